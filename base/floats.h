@@ -43,6 +43,17 @@ static inline uint16_t bf16_from_f32(float x) { return bf16_from_f32_bits(f32_bi
 
 static inline float f32_from_bf16(uint16_t h) { return f32_from_bits((uint32_t)h << 16); }
 
+/* exactly; bits of a NaN stay where they are */
+static inline float f32_from_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 31u, rest = h & 0x3ffu;
+    float small = (float)rest * 0x1p-24f;       /* subnormal */
+
+    if (exponent == 0)
+        return sign ? -small : small;
+    return f32_from_bits(sign | (exponent == 31 ? 255u : exponent + 112u) << 23 | rest << 13);
+}
+
 /* x rounded to a bf16 value, kept in f32 */
 static inline float f32_round_to_bf16(float x) { return f32_from_bf16(bf16_from_f32(x)); }
 #endif

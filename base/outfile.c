@@ -1,21 +1,27 @@
 /*
- * Writes PATH.tmp and renames it over PATH on commit, so that a reader sees the whole file or the
- * one before.
+ * Writes a file under a name of its own and renames it over PATH on commit, so that a reader sees
+ * the whole file or the one before.
  */
-#define _XOPEN_SOURCE 700               /* realpath */
+#define _DEFAULT_SOURCE                 /* getentropy, realpath */
 #include "base/outfile.h"
 
 #include "base/arena.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUFFIX ".tmp"
+/* a random number, and the process that writes */
+#define SUFFIX_BYTES sizeof(".0123456789abcdef01234567.tmp")
+#define RANDOM_DIGITS 16
 
 static int fail(const struct outfile *f, int code, struct err *e)
 {
@@ -61,21 +67,87 @@ int outfile_allow(const char *path, struct err *e)
     return err_set(e, "cannot write %s: this run may write below %s only", path, confined_to);
 }
 
+/*
+ * An empty file of its own beside `path`, whose name nobody can guess and so lie in wait at: its
+ * descriptor, and its name in `temp`. -1 with errno.
+ */
+static int open_beside(const char *path, char *temp, size_t temp_bytes)
+{
+    uint64_t number;
+    int fd;
+
+    do {
+        if (getentropy(&number, sizeof(number)) != 0)
+            return -1;
+        snprintf(temp, temp_bytes, "%s.%016" PRIx64 "%08x.tmp", path, number, (unsigned)getpid());
+        fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EEXIST);
+    return fd;
+}
+
+/* whether it is the name of a temporary file whose writer is no more */
+static bool is_left(const char *name)
+{
+    size_t length = strlen(name), suffix = SUFFIX_BYTES - 1;
+    const char *at = name + length - suffix;
+    unsigned long pid;
+
+    if (length <= suffix || *at != '.' || strspn(at + 1, "0123456789abcdef") != RANDOM_DIGITS + 8 ||
+        strcmp(at + 1 + RANDOM_DIGITS + 8, ".tmp") != 0)
+        return false;
+    pid = strtoul(at + 1 + RANDOM_DIGITS, NULL, 16);
+    return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void outfile_clean(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (is_left(entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+}
+
+char *outfile_temporary(const char *path, struct err *e)
+{
+    size_t bytes = strlen(path) + SUFFIX_BYTES;
+    char *temp = mem_alloc(bytes);
+    int fd = outfile_allow(path, e) ? -2 : open_beside(path, temp, bytes);
+
+    if (fd >= 0) {
+        close(fd);
+        return temp;
+    }
+    if (fd == -1)
+        err_set(e, "cannot write %s: %s", path, strerror(errno));
+    mem_free(temp);
+    return NULL;
+}
+
 int outfile_begin(struct outfile *f, const char *path, struct err *e)
 {
     size_t length = strlen(path);
     struct stat st;
     bool exists = stat(path, &st) == 0;
+    int fd = -1;
 
     if (outfile_allow(path, e))
         return -1;
     f->path = mem_alloc(length + 1);
-    f->temp_path = mem_alloc(length + sizeof(SUFFIX));
+    f->temp_path = mem_alloc(length + SUFFIX_BYTES);
     memcpy(f->path, path, length);
-    memcpy(f->temp_path, path, length);
-    if (!exists || S_ISREG(st.st_mode))
-        memcpy(f->temp_path + length, SUFFIX, sizeof(SUFFIX));
-    f->to = exists && S_ISDIR(st.st_mode) ? NULL : fopen(f->temp_path, "wb");
+    if (exists && !S_ISREG(st.st_mode)) {
+        memcpy(f->temp_path, path, length);
+        f->to = S_ISDIR(st.st_mode) ? NULL : fopen(path, "wb");
+    } else {
+        fd = open_beside(path, f->temp_path, length + SUFFIX_BYTES);
+        if (fd >= 0 && exists)
+            fchmod(fd, st.st_mode & 0777);
+        f->to = fd < 0 ? NULL : fdopen(fd, "wb");
+    }
     if (f->to)
         return 0;
     fail(f, exists && S_ISDIR(st.st_mode) ? EISDIR : errno, e);
@@ -83,23 +155,61 @@ int outfile_begin(struct outfile *f, const char *path, struct err *e)
     return -1;
 }
 
+/* Of a stream that has failed before: why. It is asked once more, for nobody keeps the number. */
+static int code_of(FILE *to)
+{
+    clearerr(to);
+    errno = 0;
+    return fputc(0, to) == EOF || fflush(to) != 0 ? errno : EIO;
+}
+
+int outfile_code(FILE *to)
+{
+    errno = 0;
+    if (ferror(to))
+        return code_of(to);
+    return fflush(to) != 0 ? errno : 0;
+}
+
+/* A rename outlives a loss of power once the folder is on the disk. */
+static void sync_folder_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    size_t length = name ? (size_t)(name - path) + 1 : 1;
+    char *folder = mem_alloc(length + 1);
+    int fd;
+
+    memcpy(folder, name ? path : ".", length);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    mem_free(folder);
+}
+
+int outfile_publish(const char *temp, const char *path, struct err *e)
+{
+    if (rename(temp, path) != 0) {
+        err_set(e, "cannot write %s: %s", path, strerror(errno));
+        unlink(temp);
+        return -1;
+    }
+    sync_folder_of(path);
+    return 0;
+}
+
 int outfile_commit(struct outfile *f, struct err *e)
 {
-    bool is_written;
-    int code, status = 0;
+    int code = outfile_code(f->to), status;
 
-    errno = 0;
-    is_written = fflush(f->to) == 0 && !ferror(f->to);
-    code = errno;
-    if (fclose(f->to) != 0 && is_written) {
-        is_written = false;
+    if (code == 0 && !is_in_place(f) && fsync(fileno(f->to)) != 0)
         code = errno;
-    }
-    if (is_written && !is_in_place(f) && rename(f->temp_path, f->path) != 0) {
-        is_written = false;
+    if (fclose(f->to) != 0 && code == 0)
         code = errno;
-    }
-    if (!is_written) {
+    if (code == 0) {
+        status = is_in_place(f) ? 0 : outfile_publish(f->temp_path, f->path, e);
+    } else {
         status = fail(f, code, e);
         if (!is_in_place(f))
             unlink(f->temp_path);
@@ -124,4 +234,24 @@ int outfile_check(const char *path, struct err *e)
         return -1;
     outfile_abandon(&f);
     return 0;
+}
+
+/* ----- standard output */
+
+static const char *program;
+
+static void check_stdout(void)
+{
+    int code = outfile_code(stdout);
+
+    if (code == 0)
+        return;
+    fprintf(stderr, "%s: standard output: %s\n", program, strerror(code));
+    _exit(1);
+}
+
+void outfile_watch_stdout(const char *name)
+{
+    program = name;
+    atexit(check_stdout);
 }

@@ -1,7 +1,9 @@
 /*
- * Files that appear whole or not at all: written as "PATH.tmp", renamed when
- * complete. What exists and is no regular file (a device, a pipe) is written in
- * place and never removed. Messages name the path as the user gave it.
+ * Files that appear whole or not at all: written under a name of their own beside
+ * it, "PATH.0123456789abcdef01234567.tmp", that cannot be foreseen; brought to the disk,
+ * renamed when complete, and the folder brought to the disk, too. What exists and
+ * is no regular file (a device, a pipe) is written in place and never removed.
+ * Messages name the path as the user gave it.
  */
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
@@ -18,6 +20,21 @@ int outfile_begin(struct outfile *f, const char *path, struct err *e);
 /* Closes and renames; -1 (and nothing left behind) when something could not be written. */
 int outfile_commit(struct outfile *f, struct err *e);
 void outfile_abandon(struct outfile *f);                /* closes, leaves nothing behind */
+
+/*
+ * The same for who writes without a FILE: an empty file beside `path`, its name for the caller to
+ * mem_free, NULL on failure; and the rename of what is complete and on the disk. -1: it is gone.
+ */
+char *outfile_temporary(const char *path, struct err *e);
+int outfile_publish(const char *temp, const char *path, struct err *e);
+
+/* Removes from a folder what killed processes of this host had not finished to write. */
+void outfile_clean(const char *folder);
+
+/* What keeps a stream from being written, also where nobody looked at errno in time; 0: nothing. */
+int outfile_code(FILE *to);
+/* A program that could not write its standard output says so as it ends, with status 1. */
+void outfile_watch_stdout(const char *program);
 
 /*
  * From now on the process writes only below `folder`, which must be there and outlive it: every

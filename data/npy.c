@@ -1,10 +1,12 @@
 /* Parses and writes NumPy array files; the header's dictionary is searched for its three keys. */
 #include "data/npy.h"
 
+#include "base/floats.h"
 #include "base/outfile.h"
 #include "base/units.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,16 +62,19 @@ static int parse_shape(const char *text, struct npy_array *out)
     }
 }
 
-/* "'<f4'", "'|u1'" */
+/* "'<f4'", "'>i8'", "'|u1'" */
 static int parse_type(const char *text, struct npy_array *out)
 {
-    static const char *const types[] = {"<f4", "<i4", "<u4", "<f2", "<i2", "<u2", "|i1", "|u1",
-                                        "|b1"};
+    static const char *const types[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4",
+                                        "u8", "b1"};
 
-    for (size_t i = 0; text && *text == '\'' && i < COUNT_OF(types); i++)
-        if (strncmp(text + 1, types[i], 3) == 0 && text[4] == '\'') {
-            snprintf(out->type, sizeof(out->type), "%s", types[i] + 1);
-            out->elem_bytes = types[i][2] - '0';
+    if (!text || *text != '\'' || !text[1] || !strchr("<>|=", text[1]))
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        if (strncmp(text + 2, types[i], 2) == 0 && text[4] == '\'') {
+            snprintf(out->type, sizeof(out->type), "%s", types[i]);
+            out->elem_bytes = types[i][1] - '0';
+            out->is_big_endian = text[1] == '>' && out->elem_bytes > 1;
             return 0;
         }
     return -1;
@@ -82,13 +87,14 @@ static int parse_header(const char *header, const char *file, struct npy_array *
     const char *shape = value_of(header, "'shape'");
 
     if (parse_type(value_of(header, "'descr'"), out))
-        return err_at(e, file, 0, 0, "only little-endian f32, s32, u32 and 16- and 8-bit arrays "
-                      "can be loaded");
-    if (!order || strncmp(order, "False", 5) != 0)
-        return err_at(e, file, 0, 0, "only arrays in C order can be loaded");
+        return err_at(e, file, 0, 0, "only arrays of f16, f32, f64, bool and integers of 8 to 64 "
+                      "bits can be loaded");
+    if (!order || (strncmp(order, "False", 5) != 0 && strncmp(order, "True", 4) != 0))
+        return err_at(e, file, 0, 0, "the header does not say in which order the elements are");
     if (!shape || parse_shape(shape, out))
         return err_at(e, file, 0, 0, "only arrays of 0 to %d dimensions, each at least 1, "
                       "can be loaded", NPY_RANK_MAX);
+    out->is_fortran = *order == 'T' && out->rank > 1;
     return 0;
 }
 
@@ -129,20 +135,127 @@ int npy_parse_array(const uint8_t *bytes, size_t size, const char *file, struct 
     return 0;
 }
 
-int npy_parse(const uint8_t *bytes, size_t size, const char *file, struct npy *out,
-              struct err *e)
+/* ---- as another type ---- */
+
+struct taking {
+    const struct npy_array *from;
+    const char *type, *file;
+    int elem_bytes;                     /* of `type` */
+};
+
+/* element `index` in C order, its bytes little-endian */
+static uint64_t bits_of(const struct npy_array *a, int64_t index)
+{
+    const uint8_t *at = a->data;
+    int64_t place = index, stride = 1, rest = index;
+    uint64_t bits = 0;
+
+    if (a->is_fortran) {
+        int64_t dim[NPY_RANK_MAX];
+
+        for (int d = a->rank - 1; d >= 0; rest /= a->side[d--])
+            dim[d] = rest % a->side[d];
+        place = 0;
+        for (int d = 0; d < a->rank; stride *= a->side[d++])
+            place += dim[d] * stride;
+    }
+    at += place * a->elem_bytes;
+    for (int i = 0; i < a->elem_bytes; i++)
+        bits |= (uint64_t)at[i] << 8 * (a->is_big_endian ? a->elem_bytes - 1 - i : i);
+    return bits;
+}
+
+static int take_float(const struct taking *t, int64_t index, uint64_t bits, uint8_t *to,
+                      struct err *e)
+{
+    double wide;
+    float value;
+
+    if (t->from->elem_bytes == 2) {
+        value = f32_from_f16((uint16_t)bits);
+    } else {
+        memcpy(&wide, &bits, sizeof(wide));
+        value = (float)wide;
+        if (isinf(value) && !isinf(wide))
+            return err_at(e, t->file, 0, 0, "element %lld is %g, which f32 does not have",
+                          (long long)index, wide);
+    }
+    memcpy(to, &value, sizeof(value));
+    return 0;
+}
+
+static int take_integer(const struct taking *t, int64_t index, uint64_t bits, uint8_t *to,
+                        struct err *e)
+{
+    int from_bits = 8 * t->from->elem_bytes, to_bits = 8 * t->elem_bytes;
+    bool is_negative = t->from->type[0] == 'i' && bits >> (from_bits - 1) & 1;
+    uint64_t size, most = t->type[0] == 'b' ? 1 : UINT64_MAX >> (64 - to_bits);
+
+    if (is_negative && from_bits < 64)
+        bits |= UINT64_MAX << from_bits;
+    size = is_negative ? ~bits : bits;          /* -1 - x, which fits where x does */
+    if (t->type[0] == 'i')
+        most >>= 1;
+    if (size > most || (is_negative && t->type[0] != 'i'))
+        return err_at(e, t->file, 0, 0, is_negative ? "element %lld is %lld, which %s does not have"
+                      : "element %lld is %llu, which %s does not have", (long long)index,
+                      (long long)bits, t->type);
+    memcpy(to, &bits, (size_t)t->elem_bytes);
+    return 0;
+}
+
+static void say(const struct npy_array *a, const char *type, const char *file)
+{
+    fprintf(stderr, "systole: %s: %s%s%s elements are read as %s%s\n", file,
+            a->is_big_endian ? "big-endian " : "", a->is_fortran ? "Fortran-ordered " : "",
+            a->type, type, strcmp(a->type, "f8") == 0 && strcmp(type, "f4") == 0 ? ", rounded" : "");
+}
+
+int npy_take(struct npy_array *array, const char *type, const char *file, struct arena *a,
+             struct err *e)
+{
+    struct taking t = {array, type, file, type[1] - '0'};
+    bool is_same = strcmp(array->type, type) == 0;
+    int64_t count = elem_count(array);
+    uint8_t *to;
+
+    if (is_same && !array->is_big_endian && !array->is_fortran)
+        return 0;
+    if (!is_same && ((array->type[0] == 'f') != (type[0] == 'f') ||
+                     (type[0] == 'f' && strcmp(type, "f4") != 0)))
+        return err_at(e, file, 0, 0, "elements of type %s; %s is needed", array->type, type);
+    to = arena_array(a, (size_t)count, (size_t)t.elem_bytes);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits = bits_of(array, i);
+        uint8_t *at = to + i * t.elem_bytes;
+
+        if (is_same)
+            memcpy(at, &bits, (size_t)t.elem_bytes);
+        else if ((type[0] == 'f' ? take_float : take_integer)(&t, i, bits, at, e))
+            return -1;
+    }
+    say(array, type, file);
+    snprintf(array->type, sizeof(array->type), "%s", type);
+    array->elem_bytes = t.elem_bytes;
+    array->is_big_endian = array->is_fortran = false;
+    array->data = to;
+    return 0;
+}
+
+int npy_parse(const uint8_t *bytes, size_t size, const char *file, struct arena *a,
+              struct npy *out, struct err *e)
 {
     struct npy_array array = {.rank = 0};
 
     if (npy_parse_array(bytes, size, file, &array, e) != 0)
         return -1;
-    if (strcmp(array.type, "f4") != 0 && strcmp(array.type, "i4") != 0)
-        return err_at(e, file, 0, 0, "only little-endian f32 ('<f4') and s32 ('<i4') arrays "
-                      "can be loaded");
     if (array.rank > 2)
         return err_at(e, file, 0, 0, "only arrays of 0 to 2 dimensions, each at least 1, "
                       "can be loaded");
-    *out = (struct npy){.rank = array.rank, .rows = 1, .columns = 1, .data = array.data};
+    if (npy_take(&array, array.type[0] == 'f' ? "f4" : "i4", file, a, e))
+        return -1;
+    *out = (struct npy){.is_f32 = array.type[0] == 'f', .rank = array.rank, .rows = 1,
+                        .columns = 1, .data = array.data};
     if (array.rank > 0)
         out->columns = array.side[array.rank - 1];
     if (array.rank == 2)

@@ -73,23 +73,24 @@ struct dataset *dataset_from_idx(const char *const *path, int count, struct err 
 static int parse_npy(const unsigned char *bytes, int64_t size, const char *path,
                      struct data_element *x, int i, struct err *e)
 {
-    static const struct { const char *type; enum data_dtype dtype; } types[] = {
-        {"f4", DATA_F32}, {"i4", DATA_S32}, {"u1", DATA_U8}, {"b1", DATA_U8},
-    };
     struct npy_array array = {.rank = 0};
+    enum data_dtype dtype;
+    struct data_spec s;
+    struct arena a;
+    int status;
 
     if (npy_parse_array(bytes, (size_t)size, path, &array, e))
         return -1;
-    for (size_t k = 0; k < COUNT_OF(types); k++)
-        if (strcmp(array.type, types[k].type) == 0) {
-            struct data_spec s = data_spec_of(types[k].dtype, array.rank, array.side);
-
-            memcpy(element_put(x, i, &s), array.data,
-                   (size_t)(data_spec_elems(&s) * array.elem_bytes));
-            return 0;
-        }
-    return err_at(e, path, 0, 0, "elements are '%s'; a dataset takes <f4, <i4, |u1 and |b1",
-                  array.type);
+    dtype = array.type[0] == 'f' ? DATA_F32
+            : array.elem_bytes == 1 && array.type[0] != 'i' ? DATA_U8 : DATA_S32;
+    arena_init(&a);
+    status = npy_take(&array, dtype == DATA_F32 ? "f4" : dtype == DATA_S32 ? "i4" : array.type,
+                      path, &a, e);
+    s = data_spec_of(dtype, array.rank, array.side);
+    if (status == 0)
+        memcpy(element_put(x, i, &s), array.data, (size_t)(data_spec_elems(&s) * array.elem_bytes));
+    arena_fini(&a);
+    return status;
 }
 
 struct dataset *dataset_from_npy(const char *const *path, int count, struct err *e)

@@ -73,13 +73,14 @@ struct hbm *hbm_create(const struct hbm_config *config)
     return h;
 }
 
-static void free_channel(struct hbm_channel *ch)
+void hbm_free_channel(struct hbm_channel *ch)
 {
     mem_free(ch->taken);
     mem_free(ch->activate);
     mem_free(ch->write);
     hbm_queue_free(&ch->queue[0]);
     hbm_queue_free(&ch->queue[1]);
+    *ch = (struct hbm_channel){.is_used = false};
 }
 
 void hbm_destroy(struct hbm *h)
@@ -88,7 +89,7 @@ void hbm_destroy(struct hbm *h)
         return;
     for (int i = 0; i < h->config.channel_count; i++)
         if (h->channels[i].is_used)
-            free_channel(&h->channels[i]);
+            hbm_free_channel(&h->channels[i]);
     mem_free_lazy(h->channels);
     mem_free_lazy(h->banks);
     mem_free_lazy(h->past);

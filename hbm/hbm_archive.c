@@ -111,8 +111,9 @@ static void archive_bank(struct hbm *h, size_t bank, struct archive *a)
 static void archive_channel(struct hbm *h, int channel, struct archive *a)
 {
     struct hbm_channel *ch = &h->channels[channel];
+    bool was_used = ch->is_used;
 
-    if (archive_is_loading(a) && ch->is_used)
+    if (archive_is_loading(a) && was_used)
         hbm_reset_channel(h, channel);
     archive_fields(a, channel_fields, COUNT_OF(channel_fields), ch);
     archive_check(a, ch->read_bank >= 0 && ch->read_bank < h->config.bank_count,
@@ -120,6 +121,8 @@ static void archive_channel(struct hbm *h, int channel, struct archive *a)
                   (long long)ch->read_bank);
     if (a->is_failed)
         ch->read_bank = 0;
+    if (!ch->is_used && was_used)       /* what it grew is nobody's then */
+        hbm_free_channel(ch);
     if (!ch->is_used)
         return;
     archive_lists(h, ch, a);

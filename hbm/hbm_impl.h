@@ -137,6 +137,7 @@ const struct hbm_cursor *hbm_seek(struct hbm *h, int64_t address);
 
 /* hbm.c: as if nobody had asked it; what it has allocated stays */
 void hbm_reset_channel(struct hbm *h, int channel);
+void hbm_free_channel(struct hbm_channel *ch);          /* it is unused then */
 
 /* from the end of the one's data to the start of the other's */
 static inline ps_t hbm_turn_ps(const struct hbm_config *c, const struct hbm_taken *before,

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "cli/common/trace_options.h"
+#include "report/view/run_folder.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -147,6 +148,10 @@ int cmd_export(int argc, char **argv)
     path = find_trace(&args);
     f = find_format(&args, &e);
     t = f ? strace_open(path, &e) : NULL;
+    if (t && path != args.trace && run_folder_check_trace(args.trace, t, &e)) {
+        strace_close(t);
+        t = NULL;
+    }
     status = t && export(&args, t, f, output_path(&args, path, f), &e) == 0 ? 0 : cli_fail(&e);
     strace_close(t);
     arena_fini(&args.arena);

@@ -171,12 +171,14 @@ static int read_operand(const char *path, int64_t rows, int64_t columns, struct 
     uint8_t *bytes;
     size_t size;
 
-    if (isa_file_read(path, a, &bytes, &size, e) || npy_parse(bytes, size, path, &array, e))
+    if (isa_file_read(path, a, &bytes, &size, e) || npy_parse(bytes, size, path, a, &array, e))
         return -1;
     if (array.rank != 2 || array.rows != rows || array.columns != columns)
         return err_at(e, path, 0, 0, "a matrix of %lldx%lld is needed, this is one of %lldx%lld",
                       (long long)rows, (long long)columns, (long long)array.rows,
                       (long long)array.columns);
+    if (!array.is_f32)
+        return err_at(e, path, 0, 0, "a matrix of floats is needed, this is one of integers");
     *out = array.data;
     return 0;
 }

@@ -51,15 +51,6 @@ static int fail_unknown(const char *name)
     return EXIT_USAGE;
 }
 
-/* What was printed must have arrived: a full disk is no success. */
-static int finish(int status)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    perror("systole: standard output");
-    return status ? status : EXIT_USER_ERROR;
-}
-
 static char help[] = "--help";
 
 static bool asks_for_help(const char *word)
@@ -78,7 +69,7 @@ static int run_command(int argc, char **argv)
             argv[0] = invocation;
             if (argc > 1 && strcmp(argv[1], "-h") == 0)
                 argv[1] = help;
-            return finish(commands[i].run(argc, argv));
+            return commands[i].run(argc, argv);
         }
     return fail_unknown(argv[0]);
 }
@@ -92,7 +83,7 @@ static int print_version_json(void)
         return cli_fail(&e);
     printf("{\"version\": \"%s\", \"commit\": \"%s\", \"simd\": \"%s\"}\n", SY_VERSION,
            SYSTOLE_COMMIT, path->name);
-    return finish(0);
+    return 0;
 }
 
 /* argv[0] is "--version" */
@@ -106,12 +97,13 @@ static int print_version(int argc, char **argv)
         return EXIT_USAGE;
     }
     puts("systole " SY_VERSION);
-    return finish(0);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
+    outfile_watch_stdout("systole");
     if (getenv(CLI_WRITES_BELOW))
         outfile_confine(getenv(CLI_WRITES_BELOW));
     if (argc < 2) {
@@ -122,7 +114,7 @@ int main(int argc, char **argv)
         return run_command(2, (char *[]){argv[2], help, NULL});
     if (asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return finish(0);
+        return 0;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         return print_version(argc - 1, argv + 1);

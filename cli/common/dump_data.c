@@ -107,8 +107,8 @@ static int check_shape(const struct listing_operand *o, const struct npy_array *
     listing_print_shape(&o->shape, NULL, wanted, sizeof(wanted));
     if (!is_same)
         return err_at(e, path, 0, 0, "%s; operand %d is %s", is, o->number, wanted);
-    if (strcmp(array->type, kind_of(&o->shape)->npy) != 0 &&
-        !(is_bf16(&o->shape) && strcmp(array->type, "f4") == 0))
+    if ((array->type[0] == 'f') != (kind_of(&o->shape)->npy[0] == 'f') &&
+        !(is_bf16(&o->shape) && array->type[0] == 'f'))
         return err_at(e, path, 0, 0, "%s; operand %d is %s, which takes elements of type %s%s",
                       is, o->number, wanted, kind_of(&o->shape)->npy,
                       is_bf16(&o->shape) ? " or f4" : "");
@@ -144,6 +144,9 @@ static int load(const struct listing_operand *o, const char *path, uint8_t *imag
         status = npy_parse_array(bytes, size, path, &array, e);
     if (status == 0)
         status = check_shape(o, &array, path, e);
+    if (status == 0)
+        status = npy_take(&array, is_bf16(&o->shape) && array.type[0] == 'f'
+                                      ? "f4" : kind_of(&o->shape)->npy, path, &a, e);
     if (status == 0)
         copy_in(o, &array, image);
     arena_fini(&a);

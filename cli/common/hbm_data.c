@@ -49,14 +49,15 @@ static int write_cores(struct machine *m, int first, int last, int64_t address, 
 }
 
 static int load_npy(struct machine *m, int first, int last, int64_t address,
-                    const uint8_t *bytes, size_t size, const char *file, struct err *e)
+                    const uint8_t *bytes, size_t size, const char *file, struct arena *a,
+                    struct err *e)
 {
     struct array l;
     struct npy array;
     void *tiles;
     int status;
 
-    if (npy_parse(bytes, size, file, &array, e) != 0)
+    if (npy_parse(bytes, size, file, a, &array, e) != 0)
         return -1;
     if (array.rank < 2)
         return write_cores(m, first, last, address, array.data, 4 * array.columns, e);
@@ -88,7 +89,7 @@ int hbm_data_load(struct machine *m, int first, int last, const char *argument, 
     arena_init(&a);
     status = isa_file_read(equals + 1, &a, &bytes, &size, e);
     if (status == 0 && npy_is(bytes, size))
-        status = load_npy(m, first, last, address, bytes, size, equals + 1, e);
+        status = load_npy(m, first, last, address, bytes, size, equals + 1, &a, e);
     else if (status == 0)
         status = write_cores(m, first, last, address, bytes, (int64_t)size, e);
     arena_fini(&a);

@@ -51,6 +51,7 @@ struct trace_recording {
     struct strace_writer *writer;
     const struct export_format *format; /* NULL: the .strace itself is wanted */
     char *path;                         /* of the .strace */
+    const char *folder;                 /* of the run's results; NULL: none */
     const char *made_folder;            /* before there was a result to put there; NULL */
 };
 
@@ -64,7 +65,10 @@ int trace_recording_begin(struct trace_recording *t, const struct trace_options 
 /* off and on again between launches; the next launch is called `name` unless it is NULL */
 void trace_recording_pause(struct trace_recording *t);
 void trace_recording_resume(struct trace_recording *t, const char *name);
-/* Writes the file and says so on `to`. `step`, which may be NULL, gives the file its stats.json. */
+/*
+ * Takes away what another run left in the folder, writes the file and says so on `to`. `step`,
+ * which may be NULL, gives the file its stats.json.
+ */
 int trace_recording_end(struct trace_recording *t, const struct report_step *step, FILE *to,
                         struct err *e);
 void trace_recording_abandon(struct trace_recording *t);         /* leaves nothing behind */

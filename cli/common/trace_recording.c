@@ -2,6 +2,7 @@
 #include "cli/common/trace_options.h"
 
 #include "base/arena.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "report/folder/report.h"
 
@@ -10,21 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEMPORARY ".recording.strace"
-
 /* next to the file wanted; what is no regular file has no room beside it */
-static char *recording_path(const char *path)
+static char *recording_path(const char *path, struct err *e)
 {
-    const char *folder = getenv("TMPDIR"), *suffix = TEMPORARY;
-    size_t bytes = strlen(path) + 300 + (folder ? strlen(folder) : 0);
-    char *made = mem_alloc(bytes);
+    const char *folder = getenv("TMPDIR");
     struct stat st;
+    struct arena a;
+    char *made;
 
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        snprintf(made, bytes, "%s%s", path, suffix);
-    else
-        snprintf(made, bytes, "%s/systole.%ld%s", folder ? folder : "/tmp", (long)getpid(),
-                 suffix);
+        return outfile_temporary(path, e);
+    arena_init(&a);
+    made = outfile_temporary(arena_printf(&a, "%s/systole.strace", folder ? folder : "/tmp"), e);
+    arena_fini(&a);
     return made;
 }
 
@@ -37,8 +36,9 @@ static int open_writer(struct trace_recording *t, const struct trace_options *o,
     struct arena a;
 
     t->format = export_format_of_path(o->path);
-    t->path = t->format ? recording_path(o->path) : strcpy(mem_alloc(strlen(o->path) + 1),
-                                                           o->path);
+    t->path = recording_path(o->path, e);
+    if (!t->path)
+        return -1;
     arena_init(&a);
     so.command = command_text(command, &a);
     so.record_limit = !t->format && o->event_limit > 0 ? o->event_limit : 0;
@@ -46,6 +46,7 @@ static int open_writer(struct trace_recording *t, const struct trace_options *o,
     arena_fini(&a);
     if (t->writer)
         return 0;
+    unlink(t->path);
     mem_free(t->path);
     t->path = NULL;
     return -1;
@@ -62,7 +63,7 @@ int trace_recording_begin(struct trace_recording *t, const struct trace_options 
                           const char *folder, struct machine *m, const char *title,
                           const struct command *command, struct err *e)
 {
-    *t = (struct trace_recording){.options = o};
+    *t = (struct trace_recording){.options = o, .folder = folder};
     if (!o->path)
         return 0;
     if (folder && access(folder, F_OK) != 0)
@@ -133,10 +134,10 @@ static int print_strace(const struct trace_recording *t, struct strace *s, FILE 
     bool has_limit = t->options->event_limit > 0, has_window = t->options->first || t->options->end;
     struct stat st;
 
-    if (stat(t->path, &st) == 0 && S_ISREG(st.st_mode))
+    if (stat(t->options->path, &st) == 0 && S_ISREG(st.st_mode))
         text_bytes((int64_t)st.st_size, bytes, sizeof(bytes));
     fprintf(to, "trace written to %s: %s, %s records, %s cycles, level %s; systole export makes "
-            "other formats of it\n", t->path, bytes,
+            "other formats of it\n", t->options->path, bytes,
             text_thousands(info->record_count, records, sizeof(records)),
             text_thousands(info->cycles, cycles, sizeof(cycles)), trace_level_name(info->level));
     print_left_out("records", info->left_out_count,
@@ -192,15 +193,18 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
     struct strace *s = NULL;
     int status;
 
+    if (t->folder)
+        report_clear_folder(t->folder);
     if (!t->writer)
         return 0;
     trace_put_stats(t->writer, step);
     status = close_recording(t, e);
     if (status == 0)
         s = strace_open(t->path, e);
-    status = s ? finish(t, s, to, e) : -1;
+    status = s && (t->format || outfile_publish(t->path, t->options->path, e) == 0)
+                 ? finish(t, s, to, e) : -1;
     strace_close(s);
-    if (t->format)
+    if (t->format || status)
         unlink(t->path);
     mem_free(t->path);
     return status;

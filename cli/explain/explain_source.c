@@ -5,6 +5,7 @@
 #include "cli/explain/explain.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,11 @@ static void open_trace_of_folder(struct explain_source *s, const char *folder)
     else if (*path != '/')
         path = arena_printf(s->arena, "%s/%s", s->command.directory, path);
     s->trace = strace_open(path, &e);
+    if (!s->trace || run_folder_check_trace(folder, s->trace, &e) == 0)
+        return;
+    fprintf(stderr, "systole: %s, and is not used\n", e.msg);
+    strace_close(s->trace);
+    s->trace = NULL;
 }
 
 /* ----- opening */

@@ -110,12 +110,9 @@ static int write_json(const char *path, json_t *root, struct err *e)
     int status = outfile_begin(&f, path, e);
 
     if (status == 0) {
-        if (json_dumpf(root, f.to, JSON_INDENT(1)) || fputc('\n', f.to) == EOF) {
-            outfile_abandon(&f);
-            status = err_set(e, "cannot write %s", path);
-        } else {
-            status = outfile_commit(&f, e);
-        }
+        json_dumpf(root, f.to, JSON_INDENT(1));
+        fputc('\n', f.to);
+        status = outfile_commit(&f, e);
     }
     json_decref(root);
     return status;

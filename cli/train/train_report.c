@@ -105,6 +105,8 @@ int train_report(struct train_run *t, struct err *e)
 
     if (*out && report_make_folder(out, e))
         return -1;
+    if (*out)
+        report_clear_folder(out);
     if (t->machine)
         machine_host_times(t->machine, &times);
     if (describe_step(t, &run.step, e))

@@ -7,6 +7,7 @@
  * The log only goes forward in time, so what will happen waits in a heap until
  * the walk has come that far.
  */
+#include "base/outfile.h"
 #include "report/export/export_names.h"
 #include "report/export/export_copies.h"
 
@@ -242,8 +243,9 @@ int export_write_kanata(struct export_run *r, FILE *to, struct err *e)
         push(&w, r->end, w.waiting_id, 'R', 0, NULL);
     }
     put_left_out(&w);
-    advance(&w, w.count ? INT64_MAX - 1 : w.now);
+    while (w.count)                     /* the file ends with its last event */
+        advance(&w, w.heap[0].at);
     mem_free(w.heap);
-    return ferror(to) ? err_set(e, "cannot write %s: %s", r->path, strerror(errno ? errno : EIO))
+    return ferror(to) ? err_set(e, "cannot write %s: %s", r->path, strerror(outfile_code(to)))
                       : 0;
 }

@@ -3,6 +3,7 @@
  * one by one. It counts nanoseconds, which are too long for a core cycle, so a
  * nanosecond of the file is a core cycle: times are exact and read as cycles.
  */
+#include "base/outfile.h"
 #include "report/export/export_names.h"
 #include "report/export/export_pb.h"
 #include "report/proto/perfetto.pb-c.h"
@@ -294,6 +295,6 @@ int export_write_perfetto(struct export_run *r, FILE *to, struct err *e)
     pb_flush(&w.bytes, to);
     pb_free(&w.bytes);
     mem_free(w.interned);
-    return ferror(to) ? err_set(e, "cannot write %s: %s", r->path, strerror(errno ? errno : EIO))
+    return ferror(to) ? err_set(e, "cannot write %s: %s", r->path, strerror(outfile_code(to)))
                       : 0;
 }

@@ -5,6 +5,8 @@
  */
 #include "report/export/export_xspace.h"
 
+#include "base/outfile.h"
+
 #include "report/view/hlo_category.h"
 
 #include <errno.h>
@@ -468,7 +470,7 @@ int export_write_xspace(struct export_run *r, FILE *to, struct err *e)
     put_task_environment(w);
     put_space(w);
     status = ferror(to) ? err_set(e, "cannot write %s: %s", r->path,
-                                  strerror(errno ? errno : EIO)) : check_size(w, e);
+                                  strerror(outfile_code(to))) : check_size(w, e);
     pb_free(&w->metadata);
     mem_free(w->line);
     mem_free(w->line_of);

@@ -6,7 +6,9 @@
 #include "report/tables/tables.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -125,9 +127,9 @@ static int write_file(struct contents *c, const char *folder, const char *name,
         return -1;
     if (!print)
         table_print_csv(table, f.to);
-    else if (print(c, f.to) != 0) {
+    else if (print(c, f.to) != 0 && !ferror(f.to)) {
         outfile_abandon(&f);
-        return err_set(e, "cannot write %s: out of memory or disk", path);
+        return err_set(e, "cannot write %s: out of memory", path);
     }
     return outfile_commit(&f, e);
 }
@@ -143,6 +145,36 @@ static int write_files(struct contents *c, const char *folder, struct err *e)
             status = write_file(c, folder, table_info((enum table_id)i)->file, NULL, &c->table[i],
                                 e);
     return status;
+}
+
+static bool is_of_run(const char *name)
+{
+    bool is_found = strcmp(name, "trace.strace") == 0 || strcmp(name, "host_profile.csv") == 0 ||
+                    /* as systole export names it */
+                    (strncmp(name, "trace.", strlen("trace.")) == 0 && export_format_of_path(name));
+
+    for (size_t i = 0; i < COUNT_OF(writers) && !is_found; i++)
+        is_found = strcmp(name, writers[i].name) == 0;
+    for (int i = 0; i < TABLE_COUNT && !is_found; i++)
+        is_found = table_info((enum table_id)i)->file &&
+                   strcmp(name, table_info((enum table_id)i)->file) == 0;
+    return is_found;
+}
+
+/* stats.json goes first: what has none is no folder of a run to anybody who reads it meanwhile */
+void report_clear_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    unlinkat(dirfd(dir), "stats.json", 0);
+    while ((entry = readdir(dir)) != NULL)
+        if (is_of_run(entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+    outfile_clean(path);
 }
 
 /* c->arena is there; `view` is filled and used where a machine ran */

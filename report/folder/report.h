@@ -24,6 +24,12 @@ int report_check_outputs(const char *folder, const char *trace, struct err *e);
 /* parents exist; fine when it is there */
 int report_make_folder(const char *path, struct err *e);
 
+/*
+ * Takes away what an earlier run left in the folder: its results, trace.strace and what was exported
+ * from it, before the first file of another run comes there. Files of other names stay.
+ */
+void report_clear_folder(const char *path);
+
 /* Where the cycles of one step went, utilisation, FLOPs, bytes, and what bounds it. */
 void report_print_step(const struct report_step *s, FILE *to);
 

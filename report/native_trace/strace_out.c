@@ -54,7 +54,7 @@ int out_open(struct strace_out *o, const char *path, struct err *e)
         return -1;
     o->path = mem_alloc(length);
     memcpy(o->path, path, length);
-    o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (o->fd < 0 || fstat(o->fd, &st) != 0)
         fail(o, errno, e);
     else if (!S_ISREG(st.st_mode))
@@ -142,6 +142,8 @@ int out_close(struct strace_out *o, struct err *e)
     put_le(trailer + 8, write_index(o, end), 4);
     memcpy(trailer + 16, STRACE_TRAILER_MAGIC, 8);
     write_all(o, trailer, sizeof(trailer));
+    if (fsync(o->fd) != 0 && !o->error)
+        o->error = errno;
     if (close(o->fd) != 0 && !o->error)
         o->error = errno;
     status = out_check(o, e);

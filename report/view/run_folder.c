@@ -96,6 +96,29 @@ static int open_folder(struct run_folder *r, const char *path, struct arena *a, 
     return 0;
 }
 
+int run_folder_check_trace(const char *folder, const struct strace *t, struct err *e)
+{
+    static const char *const same[] = {"slice", "chip", "cores", "hbm", "links"};
+    struct run_folder of_folder = {.path = folder}, of_trace;
+    struct arena a;
+    struct err why;
+    bool is_same;
+
+    arena_init(&a);
+    is_same = open_folder(&of_folder, folder, &a, &why) != 0;
+    if (!is_same && run_folder_of_trace(&of_trace, t, folder, &a, &why) == 0) {
+        is_same = true;
+        for (size_t i = 0; i < COUNT_OF(same); i++)
+            is_same &= json_equal(json_object_get(of_folder.stats, same[i]),
+                                  json_object_get(of_trace.stats, same[i]));
+        run_folder_close(&of_trace);
+    }
+    run_folder_close(&of_folder);
+    arena_fini(&a);
+    return is_same ? 0 : err_at(e, folder, 0, 0, "its trace.strace is of another run than its "
+                                "stats.json");
+}
+
 int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char *path,
                         struct arena *a, struct err *e)
 {

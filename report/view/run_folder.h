@@ -48,6 +48,11 @@ int run_folder_open(struct run_folder *r, const char *path, struct arena *a, str
 int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char *path,
                         struct arena *a, struct err *e);
 void run_folder_close(struct run_folder *r);
+/*
+ * Whether the trace that lies in a folder is of the run whose stats.json lies there, too. -1: it is
+ * another's, or was cut off before its counters. A folder without stats.json says nothing: 0.
+ */
+int run_folder_check_trace(const char *folder, const struct strace *t, struct err *e);
 
 const char *run_folder_setting(const struct run_folder *r, const char *name);   /* or NULL */
 /*

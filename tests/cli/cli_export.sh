@@ -13,6 +13,7 @@ ex=examples/03_double_buffered_matmul.tasm
 $systole run $ex --tpu v3-8 --all-cores --trace "$dir/a.strace" >"$out" || fail "no .strace"
 grep -q "^trace written to $dir/a.strace: .* records, .* cycles, level bundle; systole export" \
     "$out" || fail ".strace: $(tail -1 "$out")"
+cp "$out" "$dir/said"
 for suffix in pftrace xplane.pb kanata; do
     $systole run $ex --tpu v3-8 --all-cores --trace "$dir/b.$suffix" >"$out" || fail "no $suffix"
     grep -q "^trace written to $dir/b.$suffix: .* events and .* samples, cycles 0 to .*, level" \
@@ -48,6 +49,45 @@ grep -qE '^ *[0-9]+[:{ ]' "$dir/perfetto.txt" && fail "unknown fields in the Per
     || fail "slices that begin and those that end differ"
 grep -q 'process_name: "core 7 (chip 3)"' "$dir/perfetto.txt" || fail "no process of core 7"
 head -1 "$dir/a.kanata" | grep -q '^Kanata	0004$' || fail "no Kanata"
+cycles=$(sed -n 's/^trace written to .*, \([0-9,]*\) cycles, level.*/\1/p' "$dir/said" | tr -d ,)
+awk -v end="$cycles" '/^C/ { at += $NF } END { exit !(at > 0 && at <= end + 1000) }' \
+    "$dir/a.kanata" || fail "the Kanata log ends at $(tail -1 "$dir/a.kanata") of $cycles"
+
+# a trace has its name once it is whole; a killed run leaves the one of before
+cp "$dir/a.strace" "$dir/k.strace"
+timeout -s KILL 0.3 $systole gemm 4096x4096x4096 --mode timing --no-memo --tpu v3-8 \
+    --trace "$dir/k.strace" >"$out" 2>&1 && fail "the run is too short to be killed"
+cmp -s "$dir/a.strace" "$dir/k.strace" || fail "a killed run has changed the trace"
+rm -f "$dir"/k.strace*
+
+# a folder is one run: nothing of the one before stays beside the new numbers, and no reader
+# believes a trace of another run
+gemm="gemm 256x256x256 --mode timing"
+$systole $gemm --tpu v3 --out "$dir/one" >"$out" && $systole export "$dir/one" --format json \
+    >"$out" || fail "a run and its export: $(tail -1 "$out")"
+echo mine >"$dir/one/notes.txt"
+cp "$dir/one/trace.strace" "$dir/old.strace"
+$systole $gemm --tpu v2 --out "$dir/one" --no-trace >"$out" || fail "another run there"
+[ ! -e "$dir/one/trace.strace" ] && [ ! -e "$dir/one/trace.json" ] && [ -s "$dir/one/stats.json" ] &&
+    [ -s "$dir/one/notes.txt" ] || fail "left of two runs: $(ls "$dir/one")"
+cp "$dir/old.strace" "$dir/one/trace.strace"
+$systole export "$dir/one" --format json >"$out" 2>&1 && fail "another run's trace is exported"
+grep -q 'its trace.strace is of another run than its stats.json' "$out" || fail "$(cat "$out")"
+$systole explain "$dir/one" >"$out" 2>&1 || fail "explain: $(tail -1 "$out")"
+grep -q 'its trace.strace is of another run than its stats.json, and is not used' "$out" ||
+    fail "explain believes another run's trace"
+$systole $gemm --tpu v3 --out "$dir/one" --trace "$dir/one/trace.json" >"$out" ||
+    fail "a trace in the folder: $(tail -1 "$out")"
+[ -s "$dir/one/trace.json" ] && [ ! -e "$dir/one/trace.strace" ] ||
+    fail "its own trace: $(ls "$dir/one")"
+
+# what could not be written is no success, and says why
+for words in '--help' 'run --help' 'chips' '--version'; do
+    # shellcheck disable=SC2086
+    $systole $words >/dev/full 2>"$out"
+    [ $? -eq 1 ] || fail "$words to a full disk is a success"
+    grep -q '^systole: standard output: No space left on device$' "$out" || fail "$(cat "$out")"
+done
 
 # less of it: levels, windows, one core, a limit, each told
 events() { sed -n 's/^trace written to .*: .* \([0-9,]*\) events and .*/\1/p' "$out" | tr -d ,; }

@@ -83,7 +83,7 @@ expect 1 'hbm address "0?"' $ex --dump "0
 :8x8"
 expect 1 "out of 0..17179869183" $ex --hbm 0x3fffff000="$dir/a.bin" --hbm 0x400000000="$dir/a.bin"
 expect 1 "nowhere.bin" $ex --hbm 0=nowhere.bin
-expect 1 "only little-endian f32" $ex --hbm 0="$dir/bad.npy"
+expect 1 "only arrays of f16, f32, f64, bool and integers" $ex --hbm 0="$dir/bad.npy"
 expect 1 "ADDR:ROWSxCOLS is needed" $ex --dump 0:4by4
 expect 1 "ADDR:ROWSxCOLS=FILE is needed" $ex --out-npy 0:4x4
 expect 1 "cannot write" $ex --out-npy 0:4x4="$dir/no/such/c.npy"

@@ -99,8 +99,20 @@ refuse 'y_test.npy: labels are f32[], model' train $model --backend host --data 
 expect 1 'takes f32[10]' train $model --backend host --data "$work/npy" --loss mse
 npy "$work/npy/y_test.npy" '<i4' '8,' 28
 refuse 'y_test.npy' train $model --backend host --data "$work/npy"
+npy "$work/npy/y_test.npy" '<U4' '8,' 128
+refuse 'y_test.npy: only arrays of f16, f32, f64, bool and' train $model --backend host \
+    --data "$work/npy"
+# what NumPy makes by itself: int64 and float64; and what Fortran and other machines leave
 npy "$work/npy/y_test.npy" '<i8' '8,' 64
-refuse 'y_test.npy: only little-endian f32, s32' train $model --backend host --data "$work/npy"
+npy "$work/npy/x_test.npy" '>f8' '8, 784' 50176
+expect 0 'y_test.npy: i8 elements are read as i4' train $model --backend host --batch 8 \
+    --epochs 1 --data "$work/npy"
+grep -q 'x_test.npy: big-endian f8 elements are read as f4, rounded' "$work/log" ||
+    fail "f64: $(cat "$work/log")"
+npy "$work/npy/y_test.npy" '<i8' '8,' 56 && printf '\0\0\0\0\1\0\0\0' >>"$work/npy/y_test.npy"
+expect 1 'y_test.npy: element 7 is 4294967296, which i4 does not have' train $model \
+    --backend host --data "$work/npy"
+npy "$work/npy/x_test.npy" '<f4' '8, 784' 25088
 npy "$work/npy/y_test.npy" '<i4' '8,' 28 && printf '\012\000\000\000' >>"$work/npy/y_test.npy"
 refuse 'y_test.npy: label 10 of sample 7 is not in 0..9' \
     train $model --backend host --data "$work/npy"

@@ -18,6 +18,10 @@ expect() {          # part of the message, arguments
     grep -qF -- "$message" "$dir/err" || fail "no \"$message\" of: $*: $(cat "$dir/err")"
     [ ! -s "$dir/out" ] || fail "output of: $*"
 }
+"$viewer" --bogus >"$dir/out" 2>&1
+[ $? -eq 1 ] || fail "status of an option that is none: $?"
+"$viewer" --help >/dev/full 2>"$dir/err"
+[ $? -eq 1 ] && grep -q 'No space left on device' "$dir/err" || fail "help to a full disk"
 expect 'name a run: a folder made with --out, or a .strace'
 expect '/nowhere.strace' /nowhere.strace
 expect "has no trace.strace: run again with --trace $dir/trace.strace" "$dir"
@@ -52,6 +56,12 @@ for cycle in 60 200; do
         || fail "no picture at cycle $cycle"
 done
 cmp -s "$dir/60.png" "$dir/200.png" && fail "two cycles, one picture"
+
+# a folder whose trace is of another run
+"$systole" run examples/02_mxu_tile.tasm --tpu v2 --out "$dir/run" >"$dir/out" || fail "no folder"
+"$viewer" "$dir/run" --png "$dir/c.png" >"$dir/out" || fail "no picture of a folder"
+cp "$dir/t.strace" "$dir/run/trace.strace"
+expect 'its trace.strace is of another run than its stats.json' "$dir/run" --png "$dir/c.png"
 
 "$viewer" --keys >"$dir/keys"
 [ "$(wc -l <"$dir/keys")" -gt 30 ] || fail "no keys"

@@ -9,6 +9,7 @@
 #include "data/tfrecord.h"
 #include "tests/rigs/pipeline_rig.h"
 
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -367,7 +368,52 @@ TEST(npy_files_are_cut_into_slices)
     assert_int_equal(npy_write_array(path[1], &half, &e), 0);
     assert_reads(dataset_from_npy(path, 1, &e), "[1 2] [3 4] [5 6]");
     assert_null(dataset_from_npy(path, 2, &e));
-    assert_error("h.npy: elements are 'f2'; a dataset takes <f4, <i4, |u1 and |b1");
+    assert_non_null(strstr(e.msg, "holds 2 slices, "));
+}
+
+static void assert_taken(const char *descr, const char *order, const char *shape, const void *data,
+                         size_t bytes, const char *elements)
+{
+    const char *path = path_of("t.npy");
+    FILE *f = fopen(path, "wb");
+    struct dataset *d;
+    char header[118];
+
+    fwrite("\x93NUMPY\1\0\x76\0", 1, 10, f);
+    snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }",
+             descr, order, shape);
+    fprintf(f, "%-117s\n", header);
+    fwrite(data, 1, bytes, f);
+    assert_int_equal(fclose(f), 0);
+    d = dataset_from_npy(&path, 1, &e);
+    if (!d) {
+        assert_non_null(strstr(e.msg, elements));
+        return;
+    }
+    assert_reads(d, elements);
+}
+
+TEST(npy_files_of_numpys_own_types_are_converted)
+{
+    const int64_t labels[3] = {7, -1, INT32_MIN}, large[2] = {1, INT64_C(1) << 31};
+    const double samples[3] = {1.5, -INFINITY, 0.1}, huge[1] = {1e300};
+    const uint16_t half[4] = {0x3c00, 0xc100, 0x0001, 0x7bff};
+    const uint8_t big[8] = {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0};
+    const int32_t columns[6] = {1, 4, 2, 5, 3, 6};
+    const uint64_t unsigned_large[1] = {UINT64_MAX};
+    const int8_t small[2] = {-128, 127};
+
+    assert_taken("<i8", "False", "3,", labels, sizeof(labels), "7 -1 -2147483648");
+    assert_taken("<i8", "False", "2,", large, sizeof(large),
+                 "element 1 is 2147483648, which i4 does not have");
+    assert_taken("<u8", "False", "1,", unsigned_large, 8, "element 0 is 18446744073709551615");
+    assert_taken("<f8", "False", "3,", samples, sizeof(samples), "1.5 -inf 0.1");
+    assert_taken("<f8", "False", "1,", huge, sizeof(huge), "element 0 is 1e+300, which f32");
+    assert_taken("<f2", "False", "4,", half, sizeof(half), "1 -2.5 5.96046e-08 65504");
+    assert_taken(">f4", "False", "2,", big, sizeof(big), "1 -2");
+    assert_taken("<i4", "True", "2, 3", columns, sizeof(columns), "[1 2 3] [4 5 6]");
+    assert_taken("|i1", "False", "2,", small, sizeof(small), "-128 127");
+    assert_taken("<c8", "False", "1,", small, 2, "only arrays of f16, f32, f64, bool");
 }
 
 TEST(csv_columns_are_chosen_by_name)
@@ -490,6 +536,7 @@ int main(void)
         cmocka_unit_test(idx_files_are_read_of_every_type),
         cmocka_unit_test(idx_files_that_lie_are_refused),
         cmocka_unit_test(npy_files_are_cut_into_slices),
+        cmocka_unit_test(npy_files_of_numpys_own_types_are_converted),
         cmocka_unit_test(csv_columns_are_chosen_by_name),
         cmocka_unit_test(a_cache_in_a_file_is_made_by_the_first_whole_pass),
         cmocka_unit_test(files_are_shared_out),

@@ -6,7 +6,6 @@
 #include "base/outfile.h"
 #include "train/checkpoint/checkpoint_impl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -180,44 +179,7 @@ static int write_all(struct writer *w, struct outfile *f, struct err *e)
         return -1;
     if (ferror(f->to))
         return 0;                       /* the commit says why */
-    if (fill_in(w, f, header_bytes, e))
-        return -1;
-    if (fflush(f->to) == 0 && fsync(fileno(f->to)) != 0)
-        return err_set(e, "cannot write %s: %s", f->path, strerror(errno));
-    return 0;
-}
-
-/* A rename is safe from a loss of power when the folder is on the disk. */
-static void sync_folder(const char *folder)
-{
-    int fd = open(folder, O_RDONLY);
-
-    if (fd < 0)
-        return;
-    fsync(fd);
-    close(fd);
-}
-
-static void remove_leftovers(const char *folder)
-{
-    char path[PATH_BYTES];
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)) != NULL) {
-        size_t length = strlen(entry->d_name), suffix = strlen(".tmp");
-        char name[256];
-
-        if (length <= suffix || strcmp(entry->d_name + length - suffix, ".tmp") != 0)
-            continue;
-        snprintf(name, sizeof(name), "%.*s", (int)(length - suffix), entry->d_name);
-        if (checkpoint_step_of(name) < 0)
-            continue;
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        unlink(path);
-    }
-    if (dir)
-        closedir(dir);
+    return fill_in(w, f, header_bytes, e);
 }
 
 static void remove_old(const char *folder, int keep)
@@ -229,7 +191,7 @@ static void remove_old(const char *folder, int keep)
     for (int64_t i = keep; keep > 0 && i < count; i++)
         unlink(checkpoint_path(folder, step[i], path, sizeof(path)));
     mem_free(step);
-    remove_leftovers(folder);
+    outfile_clean(folder);
 }
 
 static int save(struct writer *w, const char *path, struct err *e)
@@ -270,7 +232,6 @@ int checkpoint_save(const char *folder, const struct checkpoint_tensor *tensor, 
     arena_fini(&w.arena);
     if (status)
         return -1;
-    sync_folder(folder);
     remove_old(folder, keep);
     return 0;
 }

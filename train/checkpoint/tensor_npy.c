@@ -99,7 +99,7 @@ static int check_array(const struct npy_array *a, const struct safetensor *s, co
     for (int i = 0; i < a->rank; i++)
         snprintf(shape + strlen(shape), sizeof(shape) - strlen(shape), "%s%" PRId64, i ? "," : "",
                  a->side[i]);
-    if (strcmp(a->type, types[s->dtype].type) == 0 && a->rank == s->rank &&
+    if ((a->type[0] == 'f') == (types[s->dtype].type[0] == 'f') && a->rank == s->rank &&
         memcmp(a->side, s->dim, (size_t)a->rank * sizeof(a->side[0])) == 0)
         return 0;
     return err_at(e, path, 0, 0, "is an array %s[%s], tensor \"%.80s\" is %s", a->type, shape,
@@ -133,6 +133,7 @@ int tensor_from_npy(const struct checkpoint_tensor *t, const char *path, struct 
 {
     struct safetensor s = like(t);
     struct npy_array array = {.rank = 0};
+    struct arena a;
     const unsigned char *bytes;
     struct stream *file;
     int64_t size;
@@ -143,10 +144,13 @@ int tensor_from_npy(const struct checkpoint_tensor *t, const char *path, struct 
     file = stream_open(path, DATA_COMPRESSION_AUTO, e);
     if (!file)
         return -1;
-    size = stream_peek(file, FILE_BYTES_MAX, &bytes, e);
+    arena_init(&a);
+    size = stream_whole(file, FILE_BYTES_MAX, &bytes, e);
     if (size >= 0 && npy_parse_array(bytes, (size_t)size, path, &array, e) == 0 &&
-        check_array(&array, &s, path, e) == 0)
+        check_array(&array, &s, path, e) == 0 &&
+        npy_take(&array, types[s.dtype].type, path, &a, e) == 0)
         status = copy_in(t, safetensor_bytes(&s), array.data, e);
+    arena_fini(&a);
     stream_close(file);
     return status;
 }

@@ -1,9 +1,12 @@
 /*
  * systole-view: a window on a recorded run, or a picture of it without a display.
  */
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/outfile.h"
+#include "report/view/run_folder.h"
 #include "viz/sdl/sdl_app.h"
 
 static struct strace *open_run(const char *name, struct arena *a, struct err *e)
@@ -12,6 +15,10 @@ static struct strace *open_run(const char *name, struct arena *a, struct err *e)
     struct strace *t = path ? strace_open(path, e) : NULL;
     size_t i;
 
+    if (t && path != name && run_folder_check_trace(name, t, e)) {
+        strace_close(t);
+        return NULL;
+    }
     for (i = 0; t && i < strace_note_count(t); i++)
         fprintf(stderr, "systole-view: %s: %s\n", name, strace_note(t, i));
     return t;
@@ -55,6 +62,8 @@ int main(int argc, char **argv)
     int status = -1;
     char text[1024];
 
+    argp_err_exit_status = EXIT_FAILURE;
+    outfile_watch_stdout("systole-view");
     arena_init(&a);
     if (view_options_parse(&o, argc, argv, &e) == 0
         && (!o.live || (live = live_connect(o.live, &e)) != NULL))
