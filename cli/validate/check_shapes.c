@@ -29,6 +29,7 @@ struct failure {
 struct arguments {
     const char *text[CASES_MAX], *from, *json, *tpu, *kind;
     int text_count;
+    struct cli_list set;
     int64_t count, seed;
     bool is_random, has_values, is_plain;
 };
@@ -46,12 +47,14 @@ struct shapes {
     struct progress progress;
 };
 
-enum { KEY_COUNT = 256, KEY_SEED, KEY_KIND, KEY_JSON, KEY_FROM, KEY_VALUES, KEY_NO_SHRINK };
+enum { KEY_COUNT = 256, KEY_SEED, KEY_KIND, KEY_JSON, KEY_FROM, KEY_VALUES, KEY_NO_SHRINK, KEY_SET };
 
 static const struct argp_option options[] = {
     {"count", KEY_COUNT, "N", 0, "shapes to draw (default: 1000)", 1},
     {"seed", KEY_SEED, "N", 0, "of the draws (default: 1); \"random\": another each time", 1},
     {"tpu", 't', "CHIP[,CHIP…]", 0, "only these chips (default: all but tiny, in turn)", 1},
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0,
+     "change one chip parameter, e.g. vmem.bytes=524288; may be repeated", 1},
     {"kind", KEY_KIND, "KIND[,KIND…]", 0, "only conv, product, window or index", 1},
     {"values", KEY_VALUES, 0, 0,
      "compare every shape with the interpreter (default: one in ten of those drawn)", 2},
@@ -83,6 +86,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 't': args->tpu = arg; return 0;
     case KEY_KIND: args->kind = arg; return 0;
+    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
     case KEY_VALUES: args->has_values = true; return 0;
     case KEY_FROM: args->from = arg; return 0;
     case KEY_NO_SHRINK: args->is_plain = true; return 0;
@@ -171,8 +175,11 @@ static void print_failure(struct shapes *s, const struct failure *f)
     const char *text = shape_case_print(&f->smallest, &s->a);
 
     progress_wipe(&s->progress);
-    printf("%-8s systole check shapes%s '%s'\n", shape_outcome_names[f->r.outcome],
-           f->has_values ? " --values" : "", text);
+    printf("%-8s systole check shapes%s", shape_outcome_names[f->r.outcome],
+           f->has_values ? " --values" : "");
+    for (int i = 0; i < s->args->set.count; i++)
+        printf(" --set %s", s->args->set.item[i]);
+    printf(" '%s'\n", text);
     printf("         %s\n", f->smallest_r.message);
     if (strcmp(text, shape_case_print(&f->c, &s->a)) != 0)
         printf("         drawn as '%s'\n", shape_case_print(&f->c, &s->a));
@@ -182,8 +189,9 @@ static void print_failure(struct shapes *s, const struct failure *f)
 static int try(struct shapes *s, const struct shape_case *c, bool has_values, struct err *e)
 {
     struct failure f = {.c = *c, .smallest = *c, .has_values = has_values};
+    const struct shape_trial t = {has_values, s->seed, &s->args->set};
 
-    if (shape_run(c, has_values, s->seed, &f.r, e))
+    if (shape_run(c, &t, &f.r, e))
         return -1;
     s->count[c->kind][f.r.outcome]++;
     s->done++;
@@ -192,7 +200,7 @@ static int try(struct shapes *s, const struct shape_case *c, bool has_values, st
         return 0;
     f.smallest_r = f.r;
     if (!s->args->is_plain && f.r.outcome != SHAPE_SLOW &&
-        shape_shrink(&f.smallest, has_values, s->seed, &f.smallest_r, e))
+        shape_shrink(&f.smallest, &t, &f.smallest_r, e))
         return -1;
     print_failure(s, &f);
     keep_failure(s, &f);
