@@ -55,7 +55,7 @@ static const struct argp_option options[] = {
     {"tpu", 't', "CHIP[,CHIP…]", 0, "only these chips (default: all but tiny, in turn)", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0,
      "change one chip parameter, e.g. vmem.bytes=524288; may be repeated", 1},
-    {"kind", KEY_KIND, "KIND[,KIND…]", 0, "only conv, product, window or index", 1},
+    {"kind", KEY_KIND, "KIND[,KIND…]", 0, "only conv, product, window, index or move", 1},
     {"values", KEY_VALUES, 0, 0,
      "compare every shape with the interpreter (default: one in ten of those drawn)", 2},
     {"from", KEY_FROM, "FILE", 0, "the shapes of a file, one a line, instead of drawn ones", 2},
@@ -102,7 +102,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp parser = {
     options, parse_option, "[SHAPE...]",
-    "Draw convolutions, products, windows, gathers and scatters of all sizes, compile each for a "
+    "Draw convolutions, products, windows, gathers and moves of all sizes, compile each for a "
     "chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
     "SHAPE is a command in quotes, which is tried instead of drawn "
     "ones: \"conv 8x14x14x16 3x3x16x32 --grad step --tpu v3\", \"op dot 100x30 30x50 --tpu v2\". "
@@ -129,7 +129,8 @@ static int choose_kinds(struct shapes *s, struct err *e)
         while (kind < SHAPE_KINDS && strcmp(name, shape_kind_names[kind]))
             kind++;
         if (kind == SHAPE_KINDS)
-            return err_set(e, "unknown kind \"%.60s\"; there are conv, product, window, index",
+            return err_set(e, "unknown kind \"%.60s\"; there are conv, product, window, index, "
+                           "move",
                            name);
         s->wants[kind] = true;
     }
