@@ -514,8 +514,29 @@ static void place(struct conv_plan *p)
     p->vmem_rows = row - p->job->vmem_row;
 }
 
+/*
+ * Sums of groups of the batch that the last tile of columns has no columns for: the epilogue reads
+ * them all the same, so that all tiles are alike, and drops them.
+ */
+static int64_t rows_past_sums(const struct conv_plan *p)
+{
+    int64_t groups = p->shape.batch_groups;
+
+    if (groups == 1 || p->group_columns >= LANES || LANES % p->group_columns)
+        return 0;
+    return (round_up(groups, LANES / p->group_columns) - groups) * p->group_inputs;
+}
+
 static int check_fit(const struct conv_plan *p, struct err *e)
 {
+    int64_t read_rows = p->sums_row + sum_tiles(p) * TILE_ROWS + rows_past_sums(p);
+
+    for (int g = GRID_C; g <= GRID_T2 && p->is_vector; g++)
+        if (p->count[g] > 1)
+            return err_set(e, "a depthwise convolution has all of its sums in one step");
+    if (read_rows > p->chip->vmem_bytes / ARRAY_ROW_BYTES)
+        return err_set(e, "sums of %lld groups end behind the vector memory",
+                       (long long)p->shape.batch_groups);
     if (p->count[GRID_C] > 1 && p->shape.features % p->features_here)
         return err_set(e, "%lld input features do not divide into blocks of %lld",
                        (long long)p->shape.features, (long long)p->features_here);
