@@ -196,19 +196,20 @@ struct graph *module_legalize(const struct plan *p, const struct pass_context *c
     struct graph *body = arena_alloc(g->arena, sizeof(*body));
     int64_t size[PIECE_DIMS_MAX];
     struct graph_node n;
-    int plain;
+    int made;
 
     begin_body(&l, body, g->arena, &n);
-    plain = pieces_plain_form(body, &n);
-    if (plain == NODE_NONE) {
-        if (!pieces_of(g, &g->node[node], &l.pieces) || !find_sizes(&l, size)) {
-            graph_fini(body);
-            refuse(&l, e);
-            return NULL;
-        }
-        plain = pieces_join(body, &n, &l.pieces, size);
+    made = pieces_plain_form(body, &n, false);
+    if (made == NODE_NONE && pieces_of(g, &g->node[node], &l.pieces) && find_sizes(&l, size))
+        made = pieces_join(body, &n, &l.pieces, size);
+    if (made == NODE_NONE)
+        made = pieces_plain_form(body, &n, true);
+    if (made == NODE_NONE) {
+        graph_fini(body);
+        refuse(&l, e);
+        return NULL;
     }
-    graph_output(body, plain, n.name, -1);
+    graph_output(body, made, n.name, -1);
     if (settle(body, c, e))
         return NULL;
     graph_freeze(body);

@@ -36,9 +36,10 @@ int pieces_join(struct graph *g, const struct graph_node *n, const struct pieces
 
 /*
  * The operation in a form that more kernels make: groups of columns padded to whole tiles or
- * shares of one, holes of the input filled with zeros. NODE_NONE: it is in that form.
+ * shares of one, large holes of the input filled with zeros; all of them, where there is no other
+ * way (`is_last`). NODE_NONE: it is in that form.
  */
-int pieces_plain_form(struct graph *g, const struct graph_node *n);
+int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last);
 
 /* of a convolution (pieces_conv.c) */
 bool pieces_of_convolution(const struct graph *g, const struct graph_node *n, struct pieces *out);

@@ -158,7 +158,7 @@ static int with_whole_groups(struct graph *g, const struct graph_node *n)
     return resize_groups(g, y, c->out_feature, wanted, has);
 }
 
-static int with_filled_holes(struct graph *g, const struct graph_node *n)
+static int with_filled_holes(struct graph *g, const struct graph_node *n, int64_t holes_max)
 {
     struct graph_window w[GRAPH_SPATIAL_MAX];
     int x = n->operand[0];
@@ -166,7 +166,7 @@ static int with_filled_holes(struct graph *g, const struct graph_node *n)
 
     memcpy(w, n->window, (size_t)n->conv->spatial_count * sizeof(*w));
     for (int i = 0; i < n->conv->spatial_count; i++)
-        if (w[i].base_dilation > HOLES_MAX) {
+        if (w[i].base_dilation > holes_max) {
             x = padded(g, x, n->conv->in_spatial[i], 0, w[i].base_dilation - 1);
             w[i].base_dilation = 1;
             has_holes = true;
@@ -176,12 +176,12 @@ static int with_filled_holes(struct graph *g, const struct graph_node *n)
                      : NODE_NONE;
 }
 
-int pieces_plain_form(struct graph *g, const struct graph_node *n)
+int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last)
 {
     int node = NODE_NONE;
 
     if (n->op == HLO_CONVOLUTION)
-        node = with_filled_holes(g, n);
+        node = with_filled_holes(g, n, is_last ? 1 : HOLES_MAX);
     if (n->op == HLO_CONVOLUTION && node == NODE_NONE)
         node = with_whole_groups(g, n);
     return node;
