@@ -515,16 +515,19 @@ static void place(struct conv_plan *p)
 }
 
 /*
- * Sums of groups of the batch that the last tile of columns has no columns for: the epilogue reads
- * them all the same, so that all tiles are alike, and drops them.
+ * Of groups of the batch the epilogue reads whole groups of rows, also of those that the last tile
+ * of columns has no columns for, so that all tiles are alike, and drops what is not there.
  */
 static int64_t rows_past_sums(const struct conv_plan *p)
 {
-    int64_t groups = p->shape.batch_groups;
+    int64_t groups = p->shape.batch_groups, rows = p->group_inputs;
+    int64_t past = round_up(rows, p->group_rows) - rows;
 
-    if (groups == 1 || p->group_columns >= LANES || LANES % p->group_columns)
+    if (groups == 1)
         return 0;
-    return (round_up(groups, LANES / p->group_columns) - groups) * p->group_inputs;
+    if (p->group_columns < LANES && LANES % p->group_columns == 0)
+        past += (round_up(groups, LANES / p->group_columns) - groups) * rows;
+    return past;
 }
 
 static int check_fit(const struct conv_plan *p, struct err *e)
