@@ -36,7 +36,7 @@ run_script='
     number=$1 script=$2
     if output=$(sh "$script" 2>&1); then
         echo "1 0 $(echo "$output" | grep -c "^skipped:")" >"$results/$number.count"
-        { echo "$output" | grep "^skipped:"; printf "%-44s passed\n" "$script"; } \
+        { echo "$output" | grep "^skipped:\|^found:\|^seed "; printf "%-44s passed\n" "$script"; } \
             >"$results/$number"
     else
         echo "0 1 0" >"$results/$number.count"

@@ -29,6 +29,7 @@ struct failure {
 struct arguments {
     const char *text[CASES_MAX], *from, *json, *tpu, *kind;
     int text_count;
+    struct cli_list set;
     int64_t count, seed;
     bool is_random, has_values, is_plain;
 };
@@ -77,7 +78,8 @@ static const struct cli_option options[] = {
      .parse = parse_seed},
     {"tpu", 't', "CHIP[,CHIP…]", "only these chips (default: all but tiny, in turn)", 1, CLI_TEXT,
      AT(tpu)},
-    {"kind", 0, "KIND[,KIND…]", "only conv, product, window or index", 1, CLI_TEXT, AT(kind)},
+    CLI_ROW_SET(struct arguments, set, 1),
+    {"kind", 0, "KIND[,KIND…]", "only conv, product, window, index or move", 1, CLI_TEXT, AT(kind)},
     {"values", 0, NULL,
      "compare every shape with the interpreter (default: one in ten of those drawn)", 2, CLI_FLAG,
      AT(has_values)},
@@ -90,7 +92,7 @@ static const struct cli_option options[] = {
 static const struct cli_syntax syntax = {
     .own = {options, NULL, NULL}, .argument = add_text, .args_doc = "[SHAPE...]",
     .doc =
-    "Draw convolutions, products, windows, gathers and scatters of all sizes, compile each for a "
+    "Draw convolutions, products, windows, gathers and moves of all sizes, compile each for a "
     "chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
     "SHAPE is a command in quotes, which is tried instead of drawn "
     "ones: \"conv 8x14x14x16 3x3x16x32 --grad step --tpu v3\", \"op dot 100x30 30x50 --tpu v2\". "
@@ -116,7 +118,8 @@ static int choose_kinds(struct shapes *s, struct err *e)
         while (kind < SHAPE_KINDS && strcmp(name, shape_kind_names[kind]))
             kind++;
         if (kind == SHAPE_KINDS)
-            return err_set(e, "unknown kind \"%.60s\"; there are conv, product, window, index",
+            return err_set(e, "unknown kind \"%.60s\"; there are conv, product, window, index, "
+                           "move",
                            name);
         s->wants[kind] = true;
     }
@@ -162,8 +165,11 @@ static void print_failure(struct shapes *s, const struct failure *f)
     const char *text = shape_case_print(&f->smallest, &s->a);
 
     progress_wipe(&s->progress);
-    printf("%-8s systole check shapes%s '%s'\n", shape_outcome_names[f->r.outcome],
-           f->has_values ? " --values" : "", text);
+    printf("%-8s systole check shapes%s", shape_outcome_names[f->r.outcome],
+           f->has_values ? " --values" : "");
+    for (int i = 0; i < s->args->set.count; i++)
+        printf(" --set %s", s->args->set.item[i]);
+    printf(" '%s'\n", text);
     printf("         %s\n", f->smallest_r.message);
     if (strcmp(text, shape_case_print(&f->c, &s->a)) != 0)
         printf("         drawn as '%s'\n", shape_case_print(&f->c, &s->a));
@@ -173,8 +179,9 @@ static void print_failure(struct shapes *s, const struct failure *f)
 static int try(struct shapes *s, const struct shape_case *c, bool has_values, struct err *e)
 {
     struct failure f = {.c = *c, .smallest = *c, .has_values = has_values};
+    const struct shape_trial t = {has_values, s->seed, &s->args->set};
 
-    if (shape_run(c, has_values, s->seed, &f.r, e))
+    if (shape_run(c, &t, &f.r, e))
         return -1;
     s->count[c->kind][f.r.outcome]++;
     s->done++;
@@ -183,7 +190,7 @@ static int try(struct shapes *s, const struct shape_case *c, bool has_values, st
         return 0;
     f.smallest_r = f.r;
     if (!s->args->is_plain && f.r.outcome != SHAPE_SLOW &&
-        shape_shrink(&f.smallest, has_values, s->seed, &f.smallest_r, e))
+        shape_shrink(&f.smallest, &t, &f.smallest_r, e))
         return -1;
     print_failure(s, &f);
     keep_failure(s, &f);

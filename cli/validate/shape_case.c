@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const shape_kind_names[SHAPE_KINDS] = {"conv", "product", "window", "index"};
+const char *const shape_kind_names[SHAPE_KINDS] = {"conv", "product", "window", "index",
+                                                   "move"};
 
 static const char *const way_names[CONV_WAYS] = {NULL, "input", "kernel", "step"};
 
@@ -18,6 +19,8 @@ static const struct { const char *name; enum shape_kind kind; } operations[] = {
     {"max-pool-gradient", SHAPE_WINDOW}, {"sum-pool-gradient", SHAPE_WINDOW},
     {"reduce-add", SHAPE_WINDOW}, {"reduce-max", SHAPE_WINDOW},
     {"gather", SHAPE_INDEX}, {"scatter", SHAPE_INDEX},
+    {"transpose", SHAPE_MOVE}, {"reshape", SHAPE_MOVE}, {"slice", SHAPE_MOVE}, {"pad", SHAPE_MOVE},
+    {"concatenate", SHAPE_MOVE}, {"reverse", SHAPE_MOVE},
 };
 
 /* ----- from text */
@@ -182,7 +185,7 @@ static int parse_name(struct words *w, struct shape_case *c)
         return 0;
     }
     return err_set(w->e, "a shape is \"conv\" with its sizes, or \"op\" with dot, gather, scatter, "
-                   "reduce-add, reduce-max or a pool");
+                   "a reduction, a pool, or what moves data");
 }
 
 int shape_case_parse(struct shape_case *c, const char *text, struct arena *a, struct err *e)

@@ -152,6 +152,57 @@ static void draw_index(struct op_request *o, struct rng *r)
     set_shape(o, 1, 1, (const int64_t[]){draw_size(r)});
 }
 
+/* the same elements as a matrix whose rows are of another length */
+static void draw_reshape(struct op_request *o, struct rng *r)
+{
+    int64_t elements = shape_elems(&o->shape[0]), columns = 1 + rng_below(r, 600);
+
+    while (elements % columns)
+        columns--;
+    set_shape(o, 1, 2, (const int64_t[]){elements / columns, columns});
+}
+
+static void draw_order(struct op_request *o, struct rng *r)
+{
+    o->dim_count = o->shape[0].rank;
+    for (int i = 0; i < o->dim_count; i++) {
+        int other = (int)rng_below(r, (uint32_t)i + 1);
+
+        o->dims[i] = o->dims[other];
+        o->dims[other] = i;
+    }
+}
+
+static void draw_move(struct op_request *o, struct rng *r)
+{
+    static const char *const names[] = {"transpose", "reshape", "slice", "pad", "concatenate",
+                                        "reverse"};
+    int rank = 1 + (int)rng_below(r, 4), dim = (int)rng_below(r, (uint32_t)rank);
+    int64_t from[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX];
+
+    o->name = names[rng_below(r, COUNT_OF(names))];
+    for (int i = 0; i < rank; i++)
+        to[i] = from[i] = draw_size(r);
+    set_shape(o, 0, rank, from);
+    if (strcmp(o->name, "transpose") == 0) {
+        draw_order(o, r);
+    } else if (strcmp(o->name, "reshape") == 0) {
+        draw_reshape(o, r);
+    } else if (strcmp(o->name, "reverse") == 0) {
+        o->dims[o->dim_count++] = dim;
+    } else if (strcmp(o->name, "concatenate") == 0) {
+        o->dims[o->dim_count++] = dim;
+        to[dim] = draw_size(r);
+        set_shape(o, 1, rank, to);
+    } else {
+        bool is_slice = strcmp(o->name, "slice") == 0;
+
+        for (int i = 0; i < rank; i++)
+            to[i] = is_slice ? 1 + rng_below(r, (uint32_t)from[i]) : from[i] + rng_below(r, 10);
+        set_shape(o, 1, rank, to);
+    }
+}
+
 static bool is_legal_op(const struct op_request *o, const struct limits *limits)
 {
     const struct shape *x = &o->shape[0], *y = &o->shape[1];
@@ -168,7 +219,7 @@ static bool is_legal_op(const struct op_request *o, const struct limits *limits)
         work = 2 * elements * (double)y->dim[y->rank - 1];
     else if (is_pool)
         work = elements * (double)(o->window[0] * o->window[1]);
-    else if (o->shape_count > 1)
+    else if (strcmp(o->name, "gather") == 0 || strcmp(o->name, "scatter") == 0)
         other *= (double)x->dim[x->rank - 1];
     return elements <= limits->elements && other <= limits->elements && work <= limits->flops &&
            work / (double)x->dim[x->rank - 1] / 2 <= limits->elements;
@@ -181,6 +232,8 @@ static void draw_op(struct op_request *o, enum shape_kind kind, struct rng *r)
         draw_product(o, r);
     else if (kind == SHAPE_INDEX)
         draw_index(o, r);
+    else if (kind == SHAPE_MOVE)
+        draw_move(o, r);
     else if (rng_below(r, 3))
         draw_pool(o, r);
     else

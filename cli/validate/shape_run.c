@@ -24,8 +24,7 @@ const char *const shape_outcome_names[SHAPE_OUTCOMES] = {
 struct session {
     const struct shape_case *c;
     struct shape_result *r;
-    bool has_values;
-    uint64_t seed;
+    const struct shape_trial *t;
     struct arena a;
     struct graph *graph;
     struct slice slice;
@@ -49,7 +48,7 @@ static void *make_input(struct session *s, int parameter)
     int32_t *index = (int32_t *)x;
     struct rng r;
 
-    rng_init(&r, s->seed * 16 + (uint64_t)parameter);
+    rng_init(&r, (uint64_t)s->t->seed * 16 + (uint64_t)parameter);
     for (int64_t i = 0; i < count; i++) {
         uint32_t odds = rng_below(&r, VALUE_ODDS);
 
@@ -64,7 +63,7 @@ static void *make_input(struct session *s, int parameter)
 static int open_machine(struct session *s, struct err *e)
 {
     struct machine_options options = {.thread_count = 1,
-                                      .mode = s->has_values ? MODE_BOTH : MODE_TIMING};
+                                      .mode = s->t->has_values ? MODE_BOTH : MODE_TIMING};
     struct module_settings settings = {.replica_count = 1, .chip = &s->chip};
 
     settings.megacore = options.shared_hbm = s->chip.chip_megacore;
@@ -85,7 +84,7 @@ static int write_inputs(struct session *s, struct interp_value *input, struct er
     struct index_data uniform;
 
     index_data_parse(&uniform, "uniform");
-    if (!s->has_values)
+    if (!s->t->has_values)
         return index_assume_write(s->graph, &s->module, s->machine, 0, &uniform, e);
     for (int i = 0; i < s->graph->parameter_count; i++) {
         input[i].data = make_input(s, i);
@@ -141,7 +140,8 @@ static void run(struct session *s)
     arena_init(&s->a);
     if (shape_case_graph(s->c, &s->a, &s->graph, &e) ||
         slice_parse(&s->slice, s->c->tpu, &e) ||
-        chip_load_builtin(&s->chip, s->slice.chip_name, NULL, &s->a, &e)) {
+        chip_load_builtin(&s->chip, s->slice.chip_name, NULL, &s->a, &e) ||
+        cli_set_params(s->t->set, &s->chip, NULL, &s->a, &e)) {
         finish(s, SHAPE_ILLEGAL, e.msg);
         return;
     }
@@ -154,16 +154,16 @@ static void run(struct session *s)
     }
     finish(s, SHAPE_DONE, "");
     s->r->cycles = (int64_t)machine_cycles(s->machine);
-    if (s->has_values)
+    if (s->t->has_values)
         compare_all(s, input);
 }
 
 /* in the child: what is printed goes to the parent, who tells the last line of an abort */
-static void run_apart(const struct shape_case *c, bool has_values, int64_t seed, int to,
+static void run_apart(const struct shape_case *c, const struct shape_trial *t, int to,
                       struct shape_result *r)
 {
     const struct rlimit limit = {SECONDS_MAX, SECONDS_MAX + 1}, none = {0, 0};
-    struct session s = {.c = c, .r = r, .has_values = has_values, .seed = (uint64_t)seed};
+    struct session s = {.c = c, .r = r, .t = t};
 
     dup2(to, STDERR_FILENO);
     setrlimit(RLIMIT_CPU, &limit);
@@ -199,8 +199,8 @@ static void judge(struct shape_result *r, int status, const char *said)
                  line ? line + 1 : said);
 }
 
-int shape_run(const struct shape_case *c, bool has_values, int64_t seed,
-              struct shape_result *out, struct err *e)
+int shape_run(const struct shape_case *c, const struct shape_trial *t, struct shape_result *out,
+              struct err *e)
 {
     struct shape_result *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -215,7 +215,7 @@ int shape_run(const struct shape_case *c, bool has_values, int64_t seed,
     if (child < 0)
         return err_set(e, "no process for a shape: %s", strerror(errno));
     if (child == 0)
-        run_apart(c, has_values, seed, ends[1], shared);
+        run_apart(c, t, ends[1], shared);
     close(ends[1]);
     read_message(ends[0], said);
     close(ends[0]);
@@ -232,7 +232,7 @@ static bool is_same(const struct shape_case *a, const struct shape_case *b, stru
     return strcmp(shape_case_print(a, arena), shape_case_print(b, arena)) == 0;
 }
 
-int shape_shrink(struct shape_case *c, bool has_values, int64_t seed, struct shape_result *r,
+int shape_shrink(struct shape_case *c, const struct shape_trial *t, struct shape_result *r,
                  struct err *e)
 {
     struct arena a;
@@ -249,7 +249,7 @@ int shape_shrink(struct shape_case *c, bool has_values, int64_t seed, struct sha
 
             if (is_same(&smaller, c, &a))
                 continue;
-            status = shape_run(&smaller, has_values, seed, &result, e);
+            status = shape_run(&smaller, t, &result, e);
             if (status == 0 && result.outcome == r->outcome) {
                 *c = smaller;
                 *r = result;

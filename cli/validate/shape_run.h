@@ -3,6 +3,7 @@
  */
 #ifndef CLI_SHAPE_RUN_H
 #define CLI_SHAPE_RUN_H
+#include "cli/common/options.h"
 #include "cli/validate/shape_case.h"
 
 enum shape_outcome {
@@ -24,11 +25,17 @@ struct shape_result {
     char message[512];
 };
 
-/* times: as the machine would take; values: beside the interpreter, too. -1: no process */
-int shape_run(const struct shape_case *c, bool has_values, int64_t seed,
-              struct shape_result *out, struct err *e);
+struct shape_trial {
+    bool has_values;                    /* beside the interpreter; else in timing mode */
+    int64_t seed;                       /* of the values */
+    const struct cli_list *set;         /* of the chip's parameters */
+};
+
+/* -1: there is no process for it */
+int shape_run(const struct shape_case *c, const struct shape_trial *t, struct shape_result *out,
+              struct err *e);
 
 /* makes it smaller step by step while its outcome stays what it is */
-int shape_shrink(struct shape_case *c, bool has_values, int64_t seed, struct shape_result *r,
+int shape_shrink(struct shape_case *c, const struct shape_trial *t, struct shape_result *r,
                  struct err *e);
 #endif

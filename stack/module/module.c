@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#define UNFUSE_ROUNDS_MAX 6
+#define UNFUSE_ROUNDS_MAX 16            /* what is taken apart may be again, in smaller pieces */
 
 struct pass_row {
     const char *name;
@@ -170,7 +170,10 @@ static int place(struct module *m, struct plan *p, struct arena *a, struct err *
     return 0;
 }
 
-/* 1: fusions had to be taken apart, and all is to be done again */
+/*
+ * 1: fusions or nodes had to be taken apart, and all is to be done again; `e` says which kernel
+ * was the last that was not made.
+ */
 static int place_and_emit(struct module *m, const struct module_settings *s, struct memo *memo,
                           struct arena *a, struct err *e)
 {
@@ -185,7 +188,7 @@ static int place_and_emit(struct module *m, const struct module_settings *s, str
         end_stage(m);
     }
     if (status && p.refused_count)
-        status = module_unfuse(m, p.refused, p.refused_count, &c, e) ? -1 : 1;
+        status = module_unfuse(m, &p, &c, e) ? -1 : 1;
     plan_fini(&p);
     return status;
 }
@@ -242,12 +245,10 @@ int module_compile(const struct graph *g, const struct module_settings *s, struc
     graph_copy(g, a, &out->graph);
     status = run_passes(out, s, e);
     graph_freeze(&out->graph);
-    for (int i = 0; status == 0 && i < UNFUSE_ROUNDS_MAX; i++) {
+    if (status == 0)
+        status = 1;
+    for (int i = 0; status > 0 && i < UNFUSE_ROUNDS_MAX; i++)
         status = place_and_emit(out, s, &memo, a, e);
-        if (status <= 0)
-            break;
-        status = 0;
-    }
     memo_fini(&memo);
     return status ? -1 : finish(out, s, a, e);
 }

@@ -108,7 +108,7 @@ struct plan {
     int team_count;
     size_t team_capacity;
     int barrier_step;                   /* megacore: kernels from here on follow one barrier */
-    const char **refused;               /* fusions that are no kernel after all */
+    const char **refused;               /* fusions and nodes that are no kernel after all */
     int refused_count;
 };
 
@@ -206,8 +206,8 @@ void plan_use_shadows(struct plan *p, bool is_used);
 int plan_find_refusals(struct plan *p);
 
 /*
- * Segments for all steps, and the items to link. -1 at the first step that is
- * not made, or at the end when fusions are not: their names are in p->refused then.
+ * Segments for all steps, and the items to link. -1 at the end when steps are not made: their
+ * names are in p->refused. -1 at once for a collective or message.
  */
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);
 
@@ -215,9 +215,12 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
 struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside);
 
 struct pass_context;
-/* takes these fusions of m->graph apart */
-int module_unfuse(struct module *m, const char *const *names, int count,
-                  const struct pass_context *c, struct err *e);
+/* takes what p->refused names in m->graph apart; -1: the message is of what cannot be */
+int module_unfuse(struct module *m, const struct plan *p, const struct pass_context *c,
+                  struct err *e);
+/* a node as a graph of others that kernels make; NULL, with a message: there is no such */
+struct graph *module_legalize(const struct plan *p, const struct pass_context *c, struct graph *g,
+                              int node, struct err *e);
 int module_link(struct module *m, const struct module_settings *s, struct arena *a,
                 struct err *e);
 #endif

@@ -160,7 +160,7 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
         if (plan_needs_barrier(p, index))
             add_barrier(m, p, index);
         if (make_kernel(m, p, step, a, e)) {
-            if (!step->is_fusion)
+            if (step->sums)
                 return -1;
             p->refused[p->refused_count++] = step->name;
             return 0;

@@ -1,6 +1,7 @@
 /*
- * Fusions that turned out not to fit: taken apart again, and what is left of
- * them fused without the product or move in it.
+ * What turned out not to fit: fusions are taken apart again, and what is left of
+ * them fused without the product or move in it; what was alone is made in pieces
+ * (module_legalize.c).
  */
 #include "stack/module/module_impl.h"
 
@@ -18,11 +19,10 @@ static bool is_named(const char *const *names, int count, const char *name)
     return false;
 }
 
-/* the nodes of a fusion's body in the place of the fusion */
-static void put_body(struct rewrite *w, int node, int *result)
+/* the nodes of a body in the place of the node that is a fusion of them, or made by them */
+static void put_body(struct rewrite *w, int node, const struct graph *body, int *result)
 {
     struct graph_node n = rewrite_node(w, node);
-    const struct graph *body = n.called[0];
     int *moved = mem_alloc(((size_t)body->node_count + 1) * sizeof(*moved));
 
     for (int i = 0; i < body->parameter_count; i++)
@@ -44,11 +44,32 @@ static void put_body(struct rewrite *w, int node, int *result)
     mem_free(moved);
 }
 
-/* whether one of them holds more than elementwise work and reductions */
-static bool take_apart(struct graph *g, const char *const *names, int count)
+struct unfusing {
+    const struct plan *plan;
+    const struct pass_context *context; /* of fusing what is left */
+};
+
+static bool has_hero(const struct graph *body)
 {
-    int **result = mem_alloc(((size_t)g->node_count + 1) * sizeof(*result));
-    bool has_hero = false;
+    for (int i = 0; i < body->node_count; i++)
+        if (body->node[i].op != HLO_PARAMETER && fusion_is_hero(&body->node[i]))
+            return true;
+    return false;
+}
+
+/* what a node that does not fit is made of; NULL: it cannot be taken apart */
+static const struct graph *body_of(struct graph *g, int node, const struct unfusing *u,
+                                   struct err *e)
+{
+    if (g->node[node].op == HLO_FUSION)
+        return g->node[node].called[0];
+    return module_legalize(u->plan, u->context, g, node, e);
+}
+
+/* *is_new: one of them holds more than elementwise work and reductions */
+static int take_apart(struct graph *g, const struct unfusing *u, bool *is_new, struct err *e)
+{
+    int **result = mem_alloc(((size_t)g->node_count + 1) * sizeof(*result)), status = 0;
     struct rewrite w;
 
     rewrite_begin(&w, g);
@@ -57,45 +78,45 @@ static bool take_apart(struct graph *g, const char *const *names, int count)
 
         if (n->op == HLO_GET_TUPLE_ELEMENT && result[n->operand[0]]) {
             w.moved[i] = result[n->operand[0]][n->dim];
-        } else if (n->op == HLO_FUSION && is_named(names, count, n->name)) {
-            result[i] = arena_array(g->arena, (size_t)n->called[0]->output_count + 1, sizeof(int));
-            put_body(&w, i, result[i]);
+        } else if (n->op != HLO_PARAMETER && status == 0 &&
+                   is_named(u->plan->refused, u->plan->refused_count, n->name)) {
+            const struct graph *body = body_of(g, i, u, e);
+
+            if (!body) {
+                status = -1;
+                rewrite_copy(&w, i);
+                continue;
+            }
+            result[i] = arena_array(g->arena, (size_t)body->output_count + 1, sizeof(int));
+            put_body(&w, i, body, result[i]);
             w.moved[i] = result[i][0];
-            for (int k = 0; k < n->called[0]->node_count; k++)
-                has_hero |= n->called[0]->node[k].op != HLO_PARAMETER &&
-                            fusion_is_hero(&n->called[0]->node[k]);
+            *is_new |= has_hero(body);
         } else {
             rewrite_copy(&w, i);
         }
     }
     rewrite_end(&w);
     mem_free(result);
-    return has_hero;
+    return status;
 }
-
-struct unfusing {
-    const char *const *names;           /* of fusions */
-    int count;
-    const struct pass_context *context; /* of fusing what is left */
-};
 
 /* bodies of loops likewise */
 static int unfuse(struct graph *g, const void *user, struct err *e)
 {
     const struct unfusing *u = user;
+    bool is_new = false;
 
-    if (rewrite_bodies(g, HLO_WHILE, unfuse, u, e) ||
-        (take_apart(g, u->names, u->count) &&
-         (pass_fusion(g, u->context, e) || pass_excess(g, u->context, e))))
+    if (rewrite_bodies(g, HLO_WHILE, unfuse, u, e) || take_apart(g, u, &is_new, e) ||
+        (is_new && (pass_fusion(g, u->context, e) || pass_excess(g, u->context, e))))
         return -1;
     return graph_verify(g, e);
 }
 
-int module_unfuse(struct module *m, const char *const *names, int count,
-                  const struct pass_context *c, struct err *e)
+int module_unfuse(struct module *m, const struct plan *p, const struct pass_context *c,
+                  struct err *e)
 {
     struct pass_context apart = *c;
-    struct unfusing u = {names, count, &apart};
+    struct unfusing u = {p, &apart};
     struct graph g;
     int status;
 

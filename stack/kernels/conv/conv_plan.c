@@ -512,8 +512,32 @@ static void place(struct conv_plan *p)
     p->vmem_rows = row - p->job->vmem_row;
 }
 
+/*
+ * Of groups of the batch the epilogue reads whole groups of rows, also of those that the last tile
+ * of columns has no columns for, so that all tiles are alike, and drops what is not there.
+ */
+static int64_t rows_past_sums(const struct conv_plan *p)
+{
+    int64_t groups = p->shape.batch_groups, rows = p->group_inputs;
+    int64_t past = round_up(rows, p->group_rows) - rows;
+
+    if (groups == 1)
+        return 0;
+    if (p->group_columns < LANES && LANES % p->group_columns == 0)
+        past += (round_up(groups, LANES / p->group_columns) - groups) * rows;
+    return past;
+}
+
 static int check_fit(const struct conv_plan *p, struct err *e)
 {
+    int64_t read_rows = p->sums_row + sum_tiles(p) * TILE_ROWS + rows_past_sums(p);
+
+    for (int g = GRID_C; g <= GRID_T2 && p->is_vector; g++)
+        if (p->count[g] > 1)
+            return err_set(e, "a depthwise convolution has all of its sums in one step");
+    if (read_rows > p->chip->vmem_bytes / ARRAY_ROW_BYTES)
+        return err_set(e, "sums of %lld groups end behind the vector memory",
+                       (long long)p->shape.batch_groups);
     if (p->count[GRID_C] > 1 && p->shape.features % p->features_here)
         return err_set(e, "%lld input features do not divide into blocks of %lld",
                        (long long)p->shape.features, (long long)p->features_here);

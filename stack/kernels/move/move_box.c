@@ -94,6 +94,24 @@ static int same_index_dim(const struct move_source *s, const struct move_index_d
     return -1;
 }
 
+/*
+ * A box of the result is all tiles from its first to its last along rows and along lanes. It must
+ * not hold those of another box, so what counts smaller steps than an index dimension of which
+ * it has several is whole.
+ */
+static void keep_results_apart(struct move_box *b)
+{
+    const struct move_source *s = &b->map.source[0];
+    const struct array *to = move_side_array(b, -1);
+
+    for (int k = 0; k < s->index_dim_count; k++)
+        for (int i = 0; i < s->index_dim_count && b->inner[0][k] > 1; i++)
+            if (s->index_dim[i].to_dim == s->index_dim[k].to_dim &&
+                kind_of(to, s->index_dim[k].to_dim) != KIND_OUTER &&
+                s->index_dim[i].to_scale < s->index_dim[k].to_scale)
+                b->inner[0][i] = s->index_dim[i].count;
+}
+
 void move_least_box(struct move_box *b)
 {
     const struct move_map *map = &b->map;
@@ -121,6 +139,7 @@ void move_least_box(struct move_box *b)
                 *mine = b->inner[i][other] % *mine ? map->source[0].index_dim[k].count
                                                    : b->inner[i][other];
         }
+    keep_results_apart(b);
 }
 
 /* the other sources do as source 0 does */

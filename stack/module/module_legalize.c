@@ -1,0 +1,217 @@
+/*
+ * What no kernel makes becomes what kernels make (docs/compiler.md, What does not fit): the same
+ * operation over parts of its dimensions, or in a plainer form, with layouts of its own.
+ *
+ * Which parts is a search: each dimension is halved by itself, and of those sizes that a kernel
+ * takes the one is chosen that is predicted to take the fewest cycles; where none is, the
+ * dimension that is longest, in tiles, is halved for good and all are tried again.
+ */
+#include "stack/module/module_impl.h"
+
+#include "base/units.h"
+#include "stack/hlo/rewrite.h"
+#include "stack/kernels/registry.h"
+#include "stack/passes/pass.h"
+#include "stack/passes/pieces.h"
+
+#include <string.h>
+
+#define PIECES_MAX 1024                 /* more are no program that anybody could want */
+#define TILINGS_MAX 4
+
+struct legalizing {
+    const struct plan *plan;
+    const struct pass_context *context;
+    struct graph *g;                    /* of the node that no kernel makes */
+    int node;
+    struct arena scratch;
+    struct pieces pieces;
+};
+
+/* layouts as in a program of its own: operands and results lie row-major, as in the whole one */
+static int settle(struct graph *body, const struct pass_context *c, struct err *e)
+{
+    return pass_layout(body, c, e) || pass_simplify(body, c, e) || graph_verify(body, e) ? -1 : 0;
+}
+
+/* a graph with the node's operands as parameters; `n` becomes the node with those operands */
+static void begin_body(struct legalizing *l, struct graph *body, struct arena *a,
+                       struct graph_node *n)
+{
+    *n = l->g->node[l->node];
+    graph_init(body, a, n->name);
+    body->source = n->source;
+    n->operand = arena_array(a, (size_t)n->operand_count + 1, sizeof(int));
+    for (int i = 0; i < n->operand_count; i++) {
+        const struct graph_node *o = &l->g->node[l->g->node[l->node].operand[i]];
+
+        n->operand[i] = graph_parameter(body, o->shape, o->name);
+    }
+}
+
+/* predicted cycles of one node's kernel; -1: none makes it */
+static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int node)
+{
+    struct graph *alone = kernel_body_of(body, node, &l->scratch);
+    const struct kernel_kind *kind = kernel_kind_of(alone);
+    int operands = alone->parameter_count, results = alone->output_count;
+    struct value *value = arena_array(&l->scratch, (size_t)(operands + results), sizeof(*value));
+    struct value **list = arena_array(&l->scratch, (size_t)(operands + results) + 1, sizeof(*list));
+    struct module_step step = {.kind = STEP_KERNEL, .body = alone, .name = alone->name,
+                               .source = "", .operand = list, .result = list + operands,
+                               .operand_count = operands, .result_count = results};
+    struct tiling t[TILINGS_MAX];
+    struct kernel_job job;
+    struct err e;
+
+    for (int i = 0; i < operands + results; i++) {
+        int at = i < operands ? alone->parameter[i] : alone->output[i - operands].node;
+
+        array_init(&value[i].array, "", &alone->node[at].shape, NULL);
+        list[i] = &value[i];
+    }
+    graph_freeze(alone);
+    job = plan_job(l->plan, &step, l->plan->team_count > 0);
+    if (!kind || kind->check_supported(alone, job.chip, &e) ||
+        kind->tilings(&job, t, TILINGS_MAX) == 0)
+        return -1;
+    return t[0].predicted_cycles;
+}
+
+/* of one piece of these sizes, copies and all; -1: no kernel makes it */
+static int64_t piece_cycles(struct legalizing *l, const int64_t *size)
+{
+    const int64_t from[PIECE_DIMS_MAX] = {0};
+    struct graph body;
+    struct graph_node n;
+    int64_t cycles = 0;
+    struct err e;
+
+    arena_init(&l->scratch);
+    begin_body(l, &body, &l->scratch, &n);
+    graph_output(&body, pieces_make(&body, &n, &l->pieces, from, size), "piece", -1);
+    if (settle(&body, l->context, &e))
+        cycles = -1;
+    for (int i = 0; i < body.node_count && cycles >= 0; i++)
+        if (body.node[i].op == n.op) {
+            int64_t one = kernel_cycles(l, &body, i);
+
+            cycles = one < 0 ? -1 : cycles + one;
+        }
+    graph_fini(&body);
+    arena_fini(&l->scratch);
+    return cycles;
+}
+
+static int64_t piece_count(const struct pieces *p, const int64_t *size)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d < p->count; d++)
+        count *= div_up(p->dim[d].extent, size[d]);
+    return count;
+}
+
+static int64_t half_of(const struct piece_dim *d, int64_t size)
+{
+    int64_t half = div_up(size, 2);
+
+    return half > d->unit ? round_up(half, d->unit) : half;
+}
+
+/* the dimension to halve so that a kernel fits, at the lowest cost; -1: none */
+static int best_dim(struct legalizing *l, int64_t *size)
+{
+    int64_t fewest = 0;
+    int best = -1;
+
+    for (int d = 0; d < l->pieces.count; d++) {
+        int64_t whole = size[d], cycles;
+
+        if (whole == 1)
+            continue;
+        size[d] = half_of(&l->pieces.dim[d], whole);
+        cycles = piece_cycles(l, size);
+        if (cycles >= 0)
+            cycles *= piece_count(&l->pieces, size);
+        size[d] = whole;
+        if (cycles >= 0 && (best < 0 || cycles < fewest)) {
+            best = d;
+            fewest = cycles;
+        }
+    }
+    return best;
+}
+
+static int longest_dim(const struct pieces *p, const int64_t *size)
+{
+    int longest = -1;
+
+    for (int d = 0; d < p->count; d++)
+        if (size[d] > 1 && (longest < 0 || size[d] * p->dim[longest].unit >
+                                               size[longest] * p->dim[d].unit))
+            longest = d;
+    return longest;
+}
+
+/* sizes of pieces that a kernel makes; false: there are none */
+static bool find_sizes(struct legalizing *l, int64_t *size)
+{
+    for (int d = 0; d < l->pieces.count; d++)
+        size[d] = l->pieces.dim[d].extent;
+    if (piece_cycles(l, size) >= 0)
+        return true;
+    for (;;) {
+        int d = best_dim(l, size);
+        bool is_found = d >= 0;
+
+        if (!is_found)
+            d = longest_dim(&l->pieces, size);
+        if (d < 0)
+            return false;
+        size[d] = half_of(&l->pieces.dim[d], size[d]);
+        if (piece_count(&l->pieces, size) > PIECES_MAX)
+            return false;
+        if (is_found)
+            return true;
+    }
+}
+
+static int refuse(const struct legalizing *l, struct err *e)
+{
+    const struct graph_node *n = &l->g->node[l->node];
+    char shape[96];
+
+    return err_set(e, "%s%s%s: %s of %s is not supported on this chip: no kernel makes it, nor any "
+                   "part of it; other sizes, or a chip with more vector memory, may do",
+                   *n->source ? n->source : n->name, *n->source ? ", " : "",
+                   *n->source ? n->name : "", graph_op_name(n->op),
+                   shape_print(&n->shape, shape, sizeof(shape)));
+}
+
+struct graph *module_legalize(const struct plan *p, const struct pass_context *c, struct graph *g,
+                              int node, struct err *e)
+{
+    struct legalizing l = {.plan = p, .context = c, .g = g, .node = node};
+    struct graph *body = arena_alloc(g->arena, sizeof(*body));
+    int64_t size[PIECE_DIMS_MAX];
+    struct graph_node n;
+    int made;
+
+    begin_body(&l, body, g->arena, &n);
+    made = pieces_plain_form(body, &n, false);
+    if (made == NODE_NONE && pieces_of(g, &g->node[node], &l.pieces) && find_sizes(&l, size))
+        made = pieces_join(body, &n, &l.pieces, size);
+    if (made == NODE_NONE)
+        made = pieces_plain_form(body, &n, true);
+    if (made == NODE_NONE) {
+        graph_fini(body);
+        refuse(&l, e);
+        return NULL;
+    }
+    graph_output(body, made, n.name, -1);
+    if (settle(body, c, e))
+        return NULL;
+    graph_freeze(body);
+    return body;
+}

@@ -1,0 +1,53 @@
+/*
+ * An operation in pieces: the same over parts of its dimensions, put together again. What no
+ * kernel makes as a whole is made so (stack/module/module_legalize.c, docs/compiler.md).
+ *
+ * Operations that move data alone are left whole, and so are those with several results.
+ */
+#ifndef STACK_PIECES_H
+#define STACK_PIECES_H
+#include "stack/hlo/graph.h"
+
+#define PIECE_DIMS_MAX 12
+
+/* A dimension that may be cut: parts of the result along one of its own, or parts to be combined. */
+struct piece_dim {
+    int64_t extent;                     /* 1: it cannot be cut */
+    int64_t unit;                       /* a smaller piece takes as much: tiles, groups */
+    int result_dim;                     /* -1: combined */
+};
+
+struct pieces {
+    int count;
+    enum graph_op combine;
+    struct piece_dim dim[PIECE_DIMS_MAX];       /* those that are combined come last */
+};
+
+/* how `n`, whose operands are of `g`, may be cut; false: not at all */
+bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces *out);
+
+/* the result from `from` on, `count` of each dimension; f32 where parts of bf16 are combined */
+int pieces_make(struct graph *g, const struct graph_node *n, const struct pieces *p,
+                const int64_t *from, const int64_t *count);
+
+/* all of the result, of pieces of `size` */
+int pieces_join(struct graph *g, const struct graph_node *n, const struct pieces *p,
+                const int64_t *size);
+
+/*
+ * The operation in a form that more kernels make: groups of columns padded to whole tiles or
+ * shares of one, large holes of the input filled with zeros; all of them, where there is no other
+ * way (`is_last`). NODE_NONE: it is in that form.
+ */
+int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last);
+
+/* of a convolution (pieces_conv.c) */
+bool pieces_of_convolution(const struct graph *g, const struct graph_node *n, struct pieces *out);
+int pieces_make_convolution(struct graph *g, const struct graph_node *n, enum graph_dtype dtype,
+                            const int64_t *from, const int64_t *count);
+/* elements `start` to `limit` along `dim`; the array itself if that is all */
+int pieces_slice(struct graph *g, int a, int dim, int64_t start, int64_t limit);
+/* a window's part: outputs and taps from `from` on; the elements of the input that it meets */
+void pieces_window(struct graph_window *w, int64_t in, int64_t from_out, int64_t out,
+                   int64_t from_tap, int64_t taps, int64_t *start, int64_t *limit);
+#endif
