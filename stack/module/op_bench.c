@@ -1,3 +1,4 @@
+/* Compiles one product as a kernel of given blocks, and times it on one simulated core. */
 #include "stack/module/op_bench.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Packs a dense matrix into tiles of 8 rows by 128 columns, and unpacks it. */
 #include "stack/passes/layout.h"
 
 #include "base/units.h"
