@@ -1,4 +1,4 @@
-/* systole diff: two runs side by side. */
+/* `systole diff` compares two runs. */
 #include "base/text.h"
 #include "cli/commands/cli.h"
 #include "report/diff/diff.h"

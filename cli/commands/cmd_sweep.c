@@ -1,4 +1,4 @@
-/* systole sweep: one command over a grid of values. */
+/* `systole sweep` runs one command over a grid of values. */
 #include "base/text.h"
 #include "cli/commands/cli.h"
 #include "cli/commands/swept.h"

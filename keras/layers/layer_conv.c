@@ -1,4 +1,4 @@
-/* Convolutions and pooling over height and width of NHWC images. */
+/* Builds convolutions and pooling over height and width of NHWC images. */
 #include "keras/layers/layer_impl.h"
 
 #include <inttypes.h>

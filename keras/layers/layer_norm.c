@@ -1,4 +1,4 @@
-/* Normalisations over the batch and along the last dimension. */
+/* Builds normalisations over the batch and along the last dimension. */
 #include "keras/layers/layer_impl.h"
 
 enum { MOVING_MEAN, MOVING_VARIANCE };

@@ -1,4 +1,4 @@
-/* Layers that move elements, or change each by itself. */
+/* Builds layers that move elements, or change each by itself. */
 #include "keras/layers/layer_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Keras JSON: functional models, whose layers say what they were called on. */
+/* Reads functional models from Keras JSON, whose layers say what they were called on. */
 #include "keras/model/model_json.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Tables as CSV, Markdown and text. */
+/* Prints tables as CSV, Markdown and text. */
 #include "report/tables/table.h"
 
 #include "base/text.h"

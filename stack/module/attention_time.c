@@ -1,6 +1,4 @@
-/*
- * An attention kernel as a program by itself, on a machine in timing mode.
- */
+/* Times an attention kernel as a program by itself, on a machine in timing mode. */
 #include "stack/kernels/misc/attention.h"
 
 #include "sim/machine/machine.h"

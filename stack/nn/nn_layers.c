@@ -1,4 +1,4 @@
-/* Products: dense layers, convolutions, pooling, embeddings, attention. */
+/* Writes products as nodes: dense layers, convolutions, pooling, embeddings, attention. */
 #include "stack/nn/nn_impl.h"
 
 #include <assert.h>

@@ -1,6 +1,4 @@
-/*
- * systole-view: a window on a recorded run, or a picture of it without a display.
- */
+/* Starts systole-view: a window on a recorded run, or a picture of it without a display. */
 #include <stdio.h>
 #include <stdlib.h>
 

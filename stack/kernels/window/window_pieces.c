@@ -1,4 +1,4 @@
-/* Pieces of a kernel, one behind the other. */
+/* Emits a kernel's pieces, one behind the other. */
 #include "stack/kernels/window/window_pieces.h"
 
 
