@@ -1,4 +1,4 @@
-/* What the handles of include/systole.h are. */
+/* Declares what the handles of include/systole.h are. */
 #ifndef API_API_H
 #define API_API_H
 #include "include/systole.h"

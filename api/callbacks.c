@@ -1,4 +1,4 @@
-/* What fit calls while it trains: the user's functions, and Keras's callbacks from text. */
+/* Adapts the user's functions and Keras's callbacks, given as text, to the callbacks of fit. */
 #include <float.h>
 #include <inttypes.h>
 #include <string.h>

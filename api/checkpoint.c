@@ -1,4 +1,7 @@
-/* Variables in files: checkpoints of all of a strategy's, and single ones as .npy. */
+/*
+ * Saves and restores variables for the API: checkpoints of all of a strategy's, and single ones as
+ * .npy.
+ */
 #include <inttypes.h>
 #include <string.h>
 

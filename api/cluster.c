@@ -1,4 +1,4 @@
-/* Clusters and device assignments. */
+/* Makes the API's handles of clusters and of device assignments. */
 #include "api/api.h"
 
 #include <string.h>

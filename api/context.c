@@ -1,4 +1,7 @@
-/* What a step is written with: variables, other replicas, logical devices, constants. */
+/*
+ * The part of the API that a step is written with: variables, other replicas, logical devices,
+ * constants.
+ */
 #include "api/api.h"
 
 #include <inttypes.h>

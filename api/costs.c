@@ -1,4 +1,4 @@
-/* What things cost: a model by layer, the last launch, the host around it. */
+/* Tells what things cost: a model by layer, the last launch, the host around it. */
 #include <string.h>
 
 #include "api/model.h"

@@ -1,4 +1,4 @@
-/* Datasets: sources, stages without callbacks, iterators. */
+/* Makes the API's handles of datasets, their stages without callbacks, and iterators. */
 #include "api/dataset.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Elements of datasets, stages with the user's functions, batches for replicas. */
+/* The API's elements of datasets, stages with the user's functions, and batches for replicas. */
 #include "api/dataset.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Embedding tables in parts over the replicas: made, looked up in steps, changed. */
+/* Makes, looks up and changes embedding tables that are cut over the replicas. */
 #include <string.h>
 
 #include "api/api.h"

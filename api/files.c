@@ -1,4 +1,4 @@
-/* Records and arrays in files. */
+/* Reads and writes files of records and of arrays for the API. */
 #include "api/dataset.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* fit, evaluate, predict. */
+/* Compiles a model for training, and fits, evaluates and predicts with it, for the API. */
 #include "api/model.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Models: made layer by layer, or read from a file. */
+/* Makes models for the API, layer by layer or from a file. */
 #include "api/model.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a model's handle is. */
+/* Declares what a model's handle is. */
 #ifndef API_MODEL_H
 #define API_MODEL_H
 #include "api/api.h"

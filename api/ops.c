@@ -1,4 +1,4 @@
-/* Operations of one and two operands, and reductions. */
+/* The API's operations of one and two operands, and its reductions. */
 #include "api/api.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Operations that move elements, and products. */
+/* The API's operations that move elements, and its products. */
 #include "api/api.h"
 
 #include <inttypes.h>

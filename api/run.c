@@ -1,4 +1,4 @@
-/* A user's steps: traced once for each new combination of shapes, and run. */
+/* Runs a user's step, which is traced once for each new combination of shapes. */
 #include "api/api.h"
 
 #include <inttypes.h>

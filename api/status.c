@@ -1,4 +1,4 @@
-/* Statuses, messages, types and shapes. */
+/* Keeps the API's statuses and messages, and converts types and shapes. */
 #include "api/api.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Strategies and their variables. */
+/* Makes the API's strategies and their variables. */
 #include "api/api.h"
 
 #include <assert.h>

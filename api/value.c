@@ -1,4 +1,4 @@
-/* Values: an array per replica; and what reduce and gather make of them. */
+/* The API's values, an array per replica, and what reduce and gather make of them. */
 #include "api/api.h"
 
 #include <inttypes.h>

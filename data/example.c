@@ -1,4 +1,4 @@
-/* Records to tensors. */
+/* Parses tf.train.Example records into tensors. */
 #include "data/example.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* Tensors to records: the message is put together in an arena, then packed. */
+/* Packs tensors into tf.train.Example records, whose message is put together in an arena first. */
 #include "data/example.h"
 
 #include "base/arena.h"

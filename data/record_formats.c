@@ -1,4 +1,4 @@
-/* TFRecord, lines of text, records of fixed size. */
+/* Cuts files into records: TFRecord, lines of text, records of fixed size. */
 #include "base/units.h"
 #include "base/text.h"
 #include "data/crc32c.h"

@@ -1,4 +1,4 @@
-/* Files that hold whole arrays: IDX, .npy, CSV; and lists of files. */
+/* Sources over files that hold whole arrays, IDX, .npy and CSV, and over lists of files. */
 #include "base/csv.h"
 #include "base/units.h"
 #include "data/dataset_impl.h"

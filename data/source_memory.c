@@ -1,4 +1,4 @@
-/* Elements that are there: slices of arrays, numbers, strings. */
+/* Sources over what is in memory: slices of arrays, numbers, strings. */
 #include "data/dataset_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Files of records, one behind the other. A position is file, record and byte. */
+/* Sources over files of records, one behind the other. A position is file, record and byte. */
 #include "data/dataset_impl.h"
 #include "data/record.h"
 

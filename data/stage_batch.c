@@ -1,4 +1,7 @@
-/* Several elements side by side along a new dimension: batch, padded_batch; and back: unbatch. */
+/*
+ * Puts several elements side by side along a new dimension (batch, padded_batch), and takes them
+ * apart (unbatch).
+ */
 #include "data/dataset_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* One tensor of every element becomes of another dtype. */
+/* Converts one tensor of every element to another dtype. */
 #include "data/dataset_impl.h"
 
 struct convert {

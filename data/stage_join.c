@@ -1,4 +1,4 @@
-/* Stages of several inputs: zip and concatenate. */
+/* The stages of several inputs, zip and concatenate. */
 #include "data/dataset_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Stages that choose or renumber elements: take, skip, shard, filter, enumerate. */
+/* The stages that choose or renumber elements: take, skip, shard, filter, enumerate. */
 #include "data/dataset_impl.h"
 
 #include <inttypes.h>

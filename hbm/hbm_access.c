@@ -1,4 +1,4 @@
-/* Accesses, cut into pieces that lie in one row each. */
+/* Times accesses, each cut into pieces that lie in one row. */
 #include "hbm/hbm_append.h"
 
 #include <assert.h>

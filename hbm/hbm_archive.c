@@ -1,4 +1,4 @@
-/* Snapshots: what a launch changes in the timing of a memory. */
+/* Saves and loads what a launch changes in the timing of a memory, for snapshots. */
 #include "hbm/hbm_impl.h"
 
 #include "base/arena.h"

@@ -1,6 +1,4 @@
-/*
- * Positions of chips and the routes between them.
- */
+/* Computes the positions of chips and the routes between them. */
 #include "interconnect/net_impl.h"
 
 #include <assert.h>

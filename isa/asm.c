@@ -1,6 +1,4 @@
-/*
- * The assembler's statements: bundles, labels, directives; errors and their print.
- */
+/* Assembles a text's statements, bundles, labels and directives, and prints its errors. */
 #include "isa/asm.h"
 
 #include "base/text.h"

@@ -1,6 +1,4 @@
-/*
- * The assembler's operations: mnemonic, unit, guard, then the format's template.
- */
+/* Parses an operation: its mnemonic, unit and guard, then the operands by its format's template. */
 #include "isa/asm_internal.h"
 
 #include "base/text.h"

@@ -1,6 +1,4 @@
-/*
- * The assembler's operands: registers, immediates, addresses, flags, labels.
- */
+/* Parses operands: registers, immediates, addresses, flags, labels. */
 #include "isa/asm_internal.h"
 
 #include "base/text.h"

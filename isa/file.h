@@ -1,6 +1,4 @@
-/*
- * Whole files into memory.
- */
+/* Reads whole files into memory. */
 #ifndef ISA_FILE_H
 #define ISA_FILE_H
 #include "base/arena.h"

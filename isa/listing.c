@@ -1,6 +1,4 @@
-/*
- * The structure of a listing: bundles, operations, declarations.
- */
+/* Reads the structure of a listing: bundles, operations, declarations. */
 #include "isa/listing_internal.h"
 
 #include "base/units.h"

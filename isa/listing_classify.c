@@ -1,6 +1,4 @@
-/*
- * Which slot an operation of a listing takes, known or not.
- */
+/* Decides which slot an operation of a listing takes, known or not. */
 #include "isa/listing_internal.h"
 
 #include "base/units.h"

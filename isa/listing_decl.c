@@ -1,6 +1,4 @@
-/*
- * What a listing declares: the kernel's operands, and allocations in full dumps.
- */
+/* Reads what a listing declares: the kernel's operands, and allocations in full dumps. */
 #include "isa/listing_internal.h"
 
 #include "base/text.h"

@@ -1,6 +1,4 @@
-/*
- * Shapes in listings, and where the elements of such an array lie.
- */
+/* Parses shapes in listings, and computes where the elements of such an array lie. */
 #include "isa/listing_internal.h"
 
 #include "base/units.h"

@@ -1,6 +1,4 @@
-/*
- * The text of a listing before it is read: comments made blank.
- */
+/* Prepares the text of a listing for reading: comments become blanks. */
 #include "isa/listing_internal.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* systole bench: whole programs as a user starts them, and what each took. */
+/* `systole bench` starts whole programs as a user does, and measures what each took. */
 #define _DEFAULT_SOURCE                 /* wait4 */
 #include "cli/bench/bench.h"
 

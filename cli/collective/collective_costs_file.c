@@ -1,4 +1,4 @@
-/* --costs FILE: a formula in place of a chip. Every key must stand there once. */
+/* Reads --costs FILE, a formula in place of a chip. Every key must stand there once. */
 #include "cli/collective/collective.h"
 
 #include "base/text.h"

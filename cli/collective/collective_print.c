@@ -1,4 +1,4 @@
-/* What systole collective shows: a page, a line of CSV, JSON. */
+/* Prints what a collective took, as a page, a line of CSV or JSON. */
 #include "cli/collective/collective.h"
 
 #include "base/outfile.h"

@@ -1,4 +1,4 @@
-/* One collective: the request, its plan, the engine that suits, and what came of it. */
+/* Carries one collective out: makes the plan for a request, and runs the engine that suits. */
 #include "cli/collective/collective.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* systole bench: measures what docs/performance.md promises. */
+/* `systole bench` measures what docs/performance.md promises. */
 #include "cli/bench/bench.h"
 
 #include "base/units.h"

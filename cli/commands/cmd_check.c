@@ -1,4 +1,4 @@
-/* systole check: holds the simulator against references. */
+/* `systole check` holds the simulator against references. */
 #include "cli/validate/check.h"
 #include "cli/commands/cli.h"
 

@@ -1,4 +1,4 @@
-/* systole conv: one convolution, forward or a gradient, timed. */
+/* `systole conv` times one convolution, forward or a gradient. */
 #include "cli/commands/cli.h"
 
 #include "base/text.h"

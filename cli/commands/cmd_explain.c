@@ -1,4 +1,4 @@
-/* systole explain: why a step takes the time it takes. */
+/* `systole explain` says why a step takes the time it takes. */
 #include "cli/commands/cli.h"
 
 #include "cli/common/options.h"

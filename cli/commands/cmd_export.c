@@ -1,4 +1,4 @@
-/* systole export: a .strace in the format of another viewer. */
+/* `systole export` writes a .strace in the format of another viewer. */
 #include "cli/commands/cli.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* systole mem: a memory alone, driven with access patterns. */
+/* `systole mem` drives a memory alone with access patterns. */
 #include "cli/commands/cli.h"
 
 #include "base/outfile.h"

@@ -1,4 +1,4 @@
-/* systole net: synthetic traffic on the network of a slice or of any grid. */
+/* `systole net` sends synthetic traffic over the network of a slice or of any grid. */
 #include "cli/commands/cli.h"
 #include "cli/network/net_options.h"
 #include "cli/network/net_print.h"

@@ -1,4 +1,4 @@
-/* systole op: one operation, timed. */
+/* `systole op` times one operation. */
 #include "cli/commands/cli.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* systole report: the tables of a run again, from its folder or its trace. */
+/* `systole report` prints the tables of a run again, from its folder or its trace. */
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"

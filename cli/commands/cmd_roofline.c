@@ -1,4 +1,4 @@
-/* systole roofline: what one core could do, and what it did. */
+/* `systole roofline` draws what one core could do, and what it did. */
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"

@@ -1,4 +1,4 @@
-/* systole COMMAND ...: finds the command and runs it. */
+/* Finds the command that `systole COMMAND ...` names, and runs it. */
 #include "commit.h"                    /* made by tools/commit.sh */
 
 #include <argp.h>

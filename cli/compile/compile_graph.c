@@ -1,4 +1,4 @@
-/* The graph that systole compile is asked for. */
+/* Makes the graph that `systole compile` is asked for. */
 #include "cli/compile/compile.h"
 
 #include "stack/hlo/rewrite.h"

@@ -1,4 +1,4 @@
-/* What systole compile prints: kernels, memory, host time by stage. */
+/* Prints what `systole compile` tells: kernels, memory, host time by stage. */
 #include "cli/compile/compile.h"
 
 #include "base/text.h"

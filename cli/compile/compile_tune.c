@@ -1,4 +1,4 @@
-/* systole compile --tune: each kernel by itself, with each of its tilings, in timing mode. */
+/* `systole compile --tune` times each kernel by itself with each of its tilings, in timing mode. */
 #include "cli/compile/compile.h"
 
 #include "base/progress.h"

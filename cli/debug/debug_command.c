@@ -1,4 +1,4 @@
-/* Finding and running a command; help; the commands for scripts. */
+/* Finds and runs the debugger's commands, prints their help, and has those for scripts. */
 #include "cli/debug/debug.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* where, list, core and op: the program around a core, and what a bundle does. */
+/* The commands where, list, core and op show the program around a core, and what a bundle does. */
 #include "cli/debug/debug.h"
 
 #include "base/floats.h"

@@ -1,4 +1,4 @@
-/* Where a core is: bundles by number, line or label, and what it does there. */
+/* Prints where a core is, and finds bundles by number, line or label. */
 #include "cli/debug/debug.h"
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* print, x and display: registers, expressions and ranges of memories. */
+/* The commands print, x and display show registers, expressions and ranges of memories. */
 #include "cli/debug/debug.h"
 
 #include "base/floats.h"

@@ -1,4 +1,4 @@
-/* Commands from files and from a terminal. */
+/* Reads the debugger's commands from files and from a terminal. */
 #include "cli/debug/debug.h"
 
 #include "cli/common/fail.h"

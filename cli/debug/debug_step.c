@@ -1,4 +1,4 @@
-/* The commands that move: each is a goal for debug_go. */
+/* The commands that move the machine, each of which sets a goal for debug_go. */
 #include "cli/debug/debug.h"
 
 #include "base/units.h"

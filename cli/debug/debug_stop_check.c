@@ -1,4 +1,4 @@
-/* Which breakpoints and watches an advance of the machine has hit. */
+/* Finds which breakpoints and watches an advance of the machine has hit. */
 #include "cli/debug/debug_stops.h"
 
 #include "base/floats.h"

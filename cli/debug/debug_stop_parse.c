@@ -1,4 +1,4 @@
-/* Breakpoints and watches from their text. */
+/* Parses breakpoints and watches. */
 #include "cli/debug/debug_stops.h"
 
 #include "base/arena.h"

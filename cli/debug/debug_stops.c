@@ -1,4 +1,4 @@
-/* The table of breakpoints and watches, and the commands that change it. */
+/* Keeps the table of breakpoints and watches, and has the commands that change it. */
 #include "cli/debug/debug_stops.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* Arguments of the debugger's commands: words, numbers, names that may be cut short, ranges. */
+/*
+ * Reads the arguments of the debugger's commands: words, numbers, names that may be cut short,
+ * ranges.
+ */
 #include "cli/debug/debug.h"
 
 #include "base/text.h"

@@ -1,6 +1,4 @@
-/*
- * What `systole net` is asked for.
- */
+/* Holds and reads what `systole net` is asked for. */
 #ifndef CLI_NET_OPTIONS_H
 #define CLI_NET_OPTIONS_H
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* What may be varied: the parameters of a chip, the options of the command. */
+/* Lists what a sweep may vary: the parameters of a chip and the options of the command. */
 #include "cli/sweep/sweep.h"
 
 #include "base/text.h"

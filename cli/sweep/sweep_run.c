@@ -1,4 +1,4 @@
-/* The points of a sweep as child processes, at most `jobs` at once. */
+/* Runs the points of a sweep as child processes, at most `jobs` at once. */
 #include "cli/sweep/sweep.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* The results of a sweep: sweep.csv, and an aligned table. */
+/* Writes the results of a sweep as sweep.csv and as an aligned table. */
 #include "cli/sweep/sweep.h"
 
 #include "base/outfile.h"

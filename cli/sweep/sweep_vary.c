@@ -1,4 +1,4 @@
-/* --vary KEY=VALUES: lists, ranges, and the grid of all of them. */
+/* Parses --vary KEY=VALUES, lists and ranges, and spans the grid of all of them. */
 #include "cli/sweep/sweep.h"
 
 #include "base/text.h"

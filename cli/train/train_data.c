@@ -1,4 +1,7 @@
-/* What systole train trains on: MNIST's files, drawn digits, or arrays that NumPy has saved. */
+/*
+ * Opens what `systole train` trains on: MNIST's files, drawn digits, or arrays that NumPy has
+ * saved.
+ */
 #include "cli/train/train.h"
 
 #include <inttypes.h>

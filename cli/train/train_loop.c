@@ -1,4 +1,4 @@
-/* Epochs of steps, and what is told about them. */
+/* Runs the epochs of a training, and prints how each went. */
 #include "cli/train/train.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What systole train is asked for. */
+/* Parses the options of `systole train`. */
 #include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>

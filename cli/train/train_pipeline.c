@@ -1,4 +1,4 @@
-/* What a step in stages came to. */
+/* Prints where the time of a step in stages went. */
 #include "cli/train/train.h"
 
 #include "base/text.h"

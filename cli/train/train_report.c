@@ -1,4 +1,4 @@
-/* What a run leaves behind: the table of one step, the trace, the folder. */
+/* Writes what a training leaves behind: the table of one step, the trace, the folder. */
 #include "cli/train/train.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* What comes before the first step: checks, data, machine, programs. */
+/* Prepares a training: checks the options, and makes data, machine and programs. */
 #include "cli/train/train.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* What the compiler knows of a training step, for the tables of its report. */
+/* Gathers what the compiler knows of a training step, for the tables of its report. */
 #include "cli/train/train.h"
 
 #include "base/units.h"

@@ -1,4 +1,4 @@
-/* systole check hardware: measurements of real TPUs beside what we simulate. */
+/* `systole check hardware` sets measurements of real TPUs beside what we simulate. */
 #include "cli/validate/check.h"
 
 #include "base/outfile.h"

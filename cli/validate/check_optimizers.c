@@ -1,4 +1,4 @@
-/* systole check optimizers: compiled optimizers against their equations in doubles. */
+/* `systole check optimizers` holds compiled optimizers against their equations in doubles. */
 #include "cli/validate/check.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* Tables of systole check hardware. */
+/* Prints the tables of `systole check hardware`. */
 #include "cli/validate/hardware.h"
 
 #include "base/table.h"

@@ -1,6 +1,4 @@
-/*
- * Readers of measurement files: columns to graphs.
- */
+/* Reads files of measurements, and makes a graph of each row's columns. */
 #include "cli/validate/hardware.h"
 
 #include "base/units.h"

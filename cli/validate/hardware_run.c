@@ -1,6 +1,4 @@
-/*
- * One measured row on the simulator.
- */
+/* Runs one measured row on the simulator. */
 #include "cli/validate/hardware.h"
 
 #include "cli/compile/compile.h"

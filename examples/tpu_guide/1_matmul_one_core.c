@@ -1,5 +1,5 @@
 /*
- * A product on one core: with tf.device('TPU:0').
+ * Computes a product on one core, as with tf.device('TPU:0').
  *
  *     build/examples/1_matmul_one_core [TPU]
  */

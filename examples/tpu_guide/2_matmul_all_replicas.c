@@ -1,5 +1,5 @@
 /*
- * The same product on every replica: strategy.run(matmul_fn, args=(a, b)).
+ * Computes the same product on every replica, as strategy.run(matmul_fn, args=(a, b)) does.
  *
  *     build/examples/2_matmul_all_replicas [TPU]
  */

@@ -1,4 +1,4 @@
-/* Looking up and going back, in the graph. */
+/* Writes the lookup of embeddings and the updates of their tables into a step's graph. */
 #include "base/units.h"
 #include "keras/trace/choose.h"
 #include "keras/embedding/embedding.h"

@@ -1,4 +1,4 @@
-/* Attention of several heads, as Keras lays its variables out. */
+/* Builds attention of several heads, with the variables as Keras lays them out. */
 #include "keras/layers/layer_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Inputs, dense layers, embeddings, dropout. */
+/* Builds inputs, dense layers, embeddings and dropout. */
 #include "keras/layers/layer_impl.h"
 
 #include <assert.h>

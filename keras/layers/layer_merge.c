@@ -1,4 +1,4 @@
-/* Layers of several inputs. */
+/* Builds the layers of several inputs. */
 #include "keras/layers/layer_impl.h"
 
 #include <inttypes.h>

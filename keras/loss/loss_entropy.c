@@ -1,4 +1,4 @@
-/* Cross-entropies. */
+/* Writes cross-entropies into a graph. */
 #include "keras/loss/loss_impl.h"
 
 /* f32 logits, or NODE_NONE if there are only probabilities */

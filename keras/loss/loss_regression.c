@@ -1,4 +1,4 @@
-/* Losses that compare numbers. */
+/* Writes losses that compare numbers into a graph. */
 #include "keras/loss/loss_impl.h"
 
 #define LN_2 0.69314718055994531

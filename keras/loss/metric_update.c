@@ -1,4 +1,4 @@
-/* What a step adds to metrics' sums. */
+/* Writes what a step adds to the sums of metrics. */
 #include "keras/loss/loss_impl.h"
 #include "keras/loss/metric.h"
 

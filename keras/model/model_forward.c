@@ -1,4 +1,4 @@
-/* A model as part of a step. */
+/* Calls a model's layers in order, as part of a step. */
 #include "keras/model/model.h"
 
 #include <assert.h>

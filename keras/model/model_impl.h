@@ -1,6 +1,4 @@
-/*
- * What the files of models share.
- */
+/* Declares what the files of models share; private to keras/model/. */
 #ifndef KERAS_MODEL_IMPL_H
 #define KERAS_MODEL_IMPL_H
 #include "keras/model/model.h"

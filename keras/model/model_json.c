@@ -1,4 +1,4 @@
-/* Keras JSON: the file, the two classes of models, chains of layers. */
+/* Reads Keras JSON: the file, the two classes of models, chains of layers. */
 #include "keras/model/model_json.h"
 
 #include <inttypes.h>

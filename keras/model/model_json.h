@@ -1,6 +1,4 @@
-/*
- * Reading Keras JSON; private to model_json*.c.
- */
+/* Declares the reader of Keras JSON; private to model_json*.c. */
 #ifndef KERAS_MODEL_JSON_H
 #define KERAS_MODEL_JSON_H
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* Keras JSON: one layer, by the table of its parameters. */
+/* Reads one layer from Keras JSON, by the table of its parameters. */
 #include "keras/model/model_json.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The table that people read. */
+/* Prints a model's summary as the table that people read. */
 #include "keras/model/summary.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The equations that look at whole variables: Lamb, LARS, Adafactor. */
+/* The update rules that look at whole variables: Lamb, LARS, Adafactor. */
 #include "keras/optimizer/optimizer_impl.h"
 #include "stack/nn/nn.h"
 

@@ -1,4 +1,4 @@
-/* The equations element by element, as docs/optimizers.md has them. */
+/* The update rules element by element, as docs/optimizers.md has them. */
 #include "keras/optimizer/optimizer_impl.h"
 #include "stack/nn/nn.h"
 

@@ -1,4 +1,4 @@
-/* One step: what comes before and behind every rule, in Keras's order. */
+/* Writes one step of an optimizer: what comes before and behind every rule, in Keras's order. */
 #include "keras/trace/choose.h"
 #include "keras/optimizer/optimizer_impl.h"
 #include "stack/nn/nn.h"

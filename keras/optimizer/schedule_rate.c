@@ -1,4 +1,4 @@
-/* Equations of schedules, in the graph and on the host. */
+/* Computes the rates of schedules, in the graph and on the host. */
 #include "base/units.h"
 #include "keras/optimizer/schedule.h"
 #include "stack/nn/nn.h"

@@ -1,4 +1,4 @@
-/* What two runs did: resources, work, units, operations, results. */
+/* Compares what two runs did: resources, work, units, operations, results. */
 #include "report/diff/diff_internal.h"
 
 #include "base/units.h"

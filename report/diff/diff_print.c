@@ -1,4 +1,4 @@
-/* Two runs side by side, for people, spreadsheets and programs. */
+/* Prints two runs side by side, for people, spreadsheets and programs. */
 #include "report/diff/diff.h"
 
 #include "base/text.h"

@@ -1,4 +1,7 @@
-/* Energy of a launch: every operation that every core executed, every byte that moved. */
+/*
+ * Adds up the energy of a launch over every operation that each core executed and every byte that
+ * moved.
+ */
 #include "report/energy/energy.h"
 
 #include "sim/observe/inspect.h"

@@ -1,3 +1,7 @@
+/*
+ * Gives every cycle of a core to one cause: stall reasons are pools, from which matrix work,
+ * bundles and waits take their parts in a stated order.
+ */
 #include "report/explain/explain_impl.h"
 
 #include <assert.h>

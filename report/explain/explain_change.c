@@ -1,3 +1,7 @@
+/*
+ * Makes the list of changes that could help, each with the options that make it and a model of
+ * what it gains.
+ */
 #include "report/explain/explain_change.h"
 
 #include "report/explain/explain_impl.h"

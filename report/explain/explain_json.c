@@ -1,4 +1,4 @@
-/* The explanation as JSON: format "systole-explain", version 1; docs/explain.md names the keys. */
+/* Writes the explanation as JSON, whose keys docs/explain.md names. */
 #include "report/explain/explain_print.h"
 
 #include "report/explain/explain_rules.h"

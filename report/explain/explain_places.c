@@ -1,3 +1,7 @@
+/*
+ * Gathers the bundles and source operations with the most cycles, from a trace's records or from
+ * the table of a run folder.
+ */
 #include "report/explain/explain_places.h"
 
 #include "report/view/run_folder.h"

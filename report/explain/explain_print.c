@@ -1,3 +1,4 @@
+/* Prints an explanation as three lines, a table and details, or as JSON. */
 #include "report/explain/explain_print.h"
 
 #include "base/text.h"

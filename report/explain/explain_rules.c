@@ -1,3 +1,4 @@
+/* Applies the thresholds of XProf's suggestions to the counters of a simulated step. */
 #include "report/explain/explain_rules.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Why, in sentences with the numbers of the run. */
+/* Words why a step took its time, in sentences with the numbers of the run. */
 #include "report/explain/explain_impl.h"
 
 #include "base/text.h"

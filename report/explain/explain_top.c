@@ -1,4 +1,4 @@
-/* Which places a cause's cycles come from. */
+/* Ranks the places that a cause's cycles come from. */
 #include "report/explain/explain_impl.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Chooses the format of an export by name or suffix, checks what is asked for against the trace,
+ * and writes the file.
+ */
 #include "report/export/export_names.h"
 
 #include "base/outfile.h"

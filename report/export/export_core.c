@@ -1,4 +1,4 @@
-/* The tracks of a core. */
+/* Tells the tracks of a core: units, stalls, copies, source operations. */
 #include "report/export/export_walk.h"
 
 #include "sim/observe/inspect.h"

@@ -1,4 +1,4 @@
-/* Counters over time, sampled from the sums that every trace keeps. */
+/* Samples counters over time from the sums that every trace keeps. */
 #include "report/export/export_walk.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The tracks of memory and of the links between chips. */
+/* Tells the tracks of memory and of the links between chips. */
 #include "report/export/export_walk.h"
 
 #include "sim/time/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * Interns the texts of an export in a hash table, each as valid UTF-8, and makes those of
+ * operations when first asked for.
+ */
 #include "report/export/export_names.h"
 
 #include "isa/disasm.h"

@@ -1,3 +1,4 @@
+/* Packs protobuf messages field by field into one growing buffer. */
 #include "report/export/export_pb.h"
 
 #include "base/arena.h"

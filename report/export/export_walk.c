@@ -1,4 +1,4 @@
-/* The walk that all formats share: processes, rows of tracks, lanes. */
+/* Walks a trace once for all formats: processes, rows of tracks, lanes. */
 #include "report/export/export_walk.h"
 
 #include "sim/time/clock.h"

@@ -1,4 +1,4 @@
-/* What XProf calls planes and lines, and what it wants to know of a device. */
+/* Names planes and lines as XProf does, and describes the device to it. */
 #include "report/export/export_xspace.h"
 
 #include "base/units.h"

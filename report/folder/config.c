@@ -1,3 +1,4 @@
+/* Writes config.ini: the options of a run, and every parameter of its chip with its source. */
 #include "report/folder/files.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Writes steps.csv, a row for each training step. */
 #include "report/folder/files.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Makes the folder of a run and writes its files one by one, after all tables are checked. */
 #include "base/outfile.h"
 #include "base/units.h"
 #include "report/export/export.h"

@@ -1,3 +1,4 @@
+/* Prints report.txt: the epochs of a training run, and the tables of one step. */
 #include "report/folder/files.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* stats.txt: every counter on a line of its own, as gem5 users know them. */
+/* Writes stats.txt, every counter on a line of its own, as gem5 users know them. */
 #include "report/folder/files.h"
 
 #include "report/tables/breakdown.h"

@@ -1,6 +1,4 @@
-/*
- * What a trace says of its run: chip and slice, launches, programs.
- */
+/* Reads what a trace says of its run: chip and slice, launches, programs. */
 #include "report/native_trace/strace_impl.h"
 
 #include "isa/object.h"

@@ -1,3 +1,7 @@
+/*
+ * Encodes numbers, chunk headers and index entries of the trace file, with a CRC-32 each, and
+ * decodes them with every check.
+ */
 #include "report/native_trace/strace_format.h"
 
 #include <zlib.h>

@@ -1,3 +1,4 @@
+/* Prints and parses the JSON in which a trace keeps its chip, links, launches and totals. */
 #include "report/native_trace/strace_meta.h"
 
 #include "isa/object.h"

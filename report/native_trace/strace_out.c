@@ -1,3 +1,7 @@
+/*
+ * Appends chunks to the trace file under a lock, and ends it with an index made from their
+ * headers.
+ */
 #include "report/native_trace/strace_out.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Builds sums in cells eight times as wide from level to level, and writes each cell once it is
+ * over.
+ */
 #include "report/native_trace/strace_pyramid.h"
 
 void pyramid_init(struct pyramid *p, enum chunk_kind kind, uint32_t stream, int base,

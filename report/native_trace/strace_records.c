@@ -1,3 +1,7 @@
+/*
+ * Codes records as differences from what the record before leads to expect: variable-length
+ * integers, most of a byte or two.
+ */
 #include "report/native_trace/strace_records.h"
 
 #include "sim/observe/inspect.h"

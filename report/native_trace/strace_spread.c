@@ -1,3 +1,7 @@
+/*
+ * Says over which cycles a copy, an HBM access or a message spreads its bytes and its time in
+ * sums.
+ */
 #include "report/native_trace/strace_sums.h"
 
 #include "sim/time/clock.h"

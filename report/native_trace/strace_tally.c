@@ -1,3 +1,7 @@
+/*
+ * Adds up what a core's units do in a run of bundles, as differences of prefix sums over the
+ * program.
+ */
 #include "report/native_trace/strace_tally.h"
 
 #include "sim/core/program.h"

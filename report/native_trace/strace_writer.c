@@ -1,3 +1,7 @@
+/*
+ * The sink that writes a trace: it hands a launch's records to their streams, and closes the file
+ * with totals and index.
+ */
 #include "report/native_trace/strace_sums.h"
 #include "report/native_trace/strace_writer_impl.h"
 

@@ -1,6 +1,4 @@
-/*
- * Errors in units of the last place, and their statistics.
- */
+/* Measures errors in units of the last place, and their statistics. */
 #include "report/numerics/check_internal.h"
 
 #include "base/floats.h"

@@ -1,6 +1,4 @@
-/*
- * The measured rows as a table for people, CSV and JSON.
- */
+/* Prints the measured rows as a table for people, CSV and JSON. */
 #include "report/numerics/check.h"
 
 #include "base/table.h"

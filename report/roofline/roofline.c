@@ -1,3 +1,7 @@
+/*
+ * Computes roofs from a chip's peaks, and the point of each source operation from its FLOP, bytes
+ * and time.
+ */
 #include "report/roofline/roofline.h"
 
 #include "base/units.h"

@@ -1,4 +1,4 @@
-/* Rooflines as tables, CSV, and a plot of characters. */
+/* Prints rooflines as tables, CSV, and a plot of characters. */
 #include "report/roofline/roofline.h"
 
 #include "base/text.h"

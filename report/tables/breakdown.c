@@ -1,3 +1,7 @@
+/*
+ * Divides a core's cycles into parts by its counters, so that they add up to the step, and prints
+ * them as bars.
+ */
 #include "report/tables/breakdown.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * Finds collectives by their bundles, and sums how long each was in flight and how much of it was
+ * exposed.
+ */
 #include "report/tables/communication.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* What can be said of a launch in functional mode: what was done, not when. */
+/* Fills the table of a launch in functional mode, which knows what was done but not when. */
 #include "report/tables/step_table.h"
 
 #include "base/text.h"

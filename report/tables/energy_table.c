@@ -1,4 +1,4 @@
-/* The energy of a launch as tables and as a few lines of the report. */
+/* Fills the tables of a launch's energy, and prints it as a few lines of the report. */
 #include "report/tables/energy_table.h"
 
 #define NAME_CHARS 24

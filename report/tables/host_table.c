@@ -1,3 +1,4 @@
+/* Prints where the host's processor time went while it simulated, as a table and as CSV. */
 #include "report/tables/host_table.h"
 
 #include <inttypes.h>

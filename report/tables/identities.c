@@ -1,3 +1,7 @@
+/*
+ * Checks that the numbers of a run agree: sums of parts with totals, bytes sent with bytes
+ * received, uses with 100 %.
+ */
 #include "report/tables/identities.h"
 
 #include "report/view/bound.h"

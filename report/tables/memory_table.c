@@ -1,4 +1,4 @@
-/* memory.csv: buffers as they were placed, and how full each memory gets. */
+/* Fills memory.csv: buffers as they were placed, and how full each memory gets. */
 #include "report/tables/tables.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Adds up cycles, FLOP and bytes by source operation, and finds the category of each and what
+ * bounds it.
+ */
 #include "report/tables/op_stats.h"
 
 #include "base/units.h"

@@ -1,4 +1,4 @@
-/* ops.csv: one row per source operation, and one for the cycles after the halt. */
+/* Fills ops.csv: one row per source operation, and one for the cycles after the halt. */
 #include "report/tables/op_stats.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Groups source operations by category, sorts both by time, and prints them as a tree. */
 #include "report/tables/op_tree.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * Reads the tables of an earlier run back: from JSON where it was kept, else from the sums of its
+ * trace.
+ */
 #include "report/tables/saved.h"
 
 #include "report/view/run_folder.h"

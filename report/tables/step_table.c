@@ -1,3 +1,4 @@
+/* Prints the table of one step: cycles by reason, units, FLOP, HBM, links, and what bounds it. */
 #include "report/tables/step_table.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * A table in memory: rows of typed cells, sorted by a column, printed as text, CSV, Markdown or
+ * JSON.
+ */
 #include "report/tables/table.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Fills each table of a run from the view of its last step. */
 #include "report/tables/tables.h"
 
 #include "report/tables/breakdown.h"

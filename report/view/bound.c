@@ -1,3 +1,4 @@
+/* Computes the use of each resource, and calls the highest the bound of a step. */
 #include "report/view/bound.h"
 
 #include <stdio.h>

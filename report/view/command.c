@@ -1,3 +1,7 @@
+/*
+ * Writes the command of a run into config.ini, percent-encoded where INI would change it, and
+ * reads it back.
+ */
 #include "report/view/command.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Finds XProf's category of an operation by a table of words that its name may contain. */
 #include "report/view/hlo_category.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Reads stats.json and config.ini of a run, or the same out of its trace. */
 #include "report/view/run_folder.h"
 
 #include "base/units.h"

@@ -1,3 +1,7 @@
+/*
+ * Gathers the counters of a machine after a launch into plain numbers, and computes times and
+ * rates from them.
+ */
 #include "report/view/view.h"
 
 #include "sim/observe/inspect.h"

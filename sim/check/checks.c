@@ -1,3 +1,7 @@
+/*
+ * Keeps a bit for each unit of VMEM and SMEM that has been written, and passes each access on to
+ * the search for races.
+ */
 #include "sim/check/checks.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
-/*
- * A deadlock: which cores wait for what, who could end it, and why nobody does.
- */
+/* Explains a deadlock: which cores wait for what, who could end it, and why nobody does. */
 #include "sim/check/deadlock.h"
 
 #include "sim/machine/machine_impl.h"

@@ -1,3 +1,7 @@
+/*
+ * Holds each access against the sorted ranges of the copies under way, and logs those that a copy
+ * told later may still meet.
+ */
 #include "sim/check/race.h"
 
 #include "sim/check/checks.h"

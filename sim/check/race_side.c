@@ -1,6 +1,4 @@
-/*
- * The bytes that one side of a copy touches, as pieces.
- */
+/* Computes the bytes that one side of a copy touches, as pieces. */
 #include "sim/check/race_impl.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * Lists the operations that can still change a flag: a search over bundles reachable from where
+ * each core stands.
+ */
 #include "sim/check/raisers.h"
 
 /* where an operation that changes flags has its flag, value and core, as 1 + operand; 0: none */

@@ -1,3 +1,7 @@
+/*
+ * Reads a chip file by the table params.def, applies --set, and checks that the values fit
+ * together.
+ */
 #include "sim/chip/chip.h"
 
 #include <assert.h>

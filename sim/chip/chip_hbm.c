@@ -1,3 +1,4 @@
+/* Derives the configuration of the HBM model from a chip's parameters. */
 #include "sim/chip/chip.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Computes a chip's peak rates from its units and clocks, and compares them with the published
+ * ones.
+ */
 #include "sim/chip/chip.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Translates a chip's parameters into the limits of isa/check.h and the latencies of operations. */
 #include "sim/chip/limits.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Finds the grid of chips behind a slice's name, and decides which axes close and which are
+ * twisted.
+ */
 #include "sim/chip/chip.h"
 
 #include <assert.h>

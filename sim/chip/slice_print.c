@@ -1,3 +1,4 @@
+/* Prints a slice: its grid, its cores, and the axes that close. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Makes a core from a chip's parameters, and puts it into its state at the start of a launch. */
 #include "sim/core/overlay.h"
 
 #include "base/arena.h"

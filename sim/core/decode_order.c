@@ -1,3 +1,7 @@
+/*
+ * Orders a bundle's operations so that each reads before others write: a topological sort with one
+ * temporary per cycle.
+ */
 #include "sim/core/core.h"
 #include "sim/core/decode.h"
 

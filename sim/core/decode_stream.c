@@ -1,3 +1,7 @@
+/*
+ * Translates decoded bundles into the steps of timing mode, and leaves to the issue loop what has
+ * none.
+ */
 #include "sim/core/stream.h"
 
 #include "sim/core/core.h"

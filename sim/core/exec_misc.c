@@ -1,7 +1,4 @@
-/*
- * What is left: random bits, trace markers, index address registers, loads
- * from CMEM.
- */
+/* Executes what is left: random bits, trace markers, index address registers, loads from CMEM. */
 #include "base/threefry.h"
 #include "sim/core/hooks.h"
 #include "sim/core/vregs.h"

@@ -1,6 +1,4 @@
-/*
- * What scalar operations compute. isa/ops.def states each effect.
- */
+/* Executes scalar operations, as isa/ops.def states the effect of each. */
 #include "sim/core/hooks.h"
 #include "sim/lanes/f32_exact.h"
 

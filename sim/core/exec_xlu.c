@@ -1,6 +1,4 @@
-/*
- * Contents of the cross-lane units: reductions, permutes, transposes.
- */
+/* Executes the operations of the cross-lane units: reductions, permutes, transposes. */
 #include "sim/core/vregs.h"
 
 #include <string.h>

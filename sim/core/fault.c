@@ -1,3 +1,4 @@
+/* Records a core's first fault with its cycle, bundle and source line. */
 #include "sim/core/core.h"
 
 #include <stdarg.h>

@@ -1,3 +1,7 @@
+/*
+ * Moves the marks of unknown ranges along with copies, and faults where unknown bytes would decide
+ * something.
+ */
 #include "sim/core/known.h"
 
 #include "base/arena.h"

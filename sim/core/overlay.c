@@ -1,3 +1,4 @@
+/* Times the fetches of overlays into the two halves of the instruction memory. */
 #include "sim/core/overlay.h"
 
 #include <math.h>

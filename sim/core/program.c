@@ -1,3 +1,7 @@
+/*
+ * Decodes a program for the issue loop: for each bundle the registers to wait for, and lists of
+ * what needs more.
+ */
 #include "sim/core/program.h"
 
 #include "sim/core/decode.h"

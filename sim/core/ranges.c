@@ -1,3 +1,4 @@
+/* A sorted array of byte ranges, found by binary search and joined where they touch. */
 #include "sim/core/ranges.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * Timing mode's loop: carries out the steps of a bundle one by one, and hands over to the issue
+ * loop what they cannot do.
+ */
 #include "sim/core/stream.h"
 
 #include "sim/core/issue.h"

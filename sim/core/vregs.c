@@ -1,3 +1,7 @@
+/*
+ * Gives registers that only note where their tile stands the tile itself, before that place is
+ * overwritten.
+ */
 #include "sim/core/vregs.h"
 
 #include "sim/core/hooks.h"

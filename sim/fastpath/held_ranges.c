@@ -1,3 +1,4 @@
+/* Keeps ranges of a store as references to pages, which writers copy, and as bytes at both ends. */
 #include "sim/fastpath/held_ranges.h"
 
 #include "base/arena.h"

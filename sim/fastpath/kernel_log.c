@@ -1,3 +1,7 @@
+/*
+ * Follows each run of a kernel in a simulated launch, and decides whether it depends on its own
+ * HBM alone.
+ */
 #include "sim/fastpath/kernel_log.h"
 
 #include "sim/fastpath/origins.h"

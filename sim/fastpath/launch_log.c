@@ -1,3 +1,4 @@
+/* Appends answers, arrivals and issues to a core's log while a launch is simulated. */
 #include "sim/fastpath/launch_log.h"
 
 #define LOG_MAX (1 << 22)               /* answers, and copies, of a core */

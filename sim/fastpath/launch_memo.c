@@ -1,3 +1,7 @@
+/*
+ * Compares a launch's inputs with those of the one before, and puts its end state back where all
+ * of them are equal.
+ */
 #include "sim/fastpath/launch_memo.h"
 
 #include "sim/machine/machine_impl.h"

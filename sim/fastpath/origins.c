@@ -1,3 +1,7 @@
+/*
+ * Taint tracking over scalar registers and SMEM: each value has an origin, and origins of values
+ * that an operation joins are joined (union-find).
+ */
 #include "sim/fastpath/origins.h"
 
 #include "base/arena.h"

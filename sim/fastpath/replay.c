@@ -1,3 +1,7 @@
+/*
+ * Runs a logged launch again for its values: cores go on as the log's copies arrive, on several
+ * threads.
+ */
 #include "sim/fastpath/replay.h"
 
 #include "base/arena.h"

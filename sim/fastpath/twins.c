@@ -1,3 +1,7 @@
+/*
+ * Groups cores with one program, lets the first to come to a kernel work it out, and gives the
+ * others its results.
+ */
 #include "sim/fastpath/twins.h"
 
 #include "sim/fastpath/held_ranges.h"

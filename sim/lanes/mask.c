@@ -1,3 +1,4 @@
+/* Fills, packs and applies mask registers, two planes of bits at a time. */
 #include "sim/lanes/mask.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Converts tiles of every matrix type to bf16, by tables of all codes where values are narrow. */
 #include "sim/lanes/matrix_tile.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * Sums products four at a time: exactly, in a 576-bit integer where doubles do not suffice, then
+ * rounded once.
+ */
 #include "sim/lanes/quad4.h"
 
 #include "sim/lanes/f32_exact.h"

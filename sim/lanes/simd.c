@@ -1,3 +1,7 @@
+/*
+ * Chooses the SIMD path: tests each against plain C on adversarial tiles, and times the products
+ * of those that pass.
+ */
 #include "sim/lanes/simd.h"
 
 #include <pthread.h>

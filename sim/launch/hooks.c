@@ -1,4 +1,4 @@
-/* Who listens to cores and machines: sim/core/hooks.h. */
+/* Fills the table of hooks by which cores and machines call whoever listens (sim/core/hooks.h). */
 #include "sim/core/hooks.h"
 
 #include "sim/check/checks.h"

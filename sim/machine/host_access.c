@@ -1,4 +1,4 @@
-/* What the host reads and writes of a machine's memories between launches. */
+/* Reads and writes a machine's memories for the host, between launches. */
 #include "sim/core/hooks.h"
 #include "sim/machine/machine_impl.h"
 

@@ -1,3 +1,7 @@
+/*
+ * A queue of cores that can go on, shared by host threads under a lock; a thread looks a few times
+ * before it sleeps.
+ */
 #include "sim/machine/ready_cores.h"
 
 #include "base/arena.h"

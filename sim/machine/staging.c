@@ -1,3 +1,7 @@
+/*
+ * A ring of chunks in the order in which they were asked for, each with the instant at which it
+ * leaves the staging memory.
+ */
 #include "sim/machine/staging.h"
 
 #include "base/arena.h"

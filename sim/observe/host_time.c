@@ -1,3 +1,7 @@
+/*
+ * Adds up the host's time by what a core is doing, read from the processor's time-stamp counter at
+ * each change.
+ */
 #include "sim/observe/host_watch.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Reads registers, FIFOs, units and counters of a paused machine's cores without changing them. */
 #include "sim/observe/inspect.h"
 
 #include "sim/machine/machine_impl.h"

@@ -1,4 +1,4 @@
-/* What a pause shows of memories and of copies between them. */
+/* Shows what memories hold at a pause, and the copies between them. */
 #include "sim/observe/inspect.h"
 
 #include "sim/machine/machine_impl.h"

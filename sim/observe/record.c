@@ -1,3 +1,7 @@
+/*
+ * Ends a core's open run of bundles at each stall, jump or failed guard, and hands full buffers of
+ * records on.
+ */
 #include "sim/observe/record.h"
 
 #include "base/arena.h"

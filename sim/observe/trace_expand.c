@@ -1,3 +1,7 @@
+/*
+ * Replays a core's records against the table of occupancy, and tells an interval for each
+ * operation that keeps a unit busy.
+ */
 #include "sim/observe/trace_expand.h"
 
 #include "sim/core/program.h"

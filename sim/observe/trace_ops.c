@@ -1,4 +1,6 @@
-/* How long each operation of a program occupies its unit, as sim/core/timing*.c take it. */
+/*
+ * Tabulates how long each operation of a program occupies its unit, as sim/core/timing*.c take it.
+ */
 #include "sim/chip/limits.h"
 #include "sim/machine/machine_impl.h"
 #include "sim/observe/trace.h"

@@ -1,3 +1,4 @@
+/* Connects a launch's cores, HBM and links to the sink, and translates what HBM and links tell. */
 #include "sim/observe/tracing.h"
 
 #include "sim/machine/machine_impl.h"

@@ -1,3 +1,4 @@
+/* Names the reasons of stalls from stalls.def. */
 #include "sim/results/results.h"
 
 static const char *const names[STALL_COUNT] = {

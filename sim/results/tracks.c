@@ -1,3 +1,4 @@
+/* Numbers the units of a core that are counted, by kind and index, and names them. */
 #include "sim/results/tracks.h"
 
 int track_mxu(const struct chip *chip, int index)

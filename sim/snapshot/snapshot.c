@@ -1,6 +1,4 @@
-/*
- * A machine as a byte string: what it must agree with, then its state.
- */
+/* Saves a machine as a byte string, what it must agree with and then its state, and restores it. */
 #include "sim/snapshot/snapshot.h"
 
 #include "sim/launch/launch.h"

@@ -1,3 +1,4 @@
+/* A binary heap of events, ordered by time, kind, core and sequence. */
 #include "sim/time/events.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * List scheduling one operation at a time: each goes into the first bundle with a free slot in
+ * which its registers are ready.
+ */
 #include "stack/backend/bundler.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /*
- * From blocks to a program: loop control, bundles, branches with their delay
- * bundles, notes.
+ * Turns scheduled blocks into a program: loop control, bundles, branches with their delay bundles,
+ * notes.
  */
 #include "stack/backend/backend.h"
 

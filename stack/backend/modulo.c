@@ -1,3 +1,7 @@
+/*
+ * Modulo scheduling: tries initiation intervals from the least possible upwards, each with several
+ * orders of operations.
+ */
 #include "stack/backend/modulo.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Appends blocks, operations and counted loops to a kernel's virtual-register code. */
 #include "stack/backend/vcode.h"
 
 #include <assert.h>

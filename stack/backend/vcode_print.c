@@ -1,4 +1,4 @@
-/* Virtual-register code as text. */
+/* Prints virtual-register code as text. */
 #include "stack/backend/vcode.h"
 
 #include <assert.h>

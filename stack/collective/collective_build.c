@@ -1,4 +1,4 @@
-/* Writing a template, operation by operation. */
+/* Writes a plan's template, operation by operation. */
 #include "stack/collective/collective_impl.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* What a request must be, and what to say when it is not. */
+/* Checks a request for a collective, and words what is wrong with one. */
 #include "stack/collective/collective_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* What operations cost on a chip, and what formulas count in its place. */
+/* Computes what operations cost on a chip, or what a formula counts in its place. */
 #include "hbm/hbm.h"
 #include "stack/collective/collective_steps.h"
 

@@ -1,4 +1,4 @@
-/* Each rank to each that it has something for. */
+/* Plans direct exchanges, in which each rank sends to each that it has something for. */
 #include "stack/collective/collective_impl.h"
 
 int plan_alone(struct collective_plan *p, struct arena *a, struct err *e)

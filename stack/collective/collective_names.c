@@ -1,4 +1,4 @@
-/* The names of kinds and algorithms. */
+/* Names the kinds and algorithms of collectives. */
 #include "stack/collective/collective.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A plan as lists for the program on the cores. */
+/* Translates a plan into lists for the program on the cores. */
 #include "base/units.h"
 #include "stack/collective/collective_program.h"
 

@@ -1,4 +1,4 @@
-/* A plan from a request, and a core's operations from a plan. */
+/* Makes a plan for a request, and a core's operations from a plan. */
 #include "stack/collective/collective_impl.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Puts a collective's program and its tables onto a machine, launches it, and names the operation
+ * at which a core is stuck.
+ */
 #include "stack/collective/collective_program.h"
 
 #include <string.h>

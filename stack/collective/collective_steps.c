@@ -1,3 +1,7 @@
+/*
+ * Sets the simulation of a collective operation by operation up: network, costs, and each core's
+ * place in its group.
+ */
 #include "base/arena.h"
 #include "stack/collective/collective_impl.h"
 #include "stack/collective/collective_steps_impl.h"

@@ -1,3 +1,7 @@
+/*
+ * A calendar queue: a ring of short spans of time, a heap for the span under way, and groups of
+ * events of equal key found by a hash.
+ */
 #include "stack/collective/collective_steps_queue.h"
 
 #include "base/arena.h"

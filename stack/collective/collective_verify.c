@@ -1,3 +1,7 @@
+/*
+ * Fills a collective's inputs by a hash of place and core, and checks results: sums within their
+ * rounding bound, the rest bit for bit.
+ */
 #include "stack/collective/collective_verify.h"
 
 #include <math.h>

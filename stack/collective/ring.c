@@ -1,3 +1,7 @@
+/*
+ * Walks a grid of chips to and fro so that neighbours in the ring are neighbours in the network (a
+ * Hamiltonian cycle where there is one).
+ */
 #include "stack/collective/ring.h"
 
 #include <assert.h>

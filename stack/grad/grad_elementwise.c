@@ -1,4 +1,4 @@
-/* Gradients of the elementwise operations. */
+/* Writes the gradients of the elementwise operations. */
 #include "stack/grad/grad_impl.h"
 
 #define TWO_OVER_SQRT_PI 1.1283791670955126

@@ -1,4 +1,4 @@
-/* Gradients of operations that move data by a fixed rule. */
+/* Writes the gradients of operations that move data by a fixed rule. */
 #include "stack/grad/grad_impl.h"
 
 static int of_transpose(struct graph *g, const struct graph_node *n, int dy)

@@ -1,4 +1,4 @@
-/* Gradients of dots and convolutions: dots and convolutions again. */
+/* Writes the gradients of dots and convolutions, which are dots and convolutions again. */
 #include "stack/grad/grad_impl.h"
 
 /* ---- dots ---- */

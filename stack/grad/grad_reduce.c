@@ -1,4 +1,4 @@
-/* Gradients of reductions and windows. */
+/* Writes the gradients of reductions and windows. */
 #include "stack/grad/grad_impl.h"
 
 static int of_extreme(struct graph *g, const struct graph_node *n, int y, int dy,

@@ -1,3 +1,7 @@
+/*
+ * Lays arrays out as XLA does, in tiles of rows and lanes, and converts values between that and
+ * row-major order.
+ */
 #include "stack/hlo/array.h"
 
 #include <assert.h>

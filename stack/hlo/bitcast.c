@@ -1,3 +1,4 @@
+/* Compares two layouts as lists of strided dimensions, joined where one continues another. */
 #include "stack/hlo/bitcast.h"
 
 #include "stack/hlo/array.h"

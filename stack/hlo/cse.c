@@ -1,3 +1,7 @@
+/*
+ * Common subexpression elimination: nodes that hash alike and agree in operation, operands and
+ * attributes become one.
+ */
 #include "stack/hlo/graph_attributes.h"
 
 #define BUCKET_COUNT 1024

@@ -1,3 +1,7 @@
+/*
+ * Dead code elimination: marks what outputs need, from the last node to the first, and drops the
+ * rest.
+ */
 #include "stack/hlo/graph.h"
 
 static void mark(const struct graph *g, bool *is_needed)

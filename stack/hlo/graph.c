@@ -1,3 +1,4 @@
+/* Builders of the graph: each appends a node, infers its shape, and asserts that it is right. */
 #include "stack/hlo/graph.h"
 
 #include "stack/hlo/graph_shape.h"

@@ -1,3 +1,7 @@
+/*
+ * Compares the attributes of two nodes, and finds one that a node has without its operation taking
+ * it.
+ */
 #include "stack/hlo/graph_attributes.h"
 
 #include <stddef.h>

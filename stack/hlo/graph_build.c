@@ -1,4 +1,4 @@
-/* Builders of the operations with larger attributes. */
+/* Builders of the operations that have larger attributes. */
 #include "stack/hlo/graph.h"
 
 #include <assert.h>

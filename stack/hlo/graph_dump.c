@@ -1,4 +1,4 @@
-/* A graph as the text of an HLO module. */
+/* Prints a graph as the text of an HLO module. */
 #include "stack/hlo/graph_dump.h"
 
 #include <inttypes.h>

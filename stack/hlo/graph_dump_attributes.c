@@ -1,4 +1,4 @@
-/* What stands behind an instruction's operands, and the elements of constants. */
+/* Prints what stands behind an instruction's operands, and the elements of constants. */
 #include "stack/hlo/graph_dump.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* Computations of scalars: what reductions combine with, selects and sorts compare with. */
+/*
+ * Prints the computations of scalars with which reductions combine, and selects and sorts compare.
+ */
 #include "stack/hlo/graph_dump.h"
 
 #include <string.h>

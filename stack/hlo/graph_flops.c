@@ -1,4 +1,4 @@
-/* What an evaluation of a graph costs in operations. */
+/* Counts the operations that an evaluation of a graph costs. */
 #include "stack/hlo/graph.h"
 
 /*

@@ -1,4 +1,4 @@
-/* What is known of an operation by itself: the columns of hlo_ops.def. */
+/* Tells what is known of an operation by itself, from the columns of hlo_ops.def. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <assert.h>

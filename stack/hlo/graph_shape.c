@@ -1,3 +1,7 @@
+/*
+ * Infers and checks the shapes of elementwise operations, and holds what the rules of the other
+ * operations share.
+ */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Shapes of operations with several results: sorts, tuples and calls. */
+/* Infers the shapes of operations with several results: sorts, tuples and calls. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>

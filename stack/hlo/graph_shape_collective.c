@@ -1,4 +1,4 @@
-/* Rules of operations between devices: groups, pairs, and the blocks of a dimension. */
+/* Checks operations between devices: groups, pairs, and the blocks of a dimension. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>

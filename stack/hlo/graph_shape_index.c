@@ -1,4 +1,4 @@
-/* Shapes of the operations that move data by computed indices. */
+/* Infers the shapes of the operations that move data by computed indices. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>

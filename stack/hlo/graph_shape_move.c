@@ -1,4 +1,4 @@
-/* Shapes of the operations that move data by a fixed rule. */
+/* Infers the shapes of the operations that move data by a fixed rule. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>

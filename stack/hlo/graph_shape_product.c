@@ -1,4 +1,4 @@
-/* Shapes of dots and convolutions. */
+/* Infers the shapes of dots and convolutions. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Shapes of reductions and windows. */
+/* Infers the shapes of reductions and windows. */
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>

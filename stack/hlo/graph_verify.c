@@ -1,3 +1,7 @@
+/*
+ * Checks a whole graph: operands come before users, shapes are what their rules give, names
+ * differ.
+ */
 #include "stack/hlo/graph.h"
 
 #include "stack/hlo/graph_attributes.h"

@@ -1,3 +1,7 @@
+/*
+ * Computes groups of devices along axes of a mesh, and cuts values into the parts that a sharding
+ * gives each device.
+ */
 #include "stack/hlo/mesh.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Lists the passes of bf16 products that each precision of an f32 product takes, and bounds their
+ * error.
+ */
 #include "stack/hlo/precision.h"
 
 #include "base/floats.h"

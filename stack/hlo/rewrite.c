@@ -1,3 +1,7 @@
+/*
+ * Copies a graph node by node into another one, in which a pass puts its own nodes in the place of
+ * some.
+ */
 #include "stack/hlo/rewrite.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Evaluates a graph node by node for all devices, with values in slots that are freed after their
+ * last reader.
+ */
 #include "stack/interp/interp.h"
 
 #include "stack/interp/interp_ops.h"

@@ -1,4 +1,4 @@
-/* Operations between devices: what each has at the end, from what all have. */
+/* Evaluates operations between devices: what each has at the end, from what all have. */
 #include "stack/interp/interp_ops.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Conversions, comparisons and choices; arithmetic is next door. */
+/* Evaluates conversions, comparisons and choices; arithmetic is next door. */
 #include "stack/interp/interp_ops.h"
 
 #include "base/floats.h"

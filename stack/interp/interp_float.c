@@ -1,4 +1,4 @@
-/* Arithmetic on floats: each operation in double, rounded to the result's type. */
+/* Evaluates arithmetic on floats, each operation in double and rounded to the result's type. */
 #include "stack/interp/interp_ops.h"
 
 #include <assert.h>

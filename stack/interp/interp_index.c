@@ -1,4 +1,4 @@
-/* Operations that move data by computed indices. */
+/* Evaluates operations that move data by computed indices. */
 #include "stack/interp/interp_ops.h"
 
 #include <string.h>

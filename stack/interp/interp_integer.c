@@ -1,4 +1,4 @@
-/* Arithmetic on integers, which wraps in their width, and on predicates. */
+/* Evaluates arithmetic on integers, which wraps in their width, and on predicates. */
 #include "stack/interp/interp_ops.h"
 
 #include <assert.h>

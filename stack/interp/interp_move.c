@@ -1,4 +1,4 @@
-/* Sources, and operations that move data by a fixed rule. */
+/* Evaluates sources, and operations that move data by a fixed rule. */
 #include "stack/interp/interp_ops.h"
 
 #include "base/threefry.h"

@@ -1,4 +1,4 @@
-/* Dots and convolutions. */
+/* Evaluates dots and convolutions. */
 #include "stack/interp/interp_ops.h"
 
 #include "base/floats.h"

@@ -1,4 +1,4 @@
-/* Reductions and windows. */
+/* Evaluates reductions and windows. */
 #include "stack/interp/interp_ops.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* Sort and top-k: stable, a NaN above all numbers, zeros of both signs equal. */
+/*
+ * Evaluates sort and top-k, which are stable, with NaN above all numbers and zeros of both signs
+ * equal.
+ */
 #include "stack/interp/interp_ops.h"
 
 #include <math.h>

@@ -1,6 +1,4 @@
-/*
- * Kernels: which kind makes a body, and the whole way from job to segment.
- */
+/* Finds the kind of kernel that makes a body, and goes the whole way from job to segment. */
 #include "stack/kernels/registry.h"
 
 #include <string.h>

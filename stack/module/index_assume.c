@@ -1,3 +1,7 @@
+/*
+ * Replaces indices that a graph computes by parameters, and writes made-up indices into all of
+ * them.
+ */
 #include "stack/module/index_assume.h"
 
 #include "stack/module/module_run.h"

@@ -1,3 +1,7 @@
+/*
+ * Concatenates segments into a core's program: merges their notes and symbols, and writes markers,
+ * gaps and prefetches between.
+ */
 #include "stack/module/link.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Drives a compilation: passes, places, kernels, link; it begins anew where fusions had to be
+ * taken apart.
+ */
 #include "stack/module/module.h"
 
 #include "stack/module/module_impl.h"

@@ -1,4 +1,4 @@
-/* The optimised graph with layouts and places: HLO text, each array with where it lies. */
+/* Prints the optimised graph as HLO text, each array with its layout and its place. */
 #include "stack/module/module.h"
 #include "stack/kernels/registry.h"
 

@@ -1,4 +1,4 @@
-/* From steps to segments, and from segments to the program. */
+/* Compiles a module's steps to segments, and links them to the program. */
 #include "stack/module/module_impl.h"
 
 #include "stack/module/link.h"

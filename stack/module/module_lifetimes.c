@@ -1,4 +1,4 @@
-/* When buffers hold something, and which may share their place with a parameter. */
+/* Finds when each buffer holds something, and which may share their place with a parameter. */
 #include "stack/module/module_impl.h"
 
 #include "stack/kernels/registry.h"

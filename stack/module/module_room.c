@@ -1,4 +1,4 @@
-/* The lowest place that is free while a buffer lives. */
+/* Finds the lowest place that is free while a buffer lives. */
 #include "stack/module/module_impl.h"
 
 /* A copy keeps off what is read behind arrays; copies come last, so arrays need not look. */

@@ -1,3 +1,6 @@
+/*
+ * Loads a module's programs, tables and constants into a machine, and writes and reads its arrays.
+ */
 #include "stack/module/module_run.h"
 
 #include "stack/collective/collective_table.h"

@@ -1,4 +1,4 @@
-/* The steps of a launch: kernels in the order of the nodes, loops around them. */
+/* Lists the steps of a launch: kernels in the order of the nodes, with loops around them. */
 #include "stack/module/module_impl.h"
 
 #include "stack/hlo/bitcast.h"

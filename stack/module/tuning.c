@@ -1,3 +1,7 @@
+/*
+ * Keeps measured tilings sorted by chip, kind and a hash of the kernel, and reads and writes their
+ * file.
+ */
 #include "stack/module/tuning.h"
 
 #include "base/outfile.h"

@@ -1,4 +1,4 @@
-/* Elementwise functions, softmaxes, losses. */
+/* Writes elementwise functions, softmaxes and losses as nodes. */
 #include "stack/nn/nn.h"
 
 #include "stack/nn/nn_impl.h"

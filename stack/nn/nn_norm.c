@@ -1,4 +1,4 @@
-/* Normalisations: mean and mean of squares in one pass, as flax has them. */
+/* Writes normalisations, with mean and mean of squares in one pass, as flax has them. */
 #include "stack/nn/nn_impl.h"
 
 /* variance from the mean of squares; rounding must not make it negative */

@@ -1,4 +1,4 @@
-/* Updates of variables, as optax has them. */
+/* Writes updates of variables, as optax has them. */
 #include "stack/nn/nn_impl.h"
 
 void nn_sgd_momentum(struct graph *g, int variable, int gradient, int slot, int rate,

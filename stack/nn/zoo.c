@@ -1,4 +1,4 @@
-/* Names, options, and the training step around a model. */
+/* Names the models of the zoo and their options, and writes the training step around one. */
 #include "stack/nn/zoo.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* Layers with variables. */
+/* Writes layers with variables for the models of the zoo. */
 #include "stack/nn/zoo_impl.h"
 
 #include <assert.h>

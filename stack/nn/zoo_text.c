@@ -1,4 +1,4 @@
-/* Models of text. */
+/* Writes the zoo's models of text. */
 #include "stack/nn/zoo_impl.h"
 
 enum { WIDTH = 768, LAYERS = 12, BERT_WORDS = 30522, BERT_POSITIONS = 512, GPT_WORDS = 50257,

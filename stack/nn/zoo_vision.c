@@ -1,4 +1,4 @@
-/* Models of images. */
+/* Writes the zoo's models of images. */
 #include "stack/nn/zoo_impl.h"
 
 static int images(struct zoo *z, int64_t side, int64_t channels)

@@ -1,3 +1,7 @@
+/*
+ * Decides whether a product's operands can be taken as they lie, by how full its tiles and passes
+ * would be.
+ */
 #include "stack/passes/dot_form.h"
 
 #include "stack/kernels/dot/kernel_dot_body.h"

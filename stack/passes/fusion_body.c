@@ -1,3 +1,7 @@
+/*
+ * Says which nodes may be fused, keeps the members of groups sorted, and makes a group's body as a
+ * graph of its own.
+ */
 #include "stack/passes/fusion.h"
 #include "stack/backend/abi.h"
 #include "stack/kernels/loop/loop_plan.h"

@@ -1,4 +1,4 @@
-/* From groups to fusion nodes, each behind what it reads. */
+/* Makes fusion nodes of groups, each behind what it reads. */
 #include "stack/passes/fusion.h"
 #include "stack/hlo/rewrite.h"
 

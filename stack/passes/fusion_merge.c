@@ -1,4 +1,4 @@
-/* Groups with several roots: fewer reads of the same arrays. */
+/* Merges groups into ones with several roots, so that the same arrays are read less often. */
 #include "stack/passes/fusion.h"
 
 #include <string.h>

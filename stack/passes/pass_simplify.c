@@ -1,4 +1,4 @@
-/* The rules of stack/passes/simplify.def, over and over until none applies. */
+/* Applies the rules of stack/passes/simplify.def over and over until none applies. */
 #include "stack/passes/pass.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/simplify.h"

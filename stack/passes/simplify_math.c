@@ -1,4 +1,4 @@
-/* Rules of pass_simplify about values: constants, identities, conversions. */
+/* The rules of pass_simplify about values: constants, identities, conversions. */
 #include "stack/passes/simplify.h"
 
 #include "stack/hlo/graph_shape.h"

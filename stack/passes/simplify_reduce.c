@@ -1,4 +1,4 @@
-/* Rules of pass_simplify about reductions. */
+/* The rules of pass_simplify about reductions. */
 #include "stack/passes/simplify.h"
 
 static bool is_arg(enum graph_reduce kind)

@@ -1,4 +1,4 @@
-/* Rules of pass_simplify about moving data by a fixed rule. */
+/* The rules of pass_simplify about moving data by a fixed rule. */
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/simplify.h"

@@ -1,4 +1,4 @@
-/* Private to assign*.c. */
+/* Private to assign*.c: the state of an assignment of nodes to devices, which its files share. */
 #ifndef STACK_ASSIGN_IMPL_H
 #define STACK_ASSIGN_IMPL_H
 #include "stack/spmd/assign.h"

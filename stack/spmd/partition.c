@@ -1,3 +1,7 @@
+/*
+ * GSPMD's propagation: carries shardings from annotated nodes to their users in one walk, and
+ * emits each node in parts.
+ */
 #include "stack/spmd/partition_impl.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Which dimensions of operands and results go through an operation untouched. */
+/* Finds which dimensions of operands and results go through an operation untouched. */
 #include "stack/spmd/partition_impl.h"
 
 #include "stack/hlo/graph_shape.h"

@@ -1,4 +1,4 @@
-/* Arrays from one way to lie to another, and sums of parts. */
+/* Brings arrays from one sharding to another, and adds up parts of sums. */
 #include "stack/spmd/partition_impl.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Cuts a step into pipeline stages: assigns nodes, measures messages, checks what a loop of steps
+ * needs, and emits each stage.
+ */
 #include "stack/spmd/stages.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Which stage makes a node, and which ones need it. */
+/* Finds which stage makes a node, and which ones need it. */
 #include "stack/spmd/stages_impl.h"
 
 static const struct graph_node *node_of(const struct cut *c, int i) { return &c->g->node[i]; }

@@ -1,4 +1,4 @@
-/* Private to stages*.c. */
+/* Private to stages*.c: the state of a cut into stages, which its files share. */
 #ifndef STACK_STAGES_IMPL_H
 #define STACK_STAGES_IMPL_H
 #include "stack/spmd/stages.h"

@@ -1,4 +1,4 @@
-/* Reading: everything is checked before a value leaves. */
+/* Reads checkpoints: everything is checked before a value leaves. */
 #include "train/checkpoint/checkpoint.h"
 
 #include "base/text.h"

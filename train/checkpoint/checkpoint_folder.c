@@ -1,4 +1,4 @@
-/* Which checkpoints there are. */
+/* Lists the checkpoints of a folder. */
 #include "base/arena.h"
 #include "base/outfile.h"
 #include "train/checkpoint/checkpoint_impl.h"

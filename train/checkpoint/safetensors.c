@@ -1,3 +1,4 @@
+/* Parses and checks the JSON header of a safetensors file, and reads parts of its tensors. */
 #include "train/checkpoint/safetensors.h"
 
 #include "base/text.h"

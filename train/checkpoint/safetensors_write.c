@@ -1,3 +1,4 @@
+/* Writes the header of a safetensors file, padded so that the tensors behind it are aligned. */
 #include "train/checkpoint/safetensors.h"
 
 #include "base/archive.h"

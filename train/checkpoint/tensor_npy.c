@@ -1,3 +1,4 @@
+/* Copies one tensor to or from a .npy file block by block, bf16 by way of f32. */
 #include "train/checkpoint/tensor_npy.h"
 
 #include "base/floats.h"

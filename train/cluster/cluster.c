@@ -1,3 +1,7 @@
+/*
+ * Resolves which TPU is meant, from an argument or the environment, and makes its machine when
+ * asked to.
+ */
 #include "train/cluster/cluster.h"
 
 #include <assert.h>

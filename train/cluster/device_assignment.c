@@ -1,3 +1,7 @@
+/*
+ * Chooses a block of the topology as near to a cube as it can, and gives each replica its box of
+ * cores in it.
+ */
 #include "train/cluster/device_assignment.h"
 
 #include "base/text.h"

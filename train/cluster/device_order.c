@@ -1,3 +1,4 @@
+/* Orders the cores of a box as a ring of neighbours where its sides allow one, else row by row. */
 #include "train/cluster/device_order.h"
 
 #include <assert.h>

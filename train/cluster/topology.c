@@ -1,3 +1,7 @@
+/*
+ * Numbers the cores of a slice as TensorFlow does, host by host, and prints and parses device
+ * names.
+ */
 #include "train/cluster/topology.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Sources of batches over images and arrays, shuffled anew for each epoch by its number. */
 #include "train/fit/batches.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The CSV log: one row per epoch, the whole file written anew each time. */
+/* Writes the CSV log, one row per epoch, as a whole file each time. */
 #include "train/fit/callbacks.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Early stopping, and learning rates that fall on a plateau or follow a schedule of the user's. */
 #include "train/fit/callbacks.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * The training loop: epochs of launches, metrics, validation and callbacks; evaluation and
+ * prediction by the same programs.
+ */
 #include "train/fit/fit.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Saves and restores a training, and the callback that saves every epoch or only better ones. */
 #include "train/fit/fit_checkpoint.h"
 
 #include "train/fit/callbacks.h"

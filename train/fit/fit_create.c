@@ -1,4 +1,7 @@
-/* Making a fit: what goes together, which replicas, stages and devices there are. */
+/*
+ * Makes a fit, and checks which options go together and which replicas, stages and devices there
+ * are.
+ */
 #include "train/fit/fit_impl.h"
 
 #include <inttypes.h>

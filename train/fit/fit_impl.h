@@ -1,4 +1,4 @@
-/* Inside fit: what fit*.c share. */
+/* Private to fit*.c: the state of a fit, which its files share. */
 #ifndef TRAIN_FIT_IMPL_H
 #define TRAIN_FIT_IMPL_H
 #include "train/fit/fit.h"

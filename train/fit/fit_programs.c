@@ -1,4 +1,4 @@
-/* The traces of fit: one or several training steps, evaluation, prediction. */
+/* Traces the programs of fit: one or several training steps, evaluation, prediction. */
 #include "train/fit/fit_impl.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Feeding and running the programs of fit; what made a loss that is not finite. */
+/* Feeds and runs the programs of fit, and finds what made a loss that is not finite. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

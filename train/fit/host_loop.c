@@ -1,3 +1,7 @@
+/*
+ * Advances a model of three overlapping activities, input, transfer and dispatch, by one execution
+ * at a time.
+ */
 #include "train/fit/host_loop.h"
 
 #include <assert.h>

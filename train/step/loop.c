@@ -1,3 +1,7 @@
+/*
+ * Turns a traced step into the body of a device loop: slices its inputs, and carries variables and
+ * results as state.
+ */
 #include "train/step/loop.h"
 
 #include <assert.h>

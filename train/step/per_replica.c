@@ -1,3 +1,4 @@
+/* Reduces and concatenates arrays of all replicas on the host, in the order of replicas. */
 #include "train/step/per_replica.h"
 
 #include <assert.h>

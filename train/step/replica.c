@@ -1,3 +1,4 @@
+/* Writes all-reduces and all-gathers of the replicas, and a replica's own number, into a trace. */
 #include "train/step/replica.h"
 
 #include <assert.h>

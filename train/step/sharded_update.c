@@ -1,3 +1,7 @@
+/*
+ * Splits each variable's update over the replicas: reduce-scatter of gradients, update of a part,
+ * all-gather of values.
+ */
 #include "train/step/sharded_update.h"
 
 #include "stack/hlo/array.h"

@@ -1,3 +1,7 @@
+/*
+ * Writes training, evaluation and prediction steps into a trace, with micro batches in a loop or
+ * one behind the other.
+ */
 #include "train/step/step.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Parses which layers go on which logical device, and lets the others follow their first input. */
 #include "train/strategy/layer_devices.h"
 
 #include <stdlib.h>

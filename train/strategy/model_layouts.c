@@ -1,3 +1,7 @@
+/*
+ * Parses a mesh and patterns of variables' names, and sets how each variable that matches is cut
+ * over the mesh's axes.
+ */
 #include "train/strategy/model_layouts.h"
 
 #include <fnmatch.h>

@@ -1,3 +1,7 @@
+/*
+ * Cuts a model's calls into stages whose longest is as short as can be, by dynamic programming
+ * over predicted cycles.
+ */
 #include "train/strategy/model_stages.h"
 
 #include <float.h>

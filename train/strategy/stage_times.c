@@ -1,3 +1,7 @@
+/*
+ * Sums each stage's cycles by the notes of its bundles, and computes the time of an ideal pipeline
+ * of the same stages.
+ */
 #include "train/strategy/stage_times.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Makes a strategy: replicas, mesh and stages on the cores there are, and a place in HBM for every
+ * variable.
+ */
 #include "train/strategy/strategy.h"
 
 #include <assert.h>

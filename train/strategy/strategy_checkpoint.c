@@ -1,3 +1,4 @@
+/* Saves and restores all variables of a strategy, one at a time, whole or by replica. */
 #include "train/strategy/strategy_checkpoint.h"
 
 #include <assert.h>

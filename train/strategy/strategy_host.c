@@ -1,4 +1,7 @@
-/* The strategy on the host: the reference interpreter, and memory for each device's variables. */
+/*
+ * Runs a strategy on the host: by the reference interpreter, with memory for each device's
+ * variables.
+ */
 #include "train/strategy/strategy_impl.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Inside the strategy: what strategy*.c share. */
+/* Private to strategy*.c: the state of a strategy, which its files share. */
 #ifndef TRAIN_STRATEGY_IMPL_H
 #define TRAIN_STRATEGY_IMPL_H
 #include "train/strategy/strategy.h"

@@ -1,4 +1,4 @@
-/* Values of variables: first ones, reading, writing, comparing. */
+/* Writes first values of variables, and reads, writes and compares values. */
 #include "train/strategy/strategy_impl.h"
 
 #include <assert.h>

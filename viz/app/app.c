@@ -1,6 +1,4 @@
-/*
- * Keys, pointer and what is typed, to actions and panels.
- */
+/* Turns keys, pointer and typed text into actions, and passes input on to panels. */
 #include "viz/app/app.h"
 
 #include <ctype.h>

@@ -1,6 +1,4 @@
-/*
- * One function for each row of viz/app/actions.def: act_ID(app, times).
- */
+/* Has one function for each row of viz/app/actions.def, act_ID(app, times). */
 #include "viz/app/app_actions.h"
 
 #include <math.h>

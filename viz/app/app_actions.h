@@ -1,4 +1,4 @@
-/* Inside viz/app/app*.c: what actions do. */
+/* Private to app*.c of viz/app/: declares what actions do. */
 #ifndef VIZ_APP_ACTIONS_H
 #define VIZ_APP_ACTIONS_H
 #include "viz/app/app.h"

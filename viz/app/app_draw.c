@@ -1,6 +1,4 @@
-/*
- * The window's frame: tabs above, a line below, cards, search, palette, help.
- */
+/* Draws the window around panels: tabs above, a line below, cards, search, palette, help. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Draws the title line of the window: the panel with what it shows, and the run with its size. */
 #include "viz/app/frame.h"
 
 #include "viz/view/quantity.h"

@@ -1,3 +1,7 @@
+/*
+ * The viewer's end of a live run's socket: polls without blocking, and turns lines into the state
+ * that panels show.
+ */
 #include "viz/app/live.h"
 
 #include "base/arena.h"

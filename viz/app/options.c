@@ -1,3 +1,4 @@
+/* Parses the command line of systole-view, and finds the trace of a run's folder. */
 #include "viz/app/options.h"
 
 #include <argp.h>

@@ -1,6 +1,4 @@
-/*
- * The command line of systole-view.
- */
+/* Parses the command line of systole-view. */
 #ifndef VIZ_OPTIONS_H
 #define VIZ_OPTIONS_H
 #include "viz/panels/panel.h"

@@ -1,6 +1,4 @@
-/*
- * Draw lists, and the measures of the one face that they are set in.
- */
+/* Appends commands to draw lists, and measures the one face that texts are set in. */
 #include "viz/draw/draw.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Computes the sizes of text from the font's fixed proportions, and decodes UTF-8. */
 #include "viz/draw/font.h"
 
 static const int pixels_at_100[TEXT_SIZE_COUNT] = {

@@ -1,3 +1,4 @@
+/* Breaks paragraphs into lines, and lays out legends, buttons and time axes within a rectangle. */
 #include "viz/draw/layout.h"
 
 #include "base/text.h"

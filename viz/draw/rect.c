@@ -1,3 +1,4 @@
+/* Arithmetic of rectangles: intersections, insets, and strips cut from a side. */
 #include "viz/draw/draw.h"
 
 static int least(int a, int b)

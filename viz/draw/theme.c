@@ -1,3 +1,4 @@
+/* Looks colours up by role, stall, unit or operation, and mixes shades for shares. */
 #include "viz/draw/theme.h"
 
 #include <string.h>

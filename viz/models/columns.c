@@ -1,3 +1,7 @@
+/*
+ * A cache of sums per pixel: tiles of columns at widths that are powers of two, the least recently
+ * used given up first.
+ */
 #include "viz/models/columns.h"
 
 #include <math.h>

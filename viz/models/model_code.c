@@ -1,3 +1,7 @@
+/*
+ * Counts how often each bundle issued and waited, piece by piece within a budget, and lists the
+ * program's lines.
+ */
 #include "viz/models/model_code.h"
 
 #include "isa/disasm.h"

@@ -1,3 +1,4 @@
+/* Matches the parts, reasons and source operations of two launches, and ranks their differences. */
 #include "viz/models/model_compare.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Fills columns of an HBM's traffic from the file's cells or, close up, from single runs of
+ * bursts.
+ */
 #include "viz/models/model_hbm.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Sums what cores and links did between two cycles, and words it as lines of a card. */
 #include "viz/models/model_range.h"
 
 #include <stdio.h>

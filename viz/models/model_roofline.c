@@ -1,3 +1,7 @@
+/*
+ * Counts FLOP and bytes by source operation from records, piece by piece, and places the points
+ * under the roofs.
+ */
 #include "viz/models/model_roofline.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Divides the cycles of a launch into the parts of the breakdown, from the trace's sums. */
 #include "viz/models/model_steps.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Places chips of a torus in a plane, sums the use of links, and finds the messages on them at an
+ * instant.
+ */
 #include "viz/models/model_torus.h"
 
 #include <stdlib.h>

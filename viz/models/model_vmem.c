@@ -1,3 +1,4 @@
+/* Gathers the copies and accesses that touch a core's VMEM, as boxes of time and address. */
 #include "viz/models/model_vmem.h"
 
 #include "sim/observe/inspect.h"

@@ -1,3 +1,7 @@
+/*
+ * Follows pushes and pops of a matrix unit, and computes which row is at which diagonal of the
+ * systolic array.
+ */
 #include "viz/models/model_wavefront.h"
 
 #include "isa/matrix.h"

@@ -1,6 +1,4 @@
-/*
- * One cycle of a matrix unit: what was fed, looked at from time `t`.
- */
+/* Computes one cycle of a matrix unit from what was fed, looked at from time `t`. */
 #include "base/text.h"
 #include "viz/models/model_wavefront.h"
 

@@ -1,6 +1,4 @@
-/*
- * Feeding a wavefront from a run: what a frame needs, and not more.
- */
+/* Feeds a wavefront from a run with what a picture needs, and not more. */
 #include "viz/models/model_wavefront.h"
 
 #define HISTORY_CYCLES 131072           /* fed before what is looked at: weights, FIFO */

@@ -1,3 +1,7 @@
+/*
+ * A cache of the source operations with most cycles in each column of time, in tiles like
+ * viz/models/columns.h.
+ */
 #include "viz/models/note_columns.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Matches a regular expression against each bundle once, then finds the next or last time that a
+ * match ran.
+ */
 #include "viz/models/search.h"
 
 #include <regex.h>

@@ -1,3 +1,4 @@
+/* A cache of single events in tiles of time, of which the least recently used is given up first. */
 #include "viz/models/spans.h"
 
 #include <string.h>

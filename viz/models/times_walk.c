@@ -1,3 +1,7 @@
+/*
+ * Walks over records with their repeat counts, descending into repeats only where the interval
+ * cuts them.
+ */
 #include "viz/models/times_walk.h"
 
 #define DEPTH_MOST 32                   /* of repeats in windows of repeats */

@@ -1,3 +1,4 @@
+/* Finds panels by number and name in panels.def. */
 #include "viz/panels/panel.h"
 
 #include <string.h>

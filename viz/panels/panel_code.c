@@ -1,3 +1,7 @@
+/*
+ * The panel of the program: bundles as text, with counts, waits and slots beside each, and a
+ * search.
+ */
 #include "base/text.h"
 #include "sim/chip/limits.h"
 #include "viz/draw/layout.h"

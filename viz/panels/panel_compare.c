@@ -1,3 +1,4 @@
+/* The panel that puts a launch of one run beside one of another, and ranks the differences. */
 #include "viz/panels/compare_draw.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The panel of one chip's HBM: its rate over time, and its banks' bursts close up. */
 #include "base/text.h"
 #include "viz/view/axis.h"
 #include "viz/draw/layout.h"

@@ -1,3 +1,4 @@
+/* The panel of the roofline: points of source operations in a plot, and a list beside it. */
 #include "base/text.h"
 #include "viz/draw/layout.h"
 #include "viz/panels/panel.h"

@@ -1,3 +1,6 @@
+/*
+ * The panel of launches as bars of the breakdown's parts, with a table of the one that is chosen.
+ */
 #include "base/text.h"
 #include "viz/draw/layout.h"
 #include "viz/models/model_steps.h"

@@ -1,3 +1,6 @@
+/*
+ * The panel of time: a lane for each unit, copy and link of the cores, with stalls and operations.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

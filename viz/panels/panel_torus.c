@@ -1,3 +1,4 @@
+/* The panel of the network: chips, links coloured by their use, and messages on their way. */
 #include "viz/draw/layout.h"
 #include "viz/models/model_torus.h"
 #include "viz/panels/panel.h"

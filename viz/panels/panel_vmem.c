@@ -1,3 +1,4 @@
+/* The panel of a core's VMEM: which addresses copies and accesses touch over time. */
 #include "viz/view/axis.h"
 #include "viz/draw/layout.h"
 #include "viz/models/model_vmem.h"

@@ -1,6 +1,4 @@
-/*
- * What the array does in numbers, and how to read its picture.
- */
+/* Draws what the array does in numbers, and how to read its picture. */
 #include "viz/panels/wavefront_draw.h"
 
 #include "base/units.h"

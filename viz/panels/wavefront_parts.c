@@ -1,6 +1,6 @@
 /*
- * Around the array: staging registers, the FIFO of results, the strip of time,
- * the legend.
+ * Draws what is around the array: staging registers, the FIFO of results, the strip of time, the
+ * legend.
  */
 #include "viz/panels/wavefront_draw.h"
 

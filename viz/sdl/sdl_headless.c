@@ -1,6 +1,4 @@
-/*
- * Pictures and measurements without a display: SDL's software renderer.
- */
+/* Makes pictures and measurements without a display, by SDL's software renderer. */
 #include <stdio.h>
 #include <string.h>
 

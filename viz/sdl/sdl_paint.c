@@ -1,3 +1,4 @@
+/* Paints a draw list by SDL: rectangles in batches, text from one texture of glyphs per size. */
 #include "viz/sdl/sdl_paint.h"
 
 #include <SDL2/SDL_ttf.h>

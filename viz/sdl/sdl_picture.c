@@ -1,6 +1,4 @@
-/*
- * Pictures: an SDL surface with a software renderer, and PNG files of it.
- */
+/* Makes an SDL surface with a software renderer, and PNG files of it. */
 #include <png.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
-/*
- * Arrows: which copy a wait was for.
- */
+/* Draws arrows that say which copy a wait was for. */
 #include "viz/timeline/timeline.h"
 
 #define RESUME_CYCLES 64                /* from the flag to the first bundle behind the wait */

@@ -1,6 +1,4 @@
-/*
- * What the card beside the pointer says of the timeline.
- */
+/* Words what the card beside the pointer says of the timeline. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

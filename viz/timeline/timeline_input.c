@@ -1,6 +1,4 @@
-/*
- * What pointer and wheel do in the timeline: pan, zoom, select, fold, hide.
- */
+/* Handles pointer and wheel in the timeline: pan, zoom, select, fold, hide. */
 #include <math.h>
 
 #include "viz/timeline/timeline.h"

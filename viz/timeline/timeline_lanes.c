@@ -1,6 +1,4 @@
-/*
- * The timeline's lanes: which there are, how high, and where.
- */
+/* Lays out the timeline's lanes: which there are, how high, and where. */
 #include <stdio.h>
 #include <string.h>
 

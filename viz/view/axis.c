@@ -1,3 +1,4 @@
+/* Converts between pixels and cycles, and draws the ruler with its marks in cycles and time. */
 #include "viz/view/axis.h"
 
 #include <math.h>

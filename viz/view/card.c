@@ -1,3 +1,4 @@
+/* Measures a card's lines, finds a place beside the pointer, and draws it. */
 #include "viz/view/card.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Prints quantities with three significant digits and a prefix, and finds round steps for the
+ * marks of an axis.
+ */
 #include "viz/view/quantity.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Moves a view by wheel and drag, and sets the cursor. */
 #include "viz/view/time_input.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Shows, zooms and pans a range of cycles, and says when a frame has taken too long. */
 #include "viz/view/view.h"
 
 #include <math.h>

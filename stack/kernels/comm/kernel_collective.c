@@ -1,3 +1,7 @@
+/*
+ * Makes a segment of a collective: places its bucket, fills its table of operations, and emits the
+ * program that reads it.
+ */
 #include "stack/kernels/comm/kernel_collective.h"
 
 #include "base/units.h"

@@ -1,3 +1,7 @@
+/*
+ * Plans a collective that runs beside other kernels: every rank scatters its blocks to all, adds,
+ * and gathers the sums.
+ */
 #include "stack/kernels/comm/kernel_collective_spread.h"
 
 #include "base/units.h"

@@ -1,3 +1,7 @@
+/*
+ * Makes the segments that send an array to another core's HBM and receive it, with a flag that
+ * says that its slot is free again.
+ */
 #include "stack/kernels/comm/kernel_message.h"
 
 #include "base/units.h"

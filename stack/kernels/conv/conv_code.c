@@ -1,6 +1,4 @@
-/*
- * Straight code, values, loops: what all parts of the generator write with.
- */
+/* Emits straight code, values and loops for all parts of the generator of convolutions. */
 #include <assert.h>
 
 #include "stack/kernels/conv/conv_emit.h"

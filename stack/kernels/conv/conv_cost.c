@@ -1,6 +1,4 @@
-/*
- * Candidates for a tiling, and the cycles that each would take.
- */
+/* Lists the candidates for a convolution's tiling, and the cycles that each would take. */
 #include <string.h>
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Emits nested loops that advance two pointers, and loads and stores as straight code in them. */
 #include "stack/kernels/conv/conv_nest.h"
 
 #include <assert.h>

@@ -1,6 +1,4 @@
-/*
- * The kernel kind "dot": products, with what is computed of their results.
- */
+/* The kernel of products, with what is computed of their results. */
 #include <string.h>
 
 #include "base/units.h"

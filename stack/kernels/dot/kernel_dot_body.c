@@ -1,3 +1,7 @@
+/*
+ * Finds the product in a fusion's body, and checks that its operands and results are such as the
+ * kernel can take.
+ */
 #include "stack/kernels/dot/kernel_dot_body.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Translates what a fusion computes of a product's results into operations of a round on virtual
+ * registers.
+ */
 #include "stack/kernels/dot/kernel_dot_epilogue.h"
 
 #include <assert.h>

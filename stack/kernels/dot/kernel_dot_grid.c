@@ -1,3 +1,7 @@
+/*
+ * Cuts a product into steps: the dimensions of the grid, a window for each array, and what all of
+ * it costs.
+ */
 #include "stack/kernels/dot/kernel_dot_grid.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Copies operands that the passes cannot take as they lie into scratch: transposed, masked, split
+ * into parts of f32.
+ */
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Makes indices up for runs without data: uniform, by Zipf's law, or from a file. */
 #include "stack/kernels/index/index_data.h"
 
 #include <errno.h>

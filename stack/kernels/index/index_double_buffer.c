@@ -1,3 +1,7 @@
+/*
+ * Emits the code of a double buffer: waits for the copies into one half, works on it and sends it
+ * while the other fills.
+ */
 #include "stack/kernels/index/index_double_buffer.h"
 
 #define PRED_OUT 9

@@ -1,3 +1,7 @@
+/*
+ * Emits how an update is combined with the old word: it replaces it, or the scatter's operation
+ * joins both.
+ */
 #include "stack/kernels/index/index_update.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Dynamic slices and updates that take whole tiles: copies, and nothing else. */
+/* Makes dynamic slices and updates that take whole tiles by copies alone. */
 #include "stack/kernels/index/kernel_index.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Elementwise operations of a fused computation: which function makes which node, part by part.
+ * Emits the elementwise operations of a fused computation, by a table of functions, part by part.
  */
 #include "stack/kernels/loop/fused_impl.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Emits the loops of a phase: inner axes unrolled, outer ones as loops whose addresses are kept in
+ * scalar registers.
+ */
 #include "stack/kernels/loop/loop_nest.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Plans a loop fusion: finds its iteration space, gives every value its axes, and orders values
+ * into phases between reductions.
+ */
 #include "stack/kernels/loop/loop_plan.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Batcher's bitonic sorting network on tiles in VMEM: partners in one tile are brought together by
+ * permutes, others by loads.
+ */
 #include "stack/kernels/misc/sort_network.h"
 
 #define TILE_ROWS 8

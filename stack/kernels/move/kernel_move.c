@@ -1,3 +1,4 @@
+/* Chooses among the ways of making a move the one with the least cost, and emits it. */
 #include "stack/kernels/move/kernel_move.h"
 
 #include <string.h>

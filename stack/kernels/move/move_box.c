@@ -1,3 +1,7 @@
+/*
+ * Finds the boxes that one step of a move works on, so that they fit VMEM and the step's cost is
+ * least.
+ */
 #include "stack/kernels/move/move_box_impl.h"
 
 #include <assert.h>

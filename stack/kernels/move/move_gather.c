@@ -1,3 +1,7 @@
+/*
+ * Emits the scalar arithmetic that follows an element's index through a body to its parameter, and
+ * fetches a run from there.
+ */
 #include "stack/kernels/move/move_gather.h"
 
 #include <assert.h>

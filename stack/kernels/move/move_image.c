@@ -1,4 +1,4 @@
-/* Packed boxes to images of 32-bit words and back, and filling an image with padding. */
+/* Unpacks boxes to images of 32-bit words and packs them again, and fills an image with padding. */
 #include "stack/kernels/move/move_gather.h"
 #include "stack/kernels/move/move_loops.h"
 

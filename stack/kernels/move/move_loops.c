@@ -1,3 +1,7 @@
+/*
+ * Orders the loops over a move's step, unrolls the inner ones, and emits or counts their loads and
+ * stores.
+ */
 #include "stack/kernels/move/move_loops.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Derives a move's affine map by walking a body from its result to its parameters, cutting and
+ * joining index dimensions.
+ */
 #include "stack/kernels/move/move_map.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Emits one step of a move: eight rows at a time by strided loads, rotations and masked stores, or
+ * through the transposing unit.
+ */
 #include "stack/kernels/move/move_step.h"
 
 #include "base/units.h"

@@ -1,3 +1,7 @@
+/*
+ * Emits the general way to make an array: loops over its tiles, rows and runs, each run fetched
+ * and inserted under a mask.
+ */
 #include "stack/kernels/move/move_tiles.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Emits the operation that joins two registers of elements: the sum, the product, an extreme. */
 #include "stack/kernels/window/window_combine.h"
 
 #include "base/floats.h"

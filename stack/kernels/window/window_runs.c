@@ -1,3 +1,7 @@
+/*
+ * Groups the places of a window by the taps that are no padding, and adds boxes and grid
+ * dimensions to its windows.
+ */
 #include "stack/kernels/window/window_runs.h"
 
 #include "stack/hlo/window.h"
