@@ -31,9 +31,11 @@ static struct table_cell peer_cell(const struct module_kernel *k, const struct c
 void compile_print_kernels(const struct module *m, const struct compile_times *times)
 {
     const struct table_field fields[] = {
-        {TABLE_SHOWN(INT, NULL, "#"), .width = 4}, {TABLE_SHOWN(TEXT, NULL, "kernel"), .width = 24},
+        {TABLE_SHOWN(INT, NULL, "#"), .width = 4},
+        {TABLE_SHOWN(TEXT, NULL, "kernel"), .width = 24},
         {TABLE_SHOWN(TEXT, NULL, "category"), .width = 18},
-        {TABLE_SHOWN(INT, NULL, "FLOP"), .width = 16}, {TABLE_SHOWN(INT, NULL, "bytes"), .width = 14},
+        {TABLE_SHOWN(INT, NULL, "FLOP"), .width = 16},
+        {TABLE_SHOWN(INT, NULL, "bytes"), .width = 14},
         {TABLE_SHOWN(INT, NULL, "predicted"), .width = 12},
         {.heading = "simulated", .kind = CELL_INT, .is_shown = times != NULL, .width = 12},
         {.heading = "core 1", .kind = CELL_INT, .is_shown = m->core_count > 1, .width = 12},
