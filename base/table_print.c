@@ -121,7 +121,7 @@ static const char *format_cell(const struct table *t, size_t row, int i, char bu
         return cell->text;
     if (cell->kind == CELL_EMPTY)
         return t->empty;
-    if (f->is_signed && (cell->kind == CELL_INT ? cell->integer > 0 : cell->real > 0))
+    if (f->is_signed && (cell->kind == CELL_INT ? cell->integer > 0 : cell->real >= 0))
         *number++ = '+';
     if (cell->kind == CELL_BOOL)
         return cell->integer ? "yes" : "no";

@@ -7,6 +7,7 @@
 #include "cli/graphs/op_graph.h"
 #include "cli/operation/op_run.h"
 #include "stack/hlo/graph_shape.h"
+#include "stack/hlo/rewrite.h"
 
 #include <string.h>
 
@@ -115,24 +116,25 @@ static const char *title_of(const struct arguments *args, struct arena *a)
                         way_titles[args->conv.way]);
 }
 
-int cmd_conv(int argc, char **argv)
+static int make(const void *values, struct arena *a, struct graph **g, const char **title,
+                struct err *e)
 {
-    struct arguments args = {.run = OP_OPTIONS_DEFAULT,
-                             .conv = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1}};
-    struct graph graph;
-    struct arena a;
-    struct err e;
+    const struct arguments *args = values;
     int status;
 
-    arena_init(&a);
-    args.run.out.command = command_of_argv(argc, argv, &a);
-    cli_parse(&syntax, argc, argv, &args);
-    graph_init(&graph, &a, "conv");
-    status = conv_request_graph(&args.conv, &graph, &e);
-    if (status == 0)
-        status = op_run(&args.run, &graph, title_of(&args, &a), &e);
-    status = status ? cli_fail(&e) : 0;
-    graph_fini(&graph);
-    arena_fini(&a);
+    *title = title_of(args, a);
+    *g = arena_alloc(a, sizeof(**g));
+    graph_init(*g, a, "conv");
+    status = conv_request_graph(&args->conv, *g, e);
+    graph_freeze(*g);
     return status;
+}
+
+int cmd_conv(int argc, char **argv)
+{
+    static const struct op_command command = {&syntax, make};
+    struct arguments args = {.run = OP_OPTIONS_DEFAULT,
+                             .conv = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1}};
+
+    return op_command_run(&command, argc, argv, &args, &args.run);
 }

@@ -12,6 +12,7 @@
 
 struct arguments {
     struct op_request request;
+    const char *shape[OP_SHAPES_MAX];   /* as they were written */
     struct op_options run;
 };
 
@@ -94,8 +95,9 @@ static const struct cli_option options[] = {
     {"list", 0, NULL, "list the operations, and exit", 1, CLI_OTHER, .parse = list_operations},
     {0}};
 
-static int add_shape(struct op_request *r, const char *text, struct err *e)
+static int add_shape(struct arguments *args, const char *text, struct err *e)
 {
+    struct op_request *r = &args->request;
     struct shape *s = &r->shape[r->shape_count];
     int64_t elements = 1;
 
@@ -110,17 +112,17 @@ static int add_shape(struct op_request *r, const char *text, struct err *e)
             return err_set(e, "%s has more than %lld elements", text, SHAPE_ELEMS_MAX);
         elements *= s->dim[i];
     }
-    r->shape_count++;
+    args->shape[r->shape_count++] = text;
     return 0;
 }
 
 static int take_word(void *values, const char *text, struct err *e)
 {
-    struct op_request *r = &((struct arguments *)values)->request;
+    struct arguments *args = values;
 
-    if (r->name)
-        return add_shape(r, text, e);
-    r->name = text;
+    if (args->request.name)
+        return add_shape(args, text, e);
+    args->request.name = text;
     return 0;
 }
 
@@ -150,31 +152,22 @@ static const struct cli_syntax syntax = {
     "  systole op gather 30522x768 4096\n"
     "  systole op --list"};
 
-static const char *title_of(int argc, char **argv, struct arena *a)
+static int make(const void *values, struct arena *a, struct graph **g, const char **title,
+                struct err *e)
 {
-    const char *title = "op";
+    const struct arguments *args = values;
 
-    for (int i = 1; i < argc && argv[i][0] != '-'; i++)
-        title = arena_printf(a, "%s%s%s", i == 1 ? "" : title, i == 1 ? "" : " ", argv[i]);
-    return title;
+    *title = args->request.name;
+    for (int i = 0; i < args->request.shape_count; i++)
+        *title = arena_printf(a, "%s %s", *title, args->shape[i]);
+    return op_graph(&args->request, a, g, e);
 }
 
 int cmd_op(int argc, char **argv)
 {
+    static const struct op_command command = {&syntax, make};
     struct arguments args = {.request = {.dtype = DTYPE_BF16, .to = DTYPE_F32},
                              .run = OP_OPTIONS_DEFAULT};
-    struct graph *graph;
-    struct arena a;
-    struct err e;
-    int status;
 
-    arena_init(&a);
-    args.run.out.command = command_of_argv(argc, argv, &a);
-    cli_parse(&syntax, argc, argv, &args);
-    status = op_graph(&args.request, &a, &graph, &e);
-    if (status == 0)
-        status = op_run(&args.run, graph, title_of(argc, argv, &a), &e);
-    status = status ? cli_fail(&e) : 0;
-    arena_fini(&a);
-    return status;
+    return op_command_run(&command, argc, argv, &args, &args.run);
 }

@@ -135,8 +135,7 @@ static int add_item(const struct cli_option *o, const char *text, struct cli_lis
     return 0;
 }
 
-/* `values` is the struct that the table is of */
-static int read_value(const struct cli_option *o, const char *text, void *values, struct err *e)
+int cli_read_value(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
     char *to = (char *)values + o->at;
 
@@ -195,7 +194,7 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
     for (int i = 0; i < t.count; i++) {
         names[i] = t.entry[i].row->name;
         if (strcmp(names[i], name) == 0)
-            return read_value(t.entry[i].row, text, t.entry[i].values, e);
+            return cli_read_value(t.entry[i].row, text, t.entry[i].values, e);
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", names[i]);
     }
     return err_set(e, "no option \"%s\"%s; there are %s", name,
@@ -268,7 +267,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct err e;
 
     if (entry)
-        status = read_value(entry->row, arg ? arg : "", entry->values, &e);
+        status = cli_read_value(entry->row, arg ? arg : "", entry->values, &e);
     else if (key == ARGP_KEY_ARG)
         status = take_argument(r, arg, state, &e);
     else if (key == ARGP_KEY_END)

@@ -77,6 +77,8 @@ struct cli_syntax {
 
 /* Reads the command line into `values`, which hold the defaults; a wrong one ends the program. */
 void cli_parse(const struct cli_syntax *s, int argc, char **argv, void *values);
+/* the value of one row, of the struct that its table is of */
+int cli_read_value(const struct cli_option *o, const char *text, void *values, struct err *e);
 /* the value of one option, as "--name=text" sets it; -1 with the options that there are */
 int cli_set_option(const struct cli_options *o, const char *name, const char *text, void *values,
                    struct err *e);

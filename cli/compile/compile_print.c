@@ -1,7 +1,9 @@
 /* Prints what `systole compile` tells: kernels, memory, host time by stage. */
 #include "cli/compile/compile.h"
 
+#include "base/table.h"
 #include "base/text.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,41 +17,45 @@ static const char *bound_of(const struct kernel_cost *c)
 }
 
 /* core 1's part of it: what it took, else what is told beforehand */
-static void print_peer(const struct module_kernel *k, const int64_t *measured, int number)
+static struct table_cell peer_cell(const struct module_kernel *k, const struct compile_times *times,
+                                   int number)
 {
-    char text[28];
-    int64_t cycles = measured ? measured[number] : k->peer_segment->cost.total_cycles * k->times;
-
-    printf(" %13s", k->peer_segment->cost.is_idle
-                        ? "idle" : text_thousands(cycles, text, sizeof(text)));
-}
-
-static void print_kernel(const struct module_kernel *k, int number,
-                         const struct compile_times *times)
-{
-    char flops[28], bytes[28], predicted[28], simulated[28] = "";
-
-    if (times)
-        text_thousands(times->kernel_cycles[0][number], simulated, sizeof(simulated));
-    printf("%4d  %-24.24s %-18.18s %17s %15s %13s %13s", number, k->name, k->category,
-           text_thousands(k->flops * k->times, flops, sizeof(flops)),
-           text_thousands(k->payload_bytes * k->times, bytes, sizeof(bytes)),
-           text_thousands(k->segment->cost.total_cycles * k->times, predicted, sizeof(predicted)),
-           simulated);
-    if (k->peer_segment)
-        print_peer(k, times ? times->kernel_cycles[1] : NULL, number);
-    printf("  %-13s %.40s\n", bound_of(&k->segment->cost), k->source);
+    if (!k->peer_segment)
+        return cell_none();
+    if (k->peer_segment->cost.is_idle)
+        return cell_text("idle");
+    return cell_int(times ? times->kernel_cycles[1][number]
+                          : k->peer_segment->cost.total_cycles * k->times);
 }
 
 void compile_print_kernels(const struct module *m, const struct compile_times *times)
 {
-    printf("   #  %-24s %-18s %17s %15s %13s %13s", "kernel", "category", "FLOP", "bytes",
-           "predicted", times ? "simulated" : "");
-    if (m->core_count > 1)
-        printf(" %13s", "core 1");
-    printf("  %-13s %s\n", "bound by", "source");
-    for (int i = 0; i < m->kernel_count; i++)
-        print_kernel(&m->kernel[i], i, times);
+    const struct table_field fields[] = {
+        {TABLE_SHOWN(INT, NULL, "#"), .width = 4},
+        {TABLE_SHOWN(TEXT, NULL, "kernel"), .width = 24},
+        {TABLE_SHOWN(TEXT, NULL, "category"), .width = 18},
+        {TABLE_SHOWN(INT, NULL, "FLOP"), .width = 16},
+        {TABLE_SHOWN(INT, NULL, "bytes"), .width = 14},
+        {TABLE_SHOWN(INT, NULL, "predicted"), .width = 12},
+        {.heading = "simulated", .kind = CELL_INT, .is_shown = times != NULL, .width = 12},
+        {.heading = "core 1", .kind = CELL_INT, .is_shown = m->core_count > 1, .width = 12},
+        {TABLE_SHOWN(TEXT, NULL, "bound by"), .width = 13}, {TABLE_SHOWN(TEXT, NULL, "source")}};
+    struct table t;
+
+    table_begin_count(&t, fields, COUNT_OF(fields), NULL);
+    t.indent = "";
+    for (int i = 0; i < m->kernel_count; i++) {
+        const struct module_kernel *k = &m->kernel[i];
+
+        TABLE_ROW(&t, cell_int(i), cell_text(k->name), cell_text(k->category),
+                  cell_int(k->flops * k->times), cell_int(k->payload_bytes * k->times),
+                  cell_int(k->segment->cost.total_cycles * k->times),
+                  times ? cell_int(times->kernel_cycles[0][i]) : cell_none(),
+                  peer_cell(k, times, i), cell_text(bound_of(&k->segment->cost)),
+                  cell_text(arena_printf(t.arena, "%.40s", k->source)));
+    }
+    table_print_text(&t, stdout);
+    table_end(&t);
     printf("bytes: elements of operands and results; predicted%s in core cycles",
            times ? ", simulated" : "");
     if (m->core_count > 1)

@@ -2,7 +2,6 @@
 #include "cli/operation/gemm_compiled.h"
 
 #include "base/text.h"
-#include "cli/common/fail.h"
 #include "cli/graphs/op_graph.h"
 #include "cli/operation/op_run.h"
 #include "stack/kernels/dot/gemm.h"
@@ -61,28 +60,26 @@ bool gemm_is_compiled(int argc, char **argv)
     return true;
 }
 
+static int make(const void *values, struct arena *a, struct graph **g, const char **title,
+                struct err *e)
+{
+    const struct arguments *args = values;
+    const int64_t *side = args->side;
+    enum graph_dtype type = args->is_f32 ? DTYPE_F32 : DTYPE_BF16;
+    const struct op_request request = {
+        .name = "dot", .shape_count = 2, .dtype = type, .to = type,
+        .shape = {{.rank = 2, .dim = {side[0], side[1]}}, {.rank = 2, .dim = {side[1], side[2]}}}};
+
+    *title = arena_printf(a, "gemm %lld %lld %lld", (long long)side[0], (long long)side[1],
+                          (long long)side[2]);
+    return op_graph(&request, a, g, e);
+}
+
 int gemm_compiled(int argc, char **argv)
 {
+    static const struct op_command command = {&syntax, make};
     struct arguments args = {.run = OP_OPTIONS_DEFAULT};
-    struct op_request request = {.name = "dot", .shape_count = 2};
-    struct graph *graph;
-    struct arena a;
-    struct err e;
-    int status;
 
-    arena_init(&a);
     args.run.target.tpu = "v3";
-    args.run.out.command = command_of_argv(argc, argv, &a);
-    cli_parse(&syntax, argc, argv, &args);
-    request.dtype = request.to = args.is_f32 ? DTYPE_F32 : DTYPE_BF16;
-    request.shape[0] = (struct shape){.rank = 2, .dim = {args.side[0], args.side[1]}};
-    request.shape[1] = (struct shape){.rank = 2, .dim = {args.side[1], args.side[2]}};
-    status = op_graph(&request, &a, &graph, &e);
-    if (status == 0)
-        status = op_run(&args.run, graph,
-                        arena_printf(&a, "gemm %lld %lld %lld", (long long)args.side[0],
-                                     (long long)args.side[1], (long long)args.side[2]), &e);
-    status = status ? cli_fail(&e) : 0;
-    arena_fini(&a);
-    return status;
+    return op_command_run(&command, argc, argv, &args, &args.run);
 }

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/compile/compile.h"
 #include "cli/common/engine_options.h"
+#include "cli/common/fail.h"
 #include "cli/graphs/hardware_graphs.h"
 #include "base/progress.h"
 #include "report/folder/report.h"
@@ -165,5 +166,23 @@ int op_run(struct op_options *o, const struct graph *g, const char *title, struc
     status = prepare(&s, e) || run(&s, e) ? -1 : 0;
     machine_destroy(s.machine);
     arena_fini(&s.arena);
+    return status;
+}
+
+int op_command_run(const struct op_command *c, int argc, char **argv, void *values,
+                   struct op_options *o)
+{
+    const char *title;
+    struct graph *graph;
+    struct arena a;
+    struct err e;
+    int status;
+
+    arena_init(&a);
+    o->out.command = command_of_argv(argc, argv, &a);
+    cli_parse(c->syntax, argc, argv, values);
+    status = c->make(values, &a, &graph, &title, &e) || op_run(o, graph, title, &e) ? cli_fail(&e)
+                                                                                  : 0;
+    arena_fini(&a);
     return status;
 }

@@ -29,4 +29,16 @@ extern const struct cli_options cli_op_options;
 
 /* Compiles, runs, prints. `title` says what: "conv 64x28x28x128 …". */
 int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e);
+
+/*
+ * A command about one graph: reads its options into `values`, in which `o` lies, lets `make` say
+ * the graph and its title, runs it. The exit status.
+ */
+struct op_command {
+    const struct cli_syntax *syntax;
+    int (*make)(const void *values, struct arena *a, struct graph **g, const char **title,
+                struct err *e);
+};
+int op_command_run(const struct op_command *c, int argc, char **argv, void *values,
+                   struct op_options *o);
 #endif

@@ -69,22 +69,6 @@ bool train_option_applies(const struct train_options *options, enum train_option
     return rows[o].use == USE_ALWAYS || options->value[rule->option].integer == rule->needed;
 }
 
-/* Which of the words in "a|b|c" is `text`; -1 if none. */
-static int find_choice(const char *choices, const char *text)
-{
-    size_t length = strlen(text);
-
-    for (int i = 0; choices; i++) {
-        const char *bar = strchr(choices, '|');
-        size_t word_length = bar ? (size_t)(bar - choices) : strlen(choices);
-
-        if (word_length == length && memcmp(choices, text, length) == 0)
-            return i;
-        choices = bar ? bar + 1 : NULL;
-    }
-    return -1;
-}
-
 static int set_value(struct train_value *v, const struct row *row, const char *text,
                      struct err *e)
 {
@@ -98,15 +82,11 @@ static int set_value(struct train_value *v, const struct row *row, const char *t
         v->integer = strcmp(text, "yes") == 0;
         return 0;
     case CHOICE:
-        v->integer = find_choice(row->arg, text);
-        if (v->integer < 0)
-            return err_set(e, "--%s is \"%s\", allowed are %s", row->name, text, row->arg);
-        return 0;
     case INT:
-        if (text_parse_int(text, (int64_t)row->lo, row->hi_integer, &v->integer))
-            return err_set(e, "--%s is \"%s\", allowed are whole numbers in %.0f..%" PRId64,
-                           row->name, text, row->lo, row->hi_integer);
-        return 0;
+        return cli_read_value(&(struct cli_option){
+            .name = row->name, .kind = row->kind == INT ? CLI_WHOLE : CLI_CHOICE,
+            CLI_AT(struct train_value, integer), .lo = (int64_t)row->lo, .hi = row->hi_integer,
+            .words = row->arg}, text, v, e);
     case REAL:
         if (text_parse_double(text, row->lo, row->hi, &v->real))
             return err_set(e, "--%s is \"%s\", allowed are numbers in %g..%g", row->name, text,

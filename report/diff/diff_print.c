@@ -1,6 +1,7 @@
 /* Prints two runs side by side, for people, spreadsheets and programs. */
 #include "report/diff/diff.h"
 
+#include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -269,63 +270,59 @@ void diff_print_text(const struct diff *d, FILE *to)
             d->number_count);
 }
 
-/* ---- CSV ---- */
+/* ---- files: rows, and in CSV the settings before them ---- */
 
-static void print_csv_number(bool is_there, double x, FILE *to)
+static const struct table_field fields[] = {
+    {TABLE_HIDDEN(TEXT, "section")}, {TABLE_HIDDEN(TEXT, "name")}, {TABLE_HIDDEN(TEXT, "unit")},
+    {TABLE_HIDDEN(REAL, "a")}, {TABLE_HIDDEN(REAL, "b")}, {TABLE_HIDDEN(REAL, "difference")},
+    {TABLE_HIDDEN(REAL, "difference_pct_of_a")}, {0}};
+
+static struct table_cell number_cell(const struct diff_row *r, bool is_there, double x)
 {
-    if (is_there)
-        fprintf(to, "%.15g", x);
+    if (!is_there)
+        return cell_none();
+    return r->is_whole && fabs(x) < 9e15 ? cell_int((int64_t)x) : cell_real(x);
+}
+
+static void fill_rows(const struct diff *d, struct table *t)
+{
+    for (size_t i = 0; i < d->row_count; i++) {
+        const struct diff_row *r = &d->row[i];
+
+        TABLE_ROW(t, cell_text(sections[r->section].key), cell_text(r->name), cell_text(r->unit),
+                  number_cell(r, r->in_a, r->a), number_cell(r, r->in_b, r->b),
+                  number_cell(r, true, r->b - r->a),
+                  r->in_a && r->in_b && r->a != 0.0
+                      ? cell_real(100.0 * (r->b - r->a) / fabs(r->a)) : cell_none());
+    }
 }
 
 void diff_print_csv(const struct diff *d, FILE *to)
 {
-    fprintf(to, "section,name,unit,a,b,difference,difference_pct_of_a\n");
+    struct table t;
+
+    table_begin(&t, fields, NULL);
+    t.digits = 15;
     for (size_t i = 0; i < d->setting_count; i++) {
         const struct diff_setting *s = &d->setting[i];
 
-        fprintf(to, "%s,%s,,", s->is_chip ? "chip" : "option", s->name);
-        text_print_csv(s->a ? s->a : "", to);
-        fputc(',', to);
-        text_print_csv(s->b ? s->b : "", to);
-        fprintf(to, ",,\n");
+        TABLE_ROW(&t, cell_text(s->is_chip ? "chip" : "option"), cell_text(s->name), cell_none(),
+                  cell_text(s->a), cell_text(s->b));
     }
-    for (size_t i = 0; i < d->row_count; i++) {
-        const struct diff_row *r = &d->row[i];
-
-        fprintf(to, "%s,", sections[r->section].key);
-        text_print_csv(r->name, to);
-        fprintf(to, ",%s,", r->unit);
-        print_csv_number(r->in_a, r->a, to);
-        fputc(',', to);
-        print_csv_number(r->in_b, r->b, to);
-        fprintf(to, ",%.15g,", r->b - r->a);
-        print_csv_number(r->in_a && r->in_b && r->a != 0.0, 100.0 * (r->b - r->a) / fabs(r->a),
-                         to);
-        fputc('\n', to);
-    }
-}
-
-/* ---- JSON ---- */
-
-static json_t *number(const struct diff_row *r, bool is_there, double x)
-{
-    if (!is_there)
-        return json_null();
-    return r->is_whole && fabs(x) < 9e15 ? json_integer((json_int_t)x) : json_real(x);
+    fill_rows(d, &t);
+    table_print_csv(&t, to);
+    table_end(&t);
 }
 
 static json_t *make_rows(const struct diff *d)
 {
-    json_t *rows = json_array();
+    struct table t;
+    json_t *rows;
 
-    for (size_t i = 0; i < d->row_count; i++) {
-        const struct diff_row *r = &d->row[i];
-
-        json_array_append_new(rows, json_pack(
-            "{ss, ss, ss, so, so, so}", "section", sections[r->section].key, "name", r->name,
-            "unit", r->unit, "a", number(r, r->in_a, r->a), "b", number(r, r->in_b, r->b),
-            "difference", number(r, true, r->b - r->a)));
-    }
+    table_begin(&t, fields, NULL);
+    fill_rows(d, &t);
+    rows = table_make_json(&t);
+    table_end(&t);
     return rows;
 }
 
