@@ -52,7 +52,7 @@ refused 2 'which sizes?' conv
 refused 1 '8 input features in 1 group need a kernel of 8, not 4' conv 1x8x8x8 3x3x4x8
 refused 1 'do not divide into 2 groups' conv 1x8x8x8 3x3x4x7 --groups 2
 refused 1 'a window of 9 over 8' conv 1x8x8x8 9x9x8x8
-refused 2 '--grad is "weights", allowed are input, kernel' conv 1x8x8x8 3x3x8x8 --grad weights
+refused 2 '--grad is "weights", allowed are none, input, kernel, step' conv 1x8x8x8 3x3x8x8 --grad weights
 refused 2 '--stride is "0"' conv 1x8x8x8 3x3x8x8 --stride 0
 # as inside a network: no transposes, whatever the batch, and of the first layer's images none
 for c in '1x28x28x32 3x3x32x32' '1x28x28x32 3x3x32x32 --grad kernel' '64x7x7x16 3x3x16x32' \
