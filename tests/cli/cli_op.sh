@@ -36,7 +36,7 @@ refused 1 'does not take' op popcnt 8x8 --dtype f32
 refused 1 'softmax takes f32, bf16, not s32 (--dtype)' op softmax 8x8 --dtype s32
 refused 1 'layer-norm takes f32, bf16, not u8' op layer-norm 8x8 --dtype u8
 refused 1 'dot takes f32, bf16, s8, u8, not u32' op dot 8x8 8x8 --dtype u32
-refused 1 'flash_attention takes two shapes' op flash_attention 2x64x128
+refused 1 'flash_attention takes Q K, e.g. 1024x768; 1 given' op flash_attention 2x64x128
 refused 1 'queries HEADSxQUERIESxDEPTH and keys' op flash_attention 2x64x128 2x256x64
 refused 1 '17 queries of a sequence; over pages' op paged_attention 2x8x17x128 2x512x128 --tpu v6e
 for c in 'flash_attention 4x64x128 2x256x128' 'paged_attention 2x8x1x128 2x512x128' \
