@@ -419,39 +419,35 @@ static const struct {
     {"random", "SHAPE", "random bits", 1, 1, build_random, ANY},
 };
 
-/* programs of several operations, as models have them */
-static int build_program(const struct op_request *r, struct arena *a, struct graph **out)
+/* ----- graphs that are made as models have them: several operations, or a custom call */
+
+typedef int build_whole(const struct op_request *r, int form, struct arena *a, struct graph **out,
+                        struct err *e);
+
+static int build_norm(const struct op_request *r, int is_softmax, struct arena *a,
+                      struct graph **out, struct err *e)
 {
     const struct shape *s = &r->shape[0];
     int64_t rows = 1, columns = s->rank ? s->dim[s->rank - 1] : 1;
 
+    (void)e;
     for (int i = 0; i + 1 < s->rank; i++)
         rows *= s->dim[i];
-    if (strcmp(r->name, "softmax") == 0)
-        *out = hardware_softmax(1, rows, columns, r->dtype, a);
-    else if (strcmp(r->name, "layer-norm") == 0)
-        *out = hardware_layer_norm(rows, columns, r->dtype, a);
-    else
-        return -1;
+    *out = is_softmax ? hardware_softmax(1, rows, columns, r->dtype, a)
+                      : hardware_layer_norm(rows, columns, r->dtype, a);
     return 0;
 }
 
-static const struct { const char *name, *usage, *what; } programs[] = {
-    {"softmax", "SHAPE", "over the last dimension"},
-    {"layer-norm", "SHAPE", "over the last dimension, with gain and bias"},
-};
-
 /* of one sequence [heads,queries,depth]; over pages there are several in front */
-static int build_attention(const struct op_request *r, enum graph_attention_form form,
-                           struct arena *a, struct graph **out, struct err *e)
+static int build_attention(const struct op_request *r, int form, struct arena *a,
+                           struct graph **out, struct err *e)
 {
     const struct shape *q = &r->shape[0], *k = &r->shape[1];
     int first = form == ATTENTION_FLASH ? 0 : 1;
-    struct graph_attention request = {.form = form, .is_causal = true};
+    struct graph_attention request = {.form = (enum graph_attention_form)form, .is_causal = true};
 
-    if (r->dtype != DTYPE_BF16 || q->rank != 3 + first || k->rank != 3 ||
-        q->dim[first + 2] != k->dim[2])
-        return err_set(e, "%s takes bf16, queries %sHEADSxQUERIESxDEPTH and keys of one sequence "
+    if (q->rank != 3 + first || k->rank != 3 || q->dim[first + 2] != k->dim[2])
+        return err_set(e, "%s takes queries %sHEADSxQUERIESxDEPTH and keys of one sequence "
                        "HEADSxKEYSxDEPTH, e.g. %s32x%dx128 8x2048x128", r->name,
                        first ? "SEQUENCESx" : "", first ? "4x" : "", first ? 1 : 512);
     request.sequences = first ? q->dim[0] : 1;
@@ -463,10 +459,22 @@ static int build_attention(const struct op_request *r, enum graph_attention_form
     return attention_graph(&request, a, out, e);
 }
 
-static const struct { enum graph_attention_form form; const char *what; } attentions[] = {
-    {ATTENTION_FLASH, "causal, blocks of keys in VMEM"},
-    {ATTENTION_PAGED, "keys in pages, one query of each sequence"},
-    {ATTENTION_RAGGED, "keys and values of all heads in pages"},
+static const struct {
+    const char *name, *usage, *what;
+    int shapes;
+    unsigned types;
+    build_whole *build;
+    int form;                           /* of attention; 1: a softmax */
+} programs[] = {
+    {"softmax", "SHAPE", "over the last dimension", 1, FLOATS, build_norm, 1},
+    {"layer-norm", "SHAPE", "over the last dimension, with gain and bias", 1, FLOATS, build_norm,
+     0},
+    {"flash_attention", "Q K", "causal, scores in VMEM", 2, BIT(BF16), build_attention,
+     ATTENTION_FLASH},
+    {"paged_attention", "Q K", "keys in pages, one query of each sequence", 2, BIT(BF16),
+     build_attention, ATTENTION_PAGED},
+    {"ragged_paged_attention", "Q K", "keys and values of all heads in pages", 2, BIT(BF16),
+     build_attention, ATTENTION_RAGGED},
 };
 
 static bool is_elementwise(enum graph_op op)
@@ -481,12 +489,9 @@ void op_graph_list(FILE *to)
     int column = 0;
 
     for (size_t i = 0; i < COUNT_OF(composed); i++)
-        fprintf(to, "  %-17s %-14s %s\n", composed[i].name, composed[i].usage, composed[i].what);
+        fprintf(to, "  %-22s %-14s %s\n", composed[i].name, composed[i].usage, composed[i].what);
     for (size_t i = 0; i < COUNT_OF(programs); i++)
-        fprintf(to, "  %-17s %-14s %s\n", programs[i].name, programs[i].usage, programs[i].what);
-    for (size_t i = 0; i < COUNT_OF(attentions); i++)
-        fprintf(to, "  %-22s Q K  %s\n", graph_attention_name(attentions[i].form),
-                attentions[i].what);
+        fprintf(to, "  %-22s %-14s %s\n", programs[i].name, programs[i].usage, programs[i].what);
     fprintf(to, "\nelement by element, each with one SHAPE:\n ");
     for (int op = 0; op < HLO_COUNT; op++) {
         if (!is_elementwise((enum graph_op)op))
@@ -508,8 +513,6 @@ static int unknown_name(const struct op_request *r, struct err *e)
         names[count++] = composed[i].name;
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         names[count++] = programs[i].name;
-    for (size_t i = 0; i < COUNT_OF(attentions); i++)
-        names[count++] = graph_attention_name(attentions[i].form);
     for (int op = 0; op < HLO_COUNT && count < NAMES_MAX; op++)
         if (is_elementwise((enum graph_op)op))
             names[count++] = graph_op_name((enum graph_op)op);
@@ -581,12 +584,9 @@ int op_graph(const struct op_request *r, struct arena *a, struct graph **out, st
 
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         if (strcmp(programs[i].name, r->name) == 0)
-            return check_shapes(r, "one SHAPE", 1, 1, e) || check_type(r, FLOATS, e)
-                   || build_program(r, a, out) ? -1 : 0;
-    for (size_t i = 0; i < COUNT_OF(attentions); i++)
-        if (strcmp(graph_attention_name(attentions[i].form), r->name) == 0)
-            return check_shapes(r, "two shapes", 2, 2, e)
-                   || build_attention(r, attentions[i].form, a, out, e) ? -1 : 0;
+            return check_shapes(r, programs[i].usage, programs[i].shapes, programs[i].shapes, e)
+                   || check_type(r, programs[i].types, e)
+                   || programs[i].build(r, programs[i].form, a, out, e) ? -1 : 0;
     b.g = arena_alloc(a, sizeof(*b.g));
     graph_init(b.g, a, r->name);
     status = build_named(&b, &node);

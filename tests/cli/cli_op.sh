@@ -36,7 +36,7 @@ refused 1 'does not take' op popcnt 8x8 --dtype f32
 refused 1 'softmax takes f32, bf16, not s32 (--dtype)' op softmax 8x8 --dtype s32
 refused 1 'layer-norm takes f32, bf16, not u8' op layer-norm 8x8 --dtype u8
 refused 1 'dot takes f32, bf16, s8, u8, not u32' op dot 8x8 8x8 --dtype u32
-refused 1 'flash_attention takes two shapes' op flash_attention 2x64x128
+refused 1 'flash_attention takes Q K, e.g. 1024x768; 1 given' op flash_attention 2x64x128
 refused 1 'queries HEADSxQUERIESxDEPTH and keys' op flash_attention 2x64x128 2x256x64
 refused 1 '17 queries of a sequence; over pages' op paged_attention 2x8x17x128 2x512x128 --tpu v6e
 for c in 'flash_attention 4x64x128 2x256x128' 'paged_attention 2x8x1x128 2x512x128' \
@@ -52,7 +52,7 @@ refused 2 'which sizes?' conv
 refused 1 '8 input features in 1 group need a kernel of 8, not 4' conv 1x8x8x8 3x3x4x8
 refused 1 'do not divide into 2 groups' conv 1x8x8x8 3x3x4x7 --groups 2
 refused 1 'a window of 9 over 8' conv 1x8x8x8 9x9x8x8
-refused 2 '--grad is "weights", allowed are input, kernel' conv 1x8x8x8 3x3x8x8 --grad weights
+refused 2 '--grad is "weights", allowed are none, input, kernel, step' conv 1x8x8x8 3x3x8x8 --grad weights
 refused 2 '--stride is "0"' conv 1x8x8x8 3x3x8x8 --stride 0
 # as inside a network: no transposes, whatever the batch, and of the first layer's images none
 for c in '1x28x28x32 3x3x32x32' '1x28x28x32 3x3x32x32 --grad kernel' '64x7x7x16 3x3x16x32' \

@@ -120,6 +120,33 @@ TEST(of_causal_attention)
     grig_check_gradients(&r, nn_attention(&r.g, q, k, v, true));
 }
 
+/* through the computation that the call stands for, whatever kernel makes it */
+TEST(of_attention_as_a_custom_call)
+{
+    struct graph_attention flash = {.form = ATTENTION_FLASH, .is_causal = true, .sequences = 1,
+                                    .heads_q = 2, .heads_kv = 1, .depth = 4, .q_len = 2,
+                                    .kv_len = 3, .block_q = 2, .block_kv = 3};
+    struct graph_attention ragged = {.form = ATTENTION_RAGGED, .sequences = 2, .heads_q = 2,
+                                     .heads_kv = 1, .depth = 4, .q_len = 2, .kv_len = 3,
+                                     .block_q = 2, .block_kv = 4, .page_tokens = 2, .pages = 3};
+    struct shape shape[4];
+    int operand[4], sum;
+
+    for (int i = 0; i < nn_attention_operands(&flash, shape); i++)
+        operand[i] = grig_distinct(&r, shape[i].rank, shape[i].dim);
+    for (int i = 0; i < 3; i++)
+        operand[i] = graph_convert(&r.g, operand[i], DTYPE_BF16);
+    sum = graph_reduce(&r.g, REDUCE_ADD, nn_silu(&r.g, nn_attention_call(&r.g, operand, &flash)),
+                       7);
+    nn_attention_operands(&ragged, shape);
+    for (int i = 0; i < 2; i++)
+        operand[i] = graph_convert(&r.g, grig_distinct(&r, shape[i].rank, shape[i].dim),
+                                   DTYPE_BF16);
+    operand[2] = grig_parameter(&r, DTYPE_S32, 1, shape[2].dim, RIG_VALUES(2, 0, 1, 2));
+    grig_check_gradients(&r, nn_add(&r.g, sum, graph_reduce(
+        &r.g, REDUCE_ADD, nn_silu(&r.g, nn_attention_call(&r.g, operand, &ragged)), 31)));
+}
+
 TEST(of_embedding_dense_and_dropout)
 {
     int table = INPUT(5, 4), kernel = INPUT(4, 3), bias = INPUT(3);
@@ -154,7 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(of_gelu_both_ways), UNIT(of_softmax), UNIT(of_layer_norm),
         UNIT(of_silu), UNIT(of_batch_norm_over_replicas), UNIT(of_cross_entropy),
-        UNIT(of_causal_attention), UNIT(of_embedding_dense_and_dropout),
+        UNIT(of_causal_attention), UNIT(of_attention_as_a_custom_call),
+        UNIT(of_embedding_dense_and_dropout),
         UNIT(of_convolution_and_both_poolings), UNIT(of_a_gradient),
         UNIT(of_functions_whose_inside_is_read), UNIT(of_functions_of_functions),
         UNIT(of_a_gelu_is_its_slope_times_one_gradient), UNIT(of_the_middle_of_a_gelu),

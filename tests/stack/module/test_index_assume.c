@@ -1,6 +1,7 @@
 /* Do gathers run in timing mode, whoever makes their indices, and read the rows assumed? */
 #include "tests/test.h"
 
+#include "base/units.h"
 #include "sim/machine/machine.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
@@ -151,6 +152,27 @@ TEST(starts_of_dynamic_slices_are_indices_too)
     close_bench(&b);
 }
 
+TEST(a_table_of_pages_has_each_page_once)
+{
+    struct index_data data = {.kind = INDEX_PAGES};
+    static const int64_t ends[] = {1, 64, 1000, 7919, 7907};
+    struct err e;
+
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        int32_t *page = mem_alloc((size_t)ends[i] * sizeof(*page));
+        bool *seen = mem_alloc((size_t)ends[i]);
+
+        assert_int_equal(index_data_fill(&data, ends[i], 1, page, ends[i], &e), 0);
+        for (int64_t k = 0; k < ends[i]; k++) {
+            assert_in_range(page[k], 0, ends[i] - 1);
+            assert_false(seen[page[k]]);
+            seen[page[k]] = true;
+        }
+        mem_free(page);
+        mem_free(seen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +180,7 @@ int main(void)
         cmocka_unit_test(computed_indices_become_parameters_and_what_computes_them_stays),
         cmocka_unit_test(written_indices_lie_inside_the_smaller_table),
         cmocka_unit_test(starts_of_dynamic_slices_are_indices_too),
+        cmocka_unit_test(a_table_of_pages_has_each_page_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
