@@ -100,21 +100,12 @@ void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
     mem_free(moved);
 }
 
-static void *into_arena(struct arena *a, void *items, int count, size_t bytes)
-{
-    void *kept = arena_array(a, (size_t)count, bytes);
-
-    if (count)
-        memcpy(kept, items, (size_t)count * bytes);
-    mem_free(items);
-    return kept;
-}
-
 void graph_freeze(struct graph *g)
 {
-    g->node = into_arena(g->arena, g->node, g->node_count, sizeof(*g->node));
-    g->parameter = into_arena(g->arena, g->parameter, g->parameter_count, sizeof(*g->parameter));
-    g->output = into_arena(g->arena, g->output, g->output_count, sizeof(*g->output));
+    g->node = arena_take(g->arena, g->node, (size_t)g->node_count, sizeof(*g->node));
+    g->parameter = arena_take(g->arena, g->parameter, (size_t)g->parameter_count,
+                              sizeof(*g->parameter));
+    g->output = arena_take(g->arena, g->output, (size_t)g->output_count, sizeof(*g->output));
     g->node_capacity = g->parameter_capacity = g->output_capacity = 0;
 }
 
