@@ -74,6 +74,30 @@ void rewrite_end(struct rewrite *w)
     graph_eliminate_dead(g);
 }
 
+bool rewrite_each(struct graph *g, int (*change)(struct rewrite *w, int node,
+                                                 struct graph_node *n, const void *user),
+                  const void *user)
+{
+    bool has_changed = false;
+    struct rewrite w;
+
+    rewrite_begin(&w, g);
+    for (int i = 0; i < g->node_count; i++) {
+        struct graph_node n;
+
+        if (g->node[i].op == HLO_PARAMETER)
+            continue;
+        n = rewrite_node(&w, i);
+        w.to.source = n.source;
+        w.moved[i] = change(&w, i, &n, user);
+        has_changed |= w.moved[i] != NODE_NONE;
+        if (w.moved[i] == NODE_NONE)
+            w.moved[i] = rewrite_add(&w.to, &n);
+    }
+    rewrite_end(&w);
+    return has_changed;
+}
+
 void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
 {
     int *moved = mem_alloc(((size_t)g->node_count + 1) * sizeof(*moved));
