@@ -97,20 +97,12 @@ sy_status sy_strategy_print_costs(const sy_strategy *s, FILE *to)
 
 /* ----- a model */
 
-static sy_status must_be_compiled(const sy_model *m)
-{
-    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
-        return SY_ERROR;
-    return m->fit ? SY_OK : api_fail_text("model %s is not compiled: call sy_model_compile first",
-                                          m->model.name);
-}
-
 sy_status sy_model_time_step(sy_model *m, sy_costs *out)
 {
     struct strategy_run run;
     struct err e;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     if (m->strategy->cluster->cluster.is_host)
         return api_fail_text("a step's time: on the host nothing is simulated; name a slice, such "
@@ -130,7 +122,7 @@ sy_status sy_model_summary(const sy_model *m, FILE *to)
     struct err e;
     int status;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     machine = m->strategy->cluster->cluster.machine;
     o.chip = machine ? machine_chip(machine) : NULL;
@@ -147,7 +139,7 @@ sy_status sy_model_summary(const sy_model *m, FILE *to)
 
 static sy_status find_loop(const sy_model *m, const struct host_loop **h)
 {
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     *h = fit_host_loop(m->fit);
     if (!*h)

@@ -160,7 +160,7 @@ sy_status sy_dataset_from_arrays(const sy_column *array, int count, sy_dataset *
             return api_fail(&e);
         tensor[i].data = (void *)array[i].data;
     }
-    return api_dataset_new(dataset_from_memory(tensor, count, false, &e), &e, out);
+    return api_dataset_new(dataset_from_memory(tensor, count, &e), &e, out);
 }
 
 sy_status sy_dataset_range(int64_t first, int64_t end, int64_t step, sy_dataset **out)
@@ -269,7 +269,7 @@ sy_status sy_dataset_batch(sy_dataset *d, int64_t size, bool drop_remainder)
 }
 sy_status sy_dataset_padded_batch(sy_dataset *d, int64_t size, bool drop_remainder)
 {
-    STAGE(dataset_padded_batch(in, size, NULL, NULL, drop_remainder, &e));
+    STAGE(dataset_padded_batch(in, size, drop_remainder, &e));
 }
 sy_status sy_dataset_unbatch(sy_dataset *d) { STAGE(dataset_unbatch(in, &e)); }
 sy_status sy_dataset_take(sy_dataset *d, int64_t count) { STAGE(dataset_take(in, count, &e)); }

@@ -5,14 +5,6 @@
 
 #include "train/fit/fit_checkpoint.h"
 
-static sy_status must_be_compiled(const sy_model *m)
-{
-    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
-        return SY_ERROR;
-    return m->fit ? SY_OK : api_fail_text("model %s is not compiled: call sy_model_compile first",
-                                          m->model.name);
-}
-
 static int check_numbers(const sy_fit *o, struct err *e)
 {
     const struct { const char *name; int64_t value; } numbers[] = {
@@ -80,7 +72,7 @@ sy_status sy_model_fit(sy_model *m, const sy_samples *samples, const sy_fit *o)
     struct arena a;
     struct err e;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     arena_init(&a);
     status = open_and_train(m, samples, o ? o : &standard, &a, &e) ? api_fail(&e) : SY_OK;
@@ -96,7 +88,7 @@ sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out)
     struct err e;
     int status;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     arena_init(&a);
     status = api_open_samples(m, data, &(struct api_epoch){.steps_name = "a count"}, &b, &a, &e);
@@ -114,7 +106,7 @@ sy_status sy_model_predict(sy_model *m, const sy_samples *data, sy_array **out)
 {
     struct err e;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     return api_predict(m, data, out, &e) ? api_fail(&e) : SY_OK;
 }
@@ -123,7 +115,7 @@ sy_status sy_model_set_learning_rate(sy_model *m, double rate)
 {
     struct err e;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     return fit_set_learning_rate(m->fit, rate, &e) ? api_fail(&e) : SY_OK;
 }
@@ -132,7 +124,7 @@ sy_status sy_model_save(sy_model *m, const char *folder, int64_t epoch, int keep
 {
     struct err e;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     if (epoch < 0 || keep < 0)
         return api_fail_text("checkpoint after %" PRId64 " epochs, keeping %d", epoch, keep);
@@ -144,7 +136,7 @@ sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch)
     struct err skipped, e;
     int status;
 
-    if (must_be_compiled(m))
+    if (api_model_compiled(m))
         return SY_ERROR;
     status = fit_restore(m->fit, folder, epoch, &skipped, &e);
     return status < 0 ? api_fail(&e) : api_restored(status, &skipped);

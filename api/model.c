@@ -20,6 +20,14 @@ static void free_model(sy_model *m)
     mem_free(m);
 }
 
+sy_status api_model_compiled(const sy_model *m)
+{
+    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
+        return SY_ERROR;
+    return m->fit ? SY_OK : api_fail_text("model %s is not compiled: call sy_model_compile first",
+                                          m->model.name);
+}
+
 sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out)
 {
     sy_model *m;

@@ -42,6 +42,8 @@ struct api_callback_list {
     int count;
     bool ends_on_nan;
 };
+/* SY_ERROR: it has been freed, or is not compiled */
+sy_status api_model_compiled(const sy_model *m);
 /* of everything that *o asks for; `a` holds them; steps_per_epoch 0: not known */
 int api_callbacks_of(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
                      struct api_callback_list *list, struct arena *a, struct err *e);

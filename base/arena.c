@@ -225,6 +225,23 @@ void *arena_array(struct arena *a, size_t count, size_t elem_bytes)
     return arena_alloc(a, count * elem_bytes);
 }
 
+void *arena_copy(struct arena *a, const void *from, size_t count, size_t elem_bytes)
+{
+    void *to = arena_array(a, count, elem_bytes);
+
+    if (count)
+        memcpy(to, from, count * elem_bytes);
+    return to;
+}
+
+void *arena_take(struct arena *a, void *items, size_t count, size_t elem_bytes)
+{
+    void *to = arena_copy(a, items, count, elem_bytes);
+
+    mem_free(items);
+    return to;
+}
+
 char *arena_strdup(struct arena *a, const char *s)
 {
     size_t bytes = strlen(s) + 1;

@@ -18,6 +18,8 @@ void arena_init(struct arena *a);
 void arena_fini(struct arena *a);       /* frees all; the arena may be used again */
 void *arena_alloc(struct arena *a, size_t bytes);               /* 64-byte aligned */
 void *arena_array(struct arena *a, size_t count, size_t elem_bytes);
+void *arena_copy(struct arena *a, const void *from, size_t count, size_t elem_bytes);
+void *arena_take(struct arena *a, void *items, size_t count, size_t elem_bytes); /* mem_frees them */
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -87,8 +87,7 @@ static int read_row(struct reading *r, struct csv_row *row, struct err *e)
         goes_on = end_field(r);
     }
     row->field_count = (int)count;
-    row->field = arena_array(r->a, count, sizeof(*row->field));
-    memcpy(row->field, r->field, count * sizeof(*row->field));
+    row->field = arena_copy(r->a, r->field, count, sizeof(*row->field));
     return 0;
 }
 
@@ -116,12 +115,7 @@ static int read_table(struct reading *r, struct csv *c, const char *heading, str
     if (status == 0 && !has_heading)
         status = err_at(e, c->path, 0, 0, "no heading%s%s", heading ? " that begins with " : "",
                         heading ? heading : "");
-    if (status == 0) {
-        c->row = arena_array(r->a, (size_t)c->row_count + 1, sizeof(*c->row));
-        if (c->row_count)
-            memcpy(c->row, rows, (size_t)c->row_count * sizeof(*rows));
-    }
-    mem_free(rows);
+    c->row = arena_take(r->a, rows, (size_t)c->row_count, sizeof(*rows));
     return status;
 }
 

@@ -241,6 +241,11 @@ int64_t iterator_skip(struct data_iterator *it, int64_t n, struct err *e)
     return done;
 }
 
+int64_t iterator_skip_input(struct data_iterator *it, int64_t n, struct err *e)
+{
+    return iterator_skip(it->input[0], n, e);
+}
+
 /* ---- positions ------------------------------------------------------------------- */
 
 void iterator_archive_count(struct archive *a, int64_t *count, const char *what)

@@ -62,9 +62,8 @@ struct data_iterator *dataset_resume(struct dataset *d, const void *state, size_
 
 /* ---- sources ---------------------------------------------------------------- */
 
-/* Element i is slice i along dimension 0 of every array; copies unless told to `borrow`. */
-struct dataset *dataset_from_memory(const struct data_tensor *array, int count, bool borrow,
-                                    struct err *e);
+/* Element i is slice i along dimension 0 of every array, of which it keeps copies. */
+struct dataset *dataset_from_memory(const struct data_tensor *array, int count, struct err *e);
 /* s32 scalars first, first + step, ... before `end`; step not 0 */
 struct dataset *dataset_range(int64_t first, int64_t end, int64_t step, struct err *e);
 /* string scalars, copied: paths for dataset_interleave */
@@ -101,14 +100,9 @@ struct dataset *dataset_repeat(struct dataset *in, int64_t count, struct err *e)
 /* `size` elements side by side along a new dimension 0; they must have the same shapes */
 struct dataset *dataset_batch(struct dataset *in, int64_t size, bool drop_remainder,
                               struct err *e);
-/*
- * The same for shapes that differ: every tensor is filled up to `shape[i]`, where that is
- * DATA_ANY_SIZE (or shape NULL) up to the largest of the batch. `pad` holds one scalar per
- * tensor (spec rank 0; the dtype must be the tensor's), or is NULL: 0 and "".
- */
-struct dataset *dataset_padded_batch(struct dataset *in, int64_t size,
-                                     const struct data_spec *shape, const struct data_tensor *pad,
-                                     bool drop_remainder, struct err *e);
+/* the same for shapes that differ: with 0 and "" every tensor is filled up to the batch's largest */
+struct dataset *dataset_padded_batch(struct dataset *in, int64_t size, bool drop_remainder,
+                                     struct err *e);
 /* the slices along dimension 0 of every element, one by one */
 struct dataset *dataset_unbatch(struct dataset *in, struct err *e);
 struct dataset *dataset_take(struct dataset *in, int64_t count, struct err *e);

@@ -72,6 +72,8 @@ int iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct er
 void iterator_close_input(struct data_iterator *it, int i);
 /* an iterator of any dataset within this one, of all its files */
 struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err *e);
+/* `skip` of a stage that gives an element for each of its input's */
+int64_t iterator_skip_input(struct data_iterator *it, int64_t n, struct err *e);
 /* position of a freshly opened iterator, or into the archive */
 void iterator_archive(struct data_iterator *it, struct archive *a);
 /* counts in an archive: never negative */

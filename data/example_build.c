@@ -51,15 +51,6 @@ static Example__Feature *add(struct example *x, const char *name,
     return f;
 }
 
-static void *copy(struct example *x, const void *from, int64_t count, size_t elem_bytes)
-{
-    void *to = arena_array(&x->arena, (size_t)count, elem_bytes);
-
-    if (count > 0)
-        memcpy(to, from, (size_t)count * elem_bytes);
-    return to;
-}
-
 void example_add_floats(struct example *x, const char *name, const float *value, int64_t count)
 {
     Example__Feature *f = add(x, name, EXAMPLE__FEATURE__KIND_FLOAT_LIST);
@@ -67,7 +58,7 @@ void example_add_floats(struct example *x, const char *name, const float *value,
     f->float_list = arena_alloc(&x->arena, sizeof(*f->float_list));
     example__float_list__init(f->float_list);
     f->float_list->n_value = (size_t)count;
-    f->float_list->value = copy(x, value, count, sizeof(*value));
+    f->float_list->value = arena_copy(&x->arena, value, (size_t)count, sizeof(*value));
 }
 
 void example_add_ints(struct example *x, const char *name, const int64_t *value, int64_t count)
@@ -77,7 +68,7 @@ void example_add_ints(struct example *x, const char *name, const int64_t *value,
     f->int64_list = arena_alloc(&x->arena, sizeof(*f->int64_list));
     example__int64_list__init(f->int64_list);
     f->int64_list->n_value = (size_t)count;
-    f->int64_list->value = copy(x, value, count, sizeof(*value));
+    f->int64_list->value = arena_copy(&x->arena, value, (size_t)count, sizeof(*value));
 }
 
 void example_add_strings(struct example *x, const char *name, const struct data_string *value,
@@ -92,7 +83,7 @@ void example_add_strings(struct example *x, const char *name, const struct data_
     f->bytes_list->value = to;
     for (int64_t i = 0; i < count; i++) {
         to[i].len = (size_t)value[i].size;
-        to[i].data = copy(x, value[i].byte, value[i].size, 1);
+        to[i].data = arena_copy(&x->arena, value[i].byte, (size_t)value[i].size, 1);
     }
 }
 

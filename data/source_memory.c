@@ -7,8 +7,7 @@
 
 struct memory {
     struct dataset dataset;
-    struct data_element *copy;          /* what the arrays point into, unless they are borrowed */
-    struct data_tensor *array;
+    struct data_element *array;
 };
 
 struct memory_iterator {
@@ -29,7 +28,7 @@ static int memory_next(struct data_iterator *it, struct data_element **x, struct
         int64_t elems = data_spec_elems(&m->dataset.spec[i]);
 
         element_put(*x, i, &m->dataset.spec[i]);
-        element_copy_part(*x, i, 0, &m->array[i], at->at * elems, elems);
+        element_copy_part(*x, i, 0, &m->array->tensor[i], at->at * elems, elems);
     }
     at->at++;
     return 1;
@@ -48,7 +47,7 @@ static int64_t memory_skip(struct data_iterator *it, int64_t n, struct err *e)
 
 static void memory_fini(struct dataset *d)
 {
-    element_release(((struct memory *)d)->copy);
+    element_release(((struct memory *)d)->array);
 }
 
 static const struct dataset_kind memory_kind = {
@@ -73,41 +72,37 @@ static int check_arrays(const struct data_tensor *array, int count, struct err *
     return 0;
 }
 
-/* `copy`: what the arrays point into, taken over; or NULL */
-static struct dataset *new_memory(const struct data_tensor *array, int count,
-                                  struct data_element *copy, const char *name)
+/* takes the arrays over */
+static struct dataset *new_memory(struct data_element *array, const char *name)
 {
     struct memory *m = dataset_new(&memory_kind, sizeof(*m), NULL, 0);
     struct data_spec spec[DATA_TUPLE_MAX];
+    int count = array->tensor_count;
     char text[256];
 
-    m->array = arena_array(&m->dataset.arena, (size_t)count, sizeof(*array));
-    m->copy = copy;
+    m->array = array;
     for (int i = 0; i < count; i++) {
-        m->array[i] = array[i];
-        spec[i] = data_spec_of(array[i].spec.dtype, array[i].spec.rank - 1,
-                               array[i].spec.dim + 1);
+        const struct data_spec *s = &array->tensor[i].spec;
+
+        spec[i] = data_spec_of(s->dtype, s->rank - 1, s->dim + 1);
     }
     dataset_set_specs(&m->dataset, spec, count);
-    m->dataset.cardinality = array[0].spec.dim[0];
+    m->dataset.cardinality = array->tensor[0].spec.dim[0];
     dataset_set_description(&m->dataset, "%s(%" PRId64 " of %s)", name, m->dataset.cardinality,
                             data_specs_print(spec, count, text, sizeof(text)));
     return &m->dataset;
 }
 
-struct dataset *dataset_from_memory(const struct data_tensor *array, int count, bool borrow,
-                                    struct err *e)
+struct dataset *dataset_from_memory(const struct data_tensor *array, int count, struct err *e)
 {
-    struct data_element *copy = NULL;
+    struct data_element *copy;
 
     if (check_arrays(array, count, e))
         return NULL;
-    if (!borrow) {
-        copy = element_new(count);
-        for (int i = 0; i < count; i++)
-            element_put_tensor(copy, i, &array[i]);
-    }
-    return new_memory(copy ? copy->tensor : array, count, copy, "memory");
+    copy = element_new(count);
+    for (int i = 0; i < count; i++)
+        element_put_tensor(copy, i, &array[i]);
+    return new_memory(copy, "memory");
 }
 
 struct dataset *dataset_of_arrays(struct data_element *array, const char *name, struct err *e)
@@ -116,7 +111,7 @@ struct dataset *dataset_of_arrays(struct data_element *array, const char *name, 
         element_release(array);
         return NULL;
     }
-    return new_memory(array->tensor, array->tensor_count, array, name);
+    return new_memory(array, name);
 }
 
 /* ---- strings and paths ---------------------------------------------------------- */

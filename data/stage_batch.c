@@ -14,8 +14,6 @@ struct batch {
     struct dataset dataset;
     int64_t size;
     bool drop_remainder, is_padded;
-    struct data_spec *shape;            /* of padded elements, one per tensor */
-    struct data_element *pad;           /* NULL: zeros */
 };
 
 /* ---- what both kinds of batch share */
@@ -72,15 +70,13 @@ static int64_t batch_skip(struct data_iterator *it, int64_t n, struct err *e)
 
 /* ---- batch */
 
-static int stack_plain(const struct batch *b, struct data_element *x, int i,
-                       struct data_element *const *part, int64_t count, int64_t first,
-                       struct err *e)
+static int stack_plain(struct data_element *x, int i, struct data_element *const *part,
+                       int64_t count, int64_t first, struct err *e)
 {
     const struct data_spec *s = &part[0]->tensor[i].spec;
     struct data_spec whole = stacked(s, count);
     int64_t elems = data_spec_elems(s);
 
-    (void)b;
     element_put(x, i, &whole);
     for (int64_t k = 0; k < count; k++) {
         const struct data_tensor *t = &part[k]->tensor[i];
@@ -98,30 +94,20 @@ static int stack_plain(const struct batch *b, struct data_element *x, int i,
 
 /* ---- padded_batch */
 
-static int padded_shape(const struct batch *b, int i, struct data_element *const *part,
-                        int64_t count, int64_t first, struct data_spec *s, struct err *e)
+/* that of the largest in each dimension */
+static struct data_spec padded_shape(const struct data_spec *spec, int i,
+                                     struct data_element *const *part, int64_t count)
 {
-    *s = b->shape[i];
-    for (int64_t k = 0; k < count; k++)
-        for (int d = 0; d < s->rank; d++) {
-            int64_t fixed = b->shape[i].dim[d], size = part[k]->tensor[i].spec.dim[d];
+    struct data_spec s = *spec;
 
-            if (fixed != DATA_ANY_SIZE && size > fixed)
-                return err_set(e, "padded_batch: dimension %d of tensor %d of element %" PRId64
-                               " is %" PRId64 ", padded is only up to %" PRId64, d, i, first + k,
-                               size, fixed);
-            if (s->dim[d] < size)
-                s->dim[d] = size;
+    for (int64_t k = 0; k < count; k++)
+        for (int d = 0; d < s.rank; d++) {
+            int64_t size = part[k]->tensor[i].spec.dim[d];
+
+            if (s.dim[d] < size)
+                s.dim[d] = size;
         }
-    return 0;
-}
-
-static void fill_with(struct data_element *x, int i, const struct data_tensor *pad)
-{
-    int64_t count = data_spec_elems(&x->tensor[i].spec);
-
-    for (int64_t k = 0; k < count; k++)
-        element_copy_part(x, i, k, pad, 0, 1);
+    return s;
 }
 
 /* Copies *t, row by row of its last dimension, into the corner of a part of shape *s at `to`. */
@@ -144,21 +130,15 @@ static void copy_corner(struct data_element *x, int i, int64_t to, const struct 
     }
 }
 
-static int stack_padded(const struct batch *b, struct data_element *x, int i,
-                        struct data_element *const *part, int64_t count, int64_t first,
-                        struct err *e)
+static void stack_padded(const struct batch *b, struct data_element *x, int i,
+                         struct data_element *const *part, int64_t count)
 {
-    struct data_spec s, whole;
+    struct data_spec s = padded_shape(&b->dataset.input[0]->spec[i], i, part, count);
+    struct data_spec whole = stacked(&s, count);
 
-    if (padded_shape(b, i, part, count, first, &s, e))
-        return -1;
-    whole = stacked(&s, count);
     element_put(x, i, &whole);
-    if (b->pad)
-        fill_with(x, i, &b->pad->tensor[i]);
     for (int64_t k = 0; k < count; k++)
         copy_corner(x, i, k * data_spec_elems(&s), &s, &part[k]->tensor[i]);
-    return 0;
 }
 
 static int batch_next(struct data_iterator *it, struct data_element **x, struct err *e)
@@ -176,7 +156,10 @@ static int batch_next(struct data_iterator *it, struct data_element **x, struct 
     }
     *x = element_new(b->dataset.tensor_count);
     for (int i = 0; i < b->dataset.tensor_count && status == 0; i++)
-        status = (b->is_padded ? stack_padded : stack_plain)(b, *x, i, part, count, first, e);
+        if (b->is_padded)
+            stack_padded(b, *x, i, part, count);
+        else
+            status = stack_plain(*x, i, part, count, first, e);
     release_all(part, count);
     if (status == 0)
         return 1;
@@ -185,122 +168,53 @@ static int batch_next(struct data_iterator *it, struct data_element **x, struct 
     return -1;
 }
 
-static void batch_fini(struct dataset *d)
-{
-    element_release(((struct batch *)d)->pad);
-}
-
 static const struct dataset_kind batch_kind = {
     .iterator_bytes = sizeof(struct data_iterator), .state = STATE_INPUTS,
-    .next = batch_next, .skip = batch_skip, .fini = batch_fini,
+    .next = batch_next, .skip = batch_skip,
 };
 
-static struct batch *new_batch(struct dataset *in, int64_t size, bool drop_remainder,
-                               const char *name, struct err *e)
+static struct dataset *new_batch(struct dataset *in, int64_t size, bool drop_remainder,
+                                 bool is_padded, struct err *e)
 {
+    const char *name = is_padded ? "padded_batch" : "batch";
     struct batch *b;
+    bool is_whole;
 
-    if (size < 1 || size > BATCH_MAX) {
-        dataset_refuse(in, e, "%s: size is %" PRId64 ", allowed are 1..%" PRId64, name, size,
-                       BATCH_MAX);
+    if (!in)
         return NULL;
-    }
+    if (size < 1 || size > BATCH_MAX)
+        return dataset_refuse(in, e, "%s: size is %" PRId64 ", allowed are 1..%" PRId64, name,
+                              size, BATCH_MAX);
     for (int i = 0; i < in->tensor_count; i++)
-        if (in->spec[i].rank == DATA_RANK_MAX) {
-            dataset_refuse(in, e, "%s: tensor %d has %d dimensions already, the most there are",
-                           name, i, DATA_RANK_MAX);
-            return NULL;
-        }
+        if (in->spec[i].rank == DATA_RANK_MAX)
+            return dataset_refuse(in, e, "%s: tensor %d has %d dimensions already, the most there "
+                                  "are", name, i, DATA_RANK_MAX);
     b = dataset_new(&batch_kind, sizeof(*b), &in, 1);
     b->size = size;
     b->drop_remainder = drop_remainder;
+    b->is_padded = is_padded;
+    is_whole = drop_remainder || in->cardinality == DATA_INFINITE ||
+               (in->cardinality > 0 && in->cardinality % size == 0);
+    for (int i = 0; i < in->tensor_count; i++)
+        b->dataset.spec[i] = stacked(&in->spec[i], is_whole ? size : DATA_ANY_SIZE);
     if (in->cardinality >= 0)
         b->dataset.cardinality = in->cardinality / size +
                                  (!drop_remainder && in->cardinality % size != 0);
     dataset_set_description(&b->dataset, "%s(%" PRId64 "%s)", name, size,
                             drop_remainder ? ", drop remainder" : "");
-    return b;
-}
-
-static void set_stacked_specs(struct batch *b, const struct data_spec *spec)
-{
-    const struct dataset *in = b->dataset.input[0];
-    bool is_whole = b->drop_remainder || in->cardinality == DATA_INFINITE ||
-                    (in->cardinality > 0 && in->cardinality % b->size == 0);
-
-    for (int i = 0; i < in->tensor_count; i++)
-        b->dataset.spec[i] = stacked(&spec[i], is_whole ? b->size : DATA_ANY_SIZE);
+    return &b->dataset;
 }
 
 struct dataset *dataset_batch(struct dataset *in, int64_t size, bool drop_remainder,
                               struct err *e)
 {
-    struct batch *b = in ? new_batch(in, size, drop_remainder, "batch", e) : NULL;
-
-    if (!b)
-        return NULL;
-    set_stacked_specs(b, in->spec);
-    return &b->dataset;
+    return new_batch(in, size, drop_remainder, false, e);
 }
 
-static int check_shape(const struct data_spec *is, const struct data_spec *shape, int i,
-                       struct err *e)
+struct dataset *dataset_padded_batch(struct dataset *in, int64_t size, bool drop_remainder,
+                                     struct err *e)
 {
-    char one[96], other[96];
-    bool fits = is->dtype == shape->dtype && is->rank == shape->rank;
-
-    for (int d = 0; fits && d < is->rank; d++)
-        fits = shape->dim[d] == DATA_ANY_SIZE || is->dim[d] <= shape->dim[d];
-    if (fits)
-        return 0;
-    return err_set(e, "padded_batch: tensor %d is %s, which cannot be padded to %s", i,
-                   data_spec_print(is, one, sizeof(one)),
-                   data_spec_print(shape, other, sizeof(other)));
-}
-
-static int check_padding(const struct dataset *in, const struct data_spec *shape,
-                         const struct data_tensor *pad, struct err *e)
-{
-    for (int i = 0; i < in->tensor_count; i++) {
-        if (shape && check_shape(&in->spec[i], &shape[i], i, e))
-            return -1;
-        if (pad && (pad[i].spec.rank != 0 || pad[i].spec.dtype != in->spec[i].dtype))
-            return err_set(e, "padded_batch: tensor %d is padded with one %s, not with %s of "
-                           "rank %d", i, data_dtype_name(in->spec[i].dtype),
-                           data_dtype_name(pad[i].spec.dtype), pad[i].spec.rank);
-    }
-    return 0;
-}
-
-struct dataset *dataset_padded_batch(struct dataset *in, int64_t size,
-                                     const struct data_spec *shape, const struct data_tensor *pad,
-                                     bool drop_remainder, struct err *e)
-{
-    struct batch *b;
-
-    if (!in)
-        return NULL;
-    if (check_padding(in, shape, pad, e)) {
-        dataset_release(in);
-        return NULL;
-    }
-    b = new_batch(in, size, drop_remainder, "padded_batch", e);
-    if (!b)
-        return NULL;
-    b->is_padded = true;
-    b->shape = arena_array(&b->dataset.arena, (size_t)in->tensor_count, sizeof(*b->shape));
-    for (int i = 0; i < in->tensor_count; i++) {
-        b->shape[i] = in->spec[i];
-        for (int d = 0; shape && d < shape[i].rank; d++)
-            b->shape[i].dim[d] = shape[i].dim[d];
-    }
-    set_stacked_specs(b, b->shape);
-    if (pad) {
-        b->pad = element_new(in->tensor_count);
-        for (int i = 0; i < in->tensor_count; i++)
-            element_put_tensor(b->pad, i, &pad[i]);
-    }
-    return &b->dataset;
+    return new_batch(in, size, drop_remainder, true, e);
 }
 
 /* ---- unbatch */

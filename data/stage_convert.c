@@ -59,14 +59,9 @@ static int convert_next(struct data_iterator *it, struct data_element **x, struc
     return 1;
 }
 
-static int64_t convert_skip(struct data_iterator *it, int64_t n, struct err *e)
-{
-    return iterator_skip(it->input[0], n, e);
-}
-
 static const struct dataset_kind convert_kind = {
     .iterator_bytes = sizeof(struct data_iterator), .state = STATE_INPUTS,
-    .next = convert_next, .skip = convert_skip,
+    .next = convert_next, .skip = iterator_skip_input,
 };
 
 static struct convert *new_convert(struct dataset *in, int i, enum data_dtype to, struct err *e)

@@ -227,14 +227,9 @@ static int enumerate_next(struct data_iterator *it, struct data_element **x, str
     return 1;
 }
 
-static int64_t skip_input(struct data_iterator *it, int64_t n, struct err *e)
-{
-    return iterator_skip(it->input[0], n, e);
-}
-
 static const struct dataset_kind enumerate_kind = {
     .iterator_bytes = sizeof(struct data_iterator), .state = STATE_INPUTS,
-    .next = enumerate_next, .skip = skip_input,
+    .next = enumerate_next, .skip = iterator_skip_input,
 };
 
 struct dataset *dataset_enumerate(struct dataset *in, int64_t first, struct err *e)

@@ -385,26 +385,17 @@ static void resolve_labels(struct assembler *as)
     mem_free(sorted);
 }
 
-static void *copy(struct arena *a, const void *from, size_t count, size_t elem_bytes)
-{
-    void *to = arena_array(a, count, elem_bytes);
-
-    if (count)
-        memcpy(to, from, count * elem_bytes);
-    return to;
-}
-
 static void hand_over(struct assembler *as, struct isa_program *out)
 {
     struct arena *a = as->arena;
 
     memset(out, 0, sizeof(*out));
     out->name = arena_strdup(a, as->file);
-    out->op = copy(a, as->op, as->op_count, sizeof(*as->op));
+    out->op = arena_copy(a, as->op, as->op_count, sizeof(*as->op));
     out->op_count = (uint32_t)as->op_count;
-    out->bundle = copy(a, as->bundle, as->bundle_count, sizeof(*as->bundle));
+    out->bundle = arena_copy(a, as->bundle, as->bundle_count, sizeof(*as->bundle));
     out->bundle_count = (uint32_t)as->bundle_count;
-    out->note = copy(a, as->note, as->note_count, sizeof(*as->note));
+    out->note = arena_copy(a, as->note, as->note_count, sizeof(*as->note));
     out->note_count = (uint32_t)as->note_count;
     out->symbol = arena_array(a, as->label_count, sizeof(*out->symbol));
     out->symbol_count = (uint32_t)as->label_count;

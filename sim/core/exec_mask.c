@@ -75,17 +75,6 @@ void exec_VNEZ(struct core *c, const struct decoded_op *o)
 
 typedef void plane_fn(uint16_t *d, const uint16_t *a, const uint16_t *b);
 
-#define LOGIC(name, operator) \
-    static void name(uint16_t *d, const uint16_t *a, const uint16_t *b) \
-    { \
-        for (int i = 0; i < SIMD_MASK_WORDS; i++) \
-            d[i] = (uint16_t)(a[i] operator b[i]); \
-    }
-
-LOGIC(and_planes, &)
-LOGIC(or_planes, |)
-LOGIC(xor_planes, ^)
-
 /* the high plane first: d may be a or b, whose low plane may stand for both */
 static void combine(struct core *c, const struct decoded_op *o, plane_fn *logic)
 {
@@ -99,20 +88,17 @@ static void combine(struct core *c, const struct decoded_op *o, plane_fn *logic)
     d->is_split = is_split;
 }
 
-void exec_VMAND(struct core *c, const struct decoded_op *o)
-{
-    combine(c, o, and_planes);
-}
+#define LOGIC(id, operator) \
+    static void planes_##id(uint16_t *d, const uint16_t *a, const uint16_t *b) \
+    { \
+        for (int i = 0; i < SIMD_MASK_WORDS; i++) \
+            d[i] = (uint16_t)(a[i] operator b[i]); \
+    } \
+    void exec_##id(struct core *c, const struct decoded_op *o) { combine(c, o, planes_##id); }
 
-void exec_VMOR(struct core *c, const struct decoded_op *o)
-{
-    combine(c, o, or_planes);
-}
-
-void exec_VMXOR(struct core *c, const struct decoded_op *o)
-{
-    combine(c, o, xor_planes);
-}
+LOGIC(VMAND, &)
+LOGIC(VMOR, |)
+LOGIC(VMXOR, ^)
 
 void exec_VMNEG(struct core *c, const struct decoded_op *o)
 {

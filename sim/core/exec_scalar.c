@@ -16,6 +16,7 @@
     }
 
 SCALAR(SMOV, A)
+SCALAR(copy_s, A)
 SCALAR(SADD, UA + UB)
 SCALAR(SSUB, UA - UB)
 SCALAR(SMUL, UA * UB)
@@ -64,11 +65,6 @@ static bool relation_holds(int32_t which, bool is_less, bool is_equal, bool is_g
     }
 }
 
-void exec_SCMP_U32(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = relation_holds(o->o[3], UA < UB, UA == UB, UA > UB);
-}
-
 void exec_SCMP_F32(struct core *c, const struct decoded_op *o)
 {
     float a = f32_flush(FA), b = f32_flush(FB);
@@ -76,59 +72,36 @@ void exec_SCMP_F32(struct core *c, const struct decoded_op *o)
     c->p[o->o[0]] = relation_holds(o->o[3], a < b, a == b, a > b);
 }
 
-#define COMPARE(id, relation) \
-    void exec_##id(struct core *c, const struct decoded_op *o) \
-    { \
-        c->p[o->o[0]] = A relation B; \
-    }
-
-COMPARE(SCMP_EQ, ==)
-COMPARE(SCMP_NE, !=)
-COMPARE(SCMP_LT, <)
-COMPARE(SCMP_LE, <=)
-COMPARE(SCMP_GT, >)
-COMPARE(SCMP_GE, >=)
-
 /* a predicate operand is 2 * number + negated */
 static uint8_t predicate(const struct core *c, int32_t operand)
 {
     return (uint8_t)(c->p[operand >> 1] ^ (operand & 1));
 }
 
-void exec_SELECT(struct core *c, const struct decoded_op *o)
-{
-    c->s[o->o[0]] = c->s[o->o[predicate(c, o->o[1]) ? 2 : 3]];
-}
+SCALAR(SELECT, c->s[o->o[predicate(c, o->o[1]) ? 2 : 3]])
 
-void exec_PMOV(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = predicate(c, o->o[1]);
-}
+#define PREDICATE(id, expression) \
+    void exec_##id(struct core *c, const struct decoded_op *o) \
+    { \
+        c->p[o->o[0]] = (uint8_t)(expression); \
+    }
+#define PA predicate(c, o->o[1])
+#define PB predicate(c, o->o[2])
 
-void exec_PNEG(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = !predicate(c, o->o[1]);
-}
-
-void exec_POR(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = predicate(c, o->o[1]) | predicate(c, o->o[2]);
-}
-
-void exec_PAND(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = predicate(c, o->o[1]) & predicate(c, o->o[2]);
-}
-
-void exec_PXOR(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = predicate(c, o->o[1]) ^ predicate(c, o->o[2]);
-}
-
-void exec_PNAND(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = !(predicate(c, o->o[1]) & predicate(c, o->o[2]));
-}
+PREDICATE(SCMP_EQ, A == B)
+PREDICATE(SCMP_NE, A != B)
+PREDICATE(SCMP_LT, A < B)
+PREDICATE(SCMP_LE, A <= B)
+PREDICATE(SCMP_GT, A > B)
+PREDICATE(SCMP_GE, A >= B)
+PREDICATE(SCMP_U32, relation_holds(o->o[3], UA < UB, UA == UB, UA > UB))
+PREDICATE(PMOV, PA)
+PREDICATE(PNEG, !PA)
+PREDICATE(POR, PA | PB)
+PREDICATE(PAND, PA & PB)
+PREDICATE(PXOR, PA ^ PB)
+PREDICATE(PNAND, !(PA & PB))
+PREDICATE(copy_p, c->p[o->o[1]])
 
 /* the word at base + offset, or NULL after a fault */
 static unsigned char *smem_word(struct core *c, const struct decoded_op *o, int operand)
@@ -170,15 +143,8 @@ void exec_SBR(struct core *c, const struct decoded_op *o)
     c->branch_in = c->branch_delay_bundles + 1;
 }
 
-void exec_SPOP(struct core *c, const struct decoded_op *o)
-{
-    c->s[o->o[0]] = words_read(&c->v2s);
-}
-
-void exec_SPOP_DRF(struct core *c, const struct decoded_op *o)
-{
-    c->s[o->o[0]] = words_read(&c->drf);
-}
+SCALAR(SPOP, words_read(&c->v2s))
+SCALAR(SPOP_DRF, words_read(&c->drf))
 
 /* by zero as HLO defines it */
 void exec_SDIVREM(struct core *c, const struct decoded_op *o)
@@ -199,14 +165,4 @@ void exec_SHALT_ERR(struct core *c, const struct decoded_op *o)
 {
     (void)o;
     core_fault(c, FAULT_HALT_ERR, "shalt.err reached: the program stopped itself");
-}
-
-void exec_copy_s(struct core *c, const struct decoded_op *o)
-{
-    c->s[o->o[0]] = c->s[o->o[1]];
-}
-
-void exec_copy_p(struct core *c, const struct decoded_op *o)
-{
-    c->p[o->o[0]] = c->p[o->o[1]];
 }

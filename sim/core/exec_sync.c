@@ -72,7 +72,7 @@ void exec_VSYNCMOV(struct core *c, const struct decoded_op *o)
 
 void exec_VSYNCMOV_R(struct core *c, const struct decoded_op *o)
 {
-    c->s[o->o[0]] = c->read_value[o->o[0]];
+    exec_VSYNCMOV(c, o);
 }
 
 /* These take effect in time order, before their bundle issues: sim/machine/serial.c. */

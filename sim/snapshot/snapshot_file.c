@@ -294,10 +294,8 @@ static int parse_contents(const struct bytes *contents, const char *file, struct
                           struct snapshot *s, struct err *e)
 {
     struct archive a = {.e = e};
-    void *kept = arena_alloc(arena, contents->size);
 
-    memcpy(kept, contents->data, contents->size);
-    a.at = kept;
+    a.at = arena_copy(arena, contents->data, contents->size, 1);
     a.end = a.at + contents->size;
     archive_contents(s, file, arena, &a);
     s->state = a.at;

@@ -334,15 +334,6 @@ void bundler_label(struct bundler *b, int label, const char *name)
     b->label[label].bundle = (int64_t)b->bundle_count;
 }
 
-static void *copy(struct arena *a, const void *from, size_t count, size_t bytes)
-{
-    void *to = arena_array(a, count, bytes);
-
-    if (count)
-        memcpy(to, from, count * bytes);
-    return to;
-}
-
 /* symbols stand in the order of their bundles */
 static void make_symbols(const struct bundler *b, struct arena *a, struct isa_program *out)
 {
@@ -359,9 +350,9 @@ void bundler_finish(struct bundler *b, const char *name, struct arena *a, struct
     *out = (struct isa_program){
         .name = arena_strdup(a, name), .op_count = (uint32_t)b->op_count,
         .bundle_count = (uint32_t)b->bundle_count, .note_count = b->note_count,
-        .op = copy(a, b->op, b->op_count, sizeof(*b->op)),
-        .bundle = copy(a, b->bundle, b->bundle_count, sizeof(*b->bundle)),
-        .note = copy(a, b->note, b->note_count, sizeof(*b->note))};
+        .op = arena_copy(a, b->op, b->op_count, sizeof(*b->op)),
+        .bundle = arena_copy(a, b->bundle, b->bundle_count, sizeof(*b->bundle)),
+        .note = arena_copy(a, b->note, b->note_count, sizeof(*b->note))};
     for (size_t i = 0; i < b->op_count; i++)
         if (out->op[i].code == OP_SBR) {
             int32_t label = out->op[i].operand[0].value;

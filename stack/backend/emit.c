@@ -356,23 +356,15 @@ static void take_program(const struct emitter *m, struct isa_program *p)
 {
     *p = (struct isa_program){
         .name = "compiled",
-        .op = arena_array(m->out, m->op_count, sizeof(*p->op)),
-        .bundle = arena_array(m->out, m->bundle_count, sizeof(*p->bundle)),
-        .note = arena_array(m->out, m->note_count, sizeof(*p->note)),
-        .symbol = arena_array(m->out, m->symbol_count, sizeof(*p->symbol)),
+        .op = arena_copy(m->out, m->op, m->op_count, sizeof(*p->op)),
+        .bundle = arena_copy(m->out, m->bundle, m->bundle_count, sizeof(*p->bundle)),
+        .note = arena_copy(m->out, m->note, m->note_count, sizeof(*p->note)),
+        .symbol = arena_copy(m->out, m->symbol, m->symbol_count, sizeof(*p->symbol)),
         .op_count = (uint32_t)m->op_count,
         .bundle_count = (uint32_t)m->bundle_count,
         .note_count = (uint32_t)m->note_count,
         .symbol_count = (uint32_t)m->symbol_count,
     };
-    if (m->op_count)
-        memcpy(p->op, m->op, m->op_count * sizeof(*p->op));
-    if (m->bundle_count)
-        memcpy(p->bundle, m->bundle, m->bundle_count * sizeof(*p->bundle));
-    if (m->symbol_count)
-        memcpy(p->symbol, m->symbol, m->symbol_count * sizeof(*p->symbol));
-    if (m->note_count)
-        memcpy(p->note, m->note, m->note_count * sizeof(*p->note));
 }
 
 static void init_emitter(struct emitter *m, struct arena *plan)

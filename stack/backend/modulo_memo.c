@@ -33,20 +33,11 @@ static struct memo_key key_of(const struct code_block *b, const int64_t *numbers
     return k;
 }
 
-static void *copy(struct arena *a, const void *from, size_t count, size_t bytes)
-{
-    void *to = arena_array(a, count, bytes);
-
-    if (count)
-        memcpy(to, from, count * bytes);
-    return to;
-}
-
 /* a program without notes and symbols, as loops are */
 static void keep_program(struct isa_program *p, struct arena *a)
 {
-    p->op = copy(a, p->op, p->op_count, sizeof(*p->op));
-    p->bundle = copy(a, p->bundle, p->bundle_count, sizeof(*p->bundle));
+    p->op = arena_copy(a, p->op, p->op_count, sizeof(*p->op));
+    p->bundle = arena_copy(a, p->bundle, p->bundle_count, sizeof(*p->bundle));
 }
 
 bool modulo_loop_once(const struct code_block *b, int step_count, int counter, int64_t count,

@@ -257,12 +257,10 @@ static void take_over(struct spiller *s)
     b->v_fixed = fixed;
     b->v_count = s->v_count;
     b->op_count = (int)s->out_count;
-    b->op = arena_array(b->arena, s->out_count, sizeof(*b->op));
+    b->op = arena_take(b->arena, s->out, s->out_count, sizeof(*b->op));
     b->regs = arena_array(b->arena, s->out_count, sizeof(*b->regs));
-    memcpy(b->op, s->out, s->out_count * sizeof(*b->op));
     for (int i = 0; i < b->op_count; i++)
         op_regs_read(&b->op[i].op, &b->regs[i]);
-    mem_free(s->out);
 }
 
 int registers_spill(struct code_block *b, const struct chip *chip, struct spill_area *area,

@@ -13,16 +13,6 @@ void build_begin(struct plan_builder *b, struct collective_plan *p, struct arena
     b->arena = a;
 }
 
-static void *keep(struct plan_builder *b, void *items, int count, size_t item_bytes)
-{
-    void *kept = arena_array(b->arena, (size_t)count, item_bytes);
-
-    if (count > 0)
-        memcpy(kept, items, (size_t)count * item_bytes);
-    mem_free(items);
-    return kept;
-}
-
 void build_segment(struct plan_builder *b, int number)
 {
     assert(number == b->segment_count + 1 && number < PLAN_SEGMENTS);
@@ -39,11 +29,10 @@ int build_end(struct plan_builder *b, struct err *e)
     build_segment(b, b->segment_count + 1);
     p->op_count = b->op_count;
     p->segment_count = b->segment_count;
-    p->segment = arena_array(b->arena, (size_t)b->segment_count, sizeof(*p->segment));
-    memcpy(p->segment, b->segment, (size_t)b->segment_count * sizeof(*p->segment));
+    p->segment = arena_copy(b->arena, b->segment, (size_t)b->segment_count, sizeof(*p->segment));
     p->shape_count = b->shape_count;
-    p->op = keep(b, b->op, b->op_count, sizeof(*b->op));
-    p->shape = keep(b, b->shape, b->shape_count, sizeof(*b->shape));
+    p->op = arena_take(b->arena, b->op, (size_t)b->op_count, sizeof(*b->op));
+    p->shape = arena_take(b->arena, b->shape, (size_t)b->shape_count, sizeof(*b->shape));
     p->flag_count = b->flag_count;
     p->vmem_bytes = b->vmem_bytes;
     mem_free(b->pending);

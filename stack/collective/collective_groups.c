@@ -44,11 +44,9 @@ static const int32_t *places_of(const struct collective_request *r, struct arena
 void plan_set_groups(struct collective_plan *p, struct arena *a)
 {
     struct collective_request *r = &p->request;
-    size_t bytes = (size_t)(r->group_count * r->group_size) * sizeof(*r->group);
-    int32_t *own = arena_alloc(a, bytes);
 
-    memcpy(own, r->group, bytes);
-    r->group = own;
+    r->group = arena_copy(a, r->group, (size_t)(r->group_count * r->group_size),
+                          sizeof(*r->group));
     p->place_of = places_of(r, a);
     p->rank_count = r->group_size;
     for (int i = 0; i < PLAN_DIMS; i++) {

@@ -109,12 +109,9 @@ int graph_constant(struct graph *g, struct shape shape, double value)
 
 int graph_literal(struct graph *g, struct shape shape, const void *elements)
 {
-    size_t bytes = (size_t)shape_elems(&shape) * 4;
-    void *copy = arena_alloc(g->arena, bytes);
-
-    memcpy(copy, elements, bytes);
-    return add_source(g, (struct graph_node){.op = HLO_CONSTANT, .shape = shape,
-                                             .literal = copy});
+    return add_source(g, (struct graph_node){
+        .op = HLO_CONSTANT, .shape = shape,
+        .literal = arena_copy(g->arena, elements, (size_t)shape_elems(&shape), 4)});
 }
 
 int graph_iota(struct graph *g, struct shape shape, int dim)

@@ -4,18 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-static void *keep(struct graph *g, const void *from, size_t bytes)
-{
-    void *copy = arena_alloc(g->arena, bytes);
-
-    memcpy(copy, from, bytes);
-    return copy;
-}
-
 static const struct graph_window *keep_windows(struct graph *g, const struct graph_window *w,
                                                int count)
 {
-    return count ? keep(g, w, (size_t)count * sizeof(*w)) : NULL;
+    return count ? arena_copy(g->arena, w, (size_t)count, sizeof(*w)) : NULL;
 }
 
 int graph_convolution(struct graph *g, int input, int kernel, const struct graph_window *window,
@@ -24,7 +16,7 @@ int graph_convolution(struct graph *g, int input, int kernel, const struct graph
 {
     struct graph_node n = {
         .op = HLO_CONVOLUTION, .shape = shape_scalar(dtype), .precision = precision,
-        .conv = keep(g, conv, sizeof(*conv)),
+        .conv = arena_copy(g->arena, conv, 1, sizeof(*conv)),
         .window = keep_windows(g, window, conv->spatial_count)};
 
     return graph_add(g, &n, (int[]){input, kernel}, 2);
@@ -97,7 +89,7 @@ int graph_dynamic_update_slice(struct graph *g, int a, int update, const int *st
 
 int graph_gather(struct graph *g, int a, int indices, const struct graph_gather *gather)
 {
-    struct graph_node n = {.op = HLO_GATHER, .gather = keep(g, gather, sizeof(*gather))};
+    struct graph_node n = {.op = HLO_GATHER, .gather = arena_copy(g->arena, gather, 1, sizeof(*gather))};
 
     return graph_add(g, &n, (int[]){a, indices}, 2);
 }
@@ -106,7 +98,7 @@ int graph_scatter(struct graph *g, enum graph_reduce kind, int a, int indices, i
                   const struct graph_gather *scatter)
 {
     struct graph_node n = {.op = HLO_SCATTER, .reduce_kind = kind,
-                           .gather = keep(g, scatter, sizeof(*scatter))};
+                           .gather = arena_copy(g->arena, scatter, 1, sizeof(*scatter))};
 
     return graph_add(g, &n, (int[]){a, indices, updates}, 3);
 }

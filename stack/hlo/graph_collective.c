@@ -6,19 +6,13 @@
 static const struct graph_groups *keep_groups(struct graph *g, const struct graph_groups *s)
 {
     struct graph_groups *kept;
-    size_t bytes;
-    int32_t *member;
 
     if (!s)
         return NULL;
-    kept = arena_alloc(g->arena, sizeof(*kept));
-    *kept = *s;
-    if (!s->member)
-        return kept;
-    bytes = (size_t)s->count * (size_t)s->size * sizeof(*member);
-    member = arena_alloc(g->arena, bytes);
-    memcpy(member, s->member, bytes);
-    kept->member = member;
+    kept = arena_copy(g->arena, s, 1, sizeof(*s));
+    if (s->member)
+        kept->member = arena_copy(g->arena, s->member, (size_t)s->count * (size_t)s->size,
+                                  sizeof(*s->member));
     return kept;
 }
 
@@ -58,11 +52,9 @@ int graph_all_gather(struct graph *g, const int *operand, int count, int dim,
 
 int graph_collective_permute(struct graph *g, int a, const struct graph_pair *pair, int count)
 {
-    struct graph_pair *kept = arena_array(g->arena, (size_t)count, sizeof(*kept));
-    struct graph_node n = {.op = HLO_COLLECTIVE_PERMUTE, .pair = kept, .count = count};
+    struct graph_node n = {.op = HLO_COLLECTIVE_PERMUTE, .count = count,
+                           .pair = arena_copy(g->arena, pair, (size_t)count, sizeof(*pair))};
 
-    if (count)
-        memcpy(kept, pair, (size_t)count * sizeof(*kept));
     return graph_add(g, &n, &a, 1);
 }
 

@@ -46,6 +46,14 @@ bool graph_dtype_is_float(enum graph_dtype dtype)
     return dtype == DTYPE_F32 || dtype == DTYPE_BF16;
 }
 
+bool graph_dims_have(const int *dims, int count, int dim)
+{
+    for (int i = 0; i < count; i++)
+        if (dims[i] == dim)
+            return true;
+    return false;
+}
+
 struct shape shape_make(enum graph_dtype dtype, int rank, const int64_t *dim)
 {
     struct shape s = {.dtype = dtype, .rank = rank};

@@ -22,6 +22,7 @@ int graph_op_arity(enum graph_op op);   /* -1: varies */
 
 const char *graph_dtype_name(enum graph_dtype dtype);           /* "f32" */
 bool graph_dtype_is_float(enum graph_dtype dtype);
+bool graph_dims_have(const int *dims, int count, int dim);      /* is it among these? */
 
 /*
  * The shape of node `n` (of its only or first result) from its operands (which

@@ -37,20 +37,13 @@ static int check_dot_side(const struct graph_node *n, const char *side, const in
                             batch_count + n->dot.contract_count, rank, e);
 }
 
-static bool is_in(const int *dims, int count, int dim)
-{
-    for (int i = 0; i < count; i++)
-        if (dims[i] == dim)
-            return true;
-    return false;
-}
-
 /* appends the free dimensions of one side; -1 when the rank grows too large */
 static int add_free(const struct graph_node *n, const struct shape *s, const int *batch,
                     const int *contract, struct shape *out, struct err *e)
 {
     for (int i = 0; i < s->rank; i++) {
-        if (is_in(batch, n->dot.batch_count, i) || is_in(contract, n->dot.contract_count, i))
+        if (graph_dims_have(batch, n->dot.batch_count, i) ||
+            graph_dims_have(contract, n->dot.contract_count, i))
             continue;
         if (out->rank == GRAPH_RANK_MAX)
             return err_set(e, "%s: the result has more than %d dimensions", n->name,

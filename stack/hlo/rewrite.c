@@ -78,6 +78,30 @@ void rewrite_end(struct rewrite *w)
     graph_eliminate_dead(g);
 }
 
+bool rewrite_each(struct graph *g, int (*change)(struct rewrite *w, int node,
+                                                 struct graph_node *n, const void *user),
+                  const void *user)
+{
+    bool has_changed = false;
+    struct rewrite w;
+
+    rewrite_begin(&w, g);
+    for (int i = 0; i < g->node_count; i++) {
+        struct graph_node n;
+
+        if (g->node[i].op == HLO_PARAMETER)
+            continue;
+        n = rewrite_node(&w, i);
+        w.to.source = n.source;
+        w.moved[i] = change(&w, i, &n, user);
+        has_changed |= w.moved[i] != NODE_NONE;
+        if (w.moved[i] == NODE_NONE)
+            w.moved[i] = rewrite_add(&w.to, &n);
+    }
+    rewrite_end(&w);
+    return has_changed;
+}
+
 void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
 {
     int *moved = mem_alloc(((size_t)g->node_count + 1) * sizeof(*moved));
@@ -104,21 +128,12 @@ void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
     mem_free(moved);
 }
 
-static void *into_arena(struct arena *a, void *items, int count, size_t bytes)
-{
-    void *kept = arena_array(a, (size_t)count, bytes);
-
-    if (count)
-        memcpy(kept, items, (size_t)count * bytes);
-    mem_free(items);
-    return kept;
-}
-
 void graph_freeze(struct graph *g)
 {
-    g->node = into_arena(g->arena, g->node, g->node_count, sizeof(*g->node));
-    g->parameter = into_arena(g->arena, g->parameter, g->parameter_count, sizeof(*g->parameter));
-    g->output = into_arena(g->arena, g->output, g->output_count, sizeof(*g->output));
+    g->node = arena_take(g->arena, g->node, (size_t)g->node_count, sizeof(*g->node));
+    g->parameter = arena_take(g->arena, g->parameter, (size_t)g->parameter_count,
+                              sizeof(*g->parameter));
+    g->output = arena_take(g->arena, g->output, (size_t)g->output_count, sizeof(*g->output));
     g->node_capacity = g->parameter_capacity = g->output_capacity = 0;
 }
 

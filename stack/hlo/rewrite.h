@@ -22,6 +22,14 @@ struct graph_node rewrite_node(struct rewrite *w, int node);
 /* The same added to `to`; sets moved[node]. */
 int rewrite_copy(struct rewrite *w, int node);
 void rewrite_end(struct rewrite *w);
+/*
+ * All of this where a node's stand-in depends on it alone: `change` gets each node that is no
+ * parameter as rewrite_node makes it, which it may alter, and gives its stand-in, or NODE_NONE for
+ * a copy. Node `node` of `from` is what it was. Whether any had a stand-in.
+ */
+bool rewrite_each(struct graph *g, int (*change)(struct rewrite *w, int node,
+                                                 struct graph_node *n, const void *user),
+                  const void *user);
 
 /* Adds a node like `n`, source and all; its operands are nodes of `g`. */
 int rewrite_add(struct graph *g, const struct graph_node *n);

@@ -58,14 +58,6 @@ struct windows {
     bool clamps;                        /* gather; a scatter drops what lies outside */
 };
 
-static bool is_in(const int *dims, int count, int dim)
-{
-    for (int i = 0; i < count; i++)
-        if (dims[i] == dim)
-            return true;
-    return false;
-}
-
 static struct windows windows_of(const struct interp_call *c)
 {
     bool is_gather = c->n->op == HLO_GATHER;
@@ -78,8 +70,8 @@ static struct windows windows_of(const struct interp_call *c)
     interp_dense_strides(w.indices, w.i_dense);
     for (int i = 0; i < w.a->rank; i++) {
         w.size[i] = 1;
-        if (is_in(w.d->collapsed_dims, w.d->collapsed_count, i) ||
-            is_in(w.d->operand_batching, w.d->batching_count, i))
+        if (graph_dims_have(w.d->collapsed_dims, w.d->collapsed_count, i) ||
+            graph_dims_have(w.d->operand_batching, w.d->batching_count, i))
             continue;
         w.size[i] = w.out->dim[w.d->offset_dims[count]];
         w.kept[count++] = i;
@@ -94,7 +86,7 @@ static int64_t vector_of(const struct windows *w, const int64_t *index, int64_t 
     int dim = 0;
 
     for (int i = 0; i < w->out->rank; i++) {
-        if (is_in(w->d->offset_dims, w->d->offset_count, i))
+        if (graph_dims_have(w->d->offset_dims, w->d->offset_count, i))
             continue;
         if (dim == w->d->index_vector_dim)
             dim++;

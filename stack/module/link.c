@@ -321,15 +321,6 @@ static int add_items(struct linker *l, const struct link_item *item, int count,
     return 0;
 }
 
-static void *keep(struct arena *a, const void *from, size_t count, size_t bytes)
-{
-    void *to = arena_array(a, count, bytes);
-
-    if (count)
-        memcpy(to, from, count * bytes);
-    return to;
-}
-
 static void take_program(const struct linker *l, const char *name, struct link_result *out)
 {
     struct isa_overlays overlays;
@@ -338,10 +329,10 @@ static void take_program(const struct linker *l, const char *name, struct link_r
         .name = arena_strdup(l->a, name),
         .op_count = (uint32_t)l->op_count, .bundle_count = (uint32_t)l->bundle_count,
         .symbol_count = (uint32_t)l->symbol_count, .note_count = (uint32_t)l->note_count,
-        .op = keep(l->a, l->op, l->op_count, sizeof(*l->op)),
-        .bundle = keep(l->a, l->bundle, l->bundle_count, sizeof(*l->bundle)),
-        .symbol = keep(l->a, l->symbol, l->symbol_count, sizeof(*l->symbol)),
-        .note = keep(l->a, l->note, l->note_count, sizeof(*l->note))};
+        .op = arena_copy(l->a, l->op, l->op_count, sizeof(*l->op)),
+        .bundle = arena_copy(l->a, l->bundle, l->bundle_count, sizeof(*l->bundle)),
+        .symbol = arena_copy(l->a, l->symbol, l->symbol_count, sizeof(*l->symbol)),
+        .note = arena_copy(l->a, l->note, l->note_count, sizeof(*l->note))};
     isa_overlays(&out->program, l->chip->core_imem_bundles,
                  (int)l->chip->core_branch_delay_bundles, l->a, &overlays);
     out->overlay_count = overlays.count;

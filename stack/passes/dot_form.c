@@ -4,6 +4,7 @@
  */
 #include "stack/passes/dot_form.h"
 
+#include "stack/hlo/graph_shape.h"
 #include "stack/kernels/dot/kernel_dot_body.h"
 #include "stack/passes/simplify.h"
 
@@ -23,22 +24,14 @@ struct operand {
     int free_dim, contract_dim;         /* the tiled ones */
 };
 
-static bool has(const int *list, int count, int value)
-{
-    for (int i = 0; i < count; i++)
-        if (list[i] == value)
-            return true;
-    return false;
-}
-
 static bool is_contracted(const struct operand *o, int dim)
 {
-    return has(o->contract, o->dot->contract_count, dim);
+    return graph_dims_have(o->contract, o->dot->contract_count, dim);
 }
 
 static bool is_batch(const struct operand *o, int dim)
 {
-    return has(o->batch, o->dot->batch_count, dim);
+    return graph_dims_have(o->batch, o->dot->batch_count, dim);
 }
 
 static bool read_operand(struct operand *o, const struct graph *g, int node,
@@ -140,7 +133,7 @@ static int only_reader(const struct graph *g, int node)
     if (is_output(g, node))
         return NODE_NONE;
     for (int i = node + 1; i < g->node_count; i++)
-        if (has(g->node[i].operand, g->node[i].operand_count, node)) {
+        if (graph_dims_have(g->node[i].operand, g->node[i].operand_count, node)) {
             if (found != NODE_NONE)
                 return NODE_NONE;
             found = i;

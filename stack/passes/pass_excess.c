@@ -42,26 +42,18 @@ static int unrounded(const struct graph *g, const struct graph_node *n)
     return NODE_NONE;
 }
 
+static int relax(struct rewrite *w, int node, struct graph_node *n, const void *user)
+{
+    (void)user;
+    if (is_product(n) && n->shape.dtype == DTYPE_BF16 && is_only_widened(w->from, node))
+        n->shape.dtype = DTYPE_F32;
+    return unrounded(&w->to, n);
+}
+
 static int relax_body(struct graph *body, const void *user, struct err *e)
 {
-    struct rewrite w;
-
-    (void)user;
     (void)e;
-    rewrite_begin(&w, body);
-    for (int i = 0; i < body->node_count; i++) {
-        struct graph_node n;
-        int result;
-
-        if (body->node[i].op == HLO_PARAMETER)
-            continue;
-        n = rewrite_node(&w, i);
-        if (is_product(&n) && n.shape.dtype == DTYPE_BF16 && is_only_widened(body, i))
-            n.shape.dtype = DTYPE_F32;
-        result = unrounded(&w.to, &n);
-        w.moved[i] = result != NODE_NONE ? result : rewrite_add(&w.to, &n);
-    }
-    rewrite_end(&w);
+    rewrite_each(body, relax, user);
     return 0;
 }
 

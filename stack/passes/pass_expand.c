@@ -72,53 +72,43 @@ static bool has_scalar_operand(const struct graph *g, const struct graph_node *n
     return found;
 }
 
-/* `n` is of the new graph, and its operands its own */
-static int with_spread_scalars(struct graph *g, struct graph_node n)
+static void spread_scalars(struct graph *g, struct graph_node *n)
 {
-    for (int i = 0; i < n.operand_count; i++) {
-        struct shape s = n.shape;
+    for (int i = 0; i < n->operand_count; i++) {
+        struct shape s = n->shape;
 
-        s.dtype = g->node[n.operand[i]].shape.dtype;
-        if (g->node[n.operand[i]].shape.rank == 0)
-            n.operand[i] = graph_broadcast(g, n.operand[i], s, NULL);
+        s.dtype = g->node[n->operand[i]].shape.dtype;
+        if (g->node[n->operand[i]].shape.rank == 0)
+            n->operand[i] = graph_broadcast(g, n->operand[i], s, NULL);
     }
-    return rewrite_add(g, &n);
+}
+
+static int expand(struct rewrite *w, int node, struct graph_node *n, const void *user)
+{
+    const struct pass_context *c = user;
+    bool is_f32 = n->operand_count && w->to.node[n->operand[0]].shape.dtype == DTYPE_F32;
+    int first;
+
+    (void)node;
+    if ((n->op == HLO_CONVOLUTION || n->op == HLO_DOT) && !is_f32)
+        n->precision = PRECISION_DEFAULT;
+    if (graph_op_kind(n->op) == KIND_COLLECTIVE)
+        return expand_collective(&w->to, n, c->replica_count);
+    first = expand_bytes(&w->to, n);
+    if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
+        first = expand_first_layer(&w->to, n);
+    if (first != NODE_NONE)
+        return first;
+    if (n->op == HLO_CONVOLUTION && n->precision != PRECISION_DEFAULT)
+        return in_passes(&w->to, n);
+    if (has_scalar_operand(&w->to, n))
+        spread_scalars(&w->to, n);
+    return NODE_NONE;
 }
 
 int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    struct rewrite w;
-
     (void)e;
-    rewrite_begin(&w, g);
-    for (int i = 0; i < g->node_count; i++) {
-        struct graph_node n;
-        bool is_f32;
-        int first;
-
-        if (g->node[i].op == HLO_PARAMETER)
-            continue;
-        n = rewrite_node(&w, i);
-        w.to.source = n.source;
-        is_f32 = n.operand_count && w.to.node[n.operand[0]].shape.dtype == DTYPE_F32;
-        if ((n.op == HLO_CONVOLUTION || n.op == HLO_DOT) && !is_f32)
-            n.precision = PRECISION_DEFAULT;
-        if (graph_op_kind(n.op) == KIND_COLLECTIVE) {
-            w.moved[i] = expand_collective(&w.to, &n, c->replica_count);
-            continue;
-        }
-        first = expand_bytes(&w.to, &n);
-        if (first == NODE_NONE && n.op == HLO_CONVOLUTION && n.precision == PRECISION_DEFAULT)
-            first = expand_first_layer(&w.to, &n);
-        if (first != NODE_NONE)
-            w.moved[i] = first;
-        else if (n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT)
-            w.moved[i] = in_passes(&w.to, &n);
-        else if (has_scalar_operand(&w.to, &n))
-            w.moved[i] = with_spread_scalars(&w.to, n);
-        else
-            w.moved[i] = rewrite_add(&w.to, &n);
-    }
-    rewrite_end(&w);
+    rewrite_each(g, expand, c);
     return 0;
 }

@@ -24,33 +24,18 @@ static int apply_one(struct graph *g, const struct graph_node *n)
     return NODE_NONE;
 }
 
-static bool one_round(struct graph *g)
+static int simplify(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
-    struct rewrite w;
-    bool has_changed = false;
-
-    rewrite_begin(&w, g);
-    for (int i = 0; i < g->node_count; i++) {
-        struct graph_node n;
-        int result;
-
-        if (g->node[i].op == HLO_PARAMETER)
-            continue;
-        n = rewrite_node(&w, i);
-        w.to.source = n.source;
-        result = apply_one(&w.to, &n);
-        has_changed |= result != NODE_NONE;
-        w.moved[i] = result != NODE_NONE ? result : rewrite_add(&w.to, &n);
-    }
-    rewrite_end(&w);
-    return has_changed;
+    (void)node;
+    (void)user;
+    return apply_one(&w->to, n);
 }
 
 int pass_simplify(struct graph *g, const struct pass_context *c, struct err *e)
 {
     (void)c;
     (void)e;
-    for (int i = 0; i < ROUNDS_MAX && one_round(g); i++)
+    for (int i = 0; i < ROUNDS_MAX && rewrite_each(g, simplify, NULL); i++)
         graph_eliminate_common(g);
     return 0;
 }

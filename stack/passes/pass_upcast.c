@@ -53,24 +53,18 @@ static bool has_bf16(const struct graph *g, const struct graph_node *n)
     return false;
 }
 
+static int upcast(struct rewrite *w, int node, struct graph_node *n, const void *user)
+{
+    (void)node;
+    (void)user;
+    return is_arithmetic(n) && has_bf16(&w->to, n) ? in_f32(&w->to, n) : NODE_NONE;
+}
+
 int pass_upcast(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    struct rewrite w;
-
     (void)c;
     (void)e;
-    rewrite_begin(&w, g);
-    for (int i = 0; i < g->node_count; i++) {
-        struct graph_node n;
-
-        if (g->node[i].op == HLO_PARAMETER)
-            continue;
-        n = rewrite_node(&w, i);
-        w.to.source = n.source;
-        w.moved[i] = is_arithmetic(&n) && has_bf16(&w.to, &n) ? in_f32(&w.to, &n)
-                                                              : rewrite_add(&w.to, &n);
-    }
-    rewrite_end(&w);
+    rewrite_each(g, upcast, NULL);
     graph_eliminate_common(g);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "stack/passes/simplify.h"
 
 #include "stack/hlo/bitcast.h"
+#include "stack/hlo/graph_shape.h"
 #include "stack/passes/dot_form.h"
 
 #include <string.h>
@@ -18,14 +19,6 @@ struct side {
     int batch[GRAPH_RANK_MAX], contract[GRAPH_RANK_MAX], free[GRAPH_RANK_MAX];
 };
 
-static bool has(const int *list, int count, int value)
-{
-    for (int i = 0; i < count; i++)
-        if (list[i] == value)
-            return true;
-    return false;
-}
-
 static struct side side_of(const struct graph_dot *d, bool is_rhs, int rank)
 {
     struct side s = {.batch_count = d->batch_count, .contract_count = d->contract_count};
@@ -33,7 +26,8 @@ static struct side side_of(const struct graph_dot *d, bool is_rhs, int rank)
     memcpy(s.batch, is_rhs ? d->rhs_batch : d->lhs_batch, sizeof(s.batch));
     memcpy(s.contract, is_rhs ? d->rhs_contract : d->lhs_contract, sizeof(s.contract));
     for (int i = 0; i < rank; i++)
-        if (!has(s.batch, s.batch_count, i) && !has(s.contract, s.contract_count, i))
+        if (!graph_dims_have(s.batch, s.batch_count, i) &&
+            !graph_dims_have(s.contract, s.contract_count, i))
             s.free[s.free_count++] = i;
     return s;
 }

@@ -16,14 +16,6 @@ static bool is_one_to_one(const struct graph_window *w)
 
 /* ----- products */
 
-static bool is_in(const int *list, int count, int d)
-{
-    for (int i = 0; i < count; i++)
-        if (list[i] == d)
-            return true;
-    return false;
-}
-
 /* which dimension of side k is number `index` of those neither batch nor contracted */
 static int free_dim(const struct graph_dot *dot, int k, int rank, int index)
 {
@@ -31,7 +23,8 @@ static int free_dim(const struct graph_dot *dot, int k, int rank, int index)
     const int *contract = k ? dot->rhs_contract : dot->lhs_contract;
 
     for (int d = 0; d < rank; d++)
-        if (!is_in(batch, dot->batch_count, d) && !is_in(contract, dot->contract_count, d) &&
+        if (!graph_dims_have(batch, dot->batch_count, d) &&
+            !graph_dims_have(contract, dot->contract_count, d) &&
             index-- == 0)
             return d;
     return -1;
@@ -105,7 +98,10 @@ static bool is_padded(const struct graph_node *n, int d)
     return n->low[d] || n->high[d] || n->interior[d];
 }
 
-static bool is_reversed(const struct graph_node *n, int d) { return is_in(n->dims, n->dim, d); }
+static bool is_reversed(const struct graph_node *n, int d)
+{
+    return graph_dims_have(n->dims, n->dim, d);
+}
 
 static int move_dim(const struct graph *g, const struct graph_node *n, int k, int d)
 {
@@ -138,8 +134,8 @@ static int window_dim(const struct graph_gather *w, int rank, int d)
         if (w->offset_dims[i] == d)
             number = i;
     for (int i = 0; number >= 0 && i < rank; i++)
-        if (!is_in(w->collapsed_dims, w->collapsed_count, i) &&
-            !is_in(w->operand_batching, w->batching_count, i) && number-- == 0)
+        if (!graph_dims_have(w->collapsed_dims, w->collapsed_count, i) &&
+            !graph_dims_have(w->operand_batching, w->batching_count, i) && number-- == 0)
             return i;
     return -1;
 }
@@ -155,7 +151,7 @@ static int gather_dim(const struct graph *g, const struct graph_node *n, int k, 
     if (along >= 0 || w->batching_count)
         return -1;
     for (int i = 0; i < d; i++)
-        number += !is_in(w->offset_dims, w->offset_count, i);
+        number += !graph_dims_have(w->offset_dims, w->offset_count, i);
     return number >= w->index_vector_dim ? number + 1 : number;
 }
 

@@ -64,13 +64,13 @@ TEST(memory_is_cut_along_the_first_dimension)
         {data_spec_of(DATA_F32, 2, (int64_t[]){3, 2}), matrix},
         {data_spec_of(DATA_S32, 1, (int64_t[]){3}), label},
     };
-    struct dataset *d = dataset_from_memory(array, 2, false, &e);
+    struct dataset *d = dataset_from_memory(array, 2, &e);
 
     assert_int_equal(dataset_cardinality(d), 3);
     assert_string_equal(dataset_describe(d), "memory(3 of (f32[2], s32[]))");
     matrix[0] = 100;                    /* it has a copy */
     assert_gives(d, "[1 2],7 [3 4],8 [5 6],9");
-    assert_gives(dataset_from_memory(array, 2, true, &e), "[100 2],7 [3 4],8 [5 6],9");
+    assert_gives(dataset_from_memory(array, 2, &e), "[100 2],7 [3 4],8 [5 6],9");
 }
 
 TEST(arrays_of_different_lengths_are_refused)
@@ -82,11 +82,11 @@ TEST(arrays_of_different_lengths_are_refused)
     };
     const struct data_tensor scalar = {data_spec_of(DATA_F32, 0, NULL), a};
 
-    assert_refused(dataset_from_memory(array, 2, false, &e), &e,
+    assert_refused(dataset_from_memory(array, 2, &e), &e,
                    "array 1 is f32[2]: 2 slices, but array 0 has 3");
-    assert_refused(dataset_from_memory(&scalar, 1, false, &e), &e,
+    assert_refused(dataset_from_memory(&scalar, 1, &e), &e,
                    "array 0 is f32[]: a scalar has no slices");
-    assert_refused(dataset_from_memory(array, 0, false, &e), &e, "0 arrays, allowed are 1..64");
+    assert_refused(dataset_from_memory(array, 0, &e), &e, "0 arrays, allowed are 1..64");
 }
 
 TEST(a_range_counts_up_or_down)
@@ -251,31 +251,18 @@ TEST(batch_names_the_element_of_another_size)
 
 TEST(padded_batch_fills_up)
 {
-    int32_t nine = 9;
-    const struct data_tensor pad = {data_spec_of(DATA_S32, 0, NULL), &nine};
-    const struct data_spec four = data_spec_of(DATA_S32, 1, (int64_t[]){4});
-    const struct data_spec two = data_spec_of(DATA_S32, 1, (int64_t[]){2});
-
-    assert_gives(dataset_padded_batch(uneven(), 2, NULL, NULL, false, &e), "[0 1 2 3 4 5] [6]");
-    assert_gives(dataset_padded_batch(uneven(), 3, NULL, &pad, false, &e),
-                 "[0 1 2 3 4 5 6 9 9]");
-    assert_gives(dataset_padded_batch(uneven(), 3, &four, &pad, false, &e),
-                 "[0 1 2 9 3 4 5 9 6 9 9 9]");
-    assert_gives(dataset_padded_batch(uneven(), 3, &two, NULL, false, &e),
-                 "error: padded_batch: dimension 0 of tensor 0 of element 0 is 3, padded is only "
-                 "up to 2");
-    assert_refused(dataset_padded_batch(numbers(3), 3, &two, NULL, false, &e), &e,
-                   "padded_batch: tensor 0 is s32[], which cannot be padded to s32[2]");
+    assert_gives(dataset_padded_batch(uneven(), 2, false, &e), "[0 1 2 3 4 5] [6]");
+    assert_gives(dataset_padded_batch(uneven(), 3, false, &e), "[0 1 2 3 4 5 6 0 0]");
 }
 
+/* one of 1 by 2 and one of 2 by 1 */
 TEST(padding_keeps_rows_in_their_corner)
 {
-    struct dataset *pair[2], *d;
-    const struct data_spec shape = data_spec_of(DATA_S32, 2, (int64_t[]){3, 3});
+    struct dataset *wide = dataset_batch(dataset_batch(numbers(2), 2, true, &e), 1, true, &e);
+    struct dataset *high = dataset_batch(dataset_batch(numbers(2), 1, true, &e), 2, true, &e);
 
-    pair[0] = dataset_batch(dataset_batch(numbers(4), 2, true, &e), 2, true, &e);
-    d = dataset_padded_batch(pair[0], 1, &shape, NULL, true, &e);
-    assert_gives(d, "[0 1 0 2 3 0 0 0 0]");
+    assert_gives(dataset_padded_batch(dataset_concatenate(wide, high, &e), 2, true, &e),
+                 "[0 1 0 0 0 0 1 0]");
 }
 
 TEST(shuffle_draws_from_its_buffer_only)
@@ -434,10 +421,10 @@ TEST(tensors_are_converted)
 {
     uint8_t pixel[] = {0, 51, 255};
     const struct data_tensor t = {data_spec_of(DATA_U8, 1, (int64_t[]){3}), pixel};
-    struct dataset *d = dataset_to_f32(dataset_from_memory(&t, 1, true, &e), 0, 255, &e);
+    struct dataset *d = dataset_to_f32(dataset_from_memory(&t, 1, &e), 0, 255, &e);
 
     assert_gives(d, "0 0.2 1");
-    assert_gives(dataset_to_s32(dataset_from_memory(&t, 1, true, &e), 0, &e), "0 51 255");
+    assert_gives(dataset_to_s32(dataset_from_memory(&t, 1, &e), 0, &e), "0 51 255");
     assert_gives(dataset_to_f32(numbers(3), 0, 2, &e), "0 0.5 1");
     assert_refused(dataset_to_s32(numbers(3), 0, &e), &e,
                    "to s32: tensor 0 is s32, which cannot be converted");
@@ -484,7 +471,7 @@ TEST(lengths_and_shapes_are_known_where_they_can_be)
     assert_known(dataset_take(numbers(8), 3, &e), 3, "(s32[])");
     assert_known(dataset_concatenate(numbers(8), numbers(1), &e), 9, "(s32[])");
     assert_known(halves(numbers(8), 0, NULL), 8, "(f32[])");
-    assert_known(dataset_padded_batch(uneven(), 2, NULL, NULL, true, &e), 1, "(s32[2,?])");
+    assert_known(dataset_padded_batch(uneven(), 2, true, &e), 1, "(s32[2,?])");
 }
 
 /* ---- positions ---- */
@@ -520,7 +507,7 @@ TEST(every_stage_goes_on_where_it_was_saved)
     assert_resumes(dataset_zip(two, 2, &e), 0, 10);
     assert_resumes(dataset_batch(numbers(11), 3, false, &e), 0, 10);
     assert_resumes(dataset_batch(numbers(11), 3, true, &e), 0, 10);
-    assert_resumes(dataset_padded_batch(uneven(), 2, NULL, NULL, false, &e), 0, 10);
+    assert_resumes(dataset_padded_batch(uneven(), 2, false, &e), 0, 10);
     assert_resumes(dataset_unbatch(uneven(), &e), 0, 10);
     assert_resumes(dataset_cache(numbers(5), &e), 0, 10);
     assert_resumes(dataset_to_f32(numbers(5), 0, 3, &e), 0, 10);

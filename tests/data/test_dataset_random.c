@@ -82,7 +82,7 @@ static struct dataset *add_stage(struct dataset *d, struct rng *r)
     case 1: return is_endless ? d : dataset_filter(d, keep_some, NULL, &e);   /* may keep none */
     case 2: return dataset_shuffle(d, 3 * some, (uint64_t)some, flag, &e);
     case 3: return dataset_repeat(d, flag ? some : DATA_INFINITE, &e);
-    case 4: return dataset_padded_batch(d, some, NULL, NULL, flag, &e);
+    case 4: return dataset_padded_batch(d, some, flag, &e);
     case 5: return is_scalar(d) ? dataset_batch(d, some, flag, &e) : dataset_unbatch(d, &e);
     case 6: return dataset_take(d, 4 * some, &e);
     case 7: return dataset_skip(d, some, &e);

@@ -225,7 +225,7 @@ static void count_host_time(struct fit *f, int64_t steps, const struct strategy_
 
     if (!f->options.host)
         return;
-    host_loop_execute(&f->host, steps, device_us(f, run->cycles), run->input_bytes, -1);
+    host_loop_execute(&f->host, steps, device_us(f, run->cycles), run->input_bytes);
     log->wall_us = f->host.wall_us - before;
 }
 

@@ -28,18 +28,18 @@ void host_loop_init(struct host_loop *h, const struct host_loop_options *o)
 }
 
 /* when the batches of this execution are on the chips */
-static double bring(struct host_loop *h, int64_t bytes, double prepare_us)
+static double bring(struct host_loop *h, int64_t bytes)
 {
     const struct host_loop_options *o = &h->options;
     int buffer = (int)(h->executions % o->buffers);
     double link_us = o->latency_us + (double)bytes / o->chip_count / o->pcie_gbps * 1e-3;
-    double prepare = prepare_us < 0 ? (double)bytes / o->prepare_gbps * 1e-3 : prepare_us;
+    double prepare_us = (double)bytes / o->prepare_gbps * 1e-3;
 
     if (bytes == 0)
         return 0;
-    h->prepare_us += prepare;
+    h->prepare_us += prepare_us;
     h->link_us += link_us;
-    h->pipeline_free += prepare;
+    h->pipeline_free += prepare_us;
     /* the buffer is free when the execution that used it last has ended */
     h->link_free = later_of(later_of(h->pipeline_free, h->link_free), h->ended[buffer]) + link_us;
     /* and the pipeline goes on when it has handed over its batch */
@@ -47,18 +47,17 @@ static double bring(struct host_loop *h, int64_t bytes, double prepare_us)
     return h->link_free;
 }
 
-void host_loop_execute(struct host_loop *h, int64_t steps, double device_us, int64_t bytes,
-                       double prepare_us)
+void host_loop_execute(struct host_loop *h, int64_t steps, double device_us, int64_t bytes)
 {
     const struct host_loop_options *o = &h->options;
-    double arrived = bring(h, bytes, prepare_us), dispatched = h->loop_free + o->dispatch_us;
+    double arrived = bring(h, bytes), dispatched = h->loop_free + o->dispatch_us;
     double start = later_of(later_of(arrived, dispatched), h->device_free);
     double infeed = later_of(0, arrived - h->device_free);
 
     h->infeed_us += infeed;
     h->dispatch_us += start - h->device_free - infeed;
     h->device_free = start + device_us;
-    h->loop_free = (o->is_async ? dispatched : h->device_free) + o->loop_us;
+    h->loop_free = h->device_free + o->loop_us;
     h->ended[h->executions % o->buffers] = h->device_free;
     h->device_us += device_us;
     h->input_bytes += bytes;

@@ -6,7 +6,7 @@
  * results. An execution is one launch of one or several steps. It starts when its batches have
  * arrived, it has been dispatched, and the execution before has ended. Pipeline and link run
  * ahead by `buffers` executions, as prefetching does; the loop waits for the results of an
- * execution before it dispatches the next, as Keras does, unless is_async.
+ * execution before it dispatches the next, as Keras does.
  */
 #ifndef TRAIN_HOST_LOOP_H
 #define TRAIN_HOST_LOOP_H
@@ -19,13 +19,12 @@
 #define HOST_LOOP_BUFFERS_MAX 16
 
 struct host_loop_options {
-    double prepare_gbps;                /* of the pipeline, where no time is told */
+    double prepare_gbps;                /* of the pipeline */
     double pcie_gbps, latency_us;       /* of each chip's link */
     int chip_count;                     /* that share a batch evenly */
     double dispatch_us;                 /* per execution, before it can start */
     double loop_us;                     /* per execution, after it has ended */
     int buffers;                        /* executions that may be ready ahead; at least 1 */
-    bool is_async;                      /* the loop does not wait for results */
 };
 
 struct host_loop {
@@ -44,12 +43,8 @@ struct host_loop {
 struct host_loop_options host_loop_standard(const struct chip *c, int chip_count);
 void host_loop_init(struct host_loop *h, const struct host_loop_options *o);
 
-/*
- * One more execution of `steps` steps that take `device_us` in all and `bytes` of batches.
- * prepare_us: time that the pipeline takes for them; negative: as prepare_gbps has it.
- */
-void host_loop_execute(struct host_loop *h, int64_t steps, double device_us, int64_t bytes,
-                       double prepare_us);
+/* One more execution of `steps` steps that take `device_us` in all and `bytes` of batches. */
+void host_loop_execute(struct host_loop *h, int64_t steps, double device_us, int64_t bytes);
 
 /* wall time per step; 0 before the first */
 double host_loop_step_us(const struct host_loop *h);

@@ -6,19 +6,13 @@
 
 #include <string.h>
 
-/* of what a device holds */
-static size_t local_bytes(const struct strategy *s, int variable)
-{
-    return (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
-}
-
 void strategy_host_place(struct strategy *s, int variable)
 {
     struct strategy_place *place = s->place[variable];
 
     place->value = arena_array(&s->arena, (size_t)s->device_count, sizeof(*place->value));
     for (int d = 0; d < s->device_count; d++)
-        place->value[d] = mem_alloc(local_bytes(s, variable));
+        place->value[d] = mem_alloc(strategy_device_bytes(s, variable));
 }
 
 /* a device's part of an input, in `a`; the interpreter only reads it: the cast breaks no promise */
@@ -69,7 +63,8 @@ static void take_variables(struct strategy *s, const struct strategy_program *p,
     for (int i = p->result_count; i < p->graph.output_count; i++) {
         int variable = p->parameter[p->graph.output[i].alias_parameter].index;
 
-        memcpy(s->place[variable]->value[device], value[i].data, local_bytes(s, variable));
+        memcpy(s->place[variable]->value[device], value[i].data,
+               strategy_device_bytes(s, variable));
     }
 }
 

@@ -96,6 +96,12 @@ static inline const struct variable *strategy_variable(const struct strategy *s,
     return &s->set->variable[variable];
 }
 
+/* of what a device holds of it, on the host */
+static inline size_t strategy_device_bytes(const struct strategy *s, int variable)
+{
+    return (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
+}
+
 /* gives places and first values to variables that have none yet */
 int strategy_place_variables(struct strategy *s, struct err *e);
 

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static size_t host_bytes(const struct strategy *s, int variable)
-{
-    return (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
-}
-
 static void take(struct strategy *s, struct strategy_snapshot *k, int device, int variable)
 {
     const struct array *a = &s->place[variable]->array;
@@ -17,8 +12,8 @@ static void take(struct strategy *s, struct strategy_snapshot *k, int device, in
         k->hold[at] = machine_hbm_hold(s->options.machine, s->core[device], a->address, a->bytes);
         return;
     }
-    k->value[at] = mem_alloc(host_bytes(s, variable));
-    memcpy(k->value[at], s->place[variable]->value[device], host_bytes(s, variable));
+    k->value[at] = mem_alloc(strategy_device_bytes(s, variable));
+    memcpy(k->value[at], s->place[variable]->value[device], strategy_device_bytes(s, variable));
 }
 
 struct strategy_snapshot *strategy_snapshot(struct strategy *s, struct err *e)

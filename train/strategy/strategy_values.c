@@ -37,7 +37,7 @@ static int write_device(struct strategy *s, int device, int variable, const void
     int status;
 
     if (!s->options.machine) {
-        memcpy(s->place[variable]->value[device], from, (size_t)shape_elems(&a->shape) * 4);
+        memcpy(s->place[variable]->value[device], from, strategy_device_bytes(s, variable));
         return 0;
     }
     tiles = mem_alloc((size_t)a->bytes);
@@ -69,7 +69,7 @@ static int read_device(struct strategy *s, const struct strategy_snapshot *k, in
 
     if (!s->options.machine) {
         memcpy(to, k ? k->value[strategy_snapshot_at(k, device, variable)]
-                     : s->place[variable]->value[device], (size_t)shape_elems(&a->shape) * 4);
+                     : s->place[variable]->value[device], strategy_device_bytes(s, variable));
         return 0;
     }
     tiles = mem_alloc((size_t)a->bytes);
@@ -448,7 +448,7 @@ static int name_difference(const struct strategy *s, const struct variable *v, i
 /* devices of a stage that hold the same are `step` apart from `from` on */
 static int check_devices(struct strategy *s, int variable, int from, int step, struct err *e)
 {
-    size_t bytes = (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
+    size_t bytes = strategy_device_bytes(s, variable);
     uint32_t *first = mem_alloc(bytes), *other = mem_alloc(bytes);
     int status = read_device(s, NULL, from, variable, first, e);
 

@@ -143,10 +143,9 @@ static void enter_loop(struct conv_gen *g, bool is_counted)
 /* the rounds of a pass before its loop, with the weights of the next pass, and into the loop */
 static void straight_code(struct conv_gen *g, const char *note, bool pops_last)
 {
-    int *stage = arena_array(g->a, (size_t)g->round_ops, sizeof(*stage));
+    int *stage = arena_copy(g->a, g->stage, (size_t)g->round_ops, sizeof(*stage));
     int64_t items = weight_items(g->p);
 
-    memcpy(stage, g->stage, (size_t)g->round_ops * sizeof(*stage));
     conv_every_stage(g);
     conv_section(g, note, 0);
     if (pops_last)

@@ -5,6 +5,7 @@
 #include "stack/kernels/index/kernel_index.h"
 
 #include "base/units.h"
+#include "stack/hlo/graph_shape.h"
 
 #include <string.h>
 
@@ -89,14 +90,6 @@ static void read_slice(struct index_work *w)
     }
 }
 
-static bool has(const int *list, int count, int value)
-{
-    for (int i = 0; i < count; i++)
-        if (list[i] == value)
-            return true;
-    return false;
-}
-
 /* the k-th dimension of rows that is no offset, for the k-th of indices that is no vector */
 static void read_batch_dims(struct index_work *w, const struct graph_gather *g)
 {
@@ -107,7 +100,7 @@ static void read_batch_dims(struct index_work *w, const struct graph_gather *g)
         w->rows_dim_of[d] = -1;
         if (d == w->vector_dim)
             continue;
-        while (has(g->offset_dims, g->offset_count, to))
+        while (graph_dims_have(g->offset_dims, g->offset_count, to))
             to++;
         w->rows_dim_of[d] = to++;
     }
@@ -134,7 +127,7 @@ static void read_gather(struct index_work *w)
         for (int k = 0; k < g->batching_count; k++)
             if (g->operand_batching[k] == d)
                 x->rows_dim = w->rows_dim_of[g->indices_batching[k]];
-        if (!has(g->collapsed_dims, g->collapsed_count, d) && x->rows_dim < 0) {
+        if (!graph_dims_have(g->collapsed_dims, g->collapsed_count, d) && x->rows_dim < 0) {
             x->rows_dim = g->offset_dims[offset++];
             size = w->rows->shape.dim[x->rows_dim];
         }
