@@ -89,7 +89,8 @@ int graph_dynamic_update_slice(struct graph *g, int a, int update, const int *st
 
 int graph_gather(struct graph *g, int a, int indices, const struct graph_gather *gather)
 {
-    struct graph_node n = {.op = HLO_GATHER, .gather = arena_copy(g->arena, gather, 1, sizeof(*gather))};
+    struct graph_node n = {.op = HLO_GATHER,
+                           .gather = arena_copy(g->arena, gather, 1, sizeof(*gather))};
 
     return graph_add(g, &n, (int[]){a, indices}, 2);
 }
@@ -169,7 +170,8 @@ int graph_custom_call(struct graph *g, const int *operand, int count, const stru
                       const struct graph_attention *attention)
 {
     struct graph_node n = {.op = HLO_CUSTOM_CALL, .called = {body},
-                           .attention = keep(g, attention, sizeof(*attention))};
+                           .attention = arena_copy(g->arena, attention, 1,
+                                                   sizeof(*attention))};
 
     return graph_add(g, &n, operand, count);
 }
