@@ -268,6 +268,28 @@ cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safete
     fail 'a training in two parts is another one'
 cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
 
+# a second process in the same folder, or on the same log, is told who is there
+# shellcheck disable=SC2086
+"$systole" train $part --epochs 1000 --checkpoint "$work/held" --csv-log "$work/held.csv" \
+    >/dev/null 2>&1 &
+holder=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ -s "$work/held.csv.lock" ] && [ -s "$work/held/checkpoints.lock" ] && break
+    sleep 1
+done
+# shellcheck disable=SC2086
+{
+    expect 1 "checkpoints is being written by process $holder" train $part --overwrite \
+        --checkpoint "$work/held"
+    expect 1 "held.csv is being written by process $holder" train $part --csv-log "$work/held.csv"
+    kill -KILL $holder
+    wait $holder 2>/dev/null
+    expect 0 'wall time' train $part --epochs 1 --checkpoint "$work/held" --overwrite \
+        --csv-log "$work/held.csv"
+}
+[ "$(ls "$work/held")" = ckpt-00000005.safetensors ] || fail "held: $(ls "$work/held")"
+[ -e "$work/held.csv.lock" ] && fail 'a lock stays behind'
+
 # launches of two steps, the last of each epoch of one: a row for each
 expect 0 'results in' train $model --tpu v3 --epochs 2 --steps-per-epoch 5 --batch 512 \
     --steps-per-execution 2 --out "$work/launches"

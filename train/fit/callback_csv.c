@@ -11,6 +11,7 @@
 struct logger {
     const char *path;
     bool appends;
+    struct outfile_lock lock;           /* while it trains */
     struct arena *arena;
     char *text;                         /* rows so far; the heading is the first */
     size_t bytes, capacity;
@@ -109,6 +110,8 @@ static int begin(void *context, struct fit *f, struct err *e)
     struct logger fresh = {.arena = l->arena};
     int status = 0;
 
+    if (outfile_lock(&l->lock, l->path, e))
+        return -1;
     l->bytes = 0;
     add(&fresh, fit_options(f), NULL);
     if (l->appends && read_file(l, e))
@@ -129,12 +132,17 @@ static int epoch(void *context, struct fit *f, const struct fit_log *log, struct
     return write_file(l, e);
 }
 
+static void unlock(void *context)
+{
+    outfile_unlock(&((struct logger *)context)->lock);
+}
+
 int callback_csv(struct fit_callback *c, const char *path, bool appends, struct arena *a,
                  struct err *e)
 {
     struct logger *l = arena_alloc(a, sizeof(*l));
 
     *l = (struct logger){.path = path, .appends = appends, .arena = a};
-    *c = (struct fit_callback){.begin = begin, .epoch = epoch, .context = l};
+    *c = (struct fit_callback){.begin = begin, .epoch = epoch, .close = unlock, .context = l};
     return outfile_check(path, e);
 }

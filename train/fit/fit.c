@@ -354,6 +354,15 @@ static int must_have_values(const struct fit *f, const char *what, struct err *e
                    "functional, or ask for the cycles of a step alone", what);
 }
 
+/* what callbacks hold is let go, however the training has ended */
+static int leave(const struct fit_run *run, int status)
+{
+    for (int i = 0; i < run->callback_count; i++)
+        if (run->callback[i].close)
+            run->callback[i].close(run->callback[i].context);
+    return status;
+}
+
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
 {
     int status = must_have_values(f, "training", e) ? -1 : tell(f, run, EVENT_BEGIN, NULL, e);
@@ -369,9 +378,9 @@ int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
             break;
         status = run_epoch(f, &ep, e);
     }
-    if (status < 0)
-        return -1;
-    return tell(f, run, EVENT_END, NULL, e) < 0 ? -1 : 0;
+    if (status >= 0)
+        status = tell(f, run, EVENT_END, NULL, e);
+    return leave(run, status < 0 ? -1 : 0);
 }
 
 /* ----- evaluation and prediction */

@@ -124,6 +124,7 @@ struct fit_callback {
     int (*step)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*epoch)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*end)(void *context, struct fit *f, struct err *e);
+    void (*close)(void *context);               /* behind all others, also of a training that failed */
     /* told before each execution: traces */
     void (*launch)(void *context, struct fit *f, int64_t epoch, bool is_before);
     void *context;

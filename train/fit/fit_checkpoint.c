@@ -30,6 +30,7 @@ int fit_restore(struct fit *f, const char *folder, int64_t *epoch, struct err *s
 
 struct saver {
     struct checkpoint_options options;
+    struct outfile_lock lock;           /* of the folder, while it trains */
     bool has_best;
     double best;
 };
@@ -64,14 +65,22 @@ static int epoch_end(void *context, struct fit *f, const struct fit_log *log, st
 /* before the first step, not when an epoch's work is to be saved */
 static int begin(void *context, struct fit *f, struct err *e)
 {
-    const struct checkpoint_options *o = &((struct saver *)context)->options;
+    struct saver *s = context;
+    const struct checkpoint_options *o = &s->options;
     struct err why;
 
+    if (checkpoint_lock(&s->lock, o->folder, e))
+        return -1;
     if (checkpoint_check_own(o->folder, fit_step(f), &why) == 0)
         return 0;
     if (o->overwrites)
         return checkpoint_clear(o->folder, e);
     return err_at(e, o->folder, 0, 0, "%s%s", why.msg, o->advice ? o->advice : "");
+}
+
+static void unlock(void *context)
+{
+    outfile_unlock(&((struct saver *)context)->lock);
 }
 
 void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options *o,
@@ -80,5 +89,5 @@ void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options
     struct saver *s = arena_alloc(a, sizeof(*s));
 
     s->options = *o;
-    *c = (struct fit_callback){.begin = begin, .epoch = epoch_end, .context = s};
+    *c = (struct fit_callback){.begin = begin, .epoch = epoch_end, .close = unlock, .context = s};
 }
