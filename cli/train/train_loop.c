@@ -177,6 +177,9 @@ int train_loop(struct train_run *t, struct err *e)
     print_epoch_header(t);
     status = fit_train(t->fit, &run, e);
     progress_end(&t->progress);
+    if (status == 0 && t->epoch_count == 0)
+        return err_at(e, train_value(t, OPT_CHECKPOINT)->text, 0, 0, "--early-stopping has ended "
+                      "this training after %lld epochs", (long long)t->epochs_before);
     if (status == 0)
         print_host_loop(t);
     return status;

@@ -10,7 +10,7 @@
 
 struct logger {
     const char *path;
-    bool appends;
+    bool appends, is_first;             /* row of this training */
     struct outfile_lock lock;           /* while it trains */
     struct arena *arena;
     char *text;                         /* rows so far; the heading is the first */
@@ -113,6 +113,7 @@ static int begin(void *context, struct fit *f, struct err *e)
     if (outfile_lock(&l->lock, l->path, e))
         return -1;
     l->bytes = 0;
+    l->is_first = true;
     add(&fresh, fit_options(f), NULL);
     if (l->appends && read_file(l, e))
         status = -1;
@@ -124,10 +125,27 @@ static int begin(void *context, struct fit *f, struct err *e)
     return status;
 }
 
+/* rows of epochs that are done again, behind the checkpoint that was gone on from */
+static void drop_rows(struct logger *l, int64_t from)
+{
+    for (size_t at = 0, end; at < l->bytes; at = end) {
+        const char *line = l->text + at, *stop = memchr(line, '\n', l->bytes - at);
+
+        end = stop ? (size_t)(stop - l->text) + 1 : l->bytes;
+        if (at > 0 && strtoll(line, NULL, 10) >= from) {
+            l->bytes = at;
+            return;
+        }
+    }
+}
+
 static int epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
 {
     struct logger *l = context;
 
+    if (l->is_first && log->epoch > 1)
+        drop_rows(l, log->epoch);
+    l->is_first = false;
     add(l, fit_options(f), log);
     return write_file(l, e);
 }

@@ -160,14 +160,31 @@ static int tell(struct fit *f, const struct fit_run *run, enum event event,
 {
     int stop = 0;
 
-    for (int i = 0; i < run->callback_count; i++) {
-        int status = call(f, &run->callback[i], event, log, e);
+    for (int i = 0; i < 2 * run->callback_count; i++) {
+        const struct fit_callback *c = &run->callback[i % run->callback_count];
+        bool is_later = i >= run->callback_count;
+        int status;
 
+        if ((c->is_last && event == EVENT_EPOCH) != is_later)
+            continue;
+        status = call(f, c, event, log, e);
         if (status < 0)
             return -1;
         stop |= status;
     }
     return stop;
+}
+
+bool fit_keep(struct fit *f, const char *name, void *data, int64_t bytes)
+{
+    f->kept = mem_grow(f->kept, &f->kept_capacity, (size_t)f->kept_count + 1, sizeof(*f->kept));
+    f->kept[f->kept_count++] = (struct fit_kept){arena_strdup(&f->arena, name), data, bytes};
+    for (int i = 0; i < f->restored_count; i++)
+        if (strcmp(f->restored[i].name, name) == 0 && f->restored[i].bytes == bytes) {
+            memcpy(data, f->restored[i].data, (size_t)bytes);
+            return true;
+        }
+    return false;
 }
 
 static void tell_launch(struct fit *f, const struct fit_run *run, int64_t epoch, bool is_before)
@@ -355,17 +372,23 @@ static int must_have_values(const struct fit *f, const char *what, struct err *e
 }
 
 /* what callbacks hold is let go, however the training has ended */
-static int leave(const struct fit_run *run, int status)
+static int leave(struct fit *f, const struct fit_run *run, int status)
 {
     for (int i = 0; i < run->callback_count; i++)
         if (run->callback[i].close)
             run->callback[i].close(run->callback[i].context);
+    f->kept_count = 0;                  /* their memory may go now */
     return status;
 }
 
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
 {
-    int status = must_have_values(f, "training", e) ? -1 : tell(f, run, EVENT_BEGIN, NULL, e);
+    int status = must_have_values(f, "training", e) ? -1 : 0;
+
+    f->kept_count = 0;
+    if (status == 0)
+        status = tell(f, run, EVENT_BEGIN, NULL, e);
+    f->restored_count = 0;              /* it was of this training alone */
 
     for (int64_t i = run->initial_epoch; i < run->epochs && status == 0; i++) {
         struct epoch ep = {.run = run, .log = {.epoch = i + 1}, .limit = INT64_MAX};
@@ -380,7 +403,7 @@ int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
     }
     if (status >= 0)
         status = tell(f, run, EVENT_END, NULL, e);
-    return leave(run, status < 0 ? -1 : 0);
+    return leave(f, run, status < 0 ? -1 : 0);
 }
 
 /* ----- evaluation and prediction */

@@ -127,8 +127,16 @@ struct fit_callback {
     void (*close)(void *context);               /* behind all others, also of a training that failed */
     /* told before each execution: traces */
     void (*launch)(void *context, struct fit *f, int64_t epoch, bool is_before);
+    bool is_last;                               /* told of an epoch when all others have been */
     void *context;
 };
+
+/*
+ * From a callback's `begin`: what it keeps besides variables, so that checkpoints have it and a
+ * training that goes on from one goes on with it. `data` must outlive the training; `name` is of
+ * one thing alone. True: the checkpoint that was gone on from had it, and `data` is what it was.
+ */
+bool fit_keep(struct fit *f, const char *name, void *data, int64_t bytes);
 
 struct fit_run {
     const struct batches *train, *validation;   /* validation may be NULL */
