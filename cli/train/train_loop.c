@@ -26,10 +26,16 @@ static int on_epoch_begin(void *context, struct fit *f, int64_t epoch, struct er
 {
     struct train_run *t = context;
 
-    (void)f;
+    double *so_far = arena_array(&t->arena, (size_t)t->metric_count + 1, sizeof(*so_far));
+
     (void)epoch;
-    (void)e;
-    t->correct = t->counted = 0;
+    t->correct = 0;
+    t->counted = fit_samples_before(f);
+    if (t->counted > 0 && t->metric_count > 0) {
+        if (fit_metrics(f, so_far, e))
+            return -1;
+        t->correct = llround(so_far[0] * (double)t->counted);
+    }
     t->epoch_began_s = progress_seconds();
     return 0;
 }

@@ -268,6 +268,21 @@ cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safete
     fail 'a training in two parts is another one'
 cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
 
+# cut within epochs by --steps: the same log and the same checkpoint in the end
+cut="$model --backend host --batch 512 --steps-per-epoch 5 --epochs 2"
+# shellcheck disable=SC2086
+{
+    expect 0 'epoch' train $cut --checkpoint "$work/uncut" --csv-log "$work/uncut.csv"
+    expect 0 'epoch' train $cut --steps 3 --checkpoint "$work/cut" --csv-log "$work/cut.csv"
+    expect 0 'resuming   after 0 epochs, 3 steps' train $cut --steps 7 --checkpoint "$work/cut" \
+        --csv-log "$work/cut.csv" --resume
+    expect 0 'resuming   after 1 epochs, 7 steps' train $cut --checkpoint "$work/cut" \
+        --csv-log "$work/cut.csv" --resume
+}
+cmp -s "$work/uncut.csv" "$work/cut.csv" || fail "cut: $(cat "$work/cut.csv")"
+cmp -s "$work/uncut/ckpt-00000010.safetensors" "$work/cut/ckpt-00000010.safetensors" ||
+    fail 'a training that was cut within its epochs is another one'
+
 # early stopping goes on as well, epoch by epoch: best, patience, the best weights, what the log says
 stop="$model --backend host --batch 512 --steps-per-epoch 2 --early-stopping 2 \
     --optimizer sgd --lr 0.5 --momentum 0.9"

@@ -131,7 +131,8 @@ int fit_learning_rate(struct fit *f, double *rate, struct err *e)
 /* ----- callbacks */
 
 enum event {
-    EVENT_BEGIN, EVENT_EPOCH_BEGIN, EVENT_STEP_BEGIN, EVENT_STEP, EVENT_EPOCH, EVENT_END
+    EVENT_BEGIN, EVENT_EPOCH_BEGIN, EVENT_STEP_BEGIN, EVENT_STEP, EVENT_CUT, EVENT_EPOCH,
+    EVENT_END
 };
 
 static int call(struct fit *f, const struct fit_callback *c, enum event event,
@@ -146,6 +147,8 @@ static int call(struct fit *f, const struct fit_callback *c, enum event event,
         return c->step_begin ? c->step_begin(c->context, f, log, e) : 0;
     case EVENT_STEP:
         return c->step ? c->step(c->context, f, log, e) : 0;
+    case EVENT_CUT:
+        return c->cut ? c->cut(c->context, f, log, e) : 0;
     case EVENT_EPOCH:
         return c->epoch ? c->epoch(c->context, f, log, e) : 0;
     case EVENT_END:
@@ -336,13 +339,55 @@ static int validate(struct fit *f, struct epoch *ep, struct err *e)
     return 0;
 }
 
+int64_t fit_samples_before(const struct fit *f) { return f->part.samples; }
+
+/* the epoch goes on where it was cut: its batches until there are passed over */
+static int take_up(struct fit *f, struct epoch *ep, struct err *e)
+{
+    struct fit_training *t = fit_training_of(f, 1, e);
+
+    for (int64_t i = 0; t && i < f->part.steps; i++)
+        if (fit_fill(f, &t->feed, ep->run->train, 1, e) < 1)
+            return err_set(e, "the data ends before step %" PRId64 " of epoch %" PRId64
+                           ", which the checkpoint has", i + 1, ep->log.epoch);
+    ep->log.steps = f->part.steps;
+    ep->log.samples = f->part.samples;
+    ep->log.launch_cycles = f->part.cycles;
+    ep->log.wall_us = f->part.wall_us;
+    ep->loss_sum = f->part.loss_sum;
+    return t ? 0 : -1;
+}
+
+/* a training that goes on from here goes on within the epoch */
+static int leave_cut(struct fit *f, const struct epoch *ep, struct err *e)
+{
+    int status;
+
+    f->part = (struct fit_part){ep->log.epoch, ep->log.steps, ep->log.samples,
+                                ep->log.launch_cycles, ep->loss_sum, ep->log.wall_us};
+    status = tell(f, ep->run, EVENT_CUT, &ep->log, e);
+    f->part = (struct fit_part){.epoch = 0};
+    return status < 0 ? -1 : 0;
+}
+
+static int begin_epoch(struct fit *f, struct epoch *ep, struct err *e)
+{
+    bool goes_on = f->part.epoch == ep->log.epoch && f->part.steps > 0;
+    int status;
+
+    if (ep->run->train->begin(ep->run->train->context, ep->log.epoch - 1, e))
+        return -1;
+    status = goes_on ? take_up(f, ep, e) : reset_metrics(f, e);
+    f->part = (struct fit_part){.epoch = 0};
+    return status;
+}
+
 static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
 {
     double *metric = arena_array(&f->arena, (size_t)f->options.metric_count + 1, sizeof(*metric));
     int stop = tell(f, ep->run, EVENT_EPOCH_BEGIN, &ep->log, e), more;
 
-    if (stop || ep->run->train->begin(ep->run->train->context, ep->log.epoch - 1, e) ||
-        reset_metrics(f, e))
+    if (stop || begin_epoch(f, ep, e))
         return stop ? stop : -1;
     stop = run_steps(f, ep, e);
     if (stop < 0 || (stop && ep->log.steps == 0))
@@ -354,7 +399,9 @@ static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
     if (fit_metrics(f, metric, e) || fit_learning_rate(f, &ep->log.learning_rate, e))
         return -1;
     ep->log.metric = metric;
-    if (validate(f, ep, e))
+    ep->log.is_cut = ep->log.steps < ep->limit &&
+                     (stop || (ep->run->step_limit && f->step >= ep->run->step_limit));
+    if ((ep->log.is_cut && leave_cut(f, ep, e)) || validate(f, ep, e))
         return -1;
     more = tell(f, ep->run, EVENT_EPOCH, &ep->log, e);
     return more < 0 ? -1 : stop | more;
@@ -386,6 +433,8 @@ int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
     int status = must_have_values(f, "training", e) ? -1 : 0;
 
     f->kept_count = 0;
+    f->part = (struct fit_part){.epoch = 0};
+    fit_keep(f, "epoch", &f->part, sizeof(f->part));
     if (status == 0)
         status = tell(f, run, EVENT_BEGIN, NULL, e);
     f->restored_count = 0;              /* it was of this training alone */

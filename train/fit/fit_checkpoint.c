@@ -93,11 +93,19 @@ static int is_wanted(struct saver *s, struct fit *f, const struct fit_log *log, 
 static int epoch_end(void *context, struct fit *f, const struct fit_log *log, struct err *e)
 {
     struct saver *s = context;
-    int wanted = is_wanted(s, f, log, e);
+    int wanted = log->is_cut ? 0 : is_wanted(s, f, log, e);
 
     if (wanted <= 0)
         return wanted;
     return fit_save(f, s->options.folder, log->epoch, s->options.keep, e);
+}
+
+static int cut(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct saver *s = context;
+
+    return s->options.best_only ? 0
+                                : fit_save(f, s->options.folder, log->epoch - 1, s->options.keep, e);
 }
 
 /* before the first step, not when an epoch's work is to be saved */
@@ -129,6 +137,6 @@ void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options
     struct saver *s = arena_alloc(a, sizeof(*s));
 
     s->options = *o;
-    *c = (struct fit_callback){.begin = begin, .epoch = epoch_end, .close = unlock, .is_last = true,
-                                .context = s};
+    *c = (struct fit_callback){.begin = begin, .epoch = epoch_end, .cut = cut, .close = unlock,
+                                .is_last = true, .context = s};
 }

@@ -38,6 +38,8 @@ struct fit {
     struct host_loop host;
     struct model_stages stages;         /* where options.stages says so */
     int64_t step;
+    struct fit_part { int64_t epoch, steps, samples, cycles; double loss_sum, wall_us; } part;
+                                        /* of an epoch that was cut: what is done of it */
     double *metric, *validation;        /* room for values */
     struct strategy_snapshot *before;   /* the last execution, where it is kept */
     bool keeps;
