@@ -180,6 +180,14 @@ static int tell(struct fit *f, const struct fit_run *run, enum event event,
 
 bool fit_keep(struct fit *f, const char *name, void *data, int64_t bytes)
 {
+    size_t length = strlen(name);
+    int same = 0;
+
+    for (int i = 0; i < f->kept_count; i++)
+        same += strncmp(f->kept[i].name, name, length) == 0 &&
+                (!f->kept[i].name[length] || f->kept[i].name[length] == '#');
+    if (same > 0)
+        name = arena_printf(&f->arena, "%s#%d", name, same + 1);
     f->kept = mem_grow(f->kept, &f->kept_capacity, (size_t)f->kept_count + 1, sizeof(*f->kept));
     f->kept[f->kept_count++] = (struct fit_kept){arena_strdup(&f->arena, name), data, bytes};
     for (int i = 0; i < f->restored_count; i++)

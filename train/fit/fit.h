@@ -136,8 +136,8 @@ struct fit_callback {
 
 /*
  * From a callback's `begin`: what it keeps besides variables, so that checkpoints have it and a
- * training that goes on from one goes on with it. `data` must outlive the training; `name` is of
- * one thing alone. True: the checkpoint that was gone on from had it, and `data` is what it was.
+ * training that goes on from one goes on with it. `data` must outlive the training; things of
+ * one name are told apart by their order. True: the checkpoint that was gone on from had it, and `data` is what it was.
  */
 bool fit_keep(struct fit *f, const char *name, void *data, int64_t bytes);
 
