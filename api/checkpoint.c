@@ -38,7 +38,7 @@ sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c)
                                       .data_position = position.data,
                                       .data_position_bytes = position.size};
     if (!status)
-        status = strategy_save(s->strategy, c->folder, &state, c->keep, &e);
+        status = strategy_save(s->strategy, c->folder, &state, NULL, 0, c->keep, &e);
     mem_free(position.data);
     return status ? api_fail(&e) : SY_OK;
 }

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,6 +235,76 @@ int outfile_check(const char *path, struct err *e)
         return -1;
     outfile_abandon(&f);
     return 0;
+}
+
+/* ----- locks */
+
+/* who has it says so in the file */
+static int fail_locked(int fd, const char *path, struct err *e)
+{
+    char text[24] = "";
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+    return err_set(e, "%s is being written by %s%.*s", path, got > 0 ? "process " : "another process",
+                   (int)strcspn(text, "\n"), text);
+}
+
+/* 1: it went away before it could be locked */
+static int try_lock(struct outfile_lock *l, const char *path, struct err *e)
+{
+    struct stat mine, there;
+    char text[24];
+    int length, status = 0;
+
+    l->fd = open(l->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (l->fd < 0)
+        return err_set(e, "cannot write %s: %s", l->path, strerror(errno));
+    if (flock(l->fd, LOCK_EX | LOCK_NB) != 0)
+        status = errno == EWOULDBLOCK ? fail_locked(l->fd, path, e)
+                                      : err_set(e, "cannot lock %s: %s", path, strerror(errno));
+    else if (fstat(l->fd, &mine) != 0 || stat(l->path, &there) != 0 ||
+             mine.st_ino != there.st_ino)
+        status = 1;
+    if (status) {
+        close(l->fd);
+        return status;
+    }
+    length = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+    if (pwrite(l->fd, text, (size_t)length, 0) == length)
+        status = ftruncate(l->fd, length);
+    return 0;                           /* held also where its number cannot be written */
+}
+
+int outfile_lock(struct outfile_lock *l, const char *path, struct err *e)
+{
+    size_t length = strlen(path);
+    struct stat st;
+    int status;
+
+    *l = (struct outfile_lock){.path = NULL};
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return 0;
+    if (outfile_allow(path, e))
+        return -1;
+    l->path = mem_alloc(length + sizeof(".lock"));
+    snprintf(l->path, length + sizeof(".lock"), "%s.lock", path);
+    while ((status = try_lock(l, path, e)) > 0)
+        ;
+    if (status == 0)
+        return 0;
+    mem_free(l->path);
+    l->path = NULL;
+    return -1;
+}
+
+void outfile_unlock(struct outfile_lock *l)
+{
+    if (!l->path)
+        return;
+    unlink(l->path);                    /* before it is free: nobody else holds this file */
+    close(l->fd);
+    mem_free(l->path);
+    l->path = NULL;
 }
 
 /* ----- standard output */

@@ -31,6 +31,18 @@ int outfile_publish(const char *temp, const char *path, struct err *e);
 /* Removes from a folder what killed processes of this host had not finished to write. */
 void outfile_clean(const char *folder);
 
+/*
+ * What one process writes over a long time is its own until outfile_unlock or its end: while it is
+ * held, PATH.lock lies beside it. -1: another process has it, whose number is told. Devices are
+ * nobody's. One that is {0} is not held, and unlocking it does nothing.
+ */
+struct outfile_lock {
+    char *path;                         /* NULL: not held */
+    int fd;
+};
+int outfile_lock(struct outfile_lock *l, const char *path, struct err *e);
+void outfile_unlock(struct outfile_lock *l);
+
 /* What keeps a stream from being written, also where nobody looked at errno in time; 0: nothing. */
 int outfile_code(FILE *to);
 /* A program that could not write its standard output says so as it ends, with status 1. */

@@ -147,6 +147,7 @@ struct session {
     struct chip chip;
     struct graph graph;
     struct tuning *tuning;
+    struct outfile_lock lock;           /* of the tuning cache, until it is written */
     struct module module;
     struct compile_times times;
     struct index_data indices;
@@ -241,6 +242,7 @@ static int prepare(struct session *s, struct err *e)
     index_data_parse(&s->indices, o->assume_index);
     if (index_data_fill(&s->indices, INT32_MAX, 0, &first, 1, e) ||
         cli_load_slice(&o->target, &s->slice, &s->chip, NULL, &s->arena, e) ||
+        (o->is_tuned && outfile_lock(&s->lock, o->tune_cache, e)) ||
         (o->tune_cache && tuning_load(s->tuning, o->tune_cache, e)) ||
         (o->is_tuned && outfile_check(o->tune_cache, e)) ||
         (o->folder && report_make_folder(o->folder, e)))
@@ -301,6 +303,7 @@ int cmd_compile(int argc, char **argv)
     status = run(&s, &e) ? cli_fail(&e) : 0;
     graph_fini(&s.graph);
     tuning_destroy(s.tuning);
+    outfile_unlock(&s.lock);
     arena_fini(&s.arena);
     return status;
 }

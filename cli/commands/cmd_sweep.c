@@ -99,7 +99,7 @@ static int sweep(struct arguments *args, struct err *e)
 
 int cmd_sweep(int argc, char **argv)
 {
-    struct arguments args = {.sweep = {.jobs = 1, .lock = -1, .known = swept_commands,
+    struct arguments args = {.sweep = {.jobs = 1, .known = swept_commands,
                                         .known_count = swept_count}};
     struct err e;
     int status;

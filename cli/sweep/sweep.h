@@ -15,6 +15,7 @@
 #define CLI_SWEEP_H
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/outfile.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,7 +61,7 @@ struct sweep {
     int axis_count;
     struct sweep_point *point;          /* the last axis varies fastest */
     size_t point_count;
-    int lock;                           /* descriptor that keeps other sweeps out; -1 = none */
+    struct outfile_lock lock;           /* keeps other sweeps out of the folder */
 };
 
 /* "mxu.count=1,2,4", "batch=64..1024x2", "lr=0.1..0.5+0.1" */

@@ -103,16 +103,32 @@ static int check_option_key(const struct sweep *s, const struct sweep_axis *axis
                    axis->key, text_did_you_mean(axis->key, n.name, n.count, hint, sizeof(hint)));
 }
 
-/* "--out DIR" or "--out=DIR" among the command's own */
+/* "--out DIR", "--out=DIR" or a beginning of it, which argp takes, among the command's own */
 static bool has_argument(const struct sweep *s, const char *name)
 {
-    size_t length = strlen(name);
+    for (int i = 1; i < s->command_count; i++) {
+        size_t length = strcspn(s->command[i], "=");
 
-    for (int i = 1; i < s->command_count; i++)
-        if (strncmp(s->command[i], name, length) == 0 &&
-            (s->command[i][length] == '\0' || s->command[i][length] == '='))
+        if (length > strlen("--a") && strncmp(s->command[i], name, length) == 0)
             return true;
+    }
     return false;
+}
+
+/* what all points would write over each other's */
+static int check_outputs(const struct sweep *s, struct err *e)
+{
+    static const char *const names[] = {"checkpoint", "csv-log", "asm", "out-npy", "result",
+                                        "save-at", "utilization", "view"};
+    char option[32];
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        snprintf(option, sizeof(option), "--%s", names[i]);
+        if (sweep_command_takes(s, names[i]) && has_argument(s, option))
+            return err_set(e, "%s would be written anew by every point; --vary %s=A,B names one for "
+                           "each, or run one by itself", option, names[i]);
+    }
+    return 0;
 }
 
 static int check_command(const struct sweep *s, struct err *e)
@@ -134,7 +150,7 @@ static int check_command(const struct sweep *s, struct err *e)
         return err_set(e, "--out goes before the command: each point gets a folder in it");
     if (has_argument(s, "--trace"))
         return err_set(e, "--trace would be written anew by every point; trace one by itself");
-    return 0;
+    return check_outputs(s, e);
 }
 
 int sweep_check_keys(const struct sweep *s, struct err *e)

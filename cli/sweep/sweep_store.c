@@ -7,12 +7,9 @@
 #include "report/folder/report.h"
 #include "sim/chip/chip.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,18 +89,6 @@ static const char *text_of_command(struct sweep *s)
     return command_text(&c, &s->arena);
 }
 
-static int take_lock(struct sweep *s, struct err *e)
-{
-    const char *path = arena_printf(&s->arena, "%s/lock", s->out);
-
-    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (s->lock < 0)
-        return err_set(e, "the output folder %s cannot be used: %s", s->out, strerror(errno));
-    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0)
-        return err_set(e, "another sweep is at work in %s", s->out);
-    return 0;
-}
-
 static int write_json(const char *path, json_t *root, struct err *e)
 {
     struct outfile f;
@@ -162,10 +147,13 @@ int sweep_open(struct sweep *s, struct err *e)
 {
     uint64_t id = hash_command(s);
 
-    s->lock = -1;
-    if (report_make_folder(s->out, e) || take_lock(s, e) || own_folder(s, id, e) ||
+    s->lock = (struct outfile_lock){.path = NULL};
+    if (report_make_folder(s->out, e) ||
+        outfile_lock(&s->lock, arena_printf(&s->arena, "%s/sweep.csv", s->out), e) ||
+        own_folder(s, id, e) ||
         report_make_folder(arena_printf(&s->arena, "%s/points", s->out), e))
         return -1;
+    outfile_clean(s->out);
     for (size_t i = 0; i < s->point_count; i++) {
         struct sweep_point *p = &s->point[i];
 
@@ -187,7 +175,5 @@ int sweep_keep(struct sweep *s, const struct sweep_point *p, struct err *e)
 
 void sweep_close(struct sweep *s)
 {
-    if (s->lock >= 0)
-        close(s->lock);
-    s->lock = -1;
+    outfile_unlock(&s->lock);
 }

@@ -26,10 +26,16 @@ static int on_epoch_begin(void *context, struct fit *f, int64_t epoch, struct er
 {
     struct train_run *t = context;
 
-    (void)f;
+    double *so_far = arena_array(&t->arena, (size_t)t->metric_count + 1, sizeof(*so_far));
+
     (void)epoch;
-    (void)e;
-    t->correct = t->counted = 0;
+    t->correct = 0;
+    t->counted = fit_samples_before(f);
+    if (t->counted > 0 && t->metric_count > 0) {
+        if (fit_metrics(f, so_far, e))
+            return -1;
+        t->correct = llround(so_far[0] * (double)t->counted);
+    }
     t->epoch_began_s = progress_seconds();
     return 0;
 }
@@ -177,6 +183,9 @@ int train_loop(struct train_run *t, struct err *e)
     print_epoch_header(t);
     status = fit_train(t->fit, &run, e);
     progress_end(&t->progress);
+    if (status == 0 && t->epoch_count == 0)
+        return err_at(e, train_value(t, OPT_CHECKPOINT)->text, 0, 0, "--early-stopping has ended "
+                      "this training after %lld epochs", (long long)t->epochs_before);
     if (status == 0)
         print_host_loop(t);
     return status;

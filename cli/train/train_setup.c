@@ -428,7 +428,7 @@ void train_print_header(const struct train_run *t)
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
            train_value(t, OPT_SEED)->text);
-    if (t->epochs_before)
+    if (fit_step(t->fit) > 0)
         printf("resuming   after %" PRId64 " epochs, %" PRId64 " steps\n", t->epochs_before,
                fit_step(t->fit));
     if (dropped)

@@ -128,6 +128,7 @@ TEST(a_folder_of_checkpoints_is_one_trainings)
     const char *const written[] = {keras, NULL};
     sy_fit fit = {.epochs = 2, .quiet = true, .checkpoint_folder = folder};
     struct api_rig r;
+    int64_t epoch = 0;
 
     assert_non_null(mkdtemp(folder));
     snprintf(keras, sizeof(keras), "ModelCheckpoint('%s')", folder);
@@ -151,6 +152,14 @@ TEST(a_folder_of_checkpoints_is_one_trainings)
         api_rig_close(&r);
     }
     assert_int_not_equal(access(path, F_OK), 0);
+    api_rig_open(&r, "cpu");
+    api_rig_build(&r, &api_standard);
+    snprintf(keras, sizeof(keras), "ModelCheckpoint('%s', overwrite=True)", folder);
+    api_must(sy_model_fit(r.model, &r.samples, &(sy_fit){.quiet = true, .callbacks = (const char *[]){
+        "EarlyStopping('loss')", "EarlyStopping('loss')", keras, NULL}}));
+    api_must(sy_model_restore(r.model, folder, &epoch));        /* two of one name are in it */
+    assert_string_equal(sy_message(), "");
+    api_rig_close(&r);
     snprintf(command, sizeof(command), "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }

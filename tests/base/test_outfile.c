@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
 
 struct place {
-    char folder[64], path[96], temp_path[128];
+    char folder[64], path[96];
 };
 
 static void make_place(struct place *p)
@@ -17,7 +18,6 @@ static void make_place(struct place *p)
     snprintf(p->folder, sizeof(p->folder), "/tmp/systole_outfile_XXXXXX");
     assert_non_null(mkdtemp(p->folder));
     snprintf(p->path, sizeof(p->path), "%s/file", p->folder);
-    snprintf(p->temp_path, sizeof(p->temp_path), "%s.tmp", p->path);
 }
 
 static void expect_text(const char *path, const char *text)
@@ -53,6 +53,93 @@ TEST(file_keeps_its_old_contents_until_the_new_are_complete)
     expect_text(p.path, "old");
     assert_int_equal(unlink(p.path), 0);
     assert_int_equal(rmdir(p.folder), 0);           /* nothing else is left */
+}
+
+TEST(a_file_keeps_its_rights_and_no_link_is_followed)
+{
+    struct place p;
+    struct outfile f;
+    struct stat st;
+    struct err e;
+    char target[128];
+
+    make_place(&p);
+    snprintf(target, sizeof(target), "%s/target", p.folder);
+    assert_int_equal(outfile_begin(&f, target, &e), 0);
+    fputs("theirs", f.to);
+    assert_int_equal(outfile_commit(&f, &e), 0);
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(symlink(target, p.path), 0);
+    assert_int_equal(outfile_begin(&f, p.path, &e), 0);
+    fputs("mine", f.to);
+    assert_int_equal(outfile_commit(&f, &e), 0);
+    expect_text(target, "theirs");
+    expect_text(p.path, "mine");
+    assert_int_equal(lstat(p.path, &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(unlink(target), 0);
+    assert_int_equal(unlink(p.path), 0);
+    assert_int_equal(rmdir(p.folder), 0);
+}
+
+/* in a process of its own: 0 where it gets the lock */
+static int status_elsewhere(const char *path, const char *message)
+{
+    struct outfile_lock l;
+    struct err e = {.line = 0};
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(outfile_lock(&l, path, &e) == 0 ? 0 : strstr(e.msg, message) ? 1 : 2);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+TEST(a_lock_is_one_processs_and_names_it)
+{
+    struct outfile_lock l = {.path = NULL};
+    char holder[200];
+    struct place p;
+    struct err e;
+
+    make_place(&p);
+    outfile_unlock(&l);
+    snprintf(holder, sizeof(holder), "%s is being written by process %ld", p.path, (long)getpid());
+    assert_int_equal(status_elsewhere(p.path, holder), 0);      /* and dies with it */
+    assert_int_equal(outfile_lock(&l, p.path, &e), 0);
+    assert_int_equal(status_elsewhere(p.path, holder), 1);
+    outfile_unlock(&l);
+    assert_int_equal(status_elsewhere(p.path, holder), 0);
+    assert_int_equal(outfile_lock(&l, p.path, &e), 0);
+    outfile_unlock(&l);
+    assert_int_equal(outfile_lock(&l, "/dev/null", &e), 0);
+    assert_int_equal(rmdir(p.folder), 0);
+}
+
+TEST(what_a_killed_writer_left_is_taken_away_and_nothing_else)
+{
+    struct place p;
+    struct outfile f;
+    struct err e;
+    pid_t pid;
+
+    make_place(&p);
+    pid = fork();
+    if (pid == 0) {
+        outfile_begin(&f, p.path, &e);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(rmdir(p.folder), -1);
+    assert_int_equal(outfile_begin(&f, p.path, &e), 0);
+    fputs("alive", f.to);
+    outfile_clean(p.folder);
+    assert_int_equal(outfile_commit(&f, &e), 0);
+    expect_text(p.path, "alive");
+    assert_int_equal(unlink(p.path), 0);
+    assert_int_equal(rmdir(p.folder), 0);
 }
 
 TEST(device_is_written_in_place_and_never_removed)
@@ -100,6 +187,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_keeps_its_old_contents_until_the_new_are_complete),
+        cmocka_unit_test(a_file_keeps_its_rights_and_no_link_is_followed),
+        cmocka_unit_test(a_lock_is_one_processs_and_names_it),
+        cmocka_unit_test(what_a_killed_writer_left_is_taken_away_and_nothing_else),
         cmocka_unit_test(device_is_written_in_place_and_never_removed),
         cmocka_unit_test(path_that_cannot_be_written_is_named_and_nothing_is_left),
     };

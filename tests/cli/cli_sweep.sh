@@ -101,6 +101,9 @@ refuse 1 '(did you mean "batch"?)' --vary btach=1 -- train m.json
 refuse 1 '(did you mean "train"?)' --vary batch=1 -- trian m.json
 refuse 1 '--best is "x"' --vary batch=1 --best x -- train m.json
 refuse 1 '--out goes before the command' --vary batch=1 -- train m.json --out there
+refuse 1 '--checkpoint would be written anew by every point; --vary checkpoint=A,B names one' \
+    --vary batch=1 -- train m.json --checkpoint=x
+refuse 1 '--csv-log would be' --vary batch=1 -- train m.json --csv x.csv
 refuse 1 '--trace would be written anew' --vary batch=1 -- train m.json --trace=t.pftrace
 refuse 2 'what is to vary?' -- train m.json
 refuse 2 'which command?' --vary batch=1

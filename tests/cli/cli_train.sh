@@ -268,6 +268,68 @@ cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safete
     fail 'a training in two parts is another one'
 cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
 
+# cut within epochs by --steps: the same log and the same checkpoint in the end
+cut="$model --backend host --batch 512 --steps-per-epoch 5 --epochs 2"
+# shellcheck disable=SC2086
+{
+    expect 0 'epoch' train $cut --checkpoint "$work/uncut" --csv-log "$work/uncut.csv"
+    expect 0 'epoch' train $cut --steps 3 --checkpoint "$work/cut" --csv-log "$work/cut.csv"
+    expect 0 'resuming   after 0 epochs, 3 steps' train $cut --steps 7 --checkpoint "$work/cut" \
+        --csv-log "$work/cut.csv" --resume
+    expect 0 'resuming   after 1 epochs, 7 steps' train $cut --checkpoint "$work/cut" \
+        --csv-log "$work/cut.csv" --resume
+}
+cmp -s "$work/uncut.csv" "$work/cut.csv" || fail "cut: $(cat "$work/cut.csv")"
+cmp -s "$work/uncut/ckpt-00000010.safetensors" "$work/cut/ckpt-00000010.safetensors" ||
+    fail 'a training that was cut within its epochs is another one'
+
+# early stopping goes on as well, epoch by epoch: best, patience, the best weights, what the log says
+stop="$model --backend host --batch 512 --steps-per-epoch 2 --early-stopping 2 \
+    --optimizer sgd --lr 0.5 --momentum 0.9"
+# shellcheck disable=SC2086
+{
+    expect 0 'epoch' train $stop --epochs 9 --checkpoint "$work/stop" --csv-log "$work/stop.csv"
+    "$systole" train $stop --epochs 1 --checkpoint "$work/again" --csv-log "$work/again.csv" \
+        >/dev/null 2>&1
+    for epochs in 2 3 4 5 6 7 8 9; do
+        echo "$epochs,0,0,0,0,0,0,0" >>"$work/again.csv"        # of a run that was killed later
+        "$systole" train $stop --epochs $epochs --checkpoint "$work/again" --resume \
+            --csv-log "$work/again.csv" >/dev/null 2>&1
+    done
+}
+# shellcheck disable=SC2086
+expect 1 '--early-stopping has ended this training after 4 epochs' train $stop --epochs 9 \
+    --checkpoint "$work/again" --resume --out "$work/again_out"
+[ "$(wc -l <"$work/stop.csv")" -lt 10 ] || fail 'early stopping never stops'
+sed -i '/,0,0,0,0,0,0,0$/d' "$work/again.csv"   # behind the end nothing is written
+cmp -s "$work/stop.csv" "$work/again.csv" ||
+    fail "early stopping in parts: $(cat "$work/again.csv"), in one: $(cat "$work/stop.csv")"
+for file in "$work"/stop/ckpt-*; do
+    cmp -s "$file" "$work/again/${file##*/}" || fail "early stopping in parts: ${file##*/}"
+done
+
+# a second process in the same folder, or on the same log, is told who is there
+# shellcheck disable=SC2086
+"$systole" train $part --epochs 1000 --checkpoint "$work/held" --csv-log "$work/held.csv" \
+    >/dev/null 2>&1 &
+holder=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ -s "$work/held.csv.lock" ] && [ -s "$work/held/checkpoints.lock" ] && break
+    sleep 1
+done
+# shellcheck disable=SC2086
+{
+    expect 1 "checkpoints is being written by process $holder" train $part --overwrite \
+        --checkpoint "$work/held"
+    expect 1 "held.csv is being written by process $holder" train $part --csv-log "$work/held.csv"
+    kill -KILL $holder
+    wait $holder 2>/dev/null
+    expect 0 'wall time' train $part --epochs 1 --checkpoint "$work/held" --overwrite \
+        --csv-log "$work/held.csv"
+}
+[ "$(ls "$work/held")" = ckpt-00000005.safetensors ] || fail "held: $(ls "$work/held")"
+[ -e "$work/held.csv.lock" ] && fail 'a lock stays behind'
+
 # launches of two steps, the last of each epoch of one: a row for each
 expect 0 'results in' train $model --tpu v3 --epochs 2 --steps-per-epoch 5 --batch 512 \
     --steps-per-execution 2 --out "$work/launches"

@@ -11,6 +11,7 @@
  */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
+#include "base/outfile.h"
 #include "train/checkpoint/safetensors.h"
 
 #define CHECKPOINT_BLOCK_BYTES (1 << 20)        /* of a tensor: what one checksum is of */
@@ -57,6 +58,8 @@ int checkpoint_save(const char *folder, const struct checkpoint_tensor *tensor, 
  * the new ones. A folder that is not there yet is nobody's.
  */
 int checkpoint_check_own(const char *folder, int64_t step, struct err *e);
+/* The folder, made if it is not there, is this process's: base/outfile.h. */
+int checkpoint_lock(struct outfile_lock *l, const char *folder, struct err *e);
 /* Removes all checkpoints of the folder; other files stay. */
 int checkpoint_clear(const char *folder, struct err *e);
 

@@ -1,6 +1,5 @@
 /* Lists the checkpoints of a folder. */
 #include "base/arena.h"
-#include "base/outfile.h"
 #include "train/checkpoint/checkpoint_impl.h"
 
 #include <ctype.h>
@@ -78,6 +77,24 @@ static int is_whole(const char *path, struct err *e)
     status = checkpoint_verify(&c, e);
     checkpoint_close(&c);
     return status;
+}
+
+int checkpoint_make_folder(const char *folder, struct err *e)
+{
+    if (outfile_allow(folder, e))
+        return -1;
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return err_set(e, "cannot make the folder %s: %s", folder, strerror(errno));
+    return 0;
+}
+
+int checkpoint_lock(struct outfile_lock *l, const char *folder, struct err *e)
+{
+    char path[4096];
+
+    if (snprintf(path, sizeof(path), "%s/checkpoints", folder) >= (int)sizeof(path))
+        return err_set(e, "the path of the folder of checkpoints is too long");
+    return checkpoint_make_folder(folder, e) || outfile_lock(l, path, e) ? -1 : 0;
 }
 
 int checkpoint_check_own(const char *folder, int64_t step, struct err *e)

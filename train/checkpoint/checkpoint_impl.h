@@ -22,6 +22,8 @@ static inline int64_t checkpoint_block_count(int64_t bytes)
     return (bytes + CHECKPOINT_BLOCK_BYTES - 1) / CHECKPOINT_BLOCK_BYTES;
 }
 
+int checkpoint_make_folder(const char *folder, struct err *e);
+
 /* The step of a file's name; -1: it is no checkpoint's. */
 int64_t checkpoint_step_of(const char *name);
 

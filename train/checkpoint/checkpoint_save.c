@@ -220,10 +220,8 @@ int checkpoint_save(const char *folder, const struct checkpoint_tensor *tensor, 
     if (state->step < 0 || state->epoch < 0 || keep < 0)
         return err_set(e, "step %" PRId64 ", epoch %" PRId64 ", %d to keep: none is negative",
                        state->step, state->epoch, keep);
-    if (checkpoint_check_own(folder, state->step, e) || outfile_allow(folder, e))
+    if (checkpoint_check_own(folder, state->step, e) || checkpoint_make_folder(folder, e))
         return -1;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return err_set(e, "cannot make the folder %s: %s", folder, strerror(errno));
     arena_init(&w.arena);
     list_tensors(&w, tensor, count);
     status = describe(&w, state, e);

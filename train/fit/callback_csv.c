@@ -10,7 +10,8 @@
 
 struct logger {
     const char *path;
-    bool appends;
+    bool appends, is_first;             /* row of this training */
+    struct outfile_lock lock;           /* while it trains */
     struct arena *arena;
     char *text;                         /* rows so far; the heading is the first */
     size_t bytes, capacity;
@@ -109,7 +110,10 @@ static int begin(void *context, struct fit *f, struct err *e)
     struct logger fresh = {.arena = l->arena};
     int status = 0;
 
+    if (outfile_lock(&l->lock, l->path, e))
+        return -1;
     l->bytes = 0;
+    l->is_first = true;
     add(&fresh, fit_options(f), NULL);
     if (l->appends && read_file(l, e))
         status = -1;
@@ -121,12 +125,34 @@ static int begin(void *context, struct fit *f, struct err *e)
     return status;
 }
 
+/* rows of epochs that are done again, behind the checkpoint that was gone on from */
+static void drop_rows(struct logger *l, int64_t from)
+{
+    for (size_t at = 0, end; at < l->bytes; at = end) {
+        const char *line = l->text + at, *stop = memchr(line, '\n', l->bytes - at);
+
+        end = stop ? (size_t)(stop - l->text) + 1 : l->bytes;
+        if (at > 0 && strtoll(line, NULL, 10) >= from) {
+            l->bytes = at;
+            return;
+        }
+    }
+}
+
 static int epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
 {
     struct logger *l = context;
 
+    if (l->is_first && log->epoch > 1)
+        drop_rows(l, log->epoch);
+    l->is_first = false;
     add(l, fit_options(f), log);
     return write_file(l, e);
+}
+
+static void unlock(void *context)
+{
+    outfile_unlock(&((struct logger *)context)->lock);
 }
 
 int callback_csv(struct fit_callback *c, const char *path, bool appends, struct arena *a,
@@ -135,6 +161,6 @@ int callback_csv(struct fit_callback *c, const char *path, bool appends, struct 
     struct logger *l = arena_alloc(a, sizeof(*l));
 
     *l = (struct logger){.path = path, .appends = appends, .arena = a};
-    *c = (struct fit_callback){.begin = begin, .epoch = epoch, .context = l};
+    *c = (struct fit_callback){.begin = begin, .epoch = epoch, .close = unlock, .context = l};
     return outfile_check(path, e);
 }

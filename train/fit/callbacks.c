@@ -48,9 +48,9 @@ bool callback_larger_is_better(const char *monitor)
 /* the best so far, and epochs since */
 struct watch {
     const char *monitor;
-    double delta, best;
-    bool is_larger_better, has_best;
-    int64_t waited;
+    double delta;
+    bool is_larger_better;
+    struct { double best; int64_t has_best, waited; } seen;     /* which checkpoints keep */
 };
 
 static void watch_init(struct watch *w, const char *monitor, enum monitor_mode mode, double delta)
@@ -60,18 +60,27 @@ static void watch_init(struct watch *w, const char *monitor, enum monitor_mode m
                                                : mode == MONITOR_MAX;
 }
 
+/* from `begin`; true: it goes on from a checkpoint's */
+static bool watch_keep(struct watch *w, struct fit *f, const char *callback)
+{
+    char name[160];
+
+    snprintf(name, sizeof(name), "%s/%.100s", callback, w->monitor);
+    return fit_keep(f, name, &w->seen, sizeof(w->seen));
+}
+
 /* true: better than ever by more than delta */
 static bool watch_add(struct watch *w, double value)
 {
-    double gain = w->is_larger_better ? value - w->best : w->best - value;
+    double gain = w->is_larger_better ? value - w->seen.best : w->seen.best - value;
 
-    if (w->has_best && !(gain > w->delta)) {
-        w->waited++;
+    if (w->seen.has_best && !(gain > w->delta)) {
+        w->seen.waited++;
         return false;
     }
-    w->best = value;
-    w->has_best = true;
-    w->waited = 0;
+    w->seen.best = value;
+    w->seen.has_best = true;
+    w->seen.waited = 0;
     return true;
 }
 
@@ -87,19 +96,37 @@ struct stopper {
 static int keep(struct stopper *s, struct fit *f, struct err *e)
 {
     const struct model *m = fit_options(f)->model;
-    struct variable_set *set = strategy_variables(fit_strategy(f));
 
-    if (!s->kept)
-        s->kept = arena_array(s->arena, (size_t)m->variable_count + 1, sizeof(*s->kept));
-    for (int i = 0; i < m->variable_count; i++) {
-        int v = m->first_variable + i;
-
-        if (!s->kept[i])
-            s->kept[i] = arena_array(s->arena, (size_t)shape_elems(&set->variable[v].shape), 4);
-        if (strategy_read(fit_strategy(f), v, s->kept[i], e))
+    for (int i = 0; i < m->variable_count; i++)
+        if (strategy_read(fit_strategy(f), m->first_variable + i, s->kept[i], e))
             return -1;
-    }
     return 0;
+}
+
+static bool has_waited(const struct stopper *s)
+{
+    return s->watch.seen.waited >= (s->options.patience > 0 ? s->options.patience : 1);
+}
+
+/* 1: what is gone on from had stopped already */
+static int stopper_begin(void *context, struct fit *f, struct err *e)
+{
+    struct stopper *s = context;
+    const struct model *m = fit_options(f)->model;
+    const struct variable *variable = strategy_variables(fit_strategy(f))->variable;
+    bool goes_on = watch_keep(&s->watch, f, "early_stopping");
+
+    (void)e;
+    s->kept = arena_array(s->arena, (size_t)m->variable_count + 1, sizeof(*s->kept));
+    for (int i = 0; i < m->variable_count && s->options.restores_best; i++) {
+        const struct variable *v = &variable[m->first_variable + i];
+        int64_t elems = shape_elems(&v->shape);
+
+        s->kept[i] = arena_array(s->arena, (size_t)elems, 4);
+        fit_keep(f, arena_printf(s->arena, "early_stopping/best/%s", v->name), s->kept[i],
+                 4 * elems);
+    }
+    return goes_on && has_waited(s);
 }
 
 static int stopper_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
@@ -113,7 +140,7 @@ static int stopper_epoch(void *context, struct fit *f, const struct fit_log *log
         return -1;
     if (watch_add(&s->watch, value))
         return s->options.restores_best ? keep(s, f, e) : 0;
-    return s->watch.waited >= (s->options.patience > 0 ? s->options.patience : 1);
+    return has_waited(s);
 }
 
 static int stopper_end(void *context, struct fit *f, struct err *e)
@@ -121,7 +148,7 @@ static int stopper_end(void *context, struct fit *f, struct err *e)
     struct stopper *s = context;
     const struct model *m = fit_options(f)->model;
 
-    for (int i = 0; s->kept && i < m->variable_count; i++)
+    for (int i = 0; s->options.restores_best && s->watch.seen.has_best && i < m->variable_count; i++)
         if (strategy_write(fit_strategy(f), m->first_variable + i, s->kept[i], e))
             return -1;
     return 0;
@@ -135,7 +162,7 @@ void callback_early_stopping(struct fit_callback *c, const struct early_stopping
     s->options = *o;
     s->arena = a;
     watch_init(&s->watch, o->monitor, o->mode, o->min_delta);
-    *c = (struct fit_callback){.epoch = stopper_epoch, .end = stopper_end, .context = s};
+    *c = (struct fit_callback){.begin = stopper_begin, .epoch = stopper_epoch, .end = stopper_end, .context = s};
 }
 
 /* ----- learning rates */
@@ -146,6 +173,16 @@ struct plateau {
     int64_t cooling;
 };
 
+static int plateau_begin(void *context, struct fit *f, struct err *e)
+{
+    struct plateau *p = context;
+
+    (void)e;
+    watch_keep(&p->watch, f, "plateau");
+    fit_keep(f, "plateau/cooling", &p->cooling, sizeof(p->cooling));
+    return 0;
+}
+
 static int plateau_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
 {
     struct plateau *p = context;
@@ -155,12 +192,12 @@ static int plateau_epoch(void *context, struct fit *f, const struct fit_log *log
         return -1;
     if (p->cooling > 0) {
         p->cooling--;
-        p->watch.waited = 0;
+        p->watch.seen.waited = 0;
     }
     if (watch_add(&p->watch, value) || p->cooling > 0 ||
-        p->watch.waited < p->options.patience)
+        p->watch.seen.waited < p->options.patience)
         return 0;
-    p->watch.waited = 0;
+    p->watch.seen.waited = 0;
     p->cooling = p->options.cooldown;
     if (fit_learning_rate(f, &rate, e))
         return -1;
@@ -180,7 +217,8 @@ void callback_reduce_on_plateau(struct fit_callback *c, const struct reduce_on_p
     if (o->patience == 0)
         p->options.patience = 10;
     watch_init(&p->watch, o->monitor, o->mode, o->min_delta == 0 ? 1e-4 : o->min_delta);
-    *c = (struct fit_callback){.epoch = plateau_epoch, .context = p};
+    *c = (struct fit_callback){.begin = plateau_begin, .epoch = plateau_epoch,
+                                .context = p};
 }
 
 struct scheduler {

@@ -133,7 +133,8 @@ int fit_learning_rate(struct fit *f, double *rate, struct err *e)
 /* ----- callbacks */
 
 enum event {
-    EVENT_BEGIN, EVENT_EPOCH_BEGIN, EVENT_STEP_BEGIN, EVENT_STEP, EVENT_EPOCH, EVENT_END
+    EVENT_BEGIN, EVENT_EPOCH_BEGIN, EVENT_STEP_BEGIN, EVENT_STEP, EVENT_CUT, EVENT_EPOCH,
+    EVENT_END
 };
 
 static int call(struct fit *f, const struct fit_callback *c, enum event event,
@@ -148,6 +149,8 @@ static int call(struct fit *f, const struct fit_callback *c, enum event event,
         return c->step_begin ? c->step_begin(c->context, f, log, e) : 0;
     case EVENT_STEP:
         return c->step ? c->step(c->context, f, log, e) : 0;
+    case EVENT_CUT:
+        return c->cut ? c->cut(c->context, f, log, e) : 0;
     case EVENT_EPOCH:
         return c->epoch ? c->epoch(c->context, f, log, e) : 0;
     case EVENT_END:
@@ -162,14 +165,39 @@ static int tell(struct fit *f, const struct fit_run *run, enum event event,
 {
     int stop = 0;
 
-    for (int i = 0; i < run->callback_count; i++) {
-        int status = call(f, &run->callback[i], event, log, e);
+    for (int i = 0; i < 2 * run->callback_count; i++) {
+        const struct fit_callback *c = &run->callback[i % run->callback_count];
+        bool is_later = i >= run->callback_count;
+        int status;
 
+        if ((c->is_last && event == EVENT_EPOCH) != is_later)
+            continue;
+        status = call(f, c, event, log, e);
         if (status < 0)
             return -1;
         stop |= status;
     }
     return stop;
+}
+
+bool fit_keep(struct fit *f, const char *name, void *data, int64_t bytes)
+{
+    size_t length = strlen(name);
+    int same = 0;
+
+    for (int i = 0; i < f->kept_count; i++)
+        same += strncmp(f->kept[i].name, name, length) == 0 &&
+                (!f->kept[i].name[length] || f->kept[i].name[length] == '#');
+    if (same > 0)
+        name = arena_printf(&f->arena, "%s#%d", name, same + 1);
+    f->kept = mem_grow(f->kept, &f->kept_capacity, (size_t)f->kept_count + 1, sizeof(*f->kept));
+    f->kept[f->kept_count++] = (struct fit_kept){arena_strdup(&f->arena, name), data, bytes};
+    for (int i = 0; i < f->restored_count; i++)
+        if (strcmp(f->restored[i].name, name) == 0 && f->restored[i].bytes == bytes) {
+            memcpy(data, f->restored[i].data, (size_t)bytes);
+            return true;
+        }
+    return false;
 }
 
 static void tell_launch(struct fit *f, const struct fit_run *run, int64_t epoch, bool is_before)
@@ -321,13 +349,55 @@ static int validate(struct fit *f, struct epoch *ep, struct err *e)
     return 0;
 }
 
+int64_t fit_samples_before(const struct fit *f) { return f->part.samples; }
+
+/* the epoch goes on where it was cut: its batches until there are passed over */
+static int take_up(struct fit *f, struct epoch *ep, struct err *e)
+{
+    struct fit_training *t = fit_training_of(f, 1, e);
+
+    for (int64_t i = 0; t && i < f->part.steps; i++)
+        if (fit_fill(f, &t->feed, ep->run->train, 1, e) < 1)
+            return err_set(e, "the data ends before step %" PRId64 " of epoch %" PRId64
+                           ", which the checkpoint has", i + 1, ep->log.epoch);
+    ep->log.steps = f->part.steps;
+    ep->log.samples = f->part.samples;
+    ep->log.launch_cycles = f->part.cycles;
+    ep->log.wall_us = f->part.wall_us;
+    ep->loss_sum = f->part.loss_sum;
+    return t ? 0 : -1;
+}
+
+/* a training that goes on from here goes on within the epoch */
+static int leave_cut(struct fit *f, const struct epoch *ep, struct err *e)
+{
+    int status;
+
+    f->part = (struct fit_part){ep->log.epoch, ep->log.steps, ep->log.samples,
+                                ep->log.launch_cycles, ep->loss_sum, ep->log.wall_us};
+    status = tell(f, ep->run, EVENT_CUT, &ep->log, e);
+    f->part = (struct fit_part){.epoch = 0};
+    return status < 0 ? -1 : 0;
+}
+
+static int begin_epoch(struct fit *f, struct epoch *ep, struct err *e)
+{
+    bool goes_on = f->part.epoch == ep->log.epoch && f->part.steps > 0;
+    int status;
+
+    if (ep->run->train->begin(ep->run->train->context, ep->log.epoch - 1, e))
+        return -1;
+    status = goes_on ? take_up(f, ep, e) : reset_metrics(f, e);
+    f->part = (struct fit_part){.epoch = 0};
+    return status;
+}
+
 static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
 {
     double *metric = arena_array(&f->arena, (size_t)f->options.metric_count + 1, sizeof(*metric));
     int stop = tell(f, ep->run, EVENT_EPOCH_BEGIN, &ep->log, e), more;
 
-    if (stop || ep->run->train->begin(ep->run->train->context, ep->log.epoch - 1, e) ||
-        reset_metrics(f, e))
+    if (stop || begin_epoch(f, ep, e))
         return stop ? stop : -1;
     stop = run_steps(f, ep, e);
     if (stop < 0 || (stop && ep->log.steps == 0))
@@ -339,7 +409,9 @@ static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
     if (fit_metrics(f, metric, e) || fit_learning_rate(f, &ep->log.learning_rate, e))
         return -1;
     ep->log.metric = metric;
-    if (validate(f, ep, e))
+    ep->log.is_cut = ep->log.steps < ep->limit &&
+                     (stop || (ep->run->step_limit && f->step >= ep->run->step_limit));
+    if ((ep->log.is_cut && leave_cut(f, ep, e)) || validate(f, ep, e))
         return -1;
     more = tell(f, ep->run, EVENT_EPOCH, &ep->log, e);
     return more < 0 ? -1 : stop | more;
@@ -376,9 +448,26 @@ static int take_averages(struct fit *f, struct err *e)
     return status;
 }
 
+/* what callbacks hold is let go, however the training has ended */
+static int leave(struct fit *f, const struct fit_run *run, int status)
+{
+    for (int i = 0; i < run->callback_count; i++)
+        if (run->callback[i].close)
+            run->callback[i].close(run->callback[i].context);
+    f->kept_count = 0;                  /* their memory may go now */
+    return status;
+}
+
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
 {
-    int status = must_have_values(f, "training", e) ? -1 : tell(f, run, EVENT_BEGIN, NULL, e);
+    int status = must_have_values(f, "training", e) ? -1 : 0;
+
+    f->kept_count = 0;
+    f->part = (struct fit_part){.epoch = 0};
+    fit_keep(f, "epoch", &f->part, sizeof(f->part));
+    if (status == 0)
+        status = tell(f, run, EVENT_BEGIN, NULL, e);
+    f->restored_count = 0;              /* it was of this training alone */
 
     for (int64_t i = run->initial_epoch; i < run->epochs && status == 0; i++) {
         struct epoch ep = {.run = run, .log = {.epoch = i + 1}, .limit = INT64_MAX};
@@ -391,9 +480,11 @@ int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
             break;
         status = run_epoch(f, &ep, e);
     }
-    if (status < 0 || take_averages(f, e))
-        return -1;
-    return tell(f, run, EVENT_END, NULL, e) < 0 ? -1 : 0;
+    if (status >= 0 && take_averages(f, e))
+        status = -1;
+    if (status >= 0)
+        status = tell(f, run, EVENT_END, NULL, e);
+    return leave(f, run, status < 0 ? -1 : 0);
 }
 
 /* ----- evaluation and prediction */

@@ -112,6 +112,7 @@ struct fit_log {
     cycle_t launch_cycles;              /* of all steps of the log */
     cycle_t cycles;                     /* the same of one step, rounded down */
     double wall_us;                     /* by the host model, of all its steps; 0 without one */
+    bool is_cut;                        /* of an epoch: training ends within it */
 };
 
 /* 0: go on; 1: stop training after this; -1: *e is set. Any of them may be NULL. */
@@ -122,11 +123,22 @@ struct fit_callback {
     int (*step_begin)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*step)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*epoch)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
+    /* before the validation of an epoch that is cut: metrics are still those of training */
+    int (*cut)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*end)(void *context, struct fit *f, struct err *e);
+    void (*close)(void *context);               /* behind all others, also of a training that failed */
     /* told before each execution: traces */
     void (*launch)(void *context, struct fit *f, int64_t epoch, bool is_before);
+    bool is_last;                               /* told of an epoch when all others have been */
     void *context;
 };
+
+/*
+ * From a callback's `begin`: what it keeps besides variables, so that checkpoints have it and a
+ * training that goes on from one goes on with it. `data` must outlive the training; things of
+ * one name are told apart by their order. True: the checkpoint that was gone on from had it, and `data` is what it was.
+ */
+bool fit_keep(struct fit *f, const char *name, void *data, int64_t bytes);
 
 struct fit_run {
     const struct batches *train, *validation;   /* validation may be NULL */
@@ -157,6 +169,8 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
  */
 int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to, struct err *e);
 
+/* samples of the epoch that begins which were done before the checkpoint that was gone on from */
+int64_t fit_samples_before(const struct fit *f);
 /* of the epoch so far, from the replicas' states; out has a place per metric */
 int fit_metrics(struct fit *f, double *out, struct err *e);
 /* -1: not a number from 0 up, or the optimizer's is made by a schedule */

@@ -216,6 +216,7 @@ void fit_destroy(struct fit *f)
     strategy_snapshot_free(f->before);
     if (!f->options.on)
         strategy_destroy(f->strategy);
+    mem_free(f->kept);
     arena_fini(&f->arena);
     mem_free(f);
 }

@@ -38,9 +38,21 @@ struct fit {
     struct host_loop host;
     struct model_stages stages;         /* where options.stages says so */
     int64_t step;
+    struct fit_part { int64_t epoch, steps, samples, cycles; double loss_sum, wall_us; } part;
+                                        /* of an epoch that was cut: what is done of it */
     double *metric, *validation;        /* room for values */
     struct strategy_snapshot *before;   /* the last execution, where it is kept */
     bool keeps;
+    struct fit_kept *kept, *restored;   /* of callbacks: now, and out of the checkpoint */
+    int kept_count, restored_count;
+    size_t kept_capacity;
+};
+
+/* what a callback keeps; of a checkpoint in the fit's arena */
+struct fit_kept {
+    const char *name;
+    void *data;
+    int64_t bytes;
 };
 
 /* traces and compiles where that has not been done; feeds */

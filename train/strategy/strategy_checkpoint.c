@@ -120,13 +120,14 @@ static void add(struct list *l, struct strategy *s, int variable)
     t->dim[0] = replicas;
 }
 
-static void list_init(struct list *l, struct strategy *s)
+/* with room for `more` tensors of somebody else's */
+static void list_init(struct list *l, struct strategy *s, int more)
 {
     int count = strategy_variables(s)->count;
 
     memset(l, 0, sizeof(*l));
     arena_init(&l->arena);
-    l->tensor = arena_array(&l->arena, (size_t)count + 1, sizeof(*l->tensor));
+    l->tensor = arena_array(&l->arena, (size_t)(count + more) + 1, sizeof(*l->tensor));
     l->passing = arena_array(&l->arena, (size_t)count + 1, sizeof(*l->passing));
     for (int v = 0; v < count; v++)
         add(l, s, v);
@@ -161,13 +162,15 @@ static void take_replicas(struct list *l, const struct checkpoint *c)
 /* ----- saving and restoring */
 
 int strategy_save(struct strategy *s, const char *folder, const struct checkpoint_state *state,
-                  int keep, struct err *e)
+                  const struct checkpoint_tensor *more, int more_count, int keep, struct err *e)
 {
     struct list l;
     int status;
 
-    list_init(&l, s);
-    status = checkpoint_save(folder, l.tensor, l.count, state, keep, e);
+    list_init(&l, s, more_count);
+    for (int i = 0; i < more_count; i++)
+        l.tensor[l.count + i] = more[i];
+    status = checkpoint_save(folder, l.tensor, l.count + more_count, state, keep, e);
     list_fini(&l);
     return status;
 }
@@ -181,7 +184,7 @@ static int restore_open(struct strategy *s, const struct checkpoint *c, uint64_t
     if (c->state.seed != seed)
         return err_at(e, path, 0, 0, "of a training with seed %" PRIu64 ", not %" PRIu64
                       ", whose batches come in another order", c->state.seed, seed);
-    list_init(&l, s);
+    list_init(&l, s, 0);
     take_replicas(&l, c);
     status = checkpoint_restore(c, l.tensor, l.count, e);
     list_fini(&l);

@@ -9,9 +9,9 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/strategy/strategy.h"
 
-/* as checkpoint_save, of all variables that the set has now */
+/* as checkpoint_save, of all variables that the set has now, and of `more_count` more tensors */
 int strategy_save(struct strategy *s, const char *folder, const struct checkpoint_state *state,
-                  int keep, struct err *e);
+                  const struct checkpoint_tensor *more, int more_count, int keep, struct err *e);
 
 /*
  * From the newest checkpoint of the folder that is whole: 1, and *c is open, for the caller to read

@@ -7,7 +7,7 @@ static char *train[] = {(char *)"train", (char *)"model.json", NULL};
 
 static void begin(struct sweep *s)
 {
-    *s = (struct sweep){.jobs = 1, .lock = -1, .known = swept_commands,
+    *s = (struct sweep){.jobs = 1, .known = swept_commands,
                         .known_count = swept_count, .command = train, .command_count = 2};
     arena_init(&s->arena);
 }

@@ -80,6 +80,7 @@ TEST(early_stopping_waits_and_puts_the_best_back)
 
     open_watched(&w);
     callback_early_stopping(&c, &o, &w.rig.arena);
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), 0);
     for (int i = 0; i < 5; i++) {
         set_weight(&w, (float)i);
         assert_int_equal(tell(&w, &c, i + 1, losses[i]), i == 4);   /* 0.5 is not beaten by 0.1 */
@@ -191,14 +192,24 @@ TEST(csv_is_whole_after_every_epoch_and_can_be_continued)
     assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), 0);
     assert_int_equal(tell(&w, &c, 1, 2), 0);
     expect_file(path, HEADING "1,9,0.25,2,0.25,0.5,3,77\n");
+    c.close(c.context);
     train_rig_must(&w.rig, callback_csv(&c, path, true, &w.rig.arena, &w.rig.err));
     assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), 0);
     assert_int_equal(tell(&w, &c, 2, 1), 0);
     expect_file(path, HEADING "1,9,0.25,2,0.25,0.5,3,77\n2,9,0.25,1,0.25,0.5,3,77\n");
+    c.close(c.context);
+    train_rig_must(&w.rig, callback_csv(&c, path, true, &w.rig.arena, &w.rig.err));
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), 0);
+    assert_int_equal(tell(&w, &c, 2, 4), 0);    /* done again, from the checkpoint of before */
+    assert_int_equal(tell(&w, &c, 3, 1), 0);
+    expect_file(path, HEADING "1,9,0.25,2,0.25,0.5,3,77\n2,9,0.25,4,0.25,0.5,3,77\n"
+                      "3,9,0.25,1,0.25,0.5,3,77\n");
+    c.close(c.context);
     w.metric.name = "mae";
     ((struct fit_options *)fit_options(w.fit))->metric[0].name = "mae";
     assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), -1);
     assert_non_null(strstr(w.rig.err.msg, "other columns than this run's: epoch,loss,mae,"));
+    c.close(c.context);
     unlink(path);
     assert_int_equal(callback_csv(&c, "/nowhere/at/all.csv", false, &w.rig.arena, &w.rig.err), -1);
     close_watched(&w);
