@@ -50,7 +50,7 @@ static struct base fresh_base(struct memory_state *st)
     return (struct base){.root = st->root_count++, .delta = 0};
 }
 
-static struct base operand_base(const struct memory_state *st, const struct isa_operand *o)
+static struct base address_base(const struct memory_state *st, const struct isa_operand *o)
 {
     if (o->kind == OPERAND_REG)
         return st->base[o->value];
@@ -68,10 +68,10 @@ static void track_bases(struct memory_state *st, int i)
         return;
     result = fresh_base(st);
     if (op->pred == ISA_PRED_ALWAYS && op->code == OP_SMOV)
-        result = operand_base(st, &op->operand[1]);
+        result = address_base(st, &op->operand[1]);
     if (op->pred == ISA_PRED_ALWAYS && (op->code == OP_SADD || op->code == OP_SSUB) &&
         op->operand[2].kind == OPERAND_IMM) {
-        result = operand_base(st, &op->operand[1]);
+        result = address_base(st, &op->operand[1]);
         result.delta += op->code == OP_SADD ? op->operand[2].value
                                             : -(int64_t)op->operand[2].value;
     }
@@ -84,7 +84,7 @@ static struct access read_access(const struct memory_state *st, int i)
 {
     const struct isa_op *op = &st->b->op[i].op;
     const struct isa_operand *address = &op->operand[isa_info(op->code)->unit == UNIT_LOAD ? 1 : 0];
-    struct base base = operand_base(st, address);
+    struct base base = address_base(st, address);
     struct access x = {.op = i, .region = st->b->op[i].region, .root = base.root};
 
     if (isa_info(op->code)->reads & ISA_IAR || address[1].kind != OPERAND_IMM) {

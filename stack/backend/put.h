@@ -9,11 +9,6 @@
 #include "base/floats.h"
 #include "stack/backend/vcode.h"
 
-#define R(number) operand_reg(number)
-#define I(number) operand_imm((int32_t)(number))
-#define F(number) operand_imm((int32_t)f32_bits((float)(number)))
-#define NONE operand_none()
-
 /* EMIT(code, OP_SADD, R(1), R(2), I(3)) */
 #define EMIT(c, code, ...) \
     vcode_emit(c, code, \

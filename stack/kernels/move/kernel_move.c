@@ -86,7 +86,7 @@ static int emit_region(struct move_box *b, struct vcode *code, struct arena *a, 
     if (frame_begin(&b->frame, code, a, e))
         return -1;
     move_box_resolve(b);
-    move_code_init(&s.m, code, b->job->chip);
+    builder_init(&s.m, code, b->job->chip);
     s.m.sreg_end = STEP_SREGS;
     move_step_emit(&s);
     frame_end(&b->frame, code);
