@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "stack/kernels/misc/attention_core.h"
 #include "stack/backend/abi.h"
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 
 #include <assert.h>
 #include <math.h>
@@ -143,7 +143,7 @@ struct making {
     const struct attention *p;
     const struct kernel_job *job;
     struct vcode code;
-    struct move_code m;
+    struct builder m;
     struct attention_core k;
     int64_t vmem_next;                  /* row */
     int sreg_next;                      /* of those that a step keeps; m has the others */
@@ -152,7 +152,7 @@ struct making {
 static struct isa_operand keep(struct making *x)
 {
     assert(x->sreg_next < ISA_SREG_COUNT);
-    return operand_reg(x->sreg_next++);
+    return R(x->sreg_next++);
 }
 
 static struct isa_operand loop_begin(struct making *x, int64_t count)
@@ -171,20 +171,14 @@ static int64_t take_rows(struct making *x, int64_t rows)
     return at;
 }
 
-static void put(struct making *x, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    vcode_emit(&x->code, code, count, operand);
-}
-
 static void set(struct making *x, int sreg, struct isa_operand value)
 {
-    move_set(&x->m, operand_reg(sreg), value);
+    builder_set(&x->m, R(sreg), value);
 }
 
 static void advance(struct making *x, struct isa_operand r, int64_t by)
 {
-    put(x, OP_SADD, 3, (struct isa_operand[]){r, r, move_imm(by)});
+    emit_sadd(&x->code, r.value, r, I(by));
 }
 
 static void set_core(struct making *x, int64_t heads, int64_t members, int64_t groups)
@@ -219,21 +213,7 @@ static int check_room(struct making *x, struct err *e)
 static void copy(struct making *x, enum isa_opcode code, struct isa_operand from,
                  struct isa_operand to, int64_t granules, struct isa_operand flag, int pred)
 {
-    vcode_emit(&x->code, code, 4, (struct isa_operand[]){from, move_imm(granules), to, flag})
-        ->op.pred = (uint8_t)pred;
-}
-
-static void wait(struct making *x, struct isa_operand flag, int64_t granules)
-{
-    put(x, OP_DMA_DONE, 2, (struct isa_operand[]){flag, move_imm(granules)});
-    put(x, OP_VSYNCADD, 2, (struct isa_operand[]){flag, move_imm(-granules)});
-}
-
-/* counter of a loop that goes on while a < b */
-static void while_end(struct making *x, struct isa_operand counter, struct isa_operand a,
-                      struct isa_operand b)
-{
-    move_while_end(&x->m, counter, a, b);
+    vcode_put(&x->code, isa_if(pred, isa_make_dma(code, from, I(granules), to, flag)));
 }
 
 static int finish(struct making *x, struct arena *a, struct segment *out, struct err *e)
@@ -256,23 +236,23 @@ static void flash_fetch(struct flash *f, struct isa_operand head, struct isa_ope
                         int pred)
 {
     struct making *x = f->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg;
-    struct isa_operand to = move_add(m, move_mul(m, turn, f->stride), move_imm(f->buffer));
-    struct isa_operand flag = move_add(m, turn, move_imm(x->job->first_flag));
-    struct isa_operand kv = move_mul(m, move_div(m, head, group_of(p)), f->kv_granules);
+    struct isa_operand to = builder_add(m, builder_mul(m, turn, f->stride), I(f->buffer));
+    struct isa_operand flag = builder_add(m, turn, I(x->job->first_flag));
+    struct isa_operand kv = builder_mul(m, builder_div(m, head, group_of(p)), f->kv_granules);
     int mark = m->next_sreg;
 
-    copy(x, OP_DMA_HBM_VMEM, move_add(m, move_mul(m, head, f->q_granules),
-                                      move_imm(p->q / ARRAY_GRANULE_BYTES)), to,
+    copy(x, OP_DMA_HBM_VMEM,
+         builder_add(m, builder_mul(m, head, f->q_granules), I(p->q / ARRAY_GRANULE_BYTES)), to,
          f->q_granules, flag, pred);
     m->next_sreg = mark;
-    copy(x, OP_DMA_HBM_VMEM, move_add(m, kv, move_imm(p->k / ARRAY_GRANULE_BYTES)),
-         move_add(m, to, move_imm(f->q_granules)), f->kv_granules, flag, pred);
+    copy(x, OP_DMA_HBM_VMEM, builder_add(m, kv, I(p->k / ARRAY_GRANULE_BYTES)),
+         builder_add(m, to, I(f->q_granules)), f->kv_granules, flag, pred);
     m->next_sreg = mark;
-    copy(x, OP_DMA_HBM_VMEM, move_add(m, kv, move_imm(p->v / ARRAY_GRANULE_BYTES)),
-         move_add(m, to, move_imm(f->q_granules + f->kv_granules)), f->kv_granules, flag, pred);
+    copy(x, OP_DMA_HBM_VMEM, builder_add(m, kv, I(p->v / ARRAY_GRANULE_BYTES)),
+         builder_add(m, to, I(f->q_granules + f->kv_granules)), f->kv_granules, flag, pred);
     m->next_sreg = kept;
 }
 
@@ -280,28 +260,29 @@ static void flash_fetch(struct flash *f, struct isa_operand head, struct isa_ope
 static void flash_keys(struct flash *f, struct isa_operand first)
 {
     struct making *x = f->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg;
     int mark = x->sreg_next;
     struct isa_operand counter, key = keep(x), end = keep(x);
 
-    move_set(m, key, move_imm(0));
-    move_set(m, end, p->is_causal
-                     ? move_min(m, move_add(m, first, move_imm(p->block_q + p->kv_len - p->q_len)),
-                                move_imm(p->kv_len))
-                     : move_imm(p->kv_len));
+    builder_set(m, key, I(0));
+    builder_set(m, end,
+                p->is_causal
+                    ? builder_min(m, builder_add(m, first, I(p->block_q + p->kv_len - p->q_len)),
+                                  I(p->kv_len))
+                    : I(p->kv_len));
     m->next_sreg = kept;
     counter = loop_begin(x, 1);
-    set(x, SREG_LIMIT, p->is_causal ? move_sub(m, move_add(m, first, move_imm(p->kv_len
-                                                                              - p->q_len)), key)
-                                    : move_imm(FAR));
+    set(x, SREG_LIMIT,
+        p->is_causal ? builder_sub(m, builder_add(m, first, I(p->kv_len - p->q_len)), key)
+                     : I(FAR));
     m->next_sreg = kept;
     core_step(&x->k);
-    advance(x, operand_reg(SREG_KEYS), p->block_kv / PACKED_ROWS * TILE_SUBLANES);
-    advance(x, operand_reg(SREG_VALUES), p->block_kv / PACKED_ROWS * TILE_SUBLANES);
+    advance(x, R(SREG_KEYS), p->block_kv / PACKED_ROWS * TILE_SUBLANES);
+    advance(x, R(SREG_VALUES), p->block_kv / PACKED_ROWS * TILE_SUBLANES);
     advance(x, key, p->block_kv);
-    while_end(x, counter, key, end);
+    builder_while_end(&x->m, counter, key, end);
     m->next_sreg = kept;
     x->sreg_next = mark;
 }
@@ -309,79 +290,75 @@ static void flash_keys(struct flash *f, struct isa_operand first)
 static void flash_head(struct flash *f)
 {
     struct making *x = f->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg, mark = x->sreg_next;
     int64_t q_rows = f->q_granules / ROW_GRANULES, kv_rows = f->kv_granules / ROW_GRANULES;
     struct isa_operand base = keep(x), first = keep(x), q = keep(x), counter;
 
-    move_set(m, base, move_add(m, move_mul(m, f->turn, f->stride / ROW_GRANULES),
-                               move_imm(f->buffer / ROW_GRANULES)));
-    move_set(m, q, base);
-    move_set(m, first, move_imm(0));
+    builder_set(m, base,
+                builder_add(m, builder_mul(m, f->turn, f->stride / ROW_GRANULES),
+                            I(f->buffer / ROW_GRANULES)));
+    builder_set(m, q, base);
+    builder_set(m, first, I(0));
     counter = loop_begin(x, p->q_len / p->block_q);
     set(x, SREG_Q, q);
-    set(x, SREG_KEYS, move_add(m, base, move_imm(q_rows)));
-    set(x, SREG_VALUES, move_add(m, base, move_imm(q_rows + kv_rows)));
+    set(x, SREG_KEYS, builder_add(m, base, I(q_rows)));
+    set(x, SREG_VALUES, builder_add(m, base, I(q_rows + kv_rows)));
     m->next_sreg = kept;
     core_begin(&x->k);
     flash_keys(f, first);
-    set(x, SREG_Q, move_add(m, q, move_imm(q_rows + 2 * kv_rows)));
+    set(x, SREG_Q, builder_add(m, q, I(q_rows + 2 * kv_rows)));
     m->next_sreg = kept;
     core_end(&x->k);
     advance(x, q, p->block_q / PACKED_ROWS * TILE_SUBLANES);
     advance(x, first, p->block_q);
-    move_loop_end(m, counter);
+    builder_loop_end(m, counter);
     x->sreg_next = mark;
 }
 
 static void flash_out(struct flash *f)
 {
     struct making *x = f->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     int kept = m->next_sreg;
-    struct isa_operand from = move_add(m, move_mul(m, f->turn, f->stride), move_imm(
-        f->buffer + f->q_granules + 2 * f->kv_granules));
+    struct isa_operand from = builder_add(m, builder_mul(m, f->turn, f->stride),
+                                          I(f->buffer + f->q_granules + 2 * f->kv_granules));
 
     copy(x, OP_DMA_VMEM_HBM, from,
-         move_add(m, move_mul(m, f->head, f->q_granules),
-                  move_imm(x->p->o / ARRAY_GRANULE_BYTES)), f->q_granules,
-         move_add(m, f->turn, move_imm(x->job->first_flag + 2)), ISA_PRED_ALWAYS);
+         builder_add(m, builder_mul(m, f->head, f->q_granules), I(x->p->o / ARRAY_GRANULE_BYTES)),
+         f->q_granules, builder_add(m, f->turn, I(x->job->first_flag + 2)), ISA_PRED_ALWAYS);
     m->next_sreg = kept;
 }
 
 static void flash_loop(struct flash *f, int64_t heads)
 {
     struct making *x = f->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     int first_flag = x->job->first_flag, kept = m->next_sreg;
     struct isa_operand counter, next, other, flag;
 
-    flash_fetch(f, move_imm(0), move_imm(0), ISA_PRED_ALWAYS);
+    flash_fetch(f, I(0), I(0), ISA_PRED_ALWAYS);
     counter = loop_begin(x, heads);
-    wait(x, move_add(m, f->turn, move_imm(first_flag)), f->q_granules + 2 * f->kv_granules);
-    next = move_add(m, f->head, move_imm(1));
-    put(x, OP_SCMP_LT, 3, (struct isa_operand[]){operand_reg(PRED_MORE), next,
-                                                 move_imm(heads)});
-    other = move_sub(m, move_imm(1), f->turn);
+    vcode_await(&x->code, builder_add(m, f->turn, I(first_flag)),
+                f->q_granules + 2 * f->kv_granules, -1);
+    next = builder_add(m, f->head, I(1));
+    emit_scmp_lt(&x->code, PRED_MORE, next, I(heads));
+    other = builder_sub(m, I(1), f->turn);
     flash_fetch(f, next, other, PRED_MORE);
     /* the buffer of results two heads before */
-    put(x, OP_SCMP_GE, 3, (struct isa_operand[]){operand_reg(PRED_MORE), f->head,
-                                                 operand_imm(2)});
-    flag = move_add(m, f->turn, move_imm(first_flag + 2));
-    vcode_emit(&x->code, OP_DMA_DONE, 2, (struct isa_operand[]){
-        flag, move_imm(f->q_granules)})->op.pred = PRED_MORE;
-    vcode_emit(&x->code, OP_VSYNCADD, 2, (struct isa_operand[]){
-        flag, move_imm(-f->q_granules)})->op.pred = PRED_MORE;
+    emit_scmp_ge(&x->code, PRED_MORE, f->head, I(2));
+    flag = builder_add(m, f->turn, I(first_flag + 2));
+    vcode_await(&x->code, flag, f->q_granules, PRED_MORE);
     m->next_sreg = kept;
     flash_head(f);
     flash_out(f);
     advance(x, f->head, 1);
-    put(x, OP_SSUB, 3, (struct isa_operand[]){f->turn, operand_imm(1), f->turn});
-    move_loop_end(m, counter);
-    wait(x, operand_imm(first_flag + 2), f->q_granules);
+    emit_ssub(&x->code, f->turn.value, I(1), f->turn);
+    builder_loop_end(m, counter);
+    vcode_await(&x->code, I(first_flag + 2), f->q_granules, -1);
     if (heads > 1)
-        wait(x, operand_imm(first_flag + 3), f->q_granules);
+        vcode_await(&x->code, I(first_flag + 3), f->q_granules, -1);
 }
 
 static int make_flash(struct making *x, struct err *e)
@@ -399,8 +376,8 @@ static int make_flash(struct making *x, struct err *e)
         return -1;
     f.turn = keep(x);
     f.head = keep(x);
-    move_set(&x->m, f.turn, move_imm(0));
-    move_set(&x->m, f.head, move_imm(0));
+    builder_set(&x->m, f.turn, I(0));
+    builder_set(&x->m, f.head, I(0));
     flash_loop(&f, p->sequences * p->heads_q);
     return 0;
 }
@@ -424,31 +401,32 @@ static void fetch_page(struct paged *g, int64_t i, struct isa_operand at, struct
                        struct isa_operand flag)
 {
     struct making *x = g->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg;
     int64_t tiles = p->page_tokens / PACKED_ROWS, tokens = p->page_tokens;
     int64_t pages = p->sequences * pages_of_one(p);
-    struct isa_operand id = move_reg(m), from;
+    struct isa_operand id = builder_reg(m), from;
 
-    put(x, OP_SLD, 3, (struct isa_operand[]){id, at, move_imm(4 * i)});
+    emit_sld(&x->code, id.value, at, I(4 * i));
     if (p->form == ATTENTION_RAGGED) {
-        from = move_add(m, move_mul(m, id, tokens * TILE_GRANULES),
-                        move_imm(p->k / ARRAY_GRANULE_BYTES));
-        vcode_emit(&x->code, OP_DMA_HBM_VMEM, 7, (struct isa_operand[]){
-            from, move_imm(tokens * TILE_GRANULES),
-            move_add(m, to, move_imm(i * tokens * TOKEN_ROWS * ROW_GRANULES)), flag,
-            move_imm(TILE_GRANULES), move_imm(TOKEN_ROWS * ROW_GRANULES),
-            move_imm(TILE_GRANULES)})->op.pred = PRED_MORE;
+        from = builder_add(m, builder_mul(m, id, tokens * TILE_GRANULES),
+                           I(p->k / ARRAY_GRANULE_BYTES));
+        vcode_put(&x->code,
+                  isa_if(PRED_MORE,
+                         isa_dma_hbm_vmem_strided(
+                             from, I(tokens * TILE_GRANULES),
+                             builder_add(m, to, I(i * tokens * TOKEN_ROWS * ROW_GRANULES)), flag,
+                             I(TILE_GRANULES), I(TOKEN_ROWS * ROW_GRANULES), I(TILE_GRANULES))));
         m->next_sreg = kept;
         return;
     }
-    id = move_mul(m, move_add(m, id, move_mul(m, g->head, pages)), tiles * TILE_GRANULES);
-    to = move_add(m, to, move_imm(i * tiles * TILE_GRANULES));
-    copy(x, OP_DMA_HBM_VMEM, move_add(m, id, move_imm(p->k / ARRAY_GRANULE_BYTES)), to,
+    id = builder_mul(m, builder_add(m, id, builder_mul(m, g->head, pages)), tiles * TILE_GRANULES);
+    to = builder_add(m, to, I(i * tiles * TILE_GRANULES));
+    copy(x, OP_DMA_HBM_VMEM, builder_add(m, id, I(p->k / ARRAY_GRANULE_BYTES)), to,
          tiles * TILE_GRANULES, flag, PRED_MORE);
-    copy(x, OP_DMA_HBM_VMEM, move_add(m, id, move_imm(p->v / ARRAY_GRANULE_BYTES)),
-         move_add(m, to, move_imm(g->values - g->keys)), tiles * TILE_GRANULES, flag, PRED_MORE);
+    copy(x, OP_DMA_HBM_VMEM, builder_add(m, id, I(p->v / ARRAY_GRANULE_BYTES)),
+         builder_add(m, to, I(g->values - g->keys)), tiles * TILE_GRANULES, flag, PRED_MORE);
     m->next_sreg = kept;
 }
 
@@ -457,41 +435,45 @@ static void count_on(struct paged *g, struct isa_operand counter, int64_t end,
                      struct isa_operand carry)
 {
     struct making *x = g->x;
-    struct isa_operand more = operand_reg(PRED_MORE);
+    struct isa_operand more = R(PRED_MORE);
 
-    put(x, OP_SADD, 3, (struct isa_operand[]){counter, counter, carry});
-    put(x, OP_SCMP_LT, 3, (struct isa_operand[]){more, counter, move_imm(end)});
-    put(x, OP_SELECT, 4, (struct isa_operand[]){counter, more, counter, move_imm(0)});
-    put(x, OP_SELECT, 4, (struct isa_operand[]){carry, more, move_imm(0), move_imm(1)});
+    emit_sadd(&x->code, counter.value, counter, carry);
+    emit_scmp_lt(&x->code, more.value, counter, I(end));
+    emit_select(&x->code, counter.value, more.value, counter, I(0));
+    emit_select(&x->code, carry.value, more.value, I(0), I(1));
 }
 
 /* the pages of the step that the counters stand at, into buffer `turn`; then they go on */
 static void fetch_step(struct paged *g, struct isa_operand turn)
 {
     struct making *x = g->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg, mark;
-    struct isa_operand at = move_reg(m), to = move_reg(m), flag = move_reg(m), carry;
+    struct isa_operand at = builder_reg(m), to = builder_reg(m), flag = builder_reg(m), carry;
 
     mark = m->next_sreg;
-    put(x, OP_SCMP_GT, 3, (struct isa_operand[]){operand_reg(PRED_MORE), g->left,
-                                                 operand_imm(0)});
-    move_set(m, at, move_add(m, move_shift(m, move_add(
-        m, move_mul(m, g->sequence, table_of_one(p)),
-        move_mul(m, g->block, p->pages_per_block)), 2), move_imm(g->table_smem)));
-    move_set(m, to, move_add(m, move_mul(m, turn, g->stride), move_imm(g->keys)));
-    move_set(m, flag, move_add(m, turn, move_imm(x->job->first_flag)));
+    emit_scmp_gt(&x->code, PRED_MORE, g->left, I(0));
+    builder_set(
+        m, at,
+        builder_add(m,
+                    builder_shift(m,
+                                  builder_add(m, builder_mul(m, g->sequence, table_of_one(p)),
+                                              builder_mul(m, g->block, p->pages_per_block)),
+                                  2),
+                    I(g->table_smem)));
+    builder_set(m, to, builder_add(m, builder_mul(m, turn, g->stride), I(g->keys)));
+    builder_set(m, flag, builder_add(m, turn, I(x->job->first_flag)));
     m->next_sreg = mark;
     for (int64_t i = 0; i < p->pages_per_block; i++)
         fetch_page(g, i, at, to, flag);
     advance(x, g->left, -1);
-    carry = move_reg(m);
-    move_set(m, carry, move_imm(1));
+    carry = builder_reg(m);
+    builder_set(m, carry, I(1));
     count_on(g, g->block, g->blocks, carry);
     count_on(g, g->q_block, g->q_blocks, carry);
     count_on(g, g->head, g->heads, carry);
-    put(x, OP_SADD, 3, (struct isa_operand[]){g->sequence, g->sequence, carry});
+    emit_sadd(&x->code, g->sequence.value, g->sequence, carry);
     m->next_sreg = kept;
 }
 
@@ -507,25 +489,25 @@ static int64_t step_granules(const struct paged *g)
 static void paged_block(struct paged *g, struct isa_operand first, struct isa_operand key)
 {
     struct making *x = g->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg;
-    struct isa_operand flag = move_add(m, g->turn, move_imm(x->job->first_flag));
+    struct isa_operand flag = builder_add(m, g->turn, I(x->job->first_flag));
 
     for (int64_t i = 0; i < p->pages_per_block; i++)    /* a wait for each copy, as each has */
-        wait(x, flag, step_granules(g) / p->pages_per_block);
+        vcode_await(&x->code, flag, step_granules(g) / p->pages_per_block, -1);
     m->next_sreg = kept;
-    fetch_step(g, move_sub(m, move_imm(1), g->turn));
+    fetch_step(g, builder_sub(m, I(1), g->turn));
     m->next_sreg = kept;
-    set(x, SREG_KEYS, move_add(m, move_mul(m, g->turn, g->stride / ROW_GRANULES),
-                               move_imm(g->keys / ROW_GRANULES)));
-    set(x, SREG_VALUES, move_add(m, operand_reg(SREG_KEYS),
-                                 move_imm((g->values - g->keys) / ROW_GRANULES)));
-    set(x, SREG_LIMIT, move_sub(m, move_add(m, first, move_imm(p->kv_len - p->q_len)), key));
+    set(x, SREG_KEYS,
+        builder_add(m, builder_mul(m, g->turn, g->stride / ROW_GRANULES),
+                    I(g->keys / ROW_GRANULES)));
+    set(x, SREG_VALUES, builder_add(m, R(SREG_KEYS), I((g->values - g->keys) / ROW_GRANULES)));
+    set(x, SREG_LIMIT, builder_sub(m, builder_add(m, first, I(p->kv_len - p->q_len)), key));
     m->next_sreg = kept;
     core_step(&x->k);
     advance(x, key, p->block_kv);
-    put(x, OP_SSUB, 3, (struct isa_operand[]){g->turn, operand_imm(1), g->turn});
+    emit_ssub(&x->code, g->turn.value, I(1), g->turn);
 }
 
 static void paged_blocks(struct paged *g, int64_t count, bool is_masked, struct isa_operand first,
@@ -540,7 +522,7 @@ static void paged_blocks(struct paged *g, int64_t count, bool is_masked, struct 
     x->k.is_masked = is_masked;
     counter = loop_begin(x, count);
     paged_block(g, first, key);
-    move_loop_end(&x->m, counter);
+    builder_loop_end(&x->m, counter);
     x->sreg_next = mark;
 }
 
@@ -548,20 +530,20 @@ static void paged_blocks(struct paged *g, int64_t count, bool is_masked, struct 
 static void paged_row(struct paged *g, struct isa_operand first)
 {
     struct making *x = g->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int kept = m->next_sreg, mark = x->sreg_next;
     /* that every query sees whole: the first one sees kv_len - q_len + 1 keys */
     int64_t whole = (p->kv_len - p->q_len + 1) / p->block_kv;
     struct isa_operand key = keep(x);
 
-    set(x, SREG_Q, move_add(m, move_mul(m, g->step, g->q_rows), move_imm(g->q_buffer)));
+    set(x, SREG_Q, builder_add(m, builder_mul(m, g->step, g->q_rows), I(g->q_buffer)));
     m->next_sreg = kept;
     core_begin(&x->k);
-    move_set(m, key, move_imm(0));
+    builder_set(m, key, I(0));
     paged_blocks(g, whole, false, first, key);
     paged_blocks(g, g->blocks - whole, true, first, key);
-    set(x, SREG_Q, move_add(m, move_mul(m, g->step, g->q_rows), move_imm(g->o_buffer)));
+    set(x, SREG_Q, builder_add(m, builder_mul(m, g->step, g->q_rows), I(g->o_buffer)));
     m->next_sreg = kept;
     core_end(&x->k);
     advance(x, g->step, 1);
@@ -571,33 +553,32 @@ static void paged_row(struct paged *g, struct isa_operand first)
 static void paged_loop(struct paged *g)
 {
     struct making *x = g->x;
-    struct move_code *m = &x->m;
+    struct builder *m = &x->m;
     const struct attention *p = x->p;
     int64_t rows = p->sequences * g->heads;
     int64_t granules = rows * g->q_blocks * g->q_rows * ROW_GRANULES;
     int64_t table = round_up(p->sequences * table_of_one(p) * 4, ARRAY_GRANULE_BYTES)
                     / ARRAY_GRANULE_BYTES;
-    struct isa_operand flag = operand_imm(x->job->first_flag + 2), counter, inner, first;
+    struct isa_operand flag = I(x->job->first_flag + 2), counter, inner, first;
 
-    copy(x, OP_DMA_HBM_SMEM, move_imm(p->table / ARRAY_GRANULE_BYTES),
-         move_imm(g->table_smem / ARRAY_GRANULE_BYTES), table, flag, ISA_PRED_ALWAYS);
-    copy(x, OP_DMA_HBM_VMEM, move_imm(p->q / ARRAY_GRANULE_BYTES),
-         move_imm(g->q_buffer * ROW_GRANULES), granules, operand_imm(flag.value + 1),
-         ISA_PRED_ALWAYS);
-    wait(x, flag, table);
-    fetch_step(g, move_imm(0));
-    wait(x, operand_imm(flag.value + 1), granules);
+    copy(x, OP_DMA_HBM_SMEM, I(p->table / ARRAY_GRANULE_BYTES),
+         I(g->table_smem / ARRAY_GRANULE_BYTES), table, flag, ISA_PRED_ALWAYS);
+    copy(x, OP_DMA_HBM_VMEM, I(p->q / ARRAY_GRANULE_BYTES), I(g->q_buffer * ROW_GRANULES), granules,
+         I(flag.value + 1), ISA_PRED_ALWAYS);
+    vcode_await(&x->code, flag, table, -1);
+    fetch_step(g, I(0));
+    vcode_await(&x->code, I(flag.value + 1), granules, -1);
     first = keep(x);
     counter = loop_begin(x, rows);
-    move_set(m, first, move_imm(0));
+    builder_set(m, first, I(0));
     inner = loop_begin(x, g->q_blocks);
     paged_row(g, first);
     advance(x, first, p->block_q);
-    move_loop_end(m, inner);
-    move_loop_end(m, counter);
-    copy(x, OP_DMA_VMEM_HBM, move_imm(g->o_buffer * ROW_GRANULES),
-         move_imm(p->o / ARRAY_GRANULE_BYTES), granules, flag, ISA_PRED_ALWAYS);
-    wait(x, flag, granules);
+    builder_loop_end(m, inner);
+    builder_loop_end(m, counter);
+    copy(x, OP_DMA_VMEM_HBM, I(g->o_buffer * ROW_GRANULES), I(p->o / ARRAY_GRANULE_BYTES), granules,
+         flag, ISA_PRED_ALWAYS);
+    vcode_await(&x->code, flag, granules, -1);
 }
 
 static void take_buffers(struct paged *g)
@@ -651,9 +632,9 @@ static int make_paged(struct making *x, struct err *e)
         return -1;
     for (size_t i = 0; i < sizeof(counter) / sizeof(counter[0]); i++) {
         *counter[i] = keep(x);
-        move_set(&x->m, *counter[i], move_imm(0));
+        builder_set(&x->m, *counter[i], I(0));
     }
-    move_set(&x->m, g.left, move_imm(p->sequences * g.heads * g.q_blocks * g.blocks));
+    builder_set(&x->m, g.left, I(p->sequences * g.heads * g.q_blocks * g.blocks));
     paged_loop(&g);
     return 0;
 }
@@ -682,7 +663,7 @@ int attention_emit(const struct attention *p, const struct kernel_job *job, stru
     memset(out, 0, sizeof(*out));
     vcode_init(&x.code, a);
     x.code.note = job->name;
-    move_code_init(&x.m, &x.code, job->chip);
+    builder_init(&x.m, &x.code, job->chip);
     x.m.next_sreg = SREG_CORE;
     x.m.sreg_end = SREG_CORE_END;
     x.sreg_next = SREG_CORE_END;
