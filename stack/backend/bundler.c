@@ -372,26 +372,3 @@ void bundler_finish(struct bundler *b, const char *name, struct arena *a, struct
         }
     make_symbols(b, a, out);
 }
-
-int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)
-{
-    return bundler_add_after(b, not_before, *op);
-}
-
-void bundler_put_at(struct bundler *b, const struct isa_op *op, int at)
-{
-    bundler_add_at(b, at, *op);
-}
-
-struct isa_op bundler_op(enum isa_opcode code, int unit, int count,
-                         const struct isa_operand *operand)
-{
-    struct isa_op op = {.code = (uint16_t)code, .pred = ISA_PRED_ALWAYS,
-                        .unit_index = (uint8_t)unit,
-                        .operand_count = isa_info(code)->operand_count};
-
-    assert(count <= op.operand_count);
-    if (count)
-        memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
-    return op;
-}

@@ -62,10 +62,6 @@ int bundler_add(struct bundler *b, struct isa_op op);
 int bundler_add_after(struct bundler *b, int not_before, struct isa_op op);
 /* Place it at this time whatever its registers; its slot must be free. */
 void bundler_add_at(struct bundler *b, int at, struct isa_op op);
-int bundler_put(struct bundler *b, const struct isa_op *op, int not_before);
-void bundler_put_at(struct bundler *b, const struct isa_op *op, int at);
-struct isa_op bundler_op(enum isa_opcode code, int unit, int count,
-                         const struct isa_operand *operand);
 /*
  * Place two operations in adjacent bundles, the second not guarded by and not
  * using what the first gives; returns the time of the first.
