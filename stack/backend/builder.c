@@ -152,6 +152,22 @@ struct isa_operand builder_mod(struct builder *k, struct isa_operand a, int64_t 
     return builder_sub(k, a, builder_mul(k, builder_div(k, a, by), by));
 }
 
+void builder_advance(struct builder *k, struct isa_operand a, int64_t by)
+{
+    if (!is_imm(a) && by)
+        emit_sadd(k->code, a.value, a, I(by));
+}
+
+void builder_await(struct builder *k, struct isa_operand flag, struct isa_operand granules)
+{
+    int kept = k->next_sreg;
+    struct isa_operand minus = builder_sub(k, I(0), granules);
+
+    emit_dma_done(k->code, flag, granules);
+    emit_vsyncadd(k->code, flag, minus);
+    k->next_sreg = kept;
+}
+
 static struct isa_operand choose(struct builder *k, enum isa_opcode compare, struct isa_operand a,
                                  struct isa_operand b, struct isa_operand x, struct isa_operand y)
 {

@@ -34,6 +34,8 @@ struct isa_operand builder_and(struct builder *k, struct isa_operand a, int32_t 
 struct isa_operand builder_shift(struct builder *k, struct isa_operand a, int left);
 struct isa_operand builder_min(struct builder *k, struct isa_operand a, struct isa_operand b);
 struct isa_operand builder_max(struct builder *k, struct isa_operand a, struct isa_operand b);
+/* a += by, in its register; nothing where it is a constant */
+void builder_advance(struct builder *k, struct isa_operand a, int64_t by);
 /* of 0 <= a < 2^31 by a constant */
 struct isa_operand builder_div(struct builder *k, struct isa_operand a, int64_t by);
 struct isa_operand builder_mod(struct builder *k, struct isa_operand a, int64_t by);
@@ -46,6 +48,9 @@ struct isa_operand builder_if_equal(struct builder *k, struct isa_operand a, str
 /* vectors: a scalar in every element; lanes `up` further on, by cross-lane unit 0 */
 int builder_splat(struct builder *k, struct isa_operand a);
 int builder_rotate_lanes(struct builder *k, int a, struct isa_operand up);
+
+/* until the flag has risen by `granules`, which are taken off */
+void builder_await(struct builder *k, struct isa_operand flag, struct isa_operand granules);
 
 /*
  * A loop that goes on while `left` says so: rounds are counted by a register

@@ -9,22 +9,6 @@ enum buffer_word {
     BUFFER_WORDS
 };
 
-static void scalar(struct index_work *w, enum isa_opcode code, struct isa_operand to,
-                   struct isa_operand a, struct isa_operand b)
-{
-    emit_e_ss(&w->code, code, to.value, a, b);
-}
-
-static void wait(struct index_work *w, struct isa_operand flag, struct isa_operand count)
-{
-    int kept = w->m.next_sreg;
-    struct isa_operand minus = builder_sub(&w->m, I(0), count);
-
-    emit_dma_done(&w->code, flag, count);
-    emit_vsyncadd(&w->code, flag, minus);
-    w->m.next_sreg = kept;
-}
-
 static struct isa_operand get(struct index_double_buffer *r, enum buffer_word k)
 {
     return index_word_get(r->w, r->words + 4 * k);
@@ -62,7 +46,8 @@ void index_double_buffer_open(struct index_double_buffer *r)
 {
     int kept = r->w->m.next_sreg;
 
-    wait(r->w, builder_add(&r->w->m, r->turn, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
+    builder_await(&r->w->m, builder_add(&r->w->m, r->turn, I(r->out_flag)),
+                  get(r, BUFFER_FREE_AFTER));
     r->w->m.next_sreg = kept;
 }
 
@@ -74,8 +59,8 @@ static void finish(struct index_double_buffer *r)
     int kept = m->next_sreg;
     struct isa_operand before = builder_reg(m), from, flag, granules, to;
 
-    scalar(w, OP_SXOR, before, r->turn, I(1));
-    wait(w, builder_add(m, before, I(r->fetch_flag)), get(r, BUFFER_FETCHED));
+    emit_sxor(&w->code, before.value, r->turn, I(1));
+    builder_await(&w->m, builder_add(m, before, I(r->fetch_flag)), get(r, BUFFER_FETCHED));
     if (r->work)
         r->work(w, before, r->user);
     from = builder_add(m, builder_mul(m, before, r->stride), I(r->granule));
@@ -98,7 +83,7 @@ void index_double_buffer_close(struct index_double_buffer *r, int64_t fetched,
     set(r, BUFFER_FETCHED, I(fetched));
     set(r, BUFFER_OUT_GRANULES, I(out_granules));
     set(r, BUFFER_OUT_TO, out_to);
-    scalar(w, OP_SXOR, r->turn, r->turn, I(1));
+    emit_sxor(&w->code, r->turn.value, r->turn, I(1));
     w->m.next_sreg = kept;
 }
 
@@ -112,7 +97,7 @@ void index_send(struct index_double_buffer *r, int64_t fetched, int64_t out_smem
     index_double_buffer_close(r, fetched, index_word_get(w, out_smem), out_granules);
     w->m.next_sreg = kept;
     to = index_word_get(w, out_smem);
-    scalar(w, OP_SADD, to, to, I(out_granules));
+    emit_sadd(&w->code, to.value, to, I(out_granules));
     index_word_set(w, out_smem, to);
     w->m.next_sreg = kept;
 }
@@ -124,8 +109,8 @@ void index_double_buffer_end(struct index_double_buffer *r)
     struct isa_operand before = builder_reg(m);
 
     finish(r);
-    wait(r->w, builder_add(m, r->turn, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
-    scalar(r->w, OP_SXOR, before, r->turn, I(1));
-    wait(r->w, builder_add(m, before, I(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
+    builder_await(&r->w->m, builder_add(m, r->turn, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
+    emit_sxor(&r->w->code, before.value, r->turn, I(1));
+    builder_await(&r->w->m, builder_add(m, before, I(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
     m->next_sreg = kept;
 }

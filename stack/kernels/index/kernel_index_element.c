@@ -31,12 +31,6 @@ struct element_gather {
     int64_t out_smem, control_wait;     /* words: granule of the next tile; granules to wait for */
 };
 
-static void advance(struct index_work *w, struct isa_operand x, int64_t by)
-{
-    if (x.kind == OPERAND_REG && by)
-        emit_sadd(&w->code, x.value, x, I(by));
-}
-
 /* the granule of element `u` to register `to`, its control word to SMEM */
 static void element_address(struct element_gather *g, int u, const struct isa_operand *word,
                             struct isa_operand group, int at, struct isa_operand to)
@@ -103,11 +97,11 @@ static void copy_group(struct element_gather *g, int count)
         int some = count - at < batch ? count - at : batch;
 
         copy_batch(g, at, some, group);
-        advance(w, g->lane, some);
+        builder_advance(&w->m, g->lane, some);
         vcode_begin_block(&w->code);
     }
-    advance(w, g->to, INDEX_BATCH);
-    advance(w, g->word_at, 4 * INDEX_BATCH);
+    builder_advance(&w->m, g->to, INDEX_BATCH);
+    builder_advance(&w->m, g->word_at, 4 * INDEX_BATCH);
     w->m.next_sreg = kept;
 }
 
@@ -117,10 +111,8 @@ static void wait_control(struct element_gather *g, int64_t next)
     struct index_work *w = g->w;
     int kept = w->m.next_sreg;
     struct isa_operand count = index_word_get(w, g->control_wait);
-    struct isa_operand minus = builder_sub(&w->m, I(0), count);
 
-    emit_dma_done(&w->code, I(g->control_flag), count);
-    emit_vsyncadd(&w->code, I(g->control_flag), minus);
+    builder_await(&w->m, I(g->control_flag), count);
     index_word_set(w, g->control_wait, I(next));
     w->m.next_sreg = kept;
 }
@@ -139,7 +131,7 @@ static void send_control(struct element_gather *g)
     emit_sfence(&w->code);
     emit_dma_smem_vmem(&w->code, builder_shift(m, from, -5), I(INDEX_ROW_GRANULES), g->control_to,
                        I(g->control_flag));
-    advance(w, g->control_to, INDEX_ROW_GRANULES);
+    builder_advance(&w->m, g->control_to, INDEX_ROW_GRANULES);
     m->next_sreg = kept;
 }
 
@@ -160,14 +152,14 @@ static void copy_row(struct element_gather *g, int lanes)
     }
     if (rest)
         copy_group(g, rest);
-    advance(w, g->to, INDEX_GRANULES - taken);
-    advance(w, g->word_at, -4 * taken);
+    builder_advance(&w->m, g->to, INDEX_GRANULES - taken);
+    builder_advance(&w->m, g->word_at, -4 * taken);
     send_control(g);
     /* the other row of words */
     emit_ssub(&w->code, g->word_at.value, I(2 * g->control_smem + ARRAY_ROW_BYTES), g->word_at);
     if (!g->to_array->is_linear)
-        advance(w, g->lane, -lanes);
-    advance(w, g->row, 1);
+        builder_advance(&w->m, g->lane, -lanes);
+    builder_advance(&w->m, g->row, 1);
     m->next_sreg = kept;
 }
 
@@ -195,7 +187,7 @@ static void gather_tile(struct element_gather *g, int rows, int lanes, int last)
         copy_row(g, last);
     wait_control(g, 0);
     index_send(&g->buffers, (int64_t)rows * lanes + last, g->out_smem, INDEX_GRANULES);
-    advance(w, g->row, -(rows + (last > 0)));
+    builder_advance(&w->m, g->row, -(rows + (last > 0)));
 }
 
 /* where sublane i holds elements of its own: lanes 16 i to 16 i + 15 */
@@ -286,13 +278,13 @@ static void gather_tile_row(struct element_gather *g, int rows)
         struct isa_operand counter = builder_loop_begin(&w->m, whole);
 
         gather_tile(g, rows, ARRAY_LANES, 0);
-        advance(w, g->lane, ARRAY_LANES);
+        builder_advance(&w->m, g->lane, ARRAY_LANES);
         builder_loop_end(&w->m, counter);
         w->m.next_sreg = kept;
     }
     if (rest)
         gather_tile(g, rows, rest, 0);
-    advance(w, g->row, rows);
+    builder_advance(&w->m, g->row, rows);
 }
 
 static void gather_tiled(struct element_gather *g)

@@ -174,11 +174,6 @@ static void copy_batch(struct row_gather *g, int first, int count)
     w->m.next_sreg = kept;
 }
 
-static void advance(struct index_work *w, struct isa_operand x, int64_t by)
-{
-    emit_sadd(&w->code, x.value, x, I(by));
-}
-
 static void copy_tile_row(struct row_gather *g, int rows)
 {
     struct index_work *w = g->w;
@@ -187,11 +182,11 @@ static void copy_tile_row(struct row_gather *g, int rows)
     for (int first = 0; first < rows; first += batch) {
         vcode_begin_block(&w->code);
         copy_batch(g, first, rows - first < batch ? rows - first : batch);
-        advance(w, g->row, batch);
+        builder_advance(&w->m, g->row, batch);
     }
-    advance(w, g->to, g->across * INDEX_GRANULES);
+    builder_advance(&w->m, g->to, g->across * INDEX_GRANULES);
     if (w->pack > 1)
-        advance(w, g->shift_at, 4 * g->tile_rows);
+        builder_advance(&w->m, g->shift_at, 4 * g->tile_rows);
 }
 
 /* shifts of the part `q` of the rows of a tile, by sublane */
@@ -255,7 +250,7 @@ static void join_columns(struct row_gather *g, struct isa_operand at, struct isa
     for (int q = 0; q < w->pack; q++)
         shift[q] = shift_vector(g, shifts, q, mask);
     join_tiles(g, at, count, shift);
-    advance(w, at, (int64_t)count * TILE_SUBLANES);
+    builder_advance(&w->m, at, (int64_t)count * TILE_SUBLANES);
 }
 
 static void join_block(struct index_work *w, struct isa_operand turn, void *user)
@@ -279,7 +274,7 @@ static void join_block(struct index_work *w, struct isa_operand turn, void *user
     }
     if (g->across % COLUMNS_MAX)
         join_columns(g, at, shifts, (int)(g->across % COLUMNS_MAX));
-    advance(w, shifts, 4 * g->tile_rows);
+    builder_advance(&w->m, shifts, 4 * g->tile_rows);
     builder_loop_end(m, rounds);
     m->next_sreg = kept;
 }

@@ -42,12 +42,6 @@ struct scatter {
     int flag_panel, flag_update;
 };
 
-static void advance(struct index_work *w, struct isa_operand x, int64_t by)
-{
-    if (by)
-        emit_sadd(&w->code, x.value, x, I(by));
-}
-
 /* ----- panels */
 
 /* tiles from s->panel on that exist, as granules */
@@ -57,14 +51,6 @@ static struct isa_operand panel_granules(struct scatter *s)
     struct isa_operand left = builder_sub(m, I(s->w->result->tile_count), s->panel);
 
     return builder_mul(m, builder_min(m, left, I(s->panel_tiles)), INDEX_GRANULES);
-}
-
-static void wait(struct index_work *w, struct isa_operand flag, struct isa_operand granules)
-{
-    struct isa_operand minus = builder_sub(&w->m, I(0), granules);
-
-    emit_dma_done(&w->code, flag, granules);
-    emit_vsyncadd(&w->code, flag, minus);
 }
 
 static void move_panel(struct scatter *s, const struct array *a, bool is_in)
@@ -81,7 +67,7 @@ static void move_panel(struct scatter *s, const struct array *a, bool is_in)
     here = I(s->panel_row * INDEX_ROW_GRANULES);
     flag = I(s->flag_panel);
     emit_dma(&w->code, code, is_in ? there : here, granules, is_in ? here : there, flag);
-    wait(w, flag, granules);
+    builder_await(&w->m, flag, granules);
     m->next_sreg = kept;
     vcode_begin_block(&w->code);
 }
@@ -110,7 +96,7 @@ static void fill_panel(struct scatter *s)
     counter = builder_loop_begin(m, s->panel_tiles);
     v = emit_vmov(m->code, I(splat_word(w)));
     emit_vst(m->code, isa_rows_at(row, 0), v, VCODE_REGION_ANY);
-    advance(w, row, SUBLANES);
+    builder_advance(&w->m, row, SUBLANES);
     builder_loop_end(m, counter);
     m->next_sreg = kept;
 }
@@ -138,7 +124,7 @@ static void fetch_block(struct scatter *s, struct isa_operand turn, int pred)
     vcode_put(&w->code,
               isa_if(pred, isa_make_dma(index_copy_code(s->updates->space, SPACE_VMEM), next,
                                         I(s->block_tiles * INDEX_GRANULES), to, flag)));
-    advance(w, next, s->block_tiles * INDEX_GRANULES);
+    builder_advance(&w->m, next, s->block_tiles * INDEX_GRANULES);
     index_word_set(w, s->next_smem, next);
     m->next_sreg = kept;
 }
@@ -162,10 +148,10 @@ static void block_begin(struct scatter *s)
     struct isa_operand turn = index_word_get(w, s->turn_smem), flag, left, other;
 
     flag = builder_add(m, turn, I(s->flag_update));
-    wait(w, flag, I(s->block_tiles * INDEX_GRANULES));
+    builder_await(&w->m, flag, I(s->block_tiles * INDEX_GRANULES));
     left = index_word_get(w, s->left_smem);
     emit_scmp_gt(&w->code, PRED_INSIDE, left, I(0));
-    advance(w, left, -1);
+    builder_advance(&w->m, left, -1);
     index_word_set(w, s->left_smem, left);
     other = builder_reg(m);
     emit_sxor(&w->code, other.value, turn, I(1));
@@ -247,8 +233,8 @@ static void update_row(struct scatter *s, struct isa_operand at, int row,
         builder_set(m, of, s->at);
         counter = builder_loop_begin(m, whole);
         update_columns(s, to, of, 0, from, COLUMNS_AT_ONCE, part, pred);
-        advance(w, to, step);
-        advance(w, of, step);
+        builder_advance(&w->m, to, step);
+        builder_advance(&w->m, of, step);
         builder_loop_end(m, counter);
         if (rest)
             update_columns(s, to, of, 0, from, rest, part, pred);
@@ -320,10 +306,10 @@ static void update_tile_row(struct scatter *s)
     for (int first = 0; first < s->tile_rows; first += batch) {
         vcode_begin_block(&w->code);
         update_batch(s, first, batch);
-        advance(w, s->row, batch);
+        builder_advance(&w->m, s->row, batch);
     }
     vcode_begin_block(&w->code);
-    advance(w, s->at, s->across * SUBLANES);
+    builder_advance(&w->m, s->at, s->across * SUBLANES);
 }
 
 /* ----- elements */
@@ -388,7 +374,7 @@ static void update_lanes(struct scatter *s, int count, struct isa_operand shift)
 
         vcode_begin_block(&w->code);
         update_elements(s, some, shift);
-        advance(w, s->lane, some);
+        builder_advance(&w->m, s->lane, some);
     }
     vcode_begin_block(&w->code);
 }
@@ -431,18 +417,18 @@ static void update_tile_row_elements(struct scatter *s)
             struct isa_operand counter = builder_loop_begin(m, whole);
 
             update_row_elements(s, ARRAY_LANES, shift);
-            advance(w, s->at, SUBLANES);
+            builder_advance(&w->m, s->at, SUBLANES);
             builder_loop_end(m, counter);
             m->next_sreg = mark;
         }
         if (rest)
             update_row_elements(s, rest, shift);
-        advance(w, s->at, -whole * SUBLANES);
-        advance(w, s->row, 1);
+        builder_advance(&w->m, s->at, -whole * SUBLANES);
+        builder_advance(&w->m, s->row, 1);
     }
-    advance(w, s->at, 1);
+    builder_advance(&w->m, s->at, 1);
     builder_loop_end(m, rows);
-    advance(w, s->at, (s->across - 1) * SUBLANES);
+    builder_advance(&w->m, s->at, (s->across - 1) * SUBLANES);
     m->next_sreg = kept;
 }
 
@@ -519,7 +505,7 @@ static void apply_panels(struct scatter *s)
     panel_in(s);
     apply_updates(s, false);
     move_panel(s, w->result, false);
-    advance(w, s->panel, s->panel_tiles);
+    builder_advance(&w->m, s->panel, s->panel_tiles);
     builder_loop_end(&w->m, counter);
     w->m.next_sreg = kept;
 }

@@ -40,20 +40,15 @@ static int random_check_supported(const struct graph *body, const struct chip *c
     return 0;
 }
 
-static void advance(struct random_work *w, struct isa_operand x, int64_t by)
-{
-    emit_sadd(&w->code, x.value, x, I(by));
-}
-
 /* `count` tiles from VMEM row S[row] on */
 static void draw(struct random_work *w, struct isa_operand row, int count)
 {
     for (int i = 0; i < count; i++) {
         emit_setrngseed(&w->code, w->key);
         emit_vst(&w->code, isa_rows_at(row, i * TILE_ROWS), emit_vrng(&w->code), VCODE_REGION_ANY);
-        advance(w, w->key, TILE_KEY);
+        builder_advance(&w->m, w->key, TILE_KEY);
     }
-    advance(w, row, count * TILE_ROWS);
+    builder_advance(&w->m, row, count * TILE_ROWS);
 }
 
 static void draw_chunk(struct random_work *w, int64_t tiles)
@@ -80,8 +75,8 @@ static void draw_chunk(struct random_work *w, int64_t tiles)
     vcode_begin_block(&w->code);
     emit_dma(&w->code, index_copy_code(SPACE_VMEM, w->to->space), builder_shift(m, base, 4),
              I(tiles * INDEX_GRANULES), w->at, out);
-    advance(w, w->at, tiles * INDEX_GRANULES);
-    advance(w, w->step, 1);
+    builder_advance(&w->m, w->at, tiles * INDEX_GRANULES);
+    builder_advance(&w->m, w->step, 1);
     emit_ssub(&w->code, w->turn.value, I(1), w->turn);
     m->next_sreg = kept;
 }
