@@ -213,16 +213,6 @@ static void order_outside(struct memory_state *st, int i)
     st->outside = st->barrier = i;
 }
 
-/*
- * State that has its order elsewhere: memories and what is outside here, FIFOs and units in
- * depend_fifo.c. DRF and CRF have none: kernels do not use them.
- */
-#define ORDERED                                                                                    \
-    (ISA_VMEM | ISA_SMEM | ISA_CMEM | ISA_HBM | ISA_HOST | ISA_FLAGS | ISA_REMOTE | ISA_IAR |      \
-     ISA_MARKS | ISA_TIME | ISA_HALT | ISA_EUP | ISA_V2S | ISA_DRF | ISA_CRF | ISA_XLANE |         \
-     ISA_PERMUTE | ISA_TRANSPOSE | ISA_RESULTS | ISA_STAGING | ISA_GAIN | ISA_WEIGHTS_PREP |       \
-     ISA_ROWS_PREP)
-
 bool op_is_outside(enum isa_opcode code)
 {
     return isa_touches(code) & (ISA_FLAGS | ISA_MARKS | ISA_TIME | ISA_HALT) ||
@@ -231,13 +221,8 @@ bool op_is_outside(enum isa_opcode code)
 
 void depend_memory(struct depend *d, const struct code_block *b, const struct chip *chip)
 {
-    struct memory_state st = {.d = d,
-                              .b = b,
-                              .chip = chip,
-                              .root_count = 1,
-                              .barrier = -1,
-                              .outside = -1,
-                              .smem_store = -1,
+    struct memory_state st = {.d = d, .b = b, .chip = chip, .root_count = 1,
+                              .barrier = -1, .outside = -1, .smem_store = -1,
                               .other = -1};
 
     for (int k = 0; k < ISA_SREG_COUNT; k++)
@@ -251,7 +236,8 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
             order_outside(&st, i);
         else if (isa_touches(code) & ISA_SMEM)
             order_smem(&st, i);
-        if (isa_touches(code) & ~(uint32_t)ORDERED) {
+        if (isa_touches(code) & (uint32_t)(ISA_CORE_STATES & ~ISA_IAR) &&
+            !op_is_outside(code)) {
             depend_add(d, st.other, i, 1);
             st.other = i;
         }

@@ -7,50 +7,17 @@
 typedef struct isa_operand opnd;        /* short, since these files write nothing else */
 
 /* what formulas are made of */
-static inline opnd add(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vadd_f32(c, a, b));
-}
-static inline opnd sub(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vsub_f32(c, a, b));
-}
-static inline opnd mul(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vmul_f32(c, a, b));
-}
-static inline opnd iadd(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vadd_s32(c, a, b));
-}
-static inline opnd isub(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vsub_s32(c, a, b));
-}
-static inline opnd imul(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vmul_u32(c, a, b));
-}
-static inline opnd bit_and(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vand_u32(c, a, b));
-}
-static inline opnd bit_or(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vor_u32(c, a, b));
-}
-static inline opnd bit_xor(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vxor_u32(c, a, b));
-}
-static inline opnd left(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vshll_u32(c, a, b));
-}
-static inline opnd right(struct vcode *c, opnd a, opnd b)
-{
-    return R(emit_vshrl_u32(c, a, b));
-}
+static inline opnd add(struct vcode *c, opnd a, opnd b) { return R(emit_vadd_f32(c, a, b)); }
+static inline opnd sub(struct vcode *c, opnd a, opnd b) { return R(emit_vsub_f32(c, a, b)); }
+static inline opnd mul(struct vcode *c, opnd a, opnd b) { return R(emit_vmul_f32(c, a, b)); }
+static inline opnd iadd(struct vcode *c, opnd a, opnd b) { return R(emit_vadd_s32(c, a, b)); }
+static inline opnd isub(struct vcode *c, opnd a, opnd b) { return R(emit_vsub_s32(c, a, b)); }
+static inline opnd imul(struct vcode *c, opnd a, opnd b) { return R(emit_vmul_u32(c, a, b)); }
+static inline opnd bit_and(struct vcode *c, opnd a, opnd b) { return R(emit_vand_u32(c, a, b)); }
+static inline opnd bit_or(struct vcode *c, opnd a, opnd b) { return R(emit_vor_u32(c, a, b)); }
+static inline opnd bit_xor(struct vcode *c, opnd a, opnd b) { return R(emit_vxor_u32(c, a, b)); }
+static inline opnd left(struct vcode *c, opnd a, opnd b) { return R(emit_vshll_u32(c, a, b)); }
+static inline opnd right(struct vcode *c, opnd a, opnd b) { return R(emit_vshrl_u32(c, a, b)); }
 static inline opnd reciprocal(struct vcode *c, opnd a)
 {
     return R(emit_vrcp(c, vcode_in_register(c, a)));
