@@ -217,8 +217,8 @@ static void print_make(const struct function *f)
     printf("static inline struct isa_op isa_%s(", f->name);
     print_parameters(f, 0, 0);
     if (f->format)
-        printf("    assert(isa_info(code)->format == ISA_FMT_%s && !isa_info(code)->choice_count);\n",
-               f->format);
+        printf("    assert(isa_info(code)->format == ISA_FMT_%s &&\n"
+               "           !isa_info(code)->choice_count);\n", f->format);
     printf("    return (struct isa_op){.code = %s%s, .pred = ISA_PRED_ALWAYS,%s\n"
            "        .operand_count = %d", f->format ? "(uint16_t)" : "OP_",
            f->format ? "code" : op_ids[f->code], has_unit(f) ? " .unit_index = (uint8_t)unit," : "",
@@ -246,7 +246,7 @@ static void print_emit(struct function *f)
 {
     char result = f->info->role[0];
     bool is_vector = result == 'd', is_value = is_vector || result == 'm';
-    bool has_region = f->info->operand_count && strstr(isa_format_template(f->info->format), "[vmem:");
+    bool has_region = strstr(isa_format_template(f->info->format), "[vmem:") != NULL;
     bool is_answered = !f->format && f->info->writes & (ISA_EUP | ISA_XLANE | ISA_PERMUTE);
 
     if (has_region)
@@ -296,15 +296,17 @@ static void print_functions(enum isa_opcode code, const char *format, bool is_em
 int main(int argc, char **argv)
 {
     bool is_emit = argc > 1 && !strcmp(argv[1], "emit"), is_done[ISA_FMT_COUNT] = {false};
+    const char *guard = is_emit ? "STACK_EMITTERS_H" : "ISA_OP_MAKE_H";
     int users[ISA_FMT_COUNT] = {0};     /* operations without choices */
 
     printf("/* Made by tools/emitters.c, which says what this is, of isa/ops.def. */\n"
            "#ifndef %s\n#define %s\n%s\n",
-           is_emit ? "STACK_EMITTERS_H" : "ISA_OP_MAKE_H", is_emit ? "STACK_EMITTERS_H" : "ISA_OP_MAKE_H",
+           guard, guard,
            is_emit ? "#include \"isa/op_make.h\"\n#include \"stack/backend/vcode.h\""
                    : "#include \"isa/operand.h\"\n\n#include <assert.h>");
     for (int code = 0; code < OP_COUNT; code++)
-        users[isa_info((enum isa_opcode)code)->format] += !isa_info((enum isa_opcode)code)->choice_count;
+        if (!isa_info((enum isa_opcode)code)->choice_count)
+            users[isa_info((enum isa_opcode)code)->format]++;
     for (int code = 0; code < OP_COUNT; code++) {
         enum isa_format format = isa_info((enum isa_opcode)code)->format;
 

@@ -59,5 +59,6 @@ int conv_nest_load(struct nest_body *b, int64_t tile, int mask)
 
 int conv_nest_store(struct nest_body *b, int not_before, int64_t tile, int mask, int v)
 {
-    return bundler_add_after(&b->g->b, not_before, isa_vst(isa_rows_some(R(b->to), tile * TILE_ROWS, mask), v));
+    return bundler_add_after(&b->g->b, not_before,
+                             isa_vst(isa_rows_some(R(b->to), tile * TILE_ROWS, mask), v));
 }
