@@ -49,6 +49,8 @@ CHIPS   := $(wildcard sim/chips/*.ini)
 PROTOS  := $(wildcard report/proto/*.proto data/proto/*.proto)
 
 PROTO_H := $(PROTOS:%.proto=$(BUILD)/%.pb-c.h)
+# Functions that make operations, of the instruction set's table.
+MADE_H  := $(BUILD)/isa/op_make.h $(BUILD)/stack/backend/emitters.h
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o $(PROTOS:%.proto=$(BUILD)/%.pb-c.o)
 VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
@@ -106,7 +108,19 @@ $(BUILD)/deps.ok: tools/install_deps.sh
 	@sh tools/install_deps.sh $(DEPS_DO)
 	@mkdir -p $(BUILD) && touch $@
 
-$(BUILD)/%.o: %.c | $(BUILD)/deps.ok
+$(BUILD)/emitters: tools/emitters.c isa/table.c isa/isa.h isa/ops.def isa/formats.def isa/states.def
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^)
+
+$(BUILD)/isa/op_make.h: $(BUILD)/emitters
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)$< ops > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/stack/backend/emitters.h: $(BUILD)/emitters
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)$< emit > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/%.o: %.c | $(BUILD)/deps.ok $(MADE_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -230,7 +244,7 @@ LONG_TESTS := $(foreach t,simd_sweep simd_eup memo_random random_program equalit
 check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
 
-headers: | $(BUILD)/deps.ok
+headers: | $(BUILD)/deps.ok $(MADE_H)
 	@for h in $(shell find $(LAYERS) include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 

@@ -151,7 +151,8 @@ static int check_operand(const struct site *s, int index, struct err *e)
     if (isa_lacks_base(s->op, index))
         return op_violation(s, e, "operand o%d is an index register without a base register",
                             index);
-    if (o->kind == OPERAND_REG && isa_role_file(role) == STATE_V && o->value >= s->limits->vreg_count)
+    if (o->kind == OPERAND_REG && isa_role_file(role) == STATE_V &&
+        o->value >= s->limits->vreg_count)
         return op_violation(s, e, "v%" PRId32 ", the chip has v0..v%d", o->value,
                             s->limits->vreg_count - 1);
     return o->kind == OPERAND_IMM ? check_immediate(s, index, e) : 0;

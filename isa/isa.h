@@ -43,13 +43,26 @@ enum isa_latency_class {
 };
 
 enum isa_state {
-#define STATE(id, name, meaning) STATE_##id,
+#define STATE(id, name, kind, meaning) STATE_##id,
 #include "isa/states.def"
     STATE_COUNT
 };
 
-enum {                                  /* sets of them */
-#define STATE(id, name, meaning) ISA_##id = 1 << STATE_##id,
+enum isa_state_kind {
+    STATES_REGISTER, STATES_MEMORY, STATES_SYNC,
+    STATES_FIFO,                        /* a read takes out of it */
+    STATES_UNIT,                        /* registers of a matrix unit */
+    STATES_CORE                         /* what a core has beside all these */
+};
+
+enum {                                  /* sets of them: of one, and all of a kind */
+#define STATE(id, name, kind, meaning) ISA_##id = 1 << STATE_##id,
+#include "isa/states.def"
+    ISA_FIFOS = 0
+#define STATE(id, name, kind, meaning) | (STATES_##kind == STATES_FIFO) << STATE_##id
+#include "isa/states.def"
+    , ISA_CORE_STATES = 0
+#define STATE(id, name, kind, meaning) | (STATES_##kind == STATES_CORE) << STATE_##id
 #include "isa/states.def"
 };
 

@@ -23,7 +23,7 @@ static struct isa_info table[] = {
 };
 
 static const char *const state_names[] = {
-#define STATE(id, name, meaning) name,
+#define STATE(id, name, kind, meaning) name,
 #include "isa/states.def"
 };
 

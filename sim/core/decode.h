@@ -6,19 +6,9 @@
 #define SIM_DECODE_H
 #include "sim/core/program.h"
 
-/* Things beside registers that one operation of a bundle may read and another write. */
-enum {
-    THING_VMEM = REG_COUNT, THING_SMEM,
-    THING_IAR, THING_TRACE_MASK = THING_IAR + 2,
-    THING_RNG,                          /* from here FIFOs and the like: reads take from them */
-    THING_EUP, THING_V2S, THING_DRF, THING_CRF,
-    THING_XLU,                          /* result FIFO of xlu0.. */
-    THING_RESULT = THING_XLU + ISA_UNIT_MAX,        /* FIFO or accumulators of mxu0.. */
-    THING_STAGING = THING_RESULT + ISA_UNIT_MAX,    /* A of mxu0.., then B */
-    THING_GAIN = THING_STAGING + 2 * ISA_UNIT_MAX,  /* likewise */
-    THING_WEIGHTS_PREP = THING_GAIN + 2 * ISA_UNIT_MAX,
-    THING_ROWS_PREP = THING_WEIGHTS_PREP + ISA_UNIT_MAX
-};
+/* Things beside registers that one operation of a bundle may read and another write, by state. */
+#define THING(state) (REG_COUNT + (state) * 2 * ISA_UNIT_MAX)
+#define STATE_OF(thing) (((thing) - REG_COUNT) / (2 * ISA_UNIT_MAX))
 
 /* Finds constants again by value: open addressing over the pool. */
 struct pool {

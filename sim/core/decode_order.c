@@ -9,21 +9,22 @@
 
 #include <assert.h>
 
-/* the first of its things, by state */
-static const uint16_t first_thing[STATE_COUNT] = {
-    [STATE_V] = REG_V, [STATE_M] = REG_M, [STATE_S] = REG_S, [STATE_P] = REG_P,
-    [STATE_VMEM] = THING_VMEM, [STATE_SMEM] = THING_SMEM, [STATE_IAR] = THING_IAR,
-    [STATE_MARKS] = THING_TRACE_MASK, [STATE_RNG] = THING_RNG, [STATE_EUP] = THING_EUP,
-    [STATE_V2S] = THING_V2S, [STATE_DRF] = THING_DRF, [STATE_CRF] = THING_CRF,
-    [STATE_XLANE] = THING_XLU, [STATE_PERMUTE] = THING_XLU, [STATE_TRANSPOSE] = THING_XLU,
-    [STATE_RESULTS] = THING_RESULT, [STATE_STAGING] = THING_STAGING, [STATE_GAIN] = THING_GAIN,
-    [STATE_WEIGHTS_PREP] = THING_WEIGHTS_PREP, [STATE_ROWS_PREP] = THING_ROWS_PREP,
-};
-
-/* registers begin at 0: what is no thing of a core is told by its state */
+/*
+ * Flags have no order within a bundle. A cross-lane unit has one thing for its three FIFOs.
+ */
 static bool is_thing(const struct isa_touch *t)
 {
-    return first_thing[t->state] > 0 || t->state == STATE_S;
+    return t->state != STATE_FLAGS && t->state != STATE_REMOTE;
+}
+
+static uint16_t thing_of(const struct isa_touch *t)
+{
+    static const uint8_t first_register[] = {
+        [STATE_V] = REG_V, [STATE_M] = REG_M, [STATE_S] = REG_S, [STATE_P] = REG_P};
+    int state = t->state == STATE_PERMUTE || t->state == STATE_TRANSPOSE ? STATE_XLANE : t->state;
+
+    return (uint16_t)(state <= STATE_P ? first_register[state] + t->index
+                                       : THING(state) + t->index);
 }
 
 void decode_touched(const struct isa_op *op, struct touched *t)
@@ -34,17 +35,15 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     t->read_count = t->write_count = 0;
     for (int i = 0; i < by_state.read_count; i++)
         if (is_thing(&by_state.read[i]))
-            t->read[t->read_count++] = (uint16_t)(first_thing[by_state.read[i].state]
-                                                  + by_state.read[i].index);
+            t->read[t->read_count++] = thing_of(&by_state.read[i]);
     for (int i = 0; i < by_state.write_count; i++)
         if (is_thing(&by_state.write[i]))
-            t->write[t->write_count++] = (uint16_t)(first_thing[by_state.write[i].state]
-                                                    + by_state.write[i].index);
+            t->write[t->write_count++] = thing_of(&by_state.write[i]);
 }
 
 static bool is_fifo(int thing)
 {
-    return thing >= THING_RNG && thing < THING_STAGING;
+    return thing >= REG_COUNT && (ISA_FIFOS | ISA_RNG) >> STATE_OF(thing) & 1;
 }
 
 static bool has_read(const struct touched *t, int thing)

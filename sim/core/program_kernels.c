@@ -11,9 +11,10 @@ static bool is_tied(enum isa_opcode code)
     bool loads_cmem = info->slot != SLOT_DMA && info->reads & ISA_CMEM;
     bool shows_flag = info->reads & ISA_FLAGS && info->role[0] == 'e';
 
-    return loads_cmem || shows_flag
-           || (isa_touches(code) & (ISA_RNG | ISA_MARKS | ISA_HALT | ISA_REMOTE)
-               && info->format != ISA_FMT_DMA_DESC);
+    return loads_cmem || shows_flag ||
+           (isa_touches(code) &
+                (uint32_t)((ISA_CORE_STATES & ~(ISA_IAR | ISA_TIME)) | ISA_REMOTE) &&
+            info->format != ISA_FMT_DMA_DESC);
 }
 
 static bool may_stand_alone(const struct isa_program *p, const struct decoded_kernel *k)

@@ -75,16 +75,16 @@ static bool has_room(struct bundler *b, const struct isa_op *op, int at)
     return count <= ISA_BUNDLE_OP_MAX && isa_slots_fit(&b->limits.slots, ops);
 }
 
-void bundler_put_at(struct bundler *b, const struct isa_op *op, int at)
+void bundler_add_at(struct bundler *b, int at, struct isa_op op)
 {
     int row = b->ii ? at % b->ii : at;
-    bool fits = has_room(b, op, at);    /* makes the row */
+    bool fits = has_room(b, &op, at); /* makes the row */
 
     assert(fits);
     (void)fits;
-    b->row[row][isa_info((enum isa_opcode)op->code)->slot]++;
+    b->row[row][isa_info((enum isa_opcode)op.code)->slot]++;
     b->placed = mem_grow(b->placed, &b->placed_capacity, b->placed_count + 1, sizeof(*b->placed));
-    b->placed[b->placed_count++] = (struct bundler_placed){*op, row};
+    b->placed[b->placed_count++] = (struct bundler_placed){op, row};
     if (row >= b->length)
         b->length = row + 1;
 }
@@ -195,7 +195,7 @@ static void place(struct bundler *b, const struct isa_op *op, int at)
 {
     int *last = last_of_unit(b, op);
 
-    bundler_put_at(b, op, at);
+    bundler_add_at(b, at, *op);
     visit(b, op, &at, true);
     if (last)
         *last = at;
@@ -208,19 +208,24 @@ static void place(struct bundler *b, const struct isa_op *op, int at)
         b->is_too_long = true;
 }
 
-int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)
+int bundler_add_after(struct bundler *b, int not_before, struct isa_op op)
 {
-    int at = earliest(b, op, not_before), tried = 0;
+    int at = earliest(b, &op, not_before), tried = 0;
 
-    while (!has_room(b, op, at)) {
+    while (!has_room(b, &op, at)) {
         at++;
         if (b->ii && ++tried == b->ii) {
             b->is_too_long = true;      /* no bundle of the body has room */
             return at;
         }
     }
-    place(b, op, at);
+    place(b, &op, at);
     return at;
+}
+
+int bundler_add(struct bundler *b, struct isa_op op)
+{
+    return bundler_add_after(b, 0, op);
 }
 
 int bundler_put_pair(struct bundler *b, const struct isa_op *first, const struct isa_op *second,
@@ -287,16 +292,15 @@ void bundler_drop(struct bundler *b)
 
 void bundler_end_branch(struct bundler *b, int label, int pred, bool is_negated)
 {
-    const struct isa_operand target = {.kind = OPERAND_IMM, .value = label};
-    struct isa_op branch = bundler_op(OP_SBR, 0, 1, &target);
+    struct isa_op branch = isa_sbr(label);
     int delay = b->limits.branch_delay_bundles, at = b->length - 1 - delay;
 
     branch.pred = (uint8_t)pred;
     branch.pred_is_negated = is_negated;
     if (b->ii) {
-        bundler_put_at(b, &branch, at);
+        bundler_add_at(b, at, branch);
     } else {
-        at = bundler_put(b, &branch, at > 0 ? at : 0);
+        at = bundler_add_after(b, at > 0 ? at : 0, branch);
         raise_to(&b->length, at + 1 + delay);
     }
     bundler_end(b);
@@ -362,17 +366,4 @@ void bundler_finish(struct bundler *b, const char *name, struct arena *a, struct
             out->op[i].operand[0].value = (int32_t)target;
         }
     make_symbols(b, a, out);
-}
-
-struct isa_op bundler_op(enum isa_opcode code, int unit, int count,
-                         const struct isa_operand *operand)
-{
-    struct isa_op op = {.code = (uint16_t)code, .pred = ISA_PRED_ALWAYS,
-                        .unit_index = (uint8_t)unit,
-                        .operand_count = isa_info(code)->operand_count};
-
-    assert(count <= op.operand_count);
-    if (count)
-        memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
-    return op;
 }

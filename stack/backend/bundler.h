@@ -19,7 +19,7 @@
 #define STACK_BUNDLER_H
 #include "base/arena.h"
 #include "isa/check.h"
-#include "isa/isa.h"
+#include "isa/op_make.h"
 #include "sim/chip/chip.h"
 
 #define BUNDLER_LABEL_MAX 512
@@ -57,16 +57,17 @@ void bundler_fini(struct bundler *b);
 
 /* Open a section; II 0: straight code. `note` (not copied) names it in reports. */
 void bundler_begin(struct bundler *b, const char *note, int ii);
-/* Place the operation, at `not_before` or later; returns its time. */
-int bundler_put(struct bundler *b, const struct isa_op *op, int not_before);
+/* Place the operation as early as it can be, or at `not_before` or later; returns its time. */
+int bundler_add(struct bundler *b, struct isa_op op);
+int bundler_add_after(struct bundler *b, int not_before, struct isa_op op);
+/* Place it at this time whatever its registers; its slot must be free. */
+void bundler_add_at(struct bundler *b, int at, struct isa_op op);
 /*
  * Place two operations in adjacent bundles, the second not guarded by and not
  * using what the first gives; returns the time of the first.
  */
 int bundler_put_pair(struct bundler *b, const struct isa_op *first, const struct isa_op *second,
                      int not_before);
-/* Place it at this time whatever its registers; its slot must be free. */
-void bundler_put_at(struct bundler *b, const struct isa_op *op, int at);
 /* The operation placed last, to correct an immediate. */
 struct isa_op *bundler_last(struct bundler *b);
 /* Close the section; with a branch, the delay bundles are its last ones. */
@@ -83,8 +84,4 @@ void bundler_label(struct bundler *b, int label, const char *name);
 /* All sections as a program whose memory is `a`'s. */
 void bundler_finish(struct bundler *b, const char *name, struct arena *a,
                     struct isa_program *out);
-
-/* an operation without a guard; of the matrix unit `unit` */
-struct isa_op bundler_op(enum isa_opcode code, int unit, int count,
-                         const struct isa_operand *operand);
 #endif

@@ -40,7 +40,7 @@ struct memory_state {
     int barrier;                        /* last operation that all memory waits for, -1 */
     int outside;                        /* last misc operation, -1 */
     int smem_store;                     /* last sst since then, -1 */
-    int draw;                           /* last that took or set random numbers, -1 */
+    int other;                          /* last that touched other state, -1: random numbers */
     int *smem_load;                     /* sld since the last sst or misc operation */
     size_t smem_load_count, smem_load_capacity;
 };
@@ -50,7 +50,7 @@ static struct base fresh_base(struct memory_state *st)
     return (struct base){.root = st->root_count++, .delta = 0};
 }
 
-static struct base operand_base(const struct memory_state *st, const struct isa_operand *o)
+static struct base address_base(const struct memory_state *st, const struct isa_operand *o)
 {
     if (o->kind == OPERAND_REG)
         return st->base[o->value];
@@ -68,10 +68,10 @@ static void track_bases(struct memory_state *st, int i)
         return;
     result = fresh_base(st);
     if (op->pred == ISA_PRED_ALWAYS && op->code == OP_SMOV)
-        result = operand_base(st, &op->operand[1]);
+        result = address_base(st, &op->operand[1]);
     if (op->pred == ISA_PRED_ALWAYS && (op->code == OP_SADD || op->code == OP_SSUB) &&
         op->operand[2].kind == OPERAND_IMM) {
-        result = operand_base(st, &op->operand[1]);
+        result = address_base(st, &op->operand[1]);
         result.delta += op->code == OP_SADD ? op->operand[2].value
                                             : -(int64_t)op->operand[2].value;
     }
@@ -84,7 +84,7 @@ static struct access read_access(const struct memory_state *st, int i)
 {
     const struct isa_op *op = &st->b->op[i].op;
     const struct isa_operand *address = &op->operand[isa_info(op->code)->unit == UNIT_LOAD ? 1 : 0];
-    struct base base = operand_base(st, address);
+    struct base base = address_base(st, address);
     struct access x = {.op = i, .region = st->b->op[i].region, .root = base.root};
 
     if (isa_info(op->code)->reads & ISA_IAR || address[1].kind != OPERAND_IMM) {
@@ -223,7 +223,7 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
 {
     struct memory_state st = {.d = d, .b = b, .chip = chip, .root_count = 1,
                               .barrier = -1, .outside = -1, .smem_store = -1,
-                              .draw = -1};
+                              .other = -1};
 
     for (int k = 0; k < ISA_SREG_COUNT; k++)
         st.base[k] = fresh_base(&st);
@@ -236,9 +236,10 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
             order_outside(&st, i);
         else if (isa_touches(code) & ISA_SMEM)
             order_smem(&st, i);
-        if (isa_touches(code) & ISA_RNG) {
-            depend_add(d, st.draw, i, 1);
-            st.draw = i;
+        if (isa_touches(code) & (uint32_t)(ISA_CORE_STATES & ~ISA_IAR) &&
+            !op_is_outside(code)) {
+            depend_add(d, st.other, i, 1);
+            st.other = i;
         }
         track_bases(&st, i);
     }

@@ -2,6 +2,7 @@
  * Turns scheduled blocks into a program: loop control, bundles, branches with their delay bundles,
  * notes.
  */
+#include "isa/op_make.h"
 #include "stack/backend/backend.h"
 
 #include <assert.h>
@@ -108,18 +109,11 @@ static int localize_op(struct emitter *m, struct code_block *b, int block, struc
     return 0;
 }
 
-static struct isa_op scalar_op(enum isa_opcode code, int to, int from, int32_t constant)
-{
-    return (struct isa_op){
-        .code = (uint16_t)code, .pred = ISA_PRED_ALWAYS, .operand_count = 3,
-        .operand = {operand_reg(to), operand_reg(from), operand_imm(constant)}};
-}
-
 /* the loop's decrement and compare join the block; the branch comes at the end */
 static void append_loop_control(struct code_block *b, int counter, const struct chip *chip)
 {
-    b->op[b->op_count++].op = scalar_op(OP_SADD, counter, counter, -1);
-    b->op[b->op_count++].op = scalar_op(OP_SCMP_GT, BACKEND_LOOP_PRED, counter, 0);
+    b->op[b->op_count++].op = isa_sadd(counter, R(counter), I(-1));
+    b->op[b->op_count++].op = isa_scmp_gt(BACKEND_LOOP_PRED, R(counter), I(0));
     b->branch_tail_cycles = (int)(chip->scalar_cmp_cycles + chip->core_branch_delay_bundles + 1);
 }
 
@@ -225,9 +219,9 @@ static void emit_bundles(struct emitter *m, const struct code_block *b,
 
         append_bundle(m, is_spill ? spills : from->note);
         if (t == branch) {
-            struct isa_op op = {.code = OP_SBR, .pred = BACKEND_LOOP_PRED, .operand_count = 1};
+            struct isa_op op = isa_sbr(m->loop_label[from->counter_sreg]);
 
-            op.operand[0] = operand_imm((int32_t)m->loop_label[from->counter_sreg]);
+            op.pred = BACKEND_LOOP_PRED;
             append_op(m, &op);
         }
         for (int i = t < s->bundle_count ? head[t] : -1; i >= 0; i = next[i])

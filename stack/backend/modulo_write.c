@@ -9,6 +9,8 @@
  */
 #include "stack/backend/modulo.h"
 
+#include "isa/op_make.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,21 +134,6 @@ static void add_section(struct writer *w, struct section part, int64_t first_int
     }
 }
 
-static struct isa_op scalar_op(enum isa_opcode code, int count, const struct isa_operand *operand)
-{
-    struct isa_op op = {.code = (uint16_t)code, .pred = ISA_PRED_ALWAYS,
-                        .operand_count = isa_info(code)->operand_count};
-
-    memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
-    return op;
-}
-
-static struct isa_op add_constant(int sreg, int64_t constant)
-{
-    return scalar_op(OP_SADD, 3, (struct isa_operand[]){
-        operand_reg(sreg), operand_reg(sreg), operand_imm((int32_t)constant)});
-}
-
 /* the last bundle of first..first + count - 1 that has room for a scalar operation, or -1 */
 static int last_room(struct writer *w, struct section part)
 {
@@ -172,7 +159,7 @@ static bool advance_bases(struct writer *w, struct section *part, int64_t steps)
 {
     for (int k = 0; k < w->l->step_count && steps; k++) {
         const struct modulo_step *step = &w->l->step[k];
-        struct isa_op op = add_constant(step->sreg, steps * step->step);
+        struct isa_op op = isa_sadd(step->sreg, R(step->sreg), I(steps * step->step));
         int at = room_in(w, part);
 
         if (at < 0)
@@ -196,11 +183,10 @@ static bool add_control(struct writer *w)
     int first = w->kernel.first, c = w->l->counter, unroll = w->s->unroll;
     int branch = first + w->kernel.count - 1 - (int)chip->core_branch_delay_bundles;
     int64_t left = w->l->count - w->kernels * unroll;
-    struct isa_op op = scalar_op(OP_SBR, 1, (struct isa_operand[]){operand_imm(first)});
-    struct isa_op decrement = add_constant(c, -unroll);
+    struct isa_op op = isa_if(BACKEND_LOOP_PRED, isa_sbr(first));
+    struct isa_op decrement = isa_sadd(c, R(c), I(-unroll));
     int compare, at;
 
-    op.pred = BACKEND_LOOP_PRED;
     if (branch < first || !has_room(w, branch, SLOT_SCALAR))
         return false;
     add(w, &op, branch, -1);
@@ -208,8 +194,7 @@ static bool add_control(struct writer *w)
                                             (int)chip->scalar_cmp_cycles});
     if (compare < 0)
         return false;
-    op = scalar_op(OP_SCMP_GT, 3, (struct isa_operand[]){
-        operand_reg(BACKEND_LOOP_PRED), operand_reg(c), operand_imm((int32_t)left)});
+    op = isa_scmp_gt(BACKEND_LOOP_PRED, R(c), I(left));
     add(w, &op, compare, -1);
     at = last_room(w, w->kernel);
     if (at < 0)
@@ -224,8 +209,7 @@ static bool add_control(struct writer *w)
 static void finish_registers(struct writer *w)
 {
     struct section *tail = w->kernels ? &w->post : &w->pre;
-    struct isa_op op = scalar_op(OP_SMOV, 2, (struct isa_operand[]){
-        operand_reg(w->l->counter), operand_imm(0)});
+    struct isa_op op = isa_smov(w->l->counter, I(0));
 
     advance_bases(w, tail, w->l->count - w->kernels * w->s->unroll);
     add(w, &op, room_in(w, tail), -1);

@@ -6,6 +6,7 @@
  * area, and is loaded under a new name before that use. Afterwards the source
  * order fits, and the scheduler has at least one order to fall back to.
  */
+#include "isa/op_make.h"
 #include "stack/backend/backend.h"
 
 #include <assert.h>
@@ -77,20 +78,10 @@ static void append(struct spiller *s, const struct vcode_op *op)
 
 static void append_transfer(struct spiller *s, bool is_store, int name, int slot)
 {
-    struct vcode_op op = {.region = BACKEND_REGION_SPILL};
-    struct isa_operand *o = op.op.operand;
+    struct isa_rows rows = isa_rows_at(NONE, s->area->base_row + (int64_t)slot * TILE_ROWS);
+    struct vcode_op op = {.op = is_store ? isa_vst(rows, name) : isa_vld(name, rows),
+                          .region = BACKEND_REGION_SPILL};
 
-    op.op.code = is_store ? OP_VST : OP_VLD;
-    op.op.pred = ISA_PRED_ALWAYS;
-    op.op.operand_count = 5;
-    if (!is_store)
-        *o++ = operand_reg(name);
-    *o++ = operand_none();
-    *o++ = operand_imm((int32_t)(s->area->base_row + (int64_t)slot * TILE_ROWS));
-    *o++ = operand_imm(1);
-    *o++ = operand_imm(0xff);
-    if (is_store)
-        *o++ = operand_reg(name);
     append(s, &op);
 }
 

@@ -1,6 +1,8 @@
 /* Appends blocks, operations and counted loops to a kernel's virtual-register code. */
 #include "stack/backend/vcode.h"
 
+#include "stack/backend/emitters.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -65,11 +67,9 @@ void vcode_begin_block(struct vcode *c)
 
 void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
 {
-    const struct isa_operand operand[] = {operand_reg(counter_sreg), operand_imm((int32_t)count)};
-
     assert(count > 0 && count <= INT32_MAX);
     assert(counter_sreg >= 0 && counter_sreg < ISA_SREG_COUNT);
-    vcode_emit(c, OP_SMOV, 2, operand);
+    emit_smov(c, counter_sreg, I(count));
     vcode_begin_block(c);
     current_block(c)->is_loop_start = true;
     current_block(c)->counter_sreg = counter_sreg;
@@ -96,8 +96,7 @@ static void emit_steps(struct vcode *c, int counter_sreg)
     while (c->step_count && c->step[c->step_count - 1].counter_sreg == counter_sreg) {
         const struct vcode_step *s = &c->step[--c->step_count];
 
-        vcode_emit(c, OP_SADD, 3, (struct isa_operand[]){
-            operand_reg(s->sreg), operand_reg(s->sreg), operand_imm(s->step)});
+        emit_sadd(c, s->sreg, R(s->sreg), I(s->step));
         emitted++;
     }
     current_block(c)->step_count = emitted;
@@ -128,24 +127,52 @@ void vcode_bundles(struct vcode *c, const struct isa_program *p)
     vcode_begin_block(c);
 }
 
+struct vcode_op *vcode_put(struct vcode *c, struct isa_op op)
+{
+    struct vcode_block *b = current_block(c);
+    struct vcode_op *o;
+
+    b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
+    o = &b->op[b->op_count++];
+    *o = (struct vcode_op){.op = op, .region = VCODE_REGION_ANY};
+    return o;
+}
+
+int vcode_answer(struct vcode *c, struct isa_op push)
+{
+    struct isa_op pop = {.code = (uint16_t)isa_pop_of((enum isa_opcode)push.code),
+                         .pred = ISA_PRED_ALWAYS,
+                         .unit_index = push.unit_index,
+                         .operand_count = 1};
+
+    vcode_put(c, push);
+    pop.operand[0] = operand_reg(vcode_vreg(c));
+    vcode_put(c, pop);
+    return pop.operand[0].value;
+}
+
+int vcode_in_register(struct vcode *c, struct isa_operand a)
+{
+    return a.kind == OPERAND_REG ? a.value : emit_vmov(c, a);
+}
+
+void vcode_await(struct vcode *c, struct isa_operand flag, int64_t granules, int pred)
+{
+    vcode_put(c, isa_if(pred, isa_dma_done(flag, I(granules))));
+    vcode_put(c, isa_if(pred, isa_vsyncadd(flag, I(-granules))));
+}
+
 struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
                             const struct isa_operand *operand)
 {
     const struct isa_info *info = isa_info(code);
-    struct vcode_block *b = current_block(c);
-    struct vcode_op *o;
+    struct isa_op op = {
+        .code = (uint16_t)code, .pred = ISA_PRED_ALWAYS, .operand_count = info->operand_count};
 
     assert(operand_count == info->operand_count || operand_count == info->tail_first);
-    b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
-    o = &b->op[b->op_count++];
-    memset(o, 0, sizeof(*o));
-    o->region = VCODE_REGION_ANY;
-    o->op.code = (uint16_t)code;
-    o->op.pred = ISA_PRED_ALWAYS;
-    o->op.operand_count = info->operand_count;
     if (operand_count)
-        memcpy(o->op.operand, operand, (size_t)operand_count * sizeof(*operand));
-    return o;
+        memcpy(op.operand, operand, (size_t)operand_count * sizeof(*operand));
+    return vcode_put(c, op);
 }
 
 void vcode_remark(struct vcode *c, const char *fmt, ...)

@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/memo.h"
-#include "isa/isa.h"
+#include "isa/operand.h"
 #include "sim/chip/chip.h"
 
 #include <stdbool.h>
@@ -112,7 +112,22 @@ void vcode_loop_step(struct vcode *c, int sreg, int64_t step);
  */
 void vcode_bundles(struct vcode *c, const struct isa_program *p);
 
-/* append an operation to the current block; operands in format order */
+/*
+ * Append an operation to the current block. The functions of stack/backend/emitters.h, one for each
+ * operation, do this and return the register that they take for the result.
+ */
+struct vcode_op *vcode_put(struct vcode *c, struct isa_op op);
+
+/* push, and pop the answer of the push's unit into a new register */
+int vcode_answer(struct vcode *c, struct isa_op push);
+
+/* an immediate in a new register; a register as it is */
+int vcode_in_register(struct vcode *c, struct isa_operand a);
+
+/* until the flag has risen by so many granules, which are taken off; where `pred` holds, if >= 0 */
+void vcode_await(struct vcode *c, struct isa_operand flag, int64_t granules, int pred);
+
+/* the same as vcode_put for operands in format order */
 struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
                             const struct isa_operand *operand);
 
@@ -127,19 +142,6 @@ void vcode_stagger(struct vcode *c, size_t first, const struct chip *chip);
  * EUP's answers are waited for once, as others hide the rest.
  */
 int vcode_chain_cycles(const struct vcode *c, const struct chip *chip);
-
-static inline struct isa_operand operand_reg(int number)
-{
-    return (struct isa_operand){.value = number, .kind = OPERAND_REG};
-}
-static inline struct isa_operand operand_imm(int32_t value)
-{
-    return (struct isa_operand){.value = value, .kind = OPERAND_IMM};
-}
-static inline struct isa_operand operand_none(void)
-{
-    return (struct isa_operand){.value = 0, .kind = OPERAND_NONE};
-}
 
 /*
  * Behind the note of a bundle that only stores and reloads registers for which

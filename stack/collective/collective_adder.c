@@ -30,46 +30,42 @@ struct adder {
     int scalars[II_MAX + 1];            /* of them, by bundle; the last is none */
 };
 
-static void add_op(struct adder *d, enum isa_opcode code, int count,
-                   const struct isa_operand *operand)
+static void add_op(struct adder *d, struct isa_op op)
 {
     assert(d->op_count < OPS_MAX);
-    d->op[d->op_count++] = bundler_op(code, 0, count, operand);
+    d->op[d->op_count++] = op;
 }
-#define OP(d, code, ...) \
-    add_op(d, code, (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) \
-                          / sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__})
 
 /* ----- one tile, in registers v.. */
 
 static void sum_tile(struct adder *d, int v)
 {
     if (d->type == COLLECTIVE_F32) {
-        OP(d, OP_VADD_F32, REG(v), REG(v), REG(v + 1));
+        add_op(d, isa_vadd_f32(v, R(v), R(v + 1)));
         return;
     }
     if (d->b->chip->valu_bf16) {
-        OP(d, OP_VARITH_BF16, REG(v), REG(v), REG(v + 1), IMM(0));
+        add_op(d, isa_varith_bf16(v, R(v), R(v + 1), VARITH_BF16_ADD));
         return;
     }
     for (int i = 0; i < 2; i++) {       /* low halves behind, high halves in place */
-        OP(d, OP_VUNPACK_I_BF16, REG(v + 2 + i), REG(v + i), IMM(0));
-        OP(d, OP_VUNPACK_I_BF16, REG(v + i), REG(v + i), IMM(1));
+        add_op(d, isa_vunpack_i_bf16(v + 2 + i, R(v + i), VUNPACK_I_BF16_L));
+        add_op(d, isa_vunpack_i_bf16(v + i, R(v + i), VUNPACK_I_BF16_H));
     }
-    OP(d, OP_VADD_F32, REG(v + 2), REG(v + 2), REG(v + 3));
-    OP(d, OP_VADD_F32, REG(v), REG(v), REG(v + 1));
-    OP(d, OP_VPACK_I_BF16, REG(v), REG(v), REG(v + 2));
+    add_op(d, isa_vadd_f32(v + 2, R(v + 2), R(v + 3)));
+    add_op(d, isa_vadd_f32(v, R(v), R(v + 1)));
+    add_op(d, isa_vpack_i_bf16(v, R(v), R(v + 2)));
 }
 
 /* `rows` of them, at `offset` from the pointers */
 static void add_tile(struct adder *d, int v, int offset, int rows)
 {
-    struct isa_operand mask = IMM((1 << rows) - 1);
+    int mask = (1 << rows) - 1;
 
-    OP(d, OP_VLD, REG(v), REG(S_FROM), IMM(offset), IMM(1), mask);
-    OP(d, OP_VLD, REG(v + 1), REG(S_TO), IMM(offset), IMM(1), mask);
+    add_op(d, isa_vld(v, isa_rows_some(R(S_FROM), offset, mask)));
+    add_op(d, isa_vld(v + 1, isa_rows_some(R(S_TO), offset, mask)));
     sum_tile(d, v);
-    OP(d, OP_VST, REG(S_TO), IMM(offset), IMM(1), mask, REG(v));
+    add_op(d, isa_vst(isa_rows_some(R(S_TO), offset, mask), v));
 }
 
 /* ----- the loop */
@@ -104,25 +100,12 @@ static bool place_scalars(struct adder *d)
            && d->to_at < d->ii;
 }
 
-static void put_scalar(struct adder *d, int guard, enum isa_opcode code, int count,
-                       const struct isa_operand *operand, int at)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    op.pred = (uint8_t)guard;
-    bundler_put_at(d->b, &op, at);
-}
-#define SCALAR(d, guard, at, code, ...) \
-    put_scalar(d, guard, code, (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) \
-                                     / sizeof(struct isa_operand)), \
-               (struct isa_operand[]){__VA_ARGS__}, at)
-
 static void put_pointers(struct adder *d)
 {
     int rows = d->tiles * TILE_ROWS;
 
-    SCALAR(d, ISA_PRED_ALWAYS, d->from_at, OP_SADD, REG(S_FROM), REG(S_FROM), IMM(rows));
-    SCALAR(d, ISA_PRED_ALWAYS, d->to_at, OP_SADD, REG(S_TO), REG(S_TO), IMM(rows));
+    bundler_add_at(d->b, d->from_at, isa_sadd(S_FROM, R(S_FROM), I(rows)));
+    bundler_add_at(d->b, d->to_at, isa_sadd(S_TO, R(S_TO), I(rows)));
 }
 
 /*
@@ -136,9 +119,9 @@ static int rounds_known(const struct adder *d)
 
 static void put_loop_scalars(struct adder *d)
 {
-    SCALAR(d, P_AGAIN, d->branch_at, OP_SBR, IMM(LABEL_ADD));
-    SCALAR(d, ISA_PRED_ALWAYS, d->count_at, OP_SADD, REG(S_COUNT), REG(S_COUNT), IMM(-1));
-    SCALAR(d, ISA_PRED_ALWAYS, d->again_at, OP_SCMP_GT, REG(P_AGAIN), REG(S_COUNT), IMM(0));
+    bundler_add_at(d->b, d->branch_at, isa_if(P_AGAIN, isa_sbr(LABEL_ADD)));
+    bundler_add_at(d->b, d->count_at, isa_sadd(S_COUNT, R(S_COUNT), I(-1)));
+    bundler_add_at(d->b, d->again_at, isa_scmp_gt(P_AGAIN, R(S_COUNT), I(0)));
     put_pointers(d);
 }
 
@@ -152,7 +135,7 @@ static bool find_times(struct adder *d)
     bundler_begin(d->b, NULL, d->ii);
     put_loop_scalars(d);
     for (int i = 0; i < d->op_count && fits; i++) {
-        d->at[i] = bundler_put(d->b, &d->op[i], 0);
+        d->at[i] = bundler_add(d->b, d->op[i]);
         fits = !d->b->is_too_long && d->at[i] < 2 * d->ii;
     }
     bundler_drop(d->b);
@@ -201,7 +184,7 @@ static void put_stages(struct adder *d, int first, int end, bool moves)
         struct isa_op op = corrected(d, i, moves);
 
         if (stage >= first && stage < end)
-            bundler_put_at(d->b, &op, d->at[i] % d->ii);
+            bundler_add_at(d->b, d->at[i] % d->ii, op);
     }
 }
 
@@ -211,13 +194,13 @@ static void put_setup(const struct adder *d)
     struct bundler *b = d->b;
 
     bundler_begin(b, "add", 0);
-    PUT(b, OP_SCMP_LE, REG(P_SLOW), REG(S_C), IMM(0));
-    PUT(b, OP_SLD, REG(S_REST), REG(S_ROW), IMM(4 * WORD_REST));
-    PUT(b, OP_SADD, REG(S_COUNT), REG(S_C), IMM(-rounds_known(d)));
-    PUT(b, OP_SCMP_LE, REG(P_ONCE), REG(S_C), IMM(1));
-    PUT(b, OP_SMOV, REG(S_FROM), REG(S_A));
-    PUT(b, OP_SMOV, REG(S_TO), REG(S_B));
-    PUT_AT_LEAST(b, ISA_PRED_ALWAYS, 0, OP_SCMP_GT, REG(P_AGAIN), REG(S_COUNT), IMM(0));
+    bundler_add(b, isa_scmp_le(P_SLOW, R(S_C), I(0)));
+    bundler_add(b, isa_sld(S_REST, R(S_ROW), I(4 * WORD_REST)));
+    bundler_add(b, isa_sadd(S_COUNT, R(S_C), I(-rounds_known(d))));
+    bundler_add(b, isa_scmp_le(P_ONCE, R(S_C), I(1)));
+    bundler_add(b, isa_smov(S_FROM, R(S_A)));
+    bundler_add(b, isa_smov(S_TO, R(S_B)));
+    bundler_add_after(b, 0, isa_scmp_gt(P_AGAIN, R(S_COUNT), I(0)));
     bundler_end_branch(b, LABEL_SLOW, P_SLOW, false);
 }
 
@@ -227,7 +210,7 @@ static void put_loop(struct adder *d)
 
     bundler_begin(b, NULL, 0);          /* the first round's front */
     put_pointers(d);
-    SCALAR(d, P_ONCE, d->branch_at, OP_SBR, IMM(LABEL_DRAIN));
+    bundler_add_at(d->b, d->branch_at, isa_if(P_ONCE, isa_sbr(LABEL_DRAIN)));
     put_stages(d, 0, 1, true);
     bundler_end(b);
     bundler_label(b, LABEL_ADD, "add");
@@ -237,7 +220,7 @@ static void put_loop(struct adder *d)
     bundler_end(b);
     bundler_label(b, LABEL_DRAIN, "drain");
     bundler_begin(b, "add", 0);         /* the last one's back */
-    PUT(b, OP_SCMP_EQ, REG(P_WHOLE), REG(S_REST), IMM(0));
+    bundler_add(b, isa_scmp_eq(P_WHOLE, R(S_REST), I(0)));
     put_stages(d, 1, 2, false);
     bundler_end_branch(b, LABEL_NEXT, P_WHOLE, false);
 }
@@ -249,12 +232,10 @@ static void put_piece(struct adder *d, int rows, int guard)
     d->op_count = 0;
     for (int row = 0; row < rows; row += TILE_ROWS)
         add_tile(d, TILE_REGISTERS * (row / TILE_ROWS), row, rows < TILE_ROWS ? rows : TILE_ROWS);
-    for (int i = 0; i < d->op_count; i++) {
-        d->op[i].pred = (uint8_t)guard;
-        bundler_put(d->b, &d->op[i], 0);
-    }
-    PUT_IF(d->b, guard, OP_SADD, REG(S_FROM), REG(S_FROM), IMM(rows));
-    PUT_IF(d->b, guard, OP_SADD, REG(S_TO), REG(S_TO), IMM(rows));
+    for (int i = 0; i < d->op_count; i++)
+        bundler_add(d->b, isa_if(guard, d->op[i]));
+    bundler_add(d->b, isa_if(guard, isa_sadd(S_FROM, R(S_FROM), I(rows))));
+    bundler_add(d->b, isa_if(guard, isa_sadd(S_TO, R(S_TO), I(rows))));
 }
 
 static void put_rest(struct adder *d)
@@ -264,8 +245,8 @@ static void put_rest(struct adder *d)
     bundler_label(d->b, LABEL_REST, "rest");
     bundler_begin(d->b, "add the rest", 0);
     for (rows = d->tiles * TILE_ROWS / 2; rows > 0; rows /= 2, guard++) {
-        PUT(d->b, OP_SAND, REG(S_TEMP), REG(S_REST), IMM(rows));
-        PUT(d->b, OP_SCMP_NE, REG(guard), REG(S_TEMP), IMM(0));
+        bundler_add(d->b, isa_sand(S_TEMP, R(S_REST), I(rows)));
+        bundler_add(d->b, isa_scmp_ne(guard, R(S_TEMP), I(0)));
     }
     for (rows = d->tiles * TILE_ROWS / 2, guard = P_REST; rows > 0; rows /= 2, guard++)
         put_piece(d, rows, guard);

@@ -8,16 +8,6 @@
 
 #include "sim/chip/limits.h"
 
-int collective_put(struct bundler *b, int guard, int not_before, enum isa_opcode code, int count,
-                   const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    op.pred_is_negated = guard < 0;
-    op.pred = (uint8_t)(guard < 0 ? ~guard : guard);
-    return bundler_put(b, &op, not_before);
-}
-
 cycle_t collective_bundles_since(const struct bundler *b, size_t *from)
 {
     cycle_t count = (cycle_t)(b->bundle_count - *from);
@@ -32,20 +22,20 @@ static int latest(int a, int b)
 }
 
 /* what is told of the next row; S_ROW is the current one */
-static int load_word(struct bundler *b, int guard, int to, int word)
+static struct isa_op load_word(int to, int word)
 {
-    return PUT_IF(b, guard, OP_SLD, REG(to), REG(S_ROW), IMM(ROW_BYTES_OF_TABLE + 4 * word));
+    return isa_sld(to, R(S_ROW), I(ROW_BYTES_OF_TABLE + 4 * word));
 }
 
 static int decide(struct bundler *b, int not_before)
 {
     int last;
 
-    last = PUT(b, OP_SCMP_EQ, REG(P_WAIT), REG(S_KIND), IMM(ROW_WAIT));
-    last = latest(last, PUT(b, OP_SCMP_EQ, REG(P_COPY), REG(S_KIND), IMM(ROW_COPY)));
-    last = latest(last, PUT_AT_LEAST(b, ISA_PRED_ALWAYS, not_before, OP_SCMP_EQ, REG(P_SPECIAL),
-                                    REG(S_KIND), IMM(ROW_SPECIAL)));
-    return latest(last, PUT(b, OP_SCMP_EQ, REG(P_SIGNAL), REG(S_KIND), IMM(ROW_SIGNAL)));
+    last = bundler_add(b, isa_scmp_eq(P_WAIT, R(S_KIND), I(ROW_WAIT)));
+    last = latest(last, bundler_add(b, isa_scmp_eq(P_COPY, R(S_KIND), I(ROW_COPY))));
+    last = latest(
+        last, bundler_add_after(b, not_before, isa_scmp_eq(P_SPECIAL, R(S_KIND), I(ROW_SPECIAL))));
+    return latest(last, bundler_add(b, isa_scmp_eq(P_SIGNAL, R(S_KIND), I(ROW_SIGNAL))));
 }
 
 /* the row behind the current one, from nothing; what additions have stored is in memory then */
@@ -55,13 +45,13 @@ static void put_next(struct bundler *b)
 
     bundler_label(b, LABEL_NEXT, "next");
     bundler_begin(b, "next row", 0);
-    load_word(b, ISA_PRED_ALWAYS, S_KIND, WORD_KIND);
-    load_word(b, ISA_PRED_ALWAYS, S_A, WORD_A);
-    load_word(b, ISA_PRED_ALWAYS, S_B, WORD_B);
-    load_word(b, ISA_PRED_ALWAYS, S_C, WORD_C);
-    PUT(b, OP_SADD, REG(S_ROW), REG(S_ROW), IMM(ROW_BYTES_OF_TABLE));
+    bundler_add(b, load_word(S_KIND, WORD_KIND));
+    bundler_add(b, load_word(S_A, WORD_A));
+    bundler_add(b, load_word(S_B, WORD_B));
+    bundler_add(b, load_word(S_C, WORD_C));
+    bundler_add(b, isa_sadd(S_ROW, R(S_ROW), I(ROW_BYTES_OF_TABLE)));
     last = decide(b, 0);
-    bundler_put(b, &(struct isa_op){.code = OP_SFENCE, .pred = ISA_PRED_ALWAYS}, last);
+    bundler_add_after(b, last, isa_sfence());
     bundler_end(b);
 }
 
@@ -70,24 +60,20 @@ enum { P_END = P_REST, P_FETCH };
 /* false: not in so many bundles */
 static bool put_row(struct bundler *b, int ii)
 {
-    const struct isa_operand target = IMM(LABEL_ROW);
-    struct isa_op branch = bundler_op(OP_SBR, 0, 1, &target);
     int branch_at = ii - 1 - b->limits.branch_delay_bundles, wait, last;
 
     bundler_begin(b, "row", ii);
-    branch.pred = P_SPECIAL;
-    branch.pred_is_negated = true;
-    bundler_put_at(b, &branch, branch_at);
-    wait = PUT_IF(b, P_WAIT, OP_DMA_DONE, REG(S_A), REG(S_B));
-    last = PUT_AT_LEAST(b, P_WAIT, wait + 1, OP_VSYNCADD, REG(S_A), REG(S_C));
-    last = latest(last, PUT_IF(b, P_COPY, OP_DMA_GENERAL, REG(S_ROW), IMM(0)));
-    last = latest(last, PUT_IF(b, P_SIGNAL, OP_VSYNCADD_R, REG(S_A), REG(S_B), REG(S_C)));
-    last = latest(last, load_word(b, ISA_PRED_ALWAYS, S_KIND, WORD_KIND));
-    last = latest(last, load_word(b, ~P_SPECIAL, S_A, WORD_A));
-    last = latest(last, load_word(b, ~P_SPECIAL, S_B, WORD_B));
-    last = latest(last, load_word(b, ~P_SPECIAL, S_C, WORD_C));
-    last = latest(last, PUT_IF(b, ~P_SPECIAL, OP_SADD, REG(S_ROW), REG(S_ROW),
-                              IMM(ROW_BYTES_OF_TABLE)));
+    bundler_add_at(b, branch_at, isa_unless(P_SPECIAL, isa_sbr(LABEL_ROW)));
+    wait = bundler_add(b, isa_if(P_WAIT, isa_dma_done(R(S_A), R(S_B))));
+    last = bundler_add_after(b, wait + 1, isa_if(P_WAIT, isa_vsyncadd(R(S_A), R(S_C))));
+    last = latest(last, bundler_add(b, isa_if(P_COPY, isa_dma_general(R(S_ROW), I(0)))));
+    last = latest(last, bundler_add(b, isa_if(P_SIGNAL, isa_vsyncadd_r(R(S_A), R(S_B), R(S_C)))));
+    last = latest(last, bundler_add(b, load_word(S_KIND, WORD_KIND)));
+    last = latest(last, bundler_add(b, isa_unless(P_SPECIAL, load_word(S_A, WORD_A))));
+    last = latest(last, bundler_add(b, isa_unless(P_SPECIAL, load_word(S_B, WORD_B))));
+    last = latest(last, bundler_add(b, isa_unless(P_SPECIAL, load_word(S_C, WORD_C))));
+    last = latest(last, bundler_add(b, isa_unless(P_SPECIAL, isa_sadd(S_ROW, R(S_ROW),
+                                                                      I(ROW_BYTES_OF_TABLE)))));
     last = latest(last, decide(b, branch_at));
     if (!b->is_too_long && last < ii)
         return true;
@@ -100,8 +86,8 @@ static void put_slow(struct bundler *b)
 {
     bundler_label(b, LABEL_SLOW, "slow");
     bundler_begin(b, "page", 0);
-    PUT(b, OP_SCMP_EQ, REG(P_SLOW), REG(S_C), IMM(0));
-    PUT(b, OP_SCMP_EQ, REG(P_END), REG(S_C), IMM(ROUNDS_END));
+    bundler_add(b, isa_scmp_eq(P_SLOW, R(S_C), I(0)));
+    bundler_add(b, isa_scmp_eq(P_END, R(S_C), I(ROUNDS_END)));
     bundler_end_branch(b, LABEL_REST, P_SLOW, false);
 }
 
@@ -113,7 +99,7 @@ static void put_end(struct bundler *b, const struct collective_place *place)
         bundler_end_branch(b, LABEL_END, P_END, false);
         return;
     }
-    bundler_put(b, &(struct isa_op){.code = OP_SHALT, .pred = P_END}, 0);
+    bundler_add(b, isa_if(P_END, isa_shalt()));
     bundler_end(b);
 }
 
@@ -125,18 +111,18 @@ static void put_page(struct bundler *b, const struct collective_place *place,
 
     put_end(b, place);
     bundler_begin(b, NULL, 0);
-    PUT(b, OP_SLD, REG(S_FLAG), REG(S_ROW), IMM(4 * WORD_FLAG));
-    PUT(b, OP_SLD, REG(S_FETCH_TO), REG(S_ROW), IMM(4 * WORD_FETCH_TO));
-    PUT(b, OP_SLD, REG(S_FETCH), REG(S_ROW), IMM(4 * WORD_FETCH));
-    PUT(b, OP_SLD, REG(S_NEXT), REG(S_ROW), IMM(4 * WORD_NEXT));
-    PUT(b, OP_DMA_DONE, REG(S_FLAG), REG(S_A));
+    bundler_add(b, isa_sld(S_FLAG, R(S_ROW), I(4 * WORD_FLAG)));
+    bundler_add(b, isa_sld(S_FETCH_TO, R(S_ROW), I(4 * WORD_FETCH_TO)));
+    bundler_add(b, isa_sld(S_FETCH, R(S_ROW), I(4 * WORD_FETCH)));
+    bundler_add(b, isa_sld(S_NEXT, R(S_ROW), I(4 * WORD_NEXT)));
+    bundler_add(b, isa_dma_done(R(S_FLAG), R(S_A)));
     bundler_end(b);
     bundler_begin(b, NULL, 0);
-    PUT(b, OP_VSYNCADD, REG(S_FLAG), REG(S_B));
-    PUT(b, OP_SCMP_GE, REG(P_FETCH), REG(S_FETCH_TO), IMM(0));
-    PUT(b, OP_SMOV, REG(S_ROW), REG(S_NEXT));
-    PUT_IF(b, P_FETCH, OP_DMA_HBM_SMEM, REG(S_FETCH), IMM(granules), REG(S_FETCH_TO),
-           REG(S_FLAG));
+    bundler_add(b, isa_vsyncadd(R(S_FLAG), R(S_B)));
+    bundler_add(b, isa_scmp_ge(P_FETCH, R(S_FETCH_TO), I(0)));
+    bundler_add(b, isa_smov(S_ROW, R(S_NEXT)));
+    bundler_add(
+        b, isa_if(P_FETCH, isa_dma_hbm_smem(R(S_FETCH), I(granules), R(S_FETCH_TO), R(S_FLAG))));
     bundler_end_branch(b, LABEL_NEXT, ISA_PRED_ALWAYS, false);
 }
 
@@ -151,7 +137,7 @@ static void put_delay(struct bundler *b)
     cycle_t delay = delay_cycles(b->chip);
 
     if (delay > 0)
-        PUT(b, OP_VDELAY, IMM(delay));
+        bundler_add(b, isa_vdelay(I(delay)));
 }
 
 /* the first pages, on their way during the delay */
@@ -160,18 +146,18 @@ static void put_fetch(struct bundler *b, const struct collective_place *place, i
     int granules = 2 * page_rows * ROW_BYTES_OF_TABLE / 32;
 
     bundler_begin(b, "start", 0);
-    PUT(b, OP_DMA_HBM_SMEM, IMM(place->table / 32), IMM(granules), IMM(place->smem / 32),
-        IMM(place->page_flag));
+    bundler_add(b, isa_dma_hbm_smem(I(place->table / 32), I(granules), I(place->smem / 32),
+                                    I(place->page_flag)));
     bundler_end(b);
     bundler_begin(b, "start", 0);
-    PUT(b, OP_SMOV, REG(S_ROW), IMM(place->smem - ROW_BYTES_OF_TABLE));
+    bundler_add(b, isa_smov(S_ROW, I(place->smem - ROW_BYTES_OF_TABLE)));
     put_delay(b);
     bundler_end(b);
     bundler_begin(b, "start", 0);
-    PUT(b, OP_DMA_DONE, IMM(place->page_flag), IMM(granules));
+    bundler_add(b, isa_dma_done(I(place->page_flag), I(granules)));
     bundler_end(b);
     bundler_begin(b, "start", 0);
-    PUT(b, OP_VSYNCADD, IMM(place->page_flag), IMM(-granules));
+    bundler_add(b, isa_vsyncadd(I(place->page_flag), I(-granules)));
     bundler_end(b);
 }
 
@@ -179,7 +165,7 @@ static void put_fetch(struct bundler *b, const struct collective_place *place, i
 static void put_resume(struct bundler *b, const struct collective_place *place)
 {
     bundler_begin(b, "start", 0);
-    PUT(b, OP_SMOV, REG(S_ROW), IMM(place->resume_row));
+    bundler_add(b, isa_smov(S_ROW, I(place->resume_row)));
     bundler_end(b);
 }
 
@@ -194,7 +180,7 @@ static cycle_t put_start(struct bundler *b, const struct collective_place *place
         put_fetch(b, place, page_rows);
     } else {
         bundler_begin(b, "start", 0);
-        PUT(b, OP_SMOV, REG(S_ROW), IMM(-ROW_BYTES_OF_TABLE));
+        bundler_add(b, isa_smov(S_ROW, I(-ROW_BYTES_OF_TABLE)));
         put_delay(b);
         bundler_end(b);
     }
@@ -231,7 +217,7 @@ static int make_sections(struct bundler *b, enum collective_type type,
     if (place) {
         bundler_label(b, LABEL_END, "end");
         bundler_begin(b, "end", 1);
-        PUT(b, OP_SMOV, REG(S_ROW), IMM(0));
+        bundler_add(b, isa_smov(S_ROW, I(0)));
         bundler_end(b);
     }
     return 0;

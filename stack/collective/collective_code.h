@@ -71,18 +71,6 @@ enum {
     LABEL_NEXT, LABEL_ROW, LABEL_ADD, LABEL_DRAIN, LABEL_REST, LABEL_SLOW, LABEL_END
 };
 
-/* guard of an operation that has none: ISA_PRED_ALWAYS; ~p is the negation of p */
-int collective_put(struct bundler *b, int guard, int not_before, enum isa_opcode code, int count,
-                   const struct isa_operand *operand);
-#define PUT_AT_LEAST(b, guard, not_before, code, ...) \
-    collective_put(b, guard, not_before, code, \
-                   (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) \
-                         / sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__})
-#define PUT(b, code, ...) PUT_AT_LEAST(b, ISA_PRED_ALWAYS, 0, code, __VA_ARGS__)
-#define PUT_IF(b, guard, code, ...) PUT_AT_LEAST(b, guard, 0, code, __VA_ARGS__)
-#define REG(x) ((struct isa_operand){.value = (x), .kind = OPERAND_REG})
-#define IMM(x) ((struct isa_operand){.value = (int32_t)(x), .kind = OPERAND_IMM})
-
 cycle_t collective_bundles_since(const struct bundler *b, size_t *from);   /* moves *from on */
 
 /*

@@ -4,6 +4,8 @@
  */
 #include "stack/module/link.h"
 
+#include "isa/op_make.h"
+
 #include <assert.h>
 #include <string.h>
 #include <uthash.h>
@@ -70,23 +72,11 @@ static void add_op(struct linker *l, const struct isa_op *op)
 }
 
 /* a bundle of one operation */
-static struct isa_op *put(struct linker *l, uint32_t note, enum isa_opcode code, int count,
-                          const struct isa_operand *operand)
+static void put(struct linker *l, uint32_t note, struct isa_op op)
 {
-    struct isa_op op = {.code = (uint16_t)code, .pred = ISA_PRED_ALWAYS,
-                        .operand_count = isa_info(code)->operand_count};
-
-    assert(count <= op.operand_count);
-    if (count)
-        memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
     add_bundle(l, note);
     add_op(l, &op);
-    return &l->op[l->op_count - 1];
 }
-
-#define PUT(l, note, code, ...) \
-    put(l, note, code, (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) / \
-        sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__})
 
 static void add_symbol(struct linker *l, const char *name, uint32_t bundle)
 {
@@ -155,8 +145,8 @@ static void add_kernel(struct linker *l, const struct link_item *item)
     int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
 
     if (cycles > 0 && (l->kernel_count || l->loop_depth))
-        PUT(l, note, OP_VDELAY, operand_imm((int32_t)cycles));
-    PUT(l, note, OP_VTRACE, operand_imm(l->kernel_count));
+        put(l, note, isa_vdelay(I(cycles)));
+    put(l, note, isa_vtrace(I(l->kernel_count)));
     add_segment(l, &item->segment->program, item->note);
     l->kernel_count++;
 }
@@ -205,10 +195,10 @@ static int add_copy(struct linker *l, const struct link_item *item, struct err *
     if (from->tile_count > INT32_MAX / GRANULES_PER_TILE)
         return err_set(e, "copy of %s: more than 256 GiB at once", from->name);
     if (from->tile_count)
-        PUT(l, note_number(l, copy_note(l, item)), code[from->space][to->space],
-            operand_imm((int32_t)(from->address / ARRAY_GRANULE_BYTES)),
-            operand_imm(granules_of(item)),
-            operand_imm((int32_t)(to->address / ARRAY_GRANULE_BYTES)), operand_imm(item->flag));
+        put(l, note_number(l, copy_note(l, item)),
+            isa_make_dma(code[from->space][to->space],
+                         I((int32_t)(from->address / ARRAY_GRANULE_BYTES)), I(granules_of(item)),
+                         I((int32_t)(to->address / ARRAY_GRANULE_BYTES)), I(item->flag)));
     return 0;
 }
 
@@ -220,14 +210,14 @@ static int add_wait(struct linker *l, const struct link_item *item, struct err *
         return -1;
     if (!item->from->tile_count)
         return 0;
-    PUT(l, note, OP_DMA_DONE, operand_imm(item->flag), operand_imm(granules_of(item)));
-    PUT(l, note, OP_VSYNCADD, operand_imm(item->flag), operand_imm(-granules_of(item)));
+    put(l, note, isa_dma_done(I(item->flag), I(granules_of(item))));
+    put(l, note, isa_vsyncadd(I(item->flag), I(-granules_of(item))));
     return 0;
 }
 
 static struct isa_operand counter_of(int depth)
 {
-    return operand_imm(LINK_SMEM + 4 * depth);
+    return I(LINK_SMEM + 4 * depth);
 }
 
 static int begin_loop(struct linker *l, const struct link_item *item, struct err *e)
@@ -239,8 +229,8 @@ static int begin_loop(struct linker *l, const struct link_item *item, struct err
     if (item->count < 1 || item->count > INT32_MAX)
         return err_set(e, "a loop of %lld rounds, at least 1 and at most 2147483647 are possible",
                        (long long)item->count);
-    PUT(l, note, OP_SMOV, operand_reg(WORK), operand_imm((int32_t)item->count));
-    PUT(l, note, OP_SST, operand_none(), counter_of(l->loop_depth), operand_reg(WORK));
+    put(l, note, isa_smov(WORK, I(item->count)));
+    put(l, note, isa_sst(NONE, counter_of(l->loop_depth), R(WORK)));
     l->loop_start[l->loop_depth++] = (uint32_t)l->bundle_count;
     return 0;
 }
@@ -248,16 +238,16 @@ static int begin_loop(struct linker *l, const struct link_item *item, struct err
 static int end_loop(struct linker *l, const struct link_item *item, struct err *e)
 {
     uint32_t note = note_number(l, item->note);
-    struct isa_operand work = operand_reg(WORK), counter;
+    struct isa_operand counter;
 
     if (!l->loop_depth)
         return err_set(e, "a loop ends that has not begun");
     counter = counter_of(--l->loop_depth);
-    PUT(l, note, OP_SLD, work, operand_none(), counter);
-    PUT(l, note, OP_SADD, work, work, operand_imm(-1));
-    PUT(l, note, OP_SST, operand_none(), counter, work);
-    PUT(l, note, OP_SCMP_GT, operand_reg(LOOP_PRED), work, operand_imm(0));
-    PUT(l, note, OP_SBR, operand_imm((int32_t)l->loop_start[l->loop_depth]))->pred = LOOP_PRED;
+    put(l, note, isa_sld(WORK, NONE, counter));
+    put(l, note, isa_sadd(WORK, R(WORK), I(-1)));
+    put(l, note, isa_sst(NONE, counter, R(WORK)));
+    put(l, note, isa_scmp_gt(LOOP_PRED, R(WORK), I(0)));
+    put(l, note, isa_if(LOOP_PRED, isa_sbr(l->loop_start[l->loop_depth])));
     for (int64_t i = 0; i < l->chip->core_branch_delay_bundles; i++)
         add_bundle(l, note);
     return 0;
@@ -267,17 +257,17 @@ static int end_loop(struct linker *l, const struct link_item *item, struct err *
 static int add_barrier(struct linker *l, const struct link_item *item, struct err *e)
 {
     uint32_t note = note_number(l, item->note);
-    struct isa_operand work = operand_reg(WORK), flag = operand_imm(item->flag);
+    struct isa_operand flag = I(item->flag);
 
     if (check_flag(l, item, e))
         return -1;
     if (l->chip->chip_cores != 2)
         return err_set(e, "a barrier of the cores of a chip: %s has %d, two are needed",
                        l->chip->chip_name, (int)l->chip->chip_cores);
-    PUT(l, note, OP_SLD, work, operand_none(), operand_imm(SMEM_PEER));
-    PUT(l, note, OP_VSYNCADD_R, flag, operand_imm(1), work);
-    PUT(l, note, OP_VWAIT_GE, flag, operand_imm(1));
-    PUT(l, note, OP_VSYNCADD, flag, operand_imm(-1));
+    put(l, note, isa_sld(WORK, NONE, I(SMEM_PEER)));
+    put(l, note, isa_vsyncadd_r(flag, I(1), R(WORK)));
+    put(l, note, isa_vwait_ge(flag, I(1)));
+    put(l, note, isa_vsyncadd(flag, I(-1)));
     return 0;
 }
 
@@ -317,7 +307,7 @@ static int add_items(struct linker *l, const struct link_item *item, int count,
     out->first_bundle[count] = (uint32_t)l->bundle_count;
     if (l->loop_depth)
         return err_set(e, "%d loops have not ended", l->loop_depth);
-    put(l, 0, OP_SHALT, 0, NULL);
+    put(l, 0, isa_shalt());
     return 0;
 }
 

@@ -3,24 +3,6 @@
 
 #include "stack/kernels/conv/conv_emit.h"
 
-int conv_put(struct conv_gen *g, int not_before, enum isa_opcode code, int count,
-             const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    return bundler_put(&g->b, &op, not_before);
-}
-
-int conv_put_if(struct conv_gen *g, int pred, bool is_negated, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    op.pred = (uint8_t)pred;
-    op.pred_is_negated = is_negated;
-    return bundler_put(&g->b, &op, 0);
-}
-
 void conv_begin(struct conv_gen *g, const char *note)
 {
     bundler_begin(&g->b, note, 0);
@@ -61,7 +43,7 @@ struct conv_value conv_in(int reg)
 
 struct isa_operand conv_operand(struct conv_value v)
 {
-    return v.is_known ? IMM(v.known) : REG(v.reg);
+    return v.is_known ? I(v.known) : R(v.reg);
 }
 
 static int new_register(struct conv_gen *g)
@@ -75,7 +57,7 @@ static struct conv_value combine(struct conv_gen *g, enum isa_opcode code, struc
 {
     int to = new_register(g);
 
-    PUT(g, code, REG(to), conv_operand(a), conv_operand(b));
+    bundler_add(&g->b, isa_make_e_ss(code, to, conv_operand(a), conv_operand(b)));
     return conv_in(to);
 }
 
@@ -116,7 +98,7 @@ static struct conv_value extreme(struct conv_gen *g, struct conv_value a, struct
     if (a.is_known && b.is_known)
         return (a.known > b.known) == is_max ? a : b;
     to = new_register(g);
-    PUT(g, OP_SMIN_MAX, REG(to), conv_operand(a), conv_operand(b), IMM(is_max), IMM(0));
+    bundler_add(&g->b, isa_smin_max(to, conv_operand(a), conv_operand(b), is_max, SMIN_MAX_S32));
     return conv_in(to);
 }
 
@@ -137,7 +119,7 @@ int conv_to_register(struct conv_gen *g, struct conv_value v)
     if (!v.is_known)
         return v.reg;
     to = new_register(g);
-    PUT(g, OP_SMOV, REG(to), IMM(v.known));
+    bundler_add(&g->b, isa_smov(to, I(v.known)));
     return to;
 }
 
@@ -145,13 +127,13 @@ struct conv_value conv_load_word(struct conv_gen *g, int64_t smem)
 {
     int to = new_register(g);
 
-    PUT(g, OP_SLD, REG(to), operand_none(), IMM(smem));
+    bundler_add(&g->b, isa_sld(to, NONE, I(smem)));
     return conv_in(to);
 }
 
 void conv_store_word(struct conv_gen *g, int64_t smem, struct conv_value v)
 {
-    PUT(g, OP_SST, operand_none(), IMM(smem), conv_operand(v));
+    bundler_add(&g->b, isa_sst(NONE, I(smem), conv_operand(v)));
 }
 
 /* ----- loops */
@@ -161,7 +143,7 @@ int conv_loop(struct conv_gen *g, int reg, int64_t count)
     int label = conv_label(g);
 
     conv_begin(g, NULL);
-    PUT(g, OP_SMOV, REG(reg), IMM(count));
+    bundler_add(&g->b, isa_smov(reg, I(count)));
     conv_end(g);
     conv_here(g, label);
     return label;
@@ -169,8 +151,8 @@ int conv_loop(struct conv_gen *g, int reg, int64_t count)
 
 void conv_loop_end(struct conv_gen *g, int label, int reg)
 {
-    PUT(g, OP_SSUB, REG(reg), REG(reg), IMM(1));
-    PUT(g, OP_SCMP_GT, REG(P_LOOP), REG(reg), IMM(0));
+    bundler_add(&g->b, isa_ssub(reg, R(reg), I(1)));
+    bundler_add(&g->b, isa_scmp_gt(P_LOOP, R(reg), I(0)));
     conv_end_branch(g, label, P_LOOP, false);
 }
 

@@ -46,7 +46,7 @@ static void skip_unless_new(struct conv_gen *g, const struct conv_window *w, boo
             continue;
         conv_begin(g, NULL);
         index = conv_load_word(g, conv_index_word(g, is_fetch, p->order[i]));
-        PUT(g, OP_SCMP_EQ, REG(P_TEMP), conv_operand(index), IMM(0));
+        bundler_add(&g->b, isa_scmp_eq(P_TEMP, conv_operand(index), I(0)));
         conv_end_branch(g, label, P_TEMP, true);
     }
 }
@@ -120,16 +120,16 @@ static void clear_slabs(struct conv_gen *g, int64_t stores, int64_t outer, int64
     int again = conv_loop(g, S_SLAB_OUTER, outer), inner = conv_label(g);
 
     conv_begin(g, NULL);
-    PUT(g, OP_SMOV, REG(S_SLAB_LEFT), REG(S_SLAB_ROUNDS));
-    PUT(g, OP_SMOV, REG(S_SLAB_ROW), REG(S_SLAB));
-    PUT(g, OP_VMOV, REG(V_ZERO), IMM(0));
-    PUT(g, OP_SADD, REG(S_SLAB), REG(S_SLAB), IMM(stride * TILE_ROWS));
+    bundler_add(&g->b, isa_smov(S_SLAB_LEFT, R(S_SLAB_ROUNDS)));
+    bundler_add(&g->b, isa_smov(S_SLAB_ROW, R(S_SLAB)));
+    bundler_add(&g->b, isa_vmov(V_ZERO, I(0)));
+    bundler_add(&g->b, isa_sadd(S_SLAB, R(S_SLAB), I(stride * TILE_ROWS)));
     conv_end(g);
     conv_here(g, inner);
     conv_begin(g, NULL);
     for (int64_t i = 0; i < stores; i++)
-        PUT(g, OP_VST, REG(S_SLAB_ROW), IMM(i * TILE_ROWS), IMM(1), IMM(0xff), REG(V_ZERO));
-    PUT(g, OP_SADD, REG(S_SLAB_ROW), REG(S_SLAB_ROW), IMM(stores * TILE_ROWS));
+        bundler_add(&g->b, isa_vst(isa_rows_at(R(S_SLAB_ROW), i * TILE_ROWS), V_ZERO));
+    bundler_add(&g->b, isa_sadd(S_SLAB_ROW, R(S_SLAB_ROW), I(stores * TILE_ROWS)));
     conv_loop_end(g, inner, S_SLAB_LEFT);
     conv_begin(g, NULL);
     conv_loop_end(g, again, S_SLAB_OUTER);
@@ -159,10 +159,11 @@ static void clear_side(struct conv_gen *g, const struct conv_window *w, int i, b
     if (is_high)
         row = conv_add(g, row, conv_mul(g, conv_sub(g, conv_known(w->box[i]), count),
                                         conv_known(w->pitch[i] * TILE_ROWS)));
-    PUT(g, OP_SMOV, REG(S_SLAB), conv_operand(row));
-    PUT(g, OP_SMOV, REG(S_SLAB_ROUNDS),
-        conv_operand(conv_mul(g, count, conv_known(w->pitch[i] / stores))));
-    PUT(g, OP_SCMP_GT, REG(P_TEMP), REG(S_SLAB_ROUNDS), IMM(0));
+    bundler_add(&g->b, isa_smov(S_SLAB, conv_operand(row)));
+    bundler_add(&g->b,
+                isa_smov(S_SLAB_ROUNDS,
+                         conv_operand(conv_mul(g, count, conv_known(w->pitch[i] / stores)))));
+    bundler_add(&g->b, isa_scmp_gt(P_TEMP, R(S_SLAB_ROUNDS), I(0)));
     conv_end_branch(g, skip, P_TEMP, true);
     clear_slabs(g, stores, outer, i ? w->pitch[i - 1] : 0);
     conv_here(g, skip);
@@ -223,7 +224,7 @@ static void gather(struct conv_gen *g, struct conv_value *sum, enum isa_opcode c
         *sum = conv_known(code == OP_SADD ? sum->known + v.known : sum->known * v.known);
         return;
     }
-    PUT(g, code, REG(reg), conv_operand(*sum), conv_operand(v));
+    bundler_add(&g->b, isa_make_e_ss(code, reg, conv_operand(*sum), conv_operand(v)));
     *sum = conv_in(reg);
 }
 
@@ -234,7 +235,7 @@ static void describe_dim(struct conv_gen *g, const struct conv_window *w, int i,
     static const int level[BOX_DIMS] = {[1] = 10, [2] = 7, [BOX_ROWS] = 4};
 
     if (i == 0) {
-        PUT(g, OP_SMOV, REG(S_OUTER), conv_operand(p->valid));
+        bundler_add(&g->b, isa_smov(S_OUTER, conv_operand(p->valid)));
     } else if (i == BOX_LANES) {
         word(g, w, 3, conv_mul(g, p->valid, conv_known(TILE_GRANULES)));
     } else {
@@ -284,7 +285,7 @@ static void start_copies(struct conv_gen *g, const struct conv_window *w, bool i
 
     conv_here(g, again);
     conv_begin(g, NULL);
-    PUT(g, OP_DMA_GENERAL, operand_none(), IMM(at));
+    bundler_add(&g->b, isa_dma_general(NONE, I(at)));
     conv_end(g);
     if (w->box[0] == 1)
         return;
@@ -310,19 +311,19 @@ static void copy(struct conv_gen *g, const struct conv_window *w, bool is_in)
                  : conv_load_word(g, w->smem + 4 * (is_in ? WORD_FETCH_BUFFER : WORD_BUFFER));
     total = describe(g, w, is_in, buffer);
     reg = conv_to_register(g, conv_mul(g, buffer, conv_known(4)));
-    PUT(g, OP_SST, REG(reg), IMM(w->smem + 4 * WORD_GRANULES), conv_operand(total));
+    bundler_add(&g->b, isa_sst(R(reg), I(w->smem + 4 * WORD_GRANULES), conv_operand(total)));
     if (is_in && w->buffers == 2)
         conv_store_word(g, w->smem + 4 * WORD_FETCH_BUFFER,
                         conv_sub(g, conv_known(1), buffer));
     if (!is_in)
-        conv_put(g, 0, OP_SFENCE, 0, NULL);
+        bundler_add(&g->b, isa_sfence());
     if (total.is_known) {
         conv_end(g);
         if (total.known > 0)
             start_copies(g, w, is_in);
         return;
     }
-    PUT(g, OP_SCMP_GT, REG(P_TEMP), conv_operand(total), IMM(0));
+    bundler_add(&g->b, isa_scmp_gt(P_TEMP, conv_operand(total), I(0)));
     conv_end_branch(g, skip, P_TEMP, true);
     start_copies(g, w, is_in);
     conv_here(g, skip);
@@ -357,20 +358,21 @@ static void wait_buffer(struct conv_gen *g, const struct conv_window *w)
     buffer = w->buffers == 1 ? conv_known(0) : conv_load_word(g, w->smem + 4 * WORD_BUFFER);
     word_reg = conv_to_register(g, conv_mul(g, buffer, conv_known(4)));
     count = g->temp++;
-    PUT(g, OP_SLD, REG(count), REG(word_reg), IMM(w->smem + 4 * WORD_GRANULES));
+    bundler_add(&g->b, isa_sld(count, R(word_reg), I(w->smem + 4 * WORD_GRANULES)));
     granules = conv_in(count);
     flag = conv_add(g, buffer, conv_known(w->flag));
     none = conv_sub(g, conv_known(0), granules);
-    PUT(g, OP_SMOV, REG(S_OUTER), conv_operand(flag));
-    PUT(g, OP_SMOV, REG(S_FAR), conv_operand(granules));
-    PUT(g, OP_SMOV, REG(S_NEAR), conv_operand(none));
-    PUT_AT(g, g->b.length, OP_SST, REG(word_reg), IMM(w->smem + 4 * WORD_GRANULES), IMM(0));
+    bundler_add(&g->b, isa_smov(S_OUTER, conv_operand(flag)));
+    bundler_add(&g->b, isa_smov(S_FAR, conv_operand(granules)));
+    bundler_add(&g->b, isa_smov(S_NEAR, conv_operand(none)));
+    bundler_add_after(&g->b, g->b.length,
+                      isa_sst(R(word_reg), I(w->smem + 4 * WORD_GRANULES), I(0)));
     conv_end(g);
     conv_begin(g, NULL);
-    PUT(g, OP_DMA_DONE, REG(S_OUTER), REG(S_FAR));
+    bundler_add(&g->b, isa_dma_done(R(S_OUTER), R(S_FAR)));
     conv_end(g);
     conv_begin(g, NULL);
-    PUT(g, OP_VSYNCADD, REG(S_OUTER), REG(S_NEAR));
+    bundler_add(&g->b, isa_vsyncadd(R(S_OUTER), R(S_NEAR)));
     conv_end(g);
 }
 

@@ -56,20 +56,6 @@ struct conv_gen {
     int label_loop;
 };
 
-#define IMM(x) operand_imm((int32_t)(x))
-#define REG(x) operand_reg(x)
-#define OPERANDS(...) \
-    (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) / sizeof(struct isa_operand)), \
-    (struct isa_operand[]){__VA_ARGS__}
-int conv_put(struct conv_gen *g, int not_before, enum isa_opcode code, int count,
-             const struct isa_operand *operand);
-int conv_put_if(struct conv_gen *g, int pred, bool is_negated, enum isa_opcode code, int count,
-                const struct isa_operand *operand);
-#define PUT(g, code, ...) conv_put(g, 0, code, OPERANDS(__VA_ARGS__))
-#define PUT_AT(g, at, code, ...) conv_put(g, at, code, OPERANDS(__VA_ARGS__))
-#define PUT_IF(g, pred, code, ...) conv_put_if(g, pred, false, code, OPERANDS(__VA_ARGS__))
-#define PUT_UNLESS(g, pred, code, ...) conv_put_if(g, pred, true, code, OPERANDS(__VA_ARGS__))
-
 /* a section of straight code; all temporary registers are free */
 void conv_begin(struct conv_gen *g, const char *note);
 void conv_end(struct conv_gen *g);

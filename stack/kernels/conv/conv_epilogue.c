@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "stack/backend/emitters.h"
 #include "stack/kernels/conv/conv_emit.h"
 #include "stack/kernels/loop/fused.h"
 
@@ -45,15 +46,6 @@ static struct stream *stream_of(struct epilogue *x, int window)
 
 /* ----- values of a group */
 
-static int load(struct epilogue *x, int base, int64_t row, int stride, int region)
-{
-    const struct isa_operand operand[] = {REG(vcode_vreg(&x->code)), REG(base), IMM(row),
-                                          IMM(stride), IMM(0xff)};
-
-    vcode_emit(&x->code, OP_VLD, 5, operand)->region = region;
-    return operand[0].value;
-}
-
 /* groups of columns in a tile */
 static int64_t groups_in_tile(const struct conv_plan *p)
 {
@@ -68,37 +60,26 @@ static int64_t groups_in_tile(const struct conv_plan *p)
 static int load_sums(struct epilogue *x, int64_t row)
 {
     const struct conv_plan *p = x->g->p;
-    int sum = load(x, S_SUMS, row, 1, REGION_SUMS);
+    int sum = emit_vld(&x->code, isa_rows_at(R(S_SUMS), row), REGION_SUMS);
 
     for (int64_t group = 1; group < groups_in_tile(p); group++) {
         int64_t first = group * p->group_columns, end = first + p->group_columns;
-        int v = load(x, S_SUMS, row + group * p->group_inputs, 1, REGION_SUMS);
-        const struct isa_operand mask[] = {
-            REG(vcode_mask(&x->code)),
-            IMM(((end > ARRAY_LANES ? ARRAY_LANES : end) - 1) << 13 | 7 << 10 | first << 3)};
-        const struct isa_operand choice[] = {REG(vcode_vreg(&x->code)), mask[0], REG(v), REG(sum)};
+        int v =
+            emit_vld(&x->code, isa_rows_at(R(S_SUMS), row + group * p->group_inputs), REGION_SUMS);
+        int mask = emit_vcmask(&x->code, ((end > ARRAY_LANES ? ARRAY_LANES : end) - 1) << 13 |
+                                             7 << 10 | first << 3);
 
-        vcode_emit(&x->code, OP_VCMASK, 2, mask);
-        vcode_emit(&x->code, OP_VSEL, 4, choice);
-        sum = choice[0].value;
+        sum = emit_vsel(&x->code, mask, R(v), R(sum));
     }
     return sum;
 }
 
 /* ----- a feature a group: products with the taps, a multiplication and an addition each */
 
-static int binary(struct epilogue *x, enum isa_opcode code, int a, struct isa_operand b)
-{
-    const struct isa_operand operand[] = {REG(vcode_vreg(&x->code)), REG(a), b};
-
-    vcode_emit(&x->code, code, 3, operand);
-    return operand[0].value;
-}
-
 /* as the matrix units read it: rounded to bf16 */
 static void as_bf16(struct epilogue *x, const int *from, int count, int *to)
 {
-    struct fused_value value = {.part = {REG(from[0]), REG(from[count - 1])}}, rounded;
+    struct fused_value value = {.part = {R(from[0]), R(from[count - 1])}}, rounded;
 
     fused_unpack(&x->code, x->g->chip, DTYPE_BF16,
                  fused_pack(&x->code, x->g->chip, DTYPE_BF16, &value), &rounded);
@@ -114,7 +95,8 @@ static void load_input(struct epilogue *x, int64_t row, int *part)
     struct fused_value value;
 
     for (int i = 0; i < p->parts; i++)
-        part[i] = load(x, base, row + i * w->pitch[BOX_ROWS] * TILE_ROWS, 1, region);
+        part[i] = emit_vld(&x->code, isa_rows_at(R(base), row + i * w->pitch[BOX_ROWS] * TILE_ROWS),
+                           region);
     if (!p->is_lhs_bf16) {
         as_bf16(x, part, p->subs, part);
         return;
@@ -128,15 +110,14 @@ static void load_input(struct epilogue *x, int64_t row, int *part)
 static int load_tap(struct epilogue *x, int64_t row)
 {
     const struct conv_window *w = &x->g->p->window[WINDOW_RHS];
-    int v = load(x, stream_of(x, WINDOW_RHS)->pointer, row, 0, REGION_WINDOW + WINDOW_RHS);
-    const struct isa_operand low[] = {REG(vcode_vreg(&x->code)), REG(v), IMM(0)};
+    int v = emit_vld(&x->code, isa_rows_apart(R(stream_of(x, WINDOW_RHS)->pointer), row, 0),
+                     REGION_WINDOW + WINDOW_RHS);
 
     if (w->array->element_bytes == 4) {
         as_bf16(x, &v, 1, &v);
         return v;
     }
-    vcode_emit(&x->code, OP_VUNPACK_I_BF16, 3, low);
-    return low[0].value;
+    return emit_vunpack_i_bf16(&x->code, R(v), VUNPACK_I_BF16_L);
 }
 
 static void add_tap(struct epilogue *x, const int64_t *i, int *sum)
@@ -156,9 +137,9 @@ static void add_tap(struct epilogue *x, const int64_t *i, int *sum)
     load_input(x, from * TILE_ROWS, part);
     weight = load_tap(x, tap * TILE_ROWS);
     for (int k = 0; k < p->subs; k++) {
-        int product = binary(x, OP_VMUL_F32, part[k], REG(weight));
+        int product = emit_vmul_f32(&x->code, R(part[k]), R(weight));
 
-        sum[k] = binary(x, OP_VADD_F32, product, sum[k] < 0 ? IMM(0) : REG(sum[k]));
+        sum[k] = emit_vadd_f32(&x->code, R(product), sum[k] < 0 ? I(0) : R(sum[k]));
     }
 }
 
@@ -186,8 +167,8 @@ static void conv_leaf(struct epilogue *x, int node, struct fused_value *out)
         sum_taps(x, sum);
     for (int i = 0; i < p->subs; i++)
         out->part[i] = x->is_dead     ? fused_constant(DTYPE_F32, 0)
-                       : p->is_vector ? REG(sum[i])
-                                      : REG(load_sums(x, i * TILE_ROWS));
+                       : p->is_vector ? R(sum[i])
+                                      : R(load_sums(x, i * TILE_ROWS));
     if (x->g->body->graph->node[node].shape.dtype == DTYPE_BF16 && !x->is_dead &&
         p->subs == 2) {
         int tile = fused_pack(&x->code, x->g->chip, DTYPE_BF16, out);
@@ -203,11 +184,12 @@ static void full_leaf(struct epilogue *x, int window, struct fused_value *out)
     int base = stream_of(x, window)->pointer;
 
     for (int i = 0; i < tiles; i++) {
-        int v = load(x, base, i * w->pitch[BOX_ROWS] * TILE_ROWS, 1, REGION_WINDOW + window);
+        int v = emit_vld(&x->code, isa_rows_at(R(base), i * w->pitch[BOX_ROWS] * TILE_ROWS),
+                         REGION_WINDOW + window);
         struct fused_value part;
 
         if (w->array->tile_rows == 8) {
-            out->part[i] = REG(v);
+            out->part[i] = R(v);
             continue;
         }
         fused_unpack(&x->code, x->g->chip, w->array->shape.dtype, v, &part);
@@ -218,12 +200,7 @@ static void full_leaf(struct epilogue *x, int window, struct fused_value *out)
 /* lane 0 of the only row in every lane */
 static int spread_scalar(struct epilogue *x, int v)
 {
-    const struct isa_operand push[] = {REG(v), IMM(0)};
-    const struct isa_operand pop[] = {REG(vcode_vreg(&x->code))};
-
-    vcode_emit(&x->code, OP_VBCAST_LANE, 2, push);
-    vcode_emit(&x->code, OP_VPOP_PERMUTE, 1, pop);
-    return pop[0].value;
+    return emit_vbcast_lane(&x->code, 0, v, 0);
 }
 
 static int leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e)
@@ -252,11 +229,12 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
             full_leaf(x, window, out);
             return 0;
         }
-        v = load(x, stream_of(x, window)->pointer, 0, 0, REGION_WINDOW + window);
+        v = emit_vld(&x->code, isa_rows_apart(R(stream_of(x, window)->pointer), 0, 0),
+                     REGION_WINDOW + window);
         if (b->extra[i].kind == EXTRA_SCALAR)
             v = spread_scalar(x, v);
         for (int part = 0; part < f->parts; part++)
-            out->part[part] = REG(v);
+            out->part[part] = R(v);
         return 0;
     }
     if (n->op == HLO_CONSTANT && !n->literal) {
@@ -267,22 +245,10 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
     return err_set(e, "%s: %s beside a convolution", n->name, graph_op_name(n->op));
 }
 
-static int in_register(struct epilogue *x, struct isa_operand value)
-{
-    const struct isa_operand operand[] = {REG(vcode_vreg(&x->code)), value};
-
-    if (value.kind == OPERAND_REG)
-        return value.value;
-    vcode_emit(&x->code, OP_VMOV, 2, operand);
-    return operand[0].value;
-}
-
 static void store(struct epilogue *x, int window, int64_t row, int v)
 {
-    const struct isa_operand operand[] = {REG(stream_of(x, window)->pointer), IMM(row), IMM(1),
-                                          IMM(0xff), REG(v)};
-
-    vcode_emit(&x->code, OP_VST, 5, operand)->region = REGION_WINDOW + window;
+    emit_vst(&x->code, isa_rows_at(R(stream_of(x, window)->pointer), row), v,
+             REGION_WINDOW + window);
 }
 
 static int group(struct epilogue *x, struct err *e)
@@ -300,7 +266,7 @@ static int group(struct epilogue *x, struct err *e)
         value = x->fused.value[node];
         if (!value.is_mask)
             for (int part = 0; part < p->subs; part++)
-                value.part[part] = REG(in_register(x, value.part[part]));
+                value.part[part] = R(vcode_in_register(&x->code, value.part[part]));
         if (w->array->tile_rows == 8 && !value.is_mask)
             for (int part = 0; part < p->subs; part++)
                 store(x, WINDOW_OUT + i, part * w->pitch[BOX_ROWS] * TILE_ROWS,
@@ -443,20 +409,6 @@ static void make_levels(struct epilogue *x)
     choose_innermost(x);
 }
 
-static void add_scalar(struct epilogue *x, int to, int from, int64_t value)
-{
-    const struct isa_operand operand[] = {REG(to), REG(from), IMM(value)};
-
-    vcode_emit(&x->code, OP_SADD, 3, operand);
-}
-
-static void set_scalar(struct epilogue *x, int to, int64_t value)
-{
-    const struct isa_operand operand[] = {REG(to), IMM(value)};
-
-    vcode_emit(&x->code, OP_SMOV, 2, operand);
-}
-
 /* level `i` goes on, when all below it have gone around */
 static void step_level(struct epilogue *x, int i)
 {
@@ -481,14 +433,14 @@ static int phase(struct epilogue *x, const int64_t *r, int64_t sums, struct err 
     for (int i = 0; i < CONV_SPATIAL; i++)
         x->is_dead |= conv_level_count(p, i, r[i]) == 0;
     vcode_begin_block(&x->code);
-    set_scalar(x, S_SUMS, p->sums_row + sums);
+    emit_smov(&x->code, S_SUMS, I(p->sums_row + sums));
     for (int k = 0; k < x->stream_count; k++) {
         const struct stream *s = &x->stream[k];
         int64_t offset = 0;
 
         for (int i = 0; i < CONV_SPATIAL && is_full(x, s->window) && s->window >= WINDOW_OUT; i++)
             offset += r[i] * p->window[s->window].pitch[i] * TILE_ROWS;
-        add_scalar(x, s->pointer, s->base, offset);
+        emit_sadd(&x->code, s->pointer, R(s->base), I(offset));
     }
     for (int i = x->levels - 1; i >= 0; i--)
         vcode_loop_begin(&x->code, S_COUNTER + i, x->level[i].count);
@@ -544,7 +496,7 @@ static void set_bases(struct conv_gen *g, const struct epilogue *x)
             index = conv_load_word(g, conv_index_word(g, false, GRID_F));
             row = conv_add(g, row, conv_mul(g, index, conv_known(conv_column_tiles(g->p))));
         }
-        PUT(g, OP_SMOV, REG(x->stream[k].base), conv_operand(row));
+        bundler_add(&g->b, isa_smov(x->stream[k].base, conv_operand(row)));
         conv_end(g);
     }
 }

@@ -54,13 +54,13 @@ static int64_t tap_rows(const struct conv_plan *p, int dim)     /* from one pass
 void conv_set_phase(struct conv_gen *g, const struct live_phase *x, int pred, bool sets_counts)
 {
     for (int i = 0; i <= CONV_SPATIAL; i++)
-        PUT_IF(g, pred, OP_SADD, REG(S_BASE0 + i), REG(S_LHS), IMM(x->rows));
+        bundler_add(&g->b, isa_if(pred, isa_sadd(S_BASE0 + i, R(S_LHS), I(x->rows))));
     for (int i = 0; i < CONV_SPATIAL; i++) {
-        PUT_IF(g, pred, OP_SMOV, REG(S_K1 + i), IMM(x->count[CONV_SPATIAL - 1 - i]));
+        bundler_add(&g->b, isa_if(pred, isa_smov(S_K1 + i, I(x->count[CONV_SPATIAL - 1 - i]))));
         if (sets_counts)
-            PUT_IF(g, pred, OP_SMOV, REG(S_N1 + i), IMM(x->count[CONV_SPATIAL - 1 - i]));
+            bundler_add(&g->b, isa_if(pred, isa_smov(S_N1 + i, I(x->count[CONV_SPATIAL - 1 - i]))));
     }
-    PUT_IF(g, pred, OP_PMOV, REG(P_ODD), IMM(x->is_odd));
+    bundler_add(&g->b, isa_if(pred, isa_pmov(P_ODD, I(x->is_odd))));
 }
 
 /* the levels of k: P_WRAP when all of a phase has gone */
@@ -77,21 +77,21 @@ static void advance_levels(struct conv_gen *g, const struct live_phase *list, in
 
         if (count == 1)
             continue;
-        PUT_IF(g, pred, OP_SSUB, REG(S_K0 + level), REG(S_K0 + level), IMM(1));
-        PUT_IF(g, pred, OP_SADD, REG(S_BASE0 + level), REG(S_BASE0 + level), IMM(step));
+        bundler_add(&g->b, isa_if(pred, isa_ssub(S_K0 + level, R(S_K0 + level), I(1))));
+        bundler_add(&g->b, isa_if(pred, isa_sadd(S_BASE0 + level, R(S_BASE0 + level), I(step))));
         for (int i = 0; i < level; i++)
-            PUT_IF(g, pred, OP_SMOV, REG(S_BASE0 + i), REG(S_BASE0 + level));
-        PUT(g, OP_SCMP_EQ, REG(next[level]), REG(S_K0 + level), IMM(0));
+            bundler_add(&g->b, isa_if(pred, isa_smov(S_BASE0 + i, R(S_BASE0 + level))));
+        bundler_add(&g->b, isa_scmp_eq(next[level], R(S_K0 + level), I(0)));
         if (level)
-            PUT_IF(g, next[level], OP_SMOV, REG(S_K0 + level), REG(S_N1 + level - 1));
+            bundler_add(&g->b, isa_if(next[level], isa_smov(S_K0 + level, R(S_N1 + level - 1))));
         else
-            PUT_IF(g, next[level], OP_SMOV, REG(S_K0), IMM(p->feature_blocks));
+            bundler_add(&g->b, isa_if(next[level], isa_smov(S_K0, I(p->feature_blocks))));
         pred = next[level];
     }
     if (pred == ISA_PRED_ALWAYS)
-        PUT(g, OP_PMOV, REG(P_WRAP), IMM(1));
+        bundler_add(&g->b, isa_pmov(P_WRAP, I(1)));
     else if (pred != P_WRAP)
-        PUT(g, OP_PMOV, REG(P_WRAP), REG(pred));
+        bundler_add(&g->b, isa_pmov(P_WRAP, R(pred)));
 }
 
 /* behind a phase: the next one, or the first of the next columns */
@@ -102,20 +102,20 @@ static void advance_phase(struct conv_gen *g, const struct live_phase *list, int
 
     if (live == 1) {
         conv_set_phase(g, &list[0], P_WRAP, false);
-        PUT_IF(g, P_WRAP, OP_SADD, REG(S_PASS_RESULT), REG(S_PASS_RESULT), IMM(columns));
+        bundler_add(&g->b, isa_if(P_WRAP, isa_sadd(S_PASS_RESULT, R(S_PASS_RESULT), I(columns))));
         return;
     }
-    PUT_IF(g, P_WRAP, OP_SADD, REG(S_PHASE), REG(S_PHASE), IMM(1));
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP), REG(S_PHASE), IMM(live));
-    PUT_IF(g, P_TEMP, OP_SMOV, REG(S_PHASE), IMM(0));
+    bundler_add(&g->b, isa_if(P_WRAP, isa_sadd(S_PHASE, R(S_PHASE), I(1))));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_PHASE), I(live)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_PHASE, I(0))));
     for (int i = 0; i < live; i++) {
         int64_t step = i ? list[i].sums - list[i - 1].sums
                          : columns + list[0].sums - list[live - 1].sums;
 
-        PUT(g, OP_SCMP_EQ, REG(P_TEMP), REG(S_PHASE), IMM(i));
-        PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_WRAP));
+        bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_PHASE), I(i)));
+        bundler_add(&g->b, isa_pand(P_TEMP, P_TEMP, P_WRAP));
         conv_set_phase(g, &list[i], P_TEMP, true);
-        PUT_IF(g, P_TEMP, OP_SADD, REG(S_PASS_RESULT), REG(S_PASS_RESULT), IMM(step));
+        bundler_add(&g->b, isa_if(P_TEMP, isa_sadd(S_PASS_RESULT, R(S_PASS_RESULT), I(step))));
     }
 }
 
@@ -165,10 +165,10 @@ bool conv_needs_masks(const struct conv_plan *p)
 static void put_mask(struct conv_gen *g, int slot, int64_t lanes, int pred)
 {
     if (lanes == 0)
-        PUT_IF(g, pred, OP_VMMOV, REG(CONV_MASK_OF_SLOT + slot), IMM(0));
+        bundler_add(&g->b, isa_if(pred, isa_vmmov(CONV_MASK_OF_SLOT + slot, I(0))));
     else
-        PUT_IF(g, pred, OP_VCMASK, REG(CONV_MASK_OF_SLOT + slot),
-               IMM((lanes - 1) << 13 | 7 << 10));
+        bundler_add(
+            &g->b, isa_if(pred, isa_vcmask(CONV_MASK_OF_SLOT + slot, (lanes - 1) << 13 | 7 << 10)));
 }
 
 void conv_set_masks(struct conv_gen *g, const struct live_phase *list, int live)
@@ -186,11 +186,11 @@ void conv_set_masks(struct conv_gen *g, const struct live_phase *list, int live)
     for (int slot = 0; slot < p->slots; slot++)
         put_mask(g, slot, m.usual[slot], ISA_PRED_ALWAYS);
     if (is_counted)
-        PUT(g, OP_SCMP_EQ, REG(P_EDGE), REG(S_K0 + level), IMM(1));
+        bundler_add(&g->b, isa_scmp_eq(P_EDGE, R(S_K0 + level), I(1)));
     else
-        PUT(g, OP_PMOV, REG(P_EDGE), IMM(1));
+        bundler_add(&g->b, isa_pmov(P_EDGE, I(1)));
     if (is_pair)
-        PUT(g, OP_PAND, REG(P_EDGE), REG(P_EDGE), REG(P_ODD));
+        bundler_add(&g->b, isa_pand(P_EDGE, P_EDGE, P_ODD));
     bundler_end(&g->b);
     conv_section(g, NULL, 0);
     for (int slot = 0; slot < p->slots; slot++)

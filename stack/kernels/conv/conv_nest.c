@@ -14,14 +14,14 @@ void conv_nest_level(struct conv_nest *n, int64_t count, int64_t from, int64_t t
 
 void conv_nest_enter(struct conv_gen *g, struct conv_nest *n, struct conv_value from, int64_t to)
 {
-    PUT(g, OP_SMOV, REG(NEST_FROM), conv_operand(from));
-    PUT(g, OP_SMOV, REG(NEST_TO), IMM(to));
+    bundler_add(&g->b, isa_smov(NEST_FROM, conv_operand(from)));
+    bundler_add(&g->b, isa_smov(NEST_TO, I(to)));
     conv_end(g);
     for (int i = 0; i < n->levels; i++) {
         conv_begin(g, NULL);
-        PUT(g, OP_SMOV, REG(NEST_FROM + i + 1), REG(NEST_FROM + i));
-        PUT(g, OP_SMOV, REG(NEST_TO + i + 1), REG(NEST_TO + i));
-        PUT(g, OP_SMOV, REG(NEST_COUNT + i), IMM(n->level[i].count));
+        bundler_add(&g->b, isa_smov(NEST_FROM + i + 1, R(NEST_FROM + i)));
+        bundler_add(&g->b, isa_smov(NEST_TO + i + 1, R(NEST_TO + i)));
+        bundler_add(&g->b, isa_smov(NEST_COUNT + i, I(n->level[i].count)));
         conv_end(g);
         n->label[i] = conv_label(g);
         conv_here(g, n->label[i]);
@@ -32,8 +32,8 @@ void conv_nest_enter(struct conv_gen *g, struct conv_nest *n, struct conv_value 
 void conv_nest_leave(struct conv_gen *g, struct conv_nest *n)
 {
     for (int i = n->levels - 1; i >= 0; i--) {
-        PUT(g, OP_SADD, REG(NEST_FROM + i + 1), REG(NEST_FROM + i + 1), IMM(n->level[i].from));
-        PUT(g, OP_SADD, REG(NEST_TO + i + 1), REG(NEST_TO + i + 1), IMM(n->level[i].to));
+        bundler_add(&g->b, isa_sadd(NEST_FROM + i + 1, R(NEST_FROM + i + 1), I(n->level[i].from)));
+        bundler_add(&g->b, isa_sadd(NEST_TO + i + 1, R(NEST_TO + i + 1), I(n->level[i].to)));
         conv_loop_end(g, n->label[i], NEST_COUNT + i);
         conv_begin(g, NULL);
     }
@@ -54,12 +54,12 @@ int conv_nest_load(struct nest_body *b, int64_t tile, int mask)
 {
     int v = conv_nest_vector(b);
 
-    PUT(b->g, OP_VLD, REG(v), REG(b->from), IMM(tile * TILE_ROWS), IMM(1), IMM(mask));
+    bundler_add(&b->g->b, isa_vld(v, isa_rows_some(R(b->from), tile * TILE_ROWS, mask)));
     return v;
 }
 
 int conv_nest_store(struct nest_body *b, int not_before, int64_t tile, int mask, int v)
 {
-    return PUT_AT(b->g, not_before, OP_VST, REG(b->to), IMM(tile * TILE_ROWS), IMM(1), IMM(mask),
-                  REG(v));
+    return bundler_add_after(&b->g->b, not_before,
+                             isa_vst(isa_rows_some(R(b->to), tile * TILE_ROWS, mask), v));
 }

@@ -25,17 +25,9 @@ static int64_t weight_items(const struct conv_plan *p)
     return p->slots * WEIGHT_TILES * p->unit_columns;
 }
 
-static void put_on_unit(struct conv_gen *g, enum isa_opcode code, int unit, int count,
-                        const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, unit, count, operand);
-
-    bundler_put(&g->b, &op, 0);
-}
-
 static void load_weight(struct conv_gen *g, int to, int64_t tile)
 {
-    PUT(g, OP_VLD, REG(to), REG(S_WEIGHTS), IMM(tile * CONV_TILE_ROWS), IMM(1), IMM(0xff));
+    bundler_add(&g->b, isa_vld(to, isa_rows_at(R(S_WEIGHTS), tile * CONV_TILE_ROWS)));
 }
 
 static void weight_item(struct conv_gen *g, int64_t item)
@@ -45,10 +37,6 @@ static void weight_item(struct conv_gen *g, int64_t item)
     int64_t tile = p->slots * WEIGHT_TILES - 1 - item / p->unit_columns;
     int64_t column_stride = p->passes * p->slots * WEIGHT_TILES;
     int64_t at = column * p->halves * column_stride, upper = column_stride;
-    const struct isa_operand push[1 + PUSH_CHOICES] = {
-        REG(v), [1 + PUSH_MODE] = IMM(p->halves - 1), [1 + PUSH_TYPE] = IMM(MATRIX_F32),
-        [1 + PUSH_XPOSE] = IMM(p->is_rhs_swapped), [1 + PUSH_STAGING] = IMM(0)};
-    const struct isa_operand prep[] = {REG(v + 1), IMM(MATRIX_F32)};
 
     if (p->is_rhs_swapped) {
         at += tile / WEIGHT_TILES * column_stride + tile % WEIGHT_TILES;
@@ -63,8 +51,9 @@ static void weight_item(struct conv_gen *g, int64_t item)
         int unit = row * p->unit_columns + column;
 
         if (p->halves > 1)
-            put_on_unit(g, OP_VMATPREP_SUBR, unit, 2, prep);
-        put_on_unit(g, OP_VMATPUSH, unit, 1 + PUSH_CHOICES, push);
+            bundler_add(&g->b, isa_vmatprep_subr(unit, v + 1, MATRIX_F32));
+        bundler_add(&g->b,
+                    isa_vmatpush(unit, v, (int)p->halves - 1, MATRIX_F32, p->is_rhs_swapped, 0));
     }
 }
 
@@ -82,14 +71,14 @@ static void advance_weights(struct conv_gen *g)
     int64_t columns = p->unit_columns * p->halves;
     int64_t end = p->weights_row + p->column_groups * columns * p->passes * pass;
 
-    PUT(g, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass));
-    PUT(g, OP_SSUB, REG(S_WEIGHTS_LEFT), REG(S_WEIGHTS_LEFT), IMM(1));
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP), REG(S_WEIGHTS_LEFT), IMM(0));
-    PUT_IF(g, P_TEMP, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS),
-           IMM((columns - 1) * p->passes * pass));
-    PUT_IF(g, P_TEMP, OP_SMOV, REG(S_WEIGHTS_LEFT), IMM(p->passes));
-    PUT(g, OP_SCMP_GE, REG(P_TEMP), REG(S_WEIGHTS), IMM(end));
-    PUT_IF(g, P_TEMP, OP_SMOV, REG(S_WEIGHTS), IMM(p->weights_row));
+    bundler_add(&g->b, isa_sadd(S_WEIGHTS, R(S_WEIGHTS), I(pass)));
+    bundler_add(&g->b, isa_ssub(S_WEIGHTS_LEFT, R(S_WEIGHTS_LEFT), I(1)));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_WEIGHTS_LEFT), I(0)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_sadd(S_WEIGHTS, R(S_WEIGHTS),
+                                               I((columns - 1) * p->passes * pass))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_WEIGHTS_LEFT, I(p->passes))));
+    bundler_add(&g->b, isa_scmp_ge(P_TEMP, R(S_WEIGHTS), I(end)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_WEIGHTS, I(p->weights_row))));
 }
 
 /* operations of stages first..end-1 of a round of the loop, before or behind it */
@@ -132,12 +121,12 @@ static void enter_loop(struct conv_gen *g, bool is_counted)
     if (g->p->has_accumulators)
         conv_odometer_group(&o, g->ring);
     conv_set_odometer(g, &o, g->p->has_accumulators ? 1 : ahead);
-    PUT(g, OP_SADD, REG(S_RESULT), REG(S_PASS_RESULT),
-        IMM((ahead - g->lag) * conv_round_sums(g->p)));
-    PUT(g, OP_SADD, REG(S_ROWS), REG(S_BASE0), IMM(conv_rows_offset(g->p, ahead)));
-    PUT(g, OP_SMOV, REG(S_LOOP), IMM(is_counted ? g->loops : g->loops - 1));
+    bundler_add(&g->b,
+                isa_sadd(S_RESULT, R(S_PASS_RESULT), I((ahead - g->lag) * conv_round_sums(g->p))));
+    bundler_add(&g->b, isa_sadd(S_ROWS, R(S_BASE0), I(conv_rows_offset(g->p, ahead))));
+    bundler_add(&g->b, isa_smov(S_LOOP, I(is_counted ? g->loops : g->loops - 1)));
     if (!is_counted)
-        PUT(g, OP_PMOV, REG(P_LOOP), IMM(g->loops > 1));
+        bundler_add(&g->b, isa_pmov(P_LOOP, I(g->loops > 1)));
 }
 
 /* the rounds of a pass before its loop, with the weights of the next pass, and into the loop */
@@ -188,9 +177,9 @@ static void ring_loop(struct conv_gen *g)
     conv_odometer_of(p, &o);
     conv_odometer_group(&o, g->ring);
     conv_put_odometer(g, &o);
-    PUT(g, OP_SADD, REG(S_RESULT), REG(S_RESULT), IMM(g->ring * conv_round_sums(p)));
-    PUT(g, OP_SSUB, REG(S_LOOP), REG(S_LOOP), IMM(1));
-    PUT(g, OP_SCMP_GT, REG(P_LOOP), REG(S_LOOP), IMM(0));
+    bundler_add(&g->b, isa_sadd(S_RESULT, R(S_RESULT), I(g->ring * conv_round_sums(p))));
+    bundler_add(&g->b, isa_ssub(S_LOOP, R(S_LOOP), I(1)));
+    bundler_add(&g->b, isa_scmp_gt(P_LOOP, R(S_LOOP), I(0)));
     bundler_end_branch(&g->b, g->label_loop, P_LOOP, false);
 }
 
@@ -208,20 +197,20 @@ static void advance_queue(struct conv_gen *g)
     int last = (int)g->p->delay - 1;
 
     for (int i = last; i > 0; i--)
-        PUT(g, OP_SMOV, REG(S_QUEUE + i), REG(S_QUEUE + i - 1));
-    PUT(g, OP_SMOV, REG(S_QUEUE), REG(S_PASS_RESULT));
-    PUT(g, OP_SSHLL, REG(S_QUEUE_ADDS), REG(S_QUEUE_ADDS), IMM(1));
-    PUT_IF(g, P_ADD, OP_SADD, REG(S_QUEUE_ADDS), REG(S_QUEUE_ADDS), IMM(1));
-    PUT(g, OP_SSUB, REG(S_FILLED), REG(S_FILLED), IMM(1));
+        bundler_add(&g->b, isa_smov(S_QUEUE + i, R(S_QUEUE + i - 1)));
+    bundler_add(&g->b, isa_smov(S_QUEUE, R(S_PASS_RESULT)));
+    bundler_add(&g->b, isa_sshll(S_QUEUE_ADDS, R(S_QUEUE_ADDS), I(1)));
+    bundler_add(&g->b, isa_if(P_ADD, isa_sadd(S_QUEUE_ADDS, R(S_QUEUE_ADDS), I(1))));
+    bundler_add(&g->b, isa_ssub(S_FILLED, R(S_FILLED), I(1)));
 }
 
 /* the i-th of those under way to S_LAST_RESULT */
 static void take_from_queue(struct conv_gen *g, int i)
 {
-    PUT(g, OP_SMOV, REG(S_LAST_RESULT), REG(S_QUEUE + i));
-    PUT(g, OP_SSHRL, REG(S_LOOP), REG(S_QUEUE_ADDS), IMM(i));
-    PUT(g, OP_SAND, REG(S_LOOP), REG(S_LOOP), IMM(1));
-    PUT(g, OP_SCMP_NE, REG(P_LAST_ADD), REG(S_LOOP), IMM(0));
+    bundler_add(&g->b, isa_smov(S_LAST_RESULT, R(S_QUEUE + i)));
+    bundler_add(&g->b, isa_sshrl(S_LOOP, R(S_QUEUE_ADDS), I(i)));
+    bundler_add(&g->b, isa_sand(S_LOOP, R(S_LOOP), I(1)));
+    bundler_add(&g->b, isa_scmp_ne(P_LAST_ADD, R(S_LOOP), I(0)));
 }
 
 static void advance_pass(struct conv_gen *g, const struct live_phase *list, int live)
@@ -229,10 +218,10 @@ static void advance_pass(struct conv_gen *g, const struct live_phase *list, int 
     advance_queue(g);
     take_from_queue(g, (int)g->p->delay - 1);
     conv_advance(g, list, live);
-    PUT(g, OP_PNEG, REG(P_TEMP), REG(P_WRAP));
-    PUT(g, OP_POR, REG(P_ADD), REG(P_TEMP), REG(P_LATER));
-    PUT(g, OP_SSUB, REG(S_LEFT), REG(S_LEFT), IMM(1));
-    PUT(g, OP_SCMP_GT, REG(P_NEXT), REG(S_LEFT), IMM(0));
+    bundler_add(&g->b, isa_pneg(P_TEMP, P_WRAP));
+    bundler_add(&g->b, isa_por(P_ADD, P_TEMP, P_LATER));
+    bundler_add(&g->b, isa_ssub(S_LEFT, R(S_LEFT), I(1)));
+    bundler_add(&g->b, isa_scmp_gt(P_NEXT, R(S_LEFT), I(0)));
 }
 
 /* ----- all passes of a step */
@@ -243,15 +232,15 @@ static void set_later(struct conv_gen *g)
     static const int grids[] = {GRID_C, GRID_T0, GRID_T1, GRID_T2};
 
     conv_begin(g, "passes");
-    PUT(g, OP_PMOV, REG(P_LATER), IMM(0));
+    bundler_add(&g->b, isa_pmov(P_LATER, I(0)));
     for (size_t i = 0; i < sizeof(grids) / sizeof(*grids); i++) {
         struct conv_value index;
 
         if (g->p->count[grids[i]] == 1)
             continue;
         index = conv_load_word(g, conv_index_word(g, false, grids[i]));
-        PUT(g, OP_SCMP_GT, REG(P_TEMP), conv_operand(index), IMM(0));
-        PUT(g, OP_POR, REG(P_LATER), REG(P_LATER), REG(P_TEMP));
+        bundler_add(&g->b, isa_scmp_gt(P_TEMP, conv_operand(index), I(0)));
+        bundler_add(&g->b, isa_por(P_LATER, P_LATER, P_TEMP));
     }
     conv_end(g);
 }
@@ -264,24 +253,25 @@ static void set_registers(struct conv_gen *g, const struct live_phase *list)
     conv_begin(g, NULL);
     g->temp = S_TEMP;
     if (p->shape.is_pixels)
-        PUT(g, OP_SMOV, REG(S_LHS), IMM(p->rows_row + conv_lead_rows(p) - p->shape.width_pad));
+        bundler_add(&g->b,
+                    isa_smov(S_LHS, I(p->rows_row + conv_lead_rows(p) - p->shape.width_pad)));
     else if (p->shape.mode == CONV_ROWS && !p->is_dense)
-        PUT(g, OP_SMOV, REG(S_LHS), conv_operand(conv_buffer_row(g, WINDOW_LHS)));
+        bundler_add(&g->b, isa_smov(S_LHS, conv_operand(conv_buffer_row(g, WINDOW_LHS))));
     else
-        PUT(g, OP_SMOV, REG(S_LHS), IMM(p->rows_row));
+        bundler_add(&g->b, isa_smov(S_LHS, I(p->rows_row)));
     conv_end(g);
     conv_begin(g, NULL);
     conv_set_phase(g, &list[0], ISA_PRED_ALWAYS, true);
-    PUT(g, OP_SMOV, REG(S_K0), IMM(p->feature_blocks));
-    PUT(g, OP_SMOV, REG(S_PHASE), IMM(0));
-    PUT(g, OP_SMOV, REG(S_PASS_RESULT), IMM(p->sums_row + list[0].sums));
-    PUT(g, OP_SMOV, REG(S_LEFT), IMM(p->passes * p->column_groups));
-    PUT(g, OP_SMOV, REG(S_WEIGHTS), IMM(p->weights_row));
-    PUT(g, OP_SMOV, REG(S_WEIGHTS_LEFT), IMM(p->passes));
-    PUT(g, OP_PMOV, REG(P_ADD), REG(P_LATER));
-    PUT(g, OP_SMOV, REG(S_QUEUE_ADDS), IMM(0));
-    PUT(g, OP_SMOV, REG(S_FILLED), IMM(p->delay));
-    PUT(g, OP_PMOV, REG(P_LAST_ADD), REG(P_LATER));
+    bundler_add(&g->b, isa_smov(S_K0, I(p->feature_blocks)));
+    bundler_add(&g->b, isa_smov(S_PHASE, I(0)));
+    bundler_add(&g->b, isa_smov(S_PASS_RESULT, I(p->sums_row + list[0].sums)));
+    bundler_add(&g->b, isa_smov(S_LEFT, I(p->passes * p->column_groups)));
+    bundler_add(&g->b, isa_smov(S_WEIGHTS, I(p->weights_row)));
+    bundler_add(&g->b, isa_smov(S_WEIGHTS_LEFT, I(p->passes)));
+    bundler_add(&g->b, isa_pmov(P_ADD, R(P_LATER)));
+    bundler_add(&g->b, isa_smov(S_QUEUE_ADDS, I(0)));
+    bundler_add(&g->b, isa_smov(S_FILLED, I(p->delay)));
+    bundler_add(&g->b, isa_pmov(P_LAST_ADD, R(P_LATER)));
     conv_end(g);
     conv_begin(g, "first weights");
     put_weights(g, 0, weight_items(p));
@@ -341,8 +331,8 @@ void conv_passes(struct conv_gen *g)
     conv_set_masks(g, list, live);
     if (p->delay > 1) {
         conv_section(g, NULL, 0);
-        PUT(g, OP_SCMP_GT, REG(P_TEMP), REG(S_FILLED), IMM(0));
-        PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_NEXT));
+        bundler_add(&g->b, isa_scmp_gt(P_TEMP, R(S_FILLED), I(0)));
+        bundler_add(&g->b, isa_pand(P_TEMP, P_TEMP, P_NEXT));
         bundler_end_branch(&g->b, first, P_TEMP, false);
     }
     conv_section(g, NULL, 0);

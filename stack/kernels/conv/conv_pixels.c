@@ -18,19 +18,19 @@ void conv_clear_lines(struct conv_gen *g)
     int again;
 
     conv_begin(g, "borders");
-    PUT(g, OP_VMOV, REG(NEST_V_ZERO), IMM(0));
-    PUT(g, OP_SMOV, REG(NEST_TO), IMM(p->rows_row));
+    bundler_add(&g->b, isa_vmov(NEST_V_ZERO, I(0)));
+    bundler_add(&g->b, isa_smov(NEST_TO, I(p->rows_row)));
     for (int64_t i = 0; i < tiles % CLEARED; i++)
-        PUT(g, OP_VST, REG(NEST_TO), IMM(row - p->rows_row + i * TILE_ROWS), IMM(1), IMM(0xff),
-            REG(NEST_V_ZERO));
+        bundler_add(&g->b, isa_vst(isa_rows_at(R(NEST_TO), row - p->rows_row + i * TILE_ROWS),
+                                   NEST_V_ZERO));
     conv_end(g);
     if (rounds == 0)
         return;
     again = conv_loop(g, NEST_COUNT, rounds);
     conv_begin(g, NULL);
     for (int64_t i = 0; i < CLEARED; i++)
-        PUT(g, OP_VST, REG(NEST_TO), IMM(i * TILE_ROWS), IMM(1), IMM(0xff), REG(NEST_V_ZERO));
-    PUT(g, OP_SADD, REG(NEST_TO), REG(NEST_TO), IMM(CLEARED * TILE_ROWS));
+        bundler_add(&g->b, isa_vst(isa_rows_at(R(NEST_TO), i * TILE_ROWS), NEST_V_ZERO));
+    bundler_add(&g->b, isa_sadd(NEST_TO, R(NEST_TO), I(CLEARED * TILE_ROWS)));
     conv_loop_end(g, again, NEST_COUNT);
 }
 
@@ -40,8 +40,9 @@ static void store_pixels(struct nest_body *b, const struct conv_plan *p, int64_t
     int64_t rows = p->shape.width - x;
 
     if (rows > 0)
-        PUT(b->g, OP_VST, REG(b->to), IMM(conv_lead_rows(p) + x), IMM(1),
-            IMM(rows < TILE_ROWS ? (1 << rows) - 1 : 0xff), REG(v));
+        bundler_add(&b->g->b, isa_vst(isa_rows_some(R(b->to), conv_lead_rows(p) + x,
+                                                    rows < TILE_ROWS ? (1 << rows) - 1 : 0xff),
+                                      v));
 }
 
 /* 8 images of pixel `x` from `image` on, as far as there are so many */
@@ -51,8 +52,9 @@ static void store_images(struct nest_body *b, const struct conv_plan *p, int64_t
     int64_t rows = p->shape.batch - image;
 
     if (rows > 0)
-        PUT(b->g, OP_VST, REG(b->to), IMM(x * p->shape.batch + image), IMM(1),
-            IMM(rows < TILE_ROWS ? (1 << rows) - 1 : 0xff), REG(v));
+        bundler_add(&b->g->b, isa_vst(isa_rows_some(R(b->to), x * p->shape.batch + image,
+                                                    rows < TILE_ROWS ? (1 << rows) - 1 : 0xff),
+                                      v));
 }
 
 /* tile `i` of a column of them, as f32: pixels of a line, or images of pixel `x` */
@@ -68,7 +70,7 @@ static void put_tile(struct nest_body *b, const struct conv_plan *p, int64_t x, 
 
         if (height > TILE_ROWS) {
             rows = conv_nest_vector(b);
-            PUT(b->g, part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, REG(rows), REG(v));
+            bundler_add(&b->g->b, isa_make_d_v(part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, rows, R(v)));
         }
         if (p->is_dense)
             store_images(b, p, x, first, rows);

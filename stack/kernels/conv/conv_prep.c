@@ -82,8 +82,8 @@ static void weights_body(struct nest_body *b, const struct weights *x)
             if (height == 16 && rows) {
                 low = conv_nest_vector(b);
                 high = conv_nest_vector(b);
-                PUT(b->g, OP_VUNPACK_C_L, REG(low), REG(v));
-                PUT(b->g, OP_VUNPACK_C_H, REG(high), REG(v));
+                bundler_add(&b->g->b, isa_vunpack_c_l(low, R(v)));
+                bundler_add(&b->g->b, isa_vunpack_c_h(high, R(v)));
             }
             store_rows(b, to, within(rows, 8), low);
             if (height == 16)
@@ -114,12 +114,12 @@ static void swapped_body(struct nest_body *b, const struct weights *x)
             if (height == 16 && lanes)
                 for (int part = 0; part < 2; part++) {
                     parts[part] = conv_nest_vector(b);
-                    PUT(b->g, part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, REG(parts[part]), REG(v));
+                    bundler_add(&b->g->b, isa_make_d_v(part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L,
+                                                       parts[part], R(v)));
                 }
             for (int part = 0; part < height / 8; part++) {
                 if (lanes && lanes < LANES)
-                    PUT(b->g, OP_VSEL, REG(parts[part]), REG(MASK_LANES), REG(parts[part]),
-                        IMM(0));
+                    bundler_add(&b->g->b, isa_vsel(parts[part], MASK_LANES, R(parts[part]), I(0)));
                 conv_nest_store(b, 0, to + part, 0xff, parts[part]);
             }
         }
@@ -137,11 +137,11 @@ static int load_row(struct nest_body *b, const struct weights *x, int64_t tile, 
                  within_tile / (height / 8) - sublane;
     int v = conv_nest_vector(b), f32;
 
-    PUT(b->g, OP_VLD, REG(v), REG(b->from), IMM(at), IMM(1), IMM(1 << sublane));
+    bundler_add(&b->g->b, isa_vld(v, isa_rows_some(R(b->from), at, 1 << sublane)));
     if (height == 8)
         return v;
     f32 = conv_nest_vector(b);
-    PUT(b->g, OP_VUNPACK_I_BF16, REG(f32), REG(v), IMM(within_tile % 2));
+    bundler_add(&b->g->b, isa_vunpack_i_bf16(f32, R(v), within_tile % 2));
     return f32;
 }
 
@@ -162,8 +162,8 @@ static int grouped_row(struct nest_body *b, const struct weights *x, int64_t til
     if (end - first == LANES)
         return v;
     mask = 3 + sublane;
-    PUT(b->g, OP_VCMASK, REG(mask), IMM((end - 1) << 13 | 7 << 10 | first << 3));
-    PUT(b->g, OP_VSEL, REG(v), REG(mask), REG(v), IMM(0));
+    bundler_add(&b->g->b, isa_vcmask(mask, (end - 1) << 13 | 7 << 10 | first << 3));
+    bundler_add(&b->g->b, isa_vsel(v, mask, R(v), I(0)));
     return v;
 }
 
@@ -188,7 +188,7 @@ static void grouped_body(struct nest_body *b, const struct weights *x, int64_t b
                     break;
                 v = grouped_row(b, x, tile, feature, column, row);
                 if (v >= 0 && sum >= 0)
-                    PUT(b->g, OP_VOR_U32, REG(sum), REG(sum), REG(v));
+                    bundler_add(&b->g->b, isa_vor_u32(sum, R(sum), R(v)));
                 else if (v >= 0)
                     sum = v;
             }
@@ -247,8 +247,8 @@ static void weights_nest(struct conv_gen *g, struct weights *x, const int64_t *r
     x->features -= is_grouped ? 0 : first * p->slots * LANES;
     x->columns -= column * LANES;
     if (p->is_rhs_swapped && x->features < p->slots * LANES && x->features % LANES)
-        PUT(g, OP_VCMASK, REG(MASK_LANES), IMM((x->features % LANES - 1) << 13 | 7 << 10));
-    PUT(g, OP_VMOV, REG(NEST_V_ZERO), IMM(0));
+        bundler_add(&g->b, isa_vcmask(MASK_LANES, (x->features % LANES - 1) << 13 | 7 << 10));
+    bundler_add(&g->b, isa_vmov(NEST_V_ZERO, I(0)));
     from = conv_add(g, conv_buffer_row(g, WINDOW_RHS),
                     conv_known((first_tap(x, r) + first * p->slots * unit +
                                 column * column_from) * TILE_ROWS));

@@ -81,13 +81,13 @@ static bool is_wanted(const struct conv_gen *g, int ordinal)
     return g->stage[ordinal] >= g->first_stage && g->stage[ordinal] < g->end_stage;
 }
 
-static int put_round_op(struct conv_gen *g, const struct isa_op *op, int not_before)
+static int put_round_op(struct conv_gen *g, int not_before, struct isa_op op)
 {
     int ordinal = g->ordinal++, at;
 
     if (!is_wanted(g, ordinal))
         return -1;
-    at = bundler_put(&g->b, op, not_before);
+    at = bundler_add_after(&g->b, not_before, op);
     if (g->b.ii)
         g->stage[ordinal] = at / g->b.ii;
     return at;
@@ -103,38 +103,21 @@ static void correct_offset(struct conv_gen *g, int operand)
 
 static void load_sum(struct conv_gen *g, int to, int base, int64_t offset, int pred)
 {
-    const struct isa_operand operand[] = {REG(to), REG(base), IMM(offset), IMM(1), IMM(0xff)};
-    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
-
-    op.pred = (uint8_t)pred;
-    if (put_round_op(g, &op, 0) >= 0)
+    if (put_round_op(g, 0, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset)))) >= 0)
         correct_offset(g, 2);
 }
 
 static void store_sum(struct conv_gen *g, int from, int base, int64_t offset)
 {
-    const struct isa_operand operand[] = {REG(base), IMM(offset), IMM(1), IMM(0xff), REG(from)};
-    struct isa_op op = bundler_op(OP_VST, 0, 5, operand);
-
-    if (put_round_op(g, &op, 0) >= 0)
+    if (put_round_op(g, 0, isa_vst(isa_rows_at(R(base), offset), from)) >= 0)
         correct_offset(g, 1);
-}
-
-static void put_vector(struct conv_gen *g, enum isa_opcode code, int to, int from, int other)
-{
-    const struct isa_operand operand[] = {REG(to), REG(from), REG(other)};
-    struct isa_op op = bundler_op(code, 0, other < 0 ? 2 : 3, operand);
-
-    put_round_op(g, &op, 0);
 }
 
 /* rows must be loaded in the round that the pointer stands at */
 static void load_rows(struct conv_gen *g, int to, int base, int64_t offset)
 {
     int64_t stride = g->p->shape.is_pixels ? g->p->shape.width_stride : 1;
-    const struct isa_operand operand[] = {REG(to), REG(base), IMM(offset), IMM(stride), IMM(0xff)};
-    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
-    int at = put_round_op(g, &op, 0);
+    int at = put_round_op(g, 0, isa_vld(to, isa_rows_apart(R(base), offset, (int)stride)));
 
     if (g->b.ii && at >= g->b.ii)
         g->b.is_too_long = true;
@@ -145,46 +128,34 @@ static enum matrix_type rows_type(const struct conv_plan *p)
     return p->is_lhs_bf16 && p->is_packed ? MATRIX_BF16 : MATRIX_F32;
 }
 
-static struct isa_op masked(enum isa_opcode plain, enum isa_opcode with_mask, bool has_mask,
-                            int unit, int mask, int v, int choices, const int *choice)
-{
-    struct isa_operand operand[ISA_OPERAND_MAX];
-    int count = 0;
-
-    if (has_mask)
-        operand[count++] = REG(mask);
-    operand[count++] = REG(v);
-    for (int i = 0; i < choices; i++)
-        operand[count++] = IMM(choice[i]);
-    return bundler_op(has_mask ? with_mask : plain, unit, count, operand);
-}
-
 static struct isa_op multiply(const struct conv_gen *g, int unit, int v, bool latches,
                               int accumulator)
 {
     const struct conv_plan *p = g->p;
-    const int choice[] = {p->slots - 1, (int)rows_type(p), latches, 0, accumulator};
+    int prep = (int)p->slots - 1, type = (int)rows_type(p), mask = CONV_MASK_OF_SLOT;
 
     if (p->has_accumulators)
-        return masked(OP_VMATMUL_ACC, OP_VMATMUL_ACC_MSK, g->has_masks, unit, CONV_MASK_OF_SLOT, v,
-                      MULTIPLY_CHOICES + 1, choice);
-    return masked(OP_VMATMUL, OP_VMATMUL_MSK, g->has_masks, unit, CONV_MASK_OF_SLOT, v,
-                  MULTIPLY_CHOICES, choice);
+        return g->has_masks
+                   ? isa_vmatmul_acc_msk(unit, mask, v, prep, type, latches, 0, accumulator)
+                   : isa_vmatmul_acc(unit, v, prep, type, latches, 0, accumulator);
+    return g->has_masks ? isa_vmatmul_msk(unit, mask, v, prep, type, latches, 0)
+                        : isa_vmatmul(unit, v, prep, type, latches, 0);
 }
 
 /* rows into a unit; of a wide array the prep register takes the upper half of k right before */
 static int put_multiply(struct conv_gen *g, const struct isa_op *rows, int upper, int not_before)
 {
-    const int type = (int)rows_type(g->p);
-    struct isa_op prep = masked(OP_VMATPREP_MUBR, OP_VMATPREP_MUBR_MSK, g->has_masks,
-                                rows->unit_index, CONV_MASK_OF_SLOT + 1, upper, 1, &type);
+    int type = (int)rows_type(g->p), unit = rows->unit_index;
+    struct isa_op prep = g->has_masks
+                             ? isa_vmatprep_mubr_msk(unit, CONV_MASK_OF_SLOT + 1, upper, type)
+                             : isa_vmatprep_mubr(unit, upper, type);
     int first = g->ordinal, at;
 
     if (g->p->slots == 1)
-        return put_round_op(g, rows, not_before);
+        return put_round_op(g, not_before, *rows);
     if (!is_wanted(g, first) || !is_wanted(g, first + 1)) {
-        put_round_op(g, &prep, not_before);
-        return put_round_op(g, rows, not_before);
+        put_round_op(g, not_before, prep);
+        return put_round_op(g, not_before, *rows);
     }
     at = bundler_put_pair(&g->b, &prep, rows, not_before);
     if (g->b.ii) {
@@ -231,8 +202,8 @@ static void load_round(struct conv_gen *g, int base, int64_t offset)
                           offset + CONV_TILE_ROWS * (row * p->split_stride + slot * p->slot_stride +
                                                 part * part_stride));
     for (int row = 0; row < p->unit_rows && unpacks(p); row++) {
-        put_vector(g, OP_VUNPACK_C_L, v_unpacked(p, row, 0), v_rows(p, row, 0, 0), -1);
-        put_vector(g, OP_VUNPACK_C_H, v_unpacked(p, row, 1), v_rows(p, row, 0, 0), -1);
+        put_round_op(g, 0, isa_vunpack_c_l(v_unpacked(p, row, 0), R(v_rows(p, row, 0, 0))));
+        put_round_op(g, 0, isa_vunpack_c_h(v_unpacked(p, row, 1), R(v_rows(p, row, 0, 0))));
     }
 }
 
@@ -267,13 +238,11 @@ static int result_at(const struct conv_gen *g, int64_t round)
 
 static int put_pop(struct conv_gen *g, int unit, int to, int64_t round, int sub)
 {
-    const struct isa_operand operand[] = {REG(to), IMM(0),
-                                          IMM((round % g->ring) * g->p->subs + sub)};
-    bool accumulates = g->p->has_accumulators;
-    struct isa_op op = bundler_op(accumulates ? OP_VPOP_MRB : OP_VPOP_MRF, unit, 2 + accumulates,
-                                  operand);
+    int accumulator = (int)((round % g->ring) * g->p->subs) + sub;
 
-    return put_round_op(g, &op, result_at(g, round));
+    return put_round_op(g, result_at(g, round),
+                        g->p->has_accumulators ? isa_vpop_mrb(unit, to, 0, accumulator)
+                                               : isa_vpop_mrf(unit, to, 0));
 }
 
 /* what round `round` finds ready, to the sums `offset` behind `base` */
@@ -292,7 +261,7 @@ void conv_pop_round(struct conv_gen *g, int64_t round, int base, int64_t offset,
 
                 at = put_pop(g, unit, popped, round, sub);
                 load_sum(g, sum, base, to, pred);
-                put_vector(g, OP_VADD_F32, popped, sum, popped);
+                put_round_op(g, 0, isa_vadd_f32(popped, R(sum), R(popped)));
                 store_sum(g, popped, base, to);
             }
     if (!g->b.ii)
@@ -302,7 +271,7 @@ void conv_pop_round(struct conv_gen *g, int64_t round, int base, int64_t offset,
 void conv_clear_sums(struct conv_gen *g, int pred)
 {
     for (int result = 0; result < results(g->p); result++)
-        PUT_UNLESS(g, pred, OP_VMOV, REG(v_sum(g->p, result)), IMM(0));
+        bundler_add(&g->b, isa_unless(pred, isa_vmov(v_sum(g->p, result), I(0))));
 }
 
 /* ----- the walk of the loop, `unit` rounds at a time */
@@ -353,20 +322,20 @@ void conv_put_odometer(struct conv_gen *g, const struct odometer *o)
 {
     int last = o->levels - 1;
 
-    note_late(g, PUT(g, OP_SADD, REG(S_ROWS), REG(S_ROWS),
-                     IMM(o->level[0].stride * CONV_TILE_ROWS)));
+    note_late(
+        g, bundler_add(&g->b, isa_sadd(S_ROWS, R(S_ROWS), I(o->level[0].stride * CONV_TILE_ROWS))));
     for (int i = 0; i < last; i++) {
         int64_t jump = o->level[i + 1].stride - o->level[i].count * o->level[i].stride;
         int pred = P_WALK0 + i, left = S_WALK0 + i, at;
 
         if (i == 0)
-            note_late(g, PUT(g, OP_SSUB, REG(left), REG(left), IMM(1)));
+            note_late(g, bundler_add(&g->b, isa_ssub(left, R(left), I(1))));
         else
-            note_late(g, PUT_IF(g, pred - 1, OP_SSUB, REG(left), REG(left), IMM(1)));
-        note_late(g, PUT(g, OP_SCMP_EQ, REG(pred), REG(left), IMM(0)));
-        note_late(g, PUT_IF(g, pred, OP_SADD, REG(S_ROWS), REG(S_ROWS),
-                            IMM(jump * CONV_TILE_ROWS)));
-        at = PUT_IF(g, pred, OP_SMOV, REG(left), IMM(o->level[i].count));
+            note_late(g, bundler_add(&g->b, isa_if(pred - 1, isa_ssub(left, R(left), I(1)))));
+        note_late(g, bundler_add(&g->b, isa_scmp_eq(pred, R(left), I(0))));
+        note_late(g, bundler_add(&g->b, isa_if(pred, isa_sadd(S_ROWS, R(S_ROWS),
+                                                              I(jump * CONV_TILE_ROWS)))));
+        at = bundler_add(&g->b, isa_if(pred, isa_smov(left, I(o->level[i].count))));
         note_late(g, at);
     }
 }
@@ -375,7 +344,7 @@ void conv_put_odometer(struct conv_gen *g, const struct odometer *o)
 void conv_set_odometer(struct conv_gen *g, const struct odometer *o, int64_t done)
 {
     for (int i = 0; i < o->levels - 1; i++) {
-        PUT(g, OP_SMOV, REG(S_WALK0 + i), IMM(o->level[i].count - done % o->level[i].count));
+        bundler_add(&g->b, isa_smov(S_WALK0 + i, I(o->level[i].count - done % o->level[i].count)));
         done /= o->level[i].count;
     }
 }
@@ -398,17 +367,11 @@ void conv_section(struct conv_gen *g, const char *note, int ii)
 
 static bool put_loop_control(struct conv_gen *g)
 {
-    const struct isa_operand result[] = {REG(S_RESULT), REG(S_RESULT), IMM(conv_round_sums(g->p))};
-    const struct isa_operand count[] = {REG(S_LOOP), REG(S_LOOP), IMM(1)};
-    const struct isa_operand more[] = {REG(P_LOOP), REG(S_LOOP), IMM(0)};
-    const struct isa_op op[] = {bundler_op(OP_SADD, 0, 3, result),
-                                bundler_op(OP_SSUB, 0, 3, count),
-                                bundler_op(OP_SCMP_GT, 0, 3, more)};
     int last = g->b.ii - 1;
 
-    bundler_put_at(&g->b, &op[0], last);
-    bundler_put_at(&g->b, &op[1], 0);
-    bundler_put_at(&g->b, &op[2], 1);
+    bundler_add_at(&g->b, last, isa_sadd(S_RESULT, R(S_RESULT), I(conv_round_sums(g->p))));
+    bundler_add_at(&g->b, 0, isa_ssub(S_LOOP, R(S_LOOP), I(1)));
+    bundler_add_at(&g->b, 1, isa_scmp_gt(P_LOOP, R(S_LOOP), I(0)));
     return 1 < last - (int)g->chip->core_branch_delay_bundles;
 }
 

@@ -52,20 +52,12 @@ static int load_rows(struct nest_body *b, int64_t tile, int64_t rows, int64_t he
     if (rows == height || height == 8 || rows % 2 == 0)
         return conv_nest_load(b, tile, rows == height ? 0xff : (1 << sublanes) - 1);
     last = conv_nest_load(b, tile, 1 << sublanes);
-    PUT(b->g, OP_VAND_U32, REG(last), REG(last), IMM(0xffff));
+    bundler_add(&b->g->b, isa_vand_u32(last, R(last), I(0xffff)));
     if (sublanes == 0)
         return last;
     v = conv_nest_load(b, tile, (1 << sublanes) - 1);
-    PUT(b->g, OP_VOR_U32, REG(v), REG(v), REG(last));
+    bundler_add(&b->g->b, isa_vor_u32(v, R(v), R(last)));
     return v;
-}
-
-static int put_on_xlu(struct conv_gen *g, int not_before, enum isa_opcode code, int unit,
-                      int count, const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, unit, count, operand);
-
-    return bundler_put(&g->b, &op, not_before);
 }
 
 /* row tile `k` of a block into a unit, at `not_before` or later; returns its time */
@@ -74,25 +66,23 @@ static int push_tile(struct nest_body *b, const struct transpose *x, const struc
 {
     int64_t rows, tile = row_source(x, block->slot, k, &rows);
     int v = rows ? load_rows(b, block->from + tile, rows, x->height) : NEST_V_ZERO;
-    const struct isa_operand operand[] = {REG(v), IMM(block->width), IMM(x->height == 16)};
-
+    struct isa_op op = isa_vxpose_cont(unit, v, block->width, x->height == 16);
     bool is_end = k + x->height == x->depth;
-    enum isa_opcode code = k > 0    ? (is_end ? OP_VXPOSE_END : OP_VXPOSE_CONT)
-                           : is_end ? OP_VXPOSE_ONE
-                                    : OP_VXPOSE_START;
 
-    return put_on_xlu(b->g, not_before, code, unit, 3, operand);
+    op.code = k > 0    ? (is_end ? OP_VXPOSE_END : OP_VXPOSE_CONT)
+              : is_end ? OP_VXPOSE_ONE
+                       : OP_VXPOSE_START;
+    return bundler_add_after(&b->g->b, not_before, op);
 }
 
 /* returns the time of the pop */
 static int pop_tile(struct nest_body *b, const struct block *block, int unit, int64_t tile, int to,
                     int not_before)
 {
-    int v = conv_nest_vector(b), at;
-    const struct isa_operand operand[] = {REG(v)};
+    int v = conv_nest_vector(b);
+    int at = bundler_add_after(&b->g->b, not_before, isa_vpop_trf(unit, v));
 
-    at = put_on_xlu(b->g, not_before, OP_VPOP_TRF, unit, 1, operand);
-    PUT(b->g, OP_VST, REG(to), IMM((block->to + tile) * TILE_ROWS), IMM(1), IMM(0xff), REG(v));
+    bundler_add(&b->g->b, isa_vst(isa_rows_at(R(to), (block->to + tile) * TILE_ROWS), v));
     return at;
 }
 
@@ -169,7 +159,7 @@ static void transpose_body(struct nest_body *b, struct transpose *x, int last_to
     for (int wave = 0; wave < x->waves; wave++)
         put_wave(b, x, wave, wave < LAG ? x->waves - LAG + wave : wave - LAG,
                  wave < LAG ? last_to : b->to);
-    PUT(b->g, OP_SMOV, REG(last_to), REG(b->to));
+    bundler_add(&b->g->b, isa_smov(last_to, R(b->to)));
 }
 
 static void fill_with_zeros(struct nest_body *b, const struct transpose *x)
@@ -224,8 +214,8 @@ static void transpose_loops(struct conv_gen *g, struct transpose *x, struct conv
     bool is_short = x->waves < LAG;
 
     conv_begin(g, "transpose");
-    PUT(g, OP_VMOV, REG(NEST_V_ZERO), IMM(0));
-    PUT(g, OP_SMOV, REG(NEST_OTHER), IMM(to));
+    bundler_add(&g->b, isa_vmov(NEST_V_ZERO, I(0)));
+    bundler_add(&g->b, isa_smov(NEST_OTHER, I(to)));
     if (!is_short)
         fill_with_zeros(b, x);
     conv_end(g);

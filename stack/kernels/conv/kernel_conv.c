@@ -53,8 +53,8 @@ static void advance(struct conv_gen *g, bool is_fetch)
             continue;
         conv_begin(g, NULL);
         index = conv_add(g, conv_load_word(g, at), conv_known(1));
-        PUT(g, OP_SCMP_EQ, REG(P_TEMP), conv_operand(index), IMM(p->count[grid]));
-        PUT_IF(g, P_TEMP, OP_SMOV, conv_operand(index), IMM(0));
+        bundler_add(&g->b, isa_scmp_eq(P_TEMP, conv_operand(index), I(p->count[grid])));
+        bundler_add(&g->b, isa_if(P_TEMP, isa_smov((conv_operand(index)).value, I(0))));
         conv_store_word(g, at, index);
         conv_end_branch(g, done, P_TEMP, true);
     }
@@ -67,7 +67,7 @@ static void count_down(struct conv_gen *g, int word, int pred)
     struct conv_value left = conv_sub(g, conv_load_word(g, conv_word(g, word)), conv_known(1));
 
     conv_store_word(g, conv_word(g, word), left);
-    PUT(g, OP_SCMP_GT, REG(pred), conv_operand(left), IMM(0));
+    bundler_add(&g->b, isa_scmp_gt(pred, conv_operand(left), I(0)));
 }
 
 static void fetch_step(struct conv_gen *g)
@@ -152,7 +152,7 @@ static void skip_unless_last(struct conv_gen *g, int label)
             continue;
         conv_begin(g, NULL);
         index = conv_load_word(g, conv_index_word(g, false, grid));
-        PUT(g, OP_SCMP_EQ, REG(P_TEMP), conv_operand(index), IMM(g->p->count[grid] - 1));
+        bundler_add(&g->b, isa_scmp_eq(P_TEMP, conv_operand(index), I(g->p->count[grid] - 1)));
         conv_end_branch(g, label, P_TEMP, true);
     }
 }

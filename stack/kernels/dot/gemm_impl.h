@@ -62,22 +62,6 @@ struct gemm {
     int pushed_at[GEMM_ROUNDS_MAX], popped_at[GEMM_ROUNDS_MAX];     /* -1: not in this section */
 };
 
-static inline struct isa_operand sreg(int number) { return operand_reg(number); }
-
-/* operations with the operands given, in the open section; the _if forms under a guard */
-void gemm_put(struct gemm *g, enum isa_opcode code, int count, const struct isa_operand *operand);
-void gemm_put_if(struct gemm *g, int pred, bool is_negated, enum isa_opcode code, int count,
-                 const struct isa_operand *operand);
-#define PUT(g, code, ...) \
-    gemm_put(g, code, (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) \
-                            / sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__})
-#define PUT_IF(g, pred, is_negated, code, ...) \
-    gemm_put_if(g, pred, is_negated, code, \
-                (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) \
-                      / sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__})
-#define IMM(x) operand_imm((int32_t)(x))
-#define REG(x) operand_reg(x)
-
 /* gemm_passes.c: decides on the loop; then the code from LABEL_PASS to the end of all passes */
 void gemm_prepare_passes(struct gemm *g);
 void gemm_put_weights(struct gemm *g, int64_t first, int64_t end);

@@ -21,23 +21,6 @@
 #define V_HALVES 2
 #define V_POPPED GEMM_V_POPPED
 
-void gemm_put(struct gemm *g, enum isa_opcode code, int count, const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    bundler_put(&g->b, &op, 0);
-}
-
-void gemm_put_if(struct gemm *g, int pred, bool is_negated, enum isa_opcode code, int count,
-                 const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    op.pred = (uint8_t)pred;
-    op.pred_is_negated = is_negated;
-    bundler_put(&g->b, &op, 0);
-}
-
 static int v_sum(const struct gemm *g, int result) { return V_POPPED + g->results + result; }
 static int v_weights(const struct gemm *g) { return V_POPPED + 2 * g->results; }
 
@@ -55,14 +38,14 @@ static bool is_wanted(const struct gemm *g, int ordinal)
 }
 
 /* Places the operation unless its stage is left out; returns its time, or -1. */
-static int put_round_op(struct gemm *g, const struct isa_op *op, int not_before)
+static int put_round_op(struct gemm *g, int not_before, struct isa_op op)
 {
     int ordinal = g->ordinal++, at;
 
     assert(ordinal < GEMM_ROUND_OPS_MAX);
     if (!is_wanted(g, ordinal))
         return -1;
-    at = bundler_put(&g->b, op, not_before);
+    at = bundler_add_after(&g->b, not_before, op);
     if (g->b.ii)
         g->stage[ordinal] = at / g->b.ii;
     return at;
@@ -77,45 +60,24 @@ static void correct_offset(struct gemm *g, int operand, int step)
 
 static void put_load(struct gemm *g, int to, int base, int64_t offset, int step, int pred)
 {
-    const struct isa_operand operand[] = {operand_reg(to), sreg(base), IMM(offset),
-                                          operand_imm(1), operand_imm(0xff)};
-    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
-
-    op.pred = (uint8_t)pred;
-    if (put_round_op(g, &op, 0) >= 0)
+    if (put_round_op(g, 0, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset)))) >= 0)
         correct_offset(g, 2, step);
 }
 
 static void put_store(struct gemm *g, int from, int base, int64_t offset, int step)
 {
-    const struct isa_operand operand[] = {sreg(base), IMM(offset), operand_imm(1),
-                                          operand_imm(0xff), operand_reg(from)};
-    struct isa_op op = bundler_op(OP_VST, 0, 5, operand);
-
-    if (put_round_op(g, &op, 0) >= 0)
+    if (put_round_op(g, 0, isa_vst(isa_rows_at(R(base), offset), from)) >= 0)
         correct_offset(g, 1, step);
-}
-
-static void put_vector(struct gemm *g, enum isa_opcode code, int to, int from, int other)
-{
-    const struct isa_operand operand[] = {operand_reg(to), operand_reg(from), operand_reg(other)};
-    struct isa_op op = bundler_op(code, 0, other < 0 ? 2 : 3, operand);
-
-    put_round_op(g, &op, 0);
 }
 
 static struct isa_op multiply(const struct gemm *g, int unit, int from, int64_t round,
                               bool latches)
 {
-    const struct isa_operand operand[1 + MULTIPLY_CHOICES + 1] = {
-        operand_reg(from), [1 + MULTIPLY_PREP] = operand_imm(g->p->halves - 1),
-        [1 + MULTIPLY_TYPE] = operand_imm((int32_t)type_of(g)),
-        [1 + MULTIPLY_LATCH] = operand_imm(latches), [1 + MULTIPLY_GAIN] = operand_imm(0),
-        [1 + MULTIPLY_CHOICES] = IMM(2 * round)};
-    bool accumulates = g->p->has_accumulators;
+    int prep = (int)g->p->halves - 1, type = (int)type_of(g);
 
-    return bundler_op(accumulates ? OP_VMATMUL_ACC : OP_VMATMUL, unit,
-                      1 + MULTIPLY_CHOICES + accumulates, operand);
+    return g->p->has_accumulators
+               ? isa_vmatmul_acc(unit, from, prep, type, latches, 0, (int)(2 * round))
+               : isa_vmatmul(unit, from, prep, type, latches, 0);
 }
 
 /*
@@ -124,15 +86,14 @@ static struct isa_op multiply(const struct gemm *g, int unit, int from, int64_t 
  */
 static int put_multiply(struct gemm *g, const struct isa_op *rows, int not_before)
 {
-    const struct isa_operand operand[] = {operand_reg(V_ROWS + 1), operand_imm(MATRIX_BF16)};
-    struct isa_op prep = bundler_op(OP_VMATPREP_MUBR, rows->unit_index, 2, operand);
+    struct isa_op prep = isa_vmatprep_mubr(rows->unit_index, V_ROWS + 1, MATRIX_BF16);
     int first = g->ordinal, at;
 
     if (g->p->halves == 1)
-        return put_round_op(g, rows, not_before);
+        return put_round_op(g, not_before, *rows);
     if (!is_wanted(g, first) || !is_wanted(g, first + 1)) {
-        put_round_op(g, &prep, not_before);
-        return put_round_op(g, rows, not_before);
+        put_round_op(g, not_before, prep);
+        return put_round_op(g, not_before, *rows);
     }
     at = bundler_put_pair(&g->b, &prep, rows, not_before);
     if (g->b.ii) {
@@ -178,8 +139,8 @@ static void push_round(struct gemm *g, int64_t round)
         put_load(g, V_ROWS + half, S_ROWS, offset + half * p->block_rows / 2, ROUND_ROWS,
                  ISA_PRED_ALWAYS);
     if (!p->is_packed) {
-        put_vector(g, OP_VUNPACK_C_L, V_HALVES, V_ROWS, -1);
-        put_vector(g, OP_VUNPACK_C_H, V_HALVES + 1, V_ROWS, -1);
+        put_round_op(g, 0, isa_vunpack_c_l(V_HALVES, R(V_ROWS)));
+        put_round_op(g, 0, isa_vunpack_c_h(V_HALVES + 1, R(V_ROWS)));
     }
     for (int part = 0; part < (p->is_packed ? 1 : 2); part++)
         for (int unit = 0; unit < p->units; unit++) {
@@ -203,12 +164,9 @@ static int result_at(const struct gemm *g, int64_t round)
 
 static int put_pop(struct gemm *g, int unit, int to, int64_t round, int group)
 {
-    const struct isa_operand operand[] = {operand_reg(to), operand_imm(0), IMM(2 * round + group)};
-    bool accumulates = g->p->has_accumulators;
-    struct isa_op op = bundler_op(accumulates ? OP_VPOP_MRB : OP_VPOP_MRF, unit, 2 + accumulates,
-                                  operand);
-
-    return put_round_op(g, &op, result_at(g, round));
+    return put_round_op(g, result_at(g, round),
+                        g->p->has_accumulators ? isa_vpop_mrb(unit, to, 0, (int)(2 * round) + group)
+                                               : isa_vpop_mrf(unit, to, 0));
 }
 
 /* results of round `round` - lag; they lie `first` rounds behind the base register */
@@ -226,7 +184,7 @@ static void pop_round(struct gemm *g, int64_t round, int base, int64_t first, in
 
                 at = put_pop(g, unit, popped, round, group);
                 put_load(g, sum, base, row, RESULT_ROWS, pred);
-                put_vector(g, OP_VADD_F32, popped, sum, popped);
+                put_round_op(g, 0, isa_vadd_f32(popped, R(sum), R(popped)));
                 put_store(g, popped, base, row, RESULT_ROWS);
             }
     if (!g->b.ii)
@@ -237,7 +195,7 @@ static void pop_round(struct gemm *g, int64_t round, int base, int64_t first, in
 static void clear_sums(struct gemm *g, int pred)
 {
     for (int result = 0; result < g->results; result++)
-        PUT_IF(g, pred, true, OP_VMOV, REG(v_sum(g, result)), IMM(0));
+        bundler_add(&g->b, isa_unless(pred, isa_vmov(v_sum(g, result), I(0))));
 }
 
 /* ----- weights of the next pass */
@@ -250,29 +208,16 @@ int64_t gemm_weight_items(const struct gemm *g)
     return g->p->units * (g->p->is_packed ? g->p->array / 16 : 16);
 }
 
-static void put_on_unit(struct gemm *g, enum isa_opcode code, int unit, int count,
-                        const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, unit, count, operand);
-
-    bundler_put(&g->b, &op, 0);
-}
-
 static void load_weights(struct gemm *g, int to, int column_tile, int64_t group)
 {
     int64_t row = (column_tile * g->p->chunk_depth / 16 + group) * 8;
 
-    PUT(g, OP_VLD, REG(to), sreg(S_WEIGHTS), IMM(row), IMM(1), IMM(0xff));
+    bundler_add(&g->b, isa_vld(to, isa_rows_at(R(S_WEIGHTS), row)));
 }
 
 static void push_weights(struct gemm *g, int unit, int from)
 {
-    const struct isa_operand operand[1 + PUSH_CHOICES] = {
-        operand_reg(from), [1 + PUSH_MODE] = operand_imm(g->p->halves - 1),
-        [1 + PUSH_TYPE] = operand_imm((int32_t)type_of(g)), [1 + PUSH_XPOSE] = operand_imm(0),
-        [1 + PUSH_STAGING] = operand_imm(0)};
-
-    put_on_unit(g, OP_VMATPUSH, unit, 1 + PUSH_CHOICES, operand);
+    bundler_add(&g->b, isa_vmatpush(unit, from, (int)g->p->halves - 1, (int)type_of(g), 0, 0));
 }
 
 /* f32: an item is half of a packed tile, the upper half first; units take turns */
@@ -286,8 +231,8 @@ static void unpacked_item(struct gemm *g, int64_t item)
         set = v_weights(g) + (int)(item % 3) * 3;
     if (part == 0 || units > 3) {
         load_weights(g, set, unit, group);
-        PUT(g, OP_VUNPACK_C_L, REG(set + 1), REG(set));
-        PUT(g, OP_VUNPACK_C_H, REG(set + 2), REG(set));
+        bundler_add(&g->b, isa_vunpack_c_l(set + 1, R(set)));
+        bundler_add(&g->b, isa_vunpack_c_h(set + 2, R(set)));
     }
     push_weights(g, unit, part == 0 ? set + 2 : set + 1);
 }
@@ -300,10 +245,8 @@ static void packed_item(struct gemm *g, int64_t item)
 
     load_weights(g, v, unit * p->halves, group);
     if (p->halves > 1) {
-        const struct isa_operand upper[] = {operand_reg(v + 1), operand_imm(MATRIX_BF16)};
-
         load_weights(g, v + 1, unit * p->halves + 1, group);
-        put_on_unit(g, OP_VMATPREP_SUBR, unit, 2, upper);
+        bundler_add(&g->b, isa_vmatprep_subr(unit, v + 1, MATRIX_BF16));
     }
     push_weights(g, unit, v);
 }
@@ -323,12 +266,12 @@ void gemm_advance_weights(struct gemm *g)
     const struct gemm_plan *p = g->p;
     int64_t column_tiles = p->units * p->halves;
 
-    PUT(g, OP_SADD, sreg(S_WEIGHTS), sreg(S_WEIGHTS), IMM(p->array / 2));
-    PUT(g, OP_SSUB, sreg(S_WEIGHT_TILES), sreg(S_WEIGHT_TILES), IMM(1));
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP), sreg(S_WEIGHT_TILES), IMM(0));
-    PUT_IF(g, P_TEMP, false, OP_SADD, sreg(S_WEIGHTS), sreg(S_WEIGHTS),
-           IMM((column_tiles - 1) * p->chunk_depth / 2));
-    PUT_IF(g, P_TEMP, false, OP_SMOV, sreg(S_WEIGHT_TILES), IMM(p->depth_tiles));
+    bundler_add(&g->b, isa_sadd(S_WEIGHTS, R(S_WEIGHTS), I(p->array / 2)));
+    bundler_add(&g->b, isa_ssub(S_WEIGHT_TILES, R(S_WEIGHT_TILES), I(1)));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_WEIGHT_TILES), I(0)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_sadd(S_WEIGHTS, R(S_WEIGHTS),
+                                               I((column_tiles - 1) * p->chunk_depth / 2))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_WEIGHT_TILES, I(p->depth_tiles))));
 }
 
 /* ----- the loop */
@@ -359,19 +302,12 @@ static void put_round(struct gemm *g, int64_t round, int base, int64_t first, in
 /* pointers and the counter at fixed places of the body, so that offsets are known */
 static bool put_loop_control(struct gemm *g)
 {
-    const struct isa_operand rows[] = {sreg(S_ROWS), sreg(S_ROWS), IMM(ROUND_ROWS)};
-    const struct isa_operand result[] = {sreg(S_RESULT), sreg(S_RESULT), IMM(RESULT_ROWS)};
-    const struct isa_operand count[] = {sreg(S_LOOP), sreg(S_LOOP), IMM(1)};
-    const struct isa_operand more[] = {operand_reg(P_LOOP), sreg(S_LOOP), IMM(0)};
-    const struct isa_op op[] = {
-        bundler_op(OP_SADD, 0, 3, rows), bundler_op(OP_SADD, 0, 3, result),
-        bundler_op(OP_SSUB, 0, 3, count), bundler_op(OP_SCMP_GT, 0, 3, more)};
     int last = g->b.ii - 1;
 
-    bundler_put_at(&g->b, &op[0], last);
-    bundler_put_at(&g->b, &op[1], last);
-    bundler_put_at(&g->b, &op[2], 0);
-    bundler_put_at(&g->b, &op[3], 1);
+    bundler_add_at(&g->b, last, isa_sadd(S_ROWS, R(S_ROWS), I(ROUND_ROWS)));
+    bundler_add_at(&g->b, last, isa_sadd(S_RESULT, R(S_RESULT), I(RESULT_ROWS)));
+    bundler_add_at(&g->b, 0, isa_ssub(S_LOOP, R(S_LOOP), I(1)));
+    bundler_add_at(&g->b, 1, isa_scmp_gt(P_LOOP, R(S_LOOP), I(0)));
     return 1 < last - (int)g->chip->core_branch_delay_bundles;
 }
 
@@ -467,11 +403,11 @@ static void enter_loop(struct gemm *g, bool is_counted)
 
     for (int64_t round = g->straight; round < ahead; round++)
         put_part(g, round, 0, (int)(ahead - round), false);
-    PUT(g, OP_SADD, sreg(S_RESULT), sreg(S_BLOCK_RESULT), IMM((ahead - g->p->lag) * 16));
-    PUT(g, OP_SADD, sreg(S_ROWS), sreg(S_ROWS), IMM(ahead * ROUND_ROWS));
-    PUT(g, OP_SMOV, sreg(S_LOOP), IMM(is_counted ? g->loops : g->loops - 1));
+    bundler_add(&g->b, isa_sadd(S_RESULT, R(S_BLOCK_RESULT), I((ahead - g->p->lag) * 16)));
+    bundler_add(&g->b, isa_sadd(S_ROWS, R(S_ROWS), I(ahead * ROUND_ROWS)));
+    bundler_add(&g->b, isa_smov(S_LOOP, I(is_counted ? g->loops : g->loops - 1)));
     if (!is_counted)
-        PUT(g, OP_PMOV, REG(P_LOOP), IMM(g->loops > 1));
+        bundler_add(&g->b, isa_pmov(P_LOOP, I(g->loops > 1)));
 }
 
 /* the rounds of a pass before its loop, and into it */
@@ -491,7 +427,7 @@ static void straight_code(struct gemm *g, const char *note, bool pops_last)
     if (g->loops)
         enter_loop(g, 1 < g->ii - 1 - (int)g->chip->core_branch_delay_bundles);
     else
-        PUT(g, OP_SADD, sreg(S_ROWS), sreg(S_ROWS), IMM(g->p->rounds * ROUND_ROWS));
+        bundler_add(&g->b, isa_sadd(S_ROWS, R(S_ROWS), I(g->p->rounds * ROUND_ROWS)));
     gemm_advance_weights(g);
 }
 
@@ -519,25 +455,25 @@ static void advance_pass(struct gemm *g)
 {
     const struct gemm_plan *p = g->p;
 
-    PUT(g, OP_SSUB, sreg(S_TILES), sreg(S_TILES), IMM(1));
-    PUT(g, OP_SCMP_EQ, REG(P_WRAP), sreg(S_TILES), IMM(0));
+    bundler_add(&g->b, isa_ssub(S_TILES, R(S_TILES), I(1)));
+    bundler_add(&g->b, isa_scmp_eq(P_WRAP, R(S_TILES), I(0)));
     if (p->halves > 1)
-        PUT(g, OP_SADD, sreg(S_ROWS), sreg(S_ROWS), IMM(p->block_rows / 2));
-    PUT_IF(g, P_WRAP, false, OP_SMOV, sreg(S_ROWS), sreg(S_A));
-    PUT_IF(g, P_WRAP, false, OP_SMOV, sreg(S_TILES), IMM(p->depth_tiles));
+        bundler_add(&g->b, isa_sadd(S_ROWS, R(S_ROWS), I(p->block_rows / 2)));
+    bundler_add(&g->b, isa_if(P_WRAP, isa_smov(S_ROWS, R(S_A))));
+    bundler_add(&g->b, isa_if(P_WRAP, isa_smov(S_TILES, I(p->depth_tiles))));
     if (p->has_accumulators) {
-        PUT_IF(g, P_WRAP, false, OP_SMOV, sreg(S_LAST_RESULT), sreg(S_BLOCK_RESULT));
-        PUT_IF(g, P_WRAP, false, OP_PMOV, REG(P_LAST_ADD), REG(P_LATER));
+        bundler_add(&g->b, isa_if(P_WRAP, isa_smov(S_LAST_RESULT, R(S_BLOCK_RESULT))));
+        bundler_add(&g->b, isa_if(P_WRAP, isa_pmov(P_LAST_ADD, R(P_LATER))));
     } else {
-        PUT(g, OP_SMOV, sreg(S_LAST_RESULT), sreg(S_BLOCK_RESULT));
-        PUT(g, OP_PMOV, REG(P_LAST_ADD), REG(P_ADD));
-        PUT(g, OP_PNEG, REG(P_TEMP), REG(P_WRAP));
-        PUT(g, OP_POR, REG(P_ADD), REG(P_TEMP), REG(P_LATER));
+        bundler_add(&g->b, isa_smov(S_LAST_RESULT, R(S_BLOCK_RESULT)));
+        bundler_add(&g->b, isa_pmov(P_LAST_ADD, R(P_ADD)));
+        bundler_add(&g->b, isa_pneg(P_TEMP, P_WRAP));
+        bundler_add(&g->b, isa_por(P_ADD, P_TEMP, P_LATER));
     }
-    PUT_IF(g, P_WRAP, false, OP_SADD, sreg(S_BLOCK_RESULT), sreg(S_BLOCK_RESULT),
-           IMM(p->units * p->halves * p->block_rows));
-    PUT(g, OP_SSUB, sreg(S_PASSES), sreg(S_PASSES), IMM(1));
-    PUT(g, OP_SCMP_GT, REG(P_NEXT), sreg(S_PASSES), IMM(0));
+    bundler_add(&g->b, isa_if(P_WRAP, isa_sadd(S_BLOCK_RESULT, R(S_BLOCK_RESULT),
+                                               I(p->units * p->halves * p->block_rows))));
+    bundler_add(&g->b, isa_ssub(S_PASSES, R(S_PASSES), I(1)));
+    bundler_add(&g->b, isa_scmp_gt(P_NEXT, R(S_PASSES), I(0)));
 }
 
 /* with accumulators: passes that only add, and those that pop what was summed before */
@@ -552,8 +488,8 @@ static void accumulating_passes(struct gemm *g)
     bundler_label(&g->b, LABEL_PASS_END, "pass_end");
     begin(g, "next pass", 0);
     advance_pass(g);
-    PUT(g, OP_PNEG, REG(P_TEMP), REG(P_WRAP));
-    PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_NEXT));
+    bundler_add(&g->b, isa_pneg(P_TEMP, P_WRAP));
+    bundler_add(&g->b, isa_pand(P_TEMP, P_TEMP, P_NEXT));
     bundler_end_branch(&g->b, LABEL_ADD_PASS, P_TEMP, false);
     begin(g, NULL, 0);
     bundler_end_branch(&g->b, LABEL_PASS, P_NEXT, false);

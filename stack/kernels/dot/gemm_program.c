@@ -32,28 +32,28 @@ static void end(struct gemm *g)
 
 static void set(struct gemm *g, int to, int64_t value)
 {
-    PUT(g, OP_SMOV, REG(to), IMM(value));
+    bundler_add(&g->b, isa_smov(to, I(value)));
 }
 
 static void add(struct gemm *g, int to, int from, int64_t value)
 {
-    PUT(g, OP_SADD, REG(to), REG(from), IMM(value));
+    bundler_add(&g->b, isa_sadd(to, R(from), I(value)));
 }
 
 /* to = sum - from: the other of two values whose sum is known */
 static void other(struct gemm *g, int to, int64_t sum, int from)
 {
-    PUT(g, OP_SSUB, REG(to), IMM(sum), REG(from));
+    bundler_add(&g->b, isa_ssub(to, I(sum), R(from)));
 }
 
 /* until so many granules have arrived; the flag is 0 again then */
 static void wait_for(struct gemm *g, int flag, int64_t granules, int pred)
 {
     begin(g, NULL);
-    PUT_IF(g, pred, false, OP_DMA_DONE, REG(flag), IMM(granules));
+    bundler_add(&g->b, isa_if(pred, isa_dma_done(R(flag), I(granules))));
     end(g);
     begin(g, NULL);
-    PUT_IF(g, pred, false, OP_VSYNCADD, REG(flag), IMM(-granules));
+    bundler_add(&g->b, isa_if(pred, isa_vsyncadd(R(flag), I(-granules))));
     end(g);
 }
 
@@ -78,9 +78,11 @@ static void copy_tiles(struct gemm *g, enum isa_opcode code, int flag, int64_t t
 {
     bool is_in = code == OP_DMA_HBM_VMEM;
 
-    PUT_IF(g, pred, false, code, REG(T_FROM), IMM(tiles * TILE_GRANULES), REG(T_TO), REG(flag),
-           IMM((is_in ? stride : 1) * TILE_GRANULES), IMM((is_in ? 1 : stride) * TILE_GRANULES),
-           IMM(TILE_GRANULES));
+    bundler_add(
+        &g->b, isa_if(pred, isa_make_dma_strided(code, R(T_FROM), I(tiles * TILE_GRANULES), R(T_TO),
+                                                 R(flag), I((is_in ? stride : 1) * TILE_GRANULES),
+                                                 I((is_in ? 1 : stride) * TILE_GRANULES),
+                                                 I(TILE_GRANULES))));
 }
 
 /* the next chunk into the buffers T_A, T_B (VMEM rows), column of tiles by column of tiles */
@@ -89,8 +91,8 @@ static void copy_chunk(struct gemm *g, int pred)
     const struct gemm_plan *p = g->p;
 
     begin(g, "copy in");
-    PUT(g, OP_SSHLL, REG(T_A), REG(T_A), IMM(4));
-    PUT(g, OP_SSHLL, REG(T_B), REG(T_B), IMM(4));
+    bundler_add(&g->b, isa_sshll(T_A, R(T_A), I(4)));
+    bundler_add(&g->b, isa_sshll(T_B, R(T_B), I(4)));
     for (int64_t i = 0; i < p->chunk_depth / 128; i++) {
         add(g, T_FROM, S_FROM_A, i * TILE_GRANULES);
         add(g, T_TO, T_A, i * p->block_rows / 2 * GRANULES_PER_ROW);
@@ -115,19 +117,19 @@ static void advance_fetch(struct gemm *g)
     add(g, S_FETCH_CHUNK, S_FETCH_CHUNK, 1);
     add(g, S_FROM_A, S_FROM_A, p->chunk_depth / 128 * TILE_GRANULES);
     add(g, S_FROM_B, S_FROM_B, p->chunk_depth / 16 * column_tiles(g) * TILE_GRANULES);
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP), sreg(S_FETCH_CHUNK), IMM(p->chunks));
-    PUT_IF(g, P_TEMP, false, OP_SMOV, sreg(S_FETCH_CHUNK), IMM(0));
-    PUT_IF(g, P_TEMP, false, OP_SADD, sreg(S_FROM_A_BLOCK), sreg(S_FROM_A_BLOCK), IMM(a_block));
-    PUT_IF(g, P_TEMP, false, OP_SMOV, sreg(S_FROM_A), sreg(S_FROM_A_BLOCK));
-    PUT_IF(g, P_TEMP, false, OP_SMOV, sreg(S_FROM_B), sreg(S_FROM_B_BLOCK));
-    PUT_IF(g, P_TEMP, false, OP_SADD, sreg(S_FETCH_ROWS), sreg(S_FETCH_ROWS), IMM(1));
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP_2), sreg(S_FETCH_ROWS), IMM(p->row_blocks));
-    PUT_IF(g, P_TEMP_2, false, OP_SMOV, sreg(S_FETCH_ROWS), IMM(0));
-    PUT_IF(g, P_TEMP_2, false, OP_SMOV, sreg(S_FROM_A_BLOCK), IMM(p->a_address / 32));
-    PUT_IF(g, P_TEMP_2, false, OP_SMOV, sreg(S_FROM_A), IMM(p->a_address / 32));
-    PUT_IF(g, P_TEMP_2, false, OP_SADD, sreg(S_FROM_B_BLOCK), sreg(S_FROM_B_BLOCK),
-           IMM(p->block_columns / 128 * TILE_GRANULES));
-    PUT_IF(g, P_TEMP_2, false, OP_SMOV, sreg(S_FROM_B), sreg(S_FROM_B_BLOCK));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_FETCH_CHUNK), I(p->chunks)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_FETCH_CHUNK, I(0))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_sadd(S_FROM_A_BLOCK, R(S_FROM_A_BLOCK), I(a_block))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_FROM_A, R(S_FROM_A_BLOCK))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_FROM_B, R(S_FROM_B_BLOCK))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_sadd(S_FETCH_ROWS, R(S_FETCH_ROWS), I(1))));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP_2, R(S_FETCH_ROWS), I(p->row_blocks)));
+    bundler_add(&g->b, isa_if(P_TEMP_2, isa_smov(S_FETCH_ROWS, I(0))));
+    bundler_add(&g->b, isa_if(P_TEMP_2, isa_smov(S_FROM_A_BLOCK, I(p->a_address / 32))));
+    bundler_add(&g->b, isa_if(P_TEMP_2, isa_smov(S_FROM_A, I(p->a_address / 32))));
+    bundler_add(&g->b, isa_if(P_TEMP_2, isa_sadd(S_FROM_B_BLOCK, R(S_FROM_B_BLOCK),
+                                                 I(p->block_columns / 128 * TILE_GRANULES))));
+    bundler_add(&g->b, isa_if(P_TEMP_2, isa_smov(S_FROM_B, R(S_FROM_B_BLOCK))));
     end(g);
 }
 
@@ -150,19 +152,19 @@ static void pack_block(struct gemm *g, int label)
     int64_t tiles = p->rounds * p->block_columns / 128;
 
     begin(g, "pack the result");
-    PUT(g, OP_SMOV, REG(T_FROM), REG(T_A));
-    PUT(g, OP_SMOV, REG(T_TO), REG(T_A));
+    bundler_add(&g->b, isa_smov(T_FROM, R(T_A)));
+    bundler_add(&g->b, isa_smov(T_TO, R(T_A)));
     set(g, S_LOOP, tiles);
     end(g);
     bundler_label(&g->b, label, label == LABEL_PACK ? "pack" : "pack_last");
     begin(g, NULL);
-    PUT(g, OP_VLD, REG(GEMM_V_POPPED), REG(T_FROM), IMM(0), IMM(1), IMM(0xff));
-    PUT(g, OP_VLD, REG(GEMM_V_POPPED + 1), REG(T_FROM), IMM(8), IMM(1), IMM(0xff));
+    bundler_add(&g->b, isa_vld(GEMM_V_POPPED, isa_rows_at(R(T_FROM), 0)));
+    bundler_add(&g->b, isa_vld(GEMM_V_POPPED + 1, isa_rows_at(R(T_FROM), 8)));
     add(g, S_LOOP, S_LOOP, -1);
-    PUT(g, OP_SCMP_GT, REG(P_LOOP), sreg(S_LOOP), IMM(0));
+    bundler_add(&g->b, isa_scmp_gt(P_LOOP, R(S_LOOP), I(0)));
     add(g, T_FROM, T_FROM, 16);
-    PUT(g, OP_VPACK_C_BF16, REG(GEMM_V_POPPED), REG(GEMM_V_POPPED + 1), REG(GEMM_V_POPPED));
-    PUT(g, OP_VST, REG(T_TO), IMM(0), IMM(1), IMM(0xff), REG(GEMM_V_POPPED));
+    bundler_add(&g->b, isa_vpack_c_bf16(GEMM_V_POPPED, R(GEMM_V_POPPED + 1), R(GEMM_V_POPPED)));
+    bundler_add(&g->b, isa_vst(isa_rows_at(R(T_TO), 0), GEMM_V_POPPED));
     add(g, T_TO, T_TO, 8);
     bundler_end_branch(&g->b, label, P_LOOP, false);
 }
@@ -177,8 +179,8 @@ static void copy_block(struct gemm *g, int label)
     if (p->problem.is_result_bf16)
         pack_block(g, label);
     begin(g, "copy out");
-    PUT(g, OP_SSHLL, REG(T_B), REG(T_A), IMM(4));
-    bundler_put(&g->b, &(struct isa_op){.code = OP_SFENCE, .pred = ISA_PRED_ALWAYS}, 0);
+    bundler_add(&g->b, isa_sshll(T_B, R(T_A), I(4)));
+    bundler_add(&g->b, isa_sfence());
     end(g);
     begin(g, NULL);
     for (int64_t i = 0; i < p->block_columns / 128; i++) {
@@ -188,10 +190,11 @@ static void copy_block(struct gemm *g, int label)
     }
     add(g, S_OUT, S_OUT, down);
     add(g, S_OUT_ROWS, S_OUT_ROWS, 1);
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP), sreg(S_OUT_ROWS), IMM(p->row_blocks));
-    PUT_IF(g, P_TEMP, false, OP_SMOV, sreg(S_OUT_ROWS), IMM(0));
-    PUT_IF(g, P_TEMP, false, OP_SADD, sreg(S_OUT), sreg(S_OUT),
-           IMM(p->block_columns / 128 * TILE_GRANULES - down * p->row_blocks));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_OUT_ROWS), I(p->row_blocks)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_OUT_ROWS, I(0))));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_sadd(S_OUT, R(S_OUT),
+                                               I(p->block_columns / 128 * TILE_GRANULES -
+                                                 down * p->row_blocks))));
     end(g);
 }
 
@@ -205,11 +208,11 @@ static void run_passes(struct gemm *g, int64_t count, int phase)
     set(g, S_PASSES, count);
     set(g, S_PHASE, phase);
     if (phase == 1)
-        PUT(g, OP_PMOV, REG(P_TEMP), REG(P_BEGIN));
+        bundler_add(&g->b, isa_pmov(P_TEMP, R(P_BEGIN)));
     else
-        PUT(g, OP_PNEG, REG(P_TEMP), REG(P_WRAP));
+        bundler_add(&g->b, isa_pneg(P_TEMP, P_WRAP));
     if (phase == 1)
-        PUT(g, OP_PMOV, REG(P_BEGIN), IMM(0));
+        bundler_add(&g->b, isa_pmov(P_BEGIN, I(0)));
     if (phase == 1 || accumulates)
         bundler_end_branch(&g->b, accumulates ? LABEL_ADD_PASS : LABEL_FIRST, P_TEMP, false);
     else
@@ -224,17 +227,17 @@ static void begin_chunk(struct gemm *g)
     other(g, T_A, a_sum(g), S_A);
     other(g, T_B, b_sum(g), S_B);
     other(g, T_FLAG, 1, S_FLAG);
-    PUT(g, OP_SCMP_EQ, REG(P_NEW_BLOCK), sreg(S_CHUNK), IMM(0));
-    PUT(g, OP_SCMP_NE, REG(P_LATER), sreg(S_CHUNK), IMM(0));
-    PUT(g, OP_SCMP_GE, REG(P_TEMP), sreg(S_BLOCK), IMM(2));
-    PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_NEW_BLOCK));
-    PUT(g, OP_SCMP_GT, REG(P_FETCH), sreg(S_FETCH_LEFT), IMM(0));
-    PUT_IF(g, P_NEW_BLOCK, false, OP_SSUB, sreg(S_C), IMM(c_sum(g)), sreg(S_C));
-    PUT_IF(g, P_NEW_BLOCK, false, OP_SSUB, sreg(S_C_FLAG), IMM(C_FLAGS), sreg(S_C_FLAG));
-    PUT(g, OP_SMOV, sreg(S_BLOCK_RESULT), sreg(S_C));
-    PUT(g, OP_SMOV, sreg(S_ROWS), sreg(S_A));
+    bundler_add(&g->b, isa_scmp_eq(P_NEW_BLOCK, R(S_CHUNK), I(0)));
+    bundler_add(&g->b, isa_scmp_ne(P_LATER, R(S_CHUNK), I(0)));
+    bundler_add(&g->b, isa_scmp_ge(P_TEMP, R(S_BLOCK), I(2)));
+    bundler_add(&g->b, isa_pand(P_TEMP, P_TEMP, P_NEW_BLOCK));
+    bundler_add(&g->b, isa_scmp_gt(P_FETCH, R(S_FETCH_LEFT), I(0)));
+    bundler_add(&g->b, isa_if(P_NEW_BLOCK, isa_ssub(S_C, I(c_sum(g)), R(S_C))));
+    bundler_add(&g->b, isa_if(P_NEW_BLOCK, isa_ssub(S_C_FLAG, I(C_FLAGS), R(S_C_FLAG))));
+    bundler_add(&g->b, isa_smov(S_BLOCK_RESULT, R(S_C)));
+    bundler_add(&g->b, isa_smov(S_ROWS, R(S_A)));
     set(g, S_TILES, g->p->depth_tiles);
-    PUT(g, OP_PMOV, REG(P_ADD), REG(P_LATER));
+    bundler_add(&g->b, isa_pmov(P_ADD, R(P_LATER)));
     end(g);
     wait_for(g, S_C_FLAG, block_granules(g), P_TEMP);
     copy_chunk(g, P_FETCH);
@@ -245,9 +248,9 @@ static void begin_chunk(struct gemm *g)
 static void finish_last_block(struct gemm *g)
 {
     begin(g, "finished block");
-    PUT(g, OP_SCMP_GE, REG(P_TEMP), sreg(S_BLOCK), IMM(1));
-    PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_NEW_BLOCK));
-    PUT_IF(g, P_NEW_BLOCK, false, OP_SADD, sreg(S_BLOCK), sreg(S_BLOCK), IMM(1));
+    bundler_add(&g->b, isa_scmp_ge(P_TEMP, R(S_BLOCK), I(1)));
+    bundler_add(&g->b, isa_pand(P_TEMP, P_TEMP, P_NEW_BLOCK));
+    bundler_add(&g->b, isa_if(P_NEW_BLOCK, isa_sadd(S_BLOCK, R(S_BLOCK), I(1))));
     other(g, T_A, c_sum(g), S_C);
     other(g, T_FLAG, C_FLAGS, S_C_FLAG);
     bundler_end_branch(&g->b, LABEL_NO_OUT, P_TEMP, true);
@@ -260,9 +263,9 @@ static void expect_chunk(struct gemm *g)
 {
     begin(g, "expect the next chunk");
     other(g, T_FLAG, 1, S_FLAG);
-    PUT(g, OP_SCMP_GT, REG(P_TEMP), sreg(S_LEFT), IMM(1));
-    PUT(g, OP_SMOV, sreg(S_WEIGHTS), sreg(S_B));
-    PUT_IF(g, P_TEMP, false, OP_SSUB, sreg(S_WEIGHTS), IMM(b_sum(g)), sreg(S_B));
+    bundler_add(&g->b, isa_scmp_gt(P_TEMP, R(S_LEFT), I(1)));
+    bundler_add(&g->b, isa_smov(S_WEIGHTS, R(S_B)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_ssub(S_WEIGHTS, I(b_sum(g)), R(S_B))));
     set(g, S_WEIGHT_TILES, g->p->depth_tiles);
     end(g);
     wait_for(g, T_FLAG, chunk_granules(g), P_TEMP);
@@ -275,10 +278,10 @@ static void end_chunk(struct gemm *g)
     other(g, S_B, b_sum(g), S_B);
     other(g, S_FLAG, 1, S_FLAG);
     add(g, S_CHUNK, S_CHUNK, 1);
-    PUT(g, OP_SCMP_EQ, REG(P_TEMP), sreg(S_CHUNK), IMM(g->p->chunks));
-    PUT_IF(g, P_TEMP, false, OP_SMOV, sreg(S_CHUNK), IMM(0));
+    bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_CHUNK), I(g->p->chunks)));
+    bundler_add(&g->b, isa_if(P_TEMP, isa_smov(S_CHUNK, I(0))));
     add(g, S_LEFT, S_LEFT, -1);
-    PUT(g, OP_SCMP_GT, REG(P_TEMP_2), sreg(S_LEFT), IMM(0));
+    bundler_add(&g->b, isa_scmp_gt(P_TEMP_2, R(S_LEFT), I(0)));
     bundler_end_branch(&g->b, LABEL_CHUNK, P_TEMP_2, false);
 }
 
@@ -289,7 +292,7 @@ static void dispatch(struct gemm *g, int64_t passes)
 
     for (int phase = 1; phase < (passes > 2 ? 3 : 2) && passes > 1; phase++) {
         begin(g, NULL);
-        PUT(g, OP_SCMP_EQ, REG(P_TEMP), sreg(S_PHASE), IMM(phase));
+        bundler_add(&g->b, isa_scmp_eq(P_TEMP, R(S_PHASE), I(phase)));
         bundler_end_branch(&g->b, label[phase - 1], P_TEMP, false);
     }
 }
@@ -340,8 +343,8 @@ static void set_registers(struct gemm *g)
     begin(g, "start");
     for (size_t i = 0; i < COUNT_OF(values); i++)
         set(g, values[i].number, values[i].value);
-    PUT(g, OP_PMOV, REG(P_BEGIN), IMM(1));
-    PUT(g, OP_PMOV, REG(P_LAST_ADD), IMM(0));
+    bundler_add(&g->b, isa_pmov(P_BEGIN, I(1)));
+    bundler_add(&g->b, isa_pmov(P_LAST_ADD, I(0)));
     end(g);
 }
 
@@ -360,8 +363,8 @@ static void last_block(struct gemm *g)
 {
     gemm_drain(g);
     begin(g, NULL);
-    PUT(g, OP_SMOV, REG(T_A), sreg(S_C));
-    PUT(g, OP_SMOV, REG(T_FLAG), sreg(S_C_FLAG));
+    bundler_add(&g->b, isa_smov(T_A, R(S_C)));
+    bundler_add(&g->b, isa_smov(T_FLAG, R(S_C_FLAG)));
     end(g);
     copy_block(g, LABEL_PACK_LAST);
     begin(g, NULL);
@@ -371,7 +374,7 @@ static void last_block(struct gemm *g)
         wait_for(g, T_B, block_granules(g), ISA_PRED_ALWAYS);
     wait_for(g, S_C_FLAG, block_granules(g), ISA_PRED_ALWAYS);
     begin(g, NULL);
-    bundler_put(&g->b, &(struct isa_op){.code = OP_SHALT, .pred = ISA_PRED_ALWAYS}, 0);
+    bundler_add(&g->b, isa_shalt());
     end(g);
 }
 

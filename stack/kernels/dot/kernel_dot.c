@@ -80,15 +80,12 @@ static struct isa_program *guarded(const struct isa_program *p, int pred, const 
 {
     uint32_t delay = (uint32_t)chip->core_branch_delay_bundles, before = 1 + delay;
     struct isa_program *out = arena_alloc(a, sizeof(*out));
-    const struct isa_operand end = operand_imm((int32_t)(before + p->bundle_count));
 
     *out = (struct isa_program){.name = p->name, .op_count = p->op_count + 1,
                                 .bundle_count = before + p->bundle_count + 1};
     out->op = arena_array(a, out->op_count, sizeof(*out->op));
     out->bundle = arena_array(a, out->bundle_count, sizeof(*out->bundle));
-    out->op[0] = bundler_op(OP_SBR, 0, 1, &end);
-    out->op[0].pred = (uint8_t)pred;
-    out->op[0].pred_is_negated = true;
+    out->op[0] = isa_unless(pred, isa_sbr((int)(before + p->bundle_count)));
     out->bundle[0].op_count = 1;
     for (uint32_t i = 0; i < p->op_count; i++) {
         out->op[i + 1] = p->op[i];

@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "stack/kernels/loop/fused_impl.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 struct writer {
     struct dot_grid *g;
@@ -126,7 +126,8 @@ static void load_matrix(struct writer *w, int extra, struct fused_value *out)
 
     *out = (struct fused_value){.is_mask = a->shape.dtype == DTYPE_PRED};
     for (int i = 0; i < tiles_of_round(w, extra); i++) {
-        int tile = put_load(&w->code, base, row_of(w, extra, i), 1, VCODE_REGION_ANY);
+        int tile = emit_vld(&w->code, isa_rows_at(operand_base(base), row_of(w, extra, i)),
+                            VCODE_REGION_ANY);
         struct fused_value some;
 
         mark_edge(w, extra, i);
@@ -138,8 +139,10 @@ static void load_matrix(struct writer *w, int extra, struct fused_value *out)
 
 static void load_columns(struct writer *w, int extra, struct fused_value *out)
 {
-    int v = put_load(&w->code, S_OUT + w->pointer[extra], w->offset[extra] + w->tile, 0,
-                     VCODE_REGION_ANY);
+    int v = emit_vld(
+        &w->code,
+        isa_rows_apart(operand_base(S_OUT + w->pointer[extra]), w->offset[extra] + w->tile, 0),
+        VCODE_REGION_ANY);
 
     *out = (struct fused_value){.is_mask = false};
     for (int part = 0; part < FUSED_PARTS_MAX; part++)
@@ -219,9 +222,10 @@ static int store_result(struct writer *w, int extra, struct err *e)
         for (int part = 0; part < parts; part++)
             some.part[part] = value->part[i * parts + part];
         tile = parts == 1 && a->element_bytes == 4 && !some.is_mask
-                   ? put_in_register(&w->code, some.part[0])
+                   ? vcode_in_register(&w->code, some.part[0])
                    : fused_pack(&w->code, w->g->step.chip, a->shape.dtype, &some);
-        put_store(&w->code, base, row_of(w, extra, i), 0xff, VCODE_REGION_ANY, tile);
+        emit_vst(&w->code, isa_rows_at(operand_base(base), row_of(w, extra, i)), tile,
+                 VCODE_REGION_ANY);
         mark_edge(w, extra, i);
     }
     return 0;

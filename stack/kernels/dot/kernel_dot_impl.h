@@ -79,15 +79,6 @@ struct dot_code {
     int *turned_at;                     /* by pass of a column: last store of its rows, or -1 */
 };
 
-void dot_put(struct dot_code *d, int pred, bool is_negated, enum isa_opcode code, int count,
-             const struct isa_operand *operand);
-#define OPERANDS(...) (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) \
-                            / sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__}
-#define PUT(d, code, ...) dot_put(d, ISA_PRED_ALWAYS, false, code, OPERANDS(__VA_ARGS__))
-#define PUT_IF(d, pred, code, ...) dot_put(d, pred, false, code, OPERANDS(__VA_ARGS__))
-#define IMM(x) operand_imm((int32_t)(x))
-#define REG(x) operand_reg(x)
-
 int64_t dot_stretch_rounds(const struct dot_code *d);
 /* pass `pass` of a stretch is the last one of its column; only where a stretch has whole columns */
 bool dot_ends_column(const struct dot_code *d, int64_t pass);

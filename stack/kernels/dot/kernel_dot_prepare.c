@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "sim/chip/limits.h"
 #include "stack/hlo/precision.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 #define TILE 128
 #define TILE_ROWS 8                     /* of VMEM */
@@ -232,19 +232,20 @@ static void put_out(struct copy *k, const int *tile, int64_t offset)
 
     if (k->terms == 1) {
         for (int i = 0; i < k->tiles; i++)
-            put_store(k->c, S_TO, offset + i * k->to_row_step, 0xff, 1, tile[i]);
+            emit_vst(k->c, isa_rows_at(R(S_TO), offset + i * k->to_row_step), tile[i], 1);
         return;
     }
     for (int i = 0; i < passes->part_count; i++) {
-        part[i] = put_op2(k->c, OP_VPACK_C_BF16, R(rest[1]), R(rest[0]));
+        part[i] = emit_vpack_c_bf16(k->c, R(rest[1]), R(rest[0]));
         for (int h = 0; h < 2 && i + 1 < passes->part_count; h++)
-            rest[h] = put_op2(k->c, OP_VSUB_F32, R(rest[h]),
-                              R(put_op1(k->c, h ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(part[i]))));
+            rest[h] =
+                emit_vsub_f32(k->c, R(rest[h]),
+                              R(emit_d_v(k->c, h ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(part[i]))));
     }
     for (int i = 0; i < k->terms; i++) {
         enum precision_part which = is_hlo_rhs ? passes->pass[i].rhs : passes->pass[i].lhs;
 
-        put_store(k->c, S_TO, offset + i * k->to_term_step, 0xff, 1, part[which]);
+        emit_vst(k->c, isa_rows_at(R(S_TO), offset + i * k->to_term_step), part[which], 1);
     }
 }
 
@@ -256,27 +257,27 @@ static void put_left(struct copy *k)
     int index = frame_index(&g->frame, g->dim[DIM_K]);
 
     if (index < 0) {
-        EMIT(k->c, OP_SMOV, R(S_LEFT_ROW), I(g->p->k));
+        emit_smov(k->c, S_LEFT_ROW, I(g->p->k));
         return;
     }
-    EMIT(k->c, OP_SMUL, R(S_LEFT_ROW), R(index), I(-g->depth * TILE));
-    EMIT(k->c, OP_SADD, R(S_LEFT_ROW), R(S_LEFT_ROW), I(g->p->k));
+    emit_smul(k->c, S_LEFT_ROW, R(index), I(-g->depth * TILE));
+    emit_sadd(k->c, S_LEFT_ROW, R(S_LEFT_ROW), I(g->p->k));
 }
 
 static int lane_sequence(struct vcode *c)
 {
     int v = vcode_vreg(c);
 
-    EMIT(c, OP_VLANESEQ, R(v));
+    vcode_put(c, isa_vlaneseq(v));
     return v;
 }
 
 /* lanes before S_LEFT */
 static int lanes_left(struct copy *k)
 {
-    int lane = put_op2(k->c, OP_VAND_U32, R(lane_sequence(k->c)), I(TILE - 1));
+    int lane = emit_vand_u32(k->c, R(lane_sequence(k->c)), I(TILE - 1));
 
-    return put_mask2(k->c, OP_VCMP_LT_S32, R(lane), R(put_op1(k->c, OP_VSTV, R(S_LEFT))));
+    return emit_vcmp_lt_s32(k->c, R(lane), R(emit_vstv(k->c, S_LEFT)));
 }
 
 /* a word of ones where the rows of the tile that begins at S_LEFT are not padding */
@@ -285,15 +286,15 @@ static int row_bits(struct copy *k)
     int per_word = matrix_rows(k->is_rhs ? k->g->p->rhs_type : k->g->p->lhs_type) / 8;
     int seq = lane_sequence(k->c), first, left, all, some;
 
-    first = put_op2(k->c, OP_VSHRL_U32, R(seq), I(7));
+    first = emit_vshrl_u32(k->c, R(seq), I(7));
     if (per_word == 2)
-        first = put_op2(k->c, OP_VADD_S32, R(first), R(first));
-    left = put_op2(k->c, OP_VSUB_S32, R(put_op1(k->c, OP_VSTV, R(S_LEFT))), R(first));
-    all = put_mask2(k->c, OP_VCMP_GE_S32, R(left), I(per_word));
+        first = emit_vadd_s32(k->c, R(first), R(first));
+    left = emit_vsub_s32(k->c, R(emit_vstv(k->c, S_LEFT)), R(first));
+    all = emit_vcmp_ge_s32(k->c, R(left), I(per_word));
     if (per_word == 1)
-        return put_select(k->c, all, I(-1), I(0));
-    some = put_mask2(k->c, OP_VCMP_GE_S32, R(left), I(1));
-    return put_select(k->c, all, I(-1), R(put_select(k->c, some, I(0xffff), I(0))));
+        return emit_vsel(k->c, all, I(-1), I(0));
+    some = emit_vcmp_ge_s32(k->c, R(left), I(1));
+    return emit_vsel(k->c, all, I(-1), R(emit_vsel(k->c, some, I(0xffff), I(0))));
 }
 
 /* ----- copies */
@@ -307,23 +308,23 @@ static void step_both(struct copy *k, int64_t from, int64_t to)
 static void set_from(struct copy *k)
 {
     if (k->from.base < 0)
-        EMIT(k->c, OP_SMOV, R(S_FROM_ROW), I(k->from.row));
+        emit_smov(k->c, S_FROM_ROW, I(k->from.row));
     else
-        EMIT(k->c, OP_SADD, R(S_FROM_ROW), R(k->from.base), I(k->from.row));
-    EMIT(k->c, OP_SMOV, R(S_TO_ROW), I(k->to_row));
+        emit_sadd(k->c, S_FROM_ROW, R(k->from.base), I(k->from.row));
+    emit_smov(k->c, S_TO_ROW, I(k->to_row));
 }
 
 static void begin_row(struct copy *k)
 {
-    EMIT(k->c, OP_SMOV, R(S_FROM), R(S_FROM_ROW));
-    EMIT(k->c, OP_SMOV, R(S_TO), R(S_TO_ROW));
-    EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
+    emit_smov(k->c, S_FROM, R(S_FROM_ROW));
+    emit_smov(k->c, S_TO, R(S_TO_ROW));
+    emit_smov(k->c, S_LEFT, R(S_LEFT_ROW));
 }
 
 static void load_tiles(struct copy *k, int *tile)
 {
     for (int i = 0; i < k->tiles; i++)
-        tile[i] = put_load(k->c, S_FROM, i * k->from.row_step, 1, 0);
+        tile[i] = emit_vld(k->c, isa_rows_at(R(S_FROM), i * k->from.row_step), 0);
 }
 
 /* contracted along the lanes: the last tile of each row is masked */
@@ -337,7 +338,7 @@ static void copy_lanes(struct copy *k, int64_t units)
     load_tiles(k, tile);
     mask = k->is_ragged ? lanes_left(k) : -1;
     for (int i = 0; i < k->tiles && k->is_ragged; i++)
-        tile[i] = put_select(k->c, mask, R(tile[i]), I(0));
+        tile[i] = emit_vsel(k->c, mask, R(tile[i]), I(0));
     put_out(k, tile, 0);
     if (k->is_ragged)
         vcode_loop_step(k->c, S_LEFT, -TILE);
@@ -359,10 +360,10 @@ static void copy_rows(struct copy *k, int64_t units, int64_t lanes)
     load_tiles(k, tile);
     for (int i = 0; i < k->tiles && k->is_ragged; i++) {
         if (i > 0)
-            EMIT(k->c, OP_SADD, R(S_LEFT), R(S_LEFT_ROW), I(-rows));
-        tile[i] = put_op2(k->c, OP_VAND_U32, R(tile[i]), R(row_bits(k)));
+            emit_sadd(k->c, S_LEFT, R(S_LEFT_ROW), I(-rows));
+        tile[i] = emit_vand_u32(k->c, R(tile[i]), R(row_bits(k)));
         if (i > 0)
-            EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
+            emit_smov(k->c, S_LEFT, R(S_LEFT_ROW));
     }
     put_out(k, tile, 0);
     step_both(k, k->from.lane_step, k->to_lane_step);
@@ -382,16 +383,16 @@ static int keep_rows(struct copy *k, int tile, int64_t rows)
     int bits = -1;
 
     if (part) {
-        int mask = put_mask1(k->c, OP_VCMASK, I((TILE - 1) << 13 | words << 10 | words));
+        int mask = emit_vcmask(k->c, (TILE - 1) << 13 | words << 10 | words);
 
-        bits = put_select(k->c, mask, I((1 << part) - 1), I(0));
+        bits = emit_vsel(k->c, mask, I((1 << part) - 1), I(0));
     }
     if (words) {
-        int mask = put_mask1(k->c, OP_VCMASK, I((TILE - 1) << 13 | (words - 1) << 10));
+        int mask = emit_vcmask(k->c, (TILE - 1) << 13 | (words - 1) << 10);
 
-        bits = put_select(k->c, mask, I(-1), part ? R(bits) : I(0));
+        bits = emit_vsel(k->c, mask, I(-1), part ? R(bits) : I(0));
     }
-    return put_op2(k->c, OP_VAND_U32, R(tile), R(bits));
+    return emit_vand_u32(k->c, R(tile), R(bits));
 }
 
 /* `rows` of a square of 128 x 128 into a cross-lane unit, zeros for the others */
@@ -402,24 +403,23 @@ static void push_rows(struct copy *k, int unit, int64_t from, int64_t rows)
     int64_t count = div_up(rows, per_tile);
 
     for (int64_t i = 0; i < count; i++) {
-        int v = put_load(k->c, S_FROM, from + i * k->from.row_step, 1, 0);
-        enum isa_opcode code = count == 1       ? OP_VXPOSE_ONE
-                               : i == 0         ? OP_VXPOSE_START
-                               : i == count - 1 ? OP_VXPOSE_END
-                                                : OP_VXPOSE_CONT;
+        int v = emit_vld(k->c, isa_rows_at(R(S_FROM), from + i * k->from.row_step), 0);
+        struct isa_op op;
 
         if (rows < (i + 1) * per_tile)
             v = keep_rows(k, v, rows - i * per_tile);
-        EMIT(k->c, code, R(v), I(TILE), I(type))->op.unit_index = (uint8_t)unit;
+        op = isa_vxpose_cont(unit, v, TILE, type);
+        op.code = count == 1       ? OP_VXPOSE_ONE
+                  : i == 0         ? OP_VXPOSE_START
+                  : i == count - 1 ? OP_VXPOSE_END
+                                   : OP_VXPOSE_CONT;
+        vcode_put(k->c, op);
     }
 }
 
 static int pop_tile(struct copy *k, int unit)
 {
-    int v = vcode_vreg(k->c);
-
-    EMIT(k->c, OP_VPOP_TRF, R(v))->op.unit_index = (uint8_t)unit;
-    return v;
+    return emit_vpop_trf(k->c, unit);
 }
 
 /* the first squares of a contraction in straight code: some go in before those ahead come out */
@@ -438,9 +438,10 @@ static void copy_few(struct copy *k, int64_t across)
             push_rows(k, (int)(i % units), i / across * groups * k->from.row_step
                                                + i % across * k->from.lane_step, TILE);
         for (int64_t t = 0; t < groups && old >= 0; t++)
-            put_store(k->c, S_TO, old / across * k->to_lane_step
-                                      + (old % across * groups + t) * k->to_row_step,
-                      0xff, 1, pop_tile(k, (int)(old % units)));
+            emit_vst(k->c,
+                     isa_rows_at(R(S_TO), old / across * k->to_lane_step +
+                                              (old % across * groups + t) * k->to_row_step),
+                     pop_tile(k, (int)(old % units)), 1);
     }
 }
 
@@ -477,8 +478,8 @@ static void copy_batches(struct copy *k, int64_t across)
         if (i < count)
             push_rows(k, (int)(i % units), square_of(k, across, i).from, rows);
         for (int64_t t = 0; t < groups && i >= behind; t++)
-            put_store(k->c, S_TO, old.to + t * k->to_row_step, 0xff, 1,
-                      pop_tile(k, (int)((i - behind) % units)));
+            emit_vst(k->c, isa_rows_at(R(S_TO), old.to + t * k->to_row_step),
+                     pop_tile(k, (int)((i - behind) % units)), 1);
     }
     step_both(k, square_of(k, across, count).from, square_of(k, across, count).to);
     vcode_loop_end(k->c, S_ROW_LOOP);
@@ -497,7 +498,7 @@ static void turn_square(struct copy *k, int unit, int64_t from, int64_t to, int6
     for (int i = 0; i < groups; i++)
         tile[i] = pop_tile(k, unit);
     for (int i = 0; i < groups && k->is_cut; i++)
-        tile[i] = put_select(k->c, mask, R(tile[i]), I(0));
+        tile[i] = emit_vsel(k->c, mask, R(tile[i]), I(0));
     for (int i = 0; i < groups; i += k->tiles)
         put_out(k, tile + i, to + i / k->tiles * k->to_row_step);
 }
@@ -514,7 +515,7 @@ static void turn_squares(struct copy *k, struct side outer, struct side inner, i
     for (int u = 0; u < at_once; u++) {
         turn_square(k, u, u * inner.from, u * inner.to, rows);
         if (k->is_cut && inner.left && u + 1 < at_once)
-            EMIT(k->c, OP_SADD, R(S_LEFT), R(S_LEFT), I(inner.left));
+            emit_sadd(k->c, S_LEFT, R(S_LEFT), I(inner.left));
     }
     if (k->is_cut && inner.left)
         vcode_loop_step(k->c, S_LEFT, inner.left);

@@ -9,16 +9,6 @@
 #include "stack/backend/backend.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
-void dot_put(struct dot_code *d, int pred, bool is_negated, enum isa_opcode code, int count,
-             const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, 0, count, operand);
-
-    op.pred = (uint8_t)pred;
-    op.pred_is_negated = is_negated;
-    bundler_put(&d->b, &op, 0);
-}
-
 int64_t dot_stretch_rounds(const struct dot_code *d)
 {
     return d->stretch * d->s->rounds;
@@ -57,14 +47,14 @@ static bool is_wanted(const struct dot_code *d, int ordinal)
 }
 
 /* Places the operation unless its stage is left out; returns its time, or -1. */
-static int put_round_op(struct dot_code *d, const struct isa_op *op, int not_before)
+static int put_round_op(struct dot_code *d, int not_before, struct isa_op op)
 {
     int ordinal = d->ordinal++, at;
 
     assert(ordinal < DOT_ROUND_OPS_MAX);
     if (!is_wanted(d, ordinal))
         return -1;
-    at = bundler_put(&d->b, op, not_before);
+    at = bundler_add_after(&d->b, not_before, op);
     if (d->b.ii)
         d->stage[ordinal] = at / d->b.ii;
     return at;
@@ -86,13 +76,8 @@ static void correct_offset(struct dot_code *d, int base, int operand, int64_t st
 static int put_load(struct dot_code *d, int to, int base, int64_t offset, int64_t step, int pred,
                     int not_before)
 {
-    const struct isa_operand operand[] = {operand_reg(to), REG(base), IMM(offset),
-                                          operand_imm(1), operand_imm(0xff)};
-    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
-    int at;
+    int at = put_round_op(d, not_before, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset))));
 
-    op.pred = (uint8_t)pred;
-    at = put_round_op(d, &op, not_before);
     if (at >= 0)
         correct_offset(d, base, 2, step);
     return at;
@@ -101,23 +86,11 @@ static int put_load(struct dot_code *d, int to, int base, int64_t offset, int64_
 static int put_store(struct dot_code *d, int from, int base, int64_t offset, int64_t step,
                      int not_before)
 {
-    const struct isa_operand operand[] = {REG(base), IMM(offset), operand_imm(1),
-                                          operand_imm(0xff), operand_reg(from)};
-    struct isa_op op = bundler_op(OP_VST, 0, 5, operand);
-    int at = put_round_op(d, &op, not_before);
+    int at = put_round_op(d, not_before, isa_vst(isa_rows_at(R(base), offset), from));
 
     if (at >= 0)
         correct_offset(d, base, 1, step);
     return at;
-}
-
-static void put_vector(struct dot_code *d, enum isa_opcode code, int to, struct isa_operand from,
-                       struct isa_operand other)
-{
-    const struct isa_operand operand[] = {operand_reg(to), from, other};
-    struct isa_op op = bundler_op(code, 0, other.kind == OPERAND_NONE ? 2 : 3, operand);
-
-    put_round_op(d, &op, 0);
 }
 
 /* ----- rows in */
@@ -127,15 +100,11 @@ static struct isa_op multiply(const struct dot_code *d, int unit, int from, int6
 {
     enum matrix_type type = d->unpacks_rows ? MATRIX_F32 : d->s->lhs_type;
     int64_t groups = matrix_rows(type) / 8, per_round = d->s->group_rows / 8;
-    const struct isa_operand operand[1 + MULTIPLY_CHOICES + 1] = {
-        operand_reg(from), [1 + MULTIPLY_PREP] = operand_imm(has_prep),
-        [1 + MULTIPLY_TYPE] = operand_imm((int32_t)type),
-        [1 + MULTIPLY_LATCH] = operand_imm(latches), [1 + MULTIPLY_GAIN] = operand_imm(0),
-        [1 + MULTIPLY_CHOICES] = IMM(round % d->s->rounds * per_round + part * groups)};
-    bool accumulates = d->has_accumulators;
+    int accumulator = (int)(round % d->s->rounds * per_round + part * groups);
 
-    return bundler_op(accumulates ? OP_VMATMUL_ACC : OP_VMATMUL, unit,
-                      1 + MULTIPLY_CHOICES + accumulates, operand);
+    return d->has_accumulators
+               ? isa_vmatmul_acc(unit, from, has_prep, (int)type, latches, 0, accumulator)
+               : isa_vmatmul(unit, from, has_prep, (int)type, latches, 0);
 }
 
 /*
@@ -144,16 +113,15 @@ static struct isa_op multiply(const struct dot_code *d, int unit, int from, int6
  */
 static int put_multiply(struct dot_code *d, const struct isa_op *rows, int upper, int not_before)
 {
-    const struct isa_operand operand[] = {
-        operand_reg(upper), operand_imm(rows->operand[1 + MULTIPLY_TYPE].value)};
-    struct isa_op prep = bundler_op(OP_VMATPREP_MUBR, rows->unit_index, 2, operand);
+    struct isa_op prep =
+        isa_vmatprep_mubr(rows->unit_index, upper, rows->operand[1 + MULTIPLY_TYPE].value);
     int first = d->ordinal, at;
 
     if (upper < 0)
-        return put_round_op(d, rows, not_before);
+        return put_round_op(d, not_before, *rows);
     if (!is_wanted(d, first) || !is_wanted(d, first + 1)) {
-        put_round_op(d, &prep, not_before);
-        return put_round_op(d, rows, not_before);
+        put_round_op(d, not_before, prep);
+        return put_round_op(d, not_before, *rows);
     }
     at = bundler_put_pair(&d->b, &prep, rows, not_before);
     if (d->b.ii) {
@@ -220,11 +188,11 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
     if (is_last && d->v_lane_bits >= 0 && s->lhs_depth) {
         int v = upper >= 0 ? upper : lower;
 
-        put_vector(d, OP_VAND_U32, v, REG(v), REG(d->v_lane_bits));
+        put_round_op(d, 0, isa_vand_u32(v, R(v), R(d->v_lane_bits)));
     }
     if (d->unpacks_rows) {
-        put_vector(d, OP_VUNPACK_C_L, lower + 1, REG(lower), operand_none());
-        put_vector(d, OP_VUNPACK_C_H, lower + 2, REG(lower), operand_none());
+        put_round_op(d, 0, isa_vunpack_c_l(lower + 1, R(lower)));
+        put_round_op(d, 0, isa_vunpack_c_h(lower + 2, R(lower)));
     }
     for (int part = 0; part < (d->unpacks_rows ? 2 : 1); part++)
         for (int unit = 0; unit < s->units; unit++) {
@@ -292,14 +260,12 @@ static int result_at(const struct dot_code *d, int64_t round)
 static int put_pop(struct dot_code *d, const struct dot_result *r, int to, int64_t round,
                    int64_t rows)
 {
-    const struct isa_operand operand[] = {
-        operand_reg(to), operand_imm(matrix_is_integer(d->s->lhs_type)),
-        IMM(rows * (d->s->group_rows / 8) + r->part)};
-    bool accumulates = d->has_accumulators;
-    struct isa_op op = bundler_op(accumulates ? OP_VPOP_MRB : OP_VPOP_MRF, r->unit,
-                                  2 + accumulates, operand);
+    bool is_integer = matrix_is_integer(d->s->lhs_type);
+    int accumulator = (int)(rows * (d->s->group_rows / 8)) + r->part;
 
-    return put_round_op(d, &op, result_at(d, round));
+    return put_round_op(d, result_at(d, round),
+                        d->has_accumulators ? isa_vpop_mrb(r->unit, to, is_integer, accumulator)
+                                            : isa_vpop_mrf(r->unit, to, is_integer));
 }
 
 static int64_t sum_offset(const struct dot_code *d, int64_t rows, const struct dot_place *at)
@@ -318,19 +284,19 @@ static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
     int sum, when;
 
     if (how->source == SOURCE_ZERO) {
-        put_vector(d, add, popped, REG(popped), IMM(0));
+        put_round_op(d, 0, isa_make_d_vv(add, popped, R(popped), I(0)));
         return;
     }
     sum = d->v_sum + d->turn_sum;
     d->turn_sum = (d->turn_sum + 1) % d->sum_count;
     if (how->source == SOURCE_GUARDED)
-        put_vector(d, OP_VMOV, sum, IMM(0), operand_none());
+        put_round_op(d, 0, isa_vmov(sum, I(0)));
     when = put_load(d, sum, at->is_loop ? S_SUM : S_SUM_COLUMN, offset, d->s->group_rows,
                     how->source == SOURCE_GUARDED ? how->guard : ISA_PRED_ALWAYS,
                     d->b.ii ? 0 : d->stored_at[rows][i] + 1);
     if (!d->b.ii)
         d->touched_at[rows][i] = later_of(when, d->touched_at[rows][i]);
-    put_vector(d, add, popped, REG(sum), REG(popped));
+    put_round_op(d, 0, isa_make_d_vv(add, popped, R(sum), R(popped)));
 }
 
 static void store_sum(struct dot_code *d, int i, int popped, int64_t rows,
@@ -355,7 +321,7 @@ static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64
     const struct dot_pointer *p;
 
     if (base < 0) {
-        put_round_op(d, &op, 0);
+        put_round_op(d, 0, op);
         return;
     }
     pointer = op.operand[base].value - S_OUT;
@@ -363,7 +329,7 @@ static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64
     op.operand[base].value = (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer;
     op.operand[base + 1].value += (int32_t)((rows - at->round) * p->round_step
                                             + at->columns * p->column_step);
-    if (put_round_op(d, &op, 0) >= 0)
+    if (put_round_op(d, 0, op) >= 0)
         correct_offset(d, (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer, base + 1, p->round_step);
 }
 

@@ -41,27 +41,21 @@ static int pointer_row(const struct dot_code *d, int number)
 static bool put_loop_control(struct dot_code *d, const struct dot_results *own)
 {
     int pointers = 2 + (own->use == USE_EPILOGUE ? pointer_count(d) : 0);
-    const struct isa_operand count[] = {REG(S_LOOP), REG(S_LOOP), IMM(1)};
-    const struct isa_operand more[] = {operand_reg(P_LOOP), REG(S_LOOP), IMM(0)};
-    struct isa_op op = bundler_op(OP_SSUB, 0, 3, count);
 
     if (pointer_row(d, pointers - 1) < 2) {
         d->b.is_too_long = true;
         return false;
     }
-    bundler_put_at(&d->b, &op, 0);
-    op = bundler_op(OP_SCMP_GT, 0, 3, more);
-    bundler_put_at(&d->b, &op, 1);
+    bundler_add_at(&d->b, 0, isa_ssub(S_LOOP, R(S_LOOP), I(1)));
+    bundler_add_at(&d->b, 1, isa_scmp_gt(P_LOOP, R(S_LOOP), I(0)));
     for (int i = 0; i < pointers; i++) {
         int sreg = i == 0 ? S_LHS : i == 1 ? S_SUM : S_OUT + i - 2;
         int64_t step = i == 0   ? lhs_step(d)
                        : i == 1 ? d->s->group_rows
                                 : d->s->epilogue->pointer[i - 2].round_step;
-        const struct isa_operand operand[] = {REG(sreg), REG(sreg), IMM(step)};
 
-        op = bundler_op(OP_SADD, 0, 3, operand);
         d->advanced_at[sreg] = pointer_row(d, i);
-        bundler_put_at(&d->b, &op, d->advanced_at[sreg]);
+        bundler_add_at(&d->b, d->advanced_at[sreg], isa_sadd(sreg, R(sreg), I(step)));
     }
     return 1 < d->b.ii - 1 - (int)d->chip->core_branch_delay_bundles;
 }
@@ -151,10 +145,8 @@ static int64_t popped_column(const struct dot_code *d, const struct stretch *t, 
 /* before the first rows of a pass nothing goes into the units for a while */
 static void put_gap(struct dot_code *d, int64_t round)
 {
-    const struct isa_operand cycles = IMM(d->s->gap_cycles);
-    struct isa_op op = bundler_op(OP_VDELAY, 0, 1, &cycles);
-
-    bundler_put(&d->b, &op, round > 0 ? d->pushed_at[round - 1] + 1 : 0);
+    bundler_add_after(&d->b, round > 0 ? d->pushed_at[round - 1] + 1 : 0,
+                      isa_vdelay(I(d->s->gap_cycles)));
 }
 
 /* rounds before the loop: the end of the stretch before is popped, weights are loaded */
@@ -208,14 +200,16 @@ static void set_loop_pointers(struct dot_code *d, const struct stretch *t, int64
 {
     int64_t columns = t->begins_column;
 
-    PUT(d, OP_SADD, REG(S_LHS), REG(S_LHS_PASS), IMM(ahead * lhs_step(d)));
-    PUT(d, OP_SADD, REG(S_SUM), REG(S_SUM_COLUMN),
-        IMM((ahead - d->lag) * d->s->group_rows + columns * d->s->sum_column_step));
+    bundler_add(&d->b, isa_sadd(S_LHS, R(S_LHS_PASS), I(ahead * lhs_step(d))));
+    bundler_add(&d->b,
+                isa_sadd(S_SUM, R(S_SUM_COLUMN),
+                         I((ahead - d->lag) * d->s->group_rows + columns * d->s->sum_column_step)));
     for (int i = 0; i < pointer_count(d) && t->own.use == USE_EPILOGUE; i++) {
         const struct dot_pointer *p = &d->s->epilogue->pointer[i];
 
-        PUT(d, OP_SADD, REG(S_OUT + i), REG(S_OUT_COLUMN + i),
-            IMM((ahead - d->lag) * p->round_step + columns * p->column_step));
+        bundler_add(&d->b,
+                    isa_sadd(S_OUT + i, R(S_OUT_COLUMN + i),
+                             I((ahead - d->lag) * p->round_step + columns * p->column_step)));
     }
 }
 
@@ -226,9 +220,9 @@ static void enter_loop(struct dot_code *d, const struct stretch *t, bool is_coun
     for (int64_t round = d->straight; round < ahead; round++)
         put_part(d, t, round, 0, (int)(ahead - round), false);
     set_loop_pointers(d, t, ahead);
-    PUT(d, OP_SMOV, REG(S_LOOP), IMM(is_counted ? d->loops : d->loops - 1));
+    bundler_add(&d->b, isa_smov(S_LOOP, I(is_counted ? d->loops : d->loops - 1)));
     if (!is_counted)
-        PUT(d, OP_PMOV, REG(P_LOOP), IMM(d->loops > 1));
+        bundler_add(&d->b, isa_pmov(P_LOOP, I(d->loops > 1)));
 }
 
 /* what the last rounds of the loop have left */
@@ -272,12 +266,12 @@ static void choose_ii(struct dot_code *d, const struct stretch *t)
 static void advance_column(struct dot_code *d)
 {
     if (d->s->sum_column_step)
-        PUT(d, OP_SADD, REG(S_SUM_COLUMN), REG(S_SUM_COLUMN),
-            IMM(d->spans * d->s->sum_column_step));
+        bundler_add(&d->b,
+                    isa_sadd(S_SUM_COLUMN, R(S_SUM_COLUMN), I(d->spans * d->s->sum_column_step)));
     for (int i = 0; i < pointer_count(d); i++)
         if (d->s->epilogue->pointer[i].column_step)
-            PUT(d, OP_SADD, REG(S_OUT_COLUMN + i), REG(S_OUT_COLUMN + i),
-                IMM(d->spans * d->s->epilogue->pointer[i].column_step));
+            bundler_add(&d->b, isa_sadd(S_OUT_COLUMN + i, R(S_OUT_COLUMN + i),
+                                        I(d->spans * d->s->epilogue->pointer[i].column_step)));
 }
 
 /* pointers for the next stretch, behind everything that has used them */
@@ -289,11 +283,11 @@ static void advance_stretch(struct dot_code *d, const struct stretch *t)
                      * depth;
 
     if (rows)
-        PUT(d, OP_SADD, REG(S_LHS_PASS), REG(S_LHS_PASS), IMM(rows));
+        bundler_add(&d->b, isa_sadd(S_LHS_PASS, R(S_LHS_PASS), I(rows)));
     if (t->ends_column)
-        PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_NEXT_WEIGHTS), IMM(pass_weights(d)));
+        bundler_add(&d->b, isa_sadd(S_WEIGHTS, R(S_NEXT_WEIGHTS), I(pass_weights(d))));
     else
-        PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
+        bundler_add(&d->b, isa_sadd(S_WEIGHTS, R(S_WEIGHTS), I(pass_weights(d))));
 }
 
 /* where the next column's weights are; behind the last one the first ones once more */
@@ -302,11 +296,11 @@ static void find_next_column(struct dot_code *d)
     int64_t passes = d->stretch == 1 ? d->passes : 1;   /* that S_WEIGHTS is behind the first */
 
     dot_begin(d, "next column", 0);
-    PUT(d, OP_SADD, REG(S_NEXT_WEIGHTS), REG(S_WEIGHTS),
-        IMM(d->spans * d->s->rhs_column_step - passes * pass_weights(d)));
-    PUT(d, OP_SCMP_EQ, REG(P_MORE), REG(S_COLUMNS), IMM(1));
-    PUT_IF(d, P_MORE, OP_SADD, REG(S_NEXT_WEIGHTS), REG(S_NEXT_WEIGHTS),
-           IMM(-d->s->columns * d->s->rhs_column_step));
+    bundler_add(&d->b, isa_sadd(S_NEXT_WEIGHTS, R(S_WEIGHTS),
+                                I(d->spans * d->s->rhs_column_step - passes * pass_weights(d))));
+    bundler_add(&d->b, isa_scmp_eq(P_MORE, R(S_COLUMNS), I(1)));
+    bundler_add(&d->b, isa_if(P_MORE, isa_sadd(S_NEXT_WEIGHTS, R(S_NEXT_WEIGHTS),
+                                               I(-d->s->columns * d->s->rhs_column_step))));
     bundler_end(&d->b);
 }
 
@@ -370,9 +364,9 @@ static struct dot_results kind(enum dot_use use, enum dot_source source, int gua
 static void set_base(struct dot_code *d, int to, int base, int64_t row)
 {
     if (base < 0)
-        PUT(d, OP_SMOV, REG(to), IMM(row));
+        bundler_add(&d->b, isa_smov(to, I(row)));
     else
-        PUT(d, OP_SADD, REG(to), REG(base), IMM(row));
+        bundler_add(&d->b, isa_sadd(to, R(base), I(row)));
 }
 
 static void begin_step(struct dot_code *d)
@@ -390,17 +384,18 @@ static void begin_step(struct dot_code *d)
 
         if (base >= 0 && p->base_scale) {
             base = S_OUT_COLUMN + i;
-            PUT(d, OP_SMUL, REG(base), REG(p->base), IMM(p->base_scale));
-            PUT(d, OP_SMIN_MAX, REG(base), REG(base), IMM(p->base_max), IMM(0), IMM(0));
+            bundler_add(&d->b, isa_smul(base, R(p->base), I(p->base_scale)));
+            bundler_add(&d->b,
+                        isa_smin_max(base, R(base), I(p->base_max), SMIN_MAX_MIN, SMIN_MAX_S32));
         }
         set_base(d, S_OUT_COLUMN + i, base, p->row - d->spans * p->column_step);
     }
-    PUT(d, OP_SMOV, REG(S_COLUMNS), IMM(s->columns / d->spans));
+    bundler_add(&d->b, isa_smov(S_COLUMNS, I(s->columns / d->spans)));
     if (s->first_step >= 0)
-        PUT(d, OP_PNEG, REG(P_LATER), REG(s->first_step));
+        bundler_add(&d->b, isa_pneg(P_LATER, s->first_step));
     d->v_zero = -1;
     dot_put_weights(d, S_WEIGHTS, 0, d->passes == 1, 0, dot_weight_items(d));
-    PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
+    bundler_add(&d->b, isa_sadd(S_WEIGHTS, R(S_WEIGHTS), I(pass_weights(d))));
     bundler_end(&d->b);
 }
 
@@ -432,24 +427,24 @@ static void middle_passes(struct dot_code *d, struct stretch *t, int64_t count, 
     t->next_is_last = next_is_last;
     t->loop_label = LABEL_LOOP + label;
     dot_begin(d, NULL, 0);
-    PUT(d, OP_SMOV, REG(S_PASSES), IMM(count));
+    bundler_add(&d->b, isa_smov(S_PASSES, I(count)));
     bundler_end(&d->b);
     bundler_label(&d->b, d->label_base + LABEL_MIDDLE + label, "middle");
     put_stretch(d, t, false);
-    PUT(d, OP_PMOV, REG(P_LAST_ADD), IMM(1));
+    bundler_add(&d->b, isa_pmov(P_LAST_ADD, I(1)));
     if (count == 1) {
         bundler_end(&d->b);
         return;
     }
-    PUT(d, OP_SSUB, REG(S_PASSES), REG(S_PASSES), IMM(1));
-    PUT(d, OP_SCMP_GT, REG(P_MORE), REG(S_PASSES), IMM(0));
+    bundler_add(&d->b, isa_ssub(S_PASSES, R(S_PASSES), I(1)));
+    bundler_add(&d->b, isa_scmp_gt(P_MORE, R(S_PASSES), I(0)));
     bundler_end_branch(&d->b, d->label_base + LABEL_MIDDLE + label, P_MORE, false);
 }
 
 static void end_column(struct dot_code *d)
 {
-    PUT(d, OP_SSUB, REG(S_COLUMNS), REG(S_COLUMNS), IMM(1));
-    PUT(d, OP_SCMP_GT, REG(P_MORE), REG(S_COLUMNS), IMM(0));
+    bundler_add(&d->b, isa_ssub(S_COLUMNS, R(S_COLUMNS), I(1)));
+    bundler_add(&d->b, isa_scmp_gt(P_MORE, R(S_COLUMNS), I(0)));
     bundler_end_branch(&d->b, d->label_base + LABEL_COLUMN, P_MORE, false);
 }
 
@@ -483,9 +478,9 @@ static struct stretch many_stretches(struct dot_code *d, const struct dot_result
     t.own.use = adds ? USE_SUM : USE_NONE;
     put_stretch(d, &t, true);
     if (first->source == SOURCE_GUARDED)
-        PUT(d, OP_PMOV, REG(P_LAST_ADD), REG(P_LATER));
+        bundler_add(&d->b, isa_pmov(P_LAST_ADD, R(P_LATER)));
     else
-        PUT(d, OP_PMOV, REG(P_LAST_ADD), IMM(0));
+        bundler_add(&d->b, isa_pmov(P_LAST_ADD, I(0)));
     bundler_end(&d->b);
     t = (struct stretch){.last = adds ? kind(USE_SUM, SOURCE_GUARDED, P_LAST_ADD) : none,
                          .own = more};

@@ -85,32 +85,28 @@ static struct place place_of(const struct dot_code *d, const struct turns *t, in
         .unit = (int)(within % t->units), .pass = depth / d->halves, .group = group};
 }
 
-static int put(struct dot_code *d, enum isa_opcode code, int unit, int not_before, int count,
-               const struct isa_operand *operand)
+/* where the turned operand is new */
+static int put(struct dot_code *d, int not_before, struct isa_op op)
 {
-    struct isa_op op = bundler_op(code, unit, count, operand);
-
-    if (d->s->turn.is_new >= 0)
-        op.pred = (uint8_t)d->s->turn.is_new;
-    return bundler_put(&d->b, &op, not_before);
+    return bundler_add_after(&d->b, not_before, isa_if(d->s->turn.is_new, op));
 }
-
-#define PUT_TURN(d, code, unit, at, ...) put(d, code, unit, at, OPERANDS(__VA_ARGS__))
 
 static void push(struct dot_code *d, const struct turns *t, int64_t i, int not_before)
 {
     struct place p = place_of(d, t, i);
     int base = d->s->turn.from.base, v = d->v_turn;
-    enum isa_opcode code = p.group == 0               ? OP_VXPOSE_START
-                           : p.group == t->groups - 1 ? OP_VXPOSE_END
-                                                      : OP_VXPOSE_CONT;
+    struct isa_op turned = isa_vxpose_cont(p.unit, v, TILE, type_of(d->s));
+
+    turned.code = p.group == 0               ? OP_VXPOSE_START
+                  : p.group == t->groups - 1 ? OP_VXPOSE_END
+                                             : OP_VXPOSE_CONT;
 
     if (base < 0) {                     /* the rows' own place is known */
         base = S_LHS_PASS;
         p.from -= d->s->lhs.row;
     }
-    PUT_TURN(d, OP_VLD, 0, not_before, REG(v), REG(base), IMM(p.from), IMM(1), IMM(0xff));
-    PUT_TURN(d, code, p.unit, not_before, REG(v), IMM(TILE), IMM(type_of(d->s)));
+    put(d, not_before, isa_vld(v, isa_rows_at(R(base), p.from)));
+    put(d, not_before, turned);
 }
 
 static void pop(struct dot_code *d, const struct turns *t, int64_t i, int not_before)
@@ -118,8 +114,8 @@ static void pop(struct dot_code *d, const struct turns *t, int64_t i, int not_be
     struct place p = place_of(d, t, i);
     int v = d->v_turn + 1 + (int)(i % (DOT_TURN_REGISTERS - 1)), at;
 
-    PUT_TURN(d, OP_VPOP_TRF, p.unit, not_before, REG(v));
-    at = PUT_TURN(d, OP_VST, 0, not_before, REG(S_LHS_PASS), IMM(p.to), IMM(1), IMM(0xff), REG(v));
+    put(d, not_before, isa_vpop_trf(p.unit, v));
+    at = put(d, not_before, isa_vst(isa_rows_at(R(S_LHS_PASS), p.to), v));
     if (at > d->turned_at[p.pass])
         d->turned_at[p.pass] = at;
 }

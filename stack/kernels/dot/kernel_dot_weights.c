@@ -48,32 +48,17 @@ int64_t dot_weight_items(const struct dot_code *d)
     return unit_items(d) * parts_of_tile(d) * d->s->units;
 }
 
-static void put_on_unit(struct dot_code *d, enum isa_opcode code, int unit, int count,
-                        const struct isa_operand *operand)
-{
-    struct isa_op op = bundler_op(code, unit, count, operand);
-
-    bundler_put(&d->b, &op, 0);
-}
-
 static void load(struct dot_code *d, int to, int base, int64_t row)
 {
-    PUT(d, OP_VLD, REG(to), REG(base), IMM(row), IMM(1), IMM(0xff));
+    bundler_add(&d->b, isa_vld(to, isa_rows_at(R(base), row)));
 }
 
 /* a tile into a unit, the one in `upper` (-1: none) beside it in the array */
 static void push(struct dot_code *d, int unit, int from, int upper, enum matrix_type type)
 {
-    const struct isa_operand operand[1 + PUSH_CHOICES] = {
-        operand_reg(from), [1 + PUSH_MODE] = operand_imm(upper >= 0),
-        [1 + PUSH_TYPE] = operand_imm((int32_t)type),
-        [1 + PUSH_XPOSE] = operand_imm(d->s->is_rhs_transposed),
-        [1 + PUSH_STAGING] = operand_imm(0)};
-    const struct isa_operand prep[] = {operand_reg(upper), operand_imm((int32_t)type)};
-
     if (upper >= 0)
-        put_on_unit(d, OP_VMATPREP_SUBR, unit, 2, prep);
-    put_on_unit(d, OP_VMATPUSH, unit, 1 + PUSH_CHOICES, operand);
+        bundler_add(&d->b, isa_vmatprep_subr(unit, upper, (int)type));
+    bundler_add(&d->b, isa_vmatpush(unit, from, upper >= 0, (int)type, d->s->is_rhs_transposed, 0));
 }
 
 struct item {                           /* a tile of weights and the one beside it */
@@ -132,7 +117,7 @@ static int zeros(struct dot_code *d)
 {
     if (d->v_zero < 0) {
         d->v_zero = next_set(d);
-        PUT(d, OP_VMOV, REG(d->v_zero), IMM(0));
+        bundler_add(&d->b, isa_vmov(d->v_zero, I(0)));
     }
     return d->v_zero;
 }
@@ -151,16 +136,16 @@ static void put_item(struct dot_code *d, int unit, const struct item *it, int pa
         d->v_zero = -1;
     load(d, v, base, offset + it->row);
     if (it->bits >= 0)
-        PUT(d, OP_VAND_U32, REG(v), REG(v), REG(it->bits));
+        bundler_add(&d->b, isa_vand_u32(v, R(v), R(it->bits)));
     if (it->has_upper)
         load(d, v + 1, base, offset + it->upper_row);
     if (it->has_upper && it->upper_bits >= 0)
-        PUT(d, OP_VAND_U32, REG(v + 1), REG(v + 1), REG(it->upper_bits));
+        bundler_add(&d->b, isa_vand_u32(v + 1, R(v + 1), R(it->upper_bits)));
     if (!d->unpacks_weights) {
         push(d, unit, v, it->has_upper ? v + 1 : -1, d->s->rhs_type);
         return;
     }
-    PUT(d, part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, REG(v + 1), REG(v));
+    bundler_add(&d->b, isa_make_d_v(part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, v + 1, R(v)));
     push(d, unit, v + 1, -1, MATRIX_F32);
 }
 
@@ -184,10 +169,10 @@ void dot_put_weights(struct dot_code *d, int base, int64_t offset, bool is_last,
 /* ones in lanes before `count` */
 static void put_lane_bits(struct dot_code *d, int to, int64_t count)
 {
-    PUT(d, OP_VLANESEQ, REG(to));
-    PUT(d, OP_VAND_U32, REG(to), REG(to), IMM(TILE - 1));
-    PUT(d, OP_VCMP_LT_S32, REG(0), REG(to), IMM(count));
-    PUT(d, OP_VSEL, REG(to), REG(0), IMM(-1), IMM(0));
+    bundler_add(&d->b, isa_vlaneseq(to));
+    bundler_add(&d->b, isa_vand_u32(to, R(to), I(TILE - 1)));
+    bundler_add(&d->b, isa_vcmp_lt_s32(0, R(to), I(count)));
+    bundler_add(&d->b, isa_vsel(to, 0, I(-1), I(0)));
 }
 
 /* ones in words, and halves of words, of rows before `count` of a tile of f32 or bf16 */
@@ -195,12 +180,12 @@ static void put_row_bits(struct dot_code *d, int to, int64_t count)
 {
     int per_word = matrix_values_per_word(d->s->rhs_type);
 
-    PUT(d, OP_VLANESEQ, REG(to));
-    PUT(d, OP_VSHRL_U32, REG(to), REG(to), IMM(7));
-    PUT(d, OP_VCMP_LT_S32, REG(0), REG(to), IMM(count / per_word));
-    PUT(d, OP_VCMP_LT_S32, REG(1), REG(to), IMM((count + per_word - 1) / per_word));
-    PUT(d, OP_VSEL, REG(to), REG(1), IMM(0xffff), IMM(0));
-    PUT(d, OP_VSEL, REG(to), REG(0), IMM(-1), REG(to));
+    bundler_add(&d->b, isa_vlaneseq(to));
+    bundler_add(&d->b, isa_vshrl_u32(to, R(to), I(7)));
+    bundler_add(&d->b, isa_vcmp_lt_s32(0, R(to), I(count / per_word)));
+    bundler_add(&d->b, isa_vcmp_lt_s32(1, R(to), I((count + per_word - 1) / per_word)));
+    bundler_add(&d->b, isa_vsel(to, 1, I(0xffff), I(0)));
+    bundler_add(&d->b, isa_vsel(to, 0, I(-1), R(to)));
 }
 
 void dot_put_bits(struct dot_code *d)

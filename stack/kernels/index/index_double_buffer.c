@@ -13,22 +13,6 @@ enum buffer_word {
     BUFFER_WORDS
 };
 
-static void scalar(struct index_work *w, enum isa_opcode code, struct isa_operand to,
-                   struct isa_operand a, struct isa_operand b)
-{
-    vcode_emit(&w->code, code, 3, (struct isa_operand[]){to, a, b});
-}
-
-static void wait(struct index_work *w, struct isa_operand flag, struct isa_operand count)
-{
-    int kept = w->m.next_sreg;
-    struct isa_operand minus = move_sub(&w->m, move_imm(0), count);
-
-    vcode_emit(&w->code, OP_DMA_DONE, 2, (struct isa_operand[]){flag, count});
-    vcode_emit(&w->code, OP_VSYNCADD, 2, (struct isa_operand[]){flag, minus});
-    w->m.next_sreg = kept;
-}
-
 static struct isa_operand get(struct index_double_buffer *r, enum buffer_word k)
 {
     return index_word_get(r->w, r->words + 4 * k);
@@ -49,24 +33,25 @@ void index_double_buffer_begin(struct index_double_buffer *r, struct index_work 
     r->fetch_flag = w->flag_index + 1;
     r->out_flag = w->flag_index + 3;
     r->out_code = index_copy_code(SPACE_VMEM, w->result->space);
-    r->turn = move_reg(&w->m);
-    move_set(&w->m, r->turn, move_imm(0));
+    r->turn = builder_reg(&w->m);
+    builder_set(&w->m, r->turn, I(0));
     r->words = w->smem_next;
     w->smem_next += 4 * BUFFER_WORDS;
     for (int k = 0; k < BUFFER_WORDS; k++)
-        set(r, (enum buffer_word)k, move_imm(0));
+        set(r, (enum buffer_word)k, I(0));
 }
 
 struct isa_operand index_double_buffer_at_hand(struct index_double_buffer *r)
 {
-    return move_add(&r->w->m, move_mul(&r->w->m, r->turn, r->stride), move_imm(r->granule));
+    return builder_add(&r->w->m, builder_mul(&r->w->m, r->turn, r->stride), I(r->granule));
 }
 
 void index_double_buffer_open(struct index_double_buffer *r)
 {
     int kept = r->w->m.next_sreg;
 
-    wait(r->w, move_add(&r->w->m, r->turn, move_imm(r->out_flag)), get(r, BUFFER_FREE_AFTER));
+    builder_await(&r->w->m, builder_add(&r->w->m, r->turn, I(r->out_flag)),
+                  get(r, BUFFER_FREE_AFTER));
     r->w->m.next_sreg = kept;
 }
 
@@ -74,22 +59,20 @@ void index_double_buffer_open(struct index_double_buffer *r)
 static void finish(struct index_double_buffer *r)
 {
     struct index_work *w = r->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
-    struct isa_operand before = move_reg(m), from, flag, granules, to;
+    struct isa_operand before = builder_reg(m), from, flag, granules, to;
 
-    scalar(w, OP_SXOR, before, r->turn, operand_imm(1));
-    wait(w, move_add(m, before, move_imm(r->fetch_flag)), get(r, BUFFER_FETCHED));
+    emit_sxor(&w->code, before.value, r->turn, I(1));
+    builder_await(&w->m, builder_add(m, before, I(r->fetch_flag)), get(r, BUFFER_FETCHED));
     if (r->work)
         r->work(w, before, r->user);
-    from = move_add(m, move_mul(m, before, r->stride), move_imm(r->granule));
-    flag = move_add(m, before, move_imm(r->out_flag));
+    from = builder_add(m, builder_mul(m, before, r->stride), I(r->granule));
+    flag = builder_add(m, before, I(r->out_flag));
     granules = get(r, BUFFER_OUT_GRANULES);
     to = get(r, BUFFER_OUT_TO);
-    vcode_emit(&w->code, OP_SCMP_GT, 3, (struct isa_operand[]){
-        operand_reg(PRED_OUT), granules, operand_imm(0)});
-    vcode_emit(&w->code, r->out_code, 4, (struct isa_operand[]){
-        from, granules, to, flag})->op.pred = PRED_OUT;
+    emit_scmp_gt(&w->code, PRED_OUT, granules, I(0));
+    vcode_put(&w->code, isa_if(PRED_OUT, isa_make_dma(r->out_code, from, granules, to, flag)));
     m->next_sreg = kept;
 }
 
@@ -101,10 +84,10 @@ void index_double_buffer_close(struct index_double_buffer *r, int64_t fetched,
 
     finish(r);
     set(r, BUFFER_FREE_AFTER, get(r, BUFFER_OUT_GRANULES));
-    set(r, BUFFER_FETCHED, move_imm(fetched));
-    set(r, BUFFER_OUT_GRANULES, move_imm(out_granules));
+    set(r, BUFFER_FETCHED, I(fetched));
+    set(r, BUFFER_OUT_GRANULES, I(out_granules));
     set(r, BUFFER_OUT_TO, out_to);
-    scalar(w, OP_SXOR, r->turn, r->turn, operand_imm(1));
+    emit_sxor(&w->code, r->turn.value, r->turn, I(1));
     w->m.next_sreg = kept;
 }
 
@@ -118,20 +101,20 @@ void index_send(struct index_double_buffer *r, int64_t fetched, int64_t out_smem
     index_double_buffer_close(r, fetched, index_word_get(w, out_smem), out_granules);
     w->m.next_sreg = kept;
     to = index_word_get(w, out_smem);
-    scalar(w, OP_SADD, to, to, move_imm(out_granules));
+    emit_sadd(&w->code, to.value, to, I(out_granules));
     index_word_set(w, out_smem, to);
     w->m.next_sreg = kept;
 }
 
 void index_double_buffer_end(struct index_double_buffer *r)
 {
-    struct move_code *m = &r->w->m;
+    struct builder *m = &r->w->m;
     int kept = m->next_sreg;
-    struct isa_operand before = move_reg(m);
+    struct isa_operand before = builder_reg(m);
 
     finish(r);
-    wait(r->w, move_add(m, r->turn, move_imm(r->out_flag)), get(r, BUFFER_FREE_AFTER));
-    scalar(r->w, OP_SXOR, before, r->turn, operand_imm(1));
-    wait(r->w, move_add(m, before, move_imm(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
+    builder_await(&r->w->m, builder_add(m, r->turn, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
+    emit_sxor(&r->w->code, before.value, r->turn, I(1));
+    builder_await(&r->w->m, builder_add(m, before, I(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
     m->next_sreg = kept;
 }

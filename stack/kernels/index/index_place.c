@@ -11,7 +11,7 @@
 #include "base/units.h"
 
 #define WORD_BYTES 4
-#define PRED_WINDOW 8                   /* move_code takes p1..p7 */
+#define PRED_WINDOW 8                   /* the builder takes p1..p7 */
 #define SMEM_RESERVE_BYTES 2048         /* for what else the kernel keeps there */
 
 static int64_t smem_left(const struct index_work *w)
@@ -71,13 +71,13 @@ void index_batch_registers(struct index_work *w, int count, struct isa_operand t
 {
     for (int k = 0; k < w->components; k++)
         for (int u = 0; u < count; u++)
-            to[k][u] = is_used(w, k) ? move_reg(&w->m) : operand_none();
+            to[k][u] = is_used(w, k) ? builder_reg(&w->m) : NONE;
     for (int u = 0; u < count; u++) {
-        result[u] = operand_none();
+        result[u] = NONE;
         for (int k = w->components - 1; k >= 0; k--)
             result[u] = is_used(w, k) ? to[k][u] : result[u];
         if (result[u].kind == OPERAND_NONE)
-            result[u] = move_reg(&w->m);
+            result[u] = builder_reg(&w->m);
     }
 }
 
@@ -86,47 +86,30 @@ int64_t index_word(struct index_work *w, int64_t value)
     int64_t at = w->smem_next;
 
     w->smem_next += WORD_BYTES;
-    index_word_set(w, at, move_imm(value));
+    index_word_set(w, at, I(value));
     return at;
 }
 
 struct isa_operand index_word_get(struct index_work *w, int64_t at)
 {
-    struct isa_operand to = move_reg(&w->m);
+    struct isa_operand to = builder_reg(&w->m);
 
-    vcode_emit(&w->code, OP_SLD, 3, (struct isa_operand[]){to, operand_none(), move_imm(at)});
+    emit_sld(&w->code, to.value, NONE, I(at));
     return to;
 }
 
 void index_word_set(struct index_work *w, int64_t at, struct isa_operand value)
 {
-    vcode_emit(&w->code, OP_SST, 3, (struct isa_operand[]){operand_none(), move_imm(at), value});
+    emit_sst(&w->code, NONE, I(at), value);
 }
 
 static void fetch(struct index_work *w, const struct array *from, struct isa_operand granule,
                   int64_t granules, struct isa_operand to, int pred)
 {
     enum isa_opcode code = from->space == SPACE_HBM ? OP_DMA_HBM_SMEM : OP_DMA_VMEM_SMEM;
-    struct vcode_op *op;
 
-    op = vcode_emit(&w->code, code, 4, (struct isa_operand[]){
-        granule, move_imm(granules), to, operand_imm(w->flag_index)});
-    if (pred >= 0)
-        op->op.pred = (uint8_t)pred;
-}
-
-static void fetch_wait(struct index_work *w, int64_t granules, int pred)
-{
-    struct vcode_op *op;
-
-    op = vcode_emit(&w->code, OP_DMA_DONE, 2, (struct isa_operand[]){
-        operand_imm(w->flag_index), move_imm(granules)});
-    if (pred >= 0)
-        op->op.pred = (uint8_t)pred;
-    op = vcode_emit(&w->code, OP_VSYNCADD, 2, (struct isa_operand[]){
-        operand_imm(w->flag_index), move_imm(-granules)});
-    if (pred >= 0)
-        op->op.pred = (uint8_t)pred;
+    vcode_put(&w->code,
+              isa_if(pred, isa_make_dma(code, granule, I(granules), to, I(w->flag_index))));
 }
 
 static void fetch_starts(struct index_work *w)
@@ -137,12 +120,12 @@ static void fetch_starts(struct index_work *w)
     for (int k = 0; k < w->components; k++) {
         if (w->axis[k].component < 0)
             continue;
-        fetch(w, w->start[k], move_imm(w->start[k]->address / ARRAY_GRANULE_BYTES), 1,
-              move_imm((w->index_smem + k * ARRAY_GRANULE_BYTES) / ARRAY_GRANULE_BYTES), -1);
+        fetch(w, w->start[k], I(w->start[k]->address / ARRAY_GRANULE_BYTES), 1,
+              I((w->index_smem + k * ARRAY_GRANULE_BYTES) / ARRAY_GRANULE_BYTES), -1);
         count++;
     }
     if (count)
-        fetch_wait(w, count, -1);
+        vcode_await(&w->code, I(w->flag_index), count, -1);
     w->smem_next += w->components * ARRAY_GRANULE_BYTES;
 }
 
@@ -159,16 +142,16 @@ void index_begin(struct index_work *w)
     tiles = smem_left(w) / ARRAY_TILE_BYTES;
     if (w->indices->tile_count <= tiles) {
         tiles = w->indices->tile_count;
-        fetch(w, w->indices, move_imm(w->indices->address / ARRAY_GRANULE_BYTES),
-              tiles * INDEX_GRANULES, move_imm(w->index_smem / ARRAY_GRANULE_BYTES), -1);
-        fetch_wait(w, tiles * INDEX_GRANULES, -1);
+        fetch(w, w->indices, I(w->indices->address / ARRAY_GRANULE_BYTES), tiles * INDEX_GRANULES,
+              I(w->index_smem / ARRAY_GRANULE_BYTES), -1);
+        vcode_await(&w->code, I(w->flag_index), tiles * INDEX_GRANULES, -1);
         w->smem_next += tiles * ARRAY_TILE_BYTES;
         return;
     }
     w->window_tiles = tiles / window_count(w);
     for (int k = 0; k < window_count(w); k++) {
-        w->window[k] = move_reg(&w->m);
-        move_set(&w->m, w->window[k], move_imm(-w->window_tiles));
+        w->window[k] = builder_reg(&w->m);
+        builder_set(&w->m, w->window[k], I(-w->window_tiles));
     }
     w->smem_next += window_count(w) * w->window_tiles * ARRAY_TILE_BYTES;
 }
@@ -178,7 +161,7 @@ static void keep(struct index_work *w, struct isa_operand *value, struct isa_ope
 {
     if (value->kind != OPERAND_REG || value->value == fixed.value)
         return;
-    move_set(&w->m, fixed, *value);
+    builder_set(&w->m, fixed, *value);
     *value = fixed;
 }
 
@@ -187,11 +170,11 @@ static void place_of_indices(struct index_work *w, struct isa_operand *tile,
                              struct isa_operand *byte)
 {
     const struct array *a = w->indices;
-    struct move_code *m = &w->m;
-    struct isa_operand tile_kept = move_reg(m), byte_kept = move_reg(m);
+    struct builder *m = &w->m;
+    struct isa_operand tile_kept = builder_reg(m), byte_kept = builder_reg(m);
     int kept = m->next_sreg;
 
-    *tile = *byte = move_imm(0);
+    *tile = *byte = I(0);
     for (int d = 0; d < a->shape.rank; d++) {
         struct isa_operand x;
 
@@ -200,16 +183,16 @@ static void place_of_indices(struct index_work *w, struct isa_operand *tile,
             continue;
         x = index_coordinate(w, w->rows_dim_of[d]);
         if (a->is_linear) {
-            *tile = move_shift(m, x, -10);
-            *byte = move_shift(m, move_and(m, x, 1023), 2);
+            *tile = builder_shift(m, x, -10);
+            *byte = builder_shift(m, builder_and(m, x, 1023), 2);
         } else if (d == a->lane_dim) {
-            *tile = move_add(m, *tile, move_shift(m, x, -7));
-            *byte = move_add(m, *byte, move_shift(m, move_and(m, x, 127), 2));
+            *tile = builder_add(m, *tile, builder_shift(m, x, -7));
+            *byte = builder_add(m, *byte, builder_shift(m, builder_and(m, x, 127), 2));
         } else if (d == a->row_dim) {
-            *tile = move_add(m, *tile, move_mul(m, move_shift(m, x, -3), a->tiles_across));
-            *byte = move_add(m, *byte, move_shift(m, move_and(m, x, 7), 9));
+            *tile = builder_add(m, *tile, builder_mul(m, builder_shift(m, x, -3), a->tiles_across));
+            *byte = builder_add(m, *byte, builder_shift(m, builder_and(m, x, 7), 9));
         } else {
-            *tile = move_add(m, *tile, move_mul(m, x, array_outer_stride(a, d)));
+            *tile = builder_add(m, *tile, builder_mul(m, x, array_outer_stride(a, d)));
         }
         keep(w, tile, tile_kept);
         keep(w, byte, byte_kept);
@@ -230,24 +213,21 @@ static int64_t step_bytes(const struct array *a, int d)
 /* make sure that this tile is in the window; its place in SMEM */
 static struct isa_operand in_window(struct index_work *w, struct isa_operand tile, int k)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t granules = w->window_tiles * INDEX_GRANULES;
     int64_t at = w->index_smem + k * w->window_tiles * ARRAY_TILE_BYTES;
     struct isa_operand first, distance;
-    struct vcode_op *op;
 
-    first = move_min(m, tile, move_imm(w->indices->tile_count - w->window_tiles));
-    distance = move_sub(m, tile, w->window[k]);
-    vcode_emit(&w->code, OP_SCMP_U32, 4, (struct isa_operand[]){
-        operand_reg(PRED_WINDOW), distance, move_imm(w->window_tiles), operand_imm(5)});
-    op = vcode_emit(&w->code, OP_SMOV, 2, (struct isa_operand[]){w->window[k], first});
-    op->op.pred = PRED_WINDOW;
-    first = move_add(m, move_mul(m, w->window[k], INDEX_GRANULES),
-                     move_imm(w->indices->address / ARRAY_GRANULE_BYTES));
-    fetch(w, w->indices, first, granules, move_imm(at / ARRAY_GRANULE_BYTES), PRED_WINDOW);
-    fetch_wait(w, granules, PRED_WINDOW);
-    return move_add(m, move_mul(m, move_sub(m, tile, w->window[k]), ARRAY_TILE_BYTES),
-                    move_imm(at));
+    first = builder_min(m, tile, I(w->indices->tile_count - w->window_tiles));
+    distance = builder_sub(m, tile, w->window[k]);
+    emit_scmp_u32(&w->code, PRED_WINDOW, distance, I(w->window_tiles), SCMP_U32_GE);
+    vcode_put(&w->code, isa_if(PRED_WINDOW, isa_smov(w->window[k].value, first)));
+    first = builder_add(m, builder_mul(m, w->window[k], INDEX_GRANULES),
+                        I(w->indices->address / ARRAY_GRANULE_BYTES));
+    fetch(w, w->indices, first, granules, I(at / ARRAY_GRANULE_BYTES), PRED_WINDOW);
+    vcode_await(&w->code, I(w->flag_index), granules, PRED_WINDOW);
+    return builder_add(m, builder_mul(m, builder_sub(m, tile, w->window[k]), ARRAY_TILE_BYTES),
+                       I(at));
 }
 
 static void load_word(struct index_work *w, struct isa_operand to, struct isa_operand base,
@@ -255,8 +235,7 @@ static void load_word(struct index_work *w, struct isa_operand to, struct isa_op
 {
     bool is_imm = base.kind == OPERAND_IMM;
 
-    vcode_emit(&w->code, OP_SLD, 3, (struct isa_operand[]){
-        to, is_imm ? operand_none() : base, move_imm(offset + (is_imm ? base.value : 0))});
+    emit_sld(&w->code, to.value, is_imm ? NONE : base, I(offset + (is_imm ? base.value : 0)));
 }
 
 static int fast_index_dim(const struct index_work *w, int fast_dim)
@@ -277,7 +256,7 @@ void index_load_batch(struct index_work *w, int fast_dim, int count,
     if (!a) {
         for (int k = 0; k < w->components; k++)
             for (int u = 0; u < count && is_used(w, k); u++)
-                load_word(w, to[k][u], move_imm(w->index_smem + k * ARRAY_GRANULE_BYTES), 0);
+                load_word(w, to[k][u], I(w->index_smem + k * ARRAY_GRANULE_BYTES), 0);
         return;
     }
     place_of_indices(w, &tile, &byte);
@@ -291,13 +270,14 @@ void index_load_batch(struct index_work *w, int fast_dim, int count,
         if (!is_used(w, k))
             continue;
         if (!w->window_tiles) {
-            base = move_add(&w->m, move_add(&w->m, move_mul(&w->m, tile, ARRAY_TILE_BYTES), byte),
-                            move_imm(w->index_smem));
+            base = builder_add(&w->m,
+                               builder_add(&w->m, builder_mul(&w->m, tile, ARRAY_TILE_BYTES), byte),
+                               I(w->index_smem));
         } else if (window_count(w) == 1) {
-            base = move_add(&w->m, in_window(w, tile, 0), byte);
+            base = builder_add(&w->m, in_window(w, tile, 0), byte);
         } else {
-            base = move_add(&w->m, tile, move_imm(of_vector / ARRAY_TILE_BYTES));
-            base = move_add(&w->m, in_window(w, base, k), byte);
+            base = builder_add(&w->m, tile, I(of_vector / ARRAY_TILE_BYTES));
+            base = builder_add(&w->m, in_window(w, base, k), byte);
             of_vector = 0;
         }
         for (int u = 0; u < count; u++)
@@ -310,10 +290,9 @@ void index_load_batch(struct index_work *w, int fast_dim, int count,
 static struct isa_operand least(struct index_work *w, bool is_unsigned, bool is_max,
                                 struct isa_operand a, int64_t bound)
 {
-    struct isa_operand to = move_reg(&w->m);
+    struct isa_operand to = builder_reg(&w->m);
 
-    vcode_emit(&w->code, OP_SMIN_MAX, 5, (struct isa_operand[]){
-        to, a, move_imm(bound), operand_imm(is_max), operand_imm(is_unsigned)});
+    emit_smin_max(&w->code, to.value, a, I(bound), is_max, is_unsigned);
     return to;
 }
 
@@ -323,18 +302,16 @@ static void check_inside(struct index_work *w, struct isa_operand x, int64_t las
 {
     int to = is_first ? pred : pred + 1;
 
-    vcode_emit(&w->code, OP_SCMP_U32, 4, (struct isa_operand[]){
-        operand_reg(to), x, move_imm(last), operand_imm(3)});
+    emit_scmp_u32(&w->code, to, x, I(last), SCMP_U32_LE);
     if (!is_first)
-        vcode_emit(&w->code, OP_PAND, 3, (struct isa_operand[]){
-            operand_reg(pred), operand_reg(pred), operand_reg(to)});
+        emit_pand(&w->code, pred, pred, to);
 }
 
 static struct isa_operand axis_coordinate(struct index_work *w, const struct index_axis *x,
                                           int fast_dim, int u, struct isa_operand word)
 {
     bool is_unsigned = w->indices && w->indices->shape.dtype == DTYPE_U32;
-    struct isa_operand at = move_imm(0);
+    struct isa_operand at = I(0);
 
     if (x->component >= 0) {
         at = word;
@@ -344,9 +321,9 @@ static struct isa_operand axis_coordinate(struct index_work *w, const struct ind
             at = least(w, is_unsigned, false, at, x->last);
     }
     if (x->rows_dim >= 0) {
-        at = move_add(&w->m, at, index_coordinate(w, x->rows_dim));
+        at = builder_add(&w->m, at, index_coordinate(w, x->rows_dim));
         if (x->rows_dim == fast_dim)
-            at = move_add(&w->m, at, move_imm(u));
+            at = builder_add(&w->m, at, I(u));
     }
     return at;
 }
@@ -355,12 +332,12 @@ static void place_on_axis(struct index_work *w, int d, struct isa_operand x,
                           struct index_spot *s)
 {
     const struct array *t = w->is_scatter ? w->result : w->table;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int rows_log2 = 3 + w->pack_log2;
 
     if (t->is_linear) {
-        s->lane = move_and(m, x, ARRAY_LANES - 1);
-        x = move_shift(m, x, -7);
+        s->lane = builder_and(m, x, ARRAY_LANES - 1);
+        x = builder_shift(m, x, -7);
     } else if (d == t->lane_dim) {
         s->lane = x;
         return;
@@ -368,11 +345,11 @@ static void place_on_axis(struct index_work *w, int d, struct isa_operand x,
     if (t->is_linear || d == t->row_dim) {
         int64_t across = t->is_linear ? 1 : t->tiles_across;
 
-        s->tile = move_add(m, s->tile, move_mul(m, move_shift(m, x, -rows_log2), across));
-        s->sublane = move_and(m, move_shift(m, x, -w->pack_log2), 7);
-        s->part = move_and(m, x, w->pack - 1);
+        s->tile = builder_add(m, s->tile, builder_mul(m, builder_shift(m, x, -rows_log2), across));
+        s->sublane = builder_and(m, builder_shift(m, x, -w->pack_log2), 7);
+        s->part = builder_and(m, x, w->pack - 1);
     } else {
-        s->tile = move_add(m, s->tile, move_mul(m, x, array_outer_stride(t, d)));
+        s->tile = builder_add(m, s->tile, builder_mul(m, x, array_outer_stride(t, d)));
     }
 }
 
@@ -381,19 +358,19 @@ void index_spot(struct index_work *w, int fast_dim, int u, const struct isa_oper
 {
     const struct array *t = w->is_scatter ? w->result : w->table;
     bool is_first = true;
-    struct isa_operand fixed[4] = {move_reg(&w->m), move_reg(&w->m), move_reg(&w->m),
-                                   move_reg(&w->m)};
+    struct isa_operand fixed[4] = {builder_reg(&w->m), builder_reg(&w->m), builder_reg(&w->m),
+                                   builder_reg(&w->m)};
     int kept = w->m.next_sreg;
 
-    *s = (struct index_spot){.tile = move_imm(0), .sublane = move_imm(0), .part = move_imm(0),
-                             .lane = move_imm(0), .is_inside = operand_none()};
+    *s = (struct index_spot){
+        .tile = I(0), .sublane = I(0), .part = I(0), .lane = I(0), .is_inside = NONE};
     for (int d = 0; d < t->shape.rank; d++) {
         const struct index_axis *x = &w->axis[d];
-        struct isa_operand of_axis = x->component < 0 ? move_imm(0) : word[x->component];
+        struct isa_operand of_axis = x->component < 0 ? I(0) : word[x->component];
 
         if (!w->is_clamped && x->component >= 0) {
             check_inside(w, of_axis, x->last, first_pred, is_first);
-            s->is_inside = operand_reg(first_pred);
+            s->is_inside = R(first_pred);
             is_first = false;
         }
         place_on_axis(w, d, axis_coordinate(w, x, fast_dim, u, of_axis), s);
@@ -409,10 +386,10 @@ void index_spot(struct index_work *w, int fast_dim, int u, const struct isa_oper
 static void begin_single(struct index_work *w, const struct array *a, int d,
                          struct index_nest *n)
 {
-    w->coordinate[d] = move_reg(&w->m);
-    move_set(&w->m, w->coordinate[d], move_imm(0));
+    w->coordinate[d] = builder_reg(&w->m);
+    builder_set(&w->m, w->coordinate[d], I(0));
     n->flat = w->coordinate[d];
-    n->counter = move_loop_begin(&w->m, a->shape.dim[d]);
+    n->counter = builder_loop_begin(&w->m, a->shape.dim[d]);
 }
 
 /* several are one loop too, whose coordinates are words of SMEM */
@@ -424,16 +401,16 @@ static void begin_several(struct index_work *w, const struct array *a, int64_t c
     for (int i = 0; i < a->outer_count; i++)
         if (a->shape.dim[a->outer_dim[i]] > 1 && !w->coordinate_smem[a->outer_dim[i]])
             w->coordinate_smem[a->outer_dim[i]] = index_word(w, 0);
-    n->flat = move_reg(&w->m);
-    move_set(&w->m, n->flat, move_imm(0));
-    n->counter = move_loop_begin(&w->m, count);
+    n->flat = builder_reg(&w->m);
+    builder_set(&w->m, n->flat, I(0));
+    n->counter = builder_loop_begin(&w->m, count);
     for (int i = 0; i < a->outer_count; i++) {
         int d = a->outer_dim[i], kept = w->m.next_sreg;
 
         inner /= a->shape.dim[d];
         if (a->shape.dim[d] > 1)
             index_word_set(w, w->coordinate_smem[d],
-                           move_mod(&w->m, move_div(&w->m, n->flat, inner), a->shape.dim[d]));
+                           builder_mod(&w->m, builder_div(&w->m, n->flat, inner), a->shape.dim[d]));
         w->m.next_sreg = kept;
     }
 }
@@ -446,7 +423,7 @@ void index_nest_begin(struct index_work *w, const struct array *a, struct index_
     for (int i = 0; i < a->outer_count; i++) {
         int d = a->outer_dim[i];
 
-        w->coordinate[d] = move_imm(0);
+        w->coordinate[d] = I(0);
         if (a->shape.dim[d] == 1)
             continue;
         dims++;
@@ -464,8 +441,8 @@ void index_nest_end(struct index_work *w, struct index_nest *n)
 {
     if (!n->is_loop)
         return;
-    vcode_emit(&w->code, OP_SADD, 3, (struct isa_operand[]){n->flat, n->flat, operand_imm(1)});
-    move_loop_end(&w->m, n->counter);
+    emit_sadd(&w->code, n->flat.value, n->flat, I(1));
+    builder_loop_end(&w->m, n->counter);
 }
 
 struct isa_operand index_coordinate(struct index_work *w, int d)
@@ -475,13 +452,13 @@ struct isa_operand index_coordinate(struct index_work *w, int d)
 
 struct isa_operand index_outer_tile(struct index_work *w, const struct array *a)
 {
-    struct isa_operand tile = move_imm(0);
+    struct isa_operand tile = I(0);
 
     for (int i = 0; i < a->outer_count; i++) {
         int d = a->outer_dim[i];
 
-        tile = move_add(&w->m, tile, move_mul(&w->m, index_coordinate(w, d),
-                                              array_outer_stride(a, d)));
+        tile = builder_add(&w->m, tile,
+                           builder_mul(&w->m, index_coordinate(w, d), array_outer_stride(a, d)));
     }
     return tile;
 }

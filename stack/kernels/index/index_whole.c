@@ -33,7 +33,7 @@ static int first_of_run(const struct index_work *w)
 static void copy_run(struct index_work *w, int64_t tiles, int flag)
 {
     const struct array *t = table_of(w);
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], one[GRAPH_RANK_MAX];
     struct isa_operand unused[INDEX_BATCH], there, here;
     struct index_spot spot;
@@ -44,16 +44,15 @@ static void copy_run(struct index_work *w, int64_t tiles, int flag)
     for (int k = 0; k < w->components; k++)
         one[k] = word[k][0];
     index_spot(w, -1, 0, one, 0, &spot);
-    there = move_add(m, move_shift(m, spot.tile, 7),
-                     move_imm(t->address / ARRAY_GRANULE_BYTES));
-    here = move_add(m, move_shift(m, index_outer_tile(w, w->rows), 7),
-                    move_imm(w->rows->address / ARRAY_GRANULE_BYTES));
+    there = builder_add(m, builder_shift(m, spot.tile, 7), I(t->address / ARRAY_GRANULE_BYTES));
+    here = builder_add(m, builder_shift(m, index_outer_tile(w, w->rows), 7),
+                       I(w->rows->address / ARRAY_GRANULE_BYTES));
     if (w->is_scatter)
-        move_copy(m, index_copy_code(w->rows->space, t->space), here, there,
-                  tiles * INDEX_GRANULES, flag);
+        emit_dma(m->code, index_copy_code(w->rows->space, t->space), here,
+                 I(tiles * INDEX_GRANULES), there, I(flag));
     else
-        move_copy(m, index_copy_code(t->space, w->rows->space), there, here,
-                  tiles * INDEX_GRANULES, flag);
+        emit_dma(m->code, index_copy_code(t->space, w->rows->space), there,
+                 I(tiles * INDEX_GRANULES), here, I(flag));
     m->next_sreg = kept;
 }
 
@@ -68,7 +67,7 @@ bool index_whole_tiles(struct index_work *w)
     run = first_of_run(w);
     loops = *w->rows;
     for (int d = 0; d < GRAPH_RANK_MAX; d++)
-        w->coordinate[d] = move_imm(0);
+        w->coordinate[d] = I(0);
     loops.outer_count = run;
     if (w->is_scatter)
         index_copy_operand(w, flag);
@@ -79,6 +78,6 @@ bool index_whole_tiles(struct index_work *w)
                   * w->rows->shape.dim[w->rows->outer_dim[run]]
                 : w->rows->tile_count, flag);
     index_nest_end(w, &nest);
-    move_wait(&w->m, flag, w->rows->tile_count * INDEX_GRANULES);
+    vcode_await(w->m.code, I(flag), w->rows->tile_count * INDEX_GRANULES, -1);
     return true;
 }

@@ -248,7 +248,7 @@ static int index_emit(const struct kernel_job *job, const struct tiling *t, stru
         return -1;
     vcode_init(&w.code, a);
     w.code.note = job->name;
-    move_code_init(&w.m, &w.code, job->chip);
+    builder_init(&w.m, &w.code, job->chip);
     w.vmem_next = job->vmem_row;
     w.smem_next = job->smem;
     w.flag_index = job->first_flag;

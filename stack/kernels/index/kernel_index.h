@@ -12,7 +12,7 @@
 #ifndef STACK_KERNEL_INDEX_H
 #define STACK_KERNEL_INDEX_H
 #include "stack/kernels/pipeline/kernel.h"
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 
 #define INDEX_GRANULES (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)     /* of a tile: 128 */
 #define INDEX_ROW_GRANULES (ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES)  /* of a row of it: 16 */
@@ -42,7 +42,7 @@ struct index_work {
 
     /* code */
     struct vcode code;
-    struct move_code m;
+    struct builder m;
     struct isa_operand coordinate[GRAPH_RANK_MAX];      /* of rows; or, where not 0, */
     int64_t coordinate_smem[GRAPH_RANK_MAX];            /* in this word */
     int pack, pack_log2, element_bits;  /* of the table */

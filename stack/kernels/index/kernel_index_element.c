@@ -31,40 +31,27 @@ struct element_gather {
     int64_t out_smem, control_wait;     /* words: granule of the next tile; granules to wait for */
 };
 
-static void put(struct index_work *w, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    vcode_emit(&w->code, code, count, operand);
-}
-
-static void advance(struct index_work *w, struct isa_operand x, int64_t by)
-{
-    if (x.kind == OPERAND_REG && by)
-        put(w, OP_SADD, 3, (struct isa_operand[]){x, x, move_imm(by)});
-}
-
 /* the granule of element `u` to register `to`, its control word to SMEM */
 static void element_address(struct element_gather *g, int u, const struct isa_operand *word,
                             struct isa_operand group, int at, struct isa_operand to)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct index_spot s;
     struct isa_operand a, c;
     int kept;
 
     index_spot(w, g->fast_dim, u, word, 0, &s);
     kept = m->next_sreg;
-    a = move_add(m, s.tile, move_shift(m, s.lane, -7));
-    a = move_add(m, move_shift(m, a, 7), move_shift(m, s.sublane, 4));
-    a = move_add(m, a, move_and(m, move_shift(m, s.lane, -3), 15));
-    put(w, OP_SADD, 3, (struct isa_operand[]){
-        to, a, move_imm(w->table->address / ARRAY_GRANULE_BYTES)});
+    a = builder_add(m, s.tile, builder_shift(m, s.lane, -7));
+    a = builder_add(m, builder_shift(m, a, 7), builder_shift(m, s.sublane, 4));
+    a = builder_add(m, a, builder_and(m, builder_shift(m, s.lane, -3), 15));
+    emit_sadd(&w->code, to.value, a, I(w->table->address / ARRAY_GRANULE_BYTES));
     m->next_sreg = kept;
-    c = move_add(m, group, move_and(m, s.lane, 7));
-    c = move_add(m, c, move_mul(m, s.part, w->element_bits << CONTROL_SHIFT));
-    c = move_add(m, c, move_imm(8 * at));
-    put(w, OP_SST, 3, (struct isa_operand[]){g->word_at, move_imm(4 * at), c});
+    c = builder_add(m, group, builder_and(m, s.lane, 7));
+    c = builder_add(m, c, builder_mul(m, s.part, w->element_bits << CONTROL_SHIFT));
+    c = builder_add(m, c, I(8 * at));
+    emit_sst(&w->code, g->word_at, I(4 * at), c);
 }
 
 /* `count` elements, the first of them number `at` of its group of 8 */
@@ -87,12 +74,11 @@ static void copy_batch(struct element_gather *g, int at, int count, struct isa_o
         element_address(g, u, one, group, at + u, from[u]);
     }
     w->m.next_sreg = temps;
-    flag = move_add(&w->m, g->buffers.turn, move_imm(g->buffers.fetch_flag));
+    flag = builder_add(&w->m, g->buffers.turn, I(g->buffers.fetch_flag));
     for (int u = 0; u < count; u++) {
         int mark = w->m.next_sreg;
 
-        put(w, code, 4, (struct isa_operand[]){from[u], operand_imm(1),
-                                               move_add(&w->m, g->to, move_imm(at + u)), flag});
+        emit_dma(&w->code, code, from[u], I(1), builder_add(&w->m, g->to, I(at + u)), flag);
         w->m.next_sreg = mark;
     }
     w->m.next_sreg = kept;
@@ -103,19 +89,19 @@ static void copy_group(struct element_gather *g, int count)
 {
     struct index_work *w = g->w;
     int batch = index_batch(w), kept = w->m.next_sreg;
-    struct isa_operand group = move_reg(&w->m);
+    struct isa_operand group = builder_reg(&w->m);
 
-    move_set(&w->m, group, move_mul(&w->m, move_and(&w->m, g->lane, 8), 8));
+    builder_set(&w->m, group, builder_mul(&w->m, builder_and(&w->m, g->lane, 8), 8));
     w->m.next_sreg = group.value + 1;
     for (int at = 0; at < count; at += batch) {
         int some = count - at < batch ? count - at : batch;
 
         copy_batch(g, at, some, group);
-        advance(w, g->lane, some);
+        builder_advance(&w->m, g->lane, some);
         vcode_begin_block(&w->code);
     }
-    advance(w, g->to, INDEX_BATCH);
-    advance(w, g->word_at, 4 * INDEX_BATCH);
+    builder_advance(&w->m, g->to, INDEX_BATCH);
+    builder_advance(&w->m, g->word_at, 4 * INDEX_BATCH);
     w->m.next_sreg = kept;
 }
 
@@ -125,11 +111,9 @@ static void wait_control(struct element_gather *g, int64_t next)
     struct index_work *w = g->w;
     int kept = w->m.next_sreg;
     struct isa_operand count = index_word_get(w, g->control_wait);
-    struct isa_operand minus = move_sub(&w->m, move_imm(0), count);
 
-    put(w, OP_DMA_DONE, 2, (struct isa_operand[]){operand_imm(g->control_flag), count});
-    put(w, OP_VSYNCADD, 2, (struct isa_operand[]){operand_imm(g->control_flag), minus});
-    index_word_set(w, g->control_wait, move_imm(next));
+    builder_await(&w->m, I(g->control_flag), count);
+    index_word_set(w, g->control_wait, I(next));
     w->m.next_sreg = kept;
 }
 
@@ -137,47 +121,45 @@ static void wait_control(struct element_gather *g, int64_t next)
 static void send_control(struct element_gather *g)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     struct isa_operand from;
 
     wait_control(g, INDEX_ROW_GRANULES);
-    from = move_sub(m, g->word_at, move_imm(g->control_smem));
-    from = move_add(m, move_and(m, from, 512), move_imm(g->control_smem));
-    put(w, OP_SFENCE, 0, NULL);
-    put(w, OP_DMA_SMEM_VMEM, 4, (struct isa_operand[]){
-        move_shift(m, from, -5), move_imm(INDEX_ROW_GRANULES), g->control_to,
-        operand_imm(g->control_flag)});
-    advance(w, g->control_to, INDEX_ROW_GRANULES);
+    from = builder_sub(m, g->word_at, I(g->control_smem));
+    from = builder_add(m, builder_and(m, from, 512), I(g->control_smem));
+    emit_sfence(&w->code);
+    emit_dma_smem_vmem(&w->code, builder_shift(m, from, -5), I(INDEX_ROW_GRANULES), g->control_to,
+                       I(g->control_flag));
+    builder_advance(&w->m, g->control_to, INDEX_ROW_GRANULES);
     m->next_sreg = kept;
 }
 
 static void copy_row(struct element_gather *g, int lanes)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int groups = lanes / INDEX_BATCH, rest = lanes % INDEX_BATCH, kept = m->next_sreg;
     int64_t taken = round_up(lanes, INDEX_BATCH);
 
     if (groups) {
         int mark = m->next_sreg;
-        struct isa_operand counter = move_loop_begin(m, groups);
+        struct isa_operand counter = builder_loop_begin(m, groups);
 
         copy_group(g, INDEX_BATCH);
-        move_loop_end(m, counter);
+        builder_loop_end(m, counter);
         m->next_sreg = mark;
     }
     if (rest)
         copy_group(g, rest);
-    advance(w, g->to, INDEX_GRANULES - taken);
-    advance(w, g->word_at, -4 * taken);
+    builder_advance(&w->m, g->to, INDEX_GRANULES - taken);
+    builder_advance(&w->m, g->word_at, -4 * taken);
     send_control(g);
     /* the other row of words */
-    put(w, OP_SSUB, 3, (struct isa_operand[]){
-        g->word_at, move_imm(2 * g->control_smem + ARRAY_ROW_BYTES), g->word_at});
+    emit_ssub(&w->code, g->word_at.value, I(2 * g->control_smem + ARRAY_ROW_BYTES), g->word_at);
     if (!g->to_array->is_linear)
-        advance(w, g->lane, -lanes);
-    advance(w, g->row, 1);
+        builder_advance(&w->m, g->lane, -lanes);
+    builder_advance(&w->m, g->row, 1);
     m->next_sreg = kept;
 }
 
@@ -185,95 +167,61 @@ static void copy_row(struct element_gather *g, int lanes)
 static void gather_tile(struct element_gather *g, int rows, int lanes, int last)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     struct isa_operand buffer;
 
     index_double_buffer_open(&g->buffers);
     buffer = index_double_buffer_at_hand(&g->buffers);
-    put(w, OP_SADD, 3, (struct isa_operand[]){g->to, buffer, move_imm(g->stage)});
-    put(w, OP_SADD, 3, (struct isa_operand[]){g->control_to, buffer, move_imm(g->control)});
+    emit_sadd(&w->code, g->to.value, buffer, I(g->stage));
+    emit_sadd(&w->code, g->control_to.value, buffer, I(g->control));
     m->next_sreg = kept;
     if (rows) {
-        struct isa_operand counter = move_loop_begin(m, rows);
+        struct isa_operand counter = builder_loop_begin(m, rows);
 
         copy_row(g, lanes);
-        move_loop_end(m, counter);
+        builder_loop_end(m, counter);
         m->next_sreg = kept;
     }
     if (last)
         copy_row(g, last);
     wait_control(g, 0);
     index_send(&g->buffers, (int64_t)rows * lanes + last, g->out_smem, INDEX_GRANULES);
-    advance(w, g->row, -(rows + (last > 0)));
-}
-
-static int load(struct index_work *w, struct isa_operand base, int64_t row, int stride)
-{
-    int v = vcode_vreg(&w->code);
-
-    vcode_emit(&w->code, OP_VLD, 5, (struct isa_operand[]){
-        operand_reg(v), base, move_imm(row), operand_imm(stride),
-        operand_imm(0xff)})->region = REGION_IN;
-    return v;
-}
-
-static int permute(struct index_work *w, int v, int by, int unit)
-{
-    int to = vcode_vreg(&w->code);
-
-    vcode_emit(&w->code, OP_VPERM, 2, (struct isa_operand[]){
-        operand_reg(v), operand_reg(by)})->op.unit_index = (uint8_t)unit;
-    vcode_emit(&w->code, OP_VPOP_PERMUTE, 1,
-               (struct isa_operand[]){operand_reg(to)})->op.unit_index = (uint8_t)unit;
-    return to;
+    builder_advance(&w->m, g->row, -(rows + (last > 0)));
 }
 
 /* where sublane i holds elements of its own: lanes 16 i to 16 i + 15 */
 static int own_lanes(struct index_work *w)
 {
-    struct move_code *m = &w->m;
-    int lane = move_v2(m, OP_VSHRL_U32, move_lane_index(m), operand_imm(4));
+    struct builder *m = &w->m;
+    int lane = emit_vshrl_u32(
+        m->code, R(emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1))), I(4));
 
-    return move_compare(m, OP_VCMP_EQ_S32, lane, operand_reg(move_sublane_index(m)));
+    return emit_vcmp_eq_s32(m->code, R(lane),
+                            R(emit_vshrl_u32(m->code, R(emit_vlaneseq(m->code)), I(7))));
 }
 
 static int pick_row(struct element_gather *g, struct isa_operand at, int row, int own)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
-    int control = load(w, at, g->control / INDEX_ROW_GRANULES + row, 0);
-    int from = load(w, at, g->stage / INDEX_ROW_GRANULES + row * SUBLANES, 1);
-    int lane = move_v2(m, OP_VAND_U32, control, operand_imm(ARRAY_LANES - 1));
-    int v = permute(w, from, lane, row % (int)w->job->chip->xlu_count);
+    struct builder *m = &w->m;
+    int control =
+        emit_vld(m->code, isa_rows_apart(at, g->control / INDEX_ROW_GRANULES + row, 0), REGION_IN);
+    int from = emit_vld(
+        m->code, isa_rows_apart(at, g->stage / INDEX_ROW_GRANULES + row * SUBLANES, 1), REGION_IN);
+    int lane = emit_vand_u32(m->code, R(control), I(ARRAY_LANES - 1));
+    int v = emit_vperm(m->code, row % (int)w->job->chip->xlu_count, from, lane);
 
-    v = move_select(m, own, operand_reg(v), operand_imm(0));
+    v = emit_vsel(m->code, own, R(v), I(0));
     for (int by = SUBLANES / 2; by > 0; by /= 2) {
-        int other = move_v2(m, OP_VROT_SLANE, v, operand_imm(by));
+        int other = emit_vrot_slane(m->code, v, I(by));
 
-        v = move_v2(m, OP_VOR_U32, v, operand_reg(other));
+        v = emit_vor_u32(m->code, R(v), R(other));
     }
     if (w->pack == 1)
         return v;
-    v = move_v2(m, OP_VSHRL_U32, v,
-                operand_reg(move_v2(m, OP_VSHRL_U32, control, operand_imm(CONTROL_SHIFT))));
-    return move_v2(m, OP_VAND_U32, v, operand_imm((int32_t)((1u << w->element_bits) - 1)));
-}
-
-static void store_row(struct index_work *w, struct isa_operand at, int64_t row, int v)
-{
-    vcode_emit(&w->code, OP_VST, 5, (struct isa_operand[]){
-        at, move_imm(row), operand_imm(1), operand_imm(1),
-        operand_reg(v)})->region = REGION_OUT;
-}
-
-static int pack_two(struct index_work *w, enum isa_opcode code, int low, int high)
-{
-    int to = vcode_vreg(&w->code);
-
-    put(w, code, 4, (struct isa_operand[]){operand_reg(to), operand_reg(high),
-                                           operand_reg(low), operand_imm(0)});
-    return to;
+    v = emit_vshrl_u32(m->code, R(v), R(emit_vshrl_u32(m->code, R(control), I(CONTROL_SHIFT))));
+    return emit_vand_u32(m->code, R(v), I((int32_t)((1u << w->element_bits) - 1)));
 }
 
 /* the words of a tile's rows, one in each 32 bits, into the packed tile */
@@ -285,23 +233,25 @@ static void pack_tile(struct element_gather *g, struct isa_operand at)
 
     vcode_begin_block(&w->code);
     for (int q = 0; q < w->pack; q++)
-        v[q] = move_load(&w->m, at, from + q * SUBLANES, 1);
-    v[0] = pack_two(w, OP_VPACK_B16, v[0], v[1]);
+        v[q] = emit_vld(w->m.code, isa_rows_at(at, from + q * SUBLANES), VCODE_REGION_ANY);
+    v[0] = emit_vpack_b16(&w->code, R(v[1]), R(v[0]), VPACK_B16_C);
     if (w->pack == 4)
-        v[0] = pack_two(w, OP_VPACK_C_B8, v[0], pack_two(w, OP_VPACK_B16, v[2], v[3]));
-    move_store(&w->m, at, 0, 1, v[0]);
+        v[0] = emit_vpack_c_b8(&w->code, R(emit_vpack_b16(&w->code, R(v[3]), R(v[2]), VPACK_B16_C)),
+                               R(v[0]), VPACK_C_B8_B8);
+    emit_vst(w->m.code, isa_rows_at(at, 0), v[0], VCODE_REGION_ANY);
 }
 
 static void pick_tile(struct index_work *w, struct isa_operand turn, void *user)
 {
     struct element_gather *g = user;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
-    struct isa_operand at = move_reg(m);
+    struct isa_operand at = builder_reg(m);
     int64_t to = w->pack > 1 ? g->values / INDEX_ROW_GRANULES : 0;
 
-    move_set(m, at, move_add(m, move_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
-                             move_imm(g->buffers.granule / INDEX_ROW_GRANULES)));
+    builder_set(m, at,
+                builder_add(m, builder_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
+                            I(g->buffers.granule / INDEX_ROW_GRANULES)));
     m->next_sreg = at.value + 1;
     for (int first = 0; first < g->tile_rows; first += SUBLANES) {
         int own;
@@ -309,7 +259,7 @@ static void pick_tile(struct index_work *w, struct isa_operand turn, void *user)
         vcode_begin_block(&w->code);
         own = own_lanes(w);
         for (int i = first; i < first + SUBLANES; i++)
-            store_row(w, at, to + i, pick_row(g, at, i, own));
+            emit_vst(&w->code, isa_rows_some(at, to + i, 1), pick_row(g, at, i, own), REGION_OUT);
     }
     if (w->pack > 1)
         pack_tile(g, at);
@@ -323,18 +273,18 @@ static void gather_tile_row(struct element_gather *g, int rows)
     int64_t whole = g->to_array->lanes / ARRAY_LANES;
     int rest = (int)(g->to_array->lanes % ARRAY_LANES), kept = w->m.next_sreg;
 
-    move_set(&w->m, g->lane, move_imm(0));
+    builder_set(&w->m, g->lane, I(0));
     if (whole) {
-        struct isa_operand counter = move_loop_begin(&w->m, whole);
+        struct isa_operand counter = builder_loop_begin(&w->m, whole);
 
         gather_tile(g, rows, ARRAY_LANES, 0);
-        advance(w, g->lane, ARRAY_LANES);
-        move_loop_end(&w->m, counter);
+        builder_advance(&w->m, g->lane, ARRAY_LANES);
+        builder_loop_end(&w->m, counter);
         w->m.next_sreg = kept;
     }
     if (rest)
         gather_tile(g, rows, rest, 0);
-    advance(w, g->row, rows);
+    builder_advance(&w->m, g->row, rows);
 }
 
 static void gather_tiled(struct element_gather *g)
@@ -348,13 +298,13 @@ static void gather_tiled(struct element_gather *g)
     index_nest_begin(w, a, &nest);
     w->coordinate[a->row_dim] = g->row;
     w->coordinate[a->lane_dim] = g->lane;
-    move_set(&w->m, g->row, move_imm(0));
+    builder_set(&w->m, g->row, I(0));
     if (whole) {
         int kept = w->m.next_sreg;
-        struct isa_operand counter = move_loop_begin(&w->m, whole);
+        struct isa_operand counter = builder_loop_begin(&w->m, whole);
 
         gather_tile_row(g, g->tile_rows);
-        move_loop_end(&w->m, counter);
+        builder_loop_end(&w->m, counter);
         w->m.next_sreg = kept;
     }
     if (rest)
@@ -369,13 +319,13 @@ static void gather_linear(struct element_gather *g)
     int rest = (int)(count % tile);
 
     w->coordinate[0] = g->lane;
-    move_set(&w->m, g->lane, move_imm(0));
+    builder_set(&w->m, g->lane, I(0));
     if (count / tile) {
         int kept = w->m.next_sreg;
-        struct isa_operand counter = move_loop_begin(&w->m, count / tile);
+        struct isa_operand counter = builder_loop_begin(&w->m, count / tile);
 
         gather_tile(g, g->tile_rows, ARRAY_LANES, 0);
-        move_loop_end(&w->m, counter);
+        builder_loop_end(&w->m, counter);
         w->m.next_sreg = kept;
     }
     if (rest)
@@ -404,14 +354,14 @@ int index_gather_elements(struct index_work *w, struct err *e)
     g.buffers.work = pick_tile;
     g.buffers.user = &g;
     g.control_flag = w->flag_index + 5;
-    g.row = move_reg(&w->m);
-    g.lane = move_reg(&w->m);
-    g.to = move_reg(&w->m);
-    g.word_at = move_reg(&w->m);
-    g.control_to = move_reg(&w->m);
+    g.row = builder_reg(&w->m);
+    g.lane = builder_reg(&w->m);
+    g.to = builder_reg(&w->m);
+    g.word_at = builder_reg(&w->m);
+    g.control_to = builder_reg(&w->m);
     g.control_wait = index_word(w, 0);
-    move_set(&w->m, g.row, move_imm(0));
-    move_set(&w->m, g.word_at, move_imm(g.control_smem));
+    builder_set(&w->m, g.row, I(0));
+    builder_set(&w->m, g.word_at, I(g.control_smem));
     g.out_smem = index_word(w, w->result->address / ARRAY_GRANULE_BYTES);
     if (w->rows->is_linear)
         gather_linear(&g);

@@ -51,25 +51,18 @@ static int choose_block(struct row_gather *g, struct err *e)
     return 0;
 }
 
-static void put(struct index_work *w, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    vcode_emit(&w->code, code, count, operand);
-}
-
 /* the granule of the table at which row `u` begins, in register `to` */
 static void row_address(struct row_gather *g, int u, const struct isa_operand *word,
                         struct isa_operand to, struct isa_operand *part)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct index_spot s;
     struct isa_operand a;
 
     index_spot(w, w->rows->row_dim, u, word, 0, &s);
-    a = move_add(m, move_shift(m, s.tile, 7), move_shift(m, s.sublane, 4));
-    put(w, OP_SADD, 3, (struct isa_operand[]){
-        to, a, move_imm(w->table->address / ARRAY_GRANULE_BYTES)});
+    a = builder_add(m, builder_shift(m, s.tile, 7), builder_shift(m, s.sublane, 4));
+    emit_sadd(&w->code, to.value, a, I(w->table->address / ARRAY_GRANULE_BYTES));
     *part = s.part;
 }
 
@@ -78,13 +71,15 @@ static void copy_row(struct row_gather *g, struct isa_operand from, struct isa_o
 {
     struct index_work *w = g->w;
     int kept = w->m.next_sreg;
-    struct isa_operand to = move_add(&w->m, g->to, move_imm(offset));
+    struct isa_operand to = builder_add(&w->m, g->to, I(offset));
     enum isa_opcode code = index_copy_code(w->table->space, SPACE_VMEM);
-    struct isa_operand o[] = {from, move_imm(g->across * INDEX_ROW_GRANULES), to, flag,
-                              move_imm(INDEX_GRANULES), move_imm(INDEX_GRANULES),
-                              move_imm(INDEX_ROW_GRANULES)};
+    struct isa_operand granules = I(g->across * INDEX_ROW_GRANULES);
 
-    put(w, code, g->across > 1 ? 7 : 4, o);
+    if (g->across > 1)
+        emit_dma_strided(&w->code, code, from, granules, to, flag, I(INDEX_GRANULES),
+                         I(INDEX_GRANULES), I(INDEX_ROW_GRANULES));
+    else
+        emit_dma(&w->code, code, from, granules, to, flag);
     w->m.next_sreg = w->m.next_sreg + 1 < w->m.sreg_end ? w->m.next_sreg : kept;
 }
 
@@ -104,9 +99,9 @@ static void shift_word(struct row_gather *g, int row, struct isa_operand r,
     struct index_work *w = g->w;
     int log2 = w->element_bits == 8 ? 3 : 4;
 
-    put(w, OP_SAND, 3, (struct isa_operand[]){temp, r, operand_imm(w->pack - 1)});
-    put(w, OP_SSHLL, 3, (struct isa_operand[]){temp, temp, operand_imm(log2)});
-    put(w, OP_SST, 3, (struct isa_operand[]){g->shift_at, move_imm(4 * row), temp});
+    emit_sand(&w->code, temp.value, r, I(w->pack - 1));
+    emit_sshll(&w->code, temp.value, temp, I(log2));
+    emit_sst(&w->code, g->shift_at, I(4 * row), temp);
 }
 
 /* indices to granules in the registers where they are, all of the batch side by side */
@@ -119,23 +114,19 @@ static void plain_addresses(struct row_gather *g, int first, int count,
     struct isa_operand temp[INDEX_BATCH];
 
     for (int u = 0; u < count; u++)
-        temp[u] = move_reg(&w->m);
+        temp[u] = builder_reg(&w->m);
     for (int u = 0; u < count; u++) {
-        put(w, OP_SMIN_MAX, 5, (struct isa_operand[]){r[u], r[u], operand_imm(0),
-                                                      operand_imm(1), operand_imm(0)});
-        put(w, OP_SMIN_MAX, 5, (struct isa_operand[]){r[u], r[u], move_imm(x->last),
-                                                      operand_imm(0), operand_imm(0)});
+        emit_smin_max(&w->code, r[u].value, r[u], I(0), SMIN_MAX_MAX, SMIN_MAX_S32);
+        emit_smin_max(&w->code, r[u].value, r[u], I(x->last), SMIN_MAX_MIN, SMIN_MAX_S32);
         if (w->pack > 1)
             shift_word(g, first + u, r[u], temp[u]);
-        put(w, OP_SSHRL, 3, (struct isa_operand[]){temp[u], r[u],
-                                                   operand_imm(3 + w->pack_log2)});
-        put(w, OP_SMUL, 3, (struct isa_operand[]){temp[u], temp[u],
-                                                  move_imm(g->across * INDEX_GRANULES)});
-        put(w, OP_SSHLL, 3, (struct isa_operand[]){r[u], r[u], operand_imm(4 - w->pack_log2)});
-        put(w, OP_SAND, 3, (struct isa_operand[]){r[u], r[u], operand_imm(7 << 4)});
+        emit_sshrl(&w->code, temp[u].value, r[u], I(3 + w->pack_log2));
+        emit_smul(&w->code, temp[u].value, temp[u], I(g->across * INDEX_GRANULES));
+        emit_sshll(&w->code, r[u].value, r[u], I(4 - w->pack_log2));
+        emit_sand(&w->code, r[u].value, r[u], I(7 << 4));
         if (base)
-            put(w, OP_SADD, 3, (struct isa_operand[]){temp[u], temp[u], move_imm(base)});
-        put(w, OP_SADD, 3, (struct isa_operand[]){r[u], r[u], temp[u]});
+            emit_sadd(&w->code, temp[u].value, temp[u], I(base));
+        emit_sadd(&w->code, r[u].value, r[u], temp[u]);
     }
 }
 
@@ -152,9 +143,8 @@ static void addresses(struct row_gather *g, int first, int count,
             one[k] = word[k][u];
         row_address(g, u, one, from[u], &part);
         if (w->pack > 1)
-            put(w, OP_SST, 3, (struct isa_operand[]){
-                g->shift_at, move_imm(4 * (first + u)),
-                move_mul(&w->m, part, w->element_bits)});
+            emit_sst(&w->code, g->shift_at, I(4 * (first + u)),
+                     builder_mul(&w->m, part, w->element_bits));
     }
     w->m.next_sreg = temps;
 }
@@ -174,7 +164,7 @@ static void copy_batch(struct row_gather *g, int first, int count)
     else
         addresses(g, first, count, word, from);
     w->m.next_sreg = temps;
-    flag = move_add(&w->m, g->buffers.turn, move_imm(g->buffers.fetch_flag));
+    flag = builder_add(&w->m, g->buffers.turn, I(g->buffers.fetch_flag));
     for (int u = 0; u < count; u++) {
         int row = first + u, stage = w->pack > 1 ? 1 + row % w->pack : 0;
 
@@ -182,11 +172,6 @@ static void copy_batch(struct row_gather *g, int first, int count)
                                    + row / w->pack * INDEX_ROW_GRANULES);
     }
     w->m.next_sreg = kept;
-}
-
-static void advance(struct index_work *w, struct isa_operand x, int64_t by)
-{
-    put(w, OP_SADD, 3, (struct isa_operand[]){x, x, move_imm(by)});
 }
 
 static void copy_tile_row(struct row_gather *g, int rows)
@@ -197,11 +182,11 @@ static void copy_tile_row(struct row_gather *g, int rows)
     for (int first = 0; first < rows; first += batch) {
         vcode_begin_block(&w->code);
         copy_batch(g, first, rows - first < batch ? rows - first : batch);
-        advance(w, g->row, batch);
+        builder_advance(&w->m, g->row, batch);
     }
-    advance(w, g->to, g->across * INDEX_GRANULES);
+    builder_advance(&w->m, g->to, g->across * INDEX_GRANULES);
     if (w->pack > 1)
-        advance(w, g->shift_at, 4 * g->tile_rows);
+        builder_advance(&w->m, g->shift_at, 4 * g->tile_rows);
 }
 
 /* shifts of the part `q` of the rows of a tile, by sublane */
@@ -211,12 +196,12 @@ static int shift_vector(struct row_gather *g, struct isa_operand at, int q, cons
     int v = -1;
 
     for (int i = 0; i < TILE_SUBLANES; i++) {
-        struct isa_operand s = operand_reg(w->m.next_sreg + i % 4);
+        struct isa_operand s = R(w->m.next_sreg + i % 4);
         int one;
 
-        put(w, OP_SLD, 3, (struct isa_operand[]){s, at, move_imm(4 * (i * w->pack + q))});
-        one = move_splat(&w->m, s);
-        v = i ? move_select(&w->m, mask[i], operand_reg(one), operand_reg(v)) : one;
+        emit_sld(&w->code, s.value, at, I(4 * (i * w->pack + q)));
+        one = builder_splat(&w->m, s);
+        v = i ? emit_vsel(w->m.code, mask[i], R(one), R(v)) : one;
     }
     return v;
 }
@@ -225,7 +210,7 @@ static int shift_vector(struct row_gather *g, struct isa_operand at, int q, cons
 static void join_tiles(struct row_gather *g, struct isa_operand at, int count, const int *shift)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t stage_rows = g->stage_granules / INDEX_ROW_GRANULES;
     int32_t all = (int32_t)((1u << w->element_bits) - 1);
 
@@ -233,14 +218,15 @@ static void join_tiles(struct row_gather *g, struct isa_operand at, int count, c
         int sum = -1;
 
         for (int q = 0; q < w->pack; q++) {
-            int v = move_load(m, at, (1 + q) * stage_rows + c * TILE_SUBLANES, 1);
+            int v = emit_vld(m->code, isa_rows_at(at, (1 + q) * stage_rows + c * TILE_SUBLANES),
+                             VCODE_REGION_ANY);
 
-            v = move_v2(m, OP_VSHRL_U32, v, operand_reg(shift[q]));
-            v = move_v2(m, OP_VAND_U32, v, operand_imm(all));
-            v = q ? move_v2(m, OP_VSHLL_U32, v, operand_imm(q * w->element_bits)) : v;
-            sum = q ? move_v2(m, OP_VOR_U32, sum, operand_reg(v)) : v;
+            v = emit_vshrl_u32(m->code, R(v), R(shift[q]));
+            v = emit_vand_u32(m->code, R(v), I(all));
+            v = q ? emit_vshll_u32(m->code, R(v), I(q * w->element_bits)) : v;
+            sum = q ? emit_vor_u32(m->code, R(sum), R(v)) : v;
         }
-        move_store(m, at, c * TILE_SUBLANES, 1, sum);
+        emit_vst(m->code, isa_rows_at(at, c * TILE_SUBLANES), sum, VCODE_REGION_ANY);
     }
 }
 
@@ -248,8 +234,7 @@ static int sublane_mask(struct index_work *w, int i)
 {
     int mask = vcode_mask(&w->code);
 
-    put(w, OP_VCMASK, 2, (struct isa_operand[]){
-        operand_reg(mask), move_imm(i | i << 10 | (ARRAY_LANES - 1) << 13)});
+    vcode_put(&w->code, isa_vcmask(mask, i | i << 10 | (ARRAY_LANES - 1) << 13));
     return mask;
 }
 
@@ -265,32 +250,32 @@ static void join_columns(struct row_gather *g, struct isa_operand at, struct isa
     for (int q = 0; q < w->pack; q++)
         shift[q] = shift_vector(g, shifts, q, mask);
     join_tiles(g, at, count, shift);
-    advance(w, at, (int64_t)count * TILE_SUBLANES);
+    builder_advance(&w->m, at, (int64_t)count * TILE_SUBLANES);
 }
 
 static void join_block(struct index_work *w, struct isa_operand turn, void *user)
 {
     struct row_gather *g = user;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
-    struct isa_operand at = move_reg(m), shifts = move_reg(m), rounds, columns;
+    struct isa_operand at = builder_reg(m), shifts = builder_reg(m), rounds, columns;
     int64_t whole = g->across / COLUMNS_MAX;
     int64_t block_rows = g->block_tile_rows * g->tile_rows;
 
-    move_set(m, at, move_add(m, move_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
-                             move_imm(g->buffers.granule / INDEX_ROW_GRANULES)));
-    move_set(m, shifts, move_add(m, move_mul(m, turn, 4 * block_rows),
-                                 move_imm(g->shift_smem)));
-    rounds = move_loop_begin(m, g->block_tile_rows);
+    builder_set(m, at,
+                builder_add(m, builder_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
+                            I(g->buffers.granule / INDEX_ROW_GRANULES)));
+    builder_set(m, shifts, builder_add(m, builder_mul(m, turn, 4 * block_rows), I(g->shift_smem)));
+    rounds = builder_loop_begin(m, g->block_tile_rows);
     if (whole) {
-        columns = move_loop_begin(m, whole);
+        columns = builder_loop_begin(m, whole);
         join_columns(g, at, shifts, COLUMNS_MAX);
-        move_loop_end(m, columns);
+        builder_loop_end(m, columns);
     }
     if (g->across % COLUMNS_MAX)
         join_columns(g, at, shifts, (int)(g->across % COLUMNS_MAX));
-    advance(w, shifts, 4 * g->tile_rows);
-    move_loop_end(m, rounds);
+    builder_advance(&w->m, shifts, 4 * g->tile_rows);
+    builder_loop_end(m, rounds);
     m->next_sreg = kept;
 }
 
@@ -298,23 +283,24 @@ static void join_block(struct index_work *w, struct isa_operand turn, void *user
 static void gather_block(struct row_gather *g, int64_t tile_rows, int rest)
 {
     struct index_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t rows = tile_rows * g->tile_rows + rest;
     int64_t out = (tile_rows + (rest > 0)) * g->across * INDEX_GRANULES;
     int kept = m->next_sreg;
 
     index_double_buffer_open(&g->buffers);
-    move_set(m, g->to, index_double_buffer_at_hand(&g->buffers));
+    builder_set(m, g->to, index_double_buffer_at_hand(&g->buffers));
     if (w->pack > 1)
-        move_set(m, g->shift_at, move_add(m, move_mul(m, g->buffers.turn, 4 * g->block_tile_rows
-                                                                        * g->tile_rows),
-                                          move_imm(g->shift_smem)));
+        builder_set(
+            m, g->shift_at,
+            builder_add(m, builder_mul(m, g->buffers.turn, 4 * g->block_tile_rows * g->tile_rows),
+                        I(g->shift_smem)));
     m->next_sreg = kept;
     if (tile_rows) {
-        struct isa_operand counter = move_loop_begin(m, tile_rows);
+        struct isa_operand counter = builder_loop_begin(m, tile_rows);
 
         copy_tile_row(g, g->tile_rows);
-        move_loop_end(m, counter);
+        builder_loop_end(m, counter);
     }
     if (rest)
         copy_tile_row(g, rest);
@@ -333,13 +319,13 @@ static void gather_blocks(struct row_gather *g)
 
     index_nest_begin(w, w->rows, &nest);
     w->coordinate[w->rows->row_dim] = g->row;
-    move_set(&w->m, g->row, move_imm(0));
+    builder_set(&w->m, g->row, I(0));
     if (blocks) {
         int kept = w->m.next_sreg;
-        struct isa_operand counter = move_loop_begin(&w->m, blocks);
+        struct isa_operand counter = builder_loop_begin(&w->m, blocks);
 
         gather_block(g, g->block_tile_rows, 0);
-        move_loop_end(&w->m, counter);
+        builder_loop_end(&w->m, counter);
         w->m.next_sreg = kept;
     }
     if (left || is_joined)
@@ -364,9 +350,9 @@ int index_gather_rows(struct index_work *w, struct err *e)
     index_double_buffer_begin(&g.buffers, w, buffer_granules(&g, g.block_tile_rows));
     g.buffers.work = w->pack > 1 ? join_block : NULL;
     g.buffers.user = &g;
-    g.row = move_reg(&w->m);
-    g.to = move_reg(&w->m);
-    g.shift_at = w->pack > 1 ? move_reg(&w->m) : operand_none();
+    g.row = builder_reg(&w->m);
+    g.to = builder_reg(&w->m);
+    g.shift_at = w->pack > 1 ? builder_reg(&w->m) : NONE;
     g.out_smem = index_word(w, w->result->address / ARRAY_GRANULE_BYTES);
     gather_blocks(&g);
     index_double_buffer_end(&g.buffers);

@@ -42,53 +42,32 @@ struct scatter {
     int flag_panel, flag_update;
 };
 
-static void put(struct index_work *w, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    vcode_emit(&w->code, code, count, operand);
-}
-
-static void advance(struct index_work *w, struct isa_operand x, int64_t by)
-{
-    if (by)
-        put(w, OP_SADD, 3, (struct isa_operand[]){x, x, move_imm(by)});
-}
-
 /* ----- panels */
 
 /* tiles from s->panel on that exist, as granules */
 static struct isa_operand panel_granules(struct scatter *s)
 {
-    struct move_code *m = &s->w->m;
-    struct isa_operand left = move_sub(m, move_imm(s->w->result->tile_count), s->panel);
+    struct builder *m = &s->w->m;
+    struct isa_operand left = builder_sub(m, I(s->w->result->tile_count), s->panel);
 
-    return move_mul(m, move_min(m, left, move_imm(s->panel_tiles)), INDEX_GRANULES);
-}
-
-static void wait(struct index_work *w, struct isa_operand flag, struct isa_operand granules)
-{
-    struct isa_operand minus = move_sub(&w->m, move_imm(0), granules);
-
-    put(w, OP_DMA_DONE, 2, (struct isa_operand[]){flag, granules});
-    put(w, OP_VSYNCADD, 2, (struct isa_operand[]){flag, minus});
+    return builder_mul(m, builder_min(m, left, I(s->panel_tiles)), INDEX_GRANULES);
 }
 
 static void move_panel(struct scatter *s, const struct array *a, bool is_in)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     struct isa_operand granules = panel_granules(s), there, here, flag;
     enum isa_opcode code = is_in ? index_copy_code(a->space, SPACE_VMEM)
                                  : index_copy_code(SPACE_VMEM, a->space);
 
-    there = move_add(m, move_mul(m, s->panel, INDEX_GRANULES),
-                     move_imm(a->address / ARRAY_GRANULE_BYTES));
-    here = move_imm(s->panel_row * INDEX_ROW_GRANULES);
-    flag = operand_imm(s->flag_panel);
-    put(w, code, 4, (struct isa_operand[]){is_in ? there : here, granules, is_in ? here : there,
-                                           flag});
-    wait(w, flag, granules);
+    there = builder_add(m, builder_mul(m, s->panel, INDEX_GRANULES),
+                        I(a->address / ARRAY_GRANULE_BYTES));
+    here = I(s->panel_row * INDEX_ROW_GRANULES);
+    flag = I(s->flag_panel);
+    emit_dma(&w->code, code, is_in ? there : here, granules, is_in ? here : there, flag);
+    builder_await(&w->m, flag, granules);
     m->next_sreg = kept;
     vcode_begin_block(&w->code);
 }
@@ -109,16 +88,16 @@ static int32_t splat_word(const struct index_work *w)
 static void fill_panel(struct scatter *s)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg, v;
-    struct isa_operand row = move_reg(m), counter;
+    struct isa_operand row = builder_reg(m), counter;
 
-    move_set(m, row, move_imm(s->panel_row));
-    counter = move_loop_begin(m, s->panel_tiles);
-    v = move_v1(m, OP_VMOV, operand_imm(splat_word(w)));
-    move_store(m, row, 0, 1, v);
-    advance(w, row, SUBLANES);
-    move_loop_end(m, counter);
+    builder_set(m, row, I(s->panel_row));
+    counter = builder_loop_begin(m, s->panel_tiles);
+    v = emit_vmov(m->code, I(splat_word(w)));
+    emit_vst(m->code, isa_rows_at(row, 0), v, VCODE_REGION_ANY);
+    builder_advance(&w->m, row, SUBLANES);
+    builder_loop_end(m, counter);
     m->next_sreg = kept;
 }
 
@@ -135,19 +114,17 @@ static void panel_in(struct scatter *s)
 static void fetch_block(struct scatter *s, struct isa_operand turn, int pred)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     struct isa_operand to, flag, next = index_word_get(w, s->next_smem);
-    struct vcode_op *op;
 
-    to = move_add(m, move_mul(m, turn, s->block_tiles * INDEX_GRANULES),
-                  move_imm(s->update_row * INDEX_ROW_GRANULES));
-    flag = move_add(m, turn, move_imm(s->flag_update));
-    op = vcode_emit(&w->code, index_copy_code(s->updates->space, SPACE_VMEM), 4,
-                    (struct isa_operand[]){next, move_imm(s->block_tiles * INDEX_GRANULES), to,
-                                           flag});
-    op->op.pred = (uint8_t)pred;
-    advance(w, next, s->block_tiles * INDEX_GRANULES);
+    to = builder_add(m, builder_mul(m, turn, s->block_tiles * INDEX_GRANULES),
+                     I(s->update_row * INDEX_ROW_GRANULES));
+    flag = builder_add(m, turn, I(s->flag_update));
+    vcode_put(&w->code,
+              isa_if(pred, isa_make_dma(index_copy_code(s->updates->space, SPACE_VMEM), next,
+                                        I(s->block_tiles * INDEX_GRANULES), to, flag)));
+    builder_advance(&w->m, next, s->block_tiles * INDEX_GRANULES);
     index_word_set(w, s->next_smem, next);
     m->next_sreg = kept;
 }
@@ -156,33 +133,31 @@ static void updates_begin(struct scatter *s)
 {
     struct index_work *w = s->w;
 
-    index_word_set(w, s->next_smem, move_imm(s->updates->address / ARRAY_GRANULE_BYTES));
-    index_word_set(w, s->left_smem,
-                   move_imm(s->updates->tile_count / s->block_tiles - 1));
-    index_word_set(w, s->turn_smem, move_imm(0));
-    fetch_block(s, move_imm(0), ISA_PRED_ALWAYS);
+    index_word_set(w, s->next_smem, I(s->updates->address / ARRAY_GRANULE_BYTES));
+    index_word_set(w, s->left_smem, I(s->updates->tile_count / s->block_tiles - 1));
+    index_word_set(w, s->turn_smem, I(0));
+    fetch_block(s, I(0), ISA_PRED_ALWAYS);
 }
 
 /* the block at hand has come; the next one is on its way */
 static void block_begin(struct scatter *s)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     struct isa_operand turn = index_word_get(w, s->turn_smem), flag, left, other;
 
-    flag = move_add(m, turn, move_imm(s->flag_update));
-    wait(w, flag, move_imm(s->block_tiles * INDEX_GRANULES));
+    flag = builder_add(m, turn, I(s->flag_update));
+    builder_await(&w->m, flag, I(s->block_tiles * INDEX_GRANULES));
     left = index_word_get(w, s->left_smem);
-    put(w, OP_SCMP_GT, 3, (struct isa_operand[]){operand_reg(PRED_INSIDE), left,
-                                                 operand_imm(0)});
-    advance(w, left, -1);
+    emit_scmp_gt(&w->code, PRED_INSIDE, left, I(0));
+    builder_advance(&w->m, left, -1);
     index_word_set(w, s->left_smem, left);
-    other = move_reg(m);
-    put(w, OP_SXOR, 3, (struct isa_operand[]){other, turn, operand_imm(1)});
+    other = builder_reg(m);
+    emit_sxor(&w->code, other.value, turn, I(1));
     fetch_block(s, other, PRED_INSIDE);
-    put(w, OP_SADD, 3, (struct isa_operand[]){
-        s->at, move_mul(m, turn, s->block_tiles * SUBLANES), move_imm(s->update_row)});
+    emit_sadd(&w->code, s->at.value, builder_mul(m, turn, s->block_tiles * SUBLANES),
+              I(s->update_row));
     index_word_set(w, s->turn_smem, other);
     m->next_sreg = kept;
 }
@@ -194,21 +169,18 @@ static struct isa_operand target_row(struct scatter *s, const struct index_spot 
                                      struct isa_operand tile, int pred, bool has_pred)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
-    struct isa_operand at = move_reg(m), local;
+    struct builder *m = &w->m;
+    struct isa_operand at = builder_reg(m), local;
     int to = has_pred ? pred + 1 : pred, kept = m->next_sreg;
 
-    local = move_sub(m, tile, s->panel);
+    local = builder_sub(m, tile, s->panel);
 
-    put(w, OP_SCMP_U32, 4, (struct isa_operand[]){
-        operand_reg(to), local, move_imm(s->panel_tiles), operand_imm(2)});
+    emit_scmp_u32(&w->code, to, local, I(s->panel_tiles), SCMP_U32_LT);
     if (has_pred)
-        put(w, OP_PAND, 3, (struct isa_operand[]){
-            operand_reg(pred), operand_reg(pred), operand_reg(to)});
-    put(w, OP_SADD, 3, (struct isa_operand[]){
-        at, move_add(m, move_mul(m, local, SUBLANES), spot->sublane), move_imm(s->panel_row)});
-    put(w, OP_SELECT, 4, (struct isa_operand[]){at, operand_reg(pred), at,
-                                                move_imm(s->panel_row)});
+        emit_pand(&w->code, pred, pred, to);
+    emit_sadd(&w->code, at.value, builder_add(m, builder_mul(m, local, SUBLANES), spot->sublane),
+              I(s->panel_row));
+    emit_select(&w->code, at.value, pred, at, I(s->panel_row));
     m->next_sreg = kept;
     return at;
 }
@@ -220,32 +192,15 @@ static bool check_end(struct scatter *s, struct isa_operand x, int u, int64_t en
     struct index_work *w = s->w;
     int to = has_pred ? pred + 1 : pred;
 
-    put(w, OP_SCMP_LT, 3, (struct isa_operand[]){operand_reg(to), x, move_imm(end - u)});
+    emit_scmp_lt(&w->code, to, x, I(end - u));
     if (has_pred)
-        put(w, OP_PAND, 3, (struct isa_operand[]){
-            operand_reg(pred), operand_reg(pred), operand_reg(to)});
+        emit_pand(&w->code, pred, pred, to);
     return true;
 }
 
-static int load_rows(struct index_work *w, struct isa_operand at, int64_t offset, int stride,
-                     int mask, int region)
+static void store_rows(struct index_work *w, struct isa_rows rows, int v, int pred)
 {
-    int v = vcode_vreg(&w->code);
-
-    vcode_emit(&w->code, OP_VLD, 5, (struct isa_operand[]){
-        operand_reg(v), at, move_imm(offset), operand_imm(stride),
-        operand_imm(mask)})->region = region;
-    return v;
-}
-
-static void store_rows(struct index_work *w, struct isa_operand at, int64_t offset, int mask,
-                       int v, int pred)
-{
-    struct vcode_op *op = vcode_emit(&w->code, OP_VST, 5, (struct isa_operand[]){
-        at, move_imm(offset), operand_imm(SUBLANES), operand_imm(mask), operand_reg(v)});
-
-    op->region = REGION_PANEL;
-    op->op.pred = (uint8_t)pred;
+    vcode_put(&w->code, isa_if(pred, isa_vst(rows, v)))->region = REGION_PANEL;
 }
 
 /* tile columns [first, first + count) of a row: panel row `at`, update row `from` */
@@ -255,31 +210,32 @@ static void update_columns(struct scatter *s, struct isa_operand at, struct isa_
 {
     struct index_work *w = s->w;
     int mask = (1 << count) - 1;
-    int old = load_rows(w, at, offset, SUBLANES, mask, REGION_PANEL);
-    int new = load_rows(w, from, from_offset, SUBLANES, mask, REGION_UPDATES);
+    int old = emit_vld(&w->code, isa_rows_of(at, offset, SUBLANES, mask), REGION_PANEL);
+    int new = emit_vld(&w->code, isa_rows_of(from, from_offset, SUBLANES, mask), REGION_UPDATES);
 
-    store_rows(w, at, offset, mask, index_update(w, old, new, part, -1), pred);
+    store_rows(w, isa_rows_of(at, offset, SUBLANES, mask), index_update(w, old, new, part, -1),
+               pred);
 }
 
 static void update_row(struct scatter *s, struct isa_operand at, int row,
                        const struct index_part *part, int pred)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t whole = s->across / COLUMNS_AT_ONCE, from = row / w->pack;
     int rest = (int)(s->across % COLUMNS_AT_ONCE), step = COLUMNS_AT_ONCE * SUBLANES;
 
     if (whole > CHUNKS_UNROLLED) {
         int kept = m->next_sreg;
-        struct isa_operand to = move_reg(m), of = move_reg(m), counter;
+        struct isa_operand to = builder_reg(m), of = builder_reg(m), counter;
 
-        move_set(m, to, at);
-        move_set(m, of, s->at);
-        counter = move_loop_begin(m, whole);
+        builder_set(m, to, at);
+        builder_set(m, of, s->at);
+        counter = builder_loop_begin(m, whole);
         update_columns(s, to, of, 0, from, COLUMNS_AT_ONCE, part, pred);
-        advance(w, to, step);
-        advance(w, of, step);
-        move_loop_end(m, counter);
+        builder_advance(&w->m, to, step);
+        builder_advance(&w->m, of, step);
+        builder_loop_end(m, counter);
         if (rest)
             update_columns(s, to, of, 0, from, rest, part, pred);
         m->next_sreg = kept;
@@ -301,7 +257,7 @@ static void load_batch(struct scatter *s, int d, struct isa_operand x, int64_t l
     struct index_work *w = s->w;
     int kept = w->m.next_sreg;
 
-    w->coordinate[d] = move_min(&w->m, x, move_imm(last));
+    w->coordinate[d] = builder_min(&w->m, x, I(last));
     index_load_batch(w, s->fast_dim, count, word);
     w->coordinate[d] = x;
     w->m.next_sreg = kept;
@@ -311,7 +267,7 @@ static void load_batch(struct scatter *s, int d, struct isa_operand x, int64_t l
 static void update_batch(struct scatter *s, int first, int count)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], unused[INDEX_BATCH];
     int kept = m->next_sreg, temps;
 
@@ -324,8 +280,7 @@ static void update_batch(struct scatter *s, int first, int count)
     for (int u = 0; u < count; u++) {
         struct isa_operand one[GRAPH_RANK_MAX], at;
         int pred = PRED_INSIDE + 2 * (u & 1);
-        struct index_part part = {.new_shift = move_imm((first + u) % w->pack
-                                                        * w->element_bits)};
+        struct index_part part = {.new_shift = I((first + u) % w->pack * w->element_bits)};
         struct index_spot spot;
         bool has_pred;
 
@@ -337,7 +292,7 @@ static void update_batch(struct scatter *s, int first, int count)
         if (s->updates->rows % s->tile_rows)
             has_pred = check_end(s, s->row, u, s->updates->rows, pred, has_pred);
         at = target_row(s, &spot, spot.tile, pred, has_pred);
-        part.old_shift = move_mul(m, spot.part, w->element_bits);
+        part.old_shift = builder_mul(m, spot.part, w->element_bits);
         update_row(s, at, first + u, &part, pred);
     }
     m->next_sreg = kept;
@@ -351,10 +306,10 @@ static void update_tile_row(struct scatter *s)
     for (int first = 0; first < s->tile_rows; first += batch) {
         vcode_begin_block(&w->code);
         update_batch(s, first, batch);
-        advance(w, s->row, batch);
+        builder_advance(&w->m, s->row, batch);
     }
     vcode_begin_block(&w->code);
-    advance(w, s->at, s->across * SUBLANES);
+    builder_advance(&w->m, s->at, s->across * SUBLANES);
 }
 
 /* ----- elements */
@@ -363,13 +318,14 @@ static void update_tile_row(struct scatter *s)
 static void update_elements(struct scatter *s, int count, struct isa_operand shift)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], unused[INDEX_BATCH];
-    int kept = m->next_sreg, temps, lanes = move_lane_index(m), from;
+    int kept = m->next_sreg, temps,
+        lanes = emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1)), from;
     bool is_linear = s->updates->is_linear;
     int64_t end = is_linear ? shape_elems(&s->updates->shape) : s->updates->rows;
 
-    from = load_rows(w, s->at, 0, 0, 0xff, REGION_UPDATES);
+    from = emit_vld(&w->code, isa_rows_of(s->at, 0, 0, 0xff), REGION_UPDATES);
     index_batch_registers(w, count, word, unused);
     if (is_linear)
         load_batch(s, 0, s->lane, (end - 1) / count * count, count, word);
@@ -392,17 +348,18 @@ static void update_elements(struct scatter *s, int count, struct isa_operand shi
                       : end % s->tile_rows)
             has_pred = check_end(s, is_linear ? s->lane : s->row, is_linear ? u : 0, end, pred,
                                  has_pred);
-        part.old_shift = move_mul(m, spot.part, w->element_bits);
-        at = target_row(s, &spot, move_add(m, spot.tile, move_shift(m, spot.lane, -7)), pred,
+        part.old_shift = builder_mul(m, spot.part, w->element_bits);
+        at = target_row(s, &spot, builder_add(m, spot.tile, builder_shift(m, spot.lane, -7)), pred,
                         has_pred);
         free_again = m->next_sreg;
-        by = move_and(m, move_sub(m, move_sub(m, spot.lane, s->lane), move_imm(u)), 127);
-        new = move_rotate_lanes(m, from, by);
+        by = builder_and(m, builder_sub(m, builder_sub(m, spot.lane, s->lane), I(u)), 127);
+        new = builder_rotate_lanes(m, from, by);
         m->next_sreg = free_again;
-        lane = move_and(m, spot.lane, 127);
-        here = move_compare(m, OP_VCMP_EQ_S32, lanes, operand_reg(move_splat(m, lane)));
-        old = load_rows(w, at, 0, 1, 1, REGION_PANEL);
-        store_rows(w, at, 0, 1, index_update(w, old, new, &part, here), pred);
+        lane = builder_and(m, spot.lane, 127);
+        here = emit_vcmp_eq_s32(m->code, R(lanes), R(builder_splat(m, lane)));
+        old = emit_vld(&w->code, isa_rows_of(at, 0, 1, 1), REGION_PANEL);
+        store_rows(w, isa_rows_of(at, 0, SUBLANES, 1), index_update(w, old, new, &part, here),
+                   pred);
     }
     m->next_sreg = kept;
 }
@@ -417,7 +374,7 @@ static void update_lanes(struct scatter *s, int count, struct isa_operand shift)
 
         vcode_begin_block(&w->code);
         update_elements(s, some, shift);
-        advance(w, s->lane, some);
+        builder_advance(&w->m, s->lane, some);
     }
     vcode_begin_block(&w->code);
 }
@@ -425,14 +382,14 @@ static void update_lanes(struct scatter *s, int count, struct isa_operand shift)
 /* one row of the updates' tile at s->at: the lanes that it has */
 static void update_row_elements(struct scatter *s, int lanes, struct isa_operand shift)
 {
-    struct move_code *m = &s->w->m;
+    struct builder *m = &s->w->m;
     int kept = m->next_sreg;
 
     if (lanes / INDEX_BATCH) {
-        struct isa_operand counter = move_loop_begin(m, lanes / INDEX_BATCH);
+        struct isa_operand counter = builder_loop_begin(m, lanes / INDEX_BATCH);
 
         update_lanes(s, INDEX_BATCH, shift);
-        move_loop_end(m, counter);
+        builder_loop_end(m, counter);
         m->next_sreg = kept;
     }
     if (lanes % INDEX_BATCH)
@@ -443,35 +400,35 @@ static void update_row_elements(struct scatter *s, int lanes, struct isa_operand
 static void update_tile_row_elements(struct scatter *s)
 {
     struct index_work *w = s->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     bool is_linear = s->updates->is_linear;
     int64_t whole = is_linear ? 1 : s->updates->lanes / ARRAY_LANES;
     int rest = is_linear ? 0 : (int)(s->updates->lanes % ARRAY_LANES);
-    struct isa_operand rows = move_loop_begin(m, s->tile_rows / w->pack);
+    struct isa_operand rows = builder_loop_begin(m, s->tile_rows / w->pack);
 
     for (int q = 0; q < w->pack; q++) {
-        struct isa_operand shift = move_imm(q * w->element_bits);
+        struct isa_operand shift = I(q * w->element_bits);
         int mark = m->next_sreg;
 
         if (!is_linear)
-            move_set(m, s->lane, move_imm(0));
+            builder_set(m, s->lane, I(0));
         if (whole) {
-            struct isa_operand counter = move_loop_begin(m, whole);
+            struct isa_operand counter = builder_loop_begin(m, whole);
 
             update_row_elements(s, ARRAY_LANES, shift);
-            advance(w, s->at, SUBLANES);
-            move_loop_end(m, counter);
+            builder_advance(&w->m, s->at, SUBLANES);
+            builder_loop_end(m, counter);
             m->next_sreg = mark;
         }
         if (rest)
             update_row_elements(s, rest, shift);
-        advance(w, s->at, -whole * SUBLANES);
-        advance(w, s->row, 1);
+        builder_advance(&w->m, s->at, -whole * SUBLANES);
+        builder_advance(&w->m, s->row, 1);
     }
-    advance(w, s->at, 1);
-    move_loop_end(m, rows);
-    advance(w, s->at, (s->across - 1) * SUBLANES);
+    builder_advance(&w->m, s->at, 1);
+    builder_loop_end(m, rows);
+    builder_advance(&w->m, s->at, (s->across - 1) * SUBLANES);
     m->next_sreg = kept;
 }
 
@@ -479,15 +436,15 @@ static void update_tile_row_elements(struct scatter *s)
 
 static void update_block(struct scatter *s)
 {
-    struct move_code *m = &s->w->m;
+    struct builder *m = &s->w->m;
     int kept = m->next_sreg;
-    struct isa_operand counter = move_loop_begin(m, s->block_tile_rows);
+    struct isa_operand counter = builder_loop_begin(m, s->block_tile_rows);
 
     if (s->w->has_whole_rows)
         update_tile_row(s);
     else
         update_tile_row_elements(s);
-    move_loop_end(m, counter);
+    builder_loop_end(m, counter);
     m->next_sreg = kept;
 }
 
@@ -502,13 +459,13 @@ static void open_block_panel(struct scatter *s)
 
     vcode_begin_block(&w->code);
     if (!w->has_whole_rows && !s->updates->is_linear)
-        w->coordinate[s->fast_dim] = move_imm(0);
+        w->coordinate[s->fast_dim] = I(0);
     index_batch_registers(w, 1, word, unused);
     index_load_batch(w, s->fast_dim, 1, word);
     for (int k = 0; k < w->components; k++)
         one[k] = word[k][0];
     index_spot(w, s->fast_dim, 0, one, PRED_INSIDE, &spot);
-    move_set(&w->m, s->panel, spot.tile);
+    builder_set(&w->m, s->panel, spot.tile);
     w->coordinate[s->fast_dim] = lane;
     w->m.next_sreg = kept;
     panel_in(s);
@@ -523,16 +480,16 @@ static void apply_updates(struct scatter *s, bool is_dynamic)
 
     updates_begin(s);
     index_nest_begin(w, s->updates, &nest);
-    move_set(&w->m, s->row, move_imm(0));
-    move_set(&w->m, s->lane, move_imm(0));
-    counter = move_loop_begin(&w->m, s->updates->tiles_down / s->block_tile_rows);
+    builder_set(&w->m, s->row, I(0));
+    builder_set(&w->m, s->lane, I(0));
+    counter = builder_loop_begin(&w->m, s->updates->tiles_down / s->block_tile_rows);
     block_begin(s);
     if (is_dynamic)
         open_block_panel(s);
     update_block(s);
     if (is_dynamic)
         move_panel(s, w->result, false);
-    move_loop_end(&w->m, counter);
+    builder_loop_end(&w->m, counter);
     index_nest_end(w, &nest);
     w->m.next_sreg = kept;
 }
@@ -543,13 +500,13 @@ static void apply_panels(struct scatter *s)
     int kept = w->m.next_sreg;
     struct isa_operand counter;
 
-    move_set(&w->m, s->panel, move_imm(0));
-    counter = move_loop_begin(&w->m, div_up(w->result->tile_count, s->panel_tiles));
+    builder_set(&w->m, s->panel, I(0));
+    counter = builder_loop_begin(&w->m, div_up(w->result->tile_count, s->panel_tiles));
     panel_in(s);
     apply_updates(s, false);
     move_panel(s, w->result, false);
-    advance(w, s->panel, s->panel_tiles);
-    move_loop_end(&w->m, counter);
+    builder_advance(&w->m, s->panel, s->panel_tiles);
+    builder_loop_end(&w->m, counter);
     w->m.next_sreg = kept;
 }
 
@@ -561,10 +518,10 @@ void index_copy_operand(struct index_work *w, int flag)
 
     if (from->space == to->space && from->address == to->address)
         return;
-    move_copy(&w->m, index_copy_code(from->space, to->space),
-              move_imm(from->address / ARRAY_GRANULE_BYTES),
-              move_imm(to->address / ARRAY_GRANULE_BYTES), granules, flag);
-    move_wait(&w->m, flag, granules);
+    emit_dma(w->m.code, index_copy_code(from->space, to->space),
+             I(from->address / ARRAY_GRANULE_BYTES), I(granules),
+             I(to->address / ARRAY_GRANULE_BYTES), I(flag));
+    vcode_await(w->m.code, I(flag), granules, -1);
 }
 
 /* a block of updates is a sixteenth of the room at most; it divides the tile rows */
@@ -616,10 +573,10 @@ int index_scatter(struct index_work *w, struct err *e)
     if (is_dynamic)
         index_copy_operand(w, s.flag_panel);
     index_begin(w);
-    s.panel = move_reg(&w->m);
-    s.row = move_reg(&w->m);
-    s.lane = move_reg(&w->m);
-    s.at = move_reg(&w->m);
+    s.panel = builder_reg(&w->m);
+    s.row = builder_reg(&w->m);
+    s.lane = builder_reg(&w->m);
+    s.at = builder_reg(&w->m);
     if (w->rows->is_linear) {
         w->coordinate[0] = s.lane;
     } else {

@@ -8,9 +8,6 @@
 
 #include "isa/isa.h"
 
-enum { CHOICE_EQ, CHOICE_NE, CHOICE_LT, CHOICE_LE, CHOICE_GT, CHOICE_GE };
-enum { UNPACK_U8, UNPACK_S8 };
-
 static bool is_float(enum graph_dtype t) { return t == DTYPE_F32 || t == DTYPE_BF16; }
 
 bool fused_is_elementwise(const struct graph_node *n)
@@ -52,7 +49,7 @@ void fused_restart(struct fused *f)
 
 opnd fused_round_bf16(struct vcode *c, opnd x)
 {
-    return fused_op1(c, OP_VUNPACK_C_L, fused_op2(c, OP_VPACK_C_BF16, x, x));
+    return R(emit_vunpack_c_l(c, R(emit_vpack_c_bf16(c, x, x))));
 }
 
 struct isa_operand fused_constant(enum graph_dtype t, double value)
@@ -62,7 +59,7 @@ struct isa_operand fused_constant(enum graph_dtype t, double value)
     case DTYPE_BF16: return I(f32_bits(f32_round_to_bf16((float)value)));
     case DTYPE_U32: return I((uint32_t)value);
     case DTYPE_PRED: return I(value != 0);
-    default: return I((int32_t)value);
+    default: return I(value);
     }
 }
 
@@ -77,12 +74,12 @@ void fused_unpack(struct vcode *c, const struct chip *chip, enum graph_dtype dty
         if (bytes == 4)
             out->part[p] = R(tile);
         else if (bytes == 2)
-            out->part[p] = fused_op1(c, p ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile));
+            out->part[p] = R(emit_d_v(c, p ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile)));
         else
-            out->part[p] = R(put_op1_choice(c, OP_VUNPACK_C_8, R(tile), p,
-                                            dtype == DTYPE_S8 ? UNPACK_S8 : UNPACK_U8));
+            out->part[p] = R(emit_vunpack_c_8(c, R(tile), p,
+                                              dtype == DTYPE_S8 ? VUNPACK_C_8_S8 : VUNPACK_C_8_U8));
     for (int p = 0; p < 4 && out->is_mask; p++)
-        out->part[p] = R(put_mask1(c, OP_VNEZ, out->part[p]));
+        out->part[p] = R(emit_vnez(c, out->part[p].value));
 }
 
 int fused_pack(struct vcode *c, const struct chip *chip, enum graph_dtype dtype,
@@ -93,32 +90,47 @@ int fused_pack(struct vcode *c, const struct chip *chip, enum graph_dtype dtype,
 
     (void)chip;
     for (int i = 0; i < 4 / bytes; i++)
-        p[i] = value->is_mask ? R(put_select(c, value->part[i].value, I(1), I(0)))
-                              : value->part[i];
+        p[i] = value->is_mask ? choose(c, value->part[i].value, I(1), I(0)) : value->part[i];
     if (bytes == 4)
-        return put_in_register(c, p[0]);
+        return vcode_in_register(c, p[0]);
     if (bytes == 2)
-        return put_op2(c, OP_VPACK_C_BF16, p[1], p[0]);
+        return emit_vpack_c_bf16(c, p[1], p[0]);
     for (int i = 0; i < 2; i++)
-        half[i] = put_op2_choice(c, OP_VPACK_B16, p[2 * i + 1], p[2 * i], 0, -1);
-    return put_op2_choice(c, OP_VPACK_C_B8, R(half[1]), R(half[0]), 0, -1);
+        half[i] = emit_vpack_b16(c, p[2 * i + 1], p[2 * i], VPACK_B16_C);
+    return emit_vpack_c_b8(c, R(half[1]), R(half[0]), VPACK_C_B8_B8);
+}
+
+struct isa_op fused_combine(enum graph_reduce kind, enum graph_dtype t, int to, opnd a, opnd b)
+{
+    bool is_unsigned = t == DTYPE_U32 || t == DTYPE_U8;
+
+    switch (kind) {
+    case REDUCE_ADD: return isa_make_d_vv(is_float(t) ? OP_VADD_F32 : OP_VADD_S32, to, a, b);
+    case REDUCE_MUL: return isa_make_d_vv(is_float(t) ? OP_VMUL_F32 : OP_VMUL_U32, to, a, b);
+    case REDUCE_AND: return isa_vand_u32(to, a, b);
+    case REDUCE_OR: return isa_vor_u32(to, a, b);
+    default: break;
+    }
+    if (is_float(t))
+        return isa_make_d_vv(kind == REDUCE_MAX ? OP_VMAX_F32 : OP_VMIN_F32, to, a, b);
+    return isa_vmax_int(to, a, b, kind == REDUCE_MIN, is_unsigned);
 }
 
 /* ----- predicates */
 
 static int as_mask(struct vcode *c, opnd x)
 {
-    return x.kind == OPERAND_REG ? x.value : put_mask1(c, OP_VMMOV, x);
+    return x.kind == OPERAND_REG ? x.value : emit_vmmov(c, x);
 }
 
 static opnd mask_op(struct vcode *c, enum isa_opcode code, opnd a, opnd b)
 {
-    return R(put_mask2(c, code, R(as_mask(c, a)), R(as_mask(c, b))));
+    return R(emit_m_nn(c, code, as_mask(c, a), as_mask(c, b)));
 }
 
 static opnd mask_not(struct vcode *c, opnd a)
 {
-    return R(put_mask1(c, OP_VMNEG, R(as_mask(c, a))));
+    return R(emit_vmneg(c, as_mask(c, a)));
 }
 
 /* of predicates, false below true */
@@ -137,20 +149,23 @@ static opnd compare_masks(struct vcode *c, enum graph_compare direction, opnd a,
 static opnd compare(struct vcode *c, enum graph_compare direction, enum graph_dtype t, opnd a,
                     opnd b)
 {
-    static const struct { enum isa_opcode f32, s32; int choice; } rows[] = {
-        [COMPARE_EQ] = {OP_VCMP_EQ_F32, OP_VCMP_EQ_S32, CHOICE_EQ},
-        [COMPARE_NE] = {OP_VCMP_NE_F32, OP_VCMP_NE_S32, CHOICE_NE},
-        [COMPARE_LT] = {OP_VCMP_LT_F32, OP_VCMP_LT_S32, CHOICE_LT},
-        [COMPARE_LE] = {OP_VCMP_LE_F32, OP_VCMP_LE_S32, CHOICE_LE},
-        [COMPARE_GT] = {OP_VCMP_GT_F32, OP_VCMP_GT_S32, CHOICE_GT},
-        [COMPARE_GE] = {OP_VCMP_GE_F32, OP_VCMP_GE_S32, CHOICE_GE},
+    static const struct {
+        enum isa_opcode f32, s32;
+        enum isa_vcmp_u32_x0 u32;
+    } rows[] = {
+        [COMPARE_EQ] = {OP_VCMP_EQ_F32, OP_VCMP_EQ_S32, VCMP_U32_EQ},
+        [COMPARE_NE] = {OP_VCMP_NE_F32, OP_VCMP_NE_S32, VCMP_U32_NE},
+        [COMPARE_LT] = {OP_VCMP_LT_F32, OP_VCMP_LT_S32, VCMP_U32_LT},
+        [COMPARE_LE] = {OP_VCMP_LE_F32, OP_VCMP_LE_S32, VCMP_U32_LE},
+        [COMPARE_GT] = {OP_VCMP_GT_F32, OP_VCMP_GT_S32, VCMP_U32_GT},
+        [COMPARE_GE] = {OP_VCMP_GE_F32, OP_VCMP_GE_S32, VCMP_U32_GE},
     };
 
     if (t == DTYPE_PRED)
         return compare_masks(c, direction, a, b);
     if (t == DTYPE_U32)
-        return R(put_mask2_choice(c, OP_VCMP_U32, a, b, rows[direction].choice));
-    return R(put_mask2(c, is_float(t) ? rows[direction].f32 : rows[direction].s32, a, b));
+        return R(emit_vcmp_u32(c, a, b, rows[direction].u32));
+    return R(emit_m_vv(c, is_float(t) ? rows[direction].f32 : rows[direction].s32, a, b));
 }
 
 static opnd predicate(struct vcode *c, const struct graph_node *n, enum graph_dtype t,
@@ -162,15 +177,14 @@ static opnd predicate(struct vcode *c, const struct graph_node *n, enum graph_dt
     case HLO_OR: return mask_op(c, OP_VMOR, o[0], o[1]);
     case HLO_XOR: return mask_op(c, OP_VMXOR, o[0], o[1]);
     case HLO_NOT: return mask_not(c, o[0]);
-    case HLO_IS_FINITE:
-        return mask_not(c, R(put_mask1(c, OP_VWEIRD_F32, R(put_in_register(c, o[0])))));
+    case HLO_IS_FINITE: return mask_not(c, R(emit_vweird_f32(c, vcode_in_register(c, o[0]))));
     case HLO_SELECT:
         return mask_op(c, OP_VMOR, mask_op(c, OP_VMAND, o[0], o[1]),
                        mask_op(c, OP_VMAND, mask_not(c, o[0]), o[2]));
     case HLO_CONVERT:
         if (t == DTYPE_PRED)
             return R(as_mask(c, o[0]));
-        return R(put_mask2(c, is_float(t) ? OP_VCMP_NE_F32 : OP_VCMP_NE_S32, o[0], I(0)));
+        return R(emit_m_vv(c, is_float(t) ? OP_VCMP_NE_F32 : OP_VCMP_NE_S32, o[0], I(0)));
     default:
         assert(n->op == HLO_COPY);
         return R(as_mask(c, o[0]));
@@ -192,7 +206,7 @@ static opnd convert(struct vcode *c, enum graph_dtype from, enum graph_dtype to,
 {
     if (from != DTYPE_PRED)
         return fused_convert(c, from, to, x);
-    return R(put_select(c, as_mask(c, x), fused_constant(to, 1), fused_constant(to, 0)));
+    return choose(c, as_mask(c, x), fused_constant(to, 1), fused_constant(to, 0));
 }
 
 static opnd number(struct vcode *c, const struct graph_node *n, enum graph_dtype from,
@@ -204,7 +218,7 @@ static opnd number(struct vcode *c, const struct graph_node *n, enum graph_dtype
     case HLO_CONVERT: return convert(c, from, t, o[0]);
     case HLO_COPY:
     case HLO_BITCAST_CONVERT: return o[0];
-    case HLO_SELECT: return R(put_select(c, as_mask(c, o[0]), o[1], o[2]));
+    case HLO_SELECT: return choose(c, as_mask(c, o[0]), o[1], o[2]);
     case HLO_CLAMP: return clamp(c, t, o);
     default: break;
     }
@@ -252,7 +266,7 @@ static opnd make_part(struct fused *f, int node, int p)
         is_constant &= o[i].kind == OPERAND_IMM;
     }
     if (is_constant && from != DTYPE_PRED)
-        o[0] = R(put_in_register(f->code, o[0]));
+        o[0] = R(vcode_in_register(f->code, o[0]));
     made = n->shape.dtype == DTYPE_PRED ? predicate(f->code, n, from, o)
            : takes_sign(f, n)           ? fused_exponential(f->code, o[0], true)
                                         : number(f->code, n, from, o);

@@ -58,6 +58,10 @@ void fused_restart(struct fused *f);
 
 /* slots that a register (8 rows) of all nodes of this computation takes, for cost models */
 struct fused_cost { int valu, eup, load, store, push, pop; };
+/* one step of a reduction, of 32-bit values; REDUCE_ADD to REDUCE_OR */
+struct isa_op fused_combine(enum graph_reduce kind, enum graph_dtype t, int to,
+                            struct isa_operand a, struct isa_operand b);
+
 void fused_count(const struct vcode *c, struct fused_cost *out);
 void fused_cost(const struct graph *body, const struct chip *chip, struct fused_cost *out);
 

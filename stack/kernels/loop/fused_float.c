@@ -15,19 +15,11 @@
 #define POSITIVE_INFINITY 0x7f800000
 #define QUIET_NAN 0x7fc00000
 
-static opnd add(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VADD_F32, a, b); }
-static opnd sub(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VSUB_F32, a, b); }
-static opnd mul(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VMUL_F32, a, b); }
-static opnd bit_and(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VAND_U32, a, b); }
-static opnd bit_or(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VOR_U32, a, b); }
 static opnd magnitude(struct vcode *c, opnd a) { return bit_and(c, a, I(INT32_MAX)); }
 static opnd negated(struct vcode *c, opnd a)
 {
-    return fused_op2(c, OP_VXOR_U32, a, I(SIGN_BIT));
+    return bit_xor(c, a, I(SIGN_BIT));
 }
-static opnd eup(struct vcode *c, enum isa_opcode code, opnd a) { return R(put_eup(c, code, a)); }
-static int less(struct vcode *c, opnd a, opnd b) { return put_mask2(c, OP_VCMP_LT_F32, a, b); }
-static int equal(struct vcode *c, opnd a, opnd b) { return put_mask2(c, OP_VCMP_EQ_F32, a, b); }
 
 opnd fused_polynomial(struct vcode *c, const float *coefficient, int count, opnd x)
 {
@@ -40,23 +32,23 @@ opnd fused_polynomial(struct vcode *c, const float *coefficient, int count, opnd
 
 opnd fused_exponential(struct vcode *c, opnd x, bool of_negated)
 {
-    return eup(c, OP_VPOW2, mul(c, x, F(of_negated ? -LOG2_E : LOG2_E)));
+    return power_of_two(c, mul(c, x, F(of_negated ? -LOG2_E : LOG2_E)));
 }
 
 static opnd exponential(struct vcode *c, opnd x) { return fused_exponential(c, x, false); }
 
 static opnd logarithm(struct vcode *c, opnd x)
 {
-    return mul(c, eup(c, OP_VLOG2, x), F(LN_2));
+    return mul(c, binary_log(c, x), F(LN_2));
 }
 
 /* e^x - 1, of small x as tanh(x / 2) (e^x + 1), which cancels nothing */
 static opnd exponential_minus_one(struct vcode *c, opnd x)
 {
     opnd e = exponential(c, x);
-    opnd small = mul(c, eup(c, OP_VTANH, mul(c, x, F(0.5))), add(c, e, F(1)));
+    opnd small = mul(c, hyperbolic_tangent(c, mul(c, x, F(0.5))), add(c, e, F(1)));
 
-    return fused_select(c, less(c, magnitude(c, x), F(0.5)), small, sub(c, e, F(1)));
+    return choose(c, emit_vcmp_lt_f32(c, magnitude(c, x), F(0.5)), small, sub(c, e, F(1)));
 }
 
 /* log(1 + x), of small x by two terms of its series, with the bound that the listings have */
@@ -64,17 +56,17 @@ static opnd log_plus_one(struct vcode *c, opnd x)
 {
     opnd small = mul(c, add(c, mul(c, x, F(-0.5)), F(1)), x);
 
-    return fused_select(c, less(c, magnitude(c, x), F(0.0004427343)), small,
-                        logarithm(c, add(c, x, F(1))));
+    return choose(c, emit_vcmp_lt_f32(c, magnitude(c, x), F(0.0004427343)), small,
+                  logarithm(c, add(c, x, F(1))));
 }
 
 /* x / sqrt(x), which is no number for infinity and 0: both are their own roots */
 static opnd square_root(struct vcode *c, opnd x)
 {
-    opnd root = mul(c, eup(c, OP_VRSQRT, x), x);
+    opnd root = mul(c, reciprocal_root(c, x), x);
 
-    root = fused_select(c, equal(c, x, I(POSITIVE_INFINITY)), x, root);
-    return fused_select(c, equal(c, x, F(0)), bit_and(c, x, I(SIGN_BIT)), root);
+    root = choose(c, emit_vcmp_eq_f32(c, x, I(POSITIVE_INFINITY)), x, root);
+    return choose(c, emit_vcmp_eq_f32(c, x, F(0)), bit_and(c, x, I(SIGN_BIT)), root);
 }
 
 /* 2^(log2 |x| / 3), one step of Newton's behind it, with the sign of x */
@@ -83,18 +75,18 @@ static opnd cube_root(struct vcode *c, opnd x)
     opnd a = magnitude(c, x), third = F(1.0 / 3.0), y, step;
     int is_plain;
 
-    y = eup(c, OP_VPOW2, mul(c, eup(c, OP_VLOG2, a), third));
-    step = sub(c, y, mul(c, eup(c, OP_VRCP, mul(c, y, y)), a));
-    is_plain = less(c, a, I(POSITIVE_INFINITY));
-    step = fused_select(c, is_plain, mul(c, step, third), F(0));
+    y = power_of_two(c, mul(c, binary_log(c, a), third));
+    step = sub(c, y, mul(c, reciprocal(c, mul(c, y, y)), a));
+    is_plain = emit_vcmp_lt_f32(c, a, I(POSITIVE_INFINITY));
+    step = choose(c, is_plain, mul(c, step, third), F(0));
     y = sub(c, y, step);
-    y = fused_select(c, equal(c, a, F(0)), F(0), y);
+    y = choose(c, emit_vcmp_eq_f32(c, a, F(0)), F(0), y);
     return bit_or(c, y, bit_and(c, x, I(SIGN_BIT)));
 }
 
 static opnd logistic(struct vcode *c, opnd x)
 {
-    return eup(c, OP_VRCP, add(c, eup(c, OP_VPOW2, mul(c, x, F(-LOG2_E))), F(1)));
+    return reciprocal(c, add(c, power_of_two(c, mul(c, x, F(-LOG2_E))), F(1)));
 }
 
 /* x p(x^2) / q(x^2) where erf is not yet 1 */
@@ -104,23 +96,23 @@ static opnd error_function(struct vcode *c, opnd x)
                               0.05256141413f, 0.1886786412f, 1.12837915f};
     static const float q[] = {3.851360791e-5f, 0.001150500944f, 0.01484125262f, 0.1134322223f,
                               0.5005449371f, 1.0f};
-    opnd capped = fused_op2(c, OP_VCLAMPS_F32, x, F(3.872)), square = mul(c, capped, capped), y;
+    opnd capped = R(emit_vclamps_f32(c, x, F(3.872))), square = mul(c, capped, capped), y;
 
     y = mul(c, capped, fused_polynomial(c, p, COUNT_OF(p), square));
-    y = mul(c, eup(c, OP_VRCP, fused_polynomial(c, q, COUNT_OF(q), square)), y);
-    return fused_op2(c, OP_VCLAMPS_F32, y, F(1));
+    y = mul(c, reciprocal(c, fused_polynomial(c, q, COUNT_OF(q), square)), y);
+    return R(emit_vclamps_f32(c, y, F(1)));
 }
 
 static opnd sign(struct vcode *c, opnd x)
 {
-    opnd y = fused_select(c, less(c, x, F(0)), F(-1), x);
+    opnd y = choose(c, emit_vcmp_lt_f32(c, x, F(0)), F(-1), x);
 
-    return fused_select(c, put_mask2(c, OP_VCMP_GT_F32, x, F(0)), F(1), y);
+    return choose(c, emit_vcmp_gt_f32(c, x, F(0)), F(1), y);
 }
 
-static opnd rounded(struct vcode *c, opnd x, int way)
+static opnd rounded(struct vcode *c, opnd x, enum isa_vround_f32_x0 way)
 {
-    return R(put_op1_choice(c, OP_VROUND_F32, x, way, -1));
+    return R(emit_vround_f32(c, x, way));
 }
 
 opnd fused_float_unary(struct vcode *c, enum graph_op op, opnd x)
@@ -134,15 +126,15 @@ opnd fused_float_unary(struct vcode *c, enum graph_op op, opnd x)
     case HLO_LOG: return logarithm(c, x);
     case HLO_LOG1P: return log_plus_one(c, x);
     case HLO_SQRT: return square_root(c, x);
-    case HLO_RSQRT: return eup(c, OP_VRSQRT, x);
+    case HLO_RSQRT: return reciprocal_root(c, x);
     case HLO_CBRT: return cube_root(c, x);
-    case HLO_TANH: return eup(c, OP_VTANH, x);
+    case HLO_TANH: return hyperbolic_tangent(c, x);
     case HLO_LOGISTIC: return logistic(c, x);
     case HLO_ERF: return error_function(c, x);
-    case HLO_ROUND_EVEN: return rounded(c, x, 0);
-    case HLO_ROUND_AFZ: return rounded(c, x, 1);
-    case HLO_CEIL: return rounded(c, x, 2);
-    case HLO_FLOOR: return rounded(c, x, 3);
+    case HLO_ROUND_EVEN: return rounded(c, x, VROUND_F32_ROUND_RTNE);
+    case HLO_ROUND_AFZ: return rounded(c, x, VROUND_F32_ROUND_RTNA);
+    case HLO_CEIL: return rounded(c, x, VROUND_F32_CEIL);
+    case HLO_FLOOR: return rounded(c, x, VROUND_F32_FLOOR);
     default: return fused_trigonometric(c, op, x);
     }
 }
@@ -150,7 +142,7 @@ opnd fused_float_unary(struct vcode *c, enum graph_op op, opnd x)
 /* a as two halves of 12 bits that add up to it */
 static void split(struct vcode *c, opnd a, opnd *high, opnd *low)
 {
-    *high = bit_and(c, a, I((int32_t)0xfffff000));
+    *high = bit_and(c, a, I(0xfffff000));
     *low = sub(c, a, *high);
 }
 
@@ -173,15 +165,15 @@ static opnd remainder_of(struct vcode *c, opnd x, opnd y)
     opnd a = magnitude(c, x), b = magnitude(c, y), q, r;
     int is_wrong;
 
-    q = rounded(c, mul(c, a, eup(c, OP_VRCP, b)), 4);
+    q = rounded(c, mul(c, a, reciprocal(c, b)), VROUND_F32_TRUNC);
     r = minus_product(c, a, q, b);
-    r = fused_select(c, less(c, r, F(0)), add(c, r, b), r);
-    r = fused_select(c, less(c, r, b), r, sub(c, r, b));
-    r = fused_select(c, less(c, a, b), a, r);
-    is_wrong = put_mask1(c, OP_VWEIRD_F32, R(put_in_register(c, x)));
-    r = fused_select(c, is_wrong, I(QUIET_NAN), r);
-    r = fused_select(c, equal(c, y, F(0)), I(QUIET_NAN), r);
-    r = fused_select(c, put_mask2(c, OP_VCMP_NE_F32, y, y), I(QUIET_NAN), r);
+    r = choose(c, emit_vcmp_lt_f32(c, r, F(0)), add(c, r, b), r);
+    r = choose(c, emit_vcmp_lt_f32(c, r, b), r, sub(c, r, b));
+    r = choose(c, emit_vcmp_lt_f32(c, a, b), a, r);
+    is_wrong = emit_vweird_f32(c, vcode_in_register(c, x));
+    r = choose(c, is_wrong, I(QUIET_NAN), r);
+    r = choose(c, emit_vcmp_eq_f32(c, y, F(0)), I(QUIET_NAN), r);
+    r = choose(c, emit_vcmp_ne_f32(c, y, y), I(QUIET_NAN), r);
     return bit_or(c, r, bit_and(c, x, I(SIGN_BIT)));
 }
 
@@ -189,35 +181,35 @@ static opnd remainder_of(struct vcode *c, opnd x, opnd y)
 static int odd_mask(struct vcode *c, opnd y)
 {
     opnd half = mul(c, y, F(0.5));
-    int is_whole = equal(c, rounded(c, y, 3), y);
-    int is_odd = put_mask2(c, OP_VCMP_NE_F32, rounded(c, half, 3), half);
+    int is_whole = emit_vcmp_eq_f32(c, rounded(c, y, VROUND_F32_FLOOR), y);
+    int is_odd = emit_vcmp_ne_f32(c, rounded(c, half, VROUND_F32_FLOOR), half);
     int d = vcode_mask(c);
 
-    EMIT(c, OP_VMAND, R(d), R(is_whole), R(is_odd));
+    vcode_put(c, isa_vmand(d, is_whole, is_odd));
     return d;
 }
 
 static int both(struct vcode *c, int a, int b)
 {
-    return put_mask2(c, OP_VMAND, R(a), R(b));
+    return emit_vmand(c, a, b);
 }
 
 /* 2^(y log2 |x|), with the sign and the exceptions that negative x, whole y, 0 and 1 make */
 static opnd power(struct vcode *c, opnd x, opnd y)
 {
     opnd a = magnitude(c, x), infinity = I(POSITIVE_INFINITY), size, p;
-    int is_odd = odd_mask(c, y), is_whole = equal(c, rounded(c, y, 3), y);
-    int is_wrong = both(c, less(c, x, F(0)), put_mask1(c, OP_VMNEG, R(is_whole)));
-    int is_endless = equal(c, magnitude(c, y), infinity);
+    int is_odd = odd_mask(c, y), is_whole = emit_vcmp_eq_f32(c, rounded(c, y, VROUND_F32_FLOOR), y);
+    int is_wrong = both(c, emit_vcmp_lt_f32(c, x, F(0)), emit_vmneg(c, is_whole));
+    int is_endless = emit_vcmp_eq_f32(c, magnitude(c, y), infinity);
 
-    size = eup(c, OP_VPOW2, mul(c, eup(c, OP_VLOG2, a), y));
-    p = bit_or(c, size, fused_select(c, is_odd, bit_and(c, x, I(SIGN_BIT)), I(0)));
-    is_wrong = both(c, is_wrong, less(c, a, infinity));
-    p = fused_select(c, is_wrong, I(QUIET_NAN), p);
-    p = fused_select(c, is_endless, size, p);
-    p = fused_select(c, both(c, is_endless, equal(c, a, F(1))), F(1), p);
-    p = fused_select(c, equal(c, x, F(1)), F(1), p);
-    return fused_select(c, equal(c, y, F(0)), F(1), p);
+    size = power_of_two(c, mul(c, binary_log(c, a), y));
+    p = bit_or(c, size, choose(c, is_odd, bit_and(c, x, I(SIGN_BIT)), I(0)));
+    is_wrong = both(c, is_wrong, emit_vcmp_lt_f32(c, a, infinity));
+    p = choose(c, is_wrong, I(QUIET_NAN), p);
+    p = choose(c, is_endless, size, p);
+    p = choose(c, both(c, is_endless, emit_vcmp_eq_f32(c, a, F(1))), F(1), p);
+    p = choose(c, emit_vcmp_eq_f32(c, x, F(1)), F(1), p);
+    return choose(c, emit_vcmp_eq_f32(c, y, F(0)), F(1), p);
 }
 
 opnd fused_float_binary(struct vcode *c, enum graph_op op, opnd x, opnd y)
@@ -226,9 +218,9 @@ opnd fused_float_binary(struct vcode *c, enum graph_op op, opnd x, opnd y)
     case HLO_ADD: return add(c, x, y);
     case HLO_SUBTRACT: return sub(c, x, y);
     case HLO_MULTIPLY: return mul(c, x, y);
-    case HLO_DIVIDE: return mul(c, eup(c, OP_VRCP, y), x);
-    case HLO_MAXIMUM: return fused_op2(c, OP_VMAX_F32, x, y);
-    case HLO_MINIMUM: return fused_op2(c, OP_VMIN_F32, x, y);
+    case HLO_DIVIDE: return mul(c, reciprocal(c, y), x);
+    case HLO_MAXIMUM: return R(emit_vmax_f32(c, x, y));
+    case HLO_MINIMUM: return R(emit_vmin_f32(c, x, y));
     case HLO_REMAINDER: return remainder_of(c, x, y);
     case HLO_POWER: return power(c, x, y);
     default: assert(op == HLO_ATAN2); return fused_atan2(c, x, y);

@@ -2,22 +2,45 @@
 #ifndef STACK_FUSED_IMPL_H
 #define STACK_FUSED_IMPL_H
 #include "stack/kernels/loop/fused.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 typedef struct isa_operand opnd;        /* short, since these files write nothing else */
 
-/* results in registers: op(code, operands) */
-static inline opnd fused_op1(struct vcode *c, enum isa_opcode code, opnd a)
+/* what formulas are made of */
+static inline opnd add(struct vcode *c, opnd a, opnd b) { return R(emit_vadd_f32(c, a, b)); }
+static inline opnd sub(struct vcode *c, opnd a, opnd b) { return R(emit_vsub_f32(c, a, b)); }
+static inline opnd mul(struct vcode *c, opnd a, opnd b) { return R(emit_vmul_f32(c, a, b)); }
+static inline opnd iadd(struct vcode *c, opnd a, opnd b) { return R(emit_vadd_s32(c, a, b)); }
+static inline opnd isub(struct vcode *c, opnd a, opnd b) { return R(emit_vsub_s32(c, a, b)); }
+static inline opnd imul(struct vcode *c, opnd a, opnd b) { return R(emit_vmul_u32(c, a, b)); }
+static inline opnd bit_and(struct vcode *c, opnd a, opnd b) { return R(emit_vand_u32(c, a, b)); }
+static inline opnd bit_or(struct vcode *c, opnd a, opnd b) { return R(emit_vor_u32(c, a, b)); }
+static inline opnd bit_xor(struct vcode *c, opnd a, opnd b) { return R(emit_vxor_u32(c, a, b)); }
+static inline opnd left(struct vcode *c, opnd a, opnd b) { return R(emit_vshll_u32(c, a, b)); }
+static inline opnd right(struct vcode *c, opnd a, opnd b) { return R(emit_vshrl_u32(c, a, b)); }
+static inline opnd reciprocal(struct vcode *c, opnd a)
 {
-    return R(put_op1(c, code, a));
+    return R(emit_vrcp(c, vcode_in_register(c, a)));
 }
-static inline opnd fused_op2(struct vcode *c, enum isa_opcode code, opnd a, opnd b)
+static inline opnd power_of_two(struct vcode *c, opnd a)
 {
-    return R(put_op2(c, code, a, b));
+    return R(emit_vpow2(c, vcode_in_register(c, a)));
 }
-static inline opnd fused_select(struct vcode *c, int mask, opnd a, opnd b)
+static inline opnd binary_log(struct vcode *c, opnd a)
 {
-    return R(put_select(c, mask, a, b));
+    return R(emit_vlog2(c, vcode_in_register(c, a)));
+}
+static inline opnd reciprocal_root(struct vcode *c, opnd a)
+{
+    return R(emit_vrsqrt(c, vcode_in_register(c, a)));
+}
+static inline opnd hyperbolic_tangent(struct vcode *c, opnd a)
+{
+    return R(emit_vtanh(c, vcode_in_register(c, a)));
+}
+static inline opnd choose(struct vcode *c, int mask, opnd a, opnd b)
+{
+    return R(emit_vsel(c, mask, a, b));
 }
 
 opnd fused_exponential(struct vcode *c, opnd x, bool of_negated);       /* e^x, or e^-x */

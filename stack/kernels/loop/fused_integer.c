@@ -10,11 +10,6 @@
 
 #define LOWEST INT32_MIN
 
-static opnd iadd(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VADD_S32, a, b); }
-static opnd isub(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VSUB_S32, a, b); }
-static opnd imul(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VMUL_U32, a, b); }
-static opnd bit_xor(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VXOR_U32, a, b); }
-static opnd bit_and(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VAND_U32, a, b); }
 
 static bool is_signed(enum graph_dtype t) { return t == DTYPE_S32 || t == DTYPE_S8; }
 static bool is_narrow(enum graph_dtype t) { return t == DTYPE_S8 || t == DTYPE_U8; }
@@ -24,13 +19,13 @@ opnd fused_wrap(struct vcode *c, enum graph_dtype t, opnd x)
     if (t == DTYPE_U8)
         return bit_and(c, x, I(255));
     if (t == DTYPE_S8)
-        return fused_op2(c, OP_VSHRA_S32, fused_op2(c, OP_VSHLL_U32, x, I(24)), I(24));
+        return R(emit_vshra_s32(c, left(c, x, I(24)), I(24)));
     return x;
 }
 
 static opnd extreme(struct vcode *c, bool is_min, bool is_u32, opnd a, opnd b)
 {
-    return R(put_op2_choice(c, OP_VMAX_INT, a, b, is_min, is_u32));
+    return R(emit_vmax_int(c, a, b, is_min, is_u32));
 }
 
 static opnd absolute(struct vcode *c, opnd x)
@@ -46,11 +41,11 @@ static opnd narrow_bits(struct vcode *c, enum graph_dtype t, opnd x)
 
 static opnd sign(struct vcode *c, enum graph_dtype t, opnd x)
 {
-    opnd y = is_signed(t) ? fused_op2(c, OP_VSHRA_S32, x, I(31)) : I(0);
+    opnd y = is_signed(t) ? R(emit_vshra_s32(c, x, I(31))) : I(0);
 
     if (!is_signed(t))
-        return fused_select(c, put_mask2(c, OP_VCMP_NE_S32, x, I(0)), I(1), y);
-    return fused_select(c, put_mask2(c, OP_VCMP_GT_S32, x, I(0)), I(1), y);
+        return choose(c, emit_vcmp_ne_s32(c, x, I(0)), I(1), y);
+    return choose(c, emit_vcmp_gt_s32(c, x, I(0)), I(1), y);
 }
 
 opnd fused_integer_unary(struct vcode *c, enum graph_op op, enum graph_dtype t, opnd x)
@@ -60,10 +55,10 @@ opnd fused_integer_unary(struct vcode *c, enum graph_op op, enum graph_dtype t, 
     case HLO_ABS: return is_signed(t) ? fused_wrap(c, t, absolute(c, x)) : x;
     case HLO_SIGN: return sign(c, t, x);
     case HLO_NOT: return fused_wrap(c, t, bit_xor(c, x, I(-1)));
-    case HLO_POPCNT: return fused_op1(c, OP_VPCNT, narrow_bits(c, t, x));
+    case HLO_POPCNT: return R(emit_vpcnt(c, narrow_bits(c, t, x)));
     default:
         assert(op == HLO_CLZ);
-        x = fused_op1(c, OP_VCLZ, narrow_bits(c, t, x));
+        x = R(emit_vclz(c, narrow_bits(c, t, x)));
         return is_narrow(t) ? iadd(c, x, I(-24)) : x;
     }
 }
@@ -72,8 +67,8 @@ static opnd high_product(struct vcode *c, opnd a, opnd b, opnd *low)
 {
     int d = vcode_vreg(c);
 
-    *low = fused_op2(c, OP_VMUL_U64_LOW, a, b);
-    EMIT(c, OP_VMUL_U64_HIGH, R(d), a, b, *low);
+    *low = R(emit_vmul_u64_low(c, a, b));
+    vcode_put(c, isa_vmul_u64_high(d, a, b, low->value));
     return R(d);
 }
 
@@ -82,8 +77,7 @@ static opnd scaled_product(struct vcode *c, opnd n, opnd z)
 {
     opnd low, high = high_product(c, n, z, &low);
 
-    return fused_op2(c, OP_VOR_U32, fused_op2(c, OP_VSHLL_U32, high, I(1)),
-                     fused_op2(c, OP_VSHRL_U32, low, I(31)));
+    return bit_or(c, left(c, high, I(1)), right(c, low, I(31)));
 }
 
 /*
@@ -93,41 +87,41 @@ static opnd scaled_product(struct vcode *c, opnd n, opnd z)
 static void divide(struct vcode *c, opnd n, opnd d, opnd *quotient, opnd *rest)
 {
     opnd z, error, q, r;
-    int is_large = put_mask2(c, OP_VCMP_LT_S32, d, I(0)), fits;
+    int is_large = emit_vcmp_lt_s32(c, d, I(0)), fits;
 
-    z = R(put_eup(c, OP_VRCP, fused_op1(c, OP_VCVT_F32_S32, d)));
-    z = fused_op1(c, OP_VCVT_S32_F32, fused_op2(c, OP_VMUL_F32, z, F(2147483648.0 * 0.999999)));
+    z = reciprocal(c, R(emit_vcvt_f32_s32(c, d)));
+    z = R(emit_vcvt_s32_f32(c, mul(c, z, F(2147483648.0 * 0.999999))));
     error = isub(c, I(LOWEST), imul(c, z, d));
     z = iadd(c, z, scaled_product(c, z, error));
     q = scaled_product(c, n, z);
     r = isub(c, n, imul(c, q, d));
     for (int i = 0; i < 3; i++) {
-        fits = put_mask2_choice(c, OP_VCMP_U32, r, d, 5);
-        q = fused_select(c, fits, iadd(c, q, I(1)), q);
-        r = fused_select(c, fits, isub(c, r, d), r);
+        fits = emit_vcmp_u32(c, r, d, VCMP_U32_GE);
+        q = choose(c, fits, iadd(c, q, I(1)), q);
+        r = choose(c, fits, isub(c, r, d), r);
     }
-    fits = put_mask2_choice(c, OP_VCMP_U32, n, d, 5);
-    *quotient = fused_select(c, is_large, fused_select(c, fits, I(1), I(0)), q);
-    *rest = fused_select(c, is_large, fused_select(c, fits, isub(c, n, d), n), r);
+    fits = emit_vcmp_u32(c, n, d, VCMP_U32_GE);
+    *quotient = choose(c, is_large, choose(c, fits, I(1), I(0)), q);
+    *rest = choose(c, is_large, choose(c, fits, isub(c, n, d), n), r);
 }
 
 /* by 0: all ones, and x as the rest */
 static opnd quotient_or_rest(struct vcode *c, bool is_rest, enum graph_dtype t, opnd x, opnd y)
 {
     opnd q, r, sx = I(0), sy = I(0), s;
-    int is_none = put_mask2(c, OP_VCMP_EQ_S32, y, I(0));
+    int is_none = emit_vcmp_eq_s32(c, y, I(0));
 
     if (!is_signed(t)) {
         divide(c, x, y, &q, &r);
     } else {
-        sx = fused_op2(c, OP_VSHRA_S32, x, I(31));
-        sy = fused_op2(c, OP_VSHRA_S32, y, I(31));
+        sx = R(emit_vshra_s32(c, x, I(31)));
+        sy = R(emit_vshra_s32(c, y, I(31)));
         divide(c, isub(c, bit_xor(c, x, sx), sx), isub(c, bit_xor(c, y, sy), sy), &q, &r);
         s = bit_xor(c, sx, sy);
         q = isub(c, bit_xor(c, q, s), s);
         r = isub(c, bit_xor(c, r, sx), sx);
     }
-    return fused_wrap(c, t, fused_select(c, is_none, is_rest ? x : I(-1), is_rest ? r : q));
+    return fused_wrap(c, t, choose(c, is_none, is_rest ? x : I(-1), is_rest ? r : q));
 }
 
 /* by squaring, a bit of y at a time; negative y: the whole part of 1 / x^-y */
@@ -137,30 +131,30 @@ static opnd power(struct vcode *c, enum graph_dtype t, opnd x, opnd y)
     int bits = is_narrow(t) ? 8 : 32;
 
     for (int i = 0; i < bits; i++) {
-        int is_set = put_mask2(c, OP_VCMP_NE_S32, bit_and(c, y, I(1u << i)), I(0));
+        int is_set = emit_vcmp_ne_s32(c, bit_and(c, y, I(1u << i)), I(0));
 
-        product = fused_select(c, is_set, imul(c, product, square), product);
+        product = choose(c, is_set, imul(c, product, square), product);
         square = imul(c, square, square);
     }
     product = fused_wrap(c, t, product);
     if (!is_signed(t))
         return product;
-    odd = fused_select(c, put_mask2(c, OP_VCMP_NE_S32, bit_and(c, y, I(1)), I(0)), I(-1), I(1));
-    one = fused_select(c, put_mask2(c, OP_VCMP_EQ_S32, x, I(-1)), odd, I(0));
-    one = fused_select(c, put_mask2(c, OP_VCMP_EQ_S32, x, I(1)), I(1), one);
-    return fused_select(c, put_mask2(c, OP_VCMP_LT_S32, y, I(0)), one, product);
+    odd = choose(c, emit_vcmp_ne_s32(c, bit_and(c, y, I(1)), I(0)), I(-1), I(1));
+    one = choose(c, emit_vcmp_eq_s32(c, x, I(-1)), odd, I(0));
+    one = choose(c, emit_vcmp_eq_s32(c, x, I(1)), I(1), one);
+    return choose(c, emit_vcmp_lt_s32(c, y, I(0)), one, product);
 }
 
 static opnd shift(struct vcode *c, enum graph_op op, enum graph_dtype t, opnd x, opnd y)
 {
     y = narrow_bits(c, t, y);
     if (op == HLO_SHIFT_LEFT)
-        return fused_wrap(c, t, fused_op2(c, OP_VSHLL_U32, x, y));
+        return fused_wrap(c, t, left(c, x, y));
     if (op == HLO_SHIFT_RIGHT_LOGICAL)
-        return fused_wrap(c, t, fused_op2(c, OP_VSHRL_U32, narrow_bits(c, t, x), y));
+        return fused_wrap(c, t, right(c, narrow_bits(c, t, x), y));
     if (t == DTYPE_U8)                  /* its highest bit is the sign here */
         x = fused_wrap(c, DTYPE_S8, x);
-    return fused_wrap(c, t, fused_op2(c, OP_VSHRA_S32, x, y));
+    return fused_wrap(c, t, R(emit_vshra_s32(c, x, y)));
 }
 
 opnd fused_integer_binary(struct vcode *c, enum graph_op op, enum graph_dtype t, opnd x, opnd y)
@@ -175,7 +169,7 @@ opnd fused_integer_binary(struct vcode *c, enum graph_op op, enum graph_dtype t,
     case HLO_MAXIMUM: return extreme(c, false, !is_signed(t), x, y);
     case HLO_MINIMUM: return extreme(c, true, !is_signed(t), x, y);
     case HLO_AND: return bit_and(c, x, y);
-    case HLO_OR: return fused_op2(c, OP_VOR_U32, x, y);
+    case HLO_OR: return bit_or(c, x, y);
     case HLO_XOR: return bit_xor(c, x, y);
     default: return shift(c, op, t, x, y);
     }
@@ -185,31 +179,29 @@ opnd fused_integer_binary(struct vcode *c, enum graph_op op, enum graph_dtype t,
 
 static opnd float_to_u32(struct vcode *c, opnd x)
 {
-    opnd low = fused_op1(c, OP_VCVT_S32_F32, fused_op2(c, OP_VMAX_F32, x, F(0)));
-    opnd high = fused_op1(c, OP_VCVT_S32_F32, fused_op2(c, OP_VSUB_F32, x, F(2147483648.0)));
+    opnd low = R(emit_vcvt_s32_f32(c, R(emit_vmax_f32(c, x, F(0)))));
+    opnd high = R(emit_vcvt_s32_f32(c, sub(c, x, F(2147483648.0))));
 
     high = bit_xor(c, high, I(LOWEST));
-    high = fused_select(c, put_mask2(c, OP_VCMP_GE_F32, x, F(4294967296.0)), I(-1), high);
-    return fused_select(c, put_mask2(c, OP_VCMP_GE_F32, x, F(2147483648.0)), high, low);
+    high = choose(c, emit_vcmp_ge_f32(c, x, F(4294967296.0)), I(-1), high);
+    return choose(c, emit_vcmp_ge_f32(c, x, F(2147483648.0)), high, low);
 }
 
 /* halved, the bit that falls off kept as the lowest, so that it still rounds once */
 static opnd u32_to_float(struct vcode *c, opnd x)
 {
-    opnd half = fused_op2(c, OP_VOR_U32, fused_op2(c, OP_VSHRL_U32, x, I(1)),
-                          bit_and(c, x, I(1)));
-    opnd large = fused_op1(c, OP_VCVT_F32_S32, half);
+    opnd half = bit_or(c, right(c, x, I(1)), bit_and(c, x, I(1)));
+    opnd large = R(emit_vcvt_f32_s32(c, half));
 
-    large = fused_op2(c, OP_VADD_F32, large, large);
-    return fused_select(c, put_mask2(c, OP_VCMP_LT_S32, x, I(0)), large,
-                        fused_op1(c, OP_VCVT_F32_S32, x));
+    large = add(c, large, large);
+    return choose(c, emit_vcmp_lt_s32(c, x, I(0)), large, R(emit_vcvt_f32_s32(c, x)));
 }
 
 static opnd float_to_integer(struct vcode *c, enum graph_dtype to, opnd x)
 {
     if (to == DTYPE_U32)
         return float_to_u32(c, x);
-    x = fused_op1(c, OP_VCVT_S32_F32, x);
+    x = R(emit_vcvt_s32_f32(c, x));
     if (to == DTYPE_S8)
         x = extreme(c, true, false, extreme(c, false, false, x, I(-128)), I(127));
     else if (to == DTYPE_U8)
@@ -222,7 +214,6 @@ opnd fused_convert(struct vcode *c, enum graph_dtype from, enum graph_dtype to, 
     bool was_float = from == DTYPE_F32 || from == DTYPE_BF16;
 
     if (to == DTYPE_F32 || to == DTYPE_BF16)
-        return was_float ? x : from == DTYPE_U32 ? u32_to_float(c, x)
-                                                 : fused_op1(c, OP_VCVT_F32_S32, x);
+        return was_float ? x : from == DTYPE_U32 ? u32_to_float(c, x) : R(emit_vcvt_f32_s32(c, x));
     return was_float ? float_to_integer(c, to, x) : fused_wrap(c, to, x);
 }

@@ -11,22 +11,13 @@
 #define SIGN_BIT INT32_MIN
 #define QUIET_NAN 0x7fc00000
 
-static opnd add(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VADD_F32, a, b); }
-static opnd sub(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VSUB_F32, a, b); }
-static opnd mul(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VMUL_F32, a, b); }
-static opnd iadd(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VADD_S32, a, b); }
-static opnd isub(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VSUB_S32, a, b); }
-static opnd bit_and(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VAND_U32, a, b); }
-static opnd bit_or(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VOR_U32, a, b); }
-static opnd left(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VSHLL_U32, a, b); }
-static opnd right(struct vcode *c, opnd a, opnd b) { return fused_op2(c, OP_VSHRL_U32, a, b); }
 
 static opnd high_product(struct vcode *c, opnd a, opnd b, opnd *low)
 {
     int d = vcode_vreg(c);
 
-    *low = fused_op2(c, OP_VMUL_U64_LOW, a, b);
-    EMIT(c, OP_VMUL_U64_HIGH, R(d), a, b, *low);
+    *low = R(emit_vmul_u64_low(c, a, b));
+    vcode_put(c, isa_vmul_u64_high(d, a, b, low->value));
     return R(d);
 }
 
@@ -38,7 +29,7 @@ static opnd word_of(struct vcode *c, opnd i)
     opnd w = I(0);
 
     for (int k = 1; k < 8; k++)
-        w = fused_select(c, put_mask2(c, OP_VCMP_GE_S32, i, I(k)), I(words[k]), w);
+        w = choose(c, emit_vcmp_ge_s32(c, i, I(k)), I(words[k]), w);
     return w;
 }
 
@@ -54,10 +45,10 @@ struct turns { opnd quarters, rest; };  /* a whole number, s32, and the rest, -1
 static void multiply_fraction(struct vcode *c, opnd m, const opnd w[3], opnd *high, opnd *low)
 {
     opnd low1, low2, h1 = high_product(c, m, w[1], &low1), h2 = high_product(c, m, w[2], &low2);
-    opnd carry = fused_select(c, put_mask2(c, OP_VC_U32, low1, h2), I(1), I(0));
+    opnd carry = choose(c, emit_vc_u32(c, low1, h2), I(1), I(0));
 
     *low = iadd(c, low1, h2);
-    *high = iadd(c, iadd(c, fused_op2(c, OP_VMUL_U32, m, w[0]), h1), carry);
+    *high = iadd(c, iadd(c, imul(c, m, w[0]), h1), carry);
 }
 
 /* of |x| >= SMALL */
@@ -79,8 +70,8 @@ static struct turns many_turns(struct vcode *c, opnd a)
     multiply_fraction(c, m, w, &high, &low);
     /* two bits of quarters, to the nearest; what remains has a sign */
     out.quarters = right(c, iadd(c, high, I(1 << 29)), I(30));
-    rest = fused_op1(c, OP_VCVT_F32_S32, isub(c, high, left(c, out.quarters, I(30))));
-    low = fused_op1(c, OP_VCVT_F32_S32, right(c, low, I(1)));
+    rest = R(emit_vcvt_f32_s32(c, isub(c, high, left(c, out.quarters, I(30)))));
+    low = R(emit_vcvt_f32_s32(c, right(c, low, I(1))));
     out.rest = add(c, mul(c, rest, F(0x1p-30)), mul(c, low, F(0x1p-61)));
     return out;
 }
@@ -88,42 +79,39 @@ static struct turns many_turns(struct vcode *c, opnd a)
 static struct turns turns_of(struct vcode *c, opnd a)
 {
     struct turns t = many_turns(c, a);
-    int is_small = put_mask2(c, OP_VCMP_LT_F32, a, F(SMALL));
+    int is_small = emit_vcmp_lt_f32(c, a, F(SMALL));
 
-    t.quarters = fused_select(c, is_small, I(0), t.quarters);
-    t.rest = fused_select(c, is_small, mul(c, a, F(0.6366197723675814)), t.rest);
+    t.quarters = choose(c, is_small, I(0), t.quarters);
+    t.rest = choose(c, is_small, mul(c, a, F(0.6366197723675814)), t.rest);
     return t;
 }
 
 /* sine of `quarters` quarter turns and the rest, given both functions of the rest */
 static opnd sine_at(struct vcode *c, opnd quarters, opnd sine, opnd cosine)
 {
-    int is_odd = put_mask2(c, OP_VCMP_NE_S32, bit_and(c, quarters, I(1)), I(0));
-    opnd value = fused_select(c, is_odd, cosine, sine);
+    int is_odd = emit_vcmp_ne_s32(c, bit_and(c, quarters, I(1)), I(0));
+    opnd value = choose(c, is_odd, cosine, sine);
 
-    return fused_op2(c, OP_VXOR_U32, value, left(c, bit_and(c, quarters, I(2)), I(30)));
+    return bit_xor(c, value, left(c, bit_and(c, quarters, I(2)), I(30)));
 }
 
 opnd fused_trigonometric(struct vcode *c, enum graph_op op, opnd x)
 {
     opnd a = bit_and(c, x, I(INT32_MAX)), sign = bit_and(c, x, I(SIGN_BIT)), sine, cosine, y;
     struct turns t = turns_of(c, a);
-    int reg = put_in_register(c, t.rest), s = vcode_vreg(c), k = vcode_vreg(c);
+    int reg = vcode_in_register(c, t.rest), s, k;
 
-    EMIT(c, OP_VTRIG, R(reg), I(0));
-    EMIT(c, OP_VPOP_EUP, R(s));
-    EMIT(c, OP_VTRIG, R(reg), I(1));
-    EMIT(c, OP_VPOP_EUP, R(k));
+    s = emit_vtrig(c, reg, VTRIG_SINQ);
+    k = emit_vtrig(c, reg, VTRIG_COSQ);
     sine = sine_at(c, t.quarters, R(s), R(k));
     cosine = sine_at(c, iadd(c, t.quarters, I(1)), R(s), R(k));
     if (op == HLO_SINE)
-        y = fused_op2(c, OP_VXOR_U32, sine, sign);
+        y = bit_xor(c, sine, sign);
     else if (op == HLO_COSINE)
         y = cosine;
     else
-        y = fused_op2(c, OP_VXOR_U32, mul(c, R(put_eup(c, OP_VRCP, cosine)), sine), sign);
-    return fused_select(c, put_mask1(c, OP_VWEIRD_F32, R(put_in_register(c, x))), I(QUIET_NAN),
-                        y);
+        y = bit_xor(c, mul(c, reciprocal(c, cosine), sine), sign);
+    return choose(c, emit_vweird_f32(c, vcode_in_register(c, x)), I(QUIET_NAN), y);
 }
 
 /* The smaller by the larger, a polynomial, then out of the first octant. */
@@ -134,20 +122,18 @@ opnd fused_atan2(struct vcode *c, opnd y, opnd x)
                                     0.1105077128f, -0.1427857602f, 0.199995581f,
                                     -0.3333332249f, 0.9999999996f};
     opnd ay = bit_and(c, y, I(INT32_MAX)), ax = bit_and(c, x, I(INT32_MAX));
-    opnd low = fused_op2(c, OP_VMIN_F32, ay, ax), high = fused_op2(c, OP_VMAX_F32, ay, ax), q, r;
+    opnd low = R(emit_vmin_f32(c, ay, ax)), high = R(emit_vmax_f32(c, ay, ax)), q, r;
     opnd scale;
-    int is_same = put_mask2(c, OP_VCMP_EQ_F32, ay, ax);
+    int is_same = emit_vcmp_eq_f32(c, ay, ax);
 
     /* large ones scaled down, so that their reciprocal is no zero */
-    scale = fused_select(c, put_mask2(c, OP_VCMP_GT_F32, high, F(0x1p100)), F(0.25), F(1));
-    q = mul(c, R(put_eup(c, OP_VRCP, mul(c, high, scale))), mul(c, low, scale));
-    q = fused_select(c, is_same, F(1), q);
-    q = fused_select(c, put_mask2(c, OP_VCMP_EQ_F32, low, F(0)), F(0), q);
+    scale = choose(c, emit_vcmp_gt_f32(c, high, F(0x1p100)), F(0.25), F(1));
+    q = mul(c, reciprocal(c, mul(c, high, scale)), mul(c, low, scale));
+    q = choose(c, is_same, F(1), q);
+    q = choose(c, emit_vcmp_eq_f32(c, low, F(0)), F(0), q);
     r = mul(c, fused_polynomial(c, atan_of, 11, mul(c, q, q)), q);
-    r = fused_select(c, put_mask2(c, OP_VCMP_GT_F32, ay, ax), sub(c, F(1.5707963267948966), r),
-                     r);
-    r = fused_select(c, put_mask2(c, OP_VCMP_LT_S32, x, I(0)), sub(c, F(3.141592653589793), r),
-                     r);
-    r = fused_select(c, put_mask2(c, OP_VCMP_NE_F32, high, high), I(QUIET_NAN), r);
+    r = choose(c, emit_vcmp_gt_f32(c, ay, ax), sub(c, F(1.5707963267948966), r), r);
+    r = choose(c, emit_vcmp_lt_s32(c, x, I(0)), sub(c, F(3.141592653589793), r), r);
+    r = choose(c, emit_vcmp_ne_f32(c, high, high), I(QUIET_NAN), r);
     return bit_or(c, r, bit_and(c, y, I(SIGN_BIT)));
 }

@@ -21,7 +21,7 @@ static struct sval in_temp(struct nest *n, enum isa_opcode code, struct isa_oper
 {
     int d = nest_temp(n);
 
-    EMIT(n->code, code, R(d), a, b);
+    emit_e_ss(n->code, code, d, a, b);
     return (struct sval){d, 0};
 }
 
@@ -74,7 +74,7 @@ struct isa_operand sval_vector(struct nest *n, struct sval a)
 {
     if (a.sreg < 0)
         return I(a.add);
-    return R(put_op1(n->code, OP_VSTV, sval_operand(n, a)));
+    return R(emit_vstv(n->code, sval_operand(n, a).value));
 }
 
 /* ----- tracks */
@@ -143,18 +143,18 @@ static void start_track(struct nest *n, const struct nest_track *t)
         const struct loop_axis *x = &n->p->axis[t->axis];
 
         if (x->grid_dim < 0) {
-            EMIT(n->code, OP_SMOV, R(t->sreg), I(0));
+            emit_smov(n->code, t->sreg, I(0));
             return;
         }
-        EMIT(n->code, OP_SMUL, R(t->sreg), R(frame_index(&n->p->frame, x->grid_dim)),
-             I(x->box * x->unit_elements));
+        emit_smul(n->code, t->sreg, R(frame_index(&n->p->frame, x->grid_dim)),
+                  I(x->box * x->unit_elements));
         if (x->box * x->count != x->units)
-            EMIT(n->code, OP_SMIN_MAX, R(t->sreg), R(t->sreg),
-                 I((x->units - x->box) * x->unit_elements), I(0), I(0));
+            emit_smin_max(n->code, t->sreg, R(t->sreg), I((x->units - x->box) * x->unit_elements),
+                          SMIN_MAX_MIN, SMIN_MAX_S32);
     } else if (t->base >= 0) {
-        EMIT(n->code, OP_SMOV, R(t->sreg), R(t->base));
+        emit_smov(n->code, t->sreg, R(t->base));
     } else {
-        EMIT(n->code, OP_SMOV, R(t->sreg), I(0));
+        emit_smov(n->code, t->sreg, I(0));
     }
 }
 
@@ -168,7 +168,7 @@ static void advance(struct nest *n, int axis, int64_t units, bool in_loop)
         if (by && in_loop && !n->is_plain)
             vcode_loop_step(n->code, t->sreg, by);
         else if (by)
-            EMIT(n->code, OP_SADD, R(t->sreg), R(t->sreg), I(by));
+            emit_sadd(n->code, t->sreg, R(t->sreg), I(by));
     }
 }
 
@@ -206,7 +206,7 @@ int nest_sequence(struct nest *n)
 {
     if (n->sequence < 0) {
         n->sequence = vcode_vreg(n->code);
-        EMIT(n->code, OP_VLANESEQ, R(n->sequence));
+        vcode_put(n->code, isa_vlaneseq(n->sequence));
     }
     return n->sequence;
 }
@@ -214,14 +214,14 @@ int nest_sequence(struct nest *n)
 int nest_lane_index(struct nest *n)
 {
     if (n->lane_index < 0)
-        n->lane_index = put_op2(n->code, OP_VAND_U32, R(nest_sequence(n)), I(ARRAY_LANES - 1));
+        n->lane_index = emit_vand_u32(n->code, R(nest_sequence(n)), I(ARRAY_LANES - 1));
     return n->lane_index;
 }
 
 int nest_row_index(struct nest *n)
 {
     if (n->row_index < 0)
-        n->row_index = put_op2(n->code, OP_VSHRL_U32, R(nest_sequence(n)), I(7));
+        n->row_index = emit_vshrl_u32(n->code, R(nest_sequence(n)), I(7));
     return n->row_index;
 }
 
@@ -235,7 +235,7 @@ int nest_load(struct nest *n, struct sval row, int stride, int region)
         if (n->cache[i].row.sreg == row.sreg && n->cache[i].row.add == row.add
             && n->cache[i].stride == stride)
             return n->cache[i].value;
-    value = put_load(n->code, row.sreg, row.add, stride, region);
+    value = emit_vld(n->code, isa_rows_apart(operand_base(row.sreg), row.add, stride), region);
     /* rows in a scalar of this unit alone mean something else in the next */
     if (row.sreg < n->first_temp || row.sreg >= SREG_END) {
         if (n->cache_count == NEST_CACHE_MAX)
@@ -249,7 +249,7 @@ int nest_load(struct nest *n, struct sval row, int stride, int region)
 
 void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value)
 {
-    put_store(n->code, row.sreg, row.add, sublane_mask, region, value);
+    emit_vst(n->code, isa_rows_some(operand_base(row.sreg), row.add, sublane_mask), value, region);
 }
 
 /* ----- loops */

@@ -7,7 +7,7 @@
 #ifndef STACK_LOOP_NEST_H
 #define STACK_LOOP_NEST_H
 #include "stack/kernels/loop/loop_plan.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 #define NEST_TRACK_MAX 12
 #define NEST_CACHE_MAX 64

@@ -11,8 +11,8 @@ static int part_of(struct nest *n, int node, int part)
     const struct fused_value *v = &n->fused.value[node];
 
     if (v->is_mask)
-        return put_select(n->code, v->part[part].value, I(1), I(0));
-    return put_in_register(n->code, v->part[part]);
+        return emit_vsel(n->code, v->part[part].value, I(1), I(0));
+    return vcode_in_register(n->code, v->part[part]);
 }
 
 void loop_keep(struct nest *n, int node)
@@ -62,15 +62,15 @@ static int lanes_from(struct nest *n, struct sval lane, int span)
     int at = nest_lane_index(n);
 
     if (span == 1)
-        return put_mask2(n->code, OP_VCMP_EQ_S32, R(at), sval_vector(n, lane));
-    at = put_op2(n->code, OP_VSUB_S32, R(at), sval_vector(n, lane));
-    return put_mask2_choice(n->code, OP_VCMP_U32, R(at), I(span), 2);
+        return emit_vcmp_eq_s32(n->code, R(at), sval_vector(n, lane));
+    at = emit_vsub_s32(n->code, R(at), sval_vector(n, lane));
+    return emit_vcmp_u32(n->code, R(at), I(span), VCMP_U32_LT);
 }
 
 int loop_diagonal(struct nest *n)
 {
     if (n->diagonal < 0)
-        n->diagonal = put_op2(n->code, OP_VSUB_S32, R(nest_lane_index(n)), R(nest_row_index(n)));
+        n->diagonal = emit_vsub_s32(n->code, R(nest_lane_index(n)), R(nest_row_index(n)));
     return n->diagonal;
 }
 
@@ -81,12 +81,11 @@ static int place_column(struct nest *n, const int *part, struct sval lane, int v
     int away = loop_diagonal(n);
 
     if (lane.sreg >= 0)
-        away = put_op2(c, OP_VSUB_S32, R(away), sval_vector(n, lane));
+        away = emit_vsub_s32(c, R(away), sval_vector(n, lane));
     for (int i = 0; i < n->p->parts; i++) {
-        int is_here = put_mask2(c, OP_VCMP_EQ_S32, R(away),
-                                I((lane.sreg < 0 ? lane.add : 0) + 8 * i));
+        int is_here = emit_vcmp_eq_s32(c, R(away), I((lane.sreg < 0 ? lane.add : 0) + 8 * i));
 
-        v = put_select(c, is_here, R(part[i]), v < 0 ? I(0) : R(v));
+        v = emit_vsel(c, is_here, R(part[i]), v < 0 ? I(0) : R(v));
     }
     return v;
 }
@@ -97,16 +96,17 @@ static int join_sublanes(struct nest *n, int v)
     struct vcode *c = n->code;
 
     for (int by = 4; by > 0; by /= 2)
-        v = put_op2(c, OP_VOR_U32, R(v), R(put_op2(c, OP_VROT_SLANE, R(v), I(by))));
+        v = emit_vor_u32(c, R(v), R(emit_vrot_slane(c, v, I(by))));
     return v;
 }
 
 static void merge_row(struct nest *n, struct sval row, int region, int mask, int value,
                       int sublanes)
 {
-    int old = put_load(n->code, row.sreg, row.add, sublanes == 1 ? 0 : 1, region);
+    int old = emit_vld(
+        n->code, isa_rows_apart(operand_base(row.sreg), row.add, sublanes == 1 ? 0 : 1), region);
 
-    nest_store(n, row, sublanes, region, put_select(n->code, mask, R(value), R(old)));
+    nest_store(n, row, sublanes, region, emit_vsel(n->code, mask, R(value), R(old)));
 }
 
 /* of the unit in hand, in the array or its image; `lane` in it, and `sub` as loop_gather_row */
@@ -247,12 +247,12 @@ static void pack_column(struct loop_plan *p, struct vcode *c, int array, int64_t
     struct fused_value v = {.is_mask = false};
     enum graph_dtype t = m->shape.dtype == DTYPE_PRED ? DTYPE_U8 : m->shape.dtype;
 
-    EMIT(c, OP_SMOV, R(S_FROM), I(image));
-    EMIT(c, OP_SMOV, R(S_TO), I(loop_row(p, a) + column * ROWS_PER_TILE));
+    emit_smov(c, S_FROM, I(image));
+    emit_smov(c, S_TO, I(loop_row(p, a) + column * ROWS_PER_TILE));
     vcode_loop_begin(c, 0, m->tile_count / across);
     for (int i = 0; i < pack; i++)
-        v.part[i] = R(put_load(c, S_FROM, i * rows, 1, LOOP_REGION_IMAGE + array));
-    put_store(c, S_TO, 0, 0xff, loop_region(p, array), fused_pack(c, p->job->chip, t, &v));
+        v.part[i] = R(emit_vld(c, isa_rows_at(R(S_FROM), i * rows), LOOP_REGION_IMAGE + array));
+    emit_vst(c, isa_rows_at(R(S_TO), 0), fused_pack(c, p->job->chip, t, &v), loop_region(p, array));
     vcode_loop_step(c, S_FROM, pack * rows);
     vcode_loop_step(c, S_TO, rows);
     vcode_loop_end(c, 0);

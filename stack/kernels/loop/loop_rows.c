@@ -137,7 +137,7 @@ static int diagonal_of_unit(struct nest *n, int part, struct sval first)
         return n->column_place[part];
     first.add += part * ROWS_PER_TILE;
     lane = sval_vector(n, lane_of(n, first));
-    return n->column_place[part] = put_mask2(c, OP_VCMP_EQ_S32, R(loop_diagonal(n)), lane);
+    return n->column_place[part] = emit_vcmp_eq_s32(c, R(loop_diagonal(n)), lane);
 }
 
 void loop_store_row_of_sum(struct nest *n, int reduce)
@@ -150,8 +150,8 @@ void loop_store_row_of_sum(struct nest *n, int reduce)
         int here = diagonal_of_unit(n, i, first);
         struct sval row = row_of_sum(n, reduce, first);
 
-        EMIT(n->code, OP_VST_MSK, row.sreg < 0 ? NONE : R(row.sreg), I(row.add), I(0), I(0xff),
-             R(here), sum.part[i])->region = LOOP_REGION_SUM + reduce;
+        emit_vst_msk(n->code, isa_rows_apart(operand_base(row.sreg), row.add, 0), here,
+                     sum.part[i].value, LOOP_REGION_SUM + reduce);
     }
 }
 
@@ -176,7 +176,7 @@ int loop_leaf_by_rows(struct fused *f, int node, struct fused_value *out, void *
     *out = (struct fused_value){.is_mask = x->shape.dtype == DTYPE_PRED,
                                 .part = {R(loop_load_row(n, node, &at))}};
     if (out->is_mask)
-        out->part[0] = R(put_mask1(n->code, OP_VNEZ, out->part[0]));
+        out->part[0] = R(emit_vnez(n->code, out->part[0].value));
     return 0;
 }
 
@@ -234,9 +234,9 @@ void loop_spread_kept(struct nest *n, int node, struct fused_value *out)
     out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
     for (int i = 0; i < p->parts; i++) {
         int lane = (int)(first % ARRAY_LANES) + i * ROWS_PER_TILE;
-        int v = put_lane_broadcast(n->code, row, SUBLANES_APART + lane, nest_xlu(n));
+        int v = emit_vbcast_lane(n->code, nest_xlu(n), row, SUBLANES_APART + lane);
 
-        out->part[i] = R(out->is_mask ? put_mask1(n->code, OP_VNEZ, R(v)) : v);
+        out->part[i] = R(out->is_mask ? emit_vnez(n->code, v) : v);
     }
 }
 
@@ -252,7 +252,8 @@ void loop_keep_row(struct nest *n, int node, int value)
     }
     loop_kept_stride(p, node, stride);
     for (int64_t i = 0; i < chunk * p->parts; i++) {
-        int v = put_lane_broadcast(n->code, value, SUBLANES_APART + (int)i * ROWS_PER_TILE, nest_xlu(n));
+        int v =
+            emit_vbcast_lane(n->code, nest_xlu(n), value, SUBLANES_APART + (int)i * ROWS_PER_TILE);
         struct sval row;
 
         n->unit[AXIS_ROWS] = first + i / p->parts;

@@ -40,16 +40,16 @@ void loop_fetch_scalars(const struct loop_plan *p, struct vcode *c)
         const struct loop_array *a = &p->array[i];
 
         if (a->smem >= 0)
-            EMIT(c, a->array->space == SPACE_HBM ? OP_DMA_HBM_SMEM : OP_DMA_VMEM_SMEM,
-                 I(a->array->address / ARRAY_GRANULE_BYTES), I(1),
-                 I(a->smem / ARRAY_GRANULE_BYTES), flag_of(p));
+            emit_dma(c, a->array->space == SPACE_HBM ? OP_DMA_HBM_SMEM : OP_DMA_VMEM_SMEM,
+                     I(a->array->address / ARRAY_GRANULE_BYTES), I(1),
+                     I(a->smem / ARRAY_GRANULE_BYTES), flag_of(p));
     }
 }
 
 void loop_await_scalars(const struct loop_plan *p, struct vcode *c)
 {
     if (p->scalar_count > 0)
-        EMIT(c, OP_DMA_DONE, flag_of(p), I(p->scalar_count));
+        emit_dma_done(c, flag_of(p), I(p->scalar_count));
 }
 
 void loop_forget_scalars(const struct loop_plan *p, struct vcode *c)
@@ -58,13 +58,13 @@ void loop_forget_scalars(const struct loop_plan *p, struct vcode *c)
         return;
     vcode_begin_block(c);
     loop_await_scalars(p, c);           /* a core without steps has not */
-    EMIT(c, OP_VSYNCADD, flag_of(p), I(-p->scalar_count));
+    emit_vsyncadd(c, flag_of(p), I(-p->scalar_count));
 }
 
 int loop_load_scalar(struct nest *n, const struct loop_array *a)
 {
     int word = nest_temp(n);
 
-    EMIT(n->code, OP_SLD, R(word), NONE, I(a->smem));
-    return put_op1(n->code, OP_VSTV, R(word));
+    emit_sld(n->code, word, NONE, I(a->smem));
+    return emit_vstv(n->code, word);
 }

@@ -46,32 +46,24 @@ static struct isa_operand identity(enum graph_reduce kind, enum graph_dtype t)
 static struct isa_operand combine(struct vcode *c, enum graph_reduce kind, enum graph_dtype t,
                                   struct isa_operand a, struct isa_operand b)
 {
-    bool is_unsigned = t == DTYPE_U32 || t == DTYPE_U8;
+    int to = vcode_vreg(c);
 
-    switch (kind) {
-    case REDUCE_ADD: return R(put_op2(c, is_float(t) ? OP_VADD_F32 : OP_VADD_S32, a, b));
-    case REDUCE_MUL: return R(put_op2(c, is_float(t) ? OP_VMUL_F32 : OP_VMUL_U32, a, b));
-    case REDUCE_AND: return R(put_op2(c, OP_VAND_U32, a, b));
-    case REDUCE_OR: return R(put_op2(c, OP_VOR_U32, a, b));
-    default: break;
-    }
-    if (is_float(t))
-        return R(put_op2(c, kind == REDUCE_MAX ? OP_VMAX_F32 : OP_VMIN_F32, a, b));
-    return R(put_op2_choice(c, OP_VMAX_INT, a, b, kind == REDUCE_MIN, is_unsigned));
+    vcode_put(c, fused_combine(kind, t, to, a, b));
+    return R(to);
 }
 
 /* of two keys with their indices the larger, of equals the one with the lower index */
-static void choose(struct vcode *c, struct isa_operand *key, struct isa_operand *index,
-                   struct isa_operand other, struct isa_operand other_index)
+static void keep_extreme(struct vcode *c, struct isa_operand *key, struct isa_operand *index,
+                         struct isa_operand other, struct isa_operand other_index)
 {
-    int is_more = put_mask2(c, OP_VCMP_GT_S32, other, *key);
-    int is_same = put_mask2(c, OP_VCMP_EQ_S32, other, *key);
-    int is_first = put_mask2(c, OP_VCMP_LT_S32, other_index, *index);
+    int is_more = emit_vcmp_gt_s32(c, other, *key);
+    int is_same = emit_vcmp_eq_s32(c, other, *key);
+    int is_first = emit_vcmp_lt_s32(c, other_index, *index);
 
-    is_first = put_mask2(c, OP_VMAND, R(is_same), R(is_first));
-    is_more = put_mask2(c, OP_VMOR, R(is_more), R(is_first));
-    *key = R(put_select(c, is_more, other, *key));
-    *index = R(put_select(c, is_more, other_index, *index));
+    is_first = emit_vmand(c, is_same, is_first);
+    is_more = emit_vmor(c, is_more, is_first);
+    *key = R(emit_vsel(c, is_more, other, *key));
+    *index = R(emit_vsel(c, is_more, other_index, *index));
 }
 
 /* ----- what a unit adds */
@@ -83,17 +75,17 @@ static struct isa_operand key_of(struct vcode *c, enum graph_reduce kind, enum g
     int is_negative;
 
     if (t == DTYPE_U32)
-        key = R(put_op2(c, OP_VXOR_U32, x, I(LOWEST)));
+        key = R(emit_vxor_u32(c, x, I(LOWEST)));
     if (is_float(t)) {                  /* + 0 makes both zeros one */
-        x = R(put_op2(c, OP_VADD_F32, x, I(0)));
-        turned = R(put_op2(c, OP_VXOR_U32, x, I(INT32_MAX)));
-        is_negative = put_mask2(c, OP_VCMP_LT_S32, x, I(0));
-        key = R(put_select(c, is_negative, turned, x));
+        x = R(emit_vadd_f32(c, x, I(0)));
+        turned = R(emit_vxor_u32(c, x, I(INT32_MAX)));
+        is_negative = emit_vcmp_lt_s32(c, x, I(0));
+        key = R(emit_vsel(c, is_negative, turned, x));
     }
     if (kind == REDUCE_ARGMIN)
-        key = R(put_op2(c, OP_VXOR_U32, key, I(-1)));
+        key = R(emit_vxor_u32(c, key, I(-1)));
     if (is_float(t))
-        key = R(put_select(c, put_mask2(c, OP_VCMP_NE_F32, x, x), I(INT32_MAX), key));
+        key = R(emit_vsel(c, emit_vcmp_ne_f32(c, x, x), I(INT32_MAX), key));
     return key;
 }
 
@@ -110,7 +102,7 @@ static struct isa_operand index_of(struct nest *n, int reduce, int part)
     if (p->is_linear) {
         first = sval_scaled(n, nest_element(n, AXIS_ROWS), ARRAY_LANES);
         first.add += part * 1024;
-        return R(put_op2(n->code, OP_VADD_S32, R(v), sval_vector(n, first)));
+        return R(emit_vadd_s32(n->code, R(v), sval_vector(n, first)));
     }
     first = nest_element(n, axis);
     if (axis == AXIS_LANES)
@@ -118,16 +110,16 @@ static struct isa_operand index_of(struct nest *n, int reduce, int part)
     else if (axis == AXIS_ROWS)
         v = nest_row_index(n);
     else
-        return R(put_in_register(n->code, sval_vector(n, first)));
+        return R(vcode_in_register(n->code, sval_vector(n, first)));
     first.add += axis == AXIS_ROWS ? part * 8 : 0;
-    return R(put_op2(n->code, OP_VADD_S32, R(v), sval_vector(n, first)));
+    return R(emit_vadd_s32(n->code, R(v), sval_vector(n, first)));
 }
 
 static int lane_mask(struct nest *n)
 {
     if (n->lane_mask < 0)
-        n->lane_mask = put_mask2(n->code, OP_VCMP_LT_S32, R(nest_lane_index(n)),
-                                 I(loop_edge(n->p, AXIS_LANES)));
+        n->lane_mask =
+            emit_vcmp_lt_s32(n->code, R(nest_lane_index(n)), I(loop_edge(n->p, AXIS_LANES)));
     return n->lane_mask;
 }
 
@@ -144,13 +136,13 @@ static int valid_mask(struct nest *n, int reduce, int part)
         left = sval_scaled(n, nest_element(n, AXIS_ROWS), -ARRAY_LANES);
         left.add += (p->is_linear ? p->linear_elements : p->axis[AXIS_ROWS].elements * 128)
                     - part * 1024;
-        valid = put_mask2(n->code, OP_VCMP_LT_S32, R(index), sval_vector(n, left));
+        valid = emit_vcmp_lt_s32(n->code, R(index), sval_vector(n, left));
     }
     if (!p->is_linear && axes >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES)
         && nest_is_last(n, AXIS_LANES)) {
         int lanes = lane_mask(n);
 
-        valid = valid < 0 ? lanes : put_mask2(n->code, OP_VMAND, R(valid), R(lanes));
+        valid = valid < 0 ? lanes : emit_vmand(n->code, valid, lanes);
     }
     return valid;
 }
@@ -189,7 +181,7 @@ static void add_entry(struct nest *n, int reduce, struct sval row, struct isa_op
         if (s->node != reduce || s->row.sreg != row.sreg || s->row.add != row.add)
             continue;
         if (loop_is_arg(x))
-            choose(n->code, &s->value, &s->index, value, index);
+            keep_extreme(n->code, &s->value, &s->index, value, index);
         else
             s->value = combine(n->code, x->reduce_kind, type_of(n->p, reduce), s->value, value);
         return;
@@ -220,15 +212,15 @@ void loop_add_to_sum(struct nest *n, int reduce)
         int valid = valid_mask(n, reduce, i);
 
         if (t == DTYPE_PRED)
-            v = R(put_select(n->code, v.value, I(1), I(0)));
+            v = R(emit_vsel(n->code, v.value, I(1), I(0)));
         if (loop_is_arg(x)) {
             v = key_of(n->code, x->reduce_kind, t, v);
             index = index_of(n, reduce, i);
         }
         if (valid >= 0)
-            v = R(put_select(n->code, valid, v, identity(x->reduce_kind, t)));
+            v = R(emit_vsel(n->code, valid, v, identity(x->reduce_kind, t)));
         if (valid >= 0 && loop_is_arg(x))
-            index = R(put_select(n->code, valid, index, I(INT32_MAX)));
+            index = R(emit_vsel(n->code, valid, index, I(INT32_MAX)));
         add_entry(n, reduce,
                   (struct sval){row.sreg, row.add + (keeps_rows ? i * ROWS_PER_TILE : 0)}, v,
                   index);
@@ -265,14 +257,17 @@ bool loop_finishes_sum(const struct nest *n, int reduce)
 static struct isa_operand rotated(struct nest *n, struct isa_operand v, int by, bool is_lanes)
 {
     if (is_lanes)
-        return R(put_lane_rotate(n->code, v.value, I(by), nest_xlu(n)));
-    return R(put_op2(n->code, OP_VROT_SLANE, v, I(by)));
+        return R(emit_vrot_lane(n->code, nest_xlu(n), v.value, I(by)));
+    return R(emit_vrot_slane(n->code, v.value, I(by)));
 }
 
-static enum isa_opcode xlane_of(enum graph_reduce kind)
+static struct isa_operand reduce_lanes(struct nest *n, enum graph_reduce kind, int v)
 {
-    return kind == REDUCE_ADD ? OP_VADD_XLANE : kind == REDUCE_MAX ? OP_VMAX_XLANE
-                                                                    : OP_VMIN_XLANE;
+    int unit = nest_xlu(n);
+
+    return R(kind == REDUCE_ADD   ? emit_vadd_xlane(n->code, unit, v)
+             : kind == REDUCE_MAX ? emit_vmax_xlane(n->code, unit, v)
+                                  : emit_vmin_xlane(n->code, unit, v));
 }
 
 /* rows and lanes that are reduced come together */
@@ -285,7 +280,7 @@ static struct isa_operand finish_value(struct nest *n, int reduce, struct isa_op
     for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2)
         v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, false));
     if (axes >> AXIS_LANES & 1 && has_unit(x, t))
-        return R(put_xlane(n->code, xlane_of(x->reduce_kind), v.value, nest_xlu(n)));
+        return reduce_lanes(n, x->reduce_kind, v.value);
     for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
         v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, true));
     return v;
@@ -301,9 +296,8 @@ void loop_sum_lanes(struct nest *n, int reduce, struct fused_value *out)
         struct isa_operand v = n->fused.value[x->operand[0]].part[i];
 
         if (loop_edge(n->p, AXIS_LANES))
-            v = R(put_select(n->code, lane_mask(n), v, identity(x->reduce_kind, t)));
-        v = R(put_xlane(n->code, xlane_of(x->reduce_kind), put_in_register(n->code, v),
-                        nest_xlu(n)));
+            v = R(emit_vsel(n->code, lane_mask(n), v, identity(x->reduce_kind, t)));
+        v = reduce_lanes(n, x->reduce_kind, vcode_in_register(n->code, v));
         out->part[i] = x->shape.dtype == DTYPE_BF16 ? fused_round_bf16(n->code, v) : v;
     }
 }
@@ -315,10 +309,10 @@ static void store_sum(struct nest *n, const struct nest_sum *s)
 
     if (n->p->is_finished[s->node])
         value = finish_value(n, s->node, value);
-    nest_store(n, s->row, 0xff, region, put_in_register(n->code, value));
+    nest_store(n, s->row, 0xff, region, vcode_in_register(n->code, value));
     if (loop_is_arg(&n->p->body.node[s->node]))
         nest_store(n, (struct sval){s->row.sreg, s->row.add + index_offset(n->p, s->node)}, 0xff,
-                   region, put_in_register(n->code, s->index));
+                   region, vcode_in_register(n->code, s->index));
 }
 
 void loop_flush_sums(struct nest *n)
@@ -334,12 +328,13 @@ void loop_flush_sums(struct nest *n)
             store_sum(n, s);
             continue;
         }
-        old = R(put_load(n->code, s->row.sreg, s->row.add, 1, region));
+        old = R(emit_vld(n->code, isa_rows_at(operand_base(s->row.sreg), s->row.add), region));
 
         if (loop_is_arg(x)) {
-            struct isa_operand at = R(put_load(n->code, behind.sreg, behind.add, 1, region));
+            struct isa_operand at =
+                R(emit_vld(n->code, isa_rows_at(operand_base(behind.sreg), behind.add), region));
 
-            choose(n->code, &old, &at, s->value, s->index);
+            keep_extreme(n->code, &old, &at, s->value, s->index);
             nest_store(n, behind, 0xff, region, at.value);
         } else {
             old = combine(n->code, x->reduce_kind, type_of(n->p, s->node), old, s->value);
@@ -356,10 +351,10 @@ enum { S_COUNTER, S_AT };
 static void init_tiles(struct vcode *c, int64_t row, int64_t tiles, int64_t pitch, int value,
                        int guard, int region)
 {
-    EMIT(c, OP_SMOV, R(S_AT), I(row));
+    emit_smov(c, S_AT, I(row));
     if (tiles > 1)
         vcode_loop_begin(c, S_COUNTER, tiles);
-    put_guard(EMIT(c, OP_VST, R(S_AT), I(0), I(1), I(0xff), R(value)), guard);
+    vcode_put(c, isa_if(guard, isa_vst(isa_rows_at(R(S_AT), 0), value)));
     c->block[c->block_count - 1].op[c->block[c->block_count - 1].op_count - 1].region = region;
     if (tiles > 1) {
         vcode_loop_step(c, S_AT, pitch);
@@ -383,7 +378,7 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
     }
     if (dims)
         guard = frame_is_first(&p->frame, dims);
-    EMIT(c, OP_VMOV, R(value), identity(x->reduce_kind, type_of(p, reduce)));
+    vcode_put(c, isa_vmov(value, identity(x->reduce_kind, type_of(p, reduce))));
     if (!loop_is_arg(x)) {
         init_tiles(c, row, units * parts, ROWS_PER_TILE, value, guard, region);
         return;
@@ -392,7 +387,7 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
         init_tiles(c, row + i * ROWS_PER_TILE, units, 2 * parts * ROWS_PER_TILE, value, guard,
                    region);
     vcode_begin_block(c);
-    EMIT(c, OP_VMOV, R(value), I(INT32_MAX));
+    vcode_put(c, isa_vmov(value, I(INT32_MAX)));
     for (int i = 0; i < parts; i++)
         init_tiles(c, row + (parts + i) * ROWS_PER_TILE, units, 2 * parts * ROWS_PER_TILE, value,
                    guard, region);
@@ -403,10 +398,10 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
 /* A key as a number of the same order; what no element has becomes the least one. */
 static int number_of(struct vcode *c, struct isa_operand key)
 {
-    int least = put_op2_choice(c, OP_VMAX_INT, key, I(LEAST_KEY), false, false);
-    int turned = put_op2(c, OP_VXOR_U32, R(least), I(INT32_MAX));
+    int least = emit_vmax_int(c, key, I(LEAST_KEY), false, false);
+    int turned = emit_vxor_u32(c, R(least), I(INT32_MAX));
 
-    return put_select(c, put_mask2(c, OP_VCMP_LT_S32, R(least), I(0)), R(turned), R(least));
+    return emit_vsel(c, emit_vcmp_lt_s32(c, R(least), I(0)), R(turned), R(least));
 }
 
 /* the lane is the index */
@@ -432,12 +427,11 @@ static struct isa_operand first_of_lanes(struct nest *n, struct isa_operand key,
     struct isa_operand most;
 
     if (is_in_one_row(n->p))
-        return R(put_xlane_index(c, false, x, nest_xlu(n)));
-    most = R(put_xlane(c, OP_VMAX_XLANE, x, nest_xlu(n)));
-    is_best = put_mask2(c, OP_VMOR, R(put_mask2(c, OP_VCMP_EQ_F32, R(x), most)),
-                        R(put_mask2(c, OP_VCMP_NE_F32, R(x), R(x))));
-    at = put_op1(c, OP_VCVT_F32_S32, R(put_select(c, is_best, index, I(INT32_MAX))));
-    return R(put_op1(c, OP_VCVT_S32_F32, R(put_xlane(c, OP_VMIN_XLANE, at, nest_xlu(n)))));
+        return R(emit_vxlane_index(c, nest_xlu(n), x, VXLANE_INDEX_MAX));
+    most = R(emit_vmax_xlane(c, nest_xlu(n), x));
+    is_best = emit_vmor(c, emit_vcmp_eq_f32(c, R(x), most), emit_vcmp_ne_f32(c, R(x), R(x)));
+    at = emit_vcvt_f32_s32(c, R(emit_vsel(c, is_best, index, I(INT32_MAX))));
+    return R(emit_vcvt_s32_f32(c, R(emit_vmin_xlane(c, nest_xlu(n), at))));
 }
 
 static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_operand key,
@@ -446,11 +440,12 @@ static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_op
     uint32_t axes = loop_reduced_axes(n->p, reduce);
 
     for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2)
-        choose(n->code, &key, &index, rotated(n, key, by, false), rotated(n, index, by, false));
+        keep_extreme(n->code, &key, &index, rotated(n, key, by, false),
+                     rotated(n, index, by, false));
     if (axes >> AXIS_LANES & 1 && has_unit_for_index(n->p, reduce))
         return first_of_lanes(n, key, index);
     for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
-        choose(n->code, &key, &index, rotated(n, key, by, true), rotated(n, index, by, true));
+        keep_extreme(n->code, &key, &index, rotated(n, key, by, true), rotated(n, index, by, true));
     return index;
 }
 
@@ -463,11 +458,14 @@ void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out)
     out->is_mask = x->shape.dtype == DTYPE_PRED;
     for (int i = 0; i < loop_parts(n->p, n->mask); i++) {
         struct sval at = {row.sreg, row.add + i * ROWS_PER_TILE};
-        struct isa_operand v = R(put_load(n->code, at.sreg, at.add, 1, region));
+        struct isa_operand v =
+            R(emit_vld(n->code, isa_rows_at(operand_base(at.sreg), at.add), region));
 
         if (loop_is_arg(x)) {
             at.add += index_offset(n->p, reduce);
-            v = finish_index(n, reduce, v, R(put_load(n->code, at.sreg, at.add, 1, region)));
+            v = finish_index(
+                n, reduce, v,
+                R(emit_vld(n->code, isa_rows_at(operand_base(at.sreg), at.add), region)));
         } else if (!n->p->is_finished[reduce]) {
             v = finish_value(n, reduce, v);
         }
@@ -475,6 +473,6 @@ void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out)
             v = fused_wrap(n->code, x->shape.dtype, v);
         if (x->shape.dtype == DTYPE_BF16)
             v = fused_round_bf16(n->code, v);
-        out->part[i] = out->is_mask ? R(put_mask1(n->code, OP_VNEZ, v)) : v;
+        out->part[i] = out->is_mask ? R(emit_vnez(n->code, v.value)) : v;
     }
 }

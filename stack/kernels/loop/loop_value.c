@@ -126,11 +126,11 @@ static int unpack_row(struct nest *n, enum graph_dtype t, int word, struct sval 
 
     if (bits == 32)
         return word;
-    v = R(put_op2(c, OP_VSHRL_U32, v, sval_vector(n, sval_scaled(n, sub, bits))));
-    v = R(put_op2(c, OP_VSHLL_U32, v, I(32 - bits)));
+    v = R(emit_vshrl_u32(c, v, sval_vector(n, sval_scaled(n, sub, bits))));
+    v = R(emit_vshll_u32(c, v, I(32 - bits)));
     if (t == DTYPE_BF16)
         return v.value;
-    return put_op2(c, t == DTYPE_S8 ? OP_VSHRA_S32 : OP_VSHRL_U32, v, I(32 - bits));
+    return emit_d_vv(c, t == DTYPE_S8 ? OP_VSHRA_S32 : OP_VSHRL_U32, v, I(32 - bits));
 }
 
 /* lane `lane` to every lane; sublane i of part p that of lane + 8p + i where `is_column` */
@@ -139,10 +139,10 @@ static int spread_lane(struct nest *n, int v, struct sval lane, bool is_column, 
     int64_t at = is_column ? 256 + 8 * part : 0;
 
     if (lane.sreg < 0)
-        return put_lane_broadcast(n->code, v, (int)(at + lane.add), nest_xlu(n));
+        return emit_vbcast_lane(n->code, nest_xlu(n), v, (int)(at + lane.add));
     lane = sval_masked(n, sval_scaled(n, lane, -1), LANE_MASK);
-    v = put_lane_rotate(n->code, v, sval_operand(n, lane), nest_xlu(n));
-    return put_lane_broadcast(n->code, v, (int)at, nest_xlu(n));
+    v = emit_vrot_lane(n->code, nest_xlu(n), v, sval_operand(n, lane));
+    return emit_vbcast_lane(n->code, nest_xlu(n), v, (int)at);
 }
 
 /* rows of the space run along its rows, and one of its lanes is meant */
@@ -246,7 +246,7 @@ static void gather(struct nest *n, int node, struct fused_value *out)
     }
     out->is_mask = t == DTYPE_PRED;
     for (int p = 0; p < parts && out->is_mask; p++)
-        out->part[p] = R(put_mask1(n->code, OP_VNEZ, out->part[p]));
+        out->part[p] = R(emit_vnez(n->code, out->part[p].value));
 }
 
 static void load_operand(struct nest *n, int node, struct fused_value *out)
@@ -284,11 +284,11 @@ static void make_iota(struct nest *n, int node, struct fused_value *out)
             first.add += axis == AXIS_ROWS ? 8 * i : 0;
         }
         if (v.kind == OPERAND_IMM)
-            v = R(put_in_register(n->code, sval_vector(n, first)));
+            v = R(vcode_in_register(n->code, sval_vector(n, first)));
         else if (first.sreg >= 0 || first.add != 0)
-            v = R(put_op2(n->code, OP_VADD_S32, v, sval_vector(n, first)));
+            v = R(emit_vadd_s32(n->code, v, sval_vector(n, first)));
         if (x->shape.dtype == DTYPE_F32 || x->shape.dtype == DTYPE_BF16)
-            v = R(put_op1(n->code, OP_VCVT_F32_S32, v));
+            v = R(emit_vcvt_f32_s32(n->code, v));
         out->part[i] = v;
     }
     out->is_mask = false;
@@ -330,7 +330,7 @@ static void load_kept(struct nest *n, int node, struct fused_value *out)
         struct sval at = {row.sreg, row.add + (has_rows ? i * ROWS_PER_TILE : 0)};
         int v = nest_load(n, at, has_rows, region);
 
-        out->part[i] = R(out->is_mask ? put_mask1(n->code, OP_VNEZ, R(v)) : v);
+        out->part[i] = R(out->is_mask ? emit_vnez(n->code, v) : v);
     }
 }
 

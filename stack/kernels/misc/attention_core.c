@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "isa/matrix.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 #define LANES 128
 #define TILE_ROWS 8
@@ -86,26 +86,20 @@ int64_t core_state_rows(const struct attention_core *k) { return all_groups(k) *
 
 static void set(struct attention_core *k, int sreg, int64_t value)
 {
-    EMIT(k->c, OP_SMOV, R(sreg), I(value));
+    emit_smov(k->c, sreg, I(value));
 }
 
 static void copy(struct attention_core *k, int sreg, int from)
 {
-    EMIT(k->c, OP_SMOV, R(sreg), R(from));
+    emit_smov(k->c, sreg, R(from));
 }
 
 static void advance(struct attention_core *k, int sreg, int64_t by)
 {
-    EMIT(k->c, OP_SADD, R(sreg), R(sreg), I(by));
+    emit_sadd(k->c, sreg, R(sreg), I(by));
 }
 
 /* ----- the matrix unit */
-
-static struct vcode_op *on_unit(struct vcode_op *o, int unit)
-{
-    o->op.unit_index = (uint8_t)unit;
-    return o;
-}
 
 /* keys or values `first` to `first` + 7 of the block, as f32 */
 static int key_tile(struct attention_core *k, int64_t row, int64_t first, bool is_value)
@@ -114,13 +108,14 @@ static int key_tile(struct attention_core *k, int64_t row, int64_t first, bool i
     int v;
 
     if (!k->token_rows) {
-        v = put_load(c, SREG_AT_KEYS, row + first / PACKED_ROWS * TILE_ROWS, 1, REGION_KEYS);
-        return put_op1(c, first / TILE_ROWS & 1 ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
+        v = emit_vld(c, isa_rows_at(R(SREG_AT_KEYS), row + first / PACKED_ROWS * TILE_ROWS),
+                     REGION_KEYS);
+        return emit_d_v(c, first / TILE_ROWS & 1 ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
     }
-    v = put_load(c, SREG_AT_KEYS, row + first * k->token_rows, (int)k->token_rows,
+    v = emit_vld(c,
+                 isa_rows_apart(R(SREG_AT_KEYS), row + first * k->token_rows, (int)k->token_rows),
                  REGION_KEYS);
-    return is_value ? put_op2(c, OP_VAND_U32, R(v), I(-65536))
-                    : put_op2(c, OP_VSHLL_U32, R(v), I(16));
+    return is_value ? emit_vand_u32(c, R(v), I(-65536)) : emit_vshll_u32(c, R(v), I(16));
 }
 
 /* 128 or 256 keys from `first` on into a staging register: columns of k^T, or rows of v */
@@ -135,10 +130,9 @@ static void push_weights(struct attention_core *k, int unit, int64_t row, int64_
         if (is_wide) {
             int upper = key_tile(k, row, first + LANES + j * TILE_ROWS, is_value);
 
-            on_unit(EMIT(c, OP_VMATPREP_SUBR, R(upper), I(MATRIX_F32)), unit);
+            emit_vmatprep_subr(c, unit, upper, MATRIX_F32);
         }
-        on_unit(EMIT(c, OP_VMATPUSH, R(v), I(is_wide ? 2 : 0), I(MATRIX_F32), I(!is_value),
-                     I(is_value)), unit);
+        emit_vmatpush(c, unit, v, is_wide ? 2 : 0, MATRIX_F32, !is_value, is_value);
     }
 }
 
@@ -151,22 +145,13 @@ static void push_pass(struct attention_core *k, int pass, const struct head_at *
                          vector_count(k, pass, u) == 2, is_value);
 }
 
-static int pop(struct attention_core *k, int unit)
-{
-    int v = vcode_vreg(k->c);
-
-    on_unit(EMIT(k->c, OP_VPOP_MRF, R(v), I(0)), unit);
-    return v;
-}
-
 /* latches: the weights that have been pushed are loaded first */
 static void multiply(struct attention_core *k, int unit, int rows, int upper, bool is_value,
                      bool latches)
 {
     if (upper >= 0)
-        on_unit(EMIT(k->c, OP_VMATPREP_MUBR, R(upper), I(MATRIX_F32)), unit);
-    on_unit(EMIT(k->c, OP_VMATMUL, R(rows), I(upper >= 0), I(MATRIX_F32),
-                 I(latches ? 1 + is_value : 0), I(is_value)), unit);
+        emit_vmatprep_mubr(k->c, unit, upper, MATRIX_F32);
+    emit_vmatmul(k->c, unit, rows, upper >= 0, MATRIX_F32, latches ? 1 + is_value : 0, is_value);
 }
 
 /* ----- scores */
@@ -183,11 +168,12 @@ static void score_group(struct attention_core *k, int pass, int q, int group,
     for (int u = 0; u < units(k); u++)
         for (int i = 0; vector_count(k, pass, u) && i < halves(k); i++) {
             int64_t j = first_vector(k, pass, u) + i;
-            int s = pop(k, at->unit + u);
+            int s = emit_vpop_mrf(k->c, at->unit + u, 0);
 
             if (i < vector_count(k, pass, u))
-                put_store(c, SREG_AT_S, at->scores + (group * vectors(k) + j) * TILE_ROWS, 0xff,
-                          REGION_SCORES, put_op2(c, OP_VMUL_F32, R(s), F(k->scale)));
+                emit_vst(
+                    c, isa_rows_at(R(SREG_AT_S), at->scores + (group * vectors(k) + j) * TILE_ROWS),
+                    emit_vmul_f32(c, R(s), F(k->scale)), REGION_SCORES);
         }
 }
 
@@ -196,10 +182,10 @@ static void score_round(struct attention_core *k, int pass, int group, int count
                         const struct head_at *at, bool latches)
 {
     struct vcode *c = k->c;
-    int tile = put_load(c, SREG_AT_Q, at->q + group / 2 * TILE_ROWS, 1, REGION_Q);
+    int tile = emit_vld(c, isa_rows_at(R(SREG_AT_Q), at->q + group / 2 * TILE_ROWS), REGION_Q);
 
     for (int g = 0; g < count; g++) {
-        int q = put_op1(c, g ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile));
+        int q = emit_d_v(c, g ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile));
 
         score_group(k, pass, q, group + g, at, latches && !g);
     }
@@ -214,7 +200,7 @@ static int tree(struct vcode *c, enum isa_opcode code, int *value, int count)
 {
     for (; count > 1; count = (count + 1) / 2)
         for (int i = 0; i < count / 2; i++) {
-            value[i] = put_op2(c, code, R(value[2 * i]), R(value[2 * i + 1]));
+            value[i] = emit_d_vv(c, code, R(value[2 * i]), R(value[2 * i + 1]));
             if (i == count / 2 - 1 && count % 2)
                 value[i + 1] = value[count - 1];
         }
@@ -223,17 +209,17 @@ static int tree(struct vcode *c, enum isa_opcode code, int *value, int count)
 
 static int state_load(struct attention_core *k, int64_t base, int64_t row, int region)
 {
-    return put_load(k->c, SREG_AT_M, base - k->m_row + row, 1, region);
+    return emit_vld(k->c, isa_rows_at(R(SREG_AT_M), base - k->m_row + row), region);
 }
 
 static void state_store(struct attention_core *k, int64_t base, int64_t row, int region, int v)
 {
-    put_store(k->c, SREG_AT_M, base - k->m_row + row, 0xff, region, v);
+    emit_vst(k->c, isa_rows_at(R(SREG_AT_M), base - k->m_row + row), v, region);
 }
 
 static int score_load(struct attention_core *k, int group, int j)
 {
-    return put_load(k->c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 1,
+    return emit_vld(k->c, isa_rows_at(R(SREG_AT_S), (int64_t)(group * vectors(k) + j) * TILE_ROWS),
                     REGION_SCORES);
 }
 
@@ -241,14 +227,14 @@ static int score_load(struct attention_core *k, int group, int j)
 static int limit_of(struct attention_core *k, int group)
 {
     struct vcode *c = k->c;
-    int limit = put_op1(c, OP_VSTV, R(SREG_AT_LIMIT)), row = vcode_vreg(c);
+    int limit = emit_vstv(c, SREG_AT_LIMIT), row = vcode_vreg(c);
 
     if (!k->is_causal)
         return limit;
-    EMIT(c, OP_VLANESEQ, R(row));
-    row = put_op2(c, OP_VSHRL_U32, R(row), I(7));
-    row = put_op2(c, OP_VADD_S32, R(row), I(group * TILE_ROWS));
-    return put_op2(c, OP_VADD_S32, R(limit), R(row));
+    vcode_put(c, isa_vlaneseq(row));
+    row = emit_vshrl_u32(c, R(row), I(7));
+    row = emit_vadd_s32(c, R(row), I(group * TILE_ROWS));
+    return emit_vadd_s32(c, R(limit), R(row));
 }
 
 /* scores of keys that a row may not see become less than all others */
@@ -257,15 +243,15 @@ static void mask_group(struct attention_core *k, int group, int *value)
     struct vcode *c = k->c;
     int limit = limit_of(k, group), lane = vcode_vreg(c);
 
-    EMIT(c, OP_VLANESEQ, R(lane));
-    lane = put_op2(c, OP_VAND_U32, R(lane), I(LANES - 1));
+    vcode_put(c, isa_vlaneseq(lane));
+    lane = emit_vand_u32(c, R(lane), I(LANES - 1));
     for (int j = 0; j < vectors(k); j++) {
-        int column = put_op2(c, OP_VADD_S32, R(lane), I(j * LANES));
-        int mask = put_mask2(c, OP_VCMP_LE_S32, R(column), R(limit));
+        int column = emit_vadd_s32(c, R(lane), I(j * LANES));
+        int mask = emit_vcmp_le_s32(c, R(column), R(limit));
 
-        value[j] = put_select(c, mask, R(value[j]), F(LEAST));
-        put_store(c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 0xff,
-                  REGION_SCORES, value[j]);
+        value[j] = emit_vsel(c, mask, R(value[j]), F(LEAST));
+        emit_vst(c, isa_rows_at(R(SREG_AT_S), (int64_t)(group * vectors(k) + j) * TILE_ROWS),
+                 value[j], REGION_SCORES);
     }
 }
 
@@ -277,8 +263,8 @@ static void next_limit(struct attention_core *k, int groups)
     if (!k->is_masked || !k->is_causal)
         return;
     advance(k, SREG_AT_LIMIT, (int64_t)groups * TILE_ROWS);
-    EMIT(c, OP_SCMP_LT, R(PRED_LIMIT), R(SREG_AT_LIMIT), R(SREG_LIMIT_END));
-    EMIT(c, OP_SELECT, R(SREG_AT_LIMIT), R(PRED_LIMIT), R(SREG_AT_LIMIT), R(SREG_LIMIT));
+    emit_scmp_lt(c, PRED_LIMIT, R(SREG_AT_LIMIT), R(SREG_LIMIT_END));
+    emit_select(c, SREG_AT_LIMIT, PRED_LIMIT, R(SREG_AT_LIMIT), R(SREG_LIMIT));
 }
 
 /* the new maximum, and by how much what was summed before it shrinks */
@@ -291,13 +277,13 @@ static void maximum(struct attention_core *k, int group)
         value[j] = score_load(k, group, j);
     if (k->is_masked)
         mask_group(k, group, value);
-    now = put_xlane(c, OP_VMAX_XLANE, tree(c, OP_VMAX_F32, value, vectors(k)),
-                    group % (int)k->chip->xlu_count);
+    now = emit_vmax_xlane(c, group % (int)k->chip->xlu_count,
+                          tree(c, OP_VMAX_F32, value, vectors(k)));
     before = state_load(k, k->m_row, row, REGION_M);
-    now = put_op2(c, OP_VMAX_F32, R(now), R(before));
+    now = emit_vmax_f32(c, R(now), R(before));
     state_store(k, k->m_row, row, REGION_M, now);
-    before = put_op2(c, OP_VSUB_F32, R(before), R(now));
-    state_store(k, k->alpha_row, row, REGION_ALPHA, put_eup(c, OP_VPOW2, R(before)));
+    before = emit_vsub_f32(c, R(before), R(now));
+    state_store(k, k->alpha_row, row, REGION_ALPHA, emit_vpow2(c, vcode_in_register(c, R(before))));
 }
 
 static void exponentials(struct attention_core *k, int group)
@@ -307,17 +293,17 @@ static void exponentials(struct attention_core *k, int group)
     int m = state_load(k, k->m_row, row, REGION_M);
 
     for (int j = 0; j < vectors(k); j++) {
-        int x = put_op2(c, OP_VSUB_F32, R(score_load(k, group, j)), R(m));
+        int x = emit_vsub_f32(c, R(score_load(k, group, j)), R(m));
 
-        value[j] = put_eup(c, OP_VPOW2, R(x));
-        put_store(c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 0xff,
-                  REGION_SCORES, value[j]);
+        value[j] = emit_vpow2(c, vcode_in_register(c, R(x)));
+        emit_vst(c, isa_rows_at(R(SREG_AT_S), (int64_t)(group * vectors(k) + j) * TILE_ROWS),
+                 value[j], REGION_SCORES);
     }
-    sum = put_xlane(c, OP_VADD_XLANE, tree(c, OP_VADD_F32, value, vectors(k)),
-                    group % (int)k->chip->xlu_count);
-    l = put_op2(c, OP_VMUL_F32, R(state_load(k, k->l_row, row, REGION_L)),
-                R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
-    state_store(k, k->l_row, row, REGION_L, put_op2(c, OP_VADD_F32, R(l), R(sum)));
+    sum = emit_vadd_xlane(c, group % (int)k->chip->xlu_count,
+                          tree(c, OP_VADD_F32, value, vectors(k)));
+    l = emit_vmul_f32(c, R(state_load(k, k->l_row, row, REGION_L)),
+                      R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
+    state_store(k, k->l_row, row, REGION_L, emit_vadd_f32(c, R(l), R(sum)));
 }
 
 /* over all groups of all heads, two at a time where they are even */
@@ -330,7 +316,7 @@ static void each_group(struct attention_core *k, void (*body)(struct attention_c
     set(k, SREG_AT_S, k->s_row);
     set(k, SREG_AT_M, k->m_row);
     copy(k, SREG_AT_LIMIT, SREG_LIMIT);
-    EMIT(c, OP_SADD, R(SREG_LIMIT_END), R(SREG_LIMIT), I(k->groups * TILE_ROWS));
+    emit_sadd(c, SREG_LIMIT_END, R(SREG_LIMIT), I(k->groups * TILE_ROWS));
     vcode_loop_begin(c, SREG_ROUNDS, all_groups(k) / once);
     for (int g = 0; g < once; g++)
         body(k, g);
@@ -357,21 +343,22 @@ static void value_group(struct attention_core *k, int pass, int group, const str
 
         if (!some)
             continue;
-        p = put_load(c, SREG_AT_S, j, 1, REGION_SCORES);
-        multiply(k, at->unit + u, p, some == 2 ? put_load(c, SREG_AT_S, j + TILE_ROWS, 1,
-                                                          REGION_SCORES) : -1, true, latches);
+        p = emit_vld(c, isa_rows_at(R(SREG_AT_S), j), REGION_SCORES);
+        multiply(k, at->unit + u, p,
+                 some == 2 ? emit_vld(c, isa_rows_at(R(SREG_AT_S), j + TILE_ROWS), REGION_SCORES)
+                           : -1,
+                 true, latches);
     }
     for (int u = 0; u < units(k); u++)
         if (vector_count(k, pass, u)) {
-            part[count++] = pop(k, at->unit + u);
+            part[count++] = emit_vpop_mrf(k->c, at->unit + u, 0);
             if (halves(k) == 2)
-                pop(k, at->unit + u);   /* columns that v does not have */
+                emit_vpop_mrf(k->c, at->unit + u, 0); /* columns that v does not have */
         }
     sum = state_load(k, k->acc_row, row, REGION_ACC);
     if (!pass)
-        sum = put_op2(c, OP_VMUL_F32, R(sum),
-                      R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
-    sum = put_op2(c, OP_VADD_F32, R(sum), R(tree(c, OP_VADD_F32, part, count)));
+        sum = emit_vmul_f32(c, R(sum), R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
+    sum = emit_vadd_f32(c, R(sum), R(tree(c, OP_VADD_F32, part, count)));
     state_store(k, k->acc_row, row, REGION_ACC, sum);
 }
 
@@ -477,9 +464,9 @@ void core_step(struct attention_core *k)
 static void clear_group(struct attention_core *k, int group)
 {
     struct vcode *c = k->c;
-    int zero = put_op1(c, OP_VMOV, I(0)), row = group * TILE_ROWS;
+    int zero = emit_vmov(c, I(0)), row = group * TILE_ROWS;
 
-    state_store(k, k->m_row, row, REGION_M, put_op1(c, OP_VMOV, F(LEAST)));
+    state_store(k, k->m_row, row, REGION_M, emit_vmov(c, F(LEAST)));
     state_store(k, k->l_row, row, REGION_L, zero);
     state_store(k, k->acc_row, row, REGION_ACC, zero);
 }
@@ -494,9 +481,9 @@ static int result(struct attention_core *k, int group)
 {
     struct vcode *c = k->c;
     int row = group * TILE_ROWS;
-    int by = put_eup(c, OP_VRCP, R(state_load(k, k->l_row, row, REGION_L)));
+    int by = emit_vrcp(c, vcode_in_register(c, R(state_load(k, k->l_row, row, REGION_L))));
 
-    return put_op2(c, OP_VMUL_F32, R(state_load(k, k->acc_row, row, REGION_ACC)), R(by));
+    return emit_vmul_f32(c, R(state_load(k, k->acc_row, row, REGION_ACC)), R(by));
 }
 
 /* tiles of 16 rows; of few rows the upper 8 are not there */
@@ -511,7 +498,7 @@ void core_end(struct attention_core *k)
     vcode_loop_begin(c, SREG_ROUNDS, all_groups(k) / count);
     low = result(k, 0);
     high = count == 2 ? result(k, 1) : low;
-    put_store(c, SREG_AT_Q, 0, 0xff, REGION_OUT, put_op2(c, OP_VPACK_C_BF16, R(high), R(low)));
+    emit_vst(c, isa_rows_at(R(SREG_AT_Q), 0), emit_vpack_c_bf16(c, R(high), R(low)), REGION_OUT);
     vcode_loop_step(c, SREG_AT_Q, is_single(k) ? k->q_head_rows : TILE_ROWS);
     vcode_loop_step(c, SREG_AT_M, count * TILE_ROWS);
     vcode_loop_end(c, SREG_ROUNDS);

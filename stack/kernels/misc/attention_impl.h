@@ -5,7 +5,7 @@
  */
 #ifndef STACK_ATTENTION_IMPL_H
 #define STACK_ATTENTION_IMPL_H
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 #include "stack/kernels/misc/attention_core.h"
 #include "stack/kernels/pipeline/kernel.h"
 
@@ -22,7 +22,7 @@ struct attention_work {
     const struct array *q, *k, *v, *table, *o;  /* RAGGED: k has v, too */
     struct attention_core core;
     struct vcode code;
-    struct move_code m;
+    struct builder m;
 };
 
 /* the step's arrays, from VMEM row `row` on: the row behind them; nothing is emitted */

@@ -5,7 +5,6 @@
 #include "stack/kernels/misc/attention_impl.h"
 
 #include "base/units.h"
-#include "stack/backend/put.h"
 
 #define TILE_ROWS 8
 #define TOKEN_ROWS 9                    /* of VMEM: a tile, and one so that banks differ */
@@ -73,24 +72,23 @@ static struct isa_operand keep(struct paged *g) { return operand_reg(g->next_sre
 
 static void set(struct paged *g, int sreg, struct isa_operand value)
 {
-    move_set(&g->w->m, operand_reg(sreg), value);
+    builder_set(&g->w->m, operand_reg(sreg), value);
 }
 
 static void advance(struct paged *g, struct isa_operand r, int64_t by)
 {
-    EMIT(&g->w->code, OP_SADD, r, r, I(by));
+    builder_advance(&g->w->m, r, by);
 }
 
 static void wait(struct paged *g, struct isa_operand flag, int64_t granules)
 {
-    EMIT(&g->w->code, OP_DMA_DONE, flag, I(granules));
-    EMIT(&g->w->code, OP_VSYNCADD, flag, I(-granules));
+    builder_await(&g->w->m, flag, I(granules));
 }
 
 static void copy(struct paged *g, enum isa_opcode code, struct isa_operand from,
                  struct isa_operand to, int64_t granules, struct isa_operand flag, int pred)
 {
-    EMIT_IF(&g->w->code, pred, code, from, I(granules), to, flag);
+    vcode_put(&g->w->code, isa_if(pred, isa_make_dma(code, from, I(granules), to, flag)));
 }
 
 static struct isa_operand flag_of(const struct paged *g, int flag)
@@ -107,25 +105,28 @@ static void fetch_page(struct paged *g, int64_t i, struct isa_operand at, struct
                        struct isa_operand flag)
 {
     struct attention_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t granules = g->page_granules;
     int kept = m->next_sreg;
-    struct isa_operand id = move_reg(m), from;
+    struct isa_operand id = builder_reg(m), from;
 
-    EMIT(&w->code, OP_SLD, id, at, I(4 * i));
+    emit_sld(&w->code, id.value, at, I(4 * i));
     if (is_ragged(g)) {
-        from = move_add(m, move_mul(m, id, granules), move_imm(granule_of(w->k)));
-        to = move_add(m, to, move_imm(i * w->a->page_tokens * TOKEN_ROWS * ATTENTION_ROW_GRANULES));
-        EMIT_IF(&w->code, PRED_MORE, OP_DMA_HBM_VMEM, from, I(granules), to, flag,
-                I(ATTENTION_TILE_GRANULES), I(TOKEN_ROWS * ATTENTION_ROW_GRANULES),
-                I(ATTENTION_TILE_GRANULES));
+        from = builder_add(m, builder_mul(m, id, granules), I(granule_of(w->k)));
+        to = builder_add(m, to, I(i * w->a->page_tokens * TOKEN_ROWS * ATTENTION_ROW_GRANULES));
+        vcode_put(&w->code,
+                  isa_if(PRED_MORE,
+                         isa_dma_hbm_vmem_strided(from, I(granules), to, flag,
+                                                  I(ATTENTION_TILE_GRANULES),
+                                                  I(TOKEN_ROWS * ATTENTION_ROW_GRANULES),
+                                                  I(ATTENTION_TILE_GRANULES))));
     } else {
-        id = move_mul(m, move_add(m, id, move_mul(m, g->head, w->a->pages)), granules);
-        to = move_add(m, to, move_imm(i * granules));
-        copy(g, OP_DMA_HBM_VMEM, move_add(m, id, move_imm(granule_of(w->k))), to, granules, flag,
+        id = builder_mul(m, builder_add(m, id, builder_mul(m, g->head, w->a->pages)), granules);
+        to = builder_add(m, to, I(i * granules));
+        copy(g, OP_DMA_HBM_VMEM, builder_add(m, id, I(granule_of(w->k))), to, granules, flag,
              PRED_MORE);
-        copy(g, OP_DMA_HBM_VMEM, move_add(m, id, move_imm(granule_of(w->v))),
-             move_add(m, to, move_imm(g->values - g->keys)), granules, flag, PRED_MORE);
+        copy(g, OP_DMA_HBM_VMEM, builder_add(m, id, I(granule_of(w->v))),
+             builder_add(m, to, I(g->values - g->keys)), granules, flag, PRED_MORE);
     }
     m->next_sreg = kept;
 }
@@ -136,36 +137,36 @@ static void count_on(struct paged *g, struct isa_operand counter, int64_t end,
 {
     struct vcode *c = &g->w->code;
 
-    EMIT(c, OP_SADD, counter, counter, carry);
-    EMIT(c, OP_SCMP_LT, R(PRED_MORE), counter, I(end));
-    EMIT(c, OP_SELECT, counter, R(PRED_MORE), counter, I(0));
-    EMIT(c, OP_SELECT, carry, R(PRED_MORE), I(0), I(1));
+    emit_sadd(c, counter.value, counter, carry);
+    emit_scmp_lt(c, PRED_MORE, counter, I(end));
+    emit_select(c, counter.value, PRED_MORE, counter, I(0));
+    emit_select(c, carry.value, PRED_MORE, I(0), I(1));
 }
 
 /* the pages of the step that the counters stand at, into buffer `turn`; then they go on */
 static void fetch_step(struct paged *g, struct isa_operand turn)
 {
-    struct move_code *m = &g->w->m;
+    struct builder *m = &g->w->m;
     int kept = m->next_sreg, mark;
-    struct isa_operand at = move_reg(m), to = move_reg(m), flag = move_reg(m), carry;
+    struct isa_operand at = builder_reg(m), to = builder_reg(m), flag = builder_reg(m), carry;
 
     mark = m->next_sreg;
-    EMIT(&g->w->code, OP_SCMP_GT, R(PRED_MORE), g->left, I(0));
-    move_set(m, at, move_add(m, move_shift(m, move_add(
-        m, move_mul(m, g->sequence, g->w->table_pages),
-        move_mul(m, g->block, g->block_pages)), 2), move_imm(g->table_smem)));
-    move_set(m, to, move_add(m, move_mul(m, turn, g->stride), move_imm(g->keys)));
-    move_set(m, flag, move_add(m, turn, flag_of(g, FLAG_PAGES)));
+    emit_scmp_gt(&g->w->code, PRED_MORE, g->left, I(0));
+    builder_set(m, at, builder_add(m, builder_shift(m, builder_add(
+        m, builder_mul(m, g->sequence, g->w->table_pages),
+        builder_mul(m, g->block, g->block_pages)), 2), I(g->table_smem)));
+    builder_set(m, to, builder_add(m, builder_mul(m, turn, g->stride), I(g->keys)));
+    builder_set(m, flag, builder_add(m, turn, flag_of(g, FLAG_PAGES)));
     m->next_sreg = mark;
     for (int64_t i = 0; i < g->block_pages; i++)
         fetch_page(g, i, at, to, flag);
     advance(g, g->left, -1);
-    carry = move_reg(m);
-    move_set(m, carry, move_imm(1));
+    carry = builder_reg(m);
+    builder_set(m, carry, I(1));
     count_on(g, g->block, g->blocks, carry);
     count_on(g, g->q_block, g->w->q_blocks, carry);
     count_on(g, g->head, g->heads, carry);
-    EMIT(&g->w->code, OP_SADD, g->sequence, g->sequence, carry);
+    emit_sadd(&g->w->code, g->sequence.value, g->sequence, carry);
     m->next_sreg = kept;
 }
 
@@ -175,24 +176,24 @@ static void fetch_step(struct paged *g, struct isa_operand turn)
 static void one_block(struct paged *g, struct isa_operand first, struct isa_operand key)
 {
     struct attention_work *w = g->w;
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
-    struct isa_operand flag = move_add(m, g->turn, flag_of(g, FLAG_PAGES));
+    struct isa_operand flag = builder_add(m, g->turn, flag_of(g, FLAG_PAGES));
 
     for (int64_t i = 0; i < g->block_pages; i++)        /* a wait for each page, as each has */
         wait(g, flag, (is_ragged(g) ? 1 : 2) * g->page_granules);
     m->next_sreg = kept;
-    fetch_step(g, move_sub(m, move_imm(1), g->turn));
+    fetch_step(g, builder_sub(m, I(1), g->turn));
     m->next_sreg = kept;
-    set(g, SREG_KEYS, move_add(m, move_mul(m, g->turn, g->stride / ATTENTION_ROW_GRANULES),
-                               move_imm(g->keys / ATTENTION_ROW_GRANULES)));
-    set(g, SREG_VALUES, move_add(m, operand_reg(SREG_KEYS),
-                                 move_imm((g->values - g->keys) / ATTENTION_ROW_GRANULES)));
-    set(g, SREG_LIMIT, move_sub(m, move_add(m, first, move_imm(w->a->kv_len - w->a->q_len)), key));
+    set(g, SREG_KEYS, builder_add(m, builder_mul(m, g->turn, g->stride / ATTENTION_ROW_GRANULES),
+                               I(g->keys / ATTENTION_ROW_GRANULES)));
+    set(g, SREG_VALUES, builder_add(m, operand_reg(SREG_KEYS),
+                                 I((g->values - g->keys) / ATTENTION_ROW_GRANULES)));
+    set(g, SREG_LIMIT, builder_sub(m, builder_add(m, first, I(w->a->kv_len - w->a->q_len)), key));
     m->next_sreg = kept;
     core_step(&w->core);
     advance(g, key, w->a->block_kv);
-    EMIT(&w->code, OP_SSUB, g->turn, I(1), g->turn);
+    emit_ssub(&w->code, g->turn.value, I(1), g->turn);
 }
 
 static void some_blocks(struct paged *g, int64_t count, bool is_masked, struct isa_operand first,
@@ -207,7 +208,7 @@ static void some_blocks(struct paged *g, int64_t count, bool is_masked, struct i
     counter = keep(g);
     vcode_loop_begin(&g->w->code, counter.value, count);
     one_block(g, first, key);
-    move_loop_end(&g->w->m, counter);
+    builder_loop_end(&g->w->m, counter);
     g->next_sreg = mark;
 }
 
@@ -222,7 +223,7 @@ static void all_blocks(struct paged *g, struct isa_operand first)
 
     set(g, SREG_Q, g->q);
     core_begin(&g->w->core);
-    move_set(&g->w->m, key, move_imm(0));
+    builder_set(&g->w->m, key, I(0));
     some_blocks(g, whole, false, first, key);
     some_blocks(g, g->blocks - whole, true, first, key);
     core_end(&g->w->core);
@@ -232,16 +233,16 @@ static void all_blocks(struct paged *g, struct isa_operand first)
 
 static void all_steps(struct paged *g)
 {
-    struct move_code *m = &g->w->m;
+    struct builder *m = &g->w->m;
     struct isa_operand first = keep(g), counter = keep(g), inner = keep(g);
 
     vcode_loop_begin(&g->w->code, counter.value, g->steps / g->w->q_blocks);
-    move_set(m, first, move_imm(0));
+    builder_set(m, first, I(0));
     vcode_loop_begin(&g->w->code, inner.value, g->w->q_blocks);
     all_blocks(g, first);
     advance(g, first, g->w->a->block_q);
-    move_loop_end(m, inner);
-    move_loop_end(m, counter);
+    builder_loop_end(m, inner);
+    builder_loop_end(m, counter);
 }
 
 static void start_counters(struct paged *g)
@@ -251,10 +252,10 @@ static void start_counters(struct paged *g)
 
     for (size_t i = 0; i < COUNT_OF(counter); i++) {
         *counter[i] = keep(g);
-        move_set(&g->w->m, *counter[i], move_imm(0));
+        builder_set(&g->w->m, *counter[i], I(0));
     }
-    move_set(&g->w->m, g->q, move_imm(g->q_row));
-    move_set(&g->w->m, g->left, move_imm(g->steps * g->blocks));
+    builder_set(&g->w->m, g->q, I(g->q_row));
+    builder_set(&g->w->m, g->left, I(g->steps * g->blocks));
 }
 
 static int place_table(struct paged *g, struct err *e)
@@ -283,15 +284,15 @@ int attention_paged_emit(struct attention_work *w, struct err *e)
     start_counters(&g);
     granules = g.steps * g.q_rows * ATTENTION_ROW_GRANULES;
     table = div_up(w->a->sequences * w->table_pages * 4, ARRAY_GRANULE_BYTES);
-    at = move_imm(g.q_row * ATTENTION_ROW_GRANULES);
-    copy(&g, OP_DMA_HBM_SMEM, move_imm(granule_of(w->table)),
-         move_imm(g.table_smem / ARRAY_GRANULE_BYTES), table, flag_of(&g, FLAG_TABLE), -1);
-    copy(&g, OP_DMA_HBM_VMEM, move_imm(granule_of(w->q)), at, granules, flag_of(&g, FLAG_Q), -1);
+    at = I(g.q_row * ATTENTION_ROW_GRANULES);
+    copy(&g, OP_DMA_HBM_SMEM, I(granule_of(w->table)),
+         I(g.table_smem / ARRAY_GRANULE_BYTES), table, flag_of(&g, FLAG_TABLE), -1);
+    copy(&g, OP_DMA_HBM_VMEM, I(granule_of(w->q)), at, granules, flag_of(&g, FLAG_Q), -1);
     wait(&g, flag_of(&g, FLAG_TABLE), table);
-    fetch_step(&g, move_imm(0));
+    fetch_step(&g, I(0));
     wait(&g, flag_of(&g, FLAG_Q), granules);
     all_steps(&g);
-    copy(&g, OP_DMA_VMEM_HBM, at, move_imm(granule_of(w->o)), granules, flag_of(&g, FLAG_TABLE),
+    copy(&g, OP_DMA_VMEM_HBM, at, I(granule_of(w->o)), granules, flag_of(&g, FLAG_TABLE),
          -1);
     wait(&g, flag_of(&g, FLAG_TABLE), granules);
     return 0;

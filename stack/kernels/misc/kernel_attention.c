@@ -12,7 +12,6 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "stack/backend/put.h"
 #include "stack/kernels/pipeline/frame.h"
 
 #define DEPTH 128                       /* of a head */
@@ -148,15 +147,15 @@ static void point(struct attention_work *w, const struct frame *f, int sreg, int
     int base = frame_base(f, window);
     int64_t row = frame_row(f, window);
 
-    move_set(&w->m, R(sreg), base < 0 ? move_imm(row) : move_add(&w->m, R(base), move_imm(row)));
+    builder_set(&w->m, R(sreg), base < 0 ? I(row) : builder_add(&w->m, R(base), I(row)));
 }
 
 /* the same for the block of queries that begins with S[SREG_FIRST] */
 static void point_at_block(struct attention_work *w, const struct frame *f, int window)
 {
     point(w, f, SREG_Q, window);
-    move_set(&w->m, R(SREG_Q), move_add(&w->m, R(SREG_Q),       /* two queries lie in a row */
-                                        move_shift(&w->m, R(SREG_FIRST), -1)));
+    builder_set(&w->m, R(SREG_Q), builder_add(&w->m, R(SREG_Q),       /* two queries lie in a row */
+                                        builder_shift(&w->m, R(SREG_FIRST), -1)));
     w->m.next_sreg = SREG_CORE;
 }
 
@@ -164,9 +163,9 @@ static void point_at_block(struct attention_work *w, const struct frame *f, int 
 static void end_of_keys(struct attention_work *w)
 {
     if (w->a->is_causal)
-        move_while_end(&w->m, R(SREG_BLOCKS), move_imm(-w->a->block_q), R(SREG_LIMIT));
+        builder_while_end(&w->m, R(SREG_BLOCKS), I(-w->a->block_q), R(SREG_LIMIT));
     else
-        move_loop_end(&w->m, R(SREG_BLOCKS));
+        builder_loop_end(&w->m, R(SREG_BLOCKS));
 }
 
 /* all blocks of keys that a block of queries sees */
@@ -176,9 +175,9 @@ static void flash_keys(struct attention_work *w)
 
     vcode_loop_begin(&w->code, SREG_BLOCKS, w->a->is_causal ? 1 : w->a->kv_len / w->a->block_kv);
     core_step(&w->core);
-    EMIT(&w->code, OP_SADD, R(SREG_KEYS), R(SREG_KEYS), I(key_rows));
-    EMIT(&w->code, OP_SADD, R(SREG_VALUES), R(SREG_VALUES), I(key_rows));
-    EMIT(&w->code, OP_SSUB, R(SREG_LIMIT), R(SREG_LIMIT), I(w->a->block_kv));
+    emit_sadd(&w->code, SREG_KEYS, R(SREG_KEYS), I(key_rows));
+    emit_sadd(&w->code, SREG_VALUES, R(SREG_VALUES), I(key_rows));
+    emit_ssub(&w->code, SREG_LIMIT, R(SREG_LIMIT), I(w->a->block_kv));
     end_of_keys(w);
 }
 
@@ -186,18 +185,18 @@ static void flash_step(struct attention_work *w, const struct frame *f)
 {
     struct vcode *c = &w->code;
 
-    EMIT(c, OP_SMOV, R(SREG_FIRST), I(0));
+    emit_smov(c, SREG_FIRST, I(0));
     vcode_loop_begin(c, SREG_QUERIES, w->q_blocks);
     point_at_block(w, f, WINDOW_Q);
     point(w, f, SREG_KEYS, WINDOW_K);
     point(w, f, SREG_VALUES, WINDOW_V);
     w->m.next_sreg = SREG_CORE;
-    EMIT(c, OP_SADD, R(SREG_LIMIT), R(SREG_FIRST), I(w->a->kv_len - w->a->q_len));
+    emit_sadd(c, SREG_LIMIT, R(SREG_FIRST), I(w->a->kv_len - w->a->q_len));
     core_begin(&w->core);
     flash_keys(w);
     point_at_block(w, f, WINDOW_O);
     core_end(&w->core);
-    EMIT(c, OP_SADD, R(SREG_FIRST), R(SREG_FIRST), I(w->a->block_q));
+    emit_sadd(c, SREG_FIRST, R(SREG_FIRST), I(w->a->block_q));
     vcode_loop_end(c, SREG_QUERIES);
 }
 
@@ -306,7 +305,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     *out = (struct segment){.tiling = *t};
     vcode_init(&w.code, a);
     w.code.note = job->name;
-    move_code_init(&w.m, &w.code, job->chip);
+    builder_init(&w.m, &w.code, job->chip);
     status = w.a->form == ATTENTION_FLASH ? flash_emit(&w, a, e) : attention_paged_emit(&w, e);
     if (!status)
         status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);

@@ -24,7 +24,7 @@ struct random_work {
     const struct graph_node *node;
     const struct array *to;
     struct vcode code;
-    struct move_code m;
+    struct builder m;
     struct isa_operand key, turn, step, at;
 };
 
@@ -40,81 +40,64 @@ static int random_check_supported(const struct graph *body, const struct chip *c
     return 0;
 }
 
-static void put(struct random_work *w, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    vcode_emit(&w->code, code, count, operand);
-}
-
-static void advance(struct random_work *w, struct isa_operand x, int64_t by)
-{
-    put(w, OP_SADD, 3, (struct isa_operand[]){x, x, move_imm(by)});
-}
-
 /* `count` tiles from VMEM row S[row] on */
 static void draw(struct random_work *w, struct isa_operand row, int count)
 {
     for (int i = 0; i < count; i++) {
-        int v = vcode_vreg(&w->code);
-
-        put(w, OP_SETRNGSEED, 1, &w->key);
-        put(w, OP_VRNG, 1, (struct isa_operand[]){operand_reg(v)});
-        move_store(&w->m, row, i * TILE_ROWS, 1, v);
-        advance(w, w->key, TILE_KEY);
+        emit_setrngseed(&w->code, w->key);
+        emit_vst(&w->code, isa_rows_at(row, i * TILE_ROWS), emit_vrng(&w->code), VCODE_REGION_ANY);
+        builder_advance(&w->m, w->key, TILE_KEY);
     }
-    advance(w, row, count * TILE_ROWS);
+    builder_advance(&w->m, row, count * TILE_ROWS);
 }
 
 static void draw_chunk(struct random_work *w, int64_t tiles)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg, flag = w->job->first_flag + 1;
-    struct isa_operand row = move_reg(m), out = move_add(m, w->turn, move_imm(flag)), counter;
-    struct isa_operand base = move_reg(m);
+    struct isa_operand row = builder_reg(m), out = builder_add(m, w->turn, I(flag)), counter;
+    struct isa_operand base = builder_reg(m);
 
     /* the chunk two before has left this buffer; it was a whole one */
-    put(w, OP_SCMP_GE, 3, (struct isa_operand[]){operand_reg(PRED_LATER), w->step,
-                                                 operand_imm(2)});
-    vcode_emit(&w->code, OP_DMA_DONE, 2, (struct isa_operand[]){
-        out, move_imm(CHUNK_TILES * INDEX_GRANULES)})->op.pred = PRED_LATER;
-    vcode_emit(&w->code, OP_VSYNCADD, 2, (struct isa_operand[]){
-        out, move_imm(-CHUNK_TILES * INDEX_GRANULES)})->op.pred = PRED_LATER;
-    move_set(m, base, move_add(m, move_mul(m, w->turn, CHUNK_TILES * TILE_ROWS),
-                               move_imm(w->job->vmem_row)));
-    move_set(m, row, base);
+    emit_scmp_ge(&w->code, PRED_LATER, w->step, I(2));
+    vcode_await(&w->code, out, CHUNK_TILES * INDEX_GRANULES, PRED_LATER);
+    builder_set(
+        m, base,
+        builder_add(m, builder_mul(m, w->turn, CHUNK_TILES * TILE_ROWS), I(w->job->vmem_row)));
+    builder_set(m, row, base);
     vcode_begin_block(&w->code);
     if (tiles / UNROLLED) {
-        counter = move_loop_begin(m, tiles / UNROLLED);
+        counter = builder_loop_begin(m, tiles / UNROLLED);
         draw(w, row, UNROLLED);
-        move_loop_end(m, counter);
+        builder_loop_end(m, counter);
     }
     draw(w, row, (int)(tiles % UNROLLED));
     vcode_begin_block(&w->code);
-    put(w, index_copy_code(SPACE_VMEM, w->to->space), 4, (struct isa_operand[]){
-        move_shift(m, base, 4), move_imm(tiles * INDEX_GRANULES), w->at, out});
-    advance(w, w->at, tiles * INDEX_GRANULES);
-    advance(w, w->step, 1);
-    put(w, OP_SSUB, 3, (struct isa_operand[]){w->turn, operand_imm(1), w->turn});
+    emit_dma(&w->code, index_copy_code(SPACE_VMEM, w->to->space), builder_shift(m, base, 4),
+             I(tiles * INDEX_GRANULES), w->at, out);
+    builder_advance(&w->m, w->at, tiles * INDEX_GRANULES);
+    builder_advance(&w->m, w->step, 1);
+    emit_ssub(&w->code, w->turn.value, I(1), w->turn);
     m->next_sreg = kept;
 }
 
 static void read_seed(struct random_work *w, const struct array *seed)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     enum isa_opcode code = seed->space == SPACE_HBM ? OP_DMA_HBM_SMEM : OP_DMA_VMEM_SMEM;
     int64_t at = round_up(w->job->smem, ARRAY_GRANULE_BYTES);
     uint32_t stream = graph_rng_key(0, w->node->count, 0);
 
-    move_copy(m, code, move_imm(seed->address / ARRAY_GRANULE_BYTES),
-              move_imm(at / ARRAY_GRANULE_BYTES), 1, w->job->first_flag);
-    move_wait(m, w->job->first_flag, 1);
-    put(w, OP_SLD, 3, (struct isa_operand[]){w->key, operand_none(), move_imm(at)});
-    put(w, OP_SADD, 3, (struct isa_operand[]){w->key, w->key, operand_imm((int32_t)stream)});
+    emit_dma(m->code, code, I(seed->address / ARRAY_GRANULE_BYTES), I(1),
+             I(at / ARRAY_GRANULE_BYTES), I(w->job->first_flag));
+    vcode_await(m->code, I(w->job->first_flag), 1, -1);
+    emit_sld(&w->code, w->key.value, NONE, I(at));
+    emit_sadd(&w->code, w->key.value, w->key, I(stream));
 }
 
 static void make_code(struct random_work *w)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct isa_operand *start[] = {&w->key, &w->turn, &w->step, &w->at};
     int64_t tiles = w->to->tile_count, whole = tiles / CHUNK_TILES, rest = tiles % CHUNK_TILES;
     int64_t chunks = whole + (rest > 0);
@@ -122,20 +105,21 @@ static void make_code(struct random_work *w)
     struct isa_operand counter;
 
     for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++) {
-        *start[i] = move_reg(m);
-        move_set(m, *start[i], move_imm(0));
+        *start[i] = builder_reg(m);
+        builder_set(m, *start[i], I(0));
     }
-    move_set(m, w->at, move_imm(w->to->address / ARRAY_GRANULE_BYTES));
+    builder_set(m, w->at, I(w->to->address / ARRAY_GRANULE_BYTES));
     read_seed(w, w->job->operand[w->job->body->node[w->node->operand[0]].parameter_index]);
     if (whole) {
-        counter = move_loop_begin(m, whole);
+        counter = builder_loop_begin(m, whole);
         draw_chunk(w, CHUNK_TILES);
-        move_loop_end(m, counter);
+        builder_loop_end(m, counter);
     }
     if (rest)
         draw_chunk(w, rest);
     for (int64_t i = chunks > 1 ? chunks - 2 : 0; i < chunks; i++)
-        move_wait(m, flag + (int)(i % 2), (i < whole ? CHUNK_TILES : rest) * INDEX_GRANULES);
+        vcode_await(m->code, I(flag + (int)(i % 2)),
+                    (i < whole ? CHUNK_TILES : rest) * INDEX_GRANULES, -1);
 }
 
 static int random_tilings(const struct kernel_job *job, struct tiling *list, int max)
@@ -186,7 +170,7 @@ static int random_emit(const struct kernel_job *job, const struct tiling *t, str
         return -1;
     vcode_init(&w.code, a);
     w.code.note = job->name;
-    move_code_init(&w.m, &w.code, job->chip);
+    builder_init(&w.m, &w.code, job->chip);
     make_code(&w);
     status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);

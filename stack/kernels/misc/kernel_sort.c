@@ -37,7 +37,7 @@ struct sort_work {
     int64_t groups, blocks;             /* groups of 8 rows of a block; 1 where they are sorted */
     int64_t in_row[SORT_ARRAYS_MAX], out_row[SORT_ARRAYS_MAX];  /* VMEM */
     struct vcode code;
-    struct move_code m;
+    struct builder m;
     struct sort_network net;
 };
 
@@ -214,18 +214,17 @@ static int64_t count_outer(const struct sort_work *w, const struct array *a)
 static struct isa_operand first_tile(struct sort_work *w, const struct array *a,
                                      const struct block_at *at)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t plane = a->tiles_down * a->tiles_across;
     int64_t outer = plane * (w->along == SORT_TILES
                              ? count_after(w, a) * a->shape.dim[w->node->dim] : 1);
-    struct isa_operand t = move_mul(m, at->outer, outer);
+    struct isa_operand t = builder_mul(m, at->outer, outer);
 
     if (w->along == SORT_TILES)
-        t = move_add(m, t, move_mul(m, at->after, plane));
+        t = builder_add(m, t, builder_mul(m, at->after, plane));
     if (w->along == SORT_LANES || w->along == SORT_TILES)
-        t = move_add(m, t, move_mul(m, at->block,
-                                    w->groups / pack_of(a) * a->tiles_across));
-    return move_add(m, t, at->column);
+        t = builder_add(m, t, builder_mul(m, at->block, w->groups / pack_of(a) * a->tiles_across));
+    return builder_add(m, t, at->column);
 }
 
 static void copy_runs(struct sort_work *w, const struct array *a, struct isa_operand there,
@@ -234,145 +233,121 @@ static void copy_runs(struct sort_work *w, const struct array *a, struct isa_ope
     enum isa_opcode code = is_in ? index_copy_code(a->space, SPACE_VMEM)
                                  : index_copy_code(SPACE_VMEM, a->space);
     int64_t apart = a->tiles_across * INDEX_GRANULES;
-    struct isa_operand o[] = {is_in ? there : here, move_imm(tiles * INDEX_GRANULES),
-                              is_in ? here : there, operand_imm(w->job->first_flag),
-                              move_imm(is_in ? apart : INDEX_GRANULES),
-                              move_imm(is_in ? INDEX_GRANULES : apart),
-                              move_imm(INDEX_GRANULES)};
 
-    vcode_emit(&w->code, code, 7, o);
+    emit_dma_strided(&w->code, code, is_in ? there : here, I(tiles * INDEX_GRANULES),
+                     is_in ? here : there, I(w->job->first_flag), I(is_in ? apart : INDEX_GRANULES),
+                     I(is_in ? INDEX_GRANULES : apart), I(INDEX_GRANULES));
 }
 
 /* SORT_TILES: a copy for each number along the sorted dimension */
 static void copy_planes(struct sort_work *w, const struct array *a, struct isa_operand there,
                         int64_t row, int64_t tiles, bool is_in)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int64_t step = count_after(w, a) * a->tiles_down * a->tiles_across * INDEX_GRANULES;
     int64_t room = w->groups / pack_of(a) * INDEX_GRANULES;
-    struct isa_operand from = move_reg(m), here = move_reg(m), counter;
+    struct isa_operand from = builder_reg(m), here = builder_reg(m), counter;
 
-    move_set(m, from, there);
-    move_set(m, here, move_imm(row * INDEX_ROW_GRANULES));
-    counter = move_loop_begin(m, a->shape.dim[w->node->dim]);
+    builder_set(m, from, there);
+    builder_set(m, here, I(row * INDEX_ROW_GRANULES));
+    counter = builder_loop_begin(m, a->shape.dim[w->node->dim]);
     copy_runs(w, a, from, here, tiles, is_in);
-    vcode_emit(&w->code, OP_SADD, 3, (struct isa_operand[]){from, from, move_imm(step)});
-    vcode_emit(&w->code, OP_SADD, 3, (struct isa_operand[]){here, here, move_imm(room)});
-    move_loop_end(m, counter);
+    emit_sadd(&w->code, from.value, from, I(step));
+    emit_sadd(&w->code, here.value, here, I(room));
+    builder_loop_end(m, counter);
 }
 
 static void copy_block(struct sort_work *w, const struct array *a, const struct block_at *at,
                        int64_t row, bool is_in)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int kept = m->next_sreg;
     int64_t rows = tile_rows_of(w, a, at->is_last), tiles = a->tiles_down;
-    struct isa_operand there = move_add(m, move_shift(m, first_tile(w, a, at), 7),
-                                        move_imm(a->address / ARRAY_GRANULE_BYTES));
-    struct isa_operand here = move_imm(row * INDEX_ROW_GRANULES);
+    struct isa_operand there = builder_add(m, builder_shift(m, first_tile(w, a, at), 7),
+                                           I(a->address / ARRAY_GRANULE_BYTES));
+    struct isa_operand here = I(row * INDEX_ROW_GRANULES);
 
     if (w->along == SORT_TILES) {
         tiles = rows * a->shape.dim[w->node->dim];
         copy_planes(w, a, there, row, rows, is_in);
     } else if (w->along == SORT_LANES) {
         tiles = rows * a->tiles_across;
-        move_copy(m, is_in ? index_copy_code(a->space, SPACE_VMEM)
-                           : index_copy_code(SPACE_VMEM, a->space),
-                  is_in ? there : here, is_in ? here : there, tiles * INDEX_GRANULES,
-                  w->job->first_flag);
+        emit_dma(m->code,
+                 is_in ? index_copy_code(a->space, SPACE_VMEM)
+                       : index_copy_code(SPACE_VMEM, a->space),
+                 is_in ? there : here, I(tiles * INDEX_GRANULES), is_in ? here : there,
+                 I(w->job->first_flag));
     } else {
         copy_runs(w, a, there, here, tiles, is_in);
     }
-    move_wait(m, w->job->first_flag, tiles * INDEX_GRANULES);
+    vcode_await(m->code, I(w->job->first_flag), tiles * INDEX_GRANULES, -1);
     m->next_sreg = kept;
     vcode_begin_block(&w->code);
 }
 
 /* ----- words */
 
-static int load(struct sort_work *w, struct isa_operand at, int64_t offset, int region)
-{
-    int v = vcode_vreg(&w->code);
-
-    vcode_emit(&w->code, OP_VLD, 5, (struct isa_operand[]){
-        operand_reg(v), at, move_imm(offset), operand_imm(1),
-        operand_imm(0xff)})->region = region;
-    return v;
-}
-
-static void store(struct sort_work *w, struct isa_operand at, int64_t offset, int v, int region)
-{
-    vcode_emit(&w->code, OP_VST, 5, (struct isa_operand[]){
-        at, move_imm(offset), operand_imm(1), operand_imm(0xff),
-        operand_reg(v)})->region = region;
-}
-
 static int unpacked(struct sort_work *w, int tile, int pack, int part)
 {
     if (pack == 1)
         return tile;
     if (pack == 2)
-        return move_v1_choice(&w->m, OP_VUNPACK_C_B16, tile, part);
-    int v = vcode_vreg(&w->code);
-
-    vcode_emit(&w->code, OP_VUNPACK_C_8, 4, (struct isa_operand[]){
-        operand_reg(v), operand_reg(tile), operand_imm(part), operand_imm(0)});
-    return v;
+        return emit_vunpack_c_b16(w->m.code, R(tile), part);
+    return emit_vunpack_c_8(w->m.code, R(tile), part, VUNPACK_C_8_U8);
 }
 
 /* an s32 in the order of the values */
 static int key_of_float(struct sort_work *w, int v)
 {
-    struct move_code *m = &w->m;
-    int is_nan = move_compare(m, OP_VCMP_NE_F32, v, operand_reg(v));
-    int sign = move_v2(m, OP_VSHRA_S32, v, operand_imm(31));
-    int size = move_v2(m, OP_VAND_U32, v, operand_imm(INT32_MAX));
-    int is_zero = move_compare(m, OP_VCMP_EQ_S32, size, operand_imm(0));
+    struct builder *m = &w->m;
+    int is_nan = emit_vcmp_ne_f32(m->code, R(v), R(v));
+    int sign = emit_vshra_s32(m->code, R(v), I(31));
+    int size = emit_vand_u32(m->code, R(v), I(INT32_MAX));
+    int is_zero = emit_vcmp_eq_s32(m->code, R(size), I(0));
 
-    sign = move_v2(m, OP_VAND_U32, sign, operand_imm(INT32_MAX));
-    v = move_select(m, is_zero, operand_imm(0), operand_reg(move_v2(m, OP_VXOR_U32, v,
-                                                                    operand_reg(sign))));
-    return move_select(m, is_nan, operand_imm(INT32_MAX), operand_reg(v));
+    sign = emit_vand_u32(m->code, R(sign), I(INT32_MAX));
+    v = emit_vsel(m->code, is_zero, I(0), R(emit_vxor_u32(m->code, R(v), R(sign))));
+    return emit_vsel(m->code, is_nan, I(INT32_MAX), R(v));
 }
 
 static int key_of(struct sort_work *w, int v)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     bool is_falling = w->node->op == HLO_TOP_K || w->node->direction == COMPARE_GT;
 
     switch (w->in[0]->shape.dtype) {
     case DTYPE_F32: v = key_of_float(w, v); break;
-    case DTYPE_BF16: v = key_of_float(w, move_v2(m, OP_VSHLL_U32, v, operand_imm(16))); break;
-    case DTYPE_U32: v = move_v2(m, OP_VXOR_U32, v, operand_imm(INT32_MIN)); break;
+    case DTYPE_BF16: v = key_of_float(w, emit_vshll_u32(m->code, R(v), I(16))); break;
+    case DTYPE_U32: v = emit_vxor_u32(m->code, R(v), I(INT32_MIN)); break;
     case DTYPE_S8:
-        v = move_v2(m, OP_VSHRA_S32, move_v2(m, OP_VSHLL_U32, v, operand_imm(24)),
-                    operand_imm(24));
+        v = emit_vshra_s32(m->code, R(emit_vshll_u32(m->code, R(v), I(24))), I(24));
         break;
     default: break;
     }
-    return is_falling ? move_v2(m, OP_VXOR_U32, v, operand_imm(-1)) : v;
+    return is_falling ? emit_vxor_u32(m->code, R(v), I(-1)) : v;
 }
 
 /* keys and places of tile number S[tile] + `ahead` of its sort; v < 0: behind the end */
 static void store_key(struct sort_work *w, struct isa_operand to, int64_t offset,
                       struct isa_operand tile, int64_t ahead, int v)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     int low = sort_low_bits(w->along);
-    int place = move_v2(m, OP_VSHLL_U32, move_v2(m, OP_VADD_S32, move_splat(m, tile),
-                                                 move_imm(ahead)), operand_imm(low));
+    int place = emit_vshll_u32(
+        m->code, R(emit_vadd_s32(m->code, R(builder_splat(m, tile)), I(ahead))), I(low));
     int key;
 
-    place = move_v2(m, OP_VADD_S32, place, operand_reg(sort_position(m, w->along)));
+    place = emit_vadd_s32(m->code, R(place), R(sort_position(m, w->along)));
     if (v < 0) {
-        key = move_v1(m, OP_VMOV, operand_imm(INT32_MAX));
+        key = emit_vmov(m->code, I(INT32_MAX));
     } else {
-        int exists = move_compare(m, OP_VCMP_LT_S32, place, move_imm(w->length));
+        int exists = emit_vcmp_lt_s32(m->code, R(place), I(w->length));
 
-        key = move_select(m, exists, operand_reg(key_of(w, v)), operand_imm(INT32_MAX));
+        key = emit_vsel(m->code, exists, R(key_of(w, v)), I(INT32_MAX));
     }
-    store(w, to, offset, key, REGION_WORK + KEYS);
-    store(w, to, offset + w->net.stride * TILE_ROWS, place, REGION_WORK + PLACES);
+    emit_vst(&w->code, isa_rows_at(to, offset), key, REGION_WORK + KEYS);
+    emit_vst(&w->code, isa_rows_at(to, offset + w->net.stride * TILE_ROWS), place,
+             REGION_WORK + PLACES);
 }
 
 /* how the tiles of an array stand in its staging area, and the words of them among the arrays */
@@ -401,33 +376,34 @@ static struct staging staging_of(const struct sort_work *w, const struct array *
 
 static void unpack_array(struct sort_work *w, int i)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     const struct array *a = w->in[i];
     struct staging s = staging_of(w, a);
     int pack = pack_of(a), kept = m->next_sreg;
     bool is_sorted_tile = w->along == SORT_LANES || w->along == SORT_TILES;
-    struct isa_operand at = move_reg(m), to = move_reg(m), tile = move_reg(m), counter;
+    struct isa_operand at = builder_reg(m), to = builder_reg(m), tile = builder_reg(m), counter;
 
-    move_set(m, at, move_imm(w->in_row[i]));
-    move_set(m, to, move_imm(w->net.row));
-    move_set(m, tile, move_imm(0));
-    counter = move_loop_begin(m, s.rounds);
+    builder_set(m, at, I(w->in_row[i]));
+    builder_set(m, to, I(w->net.row));
+    builder_set(m, tile, I(0));
+    counter = builder_loop_begin(m, s.rounds);
     for (int64_t u = 0; u < s.units; u++) {
-        int v = load(w, at, u * s.apart * TILE_ROWS, REGION_IN);
+        int v = emit_vld(&w->code, isa_rows_at(at, u * s.apart * TILE_ROWS), REGION_IN);
 
         for (int part = 0; part < pack; part++) {
             int64_t word = (u * pack + part) * s.word_apart * TILE_ROWS;
             int x = unpacked(w, v, pack, part);
 
-            store(w, to, word + (2 + i) * w->net.stride * TILE_ROWS, x, REGION_WORK + 2 + i);
+            emit_vst(&w->code, isa_rows_at(to, word + (2 + i) * w->net.stride * TILE_ROWS), x,
+                     REGION_WORK + 2 + i);
             if (i == 0)
                 store_key(w, to, word, tile, is_sorted_tile ? 0 : part, x);
         }
     }
-    vcode_emit(&w->code, OP_SADD, 3, (struct isa_operand[]){tile, tile, move_imm(s.word_step)});
+    emit_sadd(&w->code, tile.value, tile, I(s.word_step));
     vcode_loop_step(&w->code, at.value, s.step * TILE_ROWS);
     vcode_loop_step(&w->code, to.value, s.word_step * TILE_ROWS);
-    move_loop_end(m, counter);
+    builder_loop_end(m, counter);
     m->next_sreg = kept;
     vcode_begin_block(&w->code);
 }
@@ -435,65 +411,62 @@ static void unpack_array(struct sort_work *w, int i)
 /* keys behind the last tile that was there */
 static void fill_rest(struct sort_work *w)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     struct staging s = staging_of(w, w->in[0]);
     int64_t each = w->net.tiles / w->groups, done = s.rounds * s.word_step;
     int kept = m->next_sreg;
-    struct isa_operand to = move_reg(m), tile = move_reg(m), counter;
+    struct isa_operand to = builder_reg(m), tile = builder_reg(m), counter;
 
     if (done >= each)
         return;
-    move_set(m, to, move_imm(w->net.row + done * TILE_ROWS));
-    move_set(m, tile, move_imm(done));
-    counter = move_loop_begin(m, each - done);
+    builder_set(m, to, I(w->net.row + done * TILE_ROWS));
+    builder_set(m, tile, I(done));
+    counter = builder_loop_begin(m, each - done);
     for (int64_t q = 0; q < w->groups; q++)
         store_key(w, to, q * each * TILE_ROWS, tile, 0, -1);
-    vcode_emit(&w->code, OP_SADD, 3, (struct isa_operand[]){tile, tile, operand_imm(1)});
+    emit_sadd(&w->code, tile.value, tile, I(1));
     vcode_loop_step(&w->code, to.value, TILE_ROWS);
-    move_loop_end(m, counter);
+    builder_loop_end(m, counter);
     m->next_sreg = kept;
     vcode_begin_block(&w->code);
 }
 
-static int pack_two(struct sort_work *w, enum isa_opcode code, int low, int high)
-{
-    static const int32_t first[] = {0};
-
-    return move_v2_choice(&w->m, code, high, operand_reg(low), 1, first);
-}
-
 static int packed(struct sort_work *w, const int *v, int pack)
 {
+    int low, high;
+
     if (pack == 1)
         return v[0];
     if (pack == 2)
-        return pack_two(w, OP_VPACK_B16, v[0], v[1]);
-    return pack_two(w, OP_VPACK_C_B8, pack_two(w, OP_VPACK_B16, v[0], v[1]),
-                    pack_two(w, OP_VPACK_B16, v[2], v[3]));
+        return emit_vpack_b16(w->m.code, R(v[1]), R(v[0]), VPACK_B16_C);
+    high = emit_vpack_b16(&w->code, R(v[3]), R(v[2]), VPACK_B16_C);
+    low = emit_vpack_b16(&w->code, R(v[1]), R(v[0]), VPACK_B16_C);
+    return emit_vpack_c_b8(&w->code, R(high), R(low), VPACK_C_B8_B8);
 }
 
 static void pack_array(struct sort_work *w, int i)
 {
-    struct move_code *m = &w->m;
+    struct builder *m = &w->m;
     const struct array *a = w->out[i];
     struct staging s = staging_of(w, a);
     int pack = pack_of(a), kept = m->next_sreg, array = w->out_from[i];
-    struct isa_operand at = move_reg(m), from = move_reg(m), counter;
+    struct isa_operand at = builder_reg(m), from = builder_reg(m), counter;
 
-    move_set(m, at, move_imm(w->out_row[i]));
-    move_set(m, from, move_imm(w->net.row + array * w->net.stride * TILE_ROWS));
-    counter = move_loop_begin(m, s.rounds);
+    builder_set(m, at, I(w->out_row[i]));
+    builder_set(m, from, I(w->net.row + array * w->net.stride * TILE_ROWS));
+    counter = builder_loop_begin(m, s.rounds);
     for (int64_t u = 0; u < s.units; u++) {
         int v[4];
 
         for (int part = 0; part < pack; part++)
-            v[part] = load(w, from, (u * pack + part) * s.word_apart * TILE_ROWS,
-                           REGION_WORK + array);
-        store(w, at, u * s.apart * TILE_ROWS, packed(w, v, pack), REGION_IN);
+            v[part] =
+                emit_vld(&w->code, isa_rows_at(from, (u * pack + part) * s.word_apart * TILE_ROWS),
+                         REGION_WORK + array);
+        emit_vst(&w->code, isa_rows_at(at, u * s.apart * TILE_ROWS), packed(w, v, pack), REGION_IN);
     }
     vcode_loop_step(&w->code, at.value, s.step * TILE_ROWS);
     vcode_loop_step(&w->code, from.value, s.word_step * TILE_ROWS);
-    move_loop_end(m, counter);
+    builder_loop_end(m, counter);
     m->next_sreg = kept;
     vcode_begin_block(&w->code);
 }
@@ -520,12 +493,12 @@ static struct isa_operand begin_number(struct sort_work *w, int64_t count,
 {
     struct isa_operand number;
 
-    *counter = operand_none();
+    *counter = NONE;
     if (count == 1)
-        return move_imm(0);
-    number = move_reg(&w->m);
-    move_set(&w->m, number, move_imm(0));
-    *counter = move_loop_begin(&w->m, count);
+        return I(0);
+    number = builder_reg(&w->m);
+    builder_set(&w->m, number, I(0));
+    *counter = builder_loop_begin(&w->m, count);
     return number;
 }
 
@@ -534,8 +507,8 @@ static void end_number(struct sort_work *w, struct isa_operand number,
 {
     if (counter.kind != OPERAND_REG)
         return;
-    vcode_emit(&w->code, OP_SADD, 3, (struct isa_operand[]){number, number, operand_imm(1)});
-    move_loop_end(&w->m, counter);
+    emit_sadd(&w->code, number.value, number, I(1));
+    builder_loop_end(&w->m, counter);
 }
 
 static void sort_row_blocks(struct sort_work *w, struct block_at *at)
@@ -551,7 +524,7 @@ static void sort_row_blocks(struct sort_work *w, struct block_at *at)
         w->m.next_sreg = kept;
     }
     at->is_last = w->along == SORT_LANES || w->along == SORT_TILES;
-    at->block = move_imm(w->blocks - 1);
+    at->block = I(w->blocks - 1);
     sort_block(w, at);
 }
 
@@ -659,7 +632,7 @@ static int sort_emit(const struct kernel_job *job, const struct tiling *t, struc
                        (long long)(place(&w) / 2), (long long)(job->vmem_rows / 2));
     vcode_init(&w.code, a);
     w.code.note = job->name;
-    move_code_init(&w.m, &w.code, job->chip);
+    builder_init(&w.m, &w.code, job->chip);
     w.m.next_sreg = FIRST_SREG;
     w.net.m = &w.m;
     sort_blocks(&w);

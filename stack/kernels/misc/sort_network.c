@@ -10,17 +10,6 @@
 
 enum { SREG_AT, SREG_TILE, SREG_FALLS, SREG_OUTER, SREG_INNER };
 
-static void put(struct vcode *c, enum isa_opcode code, int count,
-                const struct isa_operand *operand)
-{
-    vcode_emit(c, code, count, operand);
-}
-
-static void set(struct vcode *c, int sreg, int64_t value)
-{
-    put(c, OP_SMOV, 2, (struct isa_operand[]){operand_reg(sreg), move_imm(value)});
-}
-
 int sort_low_bits(enum sort_along along)
 {
     static const int bits[] = {[SORT_LANES] = 7, [SORT_SUBLANES] = 3, [SORT_TILES] = 0,
@@ -29,16 +18,15 @@ int sort_low_bits(enum sort_along along)
     return bits[along];
 }
 
-int sort_position(struct move_code *m, enum sort_along along)
+int sort_position(struct builder *m, enum sort_along along)
 {
-    int v = vcode_vreg(m->code);
-
     if (along == SORT_TILES)
-        return move_v1(m, OP_VMOV, operand_imm(0));
+        return emit_vmov(m->code, I(0));
     if (along != SORT_ELEMENTS)
-        return along == SORT_LANES ? move_lane_index(m) : move_sublane_index(m);
-    put(m->code, OP_VLANESEQ, 1, (struct isa_operand[]){operand_reg(v)});
-    return v;
+        return along == SORT_LANES
+                   ? emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1))
+                   : emit_vshrl_u32(m->code, R(emit_vlaneseq(m->code)), I(7));
+    return emit_vlaneseq(m->code);
 }
 
 /* ----- tiles in registers */
@@ -50,36 +38,33 @@ static int64_t array_rows(const struct sort_network *s) { return s->stride * TIL
 static void load(const struct sort_network *s, int64_t offset, struct elements *x)
 {
     for (int i = 0; i < s->arrays; i++) {
-        x->v[i] = vcode_vreg(s->m->code);
-        vcode_emit(s->m->code, OP_VLD, 5, (struct isa_operand[]){
-            operand_reg(x->v[i]), operand_reg(SREG_AT), move_imm(i * array_rows(s) + offset),
-            operand_imm(1), operand_imm(0xff)})->region = REGION_WORK + i;
+        x->v[i] = emit_vld(s->m->code, isa_rows_at(R(SREG_AT), i * array_rows(s) + offset),
+                           REGION_WORK + i);
     }
 }
 
 static void store(const struct sort_network *s, int64_t offset, const struct elements *x)
 {
     for (int i = 0; i < s->arrays; i++)
-        vcode_emit(s->m->code, OP_VST, 5, (struct isa_operand[]){
-            operand_reg(SREG_AT), move_imm(i * array_rows(s) + offset), operand_imm(1),
-            operand_imm(0xff), operand_reg(x->v[i])})->region = REGION_WORK + i;
+        emit_vst(s->m->code, isa_rows_at(R(SREG_AT), i * array_rows(s) + offset), x->v[i],
+                 REGION_WORK + i);
 }
 
 /* mask: a comes before b */
 static int before(const struct sort_network *s, const struct elements *a,
                   const struct elements *b)
 {
-    struct move_code *m = s->m;
-    int less = move_compare(m, OP_VCMP_LT_S32, a->v[0], operand_reg(b->v[0]));
-    int same = move_compare(m, OP_VCMP_EQ_S32, a->v[0], operand_reg(b->v[0]));
-    int first = move_compare(m, OP_VCMP_LT_S32, a->v[1], operand_reg(b->v[1]));
+    struct builder *m = s->m;
+    int less = emit_vcmp_lt_s32(m->code, R(a->v[0]), R(b->v[0]));
+    int same = emit_vcmp_eq_s32(m->code, R(a->v[0]), R(b->v[0]));
+    int first = emit_vcmp_lt_s32(m->code, R(a->v[1]), R(b->v[1]));
 
-    return move_compare(m, OP_VMOR, less, operand_reg(move_mask_and(m, same, first)));
+    return emit_vmor(m->code, less, emit_vmand(m->code, same, first));
 }
 
 static int select(const struct sort_network *s, int mask, int a, int b)
 {
-    return move_select(s->m, mask, operand_reg(a), operand_reg(b));
+    return emit_vsel(s->m->code, mask, R(a), R(b));
 }
 
 /* ----- partners in one tile */
@@ -87,35 +72,25 @@ static int select(const struct sort_network *s, int mask, int a, int b)
 static int permuted(const struct sort_network *s, int v, int bit, int by, int unit)
 {
     struct vcode *c = s->m->code;
-    int to = vcode_vreg(c);
-
-    if (by >= 0) {
-        vcode_emit(c, OP_VPERM, 2, (struct isa_operand[]){
-            operand_reg(v), operand_reg(by)})->op.unit_index = (uint8_t)unit;
-        vcode_emit(c, OP_VPOP_PERMUTE, 1,
-                   (struct isa_operand[]){operand_reg(to)})->op.unit_index = (uint8_t)unit;
-        return to;
-    }
     int32_t pattern = 0;
 
+    if (by >= 0)
+        return emit_vperm(c, unit, v, by);
     for (int i = 0; i < TILE_ROWS; i++)
         pattern |= (int32_t)((uint32_t)(i ^ (1 << bit)) << (4 * i));
-    put(c, OP_VPERM_SLANE, 3, (struct isa_operand[]){operand_reg(to), operand_reg(v),
-                                                     operand_imm(pattern)});
-    return to;
+    return emit_vperm_slane(c, v, I(pattern));
 }
 
 /* 1 where the larger of the pair belongs; size: bit of the number that turns the order */
 static int wants_large(const struct sort_network *s, int position, int bit, int size)
 {
-    struct move_code *m = s->m;
+    struct builder *m = s->m;
     int low = sort_low_bits(s->along);
-    int here = move_v2(m, OP_VSHRL_U32, position, operand_imm(bit));
-    int falls = size < low ? move_v2(m, OP_VSHRL_U32, position, operand_imm(size))
-                           : move_splat(m, operand_reg(SREG_FALLS));
+    int here = emit_vshrl_u32(m->code, R(position), I(bit));
+    int falls = size < low ? emit_vshrl_u32(m->code, R(position), I(size))
+                           : builder_splat(m, R(SREG_FALLS));
 
-    return move_v2(m, OP_VAND_U32, move_v2(m, OP_VXOR_U32, here, operand_reg(falls)),
-                   operand_imm(1));
+    return emit_vand_u32(m->code, R(emit_vxor_u32(m->code, R(here), R(falls))), I(1));
 }
 
 /*
@@ -125,18 +100,22 @@ static int wants_large(const struct sort_network *s, int position, int bit, int 
 static int before_or_turned(const struct sort_network *s, const struct elements *a,
                             const struct elements *b, int turned)
 {
-    struct move_code *m = s->m;
-    int is_before = move_select(m, before(s, a, b), operand_imm(1), operand_imm(0));
+    struct builder *m = s->m;
+    int is_before = emit_vsel(m->code, before(s, a, b), I(1), I(0));
 
-    return move_compare(m, OP_VCMP_NE_S32, is_before, operand_reg(turned));
+    return emit_vcmp_ne_s32(m->code, R(is_before), R(turned));
 }
 
 static void exchange_inside(const struct sort_network *s, struct elements *x, int position,
                             int bit, int size)
 {
-    struct move_code *m = s->m;
+    struct builder *m = s->m;
     bool is_lane = s->along == SORT_LANES || (s->along == SORT_ELEMENTS && bit < 7);
-    int by = is_lane ? move_v2(m, OP_VXOR_U32, move_lane_index(m), operand_imm(1 << bit)) : -1;
+    int by = is_lane ? emit_vxor_u32(
+                           m->code,
+                           R(emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1))),
+                           I(1 << bit))
+                     : -1;
     int sublane_bit = s->along == SORT_ELEMENTS ? bit - 7 : bit, stays;
     struct elements other;
 
@@ -155,12 +134,9 @@ static void next_tile(const struct sort_network *s, int bit, int64_t step)
 
     if (bit + sort_low_bits(s->along) == s->bits)
         return;
-    put(c, OP_SSHRL, 3, (struct isa_operand[]){operand_reg(SREG_FALLS), operand_reg(SREG_TILE),
-                                               operand_imm(bit)});
-    put(c, OP_SAND, 3, (struct isa_operand[]){operand_reg(SREG_FALLS), operand_reg(SREG_FALLS),
-                                              operand_imm(1)});
-    put(c, OP_SADD, 3, (struct isa_operand[]){operand_reg(SREG_TILE), operand_reg(SREG_TILE),
-                                              move_imm(step)});
+    emit_sshrl(c, SREG_FALLS, R(SREG_TILE), I(bit));
+    emit_sand(c, SREG_FALLS, R(SREG_FALLS), I(1));
+    emit_sadd(c, SREG_TILE, R(SREG_TILE), I(step));
 }
 
 /* exchanges at bits below `end` down to `first`, which stay in a tile, of a merge to 2^size */
@@ -171,9 +147,9 @@ static void stages_inside(const struct sort_network *s, int first, int end, int 
     struct elements x;
 
     vcode_begin_block(c);
-    set(c, SREG_AT, s->row);
-    set(c, SREG_TILE, 0);
-    set(c, SREG_FALLS, 0);
+    emit_smov(c, SREG_AT, I(s->row));
+    emit_smov(c, SREG_TILE, I(0));
+    emit_smov(c, SREG_FALLS, I(0));
     vcode_loop_begin(c, SREG_OUTER, s->tiles);
     if (size >= low)
         next_tile(s, size - low, 1);
@@ -209,7 +185,7 @@ static void exchange_tiles(const struct sort_network *s, int64_t offset, int64_t
 
     load(s, offset, &a);
     load(s, offset + apart, &b);
-    swap = before_or_turned(s, &b, &a, move_splat(s->m, operand_reg(SREG_FALLS)));
+    swap = before_or_turned(s, &b, &a, builder_splat(s->m, R(SREG_FALLS)));
     for (int i = 0; i < s->arrays; i++) {
         int low = select(s, swap, b.v[i], a.v[i]);
 
@@ -245,8 +221,7 @@ static void stage_of_far(const struct sort_network *s, int bit, int size)
     exchange_tiles(s, 0, pairs * TILE_ROWS);
     vcode_loop_step(c, SREG_AT, TILE_ROWS);
     vcode_loop_end(c, SREG_INNER);
-    put(c, OP_SADD, 3, (struct isa_operand[]){operand_reg(SREG_AT), operand_reg(SREG_AT),
-                                              move_imm(pairs * TILE_ROWS)});
+    emit_sadd(c, SREG_AT, R(SREG_AT), I(pairs * TILE_ROWS));
     vcode_loop_end(c, SREG_OUTER);
 }
 
@@ -255,9 +230,9 @@ static void stage_of_tiles(const struct sort_network *s, int bit, int size)
     struct vcode *c = s->m->code;
 
     vcode_begin_block(c);
-    set(c, SREG_AT, s->row);
-    set(c, SREG_TILE, 0);
-    set(c, SREG_FALLS, 0);
+    emit_smov(c, SREG_AT, I(s->row));
+    emit_smov(c, SREG_TILE, I(0));
+    emit_smov(c, SREG_FALLS, I(0));
     if ((int64_t)1 << bit <= UNROLLED_PAIRS)
         stage_of_near(s, bit, size);
     else

@@ -9,14 +9,14 @@
  */
 #ifndef STACK_SORT_NETWORK_H
 #define STACK_SORT_NETWORK_H
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 
 #define SORT_ARRAYS_MAX 10
 
 enum sort_along { SORT_LANES, SORT_SUBLANES, SORT_TILES, SORT_ELEMENTS };  /* of a tile: low bits */
 
 struct sort_network {
-    struct move_code *m;
+    struct builder *m;
     enum sort_along along;
     int bits;                           /* 2^bits elements are sorted */
     int64_t tiles;                      /* of each array: all sorts, a power of two each */
@@ -27,6 +27,6 @@ struct sort_network {
 
 int sort_low_bits(enum sort_along along);
 /* number of an element in its tile, a vector register */
-int sort_position(struct move_code *m, enum sort_along along);
+int sort_position(struct builder *m, enum sort_along along);
 void sort_network(const struct sort_network *s);
 #endif

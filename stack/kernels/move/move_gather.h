@@ -12,7 +12,7 @@
 #ifndef STACK_MOVE_GATHER_H
 #define STACK_MOVE_GATHER_H
 #include "stack/kernels/pipeline/kernel.h"
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 
 struct gather_array {                   /* where an operand is while the kernel works */
     const struct array *array;
@@ -21,7 +21,7 @@ struct gather_array {                   /* where an operand is while the kernel 
 };
 
 struct gather {
-    struct move_code m;
+    struct builder m;
     const struct graph *body;
     const struct gather_array *operand;
     int flag;                           /* for rows fetched from HBM */
@@ -61,8 +61,8 @@ int gather_node(struct gather *g, int node, struct gather_place *place);
 int gather_array_run(struct gather *g, const struct gather_array *a, struct gather_place *place);
 
 /* bits of an element in the low part of a word <-> f32 or s32 */
-int gather_widen(struct move_code *m, enum graph_dtype dtype, int v);
-int gather_narrow(struct move_code *m, enum graph_dtype dtype, int v);
+int gather_widen(struct builder *m, enum graph_dtype dtype, int v);
+int gather_narrow(struct builder *m, enum graph_dtype dtype, int v);
 
 /* bits of one element of a constant */
 uint32_t gather_constant_bits(enum graph_dtype dtype, double value);

@@ -19,14 +19,11 @@ static void unpack_tile(struct move_loops *l, struct move_place from, struct mov
         int part = v;
 
         if (parts == 2 && s->box->has_floats) {
-            part = move_v1(&s->m, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, operand_reg(v));
+            part = emit_d_v(s->m.code, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
         } else if (parts == 2) {
-            part = move_v1_choice(&s->m, OP_VUNPACK_C_B16, v, i);
+            part = emit_vunpack_c_b16(s->m.code, R(v), i);
         } else if (parts == 4) {
-            part = vcode_vreg(s->m.code);
-            vcode_emit(s->m.code, OP_VUNPACK_C_8, 4,
-                       (struct isa_operand[]){operand_reg(part), operand_reg(v), operand_imm(i),
-                                              operand_imm(0)});
+            part = emit_vunpack_c_8(s->m.code, R(v), i, VUNPACK_C_8_U8);
         }
         move_store_op(s, move_behind(to, i * MOVE_SUBLANES), 1, 0xff, -1, part);
     }
@@ -47,13 +44,11 @@ static void pack_tile(struct move_loops *l, struct move_place from, struct move_
         return;
     }
     if (s->box->has_floats)
-        part[0] = move_v2(&s->m, OP_VPACK_C_BF16, part[1], operand_reg(part[0]));
+        part[0] = emit_vpack_c_bf16(s->m.code, R(part[1]), R(part[0]));
     for (int i = 0; i < parts / 2 && !s->box->has_floats; i++)
-        part[i] = move_v2_choice(&s->m, OP_VPACK_B16, part[2 * i + 1], operand_reg(part[2 * i]),
-                                 1, (int32_t[]){0});
+        part[i] = emit_vpack_b16(s->m.code, R(part[2 * i + 1]), R(part[2 * i]), VPACK_B16_C);
     if (parts == 4)
-        part[0] = move_v2_choice(&s->m, OP_VPACK_C_B8, part[1], operand_reg(part[0]), 1,
-                                 (int32_t[]){0});
+        part[0] = emit_vpack_c_b8(s->m.code, R(part[1]), R(part[0]), VPACK_C_B8_B8);
     move_store_op(s, to, 1, 0xff, -1, part[0]);
     s->store++;
 }
@@ -70,8 +65,8 @@ void move_convert_image(struct move_step *s, const struct move_side *side, bool 
     if (!s->is_counted) {
         int base = frame_base(&s->box->frame, side->window);
 
-        box = (struct move_place){base < 0 ? no_base : operand_reg(base),
-                             frame_row(&s->box->frame, side->window), 2 * side->window};
+        box = (struct move_place){base < 0 ? no_base : R(base),
+                                  frame_row(&s->box->frame, side->window), 2 * side->window};
     }
     for (int i = 0; i < side->box_dims; i++) {
         int64_t stride = s->is_counted ? 8 : frame_stride(&s->box->frame, side->window, i);
@@ -91,7 +86,7 @@ static void fill_tile(struct move_loops *l, struct move_place from, struct move_
     s->store++;
     s->ops += 2;
     if (!s->is_counted)
-        move_store_op(s, to, 1, 0xff, -1, move_v1(&s->m, OP_VMOV, operand_imm((int32_t)*bits)));
+        move_store_op(s, to, 1, 0xff, -1, emit_vmov(s->m.code, I(*bits)));
 }
 
 /* every row of the result's image */

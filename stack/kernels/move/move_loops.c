@@ -58,9 +58,9 @@ static int64_t unrolled(const struct move_loops *l)
 
 static struct isa_operand advance_reg(struct move_step *s, struct isa_operand from)
 {
-    struct isa_operand reg = move_reg(&s->m);
+    struct isa_operand reg = builder_reg(&s->m);
 
-    move_set(&s->m, reg, from);
+    builder_set(&s->m, reg, from);
     return reg;
 }
 
@@ -88,7 +88,7 @@ static void emit_loops(struct move_loops *l, int level, struct move_place from,
     if (rounds > 1) {
         from.base = advance_reg(s, from.base);
         to.base = advance_reg(s, to.base);
-        counter = move_loop_begin(&s->m, rounds);
+        counter = builder_loop_begin(&s->m, rounds);
         vcode_loop_step(code, from.base.value, x->from * straight);
         vcode_loop_step(code, to.base.value, x->to * straight);
     }
@@ -98,7 +98,7 @@ static void emit_loops(struct move_loops *l, int level, struct move_place from,
         emit_loops(l, level + 1, f, t);
     }
     if (rounds > 1)
-        move_loop_end(&s->m, counter);
+        builder_loop_end(&s->m, counter);
     s->m.next_sreg = kept;
 }
 
@@ -167,23 +167,7 @@ static double access_cycles(const struct move_step *s, int64_t stride, int rows)
     return banks >= rows || !stride ? 1 : (double)((rows + banks - 1) / banks);
 }
 
-static struct isa_operand base_of(struct isa_operand base)
-{
-    return base.kind == OPERAND_REG ? base : operand_none();
-}
-
 bool move_fits_stride(int64_t step) { return step >= 0 && step <= STRIDE_MAX; }
-
-static int load_op(struct move_step *s, struct move_place at, int64_t stride, int mask)
-{
-    int to = vcode_vreg(s->m.code);
-    int64_t row = at.row + (at.base.kind == OPERAND_IMM ? at.base.value : 0);
-
-    vcode_emit(s->m.code, OP_VLD, 5,
-               (struct isa_operand[]){operand_reg(to), base_of(at.base), move_imm(row),
-                                      move_imm(stride), operand_imm(mask)})->region = at.region;
-    return to;
-}
 
 /* sublanes first..end-1 from rows at + sublane * stride */
 int move_load_rows(struct move_step *s, struct move_place at, int64_t stride, int first, int end)
@@ -195,11 +179,14 @@ int move_load_rows(struct move_step *s, struct move_place at, int64_t stride, in
     if (s->is_counted)
         return 0;
     if (move_fits_stride(stride))
-        return load_op(s, at, stride, (1 << end) - (1 << first));
+        return emit_vld(s->m.code,
+                        isa_rows_of(at.base, at.row, (int)stride, (1 << end) - (1 << first)),
+                        at.region);
     for (int i = first; i < end; i++) {
-        int v = load_op(s, move_behind(at, i * stride), 0, 1 << i);
+        int v =
+            emit_vld(s->m.code, isa_rows_of(at.base, at.row + i * stride, 0, 1 << i), at.region);
 
-        sum = sum < 0 ? v : move_v2(&s->m, OP_VOR_U32, sum, operand_reg(v));
+        sum = sum < 0 ? v : emit_vor_u32(s->m.code, R(sum), R(v));
     }
     return sum;
 }
@@ -207,15 +194,12 @@ int move_load_rows(struct move_step *s, struct move_place at, int64_t stride, in
 void move_store_op(struct move_step *s, struct move_place at, int64_t stride, int sublanes,
                      int lane_mask, int v)
 {
-    int64_t row = at.row + (at.base.kind == OPERAND_IMM ? at.base.value : 0);
-    struct isa_operand o[6] = {base_of(at.base), move_imm(row), move_imm(stride),
-                               operand_imm(sublanes)};
-    int count = 4;
+    struct isa_rows rows = isa_rows_of(at.base, at.row, (int)stride, sublanes);
 
     if (lane_mask >= 0)
-        o[count++] = operand_reg(lane_mask);
-    o[count++] = operand_reg(v);
-    vcode_emit(s->m.code, lane_mask >= 0 ? OP_VST_MSK : OP_VST, count, o)->region = at.region;
+        emit_vst_msk(s->m.code, rows, lane_mask, v, at.region);
+    else
+        emit_vst(s->m.code, rows, v, at.region);
 }
 
 /* lanes first_lane..end_lane-1, or all when they are not shared with others */
@@ -230,11 +214,7 @@ void move_store_rows(struct move_step *s, struct move_place at, int64_t stride, 
     if (s->is_counted)
         return;
     if (is_masked) {
-        mask = vcode_mask(s->m.code);
-        vcode_emit(s->m.code, OP_VCMASK, 2,
-                   (struct isa_operand[]){operand_reg(mask),
-                                          operand_imm(first_lane << 3 | 7 << 10 |
-                                                      (end_lane - 1) << 13)});
+        mask = emit_vcmask(s->m.code, first_lane << 3 | 7 << 10 | (end_lane - 1) << 13);
     }
     if (move_fits_stride(stride)) {
         move_store_op(s, at, stride, (1 << end) - (1 << first), mask, v);
@@ -252,7 +232,7 @@ int move_take_xlu(struct move_step *s)
 
 int move_rotate(struct move_step *s, int v, int64_t up)
 {
-    int to, unit = move_take_xlu(s);
+    int unit = move_take_xlu(s);
 
     if (!(up & (ARRAY_LANES - 1)))
         return v;
@@ -260,13 +240,7 @@ int move_rotate(struct move_step *s, int v, int64_t up)
     s->ops += 2;
     if (s->is_counted)
         return v;
-    to = vcode_vreg(s->m.code);
-    vcode_emit(s->m.code, OP_VROT_LANE, 2,
-               (struct isa_operand[]){operand_reg(v), operand_imm(up & (ARRAY_LANES - 1))})
-        ->op.unit_index = (uint8_t)unit;
-    vcode_emit(s->m.code, OP_VPOP_PERMUTE, 1, (struct isa_operand[]){operand_reg(to)})
-        ->op.unit_index = (uint8_t)unit;
-    return to;
+    return emit_vrot_lane(s->m.code, unit, v, I(up & (ARRAY_LANES - 1)));
 }
 
 struct move_place move_side_place(const struct move_step *s, const struct move_side *side,
@@ -281,6 +255,6 @@ struct move_place move_side_place(const struct move_step *s, const struct move_s
         return (struct move_place){no_base, frame_scratch_row(f) + side->image_row + row,
                               2 * side->window + 1};
     base = frame_base(f, side->window);
-    return (struct move_place){base < 0 ? no_base : operand_reg(base),
-                          frame_row(f, side->window) + row, 2 * side->window};
+    return (struct move_place){base < 0 ? no_base : R(base), frame_row(f, side->window) + row,
+                               2 * side->window};
 }

@@ -7,13 +7,13 @@
 #ifndef STACK_MOVE_LOOPS_H
 #define STACK_MOVE_LOOPS_H
 #include "stack/kernels/move/move_box.h"
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 
 #define MOVE_SUBLANES 8
 #define MOVE_LOOPS_MAX 16
 
 struct move_step {
-    struct move_code m;
+    struct builder m;
     const struct move_box *box;
     bool is_counted;                    /* nothing is emitted: */
     double cycles;                      /* of a step */

@@ -44,7 +44,7 @@ static int emit_piece(const struct kernel_job *job, const struct move_pieces *w,
     vcode_begin_block(code);
     if (frame_begin(f, code, a, e))
         return -1;
-    move_code_init(&s.m, code, job->chip);
+    builder_init(&s.m, code, job->chip);
     s.m.sreg_end = STEP_SREGS;
     w->step(&s, w->user);
     frame_end(f, code);

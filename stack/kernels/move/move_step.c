@@ -315,9 +315,10 @@ static void push(struct move_step *s, int unit, int v, int number, int total, in
     enum isa_opcode code = total == 1 ? OP_VXPOSE_ONE : number == 0 ? OP_VXPOSE_START :
                            number == total - 1 ? OP_VXPOSE_END : OP_VXPOSE_CONT;
 
-    vcode_emit(s->m.code, code, 3,
-               (struct isa_operand[]){operand_reg(v), operand_imm(width), operand_imm(0)})
-        ->op.unit_index = (uint8_t)unit;
+    struct isa_op op = isa_vxpose_cont(unit, v, width, VXPOSE_CONT_B32);
+
+    op.code = (uint16_t)code;
+    vcode_put(s->m.code, op);
 }
 
 static int first_of_group(int group, int lane)
@@ -355,11 +356,8 @@ static void transpose_block(struct move_step *s, const struct blocks *all, const
         int first = first_of_group(g, x->from_lane), end = end_of_group(g, a_end);
         int64_t row = x->to_row + (g * MOVE_SUBLANES - x->from_lane) * all->to_stride;
 
-        if (!s->is_counted) {
-            v = vcode_vreg(s->m.code);
-            vcode_emit(s->m.code, OP_VPOP_TRF, 1, (struct isa_operand[]){operand_reg(v)})
-                ->op.unit_index = (uint8_t)unit;
-        }
+        if (!s->is_counted)
+            v = emit_vpop_trf(s->m.code, unit);
         if (first < end)
             move_store_rows(s, move_behind(to, row), all->to_stride, first - g * MOVE_SUBLANES,
                        end - g * MOVE_SUBLANES, x->is_masked ? x->to_lane : 0,

@@ -9,7 +9,7 @@
 #ifndef STACK_MOVE_STEP_H
 #define STACK_MOVE_STEP_H
 #include "stack/kernels/move/move_box.h"
-#include "stack/backend/move_code.h"
+#include "stack/backend/builder.h"
 
 struct move_step;
 

@@ -88,9 +88,10 @@ static void share_of(const struct kernel_job *job, const struct array *a, int64_
 
 static void copy_in(struct tiles *t, const struct gather_array *a)
 {
-    move_copy(&t->g.m, OP_DMA_HBM_VMEM, move_imm(a->array->address / ARRAY_GRANULE_BYTES),
-              move_imm(a->row * ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES),
-              a->array->tile_count * TILE_GRANULES, t->job->first_flag + FLAG_IN);
+    emit_dma_hbm_vmem(t->g.m.code, I(a->array->address / ARRAY_GRANULE_BYTES),
+                      I(a->array->tile_count * TILE_GRANULES),
+                      I(a->row * ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES),
+                      I(t->job->first_flag + FLAG_IN));
 }
 
 static void copy_out(struct tiles *t, const struct gather_array *a)
@@ -100,12 +101,12 @@ static void copy_out(struct tiles *t, const struct gather_array *a)
     share_of(t->job, a->array, &first, &count);
     if (count <= 0)
         return;
-    move_copy(&t->g.m, OP_DMA_VMEM_HBM,
-              move_imm((a->row * ARRAY_ROW_BYTES + first * ARRAY_TILE_BYTES)
-                       / ARRAY_GRANULE_BYTES),
-              move_imm((a->array->address + first * ARRAY_TILE_BYTES) / ARRAY_GRANULE_BYTES),
-              count * TILE_GRANULES, t->job->first_flag + FLAG_OUT);
-    move_wait(&t->g.m, t->job->first_flag + FLAG_OUT, count * TILE_GRANULES);
+    emit_dma_vmem_hbm(
+        t->g.m.code, I((a->row * ARRAY_ROW_BYTES + first * ARRAY_TILE_BYTES) / ARRAY_GRANULE_BYTES),
+        I(count * TILE_GRANULES),
+        I((a->array->address + first * ARRAY_TILE_BYTES) / ARRAY_GRANULE_BYTES),
+        I(t->job->first_flag + FLAG_OUT));
+    vcode_await(t->g.m.code, I(t->job->first_flag + FLAG_OUT), count * TILE_GRANULES, -1);
 }
 
 int tiles_begin(struct tiles *t, const struct kernel_job *job, int64_t extra_rows,
@@ -120,13 +121,14 @@ int tiles_begin(struct tiles *t, const struct kernel_job *job, int64_t extra_row
     t->g = (struct gather){.body = job->body, .operand = t->operand, .lane = zero,
                            .flag = job->first_flag + FLAG_IN, .smem = job->smem,
                            .smem_end = job->smem + job->smem_bytes};
-    move_code_init(&t->g.m, &t->code, job->chip);
+    builder_init(&t->g.m, &t->code, job->chip);
     for (int i = 0; i < job->operand_count; i++)
         if (is_copied(&t->operand[i]))
             copy_in(t, &t->operand[i]);
     for (int i = 0; i < job->operand_count; i++)
         if (is_copied(&t->operand[i]))
-            move_wait(&t->g.m, t->g.flag, t->operand[i].array->tile_count * TILE_GRANULES);
+            vcode_await(t->g.m.code, I(t->g.flag), t->operand[i].array->tile_count * TILE_GRANULES,
+                        -1);
     return 0;
 }
 
@@ -146,43 +148,43 @@ struct walk {
 /* bits [shift, shift + width) of each word under the mask */
 static void insert(struct walk *w, int v, int mask)
 {
-    struct move_code *m = &w->t->g.m;
+    struct builder *m = &w->t->g.m;
     int bits = 8 * w->to->array->element_bytes, kept = m->next_sreg;
 
     if (bits < 32) {
-        struct isa_operand part = move_and(m, w->row, 32 / bits - 1);
-        int shift = move_splat(m, move_mul(m, part, bits));
-        int field = move_v2(m, OP_VSHLL_U32, move_v1(m, OP_VMOV, operand_imm((1 << bits) - 1)),
-                            operand_reg(shift));
-        int others = move_v2(m, OP_VAND_U32, w->accumulator,
-                             operand_reg(move_v2(m, OP_VXOR_U32, field, operand_imm(-1))));
+        struct isa_operand part = builder_and(m, w->row, 32 / bits - 1);
+        int shift = builder_splat(m, builder_mul(m, part, bits));
+        int field = emit_vshll_u32(m->code, R(emit_vmov(m->code, I((1 << bits) - 1))), R(shift));
+        int others =
+            emit_vand_u32(m->code, R(w->accumulator), R(emit_vxor_u32(m->code, R(field), I(-1))));
 
-        v = move_v2(m, OP_VOR_U32, move_v2(m, OP_VSHLL_U32, v, operand_reg(shift)),
-                    operand_reg(others));
+        v = emit_vor_u32(m->code, R(emit_vshll_u32(m->code, R(v), R(shift))), R(others));
     }
-    move_select_into(m, w->accumulator, mask, operand_reg(v), operand_reg(w->accumulator));
+    vcode_put(m->code, isa_vsel(w->accumulator, mask, R(v), R(w->accumulator)));
     m->next_sreg = kept;
 }
 
 /* lanes [lane, lane + run) of the row's sublane */
 static int run_mask(struct walk *w)
 {
-    struct move_code *m = &w->t->g.m;
-    int bytes = w->to->array->element_bytes, lane = move_lane_index(m);
-    int sublane = move_splat(m, move_shift(m, w->row, bytes == 4 ? 0 : bytes == 2 ? -1 : -2));
-    int after = move_v2(m, OP_VSUB_S32, lane, operand_reg(move_splat(m, w->lane)));
-    int a = move_compare(m, OP_VCMP_GE_S32, after, zero);
-    int b = move_compare(m, OP_VCMP_LT_S32, after, operand_reg(move_splat(m, w->run)));
-    int c = move_compare(m, OP_VCMP_EQ_S32, move_sublane_index(m), operand_reg(sublane));
+    struct builder *m = &w->t->g.m;
+    int bytes = w->to->array->element_bytes,
+        lane = emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1));
+    int sublane = builder_splat(m, builder_shift(m, w->row, bytes == 4 ? 0 : bytes == 2 ? -1 : -2));
+    int after = emit_vsub_s32(m->code, R(lane), R(builder_splat(m, w->lane)));
+    int a = emit_vcmp_ge_s32(m->code, R(after), zero);
+    int b = emit_vcmp_lt_s32(m->code, R(after), R(builder_splat(m, w->run)));
+    int c = emit_vcmp_eq_s32(m->code, R(emit_vshrl_u32(m->code, R(emit_vlaneseq(m->code)), I(7))),
+                             R(sublane));
 
-    return move_mask_and(m, move_mask_and(m, a, b), c);
+    return emit_vmand(m->code, emit_vmand(m->code, a, b), c);
 }
 
 /* index of the first element of this run, inside the array even where the tile is not */
 static void place_run(struct walk *w, struct gather_place *p)
 {
     const struct array *a = w->to->array;
-    struct move_code *m = &w->t->g.m;
+    struct builder *m = &w->t->g.m;
     int row_dim = a->row_dim, lane_dim = a->lane_dim;
 
     *p = w->first;
@@ -191,29 +193,29 @@ static void place_run(struct walk *w, struct gather_place *p)
     gather_recall(&w->t->g, w->first_saved, p);
     p->varying = a->is_linear ? a->shape.rank - 1 : lane_dim;
     if (a->is_linear && a->shape.rank)
-        p->index[0] = move_min(m, move_add(m, move_add(m, p->index[0], move_shift(m, w->row, 7)),
-                                           w->lane), move_imm(a->shape.dim[0] - 1));
+        p->index[0] = builder_min(
+            m, builder_add(m, builder_add(m, p->index[0], builder_shift(m, w->row, 7)), w->lane),
+            I(a->shape.dim[0] - 1));
     if (a->is_linear)
         return;
-    p->index[lane_dim] = move_min(m, move_add(m, p->index[lane_dim], w->lane),
-                                  move_imm(a->lanes - 1));
-    p->index[row_dim] = move_min(m, move_add(m, p->index[row_dim], w->row),
-                                 move_imm(a->rows - 1));
+    p->index[lane_dim] =
+        builder_min(m, builder_add(m, p->index[lane_dim], w->lane), I(a->lanes - 1));
+    p->index[row_dim] = builder_min(m, builder_add(m, p->index[row_dim], w->row), I(a->rows - 1));
     gather_resolve(&w->t->g, p);
 }
 
 static void one_run(struct walk *w)
 {
-    struct move_code *m = &w->t->g.m;
+    struct builder *m = &w->t->g.m;
     int kept = m->next_sreg, v;
     struct gather_place p;
 
-    move_set(m, w->run, move_sub(m, w->lanes_end, w->lane));
+    builder_set(m, w->run, builder_sub(m, w->lanes_end, w->lane));
     place_run(w, &p);
     w->t->g.lane = w->lane;
     v = w->value(w->t, &p, w->user);
     insert(w, v, run_mask(w));
-    move_set(m, w->lane, move_add(m, w->lane, w->run));
+    builder_set(m, w->lane, builder_add(m, w->lane, w->run));
     m->next_sreg = kept;
 }
 
@@ -221,7 +223,7 @@ static void one_run(struct walk *w)
 static void locate_tile(struct walk *w)
 {
     const struct array *a = w->to->array;
-    struct move_code *m = &w->t->g.m;
+    struct builder *m = &w->t->g.m;
     struct isa_operand rest = w->tile;
     int64_t count[GRAPH_RANK_MAX], scale[GRAPH_RANK_MAX];
     int dim[GRAPH_RANK_MAX], dims = 0;
@@ -247,66 +249,72 @@ static void locate_tile(struct walk *w)
         struct isa_operand *index = &w->first.index[dim[k]];
         int kept;
 
-        *index = move_reg(m);
+        *index = builder_reg(m);
         kept = m->next_sreg;
         if (k) {
-            struct isa_operand next = move_div(m, rest, count[k]);
+            struct isa_operand next = builder_div(m, rest, count[k]);
 
-            move_set(m, *index, move_mul(m, move_sub(m, rest, move_mul(m, next, count[k])),
-                                         scale[k]));
-            move_set(m, w->run, next);  /* free until the first run */
+            builder_set(
+                m, *index,
+                builder_mul(m, builder_sub(m, rest, builder_mul(m, next, count[k])), scale[k]));
+            builder_set(m, w->run, next); /* free until the first run */
             rest = w->run;
         } else {
-            move_set(m, *index, move_mul(m, rest, scale[k]));
+            builder_set(m, *index, builder_mul(m, rest, scale[k]));
         }
         m->next_sreg = kept;
     }
     w->first_saved = gather_save(&w->t->g, &w->first);
-    move_set(m, w->rows_end, a->is_linear ? move_imm(a->tile_rows)
-             : move_min(m, move_imm(a->tile_rows),
-                        move_sub(m, move_imm(a->rows), w->first.index[a->row_dim])));
-    move_set(m, w->lanes_end, a->is_linear ? move_imm(ARRAY_LANES)
-             : move_min(m, move_imm(ARRAY_LANES),
-                        move_sub(m, move_imm(a->lanes), w->first.index[a->lane_dim])));
+    builder_set(m, w->rows_end,
+                a->is_linear ? I(a->tile_rows)
+                             : builder_min(m, I(a->tile_rows),
+                                           builder_sub(m, I(a->rows), w->first.index[a->row_dim])));
+    builder_set(m, w->lanes_end,
+                a->is_linear
+                    ? I(ARRAY_LANES)
+                    : builder_min(m, I(ARRAY_LANES),
+                                  builder_sub(m, I(a->lanes), w->first.index[a->lane_dim])));
 }
 
 static void store_tile(struct walk *w)
 {
-    struct move_code *m = &w->t->g.m;
+    struct builder *m = &w->t->g.m;
     const struct gather_array *to = w->to;
     int64_t granule_row = ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES;
     int flag = w->t->job->first_flag + FLAG_OUT;
 
     if (to->is_resident) {
-        move_store(m, move_shift(m, w->tile, 3), to->row, 1, w->accumulator);
+        emit_vst(m->code, isa_rows_at(builder_shift(m, w->tile, 3), to->row), w->accumulator,
+                 VCODE_REGION_ANY);
         return;
     }
-    move_store(m, zero, to->row, 1, w->accumulator);
-    move_copy(m, OP_DMA_VMEM_HBM, move_imm(to->row * granule_row),
-              move_add(m, move_imm(to->array->address / ARRAY_GRANULE_BYTES),
-                       move_shift(m, w->tile, 7)), TILE_GRANULES, flag);
-    move_wait(m, flag, TILE_GRANULES);
+    emit_vst(m->code, isa_rows_at(zero, to->row), w->accumulator, VCODE_REGION_ANY);
+    emit_dma_vmem_hbm(
+        m->code, I(to->row * granule_row), I(TILE_GRANULES),
+        builder_add(m, I(to->array->address / ARRAY_GRANULE_BYTES), builder_shift(m, w->tile, 7)),
+        I(flag));
+    vcode_await(m->code, I(flag), TILE_GRANULES, -1);
 }
 
 static void walk_rows(struct walk *w)
 {
-    struct move_code *m = &w->t->g.m;
+    struct builder *m = &w->t->g.m;
     struct isa_operand rows, runs;
 
-    move_set(m, w->row, zero);
-    rows = move_loop_begin(m, 1);
-    move_set(m, w->lane, zero);
-    runs = move_loop_begin(m, 1);
+    builder_set(m, w->row, zero);
+    rows = builder_loop_begin(m, 1);
+    builder_set(m, w->lane, zero);
+    runs = builder_loop_begin(m, 1);
     one_run(w);
     vcode_begin_block(&w->t->code);
-    move_while_end(m, runs, w->lane, w->lanes_end);
-    move_set(m, w->row, move_add(m, w->row, one));
-    move_while_end(m, rows, w->row, w->rows_end);
+    builder_while_end(m, runs, w->lane, w->lanes_end);
+    builder_set(m, w->row, builder_add(m, w->row, one));
+    builder_while_end(m, rows, w->row, w->rows_end);
 }
 
 void tiles_make(struct tiles *t, const struct gather_array *to, tiles_value *value, void *user)
 {
-    struct move_code *m = &t->g.m;
+    struct builder *m = &t->g.m;
     struct walk w = {.t = t, .to = to, .value = value, .user = user};
     int64_t first, count;
     int kept = m->next_sreg;
@@ -316,29 +324,28 @@ void tiles_make(struct tiles *t, const struct gather_array *to, tiles_value *val
     if (count <= 0 || !shape_elems(&to->array->shape))
         return;
     w.accumulator = vcode_pinned_vreg(&t->code);
-    w.tile = move_reg(m);
-    w.row = move_reg(m);
-    w.lane = move_reg(m);
-    w.run = move_reg(m);
-    w.rows_end = move_reg(m);
-    w.lanes_end = move_reg(m);
-    move_set(m, w.tile, move_imm(first));
-    tiles = move_loop_begin(m, count);
+    w.tile = builder_reg(m);
+    w.row = builder_reg(m);
+    w.lane = builder_reg(m);
+    w.run = builder_reg(m);
+    w.rows_end = builder_reg(m);
+    w.lanes_end = builder_reg(m);
+    builder_set(m, w.tile, I(first));
+    tiles = builder_loop_begin(m, count);
     {
         int inner = m->next_sreg;
 
         locate_tile(&w);
-        vcode_emit(m->code, OP_VMOV, 2,
-                   (struct isa_operand[]){operand_reg(w.accumulator), operand_imm(0)});
+        vcode_put(m->code, isa_vmov(w.accumulator, I(0)));
         m->next_sreg = inner;
         walk_rows(&w);
         m->next_sreg = inner;
         store_tile(&w);
-        move_set(m, w.tile, move_add(m, w.tile, one));
+        builder_set(m, w.tile, builder_add(m, w.tile, one));
         m->next_sreg = inner;
         gather_drop(&t->g, w.first_saved);
     }
-    move_loop_end(m, tiles);
+    builder_loop_end(m, tiles);
     m->next_sreg = kept;
 }
 

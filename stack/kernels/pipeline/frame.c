@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 #define TILE_ROWS 8
 #define TILE_GRANULES 128

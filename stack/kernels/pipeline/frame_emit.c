@@ -14,7 +14,7 @@
 
 #include "base/units.h"
 #include "isa/isa.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 
 #define GRANULES_PER_ROW 16
 #define TILE_GRANULES 128
@@ -40,7 +40,7 @@ static int fixed_flag(const struct frame *f, bool is_result)
 
 static struct isa_operand granule(int64_t number)
 {
-    return operand_imm((int32_t)(uint32_t)number);
+    return I(number);
 }
 
 static int64_t last_index(const struct frame *f, int d)
@@ -62,13 +62,13 @@ static void put_descriptor(struct frame *f, int w, const struct place *p)
     bool is_out = f->window[w].is_result;
     int64_t at = f->state->smem[w];
 
-    EMIT(c, OP_SST, NONE, I(at + 4), is_out ? p->vmem : p->array);
-    EMIT(c, OP_SST, NONE, I(at + 8), is_out ? p->array : p->vmem);
-    EMIT(c, OP_SST, NONE, I(at + 52), p->flag);
+    emit_sst(c, NONE, I(at + 4), is_out ? p->vmem : p->array);
+    emit_sst(c, NONE, I(at + 8), is_out ? p->array : p->vmem);
+    emit_sst(c, NONE, I(at + 52), p->flag);
     if (p->outer.kind == OPERAND_REG && f->state->copy[w].level_count < FRAME_BOX_MAX)
-        EMIT(c, OP_SST, NONE, I(at + 4 + 12 * f->state->copy[w].level_count), p->outer);
-    vcode_emit(c, OP_SFENCE, 0, NULL);
-    EMIT_IF(c, p->guard, OP_DMA_GENERAL, NONE, I(at));
+        emit_sst(c, NONE, I(at + 4 + 12 * f->state->copy[w].level_count), p->outer);
+    emit_sfence(c);
+    vcode_put(c, isa_if(p->guard, isa_dma_general(NONE, I(at))));
 }
 
 /* an immediate or a register that nothing else needs, `by` further on */
@@ -76,7 +76,7 @@ static struct isa_operand further(struct vcode *c, struct isa_operand x, int64_t
 {
     if (x.kind != OPERAND_REG)
         return granule((int64_t)(uint32_t)x.value + by);
-    EMIT(c, OP_SADD, x, x, I(by));
+    emit_sadd(c, x.value, x, I(by));
     return x;
 }
 
@@ -85,9 +85,9 @@ static void put_limit(struct vcode *c, struct place *p, int guard, int64_t i)
 {
     if (p->outer.kind != OPERAND_REG)
         return;
-    EMIT(c, OP_SCMP_GT, R(P_TEMP), p->outer, I(i));
+    emit_scmp_gt(c, P_TEMP, p->outer, I(i));
     if (guard >= 0)
-        EMIT(c, OP_PAND, R(P_TEMP), R(P_TEMP), R(guard));
+        emit_pand(c, P_TEMP, P_TEMP, guard);
     p->guard = P_TEMP;
 }
 
@@ -101,7 +101,7 @@ static void put_descriptors(struct frame *f, int w, const struct place *first)
 
     for (int64_t i = 0; i < copies; i++) {
         if (i > 0) {
-            vcode_emit(f->state->code, OP_SFENCE, 0, NULL);
+            emit_sfence(f->state->code);
             p.array = further(f->state->code, p.array, outer->array_stride);
             p.vmem = further(f->state->code, p.vmem, outer->vmem_stride);
         }
@@ -123,10 +123,13 @@ static void put_copy(struct frame *f, int w, const struct place *p)
     } else if (k->level_count == 1) {
         int64_t array = k->level[0].array_stride, vmem = k->level[0].vmem_stride;
 
-        EMIT_IF(f->state->code, p->guard, code, from, p->granules, to, p->flag,
-                I(is_out ? vmem : array), I(is_out ? array : vmem), I(k->run));
+        vcode_put(f->state->code,
+                  isa_if(p->guard, isa_make_dma_strided(code, from, p->granules, to, p->flag,
+                                                        I(is_out ? vmem : array),
+                                                        I(is_out ? array : vmem), I(k->run))));
     } else {
-        EMIT_IF(f->state->code, p->guard, code, from, p->granules, to, p->flag);
+        vcode_put(f->state->code,
+                  isa_if(p->guard, isa_make_dma(code, from, p->granules, to, p->flag)));
     }
 }
 
@@ -144,7 +147,7 @@ static void init_descriptor(struct frame *f, int w)
         word[6 + 3 * i] = is_out ? k->level[i].array_stride : k->level[i].vmem_stride;
     }
     for (int i = 0; i < 16; i++)
-        EMIT(f->state->code, OP_SST, NONE, I(at + 4 * i), I(word[i]));
+        emit_sst(f->state->code, NONE, I(at + 4 * i), I(word[i]));
 }
 
 static int64_t array_granule(const struct frame *f, int w)
@@ -156,12 +159,6 @@ static int64_t array_granule(const struct frame *f, int w)
 static int64_t vmem_granule(const struct frame *f, int w)
 {
     return frame_row(f, w) * GRANULES_PER_ROW;
-}
-
-static void wait_for(struct frame *f, struct isa_operand flag, int64_t granules, int guard)
-{
-    EMIT_IF(f->state->code, guard, OP_DMA_DONE, flag, I(granules));
-    EMIT_IF(f->state->code, guard, OP_VSYNCADD, flag, I(-granules));
 }
 
 /* ----- all copies of a class */
@@ -176,17 +173,17 @@ static void put_offset(struct frame *f, const struct frame_move *m, const int *i
     for (int d = 0; d < f->dims; d++) {
         if (m->step[d] == 0)
             continue;
-        EMIT(c, OP_SMUL, R(S_TERM), R(index[d]), I(m->step[d] * unit));
+        emit_smul(c, S_TERM, R(index[d]), I(m->step[d] * unit));
         if (m->limit[d] > 0)
-            EMIT(c, OP_SMIN_MAX, R(S_TERM), R(S_TERM), I(m->limit[d] * unit), I(0), I(0));
+            emit_smin_max(c, S_TERM, R(S_TERM), I(m->limit[d] * unit), SMIN_MAX_MIN, SMIN_MAX_S32);
         if (is_first)
-            EMIT(c, OP_SMOV, R(to), R(S_TERM));
+            emit_smov(c, to, R(S_TERM));
         else
-            EMIT(c, OP_SADD, R(to), R(to), R(S_TERM));
+            emit_sadd(c, to, R(to), R(S_TERM));
         is_first = false;
     }
     if (is_first)
-        EMIT(c, OP_SMOV, R(to), I(0));
+        emit_smov(c, to, I(0));
 }
 
 /* the flag of the buffer at `base` */
@@ -194,9 +191,8 @@ static void put_flag(struct frame *f, int d, int which, int base)
 {
     struct vcode *c = f->state->code;
 
-    EMIT(c, OP_SCMP_EQ, R(P_TEMP), R(base), I(0));
-    EMIT(c, OP_SELECT, R(S_FLAG), R(P_TEMP), I(class_flag(f, d, which)),
-         I(class_flag(f, d, which + 1)));
+    emit_scmp_eq(c, P_TEMP, R(base), I(0));
+    emit_select(c, S_FLAG, P_TEMP, I(class_flag(f, d, which)), I(class_flag(f, d, which + 1)));
 }
 
 /* The flag gets what a short box lacks, so that all boxes are waited for alike. */
@@ -208,13 +204,12 @@ static void put_short(struct frame *f, int w, const int *index, struct place *p)
     int64_t all = has_descriptor ? k->level[k->level_count - 1].count : k->granules;
     int d = f->window[w].short_dim;
 
-    EMIT(c, OP_SCMP_EQ, R(P_TEMP), R(index[d]), I(f->count[d] - 1));
-    EMIT(c, OP_SELECT, R(S_SIZE), R(P_TEMP), I(has_descriptor ? k->short_outer : k->short_granules),
-         I(all));
+    emit_scmp_eq(c, P_TEMP, R(index[d]), I(f->count[d] - 1));
+    emit_select(c, S_SIZE, P_TEMP, I(has_descriptor ? k->short_outer : k->short_granules), I(all));
     p->granules = p->outer = R(S_SIZE);
     if (p->guard >= 0)
-        EMIT(c, OP_PAND, R(P_TEMP), R(P_TEMP), R(p->guard));
-    EMIT_IF(c, P_TEMP, OP_VSYNCADD, p->flag, I(k->granules - k->short_granules));
+        emit_pand(c, P_TEMP, P_TEMP, p->guard);
+    vcode_put(c, isa_if(P_TEMP, isa_vsyncadd(p->flag, I(k->granules - k->short_granules))));
 }
 
 static void copy_window(struct frame *f, int w, const int *index, int guard)
@@ -225,8 +220,8 @@ static void copy_window(struct frame *f, int w, const int *index, int guard)
 
     if (f->window[w].short_count)
         put_short(f, w, index, &p);
-    EMIT(c, OP_SADD, R(S_FROM), R(S_OFFSET), granule(array_granule(f, w)));
-    EMIT(c, OP_SADD, R(S_TO), R(S_BASE), I(vmem_granule(f, w)));
+    emit_sadd(c, S_FROM, R(S_OFFSET), granule(array_granule(f, w)));
+    emit_sadd(c, S_TO, R(S_BASE), I(vmem_granule(f, w)));
     put_copy(f, w, &p);
 }
 
@@ -274,16 +269,15 @@ static void put_ticks(struct frame *f)
         if (frame_steps(f, d) == 1)
             continue;
         if (inner < 0) {
-            EMIT(s->code, OP_PMOV, R(P_TICK + d), I(1));
+            emit_pmov(s->code, P_TICK + d, I(1));
         } else {
-            EMIT(s->code, OP_SCMP_EQ, R(P_TICK + d), R(s->index[inner]),
-                 I(last_index(f, inner)));
-            EMIT(s->code, OP_PAND, R(P_TICK + d), R(P_TICK + d), R(P_TICK + inner));
+            emit_scmp_eq(s->code, P_TICK + d, R(s->index[inner]), I(last_index(f, inner)));
+            emit_pand(s->code, P_TICK + d, P_TICK + d, P_TICK + inner);
         }
         inner = d;
     }
-    EMIT(s->code, OP_SCMP_EQ, R(P_LAST), R(s->counter), I(1));
-    EMIT(s->code, OP_PNEG, R(P_NOT_LAST), R(P_LAST));
+    emit_scmp_eq(s->code, P_LAST, R(s->counter), I(1));
+    emit_pneg(s->code, P_NOT_LAST, P_LAST);
 }
 
 /* to[d] = index of the step after this one (of no meaning after the last) */
@@ -295,10 +289,10 @@ static void put_next(struct frame *f, const int *to)
         if (frame_steps(f, d) == 1)
             continue;
         if (to[d] != s->index[d])
-            EMIT(s->code, OP_SMOV, R(to[d]), R(s->index[d]));
-        EMIT_IF(s->code, P_TICK + d, OP_SADD, R(to[d]), R(to[d]), I(1));
-        EMIT(s->code, OP_SCMP_EQ, R(P_TEMP), R(to[d]), I(last_index(f, d) + 1));
-        EMIT_IF(s->code, P_TEMP, OP_SMOV, R(to[d]), I(f->first[d]));
+            emit_smov(s->code, to[d], R(s->index[d]));
+        vcode_put(s->code, isa_if(P_TICK + d, isa_sadd(to[d], R(to[d]), I(1))));
+        emit_scmp_eq(s->code, P_TEMP, R(to[d]), I(last_index(f, d) + 1));
+        vcode_put(s->code, isa_if(P_TEMP, isa_smov(to[d], I(f->first[d]))));
     }
 }
 
@@ -323,10 +317,10 @@ static void start_next(struct frame *f)
     for (int d = 0; d < f->dims; d++) {
         if (frame_class_granules(f, d, false) == 0)
             continue;
-        EMIT(s->code, OP_PAND, R(P_TEMP_2), R(P_TICK + d), R(P_NOT_LAST));
-        EMIT(s->code, OP_SSUB, R(S_BASE), I(s->delta), R(s->base[d]));
+        emit_pand(s->code, P_TEMP_2, P_TICK + d, P_NOT_LAST);
+        emit_ssub(s->code, S_BASE, I(s->delta), R(s->base[d]));
         put_flag(f, d, FLAG_IN, S_BASE);
-        EMIT(s->code, OP_SSHLL, R(S_BASE), R(S_BASE), I(4));
+        emit_sshll(s->code, S_BASE, R(S_BASE), I(4));
         copy_class(f, d, false, next, P_TEMP_2);
     }
 }
@@ -340,10 +334,9 @@ static int put_is_new(struct frame *f, int d, int p)
     for (int inner = d + 1; inner < f->dims; inner++) {
         if (frame_steps(f, inner) == 1)
             continue;
-        EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : P_TEMP), R(s->index[inner]),
-             I(f->first[inner]));
+        emit_scmp_eq(s->code, is_first ? p : P_TEMP, R(s->index[inner]), I(f->first[inner]));
         if (!is_first)
-            EMIT(s->code, OP_PAND, R(p), R(p), R(P_TEMP));
+            emit_pand(s->code, p, p, P_TEMP);
         is_first = false;
     }
     return is_first ? -1 : p;
@@ -359,11 +352,11 @@ static void await_boxes(struct frame *f)
 
         if (in) {
             put_flag(f, d, FLAG_IN, s->base[d]);
-            wait_for(f, R(S_FLAG), in, guard);
+            vcode_await(f->state->code, R(S_FLAG), in, guard);
         }
         if (out) {
             put_flag(f, d, FLAG_OUT, s->base[d]);
-            wait_for(f, R(S_FLAG), out, guard);
+            vcode_await(f->state->code, R(S_FLAG), out, guard);
         }
     }
 }
@@ -376,18 +369,18 @@ static void init_registers(struct frame *f)
 
     for (int d = 0; d < f->dims; d++) {
         if (s->index[d] >= 0)
-            EMIT(s->code, OP_SMOV, R(s->index[d]), I(f->first[d]));
+            emit_smov(s->code, s->index[d], I(f->first[d]));
         if (s->base[d] >= 0)
-            EMIT(s->code, OP_SMOV, R(s->base[d]), I(0));
+            emit_smov(s->code, s->base[d], I(0));
         for (int i = 0; i < 2 && frame_class_granules(f, d, true); i++)
-            EMIT(s->code, OP_VSYNCSET, I(class_flag(f, d, FLAG_OUT + i)),
-                 I(frame_class_granules(f, d, true)));
+            emit_vsyncset(s->code, I(class_flag(f, d, FLAG_OUT + i)),
+                          I(frame_class_granules(f, d, true)));
     }
     for (int w = 0; w < f->window_count; w++) {
         const struct frame_move *m = &s->move[s->move_of[w]];
 
         if (m->sreg >= 0)
-            EMIT(s->code, OP_SMOV, R(m->sreg), I(frame_start_tiles(f, w, true) * TILE_ROWS));
+            emit_smov(s->code, m->sreg, I(frame_start_tiles(f, w, true) * TILE_ROWS));
         if (s->smem[w] >= 0)
             init_descriptor(f, w);
     }
@@ -401,13 +394,13 @@ static void start_first(struct frame *f)
     for (int d = 0; d < f->dims; d++) {
         if (frame_class_granules(f, d, false) == 0)
             continue;
-        EMIT(s->code, OP_SMOV, R(S_BASE), I(0));
-        EMIT(s->code, OP_SMOV, R(S_FLAG), I(class_flag(f, d, FLAG_IN)));
+        emit_smov(s->code, S_BASE, I(0));
+        emit_smov(s->code, S_FLAG, I(class_flag(f, d, FLAG_IN)));
         copy_class(f, d, false, s->index, -1);
     }
     if (frame_class_granules(f, FRAME_CLASS_NONE, false))
-        wait_for(f, I(fixed_flag(f, false)), frame_class_granules(f, FRAME_CLASS_NONE, false),
-                 -1);
+        vcode_await(f->state->code, I(fixed_flag(f, false)),
+                    frame_class_granules(f, FRAME_CLASS_NONE, false), -1);
 }
 
 void frame_emit_begin(struct frame *f)
@@ -435,10 +428,10 @@ static void await_next(struct frame *f)
 
         if (in == 0)
             continue;
-        EMIT(s->code, OP_PAND, R(P_TEMP_2), R(P_TICK + d), R(P_NOT_LAST));
-        EMIT(s->code, OP_SSUB, R(S_BASE), I(s->delta), R(s->base[d]));
+        emit_pand(s->code, P_TEMP_2, P_TICK + d, P_NOT_LAST);
+        emit_ssub(s->code, S_BASE, I(s->delta), R(s->base[d]));
         put_flag(f, d, FLAG_IN, S_BASE);
-        EMIT_IF(s->code, P_TEMP_2, OP_DMA_DONE, R(S_FLAG), I(in));
+        vcode_put(s->code, isa_if(P_TEMP_2, isa_dma_done(R(S_FLAG), I(in))));
     }
 }
 
@@ -450,7 +443,7 @@ static void send_results(struct frame *f)
         if (frame_class_granules(f, d, true) == 0)
             continue;
         put_flag(f, d, FLAG_OUT, s->base[d]);
-        EMIT(s->code, OP_SSHLL, R(S_BASE), R(s->base[d]), I(4));
+        emit_sshll(s->code, S_BASE, R(s->base[d]), I(4));
         copy_class(f, d, true, s->index, P_TICK + d);
     }
 }
@@ -461,7 +454,8 @@ static void advance(struct frame *f)
 
     for (int d = 0; d < f->dims; d++)
         if (s->base[d] >= 0)
-            EMIT_IF(s->code, P_TICK + d, OP_SSUB, R(s->base[d]), I(s->delta), R(s->base[d]));
+            vcode_put(s->code,
+                      isa_if(P_TICK + d, isa_ssub(s->base[d], I(s->delta), R(s->base[d]))));
     put_next(f, s->index);
     put_rows_in_place(f);
 }
@@ -473,10 +467,10 @@ static void await_results(struct frame *f)
     for (int d = 0; d < f->dims; d++)
         for (int i = 0; i < 2; i++)
             if (frame_class_granules(f, d, true))
-                wait_for(f, I(class_flag(f, d, FLAG_OUT + i)), frame_class_granules(f, d, true),
-                         -1);
+                vcode_await(f->state->code, I(class_flag(f, d, FLAG_OUT + i)),
+                            frame_class_granules(f, d, true), -1);
     if (fixed)
-        wait_for(f, I(fixed_flag(f, true)), fixed, -1);
+        vcode_await(f->state->code, I(fixed_flag(f, true)), fixed, -1);
 }
 
 void frame_emit_finish(struct frame *f)
@@ -485,7 +479,7 @@ void frame_emit_finish(struct frame *f)
 
     vcode_begin_block(s->code);
     if (s->total > 1) {
-        vcode_emit(s->code, OP_SFENCE, 0, NULL);
+        emit_sfence(s->code);
         put_ticks(f);
         await_next(f);
         send_results(f);
@@ -499,7 +493,7 @@ void frame_emit_end(struct frame *f)
     struct frame_state *s = f->state;
 
     vcode_begin_block(s->code);
-    vcode_emit(s->code, OP_SFENCE, 0, NULL);
+    emit_sfence(s->code);
     copy_fixed(f, true);
     await_results(f);
     vcode_begin_block(s->code);
@@ -521,14 +515,14 @@ static int put_condition(struct frame *f, uint32_t mask, bool is_last)
     for (int d = 0; d < f->dims; d++) {
         if (!(mask >> d & 1) || frame_steps(f, d) == 1)
             continue;
-        EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : temp), R(s->index[d]),
-             I(is_last ? last_index(f, d) : f->first[d]));
+        emit_scmp_eq(s->code, is_first ? p : temp, R(s->index[d]),
+                     I(is_last ? last_index(f, d) : f->first[d]));
         if (!is_first)
-            EMIT(s->code, OP_PAND, R(p), R(p), R(temp));
+            emit_pand(s->code, p, p, temp);
         is_first = false;
     }
     if (is_first)
-        EMIT(s->code, OP_PMOV, R(p), I(1));
+        emit_pmov(s->code, p, I(1));
     return p;
 }
 

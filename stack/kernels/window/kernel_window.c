@@ -46,55 +46,55 @@ static bool keeps_runs(const struct window *w, int dim)
 static struct isa_operand under_tap(struct tiles *t, const struct window *w,
                                     struct gather_place *p, struct isa_operand tap)
 {
-    struct move_code *m = &t->g.m;
+    struct builder *m = &t->g.m;
     struct isa_operand valid = gather_reserve(&t->g, p), rest = gather_reserve(&t->g, p);
 
-    move_set(m, valid, one);
-    move_set(m, rest, tap);
+    builder_set(m, valid, one);
+    builder_set(m, rest, tap);
     for (int d = w->from->rank - 1; d >= 0; d--) {
         const struct graph_window *x = &w->node->window[d];
         const struct shape *places = w->is_second ? w->places : w->from;
         struct isa_operand k = zero, is_inside;
 
         if (x->size > 1) {
-            struct isa_operand next = move_div(m, rest, x->size);
+            struct isa_operand next = builder_div(m, rest, x->size);
 
-            k = move_reg(m);
-            move_set(m, k, move_mul(m, move_sub(m, rest, move_mul(m, next, x->size)),
+            k = builder_reg(m);
+            builder_set(m, k,
+                        builder_mul(m, builder_sub(m, rest, builder_mul(m, next, x->size)),
                                     x->window_dilation));
-            move_set(m, rest, next);
+            builder_set(m, rest, next);
             m->next_sreg = k.value + 1;
         }
         if (w->is_second) {             /* the place whose window has this tap here */
-            p->index[d] = move_sub(m, move_add(m, p->index[d], move_imm(x->pad_low)), k);
+            p->index[d] = builder_sub(m, builder_add(m, p->index[d], I(x->pad_low)), k);
             is_inside = gather_padded(&t->g, p, d, places->dim[d], 0, x->stride);
         } else {
-            p->index[d] = move_add(m, move_mul(m, p->index[d], x->stride), k);
+            p->index[d] = builder_add(m, builder_mul(m, p->index[d], x->stride), k);
             is_inside = gather_padded(&t->g, p, d, places->dim[d], x->pad_low,
                                       x->base_dilation);
         }
-        move_set(m, valid, move_if_equal(m, is_inside, zero, zero, valid));
+        builder_set(m, valid, builder_if_equal(m, is_inside, zero, zero, valid));
         gather_resolve(&t->g, p);
     }
     return valid;
 }
 
-static int valid_mask(struct move_code *m, struct isa_operand valid)
+static int valid_mask(struct builder *m, struct isa_operand valid)
 {
-    return move_compare(m, OP_VCMP_NE_S32, move_splat(m, valid), zero);
+    return emit_vcmp_ne_s32(m->code, R(builder_splat(m, valid)), zero);
 }
 
-static void set_vector(struct move_code *m, int to, uint32_t bits)
+static void set_vector(struct builder *m, int to, uint32_t bits)
 {
-    vcode_emit(m->code, OP_VMOV, 2,
-               (struct isa_operand[]){operand_reg(to), operand_imm((int32_t)bits)});
+    vcode_put(m->code, isa_vmov(to, I(bits)));
 }
 
 /* one tap's elements join what has been combined so far */
 static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
                      struct isa_operand tap)
 {
-    struct move_code *m = &t->g.m;
+    struct builder *m = &t->g.m;
     enum graph_dtype dtype = w->from->dtype;
     struct isa_operand valid = under_tap(t, w, p, tap);
     struct gather_place again = *p;
@@ -108,11 +108,10 @@ static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
         gather_recall(&t->g, saved, &again);
         gather_drop(&t->g, saved);
         tap_of = gather_array_run(&t->g, &w->selected, &again);
-        mask = move_mask_and(m, valid_mask(m, valid),
-                             move_compare(m, OP_VCMP_EQ_S32, tap_of,
-                                          operand_reg(move_splat(m, tap))));
+        mask = emit_vmand(m->code, valid_mask(m, valid),
+                          emit_vcmp_eq_s32(m->code, R(tap_of), R(builder_splat(m, tap))));
         window_combine(m, REDUCE_ADD, dtype, w->sum, w->sum,
-                       operand_reg(move_select(m, mask, operand_reg(v), zero)));
+                       R(emit_vsel(m->code, mask, R(v), zero)));
         return;
     }
     v = gather_widen(m, dtype, gather_node(&t->g, w->node->operand[0], p));
@@ -120,20 +119,15 @@ static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
     if (w->node->op == HLO_REDUCE_WINDOW) {
         uint32_t identity = window_identity(w->node->reduce_kind, dtype);
 
-        v = move_select(m, is_valid, operand_reg(v), operand_imm((int32_t)identity));
-        window_combine(m, w->node->reduce_kind, dtype, w->sum, w->sum, operand_reg(v));
+        v = emit_vsel(m->code, is_valid, R(v), I(identity));
+        window_combine(m, w->node->reduce_kind, dtype, w->sum, w->sum, R(v));
     } else {
         int takes = window_takes_over(m, w->node->direction, dtype, w->best, v), mask;
-        int first = move_compare(m, OP_VCMP_LT_S32, w->chosen, zero);
+        int first = emit_vcmp_lt_s32(m->code, R(w->chosen), zero);
 
-        mask = vcode_mask(m->code);
-        vcode_emit(m->code, OP_VMOR, 3,
-                   (struct isa_operand[]){operand_reg(mask), operand_reg(takes),
-                                          operand_reg(first)});
-        mask = move_mask_and(m, mask, is_valid);
-        move_select_into(m, w->best, mask, operand_reg(v), operand_reg(w->best));
-        move_select_into(m, w->chosen, mask, operand_reg(move_splat(m, tap)),
-                         operand_reg(w->chosen));
+        mask = emit_vmand(m->code, emit_vmor(m->code, takes, first), is_valid);
+        vcode_put(m->code, isa_vsel(w->best, mask, R(v), R(w->best)));
+        vcode_put(m->code, isa_vsel(w->chosen, mask, R(builder_splat(m, tap)), R(w->chosen)));
     }
 }
 
@@ -141,14 +135,14 @@ static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
 static int window_run(struct tiles *t, struct gather_place *place, void *user)
 {
     struct window *w = user;
-    struct move_code *m = &t->g.m;
+    struct builder *m = &t->g.m;
     struct isa_operand tap = gather_reserve(&t->g, place), rounds;
     struct gather_place p = *place;
     int64_t saved;
     int kept;
 
     if (!keeps_runs(w, place->varying)) {
-        move_set(m, place->run, one);
+        builder_set(m, place->run, one);
         p.varying = -1;
     }
     saved = gather_save(&t->g, &p);
@@ -159,21 +153,21 @@ static int window_run(struct tiles *t, struct gather_place *place, void *user)
         set_vector(m, w->best, 0);
         set_vector(m, w->chosen, UINT32_MAX);
     }
-    move_set(m, tap, move_imm(w->is_second ? w->taps - 1 : 0));
+    builder_set(m, tap, I(w->is_second ? w->taps - 1 : 0));
     m->next_sreg = place->mark;
-    rounds = move_loop_begin(m, w->taps);
+    rounds = builder_loop_begin(m, w->taps);
     p.mark = m->next_sreg;
     gather_recall(&t->g, saved, &p);
     take_tap(t, w, &p, tap);
     m->next_sreg = rounds.value + 1;
     kept = m->next_sreg;
-    move_set(m, tap, move_add(m, tap, move_imm(w->is_second ? -1 : 1)));
+    builder_set(m, tap, builder_add(m, tap, I(w->is_second ? -1 : 1)));
     m->next_sreg = kept;
     vcode_begin_block(m->code);
-    move_loop_end(m, rounds);
+    builder_loop_end(m, rounds);
     gather_drop(&t->g, saved);
     if (w->chosen >= 0 && !w->is_second)
-        return move_v1(m, OP_VMOV, operand_reg(w->chosen));
+        return emit_vmov(m->code, R(w->chosen));
     return gather_narrow(m, w->from->dtype, w->sum);
 }
 

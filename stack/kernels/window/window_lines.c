@@ -135,8 +135,7 @@ static int plan_run(struct lines *x)
 
 static struct move_place line_place(const struct move_step *s, int64_t row)
 {
-    return (struct move_place){operand_imm(0),
-                               s->is_counted ? 0 : frame_scratch_row(&s->box->frame) + row,
+    return (struct move_place){I(0), s->is_counted ? 0 : frame_scratch_row(&s->box->frame) + row,
                                REGION_SCRATCH};
 }
 
@@ -168,8 +167,9 @@ static void combine_lines(struct move_step *s, const struct lines *x, struct mov
             continue;
         window_unpack(&s->m, dtype, parts, v, part);
         for (int i = 0; i < parts; i++)
-            sum[i] = sum[i] < 0 ? part[i] : window_combine(&s->m, x->node->reduce_kind, dtype, -1,
-                                                           sum[i], operand_reg(part[i]));
+            sum[i] = sum[i] < 0 ? part[i]
+                                : window_combine(&s->m, x->node->reduce_kind, dtype, -1, sum[i],
+                                                 R(part[i]));
     }
     for (int i = 0; i < parts; i++) {
         int64_t first = t * height + i * MOVE_SUBLANES, end = first + MOVE_SUBLANES;
@@ -197,8 +197,9 @@ static void combine_pixels(struct move_step *s, const struct lines *x, struct mo
             s->valu++;
             s->ops++;
             if (!s->is_counted)
-                sum[i] = sum[i] < 0 ? v : window_combine(&s->m, x->node->reduce_kind, dtype, -1,
-                                                         sum[i], operand_reg(v));
+                sum[i] = sum[i] < 0
+                             ? v
+                             : window_combine(&s->m, x->node->reduce_kind, dtype, -1, sum[i], R(v));
         }
     s->store++;
     s->ops += 4;
@@ -216,8 +217,7 @@ static void combine_place(struct move_loops *l, struct move_place from, struct m
     int identity = 0;
 
     if (!s->is_counted)
-        identity = move_v1(&s->m, OP_VMOV,
-                           operand_imm((int32_t)window_identity(x->node->reduce_kind, dtype)));
+        identity = emit_vmov(s->m.code, I((int32_t)window_identity(x->node->reduce_kind, dtype)));
     store_line(s, 0, x->lead, identity);
     store_line(s, x->lead + x->from->shape.dim[x->to->row_dim], x->rows, identity);
     for (int64_t t = 0; t < x->from->tiles_down; t++)

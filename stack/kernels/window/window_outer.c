@@ -196,13 +196,12 @@ static void combine_tile(struct move_loops *l, struct move_place from, struct mo
         for (int i = 0; i < parts; i++)
             sum[i] = sum[i] < 0 ? part[i]
                                 : window_combine(&s->m, o->node->reduce_kind, dtype, -1, sum[i],
-                                                 operand_reg(part[i]));
+                                                 R(part[i]));
     } while (next_tap(t, rank, tap));
     if (s->is_counted)
         return;
     for (int i = 0; i < parts && is_empty; i++)
-        sum[i] = move_v1(&s->m, OP_VMOV,
-                         operand_imm((int32_t)window_identity(o->node->reduce_kind, dtype)));
+        sum[i] = emit_vmov(s->m.code, I((int32_t)window_identity(o->node->reduce_kind, dtype)));
     move_store_op(s, to, 1, 0xff, -1, window_pack(&s->m, parts, sum));
 }
 

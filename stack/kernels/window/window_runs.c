@@ -88,31 +88,24 @@ int64_t window_inner_tiles(const struct array *a) { return a->tiles_down * a->ti
 
 int window_tile_parts(const struct array *a) { return a->tile_rows / MOVE_SUBLANES; }
 
-void window_unpack(struct move_code *m, enum graph_dtype dtype, int parts, int v, int *part)
+void window_unpack(struct builder *m, enum graph_dtype dtype, int parts, int v, int *part)
 {
     for (int i = 0; i < parts; i++) {
         part[i] = v;
         if (parts == 2)
-            part[i] = move_v1(m, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, operand_reg(v));
-        if (parts == 4) {
-            part[i] = vcode_vreg(m->code);
-            vcode_emit(m->code, OP_VUNPACK_C_8, 4,
-                       (struct isa_operand[]){operand_reg(part[i]), operand_reg(v),
-                                              operand_imm(i), operand_imm(dtype == DTYPE_S8)});
-        }
+            part[i] = emit_d_v(m->code, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
+        if (parts == 4)
+            part[i] = emit_vunpack_c_8(m->code, R(v), i, dtype == DTYPE_S8);
     }
 }
 
-int window_pack(struct move_code *m, int parts, int *part)
+int window_pack(struct builder *m, int parts, int *part)
 {
     if (parts == 2)
-        return move_v2(m, OP_VPACK_C_BF16, part[1], operand_reg(part[0]));
+        return emit_vpack_c_bf16(m->code, R(part[1]), R(part[0]));
     for (int i = 0; i < parts / 2; i++)
-        part[i] = move_v2_choice(m, OP_VPACK_B16, part[2 * i + 1], operand_reg(part[2 * i]), 1,
-                                 (int32_t[]){0});
-    return parts == 4 ? move_v2_choice(m, OP_VPACK_C_B8, part[1], operand_reg(part[0]), 1,
-                                       (int32_t[]){0})
-                      : part[0];
+        part[i] = emit_vpack_b16(m->code, R(part[2 * i + 1]), R(part[2 * i]), VPACK_B16_C);
+    return parts == 4 ? emit_vpack_c_b8(m->code, R(part[1]), R(part[0]), VPACK_C_B8_B8) : part[0];
 }
 
 struct move_place window_place(const struct move_step *s, int window, int64_t row)
@@ -120,7 +113,7 @@ struct move_place window_place(const struct move_step *s, int window, int64_t ro
     const struct frame *f = &s->box->frame;
     int base = s->is_counted ? -1 : frame_base(f, window);
 
-    return (struct move_place){base < 0 ? operand_imm(0) : operand_reg(base),
+    return (struct move_place){base < 0 ? I(0) : R(base),
                                s->is_counted ? 0 : frame_row(f, window) + row, window};
 }
 

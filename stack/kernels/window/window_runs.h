@@ -33,8 +33,8 @@ int64_t window_inner_tiles(const struct array *a);      /* of one index of the o
 
 /* registers of 8 rows that a tile becomes, f32 or s32, and back */
 int window_tile_parts(const struct array *a);
-void window_unpack(struct move_code *m, enum graph_dtype dtype, int parts, int v, int *part);
-int window_pack(struct move_code *m, int parts, int *part);
+void window_unpack(struct builder *m, enum graph_dtype dtype, int parts, int v, int *part);
+int window_pack(struct builder *m, int parts, int *part);
 
 /* row `row` of the present box of a frame's window */
 struct move_place window_place(const struct move_step *s, int window, int64_t row);

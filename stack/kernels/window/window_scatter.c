@@ -265,8 +265,7 @@ struct choice {
 
 static struct move_place pair_place(const struct move_step *m, int64_t row)
 {
-    return (struct move_place){operand_imm(0),
-                               m->is_counted ? 0 : frame_scratch_row(&m->box->frame) + row,
+    return (struct move_place){I(0), m->is_counted ? 0 : frame_scratch_row(&m->box->frame) + row,
                                WINDOWS};
 }
 
@@ -341,18 +340,18 @@ static void choose_tap(struct move_loops *l, struct move_place from, struct move
 
             if (best[i] < 0) {
                 best[i] = part[i];
-                chosen[i] = move_v1(&m->m, OP_VMOV, operand_imm(tap));
+                chosen[i] = emit_vmov(m->m.code, I(tap));
                 continue;
             }
             mask = window_takes_over(&m->m, s->node->direction, s->x->shape.dtype, best[i],
                                      part[i]);
-            best[i] = move_select(&m->m, mask, operand_reg(part[i]), operand_reg(best[i]));
-            chosen[i] = move_select(&m->m, mask, operand_imm(tap), operand_reg(chosen[i]));
+            best[i] = emit_vsel(m->m.code, mask, R(part[i]), R(best[i]));
+            chosen[i] = emit_vsel(m->m.code, mask, I(tap), R(chosen[i]));
         }
     } while (next_at(c, at));
     for (int i = 0; i < s->parts && !m->is_counted; i++)
         move_store_op(m, move_behind(to, i * MOVE_SUBLANES), 1, 0xff, -1,
-                      chosen[i] < 0 ? move_v1(&m->m, OP_VMOV, operand_imm(-1)) : chosen[i]);
+                      chosen[i] < 0 ? emit_vmov(m->m.code, I(-1)) : chosen[i]);
 }
 
 /* a tile of the source, beside what was chosen there */
@@ -395,17 +394,17 @@ static void add_sources(struct move_loops *l, struct move_place from, struct mov
             m->ops += 5;
             if (m->is_counted)
                 continue;
-            mask = move_compare(&m->m, OP_VCMP_EQ_S32, chosen, operand_imm(tap));
-            value = move_select(&m->m, mask, operand_reg(value), operand_imm(0));
+            mask = emit_vcmp_eq_s32(m->m.code, R(chosen), I(tap));
+            value = emit_vsel(m->m.code, mask, R(value), I(0));
             sum[i] = sum[i] < 0 ? value
                                 : window_combine(&m->m, REDUCE_ADD, s->x->shape.dtype, -1, sum[i],
-                                                 operand_reg(value));
+                                                 R(value));
         }
     } while (next_at(c, at));
     if (m->is_counted)
         return;
     for (int i = 0; i < s->parts; i++)
-        sum[i] = sum[i] < 0 ? move_v1(&m->m, OP_VMOV, operand_imm(0)) : sum[i];
+        sum[i] = sum[i] < 0 ? emit_vmov(m->m.code, I(0)) : sum[i];
     move_store_op(m, to, 1, 0xff, -1, window_pack(&m->m, s->parts, sum));
 }
 

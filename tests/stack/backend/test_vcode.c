@@ -7,7 +7,7 @@
 #include "isa/check.h"
 #include "isa/matrix.h"
 #include "sim/chip/limits.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 #include "stack/backend/vcode.h"
 #include "tests/generate/hand_vcode.h"
 #include "tests/generate/random_vcode.h"
@@ -114,11 +114,11 @@ TEST(same_code_compiles_to_the_same_bundles)
 static void emit_sigmoids(struct vcode *c, int count, int shift, int store_region)
 {
     for (int i = 0; i < count; i++) {
-        int x = put_load(c, -1, 8 * i, 1, 0);
+        int x = emit_vld(c, isa_rows_at(NONE, 8 * i), 0);
 
-        x = put_eup(c, OP_VPOW2, R(x));
-        x = put_eup(c, OP_VRCP, R(put_op2(c, OP_VADD_F32, R(x), F(1))));
-        put_store(c, -1, 8 * i + shift, 0xff, store_region, x);
+        x = emit_vpow2(c, vcode_in_register(c, R(x)));
+        x = emit_vrcp(c, vcode_in_register(c, R(emit_vadd_f32(c, R(x), F(1)))));
+        emit_vst(c, isa_rows_at(NONE, 8 * i + shift), x, store_region);
     }
 }
 
@@ -264,8 +264,7 @@ TEST(independent_streams_fill_both_vector_slots)
             for (int i = 0; i < 6; i++, valu_ops++) {
                 int w = vcode_vreg(&k.c);
 
-                hand_emit3(&k, i % 2 ? OP_VMUL_F32 : OP_VADD_F32, w, operand_reg(v),
-                           operand_reg(v));
+                hand_emit3(&k, i % 2 ? OP_VMUL_F32 : OP_VADD_F32, w, R(v), R(v));
                 v = w;
             }
             hand_store(&k, stream, 8 * (4 * round + stream), v);
@@ -283,19 +282,17 @@ TEST(advanced_pointers_do_not_hide_disjoint_tiles)
     struct hand k;
 
     hand_init(&k);
-    hand_emit2(&k, OP_SMOV, operand_reg(2), operand_reg(1));
+    hand_emit2(&k, OP_SMOV, R(2), R(1));
     for (int i = 0; i < 32; i++) {      /* load, change, store; both pointers move on */
         int v = vcode_vreg(&k.c), w = vcode_vreg(&k.c);
-        struct isa_operand ld[] = {operand_reg(v), operand_reg(1), operand_imm(0),
-                                   operand_imm(1), operand_imm(0xff)};
-        struct isa_operand st[] = {operand_reg(2), operand_imm(0), operand_imm(1),
-                                   operand_imm(0xff), operand_reg(w)};
+        struct isa_operand ld[] = {R(v), R(1), I(0), I(1), I(0xff)};
+        struct isa_operand st[] = {R(2), I(0), I(1), I(0xff), R(w)};
 
         vcode_emit(&k.c, OP_VLD, 5, ld)->region = 0;
-        hand_emit3(&k, OP_SADD, 1, operand_reg(1), operand_imm(8));
-        hand_emit3(&k, OP_VADD_F32, w, operand_reg(v), operand_reg(v));
+        hand_emit3(&k, OP_SADD, 1, R(1), I(8));
+        hand_emit3(&k, OP_VADD_F32, w, R(v), R(v));
         vcode_emit(&k.c, OP_VST, 5, st)->region = 0;
-        hand_emit3(&k, OP_SADD, 2, operand_reg(2), operand_imm(8));
+        hand_emit3(&k, OP_SADD, 2, R(2), I(8));
     }
     compile(&p, &k.c, &chip);
     assert_in_range(p.program.bundle_count, 32, 32 + 8);
@@ -360,11 +357,10 @@ TEST(pinned_registers_of_one_kernel_are_free_for_the_next)
         int acc[6];
 
         for (int i = 0; i < 6; i++)
-            hand_emit2(&k, OP_VMOV, operand_reg(acc[i] = vcode_pinned_vreg(&k.c)), operand_imm(i));
+            hand_emit2(&k, OP_VMOV, R(acc[i] = vcode_pinned_vreg(&k.c)), I(i));
         vcode_loop_begin(&k.c, 3, 4);
         for (int i = 0; i < 6; i++)
-            hand_emit3(&k, OP_VADD_F32, acc[i], operand_reg(acc[i]),
-                       operand_reg(hand_load(&k, 0, 8 * i)));
+            hand_emit3(&k, OP_VADD_F32, acc[i], R(acc[i]), R(hand_load(&k, 0, 8 * i)));
         vcode_loop_end(&k.c, 3);
         for (int i = 0; i < 6; i++)
             hand_store(&k, 0, 8 * i, acc[i]);
@@ -387,14 +383,14 @@ TEST(pinned_register_that_a_guard_sets_once_survives_the_rounds)
     acc = vcode_pinned_vreg(&k.c);
     other = vcode_pinned_vreg(&k.c);
     vcode_loop_begin(&k.c, 3, 3);
-    hand_emit3(&k, OP_SCMP_GT, 1, operand_reg(3), operand_imm(2));
-    hand_emit2(&k, OP_VMOV, operand_reg(acc), operand_imm(7));
+    hand_emit3(&k, OP_SCMP_GT, 1, R(3), I(2));
+    hand_emit2(&k, OP_VMOV, R(acc), I(7));
     k.c.block[1].op[1].op.pred = 1;     /* in the first of three rounds */
-    hand_emit3(&k, OP_VADD_F32, acc, operand_reg(acc), operand_reg(hand_load(&k, 0, 8)));
+    hand_emit3(&k, OP_VADD_F32, acc, R(acc), R(hand_load(&k, 0, 8)));
     hand_store(&k, 0, 16, acc);
     vcode_begin_block(&k.c);
-    hand_emit2(&k, OP_VMOV, operand_reg(other), operand_imm(9));
-    hand_emit3(&k, OP_VADD_F32, other, operand_reg(other), operand_reg(other));
+    hand_emit2(&k, OP_VMOV, R(other), I(9));
+    hand_emit3(&k, OP_VADD_F32, other, R(other), R(other));
     hand_store(&k, 0, 24, other);
     vcode_loop_end(&k.c, 3);
     compile(&p, &k.c, &chip);

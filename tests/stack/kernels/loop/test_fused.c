@@ -10,7 +10,7 @@
 #include "stack/hlo/array.h"
 #include "stack/kernels/loop/fused.h"
 #include "stack/interp/interp.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 #include "tests/rigs/whole_program.h"
 
 #define LANES 128
@@ -42,7 +42,7 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
     assert_int_equal(f->body->node[node].op, HLO_PARAMETER);
     for (int t = 0; t < ROWS / a->tile_rows; t++) {
         struct fused_value v;
-        int tile = put_load(f->code, -1, a->address / ARRAY_ROW_BYTES + 8 * t, 1,
+        int tile = emit_vld(f->code, isa_rows_at(NONE, a->address / ARRAY_ROW_BYTES + 8 * t),
                             VCODE_REGION_ANY);
 
         fused_unpack(f->code, f->chip, a->shape.dtype, tile, &v);
@@ -62,8 +62,8 @@ static void store(struct bench *b, struct fused *f, const struct array *a, int n
 
         for (int p = 0; p < per_tile; p++)
             v.part[p] = f->value[node].part[t * per_tile + p];
-        put_store(&b->code, -1, a->address / ARRAY_ROW_BYTES + 8 * t, 0xff, VCODE_REGION_ANY,
-                  fused_pack(&b->code, f->chip, a->shape.dtype, &v));
+        emit_vst(&b->code, isa_rows_at(NONE, a->address / ARRAY_ROW_BYTES + 8 * t),
+                 fused_pack(&b->code, f->chip, a->shape.dtype, &v), VCODE_REGION_ANY);
     }
 }
 

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "sim/machine/machine.h"
 #include "stack/kernels/pipeline/frame.h"
-#include "stack/backend/put.h"
+#include "stack/backend/emitters.h"
 #include "tests/rigs/whole_program.h"
 
 #define LEVELS 4                        /* dimensions of an array of tiles */
@@ -193,9 +193,11 @@ static void emit_copy(struct bench *b, struct vcode *c, const struct pair *p, in
             to += rest % p->box[i] * frame_stride(f, in + 1, i);
             rest /= p->box[i];
         }
-        value = put_load(c, frame_base(f, in), from, 1, VCODE_REGION_ANY);
-        put_store(c, frame_base(f, in + 1), to, p->sublanes ? (1 << p->sublanes) - 1 : 0xff,
-                  VCODE_REGION_ANY, value);
+        value = emit_vld(c, isa_rows_at(operand_base(frame_base(f, in)), from), VCODE_REGION_ANY);
+        emit_vst(c,
+                 isa_rows_some(operand_base(frame_base(f, in + 1)), to,
+                               p->sublanes ? (1 << p->sublanes) - 1 : 0xff),
+                 value, VCODE_REGION_ANY);
     }
 }
 
@@ -328,10 +330,14 @@ TEST(an_array_updated_in_place_is_updated_once_per_box)
     vcode_init(&c, &b.arena);
     must(frame_begin(&b.frame, &c, &b.arena, &e), &e);
     for (int t = 0; t < 4; t++) {
-        int v = put_load(&c, frame_base(&b.frame, 0), frame_row(&b.frame, 0) + 8 * t, 1, 0);
+        int v = emit_vld(
+            &c, isa_rows_at(operand_base(frame_base(&b.frame, 0)), frame_row(&b.frame, 0) + 8 * t),
+            0);
 
-        v = put_op2(&c, OP_VADD_S32, R(v), I(1));
-        put_store(&c, frame_base(&b.frame, 1), frame_row(&b.frame, 1) + 8 * t, 0xff, 1, v);
+        v = emit_vadd_s32(&c, R(v), I(1));
+        emit_vst(&c,
+                 isa_rows_at(operand_base(frame_base(&b.frame, 1)), frame_row(&b.frame, 1) + 8 * t),
+                 v, 1);
     }
     frame_end(&b.frame, &c);
     must(whole_program(&c, &b.chip, 0, 8, &b.arena, &b.program[0], &stats, &e), &e);
