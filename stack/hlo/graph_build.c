@@ -89,7 +89,8 @@ int graph_dynamic_update_slice(struct graph *g, int a, int update, const int *st
 
 int graph_gather(struct graph *g, int a, int indices, const struct graph_gather *gather)
 {
-    struct graph_node n = {.op = HLO_GATHER, .gather = arena_copy(g->arena, gather, 1, sizeof(*gather))};
+    struct graph_node n = {.op = HLO_GATHER,
+                           .gather = arena_copy(g->arena, gather, 1, sizeof(*gather))};
 
     return graph_add(g, &n, (int[]){a, indices}, 2);
 }
