@@ -107,6 +107,8 @@ sy_shape api_dims(const struct shape *s);
 sy_dtype api_dtype(enum graph_dtype dtype);
 /* -1 naming the types */
 int api_graph_dtype(sy_dtype dtype, enum graph_dtype *out, struct err *e);
+/* "default" (or NULL), "high", "highest" */
+int api_precision(const char *name, enum graph_precision *precision, struct err *e);
 
 /* a value of `shape` per replica, its arrays zero */
 sy_value *api_value(int replicas, const struct shape *shape);

@@ -188,18 +188,6 @@ int64_t sy_model_parameters(const sy_model *m, bool trainable_only)
 
 /* ----- compile */
 
-static int find_precision(const char *name, enum graph_precision *out, struct err *e)
-{
-    static const char *const names[] = {"default", "high", "highest"};
-
-    for (int i = 0; i < 3; i++)
-        if (!name || strcmp(name, names[i]) == 0) {
-            *out = (enum graph_precision)i;
-            return 0;
-        }
-    return err_set(e, "precision \"%s\" is none of default, high, highest", name);
-}
-
 /* of the model's output and labels, which "accuracy" depends on */
 static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
 {
@@ -233,7 +221,7 @@ static int read_compile(sy_model *m, const sy_compile *o, struct err *e)
         return err_set(e, "model %s: say which loss, such as "
                        "\"SparseCategoricalCrossentropy(from_logits=True)\"", m->model.name);
     if ((o->policy && keras_policy_find(o->policy, &policy, e)) ||
-        find_precision(o->precision, &m->model.precision, e) ||
+        api_precision(o->precision, &m->model.precision, e) ||
         optimizer_parse(&m->optimizer, o->optimizer ? o->optimizer : "RMSprop", &m->arena,
                             e) ||
         loss_from_text(&m->loss, o->loss, e))

@@ -101,7 +101,7 @@ sy_tensor sy_one_hot(sy_context *c, sy_tensor indices, int64_t classes)
 
 /* ----- products */
 
-static int find_precision(const char *name, enum graph_precision *precision, struct err *e)
+int api_precision(const char *name, enum graph_precision *precision, struct err *e)
 {
     static const char *const names[] = {"default", "high", "highest"};
 
@@ -135,7 +135,7 @@ sy_tensor sy_matmul(sy_context *c, sy_tensor a, sy_tensor b, const char *precisi
 
     if (!api_are_valid(c, both, 2))
         return invalid;
-    if (find_precision(precision, &p, &e))
+    if (api_precision(precision, &p, &e))
         return api_invalid(c, &e);
     x = api_shape_of(c, a);
     y = api_shape_of(c, b);

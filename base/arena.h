@@ -19,7 +19,8 @@ void arena_fini(struct arena *a);       /* frees all; the arena may be used agai
 void *arena_alloc(struct arena *a, size_t bytes);               /* 64-byte aligned */
 void *arena_array(struct arena *a, size_t count, size_t elem_bytes);
 void *arena_copy(struct arena *a, const void *from, size_t count, size_t elem_bytes);
-void *arena_take(struct arena *a, void *items, size_t count, size_t elem_bytes); /* mem_frees them */
+/* the same of what mem_grow has made, which is freed */
+void *arena_take(struct arena *a, void *items, size_t count, size_t elem_bytes);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

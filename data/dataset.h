@@ -100,7 +100,7 @@ struct dataset *dataset_repeat(struct dataset *in, int64_t count, struct err *e)
 /* `size` elements side by side along a new dimension 0; they must have the same shapes */
 struct dataset *dataset_batch(struct dataset *in, int64_t size, bool drop_remainder,
                               struct err *e);
-/* the same for shapes that differ: with 0 and "" every tensor is filled up to the batch's largest */
+/* the same for shapes that differ: 0 and "" fill every tensor up to the batch's largest */
 struct dataset *dataset_padded_batch(struct dataset *in, int64_t size, bool drop_remainder,
                                      struct err *e);
 /* the slices along dimension 0 of every element, one by one */

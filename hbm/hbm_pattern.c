@@ -77,8 +77,8 @@ int hbm_pattern_parse(struct hbm_pattern *p, const char *text, struct err *e)
     int i = text_find(name, &spellings[0].name, sizeof(*spellings), COUNT_OF(spellings), near);
 
     if (i < 0)
-        return err_set(e, "unknown pattern \"%s\"%s; there are seq, stride:BYTES, random (each with "
-                       "_wr for writes), copy, mix:PERCENT and random_mix:PERCENT", name, near);
+        return err_set(e, "unknown pattern \"%s\"%s; there are seq, stride:BYTES, random (each "
+                       "with _wr for writes), copy, mix:PERCENT and random_mix:PERCENT", name, near);
     *p = (struct hbm_pattern){.kind = spellings[i].kind, .is_write = spellings[i].is_write};
     return take_number(p, &spellings[i], text, number, e);
 }

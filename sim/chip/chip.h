@@ -131,7 +131,7 @@ int slice_parse(struct slice *s, const char *name, struct err *e);
 /* the slices of a built-in chip, least first: false when there is no slice `index` */
 bool slice_of_chip(struct slice *s, const char *chip_name, int index);
 
-/* After chip_set_all: whether the slice can be made of such chips, and which axes close to rings. */
+/* Behind chip_set_all: can the slice be made of such chips, and which axes close to rings? */
 int slice_fit(struct slice *s, const struct chip *c, struct err *e);
 /* how its chips are connected */
 struct net_config slice_net_config(const struct slice *s, const struct chip *c);

@@ -43,7 +43,8 @@ void topology_coordinate_of_core(const struct topology *t, int core,
 
 /*
  * The core of a device's name: all of it, "/job:worker/task:0/device:TPU:3", or as little as
- * "TPU:3", which is the ordinal in the task, the first one if none is named. -1: not of this form, or there is no such device.
+ * "TPU:3", which is the ordinal in the task, the first one if none is named. -1: not of this form,
+ * or there is no such device.
  */
 int topology_find(const struct topology *t, const char *name, int *core, struct err *e);
 

@@ -4,13 +4,11 @@
 
 static const struct isa_operand no_base = {.kind = OPERAND_IMM};
 
-struct image { const struct move_side *side; int64_t image_from; };
-
 static void unpack_tile(struct move_loops *l, struct move_place from, struct move_place to)
 {
     struct move_step *s = l->step;
-    const struct image *image = l->user;
-    int parts = image->side->view.tile_rows / MOVE_SUBLANES, v;
+    const struct move_side *side = l->user;
+    int parts = side->view.tile_rows / MOVE_SUBLANES, v;
 
     s->store += parts - 1;
     s->ops += 2 * parts;
@@ -33,8 +31,8 @@ static void unpack_tile(struct move_loops *l, struct move_place from, struct mov
 static void pack_tile(struct move_loops *l, struct move_place from, struct move_place to)
 {
     struct move_step *s = l->step;
-    const struct image *image = l->user;
-    int parts = image->side->view.tile_rows / MOVE_SUBLANES, part[4] = {0};
+    const struct move_side *side = l->user;
+    int parts = side->view.tile_rows / MOVE_SUBLANES, part[4] = {0};
 
     s->ops += 2 * parts;
     for (int i = 0; i < parts; i++)
@@ -55,8 +53,7 @@ static void pack_tile(struct move_loops *l, struct move_place from, struct move_
 
 void move_convert_image(struct move_step *s, const struct move_side *side, bool is_result)
 {
-    struct image image = {.side = side};
-    struct move_loops l = {.step = s, .body = is_result ? pack_tile : unpack_tile, .user = &image,
+    struct move_loops l = {.step = s, .body = is_result ? pack_tile : unpack_tile, .user = side,
                       .units = side->view.tile_rows / MOVE_SUBLANES * 2};
     struct move_place box = {no_base, 0, 0}, rows = move_side_place(s, side, 0);
 

@@ -292,7 +292,8 @@ int main(void)
         UNIT(batch_norm_in_training_and_inference), UNIT(statistics_over_replicas_are_exchanged),
         UNIT(losses_from_integer_labels), UNIT(dropout_keeps_its_share_and_scales_it),
         UNIT(dense_layers_and_embeddings), UNIT(pooling_and_convolution_pad_like_same),
-        UNIT(attention_is_a_weighted_mean_of_the_values_seen),        UNIT(optimizers), UNIT(bf16_comes_back_as_bf16),
+        UNIT(attention_is_a_weighted_mean_of_the_values_seen), UNIT(optimizers),
+        UNIT(bf16_comes_back_as_bf16),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
