@@ -3,8 +3,8 @@
  * operation over parts of its dimensions, or in a plainer form, with layouts of its own.
  *
  * Which parts is a search: each dimension is halved by itself, and of those sizes that a kernel
- * takes the one is chosen that is predicted to take the fewest cycles; where none is, the
- * dimension that is longest, in tiles, is halved for good and all are tried again.
+ * takes the one is chosen that is predicted to take the fewest cycles; where there is none, the
+ * dimension that is longest, in tiles, is halved until there is.
  */
 #include "stack/module/module_impl.h"
 
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define PIECES_MAX 1024                 /* more are no program that anybody could want */
+#define PIECES_MAX 4096                 /* more are no program that anybody could want */
 #define TILINGS_MAX 4
 
 struct legalizing {
@@ -154,27 +154,33 @@ static int longest_dim(const struct pieces *p, const int64_t *size)
     return longest;
 }
 
-/* sizes of pieces that a kernel makes; false: there are none */
+/*
+ * Sizes of pieces that a kernel makes; false: there are none. Where halving one dimension is not
+ * enough, the longest is halved until a kernel fits; of the last halving there is a choice again.
+ */
 static bool find_sizes(struct legalizing *l, int64_t *size)
 {
-    for (int d = 0; d < l->pieces.count; d++)
+    int d;
+
+    for (d = 0; d < l->pieces.count; d++)
         size[d] = l->pieces.dim[d].extent;
     if (piece_cycles(l, size) >= 0)
         return true;
-    for (;;) {
-        int d = best_dim(l, size);
-        bool is_found = d >= 0;
+    for (d = best_dim(l, size); d < 0;) {
+        int longest = longest_dim(&l->pieces, size);
+        int64_t whole;
 
-        if (!is_found)
-            d = longest_dim(&l->pieces, size);
-        if (d < 0)
+        if (longest < 0 || piece_count(&l->pieces, size) > PIECES_MAX)
             return false;
-        size[d] = half_of(&l->pieces.dim[d], size[d]);
-        if (piece_count(&l->pieces, size) > PIECES_MAX)
-            return false;
-        if (is_found)
-            return true;
+        whole = size[longest];
+        size[longest] = half_of(&l->pieces.dim[longest], whole);
+        if (piece_cycles(l, size) < 0)
+            continue;
+        size[longest] = whole;
+        d = best_dim(l, size);
     }
+    size[d] = half_of(&l->pieces.dim[d], size[d]);
+    return true;
 }
 
 static int refuse(const struct legalizing *l, struct err *e)
