@@ -34,7 +34,7 @@ static int settle(struct graph *body, const struct pass_context *c, struct err *
     return pass_layout(body, c, e) || pass_simplify(body, c, e) || graph_verify(body, e) ? -1 : 0;
 }
 
-/* a graph with the node's operands as parameters; `n` becomes the node with those operands */
+/* a graph with the node's operands as parameters, named as no node is; `n` becomes the node with those operands */
 static void begin_body(struct legalizing *l, struct graph *body, struct arena *a,
                        struct graph_node *n)
 {
@@ -45,7 +45,7 @@ static void begin_body(struct legalizing *l, struct graph *body, struct arena *a
     for (int i = 0; i < n->operand_count; i++) {
         const struct graph_node *o = &l->g->node[l->g->node[l->node].operand[i]];
 
-        n->operand[i] = graph_parameter(body, o->shape, o->name);
+        n->operand[i] = graph_parameter(body, o->shape, arena_printf(a, "operand.%d", i));
     }
 }
 
