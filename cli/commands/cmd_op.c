@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
     {"dims", KEY_DIMS, "D,D…", 0, "dimensions, counted from 0", 1},
     {"window", KEY_WINDOW, "HxW", 0, "of pooling (default: 2)", 1},
     {"stride", KEY_STRIDE, "HxW", 0, "of pooling (default: the window)", 1},
-    {"pad", KEY_PAD, "same", 0, "zeros beside the image, so that a window stands on every stride", 1},
+    {"pad", KEY_PAD, "same", 0, "of pooling: zeros beside the image, a window for every stride", 1},
     {NULL, 'k', "N", 0, "how many, of topk", 1},
     {"to", KEY_TO, "TYPE", 0, "of convert's result (default: f32)", 1},
     {"list", KEY_LIST, 0, 0, "list the operations, and exit", 1},

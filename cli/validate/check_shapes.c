@@ -47,7 +47,8 @@ struct shapes {
     struct progress progress;
 };
 
-enum { KEY_COUNT = 256, KEY_SEED, KEY_KIND, KEY_JSON, KEY_FROM, KEY_VALUES, KEY_NO_SHRINK, KEY_SET };
+enum { KEY_COUNT = 256, KEY_SEED, KEY_KIND, KEY_JSON, KEY_FROM, KEY_VALUES, KEY_NO_SHRINK,
+       KEY_SET };
 
 static const struct argp_option options[] = {
     {"count", KEY_COUNT, "N", 0, "shapes to draw (default: 1000)", 1},

@@ -206,6 +206,8 @@ bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces 
             is_cut = is_plain(&n->window[d]);
         else if (n->op == HLO_GATHER)
             is_cut = index_dim_of(n->gather, d) >= 0 && n->gather->batching_count == 0;
+        else if (n->op == HLO_SORT)
+            is_cut = d != n->dim;
         else if (n->op != HLO_REDUCE_WINDOW && n->op != HLO_BROADCAST && n->op != HLO_TRANSPOSE &&
                  !graph_op_is_elementwise(n->op))
             return false;

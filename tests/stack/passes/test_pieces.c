@@ -78,7 +78,8 @@ static void copy_parameters(struct whole *w, struct graph *g)
 {
     graph_init(g, &w->a, "pieces");
     for (int i = 0; i < w->g.parameter_count; i++)
-        graph_parameter(g, w->g.node[w->g.parameter[i]].shape, arena_printf(&w->a, "operand.%d", i));
+        graph_parameter(g, w->g.node[w->g.parameter[i]].shape,
+                        arena_printf(&w->a, "operand.%d", i));
 }
 
 static const float *whole_value(struct whole *w)
@@ -256,6 +257,10 @@ TEST(pieces_of_what_goes_element_by_element_are_the_whole)
     check(&w);
     begin(&w);
     w.node = graph_transpose(&w.g, parameter(&w, DTYPE_F32, 3, size), order);
+    check(&w);
+    begin(&w);
+    x = parameter(&w, DTYPE_F32, 3, size);
+    w.node = graph_sort(&w.g, &x, 1, 1, COMPARE_LT);
     check(&w);
     begin(&w);
     w.node = graph_broadcast(&w.g, parameter(&w, DTYPE_F32, 2, (const int64_t[]){3, 5}),
