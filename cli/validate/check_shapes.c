@@ -30,7 +30,7 @@ struct arguments {
     const char *text[CASES_MAX], *from, *json, *tpu, *kind;
     int text_count;
     struct cli_list set;
-    int64_t count, seed;
+    int64_t count, first, seed;
     bool is_random, has_values, is_plain;
 };
 
@@ -48,10 +48,11 @@ struct shapes {
 };
 
 enum { KEY_COUNT = 256, KEY_SEED, KEY_KIND, KEY_JSON, KEY_FROM, KEY_VALUES, KEY_NO_SHRINK,
-       KEY_SET };
+       KEY_SET, KEY_FIRST };
 
 static const struct argp_option options[] = {
     {"count", KEY_COUNT, "N", 0, "shapes to draw (default: 1000)", 1},
+    {"first", KEY_FIRST, "N", 0, "go on behind so many draws of the seed (default: 0)", 1},
     {"seed", KEY_SEED, "N", 0, "of the draws (default: 1); \"random\": another each time", 1},
     {"tpu", 't', "CHIP[,CHIP…]", 0, "only these chips (default: all but tiny, in turn)", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0,
@@ -81,6 +82,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case KEY_COUNT: args->count = number("--count", arg, 1, COUNT_MAX, state); return 0;
+    case KEY_FIRST: args->first = number("--first", arg, 0, COUNT_MAX, state); return 0;
     case KEY_SEED:
         args->is_random = strcmp(arg, "random") == 0;
         args->seed = args->is_random ? 0 : number("--seed", arg, 0, INT32_MAX, state);
@@ -224,14 +226,17 @@ static enum shape_kind next_kind(const struct shapes *s, struct rng *r)
 
 static int try_drawn(struct shapes *s, struct err *e)
 {
-    for (int64_t i = 0; i < s->args->count; i++) {
+    int64_t first = s->args->first, end = first + s->args->count;
+
+    for (int64_t i = first; i < end; i++) {
         struct shape_case c;
         struct rng r;
         bool has_values = s->args->has_values || i % VALUES_EVERY == VALUES_EVERY - 1;
 
         rng_init(&r, (uint64_t)s->seed << 32 | (uint64_t)i);
         shape_case_draw(&c, next_kind(s, &r), s->chip[i % s->chip_count], has_values, &r);
-        progress_fraction(&s->progress, "shapes", (double)i / (double)s->args->count);
+        progress_fraction(&s->progress, "shapes", 
+                          (double)(i - first) / (double)s->args->count);
         if (try(s, &c, has_values, e))
             return -1;
     }
