@@ -86,7 +86,7 @@ static const struct cli_option options[] = {
      .parse = parse_sizes},
     {"stride", 0, "HxW", "of pooling (default: the window)", 1, CLI_OTHER, AT(request.stride),
      .parse = parse_sizes},
-    {"pad", 0, "same", "zeros beside the image, so that a window stands on every stride", 1,
+    {"pad", 0, "same", "of pooling: zeros beside the image, a window for every stride", 1,
      CLI_CHOICE, AT(request.is_same), .words = "none|same"},
     {NULL, 'k', "N", "how many, of topk", 1, CLI_WHOLE, AT(request.k), .lo = 1,
      .hi = SHAPE_ELEMS_MAX},

@@ -30,7 +30,7 @@ struct arguments {
     const char *text[CASES_MAX], *from, *json, *tpu, *kind;
     int text_count;
     struct cli_list set;
-    int64_t count, seed;
+    int64_t count, first, seed;
     bool is_random, has_values, is_plain;
 };
 
@@ -74,6 +74,8 @@ static int add_text(void *values, const char *text, struct err *e)
 static const struct cli_option options[] = {
     {"count", 0, "N", "shapes to draw (default: %s)", 1, CLI_WHOLE, AT(count), .lo = 1,
      .hi = COUNT_MAX},
+    {"first", 0, "N", "go on behind so many draws of the seed (default: %s)", 1, CLI_WHOLE,
+     AT(first), .lo = 0, .hi = COUNT_MAX},
     {"seed", 0, "N", "of the draws (default: 1); \"random\": another each time", 1, CLI_OTHER,
      .parse = parse_seed},
     {"tpu", 't', "CHIP[,CHIP…]", "only these chips (default: all but tiny, in turn)", 1, CLI_TEXT,
@@ -212,14 +214,17 @@ static enum shape_kind next_kind(const struct shapes *s, struct rng *r)
 
 static int try_drawn(struct shapes *s, struct err *e)
 {
-    for (int64_t i = 0; i < s->args->count; i++) {
+    int64_t first = s->args->first, end = first + s->args->count;
+
+    for (int64_t i = first; i < end; i++) {
         struct shape_case c;
         struct rng r;
         bool has_values = s->args->has_values || i % VALUES_EVERY == VALUES_EVERY - 1;
 
         rng_init(&r, (uint64_t)s->seed << 32 | (uint64_t)i);
         shape_case_draw(&c, next_kind(s, &r), s->chip[i % s->chip_count], has_values, &r);
-        progress_fraction(&s->progress, "shapes", (double)i / (double)s->args->count);
+        progress_fraction(&s->progress, "shapes", 
+                          (double)(i - first) / (double)s->args->count);
         if (try(s, &c, has_values, e))
             return -1;
     }

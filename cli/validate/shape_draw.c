@@ -12,6 +12,7 @@
 #define FLOPS_MAX 2e10                  /* of an operation in timing mode, */
 #define SMALL_ELEMENTS_MAX 100000       /* and with values */
 #define SMALL_FLOPS_MAX 2e7
+#define SCATTER_WORK 16                 /* a gradient of pooling takes as much as so many of it */
 
 struct limits { double elements, flops; };
 
@@ -218,7 +219,8 @@ static bool is_legal_op(const struct op_request *o, const struct limits *limits)
     if (strcmp(o->name, "dot") == 0)
         work = 2 * elements * (double)y->dim[y->rank - 1];
     else if (is_pool)
-        work = elements * (double)(o->window[0] * o->window[1]);
+        work = elements * (double)(o->window[0] * o->window[1]) *
+               (strstr(o->name, "gradient") ? SCATTER_WORK : 1);
     else if (strcmp(o->name, "gather") == 0 || strcmp(o->name, "scatter") == 0)
         other *= (double)x->dim[x->rank - 1];
     return elements <= limits->elements && other <= limits->elements && work <= limits->flops &&

@@ -3,8 +3,8 @@
  * operation over parts of its dimensions, or in a plainer form, with layouts of its own.
  *
  * Which parts is a search: each dimension is halved by itself, and of those sizes that a kernel
- * takes the one is chosen that is predicted to take the fewest cycles; where none is, the
- * dimension that is longest, in tiles, is halved for good and all are tried again.
+ * takes the one is chosen that is predicted to take the fewest cycles; where there is none, the
+ * dimension that is longest, in tiles, is halved until there is.
  */
 #include "stack/module/module_impl.h"
 
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define PIECES_MAX 1024                 /* more are no program that anybody could want */
+#define PIECES_MAX 4096                 /* more are no program that anybody could want */
 #define TILINGS_MAX 4
 
 struct legalizing {
@@ -26,6 +26,8 @@ struct legalizing {
     int node;
     struct arena scratch;
     struct pieces pieces;
+    bool is_emitted;                    /* kernels are tried to their last bundle, not their plan */
+    struct err why;                     /* what the last kernel that was tried so lacks */
 };
 
 /* layouts as in a program of its own: operands and results lie row-major, as in the whole one */
@@ -34,7 +36,10 @@ static int settle(struct graph *body, const struct pass_context *c, struct err *
     return pass_layout(body, c, e) || pass_simplify(body, c, e) || graph_verify(body, e) ? -1 : 0;
 }
 
-/* a graph with the node's operands as parameters; `n` becomes the node with those operands */
+/*
+ * A graph with the node's operands as parameters, named as no node is; `n` becomes the node with
+ * those operands.
+ */
 static void begin_body(struct legalizing *l, struct graph *body, struct arena *a,
                        struct graph_node *n)
 {
@@ -45,7 +50,7 @@ static void begin_body(struct legalizing *l, struct graph *body, struct arena *a
     for (int i = 0; i < n->operand_count; i++) {
         const struct graph_node *o = &l->g->node[l->g->node[l->node].operand[i]];
 
-        n->operand[i] = graph_parameter(body, o->shape, o->name);
+        n->operand[i] = graph_parameter(body, o->shape, arena_printf(a, "operand.%d", i));
     }
 }
 
@@ -61,6 +66,7 @@ static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int
                                .source = "", .operand = list, .result = list + operands,
                                .operand_count = operands, .result_count = results};
     struct tiling t[TILINGS_MAX];
+    struct segment segment;
     struct kernel_job job;
     struct err e;
 
@@ -72,6 +78,9 @@ static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int
     }
     graph_freeze(alone);
     job = plan_job(l->plan, &step, l->plan->team_count > 0);
+    if (l->is_emitted)
+        return kernel_compile(&job, &l->scratch, &segment, &l->why) ? -1
+                                                                    : segment.cost.total_cycles;
     if (!kind || kind->check_supported(alone, job.chip, &e) ||
         kind->tilings(&job, t, TILINGS_MAX) == 0)
         return -1;
@@ -90,8 +99,10 @@ static int64_t piece_cycles(struct legalizing *l, const int64_t *size)
     arena_init(&l->scratch);
     begin_body(l, &body, &l->scratch, &n);
     graph_output(&body, pieces_make(&body, &n, &l->pieces, from, size), "piece", -1);
-    if (settle(&body, l->context, &e))
+    if (settle(&body, l->context, &e)) {
+        l->why = e;
         cycles = -1;
+    }
     for (int i = 0; i < body.node_count && cycles >= 0; i++)
         if (body.node[i].op == n.op) {
             int64_t one = kernel_cycles(l, &body, i);
@@ -154,39 +165,47 @@ static int longest_dim(const struct pieces *p, const int64_t *size)
     return longest;
 }
 
-/* sizes of pieces that a kernel makes; false: there are none */
+/*
+ * Sizes of pieces that a kernel makes; false: there are none. Where halving one dimension is not
+ * enough, the longest is halved until a kernel fits; of the last halving there is a choice again.
+ */
 static bool find_sizes(struct legalizing *l, int64_t *size)
 {
-    for (int d = 0; d < l->pieces.count; d++)
+    int d;
+
+    for (d = 0; d < l->pieces.count; d++)
         size[d] = l->pieces.dim[d].extent;
+    l->is_emitted = true;               /* as a whole, in other layouts */
     if (piece_cycles(l, size) >= 0)
         return true;
-    for (;;) {
-        int d = best_dim(l, size);
-        bool is_found = d >= 0;
+    l->is_emitted = false;
+    for (d = best_dim(l, size); d < 0;) {
+        int longest = longest_dim(&l->pieces, size);
+        int64_t whole;
 
-        if (!is_found)
-            d = longest_dim(&l->pieces, size);
-        if (d < 0)
+        if (longest < 0 || piece_count(&l->pieces, size) > PIECES_MAX)
             return false;
-        size[d] = half_of(&l->pieces.dim[d], size[d]);
-        if (piece_count(&l->pieces, size) > PIECES_MAX)
-            return false;
-        if (is_found)
-            return true;
+        whole = size[longest];
+        size[longest] = half_of(&l->pieces.dim[longest], whole);
+        if (piece_cycles(l, size) < 0)
+            continue;
+        size[longest] = whole;
+        d = best_dim(l, size);
     }
+    size[d] = half_of(&l->pieces.dim[d], size[d]);
+    return true;
 }
 
-static int refuse(const struct legalizing *l, struct err *e)
+static struct graph *refuse(const struct legalizing *l, struct err *e)
 {
     const struct graph_node *n = &l->g->node[l->node];
     char shape[96];
 
-    return err_set(e, "%s%s%s: %s of %s is not supported on this chip: no kernel makes it, nor any "
-                   "part of it; other sizes, or a chip with more vector memory, may do",
-                   *n->source ? n->source : n->name, *n->source ? ", " : "",
-                   *n->source ? n->name : "", graph_op_name(n->op),
-                   shape_print(&n->shape, shape, sizeof(shape)));
+    err_set(e, "%s%s%s of %s is not supported on this chip, nor is any part of it: %s; other sizes "
+            "or types, or a chip with more vector memory, may do", n->source, *n->source ? ", " : "",
+            graph_op_name(n->op), shape_print(&n->shape, shape, sizeof(shape)),
+            *l->why.msg ? l->why.msg : "no kernel makes it and it has no parts");
+    return NULL;
 }
 
 struct graph *module_legalize(const struct plan *p, const struct pass_context *c, struct graph *g,
@@ -206,8 +225,7 @@ struct graph *module_legalize(const struct plan *p, const struct pass_context *c
         made = pieces_plain_form(body, &n, true);
     if (made == NODE_NONE) {
         graph_fini(body);
-        refuse(&l, e);
-        return NULL;
+        return refuse(&l, e);
     }
     graph_output(body, made, n.name, -1);
     if (settle(body, c, e))

@@ -206,6 +206,8 @@ bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces 
             is_cut = is_plain(&n->window[d]);
         else if (n->op == HLO_GATHER)
             is_cut = index_dim_of(n->gather, d) >= 0 && n->gather->batching_count == 0;
+        else if (n->op == HLO_SORT)
+            is_cut = d != n->dim;
         else if (n->op != HLO_REDUCE_WINDOW && n->op != HLO_BROADCAST && n->op != HLO_TRANSPOSE &&
                  !graph_op_is_elementwise(n->op))
             return false;
@@ -216,7 +218,13 @@ bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces 
 
 /* ----- a piece */
 
-struct part { const int64_t *from, *count; };
+struct part { const struct pieces *pieces; const int64_t *from, *count; };
+
+/* a dimension that cannot be cut counts as one, and is whole */
+static bool is_cut(const struct part *p, int d)
+{
+    return p->count[d] < p->pieces->dim[d].extent;
+}
 
 static int of_part(struct graph *g, int a, int dim, const struct part *p, int d)
 {
@@ -263,7 +271,7 @@ static int make_window(struct graph *g, const struct graph_node *n, const struct
 
     memcpy(w, n->window, (size_t)n->shape.rank * sizeof(*w));
     for (int d = 0; d < n->shape.rank; d++)
-        if (p->count[d] < n->shape.dim[d]) {
+        if (is_cut(p, d)) {
             int64_t start, limit;
 
             pieces_window(&w[d], g->node[a].shape.dim[d], p->from[d], p->count[d], 0, w[d].size,
@@ -279,7 +287,7 @@ static int make_broadcast(struct graph *g, const struct graph_node *n, const str
     int a = n->operand[0], rank = g->node[a].shape.rank;
 
     for (int i = 0; i < rank; i++)
-        a = of_part(g, a, n->dims[i], p, n->dims[i]);
+        a = of_part(g, a, i, p, n->dims[i]);
     for (int d = 0; d < to.rank; d++)
         to.dim[d] = p->count[d];
     return graph_broadcast(g, a, to, n->dims);
@@ -296,12 +304,12 @@ static int make_like(struct graph *g, const struct graph_node *n, const struct p
         for (int d = 0; d < n->shape.rank && g->node[operand[k]].shape.rank == n->shape.rank; d++) {
             int from = n->op == HLO_TRANSPOSE ? n->dims[d] : d;
 
-            if (p->count[d] < n->shape.dim[d])
+            if (is_cut(p, d))
                 operand[k] = of_part(g, operand[k], from, p, d);
         }
     }
     for (int d = 0; d < n->shape.rank; d++)
-        copy.shape.dim[d] = p->count[d];
+        copy.shape.dim[d] = is_cut(p, d) ? p->count[d] : n->shape.dim[d];
     return graph_add(g, &copy, operand, n->operand_count);
 }
 
@@ -310,7 +318,7 @@ static int make_gather(struct graph *g, const struct graph_node *n, const struct
     int indices = n->operand[1];
 
     for (int d = 0; d < n->shape.rank; d++)
-        if (p->count[d] < n->shape.dim[d])
+        if (is_cut(p, d))
             indices = of_part(g, indices, index_dim_of(n->gather, d), p, d);
     return graph_gather(g, n->operand[0], indices, n->gather);
 }
@@ -330,7 +338,7 @@ static enum graph_dtype part_type(const struct graph_node *n, const struct piece
 int pieces_make(struct graph *g, const struct graph_node *n, const struct pieces *p,
                 const int64_t *from, const int64_t *count)
 {
-    const struct part part = {from, count};
+    const struct part part = {p, from, count};
 
     switch (n->op) {
     case HLO_CONVOLUTION:

@@ -103,8 +103,8 @@ static int push_row(struct nest_body *b, struct transpose *x, int wave, int64_t 
 
 /*
  * The pushes of a wave beside the results of another; -1: none. A transpose is
- * ended once those results have left, for its own need their room. Results of the same
- * straight code come behind their own pushes: one row tile is pushed with no other before it.
+ * ended once those results have left, for its own need their room. Where it is one row tile, no
+ * push of this wave stands before those results, and they are put behind their own pushes.
  */
 static void put_wave(struct nest_body *b, struct transpose *x, int pushed, int popped, int to)
 {
@@ -119,7 +119,7 @@ static void put_wave(struct nest_body *b, struct transpose *x, int pushed, int p
 
             if (popped < 0 || i >= x->blocks || k >= x->block[i].width)
                 continue;
-            if (after <= x->block[i].pushed_at)
+            if (x->depth == x->height && after <= x->block[i].pushed_at)
                 after = x->block[i].pushed_at + 1;
             behind[unit] = 1 + pop_tile(b, &x->block[i], unit, k / x->height, to, after);
         }

@@ -134,6 +134,17 @@ TEST(other_numbers_of_units_match)
     check_graphs(&(struct variation){"tiny-1", "vmem.bytes=8388608", 1, 25, true, 20});
 }
 
+/*
+ * A group of several roots may stand before nodes that are numbered below its last one: a merge
+ * that was searched for by numbers made a circle of groups, and an operand that was never made.
+ */
+TEST(groups_that_wait_for_each_other_stay_apart)
+{
+    const struct variation v = {"v3", NULL, 2, 25, true, 1};
+
+    assert_true(check_graph(&v, 5002029));
+}
+
 /* more units, other slots and delays; from v6e on arrays twice as wide, on v7x accumulators */
 TEST(every_generation_matches)
 {
@@ -163,6 +174,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_cores_match),
         cmocka_unit_test(eight_cores_match),
         cmocka_unit_test(other_numbers_of_units_match),
+        cmocka_unit_test(groups_that_wait_for_each_other_stay_apart),
         cmocka_unit_test(every_generation_matches),
         cmocka_unit_test(few_registers_match),
         cmocka_unit_test(little_vmem_matches),
