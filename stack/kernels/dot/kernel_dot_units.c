@@ -100,6 +100,16 @@ static void list_results(struct dot_code *d)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
+/* registers that take turns: as many in every round, for a loop's rounds have the same ones */
+static int turns(int values, int most)
+{
+    int count = least(values, most);
+
+    while (count > 1 && values % count)
+        count--;
+    return count;
+}
+
 static bool needs_lane_bits(const struct dot_step *s)
 {
     return s->lhs_depth % TILE || (s->is_rhs_transposed && s->rhs_depth % TILE);
@@ -117,8 +127,8 @@ static int give_registers(struct dot_code *d, struct err *e)
 
     d->weight_set = d->unpacks_weights ? 2 : d->halves;
     d->weights_count = d->unpacks_weights ? 3 : 4;
-    d->lhs_count = d->unpacks_rows ? least(lhs, 2) : least(lhs, 4 * wide);
-    d->sum_count = least(d->result_count, 4 * wide);
+    d->lhs_count = turns(lhs, d->unpacks_rows ? 2 : 4 * wide);
+    d->sum_count = turns(d->result_count, 4 * wide);
     d->v_lhs = next;
     next += d->lhs_count * (d->unpacks_rows ? 3 : 1);
     d->v_sum = next;
