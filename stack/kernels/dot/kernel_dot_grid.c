@@ -10,6 +10,8 @@
 #define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
 #define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
 #define TILE_ROWS 8                     /* of VMEM */
+#define LATE_SHARE 0.7                  /* of the steps between, for the copies of results */
+#define PARTS_SHARE 1.4                 /* of a pass, for a part on its way */
 #define SPILL_ROWS 512                  /* for registers of fused loops */
 
 static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
@@ -433,6 +435,82 @@ static bool overlaps_in_place(const struct frame *f)
     return false;
 }
 
+static int64_t window_bytes(const struct frame_window *w)
+{
+    int64_t tiles = 1;
+
+    for (int i = 0; i < w->box_dims; i++)
+        tiles *= w->box_count[i];
+    return tiles * ARRAY_TILE_BYTES;
+}
+
+static double port_cycles(const struct dot_grid *g, int64_t bytes)
+{
+    const struct chip *chip = g->step.chip;
+
+    return (double)bytes * (double)chip->chip_clock_mhz / ((double)chip->dma_core_gbps * 1e3);
+}
+
+/*
+ * Where the contraction is cut, results are written in its last step alone: one buffer for them,
+ * if it is sent before the next ones come.
+ */
+static void choose_buffers(struct dot_grid *g)
+{
+    struct frame *f = &g->frame;
+    int64_t steps = 1, bytes = 0;
+
+    for (int d = 0; d < f->dims; d++)
+        if (g->contraction >> d & 1)
+            steps *= frame_steps(f, d);
+    for (int w = 0; w < f->window_count; w++)
+        if (f->window[w].is_result && !frame_is_in_place(f, w))
+            bytes += window_bytes(&f->window[w]);
+    if (port_cycles(g, bytes) < LATE_SHARE * (double)((steps - 1) * dot_step_cycles(&g->step)))
+        f->late_dims = g->contraction;
+}
+
+/* an operand that passes take from its window, tile of the contraction by tile */
+static bool comes_in_parts(const struct dot_grid *g, bool is_rhs)
+{
+    int window = is_rhs ? g->rhs_window : g->lhs_window;
+
+    return window >= 0 && !frame_is_in_place(&g->frame, window)
+           && g->frame.window[window].box_dims == 2 && !g->frame.window[window].short_count;
+}
+
+/* The first boxes in parts, where a step finds passes that take them one by one. */
+static void ask_for_parts(struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+    bool fits = p->k % TILE == 0 && g->batches == 1 && !p->is_lhs_transposed
+                && !dot_prepares(g, false) && !dot_prepares(g, true)
+                && p->extra_count < DOT_POINTERS_MAX
+                && dot_step_takes_parts(&g->step);
+    double cycles = 0;
+
+    for (int is_rhs = 0; fits && is_rhs < 2; is_rhs++)
+        if (comes_in_parts(g, is_rhs)) {
+            struct frame_window *w = &g->frame.window[is_rhs ? g->rhs_window : g->lhs_window];
+
+            w->parts = (int)(g->step.depth_tiles / dot_halves(g->step.chip));
+            w->part_dim = is_rhs && !p->is_rhs_transposed;
+            cycles += port_cycles(g, window_bytes(w)) / w->parts;
+        }
+    if (cycles > PARTS_SHARE * (double)dot_pass_cycles(&g->step))   /* passes wait for each */
+        g->frame.window[g->lhs_window].parts = g->frame.window[g->rhs_window].parts = 0;
+}
+
+/* Rows for registers of fused loops; XLA's tilings leave them free in any case. */
+static int64_t spill_rows(const struct dot_grid *g)
+{
+    const struct kernel_job *job = g->frame.job;
+    bool has_fused = g->lhs_block.fused || g->rhs_block.fused || g->result_block.fused;
+
+    return has_fused || (job->codegen == CODEGEN_XLA && job->vmem_rows > 4 * SPILL_ROWS)
+               ? SPILL_ROWS : 0;
+}
+
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e)
 {
@@ -458,11 +536,15 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return -1;
     frame_share(&g->frame, job->core);
     place_blocks(g);
+    if (t->size[DOT_PARTS]) {
+        ask_for_parts(g);
+        choose_buffers(g);
+    }
     if (overlaps_in_place(&g->frame))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))
         return -1;
-    if (frame_vmem_rows(&g->frame) + (p->fused ? SPILL_ROWS : 0) > job->vmem_rows)
+    if (frame_vmem_rows(&g->frame) + spill_rows(g) > job->vmem_rows)
         return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
                        (long long)(frame_vmem_rows(&g->frame) / 2),
                        (long long)(job->vmem_rows / 2));
@@ -481,15 +563,6 @@ static int moves_along(const struct frame *f, int window)
         if (f->window[window].step[d] != 0 && frame_steps(f, d) > 1)
             return d;
     return -1;
-}
-
-static int64_t window_bytes(const struct frame_window *w)
-{
-    int64_t tiles = 1;
-
-    for (int i = 0; i < w->box_dims; i++)
-        tiles *= w->box_count[i];
-    return tiles * ARRAY_TILE_BYTES;
 }
 
 /* the same of an operand */
@@ -548,6 +621,41 @@ static int64_t prepare_cycles(const struct dot_grid *g)
 }
 
 /*
+ * What the first step takes beyond the others: parts of its operands come while it computes its
+ * first column, and the boxes of the next step with them.
+ */
+static double first_step_cycles(const struct dot_grid *g, double step, double next,
+                                double cycles_per_byte)
+{
+    double parts = 0, usual = next > step ? next : step, longest, late;
+
+    for (int w = 0; w < g->frame.window_count; w++) {
+        const struct frame_window *x = &g->frame.window[w];
+
+        if (x->parts)
+            parts += (double)window_bytes(x) * cycles_per_byte
+                     * (1 - (double)FRAME_PARTS_BEFORE / x->parts);
+    }
+    longest = parts + next > usual ? parts + next : usual;
+    /* copies under way share the port's rate */
+    late = parts + (parts < next ? parts : next) - step / (double)g->step.columns;
+    return (late > 0 && step + late > longest ? step + late : longest) - usual;
+}
+
+/*
+ * From step to step: a box is asked for when the step before begins, which then waits for its own,
+ * so that a round trip and a step's work fit into two steps.
+ */
+static double cycles_between(const struct dot_grid *g, double step, double copied)
+{
+    const struct chip *chip = g->step.chip;
+    double latency = (double)(chip->dma_read_ns * chip->chip_clock_mhz) / 1e3;
+    double most = copied > step ? copied : step, two = latency + copied + step;
+
+    return g->frame.job->codegen == CODEGEN_BEST && copied > 0 && two > 2 * most ? two / 2 : most;
+}
+
+/*
  * Cycles of all steps: boxes for the next step are copied during a step, and
  * more of them the further out the grid goes on; the longer of copies and
  * products counts. What begins and ends it is `exposed`.
@@ -557,19 +665,19 @@ static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
 {
     const struct frame *f = &g->frame;
     int64_t outside = 1;
-    double sum = (double)step_cycles;
+    double sum = (double)step_cycles, copied = 0;
 
     for (int d = 0; d < f->dims; d++) {
-        double copied = 0;
+        copied = 0;
 
         for (int w = 0; w < f->window_count; w++)
             if (f->window[w].array->space == SPACE_HBM && moves_along(f, w) >= d)
                 copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
         sum += (double)(outside * (frame_steps(f, d) - 1))
-               * (copied > (double)step_cycles ? copied : (double)step_cycles);
+               * cycles_between(g, (double)step_cycles, copied);
         outside *= frame_steps(f, d);
     }
-    return (int64_t)sum;
+    return (int64_t)(sum + first_step_cycles(g, (double)step_cycles, copied, cycles_per_byte));
 }
 
 void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)

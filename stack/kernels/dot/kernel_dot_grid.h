@@ -4,7 +4,8 @@
  * Sizes of a tiling: rows, contraction and columns of a step (bm, bk, bn), as
  * Pallas has them; then, 0 where the kernel shall choose: tiles of 128 columns
  * that the units share (width); what each unit has of its own (0 columns, 1 rows, 2 batches);
- * 1 for a grid that goes along the columns outside of the rows; batches of a step.
+ * 1 for a grid that goes along the columns outside of the rows; batches of a step; 1 for a first
+ * step whose operands come in parts, and one buffer for results where that will do.
  *
  * A step of several batches has a whole contraction and one column of `width` tiles of each.
  */
@@ -16,7 +17,8 @@
 #include "stack/kernels/dot/kernel_dot_fused.h"
 
 enum dot_size {
-    DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES, DOT_SIZES
+    DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES,
+    DOT_PARTS, DOT_SIZES
 };
 enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, DOT_SHARES };
 enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };

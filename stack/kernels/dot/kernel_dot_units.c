@@ -11,6 +11,8 @@
 #define STRAIGHT_ROUNDS_MAX 1024        /* of a stretch without a loop */
 #define SPAN_ROUNDS_MAX 128             /* of one with several columns */
 #define TILE 128
+#define PARTS_MIN 4                     /* the first two are waited for at once */
+#define PARTS_MAX 32                    /* a flag for each */
 
 int dot_halves(const struct chip *chip)
 {
@@ -33,6 +35,15 @@ static int64_t lag_of(const struct dot_step *s)
     int64_t lag = div_up(s->chip->mxu_latency_cycles, dot_round_cycles(s)) + 1;
 
     return lag <= most ? lag : most > 1 ? most : 1;
+}
+
+bool dot_step_takes_parts(const struct dot_step *s)
+{
+    int halves = dot_halves(s->chip);
+
+    return s->depth_tiles % halves == 0 && s->depth_tiles / halves >= PARTS_MIN
+           && s->depth_tiles / halves <= PARTS_MAX
+           && (s->chip->mxu_accumulators > 0 || s->rounds >= lag_of(s));
 }
 
 /* columns in straight code, so many that their rounds cover the latency: a divisor of all */
@@ -212,18 +223,23 @@ int dot_step_check(const struct dot_step *s, struct err *e)
     return 0;
 }
 
-int64_t dot_step_cycles(const struct dot_step *s)
+int64_t dot_pass_cycles(const struct dot_step *s)
 {
-    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip)), pass, stretch;
     int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
     int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
     int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = dot_round_cycles(s);
 
     if (slots > rows)
         rows = slots;
-    pass = (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
+    return (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
            + s->gap_cycles;
-    stretch = columns_of_stretch(s) * passes * pass;
+}
+
+int64_t dot_step_cycles(const struct dot_step *s)
+{
+    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip));
+    int64_t stretch = columns_of_stretch(s) * passes * dot_pass_cycles(s);
+
     if (stretch < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
         stretch = s->chip->mxu_latency_cycles;          /* its results come no earlier */
     return s->columns / columns_of_stretch(s) * stretch + weight_cycles(s)
