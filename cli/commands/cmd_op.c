@@ -16,7 +16,7 @@ struct arguments {
     const char *to;
 };
 
-enum { KEY_DTYPE = 300, KEY_TO, KEY_DIMS, KEY_WINDOW, KEY_STRIDE, KEY_LIST };
+enum { KEY_DTYPE = 300, KEY_TO, KEY_DIMS, KEY_WINDOW, KEY_STRIDE, KEY_LIST, KEY_INDEX };
 
 static const struct argp_option options[] = {
     {"dtype", KEY_DTYPE, "TYPE", 0, "of the operands: f32, bf16 (default), s32, u32, s8, u8, pred",
@@ -26,6 +26,8 @@ static const struct argp_option options[] = {
     {"stride", KEY_STRIDE, "HxW", 0, "of pooling (default: the window)", 1},
     {NULL, 'k', "N", 0, "how many, of topk", 1},
     {"to", KEY_TO, "TYPE", 0, "of convert's result (default: f32)", 1},
+    {"assume-index", KEY_INDEX, "WHAT", 0,
+     "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers", 1},
     {"list", KEY_LIST, 0, 0, "list the operations, and exit", 1},
     {0}};
 
@@ -107,6 +109,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (text_parse_int(arg, 1, SHAPE_ELEMS_MAX, &r->k))
             argp_error(state, "-k is \"%s\", allowed are whole numbers from 1 on", arg);
         return 0;
+    case KEY_INDEX: args->run.assume_index = arg; return 0;
     case KEY_LIST:
         op_graph_list(stdout);
         exit(0);

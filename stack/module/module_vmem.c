@@ -19,7 +19,6 @@
  */
 #include "stack/module/module_impl.h"
 
-#include "stack/kernels/dot/gemm.h"
 #include "stack/kernels/registry.h"
 
 #include <stdlib.h>
@@ -194,7 +193,7 @@ static double step_cycles(const struct plan *p, const struct module_step *s)
     for (int i = 0; i < s->result_count; i++)
         if (s->result[i]->array.space == SPACE_HBM)
             copies += copy_cycles(p, s->result[i]->array.bytes);
-    flops = (double)graph_flops(s->body) / (2 * (double)gemm_peak_per_cycle(p->settings->chip));
+    flops = (double)graph_flops(s->body) / chip_core_flops_per_cycle(p->settings->chip);
     return flops > copies ? flops : copies;
 }
 

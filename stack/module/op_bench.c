@@ -12,7 +12,6 @@
 
 struct bench {
     const struct chip *chip;
-    struct arena a;
     struct kernel_job job;
     struct array operand[2], result;
     const struct array *operands[2], *results[1];
@@ -65,25 +64,48 @@ static int run(const struct bench *b, int64_t *cycles, struct err *e)
     return status;
 }
 
+/* compiles and links, in `a` */
+static int make(struct bench *b, int64_t m, int64_t k, int64_t n, const struct tiling *tiling,
+                struct arena *a, struct err *e)
+{
+    struct segment *segment = arena_alloc(a, sizeof(*segment));
+    struct link_item item = {.kind = LINK_SEGMENT, .segment = segment, .note = "dot"};
+    const struct chip *chip = b->chip;
+
+    b->job = (struct kernel_job){
+        .chip = chip, .codegen = CODEGEN_BEST, .name = "dot", .source = "dot", .operand_count = 2,
+        .result_count = 1, .operand = b->operands, .result = b->results, .vmem_row = FIRST_ROW,
+        .vmem_rows = chip->vmem_bytes / ARRAY_ROW_BYTES - FIRST_ROW, .first_flag = FIRST_FLAG,
+        .flag_count = FLAGS, .smem = LINK_SMEM_END,
+        .smem_bytes = chip->smem_bytes - LINK_SMEM_END, .core_count = 1, .tiling = tiling};
+    b->job.body = product(m, k, n, a);
+    place_arrays(b);
+    return kernel_compile(&b->job, a, segment, e) ||
+                   link_program(&item, 1, chip, "dot", a, &b->linked, e) ? -1 : 0;
+}
+
 int op_bench_dot(int64_t m, int64_t k, int64_t n, const struct chip *chip,
                  const struct tiling *tiling, int64_t *cycles, struct err *e)
 {
     struct bench b = {.chip = chip};
-    struct segment segment;
-    struct link_item item = {.kind = LINK_SEGMENT, .segment = &segment, .note = "dot"};
+    struct arena a;
     int status;
 
-    arena_init(&b.a);
-    b.job = (struct kernel_job){
-        .chip = chip, .codegen = CODEGEN_BEST, .name = "dot", .source = "dot", .operand_count = 2,
-        .result_count = 1, .operand = b.operands, .result = b.results, .vmem_row = FIRST_ROW,
-        .vmem_rows = chip->vmem_bytes / ARRAY_ROW_BYTES - FIRST_ROW, .first_flag = FIRST_FLAG,
-        .flag_count = FLAGS, .smem = LINK_SMEM_END,
-        .smem_bytes = chip->smem_bytes - LINK_SMEM_END, .core_count = 1, .tiling = tiling};
-    b.job.body = product(m, k, n, &b.a);
-    place_arrays(&b);
-    status = kernel_compile(&b.job, &b.a, &segment, e) ||
-             link_program(&item, 1, chip, "dot", &b.a, &b.linked, e) || run(&b, cycles, e) ? -1 : 0;
-    arena_fini(&b.a);
+    arena_init(&a);
+    status = make(&b, m, k, n, tiling, &a, e) || run(&b, cycles, e) ? -1 : 0;
+    arena_fini(&a);
     return status;
+}
+
+int op_bench_program(int64_t m, int64_t k, int64_t n, const struct chip *chip, struct arena *a,
+                     struct isa_program *out, int64_t *operand_bytes, struct err *e)
+{
+    struct bench b = {.chip = chip};
+
+    if (make(&b, m, k, n, NULL, a, e))
+        return -1;
+    *out = b.linked.program;
+    if (operand_bytes)
+        *operand_bytes = b.result.address;
+    return 0;
 }

@@ -12,4 +12,11 @@
  */
 int op_bench_dot(int64_t m, int64_t k, int64_t n, const struct chip *chip,
                  const struct tiling *tiling, int64_t *cycles, struct err *e);
+
+/*
+ * The program of such a product with the tiling that costs least. Its operands and then its
+ * result lie in HBM from 0 on; *operand_bytes, unless NULL, is what the operands take.
+ */
+int op_bench_program(int64_t m, int64_t k, int64_t n, const struct chip *chip, struct arena *a,
+                     struct isa_program *out, int64_t *operand_bytes, struct err *e);
 #endif

@@ -110,7 +110,7 @@ for command in $("$systole" --help | awk '/^$/ { part++; next } part == 1 { prin
         grep -q "^\\.SH $section\$" "$page" || fail "$page lacks $section"
     done
 done
-grep -q 'fB\\-t, \\-\\-tpu=NAME' "$here/share/man/man1/systole-gemm.1" ||
+grep -q 'fB\\-t, \\-\\-tpu=CHIP' "$here/share/man/man1/systole-gemm.1" ||
     fail "systole-gemm.1 lacks --tpu"
 if command -v bash >/dev/null; then
     out=$(bash -c '. "$1"; COMP_CWORD=4 COMP_WORDS=(systole gemm --tpu = v5); _systole systole
