@@ -226,6 +226,8 @@ static int run(struct session *s, struct err *e)
     struct err fault;
     int status;
 
+    if (s->module.kernel_count == 1 && s->module.core_count == 1)
+        step.issued_flops = s->module.kernel[0].segment->cost.issued_flops;
     step.layer = &layer;
     step.layer_count = 1;
     module_list_buffers(&s->module, &s->arena, &step);

@@ -144,6 +144,9 @@ bool dot_step_takes_parts(const struct dot_step *s);
 void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct arena *a,
                      struct isa_program *out);
 
+/* what a step comes to where arrays count whole */
+int64_t dot_step_flops(const struct dot_step *s);
+
 /* cycles of a pass and of a step, about */
 int64_t dot_pass_cycles(const struct dot_step *s);
 int64_t dot_step_cycles(const struct dot_step *s);

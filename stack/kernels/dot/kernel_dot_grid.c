@@ -536,6 +536,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return -1;
     frame_share(&g->frame, job->core);
     place_blocks(g);
+    g->frame.is_first_alone = t->size[DOT_PARTS] != 0;
     if (t->size[DOT_PARTS]) {
         ask_for_parts(g);
         choose_buffers(g);
@@ -698,6 +699,7 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
     out->flops = 2 * p->m * p->n * p->k;
     for (int i = 0; i < p->outer_count; i++)
         out->flops *= p->outer[i].count;
+    out->issued_flops = steps * dot_step_flops(&g->step);
     out->vmem_rows = frame_vmem_rows(&g->frame);
     per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
     out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);

@@ -5,7 +5,8 @@
  * Pallas has them; then, 0 where the kernel shall choose: tiles of 128 columns
  * that the units share (width); what each unit has of its own (0 columns, 1 rows, 2 batches);
  * 1 for a grid that goes along the columns outside of the rows; batches of a step; 1 for a first
- * step whose operands come in parts, and one buffer for results where that will do.
+ * step whose operands come before all else, in parts where that will do, and for one buffer of
+ * results where that will.
  *
  * A step of several batches has a whole contraction and one column of `width` tiles of each.
  */

@@ -223,6 +223,14 @@ int dot_step_check(const struct dot_step *s, struct err *e)
     return 0;
 }
 
+int64_t dot_step_flops(const struct dot_step *s)
+{
+    int64_t size = s->chip->mxu_size, passes = div_up(s->depth_tiles, dot_halves(s->chip));
+    int64_t units = s->by_rows || s->width > s->units ? s->units : s->width;
+
+    return 2 * size * size * s->rounds * s->group_rows * units * passes * s->columns;
+}
+
 int64_t dot_pass_cycles(const struct dot_step *s)
 {
     int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);

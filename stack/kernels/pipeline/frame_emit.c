@@ -427,6 +427,10 @@ static void start_first(struct frame *f)
         EMIT(s->code, OP_SMOV, R(S_FLAG), I(class_flag(f, d, FLAG_IN)));
         copy_class(f, d, false, s->index, -1);
     }
+    for (int d = 0; d < f->dims && f->is_first_alone; d++)
+        if (frame_class_granules(f, d, false))
+            EMIT(s->code, OP_DMA_DONE, I(class_flag(f, d, FLAG_IN)),
+                 I(frame_class_granules(f, d, false)));
     if (frame_class_granules(f, FRAME_CLASS_NONE, false))
         wait_for(f, I(fixed_flag(f, false)), frame_class_granules(f, FRAME_CLASS_NONE, false),
                  -1);
