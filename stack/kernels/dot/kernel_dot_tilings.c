@@ -154,7 +154,7 @@ static void try_rows(struct search *s)
     int64_t groups = div_up(p->m, p->group_rows), units = s->job->chip->mxu_count, last = 0;
     int64_t side = s->job->codegen == CODEGEN_XLA ? SIDE_MAX_XLA : ROWS_MAX;
 
-    int64_t least = s->takes_small ? p->group_rows : 64;
+    int64_t least = s->takes_small ? p->group_rows : side / 64 < 64 ? side / 64 : 64;
 
     for (int64_t rows = side; rows >= least; rows /= 2) {
         int64_t share = equal_share(groups, div_up(rows, p->group_rows));
