@@ -43,7 +43,7 @@ enum dot_scalar {
 };
 
 /* a step may use p1 to p7; p0 belongs to loops */
-enum dot_predicate { P_LOOP, P_LATER, P_LAST_ADD, P_MORE, P_PART };
+enum dot_predicate { P_LOOP, P_LATER, P_LAST_ADD, P_MORE, P_PART, P_LAST_PART };
 
 struct dot_box {                        /* of an operand in VMEM */
     int base;                           /* scalar register, -1: none */

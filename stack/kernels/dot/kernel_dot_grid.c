@@ -483,22 +483,28 @@ static bool comes_in_parts(const struct dot_grid *g, bool is_rhs)
 static void ask_for_parts(struct dot_grid *g)
 {
     const struct dot_problem *p = g->p;
-    bool fits = p->k % TILE == 0 && g->batches == 1 && !p->is_lhs_transposed
-                && !dot_prepares(g, false) && !dot_prepares(g, true)
-                && p->extra_count < DOT_POINTERS_MAX
-                && dot_step_takes_parts(&g->step);
+    int halves = dot_halves(g->step.chip);
+    bool fits = (p->k % TILE == 0 || g->dim[DIM_K] < 0) && g->batches == 1
+                && !p->is_lhs_transposed && !dot_prepares(g, false) && !dot_prepares(g, true)
+                && p->extra_count < DOT_POINTERS_MAX && dot_step_takes_parts(&g->step);
     double cycles = 0;
 
     for (int is_rhs = 0; fits && is_rhs < 2; is_rhs++)
+        if (comes_in_parts(g, is_rhs))
+            cycles += port_cycles(g, window_bytes(&g->frame.window[is_rhs ? g->rhs_window
+                                                                          : g->lhs_window]));
+    cycles *= (double)halves / (double)g->step.depth_tiles;
+    if (cycles > PARTS_SHARE * (double)dot_pass_cycles(&g->step))   /* passes wait for each */
+        return;
+    for (int is_rhs = 0; fits && is_rhs < 2; is_rhs++)
         if (comes_in_parts(g, is_rhs)) {
             struct frame_window *w = &g->frame.window[is_rhs ? g->rhs_window : g->lhs_window];
+            bool is_by_rows = is_rhs && !p->is_rhs_transposed;
 
-            w->parts = (int)(g->step.depth_tiles / dot_halves(g->step.chip));
-            w->part_dim = is_rhs && !p->is_rhs_transposed;
-            cycles += port_cycles(g, window_bytes(w)) / w->parts;
+            w->parts = (int)(g->step.depth_tiles / halves);
+            w->part_dim = is_by_rows;
+            w->part_count = is_by_rows ? halves * TILE / w->array->tile_rows : halves;
         }
-    if (cycles > PARTS_SHARE * (double)dot_pass_cycles(&g->step))   /* passes wait for each */
-        g->frame.window[g->lhs_window].parts = g->frame.window[g->rhs_window].parts = 0;
 }
 
 /* Rows for registers of fused loops; XLA's tilings leave them free in any case. */

@@ -1,15 +1,15 @@
 /*
  * Operands that come in parts. While a pass runs, the part for the next one must be there, since
  * its weights are loaded meanwhile, and others are on their way: as many as keep the memory busy,
- * one behind the other, since copies asked for at once share its rate and come at once. Steps that are not the first have
- * all parts behind them, so that their passes neither wait nor copy.
+ * one behind the other, since copies asked for at once share its rate and come at once. Steps that
+ * are not the first have all parts behind them, so that their passes neither wait nor copy.
  *
  * Parts are counted by S_PART. What is computed of it goes to registers that hold something only
  * from the end of a pass's straight rounds to the end of its loop.
  */
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
-enum { T_FROM = S_LHS, T_TO = S_SUM, T_FLAG = S_LOOP };
+enum { T_FROM = S_LHS, T_TO = S_SUM, T_FLAG = S_LOOP, T_SIZE = S_OUT };
 
 /* the flag of part S[S_PART] + ahead */
 static void find_flag(struct dot_code *d, int ahead)
@@ -41,18 +41,30 @@ static void await(struct dot_code *d, struct isa_operand flag, int pred)
     bundler_put(&d->b, &op, at + 1);
 }
 
+/* of part S[S_PART] + ahead */
+static struct isa_operand size_of(struct dot_code *d, const struct frame_part *p, int ahead)
+{
+    if (p->last_granules == p->granules)
+        return IMM(p->granules);
+    PUT(d, OP_SCMP_EQ, REG(P_LAST_PART), REG(S_PART), IMM(d->s->parts.count - 1 - ahead));
+    PUT(d, OP_SMOV, REG(T_SIZE), IMM(p->granules));
+    PUT_IF(d, P_LAST_PART, OP_SMOV, REG(T_SIZE), IMM(p->last_granules));
+    return REG(T_SIZE);
+}
+
 /* part S[S_PART] + ahead of each operand, where predicate `pred` is true */
 static void start(struct dot_code *d, int ahead, int pred)
 {
     find_flag(d, ahead);
     for (int i = 0; i < d->s->parts.operands; i++) {
         const struct frame_part *p = &d->s->parts.operand[i];
+        struct isa_operand size = size_of(d, p, ahead);
 
         PUT(d, OP_SMUL, REG(T_FROM), REG(S_PART), IMM(p->from_step));
         PUT(d, OP_SADD, REG(T_FROM), REG(T_FROM), IMM((uint32_t)(p->from + ahead * p->from_step)));
         PUT(d, OP_SMUL, REG(T_TO), REG(S_PART), IMM(p->to_step));
         PUT(d, OP_SADD, REG(T_TO), REG(T_TO), IMM(p->to + ahead * p->to_step));
-        PUT_IF(d, pred, OP_DMA_HBM_VMEM, REG(T_FROM), IMM(p->granules), REG(T_TO), REG(T_FLAG),
+        PUT_IF(d, pred, OP_DMA_HBM_VMEM, REG(T_FROM), size, REG(T_TO), REG(T_FLAG),
                IMM(p->array_stride), IMM(p->vmem_stride), IMM(p->run));
     }
 }
@@ -71,9 +83,10 @@ static void start_alone(struct bundler *b, const struct dot_parts *p, int part)
 {
     for (int i = 0; i < p->operands && part < p->count; i++) {
         const struct frame_part *x = &p->operand[i];
+        int64_t granules = part == p->count - 1 ? x->last_granules : x->granules;
 
         put_alone(b, OP_DMA_HBM_VMEM,
-                  OPERANDS(IMM((uint32_t)(x->from + part * x->from_step)), IMM(x->granules),
+                  OPERANDS(IMM((uint32_t)(x->from + part * x->from_step)), IMM(granules),
                            IMM(x->to + part * x->to_step), IMM(p->flag + part),
                            IMM(x->array_stride), IMM(x->vmem_stride), IMM(x->run)));
     }
@@ -86,6 +99,11 @@ void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct 
     struct bundler b;
 
     bundler_init(&b, chip);
+    for (int i = 0; i < p->operands; i++)       /* what the last part lacks, so that all are alike */
+        if (p->operand[i].last_granules < p->operand[i].granules)
+            put_alone(&b, OP_VSYNCADD,
+                      OPERANDS(IMM(p->flag + p->count - 1),
+                               IMM(p->operand[i].granules - p->operand[i].last_granules)));
     for (int part = 0; part < p->under_way; part++) {
         if (part > 0)
             put_alone(&b, OP_VDELAY, OPERANDS(IMM(p->pace_cycles)));

@@ -521,7 +521,8 @@ void frame_end(struct frame *f, struct vcode *c)
 void frame_part(const struct frame *f, int window, struct frame_part *out)
 {
     const struct frame_window *w = &f->window[window];
-    int64_t count = w->box_count[w->part_dim] / w->parts, whole = w->box_count[0];
+    int64_t count = w->part_count, whole = w->box_count[0];
+    int64_t each = box_tiles(w) / w->box_count[w->part_dim] * TILE_GRANULES;
     int64_t offset[FRAME_WINDOW_MAX], delta;
 
     place_windows(f, offset, &delta);
@@ -533,7 +534,8 @@ void frame_part(const struct frame *f, int window, struct frame_part *out)
         .from_step = count * w->box_stride[w->part_dim] * TILE_GRANULES,
         .to = (f->job->vmem_row + offset[window]) * (TILE_GRANULES / TILE_ROWS),
         .to_step = count * (w->part_dim ? whole : 1) * TILE_GRANULES,
-        .granules = box_tiles(w) / w->parts * TILE_GRANULES,
+        .granules = count * each,
+        .last_granules = (w->box_count[w->part_dim] - (w->parts - 1) * count) * each,
         .run = (w->part_dim ? whole : count) * TILE_GRANULES,
         .array_stride = w->box_stride[1] * TILE_GRANULES, .vmem_stride = whole * TILE_GRANULES};
 }

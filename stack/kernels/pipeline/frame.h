@@ -33,7 +33,7 @@
  * register per way of moving. Tiles of a box stand frame_stride rows apart, which
  * differs: copied boxes are dense, those in place have the array's strides.
  *
- * Parts: a window of an operand may ask for its first box in `parts` equal parts, cut along a box
+ * Parts: a window of an operand may ask for its first box in `parts` parts, cut along a box
  * dimension. The frame neither copies that box nor waits for it. Code before frame_begin starts
  * parts and waits for the first FRAME_PARTS_BEFORE, the first step does the same with all others
  * and leaves their flags 0. frame_part tells where they lie.
@@ -71,12 +71,13 @@ struct frame_window {
     int64_t short_count;
     int valid_sublanes;                         /* copied of each tile, from its first; 0: all 8 */
     int parts, part_dim;                        /* of the first box, along box_dims; 0: whole */
+    int64_t part_count;                         /* of part_dim in a part; the last may have fewer */
 };
 
 /* Part i of a first box: granules from + i * from_step to VMEM granule to + i * to_step. */
 struct frame_part {
     int64_t from, from_step, to, to_step;
-    int64_t granules;
+    int64_t granules, last_granules;
     int64_t array_stride, vmem_stride, run;     /* of the copy, in granules */
 };
 

@@ -153,7 +153,8 @@ TEST(large_products_have_the_documented_bits_on_every_chip)
 /* operands of the first step that come in parts while it runs */
 TEST(products_in_parts_have_the_documented_bits_on_every_chip)
 {
-    static const int64_t sizes[][3] = {{1024, 512, 1024}, {512, 1024, 2048}, {1100, 600, 2048}};
+    static const int64_t sizes[][3] = {{1024, 512, 1024}, {512, 1024, 2048}, {1100, 600, 2048},
+                                       {1024, 512, 1500}, {600, 300, 1990}};
 
     check_all(chips + 1, COUNT_OF(chips) - 1, sizes, COUNT_OF(sizes));
 }
