@@ -51,6 +51,12 @@ struct dot_grid {
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e);
 
+/* kernel_dot_cost.c, of a grid with windows: its first boxes come before all else, in parts where
+ * that will do, and results have one buffer where that will */
+void dot_grid_begin_early(struct dot_grid *g);
+
+/* the innermost grid dimension along which an operand moves, -1: it does not */
+int dot_grid_moves_along(const struct dot_grid *g, bool is_rhs);
 /* grid dimensions inside of those along which an operand moves: it is new when all are first */
 uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs);
 
@@ -66,6 +72,7 @@ int64_t dot_batch_count(const struct dot_problem *p);
 int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_matrix *m);
 
 int64_t dot_grid_steps(const struct dot_grid *g);
+/* kernel_dot_cost.c */
 void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out);
 
 /* tilings that fit, cheapest first */

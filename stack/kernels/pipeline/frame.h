@@ -110,6 +110,9 @@ void frame_share(struct frame *f, int core);
 int64_t frame_steps(const struct frame *f, int dim);
 int64_t frame_total_steps(const struct frame *f);
 
+/* the innermost grid dimension of several steps along which a window moves; -1: it does not */
+int frame_class(const struct frame *f, int window);
+
 /* Sync flags that it takes, from job->first_flag on. */
 int frame_flag_count(const struct frame *f);
 
