@@ -11,6 +11,7 @@
 #define TILE 128
 #define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
 #define LATE_SHARE 0.7                  /* of the steps between, for the copies of results */
+#define COPY_WEIGHT 0.02                /* of hidden copies: fewer are better, all else alike */
 #define PARTS_SHARE 1.4                 /* of a pass, for a part on its way */
 
 static int64_t window_bytes(const struct frame_window *w)
@@ -206,4 +207,6 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
     out->vmem_rows = frame_vmem_rows(&g->frame);
     per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
     out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);
+    if (g->frame.is_first_alone)
+        out->total_cycles += (int64_t)(COPY_WEIGHT * (double)out->copy_cycles);
 }
