@@ -101,7 +101,8 @@ static void build(struct graph *g, struct arena *a, const int64_t size[3],
     graph_output(g, graph_dot_general(g, x, y, &dot, result, PRECISION_DEFAULT), "out", -1);
 }
 
-static void check(const char *chip, const char *set, const int64_t size[3], bool is_bf16)
+/* returns the contraction of a step */
+static int64_t check(const char *chip, const char *set, const int64_t size[3], bool is_bf16)
 {
     bool is_even = size[0] % EVEN == 0 && size[1] % EVEN == 0;  /* no box overlaps another */
     struct kernel_rig r = {.chip = chip, .set = set, .codegen = CODEGEN_BEST,
@@ -110,6 +111,7 @@ static void check(const char *chip, const char *set, const int64_t size[3], bool
     struct rng random;
     struct arena a;
     struct graph g;
+    int64_t depth;
 
     arena_init(&a);
     rng_init(&random, 5);
@@ -120,9 +122,11 @@ static void check(const char *chip, const char *set, const int64_t size[3], bool
     kernel_rig_run(&r, 1);
     p.c = r.result[0];
     check_elements(&p, &random);
+    depth = r.segment.tiling.size[CHUNK_SIZE];
     kernel_rig_close(&r);
     graph_fini(&g);
     arena_fini(&a);
+    return depth;
 }
 
 static void check_all(const char *const *chip, size_t chips, const int64_t (*size)[3], size_t sizes)
@@ -157,6 +161,17 @@ TEST(products_in_parts_have_the_documented_bits_on_every_chip)
                                        {1024, 512, 1500}, {600, 300, 1990}};
 
     check_all(chips + 1, COUNT_OF(chips) - 1, sizes, COUNT_OF(sizes));
+}
+
+/* a contraction that the grid cuts, whose results have one buffer */
+TEST(contractions_in_several_steps_have_the_documented_bits)
+{
+    static const char *const cut[] = {"v3", "v5e", "v7x"};
+    static const int64_t size[] = {512, 1024, 4096};
+
+    for (size_t c = 0; c < COUNT_OF(cut); c++)
+        for (int i = 0; i < 2; i++)
+            assert_true(check(cut[c], "vmem.bytes=3145728", size, i) < size[2]);
 }
 
 /* little memory makes small blocks; few FIFO places a short lag; many units little room */
@@ -205,6 +220,7 @@ int main(void)
         cmocka_unit_test(small_and_odd_products_have_the_documented_bits_on_every_chip),
         cmocka_unit_test(large_products_have_the_documented_bits_on_every_chip),
         cmocka_unit_test(products_in_parts_have_the_documented_bits_on_every_chip),
+        cmocka_unit_test(contractions_in_several_steps_have_the_documented_bits),
         cmocka_unit_test(products_fit_changed_chips),
         cmocka_unit_test(what_fits_no_chip_is_refused),
     };
