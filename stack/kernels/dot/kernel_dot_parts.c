@@ -99,7 +99,8 @@ void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct 
     struct bundler b;
 
     bundler_init(&b, chip);
-    for (int i = 0; i < p->operands; i++)       /* what the last part lacks, so that all are alike */
+    /* what the last part lacks is there, so that all are waited for alike */
+    for (int i = 0; i < p->operands; i++)
         if (p->operand[i].last_granules < p->operand[i].granules)
             put_alone(&b, OP_VSYNCADD,
                       OPERANDS(IMM(p->flag + p->count - 1),

@@ -239,8 +239,9 @@ int64_t dot_pass_cycles(const struct dot_step *s)
 
     if (slots > rows)
         rows = slots;
-    /* seen on v3: units whose rows are unpacked apart wait for one another (XLA's are not judged) */
-    if (s->by_rows && s->units > 1 && s->gap_cycles == 0 && !chip_matmul_cycles(s->chip, s->lhs_type))
+    /* seen on v3: units whose rows are unpacked apart wait for one another; XLA's keep their gap */
+    if (s->by_rows && s->units > 1 && s->gap_cycles == 0
+        && !chip_matmul_cycles(s->chip, s->lhs_type))
         rows += rows / 4;
     return (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
            + s->gap_cycles;

@@ -88,8 +88,8 @@ struct frame {
     int window_count;
     struct frame_window window[FRAME_WINDOW_MAX];
     int64_t scratch_rows;                       /* kept over all steps, behind the windows */
-    bool is_first_alone;                        /* the next boxes are asked for when the first are */
-                                                /* there: both at once would come later */
+    bool is_first_alone;                        /* the next boxes are asked for when the first */
+                                                /* are there: both at once would come later */
     uint32_t late_dims;                         /* results are written in the last step along */
                                                 /* these dimensions alone; 0: in any step */
     int64_t first[FRAME_DIM_MAX];               /* of this core, by frame_share: its first index */
