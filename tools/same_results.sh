@@ -21,7 +21,7 @@ run_all() {     # program, folder for what it says
     done
     for chip in v2 v3 v4 v5e v5p v6e v7x; do
         "$program" gemm 512x384x640 --tpu "$chip" >"$out/gemm_$chip" 2>&1
-        "$program" gemm 300 500 700 --tpu "$chip" >"$out/gemm_compiled_$chip" 2>&1
+        "$program" gemm 300x700x500 --tpu "$chip" --codegen xla >"$out/gemm_xla_$chip" 2>&1
         "$program" conv 8x14x14x64 3x3x64x96 --tpu "$chip" >"$out/conv_$chip" 2>&1
         for model in mnist_mlp mnist_cnn resnet_small; do
             "$program" compile "examples/$model.json" --tpu "$chip" --batch 64 \

@@ -20,7 +20,7 @@
 #include "base/units.h"
 #include "sim/machine/machine.h"
 #include "sim/lanes/simd.h"
-#include "stack/kernels/dot/gemm.h"
+#include "stack/module/op_bench.h"
 
 #define SIDE 2048
 #define ROUNDS 5
@@ -107,14 +107,14 @@ struct product {
     struct slice slice;
     struct chip chip;
     struct machine *m;
-    struct gemm_plan plan;
+    int64_t operand_bytes;
     struct isa_program program;
 };
 
 /* random bf16 of ordinary size, packed as it happens to lie */
 static int fill(const struct product *p, struct err *e)
 {
-    int64_t count = p->plan.c_address / 2;
+    int64_t count = p->operand_bytes / 2;
     uint16_t *values = mem_alloc((size_t)count * sizeof(*values));
     struct rng r;
     int status;
@@ -130,16 +130,14 @@ static int fill(const struct product *p, struct err *e)
 static int open_product(struct product *p, const char *chip, int64_t side,
                         const struct machine_options *mo, struct err *e)
 {
-    struct gemm_problem problem = {.m = side, .n = side, .k = side};
-
     *p = (struct product){.m = NULL};
     arena_init(&p->arena);
     if (slice_parse(&p->slice, chip, e) ||
         chip_load_builtin(&p->chip, p->slice.chip_name, NULL, &p->arena, e))
         return -1;
     p->m = machine_create(&p->slice, &p->chip, mo, e);
-    if (!p->m || gemm_plan(&p->plan, &problem, &p->chip, machine_hbm_share_bytes(p->m), e) ||
-        gemm_program(&p->plan, &p->chip, &p->arena, &p->program, e) ||
+    if (!p->m || op_bench_program(side, side, side, &p->chip, &p->arena, &p->program,
+                                  &p->operand_bytes, e) ||
         machine_load(p->m, 0, &p->program, e))
         return -1;
     return mo->mode == MODE_TIMING ? 0 : fill(p, e);

@@ -11,7 +11,7 @@
 #include "base/progress.h"
 #include "data/images.h"
 #include "sim/machine/machine.h"
-#include "stack/kernels/dot/gemm.h"
+#include "stack/module/op_bench.h"
 #include "train/fit/fit.h"
 
 #include <errno.h>
@@ -68,11 +68,8 @@ static void make_batch(struct stepper *s)
 /* a product of each core's own */
 static int load_products(struct stepper *s, struct err *e)
 {
-    const struct gemm_problem problem = {.m = PRODUCT_ROWS, .n = PRODUCT_SIDE, .k = PRODUCT_SIDE};
-    struct gemm_plan plan;
-
-    if (gemm_plan(&plan, &problem, &s->chip, machine_hbm_share_bytes(s->machine), e) != 0 ||
-        gemm_program(&plan, &s->chip, &s->arena, &s->product, e) != 0)
+    if (op_bench_program(PRODUCT_ROWS, PRODUCT_SIDE, PRODUCT_SIDE, &s->chip, &s->arena,
+                         &s->product, NULL, e))
         return -1;
     for (int i = 0; i < machine_core_count(s->machine); i++)
         if (machine_load(s->machine, i, &s->product, e) != 0)

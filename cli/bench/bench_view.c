@@ -19,7 +19,7 @@
 #include "base/units.h"
 #include "cli/live/viewer.h"
 #include "report/native_trace/strace.h"
-#include "stack/kernels/dot/gemm.h"
+#include "stack/module/op_bench.h"
 
 #define EVENTS (100LL * 1000 * 1000)
 #define ROOM_BYTES (1250LL * 1000 * 1000)
@@ -33,7 +33,6 @@ struct product {
     struct slice slice;
     struct chip chip;
     struct machine *m;
-    struct gemm_plan plan;
     struct isa_program program;
 };
 
@@ -41,14 +40,12 @@ static int open_product(struct product *p, struct err *e)
 {
     const struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1,
                                             .no_memo = true};
-    const struct gemm_problem problem = {.m = SIDE, .n = SIDE, .k = SIDE};
 
     if (slice_parse(&p->slice, "v3-8", e)
         || chip_load_builtin(&p->chip, p->slice.chip_name, NULL, &p->arena, e))
         return -1;
     p->m = machine_create(&p->slice, &p->chip, &options, e);
-    if (!p->m || gemm_plan(&p->plan, &problem, &p->chip, machine_hbm_share_bytes(p->m), e)
-        || gemm_program(&p->plan, &p->chip, &p->arena, &p->program, e))
+    if (!p->m || op_bench_program(SIDE, SIDE, SIDE, &p->chip, &p->arena, &p->program, NULL, e))
         return -1;
     for (int core = 0; core < machine_core_count(p->m); core++)
         if (machine_load(p->m, core, &p->program, e))

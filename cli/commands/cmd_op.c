@@ -92,6 +92,9 @@ static const struct cli_option options[] = {
      .hi = SHAPE_ELEMS_MAX},
     {"to", 0, "TYPE", "of convert's result (default: f32)", 1, CLI_OTHER, AT(request.to),
      .parse = parse_type},
+    {"assume-index", 0, "WHAT",
+     "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers", 1,
+     CLI_TEXT, AT(run.assume_index)},
     {"list", 0, NULL, "list the operations, and exit", 1, CLI_OTHER, .parse = list_operations},
     {0}};
 

@@ -51,12 +51,28 @@ bool explain_parse_sides(const char *text, int64_t side[3])
     return true;
 }
 
-/* MxNxK, or --m, --n and --k, behind which the last one holds */
+int explain_bare_sides(const struct command *c, int64_t side[3])
+{
+    int count = 0, first = -1;
+
+    for (int i = 0; i < c->argument_count; i++) {
+        int64_t number;
+
+        count = text_parse_int(c->argument[i], 1, INT32_MAX, &number) ? 0 : count + 1;
+        first = count >= 3 ? i - 2 : first;
+    }
+    for (int i = 0; first >= 0 && i < 3; i++)
+        text_parse_int(c->argument[first + i], 1, INT32_MAX, &side[i]);
+    return first;
+}
+
+/* MxNxK, or M N K, or --m, --n and --k, behind which the last one holds */
 static bool read_sides(const struct command *c, int64_t side[3])
 {
     static const char *const names[][2] = {{"--m", "-m"}, {"--n", "-n"}, {"--k", "-k"}};
     int64_t sides[3];
 
+    explain_bare_sides(c, side);
     for (int i = 0; i < c->argument_count; i++)
         if (explain_parse_sides(c->argument[i], sides))
             memcpy(side, sides, sizeof(sides));

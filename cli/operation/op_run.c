@@ -4,19 +4,22 @@
  */
 #include "cli/operation/op_run.h"
 
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/common/module_tables.h"
 #include "cli/compile/compile.h"
 #include "cli/common/engine_options.h"
 #include "cli/common/fail.h"
 #include "cli/graphs/hardware_graphs.h"
 #include "base/progress.h"
+#include "isa/disasm.h"
 #include "report/folder/report.h"
-#include "stack/kernels/dot/gemm.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
 
 #include <math.h>
+#include <string.h>
 
 #define AT(member) CLI_AT(struct op_options, member)
 
@@ -25,9 +28,6 @@ static const struct cli_option rows[] = {
      "one core on v4 and v5p, too, where the compiler would take both as one device", 1, CLI_FLAG,
      AT(no_megacore)},
     CLI_ROW_CODEGEN(struct op_options, codegen, 1),
-    {"assume-index", 0, "WHAT",
-     "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers",
-     1, CLI_TEXT, AT(assume_index)},
     CLI_ROW_OUT(struct op_options, out.path, 1),
     {0}};
 
@@ -48,6 +48,7 @@ struct session {
     struct chip_origin *origins;
     struct module module;
     struct machine *machine;
+    int devices;
     double bytes, compile_s;
 };
 
@@ -55,28 +56,100 @@ struct session {
 static void print_rates(const struct session *s)
 {
     double cycles = (double)machine_cycles(s->machine), mhz = (double)s->chip.chip_clock_mhz;
-    double us = cycles / mhz, flops = (double)s->module.flops;
-    int cores = s->module.core_count;
-    double peak = 2e-6 * (double)gemm_peak_per_cycle(&s->chip) * mhz * cores;   /* TFLOP/s */
+    double us = cycles / mhz, flops = (double)s->module.flops * s->devices;
+    int cores = s->module.core_count * s->devices;
+    double peak = 1e-6 * chip_core_flops_per_cycle(&s->chip) * mhz * cores;     /* TFLOP/s */
     double gbps = chip_hbm_peak_bytes_per_second(&s->chip) * 1e-9 / (double)s->chip.chip_cores
                   * cores;
-    double intensity = s->bytes > 0 ? flops / s->bytes : 0;
+    double bytes = s->bytes * s->devices, intensity = bytes > 0 ? flops / bytes : 0;
     double roof = fmin(peak, intensity * gbps * 1e-3);
     char text[28];
 
     printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->machine), text, sizeof(text)),
            us);
     printf("  %.3f TFLOP/s = %.1f %% of the matrix units' peak of %.1f%s\n", flops / us * 1e-6,
-           100 * flops / us * 1e-6 / peak, peak, cores > 1 ? ", both cores" : "");
-    printf("  %.1f GB/s of operands and results = %.1f %% of %.0f, %s HBM\n", s->bytes / us * 1e-3,
-           100 * s->bytes / us * 1e-3 / gbps, gbps,
-           cores > 1 ? "the chip's" : "a core's share of the");
+           100 * flops / us * 1e-6 / peak, peak,
+           s->devices > 1 ? ", all cores" : cores > 1 ? ", both cores" : "");
+    printf("  %.1f GB/s of operands and results = %.1f %% of %.0f, %s HBM\n", bytes / us * 1e-3,
+           100 * bytes / us * 1e-3 / gbps, gbps,
+           s->devices > 1 ? "all cores'" : cores > 1 ? "the chip's" : "a core's share of the");
     if (flops > 0)
         printf("  roof: %.2f FLOP/byte, bound by %s at %.3f TFLOP/s; %.1f %% of it reached\n",
                intensity, roof < peak ? "HBM" : "the matrix units", roof,
                100 * flops / us * 1e-6 / roof);
     printf("  with the launch (launch.program_ns) %.2f us\n\n",
            us + 1e-3 * (double)s->chip.launch_program_ns);
+}
+
+static int write_assembly(const struct session *s, struct err *e)
+{
+    struct outfile f;
+
+    if (!s->o->assembly)
+        return 0;
+    if (outfile_begin(&f, s->o->assembly, e))
+        return -1;
+    isa_print_program(&s->module.linked[0].program, f.to);
+    return outfile_commit(&f, e);
+}
+
+static bool has_values(const struct session *s)
+{
+    return s->o->values && s->o->engine.mode != MODE_TIMING;
+}
+
+static struct op_device device(const struct session *s, int number)
+{
+    return (struct op_device){.module = &s->module, .machine = s->machine,
+                              .core = number * s->module.core_count, .number = number};
+}
+
+static int load(struct session *s, struct err *e)
+{
+    for (int i = 0; i < s->devices; i++) {
+        struct op_device d = device(s, i);
+
+        if (module_load(&s->module, s->machine, d.core, e))
+            return cli_add_chip(&s->o->target, e);
+        if (has_values(s) && s->o->values->write(s->o->values->user, &d, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_values(struct session *s, struct err *e)
+{
+    for (int i = 0; has_values(s) && i < s->devices; i++) {
+        struct op_device d = device(s, i);
+
+        if (s->o->values->read(s->o->values->user, &d, e))
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_megacore(const struct op_options *o, const struct chip *chip)
+{
+    return chip->chip_megacore && !o->no_megacore;
+}
+
+static int count_devices(const struct op_options *o, const struct slice *slice,
+                         const struct chip *chip)
+{
+    if (!o->takes_slice || !strchr(o->target.tpu, '-'))
+        return 1;
+    return slice->core_count / (is_megacore(o, chip) ? (int)chip->chip_cores : 1);
+}
+
+int op_devices(const struct op_options *o, struct chip *chip, int *count, struct arena *a,
+               struct err *e)
+{
+    struct slice slice;
+
+    if (cli_load_slice(&o->target, &slice, chip, NULL, a, e))
+        return -1;
+    *count = count_devices(o, &slice, chip);
+    return 0;
 }
 
 static int prepare(struct session *s, struct err *e)
@@ -89,19 +162,22 @@ static int prepare(struct session *s, struct err *e)
 
     s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
     if (report_check_outputs(o->out.path, o->trace.path, e) ||
+        (o->assembly && outfile_check(o->assembly, e)) ||
         cli_load_slice(&o->target, &s->slice, &s->chip, s->origins, &s->arena, e))
         return -1;
-    settings.megacore = s->chip.chip_megacore && !o->no_megacore;
+    s->devices = count_devices(o, &s->slice, &s->chip);
+    settings.megacore = is_megacore(o, &s->chip);
     o->engine.shared_hbm = settings.megacore;
     began_s = progress_seconds();
     if (module_compile(s->graph, &settings, &s->arena, &s->module, e))
         return cli_add_chip(&o->target, e);
     s->compile_s = progress_seconds() - began_s;
     s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
-    if (!s->machine || module_load(&s->module, s->machine, 0, e))
+    if (!s->machine || write_assembly(s, e))
         return cli_add_chip(&o->target, e);
     index_data_parse(&data, o->assume_index);
-    return index_assume_write(s->graph, &s->module, s->machine, 0, &data, e);
+    return load(s, e) || index_assume_write(s->graph, &s->module, s->machine, 0, &data, e) ? -1
+                                                                                          : 0;
 }
 
 static int write_folder(struct session *s, const struct report_step *step, double seconds,
@@ -129,15 +205,19 @@ static int run(struct session *s, struct err *e)
     struct err fault;
     int status;
 
+    if (s->module.kernel_count == 1 && s->module.core_count == 1)
+        step.issued_flops = s->module.kernel[0].segment->cost.issued_flops;
     step.layer = &layer;
     step.layer_count = 1;
+    module_list_buffers(&s->module, &s->arena, &step);
     if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->machine, s->title,
                               &s->o->out.command, e))
         return -1;
     status = machine_run(s->machine, &fault);
     seconds = progress_seconds() - began_s;
     printf("%s on %s of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
-           s->module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
+           s->devices > 1 ? arena_printf(&s->arena, "%d cores", s->devices * s->module.core_count)
+           : s->module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
            s->o->codegen == CODEGEN_BEST ? "best" : "xla",
            s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
            s->module.linked[0].program.bundle_count);
@@ -152,7 +232,7 @@ static int run(struct session *s, struct err *e)
         *e = fault;
         return -1;
     }
-    return write_folder(s, &step, seconds, e);
+    return read_values(s, e) || write_folder(s, &step, seconds, e) ? -1 : 0;
 }
 
 int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e)

@@ -2,7 +2,7 @@
  * A graph on one core, or on both that are one device: compiled as
  * `systole compile` does, run in timing mode (or with values that are zero),
  * told with its kernels, utilisation, what bounds it and where it lies under
- * the roof. systole op and systole conv.
+ * the roof. systole op, conv and gemm.
  */
 #ifndef CLI_OP_RUN_H
 #define CLI_OP_RUN_H
@@ -11,6 +11,19 @@
 #include "cli/common/trace_options.h"
 #include "stack/module/module.h"
 
+struct op_device {                      /* that runs the program: a core, or both of a chip */
+    const struct module *module;
+    struct machine *machine;
+    int core, number;
+};
+
+/* what is done with each device's values before the run and behind it; in timing mode nothing */
+struct op_values {
+    void *user;
+    int (*write)(void *user, const struct op_device *d, struct err *e);
+    int (*read)(void *user, const struct op_device *d, struct err *e);
+};
+
 struct op_options {
     struct cli_target target;
     enum codegen codegen;
@@ -18,6 +31,9 @@ struct op_options {
     struct trace_options trace;
     bool no_megacore;                   /* one core where the compiler would take both */
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
+    const char *assembly;               /* the program is written there, or NULL */
+    bool takes_slice;                   /* on all cores of a slice, not on its first alone */
+    const struct op_values *values;     /* NULL: of what memory holds */
     struct out_folder out;
 };
 #define OP_OPTIONS_DEFAULT \
@@ -26,6 +42,10 @@ struct op_options {
 
 /* --tpu, --set, --codegen, --out, options of the engine and of traces; of a struct op_options */
 extern const struct cli_options cli_op_options;
+
+/* The chip that the options name, its texts in `a`, and how many devices of its slice run it. */
+int op_devices(const struct op_options *o, struct chip *chip, int *count, struct arena *a,
+               struct err *e);
 
 /* Compiles, runs, prints. `title` says what: "conv 64x28x28x128 …". */
 int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e);

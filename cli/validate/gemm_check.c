@@ -4,6 +4,8 @@
  */
 #include "cli/validate/gemm_check.h"
 
+#include "base/units.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,16 +66,16 @@ static void print_not_finite(const struct gemm_operands *x)
                (long long)(x->m * x->n));
 }
 
-int gemm_check(const struct gemm_operands *x, const struct gemm_plan *plan, struct arena *a,
+int gemm_check(const struct gemm_operands *x, int64_t array, bool is_result_bf16, struct arena *a,
                struct err *e)
 {
     int64_t count = x->m * x->n, worst = 0;
     float *blas = arena_array(a, (size_t)count, sizeof(*blas));
     float *size = arena_array(a, (size_t)count, sizeof(*size));
-    double passes = (double)(plan->depth / plan->array), worst_share = 0;
-    double ours = gamma_of((double)plan->array + passes), theirs = gamma_of((double)x->k);
+    double passes = (double)div_up(x->k, array), worst_share = 0;
+    double ours = gamma_of((double)array + passes), theirs = gamma_of((double)x->k);
     double relative = (ours + theirs) / (1 - theirs);   /* `size` is sgemm's as well */
-    double bf16 = plan->problem.is_result_bf16 ? BF16_ROUNDOFF : 0;
+    double bf16 = is_result_bf16 ? BF16_ROUNDOFF : 0;
 
     multiply(x, x->a, x->b, blas);
     multiply(x, sizes(x->a, x->m * x->k, a), sizes(x->b, x->k * x->n, a), size);

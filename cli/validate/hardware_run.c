@@ -2,7 +2,6 @@
 #include "cli/validate/hardware.h"
 
 #include "cli/compile/compile.h"
-#include "stack/kernels/dot/gemm.h"
 #include "stack/module/module.h"
 
 #include <math.h>
@@ -21,7 +20,7 @@ static double core_gbps(const struct chip *chip)
 
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip)
 {
-    double peak = 2.0 * (double)gemm_peak_per_cycle(chip) * (double)chip->chip_clock_mhz;
+    double peak = chip_core_flops_per_cycle(chip) * (double)chip->chip_clock_mhz;
     double gbps = core_gbps(chip);
     double flops_us = row->flops / (flops_share * peak);
     double bytes_us = row->bytes / (hbm_share * gbps * 1e3);

@@ -191,5 +191,5 @@ double op_peak_flops_per_cycle(const struct chip *chip, int64_t flops, cycle_t m
 {
     if (matmul_cycles > 0)
         return (double)flops / (double)matmul_cycles * (double)chip->mxu_count;
-    return chip_peak_bf16_tflops(chip) * 1e6 / (double)(chip->chip_clock_mhz * chip->chip_cores);
+    return chip_core_flops_per_cycle(chip);
 }

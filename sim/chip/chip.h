@@ -84,6 +84,7 @@ static inline int chip_mxu_halves(const struct chip *c) { return c->mxu_size > 1
  * from the arrays and the clock; 0 for a type that the MXU does not take.
  */
 double chip_peak_bf16_tflops(const struct chip *c);
+double chip_core_flops_per_cycle(const struct chip *c);              /* of bf16, one core */
 double chip_peak_int8_tops(const struct chip *c);
 double chip_peak_int4_tops(const struct chip *c);
 double chip_peak_fp8_tflops(const struct chip *c);

@@ -28,6 +28,11 @@ double chip_peak_bf16_tflops(const struct chip *c)
     return mxu_peak(c, 8, c->mxu_matmul_f32_cycles);    /* f32 rows are rounded to bf16 */
 }
 
+double chip_core_flops_per_cycle(const struct chip *c)
+{
+    return chip_peak_bf16_tflops(c) * 1e6 / (double)(c->chip_clock_mhz * c->chip_cores);
+}
+
 double chip_peak_int8_tops(const struct chip *c)
 {
     return mxu_peak(c, 32, c->mxu_matmul_int8_cycles);

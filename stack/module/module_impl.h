@@ -194,6 +194,8 @@ bool plan_needs_barrier(const struct plan *p, int step);
 /* bytes of VMEM, from 0 on, that kernels have for windows, unless one takes all of it (plan); what
  * is behind holds arrays */
 int64_t plan_scoped_bytes(const struct module_settings *s);
+/* what a step's kernel has of it: with --codegen best a product has all that holds no array then */
+int64_t plan_free_bytes(const struct plan *p, int step);
 /* bytes of HBM that this core has */
 int64_t plan_hbm_bytes(const struct module_settings *s);
 

@@ -33,7 +33,8 @@ struct kernel_job plan_job(const struct plan *p, const struct module_step *step,
         .result_count = step->result_count,
         .operand = (const struct array *const *)step->operand,
         .result = (const struct array *const *)step->result,
-        .vmem_rows = p->scoped_bytes / ARRAY_ROW_BYTES,
+        .vmem_rows = (is_beside ? plan_scoped_bytes(s)
+                                : plan_free_bytes(p, (int)(step - p->step))) / ARRAY_ROW_BYTES,
         .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
         .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
         .core_count = module_cores(s)};

@@ -181,7 +181,9 @@ static const void *input_of(struct kernel_rig *r, int i, uint64_t seed)
 
 static struct machine *make_machine(struct kernel_rig *r, enum run_mode mode)
 {
-    struct machine_options options = {.mode = mode, .thread_count = 1, .simd = "auto"};
+    struct machine_options options = {.mode = mode, .thread_count = 1, .simd = "auto",
+                                      .check_races = r->checks_accesses,
+                                      .check_unwritten = r->checks_accesses};
     struct machine *m;
     struct err e;
 
@@ -301,24 +303,38 @@ static void compare(struct kernel_rig *r, int result, const uint32_t *expected, 
     }
 }
 
-void kernel_rig_check(struct kernel_rig *r, uint64_t seed)
+static void run(struct kernel_rig *r, uint64_t seed, const void **input)
 {
     struct machine *m = make_machine(r, MODE_BOTH);
-    const void *input[KERNEL_RIG_ARRAYS];
-    struct interp_value in[KERNEL_RIG_ARRAYS], out[KERNEL_RIG_ARRAYS];
     struct err e;
 
-    for (int i = 0; i < r->body->parameter_count; i++) {
+    for (int i = 0; i < r->body->parameter_count; i++)
         input[i] = input_of(r, i, seed);
-        in[i].data = (void *)(uintptr_t)input[i];
-    }
     put_inputs(r, m, input);
     must(machine_run(m, &e), &e);
     r->cycles = machine_cycles(m);
     get_results(r, m);
+    machine_destroy(m);
+}
+
+void kernel_rig_run(struct kernel_rig *r, uint64_t seed)
+{
+    const void *input[KERNEL_RIG_ARRAYS];
+
+    run(r, seed, input);
+}
+
+void kernel_rig_check(struct kernel_rig *r, uint64_t seed)
+{
+    const void *input[KERNEL_RIG_ARRAYS];
+    struct interp_value in[KERNEL_RIG_ARRAYS], out[KERNEL_RIG_ARRAYS];
+    struct err e;
+
+    run(r, seed, input);
+    for (int i = 0; i < r->body->parameter_count; i++)
+        in[i].data = (void *)(uintptr_t)input[i];
     must(interp_run(r->body, INTERP_DOT_BF16, in, out, &r->arena, &e), &e);
     r->worst_ulp = 0;
     for (int i = 0; i < r->body->output_count; i++)
         compare(r, i, out[i].data, seed);
-    machine_destroy(m);
 }

@@ -37,6 +37,7 @@ struct kernel_rig {
     double ulp;                         /* allowed, of f32 or bf16 results; and behind it */
     double absolute;                    /* allowed besides */
     bool spoils_padding;                /* of operands: NaN instead of zeros */
+    bool checks_accesses;               /* races with copies, reads of what nobody has written */
     bool any_zero;                      /* of either sign, as maxima may have it */
     bool may_refuse;                    /* then `refusal` tells, and nothing runs */
 
@@ -58,6 +59,7 @@ struct kernel_rig {
 void kernel_rig_open(struct kernel_rig *r, const struct graph *body);
 void kernel_rig_close(struct kernel_rig *r);
 void kernel_rig_check(struct kernel_rig *r, uint64_t seed);     /* sets cycles */
+void kernel_rig_run(struct kernel_rig *r, uint64_t seed);       /* the same, results unseen */
 cycle_t kernel_rig_time(struct kernel_rig *r);
 /* dense elements of 4 bytes as interp.h has them */
 void *kernel_rig_random(struct arena *a, const struct shape *s, enum rig_values values,

@@ -1,7 +1,7 @@
 /*
  * The passes of a step: 128 (or 256) of k by all rows of the block.
  *
- * As in stack/kernels/dot/gemm_passes.c, round r pushes a group of rows into every unit and
+ * As in stack/kernels/dot/kernel_dot_step.c, round r pushes a group of rows into every unit and
  * pops what round r - lag has pushed: the first `lag` rounds of a pass, straight
  * code, pop the end of the pass before and push the weights of the next; the
  * others are a loop (conv_round.c). Between passes conv_levels.c goes on over

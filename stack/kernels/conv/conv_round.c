@@ -1,7 +1,7 @@
 /*
  * A round of a pass: a group of rows into every unit, the results of another
  * out of them; and the loop of rounds, which is software-pipelined as in
- * stack/kernels/dot/gemm_passes.c. Rows are walked over pixels and batch by an odometer in
+ * stack/kernels/dot/kernel_dot_round.c. Rows are walked over pixels and batch by an odometer in
  * the loop's scalar slots; so a round's rows are loaded in the bundles in which
  * the pointer stands at them. Sums lie in the order of the rounds.
  */

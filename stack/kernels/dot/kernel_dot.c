@@ -252,6 +252,8 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     }
     lhs_is_new = is_new(g, false);
     rhs_is_new = is_new(g, true);
+    if (g->step.parts.count)
+        g->step.parts.is_first = frame_is_first(&g->frame, (1u << g->frame.dims) - 1);
     vcode_begin_block(c);
     g->step.lhs = box_at(g, false, 0);
     g->step.rhs = box_at(g, true, g->p->is_rhs_transposed ? 0 : 1);
@@ -274,6 +276,35 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     return put_fused(g, &g->result_block, is_last, c, a, e);
 }
 
+/* operands whose first boxes come in parts, and the first ones on their way */
+static void start_parts(struct dot_grid *g, struct vcode *c, struct arena *a)
+{
+    const int window[] = {g->lhs_window, g->rhs_window};
+    const struct chip *chip = g->step.chip;
+    struct dot_parts *p = &g->step.parts;
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    int64_t granules = 0;
+
+    *p = (struct dot_parts){.flag = frame_part_flag(&g->frame)};
+    for (int i = 0; i < 2; i++)
+        if (window[i] >= 0 && g->frame.window[window[i]].parts) {
+            p->count = g->frame.window[window[i]].parts;
+            frame_part(&g->frame, window[i], &p->operand[p->operands]);
+            granules += p->operand[p->operands++].granules;
+        }
+    if (p->count == 0)
+        return;
+    p->pace_cycles = granules * ARRAY_GRANULE_BYTES * chip->chip_clock_mhz
+                     / ((int64_t)chip->dma_core_gbps * 1000);
+    p->under_way = (int)(2 + chip->dma_read_ns * chip->chip_clock_mhz / 1000
+                                 / (p->pace_cycles + 1));
+    if (p->under_way > p->count)
+        p->under_way = p->count;
+    vcode_begin_block(c);
+    dot_first_parts(p, chip, a, code);
+    vcode_bundles(c, code);
+}
+
 static int compile(struct dot_grid *g, const struct kernel_job *job, struct arena *a,
                    struct segment *out, struct err *e)
 {
@@ -283,6 +314,7 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     vcode_init(&c, a);
     c.note = job->name;
     c.memo = job->memo;
+    start_parts(g, &c, a);
     status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
     if (status == 0) {
         frame_finish(&g->frame, &c);

@@ -20,6 +20,7 @@
 #include "isa/matrix.h"
 #include "stack/backend/bundler.h"
 #include "stack/backend/vcode.h"
+#include "stack/kernels/pipeline/frame.h"
 
 #define DOT_UNITS_MAX 8
 #define DOT_PARTS_MAX 4                 /* registers of 8 rows in a round */
@@ -37,11 +38,12 @@ enum dot_scalar {
     S_LOOP, S_PASSES, S_COLUMNS,        /* left to run */
     S_NEXT_WEIGHTS = S_PASSES,          /* in the last pass of a column: of the next column */
     S_OUT = S_COLUMNS + 1,              /* pointers of the epilogue, this round */
-    S_OUT_COLUMN = S_OUT + DOT_POINTERS_MAX     /* this column, first round */
+    S_OUT_COLUMN = S_OUT + DOT_POINTERS_MAX,    /* this column, first round */
+    S_PART = S_OUT_COLUMN + DOT_POINTERS_MAX - 1        /* of the operands: awaited next */
 };
 
 /* a step may use p1 to p7; p0 belongs to loops */
-enum dot_predicate { P_LOOP, P_LATER, P_LAST_ADD, P_MORE };
+enum dot_predicate { P_LOOP, P_LATER, P_LAST_ADD, P_MORE, P_PART, P_LAST_PART };
 
 struct dot_box {                        /* of an operand in VMEM */
     int base;                           /* scalar register, -1: none */
@@ -83,6 +85,20 @@ struct dot_turn {
     int64_t to_square_step;             /* and from square to square along the rows */
 };
 
+/*
+ * The first step's operands come in parts, one for each pass of a column: all steps ask before a
+ * pass whether there is a part to wait for (kernel_dot_parts.c).
+ */
+struct dot_parts {
+    int count;                          /* 0: whole boxes are there before every step */
+    int under_way;                      /* so many at a time, the first ones before the frame, */
+    int64_t pace_cycles;                /* one behind the other */
+    int is_first;                       /* predicate: this is the first step */
+    int flag;                           /* of part 0 */
+    int operands;
+    struct frame_part operand[2];
+};
+
 struct dot_step {
     const struct chip *chip;
     enum matrix_type lhs_type, rhs_type;        /* as the tiles lie in VMEM */
@@ -100,6 +116,7 @@ struct dot_step {
     int64_t valid_columns;              /* of the only column, or of each batch; 0: all */
     struct dot_box lhs, rhs;
     struct dot_turn turn;
+    struct dot_parts parts;
     int64_t lhs_column_step, rhs_column_step;   /* VMEM rows from column to column, */
     int64_t lhs_unit_step, rhs_unit_step;       /* and, by_rows, from unit to unit */
     int64_t sum_row, sum_column_step;   /* rows of VMEM; step 0: every column in its turn */
@@ -120,7 +137,18 @@ int dot_step_check(const struct dot_step *s, struct err *e);
  */
 int dot_turn_passes(const struct dot_step *s, int64_t squares);
 
-/* cycles of a step, about */
+/* whether each pass is code of its own, and there are enough of them for operands in parts */
+bool dot_step_takes_parts(const struct dot_step *s);
+
+/* what starts the first parts and waits for those that the first pass needs: once, ahead of all */
+void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct arena *a,
+                     struct isa_program *out);
+
+/* what a step comes to where arrays count whole */
+int64_t dot_step_flops(const struct dot_step *s);
+
+/* cycles of a pass and of a step, about */
+int64_t dot_pass_cycles(const struct dot_step *s);
 int64_t dot_step_cycles(const struct dot_step *s);
 
 /*

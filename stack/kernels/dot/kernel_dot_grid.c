@@ -12,7 +12,6 @@
 
 #define TILE 128
 #define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
-#define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
 #define TILE_ROWS 8                     /* of VMEM */
 #define SPILL_ROWS 512                  /* for registers of fused loops */
 
@@ -437,6 +436,16 @@ static bool overlaps_in_place(const struct frame *f)
     return false;
 }
 
+/* Rows for registers of fused loops; XLA's tilings leave them free in any case. */
+static int64_t spill_rows(const struct dot_grid *g)
+{
+    const struct kernel_job *job = g->frame.job;
+    bool has_fused = g->lhs_block.fused || g->rhs_block.fused || g->result_block.fused;
+
+    return has_fused || (job->codegen == CODEGEN_XLA && job->vmem_rows > 4 * SPILL_ROWS)
+               ? SPILL_ROWS : 0;
+}
+
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e)
 {
@@ -462,11 +471,13 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return -1;
     frame_share(&g->frame, job->core);
     place_blocks(g);
+    if (t->size[DOT_PARTS])
+        dot_grid_begin_early(g);
     if (overlaps_in_place(&g->frame))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))
         return -1;
-    if (frame_vmem_rows(&g->frame) + (p->fused ? SPILL_ROWS : 0) > job->vmem_rows)
+    if (frame_vmem_rows(&g->frame) + spill_rows(g) > job->vmem_rows)
         return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
                        (long long)(frame_vmem_rows(&g->frame) / 2),
                        (long long)(job->vmem_rows / 2));
@@ -478,32 +489,13 @@ int64_t dot_grid_steps(const struct dot_grid *g)
     return frame_total_steps(&g->frame);
 }
 
-/* the innermost dimension of the grid along which a window moves; -1: none */
-static int moves_along(const struct frame *f, int window)
-{
-    for (int d = f->dims - 1; d >= 0; d--)
-        if (f->window[window].step[d] != 0 && frame_steps(f, d) > 1)
-            return d;
-    return -1;
-}
-
-static int64_t window_bytes(const struct frame_window *w)
-{
-    int64_t tiles = 1;
-
-    for (int i = 0; i < w->box_dims; i++)
-        tiles *= w->box_count[i];
-    return tiles * ARRAY_TILE_BYTES;
-}
-
-/* the same of an operand */
-static int operand_moves_along(const struct dot_grid *g, bool is_rhs)
+int dot_grid_moves_along(const struct dot_grid *g, bool is_rhs)
 {
     const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
     int d = g->frame.dims - 1;
 
     if (!b->fused)
-        return moves_along(&g->frame, is_rhs ? g->rhs_window : g->lhs_window);
+        return frame_class(&g->frame, is_rhs ? g->rhs_window : g->lhs_window);
     while (d >= 0 && !(b->moves >> d & 1))
         d--;
     return d;
@@ -513,88 +505,8 @@ uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs)
 {
     uint32_t mask = 0;
 
-    for (int d = operand_moves_along(g, is_rhs) + 1; d < g->frame.dims; d++)
+    for (int d = dot_grid_moves_along(g, is_rhs) + 1; d < g->frame.dims; d++)
         if (frame_steps(&g->frame, d) > 1)
             mask |= 1u << d;
     return mask;
-}
-
-/* times that an operand's box changes */
-static int64_t changes(const struct dot_grid *g, bool is_rhs)
-{
-    int64_t count = 1;
-
-    for (int d = 0; d <= operand_moves_along(g, is_rhs); d++)
-        count *= frame_steps(&g->frame, d);
-    return count;
-}
-
-/* times that sums are complete */
-static int64_t blocks(const struct dot_grid *g)
-{
-    int64_t count = 1;
-
-    for (int d = 0; d < g->frame.dims; d++)
-        count *= g->contraction >> d & 1 ? 1 : frame_steps(&g->frame, d);
-    return count;
-}
-
-static int64_t stage_cycles(const struct dot_block *b)
-{
-    return b->fused ? (int64_t)loop_step_cycles(&b->fused->plan) : 0;
-}
-
-static int64_t prepare_cycles(const struct dot_grid *g)
-{
-    return changes(g, false) * (dot_prepare_cycles(g, false) + stage_cycles(&g->lhs_block))
-           + changes(g, true) * (dot_prepare_cycles(g, true) + stage_cycles(&g->rhs_block))
-           + blocks(g) * stage_cycles(&g->result_block);
-}
-
-/*
- * Cycles of all steps: boxes for the next step are copied during a step, and
- * more of them the further out the grid goes on; the longer of copies and
- * products counts. What begins and ends it is `exposed`.
- */
-static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
-                               double cycles_per_byte)
-{
-    const struct frame *f = &g->frame;
-    int64_t outside = 1;
-    double sum = (double)step_cycles;
-
-    for (int d = 0; d < f->dims; d++) {
-        double copied = 0;
-
-        for (int w = 0; w < f->window_count; w++)
-            if (f->window[w].array->space == SPACE_HBM && moves_along(f, w) >= d)
-                copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
-        sum += (double)(outside * (frame_steps(f, d) - 1))
-               * (copied > (double)step_cycles ? copied : (double)step_cycles);
-        outside *= frame_steps(f, d);
-    }
-    return (int64_t)sum;
-}
-
-void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
-{
-    const struct dot_problem *p = g->p;
-    int64_t steps = dot_grid_steps(g), exposed;
-    int64_t step = dot_step_cycles(&g->step) + (steps > 1 ? STEP_CYCLES : 0)
-                   + prepare_cycles(g) / steps;
-    double per_byte;
-
-    *out = (struct kernel_cost){.steps = steps, .is_idle = g->frame.is_idle};
-    if (g->frame.is_idle)
-        return;
-    out->compute_cycles = steps * step;
-    out->copy_cycles = frame_copy_cycles(&g->frame, &exposed);
-    out->fixed_cycles = exposed;
-    out->hbm_bytes = frame_copy_bytes(&g->frame);
-    out->flops = 2 * p->m * p->n * p->k;
-    for (int i = 0; i < p->outer_count; i++)
-        out->flops *= p->outer[i].count;
-    out->vmem_rows = frame_vmem_rows(&g->frame);
-    per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
-    out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);
 }

@@ -4,7 +4,9 @@
  * Sizes of a tiling: rows, contraction and columns of a step (bm, bk, bn), as
  * Pallas has them; then, 0 where the kernel shall choose: tiles of 128 columns
  * that the units share (width); what each unit has of its own (0 columns, 1 rows, 2 batches);
- * 1 for a grid that goes along the columns outside of the rows; batches of a step.
+ * 1 for a grid that goes along the columns outside of the rows; batches of a step; 1 for a first
+ * step whose operands come before all else, in parts where that will do, and for one buffer of
+ * results where that will.
  *
  * A step of several batches has a whole contraction and one column of `width` tiles of each.
  */
@@ -16,7 +18,8 @@
 #include "stack/kernels/dot/kernel_dot_fused.h"
 
 enum dot_size {
-    DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES, DOT_SIZES
+    DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES,
+    DOT_PARTS, DOT_SIZES
 };
 enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, DOT_SHARES };
 enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
@@ -48,6 +51,12 @@ struct dot_grid {
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e);
 
+/* kernel_dot_cost.c, of a grid with windows: its first boxes come before all else, in parts where
+ * that will do, and results have one buffer where that will */
+void dot_grid_begin_early(struct dot_grid *g);
+
+/* the innermost grid dimension along which an operand moves, -1: it does not */
+int dot_grid_moves_along(const struct dot_grid *g, bool is_rhs);
 /* grid dimensions inside of those along which an operand moves: it is new when all are first */
 uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs);
 
@@ -63,6 +72,7 @@ int64_t dot_batch_count(const struct dot_problem *p);
 int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_matrix *m);
 
 int64_t dot_grid_steps(const struct dot_grid *g);
+/* kernel_dot_cost.c */
 void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out);
 
 /* tilings that fit, cheapest first */

@@ -104,6 +104,12 @@ int64_t dot_round_cycles(const struct dot_step *s);
 /* kernel_dot_turn.c: what is turned beside round `round` of the first column */
 void dot_put_turns(struct dot_code *d, int64_t round);
 
+/* kernel_dot_parts.c: at the start of a step, at the end of a pass, and in the straight rounds of
+ * the next one */
+void dot_begin_parts(struct dot_code *d);
+void dot_await_part(struct dot_code *d);
+void dot_start_part(struct dot_code *d);
+
 /* kernel_dot_weights.c */
 int64_t dot_weight_items(const struct dot_code *d);
 /* items first..end-1 of the weights at S[base] + offset; is_last: of the last pass of a column */

@@ -313,6 +313,8 @@ static void straight_code(struct dot_code *d, const struct stretch *t, const cha
     dot_every_stage(d);
     dot_begin(d, note, 0);
     put_straight_rounds(d, t);
+    if (!t->begins_column && !t->ends_column)
+        dot_start_part(d);
     memcpy(d->stage, stage, sizeof(stage));
     if (d->loops)
         enter_loop(d, t, 1 < d->ii - 1 - (int)d->chip->core_branch_delay_bundles);
@@ -352,6 +354,8 @@ static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
     if (d->loops)
         leave_loop(d, t);
     advance_stretch(d, t);
+    if (!t->ends_column)
+        dot_await_part(d);
 }
 
 /* ----- the step */
@@ -374,6 +378,7 @@ static void begin_step(struct dot_code *d)
     const struct dot_step *s = d->s;
 
     dot_begin(d, "first weights", 0);
+    dot_begin_parts(d);
     dot_put_bits(d);
     set_base(d, S_WEIGHTS, s->rhs.base, s->rhs.row);
     set_base(d, S_LHS_PASS, s->lhs.base, s->lhs.row);
@@ -529,10 +534,11 @@ static int put_one(struct dot_code *d, const struct dot_step *s, int label_base,
 static int put_both(struct dot_code *d, const struct dot_step *s, int is_last, struct arena *a,
                     struct err *e)
 {
-    struct dot_step plain = *s;
+    struct dot_step plain = *s, last = *s;
 
     plain.adds_up = true;
     plain.epilogue = NULL;
+    last.parts.count = 0;               /* the contraction goes on behind the first step */
     bundler_begin(&d->b, "product", 0);
     bundler_end_branch(&d->b, LABEL_LAST_STEP, is_last, false);
     if (put_one(d, &plain, 0, a, e))
@@ -540,7 +546,7 @@ static int put_both(struct dot_code *d, const struct dot_step *s, int is_last, s
     bundler_begin(&d->b, NULL, 0);
     bundler_end_branch(&d->b, LABEL_STEP_END, ISA_PRED_ALWAYS, false);
     bundler_label(&d->b, LABEL_LAST_STEP, "last_step");
-    return put_one(d, s, LABEL_COUNT, a, e);
+    return put_one(d, &last, LABEL_COUNT, a, e);
 }
 
 int dot_step_code(const struct dot_step *s, int is_last, struct arena *a,

@@ -24,6 +24,7 @@ struct search {
     const struct dot_problem *p;
     struct tiling *list;
     int count, max;
+    bool takes_small;                   /* depths and rows that are tried only if no other fits */
 };
 
 static void keep(struct search *s, const struct tiling *t)
@@ -61,6 +62,8 @@ static int64_t equal_share(int64_t total, int64_t most)
 
 static void try_orders(struct search *s, struct tiling t)
 {
+    /* XLA is not seen to begin with parts of operands */
+    t.size[DOT_PARTS] = s->job->codegen == CODEGEN_BEST;
     try_one(s, t);
     t.size[DOT_COLUMNS_OUTSIDE] = 1;
     if (t.size[DOT_BM] < s->p->m && t.size[DOT_BN] < s->p->n)
@@ -79,7 +82,8 @@ static void try_depths(struct search *s, int64_t bm, int64_t bn, int64_t width,
     int64_t depth = div_up(s->p->k, TILE);
 
     for (int64_t d = 1; d <= depth; d++)
-        if (depth % d == 0 && (depth / d == 1 || d % 2 == 0 || depth % 2) && d <= DEPTH_TILES_MAX)
+        if (depth % d == 0 && (depth / d == 1 || d % 2 == 0 || depth % 2 || s->takes_small)
+            && d <= DEPTH_TILES_MAX)
             try_orders(s, blocks(bm, d * TILE, bn, width, share));
 }
 
@@ -150,7 +154,9 @@ static void try_rows(struct search *s)
     int64_t groups = div_up(p->m, p->group_rows), units = s->job->chip->mxu_count, last = 0;
     int64_t side = s->job->codegen == CODEGEN_XLA ? SIDE_MAX_XLA : ROWS_MAX;
 
-    for (int64_t rows = side; rows >= 64 || rows >= side / 64; rows /= 2) {
+    int64_t least = s->takes_small ? p->group_rows : side / 64 < 64 ? side / 64 : 64;
+
+    for (int64_t rows = side; rows >= least; rows /= 2) {
         int64_t share = equal_share(groups, div_up(rows, p->group_rows));
 
         if (share == last)
@@ -182,6 +188,10 @@ int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
     try_rows(&s);
     if (s.count == 0 && s.scoped.vmem_rows < job->vmem_rows) {
         s.scoped = *job;
+        try_rows(&s);
+    }
+    if (s.count == 0) {
+        s.takes_small = true;
         try_rows(&s);
     }
     dot_close(&t);

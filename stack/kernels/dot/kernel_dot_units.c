@@ -11,6 +11,8 @@
 #define STRAIGHT_ROUNDS_MAX 1024        /* of a stretch without a loop */
 #define SPAN_ROUNDS_MAX 128             /* of one with several columns */
 #define TILE 128
+#define PARTS_MIN 4                     /* the first two are waited for at once */
+#define PARTS_MAX 32                    /* a flag for each */
 
 int dot_halves(const struct chip *chip)
 {
@@ -33,6 +35,15 @@ static int64_t lag_of(const struct dot_step *s)
     int64_t lag = div_up(s->chip->mxu_latency_cycles, dot_round_cycles(s)) + 1;
 
     return lag <= most ? lag : most > 1 ? most : 1;
+}
+
+bool dot_step_takes_parts(const struct dot_step *s)
+{
+    int halves = dot_halves(s->chip);
+
+    return s->depth_tiles % halves == 0 && s->depth_tiles / halves >= PARTS_MIN
+           && s->depth_tiles / halves <= PARTS_MAX
+           && (s->chip->mxu_accumulators > 0 || s->rounds >= lag_of(s));
 }
 
 /* columns in straight code, so many that their rounds cover the latency: a divisor of all */
@@ -100,6 +111,16 @@ static void list_results(struct dot_code *d)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
+/* registers that take turns: as many in every round, for a loop's rounds have the same ones */
+static int turns(int values, int most)
+{
+    int count = least(values, most);
+
+    while (count > 1 && values % count)
+        count--;
+    return count;
+}
+
 static bool needs_lane_bits(const struct dot_step *s)
 {
     return s->lhs_depth % TILE || (s->is_rhs_transposed && s->rhs_depth % TILE);
@@ -117,8 +138,8 @@ static int give_registers(struct dot_code *d, struct err *e)
 
     d->weight_set = d->unpacks_weights ? 2 : d->halves;
     d->weights_count = d->unpacks_weights ? 3 : 4;
-    d->lhs_count = d->unpacks_rows ? least(lhs, 2) : least(lhs, 4 * wide);
-    d->sum_count = least(d->result_count, 4 * wide);
+    d->lhs_count = turns(lhs, d->unpacks_rows ? 2 : 4 * wide);
+    d->sum_count = turns(d->result_count, 4 * wide);
     d->v_lhs = next;
     next += d->lhs_count * (d->unpacks_rows ? 3 : 1);
     d->v_sum = next;
@@ -202,18 +223,35 @@ int dot_step_check(const struct dot_step *s, struct err *e)
     return 0;
 }
 
-int64_t dot_step_cycles(const struct dot_step *s)
+int64_t dot_step_flops(const struct dot_step *s)
 {
-    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip)), pass, stretch;
+    int64_t size = s->chip->mxu_size, passes = div_up(s->depth_tiles, dot_halves(s->chip));
+    int64_t units = s->by_rows || s->width > s->units ? s->units : s->width;
+
+    return 2 * size * size * s->rounds * s->group_rows * units * passes * s->columns;
+}
+
+int64_t dot_pass_cycles(const struct dot_step *s)
+{
     int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
     int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
     int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = dot_round_cycles(s);
 
     if (slots > rows)
         rows = slots;
-    pass = (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
+    /* seen on v3: units whose rows are unpacked apart wait for one another; XLA's keep their gap */
+    if (s->by_rows && s->units > 1 && s->gap_cycles == 0
+        && !chip_matmul_cycles(s->chip, s->lhs_type))
+        rows += rows / 4;
+    return (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
            + s->gap_cycles;
-    stretch = columns_of_stretch(s) * passes * pass;
+}
+
+int64_t dot_step_cycles(const struct dot_step *s)
+{
+    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip));
+    int64_t stretch = columns_of_stretch(s) * passes * dot_pass_cycles(s);
+
     if (stretch < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
         stretch = s->chip->mxu_latency_cycles;          /* its results come no earlier */
     return s->columns / columns_of_stretch(s) * stretch + weight_cycles(s)

@@ -70,6 +70,25 @@ int frame_class(const struct frame *f, int window)
     return found;
 }
 
+bool frame_is_late(const struct frame *f, int class_dim)
+{
+    bool has_more = false;
+
+    for (int d = class_dim + 1; d < f->dims && class_dim >= 0; d++) {
+        if (frame_steps(f, d) > 1 && !(f->late_dims >> d & 1))
+            return false;
+        has_more |= frame_steps(f, d) > 1;
+    }
+    return has_more;
+}
+
+static bool has_one_buffer(const struct frame *f, int window)
+{
+    int d = frame_class(f, window);
+
+    return d == FRAME_CLASS_NONE || (f->window[window].is_result && frame_is_late(f, d));
+}
+
 static int64_t box_tiles(const struct frame_window *w)
 {
     int64_t tiles = 1;
@@ -138,21 +157,21 @@ int64_t frame_class_granules(const struct frame *f, int class_dim, bool is_resul
     return sum;
 }
 
-/* windows that move stand first, twice; those that do not behind them, once */
+/* windows with two buffers stand first, twice; the others behind them, once */
 static int64_t place_windows(const struct frame *f, int64_t *offset, int64_t *delta)
 {
     int64_t moving = 0, fixed = 0;
 
     for (int w = 0; w < f->window_count; w++) {
         int64_t rows = box_tiles(&f->window[w]) * TILE_ROWS;
-        int64_t *sum = frame_class(f, w) == FRAME_CLASS_NONE ? &fixed : &moving;
+        int64_t *sum = has_one_buffer(f, w) ? &fixed : &moving;
 
         offset[w] = *sum;
         if (frame_is_copied(f, w))
             *sum += rows;
     }
     for (int w = 0; w < f->window_count; w++)
-        if (frame_class(f, w) == FRAME_CLASS_NONE)
+        if (has_one_buffer(f, w))
             offset[w] += 2 * moving;
     *delta = moving;
     return 2 * moving + fixed;
@@ -165,9 +184,19 @@ int64_t frame_vmem_rows(const struct frame *f)
     return place_windows(f, offset, &delta) + f->scratch_rows;
 }
 
+int frame_part_flag(const struct frame *f)
+{
+    return f->job->first_flag + 4 * f->dims + 2;
+}
+
 int frame_flag_count(const struct frame *f)
 {
-    return 4 * f->dims + 2;
+    int parts = 0;
+
+    for (int w = 0; w < f->window_count; w++)
+        if (f->window[w].parts > parts)
+            parts = f->window[w].parts;
+    return frame_part_flag(f) - f->job->first_flag + parts;
 }
 
 /* ----- two cores */
@@ -310,8 +339,9 @@ int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles)
 
     for (int w = 0; w < f->window_count; w++) {
         double bytes = window_bytes(f, w);
+        double share = f->window[w].parts ? (double)FRAME_PARTS_BEFORE / f->window[w].parts : 1;
 
-        *(f->window[w].is_result ? &last : &first) += bytes;
+        *(f->window[w].is_result ? &last : &first) += share * bytes;
         *(f->window[w].is_result ? &out : &in) += bytes * (double)box_changes(f, w);
     }
     rate = stream_rate(f, in, 0);
@@ -488,11 +518,34 @@ void frame_end(struct frame *f, struct vcode *c)
 
 /* ----- for the step */
 
+void frame_part(const struct frame *f, int window, struct frame_part *out)
+{
+    const struct frame_window *w = &f->window[window];
+    int64_t count = w->part_count, whole = w->box_count[0];
+    int64_t each = box_tiles(w) / w->box_count[w->part_dim] * TILE_GRANULES;
+    int64_t offset[FRAME_WINDOW_MAX], delta;
+
+    place_windows(f, offset, &delta);
+    assert(w->box_dims == 2 && w->box_stride[0] == 1);
+    *out = (struct frame_part){
+        .from = w->array->address / GRANULE_BYTES
+                + (w->first + frame_start_tiles(f, window, false)
+                   + frame_start_tiles(f, window, true)) * TILE_GRANULES,
+        .from_step = count * w->box_stride[w->part_dim] * TILE_GRANULES,
+        .to = (f->job->vmem_row + offset[window]) * (TILE_GRANULES / TILE_ROWS),
+        .to_step = count * (w->part_dim ? whole : 1) * TILE_GRANULES,
+        .granules = count * each,
+        .last_granules = (w->box_count[w->part_dim] - (w->parts - 1) * count) * each,
+        .run = (w->part_dim ? whole : count) * TILE_GRANULES,
+        .array_stride = w->box_stride[1] * TILE_GRANULES, .vmem_stride = whole * TILE_GRANULES};
+}
+
 int frame_base(const struct frame *f, int window)
 {
     const struct frame_state *s = f->state;
 
-    if (s->class_of[window] == FRAME_CLASS_NONE)
+    if (s->class_of[window] == FRAME_CLASS_NONE
+        || (frame_is_copied(f, window) && has_one_buffer(f, window)))
         return -1;
     return frame_is_copied(f, window) ? s->base[s->class_of[window]]
                                       : s->move[s->move_of[window]].sreg;

@@ -6,7 +6,8 @@
  * innermost) and its windows: for each array the box of tiles that one step
  * works on and how it moves along the grid. Between frame_begin and frame_end
  * it emits the code of one step with vcode. The frame
- *   - keeps two buffers per window (one where the window never moves), starts
+ *   - keeps two buffers per window (one where the window never moves, or where a
+ *     result is written in the last of its box's steps alone), starts
  *     the copy of the next box before the step and waits for this one's, only
  *     where the box has changed;
  *   - sends result boxes to HBM when the grid leaves them and waits before a
@@ -32,6 +33,11 @@
  * register per way of moving. Tiles of a box stand frame_stride rows apart, which
  * differs: copied boxes are dense, those in place have the array's strides.
  *
+ * Parts: a window of an operand may ask for its first box in `parts` parts, cut along a box
+ * dimension. The frame neither copies that box nor waits for it. Code before frame_begin starts
+ * parts and waits for the first FRAME_PARTS_BEFORE, the first step does the same with all others
+ * and leaves their flags 0. frame_part tells where they lie.
+ *
  * Two cores (megacore): frame_share gives each of them half of the steps along one
  * dimension. Indices count on over both halves; what is first and last is each
  * core's own.
@@ -48,6 +54,7 @@
 #define FRAME_DIM_MAX 5
 #define FRAME_WINDOW_MAX 24
 #define FRAME_BOX_MAX 4
+#define FRAME_PARTS_BEFORE 2                    /* of a box in parts: they are there before all */
 
 /* A box as nested counts: box[0] is innermost. It lies dense in VMEM, in this order. */
 struct frame_window {
@@ -63,6 +70,15 @@ struct frame_window {
     int short_dim;
     int64_t short_count;
     int valid_sublanes;                         /* copied of each tile, from its first; 0: all 8 */
+    int parts, part_dim;                        /* of the first box, along box_dims; 0: whole */
+    int64_t part_count;                         /* of part_dim in a part; the last may have fewer */
+};
+
+/* Part i of a first box: granules from + i * from_step to VMEM granule to + i * to_step. */
+struct frame_part {
+    int64_t from, from_step, to, to_step;
+    int64_t granules, last_granules;
+    int64_t array_stride, vmem_stride, run;     /* of the copy, in granules */
 };
 
 struct frame {
@@ -72,6 +88,10 @@ struct frame {
     int window_count;
     struct frame_window window[FRAME_WINDOW_MAX];
     int64_t scratch_rows;                       /* kept over all steps, behind the windows */
+    bool is_first_alone;                        /* the next boxes are asked for when the first */
+                                                /* are there: both at once would come later */
+    uint32_t late_dims;                         /* results are written in the last step along */
+                                                /* these dimensions alone; 0: in any step */
     int64_t first[FRAME_DIM_MAX];               /* of this core, by frame_share: its first index */
     int64_t share[FRAME_DIM_MAX];               /* and its steps; 0: all of them */
     bool is_idle;                               /* the other core does all of it */
@@ -89,6 +109,9 @@ void frame_share(struct frame *f, int core);
 /* of this core: steps along a dimension, and all of them */
 int64_t frame_steps(const struct frame *f, int dim);
 int64_t frame_total_steps(const struct frame *f);
+
+/* the innermost grid dimension of several steps along which a window moves; -1: it does not */
+int frame_class(const struct frame *f, int window);
 
 /* Sync flags that it takes, from job->first_flag on. */
 int frame_flag_count(const struct frame *f);
@@ -121,6 +144,9 @@ int64_t frame_row(const struct frame *f, int window);   /* immediate to add, VME
 /* VMEM rows from a tile of the box to the next along box dimension `box_dim` */
 int64_t frame_stride(const struct frame *f, int window, int box_dim);
 bool frame_is_in_place(const struct frame *f, int window);
+/* of a window with parts, before frame_begin too; the flag of part 0, the next ones behind it */
+void frame_part(const struct frame *f, int window, struct frame_part *out);
+int frame_part_flag(const struct frame *f);
 int64_t frame_scratch_row(const struct frame *f);
 int frame_index(const struct frame *f, int dim);        /* register: 0..count - 1; -1: always 0 */
 /*

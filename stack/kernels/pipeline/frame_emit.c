@@ -7,7 +7,7 @@
  *   behind the loop: wait for the last results
  *
  * A dimension *ticks* when all inside it are at their last: then the boxes of
- * its class change. Result flags start as if both buffers had been sent, so
+ * its class change. Result flags start as if all buffers had been sent, so
  * that the first steps wait like the others.
  */
 #include "stack/kernels/pipeline/frame_impl.h"
@@ -229,13 +229,14 @@ static void copy_window(struct frame *f, int w, const int *index, int guard)
 static void copy_class(struct frame *f, int d, bool is_result, const int *index, int guard)
 {
     struct frame_state *s = f->state;
+    bool is_start = index == s->index && !is_result;    /* first boxes may come in parts */
 
     for (int m = 0; m < s->move_count; m++) {
         bool is_there = false;
 
         for (int w = 0; w < f->window_count; w++) {
             if (!frame_is_copied(f, w) || s->class_of[w] != d || s->move_of[w] != m
-                || f->window[w].is_result != is_result)
+                || f->window[w].is_result != is_result || (is_start && f->window[w].parts))
                 continue;
             if (!is_there)
                 put_offset(f, &s->move[m], index, TILE_GRANULES, S_OFFSET);
@@ -252,8 +253,22 @@ static void copy_fixed(struct frame *f, bool is_result)
                           I(fixed_flag(f, is_result)), I(f->state->copy[w].granules), NONE, -1};
 
         if (frame_is_copied(f, w) && f->state->class_of[w] == FRAME_CLASS_NONE
-            && f->window[w].is_result == is_result)
+            && f->window[w].is_result == is_result && !f->window[w].parts)
             put_copy(f, w, &p);
+    }
+}
+
+/* whoever waits for a box that comes in parts finds that it has come */
+static void credit_parts(struct frame *f)
+{
+    for (int w = 0; w < f->window_count; w++) {
+        int d = f->state->class_of[w];
+
+        if (f->window[w].parts)
+            emit_vsyncadd(f->state->code,
+                          I(d == FRAME_CLASS_NONE ? fixed_flag(f, false)
+                                                  : class_flag(f, d, FLAG_IN)),
+                          I(f->state->copy[w].granules));
     }
 }
 
@@ -354,7 +369,9 @@ static void await_boxes(struct frame *f)
             put_flag(f, d, FLAG_IN, s->base[d]);
             vcode_await(f->state->code, R(S_FLAG), in, guard);
         }
-        if (out) {
+        if (out && frame_is_late(f, d)) {
+            vcode_await(f->state->code, I(class_flag(f, d, FLAG_OUT)), out, P_TICK + d);
+        } else if (out) {
             put_flag(f, d, FLAG_OUT, s->base[d]);
             vcode_await(f->state->code, R(S_FLAG), out, guard);
         }
@@ -362,6 +379,11 @@ static void await_boxes(struct frame *f)
 }
 
 /* ----- around the loop */
+
+static int result_buffers(const struct frame *f, int d)
+{
+    return frame_class_granules(f, d, true) == 0 ? 0 : frame_is_late(f, d) ? 1 : 2;
+}
 
 static void init_registers(struct frame *f)
 {
@@ -372,7 +394,7 @@ static void init_registers(struct frame *f)
             emit_smov(s->code, s->index[d], I(f->first[d]));
         if (s->base[d] >= 0)
             emit_smov(s->code, s->base[d], I(0));
-        for (int i = 0; i < 2 && frame_class_granules(f, d, true); i++)
+        for (int i = 0; i < result_buffers(f, d); i++)
             emit_vsyncset(s->code, I(class_flag(f, d, FLAG_OUT + i)),
                           I(frame_class_granules(f, d, true)));
     }
@@ -390,6 +412,7 @@ static void start_first(struct frame *f)
 {
     struct frame_state *s = f->state;
 
+    credit_parts(f);
     copy_fixed(f, false);
     for (int d = 0; d < f->dims; d++) {
         if (frame_class_granules(f, d, false) == 0)
@@ -398,6 +421,10 @@ static void start_first(struct frame *f)
         emit_smov(s->code, S_FLAG, I(class_flag(f, d, FLAG_IN)));
         copy_class(f, d, false, s->index, -1);
     }
+    for (int d = 0; d < f->dims && f->is_first_alone; d++)
+        if (frame_class_granules(f, d, false))
+            emit_dma_done(s->code, I(class_flag(f, d, FLAG_IN)),
+                          I(frame_class_granules(f, d, false)));
     if (frame_class_granules(f, FRAME_CLASS_NONE, false))
         vcode_await(f->state->code, I(fixed_flag(f, false)),
                     frame_class_granules(f, FRAME_CLASS_NONE, false), -1);
@@ -442,8 +469,13 @@ static void send_results(struct frame *f)
     for (int d = 0; d < f->dims; d++) {
         if (frame_class_granules(f, d, true) == 0)
             continue;
-        put_flag(f, d, FLAG_OUT, s->base[d]);
-        emit_sshll(s->code, S_BASE, R(s->base[d]), I(4));
+        if (frame_is_late(f, d)) {
+            emit_smov(s->code, S_FLAG, I(class_flag(f, d, FLAG_OUT)));
+            emit_smov(s->code, S_BASE, I(0));
+        } else {
+            put_flag(f, d, FLAG_OUT, s->base[d]);
+            emit_sshll(s->code, S_BASE, R(s->base[d]), I(4));
+        }
         copy_class(f, d, true, s->index, P_TICK + d);
     }
 }
@@ -465,10 +497,9 @@ static void await_results(struct frame *f)
     int64_t fixed = frame_class_granules(f, FRAME_CLASS_NONE, true);
 
     for (int d = 0; d < f->dims; d++)
-        for (int i = 0; i < 2; i++)
-            if (frame_class_granules(f, d, true))
-                vcode_await(f->state->code, I(class_flag(f, d, FLAG_OUT + i)),
-                            frame_class_granules(f, d, true), -1);
+        for (int i = 0; i < result_buffers(f, d); i++)
+            vcode_await(f->state->code, I(class_flag(f, d, FLAG_OUT + i)),
+                        frame_class_granules(f, d, true), -1);
     if (fixed)
         vcode_await(f->state->code, I(fixed_flag(f, true)), fixed, -1);
 }

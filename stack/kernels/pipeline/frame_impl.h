@@ -46,7 +46,8 @@ bool frame_moves(const struct frame *f, int window, int dim);
 /* tiles from the start of the array to this core's first box: dimensions along which the window
  * moves, or those along which it does not */
 int64_t frame_start_tiles(const struct frame *f, int window, bool is_moving);
-int frame_class(const struct frame *f, int window);
+/* results of a class are written in the last step before they are sent: one buffer serves them */
+bool frame_is_late(const struct frame *f, int class_dim);
 void frame_plan_copy(const struct frame_window *w, struct frame_copy *out);
 bool frame_is_copied(const struct frame *f, int window);
 /* granules of all copied operands (results) of a class */

@@ -94,6 +94,7 @@ struct kernel_job {
 struct kernel_cost {                    /* of a tiling, in core cycles, for reports and checks */
     int64_t compute_cycles, copy_cycles, fixed_cycles, total_cycles;
     int64_t hbm_bytes, flops;           /* of that core */
+    int64_t issued_flops;               /* with whole arrays; 0: unknown */
     int64_t vmem_rows;                  /* windows and scratch */
     int64_t steps;                      /* rounds of the pipeline */
     bool is_idle;                       /* the other core does all of it */

@@ -3,7 +3,7 @@
 
 #include "report/explain/explain_places.h"
 #include "sim/observe/inspect.h"
-#include "stack/kernels/dot/gemm.h"
+#include "stack/module/op_bench.h"
 #include "tests/generate/random_program.h"
 #include "tests/rigs/strace_rig.h"
 
@@ -79,9 +79,7 @@ TEST(places_of_random_programs_are_the_machines_counts)
 TEST(iterations_that_were_not_simulated_count_as_often)
 {
     const struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
-    const struct gemm_problem problem = {.m = 2048, .n = 512, .k = 512};
     struct isa_program program;
-    struct gemm_plan plan;
     struct slice slice;
     struct machine *m;
     struct arena a;
@@ -93,8 +91,7 @@ TEST(iterations_that_were_not_simulated_count_as_often)
     assert_int_equal(slice_parse(&slice, "v3", &e), 0);
     m = machine_create(&slice, &chip, &options, &e);
     assert_non_null(m);
-    assert_int_equal(gemm_plan(&plan, &problem, &chip, machine_hbm_share_bytes(m), &e), 0);
-    assert_int_equal(gemm_program(&plan, &chip, &a, &program, &e), 0);
+    assert_int_equal(op_bench_program(2048, 512, 512, &chip, &a, &program, NULL, &e), 0);
     assert_int_equal(machine_load(m, 0, &program, &e), 0);
     run_traced(m);
     assert_true(machine_memo_stats(m).iterations > 0);

@@ -195,6 +195,11 @@ TEST(operands_are_fetched_ahead_and_results_stay)
     r.slice = "v3-1";                   /* where VMEM is for windows only */
     module_rig_check(&r, &g, 1);
     assert_int_equal(r.prefetch_count + r.resident_count, 0);
+    r.slice = "v5e";
+    r.codegen = CODEGEN_BEST;           /* the first product reads its operands from HBM */
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 1);
+    assert_int_equal(r.resident_count, 1);
 }
 
 /* the second product turns squares of 128 rows, of which y has 16; v comes meanwhile */
