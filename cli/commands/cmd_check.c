@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0, "chip to simulate (default: v6e)", 2},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 2},
     {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2, avx512 or avx512bf16; never changes a result", 2},
-    {"seed", KEY_SEED, "N", 0, "of the inputs (default: 1)", 3},
+    {"seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 3},
     {"samples", KEY_SAMPLES, "N", 0,
      "results per operation and kind of inputs (default: 65536; products take fewer)", 3},
     {"rows", KEY_ROWS, 0, 0, "print a row for each kind of inputs, not one for all", 4},

@@ -46,7 +46,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (a->chip)
-            argp_error(state, "one chip at a time");
+            argp_error(state, "only one chip may be named");
         a->chip = arg;
         return 0;
     case ARGP_KEY_END:

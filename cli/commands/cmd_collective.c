@@ -27,8 +27,8 @@ static const struct argp_option options[] = {
     {"type", KEY_TYPE, "TYPE", 0, "f32 (default) or bf16", 1},
     {"over", KEY_OVER, "WHAT", 0, "devices: chips, each core with its part of the chip's array "
      "(default on v4 and v5p, whose cores form one device), or cores", 1},
-    {"axes", KEY_AXES, "AXES", 0, "of the grid that form a group, as in xy (default: all)", 1},
-    {"root", KEY_ROOT, "RANK", 0, "of broadcast and tree (default: 0)", 1},
+    {"axes", KEY_AXES, "AXES", 0, "axes of the grid that form a group, as in xy (default: all)", 1},
+    {"root", KEY_ROOT, "RANK", 0, "rank at which broadcast and tree begin (default: 0)", 1},
     {"shift", KEY_SHIFT, "K", 0, "permute: rank r sends to rank r + K (default: 1)", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"algo", KEY_ALGO, "NAME", 0, "auto (default: the least time predicted), ring, biring, torus, "
@@ -108,7 +108,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (args->options.has_kind)
-            argp_error(state, "one collective at a time: %s, %s",
+            argp_error(state, "only one collective may be given, not %s and %s",
                        collective_kind_name(args->options.kind), arg);
         set(args, "kind", arg, state);
         return 0;

@@ -24,12 +24,12 @@ static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0,
      "chip to compile for (default: v5e): one core of it, on v4 and v5p both as one device; of a "
      "slice of several chips, as in v3-8, every core, each with a batch of its own", 1},
-    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "for one core on v4 and v5p, too", 1},
+    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "compile for one core on v4 and v5p, too", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
      "xla (default): as XLA would compile it; best: as well as we can", 1},
     {"list", KEY_LIST, 0, 0, "list the models known by name with their options, and exit", 1},
-    {"batch", KEY_BATCH, "N", 0, "of a JSON file: samples of a step (default: 256)", 2},
+    {"batch", KEY_BATCH, "N", 0, "samples of a step, of a JSON file (default: 256)", 2},
     {"policy", KEY_POLICY, "NAME", 0, "likewise: float32 (default) or mixed_bfloat16", 2},
     {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise, by Keras's name (default: Adam)", 2},
     {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
@@ -160,7 +160,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         exit(0);
     case ARGP_KEY_ARG:
         if (o->model)
-            argp_error(state, "one model, not \"%s\" and \"%s\"", o->model, arg);
+            argp_error(state, "only one model may be given, not \"%s\" and \"%s\"", o->model, arg);
         o->model = arg;
         return 0;
     case ARGP_KEY_END: finish(o, state); return 0;

@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
     {"dilation", KEY_DILATION, "HxW", 0, "distance of the kernel's elements (default: 1)", 1},
     {"groups", KEY_GROUPS, "N", 0, "groups of features; as many as input features: depthwise", 1},
     {"grad", KEY_GRAD, "OF", 0, "time the gradient by \"input\" or by \"kernel\" instead", 1},
-    {"dtype", KEY_DTYPE, "TYPE", 0, "of operands and result: bf16 (default) or f32", 1},
+    {"dtype", KEY_DTYPE, "TYPE", 0, "type of operands and result: bf16 (default) or f32", 1},
     {"row-major", KEY_ROW_MAJOR, 0, 0,
      "input and result as NxHxWxC in memory, as a program's parameters are, with transposes "
      "around the convolution (default: laid out as inside a network)", 1},

@@ -40,7 +40,7 @@ static void add_script(struct arguments *args, const char *text, bool is_file,
                        struct argp_state *state)
 {
     if (args->script_count == SCRIPT_MAX)
-        argp_error(state, "at most %d scripts and commands", SCRIPT_MAX);
+        argp_error(state, "at most %d scripts and commands may be given", SCRIPT_MAX);
     args->script[args->script_count++] = (struct script){text, is_file};
 }
 

@@ -16,8 +16,8 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"core", KEY_CORE, "N", 0, "core whose cycles are told apart (default 0)", 0},
-    {"json", KEY_JSON, NULL, 0, "every row as JSON, equal ones too", 0},
-    {"csv", KEY_CSV, NULL, 0, "every row as CSV, equal ones too", 0},
+    {"json", KEY_JSON, NULL, 0, "print every row as JSON, equal ones too", 0},
+    {"csv", KEY_CSV, NULL, 0, "print every row as CSV, equal ones too", 0},
     {"exit-code", KEY_EXIT_CODE, NULL, 0, "exit with 1 when the runs differ, as git diff does", 0},
     {0},
 };
@@ -30,7 +30,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_JSON: case KEY_CSV:
         if (args->format && args->format != key)
-            argp_error(state, "--json or --csv, not both");
+            argp_error(state, "--json and --csv do not go together");
         args->format = key;
         return 0;
     case KEY_CORE:

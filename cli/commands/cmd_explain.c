@@ -20,7 +20,7 @@ static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0, "tell the N largest causes in detail (default 5)", 0},
     {"verify", KEY_VERIFY, NULL, 0,
      "simulate the run again with each change for these causes, and show what it gains", 0},
-    {"json", KEY_JSON, NULL, 0, "everything as JSON (docs/explain.md)", 0},
+    {"json", KEY_JSON, NULL, 0, "print everything as JSON (docs/explain.md)", 0},
     {0},
 };
 

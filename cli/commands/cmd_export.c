@@ -55,7 +55,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (args->trace)
-            argp_error(state, "one trace at a time: %s, %s", args->trace, arg);
+            argp_error(state, "only one trace may be given, not %s and %s", args->trace, arg);
         args->trace = arg;
         return 0;
     case ARGP_KEY_END:

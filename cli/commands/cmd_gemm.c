@@ -53,9 +53,9 @@ static const struct argp_option options[] = {
     {"n", 'n', "COLUMNS", 0, "columns of B and C", 2},
     {"k", 'k', "DEPTH", 0, "columns of A, rows of B", 2},
     {"out-type", KEY_TYPE, "TYPE", 0, "f32 (default) or bf16", 2},
-    {"a", KEY_A, "FILE", 0, "A from a .npy of f32, rounded to bf16 (default: random)", 3},
-    {"b", KEY_B, "FILE", 0, "B likewise", 3},
-    {"seed", KEY_SEED, "N", 0, "of random operands (default: 1)", 3},
+    {"a", KEY_A, "FILE", 0, "take A from a .npy of f32, rounded to bf16 (default: random)", 3},
+    {"b", KEY_B, "FILE", 0, "take B from one, likewise", 3},
+    {"seed", KEY_SEED, "N", 0, "seed of random operands (default: 1)", 3},
     {"out-npy", KEY_C, "FILE", 0, "write C to a .npy of f32", 3},
     {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
     {"asm", KEY_ASM, "FILE", 0, "write the program as assembly", 4},
@@ -79,7 +79,7 @@ static void parse_sides(struct arguments *args, const char *text, struct argp_st
     size_t count = 0;
 
     if (args->m || args->n || args->k)
-        argp_error(state, "MxNxK once, or --m, --n and --k, not both");
+        argp_error(state, "the sizes are given twice; write MxNxK once, or --m, --n and --k");
     while (copy && (word = strtok_r(rest, "x", &rest)) != NULL && count < COUNT_OF(sides))
         *sides[count++] = side("a side of MxNxK", word, state);
     if (count != COUNT_OF(sides) || word != NULL || text[strlen(text) - 1] == 'x')
@@ -233,8 +233,8 @@ static int check_size(int64_t rows, int64_t columns, struct err *e)
 {
     if (rows <= ELEMENTS_MAX / columns)
         return 0;
-    return err_set(e, "a matrix of %lldx%lld elements; %d are the most, except with --mode timing",
-                   (long long)rows, (long long)columns, ELEMENTS_MAX);
+    return err_set(e, "a matrix of %lldx%lld elements; at most %d are possible, except "
+                   "with --mode timing", (long long)rows, (long long)columns, ELEMENTS_MAX);
 }
 
 /* as the matrix units take it */

@@ -70,16 +70,16 @@ static int64_t number_of(const char *option, const char *text, int64_t lo, int64
 static void add_config(struct arguments *args, const char *path, struct argp_state *state)
 {
     if (args->config_count == SETUPS_MAX)
-        argp_error(state, "at most %d configurations", SETUPS_MAX);
+        argp_error(state, "at most %d configurations may be given", SETUPS_MAX);
     args->config[args->config_count++] = path;
 }
 
 static void check_together(const struct arguments *args, struct argp_state *state)
 {
     if (args->tpu && args->config_count)
-        argp_error(state, "--tpu or --config, not both");
+        argp_error(state, "--tpu and --config do not go together");
     if (!args->reference && args->config_count > 1)
-        argp_error(state, "one configuration at a time, but with --reference");
+        argp_error(state, "only --reference takes several configurations");
     if (!args->reference)
         return;
     if (!args->config_count)
@@ -223,7 +223,7 @@ static int parse_patterns(const struct arguments *args, const struct mem_setup *
         char word[64];
 
         if (*count == MEM_PATTERN_MAX)
-            return err_set(e, "at most %d patterns", MEM_PATTERN_MAX);
+            return err_set(e, "at most %d patterns may be given", MEM_PATTERN_MAX);
         snprintf(word, sizeof(word), "%.*s", (int)length, text);
         if (hbm_pattern_parse(&p[*count], word, e))
             return -1;

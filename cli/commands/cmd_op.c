@@ -19,13 +19,13 @@ struct arguments {
 enum { KEY_DTYPE = 300, KEY_TO, KEY_DIMS, KEY_WINDOW, KEY_STRIDE, KEY_LIST };
 
 static const struct argp_option options[] = {
-    {"dtype", KEY_DTYPE, "TYPE", 0, "of the operands: f32, bf16 (default), s32, u32, s8, u8, pred",
-     1},
-    {"dims", KEY_DIMS, "D,D…", 0, "dimensions, counted from 0", 1},
-    {"window", KEY_WINDOW, "HxW", 0, "of pooling (default: 2)", 1},
-    {"stride", KEY_STRIDE, "HxW", 0, "of pooling (default: the window)", 1},
+    {"dtype", KEY_DTYPE, "TYPE", 0, "type of the operands: f32, bf16 (default), s32, u32, s8, u8, "
+     "pred", 1},
+    {"dims", KEY_DIMS, "D,D…", 0, "dimensions that it works along, from 0 on", 1},
+    {"window", KEY_WINDOW, "HxW", 0, "window of pooling (default: 2)", 1},
+    {"stride", KEY_STRIDE, "HxW", 0, "stride of pooling (default: the window)", 1},
     {NULL, 'k', "N", 0, "how many, of topk", 1},
-    {"to", KEY_TO, "TYPE", 0, "of convert's result (default: f32)", 1},
+    {"to", KEY_TO, "TYPE", 0, "type of convert's result (default: f32)", 1},
     {"list", KEY_LIST, 0, 0, "list the operations, and exit", 1},
     {0}};
 
@@ -78,7 +78,7 @@ static void add_shape(struct op_request *r, const char *text, struct argp_state 
     int64_t elements = 1;
 
     if (r->shape_count == OP_SHAPES_MAX)
-        argp_error(state, "%d shapes are the most", OP_SHAPES_MAX);
+        argp_error(state, "at most %d shapes may be given", OP_SHAPES_MAX);
     s->rank = op_parse_sizes(text, s->dim);
     if (s->rank < 0)
         argp_error(state, "\"%s\" is no shape; up to %d sizes from 1 on are needed, e.g. 8x128x256",

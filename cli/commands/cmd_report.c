@@ -43,12 +43,12 @@ static const struct argp_option options[] = {
     {"section", KEY_SECTION, "NAME", 0,
      "only this: steps, ops, layers, units, stalls, hbm, links, memory, energy, energy_ops or "
      "counters", 0},
-    {"top", KEY_TOP, "N", 0, "only the first N rows of each table", 0},
+    {"top", KEY_TOP, "N", 0, "print only the first N rows of each table", 0},
     {"sort", KEY_SORT, "COLUMN", 0,
      "order of the section's rows, largest first: self_time_pct, wasted_cycles…", 0},
-    {"csv", KEY_CSV, NULL, 0, "all columns of the section as CSV", 1},
-    {"json", KEY_JSON, NULL, 0, "all columns as JSON", 1},
-    {"md", KEY_MARKDOWN, NULL, 0, "tables in Markdown", 1},
+    {"csv", KEY_CSV, NULL, 0, "print all columns of the section as CSV", 1},
+    {"json", KEY_JSON, NULL, 0, "print all columns as JSON", 1},
+    {"md", KEY_MARKDOWN, NULL, 0, "print tables in Markdown", 1},
     {0},
 };
 
@@ -85,7 +85,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_JSON: case KEY_CSV: case KEY_MARKDOWN:
         if (args->format && args->format != key)
-            argp_error(state, "one of --json, --csv, --md");
+            argp_error(state, "--json, --csv and --md do not go together");
         args->format = key;
         return 0;
     case KEY_SECTION: args->section = find_section(arg, state); return 0;

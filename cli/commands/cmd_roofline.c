@@ -30,7 +30,7 @@ struct arguments {
 static const struct argp_option options[] = {
     {"svg", KEY_SVG, "FILE", 0, "draw the plot as SVG", 0},
     {"png", KEY_PNG, "FILE", 0, "let systole-view draw it", 0},
-    {"csv", KEY_CSV, NULL, 0, "the points as CSV, instead of tables and plot", 0},
+    {"csv", KEY_CSV, NULL, 0, "print the points as CSV, instead of tables and plot", 0},
     {0},
 };
 
@@ -44,7 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_CSV: args->is_csv = true; return 0;
     case ARGP_KEY_ARG:
         if (args->count == ROOF_RUN_MAX)
-            argp_error(state, "at most %d runs in one plot", ROOF_RUN_MAX);
+            argp_error(state, "one plot shows at most %d runs", ROOF_RUN_MAX);
         args->path[args->count++] = arg;
         return 0;
     case ARGP_KEY_END:

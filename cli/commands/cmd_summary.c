@@ -25,8 +25,8 @@ static const struct argp_option options[] = {
     {"batch", KEY_BATCH, "N", 0, "samples on the core at a time (default: 8)", 1},
     {"policy", KEY_POLICY, "NAME", 0,
      "float32, mixed_bfloat16 or bfloat16 (default: what the file says)", 1},
-    {"inference", KEY_INFERENCE, 0, 0, "the forward pass alone, as for prediction", 1},
-    {"plain", KEY_PLAIN, 0, 0, "no cycles: layers, shapes, parameters and operations alone", 1},
+    {"inference", KEY_INFERENCE, 0, 0, "take the forward pass alone, as for prediction", 1},
+    {"plain", KEY_PLAIN, 0, 0, "print layers, shapes, parameters and operations without cycles", 1},
     {0}};
 
 static void parse_codegen(struct arguments *args, const char *text, struct argp_state *state)
@@ -63,7 +63,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (args->path)
-            argp_error(state, "one model, not \"%s\" and \"%s\"", args->path, arg);
+            argp_error(state, "only one model may be given, not \"%s\" and \"%s\"", args->path,
+                       arg);
         args->path = arg;
         return 0;
     case ARGP_KEY_END:

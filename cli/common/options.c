@@ -17,7 +17,7 @@ error_t cli_parse_program(const char **program, bool is_optional, int key, char 
     switch (key) {
     case ARGP_KEY_ARG:
         if (*program)
-            argp_error(state, "one program at a time: %s, %s", *program, arg);
+            argp_error(state, "only one program may be given, not %s and %s", *program, arg);
         *program = arg;
         return 0;
     case ARGP_KEY_END:

@@ -38,7 +38,7 @@ static const struct argp_option list[] = {
      "run a listing of final bundles that the XLA:TPU compiler dumped, instead of PROGRAM", 3},
     {"operand", KEY_OPERAND, "N=FILE", 0,
      "put a .npy into operand N of the listing (default: generated values)", 3},
-    {"operand-seed", KEY_SEED, "N", 0, "of the generated values (default: 1)", 3},
+    {"operand-seed", KEY_SEED, "N", 0, "seed of the generated values (default: 1)", 3},
     {"cycle-limit", KEY_LIMIT, "N", 0,
      "stop a program that runs longer (default: 10^10, a listing: 10^9)", 4},
     {0}};

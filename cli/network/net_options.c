@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
     {"traffic", 't', "PATTERN", 0, "uniform (default), neighbour, tornado, transpose, "
      "bit-complement, hotspot, permutation, or all-to-all: everything to everyone at once", 0},
     {"tpu", 'T', "SLICE", 0, "The slice whose network it is (default v4-128)", 1},
-    {"grid", KEY_GRID, "AxB[xC]", 0, "Any grid instead, with the links of the slice's chips", 1},
+    {"grid", KEY_GRID, "AxB[xC]", 0, "Take any grid instead, with the links of the chips", 1},
     {"torus", KEY_TORUS, NULL, 0, "The grid closes along all axes (default)", 1},
     {"mesh", KEY_MESH, NULL, 0, "The grid ends at its edges", 1},
     {"twisted", KEY_TWISTED, NULL, 0, "The grid is a twisted torus", 1},
@@ -42,8 +42,8 @@ static const struct argp_option options[] = {
     {"sweep", KEY_SWEEP, NULL, 0, "Loads up to beyond what the busiest link bears (default)", 2},
     {"bytes", 'b', "BYTES", 0, "Payload of a message (default 4K)", 2},
     {"messages", 'm', "N", 0, "Messages of each chip that are measured (default 1000)", 2},
-    {"seeds", KEY_SEEDS, "N", 0, "Runs with N different seeds, together (default 1)", 2},
-    {"hot", KEY_HOT, "PERCENT", 0, "Of hotspot, what goes to the one chip (default 20)", 2},
+    {"seeds", KEY_SEEDS, "N", 0, "Run with N different seeds, counted together (default 1)", 2},
+    {"hot", KEY_HOT, "PERCENT", 0, "What goes to the one chip under hotspot (default 20)", 2},
     {"csv", KEY_CSV, "FILE", 0, "Write the table as CSV too", 3},
     {0},
 };
@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 static void set_kind(struct arguments *a, enum shape_kind kind, struct argp_state *state)
 {
     if (a->has_kind && a->kind != kind)
-        argp_error(state, "one of --torus, --mesh and --twisted");
+        argp_error(state, "--torus, --mesh and --twisted do not go together");
     a->kind = kind;
     a->has_kind = true;
 }
@@ -83,7 +83,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--torus, --mesh and --twisted go with --grid; a slice closes "
                        "as its chips do");
         if (a->load && a->is_sweep)
-            argp_error(state, "--load or --sweep");
+            argp_error(state, "--load and --sweep do not go together");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

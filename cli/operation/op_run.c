@@ -23,7 +23,7 @@ enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT, KEY_INDEX, KEY_NO_MEGACORE };
 static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0,
      "chip to run on (default: v5e): one core of it, on v4 and v5p both as one device", 1},
-    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "one core on v4 and v5p, too", 1},
+    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "use one core on v4 and v5p, too", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
      "xla (default): as XLA would compile it; best: as well as we can", 1},

@@ -173,7 +173,7 @@ static void check_uses(struct train_options *o, struct argp_state *state)
     if (make_optimizer(o, o->texts, &e))
         argp_error(state, "--optimizer: %s", e.msg);
     if (o->value[OPT_LR].is_given && o->optimizer.schedule.kind != SCHEDULE_NONE)
-        argp_error(state, "--lr beside %s of --optimizer, which makes the rate",
+        argp_error(state, "--lr does not go with %s of --optimizer, which makes the rate",
                    schedule_name(o->optimizer.schedule.kind));
     for (int i = 0; i < OPT_COUNT; i++) {
         if (!o->value[i].is_given || train_option_applies(o, (enum train_option)i))

@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
     {"file", KEY_FILE, "TEXT", 0, "only files with this in their name, e.g. v6e_ops", 1},
     {"row", KEY_ROW, "TEXT", 0, "only rows with this in their workload or group, e.g. gemm", 1},
     {"limit", KEY_LIMIT, "N", 0, "the first N such rows of a file (default: all)", 1},
-    {"best", KEY_BEST, 0, 0, "also with --codegen best, beside each row", 2},
+    {"best", KEY_BEST, 0, 0, "run each row with --codegen best, too, and print it beside", 2},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change a parameter of every chip; may be repeated",
      2},
     {"rows", KEY_ROWS, 0, 0, "print every row, not only the sums", 3},
@@ -55,7 +55,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (args->folder)
-            argp_error(state, "one folder of measurements, not also \"%s\"", arg);
+            argp_error(state, "only one folder of measurements may be given, not also \"%s\"", arg);
         args->folder = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -27,7 +27,7 @@ enum { KEY_STEPS = 256, KEY_SEED, KEY_LIST };
 static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0, "chip of whose cores one computes (default: v3-1)", 1},
     {"steps", KEY_STEPS, "N", 0, "updates of every variable (default: 20)", 1},
-    {"seed", KEY_SEED, "N", 0, "of variables and gradients (default: 1)", 1},
+    {"seed", KEY_SEED, "N", 0, "seed of variables and gradients (default: 1)", 1},
     {"list", KEY_LIST, 0, 0, "print all optimizers and schedules with their numbers, and exit", 2},
     {0}};
 
@@ -53,7 +53,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_LIST: args->is_list = true; return 0;
     case ARGP_KEY_ARG:
         if (args->call_count == CALLS_MAX)
-            argp_error(state, "at most %d optimizers", CALLS_MAX);
+            argp_error(state, "at most %d optimizers may be given", CALLS_MAX);
         args->call[args->call_count++] = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -333,7 +333,7 @@ static int make_loop(struct partition *outer, const struct graph_node *n, struct
     int status;
 
     if (n->called[1])
-        return err_set(outer->e, "%s: a loop with a condition, in a step for logical devices",
+        return err_set(outer->e, "%s: a loop with a condition cannot be cut for logical devices",
                        n->name);
     p.part = mem_alloc((size_t)(body->node_count + 1) * sizeof(*p.part));
     for (int i = 0; i < MESH_AXES_MAX; i++)

@@ -63,8 +63,8 @@ expect() {          # exit status, part of the message, arguments
 expect 2 'which sizes? MxNxK, or --m, --n and --k'
 expect 2 'which sizes?' --m 4 --n 4
 expect 2 '"4x4"; MxNxK is needed' 4x4
-expect 2 'MxNxK once, or --m, --n and --k, not both' 4x4x4 --m 8
-expect 2 'MxNxK once, or --m, --n and --k, not both' 4x4x4 8x8x8
+expect 2 'the sizes are given twice; write MxNxK once, or --m, --n and --k' 4x4x4 --m 8
+expect 2 'the sizes are given twice; write MxNxK once, or --m, --n and --k' 4x4x4 8x8x8
 expect 2 '"4x4x4x4"; MxNxK is needed' 4x4x4x4
 expect 2 '"4x4x4x"; MxNxK is needed' 4x4x4x
 expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4
@@ -89,6 +89,6 @@ expect 1 'README.md: not a .npy file' 4x4x4 --a README.md
 expect 1 "cannot write $dir/no/c.npy" 4x4x4 --out-npy "$dir/no/c.npy"
 expect 1 "cannot write $dir/no/g.tasm" 4x4x4 --asm "$dir/no/g.tasm"
 expect 1 'its name must end in .strace, .pftrace, .json' 4x4x4 --trace "$dir/t.png"
-expect 1 'a matrix of 16384x16384 elements; 134217728 are the most, except with --mode timing' \
+expect 1 'a matrix of 16384x16384 elements; at most 134217728 are possible, except with --mode timing' \
     16384x1x16384
 exit $status
