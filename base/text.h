@@ -1,6 +1,4 @@
-/*
- * Text for messages and tables, numbers out of text.
- */
+/* Prints numbers for messages and tables, and reads numbers out of text. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 #include <stddef.h>

@@ -1,6 +1,4 @@
-/*
- * Text for language models: characters to numbers, and windows over them.
- */
+/* Turns text into numbers for language models, and makes windows over them. */
 #ifndef DATA_CHARACTERS_H
 #define DATA_CHARACTERS_H
 #include "data/dataset.h"

@@ -1,5 +1,5 @@
 /*
- * NumPy array files, format versions 1 to 3, of little-endian elements in C
+ * Reads and writes NumPy array files, format versions 1 to 3, of little-endian elements in C
  * order.
  */
 #ifndef DATA_NPY_H

@@ -1,6 +1,4 @@
-/*
- * What the commands share in reading their arguments.
- */
+/* Declares what the commands share in reading their arguments. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 #include "base/arena.h"

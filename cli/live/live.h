@@ -1,7 +1,4 @@
-/*
- * A debugger that a viewer drives over a socket: the server's side of
- * docs/live.md.
- */
+/* Serves a debugger that a viewer drives over a socket: the server's side of docs/live.md. */
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H
 #include "cli/debug/debug.h"
