@@ -142,7 +142,7 @@ static bool is_floating(sy_context *c, sy_tensor x, const char *what)
         return false;
     if (graph_dtype_is_float(api_shape_of(c, x)->dtype))
         return true;
-    err_set(&e, "%s of %s: only f32 and bf16 can be", what,
+    err_set(&e, "%s of %s is not possible: it takes f32 and bf16", what,
             shape_print(api_shape_of(c, x), text, sizeof(text)));
     api_invalid(c, &e);
     return false;

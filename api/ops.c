@@ -179,7 +179,7 @@ sy_tensor sy_activation(sy_context *c, const char *name, sy_tensor x)
     if (activation_find(name, &kind, &e))
         return api_invalid(c, &e);
     if (!graph_dtype_is_float(api_shape_of(c, x)->dtype)) {
-        err_set(&e, "%s of %s: only f32 and bf16 can be", name,
+        err_set(&e, "%s of %s is not possible: it takes f32 and bf16", name,
                 shape_print(api_shape_of(c, x), text, sizeof(text)));
         return api_invalid(c, &e);
     }

@@ -283,7 +283,7 @@ static int describe(sy_strategy *s, const char *name, sy_dtype dtype, const sy_s
     if (o->initializer && api_initializer(o->initializer, &v->initializer, e))
         return -1;
     if (o->split && o->layout)
-        return err_set(e, "variable %s: split or layout, not both", name);
+        return err_set(e, "variable %s has both a split and a layout; give one of them", name);
     if (o->layout)
         return api_layout(s, o->layout, &v->shape, name, &v->sharding, e);
     return o->split ? sharding_from_parts(&s->mesh, o->split, shape->rank, name, &v->sharding, e)

@@ -1,6 +1,4 @@
-/*
- * f32 and bf16 as bits, by the numerics contract (docs/numerics.md).
- */
+/* Converts between f32 and bf16 and their bits, by the numerics contract (docs/numerics.md). */
 #ifndef BASE_FLOATS_H
 #define BASE_FLOATS_H
 #include <stdint.h>

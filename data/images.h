@@ -1,6 +1,4 @@
-/*
- * Labelled images: IDX files (gzipped or not) or digits drawn by the program.
- */
+/* Loads or makes labelled images: IDX files (gzipped or not) or digits drawn by the program. */
 #ifndef DATA_IMAGES_H
 #define DATA_IMAGES_H
 #include "base/arena.h"

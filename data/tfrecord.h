@@ -1,6 +1,4 @@
-/*
- * TFRecord files: written, and looked through for damage. dataset_tfrecords reads them.
- */
+/* Writes TFRecord files, and looks through them for damage; dataset_tfrecords reads them. */
 #ifndef DATA_TFRECORD_H
 #define DATA_TFRECORD_H
 #include "base/outfile.h"

@@ -1,6 +1,4 @@
-/*
- * Inside a network: the grid (route.c) and its links (net.c).
- */
+/* Private to a network: declares the grid (route.c) and its links (net.c). */
 #ifndef INTERCONNECT_NET_IMPL_H
 #define INTERCONNECT_NET_IMPL_H
 #include "interconnect/net.h"

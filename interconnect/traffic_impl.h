@@ -1,6 +1,6 @@
 /*
- * Inside synthetic traffic: where messages go (traffic_pattern.c) and how they
- * get there (traffic.c).
+ * Private to synthetic traffic: declares where messages go (traffic_pattern.c) and how they get
+ * there (traffic.c).
  */
 #ifndef INTERCONNECT_TRAFFIC_IMPL_H
 #define INTERCONNECT_TRAFFIC_IMPL_H

@@ -1,6 +1,4 @@
-/*
- * What a program may use on a given chip, and the check before it runs.
- */
+/* Says what a program may use on a given chip, and checks it before it runs. */
 #ifndef ISA_CHECK_H
 #define ISA_CHECK_H
 #include "base/err.h"

@@ -1,6 +1,4 @@
-/*
- * Programs to assembly text; assembling the text gives the same program.
- */
+/* Prints programs as assembly text; assembling the text gives the same program. */
 #ifndef ISA_DISASM_H
 #define ISA_DISASM_H
 #include "isa/isa.h"

@@ -1,6 +1,4 @@
-/*
- * The instruction set as a document, written from the table (docs/isa.md).
- */
+/* Writes the instruction set as a document, from the table (docs/isa.md). */
 #ifndef ISA_DOC_H
 #define ISA_DOC_H
 #include <stdio.h>

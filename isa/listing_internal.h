@@ -1,6 +1,4 @@
-/*
- * Shared by the files that read listings.
- */
+/* Declares what the files that read listings share. */
 #ifndef ISA_LISTING_INTERNAL_H
 #define ISA_LISTING_INTERNAL_H
 #include "isa/listing.h"

@@ -89,7 +89,7 @@ static int read_stats(struct bench_run *r, const char *out, struct err *e)
         r->host_seconds = json_number_value(seconds);
         r->epoch_loss = last_epoch_loss(root);
     } else {
-        status = err_at(e, path, 0, 0, "no number test_accuracy or host_seconds in it");
+        status = err_at(e, path, 0, 0, "it has no number test_accuracy or host_seconds");
     }
     json_decref(root);
     return status;
@@ -110,7 +110,7 @@ static int read_losses(struct bench_run *r, const char *out, struct err *e)
         if (sscanf(line, "%*d,%*d,%lf", &r->loss[r->loss_count]) == 1)
             r->loss_count++;
     fclose(f);
-    return r->loss_count ? 0 : err_at(e, path, 0, 0, "no losses in it");
+    return r->loss_count ? 0 : err_at(e, path, 0, 0, "it has no losses");
 }
 
 static int run_train(struct bench *b, struct bench_run *r, struct err *e)

@@ -1,6 +1,4 @@
-/*
- * Shared by the commands: their entry points, and how errors are shown.
- */
+/* Declares what the commands share: their entry points, and how errors are shown. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 #include "cli/common/fail.h"

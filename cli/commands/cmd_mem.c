@@ -200,7 +200,7 @@ static int parse_patterns(const struct arguments *args, const struct mem_setup *
         char word[64];
 
         if (*count == MEM_PATTERN_MAX)
-            return err_set(e, "at most %d patterns", MEM_PATTERN_MAX);
+            return err_set(e, "at most %d patterns may be given", MEM_PATTERN_MAX);
         snprintf(word, sizeof(word), "%.*s", (int)length, text);
         if (hbm_pattern_parse(&p[*count], word, e))
             return -1;

@@ -1,6 +1,4 @@
-/*
- * The commands that systole sweep runs, and their options.
- */
+/* Lists the commands that systole sweep runs, and their options. */
 #ifndef CLI_SWEPT_H
 #define CLI_SWEPT_H
 #include "cli/common/options.h"

@@ -1,4 +1,4 @@
-/* The hand-written part of docs/timing.md: how the numbers of a chip file act. */
+/* Holds the hand-written part of docs/timing.md: how the numbers of a chip file act. */
 #ifndef CLI_TIMING_INTRO_H
 #define CLI_TIMING_INTRO_H
 

@@ -1,6 +1,4 @@
-/*
- * How a command ends that cannot go on: its message and its exit status.
- */
+/* Ends a command that cannot go on: prints its message and gives its exit status. */
 #ifndef CLI_FAIL_H
 #define CLI_FAIL_H
 #include "base/err.h"

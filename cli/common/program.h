@@ -1,6 +1,4 @@
-/*
- * Programs from files, for the commands that take one.
- */
+/* Loads programs from files, for the commands that take one. */
 #ifndef CLI_PROGRAM_H
 #define CLI_PROGRAM_H
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* A folder for what other runs of the program leave and nobody keeps. */
+/* Makes a folder for what other runs of the program leave and nobody keeps. */
 #ifndef CLI_SCRATCH_H
 #define CLI_SCRATCH_H
 #include "base/arena.h"

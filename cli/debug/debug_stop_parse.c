@@ -30,7 +30,7 @@ static int parse_tail(const struct debugger *d, const char *at, struct debug_sto
             return err_set(e, "\"%s\" is not known here; core N, after N or if EXPRESSION may "
                            "follow", word);
         if (!debug_next_word(&at, number))
-            return err_set(e, "%s which number?", word);
+            return err_set(e, "%s needs a number", word);
         if (is_core && debug_parse_core(d, number, &stop->core, e))
             return -1;
         if (is_after && debug_parse_number(number, "after", 1, COUNT_MAX, &stop->after, e))

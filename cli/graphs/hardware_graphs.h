@@ -1,5 +1,6 @@
 /*
- * The programs behind measured rows (cli/validate/hardware.h), as graphs of basic operations.
+ * Builds the programs behind measured rows (cli/validate/hardware.h), as graphs of basic
+ * operations.
  */
 #ifndef CLI_HARDWARE_GRAPHS_H
 #define CLI_HARDWARE_GRAPHS_H

@@ -1,5 +1,6 @@
 /*
- * Where systole-view is: beside the program that runs, for they are built into one folder.
+ * Finds systole-view, which stands beside the program that runs, for they are built into one
+ * folder.
  */
 #ifndef CLI_VIEWER_H
 #define CLI_VIEWER_H

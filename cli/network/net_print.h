@@ -1,6 +1,6 @@
 /*
- * What `systole net` prints: times in microseconds, loads in percent of what one
- * link carries.
+ * Prints what `systole net` finds: times in microseconds, loads in percent of what one link
+ * carries.
  */
 #ifndef CLI_NET_PRINT_H
 #define CLI_NET_PRINT_H

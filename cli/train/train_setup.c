@@ -285,7 +285,8 @@ static int choose_devices(struct train_run *t, struct err *e)
     if (!*layouts)
         return err_set(e, "--mesh %s cuts nothing by itself; --layouts says what it cuts", mesh);
     if (t->device_count > 1)
-        return err_set(e, "--mesh %s and --devices; a replica is cut one way only", mesh);
+        return err_set(e, "--mesh %s does not go with --devices; a replica is cut one way only",
+                       mesh);
     t->device_count = mesh_device_count(&t->mesh);
     each = t->device_count * (stages > 1 ? stages : 1);
     if (cores % each)

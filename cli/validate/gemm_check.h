@@ -1,6 +1,4 @@
-/*
- * systole gemm: its result held against OpenBLAS.
- */
+/* Holds the result of systole gemm against OpenBLAS. */
 #ifndef CLI_GEMM_CHECK_H
 #define CLI_GEMM_CHECK_H
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* What the examples share: a status that ends the program, and MNIST. */
+/* Declares what the examples share: a status that ends the program, and MNIST. */
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Softmax regression as a step of one's own: what 5_custom_loop and 6_steps_per_call train. */
+/* Softmax regression as a step of one's own, which 5_custom_loop and 6_steps_per_call train. */
 #ifndef EXAMPLES_LINEAR_H
 #define EXAMPLES_LINEAR_H
 #include "examples/tpu_guide/common.h"

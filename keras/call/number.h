@@ -1,4 +1,7 @@
-/* Numbers that users give by name, and their ranges: of optimizers, schedules. */
+/*
+ * Checks and reads numbers that users give by name, with their ranges, for optimizers and
+ * schedules.
+ */
 #ifndef KERAS_NUMBER_H
 #define KERAS_NUMBER_H
 #include "base/err.h"

@@ -1,6 +1,4 @@
-/*
- * The three functions of a layer's kind; private to layer*.c and model*.c.
- */
+/* Declares the three functions of a layer's kind; private to layer*.c and model*.c. */
 #ifndef KERAS_LAYER_IMPL_H
 #define KERAS_LAYER_IMPL_H
 #include "keras/layers/layer.h"

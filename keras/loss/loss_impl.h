@@ -1,5 +1,6 @@
 /*
- * Rows' losses by family; private to loss*.c. All return f32 without the last dimension.
+ * Declares the losses of rows by family; private to loss*.c. All return f32 without the last
+ * dimension.
  */
 #ifndef KERAS_LOSS_IMPL_H
 #define KERAS_LOSS_IMPL_H

@@ -1,4 +1,4 @@
-/* What the parts of optimizer.h share; private to optimizer*.c. */
+/* Declares what the parts of optimizer.h share; private to optimizer*.c. */
 #ifndef KERAS_OPTIMIZER_IMPL_H
 #define KERAS_OPTIMIZER_IMPL_H
 #include "keras/optimizer/optimizer.h"

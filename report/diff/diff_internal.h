@@ -1,6 +1,4 @@
-/*
- * Between diff.c (settings, the step) and diff_counts.c (what both runs did).
- */
+/* Declares what diff.c (settings, the step) and diff_counts.c (what both runs did) share. */
 #ifndef REPORT_DIFF_INTERNAL_H
 #define REPORT_DIFF_INTERNAL_H
 #include "report/diff/diff.h"

@@ -1,4 +1,4 @@
-/* Protobuf messages by pieces: what protobuf-c packs, one behind the other. */
+/* Writes protobuf messages by pieces: what protobuf-c packs, one behind the other. */
 #ifndef REPORT_EXPORT_PB_H
 #define REPORT_EXPORT_PB_H
 #include <protobuf-c/protobuf-c.h>

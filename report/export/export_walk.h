@@ -1,4 +1,6 @@
-/* Inside the walk of an export (export_walk.c): rows of tracks, and who adds to them. */
+/*
+ * Private to the walk of an export (export_walk.c): declares rows of tracks, and who adds to them.
+ */
 #ifndef REPORT_EXPORT_WALK_H
 #define REPORT_EXPORT_WALK_H
 #include "report/export/export_copies.h"

@@ -1,4 +1,4 @@
-/* Inside the XSpace exporter: the plane being made, stats, names of lines. */
+/* Private to the XSpace exporter: declares the plane being made, stats, names of lines. */
 #ifndef REPORT_EXPORT_XSPACE_H
 #define REPORT_EXPORT_XSPACE_H
 #include "isa/matrix.h"

@@ -1,6 +1,4 @@
-/*
- * Shared by the files that measure numerics; see report/numerics/check.h.
- */
+/* Declares what the files that measure numerics share (report/numerics/check.h). */
 #ifndef REPORT_CHECK_INTERNAL_H
 #define REPORT_CHECK_INTERNAL_H
 #include "report/numerics/check.h"

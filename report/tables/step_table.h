@@ -1,6 +1,4 @@
-/*
- * The table of one step, for people. docs/report.md explains its lines.
- */
+/* Prints the table of one step, for people. */
 #ifndef REPORT_STEP_TABLE_H
 #define REPORT_STEP_TABLE_H
 #include "report/view/view.h"

@@ -1,6 +1,4 @@
-/*
- * Inside the race check: the copies under way and the log of one core.
- */
+/* Private to the race check: declares the copies under way and the log of one core. */
 #ifndef SIM_RACE_IMPL_H
 #define SIM_RACE_IMPL_H
 #include "sim/check/race.h"

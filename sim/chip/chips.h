@@ -1,6 +1,4 @@
-/*
- * The built-in chip files, written into the program by tools/embed_chips.sh.
- */
+/* Holds the built-in chip files, written into the program by tools/embed_chips.sh. */
 #ifndef SIM_CHIPS_H
 #define SIM_CHIPS_H
 

@@ -1,5 +1,5 @@
 /*
- * Parts of the issue loop (sim/core/core_run.c) that the stream of timing mode
+ * Declares the parts of the issue loop (sim/core/core_run.c) that the stream of timing mode
  * (sim/core/run_stream.c) shares.
  */
 #ifndef SIM_ISSUE_H

@@ -1,4 +1,7 @@
-/* The engine's side of sim/observe/host_time.h; machine and core have NULL where nobody watches. */
+/*
+ * Declares the engine's side of sim/observe/host_time.h; machine and core have NULL where nobody
+ * watches.
+ */
 #ifndef SIM_HOST_WATCH_H
 #define SIM_HOST_WATCH_H
 #include "sim/core/core.h"

@@ -1,4 +1,4 @@
-/* Attributes of nodes, as hlo_ops.def gives them to operations. */
+/* Compares the attributes of nodes, as hlo_ops.def gives them to operations. */
 #ifndef STACK_GRAPH_ATTRIBUTES_H
 #define STACK_GRAPH_ATTRIBUTES_H
 #include "stack/hlo/graph.h"

@@ -121,7 +121,7 @@ static int check_conv(const struct graph_node *n, const struct shape *a, const s
     if (c->feature_groups < 1 || c->batch_groups < 1)
         return err_set(e, "%s: numbers of groups start at 1", n->name);
     if (c->feature_groups > 1 && c->batch_groups > 1)
-        return err_set(e, "%s: groups of features or of the batch, not both", n->name);
+        return err_set(e, "%s: features and batch cannot both have groups", n->name);
     if (check_labels(n, "input", c->in_batch, c->in_feature, c->in_spatial, a, e) != 0 ||
         check_labels(n, "kernel", c->kernel_in, c->kernel_out, c->kernel_spatial, b, e) != 0)
         return -1;

@@ -1,6 +1,4 @@
-/*
- * Layouts that windows like, for whoever chooses layouts.
- */
+/* Says which layouts windows like, for whoever chooses layouts. */
 #ifndef STACK_WINDOW_H
 #define STACK_WINDOW_H
 #include "stack/hlo/graph.h"

@@ -1,4 +1,4 @@
-/* What the parts of nn.h share; private to nn*.c. */
+/* Declares what the parts of nn.h share; private to nn*.c. */
 #ifndef STACK_NN_IMPL_H
 #define STACK_NN_IMPL_H
 #include "stack/nn/nn.h"

@@ -1,4 +1,4 @@
-/* What pass_expand.c makes of operations, where it takes more than a few lines. */
+/* Declares what pass_expand.c makes of operations, where it takes more than a few lines. */
 #ifndef STACK_EXPAND_H
 #define STACK_EXPAND_H
 #include "stack/hlo/graph.h"

@@ -46,5 +46,5 @@ expect 1 'object file of 60 bytes says it has' $systole disasm "$dir/cut.syso"
 expect 1 'cannot open' $systole disasm "$dir/none.syso"
 expect 1 'cannot write' $systole asm examples/01_vector_add.tasm -o "$dir/none/a.syso"
 expect 2 'which program?' $systole asm
-expect 2 'one program at a time' $systole lint a.tasm b.tasm
+expect 2 'only one program may be given' $systole lint a.tasm b.tasm
 exit $status

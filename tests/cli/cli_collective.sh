@@ -169,7 +169,7 @@ refuse 'no rank 9999 to be the root; ranks are 0 to 63' \
 refuse 'cannot write /nowhere/x.csv' collective all-reduce --bytes 1M --csv /nowhere/x.csv
 expect 2 'which collective?' collective --bytes 1M
 expect 2 'how many bytes has each device? (--bytes 256M)' collective all-reduce
-expect 2 'one collective at a time: all-reduce, barrier' collective all-reduce barrier
+expect 2 'only one collective may be given, not all-reduce and barrier' collective all-reduce barrier
 expect 2 '(did you mean "all-reduce"?)' collective allreduce --bytes 1M
 expect 2 '(did you mean "ring"?)' collective all-reduce --bytes 1M --algo rong
 expect 2 '--bytes is "0", allowed are sizes from 1 byte to 1 TiB' collective all-reduce --bytes 0

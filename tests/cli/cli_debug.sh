@@ -98,7 +98,7 @@ expect 1 "$dir/nosnap" $ex --command "restore $dir/nosnap"
 expect 1 "systole: restore $dir/s: " $ex --command "restore $dir/s"
 expect 1 "the snapshot is of " $ex --tpu v2 --command "restore $dir/half"
 expect 2 "which program?"
-expect 2 "one program at a time" $ex $ex
+expect 2 "only one program may be given" $ex $ex
 expect 2 "--from-dump goes with neither" $ex --from-dump x
 printf 'nonsense\n' | $systole debug $ex >"$out" 2>"$out.err" && fail "nonsense on stdin is taken"
 grep -qF "systole: stdin:1: no command \"nonsense\"" "$out.err" || fail "stdin: $(cat "$out.err")"

@@ -30,7 +30,7 @@ refuse 'layout of dens/kernel: no variable of model mnist_mlp has that name (did
     train $model $short --mesh model=2 --layouts dens/kernel=model
 refuse '--mesh model=8: 16 logical devices of each replica on 8 cores; they must divide' \
     train $model $short --mesh model=8 --layouts "$cuts" --pipeline 2
-refuse '--mesh model=2 and --devices; a replica is cut one way only' \
+refuse '--mesh model=2 does not go with --devices; a replica is cut one way only' \
     train $model $short --mesh model=2 --layouts "$cuts" --devices dense_1=1
 
 # loss_of ARGUMENT...: of the epoch and of the test images

@@ -47,7 +47,7 @@ expect 1 'is no folder of a run: it has no stats.json' diff "$work/a" "$work"
 expect 1 'config.ini:1:1: ' diff "$work/a" "$work/b/config.ini"
 expect 2 'which two runs?' diff "$work/a"
 expect 2 'two runs are enough' diff a b c
-expect 2 '--json or --csv, not both' diff a b --json --csv
+expect 2 '--json and --csv do not go together' diff a b --json --csv
 expect 2 '--core is "x", allowed are whole numbers in 0..65535' diff a b --core x
 
 [ $failures -eq 0 ]

@@ -89,8 +89,8 @@ expect() {          # exit status, part of the message, arguments
 expect 2 'which sizes? MxNxK, or --m, --n and --k'
 expect 2 'which sizes?' --m 4 --n 4
 expect 2 '"4x4"; MxNxK is needed' 4x4
-expect 2 'MxNxK once, or --m, --n and --k, not both' 4x4x4 --m 8
-expect 2 'MxNxK once, or --m, --n and --k, not both' 4x4x4 8x8x8
+expect 2 'the sizes are given twice; write MxNxK once, or --m, --n and --k' 4x4x4 --m 8
+expect 2 'the sizes are given twice; write MxNxK once, or --m, --n and --k' 4x4x4 8x8x8
 expect 2 '"4x4x4x4"; MxNxK is needed' 4x4x4x4
 expect 2 '"4x4x4x"; MxNxK is needed' 4x4x4x
 expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4

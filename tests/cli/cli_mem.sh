@@ -107,8 +107,8 @@ refuse 'cannot open: No such file or directory' mem --config "$work/none.ini"
 refuse 'missing section [hbm]' mem --config /dev/null
 printf 'gib = 8\0\n' >"$work/zero.ini"
 refuse 'contains a zero byte' mem --config "$work/zero.ini"
-expect 2 '--tpu or --config, not both' mem --tpu v4 --config $ini
-expect 2 'one configuration at a time' mem --config $ini --config $ini
+expect 2 '--tpu and --config do not go together' mem --tpu v4 --config $ini
+expect 2 'only --reference takes several configurations' mem --config $ini --config $ini
 
 # references: rows made up around what we have ourselves
 head='simulator,mapping,pattern,accesses_64B,achieved_gbps,avg_read_latency_cycles,row_hit_rate'

@@ -68,7 +68,7 @@ refuse 'are too many; at most 65536' net --grid 16x16 --messages 100000
 refuse 'ici.routing' net --routing yxz
 refuse 'all-to-all takes grids of 2 to 2048 chips, not 4096' net --traffic all-to-all --tpu v4-8192
 refuse 'nowhere/net.csv' net --grid 4x4 --load 0.1 --csv nowhere/net.csv
-expect 2 'one of --torus, --mesh and --twisted' net --grid 4x4 --torus --mesh
+expect 2 '--torus, --mesh and --twisted do not go together' net --grid 4x4 --torus --mesh
 expect 2 'go with --grid' net --mesh
 expect 2 '--load or --sweep' net --load 0.5 --sweep
 expect 2 'no argument expected: uniform' net uniform

@@ -12,7 +12,7 @@ refuse 'samples of each replica cannot be cut into 3 micro batches' \
     train $model $short --pipeline 2 --micro-batches 3
 refuse 'a stage is to begin at dens, but no layer has that name (did you mean "dense"?)' \
     train $model $short --pipeline 2 --pipeline-cuts dens
-refuse 'dense_1: where stages begin, but not how many' train $model $short --pipeline-cuts dense_1
+refuse 'dense_1: the number of stages is missing' train $model $short --pipeline-cuts dense_1
 refuse 'stage 2, from layer flatten to flatten, has no variables' \
     train examples/mnist_cnn.json --batch 64 --steps 1 --pipeline 4 \
     --pipeline-cuts conv2d_1,flatten,dense

@@ -126,7 +126,7 @@ expect 2 'one run at a time' "$work/t" "$work/g"
 expect 2 'no section "op" (did you mean "ops"?)' "$work/t" --section op
 expect 2 '--csv has one header: which table?' "$work/t" --csv
 expect 2 '--sort needs a table' "$work/t" --sort cycles
-expect 2 'one of --json, --csv, --md' "$work/t" --json --csv --section ops
+expect 2 '--json, --csv and --md do not go together' "$work/t" --json --csv --section ops
 expect 2 '--top is "0", allowed are whole numbers in 1..1000000' "$work/t" --top 0
 expect 1 'section ops has no column "cycle" (did you mean "cycles"?)' "$work/t" --section ops \
     --sort cycle

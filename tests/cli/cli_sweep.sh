@@ -73,7 +73,7 @@ grep -q '^1 failed, 0 not run$' "$work/log" || fail 'no count of failures'
 # products and programs as well; rows that the sizes fix already cannot vary
 expect 0 'speed-up: model_tflops against the first point' sweep --out "$work/gemm" \
     --vary m=8,256 --vary tpu=v3,v4 -- gemm --n 128 --k 128 --mode timing
-expect 1 'failed: MxNxK once, or --m, --n and --k, not both' sweep --out "$work/sizes" \
+expect 1 'failed: the sizes are given twice; write MxNxK once, or --m, --n and --k' sweep --out "$work/sizes" \
     --vary m=8 -- gemm 8x8x8
 expect 0 'speed-up: step_us against the first point' sweep --out "$work/run" \
     --vary sync.resume_cycles=1,64 -- run examples/01_vector_add.tasm

@@ -336,7 +336,7 @@ expect 0 'results in' train $model --tpu v3 --epochs 2 --steps-per-epoch 5 --bat
 [ "$(cut -d, -f1 "$work/launches/steps.csv" | tr '\n' ' ')" = 'step 2 4 5 7 9 10 ' ] ||
     fail "rows of launches: $(cat "$work/launches/steps.csv")"
 # a schedule makes the rate of the steps
-expect 2 '--lr beside CosineDecay of --optimizer, which makes the rate' train $model --lr 0.1 \
+expect 2 '--lr does not go with CosineDecay of --optimizer, which makes the rate' train $model --lr 0.1 \
     --optimizer 'Adam(CosineDecay(0.1, 4))'
 # shellcheck disable=SC2086
 expect 0 'Adam(ExponentialDecay(0.01, 5, 0.5)), beta-1' train $part --epochs 1 --backend host \

@@ -1,4 +1,6 @@
-/* What the writing and the reading of checkpoints share: names of files and of metadata. */
+/*
+ * Declares what the writing and the reading of checkpoints share: names of files and of metadata.
+ */
 #ifndef TRAIN_CHECKPOINT_IMPL_H
 #define TRAIN_CHECKPOINT_IMPL_H
 #include "train/checkpoint/checkpoint.h"

@@ -1,6 +1,4 @@
-/*
- * The order in which logical devices go through a box of cores.
- */
+/* Fixes the order in which logical devices go through a box of cores. */
 #ifndef TRAIN_DEVICE_ORDER_H
 #define TRAIN_DEVICE_ORDER_H
 #include "train/cluster/device_assignment.h"

@@ -77,8 +77,7 @@ static int check_stages(const struct fit *f, struct err *e)
     int micro = most_one(o->micro_batches);
 
     if (o->stages == 0)
-        return o->stage_cuts ? err_set(e, "%s: where stages begin, but not how many there are",
-                                       o->stage_cuts) : 0;
+        return o->stage_cuts ? err_set(e, "%s: the number of stages is missing", o->stage_cuts) : 0;
     if (o->on && strategy_machine(o->on) && strategy_stage_count(o->on) != o->stages)
         return err_set(e, "a model in %d stages on a strategy of %d", o->stages,
                        strategy_stage_count(o->on));

@@ -1,6 +1,4 @@
-/*
- * What surrounds panels: the line that names run and panel.
- */
+/* Draws what surrounds panels: the line that names run and panel. */
 #ifndef VIZ_FRAME_H
 #define VIZ_FRAME_H
 #include "viz/panels/panel.h"

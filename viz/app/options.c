@@ -28,7 +28,7 @@ static const struct argp_option option_table[] = {
     {"live", KEY_LIVE, "SOCKET", 0, "Drive the run that waits there (systole run --view)", 0},
     {"png", KEY_PNG, "FILE", 0, "Draw one panel into FILE; needs no display", 1},
     {"pointer", KEY_POINTER, "X,Y", 0, "In the picture, show the card for what is at X,Y", 1},
-    {"bench", KEY_BENCH, NULL, 0, "Time to open, and to draw while panning and zooming", 1},
+    {"bench", KEY_BENCH, NULL, 0, "Time how long it takes to open, and to draw while zooming", 1},
     {"keys", KEY_KEYS, NULL, 0, "List all keys, as the table in docs/viewer.md", 1},
     {NULL, 0, NULL, 0, NULL, 0}};
 

@@ -1,6 +1,4 @@
-/*
- * Pieces that several panels are made of: paragraphs, legends, buttons, axes.
- */
+/* Lays out pieces that several panels are made of: paragraphs, legends, buttons, axes. */
 #ifndef VIZ_LAYOUT_H
 #define VIZ_LAYOUT_H
 #include "viz/draw/draw.h"

@@ -1,6 +1,4 @@
-/*
- * What happened between two cycles: sums for the card of a selected range.
- */
+/* Sums what happened between two cycles, for the card of a selected range. */
 #ifndef VIZ_MODEL_RANGE_H
 #define VIZ_MODEL_RANGE_H
 #include "report/native_trace/strace.h"

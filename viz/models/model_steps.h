@@ -1,6 +1,4 @@
-/*
- * Launches in the parts of report/tables/breakdown.h, as one core saw them.
- */
+/* Divides launches into the parts of report/tables/breakdown.h, as one core saw them. */
 #ifndef VIZ_MODEL_STEPS_H
 #define VIZ_MODEL_STEPS_H
 #include "report/tables/breakdown.h"

@@ -1,6 +1,4 @@
-/*
- * The colours of the parts of a step, wherever they are drawn.
- */
+/* Gives the colours of the parts of a step, wherever they are drawn. */
 #ifndef VIZ_STEPS_DRAW_H
 #define VIZ_STEPS_DRAW_H
 #include "report/tables/breakdown.h"

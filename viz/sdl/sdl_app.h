@@ -1,5 +1,6 @@
 /*
- * The three things that systole-view does with a run. 0, or -1 with *e set.
+ * Declares the three things that systole-view does with a run, each of which returns 0, or -1 with
+ * *e set.
  */
 #ifndef VIZ_SDL_APP_H
 #define VIZ_SDL_APP_H

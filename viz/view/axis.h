@@ -1,6 +1,4 @@
-/*
- * Time from left to right: pixels and cycles, and the ruler above a panel.
- */
+/* Puts time from left to right: pixels and cycles, and the ruler above a panel. */
 #ifndef VIZ_AXIS_H
 #define VIZ_AXIS_H
 #include "viz/view/view.h"

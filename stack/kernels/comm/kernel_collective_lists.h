@@ -1,4 +1,4 @@
-/* What a collective of a graph does, core by core; private to kernel_collective*.c. */
+/* Lists what a collective of a graph does, core by core; private to kernel_collective*.c. */
 #ifndef STACK_KERNEL_COLLECTIVE_LISTS_H
 #define STACK_KERNEL_COLLECTIVE_LISTS_H
 #include "stack/collective/collective_program.h"

@@ -1,4 +1,6 @@
-/* Inside the kernel of products: what is computed of results, as operations of a round. */
+/*
+ * Private to the kernel of products: makes what is computed of results, as operations of a round.
+ */
 #ifndef STACK_KERNEL_DOT_EPILOGUE_H
 #define STACK_KERNEL_DOT_EPILOGUE_H
 #include "stack/kernels/dot/kernel_dot_grid.h"

@@ -45,7 +45,7 @@ static int fill_from_file(const char *path, int64_t end, int32_t *to, int64_t co
         } else {
             status = matched == 1 ? err_set(e, "%s: index %lld is not in 0..%lld", path, x,
                                             (long long)end - 1)
-                                  : err_set(e, "%s: number %lld is none", path,
+                                  : err_set(e, "%s: %lld is no index of the table", path,
                                             (long long)read + 1);
         }
     }

@@ -1,4 +1,7 @@
-/* Parts of fused.c: one operation on one register each. Operands: registers or immediates. */
+/*
+ * Declares the parts of fused.c: one operation on one register each. Operands: registers or
+ * immediates.
+ */
 #ifndef STACK_FUSED_IMPL_H
 #define STACK_FUSED_IMPL_H
 #include "stack/kernels/loop/fused.h"

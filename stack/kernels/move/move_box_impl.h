@@ -1,4 +1,4 @@
-/* What move_box.c (boxes) and move_region.c (regions of the result) share. */
+/* Declares what move_box.c (boxes) and move_region.c (regions of the result) share. */
 #ifndef STACK_MOVE_BOX_IMPL_H
 #define STACK_MOVE_BOX_IMPL_H
 #include "stack/kernels/move/move_box.h"

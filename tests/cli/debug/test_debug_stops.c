@@ -164,7 +164,7 @@ TEST(wrong_breakpoints_are_refused_with_a_reason)
     assert_wrong(&r, "break write smem 2", "smem address 2 is no multiple of 4");
     assert_wrong(&r, "break write cmem 0", "the chip has no cmem");
     assert_wrong(&r, "break loop core 9", "core is \"9\"; a whole number in 0..1 is needed");
-    assert_wrong(&r, "break loop core", "core which number?");
+    assert_wrong(&r, "break loop core", "core needs a number");
     assert_wrong(&r, "break loop after 0", "after is \"0\"");
     assert_wrong(&r, "break loop when s3", "\"when\" is not known here; core N, after N or if");
     assert_wrong(&r, "break loop if s40", "s40 out of s0..s31");

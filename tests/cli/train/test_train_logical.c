@@ -252,7 +252,7 @@ TEST(loops_with_conditions_are_refused)
                  -1);
     g.node[g.output[0].node].called[1] = &body;
     assert_int_equal(graph_partition(&g, &mesh, NULL, 0, &out, &e), -1);
-    assert_non_null(strstr(e.msg, "a loop with a condition, in a step for logical devices"));
+    assert_non_null(strstr(e.msg, "a loop with a condition cannot be cut for logical devices"));
     graph_fini(&g);
     graph_fini(&body);
     graph_fini(&out);

@@ -201,7 +201,7 @@ TEST(convolutions)
     conv_refused(WITH(c, feature_groups = 0), three, "n: numbers of groups start at 1");
     c = nhwc;
     conv_refused(WITH(c, batch_groups = 2), three,
-                 "n: groups of features or of the batch, not both");
+                 "n: features and batch cannot both have groups");
     c = nhwc;
     conv_refused(WITH(c, in_feature = 1), three, "n: labels of the input name dimension 1 twice");
     c = nhwc;

@@ -223,7 +223,7 @@ TEST(what_cannot_be_in_stages_is_refused_by_name)
     refuse(3, NULL, 1, "3 stages on 8 cores");
     refuse(16, NULL, 1, "16 stages on 8 cores");
     refuse(2, NULL, 3, "the 16 samples of each replica cannot be cut into 3 micro batches");
-    refuse(0, "d1", 1, "d1: where stages begin, but not how many there are");
+    refuse(0, "d1", 1, "d1: the number of stages is missing");
     refuse(2, "d9", 1, "a stage is to begin at d9, but no layer has that name (did you mean");
     refuse(2, "d1,d2", 1, "d2 would begin stage 3, there are 2");
     refuse(4, "d1,d2", 1, "4 stages begin at 3 layers beside the first; d1,d2 names 2");
