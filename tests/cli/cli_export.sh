@@ -55,7 +55,7 @@ awk -v end="$cycles" '/^C/ { at += $NF } END { exit !(at > 0 && at <= end + 1000
 
 # a trace has its name once it is whole; a killed run leaves the one of before
 cp "$dir/a.strace" "$dir/k.strace"
-timeout -s KILL 0.3 $systole gemm 4096x4096x4096 --mode timing --no-memo --tpu v3-8 \
+timeout -s KILL 0.3 $systole gemm 8192x8192x8192 --mode timing --no-memo --tpu v3-8 \
     --trace "$dir/k.strace" >"$out" 2>&1 && fail "the run is too short to be killed"
 cmp -s "$dir/a.strace" "$dir/k.strace" || fail "a killed run has changed the trace"
 rm -f "$dir"/k.strace*
