@@ -214,7 +214,9 @@ int plan_find_refusals(struct plan *p);
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);
 
 /* the kernel of a step, beside a sum or not */
-struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside);
+/* vmem_bytes: of VMEM, from 0 on, for its windows */
+struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside,
+                           int64_t vmem_bytes);
 
 struct pass_context;
 /* takes what p->refused names in m->graph apart; -1: the message is of what cannot be */

@@ -21,7 +21,8 @@ static void share_smem(const struct plan *p, const struct module_step *step, boo
     }
 }
 
-struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside)
+struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside,
+                           int64_t vmem_bytes)
 {
     const struct module_settings *s = p->settings;
     int first_flag = plan_kernel_flags(s);
@@ -33,8 +34,7 @@ struct kernel_job plan_job(const struct plan *p, const struct module_step *step,
         .result_count = step->result_count,
         .operand = (const struct array *const *)step->operand,
         .result = (const struct array *const *)step->result,
-        .vmem_rows = (is_beside ? plan_scoped_bytes(s)
-                                : plan_free_bytes(p, (int)(step - p->step))) / ARRAY_ROW_BYTES,
+        .vmem_rows = vmem_bytes / ARRAY_ROW_BYTES,
         .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
         .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
         .core_count = module_cores(s)};
@@ -45,7 +45,11 @@ struct kernel_job plan_job(const struct plan *p, const struct module_step *step,
 
 static struct kernel_job job_of(const struct plan *p, const struct module_step *step)
 {
-    return plan_job(p, step, plan_is_beside_sum(p, (int)(step - p->step)));
+    int at = (int)(step - p->step);
+    bool is_beside = plan_is_beside_sum(p, at);
+
+    return plan_job(p, step, is_beside,
+                    is_beside ? plan_scoped_bytes(p->settings) : plan_free_bytes(p, at));
 }
 
 static int64_t payload_of(const struct module_step *s)

@@ -77,7 +77,7 @@ static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int
         list[i] = &value[i];
     }
     graph_freeze(alone);
-    job = plan_job(l->plan, &step, l->plan->team_count > 0);
+    job = plan_job(l->plan, &step, l->plan->team_count > 0, l->plan->scoped_bytes);
     if (l->is_emitted)
         return kernel_compile(&job, &l->scratch, &segment, &l->why) ? -1
                                                                     : segment.cost.total_cycles;
@@ -196,10 +196,22 @@ static bool find_sizes(struct legalizing *l, int64_t *size)
     return true;
 }
 
-static struct graph *refuse(const struct legalizing *l, struct err *e)
+/* What a kernel lacks for the node as it is, which nobody has asked where there are no pieces. */
+static void ask_kernel(struct legalizing *l)
+{
+    l->is_emitted = true;
+    arena_init(&l->scratch);
+    kernel_cycles(l, l->g, l->node);
+    arena_fini(&l->scratch);
+}
+
+static struct graph *refuse(struct legalizing *l, struct err *e)
 {
     const struct graph_node *n = &l->g->node[l->node];
     char shape[96];
+
+    if (!*l->why.msg)
+        ask_kernel(l);
 
     err_set(e, "%s%s%s of %s is not supported on this chip, nor is any part of it: %s; other sizes "
             "or types, or a chip with more vector memory, may do", n->source, *n->source ? ", " : "",

@@ -119,7 +119,7 @@ static void find_order(struct region *r)
 /* cycles by the cost model, with what is left beside a sum; arrays have no places yet */
 static void predict(struct region *r, struct node *n)
 {
-    struct kernel_job job = plan_job(r->plan, &n->step, true);
+    struct kernel_job job = plan_job(r->plan, &n->step, true, plan_scoped_bytes(r->plan->settings));
     const struct kernel_kind *kind = kernel_kind_of(n->step.body);
     struct tiling t = {.predicted_cycles = 0};
 

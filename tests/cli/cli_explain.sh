@@ -128,7 +128,7 @@ verified s.strace 'waiting for the transcendental unit' \
 # runs again write nowhere but into their own folder, whatever the command names
 mkdir "$dir/mine"
 train "$dir/writer" --batch 64 --tpu v3-2 --csv-log "$dir/mine/log.csv" \
-    --checkpoint "$dir/mine" --trace "$dir/mine/t.json"
+    --checkpoint "$dir/mine" --trace "$dir/mine/t.pftrace"
 (cd "$dir" && case $systole in /*) ;; *) systole=$OLDPWD/$systole ;; esac
  $systole gemm 256x256x256 --tpu v3 --asm=mine/g.tasm --out-npy mine/g.npy --out gemm_writer \
      >"$out" && $systole run eup.tasm --out run_writer --trace mine/r.strace \

@@ -55,7 +55,7 @@ awk -v end="$cycles" '/^C/ { at += $NF } END { exit !(at > 0 && at <= end + 1000
 
 # a trace has its name once it is whole; a killed run leaves the one of before
 cp "$dir/a.strace" "$dir/k.strace"
-timeout -s KILL 0.3 $systole gemm 4096x4096x4096 --mode timing --no-memo --tpu v3-8 \
+timeout -s KILL 0.3 $systole gemm 8192x8192x8192 --mode timing --no-memo --tpu v3-8 \
     --trace "$dir/k.strace" >"$out" 2>&1 && fail "the run is too short to be killed"
 cmp -s "$dir/a.strace" "$dir/k.strace" || fail "a killed run has changed the trace"
 rm -f "$dir"/k.strace*
@@ -63,22 +63,22 @@ rm -f "$dir"/k.strace*
 # a folder is one run: nothing of the one before stays beside the new numbers, and no reader
 # believes a trace of another run
 gemm="gemm 256x256x256 --mode timing"
-$systole $gemm --tpu v3 --out "$dir/one" >"$out" && $systole export "$dir/one" --format json \
+$systole $gemm --tpu v3 --out "$dir/one" >"$out" && $systole export "$dir/one" --format perfetto \
     >"$out" || fail "a run and its export: $(tail -1 "$out")"
 echo mine >"$dir/one/notes.txt"
 cp "$dir/one/trace.strace" "$dir/old.strace"
 $systole $gemm --tpu v2 --out "$dir/one" --no-trace >"$out" || fail "another run there"
-[ ! -e "$dir/one/trace.strace" ] && [ ! -e "$dir/one/trace.json" ] && [ -s "$dir/one/stats.json" ] &&
+[ ! -e "$dir/one/trace.strace" ] && [ ! -e "$dir/one/trace.pftrace" ] && [ -s "$dir/one/stats.json" ] &&
     [ -s "$dir/one/notes.txt" ] || fail "left of two runs: $(ls "$dir/one")"
 cp "$dir/old.strace" "$dir/one/trace.strace"
-$systole export "$dir/one" --format json >"$out" 2>&1 && fail "another run's trace is exported"
+$systole export "$dir/one" --format perfetto >"$out" 2>&1 && fail "another run's trace is exported"
 grep -q 'its trace.strace is of another run than its stats.json' "$out" || fail "$(cat "$out")"
 $systole explain "$dir/one" >"$out" 2>&1 || fail "explain: $(tail -1 "$out")"
 grep -q 'its trace.strace is of another run than its stats.json, and is not used' "$out" ||
     fail "explain believes another run's trace"
-$systole $gemm --tpu v3 --out "$dir/one" --trace "$dir/one/trace.json" >"$out" ||
+$systole $gemm --tpu v3 --out "$dir/one" --trace "$dir/one/trace.pftrace" >"$out" ||
     fail "a trace in the folder: $(tail -1 "$out")"
-[ -s "$dir/one/trace.json" ] && [ ! -e "$dir/one/trace.strace" ] ||
+[ -s "$dir/one/trace.pftrace" ] && [ ! -e "$dir/one/trace.strace" ] ||
     fail "its own trace: $(ls "$dir/one")"
 
 # what could not be written is no success, and says why

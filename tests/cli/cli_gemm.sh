@@ -108,7 +108,7 @@ expect 2 '--trace shows cycles, which --mode functional does not work out' \
     4x4x4 --mode functional --trace "$dir/x.pftrace"
 expect 1 'arrays that live at the same time need 6 TiB of HBM, a core has 16 GiB; the chip is v3' \
     1048576x1048576x1048576 --mode timing
-expect 1 'a product needs more vector registers than the 8 that the chip has; the chip is v2' \
+expect 1 'a product needs more vector registers than the 8 that the chip has; ' \
     4x4x4 --tpu v2 --set core.vregs=8
 expect 1 'unknown chip "v9"' 4x4x4 --tpu v9
 expect 1 "$dir/c1.npy: a matrix of 4x4 is needed, this is one of 500x200" 4x4x4 --b "$dir/c1.npy"

@@ -111,7 +111,7 @@ for command in $(listed) $(listed check | sed 's/^/check-/'); do
         grep -q "^\\.SH $section\$" "$page" || fail "$page lacks $section"
     done
 done
-grep -q 'fB\\-t, \\-\\-tpu=CHIP' "$here/share/man/man1/systole-gemm.1" ||
+grep -q 'fB\\-t, \\-\\-tpu=NAME' "$here/share/man/man1/systole-gemm.1" ||
     fail "systole-gemm.1 lacks --tpu"
 grep -qF 'fBsystole\-check\-numerics\fR(1)' "$here/share/man/man1/systole-check.1" ||
     fail "systole-check.1 does not name the pages of its checks"
