@@ -11,7 +11,7 @@
 #include "stack/passes/pass.h"
 
 #define FUSION_NODES_MAX 160            /* members: larger ones take registers and gain nothing */
-#define FUSION_ARRAYS_MAX 20            /* operands and results; the frame has 24 windows */
+#define FUSION_ARRAYS_MAX 20            /* operands and results; the pipeline has 24 windows */
 
 struct fusion_group {
     int *member;                        /* node numbers, rising */

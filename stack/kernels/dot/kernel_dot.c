@@ -7,7 +7,7 @@
 
 #define TILE_ROWS 8                     /* of VMEM */
 #define SPILL_TILES 64
-#define FRAME_SREGS 0xffff0000u
+#define PIPELINE_SREGS 0xffff0000u
 
 /* of a tiling that tells blocks only, the width and order that cost least */
 static struct tiling completed(const struct dot_problem *p, const struct kernel_job *job,
@@ -62,13 +62,13 @@ static struct dot_box box_at(const struct dot_grid *g, bool is_rhs, int depth_di
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
     if (b->fused)
-        return (struct dot_box){.base = -1, .row = frame_scratch_row(&g->frame) + b->row,
+        return (struct dot_box){.base = -1, .row = pipeline_scratch_row(&g->pipeline) + b->row,
                                 .depth_step = TILE_ROWS * (depth_dim ? b->lanes : 1),
                                 .side_step = TILE_ROWS * (depth_dim ? 1 : b->lanes)};
-    return (struct dot_box){.base = frame_base(&g->frame, window),
-                            .row = frame_row(&g->frame, window),
-                            .depth_step = frame_stride(&g->frame, window, depth_dim),
-                            .side_step = frame_stride(&g->frame, window, !depth_dim)};
+    return (struct dot_box){.base = pipeline_base(&g->pipeline, window),
+                            .row = pipeline_row(&g->pipeline, window),
+                            .depth_step = pipeline_stride(&g->pipeline, window, depth_dim),
+                            .side_step = pipeline_stride(&g->pipeline, window, !depth_dim)};
 }
 
 /*
@@ -115,19 +115,19 @@ static int put_fused(struct dot_grid *g, struct dot_block *b, int pred, struct v
 
     if (!p)
         return 0;
-    p->frame = g->frame;
+    p->pipeline = g->pipeline;
     p->array[b->fused->own].own_row = b == &g->result_block
                                           ? g->step.sum_row
-                                          : frame_scratch_row(&g->frame) + b->row;
+                                          : pipeline_scratch_row(&g->pipeline) + b->row;
     for (int i = 0; i < p->array_count; i++)
         if (p->array[i].window >= 0)
             p->array[i].window += b->first_window;
     vcode_init(&alone, a);
     alone.note = c->note;
     alone.memo = c->memo;
-    alone.kept_sregs = FRAME_SREGS;
+    alone.kept_sregs = PIPELINE_SREGS;
     status = loop_emit_step(p, &alone, e)
-             || vcode_compile_segment(&alone, g->step.chip, frame_spill_row(&g->frame),
+             || vcode_compile_segment(&alone, g->step.chip, pipeline_spill_row(&g->pipeline),
                                       SPILL_TILES, a, code, &stats, e) ? -1 : 0;
     vcode_fini(&alone);
     if (status == 0)
@@ -148,7 +148,7 @@ static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, 
         return 0;
     vcode_init(&alone, a);
     alone.memo = c->memo;
-    alone.kept_sregs = FRAME_SREGS;
+    alone.kept_sregs = PIPELINE_SREGS;
     status = dot_prepare(g, is_rhs, to_row, &alone, box)
              || vcode_compile_segment(&alone, g->step.chip, 0, 0, a, code, &stats, e) ? -1 : 0;
     vcode_fini(&alone);
@@ -164,7 +164,7 @@ static int is_new(struct dot_grid *g, bool is_rhs)
     uint32_t inside = dot_grid_inside(g, is_rhs);
 
     return (b->fused || dot_prepares(g, is_rhs)) && inside
-               ? frame_is_first(&g->frame, inside) : -1;
+               ? pipeline_is_first(&g->pipeline, inside) : -1;
 }
 
 /* how operands go on from column to column and from unit to unit */
@@ -247,17 +247,17 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     int is_last = -1, lhs_is_new, rhs_is_new;
 
     if (g->contraction) {
-        g->step.first_step = frame_is_first(&g->frame, g->contraction);
-        is_last = frame_is_last(&g->frame, g->contraction);
+        g->step.first_step = pipeline_is_first(&g->pipeline, g->contraction);
+        is_last = pipeline_is_last(&g->pipeline, g->contraction);
     }
     lhs_is_new = is_new(g, false);
     rhs_is_new = is_new(g, true);
     if (g->step.parts.count)
-        g->step.parts.is_first = frame_is_first(&g->frame, (1u << g->frame.dims) - 1);
+        g->step.parts.is_first = pipeline_is_first(&g->pipeline, (1u << g->pipeline.dims) - 1);
     vcode_begin_block(c);
     g->step.lhs = box_at(g, false, 0);
     g->step.rhs = box_at(g, true, g->p->is_rhs_transposed ? 0 : 1);
-    g->step.sum_row = frame_scratch_row(&g->frame);
+    g->step.sum_row = pipeline_scratch_row(&g->pipeline);
     lhs_row = g->step.sum_row + g->sum_rows;
     dot_set_turn(g, lhs_is_new);
     if (put_fused(g, &g->lhs_block, lhs_is_new, c, a, e)
@@ -285,11 +285,11 @@ static void start_parts(struct dot_grid *g, struct vcode *c, struct arena *a)
     struct isa_program *code = arena_alloc(a, sizeof(*code));
     int64_t granules = 0;
 
-    *p = (struct dot_parts){.flag = frame_part_flag(&g->frame)};
+    *p = (struct dot_parts){.flag = pipeline_part_flag(&g->pipeline)};
     for (int i = 0; i < 2; i++)
-        if (window[i] >= 0 && g->frame.window[window[i]].parts) {
-            p->count = g->frame.window[window[i]].parts;
-            frame_part(&g->frame, window[i], &p->operand[p->operands]);
+        if (window[i] >= 0 && g->pipeline.window[window[i]].parts) {
+            p->count = g->pipeline.window[window[i]].parts;
+            pipeline_part(&g->pipeline, window[i], &p->operand[p->operands]);
             granules += p->operand[p->operands++].granules;
         }
     if (p->count == 0)
@@ -315,13 +315,13 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     c.note = job->name;
     c.memo = job->memo;
     start_parts(g, &c, a);
-    status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
+    status = pipeline_begin(&g->pipeline, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
     if (status == 0) {
-        frame_finish(&g->frame, &c);
+        pipeline_finish(&g->pipeline, &c);
         if (g->result_block.fused)
             loop_emit_last(&g->result_block.fused->plan, &c);
-        frame_end(&g->frame, &c);
-        status = kernel_finish(job, &c, frame_spill_row(&g->frame), 0, a, out, e);
+        pipeline_end(&g->pipeline, &c);
+        status = kernel_finish(job, &c, pipeline_spill_row(&g->pipeline), 0, a, out, e);
     }
     vcode_fini(&c);
     return status;

@@ -13,14 +13,15 @@
  * the steps from column to column say which. Nothing drains between them.
  *
  * docs/gemm.md tells the whole. Not here: copies, waits, the grid
- * (stack/kernels/pipeline/frame.h); what the operands are made of (stack/kernels/dot/kernel_dot_body.c).
+ * (stack/kernels/pipeline/pipeline.h); what the operands are made of
+ * (stack/kernels/dot/kernel_dot_body.c).
  */
 #ifndef STACK_KERNEL_DOT_CODE_H
 #define STACK_KERNEL_DOT_CODE_H
 #include "isa/matrix.h"
 #include "stack/backend/bundler.h"
 #include "stack/backend/vcode.h"
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 
 #define DOT_UNITS_MAX 8
 #define DOT_PARTS_MAX 4                 /* registers of 8 rows in a round */
@@ -91,12 +92,12 @@ struct dot_turn {
  */
 struct dot_parts {
     int count;                          /* 0: whole boxes are there before every step */
-    int under_way;                      /* so many at a time, the first ones before the frame, */
+    int under_way;                      /* so many at a time, the first ones before the pipeline, */
     int64_t pace_cycles;                /* one behind the other */
     int is_first;                       /* predicate: this is the first step */
     int flag;                           /* of part 0 */
     int operands;
-    struct frame_part operand[2];
+    struct pipeline_part operand[2];
 };
 
 struct dot_step {

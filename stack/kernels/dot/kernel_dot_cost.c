@@ -9,12 +9,12 @@
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 
 #define TILE 128
-#define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
+#define STEP_CYCLES 90                  /* of the pipeline: indices, waits, copies begun */
 #define LATE_SHARE 0.7                  /* of the steps between, for the copies of results */
 #define COPY_WEIGHT 0.02                /* of hidden copies: fewer are better, all else alike */
 #define PARTS_SHARE 1.4                 /* of a pass, for a part on its way */
 
-static int64_t window_bytes(const struct frame_window *w)
+static int64_t window_bytes(const struct pipeline_window *w)
 {
     int64_t tiles = 1;
 
@@ -36,14 +36,14 @@ static double port_cycles(const struct dot_grid *g, int64_t bytes)
  */
 static void choose_buffers(struct dot_grid *g)
 {
-    struct frame *f = &g->frame;
+    struct pipeline *f = &g->pipeline;
     int64_t steps = 1, bytes = 0;
 
     for (int d = 0; d < f->dims; d++)
         if (g->contraction >> d & 1)
-            steps *= frame_steps(f, d);
+            steps *= pipeline_steps(f, d);
     for (int w = 0; w < f->window_count; w++)
-        if (f->window[w].is_result && !frame_is_in_place(f, w))
+        if (f->window[w].is_result && !pipeline_is_in_place(f, w))
             bytes += window_bytes(&f->window[w]);
     if (port_cycles(g, bytes) < LATE_SHARE * (double)((steps - 1) * dot_step_cycles(&g->step)))
         f->late_dims = g->contraction;
@@ -54,8 +54,8 @@ static bool comes_in_parts(const struct dot_grid *g, bool is_rhs)
 {
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
-    return window >= 0 && !frame_is_in_place(&g->frame, window)
-           && g->frame.window[window].box_dims == 2 && !g->frame.window[window].short_count;
+    return window >= 0 && !pipeline_is_in_place(&g->pipeline, window)
+           && g->pipeline.window[window].box_dims == 2 && !g->pipeline.window[window].short_count;
 }
 
 /* The first boxes in parts, where a step finds passes that take them one by one. */
@@ -70,14 +70,14 @@ static void ask_for_parts(struct dot_grid *g)
 
     for (int is_rhs = 0; fits && is_rhs < 2; is_rhs++)
         if (comes_in_parts(g, is_rhs))
-            cycles += port_cycles(g, window_bytes(&g->frame.window[is_rhs ? g->rhs_window
+            cycles += port_cycles(g, window_bytes(&g->pipeline.window[is_rhs ? g->rhs_window
                                                                           : g->lhs_window]));
     cycles *= (double)halves / (double)g->step.depth_tiles;
     if (cycles > PARTS_SHARE * (double)dot_pass_cycles(&g->step))   /* passes wait for each */
         return;
     for (int is_rhs = 0; fits && is_rhs < 2; is_rhs++)
         if (comes_in_parts(g, is_rhs)) {
-            struct frame_window *w = &g->frame.window[is_rhs ? g->rhs_window : g->lhs_window];
+            struct pipeline_window *w = &g->pipeline.window[is_rhs ? g->rhs_window : g->lhs_window];
             bool is_by_rows = is_rhs && !p->is_rhs_transposed;
 
             w->parts = (int)(g->step.depth_tiles / halves);
@@ -88,7 +88,7 @@ static void ask_for_parts(struct dot_grid *g)
 
 void dot_grid_begin_early(struct dot_grid *g)
 {
-    g->frame.is_first_alone = true;
+    g->pipeline.is_first_alone = true;
     ask_for_parts(g);
     choose_buffers(g);
 }
@@ -99,7 +99,7 @@ static int64_t changes(const struct dot_grid *g, bool is_rhs)
     int64_t count = 1;
 
     for (int d = 0; d <= dot_grid_moves_along(g, is_rhs); d++)
-        count *= frame_steps(&g->frame, d);
+        count *= pipeline_steps(&g->pipeline, d);
     return count;
 }
 
@@ -108,8 +108,8 @@ static int64_t blocks(const struct dot_grid *g)
 {
     int64_t count = 1;
 
-    for (int d = 0; d < g->frame.dims; d++)
-        count *= g->contraction >> d & 1 ? 1 : frame_steps(&g->frame, d);
+    for (int d = 0; d < g->pipeline.dims; d++)
+        count *= g->contraction >> d & 1 ? 1 : pipeline_steps(&g->pipeline, d);
     return count;
 }
 
@@ -134,12 +134,12 @@ static double first_step_cycles(const struct dot_grid *g, double step, double ne
 {
     double parts = 0, usual = next > step ? next : step, longest, late;
 
-    for (int w = 0; w < g->frame.window_count; w++) {
-        const struct frame_window *x = &g->frame.window[w];
+    for (int w = 0; w < g->pipeline.window_count; w++) {
+        const struct pipeline_window *x = &g->pipeline.window[w];
 
         if (x->parts)
             parts += (double)window_bytes(x) * cycles_per_byte
-                     * (1 - (double)FRAME_PARTS_BEFORE / x->parts);
+                     * (1 - (double)PIPELINE_PARTS_BEFORE / x->parts);
     }
     longest = parts + next > usual ? parts + next : usual;
     /* copies under way share the port's rate */
@@ -157,7 +157,8 @@ static double cycles_between(const struct dot_grid *g, double step, double copie
     double latency = (double)(chip->dma_read_ns * chip->chip_clock_mhz) / 1e3;
     double most = copied > step ? copied : step, two = latency + copied + step;
 
-    return g->frame.job->codegen == CODEGEN_BEST && copied > 0 && two > 2 * most ? two / 2 : most;
+    return g->pipeline.job->codegen == CODEGEN_BEST && copied > 0 && two > 2 * most ? two / 2
+                                                                                    : most;
 }
 
 /*
@@ -168,7 +169,7 @@ static double cycles_between(const struct dot_grid *g, double step, double copie
 static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
                                double cycles_per_byte)
 {
-    const struct frame *f = &g->frame;
+    const struct pipeline *f = &g->pipeline;
     int64_t outside = 1;
     double sum = (double)step_cycles, copied = 0;
 
@@ -176,11 +177,11 @@ static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
         copied = 0;
 
         for (int w = 0; w < f->window_count; w++)
-            if (f->window[w].array->space == SPACE_HBM && frame_class(f, w) >= d)
+            if (f->window[w].array->space == SPACE_HBM && pipeline_class(f, w) >= d)
                 copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
-        sum += (double)(outside * (frame_steps(f, d) - 1))
+        sum += (double)(outside * (pipeline_steps(f, d) - 1))
                * cycles_between(g, (double)step_cycles, copied);
-        outside *= frame_steps(f, d);
+        outside *= pipeline_steps(f, d);
     }
     return (int64_t)(sum + first_step_cycles(g, (double)step_cycles, copied, cycles_per_byte));
 }
@@ -193,20 +194,20 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
                    + prepare_cycles(g) / steps;
     double per_byte;
 
-    *out = (struct kernel_cost){.steps = steps, .is_idle = g->frame.is_idle};
-    if (g->frame.is_idle)
+    *out = (struct kernel_cost){.steps = steps, .is_idle = g->pipeline.is_idle};
+    if (g->pipeline.is_idle)
         return;
     out->compute_cycles = steps * step;
-    out->copy_cycles = frame_copy_cycles(&g->frame, &exposed);
+    out->copy_cycles = pipeline_copy_cycles(&g->pipeline, &exposed);
     out->fixed_cycles = exposed;
-    out->hbm_bytes = frame_copy_bytes(&g->frame);
+    out->hbm_bytes = pipeline_copy_bytes(&g->pipeline);
     out->flops = 2 * p->m * p->n * p->k;
     for (int i = 0; i < p->outer_count; i++)
         out->flops *= p->outer[i].count;
     out->issued_flops = steps * dot_step_flops(&g->step);
-    out->vmem_rows = frame_vmem_rows(&g->frame);
+    out->vmem_rows = pipeline_vmem_rows(&g->pipeline);
     per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
     out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);
-    if (g->frame.is_first_alone)
+    if (g->pipeline.is_first_alone)
         out->total_cycles += (int64_t)(COPY_WEIGHT * (double)out->copy_cycles);
 }

@@ -153,7 +153,7 @@ static int partial_axis(const struct cutter *c, const struct chain *k, int64_t e
 
 static int cut_chain(const struct cutter *c, int dim)
 {
-    int64_t count = c->g->dim[dim] < 0 ? 1 : c->g->frame.count[c->g->dim[dim]];
+    int64_t count = c->g->dim[dim] < 0 ? 1 : c->g->pipeline.count[c->g->dim[dim]];
     struct chain k = chain_of(c, dim);
     int64_t all, elements = step_elements(c->g, dim, &all), part = 0;
     struct loop_axis *x;
@@ -188,7 +188,7 @@ static int cut_chain(const struct cutter *c, int dim)
 /* what is summed over steps must be complete before another block's sums begin */
 static int check_sums(const struct cutter *c)
 {
-    const struct frame *f = &c->g->frame;
+    const struct pipeline *f = &c->g->pipeline;
     uint32_t reduced = 0, others = 0;
 
     for (int a = 0; a < c->plan->axis_count; a++)
@@ -205,19 +205,19 @@ static int check_sums(const struct cutter *c)
 
 static int add_windows(const struct cutter *c)
 {
-    struct frame *f = &c->g->frame;
+    struct pipeline *f = &c->g->pipeline;
     struct loop_plan *p = c->plan;
 
-    memset(&p->frame, 0, sizeof(p->frame));
-    p->frame.dims = f->dims;
-    memcpy(p->frame.count, f->count, sizeof(f->count));
+    memset(&p->pipeline, 0, sizeof(p->pipeline));
+    p->pipeline.dims = f->dims;
+    memcpy(p->pipeline.count, f->count, sizeof(f->count));
     if (!loop_plan_place(p)
-        || f->window_count + p->frame.window_count > FRAME_WINDOW_MAX)
+        || f->window_count + p->pipeline.window_count > PIPELINE_WINDOW_MAX)
         return refuse(c, "too many windows");
     c->b->first_window = f->window_count;
-    memcpy(&f->window[f->window_count], p->frame.window,
-           (size_t)p->frame.window_count * sizeof(f->window[0]));
-    f->window_count += p->frame.window_count;
+    memcpy(&f->window[f->window_count], p->pipeline.window,
+           (size_t)p->pipeline.window_count * sizeof(f->window[0]));
+    f->window_count += p->pipeline.window_count;
     return 0;
 }
 

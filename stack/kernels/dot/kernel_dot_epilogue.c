@@ -41,27 +41,27 @@ static struct dot_pointer pointer_to_columns(const struct writer *w, int extra)
     int64_t tiles = div_up(g->p->n, ARRAY_LANES), most = tiles - g->tiles;
 
     return (struct dot_pointer){
-        .base = frame_index(&g->frame, g->dim[DIM_N]),
-        .row = frame_row(&g->frame, g->window[extra]),
+        .base = pipeline_index(&g->pipeline, g->dim[DIM_N]),
+        .row = pipeline_row(&g->pipeline, g->window[extra]),
         .column_step = g->batches > 1 ? 0 : g->step.width, .base_scale = g->tiles,
         .base_max = most};
 }
 
 static struct dot_pointer pointer_to(const struct writer *w, int extra)
 {
-    const struct frame *f = &w->g->frame;
+    const struct pipeline *f = &w->g->pipeline;
     int window = w->g->window[extra];
     bool by_batches = w->g->share == SHARE_BATCHES;
     int64_t round, batch;
 
     if (w->g->p->extra[extra].kind == EXTRA_COLUMNS)
         return pointer_to_columns(w, extra);
-    round = tiles_of_round(w, extra) * frame_stride(f, window, 1);
+    round = tiles_of_round(w, extra) * pipeline_stride(f, window, 1);
     batch = dot_batch_stride(w->g, window, &w->g->p->extra[extra].matrix);
     return (struct dot_pointer){
-        .base = frame_base(f, window), .row = frame_row(f, window), .round_step = round,
+        .base = pipeline_base(f, window), .row = pipeline_row(f, window), .round_step = round,
         .column_step = w->g->batches > 1 ? batch * (by_batches ? w->g->step.units : 1)
-                                         : w->g->step.width * frame_stride(f, window, 0),
+                                         : w->g->step.width * pipeline_stride(f, window, 0),
         .unit_step = by_batches ? batch : w->g->step.rounds * round};
 }
 
@@ -92,11 +92,11 @@ static int give_pointer(struct writer *w, int extra, struct err *e)
 /* row of tile `i` of a round, behind its pointer */
 static int64_t row_of(const struct writer *w, int extra, int64_t i)
 {
-    const struct frame *f = &w->g->frame;
+    const struct pipeline *f = &w->g->pipeline;
     int window = w->g->window[extra];
 
-    return w->offset[extra] + w->tile * frame_stride(f, window, 0)
-           + i * frame_stride(f, window, 1);
+    return w->offset[extra] + w->tile * pipeline_stride(f, window, 0)
+           + i * pipeline_stride(f, window, 1);
 }
 
 /* ----- arrays to and from registers */
@@ -107,7 +107,7 @@ static int parts_of_tile(const struct array *a) { return a->tile_rows / 8; }
 /*
  * The last operation touches a tile that the array does not have, of the last round's rows. Where
  * rows are cut into blocks, all of a block is there, and the last copy leaves out what is beyond
- * (frame.h: short_count).
+ * (pipeline.h: short_count).
  */
 static void mark_edge(struct writer *w, int extra, int64_t i)
 {

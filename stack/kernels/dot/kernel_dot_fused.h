@@ -7,7 +7,7 @@
  * does not go into the rounds of the last pass is a fused loop that reads the sums.
  * Each is a loop fusion (stack/kernels/loop/loop_plan.h) of which one array is such a block
  * and whose axes are cut as the product is; its other arrays have windows in
- * the product's frame.
+ * the product's pipeline.
  *
  * The product between them is a job by itself, whose operands and result are
  * arrays that only the step knows.

@@ -62,13 +62,13 @@ int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_
         return 0;
     if (window < 0)
         return b->lanes * b->rows * TILE_ROWS;
-    return frame_stride(&g->frame, window, 2);
+    return pipeline_stride(&g->pipeline, window, 2);
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* how a window moves along a dimension of the grid, `limit` at most (0: as far as it gets) */
-static void set_step(const struct dot_grid *g, struct frame_window *w, enum dot_dim dim,
+static void set_step(const struct dot_grid *g, struct pipeline_window *w, enum dot_dim dim,
                      int64_t step, int64_t limit)
 {
     if (g->dim[dim] < 0)
@@ -85,7 +85,7 @@ static int64_t last_start(int64_t tiles, int64_t box)
 
 /* a box of several batches */
 static void add_batches(const struct dot_grid *g, const struct dot_matrix *m,
-                        struct frame_window *w)
+                        struct pipeline_window *w)
 {
     int batch = dot_batch_dim(g->p);
     int64_t stride = m->outer[batch];
@@ -111,7 +111,7 @@ static int64_t rows_of_steps(const struct dot_grid *g, enum dot_dim down)
 
 /* Rows that end inside what a step has: the last box is shorter. */
 static void set_row_steps(const struct dot_grid *g, const struct dot_matrix *m, int64_t rows,
-                          enum dot_dim down, struct frame_window *w)
+                          enum dot_dim down, struct pipeline_window *w)
 {
     int64_t across = m->array->tiles_across, all = rows_of_steps(g, down) / m->array->tile_rows;
 
@@ -128,15 +128,15 @@ static void set_row_steps(const struct dot_grid *g, const struct dot_matrix *m, 
  * last box of a contraction may go beyond the array by part of 128 rows: what is read there
  * counts as zero (kernel_dot_prepare.c).
  */
-static struct frame_window box_of(const struct dot_grid *g, const struct dot_matrix *m,
-                                  int64_t lanes, int64_t rows, enum dot_dim along,
-                                  enum dot_dim down)
+static struct pipeline_window box_of(const struct dot_grid *g, const struct dot_matrix *m,
+                                     int64_t lanes, int64_t rows, enum dot_dim along,
+                                     enum dot_dim down)
 {
     int64_t across = m->array->tiles_across;
-    struct frame_window w = {.array = m->array, .box_dims = 2,
-                             .box_count = {smaller(lanes, m->lane_tiles),
-                                           smaller(rows, m->row_tiles)},
-                             .box_stride = {1, across}};
+    struct pipeline_window w = {.array = m->array, .box_dims = 2,
+                                .box_count = {smaller(lanes, m->lane_tiles),
+                                              smaller(rows, m->row_tiles)},
+                                .box_stride = {1, across}};
 
     for (int i = 0; i < g->p->outer_count; i++)
         set_step(g, &w, (enum dot_dim)(DIM_OUTER + i), m->outer[i], 0);
@@ -150,15 +150,15 @@ static struct frame_window box_of(const struct dot_grid *g, const struct dot_mat
     return w;
 }
 
-static int add_window(struct dot_grid *g, struct frame_window w)
+static int add_window(struct dot_grid *g, struct pipeline_window w)
 {
-    g->frame.window[g->frame.window_count] = w;
-    return g->frame.window_count++;
+    g->pipeline.window[g->pipeline.window_count] = w;
+    return g->pipeline.window_count++;
 }
 
 /* an operand that a fused loop makes: its block takes the window's place */
 static int add_block(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
-                     struct frame_window w, enum dot_dim along, enum dot_dim down, struct err *e)
+                     struct pipeline_window w, enum dot_dim along, enum dot_dim down, struct err *e)
 {
     b->lanes = w.box_count[0];
     b->rows = w.box_count[1];
@@ -166,8 +166,8 @@ static int add_block(struct dot_grid *g, struct dot_block *b, const struct dot_m
     return dot_cut_fused(g, b, m, along, down, e);
 }
 
-static int add_operand(struct dot_grid *g, bool is_rhs, struct frame_window w, enum dot_dim along,
-                       enum dot_dim down, struct err *e)
+static int add_operand(struct dot_grid *g, bool is_rhs, struct pipeline_window w,
+                       enum dot_dim along, enum dot_dim down, struct err *e)
 {
     const struct dot_problem *p = g->p;
     struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
@@ -216,11 +216,11 @@ static int add_windows(struct dot_grid *g, struct err *e)
         return dot_cut_fused(g, &g->result_block, &p->extra[0].matrix, DIM_N, DIM_M, e);
     for (int i = 0; i < p->extra_count; i++) {
         const struct dot_matrix *m = &p->extra[i].matrix;
-        struct frame_window w;
+        struct pipeline_window w;
 
         if (p->extra[i].kind == EXTRA_COLUMNS)
-            w = (struct frame_window){.array = m->array, .box_dims = 1,
-                                      .box_count = {m->array->tile_count}, .box_stride = {1}};
+            w = (struct pipeline_window){.array = m->array, .box_dims = 1,
+                                         .box_count = {m->array->tile_count}, .box_stride = {1}};
         else
             w = box_of(g, m, g->tiles, rows / m->array->tile_rows, DIM_N, DIM_M);
         w.is_result = p->extra[i].is_result;
@@ -233,7 +233,7 @@ static int add_windows(struct dot_grid *g, struct err *e)
 static void place_blocks(struct dot_grid *g)
 {
     struct dot_block *block[] = {&g->lhs_block, &g->rhs_block, &g->result_block};
-    int64_t next = g->frame.scratch_rows;
+    int64_t next = g->pipeline.scratch_rows;
 
     for (size_t i = 0; i < COUNT_OF(block); i++) {
         if (!block[i]->fused)
@@ -241,9 +241,9 @@ static void place_blocks(struct dot_grid *g)
         block[i]->row = next;
         next += block[i]->lanes * block[i]->rows * block[i]->batches * TILE_ROWS;
         block[i]->fused->plan.scratch_row = next;
-        next += block[i]->fused->plan.frame.scratch_rows;
+        next += block[i]->fused->plan.pipeline.scratch_rows;
     }
-    g->frame.scratch_rows = next;
+    g->pipeline.scratch_rows = next;
 }
 
 static void find_blocks(struct dot_grid *g)
@@ -289,7 +289,7 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         .columns = g->batches / matrices * (g->tiles / width),
         .depth_tiles = g->depth * dot_terms(p),
         .first_step = -1};
-    s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
+    s->gap_cycles = g->pipeline.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->adds_up = g->result_block.fused != NULL;
     if (g->contraction || s->adds_up)
         s->sum_column_step = width * g->groups * p->group_rows * matrices;
@@ -307,7 +307,8 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         && !dot_prepares(g, false))
         s->lhs_row_tiles = p->lhs.row_tiles;
     mask_padding(g);
-    g->frame.scratch_rows = g->sum_rows + dot_prepared_rows(g, false) + dot_prepared_rows(g, true);
+    g->pipeline.scratch_rows =
+        g->sum_rows + dot_prepared_rows(g, false) + dot_prepared_rows(g, true);
 }
 
 /* the next dimension inside, unless it has one index */
@@ -316,10 +317,10 @@ static int add_dim(struct dot_grid *g, enum dot_dim dim, int64_t count)
     g->dim[dim] = -1;
     if (count == 1)
         return 0;
-    if (g->frame.dims == FRAME_DIM_MAX)
+    if (g->pipeline.dims == PIPELINE_DIM_MAX)
         return -1;
-    g->dim[dim] = g->frame.dims++;
-    g->frame.count[g->dim[dim]] = count;
+    g->dim[dim] = g->pipeline.dims++;
+    g->pipeline.count[g->dim[dim]] = count;
     return 0;
 }
 
@@ -349,14 +350,14 @@ static int order_dims(struct dot_grid *g, bool columns_outside, struct err *e)
 
     if (add_outers(g, SIDE_BATCH) || (columns_outside && add_columns(g)) || add_rows(g)
         || (!columns_outside && add_columns(g)))
-        return err_set(e, "a grid of more than %d dimensions", FRAME_DIM_MAX);
-    first = g->frame.dims;
+        return err_set(e, "a grid of more than %d dimensions", PIPELINE_DIM_MAX);
+    first = g->pipeline.dims;
     if (add_outers(g, SIDE_K) || add_dim(g, DIM_K, div_up(g->p->k, TILE) / g->depth))
-        return err_set(e, "a grid of more than %d dimensions", FRAME_DIM_MAX);
-    for (int d = first; d < g->frame.dims; d++)
+        return err_set(e, "a grid of more than %d dimensions", PIPELINE_DIM_MAX);
+    for (int d = first; d < g->pipeline.dims; d++)
         g->contraction |= 1u << d;
-    if (g->frame.dims == 0)
-        g->frame.count[g->frame.dims++] = 1;
+    if (g->pipeline.dims == 0)
+        g->pipeline.count[g->pipeline.dims++] = 1;
     return 0;
 }
 
@@ -420,10 +421,10 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
 }
 
 /* what one block has overwritten the next would take for the old value */
-static bool overlaps_in_place(const struct frame *f)
+static bool overlaps_in_place(const struct pipeline *f)
 {
     for (int r = 0; r < f->window_count; r++) {
-        const struct frame_window *result = &f->window[r];
+        const struct pipeline_window *result = &f->window[r];
         bool has_overlap = false;
 
         for (int d = 0; d < f->dims; d++)
@@ -439,7 +440,7 @@ static bool overlaps_in_place(const struct frame *f)
 /* Rows for registers of fused loops; XLA's tilings leave them free in any case. */
 static int64_t spill_rows(const struct dot_grid *g)
 {
-    const struct kernel_job *job = g->frame.job;
+    const struct kernel_job *job = g->pipeline.job;
     bool has_fused = g->lhs_block.fused || g->rhs_block.fused || g->result_block.fused;
 
     return has_fused || (job->codegen == CODEGEN_XLA && job->vmem_rows > 4 * SPILL_ROWS)
@@ -451,7 +452,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
 {
     memset(g, 0, sizeof(*g));
     g->p = p;
-    g->frame.job = job;
+    g->pipeline.job = job;
     g->groups = div_up(t->size[DOT_BM], p->group_rows);
     g->tiles = div_up(t->size[DOT_BN], TILE);
     g->depth = div_up(t->size[DOT_BK], TILE);
@@ -469,33 +470,33 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
     if (add_windows(g, e))
         return -1;
-    frame_share(&g->frame, job->core);
+    pipeline_share(&g->pipeline, job->core);
     place_blocks(g);
     if (t->size[DOT_PARTS])
         dot_grid_begin_early(g);
-    if (overlaps_in_place(&g->frame))
+    if (overlaps_in_place(&g->pipeline))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))
         return -1;
-    if (frame_vmem_rows(&g->frame) + spill_rows(g) > job->vmem_rows)
+    if (pipeline_vmem_rows(&g->pipeline) + spill_rows(g) > job->vmem_rows)
         return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
-                       (long long)(frame_vmem_rows(&g->frame) / 2),
+                       (long long)(pipeline_vmem_rows(&g->pipeline) / 2),
                        (long long)(job->vmem_rows / 2));
     return 0;
 }
 
 int64_t dot_grid_steps(const struct dot_grid *g)
 {
-    return frame_total_steps(&g->frame);
+    return pipeline_total_steps(&g->pipeline);
 }
 
 int dot_grid_moves_along(const struct dot_grid *g, bool is_rhs)
 {
     const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
-    int d = g->frame.dims - 1;
+    int d = g->pipeline.dims - 1;
 
     if (!b->fused)
-        return frame_class(&g->frame, is_rhs ? g->rhs_window : g->lhs_window);
+        return pipeline_class(&g->pipeline, is_rhs ? g->rhs_window : g->lhs_window);
     while (d >= 0 && !(b->moves >> d & 1))
         d--;
     return d;
@@ -505,8 +506,8 @@ uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs)
 {
     uint32_t mask = 0;
 
-    for (int d = dot_grid_moves_along(g, is_rhs) + 1; d < g->frame.dims; d++)
-        if (frame_steps(&g->frame, d) > 1)
+    for (int d = dot_grid_moves_along(g, is_rhs) + 1; d < g->pipeline.dims; d++)
+        if (pipeline_steps(&g->pipeline, d) > 1)
             mask |= 1u << d;
     return mask;
 }

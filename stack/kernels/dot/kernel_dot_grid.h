@@ -12,7 +12,7 @@
  */
 #ifndef STACK_KERNEL_DOT_GRID_H
 #define STACK_KERNEL_DOT_GRID_H
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 #include "stack/kernels/dot/kernel_dot_body.h"
 #include "stack/kernels/dot/kernel_dot_code.h"
 #include "stack/kernels/dot/kernel_dot_fused.h"
@@ -27,16 +27,17 @@ enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
 struct dot_block {                      /* of a fused loop, in VMEM, in place of a window */
     struct dot_fused_loop *fused;       /* or NULL */
     int64_t lanes, rows, batches;       /* tiles; and as many times that */
-    int64_t row;                        /* of the frame's scratch */
+    int64_t row;                        /* of the pipeline's scratch */
     uint32_t moves;                     /* grid dimensions along which it changes */
     int first_window;                   /* of its own arrays */
 };
 
 struct dot_grid {
     const struct dot_problem *p;
-    struct frame frame;
-    int dim[DOT_DIMS];                  /* the frame's, of each of ours; -1: it has one index */
-    uint32_t contraction;               /* dimensions of the frame along which sums are added up */
+    struct pipeline pipeline;
+    int dim[DOT_DIMS];                  /* the pipeline's, of each of ours; -1: it has one index */
+    /* dimensions of the pipeline along which sums are added up */
+    uint32_t contraction;
     int64_t groups, tiles, depth;       /* of a step: rounds of rows, tiles of n, tiles of k, */
     int64_t batches;                    /* and matrices */
     enum dot_share share;
@@ -60,7 +61,10 @@ int dot_grid_moves_along(const struct dot_grid *g, bool is_rhs);
 /* grid dimensions inside of those along which an operand moves: it is new when all are first */
 uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs);
 
-/* kernel_dot_cut.c: axes of a fused loop as the grid's steps have them, its windows in the frame */
+/*
+ * kernel_dot_cut.c: axes of a fused loop as the grid's steps have them, its windows in the
+ * pipeline
+ */
 int dot_cut_fused(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
                   enum dot_dim along, enum dot_dim down, struct err *e);
 
@@ -68,7 +72,7 @@ int dot_cut_fused(struct dot_grid *g, struct dot_block *b, const struct dot_matr
 int dot_batch_dim(const struct dot_problem *p);          /* -1: there is none */
 int64_t dot_batch_count(const struct dot_problem *p);
 
-/* VMEM rows of a window from batch to batch, 0: they share it; behind frame_begin */
+/* VMEM rows of a window from batch to batch, 0: they share it; behind pipeline_begin */
 int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_matrix *m);
 
 int64_t dot_grid_steps(const struct dot_grid *g);

@@ -36,7 +36,7 @@ static void await(struct dot_code *d, struct isa_operand flag, int pred)
 }
 
 /* of part S[S_PART] + ahead */
-static struct isa_operand size_of(struct dot_code *d, const struct frame_part *p, int ahead)
+static struct isa_operand size_of(struct dot_code *d, const struct pipeline_part *p, int ahead)
 {
     if (p->last_granules == p->granules)
         return I(p->granules);
@@ -51,7 +51,7 @@ static void start(struct dot_code *d, int ahead, int pred)
 {
     find_flag(d, ahead);
     for (int i = 0; i < d->s->parts.operands; i++) {
-        const struct frame_part *p = &d->s->parts.operand[i];
+        const struct pipeline_part *p = &d->s->parts.operand[i];
         struct isa_operand size = size_of(d, p, ahead);
 
         bundler_add(&d->b, isa_smul(T_FROM, R(S_PART), I(p->from_step)));
@@ -75,7 +75,7 @@ static void put_alone(struct bundler *b, struct isa_op op)
 static void start_alone(struct bundler *b, const struct dot_parts *p, int part)
 {
     for (int i = 0; i < p->operands && part < p->count; i++) {
-        const struct frame_part *x = &p->operand[i];
+        const struct pipeline_part *x = &p->operand[i];
         int64_t granules = part == p->count - 1 ? x->last_granules : x->granules;
 
         put_alone(b, isa_dma_hbm_vmem_strided(
@@ -103,7 +103,7 @@ void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct 
             put_alone(&b, isa_vdelay(I(p->pace_cycles)));
         start_alone(&b, p, part);
     }
-    for (int part = 0; part < FRAME_PARTS_BEFORE; part++) {
+    for (int part = 0; part < PIPELINE_PARTS_BEFORE; part++) {
         put_alone(&b, isa_dma_done(I(p->flag + part), I(granules)));
         put_alone(&b, isa_vsyncadd(I(p->flag + part), I(-granules)));
         start_alone(&b, p, p->under_way + part);
@@ -120,7 +120,7 @@ void dot_begin_parts(struct dot_code *d)
     if (!p->count)
         return;
     bundler_add(&d->b, isa_smov(S_PART, I(p->count)));
-    bundler_add(&d->b, isa_if(p->is_first, isa_smov(S_PART, I(FRAME_PARTS_BEFORE))));
+    bundler_add(&d->b, isa_if(p->is_first, isa_smov(S_PART, I(PIPELINE_PARTS_BEFORE))));
 }
 
 void dot_await_part(struct dot_code *d)
@@ -138,7 +138,7 @@ void dot_start_part(struct dot_code *d)
 
     if (!p->count)
         return;
-    if (p->under_way + FRAME_PARTS_BEFORE < p->count) {
+    if (p->under_way + PIPELINE_PARTS_BEFORE < p->count) {
         bundler_add(&d->b, isa_scmp_lt(P_PART, R(S_PART), I(p->count - p->under_way)));
         start(d, p->under_way, P_PART);
     }

@@ -17,7 +17,7 @@
 #define SQUARES_BEHIND_MAX 2
 #define SQUARES_TOGETHER 8              /* in straight code, of several batches */
 
-/* registers of the copy; the frame's own are above */
+/* registers of the copy; the pipeline's own are above */
 enum { S_ROW_LOOP, S_TILE_LOOP, S_FROM, S_TO, S_FROM_ROW, S_TO_ROW, S_LEFT, S_LEFT_ROW };
 
 struct place { int base; int64_t row, row_step, lane_step; };   /* of tiles in VMEM */
@@ -121,10 +121,11 @@ static struct place place_of(const struct dot_grid *g, bool is_rhs)
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
     if (block->fused)
-        return (struct place){-1, frame_scratch_row(&g->frame) + block->row,
+        return (struct place){-1, pipeline_scratch_row(&g->pipeline) + block->row,
                               block->lanes * TILE_ROWS, TILE_ROWS};
-    return (struct place){frame_base(&g->frame, window), frame_row(&g->frame, window),
-                          frame_stride(&g->frame, window, 1), frame_stride(&g->frame, window, 0)};
+    return (struct place){pipeline_base(&g->pipeline, window), pipeline_row(&g->pipeline, window),
+                          pipeline_stride(&g->pipeline, window, 1),
+                          pipeline_stride(&g->pipeline, window, 0)};
 }
 
 void dot_set_turn(struct dot_grid *g, int is_new)
@@ -144,7 +145,7 @@ void dot_set_turn(struct dot_grid *g, int is_new)
 /* units that take `count` squares in turn */
 static int64_t squares_at_once(const struct dot_grid *g, int64_t count)
 {
-    int64_t units = g->frame.job->chip->xlu_count;
+    int64_t units = g->pipeline.job->chip->xlu_count;
 
     while (count % units)
         units--;
@@ -167,7 +168,7 @@ static int64_t batches_together(const struct dot_grid *g)
 /* of a cross-lane unit, for a square that has `rows` */
 static int64_t square_cycles(const struct dot_grid *g, int64_t rows)
 {
-    const struct chip *chip = g->frame.job->chip;
+    const struct chip *chip = g->pipeline.job->chip;
     int per_tile = matrix_rows(g->p->lhs_type);
     int64_t push = per_tile == 8 ? chip->xlu_xpose_issue_cycles
                                  : chip->xlu_xpose_packed_issue_cycles;
@@ -187,17 +188,17 @@ static int64_t transposed_cycles(const struct dot_grid *g)
 
     if (depth)
         cycles = outer * (inner * each / squares_at_once(g, inner)
-                          + g->frame.job->chip->xlu_xpose_cycles + each);
+                          + g->pipeline.job->chip->xlu_xpose_cycles + each);
     if (rest)
         cycles += across * square_cycles(g, rest) / squares_at_once(g, across)
-                  + g->frame.job->chip->xlu_xpose_cycles + square_cycles(g, rest);
+                  + g->pipeline.job->chip->xlu_xpose_cycles + square_cycles(g, rest);
     return cycles;
 }
 
 /* those squares that nothing hides, in rows of them, each with a wait */
 static int64_t turn_cycles(const struct dot_grid *g)
 {
-    const struct chip *chip = g->frame.job->chip;
+    const struct chip *chip = g->pipeline.job->chip;
     int64_t before = turned_before(g) * dot_halves(chip), each = square_cycles(g, TILE);
 
     if (g->batches > 1)
@@ -254,7 +255,7 @@ static void put_out(struct copy *k, const int *tile, int64_t offset)
 static void put_left(struct copy *k)
 {
     const struct dot_grid *g = k->g;
-    int index = frame_index(&g->frame, g->dim[DIM_K]);
+    int index = pipeline_index(&g->pipeline, g->dim[DIM_K]);
 
     if (index < 0) {
         emit_smov(k->c, S_LEFT_ROW, I(g->p->k));
@@ -425,7 +426,7 @@ static int pop_tile(struct copy *k, int unit)
 /* the first squares of a contraction in straight code: some go in before those ahead come out */
 static void copy_few(struct copy *k, int64_t across)
 {
-    const struct chip *chip = k->g->frame.job->chip;
+    const struct chip *chip = k->g->pipeline.job->chip;
     int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), count = across * k->depth;
     int64_t behind = chip->xlu_fifo_depth / groups - 1, units = chip->xlu_count;
 
@@ -463,7 +464,7 @@ static struct square square_of(const struct copy *k, int64_t across, int64_t i)
 /* all batches of a step, some at a time; a short contraction leaves the unit's other rows zero */
 static void copy_batches(struct copy *k, int64_t across)
 {
-    const struct chip *chip = k->g->frame.job->chip;
+    const struct chip *chip = k->g->pipeline.job->chip;
     int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), units = chip->xlu_count;
     int64_t together = batches_together(k->g), count = together * across * k->depth;
     int64_t behind = chip->xlu_fifo_depth / groups - 1;
@@ -560,7 +561,7 @@ static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, st
     int64_t lanes = box_lanes(g, is_rhs);
 
     if (!is_rhs && g->step.turn.passes_before)
-        k.depth = g->step.turn.passes_before * dot_halves(g->frame.job->chip);
+        k.depth = g->step.turn.passes_before * dot_halves(g->pipeline.job->chip);
     k.tiles = matrix_rows(dot_prepared_type(g->p, is_rhs))
               / matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
     k.to_lane_step = TILE_ROWS;

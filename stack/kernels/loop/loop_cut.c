@@ -15,7 +15,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void order_grid(struct loop_plan *p)
 {
-    struct frame *f = &p->frame;
+    struct pipeline *f = &p->pipeline;
 
     f->dims = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -27,7 +27,7 @@ static void order_grid(struct loop_plan *p)
             x->grid_dim = -1;
             if (x->count == 1)
                 continue;
-            if (f->dims < FRAME_DIM_MAX)
+            if (f->dims < PIPELINE_DIM_MAX)
                 f->count[f->dims] = x->count;
             x->grid_dim = f->dims++;
         }
@@ -69,7 +69,7 @@ static int64_t tile_stride(const struct loop_plan *p, const struct loop_array *a
     return axis == AXIS_ROWS ? unit / (p->group_rows / a->array->tile_rows) : unit;
 }
 
-static bool add_box_dim(struct frame_window *w, int64_t count, int64_t stride)
+static bool add_box_dim(struct pipeline_window *w, int64_t count, int64_t stride)
 {
     int last = w->box_dims - 1;
 
@@ -79,14 +79,14 @@ static bool add_box_dim(struct frame_window *w, int64_t count, int64_t stride)
         w->box_count[last] *= count;
         return true;
     }
-    if (w->box_dims == FRAME_BOX_MAX)
+    if (w->box_dims == PIPELINE_BOX_MAX)
         return false;
     w->box_count[w->box_dims] = count;
     w->box_stride[w->box_dims++] = stride ? stride : 1;
     return true;
 }
 
-static bool tiled_window(struct loop_plan *p, struct loop_array *a, struct frame_window *w)
+static bool tiled_window(struct loop_plan *p, struct loop_array *a, struct pipeline_window *w)
 {
     int64_t dense = ROWS_PER_TILE, ratio = p->group_rows / a->array->tile_rows;
     bool is_copied = a->array->space == SPACE_HBM;
@@ -115,7 +115,7 @@ static bool tiled_window(struct loop_plan *p, struct loop_array *a, struct frame
 }
 
 /* all of the array, once */
-static void whole_window(const struct loop_array *a, struct frame_window *w)
+static void whole_window(const struct loop_array *a, struct pipeline_window *w)
 {
     w->box_dims = 1;
     w->box_count[0] = a->array->tile_count;
@@ -133,16 +133,16 @@ static bool needs_window(const struct loop_plan *p, int i)
 
 static bool make_windows(struct loop_plan *p)
 {
-    struct frame *f = &p->frame;
+    struct pipeline *f = &p->pipeline;
 
     f->window_count = 0;
     for (int i = 0; i < p->array_count; i++) {
         struct loop_array *a = &p->array[i];
-        struct frame_window *w = &f->window[f->window_count];
+        struct pipeline_window *w = &f->window[f->window_count];
 
         if (!needs_window(p, i))
             continue;
-        if (f->window_count == FRAME_WINDOW_MAX)
+        if (f->window_count == PIPELINE_WINDOW_MAX)
             return false;
         memset(w, 0, sizeof(*w));
         w->array = a->array;
@@ -208,12 +208,12 @@ static void place_scratch(struct loop_plan *p)
         a->image_row = next;
         next += image_rows(a->array);
     }
-    p->frame.scratch_rows = next;
+    p->pipeline.scratch_rows = next;
 }
 
 bool loop_plan_place(struct loop_plan *p)
 {
-    p->frame.job = p->job;
+    p->pipeline.job = p->job;
     if (!make_windows(p))
         return false;
     place_scratch(p);
@@ -254,15 +254,15 @@ bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
         if (x->box * x->count != x->units && p->reduced_mask >> a & 1)
             return false;
     }
-    memset(&p->frame, 0, sizeof(p->frame));
+    memset(&p->pipeline, 0, sizeof(p->pipeline));
     order_grid(p);
-    if (p->frame.dims > FRAME_DIM_MAX || !loop_plan_place(p))
+    if (p->pipeline.dims > PIPELINE_DIM_MAX || !loop_plan_place(p))
         return false;
-    if (frame_updates_twice(&p->frame))
+    if (pipeline_updates_twice(&p->pipeline))
         return false;
-    frame_share(&p->frame, p->job->core);
-    return frame_vmem_rows(&p->frame) + SPILL_ROWS <= p->job->vmem_rows
-           && frame_flag_count(&p->frame) <= p->job->flag_count;
+    pipeline_share(&p->pipeline, p->job->core);
+    return pipeline_vmem_rows(&p->pipeline) + SPILL_ROWS <= p->job->vmem_rows
+           && pipeline_flag_count(&p->pipeline) <= p->job->flag_count;
 }
 
 bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
@@ -279,7 +279,7 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
 
 /* ----- costs */
 
-#define STEP_CYCLES 60                  /* of the frame */
+#define STEP_CYCLES 60                  /* of the pipeline */
 #define PHASE_CYCLES 100                /* a loop begins and ends */
 
 double loop_step_cycles(const struct loop_plan *p)
@@ -312,20 +312,20 @@ static void add_cost(struct kernel_cost *sum, const struct kernel_cost *part)
 
 static void cost_of_part(struct loop_plan *p, struct kernel_cost *out)
 {
-    int64_t steps = frame_total_steps(&p->frame), exposed, compute, copies;
+    int64_t steps = pipeline_total_steps(&p->pipeline), exposed, compute, copies;
     struct err e;
 
-    *out = (struct kernel_cost){.is_idle = p->frame.is_idle};
-    if (p->frame.is_idle)
+    *out = (struct kernel_cost){.is_idle = p->pipeline.is_idle};
+    if (p->pipeline.is_idle)
         return;
     if (!p->phase && loop_measure(p, &e))
         p->phase_count = 0;             /* emit tells why */
     compute = (int64_t)((double)steps * (STEP_CYCLES + loop_step_cycles(p)));
-    copies = frame_copy_cycles(&p->frame, &exposed);
+    copies = pipeline_copy_cycles(&p->pipeline, &exposed);
     *out = (struct kernel_cost){
         .compute_cycles = compute, .copy_cycles = copies, .fixed_cycles = exposed,
-        .hbm_bytes = frame_copy_bytes(&p->frame), .flops = graph_flops(p->job->body),
-        .vmem_rows = frame_vmem_rows(&p->frame), .steps = steps};
+        .hbm_bytes = pipeline_copy_bytes(&p->pipeline), .flops = graph_flops(p->job->body),
+        .vmem_rows = pipeline_vmem_rows(&p->pipeline), .steps = steps};
     out->total_cycles = steps == 1 ? compute + exposed
                         : (compute > copies ? compute : copies)
                               + exposed + (compute < copies ? compute / steps : 0);
@@ -498,17 +498,17 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
 
 static int emit_part(struct loop_plan *p, struct vcode *c, struct arena *a, struct err *e)
 {
-    if (p->frame.is_idle)
+    if (p->pipeline.is_idle)
         return 0;
     vcode_begin_block(c);
-    if (frame_begin(&p->frame, c, a, e))
+    if (pipeline_begin(&p->pipeline, c, a, e))
         return -1;
     loop_await_scalars(p, c);
     if (loop_emit_step(p, c, e))
         return -1;
-    frame_finish(&p->frame, c);
+    pipeline_finish(&p->pipeline, c);
     loop_emit_last(p, c);
-    frame_end(&p->frame, c);
+    pipeline_end(&p->pipeline, c);
     return 0;
 }
 
@@ -523,8 +523,8 @@ static int emit_code(struct loop_plan *p, const int64_t *box, struct vcode *c, s
         loop_plan_enter(p, part, box);
         if (emit_part(p, c, a, e))
             return -1;
-        if (!p->frame.is_idle && frame_spill_row(&p->frame) > spill_row)
-            spill_row = frame_spill_row(&p->frame);
+        if (!p->pipeline.is_idle && pipeline_spill_row(&p->pipeline) > spill_row)
+            spill_row = pipeline_spill_row(&p->pipeline);
     }
     loop_forget_scalars(p, c);
     return kernel_finish(p->job, c, spill_row, SPILL_ROWS / 8, a, out, e);

@@ -355,7 +355,7 @@ int loop_measure(struct loop_plan *p, struct err *e)
     p->phase = arena_array(p->arena, (size_t)p->level_count << p->axis_count, sizeof(*p->phase));
     p->phase_count = 0;
     vcode_init(&c, p->arena);
-    status = frame_begin(&p->frame, &c, p->arena, e) || each_phase(p, NULL, e);
+    status = pipeline_begin(&p->pipeline, &c, p->arena, e) || each_phase(p, NULL, e);
     vcode_fini(&c);
     return status ? -1 : 0;
 }

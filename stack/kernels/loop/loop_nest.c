@@ -146,7 +146,7 @@ static void start_track(struct nest *n, const struct nest_track *t)
             emit_smov(n->code, t->sreg, I(0));
             return;
         }
-        emit_smul(n->code, t->sreg, R(frame_index(&n->p->frame, x->grid_dim)),
+        emit_smul(n->code, t->sreg, R(pipeline_index(&n->p->pipeline, x->grid_dim)),
                   I(x->box * x->unit_elements));
         if (x->box * x->count != x->units)
             emit_smin_max(n->code, t->sreg, R(t->sreg), I((x->units - x->box) * x->unit_elements),

@@ -8,11 +8,11 @@
  */
 #ifndef STACK_LOOP_PLAN_H
 #define STACK_LOOP_PLAN_H
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 #include "stack/kernels/loop/fused.h"
 
 #define LOOP_AXIS_MAX (GRAPH_RANK_MAX + 1)
-#define LOOP_ARRAY_MAX FRAME_WINDOW_MAX
+#define LOOP_ARRAY_MAX PIPELINE_WINDOW_MAX
 #define AXIS_LANES 0
 #define AXIS_ROWS 1
 
@@ -20,7 +20,7 @@ struct loop_axis {
     int64_t units, elements;            /* of the whole space; logical size of its dimension */
     int64_t unit_elements;              /* 128, 8 to 32, 1 */
     int64_t box, count;                 /* units of a step, steps along it */
-    int grid_dim;                       /* of the frame, -1: one step */
+    int grid_dim;                       /* of the pipeline, -1: one step */
     int64_t first;                      /* units before the part in hand: loop_plan_enter */
 };
 
@@ -77,8 +77,8 @@ struct loop_plan {
     int scalar_count;                   /* operands in scalar memory */
     int part_count;                     /* 2: it is */
     int64_t all_row_units, all_rows, all_linear;        /* of axis 1, however it is parted */
-    struct frame frame;
-    int64_t scratch_row;                /* its own, behind the frame's first row of scratch */
+    struct pipeline pipeline;
+    int64_t scratch_row;                /* its own, behind the pipeline's first row of scratch */
     struct loop_phase {
         uint32_t mask;
         double cycles;                  /* of a unit */
@@ -111,8 +111,9 @@ bool loop_reads_slices(const struct graph *body);
 /* whole tiles are left out before it, if the last two dimensions are rows and lanes */
 bool loop_can_fuse_slice(const struct shape *from, const struct graph_node *slice);
 /*
- * loop_scalar.c: single values that are spread go by scalar memory, in kernels of their own frame:
- * placed with the boxes, fetched before the first frame, awaited in each step, forgotten last.
+ * loop_scalar.c: single values that are spread go by scalar memory, in kernels of their own
+ * pipeline: placed with the boxes, fetched before the first pipeline, awaited in each step,
+ * forgotten last.
  */
 void loop_place_scalars(struct loop_plan *p);
 void loop_fetch_scalars(const struct loop_plan *p, struct vcode *c);
@@ -128,11 +129,11 @@ void loop_plan_fini(struct loop_plan *p);
 bool loop_plan_cut(struct loop_plan *p, const int64_t *box);
 /*
  * Rows whose last group misses tiles of some array cannot be cut into boxes of groups: all but
- * that group are one part, the group is another, with a frame of its own. False: does not fit.
+ * that group are one part, the group is another, with a pipeline of its own. False: does not fit.
  */
 bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box);
 /*
- * The same as a part of another kernel's step, whose frame it is then: boxes and grid dimensions
+ * The same as a part of another kernel's step, whose pipeline it is then: boxes and grid dimensions
  * of the axes are set already. False: an array's box has too many dimensions.
  */
 bool loop_plan_place(struct loop_plan *p);
@@ -161,15 +162,15 @@ static inline int loop_parts(const struct loop_plan *p, uint32_t mask)
 /* where an array's box is: scalar register, or -1, and VMEM row to add */
 static inline int loop_base(const struct loop_plan *p, const struct loop_array *a)
 {
-    return a->is_own ? -1 : frame_base(&p->frame, a->window);
+    return a->is_own ? -1 : pipeline_base(&p->pipeline, a->window);
 }
 static inline int64_t loop_row(const struct loop_plan *p, const struct loop_array *a)
 {
-    return a->is_own ? a->own_row : frame_row(&p->frame, a->window);
+    return a->is_own ? a->own_row : pipeline_row(&p->pipeline, a->window);
 }
 static inline int64_t loop_scratch_row(const struct loop_plan *p)
 {
-    return frame_scratch_row(&p->frame) + p->scratch_row;
+    return pipeline_scratch_row(&p->pipeline) + p->scratch_row;
 }
 /* VMEM rows that one unit of a value takes in scratch */
 int64_t loop_kept_rows(const struct loop_plan *p, uint32_t mask);

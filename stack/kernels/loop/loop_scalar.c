@@ -7,7 +7,7 @@
 #include "stack/kernels/loop/loop_nest.h"
 
 #define SMEM_LEAST 4096                 /* descriptors of copies fit below the values */
-#define FLAGS_LEAST 32                  /* of which a frame has no more than 22 */
+#define FLAGS_LEAST 32                  /* of which a pipeline has no more than 22 */
 
 void loop_place_scalars(struct loop_plan *p)
 {

@@ -377,7 +377,7 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
             dims |= 1u << p->axis[a].grid_dim;
     }
     if (dims)
-        guard = frame_is_first(&p->frame, dims);
+        guard = pipeline_is_first(&p->pipeline, dims);
     vcode_put(c, isa_vmov(value, identity(x->reduce_kind, type_of(p, reduce))));
     if (!loop_is_arg(x)) {
         init_tiles(c, row, units * parts, ROWS_PER_TILE, value, guard, region);

@@ -1,7 +1,7 @@
 /*
  * Kernels of kind "attention": custom calls that keep blocks of keys with a running softmax, so
- * that scores are never in HBM. FLASH streams heads through a frame: a step has a whole head in VMEM.
- * docs/kernels.md.
+ * that scores are never in HBM. FLASH streams heads through a pipeline: a step has a whole head in
+ * VMEM. docs/kernels.md.
  *
  * Values: products in the order of the matrix unit, base-2 exponentials, the sum of a block's
  * exponentials and its product with v added to the running ones after these are scaled. Not here:
@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 
 #define DEPTH 128                       /* of a head */
 #define TILE_ROWS 8
@@ -119,19 +119,22 @@ int64_t attention_place_core(struct attention_work *w, int64_t row, int64_t head
 
 /* ----- flash */
 
-static void add_window(struct frame *f, const struct array *a, int64_t rows, bool is_of_group)
+static void add_window(struct pipeline *f, const struct array *a, int64_t rows, bool is_of_group)
 {
     int64_t tiles = rows / ATTENTION_PACKED_ROWS;
 
-    f->window[f->window_count++] = (struct frame_window){
+    f->window[f->window_count++] = (struct pipeline_window){
         .array = a, .box_dims = 1, .box_stride = {1}, .box_count = {tiles},
         .step = {is_of_group ? f->count[1] * tiles : tiles, is_of_group ? tiles : 0}};
 }
 
-static struct frame flash_frame(struct attention_work *w)
+static struct pipeline flash_frame(struct attention_work *w)
 {
-    struct frame f = {.job = w->job, .dims = 2, .count = {w->a->sequences * w->a->heads_kv, w->group},
-                      .scratch_rows = attention_place_core(w, 0, 1, 1, w->a->block_q / TILE_ROWS)};
+    struct pipeline f = {.job = w->job,
+                         .dims = 2,
+                         .count = {w->a->sequences * w->a->heads_kv, w->group},
+                         .scratch_rows =
+                             attention_place_core(w, 0, 1, 1, w->a->block_q / TILE_ROWS)};
 
     add_window(&f, w->q, w->a->q_len, true);
     add_window(&f, w->k, w->a->kv_len, false);
@@ -142,16 +145,16 @@ static struct frame flash_frame(struct attention_work *w)
 }
 
 /* to a core's register the row where a window's box is now */
-static void point(struct attention_work *w, const struct frame *f, int sreg, int window)
+static void point(struct attention_work *w, const struct pipeline *f, int sreg, int window)
 {
-    int base = frame_base(f, window);
-    int64_t row = frame_row(f, window);
+    int base = pipeline_base(f, window);
+    int64_t row = pipeline_row(f, window);
 
     builder_set(&w->m, R(sreg), base < 0 ? I(row) : builder_add(&w->m, R(base), I(row)));
 }
 
 /* the same for the block of queries that begins with S[SREG_FIRST] */
-static void point_at_block(struct attention_work *w, const struct frame *f, int window)
+static void point_at_block(struct attention_work *w, const struct pipeline *f, int window)
 {
     point(w, f, SREG_Q, window);
     builder_set(&w->m, R(SREG_Q), builder_add(&w->m, R(SREG_Q),       /* two queries lie in a row */
@@ -181,7 +184,7 @@ static void flash_keys(struct attention_work *w)
     end_of_keys(w);
 }
 
-static void flash_step(struct attention_work *w, const struct frame *f)
+static void flash_step(struct attention_work *w, const struct pipeline *f)
 {
     struct vcode *c = &w->code;
 
@@ -202,16 +205,16 @@ static void flash_step(struct attention_work *w, const struct frame *f)
 
 static int flash_emit(struct attention_work *w, struct arena *a, struct err *e)
 {
-    struct frame f = flash_frame(w);
+    struct pipeline f = flash_frame(w);
 
     w->core.is_causal = w->core.is_masked = w->a->is_causal;
     w->m.next_sreg = SREG_CORE;
     w->m.sreg_end = SREG_FIRST;
-    if (frame_begin(&f, &w->code, a, e))
+    if (pipeline_begin(&f, &w->code, a, e))
         return -1;
-    attention_place_core(w, frame_scratch_row(&f), 1, 1, w->a->block_q / TILE_ROWS);
+    attention_place_core(w, pipeline_scratch_row(&f), 1, 1, w->a->block_q / TILE_ROWS);
     flash_step(w, &f);
-    frame_end(&f, &w->code);
+    pipeline_end(&f, &w->code);
     return 0;
 }
 
@@ -219,12 +222,12 @@ static int flash_emit(struct attention_work *w, struct arena *a, struct err *e)
 
 static int64_t rows_of(struct attention_work *w)
 {
-    struct frame f;
+    struct pipeline f;
 
     if (w->a->form != ATTENTION_FLASH)
         return attention_paged_rows(w);
     f = flash_frame(w);
-    return frame_vmem_rows(&f);
+    return pipeline_vmem_rows(&f);
 }
 
 static bool is_row_major(const struct array *a)

@@ -8,7 +8,7 @@
 #ifndef STACK_KERNEL_MOVE_H
 #define STACK_KERNEL_MOVE_H
 #include "base/units.h"
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 
 struct move_way {
     int64_t (*cost)(const struct kernel_job *job);      /* core cycles; INT64_MAX: it cannot */

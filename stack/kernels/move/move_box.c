@@ -12,7 +12,7 @@
 
 #define TILE_ROWS 8
 #define SPILL_ROWS 160
-#define STEP_CYCLES 50                  /* of the frame's own code */
+#define STEP_CYCLES 50                  /* of the pipeline's own code */
 
 enum kind { KIND_LANE, KIND_ROW, KIND_OUTER };
 
@@ -162,7 +162,7 @@ static void follow_first(struct move_box *b)
 static int number_grid(struct move_box *b)
 {
     const struct move_source *s = &b->map.source[0];
-    struct frame *f = &b->frame;
+    struct pipeline *f = &b->pipeline;
     int order[MOVE_INDEX_DIMS_MAX], count = 0;
 
     f->dims = 0;
@@ -171,7 +171,7 @@ static int number_grid(struct move_box *b)
         if (b->inner[0][k] < s->index_dim[k].count)
             order[count++] = k;
     }
-    if (count > FRAME_DIM_MAX)
+    if (count > PIPELINE_DIM_MAX)
         return -1;
     for (int d = 0; d < count; d++)
         for (int e = d + 1; e < count; e++) {   /* the result's major index dimensions outside */
@@ -209,7 +209,7 @@ static int number_grid(struct move_box *b)
 
 int move_add_box_dim(struct move_side *side, int64_t count, int64_t stride)
 {
-    if (side->box_dims == FRAME_BOX_MAX)
+    if (side->box_dims == PIPELINE_BOX_MAX)
         return -2;
     side->box_count[side->box_dims] = count;
     side->box_stride[side->box_dims] = stride;
@@ -340,31 +340,31 @@ static int valid_sublanes(const struct move_side *side)
 
 void move_add_window(struct move_box *b, struct move_side *side, bool is_result)
 {
-    struct frame_window *w = &b->frame.window[b->frame.window_count];
+    struct pipeline_window *w = &b->pipeline.window[b->pipeline.window_count];
 
-    *w = (struct frame_window){.array = &side->view, .is_result = is_result,
-                               .box_dims = side->box_dims};
+    *w = (struct pipeline_window){.array = &side->view, .is_result = is_result,
+                                  .box_dims = side->box_dims};
     memcpy(w->box_count, side->box_count, sizeof(w->box_count));
     memcpy(w->box_stride, side->box_stride, sizeof(w->box_stride));
     memcpy(w->step, side->grid_step, sizeof(w->step));
     w->valid_sublanes = valid_sublanes(side);
-    side->window = b->frame.window_count++;
+    side->window = b->pipeline.window_count++;
     if (side->has_image) {
-        side->image_row = b->frame.scratch_rows;
-        b->frame.scratch_rows += side->image_rows;
+        side->image_row = b->pipeline.scratch_rows;
+        b->pipeline.scratch_rows += side->image_rows;
     }
 }
 
 bool move_box_fits(const struct move_box *b)
 {
-    return frame_flag_count(&b->frame) <= b->job->flag_count &&
-           frame_vmem_rows(&b->frame) + SPILL_ROWS <= b->job->vmem_rows;
+    return pipeline_flag_count(&b->pipeline) <= b->job->flag_count &&
+           pipeline_vmem_rows(&b->pipeline) + SPILL_ROWS <= b->job->vmem_rows;
 }
 
 int move_box_build(struct move_box *b)
 {
     follow_first(b);
-    b->frame = (struct frame){.job = b->job};
+    b->pipeline = (struct pipeline){.job = b->job};
     if (number_grid(b))
         return -1;
     for (int i = 0; i < b->map.source_count; i++) {
@@ -375,7 +375,7 @@ int move_box_build(struct move_box *b)
     if (plan_side(b, -1, &b->to))
         return -1;
     move_add_window(b, &b->to, true);
-    frame_share(&b->frame, 0);
+    pipeline_share(&b->pipeline, 0);
     return move_box_fits(b) ? 0 : -1;
 }
 
@@ -411,7 +411,7 @@ int64_t move_box_cost(struct move_box *b)
 
     if (step < 0)
         return INT64_MAX;
-    copies = frame_copy_cycles(&b->frame, &exposed);
+    copies = pipeline_copy_cycles(&b->pipeline, &exposed);
     step = (step + STEP_CYCLES) * move_box_steps(b);
     return (step > copies ? step : copies) + exposed;
 }
@@ -455,7 +455,7 @@ int64_t move_box_grow(struct move_box *b)
 
 int64_t move_box_steps(const struct move_box *b)
 {
-    return frame_total_steps(&b->frame);
+    return pipeline_total_steps(&b->pipeline);
 }
 
 /* ----- rows and lanes of a box */
@@ -467,7 +467,8 @@ static void resolve_side(const struct move_box *b, struct move_side *side)
     int first_outer = a->is_linear ? 1 : 2;
 
     for (int i = 0; i < side->box_dims; i++) {
-        side->box_step[i] = side->has_image ? dense : frame_stride(&b->frame, side->window, i);
+        side->box_step[i] =
+            side->has_image ? dense : pipeline_stride(&b->pipeline, side->window, i);
         dense *= side->box_count[i];
     }
     side->lane_step = a->is_linear ? 1 : side->box_step[first_outer - 1];

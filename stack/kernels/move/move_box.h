@@ -1,6 +1,6 @@
 /*
  * How a move is cut: which index dimensions (stack/kernels/move/move_map.h) one step of a
- * frame works on, and where a step's elements lie in VMEM.
+ * pipeline works on, and where a step's elements lie in VMEM.
  *
  * A *side* is one array as a step sees it, its *box* in VMEM as an *image*: rows
  * of 128 words of 32 bits. Of arrays of 32-bit elements the box itself is the
@@ -10,14 +10,14 @@
  */
 #ifndef STACK_MOVE_BOX_H
 #define STACK_MOVE_BOX_H
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 #include "stack/kernels/move/move_map.h"
 
 struct move_side {
     struct array view;                  /* the array from the first box's first tile on */
     int window;
     int box_dims;
-    int64_t box_count[FRAME_BOX_MAX], box_stride[FRAME_BOX_MAX], grid_step[FRAME_DIM_MAX];
+    int64_t box_count[PIPELINE_BOX_MAX], box_stride[PIPELINE_BOX_MAX], grid_step[PIPELINE_DIM_MAX];
     int64_t tiles;                      /* of a box */
     bool has_image;                     /* scratch memory, image_row rows behind its first */
     int64_t image_row, image_rows;
@@ -25,9 +25,9 @@ struct move_side {
     /* box dimension of an outer one, -1: one per index dimension */
     int outer_box[GRAPH_RANK_MAX];
     int64_t low[GRAPH_RANK_MAX];        /* index at which the box begins, where no grid runs */
-    /* rows of the image, once the frame has begun: */
+    /* rows of the image, once the pipeline has begun: */
     int64_t lane_step;                  /* from one tile of lanes to the next */
-    int64_t box_step[FRAME_BOX_MAX];
+    int64_t box_step[PIPELINE_BOX_MAX];
 };
 
 /* One index dimension inside a box, on both sides. Rows of the images and lanes per count. */
@@ -40,7 +40,7 @@ struct move_axis {
 struct move_box {
     const struct kernel_job *job;
     struct move_map map;
-    struct frame frame;
+    struct pipeline pipeline;
     struct move_side from[MOVE_SOURCES_MAX], to;
     /* of each index dimension, inside a box */
     int64_t inner[MOVE_SOURCES_MAX][MOVE_INDEX_DIMS_MAX];
@@ -61,7 +61,7 @@ struct move_box {
  */
 int move_box_plan(const struct kernel_job *job, struct move_box *list);
 
-/* rows of the images; again after frame_begin */
+/* rows of the images; again after pipeline_begin */
 void move_box_resolve(struct move_box *b);
 int move_box_axes(const struct move_box *b, int source, struct move_axis *axis,
                   int64_t *from_row, int64_t *from_lane, int64_t *to_row, int64_t *to_lane);

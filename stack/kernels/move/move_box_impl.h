@@ -22,7 +22,7 @@ void move_least_box(struct move_box *b);
 /* 0 if boxes of the present sizes can be made and fit */
 int move_box_build(struct move_box *b);
 
-bool move_box_fits(const struct move_box *b);           /* its frame: VMEM, flags */
+bool move_box_fits(const struct move_box *b);           /* its pipeline: VMEM, flags */
 
 /* cycles of all steps of boxes that are built, copies and all; INT64_MAX: too much code */
 int64_t move_box_cost(struct move_box *b);

@@ -60,13 +60,13 @@ void move_convert_image(struct move_step *s, const struct move_side *side, bool 
     if (!side->has_image)
         return;
     if (!s->is_counted) {
-        int base = frame_base(&s->box->frame, side->window);
+        int base = pipeline_base(&s->box->pipeline, side->window);
 
         box = (struct move_place){base < 0 ? no_base : R(base),
-                                  frame_row(&s->box->frame, side->window), 2 * side->window};
+                                  pipeline_row(&s->box->pipeline, side->window), 2 * side->window};
     }
     for (int i = 0; i < side->box_dims; i++) {
-        int64_t stride = s->is_counted ? 8 : frame_stride(&s->box->frame, side->window, i);
+        int64_t stride = s->is_counted ? 8 : pipeline_stride(&s->box->pipeline, side->window, i);
 
         move_add_loop(&l, side->box_count[i], is_result ? side->box_step[i] : stride,
                  is_result ? stride : side->box_step[i]);

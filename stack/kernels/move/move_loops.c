@@ -246,15 +246,15 @@ int move_rotate(struct move_step *s, int v, int64_t up)
 struct move_place move_side_place(const struct move_step *s, const struct move_side *side,
                                int64_t row)
 {
-    const struct frame *f = &s->box->frame;
+    const struct pipeline *f = &s->box->pipeline;
     int base;
 
     if (s->is_counted)
         return (struct move_place){no_base, 0, 0};
     if (side->has_image)
-        return (struct move_place){no_base, frame_scratch_row(f) + side->image_row + row,
+        return (struct move_place){no_base, pipeline_scratch_row(f) + side->image_row + row,
                               2 * side->window + 1};
-    base = frame_base(f, side->window);
-    return (struct move_place){base < 0 ? no_base : R(base), frame_row(f, side->window) + row,
+    base = pipeline_base(f, side->window);
+    return (struct move_place){base < 0 ? no_base : R(base), pipeline_row(f, side->window) + row,
                                2 * side->window};
 }

@@ -1,8 +1,8 @@
 /* Pieces of a kernel, one behind the other. */
 #include "stack/kernels/move/move_pieces.h"
 
-#define STEP_SREGS 16                   /* that a frame leaves to its step */
-#define STEP_CYCLES 50                  /* of the frame's own code */
+#define STEP_SREGS 16                   /* that a pipeline leaves to its step */
+#define STEP_CYCLES 50                  /* of the pipeline's own code */
 
 int64_t move_piece_cycles(const struct move_pieces *w)
 {
@@ -12,8 +12,8 @@ int64_t move_piece_cycles(const struct move_pieces *w)
     w->step(&s, w->user);
     if (s.is_refused)
         return INT64_MAX;
-    copies = frame_copy_cycles(&w->box->frame, &exposed);
-    steps = ((int64_t)s.cycles + STEP_CYCLES) * frame_total_steps(&w->box->frame);
+    copies = pipeline_copy_cycles(&w->box->pipeline, &exposed);
+    steps = ((int64_t)s.cycles + STEP_CYCLES) * pipeline_total_steps(&w->box->pipeline);
     return (steps > copies ? steps : copies) + exposed;
 }
 
@@ -35,19 +35,19 @@ static int emit_piece(const struct kernel_job *job, const struct move_pieces *w,
                       struct vcode *code, struct arena *a, struct err *e)
 {
     struct move_step s = {.box = w->box};
-    struct frame *f = &w->box->frame;
+    struct pipeline *f = &w->box->pipeline;
 
     w->plan(w->user, piece);
-    frame_share(f, job->core);
+    pipeline_share(f, job->core);
     if (f->is_idle)
         return 0;
     vcode_begin_block(code);
-    if (frame_begin(f, code, a, e))
+    if (pipeline_begin(f, code, a, e))
         return -1;
     builder_init(&s.m, code, job->chip);
     s.m.sreg_end = STEP_SREGS;
     w->step(&s, w->user);
-    frame_end(f, code);
+    pipeline_end(f, code);
     return 0;
 }
 
@@ -61,11 +61,11 @@ int move_pieces_emit(const struct kernel_job *job, const struct move_pieces *w, 
     vcode_init(&code, a);
     code.note = job->name;
     for (int i = 0; i < w->count && !status; i++) {
-        struct frame *f = &w->box->frame;
+        struct pipeline *f = &w->box->pipeline;
 
         status = emit_piece(job, w, i, &code, a, e);
-        if (!status && f->state && frame_spill_row(f) > spill_row)
-            spill_row = frame_spill_row(f);
+        if (!status && f->state && pipeline_spill_row(f) > spill_row)
+            spill_row = pipeline_spill_row(f);
     }
     if (!status)
         status = kernel_finish(job, &code, spill_row, MOVE_SPILL_TILES, a, out, e);

@@ -1,6 +1,6 @@
 /*
- * A kernel in pieces: frames one behind the other, each with steps of its own. What all fast ways
- * of moves and windows have in common behind their plans.
+ * A kernel in pieces: pipelines one behind the other, each with steps of its own. What all fast
+ * ways of moves and windows have in common behind their plans.
  */
 #ifndef STACK_MOVE_PIECES_H
 #define STACK_MOVE_PIECES_H

@@ -69,11 +69,11 @@ static int plan_fill(struct move_box *b)
 {
     const struct array *a = b->job->result[0];
     struct move_side *side = &b->to;
-    struct frame *f = &b->frame;
+    struct pipeline *f = &b->pipeline;
     int64_t most = b->job->vmem_rows / (TILE_ROWS_HELD + a->tile_rows);
 
     most = most < FILL_TILES ? most : FILL_TILES;
-    *f = (struct frame){.job = b->job};
+    *f = (struct pipeline){.job = b->job};
     memset(side, 0, sizeof(*side));
     side->view = *a;
     side->tiles = a->tiles_down * a->tiles_across;
@@ -87,7 +87,7 @@ static int plan_fill(struct move_box *b)
         if (side->tiles * count <= most && move_add_box_dim(side, count, stride) >= 0) {
             side->tiles *= count;
         } else if (count > 1) {
-            if (f->dims == FRAME_DIM_MAX)
+            if (f->dims == PIPELINE_DIM_MAX)
                 return -1;
             f->count[f->dims] = count;
             side->grid_step[f->dims++] = stride;

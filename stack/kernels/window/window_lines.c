@@ -1,7 +1,7 @@
 /*
  * Reduce-window along rows of tiles: pooling of images whose pixels run along
  * sublanes, as they do where the batch is small. The window may run along one
- * dimension outside tiles, too, along which a frame steps, a few places at a
+ * dimension outside tiles, too, along which a pipeline steps, a few places at a
  * time. For each place and tile of lanes the lines under the window are combined
  * into one, as 32-bit rows in scratch memory with the identity around them; then
  * each result tile combines loads of it, whose sublanes stand a stride apart.
@@ -29,7 +29,7 @@ struct lines {
 
     /* the run at hand */
     const struct window_run *run;
-    struct move_box box;                /* job and frame */
+    struct move_box box;                /* job and pipeline */
     struct array from_view, to_view;
     int64_t places;                     /* of a step */
 };
@@ -77,7 +77,7 @@ static int lines_init(struct lines *x, const struct kernel_job *job)
                                            x->to->shape.dim[x->along], &x->runs);
 }
 
-/* ----- the frame of a run */
+/* ----- the pipeline of a run */
 
 static int64_t reach(const struct lines *x)     /* lines that a step's places see */
 {
@@ -95,8 +95,8 @@ static int64_t stride_of(const struct lines *x, const struct array *a)
 static int plan_run(struct lines *x)
 {
     const struct window_run *r = x->run;
-    struct frame *f = &x->box.frame;
-    struct frame_window *from = &f->window[0], *to = &f->window[1];
+    struct pipeline *f = &x->box.pipeline;
+    struct pipeline_window *from = &f->window[0], *to = &f->window[1];
     int64_t in = stride_of(x, x->from), out = stride_of(x, x->to);
 
     x->box.job = x->job;
@@ -104,9 +104,9 @@ static int plan_run(struct lines *x)
     x->to_view = *x->to;
     x->from_view.address += r->in_first * in * ARRAY_TILE_BYTES;
     x->to_view.address += r->first * out * ARRAY_TILE_BYTES;
-    *f = (struct frame){.job = x->job, .window_count = 2, .scratch_rows = x->rows};
-    *from = (struct frame_window){.array = &x->from_view};
-    *to = (struct frame_window){.array = &x->to_view, .is_result = true};
+    *f = (struct pipeline){.job = x->job, .window_count = 2, .scratch_rows = x->rows};
+    *from = (struct pipeline_window){.array = &x->from_view};
+    *to = (struct pipeline_window){.array = &x->to_view, .is_result = true};
     window_add_dim(from, window_inner_tiles(x->from), 1);
     window_add_dim(to, window_inner_tiles(x->to), 1);
     window_add_dim(from, reach(x), in);
@@ -126,17 +126,17 @@ static int plan_run(struct lines *x)
         f->dims = 1;
         f->count[0] = 1;
     }
-    frame_share(f, 0);
-    return frame_flag_count(f) > x->job->flag_count ||
-           frame_vmem_rows(f) + MOVE_SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
+    pipeline_share(f, 0);
+    return pipeline_flag_count(f) > x->job->flag_count ||
+           pipeline_vmem_rows(f) + MOVE_SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
 }
 
 /* ----- the code of a step */
 
 static struct move_place line_place(const struct move_step *s, int64_t row)
 {
-    return (struct move_place){I(0), s->is_counted ? 0 : frame_scratch_row(&s->box->frame) + row,
-                               REGION_SCRATCH};
+    return (struct move_place){
+        I(0), s->is_counted ? 0 : pipeline_scratch_row(&s->box->pipeline) + row, REGION_SCRATCH};
 }
 
 /* rows first..end-1 of the line, which begin in v, one a sublane */
@@ -157,7 +157,7 @@ static void combine_lines(struct move_step *s, const struct lines *x, struct mov
     int64_t height = x->from->tile_rows, width = x->from->shape.dim[x->to->row_dim];
 
     for (int64_t tap = 0; tap < x->run->taps; tap++) {
-        int64_t row = tap * x->run->tap_in * frame_stride(&s->box->frame, 0, 1) +
+        int64_t row = tap * x->run->tap_in * pipeline_stride(&s->box->pipeline, 0, 1) +
                       t * x->from->tiles_across * MOVE_SUBLANES;
         int v = move_load_rows(s, move_behind(from, row), 1, 0, MOVE_SUBLANES);
 
@@ -229,11 +229,12 @@ static void combine_place(struct move_loops *l, struct move_place from, struct m
 static void emit_step(struct move_step *s, void *user)
 {
     const struct lines *x = user;
-    const struct frame *f = &s->box->frame;
+    const struct pipeline *f = &s->box->pipeline;
     struct move_loops l = {.step = s, .body = combine_place, .user = x,
                            .units = x->from->tiles_down + x->to->tiles_down};
 
-    move_add_loop(&l, x->places, x->run->in_step * frame_stride(f, 0, 1), frame_stride(f, 1, 1));
+    move_add_loop(&l, x->places, x->run->in_step * pipeline_stride(f, 0, 1),
+                  pipeline_stride(f, 1, 1));
     move_add_loop(&l, x->to->tiles_across, MOVE_SUBLANES, MOVE_SUBLANES);
     move_run_loops(&l, window_place(s, 0, 0), window_place(s, 1, 0));
 }

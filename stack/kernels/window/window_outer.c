@@ -1,8 +1,8 @@
 /*
  * Reduce-window along dimensions outside tiles: a result tile is combined of
  * whole operand tiles. The dimensions under the window that lie inside are held
- * whole in a step; along the outermost one the frame steps, a few places at a
- * time, and where the window meets padding there is a frame of its own.
+ * whole in a step; along the outermost one the pipeline steps, a few places at a
+ * time, and where the window meets padding there is a pipeline of its own.
  */
 #include "stack/kernels/window/kernel_window.h"
 
@@ -19,7 +19,7 @@ struct outer {
     const struct graph_node *node;
     const struct array *from, *to;
     struct window_runs runs[GRAPH_RANK_MAX];   /* by dimension; of those without a window none */
-    int along;                          /* the dimension along which the frame steps */
+    int along;                          /* the dimension along which the pipeline steps */
 };
 
 static int outer_init(struct outer *o, const struct kernel_job *job)
@@ -53,7 +53,7 @@ static int outer_init(struct outer *o, const struct kernel_job *job)
 struct region {
     const struct outer *outer;
     const struct window_run *run;
-    struct move_box box;                /* job and frame */
+    struct move_box box;                /* job and pipeline */
     struct array from, to;              /* as the region sees them */
     int64_t chunk, places;              /* inner tiles and places of a step */
     int64_t from_step[GRAPH_RANK_MAX], to_step[GRAPH_RANK_MAX];   /* rows in the boxes */
@@ -69,14 +69,14 @@ static int64_t reach(const struct window_run *r, int64_t places)
 static int plan_windows(struct region *g)
 {
     const struct outer *o = g->outer;
-    struct frame_window *from = &g->box.frame.window[0], *to = &g->box.frame.window[1];
-    struct frame *f = &g->box.frame;
+    struct pipeline_window *from = &g->box.pipeline.window[0], *to = &g->box.pipeline.window[1];
+    struct pipeline *f = &g->box.pipeline;
 
     g->from = *o->from;
     g->to = *o->to;
-    *f = (struct frame){.job = o->job, .window_count = 2};
-    *from = (struct frame_window){.array = &g->from};
-    *to = (struct frame_window){.array = &g->to, .is_result = true};
+    *f = (struct pipeline){.job = o->job, .window_count = 2};
+    *from = (struct pipeline_window){.array = &g->from};
+    *to = (struct pipeline_window){.array = &g->to, .is_result = true};
     window_add_dim(from, g->chunk, 1);
     window_add_dim(to, g->chunk, 1);
     for (int i = o->to->outer_count - 1; i >= 0; i--) {
@@ -102,7 +102,7 @@ static int plan_windows(struct region *g)
 static int plan_region(struct region *g)
 {
     const struct outer *o = g->outer;
-    struct frame *f = &g->box.frame;
+    struct pipeline *f = &g->box.pipeline;
 
     g->box.job = o->job;
     if (plan_windows(g))
@@ -127,9 +127,9 @@ static int plan_region(struct region *g)
         f->dims = 1;
         f->count[0] = 1;
     }
-    frame_share(f, 0);
-    return frame_flag_count(f) > o->job->flag_count ||
-           frame_vmem_rows(f) + MOVE_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
+    pipeline_share(f, 0);
+    return pipeline_flag_count(f) > o->job->flag_count ||
+           pipeline_vmem_rows(f) + MOVE_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
 }
 
 static void resolve_region(struct region *g)
@@ -142,8 +142,8 @@ static void resolve_region(struct region *g)
 
         if (d != o->along && window_is_trivial(&o->node->window[d]))
             continue;
-        g->from_step[d] = frame_stride(&g->box.frame, 0, k);
-        g->to_step[d] = frame_stride(&g->box.frame, 1, k++);
+        g->from_step[d] = pipeline_stride(&g->box.pipeline, 0, k);
+        g->to_step[d] = pipeline_stride(&g->box.pipeline, 1, k++);
     }
 }
 

@@ -63,20 +63,20 @@ bool window_is_trivial(const struct graph_window *w)
     return w->size == 1 && w->stride == 1 && !w->pad_low && !w->pad_high && w->base_dilation == 1;
 }
 
-int window_add_dim(struct frame_window *w, int64_t count, int64_t stride)
+int window_add_dim(struct pipeline_window *w, int64_t count, int64_t stride)
 {
-    if (w->box_dims == FRAME_BOX_MAX)
+    if (w->box_dims == PIPELINE_BOX_MAX)
         return -1;
     w->box_count[w->box_dims] = count;
     w->box_stride[w->box_dims++] = stride;
     return 0;
 }
 
-int window_add_grid(struct frame *f, int64_t count, const int64_t *step)
+int window_add_grid(struct pipeline *f, int64_t count, const int64_t *step)
 {
     if (count == 1)
         return 0;
-    if (f->dims == FRAME_DIM_MAX)
+    if (f->dims == PIPELINE_DIM_MAX)
         return -1;
     for (int w = 0; w < f->window_count; w++)
         f->window[w].step[f->dims] = step[w];
@@ -110,11 +110,11 @@ int window_pack(struct builder *m, int parts, int *part)
 
 struct move_place window_place(const struct move_step *s, int window, int64_t row)
 {
-    const struct frame *f = &s->box->frame;
-    int base = s->is_counted ? -1 : frame_base(f, window);
+    const struct pipeline *f = &s->box->pipeline;
+    int base = s->is_counted ? -1 : pipeline_base(f, window);
 
     return (struct move_place){base < 0 ? I(0) : R(base),
-                               s->is_counted ? 0 : frame_row(f, window) + row, window};
+                               s->is_counted ? 0 : pipeline_row(f, window) + row, window};
 }
 
 bool window_order(const struct shape *shape, const struct graph_window *window, int *order)

@@ -4,7 +4,7 @@
  */
 #ifndef STACK_WINDOW_RUNS_H
 #define STACK_WINDOW_RUNS_H
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 #include "stack/kernels/move/move_loops.h"
 
 #define WINDOW_RUNS_MAX 24              /* of a dimension */
@@ -26,8 +26,8 @@ int window_list_runs(const struct graph_window *w, int64_t size, int64_t places,
 bool window_is_trivial(const struct graph_window *w);
 
 /* a dimension more of a box or of the grid (tiles per step by window); -1: too many */
-int window_add_dim(struct frame_window *w, int64_t count, int64_t stride);
-int window_add_grid(struct frame *f, int64_t count, const int64_t *step);
+int window_add_dim(struct pipeline_window *w, int64_t count, int64_t stride);
+int window_add_grid(struct pipeline *f, int64_t count, const int64_t *step);
 
 int64_t window_inner_tiles(const struct array *a);      /* of one index of the outer dimensions */
 
@@ -36,6 +36,6 @@ int window_tile_parts(const struct array *a);
 void window_unpack(struct builder *m, enum graph_dtype dtype, int parts, int v, int *part);
 int window_pack(struct builder *m, int parts, int *part);
 
-/* row `row` of the present box of a frame's window */
+/* row `row` of the present box of a pipeline's window */
 struct move_place window_place(const struct move_step *s, int window, int64_t row);
 #endif

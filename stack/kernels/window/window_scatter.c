@@ -20,10 +20,10 @@
 
 enum { WINDOW_X, WINDOW_SOURCE, WINDOW_RESULT, WINDOWS };
 
-/* what a step works on along the dimension that the frame steps along: first .. end - 1 */
+/* what a step works on along the dimension that the pipeline steps along: first .. end - 1 */
 struct piece {
     int64_t row_first, row_end, place_first, place_end, x_first, x_end;
-    int64_t steps, places;              /* of the frame, each so many places on */
+    int64_t steps, places;              /* of the pipeline, each so many places on */
 };
 
 struct scatter {
@@ -175,13 +175,13 @@ static int plan_windows(struct scatter *s, const struct piece *p)
     const struct array *array[WINDOWS] = {s->x, s->source, s->to};
     int64_t first[WINDOWS] = {p->x_first, p->place_first, p->row_first};
     int64_t end[WINDOWS] = {p->x_end, p->place_end, p->row_end};
-    struct frame *f = &s->box.frame;
+    struct pipeline *f = &s->box.pipeline;
 
-    *f = (struct frame){.job = s->job, .window_count = WINDOWS};
+    *f = (struct pipeline){.job = s->job, .window_count = WINDOWS};
     for (int w = 0; w < WINDOWS; w++) {
         s->view[w] = *array[w];
-        f->window[w] = (struct frame_window){.array = &s->view[w],
-                                             .is_result = w == WINDOW_RESULT};
+        f->window[w] = (struct pipeline_window){.array = &s->view[w],
+                                                .is_result = w == WINDOW_RESULT};
         window_add_dim(&f->window[w], s->chunk, 1);
         s->view[w].address += first[w] * array_outer_stride(array[w], s->along)
                               * ARRAY_TILE_BYTES;
@@ -202,7 +202,7 @@ static int plan_grid(struct scatter *s, const struct piece *p)
     const struct array *array[WINDOWS] = {s->x, s->source, s->to};
     int64_t stride = s->node->window[s->along].stride, step[WINDOWS];
     int64_t ahead[WINDOWS] = {p->places * stride, p->places, p->places * stride};
-    struct frame *f = &s->box.frame;
+    struct pipeline *f = &s->box.pipeline;
 
     for (int i = 0; i < s->to->outer_count; i++) {
         int d = s->to->outer_dim[i];
@@ -229,7 +229,7 @@ static int plan_grid(struct scatter *s, const struct piece *p)
 
 static int plan_piece(struct scatter *s, const struct piece *p)
 {
-    struct frame *f = &s->box.frame;
+    struct pipeline *f = &s->box.pipeline;
     int64_t pair = 2 * s->parts * MOVE_SUBLANES * s->chunk;
     int k = 1;
 
@@ -243,15 +243,15 @@ static int plan_piece(struct scatter *s, const struct piece *p)
         if (window_is_trivial(&s->node->window[d]))
             continue;
         for (int w = 0; w < WINDOWS; w++)
-            s->rows[w][d] = frame_stride(f, w, k);
+            s->rows[w][d] = pipeline_stride(f, w, k);
         k++;
         s->pair[d] = pair;
         pair *= d == s->along ? p->place_end - p->place_first : s->source->shape.dim[d];
     }
     f->scratch_rows = pair;
-    frame_share(f, 0);
-    return frame_flag_count(f) > s->job->flag_count ||
-           frame_vmem_rows(f) + MOVE_SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
+    pipeline_share(f, 0);
+    return pipeline_flag_count(f) > s->job->flag_count ||
+           pipeline_vmem_rows(f) + MOVE_SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
 }
 
 /* ----- code of a step */
@@ -265,8 +265,8 @@ struct choice {
 
 static struct move_place pair_place(const struct move_step *m, int64_t row)
 {
-    return (struct move_place){I(0), m->is_counted ? 0 : frame_scratch_row(&m->box->frame) + row,
-                               WINDOWS};
+    return (struct move_place){
+        I(0), m->is_counted ? 0 : pipeline_scratch_row(&m->box->pipeline) + row, WINDOWS};
 }
 
 /* number of a tap in row-major order */

@@ -1,10 +1,10 @@
-/* Do frames bring the right boxes to the steps and take results away, as fast as they tell? */
+/* Do pipelines bring the right boxes to the steps and take results away, as fast as they tell? */
 #include "tests/test.h"
 
 #include "base/rng.h"
 #include "base/units.h"
 #include "sim/machine/machine.h"
-#include "stack/kernels/pipeline/frame.h"
+#include "stack/kernels/pipeline/pipeline.h"
 #include "stack/backend/emitters.h"
 #include "tests/rigs/whole_program.h"
 
@@ -31,7 +31,7 @@ struct bench {
     struct machine *m;
     struct arena arena;
     struct kernel_job job;
-    struct frame frame;
+    struct pipeline pipeline;
     struct pair pair[PAIRS];
     int pairs;
     int cores;                          /* that share the work; 0: one */
@@ -55,7 +55,7 @@ static void open_bench(struct bench *b, const char *chip)
     b->job = (struct kernel_job){.chip = &b->chip, .name = "copy", .vmem_row = 64,
                                  .vmem_rows = VMEM_ARRAYS_ROW - 64, .first_flag = 3,
                                  .flag_count = 40, .smem = 64, .smem_bytes = 4096};
-    b->frame.job = &b->job;
+    b->pipeline.job = &b->job;
 }
 
 static void close_bench(struct bench *b)
@@ -96,11 +96,11 @@ static void random_pair(struct bench *b, struct pair *p, struct rng *r)
     for (int i = 0; i < p->levels; i++) {
         int64_t count;
 
-        p->grid[i] = (int)rng_below(r, (uint32_t)b->frame.dims);
+        p->grid[i] = (int)rng_below(r, (uint32_t)b->pipeline.dims);
         for (int k = 0; k < i; k++)
             if (p->grid[k] == p->grid[i])
                 p->grid[i] = -1;
-        count = p->grid[i] < 0 ? 1 : b->frame.count[p->grid[i]];
+        count = p->grid[i] < 0 ? 1 : b->pipeline.count[p->grid[i]];
         p->box[i] = 1 + rng_below(r, p->levels < 4 ? 3 : 2);
         p->size[i] = p->box[i] * count;
         if (count > 1 && rng_below(r, 3) == 0)
@@ -112,12 +112,12 @@ static void random_pair(struct bench *b, struct pair *p, struct rng *r)
     strides_of(p, 1, p->out_stride);
 }
 
-static struct frame_window window_of(const struct bench *b, const struct pair *p, bool is_result)
+static struct pipeline_window window_of(const struct bench *b, const struct pair *p, bool is_result)
 {
     const int64_t *stride = is_result ? p->out_stride : p->in_stride;
-    struct frame_window w = {.array = is_result ? &p->out : &p->in, .is_result = is_result,
-                             .first = p->first, .box_dims = p->levels,
-                             .valid_sublanes = p->sublanes};
+    struct pipeline_window w = {.array = is_result ? &p->out : &p->in, .is_result = is_result,
+                                .first = p->first, .box_dims = p->levels,
+                                .valid_sublanes = p->sublanes};
 
     for (int i = 0; i < p->levels; i++) {
         w.box_count[i] = p->box[i];
@@ -125,11 +125,11 @@ static struct frame_window window_of(const struct bench *b, const struct pair *p
         if (p->grid[i] < 0)
             continue;
         w.step[p->grid[i]] = p->box[i] * stride[i];
-        if (p->size[i] == p->box[i] * b->frame.count[p->grid[i]])
+        if (p->size[i] == p->box[i] * b->pipeline.count[p->grid[i]])
             continue;
         if (p->is_short && i == p->levels - 1) {
             w.short_dim = p->grid[i];
-            w.short_count = p->box[i] * b->frame.count[p->grid[i]] - p->size[i];
+            w.short_count = p->box[i] * b->pipeline.count[p->grid[i]] - p->size[i];
         } else {
             w.limit[p->grid[i]] = (p->size[i] - p->box[i]) * stride[i];
         }
@@ -179,23 +179,24 @@ static void expect(struct pair *p)
 
 static void emit_copy(struct bench *b, struct vcode *c, const struct pair *p, int in)
 {
-    const struct frame *f = &b->frame;
+    const struct pipeline *f = &b->pipeline;
     int64_t boxes = 1;
 
     for (int i = 0; i < p->levels; i++)
         boxes *= p->box[i];
     for (int64_t t = 0; t < boxes; t++) {
-        int64_t rest = t, from = frame_row(f, in), to = frame_row(f, in + 1);
+        int64_t rest = t, from = pipeline_row(f, in), to = pipeline_row(f, in + 1);
         int value;
 
         for (int i = 0; i < p->levels; i++) {
-            from += rest % p->box[i] * frame_stride(f, in, i);
-            to += rest % p->box[i] * frame_stride(f, in + 1, i);
+            from += rest % p->box[i] * pipeline_stride(f, in, i);
+            to += rest % p->box[i] * pipeline_stride(f, in + 1, i);
             rest /= p->box[i];
         }
-        value = emit_vld(c, isa_rows_at(operand_base(frame_base(f, in)), from), VCODE_REGION_ANY);
+        value =
+            emit_vld(c, isa_rows_at(operand_base(pipeline_base(f, in)), from), VCODE_REGION_ANY);
         emit_vst(c,
-                 isa_rows_some(operand_base(frame_base(f, in + 1)), to,
+                 isa_rows_some(operand_base(pipeline_base(f, in + 1)), to,
                                p->sublanes ? (1 << p->sublanes) - 1 : 0xff),
                  value, VCODE_REGION_ANY);
     }
@@ -209,12 +210,12 @@ static void compile(struct bench *b, int core)
 
     vcode_init(&c, &b->arena);
     vcode_begin_block(&c);
-    frame_share(&b->frame, core);
-    if (!b->frame.is_idle) {
-        must(frame_begin(&b->frame, &c, &b->arena, &e), &e);
+    pipeline_share(&b->pipeline, core);
+    if (!b->pipeline.is_idle) {
+        must(pipeline_begin(&b->pipeline, &c, &b->arena, &e), &e);
         for (int i = 0; i < b->pairs; i++)
             emit_copy(b, &c, &b->pair[i], 2 * i);
-        frame_end(&b->frame, &c);
+        pipeline_end(&b->pipeline, &c);
     }
     must(whole_program(&c, &b->chip, 0, 8, &b->arena, &b->program[core], &stats, &e), &e);
     vcode_fini(&c);
@@ -251,7 +252,7 @@ static cycle_t run(struct bench *b, const struct machine_options *options)
 }
 
 /* `cores`: 0 for a job of one core, 2: each takes a part; nothing orders them */
-static void check_random_frame(const char *chip, int cores, uint64_t seed)
+static void check_random_pipeline(const char *chip, int cores, uint64_t seed)
 {
     struct machine_options options = {.thread_count = 1, .simd = "auto", .check_races = true,
                                       .shared_hbm = cores > 0, .cycle_limit = 10000000};
@@ -262,9 +263,9 @@ static void check_random_frame(const char *chip, int cores, uint64_t seed)
     rng_init(&r, seed);
     open_bench(&b, chip);
     b.cores = b.job.core_count = cores;
-    b.frame.dims = 1 + (int)rng_below(&r, 4);
-    for (int d = 0; d < b.frame.dims; d++)
-        b.frame.count[d] = 1 + rng_below(&r, b.frame.dims > 2 ? 3 : 6);
+    b.pipeline.dims = 1 + (int)rng_below(&r, 4);
+    for (int d = 0; d < b.pipeline.dims; d++)
+        b.pipeline.count[d] = 1 + rng_below(&r, b.pipeline.dims > 2 ? 3 : 6);
     b.pairs = 1 + (int)rng_below(&r, PAIRS);
     for (int i = 0; i < b.pairs; i++) {
         random_pair(&b, &b.pair[i], &r);
@@ -274,10 +275,10 @@ static void check_random_frame(const char *chip, int cores, uint64_t seed)
                 options.check_races = false;
         make_arrays(&b, &b.pair[i], &r, &hbm, &vmem);
         expect(&b.pair[i]);
-        b.frame.window[b.frame.window_count++] = window_of(&b, &b.pair[i], false);
-        b.frame.window[b.frame.window_count++] = window_of(&b, &b.pair[i], true);
+        b.pipeline.window[b.pipeline.window_count++] = window_of(&b, &b.pair[i], false);
+        b.pipeline.window[b.pipeline.window_count++] = window_of(&b, &b.pair[i], true);
     }
-    assert_true(frame_vmem_rows(&b.frame) <= b.job.vmem_rows);
+    assert_true(pipeline_vmem_rows(&b.pipeline) <= b.job.vmem_rows);
     for (int core = 0; core == 0 || core < cores; core++)
         compile(&b, core);
     run(&b, &options);
@@ -290,18 +291,18 @@ static void check_random_frame(const char *chip, int cores, uint64_t seed)
     close_bench(&b);
 }
 
-TEST(random_frames_copy_every_tile_to_its_place)
+TEST(random_pipelines_copy_every_tile_to_its_place)
 {
     static const char *const chips[] = {"v3-2", "v5e-1", "v6e-1", "v2-2"};
 
     for (uint64_t seed = 1; seed <= 160; seed++)
-        check_random_frame(chips[seed % 4], 0, seed);
+        check_random_pipeline(chips[seed % 4], 0, seed);
 }
 
 TEST(two_cores_copy_every_tile_between_them)
 {
     for (uint64_t seed = 1; seed <= 120; seed++)
-        check_random_frame(seed % 2 ? "v4-2" : "v5p-2", 2, seed);
+        check_random_pipeline(seed % 2 ? "v4-2" : "v5p-2", 2, seed);
 }
 
 /* operand and result share memory; the last box overlaps the one before; every step adds 1 */
@@ -319,27 +320,29 @@ TEST(an_array_updated_in_place_is_updated_once_per_box)
     *p = (struct pair){.levels = 1, .size = {29}, .box = {4}, .in_stride = {1},
                        .out_stride = {1}, .tiles = 29};
     b.pairs = 1;
-    b.frame.dims = 1;
-    b.frame.count[0] = 8;
+    b.pipeline.dims = 1;
+    b.pipeline.count[0] = 8;
     array_of_tiles(&p->in, 29, SPACE_HBM, 4096);
     array_of_tiles(&p->out, 29, SPACE_HBM, 4096);
     p->from = p->to = arena_alloc(&b.arena, 29 * 4096);
-    b.frame.window[0] = window_of(&b, p, false);
-    b.frame.window[1] = window_of(&b, p, true);
-    b.frame.window_count = 2;
+    b.pipeline.window[0] = window_of(&b, p, false);
+    b.pipeline.window[1] = window_of(&b, p, true);
+    b.pipeline.window_count = 2;
     vcode_init(&c, &b.arena);
-    must(frame_begin(&b.frame, &c, &b.arena, &e), &e);
+    must(pipeline_begin(&b.pipeline, &c, &b.arena, &e), &e);
     for (int t = 0; t < 4; t++) {
-        int v = emit_vld(
-            &c, isa_rows_at(operand_base(frame_base(&b.frame, 0)), frame_row(&b.frame, 0) + 8 * t),
-            0);
+        int v = emit_vld(&c,
+                         isa_rows_at(operand_base(pipeline_base(&b.pipeline, 0)),
+                                     pipeline_row(&b.pipeline, 0) + 8 * t),
+                         0);
 
         v = emit_vadd_s32(&c, R(v), I(1));
         emit_vst(&c,
-                 isa_rows_at(operand_base(frame_base(&b.frame, 1)), frame_row(&b.frame, 1) + 8 * t),
+                 isa_rows_at(operand_base(pipeline_base(&b.pipeline, 1)),
+                             pipeline_row(&b.pipeline, 1) + 8 * t),
                  v, 1);
     }
-    frame_end(&b.frame, &c);
+    pipeline_end(&b.pipeline, &c);
     must(whole_program(&c, &b.chip, 0, 8, &b.arena, &b.program[0], &stats, &e), &e);
     vcode_fini(&c);
     run(&b, &options);
@@ -362,17 +365,17 @@ static void check_copy_cycles(const char *chip, int64_t count, int64_t tiles)
     *p = (struct pair){.levels = 1, .size = {count * tiles}, .box = {tiles}, .in_stride = {1},
                        .out_stride = {1}, .tiles = count * tiles};
     b.pairs = 1;
-    b.frame.dims = 1;
-    b.frame.count[0] = count;
+    b.pipeline.dims = 1;
+    b.pipeline.count[0] = count;
     array_of_tiles(&p->in, p->tiles, SPACE_HBM, 0);
     array_of_tiles(&p->out, p->tiles, SPACE_HBM, p->tiles * 4096);
-    b.frame.window[0] = window_of(&b, p, false);
-    b.frame.window[1] = window_of(&b, p, true);
-    b.frame.window_count = 2;
+    b.pipeline.window[0] = window_of(&b, p, false);
+    b.pipeline.window[1] = window_of(&b, p, true);
+    b.pipeline.window_count = 2;
     compile(&b, 0);
     cycles = run(&b, &options);
-    told = frame_copy_cycles(&b.frame, &exposed);
-    assert_int_equal(frame_copy_bytes(&b.frame), 2 * count * tiles * 4096);
+    told = pipeline_copy_cycles(&b.pipeline, &exposed);
+    assert_int_equal(pipeline_copy_bytes(&b.pipeline), 2 * count * tiles * 4096);
     print_message("%s, %lld x %lld tiles: told %lld + %lld, simulated %lld (%.1f %%)\n", chip,
                   (long long)count, (long long)tiles, (long long)told,
                   (long long)exposed, (long long)cycles,
@@ -400,11 +403,11 @@ TEST(too_few_flags_or_registers_are_told)
     struct err e;
 
     open_bench(&b, "v3-2");
-    b.frame.dims = 3;
-    b.frame.count[0] = b.frame.count[1] = b.frame.count[2] = 2;
+    b.pipeline.dims = 3;
+    b.pipeline.count[0] = b.pipeline.count[1] = b.pipeline.count[2] = 2;
     b.job.flag_count = 13;
     vcode_init(&c, &b.arena);
-    assert_int_equal(frame_begin(&b.frame, &c, &b.arena, &e), -1);
+    assert_int_equal(pipeline_begin(&b.pipeline, &c, &b.arena, &e), -1);
     assert_non_null(strstr(e.msg, "needs 14 sync flags, it has 13"));
     vcode_fini(&c);
     close_bench(&b);
@@ -413,7 +416,7 @@ TEST(too_few_flags_or_registers_are_told)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_frames_copy_every_tile_to_its_place),
+        cmocka_unit_test(random_pipelines_copy_every_tile_to_its_place),
         cmocka_unit_test(two_cores_copy_every_tile_between_them),
         cmocka_unit_test(an_array_updated_in_place_is_updated_once_per_box),
         cmocka_unit_test(copy_cycles_are_told_within_an_eighth),

@@ -1,5 +1,5 @@
-/* Frames for readers: the grid, and what each window holds, as remarks of the code. */
-#include "stack/kernels/pipeline/frame_impl.h"
+/* Pipelines for readers: the grid, and what each window holds, as remarks of the code. */
+#include "stack/kernels/pipeline/pipeline_impl.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,24 +27,24 @@ static void add_counts(struct line *l, const int64_t *count, int dims)
         add(l, "%s%" PRId64, i ? " x " : "", count[i]);
 }
 
-static void add_place(struct line *l, const struct frame *f, int window)
+static void add_place(struct line *l, const struct pipeline *f, int window)
 {
-    int64_t row = frame_row(f, window);
+    int64_t row = pipeline_row(f, window);
 
-    if (frame_is_in_place(f, window))
+    if (pipeline_is_in_place(f, window))
         add(l, "in place from row 0x%" PRIx64, (uint64_t)row);
-    else if (frame_class(f, window) == FRAME_CLASS_NONE)
+    else if (pipeline_class(f, window) == PIPELINE_CLASS_NONE)
         add(l, "from row 0x%" PRIx64 ", copied once", (uint64_t)row);
     else
         add(l, "from rows 0x%" PRIx64 " and 0x%" PRIx64 " by turns", (uint64_t)row,
             (uint64_t)(row + f->state->delta));
-    if (frame_base(f, window) >= 0)
-        add(l, " (now: s%d + 0x%" PRIx64 ")", frame_base(f, window), (uint64_t)row);
+    if (pipeline_base(f, window) >= 0)
+        add(l, " (now: s%d + 0x%" PRIx64 ")", pipeline_base(f, window), (uint64_t)row);
 }
 
-static void tell_window(const struct frame *f, int window, struct vcode *c)
+static void tell_window(const struct pipeline *f, int window, struct vcode *c)
 {
-    const struct frame_window *w = &f->window[window];
+    const struct pipeline_window *w = &f->window[window];
     struct line l = {.length = 0};
     char array[200];
 
@@ -54,12 +54,12 @@ static void tell_window(const struct frame *f, int window, struct vcode *c)
     add(&l, " tiles, ");
     add_place(&l, f, window);
     for (int d = 0; d < f->dims; d++)
-        if (frame_moves(f, window, d))
+        if (pipeline_moves(f, window, d))
             add(&l, "; %+" PRId64 " tiles per step of g%d", w->step[d], d);
     vcode_remark(c, "%s", l.text);
 }
 
-void frame_tell(const struct frame *f, struct vcode *c)
+void pipeline_tell(const struct pipeline *f, struct vcode *c)
 {
     struct line l = {.length = 0};
 
@@ -69,12 +69,12 @@ void frame_tell(const struct frame *f, struct vcode *c)
         add(&l, " steps");
     }
     for (int d = 0; d < f->dims; d++)
-        if (frame_index(f, d) >= 0)
-            add(&l, ", g%d in s%d", d, frame_index(f, d));
+        if (pipeline_index(f, d) >= 0)
+            add(&l, ", g%d in s%d", d, pipeline_index(f, d));
     vcode_remark(c, "%s", l.text);
     for (int w = 0; w < f->window_count; w++)
         tell_window(f, w, c);
     if (f->scratch_rows)
         vcode_remark(c, "scratch: %" PRId64 " rows from row 0x%" PRIx64, f->scratch_rows,
-                     (uint64_t)frame_scratch_row(f));
+                     (uint64_t)pipeline_scratch_row(f));
 }

@@ -1,5 +1,5 @@
 /*
- * Frames: the code around a step.
+ * Pipelines: the code around a step.
  *
  *   before the loop: all indices 0; the first boxes on their way
  *   each step: boxes of the next step on their way; wait for this step's and for
@@ -10,7 +10,7 @@
  * its class change. Result flags start as if all buffers had been sent, so
  * that the first steps wait like the others.
  */
-#include "stack/kernels/pipeline/frame_impl.h"
+#include "stack/kernels/pipeline/pipeline_impl.h"
 
 #include "base/units.h"
 #include "isa/isa.h"
@@ -22,18 +22,18 @@
 #define GRANULE_BYTES 32
 
 /* predicates and scalars that are free between two steps */
-enum { P_TICK = 1, P_LAST = 6, P_NOT_LAST = 7, P_TEMP = FRAME_FIRST_PRED,
-       P_TEMP_2 = FRAME_FIRST_PRED + 1 };
+enum { P_TICK = 1, P_LAST = 6, P_NOT_LAST = 7, P_TEMP = PIPELINE_FIRST_PRED,
+       P_TEMP_2 = PIPELINE_FIRST_PRED + 1 };
 enum { S_NEXT = 0, S_OFFSET = 5, S_TERM, S_BASE, S_FLAG, S_FROM, S_TO,
        S_SIZE };
 enum { FLAG_IN, FLAG_OUT = 2 };
 
-static int class_flag(const struct frame *f, int d, int which)
+static int class_flag(const struct pipeline *f, int d, int which)
 {
     return f->job->first_flag + 4 * d + which;
 }
 
-static int fixed_flag(const struct frame *f, bool is_result)
+static int fixed_flag(const struct pipeline *f, bool is_result)
 {
     return f->job->first_flag + 4 * f->dims + is_result;
 }
@@ -43,9 +43,9 @@ static struct isa_operand granule(int64_t number)
     return I(number);
 }
 
-static int64_t last_index(const struct frame *f, int d)
+static int64_t last_index(const struct pipeline *f, int d)
 {
-    return f->first[d] + frame_steps(f, d) - 1;
+    return f->first[d] + pipeline_steps(f, d) - 1;
 }
 
 /* ----- one copy */
@@ -56,7 +56,7 @@ struct place {                          /* of a copy: registers, or immediates *
     int guard;
 };
 
-static void put_descriptor(struct frame *f, int w, const struct place *p)
+static void put_descriptor(struct pipeline *f, int w, const struct place *p)
 {
     struct vcode *c = f->state->code;
     bool is_out = f->window[w].is_result;
@@ -65,7 +65,7 @@ static void put_descriptor(struct frame *f, int w, const struct place *p)
     emit_sst(c, NONE, I(at + 4), is_out ? p->vmem : p->array);
     emit_sst(c, NONE, I(at + 8), is_out ? p->array : p->vmem);
     emit_sst(c, NONE, I(at + 52), p->flag);
-    if (p->outer.kind == OPERAND_REG && f->state->copy[w].level_count < FRAME_BOX_MAX)
+    if (p->outer.kind == OPERAND_REG && f->state->copy[w].level_count < PIPELINE_BOX_MAX)
         emit_sst(c, NONE, I(at + 4 + 12 * f->state->copy[w].level_count), p->outer);
     emit_sfence(c);
     vcode_put(c, isa_if(p->guard, isa_dma_general(NONE, I(at))));
@@ -92,11 +92,11 @@ static void put_limit(struct vcode *c, struct place *p, int guard, int64_t i)
 }
 
 /* descriptors have three levels: of a box with four, a copy for each of the outermost */
-static void put_descriptors(struct frame *f, int w, const struct place *first)
+static void put_descriptors(struct pipeline *f, int w, const struct place *first)
 {
-    const struct frame_copy *k = &f->state->copy[w];
-    const struct frame_level *outer = &k->level[FRAME_BOX_MAX - 1];
-    int64_t copies = k->level_count == FRAME_BOX_MAX ? outer->count : 1;
+    const struct pipeline_copy *k = &f->state->copy[w];
+    const struct pipeline_level *outer = &k->level[PIPELINE_BOX_MAX - 1];
+    int64_t copies = k->level_count == PIPELINE_BOX_MAX ? outer->count : 1;
     struct place p = *first;
 
     for (int64_t i = 0; i < copies; i++) {
@@ -111,9 +111,9 @@ static void put_descriptors(struct frame *f, int w, const struct place *first)
     }
 }
 
-static void put_copy(struct frame *f, int w, const struct place *p)
+static void put_copy(struct pipeline *f, int w, const struct place *p)
 {
-    const struct frame_copy *k = &f->state->copy[w];
+    const struct pipeline_copy *k = &f->state->copy[w];
     bool is_out = f->window[w].is_result;
     enum isa_opcode code = is_out ? OP_DMA_VMEM_HBM : OP_DMA_HBM_VMEM;
     struct isa_operand from = is_out ? p->vmem : p->array, to = is_out ? p->array : p->vmem;
@@ -134,14 +134,14 @@ static void put_copy(struct frame *f, int w, const struct place *p)
 }
 
 /* the words of a descriptor that stay: docs/memory.md */
-static void init_descriptor(struct frame *f, int w)
+static void init_descriptor(struct pipeline *f, int w)
 {
-    const struct frame_copy *k = &f->state->copy[w];
+    const struct pipeline_copy *k = &f->state->copy[w];
     bool is_out = f->window[w].is_result;
     int64_t at = f->state->smem[w];
     int64_t word[16] = {[0] = is_out ? 1 : 1 << 4, [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
 
-    for (int i = 0; i < k->level_count && i < FRAME_BOX_MAX - 1; i++) {
+    for (int i = 0; i < k->level_count && i < PIPELINE_BOX_MAX - 1; i++) {
         word[4 + 3 * i] = k->level[i].count;
         word[5 + 3 * i] = is_out ? k->level[i].vmem_stride : k->level[i].array_stride;
         word[6 + 3 * i] = is_out ? k->level[i].array_stride : k->level[i].vmem_stride;
@@ -150,22 +150,22 @@ static void init_descriptor(struct frame *f, int w)
         emit_sst(f->state->code, NONE, I(at + 4 * i), I(word[i]));
 }
 
-static int64_t array_granule(const struct frame *f, int w)
+static int64_t array_granule(const struct pipeline *f, int w)
 {
     return f->window[w].array->address / GRANULE_BYTES
-           + (f->window[w].first + frame_start_tiles(f, w, false)) * TILE_GRANULES;
+           + (f->window[w].first + pipeline_start_tiles(f, w, false)) * TILE_GRANULES;
 }
 
-static int64_t vmem_granule(const struct frame *f, int w)
+static int64_t vmem_granule(const struct pipeline *f, int w)
 {
-    return frame_row(f, w) * GRANULES_PER_ROW;
+    return pipeline_row(f, w) * GRANULES_PER_ROW;
 }
 
 /* ----- all copies of a class */
 
 /* to = the sum of steps along the grid, `unit` for each tile; indices stand in index[] */
-static void put_offset(struct frame *f, const struct frame_move *m, const int *index, int unit,
-                       int to)
+static void put_offset(struct pipeline *f, const struct pipeline_move *m, const int *index,
+                       int unit, int to)
 {
     struct vcode *c = f->state->code;
     bool is_first = true;
@@ -187,7 +187,7 @@ static void put_offset(struct frame *f, const struct frame_move *m, const int *i
 }
 
 /* the flag of the buffer at `base` */
-static void put_flag(struct frame *f, int d, int which, int base)
+static void put_flag(struct pipeline *f, int d, int which, int base)
 {
     struct vcode *c = f->state->code;
 
@@ -196,10 +196,10 @@ static void put_flag(struct frame *f, int d, int which, int base)
 }
 
 /* The flag gets what a short box lacks, so that all boxes are waited for alike. */
-static void put_short(struct frame *f, int w, const int *index, struct place *p)
+static void put_short(struct pipeline *f, int w, const int *index, struct place *p)
 {
     struct vcode *c = f->state->code;
-    const struct frame_copy *k = &f->state->copy[w];
+    const struct pipeline_copy *k = &f->state->copy[w];
     bool has_descriptor = k->level_count >= 2;
     int64_t all = has_descriptor ? k->level[k->level_count - 1].count : k->granules;
     int d = f->window[w].short_dim;
@@ -212,7 +212,7 @@ static void put_short(struct frame *f, int w, const int *index, struct place *p)
     vcode_put(c, isa_if(P_TEMP, isa_vsyncadd(p->flag, I(k->granules - k->short_granules))));
 }
 
-static void copy_window(struct frame *f, int w, const int *index, int guard)
+static void copy_window(struct pipeline *f, int w, const int *index, int guard)
 {
     struct vcode *c = f->state->code;
     struct place p = {.array = R(S_FROM), .vmem = R(S_TO), .flag = R(S_FLAG), .guard = guard,
@@ -226,16 +226,16 @@ static void copy_window(struct frame *f, int w, const int *index, int guard)
 }
 
 /* boxes of class d at the indices in index[], buffers at S_BASE granules, flag S_FLAG */
-static void copy_class(struct frame *f, int d, bool is_result, const int *index, int guard)
+static void copy_class(struct pipeline *f, int d, bool is_result, const int *index, int guard)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
     bool is_start = index == s->index && !is_result;    /* first boxes may come in parts */
 
     for (int m = 0; m < s->move_count; m++) {
         bool is_there = false;
 
         for (int w = 0; w < f->window_count; w++) {
-            if (!frame_is_copied(f, w) || s->class_of[w] != d || s->move_of[w] != m
+            if (!pipeline_is_copied(f, w) || s->class_of[w] != d || s->move_of[w] != m
                 || f->window[w].is_result != is_result || (is_start && f->window[w].parts))
                 continue;
             if (!is_there)
@@ -246,27 +246,27 @@ static void copy_class(struct frame *f, int d, bool is_result, const int *index,
     }
 }
 
-static void copy_fixed(struct frame *f, bool is_result)
+static void copy_fixed(struct pipeline *f, bool is_result)
 {
     for (int w = 0; w < f->window_count; w++) {
         struct place p = {granule(array_granule(f, w)), I(vmem_granule(f, w)),
                           I(fixed_flag(f, is_result)), I(f->state->copy[w].granules), NONE, -1};
 
-        if (frame_is_copied(f, w) && f->state->class_of[w] == FRAME_CLASS_NONE
+        if (pipeline_is_copied(f, w) && f->state->class_of[w] == PIPELINE_CLASS_NONE
             && f->window[w].is_result == is_result && !f->window[w].parts)
             put_copy(f, w, &p);
     }
 }
 
 /* whoever waits for a box that comes in parts finds that it has come */
-static void credit_parts(struct frame *f)
+static void credit_parts(struct pipeline *f)
 {
     for (int w = 0; w < f->window_count; w++) {
         int d = f->state->class_of[w];
 
         if (f->window[w].parts)
             emit_vsyncadd(f->state->code,
-                          I(d == FRAME_CLASS_NONE ? fixed_flag(f, false)
+                          I(d == PIPELINE_CLASS_NONE ? fixed_flag(f, false)
                                                   : class_flag(f, d, FLAG_IN)),
                           I(f->state->copy[w].granules));
     }
@@ -275,13 +275,13 @@ static void credit_parts(struct frame *f)
 /* ----- indices */
 
 /* P_TICK + d for each dimension, of the indices as they are; P_LAST: all at their last */
-static void put_ticks(struct frame *f)
+static void put_ticks(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
     int inner = -1;
 
     for (int d = f->dims - 1; d >= 0; d--) {
-        if (frame_steps(f, d) == 1)
+        if (pipeline_steps(f, d) == 1)
             continue;
         if (inner < 0) {
             emit_pmov(s->code, P_TICK + d, I(1));
@@ -296,12 +296,12 @@ static void put_ticks(struct frame *f)
 }
 
 /* to[d] = index of the step after this one (of no meaning after the last) */
-static void put_next(struct frame *f, const int *to)
+static void put_next(struct pipeline *f, const int *to)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int d = 0; d < f->dims; d++) {
-        if (frame_steps(f, d) == 1)
+        if (pipeline_steps(f, d) == 1)
             continue;
         if (to[d] != s->index[d])
             emit_smov(s->code, to[d], R(s->index[d]));
@@ -311,9 +311,9 @@ static void put_next(struct frame *f, const int *to)
     }
 }
 
-static void put_rows_in_place(struct frame *f)
+static void put_rows_in_place(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int m = 0; m < s->move_count; m++)
         if (s->move[m].sreg >= 0)
@@ -322,15 +322,15 @@ static void put_rows_in_place(struct frame *f)
 
 /* ----- before a step */
 
-static void start_next(struct frame *f)
+static void start_next(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
-    int next[FRAME_DIM_MAX] = {S_NEXT, S_NEXT + 1, S_NEXT + 2, S_NEXT + 3, S_NEXT + 4};
+    struct pipeline_state *s = f->state;
+    int next[PIPELINE_DIM_MAX] = {S_NEXT, S_NEXT + 1, S_NEXT + 2, S_NEXT + 3, S_NEXT + 4};
 
     put_ticks(f);
     put_next(f, next);
     for (int d = 0; d < f->dims; d++) {
-        if (frame_class_granules(f, d, false) == 0)
+        if (pipeline_class_granules(f, d, false) == 0)
             continue;
         emit_pand(s->code, P_TEMP_2, P_TICK + d, P_NOT_LAST);
         emit_ssub(s->code, S_BASE, I(s->delta), R(s->base[d]));
@@ -341,13 +341,13 @@ static void start_next(struct frame *f)
 }
 
 /* predicate `p`: the boxes of class d are new in this step */
-static int put_is_new(struct frame *f, int d, int p)
+static int put_is_new(struct pipeline *f, int d, int p)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
     bool is_first = true;
 
     for (int inner = d + 1; inner < f->dims; inner++) {
-        if (frame_steps(f, inner) == 1)
+        if (pipeline_steps(f, inner) == 1)
             continue;
         emit_scmp_eq(s->code, is_first ? p : P_TEMP, R(s->index[inner]), I(f->first[inner]));
         if (!is_first)
@@ -357,19 +357,20 @@ static int put_is_new(struct frame *f, int d, int p)
     return is_first ? -1 : p;
 }
 
-static void await_boxes(struct frame *f)
+static void await_boxes(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int d = 0; d < f->dims; d++) {
-        int64_t in = frame_class_granules(f, d, false), out = frame_class_granules(f, d, true);
+        int64_t in = pipeline_class_granules(f, d, false),
+                out = pipeline_class_granules(f, d, true);
         int guard = in + out ? put_is_new(f, d, P_TEMP_2) : -1;
 
         if (in) {
             put_flag(f, d, FLAG_IN, s->base[d]);
             vcode_await(f->state->code, R(S_FLAG), in, guard);
         }
-        if (out && frame_is_late(f, d)) {
+        if (out && pipeline_is_late(f, d)) {
             vcode_await(f->state->code, I(class_flag(f, d, FLAG_OUT)), out, P_TICK + d);
         } else if (out) {
             put_flag(f, d, FLAG_OUT, s->base[d]);
@@ -380,14 +381,14 @@ static void await_boxes(struct frame *f)
 
 /* ----- around the loop */
 
-static int result_buffers(const struct frame *f, int d)
+static int result_buffers(const struct pipeline *f, int d)
 {
-    return frame_class_granules(f, d, true) == 0 ? 0 : frame_is_late(f, d) ? 1 : 2;
+    return pipeline_class_granules(f, d, true) == 0 ? 0 : pipeline_is_late(f, d) ? 1 : 2;
 }
 
-static void init_registers(struct frame *f)
+static void init_registers(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int d = 0; d < f->dims; d++) {
         if (s->index[d] >= 0)
@@ -396,43 +397,43 @@ static void init_registers(struct frame *f)
             emit_smov(s->code, s->base[d], I(0));
         for (int i = 0; i < result_buffers(f, d); i++)
             emit_vsyncset(s->code, I(class_flag(f, d, FLAG_OUT + i)),
-                          I(frame_class_granules(f, d, true)));
+                          I(pipeline_class_granules(f, d, true)));
     }
     for (int w = 0; w < f->window_count; w++) {
-        const struct frame_move *m = &s->move[s->move_of[w]];
+        const struct pipeline_move *m = &s->move[s->move_of[w]];
 
         if (m->sreg >= 0)
-            emit_smov(s->code, m->sreg, I(frame_start_tiles(f, w, true) * TILE_ROWS));
+            emit_smov(s->code, m->sreg, I(pipeline_start_tiles(f, w, true) * TILE_ROWS));
         if (s->smem[w] >= 0)
             init_descriptor(f, w);
     }
 }
 
-static void start_first(struct frame *f)
+static void start_first(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     credit_parts(f);
     copy_fixed(f, false);
     for (int d = 0; d < f->dims; d++) {
-        if (frame_class_granules(f, d, false) == 0)
+        if (pipeline_class_granules(f, d, false) == 0)
             continue;
         emit_smov(s->code, S_BASE, I(0));
         emit_smov(s->code, S_FLAG, I(class_flag(f, d, FLAG_IN)));
         copy_class(f, d, false, s->index, -1);
     }
     for (int d = 0; d < f->dims && f->is_first_alone; d++)
-        if (frame_class_granules(f, d, false))
+        if (pipeline_class_granules(f, d, false))
             emit_dma_done(s->code, I(class_flag(f, d, FLAG_IN)),
-                          I(frame_class_granules(f, d, false)));
-    if (frame_class_granules(f, FRAME_CLASS_NONE, false))
+                          I(pipeline_class_granules(f, d, false)));
+    if (pipeline_class_granules(f, PIPELINE_CLASS_NONE, false))
         vcode_await(f->state->code, I(fixed_flag(f, false)),
-                    frame_class_granules(f, FRAME_CLASS_NONE, false), -1);
+                    pipeline_class_granules(f, PIPELINE_CLASS_NONE, false), -1);
 }
 
-void frame_emit_begin(struct frame *f)
+void pipeline_emit_begin(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     vcode_begin_block(s->code);
     init_registers(f);
@@ -446,12 +447,12 @@ void frame_emit_begin(struct frame *f)
 }
 
 /* the operands' next boxes must have come before results may overwrite them */
-static void await_next(struct frame *f)
+static void await_next(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int d = 0; d < f->dims && s->is_awaited; d++) {
-        int64_t in = frame_class_granules(f, d, false);
+        int64_t in = pipeline_class_granules(f, d, false);
 
         if (in == 0)
             continue;
@@ -462,14 +463,14 @@ static void await_next(struct frame *f)
     }
 }
 
-static void send_results(struct frame *f)
+static void send_results(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int d = 0; d < f->dims; d++) {
-        if (frame_class_granules(f, d, true) == 0)
+        if (pipeline_class_granules(f, d, true) == 0)
             continue;
-        if (frame_is_late(f, d)) {
+        if (pipeline_is_late(f, d)) {
             emit_smov(s->code, S_FLAG, I(class_flag(f, d, FLAG_OUT)));
             emit_smov(s->code, S_BASE, I(0));
         } else {
@@ -480,9 +481,9 @@ static void send_results(struct frame *f)
     }
 }
 
-static void advance(struct frame *f)
+static void advance(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     for (int d = 0; d < f->dims; d++)
         if (s->base[d] >= 0)
@@ -492,21 +493,21 @@ static void advance(struct frame *f)
     put_rows_in_place(f);
 }
 
-static void await_results(struct frame *f)
+static void await_results(struct pipeline *f)
 {
-    int64_t fixed = frame_class_granules(f, FRAME_CLASS_NONE, true);
+    int64_t fixed = pipeline_class_granules(f, PIPELINE_CLASS_NONE, true);
 
     for (int d = 0; d < f->dims; d++)
         for (int i = 0; i < result_buffers(f, d); i++)
             vcode_await(f->state->code, I(class_flag(f, d, FLAG_OUT + i)),
-                        frame_class_granules(f, d, true), -1);
+                        pipeline_class_granules(f, d, true), -1);
     if (fixed)
         vcode_await(f->state->code, I(fixed_flag(f, true)), fixed, -1);
 }
 
-void frame_emit_finish(struct frame *f)
+void pipeline_emit_finish(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     vcode_begin_block(s->code);
     if (s->total > 1) {
@@ -519,9 +520,9 @@ void frame_emit_finish(struct frame *f)
     }
 }
 
-void frame_emit_end(struct frame *f)
+void pipeline_emit_end(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
     vcode_begin_block(s->code);
     emit_sfence(s->code);
@@ -532,19 +533,19 @@ void frame_emit_end(struct frame *f)
 
 /* ----- conditions for the step */
 
-static int put_condition(struct frame *f, uint32_t mask, bool is_last)
+static int put_condition(struct pipeline *f, uint32_t mask, bool is_last)
 {
-    struct frame_state *s = f->state;
-    int p = FRAME_FIRST_PRED + s->pred_count, temp = FRAME_FIRST_PRED + FRAME_PRED_COUNT;
+    struct pipeline_state *s = f->state;
+    int p = PIPELINE_FIRST_PRED + s->pred_count, temp = PIPELINE_FIRST_PRED + PIPELINE_PRED_COUNT;
     bool is_first = true;
 
     for (int i = 0; i < s->pred_count; i++)
         if (s->pred[i].mask == mask && s->pred[i].is_last == is_last)
-            return FRAME_FIRST_PRED + i;
+            return PIPELINE_FIRST_PRED + i;
     s->pred[s->pred_count].mask = mask;
     s->pred[s->pred_count++].is_last = is_last;
     for (int d = 0; d < f->dims; d++) {
-        if (!(mask >> d & 1) || frame_steps(f, d) == 1)
+        if (!(mask >> d & 1) || pipeline_steps(f, d) == 1)
             continue;
         emit_scmp_eq(s->code, is_first ? p : temp, R(s->index[d]),
                      I(is_last ? last_index(f, d) : f->first[d]));
@@ -557,12 +558,12 @@ static int put_condition(struct frame *f, uint32_t mask, bool is_last)
     return p;
 }
 
-int frame_is_first(struct frame *f, uint32_t dim_mask)
+int pipeline_is_first(struct pipeline *f, uint32_t dim_mask)
 {
     return put_condition(f, dim_mask, false);
 }
 
-int frame_is_last(struct frame *f, uint32_t dim_mask)
+int pipeline_is_last(struct pipeline *f, uint32_t dim_mask)
 {
     return put_condition(f, dim_mask, true);
 }

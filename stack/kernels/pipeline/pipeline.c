@@ -1,7 +1,7 @@
 /*
- * Frames: where the buffers lie, who moves with whom, what the copies cost.
+ * Pipelines: where the buffers lie, who moves with whom, what the copies cost.
  */
-#include "stack/kernels/pipeline/frame_impl.h"
+#include "stack/kernels/pipeline/pipeline_impl.h"
 
 #include <assert.h>
 #include <math.h>
@@ -14,82 +14,82 @@
 #define TILE_GRANULES 128
 #define GRANULE_BYTES 32
 #define REFRESH_SHARE 0.93              /* of the time that refreshes of all banks leave */
-#define STEP_CYCLES 50                  /* of the frame's own code */
+#define STEP_CYCLES 50                  /* of the pipeline's own code */
 #define TURN_SHARE 0.2                  /* lost where half of the bytes are written */
 
-bool frame_is_copied(const struct frame *f, int window)
+bool pipeline_is_copied(const struct pipeline *f, int window)
 {
     return f->window[window].array->space == SPACE_HBM;
 }
 
-bool frame_is_in_place(const struct frame *f, int window)
+bool pipeline_is_in_place(const struct pipeline *f, int window)
 {
-    return !frame_is_copied(f, window);
+    return !pipeline_is_copied(f, window);
 }
 
-int64_t frame_steps(const struct frame *f, int dim)
+int64_t pipeline_steps(const struct pipeline *f, int dim)
 {
     return f->share[dim] ? f->share[dim] : f->count[dim];
 }
 
-int64_t frame_total_steps(const struct frame *f)
+int64_t pipeline_total_steps(const struct pipeline *f)
 {
     int64_t total = 1;
 
     for (int d = 0; d < f->dims; d++)
-        total *= frame_steps(f, d);
+        total *= pipeline_steps(f, d);
     return total;
 }
 
-bool frame_moves(const struct frame *f, int window, int dim)
+bool pipeline_moves(const struct pipeline *f, int window, int dim)
 {
-    return f->window[window].step[dim] != 0 && frame_steps(f, dim) > 1;
+    return f->window[window].step[dim] != 0 && pipeline_steps(f, dim) > 1;
 }
 
-int64_t frame_start_tiles(const struct frame *f, int window, bool is_moving)
+int64_t pipeline_start_tiles(const struct pipeline *f, int window, bool is_moving)
 {
-    const struct frame_window *w = &f->window[window];
+    const struct pipeline_window *w = &f->window[window];
     int64_t tiles = 0;
 
     for (int d = 0; d < f->dims; d++) {
         int64_t along = f->first[d] * w->step[d];
 
-        if (frame_moves(f, window, d) == is_moving)
+        if (pipeline_moves(f, window, d) == is_moving)
             tiles += w->limit[d] > 0 && along > w->limit[d] ? w->limit[d] : along;
     }
     return tiles;
 }
 
-int frame_class(const struct frame *f, int window)
+int pipeline_class(const struct pipeline *f, int window)
 {
-    int found = FRAME_CLASS_NONE;
+    int found = PIPELINE_CLASS_NONE;
 
     for (int d = 0; d < f->dims; d++)
-        if (frame_moves(f, window, d))
+        if (pipeline_moves(f, window, d))
             found = d;
     return found;
 }
 
-bool frame_is_late(const struct frame *f, int class_dim)
+bool pipeline_is_late(const struct pipeline *f, int class_dim)
 {
     bool has_more = false;
 
     for (int d = class_dim + 1; d < f->dims && class_dim >= 0; d++) {
-        if (frame_steps(f, d) > 1 && !(f->late_dims >> d & 1))
+        if (pipeline_steps(f, d) > 1 && !(f->late_dims >> d & 1))
             return false;
-        has_more |= frame_steps(f, d) > 1;
+        has_more |= pipeline_steps(f, d) > 1;
     }
     return has_more;
 }
 
-static bool has_one_buffer(const struct frame *f, int window)
+static bool has_one_buffer(const struct pipeline *f, int window)
 {
-    int d = frame_class(f, window);
+    int d = pipeline_class(f, window);
 
-    return d == FRAME_CLASS_NONE || (f->window[window].is_result && frame_is_late(f, d));
+    return d == PIPELINE_CLASS_NONE || (f->window[window].is_result && pipeline_is_late(f, d));
 }
 
-static int64_t box_tiles(const struct frame_window *w)
+static int64_t box_tiles(const struct pipeline_window *w)
 {
     int64_t tiles = 1;
 
@@ -98,10 +98,10 @@ static int64_t box_tiles(const struct frame_window *w)
     return tiles;
 }
 
-static void add_level(struct frame_copy *c, int64_t count, int64_t array_stride,
+static void add_level(struct pipeline_copy *c, int64_t count, int64_t array_stride,
                       int64_t vmem_stride)
 {
-    struct frame_level *last = c->level_count ? &c->level[c->level_count - 1] : NULL;
+    struct pipeline_level *last = c->level_count ? &c->level[c->level_count - 1] : NULL;
 
     if (count == 1)
         return;
@@ -111,15 +111,15 @@ static void add_level(struct frame_copy *c, int64_t count, int64_t array_stride,
                && vmem_stride == last->vmem_stride * last->count) {
         last->count *= count;
     } else {
-        assert(c->level_count < FRAME_BOX_MAX);
-        c->level[c->level_count++] = (struct frame_level){count, array_stride, vmem_stride};
+        assert(c->level_count < PIPELINE_BOX_MAX);
+        c->level[c->level_count++] = (struct pipeline_level){count, array_stride, vmem_stride};
     }
 }
 
-static void plan_short(const struct frame_window *w, struct frame_copy *c)
+static void plan_short(const struct pipeline_window *w, struct pipeline_copy *c)
 {
     int64_t last = w->box_count[w->box_dims - 1];
-    const struct frame_level *outer = c->level_count ? &c->level[c->level_count - 1] : NULL;
+    const struct pipeline_level *outer = c->level_count ? &c->level[c->level_count - 1] : NULL;
 
     assert(w->short_count < last);
     c->short_granules = c->granules / last * (last - w->short_count);
@@ -127,7 +127,7 @@ static void plan_short(const struct frame_window *w, struct frame_copy *c)
         c->short_outer = outer->count / last * (last - w->short_count);
 }
 
-void frame_plan_copy(const struct frame_window *w, struct frame_copy *out)
+void pipeline_plan_copy(const struct pipeline_window *w, struct pipeline_copy *out)
 {
     int64_t dense = TILE_GRANULES, sublanes = w->valid_sublanes ? w->valid_sublanes : TILE_ROWS;
 
@@ -141,24 +141,24 @@ void frame_plan_copy(const struct frame_window *w, struct frame_copy *out)
     plan_short(w, out);
 }
 
-int64_t frame_class_granules(const struct frame *f, int class_dim, bool is_result)
+int64_t pipeline_class_granules(const struct pipeline *f, int class_dim, bool is_result)
 {
     int64_t sum = 0;
 
     for (int w = 0; w < f->window_count; w++) {
-        struct frame_copy c;
+        struct pipeline_copy c;
 
-        if (!frame_is_copied(f, w) || frame_class(f, w) != class_dim
+        if (!pipeline_is_copied(f, w) || pipeline_class(f, w) != class_dim
             || f->window[w].is_result != is_result)
             continue;
-        frame_plan_copy(&f->window[w], &c);
+        pipeline_plan_copy(&f->window[w], &c);
         sum += c.granules;
     }
     return sum;
 }
 
 /* windows with two buffers stand first, twice; the others behind them, once */
-static int64_t place_windows(const struct frame *f, int64_t *offset, int64_t *delta)
+static int64_t place_windows(const struct pipeline *f, int64_t *offset, int64_t *delta)
 {
     int64_t moving = 0, fixed = 0;
 
@@ -167,7 +167,7 @@ static int64_t place_windows(const struct frame *f, int64_t *offset, int64_t *de
         int64_t *sum = has_one_buffer(f, w) ? &fixed : &moving;
 
         offset[w] = *sum;
-        if (frame_is_copied(f, w))
+        if (pipeline_is_copied(f, w))
             *sum += rows;
     }
     for (int w = 0; w < f->window_count; w++)
@@ -177,35 +177,35 @@ static int64_t place_windows(const struct frame *f, int64_t *offset, int64_t *de
     return 2 * moving + fixed;
 }
 
-int64_t frame_vmem_rows(const struct frame *f)
+int64_t pipeline_vmem_rows(const struct pipeline *f)
 {
-    int64_t offset[FRAME_WINDOW_MAX], delta;
+    int64_t offset[PIPELINE_WINDOW_MAX], delta;
 
     return place_windows(f, offset, &delta) + f->scratch_rows;
 }
 
-int frame_part_flag(const struct frame *f)
+int pipeline_part_flag(const struct pipeline *f)
 {
     return f->job->first_flag + 4 * f->dims + 2;
 }
 
-int frame_flag_count(const struct frame *f)
+int pipeline_flag_count(const struct pipeline *f)
 {
     int parts = 0;
 
     for (int w = 0; w < f->window_count; w++)
         if (f->window[w].parts > parts)
             parts = f->window[w].parts;
-    return frame_part_flag(f) - f->job->first_flag + parts;
+    return pipeline_part_flag(f) - f->job->first_flag + parts;
 }
 
 /* ----- two cores */
 
 /* boxes that overlap must be one core's: the last two along a dimension */
-static bool may_share(const struct frame *f, int d)
+static bool may_share(const struct pipeline *f, int d)
 {
     for (int w = 0; w < f->window_count; w++) {
-        const struct frame_window *x = &f->window[w];
+        const struct pipeline_window *x = &f->window[w];
 
         if (x->is_result && (x->step[d] == 0 || (x->limit[d] && f->count[d] == 2)))
             return false;
@@ -216,7 +216,7 @@ static bool may_share(const struct frame *f, int d)
 }
 
 /* core 0 has the upper half, the larger one, and the last box with it */
-static void take_half(struct frame *f, int core, int d)
+static void take_half(struct pipeline *f, int core, int d)
 {
     int64_t lower = f->count[d] / 2;
 
@@ -224,12 +224,12 @@ static void take_half(struct frame *f, int core, int d)
     f->share[d] = core == 0 ? f->count[d] - lower : lower;
 }
 
-static void give_back(struct frame *f, int d)
+static void give_back(struct pipeline *f, int d)
 {
     f->first[d] = f->share[d] = 0;
 }
 
-void frame_share(struct frame *f, int core)
+void pipeline_share(struct pipeline *f, int core)
 {
     double least_steps = 1, least_bytes = 0;
     int best = -1;
@@ -244,7 +244,7 @@ void frame_share(struct frame *f, int core)
         if (!may_share(f, d))
             continue;
         take_half(f, 0, d);
-        bytes = (double)frame_copy_bytes(f);
+        bytes = (double)pipeline_copy_bytes(f);
         give_back(f, d);
         steps = (double)(f->count[d] - f->count[d] / 2) / (double)f->count[d];
         if (steps > least_steps || (best >= 0 && steps == least_steps && bytes >= least_bytes))
@@ -260,24 +260,24 @@ void frame_share(struct frame *f, int core)
 
 /* ----- what copies cost */
 
-static int64_t box_changes(const struct frame *f, int window)
+static int64_t box_changes(const struct pipeline *f, int window)
 {
     int64_t changes = 1;
 
-    for (int d = 0; d <= frame_class(f, window); d++)
-        changes *= frame_steps(f, d);
+    for (int d = 0; d <= pipeline_class(f, window); d++)
+        changes *= pipeline_steps(f, d);
     return changes;
 }
 
-int64_t frame_copy_bytes(const struct frame *f)
+int64_t pipeline_copy_bytes(const struct pipeline *f)
 {
     int64_t bytes = 0;
 
     for (int w = 0; w < f->window_count; w++) {
-        struct frame_copy c;
+        struct pipeline_copy c;
 
-        frame_plan_copy(&f->window[w], &c);
-        if (frame_is_copied(f, w))
+        pipeline_plan_copy(&f->window[w], &c);
+        if (pipeline_is_copied(f, w))
             bytes += box_changes(f, w) * c.granules * GRANULE_BYTES;
     }
     return bytes;
@@ -292,7 +292,7 @@ static double cycles_of_ns(const struct chip *chip, int64_t ns)
  * What the port lets through, or the HBM behind it: its peak less refresh, less what it loses
  * where half of the bytes go the other way, in proportion. Two cores have half of it each.
  */
-static double stream_rate(const struct frame *f, double in, double out)
+static double stream_rate(const struct pipeline *f, double in, double out)
 {
     const struct chip *chip = f->job->chip;
     double sharers = f->job->core_count > 1 ? f->job->core_count : 1;
@@ -305,41 +305,41 @@ static double stream_rate(const struct frame *f, double in, double out)
     return (port < hbm ? port : hbm) * 1e3 / (double)chip->chip_clock_mhz;
 }
 
-static double window_bytes(const struct frame *f, int window)
+static double window_bytes(const struct pipeline *f, int window)
 {
-    struct frame_copy c;
+    struct pipeline_copy c;
 
-    frame_plan_copy(&f->window[window], &c);
-    return frame_is_copied(f, window) ? (double)(c.granules * GRANULE_BYTES) : 0;
+    pipeline_plan_copy(&f->window[window], &c);
+    return pipeline_is_copied(f, window) ? (double)(c.granules * GRANULE_BYTES) : 0;
 }
 
 /* a box is asked for before its step waits for the last one: two steps take a round trip */
-static double latency_bound(const struct frame *f, double bytes_per_cycle)
+static double latency_bound(const struct pipeline *f, double bytes_per_cycle)
 {
     double most = 0;
 
     for (int d = 0; d < f->dims; d++) {
-        double in = (double)(frame_class_granules(f, d, false) * GRANULE_BYTES);
-        double out = (double)(frame_class_granules(f, d, true) * GRANULE_BYTES), cycles;
+        double in = (double)(pipeline_class_granules(f, d, false) * GRANULE_BYTES);
+        double out = (double)(pipeline_class_granules(f, d, true) * GRANULE_BYTES), cycles;
 
         cycles = (cycles_of_ns(f->job->chip, in > 0 ? f->job->chip->dma_read_ns
                                                     : f->job->chip->dma_write_ns)
                   + (in + out) / bytes_per_cycle) / 2 + STEP_CYCLES;
         for (int i = 0; i <= d; i++)
-            cycles *= (double)frame_steps(f, i);
+            cycles *= (double)pipeline_steps(f, i);
         most = in + out > 0 && cycles > most ? cycles : most;
     }
     return most;
 }
 
-int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles)
+int64_t pipeline_copy_cycles(const struct pipeline *f, int64_t *exposed_cycles)
 {
     const struct chip *chip = f->job->chip;
     double first = 0, last = 0, in = 0, out = 0, rate, streaming, waiting;
 
     for (int w = 0; w < f->window_count; w++) {
         double bytes = window_bytes(f, w);
-        double share = f->window[w].parts ? (double)FRAME_PARTS_BEFORE / f->window[w].parts : 1;
+        double share = f->window[w].parts ? (double)PIPELINE_PARTS_BEFORE / f->window[w].parts : 1;
 
         *(f->window[w].is_result ? &last : &first) += share * bytes;
         *(f->window[w].is_result ? &out : &in) += bytes * (double)box_changes(f, w);
@@ -357,20 +357,20 @@ int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles)
 
 /* ----- registers and places */
 
-static bool same_move(const struct frame *f, int window, const struct frame_move *m)
+static bool same_move(const struct pipeline *f, int window, const struct pipeline_move *m)
 {
     for (int d = 0; d < f->dims; d++)
-        if (frame_moves(f, window, d) ? f->window[window].step[d] != m->step[d]
+        if (pipeline_moves(f, window, d) ? f->window[window].step[d] != m->step[d]
                                         || f->window[window].limit[d] != m->limit[d]
                                       : m->step[d] != 0)
             return false;
     return true;
 }
 
-static int find_move(struct frame *f, int window)
+static int find_move(struct pipeline *f, int window)
 {
-    struct frame_state *s = f->state;
-    struct frame_move *m;
+    struct pipeline_state *s = f->state;
+    struct pipeline_move *m;
 
     for (int i = 0; i < s->move_count; i++)
         if (same_move(f, window, &s->move[i]))
@@ -378,23 +378,23 @@ static int find_move(struct frame *f, int window)
     m = &s->move[s->move_count];
     m->sreg = -1;
     for (int d = 0; d < f->dims; d++)
-        if (frame_moves(f, window, d)) {
+        if (pipeline_moves(f, window, d)) {
             m->step[d] = f->window[window].step[d];
             m->limit[d] = f->window[window].limit[d];
         }
     return s->move_count++;
 }
 
-static int take_sreg(struct frame_state *s)
+static int take_sreg(struct pipeline_state *s)
 {
     return s->next_sreg++;
 }
 
-static void give_registers(struct frame *f)
+static void give_registers(struct pipeline *f)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
 
-    s->next_sreg = FRAME_FIRST_SREG;
+    s->next_sreg = PIPELINE_FIRST_SREG;
     s->counter = take_sreg(s);
     for (int d = 0; d < f->dims; d++) {
         s->index[d] = f->count[d] > 1 ? take_sreg(s) : -1;
@@ -402,13 +402,13 @@ static void give_registers(struct frame *f)
     }
     for (int w = 0; w < f->window_count; w++) {
         int d = s->class_of[w];
-        struct frame_move *m = &s->move[s->move_of[w]];
+        struct pipeline_move *m = &s->move[s->move_of[w]];
 
-        if (d == FRAME_CLASS_NONE)
+        if (d == PIPELINE_CLASS_NONE)
             continue;
-        if (frame_is_copied(f, w) && s->base[d] < 0)
+        if (pipeline_is_copied(f, w) && s->base[d] < 0)
             s->base[d] = take_sreg(s);
-        if (!frame_is_copied(f, w) && m->sreg < 0)
+        if (!pipeline_is_copied(f, w) && m->sreg < 0)
             m->sreg = take_sreg(s);
     }
 }
@@ -419,17 +419,17 @@ static bool share_memory(const struct array *a, const struct array *b)
            && b->address < a->address + a->bytes;
 }
 
-static bool is_updated_in_place(const struct frame *f)
+static bool is_updated_in_place(const struct pipeline *f)
 {
     for (int w = 0; w < f->window_count; w++)
         for (int v = 0; v < f->window_count; v++)
-            if (f->window[w].is_result && !f->window[v].is_result && frame_is_copied(f, w)
+            if (f->window[w].is_result && !f->window[v].is_result && pipeline_is_copied(f, w)
                 && share_memory(f->window[w].array, f->window[v].array))
                 return true;
     return false;
 }
 
-static bool has_steps_inside(const struct frame *f, int dim)
+static bool has_steps_inside(const struct pipeline *f, int dim)
 {
     for (int d = dim + 1; d < f->dims; d++)
         if (f->count[d] > 1)
@@ -438,7 +438,7 @@ static bool has_steps_inside(const struct frame *f, int dim)
 }
 
 /* the next box of an operand is read before this one of the result is sent; later ones are not */
-static bool rereads(const struct frame *f, const struct frame_window *result)
+static bool rereads(const struct pipeline *f, const struct pipeline_window *result)
 {
     for (int d = 0; d < f->dims; d++)
         if (result->limit[d] && (result->array->space != SPACE_HBM || has_steps_inside(f, d)))
@@ -446,7 +446,7 @@ static bool rereads(const struct frame *f, const struct frame_window *result)
     return false;
 }
 
-bool frame_updates_twice(const struct frame *f)
+bool pipeline_updates_twice(const struct pipeline *f)
 {
     for (int w = 0; w < f->window_count; w++)
         for (int v = 0; v < f->window_count; v++)
@@ -456,17 +456,17 @@ bool frame_updates_twice(const struct frame *f)
     return false;
 }
 
-static int give_descriptors(struct frame *f, struct err *e)
+static int give_descriptors(struct pipeline *f, struct err *e)
 {
-    struct frame_state *s = f->state;
+    struct pipeline_state *s = f->state;
     int64_t next = f->job->smem;
 
     for (int w = 0; w < f->window_count; w++) {
         s->smem[w] = -1;
-        if (!frame_is_copied(f, w) || s->copy[w].level_count < 2)
+        if (!pipeline_is_copied(f, w) || s->copy[w].level_count < 2)
             continue;
         s->smem[w] = next;
-        next += FRAME_DESCRIPTOR_BYTES;
+        next += PIPELINE_DESCRIPTOR_BYTES;
     }
     if (next > f->job->smem + f->job->smem_bytes)
         return err_set(e, "%s: descriptors of copies take %lld bytes of SMEM, it has %lld",
@@ -475,62 +475,62 @@ static int give_descriptors(struct frame *f, struct err *e)
     return 0;
 }
 
-int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e)
+int pipeline_begin(struct pipeline *f, struct vcode *c, struct arena *a, struct err *e)
 {
-    struct frame_state *s = f->state = arena_alloc(a, sizeof(*s));
+    struct pipeline_state *s = f->state = arena_alloc(a, sizeof(*s));
 
     s->code = c;
-    s->total = frame_total_steps(f);
+    s->total = pipeline_total_steps(f);
     for (int w = 0; w < f->window_count; w++) {
-        s->class_of[w] = frame_class(f, w);
+        s->class_of[w] = pipeline_class(f, w);
         s->move_of[w] = find_move(f, w);
-        frame_plan_copy(&f->window[w], &s->copy[w]);
+        pipeline_plan_copy(&f->window[w], &s->copy[w]);
     }
     s->rows = place_windows(f, s->offset, &s->delta);
     s->is_awaited = is_updated_in_place(f);
     give_registers(f);
     if (s->next_sreg > ISA_SREG_COUNT)
         return err_set(e, "%s: its windows move in too many ways", f->job->name);
-    if (frame_flag_count(f) > f->job->flag_count)
+    if (pipeline_flag_count(f) > f->job->flag_count)
         return err_set(e, "%s: a pipeline of %d dimensions needs %d sync flags, it has %d",
-                       f->job->name, f->dims, frame_flag_count(f), f->job->flag_count);
+                       f->job->name, f->dims, pipeline_flag_count(f), f->job->flag_count);
     if (give_descriptors(f, e))
         return -1;
     if (f->job->llo)
-        frame_tell(f, c);
-    frame_emit_begin(f);
+        pipeline_tell(f, c);
+    pipeline_emit_begin(f);
     return 0;
 }
 
-void frame_finish(struct frame *f, struct vcode *c)
+void pipeline_finish(struct pipeline *f, struct vcode *c)
 {
     assert(c == f->state->code);
-    frame_emit_finish(f);
+    pipeline_emit_finish(f);
     f->state->is_finished = true;
 }
 
-void frame_end(struct frame *f, struct vcode *c)
+void pipeline_end(struct pipeline *f, struct vcode *c)
 {
     if (!f->state->is_finished)
-        frame_finish(f, c);
-    frame_emit_end(f);
+        pipeline_finish(f, c);
+    pipeline_emit_end(f);
 }
 
 /* ----- for the step */
 
-void frame_part(const struct frame *f, int window, struct frame_part *out)
+void pipeline_part(const struct pipeline *f, int window, struct pipeline_part *out)
 {
-    const struct frame_window *w = &f->window[window];
+    const struct pipeline_window *w = &f->window[window];
     int64_t count = w->part_count, whole = w->box_count[0];
     int64_t each = box_tiles(w) / w->box_count[w->part_dim] * TILE_GRANULES;
-    int64_t offset[FRAME_WINDOW_MAX], delta;
+    int64_t offset[PIPELINE_WINDOW_MAX], delta;
 
     place_windows(f, offset, &delta);
     assert(w->box_dims == 2 && w->box_stride[0] == 1);
-    *out = (struct frame_part){
+    *out = (struct pipeline_part){
         .from = w->array->address / GRANULE_BYTES
-                + (w->first + frame_start_tiles(f, window, false)
-                   + frame_start_tiles(f, window, true)) * TILE_GRANULES,
+                + (w->first + pipeline_start_tiles(f, window, false)
+                   + pipeline_start_tiles(f, window, true)) * TILE_GRANULES,
         .from_step = count * w->box_stride[w->part_dim] * TILE_GRANULES,
         .to = (f->job->vmem_row + offset[window]) * (TILE_GRANULES / TILE_ROWS),
         .to_step = count * (w->part_dim ? whole : 1) * TILE_GRANULES,
@@ -540,49 +540,49 @@ void frame_part(const struct frame *f, int window, struct frame_part *out)
         .array_stride = w->box_stride[1] * TILE_GRANULES, .vmem_stride = whole * TILE_GRANULES};
 }
 
-int frame_base(const struct frame *f, int window)
+int pipeline_base(const struct pipeline *f, int window)
 {
-    const struct frame_state *s = f->state;
+    const struct pipeline_state *s = f->state;
 
-    if (s->class_of[window] == FRAME_CLASS_NONE
-        || (frame_is_copied(f, window) && has_one_buffer(f, window)))
+    if (s->class_of[window] == PIPELINE_CLASS_NONE
+        || (pipeline_is_copied(f, window) && has_one_buffer(f, window)))
         return -1;
-    return frame_is_copied(f, window) ? s->base[s->class_of[window]]
+    return pipeline_is_copied(f, window) ? s->base[s->class_of[window]]
                                       : s->move[s->move_of[window]].sreg;
 }
 
-int64_t frame_row(const struct frame *f, int window)
+int64_t pipeline_row(const struct pipeline *f, int window)
 {
-    return frame_is_copied(f, window)
+    return pipeline_is_copied(f, window)
                ? f->job->vmem_row + f->state->offset[window]
                : f->window[window].array->address / ARRAY_ROW_BYTES
-                     + (f->window[window].first + frame_start_tiles(f, window, false))
+                     + (f->window[window].first + pipeline_start_tiles(f, window, false))
                            * TILE_ROWS;
 }
 
-int64_t frame_stride(const struct frame *f, int window, int box_dim)
+int64_t pipeline_stride(const struct pipeline *f, int window, int box_dim)
 {
-    const struct frame_window *w = &f->window[window];
+    const struct pipeline_window *w = &f->window[window];
     int64_t dense = TILE_ROWS;
 
-    if (frame_is_in_place(f, window))
+    if (pipeline_is_in_place(f, window))
         return w->box_stride[box_dim] * TILE_ROWS;
     for (int i = 0; i < box_dim; i++)
         dense *= w->box_count[i];
     return dense;
 }
 
-int64_t frame_scratch_row(const struct frame *f)
+int64_t pipeline_scratch_row(const struct pipeline *f)
 {
     return f->job->vmem_row + f->state->rows;
 }
 
-int64_t frame_spill_row(const struct frame *f)
+int64_t pipeline_spill_row(const struct pipeline *f)
 {
-    return frame_scratch_row(f) + f->scratch_rows;
+    return pipeline_scratch_row(f) + f->scratch_rows;
 }
 
-int frame_index(const struct frame *f, int dim)
+int pipeline_index(const struct pipeline *f, int dim)
 {
     return dim < 0 ? -1 : f->state->index[dim];
 }
