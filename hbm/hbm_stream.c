@@ -7,7 +7,7 @@
 #include "hbm/hbm_append.h"
 
 /* Hits in one row, one right behind the other. */
-struct stretch {
+struct span {
     struct hbm_channel *ch;
     struct hbm_bank *bank;
     size_t bank_index;
@@ -21,7 +21,7 @@ struct stretch {
 };
 
 /* Only reads of an open row behind reads; what else there may be is hbm_access's. */
-static bool begin(struct hbm *h, struct stretch *t, const struct hbm_cursor *p,
+static bool begin(struct hbm *h, struct span *t, const struct hbm_cursor *p,
                   ps_t at)
 {
     const struct hbm_config *c = &h->config;
@@ -45,8 +45,8 @@ static bool begin(struct hbm *h, struct stretch *t, const struct hbm_cursor *p,
            b->column_at + c->tcl_ps <= t->last->end;
 }
 
-/* read k finds k bursts of this stretch in the bank's queue and, below them, older ones */
-static void find_older(const struct hbm *h, struct stretch *t)
+/* read k finds k bursts of this span in the bank's queue and, below them, older ones */
+static void find_older(const struct hbm *h, struct span *t)
 {
     const struct hbm_bank *b = t->bank;
     const struct hbm_bank_past *past = &h->past[t->bank_index];
@@ -68,14 +68,14 @@ static void find_older(const struct hbm *h, struct stretch *t)
 }
 
 /* when the bank's queue has room for read k, whose data begin at `data_at` */
-static inline ps_t bank_room_at(const struct hbm_config *c, const struct stretch *t, int64_t k,
+static inline ps_t bank_room_at(const struct hbm_config *c, const struct span *t, int64_t k,
                                 ps_t data_at)
 {
     return k < t->older_count ? t->older_at[k] : data_at - t->depth * c->burst_ps - c->tcl_ps;
 }
 
-/* What was issued for the burst in front of the stretch comes to the same as for its own ones. */
-static void count_older(const struct hbm_config *c, struct stretch *t)
+/* What was issued for the burst in front of the span comes to the same as for its own ones. */
+static void count_older(const struct hbm_config *c, struct span *t)
 {
     t->older_count = t->depth;
     t->latest_older_at = INT64_MIN;
@@ -98,7 +98,7 @@ static ps_t room_in_queue(const struct hbm_config *c, struct hbm_queue *q, ps_t 
     return room_at > edge ? round_up(room_at, cycle_ps) : edge;
 }
 
-/* The reads of a stretch that go in together, or one with each that leaves a full queue. */
+/* The reads of a span that go in together, or one with each that leaves a full queue. */
 struct group {
     int64_t count;
     ps_t edge;                          /* they go in: the first one */
@@ -126,8 +126,8 @@ static int64_t count_paced(const struct hbm_config *c, const struct hbm_queue *q
     return held < count ? held : count;
 }
 
-/* The next ones from read i on, at most `count`. False: those are not of a stretch. */
-static bool next_group(const struct hbm_config *c, const struct stretch *t,
+/* The next ones from read i on, at most `count`. False: those are not of a span. */
+static bool next_group(const struct hbm_config *c, const struct span *t,
                        const struct hbm_stream *s, int64_t i, int64_t count, struct group *g)
 {
     struct hbm_queue *q = &t->ch->queue[0];
@@ -168,7 +168,7 @@ static void add_served(struct hbm_stream *s, ps_t latency_ps, ps_t step_ps, int6
 }
 
 /* Lets in up to `count` reads, as far as they follow each other without a gap; how many. */
-static int64_t let_in(struct hbm *h, const struct stretch *t, struct hbm_stream *s, int64_t count)
+static int64_t let_in(struct hbm *h, const struct span *t, struct hbm_stream *s, int64_t count)
 {
     const struct hbm_config *c = &h->config;
     const ps_t refreshed_at = t->epoch.start - c->front_ps;
@@ -196,7 +196,7 @@ static int64_t let_in(struct hbm *h, const struct stretch *t, struct hbm_stream 
 }
 
 /* `count` single bursts, the first one's column command at `first_at` */
-static void issue(struct hbm *h, const struct stretch *t, ps_t first_at, int64_t count)
+static void issue(struct hbm *h, const struct span *t, ps_t first_at, int64_t count)
 {
     const ps_t burst_ps = h->config.burst_ps;
     struct hbm_bank_past *past = &h->past[t->bank_index];
@@ -218,7 +218,7 @@ static void issue(struct hbm *h, const struct stretch *t, ps_t first_at, int64_t
 }
 
 /* what they leave: of the bank the last ones issued, of the bus a longer reservation */
-static void leave(struct hbm *h, struct stretch *t, const struct hbm_stream *s, int64_t count,
+static void leave(struct hbm *h, struct span *t, const struct hbm_stream *s, int64_t count,
                   const struct hbm_cursor *p)
 {
     const struct hbm_config *c = &h->config;
@@ -243,7 +243,7 @@ static void leave(struct hbm *h, struct stretch *t, const struct hbm_stream *s, 
 }
 
 /* so many bursts have data early enough before the next refresh */
-static int64_t count_before_refresh(const struct hbm *h, const struct stretch *t, int64_t most)
+static int64_t count_before_refresh(const struct hbm *h, const struct span *t, int64_t most)
 {
     const struct hbm_config *c = &h->config;
     const ps_t due_at = t->epoch.due;
@@ -270,7 +270,7 @@ int64_t hbm_stream_reads(struct hbm *h, struct hbm_stream *s, int64_t address, i
     int64_t offset = address & (h->piece_bytes - 1);
     int64_t left = (h->piece_bytes - offset) >> h->burst_shift;
     const struct hbm_cursor *p;
-    struct stretch t;
+    struct span t;
 
     if (offset == 0)
         return 0;                       /* a piece begins with a row that is not open */

@@ -6,7 +6,7 @@
  * up to the cycles of a core; the two behind it are the host's, before the
  * launch, and all of them together are the step as the host sees it.
  * docs/report.md defines them. Worked out of counters alone, so that sums over
- * any stretch of time (report/native_trace/strace.h) give the same.
+ * any interval of time (report/native_trace/strace.h) give the same.
  *
  * Not told apart: a wait for memory or network under which a matrix unit still
  * finishes its rows. Such cycles count as wait, and so as many cycles of the
@@ -40,7 +40,7 @@ struct breakdown_text {
 const struct breakdown_text *breakdown_text(enum breakdown_part p);
 
 /*
- * Of one core over some stretch of `cycles`: what it was idle and stalled for,
+ * Of one core over some interval of `cycles`: what it was idle and stalled for,
  * and the busy cycles of its busiest matrix unit. The host's parts are 0.
  */
 void breakdown_of_counts(cycle_t cycles, cycle_t idle_cycles,

@@ -15,7 +15,7 @@
 struct collective_stat {
     const struct op_stat *op;
     cycle_t total, hidden, exposed;
-    int parts;                          /* stretches of its bundles that issued */
+    int parts;                          /* intervals of its bundles that issued */
 };
 
 struct communication {

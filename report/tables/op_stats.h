@@ -14,7 +14,7 @@ struct op_stat {
     const char *name;                   /* "(none)" for note 0 */
     const struct report_source *source; /* what the caller knows of it, or NULL */
     uint32_t bundles;
-    int64_t occurrences;                /* times the first bundle of each of its stretches issued */
+    int64_t occurrences;                /* times the first bundle of each of its intervals issued */
     cycle_t cycles, issue_cycles, stall_cycles, dma_stall_cycles;
     int64_t issued_flops;
     cycle_t matmul_cycles;              /* that its matmuls hold arrays, of all units together */

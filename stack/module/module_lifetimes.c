@@ -34,7 +34,7 @@ static void touch(struct plan *p, const struct value *v, int step)
 }
 
 /* what comes from outside a loop is needed until its last round */
-static void stretch(struct plan *p, const struct value *v, int step)
+static void extend(struct plan *p, const struct value *v, int step)
 {
     struct buffer *b = plan_buffer(p, v);
 
@@ -68,7 +68,7 @@ void plan_lifetimes(struct plan *p)
     if (has_loops(p))
         for (int i = 0; i < p->step_count; i++)
             for (int k = 0; k < p->step[i].operand_count; k++)
-                stretch(p, p->step[i].operand[k], i);
+                extend(p, p->step[i].operand[k], i);
     for (int i = 0; i < p->buffer_count; i++)
         if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE &&
             p->buffer[i].role != BUFFER_SUMS)

@@ -1,6 +1,6 @@
 /*
  * The program as lines, and how often each bundle issued and waited in a
- * stretch of the run.
+ * interval of the run.
  *
  * Counting goes over records, a repeat being counted once and multiplied. It
  * is done piece by piece, so that a panel stays quick while a long run is

@@ -1,6 +1,6 @@
 /*
- * The HBM of a chip over a stretch of time: bytes, how busy its channels are,
- * and, where the stretch is short enough, every run of bursts on every bank.
+ * The HBM of a chip over an interval of time: bytes, how busy its channels are,
+ * and, where the interval is short enough, every run of bursts on every bank.
  *
  * Columns begin at multiples of their width, a power of two cycles, so that a
  * view that moves keeps most of them. Where they are wider than the cells of the
@@ -23,13 +23,13 @@ struct hbm_model {
     int chip, channel_count, bank_count;
     cycle_t from, width_cycles;         /* of a column */
     size_t count;
-    struct hbm_column *column, total;   /* total: of the stretch alone */
+    struct hbm_column *column, total;   /* total: of the interval alone */
     cycle_t total_cycles;
     double *channel_busy_ps;            /* [column * channel_count + channel] */
     double ps_per_cycle;
     double peak_bytes_per_second;
     bool is_exact;                      /* made of runs */
-    bool has_runs;                      /* `run` holds every run that touches the stretch */
+    bool has_runs;                      /* `run` holds every run that touches the interval */
     struct trace_hbm *run;              /* in the order asked */
     size_t run_count, run_capacity;
 };

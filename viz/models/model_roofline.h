@@ -1,5 +1,5 @@
 /*
- * The roofline of a stretch of a run (report/roofline/roofline.h): what one core could do,
+ * The roofline of an interval of a run (report/roofline/roofline.h): what one core could do,
  * what each of its source operations did, and what the mean of the cores that
  * ran did.
  *

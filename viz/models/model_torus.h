@@ -1,5 +1,5 @@
 /*
- * Chips at their coordinates, links between them with their use over a stretch
+ * Chips at their coordinates, links between them with their use over an interval
  * of time, and messages on them at an instant.
  */
 #ifndef VIZ_MODEL_TORUS_H
@@ -20,7 +20,7 @@ struct torus_model {
     struct torus_link *link;
     size_t count;
     int busiest;                        /* -1: nothing was sent */
-    double seconds;                     /* of the stretch */
+    double seconds;                     /* of the interval */
 };
 void torus_model_init(struct torus_model *m);
 void torus_model_fini(struct torus_model *m);

@@ -91,7 +91,7 @@ static void touch(struct vmem_model *m, size_t column, int64_t byte, uint8_t how
         m->touched[column * m->tile_count + (size_t)tile] |= how;
 }
 
-/* Accesses of a stretch, `later_by` cycles after they were told. */
+/* Accesses of an interval, `later_by` cycles after they were told. */
 struct accesses {
     struct vmem_model *m;
     struct strace *run;

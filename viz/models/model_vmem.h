@@ -1,5 +1,5 @@
 /*
- * What touches the VMEM of a core over a stretch of time: copies into it and out
+ * What touches the VMEM of a core over an interval of time: copies into it and out
  * of it, and, where the trace has them, loads and stores.
  *
  * A copy holds its addresses from its start to its end. The trace does not
@@ -11,9 +11,9 @@
 
 #define VMEM_TILE_BYTES 4096            /* usage is counted in tiles of 8 rows */
 #define VMEM_ROW_BYTES 512
-#define VMEM_COPY_MOST 4000             /* kept, the first of the stretch, of */
+#define VMEM_COPY_MOST 4000             /* kept, the first of the interval, of */
 #define VMEM_WALK_MOST 16000            /* that are looked at, those of other cores too */
-#define VMEM_ACCESS_CYCLES 1000000      /* of longer stretches loads and stores are left out */
+#define VMEM_ACCESS_CYCLES 1000000      /* of longer intervals loads and stores are left out */
 
 enum vmem_way {
     VMEM_FROM_HBM, VMEM_TO_HBM, VMEM_FROM_CORE, VMEM_TO_CORE, VMEM_OTHER,

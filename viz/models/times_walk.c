@@ -6,7 +6,7 @@
 
 #define DEPTH_MOST 32                   /* of repeats in windows of repeats */
 
-struct stretch {
+struct interval {
     struct strace *run;
     int core, depth;
     cycle_t from, end;
@@ -16,11 +16,11 @@ struct stretch {
     int64_t *records;
 };
 
-static void walk(struct stretch *s);
+static void walk(struct interval *s);
 
-static void walk_part(const struct stretch *s, cycle_t from, cycle_t end, int64_t times)
+static void walk_part(const struct interval *s, cycle_t from, cycle_t end, int64_t times)
 {
-    struct stretch part = *s;
+    struct interval part = *s;
 
     part.from = from;
     part.end = end;
@@ -30,8 +30,8 @@ static void walk_part(const struct stretch *s, cycle_t from, cycle_t end, int64_
         walk(&part);
 }
 
-/* the part of the repeat that lies in the stretch: whole periods, and pieces at both ends */
-static void walk_repeat(const struct stretch *s, const struct trace_repeat *r)
+/* the part of the repeat that lies in the interval: whole periods, and pieces at both ends */
+static void walk_repeat(const struct interval *s, const struct trace_repeat *r)
 {
     const cycle_t from = later(s->from, r->at) - r->at, last = r->at + r->period * r->count;
     const cycle_t end = (s->end < last ? s->end : last) - r->at, window = r->at - r->period;
@@ -51,7 +51,7 @@ static void walk_repeat(const struct stretch *s, const struct trace_repeat *r)
 
 static bool take(void *context, const struct trace_record *r, const struct trace_repeat *repeat)
 {
-    struct stretch *s = context;
+    struct interval *s = context;
 
     ++*s->records;
     if (repeat)
@@ -61,7 +61,7 @@ static bool take(void *context, const struct trace_record *r, const struct trace
     return true;
 }
 
-static void walk(struct stretch *s)
+static void walk(struct interval *s)
 {
     strace_walk_records(s->run, s->core, s->from, s->end, take, s);
 }
@@ -70,8 +70,8 @@ int64_t times_walk(struct strace *run, int core, cycle_t from, cycle_t end, time
                    void *context)
 {
     int64_t records = 0;
-    struct stretch s = {.run = run, .core = core, .from = from, .end = end, .times = 1, .fn = fn,
-                        .context = context, .records = &records};
+    struct interval s = {.run = run, .core = core, .from = from, .end = end, .times = 1, .fn = fn,
+                         .context = context, .records = &records};
 
     walk(&s);
     return records;

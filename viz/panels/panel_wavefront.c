@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ZOOM_MAX_PIXELS 96
-#define PIECES 64                       /* that a stretch is searched in at once */
+#define PIECES 64                       /* that an interval is searched in at once */
 
 struct wavefront_panel {
     struct wavefront wave;

@@ -43,7 +43,7 @@ struct timeline_copy {
     bool is_own;                        /* its flag is the core's own */
 };
 
-/* a stretch of a core's time that has more operations, or copies, than can be drawn */
+/* an interval of a core's time that has more operations, or copies, than can be drawn */
 struct timeline_dense {
     bool is_known;
     int core;

@@ -1,6 +1,6 @@
 /*
  * What the timeline has beside units: launches, source operations, copies, and
- * stretches of time that were added instead of simulated.
+ * intervals of time that were added instead of simulated.
  */
 #include <math.h>
 #include <stdio.h>

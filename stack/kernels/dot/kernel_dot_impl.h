@@ -49,9 +49,9 @@ struct dot_code {
     bool has_accumulators, unpacks_rows, unpacks_weights;
     int lhs_tiles;                      /* of a round and a unit, along the rows */
     int64_t lag;                        /* rounds from a push to its pop */
-    int stretch;                        /* passes in straight code: 1, or all of its columns */
-    int spans;                          /* columns of a stretch, at least 1 */
-    int64_t straight, loops;            /* rounds of a stretch outside its loop, and of the loop */
+    int span;                           /* passes in straight code: 1, or all of its columns */
+    int span_columns;                   /* columns of a span, at least 1 */
+    int64_t straight, loops;            /* rounds of a span outside its loop, and of the loop */
     int ii, stages;
     int advanced_at[ISA_SREG_COUNT];    /* bundle of the loop in which a pointer goes on */
     int unit_tiles[DOT_UNITS_MAX], unit_first[DOT_UNITS_MAX];
@@ -73,14 +73,14 @@ struct dot_code {
     int ordinal, first_stage, end_stage;
     int stage[DOT_ROUND_OPS_MAX];
     int64_t from_rows;                  /* the round that S_LHS points to */
-    int *pushed_at, *popped_at;         /* by round of a stretch; -1: not in this section */
+    int *pushed_at, *popped_at;         /* by round of a span; -1: not in this section */
     int (*touched_at)[DOT_RESULTS_MAX]; /* sums of a round of rows: last load or store, */
     int (*stored_at)[DOT_RESULTS_MAX];  /* and last store */
     int *turned_at;                     /* by pass of a column: last store of its rows, or -1 */
 };
 
-int64_t dot_stretch_rounds(const struct dot_code *d);
-/* pass `pass` of a stretch is the last one of its column; only where a stretch has whole columns */
+int64_t dot_span_rounds(const struct dot_code *d);
+/* pass `pass` of a span is the last one of its column; only where a span has whole columns */
 bool dot_ends_column(const struct dot_code *d, int64_t pass);
 
 /* kernel_dot_units.c */
@@ -92,7 +92,7 @@ int dot_epilogue_registers(struct dot_code *d, struct arena *a, struct err *e);
 /* kernel_dot_round.c */
 void dot_every_stage(struct dot_code *d);
 void dot_begin(struct dot_code *d, const char *note, int ii);
-/* pushes round `round` of a stretch; is_last: its pass is the last one of a column */
+/* pushes round `round` of a span; is_last: its pass is the last one of a column */
 void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last);
 /* pops what was pushed `lag` rounds before; `rows`: round of the rows it belongs to */
 void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,

@@ -9,9 +9,9 @@
 #include "stack/backend/backend.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
-int64_t dot_stretch_rounds(const struct dot_code *d)
+int64_t dot_span_rounds(const struct dot_code *d)
 {
-    return d->stretch * d->s->rounds;
+    return d->span * d->s->rounds;
 }
 
 bool dot_ends_column(const struct dot_code *d, int64_t pass)
@@ -30,7 +30,7 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
 {
     bundler_begin(&d->b, note, ii);
     d->from_rows = 0;
-    for (int64_t i = 0; i < dot_stretch_rounds(d); i++)
+    for (int64_t i = 0; i < dot_span_rounds(d); i++)
         d->pushed_at[i] = d->popped_at[i] = -1;
     for (int i = 0; i < d->passes; i++)
         d->turned_at[i] = -1;

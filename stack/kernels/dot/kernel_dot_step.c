@@ -1,6 +1,6 @@
 /*
- * Rounds put together: a stretch is one pass, its first `lag` rounds straight
- * code that pops the end of the stretch before, the others a loop; or, where
+ * Rounds put together: a span is one pass, its first `lag` rounds straight
+ * code that pops the end of the span before, the others a loop; or, where
  * passes are shorter than the units' latency, all passes of a column in
  * straight code. docs/gemm.md.
  */
@@ -80,22 +80,22 @@ static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_
 
 /* ----- passes */
 
-struct stretch {
-    struct dot_results last, own;       /* of the stretch before, of all passes of this one */
-    bool next_is_last;                  /* the first pass of the next stretch, of its column */
+struct span {
+    struct dot_results last, own;       /* of the span before, of all passes of this one */
+    bool next_is_last;                  /* the first pass of the next span, of its column */
     bool begins_column, ends_column;
     bool is_first;                      /* of a step */
     int loop_label;
 };
 
-/* of pass `pass` of a stretch: only the last one of a column has an epilogue */
-static struct dot_results results_of(const struct dot_code *d, const struct stretch *t, int pass,
-                                     bool is_last_stretch)
+/* of pass `pass` of a span: only the last one of a column has an epilogue */
+static struct dot_results results_of(const struct dot_code *d, const struct span *t, int pass,
+                                     bool is_last_span)
 {
-    const struct dot_results *how = is_last_stretch ? &t->last : &t->own;
+    const struct dot_results *how = is_last_span ? &t->last : &t->own;
     struct dot_results r = *how;
 
-    if (d->stretch == 1)
+    if (d->span == 1)
         return r;
     if (!dot_ends_column(d, pass))
         r.use = how->use == USE_NONE ? USE_NONE : USE_SUM;
@@ -112,34 +112,34 @@ static int64_t pass_weights(const struct dot_code *d)   /* VMEM rows from pass t
            * (s->is_rhs_transposed ? 1 : 128 / matrix_rows(s->rhs_type));
 }
 
-/* weights of the pass behind `pass` of a stretch, which S_WEIGHTS points to where that is 0 */
+/* weights of the pass behind `pass` of a span, which S_WEIGHTS points to where that is 0 */
 static int64_t weights_behind(const struct dot_code *d, int pass)
 {
     int64_t next = pass + 1;
 
-    if (d->stretch == 1)
+    if (d->span == 1)
         return 0;
     return next / d->passes * d->s->rhs_column_step + (next % d->passes - 1) * pass_weights(d);
 }
 
-static void put_next_weights(struct dot_code *d, const struct stretch *t, int pass, int64_t round)
+static void put_next_weights(struct dot_code *d, const struct span *t, int pass, int64_t round)
 {
     int64_t rounds = d->straight < d->s->rounds ? d->straight : d->s->rounds;
     int64_t items = dot_weight_items(d);
-    bool is_end = pass == d->stretch - 1, wraps = is_end && t->ends_column;
+    bool is_end = pass == d->span - 1, wraps = is_end && t->ends_column;
     bool is_last = is_end ? t->next_is_last : dot_ends_column(d, pass + 1);
 
     dot_put_weights(d, wraps ? S_NEXT_WEIGHTS : S_WEIGHTS, wraps ? 0 : weights_behind(d, pass),
                     is_last, items * round / rounds, items * (round + 1) / rounds);
 }
 
-/* a stretch's columns are counted from where pointers stand, at the first one of that before */
-static int64_t popped_column(const struct dot_code *d, const struct stretch *t, int pass,
+/* a span's columns are counted from where pointers stand, at the first one of that before */
+static int64_t popped_column(const struct dot_code *d, const struct span *t, int pass,
                              bool is_last)
 {
-    int64_t first = !is_last && t->begins_column ? d->spans : 0;
+    int64_t first = !is_last && t->begins_column ? d->span_columns : 0;
 
-    return d->stretch == 1 ? first : first + pass / d->passes;
+    return d->span == 1 ? first : first + pass / d->passes;
 }
 
 /* before the first rows of a pass nothing goes into the units for a while */
@@ -149,10 +149,10 @@ static void put_gap(struct dot_code *d, int64_t round)
                       isa_vdelay(I(d->s->gap_cycles)));
 }
 
-/* rounds before the loop: the end of the stretch before is popped, weights are loaded */
-static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
+/* rounds before the loop: the end of the span before is popped, weights are loaded */
+static void put_straight_rounds(struct dot_code *d, const struct span *t)
 {
-    int64_t all = dot_stretch_rounds(d);
+    int64_t all = dot_span_rounds(d);
 
     d->v_zero = -1;                     /* its code may be come to on two ways */
     for (int64_t round = 0; round < d->straight; round++) {
@@ -170,7 +170,7 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
             dot_pop_round(d, round, round, &how, &at);
         }
         dot_push_round(d, round, false,
-                       d->stretch == 1 ? t->ends_column : dot_ends_column(d, pushed));
+                       d->span == 1 ? t->ends_column : dot_ends_column(d, pushed));
         if (!d->has_accumulators)
             dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
         put_next_weights(d, t, pushed, round % d->s->rounds);
@@ -180,7 +180,7 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
 }
 
 /* operations of stages first..last-1 of a round of the loop, before or behind it */
-static void put_part(struct dot_code *d, const struct stretch *t, int64_t round, int first,
+static void put_part(struct dot_code *d, const struct span *t, int64_t round, int first,
                      int last, bool is_behind)
 {
     struct dot_place at = {.is_loop = is_behind, .columns = !is_behind && t->begins_column};
@@ -196,7 +196,7 @@ static void put_part(struct dot_code *d, const struct stretch *t, int64_t round,
     dot_pop_round(d, round, round - d->lag, &t->own, &at);
 }
 
-static void set_loop_pointers(struct dot_code *d, const struct stretch *t, int64_t ahead)
+static void set_loop_pointers(struct dot_code *d, const struct span *t, int64_t ahead)
 {
     int64_t columns = t->begins_column;
 
@@ -213,7 +213,7 @@ static void set_loop_pointers(struct dot_code *d, const struct stretch *t, int64
     }
 }
 
-static void enter_loop(struct dot_code *d, const struct stretch *t, bool is_counted)
+static void enter_loop(struct dot_code *d, const struct span *t, bool is_counted)
 {
     int64_t ahead = d->straight + d->stages - 1;
 
@@ -226,7 +226,7 @@ static void enter_loop(struct dot_code *d, const struct stretch *t, bool is_coun
 }
 
 /* what the last rounds of the loop have left */
-static void leave_loop(struct dot_code *d, const struct stretch *t)
+static void leave_loop(struct dot_code *d, const struct span *t)
 {
     for (int64_t round = d->straight + d->loops; round < d->s->rounds; round++)
         put_part(d, t, round, (int)(d->straight + d->loops + d->stages - 1 - round), INT32_MAX,
@@ -236,13 +236,13 @@ static void leave_loop(struct dot_code *d, const struct stretch *t)
 }
 
 /* the least II at which no value is overwritten before its last use */
-static void choose_ii(struct dot_code *d, const struct stretch *t)
+static void choose_ii(struct dot_code *d, const struct span *t)
 {
     int64_t rounds = d->s->rounds;
 
     d->loops = 0;
-    d->straight = dot_stretch_rounds(d);
-    if (d->has_accumulators || d->stretch > 1 || d->chip->core_branch_delay_bundles < 1
+    d->straight = dot_span_rounds(d);
+    if (d->has_accumulators || d->span > 1 || d->chip->core_branch_delay_bundles < 1
         || d->chip->slots_scalar < 2 || rounds <= d->lag)
         return;
     d->ii = (int)d->chip->core_branch_delay_bundles + 1;
@@ -266,20 +266,21 @@ static void choose_ii(struct dot_code *d, const struct stretch *t)
 static void advance_column(struct dot_code *d)
 {
     if (d->s->sum_column_step)
-        bundler_add(&d->b,
-                    isa_sadd(S_SUM_COLUMN, R(S_SUM_COLUMN), I(d->spans * d->s->sum_column_step)));
+        bundler_add(&d->b, isa_sadd(S_SUM_COLUMN, R(S_SUM_COLUMN),
+                                    I(d->span_columns * d->s->sum_column_step)));
     for (int i = 0; i < pointer_count(d); i++)
         if (d->s->epilogue->pointer[i].column_step)
-            bundler_add(&d->b, isa_sadd(S_OUT_COLUMN + i, R(S_OUT_COLUMN + i),
-                                        I(d->spans * d->s->epilogue->pointer[i].column_step)));
+            bundler_add(&d->b,
+                        isa_sadd(S_OUT_COLUMN + i, R(S_OUT_COLUMN + i),
+                                 I(d->span_columns * d->s->epilogue->pointer[i].column_step)));
 }
 
-/* pointers for the next stretch, behind everything that has used them */
-static void advance_stretch(struct dot_code *d, const struct stretch *t)
+/* pointers for the next span, behind everything that has used them */
+static void advance_span(struct dot_code *d, const struct span *t)
 {
     int64_t depth = d->halves * d->s->lhs.depth_step;
     int64_t rows = !t->ends_column ? depth
-                   : d->spans * d->s->lhs_column_step - (d->stretch == 1 ? d->passes - 1 : 0)
+                   : d->span_columns * d->s->lhs_column_step - (d->span == 1 ? d->passes - 1 : 0)
                      * depth;
 
     if (rows)
@@ -293,19 +294,20 @@ static void advance_stretch(struct dot_code *d, const struct stretch *t)
 /* where the next column's weights are; behind the last one the first ones once more */
 static void find_next_column(struct dot_code *d)
 {
-    int64_t passes = d->stretch == 1 ? d->passes : 1;   /* that S_WEIGHTS is behind the first */
+    int64_t passes = d->span == 1 ? d->passes : 1;      /* that S_WEIGHTS is behind the first */
 
     dot_begin(d, "next column", 0);
-    bundler_add(&d->b, isa_sadd(S_NEXT_WEIGHTS, R(S_WEIGHTS),
-                                I(d->spans * d->s->rhs_column_step - passes * pass_weights(d))));
+    bundler_add(&d->b,
+                isa_sadd(S_NEXT_WEIGHTS, R(S_WEIGHTS),
+                         I(d->span_columns * d->s->rhs_column_step - passes * pass_weights(d))));
     bundler_add(&d->b, isa_scmp_eq(P_MORE, R(S_COLUMNS), I(1)));
     bundler_add(&d->b, isa_if(P_MORE, isa_sadd(S_NEXT_WEIGHTS, R(S_NEXT_WEIGHTS),
                                                I(-d->s->columns * d->s->rhs_column_step))));
     bundler_end(&d->b);
 }
 
-/* the rounds of a stretch before its loop, and into it */
-static void straight_code(struct dot_code *d, const struct stretch *t, const char *note)
+/* the rounds of a span before its loop, and into it */
+static void straight_code(struct dot_code *d, const struct span *t, const char *note)
 {
     int stage[DOT_ROUND_OPS_MAX];
 
@@ -323,13 +325,13 @@ static void straight_code(struct dot_code *d, const struct stretch *t, const cha
 }
 
 /*
- * A stretch, its pointers advanced for the next one; left with its last section
+ * A span, its pointers advanced for the next one; left with its last section
  * open. The first one of a step has no results to pop: it has straight code of
  * its own, `first`.
  */
-static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
+static void put_span(struct dot_code *d, struct span *t, bool has_first)
 {
-    struct stretch first = *t;
+    struct span first = *t;
 
     choose_ii(d, t);
     if (has_first && t->ends_column)
@@ -353,7 +355,7 @@ static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
     dot_begin(d, "next pass", 0);
     if (d->loops)
         leave_loop(d, t);
-    advance_stretch(d, t);
+    advance_span(d, t);
     if (!t->ends_column)
         dot_await_part(d);
 }
@@ -382,7 +384,7 @@ static void begin_step(struct dot_code *d)
     dot_put_bits(d);
     set_base(d, S_WEIGHTS, s->rhs.base, s->rhs.row);
     set_base(d, S_LHS_PASS, s->lhs.base, s->lhs.row);
-    set_base(d, S_SUM_COLUMN, -1, s->sum_row - d->spans * s->sum_column_step);
+    set_base(d, S_SUM_COLUMN, -1, s->sum_row - d->span_columns * s->sum_column_step);
     for (int i = 0; i < pointer_count(d); i++) {
         const struct dot_pointer *p = &s->epilogue->pointer[i];
         int base = p->base;
@@ -393,9 +395,9 @@ static void begin_step(struct dot_code *d)
             bundler_add(&d->b,
                         isa_smin_max(base, R(base), I(p->base_max), SMIN_MAX_MIN, SMIN_MAX_S32));
         }
-        set_base(d, S_OUT_COLUMN + i, base, p->row - d->spans * p->column_step);
+        set_base(d, S_OUT_COLUMN + i, base, p->row - d->span_columns * p->column_step);
     }
-    bundler_add(&d->b, isa_smov(S_COLUMNS, I(s->columns / d->spans)));
+    bundler_add(&d->b, isa_smov(S_COLUMNS, I(s->columns / d->span_columns)));
     if (s->first_step >= 0)
         bundler_add(&d->b, isa_pneg(P_LATER, s->first_step));
     d->v_zero = -1;
@@ -404,10 +406,10 @@ static void begin_step(struct dot_code *d)
     bundler_end(&d->b);
 }
 
-/* results of the last stretch */
-static void drain(struct dot_code *d, const struct stretch *t)
+/* results of the last span */
+static void drain(struct dot_code *d, const struct span *t)
 {
-    int64_t all = dot_stretch_rounds(d);
+    int64_t all = dot_span_rounds(d);
 
     dot_every_stage(d);
     dot_begin(d, "drain", 0);
@@ -424,7 +426,7 @@ static void drain(struct dot_code *d, const struct stretch *t)
 }
 
 /* passes between the first and the last one of a column, `count` of them */
-static void middle_passes(struct dot_code *d, struct stretch *t, int64_t count, int label,
+static void middle_passes(struct dot_code *d, struct span *t, int64_t count, int label,
                           bool next_is_last)
 {
     if (count < 1)
@@ -435,7 +437,7 @@ static void middle_passes(struct dot_code *d, struct stretch *t, int64_t count, 
     bundler_add(&d->b, isa_smov(S_PASSES, I(count)));
     bundler_end(&d->b);
     bundler_label(&d->b, d->label_base + LABEL_MIDDLE + label, "middle");
-    put_stretch(d, t, false);
+    put_span(d, t, false);
     bundler_add(&d->b, isa_pmov(P_LAST_ADD, I(1)));
     if (count == 1) {
         bundler_end(&d->b);
@@ -453,42 +455,42 @@ static void end_column(struct dot_code *d)
     bundler_end_branch(&d->b, d->label_base + LABEL_COLUMN, P_MORE, false);
 }
 
-/* all passes of some columns are one stretch */
-static struct stretch one_stretch(struct dot_code *d, const struct dot_results *first,
-                                  enum dot_use use)
+/* all passes of some columns are one span */
+static struct span one_span(struct dot_code *d, const struct dot_results *first,
+                            enum dot_use use)
 {
-    struct stretch t = {.begins_column = true, .ends_column = true, .loop_label = LABEL_LOOP,
-                        .next_is_last = d->passes == 1};
+    struct span t = {.begins_column = true, .ends_column = true, .loop_label = LABEL_LOOP,
+                     .next_is_last = d->passes == 1};
 
     t.last = t.own = kind(use, first->source, first->guard);
-    put_stretch(d, &t, true);
+    put_span(d, &t, true);
     end_column(d);
     return t;
 }
 
-/* every pass is a stretch: the first one, those between, the last one of a column */
-static struct stretch many_stretches(struct dot_code *d, const struct dot_results *first,
-                                     enum dot_use use)
+/* every pass is a span: the first one, those between, the last one of a column */
+static struct span many_spans(struct dot_code *d, const struct dot_results *first,
+                              enum dot_use use)
 {
     bool adds = !d->has_accumulators;
     struct dot_results none = kind(USE_NONE, SOURCE_ZERO, 0);
     struct dot_results end = adds ? kind(use, SOURCE_MEMORY, 0)
                                   : kind(use, first->source, first->guard);
     struct dot_results more = adds ? kind(USE_SUM, SOURCE_MEMORY, 0) : none;
-    struct stretch t = {.last = end, .own = adds ? *first : none, .begins_column = true,
-                        .next_is_last = d->passes == 2,
-                        .loop_label = LABEL_LOOP};
+    struct span t = {.last = end, .own = adds ? *first : none, .begins_column = true,
+                     .next_is_last = d->passes == 2,
+                     .loop_label = LABEL_LOOP};
     int odd = d->last_differs && d->passes > 2;         /* loads what the last pass takes */
 
     t.own.use = adds ? USE_SUM : USE_NONE;
-    put_stretch(d, &t, true);
+    put_span(d, &t, true);
     if (first->source == SOURCE_GUARDED)
         bundler_add(&d->b, isa_pmov(P_LAST_ADD, R(P_LATER)));
     else
         bundler_add(&d->b, isa_pmov(P_LAST_ADD, I(0)));
     bundler_end(&d->b);
-    t = (struct stretch){.last = adds ? kind(USE_SUM, SOURCE_GUARDED, P_LAST_ADD) : none,
-                         .own = more};
+    t = (struct span){.last = adds ? kind(USE_SUM, SOURCE_GUARDED, P_LAST_ADD) : none,
+                      .own = more};
     middle_passes(d, &t, d->passes - 2 - odd, 1, false);
     middle_passes(d, &t, odd, 2, true);
     t.own = end;
@@ -497,7 +499,7 @@ static struct stretch many_stretches(struct dot_code *d, const struct dot_result
     t.loop_label = LABEL_LOOP + 3;
     if (!adds)
         t.own = none;
-    put_stretch(d, &t, false);
+    put_span(d, &t, false);
     end_column(d);
     t.last = end;
     return t;
@@ -509,11 +511,11 @@ static void put_step(struct dot_code *d)
     enum dot_use use = s->adds_up ? USE_SUM : USE_EPILOGUE;
     enum dot_source source = s->first_step >= 0 ? SOURCE_GUARDED : SOURCE_ZERO;
     struct dot_results first = kind(use, source, P_LATER);
-    struct stretch t;
+    struct span t;
 
     begin_step(d);
-    t = d->stretch == d->spans * d->passes ? one_stretch(d, &first, use)
-                                           : many_stretches(d, &first, use);
+    t = d->span == d->span_columns * d->passes ? one_span(d, &first, use)
+                                           : many_spans(d, &first, use);
     drain(d, &t);
 }
 

@@ -54,7 +54,7 @@ int dot_turn_passes(const struct dot_step *s, int64_t squares)
     turning.turn.passes_before = 1;
     arena_init(&a);
     d = arena_alloc(&a, sizeof(*d));
-    if (dot_code_init(d, &turning, &a, &e) == 0 && d->stretch > 1 && d->s->lhs_row_tiles == 0) {
+    if (dot_code_init(d, &turning, &a, &e) == 0 && d->span > 1 && d->s->lhs_row_tiles == 0) {
         t = turns_of(s, squares, d->halves);
         passes = 1 + div_up(t.lag, s->rounds);
         if (passes >= d->passes || d->last_is_half

@@ -8,7 +8,7 @@
 #include "sim/chip/limits.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
-#define STRAIGHT_ROUNDS_MAX 1024        /* of a stretch without a loop */
+#define STRAIGHT_ROUNDS_MAX 1024        /* of a span without a loop */
 #define SPAN_ROUNDS_MAX 128             /* of one with several columns */
 #define TILE 128
 #define PARTS_MIN 4                     /* the first two are waited for at once */
@@ -47,7 +47,7 @@ bool dot_step_takes_parts(const struct dot_step *s)
 }
 
 /* columns in straight code, so many that their rounds cover the latency: a divisor of all */
-static int columns_of_stretch(const struct dot_step *s)
+static int columns_of_span(const struct dot_step *s)
 {
     int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds, count = 1;
 
@@ -164,17 +164,17 @@ static int give_registers(struct dot_code *d, struct err *e)
 static void choose_lag(struct dot_code *d)
 {
     d->lag = lag_of(d->s);
-    d->stretch = d->spans = 1;
+    d->span = d->span_columns = 1;
     if (d->has_accumulators) {
         d->lag = d->s->rounds;
         return;
     }
     if (d->s->rounds < d->lag && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX) {
-        d->spans = columns_of_stretch(d->s);
-        d->stretch = d->spans * d->passes;
+        d->span_columns = columns_of_span(d->s);
+        d->span = d->span_columns * d->passes;
     }
-    if (d->lag > dot_stretch_rounds(d))
-        d->lag = dot_stretch_rounds(d);
+    if (d->lag > dot_span_rounds(d))
+        d->lag = dot_span_rounds(d);
 }
 
 int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a, struct err *e)
@@ -195,7 +195,7 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     place_tiles(d);
     list_results(d);
     choose_lag(d);
-    rounds = dot_stretch_rounds(d);
+    rounds = dot_span_rounds(d);
     d->pushed_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
     d->popped_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
     d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
@@ -250,10 +250,10 @@ int64_t dot_pass_cycles(const struct dot_step *s)
 int64_t dot_step_cycles(const struct dot_step *s)
 {
     int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip));
-    int64_t stretch = columns_of_stretch(s) * passes * dot_pass_cycles(s);
+    int64_t span = columns_of_span(s) * passes * dot_pass_cycles(s);
 
-    if (stretch < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
-        stretch = s->chip->mxu_latency_cycles;          /* its results come no earlier */
-    return s->columns / columns_of_stretch(s) * stretch + weight_cycles(s)
+    if (span < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
+        span = s->chip->mxu_latency_cycles;             /* its results come no earlier */
+    return s->columns / columns_of_span(s) * span + weight_cycles(s)
            + s->chip->mxu_latency_cycles + 60;
 }
