@@ -75,25 +75,25 @@ static double memory_ns(const struct cost *k, double steps)
 
 static double predict_ring(const struct cost *k)
 {
-    int flows = k->p->request.algo == COLLECTIVE_BIRING && k->p->rank_count > 2 ? 2 : 1;
+    int channels = k->p->request.algo == COLLECTIVE_BIRING && k->p->rank_count > 2 ? 2 : 1;
 
-    return ring_ns(k, k->p->rank_count, k->bytes, flows * k->link_gbps, k->step_ns) +
+    return ring_ns(k, k->p->rank_count, k->bytes, channels * k->link_gbps, k->step_ns) +
            memory_ns(k, k->p->rank_count - 1);
 }
 
 static double predict_torus(const struct cost *k)
 {
     const struct collective_plan *p = k->p;
-    double flows = 0, bytes = k->bytes, time_ns = 0, steps = 0;
+    double channels = 0, bytes = k->bytes, time_ns = 0, steps = 0;
 
     for (int i = 1; i < PLAN_DIMS; i++)
-        flows += p->axis_count[i] == 1 ? 0 : closes(p, i) ? 2 : 1;
-    flows = most(1, least(flows, k->bytes / p->rank_count / 128));
+        channels += p->axis_count[i] == 1 ? 0 : closes(p, i) ? 2 : 1;
+    channels = most(1, least(channels, k->bytes / p->rank_count / 128));
     for (int i = 0; i < PLAN_DIMS; i++) {
         bool is_inside = i == 0, is_folded = i > 0 && p->axis_count[i] > 2 && !closes(p, i);
 
         time_ns += ring_ns(k, p->axis_count[i], bytes,
-                           is_inside ? (double)p->chip.dma_local_gbps / 3 : flows * k->link_gbps,
+                           is_inside ? (double)p->chip.dma_local_gbps / 3 : channels * k->link_gbps,
                            k->step_ns + (is_folded ? k->hop_ns : 0));
         bytes /= p->axis_count[i];
         steps += p->axis_count[i] - 1;

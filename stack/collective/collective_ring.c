@@ -1,5 +1,5 @@
 /* One ring over all ranks, in one direction or in both with half the data each. */
-#include "stack/collective/collective_flow.h"
+#include "stack/collective/collective_channel.h"
 
 int plan_ring(struct collective_plan *p, struct arena *a, struct err *e)
 {
@@ -11,5 +11,5 @@ int plan_ring(struct collective_plan *p, struct arena *a, struct err *e)
 
     plan_set_ring(p, false, a);
     p->is_symmetric = plan_closes(p);
-    return plan_flows(p, routes, both ? 2 : 1, a, e);
+    return plan_channels(p, routes, both ? 2 : 1, a, e);
 }

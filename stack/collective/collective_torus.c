@@ -4,7 +4,7 @@
  * axis that closes has a second part that goes the other way round. Inside the
  * chips, where cores are ranks too, all parts begin and end.
  */
-#include "stack/collective/collective_flow.h"
+#include "stack/collective/collective_channel.h"
 
 /* axes of chips with two ranks or more, as dims; returns how many */
 static int list_axes(const struct collective_plan *p, int axis[3])
@@ -34,7 +34,7 @@ static struct plan_route make_route(const struct collective_plan *p, const int *
 
 int plan_torus(struct collective_plan *p, struct arena *a, struct err *e)
 {
-    struct plan_route *routes = arena_array(a, FLOWS_MAX, sizeof(*routes));
+    struct plan_route *routes = arena_array(a, CHANNELS_MAX, sizeof(*routes));
     int axis[3], axis_count, count = 0;
 
     plan_set_axes(p, true, a);
@@ -47,5 +47,5 @@ int plan_torus(struct collective_plan *p, struct arena *a, struct err *e)
             routes[count++] = make_route(p, axis, axis_count, i, -1);
     if (axis_count == 0)
         routes[count++] = make_route(p, axis, 0, 0, 1);
-    return plan_flows(p, routes, count, a, e);
+    return plan_channels(p, routes, count, a, e);
 }

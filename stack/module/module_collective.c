@@ -79,7 +79,10 @@ static struct kernel_devices devices_of(const struct module_settings *s)
     return (struct kernel_devices){s->slice, s->replica_count, s->device_core};
 }
 
-/* ----- teams: groups or pairs that are alike, whose collectives follow each other everywhere */
+/*
+ * ----- communicators: groups or pairs that are alike, whose collectives follow each other
+ * everywhere
+ */
 
 static bool same_groups(const struct graph_groups *a, const struct graph_groups *b)
 {
@@ -89,7 +92,7 @@ static bool same_groups(const struct graph_groups *a, const struct graph_groups 
            memcmp(a->member, b->member, (size_t)(a->count * a->size) * sizeof(*a->member)) == 0;
 }
 
-static bool same_team(const struct graph_node *a, const struct graph_node *b)
+static bool same_communicator(const struct graph_node *a, const struct graph_node *b)
 {
     bool is_permute = a->op == HLO_COLLECTIVE_PERMUTE;
     bool is_message = graph_op_kind(a->op) == KIND_MESSAGE;
@@ -115,23 +118,24 @@ static bool is_in_loop(const struct plan *p)
     return depth > 0;
 }
 
-static int join_team(struct plan *p, const struct graph_node *n, int flags)
+static int join_communicator(struct plan *p, const struct graph_node *n, int flags)
 {
     int i = 0;
 
-    while (i < p->team_count && !same_team(p->team[i].first, n))
+    while (i < p->communicator_count && !same_communicator(p->communicator[i].first, n))
         i++;
-    if (i == p->team_count) {
-        p->team = mem_grow(p->team, &p->team_capacity, (size_t)++p->team_count, sizeof(*p->team));
-        p->team[i] = (struct team){.first = n};
+    if (i == p->communicator_count) {
+        p->communicator = mem_grow(p->communicator, &p->communicator_capacity,
+                                   (size_t)++p->communicator_count, sizeof(*p->communicator));
+        p->communicator[i] = (struct communicator){.first = n};
     }
-    if (flags > p->team[i].flags)
-        p->team[i].flags = flags;
-    p->team[i].is_in_loop |= is_in_loop(p);
+    if (flags > p->communicator[i].flags)
+        p->communicator[i].flags = flags;
+    p->communicator[i].is_in_loop |= is_in_loop(p);
     return i;
 }
 
-/* some team has one collective only in a round of the loop, of which there are several */
+/* some communicator has one collective only in a round of the loop, of which there are several */
 bool plan_has_lone_collective(const struct graph *body)
 {
     for (int i = 0; i < body->node_count; i++) {
@@ -141,7 +145,7 @@ bool plan_has_lone_collective(const struct graph *body)
             continue;
         for (int k = 0; k < body->node_count; k++)
             alike += graph_op_kind(body->node[k].op) == KIND_COLLECTIVE &&
-                     same_team(&body->node[k], &body->node[i]);
+                     same_communicator(&body->node[k], &body->node[i]);
         if (alike == 1)
             return true;
     }
@@ -166,8 +170,9 @@ static struct kernel_sums *make_sums(struct plan *p, const struct module_step *s
         sums->zeros = add_zeros(p, s->name, &n->shape);
     sums->spread = room->spread;
     sums->stage_bytes = stage_bytes(p->settings);
-    sums->team = join_team(p, n, room->flag_count);
-    sums->first_flag = p->team[sums->team].count++;     /* its number, until all are known */
+    sums->communicator = join_communicator(p, n, room->flag_count);
+    /* its number, until all are known */
+    sums->first_flag = p->communicator[sums->communicator].count++;
     return sums;
 }
 
@@ -343,7 +348,7 @@ static int flags_most(const struct plan *p)
 }
 
 /* in a loop, whose last one the first follows, three may be needed where there are not many */
-static int sets_of(const struct team *t, int most)
+static int sets_of(const struct communicator *t, int most)
 {
     int sets = t->is_in_loop && most < 3 ? 3 : most;
 
@@ -354,19 +359,19 @@ static int flags_with(const struct plan *p, int sets)
 {
     int flags = 0;
 
-    for (int i = 0; i < p->team_count; i++)
-        flags += sets_of(&p->team[i], sets) * p->team[i].flags;
+    for (int i = 0; i < p->communicator_count; i++)
+        flags += sets_of(&p->communicator[i], sets) * p->communicator[i].flags;
     return flags;
 }
 
-/* sets of flags that a team may have */
+/* sets of flags that a communicator may have */
 static int sets_most(const struct plan *p)
 {
     int sets = 2;
 
-    for (int i = 0; i < p->team_count; i++)
-        if (p->team[i].count > sets)
-            sets = p->team[i].count;
+    for (int i = 0; i < p->communicator_count; i++)
+        if (p->communicator[i].count > sets)
+            sets = p->communicator[i].count;
     while (sets > 2 && flags_with(p, sets) > flags_most(p) / 2)
         sets--;
     return sets;
@@ -377,20 +382,23 @@ int plan_collective_flags(const struct plan *p)
     return flags_with(p, sets_most(p));
 }
 
-static bool is_of(const struct module_step *s, int team)
+static bool is_of(const struct module_step *s, int communicator)
 {
-    return s->sums && s->sums->team == team;
+    return s->sums && s->sums->communicator == communicator;
 }
 
-/* the last collective of its team in this loop is `step`, and the first one has that flag */
+/*
+ * the last collective of its communicator in this loop is `step`, and the first one has that
+ * flag
+ */
 static bool follows_first(const struct plan *p, int loop, int step, int flag)
 {
     const struct kernel_sums *sums = p->step[step].sums;
     int first = loop + 1, last = p->step[loop].other;
 
-    while (!is_of(&p->step[first], sums->team))
+    while (!is_of(&p->step[first], sums->communicator))
         first++;
-    while (!is_of(&p->step[last], sums->team) || p->step[last].sums->part > 0)
+    while (!is_of(&p->step[last], sums->communicator) || p->step[last].sums->part > 0)
         last--;
     return last == step && first != step && p->step[first].sums->first_flag == flag;
 }
@@ -407,9 +415,10 @@ static bool may_have(const struct plan *p, int step, int flag, int before)
     return true;
 }
 
-static int set_team(struct plan *p, int t, int first, int sets, struct err *e)
+static int set_communicator(struct plan *p, int t, int first, int sets, struct err *e)
 {
-    int count = p->team[t].count, flags = p->team[t].flags, before = -1, turn = 0, tries;
+    int count = p->communicator[t].count, flags = p->communicator[t].flags, before = -1, turn = 0,
+        tries;
     int *flag = arena_array(p->arena, (size_t)count, sizeof(*flag));
 
     for (int i = 0; i < count; i++)
@@ -434,9 +443,10 @@ static int set_team(struct plan *p, int t, int first, int sets, struct err *e)
 
 /*
  * A collective that has ended here may go on elsewhere, but the one behind it in the same groups
- * ends only after that: flags are used again by the team's one after the next at the earliest, in
- * the order in which they run, round after round of loops (which have more than one: add_while).
- * Other teams, whose members this core may never have heard of, have flags of their own.
+ * ends only after that: flags are used again by the communicator's one after the next at the
+ * earliest, in the order in which they run, round after round of loops (which have more than one:
+ * add_while). Other communicators, whose members this core may never have heard of, have flags of
+ * their own.
  */
 int plan_set_flags(struct plan *p, struct err *e)
 {
@@ -447,12 +457,12 @@ int plan_set_flags(struct plan *p, struct err *e)
         return err_set(e, "collectives take %d sync flags, %d of the %d that a core has are free",
                        all, flags_most(p) < 0 ? 0 : flags_most(p),
                        (int)p->settings->chip->sync_flags);
-    for (int t = 0; t < p->team_count; t++) {
-        int own = sets_of(&p->team[t], sets);
+    for (int t = 0; t < p->communicator_count; t++) {
+        int own = sets_of(&p->communicator[t], sets);
 
-        if (set_team(p, t, first, own, e))
+        if (set_communicator(p, t, first, own, e))
             return -1;
-        first += own * p->team[t].flags;
+        first += own * p->communicator[t].flags;
     }
     return 0;
 }

@@ -75,7 +75,7 @@ static inline bool buffer_lives(const struct buffer *b)
 }
 
 /* Collectives of equal groups or pairs, which follow each other on all their devices. */
-struct team {
+struct communicator {
     const struct graph_node *first;
     int count, flags;                   /* the most flags that one of them takes */
     bool is_in_loop;                    /* one of them */
@@ -104,9 +104,9 @@ struct plan {
     size_t shadow_capacity;
     struct room vmem;
     int64_t scoped_bytes;               /* of VMEM, from 0 on, that kernels have for windows */
-    struct team *team;
-    int team_count;
-    size_t team_capacity;
+    struct communicator *communicator;
+    int communicator_count;
+    size_t communicator_capacity;
     int barrier_step;                   /* megacore: kernels from here on follow one barrier */
     const char **refused;               /* fusions and nodes that are no kernel after all */
     int refused_count;
@@ -159,7 +159,7 @@ bool plan_may_choose_buckets(const struct module_settings *s);
 /* of an all-reduce of so many bytes of f32 over all replicas; NULL: it is never spread */
 const struct spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
                                           struct arena *a);
-/* flags of collectives, the last ones of the core: two sets by turns for each team */
+/* flags of collectives, the last ones of the core: two sets by turns for each communicator */
 int plan_collective_flags(const struct plan *p);
 
 /* the buffer that holds it, after merging, and its offset there */

@@ -77,7 +77,7 @@ static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int
         list[i] = &value[i];
     }
     graph_freeze(alone);
-    job = plan_job(l->plan, &step, l->plan->team_count > 0, l->plan->scoped_bytes);
+    job = plan_job(l->plan, &step, l->plan->communicator_count > 0, l->plan->scoped_bytes);
     if (l->is_emitted)
         return kernel_compile(&job, &l->scratch, &segment, &l->why) ? -1
                                                                     : segment.cost.total_cycles;

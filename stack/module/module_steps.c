@@ -489,5 +489,5 @@ void plan_fini(struct plan *p)
     mem_free(p->value);
     mem_free(p->constant);
     mem_free(p->shadow);
-    mem_free(p->team);
+    mem_free(p->communicator);
 }

@@ -59,7 +59,7 @@ struct kernel_sums {
     struct kernel_devices devices;
     const struct array *table;          /* in HBM: its operations, core by core, theirs to fill */
     const struct array *zeros;          /* of a permute, for who gets nothing; or NULL */
-    int team;                           /* collectives of equal groups or pairs have a number */
+    int communicator;                   /* collectives of equal groups or pairs have a number */
     int first_flag;                     /* its flags, which no kernel that may run elsewhere has */
     const struct spread_times *spread;  /* what it takes to run it beside others; NULL: it cannot */
     bool is_spread;                     /* that is how it is done */

@@ -401,7 +401,7 @@ static const struct refusal {
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 32, 0, 0, 0,
      "chunks of 32 bytes are less than a row of VMEM; the least is 512"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 64 * MIB, 64 * MIB, 0, 0, 0,
-     "chunks of 67108864 bytes do not fit VMEM with 3 flows; at most 1223168 bytes"},
+     "chunks of 67108864 bytes do not fit VMEM with 3 channels; at most 1223168 bytes"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, 64 * MIB, 64 * MIB, 0, 0, 0,
      "chunks of 67108864 bytes do not fit VMEM; at most 1048576 bytes"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, MIB, 512, 0, 0, 0,

@@ -327,9 +327,9 @@ TEST(nobody_else)
  * Many, in groups by turns, of devices that are busy for different times: nobody must take the
  * signals of one for those of another. In loops too.
  */
-TEST(teams_do_not_disturb_each_other)
+TEST(communicators_do_not_disturb_each_other)
 {
-    static const struct graph_groups *const teams[] = {&pairs, &halves, &chips, &fours};
+    static const struct graph_groups *const communicators[] = {&pairs, &halves, &chips, &fours};
     struct graph body;
     int x, y, sum;
 
@@ -341,7 +341,7 @@ TEST(teams_do_not_disturb_each_other)
         int slow = graph_reduce(&g, REDUCE_MAX, graph_binary(&g, HLO_ADD, y, graph_splat(&g, y, i)),
                                 1);
 
-        sum = graph_all_reduce_groups(&g, &sum, 1, teams[i % 4]);
+        sum = graph_all_reduce_groups(&g, &sum, 1, communicators[i % 4]);
         if (i % 3 == 0)
             sum = graph_binary(&g, HLO_MINIMUM, sum, graph_broadcast(&g, slow, g.node[x].shape,
                                                                      (int[]){1}));
@@ -480,7 +480,7 @@ int main(void)
         cmocka_unit_test(several_at_once),
         cmocka_unit_test(small_ones_are_put_together),
         cmocka_unit_test(nobody_else),
-        cmocka_unit_test(teams_do_not_disturb_each_other),
+        cmocka_unit_test(communicators_do_not_disturb_each_other),
         cmocka_unit_test(numbers_of_devices_are_values),
         cmocka_unit_test(sums_are_as_near_as_additions_allow),
         cmocka_unit_test(what_does_not_go),

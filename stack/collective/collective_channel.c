@@ -4,15 +4,15 @@
  * what came. Why no wait is for ever, docs/collectives.md: all ranks have the
  * same list, and every wait is for something that stands earlier in it.
  */
-#include "stack/collective/collective_flow.h"
+#include "stack/collective/collective_channel.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/units.h"
 
-/* One ring of a flow. A cell is a chunk of a step that is sent. */
-struct leg {
+/* One ring of a channel. A cell is a chunk of a step that is sent. */
+struct phase {
     int stage, dim, direction, ring;    /* ring: ranks */
     bool is_gather;
     uint8_t fixed;                      /* dims along which the box stands at this rank's place */
@@ -26,18 +26,18 @@ struct turn {
     int64_t group, step, index;
 };
 
-struct flow {
+struct channel {
     const struct plan_route *route;
-    const struct flow_mode *mode;
+    const struct channel_mode *mode;
     int64_t offset, bytes;              /* its part of every block */
     int resident_layout;
-    int leg_count;
-    struct leg leg[2 * PLAN_DIMS];
+    int phase_count;
+    struct phase phase[2 * PLAN_DIMS];
     int64_t receive_slots, own_slots, slot_bytes;   /* in VMEM */
     int arrival_flag, own_flag, sent_flag;          /* first two: one per slot */
 
     /* where the writing of its list stands */
-    int at_leg;
+    int at_phase;
     struct turn turn, own_turn;         /* of the next action; of the own chunk loaded next */
     int64_t action, sent, consumed, own_used, own_loaded;
     int64_t clock;                      /* bytes moved, and what an action costs besides */
@@ -46,12 +46,12 @@ struct flow {
 /* what an action costs beside its bytes, in bytes that a link moves meanwhile */
 #define ACTION_BYTES 16384
 
-static bool streams(const struct flow *f)
+static bool streams(const struct channel *f)
 {
     return !f->mode->is_resident;
 }
 
-static struct plan_where slot_at(const struct flow *f, int64_t first, int64_t number)
+static struct plan_where slot_at(const struct channel *f, int64_t first, int64_t number)
 {
     return (struct plan_where){.space = COLLECTIVE_VMEM,
         .offset = first + number % f->mode->slots * f->slot_bytes};
@@ -63,8 +63,8 @@ static bool is_resident_layout(int layout)
 }
 
 /* chunk `c` of the box `distance` ring positions from this rank's, in an array */
-static struct plan_where block_at(const struct plan_builder *b, const struct flow *f,
-                                  const struct leg *l, const struct plan_chunk *c, int layout,
+static struct plan_where block_at(const struct plan_builder *b, const struct channel *f,
+                                  const struct phase *l, const struct plan_chunk *c, int layout,
                                   int64_t distance)
 {
     struct plan_where w = {.layout = (uint8_t)layout, .fixed = l->fixed};
@@ -77,22 +77,22 @@ static struct plan_where block_at(const struct plan_builder *b, const struct flo
 }
 
 /* Chunks go round in groups as equal as can be, none larger than half the slots. */
-static int64_t group_count(const struct flow *f, const struct leg *l)
+static int64_t group_count(const struct channel *f, const struct phase *l)
 {
     return div_up(l->chunks, f->mode->group);
 }
 
-static int64_t group_first(const struct flow *f, const struct leg *l, int64_t group)
+static int64_t group_first(const struct channel *f, const struct phase *l, int64_t group)
 {
     return group * l->chunks / group_count(f, l);
 }
 
-static int64_t chunk_of_turn(const struct flow *f, const struct leg *l, const struct turn *t)
+static int64_t chunk_of_turn(const struct channel *f, const struct phase *l, const struct turn *t)
 {
     return group_first(f, l, t->group) + t->index;
 }
 
-static bool ends_group(const struct flow *f, const struct leg *l, const struct turn *t)
+static bool ends_group(const struct channel *f, const struct phase *l, const struct turn *t)
 {
     return chunk_of_turn(f, l, t) + 1 == group_first(f, l, t->group + 1);
 }
@@ -101,7 +101,7 @@ static bool ends_group(const struct flow *f, const struct leg *l, const struct t
  * A group's last step only receives: the first step of the next group goes before it, so that
  * the link has something to do.
  */
-static struct turn begin_step(const struct flow *f, const struct leg *l, int64_t group,
+static struct turn begin_step(const struct channel *f, const struct phase *l, int64_t group,
                               int64_t step)
 {
     if (step == l->ring - 1 && group + 1 < group_count(f, l))
@@ -109,7 +109,7 @@ static struct turn begin_step(const struct flow *f, const struct leg *l, int64_t
     return (struct turn){.group = group, .step = step};
 }
 
-static struct turn next_action(const struct flow *f, const struct leg *l, struct turn t)
+static struct turn next_action(const struct channel *f, const struct phase *l, struct turn t)
 {
     if (!ends_group(f, l, &t))
         return (struct turn){t.group, t.step, t.index + 1};
@@ -121,7 +121,7 @@ static struct turn next_action(const struct flow *f, const struct leg *l, struct
 }
 
 /* this rank's own is not needed in the first step, which sends it */
-static struct turn next_own(const struct flow *f, const struct leg *l, struct turn t)
+static struct turn next_own(const struct channel *f, const struct phase *l, struct turn t)
 {
     if (!ends_group(f, l, &t))
         return (struct turn){t.group, t.step, t.index + 1};
@@ -131,11 +131,11 @@ static struct turn next_own(const struct flow *f, const struct leg *l, struct tu
 }
 
 /* this rank lets the one behind it send cell `cell`, if there is one */
-static void grant(struct plan_builder *b, const struct flow *f, bool is_gather, int64_t cell,
+static void grant(struct plan_builder *b, const struct channel *f, bool is_gather, int64_t cell,
                   int64_t count)
 {
-    for (int i = 0; i < f->leg_count; i++) {
-        const struct leg *l = &f->leg[i];
+    for (int i = 0; i < f->phase_count; i++) {
+        const struct phase *l = &f->phase[i];
         int64_t end = l->first_cell + l->cell_count, last = cell + count;
 
         if (l->is_gather != is_gather || cell >= end || last <= l->first_cell)
@@ -146,8 +146,8 @@ static void grant(struct plan_builder *b, const struct flow *f, bool is_gather, 
     }
 }
 
-/* Sends the next cell of leg `l` to the next rank's place `to`. */
-static void send(struct plan_builder *b, struct flow *f, const struct leg *l,
+/* Sends the next cell of phase `l` to the next rank's place `to`. */
+static void send(struct plan_builder *b, struct channel *f, const struct phase *l,
                  const struct plan_where *from, const struct plan_where *to,
                  const struct plan_shape *shape, int source_flag)
 {
@@ -158,20 +158,20 @@ static void send(struct plan_builder *b, struct flow *f, const struct leg *l,
                source_flag);
 }
 
-static void wait_arrival(struct plan_builder *b, struct flow *f, const struct plan_chunk *c)
+static void wait_arrival(struct plan_builder *b, struct channel *f, const struct plan_chunk *c)
 {
     build_wait(b, f->arrival_flag + (int)(f->consumed % f->mode->slots),
                c->bytes / PLAN_GRANULE_BYTES);
 }
 
-static void grant_next(struct plan_builder *b, struct flow *f, const struct leg *l)
+static void grant_next(struct plan_builder *b, struct channel *f, const struct phase *l)
 {
     grant(b, f, l->is_gather, f->consumed + f->mode->slots, 1);
     f->consumed++;
 }
 
 /* the own chunk that is used next after those loaded, into its slot once that is empty */
-static void load_own(struct plan_builder *b, struct flow *f, const struct leg *l)
+static void load_own(struct plan_builder *b, struct channel *f, const struct phase *l)
 {
     int64_t slot = f->own_loaded % f->mode->slots;
     int flag = f->own_flag + (int)slot;
@@ -192,17 +192,17 @@ static void load_own(struct plan_builder *b, struct flow *f, const struct leg *l
  * Loads a group ahead: its chunks arrive nearly together. No more, for loads take the HBM from
  * sends. Sends have the time of the other half of the slots to finish.
  */
-static void prefetch(struct plan_builder *b, struct flow *f, const struct leg *l)
+static void prefetch(struct plan_builder *b, struct channel *f, const struct phase *l)
 {
-    int64_t uses = l->chunks * (l->ring - 1), leg_first = l->first_cell;
+    int64_t uses = l->chunks * (l->ring - 1), phase_first = l->first_cell;
     int64_t ahead = l->chunks < f->mode->group ? l->chunks : f->mode->group;
 
-    while (f->own_loaded < leg_first + uses && f->own_loaded <= f->own_used + ahead)
+    while (f->own_loaded < phase_first + uses && f->own_loaded <= f->own_used + ahead)
         load_own(b, f, l);
 }
 
 /* The first step: this rank's own goes out unchanged. */
-static void reduce_first(struct plan_builder *b, struct flow *f, const struct leg *l,
+static void reduce_first(struct plan_builder *b, struct channel *f, const struct phase *l,
                          const struct plan_chunk *c)
 {
     int layout = streams(f) ? LAYOUT_IN : f->resident_layout;
@@ -215,8 +215,8 @@ static void reduce_first(struct plan_builder *b, struct flow *f, const struct le
 }
 
 /* The sum, in its own slot or at its place in VMEM. */
-static struct plan_where reduce_sum(struct plan_builder *b, struct flow *f, const struct leg *l,
-                                    const struct plan_chunk *c, int64_t step)
+static struct plan_where reduce_sum(struct plan_builder *b, struct channel *f,
+                                    const struct phase *l, const struct plan_chunk *c, int64_t step)
 {
     struct plan_where from = slot_at(f, f->receive_slots, f->consumed), sum;
 
@@ -232,8 +232,8 @@ static struct plan_where reduce_sum(struct plan_builder *b, struct flow *f, cons
     return sum;
 }
 
-/* The last sum of a leg is this rank's: to HBM, whence the next leg takes it. */
-static void store_sum(struct plan_builder *b, struct flow *f, const struct leg *l,
+/* The last sum of a phase is this rank's: to HBM, whence the next phase takes it. */
+static void store_sum(struct plan_builder *b, struct channel *f, const struct phase *l,
                       const struct plan_chunk *c, const struct plan_where *sum, int flag)
 {
     bool is_result = b->plan->request.kind == COLLECTIVE_REDUCE_SCATTER &&
@@ -246,7 +246,7 @@ static void store_sum(struct plan_builder *b, struct flow *f, const struct leg *
     build_copy(b, sum, &to, &shape, flag);
 }
 
-static void reduce_action(struct plan_builder *b, struct flow *f, const struct leg *l,
+static void reduce_action(struct plan_builder *b, struct channel *f, const struct phase *l,
                           const struct plan_chunk *c, int64_t step)
 {
     int own = f->own_flag + (int)(f->own_used % f->mode->slots);
@@ -271,7 +271,7 @@ static void reduce_action(struct plan_builder *b, struct flow *f, const struct l
     f->own_used++;
 }
 
-static void gather_action(struct plan_builder *b, struct flow *f, const struct leg *l,
+static void gather_action(struct plan_builder *b, struct channel *f, const struct phase *l,
                           const struct plan_chunk *c, int64_t step)
 {
     int to_layout = streams(f) ? LAYOUT_OUT : f->resident_layout, from_layout = to_layout;
@@ -281,7 +281,7 @@ static void gather_action(struct plan_builder *b, struct flow *f, const struct l
     if (step > 0) {
         wait_arrival(b, f, c);
         grant_next(b, f, l);
-    } else if (streams(f) && b->plan->request.kind == COLLECTIVE_ALL_GATHER && f->at_leg == 0) {
+    } else if (streams(f) && b->plan->request.kind == COLLECTIVE_ALL_GATHER && f->at_phase == 0) {
         from_layout = LAYOUT_IN;
     }
     if (step == l->ring - 1)
@@ -292,14 +292,14 @@ static void gather_action(struct plan_builder *b, struct flow *f, const struct l
     send(b, f, l, &from, &to, &shape, f->sent_flag);
 }
 
-static void wait_own(struct plan_builder *b, const struct flow *f)
+static void wait_own(struct plan_builder *b, const struct channel *f)
 {
     for (int i = 0; i < f->mode->slots; i++)
         build_wait_pending(b, f->own_flag + i);
 }
 
 /* The part between the arrays and VMEM: all blocks, or this rank's. */
-static void move_part(struct plan_builder *b, const struct flow *f, bool is_load, bool only_own)
+static void move_part(struct plan_builder *b, const struct channel *f, bool is_load, bool only_own)
 {
     int hbm = is_load ? LAYOUT_IN : LAYOUT_OUT;
     struct plan_box box = {.run_bytes = f->bytes};
@@ -332,7 +332,7 @@ static void move_part(struct plan_builder *b, const struct flow *f, bool is_load
 }
 
 /* an all-gather's own block to its place among the others */
-static void copy_own(struct plan_builder *b, const struct flow *f)
+static void copy_own(struct plan_builder *b, const struct channel *f)
 {
     struct plan_where from = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN, .offset = f->offset};
     struct plan_where to = {.space = COLLECTIVE_HBM, .layout = LAYOUT_OUT, .offset = f->offset,
@@ -342,11 +342,11 @@ static void copy_own(struct plan_builder *b, const struct flow *f)
     build_copy(b, &from, &to, &shape, f->own_flag);
 }
 
-static void begin_flow(struct plan_builder *b, struct flow *f)
+static void begin_channel(struct plan_builder *b, struct channel *f)
 {
     bool only_gathers = b->plan->request.kind == COLLECTIVE_ALL_GATHER;
 
-    grant(b, f, f->leg[0].is_gather, 0, f->mode->slots);
+    grant(b, f, f->phase[0].is_gather, 0, f->mode->slots);
     if (!streams(f))
         move_part(b, f, true, only_gathers);
     else if (only_gathers)
@@ -354,16 +354,16 @@ static void begin_flow(struct plan_builder *b, struct flow *f)
 }
 
 /*
- * What the legs before have stored must stand in HBM before the next reads it.
+ * What the phases before have stored must stand in HBM before the next reads it.
  * The all-gather's first credits wait until what it will write over is read.
  */
-static void begin_leg(struct plan_builder *b, struct flow *f, const struct leg *l)
+static void begin_phase(struct plan_builder *b, struct channel *f, const struct phase *l)
 {
-    bool turns = f->at_leg > 0 && l->is_gather && !f->leg[f->at_leg - 1].is_gather;
+    bool turns = f->at_phase > 0 && l->is_gather && !f->phase[f->at_phase - 1].is_gather;
 
     f->turn = (struct turn){0};
     f->own_turn = (struct turn){.step = 1};
-    if (f->at_leg > 0 || !streams(f))
+    if (f->at_phase > 0 || !streams(f))
         wait_own(b, f);
     if (!turns)
         return;
@@ -372,7 +372,7 @@ static void begin_leg(struct plan_builder *b, struct flow *f, const struct leg *
     grant(b, f, true, 0, f->mode->slots);
 }
 
-static void end_flow(struct plan_builder *b, struct flow *f)
+static void end_channel(struct plan_builder *b, struct channel *f)
 {
     if (!streams(f))
         move_part(b, f, false, b->plan->request.kind == COLLECTIVE_REDUCE_SCATTER);
@@ -380,14 +380,14 @@ static void end_flow(struct plan_builder *b, struct flow *f)
     build_wait_pending(b, f->sent_flag);
 }
 
-/* Writes the flow's next action. */
-static void advance(struct plan_builder *b, struct flow *f)
+/* Writes the channel's next action. */
+static void advance(struct plan_builder *b, struct channel *f)
 {
-    struct leg *l = &f->leg[f->at_leg];
+    struct phase *l = &f->phase[f->at_phase];
     struct plan_chunk c;
 
     if (f->action == 0)
-        begin_leg(b, f, l);
+        begin_phase(b, f, l);
     box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->turn), &c);
     if (l->is_gather)
         gather_action(b, f, l, &c, f->turn.step);
@@ -398,29 +398,29 @@ static void advance(struct plan_builder *b, struct flow *f)
     if (++f->action < l->action_count)
         return;
     f->action = 0;
-    if (++f->at_leg == f->leg_count)
-        end_flow(b, f);
+    if (++f->at_phase == f->phase_count)
+        end_channel(b, f);
 }
 
-static void write_flows(struct plan_builder *b, struct flow *flows, int count)
+static void write_channels(struct plan_builder *b, struct channel *channels, int count)
 {
     for (int i = 0; i < count; i++)
-        begin_flow(b, &flows[i]);
+        begin_channel(b, &channels[i]);
     while (!b->is_full) {
-        struct flow *next = NULL;
+        struct channel *next = NULL;
 
         for (int i = 0; i < count; i++)
-            if (flows[i].at_leg < flows[i].leg_count &&
-                (next == NULL || flows[i].clock < next->clock))
-                next = &flows[i];
+            if (channels[i].at_phase < channels[i].phase_count &&
+                (next == NULL || channels[i].clock < next->clock))
+                next = &channels[i];
         if (next == NULL)
             return;
         advance(b, next);
     }
 }
 
-/* the box that goes round in stage `stage` of the flow: all dims behind it */
-static struct plan_box stage_box(const struct flow *f, int stage)
+/* the box that goes round in stage `stage` of the channel: all dims behind it */
+static struct plan_box stage_box(const struct channel *f, int stage)
 {
     struct plan_box box = {.run_bytes = f->bytes};
 
@@ -430,26 +430,26 @@ static struct plan_box stage_box(const struct flow *f, int stage)
 }
 
 #define CHUNK_LEAST_BYTES (32 * KIB)    /* about what a link moves in the latency of a step */
-#define CHUNK_MOST_BYTES (192 * KIB)    /* the time to fill a leg's first steps grows with it */
+#define CHUNK_MOST_BYTES (192 * KIB)    /* the time to fill a phase's first steps grows with it */
 
 /*
  * As few chunks to a step as overlap needs, for each costs its own operations:
  * two, so that one is added while the other is on its way. One where two would
  * be small; more where they would be large.
  */
-static int64_t chunk_of_step(const struct flow_mode *m, int64_t step_bytes)
+static int64_t chunk_of_step(const struct channel_mode *m, int64_t step_bytes)
 {
     int64_t chunk = later(round_up(step_bytes / 2, PLAN_ROW_BYTES), CHUNK_LEAST_BYTES);
 
     return m->is_chosen || chunk > m->chunk_bytes ? m->chunk_bytes : chunk;
 }
 
-static void add_leg(struct plan_builder *b, struct flow *f, int stage, bool is_gather)
+static void add_phase(struct plan_builder *b, struct channel *f, int stage, bool is_gather)
 {
-    struct leg *l = &f->leg[f->leg_count], *before = f->leg_count ? l - 1 : NULL;
+    struct phase *l = &f->phase[f->phase_count], *before = f->phase_count ? l - 1 : NULL;
 
-    *l = (struct leg){.stage = stage, .dim = f->route->dim[stage], .is_gather = is_gather,
-                      .direction = f->route->direction[stage]};
+    *l = (struct phase){.stage = stage, .dim = f->route->dim[stage], .is_gather = is_gather,
+                        .direction = f->route->direction[stage]};
     for (int i = 0; i <= stage; i++)
         l->fixed = (uint8_t)(l->fixed | 1 << f->route->dim[i]);
     l->ring = b->plan->dim[l->dim].count;
@@ -461,38 +461,38 @@ static void add_leg(struct plan_builder *b, struct flow *f, int stage, bool is_g
     if (before && before->is_gather == is_gather)
         l->first_cell = before->first_cell + before->cell_count;
     l->credit_flag = build_flags(b, 1);
-    f->leg_count++;
+    f->phase_count++;
 }
 
-static void add_legs(struct plan_builder *b, struct flow *f)
+static void add_phases(struct plan_builder *b, struct channel *f)
 {
     enum collective_kind kind = b->plan->request.kind;
 
     if (kind != COLLECTIVE_ALL_GATHER)
         for (int i = 0; i < f->route->dim_count; i++)
-            add_leg(b, f, i, false);
+            add_phase(b, f, i, false);
     if (kind != COLLECTIVE_REDUCE_SCATTER)
         for (int i = f->route->dim_count - 1; i >= 0; i--)
-            add_leg(b, f, i, true);
+            add_phase(b, f, i, true);
 }
 
-/* the largest chunk of any leg that goes through slots */
-static int64_t slot_bytes(const struct plan_builder *b, const struct flow *f)
+/* the largest chunk of any phase that goes through slots */
+static int64_t slot_bytes(const struct plan_builder *b, const struct channel *f)
 {
     int64_t most = 0;
 
-    for (int i = 0; i < f->leg_count; i++) {
+    for (int i = 0; i < f->phase_count; i++) {
         struct plan_chunk c;
 
-        for (int64_t j = 0; !f->leg[i].is_gather && j < f->leg[i].box.per_outer; j++) {
-            box_chunk(b->plan, &f->leg[i].box, j, &c);
+        for (int64_t j = 0; !f->phase[i].is_gather && j < f->phase[i].box.per_outer; j++) {
+            box_chunk(b->plan, &f->phase[i].box, j, &c);
             most = later(most, c.bytes);
         }
     }
     return round_up(most, PLAN_ROW_BYTES);
 }
 
-static void place_resident(struct plan_builder *b, struct flow *f, int layout)
+static void place_resident(struct plan_builder *b, struct channel *f, int layout)
 {
     struct plan_layout *l = &b->plan->layout[layout];
     int64_t stride = f->bytes;
@@ -505,12 +505,12 @@ static void place_resident(struct plan_builder *b, struct flow *f, int layout)
     l->base = build_vmem(b, stride);
 }
 
-static void init_flow(struct plan_builder *b, struct flow *f, int layout)
+static void init_channel(struct plan_builder *b, struct channel *f, int layout)
 {
     f->arrival_flag = build_flags(b, (int)f->mode->slots);
     f->own_flag = build_flags(b, (int)f->mode->slots);
     f->sent_flag = build_flags(b, 1);
-    add_legs(b, f);
+    add_phases(b, f);
     f->slot_bytes = slot_bytes(b, f);
     f->receive_slots = build_vmem(b, f->mode->slots * f->slot_bytes);
     if (streams(f))
@@ -521,11 +521,11 @@ static void init_flow(struct plan_builder *b, struct flow *f, int layout)
 
 /*
  * A block is dealt out as evenly as it goes: in rows where it stays in VMEM, in
- * granules where it streams. No flow for less than a row, or four granules.
+ * granules where it streams. No channel for less than a row, or four granules.
  */
-static int deal_parts(const struct collective_plan *p, struct flow *flows,
+static int deal_parts(const struct collective_plan *p, struct channel *channels,
                       const struct plan_route *routes, int route_count,
-                      const struct flow_mode *mode)
+                      const struct channel_mode *mode)
 {
     int64_t unit = mode->is_resident ? PLAN_ROW_BYTES : PLAN_GRANULE_BYTES;
     int64_t units = p->block_bytes / unit, most = mode->is_resident ? units : units / 4;
@@ -534,20 +534,21 @@ static int deal_parts(const struct collective_plan *p, struct flow *flows,
     for (int i = 0; i < count; i++) {
         int64_t first = i * units / count, end = (i + 1) * units / count;
 
-        flows[i] = (struct flow){.route = &routes[i], .mode = mode};
-        flows[i].offset = first * unit;
-        flows[i].bytes = (end - first) * unit;
+        channels[i] = (struct channel){.route = &routes[i], .mode = mode};
+        channels[i].offset = first * unit;
+        channels[i].bytes = (end - first) * unit;
     }
     return count;
 }
 
-/* of the largest step of any flow */
-static int64_t step_bytes(const struct collective_plan *p, const struct flow *flows, int count)
+/* of the largest step of any channel */
+static int64_t step_bytes(const struct collective_plan *p, const struct channel *channels,
+                          int count)
 {
     int64_t most = 0;
 
     for (int i = 0; i < count; i++) {
-        struct plan_box box = stage_box(&flows[i], 0);
+        struct plan_box box = stage_box(&channels[i], 0);
 
         most = later(most, box_bytes(p, &box));
     }
@@ -555,8 +556,8 @@ static int64_t step_bytes(const struct collective_plan *p, const struct flow *fl
 }
 
 /* what may be used of VMEM, and by how much a chunk may be large */
-static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
-                           const struct flow_mode *m)
+static int64_t chunk_limit(const struct collective_plan *p, int channel_count,
+                           const struct channel_mode *m)
 {
     int64_t room = p->chip.vmem_bytes, slots = m->slots;
 
@@ -564,7 +565,7 @@ static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
         room -= p->block_bytes * p->rank_count;
     else
         slots *= 2;
-    return room * 7 / 8 / (flow_count * slots) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
+    return room * 7 / 8 / (channel_count * slots) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
 }
 
 #define GROUP_LEAST 2                   /* while one is added, the other is on its way */
@@ -577,9 +578,9 @@ static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
  * own slot and for a group's first step. A core may have to wait for a place in the queue even
  * so: copies end by themselves, so that is a delay and never for ever.
  */
-static void choose_slots(const struct collective_plan *p, int flow_count, struct flow_mode *m)
+static void choose_slots(const struct collective_plan *p, int channel_count, struct channel_mode *m)
 {
-    int64_t places = p->chip.dma_queue_depth / (3 * flow_count), chunk = CHUNK_MOST_BYTES;
+    int64_t places = p->chip.dma_queue_depth / (3 * channel_count), chunk = CHUNK_MOST_BYTES;
     int64_t least = GROUP_LEAST;
 
     if (p->request.chunk_bytes > 0) {
@@ -588,16 +589,16 @@ static void choose_slots(const struct collective_plan *p, int flow_count, struct
     }
     m->group = places < GROUP_MOST ? later(places, 1) : GROUP_MOST;
     m->slots = 2 * m->group;
-    for (; m->group > least && chunk_limit(p, flow_count, m) < chunk; m->slots = 2 * m->group)
+    for (; m->group > least && chunk_limit(p, channel_count, m) < chunk; m->slots = 2 * m->group)
         m->group--;
 }
 
 /*
- * In VMEM all the way: if it holds the arrays twice over, all flows have rows to
+ * In VMEM all the way: if it holds the arrays twice over, all channels have rows to
  * move, and filling and emptying it takes less than what the steps save, whose
  * data HBM would have to write and read again.
  */
-static void choose_regime(const struct collective_plan *p, int route_count, struct flow_mode *m)
+static void choose_regime(const struct collective_plan *p, int route_count, struct channel_mode *m)
 {
     int64_t bytes = p->block_bytes * p->rank_count, steps = 0;
     double saved_ns;
@@ -612,10 +613,10 @@ static void choose_regime(const struct collective_plan *p, int route_count, stru
 }
 
 /* A chunk larger than any step is the step. */
-static int choose_chunk(struct collective_plan *p, const struct flow *flows, int count,
-                        struct flow_mode *m, struct err *e)
+static int choose_chunk(struct collective_plan *p, const struct channel *channels, int count,
+                        struct channel_mode *m, struct err *e)
 {
-    int64_t limit = chunk_limit(p, count, m), step = step_bytes(p, flows, count);
+    int64_t limit = chunk_limit(p, count, m), step = step_bytes(p, channels, count);
     int64_t rows = later(round_up(step, PLAN_ROW_BYTES), PLAN_ROW_BYTES);
 
     m->is_chosen = p->request.chunk_bytes > 0;
@@ -623,7 +624,8 @@ static int choose_chunk(struct collective_plan *p, const struct flow *flows, int
     if (m->is_chosen)
         m->chunk_bytes = p->request.chunk_bytes < rows ? p->request.chunk_bytes : rows;
     if (m->chunk_bytes > limit || m->chunk_bytes < PLAN_ROW_BYTES)
-        return err_set(e, "chunks of %lld bytes do not fit VMEM with %d flow%s; at most %lld bytes",
+        return err_set(e,
+                       "chunks of %lld bytes do not fit VMEM with %d channel%s; at most %lld bytes",
                        (long long)(m->is_chosen ? p->request.chunk_bytes : m->chunk_bytes), count,
                        count == 1 ? "" : "s", (long long)limit);
     m->chunk_bytes = chunk_of_step(m, step);
@@ -631,22 +633,22 @@ static int choose_chunk(struct collective_plan *p, const struct flow *flows, int
     return 0;
 }
 
-int plan_flows(struct collective_plan *p, const struct plan_route *routes, int route_count,
-               struct arena *a, struct err *e)
+int plan_channels(struct collective_plan *p, const struct plan_route *routes, int route_count,
+                  struct arena *a, struct err *e)
 {
-    struct flow flows[FLOWS_MAX];
-    struct flow_mode mode = {0};
+    struct channel channels[CHANNELS_MAX];
+    struct channel_mode mode = {0};
     struct plan_builder b;
     int count;
 
     choose_regime(p, route_count, &mode);
-    count = deal_parts(p, flows, routes, route_count, &mode);
+    count = deal_parts(p, channels, routes, route_count, &mode);
     choose_slots(p, count, &mode);
-    if (choose_chunk(p, flows, count, &mode, e))
+    if (choose_chunk(p, channels, count, &mode, e))
         return -1;
     build_begin(&b, p, a);
     for (int i = 0; i < count; i++)
-        init_flow(&b, &flows[i], LAYOUT_VMEM + i);
-    write_flows(&b, flows, count);
+        init_channel(&b, &channels[i], LAYOUT_VMEM + i);
+    write_channels(&b, channels, count);
     return build_end(&b, e);
 }
