@@ -48,7 +48,7 @@ struct conv_gen {
     bool has_masks;                     /* rows are pushed under masks */
     int ii, stages;                     /* of the loop: bundles; rounds that overlap */
     int64_t straight, loops;            /* rounds of a pass outside the loop; of the loop */
-    int64_t lag, ring;                  /* as the plan's; rounds that accumulators hold */
+    int64_t pop_delay, ring;            /* as the plan's; rounds that accumulators hold */
     int first_stage, end_stage, ordinal, round_ops;
     int *stage;                         /* of each operation of a round */
     int64_t straight_max;

@@ -171,7 +171,7 @@ struct conv_plan {
     int split_level;                    /* which level the rows of units share out */
     int64_t split_stride;               /* tiles */
     int64_t rounds;                     /* groups of one row of units */
-    int64_t lag;                        /* rounds from a push to its pop, in a pass */
+    int64_t pop_delay;                  /* rounds from a push to its pop, in a pass */
     int64_t delay;                      /* passes from a push to its pop, where they are short */
 
     /* k levels of a pass: blocks of features, then taps from the last dimension on */

@@ -2,7 +2,7 @@
  * The passes of a step: 128 (or 256) of k by all rows of the block.
  *
  * As in stack/kernels/dot/kernel_dot_step.c, round r pushes a group of rows into every unit and
- * pops what round r - lag has pushed: the first `lag` rounds of a pass, straight
+ * pops what round r - pop_delay has pushed: the first `pop_delay` rounds of a pass, straight
  * code, pop the end of the pass before and push the weights of the next; the
  * others are a loop (conv_round.c). Between passes conv_levels.c goes on over
  * features and taps.
@@ -88,7 +88,7 @@ static void put_part(struct conv_gen *g, int64_t round, int first, int end)
     g->end_stage = end;
     g->ordinal = 0;
     conv_push_round(g, round, S_BASE0, conv_rows_offset(g->p, round), false);
-    conv_pop_round(g, round, S_PASS_RESULT, (round - g->lag) * conv_round_sums(g->p), P_ADD);
+    conv_pop_round(g, round, S_PASS_RESULT, (round - g->pop_delay) * conv_round_sums(g->p), P_ADD);
 }
 
 /* ----- a pass */
@@ -96,10 +96,11 @@ static void put_part(struct conv_gen *g, int64_t round, int first, int end)
 static void straight_round(struct conv_gen *g, int64_t round, bool pops_last)
 {
     const struct conv_plan *p = g->p;
-    bool is_last = round < g->lag;
-    int64_t sums = (is_last ? p->rounds - g->lag + round : round - g->lag) * conv_round_sums(p);
+    bool is_last = round < g->pop_delay;
+    int64_t sums =
+        (is_last ? p->rounds - g->pop_delay + round : round - g->pop_delay) * conv_round_sums(p);
 
-    if (round == g->lag)
+    if (round == g->pop_delay)
         conv_clear_sums(g, P_ADD);
     g->ordinal = 0;
     if (p->has_accumulators && is_last && pops_last)
@@ -121,8 +122,8 @@ static void enter_loop(struct conv_gen *g, bool is_counted)
     if (g->p->has_accumulators)
         conv_odometer_group(&o, g->ring);
     conv_set_odometer(g, &o, g->p->has_accumulators ? 1 : ahead);
-    bundler_add(&g->b,
-                isa_sadd(S_RESULT, R(S_PASS_RESULT), I((ahead - g->lag) * conv_round_sums(g->p))));
+    bundler_add(&g->b, isa_sadd(S_RESULT, R(S_PASS_RESULT),
+                                I((ahead - g->pop_delay) * conv_round_sums(g->p))));
     bundler_add(&g->b, isa_sadd(S_ROWS, R(S_BASE0), I(conv_rows_offset(g->p, ahead))));
     bundler_add(&g->b, isa_smov(S_LOOP, I(is_counted ? g->loops : g->loops - 1)));
     if (!is_counted)
@@ -145,7 +146,7 @@ static void straight_code(struct conv_gen *g, const char *note, bool pops_last)
     }
     memcpy(g->stage, stage, (size_t)g->round_ops * sizeof(*stage));
     if (g->loops) {
-        if (g->straight == g->lag)
+        if (g->straight == g->pop_delay)
             conv_clear_sums(g, P_ADD);
         enter_loop(g, g->p->has_accumulators ||
                           1 < g->ii - 1 - (int)g->chip->core_branch_delay_bundles);
@@ -281,7 +282,7 @@ static void set_registers(struct conv_gen *g, const struct live_phase *list)
 
 static void drain(struct conv_gen *g)
 {
-    int64_t first = g->p->rounds - g->lag;
+    int64_t first = g->p->rounds - g->pop_delay;
 
     conv_every_stage(g);
     for (int i = (int)g->p->delay - 1; i >= 0; i--) {
@@ -290,7 +291,7 @@ static void drain(struct conv_gen *g)
         bundler_end(&g->b);
         conv_section(g, NULL, 0);
         conv_clear_sums(g, P_LAST_ADD);
-        for (int64_t round = 0; round < g->lag; round++) {
+        for (int64_t round = 0; round < g->pop_delay; round++) {
             g->ordinal = 0;
             conv_pop_round(g, round, S_LAST_RESULT, (first + round) * conv_round_sums(g->p),
                            P_LAST_ADD);

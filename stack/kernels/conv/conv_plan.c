@@ -20,7 +20,7 @@
 #define LANES ARRAY_LANES
 #define TILE_ROWS 8                     /* VMEM rows of a tile */
 #define SPILL_TILES 16
-#define LAG_MAX 64
+#define POP_DELAY_MAX 64
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -445,7 +445,7 @@ bool conv_has_many_taps(const struct conv_plan *p)
 int64_t conv_column_tiles(const struct conv_plan *p) { return column_tiles(p); }
 int64_t conv_span(const struct conv_plan *p, int dim) { return span(p, dim); }
 
-static void choose_lag(struct conv_plan *p)
+static void choose_pop_delay(struct conv_plan *p)
 {
     const struct chip *chip = p->chip;
     int64_t cycles = p->is_lhs_bf16 && p->is_packed
@@ -454,19 +454,19 @@ static void choose_lag(struct conv_plan *p)
     int64_t depth = p->has_accumulators ? chip->mxu_accumulators / p->subs
                                         : chip->mxu_fifo_depth / (p->subs * p->halves) - 2;
 
-    p->lag = div_up(chip->mxu_latency_cycles, cycles) + 1;
-    p->lag = least(p->lag, LAG_MAX);
-    if (p->lag > depth)
-        p->lag = depth > 1 ? depth : 1;
+    p->pop_delay = div_up(chip->mxu_latency_cycles, cycles) + 1;
+    p->pop_delay = least(p->pop_delay, POP_DELAY_MAX);
+    if (p->pop_delay > depth)
+        p->pop_delay = depth > 1 ? depth : 1;
     p->delay = 1;
-    if (p->lag <= p->rounds)
+    if (p->pop_delay <= p->rounds)
         return;
     if (!p->has_accumulators)
-        p->delay = least(div_up(p->lag, p->rounds), least(depth / p->rounds, CONV_DELAY_MAX));
+        p->delay = least(div_up(p->pop_delay, p->rounds), least(depth / p->rounds, CONV_DELAY_MAX));
     p->delay = least(p->delay, p->passes * p->column_groups);
     if (p->delay < 1)
         p->delay = 1;
-    p->lag = p->rounds;
+    p->pop_delay = p->rounds;
 }
 
 /* ----- VMEM */
@@ -629,7 +629,7 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
     conv_make_windows(p, &b);
     walk_rows(p);
     count_passes(p);
-    choose_lag(p);
+    choose_pop_delay(p);
     if (p->shape.mode == CONV_TRANSPOSED && p->slots * p->batch_tiles > CONV_TRANSPOSES_MAX)
         return err_set(e, "a block of %lld tiles of rows to transpose (at most %d)",
                        (long long)(p->slots * p->batch_tiles), CONV_TRANSPOSES_MAX);

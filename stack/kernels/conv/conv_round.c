@@ -174,7 +174,7 @@ static int room_at(const struct conv_gen *g, int64_t round)
 {
     const struct conv_plan *p = g->p;
     int64_t depth = g->chip->mxu_fifo_depth / (p->subs * p->halves);
-    int64_t popping = p->has_accumulators ? round : round + g->lag * p->delay - depth;
+    int64_t popping = p->has_accumulators ? round : round + g->pop_delay * p->delay - depth;
     int at = 0;
 
     if (g->b.ii)
@@ -231,9 +231,9 @@ void conv_push_round(struct conv_gen *g, int64_t round, int base, int64_t offset
 
 static int result_at(const struct conv_gen *g, int64_t round)
 {
-    bool is_own = !g->p->has_accumulators && round >= g->lag && !g->b.ii;
+    bool is_own = !g->p->has_accumulators && round >= g->pop_delay && !g->b.ii;
 
-    return is_own ? g->pushed_at[round - g->lag] + 1 : 0;
+    return is_own ? g->pushed_at[round - g->pop_delay] + 1 : 0;
 }
 
 static int put_pop(struct conv_gen *g, int unit, int to, int64_t round, int sub)
@@ -430,10 +430,10 @@ static void choose_ii(struct conv_gen *g)
 static void choose_ring(struct conv_gen *g)
 {
     const struct conv_plan *p = g->p;
-    int64_t most = g->chip->mxu_accumulators / p->subs, ring = p->lag;
+    int64_t most = g->chip->mxu_accumulators / p->subs, ring = p->pop_delay;
     struct odometer o;
 
-    for (int64_t want = p->lag; want <= most && want <= p->rounds; want++) {
+    for (int64_t want = p->pop_delay; want <= most && want <= p->rounds; want++) {
         conv_odometer_of(p, &o);
         if (p->rounds % want == 0 && conv_odometer_group(&o, want)) {
             ring = want;
@@ -445,7 +445,7 @@ static void choose_ring(struct conv_gen *g)
         if (p->rounds % ring == 0 && conv_odometer_group(&o, ring))
             break;
     }
-    g->ring = g->lag = g->straight = ring;
+    g->ring = g->pop_delay = g->straight = ring;
     g->loops = p->rounds / ring - 1;
 }
 
@@ -463,15 +463,15 @@ void conv_passes_init(struct conv_gen *g)
     g->loops = 0;
     g->stages = 1;
     g->ring = 1;
-    g->lag = p->lag;
+    g->pop_delay = p->pop_delay;
     conv_every_stage(g);
     if (p->has_accumulators) {
         choose_ring(g);
         return;
     }
     choose_ii(g);
-    if (g->ii < II_MAX && p->rounds - p->lag >= g->stages) {
-        g->straight = p->lag;
-        g->loops = p->rounds - p->lag - (g->stages - 1);
+    if (g->ii < II_MAX && p->rounds - p->pop_delay >= g->stages) {
+        g->straight = p->pop_delay;
+        g->loops = p->rounds - p->pop_delay - (g->stages - 1);
     }
 }

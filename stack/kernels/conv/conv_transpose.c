@@ -148,17 +148,17 @@ static void list_blocks(struct transpose *x, int64_t unroll, int64_t from_step, 
 
 /*
  * The waves of a body. A wave's results come when the one after it has been
- * pushed, and are popped beside the one after that: the last LAG waves are
+ * pushed, and are popped beside the one after that: the last POP_DELAY waves are
  * popped by the next body, from whose pointer theirs is kept apart. The first
  * body finds waves of zeros there, whose results are overwritten later.
  */
-#define LAG 2
+#define POP_DELAY 2
 
 static void transpose_body(struct nest_body *b, struct transpose *x, int last_to)
 {
     for (int wave = 0; wave < x->waves; wave++)
-        put_wave(b, x, wave, wave < LAG ? x->waves - LAG + wave : wave - LAG,
-                 wave < LAG ? last_to : b->to);
+        put_wave(b, x, wave, wave < POP_DELAY ? x->waves - POP_DELAY + wave : wave - POP_DELAY,
+                 wave < POP_DELAY ? last_to : b->to);
     bundler_add(&b->g->b, isa_smov(last_to, R(b->to)));
 }
 
@@ -166,7 +166,7 @@ static void fill_with_zeros(struct nest_body *b, const struct transpose *x)
 {
     int units = (int)b->g->chip->xlu_count;
 
-    for (int wave = x->waves - LAG; wave < x->waves; wave++)
+    for (int wave = x->waves - POP_DELAY; wave < x->waves; wave++)
         for (int64_t k = 0; k < x->depth; k += x->height)
             for (int unit = 0; unit < units; unit++) {
                 struct block none = {.slot = INT16_MAX, .width = x->block[0].width};
@@ -211,7 +211,7 @@ static void short_body(struct nest_body *b, struct transpose *x)
 static void transpose_loops(struct conv_gen *g, struct transpose *x, struct conv_nest *n,
                             struct nest_body *b, int64_t from, int64_t to)
 {
-    bool is_short = x->waves < LAG;
+    bool is_short = x->waves < POP_DELAY;
 
     conv_begin(g, "transpose");
     bundler_add(&g->b, isa_vmov(NEST_V_ZERO, I(0)));
@@ -233,7 +233,7 @@ static void transpose_loops(struct conv_gen *g, struct transpose *x, struct conv
         return;
     forget_pushes(x);
     conv_begin(g, NULL);
-    for (int wave = x->waves - LAG; wave < x->waves; wave++)
+    for (int wave = x->waves - POP_DELAY; wave < x->waves; wave++)
         put_wave(b, x, -1, wave, NEST_OTHER);
     conv_end(g);
 }

@@ -48,7 +48,7 @@ struct dot_code {
     bool last_differs;                  /* its weights are not loaded as others are */
     bool has_accumulators, unpacks_rows, unpacks_weights;
     int lhs_tiles;                      /* of a round and a unit, along the rows */
-    int64_t lag;                        /* rounds from a push to its pop */
+    int64_t pop_delay;                  /* rounds from a push to its pop */
     int span;                           /* passes in straight code: 1, or all of its columns */
     int span_columns;                   /* columns of a span, at least 1 */
     int64_t straight, loops;            /* rounds of a span outside its loop, and of the loop */
@@ -94,7 +94,7 @@ void dot_every_stage(struct dot_code *d);
 void dot_begin(struct dot_code *d, const char *note, int ii);
 /* pushes round `round` of a span; is_last: its pass is the last one of a column */
 void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last);
-/* pops what was pushed `lag` rounds before; `rows`: round of the rows it belongs to */
+/* pops what was pushed `pop_delay` rounds before; `rows`: round of the rows it belongs to */
 void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
                    const struct dot_results *how, const struct dot_place *at);
 

@@ -141,7 +141,7 @@ static int put_multiply(struct dot_code *d, const struct isa_op *rows, int upper
 static int room_at(const struct dot_code *d, int64_t round)
 {
     int64_t depth = d->chip->mxu_fifo_depth / (d->s->group_rows / 8 * d->halves);
-    int64_t popping = round + d->lag - depth;
+    int64_t popping = round + d->pop_delay - depth;
     int at = 0;
 
     if (d->b.ii)
@@ -244,7 +244,7 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
 /* ----- results out */
 
 /*
- * Results are popped behind the push of their round, `lag` rounds after their own: any
+ * Results are popped behind the push of their round, `pop_delay` rounds after their own: any
  * earlier, and what stands behind the pop would wait with it for the unit.
  */
 static int result_at(const struct dot_code *d, int64_t round)

@@ -1,5 +1,5 @@
 /*
- * Rounds put together: a span is one pass, its first `lag` rounds straight
+ * Rounds put together: a span is one pass, its first `pop_delay` rounds straight
  * code that pops the end of the span before, the others a loop; or, where
  * passes are shorter than the units' latency, all passes of a column in
  * straight code. docs/gemm.md.
@@ -66,7 +66,7 @@ static const struct dot_place loop_place = {.is_loop = true};
 static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_last)
 {
     bool is_counted;
-    int64_t round = d->lag;
+    int64_t round = d->pop_delay;
 
     dot_every_stage(d);
     dot_begin(d, "loop", d->ii);
@@ -156,8 +156,8 @@ static void put_straight_rounds(struct dot_code *d, const struct span *t)
 
     d->v_zero = -1;                     /* its code may be come to on two ways */
     for (int64_t round = 0; round < d->straight; round++) {
-        bool is_last = round < d->lag;
-        int64_t popped = is_last ? round - d->lag + all : round - d->lag;
+        bool is_last = round < d->pop_delay;
+        int64_t popped = is_last ? round - d->pop_delay + all : round - d->pop_delay;
         int pass = (int)(popped / d->s->rounds), pushed = (int)(round / d->s->rounds);
         struct dot_results how = results_of(d, t, pass, is_last);
         struct dot_place at = {.columns = popped_column(d, t, pass, is_last)};
@@ -190,10 +190,10 @@ static void put_part(struct dot_code *d, const struct span *t, int64_t round, in
     d->end_stage = last;
     d->from_rows = is_behind ? end : 0;
     if (is_behind)
-        at.round = end - d->lag;
+        at.round = end - d->pop_delay;
     d->ordinal = 0;
     dot_push_round(d, round, is_behind, t->ends_column);
-    dot_pop_round(d, round, round - d->lag, &t->own, &at);
+    dot_pop_round(d, round, round - d->pop_delay, &t->own, &at);
 }
 
 static void set_loop_pointers(struct dot_code *d, const struct span *t, int64_t ahead)
@@ -201,15 +201,15 @@ static void set_loop_pointers(struct dot_code *d, const struct span *t, int64_t 
     int64_t columns = t->begins_column;
 
     bundler_add(&d->b, isa_sadd(S_LHS, R(S_LHS_PASS), I(ahead * lhs_step(d))));
-    bundler_add(&d->b,
-                isa_sadd(S_SUM, R(S_SUM_COLUMN),
-                         I((ahead - d->lag) * d->s->group_rows + columns * d->s->sum_column_step)));
+    bundler_add(&d->b, isa_sadd(S_SUM, R(S_SUM_COLUMN),
+                                I((ahead - d->pop_delay) * d->s->group_rows +
+                                  columns * d->s->sum_column_step)));
     for (int i = 0; i < pointer_count(d) && t->own.use == USE_EPILOGUE; i++) {
         const struct dot_pointer *p = &d->s->epilogue->pointer[i];
 
         bundler_add(&d->b,
                     isa_sadd(S_OUT + i, R(S_OUT_COLUMN + i),
-                             I((ahead - d->lag) * p->round_step + columns * p->column_step)));
+                             I((ahead - d->pop_delay) * p->round_step + columns * p->column_step)));
     }
 }
 
@@ -243,7 +243,7 @@ static void choose_ii(struct dot_code *d, const struct span *t)
     d->loops = 0;
     d->straight = dot_span_rounds(d);
     if (d->has_accumulators || d->span > 1 || d->chip->core_branch_delay_bundles < 1
-        || d->chip->slots_scalar < 2 || rounds <= d->lag)
+        || d->chip->slots_scalar < 2 || rounds <= d->pop_delay)
         return;
     d->ii = (int)d->chip->core_branch_delay_bundles + 1;
     for (d->ii = d->ii < 4 ? 4 : d->ii;; d->ii++) {
@@ -257,9 +257,9 @@ static void choose_ii(struct dot_code *d, const struct span *t)
         if (d->stage[i] >= d->stages)
             d->stages = d->stage[i] + 1;
     rounds -= d->s->lhs_row_tiles > 0;  /* the last round is not as those of the loop */
-    if (rounds - d->lag >= d->stages) {
-        d->straight = d->lag;
-        d->loops = rounds - d->lag - (d->stages - 1);
+    if (rounds - d->pop_delay >= d->stages) {
+        d->straight = d->pop_delay;
+        d->loops = rounds - d->pop_delay - (d->stages - 1);
     }
 }
 
@@ -413,8 +413,8 @@ static void drain(struct dot_code *d, const struct span *t)
 
     dot_every_stage(d);
     dot_begin(d, "drain", 0);
-    for (int64_t round = 0; round < d->lag; round++) {
-        int64_t popped = round - d->lag + all;
+    for (int64_t round = 0; round < d->pop_delay; round++) {
+        int64_t popped = round - d->pop_delay + all;
         int pass = (int)(popped / d->s->rounds);
         struct dot_results how = results_of(d, t, pass, true);
         const struct dot_place at = {.columns = popped_column(d, t, pass, true)};

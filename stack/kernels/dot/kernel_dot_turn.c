@@ -13,7 +13,7 @@
 struct turns {
     int64_t groups;                     /* tiles of a square */
     int64_t per_pass, all;              /* tiles that a pass needs; beside passes */
-    int64_t lag;                        /* rounds from a push to its pop */
+    int64_t pop_delay;                  /* rounds from a push to its pop */
     int units;                          /* that take squares in turn */
 };
 
@@ -37,8 +37,8 @@ static struct turns turns_of(const struct dot_step *s, int64_t squares, int halv
     if (busy < chip->xlu_xpose_gap_cycles)
         busy = chip->xlu_xpose_gap_cycles;
     spread = t.groups * t.units * s->rounds * dot_round_cycles(s) / t.per_pass;
-    t.lag = div_up((busy > spread ? busy : spread) + chip->xlu_xpose_cycles, dot_round_cycles(s))
-            + 1;
+    t.pop_delay =
+        div_up((busy > spread ? busy : spread) + chip->xlu_xpose_cycles, dot_round_cycles(s)) + 1;
     return t;
 }
 
@@ -56,9 +56,9 @@ int dot_turn_passes(const struct dot_step *s, int64_t squares)
     d = arena_alloc(&a, sizeof(*d));
     if (dot_code_init(d, &turning, &a, &e) == 0 && d->span > 1 && d->s->lhs_row_tiles == 0) {
         t = turns_of(s, squares, d->halves);
-        passes = 1 + div_up(t.lag, s->rounds);
+        passes = 1 + div_up(t.pop_delay, s->rounds);
         if (passes >= d->passes || d->last_is_half
-            || (t.lag + 1) * div_up(t.per_pass, s->rounds) + t.groups * t.units
+            || (t.pop_delay + 1) * div_up(t.per_pass, s->rounds) + t.groups * t.units
                    > s->chip->xlu_fifo_depth * t.units)
             passes = 0;
     }
@@ -135,8 +135,8 @@ void dot_put_turns(struct dot_code *d, int64_t round)
     int before = d->pushed_at[round];
 
     t.all = (d->passes - s->turn.passes_before) * t.per_pass;
-    for (int64_t i = reached(&t, s->rounds, round - t.lag);
-         i < reached(&t, s->rounds, round + 1 - t.lag); i++)
+    for (int64_t i = reached(&t, s->rounds, round - t.pop_delay);
+         i < reached(&t, s->rounds, round + 1 - t.pop_delay); i++)
         pop(d, &t, i, before);
     for (int64_t i = reached(&t, s->rounds, round); i < reached(&t, s->rounds, round + 1); i++)
         push(d, &t, i, before);

@@ -29,12 +29,12 @@ int64_t dot_round_cycles(const struct dot_step *s)
 }
 
 /* rounds that cover the latency of a unit, as far as its FIFO holds their results */
-static int64_t lag_of(const struct dot_step *s)
+static int64_t pop_delay_of(const struct dot_step *s)
 {
     int64_t most = s->chip->mxu_fifo_depth / (s->group_rows / 8 * dot_halves(s->chip)) - 2;
-    int64_t lag = div_up(s->chip->mxu_latency_cycles, dot_round_cycles(s)) + 1;
+    int64_t pop_delay = div_up(s->chip->mxu_latency_cycles, dot_round_cycles(s)) + 1;
 
-    return lag <= most ? lag : most > 1 ? most : 1;
+    return pop_delay <= most ? pop_delay : most > 1 ? most : 1;
 }
 
 bool dot_step_takes_parts(const struct dot_step *s)
@@ -43,7 +43,7 @@ bool dot_step_takes_parts(const struct dot_step *s)
 
     return s->depth_tiles % halves == 0 && s->depth_tiles / halves >= PARTS_MIN
            && s->depth_tiles / halves <= PARTS_MAX
-           && (s->chip->mxu_accumulators > 0 || s->rounds >= lag_of(s));
+           && (s->chip->mxu_accumulators > 0 || s->rounds >= pop_delay_of(s));
 }
 
 /* columns in straight code, so many that their rounds cover the latency: a divisor of all */
@@ -51,7 +51,7 @@ static int columns_of_span(const struct dot_step *s)
 {
     int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds, count = 1;
 
-    for (int64_t i = 2; i <= s->columns && count * each < lag_of(s); i++)
+    for (int64_t i = 2; i <= s->columns && count * each < pop_delay_of(s); i++)
         if (s->columns % i == 0 && i * each <= SPAN_ROUNDS_MAX)
             count = i;
     return (int)count;
@@ -161,20 +161,20 @@ static int give_registers(struct dot_code *d, struct err *e)
     return 0;
 }
 
-static void choose_lag(struct dot_code *d)
+static void choose_pop_delay(struct dot_code *d)
 {
-    d->lag = lag_of(d->s);
+    d->pop_delay = pop_delay_of(d->s);
     d->span = d->span_columns = 1;
     if (d->has_accumulators) {
-        d->lag = d->s->rounds;
+        d->pop_delay = d->s->rounds;
         return;
     }
-    if (d->s->rounds < d->lag && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX) {
+    if (d->s->rounds < d->pop_delay && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX) {
         d->span_columns = columns_of_span(d->s);
         d->span = d->span_columns * d->passes;
     }
-    if (d->lag > dot_span_rounds(d))
-        d->lag = dot_span_rounds(d);
+    if (d->pop_delay > dot_span_rounds(d))
+        d->pop_delay = dot_span_rounds(d);
 }
 
 int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a, struct err *e)
@@ -194,7 +194,7 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     d->lhs_tiles = s->group_rows / matrix_rows(s->lhs_type);
     place_tiles(d);
     list_results(d);
-    choose_lag(d);
+    choose_pop_delay(d);
     rounds = dot_span_rounds(d);
     d->pushed_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
     d->popped_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
