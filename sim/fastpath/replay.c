@@ -10,7 +10,7 @@
 #include "sim/machine/machine_impl.h"
 #include "sim/fastpath/origins.h"
 #include "sim/machine/ready_cores.h"
-#include "sim/fastpath/twins.h"
+#include "sim/fastpath/dedup.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -31,8 +31,8 @@ struct replay_core {
     _Atomic(struct dma *) *here;        /* by arrival: the copy, from its issue to its move */
     size_t asked, moved;                /* answers and copies so far */
     size_t leads_until;                 /* with this answer a kernel is over that others wait for */
-    struct twin_run taken;              /* a kernel that is left out now; no effect: none is */
-    bool awaits_twin;                   /* the core that works out what this one is to take */
+    struct dedup_run taken;             /* a kernel that is left out now; no effect: none is */
+    bool awaits_leader;                 /* the core that works out what this one is to take */
     bool lets_others;                   /* has gone to the end of those that are ready */
     _Atomic int64_t waits_for;          /* an arrival that is not here; NOWHERE: it does not wait */
     uint64_t *bundle_count, *guarded_count;     /* nobody looks at these */
@@ -54,7 +54,7 @@ struct replay {
     struct machine *m;
     int core_count;
     struct replay_core *core;
-    struct twins *twins;                /* NULL: each core works out all of its kernels */
+    struct dedup *dedup;                /* NULL: each core works out all of its kernels */
     struct ready_cores ready;
 };
 
@@ -71,8 +71,8 @@ struct replay *replay_create(struct machine *m)
         r->core[i].all = r;
         r->core[i].origins = origins_create(&m->chip);
     }
-    if (!m->options.no_twins)
-        r->twins = twins_create(m->core_count);
+    if (!m->options.no_dedup)
+        r->dedup = dedup_create(m->core_count);
     return r;
 }
 
@@ -104,7 +104,7 @@ void replay_destroy(struct replay *r)
         drop_scratch(k);
     }
     ready_fini(&r->ready);
-    twins_destroy(r->twins);
+    dedup_destroy(r->dedup);
     mem_free(r->core);
     mem_free(r);
 }
@@ -207,7 +207,7 @@ int64_t replay_count(const struct machine *m)
 
 int64_t replay_kernel_count(const struct machine *m)
 {
-    return m->replay && m->replay->twins ? twins_count(m->replay->twins) : 0;
+    return m->replay && m->replay->dedup ? dedup_count(m->replay->dedup) : 0;
 }
 
 static void make_scratch(struct replay_core *k, const struct decoded_program *p)
@@ -219,15 +219,15 @@ static void make_scratch(struct replay_core *k, const struct decoded_program *p)
     k->guarded_count = mem_alloc(p->source->op_count * sizeof(*k->guarded_count));
 }
 
-static void prepare_twins(struct replay *r)
+static void prepare_dedup(struct replay *r)
 {
-    struct twin_input *in = mem_alloc((size_t)r->core_count * sizeof(*in));
+    struct dedup_input *in = mem_alloc((size_t)r->core_count * sizeof(*in));
     int i;
 
     for (i = 0; i < r->core_count; i++)
-        in[i] = (struct twin_input){r->m->core[i].program, &r->core[i].log.kernels,
-                                    r->core[i].origins};
-    twins_prepare(r->twins, in);
+        in[i] = (struct dedup_input){r->m->core[i].program, &r->core[i].log.kernels,
+                                     r->core[i].origins};
+    dedup_prepare(r->dedup, in);
     mem_free(in);
 }
 
@@ -257,8 +257,8 @@ static void make_ready(struct replay *r)
             r->core[a->from].place[a->number] = (uint32_t)i;
         }
     }
-    if (r->twins)
-        prepare_twins(r);
+    if (r->dedup)
+        prepare_dedup(r);
     r->is_ready = true;
 }
 
@@ -276,7 +276,7 @@ static bool has_same_inputs(const struct replay *r)
 static void start(struct replay_core *k, struct core *c)
 {
     k->asked = k->moved = 0;
-    k->lets_others = k->awaits_twin = false;
+    k->lets_others = k->awaits_leader = false;
     k->leads_until = SIZE_MAX;
     k->taken.effect = NULL;
     atomic_store(&k->waits_for, NOWHERE);
@@ -441,11 +441,11 @@ static bool is_question(const struct core *c, const struct decoded_op *o, int in
     return o->timing == TIMING_WAIT && (c->live >> index & 1u);
 }
 
-/* cores that have waited for a twin go on */
+/* cores that have waited for a leader go on */
 static void put_waiters(struct replay *r, int core)
 {
     while (core != NO_CORE) {
-        int next = twins_next_waiter(r->twins, core);   /* not this one's any more once it runs */
+        int next = dedup_next_waiter(r->dedup, core);   /* not this one's any more once it runs */
 
         ready_put(&r->ready, core);
         core = next;
@@ -460,7 +460,7 @@ static void finish_leading(struct replay_core *k, struct core *c)
     k->leads_until = SIZE_MAX;
     if (c->watch)
         before = host_part_begin(c, HOST_COPY);
-    put_waiters(k->all, twins_done(k->all->twins, c));
+    put_waiters(k->all, dedup_done(k->all->dedup, c));
     if (c->watch)
         host_part_end(c, before);
 }
@@ -509,15 +509,15 @@ static void leave_out(struct replay_core *k, struct core *c, const struct decode
 
 static void enter_kernel(struct replay_core *k, struct core *c)
 {
-    struct twin_run run;
+    struct dedup_run run;
 
-    k->awaits_twin = false;
-    switch (twins_enter(k->all->twins, c, &run)) {
-    case TWIN_RUNS: break;
-    case TWIN_LEADS: k->leads_until = run.run.first_answer + run.effect->answers; break;
-    case TWIN_TAKES: k->taken = run; break;
-    case TWIN_WAITS:
-        k->awaits_twin = true;
+    k->awaits_leader = false;
+    switch (dedup_enter(k->all->dedup, c, &run)) {
+    case DEDUP_RUNS: break;
+    case DEDUP_LEADS: k->leads_until = run.run.first_answer + run.effect->answers; break;
+    case DEDUP_TAKES: k->taken = run; break;
+    case DEDUP_WAITS:
+        k->awaits_leader = true;
         c->state = CORE_BLOCKED;
         break;
     }
@@ -529,7 +529,7 @@ void replay_kernel(struct core *c, const struct decoded_kernel *kernel)
     enum host_part before = HOST_ENGINE;
     size_t last;
 
-    if (!k->all->twins || !kernel->is_alone)
+    if (!k->all->dedup || !kernel->is_alone)
         return;
     if (c->watch)
         before = host_part_begin(c, HOST_COPY);
@@ -553,7 +553,7 @@ static bool run_core(struct replay_core *k, struct core *c)
         c->state = CORE_RUNNING;
         c->is_resumed = true;
         if (k->leads_until != SIZE_MAX)
-            twins_go_on(k->all->twins, c->number);
+            dedup_go_on(k->all->dedup, c->number);
     }
     if (c->state == CORE_RUNNING)
         core_run(c);
@@ -570,10 +570,10 @@ static bool stop_core(struct replay *r, int core)
         ready_put(&r->ready, core);
         return true;
     }
-    if (k->awaits_twin)
-        return ready_is_broken(&r->ready) || twins_wait(r->twins, core);
+    if (k->awaits_leader)
+        return ready_is_broken(&r->ready) || dedup_wait(r->dedup, core);
     if (k->leads_until != SIZE_MAX)
-        put_waiters(r, twins_stop(r->twins, core));
+        put_waiters(r, dedup_stop(r->dedup, core));
     atomic_store(&k->waits_for, place);
     return ready_is_broken(&r->ready) || !atomic_load(&k->here[place]) || !claim(k, place);
 }
@@ -632,8 +632,8 @@ static void run_all(struct replay *r)
     atomic_store(&r->held_bytes, 0);
     if (r->may_break)
         launch_parallel(r->m, r->core_count, keep_core, r);
-    if (r->twins)
-        twins_begin(r->twins);
+    if (r->dedup)
+        dedup_begin(r->dedup);
     launch_parallel(r->m, r->core_count, start_core, r);
     ready_fill(&r->ready);
     if (r->m->watch)
@@ -641,8 +641,8 @@ static void run_all(struct replay *r)
     launch_parallel(r->m, threads, run_cores, r);
     if (r->m->watch)
         host_cores_end(r->m);
-    if (r->twins)
-        twins_end(r->twins, ready_is_broken(&r->ready));
+    if (r->dedup)
+        dedup_end(r->dedup, ready_is_broken(&r->ready));
     launch_parallel(r->m, r->core_count, finish_core, r);
     simd_thread_end(saved);
 }

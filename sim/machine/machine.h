@@ -28,7 +28,7 @@
 struct machine_options {
     enum run_mode mode;
     bool no_memo;                       /* simulate every iteration and launch by itself */
-    bool no_twins;                      /* each core works out all of its kernels: docs/engine.md */
+    bool no_dedup;                      /* each core works out all of its kernels: docs/engine.md */
     bool check_races;                   /* touching what a copy under way touches is a fault */
     bool check_unwritten;               /* so is reading VMEM that this launch has not written */
     bool shared_hbm;                    /* cores of a chip see all of its HBM: docs/parallel.md */

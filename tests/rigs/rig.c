@@ -11,7 +11,7 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
     struct machine_options mo = {.thread_count = o->thread_count ? o->thread_count : 1,
                                  .simd = o->simd ? o->simd : "auto",
                                  .mode = o->mode, .no_memo = o->no_memo,
-                                 .no_twins = o->no_twins,
+                                 .no_dedup = o->no_dedup,
                                  .check_races = o->check_races,
                                  .check_unwritten = o->check_unwritten,
                                  .shared_hbm = o->shared_hbm,

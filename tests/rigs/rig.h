@@ -29,7 +29,7 @@ struct rig_options {
     bool trace;
     bool check_races, check_unwritten, shared_hbm;
     cycle_t cycle_limit;
-    bool no_memo, no_twins;
+    bool no_memo, no_dedup;
 };
 
 /* everything fails the test on an error, except a fault in rig_run */

@@ -26,7 +26,7 @@ static void must(int status, const struct err *e)
 #define KERNELS_MAX 12
 #define PEER 16                         /* word of SMEM: the core that this one sends to */
 
-/* one program on all cores, of a machine with twins and of one without */
+/* one program on all cores, of a machine with deduplication and of one without */
 struct pair {
     struct rig rig[2];
     struct machine_kernel kernel[KERNELS_MAX];
@@ -67,7 +67,7 @@ static void open_pair(struct pair *t, const char *slice, int threads, const char
                       uint32_t tied)
 {
     for (int i = 0; i < 2; i++) {
-        const struct rig_options options = {.thread_count = i ? 1 : threads, .no_twins = i == 1};
+        const struct rig_options options = {.thread_count = i ? 1 : threads, .no_dedup = i == 1};
 
         rig_open(&t->rig[i], slice, &options);
         load(t, &t->rig[i], text, tied);
@@ -106,8 +106,8 @@ static void compare(const struct pair *t, const char *what)
         must(machine_hbm_read(t->rig[1].m, core, 0, other, sizeof(other), &e), &e);
         for (size_t i = 0; i < sizeof(one); i++)
             if (one[i] != other[i])
-                fail_msg("%s: core %d: byte %zu of HBM is %d with twins and %d without", what, core,
-                         i, one[i], other[i]);
+                fail_msg("%s: core %d: byte %zu of HBM is %d with deduplication and %d without",
+                         what, core, i, one[i], other[i]);
     }
 }
 
@@ -446,9 +446,9 @@ struct trained {
     struct mlp m;
 };
 
-static void open_training(struct trained *t, int threads, bool no_twins)
+static void open_training(struct trained *t, int threads, bool no_dedup)
 {
-    const struct machine_options options = {.thread_count = threads, .no_twins = no_twins};
+    const struct machine_options options = {.thread_count = threads, .no_dedup = no_dedup};
     struct err e;
 
     must(slice_parse(&t->slice, "v3-8", &e), &e);
@@ -481,8 +481,9 @@ static void compare_range(const struct trained *a, const struct trained *b, int6
         must(machine_hbm_read(b->machine, core, at, other, bytes, &e), &e);
         for (int64_t i = 0; i < bytes; i++)
             if (one[i] != other[i])
-                fail_msg("step %d: core %d: byte %lld of HBM is %d with twins and %d without", step,
-                         core, (long long)(at + i), one[i], other[i]);
+                fail_msg(
+                    "step %d: core %d: byte %lld of HBM is %d with deduplication and %d without",
+                    step, core, (long long)(at + i), one[i], other[i]);
     }
 }
 

@@ -2,7 +2,7 @@
  * Groups cores with one program, lets the first to come to a kernel work it out, and gives the
  * others its results.
  */
-#include "sim/fastpath/twins.h"
+#include "sim/fastpath/dedup.h"
 
 #include "sim/fastpath/held_ranges.h"
 #include "sim/fastpath/origins.h"
@@ -16,7 +16,7 @@
 #define MISSES_MAX 2                    /* launches in a row in which nobody took anything */
 
 /* A kernel that runs once in a launch, in all cores with the program. */
-struct twin_kernel {
+struct dedup_kernel {
     enum { NOT_TRIED, SAMPLED, TRIED } use;
     int misses;                         /* launches in a row */
     /* this launch: */
@@ -29,37 +29,37 @@ struct twin_kernel {
 };
 
 /* Cores with one program. */
-struct twin_group {
+struct dedup_group {
     int cores;
     const struct kernel_log *log;       /* of the first, whose effects are everybody's */
-    struct twin_kernel *kernel;         /* by its run in the launch */
+    struct dedup_kernel *kernel;        /* by its run in the launch */
     size_t kernel_count;
 };
 
-struct twin_core {
-    struct twin_group *group;           /* NULL: it is alone */
+struct dedup_core {
+    struct dedup_group *group;          /* NULL: it is alone */
     const struct kernel_log *log;
     uint32_t *effect;                   /* by its own: the group's, or NO_EFFECT */
     const struct origins *origins;      /* where copies to SMEM are compared as they arrive */
     uint64_t *sample;                   /* by run, where one was taken */
     size_t entered;                     /* runs so far */
-    struct twin_kernel *leads, *awaits;
+    struct dedup_kernel *leads, *awaits;
     int next_waiter;
 };
 
-struct twins {
+struct dedup {
     int core_count;
-    struct twin_core *core;
-    struct twin_group *group;
+    struct dedup_core *core;
+    struct dedup_group *group;
     int group_count;
     bool samples;                       /* this launch */
     int64_t held_bytes, count;
     pthread_mutex_t mutex;              /* of what kernels have of this launch, and held_bytes */
 };
 
-struct twins *twins_create(int core_count)
+struct dedup *dedup_create(int core_count)
 {
-    struct twins *t = mem_alloc(sizeof(*t));
+    struct dedup *t = mem_alloc(sizeof(*t));
 
     t->core_count = core_count;
     t->core = mem_alloc((size_t)core_count * sizeof(*t->core));
@@ -68,19 +68,19 @@ struct twins *twins_create(int core_count)
     return t;
 }
 
-static void forget(struct twins *t)
+static void forget(struct dedup *t)
 {
     for (int i = 0; i < t->core_count; i++) {
         mem_free(t->core[i].effect);
         mem_free(t->core[i].sample);
-        t->core[i] = (struct twin_core){.group = NULL};
+        t->core[i] = (struct dedup_core){.group = NULL};
     }
     for (int i = 0; i < t->group_count; i++)
         mem_free(t->group[i].kernel);
     t->group_count = 0;
 }
 
-void twins_destroy(struct twins *t)
+void dedup_destroy(struct dedup *t)
 {
     if (!t)
         return;
@@ -110,7 +110,7 @@ static uint32_t find_effect(const struct kernel_log *group, const struct kernel_
     return NO_EFFECT;
 }
 
-static void join(struct twin_core *k, const struct twin_input *in, struct twin_group *g)
+static void join(struct dedup_core *k, const struct dedup_input *in, struct dedup_group *g)
 {
     const struct kernel_log *l = in->log;
 
@@ -124,9 +124,9 @@ static void join(struct twin_core *k, const struct twin_input *in, struct twin_g
     g->cores++;
 }
 
-static void open_group(struct twin_group *g, const struct kernel_log *l)
+static void open_group(struct dedup_group *g, const struct kernel_log *l)
 {
-    *g = (struct twin_group){.log = l, .kernel_count = l->run_count};
+    *g = (struct dedup_group){.log = l, .kernel_count = l->run_count};
     g->kernel = mem_alloc((l->run_count + 1) * sizeof(*g->kernel));
     for (size_t i = 0; i < l->run_count; i++) {
         const struct kernel_effect *e = effect_of_run(l, i);
@@ -136,7 +136,7 @@ static void open_group(struct twin_group *g, const struct kernel_log *l)
     }
 }
 
-void twins_prepare(struct twins *t, const struct twin_input *core)
+void dedup_prepare(struct dedup *t, const struct dedup_input *core)
 {
     forget(t);
     for (int i = 0; i < t->core_count; i++) {
@@ -160,7 +160,7 @@ void twins_prepare(struct twins *t, const struct twin_input *core)
 
 /* ----- a launch */
 
-void twins_begin(struct twins *t)
+void dedup_begin(struct dedup *t)
 {
     for (int i = 0; i < t->core_count; i++) {
         t->core[i].entered = 0;
@@ -170,7 +170,7 @@ void twins_begin(struct twins *t)
 }
 
 /* the lock is held, or the launch is over */
-static void let_go(struct twins *t, struct twin_kernel *k)
+static void let_go(struct dedup *t, struct dedup_kernel *k)
 {
     held_ranges_free(k->read);
     held_ranges_free(k->written);
@@ -180,14 +180,14 @@ static void let_go(struct twins *t, struct twin_kernel *k)
 }
 
 /* the lock is held */
-static void pass(struct twins *t, struct twin_core *own, struct twin_kernel *k)
+static void pass(struct dedup *t, struct dedup_core *own, struct dedup_kernel *k)
 {
     if (++k->passed == own->group->cores)
         let_go(t, k);
 }
 
 /* the lock is held; its waiters become a list */
-static int wake_all(struct twin_kernel *k)
+static int wake_all(struct dedup_kernel *k)
 {
     int first = k->first_waiter;
 
@@ -196,9 +196,9 @@ static int wake_all(struct twin_kernel *k)
 }
 
 /* the core's own run, where it is one that another core's may stand for */
-static bool find_run(const struct twin_core *own, size_t number, struct twin_run *out)
+static bool find_run(const struct dedup_core *own, size_t number, struct dedup_run *out)
 {
-    const struct twin_group *g = own->group;
+    const struct dedup_group *g = own->group;
     uint32_t effect;
 
     if (number >= own->log->run_count || number >= g->kernel_count)
@@ -222,24 +222,24 @@ static int64_t bytes_written(const struct kernel_effect *e)
 }
 
 /* the lock is held; another one may have led, but waits itself */
-static enum twin_way take_lead(struct twin_core *own, struct twin_kernel *k, int core)
+static enum dedup_way take_lead(struct dedup_core *own, struct dedup_kernel *k, int core)
 {
     k->leader = core;
     k->is_stopped = false;
     own->leads = k;
     own->awaits = NULL;
-    return TWIN_LEADS;
+    return DEDUP_LEADS;
 }
 
 /* the lock is held, and nobody has been here */
-static enum twin_way lead(struct twins *t, struct twin_core *own, struct twin_kernel *k,
-                          const struct core *c, const struct kernel_effect *e)
+static enum dedup_way lead(struct dedup *t, struct dedup_core *own, struct dedup_kernel *k,
+                           const struct core *c, const struct kernel_effect *e)
 {
     int64_t bytes = bytes_written(e);
 
     if (t->held_bytes > 0 && t->held_bytes + bytes > HELD_MAX) {
         k->state = REFUSED;
-        return TWIN_RUNS;
+        return DEDUP_RUNS;
     }
     k->bytes = bytes;
     t->held_bytes += bytes;
@@ -249,20 +249,20 @@ static enum twin_way lead(struct twins *t, struct twin_core *own, struct twin_ke
 }
 
 /* the core's HBM holds what the first leader's did: the results are there, or will be */
-static enum twin_way follow(struct twins *t, struct twin_core *own, struct twin_kernel *k,
-                            const struct core *c)
+static enum dedup_way follow(struct dedup *t, struct dedup_core *own, struct dedup_kernel *k,
+                             const struct core *c)
 {
-    enum twin_way way = TWIN_TAKES;
+    enum dedup_way way = DEDUP_TAKES;
 
     pthread_mutex_lock(&t->mutex);
     if (k->state == LEADING && k->is_stopped) {
         way = take_lead(own, k, c->number);
     } else if (k->state == LEADING) {
         own->awaits = k;
-        way = TWIN_WAITS;
+        way = DEDUP_WAITS;
     }
     pthread_mutex_unlock(&t->mutex);
-    if (way != TWIN_TAKES)
+    if (way != DEDUP_TAKES)
         return way;
     own->awaits = NULL;
     held_ranges_put(k->written, c->hbm);
@@ -270,13 +270,13 @@ static enum twin_way follow(struct twins *t, struct twin_core *own, struct twin_
     k->taken++;
     pass(t, own, k);
     pthread_mutex_unlock(&t->mutex);
-    return TWIN_TAKES;
+    return DEDUP_TAKES;
 }
 
-static enum twin_way try_kernel(struct twins *t, struct twin_core *own, struct twin_kernel *k,
-                                const struct core *c, const struct kernel_effect *e)
+static enum dedup_way try_kernel(struct dedup *t, struct dedup_core *own, struct dedup_kernel *k,
+                                 const struct core *c, const struct kernel_effect *e)
 {
-    enum twin_way way = TWIN_RUNS;
+    enum dedup_way way = DEDUP_RUNS;
     bool is_led;
 
     pthread_mutex_lock(&t->mutex);
@@ -291,36 +291,36 @@ static enum twin_way try_kernel(struct twins *t, struct twin_core *own, struct t
     pthread_mutex_lock(&t->mutex);
     pass(t, own, k);
     pthread_mutex_unlock(&t->mutex);
-    return TWIN_RUNS;
+    return DEDUP_RUNS;
 }
 
-enum twin_way twins_enter(struct twins *t, const struct core *c, struct twin_run *out)
+enum dedup_way dedup_enter(struct dedup *t, const struct core *c, struct dedup_run *out)
 {
-    struct twin_core *own = &t->core[c->number];
+    struct dedup_core *own = &t->core[c->number];
     size_t number = own->awaits ? own->entered - 1 : own->entered++;
-    struct twin_kernel *k;
+    struct dedup_kernel *k;
 
     if (!own->group || !find_run(own, number, out))
-        return TWIN_RUNS;
+        return DEDUP_RUNS;
     k = &own->group->kernel[number];
     if (own->awaits)
         return follow(t, own, k, c);
     if (k->use == SAMPLED)
         own->sample[number] = held_ranges_sample(c->hbm, out->effect->range, out->effect->reads);
-    return k->use == TRIED ? try_kernel(t, own, k, c, out->effect) : TWIN_RUNS;
+    return k->use == TRIED ? try_kernel(t, own, k, c, out->effect) : DEDUP_RUNS;
 }
 
 /* the lock is held: no other core has taken over meanwhile */
-static bool still_leads(const struct twin_kernel *k, int core)
+static bool still_leads(const struct dedup_kernel *k, int core)
 {
     return k->state == LEADING && k->leader == core;
 }
 
-int twins_done(struct twins *t, const struct core *c)
+int dedup_done(struct dedup *t, const struct core *c)
 {
-    struct twin_core *own = &t->core[c->number];
-    struct twin_kernel *k = own->leads;
-    const struct twin_group *g = own->group;
+    struct dedup_core *own = &t->core[c->number];
+    struct dedup_kernel *k = own->leads;
+    const struct dedup_group *g = own->group;
     const struct kernel_effect *e = effect_of_run(g->log, (size_t)(k - g->kernel));
     int first = NO_CORE;
 
@@ -336,9 +336,9 @@ int twins_done(struct twins *t, const struct core *c)
     return first;
 }
 
-int twins_stop(struct twins *t, int core)
+int dedup_stop(struct dedup *t, int core)
 {
-    struct twin_kernel *k = t->core[core].leads;
+    struct dedup_kernel *k = t->core[core].leads;
     int first = NO_CORE;
 
     pthread_mutex_lock(&t->mutex);
@@ -350,9 +350,9 @@ int twins_stop(struct twins *t, int core)
     return first;
 }
 
-void twins_go_on(struct twins *t, int core)
+void dedup_go_on(struct dedup *t, int core)
 {
-    struct twin_kernel *k = t->core[core].leads;
+    struct dedup_kernel *k = t->core[core].leads;
 
     pthread_mutex_lock(&t->mutex);
     if (k && still_leads(k, core))
@@ -360,10 +360,10 @@ void twins_go_on(struct twins *t, int core)
     pthread_mutex_unlock(&t->mutex);
 }
 
-bool twins_wait(struct twins *t, int core)
+bool dedup_wait(struct dedup *t, int core)
 {
-    struct twin_core *own = &t->core[core];
-    struct twin_kernel *k = own->awaits;
+    struct dedup_core *own = &t->core[core];
+    struct dedup_kernel *k = own->awaits;
     bool waits;
 
     pthread_mutex_lock(&t->mutex);
@@ -376,7 +376,7 @@ bool twins_wait(struct twins *t, int core)
     return waits;
 }
 
-int twins_next_waiter(const struct twins *t, int core)
+int dedup_next_waiter(const struct dedup *t, int core)
 {
     return t->core[core].next_waiter;
 }
@@ -384,13 +384,13 @@ int twins_next_waiter(const struct twins *t, int core)
 /* ----- what to try the next time */
 
 /* two neighbours of the group have the same sample */
-static bool do_agree(const struct twins *t, const struct twin_group *g, size_t number)
+static bool do_agree(const struct dedup *t, const struct dedup_group *g, size_t number)
 {
     const uint64_t *before = NULL;
 
     for (int i = 0; i < t->core_count; i++) {
-        const struct twin_core *k = &t->core[i];
-        struct twin_run run;
+        const struct dedup_core *k = &t->core[i];
+        struct dedup_run run;
 
         if (k->group != g || !find_run(k, number, &run))
             continue;
@@ -401,9 +401,9 @@ static bool do_agree(const struct twins *t, const struct twin_group *g, size_t n
     return false;
 }
 
-static void learn(struct twins *t, struct twin_group *g, size_t number)
+static void learn(struct dedup *t, struct dedup_group *g, size_t number)
 {
-    struct twin_kernel *k = &g->kernel[number];
+    struct dedup_kernel *k = &g->kernel[number];
 
     if (k->use == SAMPLED)
         k->use = do_agree(t, g, number) ? TRIED : NOT_TRIED;
@@ -414,11 +414,11 @@ static void learn(struct twins *t, struct twin_group *g, size_t number)
     t->count += k->taken;
 }
 
-void twins_end(struct twins *t, bool is_broken)
+void dedup_end(struct dedup *t, bool is_broken)
 {
     for (int i = 0; i < t->group_count; i++)
         for (size_t n = 0; n < t->group[i].kernel_count; n++) {
-            struct twin_kernel *k = &t->group[i].kernel[n];
+            struct dedup_kernel *k = &t->group[i].kernel[n];
 
             if (!is_broken && t->group[i].cores > 1)
                 learn(t, &t->group[i], n);
@@ -429,7 +429,7 @@ void twins_end(struct twins *t, bool is_broken)
         }
 }
 
-int64_t twins_count(const struct twins *t)
+int64_t dedup_count(const struct dedup *t)
 {
     return t->count;
 }

@@ -12,49 +12,49 @@
  * looked at again; where nobody has taken anything twice in a row, neither.
  *
  * Calls that name a core are made by the thread that runs it. Cores that may go on come back as a
- * list: the first, and twins_next_waiter of each, NO_CORE at the end.
+ * list: the first, and dedup_next_waiter of each, NO_CORE at the end.
  */
-#ifndef SIM_TWINS_H
-#define SIM_TWINS_H
+#ifndef SIM_DEDUP_H
+#define SIM_DEDUP_H
 #include "sim/fastpath/kernel_log.h"
 #include "sim/machine/ready_cores.h"
 
-struct twins;
+struct dedup;
 
-struct twins *twins_create(int core_count);
-void twins_destroy(struct twins *t);
+struct dedup *dedup_create(int core_count);
+void dedup_destroy(struct dedup *t);
 
 /* logs of a launch are complete; `late`: copies to SMEM that count are compared as they arrive */
-struct twin_input {
+struct dedup_input {
     const struct decoded_program *program;      /* NULL: the core has no part in it */
     const struct kernel_log *log;               /* must stay until the next prepare */
     const struct origins *origins;
 };
-void twins_prepare(struct twins *t, const struct twin_input *core);
+void dedup_prepare(struct dedup *t, const struct dedup_input *core);
 
-void twins_begin(struct twins *t);              /* a repeated launch */
-void twins_end(struct twins *t, bool is_broken);
+void dedup_begin(struct dedup *t);              /* a repeated launch */
+void dedup_end(struct dedup *t, bool is_broken);
 
-enum twin_way {
-    TWIN_RUNS,                          /* the core works the kernel out */
-    TWIN_LEADS,                         /* and says so with twins_done at its last answer */
-    TWIN_TAKES,                         /* its results are there: the kernel is to be left out */
-    TWIN_WAITS                          /* for the leader: to ask again after twins_wait */
+enum dedup_way {
+    DEDUP_RUNS,                         /* the core works the kernel out */
+    DEDUP_LEADS,                        /* and says so with dedup_done at its last answer */
+    DEDUP_TAKES,                        /* its results are there: the kernel is to be left out */
+    DEDUP_WAITS                         /* for the leader: to ask again after dedup_wait */
 };
-struct twin_run {
+struct dedup_run {
     struct kernel_run run;
     const struct kernel_effect *effect;
 };
 /* `c` is in front of a kernel that its list says stands alone; of it, where it leads or takes */
-enum twin_way twins_enter(struct twins *t, const struct core *c, struct twin_run *out);
-int twins_done(struct twins *t, const struct core *c);
+enum dedup_way dedup_enter(struct dedup *t, const struct core *c, struct dedup_run *out);
+int dedup_done(struct dedup *t, const struct core *c);
 /* a core that leads, or did, stops for a copy that another one has not issued yet; it goes on */
-int twins_stop(struct twins *t, int core);
-void twins_go_on(struct twins *t, int core);
+int dedup_stop(struct dedup *t, int core);
+void dedup_go_on(struct dedup *t, int core);
 /* false: it need not wait any more; else it is somebody's list's from here on */
-bool twins_wait(struct twins *t, int core);
-int twins_next_waiter(const struct twins *t, int core);
+bool dedup_wait(struct dedup *t, int core);
+int dedup_next_waiter(const struct dedup *t, int core);
 
 /* kernels left out in launches that were not broken */
-int64_t twins_count(const struct twins *t);
+int64_t dedup_count(const struct dedup *t);
 #endif
