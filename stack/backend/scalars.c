@@ -21,7 +21,7 @@
 struct value {
     int def, reg;                       /* operation, UNUSED: there at the entry; its register */
     int last_use, use_count;
-    int home;                           /* register that it gets */
+    int assigned;                       /* register that it gets */
     bool is_final;                      /* must be in `reg` at the end */
     bool is_fixed;                      /* of a register that is left alone */
 };
@@ -59,7 +59,7 @@ static bool is_pure(const struct isa_op *op)
 static int new_value(struct renaming *n, int def, int reg)
 {
     n->value[n->value_count] = (struct value){
-        .def = def, .reg = reg, .last_use = UNUSED, .home = reg,
+        .def = def, .reg = reg, .last_use = UNUSED, .assigned = reg,
         .is_fixed = n->fixed >> reg & 1,
         .is_final = n->live_out >> reg & 1 && n->last_def[reg] == def};
     return n->value_count++;
@@ -208,10 +208,10 @@ static bool assign(struct renaming *n)
             busy_to[v->reg] = v->is_final ? AT_END : v->last_use;
             continue;
         }
-        v->home = take_register(n, v, busy_to);
-        if (v->home < 0)
+        v->assigned = take_register(n, v, busy_to);
+        if (v->assigned < 0)
             return false;
-        busy_to[v->home] = v->last_use > i ? v->last_use : i + 1;
+        busy_to[v->assigned] = v->last_use > i ? v->last_use : i + 1;
     }
     return true;
 }
@@ -229,9 +229,9 @@ static void rewrite(struct renaming *n)
             struct isa_operand *o = &op->op.operand[k];
 
             if (n->read[i][k] >= 0)
-                o->value = n->value[n->read[i][k]].home;
+                o->value = n->value[n->read[i][k]].assigned;
             else if (o->kind == OPERAND_REG && isa_info(op->op.code)->role[k] == 'e')
-                o->value = n->value[n->written[i]].home;
+                o->value = n->value[n->written[i]].assigned;
         }
         n->b->op[kept++] = *op;
     }

@@ -34,7 +34,7 @@ struct fusion {
         int *in;                        /* groups that it is a member of, */
         int in_count;
         size_t in_capacity;
-        int home;                       /* the one that stores it where others need it; -1: none */
+        int owner;                      /* the one that stores it where others need it; -1: none */
     } *node;
     int node_count;                     /* of the graph as it was */
     bool *is_output, *is_free, *behind_hero;

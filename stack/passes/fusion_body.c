@@ -140,7 +140,7 @@ static bool is_root(const struct fusion *f, const struct fusion_group *p, int no
 {
     const struct fusion_node *x = &f->node[node];
 
-    if (x->home != (int)(p - f->group))
+    if (x->owner != (int)(p - f->group))
         return false;
     if (f->is_output[node])
         return true;

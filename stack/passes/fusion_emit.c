@@ -64,8 +64,8 @@ static void emit_node(struct emission *m, int node)
 {
     if (m->w.moved[node] != NODE_NONE)
         return;
-    if (m->f->node[node].home >= 0) {
-        emit_group(m, m->f->node[node].home);
+    if (m->f->node[node].owner >= 0) {
+        emit_group(m, m->f->node[node].owner);
     } else {
         emit_operands(m, node, NULL);
         rewrite_copy(&m->w, node);
@@ -78,7 +78,7 @@ void fusion_emit(struct fusion *f)
 
     rewrite_begin(&m.w, f->g);
     for (int i = 0; i < f->g->node_count; i++)
-        if (f->is_free[i] || f->node[i].home >= 0)
+        if (f->is_free[i] || f->node[i].owner >= 0)
             emit_node(&m, i);
     rewrite_end(&m.w);
     mem_free(m.is_done);

@@ -8,7 +8,7 @@
 /* A unit is a group, or a free node: what happens as a whole. Groups come first. */
 static int unit_of(const struct fusion *f, int node)
 {
-    return f->node[node].home >= 0 ? f->node[node].home : f->group_count + node;
+    return f->node[node].owner >= 0 ? f->node[node].owner : f->group_count + node;
 }
 
 struct search {
@@ -91,7 +91,7 @@ static void order_units(struct fusion *f)
     for (int i = 0; i < units; i++)
         f->turn[i] = -1;
     for (int i = 0; i < units; i++)
-        if (i < f->group_count || f->node[i - f->group_count].home < 0)
+        if (i < f->group_count || f->node[i - f->group_count].owner < 0)
             take_turn(f, i, &next);
 }
 
@@ -125,8 +125,8 @@ static void undo(struct fusion *f, int into, int from, const int *added, int cou
     for (int i = 0; i < f->group[from].member_count; i++) {
         struct fusion_node *x = &f->node[f->group[from].member[i]];
 
-        if (x->home == into && !fusion_has(&f->group[into], f->group[from].member[i]))
-            x->home = from;
+        if (x->owner == into && !fusion_has(&f->group[into], f->group[from].member[i]))
+            x->owner = from;
     }
 }
 
@@ -142,15 +142,15 @@ static bool try_merge(struct fusion *f, int into, int from)
         int node = q->member[i];
 
         if (fusion_has(p, node)) {
-            if (f->node[node].home == from) {
-                f->node[node].home = into;
+            if (f->node[node].owner == from) {
+                f->node[node].owner = into;
                 shared[shared_count++] = node;
             }
             continue;
         }
         fusion_insert(f, p, node);
-        if (f->node[node].home == from)
-            f->node[node].home = into;
+        if (f->node[node].owner == from)
+            f->node[node].owner = into;
         added[count++] = node;
     }
     is_taken = fusion_is_taken(f, p);
@@ -162,7 +162,7 @@ static bool try_merge(struct fusion *f, int into, int from)
     } else {
         undo(f, into, from, added, count);
         for (int i = 0; i < shared_count; i++)
-            f->node[shared[i]].home = from;
+            f->node[shared[i]].owner = from;
     }
     mem_free(added);
     mem_free(shared);
@@ -191,12 +191,12 @@ static bool merge_with_producer(struct fusion *f, int group)
         const struct graph_node *n = &f->g->node[p->member[i]];
 
         for (int k = 0; k < n->operand_count; k++) {
-            int a = n->operand[k], home = f->node[a].home;
+            int a = n->operand[k], owner = f->node[a].owner;
 
-            if (fusion_has(p, a) || home < 0 || home == group ||
+            if (fusion_has(p, a) || owner < 0 || owner == group ||
                 shape_elems(&f->g->node[a].shape) < p->elems)
                 continue;
-            if (is_candidate(f, group, home) && try_merge(f, home, group))
+            if (is_candidate(f, group, owner) && try_merge(f, owner, group))
                 return true;
         }
     }
@@ -218,7 +218,7 @@ static bool merge_with_sibling(struct fusion *f, int group)
                 shape_elems(&f->g->node[n->operand[k]].shape) < p->elems)
                 continue;
             for (int u = 0; u < x->user_count; u++) {
-                int other = f->node[x->user[u]].home;
+                int other = f->node[x->user[u]].owner;
 
                 if (other >= 0 && other != group && is_candidate(f, group, other) &&
                     !fusion_has(&f->group[other], n->operand[k]) && try_merge(f, other, group))

@@ -14,10 +14,10 @@
 #define ROOTS_MAX 16
 #define GAIN_MIN 2.0                    /* cycles of memory per cycle of arithmetic */
 
-/* an array that members of group `home` could be computed from, and who does */
+/* an array that members of group `owner` could be computed from, and who does */
 struct again {
     struct fusion *f;
-    int home, reader, source;
+    int owner, reader, source;
     int chain[CHAIN_MAX], count;        /* nodes that the reader gets */
     int roots, ops;                     /* arrays that it does not read; operations per element */
     int dropped;                        /* arrays that nobody reads then */
@@ -52,7 +52,7 @@ static bool add_chain(struct again *x, int node)
     if (node == x->source || has(x, node))
         return true;
     if (!is_constant(x->f, node) &&
-        (!fusion_is_simple(n) || !is_large(x, node) || x->f->node[node].home != x->home))
+        (!fusion_is_simple(n) || !is_large(x, node) || x->f->node[node].owner != x->owner))
         return false;
     for (int k = 0; k < n->operand_count; k++)
         if (!add_chain(x, n->operand[k]))
@@ -65,7 +65,7 @@ static bool add_chain(struct again *x, int node)
 }
 
 /* readers of a stored array outside its group */
-static int readers(const struct fusion *f, int node, int home, int *list, int max)
+static int readers(const struct fusion *f, int node, int owner, int *list, int max)
 {
     const struct fusion_node *x = &f->node[node];
     int count = 0;
@@ -74,7 +74,7 @@ static int readers(const struct fusion *f, int node, int home, int *list, int ma
         const struct fusion_node *user = &f->node[x->user[i]];
 
         for (int k = 0; k < user->in_count; k++) {
-            bool is_new = user->in[k] != home && !fusion_has(&f->group[user->in[k]], node);
+            bool is_new = user->in[k] != owner && !fusion_has(&f->group[user->in[k]], node);
 
             for (int j = 0; j < count; j++)
                 is_new &= list[j] != user->in[k];
@@ -89,7 +89,7 @@ static int readers(const struct fusion *f, int node, int home, int *list, int ma
 
 static bool reads(const struct fusion *f, int group, int node)
 {
-    int list[ROOTS_MAX], count = readers(f, node, f->node[node].home, list, ROOTS_MAX);
+    int list[ROOTS_MAX], count = readers(f, node, f->node[node].owner, list, ROOTS_MAX);
 
     for (int i = 0; i < count && count < ROOTS_MAX; i++)
         if (list[i] == group)
@@ -115,13 +115,13 @@ static bool is_before_hero(const struct fusion *f, const struct fusion_group *p,
 /* the arrays that the reader would no longer read */
 static void find_chain(struct again *x)
 {
-    const struct fusion_group *p = &x->f->group[x->home];
+    const struct fusion_group *p = &x->f->group[x->owner];
 
     x->count = x->roots = x->ops = x->dropped = 0;
     for (int i = 0; i < p->member_count; i++) {
         int node = p->member[i], list[ROOTS_MAX], before = x->count, ops = x->ops;
 
-        if (node == x->source || x->f->node[node].home != x->home || x->f->is_output[node] ||
+        if (node == x->source || x->f->node[node].owner != x->owner || x->f->is_output[node] ||
             !is_large(x, node) || !reads(x->f, x->reader, node) ||
             is_before_hero(x->f, &x->f->group[x->reader], node))
             continue;
@@ -131,7 +131,7 @@ static void find_chain(struct again *x)
             continue;
         }
         x->roots++;
-        x->dropped += readers(x->f, node, x->home, list, ROOTS_MAX) == 1;
+        x->dropped += readers(x->f, node, x->owner, list, ROOTS_MAX) == 1;
     }
 }
 
@@ -140,7 +140,7 @@ static double gain(const struct again *x)
 {
     const struct chip *c = x->f->context->chip;
     double per_cycle = c->dma_core_gbps * 1e3 / (double)c->chip_clock_mhz;
-    int list[ROOTS_MAX], stored = readers(x->f, x->source, x->home, list, ROOTS_MAX) > 0 ||
+    int list[ROOTS_MAX], stored = readers(x->f, x->source, x->owner, list, ROOTS_MAX) > 0 ||
                                   x->f->is_output[x->source];
     int arrays = x->roots - !reads(x->f, x->reader, x->source) + x->dropped - !stored;
 
@@ -163,7 +163,7 @@ static bool apply(struct again *x)
             list[added++] = x->chain[i];
             fusion_insert(x->f, p, x->chain[i]);
         }
-    if (added > 0 && fusion_is_taken(x->f, p) && fusion_is_taken(x->f, &x->f->group[x->home]))
+    if (added > 0 && fusion_is_taken(x->f, p) && fusion_is_taken(x->f, &x->f->group[x->owner]))
         return true;
     while (added-- > 0)
         fusion_remove(x->f, p, list[added]);
@@ -171,18 +171,18 @@ static bool apply(struct again *x)
 }
 
 /* the best array of the group to compute from in this reader */
-static void try_reader(struct fusion *f, int home, int reader)
+static void try_reader(struct fusion *f, int owner, int reader)
 {
-    const struct fusion_group *p = &f->group[home];
+    const struct fusion_group *p = &f->group[owner];
     struct again best = {.source = NODE_NONE};
     double most = 0;
 
     for (int i = 0; i < p->member_count; i++) {
-        struct again x = {.f = f, .home = home, .reader = reader, .source = p->member[i]};
+        struct again x = {.f = f, .owner = owner, .reader = reader, .source = p->member[i]};
         const struct graph_node *n = &f->g->node[x.source];
         double spared;
 
-        if (f->node[x.source].home != home || shape_elems(&n->shape) != p->elems ||
+        if (f->node[x.source].owner != owner || shape_elems(&n->shape) != p->elems ||
             n->shape.dtype != DTYPE_F32 || is_constant(f, x.source))
             continue;
         find_chain(&x);
@@ -198,19 +198,19 @@ static void try_reader(struct fusion *f, int home, int reader)
 
 void fusion_recompute(struct fusion *f)
 {
-    for (int home = 0; home < f->group_count; home++) {
+    for (int owner = 0; owner < f->group_count; owner++) {
         bool *is_reader = mem_alloc((size_t)f->group_count);
-        const struct fusion_group *p = &f->group[home];
+        const struct fusion_group *p = &f->group[owner];
 
         for (int i = 0; i < p->member_count && p->has_hero && p->elems > 1024; i++) {
-            int list[ROOTS_MAX], count = readers(f, p->member[i], home, list, ROOTS_MAX);
+            int list[ROOTS_MAX], count = readers(f, p->member[i], owner, list, ROOTS_MAX);
 
             for (int k = 0; k < count && count < ROOTS_MAX; k++)
-                is_reader[list[k]] = f->node[p->member[i]].home == home;
+                is_reader[list[k]] = f->node[p->member[i]].owner == owner;
         }
         for (int reader = 0; reader < f->group_count; reader++)
             if (is_reader[reader])
-                try_reader(f, home, reader);
+                try_reader(f, owner, reader);
         mem_free(is_reader);
     }
 }

@@ -35,7 +35,7 @@ static void find_users(struct fusion *f)
     for (int i = 0; i < g->node_count; i++) {
         f->node[i].user = arena_array(&f->arena, (size_t)f->node[i].user_count, sizeof(int));
         f->node[i].user_count = 0;
-        f->node[i].home = -1;
+        f->node[i].owner = -1;
     }
     for (int i = 0; i < g->node_count; i++)
         for (int k = 0; k < g->node[i].operand_count; k++) {
@@ -335,7 +335,7 @@ static int new_group(struct fusion *f, int node)
     struct fusion_group *p = &f->group[f->group_count];
 
     fusion_insert(f, p, node);
-    f->node[node].home = f->group_count;
+    f->node[node].owner = f->group_count;
     return f->group_count++;
 }
 
@@ -438,7 +438,7 @@ static bool take_back(struct fusion *f, int node)
     if (!try_join(f, group, node))
         new_group(f, node);
     else
-        f->node[node].home = group;
+        f->node[node].owner = group;
     return true;
 }
 
@@ -455,12 +455,12 @@ static void visit(struct fusion *f, int node)
     if (count == 0)
         return;                         /* nobody needs it */
     if (count == 1 && !stays_behind_hero(f, node, list[0]) && try_join(f, list[0], node)) {
-        f->node[node].home = list[0];
+        f->node[node].owner = list[0];
         return;
     }
     if (count > 1 && is_cheap(f, node) && !narrows(f, node) &&
         source_depth(f, node) <= CHEAP_OPS_MAX && join_all(f, node, list, count)) {
-        f->node[node].home = list[0];
+        f->node[node].owner = list[0];
         return;
     }
     if (is_source(n))

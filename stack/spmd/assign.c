@@ -62,8 +62,8 @@ static int *find_uses(const struct assign *x)
     for (int i = 0; i < g->node_count * devices; i++)
         first[i] = INT_MAX;
     for (int i = g->node_count - 1; i >= 0; i--)
-        for (int k = 0; x->is_live[i] && x->home[i] >= 0 && k < g->node[i].operand_count; k++)
-            first[g->node[i].operand[k] * devices + x->home[i]] = i;
+        for (int k = 0; x->is_live[i] && x->device_of[i] >= 0 && k < g->node[i].operand_count; k++)
+            first[g->node[i].operand[k] * devices + x->device_of[i]] = i;
     for (int i = 0; i < g->output_count; i++)
         for (int d = 0; g->output[i].alias_parameter >= 0 && d < devices; d++) {
             int *use = &first[g->output[i].node * devices + d];
@@ -82,10 +82,10 @@ static void list_messages(struct assign *x, const int *first)
         room += first[i] != INT_MAX;
     x->message = arena_array(x->arena, room + 1, sizeof(*x->message));
     for (int i = 0; i < x->g->node_count; i++)
-        for (int d = 0; x->home[i] >= 0 && d < devices; d++)
-            if (d != x->home[i] && first[i * devices + d] != INT_MAX)
+        for (int d = 0; x->device_of[i] >= 0 && d < devices; d++)
+            if (d != x->device_of[i] && first[i * devices + d] != INT_MAX)
                 x->message[x->message_count++] = (struct assign_message){
-                    .node = i, .from = x->home[i], .to = d,
+                    .node = i, .from = x->device_of[i], .to = d,
                     .receive_at = first[i * devices + d]};
 }
 
@@ -150,8 +150,8 @@ void assign_cut(const struct assign_request *r, struct arena *a, struct stages *
     memset(out, 0, sizeof(*out));
     out->part = arena_array(a, (size_t)r->device_count, sizeof(*out->part));
     x.is_live = arena_array(a, nodes, sizeof(*x.is_live));
-    x.home = arena_array(a, nodes, sizeof(*x.home));
-    assign_find_homes(&x);
+    x.device_of = arena_array(a, nodes, sizeof(*x.device_of));
+    assign_devices(&x);
     list_messages(&x, find_uses(&x));
     order_messages(&x);
     make_slots(&x);

@@ -110,9 +110,9 @@ static void emit_outputs(struct emit *m)
 
     for (int i = 0; i < g->output_count; i++) {
         const struct graph_output *o = &g->output[i];
-        int alias = o->alias_parameter, home = m->x->home[o->node];
+        int alias = o->alias_parameter, device = m->x->device_of[o->node];
 
-        if (alias < 0 && (home == DEVICE_ANY ? 0 : home) != m->device)
+        if (alias < 0 && (device == DEVICE_ANY ? 0 : device) != m->device)
             continue;
         emit_node(m, o->node);
         if (alias >= 0) {
@@ -145,7 +145,7 @@ void assign_emit(struct assign *x, int device)
     m.last = graph_constant(m.to, shape_scalar(DTYPE_U32), 0);
     for (int i = 0; i <= g->node_count; i++) {
         receive_before(&m, i);
-        if (i < g->node_count && x->is_live[i] && x->home[i] == device)
+        if (i < g->node_count && x->is_live[i] && x->device_of[i] == device)
             emit_node(&m, i);
         if (i < g->node_count)
             send_behind(&m, i);

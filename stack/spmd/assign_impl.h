@@ -18,15 +18,15 @@ struct assign {
     const struct graph *g;
     struct stages *out;
     bool *is_live;
-    int *home;                          /* by node: its device, or DEVICE_ANY */
+    int *device_of;                     /* by node: its device, or DEVICE_ANY */
     struct assign_message *message;     /* in the order of their nodes */
     int message_count;
     int *sent_count;                    /* messages by from * device_count + to, as below */
     int64_t *slot_bytes, *address;
 };
 
-/* assign_home.c: who makes what */
-void assign_find_homes(struct assign *x);
+/* assign_devices.c: who makes what */
+void assign_devices(struct assign *x);
 /* assign.c: the first slot's flag on the receiver's core; room, on the sender's */
 int assign_arrival_flag(const struct assign *x, int from, int to);
 int assign_room_flag(const struct assign *x, int from, int to);

@@ -80,13 +80,13 @@ int stages_cut(const struct stages_request *r, struct arena *a, struct stages *o
     memset(out, 0, sizeof(*out));
     out->part = arena_array(a, (size_t)r->stage_count, sizeof(*out->part));
     c.is_live = arena_array(a, nodes, sizeof(*c.is_live));
-    c.home = arena_array(a, nodes, sizeof(*c.home));
+    c.stage_of = arena_array(a, nodes, sizeof(*c.stage_of));
     c.phase = arena_array(a, nodes, sizeof(*c.phase));
     memcpy(c.phase, r->phase, (nodes - 1) * sizeof(*c.phase));
     c.batches = r->micro_batches;
     c.highest = arena_array(a, nodes, sizeof(*c.highest));
     c.lowest = arena_array(a, nodes, sizeof(*c.lowest));
-    if (stages_find_homes(&c, e) || check_last(&c, e) || (r->is_round && check_round(&c, e)))
+    if (stages_assign(&c, e) || check_last(&c, e) || (r->is_round && check_round(&c, e)))
         return -1;
     measure(&c);
     for (int s = 0; s < r->stage_count; s++)

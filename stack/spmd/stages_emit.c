@@ -79,7 +79,7 @@ static int emit_node(struct emit *x, int node)
 static int emit_phase(struct emit *x, int phase)
 {
     for (int i = 0; i < x->from->node_count; i++)
-        if (x->c->is_live[i] && x->c->phase[i] == phase && x->c->home[i] == x->stage &&
+        if (x->c->is_live[i] && x->c->phase[i] == phase && x->c->stage_of[i] == x->stage &&
             emit_node(x, i))
             return -1;
     return 0;
@@ -218,14 +218,14 @@ static int emit_outputs(struct emit *x)
 
     for (int i = 0; i < x->from->output_count; i++) {
         const struct graph_output *o = &x->from->output[i];
-        int home = x->c->home[o->node], alias = o->alias_parameter, last = r->stage_count - 1;
+        int stage = x->c->stage_of[o->node], alias = o->alias_parameter, last = r->stage_count - 1;
         int owner = alias < 0 ? last : r->parameter_stage[alias];
 
-        if (home != STAGE_ANY && alias >= 0 && home != (owner < 0 ? last : owner))
-            return err_set(x->e, "variable %s is changed by stage %d; %s", o->name, home,
+        if (stage != STAGE_ANY && alias >= 0 && stage != (owner < 0 ? last : owner))
+            return err_set(x->e, "variable %s is changed by stage %d; %s", o->name, stage,
                            owner < 0 ? "those of no layer can only be by the last one"
                                      : "it is of another one");
-        if (home == STAGE_ANY ? owner >= 0 && owner != x->stage : home != x->stage)
+        if (stage == STAGE_ANY ? owner >= 0 && owner != x->stage : stage != x->stage)
             continue;
         if (emit_node(x, o->node))
             return -1;

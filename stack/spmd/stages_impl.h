@@ -11,7 +11,7 @@ struct cut {
     const struct graph *g;
     struct stages *out;
     bool *is_live;
-    int *home;                          /* by node: its stage, or STAGE_ANY */
+    int *stage_of;                      /* by node: its stage, or STAGE_ANY */
     int *phase;                         /* by node; scalars that go between stages behind all */
     int batches;                        /* passes are of one more batch, if there are such */
     int *highest, *lowest;              /* by node: stages that need its value */
@@ -22,7 +22,7 @@ struct cut {
 static inline bool stages_go_up(const struct cut *c, int node, int micro, int from)
 {
     return c->phase[node] == phase_forward(micro) && c->is_live[node] &&
-           c->home[node] >= 0 && c->home[node] <= from && c->highest[node] > from;
+           c->stage_of[node] >= 0 && c->stage_of[node] <= from && c->highest[node] > from;
 }
 
 /* of either pass: the backward pass may read what only a higher stage has */
@@ -31,11 +31,11 @@ static inline bool stages_go_down(const struct cut *c, int node, int micro, int 
     int phase = c->phase[node];
 
     return (phase == phase_forward(micro) || phase == phase_backward(micro)) &&
-           c->is_live[node] && c->home[node] >= from && c->lowest[node] < from;
+           c->is_live[node] && c->stage_of[node] >= from && c->lowest[node] < from;
 }
 
-/* stages_home.c: who makes what, and who needs it */
-int stages_find_homes(struct cut *c, struct err *e);
+/* stages_assign.c: who makes what, and who needs it */
+int stages_assign(struct cut *c, struct err *e);
 /* stages_emit.c: the graph of a stage */
 int stages_emit(struct cut *c, int stage, struct err *e);
 #endif

@@ -32,7 +32,7 @@ static bool is_of_any(const struct assign *x, int node, bool *is_constant)
         return false;
     is_constant[node] = n->op != HLO_PARAMETER;
     for (int k = 0; k < n->operand_count; k++) {
-        if (x->home[n->operand[k]] != DEVICE_ANY)
+        if (x->device_of[n->operand[k]] != DEVICE_ANY)
             return is_constant[node] = false;
         is_constant[node] &= is_constant[n->operand[k]];
     }
@@ -65,17 +65,17 @@ static int choose(const struct assign *x, int node, int want)
 {
     const struct graph_node *n = &x->g->node[node];
 
-    if (n->gradient_of != NODE_NONE && x->home[n->gradient_of] != DEVICE_ANY)
-        return x->home[n->gradient_of];
+    if (n->gradient_of != NODE_NONE && x->device_of[n->gradient_of] != DEVICE_ANY)
+        return x->device_of[n->gradient_of];
     if (want >= 0)
         return want;
     for (int k = 0; k < n->operand_count; k++)
-        if (x->home[n->operand[k]] != DEVICE_ANY)
-            return x->home[n->operand[k]];
+        if (x->device_of[n->operand[k]] != DEVICE_ANY)
+            return x->device_of[n->operand[k]];
     return 0;
 }
 
-void assign_find_homes(struct assign *x)
+void assign_devices(struct assign *x)
 {
     const struct graph *g = x->g;
     bool *is_constant = arena_array(x->arena, (size_t)g->node_count + 1, sizeof(*is_constant));
@@ -87,10 +87,10 @@ void assign_find_homes(struct assign *x)
         bool is_any = is_of_any(x, i, is_constant);
 
         if (x->r->device[i] >= 0)
-            x->home[i] = x->r->device[i];
+            x->device_of[i] = x->r->device[i];
         else if (g->node[i].op == HLO_GET_TUPLE_ELEMENT)
-            x->home[i] = x->home[g->node[i].operand[0]];
+            x->device_of[i] = x->device_of[g->node[i].operand[0]];
         else
-            x->home[i] = is_any ? DEVICE_ANY : choose(x, i, want[i]);
+            x->device_of[i] = is_any ? DEVICE_ANY : choose(x, i, want[i]);
     }
 }

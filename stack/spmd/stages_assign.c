@@ -22,7 +22,7 @@ static int spread_scalar(const struct cut *c, int node)
 {
     const struct graph_node *n = node_of(c, node);
     bool is_spread = n->op == HLO_BROADCAST && c->phase[node] == PHASE_REST &&
-                     c->home[node] == STAGE_ANY && is_scalar(c, n->operand[0]);
+                     c->stage_of[node] == STAGE_ANY && is_scalar(c, n->operand[0]);
 
     return is_spread ? n->operand[0] : node;
 }
@@ -38,17 +38,17 @@ static struct seen look(const struct cut *c, int node)
     const struct graph_node *n = node_of(c, node);
 
     for (int k = 0; k < n->operand_count; k++) {
-        int home = c->home[n->operand[k]], phase = c->phase[n->operand[k]];
+        int stage = c->stage_of[n->operand[k]], phase = c->phase[n->operand[k]];
 
-        if (home == STAGE_ANY)
+        if (stage == STAGE_ANY)
             continue;
-        if (home > s.highest)
-            s.highest = home;
-        if (s.lowest == STAGE_ANY || home < s.lowest)
-            s.lowest = home;
+        if (stage > s.highest)
+            s.highest = stage;
+        if (s.lowest == STAGE_ANY || stage < s.lowest)
+            s.lowest = stage;
         if (phase == c->phase[node] && phase % 2 == 1 &&
-            (s.lowest_backward == STAGE_ANY || home < s.lowest_backward))
-            s.lowest_backward = home;
+            (s.lowest_backward == STAGE_ANY || stage < s.lowest_backward))
+            s.lowest_backward = stage;
     }
     return s;
 }
@@ -82,10 +82,10 @@ static int refuse_mix(const struct cut *c, int node, const struct seen *s, struc
 static int choose_rest(struct cut *c, int node, const struct seen *s, struct err *e)
 {
     const struct graph_node *n = node_of(c, node);
-    int home = STAGE_ANY;
+    int stage = STAGE_ANY;
 
     if (s->highest == s->lowest || is_scalar(c, node)) {
-        c->home[node] = s->highest;
+        c->stage_of[node] = s->highest;
         return 0;
     }
     for (int k = 0; k < n->operand_count; k++) {
@@ -93,38 +93,38 @@ static int choose_rest(struct cut *c, int node, const struct seen *s, struct err
         bool travels = is_scalar(c, n->operand[k]) ||
                        (of->op == HLO_BROADCAST && is_scalar(c, of->operand[0]));
 
-        if (travels || c->home[n->operand[k]] == STAGE_ANY)
+        if (travels || c->stage_of[n->operand[k]] == STAGE_ANY)
             continue;
-        if (home != STAGE_ANY && home != c->home[n->operand[k]])
+        if (stage != STAGE_ANY && stage != c->stage_of[n->operand[k]])
             return refuse_mix(c, node, s, e);
-        home = c->home[n->operand[k]];
+        stage = c->stage_of[n->operand[k]];
     }
-    if (home == STAGE_ANY)
+    if (stage == STAGE_ANY)
         return refuse_mix(c, node, s, e);
     for (int k = 0; k < n->operand_count; k++)
-        if (!is_scalar(c, n->operand[k]) && c->home[n->operand[k]] != home)
-            c->home[n->operand[k]] = STAGE_ANY;
-    c->home[node] = home;
+        if (!is_scalar(c, n->operand[k]) && c->stage_of[n->operand[k]] != stage)
+            c->stage_of[n->operand[k]] = STAGE_ANY;
+    c->stage_of[node] = stage;
     return 0;
 }
 
 /* forward nobody is before what he reads, backward nobody behind it */
-static int choose_home(struct cut *c, int node, bool is_plain_node, struct err *e)
+static int choose_stage(struct cut *c, int node, bool is_plain_node, struct err *e)
 {
     int tag = c->r->stage[node], phase = c->phase[node];
     struct seen s = look(c, node);
 
-    c->home[node] = STAGE_ANY;
+    c->stage_of[node] = STAGE_ANY;
     if (is_plain_node || node_of(c, node)->operand_count == 0)
         return 0;
     if (node_of(c, node)->op == HLO_GET_TUPLE_ELEMENT || phase == PHASE_REST)
         return choose_rest(c, node, &s, e);
     if (phase % 2 == 0)
-        c->home[node] = tag > s.highest ? tag : s.highest;
+        c->stage_of[node] = tag > s.highest ? tag : s.highest;
     else if (tag >= 0 && (s.lowest_backward == STAGE_ANY || tag < s.lowest_backward))
-        c->home[node] = tag;
+        c->stage_of[node] = tag;
     else
-        c->home[node] = s.lowest_backward == STAGE_ANY ? s.highest : s.lowest_backward;
+        c->stage_of[node] = s.lowest_backward == STAGE_ANY ? s.highest : s.lowest_backward;
     return 0;
 }
 
@@ -137,12 +137,12 @@ static int refuse_way(const struct cut *c, int node, int reader, struct err *e)
     return err_set(e, "%s on stage %d needs a value of stage %d (%s): between stages values go to "
                    "later ones in the forward pass and to earlier ones in the backward pass of "
                    "the same micro batch", *source ? source : node_of(c, reader)->name,
-                   c->home[reader], c->home[node], node_of(c, node)->source);
+                   c->stage_of[reader], c->stage_of[node], node_of(c, node)->source);
 }
 
 static int add_need(struct cut *c, int operand, int reader, struct err *e)
 {
-    int node = spread_scalar(c, operand), from = c->home[node], to = c->home[reader];
+    int node = spread_scalar(c, operand), from = c->stage_of[node], to = c->stage_of[reader];
     int made = c->phase[node], read = c->phase[reader];
     bool is_number = made == PHASE_REST && read == PHASE_REST && is_scalar(c, node);
 
@@ -174,31 +174,31 @@ static int order_numbers(struct cut *c, struct err *e)
         for (int k = 0; c->is_live[i] && k < n->operand_count; k++) {
             int of = spread_scalar(c, n->operand[k]);
 
-            is_late[i] |= is_late[of] || (c->phase[i] < 0 && c->home[i] != STAGE_ANY &&
-                                          c->home[of] > c->home[i]);
+            is_late[i] |= is_late[of] || (c->phase[i] < 0 && c->stage_of[i] != STAGE_ANY &&
+                                          c->stage_of[of] > c->stage_of[i]);
         }
         if (c->phase[i] != PHASE_REST || c->highest[i] == c->lowest[i])
             continue;
-        if (is_late[i] && c->highest[i] > c->home[i])
+        if (is_late[i] && c->highest[i] > c->stage_of[i])
             return err_set(e, "%s: behind the backward passes numbers go up once, then down; this "
                            "one is made of one that came down, and goes up", *n->source ? n->source
                            : n->name);
-        c->phase[i] = c->highest[i] > c->home[i] ? phase_forward(c->r->micro_batches)
+        c->phase[i] = c->highest[i] > c->stage_of[i] ? phase_forward(c->r->micro_batches)
                                                  : phase_backward(c->r->micro_batches);
     }
     return 0;
 }
 
-int stages_find_homes(struct cut *c, struct err *e)
+int stages_assign(struct cut *c, struct err *e)
 {
     bool *plain = arena_array(c->arena, (size_t)c->g->node_count + 1, sizeof(*plain));
 
     mark_live(c);
     for (int i = 0; i < c->g->node_count; i++) {
         plain[i] = is_plain(c, i, plain);
-        if (c->is_live[i] && choose_home(c, i, plain[i], e))
+        if (c->is_live[i] && choose_stage(c, i, plain[i], e))
             return -1;
-        c->highest[i] = c->lowest[i] = c->home[i];
+        c->highest[i] = c->lowest[i] = c->stage_of[i];
         c->passes = c->phase[i] % 2 == 1 ? 2 : c->passes;
     }
     for (int i = 0; i < c->g->node_count; i++)
