@@ -322,7 +322,7 @@ static int entry_reader(const struct module_settings *s, const struct graph *g, 
 {
     const struct graph_node *n = &g->node[parameter];
     int reader = -1, readers = 0;
-    struct array plain, turned;
+    struct array plain, transposed;
 
     if (n->op != HLO_PARAMETER || n->shape.rank < 2 ||
         (s->place && s->place[n->parameter_index] >= 0))
@@ -340,9 +340,10 @@ static int entry_reader(const struct module_settings *s, const struct graph *g, 
             g->output[i].alias_parameter == n->parameter_index)
             return -1;
     array_init(&plain, n->name, &n->shape, NULL);
-    array_init(&turned, n->name, &g->node[reader].shape, NULL);
-    return plain.bytes >= 2 * array_payload_bytes(&plain) && turned.bytes <= plain.bytes ? reader
-                                                                                        : -1;
+    array_init(&transposed, n->name, &g->node[reader].shape, NULL);
+    return plain.bytes >= 2 * array_payload_bytes(&plain) && transposed.bytes <= plain.bytes
+               ? reader
+               : -1;
 }
 
 /* the parameter's array, minor dimension first as the row-major result of the transpose has it */

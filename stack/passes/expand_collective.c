@@ -2,8 +2,9 @@
  * Collectives whose blocks are whole tiles stay. Others go by a dimension of one index for each
  * rank, outside the tiles:
  *
- *   reduce-scatter of [a, N b, c] along 1: [a, N, b, c], turned to [N, a, b, c], along 0; [a, b, c]
- *   all-gather of [a, b, c] along 1: [1, a, b, c] along 0, turned to [a, N, b, c]; [a, N b, c]
+ *   reduce-scatter of [a, N b, c] along 1: [a, N, b, c], transposed to [N, a, b, c], along 0; [a,
+ * b, c]
+ *   all-gather of [a, b, c] along 1: [1, a, b, c] along 0, transposed to [a, N, b, c]; [a, N b, c]
  */
 #include "stack/passes/expand.h"
 
@@ -48,7 +49,7 @@ static int as_matrix(struct graph *g, int a)
 }
 
 /* dimension `from` becomes dimension `to` */
-static int turned(struct graph *g, int a, int from, int to)
+static int transposed(struct graph *g, int a, int from, int to)
 {
     int rank = g->node[a].shape.rank, dims[GRAPH_RANK_MAX];
 
@@ -66,7 +67,7 @@ static int before_scatter(struct graph *g, int a, int dim, int ranks)
     a = as_matrix(g, a);
     dim += flat;
     s = with_dim(&g->node[a].shape, dim, ranks, dim, g->node[a].shape.dim[dim] / ranks);
-    return turned(g, graph_reshape(g, a, s), dim, 0);
+    return transposed(g, graph_reshape(g, a, s), dim, 0);
 }
 
 static int before_gather(struct graph *g, int a)
@@ -82,7 +83,7 @@ static int before_gather(struct graph *g, int a)
 static int behind(struct graph *g, const struct graph_node *n, int a, const struct shape *wanted)
 {
     if (n->op == HLO_ALL_GATHER)
-        a = turned(g, a, 0, n->dim + lacks_rows(wanted));
+        a = transposed(g, a, 0, n->dim + lacks_rows(wanted));
     return graph_reshape(g, a, *wanted);
 }
 

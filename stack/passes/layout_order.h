@@ -19,7 +19,7 @@ struct layout_assignment {
     struct rewrite w;
     const struct chip *chip;
     struct order *order;                /* by node of the old graph */
-    bool *is_turned;                    /* products, and what has its order from one */
+    bool *is_transposed;                /* products, and what has its order from one */
 };
 
 struct order order_identity(int rank);
@@ -44,13 +44,13 @@ void layout_restore_outputs(struct layout_assignment *l);
 
 /*
  * layout_product.c. A product may have its result's rows and columns exchanged; what only renames
- * then passes the order on. Sets order[] and is_turned[] of the products for which less is copied
- * so.
+ * then passes the order on. Sets order[] and is_transposed[] of the products for which less is
+ * copied so.
  */
-void layout_turn_products(struct layout_assignment *l);
+void layout_transpose_products(struct layout_assignment *l);
 /* the order of a transpose or reshape that moves nothing, given its operand's; false: it does */
 bool layout_pass_on(const struct graph *g, int node, const struct order *from, struct order *to);
 /* it or an operand is, and its kernel may take that so */
-bool layout_is_turned_product(const struct layout_assignment *l, int node);
+bool layout_is_transposed_product(const struct layout_assignment *l, int node);
 int layout_rebuild_product(struct layout_assignment *l, int node);
 #endif

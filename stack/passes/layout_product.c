@@ -7,7 +7,7 @@
  * instead of lanes, which its kernel takes as well. So does XLA (docs/accuracy.md). The same way
  * back: the heads' results as [size, positions] are the rows of one matrix.
  *
- * Which products are turned: those behind which fewer bytes are copied then, up to the next
+ * Which products are transposed: those behind which fewer bytes are copied then, up to the next
  * operation that needs an order of its own.
  */
 #include "stack/passes/layout_order.h"
@@ -197,7 +197,7 @@ static void list_users(struct walk *w, struct arena *a)
     w->is_output = is_output;
 }
 
-void layout_turn_products(struct layout_assignment *l)
+void layout_transpose_products(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
     struct walk w = {.g = g};
@@ -207,16 +207,16 @@ void layout_turn_products(struct layout_assignment *l)
     list_users(&w, &a);
     for (int i = 0; i < g->node_count; i++) {
         int rank = g->node[i].shape.rank;
-        struct order plain = order_identity(rank), turned = plain;
+        struct order plain = order_identity(rank), transposed = plain;
 
         if (!is_product(g, i))
             continue;
-        turned.dim[rank - 2] = rank - 1;
-        turned.dim[rank - 1] = rank - 2;
-        if (copied_bytes(&w, i, &turned) >= copied_bytes(&w, i, &plain))
+        transposed.dim[rank - 2] = rank - 1;
+        transposed.dim[rank - 1] = rank - 2;
+        if (copied_bytes(&w, i, &transposed) >= copied_bytes(&w, i, &plain))
             continue;
-        l->order[i] = turned;
-        l->is_turned[i] = true;
+        l->order[i] = transposed;
+        l->is_transposed[i] = true;
     }
     arena_fini(&a);
 }
@@ -229,13 +229,13 @@ static int contracted(const struct layout_assignment *l, int operand, int dim)
     return order_place(&l->order[operand], dim, l->w.from->node[operand].shape.rank);
 }
 
-bool layout_is_turned_product(const struct layout_assignment *l, int node)
+bool layout_is_transposed_product(const struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
 
-    return l->is_turned[node]
+    return l->is_transposed[node]
            || (is_product(l->w.from, node)
-               && (l->is_turned[n->operand[0]] || l->is_turned[n->operand[1]]));
+               && (l->is_transposed[n->operand[0]] || l->is_transposed[n->operand[1]]));
 }
 
 int layout_rebuild_product(struct layout_assignment *l, int node)
@@ -243,25 +243,25 @@ int layout_rebuild_product(struct layout_assignment *l, int node)
     const struct graph_node *n = &l->w.from->node[node];
     struct graph_dot dot = n->dot;
     int operand[2], contract[2] = {dot.lhs_contract[0], dot.rhs_contract[0]};
-    bool is_turned = l->is_turned[node];
+    bool is_transposed = l->is_transposed[node];
     struct order usual = order_identity(n->shape.rank);
 
     for (int k = 0; k < 2; k++) {
         int a = n->operand[k];
         struct order plain = order_identity(l->w.from->node[a].shape.rank);
 
-        if (l->is_turned[a] && takes_order(n, &l->order[a])) {
+        if (l->is_transposed[a] && takes_order(n, &l->order[a])) {
             contract[k] = contracted(l, a, contract[k]);
             operand[k] = l->w.moved[a];
         } else {
             operand[k] = layout_in_order(l, a, &plain);
         }
     }
-    dot.lhs_contract[0] = contract[is_turned];
-    dot.rhs_contract[0] = contract[!is_turned];
-    dot.has_order = !is_turned && !order_is_same(&l->order[node], &usual, n->shape.rank);
+    dot.lhs_contract[0] = contract[is_transposed];
+    dot.rhs_contract[0] = contract[!is_transposed];
+    dot.has_order = !is_transposed && !order_is_same(&l->order[node], &usual, n->shape.rank);
     for (int i = 0; i < n->shape.rank && dot.has_order; i++)
         dot.order[i] = l->order[node].dim[i];
-    return graph_dot_general(&l->w.to, operand[is_turned], operand[!is_turned], &dot,
+    return graph_dot_general(&l->w.to, operand[is_transposed], operand[!is_transposed], &dot,
                              n->shape.dtype, n->precision);
 }

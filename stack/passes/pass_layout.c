@@ -127,26 +127,26 @@ static struct order order_of_scatter(const struct layout_assignment *l, const st
     return o;
 }
 
-/* behind a product that is turned: what keeps its order, and what only renames */
-static bool follow_turned(struct layout_assignment *l, int node)
+/* behind a product that is transposed: what keeps its order, and what only renames */
+static bool follow_transposed(struct layout_assignment *l, int node)
 {
     const struct graph *g = l->w.from;
     const struct graph_node *n = &g->node[node];
 
-    for (int k = 0; k < n->operand_count && !l->is_turned[node]; k++) {
+    for (int k = 0; k < n->operand_count && !l->is_transposed[node]; k++) {
         int a = n->operand[k];
 
-        if (!l->is_turned[a])
+        if (!l->is_transposed[a])
             continue;
         if (layout_keeps_order(n) && g->node[a].shape.rank == n->shape.rank) {
             l->order[node] = l->order[a];
             keep_taps(n, &l->order[node]);
-            l->is_turned[node] = true;
+            l->is_transposed[node] = true;
         } else {
-            l->is_turned[node] = layout_pass_on(g, node, &l->order[a], &l->order[node]);
+            l->is_transposed[node] = layout_pass_on(g, node, &l->order[a], &l->order[node]);
         }
     }
-    return l->is_turned[node];
+    return l->is_transposed[node];
 }
 
 static void find_forward(struct layout_assignment *l)
@@ -157,7 +157,7 @@ static void find_forward(struct layout_assignment *l)
         const struct graph_node *n = &g->node[i];
         struct order *o = &l->order[i];
 
-        if (l->is_turned[i] || follow_turned(l, i))
+        if (l->is_transposed[i] || follow_transposed(l, i))
             continue;
         if (n->op == HLO_CONVOLUTION) {
             struct conv_layouts wish;
@@ -406,11 +406,11 @@ static int rebuild_any(struct layout_assignment *l, int node)
     if (n->op == HLO_CONVOLUTION)
         return rebuild_convolution(l, node);
     if (n->op == HLO_DOT)
-        return layout_is_turned_product(l, node) ? layout_rebuild_product(l, node)
+        return layout_is_transposed_product(l, node) ? layout_rebuild_product(l, node)
                                                  : rebuild_dot(l, node);
-    if (n->op == HLO_TRANSPOSE && l->is_turned[node])
+    if (n->op == HLO_TRANSPOSE && l->is_transposed[node])
         return l->w.moved[n->operand[0]];
-    if (n->op == HLO_RESHAPE && l->is_turned[node])
+    if (n->op == HLO_RESHAPE && l->is_transposed[node])
         return graph_reshape(&l->w.to, l->w.moved[n->operand[0]],
                              layout_shape(&n->shape, &l->order[node]));
     return layout_rebuild(l, node);
@@ -434,9 +434,9 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
 
     (void)e;
     l.order = mem_alloc((size_t)g->node_count * sizeof(*l.order));
-    l.is_turned = mem_alloc((size_t)g->node_count * sizeof(*l.is_turned));
+    l.is_transposed = mem_alloc((size_t)g->node_count * sizeof(*l.is_transposed));
     rewrite_begin(&l.w, g);
-    layout_turn_products(&l);
+    layout_transpose_products(&l);
     find_forward(&l);
     follow_readers(&l);
     fill(&l);
@@ -446,7 +446,7 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
     layout_restore_outputs(&l);
     rewrite_end(&l.w);
     mem_free(l.order);
-    mem_free(l.is_turned);
+    mem_free(l.is_transposed);
     graph_eliminate_common(g);
     return 0;
 }

@@ -376,7 +376,7 @@ static void wait_buffer(struct conv_gen *g, const struct conv_window *w)
     conv_end(g);
 }
 
-static void turn_buffer(struct conv_gen *g, const struct conv_window *w)
+static void switch_buffer(struct conv_gen *g, const struct conv_window *w)
 {
     struct conv_value buffer;
 
@@ -393,7 +393,7 @@ void conv_take(struct conv_gen *g, int window, int other_label)
     const struct conv_window *w = &g->p->window[window];
 
     skip_unless_new(g, w, false, other_label);
-    turn_buffer(g, w);
+    switch_buffer(g, w);
     wait_buffer(g, w);
 }
 
@@ -401,7 +401,7 @@ void conv_room(struct conv_gen *g, int window)
 {
     const struct conv_window *w = &g->p->window[window];
 
-    turn_buffer(g, w);
+    switch_buffer(g, w);
     wait_buffer(g, w);
 }
 

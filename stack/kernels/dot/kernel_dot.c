@@ -259,7 +259,7 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     g->step.rhs = box_at(g, true, g->p->is_rhs_transposed ? 0 : 1);
     g->step.sum_row = pipeline_scratch_row(&g->pipeline);
     lhs_row = g->step.sum_row + g->sum_rows;
-    dot_set_turn(g, lhs_is_new);
+    dot_set_transpose(g, lhs_is_new);
     if (put_fused(g, &g->lhs_block, lhs_is_new, c, a, e)
         || put_fused(g, &g->rhs_block, rhs_is_new, c, a, e)
         || prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
@@ -354,12 +354,13 @@ static int emit_with(struct dot_fused_loops *s, const struct kernel_job *job,
     if (dot_grid_make(&g, &s->problem, job, &whole, e))
         return -1;
     while (compile(&g, job, a, out, e)) {
-        bool had_turns = g.step.turn.passes_before > 0;     /* whose registers may be what lacks */
+        /* whose registers may be what lacks */
+        bool had_transposes = g.step.transpose.passes_before > 0;
 
-        if ((!had_turns && !narrow(&whole))
+        if ((!had_transposes && !narrow(&whole))
             || dot_grid_make(&g, &s->problem, job, &whole, &ignored))
             return -1;
-        g.turns_first = had_turns;
+        g.transposes_first = had_transposes;
     }
     out->tiling = whole;
     return 0;

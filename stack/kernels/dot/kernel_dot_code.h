@@ -73,12 +73,12 @@ struct dot_epilogue {
 };
 
 /*
- * A left operand contracted along its rows is turned in squares of 128 by the
+ * A left operand contracted along its rows is transposed in squares of 128 by the
  * cross-lane units: those of its first passes before the step, all others
  * beside the passes of the first column, each some passes before its own.
  */
-struct dot_turn {
-    int passes_before;                  /* turned before the step; 0: all of them are */
+struct dot_transpose {
+    int passes_before;                  /* transposed before the step; 0: all of them are */
     int is_new;                         /* predicate: else they stand there already; -1: never */
     int64_t squares;                    /* of a tile of the contraction */
     struct dot_box from;                /* steps from square to square */
@@ -116,7 +116,7 @@ struct dot_step {
     int64_t lhs_depth, rhs_depth;       /* and what of it is not padding; 0: no padding */
     int64_t valid_columns;              /* of the only column, or of each batch; 0: all */
     struct dot_box lhs, rhs;
-    struct dot_turn turn;
+    struct dot_transpose transpose;
     struct dot_parts parts;
     int64_t lhs_column_step, rhs_column_step;   /* VMEM rows from column to column, */
     int64_t lhs_unit_step, rhs_unit_step;       /* and, by_rows, from unit to unit */
@@ -133,10 +133,10 @@ struct dot_step {
 int dot_step_check(const struct dot_step *s, struct err *e);
 
 /*
- * Passes whose part of a left operand that is turned, `squares` of each tile of the contraction,
- * must stand there before the step: then the others come in time. 0: all.
+ * Passes whose part of a left operand that is transposed, `squares` of each tile of the
+ * contraction, must stand there before the step: then the others come in time. 0: all.
  */
-int dot_turn_passes(const struct dot_step *s, int64_t squares);
+int dot_transpose_passes(const struct dot_step *s, int64_t squares);
 
 /* whether each pass is code of its own, and there are enough of them for operands in parts */
 bool dot_step_takes_parts(const struct dot_step *s);

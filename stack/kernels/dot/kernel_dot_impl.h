@@ -9,7 +9,7 @@
 
 #define DOT_TILE_ROWS 8                 /* of VMEM */
 #define DOT_RESULTS_MAX 64              /* tiles of results in a round */
-#define DOT_TURN_REGISTERS 2
+#define DOT_TRANSPOSE_REGISTERS 2
 
 enum dot_label {
     LABEL_COLUMN, LABEL_LOOP, LABEL_MIDDLE = LABEL_LOOP + 4, LABEL_COUNT = LABEL_MIDDLE + 3,
@@ -63,10 +63,11 @@ struct dot_code {
     int v_lhs, lhs_count, v_popped, popped_count, v_sum, sum_count, v_weights, weights_count;
     int weight_set;                     /* registers of a tile of weights */
     int v_lane_bits, v_row_bits;        /* ones where the last tile has no padding; -1: none */
-    int v_turn;                         /* DOT_TURN_REGISTERS of squares on their way; -1: none */
+    /* DOT_TRANSPOSE_REGISTERS of squares on their way; -1: none */
+    int v_transpose;
     int v_pool, pool_count;             /* for the epilogue */
     struct isa_op *epilogue;            /* with physical registers */
-    int turn_lhs, turn_sum, turn_weights;
+    int next_lhs, next_sum, next_weights;
     int v_zero;                         /* of those for weights one that holds zeros, or -1 */
 
     /* the section at work */
@@ -76,7 +77,7 @@ struct dot_code {
     int *pushed_at, *popped_at;         /* by round of a span; -1: not in this section */
     int (*touched_at)[DOT_RESULTS_MAX]; /* sums of a round of rows: last load or store, */
     int (*stored_at)[DOT_RESULTS_MAX];  /* and last store */
-    int *turned_at;                     /* by pass of a column: last store of its rows, or -1 */
+    int *transposed_at;                 /* by pass of a column: last store of its rows, or -1 */
 };
 
 int64_t dot_span_rounds(const struct dot_code *d);
@@ -101,8 +102,8 @@ void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
 /* kernel_dot_units.c: cycles that a round keeps a unit's array */
 int64_t dot_round_cycles(const struct dot_step *s);
 
-/* kernel_dot_turn.c: what is turned beside round `round` of the first column */
-void dot_put_turns(struct dot_code *d, int64_t round);
+/* kernel_dot_transpose.c: what is transposed beside round `round` of the first column */
+void dot_put_transposes(struct dot_code *d, int64_t round);
 
 /* kernel_dot_parts.c: at the start of a step, at the end of a pass, and in the straight rounds of
  * the next one */

@@ -105,13 +105,13 @@ int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs)
 
 static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, false) / TILE; }
 
-/* passes whose rows are turned before the step, 0: all */
-static int turned_before(const struct dot_grid *g)
+/* passes whose rows are transposed before the step, 0: all */
+static int transposed_before(const struct dot_grid *g)
 {
-    if (g->turns_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p)
+    if (g->transposes_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p)
         || dot_terms(g->p) > 1)
         return 0;
-    return dot_turn_passes(&g->step, squares_across(g));
+    return dot_transpose_passes(&g->step, squares_across(g));
 }
 
 /* of an operand: its window, or the block of its fused loop */
@@ -128,14 +128,14 @@ static struct place place_of(const struct dot_grid *g, bool is_rhs)
                           pipeline_stride(&g->pipeline, window, 0)};
 }
 
-void dot_set_turn(struct dot_grid *g, int is_new)
+void dot_set_transpose(struct dot_grid *g, int is_new)
 {
     int groups = TILE / matrix_rows(g->p->lhs_type);
     struct place from = place_of(g, false);
     int64_t to_row_step = g->depth * TILE_ROWS;
 
-    g->step.turn = (struct dot_turn){
-        .passes_before = turned_before(g), .is_new = is_new, .squares = squares_across(g),
+    g->step.transpose = (struct dot_transpose){
+        .passes_before = transposed_before(g), .is_new = is_new, .squares = squares_across(g),
         .from = {.base = from.base, .row = from.row, .depth_step = groups * from.row_step,
                  .side_step = from.lane_step},
         .group_step = from.row_step, .to_group_step = to_row_step,
@@ -153,9 +153,9 @@ static int64_t squares_at_once(const struct dot_grid *g, int64_t count)
 }
 
 /* whether the loop inside goes across squares of a step, not along the contraction */
-static bool is_turned_across(int64_t across, int64_t depth) { return across >= depth; }
+static bool is_transposed_across(int64_t across, int64_t depth) { return across >= depth; }
 
-/* batches whose squares are turned in one piece of straight code */
+/* batches whose squares are transposed in one piece of straight code */
 static int64_t batches_together(const struct dot_grid *g)
 {
     int64_t most = SQUARES_TOGETHER / (squares_across(g) * g->depth);
@@ -183,7 +183,7 @@ static int64_t transposed_cycles(const struct dot_grid *g)
 {
     int64_t across = squares_across(g), each = square_cycles(g, TILE), cycles = 0;
     int64_t rest = is_cut(g) ? 0 : g->p->k % TILE, depth = g->depth - (rest > 0);
-    bool is_wide = is_turned_across(across, depth);
+    bool is_wide = is_transposed_across(across, depth);
     int64_t inner = is_wide ? across : depth, outer = is_wide ? depth : across;
 
     if (depth)
@@ -196,10 +196,10 @@ static int64_t transposed_cycles(const struct dot_grid *g)
 }
 
 /* those squares that nothing hides, in rows of them, each with a wait */
-static int64_t turn_cycles(const struct dot_grid *g)
+static int64_t transpose_cycles(const struct dot_grid *g)
 {
     const struct chip *chip = g->pipeline.job->chip;
-    int64_t before = turned_before(g) * dot_halves(chip), each = square_cycles(g, TILE);
+    int64_t before = transposed_before(g) * dot_halves(chip), each = square_cycles(g, TILE);
 
     if (g->batches > 1)
         return dot_prepared_batches(g)
@@ -219,7 +219,7 @@ int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs)
     tiles = dot_prepared_rows(g, is_rhs) / TILE_ROWS;
     if (is_rhs || !g->p->is_lhs_transposed)
         return tiles * (dot_terms(g->p) > 1 ? 3 : 2);
-    return turn_cycles(g);
+    return transpose_cycles(g);
 }
 
 /* ----- parts of a value */
@@ -490,7 +490,7 @@ static void copy_batches(struct copy *k, int64_t across)
 struct side { int64_t count, from, to, left; };
 
 /* a square's `rows`; where the contraction is cut, what is left of it is known as the code runs */
-static void turn_square(struct copy *k, int unit, int64_t from, int64_t to, int64_t rows)
+static void transpose_square(struct copy *k, int unit, int64_t from, int64_t to, int64_t rows)
 {
     int groups = TILE / matrix_rows(k->g->p->lhs_type), tile[XPOSE_GROUPS_MAX];
     int mask = k->is_cut ? lanes_left(k) : -1;
@@ -506,7 +506,7 @@ static void turn_square(struct copy *k, int unit, int64_t from, int64_t to, int6
 
 /* columns of tiles become rows of them: `rows` of each square of a block, all rounds of the
  * longer side in one loop, so that they overlap */
-static void turn_squares(struct copy *k, struct side outer, struct side inner, int64_t rows)
+static void transpose_squares(struct copy *k, struct side outer, struct side inner, int64_t rows)
 {
     int64_t at_once = squares_at_once(k->g, inner.count);
 
@@ -514,7 +514,7 @@ static void turn_squares(struct copy *k, struct side outer, struct side inner, i
     begin_row(k);
     vcode_loop_begin(k->c, S_TILE_LOOP, inner.count / at_once);
     for (int u = 0; u < at_once; u++) {
-        turn_square(k, u, u * inner.from, u * inner.to, rows);
+        transpose_square(k, u, u * inner.from, u * inner.to, rows);
         if (k->is_cut && inner.left && u + 1 < at_once)
             emit_sadd(k->c, S_LEFT, R(S_LEFT), I(inner.left));
     }
@@ -536,17 +536,17 @@ static void copy_transposed(struct copy *k, int64_t squares)
     int64_t rest = k->is_ragged && !k->is_cut ? k->g->p->k % TILE : 0;
     struct side across = {squares, k->from.lane_step, groups / k->tiles * k->to_row_step, 0};
     struct side depth = {k->depth - (rest > 0), groups * k->from.row_step, k->to_lane_step, -TILE};
-    bool is_wide = is_turned_across(squares, depth.count);
+    bool is_wide = is_transposed_across(squares, depth.count);
 
     if (depth.count)
-        turn_squares(k, is_wide ? depth : across, is_wide ? across : depth, TILE);
+        transpose_squares(k, is_wide ? depth : across, is_wide ? across : depth, TILE);
     if (rest == 0)
         return;
     k->from.row += depth.count * depth.from;
     k->to_row += depth.count * depth.to;
     vcode_begin_block(k->c);
     set_from(k);
-    turn_squares(k, (struct side){.count = 1}, across, rest);
+    transpose_squares(k, (struct side){.count = 1}, across, rest);
 }
 
 /* ----- the whole */
@@ -560,8 +560,8 @@ static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, st
                      .m = is_rhs ? &g->p->rhs : &g->p->lhs};
     int64_t lanes = box_lanes(g, is_rhs);
 
-    if (!is_rhs && g->step.turn.passes_before)
-        k.depth = g->step.turn.passes_before * dot_halves(g->pipeline.job->chip);
+    if (!is_rhs && g->step.transpose.passes_before)
+        k.depth = g->step.transpose.passes_before * dot_halves(g->pipeline.job->chip);
     k.tiles = matrix_rows(dot_prepared_type(g->p, is_rhs))
               / matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
     k.to_lane_step = TILE_ROWS;
@@ -586,7 +586,7 @@ int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c
     put_left(&k);
     if (!is_rhs && g->p->is_lhs_transposed)
         (g->batches > 1                 ? copy_batches
-         : g->step.turn.passes_before ? copy_few
+         : g->step.transpose.passes_before ? copy_few
                                       : copy_transposed)(&k, squares_across(g));
     else if (is_rhs && !g->p->is_rhs_transposed)
         copy_rows(&k, units, box_lanes(g, true));

@@ -19,15 +19,18 @@ int dot_terms(const struct dot_problem *p);
 /* of the tiles that passes see: packed where parts are made */
 enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs);
 
-/* whether that is done for several batches in a step, too: a left operand that is turned alone */
+/*
+ * whether that is done for several batches in a step, too: a left operand that is transposed
+ * alone
+ */
 bool dot_prepares_batches(const struct dot_grid *g);
 int64_t dot_prepared_batches(const struct dot_grid *g);                 /* of the left operand */
 int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs);       /* of VMEM */
 int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs);      /* each time, about */
 
-/* With windows placed: what of the left operand is turned beside the passes, which is not made
+/* With windows placed: what of the left operand is transposed beside the passes, which is not made
  * ready by dot_prepare then. `is_new`: predicate of the steps that have it to do; -1: all. */
-void dot_set_turn(struct dot_grid *g, int is_new);
+void dot_set_transpose(struct dot_grid *g, int is_new);
 
 /* Code into `c`; the operand then lies at VMEM row `to_row`, which *box tells. */
 int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c,

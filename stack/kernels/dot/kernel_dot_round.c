@@ -33,7 +33,7 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
     for (int64_t i = 0; i < dot_span_rounds(d); i++)
         d->pushed_at[i] = d->popped_at[i] = -1;
     for (int i = 0; i < d->passes; i++)
-        d->turned_at[i] = -1;
+        d->transposed_at[i] = -1;
     for (int64_t i = 0; i < d->s->rounds; i++)
         for (int r = 0; r < DOT_RESULTS_MAX; r++)
             d->touched_at[i][r] = d->stored_at[i][r] = -1;
@@ -159,16 +159,16 @@ static int room_at(const struct dot_code *d, int64_t round)
 
 static int next_lhs(struct dot_code *d)
 {
-    int count = d->unpacks_rows ? 3 : 1, v = d->v_lhs + d->turn_lhs * count;
+    int count = d->unpacks_rows ? 3 : 1, v = d->v_lhs + d->next_lhs * count;
 
-    d->turn_lhs = (d->turn_lhs + 1) % d->lhs_count;
+    d->next_lhs = (d->next_lhs + 1) % d->lhs_count;
     return v;
 }
 
-/* the time from which rows of a round, turned in this section, stand in memory */
-static int turned_at(const struct dot_code *d, int64_t round)
+/* the time from which rows of a round, transposed in this section, stand in memory */
+static int transposed_at(const struct dot_code *d, int64_t round)
 {
-    return d->b.ii ? 0 : d->turned_at[round / d->s->rounds % d->passes] + 1;
+    return d->b.ii ? 0 : d->transposed_at[round / d->s->rounds % d->passes] + 1;
 }
 
 /* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */
@@ -176,7 +176,7 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
                      int base, bool is_last, int only_unit)
 {
     const struct dot_step *s = d->s;
-    int upper = -1, lower, last = -1, room = room_at(d, round), there = turned_at(d, round);
+    int upper = -1, lower, last = -1, room = room_at(d, round), there = transposed_at(d, round);
     bool latches = round % s->rounds == 0 && tile == 0 && !d->b.ii;
 
     lower = next_lhs(d);
@@ -287,8 +287,8 @@ static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
         put_round_op(d, 0, isa_make_d_vv(add, popped, R(popped), I(0)));
         return;
     }
-    sum = d->v_sum + d->turn_sum;
-    d->turn_sum = (d->turn_sum + 1) % d->sum_count;
+    sum = d->v_sum + d->next_sum;
+    d->next_sum = (d->next_sum + 1) % d->sum_count;
     if (how->source == SOURCE_GUARDED)
         put_round_op(d, 0, isa_vmov(sum, I(0)));
     when = put_load(d, sum, at->is_loop ? S_SUM : S_SUM_COLUMN, offset, d->s->group_rows,

@@ -174,8 +174,8 @@ static void put_straight_rounds(struct dot_code *d, const struct span *t)
         if (!d->has_accumulators)
             dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
         put_next_weights(d, t, pushed, round % d->s->rounds);
-        if (t->is_first && d->v_turn >= 0)
-            dot_put_turns(d, round);
+        if (t->is_first && d->v_transpose >= 0)
+            dot_put_transposes(d, round);
     }
 }
 

@@ -148,8 +148,8 @@ static int give_registers(struct dot_code *d, struct err *e)
     next += d->weights_count * d->weight_set;
     d->v_lane_bits = needs_lane_bits(d->s) ? next++ : -1;
     d->v_row_bits = needs_row_bits(d->s) ? next++ : -1;
-    d->v_turn = d->s->turn.passes_before ? next : -1;
-    next += d->s->turn.passes_before ? DOT_TURN_REGISTERS : 0;
+    d->v_transpose = d->s->transpose.passes_before ? next : -1;
+    next += d->s->transpose.passes_before ? DOT_TRANSPOSE_REGISTERS : 0;
     d->v_popped = next;
     d->popped_count = least(d->result_count, all - next);
     next += d->popped_count;
@@ -200,7 +200,7 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     d->popped_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
     d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
     d->stored_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->stored_at));
-    d->turned_at = arena_array(a, (size_t)d->passes, sizeof(int));
+    d->transposed_at = arena_array(a, (size_t)d->passes, sizeof(int));
     return give_registers(d, e);
 }
 

@@ -106,9 +106,9 @@ static struct item item_of(const struct dot_code *d, int unit, int64_t group, bo
 
 static int next_set(struct dot_code *d)
 {
-    int set = d->v_weights + d->turn_weights * d->weight_set;
+    int set = d->v_weights + d->next_weights * d->weight_set;
 
-    d->turn_weights = (d->turn_weights + 1) % d->weights_count;
+    d->next_weights = (d->next_weights + 1) % d->weights_count;
     return set;
 }
 

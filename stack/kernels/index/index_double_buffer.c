@@ -33,8 +33,8 @@ void index_double_buffer_begin(struct index_double_buffer *r, struct index_work 
     r->fetch_flag = w->flag_index + 1;
     r->out_flag = w->flag_index + 3;
     r->out_code = index_copy_code(SPACE_VMEM, w->result->space);
-    r->turn = builder_reg(&w->m);
-    builder_set(&w->m, r->turn, I(0));
+    r->parity = builder_reg(&w->m);
+    builder_set(&w->m, r->parity, I(0));
     r->words = w->smem_next;
     w->smem_next += 4 * BUFFER_WORDS;
     for (int k = 0; k < BUFFER_WORDS; k++)
@@ -43,14 +43,14 @@ void index_double_buffer_begin(struct index_double_buffer *r, struct index_work 
 
 struct isa_operand index_double_buffer_at_hand(struct index_double_buffer *r)
 {
-    return builder_add(&r->w->m, builder_mul(&r->w->m, r->turn, r->stride), I(r->granule));
+    return builder_add(&r->w->m, builder_mul(&r->w->m, r->parity, r->stride), I(r->granule));
 }
 
 void index_double_buffer_open(struct index_double_buffer *r)
 {
     int kept = r->w->m.next_sreg;
 
-    builder_await(&r->w->m, builder_add(&r->w->m, r->turn, I(r->out_flag)),
+    builder_await(&r->w->m, builder_add(&r->w->m, r->parity, I(r->out_flag)),
                   get(r, BUFFER_FREE_AFTER));
     r->w->m.next_sreg = kept;
 }
@@ -63,7 +63,7 @@ static void finish(struct index_double_buffer *r)
     int kept = m->next_sreg;
     struct isa_operand before = builder_reg(m), from, flag, granules, to;
 
-    emit_sxor(&w->code, before.value, r->turn, I(1));
+    emit_sxor(&w->code, before.value, r->parity, I(1));
     builder_await(&w->m, builder_add(m, before, I(r->fetch_flag)), get(r, BUFFER_FETCHED));
     if (r->work)
         r->work(w, before, r->user);
@@ -87,7 +87,7 @@ void index_double_buffer_close(struct index_double_buffer *r, int64_t fetched,
     set(r, BUFFER_FETCHED, I(fetched));
     set(r, BUFFER_OUT_GRANULES, I(out_granules));
     set(r, BUFFER_OUT_TO, out_to);
-    emit_sxor(&w->code, r->turn.value, r->turn, I(1));
+    emit_sxor(&w->code, r->parity.value, r->parity, I(1));
     w->m.next_sreg = kept;
 }
 
@@ -113,8 +113,8 @@ void index_double_buffer_end(struct index_double_buffer *r)
     struct isa_operand before = builder_reg(m);
 
     finish(r);
-    builder_await(&r->w->m, builder_add(m, r->turn, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
-    emit_sxor(&r->w->code, before.value, r->turn, I(1));
+    builder_await(&r->w->m, builder_add(m, r->parity, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
+    emit_sxor(&r->w->code, before.value, r->parity, I(1));
     builder_await(&r->w->m, builder_add(m, before, I(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
     m->next_sreg = kept;
 }

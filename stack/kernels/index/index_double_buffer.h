@@ -15,10 +15,10 @@ struct index_double_buffer {
     int64_t granule, stride;            /* first buffer in VMEM, and to the second */
     int fetch_flag, out_flag;           /* and the next numbers: one per buffer */
     enum isa_opcode out_code;
-    struct isa_operand turn;            /* buffer at hand, 0 or 1 */
+    struct isa_operand parity;          /* buffer at hand, 0 or 1 */
     int64_t words;                      /* SMEM: what is known of the buffers, BUFFER_* */
-    /* makes what goes out of what has come, in buffer number `turn`; NULL: nothing to do */
-    void (*work)(struct index_work *w, struct isa_operand turn, void *user);
+    /* makes what goes out of what has come, in buffer number `parity`; NULL: nothing to do */
+    void (*work)(struct index_work *w, struct isa_operand parity, void *user);
     void *user;
 };
 

@@ -74,7 +74,7 @@ static void copy_batch(struct element_gather *g, int at, int count, struct isa_o
         element_address(g, u, one, group, at + u, from[u]);
     }
     w->m.next_sreg = temps;
-    flag = builder_add(&w->m, g->buffers.turn, I(g->buffers.fetch_flag));
+    flag = builder_add(&w->m, g->buffers.parity, I(g->buffers.fetch_flag));
     for (int u = 0; u < count; u++) {
         int mark = w->m.next_sreg;
 
@@ -241,7 +241,7 @@ static void pack_tile(struct element_gather *g, struct isa_operand at)
     emit_vst(w->m.code, isa_rows_at(at, 0), v[0], VCODE_REGION_ANY);
 }
 
-static void pick_tile(struct index_work *w, struct isa_operand turn, void *user)
+static void pick_tile(struct index_work *w, struct isa_operand parity, void *user)
 {
     struct element_gather *g = user;
     struct builder *m = &w->m;
@@ -250,7 +250,7 @@ static void pick_tile(struct index_work *w, struct isa_operand turn, void *user)
     int64_t to = w->pack > 1 ? g->values / INDEX_ROW_GRANULES : 0;
 
     builder_set(m, at,
-                builder_add(m, builder_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
+                builder_add(m, builder_mul(m, parity, g->buffers.stride / INDEX_ROW_GRANULES),
                             I(g->buffers.granule / INDEX_ROW_GRANULES)));
     m->next_sreg = at.value + 1;
     for (int first = 0; first < g->tile_rows; first += SUBLANES) {

@@ -164,7 +164,7 @@ static void copy_batch(struct row_gather *g, int first, int count)
     else
         addresses(g, first, count, word, from);
     w->m.next_sreg = temps;
-    flag = builder_add(&w->m, g->buffers.turn, I(g->buffers.fetch_flag));
+    flag = builder_add(&w->m, g->buffers.parity, I(g->buffers.fetch_flag));
     for (int u = 0; u < count; u++) {
         int row = first + u, stage = w->pack > 1 ? 1 + row % w->pack : 0;
 
@@ -253,7 +253,7 @@ static void join_columns(struct row_gather *g, struct isa_operand at, struct isa
     builder_advance(&w->m, at, (int64_t)count * TILE_SUBLANES);
 }
 
-static void join_block(struct index_work *w, struct isa_operand turn, void *user)
+static void join_block(struct index_work *w, struct isa_operand parity, void *user)
 {
     struct row_gather *g = user;
     struct builder *m = &w->m;
@@ -263,9 +263,10 @@ static void join_block(struct index_work *w, struct isa_operand turn, void *user
     int64_t block_rows = g->block_tile_rows * g->tile_rows;
 
     builder_set(m, at,
-                builder_add(m, builder_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
+                builder_add(m, builder_mul(m, parity, g->buffers.stride / INDEX_ROW_GRANULES),
                             I(g->buffers.granule / INDEX_ROW_GRANULES)));
-    builder_set(m, shifts, builder_add(m, builder_mul(m, turn, 4 * block_rows), I(g->shift_smem)));
+    builder_set(m, shifts,
+                builder_add(m, builder_mul(m, parity, 4 * block_rows), I(g->shift_smem)));
     rounds = builder_loop_begin(m, g->block_tile_rows);
     if (whole) {
         columns = builder_loop_begin(m, whole);
@@ -293,7 +294,7 @@ static void gather_block(struct row_gather *g, int64_t tile_rows, int rest)
     if (w->pack > 1)
         builder_set(
             m, g->shift_at,
-            builder_add(m, builder_mul(m, g->buffers.turn, 4 * g->block_tile_rows * g->tile_rows),
+            builder_add(m, builder_mul(m, g->buffers.parity, 4 * g->block_tile_rows * g->tile_rows),
                         I(g->shift_smem)));
     m->next_sreg = kept;
     if (tile_rows) {

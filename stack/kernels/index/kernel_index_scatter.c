@@ -38,7 +38,7 @@ struct scatter {
     struct isa_operand panel;           /* first tile of the result in the panel */
     struct isa_operand row, lane, at;   /* coordinates; VMEM row of the updates at work */
     /* words: buffer at hand; granule of the next block; blocks to come */
-    int64_t turn_smem, next_smem, left_smem;
+    int64_t parity_smem, next_smem, left_smem;
     int flag_panel, flag_update;
 };
 
@@ -111,16 +111,16 @@ static void panel_in(struct scatter *s)
 
 /* ----- updates, a block ahead */
 
-static void fetch_block(struct scatter *s, struct isa_operand turn, int pred)
+static void fetch_block(struct scatter *s, struct isa_operand parity, int pred)
 {
     struct index_work *w = s->w;
     struct builder *m = &w->m;
     int kept = m->next_sreg;
     struct isa_operand to, flag, next = index_word_get(w, s->next_smem);
 
-    to = builder_add(m, builder_mul(m, turn, s->block_tiles * INDEX_GRANULES),
+    to = builder_add(m, builder_mul(m, parity, s->block_tiles * INDEX_GRANULES),
                      I(s->update_row * INDEX_ROW_GRANULES));
-    flag = builder_add(m, turn, I(s->flag_update));
+    flag = builder_add(m, parity, I(s->flag_update));
     vcode_put(&w->code,
               isa_if(pred, isa_make_dma(index_copy_code(s->updates->space, SPACE_VMEM), next,
                                         I(s->block_tiles * INDEX_GRANULES), to, flag)));
@@ -135,7 +135,7 @@ static void updates_begin(struct scatter *s)
 
     index_word_set(w, s->next_smem, I(s->updates->address / ARRAY_GRANULE_BYTES));
     index_word_set(w, s->left_smem, I(s->updates->tile_count / s->block_tiles - 1));
-    index_word_set(w, s->turn_smem, I(0));
+    index_word_set(w, s->parity_smem, I(0));
     fetch_block(s, I(0), ISA_PRED_ALWAYS);
 }
 
@@ -145,20 +145,20 @@ static void block_begin(struct scatter *s)
     struct index_work *w = s->w;
     struct builder *m = &w->m;
     int kept = m->next_sreg;
-    struct isa_operand turn = index_word_get(w, s->turn_smem), flag, left, other;
+    struct isa_operand parity = index_word_get(w, s->parity_smem), flag, left, other;
 
-    flag = builder_add(m, turn, I(s->flag_update));
+    flag = builder_add(m, parity, I(s->flag_update));
     builder_await(&w->m, flag, I(s->block_tiles * INDEX_GRANULES));
     left = index_word_get(w, s->left_smem);
     emit_scmp_gt(&w->code, PRED_INSIDE, left, I(0));
     builder_advance(&w->m, left, -1);
     index_word_set(w, s->left_smem, left);
     other = builder_reg(m);
-    emit_sxor(&w->code, other.value, turn, I(1));
+    emit_sxor(&w->code, other.value, parity, I(1));
     fetch_block(s, other, PRED_INSIDE);
-    emit_sadd(&w->code, s->at.value, builder_mul(m, turn, s->block_tiles * SUBLANES),
+    emit_sadd(&w->code, s->at.value, builder_mul(m, parity, s->block_tiles * SUBLANES),
               I(s->update_row));
-    index_word_set(w, s->turn_smem, other);
+    index_word_set(w, s->parity_smem, other);
     m->next_sreg = kept;
 }
 
@@ -563,7 +563,7 @@ int index_scatter(struct index_work *w, struct err *e)
         return -1;
     s.fast_dim = w->rows->is_linear ? 0 : w->has_whole_rows ? w->rows->row_dim
                                                             : w->rows->lane_dim;
-    s.turn_smem = index_word(w, 0);
+    s.parity_smem = index_word(w, 0);
     s.next_smem = index_word(w, 0);
     s.left_smem = index_word(w, 0);
     if (!index_fits_smem(w))

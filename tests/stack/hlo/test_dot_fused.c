@@ -125,17 +125,17 @@ struct sizes { int64_t outer, m, k, n; bool is_batch; };
 
 static void build(struct maker *m, const struct sizes *z)
 {
-    bool lhs_turned = draw(m, 4) == 0 && z->is_batch == (z->outer > 0);
-    bool rhs_turned = draw(m, 3) == 0;
+    bool lhs_transposed = draw(m, 4) == 0 && z->is_batch == (z->outer > 0);
+    bool rhs_transposed = draw(m, 3) == 0;
     bool is_bf16 = draw(m, 2);
     int rank = z->outer ? 3 : 2, rhs_rank = z->is_batch ? 3 : 2, x, y;
     struct graph_dot dot = {.batch_count = z->is_batch, .contract_count = 1,
-                            .lhs_contract = {lhs_turned ? rank - 2 : rank - 1},
-                            .rhs_contract = {rhs_turned ? rhs_rank - 1 : rhs_rank - 2}};
+                            .lhs_contract = {lhs_transposed ? rank - 2 : rank - 1},
+                            .rhs_contract = {rhs_transposed ? rhs_rank - 1 : rhs_rank - 2}};
 
-    x = operand(m, lhs_turned ? matrices(z->outer, z->k, z->m) : matrices(z->outer, z->m, z->k),
+    x = operand(m, lhs_transposed ? matrices(z->outer, z->k, z->m) : matrices(z->outer, z->m, z->k),
                 is_bf16);
-    y = operand(m, rhs_turned ? matrices(z->is_batch ? z->outer : 0, z->n, z->k)
+    y = operand(m, rhs_transposed ? matrices(z->is_batch ? z->outer : 0, z->n, z->k)
                               : matrices(z->is_batch ? z->outer : 0, z->k, z->n), is_bf16);
     put_results(m, graph_dot_general(m->g, x, y, &dot, draw(m, 3) ? DTYPE_F32 : DTYPE_BF16,
                                      PRECISION_DEFAULT));

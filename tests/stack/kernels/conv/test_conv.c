@@ -315,7 +315,7 @@ TEST(images_that_are_not_there_take_little_time)
 }
 
 /* three taps of 16 rows are 3 tiles of a transpose: 728 of them took 80 cycles more with all 8 */
-TEST(few_rows_of_k_are_turned_fast)
+TEST(few_rows_of_k_are_transposed_fast)
 {
     cycle_t cycles = conv_time("v2", "b01f_01io->b01f 25x28x28x1 3x3x1x256 bf16 out=bf16",
                                CODEGEN_XLA, NULL);
@@ -434,7 +434,7 @@ int main(void)
         cmocka_unit_test(epilogues_are_computed_in_the_kernel),
         cmocka_unit_test(a_convolution_from_hbm_keeps_the_units_of_a_v3_core_busy),
         cmocka_unit_test(images_that_are_not_there_take_little_time),
-        cmocka_unit_test(few_rows_of_k_are_turned_fast),
+        cmocka_unit_test(few_rows_of_k_are_transposed_fast),
         cmocka_unit_test(gradients_by_kernel_reach_half_of_the_peak),
         cmocka_unit_test(predicted_cycles_follow_the_simulator),
         cmocka_unit_test(what_cannot_be_fused_is_refused_by_name),

@@ -132,8 +132,11 @@ static void test_blocks(void **state)
         }
 }
 
-/* squares of the left operand turned beside passes: where columns, rows and contraction are cut */
-static void test_turned(void **state)
+/*
+ * squares of the left operand transposed beside passes: where columns, rows and contraction are
+ * cut
+ */
+static void test_transposed(void **state)
 {
     static const char *const chips[] = {"v3", "v4", "v6e"};
     static const struct product products[] = {{256, 1024, 512, DTYPE_BF16, DTYPE_F32, 0, 0},
@@ -173,17 +176,20 @@ static cycle_t time_of(const struct product *p)
  * 16 squares of 8 packed tiles, 16 cycles each, keep the unit of a v3 for 2048 cycles; the 5 last
  * passes' are hidden behind passes, and those before them follow each other without a wait.
  */
-static void test_turning_is_hidden(void **state)
+static void test_transposing_is_hidden(void **state)
 {
     static const struct product plain = {256, 1024, 1024, DTYPE_BF16, DTYPE_BF16, 1, 0};
-    static const struct product turned = {256, 1024, 1024, DTYPE_BF16, DTYPE_BF16, 0, 0};
+    static const struct product transposed = {256, 1024, 1024, DTYPE_BF16, DTYPE_BF16, 0, 0};
 
     (void)state;
-    assert_true(time_of(&turned) < time_of(&plain) + 6 * 128 + 144 + 64 + 400);
+    assert_true(time_of(&transposed) < time_of(&plain) + 6 * 128 + 144 + 64 + 400);
 }
 
-/* a contraction that ends inside a square of rows that are turned, inside a tile, inside a word */
-static void test_turned_ends(void **state)
+/*
+ * a contraction that ends inside a square of rows that are transposed, inside a tile, inside a
+ * word
+ */
+static void test_transposed_ends(void **state)
 {
     static const char *const chips[] = {"v2", "v5e", "v6e"};
     static const int64_t depths[] = {1, 25, 100, 144, 281};
@@ -203,7 +209,7 @@ static void test_turned_ends(void **state)
  * Of 32 squares a v3 takes 2 tiles each, and 8 come out in 64 cycles; before they followed each
  * other with a wait of 144 cycles, and took 8 tiles of 16 cycles.
  */
-static void test_few_rows_are_turned_fast(void **state)
+static void test_few_rows_are_transposed_fast(void **state)
 {
     static const struct product few = {4096, 25, 256, DTYPE_BF16, DTYPE_BF16, 0, 0};
     static const struct product plain = {4096, 25, 256, DTYPE_BF16, DTYPE_BF16, 1, 0};
@@ -405,10 +411,10 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_short_blocks),
         cmocka_unit_test(test_short_blocks_in_vmem),
-        cmocka_unit_test(test_turned),
-        cmocka_unit_test(test_turning_is_hidden),
-        cmocka_unit_test(test_turned_ends),
-        cmocka_unit_test(test_few_rows_are_turned_fast),
+        cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_transposing_is_hidden),
+        cmocka_unit_test(test_transposed_ends),
+        cmocka_unit_test(test_few_rows_are_transposed_fast),
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
         cmocka_unit_test(test_masks),

@@ -115,7 +115,7 @@ static cycle_t check_columns(const char *chip, enum graph_dtype t, int64_t b, in
     return r.cycles;
 }
 
-TEST(columns_are_turned_128_rows_at_a_time)
+TEST(columns_are_transposed_128_rows_at_a_time)
 {
     /* 1.5 MB at 450 GB/s take 3,300 cycles of v3 */
     assert_in_range(check_columns("v3", DTYPE_BF16, 1, 768, 512, 0), 3300, 6000);
@@ -670,7 +670,7 @@ int main(void)
         cmocka_unit_test(sums_of_equal_shapes),
         cmocka_unit_test(rows_columns_and_scalars_are_spread),
         cmocka_unit_test(single_values_come_by_scalar_memory),
-        cmocka_unit_test(columns_are_turned_128_rows_at_a_time),
+        cmocka_unit_test(columns_are_transposed_128_rows_at_a_time),
         cmocka_unit_test(columns_of_results_go_into_their_row_together),
         cmocka_unit_test(columns_are_computed_as_they_lie_in_rows),
         cmocka_unit_test(slices_of_whole_tiles_are_windows_that_begin_further_on),
