@@ -3,13 +3,13 @@
  * figures, bench_runs.c measures whole training runs of MNIST's MLP and bench_training.c large
  * models, in processes of their own (bench_process.c), bench_steps.c the ratios of single steps,
  * bench_engine.c the issue loop, bench_gemm.c products beside OpenBLAS, bench_collective.c pods,
- * bench_memory.c a memory alone; bench_trace.c writes the traces, bench_strace.c opens a large
+ * bench_memory.c a memory alone; bench_trace.c writes the traces, bench_ntrace.c opens a large
  * one, bench_view.c looks at one in the viewer, bench_make.c builds and checks.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 #include "base/err.h"
-#include "report/native_trace/strace_writer.h"
+#include "report/native_trace/ntrace_writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,12 +44,12 @@ struct bench_steps {
 };
 
 /* A trace file of a gigabyte, written and opened once. */
-struct bench_strace {
+struct bench_ntrace {
     bool is_measured;
     int64_t file_bytes, bundles, cycles;
     double open_seconds, scan_seconds, write_ns;
 };
-enum { BENCH_STRACE_OPEN, BENCH_STRACE_SCAN, BENCH_STRACE_BYTES, BENCH_STRACE_WRITE };
+enum { BENCH_NTRACE_OPEN, BENCH_NTRACE_SCAN, BENCH_NTRACE_BYTES, BENCH_NTRACE_WRITE };
 
 /* Processor time of frames in systole-view --bench, and of the clock on the wall. */
 struct bench_frames {
@@ -89,7 +89,7 @@ struct bench {
     struct bench_run run[BENCH_RUN_MAX];
     int run_count;
     struct bench_steps steps;
-    struct bench_strace strace;
+    struct bench_ntrace ntrace;
     struct bench_view view;
     struct bench_make make;
     struct bench_training cnn_run[BENCH_CNN_KINDS];
@@ -126,7 +126,7 @@ bench_fn bench_collective;              /* an all-reduce on 4096 chips: one of t
 bench_fn bench_memory;                  /* GB of reads in sequence simulated per second, argument:
                                            bytes of each */
 
-bench_fn bench_strace;                  /* argument: seconds to open it, the same without its
+bench_fn bench_ntrace;                  /* argument: seconds to open it, the same without its
                                            index, bytes or nanoseconds of writing per bundle */
 
 bench_fn bench_view;                    /* a trace of 100 million events in systole-view; argument:
@@ -145,8 +145,8 @@ int bench_process(const char *program, const char *const *arguments, const char 
                   struct bench_cost *cost, struct err *e);
 
 /* launches of `m` are written at level bundle from now on; NULL with *e set on failure */
-struct strace_writer *bench_trace_open(struct machine *m, struct err *e);
-int bench_trace_close(struct strace_writer *w, struct err *e);  /* NULL is closed already */
+struct ntrace_writer *bench_trace_open(struct machine *m, struct err *e);
+int bench_trace_close(struct ntrace_writer *w, struct err *e);  /* NULL is closed already */
 
 /* prints the processor seconds of sgemm, side x side x side, by one thread; the exit status */
 int bench_time_sgemm(int64_t side);

@@ -124,7 +124,7 @@ static int load(struct arena *a, struct machine **m, struct err *e)
 int bench_timing_trace(struct bench *b, int unused, double *value, struct err *e)
 {
     struct machine *m[2] = {NULL, NULL};
-    struct strace_writer *w = NULL;
+    struct ntrace_writer *w = NULL;
     double rate[2] = {0.0, 0.0};
     struct arena a;
     int status = 0;

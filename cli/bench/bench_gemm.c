@@ -225,7 +225,7 @@ int bench_gemm_timing(struct bench *b, int side, double *value, struct err *e)
 int bench_gemm_trace(struct bench *b, int unused, double *value, struct err *e)
 {
     const struct machine_options mo = {.thread_count = 1, .no_memo = true};
-    struct strace_writer *w = NULL;
+    struct ntrace_writer *w = NULL;
     double seconds[2] = {0, 0};
     struct product p[2];
     int status = 0;

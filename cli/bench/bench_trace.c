@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct strace_writer *bench_trace_open(struct machine *m, struct err *e)
+struct ntrace_writer *bench_trace_open(struct machine *m, struct err *e)
 {
-    const struct strace_options o = {.level = TRACE_BUNDLE, .title = "systole bench"};
+    const struct ntrace_options o = {.level = TRACE_BUNDLE, .title = "systole bench"};
     const char *folder = getenv("TMPDIR");
-    struct strace_writer *w;
+    struct ntrace_writer *w;
     char path[300];
     int fd;
 
@@ -27,14 +27,14 @@ struct strace_writer *bench_trace_open(struct machine *m, struct err *e)
         return NULL;
     }
     close(fd);
-    w = strace_writer_open(path, &o, e);
+    w = ntrace_writer_open(path, &o, e);
     unlink(path);
     if (w)
-        machine_set_trace(m, strace_writer_sink(w));
+        machine_set_trace(m, ntrace_writer_sink(w));
     return w;
 }
 
-int bench_trace_close(struct strace_writer *w, struct err *e)
+int bench_trace_close(struct ntrace_writer *w, struct err *e)
 {
-    return w ? strace_writer_close(w, e) : 0;
+    return w ? ntrace_writer_close(w, e) : 0;
 }

@@ -18,7 +18,7 @@
 
 #include "base/units.h"
 #include "cli/live/viewer.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 #include "stack/module/op_bench.h"
 
 #define EVENTS (100LL * 1000 * 1000)
@@ -63,30 +63,30 @@ static bool count_event(void *context, const struct trace_event *event)
 /* what a walk over all cores tells, of a launch that is like all others */
 static int count_events(const char *path, int64_t *count, struct err *e)
 {
-    struct strace *t = strace_open(path, e);
+    struct ntrace *t = ntrace_open(path, e);
 
     if (!t)
         return -1;
     *count = 0;
-    for (int core = 0; core < strace_info(t)->core_count; core++)
-        strace_walk_core(t, core, 0, strace_info(t)->cycles, true, false, count_event, count);
-    strace_close(t);
+    for (int core = 0; core < ntrace_info(t)->core_count; core++)
+        ntrace_walk_core(t, core, 0, ntrace_info(t)->cycles, true, false, count_event, count);
+    ntrace_close(t);
     return *count ? 0 : err_set(e, "%s has no events", path);
 }
 
 static int write_launches(struct product *p, const char *path, int64_t launches, struct err *e)
 {
-    const struct strace_options o = {.level = TRACE_BUNDLE, .title = "systole bench"};
-    struct strace_writer *w = strace_writer_open(path, &o, e);
+    const struct ntrace_options o = {.level = TRACE_BUNDLE, .title = "systole bench"};
+    struct ntrace_writer *w = ntrace_writer_open(path, &o, e);
     int status = w ? 0 : -1;
 
     if (!w)
         return -1;
-    machine_set_trace(p->m, strace_writer_sink(w));
+    machine_set_trace(p->m, ntrace_writer_sink(w));
     for (int64_t i = 0; i < launches && status == 0; i++)
         status = machine_run(p->m, e);
     machine_set_trace(p->m, NULL);
-    if (strace_writer_close(w, e) != 0)
+    if (ntrace_writer_close(w, e) != 0)
         status = -1;
     return status;
 }

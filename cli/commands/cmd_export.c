@@ -100,7 +100,7 @@ static const char *output_path(struct arguments *args, const char *trace,
 
     if (args->output)
         return args->output;
-    if (strace_has_suffix(trace))
+    if (ntrace_has_suffix(trace))
         length -= strlen(".strace");
     return arena_printf(&args->arena, "%.*s%s", (int)length, trace, f->suffix);
 }
@@ -117,16 +117,16 @@ static const struct export_format *find_format(const struct arguments *args, str
     return f;
 }
 
-static int export(struct arguments *args, struct strace *t, const struct export_format *f,
+static int export(struct arguments *args, struct ntrace *t, const struct export_format *f,
                   const char *path, struct err *e)
 {
     struct export_options *o = &args->options;
     struct export_result result;
 
-    for (size_t i = 0; i < strace_note_count(t); i++)
-        fprintf(stderr, "systole: %s: %s\n", args->trace, strace_note(t, i));
-    if (!args->has_level && o->level > strace_info(t)->level)
-        o->level = strace_info(t)->level;
+    for (size_t i = 0; i < ntrace_note_count(t); i++)
+        fprintf(stderr, "systole: %s: %s\n", args->trace, ntrace_note(t, i));
+    if (!args->has_level && o->level > ntrace_info(t)->level)
+        o->level = ntrace_info(t)->level;
     if (export_write(t, f, o, path, &result, e))
         return -1;
     trace_print_export(path, f, o, &result, stdout);
@@ -138,7 +138,7 @@ int cmd_export(int argc, char **argv)
     struct arguments args = {.options = {.level = TRACE_BUNDLE, .core = -1,
                                          .event_limit = EXPORT_EVENT_LIMIT}};
     const struct export_format *f;
-    struct strace *t = NULL;
+    struct ntrace *t = NULL;
     const char *path;
     struct err e;
     int status;
@@ -147,13 +147,13 @@ int cmd_export(int argc, char **argv)
     arena_init(&args.arena);
     path = find_trace(&args);
     f = find_format(&args, &e);
-    t = f ? strace_open(path, &e) : NULL;
+    t = f ? ntrace_open(path, &e) : NULL;
     if (t && path != args.trace && run_folder_check_trace(args.trace, t, &e)) {
-        strace_close(t);
+        ntrace_close(t);
         t = NULL;
     }
     status = t && export(&args, t, f, output_path(&args, path, f), &e) == 0 ? 0 : cli_fail(&e);
-    strace_close(t);
+    ntrace_close(t);
     arena_fini(&args.arena);
     return status;
 }

@@ -48,7 +48,7 @@ int trace_options_check_mode(const struct trace_options *o, enum run_mode mode, 
 struct trace_recording {
     const struct trace_options *options;
     struct machine *machine;            /* NULL: nothing is recorded */
-    struct strace_writer *writer;
+    struct ntrace_writer *writer;
     const struct export_format *format; /* NULL: the .strace itself is wanted */
     char *path;                         /* of the .strace */
     const char *folder;                 /* of the run's results; NULL: none */
@@ -74,7 +74,7 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
 void trace_recording_abandon(struct trace_recording *t);         /* leaves nothing behind */
 
 /* the file gets the stats.json of `step`; NULL: none */
-void trace_put_stats(struct strace_writer *w, const struct report_step *step);
+void trace_put_stats(struct ntrace_writer *w, const struct report_step *step);
 /* "trace written to x.pftrace: 1.2 MiB, …" and what was left out */
 void trace_print_export(const char *path, const struct export_format *f,
                         const struct export_options *o, const struct export_result *r, FILE *to);

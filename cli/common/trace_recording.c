@@ -30,7 +30,7 @@ static char *recording_path(const char *path, struct err *e)
 static int open_writer(struct trace_recording *t, const struct trace_options *o,
                        const char *title, const struct command *command, struct err *e)
 {
-    struct strace_options so = {.level = o->level, .window_first = o->first,
+    struct ntrace_options so = {.level = o->level, .window_first = o->first,
                                 .window_end = o->end || !o->first ? o->end : INT64_MAX,
                                 .title = title};
     struct arena a;
@@ -42,7 +42,7 @@ static int open_writer(struct trace_recording *t, const struct trace_options *o,
     arena_init(&a);
     so.command = command_text(command, &a);
     so.record_limit = !t->format && o->event_limit > 0 ? o->event_limit : 0;
-    t->writer = strace_writer_open(t->path, &so, e);
+    t->writer = ntrace_writer_open(t->path, &so, e);
     arena_fini(&a);
     if (t->writer)
         return 0;
@@ -88,8 +88,8 @@ void trace_recording_resume(struct trace_recording *t, const char *name)
     if (!t->machine)
         return;
     if (name)
-        strace_writer_name_launch(t->writer, name);
-    machine_set_trace(t->machine, strace_writer_sink(t->writer));
+        ntrace_writer_name_launch(t->writer, name);
+    machine_set_trace(t->machine, ntrace_writer_sink(t->writer));
 }
 
 /* ----- what is said at the end */
@@ -127,9 +127,9 @@ void trace_print_export(const char *path, const struct export_format *f,
         fprintf(to, "  it has core %d; --core N of systole export chooses another\n", r->core);
 }
 
-static int print_strace(const struct trace_recording *t, struct strace *s, FILE *to)
+static int print_ntrace(const struct trace_recording *t, struct ntrace *s, FILE *to)
 {
-    const struct strace_info *info = strace_info(s);
+    const struct ntrace_info *info = ntrace_info(s);
     char bytes[32] = "a stream", records[32], cycles[32];
     bool has_limit = t->options->event_limit > 0, has_window = t->options->first || t->options->end;
     struct stat st;
@@ -146,7 +146,7 @@ static int print_strace(const struct trace_recording *t, struct strace *s, FILE 
     return 0;
 }
 
-static int finish(struct trace_recording *t, struct strace *s, FILE *to, struct err *e)
+static int finish(struct trace_recording *t, struct ntrace *s, FILE *to, struct err *e)
 {
     const struct trace_options *o = t->options;
     const struct export_options eo = {
@@ -155,14 +155,14 @@ static int finish(struct trace_recording *t, struct strace *s, FILE *to, struct 
     struct export_result result;
 
     if (!t->format)
-        return print_strace(t, s, to);
+        return print_ntrace(t, s, to);
     if (export_write(s, t->format, &eo, o->path, &result, e))
         return -1;
     trace_print_export(o->path, t->format, &eo, &result, to);
     return 0;
 }
 
-void trace_put_stats(struct strace_writer *w, const struct report_step *step)
+void trace_put_stats(struct ntrace_writer *w, const struct report_step *step)
 {
     struct report_run run = {0};
     char *stats;
@@ -172,7 +172,7 @@ void trace_put_stats(struct strace_writer *w, const struct report_step *step)
     run.step = *step;
     stats = report_stats_json(&run);
     if (stats)
-        strace_writer_put_stats(w, stats);
+        ntrace_writer_put_stats(w, stats);
     free(stats);
 }
 
@@ -181,7 +181,7 @@ static int close_recording(struct trace_recording *t, struct err *e)
     int status;
 
     trace_recording_pause(t);
-    status = strace_writer_close(t->writer, e);
+    status = ntrace_writer_close(t->writer, e);
     t->writer = NULL;
     t->machine = NULL;
     return status;
@@ -190,7 +190,7 @@ static int close_recording(struct trace_recording *t, struct err *e)
 int trace_recording_end(struct trace_recording *t, const struct report_step *step, FILE *to,
                         struct err *e)
 {
-    struct strace *s = NULL;
+    struct ntrace *s = NULL;
     int status;
 
     if (t->folder)
@@ -200,10 +200,10 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
     trace_put_stats(t->writer, step);
     status = close_recording(t, e);
     if (status == 0)
-        s = strace_open(t->path, e);
+        s = ntrace_open(t->path, e);
     status = s && (t->format || outfile_publish(t->path, t->options->path, e) == 0)
                  ? finish(t, s, to, e) : -1;
-    strace_close(s);
+    ntrace_close(s);
     if (t->format || status)
         unlink(t->path);
     mem_free(t->path);

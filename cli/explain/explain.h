@@ -7,7 +7,7 @@
 #include "report/view/command.h"
 #include "report/explain/explain_print.h"
 #include "report/view/run_folder.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 /* A run as it is explained; release with explain_source_close. */
 struct explain_source {
@@ -16,7 +16,7 @@ struct explain_source {
     struct report_view view;
     struct explain_input input;
     struct explain_product product;
-    struct strace *trace;               /* NULL: none */
+    struct ntrace *trace;               /* NULL: none */
     bool has_command;                   /* whether the next is known */
     struct command command;
 };

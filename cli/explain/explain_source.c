@@ -147,9 +147,9 @@ static void read_kind(struct explain_source *s)
 /* ----- the trace */
 
 /* the last launch that took as long as the step, else the last */
-static const struct strace_launch *find_launch(const struct strace_info *info, cycle_t cycles)
+static const struct ntrace_launch *find_launch(const struct ntrace_info *info, cycle_t cycles)
 {
-    const struct strace_launch *found = NULL;
+    const struct ntrace_launch *found = NULL;
 
     for (size_t i = 0; i < info->launch_count; i++)
         if (!found || info->launch[i].cycles == cycles || found->cycles != cycles)
@@ -159,7 +159,7 @@ static const struct strace_launch *find_launch(const struct strace_info *info, c
 
 static void read_trace_places(struct explain_source *s)
 {
-    const struct strace_launch *l = find_launch(strace_info(s->trace), s->view.cycles);
+    const struct ntrace_launch *l = find_launch(ntrace_info(s->trace), s->view.cycles);
 
     if (l)
         explain_places_of_trace(s->trace, l->start, l->start + l->cycles, s->arena, &s->input);
@@ -182,15 +182,15 @@ static void open_trace_of_folder(struct explain_source *s, const char *folder)
 
     if (!path)
         path = arena_printf(s->arena, "%s/trace.strace", folder);
-    else if (!strace_has_suffix(path))
+    else if (!ntrace_has_suffix(path))
         return;
     else if (*path != '/')
         path = arena_printf(s->arena, "%s/%s", s->command.directory, path);
-    s->trace = strace_open(path, &e);
+    s->trace = ntrace_open(path, &e);
     if (!s->trace || run_folder_check_trace(folder, s->trace, &e) == 0)
         return;
     fprintf(stderr, "systole: %s, and is not used\n", e.msg);
-    strace_close(s->trace);
+    ntrace_close(s->trace);
     s->trace = NULL;
 }
 
@@ -212,11 +212,11 @@ static int open_folder(struct explain_source *s, const char *path, struct err *e
 /* all that is needed is in the file */
 static int open_trace(struct explain_source *s, const char *path, struct err *e)
 {
-    s->trace = strace_open(path, e);
+    s->trace = ntrace_open(path, e);
     if (!s->trace || run_folder_of_trace(&s->folder, s->trace, path, s->arena, e) ||
         run_folder_view(&s->folder, s->arena, &s->view, e))
         return -1;
-    s->has_command = command_parse(strace_info(s->trace)->command, s->arena, &s->command);
+    s->has_command = command_parse(ntrace_info(s->trace)->command, s->arena, &s->command);
     read_kind(s);
     return 0;
 }
@@ -227,7 +227,7 @@ int explain_source_open(struct explain_source *s, const char *path, struct arena
     int status;
 
     *s = (struct explain_source){.arena = a};
-    status = strace_has_suffix(path) ? open_trace(s, path, e) : open_folder(s, path, e);
+    status = ntrace_has_suffix(path) ? open_trace(s, path, e) : open_folder(s, path, e);
     if (status) {
         explain_source_close(s);
         return -1;
@@ -238,6 +238,6 @@ int explain_source_open(struct explain_source *s, const char *path, struct arena
 
 void explain_source_close(struct explain_source *s)
 {
-    strace_close(s->trace);
+    ntrace_close(s->trace);
     run_folder_close(&s->folder);
 }

@@ -126,7 +126,7 @@ static void send_json(struct live_server *s, const char *prefix, json_t *o)
 
 static void flush_trace(struct live_server *s)
 {
-    if (!s->has_failed && strace_writer_flush(s->session->trace, &s->trace_error))
+    if (!s->has_failed && ntrace_writer_flush(s->session->trace, &s->trace_error))
         s->has_failed = true;
 }
 

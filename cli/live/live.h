@@ -5,7 +5,7 @@
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H
 #include "cli/debug/debug.h"
-#include "report/native_trace/strace_writer.h"
+#include "report/native_trace/ntrace_writer.h"
 
 struct live_server;
 
@@ -16,7 +16,7 @@ void live_close(struct live_server *s);
 
 struct live_session {
     struct debugger *d;
-    struct strace_writer *trace;        /* of what d's machine does; the caller's */
+    struct ntrace_writer *trace;        /* of what d's machine does; the caller's */
     const char *title, *trace_path;
 };
 /*

@@ -27,7 +27,7 @@ struct run_view {
     bool is_temporary;                  /* the folder */
     bool starts_viewer, has_ended;      /* the viewer that was started */
     pid_t viewer;
-    struct strace_writer *trace;
+    struct ntrace_writer *trace;
     struct trace_gate gate;
     struct live_server *server;
     struct debugger d;
@@ -51,13 +51,13 @@ static int make_folder(struct run_view *v, const char *folder, struct err *e)
 
 static int open_trace(struct run_view *v, struct err *e)
 {
-    const struct strace_options o = {.level = TRACE_SLOT, .title = v->title};
+    const struct ntrace_options o = {.level = TRACE_SLOT, .title = v->title};
 
     v->trace_path = arena_printf(&v->arena, "%s/trace.strace", v->folder);
-    v->trace = strace_writer_open(v->trace_path, &o, e);
+    v->trace = ntrace_writer_open(v->trace_path, &o, e);
     if (!v->trace)
         return -1;
-    trace_gate_init(&v->gate, strace_writer_sink(v->trace));
+    trace_gate_init(&v->gate, ntrace_writer_sink(v->trace));
     machine_set_trace(v->m, &v->gate.sink);
     return 0;
 }
@@ -167,7 +167,7 @@ int run_view_close(struct run_view *v, const struct report_step *step, struct er
     live_close(v->server);
     if (v->trace) {
         trace_put_stats(v->trace, step);
-        status = strace_writer_close(v->trace, e);
+        status = ntrace_writer_close(v->trace, e);
     }
     if (v->viewer > 0 && !v->has_ended)
         waitpid(v->viewer, NULL, 0);

@@ -49,7 +49,7 @@ void explain_places_of_ops(const json_t *stats, struct arena *a, struct explain_
 #define REPEATS_MAX 100000              /* more, windows within windows, are no real trace */
 
 struct tally {
-    struct strace *trace;
+    struct ntrace *trace;
     const struct isa_program *program;
     int core;
     struct explain_place *bundle;       /* by its index */
@@ -108,7 +108,7 @@ static void walk(struct tally *t, cycle_t from, cycle_t end, int64_t weight)
     t->from = from;
     t->end = end;
     t->weight = weight;
-    strace_walk_records(t->trace, t->core, from, end, count_record, t);
+    ntrace_walk_records(t->trace, t->core, from, end, count_record, t);
 }
 
 /* what a repeat stands for is its window, so many times more; a window may hold repeats */
@@ -150,13 +150,13 @@ static void gather(const struct tally *t, struct arena *a, struct explain_input 
     in->place_count = count + p->note_count + 1;
 }
 
-bool explain_places_of_trace(struct strace *s, cycle_t from, cycle_t end, struct arena *a,
+bool explain_places_of_trace(struct ntrace *s, cycle_t from, cycle_t end, struct arena *a,
                              struct explain_input *in)
 {
     struct tally t = {.trace = s, .core = in->place_core,
-                      .program = strace_program(s, in->place_core)};
+                      .program = ntrace_program(s, in->place_core)};
 
-    if (!t.program || strace_info(s)->level < TRACE_BUNDLE)
+    if (!t.program || ntrace_info(s)->level < TRACE_BUNDLE)
         return false;
     t.bundle = arena_array(a, (size_t)t.program->bundle_count + 1, sizeof(*t.bundle));
     walk_all(&t, from, end);

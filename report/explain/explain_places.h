@@ -6,7 +6,7 @@
 #ifndef REPORT_EXPLAIN_PLACES_H
 #define REPORT_EXPLAIN_PLACES_H
 #include "report/explain/explain.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #include <jansson.h>
 
@@ -18,6 +18,6 @@ void explain_places_of_ops(const json_t *stats, struct arena *a, struct explain_
  * and *in as it was, where the trace has no bundles: of another level, of a
  * core without a program, or damaged.
  */
-bool explain_places_of_trace(struct strace *t, cycle_t from, cycle_t end, struct arena *a,
+bool explain_places_of_trace(struct ntrace *t, cycle_t from, cycle_t end, struct arena *a,
                              struct explain_input *in);
 #endif

@@ -53,7 +53,7 @@ int export_refuse_path(const char *path, const char *suffixes, struct err *e)
 
 int export_check_path(const char *path, struct err *e)
 {
-    if (export_format_of_path(path) || strace_has_suffix(path))
+    if (export_format_of_path(path) || ntrace_has_suffix(path))
         return 0;
     return export_refuse_path(path, ".strace, ", e);
 }
@@ -85,10 +85,10 @@ static int resolve_core(struct export_run *r, struct err *e)
     if (o->core >= r->info->core_count)
         return err_set(e, "there is no core %d; the trace has cores 0..%d", o->core,
                        r->info->core_count - 1);
-    if (o->core >= 0 && !strace_program(r->t, o->core))
+    if (o->core >= 0 && !ntrace_program(r->t, o->core))
         return err_set(e, "core %d ran no program", o->core);
     for (int core = 0; core < r->info->core_count && r->format->has_one_core && o->core < 0; core++)
-        if (strace_program(r->t, core))
+        if (ntrace_program(r->t, core))
             o->core = core;
     if (r->format->has_one_core && o->core < 0)
         return err_set(e, "no core ran a program");
@@ -145,10 +145,10 @@ static int write_file(struct export_run *r, const char *path, struct err *e)
     return 0;
 }
 
-int export_write(struct strace *t, const struct export_format *f, const struct export_options *o,
+int export_write(struct ntrace *t, const struct export_format *f, const struct export_options *o,
                  const char *path, struct export_result *result, struct err *e)
 {
-    struct export_run r = {.t = t, .info = strace_info(t), .format = f, .options = *o,
+    struct export_run r = {.t = t, .info = ntrace_info(t), .format = f, .options = *o,
                            .path = path};
     int status;
 

@@ -1,5 +1,5 @@
 /*
- * Traces for other viewers: a .strace (report/native_trace/strace.h) written once more in a
+ * Traces for other viewers: a .strace (report/native_trace/ntrace.h) written once more in a
  * format that they read. docs/traces.md says what each format holds.
  *
  * All of them show the same tracks, from one walk (report/export/export_model.h), but
@@ -8,7 +8,7 @@
  */
 #ifndef REPORT_EXPORT_H
 #define REPORT_EXPORT_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #include <stdio.h>
 
@@ -48,6 +48,6 @@ int export_refuse_path(const char *path, const char *suffixes, struct err *e);
 const struct export_format *export_format_named(const char *name, struct err *e);
 
 /* Written whole or not at all. -1 with *e set; mistakes in *o are errors too. */
-int export_write(struct strace *t, const struct export_format *f, const struct export_options *o,
+int export_write(struct ntrace *t, const struct export_format *f, const struct export_options *o,
                  const char *path, struct export_result *result, struct err *e);
 #endif

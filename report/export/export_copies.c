@@ -92,14 +92,14 @@ static void match_waits(struct export_run *r, struct export_copies *c)
     qsort(m.by_done, c->count, sizeof(struct export_copy *), compare_done);
     for (m.core = 0; m.core < r->info->core_count; m.core++)
         if (export_has_core(r, m.core))
-            strace_walk_core(r->t, m.core, r->options.first, r->end, false, false, match_wait,
+            ntrace_walk_core(r->t, m.core, r->options.first, r->end, false, false, match_wait,
                              &m);
     mem_free(m.by_done);
 }
 
 bool export_has_core(const struct export_run *r, int core)
 {
-    return (r->options.core < 0 || r->options.core == core) && strace_program(r->t, core);
+    return (r->options.core < 0 || r->options.core == core) && ntrace_program(r->t, core);
 }
 
 void export_copies_gather(struct export_run *r, bool has_waits, struct export_copies *c)
@@ -109,7 +109,7 @@ void export_copies_gather(struct export_run *r, bool has_waits, struct export_co
     *c = (struct export_copies){0};
     for (g.core = 0; g.core < r->info->core_count; g.core++)
         if (export_has_core(r, g.core))
-            strace_walk_dmas(r->t, g.core, r->options.first, r->end, gather_copy, &g);
+            ntrace_walk_dmas(r->t, g.core, r->options.first, r->end, gather_copy, &g);
     if (c->count)
         qsort(c->copy, c->count, sizeof(*c->copy), compare_issue);
     if (has_waits && c->count)

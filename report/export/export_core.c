@@ -36,8 +36,8 @@ static void set_times(const struct export_walker *w, struct export_slice *s, cyc
 
 static void put_launch(struct export_walker *w, size_t index)
 {
-    const struct strace_info *info = w->r->info;
-    const struct strace_launch *l = &info->launch[index];
+    const struct ntrace_info *info = w->r->info;
+    const struct ntrace_launch *l = &info->launch[index];
     char text[32];
     struct export_slice s = {0};
 
@@ -57,10 +57,10 @@ static void put_launch(struct export_walker *w, size_t index)
 
 static void put_launches(struct export_walker *w)
 {
-    const struct strace_info *info = w->r->info;
+    const struct ntrace_info *info = w->r->info;
 
     for (size_t i = 0; i < info->launch_count; i++) {
-        const struct strace_launch *l = &info->launch[i];
+        const struct ntrace_launch *l = &info->launch[i];
 
         if (l->start < w->r->end && l->start + l->cycles > w->r->options.first)
             put_launch(w, i);
@@ -130,7 +130,7 @@ static void put_copies(struct export_walker *w)
     const struct export_copies *c = &w->copies;
 
     if (w->sink->counts_only) {
-        strace_walk_dmas(w->r->t, w->core, w->r->options.first, w->r->end, count_copy, w);
+        ntrace_walk_dmas(w->r->t, w->core, w->r->options.first, w->r->end, count_copy, w);
         return;
     }
     for (size_t i = export_copies_first(c, w->core); i < c->count && c->copy[i].core == w->core;
@@ -229,13 +229,13 @@ static void put_events(struct export_walker *w)
     if (!export_shows(w->r, EXPORT_BUNDLES) && !export_shows(w->r, EXPORT_UNIT))
         return;
     w->next_wait = export_waits_first(&w->copies, w->core);
-    strace_walk_core(w->r->t, w->core, w->r->options.first, w->r->end,
+    ntrace_walk_core(w->r->t, w->core, w->r->options.first, w->r->end,
                      export_shows(w->r, EXPORT_BUNDLES), is_slot, put_event, w);
 }
 
 void export_walk_core(struct export_walker *w, int core)
 {
-    const struct strace_info *info = w->r->info;
+    const struct ntrace_info *info = w->r->info;
     int units = info->unit_count, counters = export_counter_rows(w, NULL, EXPORT_CORE);
     struct export_process p = {.kind = EXPORT_CORE, .index = core};
 
@@ -246,12 +246,12 @@ void export_walk_core(struct export_walker *w, int core)
     for (int i = 0; i < ROW_UNITS + units; i++) {
         w->row[i].kind = i < ROW_UNITS ? fixed_rows[i].kind : EXPORT_UNIT;
         w->row[i].name = i < ROW_UNITS ? fixed_rows[i].name
-                                       : strace_unit_name(w->r->t, i - ROW_UNITS);
+                                       : ntrace_unit_name(w->r->t, i - ROW_UNITS);
         w->row[i].index = i < ROW_UNITS ? 0 : i - ROW_UNITS;
     }
     put_launches(w);
     if (export_shows(w->r, EXPORT_OPS))
-        strace_walk_ops(w->r->t, core, w->r->options.first, w->r->end, put_op, w);
+        ntrace_walk_ops(w->r->t, core, w->r->options.first, w->r->end, put_op, w);
     if (export_shows(w->r, EXPORT_COPIES))
         put_copies(w);
     put_events(w);

@@ -22,7 +22,7 @@ static double gb_per_second(const struct export_run *r, int64_t bytes, cycle_t c
 static double issue(const struct export_run *r, const int64_t *sum, cycle_t cycles)
 {
     (void)r;
-    return percent(sum[STRACE_CELL_ISSUE], cycles);
+    return percent(sum[NTRACE_CELL_ISSUE], cycles);
 }
 
 /* the mean of all units whose name starts so and has no dot */
@@ -32,11 +32,11 @@ static double mean_busy(const struct export_run *r, const int64_t *sum, cycle_t 
     int64_t busy = 0, count = 0;
 
     for (int unit = 0; unit < r->info->unit_count; unit++) {
-        const char *this = strace_unit_name(r->t, unit);
+        const char *this = ntrace_unit_name(r->t, unit);
 
         if (strncmp(this, name, strlen(name)) != 0 || strchr(this, '.'))
             continue;
-        busy += sum[STRACE_CELL_UNIT + unit];
+        busy += sum[NTRACE_CELL_UNIT + unit];
         count++;
     }
     return count ? percent(busy, cycles) / (double)count : 0.0;
@@ -55,47 +55,47 @@ static double valu(const struct export_run *r, const int64_t *sum, cycle_t cycle
 static double in_flight(const struct export_run *r, const int64_t *sum, cycle_t cycles)
 {
     (void)r;
-    return (double)sum[STRACE_CELL_DMA_IN_FLIGHT] / (double)cycles;
+    return (double)sum[NTRACE_CELL_DMA_IN_FLIGHT] / (double)cycles;
 }
 
 static double copied(const struct export_run *r, const int64_t *sum, cycle_t cycles)
 {
-    return gb_per_second(r, sum[STRACE_CELL_DMA_BYTES], cycles);
+    return gb_per_second(r, sum[NTRACE_CELL_DMA_BYTES], cycles);
 }
 
 static double hbm_read(const struct export_run *r, const int64_t *sum, cycle_t cycles)
 {
-    return gb_per_second(r, sum[STRACE_HBM_READ_BYTES], cycles);
+    return gb_per_second(r, sum[NTRACE_HBM_READ_BYTES], cycles);
 }
 
 static double hbm_write(const struct export_run *r, const int64_t *sum, cycle_t cycles)
 {
-    return gb_per_second(r, sum[STRACE_HBM_WRITE_BYTES], cycles);
+    return gb_per_second(r, sum[NTRACE_HBM_WRITE_BYTES], cycles);
 }
 
 static double wire(const struct export_run *r, const int64_t *sum, cycle_t cycles)
 {
-    return gb_per_second(r, sum[STRACE_LINK_WIRE_BYTES], cycles);
+    return gb_per_second(r, sum[NTRACE_LINK_WIRE_BYTES], cycles);
 }
 
 #define COUNTER_MAX 5
 
 /* of a link the row is made where its ends are known */
 static const struct series {
-    enum strace_series series;
+    enum ntrace_series series;
     int members;
     struct {
         const char *name, *unit;
         value_fn *value;
     } counter[COUNTER_MAX];
 } all_series[] = {
-    [EXPORT_CORE] = {STRACE_CORE, STRACE_CELL_COUNT,
+    [EXPORT_CORE] = {NTRACE_CORE, NTRACE_CELL_COUNT,
                      {{"MXU busy", "%", mxu}, {"VALU busy", "%", valu},
                       {"bundles issued", "% of cycles", issue},
                       {"copies in flight", "copies", in_flight}, {"copied", "GB/s", copied}}},
-    [EXPORT_HBM] = {STRACE_HBM, STRACE_HBM_COUNT,
+    [EXPORT_HBM] = {NTRACE_HBM, NTRACE_HBM_COUNT,
                     {{"HBM read", "GB/s", hbm_read}, {"HBM write", "GB/s", hbm_write}}},
-    [EXPORT_ICI] = {STRACE_LINK, STRACE_LINK_COUNT, {{"on the wire", "GB/s", wire}}},
+    [EXPORT_ICI] = {NTRACE_LINK, NTRACE_LINK_COUNT, {{"on the wire", "GB/s", wire}}},
 };
 
 static int counter_count(const struct series *s)
@@ -148,7 +148,7 @@ static void put_samples(struct sampling *p, cycle_t at, cycle_t cycles, const in
 /* a power of two of the cells that are kept, so that no sample cuts one */
 static cycle_t sample_width(cycle_t cycles)
 {
-    cycle_t width = STRACE_CELL_CYCLES;
+    cycle_t width = NTRACE_CELL_CYCLES;
 
     while (width * SAMPLE_COUNT < cycles)
         width *= 2;
@@ -170,7 +170,7 @@ void export_counter_samples(struct export_walker *w, struct export_row *row,
         int64_t left = div_up(end - at, width);
         size_t count = (size_t)(left < BATCH ? left : BATCH);
 
-        strace_cells(w->r->t, p.s->series, index, at, width, count, sums);
+        ntrace_cells(w->r->t, p.s->series, index, at, width, count, sums);
         for (size_t i = 0; i < count; i++, at += width)
             put_samples(&p, later(at, first), at + width < cycles ? width : cycles - at,
                         &sums[i * (size_t)p.s->members]);

@@ -57,7 +57,7 @@ void export_walk_hbm(struct export_walker *w, int chip)
         w->row[i].name = arena_printf(&w->arena, "channel %d", i);
     }
     if (export_shows(w->r, EXPORT_CHANNEL))
-        strace_walk_hbm(w->r->t, chip, w->r->options.first, w->r->end, put_burst, w);
+        ntrace_walk_hbm(w->r->t, chip, w->r->options.first, w->r->end, put_burst, w);
     export_counter_rows(w, &w->row[channels], EXPORT_HBM);
     export_counter_samples(w, &w->row[channels], EXPORT_HBM, chip);
     export_end_process(w);
@@ -95,14 +95,14 @@ static void put_link(struct export_walker *w, int link)
     struct link_walk k = {w, &w->row[2 * link]};
     int from, to;
 
-    strace_link_ends(w->r->t, link, &from, &to);
+    ntrace_link_ends(w->r->t, link, &from, &to);
     k.row[0] = (struct export_row){.kind = EXPORT_LINK, .index = link, .rank = 2 * link,
         .name = arena_printf(&w->arena, "link %d: chip %d to %d", link, from, to)};
     k.row[1] = (struct export_row){.kind = EXPORT_COUNTER, .index = link, .rank = 2 * link + 1,
         .name = arena_printf(&w->arena, "link %d: chip %d to %d, on the wire", link, from, to),
         .unit = "GB/s"};
     if (export_shows(w->r, EXPORT_LINK))
-        strace_walk_links(w->r->t, link, w->r->options.first, w->r->end, put_message, &k);
+        ntrace_walk_links(w->r->t, link, w->r->options.first, w->r->end, put_message, &k);
     export_counter_samples(w, &k.row[1], EXPORT_ICI, link);
 }
 

@@ -190,7 +190,7 @@ static void put_op(struct kanata *w, const struct trace_event *e)
     id = begin(w);
     put_label(w, id, 0, name ? export_text(w->r->names, name)
                              : isa_info((enum isa_opcode)e->code)->mnemonic, "");
-    put_label(w, id, 1, strace_unit_name(w->r->t, e->track), "");
+    put_label(w, id, 1, ntrace_unit_name(w->r->t, e->track), "");
     if (e->start > issued_at)
         stage(w, id, 0, "Q", issued_at, e->start);
     stage(w, id, 0, "X", e->start, e->end);
@@ -236,7 +236,7 @@ int export_write_kanata(struct export_run *r, FILE *to, struct err *e)
     errno = 0;
     fprintf(to, "Kanata\t0004\nC=\t%" PRId64 "\n", w.now);
     if (r->end > r->options.first)
-        strace_walk_core(r->t, w.core, r->options.first, r->end, true,
+        ntrace_walk_core(r->t, w.core, r->options.first, r->end, true,
                          r->options.level == TRACE_SLOT, put_event, &w);
     if (w.waiting_id >= 0) {            /* cut, or ended by a fault, while it waited */
         push(&w, r->end, w.waiting_id, 'E', 0, "W");

@@ -94,8 +94,8 @@ const char *export_text(const struct export_names *n, uint32_t name);
 
 /* One export: the trace, what is wanted of it, and what came of it. */
 struct export_run {
-    struct strace *t;
-    const struct strace_info *info;
+    struct ntrace *t;
+    const struct ntrace_info *info;
     const struct export_format *format;
     const char *path;                   /* for messages */
     struct export_options options;      /* resolved: end is set */

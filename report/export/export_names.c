@@ -135,17 +135,17 @@ static int add_program(struct export_programs *p, const struct isa_program *prog
     return p->count++;
 }
 
-struct export_programs *export_programs_create(struct strace *t, struct export_names *n,
+struct export_programs *export_programs_create(struct ntrace *t, struct export_names *n,
                                                struct arena *a)
 {
     struct export_programs *p = arena_alloc(a, sizeof(*p));
-    size_t cores = (size_t)strace_info(t)->core_count;
+    size_t cores = (size_t)ntrace_info(t)->core_count;
 
     *p = (struct export_programs){.names = n, .arena = a};
     p->program = arena_array(a, cores, sizeof(*p->program));
     p->of_core = arena_array(a, cores, sizeof(*p->of_core));
     for (size_t core = 0; core < cores; core++) {
-        const struct isa_program *program = strace_program(t, (int)core);
+        const struct isa_program *program = ntrace_program(t, (int)core);
         int i = 0;
 
         while (program && i < p->count && p->program[i].program != program)

@@ -7,7 +7,7 @@ struct export_names *export_names_create(void);
 void export_names_destroy(struct export_names *n);
 
 /* all NULL or 0 where there is nothing to say */
-struct export_programs *export_programs_create(struct strace *t, struct export_names *n,
+struct export_programs *export_programs_create(struct ntrace *t, struct export_names *n,
                                                struct arena *a);
 /* of core `core`: the mnemonic of operation op - 1, its text, a bundle's mnemonics and place */
 uint32_t export_op_name(struct export_programs *p, int core, uint32_t op);

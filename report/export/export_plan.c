@@ -10,15 +10,15 @@
 
 static int64_t issued_bundles(const struct export_run *r, cycle_t first, cycle_t end)
 {
-    int64_t sum[STRACE_CELL_COUNT], bundles = 0;
+    int64_t sum[NTRACE_CELL_COUNT], bundles = 0;
 
     if (end <= first)
         return 0;
     for (int core = 0; core < r->info->core_count; core++) {
         if (!export_has_core(r, core))
             continue;
-        strace_sum(r->t, STRACE_CORE, core, first, end, sum);
-        bundles += sum[STRACE_CELL_ISSUE];
+        ntrace_sum(r->t, NTRACE_CORE, core, first, end, sum);
+        bundles += sum[NTRACE_CELL_ISSUE];
     }
     return bundles;
 }

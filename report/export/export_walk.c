@@ -100,7 +100,7 @@ static bool has_room(const struct export_walker *w, const struct export_lane *la
 
 static int launch_at(struct export_walker *w, cycle_t at)
 {
-    const struct strace_info *info = w->r->info;
+    const struct ntrace_info *info = w->r->info;
     int launch = w->launch;
 
     while (launch > 0 && info->launch[launch].start > at)
@@ -159,7 +159,7 @@ bool export_has_link(const struct export_run *r, int link)
 {
     int from, to;
 
-    strace_link_ends(r->t, link, &from, &to);
+    ntrace_link_ends(r->t, link, &from, &to);
     return has_chip(r, from) || has_chip(r, to);
 }
 

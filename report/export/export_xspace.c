@@ -181,7 +181,7 @@ static void sum_op(struct xspace *w, const struct export_track *t, const struct 
     } else if (t->kind == EXPORT_COPIES && s->touches_hbm) {
         *(s->is_write ? &op->write_bytes : &op->read_bytes) += s->bytes;
     } else if (t->kind == EXPORT_UNIT && s->op) {
-        const struct isa_program *p = strace_program(w->r->t, t->process->index);
+        const struct isa_program *p = ntrace_program(w->r->t, t->process->index);
         struct matrix_op m = matrix_op_of_isa(&p->op[s->op - 1]);
         int64_t size = w->r->info->chip->mxu_size;
 

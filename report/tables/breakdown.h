@@ -6,7 +6,7 @@
  * up to the cycles of a core; the two behind it are the host's, before the
  * launch, and all of them together are the step as the host sees it.
  * docs/report.md defines them. Worked out of counters alone, so that sums over
- * any interval of time (report/native_trace/strace.h) give the same.
+ * any interval of time (report/native_trace/ntrace.h) give the same.
  *
  * Not told apart: a wait for memory or network under which a matrix unit still
  * finishes its rows. Such cycles count as wait, and so as many cycles of the

@@ -5,7 +5,7 @@
 #include "report/tables/saved.h"
 
 #include "report/view/run_folder.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #include <string.h>
 
@@ -52,7 +52,7 @@ static int open_folder(struct saved *s, struct arena *a, struct err *e)
 }
 
 /* statistics that the file keeps, if they are whole */
-static int read_kept(struct saved *s, const struct strace *t, struct arena *a)
+static int read_kept(struct saved *s, const struct ntrace *t, struct arena *a)
 {
     struct run_folder r;
     struct err ignored;
@@ -65,25 +65,25 @@ static int read_kept(struct saved *s, const struct strace *t, struct arena *a)
     return status;
 }
 
-static int open_strace(struct saved *s, struct arena *a, struct err *e)
+static int open_ntrace(struct saved *s, struct arena *a, struct err *e)
 {
-    struct strace *t = strace_open(s->path, e);
+    struct ntrace *t = ntrace_open(s->path, e);
 
     if (!t)
         return -1;
     if (read_kept(s, t, a) != 0) {
         for (int i = 0; i < TABLE_COUNT; i++)
             table_init(&s->table[i], (enum table_id)i, a);
-        saved_fill_from_strace(s, t, a);
+        saved_fill_from_ntrace(s, t, a);
     }
-    if (strace_note_count(t) > 0)
-        snprintf(s->note, sizeof(s->note), "%s", strace_note(t, 0));
-    strace_close(t);
+    if (ntrace_note_count(t) > 0)
+        snprintf(s->note, sizeof(s->note), "%s", ntrace_note(t, 0));
+    ntrace_close(t);
     return 0;
 }
 
 int saved_open(struct saved *s, const char *path, struct arena *a, struct err *e)
 {
     *s = (struct saved){.path = path};
-    return strace_has_suffix(path) ? open_strace(s, a, e) : open_folder(s, a, e);
+    return ntrace_has_suffix(path) ? open_ntrace(s, a, e) : open_folder(s, a, e);
 }

@@ -17,7 +17,7 @@ struct saved {
 /* Texts and rows are the arena's. -1: not such a file, damaged, or of a newer systole. */
 int saved_open(struct saved *s, const char *path, struct arena *a, struct err *e);
 
-/* saved_of_strace.c: of a .strace without statistics */
-struct strace;
-void saved_fill_from_strace(struct saved *s, struct strace *t, struct arena *a);
+/* saved_of_ntrace.c: of a .strace without statistics */
+struct ntrace;
+void saved_fill_from_ntrace(struct saved *s, struct ntrace *t, struct arena *a);
 #endif

@@ -2,7 +2,7 @@
 #include "report/view/run_folder.h"
 
 #include "base/units.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -97,7 +97,7 @@ static int open_folder(struct run_folder *r, const char *path, struct arena *a, 
     return 0;
 }
 
-int run_folder_check_trace(const char *folder, const struct strace *t, struct err *e)
+int run_folder_check_trace(const char *folder, const struct ntrace *t, struct err *e)
 {
     static const char *const same[] = {"slice", "chip", "cores", "hbm", "links"};
     struct run_folder of_folder = {.path = folder}, of_trace;
@@ -120,10 +120,10 @@ int run_folder_check_trace(const char *folder, const struct strace *t, struct er
                                 "stats.json");
 }
 
-int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char *path,
+int run_folder_of_trace(struct run_folder *r, const struct ntrace *t, const char *path,
                         struct arena *a, struct err *e)
 {
-    const struct strace_info *info = strace_info(t);
+    const struct ntrace_info *info = ntrace_info(t);
     struct reading reading = {.folder = r, .arena = a, .is_chip = true};
     json_error_t where;
     char value[CHIP_TEXT_BYTES];
@@ -147,10 +147,10 @@ int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char
 
 static int open_trace(struct run_folder *r, const char *path, struct arena *a, struct err *e)
 {
-    struct strace *t = strace_open(path, e);
+    struct ntrace *t = ntrace_open(path, e);
     int status = t ? run_folder_of_trace(r, t, path, a, e) : -1;
 
-    strace_close(t);
+    ntrace_close(t);
     return status;
 }
 
@@ -163,7 +163,7 @@ int run_folder_open(struct run_folder *r, const char *path, struct arena *a, str
         return err_at(e, path, 0, 0, "cannot read: %s", strerror(errno));
     if (S_ISDIR(st.st_mode))
         return open_folder(r, path, a, e);
-    return strace_has_suffix(path) ? open_trace(r, path, a, e) : read_stats(r, path, e);
+    return ntrace_has_suffix(path) ? open_trace(r, path, a, e) : read_stats(r, path, e);
 }
 
 void run_folder_close(struct run_folder *r)

@@ -4,7 +4,7 @@
  *
  * What an earlier systole wrote may have keys that this one does not know; they
  * stay in `stats`. Missing numbers read as 0. Texts live in the arena, `stats`
- * until run_folder_close. Events of a trace are not read: report/native_trace/strace.h has them.
+ * until run_folder_close. Events of a trace are not read: report/native_trace/ntrace.h has them.
  */
 #ifndef REPORT_RUN_FOLDER_H
 #define REPORT_RUN_FOLDER_H
@@ -22,7 +22,7 @@
 
 struct chip;
 struct report_view;
-struct strace;
+struct ntrace;
 
 struct run_setting {
     const char *name;                   /* "data.batch", "mxu.count" */
@@ -45,14 +45,14 @@ struct run_folder {
  */
 int run_folder_open(struct run_folder *r, const char *path, struct arena *a, struct err *e);
 /* the same of an open trace, of file `path`; `t` may be closed afterwards */
-int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char *path,
+int run_folder_of_trace(struct run_folder *r, const struct ntrace *t, const char *path,
                         struct arena *a, struct err *e);
 void run_folder_close(struct run_folder *r);
 /*
  * Whether the trace that lies in a folder is of the run whose stats.json lies there, too. -1: it is
  * another's, or was cut off before its counters. A folder without stats.json says nothing: 0.
  */
-int run_folder_check_trace(const char *folder, const struct strace *t, struct err *e);
+int run_folder_check_trace(const char *folder, const struct ntrace *t, struct err *e);
 
 const char *run_folder_setting(const struct run_folder *r, const char *name);   /* or NULL */
 /*

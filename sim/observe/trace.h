@@ -1,7 +1,7 @@
 /*
  * Recording what a launch does: who issued what when, told as briefly as it can
- * be told, and handed on in pieces while the launch runs. docs/strace.md has
- * the design; report/native_trace/strace_writer.h makes a file of it.
+ * be told, and handed on in pieces while the launch runs. docs/native_trace.md has
+ * the design; report/native_trace/ntrace_writer.h makes a file of it.
  *
  * A core's stream has runs of bundles and the stalls between them. What a unit
  * is busy with is not recorded: it follows from the bundles, their times and

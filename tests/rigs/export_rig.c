@@ -63,8 +63,8 @@ static void add_launch(struct export_rig *x)
 
 void export_rig_open(struct export_rig *x, enum trace_level level)
 {
-    const struct strace_options o = {.level = level, .title = "rig"};
-    struct strace_writer *w;
+    const struct ntrace_options o = {.level = level, .title = "rig"};
+    struct ntrace_writer *w;
     struct err e;
 
     memset(x, 0, sizeof(*x));
@@ -76,27 +76,27 @@ void export_rig_open(struct export_rig *x, enum trace_level level)
     rig_load(&x->rig, 7, marking);
     toy_make_folder(x->folder, sizeof(x->folder));
     snprintf(x->path, sizeof(x->path), "%s/rig.strace", x->folder);
-    w = strace_writer_open(x->path, &o, &e);
+    w = ntrace_writer_open(x->path, &o, &e);
     assert_non_null(w);
-    machine_set_trace(x->rig.m, strace_writer_sink(w));
+    machine_set_trace(x->rig.m, ntrace_writer_sink(w));
     for (int i = 0; i < EXPORT_LAUNCHES; i++) {
         for (int core = 0; core < 4; core++)
             join_ring(x, core, 4);
-        strace_writer_name_launch(w, i ? "second" : "first \"one\"");
+        ntrace_writer_name_launch(w, i ? "second" : "first \"one\"");
         if (rig_run(&x->rig) != 0)
             fail_msg("%s", x->rig.err.msg);
         add_launch(x);
     }
     machine_set_trace(x->rig.m, NULL);
-    assert_int_equal(strace_writer_close(w, &e), 0);
-    x->t = strace_open(x->path, &e);
+    assert_int_equal(ntrace_writer_close(w, &e), 0);
+    x->t = ntrace_open(x->path, &e);
     assert_non_null(x->t);
-    assert_int_equal(strace_note_count(x->t), 0);
+    assert_int_equal(ntrace_note_count(x->t), 0);
 }
 
 void export_rig_close(struct export_rig *x)
 {
-    strace_close(x->t);
+    ntrace_close(x->t);
     toy_remove_folder(x->folder);
     rig_close(&x->rig);
 }
@@ -150,8 +150,8 @@ static void add_to_core(struct export_sums *s, const struct export_rig *x, int c
         s->markers[core]++;
     else if (is_track(track, "steps"))
         s->steps[core]++;
-    for (int unit = 0; unit < strace_info(x->t)->unit_count; unit++)
-        if (is_track(track, strace_unit_name(x->t, unit)))
+    for (int unit = 0; unit < ntrace_info(x->t)->unit_count; unit++)
+        if (is_track(track, ntrace_unit_name(x->t, unit)))
             s->busy[core][unit] += cycles;
 }
 

@@ -26,7 +26,7 @@ struct export_sums {
 struct export_rig {
     struct rig rig;
     char folder[200], path[300];        /* of the .strace */
-    struct strace *t;
+    struct ntrace *t;
     struct export_sums sums;            /* of the machine */
 };
 

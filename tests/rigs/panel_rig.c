@@ -38,7 +38,7 @@ void panel_rig_open(struct panel_rig *r, const char *slice, const char *text, un
                     enum trace_level level)
 {
     struct rig_options options = {.mode = MODE_TIMING};
-    struct strace_options so = {.level = level, .title = "test.tasm"};
+    struct ntrace_options so = {.level = level, .title = "test.tasm"};
     int i;
 
     rig_open(&r->rig, slice, &options);
@@ -53,7 +53,7 @@ void panel_rig_open(struct panel_rig *r, const char *slice, const char *text, un
 
 void panel_rig_close(struct panel_rig *r)
 {
-    strace_close(r->run);
+    ntrace_close(r->run);
     tee_close(&r->tee);
     rig_close(&r->rig);
 }

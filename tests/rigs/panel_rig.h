@@ -4,14 +4,14 @@
  */
 #ifndef TESTS_PANEL_RIG_H
 #define TESTS_PANEL_RIG_H
+#include "tests/rigs/ntrace_rig.h"
 #include "tests/rigs/rig.h"
-#include "tests/rigs/strace_rig.h"
 #include "viz/panels/panel.h"
 
 struct panel_rig {
     struct rig rig;
     struct tee tee;
-    struct strace *run;
+    struct ntrace *run;
 };
 /* text on all cores of the slice that are in the mask `cores`, recorded at `level` */
 void panel_rig_open(struct panel_rig *r, const char *slice, const char *text, unsigned cores,

@@ -9,7 +9,7 @@
 struct view_rig {
     struct rig rig;
     char path[64];                      /* of the .strace */
-    struct strace *run;
+    struct ntrace *run;
     struct view view;
 };
 
@@ -17,8 +17,8 @@ struct view_rig {
 void view_rig_open(struct view_rig *r, const char *slice, const char *program,
                    const struct rig_options *options);
 /* the same before its first launch: no run yet */
-struct strace_writer *view_rig_start(struct view_rig *r, const char *slice, const char *program,
+struct ntrace_writer *view_rig_start(struct view_rig *r, const char *slice, const char *program,
                                      const struct rig_options *options);
-void view_rig_launch(struct view_rig *r, struct strace_writer *w, const char *name);
+void view_rig_launch(struct view_rig *r, struct ntrace_writer *w, const char *name);
 void view_rig_close(struct view_rig *r);
 #endif

@@ -301,7 +301,7 @@ bool app_tick(struct app *a, double seconds)
 
     if (!v->is_playing)
         return has_news;
-    all = (double)strace_info(v->run)->cycles;
+    all = (double)ntrace_info(v->run)->cycles;
     width = v->end - v->from;
     v->cursor = (v->cursor < 0 ? v->from : v->cursor) + seconds * app_cycles_per_second(a);
     if (v->cursor >= all) {

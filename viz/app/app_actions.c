@@ -22,7 +22,7 @@ static double middle(const struct view *v)
 
 static cycle_t run_cycles(const struct app *a)
 {
-    return strace_info(a->view->run)->cycles;
+    return ntrace_info(a->view->run)->cycles;
 }
 
 static void act_ZOOM_IN(struct app *a, int times)
@@ -61,7 +61,7 @@ static void act_SHOW_END(struct app *a, int times)
 
 static void act_ZOOM_RANGE(struct app *a, int times)
 {
-    const struct strace_info *i = strace_info(a->view->run);
+    const struct ntrace_info *i = ntrace_info(a->view->run);
     struct view *v = a->view;
     size_t k;
 
@@ -71,7 +71,7 @@ static void act_ZOOM_RANGE(struct app *a, int times)
         return;
     }
     for (k = 0; k < i->launch_count; k++) {
-        const struct strace_launch *l = &i->launch[k];
+        const struct ntrace_launch *l = &i->launch[k];
 
         if ((double)l->start <= middle(v) && middle(v) < (double)(l->start + l->cycles))
             view_show(v, (double)l->start, (double)(l->start + l->cycles));
@@ -272,7 +272,7 @@ static void act_TILES(struct app *a, int times)
 
 static void go_to_core(struct app *a, int by)
 {
-    int count = strace_info(a->view->run)->core_count, core = a->view->core + by;
+    int count = ntrace_info(a->view->run)->core_count, core = a->view->core + by;
 
     a->view->core = core < 0 ? 0 : core >= count ? count - 1 : core;
     app_say(a, "core %d of %d", a->view->core, count);

@@ -147,7 +147,7 @@ static const char *line_text(const struct app *a, struct draw_list *d)
 {
     static const char *const tools[VIEW_TOOL_COUNT] = {"select", "pan", "zoom", "measure"};
     const struct view *v = a->view;
-    const struct chip *chip = strace_info(v->run)->chip;
+    const struct chip *chip = ntrace_info(v->run)->chip;
     char one[QUANTITY_MAX], two[QUANTITY_MAX], three[QUANTITY_MAX];
     double length = v->selection_end - v->selection_from;
 

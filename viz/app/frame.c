@@ -10,7 +10,7 @@ int frame_title_height(const struct draw_list *d)
 
 const char *frame_run_text(const struct view *v, struct arena *a)
 {
-    const struct strace_info *i = strace_info(v->run);
+    const struct ntrace_info *i = ntrace_info(v->run);
     char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
 
     return arena_printf(a, "%s · %s · %d core%s · %s = %s%s", *i->title ? i->title : v->path,

@@ -213,8 +213,8 @@ int view_options_parse(struct view_options *o, int argc, char **argv, struct err
 
 static int show_launch(const struct view_options *o, struct view *v, struct err *e)
 {
-    const struct strace_info *i = strace_info(v->run);
-    const struct strace_launch *l;
+    const struct ntrace_info *i = ntrace_info(v->run);
+    const struct ntrace_launch *l;
 
     if (i->launch_count == 0 || (o->launch != LAST_LAUNCH
                                  && o->launch >= (int64_t)i->launch_count))
@@ -228,7 +228,7 @@ static int show_launch(const struct view_options *o, struct view *v, struct err 
 
 int view_options_apply(const struct view_options *o, struct view *v, struct err *e)
 {
-    const struct strace_info *i = strace_info(v->run);
+    const struct ntrace_info *i = ntrace_info(v->run);
 
     if (o->core >= i->core_count)
         return err_set(e, "there is no core %d: the run has cores 0 to %d", o->core,

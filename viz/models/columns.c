@@ -16,7 +16,7 @@
 #define COARSER_MAX 6                   /* levels above that may stand in for one */
 
 struct tile {
-    enum strace_series series;
+    enum ntrace_series series;
     int index, level;                   /* columns of 2^level cycles */
     int64_t number;                     /* the first column is number * TILE_COLUMNS */
     int64_t used_at;
@@ -25,7 +25,7 @@ struct tile {
 };
 
 struct columns {
-    struct strace *run;
+    struct ntrace *run;
     struct tile tile[TILE_MAX];
     int tile_count;
     struct tile *bucket[BUCKETS];
@@ -37,17 +37,17 @@ struct columns {
     int64_t *sum;                       /* of one tile, as the run gives them */
 };
 
-static const int all_members[STRACE_SERIES_COUNT] = {
-    [STRACE_CORE] = STRACE_CELL_COUNT, [STRACE_HBM] = STRACE_HBM_COUNT,
-    [STRACE_LINK] = STRACE_LINK_COUNT};
+static const int all_members[NTRACE_SERIES_COUNT] = {
+    [NTRACE_CORE] = NTRACE_CELL_COUNT, [NTRACE_HBM] = NTRACE_HBM_COUNT,
+    [NTRACE_LINK] = NTRACE_LINK_COUNT};
 
-struct columns *columns_create(struct strace *run)
+struct columns *columns_create(struct ntrace *run)
 {
     struct columns *c = mem_alloc(sizeof(*c));
 
     c->run = run;
     c->budget = -1;
-    c->sum = mem_alloc(sizeof(*c->sum) * TILE_COLUMNS * STRACE_HBM_COUNT);
+    c->sum = mem_alloc(sizeof(*c->sum) * TILE_COLUMNS * NTRACE_HBM_COUNT);
     return c;
 }
 
@@ -69,12 +69,12 @@ void columns_destroy(struct columns *c)
 }
 
 /* only those that this run has: units and channels come last */
-int columns_member_count(const struct columns *c, enum strace_series series)
+int columns_member_count(const struct columns *c, enum ntrace_series series)
 {
-    const struct strace_info *i = strace_info(c->run);
-    int count = series == STRACE_CORE ? STRACE_CELL_UNIT + i->unit_count
-                : series == STRACE_HBM ? STRACE_HBM_CHANNEL_BUSY_PS + i->channel_count
-                                       : STRACE_LINK_COUNT;
+    const struct ntrace_info *i = ntrace_info(c->run);
+    int count = series == NTRACE_CORE ? NTRACE_CELL_UNIT + i->unit_count
+                : series == NTRACE_HBM ? NTRACE_HBM_CHANNEL_BUSY_PS + i->channel_count
+                                       : NTRACE_LINK_COUNT;
 
     return count < all_members[series] ? count : all_members[series];
 }
@@ -101,7 +101,7 @@ int64_t columns_tiles_made(const struct columns *c)
     return c->made;
 }
 
-static struct tile **bucket_of(struct columns *c, enum strace_series series, int index, int level,
+static struct tile **bucket_of(struct columns *c, enum ntrace_series series, int index, int level,
                                int64_t number)
 {
     uint64_t key = (uint64_t)number * 0x9e3779b97f4a7c15u + (uint64_t)index * 0xbf58476d1ce4e5b9u
@@ -136,7 +136,7 @@ static void make_tile(struct columns *c, struct tile *t)
     float scale = 1.0f / (float)width;
 
     memset(c->sum, 0, sizeof(*c->sum) * (size_t)all * TILE_COLUMNS);
-    strace_cells(c->run, t->series, t->index, t->number * TILE_COLUMNS * width, width,
+    ntrace_cells(c->run, t->series, t->index, t->number * TILE_COLUMNS * width, width,
                  TILE_COLUMNS, c->sum);
     t->mean = mem_alloc(sizeof(*t->mean) * (size_t)members * TILE_COLUMNS);
     for (i = 0; i < TILE_COLUMNS; i++)
@@ -145,7 +145,7 @@ static void make_tile(struct columns *c, struct tile *t)
     c->made++;
 }
 
-static struct tile *find_tile(struct columns *c, enum strace_series series, int index, int level,
+static struct tile *find_tile(struct columns *c, enum ntrace_series series, int index, int level,
                               int64_t number)
 {
     struct tile *t = *bucket_of(c, series, index, level, number);
@@ -157,7 +157,7 @@ static struct tile *find_tile(struct columns *c, enum strace_series series, int 
 }
 
 /* NULL where none is there and none may be made */
-static const float *tile_of(struct columns *c, enum strace_series series, int index, int level,
+static const float *tile_of(struct columns *c, enum ntrace_series series, int index, int level,
                             int64_t number)
 {
     struct tile **b = bucket_of(c, series, index, level, number);
@@ -182,7 +182,7 @@ static const float *tile_of(struct columns *c, enum strace_series series, int in
 }
 
 /* means of column `k` of `level`, from the nearest coarser tile that is there; or NULL */
-static const float *coarse_mean(struct columns *c, enum strace_series series, int index, int level,
+static const float *coarse_mean(struct columns *c, enum ntrace_series series, int index, int level,
                                 int64_t k, int members)
 {
     int up;
@@ -205,12 +205,12 @@ static int level_of(double cycles_per_pixel)
     return level;
 }
 
-void columns_fill(struct columns *c, enum strace_series series, int index, double from,
+void columns_fill(struct columns *c, enum ntrace_series series, int index, double from,
                   double cycles_per_pixel, int width, float *to)
 {
     int level = level_of(cycles_per_pixel), members = columns_member_count(c, series), i, j;
     double columns_per_pixel = ldexp(cycles_per_pixel, -level), first = ldexp(from, -level);
-    int64_t end_column = (strace_info(c->run)->cycles >> level) + 1, last = -1;
+    int64_t end_column = (ntrace_info(c->run)->cycles >> level) + 1, last = -1;
     const float *mean = NULL, *one;
 
     for (i = 0; i < width; i++) {

@@ -9,11 +9,11 @@
  */
 #ifndef VIZ_COLUMNS_H
 #define VIZ_COLUMNS_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 struct columns;
 
-struct columns *columns_create(struct strace *run);             /* the run is borrowed */
+struct columns *columns_create(struct ntrace *run);             /* the run is borrowed */
 void columns_destroy(struct columns *c);
 void columns_forget(struct columns *c);                         /* the run has grown */
 
@@ -22,8 +22,8 @@ void columns_forget(struct columns *c);                         /* the run has g
  * cycle: the share of the pixel's cycles that were issue, stalls, busy; bytes
  * per cycle; picoseconds per cycle. Pixels beyond the run are zero.
  */
-int columns_member_count(const struct columns *c, enum strace_series series);
-void columns_fill(struct columns *c, enum strace_series series, int index, double from,
+int columns_member_count(const struct columns *c, enum ntrace_series series);
+void columns_fill(struct columns *c, enum ntrace_series series, int index, double from,
                   double cycles_per_pixel, int width, float *to);
 /*
  * From now on make at most `tiles` (-1: any number); in place of others, coarser

@@ -96,7 +96,7 @@ static void find_most(struct code_counts *c)
         c->most_cycles = later(c->most_cycles, code_cycles(c, i));
 }
 
-bool code_counts_advance(struct code_counts *c, struct strace *run, int core, int64_t budget)
+bool code_counts_advance(struct code_counts *c, struct ntrace *run, int core, int64_t budget)
 {
     struct counting x = {.counts = c};
     int64_t records = 0;
@@ -131,11 +131,11 @@ static bool look(void *context, const struct trace_event *e)
     return !l->is_found;
 }
 
-bool code_bundle_at(struct strace *run, int core, cycle_t cycle, uint32_t *bundle)
+bool code_bundle_at(struct ntrace *run, int core, cycle_t cycle, uint32_t *bundle)
 {
     struct looking l = {.cycle = cycle};
 
-    strace_walk_core(run, core, cycle, cycle + 1, true, false, look, &l);
+    ntrace_walk_core(run, core, cycle, cycle + 1, true, false, look, &l);
     if (l.is_found)
         *bundle = l.bundle;
     return l.is_found;

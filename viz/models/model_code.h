@@ -9,7 +9,7 @@
 #ifndef VIZ_MODEL_CODE_H
 #define VIZ_MODEL_CODE_H
 #include "isa/slots.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 struct code_counts {
     uint32_t bundle_count;
@@ -24,7 +24,7 @@ void code_counts_init(struct code_counts *c, uint32_t bundle_count);
 void code_counts_fini(struct code_counts *c);
 void code_counts_restart(struct code_counts *c, cycle_t from, cycle_t end);
 /* goes on for about `budget` cycles and records, repeats aside; true when all are counted */
-bool code_counts_advance(struct code_counts *c, struct strace *run, int core, int64_t budget);
+bool code_counts_advance(struct code_counts *c, struct ntrace *run, int core, int64_t budget);
 
 cycle_t code_waited(const struct code_counts *c, uint32_t bundle);      /* all reasons */
 static inline cycle_t code_cycles(const struct code_counts *c, uint32_t bundle)
@@ -59,7 +59,7 @@ int code_slots(const struct isa_program *p, uint32_t bundle, const struct isa_sl
                struct code_slot to[SLOT_COUNT]);
 
 /* the bundle that issued or waited last at `cycle`; false where none did */
-bool code_bundle_at(struct strace *run, int core, cycle_t cycle, uint32_t *bundle);
+bool code_bundle_at(struct ntrace *run, int core, cycle_t cycle, uint32_t *bundle);
 
 /*
  * Bundles whose text fits the regular expression (POSIX extended, upper and

@@ -104,7 +104,7 @@ static int by_name(const void *x, const void *y)
 
 static uint32_t note_count(const struct compare_model *m, int side)
 {
-    const struct isa_program *p = strace_program(m->side[side].run, m->core);
+    const struct isa_program *p = ntrace_program(m->side[side].run, m->core);
 
     return p ? p->note_count : 0;
 }
@@ -112,14 +112,14 @@ static uint32_t note_count(const struct compare_model *m, int side)
 static struct named *take_notes(struct compare_model *m, int side, struct named *to)
 {
     struct compare_side *s = &m->side[side];
-    const struct isa_program *p = strace_program(s->run, m->core);
+    const struct isa_program *p = ntrace_program(s->run, m->core);
     const uint32_t count = s->note_count = note_count(m, side);
     int64_t *cycles = mem_alloc((count + 1u) * sizeof(*cycles));
 
     mem_free(s->color);
     s->color = mem_alloc((count + 1u) * sizeof(*s->color));
     if (p)
-        strace_note_cycles(s->run, m->core, s->start, s->start + s->cycles, cycles);
+        ntrace_note_cycles(s->run, m->core, s->start, s->start + s->cycles, cycles);
     for (uint32_t n = 0; n <= count; n++)
         *to++ = (struct named){n ? p->note[n - 1] : "(none)", cycles[n], n, side};
     mem_free(cycles);
@@ -183,9 +183,9 @@ static void rank(struct compare_model *m, enum compare_list list)
         qsort(m->row[list], m->count[list], sizeof(**m->row), by_difference);
 }
 
-static void load_side(struct compare_model *m, int side, struct strace *run, size_t launch)
+static void load_side(struct compare_model *m, int side, struct ntrace *run, size_t launch)
 {
-    const struct strace_info *info = strace_info(run);
+    const struct ntrace_info *info = ntrace_info(run);
     struct compare_side *s = &m->side[side];
 
     s->run = run;
@@ -196,8 +196,8 @@ static void load_side(struct compare_model *m, int side, struct strace *run, siz
     steps_model_launch(run, m->core, launch, &s->parts);
 }
 
-void compare_model_load(struct compare_model *m, struct strace *run, size_t launch,
-                        struct strace *other, size_t other_launch, int core)
+void compare_model_load(struct compare_model *m, struct ntrace *run, size_t launch,
+                        struct ntrace *other, size_t other_launch, int core)
 {
     m->core = core;
     memset(m->count, 0, sizeof(m->count));
@@ -213,14 +213,14 @@ void compare_model_load(struct compare_model *m, struct strace *run, size_t laun
         rank(m, (enum compare_list)i);
 }
 
-const char *compare_model_refusal(struct strace *run, struct strace *other, int core,
+const char *compare_model_refusal(struct ntrace *run, struct ntrace *other, int core,
                                   struct arena *a)
 {
     if (!other)
         return "One run is open. To see two beside each other, with where the difference of their "
                "times comes from: systole-view RUN OTHER --panel compare";
     for (int side = 0; side < 2; side++) {
-        const struct strace_info *i = strace_info(side ? other : run);
+        const struct ntrace_info *i = ntrace_info(side ? other : run);
         const char *name = side ? "The second run" : "The first run";
 
         if (i->launch_count == 0)

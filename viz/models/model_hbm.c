@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define CELL_CHANNELS (STRACE_HBM_COUNT - STRACE_HBM_CHANNEL_BUSY_PS)
+#define CELL_CHANNELS (NTRACE_HBM_COUNT - NTRACE_HBM_CHANNEL_BUSY_PS)
 
 void hbm_model_init(struct hbm_model *m)
 {
@@ -27,37 +27,37 @@ void hbm_model_fini(struct hbm_model *m)
 static struct hbm_column column_of_sums(const int64_t *c)
 {
     return (struct hbm_column){
-        .read_bytes = (double)c[STRACE_HBM_READ_BYTES],
-        .write_bytes = (double)c[STRACE_HBM_WRITE_BYTES],
-        .busy_ps = (double)c[STRACE_HBM_BUSY_PS],
-        .hits = (double)c[STRACE_HBM_HITS], .closed = (double)c[STRACE_HBM_CLOSED],
-        .conflicts = (double)c[STRACE_HBM_CONFLICTS],
-        .refreshes = (double)c[STRACE_HBM_REFRESHES],
+        .read_bytes = (double)c[NTRACE_HBM_READ_BYTES],
+        .write_bytes = (double)c[NTRACE_HBM_WRITE_BYTES],
+        .busy_ps = (double)c[NTRACE_HBM_BUSY_PS],
+        .hits = (double)c[NTRACE_HBM_HITS], .closed = (double)c[NTRACE_HBM_CLOSED],
+        .conflicts = (double)c[NTRACE_HBM_CONFLICTS],
+        .refreshes = (double)c[NTRACE_HBM_REFRESHES],
     };
 }
 
 /* columns first..end - 1 */
-static void fill_from_cells(struct hbm_model *m, struct strace *run, size_t first, size_t end)
+static void fill_from_cells(struct hbm_model *m, struct ntrace *run, size_t first, size_t end)
 {
-    int64_t *cell = mem_alloc(((end - first) * STRACE_HBM_COUNT + 1) * sizeof(*cell));
+    int64_t *cell = mem_alloc(((end - first) * NTRACE_HBM_COUNT + 1) * sizeof(*cell));
     size_t i;
     int j;
 
-    strace_cells(run, STRACE_HBM, m->chip, m->from + (cycle_t)first * m->width_cycles,
+    ntrace_cells(run, NTRACE_HBM, m->chip, m->from + (cycle_t)first * m->width_cycles,
                  m->width_cycles, end - first, cell);
     for (i = first; i < end; i++) {
-        const int64_t *c = &cell[(i - first) * STRACE_HBM_COUNT];
+        const int64_t *c = &cell[(i - first) * NTRACE_HBM_COUNT];
 
         m->column[i] = column_of_sums(c);
         for (j = 0; j < m->channel_count && j < CELL_CHANNELS; j++)
             m->channel_busy_ps[i * (size_t)m->channel_count + (size_t)j] =
-                (double)c[STRACE_HBM_CHANNEL_BUSY_PS + j];
+                (double)c[NTRACE_HBM_CHANNEL_BUSY_PS + j];
     }
     mem_free(cell);
 }
 
 /* the columns that were there before are taken over; the others are asked for */
-static void fill_or_keep(struct hbm_model *m, struct strace *run, const struct hbm_model *before)
+static void fill_or_keep(struct hbm_model *m, struct ntrace *run, const struct hbm_model *before)
 {
     const cycle_t end = m->from + (cycle_t)m->count * m->width_cycles;
     const cycle_t known_end = before->from + (cycle_t)before->count * before->width_cycles;
@@ -146,19 +146,19 @@ static cycle_t column_width(cycle_t cycles, size_t columns)
     return width;
 }
 
-static void add_up(struct hbm_model *m, struct strace *run, cycle_t from, cycle_t end)
+static void add_up(struct hbm_model *m, struct ntrace *run, cycle_t from, cycle_t end)
 {
-    int64_t sum[STRACE_HBM_COUNT];
+    int64_t sum[NTRACE_HBM_COUNT];
 
-    strace_sum(run, STRACE_HBM, m->chip, from, end, sum);
+    ntrace_sum(run, NTRACE_HBM, m->chip, from, end, sum);
     m->total = column_of_sums(sum);
     m->total_cycles = end - from;
 }
 
-void hbm_model_load(struct hbm_model *m, struct strace *run, int chip, cycle_t from, cycle_t end,
+void hbm_model_load(struct hbm_model *m, struct ntrace *run, int chip, cycle_t from, cycle_t end,
                     size_t columns)
 {
-    const struct strace_info *info = strace_info(run);
+    const struct ntrace_info *info = ntrace_info(run);
     struct hbm_model before = *m;
     size_t i;
 
@@ -180,9 +180,9 @@ void hbm_model_load(struct hbm_model *m, struct strace *run, int chip, cycle_t f
     m->has_runs = info->level >= TRACE_BUNDLE &&
                   m->total.hits + m->total.closed + m->total.conflicts < HBM_RUN_MOST;
     if (m->has_runs)
-        strace_walk_hbm(run, chip, m->from, m->from + (cycle_t)m->count * m->width_cycles,
+        ntrace_walk_hbm(run, chip, m->from, m->from + (cycle_t)m->count * m->width_cycles,
                         keep_run, m);
-    m->is_exact = m->has_runs && m->width_cycles < STRACE_CELL_CYCLES;
+    m->is_exact = m->has_runs && m->width_cycles < NTRACE_CELL_CYCLES;
     if (!m->is_exact)
         fill_or_keep(m, run, &before);
     for (i = 0; m->is_exact && i < m->run_count; i++) {
@@ -208,12 +208,12 @@ double hbm_model_channel_share(const struct hbm_model *m, size_t column, int cha
 
 /* ---- refresh ---- */
 
-double hbm_model_refresh_cycles(const struct strace_info *info)
+double hbm_model_refresh_cycles(const struct ntrace_info *info)
 {
     return chip_refresh_period_ps(info->chip) * (double)info->chip->chip_clock_mhz / 1e6;
 }
 
-double hbm_model_refresh(const struct strace_info *info, double cycle)
+double hbm_model_refresh(const struct ntrace_info *info, double cycle)
 {
     const double period = hbm_model_refresh_cycles(info);
     double start = 0, at;

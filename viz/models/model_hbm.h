@@ -9,7 +9,7 @@
  */
 #ifndef VIZ_MODEL_HBM_H
 #define VIZ_MODEL_HBM_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #define HBM_RUN_MOST 8000               /* runs kept; more in sight: only sums */
 
@@ -19,7 +19,7 @@ struct hbm_column {
 };
 
 struct hbm_model {
-    const struct strace *run_of;        /* the columns are of, */
+    const struct ntrace *run_of;        /* the columns are of, */
     int chip, channel_count, bank_count;
     cycle_t from, width_cycles;         /* of a column */
     size_t count;
@@ -36,14 +36,14 @@ struct hbm_model {
 void hbm_model_init(struct hbm_model *m);
 void hbm_model_fini(struct hbm_model *m);
 /* of cycles from..end - 1, in at most `columns` columns and one; chip in range */
-void hbm_model_load(struct hbm_model *m, struct strace *run, int chip, cycle_t from, cycle_t end,
+void hbm_model_load(struct hbm_model *m, struct ntrace *run, int chip, cycle_t from, cycle_t end,
                     size_t columns);
 /* bytes per second, of so many bytes in so many cycles */
 double hbm_model_rate(const struct hbm_model *m, double bytes, cycle_t cycles);
 /* 0..1: share of a column's time in which the channel's data bus is taken */
 double hbm_model_channel_share(const struct hbm_model *m, size_t column, int channel);
 /* the first refresh at or after `cycle`, counted from the beginning of its launch, in cycles */
-double hbm_model_refresh(const struct strace_info *info, double cycle);
+double hbm_model_refresh(const struct ntrace_info *info, double cycle);
 /* between refreshes */
-double hbm_model_refresh_cycles(const struct strace_info *info);
+double hbm_model_refresh_cycles(const struct ntrace_info *info);
 #endif

@@ -10,11 +10,11 @@
 #include "viz/view/quantity.h"
 
 /* FLOPs of a busy cycle of a matrix unit: of the core's products, which are mostly of one type */
-static double flops_per_cycle(struct strace *t, int core)
+static double flops_per_cycle(struct ntrace *t, int core)
 {
-    const struct isa_program *p = strace_program(t, core);
-    const struct trace_op *op = strace_op_table(t, core);
-    double size = (double)strace_info(t)->chip->mxu_size, rows = 0, cycles = 0;
+    const struct isa_program *p = ntrace_program(t, core);
+    const struct trace_op *op = ntrace_op_table(t, core);
+    double size = (double)ntrace_info(t)->chip->mxu_size, rows = 0, cycles = 0;
     uint32_t i;
 
     for (i = 0; p && op && i < p->op_count; i++) {
@@ -36,20 +36,20 @@ static bool is_array(const char *unit)
     return strncmp(unit, "mxu", 3) == 0 && !strchr(unit, '.');
 }
 
-static void sum_core(struct strace *t, int core, struct range_sums *to)
+static void sum_core(struct ntrace *t, int core, struct range_sums *to)
 {
-    int64_t cell[STRACE_CELL_COUNT] = {0};
+    int64_t cell[NTRACE_CELL_COUNT] = {0};
     int64_t cycles = to->end - to->from, arrays = 0, busy = 0;
     int i;
 
-    strace_sum(t, STRACE_CORE, core, to->from, to->end, cell);
-    to->issue = cell[STRACE_CELL_ISSUE];
-    to->idle = cell[STRACE_CELL_IDLE];
-    memcpy(to->stall, cell + STRACE_CELL_STALL, sizeof(to->stall));
-    memcpy(to->busy, cell + STRACE_CELL_UNIT, sizeof(to->busy));
-    to->unit_count = strace_info(t)->unit_count;
+    ntrace_sum(t, NTRACE_CORE, core, to->from, to->end, cell);
+    to->issue = cell[NTRACE_CELL_ISSUE];
+    to->idle = cell[NTRACE_CELL_IDLE];
+    memcpy(to->stall, cell + NTRACE_CELL_STALL, sizeof(to->stall));
+    memcpy(to->busy, cell + NTRACE_CELL_UNIT, sizeof(to->busy));
+    to->unit_count = ntrace_info(t)->unit_count;
     for (i = 0; i < to->unit_count; i++)
-        if (is_array(strace_unit_name(t, i))) {
+        if (is_array(ntrace_unit_name(t, i))) {
             arrays++;
             busy += to->busy[i];
         }
@@ -57,28 +57,28 @@ static void sum_core(struct strace *t, int core, struct range_sums *to)
     to->flops = busy ? (double)busy * flops_per_cycle(t, core) : 0;
 }
 
-static void sum_links(struct strace *t, int chip, struct range_sums *to)
+static void sum_links(struct ntrace *t, int chip, struct range_sums *to)
 {
-    int64_t cell[STRACE_LINK_COUNT];
+    int64_t cell[NTRACE_LINK_COUNT];
     int i, from, end;
     double share;
 
-    for (i = 0; i < strace_info(t)->link_count; i++) {
-        strace_link_ends(t, i, &from, &end);
+    for (i = 0; i < ntrace_info(t)->link_count; i++) {
+        ntrace_link_ends(t, i, &from, &end);
         if (from != chip)
             continue;
         memset(cell, 0, sizeof(cell));
-        strace_sum(t, STRACE_LINK, i, to->from, to->end, cell);
-        to->link_bytes += cell[STRACE_LINK_PAYLOAD_BYTES];
-        share = (double)cell[STRACE_LINK_BUSY_PS] * 1e-12 / to->seconds;
+        ntrace_sum(t, NTRACE_LINK, i, to->from, to->end, cell);
+        to->link_bytes += cell[NTRACE_LINK_PAYLOAD_BYTES];
+        share = (double)cell[NTRACE_LINK_BUSY_PS] * 1e-12 / to->seconds;
         to->link_share = share > to->link_share ? share : to->link_share;
     }
 }
 
-void range_sum(struct strace *t, int core, cycle_t from, cycle_t end, struct range_sums *to)
+void range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, struct range_sums *to)
 {
-    const struct strace_info *i = strace_info(t);
-    int64_t hbm[STRACE_HBM_COUNT] = {0};
+    const struct ntrace_info *i = ntrace_info(t);
+    int64_t hbm[NTRACE_HBM_COUNT] = {0};
     int chip = i->core_count ? core / (i->core_count / i->chip_count) : 0;
 
     memset(to, 0, sizeof(*to));
@@ -90,9 +90,9 @@ void range_sum(struct strace *t, int core, cycle_t from, cycle_t end, struct ran
         return;
     to->seconds = (double)(end - from) * chip_cycle_seconds(i->chip);
     sum_core(t, core, to);
-    strace_sum(t, STRACE_HBM, chip, from, end, hbm);
-    to->hbm_read_bytes = hbm[STRACE_HBM_READ_BYTES];
-    to->hbm_write_bytes = hbm[STRACE_HBM_WRITE_BYTES];
+    ntrace_sum(t, NTRACE_HBM, chip, from, end, hbm);
+    to->hbm_read_bytes = hbm[NTRACE_HBM_READ_BYTES];
+    to->hbm_write_bytes = hbm[NTRACE_HBM_WRITE_BYTES];
     to->hbm_share = (double)(to->hbm_read_bytes + to->hbm_write_bytes) / to->seconds
                     / chip_hbm_peak_bytes_per_second(i->chip);
     sum_links(t, chip, to);
@@ -161,7 +161,7 @@ static char *stall_lines(struct arena *a, char *text, const struct range_sums *r
     return text;
 }
 
-const char *range_text(struct strace *t, const struct range_sums *r, int core, struct arena *a)
+const char *range_text(struct ntrace *t, const struct range_sums *r, int core, struct arena *a)
 {
     int64_t cycles = r->end - r->from;
     char one[QUANTITY_MAX], two[QUANTITY_MAX], *text;
@@ -179,7 +179,7 @@ const char *range_text(struct strace *t, const struct range_sums *r, int core, s
     text = arena_printf(a, "%s \nunits, busy of these cycles:\n", text);
     for (i = 0; i < r->unit_count; i++)
         if (r->busy[i])
-            text = add_line(a, text, strace_unit_name(t, i), cycles_of(a, r->busy[i], cycles));
+            text = add_line(a, text, ntrace_unit_name(t, i), cycles_of(a, r->busy[i], cycles));
     text = arena_printf(a, "%s \n", text);
     if (r->flops > 0)
         text = add_line(a, text, "matrix units", arena_printf(
@@ -192,7 +192,7 @@ const char *range_text(struct strace *t, const struct range_sums *r, int core, s
         a, "%s, %s", quantity_bytes((double)r->hbm_write_bytes, one),
         quantity_rate((double)r->hbm_write_bytes / r->seconds, two)));
     text = add_line(a, text, "HBM of its peak", quantity_percent(r->hbm_share, one));
-    if (strace_info(t)->link_count)
+    if (ntrace_info(t)->link_count)
         text = add_line(a, text, "sent on links", arena_printf(
             a, "%s, %s", quantity_bytes((double)r->link_bytes, one),
             quantity_rate((double)r->link_bytes / r->seconds, two)));

@@ -1,7 +1,7 @@
 /* Sums what happened between two cycles, for the card of a selected range. */
 #ifndef VIZ_MODEL_RANGE_H
 #define VIZ_MODEL_RANGE_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 struct range_sums {
     cycle_t from, end;
@@ -18,7 +18,7 @@ struct range_sums {
                                          * products */
 };
 
-void range_sum(struct strace *t, int core, cycle_t from, cycle_t end, struct range_sums *to);
+void range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, struct range_sums *to);
 /* the card, a line per fact; from the arena */
-const char *range_text(struct strace *t, const struct range_sums *r, int core, struct arena *a);
+const char *range_text(struct ntrace *t, const struct range_sums *r, int core, struct arena *a);
 #endif

@@ -100,7 +100,7 @@ static int core_of_turn(const struct roofline_model *m, int turn)
 /* what is added to: the sum and, of the core looked at, the source operation */
 struct counting {
     struct roofline_model *model;
-    struct strace *run;
+    struct ntrace *run;
     int core;
     cycle_t from, end;
     int64_t looked_at;
@@ -151,7 +151,7 @@ static void count_record(void *context, const struct trace_record *r, int64_t ti
 
 static int chip_of(const struct counting *x, int core)
 {
-    return core / (int)strace_info(x->run)->chip->chip_cores;
+    return core / (int)ntrace_info(x->run)->chip->chip_cores;
 }
 
 static bool count_copy(void *context, const struct trace_dma *d)
@@ -187,13 +187,13 @@ static bool count_message(void *context, const struct trace_link *l)
 
 static void count_messages(struct counting *x)
 {
-    const int links = strace_info(x->run)->link_count;
+    const int links = ntrace_info(x->run)->link_count;
     int i, from, to;
 
     for (i = 0; i < links; i++) {
-        strace_link_ends(x->run, i, &from, &to);
+        ntrace_link_ends(x->run, i, &from, &to);
         if (from == chip_of(x, x->core))
-            strace_walk_links(x->run, i, x->from, x->end, count_message, x);
+            ntrace_walk_links(x->run, i, x->from, x->end, count_message, x);
     }
 }
 
@@ -251,7 +251,7 @@ static void make_ops(struct roofline_model *m, const struct isa_program *p)
 
 static bool is_launch(const struct roofline_model *m)
 {
-    const struct strace_info *info = strace_info(m->run);
+    const struct ntrace_info *info = ntrace_info(m->run);
     size_t i;
 
     for (i = 0; i < info->launch_count; i++)
@@ -270,11 +270,11 @@ static void make_step(struct roofline_model *m)
 
 /* ---- the way through the cores ---- */
 
-void roofline_model_restart(struct roofline_model *m, struct strace *run, int core, cycle_t from,
+void roofline_model_restart(struct roofline_model *m, struct ntrace *run, int core, cycle_t from,
                             cycle_t end)
 {
-    const struct strace_info *info = strace_info(run);
-    const struct isa_program *p = strace_program(run, core);
+    const struct ntrace_info *info = ntrace_info(run);
+    const struct isa_program *p = ntrace_program(run, core);
 
     forget(m);
     *m = (struct roofline_model){.run = run, .core = core, .from = from, .end = end,
@@ -286,10 +286,10 @@ void roofline_model_restart(struct roofline_model *m, struct strace *run, int co
 
 static void end_turn(struct roofline_model *m, const struct isa_program *p)
 {
-    int64_t cell[STRACE_CELL_COUNT];
+    int64_t cell[NTRACE_CELL_COUNT];
 
-    strace_sum(m->run, STRACE_CORE, core_of_turn(m, m->turn), m->from, m->end, cell);
-    m->core_count += cell[STRACE_CELL_ISSUE] > 0;
+    ntrace_sum(m->run, NTRACE_CORE, core_of_turn(m, m->turn), m->from, m->end, cell);
+    m->core_count += cell[NTRACE_CELL_ISSUE] > 0;
     if (m->turn == 0 && p)
         make_ops(m, p);
     m->has_ops = true;
@@ -309,18 +309,18 @@ static int64_t count_piece(struct roofline_model *m, const struct isa_program *p
         return 1;
     learn_bundles(m, p);
     x.looked_at += times_walk(m->run, core, x.from, x.end, count_record, &x);
-    strace_walk_dmas(m->run, core, x.from, x.end, count_copy, &x);
+    ntrace_walk_dmas(m->run, core, x.from, x.end, count_copy, &x);
     count_messages(&x);
     return x.looked_at;
 }
 
 bool roofline_model_advance(struct roofline_model *m, int64_t budget)
 {
-    const int cores = strace_info(m->run)->core_count;
+    const int cores = ntrace_info(m->run)->core_count;
     int64_t used = 0;
 
     while (m->has_bundles && m->turn < cores && used < budget) {
-        const struct isa_program *p = strace_program(m->run, core_of_turn(m, m->turn));
+        const struct isa_program *p = ntrace_program(m->run, core_of_turn(m, m->turn));
         const int64_t now = count_piece(m, p);
 
         used += now + 1;

@@ -11,14 +11,14 @@
 #ifndef VIZ_MODEL_ROOFLINE_H
 #define VIZ_MODEL_ROOFLINE_H
 #include "report/roofline/roofline.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 struct roof_work {
     int64_t cycles, matmul_cycles, flops, bytes[ROOF_MEMORY_COUNT];
 };
 
 struct roofline_model {
-    struct strace *run;                 /* NULL: nothing is loaded */
+    struct ntrace *run;                 /* NULL: nothing is loaded */
     int core;
     cycle_t from, end;
     struct chip chip;
@@ -27,7 +27,7 @@ struct roofline_model {
     bool has_ops, has_step;             /* these are counted, op and step are there */
     struct roof_point step;
     struct roof_point *op;              /* with cycles, the longest first */
-    uint32_t *note;                     /* of each, as strace_note_cycles numbers them */
+    uint32_t *note;                     /* of each, as ntrace_note_cycles numbers them */
     size_t op_count;
     int core_count;                     /* that ran, so far */
     /* counting */
@@ -41,7 +41,7 @@ struct roofline_model {
 void roofline_model_init(struct roofline_model *m);
 void roofline_model_fini(struct roofline_model *m);
 /* names in `op` are the run's */
-void roofline_model_restart(struct roofline_model *m, struct strace *run, int core, cycle_t from,
+void roofline_model_restart(struct roofline_model *m, struct ntrace *run, int core, cycle_t from,
                             cycle_t end);
 /* goes on for about `budget` records and bundles, repeats aside; true when all are counted */
 bool roofline_model_advance(struct roofline_model *m, int64_t budget);

@@ -4,17 +4,17 @@
 #include <string.h>
 
 /* "mxu0", not its port "mxu0.push": the busiest of them */
-static cycle_t mxu_busy_cycles(struct strace *run, const int64_t sum[STRACE_CELL_COUNT])
+static cycle_t mxu_busy_cycles(struct ntrace *run, const int64_t sum[NTRACE_CELL_COUNT])
 {
-    const int count = strace_info(run)->unit_count;
+    const int count = ntrace_info(run)->unit_count;
     cycle_t most = 0;
     int i;
 
     for (i = 0; i < count; i++) {
-        const char *name = strace_unit_name(run, i);
+        const char *name = ntrace_unit_name(run, i);
 
         if (strncmp(name, "mxu", 3) == 0 && !strchr(name, '.'))
-            most = later(most, sum[STRACE_CELL_UNIT + i]);
+            most = later(most, sum[NTRACE_CELL_UNIT + i]);
     }
     return most;
 }
@@ -28,32 +28,32 @@ static cycle_t take(cycle_t *left, int64_t cycles)
     return taken;
 }
 
-void steps_model_range(struct strace *run, int core, cycle_t from, cycle_t end,
+void steps_model_range(struct ntrace *run, int core, cycle_t from, cycle_t end,
                        struct step_parts *to)
 {
-    int64_t sum[STRACE_CELL_COUNT];
+    int64_t sum[NTRACE_CELL_COUNT];
     cycle_t left, idle;
     int i;
 
     memset(to, 0, sizeof(*to));
-    strace_sum(run, STRACE_CORE, core, from, end, sum);
+    ntrace_sum(run, NTRACE_CORE, core, from, end, sum);
     left = to->cycles = end > from ? end - from : 0;
-    idle = take(&left, sum[STRACE_CELL_IDLE]);
+    idle = take(&left, sum[NTRACE_CELL_IDLE]);
     for (i = 0; i < STALL_COUNT; i++)
-        to->stall_cycles[i] = take(&left, sum[STRACE_CELL_STALL + i]);
-    to->issue_cycles = take(&left, sum[STRACE_CELL_ISSUE]);
+        to->stall_cycles[i] = take(&left, sum[NTRACE_CELL_STALL + i]);
+    to->issue_cycles = take(&left, sum[NTRACE_CELL_ISSUE]);
     breakdown_of_counts(to->cycles, idle, to->stall_cycles, mxu_busy_cycles(run, sum),
                         &to->parts);
 }
 
-void steps_model_launch(struct strace *run, int core, size_t launch, struct step_parts *to)
+void steps_model_launch(struct ntrace *run, int core, size_t launch, struct step_parts *to)
 {
-    const struct strace_launch *l = &strace_info(run)->launch[launch];
+    const struct ntrace_launch *l = &ntrace_info(run)->launch[launch];
 
     steps_model_range(run, core, l->start, l->start + l->cycles, to);
 }
 
-size_t steps_model_at(const struct strace_info *info, cycle_t cycle)
+size_t steps_model_at(const struct ntrace_info *info, cycle_t cycle)
 {
     size_t low = 0, high = info->launch_count;
 
@@ -68,7 +68,7 @@ size_t steps_model_at(const struct strace_info *info, cycle_t cycle)
     return low > 0 ? low - 1 : 0;
 }
 
-cycle_t steps_model_longest(const struct strace_info *info)
+cycle_t steps_model_longest(const struct ntrace_info *info)
 {
     cycle_t most = 1;
     size_t i;

@@ -26,7 +26,7 @@ void torus_model_coordinates(const struct torus_model *m, int chip, int to[3])
     to[2] = chip / m->dim[0] / m->dim[1];
 }
 
-static double ps_per_cycle(const struct strace_info *info)
+static double ps_per_cycle(const struct ntrace_info *info)
 {
     return 1e6 / (double)info->chip->chip_clock_mhz;
 }
@@ -44,9 +44,9 @@ static void describe(const struct torus_model *m, struct torus_link *l)
         }
 }
 
-void torus_model_load(struct torus_model *m, struct strace *run, cycle_t from, cycle_t end)
+void torus_model_load(struct torus_model *m, struct ntrace *run, cycle_t from, cycle_t end)
 {
-    const struct strace_info *info = strace_info(run);
+    const struct ntrace_info *info = ntrace_info(run);
     const double ps = (double)(end > from ? end - from : 1) * ps_per_cycle(info);
     size_t i;
 
@@ -60,14 +60,14 @@ void torus_model_load(struct torus_model *m, struct strace *run, cycle_t from, c
     m->seconds = ps * 1e-12;
     for (i = 0; i < m->count; i++) {
         struct torus_link *l = &m->link[i];
-        int64_t sum[STRACE_LINK_COUNT];
+        int64_t sum[NTRACE_LINK_COUNT];
 
-        strace_link_ends(run, (int)i, &l->from, &l->to);
+        ntrace_link_ends(run, (int)i, &l->from, &l->to);
         describe(m, l);
-        strace_sum(run, STRACE_LINK, (int)i, from, end, sum);
-        l->payload_bytes = sum[STRACE_LINK_PAYLOAD_BYTES];
-        l->wire_bytes = sum[STRACE_LINK_WIRE_BYTES];
-        l->share = (double)sum[STRACE_LINK_BUSY_PS] / ps;
+        ntrace_sum(run, NTRACE_LINK, (int)i, from, end, sum);
+        l->payload_bytes = sum[NTRACE_LINK_PAYLOAD_BYTES];
+        l->wire_bytes = sum[NTRACE_LINK_WIRE_BYTES];
+        l->share = (double)sum[NTRACE_LINK_BUSY_PS] / ps;
         l->share = l->share > 1 ? 1 : l->share;
         if (l->share > 0 && (m->busiest < 0 || l->share > m->link[m->busiest].share))
             m->busiest = (int)i;
@@ -120,15 +120,15 @@ static bool take_message(void *context, const struct trace_link *l)
     return true;
 }
 
-int torus_model_messages(const struct torus_model *m, struct strace *run, double cycle,
+int torus_model_messages(const struct torus_model *m, struct ntrace *run, double cycle,
                          struct torus_message to[TORUS_MESSAGE_MOST])
 {
-    struct looking k = {.to = to, .ps = cycle * ps_per_cycle(strace_info(run))};
+    struct looking k = {.to = to, .ps = cycle * ps_per_cycle(ntrace_info(run))};
     size_t i;
 
     for (i = 0; i < m->count && k.count < TORUS_MESSAGE_MOST; i++) {
         k.link = (int)i;
-        strace_walk_links(run, k.link, (cycle_t)cycle, (cycle_t)cycle + 1, take_message, &k);
+        ntrace_walk_links(run, k.link, (cycle_t)cycle, (cycle_t)cycle + 1, take_message, &k);
     }
     return k.count;
 }

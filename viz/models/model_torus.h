@@ -4,7 +4,7 @@
  */
 #ifndef VIZ_MODEL_TORUS_H
 #define VIZ_MODEL_TORUS_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #define TORUS_MESSAGE_MOST 512
 
@@ -24,7 +24,7 @@ struct torus_model {
 };
 void torus_model_init(struct torus_model *m);
 void torus_model_fini(struct torus_model *m);
-void torus_model_load(struct torus_model *m, struct strace *run, cycle_t from, cycle_t end);
+void torus_model_load(struct torus_model *m, struct ntrace *run, cycle_t from, cycle_t end);
 
 void torus_model_coordinates(const struct torus_model *m, int chip, int to[3]);
 /* Where a chip is drawn, in steps of the grid: a third axis goes up and to the right. */
@@ -39,6 +39,6 @@ struct torus_message {
     struct trace_link told;
 };
 /* of level bundle and finer; returns their count, at most TORUS_MESSAGE_MOST */
-int torus_model_messages(const struct torus_model *m, struct strace *run, double cycle,
+int torus_model_messages(const struct torus_model *m, struct ntrace *run, double cycle,
                          struct torus_message to[TORUS_MESSAGE_MOST]);
 #endif

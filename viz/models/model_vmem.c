@@ -68,16 +68,16 @@ static bool take_copy(void *context, const struct trace_dma *d)
 }
 
 /* own copies, then those of other cores, which may arrive here */
-static void gather_copies(struct vmem_model *m, struct strace *run, cycle_t from, cycle_t end)
+static void gather_copies(struct vmem_model *m, struct ntrace *run, cycle_t from, cycle_t end)
 {
     struct gathering g = {.m = m, .core = m->core};
     int core;
 
-    strace_walk_dmas(run, m->core, from, end, take_copy, &g);
-    for (core = 0; core < strace_info(run)->core_count && !m->has_more; core++)
+    ntrace_walk_dmas(run, m->core, from, end, take_copy, &g);
+    for (core = 0; core < ntrace_info(run)->core_count && !m->has_more; core++)
         if (core != m->core) {
             g.core = core;
-            strace_walk_dmas(run, core, from, end, take_copy, &g);
+            ntrace_walk_dmas(run, core, from, end, take_copy, &g);
         }
 }
 
@@ -94,7 +94,7 @@ static void touch(struct vmem_model *m, size_t column, int64_t byte, uint8_t how
 /* Accesses of an interval, `later_by` cycles after they were told. */
 struct accesses {
     struct vmem_model *m;
-    struct strace *run;
+    struct ntrace *run;
     const struct isa_program *program;
     cycle_t from, end, later_by;
 };
@@ -156,7 +156,7 @@ static bool take_record(void *context, const struct trace_record *r,
 static void walk_accesses(struct accesses *a)
 {
     if (a->end > a->from)
-        strace_walk_records(a->run, a->m->core, a->from, a->end, take_record, a);
+        ntrace_walk_records(a->run, a->m->core, a->from, a->end, take_record, a);
 }
 
 static void touch_by_copy(struct vmem_model *m, const struct vmem_copy *c)
@@ -201,12 +201,12 @@ static void reserve(struct vmem_model *m, size_t columns)
     m->highest_byte = 0;
 }
 
-void vmem_model_load(struct vmem_model *m, struct strace *run, int core, cycle_t from,
+void vmem_model_load(struct vmem_model *m, struct ntrace *run, int core, cycle_t from,
                      cycle_t end, size_t columns)
 {
-    const struct strace_info *info = strace_info(run);
+    const struct ntrace_info *info = ntrace_info(run);
     const cycle_t cycles = end > from ? end - from : 1;
-    struct accesses a = {.m = m, .run = run, .program = strace_program(run, core), .from = from,
+    struct accesses a = {.m = m, .run = run, .program = ntrace_program(run, core), .from = from,
                          .end = end};
     size_t i;
 

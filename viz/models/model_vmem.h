@@ -7,7 +7,7 @@
  */
 #ifndef VIZ_MODEL_VMEM_H
 #define VIZ_MODEL_VMEM_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #define VMEM_TILE_BYTES 4096            /* usage is counted in tiles of 8 rows */
 #define VMEM_ROW_BYTES 512
@@ -44,7 +44,7 @@ struct vmem_model {
 };
 void vmem_model_init(struct vmem_model *m);
 void vmem_model_fini(struct vmem_model *m);
-void vmem_model_load(struct vmem_model *m, struct strace *run, int core, cycle_t from,
+void vmem_model_load(struct vmem_model *m, struct ntrace *run, int core, cycle_t from,
                      cycle_t end, size_t columns);
 /* the copy that touches the address at the time, the last that began; NULL none */
 const struct vmem_copy *vmem_model_at(const struct vmem_model *m, double cycle, int64_t address);

@@ -15,7 +15,7 @@
  */
 #ifndef VIZ_MODEL_WAVEFRONT_H
 #define VIZ_MODEL_WAVEFRONT_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #define WAVE_SIZE_MAX 256
 #define WAVE_DIAGONALS (2 * WAVE_SIZE_MAX - 1)
@@ -69,13 +69,13 @@ void wavefront_init(struct wavefront *w, const struct chip *chip,
 void wavefront_fini(struct wavefront *w);
 /* forget what was fed; what follows is of `from` on */
 void wavefront_restart(struct wavefront *w, cycle_t from, bool is_from_start);
-/* one event of the core, in order (strace_walk_core with wants_ops); others are left aside */
+/* one event of the core, in order (ntrace_walk_core with wants_ops); others are left aside */
 void wavefront_feed(struct wavefront *w, const struct trace_event *e);
 /*
  * Feeds from the run what frames from `from` to `end` need, and some history; nothing where that
  * is known already. Moves operations: frames made before are void.
  */
-void wavefront_gather(struct wavefront *w, struct strace *run, int core, cycle_t from,
+void wavefront_gather(struct wavefront *w, struct ntrace *run, int core, cycle_t from,
                       cycle_t end);
 
 /* cycles from the entry of a row to diagonal k + n */

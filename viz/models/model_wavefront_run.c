@@ -14,7 +14,7 @@ static bool feed_event(void *context, const struct trace_event *e)
     return true;
 }
 
-static cycle_t launch_start(const struct strace_info *info, cycle_t t)
+static cycle_t launch_start(const struct ntrace_info *info, cycle_t t)
 {
     cycle_t start = 0;
     size_t i;
@@ -24,24 +24,24 @@ static cycle_t launch_start(const struct strace_info *info, cycle_t t)
     return start;
 }
 
-static void restart_before(struct wavefront *w, struct strace *run, cycle_t from)
+static void restart_before(struct wavefront *w, struct ntrace *run, cycle_t from)
 {
-    cycle_t start = launch_start(strace_info(run), from);
+    cycle_t start = launch_start(ntrace_info(run), from);
 
     wavefront_restart(w, later(start, from - HISTORY_CYCLES), from - HISTORY_CYCLES <= start);
 }
 
-void wavefront_gather(struct wavefront *w, struct strace *run, int core, cycle_t from,
+void wavefront_gather(struct wavefront *w, struct ntrace *run, int core, cycle_t from,
                       cycle_t end)
 {
     const bool has_history = w->is_from_start || from >= w->known_from + HISTORY_CYCLES / 2;
-    const bool has_launch = launch_start(strace_info(run), from) <= w->known_from;
+    const bool has_launch = launch_start(ntrace_info(run), from) <= w->known_from;
 
     if (w->known_end == 0 || from < w->known_from || !has_history || !has_launch ||
         from > w->known_end + HISTORY_CYCLES || w->count > KEEP_OPS)
         restart_before(w, run, from);
     if (end <= w->known_end)
         return;
-    strace_walk_core(run, core, w->known_end, end, false, true, feed_event, w);
+    ntrace_walk_core(run, core, w->known_end, end, false, true, feed_event, w);
     w->known_end = end;
 }

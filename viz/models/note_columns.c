@@ -18,7 +18,7 @@ struct tile {
 };
 
 struct note_columns {
-    struct strace *run;
+    struct ntrace *run;
     struct tile tile[TILE_MAX];
     int tile_count, budget;
     int64_t late_ns;
@@ -28,7 +28,7 @@ struct note_columns {
     size_t capacity;
 };
 
-struct note_columns *note_columns_create(struct strace *run)
+struct note_columns *note_columns_create(struct ntrace *run)
 {
     struct note_columns *c = mem_alloc(sizeof(*c));
 
@@ -91,7 +91,7 @@ static void take_top(const int64_t *cycles, uint32_t note_count, cycle_t width,
 
 static void make_tile(struct note_columns *c, struct tile *t)
 {
-    const struct isa_program *p = strace_program(c->run, t->core);
+    const struct isa_program *p = ntrace_program(c->run, t->core);
     uint32_t count = p ? p->note_count : 0;
     cycle_t width = (cycle_t)1 << t->level, from = t->number * NOTE_TILE_COLUMNS * width;
     int i;
@@ -99,7 +99,7 @@ static void make_tile(struct note_columns *c, struct tile *t)
     c->cycles = mem_grow(c->cycles, &c->capacity, count + 1, sizeof(*c->cycles));
     for (i = 0; i < NOTE_TILE_COLUMNS; i++, from += width) {
         memset(c->cycles, 0, sizeof(*c->cycles) * (count + 1));
-        strace_note_cycles(c->run, t->core, from, from + width, c->cycles);
+        ntrace_note_cycles(c->run, t->core, from, from + width, c->cycles);
         take_top(c->cycles, count, width, &t->column[i]);
     }
 }

@@ -4,19 +4,19 @@
  */
 #ifndef VIZ_NOTE_COLUMNS_H
 #define VIZ_NOTE_COLUMNS_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #define NOTE_COLUMN_TOP 3
 #define NOTE_TILE_COLUMNS 16
 
 struct note_column {
-    uint32_t note[NOTE_COLUMN_TOP];     /* most cycles first, as strace_note_cycles numbers them;
+    uint32_t note[NOTE_COLUMN_TOP];     /* most cycles first, as ntrace_note_cycles numbers them;
                                          * 0: no more */
     float share[NOTE_COLUMN_TOP];       /* of the column's cycles */
 };
 struct note_columns;
 
-struct note_columns *note_columns_create(struct strace *run);
+struct note_columns *note_columns_create(struct ntrace *run);
 void note_columns_destroy(struct note_columns *c);
 void note_columns_forget(struct note_columns *c);               /* the run has grown */
 

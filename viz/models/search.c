@@ -11,7 +11,7 @@
 #include "isa/disasm.h"
 
 struct search {
-    struct strace *run;
+    struct ntrace *run;
     int core;
     const struct isa_program *program;
     regex_t regex;
@@ -39,7 +39,7 @@ static bool match_bundle(const struct search *s, uint32_t bundle, char *text, si
     return b->line && regexec(&s->regex, text, 0, NULL, 0) == 0;
 }
 
-struct search *search_create(struct strace *run, int core, const char *pattern, struct err *e)
+struct search *search_create(struct ntrace *run, int core, const char *pattern, struct err *e)
 {
     struct search *s = mem_alloc(sizeof(*s));
     int status = regcomp(&s->regex, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB);
@@ -54,7 +54,7 @@ struct search *search_create(struct strace *run, int core, const char *pattern, 
     }
     s->run = run;
     s->core = core;
-    s->program = strace_program(run, core);
+    s->program = ntrace_program(run, core);
     s->bundle_count = s->program ? s->program->bundle_count : 0;
     s->is_match = mem_alloc(s->bundle_count + 1);
     s->match_before = mem_alloc(sizeof(*s->match_before) * (s->bundle_count + 1));
@@ -189,7 +189,7 @@ static bool hit_in_repeat(const struct search *s, cycle_t at, cycle_t period, in
 
     for (pass = 0; pass < 2; pass++) {  /* the window follows itself: how it ends, then hits */
         c.walk.wants_last = pass;
-        strace_walk_records(s->run, s->core, at - period, at, look_in_window, &c);
+        ntrace_walk_records(s->run, s->core, at - period, at, look_in_window, &c);
     }
     out->hit_at = c.at;
     out->hit_bundle = c.bundle;
@@ -211,12 +211,12 @@ static void describe(const struct search *s, cycle_t at, uint32_t bundle, struct
 
 bool search_next(struct search *s, cycle_t after, struct search_hit *hit)
 {
-    cycle_t all = strace_info(s->run)->cycles, from = after < 0 ? 0 : after;
+    cycle_t all = ntrace_info(s->run)->cycles, from = after < 0 ? 0 : after;
 
     while (s->count && from < all) {
         struct walk w = {.s = s, .after = after, .before = all}, inside;
 
-        strace_walk_records(s->run, s->core, from, all, look, &w);
+        ntrace_walk_records(s->run, s->core, from, all, look, &w);
         if (!w.has_hit && w.repeat.count) {
             if (hit_in_repeat(s, w.repeat.at, w.repeat.period, w.repeat.count, after, &inside)) {
                 describe(s, inside.hit_at, inside.hit_bundle, hit);
@@ -274,18 +274,18 @@ static bool look_for_stall(void *context, const struct trace_record *r,
     return w->wants_last;
 }
 
-bool stall_next(struct strace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
+bool stall_next(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
                 struct trace_record *hit)
 {
-    cycle_t all = strace_info(t)->cycles;
+    cycle_t all = ntrace_info(t)->cycles;
     struct stall_walk w = {.after = after, .before = all, .least = least, .hidden = hidden};
 
-    strace_walk_records(t, core, after < 0 ? 0 : after, all, look_for_stall, &w);
+    ntrace_walk_records(t, core, after < 0 ? 0 : after, all, look_for_stall, &w);
     *hit = w.hit;
     return w.has_hit;
 }
 
-bool stall_last(struct strace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
+bool stall_last(struct ntrace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
                 struct trace_record *hit)
 {
     cycle_t window = 4096, end = before;
@@ -295,7 +295,7 @@ bool stall_last(struct strace *t, int core, cycle_t before, cycle_t least, uint3
         struct stall_walk w = {.after = -1, .before = before, .least = least, .hidden = hidden,
                                .wants_last = true};
 
-        strace_walk_records(t, core, from, end, look_for_stall, &w);
+        ntrace_walk_records(t, core, from, end, look_for_stall, &w);
         if (w.has_hit) {
             *hit = w.hit;
             return true;

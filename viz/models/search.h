@@ -5,12 +5,12 @@
  */
 #ifndef VIZ_SEARCH_H
 #define VIZ_SEARCH_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 struct search;
 
 /* POSIX extended, case ignored. NULL with *e set when it is no regular expression. */
-struct search *search_create(struct strace *run, int core, const char *pattern, struct err *e);
+struct search *search_create(struct ntrace *run, int core, const char *pattern, struct err *e);
 void search_destroy(struct search *s);
 uint32_t search_bundle_count(const struct search *s);   /* that match, of the program */
 bool search_has(const struct search *s, uint32_t bundle);
@@ -26,8 +26,8 @@ bool search_next(struct search *s, cycle_t after, struct search_hit *hit);
 bool search_last(struct search *s, cycle_t before, struct search_hit *hit);
 
 /* stalls likewise, of reasons that are not in `hidden`, at least `least` cycles long */
-bool stall_next(struct strace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
+bool stall_next(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
                 struct trace_record *hit);
-bool stall_last(struct strace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
+bool stall_last(struct ntrace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
                 struct trace_record *hit);
 #endif

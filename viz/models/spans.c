@@ -16,7 +16,7 @@ struct tile {
 };
 
 struct spans {
-    struct strace *run;
+    struct ntrace *run;
     struct tile tile[TILE_MAX];
     int tile_count;
     int64_t uses;
@@ -25,7 +25,7 @@ struct spans {
     bool is_partial, has_made;
 };
 
-struct spans *spans_create(struct strace *run)
+struct spans *spans_create(struct ntrace *run)
 {
     struct spans *s = mem_alloc(sizeof(*s));
 
@@ -91,7 +91,7 @@ const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, 
         t->core = core;
         t->number = number;
         t->count = 0;
-        strace_walk_core(s->run, core, number * SPANS_TILE_CYCLES,
+        ntrace_walk_core(s->run, core, number * SPANS_TILE_CYCLES,
                          (number + 1) * SPANS_TILE_CYCLES, true, false, keep, t);
     }
     t->used_at = ++s->uses;

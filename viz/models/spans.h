@@ -4,13 +4,13 @@
  */
 #ifndef VIZ_SPANS_H
 #define VIZ_SPANS_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 #define SPANS_TILE_CYCLES 1024
 
 struct spans;
 
-struct spans *spans_create(struct strace *run);
+struct spans *spans_create(struct ntrace *run);
 void spans_destroy(struct spans *s);
 void spans_forget(struct spans *s);                             /* the run has grown */
 

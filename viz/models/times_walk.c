@@ -7,7 +7,7 @@
 #define DEPTH_MOST 32                   /* of repeats in windows of repeats */
 
 struct interval {
-    struct strace *run;
+    struct ntrace *run;
     int core, depth;
     cycle_t from, end;
     int64_t times;
@@ -63,10 +63,10 @@ static bool take(void *context, const struct trace_record *r, const struct trace
 
 static void walk(struct interval *s)
 {
-    strace_walk_records(s->run, s->core, s->from, s->end, take, s);
+    ntrace_walk_records(s->run, s->core, s->from, s->end, take, s);
 }
 
-int64_t times_walk(struct strace *run, int core, cycle_t from, cycle_t end, times_fn *fn,
+int64_t times_walk(struct ntrace *run, int core, cycle_t from, cycle_t end, times_fn *fn,
                    void *context)
 {
     int64_t records = 0;

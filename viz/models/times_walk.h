@@ -4,11 +4,11 @@
  */
 #ifndef VIZ_TIMES_WALK_H
 #define VIZ_TIMES_WALK_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 
 /* runs and stalls cut to the interval; `times` is at least 1 */
 typedef void times_fn(void *context, const struct trace_record *r, int64_t times);
 /* returns how many records were looked at, those of repeats counted once */
-int64_t times_walk(struct strace *run, int core, cycle_t from, cycle_t end, times_fn *fn,
+int64_t times_walk(struct ntrace *run, int core, cycle_t from, cycle_t end, times_fn *fn,
                    void *context);
 #endif

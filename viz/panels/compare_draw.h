@@ -11,7 +11,7 @@
 
 /* What is kept of one run. */
 struct compare_cache {
-    struct strace *run;
+    struct ntrace *run;
     struct columns *columns;
     struct note_columns *notes;
 };

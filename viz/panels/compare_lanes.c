@@ -63,7 +63,7 @@ void compare_draw_ruler(const struct compare_panel *p, const struct view *v, str
 
 /* ---- shares of pixels ---- */
 
-static float *fill(struct compare_panel *p, int side, enum strace_series series, int index,
+static float *fill(struct compare_panel *p, int side, enum ntrace_series series, int index,
                    int *members)
 {
     const struct compare_lanes *l = &p->at.lanes[side];
@@ -88,7 +88,7 @@ static void draw_cores(struct compare_panel *p, const struct view *v, struct dra
     int i, members;
 
     for (i = 0; i < l->core_count; i++) {
-        const float *mean = fill(p, side, STRACE_CORE, i, &members);
+        const float *mean = fill(p, side, NTRACE_CORE, i, &members);
         struct rect r = lane_rect(l, l->cores);
 
         r.y += i * l->core_height;
@@ -97,30 +97,30 @@ static void draw_cores(struct compare_panel *p, const struct view *v, struct dra
     }
 }
 
-static int chip_of(const struct strace_info *i, int core)
+static int chip_of(const struct ntrace_info *i, int core)
 {
     return core / (int)i->chip->chip_cores;
 }
 
 static void draw_hbm(struct compare_panel *p, const struct view *v, struct draw_list *d, int side)
 {
-    const struct strace_info *info = strace_info(p->cache[side].run);
+    const struct ntrace_info *info = ntrace_info(p->cache[side].run);
     const struct compare_lanes *l = &p->at.lanes[side];
     const double peak = chip_hbm_peak_bytes_per_second(info->chip)
                         * chip_cycle_seconds(info->chip);
     int members, i;
-    float *mean = fill(p, side, STRACE_HBM, chip_of(info, v->core), &members);
+    float *mean = fill(p, side, NTRACE_HBM, chip_of(info, v->core), &members);
 
     for (i = 0; i < l->width; i++) {
         float *m = mean + i * members;
 
-        m[STRACE_HBM_READ_BYTES] /= (float)peak;
-        m[STRACE_HBM_WRITE_BYTES] /= (float)peak;
-        m[STRACE_HBM_WRITE_BYTES] += m[STRACE_HBM_READ_BYTES];
+        m[NTRACE_HBM_READ_BYTES] /= (float)peak;
+        m[NTRACE_HBM_WRITE_BYTES] /= (float)peak;
+        m[NTRACE_HBM_WRITE_BYTES] += m[NTRACE_HBM_READ_BYTES];
     }
-    timeline_draw_shares(d, lane_rect(l, l->hbm), mean + STRACE_HBM_WRITE_BYTES, members,
+    timeline_draw_shares(d, lane_rect(l, l->hbm), mean + NTRACE_HBM_WRITE_BYTES, members,
                          theme_color(v->theme, COLOR_HBM_WRITE));
-    timeline_draw_shares(d, lane_rect(l, l->hbm), mean + STRACE_HBM_READ_BYTES, members,
+    timeline_draw_shares(d, lane_rect(l, l->hbm), mean + NTRACE_HBM_READ_BYTES, members,
                          theme_color(v->theme, COLOR_HBM_READ));
 }
 
@@ -128,7 +128,7 @@ static void draw_hbm(struct compare_panel *p, const struct view *v, struct draw_
 static void draw_links(struct compare_panel *p, const struct view *v, struct draw_list *d,
                        int side, struct arena *a)
 {
-    const struct strace_info *info = strace_info(p->cache[side].run);
+    const struct ntrace_info *info = ntrace_info(p->cache[side].run);
     const struct compare_lanes *l = &p->at.lanes[side];
     float *most = arena_array(a, (size_t)l->width + 1, sizeof(*most));
     const double cycle_ps = 1e12 * chip_cycle_seconds(info->chip);
@@ -137,13 +137,13 @@ static void draw_links(struct compare_panel *p, const struct view *v, struct dra
     for (link = 0; link < info->link_count && count < LINKS_MOST; link++) {
         const float *mean;
 
-        strace_link_ends(p->cache[side].run, link, &from, &to);
+        ntrace_link_ends(p->cache[side].run, link, &from, &to);
         if (from != chip_of(info, v->core))
             continue;
         count++;
-        mean = fill(p, side, STRACE_LINK, link, &members);
+        mean = fill(p, side, NTRACE_LINK, link, &members);
         for (i = 0; i < l->width; i++)
-            most[i] = fmaxf(most[i], mean[i * members + STRACE_LINK_BUSY_PS] / (float)cycle_ps);
+            most[i] = fmaxf(most[i], mean[i * members + NTRACE_LINK_BUSY_PS] / (float)cycle_ps);
     }
     timeline_draw_shares(d, lane_rect(l, l->links), most, 1, theme_color(v->theme, COLOR_LINK));
 }
@@ -173,7 +173,7 @@ static void draw_op(struct compare_panel *p, const struct view *v, struct draw_l
                     double from, double end, uint32_t note)
 {
     const struct compare_lanes *l = &p->at.lanes[side];
-    const struct isa_program *program = strace_program(p->cache[side].run, v->core);
+    const struct isa_program *program = ntrace_program(p->cache[side].run, v->core);
     const double x0 = fmax(0, (from - l->from) / l->cycles_per_pixel);
     const double x1 = fmin(l->width, (end - l->from) / l->cycles_per_pixel);
     const struct rect r = {l->ops.x + (int)x0, l->ops.y, (int)x1 - (int)x0, l->ops.h};
@@ -223,7 +223,7 @@ static void draw_names(const struct compare_panel *p, const struct view *v, stru
                        int side)
 {
     const struct compare_lanes *l = &p->at.lanes[side];
-    const struct strace_info *info = strace_info(p->cache[side].run);
+    const struct ntrace_info *info = ntrace_info(p->cache[side].run);
     const int line = draw_line_height(d, TEXT_SMALL);
     const int every = l->core_height > 0 ? (line + l->core_height - 1) / l->core_height : 1;
     char text[64];
@@ -247,7 +247,7 @@ static void draw_names(const struct compare_panel *p, const struct view *v, stru
 
 static const char *run_title(const struct view *v, int side)
 {
-    const struct strace_info *i = strace_info(side ? v->other : v->run);
+    const struct ntrace_info *i = ntrace_info(side ? v->other : v->run);
 
     return *i->title ? i->title : side ? v->other_path : v->path;
 }
@@ -257,8 +257,8 @@ static void draw_header(const struct compare_panel *p, const struct view *v, str
 {
     const struct compare_lanes *l = &p->at.lanes[side];
     const struct compare_side *s = &p->model.side[side];
-    const struct strace_info *i = strace_info(s->run);
-    const struct strace_launch *launch = &i->launch[s->launch];
+    const struct ntrace_info *i = ntrace_info(s->run);
+    const struct ntrace_launch *launch = &i->launch[s->launch];
     const char *path = side ? v->other_path : v->path;
     char cycles[QUANTITY_MAX], time[QUANTITY_MAX], text[600];
     struct rect r = l->header;
@@ -321,9 +321,9 @@ void compare_draw_lanes(struct compare_panel *p, const struct view *v, struct dr
 static const char *stall_lines(struct arena *a, const char *text, const float *m)
 {
     for (int i = 0; i < STALL_COUNT; i++)
-        if (m[STRACE_CELL_STALL + i] >= 0.005f)
+        if (m[NTRACE_CELL_STALL + i] >= 0.005f)
             text = arena_printf(a, "%s\n%-14s %3.0f %%", text, stall_name((enum stall_reason)i),
-                                100.0 * (double)m[STRACE_CELL_STALL + i]);
+                                100.0 * (double)m[NTRACE_CELL_STALL + i]);
     return text;
 }
 
@@ -334,7 +334,7 @@ const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, s
                                                              : 0;
     const int core = rect_has(l->cores, x, y) && row < l->core_count ? row : p->model.core;
     const double at = l->from + pixel * l->cycles_per_pixel - (double)p->model.side[side].start;
-    const struct isa_program *program = strace_program(p->cache[side].run, core);
+    const struct isa_program *program = ntrace_program(p->cache[side].run, core);
     char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
     int members;
     const float *m;
@@ -346,12 +346,12 @@ const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, s
     note = note_at(p, side, core, note_level(l),
                    (int64_t)((at + (double)p->model.side[side].start)
                              / ldexp(1, note_level(l))));
-    m = fill(p, side, STRACE_CORE, core, &members) + pixel * members;
+    m = fill(p, side, NTRACE_CORE, core, &members) + pixel * members;
     text = arena_printf(a, "%c, core %d\n%s = %s after its beginning\nmost here: %s\n \n%-14s "
                         "%3.0f %%", 'A' + side, core, quantity_cycles(at, cycles),
                         quantity_seconds(at / p->model.side[side].mhz * 1e-6, time),
                         program && note > 0 && note <= program->note_count
                             ? program->note[note - 1] : "no source operation", "issue",
-                        100.0 * (double)m[STRACE_CELL_ISSUE]);
+                        100.0 * (double)m[NTRACE_CELL_ISSUE]);
     return stall_lines(a, text, m);
 }

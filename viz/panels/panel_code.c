@@ -16,7 +16,7 @@
 #define FRAME_BUDGET 100000             /* and between two of them, while something is left */
 
 struct code_panel {
-    const struct strace *run;
+    const struct ntrace *run;
     int core;
     const struct isa_program *program;
     struct isa_slots slots;
@@ -76,7 +76,7 @@ static void count(struct code_panel *p, const struct view *v)
 {
     const cycle_t from = v->has_selection ? (cycle_t)v->selection_from : 0;
     const cycle_t end = v->has_selection ? (cycle_t)ceil(v->selection_end)
-                                         : strace_info(v->run)->cycles;
+                                         : ntrace_info(v->run)->cycles;
     int64_t budget = FRAME_BUDGET;
     bool is_done;
 
@@ -91,15 +91,15 @@ static void count(struct code_panel *p, const struct view *v)
 
 static bool prepare(struct code_panel *p, const struct view *v)
 {
-    if (!strace_program(v->run, v->core))
+    if (!ntrace_program(v->run, v->core))
         return false;
-    if (p->run != v->run || p->core != v->core || p->program != strace_program(v->run, v->core)) {
+    if (p->run != v->run || p->core != v->core || p->program != ntrace_program(v->run, v->core)) {
         forget(p);
         p->run = v->run;
         p->core = v->core;
-        p->program = strace_program(v->run, v->core);
+        p->program = ntrace_program(v->run, v->core);
         p->top = 0;
-        chip_slots(strace_info(v->run)->chip, &p->slots);
+        chip_slots(ntrace_info(v->run)->chip, &p->slots);
         code_lines_init(&p->lines, p->program);
         code_counts_init(&p->counts, p->program->bundle_count);
         p->is_hit = mem_alloc(p->program->bundle_count + 1u);
@@ -380,7 +380,7 @@ static void draw_words(const struct code_panel *p, const struct view *v, struct 
 
 static const char *why_nothing(const struct view *v)
 {
-    return strace_info(v->run)->level < TRACE_BUNDLE
+    return ntrace_info(v->run)->level < TRACE_BUNDLE
            ? "This trace has no bundles: record with --trace-level bundle to see how often each "
              "ran and waited."
            : "This core had no program.";
@@ -396,7 +396,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     size_t i;
     int y;
 
-    if (strace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v)) {
+    if (ntrace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v)) {
         layout_nothing(d, area, v->theme, why_nothing(v));
         return;
     }
@@ -493,7 +493,7 @@ static bool input(void *state, struct view *v, const struct input *i, const stru
     struct code_places at;
     int height;
 
-    if (strace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
+    if (ntrace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
         return false;
     if (i->kind == INPUT_KEY)
         return key(p, v, i->key);
@@ -521,7 +521,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     int reason, height;
     char code[1024];
 
-    if (strace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
+    if (ntrace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
         return "";
     at = place(p, v, d, area);
     height = row_height(d);

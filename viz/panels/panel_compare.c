@@ -45,13 +45,13 @@ static void fini(void *state)
 
 static bool shows_all(const struct view *v)
 {
-    return v->from <= 0 && v->end >= (double)strace_info(v->run)->cycles;
+    return v->from <= 0 && v->end >= (double)ntrace_info(v->run)->cycles;
 }
 
 /* of A: the one that is looked at; the last one where all are */
 static size_t own_launch(const struct view *v)
 {
-    const struct strace_info *i = strace_info(v->run);
+    const struct ntrace_info *i = ntrace_info(v->run);
 
     return shows_all(v) ? i->launch_count - 1
                         : steps_model_at(i, (cycle_t)((v->from + v->end) / 2));
@@ -59,7 +59,7 @@ static size_t own_launch(const struct view *v)
 
 static size_t other_launch(const struct compare_panel *p, const struct view *v)
 {
-    const size_t count = strace_info(v->other)->launch_count, own = own_launch(v);
+    const size_t count = ntrace_info(v->other)->launch_count, own = own_launch(v);
     const size_t wanted = p->other_launch != SIZE_MAX ? p->other_launch
                           : shows_all(v) ? count - 1 : own;
 
@@ -68,7 +68,7 @@ static size_t other_launch(const struct compare_panel *p, const struct view *v)
 
 static void bind(struct compare_panel *p, const struct view *v)
 {
-    struct strace *const run[2] = {v->run, v->other};
+    struct ntrace *const run[2] = {v->run, v->other};
     int i;
 
     for (i = 0; i < 2; i++) {
@@ -124,7 +124,7 @@ static size_t legend(const struct compare_panel *p, enum theme t,
 
 /* what lanes have more than they need goes to memory and links */
 static void place_lanes(struct compare_lanes *l, const struct draw_list *d,
-                        const struct strace_info *info, struct rect r, int name_width)
+                        const struct ntrace_info *info, struct rect r, int name_width)
 {
     const int line = draw_line_height(d, TEXT_SMALL), gap = draw_scaled(d, 3);
     const int cores = info->core_count > 0 ? info->core_count : 1;
@@ -173,8 +173,8 @@ static void place(struct compare_panel *p, const struct view *v, const struct dr
     rect_cut_left(&at->ruler, names);
     half = rect_cut_top(&r, (r.h - gap) / 2);
     rect_cut_top(&r, gap);
-    place_lanes(&at->lanes[0], d, strace_info(v->run), half, names);
-    place_lanes(&at->lanes[1], d, strace_info(v->other), r, names);
+    place_lanes(&at->lanes[0], d, ntrace_info(v->run), half, names);
+    place_lanes(&at->lanes[1], d, ntrace_info(v->other), r, names);
 }
 
 /* both begin at the left; a part of A's launch that is looked at is shown of both */
@@ -232,7 +232,7 @@ static void draw_words(const struct compare_panel *p, const struct view *v, stru
         &d->arena, "%s%s Core %d of both, launches aligned at their beginning; each list below "
         "adds up to the difference%s. The keys [ ] go to other launches of both runs, the buttons "
         "of one.", difference_words(m, &d->arena),
-        missing_words(strace_info(v->run)->is_complete, strace_info(v->other)->is_complete),
+        missing_words(ntrace_info(v->run)->is_complete, ntrace_info(v->other)->is_complete),
         m->core, m->has_two_clocks ? ", in µs at the clock of B; what that clock does to the "
                                      "cycles of A is the row \"clock\"" : "");
 
@@ -273,7 +273,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
 static void go_in_own(struct view *v, size_t launch)
 {
-    const struct strace_launch *l = &strace_info(v->run)->launch[launch];
+    const struct ntrace_launch *l = &ntrace_info(v->run)->launch[launch];
 
     view_show(v, (double)l->start, (double)(l->start + l->cycles));
 }
@@ -288,8 +288,8 @@ static size_t moved(size_t launch, int by, size_t count)
 static bool go_on(struct compare_panel *p, struct view *v, int by, bool own, bool other)
 {
     const size_t a = own_launch(v), b = other_launch(p, v);
-    const size_t next_a = moved(a, by, strace_info(v->run)->launch_count);
-    const size_t next_b = moved(b, by, strace_info(v->other)->launch_count);
+    const size_t next_a = moved(a, by, ntrace_info(v->run)->launch_count);
+    const size_t next_b = moved(b, by, ntrace_info(v->other)->launch_count);
 
     p->other_launch = other ? next_b : b;
     if (own && next_a != a)

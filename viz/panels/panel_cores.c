@@ -63,7 +63,7 @@ static void measure_core(struct cores_panel *p, const struct view *v, int core)
 /* in turn, as many as there is time for; the others are still as the view was before */
 static void prepare(struct cores_panel *p, const struct view *v)
 {
-    const int count = strace_info(v->run)->core_count;
+    const int count = ntrace_info(v->run)->core_count;
 
     if (p->shown.run != v->run) {
         mem_free(p->share);
@@ -100,7 +100,7 @@ static void legend(enum theme t, struct legend_entry entry[LEGEND_COUNT])
 }
 
 /* as large squares as fit, those of a chip side by side */
-static void place_grid(const struct strace_info *info, const struct draw_list *d,
+static void place_grid(const struct ntrace_info *info, const struct draw_list *d,
                        struct cores_places *at)
 {
     const int gap = draw_scaled(d, 4), cores = (int)info->chip->chip_cores;
@@ -137,7 +137,7 @@ static struct cores_places place(const struct view *v, const struct draw_list *d
     at.legend = layout_spare_bottom(&r, layout_legend_height(d, r.w, entry, LEGEND_COUNT));
     rect_cut_bottom(&r, gap);
     at.grid = r;
-    place_grid(strace_info(v->run), d, &at);
+    place_grid(ntrace_info(v->run), d, &at);
     return at;
 }
 
@@ -152,7 +152,7 @@ static int core_at(const struct view *v, const struct cores_places *at, int x, i
 {
     int core;
 
-    for (core = 0; core < strace_info(v->run)->core_count && at->square > 0; core++)
+    for (core = 0; core < ntrace_info(v->run)->core_count && at->square > 0; core++)
         if (rect_has(square_of(at, core), x, y))
             return core;
     return -1;
@@ -180,7 +180,7 @@ static void draw_parts(const struct cores_panel *p, const struct view *v, struct
 static void draw_square(const struct cores_panel *p, const struct view *v, struct draw_list *d,
                         struct rect r, int core)
 {
-    const bool has_program = strace_program(v->run, core) != NULL;
+    const bool has_program = ntrace_program(v->run, core) != NULL;
     const double share = p->share[core * MEASURE_COUNT + (int)p->measure];
     const rgba_t color = has_program ? theme_heat(v->theme, share)
                                      : theme_color(v->theme, COLOR_PANEL);
@@ -200,9 +200,9 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink,
                   has_program ? quantity_percent(share, text) : "no program");
     draw_parts(p, v, d, rect_cut_bottom(&r, r.h > 4 * line ? line : 0), core);
-    if (r.h < line || core % (int)strace_info(v->run)->chip->chip_cores)
+    if (r.h < line || core % (int)ntrace_info(v->run)->chip->chip_cores)
         return;
-    snprintf(text, sizeof(text), "chip %d", core / (int)strace_info(v->run)->chip->chip_cores);
+    snprintf(text, sizeof(text), "chip %d", core / (int)ntrace_info(v->run)->chip->chip_cores);
     draw_text_fit(d, rect_cut_bottom(&r, line), TEXT_SMALL, ink, text);
 }
 
@@ -222,7 +222,7 @@ static void draw_buttons(const struct cores_panel *p, const struct view *v, stru
 static void draw_words(const struct cores_panel *p, const struct view *v, struct draw_list *d,
                        struct rect r)
 {
-    const int count = strace_info(v->run)->core_count;
+    const int count = ntrace_info(v->run)->core_count;
     char least_text[QUANTITY_MAX], most_text[QUANTITY_MAX], mean_text[QUANTITY_MAX], text[500];
     double least = 1, most = 0, sum = 0;
     int core, active = 0;
@@ -230,7 +230,7 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
     for (core = 0; core < count; core++) {
         const double share = p->share[core * MEASURE_COUNT + (int)p->measure];
 
-        if (!strace_program(v->run, core))
+        if (!ntrace_program(v->run, core))
             continue;
         least = share < least ? share : least;
         most = share > most ? share : most;
@@ -257,7 +257,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     d->is_partial = d->is_partial || p->missing > 0;
     draw_buttons(p, v, d, at.buttons);
     draw_words(p, v, d, at.words);
-    for (core = 0; core < strace_info(v->run)->core_count && at.square > 0; core++)
+    for (core = 0; core < ntrace_info(v->run)->core_count && at.square > 0; core++)
         draw_square(p, v, d, square_of(&at, core), core);
     legend(v->theme, entry);
     layout_legend(d, at.legend, v->theme, entry, LEGEND_COUNT);
@@ -308,7 +308,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     if (core < 0)
         return "";
     text = arena_printf(a, "core %d of chip %d", core,
-                        core / (int)strace_info(v->run)->chip->chip_cores);
+                        core / (int)ntrace_info(v->run)->chip->chip_cores);
     for (m = 0; m < MEASURE_COUNT; m++)
         text = arena_printf(a, "%s\n%s: %s", text, measures[m].name,
                             quantity_percent(p->share[core * MEASURE_COUNT + m], share));

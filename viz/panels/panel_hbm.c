@@ -41,7 +41,7 @@ static void fini(void *state)
 
 static void prepare(struct hbm_panel *p, const struct view *v, int width)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
     const int chip = v->core / (int)info->chip->chip_cores, columns = width / COLUMN_PIXELS;
 
     if (!view_shown_changes(&p->shown, v, chip, columns))
@@ -172,7 +172,7 @@ static void draw_chart(const struct hbm_panel *p, const struct view *v, struct d
 
 static void draw_refreshes(const struct view *v, struct draw_list *d, struct rect r)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
     const struct axis a = axis_of_view(v, r);
     const double period = hbm_model_refresh_cycles(info);
     double at;
@@ -373,7 +373,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct legend_entry entry[KEY_COUNT];
     struct rect through = at.chart;
 
-    if (strace_info(v->run)->level < TRACE_OP) {
+    if (ntrace_info(v->run)->level < TRACE_OP) {
         layout_nothing(d, area, v->theme, "This trace has only launches: record with --trace-level "
                        "op or bundle to see what the HBM did.");
         return;

@@ -42,7 +42,7 @@ static void fini(void *state)
 
 static void find_range(const struct view *v, cycle_t *from, cycle_t *end)
 {
-    const cycle_t all = strace_info(v->run)->cycles;
+    const cycle_t all = ntrace_info(v->run)->cycles;
 
     *from = (cycle_t)(v->has_selection ? v->selection_from : v->from);
     *end = (cycle_t)ceil(v->has_selection ? v->selection_end : v->end);
@@ -229,7 +229,7 @@ static int without_point(const struct roofline_model *m)
 static void draw_words(const struct roofline_panel *p, const struct view *v, struct draw_list *d,
                        struct rect r, bool is_done)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
     const struct roofline_model *m = &p->model;
     const int points = (int)m->op_count - without_point(m), unnamed =
         p->plot.mark_count - p->plot.named_count;
@@ -258,7 +258,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct legend_entry entry[KEY_COUNT];
     bool is_done;
 
-    if (strace_info(v->run)->level < TRACE_BUNDLE) {
+    if (ntrace_info(v->run)->level < TRACE_BUNDLE) {
         layout_nothing(d, area, v->theme, "This trace does not tell which bundles issued: record "
                        "with --trace-level bundle to see a roofline.");
         return;

@@ -48,7 +48,7 @@ static void legend(enum theme t, struct legend_entry entry[PARTS])
 static struct steps_places place(const struct view *v, const struct draw_list *d,
                                  struct rect area)
 {
-    const size_t launches = strace_info(v->run)->launch_count;
+    const size_t launches = ntrace_info(v->run)->launch_count;
     const int line = draw_line_height(d, TEXT_NORMAL), gap = draw_scaled(d, 12);
     struct rect r = rect_inset(area, draw_scaled(d, 10));
     struct legend_entry entry[PARTS];
@@ -77,9 +77,9 @@ static struct steps_places place(const struct view *v, const struct draw_list *d
 /* the launch that the pointer is in, else the first of which more than half is shown */
 static size_t chosen(const struct view *v)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
     const size_t first = steps_model_at(info, (cycle_t)v->from);
-    const struct strace_launch *l = &info->launch[first];
+    const struct ntrace_launch *l = &info->launch[first];
 
     if (v->cursor >= v->from && v->cursor < v->end)
         return steps_model_at(info, (cycle_t)v->cursor);
@@ -110,8 +110,8 @@ static void draw_parts(const struct view *v, struct draw_list *d, struct rect ba
 static void draw_launch(const struct view *v, struct draw_list *d, const struct steps_places *at,
                         size_t launch, int y)
 {
-    const struct strace_info *info = strace_info(v->run);
-    const struct strace_launch *l = &info->launch[launch];
+    const struct ntrace_info *info = ntrace_info(v->run);
+    const struct ntrace_launch *l = &info->launch[launch];
     const int line = draw_line_height(d, TEXT_NORMAL), pad = (at->row - line) / 2;
     const rgba_t color = theme_color(v->theme, l->is_faulted ? COLOR_WARNING : COLOR_TEXT);
     struct rect row = {at->list.x, y, at->list.w, at->row}, name, number;
@@ -191,8 +191,8 @@ static void draw_details(const struct view *v, struct draw_list *d, const struct
 
 static void draw_words(const struct view *v, struct draw_list *d, struct rect r)
 {
-    const struct strace_info *info = strace_info(v->run);
-    const struct strace_launch *l = &info->launch[chosen(v)];
+    const struct ntrace_info *info = ntrace_info(v->run);
+    const struct ntrace_launch *l = &info->launch[chosen(v)];
     char time[QUANTITY_MAX], cycles[QUANTITY_MAX], text[600];
 
     snprintf(text, sizeof(text), "Core %d, %zu launch%s; chosen: %s, %s = %s.%s%s A click on a bar "
@@ -212,7 +212,7 @@ static void keep_in_sight(struct steps_panel *p, const struct steps_places *at, 
 
 static void draw(void *state, const struct view *v, struct draw_list *d, struct rect area)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
     struct steps_panel *p = state;
     struct legend_entry entry[PARTS];
     struct steps_places at;
@@ -236,7 +236,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
 static void go_to(struct view *v, size_t launch)
 {
-    const struct strace_launch *l = &strace_info(v->run)->launch[launch];
+    const struct ntrace_launch *l = &ntrace_info(v->run)->launch[launch];
 
     view_show(v, (double)l->start, (double)(l->start + l->cycles));
 }
@@ -244,7 +244,7 @@ static void go_to(struct view *v, size_t launch)
 static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
                   struct rect area)
 {
-    const size_t count = strace_info(v->run)->launch_count;
+    const size_t count = ntrace_info(v->run)->launch_count;
     struct steps_panel *p = state;
     struct steps_places at;
     size_t launch;

@@ -34,15 +34,15 @@ static void fini(void *state)
     mem_free(t->cover);
 }
 
-static enum strace_series series_of(const struct lane *l)
+static enum ntrace_series series_of(const struct lane *l)
 {
-    return l->kind == LANE_LINK ? STRACE_LINK
-           : l->kind == LANE_CHIP || l->kind == LANE_HBM ? STRACE_HBM : STRACE_CORE;
+    return l->kind == LANE_LINK ? NTRACE_LINK
+           : l->kind == LANE_CHIP || l->kind == LANE_HBM ? NTRACE_HBM : NTRACE_CORE;
 }
 
 static void fill(struct timeline *t, const struct view *v, const struct lane *l, int width)
 {
-    enum strace_series s = series_of(l);
+    enum ntrace_series s = series_of(l);
     size_t need = (size_t)(width * columns_member_count(t->columns, s));
 
     t->mean = mem_grow(t->mean, &t->mean_capacity, need, sizeof(*t->mean));
@@ -50,7 +50,7 @@ static void fill(struct timeline *t, const struct view *v, const struct lane *l,
 }
 
 /* mean of a member over the pixels that were filled */
-static double mean_of(const struct timeline *t, enum strace_series s, int member, int width)
+static double mean_of(const struct timeline *t, enum ntrace_series s, int member, int width)
 {
     int members = columns_member_count(t->columns, s), i;
     double sum = 0;
@@ -62,22 +62,22 @@ static double mean_of(const struct timeline *t, enum strace_series s, int member
 
 static void lane_value(const struct timeline *t, const struct lane *l, int width, char *buf)
 {
-    double per_second = 1 / chip_cycle_seconds(strace_info(t->run)->chip);
+    double per_second = 1 / chip_cycle_seconds(ntrace_info(t->run)->chip);
 
     buf[0] = '\0';
     if (l->kind == LANE_CORE || l->kind == LANE_BUNDLES)
-        quantity_percent(mean_of(t, STRACE_CORE, STRACE_CELL_ISSUE, width), buf);
+        quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width), buf);
     else if (l->kind == LANE_STALLS)
-        quantity_percent(1 - mean_of(t, STRACE_CORE, STRACE_CELL_ISSUE, width)
-                             - mean_of(t, STRACE_CORE, STRACE_CELL_IDLE, width), buf);
+        quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
+                             - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width), buf);
     else if (l->kind == LANE_UNIT)
-        quantity_percent(mean_of(t, STRACE_CORE, STRACE_CELL_UNIT + l->unit, width), buf);
+        quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width), buf);
     else if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
-        quantity_rate(per_second * (mean_of(t, STRACE_HBM, STRACE_HBM_READ_BYTES, width)
-                                    + mean_of(t, STRACE_HBM, STRACE_HBM_WRITE_BYTES, width)), buf);
+        quantity_rate(per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
+                                    + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width)), buf);
     else if (l->kind == LANE_LINK)
         quantity_percent(1e-12 * per_second
-                         * mean_of(t, STRACE_LINK, STRACE_LINK_BUSY_PS, width), buf);
+                         * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width), buf);
 }
 
 static void draw_name(struct timeline *t, const struct view *v, struct draw_list *d,
@@ -112,9 +112,9 @@ static void draw_summary(struct timeline *t, const struct view *v, struct draw_l
 
     if (l->kind != LANE_CORE)
         return;
-    share[STALL_COUNT] = mean_of(t, STRACE_CORE, STRACE_CELL_ISSUE, r.w);
+    share[STALL_COUNT] = mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, r.w);
     for (i = 0; i < STALL_COUNT; i++)
-        share[i] = mean_of(t, STRACE_CORE, STRACE_CELL_STALL + i, r.w);
+        share[i] = mean_of(t, NTRACE_CORE, NTRACE_CELL_STALL + i, r.w);
     for (k = 0; k < 6; k++) {
         for (i = 0, pick = 0, best = 0.0005; i <= STALL_COUNT; i++)
             if (share[i] > best) {
@@ -148,7 +148,7 @@ static void draw_lane(struct timeline *t, const struct view *v, struct draw_list
         timeline_draw_dmas(t, v, d, l, inside);
     else if (is_head && is_open)
         draw_summary(t, v, d, l, r);
-    else if (is_head || series_of(l) != STRACE_CORE || !timeline_is_near(v, r.w))
+    else if (is_head || series_of(l) != NTRACE_CORE || !timeline_is_near(v, r.w))
         timeline_draw_columns(t, v, d, l, inside);
 }
 
@@ -243,7 +243,7 @@ static void draw_head(struct timeline *t, const struct view *v, struct draw_list
     snprintf(text, sizeof(text), "whole run, core %d", v->core);
     head_text(v, d, p, &p->minimap, 2, COLOR_DIM_TEXT, text);
     head_text(v, d, p, &p->minimap, 2 + line, COLOR_DIM_TEXT,
-              quantity_cycles((double)strace_info(v->run)->cycles, cycles));
+              quantity_cycles((double)ntrace_info(v->run)->cycles, cycles));
     axis_draw_ruler(v, d, p->ruler, (struct rect){p->steps.x, p->steps.y, p->steps.w,
                                                   p->steps.h + p->lanes.h});
     head_text(v, d, p, &p->ruler, draw_scaled(d, 2), COLOR_DIM_TEXT, "cycles");

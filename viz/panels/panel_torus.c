@@ -171,7 +171,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
 static void draw_chip(const struct torus_panel *p, const struct view *v, struct draw_list *d,
                       const struct torus_places *at, int chip)
 {
-    const int cores = (int)strace_info(v->run)->chip->chip_cores;
+    const int cores = (int)ntrace_info(v->run)->chip->chip_cores;
     const bool is_chosen = v->core / cores == chip;
     const int line = draw_line_height(d, TEXT_SMALL);
     struct rect r;
@@ -236,11 +236,11 @@ static void draw_words(const struct torus_panel *p, const struct view *v, struct
                  quantity_percent(l->share, share), quantity_bytes((double)l->payload_bytes, bytes),
                  quantity_bytes((double)l->wire_bytes, wire));
     }
-    if (v->cursor >= 0 && strace_info(v->run)->level >= TRACE_BUNDLE)
+    if (v->cursor >= 0 && ntrace_info(v->run)->level >= TRACE_BUNDLE)
         snprintf(now, sizeof(now), " At cycle %.0f: %d message%s under way.", floor(v->cursor),
                  messages, messages == 1 ? "" : "s");
     snprintf(text, sizeof(text), "%s: %d chips, %zu links, one each way between neighbours; arcs "
-             "close rings. %s%s", strace_info(v->run)->slice->name, m->chip_count, m->count,
+             "close rings. %s%s", ntrace_info(v->run)->slice->name, m->chip_count, m->count,
              busiest, now);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
@@ -253,7 +253,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     int messages, chip;
     size_t i;
 
-    if (strace_info(v->run)->link_count == 0) {
+    if (ntrace_info(v->run)->link_count == 0) {
         layout_nothing(d, area, v->theme, "A single chip: there are no links to show.");
         return;
     }
@@ -314,13 +314,13 @@ static bool input(void *state, struct view *v, const struct input *i, const stru
     struct torus_places at;
     int chip;
 
-    if (i->kind != INPUT_PRESS || i->button != 1 || strace_info(v->run)->link_count == 0)
+    if (i->kind != INPUT_PRESS || i->button != 1 || ntrace_info(v->run)->link_count == 0)
         return false;
     prepare(p, v);
     at = place(p, v, d, area);
     chip = chip_at(p, &at, i->x, i->y);
     if (chip >= 0)
-        v->core = chip * (int)strace_info(v->run)->chip->chip_cores;
+        v->core = chip * (int)ntrace_info(v->run)->chip->chip_cores;
     return chip >= 0;
 }
 
@@ -333,7 +333,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     struct torus_places at;
     int chip, link;
 
-    if (strace_info(v->run)->link_count == 0)
+    if (ntrace_info(v->run)->link_count == 0)
         return "";
     prepare(p, v);
     at = place(p, v, d, area);

@@ -133,7 +133,7 @@ static void draw_axis(const struct vmem_panel *p, const struct view *v, struct d
 static void draw_copy_name(const struct view *v, struct draw_list *d, const struct vmem_copy *c,
                            struct rect box, rgba_t color)
 {
-    const struct isa_program *program = strace_program(v->run, c->core);
+    const struct isa_program *program = ntrace_program(v->run, c->core);
     const int line = draw_line_height(d, TEXT_SMALL);
     uint32_t note;
 
@@ -289,7 +289,7 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
 {
     const struct vmem_model *m = &p->model;
     char touched[QUANTITY_MAX], all[QUANTITY_MAX], text[500];
-    const char *more = strace_info(v->run)->level < TRACE_SLOT
+    const char *more = ntrace_info(v->run)->level < TRACE_SLOT
                        ? " Loads and stores are not in this trace: record with --trace-level slot."
                        : m->has_accesses ? "" : " Zoom in to see loads and stores.";
 
@@ -309,7 +309,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct legend_entry entry[KEY_COUNT];
     struct rect through = at.map;
 
-    if (strace_info(v->run)->level < TRACE_OP) {
+    if (ntrace_info(v->run)->level < TRACE_OP) {
         layout_nothing(d, area, v->theme, "This trace has only launches: record with --trace-level "
                        "op for copies, slot for loads and stores, too.");
         return;

@@ -13,7 +13,7 @@
 struct wavefront_panel {
     struct wavefront wave;
     struct wave_frame frame;
-    const struct strace *run;           /* that `wave` is of, with its core and unit */
+    const struct ntrace *run;           /* that `wave` is of, with its core and unit */
     int core, unit;
     double from, end;                   /* of the view, when `moment` was found */
     cycle_t moment;                     /* shown while there is no cursor */
@@ -43,15 +43,15 @@ static void fini(void *state)
 
 /* ---- what is looked at ---- */
 
-static int unit_index(const struct strace *run, int mxu)
+static int unit_index(const struct ntrace *run, int mxu)
 {
-    const int count = strace_info(run)->unit_count;
+    const int count = ntrace_info(run)->unit_count;
     char name[16];
     int i;
 
     snprintf(name, sizeof(name), "mxu%d", mxu);
     for (i = 0; i < count; i++)
-        if (strcmp(strace_unit_name(run, i), name) == 0)
+        if (strcmp(ntrace_unit_name(run, i), name) == 0)
             return i;
     return -1;
 }
@@ -59,20 +59,20 @@ static int unit_index(const struct strace *run, int mxu)
 /* busy cycles of a unit in from..end - 1 */
 static int64_t busy_cycles(const struct view *v, int unit, cycle_t from, cycle_t end)
 {
-    int64_t sum[STRACE_CELL_COUNT];
+    int64_t sum[NTRACE_CELL_COUNT];
 
-    strace_sum(v->run, STRACE_CORE, v->core, from, end, sum);
-    return sum[STRACE_CELL_UNIT + unit];
+    ntrace_sum(v->run, NTRACE_CORE, v->core, from, end, sum);
+    return sum[NTRACE_CELL_UNIT + unit];
 }
 
 /* the first of `pieces` of `width` cycles from `from` on in which the unit is busy, or `pieces` */
 static int first_busy_piece(const struct view *v, int unit, cycle_t from, cycle_t width, int pieces)
 {
-    int64_t *sum = mem_alloc((size_t)pieces * STRACE_CELL_COUNT * sizeof(*sum));
+    int64_t *sum = mem_alloc((size_t)pieces * NTRACE_CELL_COUNT * sizeof(*sum));
     int i = 0;
 
-    strace_cells(v->run, STRACE_CORE, v->core, from, width, (size_t)pieces, sum);
-    while (i < pieces && sum[i * STRACE_CELL_COUNT + STRACE_CELL_UNIT + unit] == 0)
+    ntrace_cells(v->run, NTRACE_CORE, v->core, from, width, (size_t)pieces, sum);
+    while (i < pieces && sum[i * NTRACE_CELL_COUNT + NTRACE_CELL_UNIT + unit] == 0)
         i++;
     mem_free(sum);
     return i;
@@ -93,10 +93,10 @@ static cycle_t first_busy(const struct wavefront_panel *p, const struct view *v)
         if (first == pieces && pieces == 1)
             return -1;
         from += first * width;
-        if (width <= STRACE_CELL_CYCLES)
+        if (width <= NTRACE_CELL_CYCLES)
             return from;
-        pieces = width > PIECES * STRACE_CELL_CYCLES
-                     ? PIECES : (int)div_up(width, STRACE_CELL_CYCLES);
+        pieces = width > PIECES * NTRACE_CELL_CYCLES
+                     ? PIECES : (int)div_up(width, NTRACE_CELL_CYCLES);
         width = div_up(width, pieces);
     }
 }
@@ -104,7 +104,7 @@ static cycle_t first_busy(const struct wavefront_panel *p, const struct view *v)
 /* a cycle worth seeing: the first rows shown are two thirds through the array */
 static void find_moment(struct wavefront_panel *p, const struct view *v)
 {
-    const cycle_t at = first_busy(p, v), most = strace_info(v->run)->cycles;
+    const cycle_t at = first_busy(p, v), most = ntrace_info(v->run)->cycles;
     size_t i;
 
     p->from = v->from;
@@ -124,12 +124,12 @@ static void find_moment(struct wavefront_panel *p, const struct view *v)
 
 static const char *why_nothing(const struct view *v)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
 
     if (info->level < TRACE_BUNDLE)
         return "This trace has no bundles, so nobody knows when rows entered the array. Record "
                "with --trace-level bundle.";
-    if (!strace_program(v->run, v->core))
+    if (!ntrace_program(v->run, v->core))
         return "This core had no program. Choose another one with the core's number above.";
     return NULL;
 }
@@ -137,7 +137,7 @@ static const char *why_nothing(const struct view *v)
 /* the frame to be shown; false where there is none */
 static bool prepare(struct wavefront_panel *p, const struct view *v)
 {
-    const struct strace_info *info = strace_info(v->run);
+    const struct ntrace_info *info = ntrace_info(v->run);
     cycle_t t, ahead = 2 * p->wave.latency_cycles + 64;
 
     if (why_nothing(v))
@@ -146,7 +146,7 @@ static bool prepare(struct wavefront_panel *p, const struct view *v)
         p->unit = 0;
     if (p->run != v->run || p->core != v->core || p->wave.unit != p->unit || !p->wave.program) {
         wavefront_fini(&p->wave);
-        wavefront_init(&p->wave, info->chip, strace_program(v->run, v->core), p->unit);
+        wavefront_init(&p->wave, info->chip, ntrace_program(v->run, v->core), p->unit);
         p->run = v->run;
         p->core = v->core;
         p->from = p->end = -1;
@@ -242,7 +242,7 @@ static void clamp_zoom(struct wavefront_panel *p, const struct places *at)
 static void draw_buttons(const struct wavefront_panel *p, const struct view *v,
                          struct draw_list *d, struct rect r)
 {
-    const int count = (int)strace_info(v->run)->chip->mxu_count;
+    const int count = (int)ntrace_info(v->run)->chip->mxu_count;
     char text[32];
     int i, x = r.x;
 
@@ -282,7 +282,7 @@ static void draw_left(const struct wavefront_panel *p, const struct wave_picture
     }
 }
 
-static cycle_t launch_begin(const struct strace_info *info, cycle_t t)
+static cycle_t launch_begin(const struct ntrace_info *info, cycle_t t)
 {
     cycle_t start = 0;
     size_t i;
@@ -294,7 +294,7 @@ static cycle_t launch_begin(const struct strace_info *info, cycle_t t)
 
 static double busy_percent(const struct wavefront_panel *p, const struct view *v)
 {
-    const cycle_t from = launch_begin(strace_info(v->run), p->frame.at), end = p->frame.at + 1;
+    const cycle_t from = launch_begin(ntrace_info(v->run), p->frame.at), end = p->frame.at + 1;
     const int unit = unit_index(v->run, p->unit);
 
     return unit < 0 ? 0 : 100.0 * (double)busy_cycles(v, unit, from, end) / (double)(end - from);
@@ -370,7 +370,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 static bool press_button(struct wavefront_panel *p, const struct view *v,
                          const struct draw_list *d, const struct input *i, struct rect r)
 {
-    const int count = (int)strace_info(v->run)->chip->mxu_count;
+    const int count = (int)ntrace_info(v->run)->chip->mxu_count;
     char text[32];
     int unit, x = r.x;
 
@@ -413,7 +413,7 @@ static void zoom(struct wavefront_panel *p, const struct places *at, const struc
 
 static void go_to(struct view *v, double cycle)
 {
-    const double last = (double)strace_info(v->run)->cycles - 1;
+    const double last = (double)ntrace_info(v->run)->cycles - 1;
 
     v->cursor = cycle < 0 ? 0 : cycle > last ? last : cycle;
 }

@@ -9,18 +9,18 @@
 #include "report/view/run_folder.h"
 #include "viz/sdl/sdl_app.h"
 
-static struct strace *open_run(const char *name, struct arena *a, struct err *e)
+static struct ntrace *open_run(const char *name, struct arena *a, struct err *e)
 {
     const char *path = name ? view_trace_path(name, a, e) : NULL;
-    struct strace *t = path ? strace_open(path, e) : NULL;
+    struct ntrace *t = path ? ntrace_open(path, e) : NULL;
     size_t i;
 
     if (t && path != name && run_folder_check_trace(name, t, e)) {
-        strace_close(t);
+        ntrace_close(t);
         return NULL;
     }
-    for (i = 0; t && i < strace_note_count(t); i++)
-        fprintf(stderr, "systole-view: %s: %s\n", name, strace_note(t, i));
+    for (i = 0; t && i < ntrace_note_count(t); i++)
+        fprintf(stderr, "systole-view: %s: %s\n", name, ntrace_note(t, i));
     return t;
 }
 
@@ -47,9 +47,9 @@ static int open_and_show(const struct view_options *o, struct live *live, struct
     v.other_path = o->other ? o->other : "";
     if ((!o->other || v.other) && view_options_apply(o, &v, e) == 0)
         status = show(o, &v, live, e);
-    strace_close(v.run);
+    ntrace_close(v.run);
     if (v.other)
-        strace_close(v.other);
+        ntrace_close(v.other);
     return status;
 }
 

@@ -45,7 +45,7 @@ static void tour(struct app *a, struct picture *p, struct draw_list *d, double p
                  struct times *t)
 {
     struct view *v = a->view;
-    double all = (double)strace_info(v->run)->cycles;
+    double all = (double)ntrace_info(v->run)->cycles;
     int i;
 
     view_show(v, 0, all);
@@ -84,14 +84,14 @@ static void print_times(const char *name, double *ms, int count)
 static int print_open(const struct view_options *o, struct err *e)
 {
     struct arena a;
-    struct strace *t;
+    struct ntrace *t;
     double before = now_ms(CLOCK_MONOTONIC);
 
     arena_init(&a);
-    t = strace_open(view_trace_path(o->path, &a, e), e);
+    t = ntrace_open(view_trace_path(o->path, &a, e), e);
     if (t) {
         printf("open                   %6.2f ms\n", now_ms(CLOCK_MONOTONIC) - before);
-        strace_close(t);
+        ntrace_close(t);
     }
     arena_fini(&a);
     return t ? 0 : -1;
@@ -119,8 +119,8 @@ int app_bench(const struct view_options *o, struct view *v, struct err *e)
         tour(&a, &p, &d, places[i], &t);
     for (k = 0; k < t.count; k++)
         worst = t.cpu_ms[k] > t.cpu_ms[worst] ? k : worst;
-    printf("run of %lld cycles, %lld records\n", (long long)strace_info(v->run)->cycles,
-           (long long)strace_info(v->run)->record_count);
+    printf("run of %lld cycles, %lld records\n", (long long)ntrace_info(v->run)->cycles,
+           (long long)ntrace_info(v->run)->record_count);
     printf("%d frames of %dx%d pixels, software renderer; the worst at %.4g cycles per pixel\n",
            t.count, o->width, o->height, t.cycles_per_pixel[worst]);
     print_times("frame, wall time", t.ms, t.count);

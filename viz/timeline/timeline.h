@@ -53,7 +53,7 @@ struct timeline_dense {
 enum timeline_drag { DRAG_NONE, DRAG_PAN, DRAG_SELECT, DRAG_MINIMAP };
 
 struct timeline {
-    struct strace *run;
+    struct ntrace *run;
     int generation;                     /* of the view that the caches are of */
     struct columns *columns;
     struct spans *spans;
@@ -89,7 +89,7 @@ const struct lane *timeline_lane_at(const struct timeline *t, const struct timel
                                     int y);
 int timeline_height(const struct timeline *t);                  /* of all lanes */
 /* index of the last launch that begins at or before `at` */
-size_t timeline_launch_at(const struct strace_info *i, double at);
+size_t timeline_launch_at(const struct ntrace_info *i, double at);
 /* bars of events instead of columns of shares */
 bool timeline_is_near(const struct view *v, int width);
 

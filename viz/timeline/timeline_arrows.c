@@ -62,7 +62,7 @@ void timeline_draw_arrows(struct timeline *t, const struct view *v, struct draw_
         draw_line(d, x1, bundles, x1, c->y, 1, line);
         if (!c->is_own)
             continue;
-        strace_walk_records(t->run, c->core, c->done_at - 1, c->done_at + 1, look, &w);
+        ntrace_walk_records(t->run, c->core, c->done_at - 1, c->done_at + 1, look, &w);
         if (!w.has_end)
             continue;
         x2 = (int)axis_x(&a, (double)w.end);

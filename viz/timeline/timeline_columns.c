@@ -84,17 +84,17 @@ void timeline_draw_stack(struct draw_list *d, const struct view *v, struct rect 
         r.w = (int)COUNT_OF(s.base);
     memset(s.base, 0, sizeof(s.base[0]) * (size_t)(r.w > 0 ? r.w : 0));
     if (has_issue)
-        add_layer(d, r, &s, mean + STRACE_CELL_ISSUE, stride,
+        add_layer(d, r, &s, mean + NTRACE_CELL_ISSUE, stride,
                   theme_color(v->theme, COLOR_ISSUE));
     for (i = 0; i < STALL_COUNT; i++)
         if (!(v->hidden_stalls >> order[i] & 1))
-            add_layer(d, r, &s, mean + STRACE_CELL_STALL + order[i], stride,
+            add_layer(d, r, &s, mean + NTRACE_CELL_STALL + order[i], stride,
                       theme_stall_color(v->theme, order[i]));
-    add_layer(d, r, &s, mean + STRACE_CELL_IDLE, stride, theme_color(v->theme, COLOR_IDLE));
+    add_layer(d, r, &s, mean + NTRACE_CELL_IDLE, stride, theme_color(v->theme, COLOR_IDLE));
 }
 
 /* bytes per cycle that the chip's HBM could carry */
-static double peak_bytes_per_cycle(const struct strace_info *i)
+static double peak_bytes_per_cycle(const struct ntrace_info *i)
 {
     return chip_hbm_peak_bytes_per_second(i->chip) * chip_cycle_seconds(i->chip);
 }
@@ -102,8 +102,8 @@ static double peak_bytes_per_cycle(const struct strace_info *i)
 static void draw_bandwidth(const struct timeline *t, const struct view *v, struct draw_list *d,
                            struct rect r, bool has_label)
 {
-    const struct strace_info *i = strace_info(t->run);
-    int members = columns_member_count(t->columns, STRACE_HBM), line;
+    const struct ntrace_info *i = ntrace_info(t->run);
+    int members = columns_member_count(t->columns, NTRACE_HBM), line;
     float scale = (float)(1 / peak_bytes_per_cycle(i)), *m = t->mean;
     struct rect graph = r;
     struct stack s;
@@ -117,12 +117,12 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
         graph.w = (int)COUNT_OF(s.base);
     memset(&s, 0, sizeof(s));
     for (k = 0; k < graph.w; k++) {
-        m[k * members + STRACE_HBM_READ_BYTES] *= scale;
-        m[k * members + STRACE_HBM_WRITE_BYTES] *= scale;
+        m[k * members + NTRACE_HBM_READ_BYTES] *= scale;
+        m[k * members + NTRACE_HBM_WRITE_BYTES] *= scale;
     }
-    add_layer(d, graph, &s, m + STRACE_HBM_READ_BYTES, members,
+    add_layer(d, graph, &s, m + NTRACE_HBM_READ_BYTES, members,
               theme_color(v->theme, COLOR_HBM_READ));
-    add_layer(d, graph, &s, m + STRACE_HBM_WRITE_BYTES, members,
+    add_layer(d, graph, &s, m + NTRACE_HBM_WRITE_BYTES, members,
               theme_color(v->theme, COLOR_HBM_WRITE));
     if (!has_label)
         return;
@@ -135,7 +135,7 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
 void timeline_draw_columns(struct timeline *t, const struct view *v, struct draw_list *d,
                            const struct lane *l, struct rect r)
 {
-    int core_members = columns_member_count(t->columns, STRACE_CORE);
+    int core_members = columns_member_count(t->columns, NTRACE_CORE);
     rgba_t color = timeline_lane_color(t, v, l);
     int k, members;
 
@@ -144,24 +144,24 @@ void timeline_draw_columns(struct timeline *t, const struct view *v, struct draw
         timeline_draw_stack(d, v, r, t->mean, core_members, true);
         break;
     case LANE_BUNDLES:
-        timeline_draw_shares(d, r, t->mean + STRACE_CELL_ISSUE, core_members, color);
+        timeline_draw_shares(d, r, t->mean + NTRACE_CELL_ISSUE, core_members, color);
         break;
     case LANE_STALLS:
         timeline_draw_stack(d, v, r, t->mean, core_members, false);
         break;
     case LANE_UNIT:
-        timeline_draw_shares(d, r, t->mean + STRACE_CELL_UNIT + l->unit, core_members, color);
+        timeline_draw_shares(d, r, t->mean + NTRACE_CELL_UNIT + l->unit, core_members, color);
         break;
     case LANE_CHIP:
     case LANE_HBM:
         draw_bandwidth(t, v, d, r, l->kind == LANE_HBM);
         break;
     case LANE_LINK:
-        members = columns_member_count(t->columns, STRACE_LINK);
+        members = columns_member_count(t->columns, NTRACE_LINK);
         for (k = 0; k < r.w; k++)
-            t->mean[k * members + STRACE_LINK_BUSY_PS] *=
-                (float)(1e-12 / chip_cycle_seconds(strace_info(t->run)->chip));
-        timeline_draw_shares(d, r, t->mean + STRACE_LINK_BUSY_PS, members, color);
+            t->mean[k * members + NTRACE_LINK_BUSY_PS] *=
+                (float)(1e-12 / chip_cycle_seconds(ntrace_info(t->run)->chip));
+        timeline_draw_shares(d, r, t->mean + NTRACE_LINK_BUSY_PS, members, color);
         break;
     default:
         break;
@@ -173,11 +173,11 @@ void timeline_draw_minimap(struct timeline *t, const struct view *v, struct draw
 {
     struct axis a = axis_of_run(v, r);
     struct rect window = axis_rect(&a, v->from, v->end, r.y, r.h), mark;
-    int members = columns_member_count(t->columns, STRACE_CORE), i;
+    int members = columns_member_count(t->columns, NTRACE_CORE), i;
     rgba_t shade = (theme_color(v->theme, COLOR_BACKGROUND) & ~0xffu) | 0xa0;
 
     t->mean = mem_grow(t->mean, &t->mean_capacity, (size_t)(r.w * members), sizeof(*t->mean));
-    columns_fill(t->columns, STRACE_CORE, v->core, 0, a.cycles_per_pixel, r.w, t->mean);
+    columns_fill(t->columns, NTRACE_CORE, v->core, 0, a.cycles_per_pixel, r.w, t->mean);
     timeline_draw_stack(d, v, rect_inset(r, 1), t->mean + members, members, true);
     if (window.w < r.w) {               /* what is not shown below is shaded */
         draw_rect(d, (struct rect){r.x, r.y, window.x - r.x, r.h}, shade);

@@ -33,7 +33,7 @@ void timeline_draw_bar(struct draw_list *d, struct rect r, rgba_t color, const c
 static void name_of(const struct near *n, const struct lane *l, const struct trace_event *e,
                     char *buf, size_t bytes)
 {
-    const struct isa_program *p = strace_program(n->t->run, l->index);
+    const struct isa_program *p = ntrace_program(n->t->run, l->index);
 
     if (l->kind == LANE_STALLS)
         snprintf(buf, bytes, "%s", stall_name((enum stall_reason)e->stall));
@@ -53,9 +53,9 @@ static rgba_t color_of(const struct near *n, const struct lane *l, const struct 
 
 static int member_of(const struct trace_event *e)
 {
-    return e->track == TRACK_IS_BUNDLE ? STRACE_CELL_ISSUE
-           : e->track == TRACK_IS_STALL ? STRACE_CELL_STALL + e->stall
-                                        : STRACE_CELL_UNIT + e->track;
+    return e->track == TRACK_IS_BUNDLE ? NTRACE_CELL_ISSUE
+           : e->track == TRACK_IS_STALL ? NTRACE_CELL_STALL + e->stall
+                                        : NTRACE_CELL_UNIT + e->track;
 }
 
 static void cover(struct near *n, double x1, double x2, int member)
@@ -117,8 +117,8 @@ static void draw_narrow(struct near *n, const struct lane *first, size_t count)
             timeline_draw_stack(n->d, n->v, r, n->t->cover, n->members, false);
         else if (l->kind == LANE_BUNDLES || l->kind == LANE_UNIT)
             timeline_draw_shares(n->d, r, n->t->cover + (l->kind == LANE_UNIT
-                                                             ? STRACE_CELL_UNIT + l->unit
-                                                             : STRACE_CELL_ISSUE),
+                                                             ? NTRACE_CELL_UNIT + l->unit
+                                                             : NTRACE_CELL_ISSUE),
                                  n->members, color);
     }
 }
@@ -127,7 +127,7 @@ void timeline_draw_events(struct timeline *t, const struct view *v, struct draw_
                           const struct lane *first, size_t count, struct rect area)
 {
     struct near n = {.t = t, .v = v, .d = d, .area = area, .axis = axis_of_view(v, area),
-                     .members = columns_member_count(t->columns, STRACE_CORE)};
+                     .members = columns_member_count(t->columns, NTRACE_CORE)};
     int64_t from = (int64_t)v->from / SPANS_TILE_CYCLES, tile;
     size_t bytes = sizeof(*t->cover) * (size_t)(area.w * n.members), events, i;
 

@@ -29,7 +29,7 @@ struct hover {
 static const char *when(const struct hover *h, cycle_t start, cycle_t end)
 {
     char cycles[QUANTITY_MAX], at[28], time[QUANTITY_MAX], length[QUANTITY_MAX];
-    double cycle_s = chip_cycle_seconds(strace_info(h->t->run)->chip);
+    double cycle_s = chip_cycle_seconds(ntrace_info(h->t->run)->chip);
 
     return arena_printf(h->a, "%s (%s) from cycle %s (%s)",
                         quantity_cycles((double)(end - start), cycles),
@@ -76,7 +76,7 @@ static const char *ops_of(const struct hover *h, uint32_t bundle, const char *in
 /* "; 65,536 FLOP" lines of a product; "" of everything else */
 static const char *product_text(const struct hover *h, const struct trace_event *e)
 {
-    const struct chip *chip = strace_info(h->t->run)->chip;
+    const struct chip *chip = ntrace_info(h->t->run)->chip;
     const struct isa_op *op = &h->program->op[e->op - 1];
     char flops[QUANTITY_MAX], rate[QUANTITY_MAX];
     struct matrix_op m;
@@ -155,11 +155,11 @@ static const char *ops_text(struct hover *h)
     int shown;
 
     if (h->end - h->from < 64) {
-        strace_walk_ops(h->t->run, h->lane->index, (cycle_t)h->from, (cycle_t)ceil(h->end), op_at,
+        ntrace_walk_ops(h->t->run, h->lane->index, (cycle_t)h->from, (cycle_t)ceil(h->end), op_at,
                         h);
         return h->text;
     }
-    strace_note_cycles(h->t->run, h->lane->index, from, end, cycles);
+    ntrace_note_cycles(h->t->run, h->lane->index, from, end, cycles);
     h->text = arena_printf(h->a, "operations in the %s around here",
                            quantity_cycles((double)(end - from), length));
     for (shown = 0; shown < 8; shown++) {
@@ -190,7 +190,7 @@ static const char *dma_text(const struct hover *h)
     const struct trace_dma *d = &h->dma;
     char bytes[28], rate[QUANTITY_MAX], queued[QUANTITY_MAX];
     double seconds = (double)(d->done_at - d->started_at)
-                     * chip_cycle_seconds(strace_info(h->t->run)->chip);
+                     * chip_cycle_seconds(ntrace_info(h->t->run)->chip);
 
     return arena_printf(h->a, "copy %u: %s, %s while under way\n%s\nqueued for %s\n%s%s\n"
                         "its flag %d of core %d is raised when it is done", d->number,
@@ -204,62 +204,62 @@ static const char *dma_text(const struct hover *h)
 /* shares of the pixel's cycles */
 static const char *column_text(const struct hover *h)
 {
-    int64_t cell[STRACE_CELL_COUNT] = {0};
+    int64_t cell[NTRACE_CELL_COUNT] = {0};
     cycle_t from = (cycle_t)floor(h->from), end = (cycle_t)ceil(h->end);
     char name[64], percent[QUANTITY_MAX], cycles[QUANTITY_MAX];
     double all = (double)(end - from);
     const char *text;
     int i;
 
-    strace_sum(h->t->run, STRACE_CORE, h->lane->index, from, end, cell);
+    ntrace_sum(h->t->run, NTRACE_CORE, h->lane->index, from, end, cell);
     text = arena_printf(h->a, "%s from cycle %s", quantity_cycles(all, cycles),
                         text_thousands(from, name, sizeof(name)));
     if (h->lane->kind == LANE_UNIT)
         return arena_printf(h->a, "%s is busy for %s of these\n%s",
-                            strace_unit_name(h->t->run, h->lane->unit),
-                            quantity_percent((double)cell[STRACE_CELL_UNIT + h->lane->unit] / all,
+                            ntrace_unit_name(h->t->run, h->lane->unit),
+                            quantity_percent((double)cell[NTRACE_CELL_UNIT + h->lane->unit] / all,
                                              percent), text);
     text = arena_printf(h->a, "%s\nissue %s", text,
-                        quantity_percent((double)cell[STRACE_CELL_ISSUE] / all, percent));
+                        quantity_percent((double)cell[NTRACE_CELL_ISSUE] / all, percent));
     for (i = 0; i < STALL_COUNT; i++)
-        if (cell[STRACE_CELL_STALL + i])
+        if (cell[NTRACE_CELL_STALL + i])
             text = arena_printf(h->a, "%s\n%s %s: %s", text, stall_name((enum stall_reason)i),
-                                quantity_percent((double)cell[STRACE_CELL_STALL + i] / all,
+                                quantity_percent((double)cell[NTRACE_CELL_STALL + i] / all,
                                                  percent), stall_meaning[i]);
     return text;
 }
 
 static const char *hbm_text(const struct hover *h)
 {
-    int64_t cell[STRACE_HBM_COUNT] = {0};
+    int64_t cell[NTRACE_HBM_COUNT] = {0};
     cycle_t from = (cycle_t)floor(h->from), end = (cycle_t)ceil(h->end);
-    const struct chip *chip = strace_info(h->t->run)->chip;
+    const struct chip *chip = ntrace_info(h->t->run)->chip;
     double seconds = (double)(end - from) * chip_cycle_seconds(chip);
     char read[QUANTITY_MAX], write[QUANTITY_MAX], peak[QUANTITY_MAX], at[28];
 
-    strace_sum(h->t->run, STRACE_HBM, h->lane->index, from, end, cell);
+    ntrace_sum(h->t->run, NTRACE_HBM, h->lane->index, from, end, cell);
     return arena_printf(h->a, "HBM of chip %d at cycle %s\nread %s, written %s\nits peak is %s",
                         h->lane->index, text_thousands(from, at, sizeof(at)),
-                        quantity_rate((double)cell[STRACE_HBM_READ_BYTES] / seconds, read),
-                        quantity_rate((double)cell[STRACE_HBM_WRITE_BYTES] / seconds, write),
+                        quantity_rate((double)cell[NTRACE_HBM_READ_BYTES] / seconds, read),
+                        quantity_rate((double)cell[NTRACE_HBM_WRITE_BYTES] / seconds, write),
                         quantity_rate(chip_hbm_peak_bytes_per_second(chip), peak));
 }
 
 static const char *link_text(const struct hover *h)
 {
-    int64_t cell[STRACE_LINK_COUNT] = {0};
+    int64_t cell[NTRACE_LINK_COUNT] = {0};
     cycle_t from = (cycle_t)floor(h->from), end = (cycle_t)ceil(h->end);
     double seconds = (double)(end - from)
-                     * chip_cycle_seconds(strace_info(h->t->run)->chip);
+                     * chip_cycle_seconds(ntrace_info(h->t->run)->chip);
     char rate[QUANTITY_MAX], share[QUANTITY_MAX];
     int a, b;
 
-    strace_link_ends(h->t->run, h->lane->index, &a, &b);
-    strace_sum(h->t->run, STRACE_LINK, h->lane->index, from, end, cell);
+    ntrace_link_ends(h->t->run, h->lane->index, &a, &b);
+    ntrace_sum(h->t->run, NTRACE_LINK, h->lane->index, from, end, cell);
     return arena_printf(h->a, "link from chip %d to chip %d\nbusy for %s of the time, payload %s",
-                        a, b, quantity_percent((double)cell[STRACE_LINK_BUSY_PS] * 1e-12 / seconds,
+                        a, b, quantity_percent((double)cell[NTRACE_LINK_BUSY_PS] * 1e-12 / seconds,
                                                share),
-                        quantity_rate((double)cell[STRACE_LINK_PAYLOAD_BYTES] / seconds, rate));
+                        quantity_rate((double)cell[NTRACE_LINK_PAYLOAD_BYTES] / seconds, rate));
 }
 
 static const char *lane_text(struct hover *h, int width)
@@ -271,7 +271,7 @@ static const char *lane_text(struct hover *h, int width)
     case LANE_OPS:
         return ops_text(h);
     case LANE_DMA:
-        strace_walk_dmas(h->t->run, h->lane->index, from, end, dma_at, h);
+        ntrace_walk_dmas(h->t->run, h->lane->index, from, end, dma_at, h);
         return h->has_dma ? dma_text(h) : "";
     case LANE_CHIP:
     case LANE_HBM:
@@ -288,9 +288,9 @@ static const char *lane_text(struct hover *h, int width)
 
 static const char *step_text(const struct view *v, double at, struct arena *a)
 {
-    const struct strace_info *i = strace_info(v->run);
+    const struct ntrace_info *i = ntrace_info(v->run);
     char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
-    const struct strace_launch *l;
+    const struct ntrace_launch *l;
 
     if (!i->launch_count)
         return "";
@@ -319,9 +319,9 @@ const char *timeline_hover(struct timeline *t, const struct view *v, const struc
         return "";
     if (rect_has(p.steps, x, y))
         return step_text(v, h.from, a);
-    if (!l || h.from < 0 || h.from >= (double)strace_info(t->run)->cycles)
+    if (!l || h.from < 0 || h.from >= (double)ntrace_info(t->run)->cycles)
         return "";
     if (l->kind <= LANE_DMA)
-        h.program = strace_program(t->run, l->index);
+        h.program = ntrace_program(t->run, l->index);
     return lane_text(&h, p.lanes.w);
 }

@@ -6,7 +6,7 @@
 static double cycle_at(const struct view *v, struct rect r, int x)
 {
     struct axis a = axis_of_view(v, r);
-    double c = axis_cycle(&a, x), all = (double)strace_info(v->run)->cycles;
+    double c = axis_cycle(&a, x), all = (double)ntrace_info(v->run)->cycles;
 
     return c < 0 ? 0 : c > all ? all : c;
 }
@@ -21,7 +21,7 @@ static void go_on_minimap(struct view *v, const struct timeline_places *p, int x
 
 static bool fold(struct timeline *t, const struct lane *l, struct view *v)
 {
-    int core_count = strace_info(t->run)->core_count;
+    int core_count = ntrace_info(t->run)->core_count;
 
     if (!l || (l->kind != LANE_CORE && l->kind != LANE_CHIP))
         return false;

@@ -23,7 +23,7 @@ static void release(struct timeline *t)
 
 void timeline_bind(struct timeline *t, const struct view *v)
 {
-    const struct strace_info *i = v ? strace_info(v->run) : NULL;
+    const struct ntrace_info *i = v ? ntrace_info(v->run) : NULL;
 
     if (!v || t->run != v->run) {
         release(t);
@@ -97,7 +97,7 @@ static void add(struct timeline *t, const struct draw_list *d, enum lane_kind ki
 
 static void add_core(struct timeline *t, const struct draw_list *d, int core)
 {
-    const struct strace_info *i = strace_info(t->run);
+    const struct ntrace_info *i = ntrace_info(t->run);
     int u;
 
     add(t, d, LANE_CORE, core, 0);
@@ -108,7 +108,7 @@ static void add_core(struct timeline *t, const struct draw_list *d, int core)
     add(t, d, LANE_BUNDLES, core, 0);
     add(t, d, LANE_STALLS, core, 0);
     for (u = 0; u < i->unit_count; u++)
-        if (strcmp(strace_unit_name(t->run, u), "dma") != 0)
+        if (strcmp(ntrace_unit_name(t->run, u), "dma") != 0)
             add(t, d, LANE_UNIT, core, u);
     if (i->level >= TRACE_OP)
         add(t, d, LANE_DMA, core, 0);
@@ -116,7 +116,7 @@ static void add_core(struct timeline *t, const struct draw_list *d, int core)
 
 static void add_chip(struct timeline *t, const struct draw_list *d, int chip)
 {
-    const struct strace_info *i = strace_info(t->run);
+    const struct ntrace_info *i = ntrace_info(t->run);
     int link, from, to;
 
     add(t, d, LANE_CHIP, chip, 0);
@@ -124,7 +124,7 @@ static void add_chip(struct timeline *t, const struct draw_list *d, int chip)
         return;
     add(t, d, LANE_HBM, chip, 0);
     for (link = 0; link < i->link_count; link++) {
-        strace_link_ends(t->run, link, &from, &to);
+        ntrace_link_ends(t->run, link, &from, &to);
         if (from == chip)
             add(t, d, LANE_LINK, link, 0);
     }
@@ -132,7 +132,7 @@ static void add_chip(struct timeline *t, const struct draw_list *d, int chip)
 
 void timeline_lay_out(struct timeline *t, const struct draw_list *d)
 {
-    const struct strace_info *i = strace_info(t->run);
+    const struct ntrace_info *i = ntrace_info(t->run);
     int per_chip = i->chip_count ? i->core_count / i->chip_count : 0, chip, core;
     size_t k;
 
@@ -175,7 +175,7 @@ struct timeline_places timeline_places(const struct view *v, const struct draw_l
 
 void timeline_lane_name(const struct timeline *t, const struct lane *l, char *buf, size_t bytes)
 {
-    const struct strace_info *i = strace_info(t->run);
+    const struct ntrace_info *i = ntrace_info(t->run);
     int from, to;
 
     switch (l->kind) {
@@ -189,17 +189,17 @@ void timeline_lane_name(const struct timeline *t, const struct lane *l, char *bu
     case LANE_DMA: snprintf(buf, bytes, "copies"); break;
     case LANE_HBM: snprintf(buf, bytes, "HBM"); break;
     case LANE_LINK:
-        strace_link_ends(t->run, l->index, &from, &to);
+        ntrace_link_ends(t->run, l->index, &from, &to);
         snprintf(buf, bytes, "link %d→%d", from, to);
         break;
-    default: snprintf(buf, bytes, "%s", strace_unit_name(t->run, l->unit)); break;
+    default: snprintf(buf, bytes, "%s", ntrace_unit_name(t->run, l->unit)); break;
     }
 }
 
 rgba_t timeline_lane_color(const struct timeline *t, const struct view *v, const struct lane *l)
 {
     switch (l->kind) {
-    case LANE_UNIT: return theme_unit_color(v->theme, strace_unit_name(t->run, l->unit));
+    case LANE_UNIT: return theme_unit_color(v->theme, ntrace_unit_name(t->run, l->unit));
     case LANE_BUNDLES: return theme_color(v->theme, COLOR_ISSUE);
     case LANE_DMA: return theme_color(v->theme, COLOR_DMA);
     case LANE_LINK: return theme_color(v->theme, COLOR_LINK);
@@ -222,7 +222,7 @@ const struct lane *timeline_lane_at(const struct timeline *t, const struct timel
     return NULL;
 }
 
-size_t timeline_launch_at(const struct strace_info *i, double at)
+size_t timeline_launch_at(const struct ntrace_info *i, double at)
 {
     size_t low = 0, high = i->launch_count;
 
@@ -240,5 +240,5 @@ size_t timeline_launch_at(const struct strace_info *i, double at)
 bool timeline_is_near(const struct view *v, int width)
 {
     return view_cycles_per_pixel(v, width) < TIMELINE_EVENTS_BELOW
-           && strace_info(v->run)->level >= TRACE_BUNDLE;
+           && ntrace_info(v->run)->level >= TRACE_BUNDLE;
 }

@@ -17,13 +17,13 @@
 /* a launch that is narrower than a pixel shares it with its neighbours */
 void timeline_draw_steps(const struct view *v, struct draw_list *d, struct rect r)
 {
-    const struct strace_info *i = strace_info(v->run);
+    const struct ntrace_info *i = ntrace_info(v->run);
     struct axis a = axis_of_view(v, r);
     size_t k = i->launch_count ? timeline_launch_at(i, v->from) : 0;
     char name[160], number[QUANTITY_MAX];
 
     while (k < i->launch_count && (double)i->launch[k].start < v->end) {
-        const struct strace_launch *l = &i->launch[k];
+        const struct ntrace_launch *l = &i->launch[k];
         double end = (double)(l->start + l->cycles);
         struct rect bar = axis_rect(&a, (double)l->start, end, r.y + 2, r.h - 4);
         rgba_t color = theme_mix(theme_color(v->theme, COLOR_PANEL),
@@ -130,12 +130,12 @@ void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_lis
                        const struct lane *l, struct rect r)
 {
     struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r), .last_x = -1,
-                     .program = strace_program(t->run, l->index),
+                     .program = ntrace_program(t->run, l->index),
                      .is_cut = is_known_dense(&t->dense_ops, v, l->index)};
     size_t before = d->count;
 
     if (!w.is_cut) {
-        strace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
+        ntrace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
         if (w.is_cut && v->is_hurried)
             note_columns_set_budget(t->notes, 0);       /* enough for this frame */
     }
@@ -196,18 +196,18 @@ void timeline_draw_dmas(struct timeline *t, const struct view *v, struct draw_li
 {
     struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r),
                      .core = l->index, .is_cut = is_known_dense(&t->dense_dmas, v, l->index)};
-    int members = columns_member_count(t->columns, STRACE_CORE), i;
+    int members = columns_member_count(t->columns, NTRACE_CORE), i;
     size_t before = d->count;
 
     if (!w.is_cut)
-        strace_walk_dmas(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_dma, &w);
+        ntrace_walk_dmas(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_dma, &w);
     note_dense(&t->dense_dmas, &w, l->index);
     if (!w.is_cut)
         return;
     d->count = before;                  /* too many: how many at a time */
     for (i = 0; i < r.w; i++)
-        t->mean[i * members + STRACE_CELL_DMA_IN_FLIGHT] /= DMA_ROWS;
-    timeline_draw_shares(d, r, t->mean + STRACE_CELL_DMA_IN_FLIGHT, members,
+        t->mean[i * members + NTRACE_CELL_DMA_IN_FLIGHT] /= DMA_ROWS;
+    timeline_draw_shares(d, r, t->mean + NTRACE_CELL_DMA_IN_FLIGHT, members,
                          theme_color(v->theme, COLOR_DMA));
     say(&w, "copies at a time, full height is 4 or more");
 }
@@ -253,6 +253,6 @@ void timeline_draw_repeats(struct timeline *t, const struct view *v, struct draw
     struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r),
                      .head_h = head->h};
 
-    strace_walk_records(t->run, head->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_repeat,
+    ntrace_walk_records(t->run, head->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_repeat,
                         &w);
 }

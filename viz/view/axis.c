@@ -14,7 +14,7 @@ struct axis axis_of_view(const struct view *v, struct rect area)
 
 struct axis axis_of_run(const struct view *v, struct rect area)
 {
-    double cycles = (double)strace_info(v->run)->cycles;
+    double cycles = (double)ntrace_info(v->run)->cycles;
 
     return (struct axis){0, (cycles > 1 ? cycles : 1) / (area.w > 0 ? area.w : 1), area.x,
                          area.w};
@@ -84,7 +84,7 @@ void axis_draw_ruler(const struct view *v, struct draw_list *d, struct rect area
 {
     static const char *const units[] = {"ps", "ns", "µs", "ms", "s"};
     struct axis a = axis_of_view(v, area);
-    double cycle_ps = 1e12 * chip_cycle_seconds(strace_info(v->run)->chip);
+    double cycle_ps = 1e12 * chip_cycle_seconds(ntrace_info(v->run)->chip);
     double unit_ps = 1, span_ps = (v->end - v->from) * cycle_ps;
     int i = 0, line = draw_line_height(d, TEXT_SMALL);
 

@@ -8,7 +8,7 @@
 bool time_input(struct view *v, const struct input *i, struct rect box)
 {
     const struct axis a = axis_of_view(v, box);
-    const double all = (double)strace_info(v->run)->cycles, at = axis_cycle(&a, i->x);
+    const double all = (double)ntrace_info(v->run)->cycles, at = axis_cycle(&a, i->x);
 
     if (i->kind == INPUT_KEY || !rect_has(box, i->x, i->y))
         return false;

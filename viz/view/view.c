@@ -10,12 +10,12 @@
 
 static double run_cycles(const struct view *v)
 {
-    double cycles = (double)strace_info(v->run)->cycles;
+    double cycles = (double)ntrace_info(v->run)->cycles;
 
     return cycles < LEAST_CYCLES ? LEAST_CYCLES : cycles;
 }
 
-void view_init(struct view *v, struct strace *run)
+void view_init(struct view *v, struct ntrace *run)
 {
     int i;
 
@@ -105,7 +105,7 @@ bool view_follow(struct view *v)
     bool shows_all = v->from <= 0 && v->end >= run_cycles(v);
     struct err e;
 
-    if (strace_info(v->run)->is_complete || strace_refresh(v->run, &e) != 1)
+    if (ntrace_info(v->run)->is_complete || ntrace_refresh(v->run, &e) != 1)
         return false;
     v->generation++;
     if (shows_all)

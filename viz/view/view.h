@@ -4,7 +4,7 @@
  */
 #ifndef VIZ_VIEW_H
 #define VIZ_VIEW_H
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 #include "viz/draw/theme.h"
 
 #define VIEW_BOOKMARKS 10
@@ -13,8 +13,8 @@
 enum view_tool { VIEW_SELECT, VIEW_PAN, VIEW_ZOOM, VIEW_MEASURE, VIEW_TOOL_COUNT };
 
 struct view {
-    struct strace *run;                 /* never NULL */
-    struct strace *other;               /* the run compared with, or NULL */
+    struct ntrace *run;                 /* never NULL */
+    struct ntrace *other;               /* the run compared with, or NULL */
     const char *path, *other_path;
     double from, end;                   /* cycles shown, from < end */
     double cursor;                      /* cycle under the pointer or of playback; < 0: none */
@@ -38,7 +38,7 @@ struct view {
     int scale_percent;
 };
 
-void view_init(struct view *v, struct strace *run);     /* everything, core 0, dark, 100 % */
+void view_init(struct view *v, struct ntrace *run);     /* everything, core 0, dark, 100 % */
 /* keeps from < end within the run, at least some cycles wide */
 void view_show(struct view *v, double from, double end);
 void view_zoom(struct view *v, double factor, double around);   /* factor < 1 goes in */
@@ -53,7 +53,7 @@ double view_cycles_per_pixel(const struct view *v, int width);
 
 /* What the numbers that a panel keeps are of; 0 at first. */
 struct view_shown {
-    const struct strace *run;
+    const struct ntrace *run;
     int generation, index, columns;
     cycle_t from, end;                  /* whole cycles, from < end */
 };

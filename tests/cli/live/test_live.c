@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/live/live.h"
 #include "cli/debug/trace_gate.h"
-#include "report/native_trace/strace.h"
+#include "report/native_trace/ntrace.h"
 #include "tests/rigs/debug_rig.h"
 #include "tests/test.h"
 
@@ -126,7 +126,7 @@ TEST(a_launch_that_ended_and_was_left_again_is_told_once)
 struct served {
     char folder[40], socket[64], trace[64];
     struct rig rig;
-    struct strace_writer *writer;
+    struct ntrace_writer *writer;
     struct trace_gate gate;
     struct debugger d;
     struct live_server *server;
@@ -166,7 +166,7 @@ static void connect_client(struct served *s)
 
 static void open_served(struct served *s, const char *text)
 {
-    const struct strace_options o = {.level = TRACE_BUNDLE, .title = "test.tasm"};
+    const struct ntrace_options o = {.level = TRACE_BUNDLE, .title = "test.tasm"};
     struct rig_options options = debug_rig_options;
     struct debug_options debug = {.out = stdout, .title = "test.tasm", .gate = &s->gate,
                                   .progress = live_progress};
@@ -180,9 +180,9 @@ static void open_served(struct served *s, const char *text)
     snprintf(s->trace, sizeof(s->trace), "%s/t.strace", s->folder);
     rig_open(&s->rig, "tiny", &options);
     rig_load(&s->rig, 0, text);
-    s->writer = strace_writer_open(s->trace, &o, &s->e);
+    s->writer = ntrace_writer_open(s->trace, &o, &s->e);
     assert_non_null(s->writer);
-    trace_gate_init(&s->gate, strace_writer_sink(s->writer));
+    trace_gate_init(&s->gate, ntrace_writer_sink(s->writer));
     machine_set_trace(s->rig.m, &s->gate.sink);
     s->server = live_open(s->socket, &s->e);
     assert_non_null(s->server);
@@ -231,7 +231,7 @@ static void close_served(struct served *s)
     live_close(s->server);
     assert_int_not_equal(access(s->socket, F_OK), 0);
     rig_close(&s->rig);
-    assert_int_equal(strace_writer_close(s->writer, &s->e), 0);
+    assert_int_equal(ntrace_writer_close(s->writer, &s->e), 0);
     unlink(s->trace);
     rmdir(s->folder);
 }
@@ -275,17 +275,17 @@ TEST(a_client_drives_a_launch)
     close_served(&s);
 }
 
-static void assert_trace_has_all(struct served *s, struct strace *t, cycle_t until)
+static void assert_trace_has_all(struct served *s, struct ntrace *t, cycle_t until)
 {
-    int64_t cell[STRACE_CELL_COUNT], issued;
+    int64_t cell[NTRACE_CELL_COUNT], issued;
     json_t *o = receive(s, '='), *core = json_array_get(json_object_get(o, "cores"), 0);
 
     assert_int_equal(json_integer_value(json_object_get(o, "cycle")), until);
     issued = json_integer_value(json_object_get(core, "issued"));
     assert_true(issued > 0);
-    assert_true(strace_refresh(t, &s->e) >= 0);
-    strace_sum(t, STRACE_CORE, 0, 0, until, cell);
-    assert_int_equal(cell[STRACE_CELL_ISSUE], issued);
+    assert_true(ntrace_refresh(t, &s->e) >= 0);
+    ntrace_sum(t, NTRACE_CORE, 0, 0, until, cell);
+    assert_int_equal(cell[NTRACE_CELL_ISSUE], issued);
     json_decref(o);
 }
 
@@ -293,21 +293,21 @@ static void assert_trace_has_all(struct served *s, struct strace *t, cycle_t unt
 TEST(the_trace_is_there_when_the_answer_is)
 {
     static struct served s;
-    struct strace *t;
+    struct ntrace *t;
 
     open_served(&s, exchange);
     say(&s, "cycle");
     assert_state(&s, "paused", 1);
-    t = strace_open(s.trace, &s.e);
+    t = ntrace_open(s.trace, &s.e);
     assert_non_null(t);
-    assert_false(strace_info(t)->is_complete);
+    assert_false(ntrace_info(t)->is_complete);
     say(&s, "until @60");
     assert_trace_has_all(&s, t, 60);
     say(&s, "goto 10");
     assert_state(&s, "paused", 10);
     say(&s, "until @100");
     assert_trace_has_all(&s, t, 100);
-    strace_close(t);
+    ntrace_close(t);
     close_served(&s);
 }
 

@@ -5,10 +5,10 @@
 #include "sim/observe/inspect.h"
 #include "stack/module/op_bench.h"
 #include "tests/generate/random_program.h"
-#include "tests/rigs/strace_rig.h"
+#include "tests/rigs/ntrace_rig.h"
 
 /* of one core: each bundle's cycles, and each reason's sum, by bundles and by operations */
-static void assert_places(struct strace *s, const struct machine *m, int core)
+static void assert_places(struct ntrace *s, const struct machine *m, int core)
 {
     const struct core_counters *c = machine_counters(m, core);
     struct explain_input in = {.place_core = core};
@@ -41,8 +41,8 @@ static void assert_places(struct strace *s, const struct machine *m, int core)
 
 static void run_traced(struct machine *m)
 {
-    const struct strace_options o = {.level = TRACE_BUNDLE, .title = "places"};
-    struct strace *s;
+    const struct ntrace_options o = {.level = TRACE_BUNDLE, .title = "places"};
+    struct ntrace *s;
     struct tee t;
     struct err e;
 
@@ -52,7 +52,7 @@ static void run_traced(struct machine *m)
     for (int core = 0; core < machine_core_count(m); core++)
         if (machine_counters(m, core)->issue_cycles > 0)
             assert_places(s, m, core);
-    strace_close(s);
+    ntrace_close(s);
     tee_close(&t);
 }
 
@@ -101,12 +101,12 @@ TEST(iterations_that_were_not_simulated_count_as_often)
 
 TEST(a_trace_without_bundles_tells_no_places)
 {
-    const struct strace_options o = {.level = TRACE_STEP, .title = "steps"};
+    const struct ntrace_options o = {.level = TRACE_STEP, .title = "steps"};
     const struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1,
                                             .cycle_limit = 1000000};
     struct explain_input in = {.place_count = 7};
     struct random_programs r;
-    struct strace *s;
+    struct ntrace *s;
     struct machine *m;
     struct arena a;
     struct tee t;
@@ -119,12 +119,12 @@ TEST(a_trace_without_bundles_tells_no_places)
     random_programs_load(&r, m);
     tee_open(&t, m, &o);
     assert_int_equal(machine_run(m, &e), 0);
-    assert_int_equal(strace_writer_close(t.writer, &e), 0);
-    s = strace_open(t.path, &e);
+    assert_int_equal(ntrace_writer_close(t.writer, &e), 0);
+    s = ntrace_open(t.path, &e);
     assert_non_null(s);
     assert_false(explain_places_of_trace(s, 0, machine_cycles(m), &a, &in));
     assert_int_equal(in.place_count, 7);
-    strace_close(s);
+    ntrace_close(s);
     tee_close(&t);
     machine_destroy(m);
     random_programs_free(&r);

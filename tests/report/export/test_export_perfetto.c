@@ -373,7 +373,7 @@ TEST(export_with_a_limit_is_the_beginning_of_the_whole)
         part = reading_of(&x, &o, &result);
         assert_true(result.event_count <= limits[i]);
         assert_int_equal(part->span_count, count_within(whole, 0, result.end));
-        assert_int_equal(result.left_out_cycles, strace_info(x.t)->cycles - result.end);
+        assert_int_equal(result.left_out_cycles, ntrace_info(x.t)->cycles - result.end);
         for (int core = 0; core < EXPORT_CORES; core++) {
             bundles += part->sums.bundles[core];
             wanted += x.sums.bundles[core];
@@ -404,14 +404,14 @@ TEST(export_at_level_slot_has_every_operation)
     o.core = 5;
     r = reading_of(&x, &o, &result);
     for (size_t i = 0; i < r->span_count; i++)
-        for (int unit = 0; unit < strace_info(x.t)->unit_count; unit++) {
-            const char *name = strace_unit_name(x.t, unit), *track = r->span[i].track->name;
+        for (int unit = 0; unit < ntrace_info(x.t)->unit_count; unit++) {
+            const char *name = ntrace_unit_name(x.t, unit), *track = r->span[i].track->name;
             size_t length = strlen(name);
 
             seen[unit] += strncmp(track, name, length) == 0
                           && (track[length] == '\0' || track[length] == ' ');
         }
-    for (int unit = 0; unit < strace_info(x.t)->unit_count; unit++)
+    for (int unit = 0; unit < ntrace_info(x.t)->unit_count; unit++)
         if (unit != 6)                  /* dma: the track of copies */
             assert_int_equal(seen[unit], EXPORT_LAUNCHES
                              * machine_counters(x.rig.m, 5)->unit[unit].op_count);

@@ -209,8 +209,8 @@ TEST(xspace_follows_the_rules_that_xprof_derives_steps_by)
         assert_non_null(find_stat(p, p->stats, p->n_stats, "peak_teraflops_per_second"));
         assert_non_null(find_stat(p, p->stats, p->n_stats, "peak_hbm_bw_gigabytes_per_second"));
         assert_true((double)find_stat(p, p->stats, p->n_stats, "memory_size")->uint64_value
-                    == strace_info(x.t)->chip->hbm_gib * (1 << 30)
-                           / (double)strace_info(x.t)->chip->chip_cores);
+                    == ntrace_info(x.t)->chip->hbm_gib * (1 << 30)
+                           / (double)ntrace_info(x.t)->chip->chip_cores);
         for (size_t i = 0; i < p->n_lines; i++)
             for (size_t k = 0; k < i; k++)
                 assert_true(p->lines[i]->id != p->lines[k]->id);
@@ -220,7 +220,7 @@ TEST(xspace_follows_the_rules_that_xprof_derives_steps_by)
     assert_int_equal(p->n_lines, 0);
     assert_int_equal(find_stat(p, p->stats, p->n_stats, "profile_start_time")->uint64_value, 0);
     assert_int_equal(find_stat(p, p->stats, p->n_stats, "profile_stop_time")->uint64_value,
-                     strace_info(x.t)->cycles * 1000 / strace_info(x.t)->chip->chip_clock_mhz);
+                     ntrace_info(x.t)->cycles * 1000 / ntrace_info(x.t)->chip->chip_clock_mhz);
     assert_non_null(find_plane(space, "/device:CUSTOM:HBM of chip 3"));
     assert_non_null(find_plane(space, "/device:CUSTOM:links between chips"));
     xspace__free_unpacked(space, NULL);

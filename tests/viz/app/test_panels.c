@@ -257,7 +257,7 @@ static void random_input(struct rng *rng, struct app *a)
 TEST(no_keys_and_no_pointer_bring_the_view_out_of_the_run)
 {
     struct view v = fresh_view();
-    double all = (double)strace_info(rig.run)->cycles;
+    double all = (double)ntrace_info(rig.run)->cycles;
     struct draw_list d;
     struct rng rng;
     struct app a;

@@ -448,14 +448,14 @@ TEST(a_frame_from_a_trace_is_the_frame_from_the_machine)
     size_t i;
 
     panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
-    end = strace_info(p.run)->cycles;
-    wavefront_init(&w, &p.rig.chip, strace_program(p.run, 0), 0);
+    end = ntrace_info(p.run)->cycles;
+    wavefront_init(&w, &p.rig.chip, ntrace_program(p.run, 0), 0);
     wavefront_restart(&w, 0, true);
     trace_log_expand(&p.tee.log, p.rig.m, 0, true, &log);
     events = &log;
     for (i = 0; i < events->count; i++)
         wavefront_feed(&w, &events->event[i]);
-    wavefront_init(&far, &p.rig.chip, strace_program(p.run, 0), 0);
+    wavefront_init(&far, &p.rig.chip, ntrace_program(p.run, 0), 0);
     for (t = 0; t < end; t += 37) {
         wavefront_gather(&far, p.run, 0, t, t + 100);
         wavefront_frame(&w, t, &f);

@@ -50,8 +50,8 @@ TEST(counts_are_those_of_the_machine)
         cycle_t end;
 
         open(programs[i]);
-        end = strace_info(r.run)->cycles;
-        code_counts_init(&c, strace_program(r.run, 0)->bundle_count);
+        end = ntrace_info(r.run)->cycles;
+        code_counts_init(&c, ntrace_program(r.run, 0)->bundle_count);
         code_counts_restart(&c, 0, end);
         while (!code_counts_advance(&c, r.run, 0, 100))
             ;
@@ -71,8 +71,8 @@ TEST(stretches_add_up_wherever_they_meet)
         int reason;
 
         open(programs[i]);
-        n = strace_program(r.run, 0)->bundle_count;
-        end = strace_info(r.run)->cycles;
+        n = ntrace_program(r.run, 0)->bundle_count;
+        end = ntrace_info(r.run)->cycles;
         code_counts_init(&part, n);
         code_counts_init(&whole, n);
         for (at = 0; at < end; at = next) {
@@ -103,7 +103,7 @@ TEST(lines_have_notes_labels_and_every_bundle_once)
     uint32_t bundles = 0;
 
     open(panel_program);
-    p = strace_program(r.run, 0);
+    p = ntrace_program(r.run, 0);
     code_lines_init(&l, p);
     assert_int_equal(l.line[0].kind, CODE_NOTE);
     assert_string_equal(p->note[l.line[0].index], "copy in");
@@ -131,7 +131,7 @@ TEST(the_grid_shows_which_slots_are_taken)
 
     open(panel_program);
     chip_slots(&r.rig.chip, &slots);
-    count = code_slots(strace_program(r.run, 0), 4, &slots, slot);
+    count = code_slots(ntrace_program(r.run, 0), 4, &slots, slot);
     for (i = 0; i < count; i++) {
         assert_true(slot[i].count > 0);
         taken += slot[i].taken;
@@ -149,7 +149,7 @@ TEST(search_finds_operations_and_notes)
     bool *hit;
 
     open(panel_program);
-    p = strace_program(r.run, 0);
+    p = ntrace_program(r.run, 0);
     hit = mem_alloc(p->bundle_count);
     assert_int_equal(code_search(p, "VMATPUSH", hit, &e), 1);
     assert_true(hit[5]);
@@ -170,7 +170,7 @@ TEST(the_bundle_at_a_cycle_is_the_one_that_issues_or_waits)
     assert_int_equal(bundle, 0);
     assert_true(code_bundle_at(r.run, 0, 100, &bundle));        /* the first wait */
     assert_int_equal(bundle, 2);
-    assert_false(code_bundle_at(r.run, 0, strace_info(r.run)->cycles + 5, &bundle));
+    assert_false(code_bundle_at(r.run, 0, ntrace_info(r.run)->cycles + 5, &bundle));
     close_all();
 }
 
@@ -193,7 +193,7 @@ TEST(a_click_chooses_a_bundle_and_keys_scroll)
     panel_draw(PANEL_CODE, panel, &v, &d, area);
     assert_true(panel_input(PANEL_CODE, panel, &v,
                             &(struct input){.kind = INPUT_KEY, .key = 'n'}, area));
-    assert_int_equal(v.bundle, strace_program(r.run, 0)->bundle_count - 1);
+    assert_int_equal(v.bundle, ntrace_program(r.run, 0)->bundle_count - 1);
     draw_fini(&d);
     panel_destroy(PANEL_CODE, panel);
     close_all();

@@ -26,7 +26,7 @@ static void open_run(struct panel_rig *r, const char *set, const char *const *te
                      int cores)
 {
     struct rig_options options = {.mode = MODE_TIMING, .set = {set}};
-    struct strace_options so = {.level = TRACE_BUNDLE, .title = "test.tasm"};
+    struct ntrace_options so = {.level = TRACE_BUNDLE, .title = "test.tasm"};
 
     rig_open(&r->rig, "v3", &options);
     tee_open(&r->tee, r->rig.m, &so);
@@ -241,14 +241,14 @@ TEST(source_operations_of_one_name_stand_beside_each_other)
         for (int side = 0; side < 2; side++) {
             const struct compare_row *r = &m.row[COMPARE_OPS][i];
             const struct compare_side *s = &m.side[side];
-            struct intervals x = {strace_program(s->run, 0), r->name, 0};
+            struct intervals x = {ntrace_program(s->run, 0), r->name, 0};
 
-            strace_walk_ops(s->run, 0, s->start, s->start + s->cycles, add_interval, &x);
+            ntrace_walk_ops(s->run, 0, s->start, s->start + s->cycles, add_interval, &x);
             assert_int_equal(x.cycles, r->cycles[side]);
         }
     for (int side = 0; side < 2; side++)        /* one name, one colour */
         for (uint32_t n = 1; n <= m.side[side].note_count; n++) {
-            const char *name = strace_program(m.side[side].run, 0)->note[n - 1];
+            const char *name = ntrace_program(m.side[side].run, 0)->note[n - 1];
             const struct compare_row *r = find_row(&m, COMPARE_OPS, name);
 
             assert_true(!r || r->color == m.side[side].color[n]);
@@ -433,11 +433,11 @@ TEST(what_cannot_be_compared_is_said)
     close_both();
 }
 
-static struct strace *open_cut(const char *path, size_t bytes, char cut[64])
+static struct ntrace *open_cut(const char *path, size_t bytes, char cut[64])
 {
     char *text = mem_alloc(bytes + 1);
     FILE *from = fopen(path, "rb"), *to;
-    struct strace *t;
+    struct ntrace *t;
     struct err e;
 
     snprintf(cut, 64, "/tmp/systole_compare_XXXXXX");
@@ -446,7 +446,7 @@ static struct strace *open_cut(const char *path, size_t bytes, char cut[64])
     assert_int_equal(fwrite(text, 1, bytes, to), bytes);
     fclose(from);
     fclose(to);
-    t = strace_open(cut, &e);
+    t = ntrace_open(cut, &e);
     unlink(cut);
     mem_free(text);
     return t;
@@ -470,17 +470,17 @@ TEST(a_second_run_that_was_cut_short_is_compared_as_far_as_it_goes)
         draw(p, &v, &d);
         if (p->is_drawn) {
             assert_adds_up(&p->model);
-            assert_true(strace_info(v.other)->is_complete
+            assert_true(ntrace_info(v.other)->is_complete
                         || has_text(&d, "Of B only a part is there"));
             compared++;
         } else {
-            assert_int_equal(strace_info(v.other)->launch_count, 0);
+            assert_int_equal(ntrace_info(v.other)->launch_count, 0);
             assert_true(has_text(&d, "The second run has no launch"));
             refused++;
         }
         panel_destroy(PANEL_COMPARE, p);
         p = panel_create(PANEL_COMPARE);
-        strace_close(v.other);
+        ntrace_close(v.other);
     }
     assert_true(compared > 10 && refused > 0);
     draw_fini(&d);

@@ -33,9 +33,9 @@ TEST(columns_of_the_whole_run_add_up_to_the_counters)
     for (size_t i = 0; i < COUNT_OF(columns); i++) {
         const struct hbm_stats *h = machine_hbm_stats(r.rig.m, 0);
 
-        hbm_model_load(&m, r.run, 0, 0, strace_info(r.run)->cycles, columns[i]);
+        hbm_model_load(&m, r.run, 0, 0, ntrace_info(r.run)->cycles, columns[i]);
         assert_true(m.count <= columns[i] + 1);
-        assert_int_equal(m.is_exact, m.width_cycles < STRACE_CELL_CYCLES);
+        assert_int_equal(m.is_exact, m.width_cycles < NTRACE_CELL_CYCLES);
         assert_int_equal(lround(m.total.read_bytes), h->read_bytes);
         assert_int_equal(lround(m.total.write_bytes), h->write_bytes);
         assert_int_equal(lround(m.total.hits), h->row_hits);
@@ -107,7 +107,7 @@ TEST(shares_of_channels_and_rates_stay_below_the_peak)
     int c;
 
     open("v3", 1, TRACE_BUNDLE);
-    hbm_model_load(&m, r.run, 0, 0, strace_info(r.run)->cycles, 200);
+    hbm_model_load(&m, r.run, 0, 0, ntrace_info(r.run)->cycles, 200);
     for (i = 0; i < m.count; i++)
         for (c = 0; c < m.channel_count; c++) {
             const double share = hbm_model_channel_share(&m, i, c);
@@ -125,10 +125,10 @@ TEST(shares_of_channels_and_rates_stay_below_the_peak)
 TEST(refreshes_come_once_a_period_from_the_launch_on)
 {
     double period;
-    const struct strace_info *info;
+    const struct ntrace_info *info;
 
     open("v3", 1, TRACE_BUNDLE);
-    info = strace_info(r.run);
+    info = ntrace_info(r.run);
     period = (double)info->chip->hbm_trefi_ps * (double)info->chip->chip_clock_mhz / 1e6;
     assert_true(fabs(hbm_model_refresh(info, 0) - period) < 1e-6);
     assert_true(fabs(hbm_model_refresh(info, period + 1) - 2 * period) < 1e-6);

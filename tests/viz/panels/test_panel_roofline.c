@@ -36,7 +36,7 @@ static const char program[] =
 static void open(const char *slice, int cores)
 {
     struct rig_options options = {.mode = MODE_TIMING};
-    struct strace_options so = {.level = TRACE_BUNDLE, .title = "test.tasm"};
+    struct ntrace_options so = {.level = TRACE_BUNDLE, .title = "test.tasm"};
     static char text[16384];
 
     rig_open(&r.rig, slice, &options);
@@ -93,7 +93,7 @@ static void assert_agrees_with_folder(const struct roofline_model *m)
 {
     struct report_run run = {.host_seconds = 1,
                              .step = {.title = "test", .machine = r.rig.m,
-                                      .program = strace_program(r.run, 0)}};
+                                      .program = ntrace_program(r.run, 0)}};
     struct run_folder folder;
     struct roofline known;
     struct arena a;
@@ -133,7 +133,7 @@ TEST(a_launch_has_the_very_points_of_its_run_folder)
     roofline_model_init(&m);
     for (size_t i = 0; i < COUNT_OF(runs); i++) {
         open(runs[i].slice, runs[i].cores);
-        count(&m, 0, 0, strace_info(r.run)->cycles);
+        count(&m, 0, 0, ntrace_info(r.run)->cycles);
         assert_true(m.step.bytes[ROOF_ICI] > 0 || i == 1);
         assert_true(find_op(&m, "send")->bytes[ROOF_ICI] > 0 || i == 1);
         assert_agrees_with_folder(&m);
@@ -176,9 +176,9 @@ TEST(flop_loads_and_stores_are_those_of_every_single_operation)
     cycle_t end;
 
     open("v3", 2);
-    end = strace_info(r.run)->cycles;
-    all.program = strace_program(r.run, 1);
-    strace_walk_core(r.run, 1, 0, end, false, true, add_event, &all);
+    end = ntrace_info(r.run)->cycles;
+    all.program = ntrace_program(r.run, 1);
+    ntrace_walk_core(r.run, 1, 0, end, false, true, add_event, &all);
     roofline_model_init(&m);
     count(&m, 1, 0, end);
     assert_true(all.flops[4] + all.flops[5] > 0 && all.loads[2] == 20000 && all.stores[2] == 0);
@@ -213,7 +213,7 @@ TEST(stretches_add_up_wherever_they_meet)
     open("v3-8", 8);
     rng_init(&rng, 3);
     roofline_model_init(&m);
-    end = strace_info(r.run)->cycles;
+    end = ntrace_info(r.run)->cycles;
     count(&m, 3, 0, end);
     add_up(whole, &m);
     for (at = 0; at < end; at = next) {
@@ -237,7 +237,7 @@ TEST(counting_in_pieces_comes_to_the_same)
     int frames = 1;
 
     open("v3-8", 8);
-    end = strace_info(r.run)->cycles;
+    end = ntrace_info(r.run)->cycles;
     roofline_model_init(&pieces);
     roofline_model_init(&whole);
     count(&whole, 5, 0, end);

@@ -15,7 +15,7 @@ TEST(parts_are_those_of_the_counters_launch_by_launch)
 {
     static const char *const texts[] = {panel_program, longer, panel_program};
     struct rig_options options = {.mode = MODE_TIMING};
-    struct strace_options so = {.level = TRACE_BUNDLE, .title = ""};
+    struct ntrace_options so = {.level = TRACE_BUNDLE, .title = ""};
     struct breakdown expected[3][2];
     struct core_counters counters[3][2];
 
@@ -34,7 +34,7 @@ TEST(parts_are_those_of_the_counters_launch_by_launch)
         }
     }
     r.run = tee_read(&r.tee);
-    assert_int_equal(strace_info(r.run)->launch_count, 3);
+    assert_int_equal(ntrace_info(r.run)->launch_count, 3);
     for (size_t launch = 0; launch < 3; launch++)
         for (int core = 0; core < 2; core++) {
             const struct core_counters *k = &counters[launch][core];
@@ -52,10 +52,10 @@ TEST(parts_are_those_of_the_counters_launch_by_launch)
 
 TEST(a_cycle_lies_in_one_launch)
 {
-    const struct strace_launch launch[] = {{.start = 0, .cycles = 10}, {.start = 10, .cycles = 50},
+    const struct ntrace_launch launch[] = {{.start = 0, .cycles = 10}, {.start = 10, .cycles = 50},
                                            {.start = 60, .cycles = 5}};
-    const struct strace_info info = {.launch = launch, .launch_count = 3};
-    const struct strace_info none = {.launch_count = 0};
+    const struct ntrace_info info = {.launch = launch, .launch_count = 3};
+    const struct ntrace_info none = {.launch_count = 0};
 
     assert_int_equal(steps_model_at(&info, 0), 0);
     assert_int_equal(steps_model_at(&info, 9), 0);
@@ -80,13 +80,13 @@ TEST(reasons_come_most_first)
 static void open_launches(int count)
 {
     struct rig_options options = {.mode = MODE_TIMING};
-    struct strace_options so = {.level = TRACE_OP, .title = ""};
+    struct ntrace_options so = {.level = TRACE_OP, .title = ""};
 
     rig_open(&r.rig, "v3", &options);
     tee_open(&r.tee, r.rig.m, &so);
     for (int launch = 0; launch < count; launch++) {
         rig_load(&r.rig, 0, launch % 3 ? panel_program : longer);
-        strace_writer_name_launch(r.tee.writer, launch == 1 ? "epoch 1 step 1" : "");
+        ntrace_writer_name_launch(r.tee.writer, launch == 1 ? "epoch 1 step 1" : "");
         assert_int_equal(rig_run(&r.rig), 0);
     }
     r.run = tee_read(&r.tee);
@@ -96,12 +96,12 @@ TEST(a_click_on_a_bar_goes_to_its_launch)
 {
     const struct rect area = {0, 0, 1280, 700};
     void *panel = panel_create(PANEL_STEPS);
-    const struct strace_launch *l;
+    const struct ntrace_launch *l;
     struct draw_list d;
     struct view v;
 
     open_launches(5);
-    l = strace_info(r.run)->launch;
+    l = ntrace_info(r.run)->launch;
     view_init(&v, r.run);
     draw_init(&d, 100);
     panel_draw(PANEL_STEPS, panel, &v, &d, area);

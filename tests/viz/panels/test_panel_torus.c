@@ -23,7 +23,7 @@ static const char gets[] =
 static void open(enum trace_level level)
 {
     struct rig_options options = {.mode = MODE_TIMING};
-    struct strace_options so = {.level = level, .title = ""};
+    struct ntrace_options so = {.level = level, .title = ""};
 
     rig_open(&r.rig, "v3-8", &options);
     rig_load(&r.rig, 0, sends);
@@ -44,7 +44,7 @@ static void close_all(void)
 TEST(links_carry_what_the_network_counted)
 {
     const double ps = 1e6 / 940;
-    const cycle_t cycles = (open(TRACE_BUNDLE), strace_info(r.run)->cycles);
+    const cycle_t cycles = (open(TRACE_BUNDLE), ntrace_info(r.run)->cycles);
     int busy = 0;
 
     torus_model_load(&m, r.run, 0, cycles);
@@ -71,8 +71,8 @@ TEST(messages_of_an_instant_are_those_that_take_a_link_then)
     double cycle;
 
     open(TRACE_BUNDLE);
-    torus_model_load(&m, r.run, 0, strace_info(r.run)->cycles);
-    for (cycle = 0; cycle < (double)strace_info(r.run)->cycles; cycle += 17) {
+    torus_model_load(&m, r.run, 0, ntrace_info(r.run)->cycles);
+    for (cycle = 0; cycle < (double)ntrace_info(r.run)->cycles; cycle += 17) {
         const double ps = cycle * 1e6 / 940;
         int expected = 0, count = torus_model_messages(&m, r.run, cycle, message);
 
@@ -116,7 +116,7 @@ TEST(rings_close_with_arcs)
 
     panel_rig_open(&r, "v4-128", "{ shalt }\n", 1, TRACE_BUNDLE);
     torus_model_init(&m);
-    torus_model_load(&m, r.run, 0, strace_info(r.run)->cycles);
+    torus_model_load(&m, r.run, 0, ntrace_info(r.run)->cycles);
     for (size_t i = 0; i < m.count; i++)
         wraps += m.link[i].is_wrap;
     assert_int_equal(m.dim[2], 4);
@@ -161,7 +161,7 @@ TEST(texts_never_overlap)
     }
     open(TRACE_BUNDLE);
     view_init(&v, r.run);
-    v.cursor = (double)strace_info(r.run)->cycles / 2;
+    v.cursor = (double)ntrace_info(r.run)->cycles / 2;
     panel_check_drawing(PANEL_TORUS, &v);
     close_all();
 }

@@ -15,7 +15,7 @@ static struct vmem_model m;
 static uint8_t *touched_by_log(cycle_t from, cycle_t end)
 {
     const struct log_core *c = &r.tee.log.core[0];
-    const struct isa_program *p = strace_program(r.run, 0);
+    const struct isa_program *p = ntrace_program(r.run, 0);
     uint8_t *bits = mem_alloc(m.tile_count);
 
     for (size_t i = 0; i < c->dma_count; i++) {
@@ -76,7 +76,7 @@ TEST(every_tile_that_is_touched_is_in_its_column)
     cycle_t end;
 
     open(panel_program);
-    end = strace_info(r.run)->cycles;
+    end = ntrace_info(r.run)->cycles;
     assert_columns(0, end, 37);
     assert_columns(end / 3, end / 3 + 150, 100);
     assert_int_equal(m.vmem_bytes, 16777216);
@@ -96,7 +96,7 @@ static const char loop[] =
 TEST(iterations_that_were_not_simulated_touch_what_the_others_touch)
 {
     open(loop);
-    assert_columns(0, strace_info(r.run)->cycles, 11);
+    assert_columns(0, ntrace_info(r.run)->cycles, 11);
     assert_columns(9001, 9101, 100);
     close_all();
 }
@@ -106,7 +106,7 @@ TEST(copies_have_their_way_and_are_found_by_place)
     const struct vmem_copy *c;
 
     open(panel_program);
-    vmem_model_load(&m, r.run, 0, 0, strace_info(r.run)->cycles, 100);
+    vmem_model_load(&m, r.run, 0, 0, ntrace_info(r.run)->cycles, 100);
     assert_int_equal(m.copy_count, 3);
     assert_int_equal(m.copy[0].way, VMEM_FROM_HBM);
     assert_int_equal(m.copy[0].address, 0);
@@ -115,7 +115,7 @@ TEST(copies_have_their_way_and_are_found_by_place)
     assert_int_equal(m.copy[2].address, 0x10000 * 32);
     c = vmem_model_at(&m, (double)m.copy[1].dma.started_at + 1, m.copy[1].address + 100);
     assert_ptr_equal(c, &m.copy[1]);
-    assert_null(vmem_model_at(&m, (double)strace_info(r.run)->cycles, 100));
+    assert_null(vmem_model_at(&m, (double)ntrace_info(r.run)->cycles, 100));
     close_all();
 }
 
@@ -128,7 +128,7 @@ TEST(copies_between_cores_show_at_both)
     static const char gets[] =
         "{ dma.done.wait [sflag:3], 64 }\n{ vsyncadd [sflag:3], -64 }\n{ shalt }\n";
     struct rig_options options = {.mode = MODE_TIMING};
-    struct strace_options so = {.level = TRACE_OP, .title = ""};
+    struct ntrace_options so = {.level = TRACE_OP, .title = ""};
 
     rig_open(&r.rig, "v3", &options);
     rig_load(&r.rig, 0, sends);
@@ -138,11 +138,11 @@ TEST(copies_between_cores_show_at_both)
         fail_msg("%s", r.rig.err.msg);
     r.run = tee_read(&r.tee);
     vmem_model_init(&m);
-    vmem_model_load(&m, r.run, 0, 0, strace_info(r.run)->cycles, 10);
+    vmem_model_load(&m, r.run, 0, 0, ntrace_info(r.run)->cycles, 10);
     assert_int_equal(m.copy_count, 1);
     assert_int_equal(m.copy[0].way, VMEM_TO_CORE);
     assert_int_equal(m.copy[0].address, 0);
-    vmem_model_load(&m, r.run, 1, 0, strace_info(r.run)->cycles, 10);
+    vmem_model_load(&m, r.run, 1, 0, ntrace_info(r.run)->cycles, 10);
     assert_int_equal(m.copy_count, 1);
     assert_int_equal(m.copy[0].way, VMEM_FROM_CORE);
     assert_int_equal(m.copy[0].address, 0x100 * 32);

@@ -44,7 +44,7 @@ TEST(zoom_leaves_the_cycle_under_the_pointer_where_it_is)
     int i;
 
     view_init(&v, slice.run);
-    all = (double)strace_info(slice.run)->cycles;
+    all = (double)ntrace_info(slice.run)->cycles;
     assert_true(v.from == 0 && v.end == all);
     for (i = 0; i < 12; i++) {
         double share = (around - v.from) / (v.end - v.from);
@@ -71,7 +71,7 @@ TEST(pan_there_and_back_is_where_it_was_and_ends_at_the_run)
     view_pan(&v, -0.3);
     assert_true(v.from == 2000 && v.end == 3000);
     view_pan(&v, 1e9);
-    assert_true(v.end == (double)strace_info(slice.run)->cycles && v.end - v.from == 1000);
+    assert_true(v.end == (double)ntrace_info(slice.run)->cycles && v.end - v.from == 1000);
     view_pan(&v, -1e9);
     assert_true(v.from == 0 && v.end == 1000);
     view_show(&v, 0.0 / 0.0, 0.0 / 0.0);        /* not a number */
@@ -121,27 +121,27 @@ TEST(run_that_is_still_written_is_followed)
 {
     void *old = panel_create(PANEL_TIMELINE), *fresh = panel_create(PANEL_TIMELINE);
     struct view_rig r;
-    struct strace_writer *w = view_rig_start(&r, "v3", "examples/03_double_buffered_matmul.tasm",
+    struct ntrace_writer *w = view_rig_start(&r, "v3", "examples/03_double_buffered_matmul.tasm",
                                              NULL);
     cycle_t cycles;
     struct view v;
     struct err e;
 
     view_rig_launch(&r, w, "first");
-    assert_int_equal(strace_writer_flush(w, &e), 0);
-    r.run = strace_open(r.path, &e);
+    assert_int_equal(ntrace_writer_flush(w, &e), 0);
+    r.run = ntrace_open(r.path, &e);
     assert_non_null(r.run);
-    assert_false(strace_info(r.run)->is_complete);
+    assert_false(ntrace_info(r.run)->is_complete);
     view_init(&v, r.run);
-    cycles = strace_info(r.run)->cycles;
+    cycles = ntrace_info(r.run)->cycles;
     drawn(old, &v);
     assert_false(view_follow(&v));
 
     view_rig_launch(&r, w, "second");
     machine_set_trace(r.rig.m, NULL);
-    assert_int_equal(strace_writer_close(w, &e), 0);
+    assert_int_equal(ntrace_writer_close(w, &e), 0);
     assert_true(view_follow(&v));
-    assert_int_equal(strace_info(r.run)->cycles, 2 * cycles);
+    assert_int_equal(ntrace_info(r.run)->cycles, 2 * cycles);
     assert_true(v.from == 0 && v.end == (double)(2 * cycles));
     assert_true(drawn(old, &v) == drawn(fresh, &v));
     assert_false(view_follow(&v));
@@ -152,7 +152,7 @@ TEST(run_that_is_still_written_is_followed)
 
 /* ---- columns ---- */
 
-static void check_columns(const struct view_rig *r, enum strace_series series, int index,
+static void check_columns(const struct view_rig *r, enum ntrace_series series, int index,
                           int member, int stride, double cycles_per_pixel)
 {
     struct columns *c = columns_create(r->run);
@@ -164,7 +164,7 @@ static void check_columns(const struct view_rig *r, enum strace_series series, i
     for (i = 0; i < width; i += 7) {
         cycle_t from = 512 + (cycle_t)(i * cycles_per_pixel);
 
-        strace_sum(r->run, series, index, from, from + (cycle_t)cycles_per_pixel, sum);
+        ntrace_sum(r->run, series, index, from, from + (cycle_t)cycles_per_pixel, sum);
         assert_true(fabs(mean[i * members + member] * cycles_per_pixel - (double)sum[member])
                     <= 1e-3 + 1e-5 * (double)sum[member]);
     }
@@ -179,30 +179,30 @@ TEST(columns_are_the_sums_of_their_pixels)
     size_t i;
 
     for (i = 0; i < COUNT_OF(widths); i++) {
-        check_columns(&slice, STRACE_CORE, 3, STRACE_CELL_ISSUE, STRACE_CELL_COUNT, widths[i]);
-        check_columns(&slice, STRACE_CORE, 0, STRACE_CELL_STALL + STALL_HBM, STRACE_CELL_COUNT,
+        check_columns(&slice, NTRACE_CORE, 3, NTRACE_CELL_ISSUE, NTRACE_CELL_COUNT, widths[i]);
+        check_columns(&slice, NTRACE_CORE, 0, NTRACE_CELL_STALL + STALL_HBM, NTRACE_CELL_COUNT,
                       widths[i]);
-        check_columns(&loop, STRACE_CORE, 0, STRACE_CELL_ISSUE, STRACE_CELL_COUNT, widths[i]);
+        check_columns(&loop, NTRACE_CORE, 0, NTRACE_CELL_ISSUE, NTRACE_CELL_COUNT, widths[i]);
     }
-    check_columns(&slice, STRACE_HBM, 2, STRACE_HBM_READ_BYTES, STRACE_HBM_COUNT, 64);
-    check_columns(&slice, STRACE_LINK, 1, STRACE_LINK_BUSY_PS, STRACE_LINK_COUNT, 64);
+    check_columns(&slice, NTRACE_HBM, 2, NTRACE_HBM_READ_BYTES, NTRACE_HBM_COUNT, 64);
+    check_columns(&slice, NTRACE_LINK, 1, NTRACE_LINK_BUSY_PS, NTRACE_LINK_COUNT, 64);
 }
 
 TEST(every_cycle_is_in_one_pixel_at_any_zoom)
 {
     struct columns *c = columns_create(slice.run);
-    int width = 400, members = columns_member_count(c, STRACE_CORE), i, k;
+    int width = 400, members = columns_member_count(c, NTRACE_CORE), i, k;
     float *mean = mem_alloc(sizeof(*mean) * (size_t)(width * members));
-    int64_t sum[STRACE_CELL_COUNT];
-    double all = (double)strace_info(slice.run)->cycles, zoom = all / width, issue;
+    int64_t sum[NTRACE_CELL_COUNT];
+    double all = (double)ntrace_info(slice.run)->cycles, zoom = all / width, issue;
 
-    strace_sum(slice.run, STRACE_CORE, 5, 0, strace_info(slice.run)->cycles, sum);
+    ntrace_sum(slice.run, NTRACE_CORE, 5, 0, ntrace_info(slice.run)->cycles, sum);
     for (k = 0; k < 3; k++, zoom *= 1.13) {
-        columns_fill(c, STRACE_CORE, 5, 0, zoom, width, mean);
+        columns_fill(c, NTRACE_CORE, 5, 0, zoom, width, mean);
         for (i = 0, issue = 0; i < width; i++)
-            issue += mean[i * members + STRACE_CELL_ISSUE] * zoom;
-        assert_true(fabs(issue - (double)sum[STRACE_CELL_ISSUE])
-                    < 0.1 * (double)sum[STRACE_CELL_ISSUE]);
+            issue += mean[i * members + NTRACE_CELL_ISSUE] * zoom;
+        assert_true(fabs(issue - (double)sum[NTRACE_CELL_ISSUE])
+                    < 0.1 * (double)sum[NTRACE_CELL_ISSUE]);
     }
     mem_free(mean);
     columns_destroy(c);
@@ -211,16 +211,16 @@ TEST(every_cycle_is_in_one_pixel_at_any_zoom)
 TEST(panning_asks_only_for_what_comes_in)
 {
     struct columns *c = columns_create(slice.run);
-    int members = columns_member_count(c, STRACE_CORE), i;
+    int members = columns_member_count(c, NTRACE_CORE), i;
     float *mean = mem_alloc(sizeof(*mean) * (size_t)(512 * members));
     int64_t before;
 
-    columns_fill(c, STRACE_CORE, 0, 1000, 4, 512, mean);
+    columns_fill(c, NTRACE_CORE, 0, 1000, 4, 512, mean);
     before = columns_tiles_made(c);
     for (i = 0; i < 20; i++)
-        columns_fill(c, STRACE_CORE, 0, 1000 + i, 4, 512, mean);
+        columns_fill(c, NTRACE_CORE, 0, 1000 + i, 4, 512, mean);
     assert_true(columns_tiles_made(c) <= before + 1);
-    columns_fill(c, STRACE_CORE, 0, 1000, 4, 512, mean);
+    columns_fill(c, NTRACE_CORE, 0, 1000, 4, 512, mean);
     assert_true(columns_tiles_made(c) <= before + 1);
     mem_free(mean);
     columns_destroy(c);
@@ -229,7 +229,7 @@ TEST(panning_asks_only_for_what_comes_in)
 TEST(columns_of_operations_have_those_with_most_cycles)
 {
     struct note_columns *c = note_columns_create(slice.run);
-    uint32_t count = strace_program(slice.run, 4)->note_count;
+    uint32_t count = ntrace_program(slice.run, 4)->note_count;
     const struct note_column *column = note_columns_tile(c, 4, 9, 0);
     int64_t cycles[64], most;
     uint32_t note;
@@ -238,7 +238,7 @@ TEST(columns_of_operations_have_those_with_most_cycles)
     assert_true(count > 0 && count < COUNT_OF(cycles));
     for (i = 0; i < NOTE_TILE_COLUMNS; i++) {
         memset(cycles, 0, sizeof(cycles));
-        strace_note_cycles(slice.run, 4, i * 512, (i + 1) * 512, cycles);
+        ntrace_note_cycles(slice.run, 4, i * 512, (i + 1) * 512, cycles);
         for (note = 1, most = 0; note <= count; note++)
             most = cycles[note] > most ? cycles[note] : most;
         assert_true(fabs(column[i].share[0] * 512 - (double)most) < 0.01);
@@ -258,8 +258,8 @@ TEST(columns_of_operations_have_those_with_most_cycles)
 TEST(tiles_of_events_have_every_bundle_once)
 {
     struct spans *s = spans_create(slice.run);
-    cycle_t all = strace_info(slice.run)->cycles;
-    int64_t sum[STRACE_CELL_COUNT], found = 0, tile;
+    cycle_t all = ntrace_info(slice.run)->cycles;
+    int64_t sum[NTRACE_CELL_COUNT], found = 0, tile;
     size_t count, i;
 
     for (tile = 0; tile * SPANS_TILE_CYCLES < all; tile++) {
@@ -268,8 +268,8 @@ TEST(tiles_of_events_have_every_bundle_once)
         for (i = 0; i < count; i++)
             found += e[i].track == TRACK_IS_BUNDLE && e[i].start >= tile * SPANS_TILE_CYCLES;
     }
-    strace_sum(slice.run, STRACE_CORE, 2, 0, all, sum);
-    assert_int_equal(found, sum[STRACE_CELL_ISSUE]);
+    ntrace_sum(slice.run, NTRACE_CORE, 2, 0, all, sum);
+    assert_int_equal(found, sum[NTRACE_CELL_ISSUE]);
     spans_destroy(s);
 }
 
@@ -277,7 +277,7 @@ TEST(tiles_of_events_have_every_bundle_once)
 
 TEST(range_of_a_launch_has_the_machine_s_counters)
 {
-    cycle_t all = strace_info(slice.run)->cycles;
+    cycle_t all = ntrace_info(slice.run)->cycles;
     struct range_sums r;
     int core, i;
 
@@ -327,13 +327,13 @@ static void check_search(const struct view_rig *r, const char *pattern)
     struct err e = {.line = 0};
     struct search *s = search_create(r->run, 0, pattern, &e);
     struct issues plain = {.s = s};
-    cycle_t all = strace_info(r->run)->cycles, at = -1;
+    cycle_t all = ntrace_info(r->run)->cycles, at = -1;
     struct search_hit hit;
     int i;
 
     assert_non_null(s);
     assert_true(search_bundle_count(s) > 0);
-    strace_walk_core(r->run, 0, 0, all, true, false, note_issue, &plain);
+    ntrace_walk_core(r->run, 0, 0, all, true, false, note_issue, &plain);
     assert_true(plain.count > 3);
     for (i = 0; i < plain.count; i++) {
         assert_true(search_next(s, at, &hit));
@@ -378,8 +378,8 @@ TEST(search_says_what_it_cannot)
 TEST(stalls_are_found_in_order_unless_hidden_or_short)
 {
     struct trace_record r, before = {.at = -1};
-    int64_t found = 0, sum[STRACE_CELL_COUNT];
-    cycle_t all = strace_info(slice.run)->cycles;
+    int64_t found = 0, sum[NTRACE_CELL_COUNT];
+    cycle_t all = ntrace_info(slice.run)->cycles;
 
     while (stall_next(slice.run, 1, before.at, 1, ~(1u << STALL_HBM), &r)) {
         assert_int_equal(r.reason, STALL_HBM);
@@ -387,8 +387,8 @@ TEST(stalls_are_found_in_order_unless_hidden_or_short)
         found += r.value;
         before = r;
     }
-    strace_sum(slice.run, STRACE_CORE, 1, 0, all, sum);
-    assert_int_equal(found, sum[STRACE_CELL_STALL + STALL_HBM]);
+    ntrace_sum(slice.run, NTRACE_CORE, 1, 0, all, sum);
+    assert_int_equal(found, sum[NTRACE_CELL_STALL + STALL_HBM]);
     assert_false(stall_next(slice.run, 1, -1, all, 0, &r));
     assert_true(stall_last(slice.run, 1, all, 1, ~(1u << STALL_HBM), &r));
     assert_int_equal(r.at, before.at);

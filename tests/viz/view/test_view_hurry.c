@@ -54,7 +54,7 @@ TEST(panel_in_a_hurry_comes_to_the_same_picture)
     struct view v;
 
     view_init(&v, slice.run);
-    view_show(&v, 0, (double)strace_info(slice.run)->cycles * 0.8);
+    view_show(&v, 0, (double)ntrace_info(slice.run)->cycles * 0.8);
     for (panel = 0; panel < PANEL_COUNT; panel++) {
         void *slow = create_panel((enum panel_id)panel),
              *quick = create_panel((enum panel_id)panel);
