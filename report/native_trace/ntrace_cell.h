@@ -17,6 +17,9 @@
 enum { DMA_CELL_IN_FLIGHT, DMA_CELL_BYTES, DMA_CELL_BUSY, DMA_CELL_COUNT };
 #define NOTE_LEVEL 2                    /* the finest level with cycles by source operation */
 
-static inline int mask_words(int member_count) { return (member_count + 63) / 64; }
-static inline cycle_t cell_width(int level) { return (cycle_t)NTRACE_CELL_CYCLES << 3 * level; }
+static inline int ntrace_mask_words(int member_count) { return (member_count + 63) / 64; }
+static inline cycle_t ntrace_cell_width(int level)
+{
+    return (cycle_t)NTRACE_CELL_CYCLES << 3 * level;
+}
 #endif

@@ -22,30 +22,31 @@ struct cell_index {
     uint64_t *mask;
 };
 
-static bool skip_values(struct cursor *c, int words, uint64_t *mask)
+static bool skip_values(struct ntrace_cursor *c, int words, uint64_t *mask)
 {
     for (int word = 0; word < words; word++) {
-        mask[word] ^= get_varint(c);
+        mask[word] ^= ntrace_get_varint(c);
         for (uint64_t left = mask[word]; left && !c->is_bad; left &= left - 1)
-            get_within(c, (int64_t)get_varint(c), 0, INT64_MAX);
+            ntrace_get_within(c, (int64_t)ntrace_get_varint(c), 0, INT64_MAX);
     }
     return !c->is_bad;
 }
 
-static bool get_entry(struct cursor *c, const uint8_t *start, int level, int64_t *before,
+static bool get_entry(struct ntrace_cursor *c, const uint8_t *start, int level, int64_t *before,
                       struct entry *e)
 {
-    uint64_t code = get_varint(c);
+    uint64_t code = ntrace_get_varint(c);
     int64_t gap = (int64_t)(code >> 2 ^ (0 - (code >> 1 & 1))), most = NTRACE_TIME_MOST >> 9;
 
-    *e = (struct entry){.cell = get_within(c, *before + get_within(c, gap, -most, most), 0, most)};
+    *e = (struct entry){
+        .cell = ntrace_get_within(c, *before + ntrace_get_within(c, gap, -most, most), 0, most)};
     e->end = e->cell + 1;
     if (code & 1) {
-        e->end = e->cell + get_within(c, (int64_t)get_varint(c), 1, most);
-        e->offset = get_within(c, (int64_t)get_varint(c), 0, NTRACE_TIME_MOST);
-        e->period = get_within(c, (int64_t)get_varint(c), 1, NTRACE_TIME_MOST);
+        e->end = e->cell + ntrace_get_within(c, (int64_t)ntrace_get_varint(c), 1, most);
+        e->offset = ntrace_get_within(c, (int64_t)ntrace_get_varint(c), 0, NTRACE_TIME_MOST);
+        e->period = ntrace_get_within(c, (int64_t)ntrace_get_varint(c), 1, NTRACE_TIME_MOST);
     }
-    get_within(c, e->end, 0, NTRACE_TIME_MOST / cell_width(level));
+    ntrace_get_within(c, e->end, 0, NTRACE_TIME_MOST / ntrace_cell_width(level));
     *before = e->end - 1;
     e->values = (uint32_t)(c->at - start);
     return !c->is_bad;
@@ -61,15 +62,17 @@ static int compare_entries(const void *x, const void *y)
 }
 
 /* masks are checked against the number of members; at least a byte per word of each entry */
-static bool list_entries(const struct chunk *c, const struct loaded *l, struct cell_index *x)
+static bool list_entries(const struct ntrace_chunk *c, const struct ntrace_loaded *l,
+                         struct cell_index *x)
 {
-    struct cursor in = {.at = l->data, .end = l->data + c->head.bytes};
+    struct ntrace_cursor in = {.at = l->data, .end = l->data + c->head.bytes};
     size_t entries = 0, masks = 0;
     int64_t before = 0;
     int words;
 
-    x->member_count = (int)get_within(&in, (int64_t)get_varint(&in), 1, CELL_MEMBERS_MOST);
-    words = mask_words(x->member_count);
+    x->member_count =
+        (int)ntrace_get_within(&in, (int64_t)ntrace_get_varint(&in), 1, CELL_MEMBERS_MOST);
+    words = ntrace_mask_words(x->member_count);
     while (in.at != in.end && !in.is_bad) {
         uint64_t *mask;
         int last = x->member_count % 64;
@@ -98,7 +101,7 @@ static void forget_index(void *index)
     mem_free(x);
 }
 
-static const struct cell_index *index_of(struct ntrace *t, struct loaded *l)
+static const struct cell_index *index_of(struct ntrace *t, struct ntrace_loaded *l)
 {
     struct cell_index *x = l->index;
     int64_t end = 0;
@@ -114,7 +117,7 @@ static const struct cell_index *index_of(struct ntrace *t, struct loaded *l)
         x->entry[i].end_so_far = end = later(end, x->entry[i].end);
     ntrace_keep_index(t, l, x, forget_index,
                       x->count * (sizeof(*x->entry)
-                                  + (size_t)mask_words(x->member_count) * sizeof(*x->mask)));
+                                  + (size_t)ntrace_mask_words(x->member_count) * sizeof(*x->mask)));
     if (!is_good)
         ntrace_tell_bad(t, l->chunk, "its cells make no sense");
     return x;
@@ -123,7 +126,7 @@ static const struct cell_index *index_of(struct ntrace *t, struct loaded *l)
 /* ---- adding up ---- */
 
 struct adding {
-    const struct cell_source *source;
+    const struct ntrace_cell_source *source;
     cycle_t width, from, end;
     cycle_t run_end;                    /* the cell that it lies in ends there */
     int64_t *to;
@@ -141,24 +144,24 @@ static int64_t part_of(const struct adding *a, const struct entry *e, int64_t va
     }
     last = later((a->end < end ? a->end : end) - start, first);
     if (e->period)
-        return share_of(value, e->offset + last, e->period)
-               - share_of(value, e->offset + first, e->period);
+        return ntrace_share_of(value, e->offset + last, e->period)
+               - ntrace_share_of(value, e->offset + first, e->period);
     if (first >= width)
         return 0;
     return first == 0 && last == width
-           ? value : share_of(value, last, width) - share_of(value, first, width);
+           ? value : ntrace_share_of(value, last, width) - ntrace_share_of(value, first, width);
 }
 
-static void add_entry(const struct adding *a, const struct loaded *l, const struct cell_index *x,
-                      const struct entry *e)
+static void add_entry(const struct adding *a, const struct ntrace_loaded *l,
+                      const struct cell_index *x, const struct entry *e)
 {
-    struct cursor in = {.at = l->data + e->values, .end = l->data + l->chunk->head.bytes};
+    struct ntrace_cursor in = {.at = l->data + e->values, .end = l->data + l->chunk->head.bytes};
 
-    for (int word = 0; word < mask_words(x->member_count); word++) {
-        get_varint(&in);                /* the mask's difference */
+    for (int word = 0; word < ntrace_mask_words(x->member_count); word++) {
+        ntrace_get_varint(&in);         /* the mask's difference */
         for (uint64_t left = x->mask[e->mask + (size_t)word]; left; left &= left - 1) {
             int member = word * 64 + __builtin_ctzll(left);
-            int64_t value = (int64_t)get_varint(&in);
+            int64_t value = (int64_t)ntrace_get_varint(&in);
             int to = a->source->map ? a->source->map(a->source->context, member) : member;
 
             if (to >= 0 && to < a->source->count)
@@ -167,9 +170,9 @@ static void add_entry(const struct adding *a, const struct loaded *l, const stru
     }
 }
 
-static void add_chunk(struct ntrace *t, const struct adding *a, struct chunk *c)
+static void add_chunk(struct ntrace *t, const struct adding *a, struct ntrace_chunk *c)
 {
-    struct loaded *l = ntrace_use(t, c);
+    struct ntrace_loaded *l = ntrace_use(t, c);
     const struct cell_index *x;
     size_t low = 0, high;
 
@@ -189,11 +192,11 @@ static void add_chunk(struct ntrace *t, const struct adding *a, struct chunk *c)
 }
 
 /* cells of one level; borders inside a cell share it out */
-static void add_level(struct ntrace *t, const struct cell_source *s, int level, cycle_t from,
+static void add_level(struct ntrace *t, const struct ntrace_cell_source *s, int level, cycle_t from,
                       cycle_t end, int64_t *to)
 {
-    const struct group *g = ntrace_group(t, s->kind, level, s->stream);
-    struct adding a = {.source = s, .width = cell_width(level), .from = from, .end = end,
+    const struct ntrace_group *g = ntrace_group(t, s->kind, level, s->stream);
+    struct adding a = {.source = s, .width = ntrace_cell_width(level), .from = from, .end = end,
                        .run_end = t->info.cycles, .to = to};
 
     if (!g || from >= end)
@@ -205,12 +208,12 @@ static void add_level(struct ntrace *t, const struct cell_source *s, int level, 
 }
 
 /* whole cells of `level`; where there are coarser ones, and that far, those */
-static void add_whole(struct ntrace *t, const struct cell_source *s, int level, cycle_t from,
+static void add_whole(struct ntrace *t, const struct ntrace_cell_source *s, int level, cycle_t from,
                       cycle_t end, int64_t *to)
 {
-    const struct group *above = level + 1 < NTRACE_LEVEL_MAX
+    const struct ntrace_group *above = level + 1 < NTRACE_LEVEL_MAX
                                 ? ntrace_group(t, s->kind, level + 1, s->stream) : NULL;
-    cycle_t width = cell_width(level + 1), whole = round_up(from, width), whole_end;
+    cycle_t width = ntrace_cell_width(level + 1), whole = round_up(from, width), whole_end;
     cycle_t known = above ? above->chunk[above->count - 1]->last_so_far : 0;
 
     whole_end = (end < known ? end : known) / width * width;
@@ -223,10 +226,10 @@ static void add_whole(struct ntrace *t, const struct cell_source *s, int level, 
     add_level(t, s, level, whole_end, end, to);
 }
 
-void cells_sum(struct ntrace *t, const struct cell_source *s, int finest, cycle_t from,
-               cycle_t end, int64_t *to)
+void ntrace_cells_sum(struct ntrace *t, const struct ntrace_cell_source *s, int finest,
+                      cycle_t from, cycle_t end, int64_t *to)
 {
-    cycle_t width = cell_width(finest), whole, whole_end;
+    cycle_t width = ntrace_cell_width(finest), whole, whole_end;
 
     from = later(from, 0);
     end = end < NTRACE_TIME_MOST / 2 ? end : NTRACE_TIME_MOST / 2;

@@ -5,16 +5,17 @@
 
 #include <stdio.h>
 
-static void *text_of_chunk(struct ntrace *t, struct chunk *c, struct loaded **l)
+static void *text_of_chunk(struct ntrace *t, struct ntrace_chunk *c, struct ntrace_loaded **l)
 {
     *l = ntrace_use(t, c);
     return *l ? (*l)->data : NULL;
 }
 
-static struct chunk *last_chunk(const struct ntrace *t, enum chunk_kind kind, uint32_t stream)
+static struct ntrace_chunk *last_chunk(const struct ntrace *t, enum ntrace_chunk_kind kind,
+                                       uint32_t stream)
 {
-    const struct group *g = ntrace_group(t, kind, 0, stream);
-    struct chunk *last = NULL;
+    const struct ntrace_group *g = ntrace_group(t, kind, 0, stream);
+    struct ntrace_chunk *last = NULL;
 
     for (size_t i = 0; g && i < g->count; i++)
         if (!last || g->chunk[i]->offset > last->offset)
@@ -24,8 +25,8 @@ static struct chunk *last_chunk(const struct ntrace *t, enum chunk_kind kind, ui
 
 static int read_meta(struct ntrace *t, struct err *e)
 {
-    struct chunk *c = last_chunk(t, CHUNK_META, 0);
-    struct loaded *l;
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_META, 0);
+    struct ntrace_loaded *l;
     char *text = c ? text_of_chunk(t, c, &l) : NULL;
     struct err why;
     int status;
@@ -33,7 +34,7 @@ static int read_meta(struct ntrace *t, struct err *e)
     if (!text)
         return err_at(e, t->path, 0, 0, "the trace does not say what it is of: %s",
                       c ? "that part is damaged" : "nothing was recorded yet, or it was cut short");
-    status = meta_parse(text, c->head.bytes, &t->arena, &t->meta, &why);
+    status = ntrace_meta_parse(text, c->head.bytes, &t->arena, &t->meta, &why);
     ntrace_unuse(t, l);
     if (status)
         return err_at(e, t->path, 0, 0, "%s", why.msg);
@@ -51,15 +52,15 @@ static int read_meta(struct ntrace *t, struct err *e)
 
 static void take_launch(struct ntrace *t, struct ntrace_launch *to, size_t number, cycle_t start)
 {
-    struct chunk *c = last_chunk(t, CHUNK_LAUNCH, (uint32_t)number);
-    struct launch_meta l = {0};
-    struct loaded *loaded;
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_LAUNCH, (uint32_t)number);
+    struct ntrace_launch_meta l = {0};
+    struct ntrace_loaded *loaded;
     char *text = c ? text_of_chunk(t, c, &loaded) : NULL;
 
     *to = (struct ntrace_launch){.start = start, .cycles = -1, .name = "", .fault = ""};
     if (!text)
         return;
-    if (launch_parse(text, c->head.bytes, &t->arena, &l) == 0 && l.start >= start) {
+    if (ntrace_launch_parse(text, c->head.bytes, &t->arena, &l) == 0 && l.start >= start) {
         to->start = l.start;
         to->cycles = l.cycles;
         to->name = l.name;
@@ -106,8 +107,8 @@ static void read_launches(struct ntrace *t)
 
 static void read_program(struct ntrace *t, uint32_t number, struct isa_program *p)
 {
-    struct chunk *c = last_chunk(t, CHUNK_PROGRAM, number);
-    struct loaded *l = c ? ntrace_use(t, c) : NULL;
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_PROGRAM, number);
+    struct ntrace_loaded *l = c ? ntrace_use(t, c) : NULL;
     struct err e = {.msg = "it is missing"};
     uint8_t *bytes;
 
@@ -127,17 +128,19 @@ static void read_program(struct ntrace *t, uint32_t number, struct isa_program *
 static void read_ops(struct ntrace *t, uint32_t number, const struct isa_program *p,
                      struct trace_op *to)
 {
-    struct chunk *c = last_chunk(t, CHUNK_OPS, number);
-    struct loaded *l = c ? ntrace_use(t, c) : NULL;
-    struct cursor in = {0};
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_OPS, number);
+    struct ntrace_loaded *l = c ? ntrace_use(t, c) : NULL;
+    struct ntrace_cursor in = {0};
 
     if (l)
-        in = (struct cursor){.at = l->data, .end = l->data + c->head.bytes};
+        in = (struct ntrace_cursor){.at = l->data, .end = l->data + c->head.bytes};
     for (uint32_t i = 0; i < p->op_count; i++) {
-        get_varint(&in);                /* its code is the program's */
+        ntrace_get_varint(&in);         /* its code is the program's */
         to[i].code = p->op[i].code;
-        to[i].track = (int16_t)get_within(&in, (int64_t)get_varint(&in), 0, MACHINE_UNIT_MAX - 1);
-        to[i].busy_cycles = (uint32_t)get_within(&in, (int64_t)get_varint(&in), 0, INT32_MAX);
+        to[i].track = (int16_t)ntrace_get_within(&in, (int64_t)ntrace_get_varint(&in), 0,
+                                                 MACHINE_UNIT_MAX - 1);
+        to[i].busy_cycles =
+            (uint32_t)ntrace_get_within(&in, (int64_t)ntrace_get_varint(&in), 0, INT32_MAX);
         if (in.is_bad)
             to[i] = (struct trace_op){.code = p->op[i].code};
     }
@@ -183,7 +186,7 @@ static void append(struct isa_program *to, const struct isa_program *p)
     to->note_count += p->note_count;
 }
 
-static void join(struct ntrace *t, struct merged_program *m, const struct isa_program *part)
+static void join(struct ntrace *t, struct ntrace_merged_program *m, const struct isa_program *part)
 {
     size_t ops = 0, bundles = 0, symbols = 0, notes = 0, i;
     struct isa_program *p = &m->program;
@@ -206,9 +209,9 @@ static void join(struct ntrace *t, struct merged_program *m, const struct isa_pr
     }
 }
 
-static struct merged_program *merged(struct ntrace *t, const uint32_t *list, size_t count)
+static struct ntrace_merged_program *merged(struct ntrace *t, const uint32_t *list, size_t count)
 {
-    struct merged_program *m;
+    struct ntrace_merged_program *m;
     struct isa_program *part;
     size_t i;
 
@@ -224,7 +227,7 @@ static struct merged_program *merged(struct ntrace *t, const uint32_t *list, siz
     for (i = 0; i < count; i++)
         read_program(t, list[i], &part[i]);
     join(t, m, part);
-    tally_prepare(&m->tally, &m->program, m->op, &t->arena);
+    ntrace_tally_prepare(&m->tally, &m->program, m->op, &t->arena);
     t->merged = mem_grow(t->merged, &t->merged_capacity, t->merged_count + 1,
                          sizeof(*t->merged));
     t->merged[t->merged_count++] = m;
@@ -235,22 +238,24 @@ static struct merged_program *merged(struct ntrace *t, const uint32_t *list, siz
 
 static void read_cores(struct ntrace *t)
 {
-    struct chunk *c = last_chunk(t, CHUNK_CORES, 0);
-    struct loaded *l = c ? ntrace_use(t, c) : NULL;
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_CORES, 0);
+    struct ntrace_loaded *l = c ? ntrace_use(t, c) : NULL;
     uint32_t list[PROGRAMS_MOST];
-    struct cursor in;
+    struct ntrace_cursor in;
 
     t->of_core = arena_array(&t->arena, (size_t)t->meta.core_count + 1, sizeof(*t->of_core));
     if (!l) {
         ntrace_add_note(t, "which programs the cores ran is not known");
         return;
     }
-    in = (struct cursor){.at = l->data, .end = l->data + c->head.bytes};
+    in = (struct ntrace_cursor){.at = l->data, .end = l->data + c->head.bytes};
     for (int i = 0; i < t->meta.core_count && !in.is_bad; i++) {
-        size_t count = (size_t)get_within(&in, (int64_t)get_varint(&in), 0, PROGRAMS_MOST);
+        size_t count =
+            (size_t)ntrace_get_within(&in, (int64_t)ntrace_get_varint(&in), 0, PROGRAMS_MOST);
 
         for (size_t j = 0; j < count; j++)
-            list[j] = (uint32_t)get_within(&in, (int64_t)get_varint(&in), 0, UINT32_MAX);
+            list[j] =
+                (uint32_t)ntrace_get_within(&in, (int64_t)ntrace_get_varint(&in), 0, UINT32_MAX);
         if (count && !in.is_bad)
             t->of_core[i] = merged(t, list, count);
     }
@@ -261,11 +266,11 @@ static void read_cores(struct ntrace *t)
 
 static void read_totals(struct ntrace *t)
 {
-    struct chunk *c = last_chunk(t, CHUNK_TOTALS, 0);
-    struct loaded *l = c ? ntrace_use(t, c) : NULL;
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_TOTALS, 0);
+    struct ntrace_loaded *l = c ? ntrace_use(t, c) : NULL;
 
     if (l) {
-        t->has_totals = totals_parse((char *)l->data, c->head.bytes, &t->totals) == 0;
+        t->has_totals = ntrace_totals_parse((char *)l->data, c->head.bytes, &t->totals) == 0;
         ntrace_unuse(t, l);
     }
     t->info.record_count = t->totals.kept;
@@ -274,8 +279,8 @@ static void read_totals(struct ntrace *t)
 
 static void read_stats(struct ntrace *t)
 {
-    struct chunk *c = last_chunk(t, CHUNK_STATS, 0);
-    struct loaded *l = c ? ntrace_use(t, c) : NULL;
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_STATS, 0);
+    struct ntrace_loaded *l = c ? ntrace_use(t, c) : NULL;
     char *text;
 
     t->info.stats_json = "";
@@ -324,14 +329,14 @@ bool ntrace_has_suffix(const char *path)
     return length > own && strcmp(path + length - own, suffix) == 0;
 }
 
-static const struct merged_program *of_core(const struct ntrace *t, int core)
+static const struct ntrace_merged_program *of_core(const struct ntrace *t, int core)
 {
     return core >= 0 && core < t->meta.core_count ? t->of_core[core] : NULL;
 }
 
 const struct isa_program *ntrace_program(const struct ntrace *t, int core)
 {
-    const struct merged_program *m = of_core(t, core);
+    const struct ntrace_merged_program *m = of_core(t, core);
 
     return m && m->program.bundle_count ? &m->program : NULL;
 }

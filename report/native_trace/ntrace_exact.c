@@ -8,9 +8,9 @@
 
 struct exact {
     struct ntrace *t;
-    const struct tally_program *program;
-    struct tally tally;                 /* of the interval that `now` lies in */
-    const struct bins *bins;
+    const struct ntrace_tally_program *program;
+    struct ntrace_tally tally;          /* of the interval that `now` lies in */
+    const struct ntrace_bins *bins;
     size_t bin;                         /* number of that interval, */
     cycle_t bin_end;                    /* and its end */
     bool has_begun;                     /* now >= bins->from: sums count */
@@ -31,7 +31,7 @@ static cycle_t launch_end(const struct ntrace *t, cycle_t at)
 static void begin(struct exact *x)
 {
     memset(x->tally.value, 0, sizeof(x->tally.value));
-    tally_carry(&x->tally, x->bins->from);
+    ntrace_tally_carry(&x->tally, x->bins->from);
     x->has_begun = true;
 }
 
@@ -41,14 +41,14 @@ static void next_bin(struct exact *x)
     cycle_t end = x->bin_end < x->t->info.cycles ? x->bin_end : x->t->info.cycles;
     int64_t idle = end - (x->bin_end - x->bins->width);
 
-    tally_cut(&x->tally, x->bin_end);
+    ntrace_tally_cut(&x->tally, x->bin_end);
     for (int i = NTRACE_CELL_STALL; i < NTRACE_CELL_UNIT; i++)
         idle -= value[i];
     value[NTRACE_CELL_IDLE] = later(idle - value[NTRACE_CELL_ISSUE], 0);
     for (int i = 0; i < NTRACE_CELL_COUNT; i++)
         to[i] += value[i];
     memset(value, 0, sizeof(x->tally.value));
-    tally_carry(&x->tally, x->bin_end);
+    ntrace_tally_carry(&x->tally, x->bin_end);
     x->bin++;
     x->bin_end += x->bins->width;
 }
@@ -64,10 +64,10 @@ static void part(struct exact *x, const struct trace_record *r)
     if (r->kind == TRACE_STALL) {
         x->tally.value[NTRACE_CELL_STALL + r->reason] += r->value;
     } else if (x->live_at == r->at) {
-        tally_live(&x->tally, x->program, r->bundle, x->live, r->at);
-        tally_run(&x->tally, x->program, r->bundle + 1, r->value - 1, r->at + 1);
+        ntrace_tally_live(&x->tally, x->program, r->bundle, x->live, r->at);
+        ntrace_tally_run(&x->tally, x->program, r->bundle + 1, r->value - 1, r->at + 1);
     } else {
-        tally_run(&x->tally, x->program, r->bundle, r->value, r->at);
+        ntrace_tally_run(&x->tally, x->program, r->bundle, r->value, r->at);
     }
     x->now = r->at + r->value;
 }
@@ -119,7 +119,7 @@ static void end_launch(struct exact *x, cycle_t end)
         begin(x);
     if (x->has_begun) {
         advance(x, end);
-        tally_cut(&x->tally, end);
+        ntrace_tally_cut(&x->tally, end);
     }
     memset(x->tally.busy_until, 0, sizeof(x->tally.busy_until));
 }
@@ -149,12 +149,12 @@ static void skip(void *context, cycle_t at, cycle_t by)
             x->tally.busy_until[i] += by;
 }
 
-void exact_core(struct ntrace *t, int core, const struct bins *b)
+void ntrace_exact_core(struct ntrace *t, int core, const struct ntrace_bins *b)
 {
     struct exact x = {.t = t, .bins = b, .bin_end = b->from + b->width, .now = 1, .live_at = -1};
 
     x.program = ntrace_program(t, core) ? &t->of_core[core]->tally : NULL;
-    ntrace_replay(t, core, b->from, b->from + b->width * (cycle_t)b->count, &(struct replay){
+    ntrace_replay(t, core, b->from, b->from + b->width * (cycle_t)b->count, &(struct ntrace_replay){
         .context = &x, .state = take_state, .record = take_record, .skip = skip,
         .from_chunk = true});
     if (x.bin < b->count)
@@ -168,15 +168,15 @@ void exact_core(struct ntrace *t, int core, const struct bins *b)
 /* ---- copies, HBM, links ---- */
 
 struct adding {
-    const struct bins *bins;
+    const struct ntrace_bins *bins;
     int members;
     int64_t mhz;
     cycle_t covered;                    /* copies were in flight up to here */
 };
 
-static void add(struct adding *a, const struct spread *s)
+static void add(struct adding *a, const struct ntrace_spread *s)
 {
-    const struct bins *b = a->bins;
+    const struct ntrace_bins *b = a->bins;
     cycle_t end = b->from + b->width * (cycle_t)b->count, first = later(s->start, b->from), last;
 
     for (end = s->end < end ? s->end : end; first < end; first = last) {
@@ -186,8 +186,8 @@ static void add(struct adding *a, const struct spread *s)
         last = b->from + (cycle_t)(bin + 1) * b->width;
         last = last < end ? last : end;
         for (int i = 0; i < s->count; i++)
-            to[s->member[i]] += share_of(s->value[i], last - s->start, s->end - s->start)
-                                - share_of(s->value[i], first - s->start, s->end - s->start);
+            to[s->member[i]] += ntrace_share_of(s->value[i], last - s->start, s->end - s->start)
+                                - ntrace_share_of(s->value[i], first - s->start, s->end - s->start);
     }
 }
 
@@ -195,15 +195,15 @@ static void add(struct adding *a, const struct spread *s)
 static bool add_dma(void *context, const struct trace_dma *d)
 {
     struct adding *a = context;
-    struct spread flight = spread_of_flight(d), bytes = spread_of_bytes(d);
+    struct ntrace_spread flight = ntrace_spread_of_flight(d), bytes = ntrace_spread_of_bytes(d);
     cycle_t free_from = later(d->issued_at, a->covered);
 
     add(a, &flight);
     add(a, &bytes);
     if (d->done_at > free_from)
-        add(a, &(struct spread){.start = free_from, .end = d->done_at, .count = 1,
-                                .member = {NTRACE_CELL_UNIT + TRACK_DMA},
-                                .value = {d->done_at - free_from}});
+        add(a, &(struct ntrace_spread){.start = free_from, .end = d->done_at, .count = 1,
+                                       .member = {NTRACE_CELL_UNIT + TRACK_DMA},
+                                       .value = {d->done_at - free_from}});
     a->covered = later(a->covered, d->done_at);
     return true;
 }
@@ -211,7 +211,8 @@ static bool add_dma(void *context, const struct trace_dma *d)
 static bool add_hbm(void *context, const struct trace_hbm *h)
 {
     struct adding *a = context;
-    struct spread data = spread_of_hbm(h, a->mhz), row = spread_of_row(h, data.start);
+    struct ntrace_spread data = ntrace_spread_of_hbm(h, a->mhz),
+                         row = ntrace_spread_of_row(h, data.start);
 
     add(a, &data);
     add(a, &row);
@@ -221,15 +222,16 @@ static bool add_hbm(void *context, const struct trace_hbm *h)
 static bool add_link(void *context, const struct trace_link *l)
 {
     struct adding *a = context;
-    struct spread s = spread_of_link(l, a->mhz);
+    struct ntrace_spread s = ntrace_spread_of_link(l, a->mhz);
 
     add(a, &s);
     return true;
 }
 
-void exact_other(struct ntrace *t, enum ntrace_series series, int index, const struct bins *b)
+void ntrace_exact_other(struct ntrace *t, enum ntrace_series series, int index,
+                        const struct ntrace_bins *b)
 {
-    struct adding a = {.bins = b, .members = series_count(series),
+    struct adding a = {.bins = b, .members = ntrace_series_count(series),
                        .mhz = t->meta.chip.chip_clock_mhz};
     cycle_t end = b->from + b->width * (cycle_t)b->count;
 

@@ -60,21 +60,21 @@ static bool read_at(const struct ntrace *t, uint64_t offset, void *to, size_t by
 
 /* ---- payloads in memory ---- */
 
-static void unlink_loaded(struct ntrace *t, struct loaded *l)
+static void unlink_loaded(struct ntrace *t, struct ntrace_loaded *l)
 {
     *(l->newer ? &l->newer->older : &t->newest) = l->older;
     *(l->older ? &l->older->newer : &t->oldest) = l->newer;
     l->newer = l->older = NULL;
 }
 
-static void link_newest(struct ntrace *t, struct loaded *l)
+static void link_newest(struct ntrace *t, struct ntrace_loaded *l)
 {
     l->older = t->newest;
     *(t->newest ? &t->newest->newer : &t->oldest) = l;
     t->newest = l;
 }
 
-static void throw_out(struct ntrace *t, struct loaded *l)
+static void throw_out(struct ntrace *t, struct ntrace_loaded *l)
 {
     unlink_loaded(t, l);
     t->loaded_bytes -= l->bytes;
@@ -87,10 +87,10 @@ static void throw_out(struct ntrace *t, struct loaded *l)
 
 static void keep_within_bound(struct ntrace *t)
 {
-    struct loaded *l = t->oldest;
+    struct ntrace_loaded *l = t->oldest;
 
     while (l && t->loaded_bytes > CACHE_BYTES) {
-        struct loaded *next = l->newer;
+        struct ntrace_loaded *next = l->newer;
 
         if (l->use_count == 0)
             throw_out(t, l);
@@ -98,7 +98,7 @@ static void keep_within_bound(struct ntrace *t)
     }
 }
 
-void ntrace_tell_bad(struct ntrace *t, struct chunk *c, const char *why)
+void ntrace_tell_bad(struct ntrace *t, struct ntrace_chunk *c, const char *why)
 {
     if (!c->is_bad)
         ntrace_add_note(t, "a chunk of kind %d at byte %llu (cycles %lld to %lld) is left out: %s",
@@ -107,29 +107,29 @@ void ntrace_tell_bad(struct ntrace *t, struct chunk *c, const char *why)
     c->is_bad = true;
 }
 
-static uint8_t *read_payload(struct ntrace *t, struct chunk *c)
+static uint8_t *read_payload(struct ntrace *t, struct ntrace_chunk *c)
 {
     uint8_t head_bytes[NTRACE_CHUNK_BYTES], *data;
-    struct chunk_head head;
+    struct ntrace_chunk_head head;
 
     if (!read_at(t, c->offset, head_bytes, sizeof(head_bytes))
-        || !chunk_unpack(head_bytes, &head) || head.kind != c->head.kind
+        || !ntrace_chunk_unpack(head_bytes, &head) || head.kind != c->head.kind
         || head.bytes != c->head.bytes || head.stream != c->head.stream) {
         ntrace_tell_bad(t, c, "the index points to something else");
         return NULL;
     }
     data = mem_alloc((size_t)head.bytes + 1);
     if (read_at(t, c->offset + NTRACE_CHUNK_BYTES, data, head.bytes)
-        && crc_of(data, head.bytes) == head.crc)
+        && ntrace_crc_of(data, head.bytes) == head.crc)
         return data;
     ntrace_tell_bad(t, c, "its checksum does not agree");
     mem_free(data);
     return NULL;
 }
 
-struct loaded *ntrace_use(struct ntrace *t, struct chunk *c)
+struct ntrace_loaded *ntrace_use(struct ntrace *t, struct ntrace_chunk *c)
 {
-    struct loaded *l = c->loaded;
+    struct ntrace_loaded *l = c->loaded;
     uint8_t *data;
 
     if (l) {
@@ -139,7 +139,7 @@ struct loaded *ntrace_use(struct ntrace *t, struct chunk *c)
         if (!data)
             return NULL;
         l = mem_alloc(sizeof(*l));
-        *l = (struct loaded){.chunk = c, .data = data, .bytes = c->head.bytes + sizeof(*l)};
+        *l = (struct ntrace_loaded){.chunk = c, .data = data, .bytes = c->head.bytes + sizeof(*l)};
         c->loaded = l;
         t->loaded_bytes += l->bytes;
     }
@@ -149,7 +149,7 @@ struct loaded *ntrace_use(struct ntrace *t, struct chunk *c)
     return l;
 }
 
-void ntrace_keep_index(struct ntrace *t, struct loaded *l, void *index,
+void ntrace_keep_index(struct ntrace *t, struct ntrace_loaded *l, void *index,
                        void (*forget_index)(void *index), size_t bytes)
 {
     l->index = index;
@@ -158,7 +158,7 @@ void ntrace_keep_index(struct ntrace *t, struct loaded *l, void *index,
     t->loaded_bytes += bytes;
 }
 
-void ntrace_unuse(struct ntrace *t, struct loaded *l)
+void ntrace_unuse(struct ntrace *t, struct ntrace_loaded *l)
 {
     (void)t;
     l->use_count--;
@@ -166,23 +166,23 @@ void ntrace_unuse(struct ntrace *t, struct loaded *l)
 
 /* ---- finding chunks ---- */
 
-static bool is_plausible(const struct ntrace *t, const struct chunk_head *h, uint64_t offset)
+static bool is_plausible(const struct ntrace *t, const struct ntrace_chunk_head *h, uint64_t offset)
 {
     return h->kind < CHUNK_KIND_COUNT && h->kind != CHUNK_INDEX && h->bytes <= PAYLOAD_MOST
            && offset <= t->file_bytes && h->bytes + NTRACE_CHUNK_BYTES <= t->file_bytes - offset
            && h->first >= 0 && h->last >= h->first && h->last <= NTRACE_TIME_MOST;
 }
 
-static void add_chunk(struct ntrace *t, const struct chunk_head *h, uint64_t offset)
+static void add_chunk(struct ntrace *t, const struct ntrace_chunk_head *h, uint64_t offset)
 {
-    struct chunk *c = arena_alloc(&t->arena, sizeof(*c));
+    struct ntrace_chunk *c = arena_alloc(&t->arena, sizeof(*c));
 
-    *c = (struct chunk){.head = *h, .offset = offset};
+    *c = (struct ntrace_chunk){.head = *h, .offset = offset};
     t->chunk = mem_grow(t->chunk, &t->chunk_capacity, t->chunk_count + 1, sizeof(*t->chunk));
     t->chunk[t->chunk_count++] = c;
 }
 
-static void tell_unknown(struct ntrace *t, const struct chunk_head *h)
+static void tell_unknown(struct ntrace *t, const struct ntrace_chunk_head *h)
 {
     if (h->kind >= CHUNK_KIND_COUNT)
         ntrace_add_note(t, "a part of kind %d, which this program does not know, is left out",
@@ -193,7 +193,7 @@ static void tell_unknown(struct ntrace *t, const struct chunk_head *h)
 static bool read_index(struct ntrace *t)
 {
     uint8_t trailer[NTRACE_TRAILER_BYTES], head_bytes[NTRACE_CHUNK_BYTES], *entries;
-    struct chunk_head index, h;
+    struct ntrace_chunk_head index, h;
     uint64_t at, offset;
     bool is_whole;
 
@@ -201,18 +201,18 @@ static bool read_index(struct ntrace *t)
         || !read_at(t, t->file_bytes - sizeof(trailer), trailer, sizeof(trailer))
         || memcmp(trailer + 16, NTRACE_TRAILER_MAGIC, 8) != 0)
         return false;
-    at = get_le(trailer, 8);
-    if (at > t->file_bytes - NTRACE_CHUNK_BYTES - NTRACE_TRAILER_BYTES
-        || !read_at(t, at, head_bytes, sizeof(head_bytes)) || !chunk_unpack(head_bytes, &index)
-        || index.kind != CHUNK_INDEX
-        || index.bytes != t->file_bytes - at - NTRACE_CHUNK_BYTES - NTRACE_TRAILER_BYTES)
+    at = ntrace_get_le(trailer, 8);
+    if (at > t->file_bytes - NTRACE_CHUNK_BYTES - NTRACE_TRAILER_BYTES ||
+        !read_at(t, at, head_bytes, sizeof(head_bytes)) ||
+        !ntrace_chunk_unpack(head_bytes, &index) || index.kind != CHUNK_INDEX ||
+        index.bytes != t->file_bytes - at - NTRACE_CHUNK_BYTES - NTRACE_TRAILER_BYTES)
         return false;
     entries = mem_alloc((size_t)index.bytes + 1);
     is_whole = read_at(t, at + NTRACE_CHUNK_BYTES, entries, index.bytes)
-               && crc_of(entries, index.bytes) == index.crc;
+               && ntrace_crc_of(entries, index.bytes) == index.crc;
     for (size_t i = 0; is_whole && i + NTRACE_ENTRY_BYTES <= index.bytes;
          i += NTRACE_ENTRY_BYTES) {
-        entry_unpack(entries + i, &h, &offset);
+        ntrace_entry_unpack(entries + i, &h, &offset);
         tell_unknown(t, &h);
         if (is_plausible(t, &h, offset))
             add_chunk(t, &h, offset);
@@ -226,7 +226,7 @@ static bool read_index(struct ntrace *t)
 static uint64_t find_header(struct ntrace *t, uint64_t from)
 {
     uint8_t *block = mem_alloc(SEARCH_BYTES + NTRACE_CHUNK_BYTES);
-    struct chunk_head h;
+    struct ntrace_chunk_head h;
     uint64_t found = t->file_bytes;
 
     for (; found == t->file_bytes && from + NTRACE_CHUNK_BYTES <= t->file_bytes;
@@ -238,7 +238,7 @@ static uint64_t find_header(struct ntrace *t, uint64_t from)
         if (!read_at(t, from, block, bytes))
             break;
         for (i = 0; i + NTRACE_CHUNK_BYTES <= bytes && found == t->file_bytes; i++)
-            if (block[i] == NTRACE_CHUNK_MAGIC[0] && chunk_unpack(block + i, &h))
+            if (block[i] == NTRACE_CHUNK_MAGIC[0] && ntrace_chunk_unpack(block + i, &h))
                 found = from + i;
     }
     mem_free(block);
@@ -249,11 +249,11 @@ static uint64_t find_header(struct ntrace *t, uint64_t from)
 static void scan(struct ntrace *t)
 {
     uint8_t bytes[NTRACE_CHUNK_BYTES];
-    struct chunk_head h;
+    struct ntrace_chunk_head h;
     uint64_t at = t->indexed_to;
 
     while (at + NTRACE_CHUNK_BYTES <= t->file_bytes && read_at(t, at, bytes, sizeof(bytes))) {
-        if (!chunk_unpack(bytes, &h)) {
+        if (!ntrace_chunk_unpack(bytes, &h)) {
             uint64_t next = find_header(t, at + 1);
 
             if (next >= t->file_bytes)
@@ -275,7 +275,8 @@ static void scan(struct ntrace *t)
 
 static int compare_chunks(const void *x, const void *y)
 {
-    const struct chunk *a = *(struct chunk *const *)x, *b = *(struct chunk *const *)y;
+    const struct ntrace_chunk *a = *(struct ntrace_chunk *const *)x,
+                              *b = *(struct ntrace_chunk *const *)y;
 
     if (a->head.kind != b->head.kind)
         return a->head.kind < b->head.kind ? -1 : 1;
@@ -288,27 +289,27 @@ static int compare_chunks(const void *x, const void *y)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static bool is_of_group(const struct group *g, const struct chunk *c)
+static bool is_of_group(const struct ntrace_group *g, const struct ntrace_chunk *c)
 {
     return g->kind == c->head.kind && g->level == c->head.level && g->stream == c->head.stream;
 }
 
 static void make_groups(struct ntrace *t)
 {
-    struct group *g = NULL;
+    struct ntrace_group *g = NULL;
 
     if (t->chunk_count)
-        qsort(t->chunk, t->chunk_count, sizeof(struct chunk *), compare_chunks);
+        qsort(t->chunk, t->chunk_count, sizeof(struct ntrace_chunk *), compare_chunks);
     t->group_count = 0;
     for (size_t i = 0; i < t->chunk_count; i++) {
-        struct chunk *c = t->chunk[i];
+        struct ntrace_chunk *c = t->chunk[i];
 
         if (!g || !is_of_group(g, c)) {
             t->group = mem_grow(t->group, &t->group_capacity, t->group_count + 1,
                                 sizeof(*t->group));
             g = &t->group[t->group_count++];
-            *g = (struct group){.kind = c->head.kind, .level = c->head.level,
-                                .stream = c->head.stream, .chunk = &t->chunk[i]};
+            *g = (struct ntrace_group){.kind = c->head.kind, .level = c->head.level,
+                                       .stream = c->head.stream, .chunk = &t->chunk[i]};
         }
         c->last_so_far = g->count ? later(g->chunk[g->count - 1]->last_so_far, c->head.last)
                                   : c->head.last;
@@ -316,7 +317,7 @@ static void make_groups(struct ntrace *t)
     }
 }
 
-static int compare_group(const struct group *g, uint8_t kind, uint8_t level, uint32_t stream)
+static int compare_group(const struct ntrace_group *g, uint8_t kind, uint8_t level, uint32_t stream)
 {
     if (g->kind != kind)
         return g->kind < kind ? -1 : 1;
@@ -325,8 +326,8 @@ static int compare_group(const struct group *g, uint8_t kind, uint8_t level, uin
     return g->stream < stream ? -1 : g->stream > stream;
 }
 
-const struct group *ntrace_group(const struct ntrace *t, enum chunk_kind kind, int level,
-                                 int64_t stream)
+const struct ntrace_group *ntrace_group(const struct ntrace *t, enum ntrace_chunk_kind kind,
+                                        int level, int64_t stream)
 {
     size_t low = 0, high = t->group_count;
 
@@ -342,7 +343,7 @@ const struct group *ntrace_group(const struct ntrace *t, enum chunk_kind kind, i
     return NULL;
 }
 
-size_t ntrace_first_chunk(const struct group *g, cycle_t from)
+size_t ntrace_first_chunk(const struct ntrace_group *g, cycle_t from)
 {
     size_t low = 0, high = g->count;
 
@@ -368,12 +369,12 @@ static int check_header(struct ntrace *t, struct err *e)
                       : "not a .strace: it does not begin with \"" NTRACE_MAGIC "\"");
     t->info.version = NTRACE_VERSION;
     t->indexed_to = NTRACE_HEADER_BYTES;
-    if (get_le(header + 16, 4) != crc_of(header, 16)) {
+    if (ntrace_get_le(header + 16, 4) != ntrace_crc_of(header, 16)) {
         ntrace_add_note(t, "the header is damaged; taken to be of version %u", NTRACE_VERSION);
         return 0;
     }
-    t->info.version = (int)(get_le(header + 8, 4) & INT32_MAX);
-    needs = (uint32_t)get_le(header + 12, 4);
+    t->info.version = (int)(ntrace_get_le(header + 8, 4) & INT32_MAX);
+    needs = (uint32_t)ntrace_get_le(header + 12, 4);
     if (needs > NTRACE_VERSION)
         return err_at(e, t->path, 0, 0, "a trace of version %d, which a program must know"
                       " version %u to read; this one knows version %u", t->info.version,

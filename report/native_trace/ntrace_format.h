@@ -24,7 +24,7 @@
 #define NTRACE_TIME_MOST ((int64_t)1 << 60)
 #define NTRACE_LEVEL_MAX 16             /* of cells: the widest has 64 * 8^15 cycles */
 
-enum chunk_kind {
+enum ntrace_chunk_kind {
     CHUNK_META = 1,                     /* JSON: what ran on what */
     CHUNK_PROGRAM,                      /* an object file; stream: its number */
     CHUNK_OPS,                          /* table of operations of a program */
@@ -38,41 +38,46 @@ enum chunk_kind {
     CHUNK_KIND_COUNT
 };
 
-struct chunk_head {
+struct ntrace_chunk_head {
     uint8_t kind, level;                /* level: of cells */
     uint32_t stream;                    /* core, chip, link, program, launch */
     uint32_t count;                     /* records or cells */
     uint32_t bytes, crc;                /* of the payload */
     cycle_t first, last;                /* what it tells about lies in first..last - 1 */
 };
-void chunk_pack(const struct chunk_head *h, uint8_t to[NTRACE_CHUNK_BYTES]);
+void ntrace_chunk_pack(const struct ntrace_chunk_head *h, uint8_t to[NTRACE_CHUNK_BYTES]);
 /* false when these bytes are no header of a chunk */
-bool chunk_unpack(const uint8_t from[NTRACE_CHUNK_BYTES], struct chunk_head *h);
-void entry_pack(const struct chunk_head *h, uint64_t offset, uint8_t to[NTRACE_ENTRY_BYTES]);
-void entry_unpack(const uint8_t from[NTRACE_ENTRY_BYTES], struct chunk_head *h, uint64_t *offset);
-void put_le(uint8_t *to, uint64_t value, int bytes);
-uint64_t get_le(const uint8_t *from, int bytes);
-uint32_t crc_of(const void *bytes, size_t size);
-uint32_t crc_more(uint32_t crc, const void *bytes, size_t size);
+bool ntrace_chunk_unpack(const uint8_t from[NTRACE_CHUNK_BYTES], struct ntrace_chunk_head *h);
+void ntrace_entry_pack(const struct ntrace_chunk_head *h, uint64_t offset,
+                       uint8_t to[NTRACE_ENTRY_BYTES]);
+void ntrace_entry_unpack(const uint8_t from[NTRACE_ENTRY_BYTES], struct ntrace_chunk_head *h,
+                         uint64_t *offset);
+void ntrace_put_le(uint8_t *to, uint64_t value, int bytes);
+uint64_t ntrace_get_le(const uint8_t *from, int bytes);
+uint32_t ntrace_crc_of(const void *bytes, size_t size);
+uint32_t ntrace_crc_more(uint32_t crc, const void *bytes, size_t size);
 
 /* ---- writing: a buffer with room made beforehand ---- */
 
-struct buf {
+struct ntrace_buf {
     uint8_t *data;
     size_t size, capacity;
 };
-void buf_grow(struct buf *b, size_t room);
+void ntrace_buf_grow(struct ntrace_buf *b, size_t room);
 
-static inline void buf_reserve(struct buf *b, size_t room)
+static inline void ntrace_buf_reserve(struct ntrace_buf *b, size_t room)
 {
     if (b->capacity - b->size < room)
-        buf_grow(b, room);
+        ntrace_buf_grow(b, room);
 }
 
-static inline void put_byte(struct buf *b, unsigned value) { b->data[b->size++] = (uint8_t)value; }
+static inline void ntrace_put_byte(struct ntrace_buf *b, unsigned value)
+{
+    b->data[b->size++] = (uint8_t)value;
+}
 
 #define VARINT_MAX 10
-static inline void put_varint(struct buf *b, uint64_t value)
+static inline void ntrace_put_varint(struct ntrace_buf *b, uint64_t value)
 {
     uint8_t *at = b->data + b->size;
 
@@ -84,19 +89,19 @@ static inline void put_varint(struct buf *b, uint64_t value)
     b->size = (size_t)(at - b->data);
 }
 
-static inline void put_signed(struct buf *b, int64_t value)
+static inline void ntrace_put_signed(struct ntrace_buf *b, int64_t value)
 {
-    put_varint(b, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+    ntrace_put_varint(b, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
 /* ---- reading: behind the end, and after the first mistake, everything is 0 ---- */
 
-struct cursor {
+struct ntrace_cursor {
     const uint8_t *at, *end;
     bool is_bad;
 };
 
-static inline unsigned get_byte(struct cursor *c)
+static inline unsigned ntrace_get_byte(struct ntrace_cursor *c)
 {
     if (c->at == c->end) {
         c->is_bad = true;
@@ -105,28 +110,28 @@ static inline unsigned get_byte(struct cursor *c)
     return *c->at++;
 }
 
-uint64_t get_varint_long(struct cursor *c);
-static inline uint64_t get_varint(struct cursor *c)
+uint64_t ntrace_get_varint_long(struct ntrace_cursor *c);
+static inline uint64_t ntrace_get_varint(struct ntrace_cursor *c)
 {
     if (c->at != c->end && *c->at < 128)
         return *c->at++;
-    return get_varint_long(c);
+    return ntrace_get_varint_long(c);
 }
 
-static inline int64_t get_signed(struct cursor *c)
+static inline int64_t ntrace_get_signed(struct ntrace_cursor *c)
 {
-    uint64_t v = get_varint(c);
+    uint64_t v = ntrace_get_varint(c);
 
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 /* in lo..hi, else the cursor goes bad and lo is returned */
-int64_t get_within(struct cursor *c, int64_t value, int64_t lo, int64_t hi);
+int64_t ntrace_get_within(struct ntrace_cursor *c, int64_t value, int64_t lo, int64_t hi);
 
 /*
  * What `x` of `length` cycles have of `value`, which goes over all of them
  * evenly: differences of it at borders add up exactly.
  */
-static inline int64_t share_of(int64_t value, cycle_t x, cycle_t length)
+static inline int64_t ntrace_share_of(int64_t value, cycle_t x, cycle_t length)
 {
     __extension__ typedef __int128 wide;
 

@@ -73,12 +73,12 @@ static int64_t opcode_crc(void)
     for (int i = 0; i < OP_COUNT; i++) {
         const char *name = isa_info((enum isa_opcode)i)->mnemonic;
 
-        crc = crc_more(crc, name, strlen(name) + 1);
+        crc = ntrace_crc_more(crc, name, strlen(name) + 1);
     }
     return crc;
 }
 
-char *meta_print(const struct machine *m, const struct ntrace_options *options, size_t *size)
+char *ntrace_meta_print(const struct machine *m, const struct ntrace_options *options, size_t *size)
 {
     json_t *o = json_object(), *units = json_array(), *stalls = json_array();
     struct unit_view unit;
@@ -104,7 +104,7 @@ char *meta_print(const struct machine *m, const struct ntrace_options *options, 
     return print(o, size);
 }
 
-char *launch_print(const struct launch_meta *l, size_t *size)
+char *ntrace_launch_print(const struct ntrace_launch_meta *l, size_t *size)
 {
     json_t *o = json_object();
 
@@ -118,7 +118,7 @@ char *launch_print(const struct launch_meta *l, size_t *size)
     return print(o, size);
 }
 
-char *totals_print(const struct totals_meta *t, size_t *size)
+char *ntrace_totals_print(const struct ntrace_totals_meta *t, size_t *size)
 {
     return print(json_pack("{s:I,s:I,s:I,s:I,s:I}", "records", (json_int_t)t->kept,
                            "left_out_core", (json_int_t)t->core, "left_out_dma",
@@ -237,8 +237,8 @@ static int parse_run(const json_t *o, struct ntrace_meta *to, struct arena *a, s
     return 0;
 }
 
-int meta_parse(const char *text, size_t size, struct arena *a, struct ntrace_meta *to,
-               struct err *e)
+int ntrace_meta_parse(const char *text, size_t size, struct arena *a, struct ntrace_meta *to,
+                      struct err *e)
 {
     json_error_t error;
     json_t *o = json_loadb(text, size, JSON_ALLOW_NUL, &error);
@@ -253,7 +253,8 @@ int meta_parse(const char *text, size_t size, struct arena *a, struct ntrace_met
     return status;
 }
 
-int launch_parse(const char *text, size_t size, struct arena *a, struct launch_meta *to)
+int ntrace_launch_parse(const char *text, size_t size, struct arena *a,
+                        struct ntrace_launch_meta *to)
 {
     json_error_t error;
     json_t *o = json_loadb(text, size, JSON_ALLOW_NUL, &error);
@@ -269,7 +270,7 @@ int launch_parse(const char *text, size_t size, struct arena *a, struct launch_m
     return to->number >= 0 && to->start >= 0 ? 0 : -1;
 }
 
-int totals_parse(const char *text, size_t size, struct totals_meta *to)
+int ntrace_totals_parse(const char *text, size_t size, struct ntrace_totals_meta *to)
 {
     json_error_t error;
     json_t *o = json_loadb(text, size, JSON_ALLOW_NUL, &error);

@@ -17,28 +17,29 @@ struct ntrace_meta {
     int core_count, chip_count, link_count, unit_count;
     int channel_count, bank_count;
     const char *unit_name[MACHINE_UNIT_MAX];
-    int8_t stall[64];                   /* as in struct core_limits */
+    int8_t stall[64];                   /* as in struct ntrace_core_limits */
     int *link_ends;                     /* from, to of each link */
     bool has_other_opcodes;             /* written with another table of operations */
     const char *unknown;                /* what was not understood: "" or a sentence */
 };
 /* both return text for mem_free, with its end in *size */
-char *meta_print(const struct machine *m, const struct ntrace_options *o, size_t *size);
-int meta_parse(const char *text, size_t size, struct arena *a, struct ntrace_meta *to,
-               struct err *e);
+char *ntrace_meta_print(const struct machine *m, const struct ntrace_options *o, size_t *size);
+int ntrace_meta_parse(const char *text, size_t size, struct arena *a, struct ntrace_meta *to,
+                      struct err *e);
 
-struct launch_meta {
+struct ntrace_launch_meta {
     int64_t number;
     cycle_t start, cycles;              /* cycles -1: still running */
     const char *name, *fault;           /* fault NULL: none */
 };
-char *launch_print(const struct launch_meta *l, size_t *size);
-int launch_parse(const char *text, size_t size, struct arena *a, struct launch_meta *to);
+char *ntrace_launch_print(const struct ntrace_launch_meta *l, size_t *size);
+int ntrace_launch_parse(const char *text, size_t size, struct arena *a,
+                        struct ntrace_launch_meta *to);
 
 /* how many records are in the file, and left out of each kind of streams */
-struct totals_meta {
+struct ntrace_totals_meta {
     int64_t kept, core, dma, hbm, link;
 };
-char *totals_print(const struct totals_meta *t, size_t *size);
-int totals_parse(const char *text, size_t size, struct totals_meta *to);
+char *ntrace_totals_print(const struct ntrace_totals_meta *t, size_t *size);
+int ntrace_totals_parse(const char *text, size_t size, struct ntrace_totals_meta *to);
 #endif

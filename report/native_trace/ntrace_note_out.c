@@ -7,30 +7,30 @@
 #include "report/native_trace/ntrace_records.h"
 #include "report/native_trace/ntrace_writer_impl.h"
 
-#define WIDTH cell_width(NOTE_LEVEL)
+#define WIDTH ntrace_cell_width(NOTE_LEVEL)
 
-void note_out_init(struct core_out *c)
+void ntrace_note_out_init(struct ntrace_core_out *c)
 {
-    pyramid_init(&c->notes, CHUNK_NOTE_CELLS, (uint32_t)c->number, NOTE_LEVEL, 0);
+    ntrace_pyramid_init(&c->notes, CHUNK_NOTE_CELLS, (uint32_t)c->number, NOTE_LEVEL, 0);
     c->note_cell_end = WIDTH;
 }
 
-void note_out_fini(struct core_out *c)
+void ntrace_note_out_fini(struct ntrace_core_out *c)
 {
-    pyramid_fini(&c->notes);
+    ntrace_pyramid_fini(&c->notes);
     mem_free(c->note);
     mem_free(c->note_value);
 }
 
 /* note 0 stands for none of any program */
-static uint32_t number_of(const struct core_out *c, uint32_t bundle)
+static uint32_t number_of(const struct ntrace_core_out *c, uint32_t bundle)
 {
     uint32_t note = c->program->program.bundle[bundle].note;
 
     return note ? c->first_note + note : 0;
 }
 
-void note_out_begin(struct core_out *c, struct ntrace_out *out)
+void ntrace_note_out_begin(struct ntrace_core_out *c, struct ntrace_out *out)
 {
     int before = c->notes.member_count, needed;
     int64_t *value;
@@ -48,29 +48,29 @@ void note_out_begin(struct core_out *c, struct ntrace_out *out)
         memcpy(value, c->note_value, (size_t)before * sizeof(*value));
     mem_free(c->note_value);
     c->note_value = value;
-    pyramid_widen(&c->notes, out, needed);
+    ntrace_pyramid_widen(&c->notes, out, needed);
 }
 
-static void close_cell(struct core_out *c, struct ntrace_out *out)
+static void close_cell(struct ntrace_core_out *c, struct ntrace_out *out)
 {
     for (int i = 0; i < c->notes.member_count; i++) {
         if (!c->note_value[i])
             continue;
-        pyramid_cell(&c->notes, out, c->note_cell, c->note_value);
+        ntrace_pyramid_cell(&c->notes, out, c->note_cell, c->note_value);
         memset(c->note_value, 0, (size_t)c->notes.member_count * sizeof(*c->note_value));
         return;
     }
 }
 
-static void open_cell_at(struct core_out *c, struct ntrace_out *out, cycle_t at)
+static void open_cell_at(struct ntrace_core_out *c, struct ntrace_out *out, cycle_t at)
 {
     close_cell(c, out);
     c->note_cell = at / WIDTH;
     c->note_cell_end = (c->note_cell + 1) * WIDTH;
 }
 
-static void fill(struct core_out *c, struct ntrace_out *out, cycle_t at, cycle_t end,
-                 const struct filling *f)
+static void fill(struct ntrace_core_out *c, struct ntrace_out *out, cycle_t at, cycle_t end,
+                 const struct ntrace_filling *f)
 {
     cycle_t whole_end, next;
 
@@ -80,7 +80,7 @@ static void fill(struct core_out *c, struct ntrace_out *out, cycle_t at, cycle_t
         whole_end = end / WIDTH * WIDTH;
         if (at % WIDTH == 0 && at < whole_end) {
             close_cell(c, out);
-            pyramid_fill(&c->notes, out, at, whole_end, f);
+            ntrace_pyramid_fill(&c->notes, out, at, whole_end, f);
             next = whole_end;
             open_cell_at(c, out, next);
             continue;
@@ -88,14 +88,14 @@ static void fill(struct core_out *c, struct ntrace_out *out, cycle_t at, cycle_t
         next = c->note_cell_end < end ? c->note_cell_end : end;
         for (int i = 0; i < c->notes.member_count; i++)
             if (f->value[i])
-                c->note_value[i] += share_of(f->value[i], next - f->at, f->period)
-                                    - share_of(f->value[i], at - f->at, f->period);
+                c->note_value[i] += ntrace_share_of(f->value[i], next - f->at, f->period)
+                                    - ntrace_share_of(f->value[i], at - f->at, f->period);
     }
 }
 
 #define PLAIN_CYCLES 4                  /* cells: what is longer goes in as a filling */
 
-static void count(struct core_out *c, struct ntrace_out *out, cycle_t at, int64_t cycles,
+static void count(struct ntrace_core_out *c, struct ntrace_out *out, cycle_t at, int64_t cycles,
                   uint32_t note)
 {
     cycle_t end = at + cycles;
@@ -104,7 +104,7 @@ static void count(struct core_out *c, struct ntrace_out *out, cycle_t at, int64_
     if (cycles >= PLAIN_CYCLES * WIDTH) {
         value = mem_alloc((size_t)c->notes.member_count * sizeof(*value));
         value[note] = 1;
-        fill(c, out, at, end, &(struct filling){at, 1, value});
+        fill(c, out, at, end, &(struct ntrace_filling){at, 1, value});
         mem_free(value);
         return;
     }
@@ -119,23 +119,25 @@ static void count(struct core_out *c, struct ntrace_out *out, cycle_t at, int64_
     }
 }
 
-void note_out_end(struct core_out *c, struct ntrace_out *out)
+void ntrace_note_out_end(struct ntrace_core_out *c, struct ntrace_out *out)
 {
-    const struct note_run *n;
+    const struct ntrace_note_run *n;
 
     if (c->has_open_note && c->writer->options.level == TRACE_OP) {
         n = &c->note[(c->note_count - 1) % NOTE_RUNS];
-        core_out_keep(c, out, &(struct trace_record){.at = n->at, .value = n->cycles,
-                                                     .bundle = n->bundle, .kind = RECORD_NOTE},
-                      n->end);
+        ntrace_core_out_keep(
+            c, out,
+            &(struct trace_record){
+                .at = n->at, .value = n->cycles, .bundle = n->bundle, .kind = RECORD_NOTE},
+            n->end);
     }
     c->has_open_note = false;
 }
 
-static void add(struct core_out *c, struct ntrace_out *out, cycle_t at, int64_t cycles,
+static void add(struct ntrace_core_out *c, struct ntrace_out *out, cycle_t at, int64_t cycles,
                 uint32_t bundle)
 {
-    struct note_run *last = &c->note[(c->note_count - 1) % NOTE_RUNS];
+    struct ntrace_note_run *last = &c->note[(c->note_count - 1) % NOTE_RUNS];
     uint32_t note = number_of(c, bundle);
 
     count(c, out, at, cycles, note);
@@ -144,16 +146,17 @@ static void add(struct core_out *c, struct ntrace_out *out, cycle_t at, int64_t 
         last->cycles += cycles;
         return;
     }
-    note_out_end(c, out);
-    c->note[c->note_count++ % NOTE_RUNS] = (struct note_run){at, at + cycles, cycles, bundle};
+    ntrace_note_out_end(c, out);
+    c->note[c->note_count++ % NOTE_RUNS] =
+        (struct ntrace_note_run){at, at + cycles, cycles, bundle};
     c->has_open_note = true;
     c->open_note = note;
 }
 
 /* most runs go on with the source operation of the one before, in the same cell */
-static bool goes_on(struct core_out *c, const struct trace_record *r)
+static bool goes_on(struct ntrace_core_out *c, const struct trace_record *r)
 {
-    struct note_run *last = &c->note[(c->note_count - 1) % NOTE_RUNS];
+    struct ntrace_note_run *last = &c->note[(c->note_count - 1) % NOTE_RUNS];
     uint32_t most = c->program->tally.note_end[r->bundle] - r->bundle;
 
     if (!c->has_open_note || last->end != r->at || r->at + r->value > c->note_cell_end
@@ -165,7 +168,8 @@ static bool goes_on(struct core_out *c, const struct trace_record *r)
     return true;
 }
 
-void note_out_run(struct core_out *c, struct ntrace_out *out, const struct trace_record *r)
+void ntrace_note_out_run(struct ntrace_core_out *c, struct ntrace_out *out,
+                         const struct trace_record *r)
 {
     uint32_t bundle = r->bundle, end = bundle + (uint32_t)r->value, next;
 
@@ -191,13 +195,13 @@ struct window_notes {
     size_t count;
 };
 
-static void sum_window(const struct core_out *c, cycle_t first, cycle_t last,
+static void sum_window(const struct ntrace_core_out *c, cycle_t first, cycle_t last,
                        struct window_notes *w)
 {
     uint64_t kept = c->note_count < NOTE_RUNS ? c->note_count : NOTE_RUNS, i;
 
     for (i = 1; i <= kept; i++) {
-        const struct note_run *n = &c->note[(c->note_count - i) % NOTE_RUNS];
+        const struct ntrace_note_run *n = &c->note[(c->note_count - i) % NOTE_RUNS];
         cycle_t from = later(n->at, first), end = n->end < last ? n->end : last;
         int64_t *value = &w->value[number_of(c, n->bundle)];
 
@@ -207,30 +211,31 @@ static void sum_window(const struct core_out *c, cycle_t first, cycle_t last,
             continue;
         if (*value == 0 && w->count < WINDOW_NOTES)
             w->bundle[w->count++] = n->bundle;
-        *value += share_of(n->cycles, end - n->at, n->end - n->at)
-                  - share_of(n->cycles, from - n->at, n->end - n->at);
+        *value += ntrace_share_of(n->cycles, end - n->at, n->end - n->at)
+                  - ntrace_share_of(n->cycles, from - n->at, n->end - n->at);
     }
 }
 
-void note_out_repeat(struct core_out *c, struct ntrace_out *out, const struct trace_repeat *r)
+void ntrace_note_out_repeat(struct ntrace_core_out *c, struct ntrace_out *out,
+                            const struct trace_repeat *r)
 {
     cycle_t end = r->at + r->period * r->count;
     struct window_notes w = {.count = 0};
 
-    note_out_end(c, out);
+    ntrace_note_out_end(c, out);
     w.value = mem_alloc((size_t)c->notes.member_count * sizeof(*w.value));
     sum_window(c, r->at - r->period, r->at, &w);
-    fill(c, out, r->at, end, &(struct filling){r->at, r->period, w.value});
+    fill(c, out, r->at, end, &(struct ntrace_filling){r->at, r->period, w.value});
     for (size_t i = 0; i < w.count; i++)
-        c->note[c->note_count++ % NOTE_RUNS] = (struct note_run){
+        c->note[c->note_count++ % NOTE_RUNS] = (struct ntrace_note_run){
             r->at, end, w.value[number_of(c, w.bundle[i])] * r->count, w.bundle[i]};
     mem_free(w.value);
 }
 
-void note_out_flush(struct core_out *c, struct ntrace_out *out, bool is_end)
+void ntrace_note_out_flush(struct ntrace_core_out *c, struct ntrace_out *out, bool is_end)
 {
-    note_out_end(c, out);
+    ntrace_note_out_end(c, out);
     if (is_end && c->note_value)
         close_cell(c, out);
-    pyramid_flush(&c->notes, out, is_end);
+    ntrace_pyramid_flush(&c->notes, out, is_end);
 }

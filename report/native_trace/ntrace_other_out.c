@@ -7,31 +7,32 @@
 #include "report/native_trace/ntrace_writer_impl.h"
 #include "sim/time/clock.h"
 
-void other_out_init(struct other_out *o, enum chunk_kind kind, int stream)
+void ntrace_other_out_init(struct ntrace_other_out *o, enum ntrace_chunk_kind kind, int stream)
 {
     static const struct {
-        enum chunk_kind records, cells;
+        enum ntrace_chunk_kind records, cells;
         int member_count;
     } kinds[] = {{CHUNK_DMAS, CHUNK_DMA_CELLS, DMA_CELL_COUNT},
                  {CHUNK_HBM, CHUNK_HBM_CELLS, NTRACE_HBM_COUNT},
                  {CHUNK_LINKS, CHUNK_LINK_CELLS, NTRACE_LINK_COUNT}};
 
-    *o = (struct other_out){.told_until = -1};
-    o->records.head = (struct chunk_head){.kind = (uint8_t)kind, .stream = (uint32_t)stream};
+    *o = (struct ntrace_other_out){.told_until = -1};
+    o->records.head = (struct ntrace_chunk_head){.kind = (uint8_t)kind, .stream = (uint32_t)stream};
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (kinds[i].records == kind)
-            spread_out_init(&o->cells, kinds[i].cells, (uint32_t)stream, kinds[i].member_count);
+            ntrace_spread_out_init(&o->cells, kinds[i].cells, (uint32_t)stream,
+                                   kinds[i].member_count);
 }
 
-void other_out_fini(struct other_out *o)
+void ntrace_other_out_fini(struct ntrace_other_out *o)
 {
     mem_free(o->records.buf.data);
     mem_free(o->covered);
-    spread_out_fini(&o->cells);
+    ntrace_spread_out_fini(&o->cells);
 }
 
 /* true for what is new */
-static bool is_news(const struct ntrace_writer *w, struct other_out *o, int64_t at)
+static bool is_news(const struct ntrace_writer *w, struct ntrace_other_out *o, int64_t at)
 {
     if (w->is_told_again && at <= o->told_until)
         return false;
@@ -40,34 +41,35 @@ static bool is_news(const struct ntrace_writer *w, struct other_out *o, int64_t 
 }
 
 /* the record is kept, in a chunk that has room for it */
-static bool take(struct ntrace_writer *w, struct other_out *o, enum trace_level least,
+static bool take(struct ntrace_writer *w, struct ntrace_other_out *o, enum trace_level least,
                  cycle_t at, cycle_t end)
 {
     if (w->options.level < least) {
         o->quota.left_out++;
         return false;
     }
-    if (!quota_take(&o->quota, w, at))
+    if (!ntrace_quota_take(&o->quota, w, at))
         return false;
     if (o->records.buf.size >= CHUNK_PAYLOAD_BYTES)
-        stream_flush(&o->records, &w->out);
+        ntrace_stream_flush(&o->records, &w->out);
     if (o->records.head.count == 0)
         memset(&o->before, 0, sizeof(o->before));
-    stream_note(&o->records, at, end);
+    ntrace_stream_note(&o->records, at, end);
     return true;
 }
 
 /* ---- copies ---- */
 
-static void add_copy_part(struct ntrace_writer *w, struct other_out *o, int member, int64_t value,
-                          cycle_t start, cycle_t end)
+static void add_copy_part(struct ntrace_writer *w, struct ntrace_other_out *o, int member,
+                          int64_t value, cycle_t start, cycle_t end)
 {
     if (start < end)
-        spread_out_add(&o->cells, &w->out, &(struct spread){start, end, 1, {member}, {value}});
+        ntrace_spread_out_add(&o->cells, &w->out,
+                              &(struct ntrace_spread){start, end, 1, {member}, {value}});
 }
 
 /* Times with any copy under way: what no copy before has covered is added, and covered now. */
-static void cover(struct ntrace_writer *w, struct other_out *o, cycle_t start, cycle_t end)
+static void cover(struct ntrace_writer *w, struct ntrace_other_out *o, cycle_t start, cycle_t end)
 {
     cycle_t (*c)[2], first = start, last = end, at = start;
     size_t i = 0, behind;
@@ -94,14 +96,15 @@ static void cover(struct ntrace_writer *w, struct other_out *o, cycle_t start, c
     }
 }
 
-void other_out_dma(struct ntrace_writer *w, struct other_out *o, const struct trace_dma *d)
+void ntrace_other_out_dma(struct ntrace_writer *w, struct ntrace_other_out *o,
+                          const struct trace_dma *d)
 {
-    struct spread bytes = spread_of_bytes(d);
+    struct ntrace_spread bytes = ntrace_spread_of_bytes(d);
 
     if (!is_news(w, o, d->done_at))
         return;
     if (take(w, o, TRACE_OP, d->issued_at, d->done_at))
-        put_dma(&o->records.buf, &o->before.dma, d);
+        ntrace_put_dma(&o->records.buf, &o->before.dma, d);
     if (w->options.level < TRACE_OP)
         return;
     add_copy_part(w, o, DMA_CELL_IN_FLIGHT, d->done_at - d->issued_at, d->issued_at, d->done_at);
@@ -111,35 +114,38 @@ void other_out_dma(struct ntrace_writer *w, struct other_out *o, const struct tr
 
 /* ---- HBM and links ---- */
 
-void other_out_hbm(struct ntrace_writer *w, struct other_out *o, const struct trace_hbm *h)
+void ntrace_other_out_hbm(struct ntrace_writer *w, struct ntrace_other_out *o,
+                          const struct trace_hbm *h)
 {
-    struct spread data = spread_of_hbm(h, w->clock_mhz), row = spread_of_row(h, data.start);
+    struct ntrace_spread data = ntrace_spread_of_hbm(h, w->clock_mhz),
+                         row = ntrace_spread_of_row(h, data.start);
 
     if (!is_news(w, o, h->asked_at))
         return;
-    if (take(w, o, TRACE_BUNDLE, cycle_of_ps(w->clock_mhz, trace_hbm_begins_at(h)),
+    if (take(w, o, TRACE_BUNDLE, ntrace_cycle_of_ps(w->clock_mhz, trace_hbm_begins_at(h)),
              clock_cycle_at(w->clock_mhz, h->end_at)))
-        put_hbm(&o->records.buf, &o->before.hbm, h);
+        ntrace_put_hbm(&o->records.buf, &o->before.hbm, h);
     if (w->options.level < TRACE_OP)
         return;
-    spread_out_add(&o->cells, &w->out, &data);
-    spread_out_add(&o->cells, &w->out, &row);
+    ntrace_spread_out_add(&o->cells, &w->out, &data);
+    ntrace_spread_out_add(&o->cells, &w->out, &row);
 }
 
-void other_out_link(struct ntrace_writer *w, struct other_out *o, const struct trace_link *l)
+void ntrace_other_out_link(struct ntrace_writer *w, struct ntrace_other_out *o,
+                           const struct trace_link *l)
 {
-    struct spread s = spread_of_link(l, w->clock_mhz);
+    struct ntrace_spread s = ntrace_spread_of_link(l, w->clock_mhz);
 
     if (!is_news(w, o, l->start))
         return;
-    if (take(w, o, TRACE_BUNDLE, cycle_of_ps(w->clock_mhz, l->start),
+    if (take(w, o, TRACE_BUNDLE, ntrace_cycle_of_ps(w->clock_mhz, l->start),
              clock_cycle_at(w->clock_mhz, l->end)))
-        put_link(&o->records.buf, &o->before.link, l);
+        ntrace_put_link(&o->records.buf, &o->before.link, l);
     if (w->options.level >= TRACE_OP)
-        spread_out_add(&o->cells, &w->out, &s);
+        ntrace_spread_out_add(&o->cells, &w->out, &s);
 }
 
-void other_out_launch(struct ntrace_writer *w, const struct machine *m)
+void ntrace_other_out_launch(struct ntrace_writer *w, const struct machine *m)
 {
     cycle_t start = w->launch_start, end = start + machine_cycles(m);
 
@@ -147,7 +153,7 @@ void other_out_launch(struct ntrace_writer *w, const struct machine *m)
         return;
     for (int i = 0; i < w->chip_count; i++) {
         const struct hbm_stats *k = machine_hbm_stats(m, i);
-        const struct spread s[] = {
+        const struct ntrace_spread s[] = {
             {start, end, 3, {NTRACE_HBM_READ_BYTES, NTRACE_HBM_WRITE_BYTES, NTRACE_HBM_BUSY_PS},
              {k->read_bytes, k->write_bytes, k->busy_ps}},
             {start, end, 4, {NTRACE_HBM_HITS, NTRACE_HBM_CLOSED, NTRACE_HBM_CONFLICTS,
@@ -155,20 +161,20 @@ void other_out_launch(struct ntrace_writer *w, const struct machine *m)
              {k->row_hits, k->row_closed, k->row_conflicts, k->refresh_waits}}};
 
         for (size_t j = 0; j < COUNT_OF(s); j++)
-            spread_out_add(&w->hbm[i].cells, &w->out, &s[j]);
+            ntrace_spread_out_add(&w->hbm[i].cells, &w->out, &s[j]);
     }
     for (int i = 0; i < w->link_count; i++) {
         const struct net_link_stats *k = net_link(machine_net(m), i);
 
-        spread_out_add(&w->link[i].cells, &w->out, &(struct spread){
+        ntrace_spread_out_add(&w->link[i].cells, &w->out, &(struct ntrace_spread){
             start, end, 3, {NTRACE_LINK_PAYLOAD_BYTES, NTRACE_LINK_WIRE_BYTES,
                             NTRACE_LINK_BUSY_PS},
             {k->payload_bytes, k->wire_bytes, k->busy_ps}});
     }
 }
 
-void other_out_flush(struct other_out *o, struct ntrace_out *out, bool is_end)
+void ntrace_other_out_flush(struct ntrace_other_out *o, struct ntrace_out *out, bool is_end)
 {
-    stream_flush(&o->records, out);
-    spread_out_flush(&o->cells, out, is_end);
+    ntrace_stream_flush(&o->records, out);
+    ntrace_spread_out_flush(&o->cells, out, is_end);
 }

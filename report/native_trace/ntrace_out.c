@@ -42,13 +42,13 @@ static void write_header(struct ntrace_out *o)
     uint8_t header[NTRACE_HEADER_BYTES] = {0};
 
     memcpy(header, NTRACE_MAGIC, 8);
-    put_le(header + 8, NTRACE_VERSION, 4);
-    put_le(header + 12, NTRACE_NEEDS, 4);
-    put_le(header + 16, crc_of(header, 16), 4);
+    ntrace_put_le(header + 8, NTRACE_VERSION, 4);
+    ntrace_put_le(header + 12, NTRACE_NEEDS, 4);
+    ntrace_put_le(header + 16, ntrace_crc_of(header, 16), 4);
     write_all(o, header, sizeof(header));
 }
 
-int out_open(struct ntrace_out *o, const char *path, struct err *e)
+int ntrace_out_open(struct ntrace_out *o, const char *path, struct err *e)
 {
     size_t length = strlen(path) + 1;
     struct stat st;
@@ -74,31 +74,32 @@ int out_open(struct ntrace_out *o, const char *path, struct err *e)
     return -1;
 }
 
-void out_chunk(struct ntrace_out *o, struct chunk_head *h, const void *payload, size_t bytes)
+void ntrace_out_chunk(struct ntrace_out *o, struct ntrace_chunk_head *h, const void *payload,
+                      size_t bytes)
 {
     uint8_t head[NTRACE_CHUNK_BYTES];
 
     h->bytes = (uint32_t)bytes;
-    h->crc = crc_of(payload, bytes);
-    chunk_pack(h, head);
+    h->crc = ntrace_crc_of(payload, bytes);
+    ntrace_chunk_pack(h, head);
     pthread_mutex_lock(&o->lock);
     write_all(o, head, sizeof(head));
     write_all(o, payload, bytes);
     pthread_mutex_unlock(&o->lock);
 }
 
-int out_check(struct ntrace_out *o, struct err *e)
+int ntrace_out_check(struct ntrace_out *o, struct err *e)
 {
     return o->error ? fail(o, o->error, e) : 0;
 }
 
 /* The headers of all chunks are read back: an index kept in memory would grow with the run. */
-static uint64_t next_chunk(struct ntrace_out *o, uint64_t at, struct chunk_head *h)
+static uint64_t next_chunk(struct ntrace_out *o, uint64_t at, struct ntrace_chunk_head *h)
 {
     uint8_t bytes[NTRACE_CHUNK_BYTES];
 
     if (pread(o->fd, bytes, sizeof(bytes), (off_t)at) != (ssize_t)sizeof(bytes)
-        || !chunk_unpack(bytes, h)) {
+        || !ntrace_chunk_unpack(bytes, h)) {
         o->error = o->error ? o->error : EIO;
         return UINT64_MAX;
     }
@@ -108,58 +109,58 @@ static uint64_t next_chunk(struct ntrace_out *o, uint64_t at, struct chunk_head 
 static uint32_t write_index(struct ntrace_out *o, uint64_t end)
 {
     static const uint8_t no_head[NTRACE_CHUNK_BYTES];
-    struct chunk_head h, index = {.kind = CHUNK_INDEX};
+    struct ntrace_chunk_head h, index = {.kind = CHUNK_INDEX};
     uint8_t head[NTRACE_CHUNK_BYTES];
-    struct buf b = {0};
+    struct ntrace_buf b = {0};
     uint64_t at;
 
     write_all(o, no_head, sizeof(no_head));
     for (at = NTRACE_HEADER_BYTES; at < end && !o->error;) {
         uint64_t next = next_chunk(o, at, &h);
 
-        buf_reserve(&b, NTRACE_ENTRY_BYTES);
-        entry_pack(&h, at, b.data + b.size);
+        ntrace_buf_reserve(&b, NTRACE_ENTRY_BYTES);
+        ntrace_entry_pack(&h, at, b.data + b.size);
         b.size += NTRACE_ENTRY_BYTES;
         index.count++;
         at = next;
         if (index.count % INDEX_BLOCK && at < end)
             continue;
-        index.crc = crc_more(index.crc, b.data, b.size);
+        index.crc = ntrace_crc_more(index.crc, b.data, b.size);
         write_all(o, b.data, b.size);
         b.size = 0;
     }
     mem_free(b.data);
     index.bytes = (uint32_t)(o->size - end - NTRACE_CHUNK_BYTES);
-    chunk_pack(&index, head);
+    ntrace_chunk_pack(&index, head);
     if (!o->error && pwrite(o->fd, head, sizeof(head), (off_t)end) != (ssize_t)sizeof(head))
         o->error = errno;
     return index.crc;
 }
 
-int out_close(struct ntrace_out *o, struct err *e)
+int ntrace_out_close(struct ntrace_out *o, struct err *e)
 {
     uint8_t trailer[NTRACE_TRAILER_BYTES] = {0};
     uint64_t end = o->size;
     int status;
 
-    put_le(trailer, end, 8);
-    put_le(trailer + 8, write_index(o, end), 4);
+    ntrace_put_le(trailer, end, 8);
+    ntrace_put_le(trailer + 8, write_index(o, end), 4);
     memcpy(trailer + 16, NTRACE_TRAILER_MAGIC, 8);
     write_all(o, trailer, sizeof(trailer));
     if (fsync(o->fd) != 0 && !o->error)
         o->error = errno;
     if (close(o->fd) != 0 && !o->error)
         o->error = errno;
-    status = out_check(o, e);
+    status = ntrace_out_check(o, e);
     pthread_mutex_destroy(&o->lock);
     mem_free(o->path);
     return status;
 }
 
-void stream_flush(struct stream_out *s, struct ntrace_out *o)
+void ntrace_stream_flush(struct ntrace_stream_out *s, struct ntrace_out *o)
 {
     if (s->head.count)
-        out_chunk(o, &s->head, s->buf.data, s->buf.size);
+        ntrace_out_chunk(o, &s->head, s->buf.data, s->buf.size);
     s->head.count = 0;
     s->buf.size = 0;
 }

@@ -12,48 +12,49 @@
 
 static uint32_t crc_of_bundles(const struct isa_program *p)
 {
-    return crc_of(p->bundle, p->bundle_count * sizeof(*p->bundle));
+    return ntrace_crc_of(p->bundle, p->bundle_count * sizeof(*p->bundle));
 }
 
-static bool is_where_seen(const struct written_program *w, const struct isa_program *p)
+static bool is_where_seen(const struct ntrace_written_program *w, const struct isa_program *p)
 {
     return w->seen == p && w->seen_copy.bundle == p->bundle && w->seen_copy.op == p->op
            && w->seen_copy.op_count == p->op_count
            && w->seen_copy.bundle_count == p->bundle_count && w->seen_crc == crc_of_bundles(p);
 }
 
-static void see(struct written_program *w, const struct isa_program *p)
+static void see(struct ntrace_written_program *w, const struct isa_program *p)
 {
     w->seen = p;
     w->seen_copy = *p;
     w->seen_crc = crc_of_bundles(p);
 }
 
-static void write_ops(struct ntrace_writer *w, const struct written_program *p)
+static void write_ops(struct ntrace_writer *w, const struct ntrace_written_program *p)
 {
-    struct chunk_head head = {.kind = CHUNK_OPS, .stream = (uint32_t)w->program_count,
-                              .count = p->program.op_count};
-    struct buf b = {0};
+    struct ntrace_chunk_head head = {.kind = CHUNK_OPS, .stream = (uint32_t)w->program_count,
+                                     .count = p->program.op_count};
+    struct ntrace_buf b = {0};
 
     for (uint32_t i = 0; i < p->program.op_count; i++) {
         const struct trace_op *op = &p->tally.op[i];
 
-        buf_reserve(&b, 3 * VARINT_MAX);
-        put_varint(&b, op->code);
-        put_varint(&b, (uint64_t)op->track);
-        put_varint(&b, op->busy_cycles);
+        ntrace_buf_reserve(&b, 3 * VARINT_MAX);
+        ntrace_put_varint(&b, op->code);
+        ntrace_put_varint(&b, (uint64_t)op->track);
+        ntrace_put_varint(&b, op->busy_cycles);
     }
-    out_chunk(&w->out, &head, b.data, b.size);
+    ntrace_out_chunk(&w->out, &head, b.data, b.size);
     mem_free(b.data);
 }
 
 /* takes over `object` */
-static struct written_program *add(struct ntrace_writer *w, const struct machine *m,
-                                   const struct isa_program *p, uint8_t *object, size_t bytes)
+static struct ntrace_written_program *add(struct ntrace_writer *w, const struct machine *m,
+                                          const struct isa_program *p, uint8_t *object,
+                                          size_t bytes)
 {
-    struct chunk_head head = {.kind = CHUNK_PROGRAM, .stream = (uint32_t)w->program_count,
-                              .count = p->bundle_count};
-    struct written_program *n = arena_alloc(&w->arena, sizeof(*n));
+    struct ntrace_chunk_head head = {.kind = CHUNK_PROGRAM, .stream = (uint32_t)w->program_count,
+                                     .count = p->bundle_count};
+    struct ntrace_written_program *n = arena_alloc(&w->arena, sizeof(*n));
     struct err e;
     int status;
 
@@ -61,8 +62,8 @@ static struct written_program *add(struct ntrace_writer *w, const struct machine
     n->object_bytes = bytes;
     status = isa_object_parse(object, bytes, "program", &w->arena, &n->program, &e);
     assert(status == 0);
-    tally_prepare(&n->tally, &n->program, trace_op_table(m, p, &w->arena), &w->arena);
-    out_chunk(&w->out, &head, object, bytes);
+    ntrace_tally_prepare(&n->tally, &n->program, trace_op_table(m, p, &w->arena), &w->arena);
+    ntrace_out_chunk(&w->out, &head, object, bytes);
     write_ops(w, n);
     w->program = mem_grow(w->program, &w->program_capacity, w->program_count + 1,
                           sizeof(*w->program));
@@ -70,10 +71,10 @@ static struct written_program *add(struct ntrace_writer *w, const struct machine
     return n;
 }
 
-static struct written_program *find(struct ntrace_writer *w, const struct machine *m,
-                                    const struct isa_program *p)
+static struct ntrace_written_program *find(struct ntrace_writer *w, const struct machine *m,
+                                           const struct isa_program *p)
 {
-    struct written_program *found = NULL;
+    struct ntrace_written_program *found = NULL;
     uint8_t *object;
     size_t bytes, i;
 
@@ -93,7 +94,7 @@ static struct written_program *find(struct ntrace_writer *w, const struct machin
     return found;
 }
 
-static uint32_t number_of(const struct ntrace_writer *w, const struct written_program *p)
+static uint32_t number_of(const struct ntrace_writer *w, const struct ntrace_written_program *p)
 {
     uint32_t i = 0;
 
@@ -103,7 +104,8 @@ static uint32_t number_of(const struct ntrace_writer *w, const struct written_pr
 }
 
 /* true when this core has not run it before */
-static bool give(struct ntrace_writer *w, struct core_out *c, struct written_program *p)
+static bool give(struct ntrace_writer *w, struct ntrace_core_out *c,
+                 struct ntrace_written_program *p)
 {
     uint32_t number = number_of(w, p);
     size_t i;
@@ -124,25 +126,25 @@ static bool give(struct ntrace_writer *w, struct core_out *c, struct written_pro
 
 static void write_cores(struct ntrace_writer *w)
 {
-    struct chunk_head head = {.kind = CHUNK_CORES, .count = (uint32_t)w->core_count};
-    struct buf b = {0};
+    struct ntrace_chunk_head head = {.kind = CHUNK_CORES, .count = (uint32_t)w->core_count};
+    struct ntrace_buf b = {0};
 
     for (int i = 0; i < w->core_count; i++) {
-        const struct core_out *c = &w->core[i];
+        const struct ntrace_core_out *c = &w->core[i];
 
-        buf_reserve(&b, (c->program_count + 1) * VARINT_MAX);
-        put_varint(&b, c->program_count);
+        ntrace_buf_reserve(&b, (c->program_count + 1) * VARINT_MAX);
+        ntrace_put_varint(&b, c->program_count);
         for (size_t j = 0; j < c->program_count; j++)
-            put_varint(&b, c->program_list[j]);
+            ntrace_put_varint(&b, c->program_list[j]);
     }
-    out_chunk(&w->out, &head, b.data, b.size);
+    ntrace_out_chunk(&w->out, &head, b.data, b.size);
     mem_free(b.data);
 }
 
-void writer_take_programs(struct ntrace_writer *w, const struct machine *m)
+void ntrace_writer_take_programs(struct ntrace_writer *w, const struct machine *m)
 {
     const struct isa_program *last = NULL;
-    struct written_program *found = NULL;
+    struct ntrace_written_program *found = NULL;
     bool is_new = !w->has_begun;
 
     for (int i = 0; i < w->core_count; i++) {

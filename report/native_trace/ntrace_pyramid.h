@@ -11,50 +11,52 @@
 #include "report/native_trace/ntrace_out.h"
 #include "report/native_trace/ntrace_sums.h"
 
-struct pyramid_level {
+struct ntrace_pyramid_level {
     int64_t cell;                       /* that is open, -1: none */
     int64_t *value;                     /* its sums so far */
-    struct stream_out out;
+    struct ntrace_stream_out out;
     int64_t cell_before;                /* as written last in this chunk */
     uint64_t *mask_before;
     int64_t written;                    /* cells, ever */
 };
 
-struct pyramid {
+struct ntrace_pyramid {
     int base;                           /* the finest level */
     int member_count;
-    struct pyramid_level level[NTRACE_LEVEL_MAX];
+    struct ntrace_pyramid_level level[NTRACE_LEVEL_MAX];
 };
-void pyramid_init(struct pyramid *p, enum chunk_kind kind, uint32_t stream, int base,
-                  int member_count);
-void pyramid_fini(struct pyramid *p);
+void ntrace_pyramid_init(struct ntrace_pyramid *p, enum ntrace_chunk_kind kind, uint32_t stream,
+                         int base, int member_count);
+void ntrace_pyramid_fini(struct ntrace_pyramid *p);
 /* more members than before; the first keep their numbers */
-void pyramid_widen(struct pyramid *p, struct ntrace_out *out, int member_count);
+void ntrace_pyramid_widen(struct ntrace_pyramid *p, struct ntrace_out *out, int member_count);
 /* a cell of the finest level, or what has come to one since */
-void pyramid_cell(struct pyramid *p, struct ntrace_out *out, int64_t cell, const int64_t *value);
+void ntrace_pyramid_cell(struct ntrace_pyramid *p, struct ntrace_out *out, int64_t cell,
+                         const int64_t *value);
 
 /* value[] per `period` cycles, evenly, from `at` on */
-struct filling {
+struct ntrace_filling {
     cycle_t at, period;
     const int64_t *value;
 };
 /* over cycles first..last - 1, both borders of cells of the finest level */
-void pyramid_fill(struct pyramid *p, struct ntrace_out *out, cycle_t first, cycle_t last,
-                  const struct filling *f);
+void ntrace_pyramid_fill(struct ntrace_pyramid *p, struct ntrace_out *out, cycle_t first,
+                         cycle_t last, const struct ntrace_filling *f);
 /* what is over is in the file; at the end of the run also what is not */
-void pyramid_flush(struct pyramid *p, struct ntrace_out *out, bool is_end);
+void ntrace_pyramid_flush(struct ntrace_pyramid *p, struct ntrace_out *out, bool is_end);
 
 /* ---- streams that do not go with time: a window of open cells before the pyramid ---- */
 
-struct spread_out {
-    struct pyramid pyramid;
+struct ntrace_spread_out {
+    struct ntrace_pyramid pyramid;
     int64_t first;                      /* of the open cells */
     int64_t *value;                     /* of each */
     bool *is_open;
 };
-void spread_out_init(struct spread_out *s, enum chunk_kind kind, uint32_t stream,
-                     int member_count);
-void spread_out_fini(struct spread_out *s);
-void spread_out_add(struct spread_out *s, struct ntrace_out *out, const struct spread *what);
-void spread_out_flush(struct spread_out *s, struct ntrace_out *out, bool is_end);
+void ntrace_spread_out_init(struct ntrace_spread_out *s, enum ntrace_chunk_kind kind,
+                            uint32_t stream, int member_count);
+void ntrace_spread_out_fini(struct ntrace_spread_out *s);
+void ntrace_spread_out_add(struct ntrace_spread_out *s, struct ntrace_out *out,
+                           const struct ntrace_spread *what);
+void ntrace_spread_out_flush(struct ntrace_spread_out *s, struct ntrace_out *out, bool is_end);
 #endif

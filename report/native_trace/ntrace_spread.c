@@ -8,14 +8,14 @@
 
 #define CHANNELS_MOST (NTRACE_HBM_COUNT - NTRACE_HBM_CHANNEL_BUSY_PS)
 
-cycle_t cycle_of_ps(int64_t clock_mhz, ps_t at)
+cycle_t ntrace_cycle_of_ps(int64_t clock_mhz, ps_t at)
 {
     cycle_t next = clock_cycle_at(clock_mhz, at);
 
     return clock_edge_ps(clock_mhz, next) <= at ? next : next - 1;
 }
 
-int series_count(enum ntrace_series series)
+int ntrace_series_count(enum ntrace_series series)
 {
     static const int count[NTRACE_SERIES_COUNT] = {NTRACE_CELL_COUNT, NTRACE_HBM_COUNT,
                                                    NTRACE_LINK_COUNT};
@@ -23,24 +23,27 @@ int series_count(enum ntrace_series series)
     return count[series];
 }
 
-struct spread spread_of_flight(const struct trace_dma *d)
+struct ntrace_spread ntrace_spread_of_flight(const struct trace_dma *d)
 {
-    return (struct spread){.start = d->issued_at, .end = d->done_at, .count = 1,
-                           .member = {NTRACE_CELL_DMA_IN_FLIGHT},
-                           .value = {d->done_at - d->issued_at}};
+    return (struct ntrace_spread){.start = d->issued_at, .end = d->done_at, .count = 1,
+                                  .member = {NTRACE_CELL_DMA_IN_FLIGHT},
+                                  .value = {d->done_at - d->issued_at}};
 }
 
-struct spread spread_of_bytes(const struct trace_dma *d)
+struct ntrace_spread ntrace_spread_of_bytes(const struct trace_dma *d)
 {
-    return (struct spread){.start = d->started_at, .end = later(d->done_at, d->started_at + 1),
-                           .count = 1, .member = {NTRACE_CELL_DMA_BYTES}, .value = {d->bytes}};
+    return (struct ntrace_spread){.start = d->started_at,
+                                  .end = later(d->done_at, d->started_at + 1),
+                                  .count = 1,
+                                  .member = {NTRACE_CELL_DMA_BYTES},
+                                  .value = {d->bytes}};
 }
 
-struct spread spread_of_hbm(const struct trace_hbm *h, int64_t clock_mhz)
+struct ntrace_spread ntrace_spread_of_hbm(const struct trace_hbm *h, int64_t clock_mhz)
 {
-    cycle_t start = cycle_of_ps(clock_mhz, h->data_at);
+    cycle_t start = ntrace_cycle_of_ps(clock_mhz, h->data_at);
     ps_t busy_ps = h->end_at - h->data_at;
-    struct spread s = {
+    struct ntrace_spread s = {
         .start = start, .end = later(clock_cycle_at(clock_mhz, h->end_at), start + 1), .count = 2,
         .member = {h->is_write ? NTRACE_HBM_WRITE_BYTES : NTRACE_HBM_READ_BYTES,
                    NTRACE_HBM_BUSY_PS, NTRACE_HBM_CHANNEL_BUSY_PS + h->channel},
@@ -50,19 +53,22 @@ struct spread spread_of_hbm(const struct trace_hbm *h, int64_t clock_mhz)
     return s;
 }
 
-struct spread spread_of_row(const struct trace_hbm *h, cycle_t start)
+struct ntrace_spread ntrace_spread_of_row(const struct trace_hbm *h, cycle_t start)
 {
     static const int member[] = {NTRACE_HBM_HITS, NTRACE_HBM_CLOSED, NTRACE_HBM_CONFLICTS};
 
-    return (struct spread){.start = start, .end = start + 1, .count = 1 + h->has_met_refresh,
-                           .member = {member[h->row], NTRACE_HBM_REFRESHES}, .value = {1, 1}};
+    return (struct ntrace_spread){.start = start,
+                                  .end = start + 1,
+                                  .count = 1 + h->has_met_refresh,
+                                  .member = {member[h->row], NTRACE_HBM_REFRESHES},
+                                  .value = {1, 1}};
 }
 
-struct spread spread_of_link(const struct trace_link *l, int64_t clock_mhz)
+struct ntrace_spread ntrace_spread_of_link(const struct trace_link *l, int64_t clock_mhz)
 {
-    cycle_t start = cycle_of_ps(clock_mhz, l->start);
+    cycle_t start = ntrace_cycle_of_ps(clock_mhz, l->start);
 
-    return (struct spread){
+    return (struct ntrace_spread){
         .start = start, .end = later(clock_cycle_at(clock_mhz, l->end), start + 1), .count = 3,
         .member = {NTRACE_LINK_PAYLOAD_BYTES, NTRACE_LINK_WIRE_BYTES, NTRACE_LINK_BUSY_PS},
         .value = {l->payload_bytes, l->wire_bytes, l->end - l->start}};

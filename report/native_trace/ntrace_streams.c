@@ -20,7 +20,7 @@ struct waiting {
 };
 
 struct stream_walk {
-    enum chunk_kind kind;
+    enum ntrace_chunk_kind kind;
     int64_t from, end;                  /* cycles, of HBM and links picoseconds */
     struct waiting *heap;
     size_t count, capacity;
@@ -82,41 +82,41 @@ static bool tell_until(struct stream_walk *w, int64_t before)
     return true;
 }
 
-static bool get(struct stream_walk *w, struct cursor *in, union item *i, int64_t *begins,
+static bool get(struct stream_walk *w, struct ntrace_cursor *in, union item *i, int64_t *begins,
                 int64_t *ends)
 {
     bool is_there;
 
     switch (w->kind) {
     case CHUNK_DMAS:
-        is_there = get_dma(in, &i->dma);
+        is_there = ntrace_get_dma(in, &i->dma);
         *begins = i->dma.issued_at;
         *ends = i->dma.done_at;
         return is_there;
     case CHUNK_HBM:
-        is_there = get_hbm(in, &i->hbm);
+        is_there = ntrace_get_hbm(in, &i->hbm);
         *begins = trace_hbm_begins_at(&i->hbm);
         *ends = i->hbm.end_at;
         return is_there;
     default:
-        is_there = get_link(in, &i->link);
+        is_there = ntrace_get_link(in, &i->link);
         *begins = i->link.start;
         *ends = i->link.end;
         return is_there;
     }
 }
 
-static void take_chunk(struct ntrace *t, struct stream_walk *w, struct chunk *c)
+static void take_chunk(struct ntrace *t, struct stream_walk *w, struct ntrace_chunk *c)
 {
-    struct loaded *l = ntrace_use(t, c);
+    struct ntrace_loaded *l = ntrace_use(t, c);
     struct waiting n;
-    struct cursor in;
+    struct ntrace_cursor in;
     int64_t ends;
 
     if (!l)
         return;
     memset(&n, 0, sizeof(n));
-    in = (struct cursor){.at = l->data, .end = l->data + c->head.bytes};
+    in = (struct ntrace_cursor){.at = l->data, .end = l->data + c->head.bytes};
     while (get(w, &in, &n.item, &n.begins, &ends)) {
         n.number = w->number++;
         if (n.begins < w->end && (ends > w->from || (ends == n.begins && ends == w->from)))
@@ -137,7 +137,7 @@ static ps_t edge_of(int64_t mhz, cycle_t cycle)
 
 static void walk(struct ntrace *t, struct stream_walk *w, int stream, cycle_t from, cycle_t end)
 {
-    const struct group *g = ntrace_group(t, w->kind, 0, stream);
+    const struct ntrace_group *g = ntrace_group(t, w->kind, 0, stream);
     int64_t mhz = t->meta.chip.chip_clock_mhz;
     bool is_in_ps = w->kind != CHUNK_DMAS, goes_on = true;
 

@@ -33,27 +33,30 @@ static int map_dma(const void *context, int member)
     return member < DMA_CELL_COUNT ? to[member] : -1;
 }
 
-static struct cell_source source_of(const struct ntrace *t, enum ntrace_series series, int index)
+static struct ntrace_cell_source source_of(const struct ntrace *t, enum ntrace_series series,
+                                           int index)
 {
-    static const enum chunk_kind kind[NTRACE_SERIES_COUNT] = {CHUNK_CORE_CELLS, CHUNK_HBM_CELLS,
-                                                              CHUNK_LINK_CELLS};
+    static const enum ntrace_chunk_kind kind[NTRACE_SERIES_COUNT] = {
+        CHUNK_CORE_CELLS, CHUNK_HBM_CELLS, CHUNK_LINK_CELLS};
 
-    return (struct cell_source){.kind = kind[series], .stream = index,
-                                .count = series_count(series),
-                                .map = series == NTRACE_CORE ? map_core : NULL, .context = t};
+    return (struct ntrace_cell_source){.kind = kind[series],
+                                       .stream = index,
+                                       .count = ntrace_series_count(series),
+                                       .map = series == NTRACE_CORE ? map_core : NULL,
+                                       .context = t};
 }
 
 static void add_cells(struct ntrace *t, enum ntrace_series series, int index, int finest,
                       cycle_t from, cycle_t end, int64_t *to)
 {
-    struct cell_source s = source_of(t, series, index);
+    struct ntrace_cell_source s = source_of(t, series, index);
 
-    cells_sum(t, &s, finest, from, end, to);
+    ntrace_cells_sum(t, &s, finest, from, end, to);
     if (series != NTRACE_CORE)
         return;
-    s = (struct cell_source){.kind = CHUNK_DMA_CELLS, .stream = index,
-                             .count = NTRACE_CELL_COUNT, .map = map_dma};
-    cells_sum(t, &s, finest, from, end, to);
+    s = (struct ntrace_cell_source){.kind = CHUNK_DMA_CELLS, .stream = index,
+                                    .count = NTRACE_CELL_COUNT, .map = map_dma};
+    ntrace_cells_sum(t, &s, finest, from, end, to);
 }
 
 static bool is_there(const struct ntrace *t, enum ntrace_series series, int index)
@@ -91,17 +94,17 @@ static bool has_records(const struct ntrace *t, enum ntrace_series series)
 }
 
 static void narrow_cells(struct ntrace *t, enum ntrace_series series, int index,
-                         const struct bins *b)
+                         const struct ntrace_bins *b)
 {
     if (series == NTRACE_CORE)
-        exact_core(t, index, b);
-    exact_other(t, series, index, b);
+        ntrace_exact_core(t, index, b);
+    ntrace_exact_other(t, series, index, b);
 }
 
 void ntrace_cells(struct ntrace *t, enum ntrace_series series, int index, cycle_t from,
                   cycle_t width_cycles, size_t count, int64_t *to)
 {
-    size_t members = (size_t)series_count(series);
+    size_t members = (size_t)ntrace_series_count(series);
     int finest = 0;
 
     memset(to, 0, count * members * sizeof(*to));
@@ -109,10 +112,10 @@ void ntrace_cells(struct ntrace *t, enum ntrace_series series, int index, cycle_
         return;
     if (width_cycles <= NARROW_CYCLES && from >= 0 && has_records(t, series)
         && !is_of_cells(series, from, width_cycles)) {
-        narrow_cells(t, series, index, &(struct bins){from, width_cycles, count, to});
+        narrow_cells(t, series, index, &(struct ntrace_bins){from, width_cycles, count, to});
         return;
     }
-    while (finest + 1 < NTRACE_LEVEL_MAX && cell_width(finest + 1) <= width_cycles / 8
+    while (finest + 1 < NTRACE_LEVEL_MAX && ntrace_cell_width(finest + 1) <= width_cycles / 8
            && ntrace_group(t, source_of(t, series, index).kind, finest + 1, index))
         finest++;
     for (size_t i = 0; i < count; i++)
@@ -172,8 +175,8 @@ static void add_evenly(const struct measure *m, const struct trace_repeat *r, cy
 
     m->period(m, r, period);
     for (int i = 0; i < m->count; i++)
-        to[i] += share_of(period[i], end - r->at, r->period)
-                 - share_of(period[i], from - r->at, r->period);
+        to[i] += ntrace_share_of(period[i], end - r->at, r->period)
+                 - ntrace_share_of(period[i], from - r->at, r->period);
     mem_free(period);
 }
 
@@ -256,15 +259,15 @@ static void add_exact(const struct measure *m, cycle_t from, cycle_t end, int64_
 
 static void core_cells(const struct measure *m, cycle_t from, cycle_t end, int64_t *to)
 {
-    struct cell_source s = source_of(m->t, NTRACE_CORE, m->core);
+    struct ntrace_cell_source s = source_of(m->t, NTRACE_CORE, m->core);
 
-    cells_sum(m->t, &s, 0, from, end, to);
+    ntrace_cells_sum(m->t, &s, 0, from, end, to);
 }
 
 static void core_records(const struct measure *m, cycle_t from, cycle_t end, int64_t *to)
 {
     if (from < end)
-        exact_core(m->t, m->core, &(struct bins){from, end - from, 1, to});
+        ntrace_exact_core(m->t, m->core, &(struct ntrace_bins){from, end - from, 1, to});
 }
 
 static void core_period(const struct measure *m, const struct trace_repeat *r, int64_t *to)
@@ -292,24 +295,24 @@ static void add_records(struct ntrace *t, enum ntrace_series series, int index, 
                         cycle_t end, int64_t *to)
 {
     if (from < end)
-        exact_other(t, series, index, &(struct bins){from, end - from, 1, to});
+        ntrace_exact_other(t, series, index, &(struct ntrace_bins){from, end - from, 1, to});
 }
 
 /* streams without repeats: whole cells, and records at both ends */
 static void sum_other(struct ntrace *t, enum ntrace_series series, int index,
-                      const struct cell_source *s, bool is_exact, cycle_t from, cycle_t end,
+                      const struct ntrace_cell_source *s, bool is_exact, cycle_t from, cycle_t end,
                       int64_t *to)
 {
     cycle_t whole = round_up(from, NTRACE_CELL_CYCLES);
     cycle_t whole_end = end / NTRACE_CELL_CYCLES * NTRACE_CELL_CYCLES;
 
     if (!is_exact) {
-        cells_sum(t, s, 0, from, end, to);
+        ntrace_cells_sum(t, s, 0, from, end, to);
     } else if (whole >= whole_end) {
         add_records(t, series, index, from, end, to);
     } else {
         add_records(t, series, index, from, whole, to);
-        cells_sum(t, s, 0, whole, whole_end, to);
+        ntrace_cells_sum(t, s, 0, whole, whole_end, to);
         add_records(t, series, index, whole_end, end, to);
     }
 }
@@ -317,11 +320,11 @@ static void sum_other(struct ntrace *t, enum ntrace_series series, int index,
 void ntrace_sum(struct ntrace *t, enum ntrace_series series, int index, cycle_t from,
                 cycle_t end, int64_t *to)
 {
-    const struct cell_source copies = {.kind = CHUNK_DMA_CELLS, .stream = index,
-                                       .count = NTRACE_CELL_COUNT, .map = map_dma};
-    struct cell_source s;
+    const struct ntrace_cell_source copies = {.kind = CHUNK_DMA_CELLS, .stream = index,
+                                              .count = NTRACE_CELL_COUNT, .map = map_dma};
+    struct ntrace_cell_source s;
 
-    memset(to, 0, (size_t)series_count(series) * sizeof(*to));
+    memset(to, 0, (size_t)ntrace_series_count(series) * sizeof(*to));
     from = later(from, 0);
     end = end < t->info.cycles ? end : t->info.cycles;
     if (!is_there(t, series, index) || from >= end)
@@ -366,9 +369,10 @@ static void note_records(const struct measure *m, cycle_t from, cycle_t end, int
 
 static void note_cells(const struct measure *m, cycle_t from, cycle_t end, int64_t *to)
 {
-    const struct cell_source s = {.kind = CHUNK_NOTE_CELLS, .stream = m->core, .count = m->count};
+    const struct ntrace_cell_source s = {
+        .kind = CHUNK_NOTE_CELLS, .stream = m->core, .count = m->count};
 
-    cells_sum(m->t, &s, NOTE_LEVEL, from, end, to);
+    ntrace_cells_sum(m->t, &s, NOTE_LEVEL, from, end, to);
 }
 
 static void note_period(const struct measure *m, const struct trace_repeat *r, int64_t *to)
@@ -387,7 +391,7 @@ static bool keeps_notes(const struct ntrace *t)
 void ntrace_note_cycles(struct ntrace *t, int core, cycle_t from, cycle_t end, int64_t *to)
 {
     const struct isa_program *p = ntrace_program(t, core);
-    struct measure m = {.t = t, .core = core, .width = cell_width(NOTE_LEVEL),
+    struct measure m = {.t = t, .core = core, .width = ntrace_cell_width(NOTE_LEVEL),
                         .cells = note_cells, .records = note_records, .period = note_period};
 
     from = later(from, 0);

@@ -10,7 +10,7 @@
 
 _Static_assert(TRACKS_SIMPLE < 1u << TALLY_SIMPLE, "simple tracks have a column each");
 
-static void add_bundle(struct tally_program *t, uint32_t bundle)
+static void add_bundle(struct ntrace_tally_program *t, uint32_t bundle)
 {
     const struct isa_bundle *b = &t->program->bundle[bundle];
     uint32_t seen = 0, i, *row = t->simple[bundle + 1];
@@ -28,18 +28,18 @@ static void add_bundle(struct tally_program *t, uint32_t bundle)
             seen |= bit;
         } else {
             t->long_op[t->first_long[bundle + 1]++] =
-                (struct tally_long){bundle, op->busy_cycles, (uint32_t)op->track};
+                (struct ntrace_tally_long){bundle, op->busy_cycles, (uint32_t)op->track};
         }
     }
 }
 
-void tally_prepare(struct tally_program *t, const struct isa_program *p,
-                   const struct trace_op *op, struct arena *a)
+void ntrace_tally_prepare(struct ntrace_tally_program *t, const struct isa_program *p,
+                          const struct trace_op *op, struct arena *a)
 {
     size_t count = p->bundle_count;
     uint32_t i;
 
-    *t = (struct tally_program){.program = p, .op = op, .bundle_count = p->bundle_count};
+    *t = (struct ntrace_tally_program){.program = p, .op = op, .bundle_count = p->bundle_count};
     t->simple = arena_array(a, count + 1, sizeof(*t->simple));
     t->first_long = arena_array(a, count + 1, sizeof(*t->first_long));
     t->long_op = arena_array(a, p->op_count, sizeof(*t->long_op));
@@ -51,19 +51,20 @@ void tally_prepare(struct tally_program *t, const struct isa_program *p,
                          ? t->note_end[i + 1] : i + 1;
 }
 
-static inline void add_long(struct tally *t, unsigned track, uint32_t busy_cycles, cycle_t at)
+static inline void add_long(struct ntrace_tally *t, unsigned track, uint32_t busy_cycles,
+                            cycle_t at)
 {
     t->busy_until[track] = later(t->busy_until[track], at) + busy_cycles;
     t->value[NTRACE_CELL_UNIT + track] += busy_cycles;
     t->long_tracks |= 1u << track;
 }
 
-void tally_run(struct tally *t, const struct tally_program *p, uint32_t bundle, int64_t count,
-               cycle_t at)
+void ntrace_tally_run(struct ntrace_tally *t, const struct ntrace_tally_program *p, uint32_t bundle,
+                      int64_t count, cycle_t at)
 {
     const uint32_t *from = p->simple[bundle], *to = p->simple[bundle + (uint32_t)count];
-    const struct tally_long *o = &p->long_op[p->first_long[bundle]];
-    const struct tally_long *end = &p->long_op[p->first_long[bundle + (uint32_t)count]];
+    const struct ntrace_tally_long *o = &p->long_op[p->first_long[bundle]];
+    const struct ntrace_tally_long *end = &p->long_op[p->first_long[bundle + (uint32_t)count]];
     uint32_t i;
 
     t->value[NTRACE_CELL_ISSUE] += count;
@@ -73,8 +74,8 @@ void tally_run(struct tally *t, const struct tally_program *p, uint32_t bundle, 
         add_long(t, o->track, o->busy_cycles, at + (o->bundle - bundle));
 }
 
-void tally_live(struct tally *t, const struct tally_program *p, uint32_t bundle, uint64_t live,
-                cycle_t at)
+void ntrace_tally_live(struct ntrace_tally *t, const struct ntrace_tally_program *p,
+                       uint32_t bundle, uint64_t live, cycle_t at)
 {
     const struct isa_bundle *b = &p->program->bundle[bundle];
     uint32_t seen = 0, i;
@@ -94,7 +95,7 @@ void tally_live(struct tally *t, const struct tally_program *p, uint32_t bundle,
     }
 }
 
-static void move_overhang(struct tally *t, cycle_t border, int sign)
+static void move_overhang(struct ntrace_tally *t, cycle_t border, int sign)
 {
     for (uint32_t left = t->long_tracks; left; left &= left - 1) {
         int track = __builtin_ctz(left);
@@ -104,5 +105,5 @@ static void move_overhang(struct tally *t, cycle_t border, int sign)
     }
 }
 
-void tally_cut(struct tally *t, cycle_t border) { move_overhang(t, border, -1); }
-void tally_carry(struct tally *t, cycle_t border) { move_overhang(t, border, 1); }
+void ntrace_tally_cut(struct ntrace_tally *t, cycle_t border) { move_overhang(t, border, -1); }
+void ntrace_tally_carry(struct ntrace_tally *t, cycle_t border) { move_overhang(t, border, 1); }

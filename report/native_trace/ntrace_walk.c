@@ -19,9 +19,9 @@ struct items {
 struct walk {
     struct ntrace *t;
     struct items *collected;            /* records go here rather than to who asked */
-    const struct group *group;
-    struct core_limits limits;
-    const struct replay *how;
+    const struct ntrace_group *group;
+    struct ntrace_core_limits limits;
+    const struct ntrace_replay *how;
     cycle_t from, end;                  /* wanted, as it happened */
     bool is_over;
     int64_t told, decoded;
@@ -181,13 +181,14 @@ static void take_repeat(struct walk *w, const struct trace_repeat *r, const stru
     }
 }
 
-static void read_state(struct walk *w, struct cursor *in, cycle_t at, bool tells)
+static void read_state(struct walk *w, struct ntrace_cursor *in, cycle_t at, bool tells)
 {
     cycle_t until[MACHINE_UNIT_MAX] = {0};
     unsigned track;
 
-    while ((track = get_byte(in)) != NO_TRACK && !in->is_bad) {
-        int64_t busy_until = get_within(in, (int64_t)get_varint(in), 0, NTRACE_TIME_MOST);
+    while ((track = ntrace_get_byte(in)) != NO_TRACK && !in->is_bad) {
+        int64_t busy_until =
+            ntrace_get_within(in, (int64_t)ntrace_get_varint(in), 0, NTRACE_TIME_MOST);
 
         if (track < MACHINE_UNIT_MAX)
             until[track] = busy_until;
@@ -198,20 +199,20 @@ static void read_state(struct walk *w, struct cursor *in, cycle_t at, bool tells
 }
 
 /* false: behind the part */
-static bool replay_chunk(struct walk *w, struct chunk *c, const struct part *p)
+static bool replay_chunk(struct walk *w, struct ntrace_chunk *c, const struct part *p)
 {
-    struct loaded *l = ntrace_use(w->t, c);
-    struct core_coder coder = {.at = 0};
+    struct ntrace_loaded *l = ntrace_use(w->t, c);
+    struct ntrace_core_coder coder = {.at = 0};
     struct trace_repeat repeat;
     struct trace_record r;
-    struct cursor in;
+    struct ntrace_cursor in;
     bool goes_on = true;
 
     if (!l)
         return true;
-    in = (struct cursor){.at = l->data, .end = l->data + c->head.bytes};
+    in = (struct ntrace_cursor){.at = l->data, .end = l->data + c->head.bytes};
     read_state(w, &in, c->head.first, p->depth == 0);
-    while (goes_on && !w->is_over && get_core_record(&in, &coder, &w->limits, &r, &repeat)) {
+    while (goes_on && !w->is_over && ntrace_get_core_record(&in, &coder, &w->limits, &r, &repeat)) {
         if (r.kind == RECORD_REPEAT)
             take_repeat(w, &repeat, p);
         else
@@ -239,7 +240,7 @@ static void replay_part(struct walk *w, const struct part *p)
 }
 
 void ntrace_replay(struct ntrace *t, int core, cycle_t from, cycle_t end,
-                   const struct replay *how)
+                   const struct ntrace_replay *how)
 {
     struct part all = {.first = from, .last = end};
     struct walk w = {.t = t, .how = how, .from = from, .end = end, .limits = t->limits,
@@ -279,8 +280,8 @@ void ntrace_walk_records(struct ntrace *t, int core, cycle_t from, cycle_t end,
 {
     struct record_walk w = {.fn = fn, .context = context};
 
-    ntrace_replay(t, core, from, end, &(struct replay){.context = &w, .record = tell_record,
-                                                       .keeps_repeats = true});
+    ntrace_replay(t, core, from, end, &(struct ntrace_replay){.context = &w, .record = tell_record,
+                                                              .keeps_repeats = true});
 }
 
 /* ---- expanded to units ---- */
@@ -342,9 +343,9 @@ void ntrace_walk_core(struct ntrace *t, int core, cycle_t from, cycle_t end, boo
         .program = ntrace_program(t, core), .op = ntrace_op_table(t, core),
         .wants_bundles = wants_bundles, .wants_ops = wants_ops, .event = tell_event,
         .context = &w};
-    ntrace_replay(t, core, from, end, &(struct replay){.context = &w, .state = take_state,
-                                                       .record = expand_record, .skip = skip,
-                                                       .from_chunk = true});
+    ntrace_replay(t, core, from, end, &(struct ntrace_replay){.context = &w, .state = take_state,
+                                                              .record = expand_record, .skip = skip,
+                                                              .from_chunk = true});
 }
 
 /* ---- source operations ---- */
@@ -408,6 +409,7 @@ void ntrace_walk_ops(struct ntrace *t, int core, cycle_t from, cycle_t end, ntra
     if (!w.program)
         return;
     w.note_end = t->of_core[core]->tally.note_end;
-    ntrace_replay(t, core, from, end, &(struct replay){.context = &w, .record = note_record});
+    ntrace_replay(t, core, from, end,
+                  &(struct ntrace_replay){.context = &w, .record = note_record});
     end_interval(&w);
 }

@@ -30,31 +30,35 @@ int trace_level_parse(const char *name, enum trace_level *level, struct err *e)
 
 /* ---- launches ---- */
 
-static void write_text(struct ntrace_writer *w, enum chunk_kind kind, uint32_t stream, char *text,
-                       size_t size)
+static void write_text(struct ntrace_writer *w, enum ntrace_chunk_kind kind, uint32_t stream,
+                       char *text, size_t size)
 {
-    struct chunk_head head = {.kind = (uint8_t)kind, .stream = stream, .count = 1};
+    struct ntrace_chunk_head head = {.kind = (uint8_t)kind, .stream = stream, .count = 1};
 
-    out_chunk(&w->out, &head, text, size);
+    ntrace_out_chunk(&w->out, &head, text, size);
     mem_free(text);
 }
 
 static void write_launch(struct ntrace_writer *w, cycle_t cycles, const char *fault)
 {
-    struct launch_meta l = {.number = w->launch_count, .start = w->launch_start, .cycles = cycles,
-                            .name = w->next_name, .fault = fault};
+    struct ntrace_launch_meta l = {.number = w->launch_count,
+                                   .start = w->launch_start,
+                                   .cycles = cycles,
+                                   .name = w->next_name,
+                                   .fault = fault};
     size_t size;
-    char *text = launch_print(&l, &size);
+    char *text = ntrace_launch_print(&l, &size);
 
     write_text(w, CHUNK_LAUNCH, (uint32_t)w->launch_count, text, size);
 }
 
-static struct other_out *make_others(struct ntrace_writer *w, int count, enum chunk_kind kind)
+static struct ntrace_other_out *make_others(struct ntrace_writer *w, int count,
+                                            enum ntrace_chunk_kind kind)
 {
-    struct other_out *o = arena_array(&w->arena, (size_t)count + 1, sizeof(*o));
+    struct ntrace_other_out *o = arena_array(&w->arena, (size_t)count + 1, sizeof(*o));
 
     for (int i = 0; i < count; i++)
-        other_out_init(&o[i], kind, i);
+        ntrace_other_out_init(&o[i], kind, i);
     return o;
 }
 
@@ -73,7 +77,7 @@ static int64_t stream_limit(const struct ntrace_writer *w)
 static void first_launch(struct ntrace_writer *w, const struct machine *m)
 {
     size_t size;
-    char *text = meta_print(m, &w->options, &size);
+    char *text = ntrace_meta_print(m, &w->options, &size);
 
     write_text(w, CHUNK_META, 0, text, size);
     w->clock_mhz = machine_chip(m)->chip_clock_mhz;
@@ -83,7 +87,7 @@ static void first_launch(struct ntrace_writer *w, const struct machine *m)
     w->stream_limit = stream_limit(w);
     w->core = arena_array(&w->arena, (size_t)w->core_count, sizeof(*w->core));
     for (int i = 0; i < w->core_count; i++)
-        core_out_init(&w->core[i], w, i);
+        ntrace_core_out_init(&w->core[i], w, i);
     w->dma = make_others(w, w->core_count, CHUNK_DMAS);
     w->hbm = make_others(w, w->chip_count, CHUNK_HBM);
     w->link = make_others(w, w->link_count, CHUNK_LINKS);
@@ -102,17 +106,17 @@ static void begin(void *context, const struct trace_launch *l)
     w->is_in_launch = true;
     if (!w->has_begun)
         first_launch(w, l->machine);
-    writer_take_programs(w, l->machine);
+    ntrace_writer_take_programs(w, l->machine);
     w->has_begun = true;
     w->launch_start_ps = clock_edge_ps(w->clock_mhz, w->launch_start);
     for (int i = 0; i < w->core_count; i++)
-        core_out_begin(&w->core[i], &w->out, w->launch_start + l->resumed_at);
+        ntrace_core_out_begin(&w->core[i], &w->out, w->launch_start + l->resumed_at);
     write_launch(w, -1, NULL);
 }
 
-static struct totals_meta totals_of(const struct ntrace_writer *w)
+static struct ntrace_totals_meta totals_of(const struct ntrace_writer *w)
 {
-    struct totals_meta t = {0};
+    struct ntrace_totals_meta t = {0};
 
     for (int i = 0; i < w->core_count; i++) {
         t.kept += w->core[i].quota.kept + w->dma[i].quota.kept;
@@ -132,23 +136,24 @@ static struct totals_meta totals_of(const struct ntrace_writer *w)
 
 static void write_totals(struct ntrace_writer *w)
 {
-    struct totals_meta t = totals_of(w);
+    struct ntrace_totals_meta t = totals_of(w);
     size_t size;
-    char *text = totals_print(&t, &size);
+    char *text = ntrace_totals_print(&t, &size);
 
     write_text(w, CHUNK_TOTALS, 0, text, size);
 }
 
-static void flush_others(struct ntrace_writer *w, struct other_out *o, int count, bool is_end)
+static void flush_others(struct ntrace_writer *w, struct ntrace_other_out *o, int count,
+                         bool is_end)
 {
     for (int i = 0; i < count; i++)
-        other_out_flush(&o[i], &w->out, is_end);
+        ntrace_other_out_flush(&o[i], &w->out, is_end);
 }
 
 static void flush_streams(struct ntrace_writer *w, bool is_end)
 {
     for (int i = 0; i < w->core_count; i++)
-        core_out_flush(&w->core[i], &w->out, is_end);
+        ntrace_core_out_flush(&w->core[i], &w->out, is_end);
     flush_others(w, w->dma, w->core_count, is_end);
     flush_others(w, w->hbm, w->chip_count, is_end);
     flush_others(w, w->link, w->link_count, is_end);
@@ -162,12 +167,12 @@ static void end(void *context, const struct machine *m)
 
     for (int i = 0; i < w->core_count; i++) {
         if (w->options.level == TRACE_STEP)
-            core_out_launch(&w->core[i], &w->out, machine_counters(m, i));
+            ntrace_core_out_launch(&w->core[i], &w->out, machine_counters(m, i));
         else
-            core_out_end(&w->core[i], &w->out, w->launch_start + cycles);
+            ntrace_core_out_end(&w->core[i], &w->out, w->launch_start + cycles);
     }
     if (w->options.level == TRACE_STEP)
-        other_out_launch(w, m);
+        ntrace_other_out_launch(w, m);
     write_launch(w, cycles, f->kind == FAULT_NONE ? NULL : f->msg);
     w->is_in_launch = w->is_told_again = false;
     w->launch_count++;
@@ -180,7 +185,7 @@ static void end(void *context, const struct machine *m)
 static void core_records(void *context, int core, const struct trace_record *r, size_t count)
 {
     struct ntrace_writer *w = context;
-    struct core_out *c = &w->core[core];
+    struct ntrace_core_out *c = &w->core[core];
     struct trace_record shifted;
 
     if (w->options.level == TRACE_STEP) {
@@ -192,7 +197,7 @@ static void core_records(void *context, int core, const struct trace_record *r, 
             .at = r[i].at + w->launch_start, .value = r[i].value, .bundle = r[i].bundle,
             .kind = r[i].kind, .reason = r[i].reason, .op = r[i].op, .mask = r[i].mask,
             .stride = r[i].stride};
-        core_out_record(c, &w->out, &shifted);
+        ntrace_core_out_record(c, &w->out, &shifted);
     }
 }
 
@@ -206,7 +211,7 @@ static void core_repeat(void *context, int core, const struct trace_repeat *r)
         return;
     }
     shifted.at += w->launch_start;
-    core_out_repeat(&w->core[core], &w->out, &shifted);
+    ntrace_core_out_repeat(&w->core[core], &w->out, &shifted);
 }
 
 static void dma(void *context, int core, const struct trace_dma *d)
@@ -218,7 +223,7 @@ static void dma(void *context, int core, const struct trace_dma *d)
     shifted.started_at += w->launch_start;
     shifted.done_at += w->launch_start;
     shifted.bundle += w->core[core].first_bundle;
-    other_out_dma(w, &w->dma[core], &shifted);
+    ntrace_other_out_dma(w, &w->dma[core], &shifted);
 }
 
 static void hbm(void *context, int chip, const struct trace_hbm *h)
@@ -229,7 +234,7 @@ static void hbm(void *context, int chip, const struct trace_hbm *h)
     shifted.asked_at += w->launch_start_ps;
     shifted.data_at += w->launch_start_ps;
     shifted.end_at += w->launch_start_ps;
-    other_out_hbm(w, &w->hbm[chip], &shifted);
+    ntrace_other_out_hbm(w, &w->hbm[chip], &shifted);
 }
 
 static void link_use(void *context, int link, const struct trace_link *l)
@@ -239,7 +244,7 @@ static void link_use(void *context, int link, const struct trace_link *l)
 
     shifted.start += w->launch_start_ps;
     shifted.end += w->launch_start_ps;
-    other_out_link(w, &w->link[link], &shifted);
+    ntrace_other_out_link(w, &w->link[link], &shifted);
 }
 
 /* ---- the file ---- */
@@ -249,7 +254,7 @@ struct ntrace_writer *ntrace_writer_open(const char *path, const struct ntrace_o
 {
     struct ntrace_writer *w = mem_alloc(sizeof(*w));
 
-    if (out_open(&w->out, path, e)) {
+    if (ntrace_out_open(&w->out, path, e)) {
         mem_free(w);
         return NULL;
     }
@@ -275,7 +280,7 @@ int ntrace_writer_flush(struct ntrace_writer *w, struct err *e)
 {
     flush_streams(w, false);
     write_totals(w);
-    return out_check(&w->out, e);
+    return ntrace_out_check(&w->out, e);
 }
 
 void ntrace_writer_put_stats(struct ntrace_writer *w, const char *json)
@@ -285,10 +290,10 @@ void ntrace_writer_put_stats(struct ntrace_writer *w, const char *json)
     strcpy(w->stats, json);
 }
 
-static void release(struct other_out *o, int count)
+static void release(struct ntrace_other_out *o, int count)
 {
     for (int i = 0; i < count; i++)
-        other_out_fini(&o[i]);
+        ntrace_other_out_fini(&o[i]);
 }
 
 int ntrace_writer_close(struct ntrace_writer *w, struct err *e)
@@ -299,9 +304,9 @@ int ntrace_writer_close(struct ntrace_writer *w, struct err *e)
     if (w->stats)
         write_text(w, CHUNK_STATS, 0, w->stats, strlen(w->stats));
     write_totals(w);
-    status = out_close(&w->out, e);
+    status = ntrace_out_close(&w->out, e);
     for (int i = 0; i < w->core_count; i++)
-        core_out_fini(&w->core[i]);
+        ntrace_core_out_fini(&w->core[i]);
     release(w->dma, w->core_count);
     release(w->hbm, w->chip_count);
     release(w->link, w->link_count);

@@ -42,16 +42,16 @@ static void mend(uint8_t *bytes, size_t size)
 
     if (size < NTRACE_HEADER_BYTES)
         return;
-    put_le(bytes + 16, crc_of(bytes, 16), 4);
+    ntrace_put_le(bytes + 16, ntrace_crc_of(bytes, 16), 4);
     while (size - at >= NTRACE_CHUNK_BYTES) {
         uint8_t *head = bytes + at;
-        uint64_t payload = get_le(head + 16, 4);
+        uint64_t payload = ntrace_get_le(head + 16, 4);
 
         if (payload > size - at - NTRACE_CHUNK_BYTES)
             return;
         memcpy(head, NTRACE_CHUNK_MAGIC, 4);
-        put_le(head + 36, crc_of(head + NTRACE_CHUNK_BYTES, payload), 4);
-        put_le(head + 40, crc_of(head, 40), 4);
+        ntrace_put_le(head + 36, ntrace_crc_of(head + NTRACE_CHUNK_BYTES, payload), 4);
+        ntrace_put_le(head + 40, ntrace_crc_of(head, 40), 4);
         at += NTRACE_CHUNK_BYTES + payload;
     }
 }

@@ -111,9 +111,9 @@ static void assert_refused(const char *path, const char *part)
 
 static void set_version(struct trace_image *m, uint32_t version, uint32_t needs)
 {
-    put_le(m->bytes + 8, version, 4);
-    put_le(m->bytes + 12, needs, 4);
-    put_le(m->bytes + 16, crc_of(m->bytes, 16), 4);
+    ntrace_put_le(m->bytes + 8, version, 4);
+    ntrace_put_le(m->bytes + 12, needs, 4);
+    ntrace_put_le(m->bytes + 16, ntrace_crc_of(m->bytes, 16), 4);
 }
 
 TEST(a_newer_version_shows_what_is_known_or_says_which_is_needed)
@@ -161,7 +161,7 @@ TEST(what_is_no_trace_is_refused_with_a_reason)
 
 TEST(a_part_of_a_kind_that_is_not_known_is_left_out)
 {
-    struct chunk_head head = {.kind = 200, .bytes = 5};
+    struct ntrace_chunk_head head = {.kind = 200, .bytes = 5};
     uint8_t chunk[NTRACE_CHUNK_BYTES + 5] = {0};
     struct ntrace *s;
     struct trace_image m;
@@ -170,8 +170,8 @@ TEST(a_part_of_a_kind_that_is_not_known_is_left_out)
     int fd;
 
     made(&f, &m);
-    head.crc = crc_of(chunk + NTRACE_CHUNK_BYTES, 5);
-    chunk_pack(&head, chunk);
+    head.crc = ntrace_crc_of(chunk + NTRACE_CHUNK_BYTES, 5);
+    ntrace_chunk_pack(&head, chunk);
     trace_file_write(&f, m.bytes, NTRACE_HEADER_BYTES);
     fd = open(f.path, O_WRONLY | O_APPEND);
     assert_int_equal(write(fd, chunk, sizeof(chunk)), (ssize_t)sizeof(chunk));

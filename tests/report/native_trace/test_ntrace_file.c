@@ -214,10 +214,10 @@ static int compare_chunks(const void *a, const void *b)
 /* chunks by kind, level and stream; times; checksums of what they hold */
 static size_t list_chunks(const struct trace_image *m, uint8_t *list[256])
 {
-    struct chunk_head h;
+    struct ntrace_chunk_head h;
     size_t count = 0, at = NTRACE_HEADER_BYTES;
 
-    while (at + NTRACE_CHUNK_BYTES <= m->size && chunk_unpack(m->bytes + at, &h)) {
+    while (at + NTRACE_CHUNK_BYTES <= m->size && ntrace_chunk_unpack(m->bytes + at, &h)) {
         assert_true(count < 256);
         if (h.kind != CHUNK_INDEX)
             list[count++] = m->bytes + at;
