@@ -42,10 +42,10 @@ static uint32_t layout_crc(void)
 
     crc = archive_table_crc(crc, cmem_fields, COUNT_OF(cmem_fields));
     crc = archive_table_crc(crc, host_fields, COUNT_OF(host_fields));
-    crc = core_archive_crc(crc);
-    crc = units_archive_crc(crc);
-    crc = copies_archive_crc(crc);
-    crc = checks_archive_crc(crc);
+    crc = snapshot_core_archive_crc(crc);
+    crc = snapshot_units_archive_crc(crc);
+    crc = snapshot_copies_archive_crc(crc);
+    crc = snapshot_checks_archive_crc(crc);
     crc = hbm_archive_crc(crc);
     return net_archive_crc(crc);
 }
@@ -182,7 +182,7 @@ static void archive_state(struct machine *m, struct archive *a)
     int i;
 
     WALK(a, machine_fields, m);
-    fault_archive(&m->fault, a);
+    snapshot_fault_archive(&m->fault, a);
     for (i = 0; i < m->chip_count; i++) {
         hbm_archive(m->hbm[i], a);
         WALK(a, cmem_fields, &m->cmem[i]);
@@ -191,10 +191,10 @@ static void archive_state(struct machine *m, struct archive *a)
     if (m->net)
         net_archive(m->net, a);
     for (i = 0; i < m->core_count && !a->is_failed; i++) {
-        core_archive(&m->core[i], a);
-        ports_archive(&m->chip, &m->ports[i], a);
+        snapshot_core_archive(&m->core[i], a);
+        snapshot_ports_archive(&m->chip, &m->ports[i], a);
     }
-    events_archive(m, &m->queue, a);
+    snapshot_events_archive(m, &m->queue, a);
 }
 
 /* saving changes nothing: both directions go by the same functions */

@@ -91,7 +91,7 @@ static void archive_race(struct race *r, const struct core *c, struct archive *a
 }
 
 /* machine_start has emptied them when a snapshot is loaded */
-void checks_archive(struct core *c, struct archive *a)
+void snapshot_checks_archive(struct core *c, struct archive *a)
 {
     struct checks *k = c->checks;
 
@@ -108,7 +108,7 @@ static const struct field checks_fields[] = {
     APART(checks, is_unwritten_checked), APART(checks, is_vmem_of_host),
     APART(checks, vmem_words), APART(checks, smem_words)};
 
-uint32_t checks_archive_crc(uint32_t crc)
+uint32_t snapshot_checks_archive_crc(uint32_t crc)
 {
     crc = archive_table_crc(crc, checks_fields, COUNT_OF(checks_fields));
     crc = archive_table_crc(crc, site_fields, COUNT_OF(site_fields));

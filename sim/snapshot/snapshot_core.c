@@ -88,7 +88,7 @@ static const struct field core_fields[] = {
     APART(core, counters)               /* summed up by machine_finish */
 };
 
-void fault_archive(struct fault *f, struct archive *a)
+void snapshot_fault_archive(struct fault *f, struct archive *a)
 {
     WALK(a, fault_fields, f);
     archive_check(a, f->kind <= FAULT_UNKNOWN, "the snapshot has a fault of kind %d",
@@ -120,10 +120,10 @@ static void archive_memories(struct core *c, struct archive *a)
         archive_sparse(a, c->cmem, (size_t)c->cmem_bytes);
     if (!c->shares_hbm || c->number % c->chip->chip_cores == 0) {
         hbm_store_archive(c->hbm, a);
-        ranges_archive(c->unknown_hbm, c->hbm_bytes, a);
+        snapshot_ranges_archive(c->unknown_hbm, c->hbm_bytes, a);
     }
     hbm_store_archive(c->host, a);
-    ranges_archive(&c->unknown_host, c->chip->host_window_bytes, a);
+    snapshot_ranges_archive(&c->unknown_host, c->chip->host_window_bytes, a);
 }
 
 /* the newest ones: the ring has overwritten the others */
@@ -165,27 +165,27 @@ static void check_core(const struct core *c, struct archive *a)
                   (int)c->wait_flag, (long long)c->chip->sync_flags);
 }
 
-void core_archive(struct core *c, struct archive *a)
+void snapshot_core_archive(struct core *c, struct archive *a)
 {
     int i;
 
     WALK(a, core_fields, c);
     WALK(a, pending_fields, &c->pending);
-    fault_archive(&c->fault, a);
-    fault_archive(&c->late_fault, a);
+    snapshot_fault_archive(&c->fault, a);
+    snapshot_fault_archive(&c->late_fault, a);
     WALK(a, stand_in_fields, &c->stand_in);
     for (i = 0; i < M_COUNT; i++)
         WALK(a, mask_fields, &c->m[i]);
     archive_program_state(c, a);
     archive_memories(c, a);
     archive_stores(c, a);
-    units_archive(c, a);
-    copies_archive(c, a);
-    checks_archive(c, a);
+    snapshot_units_archive(c, a);
+    snapshot_copies_archive(c, a);
+    snapshot_checks_archive(c, a);
     check_core(c, a);
 }
 
-uint32_t core_archive_crc(uint32_t crc)
+uint32_t snapshot_core_archive_crc(uint32_t crc)
 {
     crc = archive_table_crc(crc, fault_fields, COUNT_OF(fault_fields));
     crc = archive_table_crc(crc, stand_in_fields, COUNT_OF(stand_in_fields));

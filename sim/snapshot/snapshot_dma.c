@@ -37,7 +37,7 @@ static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_a
                                             APART(core_ports, port),
                                             APART(core_ports, remote_staging)};
 
-void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
+void snapshot_ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
 {
     size_t count = archive_count(a, r->count, sizeof(*r->item)), i;
     int64_t end = -1;
@@ -91,7 +91,7 @@ static void archive_dma(const struct core *c, struct dma *d, bool is_complete, s
         if (!d->data)                   /* loading, or none of its bytes is known: zeros */
             d->data = mem_alloc((size_t)d->bytes);
         archive_bytes(a, d->data, (size_t)d->bytes);
-        ranges_archive(&d->unknown, d->bytes, a);
+        snapshot_ranges_archive(&d->unknown, d->bytes, a);
     }
     if (archive_is_loading(a))
         mem_free(old);
@@ -146,7 +146,7 @@ static void archive_complete(struct core *c, struct archive *a)
 }
 
 /* loading finds a core as core_launch leaves it: no slot and no copy holds data */
-void copies_archive(struct core *c, struct archive *a)
+void snapshot_copies_archive(struct core *c, struct archive *a)
 {
     if (c->program)
         archive_queue(c, a);
@@ -176,7 +176,7 @@ static void archive_staging(int64_t chunk_bytes, int64_t staging_bytes, struct s
     }
 }
 
-void ports_archive(const struct chip *chip, struct core_ports *p, struct archive *a)
+void snapshot_ports_archive(const struct chip *chip, struct core_ports *p, struct archive *a)
 {
     int depth = (int)chip->dma_queue_depth, i, j;
 
@@ -258,7 +258,7 @@ static bool is_possible(const struct machine *m, const struct event *e)
 }
 
 /* in the order of the heap, which loading makes anew */
-void events_archive(const struct machine *m, struct event_list *l, struct archive *a)
+void snapshot_events_archive(const struct machine *m, struct event_list *l, struct archive *a)
 {
     size_t count = archive_count(a, l->count, 1), i;
     struct event e;
@@ -274,7 +274,7 @@ void events_archive(const struct machine *m, struct event_list *l, struct archiv
     }
 }
 
-uint32_t copies_archive_crc(uint32_t crc)
+uint32_t snapshot_copies_archive_crc(uint32_t crc)
 {
     crc = archive_table_crc(crc, dma_fields, COUNT_OF(dma_fields));
     crc = archive_table_crc(crc, event_fields, COUNT_OF(event_fields));

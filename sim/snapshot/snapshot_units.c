@@ -126,7 +126,7 @@ static void archive_arrays(const struct chip *chip, struct mxu *x, struct archiv
     }
 }
 
-void units_archive(struct core *c, struct archive *a)
+void snapshot_units_archive(struct core *c, struct archive *a)
 {
     int i;
 
@@ -142,7 +142,7 @@ void units_archive(struct core *c, struct archive *a)
     }
 }
 
-uint32_t units_archive_crc(uint32_t crc)
+uint32_t snapshot_units_archive_crc(uint32_t crc)
 {
     crc = archive_table_crc(crc, fifo_fields, COUNT_OF(fifo_fields));
     crc = archive_table_crc(crc, xlu_fields, COUNT_OF(xlu_fields));
