@@ -139,7 +139,7 @@ static void graph_fini(struct graph *g)
 
 /* the operation of core `helper` that helps `waiting` most surely, the first of several */
 static const struct raiser *best_raiser(const struct graph *g, const struct core *waiting,
-                                        const struct core *helper, enum likelihood *how)
+                                        const struct core *helper, enum raiser_likelihood *how)
 {
     const struct raiser *best = NULL;
     int place = g->place_of[helper->number];
@@ -150,7 +150,7 @@ static const struct raiser *best_raiser(const struct graph *g, const struct core
         return NULL;
     for (i = 0; i < g->place[place].raisers.count && *how < RAISE_SURELY; i++) {
         const struct raiser *r = &g->place[place].raisers.item[i];
-        enum likelihood likelihood = raiser_helps(helper, r, waiting);
+        enum raiser_likelihood likelihood = raiser_helps(helper, r, waiting);
 
         if (likelihood > *how) {
             *how = likelihood;
@@ -161,10 +161,10 @@ static const struct raiser *best_raiser(const struct graph *g, const struct core
 }
 
 /* the surest way that any core, or any that is not halted, could help */
-static enum likelihood best_of_all(const struct graph *g, const struct core *waiting,
-                                   bool is_blocked_only)
+static enum raiser_likelihood best_of_all(const struct graph *g, const struct core *waiting,
+                                          bool is_blocked_only)
 {
-    enum likelihood best = RAISE_NEVER, how;
+    enum raiser_likelihood best = RAISE_NEVER, how;
     int i;
 
     for (i = 0; i < g->m->core_count && best < RAISE_SURELY; i++) {
@@ -185,7 +185,7 @@ static void print_line(const struct core *c, uint32_t bundle, FILE *to)
 }
 
 static void print_helper(const struct core *waiting, const struct core *helper,
-                         const struct raiser *r, enum likelihood how, FILE *to)
+                         const struct raiser *r, enum raiser_likelihood how, FILE *to)
 {
     const char *verb = how == RAISE_SURELY ? "changes" : "may change";
     char name[ISA_NAME_MAX];
@@ -202,7 +202,7 @@ static void print_helper(const struct core *waiting, const struct core *helper,
 
 static void print_helpers(const struct graph *g, const struct core *waiting, FILE *to)
 {
-    enum likelihood wanted = best_of_all(g, waiting, false), how;
+    enum raiser_likelihood wanted = best_of_all(g, waiting, false), how;
     int i, told = 0, more = 0;
 
     if (waits_for_queue(waiting)) {
@@ -236,9 +236,9 @@ struct walk {
 };
 
 static bool waits_for_core(const struct graph *g, const struct core *waiting, int helper,
-                           enum likelihood wanted)
+                           enum raiser_likelihood wanted)
 {
-    enum likelihood how;
+    enum raiser_likelihood how;
 
     if (g->m->core[helper].state != CORE_BLOCKED)
         return false;
@@ -252,7 +252,7 @@ static int walk_on(const struct graph *g, struct walk *w)
     while (w->depth > 0) {
         int at = w->path[w->depth - 1];
         const struct core *c = &g->m->core[at];
-        enum likelihood wanted = best_of_all(g, c, true);
+        enum raiser_likelihood wanted = best_of_all(g, c, true);
         int *next = &w->next[at];
 
         while (*next < g->m->core_count

@@ -82,8 +82,8 @@ static void print_race(char *text, const char *name, const struct extent *e, boo
 {
     char place[80];
 
-    print_site(copy->site.core, copy->site.at, copy->site.bundle, copy->site.line, place,
-               sizeof(place));
+    core_print_site(copy->site.core, copy->site.at, copy->site.bundle, copy->site.line, place,
+                    sizeof(place));
     snprintf(text, TEXT_BYTES, "race: %s %s %s bytes %lld..%lld while %s of %s %s %lld..%lld: "
              "no wait for its flag %d has covered it", name, is_write ? "writes" : "reads",
              space_name[s->space], (long long)e->first, (long long)e->end - 1, name_of(copy),
@@ -100,7 +100,7 @@ static const struct extent *touched_piece(const struct access *a, const struct s
 {
     if (a->space != s->space || (!a->is_write && !s->is_write))
         return NULL;
-    return side_piece_in(s, &a->extent);
+    return race_side_piece_in(s, &a->extent);
 }
 
 static bool access_meets(const struct core *c, const struct access *a, const struct copy *copy,
@@ -129,7 +129,7 @@ static bool copies_meet(const struct copy *later, const struct copy *earlier, ch
 
     for (i = 0; i < later->side_count; i++)
         for (j = 0; j < earlier->side_count; j++)
-            if (sides_meet(&later->side[i], &earlier->side[j], &mine, &theirs)) {
+            if (race_sides_meet(&later->side[i], &earlier->side[j], &mine, &theirs)) {
                 print_race(text, name_of(later), &mine, later->side[i].is_write, earlier,
                            &earlier->side[j], &theirs);
                 return true;
@@ -199,9 +199,9 @@ static struct copy copy_of(const struct core *c, const struct dma *d, enum role 
         .granules = d->bytes / c->chip->dma_granule_bytes, .followed_from = UINT32_MAX};
 
     if (role != ROLE_DESTINATION)
-        copy.side[copy.side_count++] = side_of(d, false);
+        copy.side[copy.side_count++] = race_side_of(d, false);
     if (role != ROLE_SOURCE)
-        copy.side[copy.side_count++] = side_of(d, true);
+        copy.side[copy.side_count++] = race_side_of(d, true);
     return copy;
 }
 

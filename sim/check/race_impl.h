@@ -60,10 +60,10 @@ struct race {
 };
 
 /* sim/check/race_side.c; .piece is released by mem_free */
-struct side side_of(const struct dma *d, bool is_write);
+struct side race_side_of(const struct dma *d, bool is_write);
 /* the first piece that `e` touches, or NULL */
-const struct extent *side_piece_in(const struct side *s, const struct extent *e);
+const struct extent *race_side_piece_in(const struct side *s, const struct extent *e);
 /* do they share a byte that one of them writes; the first pieces that do */
-bool sides_meet(const struct side *a, const struct side *b, struct extent *of_a,
-                struct extent *of_b);
+bool race_sides_meet(const struct side *a, const struct side *b, struct extent *of_a,
+                     struct extent *of_b);
 #endif

@@ -29,7 +29,7 @@ static void sort_pieces(struct side *s)
     s->count = kept + 1;
 }
 
-struct side side_of(const struct dma *d, bool is_write)
+struct side race_side_of(const struct dma *d, bool is_write)
 {
     struct side s = {.space = is_write ? d->destination_space : d->source_space,
                      .is_write = is_write};
@@ -56,7 +56,7 @@ struct side side_of(const struct dma *d, bool is_write)
     return s;
 }
 
-const struct extent *side_piece_in(const struct side *s, const struct extent *e)
+const struct extent *race_side_piece_in(const struct side *s, const struct extent *e)
 {
     size_t low = 0, high = s->count;
 
@@ -73,8 +73,8 @@ const struct extent *side_piece_in(const struct side *s, const struct extent *e)
     return s->piece[low].first < e->end ? &s->piece[low] : NULL;
 }
 
-bool sides_meet(const struct side *a, const struct side *b, struct extent *of_a,
-                struct extent *of_b)
+bool race_sides_meet(const struct side *a, const struct side *b, struct extent *of_a,
+                     struct extent *of_b)
 {
     size_t i = 0, j = 0;
 

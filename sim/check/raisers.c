@@ -110,7 +110,8 @@ struct raisers raisers_from(const struct core *c, uint32_t from)
     return l;
 }
 
-static enum likelihood is_number(const struct core *c, const struct isa_operand *o, int32_t number)
+static enum raiser_likelihood is_number(const struct core *c, const struct isa_operand *o,
+                                        int32_t number)
 {
     if (o->kind == OPERAND_REG)
         return c->s[o->value] == number ? RAISE_SURELY : RAISE_PERHAPS;
@@ -140,10 +141,10 @@ static bool helps(const struct raiser *r, const struct core *waiting)
     return waits_for_less(waiting) ? change < 0 : change > 0;
 }
 
-enum likelihood raiser_helps(const struct core *c, const struct raiser *r,
-                             const struct core *waiting)
+enum raiser_likelihood raiser_helps(const struct core *c, const struct raiser *r,
+                                    const struct core *waiting)
 {
-    enum likelihood flag, core;
+    enum raiser_likelihood flag, core;
 
     if (!helps(r, waiting))
         return RAISE_NEVER;

@@ -23,7 +23,7 @@ struct raisers {
 
 /* How surely an operation changes a flag: by constants and by what registers hold now, or by a
  * register that may come to hold anything. */
-enum likelihood { RAISE_NEVER, RAISE_PERHAPS, RAISE_SURELY };
+enum raiser_likelihood { RAISE_NEVER, RAISE_PERHAPS, RAISE_SURELY };
 
 /*
  * Of a core's program what it may still execute from bundle `from` on (branches
@@ -32,6 +32,6 @@ enum likelihood { RAISE_NEVER, RAISE_PERHAPS, RAISE_SURELY };
 struct raisers raisers_from(const struct core *c, uint32_t from);
 
 /* would `r` of core `c` bring the flag that `waiting` waits for nearer to what it waits for? */
-enum likelihood raiser_helps(const struct core *c, const struct raiser *r,
-                             const struct core *waiting);
+enum raiser_likelihood raiser_helps(const struct core *c, const struct raiser *r,
+                                    const struct core *waiting);
 #endif

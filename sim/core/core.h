@@ -334,7 +334,8 @@ void core_fault(struct core *c, enum fault_kind kind, const char *fmt, ...)
 void core_late_fault(struct core *c, enum fault_kind kind, cycle_t at, uint32_t bundle,
                      const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* "core 3 cycle 1234 bundle 17 (line 42)" into buf, no line where it is 0; returns the length */
-int print_site(int core, cycle_t at, uint32_t bundle, uint32_t line, char *buf, size_t buf_bytes);
+int core_print_site(int core, cycle_t at, uint32_t bundle, uint32_t line, char *buf,
+                    size_t buf_bytes);
 /* the same and ": " for the bundle where the core is */
 int core_print_place(const struct core *c, cycle_t at, char *buf, size_t buf_bytes);
 
@@ -401,12 +402,12 @@ void fifo_fini(struct fifo *f);
 bool fifo_grow(struct fifo *f);
 bool fifo_resize(struct fifo *f, uint32_t mask);   /* contents are lost; false: no size */
 
-static inline void words_write(struct fifo *f, uint32_t word)
+static inline void word_fifo_write(struct fifo *f, uint32_t word)
 {
     f->word[f->written++ & f->mask] = word;
 }
 
-static inline int32_t words_read(struct fifo *f)
+static inline int32_t word_fifo_read(struct fifo *f)
 {
     return (int32_t)f->word[f->read++ & f->mask];
 }

@@ -11,7 +11,7 @@
 #define STATE_OF(thing) (((thing) - REG_COUNT) / (2 * ISA_UNIT_MAX))
 
 /* Finds constants again by value: open addressing over the pool. */
-struct pool {
+struct decode_pool {
     uint32_t *slot;                     /* 1 + index of a constant */
     uint32_t mask;
 };
@@ -20,7 +20,7 @@ struct decoder {
     const struct chip *chip;
     enum run_mode mode;
     struct decoded_program *program;
-    struct pool scalars, tiles;
+    struct decode_pool scalars, tiles;
     const struct decoded_matrix *matrix[64];    /* lately made, by a hash of its choices */
     bool is_slow[REG_COUNT + 1];        /* some operation's result takes more than a cycle */
 };

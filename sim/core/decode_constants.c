@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void pool_init(struct pool *p, uint32_t most, struct arena *a)
+static void pool_init(struct decode_pool *p, uint32_t most, struct arena *a)
 {
     uint32_t size = 16;
 
@@ -18,8 +18,8 @@ static void pool_init(struct pool *p, uint32_t most, struct arena *a)
 }
 
 /* the slot where `value` stands or belongs; value_at tells the value of constant i */
-static uint32_t *pool_slot(const struct pool *p, const struct decoded_program *d, bool is_tile,
-                           int32_t value)
+static uint32_t *pool_slot(const struct decode_pool *p, const struct decoded_program *d,
+                           bool is_tile, int32_t value)
 {
     uint32_t at = ((uint32_t)value * 2654435761u >> 7) & p->mask;
 
@@ -92,7 +92,7 @@ static void count_constants(const struct isa_program *p, uint32_t *scalars, uint
 }
 
 /* a tile is large, so the pool is sized by the constants that differ */
-static uint32_t count_distinct_tiles(const struct isa_program *p, struct pool *pool,
+static uint32_t count_distinct_tiles(const struct isa_program *p, struct decode_pool *pool,
                                      uint32_t most, struct arena *a)
 {
     int32_t *seen = arena_array(a, most + 1, sizeof(*seen));

@@ -86,7 +86,7 @@ static int track_of(const struct decoder *d, const struct isa_op *op)
     }
 }
 
-int bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes)
+int decode_bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes)
 {
     int banks = (int)chip->vmem_banks, most = 0, i, j;
     int count[64] = {0};
@@ -113,7 +113,7 @@ static int strided_bank_extra(const struct chip *chip, int32_t stride, uint32_t 
 
     for (i = 0; i < 8; i++)
         row[i] = (int64_t)i * stride;
-    return bank_extra_cycles(chip, row, sublanes);
+    return decode_bank_extra_cycles(chip, row, sublanes);
 }
 
 static int result_register(const struct touched *t)

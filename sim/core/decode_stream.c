@@ -9,15 +9,15 @@
 #include <string.h>
 
 struct writer {
-    struct step *step;                  /* NULL: only count */
+    struct stream_step *step;           /* NULL: only count */
     uint32_t count;
 };
 
 /* the step to fill in; what is only counted goes nowhere */
-static struct step *add(struct writer *w, enum step_kind kind)
+static struct stream_step *add(struct writer *w, enum stream_step_kind kind)
 {
-    static _Thread_local struct step nowhere;
-    struct step *s = w->step ? &w->step[w->count] : &nowhere;
+    static _Thread_local struct stream_step nowhere;
+    struct stream_step *s = w->step ? &w->step[w->count] : &nowhere;
 
     w->count++;
     memset(s, 0, sizeof(*s));
@@ -26,10 +26,10 @@ static struct step *add(struct writer *w, enum step_kind kind)
 }
 
 /* a step of operation `index` of its bundle, behind its guard */
-static struct step *add_op(struct writer *w, enum step_kind kind, const struct decoded_op *op,
-                           uint8_t index)
+static struct stream_step *add_op(struct writer *w, enum stream_step_kind kind,
+                                  const struct decoded_op *op, uint8_t index)
 {
-    struct step *s;
+    struct stream_step *s;
 
     if (op[index].is_guarded)
         add(w, STEP_UNLESS)->bit = index;
@@ -59,7 +59,7 @@ static void add_registers(struct writer *w, const uint8_t *reg, uint32_t count)
     uint32_t i, part;
 
     for (i = 0; i < count; i += part) {
-        struct step *s = add(w, STEP_REGISTERS);
+        struct stream_step *s = add(w, STEP_REGISTERS);
 
         part = count - i < STEP_REGISTERS_MAX ? count - i : STEP_REGISTERS_MAX;
         s->count = (uint8_t)part;
@@ -72,7 +72,7 @@ static void add_results(struct writer *w, const struct decoded_def *def, uint32_
     uint32_t i, part;
 
     for (i = 0; i < count; i += part) {
-        struct step *s = add(w, STEP_RESULTS);
+        struct stream_step *s = add(w, STEP_RESULTS);
 
         part = count - i < STEP_RESULTS_MAX ? count - i : STEP_RESULTS_MAX;
         s->count = (uint8_t)part;
@@ -89,10 +89,10 @@ static int base_of(const struct decoded_op *o)
                                                                                           : -1;
 }
 
-static void add_access(struct writer *w, enum step_kind kind, const struct decoded_op *op,
+static void add_access(struct writer *w, enum stream_step_kind kind, const struct decoded_op *op,
                        uint8_t index)
 {
-    struct step *s = add_op(w, kind, op, index);
+    struct stream_step *s = add_op(w, kind, op, index);
     int base = base_of(&op[index]);
 
     s->a = op[index].o[base];
@@ -118,7 +118,7 @@ static void add_take(struct writer *w, const struct decoded_op *op, uint8_t inde
         add_op(w, STEP_TAKE, op, index);
 }
 
-static enum step_kind execution_of(enum isa_opcode code)
+static enum stream_step_kind execution_of(enum isa_opcode code)
 {
     switch (code) {
     case OP_SMOV: return STEP_MOVE;
@@ -133,7 +133,7 @@ static enum step_kind execution_of(enum isa_opcode code)
 
 static void add_execution(struct writer *w, const struct decoded_op *op, uint8_t index)
 {
-    struct step *s;
+    struct stream_step *s;
 
     if (base_of(&op[index]) >= 0)
         return;                         /* for its address check alone: first_row */

@@ -143,16 +143,16 @@ void exec_SBR(struct core *c, const struct decoded_op *o)
     c->branch_in = c->branch_delay_bundles + 1;
 }
 
-SCALAR(SPOP, words_read(&c->v2s))
-SCALAR(SPOP_DRF, words_read(&c->drf))
+SCALAR(SPOP, word_fifo_read(&c->v2s))
+SCALAR(SPOP_DRF, word_fifo_read(&c->drf))
 
 /* by zero as HLO defines it */
 void exec_SDIVREM(struct core *c, const struct decoded_op *o)
 {
     uint32_t dividend = (uint32_t)c->s[o->o[0]], divisor = (uint32_t)c->s[o->o[1]];
 
-    words_write(&c->drf, divisor ? dividend / divisor : UINT32_MAX);
-    words_write(&c->drf, divisor ? dividend % divisor : dividend);
+    word_fifo_write(&c->drf, divisor ? dividend / divisor : UINT32_MAX);
+    word_fifo_write(&c->drf, divisor ? dividend % divisor : dividend);
 }
 
 void exec_SHALT(struct core *c, const struct decoded_op *o)

@@ -99,5 +99,5 @@ SETTLED(SFENCE)
 
 void exec_VPUSH(struct core *c, const struct decoded_op *o)
 {
-    words_write(&c->v2s, vreg_read(c, o->o[0])[0]);
+    word_fifo_write(&c->v2s, vreg_read(c, o->o[0])[0]);
 }

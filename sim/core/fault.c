@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int print_site(int core, cycle_t at, uint32_t bundle, uint32_t line, char *buf, size_t buf_bytes)
+int core_print_site(int core, cycle_t at, uint32_t bundle, uint32_t line, char *buf,
+                    size_t buf_bytes)
 {
     if (line == 0)
         return snprintf(buf, buf_bytes, "core %d cycle %lld bundle %u", core, (long long)at,
@@ -23,7 +24,7 @@ static uint32_t line_of(const struct core *c, uint32_t bundle)
 static int print_place(const struct core *c, cycle_t at, uint32_t bundle, char *buf,
                        size_t buf_bytes)
 {
-    int length = print_site(c->number, at, bundle, line_of(c, bundle), buf, buf_bytes);
+    int length = core_print_site(c->number, at, bundle, line_of(c, bundle), buf, buf_bytes);
 
     return length + snprintf(buf + length, buf_bytes - (size_t)length, ": ");
 }

@@ -141,7 +141,7 @@ struct decoded_program {
     struct decoded_bundle *bundle;      /* and an end behind the last */
     struct decoded_op *op;
     uint8_t *list;                      /* operations by index within the bundle */
-    struct step *step;                  /* timing mode: sim/core/stream.h */
+    struct stream_step *step;           /* timing mode: sim/core/stream.h */
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
     uint32_t bundle_count, op_count, list_count, def_count, special_count;
@@ -185,7 +185,7 @@ static inline const uint8_t *decoded_guarded(const struct decoded_program *p,
 }
 
 /* cycles that an access to these rows takes beyond those of eight consecutive ones */
-int bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes);
+int decode_bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes);
 
 uint64_t program_hash(const struct isa_program *p);
 

@@ -19,7 +19,8 @@ static inline void begin(struct flow *f, cycle_t now)
     *f = (struct flow){.t = {now, STALL_COUNT}};
 }
 
-static inline void wait_for_registers(const struct core *c, const struct step *s, struct flow *f)
+static inline void wait_for_registers(const struct core *c, const struct stream_step *s,
+                                      struct flow *f)
 {
     uint32_t i;
 
@@ -29,7 +30,7 @@ static inline void wait_for_registers(const struct core *c, const struct step *s
 }
 
 /* first row of an access; one that may be out of range is noted */
-static inline int64_t first_row(const struct core *c, const struct step *s, struct flow *f)
+static inline int64_t first_row(const struct core *c, const struct stream_step *s, struct flow *f)
 {
     int64_t first = (int64_t)c->s[s->a] + c->s[s->b];
 
@@ -38,14 +39,14 @@ static inline int64_t first_row(const struct core *c, const struct step *s, stru
     return first;
 }
 
-static inline void wait_for_load(struct core *c, const struct step *s, struct flow *f)
+static inline void wait_for_load(struct core *c, const struct stream_step *s, struct flow *f)
 {
     cycle_t settled = f->t.at - c->store_gap_cycles;
     int64_t first = first_row(c, s, f);
 
     if (c->last_store_at >= settled
-        && (*store_bucket(c, first) >= settled || c->wide_store_at >= settled
-            || *store_bucket(c, first + s->first_to_last) >= settled)) {
+        && (*timing_store_bucket(c, first) >= settled || c->wide_store_at >= settled
+            || *timing_store_bucket(c, first + s->first_to_last) >= settled)) {
         struct access_rows rows = timing_rows(c, s->op, 1);
         struct issue_time t = f->t;
 
@@ -55,7 +56,7 @@ static inline void wait_for_load(struct core *c, const struct step *s, struct fl
 }
 
 /* false after a fault */
-static inline bool wait_for_pop(struct core *c, const struct step *s, struct flow *f)
+static inline bool wait_for_pop(struct core *c, const struct stream_step *s, struct flow *f)
 {
     struct fifo *fifo = c->fifo[s->pop.fifo];
     uint32_t slot = fifo->popped & fifo->mask;
@@ -70,7 +71,7 @@ static inline bool wait_for_pop(struct core *c, const struct step *s, struct flo
     return true;
 }
 
-static inline bool wait_for_any(struct core *c, const struct step *s, struct flow *f)
+static inline bool wait_for_any(struct core *c, const struct stream_step *s, struct flow *f)
 {
     struct issue_time t = f->t;
 
@@ -80,7 +81,7 @@ static inline bool wait_for_any(struct core *c, const struct step *s, struct flo
     return c->state == CORE_RUNNING;
 }
 
-static inline void take_store(struct core *c, const struct step *s, struct flow *f)
+static inline void take_store(struct core *c, const struct stream_step *s, struct flow *f)
 {
     struct store_record *r = &c->store[c->store_count++ % STORE_RING];
     int64_t first = first_row(c, s, f);
@@ -88,11 +89,11 @@ static inline void take_store(struct core *c, const struct step *s, struct flow 
     r->at = f->at;
     r->rows = timing_rows(c, s->op, 0);
     c->last_store_at = f->at;
-    *store_bucket(c, first) = f->at;
-    *store_bucket(c, first + s->first_to_last) = f->at;
+    *timing_store_bucket(c, first) = f->at;
+    *timing_store_bucket(c, first + s->first_to_last) = f->at;
 }
 
-static inline void write_results(struct core *c, const struct step *s, cycle_t at)
+static inline void write_results(struct core *c, const struct stream_step *s, cycle_t at)
 {
     uint32_t i;
 
@@ -110,7 +111,8 @@ static void hand_over(struct core *c, const struct flow *f, const struct decoded
 }
 
 /* false when the bundle does not issue here */
-static inline bool issue(struct core *c, const struct step *s, struct flow *f, cycle_t end_at)
+static inline bool issue(struct core *c, const struct stream_step *s, struct flow *f,
+                         cycle_t end_at)
 {
     const struct decoded_bundle *b;
 
@@ -129,16 +131,16 @@ static inline bool issue(struct core *c, const struct step *s, struct flow *f, c
 }
 
 /* after a fault, or with an address that may be one: every operation, as the loop does it */
-static inline const struct step *execute_all(struct core *c, const struct step *s,
-                                             const struct flow *f)
+static inline const struct stream_step *execute_all(struct core *c, const struct stream_step *s,
+                                                    const struct flow *f)
 {
     if (!issue_execute(c, &c->program->bundle[c->pc], f->at))
         return NULL;
     return s + s->count;
 }
 
-static inline const struct step *next_bundle(struct core *c, const struct step *s,
-                                             const struct flow *f)
+static inline const struct stream_step *next_bundle(struct core *c, const struct stream_step *s,
+                                                    const struct flow *f)
 {
     c->now = f->at + 1;
     c->bundle_count[c->pc]++;
@@ -152,7 +154,7 @@ static inline const struct step *next_bundle(struct core *c, const struct step *
 
 void stream_run(struct core *c)
 {
-    const struct step *s = &c->program->step[c->program->bundle[c->pc].first_step];
+    const struct stream_step *s = &c->program->step[c->program->bundle[c->pc].first_step];
     const cycle_t end_at = c->limit < c->stop_at ? c->limit : c->stop_at;
     int32_t *x = c->s;
     struct flow f;

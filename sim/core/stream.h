@@ -11,7 +11,7 @@
 #define SIM_STREAM_H
 #include "sim/core/program.h"
 
-enum step_kind {
+enum stream_step_kind {
     STEP_LEAVE,
     STEP_GUARDS,                        /* works out which operations are live */
     STEP_UNLESS,                        /* operation `bit` is not live: skip the next step */
@@ -35,7 +35,7 @@ enum step_kind {
 #define STEP_REGISTERS_MAX 24
 #define STEP_RESULTS_MAX 6
 
-struct step {
+struct stream_step {
     uint8_t kind, count, bit;
     uint8_t bank_extra;                 /* STEP_ISSUE */
     struct decoded_pop pop;
@@ -49,7 +49,7 @@ struct step {
         struct decoded_def result[STEP_RESULTS_MAX];
     };
 };
-_Static_assert(sizeof(struct step) == 32, "two steps are one line of the host's cache");
+_Static_assert(sizeof(struct stream_step) == 32, "two steps are one line of the host's cache");
 
 /* sim/core/decode_stream.c: makes program->step of a program that is decoded otherwise */
 void decode_stream(struct decoded_program *p);

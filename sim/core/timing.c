@@ -98,7 +98,7 @@ static void check_iar_banks(struct core *c, const struct decoded_op *o)
     }
     for (i = 0; i < 8; i++)
         row[i] = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]] + c->iar[o->o[4]][i];
-    extra = bank_extra_cycles(c->chip, row, (uint32_t)o->o[base + 2]);
+    extra = decode_bank_extra_cycles(c->chip, row, (uint32_t)o->o[base + 2]);
     if (extra > c->bank_extra)
         c->bank_extra = extra;
 }

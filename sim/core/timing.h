@@ -57,7 +57,7 @@ static inline struct access_rows timing_rows(const struct core *c, const struct 
 }
 
 /* by the group of eight rows that it lies in */
-static inline cycle_t *store_bucket(struct core *c, int64_t row)
+static inline cycle_t *timing_store_bucket(struct core *c, int64_t row)
 {
     return &c->store_at[((uint64_t)row >> 3) * 0x9e3779b97f4a7c15u >> (64 - STORE_BUCKET_BITS)];
 }
@@ -72,8 +72,8 @@ static inline void timing_note_store(struct core *c, const struct access_rows *r
         c->wide_store_at = at;
         return;
     }
-    *store_bucket(c, rows->first) = at;
-    *store_bucket(c, rows->first + 7 * rows->stride) = at;
+    *timing_store_bucket(c, rows->first) = at;
+    *timing_store_bucket(c, rows->first + 7 * rows->stride) = at;
 }
 
 /* a store that ends at `at` or behind it may share rows */
@@ -86,8 +86,8 @@ static inline bool timing_may_meet_store(struct core *c, const struct access_row
         return false;
     if (rows->is_scattered || rows->stride > 1)
         return true;
-    newest = later(newest, *store_bucket(c, rows->first));
-    newest = later(newest, *store_bucket(c, rows->first + 7 * rows->stride));
+    newest = later(newest, *timing_store_bucket(c, rows->first));
+    newest = later(newest, *timing_store_bucket(c, rows->first + 7 * rows->stride));
     return newest + gap >= at;
 }
 

@@ -8,11 +8,11 @@
 #include "sim/fastpath/kernel_log.h"
 
 struct launch_log {
-    struct answer {
+    struct launch_answer {
         uint32_t arrived;               /* copies complete by then */
         int32_t value;                  /* of a flag that was read */
     } *answer;
-    struct arrival {
+    struct launch_arrival {
         uint32_t from, number;          /* core, and of its copies */
     } *arrival;                         /* in the order in which they were complete */
     size_t answer_count, answer_capacity, arrival_count, arrival_capacity;

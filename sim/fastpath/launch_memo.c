@@ -89,7 +89,7 @@ static void log_contents(struct hbm_log *g, const struct core *c, int64_t addres
     g->data_bytes += (size_t)bytes;
 }
 
-void hbm_log_read(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes)
+void launch_memo_hbm_read(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes)
 {
     struct hbm_access *a = log_access(g, address, bytes);
 
@@ -99,7 +99,7 @@ void hbm_log_read(struct hbm_log *g, const struct core *c, int64_t address, int6
     log_contents(g, c, address, bytes);
 }
 
-void hbm_log_write(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes)
+void launch_memo_hbm_write(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes)
 {
     struct hbm_access *a = log_access(g, address, bytes);
 
@@ -110,7 +110,7 @@ void hbm_log_write(struct hbm_log *g, const struct core *c, int64_t address, int
 }
 
 /* a large copy comes in pieces, one behind the other */
-void hbm_log_unknown(struct hbm_log *g, int64_t address, int64_t bytes)
+void launch_memo_hbm_unknown(struct hbm_log *g, int64_t address, int64_t bytes)
 {
     struct hbm_access *last = g && g->count > 0 ? &g->item[g->count - 1] : NULL;
 
@@ -120,7 +120,7 @@ void hbm_log_unknown(struct hbm_log *g, int64_t address, int64_t bytes)
         *last = (struct hbm_access){.kind = HBM_UNKNOWN, .address = address, .bytes = bytes};
 }
 
-void hbm_log_give_up(struct hbm_log *g)
+void launch_memo_hbm_give_up(struct hbm_log *g)
 {
     if (g)
         g->is_lost = true;

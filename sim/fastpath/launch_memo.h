@@ -36,8 +36,8 @@ int64_t launch_memo_repeats(const struct machine *m);   /* since the machine was
  * anything may overwrite it), written with known bytes (after that), made
  * unknown, or something that cannot be repeated. NULL: nobody wants to know.
  */
-void hbm_log_read(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes);
-void hbm_log_write(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes);
-void hbm_log_unknown(struct hbm_log *g, int64_t address, int64_t bytes);
-void hbm_log_give_up(struct hbm_log *g);
+void launch_memo_hbm_read(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes);
+void launch_memo_hbm_write(struct hbm_log *g, const struct core *c, int64_t address, int64_t bytes);
+void launch_memo_hbm_unknown(struct hbm_log *g, int64_t address, int64_t bytes);
+void launch_memo_hbm_give_up(struct hbm_log *g);
 #endif

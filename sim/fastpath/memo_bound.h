@@ -15,17 +15,17 @@
 #define MEMO_VALUE_MAX (INT64_C(1) << 61)       /* beyond every value and difference */
 
 /* now + j * step in iteration j */
-struct affine {
+struct memo_affine {
     int64_t now, step;
 };
 
-static inline struct affine affine_difference(struct affine x, struct affine y)
+static inline struct memo_affine memo_affine_difference(struct memo_affine x, struct memo_affine y)
 {
-    return (struct affine){x.now - y.now, x.step - y.step};
+    return (struct memo_affine){x.now - y.now, x.step - y.step};
 }
 
 /* iterations with low <= x <= high */
-static inline int64_t memo_while_within(struct affine x, int64_t low, int64_t high)
+static inline int64_t memo_while_within(struct memo_affine x, int64_t low, int64_t high)
 {
     int64_t seen = x.now - x.step, n;
 
@@ -38,7 +38,8 @@ static inline int64_t memo_while_within(struct affine x, int64_t low, int64_t hi
 }
 
 /* the same, `known` at most; divides only where that is less, as it seldom is */
-static inline int64_t memo_hold_within(int64_t known, struct affine x, int64_t low, int64_t high)
+static inline int64_t memo_hold_within(int64_t known, struct memo_affine x, int64_t low,
+                                       int64_t high)
 {
     int64_t last = x.now + x.step * (known > 0 ? known - 1 : 0), n;
 
@@ -55,9 +56,10 @@ enum memo_relation {
 };
 
 /* iterations in which x and y compare alike; for eq and ne at least, not more than that */
-static inline int64_t memo_while_compared(enum memo_relation r, struct affine x, struct affine y)
+static inline int64_t memo_while_compared(enum memo_relation r, struct memo_affine x,
+                                          struct memo_affine y)
 {
-    struct affine d = affine_difference(x, y);
+    struct memo_affine d = memo_affine_difference(x, y);
     bool is_equality = r == MEMO_EQ || r == MEMO_NE;
     int64_t threshold = r == MEMO_LE || r == MEMO_GT ? 1 : 0;
 
@@ -71,11 +73,11 @@ static inline int64_t memo_while_compared(enum memo_relation r, struct affine x,
 }
 
 /* iterations in which `low`..`high` stays apart from `other_low`..`other_high`, all of one step */
-static inline int64_t memo_while_apart(struct affine low, int64_t extent, struct affine other_low,
-                                       int64_t other_extent)
+static inline int64_t memo_while_apart(struct memo_affine low, int64_t extent,
+                                       struct memo_affine other_low, int64_t other_extent)
 {
-    struct affine above = affine_difference(low, other_low);
-    struct affine below = affine_difference(other_low, low);
+    struct memo_affine above = memo_affine_difference(low, other_low);
+    struct memo_affine below = memo_affine_difference(other_low, low);
 
     above.now -= other_extent;
     below.now -= extent;

@@ -88,20 +88,20 @@ static int32_t step_of(const struct memo_walk *w, const struct decoded_op *o, in
     return o->o[index] < S_CONST ? w->step[o->o[index]] : 0;
 }
 
-static struct affine signed_operand(const struct memo_walk *w, const struct decoded_op *o,
-                                    int index)
+static struct memo_affine signed_operand(const struct memo_walk *w, const struct decoded_op *o,
+                                         int index)
 {
-    return (struct affine){w->shadow->s[o->o[index]], step_of(w, o, index)};
+    return (struct memo_affine){w->shadow->s[o->o[index]], step_of(w, o, index)};
 }
 
-static struct affine unsigned_operand(const struct memo_walk *w, const struct decoded_op *o,
-                                      int index)
+static struct memo_affine unsigned_operand(const struct memo_walk *w, const struct decoded_op *o,
+                                           int index)
 {
-    return (struct affine){(uint32_t)w->shadow->s[o->o[index]], step_of(w, o, index)};
+    return (struct memo_affine){(uint32_t)w->shadow->s[o->o[index]], step_of(w, o, index)};
 }
 
 /* registers wrap around, the order of numbers does not */
-static void hold_until_wrap(struct memo_walk *w, struct affine x, bool is_unsigned)
+static void hold_until_wrap(struct memo_walk *w, struct memo_affine x, bool is_unsigned)
 {
     int64_t low = is_unsigned ? 0 : INT32_MIN, high = is_unsigned ? UINT32_MAX : INT32_MAX;
 
@@ -111,7 +111,7 @@ static void hold_until_wrap(struct memo_walk *w, struct affine x, bool is_unsign
 static void hold_comparison(struct memo_walk *w, const struct decoded_op *o,
                             enum memo_relation relation, bool is_unsigned)
 {
-    struct affine x, y;
+    struct memo_affine x, y;
 
     if (step_of(w, o, 1) == 0 && step_of(w, o, 2) == 0)
         return;
@@ -162,7 +162,7 @@ static bool and_step(const struct memo_walk *w, const struct decoded_op *o, uint
 static int chosen_by_order(struct memo_walk *w, const struct decoded_op *o)
 {
     bool is_unsigned = o->o[4] != 0, is_less;
-    struct affine x = signed_operand(w, o, 1), y = signed_operand(w, o, 2);
+    struct memo_affine x = signed_operand(w, o, 1), y = signed_operand(w, o, 2);
 
     if (is_unsigned) {
         x = unsigned_operand(w, o, 1);
@@ -179,21 +179,21 @@ static int chosen_by_predicate(const struct memo_walk *w, const struct decoded_o
 }
 
 /* the sum of base and offset, each of which may wrap around by itself */
-static struct affine address_of(struct memo_walk *w, const struct decoded_op *o, int base)
+static struct memo_affine address_of(struct memo_walk *w, const struct decoded_op *o, int base)
 {
-    struct affine x = signed_operand(w, o, base), y = signed_operand(w, o, base + 1);
+    struct memo_affine x = signed_operand(w, o, base), y = signed_operand(w, o, base + 1);
 
     hold_until_wrap(w, x, false);
     hold_until_wrap(w, y, false);
-    return (struct affine){x.now + y.now, x.step + y.step};
+    return (struct memo_affine){x.now + y.now, x.step + y.step};
 }
 
 /* every row that is touched; the handlers fault at the first that is not there */
-static void hold_inside(struct memo_walk *w, struct affine row, int64_t stride, uint32_t sublanes,
-                        int64_t row_count)
+static void hold_inside(struct memo_walk *w, struct memo_affine row, int64_t stride,
+                        uint32_t sublanes, int64_t row_count)
 {
     uint32_t used = sublanes & 0xffu;
-    struct affine first = row, last = row;
+    struct memo_affine first = row, last = row;
 
     if (used == 0)
         return;
@@ -206,7 +206,7 @@ static void hold_inside(struct memo_walk *w, struct affine row, int64_t stride, 
 /* operands from `base` on: base, offset, stride, sublanes */
 static struct moving_rows vmem_rows(struct memo_walk *w, const struct decoded_op *o, int base)
 {
-    struct affine row = address_of(w, o, base);
+    struct memo_affine row = address_of(w, o, base);
     struct access_rows rows = {.first = row.now, .stride = o->o[base + 2],
                                .sublanes = (uint32_t)o->o[base + 3]};
 
@@ -218,7 +218,7 @@ static struct moving_rows vmem_rows(struct memo_walk *w, const struct decoded_op
 static void hold_apart(struct memo_walk *w, const struct moving_rows *load,
                        const struct moving_rows *store)
 {
-    struct affine x = {load->rows.first, load->step}, y = {store->rows.first, store->step};
+    struct memo_affine x = {load->rows.first, load->step}, y = {store->rows.first, store->step};
 
     if (load->step != store->step)
         hold_for(w, memo_while_apart(x, 7 * load->rows.stride, y, 7 * store->rows.stride));

@@ -251,7 +251,7 @@ static void make_ready(struct replay *r)
         k->here = mem_grow(k->here, &k->here_capacity, k->log.arrival_count + 1,
                            sizeof(*k->here));
         for (i = 0; i < k->log.arrival_count; i++) {
-            const struct arrival *a = &k->log.arrival[i];
+            const struct launch_arrival *a = &k->log.arrival[i];
 
             assert(a->number < r->core[a->from].place_count);
             r->core[a->from].place[a->number] = (uint32_t)i;
@@ -392,7 +392,7 @@ void replay_issue(struct core *c, const struct dma *d)
 /* of a kernel that the core leaves out: what it brings is not wanted, or there already */
 static bool is_left_out(const struct replay_core *k, const struct core *c, size_t arrival)
 {
-    const struct arrival *a = &k->log.arrival[arrival];
+    const struct launch_arrival *a = &k->log.arrival[arrival];
 
     return k->taken.effect && a->from == (uint32_t)c->number
            && a->number - k->taken.run.first_copy < k->taken.effect->copies;
@@ -469,7 +469,7 @@ bool replay_settle(struct core *c, const struct decoded_bundle *b)
 {
     const struct decoded_program *p = c->program;
     struct replay_core *k = c->replay;
-    const struct answer *a;
+    const struct launch_answer *a;
     uint32_t i;
     int seen = 0;
 
@@ -631,19 +631,19 @@ static void run_all(struct replay *r)
     threads = threads < r->core_count ? threads : r->core_count;
     atomic_store(&r->held_bytes, 0);
     if (r->may_break)
-        launch_parallel(r->m, r->core_count, keep_core, r);
+        machine_launch_parallel(r->m, r->core_count, keep_core, r);
     if (r->dedup)
         dedup_begin(r->dedup);
-    launch_parallel(r->m, r->core_count, start_core, r);
+    machine_launch_parallel(r->m, r->core_count, start_core, r);
     ready_fill(&r->ready);
     if (r->m->watch)
         host_cores_begin(r->m);
-    launch_parallel(r->m, threads, run_cores, r);
+    machine_launch_parallel(r->m, threads, run_cores, r);
     if (r->m->watch)
         host_cores_end(r->m);
     if (r->dedup)
         dedup_end(r->dedup, ready_is_broken(&r->ready));
-    launch_parallel(r->m, r->core_count, finish_core, r);
+    machine_launch_parallel(r->m, r->core_count, finish_core, r);
     simd_thread_end(saved);
 }
 

@@ -40,7 +40,7 @@ int64_t replay_kernel_count(const struct machine *m);
 void replay_issue(struct core *c, const struct dma *d);
 bool replay_settle(struct core *c, const struct decoded_bundle *b);
 /* sim/fastpath/run_values.c: such a core, until it waits or halts */
-void values_run(struct core *c);
+void replay_run_values(struct core *c);
 /* the core is at the marker in front of a kernel that may be left out (sim/fastpath/dedup.h) */
 void replay_kernel(struct core *c, const struct decoded_kernel *kernel);
 #endif

@@ -80,7 +80,7 @@ static inline const struct decoded_bundle *here(const struct core *c)
     return &c->program->bundle[c->pc];
 }
 
-void values_run(struct core *c)
+void replay_run_values(struct core *c)
 {
     if (c->is_resumed) {
         c->is_resumed = false;

@@ -57,7 +57,7 @@ void launch_reset(struct machine *m)
     m->runnable_count = 0;
     m->is_complete = false;
     memset(&m->fault, 0, sizeof(m->fault));
-    launch_parallel(m, m->core_count, launch_core, m);
+    machine_launch_parallel(m, m->core_count, launch_core, m);
     start_checks(m);
 }
 
@@ -273,7 +273,7 @@ void machine_finish(struct machine *m)
     if (m->watch)
         host_launch_begin(m);
     tracing_begin(m);
-    launch_parallel(m, m->core_count, apply_last_copies, m);
+    machine_launch_parallel(m, m->core_count, apply_last_copies, m);
     for (i = 0; i < m->chip_count; i++)
         hbm_settle(m->hbm[i]);
     for (i = 0; i < m->core_count; i++) {
@@ -286,7 +286,7 @@ void machine_finish(struct machine *m)
     }
     if (first_fault(m) && m->fault.kind == FAULT_NONE)
         m->fault = *first_fault(m);     /* of a copy that nobody has waited for */
-    launch_parallel(m, m->core_count, finish_counters, m);
+    machine_launch_parallel(m, m->core_count, finish_counters, m);
     tracing_end(m);
     if (m->watch)
         host_launch_over(m, false, machine_memo_stats(m).kernels);

@@ -43,8 +43,8 @@ int machine_check_core(const struct machine *m, int core, struct err *e)
     return 0;
 }
 
-void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                     void *context)
+void machine_launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                             void *context)
 {
     int *index = mem_alloc((size_t)count * sizeof(*index)), i;
 

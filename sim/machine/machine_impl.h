@@ -83,8 +83,8 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
 /* sim/machine/machine.c: -1 with a message where there is no such core */
 int machine_check_core(const struct machine *m, int core, struct err *e);
 /* machine_parallel inside a launch */
-void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                     void *context);
+void machine_launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                             void *context);
 
 /*
  * sim/machine/peer.c: `bytes` bytes go over the link to the other core of the chip. When the link is free

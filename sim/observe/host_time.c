@@ -302,13 +302,13 @@ void machine_parallel(struct machine *m, int count, void (*fn)(void *context, in
     int i;
 
     if (!h) {
-        launch_parallel(m, count, fn, context);
+        machine_launch_parallel(m, count, fn, context);
         return;
     }
     from = ticks_now();
     t.ticks = mem_alloc((size_t)count * sizeof(*t.ticks));
     h->is_parallel = true;
-    launch_parallel(m, count, run_timed, &t);
+    machine_launch_parallel(m, count, run_timed, &t);
     h->is_parallel = false;
     h->transfer_elapsed += ticks_now() - from;
     for (i = 0; i < count; i++)

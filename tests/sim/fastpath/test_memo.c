@@ -384,8 +384,8 @@ TEST(loops_of_examples_are_added)
 }
 
 /* the definition, one iteration after the other */
-static int64_t count_while(bool (*holds)(int64_t x, int64_t low, int64_t high), struct affine x,
-                           int64_t low, int64_t high)
+static int64_t count_while(bool (*holds)(int64_t x, int64_t low, int64_t high),
+                           struct memo_affine x, int64_t low, int64_t high)
 {
     bool first = holds(x.now, low, high);
     int64_t j;
@@ -421,7 +421,7 @@ TEST(bounds_are_those_of_counting)
 
     for (now = -12; now <= 12; now++)
         for (step = -5; step <= 5; step++) {
-            const struct affine x = {now, step};
+            const struct memo_affine x = {now, step};
 
             if (is_within(now, -4, 9))
                 assert_int_equal(memo_while_within(x, -4, 9), count_while(is_within, x, -4, 9));
@@ -433,7 +433,7 @@ TEST(bounds_are_those_of_counting)
                 assert_int_equal(memo_hold_within(known, x, -4, 9), n < known ? n : known);
             }
             for (other = -3; other <= 3; other++) {
-                const struct affine y = {other, 0};
+                const struct memo_affine y = {other, 0};
 
                 assert_int_equal(memo_while_compared(MEMO_LT, x, y),
                                  count_while(is_less, x, other, 0));
@@ -455,9 +455,10 @@ TEST(equality_is_given_up_in_time)
 
     for (now = -12; now <= 12; now++)
         for (step = -5; step <= 5; step++) {
-            n = memo_while_compared(MEMO_EQ, (struct affine){now, step}, (struct affine){0, 0});
-            assert_int_equal(n, memo_while_compared(MEMO_NE, (struct affine){now, step},
-                                                    (struct affine){0, 0}));
+            n = memo_while_compared(MEMO_EQ, (struct memo_affine){now, step},
+                                    (struct memo_affine){0, 0});
+            assert_int_equal(n, memo_while_compared(MEMO_NE, (struct memo_affine){now, step},
+                                                    (struct memo_affine){0, 0}));
             for (j = -1; n > 0 && j < n && j < 100; j++)
                 assert_int_equal(now + j * step == 0, now == 0);
             assert_true(n > 0 || now == 0 || step == 0 || (now - step) * now <= 0);
