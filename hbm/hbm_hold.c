@@ -10,7 +10,7 @@
 struct hbm_hold {
     size_t first, bytes;                /* of its first page */
     size_t page_count;
-    struct page *page[];                /* NULL: zeros */
+    struct hbm_page *page[];            /* NULL: zeros */
 };
 
 /*
@@ -24,18 +24,18 @@ struct hbm_hold {
 struct block {
     struct block *next;
     int cut;                            /* pages that somebody has had */
-    _Alignas(64) struct page page[BLOCK_PAGES];
+    _Alignas(64) struct hbm_page page[BLOCK_PAGES];
 };
 
 static struct {
     pthread_mutex_t lock;
     int stores;
     size_t used;                        /* pages that somebody has */
-    struct page *free;                  /* each begins with the next one */
+    struct hbm_page *free;              /* each begins with the next one */
     struct block *block;                /* the newest, of which pages are cut */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void pages_open(void)
+void hbm_pages_open(void)
 {
     pthread_mutex_lock(&pool.lock);
     pool.stores++;
@@ -56,7 +56,7 @@ static void clear_pool(void)
     }
 }
 
-void pages_close(void)
+void hbm_pages_close(void)
 {
     pthread_mutex_lock(&pool.lock);
     pool.stores--;
@@ -64,7 +64,7 @@ void pages_close(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
-static void give_back(struct page *p)
+static void give_back(struct hbm_page *p)
 {
     pthread_mutex_lock(&pool.lock);
     memcpy(p->bytes, &pool.free, sizeof(pool.free));
@@ -75,7 +75,7 @@ static void give_back(struct page *p)
 }
 
 /* the lock is held */
-static struct page *cut_page(void)
+static struct hbm_page *cut_page(void)
 {
     if (!pool.block || pool.block->cut == BLOCK_PAGES) {
         struct block *b = mem_alloc_lazy(sizeof(*b));
@@ -86,9 +86,9 @@ static struct page *cut_page(void)
     return &pool.block->page[pool.block->cut++];
 }
 
-struct page *page_create_unset(void)
+struct hbm_page *hbm_page_create_unset(void)
 {
-    struct page *p;
+    struct hbm_page *p;
 
     pthread_mutex_lock(&pool.lock);
     p = pool.free;
@@ -102,9 +102,9 @@ struct page *page_create_unset(void)
     return p;
 }
 
-struct page *page_create(const struct page *like)
+struct hbm_page *hbm_page_create(const struct hbm_page *like)
 {
-    struct page *p = page_create_unset();
+    struct hbm_page *p = hbm_page_create_unset();
 
     if (like)
         memcpy(p->bytes, like->bytes, PAGE_BYTES);
@@ -113,19 +113,19 @@ struct page *page_create(const struct page *like)
     return p;
 }
 
-bool page_is_shared(struct page *p)
+bool hbm_page_is_shared(struct hbm_page *p)
 {
     return atomic_load_explicit(&p->others, memory_order_acquire) > 0;
 }
 
-struct page *page_share(struct page *p)
+struct hbm_page *hbm_page_share(struct hbm_page *p)
 {
     if (p)
         atomic_fetch_add_explicit(&p->others, 1, memory_order_relaxed);
     return p;
 }
 
-void page_release(struct page *p)
+void hbm_page_release(struct hbm_page *p)
 {
     if (p && atomic_fetch_sub_explicit(&p->others, 1, memory_order_acq_rel) == 0)
         give_back(p);
@@ -141,14 +141,14 @@ struct hbm_hold *hbm_store_hold(const struct hbm_store *s, int64_t address, size
     h->bytes = bytes;
     h->page_count = count;
     for (size_t i = 0; i < count; i++)
-        h->page[i] = page_share(hbm_store_page(s, number + i));
+        h->page[i] = hbm_page_share(hbm_store_page(s, number + i));
     return h;
 }
 
 void hbm_hold_free(struct hbm_hold *h)
 {
     for (size_t i = 0; h && i < h->page_count; i++)
-        page_release(h->page[i]);
+        hbm_page_release(h->page[i]);
     mem_free(h);
 }
 
@@ -198,7 +198,7 @@ bool hbm_store_match(struct hbm_store *s, int64_t address, const struct hbm_hold
 
     assert(h->first == 0 && h->bytes % PAGE_BYTES == 0 && (size_t)address % PAGE_BYTES == 0);
     for (size_t i = 0; i < h->page_count; i++) {
-        const struct page *own = hbm_store_page(s, number + i);
+        const struct hbm_page *own = hbm_store_page(s, number + i);
 
         if (own == h->page[i])
             continue;

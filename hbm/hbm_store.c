@@ -23,7 +23,7 @@
 enum { TABLE_SHIFT = 8, TABLE_PAGES = 1 << TABLE_SHIFT };
 
 struct table {
-    struct page *page[TABLE_PAGES];     /* NULL = reads as zero */
+    struct hbm_page *page[TABLE_PAGES]; /* NULL = reads as zero */
     uint64_t is_kept[TABLE_PAGES / 64]; /* bit per page */
 };
 
@@ -49,7 +49,7 @@ struct hbm_store *hbm_store_create(int64_t size_bytes)
     struct hbm_store *s = mem_alloc(sizeof(*s));
 
     assert(size_bytes > 0);
-    pages_open();
+    hbm_pages_open();
     s->size_bytes = size_bytes;
     s->table_count = (size_t)(((size_bytes - 1) >> (PAGE_SHIFT + TABLE_SHIFT)) + 1);
     s->tables = mem_alloc(s->table_count * sizeof(*s->tables));
@@ -62,13 +62,13 @@ void hbm_store_destroy(struct hbm_store *s)
         return;
     for (size_t i = 0; i < s->table_count; i++) {
         for (int k = 0; s->tables[i] && k < TABLE_PAGES; k++)
-            page_release(s->tables[i]->page[k]);
+            hbm_page_release(s->tables[i]->page[k]);
         mem_free(s->tables[i]);
     }
     hbm_store_free_kept(s);
     mem_free(s->tables);
     mem_free(s);
-    pages_close();
+    hbm_pages_close();
 }
 
 /* The part of a range that lies in the page of its first byte. */
@@ -79,7 +79,7 @@ static size_t bytes_in_page(int64_t address, size_t bytes)
     return bytes < room ? bytes : room;
 }
 
-struct page *hbm_store_page(const struct hbm_store *s, size_t number)
+struct hbm_page *hbm_store_page(const struct hbm_store *s, size_t number)
 {
     const struct table *t = s->tables[number >> TABLE_SHIFT];
 
@@ -88,12 +88,12 @@ struct page *hbm_store_page(const struct hbm_store *s, size_t number)
 
 static const unsigned char *find_page(const struct hbm_store *s, int64_t address)
 {
-    const struct page *p = hbm_store_page(s, (size_t)address >> PAGE_SHIFT);
+    const struct hbm_page *p = hbm_store_page(s, (size_t)address >> PAGE_SHIFT);
 
     return p ? p->bytes : NULL;
 }
 
-static struct page **page_at(struct hbm_store *s, size_t number)
+static struct hbm_page **page_at(struct hbm_store *s, size_t number)
 {
     struct table **t = &s->tables[number >> TABLE_SHIFT];
 
@@ -105,14 +105,14 @@ static struct page **page_at(struct hbm_store *s, size_t number)
 /* to be written to, by this store alone: with is_written_over all of it, before anybody reads it */
 static unsigned char *make_page(struct hbm_store *s, size_t number, bool is_written_over)
 {
-    struct page **p = page_at(s, number);
+    struct hbm_page **p = page_at(s, number);
 
     if (!*p) {
-        *p = is_written_over ? page_create_unset() : page_create(NULL);
-    } else if (page_is_shared(*p)) {
-        struct page *own = is_written_over ? page_create_unset() : page_create(*p);
+        *p = is_written_over ? hbm_page_create_unset() : hbm_page_create(NULL);
+    } else if (hbm_page_is_shared(*p)) {
+        struct hbm_page *own = is_written_over ? hbm_page_create_unset() : hbm_page_create(*p);
 
-        page_release(*p);
+        hbm_page_release(*p);
         *p = own;
     }
     return (*p)->bytes;
@@ -179,15 +179,15 @@ static unsigned char *page_to_write(struct hbm_store *s, int64_t address, size_t
     return page;
 }
 
-void hbm_store_share_page(struct hbm_store *s, size_t number, struct page *page)
+void hbm_store_share_page(struct hbm_store *s, size_t number, struct hbm_page *page)
 {
-    struct page **p = page_at(s, number), *old = *p;
+    struct hbm_page **p = page_at(s, number), *old = *p;
 
-    *p = page_share(page);
-    page_release(old);
+    *p = hbm_page_share(page);
+    hbm_page_release(old);
 }
 
-void hbm_store_set_page(struct hbm_store *s, size_t number, struct page *page)
+void hbm_store_set_page(struct hbm_store *s, size_t number, struct hbm_page *page)
 {
     if (s->keeps)
         keep_page(s, number, !*page_at(s, number));
@@ -296,7 +296,7 @@ static void save_pages(const struct hbm_store *s, struct archive *a)
 
     for (size_t i = 0; i < s->table_count; i++)
         for (size_t k = 0; s->tables[i] && k < TABLE_PAGES; k++) {
-            struct page *page = s->tables[i]->page[k];
+            struct hbm_page *page = s->tables[i]->page[k];
 
             if (!page || archive_is_zero(page->bytes, PAGE_BYTES))
                 continue;

@@ -25,7 +25,7 @@ struct cost {
 
 struct net {
     struct net_config config;
-    struct grid grid;
+    struct net_grid grid;
     double ps_per_byte;
     struct cost cost[COSTS];
     struct link *link;
@@ -47,7 +47,7 @@ static bool shares_link(const struct net *n, int axis, int direction)
 static void add_port(struct net *n, int chip, int axis, int direction)
 {
     struct port *p = &n->port[chip][axis * DIRECTIONS + direction];
-    int next = grid_neighbour(&n->grid, chip, axis, direction);
+    int next = net_grid_neighbour(&n->grid, chip, axis, direction);
 
     *p = (struct port){-1, -1};
     if (shares_link(n, axis, direction)) {
@@ -86,7 +86,7 @@ struct net *net_create(const struct net_config *config)
     n->ps_per_byte = 1000.0 / config->link_gbps;
     for (int i = 0; i < COSTS; i++)
         n->cost[i].bytes = -1;
-    grid_init(&n->grid, config);
+    net_grid_init(&n->grid, config);
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         assert(!config->is_folded || n->grid.is_ring[axis] || config->dim[axis] <= 2);
     add_links(n);
@@ -97,7 +97,7 @@ void net_destroy(struct net *n)
 {
     if (!n)
         return;
-    grid_fini(&n->grid);
+    net_grid_fini(&n->grid);
     mem_free(n->link);
     mem_free(n->port);
     mem_free(n);
@@ -265,12 +265,12 @@ void net_watch(struct net *n, net_watch_fn *fn, void *context)
 struct net_route net_route(const struct net *n, int from, int to)
 {
     assert(from >= 0 && from < n->grid.chip_count && to >= 0 && to < n->grid.chip_count);
-    return grid_route(&n->grid, from, to);
+    return net_grid_route(&n->grid, from, to);
 }
 
 bool net_route_leads(const struct net *n, struct net_route w, int from, int to)
 {
-    return grid_route_leads(&n->grid, w, from, to);
+    return net_grid_route_leads(&n->grid, w, from, to);
 }
 
 int64_t net_wire_bytes(const struct net *n, int64_t bytes)

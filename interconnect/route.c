@@ -6,7 +6,7 @@
 #include "base/arena.h"
 
 /* Steps from one position to another `delta` further, signed; the positive way on a tie. */
-static int shortest(const struct grid *g, int axis, int delta)
+static int shortest(const struct net_grid *g, int axis, int delta)
 {
     int length = g->dim[axis], positive = (delta + length) % length;
 
@@ -15,7 +15,7 @@ static int shortest(const struct grid *g, int axis, int delta)
     return positive <= length - positive ? positive : positive - length;
 }
 
-static void init_axis(struct grid *g, int axis)
+static void init_axis(struct net_grid *g, int axis)
 {
     int length = g->dim[axis];
     int16_t *table = mem_alloc((size_t)(2 * length - 1) * sizeof(*table));
@@ -26,7 +26,7 @@ static void init_axis(struct grid *g, int axis)
     g->half[axis] = (int16_t)(!g->twist && g->is_ring[axis] && length % 2 == 0 ? length / 2 : 0);
 }
 
-void grid_init(struct grid *g, const struct net_config *c)
+void net_grid_init(struct net_grid *g, const struct net_config *c)
 {
     g->chip_count = 1;
     g->twist = c->is_twisted ? c->dim[0] : 0;
@@ -51,7 +51,7 @@ void grid_init(struct grid *g, const struct net_config *c)
         twist_init(g);
 }
 
-void grid_fini(struct grid *g)
+void net_grid_fini(struct net_grid *g)
 {
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         mem_free(g->steps[axis] - (g->dim[axis] - 1));
@@ -59,15 +59,15 @@ void grid_fini(struct grid *g)
     mem_free(g->twisted_route);
 }
 
-static void shift_long_axes(const struct grid *g, int position[NET_DIM_MAX])
+static void shift_long_axes(const struct net_grid *g, int position[NET_DIM_MAX])
 {
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
-        if (!grid_is_short(g, axis))
+        if (!net_grid_is_short(g, axis))
             position[axis] = (position[axis] + g->twist) % g->dim[axis];
 }
 
 /* `steps` further along an axis, which a ring takes round; false beyond the edge of a mesh */
-static bool move(const struct grid *g, int position[NET_DIM_MAX], int axis, int steps)
+static bool move(const struct net_grid *g, int position[NET_DIM_MAX], int axis, int steps)
 {
     int length = g->dim[axis], end = position[axis] + steps;
 
@@ -76,21 +76,22 @@ static bool move(const struct grid *g, int position[NET_DIM_MAX], int axis, int 
         return end >= 0 && end < length;
     }
     position[axis] = (end % length + length) % length;
-    if (g->twist && grid_is_short(g, axis) && (end - position[axis]) / length % 2 != 0)
+    if (g->twist && net_grid_is_short(g, axis) && (end - position[axis]) / length % 2 != 0)
         shift_long_axes(g, position);
     return true;
 }
 
-int grid_neighbour(const struct grid *g, int chip, int axis, int direction)
+int net_grid_neighbour(const struct net_grid *g, int chip, int axis, int direction)
 {
     const int16_t *from = g->position[chip];
     int position[NET_DIM_MAX] = {from[0], from[1], from[2]};
 
-    return move(g, position, axis, direction == POSITIVE ? 1 : -1) ? grid_chip_at(g, position) : -1;
+    return move(g, position, axis, direction == POSITIVE ? 1 : -1) ? net_grid_chip_at(g, position)
+                                                                   : -1;
 }
 
 /* what is halfway round goes the negative way where the other steps are odd together */
-static void split_ties(const struct grid *g, struct net_route *w)
+static void split_ties(const struct net_grid *g, struct net_route *w)
 {
     int sum = w->step[0] + w->step[1] + w->step[2];
 
@@ -99,7 +100,7 @@ static void split_ties(const struct grid *g, struct net_route *w)
             w->step[axis] = (int16_t)-w->step[axis];
 }
 
-struct net_route grid_route(const struct grid *g, int from, int to)
+struct net_route net_grid_route(const struct net_grid *g, int from, int to)
 {
     const int16_t *p = g->position[from], *q = g->position[to];
     struct net_route w;
@@ -112,7 +113,7 @@ struct net_route grid_route(const struct grid *g, int from, int to)
     return w;
 }
 
-bool grid_route_leads(const struct grid *g, struct net_route w, int from, int to)
+bool net_grid_route_leads(const struct net_grid *g, struct net_route w, int from, int to)
 {
     int position[NET_DIM_MAX], least = g->twist ? 0 : 1;
 
@@ -124,5 +125,5 @@ bool grid_route_leads(const struct grid *g, struct net_route w, int from, int to
         if (w.step[axis] < least - g->dim[axis] || w.step[axis] > g->dim[axis] - least
             || !move(g, position, axis, w.step[axis]))
             return false;
-    return grid_chip_at(g, position) == to;
+    return net_grid_chip_at(g, position) == to;
 }

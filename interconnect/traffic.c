@@ -26,7 +26,7 @@ struct message {
 
 struct crowd {
     const struct traffic_request *request;
-    struct targets targets;
+    struct traffic_targets targets;
     struct net *net;
     struct rng *rng;                    /* by chip: what one draws changes no other */
     struct moment *heap;
@@ -143,7 +143,7 @@ static void push_start(struct crowd *c, int chip, ps_t after)
 
 static void start(struct crowd *c, ps_t at, int chip)
 {
-    int to = targets_of(&c->targets, chip, &c->rng[chip]);
+    int to = traffic_targets_of(&c->targets, chip, &c->rng[chip]);
 
     c->offered[chip] += is_measured(c, at);
     go_on(c, at, new_message(c, at, chip, to));
@@ -157,7 +157,7 @@ static void crowd_init(struct crowd *c, const struct traffic_request *r,
 
     *c = (struct crowd){.request = r, .out = out, .first_free = -1};
     *out = (struct traffic_result){.sent = 0};
-    targets_init(&c->targets, r);
+    traffic_targets_init(&c->targets, r);
     c->net = net_create(&r->net);
     busy = net_busy_ps(c->net, r->bytes);
     c->slot_ps = div_up(busy, SLOTS);
@@ -168,14 +168,14 @@ static void crowd_init(struct crowd *c, const struct traffic_request *r,
     c->taken = mem_alloc((size_t)c->targets.chips * sizeof(*c->taken));
     for (int chip = 0; chip < c->targets.chips; chip++) {
         rng_init(&c->rng[chip], r->seed * 0x10001 + (uint64_t)chip);
-        if (targets_is_sender(&c->targets, chip))
+        if (traffic_targets_is_sender(&c->targets, chip))
             push_start(c, chip, 0);
     }
 }
 
 static void crowd_fini(struct crowd *c)
 {
-    targets_fini(&c->targets);
+    traffic_targets_fini(&c->targets);
     net_destroy(c->net);
     mem_free(c->rng);
     mem_free(c->heap);
@@ -219,7 +219,7 @@ static void sum_senders(struct crowd *c)
     for (int chip = 0; chip < c->targets.chips; chip++) {
         double load = (double)c->taken[chip] * unit;
 
-        if (!targets_is_sender(&c->targets, chip))
+        if (!traffic_targets_is_sender(&c->targets, chip))
             continue;
         senders++;
         sum += load;

@@ -7,18 +7,18 @@
 #include "base/rng.h"
 #include "interconnect/traffic.h"
 
-struct targets {
+struct traffic_targets {
     const struct traffic_request *request;
     int chips;
     int *fixed;                         /* by chip, where the pattern has one; NULL otherwise */
     int hot;                            /* the chip of TRAFFIC_HOTSPOT, -1: none */
 };
 
-void targets_init(struct targets *t, const struct traffic_request *r);
-void targets_fini(struct targets *t);
-/* a chip of which `source` == targets_of(...) sends nothing */
-int targets_of(const struct targets *t, int source, struct rng *rng);
-bool targets_is_sender(const struct targets *t, int chip);
+void traffic_targets_init(struct traffic_targets *t, const struct traffic_request *r);
+void traffic_targets_fini(struct traffic_targets *t);
+/* a chip of which `source` == traffic_targets_of(...) sends nothing */
+int traffic_targets_of(const struct traffic_targets *t, int source, struct rng *rng);
+bool traffic_targets_is_sender(const struct traffic_targets *t, int chip);
 
 int traffic_chips(const struct net_config *c);
 #endif

@@ -70,11 +70,11 @@ static void permute(int *target, int count, uint64_t seed)
     }
 }
 
-void targets_init(struct targets *t, const struct traffic_request *r)
+void traffic_targets_init(struct traffic_targets *t, const struct traffic_request *r)
 {
     const struct net_config *c = &r->net;
 
-    *t = (struct targets){.request = r, .chips = traffic_chips(c), .hot = -1};
+    *t = (struct traffic_targets){.request = r, .chips = traffic_chips(c), .hot = -1};
     if (r->pattern == TRAFFIC_HOTSPOT)
         t->hot = c->dim[0] / 2 + c->dim[0] * (c->dim[1] / 2 + c->dim[1] * (c->dim[2] / 2));
     if (r->pattern == TRAFFIC_UNIFORM || r->pattern == TRAFFIC_HOTSPOT)
@@ -87,12 +87,12 @@ void targets_init(struct targets *t, const struct traffic_request *r)
             t->fixed[chip] = fixed_target(c, r->pattern, chip);
 }
 
-void targets_fini(struct targets *t)
+void traffic_targets_fini(struct traffic_targets *t)
 {
     mem_free(t->fixed);
 }
 
-int targets_of(const struct targets *t, int source, struct rng *rng)
+int traffic_targets_of(const struct traffic_targets *t, int source, struct rng *rng)
 {
     int other;
 
@@ -105,7 +105,7 @@ int targets_of(const struct targets *t, int source, struct rng *rng)
     return other + (other >= source);
 }
 
-bool targets_is_sender(const struct targets *t, int chip)
+bool traffic_targets_is_sender(const struct traffic_targets *t, int chip)
 {
     return !t->fixed || t->fixed[chip] != chip;
 }
@@ -141,7 +141,7 @@ static void walk(struct net *n, int from, int to, int64_t weight)
 }
 
 /* All that one chip sends, in weights that add up to the sum which is returned. */
-static int64_t walk_all(struct net *n, const struct targets *t, int source)
+static int64_t walk_all(struct net *n, const struct traffic_targets *t, int source)
 {
     int others = t->chips - 1, hot = t->hot != source && t->hot >= 0
                                          ? t->request->hot_percent : 0;
@@ -170,18 +170,18 @@ static bool looks_alike(const struct traffic_request *r)
 void traffic_find_theory(const struct traffic_request *r, struct traffic_theory *out)
 {
     struct net_config config = r->net;
-    struct targets t;
+    struct traffic_targets t;
     struct net *n;
     int64_t one = 1, most = 0, sum = 0;
 
-    targets_init(&t, r);
+    traffic_targets_init(&t, r);
     config.is_folded = looks_alike(r);
     if (config.routing == NET_ADAPTIVE)
         config.routing = NET_XYZ;
     n = net_create(&config);
     *out = (struct traffic_theory){.senders = 0};
     for (int chip = 0; chip < (config.is_folded ? 1 : t.chips); chip++) {
-        if (!targets_is_sender(&t, chip))
+        if (!traffic_targets_is_sender(&t, chip))
             continue;
         one = walk_all(n, &t, chip);
         out->senders++;
@@ -196,5 +196,5 @@ void traffic_find_theory(const struct traffic_request *r, struct traffic_theory 
     out->saturation = most ? (double)one / (double)most : 0;
     out->senders = config.is_folded ? t.chips : out->senders;
     net_destroy(n);
-    targets_fini(&t);
+    traffic_targets_fini(&t);
 }

@@ -13,26 +13,26 @@ bool net_can_twist(const int dim[NET_DIM_MAX])
     return dim[0] > 2 && (dim[1] == dim[0] || dim[1] == 2 * dim[0]) && dim[2] == 2 * dim[0];
 }
 
-int twist_difference(const struct grid *g, int from, int to)
+int twist_difference(const struct net_grid *g, int from, int to)
 {
     const int16_t *p = g->position[from], *q = g->position[to];
     int difference[NET_DIM_MAX], shift = 0;
 
     for (int axis = 0; axis < NET_DIM_MAX; axis++) {
         difference[axis] = q[axis] - p[axis];
-        if (grid_is_short(g, axis) && difference[axis] < 0) {
+        if (net_grid_is_short(g, axis) && difference[axis] < 0) {
             difference[axis] += g->twist;
             shift ^= g->twist;
         }
     }
     for (int axis = 0; axis < NET_DIM_MAX; axis++) {
-        if (grid_is_short(g, axis))
+        if (net_grid_is_short(g, axis))
             continue;
         difference[axis] += difference[axis] < 0 ? g->dim[axis] : 0;
         difference[axis] += shift;
         difference[axis] -= difference[axis] >= g->dim[axis] ? g->dim[axis] : 0;
     }
-    return grid_chip_at(g, difference);
+    return net_grid_chip_at(g, difference);
 }
 
 /*
@@ -40,18 +40,18 @@ int twist_difference(const struct grid *g, int from, int to)
  * positive or the negative way. A negative way along a short axis comes out
  * shifted, which the long ones have to make up for.
  */
-static struct net_route candidate(const struct grid *g, int chip, unsigned choice)
+static struct net_route candidate(const struct net_grid *g, int chip, unsigned choice)
 {
     struct net_route w;
     int shift = 0;
 
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
-        if (grid_is_short(g, axis) && choice >> axis & 1)
+        if (net_grid_is_short(g, axis) && choice >> axis & 1)
             shift ^= g->twist;
     for (int axis = 0; axis < NET_DIM_MAX; axis++) {
         int steps = g->position[chip][axis];
 
-        if (!grid_is_short(g, axis))
+        if (!net_grid_is_short(g, axis))
             steps = (steps + shift) % g->dim[axis];
         w.step[axis] = (int16_t)(choice >> axis & 1 ? steps - g->dim[axis] : steps);
     }
@@ -82,7 +82,7 @@ static int64_t unevenness(const int64_t load[PORTS], struct net_route w)
     return sum;
 }
 
-static struct net_route best_route(const struct grid *g, int chip, const int64_t load[PORTS])
+static struct net_route best_route(const struct net_grid *g, int chip, const int64_t load[PORTS])
 {
     struct net_route best = candidate(g, chip, 0);
 
@@ -97,7 +97,7 @@ static struct net_route best_route(const struct grid *g, int chip, const int64_t
 }
 
 /* each route in turn is chosen again, given all the others, until that changes nothing */
-void twist_init(struct grid *g)
+void twist_init(struct net_grid *g)
 {
     enum { ROUNDS = 16 };
     int64_t load[PORTS] = {0};

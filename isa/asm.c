@@ -14,15 +14,15 @@
 #define BUNDLE_COUNT_MAX (1 << 24)
 #define SHOWN_CHARS 160                 /* of a line with an error */
 
-struct word asm_word(struct assembler *as)
+struct scan_token asm_word(struct assembler *as)
 {
-    struct word w = scan_word(&as->scan);
+    struct scan_token w = scan_word(&as->scan);
 
     as->last = as->scan;
     return w;
 }
 
-struct word asm_peek(struct assembler *as)
+struct scan_token asm_peek(struct assembler *as)
 {
     struct scan at;
 
@@ -60,7 +60,7 @@ int asm_error(struct assembler *as, int line, int col, const char *fmt, ...)
 
 int asm_expected(struct assembler *as, const char *what)
 {
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
     int c = scan_char(&as->scan);
 
     if (c < 0 || as->scan.line != as->last.line) {
@@ -166,7 +166,7 @@ static void bundle(struct assembler *as)
     b->note = as->current_note;
 }
 
-static int label(struct assembler *as, struct word w)
+static int label(struct assembler *as, struct scan_token w)
 {
     struct asm_label *l;
     int64_t number;
@@ -189,7 +189,7 @@ static int label(struct assembler *as, struct word w)
 
 static int equ(struct assembler *as)
 {
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
     struct scan at = as->scan;
     int64_t number;
     int32_t value;
@@ -197,11 +197,11 @@ static int equ(struct assembler *as)
     if (w.length == 0 || w.start[0] == '%' || w.start[0] == '.' ||
         isdigit((unsigned char)w.start[0]))
         return asm_expected(as, "a name");
-    if (asm_register_class(w, &number) || word_is(w, "inf") || word_is(w, "nan"))
+    if (asm_register_class(w, &number) || scan_word_is(w, "inf") || scan_word_is(w, "nan"))
         return asm_error_at(as, &at, "%.*s cannot be a name, it is a %s", (int)w.length, w.start,
                             asm_register_class(w, &number) ? "register" : "number");
     for (size_t i = 0; i < as->name_count; i++) {
-        if (word_is(w, as->name[i].name))
+        if (scan_word_is(w, as->name[i].name))
             return asm_error_at(as, &at, "%.80s is already defined in line %d", as->name[i].name,
                                 as->name[i].line);
     }
@@ -250,13 +250,13 @@ static int note(struct assembler *as)
     return 0;
 }
 
-static int directive(struct assembler *as, struct word w)
+static int directive(struct assembler *as, struct scan_token w)
 {
-    if (word_is(w, ".equ")) {
+    if (scan_word_is(w, ".equ")) {
         asm_word(as);
         return equ(as);
     }
-    if (word_is(w, ".note")) {
+    if (scan_word_is(w, ".note")) {
         asm_word(as);
         return note(as);
     }
@@ -304,7 +304,7 @@ static bool skip_listing_key(struct assembler *as)
 
 static int statement(struct assembler *as)
 {
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
     struct scan behind = as->scan;
 
     as->last = as->scan;

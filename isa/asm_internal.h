@@ -47,8 +47,8 @@ struct assembler {
 };
 
 /* Token helpers that keep `last`. asm_peek leaves the scan before the token. */
-struct word asm_word(struct assembler *as);
-struct word asm_peek(struct assembler *as);
+struct scan_token asm_word(struct assembler *as);
+struct scan_token asm_peek(struct assembler *as);
 bool asm_take(struct assembler *as, char c);
 int asm_char(struct assembler *as);     /* next character that is not blank, -1 at the end */
 
@@ -67,7 +67,7 @@ int asm_register(struct assembler *as, char class, const char *meaning, int32_t 
 int asm_immediate(struct assembler *as, int32_t *value);
 
 /* 'v', 's', 'p', 'm' and the number if the word names a register, decorated or not; else 0 */
-char asm_register_class(struct word w, int64_t *number);
+char asm_register_class(struct scan_token w, int64_t *number);
 
 /* One operation, appended to as->op. */
 int asm_operation(struct assembler *as);

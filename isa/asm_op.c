@@ -38,9 +38,9 @@ struct op_parse {
  * How far the mnemonic goes: a word, where a '-' before a letter ("vclamps-f32")
  * and a bracketed number behind "mrb" belong to it.
  */
-static struct word mnemonic_text(struct scan at)
+static struct scan_token mnemonic_text(struct scan at)
 {
-    struct word w = scan_word(&at);
+    struct scan_token w = scan_word(&at);
 
     if (w.length == 0)
         return w;
@@ -70,7 +70,7 @@ static struct word mnemonic_text(struct scan at)
 }
 
 /* the number of at most 9 digits at w[*i], -1 if there is none; *i moves behind it */
-static int small_number(struct word w, size_t *i)
+static int small_number(struct scan_token w, size_t *i)
 {
     int number = 0, digits = 0;
 
@@ -85,7 +85,7 @@ static int small_number(struct word w, size_t *i)
  * Cuts ".mxuN" or ".xluN" out of the mnemonic and puts '#' for "[N]"; false
  * when the rest is too long to be one.
  */
-static bool cut_numbers(struct word w, struct op_parse *parse)
+static bool cut_numbers(struct scan_token w, struct op_parse *parse)
 {
     size_t out = 0, name_length = 0, i = 0;
 
@@ -120,7 +120,7 @@ static bool cut_numbers(struct word w, struct op_parse *parse)
     return true;
 }
 
-static int unknown_operation(struct assembler *as, struct word w, const char *key)
+static int unknown_operation(struct assembler *as, struct scan_token w, const char *key)
 {
     const char *const *names;
     const char *number;
@@ -186,7 +186,7 @@ static void set_choices(struct op_parse *parse, const int32_t choice[ISA_CHOICE_
 static int mnemonic(struct assembler *as, struct op_parse *parse)
 {
     int32_t choice[ISA_CHOICE_MAX];
-    struct word w;
+    struct scan_token w;
     int code = -1;
 
     asm_peek(as);
@@ -214,13 +214,13 @@ static void skip_decoration(struct assembler *as)
 {
     for (;;) {
         struct scan at;
-        struct word w;
+        struct scan_token w;
 
         asm_peek(as);
         at = as->scan;
         if (scan_take(&at, '[')) {
             w = scan_word(&at);
-            if (w.length == 0 || !(isdigit((unsigned char)w.start[0]) || word_is(w, "thread")))
+            if (w.length == 0 || !(isdigit((unsigned char)w.start[0]) || scan_word_is(w, "thread")))
                 return;
             while (scan_char(&at) >= 0 && scan_char(&at) != ']' && scan_char(&at) != '\n')
                 at.pos++;
@@ -230,7 +230,7 @@ static void skip_decoration(struct assembler *as)
             if (!scan_take(&at, '('))
                 return;
             w = scan_word(&at);
-            if (!(word_is(w, "short") || word_is(w, "narrow")) || !scan_take(&at, ')'))
+            if (!(scan_word_is(w, "short") || scan_word_is(w, "narrow")) || !scan_take(&at, ')'))
                 return;
         }
         as->scan = as->last = at;
@@ -256,12 +256,12 @@ static int guard(struct assembler *as, struct op_parse *parse)
 }
 
 /* the attribute of that name which the operation has; ATTRIBUTE_COUNT when none */
-static size_t attribute_of(const struct op_parse *parse, struct word name)
+static size_t attribute_of(const struct op_parse *parse, struct scan_token name)
 {
     const char *template = isa_format_template(parse->info->format);
     size_t i = 0;
 
-    while (i < ATTRIBUTE_COUNT && !(word_is(name, attributes[i].name) &&
+    while (i < ATTRIBUTE_COUNT && !(scan_word_is(name, attributes[i].name) &&
                                     strstr(template, attributes[i].mark)))
         i++;
     return i;
@@ -327,7 +327,7 @@ static int literal(struct assembler *as, const char **t)
         length++;
     snprintf(wanted, sizeof(wanted), "\"%.*s\"", (int)(length ? length : 1), *t);
     if (length) {
-        struct word w = asm_peek(as);
+        struct scan_token w = asm_peek(as);
 
         if (w.length != length || memcmp(w.start, *t, length) != 0)
             return asm_expected(as, wanted);
@@ -372,7 +372,7 @@ static int operands(struct assembler *as, struct op_parse *parse, const char *t)
 /* `%22` behind a pop names the push it belongs to */
 static void skip_source_value(struct assembler *as)
 {
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
 
     if (w.length < 2 || w.start[0] != '%')
         return;
@@ -388,7 +388,7 @@ static int result(struct assembler *as, struct op_parse *parse, const struct sca
                   const char *template)
 {
     struct scan behind = as->scan, behind_last = as->last;
-    struct word w;
+    struct scan_token w;
 
     as->scan = *at;
     w = asm_peek(as);

@@ -20,7 +20,7 @@ static const struct register_class {
 };
 
 /* %v77_v9 is v9: the compiler writes its value's name before the register */
-static struct word without_decoration(struct word w)
+static struct scan_token without_decoration(struct scan_token w)
 {
     size_t first = 0;
 
@@ -31,12 +31,12 @@ static struct word without_decoration(struct word w)
         if (w.start[i] == '_')
             first = i + 1;
     }
-    return (struct word){ w.start + first, w.length - first };
+    return (struct scan_token){ w.start + first, w.length - first };
 }
 
-char asm_register_class(struct word decorated, int64_t *number)
+char asm_register_class(struct scan_token decorated, int64_t *number)
 {
-    struct word w = without_decoration(decorated);
+    struct scan_token w = without_decoration(decorated);
 
     for (size_t i = 0; i < COUNT_OF(register_classes); i++) {
         const struct register_class *c = &register_classes[i];
@@ -66,7 +66,7 @@ static const struct register_class *class_of(char letter)
 int asm_register(struct assembler *as, char class, const char *meaning, int32_t *number)
 {
     const struct register_class *c = class_of(class);
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
     int64_t parsed;
     char wanted[96];
 
@@ -82,7 +82,7 @@ int asm_register(struct assembler *as, char class, const char *meaning, int32_t 
     return 0;
 }
 
-static int unknown_name(struct assembler *as, struct word w)
+static int unknown_name(struct assembler *as, struct scan_token w)
 {
     char wanted[64], hint[TEXT_NEAR_BYTES];
 
@@ -93,10 +93,10 @@ static int unknown_name(struct assembler *as, struct word w)
 
 static int named_value(struct assembler *as, int64_t *value)
 {
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
 
     for (size_t i = 0; i < as->name_count; i++) {
-        if (word_is(w, as->name[i].name)) {
+        if (scan_word_is(w, as->name[i].name)) {
             *value = as->name[i].value;
             asm_word(as);
             return 0;
@@ -123,7 +123,7 @@ static int allocation(struct assembler *as, int64_t *value)
 
 static int bad_number(struct assembler *as)
 {
-    struct word w;
+    struct scan_token w;
 
     asm_take(as, '-');
     asm_take(as, '$');
@@ -135,8 +135,8 @@ static int bad_number(struct assembler *as)
 /* A number or name; registers are the caller's. */
 static int term(struct assembler *as, int64_t *value, bool *is_float)
 {
-    struct number n;
-    struct word w;
+    struct scan_value n;
+    struct scan_token w;
     int64_t number;
 
     *is_float = false;
@@ -216,7 +216,7 @@ int asm_immediate(struct assembler *as, int32_t *value)
 static int register_or_immediate(struct assembler *as, char class, const char *meaning,
                                  struct isa_operand *operand)
 {
-    struct word w = asm_peek(as);
+    struct scan_token w = asm_peek(as);
     int64_t number;
     char found = asm_register_class(w, &number), wanted[96];
 
@@ -251,7 +251,7 @@ static int sync_flag(struct assembler *as, struct isa_operand *operand)
         return register_or_immediate(as, 's', isa_role_meaning('S'), operand);
     if (!asm_take(as, '['))
         return asm_expected(as, "a sync flag \"[sflag:...]\"");
-    has_space = word_is(asm_peek(as), "sflag");
+    has_space = scan_word_is(asm_peek(as), "sflag");
     if (has_space) {
         asm_word(as);
         if (!asm_take(as, ':'))
@@ -290,7 +290,7 @@ static int skip_listing_region(struct assembler *as)
         return asm_expected(as, "\")\"");
     if (!asm_take(as, ','))
         return 0;
-    if (!word_is(asm_peek(as), "region"))
+    if (!scan_word_is(asm_peek(as), "region"))
         return asm_expected(as, "\"region\"");
     asm_word(as);
     return asm_take(as, '=') ? asm_immediate(as, &number) : asm_expected(as, "\"=\"");
@@ -300,13 +300,13 @@ static int skip_listing_region(struct assembler *as)
 static int branch_target(struct assembler *as, struct isa_operand *operand)
 {
     struct asm_label *use;
-    struct word w;
+    struct scan_token w;
     int64_t number;
 
-    if (!word_is(asm_peek(as), "target"))
+    if (!scan_word_is(asm_peek(as), "target"))
         return asm_expected(as, "\"target\"");
     asm_word(as);
-    if (word_is(asm_peek(as), "bundleno"))
+    if (scan_word_is(asm_peek(as), "bundleno"))
         asm_word(as);
     if (!asm_take(as, '='))
         return asm_expected(as, "\"=\"");

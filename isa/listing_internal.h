@@ -4,7 +4,7 @@
 #include "isa/listing.h"
 
 /* A part of the blanked text. */
-struct piece {
+struct listing_piece {
     const char *start;
     size_t length;
 };

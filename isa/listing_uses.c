@@ -69,7 +69,7 @@ static const char *operands_start(const struct listing *l, const struct listing_
 }
 
 static int split(const struct listing *l, const struct listing_op *op,
-                 struct piece out[PIECE_MAX])
+                 struct listing_piece out[PIECE_MAX])
 {
     const char *at = operands_start(l, op), *end = l->text + op->end, *start = at;
     int depth = 0, count = 0;
@@ -77,7 +77,7 @@ static int split(const struct listing *l, const struct listing_op *op,
     for (; at <= end && count < PIECE_MAX; at++) {
         if (at == end || (*at == ',' && depth == 0)) {
             if (at > start)
-                out[count++] = (struct piece){ start, (size_t)(at - start) };
+                out[count++] = (struct listing_piece){ start, (size_t)(at - start) };
             start = at + 1;
             continue;
         }
@@ -87,7 +87,7 @@ static int split(const struct listing *l, const struct listing_op *op,
 }
 
 /* a number, "$0x18" or "512" or "%s9" for none; false when it is not all of the piece */
-static bool constant(struct piece p, int64_t *value)
+static bool constant(struct listing_piece p, int64_t *value)
 {
     const char *at = p.start, *end = p.start + p.length;
     char *behind;
@@ -123,16 +123,16 @@ static int64_t offsets(const char *at, const char *end)
 
 /* ---- origins ---- */
 
-static struct piece word_at(const char *at, const char *end)
+static struct listing_piece word_at(const char *at, const char *end)
 {
     const char *start = at;
 
     while (at < end && (isalnum((unsigned char)*at) || *at == '_' || *at == '%' || *at == '.'))
         at++;
-    return (struct piece){ start, (size_t)(at - start) };
+    return (struct listing_piece){ start, (size_t)(at - start) };
 }
 
-static struct value *find(struct uses *u, struct piece name)
+static struct value *find(struct uses *u, struct listing_piece name)
 {
     struct value *v;
 
@@ -142,7 +142,7 @@ static struct value *find(struct uses *u, struct piece name)
 
 static void remember(struct uses *u, const char *name, struct origin origin)
 {
-    struct value *v = find(u, (struct piece){ name, strlen(name) });
+    struct value *v = find(u, (struct listing_piece){ name, strlen(name) });
 
     if (!v) {
         v = arena_alloc(u->listing->arena, sizeof(*v));
@@ -153,7 +153,8 @@ static void remember(struct uses *u, const char *name, struct origin origin)
 }
 
 /* name: "#allocation2"; met for the first time, it gets its entry */
-static struct origin allocation(struct uses *u, struct piece name, const struct listing_op *op)
+static struct origin allocation(struct uses *u, struct listing_piece name,
+                                const struct listing_op *op)
 {
     struct listing *l = u->listing;
     struct value *v = find(u, name);
@@ -171,13 +172,13 @@ static struct origin allocation(struct uses *u, struct piece name, const struct 
 }
 
 /* the first value or allocation in a piece, with constants added to it in *offset */
-static struct origin origin_of(struct uses *u, struct piece p, const struct listing_op *op,
+static struct origin origin_of(struct uses *u, struct listing_piece p, const struct listing_op *op,
                                int64_t *offset)
 {
     const char *end = p.start + p.length, *at = p.start;
     struct origin none = { .kind = ORIGIN_NONE };
     const struct value *v;
-    struct piece w;
+    struct listing_piece w;
 
     *offset = 0;
     while (at < end && *at != '%' && *at != '#')
@@ -249,7 +250,8 @@ static const char *behind_dot(const char *mnemonic)
 }
 
 /* moves, shifts and additions: the result has the origin of an operand */
-static void flow(struct uses *u, const struct listing_op *op, const struct piece *p, int count)
+static void flow(struct uses *u, const struct listing_op *op, const struct listing_piece *p,
+                 int count)
 {
     bool is_lea = begins(op->mnemonic, "scalar_lea."), is_pointer;
     struct origin o = { .kind = ORIGIN_NONE };
@@ -281,7 +283,8 @@ static void flow(struct uses *u, const struct listing_op *op, const struct piece
 }
 
 /* "dma.hbm_to_vmem src, size, dst, flag…" */
-static void copy(struct uses *u, const struct listing_op *op, const struct piece *p, int count)
+static void copy(struct uses *u, const struct listing_op *op, const struct listing_piece *p,
+                 int count)
 {
     const char *to = strstr(op->mnemonic, "_to_");
     int64_t granules = 0, offset;
@@ -308,7 +311,8 @@ static void copy(struct uses *u, const struct listing_op *op, const struct piece
     }
 }
 
-static void flag(struct uses *u, const struct listing_op *op, const struct piece *p, int count)
+static void flag(struct uses *u, const struct listing_op *op, const struct listing_piece *p,
+                 int count)
 {
     int64_t offset;
     struct origin o;
@@ -322,7 +326,7 @@ static void flag(struct uses *u, const struct listing_op *op, const struct piece
 }
 
 /* "#allocation9_spill + $0x4" in a piece as a key of its own, NULL where there is none */
-static const char *spill_key(struct uses *u, struct piece p)
+static const char *spill_key(struct uses *u, struct listing_piece p)
 {
     const char *end = p.start + p.length, *at = memchr(p.start, '#', p.length), *behind;
 
@@ -333,7 +337,8 @@ static const char *spill_key(struct uses *u, struct piece p)
 }
 
 /* A pointer keeps its origin in SMEM: "sst [smem:[#x_spill]] %s5_s5", "%s9_s1 = sld [smem:…]". */
-static void spill(struct uses *u, const struct listing_op *op, const struct piece *p, int count)
+static void spill(struct uses *u, const struct listing_op *op, const struct listing_piece *p,
+                  int count)
 {
     const char *key = count ? spill_key(u, p[0]) : NULL, *end, *at;
     const struct value *v;
@@ -341,7 +346,7 @@ static void spill(struct uses *u, const struct listing_op *op, const struct piec
     if (!key)
         return;
     if (op->result[0] && begins(op->mnemonic, "sld")) {
-        v = find(u, (struct piece){ key, strlen(key) });
+        v = find(u, (struct listing_piece){ key, strlen(key) });
         if (v && v->origin.kind != ORIGIN_NONE)
             remember(u, op->result, v->origin);
         return;
@@ -349,12 +354,12 @@ static void spill(struct uses *u, const struct listing_op *op, const struct piec
     end = p[count - 1].start + p[count - 1].length;
     for (at = end; at > p[0].start && *at != '%' && *at != ']'; at--)
         ;
-    v = *at == '%' ? find(u, (struct piece){ at, 1 + word_at(at + 1, end).length }) : NULL;
+    v = *at == '%' ? find(u, (struct listing_piece){ at, 1 + word_at(at + 1, end).length }) : NULL;
     remember(u, key, v ? v->origin : (struct origin){ .kind = ORIGIN_NONE });
 }
 
 /* "[vmem:base + offset] ss:$n sm:$m" or "[smem:…]" somewhere in a piece */
-static void access_in(struct uses *u, const struct listing_op *op, struct piece p)
+static void access_in(struct uses *u, const struct listing_op *op, struct listing_piece p)
 {
     const char *end = p.start + p.length, *at, *attribute;
     int64_t offset, stride = 1, mask = 0xff, rows = 0;
@@ -362,7 +367,7 @@ static void access_in(struct uses *u, const struct listing_op *op, struct piece 
 
     at = listing_find(p.start, end, "smem:");
     if (at) {
-        o = origin_of(u, (struct piece){ at, (size_t)(end - at) }, op, &offset);
+        o = origin_of(u, (struct listing_piece){ at, (size_t)(end - at) }, op, &offset);
         set_space(u, o, SPACE_SMEM);
         set_reached(u, o, offset + 4);
         return;
@@ -370,7 +375,7 @@ static void access_in(struct uses *u, const struct listing_op *op, struct piece 
     at = listing_find(p.start, end, "vmem:");
     if (!at)
         return;
-    o = origin_of(u, (struct piece){ at, (size_t)(end - at) }, op, &offset);
+    o = origin_of(u, (struct listing_piece){ at, (size_t)(end - at) }, op, &offset);
     attribute = listing_find(at, end, "ss:$");
     if (attribute)
         stride = strtoll(attribute + 4, NULL, 0);
@@ -397,7 +402,7 @@ static bool carries_address(const char *mnemonic)
 
 static void use(struct uses *u, const struct listing_op *op)
 {
-    struct piece p[PIECE_MAX];
+    struct listing_piece p[PIECE_MAX];
     int count = split(u->listing, op, p);
     int64_t offset;
 

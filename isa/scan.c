@@ -100,9 +100,9 @@ static bool is_word_char(int c)
     return c >= 0 && c < 128 && (isalnum(c) || c == '_' || c == '.' || c == '%');
 }
 
-struct word scan_word(struct scan *s)
+struct scan_token scan_word(struct scan *s)
 {
-    struct word w;
+    struct scan_token w;
 
     scan_blank(s);
     w.start = s->text + s->pos;
@@ -112,7 +112,7 @@ struct word scan_word(struct scan *s)
     return w;
 }
 
-bool word_is(struct word w, const char *s)
+bool scan_word_is(struct scan_token w, const char *s)
 {
     return w.length == strlen(s) && memcmp(w.start, s, w.length) == 0;
 }
@@ -127,9 +127,9 @@ static bool is_digits(const char *s, int (*is_digit)(int))
 }
 
 /* `s` without sign, '$' and anything behind the number */
-static struct number read_number(const char *s, bool is_negative)
+static struct scan_value read_number(const char *s, bool is_negative)
 {
-    struct number n = { NUMBER_BAD, 0 };
+    struct scan_value n = { NUMBER_BAD, 0 };
     bool is_hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
     char *end;
     float f;
@@ -138,8 +138,8 @@ static struct number read_number(const char *s, bool is_negative)
         unsigned long long value = strtoull(s, NULL, is_hex ? 16 : 10);
 
         if (value > UINT32_MAX || (is_negative && value > (1ULL << 31)))
-            return (struct number){ NUMBER_RANGE, 0 };
-        return (struct number){ NUMBER_INT, is_negative ? -(int64_t)value : (int64_t)value };
+            return (struct scan_value){ NUMBER_RANGE, 0 };
+        return (struct scan_value){ NUMBER_INT, is_negative ? -(int64_t)value : (int64_t)value };
     }
     if (is_hex)
         return n;
@@ -147,7 +147,7 @@ static struct number read_number(const char *s, bool is_negative)
     if (end == s || !(*end == '\0' || strcmp(end, "f") == 0))
         return n;
     if (isinf(f) && isdigit((unsigned char)s[0]))
-        return (struct number){ NUMBER_RANGE, 0 };
+        return (struct scan_value){ NUMBER_RANGE, 0 };
     n.kind = NUMBER_FLOAT;
     n.value = isnan(f) ? F32_NAN_BITS : f32_bits(f);
     if (is_negative)
@@ -177,20 +177,20 @@ static bool starts_number(const struct scan *s)
 {
     struct scan rest = *s;
     int c = scan_char(s);
-    struct word w;
+    struct scan_token w;
 
     if (c >= 0 && c < 128 && isdigit(c))
         return true;
     if (c == '.')
         return s->pos + 1 < s->end && isdigit((unsigned char)s->text[s->pos + 1]);
     w = scan_word(&rest);
-    return word_is(w, "inf") || word_is(w, "nan");
+    return scan_word_is(w, "inf") || scan_word_is(w, "nan");
 }
 
-struct number scan_number(struct scan *s)
+struct scan_value scan_number(struct scan *s)
 {
     struct scan at = *s;
-    struct number n = { NUMBER_NONE, 0 };
+    struct scan_value n = { NUMBER_NONE, 0 };
     char digits[NUMBER_CHARS];
     bool is_negative;
     size_t length;

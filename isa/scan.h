@@ -16,15 +16,15 @@ struct scan {
     int open_line, open_col;            /* of a C comment that has no end; 0 if none */
 };
 
-struct word {
+struct scan_token {
     const char *start;
     size_t length;                      /* 0: no word here */
 };
 
-enum number_kind { NUMBER_NONE, NUMBER_INT, NUMBER_FLOAT, NUMBER_BAD, NUMBER_RANGE };
+enum scan_number_kind { NUMBER_NONE, NUMBER_INT, NUMBER_FLOAT, NUMBER_BAD, NUMBER_RANGE };
 
-struct number {
-    enum number_kind kind;
+struct scan_value {
+    enum scan_number_kind kind;
     int64_t value;                      /* of a float its f32 bits */
 };
 
@@ -33,14 +33,14 @@ void scan_blank(struct scan *s);                        /* white space and comme
 int scan_col(const struct scan *s);                     /* 1-based */
 int scan_char(const struct scan *s);                    /* the character here, -1 at the end */
 bool scan_take(struct scan *s, char c);                 /* skips blanks before; false: not here */
-struct word scan_word(struct scan *s);                  /* letters, digits, '_', '.', '%' */
+struct scan_token scan_word(struct scan *s);            /* letters, digits, '_', '.', '%' */
 
 /* A decimal, hexadecimal (0x…, $0x…, $8) or f32 number with an optional '-'. */
-struct number scan_number(struct scan *s);
+struct scan_value scan_number(struct scan *s);
 
 /* On to the next ";;", "}" or end of line, comments skipped; nothing is taken. */
 void scan_recover(struct scan *s);
 void scan_line_end(struct scan *s);                     /* on to the end of this line */
 
-bool word_is(struct word w, const char *s);
+bool scan_word_is(struct scan_token w, const char *s);
 #endif
