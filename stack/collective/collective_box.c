@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-int64_t box_bytes(const struct collective_plan *p, const struct plan_box *x)
+int64_t plan_box_bytes(const struct collective_plan *p, const struct plan_box *x)
 {
     int64_t bytes = x->run_bytes;
 
@@ -18,9 +18,9 @@ int64_t box_bytes(const struct collective_plan *p, const struct plan_box *x)
     return bytes;
 }
 
-void box_cut(const struct collective_plan *p, struct plan_box *x, int64_t chunk_bytes)
+void plan_box_cut(const struct collective_plan *p, struct plan_box *x, int64_t chunk_bytes)
 {
-    int64_t inner = box_bytes(p, x);
+    int64_t inner = plan_box_bytes(p, x);
 
     assert(chunk_bytes >= PLAN_ROW_BYTES);
     x->outer = 1;
@@ -40,13 +40,13 @@ void box_cut(const struct collective_plan *p, struct plan_box *x, int64_t chunk_
     x->per_outer = div_up(x->items, chunk_bytes / PLAN_ROW_BYTES);
 }
 
-int64_t box_chunk_count(const struct plan_box *x)
+int64_t plan_box_chunk_count(const struct plan_box *x)
 {
     return x->outer * x->per_outer;
 }
 
-void box_chunk(const struct collective_plan *p, const struct plan_box *x, int64_t index,
-               struct plan_chunk *out)
+void plan_box_chunk(const struct collective_plan *p, const struct plan_box *x, int64_t index,
+                    struct plan_chunk *out)
 {
     int64_t part = index % x->per_outer, outer = index / x->per_outer;
     int64_t low = part * x->items / x->per_outer;
@@ -73,8 +73,8 @@ void box_chunk(const struct collective_plan *p, const struct plan_box *x, int64_
         out->bytes *= out->count[i];
 }
 
-int64_t chunk_offset(const struct collective_plan *p, const struct plan_box *x,
-                     const struct plan_chunk *c, int layout)
+int64_t plan_chunk_offset(const struct collective_plan *p, const struct plan_box *x,
+                          const struct plan_chunk *c, int layout)
 {
     int64_t offset = c->run_low;
 
@@ -119,13 +119,13 @@ static int put_level(struct plan_shape *s, int used, int64_t count, int64_t from
     return used + 1;
 }
 
-void chunk_shape(const struct collective_plan *p, const struct plan_box *x,
-                 const struct plan_chunk *c, int from_layout, int to_layout,
-                 struct plan_shape *out)
+void plan_chunk_shape(const struct collective_plan *p, const struct plan_box *x,
+                      const struct plan_chunk *c, int from_layout, int to_layout,
+                      struct plan_shape *out)
 {
     int used = 0;
 
-    *out = shape_of_run(c->run_bytes);
+    *out = plan_shape_of_run(c->run_bytes);
     for (int i = x->dim_count - 1; i >= 0; i--)
         used = put_level(out, used, c->count[i], stride_along(p, x, c, from_layout, i),
                          stride_along(p, x, c, to_layout, i));

@@ -6,14 +6,14 @@
 
 #include "base/units.h"
 
-void build_begin(struct plan_builder *b, struct collective_plan *p, struct arena *a)
+void plan_build_begin(struct plan_builder *b, struct collective_plan *p, struct arena *a)
 {
     memset(b, 0, sizeof(*b));
     b->plan = p;
     b->arena = a;
 }
 
-void build_segment(struct plan_builder *b, int number)
+void plan_build_segment(struct plan_builder *b, int number)
 {
     assert(number == b->segment_count + 1 && number < PLAN_SEGMENTS);
     for (int i = 0; i < b->flag_count; i++)
@@ -22,11 +22,11 @@ void build_segment(struct plan_builder *b, int number)
     b->segment[++b->segment_count].first = b->op_count;
 }
 
-int build_end(struct plan_builder *b, struct err *e)
+int plan_build_end(struct plan_builder *b, struct err *e)
 {
     struct collective_plan *p = b->plan;
 
-    build_segment(b, b->segment_count + 1);
+    plan_build_segment(b, b->segment_count + 1);
     p->op_count = b->op_count;
     p->segment_count = b->segment_count;
     p->segment = arena_copy(b->arena, b->segment, (size_t)b->segment_count, sizeof(*p->segment));
@@ -42,13 +42,13 @@ int build_end(struct plan_builder *b, struct err *e)
     return 0;
 }
 
-void build_set_root(struct collective_plan *p)
+void plan_build_set_root(struct collective_plan *p)
 {
     for (int i = 0; i < PLAN_DIMS; i++)
         p->root_coordinate[i] = p->request.root / p->dim[i].rank_stride % p->dim[i].count;
 }
 
-int build_flags(struct plan_builder *b, int count)
+int plan_build_flags(struct plan_builder *b, int count)
 {
     int first = b->flag_count;
 
@@ -58,7 +58,7 @@ int build_flags(struct plan_builder *b, int count)
     return first;
 }
 
-int64_t build_vmem(struct plan_builder *b, int64_t bytes)
+int64_t plan_build_vmem(struct plan_builder *b, int64_t bytes)
 {
     int64_t first = b->vmem_bytes;
 
@@ -66,7 +66,7 @@ int64_t build_vmem(struct plan_builder *b, int64_t bytes)
     return first;
 }
 
-int64_t shape_bytes(const struct plan_shape *s)
+int64_t plan_shape_bytes(const struct plan_shape *s)
 {
     int64_t bytes = s->run_bytes;
 
@@ -75,7 +75,7 @@ int64_t shape_bytes(const struct plan_shape *s)
     return bytes;
 }
 
-struct plan_shape shape_of_run(int64_t bytes)
+struct plan_shape plan_shape_of_run(int64_t bytes)
 {
     struct plan_shape s = {.run_bytes = bytes};
 
@@ -132,22 +132,23 @@ static struct plan_op *put_move(struct plan_builder *b, int kind, const struct p
 /* Before a copy: what the flag has to count stays within its 32 bits. */
 static void expect(struct plan_builder *b, int flag, const struct plan_shape *s)
 {
-    int64_t granules = shape_bytes(s) / PLAN_GRANULE_BYTES;
+    int64_t granules = plan_shape_bytes(s) / PLAN_GRANULE_BYTES;
 
     if (b->pending[flag] + granules > INT32_MAX)
-        build_wait_pending(b, flag);
+        plan_build_wait_pending(b, flag);
     b->pending[flag] += granules;
 }
 
-void build_copy(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
-                const struct plan_shape *s, int flag)
+void plan_build_copy(struct plan_builder *b, const struct plan_where *from,
+                     const struct plan_where *to, const struct plan_shape *s, int flag)
 {
     expect(b, flag, s);
     put_move(b, COLLECTIVE_COPY, from, to, s)->flag = flag;
 }
 
-void build_send(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
-                const struct plan_shape *s, int peer_shift, int flag, int source_flag)
+void plan_build_send(struct plan_builder *b, const struct plan_where *from,
+                     const struct plan_where *to, const struct plan_shape *s, int peer_shift,
+                     int flag, int source_flag)
 {
     struct plan_op *o;
 
@@ -158,7 +159,7 @@ void build_send(struct plan_builder *b, const struct plan_where *from, const str
     o->source_flag = source_flag;
 }
 
-void build_wait(struct plan_builder *b, int flag, int64_t value)
+void plan_build_wait(struct plan_builder *b, int flag, int64_t value)
 {
     struct plan_op *o = put(b, COLLECTIVE_WAIT);
 
@@ -167,22 +168,22 @@ void build_wait(struct plan_builder *b, int flag, int64_t value)
     o->value = (int32_t)value;
 }
 
-void build_wait_pending(struct plan_builder *b, int flag)
+void plan_build_wait_pending(struct plan_builder *b, int flag)
 {
     if (b->pending[flag] > 0)
-        build_wait(b, flag, b->pending[flag]);
+        plan_build_wait(b, flag, b->pending[flag]);
     b->pending[flag] = 0;
 }
 
-void build_add(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
-               int64_t bytes)
+void plan_build_add(struct plan_builder *b, const struct plan_where *from,
+                    const struct plan_where *to, int64_t bytes)
 {
-    struct plan_shape s = shape_of_run(bytes);
+    struct plan_shape s = plan_shape_of_run(bytes);
 
     put_move(b, COLLECTIVE_ADD, from, to, &s);
 }
 
-void build_signal(struct plan_builder *b, int peer_shift, int flag, int value)
+void plan_build_signal(struct plan_builder *b, int peer_shift, int flag, int value)
 {
     struct plan_op *o = put(b, COLLECTIVE_SIGNAL);
 

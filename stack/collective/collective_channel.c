@@ -28,7 +28,7 @@ struct turn {
 
 struct channel {
     const struct plan_route *route;
-    const struct channel_mode *mode;
+    const struct collective_channel_mode *mode;
     int64_t offset, bytes;              /* its part of every block */
     int resident_layout;
     int phase_count;
@@ -71,7 +71,7 @@ static struct plan_where block_at(const struct plan_builder *b, const struct cha
 
     w.space = is_resident_layout(layout) ? COLLECTIVE_VMEM : COLLECTIVE_HBM;
     w.shift = plan_shift_along(b->plan, l->dim, (int)(distance % l->ring));
-    w.offset = chunk_offset(b->plan, &l->box, c, layout) +
+    w.offset = plan_chunk_offset(b->plan, &l->box, c, layout) +
                (is_resident_layout(layout) ? 0 : f->offset);
     return w;
 }
@@ -140,9 +140,9 @@ static void grant(struct plan_builder *b, const struct channel *f, bool is_gathe
 
         if (l->is_gather != is_gather || cell >= end || last <= l->first_cell)
             continue;
-        build_signal(b, plan_shift_along(b->plan, l->dim, -l->direction), l->credit_flag,
-                     (int)((last < end ? last : end) -
-                           (cell > l->first_cell ? cell : l->first_cell)));
+        plan_build_signal(b, plan_shift_along(b->plan, l->dim, -l->direction), l->credit_flag,
+                          (int)((last < end ? last : end) -
+                                (cell > l->first_cell ? cell : l->first_cell)));
     }
 }
 
@@ -153,15 +153,15 @@ static void send(struct plan_builder *b, struct channel *f, const struct phase *
 {
     int arrival = f->arrival_flag + (int)(f->sent++ % f->mode->slots);
 
-    build_wait(b, l->credit_flag, 1);
-    build_send(b, from, to, shape, plan_shift_along(b->plan, l->dim, l->direction), arrival,
-               source_flag);
+    plan_build_wait(b, l->credit_flag, 1);
+    plan_build_send(b, from, to, shape, plan_shift_along(b->plan, l->dim, l->direction), arrival,
+                    source_flag);
 }
 
 static void wait_arrival(struct plan_builder *b, struct channel *f, const struct plan_chunk *c)
 {
-    build_wait(b, f->arrival_flag + (int)(f->consumed % f->mode->slots),
-               c->bytes / PLAN_GRANULE_BYTES);
+    plan_build_wait(b, f->arrival_flag + (int)(f->consumed % f->mode->slots),
+                    c->bytes / PLAN_GRANULE_BYTES);
 }
 
 static void grant_next(struct plan_builder *b, struct channel *f, const struct phase *l)
@@ -179,11 +179,11 @@ static void load_own(struct plan_builder *b, struct channel *f, const struct pha
     struct plan_chunk c;
     struct plan_shape shape;
 
-    box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->own_turn), &c);
+    plan_box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->own_turn), &c);
     from = block_at(b, f, l, &c, LAYOUT_IN, -l->direction * (f->own_turn.step + 1));
-    chunk_shape(b->plan, &l->box, &c, LAYOUT_IN, LAYOUT_SLOT, &shape);
-    build_wait_pending(b, flag);
-    build_copy(b, &from, &to, &shape, flag);
+    plan_chunk_shape(b->plan, &l->box, &c, LAYOUT_IN, LAYOUT_SLOT, &shape);
+    plan_build_wait_pending(b, flag);
+    plan_build_copy(b, &from, &to, &shape, flag);
     f->own_loaded++;
     f->own_turn = next_own(f, l, f->own_turn);
 }
@@ -210,7 +210,7 @@ static void reduce_first(struct plan_builder *b, struct channel *f, const struct
     struct plan_where to = slot_at(f, f->receive_slots, f->sent);
     struct plan_shape shape;
 
-    chunk_shape(b->plan, &l->box, c, layout, LAYOUT_SLOT, &shape);
+    plan_chunk_shape(b->plan, &l->box, c, layout, LAYOUT_SLOT, &shape);
     send(b, f, l, &from, &to, &shape, f->sent_flag);
 }
 
@@ -222,12 +222,12 @@ static struct plan_where reduce_sum(struct plan_builder *b, struct channel *f,
 
     if (streams(f)) {
         sum = slot_at(f, f->own_slots, f->own_used);
-        build_wait_pending(b, f->own_flag + (int)(f->own_used % f->mode->slots));
+        plan_build_wait_pending(b, f->own_flag + (int)(f->own_used % f->mode->slots));
     } else {
         sum = block_at(b, f, l, c, f->resident_layout, -l->direction * (step + 1));
     }
     wait_arrival(b, f, c);
-    build_add(b, &from, &sum, c->bytes);
+    plan_build_add(b, &from, &sum, c->bytes);
     grant_next(b, f, l);
     return sum;
 }
@@ -242,8 +242,8 @@ static void store_sum(struct plan_builder *b, struct channel *f, const struct ph
     struct plan_where to = block_at(b, f, l, c, layout, 0);
     struct plan_shape shape;
 
-    chunk_shape(b->plan, &l->box, c, LAYOUT_SLOT, layout, &shape);
-    build_copy(b, sum, &to, &shape, flag);
+    plan_chunk_shape(b->plan, &l->box, c, LAYOUT_SLOT, layout, &shape);
+    plan_build_copy(b, sum, &to, &shape, flag);
 }
 
 static void reduce_action(struct plan_builder *b, struct channel *f, const struct phase *l,
@@ -262,8 +262,8 @@ static void reduce_action(struct plan_builder *b, struct channel *f, const struc
     sum = reduce_sum(b, f, l, c, step);
     if (step < l->ring - 1) {
         to = slot_at(f, f->receive_slots, f->sent);
-        chunk_shape(b->plan, &l->box, c, streams(f) ? LAYOUT_SLOT : f->resident_layout,
-                    LAYOUT_SLOT, &shape);
+        plan_chunk_shape(b->plan, &l->box, c, streams(f) ? LAYOUT_SLOT : f->resident_layout,
+                         LAYOUT_SLOT, &shape);
         send(b, f, l, &sum, &to, &shape, streams(f) ? own : f->sent_flag);
     } else if (streams(f)) {
         store_sum(b, f, l, c, &sum, own);
@@ -288,14 +288,14 @@ static void gather_action(struct plan_builder *b, struct channel *f, const struc
         return;
     from = block_at(b, f, l, c, from_layout, -l->direction * step);
     to = block_at(b, f, l, c, to_layout, -l->direction * step);
-    chunk_shape(b->plan, &l->box, c, from_layout, to_layout, &shape);
+    plan_chunk_shape(b->plan, &l->box, c, from_layout, to_layout, &shape);
     send(b, f, l, &from, &to, &shape, f->sent_flag);
 }
 
 static void wait_own(struct plan_builder *b, const struct channel *f)
 {
     for (int i = 0; i < f->mode->slots; i++)
-        build_wait_pending(b, f->own_flag + i);
+        plan_build_wait_pending(b, f->own_flag + i);
 }
 
 /* The part between the arrays and VMEM: all blocks, or this rank's. */
@@ -309,25 +309,25 @@ static void move_part(struct plan_builder *b, const struct channel *f, bool is_l
     if (!only_own)
         for (int i = 0; i < f->route->dim_count; i++)
             box.dim[box.dim_count++] = f->route->dim[i];
-    box_cut(b->plan, &box, round_up(box_bytes(b->plan, &box), PLAN_ROW_BYTES));
+    plan_box_cut(b->plan, &box, round_up(plan_box_bytes(b->plan, &box), PLAN_ROW_BYTES));
     if (box.dim_count == PLAN_DIMS) {   /* one level more than a copy has */
         box.per_outer = box.items;
         assert(box.level == 0);
     }
-    for (int64_t i = 0; i < box_chunk_count(&box); i++) {
+    for (int64_t i = 0; i < plan_box_chunk_count(&box); i++) {
         uint8_t fixed = only_own ? (1 << PLAN_DIMS) - 1 : 0;
         struct plan_where in_hbm = {.space = COLLECTIVE_HBM, .layout = (uint8_t)hbm,
                                     .fixed = fixed};
         struct plan_where in_vmem = {.space = COLLECTIVE_VMEM, .fixed = fixed,
                                      .layout = (uint8_t)f->resident_layout};
 
-        box_chunk(b->plan, &box, i, &c);
-        in_hbm.offset = f->offset + chunk_offset(b->plan, &box, &c, hbm);
-        in_vmem.offset = chunk_offset(b->plan, &box, &c, f->resident_layout);
-        chunk_shape(b->plan, &box, &c, is_load ? hbm : f->resident_layout,
-                    is_load ? f->resident_layout : hbm, &shape);
-        build_copy(b, is_load ? &in_hbm : &in_vmem, is_load ? &in_vmem : &in_hbm, &shape,
-                   f->own_flag);
+        plan_box_chunk(b->plan, &box, i, &c);
+        in_hbm.offset = f->offset + plan_chunk_offset(b->plan, &box, &c, hbm);
+        in_vmem.offset = plan_chunk_offset(b->plan, &box, &c, f->resident_layout);
+        plan_chunk_shape(b->plan, &box, &c, is_load ? hbm : f->resident_layout,
+                         is_load ? f->resident_layout : hbm, &shape);
+        plan_build_copy(b, is_load ? &in_hbm : &in_vmem, is_load ? &in_vmem : &in_hbm, &shape,
+                        f->own_flag);
     }
 }
 
@@ -337,9 +337,9 @@ static void copy_own(struct plan_builder *b, const struct channel *f)
     struct plan_where from = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN, .offset = f->offset};
     struct plan_where to = {.space = COLLECTIVE_HBM, .layout = LAYOUT_OUT, .offset = f->offset,
                             .fixed = (1 << PLAN_DIMS) - 1};
-    struct plan_shape shape = shape_of_run(f->bytes);
+    struct plan_shape shape = plan_shape_of_run(f->bytes);
 
-    build_copy(b, &from, &to, &shape, f->own_flag);
+    plan_build_copy(b, &from, &to, &shape, f->own_flag);
 }
 
 static void begin_channel(struct plan_builder *b, struct channel *f)
@@ -367,7 +367,7 @@ static void begin_phase(struct plan_builder *b, struct channel *f, const struct 
         wait_own(b, f);
     if (!turns)
         return;
-    build_wait_pending(b, f->sent_flag);
+    plan_build_wait_pending(b, f->sent_flag);
     f->sent = f->consumed = 0;
     grant(b, f, true, 0, f->mode->slots);
 }
@@ -377,7 +377,7 @@ static void end_channel(struct plan_builder *b, struct channel *f)
     if (!streams(f))
         move_part(b, f, false, b->plan->request.kind == COLLECTIVE_REDUCE_SCATTER);
     wait_own(b, f);
-    build_wait_pending(b, f->sent_flag);
+    plan_build_wait_pending(b, f->sent_flag);
 }
 
 /* Writes the channel's next action. */
@@ -388,7 +388,7 @@ static void advance(struct plan_builder *b, struct channel *f)
 
     if (f->action == 0)
         begin_phase(b, f, l);
-    box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->turn), &c);
+    plan_box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->turn), &c);
     if (l->is_gather)
         gather_action(b, f, l, &c, f->turn.step);
     else
@@ -437,7 +437,7 @@ static struct plan_box stage_box(const struct channel *f, int stage)
  * two, so that one is added while the other is on its way. One where two would
  * be small; more where they would be large.
  */
-static int64_t chunk_of_step(const struct channel_mode *m, int64_t step_bytes)
+static int64_t chunk_of_step(const struct collective_channel_mode *m, int64_t step_bytes)
 {
     int64_t chunk = later(round_up(step_bytes / 2, PLAN_ROW_BYTES), CHUNK_LEAST_BYTES);
 
@@ -454,13 +454,13 @@ static void add_phase(struct plan_builder *b, struct channel *f, int stage, bool
         l->fixed = (uint8_t)(l->fixed | 1 << f->route->dim[i]);
     l->ring = b->plan->dim[l->dim].count;
     l->box = stage_box(f, stage);
-    box_cut(b->plan, &l->box, chunk_of_step(f->mode, box_bytes(b->plan, &l->box)));
-    l->chunks = box_chunk_count(&l->box);
+    plan_box_cut(b->plan, &l->box, chunk_of_step(f->mode, plan_box_bytes(b->plan, &l->box)));
+    l->chunks = plan_box_chunk_count(&l->box);
     l->cell_count = l->chunks * (l->ring - 1);
     l->action_count = l->chunks * l->ring;
     if (before && before->is_gather == is_gather)
         l->first_cell = before->first_cell + before->cell_count;
-    l->credit_flag = build_flags(b, 1);
+    l->credit_flag = plan_build_flags(b, 1);
     f->phase_count++;
 }
 
@@ -485,7 +485,7 @@ static int64_t slot_bytes(const struct plan_builder *b, const struct channel *f)
         struct plan_chunk c;
 
         for (int64_t j = 0; !f->phase[i].is_gather && j < f->phase[i].box.per_outer; j++) {
-            box_chunk(b->plan, &f->phase[i].box, j, &c);
+            plan_box_chunk(b->plan, &f->phase[i].box, j, &c);
             most = later(most, c.bytes);
         }
     }
@@ -502,19 +502,19 @@ static void place_resident(struct plan_builder *b, struct channel *f, int layout
         l->stride[f->route->dim[i]] = stride;
         stride *= b->plan->dim[f->route->dim[i]].count;
     }
-    l->base = build_vmem(b, stride);
+    l->base = plan_build_vmem(b, stride);
 }
 
 static void init_channel(struct plan_builder *b, struct channel *f, int layout)
 {
-    f->arrival_flag = build_flags(b, (int)f->mode->slots);
-    f->own_flag = build_flags(b, (int)f->mode->slots);
-    f->sent_flag = build_flags(b, 1);
+    f->arrival_flag = plan_build_flags(b, (int)f->mode->slots);
+    f->own_flag = plan_build_flags(b, (int)f->mode->slots);
+    f->sent_flag = plan_build_flags(b, 1);
     add_phases(b, f);
     f->slot_bytes = slot_bytes(b, f);
-    f->receive_slots = build_vmem(b, f->mode->slots * f->slot_bytes);
+    f->receive_slots = plan_build_vmem(b, f->mode->slots * f->slot_bytes);
     if (streams(f))
-        f->own_slots = build_vmem(b, f->mode->slots * f->slot_bytes);
+        f->own_slots = plan_build_vmem(b, f->mode->slots * f->slot_bytes);
     else
         place_resident(b, f, layout);
 }
@@ -525,7 +525,7 @@ static void init_channel(struct plan_builder *b, struct channel *f, int layout)
  */
 static int deal_parts(const struct collective_plan *p, struct channel *channels,
                       const struct plan_route *routes, int route_count,
-                      const struct channel_mode *mode)
+                      const struct collective_channel_mode *mode)
 {
     int64_t unit = mode->is_resident ? PLAN_ROW_BYTES : PLAN_GRANULE_BYTES;
     int64_t units = p->block_bytes / unit, most = mode->is_resident ? units : units / 4;
@@ -550,14 +550,14 @@ static int64_t step_bytes(const struct collective_plan *p, const struct channel 
     for (int i = 0; i < count; i++) {
         struct plan_box box = stage_box(&channels[i], 0);
 
-        most = later(most, box_bytes(p, &box));
+        most = later(most, plan_box_bytes(p, &box));
     }
     return most;
 }
 
 /* what may be used of VMEM, and by how much a chunk may be large */
 static int64_t chunk_limit(const struct collective_plan *p, int channel_count,
-                           const struct channel_mode *m)
+                           const struct collective_channel_mode *m)
 {
     int64_t room = p->chip.vmem_bytes, slots = m->slots;
 
@@ -578,7 +578,8 @@ static int64_t chunk_limit(const struct collective_plan *p, int channel_count,
  * own slot and for a group's first step. A core may have to wait for a place in the queue even
  * so: copies end by themselves, so that is a delay and never for ever.
  */
-static void choose_slots(const struct collective_plan *p, int channel_count, struct channel_mode *m)
+static void choose_slots(const struct collective_plan *p, int channel_count,
+                         struct collective_channel_mode *m)
 {
     int64_t places = p->chip.dma_queue_depth / (3 * channel_count), chunk = CHUNK_MOST_BYTES;
     int64_t least = GROUP_LEAST;
@@ -598,7 +599,8 @@ static void choose_slots(const struct collective_plan *p, int channel_count, str
  * move, and filling and emptying it takes less than what the steps save, whose
  * data HBM would have to write and read again.
  */
-static void choose_regime(const struct collective_plan *p, int route_count, struct channel_mode *m)
+static void choose_regime(const struct collective_plan *p, int route_count,
+                          struct collective_channel_mode *m)
 {
     int64_t bytes = p->block_bytes * p->rank_count, steps = 0;
     double saved_ns;
@@ -614,7 +616,7 @@ static void choose_regime(const struct collective_plan *p, int route_count, stru
 
 /* A chunk larger than any step is the step. */
 static int choose_chunk(struct collective_plan *p, const struct channel *channels, int count,
-                        struct channel_mode *m, struct err *e)
+                        struct collective_channel_mode *m, struct err *e)
 {
     int64_t limit = chunk_limit(p, count, m), step = step_bytes(p, channels, count);
     int64_t rows = later(round_up(step, PLAN_ROW_BYTES), PLAN_ROW_BYTES);
@@ -637,7 +639,7 @@ int plan_channels(struct collective_plan *p, const struct plan_route *routes, in
                   struct arena *a, struct err *e)
 {
     struct channel channels[CHANNELS_MAX];
-    struct channel_mode mode = {0};
+    struct collective_channel_mode mode = {0};
     struct plan_builder b;
     int count;
 
@@ -646,9 +648,9 @@ int plan_channels(struct collective_plan *p, const struct plan_route *routes, in
     choose_slots(p, count, &mode);
     if (choose_chunk(p, channels, count, &mode, e))
         return -1;
-    build_begin(&b, p, a);
+    plan_build_begin(&b, p, a);
     for (int i = 0; i < count; i++)
         init_channel(&b, &channels[i], LAYOUT_VMEM + i);
     write_channels(&b, channels, count);
-    return build_end(&b, e);
+    return plan_build_end(&b, e);
 }

@@ -16,7 +16,7 @@ struct plan_route {
 };
 
 /* How the channels of a plan work. */
-struct channel_mode {
+struct collective_channel_mode {
     bool is_resident;                   /* the arrays stay in VMEM all the way */
     int64_t slots, group;               /* chunks that may be under way; that go together */
     int64_t chunk_bytes;                /* at most; exactly, if a user has chosen it */

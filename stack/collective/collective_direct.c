@@ -9,15 +9,15 @@ int plan_alone(struct collective_plan *p, struct arena *a, struct err *e)
 
     plan_set_axes(p, false, a);
     p->is_symmetric = true;
-    build_begin(&b, p, a);
+    plan_build_begin(&b, p, a);
     if (p->arrays.in != p->arrays.out) {
-        struct plan_shape shape = shape_of_run(p->arrays.in_bytes);
-        int flag = build_flags(&b, 1);
+        struct plan_shape shape = plan_shape_of_run(p->arrays.in_bytes);
+        int flag = plan_build_flags(&b, 1);
 
-        build_copy(&b, &from, &to, &shape, flag);
-        build_wait_pending(&b, flag);
+        plan_build_copy(&b, &from, &to, &shape, flag);
+        plan_build_wait_pending(&b, flag);
     }
-    return build_end(&b, e);
+    return plan_build_end(&b, e);
 }
 
 #define DIRECT_WINDOW 16                /* sends whose sources are not read yet */
@@ -55,60 +55,60 @@ static int stride_of_shifts(int count)
 static void write_all_to_all(struct plan_builder *b)
 {
     const struct collective_plan *p = b->plan;
-    struct plan_shape shape = shape_of_run(p->block_bytes);
+    struct plan_shape shape = plan_shape_of_run(p->block_bytes);
     struct plan_where from = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN, .fixed = all_dims()};
     struct plan_where to = {.space = COLLECTIVE_HBM, .layout = LAYOUT_OUT, .fixed = all_dims()};
-    int arrival = build_flags(b, 3), sent = arrival + 1, own = arrival + 2;
+    int arrival = plan_build_flags(b, 3), sent = arrival + 1, own = arrival + 2;
     int stride = stride_of_shifts(p->rank_count), shift = 0;
     int64_t granules = p->block_bytes / PLAN_GRANULE_BYTES;
 
-    build_copy(b, &from, &to, &shape, own);
-    build_barrier(b);
+    plan_build_copy(b, &from, &to, &shape, own);
+    plan_build_barrier(b);
     for (int i = 1; i < p->rank_count; i++) {
         shift = (int)(((int64_t)shift + stride) % p->rank_count);
         from.shift = shift;
         if (i > DIRECT_WINDOW) {
-            build_wait(b, sent, granules);
+            plan_build_wait(b, sent, granules);
             b->pending[sent] -= granules;
         }
-        build_send(b, &from, &to, &shape, shift, arrival, sent);
+        plan_build_send(b, &from, &to, &shape, shift, arrival, sent);
     }
-    build_wait(b, arrival, (p->rank_count - 1) * granules);
-    build_wait_pending(b, sent);
-    build_wait_pending(b, own);
+    plan_build_wait(b, arrival, (p->rank_count - 1) * granules);
+    plan_build_wait_pending(b, sent);
+    plan_build_wait_pending(b, own);
 }
 
 /* One message, once the one that gets it has said that it is there. */
 static void write_permute(struct plan_builder *b)
 {
     const struct collective_plan *p = b->plan;
-    struct plan_shape shape = shape_of_run(p->request.bytes);
+    struct plan_shape shape = plan_shape_of_run(p->request.bytes);
     struct plan_where from = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN};
     struct plan_where to = {.space = COLLECTIVE_HBM, .layout = LAYOUT_OUT};
-    int arrival = build_flags(b, 3), sent = arrival + 1, ready = arrival + 2;
+    int arrival = plan_build_flags(b, 3), sent = arrival + 1, ready = arrival + 2;
 
-    build_signal(b, plan_shift_along(p, 0, -p->request.shift), ready, 1);
-    build_wait(b, ready, 1);
-    build_send(b, &from, &to, &shape, plan_shift_along(p, 0, p->request.shift), arrival, sent);
-    build_wait(b, arrival, p->request.bytes / PLAN_GRANULE_BYTES);
-    build_wait_pending(b, sent);
+    plan_build_signal(b, plan_shift_along(p, 0, -p->request.shift), ready, 1);
+    plan_build_wait(b, ready, 1);
+    plan_build_send(b, &from, &to, &shape, plan_shift_along(p, 0, p->request.shift), arrival, sent);
+    plan_build_wait(b, arrival, p->request.bytes / PLAN_GRANULE_BYTES);
+    plan_build_wait_pending(b, sent);
 }
 
 static void write_broadcast(struct plan_builder *b, struct arena *a)
 {
     struct collective_plan *p = b->plan;
-    struct plan_shape shape = shape_of_run(p->request.bytes);
+    struct plan_shape shape = plan_shape_of_run(p->request.bytes);
     struct plan_where array = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN};
-    int arrival = build_flags(b, 3), sent = arrival + 1, ready = arrival + 2;
+    int arrival = plan_build_flags(b, 3), sent = arrival + 1, ready = arrival + 2;
     int *role = arena_array(a, (size_t)p->rank_count, sizeof(*role));
 
-    build_wait(b, ready, p->rank_count - 1);
+    plan_build_wait(b, ready, p->rank_count - 1);
     for (int i = 1; i < p->rank_count; i++)
-        build_send(b, &array, &array, &shape, plan_shift_along(p, 0, i), arrival, sent);
-    build_wait_pending(b, sent);
-    build_segment(b, 1);
-    build_signal(b, PLAN_TO_ROOT, ready, 1);
-    build_wait(b, arrival, p->request.bytes / PLAN_GRANULE_BYTES);
+        plan_build_send(b, &array, &array, &shape, plan_shift_along(p, 0, i), arrival, sent);
+    plan_build_wait_pending(b, sent);
+    plan_build_segment(b, 1);
+    plan_build_signal(b, PLAN_TO_ROOT, ready, 1);
+    plan_build_wait(b, arrival, p->request.bytes / PLAN_GRANULE_BYTES);
     for (int i = 0; i < p->rank_count; i++)
         role[i] = i != p->request.root;
     for (int i = 0; i < PLAN_DIMS; i++)
@@ -125,13 +125,13 @@ int plan_direct(struct collective_plan *p, struct arena *a, struct err *e)
         plan_set_axes(p, false, a);
     else
         plan_set_ring(p, true, a);
-    build_set_root(p);
-    build_begin(&b, p, a);
+    plan_build_set_root(p);
+    plan_build_begin(&b, p, a);
     switch (p->request.kind) {
     case COLLECTIVE_ALL_TO_ALL: write_all_to_all(&b); break;
     case COLLECTIVE_PERMUTE: write_permute(&b); break;
     default: write_broadcast(&b, a);
     }
     p->is_symmetric = p->request.kind != COLLECTIVE_BROADCAST && plan_closes(p);
-    return build_end(&b, e);
+    return plan_build_end(&b, e);
 }

@@ -20,18 +20,18 @@ static int order_peers(const struct plan_dim *d, int index)
 static void signal_peers(struct plan_builder *b, int dim, int flag)
 {
     for (int i = 0; i < b->plan->dim[dim].count - 1; i++)
-        build_signal(b, plan_shift_along(b->plan, dim, order_peers(&b->plan->dim[dim], i)), flag,
-                     1);
+        plan_build_signal(b, plan_shift_along(b->plan, dim, order_peers(&b->plan->dim[dim], i)),
+                          flag, 1);
 }
 
-void build_barrier(struct plan_builder *b)
+void plan_build_barrier(struct plan_builder *b)
 {
     for (int i = 0; i < PLAN_DIMS; i++)
         if (b->plan->dim[i].count > 1) {
-            int flag = build_flags(b, 1);
+            int flag = plan_build_flags(b, 1);
 
             signal_peers(b, i, flag);
-            build_wait(b, flag, b->plan->dim[i].count - 1);
+            plan_build_wait(b, flag, b->plan->dim[i].count - 1);
         }
 }
 
@@ -68,15 +68,15 @@ static bool is_round_better(const struct collective_plan *p, int dim, bool is_fi
 
 static struct round make_round(struct plan_builder *b, int dim, int layout, bool is_first)
 {
-    struct round r = {.dim = dim, .layout = layout, .ready_flag = build_flags(b, 3)};
+    struct round r = {.dim = dim, .layout = layout, .ready_flag = plan_build_flags(b, 3)};
     int count = b->plan->dim[dim].count;
 
     r.sent_flag = r.ready_flag + 1;
     r.copy_flag = r.ready_flag + 2;
     r.goes_round = is_round_better(b->plan, dim, is_first);
-    r.arrival_flag = build_flags(b, r.goes_round ? count - 1 : 1);
+    r.arrival_flag = plan_build_flags(b, r.goes_round ? count - 1 : 1);
     r.slot_bytes = round_up(b->plan->request.bytes, PLAN_ROW_BYTES);
-    r.first_slot = build_vmem(b, r.slot_bytes * count);
+    r.first_slot = plan_build_vmem(b, r.slot_bytes * count);
     b->plan->layout[layout].base = r.first_slot;
     b->plan->layout[layout].stride[dim] = r.slot_bytes;
     return r;
@@ -98,15 +98,15 @@ static int64_t array_granules(const struct plan_builder *b)
 static void pass_round(struct plan_builder *b, const struct round *r, int step, int direction,
                        const struct plan_where *from)
 {
-    struct plan_shape shape = shape_of_run(b->plan->request.bytes);
+    struct plan_shape shape = plan_shape_of_run(b->plan->request.bytes);
     struct plan_where array = own_slot(r);
     int flag = r->arrival_flag + (step - 1) * 2 + (direction < 0);
 
     array.shift = plan_shift_along(b->plan, r->dim, -direction * (step - 1));
     if (step > 1)
-        build_wait(b, flag - 2, array_granules(b));
-    build_send(b, step > 1 ? &array : from, &array, &shape,
-               plan_shift_along(b->plan, r->dim, direction), flag, r->sent_flag);
+        plan_build_wait(b, flag - 2, array_granules(b));
+    plan_build_send(b, step > 1 ? &array : from, &array, &shape,
+                    plan_shift_along(b->plan, r->dim, direction), flag, r->sent_flag);
 }
 
 /* Half of the others' arrays come from either side. */
@@ -115,11 +115,11 @@ static void send_round(struct plan_builder *b, const struct round *r,
 {
     int others = b->plan->dim[r->dim].count - 1;
 
-    build_wait(b, r->ready_flag, 2);
+    plan_build_wait(b, r->ready_flag, 2);
     for (int i = 0; i < others; i++)
         pass_round(b, r, i / 2 + 1, i % 2 ? -1 : 1, from);
     for (int i = others - (others > 1 ? 2 : 1); i < others; i++)
-        build_wait(b, r->arrival_flag + i, array_granules(b));
+        plan_build_wait(b, r->arrival_flag + i, array_granules(b));
 }
 
 static void signal_ready(struct plan_builder *b, const struct round *r)
@@ -128,20 +128,20 @@ static void signal_ready(struct plan_builder *b, const struct round *r)
         signal_peers(b, r->dim, r->ready_flag);
         return;
     }
-    build_signal(b, plan_shift_along(b->plan, r->dim, 1), r->ready_flag, 1);
-    build_signal(b, plan_shift_along(b->plan, r->dim, -1), r->ready_flag, 1);
+    plan_build_signal(b, plan_shift_along(b->plan, r->dim, 1), r->ready_flag, 1);
+    plan_build_signal(b, plan_shift_along(b->plan, r->dim, -1), r->ready_flag, 1);
 }
 
 static void send_all(struct plan_builder *b, const struct round *r, const struct plan_where *from)
 {
-    struct plan_shape shape = shape_of_run(b->plan->request.bytes);
+    struct plan_shape shape = plan_shape_of_run(b->plan->request.bytes);
     const struct plan_dim *d = &b->plan->dim[r->dim];
     struct plan_where to = own_slot(r);
 
-    build_wait(b, r->ready_flag, d->count - 1);
+    plan_build_wait(b, r->ready_flag, d->count - 1);
     for (int i = 0; i < d->count - 1; i++)
-        build_send(b, from, &to, &shape, plan_shift_along(b->plan, r->dim, order_peers(d, i)),
-                   r->arrival_flag, r->sent_flag);
+        plan_build_send(b, from, &to, &shape, plan_shift_along(b->plan, r->dim, order_peers(d, i)),
+                        r->arrival_flag, r->sent_flag);
 }
 
 /* slots 0 to count - 1 += slots `from` to from + count - 1: one addition if they are whole rows */
@@ -154,7 +154,7 @@ static void add_slots(struct plan_builder *b, const struct round *r, int from, i
         struct plan_where upper = absolute(r->first_slot + (from + i) * r->slot_bytes);
         struct plan_where lower = absolute(r->first_slot + i * r->slot_bytes);
 
-        build_add(b, &upper, &lower, bytes * together);
+        plan_build_add(b, &upper, &lower, bytes * together);
     }
 }
 
@@ -163,10 +163,10 @@ static void sum_all(struct plan_builder *b, const struct round *r)
 {
     int count = b->plan->dim[r->dim].count;
 
-    build_wait_pending(b, r->copy_flag);
-    build_wait_pending(b, r->sent_flag);        /* the lower half holds this rank's own, or will */
+    plan_build_wait_pending(b, r->copy_flag);
+    plan_build_wait_pending(b, r->sent_flag);   /* the lower half holds this rank's own, or will */
     if (!r->goes_round)
-        build_wait(b, r->arrival_flag, (count - 1) * array_granules(b));
+        plan_build_wait(b, r->arrival_flag, (count - 1) * array_granules(b));
     for (int left = count; left > 1; left -= left / 2)
         add_slots(b, r, left - left / 2, left / 2);
 }
@@ -174,7 +174,7 @@ static void sum_all(struct plan_builder *b, const struct round *r)
 /* The first round's array comes from HBM, the others' from the sum of the one before. */
 static void write_rounds(struct plan_builder *b, const struct round *round, int count)
 {
-    struct plan_shape shape = shape_of_run(b->plan->request.bytes);
+    struct plan_shape shape = plan_shape_of_run(b->plan->request.bytes);
     struct plan_where array = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN};
     struct plan_where last = absolute(round[count - 1].first_slot), from = array;
 
@@ -182,9 +182,9 @@ static void write_rounds(struct plan_builder *b, const struct round *round, int 
     for (int i = 0; i < count; i++) {
         struct plan_where own = own_slot(&round[i]);
 
-        build_copy(b, &from, &own, &shape, round[i].copy_flag);
+        plan_build_copy(b, &from, &own, &shape, round[i].copy_flag);
         if (i == 0) {
-            build_wait_pending(b, round[0].copy_flag);
+            plan_build_wait_pending(b, round[0].copy_flag);
             from = own;
         }
         if (i + 1 < count)
@@ -196,8 +196,8 @@ static void write_rounds(struct plan_builder *b, const struct round *round, int 
         sum_all(b, &round[i]);
         from = absolute(round[i].first_slot);
     }
-    build_copy(b, &last, &array, &shape, round[0].copy_flag);
-    build_wait_pending(b, round[0].copy_flag);
+    plan_build_copy(b, &last, &array, &shape, round[0].copy_flag);
+    plan_build_wait_pending(b, round[0].copy_flag);
 }
 
 static int64_t slots_of(const struct collective_plan *p)
@@ -233,10 +233,10 @@ int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)
     p->is_symmetric = plan_closes(p);
     if (check_vmem(p, e))
         return -1;
-    build_begin(&b, p, a);
+    plan_build_begin(&b, p, a);
     if (p->request.kind == COLLECTIVE_BARRIER) {
-        build_barrier(&b);
-        return build_end(&b, e);
+        plan_build_barrier(&b);
+        return plan_build_end(&b, e);
     }
     for (int i = 0; i < PLAN_DIMS; i++)
         if (p->dim[i].count > 1) {
@@ -244,5 +244,5 @@ int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)
             count++;
         }
     write_rounds(&b, round, count);
-    return build_end(&b, e);
+    return plan_build_end(&b, e);
 }

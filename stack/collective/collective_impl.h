@@ -139,26 +139,27 @@ struct plan_where {
     int64_t offset;
 };
 
-void build_begin(struct plan_builder *b, struct collective_plan *p, struct arena *a);
+void plan_build_begin(struct plan_builder *b, struct collective_plan *p, struct arena *a);
 /* from here on the operations are segment `number`'s, which come in order; 0 is begun already */
-void build_segment(struct plan_builder *b, int number);
+void plan_build_segment(struct plan_builder *b, int number);
 /* the templates become the plan's */
-int build_end(struct plan_builder *b, struct err *e);
-void build_set_root(struct collective_plan *p);                 /* from the request's rank */
-int build_flags(struct plan_builder *b, int count);             /* the first of them */
-int64_t build_vmem(struct plan_builder *b, int64_t bytes);      /* whole rows */
-int64_t shape_bytes(const struct plan_shape *s);
-struct plan_shape shape_of_run(int64_t bytes);
-void build_copy(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
-                const struct plan_shape *s, int flag);
-void build_send(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
-                const struct plan_shape *s, int peer_shift, int flag, int source_flag);
-void build_wait(struct plan_builder *b, int flag, int64_t value);
+int plan_build_end(struct plan_builder *b, struct err *e);
+void plan_build_set_root(struct collective_plan *p);            /* from the request's rank */
+int plan_build_flags(struct plan_builder *b, int count);        /* the first of them */
+int64_t plan_build_vmem(struct plan_builder *b, int64_t bytes); /* whole rows */
+int64_t plan_shape_bytes(const struct plan_shape *s);
+struct plan_shape plan_shape_of_run(int64_t bytes);
+void plan_build_copy(struct plan_builder *b, const struct plan_where *from,
+                     const struct plan_where *to, const struct plan_shape *s, int flag);
+void plan_build_send(struct plan_builder *b, const struct plan_where *from,
+                     const struct plan_where *to, const struct plan_shape *s, int peer_shift,
+                     int flag, int source_flag);
+void plan_build_wait(struct plan_builder *b, int flag, int64_t value);
 /* for all that own operations have added to the flag and nobody has waited for */
-void build_wait_pending(struct plan_builder *b, int flag);
-void build_add(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
-               int64_t bytes);
-void build_signal(struct plan_builder *b, int peer_shift, int flag, int value);
+void plan_build_wait_pending(struct plan_builder *b, int flag);
+void plan_build_add(struct plan_builder *b, const struct plan_where *from,
+                    const struct plan_where *to, int64_t bytes);
+void plan_build_signal(struct plan_builder *b, int peer_shift, int flag, int value);
 
 /* collective_box.c: what travels in a step, cut into chunks */
 struct plan_box {
@@ -171,17 +172,17 @@ struct plan_chunk {
     int64_t low[PLAN_DIMS], count[PLAN_DIMS];
     int64_t run_low, run_bytes, bytes;
 };
-int64_t box_bytes(const struct collective_plan *p, const struct plan_box *x);
-void box_cut(const struct collective_plan *p, struct plan_box *x, int64_t chunk_bytes);
-int64_t box_chunk_count(const struct plan_box *x);
-void box_chunk(const struct collective_plan *p, const struct plan_box *x, int64_t index,
-               struct plan_chunk *out);
+int64_t plan_box_bytes(const struct collective_plan *p, const struct plan_box *x);
+void plan_box_cut(const struct collective_plan *p, struct plan_box *x, int64_t chunk_bytes);
+int64_t plan_box_chunk_count(const struct plan_box *x);
+void plan_box_chunk(const struct collective_plan *p, const struct plan_box *x, int64_t index,
+                    struct plan_chunk *out);
 /* LAYOUT_SLOT: the chunk's pieces one after the other */
-int64_t chunk_offset(const struct collective_plan *p, const struct plan_box *x,
-                     const struct plan_chunk *c, int layout);
-void chunk_shape(const struct collective_plan *p, const struct plan_box *x,
-                 const struct plan_chunk *c, int from_layout, int to_layout,
-                 struct plan_shape *out);
+int64_t plan_chunk_offset(const struct collective_plan *p, const struct plan_box *x,
+                          const struct plan_chunk *c, int layout);
+void plan_chunk_shape(const struct collective_plan *p, const struct plan_box *x,
+                      const struct plan_chunk *c, int from_layout, int to_layout,
+                      struct plan_shape *out);
 
 /* collective_check.c */
 bool plan_can(enum collective_kind kind, enum collective_algo algo);
@@ -209,5 +210,5 @@ int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e);
 int plan_tree(struct collective_plan *p, struct arena *a, struct err *e);
 int plan_direct(struct collective_plan *p, struct arena *a, struct err *e);
 /* collective_exchange.c: nobody goes on before all have come here; dims in natural order */
-void build_barrier(struct plan_builder *b);
+void plan_build_barrier(struct plan_builder *b);
 #endif

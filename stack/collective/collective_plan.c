@@ -157,7 +157,7 @@ int collective_op_count(const struct collective_plan *p, int core)
 static void put_shape(const struct plan_shape *s, struct collective_op *out)
 {
     out->run_bytes = s->run_bytes;
-    out->bytes = shape_bytes(s);
+    out->bytes = plan_shape_bytes(s);
     for (int i = 0; i < COLLECTIVE_LEVELS; i++) {
         out->level[i].count = s->level[i].count;
         out->level[i].from_stride = s->level[i].from_stride;

@@ -51,7 +51,7 @@ int collective_steps_run(const struct collective_plan *p, const struct collectiv
     struct placed_plan placed = {.plan = p};
     struct err inner;
     int status;
-    struct steps_lists lists = {
+    struct collective_steps_lists lists = {
         .context = &placed, .op_count = plan_op_count, .op = plan_op,
         .core_count = r->slice->core_count, .flag_count = collective_flag_count(p),
         .cores_per_chip = r->slice->core_count / r->slice->chip_count,
@@ -65,7 +65,7 @@ int collective_steps_run(const struct collective_plan *p, const struct collectiv
     placed.rank = mem_alloc((size_t)lists.core_count * sizeof(*placed.rank));
     for (int i = 0; i < lists.core_count; i++)
         plan_locate(p, i, &placed.rank[i]);
-    status = steps_run(&lists, &net, costs, o, out, &inner);
+    status = collective_steps_engine_run(&lists, &net, costs, o, out, &inner);
     mem_free(placed.rank);
     if (status != 0)
         return err_set(e, "%s: that is a mistake of this program's plan of a %s by %s", inner.msg,

@@ -51,11 +51,11 @@ struct chip_hbm {
 };
 
 struct engine {
-    const struct steps_lists *lists;
+    const struct collective_steps_lists *lists;
     const struct collective_costs *costs;
     const struct collective_steps_options *options;
     struct net *net;                    /* NULL: one chip */
-    struct steps_queue *queue;
+    struct collective_steps_queue *queue;
     struct core *cores;
     int32_t *flags;                     /* (flag, core) */
     struct chip_hbm *hbm;               /* by chip */
@@ -132,13 +132,14 @@ static int stand_in(const struct engine *n, int core)
 
 /* ----- events */
 
-static void push(struct engine *n, ps_t at, enum event_kind kind, int by, struct steps_event *e)
+static void push(struct engine *n, ps_t at, enum event_kind kind, int by,
+                 struct collective_steps_event *e)
 {
     uint64_t cores = (uint64_t)n->lists->cores_per_chip;
-    struct steps_key key = {at, n->cores[by].sequence++ * cores + (uint64_t)by % cores};
+    struct collective_steps_key key = {at, n->cores[by].sequence++ * cores + (uint64_t)by % cores};
 
     e->kind = (uint8_t)kind;
-    steps_queue_push(n->queue, key, e);
+    collective_steps_queue_push(n->queue, key, e);
 }
 
 /* `owner`: whose descriptor is free then, or STEPS_NOBODY */
@@ -146,8 +147,8 @@ static void push_flag(struct engine *n, ps_t at, int by, int core, int16_t flag,
                       int owner)
 {
     push(n, at, EVENT_FLAG, by,
-         &(struct steps_event){.core = (uint16_t)stand_in(n, core), .flag = flag,
-                               .value = value, .peer = (uint16_t)owner});
+         &(struct collective_steps_event){.core = (uint16_t)stand_in(n, core), .flag = flag,
+                                          .value = value, .peer = (uint16_t)owner});
 }
 
 static struct net_route way_of(const struct engine *n, int core, const struct collective_op *op)
@@ -169,11 +170,12 @@ static int64_t engine_bytes(const struct engine *n, const struct collective_op *
     return run > 0 ? op->bytes / run * div_up(run, vector) * vector : 0;
 }
 
-static struct steps_event copy_of(const struct engine *n, int core, const struct collective_op *op)
+static struct collective_steps_event copy_of(const struct engine *n, int core,
+                                             const struct collective_op *op)
 {
     int32_t granules = (int32_t)(op->bytes / GRANULE_BYTES);
 
-    return (struct steps_event){
+    return (struct collective_steps_event){
         .core = (uint16_t)core, .peer = (uint16_t)op->peer, .place = (uint16_t)chip_of(n, core),
         .value = granules, .granules = granules, .way = way_of(n, core, op),
         .flag = (int16_t)op->flag,
@@ -183,10 +185,10 @@ static struct steps_event copy_of(const struct engine *n, int core, const struct
 }
 
 /* a message without memory at its ends */
-static struct steps_event signal_of(const struct engine *n, int core,
-                                    const struct collective_op *op)
+static struct collective_steps_event signal_of(const struct engine *n, int core,
+                                               const struct collective_op *op)
 {
-    return (struct steps_event){
+    return (struct collective_steps_event){
         .core = (uint16_t)core, .peer = (uint16_t)op->peer, .place = (uint16_t)chip_of(n, core),
         .value = op->value, .granules = 1, .way = way_of(n, core, op),
         .flag = (int16_t)op->flag, .source_flag = -1,
@@ -221,7 +223,7 @@ static bool take_flag(struct engine *n, int core, struct core *c)
 static bool do_op(struct engine *n, int core, struct core *c, const struct collective_op *op)
 {
     const struct collective_costs *k = n->costs;
-    struct steps_event e;
+    struct collective_steps_event e;
 
     switch ((enum collective_op_kind)op->kind) {
     case COLLECTIVE_COPY: case COLLECTIVE_SEND:
@@ -304,7 +306,7 @@ static void wake(struct engine *n, int core)
     run_core(n, core);
 }
 
-static void raise_flag(struct engine *n, const struct steps_event *e)
+static void raise_flag(struct engine *n, const struct collective_steps_event *e)
 {
     int owner = e->peer;
 
@@ -319,7 +321,7 @@ static void raise_flag(struct engine *n, const struct steps_event *e)
 
 /* ----- copies */
 
-static void start_copy(struct engine *n, const struct steps_event *d)
+static void start_copy(struct engine *n, const struct collective_steps_event *d)
 {
     const struct collective_costs *k = n->costs;
     struct core *c = &n->cores[d->core];
@@ -344,7 +346,7 @@ static void start_copy(struct engine *n, const struct steps_event *d)
  * A piece of a copy, or a signal, has taken all links; to HBM: its first byte is
  * there now. Pieces come in their order: with the last the copy is at its end.
  */
-static void arrive(struct engine *n, const struct steps_event *d)
+static void arrive(struct engine *n, const struct collective_steps_event *d)
 {
     const struct collective_costs *k = n->costs;
     int to = stand_in(n, d->peer);
@@ -367,7 +369,7 @@ static void arrive(struct engine *n, const struct steps_event *d)
 }
 
 /* The next link on the way, taken by the first byte at now; when the link is free again. */
-static ps_t take_link(struct engine *n, struct steps_event *d)
+static ps_t take_link(struct engine *n, struct collective_steps_event *d)
 {
     struct net_hop hop = net_take(n->net, n->now, d->place, &d->way,
                                   d->granules * (int64_t)GRANULE_BYTES);
@@ -382,7 +384,7 @@ static ps_t take_link(struct engine *n, struct steps_event *d)
 }
 
 /* The first byte of a piece or signal has come to its `place` at now. */
-static void go_on(struct engine *n, struct steps_event *d)
+static void go_on(struct engine *n, struct collective_steps_event *d)
 {
     if (net_is_there(d->way))
         arrive(n, d);
@@ -402,7 +404,7 @@ static int64_t piece_count(int chips)
 }
 
 /* What goes next of a copy, all of it where it is short. */
-static int32_t piece_granules(const struct engine *n, const struct steps_event *d)
+static int32_t piece_granules(const struct engine *n, const struct collective_steps_event *d)
 {
     int64_t chunk = n->costs->chunk_bytes / GRANULE_BYTES;
     int64_t piece = div_up(div_up(d->value, n->piece_count), chunk) * chunk;
@@ -411,10 +413,10 @@ static int32_t piece_granules(const struct engine *n, const struct steps_event *
 }
 
 /* Link and memory work side by side: the later of both is the end. */
-static void start_send(struct engine *n, struct steps_event *d)
+static void start_send(struct engine *n, struct collective_steps_event *d)
 {
     const struct collective_costs *k = n->costs;
-    struct steps_event piece = *d;
+    struct collective_steps_event piece = *d;
     bool stays = net_is_there(d->way);
     ps_t through, left_at;
 
@@ -450,7 +452,7 @@ static void start_send(struct engine *n, struct steps_event *d)
 
 /* ----- all of it */
 
-static void do_event(struct engine *n, struct steps_event *e)
+static void do_event(struct engine *n, struct collective_steps_event *e)
 {
     switch ((enum event_kind)e->kind) {
     case EVENT_COPY: start_copy(n, e); break;
@@ -462,13 +464,13 @@ static void do_event(struct engine *n, struct steps_event *e)
 
 static void open_engine(struct engine *n)
 {
-    const struct steps_lists *l = n->lists;
+    const struct collective_steps_lists *l = n->lists;
     size_t chips = (size_t)(n->core_count / l->cores_per_chip);
 
     n->cores = mem_alloc((size_t)n->core_count * sizeof(*n->cores));
     n->flags = mem_alloc((size_t)n->core_count * (size_t)l->flag_count * sizeof(*n->flags));
     n->hbm = mem_alloc((chips + 1) * sizeof(*n->hbm));
-    n->queue = steps_queue_create();
+    n->queue = collective_steps_queue_create();
     for (int i = 0; i < n->core_count; i++) {
         n->cores[i].count = l->op_count(l->context, i);
         n->cores[i].at = n->costs->program.start_cycles;
@@ -478,7 +480,7 @@ static void open_engine(struct engine *n)
 
 static void close_engine(struct engine *n)
 {
-    steps_queue_destroy(n->queue);
+    collective_steps_queue_destroy(n->queue);
     mem_free(n->cores);
     mem_free(n->flags);
     mem_free(n->hbm);
@@ -513,15 +515,16 @@ static void use_of_links(const struct engine *n)
     r->link_use_mean = links ? sum / links : 0;
 }
 
-int steps_run(const struct steps_lists *l, const struct net_config *net,
-              const struct collective_costs *costs, const struct collective_steps_options *o,
-              struct collective_result *out, struct err *e)
+int collective_steps_engine_run(const struct collective_steps_lists *l,
+                                const struct net_config *net, const struct collective_costs *costs,
+                                const struct collective_steps_options *o,
+                                struct collective_result *out, struct err *e)
 {
     int chips = net->dim[0] * net->dim[1] * net->dim[2], status;
     struct engine n = {.lists = l, .costs = costs, .options = o, .core_count = l->core_count,
                        .result = out};
     struct net_config config = *net;
-    struct steps_event event;
+    struct collective_steps_event event;
     int64_t event_count = 0;
 
     assert(l->core_count < STEPS_NOBODY && l->flag_count <= INT16_MAX);
@@ -535,7 +538,7 @@ int steps_run(const struct steps_lists *l, const struct net_config *net,
     open_engine(&n);
     for (int i = 0; i < n.core_count; i++)
         run_core(&n, i);
-    while (steps_queue_pop(n.queue, &n.now, &event)) {
+    while (collective_steps_queue_pop(n.queue, &n.now, &event)) {
         do_event(&n, &event);
         if (++event_count % EVENTS_PER_TELLING == 0)
             tell_progress(&n);

@@ -8,7 +8,7 @@
 #include "stack/collective/collective_steps.h"
 
 /* Lists of all cores, as a plan has them; tests write some by hand. */
-struct steps_lists {
+struct collective_steps_lists {
     const void *context;
     int (*op_count)(const void *context, int core);
     void (*op)(const void *context, int core, int index, struct collective_op *out);
@@ -17,8 +17,9 @@ struct steps_lists {
 };
 
 /* Run them to their end; -1 with *e where cores wait for what never comes. */
-int steps_run(const struct steps_lists *l, const struct net_config *net,
-              const struct collective_costs *costs, const struct collective_steps_options *o,
-              struct collective_result *out, struct err *e);
+int collective_steps_engine_run(const struct collective_steps_lists *l,
+                                const struct net_config *net, const struct collective_costs *costs,
+                                const struct collective_steps_options *o,
+                                struct collective_result *out, struct err *e);
 
 #endif

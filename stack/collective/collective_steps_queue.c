@@ -15,24 +15,24 @@
 
 /* Events with one key: the first is here, the others in a list of blocks. */
 struct group {
-    struct steps_key key;
+    struct collective_steps_key key;
     int32_t hash_next, span_next;       /* groups; span_next is also that of the free ones */
     int32_t first_block, last_block;    /* -1: none */
     int32_t count;
-    struct steps_event first;
+    struct collective_steps_event first;
 };
 
 struct block {
-    struct steps_event event[BLOCK_EVENTS];
+    struct collective_steps_event event[BLOCK_EVENTS];
     int32_t next;
 };
 
 struct waiting {                        /* in the heap */
-    struct steps_key key;
+    struct collective_steps_key key;
     int32_t group;
 };
 
-struct steps_queue {
+struct collective_steps_queue {
     struct group *group;
     struct block *block;
     struct waiting *heap;
@@ -47,9 +47,9 @@ struct steps_queue {
     int32_t open, open_index, open_block;       /* group that is handed out, -1 none; how far */
 };
 
-struct steps_queue *steps_queue_create(void)
+struct collective_steps_queue *collective_steps_queue_create(void)
 {
-    struct steps_queue *q = mem_alloc(sizeof(*q));
+    struct collective_steps_queue *q = mem_alloc(sizeof(*q));
 
     q->free_group = q->free_block = q->beyond = q->open = -1;
     q->ring_end = SPAN_COUNT;
@@ -61,7 +61,7 @@ struct steps_queue *steps_queue_create(void)
     return q;
 }
 
-void steps_queue_destroy(struct steps_queue *q)
+void collective_steps_queue_destroy(struct collective_steps_queue *q)
 {
     mem_free(q->group);
     mem_free(q->block);
@@ -76,12 +76,12 @@ static int64_t span_of(ps_t at)
 
 /* ----- the heap of the span that time has reached */
 
-static bool is_before(struct steps_key a, struct steps_key b)
+static bool is_before(struct collective_steps_key a, struct collective_steps_key b)
 {
     return a.at < b.at || (a.at == b.at && a.order < b.order);
 }
 
-static void heap_put(struct steps_queue *q, int32_t group)
+static void heap_put(struct collective_steps_queue *q, int32_t group)
 {
     struct waiting w = {q->group[group].key, group};
     size_t i = q->heap_count++;
@@ -92,7 +92,7 @@ static void heap_put(struct steps_queue *q, int32_t group)
     q->heap[i] = w;
 }
 
-static int32_t heap_take(struct steps_queue *q)
+static int32_t heap_take(struct collective_steps_queue *q)
 {
     struct waiting last = q->heap[--q->heap_count];
     int32_t group = q->heap[0].group;
@@ -112,7 +112,7 @@ static int32_t heap_take(struct steps_queue *q)
 
 /* ----- the ring of spans */
 
-static void put_in_span(struct steps_queue *q, int32_t group)
+static void put_in_span(struct collective_steps_queue *q, int32_t group)
 {
     int64_t span = span_of(q->group[group].key.at);
     int32_t *list = span < q->ring_end ? &q->span[span % SPAN_COUNT] : &q->beyond;
@@ -126,7 +126,7 @@ static void put_in_span(struct steps_queue *q, int32_t group)
 }
 
 /* The ring goes on from the first of the groups beyond it. */
-static void turn_ring(struct steps_queue *q)
+static void turn_ring(struct collective_steps_queue *q)
 {
     int32_t list = q->beyond, next;
     int64_t first = INT64_MAX;
@@ -144,7 +144,7 @@ static void turn_ring(struct steps_queue *q)
     }
 }
 
-static void next_span(struct steps_queue *q)
+static void next_span(struct collective_steps_queue *q)
 {
     int32_t *list, next;
 
@@ -162,14 +162,14 @@ static void next_span(struct steps_queue *q)
 
 /* ----- groups */
 
-static int32_t *hash_list(struct steps_queue *q, struct steps_key key)
+static int32_t *hash_list(struct collective_steps_queue *q, struct collective_steps_key key)
 {
     uint64_t bits = ((uint64_t)key.at ^ key.order << 20) * 0x9e3779b97f4a7c15u;
 
     return &q->hash[bits >> (64 - HASH_BITS)];
 }
 
-static int32_t find_group(struct steps_queue *q, struct steps_key key)
+static int32_t find_group(struct collective_steps_queue *q, struct collective_steps_key key)
 {
     int32_t i = *hash_list(q, key);
 
@@ -178,7 +178,7 @@ static int32_t find_group(struct steps_queue *q, struct steps_key key)
     return i;
 }
 
-static int32_t take_free_group(struct steps_queue *q)
+static int32_t take_free_group(struct collective_steps_queue *q)
 {
     int32_t index = q->free_group;
 
@@ -191,7 +191,8 @@ static int32_t take_free_group(struct steps_queue *q)
     return q->group_count++;
 }
 
-static void new_group(struct steps_queue *q, struct steps_key key, const struct steps_event *e)
+static void new_group(struct collective_steps_queue *q, struct collective_steps_key key,
+                      const struct collective_steps_event *e)
 {
     int32_t index = take_free_group(q), *list = hash_list(q, key);
 
@@ -202,7 +203,7 @@ static void new_group(struct steps_queue *q, struct steps_key key, const struct 
     put_in_span(q, index);
 }
 
-static int32_t take_free_block(struct steps_queue *q)
+static int32_t take_free_block(struct collective_steps_queue *q)
 {
     int32_t index = q->free_block;
 
@@ -217,7 +218,8 @@ static int32_t take_free_block(struct steps_queue *q)
     return index;
 }
 
-static void add_to_group(struct steps_queue *q, struct group *g, const struct steps_event *e)
+static void add_to_group(struct collective_steps_queue *q, struct group *g,
+                         const struct collective_steps_event *e)
 {
     int32_t place = (g->count++ - 1) % BLOCK_EVENTS;
 
@@ -233,7 +235,8 @@ static void add_to_group(struct steps_queue *q, struct group *g, const struct st
     q->block[g->last_block].event[place] = *e;
 }
 
-void steps_queue_push(struct steps_queue *q, struct steps_key key, const struct steps_event *e)
+void collective_steps_queue_push(struct collective_steps_queue *q, struct collective_steps_key key,
+                                 const struct collective_steps_event *e)
 {
     int32_t group;
 
@@ -247,7 +250,7 @@ void steps_queue_push(struct steps_queue *q, struct steps_key key, const struct 
         new_group(q, key, e);
 }
 
-static void open_group(struct steps_queue *q)
+static void open_group(struct collective_steps_queue *q)
 {
     int32_t index = heap_take(q), *link = hash_list(q, q->group[index].key);
 
@@ -263,7 +266,7 @@ static void open_group(struct steps_queue *q)
     assert(q->round < UINT8_MAX);       /* as many times in one instant: a loop without time */
 }
 
-static void take_from_open(struct steps_queue *q, struct steps_event *e)
+static void take_from_open(struct collective_steps_queue *q, struct collective_steps_event *e)
 {
     struct group *g = &q->group[q->open];
     int32_t place = (q->open_index - 1) % BLOCK_EVENTS, block = q->open_block;
@@ -285,7 +288,8 @@ static void take_from_open(struct steps_queue *q, struct steps_event *e)
     q->open = -1;
 }
 
-bool steps_queue_pop(struct steps_queue *q, ps_t *at, struct steps_event *e)
+bool collective_steps_queue_pop(struct collective_steps_queue *q, ps_t *at,
+                                struct collective_steps_event *e)
 {
     if (q->open < 0) {
         if (q->group_waiting_count == 0)

@@ -24,7 +24,7 @@
  * flag that rises. All of it is here, 40 bytes, and nothing elsewhere: events of
  * a group lie in a row, what they would point to would not.
  */
-struct steps_event {
+struct collective_steps_event {
     ps_t there_at;                      /* the last byte at `place`, as far as links, port and
                                            source allow */
     int32_t value;                      /* that is added to the flag: granules, or a signal's */
@@ -40,18 +40,20 @@ struct steps_event {
 };
 #define STEPS_NOBODY UINT16_MAX         /* as peer: cores are fewer */
 
-struct steps_key {
+struct collective_steps_key {
     ps_t at;
     uint64_t order;                     /* less than 2^STEPS_ORDER_BITS */
 };
 #define STEPS_ORDER_BITS 56
 
-struct steps_queue;
+struct collective_steps_queue;
 
-struct steps_queue *steps_queue_create(void);
-void steps_queue_destroy(struct steps_queue *q);
+struct collective_steps_queue *collective_steps_queue_create(void);
+void collective_steps_queue_destroy(struct collective_steps_queue *q);
 /* key.at must not lie before the instant of the event popped last */
-void steps_queue_push(struct steps_queue *q, struct steps_key key, const struct steps_event *e);
+void collective_steps_queue_push(struct collective_steps_queue *q, struct collective_steps_key key,
+                                 const struct collective_steps_event *e);
 /* false: empty */
-bool steps_queue_pop(struct steps_queue *q, ps_t *at, struct steps_event *e);
+bool collective_steps_queue_pop(struct collective_steps_queue *q, ps_t *at,
+                                struct collective_steps_event *e);
 #endif

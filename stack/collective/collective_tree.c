@@ -66,7 +66,7 @@ static struct plan_shape shape_at(const struct tree *t, int64_t chunk)
 {
     int64_t left = t->bytes - chunk * t->chunk_bytes;
 
-    return shape_of_run(left < t->chunk_bytes ? left : t->chunk_bytes);
+    return plan_shape_of_run(left < t->chunk_bytes ? left : t->chunk_bytes);
 }
 
 static int64_t first_credits(const struct tree *t)
@@ -80,8 +80,8 @@ static void load_own(struct tree *t, int64_t chunk)
     struct plan_shape shape = shape_at(t, chunk);
     int flag = t->own_flag + (int)(chunk % TREE_SLOTS);
 
-    build_wait_pending(t->b, flag);
-    build_copy(t->b, &from, &to, &shape, flag);
+    plan_build_wait_pending(t->b, flag);
+    plan_build_copy(t->b, &from, &to, &shape, flag);
 }
 
 static void add_child(struct tree *t, int child, int64_t chunk,
@@ -90,10 +90,11 @@ static void add_child(struct tree *t, int child, int64_t chunk,
     struct plan_where from = slot_at(t, t->child_slots[child], chunk);
     int64_t bytes = shape_at(t, chunk).run_bytes;
 
-    build_wait(t->b, t->child_flag[child] + (int)(chunk % TREE_SLOTS), bytes / PLAN_GRANULE_BYTES);
-    build_add(t->b, &from, sum, bytes);
+    plan_build_wait(t->b, t->child_flag[child] + (int)(chunk % TREE_SLOTS),
+                    bytes / PLAN_GRANULE_BYTES);
+    plan_build_add(t->b, &from, sum, bytes);
     if (chunk + TREE_SLOTS < t->chunks)
-        build_signal(t->b, shift_to_child(t, child), t->up_credit_flag, 1);
+        plan_build_signal(t->b, shift_to_child(t, child), t->up_credit_flag, 1);
 }
 
 /* where a rank's sum of the chunk forms: leaves that stream need no place for it */
@@ -105,7 +106,7 @@ static struct plan_where begin_sum(struct tree *t, const struct role *r, int64_t
         load_own(t, 0);
     if (chunk + 1 < t->chunks)
         load_own(t, chunk + 1);
-    build_wait_pending(t->b, t->own_flag + (int)(chunk % TREE_SLOTS));
+    plan_build_wait_pending(t->b, t->own_flag + (int)(chunk % TREE_SLOTS));
     return slot_at(t, t->own_slots, chunk);
 }
 
@@ -120,29 +121,29 @@ static void pass_up(struct tree *t, const struct role *r, int64_t chunk,
         int me = r->parent_dim * SIDES + r->side;
         struct plan_where to = slot_at(t, t->child_slots[me], chunk);
 
-        build_wait(t->b, t->up_credit_flag, 1);
-        build_send(t->b, sum, &to, &shape, shift_to_parent(t, r),
-                   t->child_flag[me] + (int)(chunk % TREE_SLOTS),
-                   has_slot ? slot_flag : t->sent_flag);
+        plan_build_wait(t->b, t->up_credit_flag, 1);
+        plan_build_send(t->b, sum, &to, &shape, shift_to_parent(t, r),
+                        t->child_flag[me] + (int)(chunk % TREE_SLOTS),
+                        has_slot ? slot_flag : t->sent_flag);
     } else if (has_slot) {
         struct plan_where to = hbm_at(t, chunk);
 
-        build_copy(t->b, sum, &to, &shape, slot_flag);
+        plan_build_copy(t->b, sum, &to, &shape, slot_flag);
     }
 }
 
 static void wait_all(struct tree *t)
 {
     for (int i = 0; i < TREE_SLOTS; i++)
-        build_wait_pending(t->b, t->own_flag + i);
-    build_wait_pending(t->b, t->sent_flag);
+        plan_build_wait_pending(t->b, t->own_flag + i);
+    plan_build_wait_pending(t->b, t->sent_flag);
 }
 
 static void go_up(struct tree *t, const struct role *r)
 {
     for (int i = 0; i < r->child_count; i++)
-        build_signal(t->b, shift_to_child(t, r->child[i]), t->up_credit_flag,
-                     (int)first_credits(t));
+        plan_build_signal(t->b, shift_to_child(t, r->child[i]), t->up_credit_flag,
+                          (int)first_credits(t));
     for (int64_t chunk = 0; chunk < t->chunks; chunk++) {
         struct plan_where sum = begin_sum(t, r, chunk);
 
@@ -160,11 +161,12 @@ static void pass_down(struct tree *t, const struct role *r, int64_t chunk)
     int arrival = t->down_flag + (int)(chunk % TREE_SLOTS);
 
     for (int i = 0; i < r->child_count; i++) {
-        build_wait(t->b, t->child_credit_flag[r->child[i]], 1);
-        build_send(t->b, &at, &at, &shape, shift_to_child(t, r->child[i]), arrival, t->sent_flag);
+        plan_build_wait(t->b, t->child_credit_flag[r->child[i]], 1);
+        plan_build_send(t->b, &at, &at, &shape, shift_to_child(t, r->child[i]), arrival,
+                        t->sent_flag);
     }
     if (t->is_resident)
-        build_copy(t->b, &at, &in_hbm, &shape, t->own_flag);
+        plan_build_copy(t->b, &at, &in_hbm, &shape, t->own_flag);
 }
 
 static void go_down(struct tree *t, const struct role *r)
@@ -172,13 +174,13 @@ static void go_down(struct tree *t, const struct role *r)
     int credit = r->parent_dim < 0 ? 0 : t->child_credit_flag[r->parent_dim * SIDES + r->side];
 
     if (r->parent_dim >= 0)
-        build_signal(t->b, shift_to_parent(t, r), credit, (int)first_credits(t));
+        plan_build_signal(t->b, shift_to_parent(t, r), credit, (int)first_credits(t));
     for (int64_t chunk = 0; chunk < t->chunks; chunk++) {
         if (r->parent_dim >= 0) {
-            build_wait(t->b, t->down_flag + (int)(chunk % TREE_SLOTS),
-                       shape_at(t, chunk).run_bytes / PLAN_GRANULE_BYTES);
+            plan_build_wait(t->b, t->down_flag + (int)(chunk % TREE_SLOTS),
+                            shape_at(t, chunk).run_bytes / PLAN_GRANULE_BYTES);
             if (chunk + TREE_SLOTS < t->chunks)
-                build_signal(t->b, shift_to_parent(t, r), credit, 1);
+                plan_build_signal(t->b, shift_to_parent(t, r), credit, 1);
         }
         pass_down(t, r, chunk);
     }
@@ -191,10 +193,10 @@ static void write_role(struct tree *t, const struct role *r)
 
     if (t->is_resident && (sums || r->parent_dim < 0)) {
         struct plan_where from = hbm_at(t, 0), to = array_at(t, 0);
-        struct plan_shape shape = shape_of_run(t->bytes);
+        struct plan_shape shape = plan_shape_of_run(t->bytes);
 
-        build_copy(t->b, &from, &to, &shape, t->own_flag);
-        build_wait_pending(t->b, t->own_flag);
+        plan_build_copy(t->b, &from, &to, &shape, t->own_flag);
+        plan_build_wait_pending(t->b, t->own_flag);
     }
     if (sums)
         go_up(t, r);
@@ -247,7 +249,7 @@ static void write_roles(struct tree *t, struct arena *a)
 
             if (reach < (is_end ? 1 : 2))
                 continue;
-            build_segment(t->b, ++segment);
+            plan_build_segment(t->b, ++segment);
             write_role(t, &r);
             for (int j = is_end ? reach : 1; j <= (is_end ? reach : reach - 1); j++) {
                 int at = p->root_coordinate[i / SIDES] + (i % SIDES ? count - j : j);
@@ -288,24 +290,24 @@ static int place(struct tree *t, struct err *e)
     if (choose_chunk(t, room / (children * TREE_SLOTS) / PLAN_ROW_BYTES * PLAN_ROW_BYTES, e))
         return -1;
     if (t->is_resident)
-        t->array = build_vmem(t->b, t->bytes);
+        t->array = plan_build_vmem(t->b, t->bytes);
     else
-        t->own_slots = build_vmem(t->b, TREE_SLOTS * t->chunk_bytes);
+        t->own_slots = plan_build_vmem(t->b, TREE_SLOTS * t->chunk_bytes);
     for (int i = 0; i < CHILDREN; i++)
         if (t->reach[i] > 0)
-            t->child_slots[i] = build_vmem(t->b, TREE_SLOTS * t->chunk_bytes);
+            t->child_slots[i] = plan_build_vmem(t->b, TREE_SLOTS * t->chunk_bytes);
     return 0;
 }
 
 static void take_flags(struct tree *t)
 {
-    t->own_flag = build_flags(t->b, TREE_SLOTS);
-    t->down_flag = build_flags(t->b, TREE_SLOTS);
-    t->sent_flag = build_flags(t->b, 2);
+    t->own_flag = plan_build_flags(t->b, TREE_SLOTS);
+    t->down_flag = plan_build_flags(t->b, TREE_SLOTS);
+    t->sent_flag = plan_build_flags(t->b, 2);
     t->up_credit_flag = t->sent_flag + 1;
     for (int i = 0; i < CHILDREN; i++)
         if (t->reach[i] > 0) {
-            t->child_flag[i] = build_flags(t->b, TREE_SLOTS + 1);
+            t->child_flag[i] = plan_build_flags(t->b, TREE_SLOTS + 1);
             t->child_credit_flag[i] = t->child_flag[i] + TREE_SLOTS;
         }
 }
@@ -316,13 +318,13 @@ int plan_tree(struct collective_plan *p, struct arena *a, struct err *e)
     struct tree t = {.b = &b, .bytes = p->request.bytes};
 
     plan_set_axes(p, false, a);
-    build_set_root(p);
-    build_begin(&b, p, a);
+    plan_build_set_root(p);
+    plan_build_begin(&b, p, a);
     find_reach(&t);
     if (place(&t, e))
         return -1;
     take_flags(&t);
     write_roles(&t, a);
     p->request.chunk_bytes = t.chunk_bytes < t.bytes ? t.chunk_bytes : t.bytes;
-    return build_end(&b, e);
+    return plan_build_end(&b, e);
 }

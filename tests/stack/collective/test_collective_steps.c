@@ -76,8 +76,12 @@ static const struct collective_costs costs = {
 static void run_with(const struct hand *h, const struct collective_costs *k, bool whole,
                      struct collective_result *out)
 {
-    struct steps_lists l = {.context = h, .op_count = op_count, .op = get_op, .flag_count = 8,
-                            .cores_per_chip = h->cores_per_chip, .is_symmetric = !whole};
+    struct collective_steps_lists l = {.context = h,
+                                       .op_count = op_count,
+                                       .op = get_op,
+                                       .flag_count = 8,
+                                       .cores_per_chip = h->cores_per_chip,
+                                       .is_symmetric = !whole};
     struct net_config net = links;
     struct collective_steps_options o = {.costs = k};
     struct err e;
@@ -88,7 +92,7 @@ static void run_with(const struct hand *h, const struct collective_costs *k, boo
         net.is_ring[i] = true;
         l.core_count *= h->dim[i];
     }
-    if (steps_run(&l, &net, k, &o, out, &e))
+    if (collective_steps_engine_run(&l, &net, k, &o, out, &e))
         fail_msg("%s", e.msg);
 }
 
@@ -135,9 +139,9 @@ static int first_of(const struct plain *p, int count)
 
 TEST(events_come_by_instant_and_order_as_a_plain_list_has_them)
 {
-    struct steps_queue *q = steps_queue_create();
+    struct collective_steps_queue *q = collective_steps_queue_create();
     static struct plain pending[3000];
-    struct steps_event e;
+    struct collective_steps_event e;
     int count = 0, number = 0;
     ps_t now = 0, at;
     struct rng r;
@@ -154,13 +158,13 @@ TEST(events_come_by_instant_and_order_as_a_plain_list_has_them)
                 struct plain p = {now + ahead, rng_below(&r, 3), number++};
 
                 pending[count++] = p;
-                steps_queue_push(q, (struct steps_key){p.at, p.order},
-                                 &(struct steps_event){.value = p.number});
+                collective_steps_queue_push(q, (struct collective_steps_key){p.at, p.order},
+                                            &(struct collective_steps_event){.value = p.number});
             }
         } else {
             int first = first_of(pending, count);
 
-            assert_true(steps_queue_pop(q, &at, &e));
+            assert_true(collective_steps_queue_pop(q, &at, &e));
             assert_int_equal(at, pending[first].at);
             assert_int_equal(e.value, pending[first].number);
             now = at;
@@ -168,29 +172,29 @@ TEST(events_come_by_instant_and_order_as_a_plain_list_has_them)
                     (size_t)(--count - first) * sizeof(*pending));
         }
     }
-    assert_false(steps_queue_pop(q, &at, &e));
-    steps_queue_destroy(q);
+    assert_false(collective_steps_queue_pop(q, &at, &e));
+    collective_steps_queue_destroy(q);
 }
 
 TEST(events_put_in_at_the_instant_under_way_come_after_the_ones_there)
 {
-    struct steps_queue *q = steps_queue_create();
+    struct collective_steps_queue *q = collective_steps_queue_create();
     const int wanted[] = {3, 5, 8, 1, 2};
-    struct steps_event e;
+    struct collective_steps_event e;
     ps_t at;
 
     for (int i = 8; i >= 3; i -= i == 8 ? 3 : 2)
-        steps_queue_push(q, (struct steps_key){90000, (uint64_t)i},
-                         &(struct steps_event){.value = i});
+        collective_steps_queue_push(q, (struct collective_steps_key){90000, (uint64_t)i},
+                                    &(struct collective_steps_event){.value = i});
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
-        assert_true(steps_queue_pop(q, &at, &e));
+        assert_true(collective_steps_queue_pop(q, &at, &e));
         assert_int_equal(e.value, wanted[i]);
         for (int late = 2; i == 0 && late > 0; late--)
-            steps_queue_push(q, (struct steps_key){90000, (uint64_t)late},
-                             &(struct steps_event){.value = late});
+            collective_steps_queue_push(q, (struct collective_steps_key){90000, (uint64_t)late},
+                                        &(struct collective_steps_event){.value = late});
     }
-    assert_false(steps_queue_pop(q, &at, &e));
-    steps_queue_destroy(q);
+    assert_false(collective_steps_queue_pop(q, &at, &e));
+    collective_steps_queue_destroy(q);
 }
 
 TEST(a_copy_takes_port_and_fixed_parts)
@@ -376,8 +380,12 @@ TEST(a_full_queue_of_descriptors_holds_the_core_up)
 TEST(a_wait_for_what_never_comes_is_told_with_its_place)
 {
     struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 1};
-    struct steps_lists l = {.context = &h, .op_count = op_count, .op = get_op, .flag_count = 8,
-                            .cores_per_chip = 1, .core_count = 4};
+    struct collective_steps_lists l = {.context = &h,
+                                       .op_count = op_count,
+                                       .op = get_op,
+                                       .flag_count = 8,
+                                       .cores_per_chip = 1,
+                                       .core_count = 4};
     struct net_config net = links;
     struct collective_steps_options o = {.costs = &costs};
     struct collective_result r;
@@ -385,7 +393,7 @@ TEST(a_wait_for_what_never_comes_is_told_with_its_place)
 
     net.dim[0] = 4;
     add_op(&h, 0, wait_op(3, 9), 0, 0, 0, 0);
-    assert_int_equal(steps_run(&l, &net, &costs, &o, &r, &e), -1);
+    assert_int_equal(collective_steps_engine_run(&l, &net, &costs, &o, &r, &e), -1);
     assert_string_equal(e.msg, "core 0 waits for ever in operation 0 of 1, for 9 of flag 3");
 }
 
