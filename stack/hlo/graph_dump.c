@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* HLO identifiers hold no slashes */
-void dump_name(const char *name, FILE *to)
+void graph_dump_name(const char *name, FILE *to)
 {
     fputc('%', to);
     for (; *name; name++)
@@ -20,23 +20,23 @@ static void print_shape(const struct shape *s, FILE *to)
 }
 
 /* "  %name.suffix = f32[2] op(" */
-static void begin_line(const struct dump *d, const struct graph_node *n, const char *suffix,
+static void begin_line(const struct graph_dump *d, const struct graph_node *n, const char *suffix,
                        const struct shape *shape, const char *op)
 {
     fputs("  ", d->to);
-    dump_name(n->name, d->to);
+    graph_dump_name(n->name, d->to);
     fprintf(d->to, "%s = ", suffix);
     print_shape(shape, d->to);
     fprintf(d->to, " %s(", op);
 }
 
-static void print_constant(const struct dump *d, const struct graph_node *n, const char *suffix,
-                           enum graph_dtype dtype, double value)
+static void print_constant(const struct graph_dump *d, const struct graph_node *n,
+                           const char *suffix, enum graph_dtype dtype, double value)
 {
     struct shape scalar = shape_scalar(dtype);
 
     begin_line(d, n, suffix, &scalar, "constant");
-    dump_value(dtype, value, d->to);
+    graph_dump_value(dtype, value, d->to);
     fputs(")\n", d->to);
 }
 
@@ -56,17 +56,17 @@ static void print_types(const struct graph_node *n, bool has_counter, FILE *to)
     fputs(has_counter ? ", s32[])" : ")", to);
 }
 
-static void print_operands(const struct dump *d, const struct graph_node *n)
+static void print_operands(const struct graph_dump *d, const struct graph_node *n)
 {
     for (int i = 0; i < n->operand_count; i++) {
         fputs(i ? ", " : "", d->to);
-        dump_name(d->g->node[n->operand[i]].name, d->to);
+        graph_dump_name(d->g->node[n->operand[i]].name, d->to);
     }
 }
 
 static void print_own(const struct graph_node *n, const char *suffix, FILE *to)
 {
-    dump_name(n->name, to);
+    graph_dump_name(n->name, to);
     fputs(suffix, to);
 }
 
@@ -77,7 +77,7 @@ static bool is_arg(const struct graph_node *n)
 }
 
 /* the extra instructions that a reduction's start needs */
-static void print_start(const struct dump *d, const struct graph_node *n)
+static void print_start(const struct graph_dump *d, const struct graph_node *n)
 {
     const struct shape *a = &d->g->node[n->operand[0]].shape;
     struct shape index = *a;
@@ -95,7 +95,7 @@ static void print_start(const struct dump *d, const struct graph_node *n)
 }
 
 /* the state of XLA's generator: here seed, stream, 0, 0 */
-static void print_random_state(const struct dump *d, const struct graph_node *n)
+static void print_random_state(const struct graph_dump *d, const struct graph_node *n)
 {
     struct shape word = shape_make(DTYPE_U32, 1, (int64_t[]){1}), scalar = shape_scalar(DTYPE_U32);
     struct shape three = shape_make(DTYPE_U32, 1, (int64_t[]){3});
@@ -116,7 +116,7 @@ static void print_random_state(const struct dump *d, const struct graph_node *n)
     fputs("), dimensions={0}\n", d->to);
 }
 
-static void print_loop_state(const struct dump *d, const struct graph_node *n)
+static void print_loop_state(const struct graph_dump *d, const struct graph_node *n)
 {
     print_constant(d, n, ".zero", DTYPE_S32, 0.0);
     fputs("  ", d->to);
@@ -140,7 +140,7 @@ static bool is_spread_constant(const struct graph_node *n)
     return n->op == HLO_CONSTANT && !n->literal && n->shape.rank > 0;
 }
 
-static void print_before(const struct dump *d, const struct graph_node *n)
+static void print_before(const struct graph_dump *d, const struct graph_node *n)
 {
     if (takes_start(n))
         print_start(d, n);
@@ -167,7 +167,7 @@ static int element_wanted(const struct graph_node *n)
     return n->op == HLO_WHILE && n->tuple_count == 0 ? 0 : -1;
 }
 
-static void print_result_type(const struct dump *d, const struct graph_node *n)
+static void print_result_type(const struct graph_dump *d, const struct graph_node *n)
 {
     if (is_arg(n) || n->op == HLO_RNG_BITS) {
         struct shape first = n->shape;
@@ -186,7 +186,7 @@ static void print_result_type(const struct dump *d, const struct graph_node *n)
     print_types(n, n->op == HLO_WHILE, d->to);
 }
 
-static void print_arguments(const struct dump *d, const struct graph_node *n)
+static void print_arguments(const struct graph_dump *d, const struct graph_node *n)
 {
     if (n->op == HLO_PARAMETER && d->is_body) {
         fputs("%state", d->to);
@@ -197,7 +197,7 @@ static void print_arguments(const struct dump *d, const struct graph_node *n)
     } else if (is_spread_constant(n)) {
         print_own(n, ".value", d->to);
     } else if (n->op == HLO_CONSTANT) {
-        dump_literal(n, d->to);
+        graph_dump_literal(n, d->to);
     } else {
         print_operands(d, n);
     }
@@ -215,7 +215,7 @@ static void print_arguments(const struct dump *d, const struct graph_node *n)
     }
 }
 
-static void print_main(const struct dump *d, const struct graph_node *n, bool is_root)
+static void print_main(const struct graph_dump *d, const struct graph_node *n, bool is_root)
 {
     const char *op = is_spread_constant(n)                     ? "broadcast"
                      : n->op == HLO_PARAMETER && d->is_body    ? "get-tuple-element"
@@ -234,11 +234,11 @@ static void print_main(const struct dump *d, const struct graph_node *n, bool is
         fprintf(d->to, ", index=%d", n->parameter_index);
     if (n->op == HLO_RNG_BITS)
         fputs(", algorithm=rng_default", d->to);
-    dump_attributes(d, n);
+    graph_dump_attributes(d, n);
     print_metadata(n, d->to);
 }
 
-static void print_node(const struct dump *d, const struct graph_node *n, bool is_root)
+static void print_node(const struct graph_dump *d, const struct graph_node *n, bool is_root)
 {
     print_before(d, n);
     print_main(d, n, is_root);
@@ -262,19 +262,19 @@ static void print_tuple_type(const struct graph *g, bool has_counter, FILE *to)
     fputs(has_counter ? ", s32[])" : ")", to);
 }
 
-static void print_results(const struct dump *d)
+static void print_results(const struct graph_dump *d)
 {
     fputs("  ROOT %results = ", d->to);
     print_tuple_type(d->g, d->is_body, d->to);
     fputs(" tuple(", d->to);
     for (int i = 0; i < d->g->output_count; i++) {
         fputs(i ? ", " : "", d->to);
-        dump_name(d->g->node[d->g->output[i].node].name, d->to);
+        graph_dump_name(d->g->node[d->g->output[i].node].name, d->to);
     }
     fputs(d->is_body ? ", %next_trip)\n" : ")\n", d->to);
 }
 
-static void print_trip(const struct dump *d)
+static void print_trip(const struct graph_dump *d)
 {
     fprintf(d->to, "  %%trip = s32[] get-tuple-element(%%state), index=%d\n"
             "  %%one_trip = s32[] constant(1)\n"
@@ -282,7 +282,7 @@ static void print_trip(const struct dump *d)
 }
 
 /* a fusion of one result gives it bare; all others give a tuple */
-static void print_computation(const struct dump *d, bool is_bare)
+static void print_computation(const struct graph_dump *d, bool is_bare)
 {
     fputs(" {\n", d->to);
     if (d->is_body) {
@@ -299,7 +299,7 @@ static void print_computation(const struct dump *d, bool is_bare)
     fputs("}\n", d->to);
 }
 
-static void print_condition(const struct dump *d, const struct graph_node *n)
+static void print_condition(const struct graph_dump *d, const struct graph_node *n)
 {
     fprintf(d->to, "%%%s%s.condition {\n  %%state = ", d->path, n->name);
     print_types(n, true, d->to);
@@ -309,16 +309,16 @@ static void print_condition(const struct dump *d, const struct graph_node *n)
             n->operand_count, n->count);
 }
 
-static void print_called(const struct dump *d)
+static void print_called(const struct graph_dump *d)
 {
     for (int i = 0; i < d->g->node_count; i++) {
         const struct graph_node *n = &d->g->node[i];
         char path[DUMP_PATH_CHARS];
-        struct dump inner = {.g = n->called[0], .to = d->to, .path = path,
-                             .is_body = n->op == HLO_WHILE};
+        struct graph_dump inner = {.g = n->called[0], .to = d->to, .path = path,
+                                   .is_body = n->op == HLO_WHILE};
 
         if (n->op == HLO_SORT)
-            dump_comparator(d, n);
+            graph_dump_comparator(d, n);
         if (!n->called[0])
             continue;
         snprintf(path, sizeof(path), "%s%s.%s.", d->path, n->name,
@@ -345,13 +345,13 @@ static void print_aliases(const struct graph *g, FILE *to)
 
 void graph_dump(const struct graph *g, FILE *to)
 {
-    struct dump d = {.g = g, .to = to, .path = ""};
+    struct graph_dump d = {.g = g, .to = to, .path = ""};
 
     fprintf(to, "HloModule %s", g->name);
     print_aliases(g, to);
-    dump_helpers(g, to);
+    graph_dump_helpers(g, to);
     print_called(&d);
     fputs("ENTRY ", to);
-    dump_name(g->name, to);
+    graph_dump_name(g->name, to);
     print_computation(&d, false);
 }

@@ -13,24 +13,24 @@
 #define DUMP_PATH_CHARS 512
 
 /* a computation being printed */
-struct dump {
+struct graph_dump {
     const struct graph *g;
     FILE *to;
     const char *path;                   /* "" for the entry, else this computation's name and '.' */
     bool is_body;                       /* of a while loop: parameters are elements of %state */
 };
 
-void dump_name(const char *name, FILE *to);     /* with %, without slashes */
-void dump_dims(const char *label, const int *dims, int count, FILE *to);
-void dump_value(enum graph_dtype dtype, double value, FILE *to);
-void dump_attributes(const struct dump *d, const struct graph_node *n);
-void dump_literal(const struct graph_node *n, FILE *to);
+void graph_dump_name(const char *name, FILE *to); /* with %, without slashes */
+void graph_dump_dims(const char *label, const int *dims, int count, FILE *to);
+void graph_dump_value(enum graph_dtype dtype, double value, FILE *to);
+void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *n);
+void graph_dump_literal(const struct graph_node *n, FILE *to);
 
-/* "add", "maximum" ... as parts of the names of the computations that dump_helpers prints */
-const char *dump_reduction(enum graph_reduce kind);
-const char *dump_direction(enum graph_compare direction);       /* "EQ" */
+/* "add", "maximum" ... as parts of the names of the computations that graph_dump_helpers prints */
+const char *graph_dump_reduction(enum graph_reduce kind);
+const char *graph_dump_direction(enum graph_compare direction); /* "EQ" */
 
 /* the computations of scalars that g and what it calls need */
-void dump_helpers(const struct graph *g, FILE *to);
-void dump_comparator(const struct dump *d, const struct graph_node *n);
+void graph_dump_helpers(const struct graph *g, FILE *to);
+void graph_dump_comparator(const struct graph_dump *d, const struct graph_node *n);
 #endif

@@ -7,12 +7,12 @@
 static const char *const directions[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
 static const char *const precisions[] = {"default", "high", "highest"};
 
-const char *dump_direction(enum graph_compare direction)
+const char *graph_dump_direction(enum graph_compare direction)
 {
     return directions[direction];
 }
 
-void dump_dims(const char *label, const int *dims, int count, FILE *to)
+void graph_dump_dims(const char *label, const int *dims, int count, FILE *to)
 {
     fprintf(to, ", %s={", label);
     for (int i = 0; i < count; i++)
@@ -35,12 +35,12 @@ static void print_reduced(const struct graph_node *n, FILE *to)
     for (int i = 0; i < GRAPH_RANK_MAX; i++)
         if (n->reduce_mask & (1u << i))
             dims[count++] = i;
-    dump_dims("dimensions", dims, count, to);
+    graph_dump_dims("dimensions", dims, count, to);
 }
 
-static void print_combine(const struct dump *d, const struct graph_node *n)
+static void print_combine(const struct graph_dump *d, const struct graph_node *n)
 {
-    fprintf(d->to, "%%combine.%s.%s", dump_reduction(n->reduce_kind),
+    fprintf(d->to, "%%combine.%s.%s", graph_dump_reduction(n->reduce_kind),
             graph_dtype_name(d->g->node[n->operand[0]].shape.dtype));
 }
 
@@ -54,13 +54,13 @@ static void print_precision(const struct graph_node *n, FILE *to)
 static void print_dot(const struct graph_node *n, FILE *to)
 {
     if (n->dot.batch_count > 0) {
-        dump_dims("lhs_batch_dims", n->dot.lhs_batch, n->dot.batch_count, to);
-        dump_dims("rhs_batch_dims", n->dot.rhs_batch, n->dot.batch_count, to);
+        graph_dump_dims("lhs_batch_dims", n->dot.lhs_batch, n->dot.batch_count, to);
+        graph_dump_dims("rhs_batch_dims", n->dot.rhs_batch, n->dot.batch_count, to);
     }
-    dump_dims("lhs_contracting_dims", n->dot.lhs_contract, n->dot.contract_count, to);
-    dump_dims("rhs_contracting_dims", n->dot.rhs_contract, n->dot.contract_count, to);
+    graph_dump_dims("lhs_contracting_dims", n->dot.lhs_contract, n->dot.contract_count, to);
+    graph_dump_dims("rhs_contracting_dims", n->dot.rhs_contract, n->dot.contract_count, to);
     if (n->dot.has_order)
-        dump_dims("result_dims", n->dot.order, n->shape.rank, to);
+        graph_dump_dims("result_dims", n->dot.order, n->shape.rank, to);
     print_precision(n, to);
 }
 
@@ -158,23 +158,23 @@ static void print_padding(const struct graph_node *n, FILE *to)
     }
 }
 
-static void print_gather(const struct dump *d, const struct graph_node *n)
+static void print_gather(const struct graph_dump *d, const struct graph_node *n)
 {
     const struct graph_gather *a = n->gather;
     bool is_gather = n->op == HLO_GATHER;
     FILE *to = d->to;
 
-    dump_dims(is_gather ? "offset_dims" : "update_window_dims", a->offset_dims, a->offset_count,
-              to);
-    dump_dims(is_gather ? "collapsed_slice_dims" : "inserted_window_dims", a->collapsed_dims,
-              a->collapsed_count, to);
-    dump_dims(is_gather ? "start_index_map" : "scatter_dims_to_operand_dims", a->start_index_map,
-              a->map_count, to);
+    graph_dump_dims(is_gather ? "offset_dims" : "update_window_dims", a->offset_dims,
+                    a->offset_count, to);
+    graph_dump_dims(is_gather ? "collapsed_slice_dims" : "inserted_window_dims", a->collapsed_dims,
+                    a->collapsed_count, to);
+    graph_dump_dims(is_gather ? "start_index_map" : "scatter_dims_to_operand_dims",
+                    a->start_index_map, a->map_count, to);
     if (a->batching_count > 0) {
-        dump_dims(is_gather ? "operand_batching_dims" : "input_batching_dims",
-                  a->operand_batching, a->batching_count, to);
-        dump_dims(is_gather ? "start_indices_batching_dims" : "scatter_indices_batching_dims",
-                  a->indices_batching, a->batching_count, to);
+        graph_dump_dims(is_gather ? "operand_batching_dims" : "input_batching_dims",
+                        a->operand_batching, a->batching_count, to);
+        graph_dump_dims(is_gather ? "start_indices_batching_dims" : "scatter_indices_batching_dims",
+                        a->indices_batching, a->batching_count, to);
     }
     fprintf(to, ", index_vector_dim=%d", a->index_vector_dim);
     if (is_gather) {
@@ -185,7 +185,7 @@ static void print_gather(const struct dump *d, const struct graph_node *n)
     print_combine(d, n);
 }
 
-static void print_applied(const struct dump *d, const struct graph_node *n)
+static void print_applied(const struct graph_dump *d, const struct graph_node *n)
 {
     fputs(", to_apply=", d->to);
     print_combine(d, n);
@@ -200,12 +200,12 @@ static void print_groups(const struct graph_groups *s, FILE *to)
     fputc('}', to);
 }
 
-static void print_collective(const struct dump *d, const struct graph_node *n)
+static void print_collective(const struct graph_dump *d, const struct graph_node *n)
 {
     if (n->groups)
         print_groups(n->groups, d->to);
     if (n->op == HLO_REDUCE_SCATTER || n->op == HLO_ALL_GATHER)
-        dump_dims("dimensions", &n->dim, 1, d->to);
+        graph_dump_dims("dimensions", &n->dim, 1, d->to);
     if (n->op == HLO_ALL_REDUCE || n->op == HLO_REDUCE_SCATTER)
         print_applied(d, n);
     if (n->op != HLO_COLLECTIVE_PERMUTE)
@@ -216,7 +216,7 @@ static void print_collective(const struct dump *d, const struct graph_node *n)
     fputc('}', d->to);
 }
 
-static void print_windowed(const struct dump *d, const struct graph_node *n)
+static void print_windowed(const struct graph_dump *d, const struct graph_node *n)
 {
     print_window(n->window, n->shape.rank, d->to);
     if (n->op == HLO_SELECT_AND_SCATTER)
@@ -226,7 +226,7 @@ static void print_windowed(const struct dump *d, const struct graph_node *n)
     print_combine(d, n);
 }
 
-static void print_call(const struct dump *d, const struct graph_node *n)
+static void print_call(const struct graph_dump *d, const struct graph_node *n)
 {
     if (n->op == HLO_FUSION)
         fprintf(d->to, ", kind=kLoop, calls=%%%s%s.computation", d->path, n->name);
@@ -236,13 +236,13 @@ static void print_call(const struct dump *d, const struct graph_node *n)
                 d->path, n->name, n->count);
 }
 
-static void print_sort(const struct dump *d, const struct graph_node *n)
+static void print_sort(const struct graph_dump *d, const struct graph_node *n)
 {
-    dump_dims("dimensions", &n->dim, 1, d->to);
+    graph_dump_dims("dimensions", &n->dim, 1, d->to);
     fprintf(d->to, ", is_stable=true, to_apply=%%%s%s.comparator", d->path, n->name);
 }
 
-static void print_custom_call(const struct dump *d, const struct graph_node *n)
+static void print_custom_call(const struct graph_dump *d, const struct graph_node *n)
 {
     const struct graph_attention *a = n->attention;
 
@@ -253,7 +253,7 @@ static void print_custom_call(const struct dump *d, const struct graph_node *n)
             a->block_kv);
 }
 
-void dump_attributes(const struct dump *d, const struct graph_node *n)
+void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *n)
 {
     FILE *to = d->to;
 
@@ -266,10 +266,10 @@ void dump_attributes(const struct dump *d, const struct graph_node *n)
     case HLO_IOTA: fprintf(to, ", iota_dimension=%d", n->dim); break;
     case HLO_BROADCAST:
     case HLO_TRANSPOSE:
-        dump_dims("dimensions", n->dims, d->g->node[n->operand[0]].shape.rank, to);
+        graph_dump_dims("dimensions", n->dims, d->g->node[n->operand[0]].shape.rank, to);
         break;
-    case HLO_REVERSE: dump_dims("dimensions", n->dims, n->dim, to); break;
-    case HLO_CONCATENATE: dump_dims("dimensions", &n->dim, 1, to); break;
+    case HLO_REVERSE: graph_dump_dims("dimensions", n->dims, n->dim, to); break;
+    case HLO_CONCATENATE: graph_dump_dims("dimensions", &n->dim, 1, to); break;
     case HLO_SLICE: print_slice(n, to); break;
     case HLO_PAD: print_padding(n, to); break;
     case HLO_DYNAMIC_SLICE:
@@ -300,7 +300,7 @@ void dump_attributes(const struct dump *d, const struct graph_node *n)
     }
 }
 
-void dump_value(enum graph_dtype dtype, double value, FILE *to)
+void graph_dump_value(enum graph_dtype dtype, double value, FILE *to)
 {
     if (dtype == DTYPE_PRED)
         fputs(value != 0.0 ? "true" : "false", to);
@@ -324,7 +324,7 @@ static double element(const struct graph_node *n, int64_t i)
 static int64_t print_nested(const struct graph_node *n, int dim, int64_t at, FILE *to)
 {
     if (dim == n->shape.rank) {
-        dump_value(n->shape.dtype, element(n, at), to);
+        graph_dump_value(n->shape.dtype, element(n, at), to);
         return at + 1;
     }
     fputs(dim + 1 < n->shape.rank ? "{ " : "{", to);
@@ -336,10 +336,10 @@ static int64_t print_nested(const struct graph_node *n, int dim, int64_t at, FIL
     return at;
 }
 
-void dump_literal(const struct graph_node *n, FILE *to)
+void graph_dump_literal(const struct graph_node *n, FILE *to)
 {
     if (n->literal)
         print_nested(n, 0, 0, to);
     else
-        dump_value(n->shape.dtype, n->value, to);
+        graph_dump_value(n->shape.dtype, n->value, to);
 }

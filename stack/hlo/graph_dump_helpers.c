@@ -10,7 +10,7 @@ static const char *const reductions[] = {
     [REDUCE_MUL] = "multiply", [REDUCE_AND] = "and", [REDUCE_OR] = "or",
     [REDUCE_ARGMAX] = "argmax", [REDUCE_ARGMIN] = "argmin", [REDUCE_REPLACE] = "replace"};
 
-const char *dump_reduction(enum graph_reduce kind)
+const char *graph_dump_reduction(enum graph_reduce kind)
 {
     return reductions[kind];
 }
@@ -79,13 +79,13 @@ static void print_select(enum graph_compare direction, enum graph_dtype dtype, F
 {
     const char *t = graph_dtype_name(dtype);
 
-    fprintf(to, "%%select.%s.%s {\n", dump_direction(direction), t);
+    fprintf(to, "%%select.%s.%s {\n", graph_dump_direction(direction), t);
     print_parameters(t, to);
     fprintf(to, "  ROOT %%first = pred[] compare(%%a, %%b), direction=%s\n}\n\n",
-            dump_direction(direction));
+            graph_dump_direction(direction));
 }
 
-void dump_helpers(const struct graph *g, FILE *to)
+void graph_dump_helpers(const struct graph *g, FILE *to)
 {
     struct needs needs;
 
@@ -101,7 +101,7 @@ void dump_helpers(const struct graph *g, FILE *to)
                 print_select((enum graph_compare)c, (enum graph_dtype)t, to);
 }
 
-void dump_comparator(const struct dump *d, const struct graph_node *n)
+void graph_dump_comparator(const struct graph_dump *d, const struct graph_node *n)
 {
     fputc('%', d->to);
     fprintf(d->to, "%s%s.comparator {\n", d->path, n->name);
@@ -112,5 +112,5 @@ void dump_comparator(const struct dump *d, const struct graph_node *n)
                 2 * i, i, t, 2 * i + 1);
     }
     fprintf(d->to, "  ROOT %%before = pred[] compare(%%a.0, %%b.0), direction=%s\n}\n\n",
-            dump_direction(n->direction));
+            graph_dump_direction(n->direction));
 }

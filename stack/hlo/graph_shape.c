@@ -105,7 +105,7 @@ char *shape_print(const struct shape *s, char *buf, size_t buf_bytes)
     return buf;
 }
 
-int infer_check_dims(const struct graph_node *n, const struct shape *s, struct err *e)
+int shape_infer_check_dims(const struct graph_node *n, const struct shape *s, struct err *e)
 {
     int64_t elems = 1;
 
@@ -122,7 +122,7 @@ int infer_check_dims(const struct graph_node *n, const struct shape *s, struct e
     return 0;
 }
 
-int infer_bad_type(const struct graph_node *n, const struct shape *s, struct err *e)
+int shape_infer_bad_type(const struct graph_node *n, const struct shape *s, struct err *e)
 {
     char text[128];
 
@@ -130,8 +130,8 @@ int infer_bad_type(const struct graph_node *n, const struct shape *s, struct err
                    shape_print(s, text, sizeof(text)));
 }
 
-int infer_bad_pair(const struct graph_node *n, const struct shape *a, const struct shape *b,
-                   struct err *e)
+int shape_infer_bad_pair(const struct graph_node *n, const struct shape *a, const struct shape *b,
+                         struct err *e)
 {
     char left[128], right[128];
 
@@ -139,8 +139,8 @@ int infer_bad_pair(const struct graph_node *n, const struct shape *a, const stru
                    shape_print(a, left, sizeof(left)), shape_print(b, right, sizeof(right)));
 }
 
-int infer_check_list(const struct graph_node *n, const char *what, const int *dims, int count,
-                     int rank, struct err *e)
+int shape_infer_check_list(const struct graph_node *n, const char *what, const int *dims, int count,
+                           int rank, struct err *e)
 {
     uint32_t seen = 0;
 
@@ -163,12 +163,12 @@ static int infer_source(const struct graph *g, const struct graph_node *n, struc
     const struct shape *seed;
 
     *out = n->shape;
-    if (infer_check_dims(n, out, e) != 0)
+    if (shape_infer_check_dims(n, out, e) != 0)
         return -1;
     if (n->op == HLO_RNG_BITS) {
-        seed = operand_shape(g, n, 0);
+        seed = shape_of_operand(g, n, 0);
         if (seed->rank != 0 || seed->dtype != DTYPE_S32)
-            return infer_bad_type(n, seed, e);
+            return shape_infer_bad_type(n, seed, e);
         if (out->dtype != DTYPE_U32)
             return err_set(e, "%s: random bits are u32", n->name);
     }
@@ -177,8 +177,8 @@ static int infer_source(const struct graph *g, const struct graph_node *n, struc
         return err_set(e, "%s: a device's number is a u32 scalar", n->name);
     if (n->op != HLO_IOTA)
         return 0;
-    if (!has_type(out, NUMBERS))
-        return infer_bad_type(n, out, e);
+    if (!shape_has_type(out, NUMBERS))
+        return shape_infer_bad_type(n, out, e);
     if (n->dim < 0 || n->dim >= out->rank)
         return err_set(e, "%s: iota dimension %d is not in 0..%d", n->name, n->dim,
                        out->rank - 1);
@@ -189,23 +189,23 @@ static int infer_converted(const struct graph_node *n, struct shape *out, struct
 {
     unsigned types = graph_op_types(n->op);
 
-    if (!has_type(out, types))
-        return infer_bad_type(n, out, e);
+    if (!shape_has_type(out, types))
+        return shape_infer_bad_type(n, out, e);
     out->dtype = n->shape.dtype;
-    return has_type(out, types) ? 0 : infer_bad_type(n, out, e);
+    return shape_has_type(out, types) ? 0 : shape_infer_bad_type(n, out, e);
 }
 
 static int infer_elementwise(const struct graph *g, const struct graph_node *n,
                              struct shape *out, struct err *e)
 {
 
-    *out = *operand_shape(g, n, 0);
+    *out = *shape_of_operand(g, n, 0);
     if (n->op == HLO_CONVERT || n->op == HLO_BITCAST_CONVERT)
         return infer_converted(n, out, e);
-    if (!has_type(out, graph_op_types(n->op)))
-        return infer_bad_type(n, out, e);
-    if (n->operand_count == 2 && !shape_equal(out, operand_shape(g, n, 1)))
-        return infer_bad_pair(n, out, operand_shape(g, n, 1), e);
+    if (!shape_has_type(out, graph_op_types(n->op)))
+        return shape_infer_bad_type(n, out, e);
+    if (n->operand_count == 2 && !shape_equal(out, shape_of_operand(g, n, 1)))
+        return shape_infer_bad_pair(n, out, shape_of_operand(g, n, 1), e);
     if (n->op == HLO_COMPARE && n->direction > COMPARE_GE)
         return err_set(e, "%s: unknown comparison %d", n->name, (int)n->direction);
     if (n->op == HLO_COMPARE || n->op == HLO_IS_FINITE)
@@ -221,29 +221,29 @@ static bool fits_or_scalar(const struct shape *a, const struct shape *out)
 static int infer_select(const struct graph *g, const struct graph_node *n, struct shape *out,
                         struct err *e)
 {
-    const struct shape *pred = operand_shape(g, n, 0);
+    const struct shape *pred = shape_of_operand(g, n, 0);
 
-    *out = *operand_shape(g, n, 1);
+    *out = *shape_of_operand(g, n, 1);
     if (pred->dtype != DTYPE_PRED)
-        return infer_bad_type(n, pred, e);
+        return shape_infer_bad_type(n, pred, e);
     if (!fits_or_scalar(pred, out))
-        return infer_bad_pair(n, pred, out, e);
-    if (!shape_equal(out, operand_shape(g, n, 2)))
-        return infer_bad_pair(n, out, operand_shape(g, n, 2), e);
+        return shape_infer_bad_pair(n, pred, out, e);
+    if (!shape_equal(out, shape_of_operand(g, n, 2)))
+        return shape_infer_bad_pair(n, out, shape_of_operand(g, n, 2), e);
     return 0;
 }
 
 static int infer_clamp(const struct graph *g, const struct graph_node *n, struct shape *out,
                        struct err *e)
 {
-    *out = *operand_shape(g, n, 1);
-    if (!has_type(out, graph_op_types(n->op)))
-        return infer_bad_type(n, out, e);
+    *out = *shape_of_operand(g, n, 1);
+    if (!shape_has_type(out, graph_op_types(n->op)))
+        return shape_infer_bad_type(n, out, e);
     for (int i = 0; i < 3; i += 2) {
-        const struct shape *bound = operand_shape(g, n, i);
+        const struct shape *bound = shape_of_operand(g, n, i);
 
         if (bound->dtype != out->dtype || !fits_or_scalar(bound, out))
-            return infer_bad_pair(n, bound, out, e);
+            return shape_infer_bad_pair(n, bound, out, e);
     }
     return 0;
 }
@@ -262,27 +262,27 @@ int graph_infer(const struct graph *g, const struct graph_node *n, struct shape 
     case KIND_OTHER:
         return n->op == HLO_CLAMP ? infer_clamp(g, n, out, e) : infer_select(g, n, out, e);
     case KIND_SHAPE:
-        return infer_shape_op(g, n, out, e);
+        return shape_infer_shape_op(g, n, out, e);
     case KIND_DOT:
-        return infer_dot(g, n, out, e);
+        return shape_infer_dot(g, n, out, e);
     case KIND_CONV:
-        return infer_convolution(g, n, out, e);
+        return shape_infer_convolution(g, n, out, e);
     case KIND_REDUCE:
-        return infer_reduce(g, n, out, e);
+        return shape_infer_reduce(g, n, out, e);
     case KIND_WINDOW:
-        return infer_windowed(g, n, out, e);
+        return shape_infer_windowed(g, n, out, e);
     case KIND_INDEX:
-        return infer_indexed(g, n, out, e);
+        return shape_infer_indexed(g, n, out, e);
     case KIND_SORT:
-        return infer_sorted(g, n, out, e);
+        return shape_infer_sorted(g, n, out, e);
     case KIND_TUPLE:
-        return infer_tuple(g, n, out, e);
+        return shape_infer_tuple(g, n, out, e);
     case KIND_CALL:
-        return infer_call(g, n, out, e);
+        return shape_infer_call(g, n, out, e);
     case KIND_COLLECTIVE:
-        return infer_collective(g, n, out, e);
+        return shape_infer_collective(g, n, out, e);
     case KIND_MESSAGE:
-        return infer_message(g, n, out, e);
+        return shape_infer_message(g, n, out, e);
     }
     return err_set(e, "%s: unknown operation", n->name);
 }

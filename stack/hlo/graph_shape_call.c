@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 
-int infer_sorted(const struct graph *g, const struct graph_node *n, struct shape *out,
-                 struct err *e)
+int shape_infer_sorted(const struct graph *g, const struct graph_node *n, struct shape *out,
+                       struct err *e)
 {
-    *out = *operand_shape(g, n, 0);
-    if (!has_type(out, NUMBERS))
-        return infer_bad_type(n, out, e);
+    *out = *shape_of_operand(g, n, 0);
+    if (!shape_has_type(out, NUMBERS))
+        return shape_infer_bad_type(n, out, e);
     if (n->op == HLO_TOP_K) {
         if (out->rank == 0 || n->count < 1 || n->count > out->dim[out->rank - 1])
             return err_set(e, "%s: the %" PRId64 " largest of %" PRId64 " elements", n->name,
@@ -21,13 +21,13 @@ int infer_sorted(const struct graph *g, const struct graph_node *n, struct shape
     if (n->direction != COMPARE_LT && n->direction != COMPARE_GT)
         return err_set(e, "%s: sorts by LT or GT", n->name);
     for (int i = 1; i < n->operand_count; i++)
-        if (!shape_same_dims(out, operand_shape(g, n, i)))
-            return infer_bad_pair(n, out, operand_shape(g, n, i), e);
+        if (!shape_same_dims(out, shape_of_operand(g, n, i)))
+            return shape_infer_bad_pair(n, out, shape_of_operand(g, n, i), e);
     return 0;
 }
 
-int infer_tuple(const struct graph *g, const struct graph_node *n, struct shape *out,
-                struct err *e)
+int shape_infer_tuple(const struct graph *g, const struct graph_node *n, struct shape *out,
+                      struct err *e)
 {
     const struct graph_node *a = &g->node[n->operand[0]];
 
@@ -62,9 +62,9 @@ static int check_parameters(const struct graph *g, const struct graph_node *n,
     for (int i = 0; i < n->operand_count; i++) {
         const struct shape *s = &called->node[called->parameter[i]].shape;
 
-        if (!shape_equal(s, operand_shape(g, n, i)))
+        if (!shape_equal(s, shape_of_operand(g, n, i)))
             return err_set(e, "%s: operand %d is %s, but parameter %d of %s is %s", n->name, i,
-                           shape_print(operand_shape(g, n, i), is, sizeof(is)), i, called->name,
+                           shape_print(shape_of_operand(g, n, i), is, sizeof(is)), i, called->name,
                            shape_print(s, should, sizeof(should)));
     }
     return 0;
@@ -81,8 +81,8 @@ static int check_while(const struct graph *g, const struct graph_node *n, struct
         return err_set(e, "%s: %d operands, but %s has %d outputs", n->name, n->operand_count,
                        body->name, body->output_count);
     for (int i = 0; i < n->operand_count; i++)
-        if (!shape_equal(output_shape(body, i), operand_shape(g, n, i)))
-            return infer_bad_pair(n, operand_shape(g, n, i), output_shape(body, i), e);
+        if (!shape_equal(output_shape(body, i), shape_of_operand(g, n, i)))
+            return shape_infer_bad_pair(n, shape_of_operand(g, n, i), output_shape(body, i), e);
     if (!condition)
         return 0;
     if (check_parameters(g, n, condition, e) != 0)
@@ -94,8 +94,8 @@ static int check_while(const struct graph *g, const struct graph_node *n, struct
     return 0;
 }
 
-int infer_call(const struct graph *g, const struct graph_node *n, struct shape *out,
-               struct err *e)
+int shape_infer_call(const struct graph *g, const struct graph_node *n, struct shape *out,
+                     struct err *e)
 {
     if (!n->called[0])
         return err_set(e, "%s: has no computation to call", n->name);
@@ -137,7 +137,7 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
 
     switch (n->op) {
     case HLO_TOP_K:
-        s = *operand_shape(g, n, 0);
+        s = *shape_of_operand(g, n, 0);
         s.dim[s.rank - 1] = n->count;
         if (result == 1)
             s.dtype = DTYPE_S32;
@@ -148,8 +148,8 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:
     case HLO_ALL_GATHER:
-        return infer_collected(n, operand_shape(g, n, result));
+        return shape_infer_collected(n, shape_of_operand(g, n, result));
     default:                            /* HLO_SORT, HLO_TUPLE */
-        return *operand_shape(g, n, result);
+        return *shape_of_operand(g, n, result);
     }
 }

@@ -70,7 +70,7 @@ static int check_pairs(const struct graph_node *n, struct err *e)
     return 0;
 }
 
-struct shape infer_collected(const struct graph_node *n, const struct shape *operand)
+struct shape shape_infer_collected(const struct graph_node *n, const struct shape *operand)
 {
     struct shape s = *operand;
 
@@ -85,36 +85,36 @@ static int check_operand(const struct graph_node *n, const struct shape *a, stru
 {
     struct shape whole;
 
-    if (n->op != HLO_ALL_GATHER && infer_check_reduction(n, a, e))
+    if (n->op != HLO_ALL_GATHER && shape_infer_check_reduction(n, a, e))
         return -1;
     if (n->op == HLO_ALL_REDUCE)
         return 0;
     if (check_block(n, a, e))
         return -1;
-    whole = infer_collected(n, a);
-    return infer_check_dims(n, &whole, e);
+    whole = shape_infer_collected(n, a);
+    return shape_infer_check_dims(n, &whole, e);
 }
 
-int infer_collective(const struct graph *g, const struct graph_node *n, struct shape *out,
-                     struct err *e)
+int shape_infer_collective(const struct graph *g, const struct graph_node *n, struct shape *out,
+                           struct err *e)
 {
-    *out = *operand_shape(g, n, 0);
+    *out = *shape_of_operand(g, n, 0);
     if (n->op == HLO_COLLECTIVE_PERMUTE)
         return check_pairs(n, e);
     if (check_groups(n, e))
         return -1;
     for (int i = 0; i < n->operand_count; i++)
-        if (check_operand(n, operand_shape(g, n, i), e))
+        if (check_operand(n, shape_of_operand(g, n, i), e))
             return -1;
-    *out = infer_collected(n, out);
+    *out = shape_infer_collected(n, out);
     return 0;
 }
 
-int infer_message(const struct graph *g, const struct graph_node *n, struct shape *out,
-                  struct err *e)
+int shape_infer_message(const struct graph *g, const struct graph_node *n, struct shape *out,
+                        struct err *e)
 {
     *out = n->op == HLO_SEND             ? shape_scalar(DTYPE_U32)
-           : n->op == HLO_ADD_DEPENDENCY ? *operand_shape(g, n, 0) : n->shape;
+           : n->op == HLO_ADD_DEPENDENCY ? *shape_of_operand(g, n, 0) : n->shape;
     if (n->op != HLO_ADD_DEPENDENCY && !n->message)
         return err_set(e, "%s: %s does not say with whom", n->name, graph_op_name(n->op));
     return 0;

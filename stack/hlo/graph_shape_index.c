@@ -11,15 +11,16 @@ static int check_starts(const struct graph *g, const struct graph_node *n, int f
         return err_set(e, "%s: %d start indices of %d dimensions", n->name,
                        n->operand_count - first, rank);
     for (int i = first; i < n->operand_count; i++)
-        if (operand_shape(g, n, i)->rank != 0 || !has_type(operand_shape(g, n, i), WORDS))
-            return infer_bad_type(n, operand_shape(g, n, i), e);
+        if (shape_of_operand(g, n, i)->rank != 0 ||
+            !shape_has_type(shape_of_operand(g, n, i), WORDS))
+            return shape_infer_bad_type(n, shape_of_operand(g, n, i), e);
     return 0;
 }
 
 static int infer_dynamic_slice(const struct graph *g, const struct graph_node *n,
                                struct shape *out, struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0);
+    const struct shape *a = shape_of_operand(g, n, 0);
 
     *out = *a;
     if (check_starts(g, n, 1, a->rank, e) != 0)
@@ -36,17 +37,17 @@ static int infer_dynamic_slice(const struct graph *g, const struct graph_node *n
 static int infer_dynamic_update(const struct graph *g, const struct graph_node *n,
                                 struct shape *out, struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0), *update;
+    const struct shape *a = shape_of_operand(g, n, 0), *update;
 
     if (n->operand_count < 2)
         return err_set(e, "%s: has no update", n->name);
-    update = operand_shape(g, n, 1);
+    update = shape_of_operand(g, n, 1);
     *out = *a;
     if (update->rank != a->rank || update->dtype != a->dtype)
-        return infer_bad_pair(n, a, update, e);
+        return shape_infer_bad_pair(n, a, update, e);
     for (int i = 0; i < a->rank; i++)
         if (update->dim[i] > a->dim[i])
-            return infer_bad_pair(n, a, update, e);
+            return shape_infer_bad_pair(n, a, update, e);
     return check_starts(g, n, 2, a->rank, e);
 }
 
@@ -76,8 +77,8 @@ static int check_gather(const struct graph_node *n, const struct shape *a,
 
     if (!d)
         return err_set(e, "%s: has no dimension numbers", n->name);
-    if (!has_type(indices, WORDS))
-        return infer_bad_type(n, indices, e);
+    if (!shape_has_type(indices, WORDS))
+        return shape_infer_bad_type(n, indices, e);
     if (d->index_vector_dim < 0 || d->index_vector_dim > indices->rank)
         return err_set(e, "%s: index_vector_dim %d is not in 0..%d", n->name,
                        d->index_vector_dim, indices->rank);
@@ -85,13 +86,14 @@ static int check_gather(const struct graph_node *n, const struct shape *a,
     if (d->map_count != vector)
         return err_set(e, "%s: indices of %" PRId64 " numbers for %d dimensions", n->name, vector,
                        d->map_count);
-    if (infer_check_list(n, "start_index_map", d->start_index_map, d->map_count, a->rank, e) ||
-        infer_check_list(n, "collapsed dimensions", d->collapsed_dims, d->collapsed_count,
-                         a->rank, e) ||
-        infer_check_list(n, "batching dimensions", d->operand_batching, d->batching_count,
-                         a->rank, e) ||
-        infer_check_list(n, "batching dimensions of the indices", d->indices_batching,
-                         d->batching_count, indices->rank, e))
+    if (shape_infer_check_list(n, "start_index_map", d->start_index_map, d->map_count, a->rank,
+                               e) ||
+        shape_infer_check_list(n, "collapsed dimensions", d->collapsed_dims, d->collapsed_count,
+                               a->rank, e) ||
+        shape_infer_check_list(n, "batching dimensions", d->operand_batching, d->batching_count,
+                               a->rank, e) ||
+        shape_infer_check_list(n, "batching dimensions of the indices", d->indices_batching,
+                               d->batching_count, indices->rank, e))
         return -1;
     if (d->offset_count < 0 ||
         d->offset_count + d->collapsed_count + d->batching_count != a->rank)
@@ -107,7 +109,7 @@ static int check_gather(const struct graph_node *n, const struct shape *a,
     for (int i = 0; i < d->batching_count; i++)
         if (a->dim[d->operand_batching[i]] != indices->dim[d->indices_batching[i]] ||
             d->indices_batching[i] == d->index_vector_dim)
-            return infer_bad_pair(n, a, indices, e);
+            return shape_infer_bad_pair(n, a, indices, e);
     return 0;
 }
 
@@ -125,7 +127,8 @@ static int assemble(const struct graph_node *n, const struct shape *indices,
     out->rank = batch_rank + d->offset_count;
     if (out->rank > GRAPH_RANK_MAX)
         return err_set(e, "%s: the result has more than %d dimensions", n->name, GRAPH_RANK_MAX);
-    if (infer_check_list(n, "offset dimensions", d->offset_dims, d->offset_count, out->rank, e))
+    if (shape_infer_check_list(n, "offset dimensions", d->offset_dims, d->offset_count, out->rank,
+                               e))
         return -1;
     for (int i = 0; i < out->rank; i++) {
         if (offset < d->offset_count && d->offset_dims[offset] == i) {
@@ -136,13 +139,13 @@ static int assemble(const struct graph_node *n, const struct shape *indices,
             batch++;
         out->dim[i] = indices->dim[batch++];
     }
-    return infer_check_dims(n, out, e);
+    return shape_infer_check_dims(n, out, e);
 }
 
 static int infer_gather(const struct graph *g, const struct graph_node *n, struct shape *out,
                         struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0), *indices = operand_shape(g, n, 1);
+    const struct shape *a = shape_of_operand(g, n, 0), *indices = shape_of_operand(g, n, 1);
     const struct graph_gather *d = n->gather;
     int64_t slice[GRAPH_RANK_MAX];
     uint32_t dropped;
@@ -169,17 +172,17 @@ static int infer_gather(const struct graph *g, const struct graph_node *n, struc
 static int infer_scatter(const struct graph *g, const struct graph_node *n, struct shape *out,
                          struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0), *indices = operand_shape(g, n, 1);
-    const struct shape *updates = operand_shape(g, n, 2);
+    const struct shape *a = shape_of_operand(g, n, 0), *indices = shape_of_operand(g, n, 1);
+    const struct shape *updates = shape_of_operand(g, n, 2);
     const struct graph_gather *d = n->gather;
     int64_t slice[GRAPH_RANK_MAX];
     struct shape should = {.dtype = a->dtype};
     uint32_t dropped;
     int kept = 0;
 
-    if (infer_check_reduction(n, a, e) != 0 || check_gather(n, a, indices, e) != 0 ||
-        infer_check_list(n, "update window dimensions", d->offset_dims, d->offset_count,
-                         updates->rank, e) != 0)
+    if (shape_infer_check_reduction(n, a, e) != 0 || check_gather(n, a, indices, e) != 0 ||
+        shape_infer_check_list(n, "update window dimensions", d->offset_dims, d->offset_count,
+                               updates->rank, e) != 0)
         return -1;
     dropped = mask_of(d->collapsed_dims, d->collapsed_count) |
               mask_of(d->operand_batching, d->batching_count);
@@ -188,18 +191,18 @@ static int infer_scatter(const struct graph *g, const struct graph_node *n, stru
             continue;
         slice[kept] = updates->dim[d->offset_dims[kept]];
         if (slice[kept++] > a->dim[i])
-            return infer_bad_pair(n, a, updates, e);
+            return shape_infer_bad_pair(n, a, updates, e);
     }
     if (assemble(n, indices, slice, &should, e) != 0)
         return -1;
     if (!shape_equal(&should, updates))
-        return infer_bad_pair(n, &should, updates, e);
+        return shape_infer_bad_pair(n, &should, updates, e);
     *out = *a;
     return 0;
 }
 
-int infer_indexed(const struct graph *g, const struct graph_node *n, struct shape *out,
-                  struct err *e)
+int shape_infer_indexed(const struct graph *g, const struct graph_node *n, struct shape *out,
+                        struct err *e)
 {
     switch (n->op) {
     case HLO_DYNAMIC_SLICE:

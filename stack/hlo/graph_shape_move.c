@@ -7,16 +7,16 @@ static int infer_broadcast(const struct graph_node *n, const struct shape *a, st
                            struct err *e)
 {
     *out = n->shape;
-    if (infer_check_dims(n, out, e) != 0)
+    if (shape_infer_check_dims(n, out, e) != 0)
         return -1;
     if (a->dtype != out->dtype)
-        return infer_bad_pair(n, a, out, e);
+        return shape_infer_bad_pair(n, a, out, e);
     for (int i = 0; i < a->rank; i++) {
         if (n->dims[i] < 0 || n->dims[i] >= out->rank || (i > 0 && n->dims[i] <= n->dims[i - 1]))
             return err_set(e, "%s: dims[%d] is %d; dims must rise within 0..%d", n->name, i,
                            n->dims[i], out->rank - 1);
         if (a->dim[i] != out->dim[n->dims[i]])
-            return infer_bad_pair(n, a, out, e);
+            return shape_infer_bad_pair(n, a, out, e);
     }
     return 0;
 }
@@ -25,10 +25,10 @@ static int infer_reshape(const struct graph_node *n, const struct shape *a, stru
                          struct err *e)
 {
     *out = n->shape;
-    if (infer_check_dims(n, out, e) != 0)
+    if (shape_infer_check_dims(n, out, e) != 0)
         return -1;
     if (a->dtype != out->dtype || shape_elems(a) != shape_elems(out))
-        return infer_bad_pair(n, a, out, e);
+        return shape_infer_bad_pair(n, a, out, e);
     return 0;
 }
 
@@ -69,7 +69,7 @@ static int infer_pad(const struct graph_node *n, const struct shape *a, const st
 {
     *out = *a;
     if (value->rank != 0 || value->dtype != a->dtype)
-        return infer_bad_pair(n, a, value, e);
+        return shape_infer_bad_pair(n, a, value, e);
     for (int i = 0; i < a->rank; i++) {
         if (n->interior[i] < 0 || n->interior[i] > SHAPE_ELEMS_MAX / a->dim[i] ||
             n->low[i] > SHAPE_ELEMS_MAX || n->high[i] > SHAPE_ELEMS_MAX ||
@@ -79,32 +79,32 @@ static int infer_pad(const struct graph_node *n, const struct shape *a, const st
                            n->interior[i]);
         out->dim[i] += (a->dim[i] - 1) * n->interior[i] + n->low[i] + n->high[i];
     }
-    return infer_check_dims(n, out, e);
+    return shape_infer_check_dims(n, out, e);
 }
 
 static int infer_concatenate(const struct graph *g, const struct graph_node *n,
                              struct shape *out, struct err *e)
 {
-    *out = *operand_shape(g, n, 0);
+    *out = *shape_of_operand(g, n, 0);
     if (n->dim < 0 || n->dim >= out->rank)
         return err_set(e, "%s: dimension %d is not in 0..%d", n->name, n->dim, out->rank - 1);
     for (int i = 1; i < n->operand_count; i++) {
-        struct shape other = *operand_shape(g, n, i);
+        struct shape other = *shape_of_operand(g, n, i);
         int64_t length = other.rank == out->rank ? other.dim[n->dim] : 0;
 
         if (other.rank == out->rank)
             other.dim[n->dim] = out->dim[n->dim];
         if (!shape_equal(&other, out))
-            return infer_bad_pair(n, operand_shape(g, n, 0), operand_shape(g, n, i), e);
+            return shape_infer_bad_pair(n, shape_of_operand(g, n, 0), shape_of_operand(g, n, i), e);
         out->dim[n->dim] += length;
     }
-    return infer_check_dims(n, out, e);
+    return shape_infer_check_dims(n, out, e);
 }
 
-int infer_shape_op(const struct graph *g, const struct graph_node *n, struct shape *out,
-                   struct err *e)
+int shape_infer_shape_op(const struct graph *g, const struct graph_node *n, struct shape *out,
+                         struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0);
+    const struct shape *a = shape_of_operand(g, n, 0);
 
     switch (n->op) {
     case HLO_BROADCAST:
@@ -116,11 +116,11 @@ int infer_shape_op(const struct graph *g, const struct graph_node *n, struct sha
     case HLO_SLICE:
         return infer_slice(n, a, out, e);
     case HLO_PAD:
-        return infer_pad(n, a, operand_shape(g, n, 1), out, e);
+        return infer_pad(n, a, shape_of_operand(g, n, 1), out, e);
     case HLO_CONCATENATE:
         return infer_concatenate(g, n, out, e);
     default:                            /* HLO_REVERSE */
         *out = *a;
-        return infer_check_list(n, "dimensions", n->dims, n->dim, a->rank, e);
+        return shape_infer_check_list(n, "dimensions", n->dims, n->dim, a->rank, e);
     }
 }

@@ -8,17 +8,17 @@
 static int check_product(const struct graph_node *n, const struct shape *a, const struct shape *b,
                          struct shape *out, struct err *e)
 {
-    unsigned results = has_type(a, FLOATS) ? FLOATS : TYPE(DTYPE_S32);
+    unsigned results = shape_has_type(a, FLOATS) ? FLOATS : TYPE(DTYPE_S32);
 
-    if (!has_type(a, FLOATS | TYPE(DTYPE_S8) | TYPE(DTYPE_U8)))
-        return infer_bad_type(n, a, e);
+    if (!shape_has_type(a, FLOATS | TYPE(DTYPE_S8) | TYPE(DTYPE_U8)))
+        return shape_infer_bad_type(n, a, e);
     if (a->dtype != b->dtype)
-        return infer_bad_pair(n, a, b, e);
+        return shape_infer_bad_pair(n, a, b, e);
     if (n->precision > PRECISION_HIGHEST)
         return err_set(e, "%s: unknown precision %d", n->name, (int)n->precision);
     *out = shape_scalar(n->shape.dtype);
-    if (!has_type(out, results))
-        out->dtype = has_type(a, FLOATS) ? DTYPE_F32 : DTYPE_S32;
+    if (!shape_has_type(out, results))
+        out->dtype = shape_has_type(a, FLOATS) ? DTYPE_F32 : DTYPE_S32;
     return 0;
 }
 
@@ -33,8 +33,8 @@ static int check_dot_side(const struct graph_node *n, const char *side, const in
                        n->name, batch_count, n->dot.contract_count, side, rank);
     memcpy(all, batch, (size_t)batch_count * sizeof(*all));
     memcpy(all + batch_count, contract, (size_t)n->dot.contract_count * sizeof(*all));
-    return infer_check_list(n, "batch and contracted dimensions", all,
-                            batch_count + n->dot.contract_count, rank, e);
+    return shape_infer_check_list(n, "batch and contracted dimensions", all,
+                                  batch_count + n->dot.contract_count, rank, e);
 }
 
 /* appends the free dimensions of one side; -1 when the rank grows too large */
@@ -60,18 +60,18 @@ static int order_result(const struct graph_node *n, struct shape *out, struct er
 
     if (!n->dot.has_order)
         return 0;
-    if (infer_check_list(n, "order of the result's dimensions", n->dot.order, out->rank, out->rank,
-                         e) != 0)
+    if (shape_infer_check_list(n, "order of the result's dimensions", n->dot.order, out->rank,
+                               out->rank, e) != 0)
         return -1;
     for (int i = 0; i < out->rank; i++)
         out->dim[i] = usual.dim[n->dot.order[i]];
     return 0;
 }
 
-int infer_dot(const struct graph *g, const struct graph_node *n, struct shape *out,
-              struct err *e)
+int shape_infer_dot(const struct graph *g, const struct graph_node *n, struct shape *out,
+                    struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0), *b = operand_shape(g, n, 1);
+    const struct shape *a = shape_of_operand(g, n, 0), *b = shape_of_operand(g, n, 1);
     const struct graph_dot *d = &n->dot;
 
     if (check_product(n, a, b, out, e) != 0 ||
@@ -80,16 +80,16 @@ int infer_dot(const struct graph *g, const struct graph_node *n, struct shape *o
         return -1;
     for (int i = 0; i < d->contract_count; i++)
         if (a->dim[d->lhs_contract[i]] != b->dim[d->rhs_contract[i]])
-            return infer_bad_pair(n, a, b, e);
+            return shape_infer_bad_pair(n, a, b, e);
     for (int i = 0; i < d->batch_count; i++) {
         if (a->dim[d->lhs_batch[i]] != b->dim[d->rhs_batch[i]])
-            return infer_bad_pair(n, a, b, e);
+            return shape_infer_bad_pair(n, a, b, e);
         out->dim[out->rank++] = a->dim[d->lhs_batch[i]];
     }
     if (add_free(n, a, d->lhs_batch, d->lhs_contract, out, e) != 0 ||
         add_free(n, b, d->rhs_batch, d->rhs_contract, out, e) != 0 || order_result(n, out, e) != 0)
         return -1;
-    return infer_check_dims(n, out, e);
+    return shape_infer_check_dims(n, out, e);
 }
 
 /* each of the dimensions has one meaning */
@@ -105,7 +105,7 @@ static int check_labels(const struct graph_node *n, const char *of, int first, i
         return err_set(e, "%s: %s are %d, but its rank is %d", n->name, what, count + 2,
                        s->rank);
     memcpy(dims + 2, spatial, (size_t)count * sizeof(*dims));
-    return infer_check_list(n, what, dims, count + 2, count + 2, e);
+    return shape_infer_check_list(n, what, dims, count + 2, count + 2, e);
 }
 
 static int check_conv(const struct graph_node *n, const struct shape *a, const struct shape *b,
@@ -147,10 +147,10 @@ static int check_groups(const struct graph_node *n, const struct shape *a, const
     return 0;
 }
 
-int infer_convolution(const struct graph *g, const struct graph_node *n, struct shape *out,
-                      struct err *e)
+int shape_infer_convolution(const struct graph *g, const struct graph_node *n, struct shape *out,
+                            struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0), *b = operand_shape(g, n, 1);
+    const struct shape *a = shape_of_operand(g, n, 0), *b = shape_of_operand(g, n, 1);
     const struct graph_conv *c = n->conv;
 
     if (check_product(n, a, b, out, e) != 0 || check_conv(n, a, b, e) != 0 ||
@@ -165,9 +165,9 @@ int infer_convolution(const struct graph *g, const struct graph_node *n, struct 
         if (n->window[i].size != size)
             return err_set(e, "%s: spatial dimension %d: the window has %" PRId64 " taps, the "
                            "kernel %" PRId64, n->name, i, n->window[i].size, size);
-        if (infer_window(n, i, a->dim[c->in_spatial[i]], &n->window[i],
-                         &out->dim[c->out_spatial[i]], e) != 0)
+        if (shape_infer_window(n, i, a->dim[c->in_spatial[i]], &n->window[i],
+                               &out->dim[c->out_spatial[i]], e) != 0)
             return -1;
     }
-    return infer_check_dims(n, out, e);
+    return shape_infer_check_dims(n, out, e);
 }

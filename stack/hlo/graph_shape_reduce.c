@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-int infer_check_reduction(const struct graph_node *n, const struct shape *a, struct err *e)
+int shape_infer_check_reduction(const struct graph_node *n, const struct shape *a, struct err *e)
 {
     bool is_logic = n->reduce_kind == REDUCE_AND || n->reduce_kind == REDUCE_OR;
 
@@ -14,17 +14,17 @@ int infer_check_reduction(const struct graph_node *n, const struct shape *a, str
     if (n->reduce_kind >= REDUCE_ARGMAX && n->reduce_kind <= REDUCE_ARGMIN &&
         n->op != HLO_REDUCE)
         return err_set(e, "%s: only a reduce finds where the extreme is", n->name);
-    return has_type(a, n->reduce_kind == REDUCE_REPLACE ? ANY : is_logic ? BITS : NUMBERS)
-               ? 0 : infer_bad_type(n, a, e);
+    return shape_has_type(a, n->reduce_kind == REDUCE_REPLACE ? ANY : is_logic ? BITS : NUMBERS)
+               ? 0 : shape_infer_bad_type(n, a, e);
 }
 
-int infer_reduce(const struct graph *g, const struct graph_node *n, struct shape *out,
-                 struct err *e)
+int shape_infer_reduce(const struct graph *g, const struct graph_node *n, struct shape *out,
+                       struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0);
+    const struct shape *a = shape_of_operand(g, n, 0);
     bool is_arg = n->reduce_kind == REDUCE_ARGMAX || n->reduce_kind == REDUCE_ARGMIN;
 
-    if (infer_check_reduction(n, a, e) != 0)
+    if (shape_infer_check_reduction(n, a, e) != 0)
         return -1;
     if (n->reduce_mask >> a->rank)
         return err_set(e, "%s: reduces a dimension above %d", n->name, a->rank - 1);
@@ -42,8 +42,8 @@ static bool is_small(int64_t x)
     return x >= -SHAPE_ELEMS_MAX && x <= SHAPE_ELEMS_MAX;
 }
 
-int infer_window(const struct graph_node *n, int dim, int64_t length,
-                 const struct graph_window *w, int64_t *out, struct err *e)
+int shape_infer_window(const struct graph_node *n, int dim, int64_t length,
+                       const struct graph_window *w, int64_t *out, struct err *e)
 {
     int64_t padded, reach;
 
@@ -64,10 +64,10 @@ int infer_window(const struct graph_node *n, int dim, int64_t length,
     return 0;
 }
 
-int infer_windowed(const struct graph *g, const struct graph_node *n, struct shape *out,
-                   struct err *e)
+int shape_infer_windowed(const struct graph *g, const struct graph_node *n, struct shape *out,
+                         struct err *e)
 {
-    const struct shape *a = operand_shape(g, n, 0);
+    const struct shape *a = shape_of_operand(g, n, 0);
 
     *out = *a;
     if (!n->window)
@@ -75,21 +75,21 @@ int infer_windowed(const struct graph *g, const struct graph_node *n, struct sha
     for (int i = 0; i < a->rank; i++) {
         if (n->window[i].is_reversed)
             return err_set(e, "%s: window dimension %d: only kernels are reversed", n->name, i);
-        if (infer_window(n, i, a->dim[i], &n->window[i], &out->dim[i], e) != 0)
+        if (shape_infer_window(n, i, a->dim[i], &n->window[i], &out->dim[i], e) != 0)
             return -1;
     }
     if (n->op == HLO_REDUCE_WINDOW)
-        return infer_check_reduction(n, a, e);
-    if (!has_type(a, NUMBERS))
-        return infer_bad_type(n, a, e);
+        return shape_infer_check_reduction(n, a, e);
+    if (!shape_has_type(a, NUMBERS))
+        return shape_infer_bad_type(n, a, e);
     for (int i = 0; i < a->rank; i++)
         if (n->window[i].base_dilation != 1 || n->window[i].window_dilation != 1)
             return err_set(e, "%s: window dimension %d: select-and-scatter knows no dilation",
                            n->name, i);
     if (n->direction != COMPARE_GE && n->direction != COMPARE_LE)
         return err_set(e, "%s: selects by GE or LE", n->name);
-    if (!shape_equal(out, operand_shape(g, n, 1)))
-        return infer_bad_pair(n, out, operand_shape(g, n, 1), e);
+    if (!shape_equal(out, shape_of_operand(g, n, 1)))
+        return shape_infer_bad_pair(n, out, shape_of_operand(g, n, 1), e);
     *out = *a;
     return 0;
 }
