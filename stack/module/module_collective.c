@@ -158,7 +158,8 @@ static int64_t stage_bytes(const struct module_settings *s)
 }
 
 static struct kernel_sums *make_sums(struct plan *p, const struct module_step *s,
-                                     const struct graph_node *n, const struct collective_room *room)
+                                     const struct graph_node *n,
+                                     const struct kernel_collective_room *room)
 {
     struct kernel_sums *sums = arena_alloc(p->arena, sizeof(*sums));
 
@@ -197,8 +198,8 @@ static const struct array *const *arrays_of(struct plan *p, const struct graph *
 
 /* an operand in its place in the bucket, or where it is, if it lies there in the usual way */
 static struct value *place_operand(struct plan *p, struct value *from, int bucket,
-                                   const struct array *like, const struct collective_room *room,
-                                   int k)
+                                   const struct array *like,
+                                   const struct kernel_collective_room *room, int k)
 {
     bool is_usual = memcmp(from->array.order, like->order, sizeof(like->order)) == 0;
     struct value *to;
@@ -215,8 +216,8 @@ static struct value *place_operand(struct plan *p, struct value *from, int bucke
 }
 
 static struct value *place_result(struct plan *p, const struct module_step *s, int bucket,
-                                  const struct array *like, const struct collective_room *room,
-                                  int k)
+                                  const struct array *like,
+                                  const struct kernel_collective_room *room, int k)
 {
     bool is_sum = room->operands_inside && room->results_inside &&
                   room->operand_at[k] == room->result_at[k];
@@ -228,7 +229,8 @@ static struct value *place_result(struct plan *p, const struct module_step *s, i
 }
 
 static void add_parts(struct plan *p, struct module_step *s, int bucket,
-                      const struct collective_room_need *need, const struct collective_room *room)
+                      const struct kernel_collective_room_need *need,
+                      const struct kernel_collective_room *room)
 {
     for (int k = 0; k < s->operand_count; k++) {
         s->operand[k] = place_operand(p, s->operand[k], bucket, need->operand[k], room, k);
@@ -241,11 +243,11 @@ static void add_parts(struct plan *p, struct module_step *s, int bucket,
     s->is_in_hbm = true;
 }
 
-static struct collective_room_need need_of(const struct module_settings *s,
-                                           const struct kernel_devices *devices,
-                                           const struct graph_node *n)
+static struct kernel_collective_room_need need_of(const struct module_settings *s,
+                                                  const struct kernel_devices *devices,
+                                                  const struct graph_node *n)
 {
-    return (struct collective_room_need){
+    return (struct kernel_collective_room_need){
         .chip = s->chip, .devices = devices, .vmem_bytes = plan_scoped_bytes(s),
         .smem_bytes = plan_collective_smem(s), .stage_bytes = stage_bytes(s), .n = n,
         .count = n->operand_count};
@@ -253,17 +255,17 @@ static struct collective_room_need need_of(const struct module_settings *s,
 
 /* of one that may be spread or not, whichever turns out to be better */
 static int find_room(const struct module_settings *s, struct arena *a,
-                     struct collective_room_need *need, struct collective_room *room,
+                     struct kernel_collective_room_need *need, struct kernel_collective_room *room,
                      struct err *e)
 {
-    struct collective_room other;
+    struct kernel_collective_room other;
 
-    if (collective_room_of(need, a, room, e))
+    if (kernel_collective_room_of(need, a, room, e))
         return -1;
-    if (s->sums_wait || s->megacore || !collective_may_spread(need))
+    if (s->sums_wait || s->megacore || !kernel_collective_may_spread(need))
         return 0;
     need->is_spread = true;
-    if (collective_room_of(need, a, &other, e))
+    if (kernel_collective_room_of(need, a, &other, e))
         return -1;
     room->spread = other.spread;
     room->spread->together_bytes = room->bucket_bytes;
@@ -281,22 +283,22 @@ bool plan_may_choose_buckets(const struct module_settings *s)
     return !s->bucket_bytes && s->slice && s->replica_count > 1 && !s->sums_wait && !s->megacore;
 }
 
-const struct spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
-                                          struct arena *a)
+const struct kernel_spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
+                                                 struct arena *a)
 {
     struct graph_node n = {.op = HLO_ALL_REDUCE, .name = "sum", .operand_count = 1};
     struct kernel_devices devices = devices_of(s);
-    struct collective_room_need need = need_of(s, &devices, &n);
+    struct kernel_collective_room_need need = need_of(s, &devices, &n);
     struct shape shape = shape_make(DTYPE_F32, 1, (int64_t[]){div_up(bytes, 4)});
     const struct array *list[1];
-    struct collective_room room;
+    struct kernel_collective_room room;
     struct array array;
     struct err e;
 
     array_init(&array, n.name, &shape, NULL);
     list[0] = &array;
     need.operand = need.result = list;
-    if (!collective_may_spread(&need) || find_room(s, a, &need, &room, &e))
+    if (!kernel_collective_may_spread(&need) || find_room(s, a, &need, &room, &e))
         return NULL;
     return room.spread;
 }
@@ -307,9 +309,9 @@ int plan_add_collective(struct plan *p, struct module_step s, const struct graph
     const struct module_settings *settings = p->settings;
     const struct graph_node *n = &g->node[node];
     struct kernel_devices devices = devices_of(settings);
-    struct collective_room_need need = need_of(settings, &devices, n);
+    struct kernel_collective_room_need need = need_of(settings, &devices, n);
     int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
-    struct collective_room room;
+    struct kernel_collective_room room;
 
     need.operand = arrays_of(p, g, n, false);
     need.result = arrays_of(p, g, n, true);
@@ -327,9 +329,10 @@ int plan_add_collective(struct plan *p, struct module_step s, const struct graph
 int plan_add_message(struct plan *p, struct module_step s, const struct graph_node *n,
                      struct err *e)
 {
-    struct collective_room room = {0};
+    struct kernel_collective_room room = {0};
 
-    if (message_room(p->settings->chip, plan_collective_smem(p->settings), p->arena, &room, e))
+    if (kernel_message_room(p->settings->chip, plan_collective_smem(p->settings), p->arena, &room,
+                            e))
         return -1;
     s.is_in_hbm = true;
     s.sums = make_sums(p, &s, n, &room);

@@ -157,8 +157,8 @@ int64_t plan_bucket_bytes(const struct module_settings *s);
 /* whether that is a most, and kernels run beside sums */
 bool plan_may_choose_buckets(const struct module_settings *s);
 /* of an all-reduce of so many bytes of f32 over all replicas; NULL: it is never spread */
-const struct spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
-                                          struct arena *a);
+const struct kernel_spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
+                                                 struct arena *a);
 /* flags of collectives, the last ones of the core: two sets by turns for each communicator */
 int plan_collective_flags(const struct plan *p);
 

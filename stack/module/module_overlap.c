@@ -193,7 +193,7 @@ static double free_cycles(struct region *r)
 }
 
 /* whether its parts and what nothing hides take less than the best algorithm by itself */
-static bool gains(struct region *r, const struct spread_times *t)
+static bool gains(struct region *r, const struct kernel_spread_times *t)
 {
     double parts = 0, flights = 0, hidden = free_cycles(r) / r->cycles_per_ns;
 
@@ -240,7 +240,7 @@ static void end_sum(struct region *r)
 static void run_part(struct region *r, bool to_the_end)
 {
     struct kernel_sums *s = add_part(r);
-    const struct spread_times *t = s->spread;
+    const struct kernel_spread_times *t = s->spread;
     double from = r->now;
 
     do {
@@ -260,7 +260,7 @@ static void run_part(struct region *r, bool to_the_end)
 /* a stage is only where blocks wait in it */
 static void set_bucket(struct region *r, const struct module_step *sum)
 {
-    const struct spread_times *t = sum->sums->spread;
+    const struct kernel_spread_times *t = sum->sums->spread;
 
     if (t)
         r->plan->buffer[sum->sums->bucket].bytes =

@@ -142,7 +142,7 @@ static double part_ns(const struct choice *c, const struct line *l, double now_n
 }
 
 /* beside what is there: when its last part has run */
-static double spread_ns(const struct choice *c, struct line *l, const struct spread_times *t,
+static double spread_ns(const struct choice *c, struct line *l, const struct kernel_spread_times *t,
                         double start_ns)
 {
     double now = start_ns;
@@ -161,7 +161,7 @@ static double add_bucket(struct choice *c, struct line *l, int first, int end)
 {
     double ready = c->ready_ns[end - 1] + l->core_ns, before = l->core_ns;
     double start = part_ns(c, l, fmax(l->links_ns, ready)), together;
-    const struct spread_times *t;
+    const struct kernel_spread_times *t;
     int64_t bytes = 0;
 
     for (int i = first; i < end; i++)

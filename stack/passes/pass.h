@@ -22,8 +22,8 @@ struct pass_context {
      * NULL for one that does not run beside kernels. With it fewer gradients together may be
      * found to be better; without (NULL) bucket_bytes is as said.
      */
-    const struct spread_times *(*sum_times)(const struct module_settings *settings, int64_t bytes,
-                                            struct arena *a);
+    const struct kernel_spread_times *(*sum_times)(const struct module_settings *settings,
+                                                   int64_t bytes, struct arena *a);
     const struct module_settings *settings;
     bool heroes_alone;                  /* pass_fusion: products, windows, moves stay alone */
     /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */

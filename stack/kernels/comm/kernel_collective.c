@@ -23,28 +23,29 @@ static int most_pages(const struct collective_table *t, const struct slice *s)
     return most;
 }
 
-int collective_room_of(const struct collective_room_need *need, struct arena *a,
-                       struct collective_room *out, struct err *e)
+int kernel_collective_room_of(const struct kernel_collective_room_need *need, struct arena *a,
+                              struct kernel_collective_room *out, struct err *e)
 {
     struct collective_place place = {.smem_bytes = need->smem_bytes};
-    struct collective_work *w = collective_work_of(need, a, e);
-    struct collective_table table = {.cut_count = w && w->spread ? spread_cuts(w->spread) : 0};
+    struct kernel_collective_work *w = kernel_collective_work_of(need, a, e);
+    struct collective_table table = {.cut_count =
+                                         w && w->spread ? kernel_spread_cuts(w->spread) : 0};
 
     if (!w || collective_code_make(need->chip, w->type, &place, a, &table.code, e))
         return -1;
-    collective_work_lists(w, 0, &table.lists);
-    *out = (struct collective_room){
+    kernel_collective_work_lists(w, 0, &table.lists);
+    *out = (struct kernel_collective_room){
         .bucket_bytes = w->bucket_bytes,
         .table_bytes = (int64_t)most_pages(&table, need->devices->slice) *
                        collective_table_page_bytes(&table),
         .flag_count = w->flag_count + 1,
-        .seconds = collective_work_seconds(w, need->chip, need->devices->slice),
+        .seconds = kernel_collective_work_seconds(w, need->chip, need->devices->slice),
         .needs_zeros = w->needs_zeros, .operands_inside = w->operands_inside,
         .results_inside = w->results_inside, .operand_at = w->operand_at,
         .result_at = w->result_at};
     if (w->spread) {
         out->spread = arena_alloc(a, sizeof(*out->spread));
-        spread_predict(w->spread, need->chip, need->devices->slice, out->spread);
+        kernel_spread_predict(w->spread, need->chip, need->devices->slice, out->spread);
     }
     return 0;
 }
@@ -59,7 +60,7 @@ static int64_t bytes_of(const struct array *const *array, int count)
 }
 
 /* what is summed, is so in rows of VMEM */
-bool collective_may_spread(const struct collective_room_need *need)
+bool kernel_collective_may_spread(const struct kernel_collective_room_need *need)
 {
     const struct graph_groups *s = need->n->groups;
     int ranks = s ? s->size : need->devices->count, copies = 0;
@@ -71,7 +72,7 @@ bool collective_may_spread(const struct collective_room_need *need)
     if (need->n->op == HLO_REDUCE_SCATTER &&
         bytes_of(need->result, need->count) % ARRAY_ROW_BYTES)
         return false;
-    return spread_suits(need->chip, ranks, copies) &&
+    return kernel_spread_suits(need->chip, ranks, copies) &&
            need->vmem_bytes >= 4 * (int64_t)ranks * ARRAY_ROW_BYTES;
 }
 
@@ -108,7 +109,7 @@ static int collective_check_supported(const struct graph *body, const struct chi
 }
 
 /* at the first operand's or result's place there; 0: it has none */
-static int64_t bucket_at(const struct kernel_job *job, const struct collective_work *w)
+static int64_t bucket_at(const struct kernel_job *job, const struct kernel_collective_work *w)
 {
     if (w->operands_inside)
         return job->operand[0]->address - w->operand_at[0];
@@ -116,26 +117,26 @@ static int64_t bucket_at(const struct kernel_job *job, const struct collective_w
 }
 
 /* NULL: the operations cannot be made */
-static struct collective_work *work_of(const struct kernel_job *job, struct arena *a,
-                                       struct err *e)
+static struct kernel_collective_work *work_of(const struct kernel_job *job, struct arena *a,
+                                              struct err *e)
 {
-    struct collective_room_need need = {
+    struct kernel_collective_room_need need = {
         .chip = job->chip, .devices = &job->sums->devices,
         .vmem_bytes = job->vmem_rows * ARRAY_ROW_BYTES, .n = node_of(job->body),
         .is_spread = job->sums->is_spread, .stage_bytes = job->sums->stage_bytes,
         .count = job->operand_count, .operand = job->operand, .result = job->result,
         .zeros_at = job->sums->zeros ? job->sums->zeros->address : 0};
-    struct collective_work *w = collective_work_of(&need, a, e);
+    struct kernel_collective_work *w = kernel_collective_work_of(&need, a, e);
 
     if (!w)
         return NULL;
     need.bucket_at = bucket_at(job, w);
-    collective_work_resolve(w, &need, a);
+    kernel_collective_work_resolve(w, &need, a);
     return w;
 }
 
 /* all in HBM, and what is inside the bucket at its place there */
-static bool is_placed(const struct kernel_job *job, const struct collective_work *w)
+static bool is_placed(const struct kernel_job *job, const struct kernel_collective_work *w)
 {
     int64_t at = bucket_at(job, w);
 
@@ -149,7 +150,7 @@ static bool is_placed(const struct kernel_job *job, const struct collective_work
 
 static int collective_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
-    const struct collective_work *w;
+    const struct kernel_collective_work *w;
     struct arena a;
     struct err e;
     bool fits;
@@ -178,7 +179,7 @@ static struct kernel_cost part_cost(const struct kernel_job *job, const struct k
 static int collective_cost(const struct kernel_job *job, const struct tiling *t,
                            struct kernel_cost *out)
 {
-    const struct collective_work *w;
+    const struct kernel_collective_work *w;
     const struct chip *c = job->chip;
     struct arena a;
     struct err e;
@@ -187,7 +188,7 @@ static int collective_cost(const struct kernel_job *job, const struct tiling *t,
     arena_init(&a);
     w = work_of(job, &a, &e);
     if (w) {
-        double seconds = collective_work_seconds(w, c, job->sums->devices.slice);
+        double seconds = kernel_collective_work_seconds(w, c, job->sums->devices.slice);
         int64_t vmem_bytes = w->spread ? w->spread->vmem_bytes
                              : w->plan ? collective_vmem_bytes(w->plan) : 0;
 
@@ -233,7 +234,7 @@ static int make_part(const struct kernel_job *job, struct collective_place *plac
 }
 
 /* the program's branches, and the note of each bundle, are those of a segment already */
-static int make_segment(const struct kernel_job *job, const struct collective_work *w,
+static int make_segment(const struct kernel_job *job, const struct kernel_collective_work *w,
                         struct collective_table *t, struct arena *a, struct segment *out,
                         struct err *e)
 {
@@ -257,12 +258,12 @@ static int collective_emit(const struct kernel_job *job, const struct tiling *t,
                            struct segment *out, struct err *e)
 {
     struct collective_table *table = arena_alloc(a, sizeof(*table));
-    const struct collective_work *w = work_of(job, a, e);
+    const struct kernel_collective_work *w = work_of(job, a, e);
 
     if (!w)
         return -1;
     *out = (struct segment){.tiling = *t};
-    collective_work_lists(w, job->sums->table->address, &table->lists);
+    kernel_collective_work_lists(w, job->sums->table->address, &table->lists);
     return make_segment(job, w, table, a, out, e) || collective_cost(job, t, &out->cost) ? -1 : 0;
 }
 

@@ -16,7 +16,7 @@
 #include "stack/kernels/pipeline/kernel.h"
 
 /* `n` is the node, one of a graph whose operands and results lie as `operand` and `result` do. */
-struct collective_room_need {
+struct kernel_collective_room_need {
     const struct chip *chip;
     const struct kernel_devices *devices;
     int64_t vmem_bytes;                 /* what kernels have of VMEM */
@@ -29,20 +29,20 @@ struct collective_room_need {
     int64_t bucket_at, zeros_at;        /* addresses, once they are known */
 };
 
-struct collective_room {
+struct kernel_collective_room {
     int64_t bucket_bytes;               /* with what is added to divide it */
     int64_t table_bytes;                /* of any core, the longest */
     int flag_count;
     double seconds;                     /* predicted */
-    struct spread_times *spread;        /* of one that is spread */
+    struct kernel_spread_times *spread; /* of one that is spread */
     bool needs_zeros;                   /* some device gets nothing */
     bool operands_inside, results_inside;       /* of the bucket, and there: */
     const int64_t *operand_at, *result_at;
 };
 
 /* -1 with *e set: a type or kind that is not added, or it does not fit. *out is `a`'s. */
-int collective_room_of(const struct collective_room_need *need, struct arena *a,
-                       struct collective_room *out, struct err *e);
+int kernel_collective_room_of(const struct kernel_collective_room_need *need, struct arena *a,
+                              struct kernel_collective_room *out, struct err *e);
 /* whether it may be spread: not permutes, nor between too many */
-bool collective_may_spread(const struct collective_room_need *need);
+bool kernel_collective_may_spread(const struct kernel_collective_room_need *need);
 #endif

@@ -17,7 +17,7 @@ static int32_t core_of(const struct kernel_devices *d, int32_t device)
 }
 
 /* the node's groups as lists of cores, which it returns, or as axes where they are that */
-static const int32_t *set_groups(const struct collective_room_need *need,
+static const int32_t *set_groups(const struct kernel_collective_room_need *need,
                                  struct collective_request *r, struct arena *a)
 {
     const struct graph_groups *s = need->n->groups;
@@ -36,12 +36,12 @@ static const int32_t *set_groups(const struct collective_room_need *need,
 /* ---- places in the bucket ---- */
 
 /* of operand `k` the side that has a block of each rank, and the one that has one */
-static const struct array *long_side(const struct collective_room_need *need, int k)
+static const struct array *long_side(const struct kernel_collective_room_need *need, int k)
 {
     return need->n->op == HLO_ALL_GATHER ? need->result[k] : need->operand[k];
 }
 
-static const struct array *short_side(const struct collective_room_need *need, int k)
+static const struct array *short_side(const struct kernel_collective_room_need *need, int k)
 {
     return need->n->op == HLO_ALL_GATHER ? need->operand[k] : need->result[k];
 }
@@ -56,7 +56,7 @@ static int64_t lay(const struct array *const *array, int count, int64_t from, in
 }
 
 /* one array, in the order of its blocks */
-static bool is_direct(const struct collective_room_need *need, int ranks)
+static bool is_direct(const struct kernel_collective_room_need *need, int ranks)
 {
     const struct array *whole = long_side(need, 0);
 
@@ -69,7 +69,8 @@ static bool is_direct(const struct collective_room_need *need, int ranks)
  * sides are as they are. What need not be there is where it is: operands that blocks are copied
  * from, results that they are copied to, and a single array that is the plan's own.
  */
-static void place_blocks(struct collective_work *w, const struct collective_room_need *need)
+static void place_blocks(struct kernel_collective_work *w,
+                         const struct kernel_collective_room_need *need)
 {
     bool is_gather = w->op == HLO_ALL_GATHER;
     int64_t in_bytes = is_gather ? w->block : w->ranks * w->block;
@@ -90,8 +91,9 @@ static void place_blocks(struct collective_work *w, const struct collective_room
 /* ---- copies of blocks ---- */
 
 /* all blocks of array `k` between itself and the plan's array, where its block begins at `at` */
-static struct collective_op blocks_of(const struct collective_work *w,
-                                      const struct collective_room_need *need, int k, int64_t at)
+static struct collective_op blocks_of(const struct kernel_collective_work *w,
+                                      const struct kernel_collective_room_need *need, int k,
+                                      int64_t at)
 {
     const struct array *whole = long_side(need, k);
     int ranks = w->ranks;
@@ -123,13 +125,13 @@ static struct collective_op wait_for(int flag, int64_t bytes)
 }
 
 /* of the blocks of all ranks, from the bucket, where the arrays are not direct */
-static int64_t blocks_at(const struct collective_work *w)
+static int64_t blocks_at(const struct kernel_collective_work *w)
 {
     return w->op == HLO_ALL_GATHER ? w->block : 0;
 }
 
-static void add_copies(struct collective_work *w, const struct collective_room_need *need,
-                       struct arena *a)
+static void add_copies(struct kernel_collective_work *w,
+                       const struct kernel_collective_room_need *need, struct arena *a)
 {
     struct collective_op *list = arena_array(a, (size_t)need->count + 1, sizeof(*list));
     int64_t at = blocks_at(w), bytes = 0;
@@ -149,7 +151,7 @@ static void add_copies(struct collective_work *w, const struct collective_room_n
     }
 }
 
-static void resolve_spread(struct collective_work *w)
+static void resolve_spread(struct kernel_collective_work *w)
 {
     bool is_gather = w->op == HLO_ALL_GATHER;
     int64_t in = w->is_direct ? w->operand_at[0] : 0;
@@ -160,14 +162,14 @@ static void resolve_spread(struct collective_work *w)
     w->spread->copy = is_gather ? w->after : w->before;
 }
 
-static void resolve_plan(struct collective_work *w)
+static void resolve_plan(struct kernel_collective_work *w)
 {
     w->in_shift = w->operand_at[0] - collective_arrays_of(w->plan).in;
     w->out_shift = w->result_at[0] - collective_arrays_of(w->plan).out;
 }
 
-void collective_work_resolve(struct collective_work *w, const struct collective_room_need *need,
-                             struct arena *a)
+void kernel_collective_work_resolve(struct kernel_collective_work *w,
+                                    const struct kernel_collective_room_need *need, struct arena *a)
 {
     w->zeros_at = need->zeros_at - need->bucket_at;
     for (int k = 0; k < need->count; k++) {
@@ -192,7 +194,7 @@ static const enum collective_kind kinds[HLO_COUNT] = {
     [HLO_ALL_REDUCE] = COLLECTIVE_ALL_REDUCE, [HLO_REDUCE_SCATTER] = COLLECTIVE_REDUCE_SCATTER,
     [HLO_ALL_GATHER] = COLLECTIVE_ALL_GATHER};
 
-static int set_type(const struct collective_room_need *need, enum collective_type *type,
+static int set_type(const struct kernel_collective_room_need *need, enum collective_type *type,
                     struct err *e)
 {
     enum graph_dtype dtype = need->operand[0]->shape.dtype;
@@ -204,7 +206,7 @@ static int set_type(const struct collective_room_need *need, enum collective_typ
 }
 
 /* blocks end where tiles do */
-static int check_blocks(const struct collective_room_need *need, int ranks, struct err *e)
+static int check_blocks(const struct kernel_collective_room_need *need, int ranks, struct err *e)
 {
     char text[128];
 
@@ -217,18 +219,20 @@ static int check_blocks(const struct collective_room_need *need, int ranks, stru
 }
 
 /* the whole of each array has a place in the bucket, which becomes the sum */
-static void place_sums(struct collective_work *w, const struct collective_room_need *need)
+static void place_sums(struct kernel_collective_work *w,
+                       const struct kernel_collective_room_need *need)
 {
     w->operands_inside = w->results_inside = true;
     lay(need->operand, need->count, 0, w->operand_at);
     lay(need->operand, need->count, 0, w->result_at);
 }
 
-static int make_spread(struct collective_work *w, const struct collective_room_need *need,
+static int make_spread(struct kernel_collective_work *w,
+                       const struct kernel_collective_room_need *need,
                        const struct collective_request *q, const int32_t *core, struct arena *a,
                        struct err *e)
 {
-    struct spread_request r = {
+    struct kernel_spread_request r = {
         .kind = q->kind, .slice = q->slice, .core = core,
         .core_count = q->group_count * q->group_size, .ranks = w->ranks, .bytes = q->bytes,
         .bucket_bytes = w->bucket_bytes, .vmem_bytes = need->vmem_bytes,
@@ -237,7 +241,7 @@ static int make_spread(struct collective_work *w, const struct collective_room_n
     if (q->kind != COLLECTIVE_ALL_REDUCE && !w->is_direct)
         r.copy_count = need->count + 1;
     w->spread = arena_alloc(a, sizeof(*w->spread));
-    if (!spread_make(&r, w->spread, a))
+    if (!kernel_spread_make(&r, w->spread, a))
         return err_set(e, "%s: VMEM is too small for rows of %d ranks", need->n->name, w->ranks);
     w->flag_count = SPREAD_FLAGS;
     w->copy_flag = SPREAD_COPY_FLAG;
@@ -246,7 +250,7 @@ static int make_spread(struct collective_work *w, const struct collective_room_n
 }
 
 /* of all arrays: as many as are summed, or those of one rank's blocks */
-static int64_t bytes_of_all(const struct collective_room_need *need)
+static int64_t bytes_of_all(const struct kernel_collective_room_need *need)
 {
     int64_t bytes = 0;
 
@@ -256,8 +260,8 @@ static int64_t bytes_of_all(const struct collective_room_need *need)
     return bytes;
 }
 
-static int make_plan(struct collective_work *w, const struct collective_room_need *need,
-                     struct arena *a, struct err *e)
+static int make_plan(struct kernel_collective_work *w,
+                     const struct kernel_collective_room_need *need, struct arena *a, struct err *e)
 {
     struct chip own = *need->chip;
     struct collective_request r = {.kind = kinds[w->op], .slice = need->devices->slice,
@@ -296,8 +300,8 @@ static int make_plan(struct collective_work *w, const struct collective_room_nee
 enum { FLAG_READY, FLAG_ARRIVAL, FLAG_OWN, PERMUTE_FLAGS };
 #define PERMUTE_OPS_MAX 6
 
-static void make_permute(struct collective_work *w, const struct collective_room_need *need,
-                         struct arena *a)
+static void make_permute(struct kernel_collective_work *w,
+                         const struct kernel_collective_room_need *need, struct arena *a)
 {
     int cores = need->devices->slice->core_count;
     int32_t *source = arena_array(a, (size_t)cores, sizeof(*source));
@@ -320,7 +324,7 @@ static void make_permute(struct collective_work *w, const struct collective_room
     w->flag_count = PERMUTE_FLAGS;
 }
 
-static struct collective_op move(const struct collective_work *w, int kind, int64_t from)
+static struct collective_op move(const struct kernel_collective_work *w, int kind, int64_t from)
 {
     struct collective_op o = {.kind = (uint8_t)kind, .flag = FLAG_OWN, .from = from,
                               .to = w->result_at[0], .bytes = w->bytes, .run_bytes = w->bytes};
@@ -330,7 +334,7 @@ static struct collective_op move(const struct collective_work *w, int kind, int6
     return o;
 }
 
-static struct collective_op send_to(const struct collective_work *w, int32_t target)
+static struct collective_op send_to(const struct kernel_collective_work *w, int32_t target)
 {
     struct collective_op o = move(w, COLLECTIVE_SEND, w->operand_at[0]);
 
@@ -341,7 +345,7 @@ static struct collective_op send_to(const struct collective_work *w, int32_t tar
 }
 
 /* a core tells its source that it is there, sends when its target is, and waits for both copies */
-static int permute_ops(const struct collective_work *w, int core, struct collective_op *list)
+static int permute_ops(const struct kernel_collective_work *w, int core, struct collective_op *list)
 {
     int32_t from = w->source[core], to = w->target[core];
     int count = 0;
@@ -368,10 +372,11 @@ static int permute_ops(const struct collective_work *w, int core, struct collect
 
 /* ---- both ---- */
 
-struct collective_work *collective_work_of(const struct collective_room_need *need,
-                                           struct arena *a, struct err *e)
+struct kernel_collective_work *
+kernel_collective_work_of(const struct kernel_collective_room_need *need, struct arena *a,
+                          struct err *e)
 {
-    struct collective_work *w = arena_alloc(a, sizeof(*w));
+    struct kernel_collective_work *w = arena_alloc(a, sizeof(*w));
 
     memset(w, 0, sizeof(*w));
     w->op = need->n->op;
@@ -381,12 +386,12 @@ struct collective_work *collective_work_of(const struct collective_room_need *ne
         make_permute(w, need, a);
     else if (make_plan(w, need, a, e))
         return NULL;
-    collective_work_resolve(w, need, a);
+    kernel_collective_work_resolve(w, need, a);
     return w;
 }
 
 /* an address of the plan's arrays, where they are not side by side */
-static int64_t moved(const struct collective_work *w, int64_t at)
+static int64_t moved(const struct kernel_collective_work *w, int64_t at)
 {
     struct collective_arrays x = collective_arrays_of(w->plan);
 
@@ -395,7 +400,7 @@ static int64_t moved(const struct collective_work *w, int64_t at)
     return at + w->in_shift;
 }
 
-static void plan_op(const struct collective_work *w, int core, int index,
+static void plan_op(const struct kernel_collective_work *w, int core, int index,
                     struct collective_op *out)
 {
     collective_op(w->plan, core, index, out);
@@ -409,12 +414,12 @@ static void plan_op(const struct collective_work *w, int core, int index,
 
 static int count_ops(const void *context, int core)
 {
-    const struct collective_work *w = context;
+    const struct kernel_collective_work *w = context;
     struct collective_op list[PERMUTE_OPS_MAX];
     int count;
 
     if (w->spread)
-        return spread_count(w->spread, core);
+        return kernel_spread_count(w->spread, core);
     if (!w->plan)
         return permute_ops(w, core, list);
     count = collective_op_count(w->plan, core);
@@ -423,12 +428,12 @@ static int count_ops(const void *context, int core)
 
 static void give_op(const void *context, int core, int index, struct collective_op *out)
 {
-    const struct collective_work *w = context;
+    const struct kernel_collective_work *w = context;
     struct collective_op list[PERMUTE_OPS_MAX];
     int count;
 
     if (w->spread) {
-        spread_op(w->spread, core, index, out);
+        kernel_spread_op(w->spread, core, index, out);
         return;
     }
     if (!w->plan) {
@@ -445,28 +450,28 @@ static void give_op(const void *context, int core, int index, struct collective_
         *out = w->after[index - w->before_count - count];
 }
 
-void collective_work_lists(const struct collective_work *w, int64_t table_address,
-                           struct collective_lists *out)
+void kernel_collective_work_lists(const struct kernel_collective_work *w, int64_t table_address,
+                                  struct collective_lists *out)
 {
     *out = (struct collective_lists){.type = w->type, .flag_count = w->flag_count,
                                      .table_address = table_address, .count = count_ops,
                                      .op = give_op, .context = w};
 }
 
-static double spread_seconds(const struct collective_work *w, const struct chip *chip,
+static double spread_seconds(const struct kernel_collective_work *w, const struct chip *chip,
                              const struct slice *slice)
 {
-    struct spread_times t;
+    struct kernel_spread_times t;
     double ns = 0;
 
-    spread_predict(w->spread, chip, slice, &t);
+    kernel_spread_predict(w->spread, chip, slice, &t);
     for (int i = 0; i <= t.cuts; i++)
         ns += t.part_ns[i] + (i < t.cuts ? t.flight_ns[i] : 0);
     return 1e-9 * ns;
 }
 
-double collective_work_seconds(const struct collective_work *w, const struct chip *chip,
-                               const struct slice *slice)
+double kernel_collective_work_seconds(const struct kernel_collective_work *w,
+                                      const struct chip *chip, const struct slice *slice)
 {
     double copies = 0, memory_ns = (double)(chip->dma_read_ns + chip->dma_write_ns);
     int count = w->before_count + w->after_count;

@@ -9,13 +9,13 @@
  * Addresses count from the bucket. The copies of operands' blocks to the plan's array come before
  * its operations, those to results behind them; a permute has no plan.
  */
-struct collective_work {
+struct kernel_collective_work {
     enum graph_op op;
     enum collective_type type;
     int64_t bucket_bytes, *operand_at, *result_at;
     bool operands_inside, results_inside;       /* of the bucket; else they are where they are */
     const struct collective_plan *plan; /* NULL: permute, or spread */
-    struct collective_spread *spread;
+    struct kernel_collective_spread *spread;
     int ranks;
     int64_t block;                      /* bytes of a rank's blocks of all arrays; all-reduce: of */
                                         /* all arrays */
@@ -31,13 +31,15 @@ struct collective_work {
 };
 
 /* NULL with *e set; all of it is `a`'s */
-struct collective_work *collective_work_of(const struct collective_room_need *need,
-                                           struct arena *a, struct err *e);
+struct kernel_collective_work *
+kernel_collective_work_of(const struct kernel_collective_room_need *need, struct arena *a,
+                          struct err *e);
 /* addresses from the bucket of all that is not inside, anew; and what depends on them */
-void collective_work_resolve(struct collective_work *w, const struct collective_room_need *need,
-                             struct arena *a);
-void collective_work_lists(const struct collective_work *w, int64_t table_address,
-                           struct collective_lists *out);
-double collective_work_seconds(const struct collective_work *w, const struct chip *chip,
-                               const struct slice *slice);
+void kernel_collective_work_resolve(struct kernel_collective_work *w,
+                                    const struct kernel_collective_room_need *need,
+                                    struct arena *a);
+void kernel_collective_work_lists(const struct kernel_collective_work *w, int64_t table_address,
+                                  struct collective_lists *out);
+double kernel_collective_work_seconds(const struct kernel_collective_work *w,
+                                      const struct chip *chip, const struct slice *slice);
 #endif

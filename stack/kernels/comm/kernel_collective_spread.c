@@ -24,7 +24,7 @@ enum {
 };
 static_assert(SPREAD_COPY_FLAG == FLAG_LOADED, "copies are done before anything is loaded");
 
-bool spread_suits(const struct chip *c, int ranks, int copies)
+bool kernel_spread_suits(const struct chip *c, int ranks, int copies)
 {
     int most = ranks - 1 > copies ? ranks - 1 : copies;
 
@@ -34,7 +34,7 @@ bool spread_suits(const struct chip *c, int ranks, int copies)
 static int64_t unit_of(int64_t block_bytes) { return block_bytes < LARGE ? ROW : LARGE_UNIT; }
 
 /* as few pieces of a block as keep the stage small, where blocks wait there to be added */
-static void cut_blocks(struct collective_spread *s, int64_t stage_bytes)
+static void cut_blocks(struct kernel_collective_spread *s, int64_t stage_bytes)
 {
     int64_t waiting = s->kind == COLLECTIVE_ALL_GATHER ? 0 : (s->ranks - 1) * s->block_bytes;
     int64_t pieces = div_up(waiting, stage_bytes);
@@ -46,15 +46,16 @@ static void cut_blocks(struct collective_spread *s, int64_t stage_bytes)
 }
 
 /* which core is where, and as much of the blocks at a time as VMEM holds of all ranks */
-bool spread_make(const struct spread_request *r, struct collective_spread *s, struct arena *a)
+bool kernel_spread_make(const struct kernel_spread_request *r, struct kernel_collective_spread *s,
+                        struct arena *a)
 {
     int64_t most = r->vmem_bytes / (SETS * r->ranks) / ROW * ROW;
     int32_t *place = arena_array(a, (size_t)r->slice->core_count, sizeof(*place));
     bool is_sum = r->kind == COLLECTIVE_ALL_REDUCE, is_gather = r->kind == COLLECTIVE_ALL_GATHER;
 
-    *s = (struct collective_spread){.kind = r->kind, .ranks = r->ranks, .core = r->core,
-                                    .place = place, .copy_count = r->copy_count,
-                                    .block_bytes = div_up(r->bytes, r->ranks)};
+    *s = (struct kernel_collective_spread){.kind = r->kind, .ranks = r->ranks, .core = r->core,
+                                           .place = place, .copy_count = r->copy_count,
+                                           .block_bytes = div_up(r->bytes, r->ranks)};
     if (is_sum)
         s->block_bytes = round_up(s->block_bytes, unit_of(s->block_bytes));
     most = most < CHUNK_MOST ? most : CHUNK_MOST;
@@ -75,12 +76,12 @@ bool spread_make(const struct spread_request *r, struct collective_spread *s, st
 /* ----- the list: operations of a phase, counted from its first */
 
 struct rank {                           /* whose list it is */
-    const struct collective_spread *s;
+    const struct kernel_collective_spread *s;
     int rank, first;                    /* first: of its group, in s->core */
     int64_t at, bytes, chunks;          /* the piece of all blocks that the phase is about */
 };
 
-static int others(const struct collective_spread *s) { return s->ranks - 1; }
+static int others(const struct kernel_collective_spread *s) { return s->ranks - 1; }
 
 /* the d-th rank behind this one */
 static int peer(const struct rank *r, int d) { return (r->rank + d) % r->s->ranks; }
@@ -114,7 +115,7 @@ static void put_send(const struct rank *r, int d, int64_t from, int64_t to, int 
     o->source_flag = FLAG_SENT;
 }
 
-static int64_t granules_from_all(const struct collective_spread *s, int64_t bytes)
+static int64_t granules_from_all(const struct kernel_collective_spread *s, int64_t bytes)
 {
     return others(s) * bytes / GRANULE;
 }
@@ -158,7 +159,7 @@ static int scatter_count(const struct rank *r) { return first_waits(r) + others(
  */
 static void scatter_op(const struct rank *r, int index, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     int waits = first_waits(r), d = index - waits + 1;
 
     if (index == 0 && (r->at == 0 || is_scatter(r)))
@@ -191,7 +192,7 @@ static int64_t sum_at(const struct rank *r, int64_t chunk)
     return is_scatter(r) ? r->s->own_at + r->at + chunk * r->s->chunk_bytes : own_at(r, chunk);
 }
 
-static int64_t slot_of(const struct collective_spread *s, int64_t chunk, int j)
+static int64_t slot_of(const struct kernel_collective_spread *s, int64_t chunk, int j)
 {
     return (chunk % SETS * s->ranks + j) * s->chunk_bytes;
 }
@@ -199,7 +200,7 @@ static int64_t slot_of(const struct collective_spread *s, int64_t chunk, int j)
 /* j: the stage's, and last the rank's own */
 static void load_op(const struct rank *r, int64_t chunk, int j, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     int64_t staged_at = s->stage_at + j * s->piece_bytes + chunk * s->chunk_bytes;
 
     put_move(o, COLLECTIVE_COPY, j < others(s) ? staged_at : own_at(r, chunk),
@@ -236,7 +237,7 @@ static int add_count(const struct rank *r, int64_t c)
 
 static void add_op(const struct rank *r, int64_t chunk, int index, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     int64_t bytes = bytes_of(r, chunk);
 
     if (index == 0)
@@ -275,7 +276,7 @@ static int sum_count(const struct rank *r)
 /* what is there is added up */
 static void sum_op(const struct rank *r, int index, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     int64_t last = r->chunks < SETS ? r->chunks : SETS;
 
     if (index-- == 0) {
@@ -308,7 +309,7 @@ static void sum_op(const struct rank *r, int index, struct collective_op *o)
 /* of an all-reduce: the sums of the last piece; all that was sent, blocks and sums */
 static void end_op(const struct rank *r, int index, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
 
     if (index == 0)
         put_wait(o, FLAG_GATHERED, granules_from_all(s, r->bytes));
@@ -320,7 +321,7 @@ static void end_op(const struct rank *r, int index, struct collective_op *o)
 
 static void gather_op(const struct rank *r, int index, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     int64_t to = s->blocks_at + r->rank * s->block_bytes;
 
     if (index == 0) {
@@ -335,7 +336,7 @@ static void gather_op(const struct rank *r, int index, struct collective_op *o)
 
 static void gathered_op(const struct rank *r, int index, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
 
     if (index == 0)
         put_wait(o, FLAG_ARRIVED, granules_from_all(s, s->block_bytes));
@@ -352,7 +353,7 @@ static void gathered_op(const struct rank *r, int index, struct collective_op *o
  * last; a gather's: the first, two, and the wait for copies
  */
 
-int spread_cuts(const struct collective_spread *s)
+int kernel_spread_cuts(const struct kernel_collective_spread *s)
 {
     if (s->kind == COLLECTIVE_ALL_GATHER)
         return s->copy_count ? 3 : 2;
@@ -361,7 +362,7 @@ int spread_cuts(const struct collective_spread *s)
 
 static void set_piece(struct rank *r, int phase)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     int piece = phase == 0 ? 0 : (phase - 1) / 2;
     int64_t left;
 
@@ -377,7 +378,7 @@ static int gather_count(const struct rank *r, int phase)
     return phase == 1 ? 2 + others(r->s) : phase == 2 ? 3 + copies(r) : 1;
 }
 
-static int phase_count(const struct collective_spread *s, int phase)
+static int phase_count(const struct kernel_collective_spread *s, int phase)
 {
     struct rank r = {.s = s};
 
@@ -393,7 +394,7 @@ static int phase_count(const struct collective_spread *s, int phase)
 
 static void phase_op(const struct rank *r, int phase, int index, struct collective_op *out)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
 
     if (phase == 0)
         begin_op(r, index, out);
@@ -407,16 +408,17 @@ static void phase_op(const struct rank *r, int phase, int index, struct collecti
         (phase % 2 ? scatter_op : sum_op)(r, index, out);
 }
 
-int spread_count(const struct collective_spread *s, int core)
+int kernel_spread_count(const struct kernel_collective_spread *s, int core)
 {
     int count = 0;
 
-    for (int i = 0; i <= spread_cuts(s) && s->place[core] >= 0; i++)
+    for (int i = 0; i <= kernel_spread_cuts(s) && s->place[core] >= 0; i++)
         count += phase_count(s, i);
     return count;
 }
 
-void spread_op(const struct collective_spread *s, int core, int index, struct collective_op *out)
+void kernel_spread_op(const struct kernel_collective_spread *s, int core, int index,
+                      struct collective_op *out)
 {
     int place = s->place[core], phase = 0;
     struct rank r = {.s = s, .rank = place % s->ranks, .first = place - place % s->ranks};
@@ -431,7 +433,7 @@ void spread_op(const struct collective_spread *s, int core, int index, struct co
 /* ----- times */
 
 /* most bytes over a link: half of the ranks along an axis send to the other half */
-static double link_ns(const struct collective_spread *s, const struct chip *c,
+static double link_ns(const struct kernel_collective_spread *s, const struct chip *c,
                       const struct slice *slice)
 {
     double packet = (double)c->ici_packet_bytes, most = 0;
@@ -476,7 +478,7 @@ static bool copies_follow(const struct rank *r, int phase)
 static double flight_ns(const struct rank *r, const struct chip *c, const struct slice *slice,
                         int phase)
 {
-    const struct collective_spread *s = r->s;
+    const struct kernel_collective_spread *s = r->s;
     double memory = (double)(c->dma_read_ns + c->dma_write_ns), copies = 0;
     bool is_signal = phase == 0 || (is_scatter(r) && phase % 2 == 0);
 
@@ -490,15 +492,15 @@ static double flight_ns(const struct rank *r, const struct chip *c, const struct
            link_ns(s, c, slice) * (double)r->bytes / (double)s->block_bytes;
 }
 
-void spread_predict(const struct collective_spread *s, const struct chip *c,
-                    const struct slice *slice, struct spread_times *out)
+void kernel_spread_predict(const struct kernel_collective_spread *s, const struct chip *c,
+                           const struct slice *slice, struct kernel_spread_times *out)
 {
     double ns = 1e3 / (double)c->chip_clock_mhz;
     struct collective_overheads costs;
     int end = 0;
 
     collective_program_overheads(c, COLLECTIVE_F32, &costs);
-    out->cuts = spread_cuts(s);
+    out->cuts = kernel_spread_cuts(s);
     for (int i = 0; i <= out->cuts; i++) {
         struct rank r = {.s = s};
 

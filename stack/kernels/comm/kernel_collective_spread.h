@@ -13,7 +13,7 @@
 #define STACK_KERNEL_COLLECTIVE_SPREAD_H
 #include "stack/collective/collective_program.h"
 
-struct collective_spread {
+struct kernel_collective_spread {
     enum collective_kind kind;
     int ranks;
     const int32_t *core;                /* by group and rank in it */
@@ -39,9 +39,9 @@ struct collective_spread {
 #define SPREAD_COPY_FLAG 4              /* of its copies */
 
 /* whether so many ranks may: copies of half the queue are under way beside those of kernels */
-bool spread_suits(const struct chip *c, int ranks, int copies);
+bool kernel_spread_suits(const struct chip *c, int ranks, int copies);
 
-struct spread_request {
+struct kernel_spread_request {
     enum collective_kind kind;
     const struct slice *slice;
     const int32_t *core;                /* groups of `ranks` */
@@ -55,21 +55,23 @@ struct spread_request {
 };
 
 /* false: VMEM is too small; copies and places of arrays are the caller's to fill in */
-bool spread_make(const struct spread_request *r, struct collective_spread *s, struct arena *a);
-int spread_cuts(const struct collective_spread *s);
-int spread_count(const struct collective_spread *s, int core);
-void spread_op(const struct collective_spread *s, int core, int index, struct collective_op *out);
+bool kernel_spread_make(const struct kernel_spread_request *r, struct kernel_collective_spread *s,
+                        struct arena *a);
+int kernel_spread_cuts(const struct kernel_collective_spread *s);
+int kernel_spread_count(const struct kernel_collective_spread *s, int core);
+void kernel_spread_op(const struct kernel_collective_spread *s, int core, int index,
+                      struct collective_op *out);
 
 /*
  * Where it may be cut: operations before which it waits for others. What a part takes (the one
  * that ends there; the last one ends the list), and when what it waits for is there after that.
  */
-struct spread_times {
+struct kernel_spread_times {
     int cuts, cut[SPREAD_CUTS_MOST];
     double together_ns;                 /* of the algorithm that is best with nothing beside */
     int64_t together_bytes, bytes;      /* of the bucket: that one's; with the stage */
     double part_ns[SPREAD_CUTS_MOST + 1], flight_ns[SPREAD_CUTS_MOST];
 };
-void spread_predict(const struct collective_spread *s, const struct chip *c,
-                    const struct slice *slice, struct spread_times *out);
+void kernel_spread_predict(const struct kernel_collective_spread *s, const struct chip *c,
+                           const struct slice *slice, struct kernel_spread_times *out);
 #endif

@@ -14,16 +14,17 @@ enum { FLAG_OWN, MESSAGE_FLAGS };       /* of the kernel's own flags: copies tha
 #define OPS_MAX 4
 #define PAGES 2                         /* that are always fetched */
 
-int message_room(const struct chip *chip, int64_t smem_bytes, struct arena *a,
-                 struct collective_room *out, struct err *e)
+int kernel_message_room(const struct chip *chip, int64_t smem_bytes, struct arena *a,
+                        struct kernel_collective_room *out, struct err *e)
 {
     struct collective_place place = {.smem_bytes = smem_bytes};
     struct collective_table table = {.cut_count = 0};
 
     if (collective_code_make(chip, COLLECTIVE_F32, &place, a, &table.code, e))
         return -1;
-    *out = (struct collective_room){.table_bytes = PAGES * collective_table_page_bytes(&table),
-                                    .flag_count = MESSAGE_FLAGS + 1};
+    *out =
+        (struct kernel_collective_room){.table_bytes = PAGES * collective_table_page_bytes(&table),
+                                        .flag_count = MESSAGE_FLAGS + 1};
     return 0;
 }
 

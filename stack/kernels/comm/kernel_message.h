@@ -8,6 +8,6 @@
 #include "stack/kernels/comm/kernel_collective.h"
 
 /* Flags and bytes of the table that such a kernel takes. -1: the chip cannot hold its program. */
-int message_room(const struct chip *chip, int64_t smem_bytes, struct arena *a,
-                 struct collective_room *out, struct err *e);
+int kernel_message_room(const struct chip *chip, int64_t smem_bytes, struct arena *a,
+                        struct kernel_collective_room *out, struct err *e);
 #endif

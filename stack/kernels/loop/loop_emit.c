@@ -18,7 +18,7 @@ static bool is_root_of(const struct loop_plan *p, int node, uint32_t mask, int l
 }
 
 /* what `node` is made for; -1: nothing in this phase */
-static bool is_reduced_here(const struct nest *n, int reduce)
+static bool is_reduced_here(const struct loop_nest *n, int reduce)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
 
@@ -31,7 +31,7 @@ static bool is_needed(const struct loop_plan *p, int node)
     return p->is_kept[node] && !loop_is_direct(p, node) && !p->is_finished[node];
 }
 
-static int emit_unit(struct nest *n)
+static int emit_unit(struct loop_nest *n)
 {
     const struct loop_plan *p = n->p;
 
@@ -63,7 +63,7 @@ static int emit_unit(struct nest *n)
     return 0;
 }
 
-static bool has_roots(const struct nest *n)
+static bool has_roots(const struct loop_nest *n)
 {
     const struct loop_plan *p = n->p;
 
@@ -77,7 +77,7 @@ static bool has_roots(const struct nest *n)
 }
 
 /* axes that a phase reduces go innermost, so that sums stay in registers for a block */
-static void order_axes(struct nest *n)
+static void order_axes(struct loop_nest *n)
 {
     uint32_t reduced = 0;
 
@@ -110,7 +110,7 @@ static int64_t best_part(int64_t units, int64_t most)
 }
 
 /* units of a block */
-static int64_t block_room(const struct nest *n)
+static int64_t block_room(const struct loop_nest *n)
 {
     int64_t room = OPS_PER_BLOCK / loop_unit_ops(n->p);
     int64_t tiles = (n->p->has_lifted ? LIFTED_TILES : REGISTERS_PER_BLOCK) / n->p->parts;
@@ -123,7 +123,7 @@ static int64_t block_room(const struct nest *n)
 }
 
 /* whole rows of 128 values along axis 1, so that their lanes are known when code is made */
-static void choose_chunks(struct nest *n)
+static void choose_chunks(struct loop_nest *n)
 {
     const struct loop_axis *x = &n->p->axis[AXIS_ROWS];
     int64_t chunk = loop_chunk_units(n->p), *unroll = &n->unroll[AXIS_ROWS];
@@ -138,7 +138,7 @@ static void choose_chunks(struct nest *n)
     n->is_chunked = (!is_looped || *unroll % chunk == 0) && loop_has_chunks(n->p);
 }
 
-static void choose_unroll(struct nest *n)
+static void choose_unroll(struct loop_nest *n)
 {
     int64_t room;
     bool is_full = true;
@@ -158,7 +158,7 @@ static void choose_unroll(struct nest *n)
             continue;
         }
         if (is_full)
-            n->unroll[a] = best_part(units - nest_has_edge(n->p, a), room);
+            n->unroll[a] = best_part(units - loop_nest_has_edge(n->p, a), room);
         if (n->unroll[a] < 1)
             n->unroll[a] = 1;
         is_full = false;
@@ -167,14 +167,14 @@ static void choose_unroll(struct nest *n)
     choose_chunks(n);
 }
 
-static void flush(struct nest *n)
+static void flush(struct loop_nest *n)
 {
     loop_flush_sums(n);
     loop_flush_columns(n);
 }
 
 /* values that other phases have kept; they are columns, which rows cannot be made of */
-static void find_leaves(struct nest *n)
+static void find_leaves(struct loop_nest *n)
 {
     const struct loop_plan *p = n->p;
 
@@ -185,10 +185,10 @@ static void find_leaves(struct nest *n)
 }
 
 /* the nest of a phase, or NULL where there is nothing to do */
-static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
-                              struct err *e)
+static struct loop_nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
+                                   struct err *e)
 {
-    struct nest *n = arena_alloc(p->arena, sizeof(*n));
+    struct loop_nest *n = arena_alloc(p->arena, sizeof(*n));
 
     n->p = p;
     n->code = c;
@@ -221,7 +221,7 @@ static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mas
 static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
                       struct err *e)
 {
-    struct nest *n = make_nest(p, c, mask, level, e);
+    struct loop_nest *n = make_nest(p, c, mask, level, e);
 
     if (!n)
         return 0;
@@ -230,7 +230,7 @@ static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int l
             vcode_begin_block(c);
             loop_init_sum(p, c, i);
         }
-    return nest_run(n, emit_unit, flush);
+    return loop_nest_run(n, emit_unit, flush);
 }
 
 /* ----- what a phase takes */
@@ -254,7 +254,7 @@ static double slots_cycles(const struct chip *chip, const struct fused_cost *k)
 }
 
 /* cycles of a unit that the cross-lane units take for sums, at the end of a block */
-static double finish_cycles(const struct nest *n)
+static double finish_cycles(const struct loop_nest *n)
 {
     const struct chip *chip = n->p->job->chip;
     double pushes = 0;
@@ -273,7 +273,7 @@ static double finish_cycles(const struct nest *n)
 }
 
 /* the cross-lane unit's answers that stand before each other on the longest way through a unit */
-static int answers_in_turn(const struct nest *n)
+static int answers_in_turn(const struct loop_nest *n)
 {
     const struct graph *g = &n->p->body;
     int *before = mem_alloc(((size_t)g->node_count + 1) * sizeof(int)), most = 0;
@@ -293,7 +293,7 @@ static int answers_in_turn(const struct nest *n)
 
 static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct err *e)
 {
-    struct nest *n = make_nest(p, NULL, mask, level, e);
+    struct loop_nest *n = make_nest(p, NULL, mask, level, e);
     struct fused_cost k;
     struct vcode c;
     double cycles;
@@ -302,7 +302,7 @@ static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct e
     if (!n)
         return 0;
     vcode_init(&c, p->arena);
-    status = nest_collect(n, &c, emit_unit);
+    status = loop_nest_collect(n, &c, emit_unit);
     fused_count(&c, &k);
     chain = n->is_plain ? vcode_chain_cycles(&c, p->job->chip) : 0;
     vcode_fini(&c);

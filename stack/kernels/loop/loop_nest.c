@@ -11,21 +11,21 @@
 
 /* ----- scalars */
 
-int nest_temp(struct nest *n)
+int loop_nest_temp(struct loop_nest *n)
 {
     return n->first_temp + n->next_temp++ % (SREG_END - n->first_temp);
 }
 
-static struct sval in_temp(struct nest *n, enum isa_opcode code, struct isa_operand a,
-                           struct isa_operand b)
+static struct loop_sval in_temp(struct loop_nest *n, enum isa_opcode code, struct isa_operand a,
+                                struct isa_operand b)
 {
-    int d = nest_temp(n);
+    int d = loop_nest_temp(n);
 
     emit_e_ss(n->code, code, d, a, b);
-    return (struct sval){d, 0};
+    return (struct loop_sval){d, 0};
 }
 
-struct isa_operand sval_operand(struct nest *n, struct sval a)
+struct isa_operand loop_sval_operand(struct loop_nest *n, struct loop_sval a)
 {
     if (a.sreg < 0)
         return I(a.add);
@@ -34,60 +34,60 @@ struct isa_operand sval_operand(struct nest *n, struct sval a)
     return R(in_temp(n, OP_SADD, R(a.sreg), I(a.add)).sreg);
 }
 
-struct sval sval_sum(struct nest *n, struct sval a, struct sval b)
+struct loop_sval loop_sval_sum(struct loop_nest *n, struct loop_sval a, struct loop_sval b)
 {
-    struct sval out;
+    struct loop_sval out;
 
     if (a.sreg < 0 || b.sreg < 0)
-        return (struct sval){a.sreg < 0 ? b.sreg : a.sreg, a.add + b.add};
+        return (struct loop_sval){a.sreg < 0 ? b.sreg : a.sreg, a.add + b.add};
     out = in_temp(n, OP_SADD, R(a.sreg), R(b.sreg));
     out.add = a.add + b.add;
     return out;
 }
 
-struct sval sval_scaled(struct nest *n, struct sval a, int64_t by)
+struct loop_sval loop_sval_scaled(struct loop_nest *n, struct loop_sval a, int64_t by)
 {
-    struct sval out;
+    struct loop_sval out;
 
     if (a.sreg < 0 || by == 1)
-        return (struct sval){a.sreg, a.add * by};
+        return (struct loop_sval){a.sreg, a.add * by};
     out = in_temp(n, OP_SMUL, R(a.sreg), I(by));
     out.add = a.add * by;
     return out;
 }
 
-struct sval sval_shifted(struct nest *n, struct sval a, int by)
+struct loop_sval loop_sval_shifted(struct loop_nest *n, struct loop_sval a, int by)
 {
     if (a.sreg < 0 || by == 0)
-        return (struct sval){a.sreg, a.add >> by};
-    return in_temp(n, OP_SSHRL, sval_operand(n, a), I(by));
+        return (struct loop_sval){a.sreg, a.add >> by};
+    return in_temp(n, OP_SSHRL, loop_sval_operand(n, a), I(by));
 }
 
-struct sval sval_masked(struct nest *n, struct sval a, int64_t mask)
+struct loop_sval loop_sval_masked(struct loop_nest *n, struct loop_sval a, int64_t mask)
 {
     if (a.sreg < 0 || mask == 0)
-        return (struct sval){-1, a.sreg < 0 ? a.add & mask : 0};
-    return in_temp(n, OP_SAND, sval_operand(n, a), I(mask));
+        return (struct loop_sval){-1, a.sreg < 0 ? a.add & mask : 0};
+    return in_temp(n, OP_SAND, loop_sval_operand(n, a), I(mask));
 }
 
-struct isa_operand sval_vector(struct nest *n, struct sval a)
+struct isa_operand loop_sval_vector(struct loop_nest *n, struct loop_sval a)
 {
     if (a.sreg < 0)
         return I(a.add);
-    return R(emit_vstv(n->code, sval_operand(n, a).value));
+    return R(emit_vstv(n->code, loop_sval_operand(n, a).value));
 }
 
 /* ----- tracks */
 
-static struct sval find_track(struct nest *n, int base, int axis, const int64_t *stride)
+static struct loop_sval find_track(struct loop_nest *n, int base, int axis, const int64_t *stride)
 {
-    struct nest_track *t;
+    struct loop_nest_track *t;
     bool moves = false;
 
     for (int a = 0; a < n->p->axis_count; a++)
         moves |= n->loop_mask >> a & 1 && stride[a];
     if (!moves && axis < 0)
-        return (struct sval){base, 0};
+        return (struct loop_sval){base, 0};
     for (int i = 0; i < n->track_count; i++) {
         bool is_same = n->track[i].base == base && n->track[i].axis == axis;
 
@@ -95,24 +95,26 @@ static struct sval find_track(struct nest *n, int base, int axis, const int64_t 
             if (n->loop_mask >> a & 1 && n->track[i].stride[a] != stride[a])
                 is_same = false;
         if (is_same)
-            return (struct sval){n->track[i].sreg, 0};
+            return (struct loop_sval){n->track[i].sreg, 0};
     }
     if (!n->is_collecting || n->track_count == NEST_TRACK_MAX
         || n->first_sreg + n->track_count >= n->first_temp) {
         n->has_failed = true;
-        return (struct sval){-1, 0};
+        return (struct loop_sval){-1, 0};
     }
     t = &n->track[n->track_count];
-    *t = (struct nest_track){.base = base, .axis = axis, .sreg = n->first_sreg + n->track_count};
+    *t = (struct loop_nest_track){
+        .base = base, .axis = axis, .sreg = n->first_sreg + n->track_count};
     memcpy(t->stride, stride, (size_t)n->p->axis_count * sizeof(*stride));
     n->track_count++;
-    return (struct sval){t->sreg, 0};
+    return (struct loop_sval){t->sreg, 0};
 }
 
-struct sval nest_row(struct nest *n, int base, int64_t row, const int64_t *stride, uint32_t mask)
+struct loop_sval loop_nest_row(struct loop_nest *n, int base, int64_t row, const int64_t *stride,
+                               uint32_t mask)
 {
     int64_t own[LOOP_AXIS_MAX] = {0};
-    struct sval out;
+    struct loop_sval out;
 
     for (int a = 0; a < n->p->axis_count; a++)
         if (mask >> a & 1) {
@@ -124,11 +126,11 @@ struct sval nest_row(struct nest *n, int base, int64_t row, const int64_t *strid
     return out;
 }
 
-struct sval nest_element(struct nest *n, int axis)
+struct loop_sval loop_nest_element(struct loop_nest *n, int axis)
 {
     const struct loop_axis *x = &n->p->axis[axis];
     int64_t stride[LOOP_AXIS_MAX] = {0};
-    struct sval out = {-1, 0};
+    struct loop_sval out = {-1, 0};
 
     stride[axis] = x->unit_elements;
     if (n->loop_mask >> axis & 1 || x->grid_dim >= 0)
@@ -137,7 +139,7 @@ struct sval nest_element(struct nest *n, int axis)
     return out;
 }
 
-static void start_track(struct nest *n, const struct nest_track *t)
+static void start_track(struct loop_nest *n, const struct loop_nest_track *t)
 {
     if (t->axis >= 0) {
         const struct loop_axis *x = &n->p->axis[t->axis];
@@ -159,10 +161,10 @@ static void start_track(struct nest *n, const struct nest_track *t)
 }
 
 /* every track that moves along the axis goes on by `units`, inside a loop at the end of a round */
-static void advance(struct nest *n, int axis, int64_t units, bool in_loop)
+static void advance(struct loop_nest *n, int axis, int64_t units, bool in_loop)
 {
     for (int i = 0; i < n->track_count; i++) {
-        const struct nest_track *t = &n->track[i];
+        const struct loop_nest_track *t = &n->track[i];
         int64_t by = t->stride[axis] * units;
 
         if (by && in_loop && !n->is_plain)
@@ -174,7 +176,7 @@ static void advance(struct nest *n, int axis, int64_t units, bool in_loop)
 
 /* ----- edges */
 
-bool nest_has_edge(const struct loop_plan *p, int axis)
+bool loop_nest_has_edge(const struct loop_plan *p, int axis)
 {
     if (p->is_linear)
         return axis == AXIS_ROWS && p->linear_elements % (p->axis[AXIS_ROWS].unit_elements * 128);
@@ -188,21 +190,21 @@ bool nest_has_edge(const struct loop_plan *p, int axis)
     return p->reduced_mask >> axis & 1 && loop_edge(p, axis);
 }
 
-bool nest_is_last(const struct nest *n, int axis)
+bool loop_nest_is_last(const struct loop_nest *n, int axis)
 {
     if (n->loop_mask >> axis & 1)
         return n->peel_mask >> axis & 1;
     return n->unit[axis] == n->p->axis[axis].box - 1;
 }
 
-int nest_xlu(struct nest *n)
+int loop_nest_xlu(struct loop_nest *n)
 {
     return n->next_xlu++ % (int)n->p->job->chip->xlu_count;
 }
 
 /* ----- indices of elements */
 
-int nest_sequence(struct nest *n)
+int loop_nest_sequence(struct loop_nest *n)
 {
     if (n->sequence < 0) {
         n->sequence = vcode_vreg(n->code);
@@ -211,23 +213,23 @@ int nest_sequence(struct nest *n)
     return n->sequence;
 }
 
-int nest_lane_index(struct nest *n)
+int loop_nest_lane_index(struct loop_nest *n)
 {
     if (n->lane_index < 0)
-        n->lane_index = emit_vand_u32(n->code, R(nest_sequence(n)), I(ARRAY_LANES - 1));
+        n->lane_index = emit_vand_u32(n->code, R(loop_nest_sequence(n)), I(ARRAY_LANES - 1));
     return n->lane_index;
 }
 
-int nest_row_index(struct nest *n)
+int loop_nest_row_index(struct loop_nest *n)
 {
     if (n->row_index < 0)
-        n->row_index = emit_vshrl_u32(n->code, R(nest_sequence(n)), I(7));
+        n->row_index = emit_vshrl_u32(n->code, R(loop_nest_sequence(n)), I(7));
     return n->row_index;
 }
 
 /* ----- memory */
 
-int nest_load(struct nest *n, struct sval row, int stride, int region)
+int loop_nest_load(struct loop_nest *n, struct loop_sval row, int stride, int region)
 {
     int value;
 
@@ -247,15 +249,16 @@ int nest_load(struct nest *n, struct sval row, int stride, int region)
     return value;
 }
 
-void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value)
+void loop_nest_store(struct loop_nest *n, struct loop_sval row, int sublane_mask, int region,
+                     int value)
 {
     emit_vst(n->code, isa_rows_some(operand_base(row.sreg), row.add, sublane_mask), value, region);
 }
 
 /* ----- loops */
 
-static int run_block(struct nest *n, int (*unit)(struct nest *n),
-                     void (*block_end)(struct nest *n))
+static int run_block(struct loop_nest *n, int (*unit)(struct loop_nest *n),
+                     void (*block_end)(struct loop_nest *n))
 {
     size_t first = n->code->block[n->code->block_count - 1].op_count;
 
@@ -285,19 +288,19 @@ static int run_block(struct nest *n, int (*unit)(struct nest *n),
     return 0;
 }
 
-static int run_axes(struct nest *n, int k, int (*unit)(struct nest *n),
-                    void (*block_end)(struct nest *n));
+static int run_axes(struct loop_nest *n, int k, int (*unit)(struct loop_nest *n),
+                    void (*block_end)(struct loop_nest *n));
 
 /* `units` of axis number k at once */
-static int run_some(struct nest *n, int k, int64_t units, int (*unit)(struct nest *n),
-                    void (*block_end)(struct nest *n))
+static int run_some(struct loop_nest *n, int k, int64_t units, int (*unit)(struct loop_nest *n),
+                    void (*block_end)(struct loop_nest *n))
 {
     n->now[n->axis_order[k]] = units;
     return run_axes(n, k - 1, unit, block_end);
 }
 
-static int run_loop(struct nest *n, int k, int64_t rounds, int (*unit)(struct nest *n),
-                    void (*block_end)(struct nest *n))
+static int run_loop(struct loop_nest *n, int k, int64_t rounds, int (*unit)(struct loop_nest *n),
+                    void (*block_end)(struct loop_nest *n))
 {
     int a = n->axis_order[k];
 
@@ -309,12 +312,12 @@ static int run_loop(struct nest *n, int k, int64_t rounds, int (*unit)(struct ne
     return 0;
 }
 
-static int run_axes(struct nest *n, int k, int (*unit)(struct nest *n),
-                    void (*block_end)(struct nest *n))
+static int run_axes(struct loop_nest *n, int k, int (*unit)(struct loop_nest *n),
+                    void (*block_end)(struct loop_nest *n))
 {
     int a = k < 0 ? 0 : n->axis_order[k];
     int64_t units = k < 0 ? 0 : n->units[a], done, rounds;
-    bool has_edge = nest_has_edge(n->p, a);
+    bool has_edge = loop_nest_has_edge(n->p, a);
 
     if (k < 0)
         return run_block(n, unit, block_end);
@@ -343,12 +346,12 @@ static int run_axes(struct nest *n, int k, int (*unit)(struct nest *n),
     return 0;
 }
 
-static void no_end(struct nest *n)
+static void no_end(struct loop_nest *n)
 {
     n->sum_count = n->column_count = 0;
 }
 
-int nest_collect(struct nest *n, struct vcode *code, int (*unit)(struct nest *n))
+int loop_nest_collect(struct loop_nest *n, struct vcode *code, int (*unit)(struct loop_nest *n))
 {
     struct vcode *own = n->code;
     int status;
@@ -368,7 +371,7 @@ int nest_collect(struct nest *n, struct vcode *code, int (*unit)(struct nest *n)
 }
 
 /* every address goes on along `outer` where it ends along `inner` */
-static bool goes_on(const struct nest *n, int inner, int outer)
+static bool goes_on(const struct loop_nest *n, int inner, int outer)
 {
     for (int i = 0; i < n->track_count; i++)
         if (n->track[i].stride[outer] != n->units[inner] * n->track[i].stride[inner])
@@ -377,15 +380,15 @@ static bool goes_on(const struct nest *n, int inner, int outer)
 }
 
 /* loops that are one loop by their addresses: one prologue instead of many */
-static void join_loops(struct nest *n)
+static void join_loops(struct loop_nest *n)
 {
     for (int a = 0; a < n->p->axis_count; a++)
         n->units[a] = n->p->axis[a].box;
     for (int k = 0; k + 1 < n->axis_count; k++) {
         int inner = n->axis_order[k], outer = n->axis_order[k + 1];
 
-        while (n->loop_mask >> inner & n->loop_mask >> outer & 1 && !nest_has_edge(n->p, inner)
-               && !nest_has_edge(n->p, outer) && goes_on(n, inner, outer)) {
+        while (n->loop_mask >> inner & n->loop_mask >> outer & 1 && !loop_nest_has_edge(n->p, inner)
+               && !loop_nest_has_edge(n->p, outer) && goes_on(n, inner, outer)) {
             n->units[inner] *= n->units[outer];
             n->axis_count--;
             for (int i = k + 1; i < n->axis_count; i++)
@@ -397,13 +400,14 @@ static void join_loops(struct nest *n)
     }
 }
 
-int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n))
+int loop_nest_run(struct loop_nest *n, int (*unit)(struct loop_nest *n),
+                  void (*block_end)(struct loop_nest *n))
 {
     struct vcode scratch;
     int status;
 
     vcode_init(&scratch, n->p->arena);
-    status = nest_collect(n, &scratch, unit);
+    status = loop_nest_collect(n, &scratch, unit);
     vcode_fini(&scratch);
     if (status)
         return -1;

@@ -16,28 +16,28 @@
 #define NEST_CHUNK_KEPT 1000            /* + node, in the place of an array */
 #define NEST_COLUMN_MAX 8
 
-struct nest_track {
+struct loop_nest_track {
     int base, axis, sreg;               /* base register of addresses; axis of indices, or -1 */
     int64_t stride[LOOP_AXIS_MAX];      /* per unit, of looped axes */
 };
 
 /* a scalar: a register (-1: none) and a constant to add */
-struct sval { int sreg; int64_t add; };
+struct loop_sval { int sreg; int64_t add; };
 
-struct nest_sum {                       /* what a block adds to a sum in memory */
+struct loop_nest_sum {                  /* what a block adds to a sum in memory */
     int node, part;
-    struct sval row;
+    struct loop_sval row;
     struct isa_operand value, index;
 };
 
 /* columns on their way into a row of a result: each of its lanes is in one sublane, the others 0 */
-struct nest_column {
+struct loop_nest_column {
     int array, value;
     int64_t unit[LOOP_AXIS_MAX];        /* its first */
     int64_t first_lane, end_lane;
 };
 
-struct nest {
+struct loop_nest {
     struct loop_plan *p;
     struct vcode *code;
     struct fused fused;
@@ -54,18 +54,18 @@ struct nest {
     int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
     uint32_t peel_mask;                 /* axes at their last unit outside the loop */
     int64_t unit[LOOP_AXIS_MAX];        /* the unit in hand, within the block */
-    struct nest_track track[NEST_TRACK_MAX];
+    struct loop_nest_track track[NEST_TRACK_MAX];
     int track_count, first_sreg, first_temp, next_temp;
     bool is_collecting;                 /* only to find the tracks */
-    struct { struct sval row; int stride, value; } cache[NEST_CACHE_MAX];
+    struct { struct loop_sval row; int stride, value; } cache[NEST_CACHE_MAX];
     int cache_count;
     int sequence, lane_index, row_index;        /* of the block: lane + 128 sublane, its parts; -1 */
     int lane_mask;                      /* of the block: lanes that are not padding; -1: not made */
     struct { int array; int64_t element, unit[LOOP_AXIS_MAX]; int value; } chunk[NEST_CHUNK_MAX];
     int chunk_count;                    /* rows of 128 values that stand along axis 1 */
-    struct nest_sum sum[NEST_SUM_MAX];
+    struct loop_nest_sum sum[NEST_SUM_MAX];
     int sum_count;
-    struct nest_column column[NEST_COLUMN_MAX];
+    struct loop_nest_column column[NEST_COLUMN_MAX];
     int column_count;
     int diagonal;                       /* of the block: lane - sublane; -1: not made */
     int column_place[FUSED_PARTS_MAX];  /* of the unit: where its columns go in a row; -1: not made */
@@ -75,39 +75,42 @@ struct nest {
 };
 
 /* emits the loops, `unit` for each unit and `block_end` behind each block; -1: no registers */
-int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n));
+int loop_nest_run(struct loop_nest *n, int (*unit)(struct loop_nest *n),
+                  void (*block_end)(struct loop_nest *n));
 
 /* one unit into `code`, which is thrown away or counted; finds the tracks */
-int nest_collect(struct nest *n, struct vcode *code, int (*unit)(struct nest *n));
+int loop_nest_collect(struct loop_nest *n, struct vcode *code, int (*unit)(struct loop_nest *n));
 
 /* S[base] + row + units * stride of each axis of `mask` */
-struct sval nest_row(struct nest *n, int base, int64_t row, const int64_t *stride, uint32_t mask);
+struct loop_sval loop_nest_row(struct loop_nest *n, int base, int64_t row, const int64_t *stride,
+                               uint32_t mask);
 /* element index of the unit in hand along an axis, in the whole space */
-struct sval nest_element(struct nest *n, int axis);
+struct loop_sval loop_nest_element(struct loop_nest *n, int axis);
 /* is the unit the last along the axis? Only told of axes with edges. */
-bool nest_is_last(const struct nest *n, int axis);
-bool nest_has_edge(const struct loop_plan *p, int axis);
-int nest_xlu(struct nest *n);
+bool loop_nest_is_last(const struct loop_nest *n, int axis);
+bool loop_nest_has_edge(const struct loop_plan *p, int axis);
+int loop_nest_xlu(struct loop_nest *n);
 
-struct sval sval_sum(struct nest *n, struct sval a, struct sval b);
-struct sval sval_scaled(struct nest *n, struct sval a, int64_t by);
-struct sval sval_shifted(struct nest *n, struct sval a, int by);        /* right */
-struct sval sval_masked(struct nest *n, struct sval a, int64_t mask);
+struct loop_sval loop_sval_sum(struct loop_nest *n, struct loop_sval a, struct loop_sval b);
+struct loop_sval loop_sval_scaled(struct loop_nest *n, struct loop_sval a, int64_t by);
+struct loop_sval loop_sval_shifted(struct loop_nest *n, struct loop_sval a, int by); /* right */
+struct loop_sval loop_sval_masked(struct loop_nest *n, struct loop_sval a, int64_t mask);
 /* the scalar in every element; an immediate where it is constant */
-struct isa_operand sval_vector(struct nest *n, struct sval a);
-struct isa_operand sval_operand(struct nest *n, struct sval a);
+struct isa_operand loop_sval_vector(struct loop_nest *n, struct loop_sval a);
+struct isa_operand loop_sval_operand(struct loop_nest *n, struct loop_sval a);
 
 /* a scalar register of the unit in hand */
-int nest_temp(struct nest *n);
+int loop_nest_temp(struct loop_nest *n);
 
 /* lane + 128 x sublane of each element; its lane; its sublane: made once in a block */
-int nest_sequence(struct nest *n);
-int nest_lane_index(struct nest *n);
-int nest_row_index(struct nest *n);
+int loop_nest_sequence(struct loop_nest *n);
+int loop_nest_lane_index(struct loop_nest *n);
+int loop_nest_row_index(struct loop_nest *n);
 
 /* loads are shared by the units of a block */
-int nest_load(struct nest *n, struct sval row, int stride, int region);
-void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value);
+int loop_nest_load(struct loop_nest *n, struct loop_sval row, int stride, int region);
+void loop_nest_store(struct loop_nest *n, struct loop_sval row, int sublane_mask, int region,
+                     int value);
 
 /* loop_value.c: leaves */
 int loop_leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e);
@@ -118,43 +121,43 @@ int loop_region(const struct loop_plan *p, int array);
 #define LOOP_REGION_SUM 3000
 #define LOOP_REGION_IMAGE 500
 /* whether values along axis 1 that lie along lanes begin, in this block, at a known lane */
-bool loop_knows_lane(const struct nest *n, const struct loop_array *a);
+bool loop_knows_lane(const struct loop_nest *n, const struct loop_array *a);
 /* row of element (unit in hand) in an array that is not tiled; `pack` values per word */
-struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_image,
-                            struct sval *sub, struct sval *lane);
+struct loop_sval loop_gather_row(struct loop_nest *n, const struct loop_array *a, bool is_image,
+                                 struct loop_sval *sub, struct loop_sval *lane);
 /* loop_scalar.c: the word of a value that is in scalar memory, in every element */
-int loop_load_scalar(struct nest *n, const struct loop_array *a);
+int loop_load_scalar(struct loop_nest *n, const struct loop_array *a);
 /* loop_result.c */
-void loop_keep(struct nest *n, int node);
-void loop_store_result(struct nest *n, int result, int node);
-void loop_flush_columns(struct nest *n);
-int loop_diagonal(struct nest *n);      /* lane - sublane of each element */
+void loop_keep(struct loop_nest *n, int node);
+void loop_store_result(struct loop_nest *n, int result, int node);
+void loop_flush_columns(struct loop_nest *n);
+int loop_diagonal(struct loop_nest *n); /* lane - sublane of each element */
 /* loop_value.c: the row in which the unit's value or values lie, unpacked, and where in it */
-int loop_load_row(struct nest *n, int node, struct sval *lane);
+int loop_load_row(struct loop_nest *n, int node, struct loop_sval *lane);
 /* the row of 128 values from `element` x 128 of the block on, if a unit has loaded it; or -1 */
-int loop_find_chunk(const struct nest *n, int array, int64_t element);
-void loop_note_chunk(struct nest *n, int array, int64_t element, int value);
+int loop_find_chunk(const struct loop_nest *n, int array, int64_t element);
+void loop_note_chunk(struct loop_nest *n, int array, int64_t element, int value);
 /*
  * loop_rows.c: a phase of values of the rows alone that takes 128 of them at a time, as they lie
  * in arrays; a sum that only such phases read is put into a row by the unit that makes it.
  */
 bool loop_goes_by_rows(const struct loop_plan *p, uint32_t mask);
 bool loop_is_row(const struct loop_plan *p, int reduce);
-void loop_store_row_of_sum(struct nest *n, int reduce);
+void loop_store_row_of_sum(struct loop_nest *n, int reduce);
 int loop_leaf_by_rows(struct fused *f, int node, struct fused_value *out, void *user,
                       struct err *e);
-void loop_keep_row(struct nest *n, int node, int value);
+void loop_keep_row(struct loop_nest *n, int node, int value);
 /* columns are kept as rows, and spread over the lanes where they are used, in blocks of 128 rows */
 bool loop_spreads_late(const struct loop_plan *p);
-bool loop_is_kept_in_row(const struct nest *n, int node);       /* for the phase in hand */
-void loop_spread_kept(struct nest *n, int node, struct fused_value *out);
+bool loop_is_kept_in_row(const struct loop_nest *n, int node);  /* for the phase in hand */
+void loop_spread_kept(struct loop_nest *n, int node, struct fused_value *out);
 /* loop_sum.c */
-void loop_add_to_sum(struct nest *n, int reduce);
-void loop_flush_sums(struct nest *n);
-bool loop_is_summed_at_once(const struct nest *n, int reduce);
-bool loop_finishes_sum(const struct nest *n, int reduce);
+void loop_add_to_sum(struct loop_nest *n, int reduce);
+void loop_flush_sums(struct loop_nest *n);
+bool loop_is_summed_at_once(const struct loop_nest *n, int reduce);
+bool loop_finishes_sum(const struct loop_nest *n, int reduce);
 void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce);
-void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out);
+void loop_finish_sum(struct loop_nest *n, int reduce, struct fused_value *out);
 /* of a lifted reduction: its operand's one tile of lanes together, in all lanes */
-void loop_sum_lanes(struct nest *n, int reduce, struct fused_value *out);
+void loop_sum_lanes(struct loop_nest *n, int reduce, struct fused_value *out);
 #endif

@@ -55,7 +55,7 @@ static bool has_whole_rows(const struct loop_plan *p)
 
     return !p->is_linear && p->axis[AXIS_LANES].units == 1 && chunk > 1 && x->box % chunk == 0
            && x->units % chunk == 0 && x->elements % ARRAY_LANES == 0 && loop_has_chunks(p)
-           && !nest_has_edge(p, AXIS_ROWS);
+           && !loop_nest_has_edge(p, AXIS_ROWS);
 }
 
 bool loop_goes_by_rows(const struct loop_plan *p, uint32_t mask)
@@ -86,7 +86,7 @@ bool loop_is_row(const struct loop_plan *p, int reduce)
 /* ----- sums: rows of scratch, as the units of the box follow each other */
 
 /* the first element of the unit in hand, counted over all rows of the box */
-static struct sval first_element(struct nest *n)
+static struct loop_sval first_element(struct loop_nest *n)
 {
     const struct loop_plan *p = n->p;
     int64_t stride[LOOP_AXIS_MAX] = {0}, next = p->axis[AXIS_ROWS].unit_elements;
@@ -95,40 +95,40 @@ static struct sval first_element(struct nest *n)
         stride[a] = next;
         next *= p->axis[a].box;
     }
-    return nest_row(n, -1, 0, stride, column_mask(p));
+    return loop_nest_row(n, -1, 0, stride, column_mask(p));
 }
 
 /* blocks begin at every 128th row: lanes are known when code is made */
-static struct sval lane_of(struct nest *n, struct sval first)
+static struct loop_sval lane_of(struct loop_nest *n, struct loop_sval first)
 {
     if (n->is_chunked)
-        return (struct sval){-1, first.add % ARRAY_LANES};
-    return sval_masked(n, first, ARRAY_LANES - 1);
+        return (struct loop_sval){-1, first.add % ARRAY_LANES};
+    return loop_sval_masked(n, first, ARRAY_LANES - 1);
 }
 
 /* the 128 rows in which element `first` lies */
-static struct sval chunk_of(struct nest *n, struct sval first)
+static struct loop_sval chunk_of(struct loop_nest *n, struct loop_sval first)
 {
-    struct sval chunk;
+    struct loop_sval chunk;
 
     if (!n->is_chunked)
-        return sval_shifted(n, first, LANE_BITS);
-    chunk = sval_shifted(n, (struct sval){first.sreg, 0}, LANE_BITS);
+        return loop_sval_shifted(n, first, LANE_BITS);
+    chunk = loop_sval_shifted(n, (struct loop_sval){first.sreg, 0}, LANE_BITS);
     chunk.add += first.add / ARRAY_LANES;
     return chunk;
 }
 
 /* the row of scratch in which the unit's sums lie */
-static struct sval row_of_sum(struct nest *n, int reduce, struct sval first)
+static struct loop_sval row_of_sum(struct loop_nest *n, int reduce, struct loop_sval first)
 {
-    struct sval row = chunk_of(n, first);
+    struct loop_sval row = chunk_of(n, first);
 
     row.add += loop_scratch_row(n->p) + n->p->sum_row[reduce];
     return row;
 }
 
 /* lane - sublane - 8 x part is the unit's first lane: where a column's values lie in their row */
-static int diagonal_of_unit(struct nest *n, int part, struct sval first)
+static int diagonal_of_unit(struct loop_nest *n, int part, struct loop_sval first)
 {
     struct vcode *c = n->code;
     struct isa_operand lane;
@@ -136,19 +136,19 @@ static int diagonal_of_unit(struct nest *n, int part, struct sval first)
     if (n->column_place[part] >= 0)
         return n->column_place[part];
     first.add += part * ROWS_PER_TILE;
-    lane = sval_vector(n, lane_of(n, first));
+    lane = loop_sval_vector(n, lane_of(n, first));
     return n->column_place[part] = emit_vcmp_eq_s32(c, R(loop_diagonal(n)), lane);
 }
 
-void loop_store_row_of_sum(struct nest *n, int reduce)
+void loop_store_row_of_sum(struct loop_nest *n, int reduce)
 {
-    struct sval first = first_element(n);
+    struct loop_sval first = first_element(n);
     struct fused_value sum;
 
     loop_sum_lanes(n, reduce, &sum);
     for (int i = 0; i < loop_parts(n->p, n->mask); i++) {
         int here = diagonal_of_unit(n, i, first);
-        struct sval row = row_of_sum(n, reduce, first);
+        struct loop_sval row = row_of_sum(n, reduce, first);
 
         emit_vst_msk(n->code, isa_rows_apart(operand_base(row.sreg), row.add, 0), here,
                      sum.part[i].value, LOOP_REGION_SUM + reduce);
@@ -160,15 +160,15 @@ void loop_store_row_of_sum(struct nest *n, int reduce)
 int loop_leaf_by_rows(struct fused *f, int node, struct fused_value *out, void *user,
                       struct err *e)
 {
-    struct nest *n = user;
+    struct loop_nest *n = user;
     const struct loop_plan *p = n->p;
     const struct graph_node *x = &p->body.node[node];
-    struct sval at;
+    struct loop_sval at;
 
     if (x->op == HLO_REDUCE) {
         at = row_of_sum(n, node, first_element(n));
         *out = (struct fused_value){
-            .part = {R(nest_load(n, at, 0, LOOP_REGION_SUM + node))}};
+            .part = {R(loop_nest_load(n, at, 0, LOOP_REGION_SUM + node))}};
         return 0;
     }
     if (x->op != HLO_PARAMETER || p->mask[node] != n->mask)
@@ -206,60 +206,60 @@ bool loop_spreads_late(const struct loop_plan *p)
     return has_columns;
 }
 
-bool loop_is_kept_in_row(const struct nest *n, int node)
+bool loop_is_kept_in_row(const struct loop_nest *n, int node)
 {
     return n->spreads_late && n->mask == n->p->full_mask
            && n->p->mask[node] == column_mask(n->p);
 }
 
 /* the row in scratch of what is kept */
-static struct sval kept_row(struct nest *n, int node)
+static struct loop_sval kept_row(struct loop_nest *n, int node)
 {
-    struct sval row = chunk_of(n, first_element(n));
+    struct loop_sval row = chunk_of(n, first_element(n));
 
     row.add += loop_scratch_row(n->p) + n->p->kept_row[node];
     return row;
 }
 
-void loop_spread_kept(struct nest *n, int node, struct fused_value *out)
+void loop_spread_kept(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_plan *p = n->p;
     int64_t first = n->unit[AXIS_ROWS] * p->axis[AXIS_ROWS].unit_elements;
     int row = loop_find_chunk(n, NEST_CHUNK_KEPT + node, first / ARRAY_LANES);
 
     if (row < 0) {
-        row = nest_load(n, kept_row(n, node), 0, LOOP_REGION_KEPT + node);
+        row = loop_nest_load(n, kept_row(n, node), 0, LOOP_REGION_KEPT + node);
         loop_note_chunk(n, NEST_CHUNK_KEPT + node, first / ARRAY_LANES, row);
     }
     out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
     for (int i = 0; i < p->parts; i++) {
         int lane = (int)(first % ARRAY_LANES) + i * ROWS_PER_TILE;
-        int v = emit_vbcast_lane(n->code, nest_xlu(n), row, SUBLANES_APART + lane);
+        int v = emit_vbcast_lane(n->code, loop_nest_xlu(n), row, SUBLANES_APART + lane);
 
         out->part[i] = R(out->is_mask ? emit_vnez(n->code, v) : v);
     }
 }
 
 /* what is kept is for phases of all axes: a row that they spread, or columns again */
-void loop_keep_row(struct nest *n, int node, int value)
+void loop_keep_row(struct loop_nest *n, int node, int value)
 {
     const struct loop_plan *p = n->p;
     int64_t stride[LOOP_AXIS_MAX], first = n->unit[AXIS_ROWS], chunk = loop_chunk_units(p);
 
     if (n->spreads_late) {
-        nest_store(n, kept_row(n, node), 1, LOOP_REGION_KEPT + node, value);
+        loop_nest_store(n, kept_row(n, node), 1, LOOP_REGION_KEPT + node, value);
         return;
     }
     loop_kept_stride(p, node, stride);
     for (int64_t i = 0; i < chunk * p->parts; i++) {
-        int v =
-            emit_vbcast_lane(n->code, nest_xlu(n), value, SUBLANES_APART + (int)i * ROWS_PER_TILE);
-        struct sval row;
+        int v = emit_vbcast_lane(n->code, loop_nest_xlu(n), value,
+                                 SUBLANES_APART + (int)i * ROWS_PER_TILE);
+        struct loop_sval row;
 
         n->unit[AXIS_ROWS] = first + i / p->parts;
-        row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride, n->mask);
+        row = loop_nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride, n->mask);
         row.add += i % p->parts * ROWS_PER_TILE;
-        nest_store(n, row, 0xff, LOOP_REGION_KEPT + node, v);
+        loop_nest_store(n, row, 0xff, LOOP_REGION_KEPT + node, v);
     }
     n->unit[AXIS_ROWS] = first;
 }

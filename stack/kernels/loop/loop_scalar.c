@@ -61,9 +61,9 @@ void loop_forget_scalars(const struct loop_plan *p, struct vcode *c)
     emit_vsyncadd(c, flag_of(p), I(-p->scalar_count));
 }
 
-int loop_load_scalar(struct nest *n, const struct loop_array *a)
+int loop_load_scalar(struct loop_nest *n, const struct loop_array *a)
 {
-    int word = nest_temp(n);
+    int word = loop_nest_temp(n);
 
     emit_sld(n->code, word, NONE, I(a->smem));
     return emit_vstv(n->code, word);

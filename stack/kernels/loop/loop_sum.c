@@ -90,56 +90,57 @@ static struct isa_operand key_of(struct vcode *c, enum graph_reduce kind, enum g
 }
 
 /* the index along the reduced axis, of part `part` */
-static struct isa_operand index_of(struct nest *n, int reduce, int part)
+static struct isa_operand index_of(struct loop_nest *n, int reduce, int part)
 {
     const struct loop_plan *p = n->p;
     uint32_t axes = loop_reduced_axes(p, reduce);
-    int axis = 0, v = nest_sequence(n);
-    struct sval first;
+    int axis = 0, v = loop_nest_sequence(n);
+    struct loop_sval first;
 
     while (!(axes >> axis & 1))
         axis++;
     if (p->is_linear) {
-        first = sval_scaled(n, nest_element(n, AXIS_ROWS), ARRAY_LANES);
+        first = loop_sval_scaled(n, loop_nest_element(n, AXIS_ROWS), ARRAY_LANES);
         first.add += part * 1024;
-        return R(emit_vadd_s32(n->code, R(v), sval_vector(n, first)));
+        return R(emit_vadd_s32(n->code, R(v), loop_sval_vector(n, first)));
     }
-    first = nest_element(n, axis);
+    first = loop_nest_element(n, axis);
     if (axis == AXIS_LANES)
-        v = nest_lane_index(n);
+        v = loop_nest_lane_index(n);
     else if (axis == AXIS_ROWS)
-        v = nest_row_index(n);
+        v = loop_nest_row_index(n);
     else
-        return R(vcode_in_register(n->code, sval_vector(n, first)));
+        return R(vcode_in_register(n->code, loop_sval_vector(n, first)));
     first.add += axis == AXIS_ROWS ? part * 8 : 0;
-    return R(emit_vadd_s32(n->code, R(v), sval_vector(n, first)));
+    return R(emit_vadd_s32(n->code, R(v), loop_sval_vector(n, first)));
 }
 
-static int lane_mask(struct nest *n)
+static int lane_mask(struct loop_nest *n)
 {
     if (n->lane_mask < 0)
         n->lane_mask =
-            emit_vcmp_lt_s32(n->code, R(nest_lane_index(n)), I(loop_edge(n->p, AXIS_LANES)));
+            emit_vcmp_lt_s32(n->code, R(loop_nest_lane_index(n)), I(loop_edge(n->p, AXIS_LANES)));
     return n->lane_mask;
 }
 
 /* elements of a part that exist, or -1: all */
-static int valid_mask(struct nest *n, int reduce, int part)
+static int valid_mask(struct loop_nest *n, int reduce, int part)
 {
     const struct loop_plan *p = n->p;
     uint32_t axes = loop_reduced_axes(p, reduce);
     int valid = -1, index;
-    struct sval left;
+    struct loop_sval left;
 
-    if (axes >> AXIS_ROWS & 1 && nest_has_edge(p, AXIS_ROWS) && nest_is_last(n, AXIS_ROWS)) {
-        index = nest_sequence(n);
-        left = sval_scaled(n, nest_element(n, AXIS_ROWS), -ARRAY_LANES);
+    if (axes >> AXIS_ROWS & 1 && loop_nest_has_edge(p, AXIS_ROWS) &&
+        loop_nest_is_last(n, AXIS_ROWS)) {
+        index = loop_nest_sequence(n);
+        left = loop_sval_scaled(n, loop_nest_element(n, AXIS_ROWS), -ARRAY_LANES);
         left.add += (p->is_linear ? p->linear_elements : p->axis[AXIS_ROWS].elements * 128)
                     - part * 1024;
-        valid = emit_vcmp_lt_s32(n->code, R(index), sval_vector(n, left));
+        valid = emit_vcmp_lt_s32(n->code, R(index), loop_sval_vector(n, left));
     }
     if (!p->is_linear && axes >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES)
-        && nest_is_last(n, AXIS_LANES)) {
+        && loop_nest_is_last(n, AXIS_LANES)) {
         int lanes = lane_mask(n);
 
         valid = valid < 0 ? lanes : emit_vmand(n->code, valid, lanes);
@@ -154,7 +155,7 @@ bool loop_sums_lanes(const struct loop_plan *p, int reduce)
     return has_unit(x, type_of(p, reduce)) && is_float(x->shape.dtype);
 }
 
-static struct sval sum_place(struct nest *n, int reduce)
+static struct loop_sval sum_place(struct loop_nest *n, int reduce)
 {
     const struct loop_plan *p = n->p;
     int64_t stride[LOOP_AXIS_MAX] = {0};
@@ -166,17 +167,17 @@ static struct sval sum_place(struct nest *n, int reduce)
             stride[a] = next;
             next *= p->axis[a].box;
         }
-    return nest_row(n, -1, loop_scratch_row(p) + p->sum_row[reduce], stride,
-                    p->mask[reduce]);
+    return loop_nest_row(n, -1, loop_scratch_row(p) + p->sum_row[reduce], stride,
+                         p->mask[reduce]);
 }
 
-static void add_entry(struct nest *n, int reduce, struct sval row, struct isa_operand value,
-                      struct isa_operand index)
+static void add_entry(struct loop_nest *n, int reduce, struct loop_sval row,
+                      struct isa_operand value, struct isa_operand index)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
 
     for (int i = 0; i < n->sum_count; i++) {
-        struct nest_sum *s = &n->sum[i];
+        struct loop_nest_sum *s = &n->sum[i];
 
         if (s->node != reduce || s->row.sreg != row.sreg || s->row.add != row.add)
             continue;
@@ -190,17 +191,17 @@ static void add_entry(struct nest *n, int reduce, struct sval row, struct isa_op
         n->has_failed = true;
         n->sum_count = 0;
     }
-    n->sum[n->sum_count++] = (struct nest_sum){.node = reduce, .row = row, .value = value,
-                                               .index = index};
+    n->sum[n->sum_count++] = (struct loop_nest_sum){.node = reduce, .row = row, .value = value,
+                                                    .index = index};
 }
 
-void loop_add_to_sum(struct nest *n, int reduce)
+void loop_add_to_sum(struct loop_nest *n, int reduce)
 {
     const struct loop_plan *p = n->p;
     const struct graph_node *x = &p->body.node[reduce];
     enum graph_dtype t = type_of(p, reduce);
     bool keeps_rows = p->mask[reduce] >> AXIS_ROWS & 1;
-    struct sval row;
+    struct loop_sval row;
 
     if (loop_is_row(p, reduce)) {
         loop_store_row_of_sum(n, reduce);
@@ -222,7 +223,7 @@ void loop_add_to_sum(struct nest *n, int reduce)
         if (valid >= 0 && loop_is_arg(x))
             index = R(emit_vsel(n->code, valid, index, I(INT32_MAX)));
         add_entry(n, reduce,
-                  (struct sval){row.sreg, row.add + (keeps_rows ? i * ROWS_PER_TILE : 0)}, v,
+                  (struct loop_sval){row.sreg, row.add + (keeps_rows ? i * ROWS_PER_TILE : 0)}, v,
                   index);
     }
 }
@@ -233,7 +234,7 @@ static int64_t index_offset(const struct loop_plan *p, int reduce)
 }
 
 /* all that is reduced stands in one block: the sum is not read back */
-bool loop_is_summed_at_once(const struct nest *n, int reduce)
+bool loop_is_summed_at_once(const struct loop_nest *n, int reduce)
 {
     uint32_t axes = loop_reduced_axes(n->p, reduce);
 
@@ -244,7 +245,7 @@ bool loop_is_summed_at_once(const struct nest *n, int reduce)
 }
 
 /* and what is left of it in lanes, the cross-lane unit brings together before it is stored */
-bool loop_finishes_sum(const struct nest *n, int reduce)
+bool loop_finishes_sum(const struct loop_nest *n, int reduce)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
     enum graph_dtype t = type_of(n->p, reduce);
@@ -254,16 +255,16 @@ bool loop_finishes_sum(const struct nest *n, int reduce)
            && loop_reduced_axes(n->p, reduce) >> AXIS_LANES & 1;
 }
 
-static struct isa_operand rotated(struct nest *n, struct isa_operand v, int by, bool is_lanes)
+static struct isa_operand rotated(struct loop_nest *n, struct isa_operand v, int by, bool is_lanes)
 {
     if (is_lanes)
-        return R(emit_vrot_lane(n->code, nest_xlu(n), v.value, I(by)));
+        return R(emit_vrot_lane(n->code, loop_nest_xlu(n), v.value, I(by)));
     return R(emit_vrot_slane(n->code, v.value, I(by)));
 }
 
-static struct isa_operand reduce_lanes(struct nest *n, enum graph_reduce kind, int v)
+static struct isa_operand reduce_lanes(struct loop_nest *n, enum graph_reduce kind, int v)
 {
-    int unit = nest_xlu(n);
+    int unit = loop_nest_xlu(n);
 
     return R(kind == REDUCE_ADD   ? emit_vadd_xlane(n->code, unit, v)
              : kind == REDUCE_MAX ? emit_vmax_xlane(n->code, unit, v)
@@ -271,7 +272,7 @@ static struct isa_operand reduce_lanes(struct nest *n, enum graph_reduce kind, i
 }
 
 /* rows and lanes that are reduced come together */
-static struct isa_operand finish_value(struct nest *n, int reduce, struct isa_operand v)
+static struct isa_operand finish_value(struct loop_nest *n, int reduce, struct isa_operand v)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
     uint32_t axes = loop_reduced_axes(n->p, reduce);
@@ -286,7 +287,7 @@ static struct isa_operand finish_value(struct nest *n, int reduce, struct isa_op
     return v;
 }
 
-void loop_sum_lanes(struct nest *n, int reduce, struct fused_value *out)
+void loop_sum_lanes(struct loop_nest *n, int reduce, struct fused_value *out)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
     enum graph_dtype t = type_of(n->p, reduce);
@@ -302,26 +303,27 @@ void loop_sum_lanes(struct nest *n, int reduce, struct fused_value *out)
     }
 }
 
-static void store_sum(struct nest *n, const struct nest_sum *s)
+static void store_sum(struct loop_nest *n, const struct loop_nest_sum *s)
 {
     int region = LOOP_REGION_SUM + s->node;
     struct isa_operand value = s->value;
 
     if (n->p->is_finished[s->node])
         value = finish_value(n, s->node, value);
-    nest_store(n, s->row, 0xff, region, vcode_in_register(n->code, value));
+    loop_nest_store(n, s->row, 0xff, region, vcode_in_register(n->code, value));
     if (loop_is_arg(&n->p->body.node[s->node]))
-        nest_store(n, (struct sval){s->row.sreg, s->row.add + index_offset(n->p, s->node)}, 0xff,
-                   region, vcode_in_register(n->code, s->index));
+        loop_nest_store(n,
+                        (struct loop_sval){s->row.sreg, s->row.add + index_offset(n->p, s->node)},
+                        0xff, region, vcode_in_register(n->code, s->index));
 }
 
-void loop_flush_sums(struct nest *n)
+void loop_flush_sums(struct loop_nest *n)
 {
     for (int i = 0; i < n->sum_count; i++) {
-        struct nest_sum *s = &n->sum[i];
+        struct loop_nest_sum *s = &n->sum[i];
         const struct graph_node *x = &n->p->body.node[s->node];
         int region = LOOP_REGION_SUM + s->node;
-        struct sval behind = {s->row.sreg, s->row.add + index_offset(n->p, s->node)};
+        struct loop_sval behind = {s->row.sreg, s->row.add + index_offset(n->p, s->node)};
         struct isa_operand old;
 
         if (loop_is_summed_at_once(n, s->node)) {
@@ -335,11 +337,11 @@ void loop_flush_sums(struct nest *n)
                 R(emit_vld(n->code, isa_rows_at(operand_base(behind.sreg), behind.add), region));
 
             keep_extreme(n->code, &old, &at, s->value, s->index);
-            nest_store(n, behind, 0xff, region, at.value);
+            loop_nest_store(n, behind, 0xff, region, at.value);
         } else {
             old = combine(n->code, x->reduce_kind, type_of(n->p, s->node), old, s->value);
         }
-        nest_store(n, s->row, 0xff, region, old.value);
+        loop_nest_store(n, s->row, 0xff, region, old.value);
     }
     n->sum_count = 0;
 }
@@ -419,7 +421,7 @@ static bool has_unit_for_index(const struct loop_plan *p, int reduce)
 }
 
 /* of the lanes with the largest key the lowest index */
-static struct isa_operand first_of_lanes(struct nest *n, struct isa_operand key,
+static struct isa_operand first_of_lanes(struct loop_nest *n, struct isa_operand key,
                                          struct isa_operand index)
 {
     struct vcode *c = n->code;
@@ -427,14 +429,14 @@ static struct isa_operand first_of_lanes(struct nest *n, struct isa_operand key,
     struct isa_operand most;
 
     if (is_in_one_row(n->p))
-        return R(emit_vxlane_index(c, nest_xlu(n), x, VXLANE_INDEX_MAX));
-    most = R(emit_vmax_xlane(c, nest_xlu(n), x));
+        return R(emit_vxlane_index(c, loop_nest_xlu(n), x, VXLANE_INDEX_MAX));
+    most = R(emit_vmax_xlane(c, loop_nest_xlu(n), x));
     is_best = emit_vmor(c, emit_vcmp_eq_f32(c, R(x), most), emit_vcmp_ne_f32(c, R(x), R(x)));
     at = emit_vcvt_f32_s32(c, R(emit_vsel(c, is_best, index, I(INT32_MAX))));
-    return R(emit_vcvt_s32_f32(c, R(emit_vmin_xlane(c, nest_xlu(n), at))));
+    return R(emit_vcvt_s32_f32(c, R(emit_vmin_xlane(c, loop_nest_xlu(n), at))));
 }
 
-static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_operand key,
+static struct isa_operand finish_index(struct loop_nest *n, int reduce, struct isa_operand key,
                                        struct isa_operand index)
 {
     uint32_t axes = loop_reduced_axes(n->p, reduce);
@@ -449,15 +451,15 @@ static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_op
     return index;
 }
 
-void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out)
+void loop_finish_sum(struct loop_nest *n, int reduce, struct fused_value *out)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
-    struct sval row = sum_place(n, reduce);
+    struct loop_sval row = sum_place(n, reduce);
     int region = LOOP_REGION_SUM + reduce;
 
     out->is_mask = x->shape.dtype == DTYPE_PRED;
     for (int i = 0; i < loop_parts(n->p, n->mask); i++) {
-        struct sval at = {row.sreg, row.add + i * ROWS_PER_TILE};
+        struct loop_sval at = {row.sreg, row.add + i * ROWS_PER_TILE};
         struct isa_operand v =
             R(emit_vld(n->code, isa_rows_at(operand_base(at.sreg), at.add), region));
 

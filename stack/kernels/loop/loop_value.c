@@ -47,13 +47,13 @@ bool loop_is_direct(const struct loop_plan *p, int node)
 
 /* ----- tiled operands */
 
-static void load_tiles(struct nest *n, int node, struct fused_value *out)
+static void load_tiles(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_plan *p = n->p;
     const struct loop_array *a = array_of(p, node);
     int ratio = p->group_rows / a->array->tile_rows, per_tile = p->parts / ratio;
-    int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
-    struct sval row = nest_row(n, loop_base(p, a), loop_row(p, a), a->unit_rows, a->mask);
+    int64_t missing = loop_nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
+    struct loop_sval row = loop_nest_row(n, loop_base(p, a), loop_row(p, a), a->unit_rows, a->mask);
 
     for (int t = 0; t < ratio; t++) {
         struct fused_value v;
@@ -64,8 +64,8 @@ static void load_tiles(struct nest *n, int node, struct fused_value *out)
             continue;
         }
         fused_unpack(n->code, p->job->chip, a->array->shape.dtype,
-                     nest_load(n, (struct sval){row.sreg, row.add + t * a->part_rows}, 1,
-                               loop_region(p, p->array_of[node])), &v);
+                     loop_nest_load(n, (struct loop_sval){row.sreg, row.add + t * a->part_rows}, 1,
+                                    loop_region(p, p->array_of[node])), &v);
         for (int i = 0; i < per_tile; i++)
             out->part[t * per_tile + i] = v.part[i];
     }
@@ -73,52 +73,55 @@ static void load_tiles(struct nest *n, int node, struct fused_value *out)
 
 /* ----- others: rows, columns and single elements */
 
-bool loop_knows_lane(const struct nest *n, const struct loop_array *a)
+bool loop_knows_lane(const struct loop_nest *n, const struct loop_array *a)
 {
     bool is_peeled = (n->loop_mask & n->peel_mask) >> AXIS_ROWS & 1
-                     && nest_has_edge(n->p, AXIS_ROWS);
+                     && loop_nest_has_edge(n->p, AXIS_ROWS);
 
     return a->lane_axis == AXIS_ROWS && n->is_chunked && !is_peeled;
 }
 
-struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_image,
-                            struct sval *sub, struct sval *lane)
+struct loop_sval loop_gather_row(struct loop_nest *n, const struct loop_array *a, bool is_image,
+                                 struct loop_sval *sub, struct loop_sval *lane)
 {
     const struct array *m = a->array;
     int pack = is_image ? 1 : 4 / m->element_bytes, tile_rows = 8 * pack;
     int64_t outer_scale = is_image ? 4 / m->element_bytes : 1;
-    struct sval across = a->lane_axis < 0 ? (struct sval){-1, 0} : nest_element(n, a->lane_axis);
-    struct sval down = {-1, 0}, row;
+    struct loop_sval across =
+        a->lane_axis < 0 ? (struct loop_sval){-1, 0} : loop_nest_element(n, a->lane_axis);
+    struct loop_sval down = {-1, 0}, row;
 
     across.add += a->first_element;
     *lane = across;
     if (loop_knows_lane(n, a)) {
-        *lane = (struct sval){-1, across.add};
+        *lane = (struct loop_sval){-1, across.add};
         across.add -= across.add & LANE_MASK;
     }
     if (m->is_linear) {
-        down = sval_shifted(n, across, 7);
-        *sub = sval_masked(n, down, pack - 1);
-        row = sval_shifted(n, down, log2_of(pack));
-        *lane = sval_masked(n, *lane, LANE_MASK);
+        down = loop_sval_shifted(n, across, 7);
+        *sub = loop_sval_masked(n, down, pack - 1);
+        row = loop_sval_shifted(n, down, log2_of(pack));
+        *lane = loop_sval_masked(n, *lane, LANE_MASK);
         return row;
     }
     if (a->row_axis >= 0)
-        down = nest_element(n, a->row_axis);
-    row = sval_scaled(n, sval_shifted(n, down, log2_of(tile_rows)), m->tiles_across);
-    row = sval_scaled(n, sval_sum(n, row, sval_shifted(n, across, 7)), ROWS_PER_TILE);
-    *sub = sval_masked(n, down, pack - 1);
-    row = sval_sum(n, row, sval_shifted(n, sval_masked(n, down, tile_rows - 1), log2_of(pack)));
+        down = loop_nest_element(n, a->row_axis);
+    row = loop_sval_scaled(n, loop_sval_shifted(n, down, log2_of(tile_rows)), m->tiles_across);
+    row =
+        loop_sval_scaled(n, loop_sval_sum(n, row, loop_sval_shifted(n, across, 7)), ROWS_PER_TILE);
+    *sub = loop_sval_masked(n, down, pack - 1);
+    row = loop_sval_sum(
+        n, row, loop_sval_shifted(n, loop_sval_masked(n, down, tile_rows - 1), log2_of(pack)));
     for (int x = 0; x < n->p->axis_count; x++)
         if (a->outer_rows[x])
-            row = sval_sum(n, row, sval_scaled(n, nest_element(n, x),
-                                               a->outer_rows[x] * outer_scale));
-    *lane = sval_masked(n, *lane, LANE_MASK);   /* last: scalars of a unit are few */
+            row = loop_sval_sum(n, row, loop_sval_scaled(n, loop_nest_element(n, x),
+                                                         a->outer_rows[x] * outer_scale));
+    *lane = loop_sval_masked(n, *lane, LANE_MASK); /* last: scalars of a unit are few */
     return row;
 }
 
 /* word rows of packed values: those of row `sub` as 32 bits */
-static int unpack_row(struct nest *n, enum graph_dtype t, int word, struct sval sub)
+static int unpack_row(struct loop_nest *n, enum graph_dtype t, int word, struct loop_sval sub)
 {
     struct vcode *c = n->code;
     int bits = 8 * array_element_bytes(t);
@@ -126,7 +129,7 @@ static int unpack_row(struct nest *n, enum graph_dtype t, int word, struct sval 
 
     if (bits == 32)
         return word;
-    v = R(emit_vshrl_u32(c, v, sval_vector(n, sval_scaled(n, sub, bits))));
+    v = R(emit_vshrl_u32(c, v, loop_sval_vector(n, loop_sval_scaled(n, sub, bits))));
     v = R(emit_vshll_u32(c, v, I(32 - bits)));
     if (t == DTYPE_BF16)
         return v.value;
@@ -134,24 +137,24 @@ static int unpack_row(struct nest *n, enum graph_dtype t, int word, struct sval 
 }
 
 /* lane `lane` to every lane; sublane i of part p that of lane + 8p + i where `is_column` */
-static int spread_lane(struct nest *n, int v, struct sval lane, bool is_column, int part)
+static int spread_lane(struct loop_nest *n, int v, struct loop_sval lane, bool is_column, int part)
 {
     int64_t at = is_column ? 256 + 8 * part : 0;
 
     if (lane.sreg < 0)
-        return emit_vbcast_lane(n->code, nest_xlu(n), v, (int)(at + lane.add));
-    lane = sval_masked(n, sval_scaled(n, lane, -1), LANE_MASK);
-    v = emit_vrot_lane(n->code, nest_xlu(n), v, sval_operand(n, lane));
-    return emit_vbcast_lane(n->code, nest_xlu(n), v, (int)at);
+        return emit_vbcast_lane(n->code, loop_nest_xlu(n), v, (int)(at + lane.add));
+    lane = loop_sval_masked(n, loop_sval_scaled(n, lane, -1), LANE_MASK);
+    v = emit_vrot_lane(n->code, loop_nest_xlu(n), v, loop_sval_operand(n, lane));
+    return emit_vbcast_lane(n->code, loop_nest_xlu(n), v, (int)at);
 }
 
 /* rows of the space run along its rows, and one of its lanes is meant */
-static void load_column_tile(struct nest *n, int node, struct fused_value *out)
+static void load_column_tile(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_array *a = array_of(n->p, node);
-    struct sval sub, lane, row = loop_gather_row(n, a, false, &sub, &lane);
+    struct loop_sval sub, lane, row = loop_gather_row(n, a, false, &sub, &lane);
     int ratio = n->p->group_rows / a->array->tile_rows, per_tile = n->p->parts / ratio;
-    int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
+    int64_t missing = loop_nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
 
     row.add += loop_row(n->p, a);
     for (int t = 0; t < ratio; t++) {
@@ -164,8 +167,8 @@ static void load_column_tile(struct nest *n, int node, struct fused_value *out)
                 out->part[t * per_tile + i] = out->part[i];
             continue;
         }
-        tile = nest_load(n, (struct sval){row.sreg, row.add + next}, 1,
-                         loop_region(n->p, n->p->array_of[node]));
+        tile = loop_nest_load(n, (struct loop_sval){row.sreg, row.add + next}, 1,
+                              loop_region(n->p, n->p->array_of[node]));
 
         if (a->array->shape.dtype == DTYPE_PRED)
             fused_unpack(n->code, n->p->job->chip, DTYPE_U8, tile, &v);
@@ -176,7 +179,7 @@ static void load_column_tile(struct nest *n, int node, struct fused_value *out)
     }
 }
 
-int loop_find_chunk(const struct nest *n, int array, int64_t element)
+int loop_find_chunk(const struct loop_nest *n, int array, int64_t element)
 {
     for (int i = 0; i < n->chunk_count; i++) {
         bool is_same = n->chunk[i].array == array && n->chunk[i].element == element;
@@ -189,7 +192,7 @@ int loop_find_chunk(const struct nest *n, int array, int64_t element)
     return -1;
 }
 
-void loop_note_chunk(struct nest *n, int array, int64_t element, int value)
+void loop_note_chunk(struct loop_nest *n, int array, int64_t element, int value)
 {
     int i = n->chunk_count++ % NEST_CHUNK_MAX;
 
@@ -200,35 +203,36 @@ void loop_note_chunk(struct nest *n, int array, int64_t element, int value)
     n->chunk[i].value = value;
 }
 
-int loop_load_row(struct nest *n, int node, struct sval *lane)
+int loop_load_row(struct loop_nest *n, int node, struct loop_sval *lane)
 {
     const struct loop_array *a = array_of(n->p, node);
     int array = n->p->array_of[node], made;
     int64_t element = n->unit[AXIS_ROWS] * n->p->axis[AXIS_ROWS].unit_elements;
     bool is_known = loop_knows_lane(n, a);
-    struct sval sub, row;
+    struct loop_sval sub, row;
 
-    *lane = (struct sval){-1, element % ARRAY_LANES};
+    *lane = (struct loop_sval){-1, element % ARRAY_LANES};
     if (a->smem >= 0)
-        return unpack_row(n, a->array->shape.dtype, loop_load_scalar(n, a), (struct sval){-1, 0});
+        return unpack_row(n, a->array->shape.dtype, loop_load_scalar(n, a),
+                          (struct loop_sval){-1, 0});
     made = is_known ? loop_find_chunk(n, array, element / ARRAY_LANES) : -1;
     if (made >= 0)
         return made;
     row = loop_gather_row(n, a, false, &sub, lane);
     row.add += loop_row(n->p, a);
     made = unpack_row(n, a->array->shape.dtype,
-                      nest_load(n, row, 0, loop_region(n->p, array)), sub);
+                      loop_nest_load(n, row, 0, loop_region(n->p, array)), sub);
     if (is_known)
         loop_note_chunk(n, array, element / ARRAY_LANES, made);
     return made;
 }
 
-static void gather(struct nest *n, int node, struct fused_value *out)
+static void gather(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_array *a = array_of(n->p, node);
     enum graph_dtype t = a->array->shape.dtype;
     int parts = loop_parts(n->p, n->mask);
-    struct sval lane;
+    struct loop_sval lane;
 
     if (a->row_axis == AXIS_ROWS) {
         load_column_tile(n, node, out);
@@ -249,7 +253,7 @@ static void gather(struct nest *n, int node, struct fused_value *out)
         out->part[p] = R(emit_vnez(n->code, out->part[p].value));
 }
 
-static void load_operand(struct nest *n, int node, struct fused_value *out)
+static void load_operand(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_array *a = array_of(n->p, node);
 
@@ -262,7 +266,7 @@ static void load_operand(struct nest *n, int node, struct fused_value *out)
 
 /* ----- iota */
 
-static void make_iota(struct nest *n, int node, struct fused_value *out)
+static void make_iota(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_plan *p = n->p;
     const struct graph_node *x = &p->body.node[node];
@@ -273,20 +277,20 @@ static void make_iota(struct nest *n, int node, struct fused_value *out)
             axis = p->axis_of_dim[d];
     for (int i = 0; i < parts; i++) {
         struct isa_operand v = I(0);
-        struct sval first = nest_element(n, p->is_linear ? AXIS_ROWS : axis);
+        struct loop_sval first = loop_nest_element(n, p->is_linear ? AXIS_ROWS : axis);
 
         if (p->is_linear) {
-            v = R(nest_sequence(n));
-            first = sval_scaled(n, first, ARRAY_LANES);
+            v = R(loop_nest_sequence(n));
+            first = loop_sval_scaled(n, first, ARRAY_LANES);
             first.add += i * 1024;
         } else if (axis <= AXIS_ROWS) {
-            v = R(axis == AXIS_LANES ? nest_lane_index(n) : nest_row_index(n));
+            v = R(axis == AXIS_LANES ? loop_nest_lane_index(n) : loop_nest_row_index(n));
             first.add += axis == AXIS_ROWS ? 8 * i : 0;
         }
         if (v.kind == OPERAND_IMM)
-            v = R(vcode_in_register(n->code, sval_vector(n, first)));
+            v = R(vcode_in_register(n->code, loop_sval_vector(n, first)));
         else if (first.sreg >= 0 || first.add != 0)
-            v = R(emit_vadd_s32(n->code, v, sval_vector(n, first)));
+            v = R(emit_vadd_s32(n->code, v, loop_sval_vector(n, first)));
         if (x->shape.dtype == DTYPE_F32 || x->shape.dtype == DTYPE_BF16)
             v = R(emit_vcvt_f32_s32(n->code, v));
         out->part[i] = v;
@@ -308,12 +312,12 @@ int64_t loop_kept_stride(const struct loop_plan *p, int node, int64_t *stride)
     return next;
 }
 
-static void load_kept(struct nest *n, int node, struct fused_value *out)
+static void load_kept(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_plan *p = n->p;
     int64_t stride[LOOP_AXIS_MAX];
     bool has_rows = p->mask[node] >> AXIS_ROWS & 1;
-    struct sval row;
+    struct loop_sval row;
     int region;
 
     if (loop_is_kept_in_row(n, node)) {
@@ -321,28 +325,28 @@ static void load_kept(struct nest *n, int node, struct fused_value *out)
         return;
     }
     loop_kept_stride(p, node, stride);
-    row = nest_row(n, -1, loop_scratch_row(p)
-                   + (p->is_finished[node] ? p->sum_row[node] : p->kept_row[node]), stride,
-                   p->mask[node]);
+    row = loop_nest_row(n, -1, loop_scratch_row(p)
+                        + (p->is_finished[node] ? p->sum_row[node] : p->kept_row[node]), stride,
+                        p->mask[node]);
     region = p->is_finished[node] ? LOOP_REGION_SUM + node : LOOP_REGION_KEPT + node;
     out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
     for (int i = 0; i < loop_parts(p, n->mask); i++) {
-        struct sval at = {row.sreg, row.add + (has_rows ? i * ROWS_PER_TILE : 0)};
-        int v = nest_load(n, at, has_rows, region);
+        struct loop_sval at = {row.sreg, row.add + (has_rows ? i * ROWS_PER_TILE : 0)};
+        int v = loop_nest_load(n, at, has_rows, region);
 
         out->part[i] = R(out->is_mask ? emit_vnez(n->code, v) : v);
     }
 }
 
-static void load_direct(struct nest *n, int node, struct fused_value *out)
+static void load_direct(struct loop_nest *n, int node, struct fused_value *out)
 {
     const struct loop_plan *p = n->p;
     const struct loop_array *a = array_of(p, node);
     int64_t stride[LOOP_AXIS_MAX] = {1};
-    struct sval row = nest_row(n, loop_base(p, a),
-                               loop_row(p, a) + a->first_element / ARRAY_LANES, stride,
-                               1u << AXIS_LANES);
-    int v = nest_load(n, row, 0, loop_region(p, p->array_of[node]));
+    struct loop_sval row = loop_nest_row(n, loop_base(p, a),
+                                         loop_row(p, a) + a->first_element / ARRAY_LANES, stride,
+                                         1u << AXIS_LANES);
+    int v = loop_nest_load(n, row, 0, loop_region(p, p->array_of[node]));
 
     out->is_mask = false;
     for (int i = 0; i < loop_parts(p, n->mask); i++)
@@ -350,7 +354,7 @@ static void load_direct(struct nest *n, int node, struct fused_value *out)
 }
 
 /* another phase has made it: earlier, or on other axes (loop_lift.c) */
-static bool is_elsewhere(const struct nest *n, int node)
+static bool is_elsewhere(const struct loop_nest *n, int node)
 {
     const struct loop_plan *p = n->p;
 
@@ -361,7 +365,7 @@ static bool is_elsewhere(const struct nest *n, int node)
 
 int loop_leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e)
 {
-    struct nest *n = user;
+    struct loop_nest *n = user;
     const struct graph_node *x = &n->p->body.node[node];
 
     if (is_elsewhere(n, node)) {

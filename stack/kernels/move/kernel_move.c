@@ -9,27 +9,27 @@
 
 /* ---- the general path: every move, element run by element run ---- */
 
-static int run_of_output(struct tiles *t, struct gather_place *place, void *user)
+static int run_of_output(struct move_tiles *t, struct move_gather_place *place, void *user)
 {
     (void)user;
-    return gather_node(&t->g, t->job->body->output[0].node, place);
+    return move_gather_node(&t->g, t->job->body->output[0].node, place);
 }
 
 static int emit_general(const struct kernel_job *job, struct arena *a, struct segment *out,
                         struct err *e)
 {
-    struct tiles t;
+    struct move_tiles t;
 
-    if (tiles_begin(&t, job, 0, a, e))
+    if (move_tiles_begin(&t, job, 0, a, e))
         return -1;
-    tiles_make(&t, &t.result, run_of_output, NULL);
-    return tiles_end(&t, a, out, e);
+    move_tiles_make(&t, &t.result, run_of_output, NULL);
+    return move_tiles_end(&t, a, out, e);
 }
 
 /* a run of a few elements costs the latencies of its scalar arithmetic and of a rotation */
 static int64_t cost_general(const struct kernel_job *job)
 {
-    if (tiles_least_rows(job, 0) > job->vmem_rows)
+    if (move_tiles_least_rows(job, 0) > job->vmem_rows)
         return INT64_MAX;
     return job->result[0]->tile_count * job->result[0]->tile_rows * 4 *
            (job->chip->xlu_permute_cycles + 100) / job->core_count;
@@ -98,7 +98,7 @@ static int check_supported(const struct graph *body, const struct chip *chip, st
     (void)chip;
     if (body->output_count != 1)
         return err_set(e, "a move of %d results (exactly 1)", body->output_count);
-    return gather_check_supported(body, body->output[0].node, e);
+    return move_gather_check_supported(body, body->output[0].node, e);
 }
 
 #define WAYS_MAX 8

@@ -14,7 +14,7 @@ static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
 
 static int word_bits(enum graph_dtype dtype) { return 8 * array_element_bytes(dtype); }
 
-uint32_t gather_constant_bits(enum graph_dtype dtype, double value)
+uint32_t move_gather_constant_bits(enum graph_dtype dtype, double value)
 {
     switch (dtype) {
     case DTYPE_F32:
@@ -30,7 +30,7 @@ uint32_t gather_constant_bits(enum graph_dtype dtype, double value)
     }
 }
 
-int gather_widen(struct builder *m, enum graph_dtype dtype, int v)
+int move_gather_widen(struct builder *m, enum graph_dtype dtype, int v)
 {
     if (dtype == DTYPE_BF16)
         return emit_vshll_u32(m->code, R(v), I(16));
@@ -39,7 +39,7 @@ int gather_widen(struct builder *m, enum graph_dtype dtype, int v)
     return v;
 }
 
-int gather_narrow(struct builder *m, enum graph_dtype dtype, int v)
+int move_gather_narrow(struct builder *m, enum graph_dtype dtype, int v)
 {
     if (dtype == DTYPE_BF16)            /* both halves hold the rounded value */
         return emit_vshrl_u32(m->code, R(emit_vpack_i_bf16(m->code, R(v), R(v))), I(16));
@@ -57,7 +57,7 @@ static bool converts(enum graph_dtype from, enum graph_dtype to)
            (is_float(to) && from != DTYPE_U32);
 }
 
-int gather_check_supported(const struct graph *body, int node, struct err *e)
+int move_gather_check_supported(const struct graph *body, int node, struct err *e)
 {
     const struct graph_node *n = &body->node[node];
 
@@ -77,12 +77,12 @@ int gather_check_supported(const struct graph *body, int node, struct err *e)
         return err_set(e, "%s: %s inside a move", n->name, graph_op_name(n->op));
     }
     for (int i = 0; i < n->operand_count; i++)
-        if (gather_check_supported(body, n->operand[i], e))
+        if (move_gather_check_supported(body, n->operand[i], e))
             return -1;
     return 0;
 }
 
-static void index_word(struct gather *g, bool is_load, int64_t at, struct isa_operand reg)
+static void index_word(struct move_gather *g, bool is_load, int64_t at, struct isa_operand reg)
 {
     if (is_load)
         emit_sld(g->m.code, reg.value, NONE, I(at));
@@ -90,7 +90,7 @@ static void index_word(struct gather *g, bool is_load, int64_t at, struct isa_op
         emit_sst(g->m.code, NONE, I(at), reg);
 }
 
-int64_t gather_save(struct gather *g, const struct gather_place *p)
+int64_t move_gather_save(struct move_gather *g, const struct move_gather_place *p)
 {
     int64_t saved = g->smem;
 
@@ -103,7 +103,7 @@ int64_t gather_save(struct gather *g, const struct gather_place *p)
 }
 
 /* constants stay what they are */
-void gather_recall(struct gather *g, int64_t saved, struct gather_place *p)
+void move_gather_recall(struct move_gather *g, int64_t saved, struct move_gather_place *p)
 {
     g->m.next_sreg = p->mark;
     for (int d = 0; d < p->rank; d++)
@@ -113,26 +113,26 @@ void gather_recall(struct gather *g, int64_t saved, struct gather_place *p)
         }
 }
 
-void gather_drop(struct gather *g, int64_t saved) { g->smem = saved; }
+void move_gather_drop(struct move_gather *g, int64_t saved) { g->smem = saved; }
 
-void gather_resolve(struct gather *g, struct gather_place *p)
+void move_gather_resolve(struct move_gather *g, struct move_gather_place *p)
 {
-    int64_t saved = gather_save(g, p);
+    int64_t saved = move_gather_save(g, p);
 
-    gather_recall(g, saved, p);
-    gather_drop(g, saved);
+    move_gather_recall(g, saved, p);
+    move_gather_drop(g, saved);
 }
 
-struct isa_operand gather_reserve(struct gather *g, struct gather_place *p)
+struct isa_operand move_gather_reserve(struct move_gather *g, struct move_gather_place *p)
 {
     struct isa_operand reg = R(p->mark++);
 
-    gather_resolve(g, p);               /* the old index is read before reg is written */
+    move_gather_resolve(g, p);          /* the old index is read before reg is written */
     return reg;
 }
 
 /* place->run = min(run, limit); the register of run is written again */
-static void limit_run(struct gather *g, struct gather_place *p, struct isa_operand limit)
+static void limit_run(struct move_gather *g, struct move_gather_place *p, struct isa_operand limit)
 {
     int kept = g->m.next_sreg;
 
@@ -141,8 +141,8 @@ static void limit_run(struct gather *g, struct gather_place *p, struct isa_opera
 }
 
 /* index[d] = value, in the register that it has; those from `kept` on are free again */
-static void assign(struct gather *g, struct gather_place *p, int d, struct isa_operand value,
-                   int kept)
+static void assign(struct move_gather *g, struct move_gather_place *p, int d,
+                   struct isa_operand value, int kept)
 {
     if (p->index[d].kind != OPERAND_REG) {
         p->index[d] = value;
@@ -159,7 +159,7 @@ enum { AT_ROW, AT_PART, AT_LANE };
  * From (tile, row, lane) in the array's tiles to that. Uses few registers at a
  * time: a rank of 8 under two concatenations leaves no more.
  */
-static void split_row(struct gather *g, const struct array *a, struct gather_place *p)
+static void split_row(struct move_gather *g, const struct array *a, struct move_gather_place *p)
 {
     struct builder *m = &g->m;
     int log_parts = a->element_bytes == 4 ? 0 : a->element_bytes == 2 ? 1 : 2;
@@ -179,18 +179,18 @@ static void split_row(struct gather *g, const struct array *a, struct gather_pla
 }
 
 /* uses up the place */
-static struct gather_place place_in_array(struct gather *g, const struct array *a,
-                                          struct gather_place *p)
+static struct move_gather_place place_in_array(struct move_gather *g, const struct array *a,
+                                               struct move_gather_place *p)
 {
     struct builder *m = &g->m;
     int log_rows = a->tile_rows == 8 ? 3 : a->tile_rows == 16 ? 4 : 5, kept;
-    struct gather_place now = {.rank = 3, .mark = p->mark, .index = {zero, zero, zero}};
+    struct move_gather_place now = {.rank = 3, .mark = p->mark, .index = {zero, zero, zero}};
 
     if (a->is_linear) {
         now.index[AT_LANE] = a->shape.rank ? p->index[0] : zero;
         now.index[AT_PART] = builder_shift(m, now.index[AT_LANE], -7);
         now.index[AT_ROW] = builder_shift(m, now.index[AT_PART], -log_rows);
-        gather_resolve(g, &now);
+        move_gather_resolve(g, &now);
         split_row(g, a, &now);
         return now;
     }
@@ -199,7 +199,7 @@ static struct gather_place place_in_array(struct gather *g, const struct array *
                                                 array_outer_stride(a, a->outer_dim[k]));
     now.index[AT_PART] = p->index[a->row_dim];
     now.index[AT_LANE] = p->index[a->lane_dim];
-    gather_resolve(g, &now);
+    move_gather_resolve(g, &now);
     kept = m->next_sreg;
     assign(g, &now, AT_ROW,
            builder_add(
@@ -214,7 +214,8 @@ static struct gather_place place_in_array(struct gather *g, const struct array *
 }
 
 /* one row of 512 bytes from HBM, when the array is not in VMEM */
-static void fetch_row(struct gather *g, const struct gather_array *a, struct isa_operand row)
+static void fetch_row(struct move_gather *g, const struct move_gather_array *a,
+                      struct isa_operand row)
 {
     struct builder *m = &g->m;
     int granules = ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES;
@@ -225,10 +226,11 @@ static void fetch_row(struct gather *g, const struct gather_array *a, struct isa
     vcode_await(m->code, I(g->flag), granules, -1);
 }
 
-int gather_array_run(struct gather *g, const struct gather_array *a, struct gather_place *p)
+int move_gather_array_run(struct move_gather *g, const struct move_gather_array *a,
+                          struct move_gather_place *p)
 {
     struct builder *m = &g->m;
-    struct gather_place at = place_in_array(g, a->array, p);
+    struct move_gather_place at = place_in_array(g, a->array, p);
     int lane_dim = a->array->is_linear ? 0 : a->array->lane_dim, v;
     int bits = 8 * a->array->element_bytes;
 
@@ -251,8 +253,8 @@ int gather_array_run(struct gather *g, const struct gather_array *a, struct gath
         m, v, builder_and(m, builder_sub(m, g->lane, at.index[AT_LANE]), ARRAY_LANES - 1));
 }
 
-struct isa_operand gather_padded(struct gather *g, struct gather_place *p, int dim,
-                                 int64_t size, int64_t low, int64_t dilation)
+struct isa_operand move_gather_padded(struct move_gather *g, struct move_gather_place *p, int dim,
+                                      int64_t size, int64_t low, int64_t dilation)
 {
     struct builder *m = &g->m;
     struct isa_operand valid = builder_reg(m), inside = builder_reg(m), t, last;
@@ -286,7 +288,7 @@ struct isa_operand gather_padded(struct gather *g, struct gather_place *p, int d
 }
 
 /* valid is 1 or 0: v or other */
-static int select_by(struct gather *g, struct isa_operand valid, int v, int other)
+static int select_by(struct move_gather *g, struct isa_operand valid, int v, int other)
 {
     struct builder *m = &g->m;
 
@@ -302,57 +304,59 @@ static struct isa_operand and_valid(struct builder *m, struct isa_operand a, str
 }
 
 /* a scalar operand or constant, in every element */
-static int gather_scalar(struct gather *g, int node)
+static int gather_scalar(struct move_gather *g, int node)
 {
-    struct gather_place value = {.varying = -1, .mark = g->m.next_sreg + 1};
+    struct move_gather_place value = {.varying = -1, .mark = g->m.next_sreg + 1};
     struct isa_operand lane = g->lane;
     int v;
 
     if (g->body->node[node].op == HLO_CONSTANT)
-        return gather_node(g, node, &value);
+        return move_gather_node(g, node, &value);
     value.run = builder_reg(&g->m);
     builder_set(&g->m, value.run, one);
     g->lane = zero;
-    v = gather_node(g, node, &value);
+    v = move_gather_node(g, node, &value);
     g->lane = lane;
     return emit_vbcast_lane(g->m.code, 0, v, 0);
 }
 
-static int gather_pad(struct gather *g, const struct graph_node *n, struct gather_place *p)
+static int gather_pad(struct move_gather *g, const struct graph_node *n,
+                      struct move_gather_place *p)
 {
     const struct shape *from = &g->body->node[n->operand[0]].shape;
-    struct isa_operand valid = gather_reserve(g, p);
+    struct isa_operand valid = move_gather_reserve(g, p);
     int v;
 
     builder_set(&g->m, valid, one);
     for (int d = 0; d < from->rank; d++) {
-        builder_set(&g->m, valid,
-                    and_valid(&g->m, valid,
-                              gather_padded(g, p, d, from->dim[d], n->low[d], n->interior[d] + 1)));
-        gather_resolve(g, p);
+        builder_set(
+            &g->m, valid,
+            and_valid(&g->m, valid,
+                      move_gather_padded(g, p, d, from->dim[d], n->low[d], n->interior[d] + 1)));
+        move_gather_resolve(g, p);
     }
-    v = gather_node(g, n->operand[0], p);
+    v = move_gather_node(g, n->operand[0], p);
     g->m.next_sreg = p->mark;
     return select_by(g, valid, v, gather_scalar(g, n->operand[1]));
 }
 
-static int gather_concatenate(struct gather *g, const struct graph_node *n,
-                              struct gather_place *p)
+static int gather_concatenate(struct move_gather *g, const struct graph_node *n,
+                              struct move_gather_place *p)
 {
     struct builder *m = &g->m;
-    struct isa_operand run = gather_reserve(g, p), own_run = gather_reserve(g, p);
-    struct isa_operand valid = gather_reserve(g, p);
-    int64_t first = 0, saved = gather_save(g, p);
+    struct isa_operand run = move_gather_reserve(g, p), own_run = move_gather_reserve(g, p);
+    struct isa_operand valid = move_gather_reserve(g, p);
+    int64_t first = 0, saved = move_gather_save(g, p);
     int result = -1;
 
     builder_set(m, run, p->run);
     for (int k = 0; k < n->operand_count; k++) {
         int64_t size = g->body->node[n->operand[k]].shape.dim[n->dim];
-        struct gather_place own = *p;
+        struct move_gather_place own = *p;
         struct isa_operand at;
         int v, kept;
 
-        gather_recall(g, saved, &own);
+        move_gather_recall(g, saved, &own);
         own.run = own_run;
         builder_set(m, own.run, p->run);
         kept = m->next_sreg;
@@ -363,14 +367,14 @@ static int gather_concatenate(struct gather *g, const struct graph_node *n,
                kept);
         if (p->varying == n->dim)
             limit_run(g, &own, builder_sub(m, I(size), own.index[n->dim]));
-        gather_resolve(g, &own);
-        v = gather_node(g, n->operand[k], &own);
+        move_gather_resolve(g, &own);
+        v = move_gather_node(g, n->operand[k], &own);
         m->next_sreg = p->mark;
         builder_set(m, run, builder_if_equal(m, valid, zero, run, own.run));
         result = result < 0 ? v : select_by(g, valid, v, result);
         first += size;
     }
-    gather_drop(g, saved);
+    move_gather_drop(g, saved);
     builder_set(m, p->run, run);
     return result;
 }
@@ -384,7 +388,8 @@ static int last_long_dim(const struct shape *s)
     return d;
 }
 
-static void through_reshape(struct gather *g, const struct graph_node *n, struct gather_place *p)
+static void through_reshape(struct move_gather *g, const struct graph_node *n,
+                            struct move_gather_place *p)
 {
     const struct shape *from = &g->body->node[n->operand[0]].shape;
     struct builder *m = &g->m;
@@ -417,15 +422,17 @@ static void through_reshape(struct gather *g, const struct graph_node *n, struct
     }
     p->rank = from->rank;
     p->varying = goes_along ? last : -1;
-    gather_resolve(g, p);
+    move_gather_resolve(g, p);
     if (goes_along && last >= 0)
         limit_run(g, p, builder_sub(m, I(from->dim[last]), p->index[last]));
 }
 
-static void through_dims(struct gather *g, const struct graph_node *n, struct gather_place *p)
+static void through_dims(struct move_gather *g, const struct graph_node *n,
+                         struct move_gather_place *p)
 {
     const struct shape *from = &g->body->node[n->operand[0]].shape;
-    struct gather_place to = {.rank = from->rank, .varying = -1, .run = p->run, .mark = p->mark};
+    struct move_gather_place to = {
+        .rank = from->rank, .varying = -1, .run = p->run, .mark = p->mark};
 
     for (int i = 0; i < from->rank; i++) {
         int here = n->op == HLO_TRANSPOSE ? i : n->dims[i];
@@ -439,7 +446,8 @@ static void through_dims(struct gather *g, const struct graph_node *n, struct ga
     *p = to;
 }
 
-static void through_slice(struct gather *g, const struct graph_node *n, struct gather_place *p)
+static void through_slice(struct move_gather *g, const struct graph_node *n,
+                          struct move_gather_place *p)
 {
     for (int d = 0; d < n->shape.rank; d++) {
         int kept = g->m.next_sreg;
@@ -452,7 +460,8 @@ static void through_slice(struct gather *g, const struct graph_node *n, struct g
         p->varying = -1;
 }
 
-static void through_reverse(struct gather *g, const struct graph_node *n, struct gather_place *p)
+static void through_reverse(struct move_gather *g, const struct graph_node *n,
+                            struct move_gather_place *p)
 {
     for (int k = 0; k < n->dim; k++) {
         int d = n->dims[k], kept = g->m.next_sreg;
@@ -463,33 +472,34 @@ static void through_reverse(struct gather *g, const struct graph_node *n, struct
     }
 }
 
-static int converted(struct gather *g, enum graph_dtype from, enum graph_dtype to, int v)
+static int converted(struct move_gather *g, enum graph_dtype from, enum graph_dtype to, int v)
 {
     struct builder *m = &g->m;
 
     if (from == to)
         return v;
-    v = gather_widen(m, from, v);
+    v = move_gather_widen(m, from, v);
     if (is_float(to) && !is_float(from))
         v = emit_vcvt_f32_s32(m->code, R(v));
-    return gather_narrow(m, to, v);
+    return move_gather_narrow(m, to, v);
 }
 
-int gather_node(struct gather *g, int node, struct gather_place *p)
+int move_gather_node(struct move_gather *g, int node, struct move_gather_place *p)
 {
     const struct graph_node *n = &g->body->node[node];
 
     switch (n->op) {
     case HLO_PARAMETER:
-        return gather_array_run(g, &g->operand[n->parameter_index], p);
+        return move_gather_array_run(g, &g->operand[n->parameter_index], p);
     case HLO_CONSTANT:
-        return emit_vmov(g->m.code, I((int32_t)gather_constant_bits(n->shape.dtype, n->value)));
+        return emit_vmov(g->m.code,
+                         I((int32_t)move_gather_constant_bits(n->shape.dtype, n->value)));
     case HLO_PAD:
         return gather_pad(g, n, p);
     case HLO_CONCATENATE:
         return gather_concatenate(g, n, p);
     case HLO_CONVERT: {
-        int v = gather_node(g, n->operand[0], p);
+        int v = move_gather_node(g, n->operand[0], p);
 
         return converted(g, g->body->node[n->operand[0]].shape.dtype, n->shape.dtype, v);
     }
@@ -508,5 +518,5 @@ int gather_node(struct gather *g, int node, struct gather_place *p)
     default:
         assert(n->op == HLO_COPY);
     }
-    return gather_node(g, n->operand[0], p);
+    return move_gather_node(g, n->operand[0], p);
 }

@@ -91,7 +91,7 @@ void move_fill_image(struct move_step *s)
 {
     const struct move_side *to = &s->box->to;
     enum graph_dtype dtype = s->box->has_floats ? DTYPE_F32 : to->view.shape.dtype;
-    uint32_t bits = gather_constant_bits(dtype, s->box->map.fill);
+    uint32_t bits = move_gather_constant_bits(dtype, s->box->map.fill);
     struct move_loops l = {.step = s, .body = fill_tile, .user = &bits, .units = 1};
 
     move_add_loop(&l, to->view.tile_rows / MOVE_SUBLANES, 0, MOVE_SUBLANES);

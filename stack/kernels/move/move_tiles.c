@@ -15,7 +15,7 @@
 static const struct isa_operand zero = {.kind = OPERAND_IMM};
 static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
 
-int64_t tiles_least_rows(const struct kernel_job *job, int64_t extra_rows)
+int64_t move_tiles_least_rows(const struct kernel_job *job, int64_t extra_rows)
 {
     return (SPILL_TILES + 1) * TILE_ROWS + job->operand_count + extra_rows;
 }
@@ -23,27 +23,27 @@ int64_t tiles_least_rows(const struct kernel_job *job, int64_t extra_rows)
 static int64_t rows_of(const struct array *a) { return a->tile_count * TILE_ROWS; }
 
 /* arrays in VMEM are used in place; of the others the smallest that fit are brought there */
-static int place_arrays(struct tiles *t, int64_t extra_rows, struct err *e)
+static int place_arrays(struct move_tiles *t, int64_t extra_rows, struct err *e)
 {
     const struct kernel_job *job = t->job;
     int64_t row = job->vmem_row, end = job->vmem_row + job->vmem_rows;
-    struct gather_array *list[MOVE_OPERANDS_MAX + 1];
+    struct move_gather_array *list[MOVE_OPERANDS_MAX + 1];
     int count = 0;
 
     if (job->operand_count > MOVE_OPERANDS_MAX)
         return err_set(e, "%s: %d operands (at most %d)", job->name, job->operand_count,
                        MOVE_OPERANDS_MAX);
-    if (tiles_least_rows(job, extra_rows) > job->vmem_rows)
-        return err_set(e, "%s: %lld rows of VMEM, needs %lld", job->name,
-                       (long long)job->vmem_rows, (long long)tiles_least_rows(job, extra_rows));
+    if (move_tiles_least_rows(job, extra_rows) > job->vmem_rows)
+        return err_set(e, "%s: %lld rows of VMEM, needs %lld", job->name, (long long)job->vmem_rows,
+                       (long long)move_tiles_least_rows(job, extra_rows));
     t->spill_row = row;
     t->spill_tiles = SPILL_TILES;
     t->extra_row = row + SPILL_TILES * TILE_ROWS;
     row = t->extra_row + extra_rows;
     for (int i = 0; i <= job->operand_count; i++) {
-        struct gather_array *a = i < job->operand_count ? &t->operand[i] : &t->result;
+        struct move_gather_array *a = i < job->operand_count ? &t->operand[i] : &t->result;
 
-        *a = (struct gather_array){.array = i < job->operand_count ? job->operand[i]
+        *a = (struct move_gather_array){.array = i < job->operand_count ? job->operand[i]
                                                                    : job->result[0]};
         if (a->array->space == SPACE_VMEM) {
             a->is_resident = true;
@@ -71,7 +71,7 @@ static int place_arrays(struct tiles *t, int64_t extra_rows, struct err *e)
     return 0;
 }
 
-static bool is_copied(const struct gather_array *a)
+static bool is_copied(const struct move_gather_array *a)
 {
     return a->is_resident && a->array->space == SPACE_HBM;
 }
@@ -86,7 +86,7 @@ static void share_of(const struct kernel_job *job, const struct array *a, int64_
     *count = a->tile_count - *first < share ? a->tile_count - *first : share;
 }
 
-static void copy_in(struct tiles *t, const struct gather_array *a)
+static void copy_in(struct move_tiles *t, const struct move_gather_array *a)
 {
     emit_dma_hbm_vmem(t->g.m.code, I(a->array->address / ARRAY_GRANULE_BYTES),
                       I(a->array->tile_count * TILE_GRANULES),
@@ -94,7 +94,7 @@ static void copy_in(struct tiles *t, const struct gather_array *a)
                       I(t->job->first_flag + FLAG_IN));
 }
 
-static void copy_out(struct tiles *t, const struct gather_array *a)
+static void copy_out(struct move_tiles *t, const struct move_gather_array *a)
 {
     int64_t first, count;
 
@@ -109,18 +109,18 @@ static void copy_out(struct tiles *t, const struct gather_array *a)
     vcode_await(t->g.m.code, I(t->job->first_flag + FLAG_OUT), count * TILE_GRANULES, -1);
 }
 
-int tiles_begin(struct tiles *t, const struct kernel_job *job, int64_t extra_rows,
-                struct arena *a, struct err *e)
+int move_tiles_begin(struct move_tiles *t, const struct kernel_job *job, int64_t extra_rows,
+                     struct arena *a, struct err *e)
 {
-    *t = (struct tiles){.job = job};
+    *t = (struct move_tiles){.job = job};
     if (place_arrays(t, extra_rows, e))
         return -1;
     vcode_init(&t->code, a);
     t->code.note = job->name;
     vcode_begin_block(&t->code);
-    t->g = (struct gather){.body = job->body, .operand = t->operand, .lane = zero,
-                           .flag = job->first_flag + FLAG_IN, .smem = job->smem,
-                           .smem_end = job->smem + job->smem_bytes};
+    t->g = (struct move_gather){.body = job->body, .operand = t->operand, .lane = zero,
+                                .flag = job->first_flag + FLAG_IN, .smem = job->smem,
+                                .smem_end = job->smem + job->smem_bytes};
     builder_init(&t->g.m, &t->code, job->chip);
     for (int i = 0; i < job->operand_count; i++)
         if (is_copied(&t->operand[i]))
@@ -134,14 +134,14 @@ int tiles_begin(struct tiles *t, const struct kernel_job *job, int64_t extra_row
 
 /* What the loops over tiles, rows and runs keep in scalar registers. */
 struct walk {
-    struct tiles *t;
-    const struct gather_array *to;
+    struct move_tiles *t;
+    const struct move_gather_array *to;
     tiles_value *value;
     void *user;
     int accumulator;                    /* the tile, as it grows */
     struct isa_operand tile, row, lane, run;
     struct isa_operand rows_end, lanes_end;     /* of the logical array, from the tile's first */
-    struct gather_place first;                  /* element of the tile, and where it is kept */
+    struct move_gather_place first;             /* element of the tile, and where it is kept */
     int64_t first_saved;
 };
 
@@ -181,7 +181,7 @@ static int run_mask(struct walk *w)
 }
 
 /* index of the first element of this run, inside the array even where the tile is not */
-static void place_run(struct walk *w, struct gather_place *p)
+static void place_run(struct walk *w, struct move_gather_place *p)
 {
     const struct array *a = w->to->array;
     struct builder *m = &w->t->g.m;
@@ -190,7 +190,7 @@ static void place_run(struct walk *w, struct gather_place *p)
     *p = w->first;
     p->run = w->run;
     p->mark = m->next_sreg;
-    gather_recall(&w->t->g, w->first_saved, p);
+    move_gather_recall(&w->t->g, w->first_saved, p);
     p->varying = a->is_linear ? a->shape.rank - 1 : lane_dim;
     if (a->is_linear && a->shape.rank)
         p->index[0] = builder_min(
@@ -201,14 +201,14 @@ static void place_run(struct walk *w, struct gather_place *p)
     p->index[lane_dim] =
         builder_min(m, builder_add(m, p->index[lane_dim], w->lane), I(a->lanes - 1));
     p->index[row_dim] = builder_min(m, builder_add(m, p->index[row_dim], w->row), I(a->rows - 1));
-    gather_resolve(&w->t->g, p);
+    move_gather_resolve(&w->t->g, p);
 }
 
 static void one_run(struct walk *w)
 {
     struct builder *m = &w->t->g.m;
     int kept = m->next_sreg, v;
-    struct gather_place p;
+    struct move_gather_place p;
 
     builder_set(m, w->run, builder_sub(m, w->lanes_end, w->lane));
     place_run(w, &p);
@@ -264,7 +264,7 @@ static void locate_tile(struct walk *w)
         }
         m->next_sreg = kept;
     }
-    w->first_saved = gather_save(&w->t->g, &w->first);
+    w->first_saved = move_gather_save(&w->t->g, &w->first);
     builder_set(m, w->rows_end,
                 a->is_linear ? I(a->tile_rows)
                              : builder_min(m, I(a->tile_rows),
@@ -279,7 +279,7 @@ static void locate_tile(struct walk *w)
 static void store_tile(struct walk *w)
 {
     struct builder *m = &w->t->g.m;
-    const struct gather_array *to = w->to;
+    const struct move_gather_array *to = w->to;
     int64_t granule_row = ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES;
     int flag = w->t->job->first_flag + FLAG_OUT;
 
@@ -312,7 +312,8 @@ static void walk_rows(struct walk *w)
     builder_while_end(m, rows, w->row, w->rows_end);
 }
 
-void tiles_make(struct tiles *t, const struct gather_array *to, tiles_value *value, void *user)
+void move_tiles_make(struct move_tiles *t, const struct move_gather_array *to, tiles_value *value,
+                     void *user)
 {
     struct builder *m = &t->g.m;
     struct walk w = {.t = t, .to = to, .value = value, .user = user};
@@ -343,13 +344,13 @@ void tiles_make(struct tiles *t, const struct gather_array *to, tiles_value *val
         store_tile(&w);
         builder_set(m, w.tile, builder_add(m, w.tile, one));
         m->next_sreg = inner;
-        gather_drop(&t->g, w.first_saved);
+        move_gather_drop(&t->g, w.first_saved);
     }
     builder_loop_end(m, tiles);
     m->next_sreg = kept;
 }
 
-int tiles_end(struct tiles *t, struct arena *a, struct segment *out, struct err *e)
+int move_tiles_end(struct move_tiles *t, struct arena *a, struct segment *out, struct err *e)
 {
     int status;
 

@@ -61,7 +61,8 @@ struct kernel_sums {
     const struct array *zeros;          /* of a permute, for who gets nothing; or NULL */
     int communicator;                   /* collectives of equal groups or pairs have a number */
     int first_flag;                     /* its flags, which no kernel that may run elsewhere has */
-    const struct spread_times *spread;  /* what it takes to run it beside others; NULL: it cannot */
+    /* what it takes to run it beside others; NULL: it cannot */
+    const struct kernel_spread_times *spread;
     bool is_spread;                     /* that is how it is done */
     int bucket;                         /* the plan's buffer, whose size depends on that */
     int64_t stage_bytes;                /* at most so much waits to be added then, about */
@@ -72,7 +73,7 @@ struct kernel_sums {
 };
 
 struct collective_table;
-struct spread_times;
+struct kernel_spread_times;
 
 struct kernel_job {
     const struct chip *chip;

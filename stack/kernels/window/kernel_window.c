@@ -18,7 +18,7 @@ struct window {
     const struct shape *from;           /* what the window runs over */
     const struct shape *places;         /* of select-and-scatter, where it stands */
     int64_t taps;
-    struct gather_array selected;       /* s32 tap that each place has chosen, in VMEM */
+    struct move_gather_array selected;  /* s32 tap that each place has chosen, in VMEM */
     bool is_second;                     /* of select-and-scatter: adding up */
     int sum, best, chosen;              /* pinned registers */
 };
@@ -43,11 +43,11 @@ static bool keeps_runs(const struct window *w, int dim)
 }
 
 /* index under the tap, dimension by dimension; 1 or 0: an element or padding */
-static struct isa_operand under_tap(struct tiles *t, const struct window *w,
-                                    struct gather_place *p, struct isa_operand tap)
+static struct isa_operand under_tap(struct move_tiles *t, const struct window *w,
+                                    struct move_gather_place *p, struct isa_operand tap)
 {
     struct builder *m = &t->g.m;
-    struct isa_operand valid = gather_reserve(&t->g, p), rest = gather_reserve(&t->g, p);
+    struct isa_operand valid = move_gather_reserve(&t->g, p), rest = move_gather_reserve(&t->g, p);
 
     builder_set(m, valid, one);
     builder_set(m, rest, tap);
@@ -68,14 +68,14 @@ static struct isa_operand under_tap(struct tiles *t, const struct window *w,
         }
         if (w->is_second) {             /* the place whose window has this tap here */
             p->index[d] = builder_sub(m, builder_add(m, p->index[d], I(x->pad_low)), k);
-            is_inside = gather_padded(&t->g, p, d, places->dim[d], 0, x->stride);
+            is_inside = move_gather_padded(&t->g, p, d, places->dim[d], 0, x->stride);
         } else {
             p->index[d] = builder_add(m, builder_mul(m, p->index[d], x->stride), k);
-            is_inside = gather_padded(&t->g, p, d, places->dim[d], x->pad_low,
-                                      x->base_dilation);
+            is_inside = move_gather_padded(&t->g, p, d, places->dim[d], x->pad_low,
+                                           x->base_dilation);
         }
         builder_set(m, valid, builder_if_equal(m, is_inside, zero, zero, valid));
-        gather_resolve(&t->g, p);
+        move_gather_resolve(&t->g, p);
     }
     return valid;
 }
@@ -91,30 +91,30 @@ static void set_vector(struct builder *m, int to, uint32_t bits)
 }
 
 /* one tap's elements join what has been combined so far */
-static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
+static void take_tap(struct move_tiles *t, struct window *w, struct move_gather_place *p,
                      struct isa_operand tap)
 {
     struct builder *m = &t->g.m;
     enum graph_dtype dtype = w->from->dtype;
     struct isa_operand valid = under_tap(t, w, p, tap);
-    struct gather_place again = *p;
+    struct move_gather_place again = *p;
     int v, is_valid;
 
     if (w->is_second) {
-        int64_t saved = gather_save(&t->g, p);
+        int64_t saved = move_gather_save(&t->g, p);
         int tap_of, mask;
 
-        v = gather_widen(m, dtype, gather_node(&t->g, w->node->operand[1], p));
-        gather_recall(&t->g, saved, &again);
-        gather_drop(&t->g, saved);
-        tap_of = gather_array_run(&t->g, &w->selected, &again);
+        v = move_gather_widen(m, dtype, move_gather_node(&t->g, w->node->operand[1], p));
+        move_gather_recall(&t->g, saved, &again);
+        move_gather_drop(&t->g, saved);
+        tap_of = move_gather_array_run(&t->g, &w->selected, &again);
         mask = emit_vmand(m->code, valid_mask(m, valid),
                           emit_vcmp_eq_s32(m->code, R(tap_of), R(builder_splat(m, tap))));
         window_combine(m, REDUCE_ADD, dtype, w->sum, w->sum,
                        R(emit_vsel(m->code, mask, R(v), zero)));
         return;
     }
-    v = gather_widen(m, dtype, gather_node(&t->g, w->node->operand[0], p));
+    v = move_gather_widen(m, dtype, move_gather_node(&t->g, w->node->operand[0], p));
     is_valid = valid_mask(m, valid);
     if (w->node->op == HLO_REDUCE_WINDOW) {
         uint32_t identity = window_identity(w->node->reduce_kind, dtype);
@@ -132,12 +132,12 @@ static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
 }
 
 /* the taps one after the other, the second time the last one first: the order of places */
-static int window_run(struct tiles *t, struct gather_place *place, void *user)
+static int window_run(struct move_tiles *t, struct move_gather_place *place, void *user)
 {
     struct window *w = user;
     struct builder *m = &t->g.m;
-    struct isa_operand tap = gather_reserve(&t->g, place), rounds;
-    struct gather_place p = *place;
+    struct isa_operand tap = move_gather_reserve(&t->g, place), rounds;
+    struct move_gather_place p = *place;
     int64_t saved;
     int kept;
 
@@ -145,7 +145,7 @@ static int window_run(struct tiles *t, struct gather_place *place, void *user)
         builder_set(m, place->run, one);
         p.varying = -1;
     }
-    saved = gather_save(&t->g, &p);
+    saved = move_gather_save(&t->g, &p);
     set_vector(m, w->sum, w->is_second ? 0 : window_identity(w->node->op == HLO_REDUCE_WINDOW
                                                              ? w->node->reduce_kind : REDUCE_ADD,
                                                              w->from->dtype));
@@ -157,7 +157,7 @@ static int window_run(struct tiles *t, struct gather_place *place, void *user)
     m->next_sreg = place->mark;
     rounds = builder_loop_begin(m, w->taps);
     p.mark = m->next_sreg;
-    gather_recall(&t->g, saved, &p);
+    move_gather_recall(&t->g, saved, &p);
     take_tap(t, w, &p, tap);
     m->next_sreg = rounds.value + 1;
     kept = m->next_sreg;
@@ -165,10 +165,10 @@ static int window_run(struct tiles *t, struct gather_place *place, void *user)
     m->next_sreg = kept;
     vcode_begin_block(m->code);
     builder_loop_end(m, rounds);
-    gather_drop(&t->g, saved);
+    move_gather_drop(&t->g, saved);
     if (w->chosen >= 0 && !w->is_second)
         return emit_vmov(m->code, R(w->chosen));
-    return gather_narrow(m, w->from->dtype, w->sum);
+    return move_gather_narrow(m, w->from->dtype, w->sum);
 }
 
 /* where the taps of select-and-scatter are kept between its halves */
@@ -210,7 +210,7 @@ static int emit_general(const struct kernel_job *job, struct arena *a, struct se
     struct kernel_job whole = *job;
     struct array selected;
     struct window w;
-    struct tiles t;
+    struct move_tiles t;
 
     window_init(&w, job->body);
     if (w.node->op == HLO_SELECT_AND_SCATTER && job->core_count > 1) {
@@ -219,27 +219,27 @@ static int emit_general(const struct kernel_job *job, struct arena *a, struct se
         whole.core_count = 1;
         job = &whole;
     }
-    if (tiles_begin(&t, job, extra_rows(job), a, e))
+    if (move_tiles_begin(&t, job, extra_rows(job), a, e))
         return -1;
     w.sum = vcode_pinned_vreg(&t.code);
     w.best = w.chosen = -1;
     if (w.node->op == HLO_SELECT_AND_SCATTER) {
         selected_array(job->body, job, &selected);
-        w.selected = (struct gather_array){&selected, true, t.extra_row};
+        w.selected = (struct move_gather_array){&selected, true, t.extra_row};
         w.best = vcode_pinned_vreg(&t.code);
         w.chosen = vcode_pinned_vreg(&t.code);
-        tiles_make(&t, &w.selected, window_run, &w);
+        move_tiles_make(&t, &w.selected, window_run, &w);
         w.is_second = true;
     }
-    tiles_make(&t, &t.result, window_run, &w);
-    return tiles_end(&t, a, out, e);
+    move_tiles_make(&t, &t.result, window_run, &w);
+    return move_tiles_end(&t, a, out, e);
 }
 
 static int64_t cost_general(const struct kernel_job *job)
 {
     struct window w;
 
-    if (tiles_least_rows(job, extra_rows(job)) > job->vmem_rows)
+    if (move_tiles_least_rows(job, extra_rows(job)) > job->vmem_rows)
         return INT64_MAX;
     window_init(&w, job->body);
     return job->result[0]->tile_count * job->result[0]->tile_rows * w.taps *
@@ -265,7 +265,7 @@ static int check_supported(const struct graph *body, const struct chip *chip, st
     if (n->op == HLO_REDUCE_WINDOW && !window_combines(n->reduce_kind, n->shape.dtype))
         return err_set(e, "%s: a window does not combine so", n->name);
     for (int i = 0; i < n->operand_count; i++)
-        if (gather_check_supported(body, n->operand[i], e))
+        if (move_gather_check_supported(body, n->operand[i], e))
             return -1;
     if (n->op == HLO_SELECT_AND_SCATTER && body->node[n->operand[1]].op != HLO_PARAMETER)
         return err_set(e, "%s: its source is not an operand", n->name);

@@ -1,6 +1,6 @@
 /*
  * Combining elements under a window: values are f32 or s32 in registers, as
- * gather_widen makes them.
+ * move_gather_widen makes them.
  */
 #ifndef STACK_WINDOW_COMBINE_H
 #define STACK_WINDOW_COMBINE_H
