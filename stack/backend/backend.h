@@ -26,7 +26,7 @@
 #define BACKEND_VREG_MIN 4              /* three operands of one operation and a reload */
 
 /* Registers of one operation. A guarded operation also reads what it writes. */
-struct op_regs {
+struct depend_regs {
     int v_read[4], v_read_count, v_write;       /* each register once; v_write -1 = none */
     int m_read[4], m_read_count, m_write;
     uint32_t s_read, s_write;                   /* one bit per physical register */
@@ -37,7 +37,7 @@ struct code_block {
     struct arena *arena;                /* scratch: all of the block's arrays */
     const char *note;                   /* for messages; "" = none */
     struct vcode_op *op;
-    struct op_regs *regs;
+    struct depend_regs *regs;
     int op_count;
     int v_count, m_count;               /* registers the block names */
     int *v_fixed;                       /* physical register of a pinned one, else -1 */
@@ -65,7 +65,7 @@ struct schedule {
 };
 
 /* depend.c */
-void op_regs_read(const struct isa_op *op, struct op_regs *r);
+void depend_regs_read(const struct isa_op *op, struct depend_regs *r);
 int depend_build(struct depend *d, const struct code_block *b, const struct chip *chip,
                  struct err *e);
 void depend_fini(struct depend *d);
@@ -74,8 +74,8 @@ void depend_fini(struct depend *d);
 bool op_is_outside(enum isa_opcode code);
 
 /* schedule.c */
-bool op_is_weight_push(const struct isa_op *op);        /* takes a staging port, for so long: */
-int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op);
+bool schedule_is_weight_push(const struct isa_op *op);  /* takes a staging port, for so long: */
+int schedule_weight_push_cycles(const struct chip *chip, const struct isa_op *op);
 
 /* the best schedule that fits the registers; there always is one after registers_spill */
 void schedule_choose(struct schedule *s, const struct code_block *b, const struct depend *d,

@@ -123,9 +123,9 @@ static void touch(struct bundler *b, struct bundler_register *r, bool is_write, 
 static void visit(struct bundler *b, const struct isa_op *op, int *at, bool is_placed)
 {
     int latency = chip_latency_cycles(b->chip, isa_info((enum isa_opcode)op->code)->latency_class);
-    struct op_regs regs;
+    struct depend_regs regs;
 
-    op_regs_read(op, &regs);
+    depend_regs_read(op, &regs);
 #define VISIT(r, is_write) \
     (is_placed ? touch(b, r, is_write, *at, latency) : wait_for(r, is_write, at))
     for (int i = 0; i < regs.v_read_count; i++)

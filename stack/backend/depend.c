@@ -20,7 +20,7 @@ static void add_once(int *list, int *count, int number)
     list[(*count)++] = number;
 }
 
-void op_regs_read(const struct isa_op *op, struct op_regs *r)
+void depend_regs_read(const struct isa_op *op, struct depend_regs *r)
 {
     const struct isa_info *info = isa_info(op->code);
     bool is_guarded = op->pred != ISA_PRED_ALWAYS, is_written;
@@ -125,7 +125,7 @@ static void note_write(struct reg_state *st, struct reg_track *r, int i)
 
 static void track_registers(struct reg_state *st, int i)
 {
-    const struct op_regs *r = &st->b->regs[i];
+    const struct depend_regs *r = &st->b->regs[i];
 
     for (int k = 0; k < r->v_read_count; k++)
         note_read(st, &st->v[r->v_read[k]], i);

@@ -135,7 +135,7 @@ static struct unit_use unit_use(struct fifo_state *st, const struct isa_op *op)
 
     switch (info->unit) {
     case UNIT_MXU:
-        return op_is_weight_push(op) ? (struct unit_use){.fifo = NULL} : mxu_use(st, op);
+        return schedule_is_weight_push(op) ? (struct unit_use){.fifo = NULL} : mxu_use(st, op);
     case UNIT_XLU:
         return xlu_use(st, op);
     case UNIT_EUP:
@@ -258,9 +258,9 @@ static void order_weights(struct fifo_state *st, int i)
         return;
     previous = s->last_push[which];
     push_cycles = previous < 0 ? 1
-                  : op_weight_push_cycles(st->chip, &st->b->op[previous].op);
+                  : schedule_weight_push_cycles(st->chip, &st->b->op[previous].op);
 
-    if (op_is_weight_push(op)) {
+    if (schedule_is_weight_push(op)) {
         depend_add(st->d, previous, i, push_cycles);
         depend_add(st->d, s->last_latch[which], i, 1);
         s->last_push[which] = i;

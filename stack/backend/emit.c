@@ -146,7 +146,7 @@ static int copy_block(struct emitter *m, struct code_block *b, int block, struct
     if (from->is_loop_end)
         append_loop_control(b, from->counter_sreg, m->chip);
     for (int i = 0; i < b->op_count; i++)
-        op_regs_read(&b->op[i].op, &b->regs[i]);
+        depend_regs_read(&b->op[i].op, &b->regs[i]);
     return 0;
 }
 

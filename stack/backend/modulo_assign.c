@@ -44,7 +44,7 @@ static void find_lives(const struct modulo_body *l, const struct modulo_schedule
     for (int i = 0; i < m->count; i++)
         m->lives.first[i] = m->lives.last[i] = -1;
     for (int i = 0; i < l->block->op_count; i++) {
-        const struct op_regs *r = &l->block->regs[i];
+        const struct depend_regs *r = &l->block->regs[i];
 
         for (int k = 0; k < r->v_read_count; k++)
             note_use(&v->lives, r->v_read[k], s->time[i], false);

@@ -141,7 +141,7 @@ static void write_twice(struct code_block *two, const struct code_block *b, cons
         two->op[i] = b->op[order[i % n]];
         if (i >= n)
             rename_virtual(&two->op[i].op, b->v_fixed, b->v_count, b->m_count);
-        op_regs_read(&two->op[i].op, &two->regs[i]);
+        depend_regs_read(&two->op[i].op, &two->regs[i]);
     }
 }
 
@@ -309,9 +309,9 @@ static void add_weight_ports(struct modulo_body *l)
     for (int i = 0; i < l->block->op_count; i++) {
         const struct isa_op *op = &l->block->op[i].op;
 
-        if (op_is_weight_push(op))
+        if (schedule_is_weight_push(op))
             l->use[i] = (struct modulo_use){2 * DEPEND_FIFO_COUNT + op->unit_index,
-                                            op_weight_push_cycles(l->chip, op)};
+                                            schedule_weight_push_cycles(l->chip, op)};
     }
 }
 

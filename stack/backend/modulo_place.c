@@ -366,7 +366,7 @@ static int last_other_use(const struct placing *p, int v, int i)
 /* by how many bundles registers are held longer when i moves from `was` to `time` */
 static int longer_lives(const struct placing *p, int i, int was, int time)
 {
-    const struct op_regs *r = &p->l->block->regs[i];
+    const struct depend_regs *r = &p->l->block->regs[i];
     const int *fixed = p->l->block->v_fixed;
     int longer = 0;
 

@@ -30,9 +30,9 @@ static void block_ranges(const struct vcode *c, int block, struct range *range)
     const struct vcode_block *b = &c->block[block];
 
     for (size_t i = 0; i < b->op_count; i++) {
-        struct op_regs r;
+        struct depend_regs r;
 
-        op_regs_read(&b->op[i].op, &r);
+        depend_regs_read(&b->op[i].op, &r);
         for (int k = 0; k < r.v_read_count; k++)
             if (c->is_pinned[r.v_read[k]])
                 note_range(&range[r.v_read[k]], block, false);

@@ -45,7 +45,7 @@ static void block_lives(const struct code_block *b, const struct schedule *s, st
     *v = new_life(b->arena, b->v_count);
     *m = new_life(b->arena, b->m_count);
     for (int i = 0; i < b->op_count; i++) {
-        const struct op_regs *r = &b->regs[i];
+        const struct depend_regs *r = &b->regs[i];
 
         mark_life(v, r->v_read, r->v_read_count, r->v_write, s->bundle[i]);
         mark_life(m, r->m_read, r->m_read_count, r->m_write, s->bundle[i]);

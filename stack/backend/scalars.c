@@ -247,7 +247,7 @@ void scalars_rename(struct code_block *b, int step_count, uint32_t live_out)
     while (size < 2 * b->op_count)
         size *= 2;
     for (int i = 0; i < b->op_count; i++)
-        op_regs_read(&b->op[i].op, &b->regs[i]);
+        depend_regs_read(&b->op[i].op, &b->regs[i]);
     n.last_def = arena_array(b->arena, ISA_SREG_COUNT, sizeof(int));
     n.value = arena_array(b->arena, count + ISA_SREG_COUNT, sizeof(*n.value));
     n.read = arena_array(b->arena, count, sizeof(*n.read));
@@ -269,16 +269,16 @@ void scalars_rename(struct code_block *b, int step_count, uint32_t live_out)
 static void block_uses(const struct vcode_block *b, uint32_t *use, uint32_t *def)
 {
     const struct isa_program *p = b->bundles;
-    struct op_regs r;
+    struct depend_regs r;
 
     *use = *def = 0;
     for (size_t i = 0; i < b->op_count; i++) {
-        op_regs_read(&b->op[i].op, &r);
+        depend_regs_read(&b->op[i].op, &r);
         *use |= r.s_read & ~*def;
         *def |= b->op[i].op.pred == ISA_PRED_ALWAYS ? r.s_write : 0;
     }
     for (uint32_t i = 0; p && i < p->op_count; i++) {
-        op_regs_read(&p->op[i], &r);
+        depend_regs_read(&p->op[i], &r);
         *use |= r.s_read;               /* in whatever order it branches */
     }
     if (b->is_loop_end)

@@ -25,12 +25,12 @@ struct schedule_reach {
     int width;                          /* operations per bundle */
 };
 
-bool op_is_weight_push(const struct isa_op *op)
+bool schedule_is_weight_push(const struct isa_op *op)
 {
     return op->code == OP_VMATPUSH || op->code == OP_VMATPREP_SUBR;
 }
 
-int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op)
+int schedule_weight_push_cycles(const struct chip *chip, const struct isa_op *op)
 {
     struct matrix_op m = matrix_op_of_isa(op);
 
@@ -104,7 +104,7 @@ static int queue_of(const struct list *l, int i)
 {
     const struct isa_op *op = &l->b->op[i].op;
 
-    if (op_is_weight_push(op))
+    if (schedule_is_weight_push(op))
         return SLOT_COUNT + op->unit_index;
     return (int)isa_info(op->code)->slot;
 }
@@ -187,7 +187,7 @@ static int net_of(const struct pressure *p, const int *read, int read_count, int
 
 static bool has_registers(const struct list *l, int i)
 {
-    const struct op_regs *r = &l->b->regs[i];
+    const struct depend_regs *r = &l->b->regs[i];
     int v = net_of(&l->v, r->v_read, r->v_read_count, r->v_write, l->b->v_fixed);
     int m = net_of(&l->m, r->m_read, r->m_read_count, r->m_write, NULL);
 
@@ -290,15 +290,15 @@ static int pick(struct list *l)
 static void place(struct list *l, int i)
 {
     const struct isa_op *op = &l->b->op[i].op;
-    const struct op_regs *r = &l->b->regs[i];
+    const struct depend_regs *r = &l->b->regs[i];
 
     l->out->bundle[i] = l->out->bundle_count;
     l->is_placed[i] = true;
     l->placed_count++;
     l->width_left--;
     l->slot_ops[isa_info(op->code)->slot]++;
-    if (op_is_weight_push(op))
-        l->port_free_at[op->unit_index] = l->now + op_weight_push_cycles(l->chip, op);
+    if (schedule_is_weight_push(op))
+        l->port_free_at[op->unit_index] = l->now + schedule_weight_push_cycles(l->chip, op);
     count_registers(&l->v, r->v_read, r->v_read_count, r->v_write, l->b->v_fixed);
     count_registers(&l->m, r->m_read, r->m_read_count, r->m_write, NULL);
     for (int k = l->d->first_edge[i]; k >= 0; k = l->d->edge[k].next) {
@@ -376,8 +376,8 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
         slot_ops[slot]++;
         slot_ops[SLOT_VALU] += slot == SLOT_EUP;
         slot_ops[SLOT_MISC] += slot == SLOT_DMA ? chip->slots_dma_misc : 0;
-        if (op_is_weight_push(op))
-            port_cycles[op->unit_index] += op_weight_push_cycles(chip, op);
+        if (schedule_is_weight_push(op))
+            port_cycles[op->unit_index] += schedule_weight_push_cycles(chip, op);
     }
     for (int k = 0; k < SLOT_COUNT; k++) {
         int64_t cycles = slot_ops[k] ? slot_ops[k] / room[k] : 0;  /* a chip may lack a slot */

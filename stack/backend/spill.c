@@ -43,13 +43,13 @@ static int source_peak(const struct code_block *b, bool is_mask)
     bool *is_live = arena_array(b->arena, (size_t)count, sizeof(bool));
 
     for (int i = 0; i < b->op_count; i++) {
-        const struct op_regs *r = &b->regs[i];
+        const struct depend_regs *r = &b->regs[i];
 
         for (int k = 0; k < (is_mask ? r->m_read_count : r->v_read_count); k++)
             last[is_mask ? r->m_read[k] : r->v_read[k]] = i;
     }
     for (int i = 0; i < b->op_count; i++) {
-        const struct op_regs *r = &b->regs[i];
+        const struct depend_regs *r = &b->regs[i];
         const int *read = is_mask ? r->m_read : r->v_read;
         int read_count = is_mask ? r->m_read_count : r->v_read_count;
         int write = is_mask ? r->m_write : r->v_write;
@@ -109,7 +109,7 @@ static void spill(struct spiller *s, int v)
     x->name = -1;
 }
 
-static bool is_read(const struct op_regs *r, int v)
+static bool is_read(const struct depend_regs *r, int v)
 {
     for (int i = 0; i < r->v_read_count; i++)
         if (r->v_read[i] == v)
@@ -118,7 +118,7 @@ static bool is_read(const struct op_regs *r, int v)
 }
 
 /* free a register; values in `keep` (may be NULL) stay */
-static void make_room(struct spiller *s, const struct op_regs *keep)
+static void make_room(struct spiller *s, const struct depend_regs *keep)
 {
     int furthest = -1;
 
@@ -135,7 +135,7 @@ static void make_room(struct spiller *s, const struct op_regs *keep)
     spill(s, furthest);
 }
 
-static void load_operands(struct spiller *s, const struct op_regs *r)
+static void load_operands(struct spiller *s, const struct depend_regs *r)
 {
     for (int k = 0; k < r->v_read_count; k++) {
         struct value *x = &s->value[r->v_read[k]];
@@ -176,7 +176,7 @@ static struct vcode_op rename_op(const struct spiller *s, int i)
     return op;
 }
 
-static void pass_reads(struct spiller *s, const struct op_regs *r)
+static void pass_reads(struct spiller *s, const struct depend_regs *r)
 {
     for (int k = 0; k < r->v_read_count; k++) {
         int v = r->v_read[k], use = s->use_first[v];
@@ -192,7 +192,7 @@ static void pass_reads(struct spiller *s, const struct op_regs *r)
 
 static void rewrite_op(struct spiller *s, int i)
 {
-    const struct op_regs *r = &s->b->regs[i];
+    const struct depend_regs *r = &s->b->regs[i];
     int v = r->v_write;
     bool is_new = v >= 0 && s->b->v_fixed[v] < 0 && s->value[v].name < 0;
     struct vcode_op op;
@@ -251,7 +251,7 @@ static void take_over(struct spiller *s)
     b->op = arena_take(b->arena, s->out, s->out_count, sizeof(*b->op));
     b->regs = arena_array(b->arena, s->out_count, sizeof(*b->regs));
     for (int i = 0; i < b->op_count; i++)
-        op_regs_read(&b->op[i].op, &b->regs[i]);
+        depend_regs_read(&b->op[i].op, &b->regs[i]);
 }
 
 int registers_spill(struct code_block *b, const struct chip *chip, struct spill_area *area,

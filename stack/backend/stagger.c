@@ -41,10 +41,10 @@ static int note_op(struct stagger *s, int i)
 {
     const struct isa_op *op = &s->op[i].op;
     enum isa_slot slot = isa_info(op->code)->slot;
-    struct op_regs r;
+    struct depend_regs r;
     int stage = 0;
 
-    op_regs_read(op, &r);
+    depend_regs_read(op, &r);
     if (r.s_write || r.p_write || op->pred != ISA_PRED_ALWAYS || slot == SLOT_DMA
         || slot == SLOT_MISC || slot == SLOT_SCALAR || slot == SLOT_PUSH)
         return -1;
@@ -131,10 +131,10 @@ int vcode_chain_cycles(const struct vcode *c, const struct chip *chip)
 
     for (size_t i = 0; i < b->op_count; i++) {
         const struct isa_op *op = &b->op[i].op;
-        struct op_regs r;
+        struct depend_regs r;
         int at = 0, end;
 
-        op_regs_read(op, &r);
+        depend_regs_read(op, &r);
         for (int k = 0; k < r.v_read_count; k++)
             at = larger(at, v_ready[r.v_read[k]]);
         if (is_push(op)) {

@@ -92,12 +92,14 @@ static int run_pass(struct graph *g, const void *user, struct err *e)
 
 static struct pass_context context_of(const struct module_settings *s)
 {
-    return (struct pass_context){.chip = s->chip, .codegen = s->codegen,
-                                 .replica_count = s->replica_count,
-                                 .bucket_bytes = plan_bucket_bytes(s),
-                                 .sum_times = plan_may_choose_buckets(s) ? plan_sum_times : NULL,
-                                 .settings = s,
-                                 .vmem_rows = plan_scoped_bytes(s) / ARRAY_ROW_BYTES};
+    return (struct pass_context){
+        .chip = s->chip,
+        .codegen = s->codegen,
+        .replica_count = s->replica_count,
+        .bucket_bytes = module_plan_bucket_bytes(s),
+        .sum_times = module_plan_may_choose_buckets(s) ? module_plan_sum_times : NULL,
+        .settings = s,
+        .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES};
 }
 
 static int run_passes(struct module *m, const struct module_settings *s, struct err *e)
@@ -119,7 +121,7 @@ static int run_passes(struct module *m, const struct module_settings *s, struct 
     return 0;
 }
 
-static const struct array **arrays_of(struct arena *a, struct value *const *value, int count)
+static const struct array **arrays_of(struct arena *a, struct module_value *const *value, int count)
 {
     const struct array **list = arena_array(a, (size_t)count + 1, sizeof(*list));
 
@@ -128,7 +130,7 @@ static const struct array **arrays_of(struct arena *a, struct value *const *valu
     return list;
 }
 
-static void keep_results(struct module *m, const struct plan *p, struct arena *a)
+static void keep_results(struct module *m, const struct module_plan *p, struct arena *a)
 {
     const struct graph *g = &m->graph;
 
@@ -141,34 +143,34 @@ static void keep_results(struct module *m, const struct plan *p, struct arena *a
         m->constant[i] = p->constant[i];
 }
 
-static int fit_memory(struct module *m, struct plan *p, struct err *e)
+static int fit_memory(struct module *m, struct module_plan *p, struct err *e)
 {
     int64_t too_much;
 
-    while ((too_much = plan_memory(p, m)) > 0) {
-        if (!plan_rematerialise(p))
-            return plan_refuse(p->settings, too_much, e);
+    while ((too_much = module_plan_memory(p, m)) > 0) {
+        if (!module_plan_rematerialise(p))
+            return module_plan_refuse(p->settings, too_much, e);
         m->remat_count++;
-        plan_lifetimes(p);
+        module_plan_lifetimes(p);
     }
     return 0;
 }
 
-static int place(struct module *m, struct plan *p, struct arena *a, struct err *e)
+static int place(struct module *m, struct module_plan *p, struct arena *a, struct err *e)
 {
     const struct module_settings *s = p->settings;
 
     begin_stage(m, s, "memory");
     m->remat_count = 0;
-    if (plan_steps(p, &m->graph, e))
+    if (module_plan_steps(p, &m->graph, e))
         return -1;
-    plan_lifetimes(p);
-    plan_alias_outputs(p, &m->graph);
-    plan_lifetimes(p);
+    module_plan_lifetimes(p);
+    module_plan_alias_outputs(p, &m->graph);
+    module_plan_lifetimes(p);
     do
         if (fit_memory(m, p, e))
             return -1;
-    while (plan_find_refusals(p) > 0);
+    while (module_plan_find_refusals(p) > 0);
     keep_results(m, p, a);
     end_stage(m);
     return 0;
@@ -181,8 +183,8 @@ static int place(struct module *m, struct plan *p, struct arena *a, struct err *
 static int place_and_emit(struct module *m, const struct module_settings *s, struct memo *memo,
                           struct arena *a, struct err *e)
 {
-    struct plan p = {.arena = a, .settings = s, .memo = memo,
-                     .scoped_bytes = plan_scoped_bytes(s)};
+    struct module_plan p = {.arena = a, .settings = s, .memo = memo,
+                            .scoped_bytes = module_plan_scoped_bytes(s)};
     struct pass_context c = context_of(s);
     int status = place(m, &p, a, e);
 
@@ -193,7 +195,7 @@ static int place_and_emit(struct module *m, const struct module_settings *s, str
     }
     if (status && p.refused_count)
         status = module_unfuse(m, &p, &c, e) ? -1 : 1;
-    plan_fini(&p);
+    module_plan_fini(&p);
     return status;
 }
 

@@ -18,7 +18,7 @@
 #define BUCKET_LEAST 1024               /* bytes, for each core */
 #define STAGE_BYTES (32 * MIB)          /* a bucket of all gradients may be much larger */
 
-int64_t plan_collective_smem(const struct module_settings *s)
+int64_t module_plan_collective_smem(const struct module_settings *s)
 {
     int64_t smem = s->chip->smem_bytes / 2 / SMEM_UNIT * SMEM_UNIT;
 
@@ -29,7 +29,7 @@ int64_t plan_collective_smem(const struct module_settings *s)
  * From so many bytes on a sum over all cores takes at most a tenth longer, byte for byte, than
  * one of any size.
  */
-int64_t plan_bucket_bytes(const struct module_settings *s)
+int64_t module_plan_bucket_bytes(const struct module_settings *s)
 {
     struct collective_request r = {.kind = COLLECTIVE_ALL_REDUCE, .type = COLLECTIVE_F32,
                                    .bytes = (int64_t)1 << 32, .slice = s->slice, .chip = s->chip,
@@ -47,9 +47,9 @@ int64_t plan_bucket_bytes(const struct module_settings *s)
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int add_part(struct plan *p, int bucket, const struct array *a, int64_t at)
+static int add_part(struct module_plan *p, int bucket, const struct array *a, int64_t at)
 {
-    int part = plan_add_buffer(p, BUFFER_SUMS, a->bytes);
+    int part = module_plan_add_buffer(p, BUFFER_SUMS, a->bytes);
 
     p->buffer[part].stands_for = bucket;
     p->buffer[part].offset = at;
@@ -57,21 +57,24 @@ static int add_part(struct plan *p, int bucket, const struct array *a, int64_t a
 }
 
 /* the table of operations, which the host fills */
-static const struct array *add_table(struct plan *p, const char *name, int64_t bytes)
+static const struct array *add_table(struct module_plan *p, const char *name, int64_t bytes)
 {
     struct shape shape = shape_make(DTYPE_U32, 1, (int64_t[]){bytes / 4});
 
-    return &plan_new_value(p, arena_printf(p->arena, "%s.table", name), &shape, BUFFER_CONSTANT,
-                           -1)->array;
+    return &module_plan_new_value(p, arena_printf(p->arena, "%s.table", name), &shape,
+                                  BUFFER_CONSTANT, -1)
+                ->array;
 }
 
-static const struct array *add_zeros(struct plan *p, const char *name, const struct shape *shape)
+static const struct array *add_zeros(struct module_plan *p, const char *name,
+                                     const struct shape *shape)
 {
     size_t bytes = (size_t)shape_elems(shape) * 4;
     void *zeros = arena_alloc(p->arena, bytes);
 
     memset(zeros, 0, bytes);
-    return &plan_add_literal(p, arena_printf(p->arena, "%s.zeros", name), shape, zeros)->array;
+    return &module_plan_add_literal(p, arena_printf(p->arena, "%s.zeros", name), shape, zeros)
+                ->array;
 }
 
 static struct kernel_devices devices_of(const struct module_settings *s)
@@ -109,7 +112,7 @@ static bool same_communicator(const struct graph_node *a, const struct graph_nod
 }
 
 /* a step that comes behind all there are */
-static bool is_in_loop(const struct plan *p)
+static bool is_in_loop(const struct module_plan *p)
 {
     int depth = 0;
 
@@ -118,7 +121,7 @@ static bool is_in_loop(const struct plan *p)
     return depth > 0;
 }
 
-static int join_communicator(struct plan *p, const struct graph_node *n, int flags)
+static int join_communicator(struct module_plan *p, const struct graph_node *n, int flags)
 {
     int i = 0;
 
@@ -136,7 +139,7 @@ static int join_communicator(struct plan *p, const struct graph_node *n, int fla
 }
 
 /* some communicator has one collective only in a round of the loop, of which there are several */
-bool plan_has_lone_collective(const struct graph *body)
+bool module_plan_has_lone_collective(const struct graph *body)
 {
     for (int i = 0; i < body->node_count; i++) {
         int alike = 0;
@@ -157,7 +160,7 @@ static int64_t stage_bytes(const struct module_settings *s)
     return s->stage_bytes > 0 ? s->stage_bytes : STAGE_BYTES;
 }
 
-static struct kernel_sums *make_sums(struct plan *p, const struct module_step *s,
+static struct kernel_sums *make_sums(struct module_plan *p, const struct module_step *s,
                                      const struct graph_node *n,
                                      const struct kernel_collective_room *room)
 {
@@ -180,7 +183,7 @@ static struct kernel_sums *make_sums(struct plan *p, const struct module_step *s
 /* ----- a step */
 
 /* as they will lie, for the plan */
-static const struct array *const *arrays_of(struct plan *p, const struct graph *g,
+static const struct array *const *arrays_of(struct module_plan *p, const struct graph *g,
                                             const struct graph_node *n, bool is_result)
 {
     const struct array **list = arena_array(p->arena, (size_t)n->operand_count, sizeof(*list));
@@ -197,38 +200,38 @@ static const struct array *const *arrays_of(struct plan *p, const struct graph *
 }
 
 /* an operand in its place in the bucket, or where it is, if it lies there in the usual way */
-static struct value *place_operand(struct plan *p, struct value *from, int bucket,
-                                   const struct array *like,
-                                   const struct kernel_collective_room *room, int k)
+static struct module_value *place_operand(struct module_plan *p, struct module_value *from,
+                                          int bucket, const struct array *like,
+                                          const struct kernel_collective_room *room, int k)
 {
     bool is_usual = memcmp(from->array.order, like->order, sizeof(like->order)) == 0;
-    struct value *to;
+    struct module_value *to;
     int part;
 
     if (!room->operands_inside && is_usual)
         return from;
     part = room->operands_inside ? add_part(p, bucket, like, room->operand_at[k]) : -1;
-    to = plan_new_value(p, from->array.name, &from->array.shape,
-                        part < 0 ? BUFFER_TEMPORARY : BUFFER_SUMS, part);
-    plan_add_copy(p, from, to);
+    to = module_plan_new_value(p, from->array.name, &from->array.shape,
+                               part < 0 ? BUFFER_TEMPORARY : BUFFER_SUMS, part);
+    module_plan_add_copy(p, from, to);
     p->step[p->step_count - 1].fills_bucket = part >= 0;
     return to;
 }
 
-static struct value *place_result(struct plan *p, const struct module_step *s, int bucket,
-                                  const struct array *like,
-                                  const struct kernel_collective_room *room, int k)
+static struct module_value *place_result(struct module_plan *p, const struct module_step *s,
+                                         int bucket, const struct array *like,
+                                         const struct kernel_collective_room *room, int k)
 {
     bool is_sum = room->operands_inside && room->results_inside &&
                   room->operand_at[k] == room->result_at[k];
     int part = is_sum ? s->operand[k]->buffer
                : room->results_inside ? add_part(p, bucket, like, room->result_at[k]) : -1;
 
-    return plan_new_value(p, s->name, &like->shape, part < 0 ? BUFFER_TEMPORARY : BUFFER_SUMS,
-                          part);
+    return module_plan_new_value(p, s->name, &like->shape,
+                                 part < 0 ? BUFFER_TEMPORARY : BUFFER_SUMS, part);
 }
 
-static void add_parts(struct plan *p, struct module_step *s, int bucket,
+static void add_parts(struct module_plan *p, struct module_step *s, int bucket,
                       const struct kernel_collective_room_need *need,
                       const struct kernel_collective_room *room)
 {
@@ -248,8 +251,8 @@ static struct kernel_collective_room_need need_of(const struct module_settings *
                                                   const struct graph_node *n)
 {
     return (struct kernel_collective_room_need){
-        .chip = s->chip, .devices = devices, .vmem_bytes = plan_scoped_bytes(s),
-        .smem_bytes = plan_collective_smem(s), .stage_bytes = stage_bytes(s), .n = n,
+        .chip = s->chip, .devices = devices, .vmem_bytes = module_plan_scoped_bytes(s),
+        .smem_bytes = module_plan_collective_smem(s), .stage_bytes = stage_bytes(s), .n = n,
         .count = n->operand_count};
 }
 
@@ -278,13 +281,13 @@ static int find_room(const struct module_settings *s, struct arena *a,
     return 0;
 }
 
-bool plan_may_choose_buckets(const struct module_settings *s)
+bool module_plan_may_choose_buckets(const struct module_settings *s)
 {
     return !s->bucket_bytes && s->slice && s->replica_count > 1 && !s->sums_wait && !s->megacore;
 }
 
-const struct kernel_spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
-                                                 struct arena *a)
+const struct kernel_spread_times *module_plan_sum_times(const struct module_settings *s,
+                                                        int64_t bytes, struct arena *a)
 {
     struct graph_node n = {.op = HLO_ALL_REDUCE, .name = "sum", .operand_count = 1};
     struct kernel_devices devices = devices_of(s);
@@ -303,14 +306,14 @@ const struct kernel_spread_times *plan_sum_times(const struct module_settings *s
     return room.spread;
 }
 
-int plan_add_collective(struct plan *p, struct module_step s, const struct graph *g, int node,
-                        struct err *e)
+int module_plan_add_collective(struct module_plan *p, struct module_step s, const struct graph *g,
+                               int node, struct err *e)
 {
     const struct module_settings *settings = p->settings;
     const struct graph_node *n = &g->node[node];
     struct kernel_devices devices = devices_of(settings);
     struct kernel_collective_room_need need = need_of(settings, &devices, n);
-    int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
+    int bucket = module_plan_add_buffer(p, BUFFER_SUMS, 0);
     struct kernel_collective_room room;
 
     need.operand = arrays_of(p, g, n, false);
@@ -321,33 +324,34 @@ int plan_add_collective(struct plan *p, struct module_step s, const struct graph
     p->buffer[bucket].bytes = room.bucket_bytes;
     s.sums = make_sums(p, &s, n, &room);
     s.sums->bucket = bucket;
-    plan_add_step(p, s);
+    module_plan_add_step(p, s);
     return 0;
 }
 
 /* whatever it waits for is in its message; its own flags are for its copies and pages alone */
-int plan_add_message(struct plan *p, struct module_step s, const struct graph_node *n,
-                     struct err *e)
+int module_plan_add_message(struct module_plan *p, struct module_step s, const struct graph_node *n,
+                            struct err *e)
 {
     struct kernel_collective_room room = {0};
 
-    if (kernel_message_room(p->settings->chip, plan_collective_smem(p->settings), p->arena, &room,
-                            e))
+    if (kernel_message_room(p->settings->chip, module_plan_collective_smem(p->settings), p->arena,
+                            &room, e))
         return -1;
     s.is_in_hbm = true;
     s.sums = make_sums(p, &s, n, &room);
-    plan_add_step(p, s);
+    module_plan_add_step(p, s);
     return 0;
 }
 
 /* ----- flags */
 
 /* that collectives may have: not those of copies ahead of kernels, and some are left to kernels */
-static int flags_most(const struct plan *p)
+static int flags_most(const struct module_plan *p)
 {
     const struct chip *c = p->settings->chip;
 
-    return (int)c->sync_flags - p->settings->message_flags - plan_copy_flags(c) - KERNEL_FLAGS_MIN;
+    return (int)c->sync_flags - p->settings->message_flags - module_plan_copy_flags(c) -
+           KERNEL_FLAGS_MIN;
 }
 
 /* in a loop, whose last one the first follows, three may be needed where there are not many */
@@ -358,7 +362,7 @@ static int sets_of(const struct communicator *t, int most)
     return t->count < sets ? t->count : sets;
 }
 
-static int flags_with(const struct plan *p, int sets)
+static int flags_with(const struct module_plan *p, int sets)
 {
     int flags = 0;
 
@@ -368,7 +372,7 @@ static int flags_with(const struct plan *p, int sets)
 }
 
 /* sets of flags that a communicator may have */
-static int sets_most(const struct plan *p)
+static int sets_most(const struct module_plan *p)
 {
     int sets = 2;
 
@@ -380,7 +384,7 @@ static int sets_most(const struct plan *p)
     return sets;
 }
 
-int plan_collective_flags(const struct plan *p)
+int module_plan_collective_flags(const struct module_plan *p)
 {
     return flags_with(p, sets_most(p));
 }
@@ -394,7 +398,7 @@ static bool is_of(const struct module_step *s, int communicator)
  * the last collective of its communicator in this loop is `step`, and the first one has that
  * flag
  */
-static bool follows_first(const struct plan *p, int loop, int step, int flag)
+static bool follows_first(const struct module_plan *p, int loop, int step, int flag)
 {
     const struct kernel_sums *sums = p->step[step].sums;
     int first = loop + 1, last = p->step[loop].other;
@@ -407,7 +411,7 @@ static bool follows_first(const struct plan *p, int loop, int step, int flag)
 }
 
 /* neither the one before has that flag, nor, from a loop's end, its first one */
-static bool may_have(const struct plan *p, int step, int flag, int before)
+static bool may_have(const struct module_plan *p, int step, int flag, int before)
 {
     if (flag == before)
         return false;
@@ -418,7 +422,7 @@ static bool may_have(const struct plan *p, int step, int flag, int before)
     return true;
 }
 
-static int set_communicator(struct plan *p, int t, int first, int sets, struct err *e)
+static int set_communicator(struct module_plan *p, int t, int first, int sets, struct err *e)
 {
     int count = p->communicator[t].count, flags = p->communicator[t].flags, before = -1, turn = 0,
         tries;
@@ -451,7 +455,7 @@ static int set_communicator(struct plan *p, int t, int first, int sets, struct e
  * add_while). Other communicators, whose members this core may never have heard of, have flags of
  * their own.
  */
-int plan_set_flags(struct plan *p, struct err *e)
+int module_plan_set_flags(struct module_plan *p, struct err *e)
 {
     int sets = sets_most(p), all = flags_with(p, sets);
     int first = (int)p->settings->chip->sync_flags - p->settings->message_flags - all;
@@ -473,11 +477,11 @@ int plan_set_flags(struct plan *p, struct err *e)
 /* ----- who writes into the bucket */
 
 /* the first step that writes it, if no loop begins or ends from there to `end`; else -1 */
-static int writer_of(const struct plan *p, const struct buffer *b, int end)
+static int writer_of(const struct module_plan *p, const struct module_buffer *b, int end)
 {
     for (int i = 0; i < end; i++)
         for (int k = 0; k < p->step[i].result_count; k++)
-            if (plan_buffer(p, p->step[i].result[k]) == b) {
+            if (module_plan_buffer(p, p->step[i].result[k]) == b) {
                 for (int at = i; at < end; at++)
                     if (p->step[at].kind != STEP_KERNEL)
                         return -1;
@@ -487,30 +491,30 @@ static int writer_of(const struct plan *p, const struct buffer *b, int end)
 }
 
 /* from `begin` on, or as an output */
-static bool is_read(const struct plan *p, const struct buffer *b, int begin)
+static bool is_read(const struct module_plan *p, const struct module_buffer *b, int begin)
 {
     for (int i = begin; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++)
-            if (plan_buffer(p, p->step[i].operand[k]) == b)
+            if (module_plan_buffer(p, p->step[i].operand[k]) == b)
                 return true;
     return b->role != BUFFER_TEMPORARY;
 }
 
 /* the copy's source may be made in the place of its result */
-static bool may_fill(const struct plan *p, int copy)
+static bool may_fill(const struct module_plan *p, int copy)
 {
     const struct module_step *s = &p->step[copy];
-    const struct buffer *from = plan_buffer(p, s->operand[0]);
+    const struct module_buffer *from = module_plan_buffer(p, s->operand[0]);
 
     return from->role == BUFFER_TEMPORARY && from->bytes == s->result[0]->array.bytes &&
            writer_of(p, from, copy) >= 0 && !is_read(p, from, copy + 1);
 }
 
-void plan_fill_buckets(struct plan *p)
+void module_plan_fill_buckets(struct module_plan *p)
 {
     for (int i = 0; i < p->step_count; i++)
         if (p->step[i].fills_bucket && may_fill(p, i)) {
-            plan_buffer(p, p->step[i].operand[0])->stands_for = p->step[i].result[0]->buffer;
-            plan_remove_step(p, i--);
+            module_plan_buffer(p, p->step[i].operand[0])->stands_for = p->step[i].result[0]->buffer;
+            module_plan_remove_step(p, i--);
         }
 }

@@ -13,9 +13,9 @@ int module_cores(const struct module_settings *s)
     return s->megacore ? 2 : 1;
 }
 
-int plan_kernel_flags(const struct module_settings *s)
+int module_plan_kernel_flags(const struct module_settings *s)
 {
-    return plan_copy_flags(s->chip) + (s->megacore ? 1 : 0);
+    return module_plan_copy_flags(s->chip) + (s->megacore ? 1 : 0);
 }
 
 static bool overlap(const struct array *x, const struct array *y)
@@ -24,7 +24,8 @@ static bool overlap(const struct array *x, const struct array *y)
            && y->address < x->address + x->bytes;
 }
 
-static bool any_overlap(struct value *const *x, int x_count, struct value *const *y, int y_count)
+static bool any_overlap(struct module_value *const *x, int x_count, struct module_value *const *y,
+                        int y_count)
 {
     for (int i = 0; i < x_count; i++)
         for (int k = 0; k < y_count; k++)
@@ -40,7 +41,7 @@ static bool conflict(const struct module_step *before, const struct module_step 
            || any_overlap(before->operand, before->operand_count, s->result, s->result_count);
 }
 
-bool plan_needs_barrier(const struct plan *p, int step)
+bool module_plan_needs_barrier(const struct module_plan *p, int step)
 {
     for (int i = p->barrier_step; i < step && p->settings->megacore; i++)
         if (p->step[i].kind == STEP_KERNEL && conflict(&p->step[i], &p->step[step]))

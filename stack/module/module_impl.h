@@ -10,7 +10,7 @@
 #define STACK_MODULE_IMPL_H
 #include "stack/module/module.h"
 
-struct value {
+struct module_value {
     struct array array;                 /* first: a value's address is its array's */
     int buffer;
 };
@@ -21,7 +21,7 @@ enum buffer_role {
     BUFFER_SUMS                         /* of collectives: all that one works on */
 };
 
-struct buffer {
+struct module_buffer {
     enum buffer_role role;
     int64_t bytes;
     int first, last;                    /* steps between which it holds something; -1: before all */
@@ -43,7 +43,7 @@ struct module_step {
     const struct graph *body;           /* of a kernel */
     bool is_fusion;                     /* which may be taken apart */
     const char *name, *source;
-    struct value **operand, **result;
+    struct module_value **operand, **result;
     int operand_count, result_count;
     int64_t count;                      /* of a loop */
     int other;                          /* the loop's other end */
@@ -54,22 +54,22 @@ struct module_step {
 };
 
 /* An operand's copy in VMEM, fetched for one step. */
-struct shadow {
+struct module_shadow {
     int step, operand;
     int first;                          /* the step before which the copy starts */
-    struct value *hbm, *vmem;
+    struct module_value *hbm, *vmem;
     int flag;
 };
 
 /* places of one space in the order of addresses */
-struct room {
-    struct buffer **placed;             /* the user's, with room for all */
+struct module_room {
+    struct module_buffer **placed;      /* the user's, with room for all */
     int count;
     int64_t base, end;
 };
 /* The lowest free place; copies under way keep off what is read behind arrays, and come last. */
-bool room_place(struct room *r, struct buffer *b, enum array_space space);
-static inline bool buffer_lives(const struct buffer *b)
+bool module_room_place(struct module_room *r, struct module_buffer *b, enum array_space space);
+static inline bool module_buffer_lives(const struct module_buffer *b)
 {
     return b->stands_for < 0 && b->last >= 0;
 }
@@ -81,28 +81,28 @@ struct communicator {
     bool is_in_loop;                    /* one of them */
 };
 
-struct plan {
+struct module_plan {
     struct arena *arena;
     const struct module_settings *settings;
     struct memo *memo;                  /* of all kernels' code */
     struct module_step *step;
     int step_count;
     size_t step_capacity;
-    struct buffer *buffer;
+    struct module_buffer *buffer;
     int buffer_count;
     size_t buffer_capacity;
-    struct value **value;               /* all of them */
+    struct module_value **value;        /* all of them */
     int value_count;
     size_t value_capacity;
-    struct value **parameter, **output, **node;         /* of the main graph */
+    struct module_value **parameter, **output, **node;  /* of the main graph */
     int parameter_count;
     struct module_constant *constant;
     int constant_count;
     size_t constant_capacity;
-    struct shadow *shadow;
+    struct module_shadow *shadow;
     int shadow_count;
     size_t shadow_capacity;
-    struct room vmem;
+    struct module_room vmem;
     int64_t scoped_bytes;               /* of VMEM, from 0 on, that kernels have for windows */
     struct communicator *communicator;
     int communicator_count;
@@ -113,118 +113,120 @@ struct plan {
 };
 
 /* the steps of `g`, its loops unfolded into begin and end; values without a place */
-int plan_steps(struct plan *p, const struct graph *g, struct err *e);
-void plan_fini(struct plan *p);
+int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *e);
+void module_plan_fini(struct module_plan *p);
 
 /* the number of a new buffer; a value that gets the place of its buffer; a step before step `at` */
-int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes);
-void plan_keep_value(struct plan *p, struct value *v);
-void plan_insert_step(struct plan *p, int at, struct module_step s);
-void plan_remove_step(struct plan *p, int at);
+int module_plan_add_buffer(struct module_plan *p, enum buffer_role role, int64_t bytes);
+void module_plan_keep_value(struct module_plan *p, struct module_value *v);
+void module_plan_insert_step(struct module_plan *p, int at, struct module_step s);
+void module_plan_remove_step(struct module_plan *p, int at);
 /* behind all steps there are */
-struct module_step *plan_add_step(struct plan *p, struct module_step s);
+struct module_step *module_plan_add_step(struct module_plan *p, struct module_step s);
 /* a kernel that copies an array, behind all steps there are */
-void plan_add_copy(struct plan *p, struct value *from, struct value *to);
+void module_plan_add_copy(struct module_plan *p, struct module_value *from,
+                          struct module_value *to);
 
 /* a value in a buffer; -1: in one of its own */
-struct value *plan_new_value(struct plan *p, const char *name, const struct shape *shape,
-                             enum buffer_role role, int buffer);
+struct module_value *module_plan_new_value(struct module_plan *p, const char *name,
+                                           const struct shape *shape, enum buffer_role role,
+                                           int buffer);
 
 /*
  * A collective of these values: operands that it needs in a bucket are copied there.
- * plan_fill_buckets then lets the kernels before write into their places where they can.
+ * module_plan_fill_buckets then lets the kernels before write into their places where they can.
  */
-int plan_add_collective(struct plan *p, struct module_step s, const struct graph *g, int node,
-                        struct err *e);
-void plan_fill_buckets(struct plan *p);
+int module_plan_add_collective(struct module_plan *p, struct module_step s, const struct graph *g,
+                               int node, struct err *e);
+void module_plan_fill_buckets(struct module_plan *p);
 /* a message to or from another program; its values are all there */
-int plan_add_message(struct plan *p, struct module_step s, const struct graph_node *n,
-                     struct err *e);
-bool plan_has_lone_collective(const struct graph *body);
+int module_plan_add_message(struct module_plan *p, struct module_step s, const struct graph_node *n,
+                            struct err *e);
+bool module_plan_has_lone_collective(const struct graph *body);
 /* to collectives, when the order of steps is known; -1: there are too few */
-int plan_set_flags(struct plan *p, struct err *e);
+int module_plan_set_flags(struct module_plan *p, struct err *e);
 /* a value that the host puts into HBM; elements of 4 bytes, which must live as long as the plan */
-struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
-                               const void *literal);
+struct module_value *module_plan_add_literal(struct module_plan *p, const char *name,
+                                             const struct shape *shape, const void *literal);
 /* parts of sums between other kernels: the order of steps changes (stack/module/module_overlap.c) */
-void plan_overlap(struct plan *p);
+void module_plan_overlap(struct module_plan *p);
 /* a sum that stands before this step ends behind it */
-bool plan_is_beside_sum(const struct plan *p, int step);
+bool module_plan_is_beside_sum(const struct module_plan *p, int step);
 /* SMEM, the last of it, that collectives have */
-int64_t plan_collective_smem(const struct module_settings *s);
+int64_t module_plan_collective_smem(const struct module_settings *s);
 /* gradients that are summed together, about */
-int64_t plan_bucket_bytes(const struct module_settings *s);
+int64_t module_plan_bucket_bytes(const struct module_settings *s);
 /* whether that is a most, and kernels run beside sums */
-bool plan_may_choose_buckets(const struct module_settings *s);
+bool module_plan_may_choose_buckets(const struct module_settings *s);
 /* of an all-reduce of so many bytes of f32 over all replicas; NULL: it is never spread */
-const struct kernel_spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
-                                                 struct arena *a);
+const struct kernel_spread_times *module_plan_sum_times(const struct module_settings *s,
+                                                        int64_t bytes, struct arena *a);
 /* flags of collectives, the last ones of the core: two sets by turns for each communicator */
-int plan_collective_flags(const struct plan *p);
+int module_plan_collective_flags(const struct module_plan *p);
 
 /* the buffer that holds it, after merging, and its offset there */
-struct buffer *plan_buffer(const struct plan *p, const struct value *v);
-int64_t plan_offset(const struct plan *p, const struct value *v);
+struct module_buffer *module_plan_buffer(const struct module_plan *p, const struct module_value *v);
+int64_t module_plan_offset(const struct module_plan *p, const struct module_value *v);
 
 /* whether a loop's new value may be made in the place of the state `old`; the loop begins there */
-bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
-                      int begin);
+bool module_plan_may_advance(const struct module_plan *p, const struct module_value *v,
+                             const struct module_value *old, int begin);
 /* lifetimes from the steps */
-void plan_lifetimes(struct plan *p);
+void module_plan_lifetimes(struct module_plan *p);
 /* outputs take their parameters' places, or are copied there at the end */
-void plan_alias_outputs(struct plan *p, const struct graph *g);
+void module_plan_alias_outputs(struct module_plan *p, const struct graph *g);
 /* addresses: sets array.space and array.address; 0, or the bytes of HBM that it would take */
-int64_t plan_memory(struct plan *p, struct module *m);
-int plan_refuse(const struct module_settings *s, int64_t need, struct err *e);
+int64_t module_plan_memory(struct module_plan *p, struct module *m);
+int module_plan_refuse(const struct module_settings *s, int64_t need, struct err *e);
 /*
  * One value that is in HBM at the fullest moment is computed again by a second step before
  * it is next read. False: there is none whose operands are still there.
  */
-bool plan_rematerialise(struct plan *p);
-/* of plan_memory: temporaries that stay in VMEM; copies of operands there */
-void plan_residents(struct plan *p, struct module *m);
-void plan_prefetches(struct plan *p, struct module *m);
+bool module_plan_rematerialise(struct module_plan *p);
+/* of module_plan_memory: temporaries that stay in VMEM; copies of operands there */
+void module_plan_residents(struct module_plan *p, struct module *m);
+void module_plan_prefetches(struct module_plan *p, struct module *m);
 /* sync flags that prefetches take, from 0 on; kernels have the others */
-int plan_copy_flags(const struct chip *c);
+int module_plan_copy_flags(const struct chip *c);
 /* megacore: 1 or 2; the first flag of kernels, behind that of barriers, which is the last below */
 int module_cores(const struct module_settings *s);
-int plan_kernel_flags(const struct module_settings *s);
+int module_plan_kernel_flags(const struct module_settings *s);
 /* whether a barrier must stand before a step */
-bool plan_needs_barrier(const struct plan *p, int step);
+bool module_plan_needs_barrier(const struct module_plan *p, int step);
 /* bytes of VMEM, from 0 on, that kernels have for windows, unless one takes all of it (plan); what
  * is behind holds arrays */
-int64_t plan_scoped_bytes(const struct module_settings *s);
+int64_t module_plan_scoped_bytes(const struct module_settings *s);
 /* what a step's kernel has of it: with --codegen best a product has all that holds no array then */
-int64_t plan_free_bytes(const struct plan *p, int step);
+int64_t plan_free_bytes(const struct module_plan *p, int step);
 /* bytes of HBM that this core has */
-int64_t plan_hbm_bytes(const struct module_settings *s);
+int64_t module_plan_hbm_bytes(const struct module_settings *s);
 
 /* steps work on their arrays in VMEM, or on those in HBM again */
-void plan_use_shadows(struct plan *p, bool is_used);
+void module_plan_use_shadows(struct module_plan *p, bool is_used);
 /*
  * Takes the arrays in VMEM into use. Kernels that do not take them are marked
  * and counted: then nothing is in use, and memory is to be planned again.
  */
-int plan_find_refusals(struct plan *p);
+int module_plan_find_refusals(struct module_plan *p);
 
 /*
  * Segments for all steps, and the items to link. -1 at the end when steps are not made: their
  * names are in p->refused. -1 at once for a collective or message.
  */
-int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);
+int module_make_kernels(struct module *m, struct module_plan *p, struct arena *a, struct err *e);
 
 /* the kernel of a step, beside a sum or not */
 /* vmem_bytes: of VMEM, from 0 on, for its windows */
-struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside,
-                           int64_t vmem_bytes);
+struct kernel_job module_plan_job(const struct module_plan *p, const struct module_step *step,
+                                  bool is_beside, int64_t vmem_bytes);
 
 struct pass_context;
 /* takes what p->refused names in m->graph apart; -1: the message is of what cannot be */
-int module_unfuse(struct module *m, const struct plan *p, const struct pass_context *c,
+int module_unfuse(struct module *m, const struct module_plan *p, const struct pass_context *c,
                   struct err *e);
 /* a node as a graph of others that kernels make; NULL, with a message: there is no such */
-struct graph *module_legalize(const struct plan *p, const struct pass_context *c, struct graph *g,
-                              int node, struct err *e);
+struct graph *module_legalize(const struct module_plan *p, const struct pass_context *c,
+                              struct graph *g, int node, struct err *e);
 int module_link(struct module *m, const struct module_settings *s, struct arena *a,
                 struct err *e);
 #endif

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /* collectives have the end of SMEM, also between their parts */
-static void share_smem(const struct plan *p, const struct module_step *step, bool is_beside,
+static void share_smem(const struct module_plan *p, const struct module_step *step, bool is_beside,
                        struct kernel_job *job)
 {
-    int64_t bytes = plan_collective_smem(p->settings);
+    int64_t bytes = module_plan_collective_smem(p->settings);
 
     if (step->sums) {
         job->smem += job->smem_bytes - bytes;
@@ -21,13 +21,13 @@ static void share_smem(const struct plan *p, const struct module_step *step, boo
     }
 }
 
-struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside,
-                           int64_t vmem_bytes)
+struct kernel_job module_plan_job(const struct module_plan *p, const struct module_step *step,
+                                  bool is_beside, int64_t vmem_bytes)
 {
     const struct module_settings *s = p->settings;
-    int first_flag = plan_kernel_flags(s);
+    int first_flag = module_plan_kernel_flags(s);
     int flags = (int)s->chip->sync_flags - s->message_flags - first_flag -
-                plan_collective_flags(p);
+                module_plan_collective_flags(p);
     struct kernel_job job = {
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
         .body = step->body, .operand_count = step->operand_count,
@@ -43,13 +43,14 @@ struct kernel_job plan_job(const struct plan *p, const struct module_step *step,
     return job;
 }
 
-static struct kernel_job job_of(const struct plan *p, const struct module_step *step)
+static struct kernel_job job_of(const struct module_plan *p, const struct module_step *step)
 {
     int at = (int)(step - p->step);
-    bool is_beside = plan_is_beside_sum(p, at);
+    bool is_beside = module_plan_is_beside_sum(p, at);
 
-    return plan_job(p, step, is_beside,
-                    is_beside ? plan_scoped_bytes(p->settings) : plan_free_bytes(p, at));
+    return module_plan_job(p, step, is_beside,
+                           is_beside ? module_plan_scoped_bytes(p->settings)
+                                     : plan_free_bytes(p, at));
 }
 
 static int64_t payload_of(const struct module_step *s)
@@ -78,8 +79,8 @@ static int make_peer(struct module_kernel *k, struct memo *memo, struct arena *a
     return kernel_compile(&job, a, segment, e);
 }
 
-static int make_kernel(struct module *m, const struct plan *p, const struct module_step *step,
-                       struct arena *a, struct err *e)
+static int make_kernel(struct module *m, const struct module_plan *p,
+                       const struct module_step *step, struct arena *a, struct err *e)
 {
     struct module_kernel *k = &m->kernel[m->kernel_count];
     const struct kernel_kind *kind = kernel_kind_of(step->body);
@@ -111,7 +112,7 @@ static struct link_item *add_item(struct module *m, enum link_kind kind, const c
     return item;
 }
 
-static void add_copy(struct module *m, const struct shadow *s, enum link_kind kind)
+static void add_copy(struct module *m, const struct module_shadow *s, enum link_kind kind)
 {
     struct link_item *item = add_item(m, kind, s->hbm->array.name);
 
@@ -121,16 +122,16 @@ static void add_copy(struct module *m, const struct shadow *s, enum link_kind ki
 }
 
 /* flags of copies end there */
-static void add_barrier(struct module *m, struct plan *p, int step)
+static void add_barrier(struct module *m, struct module_plan *p, int step)
 {
     add_item(m, LINK_BARRIER, LINK_BARRIER_NOTE)->flag =
-        plan_copy_flags(p->settings->chip);
+        module_plan_copy_flags(p->settings->chip);
     m->barrier_count++;
     p->barrier_step = step;
 }
 
 /* copies that start before a step, and those that are waited for there */
-static void add_copies_before(struct module *m, const struct plan *p, int step)
+static void add_copies_before(struct module *m, const struct module_plan *p, int step)
 {
     for (int i = 0; i < p->shadow_count; i++)
         if (p->shadow[i].first == step)
@@ -140,10 +141,10 @@ static void add_copies_before(struct module *m, const struct plan *p, int step)
             add_copy(m, &p->shadow[i], LINK_COPY_DONE);
 }
 
-void plan_use_shadows(struct plan *p, bool is_used)
+void module_plan_use_shadows(struct module_plan *p, bool is_used)
 {
     for (int i = 0; i < p->shadow_count; i++) {
-        const struct shadow *s = &p->shadow[i];
+        const struct module_shadow *s = &p->shadow[i];
 
         p->step[s->step].operand[s->operand] = is_used ? s->vmem : s->hbm;
     }
@@ -154,15 +155,15 @@ static const char *note_of(const struct module_settings *s, const struct module_
     return s->notes_are_sources && *step->source ? step->source : step->name;
 }
 
-static int add_step(struct module *m, struct plan *p, int index, int64_t *times, struct arena *a,
-                    struct err *e)
+static int add_step(struct module *m, struct module_plan *p, int index, int64_t *times,
+                    struct arena *a, struct err *e)
 {
     struct module_step *step = &p->step[index];
 
     step->times = *times;
     switch (step->kind) {
     case STEP_KERNEL:
-        if (plan_needs_barrier(p, index))
+        if (module_plan_needs_barrier(p, index))
             add_barrier(m, p, index);
         if (make_kernel(m, p, step, a, e)) {
             if (step->sums)
@@ -186,7 +187,7 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
     return 0;
 }
 
-int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e)
+int module_make_kernels(struct module *m, struct module_plan *p, struct arena *a, struct err *e)
 {
     const struct module_settings *s = p->settings;
     int64_t times = 1;
@@ -208,7 +209,7 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
     return p->refused_count ? -1 : 0;
 }
 
-static bool refuses(const struct plan *p, const struct module_step *step)
+static bool refuses(const struct module_plan *p, const struct module_step *step)
 {
     struct kernel_job job = job_of(p, step);
     const struct kernel_kind *kind = kernel_kind_of(step->body);
@@ -222,17 +223,17 @@ static bool refuses(const struct plan *p, const struct module_step *step)
     return has_vmem && kind && kind->tilings(&job, &t, 1) == 0;
 }
 
-int plan_find_refusals(struct plan *p)
+int module_plan_find_refusals(struct module_plan *p)
 {
     int count = 0;
 
-    plan_use_shadows(p, true);
+    module_plan_use_shadows(p, true);
     for (int i = 0; i < p->step_count; i++)
         if (p->step[i].kind == STEP_KERNEL && refuses(p, &p->step[i])) {
             p->step[i].is_in_hbm = true;
             count++;
         }
     if (count)
-        plan_use_shadows(p, false);
+        module_plan_use_shadows(p, false);
     return count;
 }

@@ -20,7 +20,7 @@
 #define TILINGS_MAX 4
 
 struct legalizing {
-    const struct plan *plan;
+    const struct module_plan *plan;
     const struct pass_context *context;
     struct graph *g;                    /* of the node that no kernel makes */
     int node;
@@ -60,8 +60,10 @@ static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int
     struct graph *alone = kernel_body_of(body, node, &l->scratch);
     const struct kernel_kind *kind = kernel_kind_of(alone);
     int operands = alone->parameter_count, results = alone->output_count;
-    struct value *value = arena_array(&l->scratch, (size_t)(operands + results), sizeof(*value));
-    struct value **list = arena_array(&l->scratch, (size_t)(operands + results) + 1, sizeof(*list));
+    struct module_value *value =
+        arena_array(&l->scratch, (size_t)(operands + results), sizeof(*value));
+    struct module_value **list =
+        arena_array(&l->scratch, (size_t)(operands + results) + 1, sizeof(*list));
     struct module_step step = {.kind = STEP_KERNEL, .body = alone, .name = alone->name,
                                .source = "", .operand = list, .result = list + operands,
                                .operand_count = operands, .result_count = results};
@@ -77,7 +79,7 @@ static int64_t kernel_cycles(struct legalizing *l, const struct graph *body, int
         list[i] = &value[i];
     }
     graph_freeze(alone);
-    job = plan_job(l->plan, &step, l->plan->communicator_count > 0, l->plan->scoped_bytes);
+    job = module_plan_job(l->plan, &step, l->plan->communicator_count > 0, l->plan->scoped_bytes);
     if (l->is_emitted)
         return kernel_compile(&job, &l->scratch, &segment, &l->why) ? -1
                                                                     : segment.cost.total_cycles;
@@ -220,8 +222,8 @@ static struct graph *refuse(struct legalizing *l, struct err *e)
     return NULL;
 }
 
-struct graph *module_legalize(const struct plan *p, const struct pass_context *c, struct graph *g,
-                              int node, struct err *e)
+struct graph *module_legalize(const struct module_plan *p, const struct pass_context *c,
+                              struct graph *g, int node, struct err *e)
 {
     struct legalizing l = {.plan = p, .context = c, .g = g, .node = node};
     struct graph *body = arena_alloc(g->arena, sizeof(*body));

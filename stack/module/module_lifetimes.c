@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct buffer *plan_buffer(const struct plan *p, const struct value *v)
+struct module_buffer *module_plan_buffer(const struct module_plan *p, const struct module_value *v)
 {
     int at = v->buffer;
 
@@ -14,7 +14,7 @@ struct buffer *plan_buffer(const struct plan *p, const struct value *v)
     return &p->buffer[at];
 }
 
-int64_t plan_offset(const struct plan *p, const struct value *v)
+int64_t module_plan_offset(const struct module_plan *p, const struct module_value *v)
 {
     int64_t offset = 0;
 
@@ -23,9 +23,9 @@ int64_t plan_offset(const struct plan *p, const struct value *v)
     return offset;
 }
 
-static void touch(struct plan *p, const struct value *v, int step)
+static void touch(struct module_plan *p, const struct module_value *v, int step)
 {
-    struct buffer *b = plan_buffer(p, v);
+    struct module_buffer *b = module_plan_buffer(p, v);
 
     if (b->first < 0 && b->role != BUFFER_PARAMETER && b->role != BUFFER_CONSTANT)
         b->first = step;
@@ -34,9 +34,9 @@ static void touch(struct plan *p, const struct value *v, int step)
 }
 
 /* what comes from outside a loop is needed until its last round */
-static void extend(struct plan *p, const struct value *v, int step)
+static void extend(struct module_plan *p, const struct module_value *v, int step)
 {
-    struct buffer *b = plan_buffer(p, v);
+    struct module_buffer *b = module_plan_buffer(p, v);
 
     for (int i = 0; i < p->step_count; i++) {
         const struct module_step *s = &p->step[i];
@@ -47,7 +47,7 @@ static void extend(struct plan *p, const struct value *v, int step)
     }
 }
 
-static bool has_loops(const struct plan *p)
+static bool has_loops(const struct module_plan *p)
 {
     for (int i = 0; i < p->step_count; i++)
         if (p->step[i].kind == STEP_LOOP_BEGIN)
@@ -55,7 +55,7 @@ static bool has_loops(const struct plan *p)
     return false;
 }
 
-void plan_lifetimes(struct plan *p)
+void module_plan_lifetimes(struct module_plan *p)
 {
     for (int i = 0; i < p->buffer_count; i++)
         p->buffer[i].first = p->buffer[i].last = -1;
@@ -75,27 +75,27 @@ void plan_lifetimes(struct plan *p)
             p->buffer[i].last = p->step_count;
 }
 
-static int last_reader(const struct plan *p, const struct value *v)
+static int last_reader(const struct module_plan *p, const struct module_value *v)
 {
     int last = -1;
 
     for (int i = 0; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++)
-            if (plan_buffer(p, p->step[i].operand[k]) == plan_buffer(p, v))
+            if (module_plan_buffer(p, p->step[i].operand[k]) == module_plan_buffer(p, v))
                 last = i;
     return last;
 }
 
-static int first_writer(const struct plan *p, const struct value *v)
+static int first_writer(const struct module_plan *p, const struct module_value *v)
 {
     for (int i = 0; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].result_count; k++)
-            if (plan_buffer(p, p->step[i].result[k]) == plan_buffer(p, v))
+            if (module_plan_buffer(p, p->step[i].result[k]) == module_plan_buffer(p, v))
                 return i;
     return -1;
 }
 
-static int loop_depth(const struct plan *p, int step)
+static int loop_depth(const struct module_plan *p, int step)
 {
     int depth = 0;
 
@@ -105,11 +105,11 @@ static int loop_depth(const struct plan *p, int step)
 }
 
 /* the step's result that lies where v does */
-static const struct array *result_at(const struct plan *p, const struct module_step *s,
-                                     const struct value *v)
+static const struct array *result_at(const struct module_plan *p, const struct module_step *s,
+                                     const struct module_value *v)
 {
     for (int k = 0; k < s->result_count; k++)
-        if (plan_buffer(p, s->result[k]) == plan_buffer(p, v))
+        if (module_plan_buffer(p, s->result[k]) == module_plan_buffer(p, v))
             return &s->result[k]->array;
     return NULL;
 }
@@ -126,8 +126,8 @@ static bool lie_alike(const struct array *a, const struct array *b)
  * kernel may see both in another shape than v and `old` have, as rows of a reshape that moves
  * nothing.
  */
-static bool is_pointwise(const struct plan *p, const struct module_step *s, const struct value *v,
-                         const struct value *old)
+static bool is_pointwise(const struct module_plan *p, const struct module_step *s,
+                         const struct module_value *v, const struct module_value *old)
 {
     const struct array *result = result_at(p, s, v);
     const struct graph *g = s->body;
@@ -138,7 +138,7 @@ static bool is_pointwise(const struct plan *p, const struct module_step *s, cons
         const struct graph_node *n = &g->node[i];
 
         if (n->op == HLO_PARAMETER) {
-            const struct value *operand = s->operand[n->parameter_index];
+            const struct module_value *operand = s->operand[n->parameter_index];
 
             depends[i] = operand->buffer == old->buffer;
             is_fine = !depends[i] || lie_alike(&operand->array, result);
@@ -152,14 +152,14 @@ static bool is_pointwise(const struct plan *p, const struct module_step *s, cons
     return is_fine;
 }
 
-bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
-                      int begin)
+bool module_plan_may_advance(const struct module_plan *p, const struct module_value *v,
+                             const struct module_value *old, int begin)
 {
     int writer = first_writer(p, v), reader = last_reader(p, old);
     const struct kernel_kind *kind;
 
     if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || writer <= begin || reader > writer ||
-        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes)
+        module_plan_buffer(p, v)->bytes != module_plan_buffer(p, old)->bytes)
         return false;
     if (reader < writer)
         return true;
@@ -167,13 +167,15 @@ bool plan_may_advance(const struct plan *p, const struct value *v, const struct 
     return kind == kernel_kind_named("loop") && is_pointwise(p, &p->step[writer], v, old);
 }
 
-static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
+static bool may_overwrite(const struct module_plan *p, const struct module_value *v,
+                          const struct module_value *old)
 {
     int writer = first_writer(p, v), reader = last_reader(p, old);
     const struct kernel_kind *kind;
 
-    if (plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
-        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes || loop_depth(p, writer) > 0)
+    if (module_plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
+        module_plan_buffer(p, v)->bytes != module_plan_buffer(p, old)->bytes ||
+        loop_depth(p, writer) > 0)
         return false;
     if (reader < writer)
         return true;
@@ -182,19 +184,19 @@ static bool may_overwrite(const struct plan *p, const struct value *v, const str
             kind == kernel_kind_named("conv")) && is_pointwise(p, &p->step[writer], v, old);
 }
 
-void plan_alias_outputs(struct plan *p, const struct graph *g)
+void module_plan_alias_outputs(struct module_plan *p, const struct graph *g)
 {
     for (int i = 0; i < g->output_count; i++) {
         int alias = g->output[i].alias_parameter;
-        struct value *v = p->output[i], *old = alias >= 0 ? p->parameter[alias] : NULL;
+        struct module_value *v = p->output[i], *old = alias >= 0 ? p->parameter[alias] : NULL;
 
         if (!old || v == old)
             continue;
         if (may_overwrite(p, v, old)) {
             p->buffer[v->buffer].stands_for = old->buffer;
         } else {
-            plan_buffer(p, v)->role = BUFFER_TEMPORARY;
-            plan_add_copy(p, v, old);
+            module_plan_buffer(p, v)->role = BUFFER_TEMPORARY;
+            module_plan_add_copy(p, v, old);
         }
         p->output[i] = old;
     }

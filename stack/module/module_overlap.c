@@ -34,7 +34,7 @@ struct node {                           /* a step of the region */
 };
 
 struct region {
-    struct plan *plan;
+    struct module_plan *plan;
     struct node *node;
     int count, first, done;             /* first: the lowest that is not done */
     struct module_step *order;          /* the steps as they will be */
@@ -51,19 +51,20 @@ struct region {
 
 /* ----- who waits for whom */
 
-static bool touch(const struct plan *p, const struct value *x, const struct value *y)
+static bool touch(const struct module_plan *p, const struct module_value *x,
+                  const struct module_value *y)
 {
     int64_t a, b;
 
-    if (plan_buffer(p, x) != plan_buffer(p, y))
+    if (module_plan_buffer(p, x) != module_plan_buffer(p, y))
         return false;
-    a = plan_offset(p, x);
-    b = plan_offset(p, y);
+    a = module_plan_offset(p, x);
+    b = module_plan_offset(p, y);
     return a < b + y->array.bytes && b < a + x->array.bytes;
 }
 
-static bool any_touch(const struct plan *p, struct value **x, int count_x, struct value **y,
-                      int count_y)
+static bool any_touch(const struct module_plan *p, struct module_value **x, int count_x,
+                      struct module_value **y, int count_y)
 {
     for (int i = 0; i < count_x; i++)
         for (int k = 0; k < count_y; k++)
@@ -72,7 +73,7 @@ static bool any_touch(const struct plan *p, struct value **x, int count_x, struc
     return false;
 }
 
-static bool must_follow(const struct plan *p, const struct module_step *a,
+static bool must_follow(const struct module_plan *p, const struct module_step *a,
                         const struct module_step *b)
 {
     return any_touch(p, a->result, a->result_count, b->operand, b->operand_count) ||
@@ -87,7 +88,8 @@ static void add_reader(struct node *n, int reader)
     n->reader[n->reader_count++] = reader;
 }
 
-static bool reads(const struct plan *p, const struct module_step *s, const struct module_step *from)
+static bool reads(const struct module_plan *p, const struct module_step *s,
+                  const struct module_step *from)
 {
     return any_touch(p, from->result, from->result_count, s->operand, s->operand_count);
 }
@@ -119,7 +121,8 @@ static void find_order(struct region *r)
 /* cycles by the cost model, with what is left beside a sum; arrays have no places yet */
 static void predict(struct region *r, struct node *n)
 {
-    struct kernel_job job = plan_job(r->plan, &n->step, true, plan_scoped_bytes(r->plan->settings));
+    struct kernel_job job =
+        module_plan_job(r->plan, &n->step, true, module_plan_scoped_bytes(r->plan->settings));
     const struct kernel_kind *kind = kernel_kind_of(n->step.body);
     struct tiling t = {.predicted_cycles = 0};
 
@@ -365,7 +368,7 @@ static void arrange_best(struct region *r)
 
 /* ----- the regions of a launch */
 
-static bool has_sums(const struct plan *p, int begin, int end)
+static bool has_sums(const struct module_plan *p, int begin, int end)
 {
     for (int i = begin; i < end; i++)
         if (p->step[i].sums)
@@ -376,16 +379,16 @@ static bool has_sums(const struct plan *p, int begin, int end)
 /* steps begin..end - 1 give way to the new order: the end of that */
 static int replace(struct region *r, int begin, int end)
 {
-    struct plan *p = r->plan;
+    struct module_plan *p = r->plan;
 
     while (end > begin)
-        plan_remove_step(p, --end);
+        module_plan_remove_step(p, --end);
     for (int i = 0; i < r->order_count; i++)
-        plan_insert_step(p, begin + i, r->order[i]);
+        module_plan_insert_step(p, begin + i, r->order[i]);
     return begin + r->order_count;
 }
 
-static int spread(struct plan *p, int begin, int end)
+static int spread(struct module_plan *p, int begin, int end)
 {
     const struct chip *c = p->settings->chip;
     struct region r = {.plan = p, .count = end - begin,
@@ -409,7 +412,7 @@ static int spread(struct plan *p, int begin, int end)
     return end;
 }
 
-void plan_overlap(struct plan *p)
+void module_plan_overlap(struct module_plan *p)
 {
     if (p->settings->sums_wait || p->settings->megacore)
         return;
@@ -421,7 +424,7 @@ void plan_overlap(struct plan *p)
     }
 }
 
-bool plan_is_beside_sum(const struct plan *p, int step)
+bool module_plan_is_beside_sum(const struct module_plan *p, int step)
 {
     while (--step >= 0 && p->step[step].kind == STEP_KERNEL) {
         const struct kernel_sums *sums = p->step[step].sums;

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static int fullest_step(const struct plan *p)
+static int fullest_step(const struct module_plan *p)
 {
     int64_t most = -1;
     int step = 0;
@@ -22,9 +22,9 @@ static int fullest_step(const struct plan *p)
         int64_t bytes = 0;
 
         for (int k = 0; k < p->buffer_count; k++) {
-            const struct buffer *b = &p->buffer[k];
+            const struct module_buffer *b = &p->buffer[k];
 
-            if (buffer_lives(b) && b->space == SPACE_HBM && b->first <= i && i <= b->last)
+            if (module_buffer_lives(b) && b->space == SPACE_HBM && b->first <= i && i <= b->last)
                 bytes += b->bytes;
         }
         if (bytes > most) {
@@ -35,23 +35,25 @@ static int fullest_step(const struct plan *p)
     return step;
 }
 
-static bool reads(const struct plan *p, const struct module_step *s, const struct buffer *b)
+static bool reads(const struct module_plan *p, const struct module_step *s,
+                  const struct module_buffer *b)
 {
     for (int k = 0; k < s->operand_count; k++)
-        if (plan_buffer(p, s->operand[k]) == b)
+        if (module_plan_buffer(p, s->operand[k]) == b)
             return true;
     return false;
 }
 
-static bool writes(const struct plan *p, const struct module_step *s, const struct buffer *b)
+static bool writes(const struct module_plan *p, const struct module_step *s,
+                   const struct module_buffer *b)
 {
     for (int k = 0; k < s->result_count; k++)
-        if (plan_buffer(p, s->result[k]) == b)
+        if (module_plan_buffer(p, s->result[k]) == b)
             return true;
     return false;
 }
 
-static int next_reader(const struct plan *p, const struct buffer *b, int behind)
+static int next_reader(const struct module_plan *p, const struct module_buffer *b, int behind)
 {
     for (int i = behind + 1; i < p->step_count; i++)
         if (reads(p, &p->step[i], b))
@@ -59,7 +61,7 @@ static int next_reader(const struct plan *p, const struct buffer *b, int behind)
     return -1;
 }
 
-static bool has_loop_between(const struct plan *p, int first, int last)
+static bool has_loop_between(const struct module_plan *p, int first, int last)
 {
     for (int i = first; i <= last; i++)
         if (p->step[i].kind != STEP_KERNEL)
@@ -68,12 +70,12 @@ static bool has_loop_between(const struct plan *p, int first, int last)
 }
 
 /* what the step reads holds the same when step `at` begins */
-static bool operands_remain(const struct plan *p, int maker, int at)
+static bool operands_remain(const struct module_plan *p, int maker, int at)
 {
     const struct module_step *s = &p->step[maker];
 
     for (int k = 0; k < s->operand_count; k++) {
-        const struct buffer *b = plan_buffer(p, s->operand[k]);
+        const struct module_buffer *b = module_plan_buffer(p, s->operand[k]);
 
         if (b->last < at)
             return false;
@@ -85,7 +87,7 @@ static bool operands_remain(const struct plan *p, int maker, int at)
 }
 
 /* the step that alone makes it and can be done again at `at`; -1: none */
-static int maker_of(const struct plan *p, const struct buffer *b, int at)
+static int maker_of(const struct module_plan *p, const struct module_buffer *b, int at)
 {
     int maker = b->first;
     const struct module_step *s = &p->step[maker];
@@ -103,13 +105,14 @@ static int maker_of(const struct plan *p, const struct buffer *b, int at)
 }
 
 /* a kernel with this result alone: what else the step makes, and reads for it, is left out */
-static void keep_one_result(struct plan *p, struct module_step *s, int result)
+static void keep_one_result(struct module_plan *p, struct module_step *s, int result)
 {
     const struct graph *from = s->body;
     struct graph *body = arena_alloc(p->arena, sizeof(*body));
     bool *is_needed = mem_alloc((size_t)from->node_count);
     int *moved = mem_alloc((size_t)from->node_count * sizeof(*moved)), count = 0;
-    struct value **operand = arena_array(p->arena, (size_t)s->operand_count + 1, sizeof(*operand));
+    struct module_value **operand =
+        arena_array(p->arena, (size_t)s->operand_count + 1, sizeof(*operand));
 
     is_needed[from->output[result].node] = true;
     for (int i = from->node_count - 1; i >= 0; i--)
@@ -144,13 +147,13 @@ static void keep_one_result(struct plan *p, struct module_step *s, int result)
 }
 
 /* the same kernel before step `at`, into a buffer of its own that later readers have */
-static void insert_again(struct plan *p, int maker, const struct buffer *b, int at)
+static void insert_again(struct module_plan *p, int maker, const struct module_buffer *b, int at)
 {
-    struct value *old = NULL, *v = arena_alloc(p->arena, sizeof(*v));
+    struct module_value *old = NULL, *v = arena_alloc(p->arena, sizeof(*v));
     struct module_step again = p->step[maker];
 
     for (int k = 0; k < again.result_count && !old; k++)
-        if (plan_buffer(p, again.result[k]) == b) {
+        if (module_plan_buffer(p, again.result[k]) == b) {
             old = again.result[k];
             keep_one_result(p, &again, k);
         }
@@ -159,16 +162,16 @@ static void insert_again(struct plan *p, int maker, const struct buffer *b, int 
     again.name = arena_printf(p->arena, "%s.remat", again.name);
     for (int i = at; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++) {
-            struct value **operand = &p->step[i].operand[k];
+            struct module_value **operand = &p->step[i].operand[k];
 
-            if (plan_buffer(p, *operand) != b)
+            if (module_plan_buffer(p, *operand) != b)
                 continue;
             if (*operand != old) {              /* the same under another shape */
-                struct value *other = arena_alloc(p->arena, sizeof(*other));
+                struct module_value *other = arena_alloc(p->arena, sizeof(*other));
 
                 *other = **operand;
                 other->buffer = p->buffer_count;
-                plan_keep_value(p, other);
+                module_plan_keep_value(p, other);
                 *operand = other;
             } else {
                 *operand = v;
@@ -176,22 +179,22 @@ static void insert_again(struct plan *p, int maker, const struct buffer *b, int 
         }
     *v = *old;
     v->buffer = p->buffer_count;
-    plan_keep_value(p, v);
-    plan_insert_step(p, at, again);
-    plan_add_buffer(p, BUFFER_TEMPORARY, old->array.bytes);
+    module_plan_keep_value(p, v);
+    module_plan_insert_step(p, at, again);
+    module_plan_add_buffer(p, BUFFER_TEMPORARY, old->array.bytes);
 }
 
-bool plan_rematerialise(struct plan *p)
+bool module_plan_rematerialise(struct module_plan *p)
 {
     int full = fullest_step(p), maker = -1, at = -1;
-    const struct buffer *best = NULL;
+    const struct module_buffer *best = NULL;
     int64_t most = 0;
 
     for (int k = 0; k < p->buffer_count; k++) {
-        const struct buffer *b = &p->buffer[k];
+        const struct module_buffer *b = &p->buffer[k];
         int reader, candidate;
 
-        if (!buffer_lives(b) || b->role != BUFFER_TEMPORARY || b->space != SPACE_HBM ||
+        if (!module_buffer_lives(b) || b->role != BUFFER_TEMPORARY || b->space != SPACE_HBM ||
             b->first >= full || b->last <= full || reads(p, &p->step[full], b) ||
             b->bytes <= most)
             continue;

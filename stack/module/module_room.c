@@ -2,17 +2,17 @@
 #include "stack/module/module_impl.h"
 
 /* A copy keeps off what is read behind arrays; copies come last, so arrays need not look. */
-static int64_t length(const struct buffer *b, bool is_for_copy)
+static int64_t length(const struct module_buffer *b, bool is_for_copy)
 {
     return b->bytes + (is_for_copy ? b->behind_bytes : 0);
 }
 
-static int64_t find_place(const struct room *r, const struct buffer *b)
+static int64_t find_place(const struct module_room *r, const struct module_buffer *b)
 {
     int64_t at = r->base;
 
     for (int i = 0; i < r->count; i++) {
-        const struct buffer *other = r->placed[i];
+        const struct module_buffer *other = r->placed[i];
 
         if (other->first > b->last || other->last < b->first)
             continue;
@@ -24,7 +24,7 @@ static int64_t find_place(const struct room *r, const struct buffer *b)
     return at;
 }
 
-bool room_place(struct room *r, struct buffer *b, enum array_space space)
+bool module_room_place(struct module_room *r, struct module_buffer *b, enum array_space space)
 {
     int64_t at = find_place(r, b);
     int i;

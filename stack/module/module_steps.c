@@ -7,44 +7,45 @@
 
 #include <string.h>
 
-int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
+int module_plan_add_buffer(struct module_plan *p, enum buffer_role role, int64_t bytes)
 {
     p->buffer = mem_grow(p->buffer, &p->buffer_capacity, (size_t)p->buffer_count + 1,
                          sizeof(*p->buffer));
-    p->buffer[p->buffer_count] = (struct buffer){
+    p->buffer[p->buffer_count] = (struct module_buffer){
         .role = role, .bytes = bytes, .first = -1, .last = -1, .stands_for = -1,
         .must_stay = role != BUFFER_TEMPORARY && role != BUFFER_STATE};
     return p->buffer_count++;
 }
 
-void plan_keep_value(struct plan *p, struct value *v)
+void module_plan_keep_value(struct module_plan *p, struct module_value *v)
 {
     p->value = mem_grow(p->value, &p->value_capacity, (size_t)p->value_count + 1,
                         sizeof(*p->value));
     p->value[p->value_count++] = v;
 }
 
-struct value *plan_new_value(struct plan *p, const char *name, const struct shape *shape,
-                             enum buffer_role role, int buffer)
+struct module_value *module_plan_new_value(struct module_plan *p, const char *name,
+                                           const struct shape *shape, enum buffer_role role,
+                                           int buffer)
 {
-    struct value *v = arena_alloc(p->arena, sizeof(*v));
+    struct module_value *v = arena_alloc(p->arena, sizeof(*v));
 
     array_init(&v->array, name, shape, NULL);
-    v->buffer = buffer >= 0 ? buffer : plan_add_buffer(p, role, v->array.bytes);
-    plan_keep_value(p, v);
+    v->buffer = buffer >= 0 ? buffer : module_plan_add_buffer(p, role, v->array.bytes);
+    module_plan_keep_value(p, v);
     return v;
 }
 
-struct module_step *plan_add_step(struct plan *p, struct module_step s)
+struct module_step *module_plan_add_step(struct module_plan *p, struct module_step s)
 {
     p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
     p->step[p->step_count] = s;
     return &p->step[p->step_count++];
 }
 
-void plan_insert_step(struct plan *p, int at, struct module_step s)
+void module_plan_insert_step(struct module_plan *p, int at, struct module_step s)
 {
-    plan_add_step(p, s);
+    module_plan_add_step(p, s);
     memmove(p->step + at + 1, p->step + at, (size_t)(p->step_count - 1 - at) * sizeof(s));
     p->step[at] = s;
     for (int i = 0; i < p->step_count; i++)
@@ -52,7 +53,7 @@ void plan_insert_step(struct plan *p, int at, struct module_step s)
             p->step[i].other++;
 }
 
-void plan_remove_step(struct plan *p, int at)
+void module_plan_remove_step(struct module_plan *p, int at)
 {
     p->step_count--;
     memmove(p->step + at, p->step + at + 1, (size_t)(p->step_count - at) * sizeof(*p->step));
@@ -61,15 +62,15 @@ void plan_remove_step(struct plan *p, int at)
             p->step[i].other--;
 }
 
-static struct value **values(struct plan *p, int count)
+static struct module_value **values(struct module_plan *p, int count)
 {
-    return arena_array(p->arena, (size_t)count + 1, sizeof(struct value *));
+    return arena_array(p->arena, (size_t)count + 1, sizeof(struct module_value *));
 }
 
-void plan_add_copy(struct plan *p, struct value *from, struct value *to)
+void module_plan_add_copy(struct module_plan *p, struct module_value *from, struct module_value *to)
 {
     struct graph *body = arena_alloc(p->arena, sizeof(*body));
-    struct value **operand = values(p, 1), **result = values(p, 1);
+    struct module_value **operand = values(p, 1), **result = values(p, 1);
     int x;
 
     graph_init(body, p->arena, "copy");
@@ -78,7 +79,7 @@ void plan_add_copy(struct plan *p, struct value *from, struct value *to)
     graph_freeze(body);
     operand[0] = from;
     result[0] = to;
-    plan_add_step(p, (struct module_step){
+    module_plan_add_step(p, (struct module_step){
         .kind = STEP_KERNEL, .body = body, .source = "",
         .name = arena_printf(p->arena, "copy.%s", to->array.name),
         .operand = operand, .result = result, .operand_count = 1, .result_count = 1});
@@ -86,15 +87,15 @@ void plan_add_copy(struct plan *p, struct value *from, struct value *to)
 
 /* values of a node's results, by number */
 struct walk {
-    struct plan *plan;
+    struct module_plan *plan;
     const struct graph *g;
-    struct value **node;
-    struct value ***element;            /* of nodes with several results */
+    struct module_value **node;
+    struct module_value ***element;     /* of nodes with several results */
     bool is_main;
 };
 
-static int walk(struct plan *p, const struct graph *g, struct value **parameter,
-                struct value **node, struct err *e);
+static int walk(struct module_plan *p, const struct graph *g, struct module_value **parameter,
+                struct module_value **node, struct err *e);
 
 /* a kernel that makes the node, with its operands; results are the caller's to set */
 static struct module_step step_of(struct walk *w, int node)
@@ -122,13 +123,13 @@ static void take_results(struct walk *w, int node, const struct module_step *s)
 static void add_kernel(struct walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
-    struct plan *p = w->plan;
+    struct module_plan *p = w->plan;
     struct module_step s = step_of(w, node);
     struct graph *body;
 
     for (int k = 0; k < s.result_count; k++)
-        s.result[k] = plan_new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
-                                     BUFFER_TEMPORARY, -1);
+        s.result[k] = module_plan_new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
+                                            BUFFER_TEMPORARY, -1);
     take_results(w, node, &s);
     if (n->op == HLO_FUSION) {
         s.body = n->called[0];
@@ -138,7 +139,7 @@ static void add_kernel(struct walk *w, int node)
         graph_freeze(body);
         s.body = body;
     }
-    plan_add_step(p, s);
+    module_plan_add_step(p, s);
 }
 
 static int add_collective(struct walk *w, int node, struct err *e)
@@ -148,7 +149,7 @@ static int add_collective(struct walk *w, int node, struct err *e)
 
     graph_freeze(body);
     s.body = body;
-    if (plan_add_collective(w->plan, s, w->g, node, e))
+    if (module_plan_add_collective(w->plan, s, w->g, node, e))
         return -1;
     take_results(w, node, &s);
     return 0;
@@ -162,17 +163,17 @@ static int add_message(struct walk *w, int node, struct err *e)
 
     graph_freeze(body);
     s.body = body;
-    s.result[0] = plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY, -1);
-    if (plan_add_message(w->plan, s, n, e))
+    s.result[0] = module_plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY, -1);
+    if (module_plan_add_message(w->plan, s, n, e))
         return -1;
     take_results(w, node, &s);
     return 0;
 }
 
-struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
-                               const void *literal)
+struct module_value *module_plan_add_literal(struct module_plan *p, const char *name,
+                                             const struct shape *shape, const void *literal)
 {
-    struct value *v = plan_new_value(p, name, shape, BUFFER_CONSTANT, -1);
+    struct module_value *v = module_plan_new_value(p, name, shape, BUFFER_CONSTANT, -1);
 
     p->constant = mem_grow(p->constant, &p->constant_capacity, (size_t)p->constant_count + 1,
                            sizeof(*p->constant));
@@ -180,7 +181,7 @@ struct value *plan_add_literal(struct plan *p, const char *name, const struct sh
     return v;
 }
 
-static bool is_state(struct value *const *state, int count, const struct value *v)
+static bool is_state(struct module_value *const *state, int count, const struct module_value *v)
 {
     for (int k = 0; k < count; k++)
         if (state[k]->buffer == v->buffer)
@@ -192,11 +193,11 @@ static bool is_state(struct value *const *state, int count, const struct value *
  * What a body makes goes back to where its parameters lie, or is made there. A
  * parameter that becomes another one is saved first.
  */
-static void close_loop(struct plan *p, const struct graph *body, struct value **inside,
-                       struct value **state, int begin)
+static void close_loop(struct module_plan *p, const struct graph *body,
+                       struct module_value **inside, struct module_value **state, int begin)
 {
     int count = body->output_count;
-    struct value **from = values(p, count);
+    struct module_value **from = values(p, count);
 
     for (int k = 0; k < count; k++) {
         int node = body->output[k].node;
@@ -205,18 +206,18 @@ static void close_loop(struct plan *p, const struct graph *body, struct value **
         if (from[k]->buffer == state[k]->buffer)
             from[k] = NULL;             /* unchanged */
         else if (is_state(state, count, from[k])) {
-            struct value *saved = plan_new_value(p, from[k]->array.name, &from[k]->array.shape,
-                                            BUFFER_TEMPORARY, -1);
+            struct module_value *saved = module_plan_new_value(
+                p, from[k]->array.name, &from[k]->array.shape, BUFFER_TEMPORARY, -1);
 
-            plan_add_copy(p, from[k], saved);
+            module_plan_add_copy(p, from[k], saved);
             from[k] = saved;
         }
     }
     for (int k = 0; k < count; k++)
-        if (from[k] && plan_may_advance(p, from[k], state[k], begin))
+        if (from[k] && module_plan_may_advance(p, from[k], state[k], begin))
             p->buffer[from[k]->buffer].stands_for = state[k]->buffer;
         else if (from[k])
-            plan_add_copy(p, from[k], state[k]);
+            module_plan_add_copy(p, from[k], state[k]);
 }
 
 /* operand k of the loop, a parameter, is read by nothing else and replaced by what it becomes */
@@ -247,24 +248,24 @@ static bool is_replaced(const struct walk *w, int node, int k)
  * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
  * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
  */
-static struct value *add_state(struct walk *w, int node, int k)
+static struct module_value *add_state(struct walk *w, int node, int k)
 {
     const struct graph_node *n = &w->g->node[node];
     const struct graph *body = n->called[0];
-    struct value *from = w->node[n->operand[k]], *state;
+    struct module_value *from = w->node[n->operand[k]], *state;
 
     if (body->output[k].node == body->parameter[k] || is_replaced(w, node, k))
         return from;
-    state = plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
-                           &from->array.shape, BUFFER_STATE, -1);
-    plan_add_copy(w->plan, from, state);
+    state = module_plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
+                                  &from->array.shape, BUFFER_STATE, -1);
+    module_plan_add_copy(w->plan, from, state);
     return state;
 }
 
-static int add_round(struct plan *p, const struct graph *body, struct value **state, int begin,
-                     struct err *e)
+static int add_round(struct module_plan *p, const struct graph *body, struct module_value **state,
+                     int begin, struct err *e)
 {
-    struct value **inside = values(p, body->node_count);
+    struct module_value **inside = values(p, body->node_count);
 
     if (walk(p, body, state, inside, e))
         return -1;
@@ -273,36 +274,36 @@ static int add_round(struct plan *p, const struct graph *body, struct value **st
 }
 
 /*
- * Collectives that follow each other have other flags (plan_set_flags), which one that follows
- * itself cannot have: then a round of the loop is two of the body, the odd one in front.
+ * Collectives that follow each other have other flags (module_plan_set_flags), which one that
+ * follows itself cannot have: then a round of the loop is two of the body, the odd one in front.
  */
-static int add_rounds(struct plan *p, const struct graph_node *n, struct value **state,
-                      struct err *e)
+static int add_rounds(struct module_plan *p, const struct graph_node *n,
+                      struct module_value **state, struct err *e)
 {
     const struct graph *body = n->called[0];
     bool is_double = n->count > 1 && p->settings->replica_count > 1 &&
-                     plan_has_lone_collective(body);
+                     module_plan_has_lone_collective(body);
     int begin;
 
     if (is_double && n->count % 2 == 1 && add_round(p, body, state, p->step_count - 1, e))
         return -1;
     begin = p->step_count;
-    plan_add_step(p, (struct module_step){.kind = STEP_LOOP_BEGIN, .name = n->name,
-                                          .source = n->source,
-                                          .count = is_double ? n->count / 2 : n->count});
+    module_plan_add_step(p, (struct module_step){.kind = STEP_LOOP_BEGIN, .name = n->name,
+                                                 .source = n->source,
+                                                 .count = is_double ? n->count / 2 : n->count});
     if (add_round(p, body, state, begin, e) ||
         (is_double && add_round(p, body, state, p->step_count - 1, e)))
         return -1;
     p->step[begin].other = p->step_count;
-    plan_add_step(p, (struct module_step){.kind = STEP_LOOP_END, .name = n->name,
-                                          .source = n->source, .other = begin});
+    module_plan_add_step(p, (struct module_step){.kind = STEP_LOOP_END, .name = n->name,
+                                                 .source = n->source, .other = begin});
     return 0;
 }
 
 static int add_while(struct walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
-    struct value **state = values(w->plan, n->operand_count);
+    struct module_value **state = values(w->plan, n->operand_count);
 
     for (int k = 0; k < n->operand_count; k++)
         state[k] = add_state(w, node, k);
@@ -347,11 +348,11 @@ static int entry_reader(const struct module_settings *s, const struct graph *g, 
 }
 
 /* the parameter's array, minor dimension first as the row-major result of the transpose has it */
-static void lay_out_parameter(struct plan *p, const struct graph *g, int parameter)
+static void lay_out_parameter(struct module_plan *p, const struct graph *g, int parameter)
 {
     const struct graph_node *n = &g->node[parameter];
     int reader = entry_reader(p->settings, g, parameter), order[GRAPH_RANK_MAX];
-    struct value *v = p->parameter[n->parameter_index];
+    struct module_value *v = p->parameter[n->parameter_index];
 
     if (reader < 0)
         return;
@@ -366,14 +367,14 @@ static void stay_in_place(struct walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
 
-    w->node[node] = plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY,
-                                   w->node[n->operand[0]]->buffer);
+    w->node[node] = module_plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY,
+                                          w->node[n->operand[0]]->buffer);
 }
 
 static int visit(struct walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
-    struct plan *p = w->plan;
+    struct module_plan *p = w->plan;
 
     switch (n->op) {
     case HLO_PARAMETER:
@@ -410,13 +411,13 @@ static int visit(struct walk *w, int node, struct err *e)
         stay_in_place(w, node);
         return 0;
     case HLO_PARTITION_ID:              /* as pass_devices leaves it */
-        w->node[node] = plan_add_literal(p, n->name, &n->shape, NULL);
+        w->node[node] = module_plan_add_literal(p, n->name, &n->shape, NULL);
         p->constant[p->constant_count - 1].by_device = n->literal;
         return 0;
     case HLO_CONSTANT:
         if (!n->literal)
             break;
-        w->node[node] = plan_add_literal(p, n->name, &n->shape, n->literal);
+        w->node[node] = module_plan_add_literal(p, n->name, &n->shape, n->literal);
         return 0;
     default:
         break;
@@ -425,8 +426,8 @@ static int visit(struct walk *w, int node, struct err *e)
     return 0;
 }
 
-static int walk(struct plan *p, const struct graph *g, struct value **parameter,
-                struct value **node, struct err *e)
+static int walk(struct module_plan *p, const struct graph *g, struct module_value **parameter,
+                struct module_value **node, struct err *e)
 {
     struct walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node};
 
@@ -440,12 +441,12 @@ static int walk(struct plan *p, const struct graph *g, struct value **parameter,
 }
 
 /* Outputs that are parameters, literals, loops' states or other outputs get a copy of their own. */
-static void set_outputs(struct plan *p, const struct graph *g)
+static void set_outputs(struct module_plan *p, const struct graph *g)
 {
     for (int i = 0; i < g->output_count; i++) {
-        struct value *v = p->node[g->output[i].node];
+        struct module_value *v = p->node[g->output[i].node];
         int alias = g->output[i].alias_parameter;
-        struct value *own;
+        struct module_value *own;
 
         if (alias >= 0 && v->buffer == p->parameter[alias]->buffer) {
             p->output[i] = p->parameter[alias];
@@ -457,13 +458,13 @@ static void set_outputs(struct plan *p, const struct graph *g)
             p->output[i] = v;
             continue;
         }
-        own = plan_new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
-        plan_add_copy(p, v, own);
+        own = module_plan_new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
+        module_plan_add_copy(p, v, own);
         p->output[i] = own;
     }
 }
 
-int plan_steps(struct plan *p, const struct graph *g, struct err *e)
+int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *e)
 {
     p->parameter = values(p, g->parameter_count);
     p->parameter_count = g->parameter_count;
@@ -472,18 +473,18 @@ int plan_steps(struct plan *p, const struct graph *g, struct err *e)
     for (int i = 0; i < g->parameter_count; i++) {
         const struct graph_node *n = &g->node[g->parameter[i]];
 
-        p->parameter[i] = plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
+        p->parameter[i] = module_plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
         lay_out_parameter(p, g, g->parameter[i]);
     }
     if (walk(p, g, p->parameter, p->node, e))
         return -1;
     set_outputs(p, g);
-    plan_fill_buckets(p);
-    plan_overlap(p);
-    return plan_set_flags(p, e);
+    module_plan_fill_buckets(p);
+    module_plan_overlap(p);
+    return module_plan_set_flags(p, e);
 }
 
-void plan_fini(struct plan *p)
+void module_plan_fini(struct module_plan *p)
 {
     mem_free(p->step);
     mem_free(p->buffer);

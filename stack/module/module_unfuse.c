@@ -45,7 +45,7 @@ static void put_body(struct rewrite *w, int node, const struct graph *body, int 
 }
 
 struct unfusing {
-    const struct plan *plan;
+    const struct module_plan *plan;
     const struct pass_context *context; /* of fusing what is left */
 };
 
@@ -112,7 +112,7 @@ static int unfuse(struct graph *g, const void *user, struct err *e)
     return graph_verify(g, e);
 }
 
-int module_unfuse(struct module *m, const struct plan *p, const struct pass_context *c,
+int module_unfuse(struct module *m, const struct module_plan *p, const struct pass_context *c,
                   struct err *e)
 {
     struct pass_context apart = *c;

@@ -30,44 +30,44 @@
 #define SQUARE_ROWS 128
 #define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
 
-int plan_copy_flags(const struct chip *c)
+int module_plan_copy_flags(const struct chip *c)
 {
     return c->sync_flags >= 4 * COPY_FLAGS_MAX ? COPY_FLAGS_MAX : (int)c->sync_flags / 4;
 }
 
-int64_t plan_scoped_bytes(const struct module_settings *s)
+int64_t module_plan_scoped_bytes(const struct module_settings *s)
 {
     return s->chip->vmem_bytes > KERNEL_VMEM_BYTES ? KERNEL_VMEM_BYTES : s->chip->vmem_bytes;
 }
 
-static int64_t reads_of(const struct plan *p, const struct buffer *b)
+static int64_t reads_of(const struct module_plan *p, const struct module_buffer *b)
 {
     int64_t reads = 0;
 
     for (int i = b->first; i <= b->last && i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++)
-            reads += plan_buffer(p, p->step[i].operand[k]) == b;
+            reads += module_plan_buffer(p, p->step[i].operand[k]) == b;
     return reads;
 }
 
 /* all kernels that touch it take arrays in VMEM */
-static bool may_stay(const struct plan *p, const struct buffer *b)
+static bool may_stay(const struct module_plan *p, const struct module_buffer *b)
 {
     for (int i = b->first; i <= b->last && i < p->step_count; i++) {
         const struct module_step *s = &p->step[i];
 
         for (int k = 0; s->is_in_hbm && k < s->operand_count; k++)
-            if (plan_buffer(p, s->operand[k]) == b)
+            if (module_plan_buffer(p, s->operand[k]) == b)
                 return false;
         for (int k = 0; s->is_in_hbm && k < s->result_count; k++)
-            if (plan_buffer(p, s->result[k]) == b)
+            if (module_plan_buffer(p, s->result[k]) == b)
                 return false;
     }
     return true;
 }
 
 struct candidate {
-    struct buffer *buffer;
+    struct module_buffer *buffer;
     double gain;                        /* reads and the write, per step of staying */
 };
 
@@ -86,7 +86,7 @@ static void note_peak(struct module *m, int64_t end)
         m->vmem_peak_bytes = end;
 }
 
-static size_t shadows_max(const struct plan *p)
+static size_t shadows_max(const struct module_plan *p)
 {
     size_t count = (size_t)p->buffer_count + 1;
 
@@ -106,10 +106,10 @@ static int64_t behind_bytes(const struct array *a)
     return tiles && a->tiles_down % tiles ? (tiles - 1) * a->tiles_across * ARRAY_TILE_BYTES : 0;
 }
 
-static void find_behind(struct plan *p)
+static void find_behind(struct module_plan *p)
 {
     for (int i = 0; i < p->value_count; i++) {
-        struct buffer *b = plan_buffer(p, p->value[i]);
+        struct module_buffer *b = module_plan_buffer(p, p->value[i]);
         int64_t bytes = behind_bytes(&p->value[i]->array);
 
         if (bytes > b->behind_bytes)
@@ -121,7 +121,7 @@ static void find_behind(struct plan *p)
 static bool keeps_arrays(const struct module_settings *s) { return !s->megacore; }
 
 /* all of it where a kernel may take it */
-static int64_t kernel_bytes(const struct plan *p)
+static int64_t kernel_bytes(const struct module_plan *p)
 {
     for (int i = 0; i < p->step_count; i++) {
         const struct module_step *s = &p->step[i];
@@ -130,26 +130,26 @@ static int64_t kernel_bytes(const struct plan *p)
         if (kind && kind->takes_all_vmem)
             return p->settings->chip->vmem_bytes;
     }
-    return plan_scoped_bytes(p->settings);
+    return module_plan_scoped_bytes(p->settings);
 }
 
-void plan_residents(struct plan *p, struct module *m)
+void module_plan_residents(struct module_plan *p, struct module *m)
 {
     struct candidate *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
-    struct room *r = &p->vmem;
+    struct module_room *r = &p->vmem;
     int count = 0;
 
     p->scoped_bytes = kernel_bytes(p);
-    *r = (struct room){.placed = arena_array(p->arena, shadows_max(p), sizeof(*r->placed)),
-                       .base = p->scoped_bytes,
-                       .end = keeps_arrays(p->settings) ? p->settings->chip->vmem_bytes
+    *r = (struct module_room){.placed = arena_array(p->arena, shadows_max(p), sizeof(*r->placed)),
+                              .base = p->scoped_bytes,
+                              .end = keeps_arrays(p->settings) ? p->settings->chip->vmem_bytes
                                                         : p->scoped_bytes};
     m->vmem_peak_bytes = r->base;
     find_behind(p);
     for (int i = 0; i < p->buffer_count; i++) {
-        struct buffer *b = &p->buffer[i];
+        struct module_buffer *b = &p->buffer[i];
 
-        if (!buffer_lives(b) || b->must_stay ||
+        if (!module_buffer_lives(b) || b->must_stay ||
             (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
             b->last - b->first > RESIDENT_STEPS_MAX || !may_stay(p, b))
             continue;
@@ -158,7 +158,7 @@ void plan_residents(struct plan *p, struct module *m)
     }
     qsort(list, (size_t)count, sizeof(*list), better_first);
     for (int i = 0; i < count; i++)
-        if (room_place(r, list[i].buffer, SPACE_VMEM)) {
+        if (module_room_place(r, list[i].buffer, SPACE_VMEM)) {
             m->resident_count++;
             note_peak(m, list[i].buffer->address + list[i].buffer->bytes);
         }
@@ -172,14 +172,14 @@ static bool is_product(const struct module_step *s)
     return kind && (strcmp(kind->name, "dot") == 0 || strcmp(kind->name, "conv") == 0);
 }
 
-int64_t plan_free_bytes(const struct plan *p, int step)
+int64_t plan_free_bytes(const struct module_plan *p, int step)
 {
     int64_t end = p->settings->chip->vmem_bytes;
 
     if (p->settings->codegen == CODEGEN_XLA || !is_product(&p->step[step]))
         return p->scoped_bytes;
     for (int i = 0; i < p->vmem.count; i++) {
-        const struct buffer *b = p->vmem.placed[i];
+        const struct module_buffer *b = p->vmem.placed[i];
 
         if (b->first <= step && step <= b->last && b->address < end)
             end = b->address;
@@ -187,7 +187,7 @@ int64_t plan_free_bytes(const struct plan *p, int step)
     return end;
 }
 
-static double copy_cycles(const struct plan *p, int64_t bytes)
+static double copy_cycles(const struct module_plan *p, int64_t bytes)
 {
     const struct chip *c = p->settings->chip;
 
@@ -195,7 +195,7 @@ static double copy_cycles(const struct plan *p, int64_t bytes)
 }
 
 /* by the roof: what the step takes at least, a guess at how much a copy beside it can hide */
-static double step_cycles(const struct plan *p, const struct module_step *s)
+static double step_cycles(const struct module_plan *p, const struct module_step *s)
 {
     double flops, copies = 0;
 
@@ -211,16 +211,17 @@ static double step_cycles(const struct plan *p, const struct module_step *s)
     return flops > copies ? flops : copies;
 }
 
-static bool writes(const struct plan *p, const struct module_step *s, const struct buffer *b)
+static bool writes(const struct module_plan *p, const struct module_step *s,
+                   const struct module_buffer *b)
 {
     for (int i = 0; i < s->result_count; i++)
-        if (plan_buffer(p, s->result[i]) == b)
+        if (module_plan_buffer(p, s->result[i]) == b)
             return true;
     return false;
 }
 
 /* the earliest step before which the copy may start, and be hidden by what runs from there on */
-static int earliest_start(const struct plan *p, int step, const struct value *v)
+static int earliest_start(const struct module_plan *p, int step, const struct module_value *v)
 {
     double hidden = 0, wanted = copy_cycles(p, v->array.bytes);
     int start = step;
@@ -228,7 +229,7 @@ static int earliest_start(const struct plan *p, int step, const struct value *v)
     while (start > 0 && step - start < AHEAD_STEPS_MAX && hidden < wanted) {
         const struct module_step *before = &p->step[start - 1];
 
-        if (before->kind != STEP_KERNEL || writes(p, before, plan_buffer(p, v)))
+        if (before->kind != STEP_KERNEL || writes(p, before, module_plan_buffer(p, v)))
             break;
         hidden += step_cycles(p, before);
         start--;
@@ -237,9 +238,9 @@ static int earliest_start(const struct plan *p, int step, const struct value *v)
 }
 
 /* a flag that no other copy has while this one is under way; -1: none */
-static int free_flag(const struct plan *p, int first, int last)
+static int free_flag(const struct module_plan *p, int first, int last)
 {
-    for (int flag = 0; flag < plan_copy_flags(p->settings->chip); flag++) {
+    for (int flag = 0; flag < module_plan_copy_flags(p->settings->chip); flag++) {
         bool is_free = true;
 
         for (int i = 0; i < p->shadow_count && is_free; i++)
@@ -251,15 +252,15 @@ static int free_flag(const struct plan *p, int first, int last)
     return -1;
 }
 
-static bool add_shadow(struct plan *p, struct module *m, struct shadow s)
+static bool add_shadow(struct module_plan *p, struct module *m, struct module_shadow s)
 {
-    struct buffer *b = arena_alloc(p->arena, sizeof(*b));
+    struct module_buffer *b = arena_alloc(p->arena, sizeof(*b));
 
     s.flag = free_flag(p, s.first, s.step);
-    *b = (struct buffer){.bytes = s.hbm->array.bytes, .first = s.first, .last = s.step,
-                         .stands_for = -1, .is_copied = true,
-                         .behind_bytes = behind_bytes(&s.hbm->array)};
-    if (s.flag < 0 || !room_place(&p->vmem, b, SPACE_VMEM))
+    *b = (struct module_buffer){.bytes = s.hbm->array.bytes, .first = s.first, .last = s.step,
+                                .stands_for = -1, .is_copied = true,
+                                .behind_bytes = behind_bytes(&s.hbm->array)};
+    if (s.flag < 0 || !module_room_place(&p->vmem, b, SPACE_VMEM))
         return false;
     s.vmem = arena_alloc(p->arena, sizeof(*s.vmem));
     *s.vmem = *s.hbm;
@@ -273,12 +274,13 @@ static bool add_shadow(struct plan *p, struct module *m, struct shadow s)
 }
 
 /* `last_start`: the last step before which the copy may start; true: it is made */
-static bool fetch_operand(struct plan *p, struct module *m, int step, int index, int last_start)
+static bool fetch_operand(struct module_plan *p, struct module *m, int step, int index,
+                          int last_start)
 {
-    struct value *v = p->step[step].operand[index];
+    struct module_value *v = p->step[step].operand[index];
 
     for (int start = earliest_start(p, step, v); start <= last_start; start++) {
-        struct shadow s = {.step = step, .operand = index, .hbm = v, .first = start};
+        struct module_shadow s = {.step = step, .operand = index, .hbm = v, .first = start};
 
         if (add_shadow(p, m, s)) {
             m->prefetch_count++;
@@ -320,7 +322,7 @@ static bool is_one_block(const struct module_step *s, int index)
  * else it streams (docs/accuracy.md). A product of one row or column reads its matrix once, as it
  * comes; so does one with batches, unless something hides the copy.
  */
-static void fetch_operands(struct plan *p, struct module *m, int step)
+static void fetch_operands(struct module_plan *p, struct module *m, int step)
 {
     struct module_step *s = &p->step[step];
     int order[2] = {0, 1}, last_start = step;
@@ -340,7 +342,7 @@ static void fetch_operands(struct plan *p, struct module *m, int step)
             last_start = step - 1;
 }
 
-void plan_prefetches(struct plan *p, struct module *m)
+void module_plan_prefetches(struct module_plan *p, struct module *m)
 {
     p->shadow_count = 0;
     m->prefetch_count = 0;

@@ -17,7 +17,7 @@
 #define SEVERAL -2
 #define PATIENCE 0.02                   /* of the next kernel, as module_overlap.c waits */
 
-int bucket_end(const struct bucket_member *m, int count, int first, int64_t bucket_bytes)
+int combine_buckets_end(const struct bucket_member *m, int count, int first, int64_t bucket_bytes)
 {
     int64_t bytes = m[first].bytes, rest = 0;
     int end = first + 1;
@@ -184,14 +184,14 @@ static double cost_ns(struct choice *c, int64_t bucket_bytes, double best)
     double cost = 0;
 
     for (int first = 0, end; first < c->count && l.core_ns <= best; first = end) {
-        end = bucket_end(c->member, c->count, first, bucket_bytes);
+        end = combine_buckets_end(c->member, c->count, first, bucket_bytes);
         cost = add_bucket(c, &l, first, end);
     }
     return fmax(cost, l.core_ns > best ? l.core_ns : 0);
 }
 
-int64_t bucket_choose(const struct pass_context *context, const struct graph *g,
-                      const struct bucket_member *m, int count)
+int64_t combine_buckets_choose(const struct pass_context *context, const struct graph *g,
+                               const struct bucket_member *m, int count)
 {
     struct choice c = {.context = context, .g = g, .member = m, .count = count};
     int64_t chosen = context->bucket_bytes;

@@ -10,7 +10,7 @@
 #include "sim/chip/chip.h"
 
 /* dimension i of the new array is dimension dim[i] of the old */
-struct order {
+struct layout_order {
     bool is_set;
     int dim[GRAPH_RANK_MAX];
 };
@@ -18,25 +18,26 @@ struct order {
 struct layout_assignment {
     struct rewrite w;
     const struct chip *chip;
-    struct order *order;                /* by node of the old graph */
+    struct layout_order *order;         /* by node of the old graph */
     bool *is_transposed;                /* products, and what has its order from one */
 };
 
-struct order order_identity(int rank);
-bool order_is_same(const struct order *a, const struct order *b, int rank);
+struct layout_order layout_order_identity(int rank);
+bool layout_order_is_same(const struct layout_order *a, const struct layout_order *b, int rank);
 /* where dimension `dim` of the old array is in the new one */
-int order_place(const struct order *o, int dim, int rank);
+int layout_order_place(const struct layout_order *o, int dim, int rank);
 /* the operations whose result and operands have one order, whichever */
 bool layout_keeps_order(const struct graph_node *n);
 /* those that are made in any order: broadcasts, numbers in rising order, constants */
 bool layout_has_any_order(const struct graph_node *n);
 /* of what is left of a reduced array */
-struct order layout_reduced(const struct order *from, uint32_t mask, int rank);
+struct layout_order layout_reduced(const struct layout_order *from, uint32_t mask, int rank);
 /* that of the first operand of its rank that has another than the usual one; else not set */
-struct order layout_of_operands(const struct layout_assignment *l, const struct graph_node *n);
-struct shape layout_shape(const struct shape *s, const struct order *o);
+struct layout_order layout_of_operands(const struct layout_assignment *l,
+                                       const struct graph_node *n);
+struct shape layout_shape(const struct shape *s, const struct layout_order *o);
 /* the new node of old node `node` in this order */
-int layout_in_order(struct layout_assignment *l, int node, const struct order *wanted);
+int layout_in_order(struct layout_assignment *l, int node, const struct layout_order *wanted);
 /* The new node of any operation but transposes, products and convolutions, by the orders. */
 int layout_rebuild(struct layout_assignment *l, int node);
 /* outputs leave as the program says */
@@ -49,7 +50,8 @@ void layout_restore_outputs(struct layout_assignment *l);
  */
 void layout_transpose_products(struct layout_assignment *l);
 /* the order of a transpose or reshape that moves nothing, given its operand's; false: it does */
-bool layout_pass_on(const struct graph *g, int node, const struct order *from, struct order *to);
+bool layout_pass_on(const struct graph *g, int node, const struct layout_order *from,
+                    struct layout_order *to);
 /* it or an operand is, and its kernel may take that so */
 bool layout_is_transposed_product(const struct layout_assignment *l, int node);
 int layout_rebuild_product(struct layout_assignment *l, int node);

@@ -22,9 +22,10 @@
 
 /* ----- what moves nothing */
 
-static bool pass_transpose(const struct graph_node *n, const struct order *from, struct order *to)
+static bool pass_transpose(const struct graph_node *n, const struct layout_order *from,
+                           struct layout_order *to)
 {
-    *to = (struct order){.is_set = true};
+    *to = (struct layout_order){.is_set = true};
     for (int i = 0; i < n->shape.rank; i++)
         for (int k = 0; k < n->shape.rank; k++)
             if (n->dims[k] == from->dim[i])
@@ -33,24 +34,25 @@ static bool pass_transpose(const struct graph_node *n, const struct order *from,
 }
 
 /* the old dimensions of a run, if they follow each other in the new array; where; else -1 */
-static int place_of_run(const struct reshape_runs *r, int run, const struct order *from, int rank)
+static int place_of_run(const struct reshape_runs *r, int run, const struct layout_order *from,
+                        int rank)
 {
-    int first = order_place(from, r->from[run], rank);
+    int first = layout_order_place(from, r->from[run], rank);
 
     for (int d = r->from[run]; d < r->from[run + 1]; d++)
-        if (order_place(from, d, rank) != first + d - r->from[run])
+        if (layout_order_place(from, d, rank) != first + d - r->from[run])
             return -1;
     return first;
 }
 
 static bool pass_reshape(const struct shape *in, const struct shape *out,
-                         const struct order *from, struct order *to)
+                         const struct layout_order *from, struct layout_order *to)
 {
     struct shape before = layout_shape(in, from), after;
     struct reshape_runs r;
     int rank = 0;
 
-    *to = (struct order){.is_set = true};
+    *to = (struct layout_order){.is_set = true};
     reshape_runs_find(in, out, &r);
     for (int i = 0; i < r.count; i++)
         if (r.from[i] == r.from[i + 1] || r.to[i] == r.to[i + 1]
@@ -64,7 +66,8 @@ static bool pass_reshape(const struct shape *in, const struct shape *out,
     return array_is_bitcast(&before, &after);
 }
 
-bool layout_pass_on(const struct graph *g, int node, const struct order *from, struct order *to)
+bool layout_pass_on(const struct graph *g, int node, const struct layout_order *from,
+                    struct layout_order *to)
 {
     const struct graph_node *n = &g->node[node];
 
@@ -92,7 +95,7 @@ static bool is_product(const struct graph *g, int node)
 }
 
 /* batches stay in front */
-static bool takes_order(const struct graph_node *dot, const struct order *o)
+static bool takes_order(const struct graph_node *dot, const struct layout_order *o)
 {
     return !dot->dot.batch_count || o->dim[0] == 0;
 }
@@ -114,16 +117,16 @@ static int64_t bytes_of(const struct shape *s)
     return a.bytes;
 }
 
-static int64_t follow(struct walk *w, int node, const struct order *o);
+static int64_t follow(struct walk *w, int node, const struct layout_order *o);
 
 /* another operand that lies otherwise comes into this order, unless it is made as it is wanted */
 static int64_t others(const struct walk *w, const struct graph_node *n, int node,
-                      const struct order *o)
+                      const struct layout_order *o)
 {
-    struct order plain = order_identity(n->shape.rank);
+    struct layout_order plain = layout_order_identity(n->shape.rank);
     int64_t bytes = 0;
 
-    for (int k = 0; k < n->operand_count && !order_is_same(o, &plain, n->shape.rank); k++) {
+    for (int k = 0; k < n->operand_count && !layout_order_is_same(o, &plain, n->shape.rank); k++) {
         const struct graph_node *a = &w->g->node[n->operand[k]];
 
         while (a->op == HLO_CONVERT)
@@ -135,16 +138,16 @@ static int64_t others(const struct walk *w, const struct graph_node *n, int node
     return bytes;
 }
 
-static int64_t follow_user(struct walk *w, int node, int user, const struct order *o)
+static int64_t follow_user(struct walk *w, int node, int user, const struct layout_order *o)
 {
     const struct graph_node *n = &w->g->node[user];
     const struct shape *s = &w->g->node[node].shape;
-    struct order plain = order_identity(s->rank), out;
-    bool is_plain = order_is_same(o, &plain, s->rank);
+    struct layout_order plain = layout_order_identity(s->rank), out;
+    bool is_plain = layout_order_is_same(o, &plain, s->rank);
 
     if (layout_pass_on(w->g, user, o, &out) && (n->op == HLO_RESHAPE || !is_plain))
         return follow(w, user, &out);
-    out = order_identity(n->shape.rank);
+    out = layout_order_identity(n->shape.rank);
     if (n->op == HLO_TRANSPOSE || n->op == HLO_RESHAPE)
         return bytes_of(&n->shape) + (is_plain ? 0 : bytes_of(s)) + follow(w, user, &out);
     if (layout_keeps_order(n) && n->shape.rank == s->rank)
@@ -154,22 +157,22 @@ static int64_t follow_user(struct walk *w, int node, int user, const struct orde
     return is_plain ? 0 : bytes_of(s);
 }
 
-static int64_t follow(struct walk *w, int node, const struct order *o)
+static int64_t follow(struct walk *w, int node, const struct layout_order *o)
 {
     const struct shape *s = &w->g->node[node].shape;
-    struct order plain = order_identity(s->rank);
+    struct layout_order plain = layout_order_identity(s->rank);
     int64_t bytes = 0;
 
     if (w->left-- <= 0)
         return 0;
-    if (w->is_output[node] && !order_is_same(o, &plain, s->rank))
+    if (w->is_output[node] && !layout_order_is_same(o, &plain, s->rank))
         bytes += bytes_of(s);
     for (int i = w->first_user[node]; i < w->first_user[node + 1]; i++)
         bytes += follow_user(w, node, w->user[i], o);
     return bytes;
 }
 
-static int64_t copied_bytes(struct walk *w, int node, const struct order *o)
+static int64_t copied_bytes(struct walk *w, int node, const struct layout_order *o)
 {
     w->left = WALK_NODES_MAX;
     return follow(w, node, o);
@@ -207,7 +210,7 @@ void layout_transpose_products(struct layout_assignment *l)
     list_users(&w, &a);
     for (int i = 0; i < g->node_count; i++) {
         int rank = g->node[i].shape.rank;
-        struct order plain = order_identity(rank), transposed = plain;
+        struct layout_order plain = layout_order_identity(rank), transposed = plain;
 
         if (!is_product(g, i))
             continue;
@@ -226,7 +229,7 @@ void layout_transpose_products(struct layout_assignment *l)
 /* the contracted dimension in the new operand; batches are in front still */
 static int contracted(const struct layout_assignment *l, int operand, int dim)
 {
-    return order_place(&l->order[operand], dim, l->w.from->node[operand].shape.rank);
+    return layout_order_place(&l->order[operand], dim, l->w.from->node[operand].shape.rank);
 }
 
 bool layout_is_transposed_product(const struct layout_assignment *l, int node)
@@ -244,11 +247,11 @@ int layout_rebuild_product(struct layout_assignment *l, int node)
     struct graph_dot dot = n->dot;
     int operand[2], contract[2] = {dot.lhs_contract[0], dot.rhs_contract[0]};
     bool is_transposed = l->is_transposed[node];
-    struct order usual = order_identity(n->shape.rank);
+    struct layout_order usual = layout_order_identity(n->shape.rank);
 
     for (int k = 0; k < 2; k++) {
         int a = n->operand[k];
-        struct order plain = order_identity(l->w.from->node[a].shape.rank);
+        struct layout_order plain = layout_order_identity(l->w.from->node[a].shape.rank);
 
         if (l->is_transposed[a] && takes_order(n, &l->order[a])) {
             contract[k] = contracted(l, a, contract[k]);
@@ -259,7 +262,7 @@ int layout_rebuild_product(struct layout_assignment *l, int node)
     }
     dot.lhs_contract[0] = contract[is_transposed];
     dot.rhs_contract[0] = contract[!is_transposed];
-    dot.has_order = !is_transposed && !order_is_same(&l->order[node], &usual, n->shape.rank);
+    dot.has_order = !is_transposed && !layout_order_is_same(&l->order[node], &usual, n->shape.rank);
     for (int i = 0; i < n->shape.rank && dot.has_order; i++)
         dot.order[i] = l->order[node].dim[i];
     return graph_dot_general(&l->w.to, operand[is_transposed], operand[!is_transposed], &dot,

@@ -170,9 +170,9 @@ static void combine(struct combine *c, int node)
 
     find_members(c, node);
     if (is_sum && replicas_all(c->w.from->node[node].groups))
-        bytes = bucket_choose(c->context, c->w.from, c->member, c->member_count);
+        bytes = combine_buckets_choose(c->context, c->w.from, c->member, c->member_count);
     for (int first = 0; first < c->member_count; first = end) {
-        end = bucket_end(c->member, c->member_count, first, bytes);
+        end = combine_buckets_end(c->member, c->member_count, first, bytes);
         number += first > 0 || end < c->member_count;
         make_bucket(c, first, end, number);
     }

@@ -80,7 +80,7 @@ static void read_product(struct product *p, const struct graph *g, const struct 
     add_free(p, RHS, rhs);
 }
 
-static void put_in_order(struct product *p, enum part part, const struct order *o)
+static void put_in_order(struct product *p, enum part part, const struct layout_order *o)
 {
     int old[GRAPH_RANK_MAX];
 
@@ -114,12 +114,12 @@ static bool is_narrow(enum graph_dtype dtype, int64_t narrow, int64_t wide)
 
 /* batches, then the narrow one of the two others, then the wide one; false: no wish */
 static bool wanted_order(const struct product *p, enum part part, enum graph_dtype dtype,
-                         struct order *o)
+                         struct layout_order *o)
 {
     int tiled[2], count = 0, at = 0;
     bool first;
 
-    *o = (struct order){.is_set = true};
+    *o = (struct layout_order){.is_set = true};
     for (int i = 0; i < p->count[RESULT]; i++)
         if (p->is_batch[p->label[RESULT][i]])
             o->dim[at++] = place(p, part, p->label[RESULT][i]);
@@ -150,7 +150,7 @@ struct heads {
     bool *is_seed;                      /* products of heads */
 };
 
-static void wish(struct heads *h, int node, const struct order *o)
+static void wish(struct heads *h, int node, const struct layout_order *o)
 {
     if (!h->l.order[node].is_set)
         h->l.order[node] = *o;
@@ -170,7 +170,7 @@ static bool find_seeds(struct heads *h)
         read_product(&p, g, n);
         for (enum part part = LHS; part < PARTS; part++) {
             int node = part == RESULT ? i : n->operand[part];
-            struct order o;
+            struct layout_order o;
 
             if (!wanted_order(&p, part, g->node[node].shape.dtype, &o))
                 continue;
@@ -182,9 +182,10 @@ static bool find_seeds(struct heads *h)
 }
 
 /* in which order a transpose's operand lies if it moves nothing, from the order of its result */
-static struct order before_transpose(const struct graph_node *n, const struct order *o)
+static struct layout_order before_transpose(const struct graph_node *n,
+                                            const struct layout_order *o)
 {
-    struct order from = {.is_set = true};
+    struct layout_order from = {.is_set = true};
 
     for (int i = 0; i < n->shape.rank; i++)
         from.dim[i] = n->dims[o->dim[i]];
@@ -198,7 +199,7 @@ static void wish_backwards(struct heads *h)
 
     for (int i = g->node_count - 1; i >= 0; i--) {
         const struct graph_node *n = &g->node[i];
-        struct order o = h->l.order[i];
+        struct layout_order o = h->l.order[i];
 
         if (!o.is_set)
             continue;
@@ -222,7 +223,7 @@ static void follow(struct heads *h)
 
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
-        struct order *o = &h->l.order[i];
+        struct layout_order *o = &h->l.order[i];
 
         if (n->op == HLO_REDUCE) {
             *o = layout_reduced(&h->l.order[n->operand[0]], n->reduce_mask,
@@ -235,7 +236,7 @@ static void follow(struct heads *h)
             *o = layout_of_operands(&h->l, n);
         }
         if (!o->is_set)
-            *o = order_identity(n->shape.rank);
+            *o = layout_order_identity(n->shape.rank);
     }
 }
 
@@ -322,8 +323,8 @@ static int as_they_lie(struct heads *h, int node)
 {
     struct layout_assignment *l = &h->l;
     const struct graph_node *n = &l->w.from->node[node];
-    const struct order *order[PARTS] = {&l->order[n->operand[0]], &l->order[n->operand[1]],
-                                        &l->order[node]};
+    const struct layout_order *order[PARTS] = {&l->order[n->operand[0]], &l->order[n->operand[1]],
+                                               &l->order[node]};
     struct graph_dot dot;
     struct product p;
     int operand[2], made;
@@ -349,11 +350,11 @@ static int as_written(struct heads *h, int node)
 {
     struct layout_assignment *l = &h->l;
     struct graph_node n = l->w.from->node[node];
-    struct order wanted = l->order[node];
+    struct layout_order wanted = l->order[node];
     int operand[2], made;
 
     for (int k = 0; k < 2; k++) {
-        struct order plain = order_identity(l->w.from->node[n.operand[k]].shape.rank);
+        struct layout_order plain = layout_order_identity(l->w.from->node[n.operand[k]].shape.rank);
 
         operand[k] = layout_in_order(l, n.operand[k], &plain);
     }
@@ -366,9 +367,9 @@ static int as_written(struct heads *h, int node)
 
 static bool is_plain(const struct heads *h, int node)
 {
-    struct order plain = order_identity(h->l.w.from->node[node].shape.rank);
+    struct layout_order plain = layout_order_identity(h->l.w.from->node[node].shape.rank);
 
-    return order_is_same(&h->l.order[node], &plain, h->l.w.from->node[node].shape.rank);
+    return layout_order_is_same(&h->l.order[node], &plain, h->l.w.from->node[node].shape.rank);
 }
 
 static int rebuild_dot(struct heads *h, int node)
@@ -386,7 +387,7 @@ static int rebuild_dot(struct heads *h, int node)
 static int rebuild_transpose(struct heads *h, int node)
 {
     const struct graph_node *n = &h->l.w.from->node[node];
-    struct order wanted = before_transpose(n, &h->l.order[node]);
+    struct layout_order wanted = before_transpose(n, &h->l.order[node]);
 
     return layout_in_order(&h->l, n->operand[0], &wanted);
 }

@@ -22,31 +22,31 @@
 
 #include <string.h>
 
-struct order order_identity(int rank)
+struct layout_order layout_order_identity(int rank)
 {
-    struct order o = {.is_set = true};
+    struct layout_order o = {.is_set = true};
 
     for (int i = 0; i < rank; i++)
         o.dim[i] = i;
     return o;
 }
 
-bool order_is_same(const struct order *a, const struct order *b, int rank)
+bool layout_order_is_same(const struct layout_order *a, const struct layout_order *b, int rank)
 {
     return memcmp(a->dim, b->dim, (size_t)rank * sizeof(a->dim[0])) == 0;
 }
 
 /* from minor_to_major */
-static struct order from_minor(const int *minor, int rank)
+static struct layout_order from_minor(const int *minor, int rank)
 {
-    struct order o = {.is_set = true};
+    struct layout_order o = {.is_set = true};
 
     for (int i = 0; i < rank; i++)
         o.dim[i] = minor[rank - 1 - i];
     return o;
 }
 
-int order_place(const struct order *o, int dim, int rank)
+int layout_order_place(const struct layout_order *o, int dim, int rank)
 {
     for (int i = 0; i < rank; i++)
         if (o->dim[i] == dim)
@@ -71,9 +71,9 @@ bool layout_has_any_order(const struct graph_node *n)
            (n->op == HLO_CONSTANT && !n->literal);
 }
 
-struct order layout_reduced(const struct order *from, uint32_t mask, int rank)
+struct layout_order layout_reduced(const struct layout_order *from, uint32_t mask, int rank)
 {
-    struct order o = {.is_set = true};
+    struct layout_order o = {.is_set = true};
     int count = 0;
 
     for (int i = 0; i < rank; i++)
@@ -83,23 +83,24 @@ struct order layout_reduced(const struct order *from, uint32_t mask, int rank)
     return o;
 }
 
-struct order layout_of_operands(const struct layout_assignment *l, const struct graph_node *n)
+struct layout_order layout_of_operands(const struct layout_assignment *l,
+                                       const struct graph_node *n)
 {
     const struct graph *g = l->w.from;
 
     for (int k = 0; k < n->operand_count; k++) {
-        const struct order *o = &l->order[n->operand[k]];
+        const struct layout_order *o = &l->order[n->operand[k]];
         int rank = g->node[n->operand[k]].shape.rank;
-        struct order plain = order_identity(rank);
+        struct layout_order plain = layout_order_identity(rank);
 
-        if (o->is_set && rank == n->shape.rank && !order_is_same(o, &plain, rank))
+        if (o->is_set && rank == n->shape.rank && !layout_order_is_same(o, &plain, rank))
             return *o;
     }
-    return (struct order){.is_set = false};
+    return (struct layout_order){.is_set = false};
 }
 
 /* Of equal elements the first is selected: dimensions that a window runs along keep their order. */
-static void keep_taps(const struct graph_node *n, struct order *o)
+static void keep_taps(const struct graph_node *n, struct layout_order *o)
 {
     int along[GRAPH_RANK_MAX], count = 0;
 
@@ -115,10 +116,11 @@ static void keep_taps(const struct graph_node *n, struct order *o)
 }
 
 /* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
-static struct order order_of_scatter(const struct layout_assignment *l, const struct graph_node *n)
+static struct layout_order order_of_scatter(const struct layout_assignment *l,
+                                            const struct graph_node *n)
 {
-    struct order o = layout_of_operands(l, n), plain = order_identity(n->shape.rank);
-    const struct order *has = o.is_set ? &o : &plain;
+    struct layout_order o = layout_of_operands(l, n), plain = layout_order_identity(n->shape.rank);
+    const struct layout_order *has = o.is_set ? &o : &plain;
     int minor[GRAPH_RANK_MAX];
 
     for (int i = n->shape.rank - 1; i >= 0 && i >= n->shape.rank - 2; i--)
@@ -155,7 +157,7 @@ static void find_forward(struct layout_assignment *l)
 
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
-        struct order *o = &l->order[i];
+        struct layout_order *o = &l->order[i];
 
         if (l->is_transposed[i] || follow_transposed(l, i))
             continue;
@@ -175,7 +177,7 @@ static void find_forward(struct layout_assignment *l)
             *o = layout_reduced(&l->order[n->operand[0]], n->reduce_mask,
                          g->node[n->operand[0]].shape.rank);
         } else if (!layout_has_any_order(n) && n->op != HLO_REDUCE) {
-            *o = order_identity(n->shape.rank);
+            *o = layout_order_identity(n->shape.rank);
         }
     }
 }
@@ -209,30 +211,30 @@ static void fill(struct layout_assignment *l)
             l->order[i] = layout_reduced(&l->order[n->operand[0]], n->reduce_mask,
                                   g->node[n->operand[0]].shape.rank);
         else if (!l->order[i].is_set)
-            l->order[i] = order_identity(n->shape.rank);
+            l->order[i] = layout_order_identity(n->shape.rank);
     }
 }
 
-int layout_in_order(struct layout_assignment *l, int node, const struct order *wanted)
+int layout_in_order(struct layout_assignment *l, int node, const struct layout_order *wanted)
 {
     int rank = l->w.from->node[node].shape.rank, dims[GRAPH_RANK_MAX];
-    const struct order *has = &l->order[node];
+    const struct layout_order *has = &l->order[node];
 
-    if (order_is_same(has, wanted, rank))
+    if (layout_order_is_same(has, wanted, rank))
         return l->w.moved[node];
     for (int i = 0; i < rank; i++)
-        dims[i] = order_place(has, wanted->dim[i], rank);
+        dims[i] = layout_order_place(has, wanted->dim[i], rank);
     return graph_transpose(&l->w.to, l->w.moved[node], dims);
 }
 
 static int plain(struct layout_assignment *l, int node)
 {
-    struct order o = order_identity(l->w.from->node[node].shape.rank);
+    struct layout_order o = layout_order_identity(l->w.from->node[node].shape.rank);
 
     return layout_in_order(l, node, &o);
 }
 
-struct shape layout_shape(const struct shape *s, const struct order *o)
+struct shape layout_shape(const struct shape *s, const struct layout_order *o)
 {
     struct shape out = *s;
 
@@ -241,7 +243,7 @@ struct shape layout_shape(const struct shape *s, const struct order *o)
     return out;
 }
 
-static void order_numbers(int64_t *list, const struct order *o, int rank)
+static void order_numbers(int64_t *list, const struct layout_order *o, int rank)
 {
     int64_t old[GRAPH_RANK_MAX];
 
@@ -252,7 +254,7 @@ static void order_numbers(int64_t *list, const struct order *o, int rank)
 
 static const struct graph_window *order_windows(struct layout_assignment *l,
                                                 const struct graph_window *w,
-                                                const struct order *o, int rank)
+                                                const struct layout_order *o, int rank)
 {
     struct graph_window *list = arena_array(l->w.to.arena, (size_t)rank, sizeof(*list));
 
@@ -263,16 +265,16 @@ static const struct graph_window *order_windows(struct layout_assignment *l,
 
 /* attributes that speak of dimensions of the result */
 static void order_attributes(struct layout_assignment *l, struct graph_node *n,
-                             const struct order *o)
+                             const struct layout_order *o)
 {
     int rank = n->shape.rank;
 
     n->shape = layout_shape(&n->shape, o);
     if (n->op == HLO_IOTA || n->op == HLO_CONCATENATE)
-        n->dim = order_place(o, n->dim, rank);
+        n->dim = layout_order_place(o, n->dim, rank);
     if (n->op == HLO_REVERSE)
         for (int i = 0; i < n->dim; i++)
-            n->dims[i] = order_place(o, n->dims[i], rank);
+            n->dims[i] = layout_order_place(o, n->dims[i], rank);
     if (n->op == HLO_SLICE) {
         order_numbers(n->start, o, rank);
         order_numbers(n->limit, o, rank);
@@ -307,8 +309,8 @@ static int rebuild_broadcast(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
     int rank = l->w.from->node[n->operand[0]].shape.rank, count = 0, dims[GRAPH_RANK_MAX];
-    const struct order *o = &l->order[node];
-    struct order wanted = {.is_set = true};
+    const struct layout_order *o = &l->order[node];
+    struct layout_order wanted = {.is_set = true};
 
     for (int d = 0; d < n->shape.rank; d++)
         for (int i = 0; i < rank; i++)
@@ -323,7 +325,7 @@ static int rebuild_broadcast(struct layout_assignment *l, int node)
 static int rebuild_reduce(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
-    const struct order *o = &l->order[n.operand[0]];
+    const struct layout_order *o = &l->order[n.operand[0]];
     int rank = l->w.from->node[n.operand[0]].shape.rank;
     uint32_t mask = 0;
 
@@ -339,22 +341,22 @@ static int rebuild_convolution(struct layout_assignment *l, int node)
     struct graph_conv *c = arena_alloc(l->w.to.arena, sizeof(*c));
     int rank = n.shape.rank, operand[2];
     struct conv_layouts wish;
-    struct order lhs, rhs, result = l->order[node];
+    struct layout_order lhs, rhs, result = l->order[node];
 
     conv_layouts(l->w.from, node, l->chip, &wish);
     lhs = from_minor(wish.lhs, rank);
     rhs = from_minor(wish.rhs, rank);
     *c = *n.conv;
-    c->in_batch = order_place(&lhs, c->in_batch, rank);
-    c->in_feature = order_place(&lhs, c->in_feature, rank);
-    c->kernel_in = order_place(&rhs, c->kernel_in, rank);
-    c->kernel_out = order_place(&rhs, c->kernel_out, rank);
-    c->out_batch = order_place(&result, c->out_batch, rank);
-    c->out_feature = order_place(&result, c->out_feature, rank);
+    c->in_batch = layout_order_place(&lhs, c->in_batch, rank);
+    c->in_feature = layout_order_place(&lhs, c->in_feature, rank);
+    c->kernel_in = layout_order_place(&rhs, c->kernel_in, rank);
+    c->kernel_out = layout_order_place(&rhs, c->kernel_out, rank);
+    c->out_batch = layout_order_place(&result, c->out_batch, rank);
+    c->out_feature = layout_order_place(&result, c->out_feature, rank);
     for (int i = 0; i < c->spatial_count; i++) {
-        c->in_spatial[i] = order_place(&lhs, c->in_spatial[i], rank);
-        c->kernel_spatial[i] = order_place(&rhs, c->kernel_spatial[i], rank);
-        c->out_spatial[i] = order_place(&result, c->out_spatial[i], rank);
+        c->in_spatial[i] = layout_order_place(&lhs, c->in_spatial[i], rank);
+        c->kernel_spatial[i] = layout_order_place(&rhs, c->kernel_spatial[i], rank);
+        c->out_spatial[i] = layout_order_place(&result, c->out_spatial[i], rank);
     }
     operand[0] = layout_in_order(l, n.operand[0], &lhs);
     operand[1] = layout_in_order(l, n.operand[1], &rhs);
@@ -367,14 +369,14 @@ static int rebuild_dot(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
     int operand[2] = {plain(l, n.operand[0]), plain(l, n.operand[1])}, rank = n.shape.rank;
-    struct order found, usual = order_identity(rank);
+    struct layout_order found, usual = layout_order_identity(rank);
 
     n.operand = operand;
     if (n.dot.has_order)
         return graph_add(&l->w.to, &n, operand, 2);
     if (!dot_result_order(l->w.from, node, l->chip, found.dim))
         return simplify_dot_flatten(&l->w.to, &n);
-    n.dot.has_order = !order_is_same(&found, &usual, rank);
+    n.dot.has_order = !layout_order_is_same(&found, &usual, rank);
     for (int i = 0; i < rank && n.dot.has_order; i++)
         n.dot.order[i] = found.dim[i];
     return graph_add(&l->w.to, &n, operand, 2);
@@ -424,7 +426,7 @@ void layout_restore_outputs(struct layout_assignment *l)
         int node = g->output[i].node;
 
         l->w.moved[node] = plain(l, node);
-        l->order[node] = order_identity(g->node[node].shape.rank);
+        l->order[node] = layout_order_identity(g->node[node].shape.rank);
     }
 }
 

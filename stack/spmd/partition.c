@@ -45,7 +45,7 @@ static struct sharding wanted_operand(const struct partition *p, const struct gr
     struct sharding s = {{0}};
 
     for (int d = 0; d < n->shape.rank; d++) {
-        int dim = made->axis[d] ? link_operand_dim(p->from, n, k, d) : -1;
+        int dim = made->axis[d] ? partition_link_operand_dim(p->from, n, k, d) : -1;
 
         if (dim >= 0)
             s.axis[dim] = made->axis[d];
@@ -70,7 +70,7 @@ static uint32_t cut_contracted(const struct partition *p, const struct graph_nod
     uint32_t mask = 0;
     int a, b;
 
-    for (int i = 0; link_contraction(p->from, n, i, &a, &b); i++) {
+    for (int i = 0; partition_link_contraction(p->from, n, i, &a, &b); i++) {
         int axis = contracted_axis(p, n, a, b);
         uint32_t used = sharding_axes(lhs) | (b >= 0 ? sharding_axes(rhs) : 0);
 
@@ -91,7 +91,7 @@ static struct sharding can_make(const struct partition *p, const struct graph_no
     struct sharding s = {{0}};
 
     for (int d = 0; d < n->shape.rank; d++)
-        if (wanted->axis[d] && link_may_cut(p->from, n, d))
+        if (wanted->axis[d] && partition_link_may_cut(p->from, n, d))
             s.axis[d] = wanted->axis[d];
     return s;
 }
@@ -105,7 +105,7 @@ static void leave_to_sum(const struct partition *p, const struct graph_node *n,
 {
     int a, b;
 
-    for (int i = 0; link_contraction(p->from, n, i, &a, &b); i++) {
+    for (int i = 0; partition_link_contraction(p->from, n, i, &a, &b); i++) {
         int axis = p->part[n->operand[0]].made.axis[a];
 
         if (axis == 0 || (b >= 0 && p->part[n->operand[1]].made.axis[b] != axis))
@@ -133,7 +133,7 @@ static void set_local(struct partition *p, const struct graph_node *n, const str
 
         *gather = *n->gather;
         for (int d = 0; d < n->shape.rank; d++) {
-            int dim = made->axis[d] ? link_operand_dim(p->from, n, 0, d) : -1;
+            int dim = made->axis[d] ? partition_link_operand_dim(p->from, n, 0, d) : -1;
 
             if (dim >= 0)
                 gather->slice_sizes[dim] = local->shape.dim[d];
@@ -205,7 +205,7 @@ static int share_bits(struct partition *p, int bits)
 
 static void make_parameter(struct partition *p, int i)
 {
-    struct part *part = &p->part[i];
+    struct partition_part *part = &p->part[i];
     const struct graph_node *n = &p->from->node[i];
 
     part->made = part->wanted;
@@ -309,14 +309,14 @@ static void find_state(const struct partition *outer, const struct graph_node *n
                        struct partition *p, struct sharding *state)
 {
     for (int k = 0; k < n->operand_count; k++) {
-        struct part *part = &p->part[p->from->parameter[k]];
+        struct partition_part *part = &p->part[p->from->parameter[k]];
 
         part->wanted = outer->part[n->operand[k]].made;
         part->is_fixed = !is_splat(outer->from, n->operand[k]);
     }
     partition_spread(p);
     for (int k = 0; k < n->operand_count; k++) {
-        struct part *part = &p->part[p->from->parameter[k]];
+        struct partition_part *part = &p->part[p->from->parameter[k]];
 
         part->is_fixed = true;
         state[k] = part->wanted;
@@ -401,7 +401,7 @@ static int add_node(struct partition *p, int i, struct sharding *made, uint32_t 
 static int make_node(struct partition *p, int i)
 {
     const struct graph_node *n = &p->from->node[i];
-    struct part *part = &p->part[i];
+    struct partition_part *part = &p->part[i];
     uint32_t sums;
 
     p->to->source = n->source;

@@ -6,18 +6,18 @@
 #define STACK_PARTITION_IMPL_H
 #include "stack/spmd/partition.h"
 
-struct moved {                          /* an array that lies otherwise than it was made */
+struct partition_moved {                /* an array that lies otherwise than it was made */
     struct sharding sharding;
     int node;
-    const struct moved *next;
+    const struct partition_moved *next;
 };
 
-struct part {                           /* by node of the whole graph */
+struct partition_part {                 /* by node of the whole graph */
     struct sharding wanted;             /* what spreading has found; fixed: what a note says */
     bool is_fixed;
     int node;                           /* of the new graph */
     struct sharding made;               /* how that one lies */
-    const struct moved *moved;
+    const struct partition_moved *moved;
     const struct sharding *state;       /* of a loop: how its results lie */
 };
 
@@ -28,7 +28,7 @@ struct partition {
     const struct sharding_note *note;   /* of this graph and of others */
     int note_count;
     bool is_body;                       /* of a loop */
-    struct part *part;
+    struct partition_part *part;
     int coordinate[MESH_AXES_MAX];      /* nodes of the new graph, made when first needed */
     struct err *e;
 };
@@ -37,14 +37,14 @@ struct partition {
  * The dimension of operand k whose indices are those of dimension d of node n's result, one by
  * one; -1: none, or not over its whole length.
  */
-int link_operand_dim(const struct graph *g, const struct graph_node *n, int k, int d);
+int partition_link_operand_dim(const struct graph *g, const struct graph_node *n, int k, int d);
 /* dimension d of the result may be cut without any operand being: new in a broadcast, an iota */
-bool link_is_free(const struct graph *g, const struct graph_node *n, int d);
+bool partition_link_is_free(const struct graph *g, const struct graph_node *n, int d);
 /* Pair number i of dimensions that n sums over; *rhs -1: n has one operand. False: no such pair. */
-bool link_contraction(const struct graph *g, const struct graph_node *n, int i, int *lhs,
-                      int *rhs);
+bool partition_link_contraction(const struct graph *g, const struct graph_node *n, int i, int *lhs,
+                                int *rhs);
 /* dimension d of n's result may be cut at all */
-bool link_may_cut(const struct graph *g, const struct graph_node *n, int d);
+bool partition_link_may_cut(const struct graph *g, const struct graph_node *n, int d);
 
 /* fills part[].wanted */
 void partition_spread(struct partition *p);

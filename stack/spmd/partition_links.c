@@ -191,7 +191,7 @@ static int reduce_dim(const struct graph_node *n, int rank, int d)
     return -1;
 }
 
-int link_operand_dim(const struct graph *g, const struct graph_node *n, int k, int d)
+int partition_link_operand_dim(const struct graph *g, const struct graph_node *n, int k, int d)
 {
     const struct shape *from = &operand(g, n, k)->shape;
 
@@ -216,14 +216,16 @@ int link_operand_dim(const struct graph *g, const struct graph_node *n, int k, i
     return -1;
 }
 
-bool link_is_free(const struct graph *g, const struct graph_node *n, int d)
+bool partition_link_is_free(const struct graph *g, const struct graph_node *n, int d)
 {
     if (n->op == HLO_CONSTANT)
         return !n->literal;
-    return n->op == HLO_IOTA || (n->op == HLO_BROADCAST && link_operand_dim(g, n, 0, d) < 0);
+    return n->op == HLO_IOTA ||
+           (n->op == HLO_BROADCAST && partition_link_operand_dim(g, n, 0, d) < 0);
 }
 
-bool link_contraction(const struct graph *g, const struct graph_node *n, int i, int *lhs, int *rhs)
+bool partition_link_contraction(const struct graph *g, const struct graph_node *n, int i, int *lhs,
+                                int *rhs)
 {
     *rhs = -1;
     if (n->op == HLO_DOT && i < n->dot.contract_count) {
@@ -247,14 +249,14 @@ bool link_contraction(const struct graph *g, const struct graph_node *n, int i, 
     return false;
 }
 
-bool link_may_cut(const struct graph *g, const struct graph_node *n, int d)
+bool partition_link_may_cut(const struct graph *g, const struct graph_node *n, int d)
 {
     if (n->op == HLO_PARAMETER)
         return true;                    /* of a loop's body; others lie as notes say */
     if (n->tuple_count || d >= n->shape.rank)
         return false;
     for (int k = 0; k < n->operand_count; k++)
-        if (link_operand_dim(g, n, k, d) >= 0)
+        if (partition_link_operand_dim(g, n, k, d) >= 0)
             return true;
-    return link_is_free(g, n, d);
+    return partition_link_is_free(g, n, d);
 }

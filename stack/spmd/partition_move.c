@@ -78,12 +78,12 @@ int partition_move(struct partition *p, int node, const struct sharding *made,
 
 int partition_part(struct partition *p, int node, const struct sharding *to)
 {
-    struct part *part = &p->part[node];
-    struct moved *kept;
+    struct partition_part *part = &p->part[node];
+    struct partition_moved *kept;
 
     if (memcmp(&part->made, to, sizeof(*to)) == 0)
         return part->node;
-    for (const struct moved *m = part->moved; m; m = m->next)
+    for (const struct partition_moved *m = part->moved; m; m = m->next)
         if (memcmp(&m->sharding, to, sizeof(*to)) == 0)
             return m->node;
     kept = arena_alloc(p->to->arena, sizeof(*kept));

@@ -1,13 +1,13 @@
 /* How arrays lie, from those that are said to be cut: both ways until nothing changes. */
 #include "stack/spmd/partition_impl.h"
 
-static struct part *part_of(struct partition *p, int node) { return &p->part[node]; }
+static struct partition_part *part_of(struct partition *p, int node) { return &p->part[node]; }
 
 /* takes over one cut if dimension d has none, the axis is not used and the size divides */
 static bool take(struct partition *p, int node, int d, int axis)
 {
     const struct graph_node *n = &p->from->node[node];
-    struct part *to = part_of(p, node);
+    struct partition_part *to = part_of(p, node);
 
     if (axis == 0 || d < 0 || to->is_fixed || to->wanted.axis[d] || n->tuple_count)
         return false;
@@ -24,7 +24,7 @@ static bool spread_forwards(struct partition *p, int node)
 
     for (int k = 0; k < n->operand_count && !n->tuple_count; k++)
         for (int d = 0; d < n->shape.rank; d++) {
-            int from = link_operand_dim(p->from, n, k, d);
+            int from = partition_link_operand_dim(p->from, n, k, d);
 
             if (from >= 0)
                 has_changed |= take(p, node, d, part_of(p, n->operand[k])->wanted.axis[from]);
@@ -41,9 +41,9 @@ static bool spread_backwards(struct partition *p, int node)
         const struct graph_node *operand = &p->from->node[n->operand[k]];
 
         for (int d = 0; d < n->shape.rank; d++) {
-            int to = link_operand_dim(p->from, n, k, d);
+            int to = partition_link_operand_dim(p->from, n, k, d);
 
-            if (to >= 0 && link_may_cut(p->from, operand, to))
+            if (to >= 0 && partition_link_may_cut(p->from, operand, to))
                 has_changed |= take(p, n->operand[k], to, part_of(p, node)->wanted.axis[d]);
         }
     }

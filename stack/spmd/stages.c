@@ -10,7 +10,7 @@
 #include "stack/hlo/array.h"
 #include "stack/spmd/stages_impl.h"
 
-static int64_t bytes_of(const struct cut *c, int node)
+static int64_t bytes_of(const struct stages_cut *c, int node)
 {
     struct array a;
 
@@ -19,7 +19,7 @@ static int64_t bytes_of(const struct cut *c, int node)
 }
 
 /* room for the largest message of each kind */
-static void measure(struct cut *c)
+static void measure(struct stages_cut *c)
 {
     for (int s = 0; s < c->r->stage_count; s++)
         for (int m = 0; m < c->batches; m++) {
@@ -38,7 +38,7 @@ static void measure(struct cut *c)
 }
 
 /* what a stage sends to the one above or below in the passes of a micro batch */
-static bool has_message(const struct cut *c, int micro, int from, bool is_up)
+static bool has_message(const struct stages_cut *c, int micro, int from, bool is_up)
 {
     for (int i = 0; i < c->g->node_count; i++)
         if (is_up ? stages_go_up(c, i, micro, from) : stages_go_down(c, i, micro, from))
@@ -47,7 +47,7 @@ static bool has_message(const struct cut *c, int micro, int from, bool is_up)
 }
 
 /* then both know at the end of a round that slots are free (docs/parallel.md) */
-static int check_round(const struct cut *c, struct err *e)
+static int check_round(const struct stages_cut *c, struct err *e)
 {
     for (int s = 0; s + 1 < c->r->stage_count; s++)
         for (int m = 0; m < c->batches; m++) {
@@ -62,7 +62,7 @@ static int check_round(const struct cut *c, struct err *e)
 }
 
 /* messages behind all micro batches take turns with theirs in the slots */
-static int check_last(const struct cut *c, struct err *e)
+static int check_last(const struct stages_cut *c, struct err *e)
 {
     for (int s = 0; s < c->r->stage_count && c->batches > c->r->micro_batches; s++)
         for (int is_up = 0; is_up < 2; is_up++)
@@ -75,7 +75,7 @@ static int check_last(const struct cut *c, struct err *e)
 int stages_cut(const struct stages_request *r, struct arena *a, struct stages *out, struct err *e)
 {
     size_t nodes = (size_t)r->g->node_count + 1;
-    struct cut c = {.r = r, .arena = a, .g = r->g, .out = out, .passes = 1};
+    struct stages_cut c = {.r = r, .arena = a, .g = r->g, .out = out, .passes = 1};
 
     memset(out, 0, sizeof(*out));
     out->part = arena_array(a, (size_t)r->stage_count, sizeof(*out->part));

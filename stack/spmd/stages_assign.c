@@ -1,9 +1,12 @@
 /* Finds which stage makes a node, and which ones need it. */
 #include "stack/spmd/stages_impl.h"
 
-static const struct graph_node *node_of(const struct cut *c, int i) { return &c->g->node[i]; }
+static const struct graph_node *node_of(const struct stages_cut *c, int i)
+{
+    return &c->g->node[i];
+}
 
-static void mark_live(struct cut *c)
+static void mark_live(struct stages_cut *c)
 {
     for (int i = 0; i < c->g->output_count; i++)
         c->is_live[c->g->output[i].node] = true;
@@ -12,13 +15,13 @@ static void mark_live(struct cut *c)
             c->is_live[node_of(c, i)->operand[k]] = true;
 }
 
-static bool is_scalar(const struct cut *c, int node)
+static bool is_scalar(const struct stages_cut *c, int node)
 {
     return shape_elems(&node_of(c, node)->shape) == 1 && !node_of(c, node)->tuple_count;
 }
 
 /* a scalar as an array, which who needs it makes, and the scalar goes there */
-static int spread_scalar(const struct cut *c, int node)
+static int spread_scalar(const struct stages_cut *c, int node)
 {
     const struct graph_node *n = node_of(c, node);
     bool is_spread = n->op == HLO_BROADCAST && c->phase[node] == PHASE_REST &&
@@ -32,7 +35,7 @@ struct seen {                           /* stages of a node's operands */
     int lowest_backward;                /* of those of the same backward pass */
 };
 
-static struct seen look(const struct cut *c, int node)
+static struct seen look(const struct stages_cut *c, int node)
 {
     struct seen s = {STAGE_ANY, STAGE_ANY, STAGE_ANY};
     const struct graph_node *n = node_of(c, node);
@@ -54,7 +57,7 @@ static struct seen look(const struct cut *c, int node)
 }
 
 /* made of constants alone */
-static bool is_plain(const struct cut *c, int node, const bool *plain)
+static bool is_plain(const struct stages_cut *c, int node, const bool *plain)
 {
     const struct graph_node *n = node_of(c, node);
 
@@ -66,7 +69,7 @@ static bool is_plain(const struct cut *c, int node, const bool *plain)
     return true;
 }
 
-static int refuse_mix(const struct cut *c, int node, const struct seen *s, struct err *e)
+static int refuse_mix(const struct stages_cut *c, int node, const struct seen *s, struct err *e)
 {
     const char *source = node_of(c, node)->source;
 
@@ -79,7 +82,7 @@ static int refuse_mix(const struct cut *c, int node, const struct seen *s, struc
  * Behind the passes arrays stay where they are, and scalars go: what is made of scalars alone is on
  * the highest of their stages.
  */
-static int choose_rest(struct cut *c, int node, const struct seen *s, struct err *e)
+static int choose_rest(struct stages_cut *c, int node, const struct seen *s, struct err *e)
 {
     const struct graph_node *n = node_of(c, node);
     int stage = STAGE_ANY;
@@ -109,7 +112,7 @@ static int choose_rest(struct cut *c, int node, const struct seen *s, struct err
 }
 
 /* forward nobody is before what he reads, backward nobody behind it */
-static int choose_stage(struct cut *c, int node, bool is_plain_node, struct err *e)
+static int choose_stage(struct stages_cut *c, int node, bool is_plain_node, struct err *e)
 {
     int tag = c->r->stage[node], phase = c->phase[node];
     struct seen s = look(c, node);
@@ -130,7 +133,7 @@ static int choose_stage(struct cut *c, int node, bool is_plain_node, struct err 
 
 /* ----- who needs it */
 
-static int refuse_way(const struct cut *c, int node, int reader, struct err *e)
+static int refuse_way(const struct stages_cut *c, int node, int reader, struct err *e)
 {
     const char *source = node_of(c, reader)->source;
 
@@ -140,7 +143,7 @@ static int refuse_way(const struct cut *c, int node, int reader, struct err *e)
                    c->stage_of[reader], c->stage_of[node], node_of(c, node)->source);
 }
 
-static int add_need(struct cut *c, int operand, int reader, struct err *e)
+static int add_need(struct stages_cut *c, int operand, int reader, struct err *e)
 {
     int node = spread_scalar(c, operand), from = c->stage_of[node], to = c->stage_of[reader];
     int made = c->phase[node], read = c->phase[reader];
@@ -164,7 +167,7 @@ static int add_need(struct cut *c, int operand, int reader, struct err *e)
  * Numbers that go to other stages behind the passes: up first, then down. What comes down may be
  * used by nothing that goes up.
  */
-static int order_numbers(struct cut *c, struct err *e)
+static int order_numbers(struct stages_cut *c, struct err *e)
 {
     bool *is_late = arena_array(c->arena, (size_t)c->g->node_count + 1, sizeof(*is_late));
 
@@ -189,7 +192,7 @@ static int order_numbers(struct cut *c, struct err *e)
     return 0;
 }
 
-int stages_assign(struct cut *c, struct err *e)
+int stages_assign(struct stages_cut *c, struct err *e)
 {
     bool *plain = arena_array(c->arena, (size_t)c->g->node_count + 1, sizeof(*plain));
 

@@ -12,7 +12,7 @@
 #include "stack/hlo/array.h"
 
 struct emit {
-    struct cut *c;
+    struct stages_cut *c;
     const struct graph *from;
     struct graph *to;
     struct stage_part *part;
@@ -96,7 +96,7 @@ struct way {                            /* messages of a kind between this stage
 
 static struct way way_of(const struct emit *x, bool is_up, bool is_send)
 {
-    const struct cut *c = x->c;
+    const struct stages_cut *c = x->c;
     int first = c->r->first_flag + (is_up ? 0 : STAGE_SLOTS + 1);
 
     return (struct way){.other = x->stage + (is_up == is_send ? 1 : -1), .is_up = is_up,
@@ -240,7 +240,7 @@ static int emit_outputs(struct emit *x)
     return 0;
 }
 
-int stages_emit(struct cut *c, int stage, struct err *e)
+int stages_emit(struct stages_cut *c, int stage, struct err *e)
 {
     const struct graph *g = c->g;
     struct stage_part *part = &c->out->part[stage];

@@ -5,7 +5,7 @@
 
 #define STAGE_ANY (-1)                  /* a node that every stage makes for itself */
 
-struct cut {
+struct stages_cut {
     const struct stages_request *r;
     struct arena *arena;
     const struct graph *g;
@@ -19,14 +19,14 @@ struct cut {
     int64_t forward_bytes, backward_bytes;      /* of a message, at most */
 };
 
-static inline bool stages_go_up(const struct cut *c, int node, int micro, int from)
+static inline bool stages_go_up(const struct stages_cut *c, int node, int micro, int from)
 {
     return c->phase[node] == phase_forward(micro) && c->is_live[node] &&
            c->stage_of[node] >= 0 && c->stage_of[node] <= from && c->highest[node] > from;
 }
 
 /* of either pass: the backward pass may read what only a higher stage has */
-static inline bool stages_go_down(const struct cut *c, int node, int micro, int from)
+static inline bool stages_go_down(const struct stages_cut *c, int node, int micro, int from)
 {
     int phase = c->phase[node];
 
@@ -35,7 +35,7 @@ static inline bool stages_go_down(const struct cut *c, int node, int micro, int 
 }
 
 /* stages_assign.c: who makes what, and who needs it */
-int stages_assign(struct cut *c, struct err *e);
+int stages_assign(struct stages_cut *c, struct err *e);
 /* stages_emit.c: the graph of a stage */
-int stages_emit(struct cut *c, int stage, struct err *e);
+int stages_emit(struct stages_cut *c, int stage, struct err *e);
 #endif

@@ -45,14 +45,14 @@ static void build(int64_t terms, int64_t width)
 static int buckets(bool may_choose)
 {
     struct pass_context c = {.chip = &chip, .replica_count = 8, .bucket_bytes = 4 * MIB,
-                             .sum_times = may_choose ? plan_sum_times : NULL,
+                             .sum_times = may_choose ? module_plan_sum_times : NULL,
                              .settings = &settings};
-    int64_t bytes = bucket_choose(&c, &g, member, LAYERS);
+    int64_t bytes = combine_buckets_choose(&c, &g, member, LAYERS);
     int count = 0;
 
     assert_in_range(bytes, 1, 4 * MIB);
     for (int first = 0; first < LAYERS; count++)
-        first = bucket_end(member, LAYERS, first, bytes);
+        first = combine_buckets_end(member, LAYERS, first, bytes);
     return count;
 }
 
@@ -83,11 +83,11 @@ TEST(buckets_end_where_they_are_full_and_a_small_rest_joins)
     static const struct bucket_member m[] = {{.bytes = 40}, {.bytes = 60}, {.bytes = 10},
                                              {.bytes = 90}, {.bytes = 11}};
 
-    assert_int_equal(bucket_end(m, 5, 0, 100), 2);
-    assert_int_equal(bucket_end(m, 5, 2, 100), 5);      /* 11 is less than an eighth of 100 */
-    assert_int_equal(bucket_end(m, 5, 2, 80), 4);
-    assert_int_equal(bucket_end(m, 5, 4, 80), 5);
-    assert_int_equal(bucket_end(m, 5, 0, 0), 5);
+    assert_int_equal(combine_buckets_end(m, 5, 0, 100), 2);
+    assert_int_equal(combine_buckets_end(m, 5, 2, 100), 5); /* 11 is less than an eighth of 100 */
+    assert_int_equal(combine_buckets_end(m, 5, 2, 80), 4);
+    assert_int_equal(combine_buckets_end(m, 5, 4, 80), 5);
+    assert_int_equal(combine_buckets_end(m, 5, 0, 0), 5);
 }
 
 #define UNIT(test) cmocka_unit_test_setup_teardown(test, setup, one_graph_close)
