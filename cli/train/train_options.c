@@ -135,7 +135,7 @@ static int make_optimizer(struct train_options *o, struct arena *a, struct err *
         const struct train_value *v = &o->value[hypers[i].option];
 
         if (v->is_given && optimizer_takes(o->optimizer.rule, hypers[i].hyper) &&
-            optimizer_set(&o->optimizer, hyper_name(hypers[i].hyper), v->real, e))
+            optimizer_set(&o->optimizer, optimizer_hyper_name(hypers[i].hyper), v->real, e))
             return -1;
     }
     return 0;

@@ -90,7 +90,7 @@ static int check_optimizer(const struct embedding_table *t, const struct optimiz
     for (size_t i = 0; i < COUNT_OF(of_whole_tables); i++)
         if (o->hyper[of_whole_tables[i]] != 0)
             return err_set(e, "table %s: %s goes over rows that nobody asked for", t->name,
-                           hyper_name(of_whole_tables[i]));
+                           optimizer_hyper_name(of_whole_tables[i]));
     return 0;
 }
 

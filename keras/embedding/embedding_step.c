@@ -228,7 +228,7 @@ static void assign_rows(struct embedding_step *s, int variable, int asked, int o
 
     if (asked != NODE_NONE)
         trace_assign(s->trace, variable,
-                     choose(g, asked, trace_read(s->trace, variable), old));
+                     choose_value(g, asked, trace_read(s->trace, variable), old));
 }
 
 static void update_table(struct embedding_step *s, int table, int index, int updates)

@@ -11,7 +11,7 @@ static int read_number(const json_t *config, const char *name, double low, doubl
 {
     const json_t *v = json_object_get(config, name);
 
-    if (!json_is_given(v))
+    if (!model_json_is_given(v))
         return 0;
     if (!json_is_number(v) || json_number_value(v) < low || json_number_value(v) > high)
         return err_set(e, "%s must be a number in %g..%g", name, low, high);

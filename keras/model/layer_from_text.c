@@ -45,7 +45,7 @@ static int read_input_shape(const json_t *v, enum layer_kind kind, struct shape 
 {
     size_t rank = json_array_size(v);
 
-    if (!json_is_given(v))
+    if (!model_json_is_given(v))
         return 0;
     if (!json_is_array(v) || rank == 0 || rank >= GRAPH_RANK_MAX)
         return err_set(e, "input_shape must be a tuple of 1..%d sizes", GRAPH_RANK_MAX - 1);
@@ -66,8 +66,8 @@ static struct layer *read_layer(struct model *m, json_t *call, struct shape *inp
     const char *class = json_string_value(json_object_get(call, "class_name"));
     json_t *config = json_object_get(call, "config"), *value;
     const char *allowed[NAMES_MAX], *positional[NAMES_MAX], *key, *name;
-    struct json_reader r = {.model = m, .arena = m->arena, .path = "", .err = e, .name = class,
-                            .prefix = ""};
+    struct model_json_reader r = {
+        .model = m, .arena = m->arena, .path = "", .err = e, .name = class, .prefix = ""};
     enum layer_kind kind;
     struct layer *l;
 
@@ -86,7 +86,7 @@ static struct layer *read_layer(struct model *m, json_t *call, struct shape *inp
         if (name_inner(value, e))
             return NULL;
     name = json_string_value(json_object_get(config, "name"));
-    l = json_make_layer(&r, config, kind, name ? arena_strdup(m->arena, name) : NULL);
+    l = model_json_make_layer(&r, config, kind, name ? arena_strdup(m->arena, name) : NULL);
     if (l && !json_object_get(config, "dtype"))
         l->policy = -1;                 /* the model's; in a file every layer says its own */
     return l;

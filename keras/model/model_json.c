@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "keras/layers/layer_impl.h"
 
-int json_fail(struct json_reader *r, const char *fmt, ...)
+int model_json_fail(struct model_json_reader *r, const char *fmt, ...)
 {
     char text[sizeof(r->err->msg)];
     va_list args;
@@ -22,34 +22,37 @@ int json_fail(struct json_reader *r, const char *fmt, ...)
     return err_at(r->err, r->path, 0, 0, "layer \"%s\": %s", r->name, text);
 }
 
-bool json_is_given(const json_t *v)
+bool model_json_is_given(const json_t *v)
 {
     return v && !json_is_null(v);
 }
 
-int json_read_sample(struct json_reader *r, const json_t *v, const char *field, struct shape *to)
+int model_json_read_sample(struct model_json_reader *r, const json_t *v, const char *field,
+                           struct shape *to)
 {
     size_t size = json_array_size(v);
 
     *to = (struct shape){.dtype = DTYPE_F32};
     if (!json_is_array(v) || size < 1 || size > 6)
-        return json_fail(r, "\"%s\" must be a list of the batch (null) and up to 5 dimensions",
-                         field);
+        return model_json_fail(
+            r, "\"%s\" must be a list of the batch (null) and up to 5 dimensions", field);
     if (!json_is_null(json_array_get(v, 0)))
-        return json_fail(r, "\"%s\" fixes the batch size; it must be null there", field);
+        return model_json_fail(r, "\"%s\" fixes the batch size; it must be null there", field);
     for (size_t i = 1; i < size; i++) {
         const json_t *d = json_array_get(v, i);
 
         if (!json_is_integer(d) || json_integer_value(d) < 1 ||
             json_integer_value(d) > INT32_MAX)
-            return json_fail(r, "dimension %zu of \"%s\" must be a whole number in 1..%d; sizes "
-                             "are fixed on a TPU", i, field, INT32_MAX);
+            return model_json_fail(r,
+                                   "dimension %zu of \"%s\" must be a whole number in 1..%d; sizes "
+                                   "are fixed on a TPU",
+                                   i, field, INT32_MAX);
         to->dim[to->rank++] = json_integer_value(d);
     }
     return 0;
 }
 
-const char *json_dtype_name(const json_t *v)
+const char *model_json_dtype_name(const json_t *v)
 {
     if (json_is_object(v))
         v = json_object_get(json_object_get(v, "config"), "name");
@@ -76,29 +79,29 @@ bool json_is_model(const json_t *v)
 /* the input of a chain that has no InputLayer: as Keras 2 and 3 state it */
 static const json_t *stated_input(const json_t *config, const json_t *first, const char **field)
 {
-    const json_t *v = json_batch_shape(json_object_get(first, "config"), field);
+    const json_t *v = model_json_batch_shape(json_object_get(first, "config"), field);
 
     if (!v) {
         *field = "build_input_shape";
         v = json_object_get(config, *field);
     }
-    if (!json_is_given(v)) {
+    if (!model_json_is_given(v)) {
         *field = "build_config.input_shape";
         v = json_object_get(json_object_get(first, "build_config"), "input_shape");
     }
-    return json_is_given(v) ? v : NULL;
+    return model_json_is_given(v) ? v : NULL;
 }
 
-int json_stated_input(struct json_reader *r, const json_t *model, const json_t *first)
+int json_stated_input(struct model_json_reader *r, const json_t *model, const json_t *first)
 {
     const char *field, *class = json_string_value(json_object_get(first, "class_name"));
     const json_t *v = stated_input(json_object_get(model, "config"), first, &field);
     struct shape sample;
 
     if (!v)
-        return json_fail(r, "the shape of its input is stated nowhere: add an InputLayer or "
-                         "\"build_input_shape\"");
-    if (json_read_sample(r, v, field, &sample) != 0)
+        return model_json_fail(r, "the shape of its input is stated nowhere: add an InputLayer or "
+                               "\"build_input_shape\"");
+    if (model_json_read_sample(r, v, field, &sample) != 0)
         return -1;
     if (class && strcmp(class, "Embedding") == 0)
         sample.dtype = DTYPE_S32;
@@ -106,26 +109,26 @@ int json_stated_input(struct json_reader *r, const json_t *model, const json_t *
 }
 
 /* what a Sequential says of its input beside its layers */
-static int check_stated(struct json_reader *r, const json_t *config)
+static int check_stated(struct model_json_reader *r, const json_t *config)
 {
     const json_t *built = json_object_get(config, "build_input_shape");
     struct shape sample;
     char said[160], is[160];
 
-    if (!json_is_given(built))
+    if (!model_json_is_given(built))
         return 0;
-    if (json_read_sample(r, built, "build_input_shape", &sample) != 0)
+    if (model_json_read_sample(r, built, "build_input_shape", &sample) != 0)
         return -1;
     if (shape_same_dims(&sample, &r->model->node[r->model->input[0]].shape))
         return 0;
-    return json_fail(r, "\"build_input_shape\" says samples of shape %s, but the input has %s",
-                     layer_shape_text(&sample, said, sizeof(said)),
-                     layer_shape_text(&r->model->node[r->model->input[0]].shape, is,
-                                      sizeof(is)));
+    return model_json_fail(
+        r, "\"build_input_shape\" says samples of shape %s, but the input has %s",
+        layer_shape_text(&sample, said, sizeof(said)),
+        layer_shape_text(&r->model->node[r->model->input[0]].shape, is, sizeof(is)));
 }
 
 /* the model's inputs, then all its calls */
-static int add_block(struct json_reader *r, const json_t *root)
+static int add_block(struct model_json_reader *r, const json_t *root)
 {
     const json_t *config = json_object_get(root, "config");
     struct json_block *block = json_read_block(r, root);
@@ -165,23 +168,23 @@ static void settle_policies(struct model *m)
 
 /* ---- files ---- */
 
-static int read_model(struct json_reader *r, const json_t *root)
+static int read_model(struct model_json_reader *r, const json_t *root)
 {
     const json_t *config = json_object_get(root, "config");
     const char *class = json_string_value(json_object_get(root, "class_name"));
     const char *name = json_string_value(json_object_get(config, "name"));
 
     if (!class)
-        return json_fail(r, "missing field \"class_name\": not a Keras model");
+        return model_json_fail(r, "missing field \"class_name\": not a Keras model");
     if (!json_is_model(root))
-        return json_fail(r, "model class %s is not supported; supported are Sequential, "
-                         "Functional, Model", class);
+        return model_json_fail(r, "model class %s is not supported; supported are Sequential, "
+                               "Functional, Model", class);
     if (name && model_is_plain_name(name))
         r->model->name = arena_strdup(r->arena, name);
     if (add_block(r, root) != 0)
         return -1;
     if (r->model->node_count == r->model->input_count)
-        return json_fail(r, "the model has no layer but its input");
+        return model_json_fail(r, "the model has no layer but its input");
     settle_policies(r->model);
     return 0;
 }
@@ -189,7 +192,7 @@ static int read_model(struct json_reader *r, const json_t *root)
 static int read_root(struct model *m, struct arena *a, const char *path, json_t *root,
                      const json_error_t *broken, struct err *e)
 {
-    struct json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = ""};
+    struct model_json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = ""};
     int result;
 
     model_init(m, a, "model");

@@ -7,7 +7,7 @@
 
 #define MODEL_LAYERS_MAX 4000
 
-struct json_reader {
+struct model_json_reader {
     struct model *model;
     struct arena *arena;
     const char *path;
@@ -17,51 +17,54 @@ struct json_reader {
 };
 
 /* an error about the current layer; -1 */
-int json_fail(struct json_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int model_json_fail(struct model_json_reader *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* not missing and not null */
-bool json_is_given(const json_t *v);
+bool model_json_is_given(const json_t *v);
 /* [null, d1, d2, ..] as the shape of a sample; `field` in messages */
-int json_read_sample(struct json_reader *r, const json_t *v, const char *field, struct shape *to);
+int model_json_read_sample(struct model_json_reader *r, const json_t *v, const char *field,
+                           struct shape *to);
 /* "float32", or an object of it; NULL if it is neither */
-const char *json_dtype_name(const json_t *v);
+const char *model_json_dtype_name(const json_t *v);
 
 /* a layer of this kind with the parameters of its config; name NULL: Keras's next one */
-struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum layer_kind kind,
-                              const char *name);
+struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *config,
+                                    enum layer_kind kind, const char *name);
 /* the layer and all its parameters; NULL with a message. Not of an InputLayer. */
-struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index);
+struct layer *model_json_read_layer(struct model_json_reader *r, const json_t *layer, size_t index);
 /* the layer's name: of its config, or its own, or layer_<index> */
-int json_read_name(struct json_reader *r, const json_t *layer, size_t index, const char **name);
+int model_json_read_name(struct model_json_reader *r, const json_t *layer, size_t index,
+                         const char **name);
 /* class, -1 with a message */
-int json_read_class(struct json_reader *r, const json_t *layer, enum layer_kind *kind);
+int model_json_read_class(struct model_json_reader *r, const json_t *layer, enum layer_kind *kind);
 /* a call of model_input from an InputLayer; its number or -1 */
-int json_read_input(struct json_reader *r, const json_t *layer, size_t index);
+int model_json_read_input(struct model_json_reader *r, const json_t *layer, size_t index);
 /* "batch_shape" or one of its other names in a config; NULL if there is none */
-const json_t *json_batch_shape(const json_t *config, const char **field);
+const json_t *model_json_batch_shape(const json_t *config, const char **field);
 /* build_config.input_shape, where a file has one, against what its layer is called on */
-int json_check_built(struct json_reader *r, const json_t *layer, const struct layer *l);
+int model_json_check_built(struct model_json_reader *r, const json_t *layer, const struct layer *l);
 
 /* an operation of keras.ops, which stands among layers; as the layer that does the same */
 bool json_is_op(const json_t *layer);
-struct layer *json_read_op(struct json_reader *r, const json_t *layer, size_t index);
+struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index);
 /* its arguments may be numbers, which it has in its parameters */
 bool json_op_takes_numbers(const struct layer *l);
 
 /* Bidirectional or TimeDistributed: the layer inside, which knows that it is wrapped */
 bool json_is_wrapper(const json_t *layer);
-struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size_t index);
+struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer, size_t index);
 
 /* ---- models: blocks of calls ---- */
 bool json_is_model(const json_t *v);
 bool json_is_functional(const json_t *v);       /* of models: not a Sequential */
 struct json_block;
 /* makes the layers of a model, also of those inside it; NULL with a message */
-struct json_block *json_read_block(struct json_reader *r, const json_t *model);
+struct json_block *json_read_block(struct model_json_reader *r, const json_t *model);
 int json_block_input_count(const struct json_block *f);
 /* makes the i-th input of the outermost model: its call, or -1 */
 int json_block_input(struct json_block *f, int i);
 /* the input of a chain that has no InputLayer, by what the model or its first layer states */
-int json_stated_input(struct json_reader *r, const json_t *model, const json_t *first);
+int json_stated_input(struct model_json_reader *r, const json_t *model, const json_t *first);
 /* all its calls on these calls of the model; how many outputs there are, or -1 */
 int json_block_call(struct json_block *f, const int *input, int count, int **output);
 #endif

@@ -27,7 +27,7 @@ struct call {
 };
 
 struct json_block {
-    struct json_reader *r;
+    struct model_json_reader *r;
     const json_t *layers;               /* of the file */
     const char **name;                  /* by layer of the file */
     struct layer **layer;               /* NULL: an input, or a model inside the model */
@@ -59,9 +59,9 @@ static int unknown_layer(struct json_block *f, const char *what, const char *nam
 {
     char near[160];
 
-    return json_fail(f->r, "%s \"%s\", which is no layer of the model%s", what, name,
-                     text_did_you_mean(name, f->name, (size_t)f->layer_count, near,
-                                       sizeof(near)));
+    return model_json_fail(f->r, "%s \"%s\", which is no layer of the model%s", what, name,
+                           text_did_you_mean(name, f->name, (size_t)f->layer_count, near,
+                                             sizeof(near)));
 }
 
 /* ["dense", 0, 0] */
@@ -76,14 +76,14 @@ static int read_reference(struct json_block *f, const json_t *v, const char *wha
     const char *name = json_string_value(json_array_get(v, 0));
 
     if (!is_history(v))
-        return json_fail(f->r, "%s what is no [\"layer\", call, output]", what);
+        return model_json_fail(f->r, "%s what is no [\"layer\", call, output]", what);
     to->layer = find_layer(f, name);
     to->call = json_integer_value(json_array_get(v, 1));
     if (to->layer < 0)
         return unknown_layer(f, what, name);
     to->output = json_integer_value(json_array_get(v, 2));
     if (to->output < 0)
-        return json_fail(f->r, "%s output %" PRId64 " of \"%s\"", what, to->output, name);
+        return model_json_fail(f->r, "%s output %" PRId64 " of \"%s\"", what, to->output, name);
     return 0;
 }
 
@@ -94,7 +94,7 @@ static int add_inputs(struct json_block *f, struct call *c, const json_t *v);
 static int add_reference(struct json_block *f, struct call *c, const json_t *history)
 {
     if (c->input_count == LAYER_INPUTS_MAX)
-        return json_fail(f->r, "it is called on more than %d inputs", LAYER_INPUTS_MAX);
+        return model_json_fail(f->r, "it is called on more than %d inputs", LAYER_INPUTS_MAX);
     return read_reference(f, history, "it takes", &c->input[c->input_count++]);
 }
 
@@ -116,7 +116,7 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
     json_t *v;
 
     for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
-        if (json_is_given(json_object_get(kwargs, inputs[i])) &&
+        if (model_json_is_given(json_object_get(kwargs, inputs[i])) &&
             add_inputs(f, c, json_object_get(kwargs, inputs[i])) != 0)
             return -1;
     json_object_foreach(kwargs, key, v) {
@@ -127,8 +127,10 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
         if (is_input || is_nothing(v) || json_is_false(v))
             continue;
         if (!l || strcmp(key, "use_causal_mask") != 0 || l->kind != LAYER_MULTI_HEAD_ATTENTION)
-            return json_fail(f->r, "argument \"%s\" of its call is not supported; it must be null "
-                             "or missing", key);
+            return model_json_fail(f->r,
+                                   "argument \"%s\" of its call is not supported; it must be null "
+                                   "or missing",
+                                   key);
         l->c.is_causal = json_is_true(v);
     }
     return 0;
@@ -150,7 +152,7 @@ static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
     if (json_is_number(v) && f->layer[c->layer] && json_op_takes_numbers(f->layer[c->layer]))
         return 0;                       /* the operation has read it */
     if (!json_is_array(v))
-        return json_fail(f->r, "it is called on what is no output of a layer");
+        return model_json_fail(f->r, "it is called on what is no output of a layer");
     for (size_t i = 0; i < json_array_size(v); i++)
         if (!json_is_null(json_array_get(v, i)) &&
             add_inputs(f, c, json_array_get(v, i)) != 0)
@@ -202,13 +204,14 @@ static int list_calls(struct json_block *f)
 
         f->r->name = f->name[i];
         if (!is_input(f, i) && calls < 1)
-            return json_fail(f->r, "it is not connected to anything: \"inbound_nodes\" is empty");
+            return model_json_fail(f->r,
+                                   "it is not connected to anything: \"inbound_nodes\" is empty");
         if (calls > CALLS_MAX)
-            return json_fail(f->r, "it is called %zu times, more than %d", calls, CALLS_MAX);
+            return model_json_fail(f->r, "it is called %zu times, more than %d", calls, CALLS_MAX);
         f->first_call[i] = count;
         count += is_input(f, i) ? 1 : (int)calls;
         if (count > CALLS_MAX)
-            return json_fail(f->r, "with its calls the model has more than %d", CALLS_MAX);
+            return model_json_fail(f->r, "with its calls the model has more than %d", CALLS_MAX);
     }
     make_call_list(f, count);
     return 0;
@@ -234,7 +237,7 @@ static void list_chain(struct json_block *f)
 
 /* ---- layers ---- */
 
-static struct json_block *read_block(struct json_reader *r, const json_t *model, int depth);
+static struct json_block *read_block(struct model_json_reader *r, const json_t *model, int depth);
 
 /* a layer, a model with names of its own, or nothing for an input; -1 */
 static int read_one(struct json_block *f, int i, int depth)
@@ -254,11 +257,11 @@ static int read_one(struct json_block *f, int i, int depth)
                                         : json_read_wrapper(f->r, layer, (size_t)i);
         return f->layer[i] ? 0 : -1;
     }
-    if (json_read_class(f->r, layer, &kind) != 0)
+    if (model_json_read_class(f->r, layer, &kind) != 0)
         return -1;
     if (kind == LAYER_INPUT)
         return 0;
-    f->layer[i] = json_read_layer(f->r, layer, (size_t)i);
+    f->layer[i] = model_json_read_layer(f->r, layer, (size_t)i);
     return f->layer[i] ? 0 : -1;
 }
 
@@ -275,7 +278,7 @@ static int add_chain_input(struct json_block *f, const json_t *model)
     const json_t *first = json_array_get(f->layers, 0);
 
     f->r->name = json_string_value(json_object_get(json_object_get(first, "config"), "name"));
-    f->chain_input = is_input_layer(first) ? json_read_input(f->r, first, 0)
+    f->chain_input = is_input_layer(first) ? model_json_read_input(f->r, first, 0)
                                            : json_stated_input(f->r, model, first);
     return f->chain_input < 0 ? -1 : 0;
 }
@@ -291,13 +294,13 @@ static int read_layers(struct json_block *f, int depth)
     for (int i = first; i < f->layer_count; i++) {
         const char *full;
 
-        if (json_read_name(f->r, json_array_get(f->layers, (size_t)i), (size_t)i, &full) != 0)
+        if (model_json_read_name(f->r, json_array_get(f->layers, (size_t)i), (size_t)i, &full) != 0)
             return -1;
         f->name[i] = full + strlen(f->r->prefix);
         f->r->name = full;
         for (int k = 0; k < i; k++)
             if (strcmp(f->name[k], f->name[i]) == 0)
-                return json_fail(f->r, "two layers have this name");
+                return model_json_fail(f->r, "two layers have this name");
         if (read_one(f, i, depth) != 0)
             return -1;
     }
@@ -319,8 +322,10 @@ static int add_input(struct json_block *f, int layer)
     for (int i = 0; i < f->input_count; i++)
         is_new = is_new && f->input[i] != layer;
     if (!is_new)
-        return json_fail(f->r, "\"input_layers\" names \"%s\", which is no InputLayer or named "
-                         "twice", f->name[layer]);
+        return model_json_fail(f->r,
+                               "\"input_layers\" names \"%s\", which is no InputLayer or named "
+                               "twice",
+                               f->name[layer]);
     f->input[f->input_count++] = layer;
     return 0;
 }
@@ -348,7 +353,7 @@ static int list_inputs(struct json_block *f, const json_t *config)
         if (is_input(f, i) && !is_named)
             f->input[f->input_count++] = i;
     }
-    return f->input_count > 0 ? 0 : json_fail(f->r, "the model has no InputLayer");
+    return f->input_count > 0 ? 0 : model_json_fail(f->r, "the model has no InputLayer");
 }
 
 static int list_outputs(struct json_block *f, const json_t *config)
@@ -365,7 +370,7 @@ static int list_outputs(struct json_block *f, const json_t *config)
 
 /* ---- blocks ---- */
 
-static struct json_block *new_block(struct json_reader *r, const json_t *layers)
+static struct json_block *new_block(struct model_json_reader *r, const json_t *layers)
 {
     struct json_block *f = arena_array(r->arena, 1, sizeof(*f));
     size_t count = json_array_size(layers);
@@ -383,7 +388,7 @@ static struct json_block *new_block(struct json_reader *r, const json_t *layers)
     return f;
 }
 
-static struct json_block *read_block(struct json_reader *r, const json_t *model, int depth)
+static struct json_block *read_block(struct model_json_reader *r, const json_t *model, int depth)
 {
     const json_t *config = json_object_get(model, "config");
     const json_t *layers = json_is_array(config) ? config : json_object_get(config, "layers");
@@ -391,11 +396,11 @@ static struct json_block *read_block(struct json_reader *r, const json_t *model,
     struct json_block *f;
 
     if (depth > DEPTH_MAX) {
-        json_fail(r, "models stand inside models more than %d deep", DEPTH_MAX);
+        model_json_fail(r, "models stand inside models more than %d deep", DEPTH_MAX);
         return NULL;
     }
     if (count < 1 || count > MODEL_LAYERS_MAX) {
-        json_fail(r, "\"layers\" must be a list of 1..%d layers", MODEL_LAYERS_MAX);
+        model_json_fail(r, "\"layers\" must be a list of 1..%d layers", MODEL_LAYERS_MAX);
         return NULL;
     }
     f = new_block(r, layers);
@@ -407,7 +412,7 @@ static struct json_block *read_block(struct json_reader *r, const json_t *model,
         for (int i = 1; i < f->layer_count; i++)
             if (is_input(f, i)) {
                 r->name = f->name[i];
-                json_fail(r, "an InputLayer must come first, and there can be only one");
+                model_json_fail(r, "an InputLayer must come first, and there can be only one");
                 return NULL;
             }
         list_chain(f);
@@ -419,7 +424,7 @@ static struct json_block *read_block(struct json_reader *r, const json_t *model,
     return f;
 }
 
-struct json_block *json_read_block(struct json_reader *r, const json_t *model)
+struct json_block *json_read_block(struct model_json_reader *r, const json_t *model)
 {
     return read_block(r, model, 0);
 }
@@ -436,7 +441,7 @@ int json_block_input(struct json_block *f, int i)
     if (f->chain_input >= 0)
         return f->chain_input;
     f->r->name = NULL;
-    return json_read_input(f->r, json_array_get(f->layers, index), index);
+    return model_json_read_input(f->r, json_array_get(f->layers, index), index);
 }
 
 /* ---- calls in order ---- */
@@ -447,8 +452,9 @@ static int call_of(struct json_block *f, const struct reference *at)
     int count = f->first_call[at->layer + 1] - f->first_call[at->layer];
 
     if (at->call < 0 || at->call >= count)
-        return json_fail(f->r, "it takes call %" PRId64 " of \"%s\", which is called %d time%s",
-                         at->call, f->name[at->layer], count, count == 1 ? "" : "s");
+        return model_json_fail(f->r,
+                               "it takes call %" PRId64 " of \"%s\", which is called %d time%s",
+                               at->call, f->name[at->layer], count, count == 1 ? "" : "s");
     return f->first_call[at->layer] + (int)at->call;
 }
 
@@ -470,8 +476,8 @@ static int find_output(struct json_block *f, const struct reference *at, const i
     if (!c->node)
         return 0;
     if (at->output >= c->node_count)
-        return json_fail(f->r, "it takes output %" PRId64 " of \"%s\", which has %d", at->output,
-                         f->name[at->layer], c->node_count);
+        return model_json_fail(f->r, "it takes output %" PRId64 " of \"%s\", which has %d",
+                               at->output, f->name[at->layer], c->node_count);
     *node = c->node[at->output];
     return 1;
 }
@@ -498,8 +504,10 @@ static int try_call(struct json_block *f, struct call *c, const int *outer)
     c->node[0] = model_call(f->r->model, f->layer[c->layer], input, c->input_count, f->r->err);
     if (c->node[0] < 0)
         return -1;
-    return json_check_built(f->r, json_array_get(f->layers, (size_t)c->layer), f->layer[c->layer])
-               ? -1 : 1;
+    return model_json_check_built(f->r, json_array_get(f->layers, (size_t)c->layer),
+                                  f->layer[c->layer])
+               ? -1
+               : 1;
 }
 
 /* Files list a layer behind what it takes, nearly: so few rounds do. */
@@ -521,8 +529,9 @@ static int make_calls(struct json_block *f, const int *input)
     for (int i = 0; i < f->call_count && has_more; i++) {
         f->r->name = f->name[f->call[i].layer];
         if (!f->call[i].node)
-            return json_fail(f->r, "it takes its own output, by way of other layers or at once: "
-                             "the graph has a cycle");
+            return model_json_fail(f->r,
+                                   "it takes its own output, by way of other layers or at once: "
+                                   "the graph has a cycle");
     }
     return 0;
 }
@@ -530,8 +539,8 @@ static int make_calls(struct json_block *f, const int *input)
 int json_block_call(struct json_block *f, const int *input, int count, int **output)
 {
     if (count != f->input_count)
-        return json_fail(f->r, "it is a model of %d input%s, but is called on %d", f->input_count,
-                         f->input_count == 1 ? "" : "s", count);
+        return model_json_fail(f->r, "it is a model of %d input%s, but is called on %d",
+                               f->input_count, f->input_count == 1 ? "" : "s", count);
     for (int i = 0; i < f->call_count; i++)
         f->call[i].node = NULL;         /* of an earlier call of the same block */
     for (int i = 0; i < count; i++)

@@ -33,63 +33,63 @@ static bool is_listed(const char *name, const char *const *list, size_t count)
 
 /* ---- values ---- */
 
-static int read_number(struct json_reader *r, const json_t *v, const char *field, double *to)
+static int read_number(struct model_json_reader *r, const json_t *v, const char *field, double *to)
 {
     if (!json_is_number(v))
-        return json_fail(r, "\"%s\" must be a number", field);
+        return model_json_fail(r, "\"%s\" must be a number", field);
     *to = json_number_value(v);
     return 0;
 }
 
-static int read_whole(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+static int read_whole(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
     if (!json_is_integer(v))
-        return json_fail(r, "\"%s\" must be a whole number", field);
+        return model_json_fail(r, "\"%s\" must be a whole number", field);
     *to = json_integer_value(v);
     return 0;
 }
 
 /* n, or [height, width] */
-static int read_pair(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+static int read_pair(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
     if (json_is_integer(v)) {
         to[0] = to[1] = json_integer_value(v);
         return 0;
     }
     if (json_array_size(v) != 2)
-        return json_fail(r, "\"%s\" must be a whole number or a list of two", field);
+        return model_json_fail(r, "\"%s\" must be a whole number or a list of two", field);
     return read_whole(r, json_array_get(v, 0), field, &to[0]) ||
                    read_whole(r, json_array_get(v, 1), field, &to[1])
                ? -1 : 0;
 }
 
 /* n, or [n], along the steps of a sequence */
-static int read_one(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+static int read_one(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
     to[1] = 1;
     return read_whole(r, json_array_size(v) == 1 ? json_array_get(v, 0) : v, field, &to[0]);
 }
 
 /* n, or [before, after], of a sequence */
-static int read_ends(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+static int read_ends(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
     to[2] = to[3] = 0;
     return read_pair(r, v, field, to);
 }
 
 /* n, [rows, columns], or [[top, bottom], [left, right]] */
-static int read_pads(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+static int read_pads(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
     if (json_is_integer(v))
         return read_pair(r, v, field, to) || read_pair(r, v, field, to + 2) ? -1 : 0;
     if (json_array_size(v) != 2)
-        return json_fail(r, "\"%s\" must be a whole number or a list of two", field);
+        return model_json_fail(r, "\"%s\" must be a whole number or a list of two", field);
     return read_pair(r, json_array_get(v, 0), field, to) ||
                    read_pair(r, json_array_get(v, 1), field, to + 2)
                ? -1 : 0;
 }
 
-static int read_axis(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+static int read_axis(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
     if (json_array_size(v) == 1)
         v = json_array_get(v, 0);
@@ -97,7 +97,7 @@ static int read_axis(struct json_reader *r, const json_t *v, const char *field, 
 }
 
 /* "relu", or {"class_name": "function", "config": "relu"} */
-static int read_activation(struct json_reader *r, const json_t *v, const char *field,
+static int read_activation(struct model_json_reader *r, const json_t *v, const char *field,
                            struct activation *to)
 {
     const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "config") : v);
@@ -105,15 +105,15 @@ static int read_activation(struct json_reader *r, const json_t *v, const char *f
     struct err e;
 
     if (!name)
-        return json_fail(r, "\"%s\" must be the name of an activation", field);
+        return model_json_fail(r, "\"%s\" must be the name of an activation", field);
     if (activation_find(name, &kind, &e) != 0)
-        return json_fail(r, "\"%s\": %s", field, e.msg);
+        return model_json_fail(r, "\"%s\": %s", field, e.msg);
     *to = activation_standard(kind);
     return 0;
 }
 
 /* one of a few names, any spelling of case; its number, or -1 with all of them */
-static int read_choice(struct json_reader *r, const json_t *v, const char *field,
+static int read_choice(struct model_json_reader *r, const json_t *v, const char *field,
                        const char *const *names, size_t count)
 {
     const char *name = json_string_value(v);
@@ -127,12 +127,12 @@ static int read_choice(struct json_reader *r, const json_t *v, const char *field
         snprintf(all + used, sizeof(all) - used, "%s\"%s\"",
                  i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
     }
-    return json_fail(r, "\"%s\" is %s%s%s; it must be %s", field, name ? "\"" : "",
-                     name ? name : "not a name", name ? "\"" : "", all);
+    return model_json_fail(r, "\"%s\" is %s%s%s; it must be %s", field, name ? "\"" : "",
+                           name ? name : "not a name", name ? "\"" : "", all);
 }
 
 /* causal: of Conv1D alone */
-static int read_padding(struct json_reader *r, const json_t *v, const struct layer_field *f,
+static int read_padding(struct model_json_reader *r, const json_t *v, const struct layer_field *f,
                         enum nn_padding *to)
 {
     static const char *const names[] = {"valid", "same", "causal"};
@@ -145,7 +145,7 @@ static int read_padding(struct json_reader *r, const json_t *v, const struct lay
     return 0;
 }
 
-static int read_interpolation(struct json_reader *r, const json_t *v, const char *field,
+static int read_interpolation(struct model_json_reader *r, const json_t *v, const char *field,
                               enum layer_interpolation *to)
 {
     static const char *const names[] = {"nearest", "bilinear"};
@@ -158,7 +158,7 @@ static int read_interpolation(struct json_reader *r, const json_t *v, const char
 }
 
 /* VarianceScaling's two choices */
-static int read_scaling(struct json_reader *r, const json_t *config, struct initializer *to)
+static int read_scaling(struct model_json_reader *r, const json_t *config, struct initializer *to)
 {
     static const char *const modes[] = {"fan_in", "fan_out", "fan_avg"};
     static const char *const draws[] = {"truncated_normal", "untruncated_normal", "uniform",
@@ -167,13 +167,13 @@ static int read_scaling(struct json_reader *r, const json_t *config, struct init
     const json_t *draw = json_object_get(config, "distribution");
     int which;
 
-    if (json_is_given(mode)) {
+    if (model_json_is_given(mode)) {
         which = read_choice(r, mode, "mode", modes, COUNT_OF(modes));
         if (which < 0)
             return -1;
         to->mode = (enum initializer_mode)which;
     }
-    if (json_is_given(draw)) {
+    if (model_json_is_given(draw)) {
         which = read_choice(r, draw, "distribution", draws, COUNT_OF(draws));
         if (which < 0)
             return -1;
@@ -184,7 +184,7 @@ static int read_scaling(struct json_reader *r, const json_t *config, struct init
     return 0;
 }
 
-static int read_initializer(struct json_reader *r, const json_t *v, const char *field,
+static int read_initializer(struct model_json_reader *r, const json_t *v, const char *field,
                             struct initializer *to)
 {
     static const struct { const char *name; bool is_b; } numbers[] = {
@@ -197,14 +197,14 @@ static int read_initializer(struct json_reader *r, const json_t *v, const char *
     struct err e;
 
     if (!name)
-        return json_fail(r, "\"%s\" must be an initializer", field);
+        return model_json_fail(r, "\"%s\" must be an initializer", field);
     if (initializer_find(name, &kind, &e) != 0)
-        return json_fail(r, "\"%s\": %s", field, e.msg);
+        return model_json_fail(r, "\"%s\": %s", field, e.msg);
     *to = initializer_standard(kind);
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         const json_t *number = json_object_get(config, numbers[i].name);
 
-        if (json_is_given(number) &&
+        if (model_json_is_given(number) &&
             read_number(r, number, numbers[i].name, numbers[i].is_b ? &to->b : &to->a) != 0)
             return -1;
     }
@@ -212,7 +212,7 @@ static int read_initializer(struct json_reader *r, const json_t *v, const char *
 }
 
 /* null, "l2", or {"class_name": "L2", "config": {"l2": 0.01}} */
-static int read_regularizer(struct json_reader *r, const json_t *v, const char *field,
+static int read_regularizer(struct model_json_reader *r, const json_t *v, const char *field,
                             struct regularizer *to)
 {
     const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
@@ -223,13 +223,13 @@ static int read_regularizer(struct json_reader *r, const json_t *v, const char *
     bool has_both = name && (strcmp(name, "L1L2") == 0 || strcmp(name, "l1_l2") == 0);
 
     if (!has_l1 && !has_l2 && !has_both)
-        return json_fail(r, "\"%s\" is %s; it must be null, L1, L2 or L1L2", field,
-                         name ? name : "without a name");
+        return model_json_fail(r, "\"%s\" is %s; it must be null, L1, L2 or L1L2", field,
+                               name ? name : "without a name");
     to->l1 = has_l1 ? 0.01 : 0.0;
     to->l2 = has_l2 ? 0.01 : 0.0;
-    if (json_is_given(l1) && read_number(r, l1, "l1", &to->l1) != 0)
+    if (model_json_is_given(l1) && read_number(r, l1, "l1", &to->l1) != 0)
         return -1;
-    return json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
+    return model_json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
 }
 
 /* all numbers of v, nested in lists as they may be; -1: there is something else */
@@ -254,27 +254,27 @@ static int64_t flatten_reals(const json_t *v, double *to, int depth)
     return count;
 }
 
-static int read_reals(struct json_reader *r, const json_t *v, const char *field,
+static int read_reals(struct model_json_reader *r, const json_t *v, const char *field,
                       struct layer_reals *to)
 {
     int64_t count = flatten_reals(v, NULL, GRAPH_RANK_MAX);
     double *value;
 
     if (count < 1)
-        return json_fail(r, "\"%s\" must be a number or a list of numbers", field);
+        return model_json_fail(r, "\"%s\" must be a number or a list of numbers", field);
     value = arena_array(r->arena, (size_t)count, sizeof(*value));
     flatten_reals(v, value, GRAPH_RANK_MAX);
     *to = (struct layer_reals){value, count};
     return 0;
 }
 
-static int read_list(struct json_reader *r, const json_t *v, const char *field,
+static int read_list(struct model_json_reader *r, const json_t *v, const char *field,
                      struct layer_config *c)
 {
     size_t size = json_array_size(v);
 
     if (!json_is_array(v) || size < 1 || size > 6)
-        return json_fail(r, "\"%s\" must be a list of 1..6 whole numbers", field);
+        return model_json_fail(r, "\"%s\" must be a list of 1..6 whole numbers", field);
     c->shape_count = (int64_t)size;
     for (size_t i = 0; i < size; i++) {
         const json_t *d = json_array_get(v, i);
@@ -286,7 +286,7 @@ static int read_list(struct json_reader *r, const json_t *v, const char *field,
     return 0;
 }
 
-static int read_field(struct json_reader *r, const struct layer_field *f, const json_t *v,
+static int read_field(struct model_json_reader *r, const struct layer_field *f, const json_t *v,
                       struct layer_config *c)
 {
     void *to = (char *)c + f->offset;
@@ -313,14 +313,15 @@ static int read_field(struct json_reader *r, const struct layer_field *f, const 
     case FIELD_BOOL: break;
     }
     if (!json_is_boolean(v))
-        return json_fail(r, "\"%s\" must be true or false", f->name);
+        return model_json_fail(r, "\"%s\" must be true or false", f->name);
     *(bool *)to = json_is_true(v);
     return 0;
 }
 
 /* ---- the layer ---- */
 
-int json_read_name(struct json_reader *r, const json_t *layer, size_t index, const char **name)
+int model_json_read_name(struct model_json_reader *r, const json_t *layer, size_t index,
+                         const char **name)
 {
     const char *given = json_string_value(json_object_get(json_object_get(layer, "config"),
                                                           "name"));
@@ -331,30 +332,34 @@ int json_read_name(struct json_reader *r, const json_t *layer, size_t index, con
         given = arena_printf(r->arena, "layer_%zu", index);
     r->name = NULL;
     if (!model_is_plain_name(given))
-        return json_fail(r, "the name of layer %zu must be 1..%d printable characters without "
-                         "quotes and backslashes", index, MODEL_NAME_CHARS_MAX);
+        return model_json_fail(r,
+                               "the name of layer %zu must be 1..%d printable characters without "
+                               "quotes and backslashes",
+                               index, MODEL_NAME_CHARS_MAX);
     *name = arena_printf(r->arena, "%s%s", r->prefix, given);
     if (strlen(*name) > MODEL_NAME_CHARS_MAX)
-        return json_fail(r, "layer %zu's name \"%s\" is longer than %d characters with those of "
-                         "the models around it", index, *name, MODEL_NAME_CHARS_MAX);
+        return model_json_fail(r,
+                               "layer %zu's name \"%s\" is longer than %d characters with those of "
+                               "the models around it",
+                               index, *name, MODEL_NAME_CHARS_MAX);
     if (model_find_layer(r->model, *name)) {
         r->name = *name;
-        return json_fail(r, "two layers have this name");
+        return model_json_fail(r, "two layers have this name");
     }
     return 0;
 }
 
-int json_read_class(struct json_reader *r, const json_t *layer, enum layer_kind *kind)
+int model_json_read_class(struct model_json_reader *r, const json_t *layer, enum layer_kind *kind)
 {
     const char *class = json_string_value(json_object_get(layer, "class_name"));
     struct err e;
 
     if (!class)
-        return json_fail(r, "missing field \"class_name\"");
+        return model_json_fail(r, "missing field \"class_name\"");
     if (layer_find(class, kind, &e) != 0)
-        return json_fail(r, "%s", e.msg);
+        return model_json_fail(r, "%s", e.msg);
     if (!json_is_object(json_object_get(layer, "config")))
-        return json_fail(r, "missing field \"config\"");
+        return model_json_fail(r, "missing field \"config\"");
     return 0;
 }
 
@@ -369,7 +374,7 @@ static const struct layer_field *find_field(enum layer_kind kind, const char *na
     return NULL;
 }
 
-static int unknown_field(struct json_reader *r, enum layer_kind kind, const char *name)
+static int unknown_field(struct model_json_reader *r, enum layer_kind kind, const char *name)
 {
     const char *names[32];
     size_t count = 0;
@@ -378,8 +383,9 @@ static int unknown_field(struct json_reader *r, enum layer_kind kind, const char
     for (size_t i = 0; i < layer_field_count && count < COUNT_OF(names); i++)
         if (layer_fields[i].kind == kind)
             names[count++] = layer_fields[i].name;
-    return json_fail(r, "%s has no \"%s\" here%s; it must be null or missing", layer_class(kind),
-                     name, text_did_you_mean(name, names, count, near, sizeof(near)));
+    return model_json_fail(r, "%s has no \"%s\" here%s; it must be null or missing",
+                           layer_class(kind), name,
+                           text_did_you_mean(name, names, count, near, sizeof(near)));
 }
 
 /* What stands beside a switch that is off says nothing, whatever it is. */
@@ -397,7 +403,7 @@ static bool is_switched_off(const json_t *config, const char *name)
 }
 
 /* what is in the file but in no table */
-static int check_other(struct json_reader *r, enum layer_kind kind, const char *name,
+static int check_other(struct model_json_reader *r, enum layer_kind kind, const char *name,
                        const json_t *v)
 {
     const char *text = json_string_value(v);
@@ -410,8 +416,8 @@ static int check_other(struct json_reader *r, enum layer_kind kind, const char *
     if (strcmp(name, "data_format") == 0) {
         if (text && strcmp(text, "channels_last") == 0)
             return 0;
-        return json_fail(r, "\"data_format\" is %s; it must be \"channels_last\"",
-                         text ? text : "not a name");
+        return model_json_fail(r, "\"data_format\" is %s; it must be \"channels_last\"",
+                               text ? text : "not a name");
     }
     if (strcmp(name, "attention_axes") == 0 && json_array_size(v) == 1 &&
         json_integer_value(json_array_get(v, 0)) == 1)
@@ -419,34 +425,34 @@ static int check_other(struct json_reader *r, enum layer_kind kind, const char *
     return unknown_field(r, kind, name);
 }
 
-static int read_policy(struct json_reader *r, const json_t *config, int *policy)
+static int read_policy(struct model_json_reader *r, const json_t *config, int *policy)
 {
     const json_t *v = json_object_get(config, "dtype");
-    const char *name = json_dtype_name(v);
+    const char *name = model_json_dtype_name(v);
     enum keras_policy p;
     struct err e;
 
     *policy = KERAS_FLOAT32;
-    if (!json_is_given(v))
+    if (!model_json_is_given(v))
         return 0;
     if (!name)
-        return json_fail(r, "\"dtype\" must be the name of a policy");
+        return model_json_fail(r, "\"dtype\" must be the name of a policy");
     if (keras_policy_find(name, &p, &e) != 0)
-        return json_fail(r, "%s", e.msg);
+        return model_json_fail(r, "%s", e.msg);
     *policy = (int)p;
     return 0;
 }
 
-static int check_required(struct json_reader *r, enum layer_kind kind, const json_t *config)
+static int check_required(struct model_json_reader *r, enum layer_kind kind, const json_t *config)
 {
     for (size_t i = 0; i < layer_field_count; i++)
         if (layer_fields[i].kind == kind && layer_field_is_required(&layer_fields[i]) &&
-            !json_is_given(json_object_get(config, layer_fields[i].name)))
-            return json_fail(r, "missing field \"%s\"", layer_fields[i].name);
+            !model_json_is_given(json_object_get(config, layer_fields[i].name)))
+            return model_json_fail(r, "missing field \"%s\"", layer_fields[i].name);
     return 0;
 }
 
-static int read_fields(struct json_reader *r, const json_t *config, struct layer *l)
+static int read_fields(struct model_json_reader *r, const json_t *config, struct layer *l)
 {
     const char *key;
     json_t *v;
@@ -463,8 +469,8 @@ static int read_fields(struct json_reader *r, const json_t *config, struct layer
     return 0;
 }
 
-struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum layer_kind kind,
-                              const char *name)
+struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *config,
+                                    enum layer_kind kind, const char *name)
 {
     struct layer *l;
 
@@ -477,17 +483,17 @@ struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum 
     return l;
 }
 
-struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index)
+struct layer *model_json_read_layer(struct model_json_reader *r, const json_t *layer, size_t index)
 {
     const char *name;
     enum layer_kind kind;
 
-    if (json_read_name(r, layer, index, &name) != 0)
+    if (model_json_read_name(r, layer, index, &name) != 0)
         return NULL;
     r->name = name;
-    if (json_read_class(r, layer, &kind) != 0)
+    if (model_json_read_class(r, layer, &kind) != 0)
         return NULL;
-    return json_make_layer(r, json_object_get(layer, "config"), kind, name);
+    return model_json_make_layer(r, json_object_get(layer, "config"), kind, name);
 }
 
 /* ---- layers around layers ---- */
@@ -505,7 +511,7 @@ bool json_is_wrapper(const json_t *layer)
            strcmp(class_of(layer), "TimeDistributed") == 0;
 }
 
-static int make_two_way(struct json_reader *r, const json_t *config, struct layer *l)
+static int make_two_way(struct model_json_reader *r, const json_t *config, struct layer *l)
 {
     static const char *const names[] = {"concat", "sum", "mul", "ave"};
     static const enum layer_merge modes[] = {LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED,
@@ -516,17 +522,17 @@ static int make_two_way(struct json_reader *r, const json_t *config, struct laye
     if (which < 0)
         return -1;
     if (l->kind != LAYER_LSTM && l->kind != LAYER_GRU && l->kind != LAYER_SIMPLE_RNN)
-        return json_fail(r, "Bidirectional is of SimpleRNN, LSTM or GRU, not of %s",
-                         layer_class(l->kind));
+        return model_json_fail(r, "Bidirectional is of SimpleRNN, LSTM or GRU, not of %s",
+                               layer_class(l->kind));
     if (l->c.goes_backward)
-        return json_fail(r, "Bidirectional's layer must not go backwards by itself");
+        return model_json_fail(r, "Bidirectional's layer must not go backwards by itself");
     l->c.both = modes[which];
     return 0;
 }
 
 /* as the file has it, or by its class: Keras 2 does not say the backward one's */
-static const char *inner_name(struct json_reader *r, const json_t *layer, const char *direction,
-                              const struct layer *l)
+static const char *inner_name(struct model_json_reader *r, const json_t *layer,
+                              const char *direction, const struct layer *l)
 {
     const char *name = json_string_value(json_object_get(json_object_get(layer, "config"),
                                                          "name"));
@@ -536,7 +542,7 @@ static const char *inner_name(struct json_reader *r, const json_t *layer, const 
     return arena_printf(r->arena, "%s_%s", direction, layer_standard_name(l->kind));
 }
 
-struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size_t index)
+struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer, size_t index)
 {
     const json_t *config = json_object_get(layer, "config");
     const json_t *inner = json_object_get(config, "layer");
@@ -544,16 +550,16 @@ struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size
     const char *name;
     struct layer *l;
 
-    if (json_read_name(r, layer, index, &name) != 0)
+    if (model_json_read_name(r, layer, index, &name) != 0)
         return NULL;
     r->name = name;
-    if (json_read_class(r, inner, &kind) != 0)
+    if (model_json_read_class(r, inner, &kind) != 0)
         return NULL;
     if (kind == LAYER_INPUT) {
-        json_fail(r, "an InputLayer is no layer to be wrapped");
+        model_json_fail(r, "an InputLayer is no layer to be wrapped");
         return NULL;
     }
-    l = json_make_layer(r, json_object_get(inner, "config"), kind, name);
+    l = model_json_make_layer(r, json_object_get(inner, "config"), kind, name);
     if (!l)
         return NULL;
     l->is_trainable = l->is_trainable && !json_is_false(json_object_get(config, "trainable"));
@@ -568,12 +574,12 @@ struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size
 
 /* ---- inputs ---- */
 
-const json_t *json_batch_shape(const json_t *config, const char **field)
+const json_t *model_json_batch_shape(const json_t *config, const char **field)
 {
     static const char *const names[] = {"batch_shape", "batch_input_shape"};
 
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (json_is_given(json_object_get(config, names[i]))) {
+        if (model_json_is_given(json_object_get(config, names[i]))) {
             *field = names[i];
             return json_object_get(config, names[i]);
         }
@@ -581,40 +587,40 @@ const json_t *json_batch_shape(const json_t *config, const char **field)
 }
 
 /* whole numbers of any width come as s32, others as f32 */
-static int read_input_dtype(struct json_reader *r, const json_t *v, enum graph_dtype *to)
+static int read_input_dtype(struct model_json_reader *r, const json_t *v, enum graph_dtype *to)
 {
     static const char *const whole[] = {"int32", "int64", "int16", "int8", "uint8", "uint16",
                                         "uint32"};
     static const char *const real[] = {"float32", "float16", "bfloat16", "float64",
                                        "mixed_bfloat16"};
-    const char *name = json_is_given(v) ? json_dtype_name(v) : "float32";
+    const char *name = model_json_is_given(v) ? model_json_dtype_name(v) : "float32";
 
     *to = DTYPE_F32;
     if (name && is_listed(name, whole, COUNT_OF(whole)))
         *to = DTYPE_S32;
     else if (!name || !is_listed(name, real, COUNT_OF(real)))
-        return json_fail(r, "\"dtype\" is %s; an input must be of floats or whole numbers",
-                         name ? name : "not a name");
+        return model_json_fail(r, "\"dtype\" is %s; an input must be of floats or whole numbers",
+                               name ? name : "not a name");
     return 0;
 }
 
-int json_read_input(struct json_reader *r, const json_t *layer, size_t index)
+int model_json_read_input(struct model_json_reader *r, const json_t *layer, size_t index)
 {
     const json_t *config = json_object_get(layer, "config"), *v;
     const char *field, *name;
     struct shape sample;
     enum graph_dtype dtype;
 
-    if (json_read_name(r, layer, index, &name) != 0)
+    if (model_json_read_name(r, layer, index, &name) != 0)
         return -1;
     r->name = name;
-    v = json_batch_shape(config, &field);
+    v = model_json_batch_shape(config, &field);
     if (!v)
-        return json_fail(r, "missing field \"batch_shape\"");
+        return model_json_fail(r, "missing field \"batch_shape\"");
     if (json_is_true(json_object_get(config, "sparse")) ||
         json_is_true(json_object_get(config, "ragged")))
-        return json_fail(r, "sparse and ragged inputs are not supported");
-    if (json_read_sample(r, v, field, &sample) != 0 ||
+        return model_json_fail(r, "sparse and ragged inputs are not supported");
+    if (model_json_read_sample(r, v, field, &sample) != 0 ||
         read_input_dtype(r, json_object_get(config, "dtype"), &dtype) != 0)
         return -1;
     sample.dtype = dtype;
@@ -622,7 +628,7 @@ int json_read_input(struct json_reader *r, const json_t *layer, size_t index)
 }
 
 /* only a plain list is of one input; others say the same in more words */
-int json_check_built(struct json_reader *r, const json_t *layer, const struct layer *l)
+int model_json_check_built(struct model_json_reader *r, const json_t *layer, const struct layer *l)
 {
     const json_t *v = json_object_get(json_object_get(layer, "build_config"), "input_shape");
     struct shape sample;
@@ -631,11 +637,13 @@ int json_check_built(struct json_reader *r, const json_t *layer, const struct la
     if (!json_is_array(v) || !json_is_null(json_array_get(v, 0)) || l->input_count != 1 ||
         l->is_distributed)
         return 0;
-    if (json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
+    if (model_json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
         return -1;
     if (shape_same_dims(&sample, &l->input[0]))
         return 0;
-    return json_fail(r, "\"build_config.input_shape\" says samples of shape %s, but it is given "
-                     "%s", layer_shape_text(&sample, said, sizeof(said)),
-                     layer_shape_text(&l->input[0], is, sizeof(is)));
+    return model_json_fail(r,
+                           "\"build_config.input_shape\" says samples of shape %s, but it is given "
+                           "%s",
+                           layer_shape_text(&sample, said, sizeof(said)),
+                           layer_shape_text(&l->input[0], is, sizeof(is)));
 }

@@ -50,7 +50,7 @@ bool json_op_takes_numbers(const struct layer *l)
     return l->kind == LAYER_RESCALING;
 }
 
-static int unknown_op(struct json_reader *r, const char *class)
+static int unknown_op(struct model_json_reader *r, const char *class)
 {
     const char *names[COUNT_OF(functions) + COUNT_OF(merges) + COUNT_OF(others)];
     size_t count = 0;
@@ -62,11 +62,12 @@ static int unknown_op(struct json_reader *r, const char *class)
         names[count++] = merges[i].class;
     for (size_t i = 0; i < COUNT_OF(others); i++)
         names[count++] = others[i];
-    return json_fail(r, "operation %s of keras.ops is not supported%s; docs/keras.md lists them",
-                     class, text_did_you_mean(class, names, count, near, sizeof(near)));
+    return model_json_fail(r,
+                           "operation %s of keras.ops is not supported%s; docs/keras.md lists them",
+                           class, text_did_you_mean(class, names, count, near, sizeof(near)));
 }
 
-static struct layer *rescaling(struct json_reader *r, const char *name, double scale,
+static struct layer *rescaling(struct model_json_reader *r, const char *name, double scale,
                                double offset)
 {
     struct layer *l = model_layer(r->model, LAYER_RESCALING, name);
@@ -80,7 +81,7 @@ static struct layer *rescaling(struct json_reader *r, const char *name, double s
 }
 
 /* x + n, n - x, x * n, x / n; NULL: no such operation */
-static struct layer *with_number(struct json_reader *r, const char *class, const char *name,
+static struct layer *with_number(struct model_json_reader *r, const char *class, const char *name,
                                  double n, bool is_first)
 {
     if (strcmp(class, "Add") == 0)
@@ -91,11 +92,11 @@ static struct layer *with_number(struct json_reader *r, const char *class, const
         return rescaling(r, name, n, 0);
     if (strstr(class, "Divide") && !is_first && n != 0.0)
         return rescaling(r, name, 1.0 / n, 0);
-    json_fail(r, "operation %s of an array and a number is not supported", class);
+    model_json_fail(r, "operation %s of an array and a number is not supported", class);
     return NULL;
 }
 
-static struct layer *merge(struct json_reader *r, const json_t *layer, const char *class,
+static struct layer *merge(struct model_json_reader *r, const json_t *layer, const char *class,
                            const char *name, enum layer_kind kind)
 {
     const json_t *nodes = json_object_get(layer, "inbound_nodes");
@@ -107,29 +108,30 @@ static struct layer *merge(struct json_reader *r, const json_t *layer, const cha
                            json_is_number(a));
     if (kind != LAYER_COUNT)
         return model_layer(r->model, kind, name);
-    json_fail(r, "operation %s of two arrays is not supported", class);
+    model_json_fail(r, "operation %s of two arrays is not supported", class);
     return NULL;
 }
 
 /* numbers of a list behind the one of the batch; -1: they are not */
-static int read_list(struct json_reader *r, const json_t *v, const char *field, struct layer *l)
+static int read_list(struct model_json_reader *r, const json_t *v, const char *field,
+                     struct layer *l)
 {
     size_t size = json_array_size(v);
 
     if (size < 2 || size > GRAPH_RANK_MAX)
-        return json_fail(r, "\"%s\" must be a list of the batch and 1..%d whole numbers", field,
-                         GRAPH_RANK_MAX - 1);
+        return model_json_fail(r, "\"%s\" must be a list of the batch and 1..%d whole numbers",
+                               field, GRAPH_RANK_MAX - 1);
     l->c.shape_count = (int64_t)size - 1;
     for (size_t i = 1; i < size; i++) {
         if (!json_is_integer(json_array_get(v, i)))
-            return json_fail(r, "\"%s\" must be a list of whole numbers", field);
+            return model_json_fail(r, "\"%s\" must be a list of whole numbers", field);
         l->c.shape[i - 1] = json_integer_value(json_array_get(v, i));
     }
     return 0;
 }
 
 /* over height and width, or over the steps of a sequence */
-static struct layer *pool(struct json_reader *r, const json_t *config, const char *name,
+static struct layer *pool(struct model_json_reader *r, const json_t *config, const char *name,
                           bool is_max)
 {
     const json_t *axis = json_object_get(config, "axis");
@@ -143,13 +145,14 @@ static struct layer *pool(struct json_reader *r, const json_t *config, const cha
         l = model_layer(r->model, is_max ? LAYER_GLOBAL_MAX_POOLING1D
                                          : LAYER_GLOBAL_AVERAGE_POOLING1D, name);
     else
-        json_fail(r, "\"axis\" must be 1, or [1, 2]: other means and maxima are not supported");
+        model_json_fail(r,
+                        "\"axis\" must be 1, or [1, 2]: other means and maxima are not supported");
     if (l)
         l->c.keeps_dims = json_is_true(json_object_get(config, "keepdims"));
     return l;
 }
 
-static struct layer *other(struct json_reader *r, const json_t *config, const char *class,
+static struct layer *other(struct model_json_reader *r, const json_t *config, const char *class,
                            const char *name)
 {
     struct layer *l;
@@ -178,16 +181,16 @@ static struct layer *other(struct json_reader *r, const json_t *config, const ch
     return NULL;
 }
 
-struct layer *json_read_op(struct json_reader *r, const json_t *layer, size_t index)
+struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index)
 {
     const char *class = json_string_value(json_object_get(layer, "class_name")), *name;
     const json_t *config = json_object_get(layer, "config");
 
-    if (json_read_name(r, layer, index, &name) != 0)
+    if (model_json_read_name(r, layer, index, &name) != 0)
         return NULL;
     r->name = name;
     if (!class) {
-        json_fail(r, "missing field \"class_name\"");
+        model_json_fail(r, "missing field \"class_name\"");
         return NULL;
     }
     for (size_t i = 0; i < COUNT_OF(functions); i++)

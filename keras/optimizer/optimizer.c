@@ -43,7 +43,7 @@ const char *optimizer_name(enum optimizer_rule rule)
     return names[rule].name;
 }
 
-const char *hyper_name(enum hyper h)
+const char *optimizer_hyper_name(enum hyper h)
 {
     return hypers[h].name;
 }

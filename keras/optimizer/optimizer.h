@@ -62,7 +62,7 @@ struct optimizer {
 const char *optimizer_name(enum optimizer_rule rule);
 /* all of them with their defaults, all numbers with their ranges and meanings */
 void optimizer_print_list(FILE *to);
-const char *hyper_name(enum hyper h);
+const char *optimizer_hyper_name(enum hyper h);
 bool optimizer_takes(enum optimizer_rule rule, enum hyper h);
 /* -1 with the nearest name; case does not count */
 int optimizer_find(const char *name, enum optimizer_rule *rule, struct err *e);

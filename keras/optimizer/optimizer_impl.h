@@ -17,7 +17,7 @@ struct slot_kind {
 };
 
 /* one variable's update */
-struct update {
+struct optimizer_update {
     struct optimizer_step *s;
     struct graph *g;
     const struct optimizer *o;
@@ -28,49 +28,49 @@ struct update {
 
 struct rule {
     void (*begin)(struct optimizer_step *s);    /* makes s->own; NULL: none */
-    int (*update)(struct update *u);            /* the new value */
+    int (*update)(struct optimizer_update *u);  /* the new value */
     bool decays_itself;                         /* weight_decay is in the equation */
 };
 extern const struct rule optimizer_rules[RULE_COUNT];
 
 /* the k-th slot: its value now, and its next one, which it keeps where the step does not update */
-int update_slot(const struct update *u, int k);
-int update_set_slot(const struct update *u, int k, int node);
+int optimizer_update_slot(const struct optimizer_update *u, int k);
+int optimizer_update_set_slot(const struct optimizer_update *u, int k, int node);
 /* the k-th scalar of s->own in the shape of the variable */
-int update_own(const struct update *u, int k);
-int update_rate(const struct update *u);
+int optimizer_update_own(const struct optimizer_update *u, int k);
+int optimizer_update_rate(const struct optimizer_update *u);
 
 /* of the whole variable, scalars */
-int update_norm(const struct update *u, int x);
-int update_root_mean_square(const struct update *u, int x);
+int optimizer_update_norm(const struct optimizer_update *u, int x);
+int optimizer_update_root_mean_square(const struct optimizer_update *u, int x);
 
 /* `a` where the step updates, else `b` */
-int step_choose(const struct optimizer_step *s, int a, int b);
+int optimizer_step_choose(const struct optimizer_step *s, int a, int b);
 /* sum of squares, over all replicas if `is_part`; scalar */
-int step_square_sum(const struct optimizer_step *s, int x, bool is_part);
+int optimizer_step_square_sum(const struct optimizer_step *s, int x, bool is_part);
 /* 1 - beta^step */
-int step_correction(const struct optimizer_step *s, double beta);
+int optimizer_step_correction(const struct optimizer_step *s, double beta);
 
 /* of Adam and its kin: the slots of the means of gradients and squares, which it moves on */
 enum { OPTIMIZER_M, OPTIMIZER_V };
-void optimizer_update_moments(struct update *u, int moment[2]);
+void optimizer_update_moments(struct optimizer_update *u, int moment[2]);
 
 /* optimizer_norms.c */
 void optimizer_begin_lamb(struct optimizer_step *s);
-int optimizer_update_lamb(struct update *u);
-int optimizer_update_lars(struct update *u);
+int optimizer_update_lamb(struct optimizer_update *u);
+int optimizer_update_lars(struct optimizer_update *u);
 void optimizer_begin_adafactor(struct optimizer_step *s);
-int optimizer_update_adafactor(struct update *u);
+int optimizer_update_adafactor(struct optimizer_update *u);
 
-static inline int subtract(struct graph *g, int a, int b)
+static inline int optimizer_subtract(struct graph *g, int a, int b)
 {
     return graph_binary(g, HLO_SUBTRACT, a, b);
 }
-static inline int square(struct graph *g, int a)
+static inline int optimizer_square(struct graph *g, int a)
 {
     return graph_binary(g, HLO_MULTIPLY, a, a);
 }
-static inline int divide(struct graph *g, int a, int b)
+static inline int optimizer_divide(struct graph *g, int a, int b)
 {
     return graph_binary(g, HLO_DIVIDE, a, b);
 }

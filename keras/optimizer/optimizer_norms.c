@@ -11,7 +11,7 @@ static int scalar(struct graph *g, double value)
 
 static int reciprocal(struct graph *g, int a)
 {
-    return divide(g, graph_splat(g, a, 1), a);
+    return optimizer_divide(g, graph_splat(g, a, 1), a);
 }
 
 /* a / b if both are above 0, else 1; scalars */
@@ -20,13 +20,14 @@ static int ratio(struct graph *g, int a, int b)
     int zero = scalar(g, 0), is_some = graph_compare(g, COMPARE_GT, a, zero);
 
     is_some = graph_binary(g, HLO_AND, is_some, graph_compare(g, COMPARE_GT, b, zero));
-    return graph_select(g, is_some, divide(g, a, b), scalar(g, 1));
+    return graph_select(g, is_some, optimizer_divide(g, a, b), scalar(g, 1));
 }
 
 /* w less `change` times a scalar */
-static int step_by(struct update *u, int change, int rate)
+static int step_by(struct optimizer_update *u, int change, int rate)
 {
-    return subtract(u->g, u->value, nn_multiply(u->g, change, nn_spread(u->g, rate, change)));
+    return optimizer_subtract(u->g, u->value,
+                              nn_multiply(u->g, change, nn_spread(u->g, rate, change)));
 }
 
 /* ----- Lamb: c = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps), w -= lr |w| / |c| c */
@@ -36,20 +37,21 @@ void optimizer_begin_lamb(struct optimizer_step *s)
     struct graph *g = &s->trace->graph;
     const double *hyper = s->optimizer->hyper;
 
-    s->own[0] = reciprocal(g, step_correction(s, hyper[HYPER_BETA_1]));
-    s->own[1] = reciprocal(g, step_correction(s, hyper[HYPER_BETA_2]));
+    s->own[0] = reciprocal(g, optimizer_step_correction(s, hyper[HYPER_BETA_1]));
+    s->own[1] = reciprocal(g, optimizer_step_correction(s, hyper[HYPER_BETA_2]));
 }
 
-int optimizer_update_lamb(struct update *u)
+int optimizer_update_lamb(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     int moment[2], change, root, trust;
 
     optimizer_update_moments(u, moment);
-    root = graph_unary(g, HLO_SQRT, nn_multiply(g, moment[OPTIMIZER_V], update_own(u, 1)));
-    change = divide(g, nn_multiply(g, moment[OPTIMIZER_M], update_own(u, 0)),
-                    nn_shift(g, root, u->o->hyper[HYPER_EPSILON]));
-    trust = ratio(g, update_norm(u, u->value), update_norm(u, change));
+    root =
+        graph_unary(g, HLO_SQRT, nn_multiply(g, moment[OPTIMIZER_V], optimizer_update_own(u, 1)));
+    change = optimizer_divide(g, nn_multiply(g, moment[OPTIMIZER_M], optimizer_update_own(u, 0)),
+                              nn_shift(g, root, u->o->hyper[HYPER_EPSILON]));
+    trust = ratio(g, optimizer_update_norm(u, u->value), optimizer_update_norm(u, change));
     return step_by(u, change, nn_multiply(g, trust, u->s->rate));
 }
 
@@ -58,15 +60,15 @@ int optimizer_update_lamb(struct update *u)
  * the trust being eeta |w| / |g|. Else m = mu m + g, c likewise, w -= lr trust c, of |c|.
  */
 
-static int trust_in(struct update *u, int change)
+static int trust_in(struct optimizer_update *u, int change)
 {
     if (!u->of->adapts)
         return scalar(u->g, 1);
-    return ratio(u->g, nn_scale(u->g, update_norm(u, u->value), u->o->hyper[HYPER_EETA]),
-                 update_norm(u, change));
+    return ratio(u->g, nn_scale(u->g, optimizer_update_norm(u, u->value), u->o->hyper[HYPER_EETA]),
+                 optimizer_update_norm(u, change));
 }
 
-int optimizer_update_lars(struct update *u)
+int optimizer_update_lars(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
@@ -80,12 +82,12 @@ int optimizer_update_lars(struct update *u)
 
         change = nn_multiply(g, change, nn_spread(g, rate, change));
     }
-    m = update_set_slot(u, 0, nn_add(g, nn_scale(g, update_slot(u, 0), hyper[HYPER_MOMENTUM]),
-                                     change));
+    m = optimizer_update_set_slot(
+        u, 0, nn_add(g, nn_scale(g, optimizer_update_slot(u, 0), hyper[HYPER_MOMENTUM]), change));
     if (hyper[HYPER_NESTEROV] != 0)
         m = nn_add(g, nn_scale(g, m, hyper[HYPER_MOMENTUM]), change);
     if (is_classic)
-        return subtract(g, u->value, m);
+        return optimizer_subtract(g, u->value, m);
     return step_by(u, m, nn_multiply(g, u->s->rate, trust_in(u, m)));
 }
 
@@ -105,22 +107,22 @@ void optimizer_begin_adafactor(struct optimizer_step *s)
 
     s->own[0] = graph_binary(g, HLO_MINIMUM, s->rate, graph_unary(g, HLO_RSQRT, s->step));
     s->own[1] = graph_binary(g, HLO_POWER, s->step, decay);
-    s->own[2] = subtract(g, scalar(g, 1), s->own[1]);
+    s->own[2] = optimizer_subtract(g, scalar(g, 1), s->own[1]);
 }
 
 /* slot k goes on by beta_2 */
-static int follow(struct update *u, int k, int now)
+static int follow(struct optimizer_update *u, int k, int now)
 {
     struct graph *g = u->g;
-    int old = update_slot(u, k);
+    int old = optimizer_update_slot(u, k);
     int next = nn_add(g, nn_multiply(g, old, nn_spread(g, u->s->own[2], old)),
                       nn_multiply(g, now, nn_spread(g, u->s->own[1], now)));
 
-    return update_set_slot(u, k, next);
+    return optimizer_update_set_slot(u, k, next);
 }
 
 /* `a`, which lacks dimension `without` of the variable, spread along it */
-static int spread_along(struct update *u, int a, int without)
+static int spread_along(struct optimizer_update *u, int a, int without)
 {
     int dims[GRAPH_RANK_MAX], count = 0;
 
@@ -138,10 +140,10 @@ static int over_mean(struct graph *g, int r)
 
     for (int d = 0; d < rank; d++)
         dims[d] = d;
-    return divide(g, r, graph_broadcast(g, mean, g->node[r].shape, dims));
+    return optimizer_divide(g, r, graph_broadcast(g, mean, g->node[r].shape, dims));
 }
 
-static int factored_squares(struct update *u, int squares)
+static int factored_squares(struct optimizer_update *u, int squares)
 {
     struct graph *g = u->g;
     int rank = g->node[squares].shape.rank;
@@ -152,7 +154,7 @@ static int factored_squares(struct update *u, int squares)
                        spread_along(u, columns, rank - 2));
 }
 
-int optimizer_update_adafactor(struct update *u)
+int optimizer_update_adafactor(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
@@ -162,9 +164,10 @@ int optimizer_update_adafactor(struct update *u)
     squares = g->node[u->value].shape.rank < 2 ? follow(u, VECTOR, squares)
                                                : factored_squares(u, squares);
     change = nn_multiply(g, u->gradient, graph_unary(g, HLO_RSQRT, squares));
-    size = graph_binary(g, HLO_MAXIMUM, update_root_mean_square(u, u->value),
+    size = graph_binary(g, HLO_MAXIMUM, optimizer_update_root_mean_square(u, u->value),
                         scalar(g, hyper[HYPER_EPSILON_2]));
-    excess = nn_scale(g, update_root_mean_square(u, change), 1 / hyper[HYPER_CLIP_THRESHOLD]);
+    excess =
+        nn_scale(g, optimizer_update_root_mean_square(u, change), 1 / hyper[HYPER_CLIP_THRESHOLD]);
     excess = graph_binary(g, HLO_MAXIMUM, excess, scalar(g, 1));
-    return step_by(u, change, divide(g, nn_multiply(g, size, u->s->own[0]), excess));
+    return step_by(u, change, optimizer_divide(g, nn_multiply(g, size, u->s->own[0]), excess));
 }

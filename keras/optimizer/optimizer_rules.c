@@ -12,17 +12,18 @@ static int average(struct graph *g, int a, int b, double stay)
 
 /* ----- SGD: w -= lr g; with momentum m = mu m - lr g, w += m, or ahead w += mu m - lr g */
 
-static int update_sgd(struct update *u)
+static int update_sgd(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     double mu = u->o->hyper[HYPER_MOMENTUM];
-    int change = nn_multiply(g, u->gradient, update_rate(u)), m;
+    int change = nn_multiply(g, u->gradient, optimizer_update_rate(u)), m;
 
     if (mu == 0)
-        return subtract(g, u->value, change);
-    m = update_set_slot(u, 0, subtract(g, nn_scale(g, update_slot(u, 0), mu), change));
+        return optimizer_subtract(g, u->value, change);
+    m = optimizer_update_set_slot(
+        u, 0, optimizer_subtract(g, nn_scale(g, optimizer_update_slot(u, 0), mu), change));
     if (u->o->hyper[HYPER_NESTEROV] != 0)
-        m = subtract(g, nn_scale(g, m, mu), change);
+        m = optimizer_subtract(g, nn_scale(g, m, mu), change);
     return nn_add(g, u->value, m);
 }
 
@@ -34,13 +35,13 @@ static void begin_adam(struct optimizer_step *s)
 {
     struct graph *g = &s->trace->graph;
     const double *hyper = s->optimizer->hyper;
-    int root = graph_unary(g, HLO_SQRT, step_correction(s, hyper[HYPER_BETA_2]));
+    int root = graph_unary(g, HLO_SQRT, optimizer_step_correction(s, hyper[HYPER_BETA_2]));
 
-    s->own[0] = divide(g, nn_multiply(g, s->rate, root),
-                       step_correction(s, hyper[HYPER_BETA_1]));
+    s->own[0] = optimizer_divide(g, nn_multiply(g, s->rate, root),
+                                 optimizer_step_correction(s, hyper[HYPER_BETA_1]));
 }
 
-static int update_adam(struct update *u)
+static int update_adam(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     int moment[2], v, change;
@@ -48,10 +49,11 @@ static int update_adam(struct update *u)
     optimizer_update_moments(u, moment);
     v = moment[V];
     if (u->o->hyper[HYPER_AMSGRAD] != 0)
-        v = update_set_slot(u, V_MAX, graph_binary(g, HLO_MAXIMUM, update_slot(u, V_MAX), v));
+        v = optimizer_update_set_slot(
+            u, V_MAX, graph_binary(g, HLO_MAXIMUM, optimizer_update_slot(u, V_MAX), v));
     v = nn_shift(g, graph_unary(g, HLO_SQRT, v), u->o->hyper[HYPER_EPSILON]);
-    change = divide(g, nn_multiply(g, moment[M], update_own(u, 0)), v);
-    return subtract(g, u->value, change);
+    change = optimizer_divide(g, nn_multiply(g, moment[M], optimizer_update_own(u, 0)), v);
+    return optimizer_subtract(g, u->value, change);
 }
 
 
@@ -59,21 +61,23 @@ static int update_adam(struct update *u)
 
 static void begin_adamax(struct optimizer_step *s)
 {
-    s->own[0] = divide(&s->trace->graph, s->rate,
-                       step_correction(s, s->optimizer->hyper[HYPER_BETA_1]));
+    s->own[0] = optimizer_divide(&s->trace->graph, s->rate,
+                                 optimizer_step_correction(s, s->optimizer->hyper[HYPER_BETA_1]));
 }
 
-static int update_adamax(struct update *u)
+static int update_adamax(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
-    int m = update_set_slot(u, 0, average(g, update_slot(u, 0), u->gradient,
-                                          hyper[HYPER_BETA_1]));
-    int most = graph_binary(g, HLO_MAXIMUM, nn_scale(g, update_slot(u, 1), hyper[HYPER_BETA_2]),
-                            graph_unary(g, HLO_ABS, u->gradient));
+    int m = optimizer_update_set_slot(u, 0, average(g, optimizer_update_slot(u, 0), u->gradient,
+                                                    hyper[HYPER_BETA_1]));
+    int most =
+        graph_binary(g, HLO_MAXIMUM, nn_scale(g, optimizer_update_slot(u, 1), hyper[HYPER_BETA_2]),
+                     graph_unary(g, HLO_ABS, u->gradient));
 
-    most = nn_shift(g, update_set_slot(u, 1, most), hyper[HYPER_EPSILON]);
-    return subtract(g, u->value, divide(g, nn_multiply(g, m, update_own(u, 0)), most));
+    most = nn_shift(g, optimizer_update_set_slot(u, 1, most), hyper[HYPER_EPSILON]);
+    return optimizer_subtract(
+        g, u->value, optimizer_divide(g, nn_multiply(g, m, optimizer_update_own(u, 0)), most));
 }
 
 /*
@@ -93,7 +97,7 @@ static int nadam_momentum(struct optimizer_step *s, int step)
 
 static int one_less(struct graph *g, int a)
 {
-    return subtract(g, graph_splat(g, a, 1), a);
+    return optimizer_subtract(g, graph_splat(g, a, 1), a);
 }
 
 static void begin_nadam(struct optimizer_step *s)
@@ -101,89 +105,95 @@ static void begin_nadam(struct optimizer_step *s)
     struct graph *g = &s->trace->graph;
     int now = nadam_momentum(s, s->step), next = nadam_momentum(s, nn_shift(g, s->step, 1));
     int last = trace_read(s->trace, s->optimizer->product), product = nn_multiply(g, last, now);
-    int ahead = divide(g, next, one_less(g, nn_multiply(g, product, next)));
-    int here = divide(g, one_less(g, now), one_less(g, product));
+    int ahead = optimizer_divide(g, next, one_less(g, nn_multiply(g, product, next)));
+    int here = optimizer_divide(g, one_less(g, now), one_less(g, product));
 
     s->own[0] = nn_multiply(g, s->rate, ahead);
     s->own[1] = nn_multiply(g, s->rate, here);
-    s->own[2] = divide(g, graph_splat(g, s->step, 1),
-                       step_correction(s, s->optimizer->hyper[HYPER_BETA_2]));
-    trace_assign(s->trace, s->optimizer->product, step_choose(s, product, last));
+    s->own[2] = optimizer_divide(g, graph_splat(g, s->step, 1),
+                                 optimizer_step_correction(s, s->optimizer->hyper[HYPER_BETA_2]));
+    trace_assign(s->trace, s->optimizer->product, optimizer_step_choose(s, product, last));
 }
 
-static int update_nadam(struct update *u)
+static int update_nadam(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     int moment[2], change, root;
 
     optimizer_update_moments(u, moment);
-    change = nn_add(g, nn_multiply(g, moment[M], update_own(u, 0)),
-                    nn_multiply(g, u->gradient, update_own(u, 1)));
-    root = graph_unary(g, HLO_SQRT, nn_multiply(g, moment[V], update_own(u, 2)));
-    return subtract(g, u->value, divide(g, change, nn_shift(g, root, u->o->hyper[HYPER_EPSILON])));
+    change = nn_add(g, nn_multiply(g, moment[M], optimizer_update_own(u, 0)),
+                    nn_multiply(g, u->gradient, optimizer_update_own(u, 1)));
+    root = graph_unary(g, HLO_SQRT, nn_multiply(g, moment[V], optimizer_update_own(u, 2)));
+    return optimizer_subtract(
+        g, u->value, optimizer_divide(g, change, nn_shift(g, root, u->o->hyper[HYPER_EPSILON])));
 }
 
 /* ----- RMSprop: inc = lr g / sqrt(v + eps), centred: of v - mean^2 + eps; w -= inc */
 
-static int update_rmsprop(struct update *u)
+static int update_rmsprop(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
     double rho = hyper[HYPER_RHO];
-    int v = update_set_slot(u, 0, average(g, update_slot(u, 0), square(g, u->gradient), rho));
+    int v = optimizer_update_set_slot(
+        u, 0, average(g, optimizer_update_slot(u, 0), optimizer_square(g, u->gradient), rho));
     int change;
 
     if (hyper[HYPER_CENTERED] != 0) {
-        int mean = update_set_slot(u, 2, average(g, update_slot(u, 2), u->gradient, rho));
+        int mean = optimizer_update_set_slot(
+            u, 2, average(g, optimizer_update_slot(u, 2), u->gradient, rho));
 
-        v = subtract(g, v, square(g, mean));
+        v = optimizer_subtract(g, v, optimizer_square(g, mean));
     }
     change = graph_unary(g, HLO_RSQRT, nn_shift(g, v, hyper[HYPER_EPSILON]));
-    change = nn_multiply(g, nn_multiply(g, u->gradient, update_rate(u)), change);
+    change = nn_multiply(g, nn_multiply(g, u->gradient, optimizer_update_rate(u)), change);
     if (hyper[HYPER_MOMENTUM] != 0)
-        change = update_set_slot(u, 1, nn_add(g, nn_scale(g, update_slot(u, 1),
-                                                          hyper[HYPER_MOMENTUM]), change));
-    return subtract(g, u->value, change);
+        change = optimizer_update_set_slot(
+            u, 1,
+            nn_add(g, nn_scale(g, optimizer_update_slot(u, 1), hyper[HYPER_MOMENTUM]), change));
+    return optimizer_subtract(g, u->value, change);
 }
 
 /* ----- Adagrad: w -= lr g / sqrt(a + eps), a += g^2 */
 
-static int update_adagrad(struct update *u)
+static int update_adagrad(struct optimizer_update *u)
 {
     struct graph *g = u->g;
-    int sum = update_set_slot(u, 0, nn_add(g, update_slot(u, 0), square(g, u->gradient)));
+    int sum = optimizer_update_set_slot(
+        u, 0, nn_add(g, optimizer_update_slot(u, 0), optimizer_square(g, u->gradient)));
     int root = graph_unary(g, HLO_RSQRT, nn_shift(g, sum, u->o->hyper[HYPER_EPSILON]));
 
-    return subtract(g, u->value, nn_multiply(g, nn_multiply(g, u->gradient, update_rate(u)),
-                                             root));
+    return optimizer_subtract(
+        g, u->value, nn_multiply(g, nn_multiply(g, u->gradient, optimizer_update_rate(u)), root));
 }
 
 /* ----- Adadelta: d = -sqrt(D + eps) / sqrt(G + eps) g, w += lr d; D, G: means of d^2, g^2 */
 
-static int update_adadelta(struct update *u)
+static int update_adadelta(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     double rho = u->o->hyper[HYPER_RHO], epsilon = u->o->hyper[HYPER_EPSILON];
-    int squares = update_set_slot(u, 0, average(g, update_slot(u, 0), square(g, u->gradient),
-                                                rho));
-    int last = graph_unary(g, HLO_SQRT, nn_shift(g, update_slot(u, 1), epsilon));
+    int squares = optimizer_update_set_slot(
+        u, 0, average(g, optimizer_update_slot(u, 0), optimizer_square(g, u->gradient), rho));
+    int last = graph_unary(g, HLO_SQRT, nn_shift(g, optimizer_update_slot(u, 1), epsilon));
     int root = graph_unary(g, HLO_RSQRT, nn_shift(g, squares, epsilon));
     int change = nn_multiply(g, nn_multiply(g, last, root), u->gradient);
 
-    update_set_slot(u, 1, average(g, update_slot(u, 1), square(g, change), rho));
-    return subtract(g, u->value, nn_multiply(g, change, update_rate(u)));
+    optimizer_update_set_slot(
+        u, 1, average(g, optimizer_update_slot(u, 1), optimizer_square(g, change), rho));
+    return optimizer_subtract(g, u->value, nn_multiply(g, change, optimizer_update_rate(u)));
 }
 
 /* ----- Lion: w -= lr sign(b1 m + (1 - b1) g), m = b2 m + (1 - b2) g */
 
-static int update_lion(struct update *u)
+static int update_lion(struct optimizer_update *u)
 {
     struct graph *g = u->g;
-    int m = update_slot(u, 0);
+    int m = optimizer_update_slot(u, 0);
     int way = graph_unary(g, HLO_SIGN, average(g, m, u->gradient, u->o->hyper[HYPER_BETA_1]));
 
-    update_set_slot(u, 0, average(g, m, u->gradient, u->o->hyper[HYPER_BETA_2]));
-    return subtract(g, u->value, nn_multiply(g, way, update_rate(u)));
+    optimizer_update_set_slot(u, 0, average(g, m, u->gradient, u->o->hyper[HYPER_BETA_2]));
+    return optimizer_subtract(g, u->value, nn_multiply(g, way, optimizer_update_rate(u)));
 }
 
 const struct rule optimizer_rules[RULE_COUNT] = {

@@ -20,12 +20,12 @@ static int are_equal(struct graph *g, int a, int b)
     return choose_bits(g, graph_compare(g, COMPARE_EQ, a, b));
 }
 
-int step_choose(const struct optimizer_step *s, int a, int b)
+int optimizer_step_choose(const struct optimizer_step *s, int a, int b)
 {
-    return s->update == NODE_NONE ? a : choose(&s->trace->graph, s->update, a, b);
+    return s->update == NODE_NONE ? a : choose_value(&s->trace->graph, s->update, a, b);
 }
 
-int step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
+int optimizer_step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
 {
     struct graph *g = &s->trace->graph;
     uint32_t all = (1u << g->node[x].shape.rank) - 1;
@@ -40,7 +40,7 @@ int step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
  * As -expm1(step ln beta): of a power in f32, however it is kept, what is left of 1 would be off
  * by the rounding of beta itself, 1e-5 of 1 - 0.999.
  */
-int step_correction(const struct optimizer_step *s, double beta)
+int optimizer_step_correction(const struct optimizer_step *s, double beta)
 {
     struct graph *g = &s->trace->graph;
 
@@ -50,37 +50,38 @@ int step_correction(const struct optimizer_step *s, double beta)
                        graph_unary(g, HLO_EXPM1, nn_scale(g, s->step, log(beta))));
 }
 
-int update_slot(const struct update *u, int k)
+int optimizer_update_slot(const struct optimizer_update *u, int k)
 {
     assert(u->of->slot[k] >= 0);
     return trace_read(u->s->trace, u->of->slot[k]);
 }
 
-int update_set_slot(const struct update *u, int k, int node)
+int optimizer_update_set_slot(const struct optimizer_update *u, int k, int node)
 {
-    trace_assign(u->s->trace, u->of->slot[k], step_choose(u->s, node, update_slot(u, k)));
+    trace_assign(u->s->trace, u->of->slot[k],
+                 optimizer_step_choose(u->s, node, optimizer_update_slot(u, k)));
     return node;
 }
 
-int update_norm(const struct update *u, int x)
+int optimizer_update_norm(const struct optimizer_update *u, int x)
 {
-    return graph_unary(u->g, HLO_SQRT, step_square_sum(u->s, x, u->is_part));
+    return graph_unary(u->g, HLO_SQRT, optimizer_step_square_sum(u->s, x, u->is_part));
 }
 
-int update_root_mean_square(const struct update *u, int x)
+int optimizer_update_root_mean_square(const struct optimizer_update *u, int x)
 {
     const struct variable *v = &u->o->set->variable[u->of->variable];
-    int sum = step_square_sum(u->s, x, u->is_part);
+    int sum = optimizer_step_square_sum(u->s, x, u->is_part);
 
     return graph_unary(u->g, HLO_SQRT, nn_scale(u->g, sum, 1 / (double)shape_elems(&v->shape)));
 }
 
-int update_own(const struct update *u, int k)
+int optimizer_update_own(const struct optimizer_update *u, int k)
 {
     return nn_spread(u->g, u->s->own[k], u->value);
 }
 
-int update_rate(const struct update *u)
+int optimizer_update_rate(const struct optimizer_update *u)
 {
     return nn_spread(u->g, u->s->rate, u->value);
 }
@@ -88,20 +89,20 @@ int update_rate(const struct update *u)
 /* a + (b - a) share */
 static int approach(struct graph *g, int a, int b, double share)
 {
-    return nn_add(g, a, nn_scale(g, subtract(g, b, a), share));
+    return nn_add(g, a, nn_scale(g, optimizer_subtract(g, b, a), share));
 }
 
-void optimizer_update_moments(struct update *u, int moment[2])
+void optimizer_update_moments(struct optimizer_update *u, int moment[2])
 {
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
-    int m = update_slot(u, OPTIMIZER_M), v = update_slot(u, OPTIMIZER_V);
+    int m = optimizer_update_slot(u, OPTIMIZER_M), v = optimizer_update_slot(u, OPTIMIZER_V);
 
-    moment[0] = update_set_slot(u, OPTIMIZER_M,
-                                approach(g, m, u->gradient, 1 - hyper[HYPER_BETA_1]));
-    moment[1] = update_set_slot(u, OPTIMIZER_V,
-                                approach(g, v, square(g, u->gradient),
-                                         1 - hyper[HYPER_BETA_2]));
+    moment[0] = optimizer_update_set_slot(u, OPTIMIZER_M,
+                                          approach(g, m, u->gradient, 1 - hyper[HYPER_BETA_1]));
+    moment[1] = optimizer_update_set_slot(u, OPTIMIZER_V,
+                                          approach(g, v, optimizer_square(g, u->gradient),
+                                                   1 - hyper[HYPER_BETA_2]));
 }
 
 /* ----- before the rules: counting, and all gradients */
@@ -125,7 +126,7 @@ static int updates_before(const struct optimizer_step *s)
     int64_t n = accumulation(s->optimizer);
     int iterations = trace_read(s->trace, s->optimizer->iterations);
 
-    return n == 1 ? iterations : divide(g, iterations, s32(g, n));
+    return n == 1 ? iterations : optimizer_divide(g, iterations, s32(g, n));
 }
 
 /* Schedules count steps, not updates. */
@@ -170,7 +171,7 @@ static int accumulate(struct optimizer_step *s, int i, int gradient)
     if (variable >= 0) {
         gradient = nn_add(g, gradient, trace_read(s->trace, variable));
         trace_assign(s->trace, variable,
-                     step_choose(s, graph_splat(g, gradient, 0), gradient));
+                     optimizer_step_choose(s, graph_splat(g, gradient, 0), gradient));
     }
     return n > 1 ? nn_scale(g, gradient, 1.0 / (double)n) : gradient;
 }
@@ -182,7 +183,7 @@ static int norm_scale(struct optimizer_step *s, int square_sum, double limit)
     int norm = graph_unary(g, HLO_SQRT, square_sum), most = graph_splat(g, norm, limit);
 
     return graph_select(g, graph_compare(g, COMPARE_LE, norm, most), graph_splat(g, norm, 1),
-                        divide(g, most, norm));
+                        optimizer_divide(g, most, norm));
 }
 
 static void clip_norms(struct optimizer_step *s, int *gradient)
@@ -190,7 +191,7 @@ static void clip_norms(struct optimizer_step *s, int *gradient)
     struct graph *g = &s->trace->graph;
 
     for (int i = 0; i < s->optimizer->count; i++) {
-        int sum = step_square_sum(s, gradient[i], is_part(s, i, gradient[i]));
+        int sum = optimizer_step_square_sum(s, gradient[i], is_part(s, i, gradient[i]));
         int scale = norm_scale(s, sum, s->optimizer->hyper[HYPER_CLIPNORM]);
 
         gradient[i] = nn_multiply(g, gradient[i], nn_spread(g, scale, gradient[i]));
@@ -204,7 +205,7 @@ static void clip_global_norm(struct optimizer_step *s, int *gradient)
     int sum[2] = {NODE_NONE, NODE_NONE}, all, norm, scale;
 
     for (int i = 0; i < s->optimizer->count; i++) {
-        int k = is_part(s, i, gradient[i]), own = step_square_sum(s, gradient[i], false);
+        int k = is_part(s, i, gradient[i]), own = optimizer_step_square_sum(s, gradient[i], false);
 
         sum[k] = sum[k] == NODE_NONE ? own : nn_add(g, sum[k], own);
     }
@@ -213,7 +214,7 @@ static void clip_global_norm(struct optimizer_step *s, int *gradient)
     all = sum[0] == NODE_NONE ? sum[1] : sum[1] == NODE_NONE ? sum[0] : nn_add(g, sum[0], sum[1]);
     scale = norm_scale(s, all, s->optimizer->hyper[HYPER_GLOBAL_CLIPNORM]);
     norm = graph_unary(g, HLO_SQRT, all);
-    scale = nn_add(g, scale, subtract(g, norm, norm));
+    scale = nn_add(g, scale, optimizer_subtract(g, norm, norm));
     for (int i = 0; i < s->optimizer->count; i++)
         gradient[i] = nn_multiply(g, gradient[i], nn_spread(g, scale, gradient[i]));
 }
@@ -279,7 +280,7 @@ void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct opt
 
 /* ----- one variable */
 
-static int decay(const struct update *u)
+static int decay(const struct optimizer_update *u)
 {
     double share = u->o->hyper[HYPER_WEIGHT_DECAY];
     int rate;
@@ -287,11 +288,12 @@ static int decay(const struct update *u)
     if (share == 0 || !u->of->decays || optimizer_rules[u->o->rule].decays_itself)
         return u->value;
     rate = nn_scale(u->g, u->s->rate, share);
-    return subtract(u->g, u->value, nn_multiply(u->g, u->value, nn_spread(u->g, rate, u->value)));
+    return optimizer_subtract(u->g, u->value,
+                              nn_multiply(u->g, u->value, nn_spread(u->g, rate, u->value)));
 }
 
 /* The average begins as the variable after the first update. */
-static int follow(const struct update *u, int value)
+static int follow(const struct optimizer_update *u, int value)
 {
     struct graph *g = u->g;
     double momentum = u->o->hyper[HYPER_EMA_MOMENTUM];
@@ -300,25 +302,30 @@ static int follow(const struct update *u, int value)
     int next, due;
 
     next = nn_add(g, nn_scale(g, average, momentum), nn_scale(g, value, 1 - momentum));
-    next = choose(g, are_equal(g, before, s32(g, 0)), value, next);
+    next = choose_value(g, are_equal(g, before, s32(g, 0)), value, next);
     trace_assign(u->s->trace, u->of->average, next);
     if (frequency == 0)
         return value;
     due = graph_binary(g, HLO_REMAINDER, nn_shift(g, before, 1), s32(g, (int64_t)frequency));
-    return choose(g, are_equal(g, due, s32(g, 0)), next, value);
+    return choose_value(g, are_equal(g, due, s32(g, 0)), next, value);
 }
 
 int optimizer_update_one(struct optimizer_step *s, int i, int value, int gradient)
 {
     const struct optimizer *o = s->optimizer;
-    struct update u = {.s = s, .g = &s->trace->graph, .o = o, .of = &o->of[i],
-                       .value = value, .gradient = gradient, .is_part = is_part(s, i, value)};
+    struct optimizer_update u = {.s = s,
+                                 .g = &s->trace->graph,
+                                 .o = o,
+                                 .of = &o->of[i],
+                                 .value = value,
+                                 .gradient = gradient,
+                                 .is_part = is_part(s, i, value)};
     int next;
 
     assert(shape_equal(&u.g->node[value].shape, &u.g->node[gradient].shape));
     source(s, o->set->variable[u.of->variable].name);
     u.value = decay(&u);
-    next = step_choose(s, optimizer_rules[o->rule].update(&u), value);
+    next = optimizer_step_choose(s, optimizer_rules[o->rule].update(&u), value);
     return u.of->average >= 0 ? follow(&u, next) : next;
 }
 

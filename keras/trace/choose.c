@@ -16,7 +16,7 @@ static int as_bits(struct graph *g, int a)
 }
 
 /* b ^ ((a ^ b) & bits) */
-int choose(struct graph *g, int bits, int a, int b)
+int choose_value(struct graph *g, int bits, int a, int b)
 {
     int differ = graph_binary(g, HLO_XOR, as_bits(g, a), as_bits(g, b));
 
