@@ -381,7 +381,7 @@ sy_status sy_iterator_next(sy_iterator *it, sy_element **out)
 {
     struct data_element *x;
     struct err e;
-    int status = iterator_next(it->it, &x, &e);
+    int status = data_iterator_next(it->it, &x, &e);
 
     if (status < 0)
         return api_fail(&e);
@@ -393,7 +393,7 @@ void sy_iterator_free(sy_iterator *it)
 {
     if (!it)
         return;
-    iterator_destroy(it->it);
+    data_iterator_destroy(it->it);
     api_callbacks_release(it->callbacks);
     mem_free(it);
 }

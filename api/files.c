@@ -127,14 +127,14 @@ sy_status sy_read_array(const char *path, sy_array **out)
     if (d)
         it = dataset_iterate(d, 0, &e);
     if (it)
-        status = iterator_next(it, &x, &e);
+        status = data_iterator_next(it, &x, &e);
     if (status == 0)
         status = err_set(&e, "%s holds an array without elements", path);
     if (status > 0)
         *out = join(x);
     if (x && status > 0)
         element_release(x);
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     dataset_release(d);
     return status > 0 ? SY_OK : api_fail(&e);
 }

@@ -108,8 +108,8 @@ const char *dataset_describe(const struct dataset *d)
     return d->description;
 }
 
-int element_check(const struct data_element *x, const struct data_spec *spec, int count,
-                  const char *who, int64_t number, struct err *e)
+int data_element_check(const struct data_element *x, const struct data_spec *spec, int count,
+                       const char *who, int64_t number, struct err *e)
 {
     char is[96], as[96];
 
@@ -130,28 +130,28 @@ int element_check(const struct data_element *x, const struct data_spec *spec, in
 
 /* ---- iterators ------------------------------------------------------------------ */
 
-int iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct err *e)
+int data_iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct err *e)
 {
-    iterator_close_input(it, i);
-    it->input[i] = iterator_open(it->dataset->input[i], pass, e);
+    data_iterator_close_input(it, i);
+    it->input[i] = data_iterator_open(it->dataset->input[i], pass, e);
     return it->input[i] ? 0 : -1;
 }
 
-void iterator_close_input(struct data_iterator *it, int i)
+void data_iterator_close_input(struct data_iterator *it, int i)
 {
-    iterator_destroy(it->input[i]);
+    data_iterator_destroy(it->input[i]);
     it->input[i] = NULL;
 }
 
 static int open_inputs(struct data_iterator *it, struct err *e)
 {
     for (int i = 0; i < it->dataset->input_count; i++)
-        if (iterator_open_input(it, i, it->pass, e))
+        if (data_iterator_open_input(it, i, it->pass, e))
             return -1;
     return 0;
 }
 
-struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err *e)
+struct data_iterator *data_iterator_open(struct dataset *d, int64_t pass, struct err *e)
 {
     struct data_iterator *it = mem_alloc(d->kind->iterator_bytes);
 
@@ -161,26 +161,26 @@ struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err 
     it->input = mem_alloc((size_t)d->input_count * sizeof(struct data_iterator *));
     if ((d->kind->open ? d->kind->open : open_inputs)(it, e) == 0)
         return it;
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     return NULL;
 }
 
 struct data_iterator *dataset_iterate(struct dataset *d, int64_t pass, struct err *e)
 {
     if (pass >= 0)
-        return iterator_open(d, pass, e);
+        return data_iterator_open(d, pass, e);
     err_set(e, "pass is %" PRId64 ", the first is 0", pass);
     return NULL;
 }
 
-void iterator_destroy(struct data_iterator *it)
+void data_iterator_destroy(struct data_iterator *it)
 {
     if (!it)
         return;
     if (it->dataset->kind->close)
         it->dataset->kind->close(it);
     for (int i = 0; i < it->dataset->input_count; i++)
-        iterator_destroy(it->input[i]);
+        data_iterator_destroy(it->input[i]);
     mem_free(it->input);
     dataset_release(it->dataset);
     mem_free(it);
@@ -195,7 +195,7 @@ static int fail(struct data_iterator *it, struct err *e)
     return -1;
 }
 
-int iterator_next(struct data_iterator *it, struct data_element **x, struct err *e)
+int data_iterator_next(struct data_iterator *it, struct data_element **x, struct err *e)
 {
     int status;
 
@@ -225,7 +225,7 @@ static int64_t skip_by_next(struct data_iterator *it, int64_t n, struct err *e)
     return n;
 }
 
-int64_t iterator_skip(struct data_iterator *it, int64_t n, struct err *e)
+int64_t data_iterator_skip(struct data_iterator *it, int64_t n, struct err *e)
 {
     int64_t done;
 
@@ -243,12 +243,12 @@ int64_t iterator_skip(struct data_iterator *it, int64_t n, struct err *e)
 
 int64_t iterator_skip_input(struct data_iterator *it, int64_t n, struct err *e)
 {
-    return iterator_skip(it->input[0], n, e);
+    return data_iterator_skip(it->input[0], n, e);
 }
 
 /* ---- positions ------------------------------------------------------------------- */
 
-void iterator_archive_count(struct archive *a, int64_t *count, const char *what)
+void data_iterator_archive_count(struct archive *a, int64_t *count, const char *what)
 {
     archive_bytes(a, count, sizeof(*count));
     archive_check(a, *count >= 0 && *count <= INT64_MAX / 2, "%s is %" PRId64, what, *count);
@@ -270,13 +270,13 @@ static void archive_by_count(struct data_iterator *it, int64_t count, struct arc
                   " were read", DESCRIPTION_SHOWN, it->dataset->description, done, count);
 }
 
-void iterator_archive(struct data_iterator *it, struct archive *a)
+void data_iterator_archive(struct data_iterator *it, struct archive *a)
 {
     const struct dataset_kind *kind = it->dataset->kind;
     int64_t count = it->count;
     uint8_t is_done = it->is_done;
 
-    iterator_archive_count(a, &count, "a count of elements");
+    data_iterator_archive_count(a, &count, "a count of elements");
     archive_bytes(a, &is_done, 1);
     archive_check(a, is_done <= 1, "a mark of an end is %d", is_done);
     if (a->is_failed)
@@ -287,13 +287,13 @@ void iterator_archive(struct data_iterator *it, struct archive *a)
         kind->archive(it, a);
     if (kind->state == STATE_INPUTS)
         for (int i = 0; i < it->dataset->input_count && !a->is_failed; i++)
-            iterator_archive(it->input[i], a);
+            data_iterator_archive(it->input[i], a);
     it->count = count;
     it->is_done = is_done;
 }
 
 /* magic, description, pass, stages; then the CRC-32 of all that */
-int iterator_save(struct data_iterator *it, struct bytes *to, struct err *e)
+int data_iterator_save(struct data_iterator *it, struct bytes *to, struct err *e)
 {
     struct archive a = {.out = to};
     uint32_t magic = STATE_MAGIC, crc;
@@ -305,7 +305,7 @@ int iterator_save(struct data_iterator *it, struct bytes *to, struct err *e)
     archive_bytes(&a, &magic, sizeof(magic));
     archive_text(&a, &description);
     archive_bytes(&a, &it->pass, sizeof(it->pass));
-    iterator_archive(it, &a);
+    data_iterator_archive(it, &a);
     crc = (uint32_t)crc32_z(0, to->data + from, to->size - from);
     archive_bytes(&a, &crc, sizeof(crc));
     return 0;
@@ -336,13 +336,13 @@ static struct data_iterator *resume(struct dataset *d, struct archive *a)
     archive_check(a, strcmp(description, d->description) == 0,
                   "it is of another pipeline: %.*s; this one is %.*s", DESCRIPTION_SHOWN,
                   description, DESCRIPTION_SHOWN, d->description);
-    iterator_archive_count(a, &pass, "the pass");
+    data_iterator_archive_count(a, &pass, "the pass");
     if (a->is_failed)
         return NULL;
-    it = iterator_open(d, pass, a->e);
+    it = data_iterator_open(d, pass, a->e);
     a->is_failed = !it;
     if (it)
-        iterator_archive(it, a);
+        data_iterator_archive(it, a);
     archive_check(a, a->at == a->end, "%zu bytes too many", (size_t)(a->end - a->at));
     return it;
 }
@@ -361,7 +361,7 @@ struct data_iterator *dataset_resume(struct dataset *d, const void *state, size_
     it = resume(d, &a);
     if (!a.is_failed)
         return it;
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     if (why.file[0])
         *e = why;
     else

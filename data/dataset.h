@@ -6,7 +6,7 @@
  *     d = dataset_shuffle(d, 100, 1, true, e);
  *     d = dataset_batch(d, 32, true, e);
  *     struct data_iterator *it = dataset_iterate(d, 0, e);
- *     while ((status = iterator_next(it, &x, e)) > 0) { ...; element_release(x); }
+ *     while ((status = data_iterator_next(it, &x, e)) > 0) { ...; element_release(x); }
  *
  * Ownership: a stage takes over the caller's hold on its input (dataset_retain keeps another).
  * Every maker returns NULL with a message when its arguments cannot be; given a NULL input it
@@ -40,18 +40,18 @@ const char *dataset_describe(const struct dataset *d);
 
 /* Before the first element of pass `pass` (0 or more); holds the dataset. */
 struct data_iterator *dataset_iterate(struct dataset *d, int64_t pass, struct err *e);
-void iterator_destroy(struct data_iterator *it);        /* at any point; NULL does nothing */
+void data_iterator_destroy(struct data_iterator *it);   /* at any point; NULL does nothing */
 
 /* 1: *x is the next element, for the caller to release; 0: the end; -1, then for good: *e */
-int iterator_next(struct data_iterator *it, struct data_element **x, struct err *e);
+int data_iterator_next(struct data_iterator *it, struct data_element **x, struct err *e);
 /* Passes over up to n elements without making what can be left out; how many, or -1. */
-int64_t iterator_skip(struct data_iterator *it, int64_t n, struct err *e);
+int64_t data_iterator_skip(struct data_iterator *it, int64_t n, struct err *e);
 
 /*
  * Appends the iterator's position to `to`: a few numbers per stage, no elements but those that
  * opened the parts of an interleave. An iterator that has failed cannot be saved.
  */
-int iterator_save(struct data_iterator *it, struct bytes *to, struct err *e);
+int data_iterator_save(struct data_iterator *it, struct bytes *to, struct err *e);
 /*
  * An iterator that goes on exactly where the saved one stood. `d` must describe itself as the
  * dataset it was saved from, and its files, callbacks and arrays must be the same. -1 (NULL):

@@ -24,7 +24,7 @@ struct dataset_kind {
     /* what must be there before the first element; NULL: all inputs are opened on the same pass */
     int (*open)(struct data_iterator *it, struct err *e);
     int (*next)(struct data_iterator *it, struct data_element **x, struct err *e);
-    /* NULL: by next. As iterator_skip; n is 1 or more. */
+    /* NULL: by next. As data_iterator_skip; n is 1 or more. */
     int64_t (*skip)(struct data_iterator *it, int64_t n, struct err *e);
     void (*archive)(struct data_iterator *it, struct archive *a);
     void (*close)(struct data_iterator *it);            /* before the inputs; NULL: nothing */
@@ -68,17 +68,17 @@ struct dataset *dataset_of_arrays(struct data_element *array, const char *name, 
 
 /* ---- for the functions of a kind */
 
-int iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct err *e);
-void iterator_close_input(struct data_iterator *it, int i);
+int data_iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct err *e);
+void data_iterator_close_input(struct data_iterator *it, int i);
 /* an iterator of any dataset within this one, of all its files */
-struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err *e);
+struct data_iterator *data_iterator_open(struct dataset *d, int64_t pass, struct err *e);
 /* `skip` of a stage that gives an element for each of its input's */
 int64_t iterator_skip_input(struct data_iterator *it, int64_t n, struct err *e);
 /* position of a freshly opened iterator, or into the archive */
-void iterator_archive(struct data_iterator *it, struct archive *a);
+void data_iterator_archive(struct data_iterator *it, struct archive *a);
 /* counts in an archive: never negative */
-void iterator_archive_count(struct archive *a, int64_t *count, const char *what);
+void data_iterator_archive_count(struct archive *a, int64_t *count, const char *what);
 /* -1 with a message that names the first tensor that does not fit */
-int element_check(const struct data_element *x, const struct data_spec *spec, int count,
-                  const char *who, int64_t number, struct err *e);
+int data_element_check(const struct data_element *x, const struct data_spec *spec, int count,
+                       const char *who, int64_t number, struct err *e);
 #endif

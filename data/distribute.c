@@ -206,7 +206,7 @@ void distributed_iterator_destroy(struct distributed_iterator *it)
     if (!it)
         return;
     for (int p = 0; p < it->d->pipeline_count; p++)
-        iterator_destroy(it->it[p]);
+        data_iterator_destroy(it->it[p]);
     mem_free(it->it);
     mem_free(it);
 }
@@ -230,7 +230,7 @@ static int next_global(struct distributed_iterator *it, struct data_element **re
                        struct err *e)
 {
     struct data_element *global;
-    int status = iterator_next(it->it[0], &global, e);
+    int status = data_iterator_next(it->it[0], &global, e);
 
     if (status <= 0)
         return status;
@@ -247,7 +247,7 @@ int distributed_next(struct distributed_iterator *it, struct data_element **repl
     if (it->d->is_global)
         return next_global(it, replica, e);
     for (int r = 0; r < it->d->replica_count; r++) {
-        int status = iterator_next(it->it[r / each], &replica[r], e);
+        int status = data_iterator_next(it->it[r / each], &replica[r], e);
 
         if (status > 0)
             continue;
@@ -266,7 +266,7 @@ int distributed_save(struct distributed_iterator *it, struct bytes *to, struct e
     for (int p = 0; p < it->d->pipeline_count; p++) {
         struct bytes one = {0};
         const void *data;
-        int status = iterator_save(it->it[p], &one, e);
+        int status = data_iterator_save(it->it[p], &one, e);
 
         data = one.data;
         if (status == 0)

@@ -46,10 +46,10 @@ struct distributed_iterator;
 struct distributed_iterator *distributed_iterate(const struct distributed *d, int64_t pass,
                                                  struct err *e);
 void distributed_iterator_destroy(struct distributed_iterator *it);
-/* As iterator_next for all replicas: 0 as soon as one of them has no element left. */
+/* As data_iterator_next for all replicas: 0 as soon as one of them has no element left. */
 int distributed_next(struct distributed_iterator *it, struct data_element **replica,
                      struct err *e);
-/* as iterator_save and dataset_resume */
+/* as data_iterator_save and dataset_resume */
 int distributed_save(struct distributed_iterator *it, struct bytes *to, struct err *e);
 struct distributed_iterator *distributed_resume(const struct distributed *d, const void *state,
                                                 size_t bytes, struct err *e);

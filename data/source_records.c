@@ -113,9 +113,9 @@ static void records_archive(struct data_iterator *base, struct archive *a)
     int64_t number = it->place.stream ? it->place.number : 0;
     int64_t offset = it->place.stream ? it->place.offset : 0;
 
-    iterator_archive_count(a, &it->file, "the number of a file");
-    iterator_archive_count(a, &number, "the number of a record");
-    iterator_archive_count(a, &offset, "the byte of a record");
+    data_iterator_archive_count(a, &it->file, "the number of a file");
+    data_iterator_archive_count(a, &number, "the number of a record");
+    data_iterator_archive_count(a, &offset, "the byte of a record");
     if (!archive_is_loading(a) || a->is_failed ||
         it->file >= ((const struct records *)base->dataset)->path_count || number == 0)
         return;

@@ -34,7 +34,7 @@ static struct data_element **gather(struct data_iterator *it, int64_t size, int6
     int status = 1;
 
     for (*count = 0; *count < size; ++*count) {
-        status = iterator_next(it->input[0], &x, e);
+        status = data_iterator_next(it->input[0], &x, e);
         if (status <= 0)
             break;
         part = mem_grow(part, &capacity, (size_t)*count + 1, sizeof(struct data_element *));
@@ -62,7 +62,7 @@ static int64_t batch_skip(struct data_iterator *it, int64_t n, struct err *e)
     const struct batch *b = (const struct batch *)it->dataset;
     int64_t most = INT64_MAX / b->size, done;
 
-    done = iterator_skip(it->input[0], (n < most ? n : most) * b->size, e);
+    done = data_iterator_skip(it->input[0], (n < most ? n : most) * b->size, e);
     if (done < 0)
         return -1;
     return b->drop_remainder ? done / b->size : (done + b->size - 1) / b->size;
@@ -236,8 +236,8 @@ static int take_whole(struct unbatch_iterator *u, struct err *e)
     u->whole = NULL;
     u->at = u->count = 0;
     u->before.size = 0;
-    iterator_archive(in, &a);
-    status = iterator_next(in, &u->whole, e);
+    data_iterator_archive(in, &a);
+    status = data_iterator_next(in, &u->whole, e);
     if (status <= 0)
         return status;
     u->count = u->whole->tensor[0].spec.dim[0];
@@ -280,16 +280,16 @@ static void unbatch_archive(struct data_iterator *it, struct archive *a)
 
     if (!archive_is_loading(a) && u->at == u->count) {
         at = 0;
-        iterator_archive_count(a, &at, "a count of slices");
-        iterator_archive(it->input[0], a);
+        data_iterator_archive_count(a, &at, "a count of slices");
+        data_iterator_archive(it->input[0], a);
         return;
     }
-    iterator_archive_count(a, &at, "a count of slices");
+    data_iterator_archive_count(a, &at, "a count of slices");
     if (!archive_is_loading(a)) {
         bytes_append(a->out, u->before.data, u->before.size);
         return;
     }
-    iterator_archive(it->input[0], a);
+    data_iterator_archive(it->input[0], a);
     if (at == 0 || a->is_failed)
         return;
     a->is_failed = take_whole(u, a->e) < 0;

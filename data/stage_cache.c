@@ -47,7 +47,7 @@ static int cache_open(struct data_iterator *it, struct err *e)
     struct cache_iterator *at = (struct cache_iterator *)it;
 
     at->from_all = is_whole((struct cache *)it->dataset);
-    return at->from_all ? 0 : iterator_open_input(it, 0, 0, e);
+    return at->from_all ? 0 : data_iterator_open_input(it, 0, 0, e);
 }
 
 static void publish(struct cache *c, struct list *own)
@@ -73,7 +73,7 @@ static int cache_next(struct data_iterator *it, struct data_element **x, struct 
         *x = element_retain(c->all.x[at->at++]);
         return 1;
     }
-    status = iterator_next(it->input[0], x, e);
+    status = data_iterator_next(it->input[0], x, e);
     if (status == 0)
         publish(c, &at->own);
     if (status <= 0)

@@ -78,7 +78,7 @@ static int file_cache_open(struct data_iterator *base, struct err *e)
 
     if (access(c->path, F_OK) == 0)
         return open_file(it, e);
-    if (iterator_open_input(base, 0, 0, e))
+    if (data_iterator_open_input(base, 0, 0, e))
         return -1;
     if (!begin_filling(c))
         return 0;
@@ -108,8 +108,8 @@ static int read_element(struct file_cache_iterator *it, struct data_element **x,
         return fail(c, e, "holds something else than elements");
     it->from.number++;
     it->from.offset = stream_offset(it->from.stream);
-    status = element_check(*x, c->dataset.spec, c->dataset.tensor_count, c->path, it->base.count,
-                           e);
+    status = data_element_check(*x, c->dataset.spec, c->dataset.tensor_count, c->path,
+                                it->base.count, e);
     if (status == 0)
         return 1;
     element_release(*x);
@@ -125,7 +125,7 @@ static int file_cache_next(struct data_iterator *base, struct data_element **x, 
 
     if (it->from.stream)
         return read_element(it, x, e);
-    status = iterator_next(base->input[0], x, e);
+    status = data_iterator_next(base->input[0], x, e);
     if (!it->to || status < 0)
         return status;
     if (status == 0) {

@@ -45,7 +45,7 @@ static int convert_next(struct data_iterator *it, struct data_element **x, struc
 {
     const struct convert *c = (const struct convert *)it->dataset;
     struct data_element *in;
-    int status = iterator_next(it->input[0], &in, e);
+    int status = data_iterator_next(it->input[0], &in, e);
 
     if (status <= 0)
         return status;

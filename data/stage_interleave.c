@@ -32,7 +32,7 @@ static int interleave_open(struct data_iterator *it, struct err *e)
 
     ((struct interleave_iterator *)it)->part = mem_alloc((size_t)d->how.cycle_length *
                                                          sizeof(struct part));
-    return iterator_open_input(it, 0, it->pass, e);
+    return data_iterator_open_input(it, 0, it->pass, e);
 }
 
 static int check_specs(const struct interleave *d, const struct dataset *part, struct err *e)
@@ -57,7 +57,7 @@ static int open_part(struct interleave_iterator *it, struct part *p, struct data
     struct dataset *part = d->how.open(d->how.context, from, e);
 
     if (part && check_specs(d, part, e) == 0)
-        p->it = iterator_open(part, it->base.pass, e);
+        p->it = data_iterator_open(part, it->base.pass, e);
     dataset_release(part);
     if (!p->it) {
         element_release(from);
@@ -72,7 +72,7 @@ static void close_part(struct interleave_iterator *it, struct part *p)
 {
     if (!p->from)
         return;
-    iterator_destroy(p->it);
+    data_iterator_destroy(p->it);
     element_release(p->from);
     *p = (struct part){.from = NULL};
     it->open_count--;
@@ -95,7 +95,7 @@ static int take_turn(struct interleave_iterator *it, struct data_element **x, st
     int status;
 
     if (!p->from) {
-        status = iterator_next(it->base.input[0], &from, e);
+        status = data_iterator_next(it->base.input[0], &from, e);
         if (status < 0 || (status > 0 && open_part(it, p, from, e)))
             return -1;
         if (status == 0) {
@@ -103,7 +103,7 @@ static int take_turn(struct interleave_iterator *it, struct data_element **x, st
             return 0;
         }
     }
-    status = iterator_next(p->it, x, e);
+    status = data_iterator_next(p->it, x, e);
     if (status == 0)
         close_part(it, p);
     if (status == 0 || ++it->given == d->how.block_length)
@@ -141,7 +141,7 @@ static void archive_part(struct interleave_iterator *it, struct part *p, struct 
         a->is_failed = true;
         return;
     }
-    iterator_archive(p->it, a);
+    data_iterator_archive(p->it, a);
 }
 
 static void interleave_archive(struct data_iterator *base, struct archive *a)
@@ -149,13 +149,13 @@ static void interleave_archive(struct data_iterator *base, struct archive *a)
     const struct interleave *d = (const struct interleave *)base->dataset;
     struct interleave_iterator *it = (struct interleave_iterator *)base;
 
-    iterator_archive_count(a, &it->turn, "the number of a part");
-    iterator_archive_count(a, &it->given, "a count of elements");
+    data_iterator_archive_count(a, &it->turn, "the number of a part");
+    data_iterator_archive_count(a, &it->given, "a count of elements");
     archive_check(a, it->turn < d->how.cycle_length && it->given < d->how.block_length,
                   "a turn %" PRId64 " of %" PRId64, it->turn, d->how.cycle_length);
     if (a->is_failed)
         return;
-    iterator_archive(base->input[0], a);
+    data_iterator_archive(base->input[0], a);
     for (int64_t i = 0; i < d->how.cycle_length && !a->is_failed; i++)
         archive_part(it, &it->part[i], a);
 }

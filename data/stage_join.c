@@ -23,7 +23,7 @@ static int zip_next(struct data_iterator *it, struct data_element **x, struct er
     *x = element_new(it->dataset->tensor_count);
     for (int i = 0; i < it->dataset->input_count; i++) {
         struct data_element *in;
-        int status = iterator_next(it->input[i], &in, e);
+        int status = data_iterator_next(it->input[i], &in, e);
 
         if (status <= 0) {
             element_release(*x);
@@ -40,7 +40,7 @@ static int zip_next(struct data_iterator *it, struct data_element **x, struct er
 static int64_t zip_skip(struct data_iterator *it, int64_t n, struct err *e)
 {
     for (int i = 0; i < it->dataset->input_count; i++) {
-        int64_t done = iterator_skip(it->input[i], n, e);
+        int64_t done = data_iterator_skip(it->input[i], n, e);
 
         if (done < 0)
             return -1;
@@ -108,18 +108,18 @@ struct dataset *dataset_zip(struct dataset *const *in, int count, struct err *e)
 
 static int concatenate_next(struct data_iterator *it, struct data_element **x, struct err *e)
 {
-    int status = iterator_next(it->input[0], x, e);
+    int status = data_iterator_next(it->input[0], x, e);
 
-    return status ? status : iterator_next(it->input[1], x, e);
+    return status ? status : data_iterator_next(it->input[1], x, e);
 }
 
 static int64_t concatenate_skip(struct data_iterator *it, int64_t n, struct err *e)
 {
-    int64_t first = iterator_skip(it->input[0], n, e), second;
+    int64_t first = data_iterator_skip(it->input[0], n, e), second;
 
     if (first < 0 || first == n)
         return first;
-    second = iterator_skip(it->input[1], n - first, e);
+    second = data_iterator_skip(it->input[1], n - first, e);
     return second < 0 ? -1 : first + second;
 }
 

@@ -46,7 +46,7 @@ static int apply(const struct map *m, const struct data_element *in, int64_t num
     *out = element_new(m->map.output_count);
     *e = (struct err){.line = 0};
     if (m->map.apply(m->map.context, in, *out, e) == 0 &&
-        element_check(*out, m->map.output, m->map.output_count, m->name, number, e) == 0) {
+        data_element_check(*out, m->map.output, m->map.output_count, m->name, number, e) == 0) {
         element_copy_origin(*out, in);
         return 1;
     }
@@ -58,7 +58,7 @@ static int apply(const struct map *m, const struct data_element *in, int64_t num
 static int next_here(struct data_iterator *it, struct data_element **x, struct err *e)
 {
     struct data_element *in;
-    int status = iterator_next(it->input[0], &in, e);
+    int status = data_iterator_next(it->input[0], &in, e);
 
     if (status <= 0)
         return status;
@@ -132,8 +132,8 @@ static void pull(struct map_iterator *m)
 
     s->before.size = 0;
     if (!in->is_failed)
-        iterator_archive(in, &a);
-    s->status = iterator_next(in, &s->in, &s->err);
+        data_iterator_archive(in, &a);
+    s->status = data_iterator_next(in, &s->in, &s->err);
     s->number = in->count - 1;
     pthread_mutex_lock(&m->mutex);
     s->state = s->status > 0 ? SLOT_WAITING : SLOT_READY;
@@ -196,7 +196,7 @@ static int64_t map_skip(struct data_iterator *it, int64_t n, struct err *e)
             return status < 0 ? -1 : taken;
         element_release(x);
     }
-    done = iterator_skip(it->input[0], n - taken, e);
+    done = data_iterator_skip(it->input[0], n - taken, e);
     return done < 0 ? -1 : taken + done;
 }
 
@@ -207,7 +207,7 @@ static void map_archive(struct data_iterator *it, struct archive *a)
     if (m->used > 0)
         bytes_append(a->out, m->slot[m->oldest].before.data, m->slot[m->oldest].before.size);
     else
-        iterator_archive(it->input[0], a);
+        data_iterator_archive(it->input[0], a);
 }
 
 static void map_close(struct data_iterator *it)

@@ -39,10 +39,10 @@ static bool make_one(struct prefetch_iterator *p, struct ready *r)
     struct data_iterator *in = p->base.input[0];
     struct archive a = {.out = &r->after};
 
-    r->status = iterator_next(in, &r->x, &r->err);
+    r->status = data_iterator_next(in, &r->x, &r->err);
     r->after.size = 0;
     if (r->status >= 0)
-        iterator_archive(in, &a);
+        data_iterator_archive(in, &a);
     return r->status > 0;
 }
 
@@ -75,7 +75,7 @@ static int start(struct prefetch_iterator *p, struct err *e)
 
     if (p->is_running)
         return 0;
-    iterator_archive(p->base.input[0], &a);
+    data_iterator_archive(p->base.input[0], &a);
     p->size = (int)((const struct prefetch *)p->base.dataset)->count;
     p->ready = mem_alloc((size_t)p->size * sizeof(*p->ready));
     pthread_mutex_init(&p->mutex, NULL);
@@ -121,7 +121,7 @@ static int64_t prefetch_skip(struct data_iterator *it, int64_t n, struct err *e)
     struct prefetch_iterator *p = (struct prefetch_iterator *)it;
 
     if (!p->is_running)
-        return iterator_skip(it->input[0], n, e);
+        return data_iterator_skip(it->input[0], n, e);
     for (int64_t i = 0; i < n; i++) {
         struct data_element *x;
         int status = prefetch_next(it, &x, e);
@@ -140,7 +140,7 @@ static void prefetch_archive(struct data_iterator *it, struct archive *a)
     if (p->is_running)
         bytes_append(a->out, p->position.data, p->position.size);
     else
-        iterator_archive(it->input[0], a);
+        data_iterator_archive(it->input[0], a);
 }
 
 static void prefetch_close(struct data_iterator *it)

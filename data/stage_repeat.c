@@ -32,7 +32,7 @@ static bool is_over(const struct data_iterator *it)
 
 static int repeat_open(struct data_iterator *it, struct err *e)
 {
-    return is_over(it) ? 0 : iterator_open_input(it, 0, input_pass(it), e);
+    return is_over(it) ? 0 : data_iterator_open_input(it, 0, input_pass(it), e);
 }
 
 /* after a whole pass; 0: there is no other. Without end means without end only if there is any. */
@@ -44,13 +44,13 @@ static int begin_next_pass(struct data_iterator *it, int64_t passes, struct err 
     r->done += passes;
     if (is_over(it) || (is_empty && ((const struct repeat *)it->dataset)->count == DATA_INFINITE))
         return 0;
-    return iterator_open_input(it, 0, input_pass(it), e) ? -1 : 1;
+    return data_iterator_open_input(it, 0, input_pass(it), e) ? -1 : 1;
 }
 
 static int repeat_next(struct data_iterator *it, struct data_element **x, struct err *e)
 {
     while (it->input[0] && !is_over(it)) {
-        int status = iterator_next(it->input[0], x, e);
+        int status = data_iterator_next(it->input[0], x, e);
 
         if (status == 0)
             status = begin_next_pass(it, 1, e);
@@ -69,7 +69,7 @@ static int64_t repeat_skip(struct data_iterator *it, int64_t n, struct err *e)
     int64_t length = it->dataset->input[0]->cardinality, left = n;
 
     while (it->input[0] && !is_over(it)) {
-        int64_t done = iterator_skip(it->input[0], left, e), whole, most;
+        int64_t done = data_iterator_skip(it->input[0], left, e), whole, most;
         int status;
 
         if (done < 0)
@@ -95,17 +95,18 @@ static void repeat_archive(struct data_iterator *it, struct archive *a)
 {
     struct repeat_iterator *r = (struct repeat_iterator *)it;
 
-    iterator_archive_count(a, &r->done, "a number of passes");
+    data_iterator_archive_count(a, &r->done, "a number of passes");
     if (a->is_failed)
         return;
-    if (archive_is_loading(a) && !is_over(it) && iterator_open_input(it, 0, input_pass(it), a->e)) {
+    if (archive_is_loading(a) && !is_over(it) &&
+        data_iterator_open_input(it, 0, input_pass(it), a->e)) {
         a->is_failed = true;
         return;
     }
     if (is_over(it))
-        iterator_close_input(it, 0);
+        data_iterator_close_input(it, 0);
     else
-        iterator_archive(it->input[0], a);
+        data_iterator_archive(it->input[0], a);
 }
 
 static const struct dataset_kind repeat_kind = {

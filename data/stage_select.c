@@ -44,14 +44,14 @@ static int take_next(struct data_iterator *it, struct data_element **x, struct e
 {
     const struct select *s = (const struct select *)it->dataset;
 
-    return it->input[0]->count >= s->count ? 0 : iterator_next(it->input[0], x, e);
+    return it->input[0]->count >= s->count ? 0 : data_iterator_next(it->input[0], x, e);
 }
 
 static int64_t take_skip(struct data_iterator *it, int64_t n, struct err *e)
 {
     const struct select *s = (const struct select *)it->dataset;
 
-    return iterator_skip(it->input[0], least(n, s->count - it->input[0]->count), e);
+    return data_iterator_skip(it->input[0], least(n, s->count - it->input[0]->count), e);
 }
 
 static const struct dataset_kind take_kind = {
@@ -81,7 +81,7 @@ static int64_t pass_over(struct data_iterator *it, int64_t between, struct err *
     const struct select *s = (const struct select *)it->dataset;
     struct select_iterator *at = (struct select_iterator *)it;
     int64_t wanted = at->is_started ? between : s->index;
-    int64_t done = wanted ? iterator_skip(it->input[0], wanted, e) : 0;
+    int64_t done = wanted ? data_iterator_skip(it->input[0], wanted, e) : 0;
 
     at->is_started = 1;
     return done < 0 ? -1 : done == wanted;
@@ -91,7 +91,7 @@ static int step_next(struct data_iterator *it, struct data_element **x, struct e
 {
     int64_t status = pass_over(it, ((const struct select *)it->dataset)->count - 1, e);
 
-    return status <= 0 ? (int)status : iterator_next(it->input[0], x, e);
+    return status <= 0 ? (int)status : data_iterator_next(it->input[0], x, e);
 }
 
 static int64_t step_skip(struct data_iterator *it, int64_t n, struct err *e)
@@ -103,7 +103,7 @@ static int64_t step_skip(struct data_iterator *it, int64_t n, struct err *e)
         return status;
     if (n - 1 > INT64_MAX / s->count - 1)
         n = INT64_MAX / s->count - 1;
-    done = iterator_skip(it->input[0], (n - 1) * s->count + 1, e);
+    done = data_iterator_skip(it->input[0], (n - 1) * s->count + 1, e);
     return done < 0 ? -1 : (done + s->count - 1) / s->count;
 }
 
@@ -169,7 +169,7 @@ static int filter_next(struct data_iterator *it, struct data_element **x, struct
     const struct select *s = (const struct select *)it->dataset;
 
     for (;;) {
-        int status = iterator_next(it->input[0], x, e), keep;
+        int status = data_iterator_next(it->input[0], x, e), keep;
 
         if (status <= 0)
             return status;
@@ -211,7 +211,7 @@ static int enumerate_next(struct data_iterator *it, struct data_element **x, str
     const struct select *s = (const struct select *)it->dataset;
     int64_t number = s->index + it->input[0]->count;
     struct data_element *in;
-    int status = iterator_next(it->input[0], &in, e);
+    int status = data_iterator_next(it->input[0], &in, e);
 
     if (status <= 0)
         return status;

@@ -42,7 +42,7 @@ static void begin_draws(struct shuffle_iterator *s)
 static int shuffle_open(struct data_iterator *it, struct err *e)
 {
     begin_draws((struct shuffle_iterator *)it);
-    return iterator_open_input(it, 0, it->pass, e);
+    return data_iterator_open_input(it, 0, it->pass, e);
 }
 
 static int fill(struct shuffle_iterator *s, struct err *e)
@@ -51,7 +51,7 @@ static int fill(struct shuffle_iterator *s, struct err *e)
 
     while ((int64_t)s->count < d->buffer_size) {
         struct data_element *x;
-        int status = iterator_next(s->base.input[0], &x, e);
+        int status = data_iterator_next(s->base.input[0], &x, e);
 
         if (status <= 0)
             return status;
@@ -102,8 +102,8 @@ static int64_t count_taken(struct shuffle_iterator *s, int64_t drawn, struct err
         return most < length ? most : length;
     if (length == DATA_INFINITE)
         return most;
-    length = iterator_skip(s->base.input[0], most, e);
-    return length < 0 || iterator_open_input(&s->base, 0, s->base.pass, e) ? -1 : length;
+    length = data_iterator_skip(s->base.input[0], most, e);
+    return length < 0 || data_iterator_open_input(&s->base, 0, s->base.pass, e) ? -1 : length;
 }
 
 /* the numbers in the buffer after `drawn` draws from 0 .. taken-1; their count is *count */
@@ -139,12 +139,12 @@ static int fetch(struct shuffle_iterator *s, const struct place *place, size_t c
     s->buffer = mem_grow(s->buffer, &s->capacity, count + 1, sizeof(struct data_element *));
     s->count = count;                   /* where no element is yet, NULL is released as well */
     for (size_t i = 0; i < count; i++) {
-        if (iterator_skip(in, place[i].number - in->count, e) < 0)
+        if (data_iterator_skip(in, place[i].number - in->count, e) < 0)
             return -1;
-        if (iterator_next(in, &s->buffer[place[i].slot], e) != 1)
+        if (data_iterator_next(in, &s->buffer[place[i].slot], e) != 1)
             return in->is_failed ? -1 : err_set(e, "the input of a shuffle has become shorter");
     }
-    return iterator_skip(in, taken - in->count, e) < 0 ? -1 : 0;
+    return data_iterator_skip(in, taken - in->count, e) < 0 ? -1 : 0;
 }
 
 static int draw_again(struct shuffle_iterator *s, struct err *e)
@@ -171,7 +171,7 @@ static void shuffle_archive(struct data_iterator *it, struct archive *a)
 {
     struct shuffle_iterator *s = (struct shuffle_iterator *)it;
 
-    iterator_archive_count(a, &s->drawn, "a count of draws");
+    data_iterator_archive_count(a, &s->drawn, "a count of draws");
     if (archive_is_loading(a) && !a->is_failed && s->drawn > 0)
         a->is_failed = draw_again(s, a->e) != 0;
 }

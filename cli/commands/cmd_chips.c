@@ -260,7 +260,7 @@ int cmd_chips(int argc, char **argv)
     if (status == 0 && args.chip)
         status = print_chip(&args, &a, &e);
     if (args.print_doc)
-        status = print_timing_doc(stdout, &e);
+        status = timing_doc_print(stdout, &e);
     else if (status == 0 && !args.chip && !args.slice)
         status = list_chips(&a, &e);
     arena_fini(&a);

@@ -207,7 +207,7 @@ static void print_file_head(const struct generation *g, FILE *to)
         fprintf(to, "> %.*s\n", (int)strcspn(line + 2, "\n"), line + 2);
 }
 
-int print_timing_doc(FILE *to, struct err *e)
+int timing_doc_print(FILE *to, struct err *e)
 {
     struct generations g;
     struct arena a;

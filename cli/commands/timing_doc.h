@@ -8,5 +8,5 @@
 
 #include <stdio.h>
 
-int print_timing_doc(FILE *to, struct err *e);
+int timing_doc_print(FILE *to, struct err *e);
 #endif

@@ -211,9 +211,9 @@ static struct data_element *read_pair(const char *const path[2], struct err *e)
         d = dataset_batch(d, dataset_cardinality(d), false, e);
     if (d && dataset_cardinality(d) > 0)
         it = dataset_iterate(d, 0, e);
-    if (it && iterator_next(it, &x, e) <= 0)
+    if (it && data_iterator_next(it, &x, e) <= 0)
         x = NULL;
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     dataset_release(d);
     return x;
 }

@@ -99,7 +99,7 @@ static double *sizes(int variable, struct arena *a)
 }
 
 static void follow_variable(struct comparison *c, const struct optimizer_trial *t,
-                            const struct reference *r, int step, int v)
+                            const struct optimizer_reference *r, int step, int v)
 {
     const struct optimizer_variable *of = &t->optimizer->of[v];
     float **value = t->value + step * t->set.count;
@@ -114,16 +114,16 @@ static void follow_variable(struct comparison *c, const struct optimizer_trial *
 static void compare(struct optimizer_check *c, const struct optimizer_trial *t, struct arena *a)
 {
     struct comparison worst = {.value = {{0}}};
-    struct reference r;
+    struct optimizer_reference r;
 
-    reference_init(&r, t->optimizer, VARIABLES, shapes, names, t->initial, a);
+    optimizer_reference_init(&r, t->optimizer, VARIABLES, shapes, names, t->initial, a);
     for (int v = 0; v < VARIABLES; v++) {
         worst.value[v].size = sizes(v, a);
         for (int k = 0; k < REFERENCE_SLOTS; k++)
             worst.slot[v][k].size = sizes(v, a);
     }
     for (int step = 0; step < c->steps; step++) {
-        reference_step(&r, t->gradient + step * VARIABLES);
+        optimizer_reference_step(&r, t->gradient + step * VARIABLES);
         for (int v = 0; v < VARIABLES; v++)
             follow_variable(&worst, t, &r, step, v);
     }

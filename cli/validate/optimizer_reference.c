@@ -41,11 +41,11 @@ static bool is_named(const char *name, const char *const *parts, int count)
     return false;
 }
 
-void reference_init(struct reference *r, const struct optimizer *o, int count,
-                    const struct shape *shape, const char *const *name,
-                    const float *const *initial, struct arena *a)
+void optimizer_reference_init(struct optimizer_reference *r, const struct optimizer *o, int count,
+                              const struct shape *shape, const char *const *name,
+                              const float *const *initial, struct arena *a)
 {
-    *r = (struct reference){.o = o, .count = count, .product = 1};
+    *r = (struct optimizer_reference){.o = o, .count = count, .product = 1};
     r->variable = arena_array(a, (size_t)count + 1, sizeof(*r->variable));
     for (int k = 0; k < count; k++) {
         struct reference_variable *v = &r->variable[k];
@@ -309,7 +309,7 @@ static void scale(struct reference_variable *v, double by)
         v->gradient[i] *= by;
 }
 
-static void clip(struct reference *r)
+static void clip(struct optimizer_reference *r)
 {
     const struct optimizer *o = r->o;
     double each = hyper(o, HYPER_CLIPNORM), all = hyper(o, HYPER_GLOBAL_CLIPNORM), sum = 0;
@@ -330,7 +330,7 @@ static void clip(struct reference *r)
     }
 }
 
-static void update(struct reference *r, int64_t updates)
+static void update(struct optimizer_reference *r, int64_t updates)
 {
     const struct optimizer *o = r->o;
     struct step s = {.o = o, .lr = hyper(o, HYPER_LEARNING_RATE), .t = (double)updates + 1};
@@ -351,7 +351,7 @@ static void update(struct reference *r, int64_t updates)
     }
 }
 
-static void average(struct reference *r, int64_t updates)
+static void average(struct optimizer_reference *r, int64_t updates)
 {
     double momentum = updates ? hyper(r->o, HYPER_EMA_MOMENTUM) : 0;
     int64_t often = (int64_t)hyper(r->o, HYPER_EMA_OVERWRITE_FREQUENCY);
@@ -367,7 +367,7 @@ static void average(struct reference *r, int64_t updates)
     }
 }
 
-void reference_step(struct reference *r, const float *const *gradient)
+void optimizer_reference_step(struct optimizer_reference *r, const float *const *gradient)
 {
     int64_t n = (int64_t)fmax(1, hyper(r->o, HYPER_GRADIENT_ACCUMULATION_STEPS));
     double factor = hyper(r->o, HYPER_LOSS_SCALE_FACTOR);

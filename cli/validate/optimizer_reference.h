@@ -18,7 +18,7 @@ struct reference_variable {
     bool decays, adapts;
 };
 
-struct reference {
+struct optimizer_reference {
     const struct optimizer *o;
     struct reference_variable *variable;
     int count;
@@ -27,8 +27,8 @@ struct reference {
 };
 
 /* initial[variable]; names decide what is excluded */
-void reference_init(struct reference *r, const struct optimizer *o, int count,
-                    const struct shape *shape, const char *const *name,
-                    const float *const *initial, struct arena *a);
-void reference_step(struct reference *r, const float *const *gradient);
+void optimizer_reference_init(struct optimizer_reference *r, const struct optimizer *o, int count,
+                              const struct shape *shape, const char *const *name,
+                              const float *const *initial, struct arena *a);
+void optimizer_reference_step(struct optimizer_reference *r, const float *const *gradient);
 #endif

@@ -5,13 +5,13 @@
 
 #define LENGTH_DELIMITED 2              /* wire type */
 
-static uint8_t *room(struct pb_bytes *b, size_t bytes)
+static uint8_t *room(struct export_pb_bytes *b, size_t bytes)
 {
     b->data = mem_grow(b->data, &b->capacity, b->count + bytes, 1);
     return b->data + b->count;
 }
 
-static void append_varint(struct pb_bytes *b, uint64_t value)
+static void append_varint(struct export_pb_bytes *b, uint64_t value)
 {
     uint8_t *to = room(b, 10);
 
@@ -21,32 +21,32 @@ static void append_varint(struct pb_bytes *b, uint64_t value)
     b->count = (size_t)(to - b->data);
 }
 
-void pb_free(struct pb_bytes *b)
+void export_pb_free(struct export_pb_bytes *b)
 {
     mem_free(b->data);
-    *b = (struct pb_bytes){0};
+    *b = (struct export_pb_bytes){0};
 }
 
-void pb_append(struct pb_bytes *b, const ProtobufCMessage *m)
+void export_pb_append(struct export_pb_bytes *b, const ProtobufCMessage *m)
 {
     uint8_t *to = room(b, protobuf_c_message_get_packed_size(m));
 
     b->count += protobuf_c_message_pack(m, to);
 }
 
-void pb_append_head(struct pb_bytes *b, unsigned field, size_t bytes)
+void export_pb_append_head(struct export_pb_bytes *b, unsigned field, size_t bytes)
 {
     append_varint(b, (uint64_t)field << 3 | LENGTH_DELIMITED);
     append_varint(b, bytes);
 }
 
-void pb_append_field(struct pb_bytes *b, unsigned field, const ProtobufCMessage *m)
+void export_pb_append_field(struct export_pb_bytes *b, unsigned field, const ProtobufCMessage *m)
 {
-    pb_append_head(b, field, protobuf_c_message_get_packed_size(m));
-    pb_append(b, m);
+    export_pb_append_head(b, field, protobuf_c_message_get_packed_size(m));
+    export_pb_append(b, m);
 }
 
-void pb_flush(struct pb_bytes *b, FILE *to)
+void export_pb_flush(struct export_pb_bytes *b, FILE *to)
 {
     if (b->count)
         fwrite(b->data, 1, b->count, to);

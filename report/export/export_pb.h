@@ -6,18 +6,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct pb_bytes {
+struct export_pb_bytes {
     uint8_t *data;
     size_t count, capacity;
 };
 
-void pb_free(struct pb_bytes *b);
+void export_pb_free(struct export_pb_bytes *b);
 /* the fields of a message, without a length: messages that stand so behind each other are one */
-void pb_append(struct pb_bytes *b, const ProtobufCMessage *m);
+void export_pb_append(struct export_pb_bytes *b, const ProtobufCMessage *m);
 /* the message as field `field` of the one around it */
-void pb_append_field(struct pb_bytes *b, unsigned field, const ProtobufCMessage *m);
+void export_pb_append_field(struct export_pb_bytes *b, unsigned field, const ProtobufCMessage *m);
 /* only tag and length of such a field, whose `bytes` follow */
-void pb_append_head(struct pb_bytes *b, unsigned field, size_t bytes);
+void export_pb_append_head(struct export_pb_bytes *b, unsigned field, size_t bytes);
 /* writes and empties; whoever owns `to` looks for errors */
-void pb_flush(struct pb_bytes *b, FILE *to);
+void export_pb_flush(struct export_pb_bytes *b, FILE *to);
 #endif

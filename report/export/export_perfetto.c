@@ -25,7 +25,7 @@ enum interned { EVENT_NAME = 1, VALUE = 2 };
 struct perfetto {
     struct export_run *r;
     FILE *to;
-    struct pb_bytes bytes;
+    struct export_pb_bytes bytes;
     uint8_t *interned;                  /* by name: which of enum interned the file has */
     size_t capacity;
     bool has_keys[KEY_COUNT];
@@ -48,9 +48,9 @@ static void put_packet(struct perfetto *w, TracePacket *p)
     p->has_sequence_flags = true;
     p->sequence_flags = w->is_begun ? STATE_NEEDED : STATE_NEEDED | STATE_CLEARED;
     w->is_begun = true;
-    pb_append_field(&w->bytes, TRACE_PACKET_FIELD, &p->base);
+    export_pb_append_field(&w->bytes, TRACE_PACKET_FIELD, &p->base);
     if (w->bytes.count > FLUSH_BYTES)
-        pb_flush(&w->bytes, w->to);
+        export_pb_flush(&w->bytes, w->to);
 }
 
 static void put_descriptor(struct perfetto *w, TrackDescriptor *d)
@@ -292,8 +292,8 @@ int export_write_perfetto(struct export_run *r, FILE *to, struct err *e)
     put_root(&w);
     put_about(&w);
     export_walk(r, &sink);
-    pb_flush(&w.bytes, to);
-    pb_free(&w.bytes);
+    export_pb_flush(&w.bytes, to);
+    export_pb_free(&w.bytes);
     mem_free(w.interned);
     return ferror(to) ? err_set(e, "cannot write %s: %s", r->path, strerror(outfile_code(to)))
                       : 0;

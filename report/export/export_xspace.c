@@ -31,7 +31,7 @@ static const char *const stat_names[XSTAT_COUNT] = {
 #include "report/export/export_xstats.def"
 };
 
-static void put_stat_metadata(struct xspace *w, int64_t id, const char *name)
+static void put_stat_metadata(struct export_xspace *w, int64_t id, const char *name)
 {
     XStatMetadataEntry entry = XSTAT_METADATA_ENTRY__INIT;
     XStatMetadata value = XSTAT_METADATA__INIT;
@@ -39,10 +39,10 @@ static void put_stat_metadata(struct xspace *w, int64_t id, const char *name)
     value.id = entry.key = id;
     value.name = (char *)name;
     entry.value = &value;
-    pb_append_field(&w->metadata, PLANE_STAT_METADATA, &entry.base);
+    export_pb_append_field(&w->metadata, PLANE_STAT_METADATA, &entry.base);
 }
 
-static int64_t stat_id(struct xspace *w, enum xstat stat)
+static int64_t stat_id(struct export_xspace *w, enum export_xstat stat)
 {
     if (!w->has_stat[stat])
         put_stat_metadata(w, (int64_t)stat + 1, stat_names[stat]);
@@ -50,7 +50,7 @@ static int64_t stat_id(struct xspace *w, enum xstat stat)
     return (int64_t)stat + 1;
 }
 
-static int64_t key_id(struct xspace *w, enum export_key key)
+static int64_t key_id(struct export_xspace *w, enum export_key key)
 {
     int64_t id = XSTAT_COUNT + (int64_t)key + 1;
 
@@ -64,7 +64,7 @@ static int64_t key_id(struct xspace *w, enum export_key key)
 }
 
 /* a text is the name of a stat metadata, which the stat refers to */
-static uint64_t text_id(struct xspace *w, uint32_t text)
+static uint64_t text_id(struct export_xspace *w, uint32_t text)
 {
     int64_t id = XSTAT_COUNT + KEY_COUNT + 1 + (int64_t)text;
 
@@ -75,7 +75,7 @@ static uint64_t text_id(struct xspace *w, uint32_t text)
     return (uint64_t)id;
 }
 
-static XStat *add_stat(struct xspace *w, struct xstats *s, enum xstat stat)
+static XStat *add_stat(struct export_xspace *w, struct export_xstats *s, enum export_xstat stat)
 {
     XStat *to = s->list[s->count] = &s->item[s->count];
 
@@ -85,7 +85,8 @@ static XStat *add_stat(struct xspace *w, struct xstats *s, enum xstat stat)
     return to;
 }
 
-void xspace_add_int(struct xspace *w, struct xstats *s, enum xstat stat, int64_t value)
+void export_xspace_add_int(struct export_xspace *w, struct export_xstats *s, enum export_xstat stat,
+                           int64_t value)
 {
     XStat *to = add_stat(w, s, stat);
 
@@ -93,7 +94,8 @@ void xspace_add_int(struct xspace *w, struct xstats *s, enum xstat stat, int64_t
     to->int64_value = value;
 }
 
-void xspace_add_uint(struct xspace *w, struct xstats *s, enum xstat stat, uint64_t value)
+void export_xspace_add_uint(struct export_xspace *w, struct export_xstats *s,
+                            enum export_xstat stat, uint64_t value)
 {
     XStat *to = add_stat(w, s, stat);
 
@@ -101,7 +103,8 @@ void xspace_add_uint(struct xspace *w, struct xstats *s, enum xstat stat, uint64
     to->uint64_value = value;
 }
 
-void xspace_add_double(struct xspace *w, struct xstats *s, enum xstat stat, double value)
+void export_xspace_add_double(struct export_xspace *w, struct export_xstats *s,
+                              enum export_xstat stat, double value)
 {
     XStat *to = add_stat(w, s, stat);
 
@@ -109,7 +112,8 @@ void xspace_add_double(struct xspace *w, struct xstats *s, enum xstat stat, doub
     to->double_value = value;
 }
 
-void xspace_add_text(struct xspace *w, struct xstats *s, enum xstat stat, const char *text)
+void export_xspace_add_text(struct export_xspace *w, struct export_xstats *s,
+                            enum export_xstat stat, const char *text)
 {
     XStat *to = add_stat(w, s, stat);
 
@@ -117,7 +121,8 @@ void xspace_add_text(struct xspace *w, struct xstats *s, enum xstat stat, const 
     to->str_value = (char *)text;
 }
 
-static void add_args(struct xspace *w, struct xstats *s, const struct export_slice *slice)
+static void add_args(struct export_xspace *w, struct export_xstats *s,
+                     const struct export_slice *slice)
 {
     for (int i = 0; i < slice->arg_count; i++) {
         const struct export_arg *arg = &slice->arg[i];
@@ -136,8 +141,8 @@ static void add_args(struct xspace *w, struct xstats *s, const struct export_sli
 
 /* ----- event metadata */
 
-static void put_metadata(struct xspace *w, int64_t id, const char *name, const char *display_name,
-                         struct xstats *s)
+static void put_metadata(struct export_xspace *w, int64_t id, const char *name,
+                         const char *display_name, struct export_xstats *s)
 {
     XEventMetadataEntry entry = XEVENT_METADATA_ENTRY__INIT;
     XEventMetadata value = XEVENT_METADATA__INIT;
@@ -148,11 +153,11 @@ static void put_metadata(struct xspace *w, int64_t id, const char *name, const c
     value.n_stats = s ? s->count : 0;
     value.stats = s ? s->list : NULL;
     entry.value = &value;
-    pb_append_field(&w->metadata, PLANE_EVENT_METADATA, &entry.base);
+    export_pb_append_field(&w->metadata, PLANE_EVENT_METADATA, &entry.base);
 }
 
 /* metadata of operations waits for the end of the plane, when their sums are known */
-static int64_t event_id(struct xspace *w, uint32_t name, enum use use)
+static int64_t event_id(struct export_xspace *w, uint32_t name, enum use use)
 {
     uint8_t bit = (uint8_t)(1u << use);
 
@@ -165,15 +170,16 @@ static int64_t event_id(struct xspace *w, uint32_t name, enum use use)
 
 /* ----- operations: what one of them costs */
 
-static struct xop *op_of(struct xspace *w, uint32_t note)
+static struct export_xop *op_of(struct export_xspace *w, uint32_t note)
 {
     w->op = mem_grow(w->op, &w->op_capacity, (size_t)note + 1, sizeof(*w->op));
     return &w->op[note];
 }
 
-static void sum_op(struct xspace *w, const struct export_track *t, const struct export_slice *s)
+static void sum_op(struct export_xspace *w, const struct export_track *t,
+                   const struct export_slice *s)
 {
-    struct xop *op = op_of(w, s->note);
+    struct export_xop *op = op_of(w, s->note);
 
     if (t->kind == EXPORT_OPS) {
         op->name = s->name;
@@ -191,7 +197,7 @@ static void sum_op(struct xspace *w, const struct export_track *t, const struct 
 }
 
 /* bytes of HBM, read and written, in the message that XProf expects in a stat */
-static size_t pack_breakdown(const struct xop *op, uint8_t *to)
+static size_t pack_breakdown(const struct export_xop *op, uint8_t *to)
 {
     MemoryAccessed part[2] = {MEMORY_ACCESSED__INIT, MEMORY_ACCESSED__INIT};
     MemoryAccessed *parts[2] = {&part[0], &part[1]};
@@ -207,24 +213,26 @@ static size_t pack_breakdown(const struct xop *op, uint8_t *to)
     return memory_access_breakdown__pack(&m, to);
 }
 
-static void put_op_metadata(struct xspace *w, uint32_t note)
+static void put_op_metadata(struct export_xspace *w, uint32_t note)
 {
-    const struct xop *op = &w->op[note];
+    const struct export_xop *op = &w->op[note];
     const char *name = export_text(w->r->names, op->name);
-    struct xstats s = {.count = 0};
+    struct export_xstats s = {.count = 0};
     uint8_t breakdown[128];
     XStat *to;
 
-    xspace_add_text(w, &s, XSTAT_HLO_CATEGORY, hlo_category(note ? name : NULL, op->flops > 0));
-    xspace_add_text(w, &s, XSTAT_TF_OP, name);
-    xspace_add_int(w, &s, XSTAT_PROGRAM_ID,
-                   export_program_id(w->r->programs, w->process->index));
-    xspace_add_int(w, &s, XSTAT_SYMBOL_ID, (int64_t)note + 1);
+    export_xspace_add_text(w, &s, XSTAT_HLO_CATEGORY,
+                           hlo_category(note ? name : NULL, op->flops > 0));
+    export_xspace_add_text(w, &s, XSTAT_TF_OP, name);
+    export_xspace_add_int(w, &s, XSTAT_PROGRAM_ID,
+                          export_program_id(w->r->programs, w->process->index));
+    export_xspace_add_int(w, &s, XSTAT_SYMBOL_ID, (int64_t)note + 1);
     if (w->r->options.level >= TRACE_BUNDLE) {
-        xspace_add_int(w, &s, XSTAT_FLOPS, op->flops / op->count);
-        xspace_add_int(w, &s, XSTAT_MODEL_FLOPS, op->flops / op->count);
+        export_xspace_add_int(w, &s, XSTAT_FLOPS, op->flops / op->count);
+        export_xspace_add_int(w, &s, XSTAT_MODEL_FLOPS, op->flops / op->count);
     }
-    xspace_add_int(w, &s, XSTAT_BYTES_ACCESSED, (op->read_bytes + op->write_bytes) / op->count);
+    export_xspace_add_int(w, &s, XSTAT_BYTES_ACCESSED,
+                          (op->read_bytes + op->write_bytes) / op->count);
     to = add_stat(w, &s, XSTAT_BREAKDOWN);
     to->value_case = XSTAT__VALUE_BYTES_VALUE;
     to->bytes_value.data = breakdown;
@@ -234,7 +242,7 @@ static void put_op_metadata(struct xspace *w, uint32_t note)
 
 /* ----- lines */
 
-static struct xline *find_line(struct xspace *w, const char *name)
+static struct export_xline *find_line(struct export_xspace *w, const char *name)
 {
     for (size_t i = 0; i < w->line_count; i++)
         if (strcmp(w->line[i].name, name) == 0)
@@ -242,7 +250,7 @@ static struct xline *find_line(struct xspace *w, const char *name)
     return NULL;
 }
 
-static struct xline *add_line(struct xspace *w, const char *name)
+static struct export_xline *add_line(struct export_xspace *w, const char *name)
 {
     w->line = mem_grow(w->line, &w->line_capacity, w->line_count + 1, sizeof(*w->line));
     snprintf(w->line[w->line_count].name, sizeof(w->line[0].name), "%s", name);
@@ -251,12 +259,12 @@ static struct xline *add_line(struct xspace *w, const char *name)
 
 static void put_track(void *context, const struct export_track *t)
 {
-    struct xspace *w = context;
+    struct export_xspace *w = context;
     bool is_shared = t->kind == EXPORT_COUNTER && t->process->kind != EXPORT_ICI;
-    struct xline *line;
+    struct export_xline *line;
     char name[64];
 
-    xspace_line_name(t, name, sizeof(name));
+    export_xspace_line_name(t, name, sizeof(name));
     line = is_shared ? find_line(w, name) : NULL;
     if (!line)
         line = add_line(w, name);
@@ -265,20 +273,20 @@ static void put_track(void *context, const struct export_track *t)
     w->line_of[t->id] = (size_t)(line - w->line);
 }
 
-static void put_event(struct xspace *w, const struct export_track *t, XEvent *e)
+static void put_event(struct export_xspace *w, const struct export_track *t, XEvent *e)
 {
-    struct xline *line = &w->line[w->line_of[t->id]];
+    struct export_xline *line = &w->line[w->line_of[t->id]];
     ps_t end = e->offset_ps + e->duration_ps;
 
-    pb_append_field(&line->events, LINE_EVENT, &e->base);
+    export_pb_append_field(&line->events, LINE_EVENT, &e->base);
     line->end_ps = end > line->end_ps ? end : line->end_ps;
 }
 
 static void put_slice(void *context, const struct export_track *t, const struct export_slice *s)
 {
-    struct xspace *w = context;
+    struct export_xspace *w = context;
     XEvent e = XEVENT__INIT;
-    struct xstats stats = {.count = 0};
+    struct export_xstats stats = {.count = 0};
     char module[300];
     uint32_t name = s->name;
 
@@ -288,16 +296,16 @@ static void put_slice(void *context, const struct export_track *t, const struct 
         snprintf(module, sizeof(module), "%.200s(%d)", export_text(w->r->names, name),
                  export_program_id(w->r->programs, t->process->index));
         name = export_name(w->r->names, module);
-        xspace_add_int(w, &stats, XSTAT_RUN_ID, s->launch + 1);
+        export_xspace_add_int(w, &stats, XSTAT_RUN_ID, s->launch + 1);
     }
     e.metadata_id = event_id(w, name, t->kind == EXPORT_OPS ? USE_OP : USE_PLAIN);
     e.offset_ps = s->start_ps;
     e.duration_ps = s->end_ps - s->start_ps;
     add_args(w, &stats, s);
     if (t->kind == EXPORT_OPS || t->kind == EXPORT_COPIES)
-        xspace_add_int(w, &stats, XSTAT_GROUP_ID, s->launch + 1);
+        export_xspace_add_int(w, &stats, XSTAT_GROUP_ID, s->launch + 1);
     if (s->flow)                        /* direction 1 in, 2 out; then 56 bits of number */
-        xspace_add_uint(w, &stats, XSTAT_FLOW, (s->ends_flow ? 1u : 2u) | s->flow << 2);
+        export_xspace_add_uint(w, &stats, XSTAT_FLOW, (s->ends_flow ? 1u : 2u) | s->flow << 2);
     e.n_stats = stats.count;
     e.stats = stats.list;
     put_event(w, t, &e);
@@ -306,15 +314,15 @@ static void put_slice(void *context, const struct export_track *t, const struct 
 
 static void put_sample(void *context, const struct export_track *t, cycle_t at, double value)
 {
-    struct xspace *w = context;
-    struct xstats stats = {.count = 0};
+    struct export_xspace *w = context;
+    struct export_xstats stats = {.count = 0};
     XEvent e = XEVENT__INIT;
     char name[128];
 
     snprintf(name, sizeof(name), "%s (%s)", t->name, t->unit);
     e.metadata_id = event_id(w, export_name(w->r->names, name), USE_COUNTER);
     e.offset_ps = export_ps(w->r, at);
-    xspace_add_double(w, &stats, XSTAT_COUNTER_VALUE, value);
+    export_xspace_add_double(w, &stats, XSTAT_COUNTER_VALUE, value);
     e.n_stats = stats.count;
     e.stats = stats.list;
     put_event(w, t, &e);
@@ -325,17 +333,17 @@ static void put_sample(void *context, const struct export_track *t, cycle_t at, 
 
 static void begin_plane(void *context, const struct export_process *p)
 {
-    struct xspace *w = context;
+    struct export_xspace *w = context;
 
     w->process = p;
     w->line_count = 0;
 }
 
-static void forget_plane(struct xspace *w)
+static void forget_plane(struct export_xspace *w)
 {
     for (size_t i = 0; i < w->line_count; i++) {
-        pb_free(&w->line[i].events);
-        w->line[i] = (struct xline){0};
+        export_pb_free(&w->line[i].events);
+        w->line[i] = (struct export_xline){0};
     }
     w->line_count = 0;
     w->metadata.count = 0;
@@ -349,7 +357,7 @@ static void forget_plane(struct xspace *w)
         memset(w->op, 0, w->op_capacity * sizeof(*w->op));
 }
 
-static void put_line_head(const struct xline *line, size_t index, struct pb_bytes *to)
+static void put_line_head(const struct export_xline *line, size_t index, struct export_pb_bytes *to)
 {
     XLine head = XLINE__INIT;
 
@@ -357,80 +365,81 @@ static void put_line_head(const struct xline *line, size_t index, struct pb_byte
     head.id = (int64_t)index + 1;
     head.name = (char *)line->name;
     head.duration_ps = line->end_ps;
-    pb_append(to, &head.base);
+    export_pb_append(to, &head.base);
 }
 
 /* heads of lines are packed twice: for the plane's length, and when it is written */
-static void write_plane(struct xspace *w, struct pb_bytes *plane)
+static void write_plane(struct export_xspace *w, struct export_pb_bytes *plane)
 {
-    struct pb_bytes head = {0}, length = {0}, line = {0};
+    struct export_pb_bytes head = {0}, length = {0}, line = {0};
     size_t bytes = plane->count + w->metadata.count;
 
     for (size_t i = 0; i < w->line_count; i++) {
         put_line_head(&w->line[i], i, &line);
         length.count = 0;
-        pb_append_head(&length, PLANE_LINE, line.count + w->line[i].events.count);
+        export_pb_append_head(&length, PLANE_LINE, line.count + w->line[i].events.count);
         bytes += length.count + line.count + w->line[i].events.count;
     }
-    pb_append_head(&head, SPACE_PLANE, bytes);
+    export_pb_append_head(&head, SPACE_PLANE, bytes);
     w->bytes += (int64_t)(head.count + bytes);
-    pb_flush(&head, w->to);
-    pb_flush(plane, w->to);
+    export_pb_flush(&head, w->to);
+    export_pb_flush(plane, w->to);
     for (size_t i = 0; i < w->line_count; i++) {
         put_line_head(&w->line[i], i, &line);
-        pb_append_head(&head, PLANE_LINE, line.count + w->line[i].events.count);
-        pb_flush(&head, w->to);
-        pb_flush(&line, w->to);
-        pb_flush(&w->line[i].events, w->to);
+        export_pb_append_head(&head, PLANE_LINE, line.count + w->line[i].events.count);
+        export_pb_flush(&head, w->to);
+        export_pb_flush(&line, w->to);
+        export_pb_flush(&w->line[i].events, w->to);
     }
-    pb_flush(&w->metadata, w->to);
-    pb_free(&head);
-    pb_free(&length);
-    pb_free(&line);
+    export_pb_flush(&w->metadata, w->to);
+    export_pb_free(&head);
+    export_pb_free(&length);
+    export_pb_free(&line);
 }
 
 static void end_plane(void *context, const struct export_process *p)
 {
-    struct xspace *w = context;
-    struct pb_bytes plane = {0};
+    struct export_xspace *w = context;
+    struct export_pb_bytes plane = {0};
 
     for (uint32_t note = 0; note < w->op_capacity; note++)
         if (w->op[note].count)
             put_op_metadata(w, note);
-    xspace_describe_plane(w, p, &plane);
+    export_xspace_describe_plane(w, p, &plane);
     if (w->line_count)                  /* a plane without events is dropped by readers */
         write_plane(w, &plane);
-    pb_free(&plane);
+    export_pb_free(&plane);
     forget_plane(w);
 }
 
 /* when the profile began and ended, ns: readers look for that in a plane of its own */
-static void put_task_environment(struct xspace *w)
+static void put_task_environment(struct export_xspace *w)
 {
     const struct export_run *r = w->r;
     const double ns = 1e3 / (double)r->info->chip->chip_clock_mhz;
-    struct pb_bytes body = {0};
-    struct xstats stats = {.count = 0};
+    struct export_pb_bytes body = {0};
+    struct export_xstats stats = {.count = 0};
     XPlane plane = XPLANE__INIT;
 
-    xspace_add_uint(w, &stats, XSTAT_PROFILE_START, (uint64_t)((double)r->options.first * ns));
-    xspace_add_uint(w, &stats, XSTAT_PROFILE_STOP, (uint64_t)((double)r->end * ns));
+    export_xspace_add_uint(w, &stats, XSTAT_PROFILE_START,
+                           (uint64_t)((double)r->options.first * ns));
+    export_xspace_add_uint(w, &stats, XSTAT_PROFILE_STOP, (uint64_t)((double)r->end * ns));
     plane.name = (char *)"Task Environment";
     plane.n_stats = stats.count;
     plane.stats = stats.list;
-    pb_append(&body, &plane.base);
+    export_pb_append(&body, &plane.base);
     write_plane(w, &body);
-    pb_free(&body);
+    export_pb_free(&body);
     forget_plane(w);
 }
 
 /* ----- the file */
 
-static void put_space(struct xspace *w)
+static void put_space(struct export_xspace *w)
 {
     const struct export_run *r = w->r;
     XSpace space = XSPACE__INIT;
-    struct pb_bytes b = {0};
+    struct export_pb_bytes b = {0};
     char *hostname = (char *)"systole", text[300], *warning = text;
 
     space.n_hostnames = 1;
@@ -442,12 +451,12 @@ static void put_space(struct xspace *w)
         space.n_warnings = 1;
         space.warnings = &warning;
     }
-    pb_append(&b, &space.base);
-    pb_flush(&b, w->to);
-    pb_free(&b);
+    export_pb_append(&b, &space.base);
+    export_pb_flush(&b, w->to);
+    export_pb_free(&b);
 }
 
-static int check_size(const struct xspace *w, struct err *e)
+static int check_size(const struct export_xspace *w, struct err *e)
 {
     if (w->bytes <= INT32_MAX)
         return 0;
@@ -458,20 +467,20 @@ static int check_size(const struct xspace *w, struct err *e)
 
 int export_write_xspace(struct export_run *r, FILE *to, struct err *e)
 {
-    struct xspace *w = mem_alloc(sizeof(*w));
+    struct export_xspace *w = mem_alloc(sizeof(*w));
     const struct export_sink sink = {
         .context = w, .nests = true, .wants_flows = true, .begin = begin_plane,
         .track = put_track, .slice = put_slice, .sample = put_sample, .end = end_plane};
     int status;
 
-    *w = (struct xspace){.r = r, .to = to};
+    *w = (struct export_xspace){.r = r, .to = to};
     errno = 0;
     export_walk(r, &sink);
     put_task_environment(w);
     put_space(w);
     status = ferror(to) ? err_set(e, "cannot write %s: %s", r->path,
                                   strerror(outfile_code(to))) : check_size(w, e);
-    pb_free(&w->metadata);
+    export_pb_free(&w->metadata);
     mem_free(w->line);
     mem_free(w->line_of);
     mem_free(w->op);

@@ -6,52 +6,57 @@
 #include "report/export/export_pb.h"
 #include "report/proto/xplane.pb-c.h"
 
-enum xstat {
+enum export_xstat {
 #define XSTAT(id, name) XSTAT_##id,
 #include "report/export/export_xstats.def"
     XSTAT_COUNT
 };
 
 #define XSTATS_MAX 20
-struct xstats {
+struct export_xstats {
     XStat item[XSTATS_MAX], *list[XSTATS_MAX];
     size_t count;
 };
 
-struct xline {
+struct export_xline {
     char name[64];
-    struct pb_bytes events;
+    struct export_pb_bytes events;
     ps_t end_ps;
 };
 
 /* What the executions of one source operation in this plane came to. */
-struct xop {
+struct export_xop {
     uint32_t name;
     int64_t count, flops, read_bytes, write_bytes;
 };
 
-struct xspace {
+struct export_xspace {
     struct export_run *r;
     FILE *to;
     int64_t bytes;
     const struct export_process *process;
-    struct xline *line;
+    struct export_xline *line;
     size_t line_count, line_capacity;
     size_t *line_of, line_of_capacity;  /* by track id */
-    struct pb_bytes metadata;           /* of events and stats */
+    struct export_pb_bytes metadata;    /* of events and stats */
     bool has_stat[XSTAT_COUNT], has_key[KEY_COUNT];
     uint8_t *has_name, *has_text;       /* by name: bit per use; whether it is a stat */
     size_t name_capacity, text_capacity;
-    struct xop *op;                     /* by note */
+    struct export_xop *op;              /* by note */
     size_t op_capacity;
 };
 
-void xspace_add_int(struct xspace *w, struct xstats *s, enum xstat stat, int64_t value);
-void xspace_add_uint(struct xspace *w, struct xstats *s, enum xstat stat, uint64_t value);
-void xspace_add_double(struct xspace *w, struct xstats *s, enum xstat stat, double value);
-void xspace_add_text(struct xspace *w, struct xstats *s, enum xstat stat, const char *text);
+void export_xspace_add_int(struct export_xspace *w, struct export_xstats *s, enum export_xstat stat,
+                           int64_t value);
+void export_xspace_add_uint(struct export_xspace *w, struct export_xstats *s,
+                            enum export_xstat stat, uint64_t value);
+void export_xspace_add_double(struct export_xspace *w, struct export_xstats *s,
+                              enum export_xstat stat, double value);
+void export_xspace_add_text(struct export_xspace *w, struct export_xstats *s,
+                            enum export_xstat stat, const char *text);
 
 /* export_xspace_names.c: what a track is called; a plane's own name and stats, appended to *to */
-void xspace_line_name(const struct export_track *t, char *name, size_t name_bytes);
-void xspace_describe_plane(struct xspace *w, const struct export_process *p, struct pb_bytes *to);
+void export_xspace_line_name(const struct export_track *t, char *name, size_t name_bytes);
+void export_xspace_describe_plane(struct export_xspace *w, const struct export_process *p,
+                                  struct export_pb_bytes *to);
 #endif

@@ -34,7 +34,7 @@ static void name_unit(const char *unit, char *name, size_t name_bytes)
     snprintf(name, name_bytes, "%s %sInstructions", word, strstr(unit, ".push") ? "Push " : "");
 }
 
-void xspace_line_name(const struct export_track *t, char *name, size_t name_bytes)
+void export_xspace_line_name(const struct export_track *t, char *name, size_t name_bytes)
 {
     if (t->kind == EXPORT_UNIT)
         name_unit(t->name, name, name_bytes);
@@ -44,31 +44,34 @@ void xspace_line_name(const struct export_track *t, char *name, size_t name_byte
         snprintf(name, name_bytes, "%s", line_names[t->kind] ? line_names[t->kind] : t->name);
 }
 
-static void describe_core(struct xspace *w, int core, struct xstats *s)
+static void describe_core(struct export_xspace *w, int core, struct export_xstats *s)
 {
     const struct chip *c = w->r->info->chip;
     double cores = (double)c->chip_cores, ghz = (double)c->chip_clock_mhz * 1e-3;
     double hbm = chip_hbm_peak_bytes_per_second(c) / cores, tile_bytes = 4096.0;
 
-    xspace_add_int(w, s, XSTAT_DEVICE_ID, core);
-    xspace_add_text(w, s, XSTAT_DEVICE_TYPE, c->chip_xprof_name);
-    xspace_add_double(w, s, XSTAT_PEAK_TERAFLOPS, chip_peak_bf16_tflops(c) / cores);
-    xspace_add_double(w, s, XSTAT_PEAK_HBM, hbm * 1e-9);
-    xspace_add_double(w, s, XSTAT_PEAK_VMEM_READ, (double)c->slots_load * tile_bytes * ghz);
-    xspace_add_double(w, s, XSTAT_PEAK_VMEM_WRITE, (double)c->slots_store * tile_bytes * ghz);
-    xspace_add_uint(w, s, XSTAT_HAS_MEGACORE, 0);
-    xspace_add_uint(w, s, XSTAT_HAS_MERGED_VMEM, 0);
-    xspace_add_uint(w, s, XSTAT_CLOCK_RATE, (uint64_t)c->chip_clock_mhz * 1000);
-    xspace_add_uint(w, s, XSTAT_CORE_COUNT, 1);
-    xspace_add_uint(w, s, XSTAT_BANDWIDTH, (uint64_t)hbm);
-    xspace_add_uint(w, s, XSTAT_MEMORY_SIZE, (uint64_t)(c->hbm_gib * (double)(1 << 30) / cores));
-    xspace_add_uint(w, s, XSTAT_CHIP_ID, (uint64_t)(core / (int)c->chip_cores));
+    export_xspace_add_int(w, s, XSTAT_DEVICE_ID, core);
+    export_xspace_add_text(w, s, XSTAT_DEVICE_TYPE, c->chip_xprof_name);
+    export_xspace_add_double(w, s, XSTAT_PEAK_TERAFLOPS, chip_peak_bf16_tflops(c) / cores);
+    export_xspace_add_double(w, s, XSTAT_PEAK_HBM, hbm * 1e-9);
+    export_xspace_add_double(w, s, XSTAT_PEAK_VMEM_READ, (double)c->slots_load * tile_bytes * ghz);
+    export_xspace_add_double(w, s, XSTAT_PEAK_VMEM_WRITE,
+                             (double)c->slots_store * tile_bytes * ghz);
+    export_xspace_add_uint(w, s, XSTAT_HAS_MEGACORE, 0);
+    export_xspace_add_uint(w, s, XSTAT_HAS_MERGED_VMEM, 0);
+    export_xspace_add_uint(w, s, XSTAT_CLOCK_RATE, (uint64_t)c->chip_clock_mhz * 1000);
+    export_xspace_add_uint(w, s, XSTAT_CORE_COUNT, 1);
+    export_xspace_add_uint(w, s, XSTAT_BANDWIDTH, (uint64_t)hbm);
+    export_xspace_add_uint(w, s, XSTAT_MEMORY_SIZE,
+                           (uint64_t)(c->hbm_gib * (double)(1 << 30) / cores));
+    export_xspace_add_uint(w, s, XSTAT_CHIP_ID, (uint64_t)(core / (int)c->chip_cores));
 }
 
-void xspace_describe_plane(struct xspace *w, const struct export_process *p, struct pb_bytes *to)
+void export_xspace_describe_plane(struct export_xspace *w, const struct export_process *p,
+                                  struct export_pb_bytes *to)
 {
     XPlane plane = XPLANE__INIT;
-    struct xstats stats = {.count = 0};
+    struct export_xstats stats = {.count = 0};
     char name[64];
 
     if (p->kind == EXPORT_CORE) {
@@ -81,5 +84,5 @@ void xspace_describe_plane(struct xspace *w, const struct export_process *p, str
     plane.name = name;
     plane.n_stats = stats.count;
     plane.stats = stats.list;
-    pb_append(to, &plane.base);
+    export_pb_append(to, &plane.base);
 }

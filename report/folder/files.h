@@ -16,5 +16,5 @@ void config_print(const struct report_run *r, const struct report_view *v, FILE 
 int json_print_stats(const struct report_run *r, const struct report_view *v,
                      const struct table *t, FILE *to);
 void stats_txt_print(const struct report_run *r, const struct report_view *v, FILE *to);
-void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to);
+void run_text_print(const struct report_run *r, const struct report_view *v, FILE *to);
 #endif

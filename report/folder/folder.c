@@ -87,7 +87,7 @@ static int print_config(const struct contents *c, FILE *to)
 
 static int print_text(const struct contents *c, FILE *to)
 {
-    text_print_run(c->run, c->view, to);
+    run_text_print(c->run, c->view, to);
     return 0;
 }
 

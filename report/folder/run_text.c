@@ -17,7 +17,7 @@ static void print_epoch(const struct report_epoch *p, FILE *to)
             text_thousands((int64_t)(p->samples_per_second + 0.5), samples, sizeof(samples)));
 }
 
-void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to)
+void run_text_print(const struct report_run *r, const struct report_view *v, FILE *to)
 {
     double epochs_seconds = 0.0;
 

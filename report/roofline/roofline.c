@@ -17,23 +17,23 @@ static const char *const names[ROOF_RESOURCE_COUNT] = {
     [ROOF_ICI] = "ICI", [ROOF_COMPUTE] = "MXU",
 };
 
-const char *roof_name(enum roof_resource r)
+const char *roofline_roof_name(enum roofline_resource r)
 {
     return names[r];
 }
 
-const char *roof_type_name(int type)
+const char *roofline_type_name(int type)
 {
     static const char *const types[ROOF_TYPE_COUNT] = {"bf16", "int8", "int4", "fp8"};
 
     return types[type];
 }
 
-struct roofs roofs_of_chip(const struct chip *c)
+struct roofline_roofs roofline_roofs_of_chip(const struct chip *c)
 {
     double cores = (double)c->chip_cores, hz = (double)c->chip_clock_mhz * 1e6;
 
-    return (struct roofs){
+    return (struct roofline_roofs){
         .flops = {chip_peak_bf16_tflops(c) * 1e12 / cores, chip_peak_int8_tops(c) * 1e12 / cores,
                   chip_peak_int4_tops(c) * 1e12 / cores, chip_peak_fp8_tflops(c) * 1e12 / cores},
         .bytes = {[ROOF_HBM] = chip_hbm_peak_bytes_per_second(c) / cores,
@@ -43,7 +43,7 @@ struct roofs roofs_of_chip(const struct chip *c)
                   [ROOF_ICI] = (double)c->ici_links * c->ici_link_gbps * 1e9 / cores}};
 }
 
-void roof_point_place(struct roof_point *p, const struct roofs *roofs)
+void roofline_point_place(struct roofline_point *p, const struct roofline_roofs *roofs)
 {
     p->bound = ROOF_COMPUTE;
     p->memory = ROOF_HBM;
@@ -51,7 +51,7 @@ void roof_point_place(struct roof_point *p, const struct roofs *roofs)
         p->use[m] = roofs->bytes[m] > 0.0 && p->seconds > 0.0
                         ? fmin(1.0, p->bytes[m] / p->seconds / roofs->bytes[m]) : 0.0;
         if (p->use[m] > p->use[p->memory])
-            p->memory = (enum roof_resource)m;
+            p->memory = (enum roofline_resource)m;
     }
     if (p->use[p->memory] > p->use[ROOF_COMPUTE])
         p->bound = p->memory;
@@ -68,7 +68,7 @@ static void read_step(struct roofline *r)
 {
     const json_t *stats = r->run->stats;
     double matmul_cycles = 0.0, cores = 0.0;
-    struct roof_point *p = &r->step;
+    struct roofline_point *p = &r->step;
     const json_t *vmem;
     json_t *core;
     size_t i;
@@ -94,24 +94,25 @@ static void read_step(struct roofline *r)
         p->bytes[m] /= cores;
     p->use[ROOF_COMPUTE] = matmul_cycles / cores / (double)r->chip.mxu_count /
                            run_real(stats, "step_cycles");
-    roof_point_place(p, &r->roofs);
+    roofline_point_place(p, &r->roofs);
 }
 
 static int by_time(const void *x, const void *y)
 {
-    const struct roof_point *a = x, *b = y;
+    const struct roofline_point *a = x, *b = y;
 
     if (a->seconds != b->seconds)
         return a->seconds > b->seconds ? -1 : 1;
     return strcmp(a->name, b->name);
 }
 
-static void read_op(struct roofline *r, const json_t *row, struct roof_point *p, struct arena *a)
+static void read_op(struct roofline *r, const json_t *row, struct roofline_point *p,
+                    struct arena *a)
 {
     double cycles = run_real(row, "cycles");
     double bf16 = run_real(row, "bf16_normalized_flop_rate_gflops") * 1e9;
 
-    *p = (struct roof_point){
+    *p = (struct roofline_point){
         .name = arena_strdup(a, run_text(row, "framework_op")),
         .seconds = cycles / (double)r->chip.chip_clock_mhz * 1e-6,
         .share = cycles / run_real(r->run->stats, "step_cycles"),
@@ -121,7 +122,7 @@ static void read_op(struct roofline *r, const json_t *row, struct roof_point *p,
                   [ROOF_VMEM_WRITE] = run_real(row, "vmem_write_bytes"),
                   [ROOF_ICI] = run_real(row, "ici_bytes")},
         .use = {[ROOF_COMPUTE] = bf16 / r->roofs.flops[0]}};
-    roof_point_place(p, &r->roofs);
+    roofline_point_place(p, &r->roofs);
 }
 
 static void read_ops(struct roofline *r, struct arena *a)
@@ -146,7 +147,7 @@ int roofline_make(struct roofline *r, const struct run_folder *run, struct arena
         return err_at(e, run->path, 0, 0, "has no cycles: a run on the host or in functional mode");
     if (run_folder_chip(run, a, &r->chip, e))
         return -1;
-    r->roofs = roofs_of_chip(&r->chip);
+    r->roofs = roofline_roofs_of_chip(&r->chip);
     read_step(r);
     read_ops(r, a);
     return 0;
@@ -154,7 +155,7 @@ int roofline_make(struct roofline *r, const struct run_folder *run, struct arena
 
 /* ---- the frame of a plot ---- */
 
-static void take_in(struct roof_frame *f, double x, double y)
+static void take_in(struct roofline_frame *f, double x, double y)
 {
     if (x > 0.0) {
         f->x0 = fmin(f->x0, floor(log10(x)));
@@ -166,9 +167,9 @@ static void take_in(struct roof_frame *f, double x, double y)
     }
 }
 
-void roof_frame_find(const struct roofline *r, size_t count, struct roof_frame *f)
+void roofline_frame_find(const struct roofline *r, size_t count, struct roofline_frame *f)
 {
-    *f = (struct roof_frame){.x0 = 0, .x1 = 3, .y0 = 12, .y1 = 12};
+    *f = (struct roofline_frame){.x0 = 0, .x1 = 3, .y0 = 12, .y1 = 12};
     for (size_t i = 0; i < count; i++) {
         for (int t = 0; t < ROOF_TYPE_COUNT; t++) {
             take_in(f, 0.0, r[i].roofs.flops[t]);

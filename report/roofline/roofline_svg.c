@@ -32,7 +32,7 @@ static const char *const dashes[ROOF_MEMORY_COUNT] = {"none", "9 4", "3 3", "12 
 struct drawing {
     const struct roofline *r;
     size_t count;
-    struct roof_frame frame;
+    struct roofline_frame frame;
     FILE *to;
     int listed;
     double list_y;
@@ -123,7 +123,7 @@ static void draw_axes(const struct drawing *d)
 
 /* ---- roofs ---- */
 
-static double highest_peak(const struct roofs *roofs)
+static double highest_peak(const struct roofline_roofs *roofs)
 {
     double most = 0.0;
 
@@ -133,10 +133,10 @@ static double highest_peak(const struct roofs *roofs)
 }
 
 /* along the line; memories of one rate share the label of the first */
-static void label_memory_roof(const struct drawing *d, const struct roofs *roofs, int memory,
-                              double log_x, const char *colour)
+static void label_memory_roof(const struct drawing *d, const struct roofline_roofs *roofs,
+                              int memory, double log_x, const char *colour)
 {
-    const struct roof_frame *f = &d->frame;
+    const struct roofline_frame *f = &d->frame;
     double rise = (BOTTOM - TOP) / (f->y1 - f->y0), run = (RIGHT - LEFT) / (f->x1 - f->x0);
     double x = x_of(d, log_x), y = y_of(d, log_x + log10(roofs->bytes[memory]));
 
@@ -145,15 +145,15 @@ static void label_memory_roof(const struct drawing *d, const struct roofs *roofs
             return;
     fprintf(d->to, "<text class=\"halo\" transform=\"translate(%.1f,%.1f) rotate(%.1f)\" "
             "fill=\"%s\">%s", x - 4, y - 6, -atan2(rise, run) * 180.0 / 3.14159265358979, colour,
-            roof_name((enum roof_resource)memory));
+            roofline_roof_name((enum roofline_resource)memory));
     for (int m = memory + 1; m < ROOF_MEMORY_COUNT; m++)
         if (roofs->bytes[m] == roofs->bytes[memory])
-            fprintf(d->to, ", %s", roof_name((enum roof_resource)m));
+            fprintf(d->to, ", %s", roofline_roof_name((enum roofline_resource)m));
     fprintf(d->to, " %.0f GB/s</text>\n", roofs->bytes[memory] / 1e9);
 }
 
-static void draw_memory_roof(const struct drawing *d, const struct roofs *roofs, int memory,
-                             const char *colour)
+static void draw_memory_roof(const struct drawing *d, const struct roofline_roofs *roofs,
+                             int memory, const char *colour)
 {
     double slope = log10(roofs->bytes[memory]), top = log10(highest_peak(roofs));
     double x0 = fmax(d->frame.x0, d->frame.y0 - slope), x1 = fmin(d->frame.x1, top - slope);
@@ -170,7 +170,7 @@ static void draw_memory_roof(const struct drawing *d, const struct roofs *roofs,
 }
 
 /* peaks that coincide share a label */
-static void draw_peak(const struct drawing *d, const struct roofs *roofs, int type,
+static void draw_peak(const struct drawing *d, const struct roofline_roofs *roofs, int type,
                       const char *colour)
 {
     double y = log10(roofs->flops[type]), most = 0.0, x0;
@@ -188,14 +188,14 @@ static void draw_peak(const struct drawing *d, const struct roofs *roofs, int ty
             "fill=\"%s\">", RIGHT - 6, y_of(d, y) - 5, colour);
     for (int t = type; t < ROOF_TYPE_COUNT; t++)
         if (roofs->flops[t] == roofs->flops[type])
-            fprintf(d->to, "%s%s", t == type ? "" : ", ", roof_type_name(t));
+            fprintf(d->to, "%s%s", t == type ? "" : ", ", roofline_type_name(t));
     fprintf(d->to, " %.4g T</text>\n", roofs->flops[type] / 1e12);
 }
 
 static void draw_roofs(const struct drawing *d)
 {
     for (size_t i = 0; i < d->count; i++) {
-        const struct roofs *roofs = &d->r[i].roofs;
+        const struct roofline_roofs *roofs = &d->r[i].roofs;
         bool is_drawn = false;
 
         for (size_t before = 0; before < i; before++)
@@ -234,7 +234,7 @@ static void draw_mark(const struct drawing *d, int memory, double x, double y, d
             is_filled ? "1" : "0.75", colour);
 }
 
-static void list_point(struct drawing *d, const struct roof_point *p, const char *colour)
+static void list_point(struct drawing *d, const struct roofline_point *p, const char *colour)
 {
     double y = d->list_y += ROW_PX;
 
@@ -249,10 +249,10 @@ static void list_point(struct drawing *d, const struct roof_point *p, const char
     fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", LIST_X + 382,
             y, p->rate / 1e12);
     fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\">%s %.0f %%</text>\n", LIST_X + 392, y,
-            roof_name(p->bound), 100.0 * p->use[p->bound]);
+            roofline_roof_name(p->bound), 100.0 * p->use[p->bound]);
 }
 
-static void draw_point(struct drawing *d, const struct roof_point *p, size_t run, bool is_step)
+static void draw_point(struct drawing *d, const struct roofline_point *p, size_t run, bool is_step)
 {
     double x, y, size = 4.0 + 14.0 * sqrt(p->share);
 
@@ -310,7 +310,7 @@ static void draw_legend(const struct drawing *d)
         line(d, x, y, x + 40, y, style);
         draw_mark(d, m, x + 54, y, 5.5, "#333", false);
         fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 66, y + 4,
-                roof_name((enum roof_resource)m));
+                roofline_roof_name((enum roofline_resource)m));
     }
     fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\">line: roof; mark: an operation that uses this "
             "memory most, its area the share of the step; filled: the whole step</text>\n", LEFT,
@@ -321,7 +321,7 @@ void roofline_print_svg(const struct roofline *r, size_t count, FILE *to)
 {
     struct drawing d = {.r = r, .count = count, .to = to};
 
-    roof_frame_find(r, count, &d.frame);
+    roofline_frame_find(r, count, &d.frame);
     fprintf(to, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\">\n"
             "<style>.minor{stroke:#eee}.major{stroke:#ccc}.name{fill:#444}"

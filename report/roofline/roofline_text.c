@@ -33,7 +33,7 @@ static void print_roofs(const struct roofline *r, FILE *to)
     for (int t = 0; t < ROOF_TYPE_COUNT; t++) {
         if (r->roofs.flops[t] <= 0.0)
             continue;
-        fprintf(to, "  %-12s %-14s", roof_type_name(t),
+        fprintf(to, "  %-12s %-14s", roofline_type_name(t),
                 print_rate(r->roofs.flops[t], t == 1 || t == 2 ? "OP/s" : "FLOP/s", text,
                            sizeof(text)));
         if (hbm > 0.0)
@@ -42,11 +42,11 @@ static void print_roofs(const struct roofline *r, FILE *to)
     }
     for (int m = 0; m < ROOF_MEMORY_COUNT; m++)
         if (r->roofs.bytes[m] > 0.0)
-            fprintf(to, "  %-12s %s\n", roof_name((enum roof_resource)m),
+            fprintf(to, "  %-12s %s\n", roofline_roof_name((enum roofline_resource)m),
                     print_rate(r->roofs.bytes[m], "B/s", text, sizeof(text)));
 }
 
-static void print_point(const struct roof_point *p, char label, FILE *to)
+static void print_point(const struct roofline_point *p, char label, FILE *to)
 {
     char rate[40] = "-", intensity[40] = "-", bound[60];
 
@@ -54,16 +54,17 @@ static void print_point(const struct roof_point *p, char label, FILE *to)
         print_rate(p->rate, "FLOP/s", rate, sizeof(rate));
         snprintf(intensity, sizeof(intensity), "%.3g", p->intensity);
     }
-    snprintf(bound, sizeof(bound), "%s %.1f %%%s", roof_name(p->bound), 100.0 * p->use[p->bound],
+    snprintf(bound, sizeof(bound), "%s %.1f %%%s", roofline_roof_name(p->bound),
+             100.0 * p->use[p->bound],
              p->use[p->bound] < BOUND_LATENCY_BELOW ? ", so latency" : "");
     fprintf(to, "%c %-36.36s %10.3f %7.1f %% %16s %10s %-10s  %s\n", label, p->name,
             p->seconds * 1e6, 100.0 * p->share, rate, intensity,
-            p->rate > 0.0 ? roof_name(p->memory) : "",
+            p->rate > 0.0 ? roofline_roof_name(p->memory) : "",
             p->use[p->bound] > 0.0 ? bound : "latency");
 }
 
 /* Points of several runs share the letters. */
-static char next_label(const struct roof_point *p, size_t *used)
+static char next_label(const struct roofline_point *p, size_t *used)
 {
     return p->rate > 0.0 && *used < sizeof(LABELS) - 1 ? LABELS[(*used)++] : ' ';
 }
@@ -107,14 +108,14 @@ void roofline_print_text(const struct roofline *r, size_t count, FILE *to)
 /* ---- a plot of characters ---- */
 
 struct plot {
-    struct roof_frame frame;
+    struct roofline_frame frame;
     int columns;
     char cell[PLOT_ROWS][PLOT_COLUMNS_MAX];
 };
 
 static void put(struct plot *p, double x, double y, char mark)
 {
-    const struct roof_frame *f = &p->frame;
+    const struct roofline_frame *f = &p->frame;
     int column = (int)((x - f->x0) / (f->x1 - f->x0) * (p->columns - 1) + 0.5);
     int row = (int)((f->y1 - y) / (f->y1 - f->y0) * (PLOT_ROWS - 1) + 0.5);
 
@@ -122,7 +123,7 @@ static void put(struct plot *p, double x, double y, char mark)
         p->cell[row][column] = mark;
 }
 
-static void put_roofs(struct plot *p, const struct roofs *roofs)
+static void put_roofs(struct plot *p, const struct roofline_roofs *roofs)
 {
     static const char marks[ROOF_MEMORY_COUNT] = {'/', '.', ':', '\''};
     double most = 0.0;
@@ -177,7 +178,7 @@ void roofline_print_plot(const struct roofline *r, size_t count, int columns, FI
     char text[40];
 
     memset(p.cell, ' ', sizeof(p.cell));
-    roof_frame_find(r, count, &p.frame);
+    roofline_frame_find(r, count, &p.frame);
     for (size_t i = 0; i < count; i++)
         put_roofs(&p, &r[i].roofs);
     for (size_t i = 0; i < count; i++)
@@ -198,7 +199,7 @@ void roofline_print_plot(const struct roofline *r, size_t count, int columns, FI
 
 /* ---- CSV ---- */
 
-static void print_csv_row(const struct roofline *r, const struct roof_point *p, FILE *to)
+static void print_csv_row(const struct roofline *r, const struct roofline_point *p, FILE *to)
 {
     text_print_csv(r->run->path, to);
     fputc(',', to);
@@ -209,9 +210,9 @@ static void print_csv_row(const struct roofline *r, const struct roof_point *p, 
         fprintf(to, ",%.15g", p->bytes[m]);
     for (int u = 0; u < ROOF_RESOURCE_COUNT; u++)
         fprintf(to, ",%.15g", 100.0 * p->use[u]);
-    fprintf(to, ",%s,", roof_name(p->bound));
+    fprintf(to, ",%s,", roofline_roof_name(p->bound));
     if (p->rate > 0.0)
-        fprintf(to, "%s,%.15g,%.15g", roof_name(p->memory), p->intensity, p->rate / 1e9);
+        fprintf(to, "%s,%.15g,%.15g", roofline_roof_name(p->memory), p->intensity, p->rate / 1e9);
     else
         fprintf(to, ",,");
     fputc('\n', to);

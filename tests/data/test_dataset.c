@@ -158,12 +158,12 @@ TEST(an_iterator_that_has_failed_stays_so)
 
     for (int i = 0; i < 2; i++) {
         memset(&e, 0, sizeof(e));
-        assert_int_equal(iterator_next(it, &x, &e), -1);
+        assert_int_equal(data_iterator_next(it, &x, &e), -1);
         assert_string_equal(e.msg, "number 0 is refused");
     }
-    assert_int_equal(iterator_save(it, &saved, &e), -1);
+    assert_int_equal(data_iterator_save(it, &saved, &e), -1);
     assert_string_equal(e.msg, "an iterator that has failed has no position to save");
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     dataset_release(d);
 }
 
@@ -277,7 +277,7 @@ TEST(shuffle_draws_from_its_buffer_only)
     for (int i = 0; i < COUNT; i++) {
         int32_t value;
 
-        assert_int_equal(iterator_next(it, &x, &e), 1);
+        assert_int_equal(data_iterator_next(it, &x, &e), 1);
         value = *(const int32_t *)x->tensor[0].data;
         element_release(x);
         assert_true(value < i + BUFFER);
@@ -286,8 +286,8 @@ TEST(shuffle_draws_from_its_buffer_only)
         moved += value != i;
     }
     assert_true(moved > COUNT / 2);
-    assert_int_equal(iterator_next(it, &x, &e), 0);
-    iterator_destroy(it);
+    assert_int_equal(data_iterator_next(it, &x, &e), 0);
+    data_iterator_destroy(it);
     dataset_release(d);
 }
 
@@ -382,28 +382,28 @@ TEST(what_is_passed_over_is_not_made)
     struct dataset *d = dataset_batch(counting(numbers(100), &calls), 10, true, &e);
     struct data_iterator *it = dataset_iterate(d, 0, &e);
 
-    assert_int_equal(iterator_skip(it, 8, &e), 8);
+    assert_int_equal(data_iterator_skip(it, 8, &e), 8);
     assert_int_equal(calls, 0);
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     d = dataset_shuffle(d, 3, 1, true, &e);
     it = dataset_iterate(d, 0, &e);
     for (int i = 0; i < 7; i++) {
         struct data_element *x;
 
-        assert_int_equal(iterator_next(it, &x, &e), 1);
+        assert_int_equal(data_iterator_next(it, &x, &e), 1);
         element_release(x);
     }
     {
         struct bytes saved = {0};
 
-        assert_int_equal(iterator_save(it, &saved, &e), 0);
-        iterator_destroy(it);
+        assert_int_equal(data_iterator_save(it, &saved, &e), 0);
+        data_iterator_destroy(it);
         calls = 0;
         it = dataset_resume(d, saved.data, saved.size, &e);
         assert_int_equal(calls, 20);    /* the two batches that were in the buffer */
         mem_free(saved.data);
     }
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     dataset_release(d);
 }
 
@@ -483,10 +483,10 @@ TEST(a_repeat_passed_over_to_its_very_end_is_over)
     for (int64_t first = 1; first < 35; first += 3) {
         struct data_iterator *it = dataset_iterate(d, 0, &e);
 
-        assert_int_equal(iterator_skip(it, first, &e), first);
-        assert_int_equal(iterator_skip(it, 35 - first, &e), 35 - first);
-        assert_int_equal(iterator_skip(it, 2, &e), 0);
-        iterator_destroy(it);
+        assert_int_equal(data_iterator_skip(it, first, &e), first);
+        assert_int_equal(data_iterator_skip(it, 35 - first, &e), 35 - first);
+        assert_int_equal(data_iterator_skip(it, 2, &e), 0);
+        data_iterator_destroy(it);
     }
     dataset_release(d);
 }
@@ -549,9 +549,9 @@ TEST(a_position_is_of_its_pipeline_and_whole)
     struct data_iterator *it = dataset_iterate(d, 0, &e);
     struct bytes saved = {0};
 
-    assert_int_equal(iterator_skip(it, 2, &e), 2);
-    assert_int_equal(iterator_save(it, &saved, &e), 0);
-    iterator_destroy(it);
+    assert_int_equal(data_iterator_skip(it, 2, &e), 2);
+    assert_int_equal(data_iterator_save(it, &saved, &e), 0);
+    data_iterator_destroy(it);
     assert_null(dataset_resume(other, saved.data, saved.size, &e));
     assert_string_equal(e.msg, "position of an iterator: it is of another pipeline: range(0, 9, 1)"
                         " | batch(2, drop remainder); this one is range(0, 9, 1)");

@@ -122,14 +122,14 @@ static void try_position(struct dataset *d, int64_t at, int64_t pass)
     char *expected, *is;
     int64_t done = 0;
 
-    while (done < at && iterator_next(it, &x, &e) > 0) {
+    while (done < at && data_iterator_next(it, &x, &e) > 0) {
         element_release(x);
         done++;
     }
-    assert_int_equal(iterator_save(it, &saved, &e), 0);
+    assert_int_equal(data_iterator_save(it, &saved, &e), 0);
     expected = rest_text(it, MOST);
     over = dataset_iterate(d, pass, &e);
-    assert_int_equal(iterator_skip(over, at, &e), done);
+    assert_int_equal(data_iterator_skip(over, at, &e), done);
     again = dataset_resume(d, saved.data, saved.size, &e);
     if (!again)
         fail_msg("%s: %s", dataset_describe(d), e.msg);
@@ -144,9 +144,9 @@ static void try_position(struct dataset *d, int64_t at, int64_t pass)
     mem_free(is);
     mem_free(expected);
     mem_free(saved.data);
-    iterator_destroy(it);
-    iterator_destroy(over);
-    iterator_destroy(again);
+    data_iterator_destroy(it);
+    data_iterator_destroy(over);
+    data_iterator_destroy(again);
 }
 
 TEST(random_chains_go_on_where_they_were_saved)

@@ -292,11 +292,11 @@ TEST(a_long_line_spans_chunks)
     path = write_file("long", text, LENGTH + 2);
     d = dataset_text_lines(&path, 1, DATA_COMPRESSION_AUTO, &e);
     it = dataset_iterate(d, 0, &e);
-    assert_int_equal(iterator_next(it, &x, &e), 1);
+    assert_int_equal(data_iterator_next(it, &x, &e), 1);
     assert_int_equal(((struct data_string *)x->tensor[0].data)->size, LENGTH);
     element_release(x);
-    assert_int_equal(iterator_skip(it, 5, &e), 1);
-    iterator_destroy(it);
+    assert_int_equal(data_iterator_skip(it, 5, &e), 1);
+    data_iterator_destroy(it);
     dataset_release(d);
     mem_free(text);
 }

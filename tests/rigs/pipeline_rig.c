@@ -55,7 +55,7 @@ char *rest_text(struct data_iterator *it, int64_t most)
     int status = 0;
     char buf[800];
 
-    for (int64_t i = 0; i < most && (status = iterator_next(it, &x, &e)) > 0; i++) {
+    for (int64_t i = 0; i < most && (status = data_iterator_next(it, &x, &e)) > 0; i++) {
         if (i)
             add(&text, " ");
         add_element(&text, x);
@@ -75,7 +75,7 @@ char *pipeline_text(struct dataset *d, int64_t pass, int64_t most)
 
     assert_non_null(it);
     text = rest_text(it, most);
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     return text;
 }
 
@@ -98,7 +98,7 @@ static void assert_rest(struct data_iterator *it, const char *rest, int64_t most
     text = rest_text(it, most);
     assert_string_equal(text, rest);
     mem_free(text);
-    iterator_destroy(it);
+    data_iterator_destroy(it);
 }
 
 /* two positions in a row: a resumed iterator can be saved as well */
@@ -111,7 +111,7 @@ static void assert_resumed(struct dataset *d, const struct bytes *state, const c
 
     if (!it)
         fail_msg("%s", e.msg);
-    assert_int_equal(iterator_save(it, &again, &e), 0);
+    assert_int_equal(data_iterator_save(it, &again, &e), 0);
     assert_rest(it, rest, most);
     assert_rest(dataset_resume(d, again.data, again.size, &e), rest, most);
     mem_free(again.data);
@@ -131,17 +131,17 @@ void assert_resumes(struct dataset *d, int64_t pass, int64_t most)
         struct data_element *x;
         char *rest;
 
-        for (int64_t i = 0; i < at && (status = iterator_next(it, &x, &e)) > 0; i++)
+        for (int64_t i = 0; i < at && (status = data_iterator_next(it, &x, &e)) > 0; i++)
             element_release(x);
         assert_true(status >= 0);
-        assert_int_equal(iterator_save(it, &state, &e), 0);
+        assert_int_equal(data_iterator_save(it, &state, &e), 0);
         rest = rest_text(it, most);
         assert_resumed(d, &state, rest, most);
-        assert_int_equal(iterator_skip(over, at, &e), status ? at : at - 1);
+        assert_int_equal(data_iterator_skip(over, at, &e), status ? at : at - 1);
         assert_rest(over, rest, most);
         mem_free(rest);
         mem_free(state.data);
-        iterator_destroy(it);
+        data_iterator_destroy(it);
     }
     assert_true(at > 1);
     dataset_release(d);

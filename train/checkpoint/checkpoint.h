@@ -37,7 +37,7 @@ struct checkpoint_tensor checkpoint_memory(const char *name, enum safetensors_dt
 struct checkpoint_state {
     int64_t step, epoch;                /* done */
     uint64_t seed;
-    const void *data_position;          /* of iterator_save or distributed_save; may be NULL */
+    const void *data_position;          /* of data_iterator_save or distributed_save; may be NULL */
     size_t data_position_bytes;
     const struct safetensors_pair *extra;       /* the user's own; keys not beginning "systole." */
     int extra_count;

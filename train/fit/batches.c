@@ -159,7 +159,7 @@ static void stop(void *context)
     element_release(p->element);
     p->element = NULL;
     p->used = 0;
-    iterator_destroy(p->iterator);
+    data_iterator_destroy(p->iterator);
     p->iterator = NULL;
 }
 
@@ -176,7 +176,7 @@ static int fetch(struct pipeline *p, struct err *e)
     element_release(p->element);
     p->element = NULL;
     p->used = 0;
-    return iterator_next(p->iterator, &p->element, e);
+    return data_iterator_next(p->iterator, &p->element, e);
 }
 
 static int pass_over(struct pipeline *p, int64_t samples, struct err *e)
@@ -184,7 +184,7 @@ static int pass_over(struct pipeline *p, int64_t samples, struct err *e)
     int64_t size = dataset_spec(p->dataset)[0].dim[0];
 
     if (size > 0) {
-        int64_t skipped = iterator_skip(p->iterator, samples / size, e);
+        int64_t skipped = data_iterator_skip(p->iterator, samples / size, e);
 
         if (skipped < 0)
             return -1;

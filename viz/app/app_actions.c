@@ -190,8 +190,8 @@ static void find_stall(struct app *a, bool is_forward)
     struct trace_record r;
     char cycles[QUANTITY_MAX];
 
-    if (is_forward ? stall_next(v->run, v->core, from, least, v->hidden_stalls, &r)
-                   : stall_last(v->run, v->core, from, least, v->hidden_stalls, &r)) {
+    if (is_forward ? search_next_stall(v->run, v->core, from, least, v->hidden_stalls, &r)
+                   : search_last_stall(v->run, v->core, from, least, v->hidden_stalls, &r)) {
         show_hit(a, r.at, r.at + r.value);
         app_say(a, "%s, %s", stall_name((enum stall_reason)r.reason),
                 quantity_cycles((double)r.value, cycles));

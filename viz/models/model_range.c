@@ -75,7 +75,7 @@ static void sum_links(struct ntrace *t, int chip, struct range_sums *to)
     }
 }
 
-void range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, struct range_sums *to)
+void model_range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, struct range_sums *to)
 {
     const struct ntrace_info *i = ntrace_info(t);
     int64_t hbm[NTRACE_HBM_COUNT] = {0};
@@ -161,7 +161,8 @@ static char *stall_lines(struct arena *a, char *text, const struct range_sums *r
     return text;
 }
 
-const char *range_text(struct ntrace *t, const struct range_sums *r, int core, struct arena *a)
+const char *model_range_text(struct ntrace *t, const struct range_sums *r, int core,
+                             struct arena *a)
 {
     int64_t cycles = r->end - r->from;
     char one[QUANTITY_MAX], two[QUANTITY_MAX], *text;

@@ -18,7 +18,8 @@ struct range_sums {
                                          * products */
 };
 
-void range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, struct range_sums *to);
+void model_range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, struct range_sums *to);
 /* the card, a line per fact; from the arena */
-const char *range_text(struct ntrace *t, const struct range_sums *r, int core, struct arena *a);
+const char *model_range_text(struct ntrace *t, const struct range_sums *r, int core,
+                             struct arena *a);
 #endif

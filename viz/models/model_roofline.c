@@ -199,7 +199,7 @@ static void count_messages(struct counting *x)
 
 /* ---- points ---- */
 
-static void fill_point(const struct roofline_model *m, struct roof_point *p,
+static void fill_point(const struct roofline_model *m, struct roofline_point *p,
                        const struct roof_work *w, double cycles, double cores)
 {
     int i;
@@ -211,7 +211,7 @@ static void fill_point(const struct roofline_model *m, struct roof_point *p,
         p->bytes[i] = (double)w->bytes[i] / cores;
     p->use[ROOF_COMPUTE] = cycles > 0 ? (double)w->matmul_cycles / cores
                                             / (double)m->chip.mxu_count / cycles : 0;
-    roof_point_place(p, &m->roofs);
+    roofline_point_place(p, &m->roofs);
 }
 
 struct ranked {
@@ -262,7 +262,7 @@ static bool is_launch(const struct roofline_model *m)
 
 static void make_step(struct roofline_model *m)
 {
-    m->step = (struct roof_point){.name = is_launch(m) ? "whole step" : "all of it"};
+    m->step = (struct roofline_point){.name = is_launch(m) ? "whole step" : "all of it"};
     m->has_step = m->core_count > 0;
     if (m->has_step)
         fill_point(m, &m->step, &m->sum, (double)(m->end - m->from), m->core_count);
@@ -278,7 +278,7 @@ void roofline_model_restart(struct roofline_model *m, struct ntrace *run, int co
 
     forget(m);
     *m = (struct roofline_model){.run = run, .core = core, .from = from, .end = end,
-                                 .chip = *info->chip, .roofs = roofs_of_chip(info->chip),
+                                 .chip = *info->chip, .roofs = roofline_roofs_of_chip(info->chip),
                                  .has_bundles = info->level >= TRACE_BUNDLE, .done = from,
                                  .piece = PIECE_CYCLES};
     m->by_note = mem_alloc(((p ? p->note_count : 0) + 1u) * sizeof(*m->by_note));
@@ -334,8 +334,8 @@ bool roofline_model_advance(struct roofline_model *m, int64_t budget)
     return !m->has_bundles || m->turn >= cores;
 }
 
-const char *roofline_model_bound(const struct roof_point *p)
+const char *roofline_model_bound(const struct roofline_point *p)
 {
     return p->use[p->bound] < BOUND_LATENCY_BELOW ? bound_name(BOUND_LATENCY)
-                                                  : roof_name(p->bound);
+                                                  : roofline_roof_name(p->bound);
 }

@@ -22,11 +22,11 @@ struct roofline_model {
     int core;
     cycle_t from, end;
     struct chip chip;
-    struct roofs roofs;
+    struct roofline_roofs roofs;
     bool has_bundles;                   /* the trace tells which bundles issued */
     bool has_ops, has_step;             /* these are counted, op and step are there */
-    struct roof_point step;
-    struct roof_point *op;              /* with cycles, the longest first */
+    struct roofline_point step;
+    struct roofline_point *op;          /* with cycles, the longest first */
     uint32_t *note;                     /* of each, as ntrace_note_cycles numbers them */
     size_t op_count;
     int core_count;                     /* that ran, so far */
@@ -46,5 +46,5 @@ void roofline_model_restart(struct roofline_model *m, struct ntrace *run, int co
 /* goes on for about `budget` records and bundles, repeats aside; true when all are counted */
 bool roofline_model_advance(struct roofline_model *m, int64_t budget);
 /* the resource with the highest use, or "latency" where that is below 30 % */
-const char *roofline_model_bound(const struct roof_point *p);
+const char *roofline_model_bound(const struct roofline_point *p);
 #endif

@@ -274,8 +274,8 @@ static bool look_for_stall(void *context, const struct trace_record *r,
     return w->wants_last;
 }
 
-bool stall_next(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
-                struct trace_record *hit)
+bool search_next_stall(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
+                       struct trace_record *hit)
 {
     cycle_t all = ntrace_info(t)->cycles;
     struct stall_walk w = {.after = after, .before = all, .least = least, .hidden = hidden};
@@ -285,8 +285,8 @@ bool stall_next(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32
     return w.has_hit;
 }
 
-bool stall_last(struct ntrace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
-                struct trace_record *hit)
+bool search_last_stall(struct ntrace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
+                       struct trace_record *hit)
 {
     cycle_t window = 4096, end = before;
 

@@ -26,8 +26,8 @@ bool search_next(struct search *s, cycle_t after, struct search_hit *hit);
 bool search_last(struct search *s, cycle_t before, struct search_hit *hit);
 
 /* stalls likewise, of reasons that are not in `hidden`, at least `least` cycles long */
-bool stall_next(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
-                struct trace_record *hit);
-bool stall_last(struct ntrace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
-                struct trace_record *hit);
+bool search_next_stall(struct ntrace *t, int core, cycle_t after, cycle_t least, uint32_t hidden,
+                       struct trace_record *hit);
+bool search_last_stall(struct ntrace *t, int core, cycle_t before, cycle_t least, uint32_t hidden,
+                       struct trace_record *hit);
 #endif

@@ -83,7 +83,7 @@ static void legend(enum theme t, struct legend_entry entry[KEY_COUNT])
     int i;
 
     for (i = 0; i < KEY_COUNT; i++) {
-        struct roof_point p = {.bound = (enum roof_resource)(i < KEY_LATENCY ? i : 0)};
+        struct roofline_point p = {.bound = (enum roofline_resource)(i < KEY_LATENCY ? i : 0)};
 
         p.use[p.bound] = i < KEY_LATENCY ? 1 : 0;
         entry[i] = (struct legend_entry){roofline_color(t, &p), texts[i]};
@@ -151,7 +151,7 @@ static void draw_row(const struct view *v, struct draw_list *d, struct rect row,
 static void draw_point_row(const struct roofline_panel *p, const struct view *v,
                            struct draw_list *d, struct rect row, size_t point)
 {
-    const struct roof_point *at = roofline_point(&p->model, point);
+    const struct roofline_point *at = roofline_point(&p->model, point);
     const rgba_t color = theme_color(v->theme, at->rate > 0 ? COLOR_TEXT : COLOR_DIM_TEXT);
     const int size = draw_scaled(d, 5);
     char cell[CELL_COUNT][40] = {"", "", "-", "-", ""};
@@ -167,8 +167,9 @@ static void draw_point_row(const struct roofline_panel *p, const struct view *v,
         snprintf(cell[CELL_RATE], 40, "%.4g", at->rate / 1e12);
         snprintf(cell[CELL_INTENSITY], 40, "%.3g", at->intensity);
     }
-    snprintf(cell[CELL_BOUND], 40, "%s %.0f %%", roof_name(at->bound), 100 * at->use[at->bound]);
-    if (roofline_model_bound(at) != roof_name(at->bound))
+    snprintf(cell[CELL_BOUND], 40, "%s %.0f %%", roofline_roof_name(at->bound),
+             100 * at->use[at->bound]);
+    if (roofline_model_bound(at) != roofline_roof_name(at->bound))
         snprintf(cell[CELL_BOUND], 40, "%s", roofline_model_bound(at));
     draw_row(v, d, row, color, at->name, cell);
 }
@@ -333,7 +334,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     struct roofline_panel *p = state;
     const struct roofline_places at = places_of(v, area);
     const size_t point = p->model.run ? point_at(p, &at, x, y) : ROOF_NO_POINT;
-    const struct roof_point *k = roofline_point(&p->model, point);
+    const struct roofline_point *k = roofline_point(&p->model, point);
     char rate[48], flops[QUANTITY_MAX], *text;
     int i;
 
@@ -346,16 +347,17 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                                                          p->model.core_count,
                                                          p->model.core_count == 1 ? "" : "s") : "",
                         k->seconds * 1e6, 100 * k->share, roofline_model_bound(k),
-                        roof_name(ROOF_COMPUTE), 100 * k->use[ROOF_COMPUTE],
+                        roofline_roof_name(ROOF_COMPUTE), 100 * k->use[ROOF_COMPUTE],
                         quantity_flops(k->flops, flops));
     for (i = 0; i < ROOF_MEMORY_COUNT; i++)
-        text = arena_printf(a, "%s\n%-11s %5.1f %%  %s", text, roof_name((enum roof_resource)i),
-                            100 * k->use[i], quantity_bytes(k->bytes[i], flops));
+        text = arena_printf(a, "%s\n%-11s %5.1f %%  %s", text,
+                            roofline_roof_name((enum roofline_resource)i), 100 * k->use[i],
+                            quantity_bytes(k->bytes[i], flops));
     if (k->rate <= 0)
         return arena_printf(a, "%s\n \nno matrix products: no point", text);
     return arena_printf(a, "%s\n \n%s at %.4g FLOP per byte of %s", text,
                         roofline_rate_text(k->rate, "FLOP/s", rate), k->intensity,
-                        roof_name(k->memory));
+                        roofline_roof_name(k->memory));
 }
 
 const struct panel_class panel_roofline = {

@@ -263,10 +263,10 @@ static void draw_selection_card(const struct view *v, struct draw_list *d, struc
     /* on the side where the selection is not */
     bool is_left = v->selection_from + v->selection_end > v->from + v->end;
 
-    range_sum(v->run, v->core, (cycle_t)llround(v->selection_from),
-              (cycle_t)llround(v->selection_end), &sums);
+    model_range_sum(v->run, v->core, (cycle_t)llround(v->selection_from),
+                    (cycle_t)llround(v->selection_end), &sums);
     card_draw(v, d, area, is_left ? area.x : area.x + area.w, area.y,
-              range_text(v->run, &sums, v->core, &d->arena));
+              model_range_text(v->run, &sums, v->core, &d->arena));
 }
 
 static void draw(void *state, const struct view *v, struct draw_list *d, struct rect area)

@@ -18,8 +18,8 @@ struct roof_mark {
 /* what was drawn where, to be pointed at */
 struct roofline_plot {
     struct rect plane;
-    struct roof_frame frame;
-    struct roofs roofs;
+    struct roofline_frame frame;
+    struct roofline_roofs roofs;
     struct roof_mark mark[ROOF_MARK_MOST];
     int mark_count;
     int named_count;                    /* marks that have their name beside them */
@@ -27,10 +27,10 @@ struct roofline_plot {
     int taken_count;
 };
 
-const struct roof_point *roofline_point(const struct roofline_model *m, size_t point);
-rgba_t roofline_color(enum theme t, const struct roof_point *p);        /* what bounds it */
+const struct roofline_point *roofline_point(const struct roofline_model *m, size_t point);
+rgba_t roofline_color(enum theme t, const struct roofline_point *p);    /* what bounds it */
 /* disc HBM, square VMEM load, diamond VMEM store, triangle ICI */
-void roofline_draw_mark(struct draw_list *d, enum roof_resource memory, int x, int y, int size,
+void roofline_draw_mark(struct draw_list *d, enum roofline_resource memory, int x, int y, int size,
                         rgba_t color);
 /* all of it, with axes; `chosen` has a frame */
 void roofline_draw_plot(struct roofline_plot *plot, const struct roofline_model *m,

@@ -12,18 +12,18 @@
 
 static const rgba_t see_through = 0x30;         /* of minor lines */
 
-const struct roof_point *roofline_point(const struct roofline_model *m, size_t point)
+const struct roofline_point *roofline_point(const struct roofline_model *m, size_t point)
 {
     return point < m->op_count ? &m->op[point] : &m->step;
 }
 
-rgba_t roofline_color(enum theme t, const struct roof_point *p)
+rgba_t roofline_color(enum theme t, const struct roofline_point *p)
 {
     static const enum color_role roles[ROOF_RESOURCE_COUNT] = {
         [ROOF_HBM] = COLOR_HBM_READ, [ROOF_VMEM_READ] = COLOR_LOAD,
         [ROOF_VMEM_WRITE] = COLOR_STORE, [ROOF_ICI] = COLOR_LINK, [ROOF_COMPUTE] = COLOR_MXU,
     };
-    const bool is_latency = strcmp(roofline_model_bound(p), roof_name(p->bound)) != 0;
+    const bool is_latency = strcmp(roofline_model_bound(p), roofline_roof_name(p->bound)) != 0;
 
     return theme_color(t, is_latency ? COLOR_MISC : roles[p->bound]);
 }
@@ -223,8 +223,8 @@ static void label_slope(struct roofline_plot *p, const struct view *v, struct dr
 }
 
 /* memories of one rate share a line */
-static void draw_memory(struct roofline_plot *p, const struct roofs *roofs, const struct view *v,
-                        struct draw_list *d, int memory)
+static void draw_memory(struct roofline_plot *p, const struct roofline_roofs *roofs,
+                        const struct view *v, struct draw_list *d, int memory)
 {
     const double slope = log10(roofs->bytes[memory]);
     const double top = log10(highest(roofs->flops, ROOF_TYPE_COUNT));
@@ -241,20 +241,21 @@ static void draw_memory(struct roofline_plot *p, const struct roofs *roofs, cons
     draw_line(d, (int)x_of(p, x0), (int)y_of(p, x0 + slope), (int)x_of(p, x1),
               (int)y_of(p, x1 + slope), draw_scaled(d, memory == ROOF_HBM ? 3 : 1),
               theme_color(v->theme, COLOR_TEXT));
-    used = (size_t)snprintf(text, sizeof(text), "%s", roof_name((enum roof_resource)memory));
+    used = (size_t)snprintf(text, sizeof(text), "%s",
+                            roofline_roof_name((enum roofline_resource)memory));
     for (m = memory + 1; m < ROOF_MEMORY_COUNT; m++)
         if (roofs->bytes[m] == roofs->bytes[memory])
             used += (size_t)snprintf(text + used, sizeof(text) - used, ", %s",
                                      memory == ROOF_VMEM_READ && m == ROOF_VMEM_WRITE ? "store"
-                                     : roof_name((enum roof_resource)m));
+                                     : roofline_roof_name((enum roofline_resource)m));
     snprintf(text + used, sizeof(text) - used, " %s",
              roofline_rate_text(roofs->bytes[memory], "B/s", rate));
     label_slope(p, v, d, x0, x1, slope, text);
 }
 
 /* peaks that coincide share a line; it begins where the fastest memory reaches it */
-static void draw_peak(struct roofline_plot *p, const struct roofs *roofs, const struct view *v,
-                      struct draw_list *d, int type)
+static void draw_peak(struct roofline_plot *p, const struct roofline_roofs *roofs,
+                      const struct view *v, struct draw_list *d, int type)
 {
     const double y = log10(roofs->flops[type]);
     const double x0 = y - log10(highest(roofs->bytes, ROOF_MEMORY_COUNT));
@@ -272,7 +273,7 @@ static void draw_peak(struct roofline_plot *p, const struct roofs *roofs, const 
     for (t = type; t < ROOF_TYPE_COUNT; t++)
         if (roofs->flops[t] == roofs->flops[type])
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-                                     roof_type_name(t));
+                                     roofline_type_name(t));
     used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
                              roofline_rate_text(roofs->flops[type], "FLOP/s", rate));
     if (roofs->bytes[ROOF_HBM] > 0)
@@ -293,7 +294,7 @@ static void draw_peak(struct roofline_plot *p, const struct roofs *roofs, const 
 /* ---- points ---- */
 
 /* of the row at y of -size..size - 1 */
-static int half_width(enum roof_resource memory, int size, int y)
+static int half_width(enum roofline_resource memory, int size, int y)
 {
     switch (memory) {
     case ROOF_VMEM_WRITE: return size - (y < 0 ? -y : y);
@@ -302,7 +303,7 @@ static int half_width(enum roof_resource memory, int size, int y)
     }
 }
 
-void roofline_draw_mark(struct draw_list *d, enum roof_resource memory, int x, int y, int size,
+void roofline_draw_mark(struct draw_list *d, enum roofline_resource memory, int x, int y, int size,
                         rgba_t color)
 {
     int row;
@@ -328,7 +329,7 @@ void roofline_draw_mark(struct draw_list *d, enum roof_resource memory, int x, i
 static void add_mark(struct roofline_plot *p, const struct roofline_model *m,
                      const struct draw_list *d, size_t point)
 {
-    const struct roof_point *at = roofline_point(m, point);
+    const struct roofline_point *at = roofline_point(m, point);
     const bool is_step = point >= m->op_count;
 
     if (at->rate <= 0 || p->mark_count == ROOF_MARK_MOST)
@@ -347,7 +348,7 @@ static void draw_marks(const struct roofline_plot *p, const struct roofline_mode
 
     for (i = 0; i < p->mark_count; i++) {
         const struct roof_mark *k = &p->mark[i];
-        const struct roof_point *at = roofline_point(m, k->point);
+        const struct roofline_point *at = roofline_point(m, k->point);
         const int out = k->size + draw_scaled(d, 4);
 
         roofline_draw_mark(d, at->memory, k->x, k->y, k->size + draw_scaled(d, 1) + 1,
@@ -403,7 +404,7 @@ static void find_plane(struct roofline_plot *plot, const struct roofline_model *
                                  .op_count = m->op_count};
     const int line = draw_line_height(d, TEXT_SMALL);
 
-    roof_frame_find(&all, 1, &plot->frame);
+    roofline_frame_find(&all, 1, &plot->frame);
     plot->plane = area;
     rect_cut_top(&plot->plane, line + draw_scaled(d, 6));
     rect_cut_left(&plot->plane, draw_text_width(d, TEXT_SMALL, "100 TFLOP/s") + draw_scaled(d, 6));

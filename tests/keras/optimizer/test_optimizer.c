@@ -198,15 +198,15 @@ TEST(late_steps_are_as_exact_as_early_ones)
         struct optimizer_trial t = {.optimizer = &o, .variable_count = 1, .steps = 1,
                                     .shape = &shape, .initial = &start, .gradient = &slope,
                                     .first_iteration = before[i % 9]};
-        struct reference r;
+        struct optimizer_reference r;
         struct err e;
 
         make(&o, calls[i / 9]);
         if (optimizer_trial_run(&t, &arena, &e))
             fail_msg("%s: %s", calls[i / 9], e.msg);
-        reference_init(&r, &o, 1, &shape, &name, &start, &arena);
+        optimizer_reference_init(&r, &o, 1, &shape, &name, &start, &arena);
         r.iterations = before[i % 9];
-        reference_step(&r, &slope);
+        optimizer_reference_step(&r, &slope);
         for (int k = 0; k < 3; k++) {
             double change = r.variable[0].value[k] - (double)initial[k];
             double is = (double)t.value[0][k] - (double)initial[k];
@@ -235,7 +235,7 @@ TEST(random_shapes_are_right)
         struct optimizer o;
         struct optimizer_trial t = {.optimizer = &o, .variable_count = 1, .steps = 4,
                                     .shape = &shape, .initial = &initial, .gradient = gradient};
-        struct reference r;
+        struct optimizer_reference r;
         struct err e;
 
         for (int d = 0; d < shape.rank; d++)
@@ -247,9 +247,9 @@ TEST(random_shapes_are_right)
         make(&o, calls[i % 5]);
         if (optimizer_trial_run(&t, &arena, &e))
             fail_msg("%s: %s", calls[i % 5], e.msg);
-        reference_init(&r, &o, 1, &shape, &name, &initial, &arena);
+        optimizer_reference_init(&r, &o, 1, &shape, &name, &initial, &arena);
         for (int s = 0; s < 4; s++)
-            reference_step(&r, &gradient[s]);
+            optimizer_reference_step(&r, &gradient[s]);
         for (int64_t k = 0; k < shape_elems(&shape); k++)
             if (fabs((double)t.value[3 * t.set.count][k] - r.variable[0].value[k]) > 3e-6) {
                 char text[96];

@@ -75,7 +75,7 @@ static bool near(double x, double expected)
 TEST(roofs_are_those_of_one_core_of_the_run_s_chip)
 {
     struct made m;
-    const struct roofs *r;
+    const struct roofline_roofs *r;
 
     make(&m, stats, "[chip]\nclock_mhz = 470 ; --set\n[mxu]\ncount = 4 ; --set\n");
     r = &m.roofline.roofs;
@@ -93,7 +93,7 @@ TEST(roofs_are_those_of_one_core_of_the_run_s_chip)
 TEST(points_lie_where_flop_bytes_and_time_put_them)
 {
     struct made m;
-    const struct roof_point *p;
+    const struct roofline_point *p;
 
     make(&m, stats, "");
     assert_int_equal(m.roofline.op_count, 3);
@@ -118,7 +118,7 @@ TEST(points_lie_where_flop_bytes_and_time_put_them)
 TEST(the_whole_step_is_the_mean_of_the_cores_that_ran)
 {
     struct made m;
-    const struct roof_point *p = &m.roofline.step;
+    const struct roofline_point *p = &m.roofline.step;
 
     make(&m, stats, "");
     assert_true(near(p->flops, 33554432.0) && near(p->bytes[ROOF_HBM], 1.5e6));
@@ -135,7 +135,7 @@ TEST(no_point_lies_above_its_roof)
 
     make(&m, stats, "");
     for (size_t i = 0; i < m.roofline.op_count; i++) {
-        const struct roof_point *p = &m.roofline.op[i];
+        const struct roofline_point *p = &m.roofline.op[i];
 
         assert_true(p->rate <= p->intensity * m.roofline.roofs.bytes[p->memory]);
         assert_true(p->rate <= m.roofline.roofs.flops[0]);
@@ -158,15 +158,15 @@ static char *print(const struct made *m,
 TEST(the_frame_and_the_drawing_hold_every_point_and_escape_names)
 {
     struct made m;
-    struct roof_frame f;
+    struct roofline_frame f;
     char *svg;
     int circles = 0, depth = 0;
 
     make(&m, stats, "");
-    roof_frame_find(&m.roofline, 1, &f);
+    roofline_frame_find(&m.roofline, 1, &f);
     assert_true(f.x0 == floor(f.x0) && f.y1 == floor(f.y1));
     for (size_t i = 0; i < 2; i++) {
-        const struct roof_point *p = &m.roofline.op[i];
+        const struct roofline_point *p = &m.roofline.op[i];
 
         assert_true(log10(p->intensity) >= f.x0 && log10(p->intensity) <= f.x1);
         assert_true(log10(p->rate) >= f.y0 && log10(p->rate) <= f.y1);

@@ -422,7 +422,7 @@ static void train(float *w, struct data_iterator *it, int steps)
     for (int s = 0; s < steps; s++) {
         struct data_element *x;
 
-        assert_int_equal(iterator_next(it, &x, &e), 1);
+        assert_int_equal(data_iterator_next(it, &x, &e), 1);
         for (int i = 0; i < 7; i++)
             *w = *w * 0.97f + (float)((const int32_t *)x->tensor[0].data)[i];
         element_release(x);
@@ -440,12 +440,12 @@ TEST(a_training_goes_on_to_the_bit)
     struct checkpoint_tensor t = checkpoint_memory("w", ST_F32, 0, NULL, &whole);
 
     train(&whole, it, 33);
-    assert_int_equal(iterator_save(it, &position, &e), 0);
+    assert_int_equal(data_iterator_save(it, &position, &e), 0);
     at.data_position = position.data;
     at.data_position_bytes = position.size;
     assert_int_equal(checkpoint_save(folder, &t, 1, &at, 0, &e), 0);
     train(&whole, it, 40);
-    iterator_destroy(it);
+    data_iterator_destroy(it);
 
     t.context = &part;
     assert_int_equal(checkpoint_open(&c, path_of(33), &e), 0);
@@ -454,7 +454,7 @@ TEST(a_training_goes_on_to_the_bit)
     assert_non_null(it);
     train(&part, it, 40);
     assert_memory_equal(&part, &whole, sizeof(part));
-    iterator_destroy(it);
+    data_iterator_destroy(it);
     checkpoint_close(&c);
     mem_free(position.data);
     dataset_release(d);

@@ -63,7 +63,7 @@ static void assert_near(double x, double expected)
         fail_msg("%.17g instead of %.17g", x, expected);
 }
 
-static void assert_point(const struct roof_point *p, const struct roof_point *expected)
+static void assert_point(const struct roofline_point *p, const struct roofline_point *expected)
 {
     assert_near(p->seconds, expected->seconds);
     assert_near(p->share, expected->share);
@@ -79,7 +79,7 @@ static void assert_point(const struct roof_point *p, const struct roof_point *ex
     assert_near(p->rate, expected->rate);
 }
 
-static const struct roof_point *find_op(const struct roofline_model *m, const char *name)
+static const struct roofline_point *find_op(const struct roofline_model *m, const char *name)
 {
     for (size_t i = 0; i < m->op_count; i++)
         if (strcmp(m->op[i].name, name) == 0)
@@ -358,7 +358,7 @@ TEST(texts_never_overlap)
 /* points upon each other: the largest has its name, others are counted */
 TEST(names_without_room_are_counted)
 {
-    struct roof_point op[40];
+    struct roofline_point op[40];
     struct roofline_model m = {.op = op, .op_count = COUNT_OF(op)};
     struct roofline_plot plot;
     struct draw_list d;
@@ -367,12 +367,12 @@ TEST(names_without_room_are_counted)
     struct view v = {.scale_percent = 100};
 
     assert_int_equal(chip_load_builtin(&chip, "v3", NULL, NULL, &e), 0);
-    m.roofs = roofs_of_chip(&chip);
+    m.roofs = roofline_roofs_of_chip(&chip);
     for (size_t i = 0; i < COUNT_OF(op); i++) {
-        op[i] = (struct roof_point){.name = i ? "some" : "the largest", .seconds = 1e-6,
-                                    .share = i ? 0.01 : 0.6, .flops = 1e6 + (double)i,
-                                    .bytes = {[ROOF_HBM] = 2e5}};
-        roof_point_place(&op[i], &m.roofs);
+        op[i] = (struct roofline_point){.name = i ? "some" : "the largest", .seconds = 1e-6,
+                                        .share = i ? 0.01 : 0.6, .flops = 1e6 + (double)i,
+                                        .bytes = {[ROOF_HBM] = 2e5}};
+        roofline_point_place(&op[i], &m.roofs);
     }
     draw_init(&d, 100);
     roofline_draw_plot(&plot, &m, &v, &d, (struct rect){0, 0, 900, 600}, ROOF_NO_POINT);

@@ -284,19 +284,19 @@ TEST(range_of_a_launch_has_the_machine_s_counters)
     for (core = 0; core < 8; core++) {
         const struct core_counters *c = machine_counters(slice.rig.m, core);
 
-        range_sum(slice.run, core, all / 2, all, &r);   /* the second launch, as the first */
+        model_range_sum(slice.run, core, all / 2, all, &r); /* the second launch, as the first */
         assert_int_equal(r.issue, c->issue_cycles);
         assert_int_equal(r.idle, c->idle_cycles);
         for (i = 0; i < STALL_COUNT; i++)
             assert_int_equal(r.stall[i], c->stall_cycles[i]);
         assert_true(fabs(r.flops - (double)c->matmul_flops) <= 0.03 * (double)c->matmul_flops);
     }
-    range_sum(slice.run, 0, all / 2, all, &r);
+    model_range_sum(slice.run, 0, all / 2, all, &r);
     assert_int_equal(r.hbm_read_bytes, machine_counters(slice.rig.m, 0)->hbm_read_bytes
                                            + machine_counters(slice.rig.m, 1)->hbm_read_bytes);
-    range_sum(slice.run, 0, 100, 100, &r);
+    model_range_sum(slice.run, 0, 100, 100, &r);
     assert_int_equal(r.issue, 0);
-    range_sum(slice.run, 0, -50, all * 3, &r);
+    model_range_sum(slice.run, 0, -50, all * 3, &r);
     assert_int_equal(r.end - r.from, all);
 }
 
@@ -381,7 +381,7 @@ TEST(stalls_are_found_in_order_unless_hidden_or_short)
     int64_t found = 0, sum[NTRACE_CELL_COUNT];
     cycle_t all = ntrace_info(slice.run)->cycles;
 
-    while (stall_next(slice.run, 1, before.at, 1, ~(1u << STALL_HBM), &r)) {
+    while (search_next_stall(slice.run, 1, before.at, 1, ~(1u << STALL_HBM), &r)) {
         assert_int_equal(r.reason, STALL_HBM);
         assert_true(r.at > before.at);
         found += r.value;
@@ -389,8 +389,8 @@ TEST(stalls_are_found_in_order_unless_hidden_or_short)
     }
     ntrace_sum(slice.run, NTRACE_CORE, 1, 0, all, sum);
     assert_int_equal(found, sum[NTRACE_CELL_STALL + STALL_HBM]);
-    assert_false(stall_next(slice.run, 1, -1, all, 0, &r));
-    assert_true(stall_last(slice.run, 1, all, 1, ~(1u << STALL_HBM), &r));
+    assert_false(search_next_stall(slice.run, 1, -1, all, 0, &r));
+    assert_true(search_last_stall(slice.run, 1, all, 1, ~(1u << STALL_HBM), &r));
     assert_int_equal(r.at, before.at);
 }
 
