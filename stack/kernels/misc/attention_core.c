@@ -1,3 +1,6 @@
+/*
+ * Emits a step of attention with a running maximum and sum (flash attention), keys block by block.
+ */
 #include "stack/kernels/misc/attention_core.h"
 
 #include <assert.h>
