@@ -8,7 +8,7 @@
  */
 #ifndef CLI_DUMP_DATA_H
 #define CLI_DUMP_DATA_H
-#include "isa/listing.h"
+#include "isa/listing/listing.h"
 #include "sim/machine/machine.h"
 
 /*

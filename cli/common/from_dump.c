@@ -10,7 +10,7 @@
 #include "cli/common/fail.h"
 #include "cli/common/dump_data.h"
 #include "isa/file.h"
-#include "isa/utilization.h"
+#include "isa/listing/utilization.h"
 #include "sim/chip/limits.h"
 
 #include <stdlib.h>

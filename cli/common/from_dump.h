@@ -5,7 +5,7 @@
 #ifndef CLI_FROM_DUMP_H
 #define CLI_FROM_DUMP_H
 #include "cli/common/options.h"
-#include "isa/listing.h"
+#include "isa/listing/listing.h"
 #include "report/folder/report.h"
 #include "sim/machine/machine.h"
 

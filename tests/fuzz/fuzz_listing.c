@@ -3,7 +3,7 @@
  * lenient check of a chip takes (which one, the size of the input says), with
  * every element of its operands inside their memory.
  */
-#include "isa/utilization.h"
+#include "isa/listing/utilization.h"
 #include "sim/chip/chip.h"
 #include "sim/chip/limits.h"
 #include "tests/rigs/round_trip.h"

@@ -1,7 +1,7 @@
 /*
  * Are operands and allocations of a listing found, laid out and placed?
  */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 #include "tests/rigs/listing_bench.h"
 #include "tests/test.h"
 

@@ -2,7 +2,7 @@
  * Are the units of a bundle counted as the compiler counts them? Each table
  * was worked out by hand from the rule in docs/listings.md.
  */
-#include "isa/utilization.h"
+#include "isa/listing/utilization.h"
 #include "sim/chip/chip.h"
 #include "sim/chip/limits.h"
 #include "tests/test.h"

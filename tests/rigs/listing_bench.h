@@ -4,7 +4,7 @@
 #ifndef TESTS_LISTING_BENCH_H
 #define TESTS_LISTING_BENCH_H
 #include "base/arena.h"
-#include "isa/listing.h"
+#include "isa/listing/listing.h"
 #include "sim/chip/chip.h"
 #include "sim/machine/machine.h"
 

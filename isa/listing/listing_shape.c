@@ -1,5 +1,5 @@
 /* Parses shapes in listings, and computes where the elements of such an array lie. */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include "base/units.h"
 

@@ -1,5 +1,5 @@
 /* Prepares the text of a listing for reading: comments become blanks. */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * From a listing to a program: the assembler reads each operation for itself,
  * and what it cannot read becomes a stand-in.
  */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include "isa/asm_internal.h"
 

@@ -5,7 +5,7 @@
  * A value "%s58" carries its origin, an operand or allocation, through moves,
  * shifts and address additions to the accesses that it ends in.
  */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

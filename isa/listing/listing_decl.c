@@ -1,5 +1,5 @@
 /* Reads what a listing declares: the kernel's operands, and allocations in full dumps. */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include "base/text.h"
 #include "base/units.h"

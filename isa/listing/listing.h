@@ -9,7 +9,7 @@
  * the reader. A text whose structure is damaged is an error with its place.
  *
  * Not here: the contents of operands (cli/common/dump_data.h), what a stand-in costs
- * (sim/), the units that the compiler counts (isa/utilization.h).
+ * (sim/), the units that the compiler counts (isa/listing/utilization.h).
  */
 #ifndef ISA_LISTING_H
 #define ISA_LISTING_H

@@ -2,7 +2,7 @@
  * Counts units used per bundle of a listing by a table of rules, to compare with the compiler's
  * own count.
  */
-#include "isa/utilization.h"
+#include "isa/listing/utilization.h"
 
 #include "base/units.h"
 

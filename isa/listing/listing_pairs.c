@@ -2,7 +2,7 @@
  * A push and its pops, a copy and the waits for it: where one of them is not
  * known, the others cannot do their work and become stand-ins with it.
  */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

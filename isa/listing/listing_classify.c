@@ -1,5 +1,5 @@
 /* Decides which slot an operation of a listing takes, known or not. */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include "base/units.h"
 

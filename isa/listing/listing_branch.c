@@ -3,7 +3,7 @@
  * between a branch and the next bundle where another piece of code begins,
  * which is the target of a branch or the exit of the loop that it closes.
  */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #define DELAY_MAX 16                    /* more than any chip has; further away nothing is said */
 

@@ -8,7 +8,7 @@
  */
 #ifndef ISA_UTILIZATION_H
 #define ISA_UTILIZATION_H
-#include "isa/listing.h"
+#include "isa/listing/listing.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  * declares; every other allocation gets an equal share of what is left, at
  * least what the listing is seen to reach.
  */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include "base/units.h"
 

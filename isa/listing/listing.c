@@ -1,5 +1,5 @@
 /* Reads the structure of a listing: bundles, operations, declarations. */
-#include "isa/listing_internal.h"
+#include "isa/listing/listing_internal.h"
 
 #include "base/units.h"
 
