@@ -35,7 +35,7 @@ static int take_kind(void *values, const char *text, struct err *e)
     struct arguments *args = values;
 
     if (args->options.has_kind)
-        return err_set(e, "one collective at a time: %s, %s",
+        return err_set(e, "only one collective may be given, not %s and %s",
                        collective_kind_name(args->options.kind), text);
     return collective_set_option(&args->options, "kind", text, e);
 }

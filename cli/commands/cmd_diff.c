@@ -35,7 +35,7 @@ static int check(void *values, struct err *e)
     const struct arguments *args = values;
 
     if (args->is_json && args->is_csv)
-        return err_set(e, "--json or --csv, not both");
+        return err_set(e, "--json and --csv do not go together");
     return args->path_count == 2 ? 0 : err_set(e, "which two runs? (folders that --out left)");
 }
 

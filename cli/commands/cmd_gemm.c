@@ -78,7 +78,7 @@ static int take_sides(void *values, const char *text, struct err *e)
     if (!strchr(text, 'x'))
         return err_set(e, "M, N and K are three numbers, \"%s\" is one more", text);
     if (x->m || x->n || x->k)
-        return err_set(e, "MxNxK once, or --m, --n and --k, not both");
+        return err_set(e, "the sizes are given twice; write MxNxK once, or --m, --n and --k");
     return parse_sides(&args->values.x, text, e);
 }
 
@@ -89,7 +89,7 @@ static int take_bare_sides(struct arguments *args, struct err *e)
     if (args->bare_count == 0)
         return 0;
     if (x->m || x->n || x->k)
-        return err_set(e, "MxNxK once, or M, N and K, or --m, --n and --k");
+        return err_set(e, "the sizes are given twice; write MxNxK once, or M N K, or --m, --n and --k");
     if (args->bare_count < 3)
         return err_set(e, "M, N and K are three numbers");
     x->m = args->bare[0];

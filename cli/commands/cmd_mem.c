@@ -80,9 +80,9 @@ static int check(void *values, struct err *e)
     const struct arguments *args = values;
 
     if (args->target.tpu != default_tpu && args->config_count)
-        return err_set(e, "--tpu or --config, not both");
+        return err_set(e, "--tpu and --config do not go together");
     if (!args->reference && args->config_count > 1)
-        return err_set(e, "one configuration at a time, but with --reference");
+        return err_set(e, "only --reference takes several configurations");
     if (!args->reference)
         return 0;
     if (!args->config_count)

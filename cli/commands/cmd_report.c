@@ -77,7 +77,7 @@ static int check(void *values, struct err *e)
     const struct arguments *args = values;
 
     if (args->is_json + args->is_csv + args->is_markdown > 1)
-        return err_set(e, "one of --json, --csv, --md");
+        return err_set(e, "--json, --csv and --md do not go together");
     if (args->is_csv && !args->section)
         return err_set(e, "--csv has one header: which table? (--section ops)");
     if (args->sort && !args->section)

@@ -244,7 +244,7 @@ static int take_argument(struct reading *r, const char *text, struct argp_state 
     if (!s->noun)
         return err_set(e, "no argument expected: %s", text);
     if (*to)
-        return err_set(e, "one %s at a time: %s, %s", s->noun, *to, text);
+        return err_set(e, "only one %s may be given, not %s and %s", s->noun, *to, text);
     *to = text;
     return 0;
 }

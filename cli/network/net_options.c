@@ -54,7 +54,7 @@ static int check(void *values, struct err *e)
     int kinds = a->is_torus + a->is_mesh + a->is_twisted;
 
     if (kinds > 1)
-        return err_set(e, "one of --torus, --mesh and --twisted");
+        return err_set(e, "--torus, --mesh and --twisted do not go together");
     if (kinds && !a->grid)
         return err_set(e, "--torus, --mesh and --twisted go with --grid; a slice closes as its "
                        "chips do");

@@ -152,7 +152,7 @@ static int check(void *values, struct err *e)
     if (make_optimizer(o, o->texts, &why))
         return err_set(e, "--optimizer: %s", why.msg);
     if (o->value[OPT_LR].is_given && o->optimizer.schedule.kind != SCHEDULE_NONE)
-        return err_set(e, "--lr beside %s of --optimizer, which makes the rate",
+        return err_set(e, "--lr does not go with %s of --optimizer, which makes the rate",
                        schedule_name(o->optimizer.schedule.kind));
     for (int i = 0; i < OPT_COUNT; i++) {
         if (!o->value[i].is_given || train_option_applies(o, (enum train_option)i))

@@ -333,7 +333,7 @@ static int make_loop(struct partition *outer, const struct graph_node *n, struct
     int status;
 
     if (n->op != HLO_WHILE || n->called[1])
-        return err_set(outer->e, "%s: a %s, in a step for logical devices", n->name,
+        return err_set(outer->e, "%s: a %s cannot be cut for logical devices", n->name,
                        n->op == HLO_WHILE ? "loop with a condition" : graph_op_name(n->op));
     p.part = mem_alloc((size_t)(body->node_count + 1) * sizeof(*p.part));
     for (int i = 0; i < MESH_AXES_MAX; i++)

@@ -151,7 +151,7 @@ refuse 'chunks of 1000 bytes are not whole rows of 512 bytes; the nearest are 51
     collective all-reduce --bytes 1M --tpu v4-128 --chunk 1000
 refuse 'chunks of 100 bytes are less than a row of VMEM; the least is 512' \
     collective broadcast --bytes 1M --tpu v4-8 --chunk 100 --algo tree
-refuse 'chunks of 16777216 bytes do not fit VMEM with 1 flow; at most ' \
+refuse 'chunks of 16777216 bytes do not fit VMEM with 1 channel; at most ' \
     collective all-reduce --bytes 256M --tpu v4-8 --algo ring --chunk 16M
 refuse 'direct does not cut arrays into chunks; leave the chunk out' \
     collective permute --bytes 1M --tpu v4-8 --chunk 4K

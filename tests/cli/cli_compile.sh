@@ -6,7 +6,7 @@ model=examples/mnist_mlp.json
 
 # usage errors (2) and users' mistakes (1)
 expect 2 'which model' compile
-expect 2 'one model at a time' compile $model $model
+expect 2 'only one model may be given, not' compile $model $model
 expect 2 '--codegen is "fast", allowed are xla, best' compile $model --codegen fast
 expect 2 '--batch is "0", allowed are whole numbers in 1..1048576' compile $model --batch 0
 expect 2 '--policy is "half", allowed are float32, mixed_bfloat16' compile $model --policy half

@@ -180,7 +180,7 @@ expect() {          # exit status, part of the message, arguments
     [ "$got" -eq 1 ] && [ "$(wc -l <"$out.err")" -ne 1 ] && fail "$*: says more than one line"
 }
 expect 2 'which run? (a folder that --out left, or a .strace)'
-expect 2 'one run at a time' "$dir/small" "$dir/set"
+expect 2 'only one run may be given, not' "$dir/small" "$dir/set"
 expect 2 '--top is "x", allowed are whole numbers in 0..' "$dir/small" --top x
 expect 1 'does not tell the command that made it' "$dir/set" --verify
 expect 1 'nowhere: cannot read: No such file' "$dir/nowhere"

@@ -187,7 +187,7 @@ expect 2 '--trace belongs to --backend sim' train examples/mnist_mlp.json --back
 expect 2 'which trace?' export
 expect 2 '-o FILE or --format NAME is needed, one of them' export "$dir/a.strace"
 expect 2 'one of them' export "$dir/a.strace" -o "$dir/e.pftrace" --format perfetto
-expect 2 'one trace at a time' export "$dir/a.strace" "$dir/a.strace" -o "$dir/e.pftrace"
+expect 2 'only one trace may be given, not' export "$dir/a.strace" "$dir/a.strace" -o "$dir/e.pftrace"
 expect 1 'there is no format "perfeto" (did you mean "perfetto"?)' \
     export "$dir/a.strace" --format perfeto
 for format in chrome json json.gz; do

@@ -98,7 +98,7 @@ expect 2 '--k is "-1", allowed are whole numbers in 1..1048576' --k=-1
 expect 2 'a side is "0", allowed are whole numbers in 1..1048576' 4 0 4
 expect 2 'M, N and K are three numbers, "5" is one more' 4 4 4 5
 expect 2 'M, N and K are three numbers' 4 4
-expect 2 'MxNxK once, or M, N and K, or --m, --n and --k' 4 4 4 --m 8
+expect 2 'the sizes are given twice; write MxNxK once, or M N K, or' 4 4 4 --m 8
 expect 2 '--dtype is "s8", allowed are bf16, f32' 4 4 4 --dtype s8
 expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16
 expect 2 '--seed is "x", allowed are whole numbers from 0 on' 4x4x4 --seed x

@@ -76,5 +76,5 @@ refused 1 'pytorchsim_tpuv6e_ops.csv:2: K: expected a whole number in 1..1e+09, 
     check hardware "$dir"
 refused 1 'no measurements here with a name like tpuv9' check hardware "$dir" --file tpuv9
 refused 2 '--limit is "0"' check hardware "$dir" --limit 0
-refused 2 'one folder at a time' check hardware "$dir" "$dir"
+refused 2 'only one folder may be given, not' check hardware "$dir" "$dir"
 exit $status

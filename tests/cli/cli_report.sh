@@ -122,7 +122,7 @@ printf '{ v0 = vpop.eup }\n{ shalt }\n' >"$work/bad.tasm"
 
 # messages
 expect 2 'which run?'
-expect 2 'one run at a time' "$work/t" "$work/g"
+expect 2 'only one run may be given, not' "$work/t" "$work/g"
 expect 2 'no section "op" (did you mean "ops"?)' "$work/t" --section op
 expect 2 '--csv has one header: which table?' "$work/t" --csv
 expect 2 '--sort needs a table' "$work/t" --sort cycles

@@ -3,7 +3,7 @@
 . tests/cli/cli_rig.inc
 
 expect 2 'which model' summary
-expect 2 'one model at a time' summary a.json b.json
+expect 2 'only one model may be given, not' summary a.json b.json
 expect 2 '--codegen is "fast", allowed are xla, best' summary a.json --codegen fast
 expect 2 '--batch is "0", allowed are whole numbers in 1..1048576' summary a.json --batch 0
 expect 2 'there are float32, mixed_bfloat16, bfloat16' summary a.json --policy half
