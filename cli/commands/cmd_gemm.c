@@ -59,7 +59,8 @@ static int parse_sides(struct gemm_operands *x, const char *text, struct err *e)
     size_t count = 0;
     int status = 0;
 
-    while (copy && status == 0 && (word = strtok_r(rest, "x", &rest)) != NULL && count < COUNT_OF(sides))
+    while (copy && status == 0 && (word = strtok_r(rest, "x", &rest)) != NULL &&
+           count < COUNT_OF(sides))
         status = side("a side of MxNxK", word, sides[count++], e);
     if (status == 0 && (count != COUNT_OF(sides) || word || text[strlen(text) - 1] == 'x'))
         status = err_set(e, "\"%s\"; MxNxK is needed, e.g. 2048x2048x2048", text);
@@ -89,7 +90,8 @@ static int take_bare_sides(struct arguments *args, struct err *e)
     if (args->bare_count == 0)
         return 0;
     if (x->m || x->n || x->k)
-        return err_set(e, "the sizes are given twice; write MxNxK once, or M N K, or --m, --n and --k");
+        return err_set(e, "the sizes are given twice; write MxNxK once, or M N K, or --m, --n and "
+                       "--k");
     if (args->bare_count < 3)
         return err_set(e, "M, N and K are three numbers");
     x->m = args->bare[0];
