@@ -1,3 +1,4 @@
+/* Builds tables row by row, sorts (by merging) and cuts them, and reads and writes them as JSON. */
 #include "base/table.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Walks over the counters of report/view/counters.def and reads their values. */
 #include "report/view/counters.h"
 
 #include "base/units.h"

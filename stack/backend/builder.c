@@ -1,3 +1,4 @@
+/* Writes scalar expressions as operations and folds what is constant in them. */
 #include "stack/backend/builder.h"
 
 #include <assert.h>
