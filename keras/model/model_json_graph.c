@@ -107,6 +107,12 @@ static bool is_nothing(const json_t *v)
     return json_is_null(v) || json_is_array(v);
 }
 
+/* Keras says training=True to layers that do the same either way, such as Resizing. */
+static bool changes_in_training(const struct layer *l)
+{
+    return l->kind == LAYER_BATCH_NORMALIZATION || l->c.rate > 0.0;
+}
+
 /* arguments by name that change what a layer does */
 static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 {
@@ -124,7 +130,8 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 
         for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
             is_input = is_input || strcmp(key, inputs[i]) == 0;
-        if (is_input || is_nothing(v) || json_is_false(v))
+        if (is_input || is_nothing(v) || json_is_false(v) ||
+            (strcmp(key, "training") == 0 && l && !changes_in_training(l)))
             continue;
         if (!l || strcmp(key, "use_causal_mask") != 0 || l->kind != LAYER_MULTI_HEAD_ATTENTION)
             return model_json_fail(f->r,

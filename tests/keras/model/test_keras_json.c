@@ -285,6 +285,22 @@ TEST(other_names_and_spellings_are_taken)
     assert_int_equal(m.layer[1]->c.padding, NN_SAME);
 }
 
+/* Resizing is called so by Keras; of a layer that drops it would be another model */
+TEST(training_is_taken_where_it_changes_nothing)
+{
+#define CALLED(class, config) \
+    "{'class_name': 'Functional', 'config': {'name': 'f', 'layers': [" \
+    "{'class_name': 'InputLayer', 'config': {'batch_shape': [null, 4, 4, 1], 'name': 'x'}, " \
+    "'inbound_nodes': []}, {'class_name': '" class "', 'name': 'l', 'config': {'name': 'l', " \
+    config "}, 'inbound_nodes': [[['x', 0, 0, {'training': true}]]]}], " \
+    "'input_layers': [['x', 0, 0]], 'output_layers': [['l', 0, 0]]}}"
+    if (read_text(CALLED("Resizing", "'height': 2, 'width': 3")) != 0)
+        fail_msg("%s", e.msg);
+    model_fini(&m);
+    assert_int_equal(read_text(CALLED("Dropout", "'rate': 0.5")), -1);
+    assert_non_null(strstr(e.msg, "argument \"training\" of its call is not supported"));
+}
+
 /* a chain inside a functional model, called twice: one layer, two calls */
 TEST(a_model_is_a_layer_of_another_one)
 {
@@ -495,6 +511,7 @@ int main(void)
         UNIT(a_field_beside_a_switch_that_is_off_says_nothing),
         UNIT(variance_scaling_says_its_mode_and_distribution),
         UNIT(other_names_and_spellings_are_taken), UNIT(a_model_is_a_layer_of_another_one),
+        UNIT(training_is_taken_where_it_changes_nothing),
         UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
         UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
         UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),
