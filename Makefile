@@ -56,7 +56,9 @@ VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/commands/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
-# make check TESTS="build/tests/test_a build/tests/test_b": just these, a line each if you like
+# make check TESTS="build/tests/test_a tests/cli/b.sh": just these programs and scripts, a line each
+# if you like
+SCRIPTS := $(if $(TESTS),,tools/check_layers.sh $(sort $(wildcard tests/cli/*.sh)))
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 override TESTS := $(strip $(TESTS))
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -76,7 +78,7 @@ help:
 #? make view        the viewer, too; installs SDL2
 #? make examples    the programs of examples/, into build/examples/
 #? make demo        trains on drawn digits
-#? make check       builds and runs all tests; TESTS="build/tests/test_a ...": these programs only
+#? make check       builds and runs all tests; TESTS="build/tests/test_a tests/cli/b.sh": these only
 #? make check-long  sweeps that take minutes
 #? make check-jax   tests against a pinned JAX
 #? make fuzz        made-up inputs for every reader of files
@@ -226,8 +228,8 @@ FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(LDLIBS)
 
-check: installable examples $(strip $(TESTS)) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS))
+check: installable examples $(filter-out %.sh,$(strip $(TESTS))) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
 
 fuzzers: $(FUZZERS)
 
