@@ -60,21 +60,48 @@ static double mean_of(const struct timeline *t, enum ntrace_series s, int member
     return width > 0 ? sum / width : 0;
 }
 
+/* what matrix units did of what all of them could have done */
+static double mxu_share(const struct timeline *t, int width)
+{
+    const struct ntrace_info *i = ntrace_info(t->run);
+    double sum = 0;
+    int count = 0;
+
+    for (int u = 0; u < i->unit_count; u++) {
+        const char *name = ntrace_unit_name(t->run, u);
+
+        if (strncmp(name, "mxu", 3) != 0 || strchr(name, '.'))
+            continue;
+        sum += mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + u, width);
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
 static void lane_value(const struct timeline *t, const struct lane *l, int width, char *buf)
 {
-    double per_second = 1 / chip_cycle_seconds(ntrace_info(t->run)->chip);
+    const struct chip *chip = ntrace_info(t->run)->chip;
+    double per_second = 1 / chip_cycle_seconds(chip), rate = 0;
+    char text[QUANTITY_MAX];
 
     buf[0] = '\0';
-    if (l->kind == LANE_CORE || l->kind == LANE_BUNDLES)
+    if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
+        rate = per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
+                             + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width));
+    if (l->kind == LANE_CORE)
+        snprintf(buf, QUANTITY_MAX, "MXU %.20s", quantity_percent(mxu_share(t, width), text));
+    else if (l->kind == LANE_CHIP)
+        snprintf(buf, QUANTITY_MAX, "HBM %.20s",
+                 quantity_percent(rate / chip_hbm_peak_bytes_per_second(chip), text));
+    else if (l->kind == LANE_BUNDLES)
         quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width), buf);
     else if (l->kind == LANE_STALLS)
         quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
                              - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width), buf);
     else if (l->kind == LANE_UNIT)
         quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width), buf);
-    else if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
-        quantity_rate(per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
-                                    + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width)), buf);
+    else if (l->kind == LANE_HBM)
+        quantity_rate(rate, buf);
     else if (l->kind == LANE_LINK)
         quantity_percent(1e-12 * per_second
                          * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width), buf);
