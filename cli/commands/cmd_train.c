@@ -23,7 +23,7 @@ static int train(const struct train_options *o)
             machine_print_deadlock(t.machine, stderr);
     }
     train_fini(&t);
-    return status;
+    return status ? status : train_was_interrupted();
 }
 
 int cmd_train(int argc, char **argv)

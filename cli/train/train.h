@@ -116,6 +116,7 @@ int train_setup(struct train_run *t, struct err *e);    /* checks first, works l
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);
+bool train_was_interrupted(void);       /* by a signal: the loop has ended before its time */
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
 /* of `step`, which is a launch of this program: sources, layers, buffers */
 void train_fill_tables(struct train_run *t, const struct strategy_program *p,
