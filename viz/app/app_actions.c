@@ -63,14 +63,13 @@ static void act_ZOOM_RANGE(struct app *a, int times)
 {
     const struct ntrace_info *i = ntrace_info(a->view->run);
     struct view *v = a->view;
-    size_t k;
 
     (void)times;
     if (v->has_selection) {
         view_show(v, v->selection_from, v->selection_end);
         return;
     }
-    for (k = 0; k < i->launch_count; k++) {
+    for (size_t k = 0; k < i->launch_count; k++) {
         const struct ntrace_launch *l = &i->launch[k];
 
         if ((double)l->start <= middle(v) && middle(v) < (double)(l->start + l->cycles))

@@ -100,9 +100,8 @@ int layout_legend_height(const struct draw_list *d, int width, const struct lege
                          size_t count)
 {
     struct legend_place p = legend_begin(d);
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         legend_place(d, &p, width, entry[i].text);
         p.x += entry_width(d, &p, entry[i].text) + p.gap;
     }
@@ -114,9 +113,8 @@ int layout_legend(struct draw_list *d, struct rect box, enum theme t,
 {
     struct legend_place p = legend_begin(d);
     const int text_at = p.swatch + draw_scaled(d, 5);
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct rect swatch;
 
         legend_place(d, &p, box.w, entry[i].text);
@@ -192,7 +190,7 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
 {
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 4);
     double mark[LAYOUT_AXIS_MARKS];
-    int i, count, text_end = box.x;
+    int count, text_end = box.x;
     char number[32];
 
     if (box.h < draw_line_height(d, TEXT_SMALL))
@@ -200,7 +198,7 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
     text_thousands((int64_t)end, number, sizeof(number));
     count = layout_marks(from, end, box.w / (draw_text_width(d, TEXT_SMALL, number) +
                                              draw_scaled(d, 30)), mark);
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const int x = layout_time_x(box, from, end, mark[i]);
 
         if (mark[i] != floor(mark[i]))

@@ -114,11 +114,10 @@ static struct tile **bucket_of(struct columns *c, enum ntrace_series series, int
 static struct tile *take_place(struct columns *c)
 {
     struct tile *oldest = &c->tile[0], **link;
-    int i;
 
     if (c->tile_count < TILE_MAX)
         return &c->tile[c->tile_count++];
-    for (i = 1; i < TILE_MAX; i++)
+    for (int i = 1; i < TILE_MAX; i++)
         if (c->tile[i].used_at < oldest->used_at)
             oldest = &c->tile[i];
     link = bucket_of(c, oldest->series, oldest->index, oldest->level, oldest->number);
@@ -131,7 +130,7 @@ static struct tile *take_place(struct columns *c)
 
 static void make_tile(struct columns *c, struct tile *t)
 {
-    int members = columns_member_count(c, t->series), all = all_members[t->series], i, j;
+    int members = columns_member_count(c, t->series), all = all_members[t->series];
     cycle_t width = (cycle_t)1 << t->level;
     float scale = 1.0f / (float)width;
 
@@ -139,8 +138,8 @@ static void make_tile(struct columns *c, struct tile *t)
     ntrace_cells(c->run, t->series, t->index, t->number * TILE_COLUMNS * width, width,
                  TILE_COLUMNS, c->sum);
     t->mean = mem_alloc(sizeof(*t->mean) * (size_t)members * TILE_COLUMNS);
-    for (i = 0; i < TILE_COLUMNS; i++)
-        for (j = 0; j < members; j++)
+    for (int i = 0; i < TILE_COLUMNS; i++)
+        for (int j = 0; j < members; j++)
             t->mean[i * members + j] = (float)c->sum[i * all + j] * scale;
     c->made++;
 }
@@ -185,9 +184,7 @@ static const float *tile_of(struct columns *c, enum ntrace_series series, int in
 static const float *coarse_mean(struct columns *c, enum ntrace_series series, int index, int level,
                                 int64_t k, int members)
 {
-    int up;
-
-    for (up = 1; up <= COARSER_MAX; up++) {
+    for (int up = 1; up <= COARSER_MAX; up++) {
         struct tile *t = find_tile(c, series, index, level + up, (k >> up) / TILE_COLUMNS);
 
         if (t)
@@ -208,30 +205,30 @@ static int level_of(double cycles_per_pixel)
 void columns_fill(struct columns *c, enum ntrace_series series, int index, double from,
                   double cycles_per_pixel, int width, float *to)
 {
-    int level = level_of(cycles_per_pixel), members = columns_member_count(c, series), i, j;
+    int level = level_of(cycles_per_pixel), members = columns_member_count(c, series);
     double columns_per_pixel = ldexp(cycles_per_pixel, -level), first = ldexp(from, -level);
     int64_t end_column = (ntrace_info(c->run)->cycles >> level) + 1, last = -1;
     const float *mean = NULL, *one;
 
-    for (i = 0; i < width; i++) {
-        int64_t a = (int64_t)floor(first + i * columns_per_pixel), k;
+    for (int i = 0; i < width; i++) {
+        int64_t a = (int64_t)floor(first + i * columns_per_pixel);
         int64_t b = (int64_t)floor(first + (i + 1) * columns_per_pixel);
         float *sum = to + (size_t)i * (size_t)members;
 
         if (b <= a)
             b = a + 1;                  /* columns wider than pixels: below two cycles a pixel */
         memset(sum, 0, sizeof(*sum) * (size_t)members);
-        for (k = a < 0 ? 0 : a; k < b && k < end_column; k++) {
+        for (int64_t k = a < 0 ? 0 : a; k < b && k < end_column; k++) {
             if (k / TILE_COLUMNS != last) {
                 last = k / TILE_COLUMNS;
                 mean = tile_of(c, series, index, level, last);
             }
             one = mean ? mean + k % TILE_COLUMNS * members
                        : coarse_mean(c, series, index, level, k, members);
-            for (j = 0; one && j < members; j++)
+            for (int j = 0; one && j < members; j++)
                 sum[j] += one[j];
         }
-        for (j = 0; b - a > 1 && j < members; j++)
+        for (int j = 0; b - a > 1 && j < members; j++)
             sum[j] /= (float)(b - a);
     }
 }

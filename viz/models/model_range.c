@@ -15,9 +15,8 @@ static double flops_per_cycle(struct ntrace *t, int core)
     const struct isa_program *p = ntrace_program(t, core);
     const struct trace_op *op = ntrace_op_table(t, core);
     double size = (double)ntrace_info(t)->chip->mxu_size, rows = 0, cycles = 0;
-    uint32_t i;
 
-    for (i = 0; p && op && i < p->op_count; i++) {
+    for (uint32_t i = 0; p && op && i < p->op_count; i++) {
         struct matrix_op m;
 
         if (isa_info((enum isa_opcode)p->op[i].code)->unit != UNIT_MXU || !op[i].busy_cycles)
@@ -40,7 +39,6 @@ static void sum_core(struct ntrace *t, int core, struct range_sums *to)
 {
     int64_t cell[NTRACE_CELL_COUNT] = {0};
     int64_t cycles = to->end - to->from, arrays = 0, busy = 0;
-    int i;
 
     ntrace_sum(t, NTRACE_CORE, core, to->from, to->end, cell);
     to->issue = cell[NTRACE_CELL_ISSUE];
@@ -48,7 +46,7 @@ static void sum_core(struct ntrace *t, int core, struct range_sums *to)
     memcpy(to->stall, cell + NTRACE_CELL_STALL, sizeof(to->stall));
     memcpy(to->busy, cell + NTRACE_CELL_UNIT, sizeof(to->busy));
     to->unit_count = ntrace_info(t)->unit_count;
-    for (i = 0; i < to->unit_count; i++)
+    for (int i = 0; i < to->unit_count; i++)
         if (is_array(ntrace_unit_name(t, i))) {
             arrays++;
             busy += to->busy[i];
@@ -60,10 +58,10 @@ static void sum_core(struct ntrace *t, int core, struct range_sums *to)
 static void sum_links(struct ntrace *t, int chip, struct range_sums *to)
 {
     int64_t cell[NTRACE_LINK_COUNT];
-    int i, from, end;
+    int from, end;
     double share;
 
-    for (i = 0; i < ntrace_info(t)->link_count; i++) {
+    for (int i = 0; i < ntrace_info(t)->link_count; i++) {
         ntrace_link_ends(t, i, &from, &end);
         if (from != chip)
             continue;
@@ -100,9 +98,9 @@ void model_range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, stru
 
 static enum stall_reason worst_stall(const struct range_sums *r)
 {
-    int i, worst = 0;
+    int worst = 0;
 
-    for (i = 1; i < STALL_COUNT; i++)
+    for (int i = 1; i < STALL_COUNT; i++)
         if (r->stall[i] > r->stall[worst])
             worst = i;
     return (enum stall_reason)worst;
@@ -148,9 +146,8 @@ static char *cycles_of(struct arena *a, int64_t cycles, int64_t all)
 static char *stall_lines(struct arena *a, char *text, const struct range_sums *r, int64_t cycles)
 {
     struct range_sums left = *r;
-    int shown;
 
-    for (shown = 0; shown < 6; shown++) {
+    for (int shown = 0; shown < 6; shown++) {
         enum stall_reason worst = worst_stall(&left);
 
         if (left.stall[worst] <= 0)
@@ -166,7 +163,6 @@ const char *model_range_text(struct ntrace *t, const struct range_sums *r, int c
 {
     int64_t cycles = r->end - r->from;
     char one[QUANTITY_MAX], two[QUANTITY_MAX], *text;
-    int i;
 
     if (!cycles)
         return "";
@@ -178,7 +174,7 @@ const char *model_range_text(struct ntrace *t, const struct range_sums *r, int c
     if (r->idle)
         text = add_line(a, text, "idle", cycles_of(a, r->idle, cycles));
     text = arena_printf(a, "%s \nunits, busy of these cycles:\n", text);
-    for (i = 0; i < r->unit_count; i++)
+    for (int i = 0; i < r->unit_count; i++)
         if (r->busy[i])
             text = add_line(a, text, ntrace_unit_name(t, i), cycles_of(a, r->busy[i], cycles));
     text = arena_printf(a, "%s \n", text);

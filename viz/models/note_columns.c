@@ -71,13 +71,11 @@ static void take_top(const int64_t *cycles, uint32_t note_count, cycle_t width,
                      struct note_column *to)
 {
     int64_t most[NOTE_COLUMN_TOP] = {0};
-    uint32_t note;
-    int i, k;
 
-    for (note = 1; note <= note_count; note++)
-        for (i = 0; i < NOTE_COLUMN_TOP; i++)
+    for (uint32_t note = 1; note <= note_count; note++)
+        for (int i = 0; i < NOTE_COLUMN_TOP; i++)
             if (cycles[note] > most[i]) {
-                for (k = NOTE_COLUMN_TOP - 1; k > i; k--) {
+                for (int k = NOTE_COLUMN_TOP - 1; k > i; k--) {
                     most[k] = most[k - 1];
                     to->note[k] = to->note[k - 1];
                 }
@@ -85,7 +83,7 @@ static void take_top(const int64_t *cycles, uint32_t note_count, cycle_t width,
                 to->note[i] = note;
                 break;
             }
-    for (i = 0; i < NOTE_COLUMN_TOP; i++)
+    for (int i = 0; i < NOTE_COLUMN_TOP; i++)
         to->share[i] = (float)most[i] / (float)width;
 }
 
@@ -94,10 +92,9 @@ static void make_tile(struct note_columns *c, struct tile *t)
     const struct isa_program *p = ntrace_program(c->run, t->core);
     uint32_t count = p ? p->note_count : 0;
     cycle_t width = (cycle_t)1 << t->level, from = t->number * NOTE_TILE_COLUMNS * width;
-    int i;
 
     c->cycles = mem_grow(c->cycles, &c->capacity, count + 1, sizeof(*c->cycles));
-    for (i = 0; i < NOTE_TILE_COLUMNS; i++, from += width) {
+    for (int i = 0; i < NOTE_TILE_COLUMNS; i++, from += width) {
         memset(c->cycles, 0, sizeof(*c->cycles) * (count + 1));
         ntrace_note_cycles(c->run, t->core, from, from + width, c->cycles);
         take_top(c->cycles, count, width, &t->column[i]);
@@ -108,9 +105,8 @@ const struct note_column *note_columns_tile(struct note_columns *c, int core, in
                                             int64_t number)
 {
     struct tile *t = NULL, *oldest = &c->tile[0];
-    int i;
 
-    for (i = 0; i < c->tile_count && !t; i++) {
+    for (int i = 0; i < c->tile_count && !t; i++) {
         struct tile *one = &c->tile[i];
 
         if (one->number == number && one->level == level && one->core == core)

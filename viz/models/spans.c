@@ -61,11 +61,10 @@ static bool keep(void *context, const struct trace_event *e)
 static struct tile *take_place(struct spans *s)
 {
     struct tile *oldest = &s->tile[0];
-    int i;
 
     if (s->tile_count < TILE_MAX)
         return &s->tile[s->tile_count++];
-    for (i = 1; i < TILE_MAX; i++)
+    for (int i = 1; i < TILE_MAX; i++)
         if (s->tile[i].used_at < oldest->used_at)
             oldest = &s->tile[i];
     return oldest;
@@ -74,9 +73,8 @@ static struct tile *take_place(struct spans *s)
 const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, size_t *count)
 {
     struct tile *t = NULL;
-    int i;
 
-    for (i = 0; i < s->tile_count; i++)
+    for (int i = 0; i < s->tile_count; i++)
         if (s->tile[i].number == number && s->tile[i].core == core)
             t = &s->tile[i];
     if (!t && (!s->budget || (s->has_made && view_is_late(s->late_ns)))) {

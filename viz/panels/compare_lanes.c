@@ -37,14 +37,14 @@ void compare_draw_ruler(const struct compare_panel *p, const struct view *v, str
     const int most = at->ruler.w / (14 * one);
     const int count = layout_marks(at->from_us * unit, (at->from_us + at->span_us) * unit,
                                    most > 2 ? most : 2, mark);
-    int i, last = at->ruler.x - 1;
+    int last = at->ruler.x - 1;
 
     if (at->ruler.h > 0)
         draw_text_fit(d, (struct rect){at->lanes[0].names.x, at->ruler.y, at->lanes[0].names.w,
                                        at->ruler.h},
                       TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
                       p->model.has_two_clocks ? "time" : "cycles");
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const int x = at->ruler.x + (int)((mark[i] / unit - at->from_us) / at->span_us
                                           * at->ruler.w);
         char text[40];
@@ -85,9 +85,9 @@ static void draw_cores(struct compare_panel *p, const struct view *v, struct dra
                        int side)
 {
     const struct compare_lanes *l = &p->at.lanes[side];
-    int i, members;
+    int members;
 
-    for (i = 0; i < l->core_count; i++) {
+    for (int i = 0; i < l->core_count; i++) {
         const float *mean = fill(p, side, NTRACE_CORE, i, &members);
         struct rect r = lane_rect(l, l->cores);
 
@@ -108,10 +108,10 @@ static void draw_hbm(struct compare_panel *p, const struct view *v, struct draw_
     const struct compare_lanes *l = &p->at.lanes[side];
     const double peak = chip_hbm_peak_bytes_per_second(info->chip)
                         * chip_cycle_seconds(info->chip);
-    int members, i;
+    int members;
     float *mean = fill(p, side, NTRACE_HBM, chip_of(info, v->core), &members);
 
-    for (i = 0; i < l->width; i++) {
+    for (int i = 0; i < l->width; i++) {
         float *m = mean + i * members;
 
         m[NTRACE_HBM_READ_BYTES] /= (float)peak;
@@ -132,9 +132,9 @@ static void draw_links(struct compare_panel *p, const struct view *v, struct dra
     const struct compare_lanes *l = &p->at.lanes[side];
     float *most = arena_array(a, (size_t)l->width + 1, sizeof(*most));
     const double cycle_ps = 1e12 * chip_cycle_seconds(info->chip);
-    int link, i, members, from, to, count = 0;
+    int members, from, to, count = 0;
 
-    for (link = 0; link < info->link_count && count < LINKS_MOST; link++) {
+    for (int link = 0; link < info->link_count && count < LINKS_MOST; link++) {
         const float *mean;
 
         ntrace_link_ends(p->cache[side].run, link, &from, &to);
@@ -142,7 +142,7 @@ static void draw_links(struct compare_panel *p, const struct view *v, struct dra
             continue;
         count++;
         mean = fill(p, side, NTRACE_LINK, link, &members);
-        for (i = 0; i < l->width; i++)
+        for (int i = 0; i < l->width; i++)
             most[i] = fmaxf(most[i], mean[i * members + NTRACE_LINK_BUSY_PS] / (float)cycle_ps);
     }
     timeline_draw_shares(d, lane_rect(l, l->links), most, 1, theme_color(v->theme, COLOR_LINK));
@@ -227,9 +227,8 @@ static void draw_names(const struct compare_panel *p, const struct view *v, stru
     const int line = draw_line_height(d, TEXT_SMALL);
     const int every = l->core_height > 0 ? (line + l->core_height - 1) / l->core_height : 1;
     char text[64];
-    int i;
 
-    for (i = 0; i < l->core_count && l->cores.h >= line; i += every) {
+    for (int i = 0; i < l->core_count && l->cores.h >= line; i += every) {
         const struct rect lane = {l->cores.x, l->cores.y + i * l->core_height, 0, line};
 
         snprintf(text, sizeof(text), i + every >= l->core_count && l->core_count < info->core_count

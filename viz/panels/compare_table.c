@@ -89,11 +89,10 @@ static void draw_cells(struct draw_list *d, struct rect row, const struct cells 
 {
     const int one = draw_char_width(d, TEXT_SMALL);
     struct rect r = rect_cut_left(&row, c->name);
-    int i;
 
     rect_cut_right(&r, one);
     draw_text_fit(d, r, TEXT_SMALL, color, name);
-    for (i = c->first; i < 3; i++)
+    for (int i = c->first; i < 3; i++)
         draw_number(d, &row, c->number, color, number[i]);
 }
 
@@ -176,12 +175,11 @@ static void draw_table(const struct compare_panel *p, const struct view *v, stru
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 1);
     const size_t rows = rows_of(d, r.h);
     const size_t shown = m->count[list] > rows ? rows - 1 : m->count[list];
-    size_t i;
 
     row = rect_cut_top(&r, height);
     rect_cut_right(&row, c.bar);
     draw_cells(d, row, &c, theme_color(v->theme, COLOR_ACCENT), headings[list], names);
-    for (i = 0; i < shown; i++)
+    for (size_t i = 0; i < shown; i++)
         draw_row(m, v, d, rect_cut_top(&r, height), &c, &m->row[list][i]);
     if (shown < m->count[list])
         draw_others(m, v, d, rect_cut_top(&r, height), &c, list, shown);
@@ -194,11 +192,9 @@ static void draw_table(const struct compare_panel *p, const struct view *v, stru
 
 void compare_draw_tables(const struct compare_panel *p, const struct view *v, struct draw_list *d)
 {
-    int i;
-
     if (rows_of(d, p->at.tables.h) < 2)
         return;
-    for (i = 0; i < COMPARE_LIST_COUNT; i++)
+    for (int i = 0; i < COMPARE_LIST_COUNT; i++)
         draw_table(p, v, d, (enum compare_list)i);
 }
 

@@ -89,11 +89,10 @@ static void legend(enum theme t, struct legend_entry entry[LEGEND_COUNT])
 {
     static const char *const names[HEAT_STEPS] = {"square 0 %", "25 %", "50 %", "75 %",
                                                   "100 %"};
-    int i;
 
-    for (i = 0; i < HEAT_STEPS; i++)
+    for (int i = 0; i < HEAT_STEPS; i++)
         entry[i] = (struct legend_entry){theme_heat(t, (double)i / (HEAT_STEPS - 1)), names[i]};
-    for (i = 0; i <= BREAKDOWN_LAST_ON_CORE; i++)
+    for (int i = 0; i <= BREAKDOWN_LAST_ON_CORE; i++)
         entry[HEAT_STEPS + i] = (struct legend_entry){
             steps_part_color(t, (enum breakdown_part)i),
             breakdown_text((enum breakdown_part)i)->name};
@@ -104,10 +103,10 @@ static void place_grid(const struct ntrace_info *info, const struct draw_list *d
                        struct cores_places *at)
 {
     const int gap = draw_scaled(d, 4), cores = (int)info->chip->chip_cores;
-    int columns, best = 0;
+    int best = 0;
 
     at->columns = cores;
-    for (columns = cores; columns <= info->core_count; columns += cores) {
+    for (int columns = cores; columns <= info->core_count; columns += cores) {
         const int rows = (info->core_count + columns - 1) / columns;
         const int wide = at->grid.w / columns, high = at->grid.h / rows;
         const int side = (wide < high ? wide : high) - gap;
@@ -150,9 +149,7 @@ static struct rect square_of(const struct cores_places *at, int core)
 /* the core at a place, -1: none */
 static int core_at(const struct view *v, const struct cores_places *at, int x, int y)
 {
-    int core;
-
-    for (core = 0; core < ntrace_info(v->run)->core_count && at->square > 0; core++)
+    for (int core = 0; core < ntrace_info(v->run)->core_count && at->square > 0; core++)
         if (rect_has(square_of(at, core), x, y))
             return core;
     return -1;
@@ -166,9 +163,9 @@ static void draw_parts(const struct cores_panel *p, const struct view *v, struct
 {
     const struct step_parts *s = &p->parts[core];
     cycle_t sum = 0;
-    int i, x = r.x, end;
+    int x = r.x, end;
 
-    for (i = 0; i <= BREAKDOWN_LAST_ON_CORE && s->cycles > 0; i++, x = end) {
+    for (int i = 0; i <= BREAKDOWN_LAST_ON_CORE && s->cycles > 0; i++, x = end) {
         sum += s->parts.part[i];
         end = r.x + (int)((double)sum / (double)s->cycles * r.w);
         if (end > x && r.h > 0)
@@ -209,9 +206,9 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
 static void draw_buttons(const struct cores_panel *p, const struct view *v, struct draw_list *d,
                          struct rect r)
 {
-    int i, x = r.x;
+    int x = r.x;
 
-    for (i = 0; i < MEASURE_COUNT; i++) {
+    for (int i = 0; i < MEASURE_COUNT; i++) {
         if (!rect_covers(r, layout_button_rect(d, x, r.y, measures[i].name)))
             return;
         x += layout_button(d, x, r.y, v->theme, i == (int)p->measure, measures[i].name).w +
@@ -225,9 +222,9 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
     const int count = ntrace_info(v->run)->core_count;
     char least_text[QUANTITY_MAX], most_text[QUANTITY_MAX], mean_text[QUANTITY_MAX], text[500];
     double least = 1, most = 0, sum = 0;
-    int core, active = 0;
+    int active = 0;
 
-    for (core = 0; core < count; core++) {
+    for (int core = 0; core < count; core++) {
         const double share = p->share[core * MEASURE_COUNT + (int)p->measure];
 
         if (!ntrace_program(v->run, core))
@@ -251,13 +248,12 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     const struct cores_places at = place(v, d, area);
     struct legend_entry entry[LEGEND_COUNT];
     struct cores_panel *p = state;
-    int core;
 
     prepare(p, v);
     d->is_partial = d->is_partial || p->missing > 0;
     draw_buttons(p, v, d, at.buttons);
     draw_words(p, v, d, at.words);
-    for (core = 0; core < ntrace_info(v->run)->core_count && at.square > 0; core++)
+    for (int core = 0; core < ntrace_info(v->run)->core_count && at.square > 0; core++)
         draw_square(p, v, d, square_of(&at, core), core);
     legend(v->theme, entry);
     layout_legend(d, at.legend, v->theme, entry, LEGEND_COUNT);
@@ -300,7 +296,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     struct cores_places at;
     char share[QUANTITY_MAX];
     const char *text;
-    int core, m;
+    int core;
 
     prepare(p, v);
     at = place(v, d, area);
@@ -309,7 +305,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
         return "";
     text = arena_printf(a, "core %d of chip %d", core,
                         core / (int)ntrace_info(v->run)->chip->chip_cores);
-    for (m = 0; m < MEASURE_COUNT; m++)
+    for (int m = 0; m < MEASURE_COUNT; m++)
         text = arena_printf(a, "%s\n%s: %s", text, measures[m].name,
                             quantity_percent(p->share[core * MEASURE_COUNT + m], share));
     return text;

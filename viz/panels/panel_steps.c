@@ -36,9 +36,7 @@ enum { PARTS = BREAKDOWN_LAST_ON_CORE + 1 };
 
 static void legend(enum theme t, struct legend_entry entry[PARTS])
 {
-    int i;
-
-    for (i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++)
         entry[i] = (struct legend_entry){steps_part_color(t, (enum breakdown_part)i),
                                          breakdown_text((enum breakdown_part)i)->name};
 }
@@ -93,9 +91,9 @@ static void draw_parts(const struct view *v, struct draw_list *d, struct rect ba
                        const struct step_parts *s, double pixels_per_cycle)
 {
     cycle_t sum = 0;
-    int i, x = bar.x;
+    int x = bar.x;
 
-    for (i = 0; i < PARTS; i++) {
+    for (int i = 0; i < PARTS; i++) {
         int end;
 
         sum += s->parts.part[i];
@@ -167,14 +165,14 @@ static void draw_details(const struct view *v, struct draw_list *d, const struct
     struct rect parts = at->parts, reasons = at->reasons;
     enum stall_reason reason[STALL_COUNT];
     struct step_parts s;
-    int i, count;
+    int count;
 
     if (parts.h < 3 * line)
         return;
     steps_model_launch(v->run, v->core, chosen(v), &s);
     draw_text_fit(d, rect_cut_top(&parts, line + draw_scaled(d, 4)), TEXT_NORMAL,
                   theme_color(v->theme, COLOR_ACCENT), "where its cycles went");
-    for (i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++)
         draw_table_row(v, d, &parts, steps_part_color(v->theme, (enum breakdown_part)i),
                        breakdown_text((enum breakdown_part)i)->name, s.parts.part[i], s.cycles,
                        breakdown_text((enum breakdown_part)i)->meaning);
@@ -183,7 +181,7 @@ static void draw_details(const struct view *v, struct draw_list *d, const struct
     draw_table_row(v, d, &reasons, theme_color(v->theme, COLOR_ISSUE), "issue", s.issue_cycles,
                    s.cycles, theme_meaning(COLOR_ISSUE));
     count = steps_model_reasons(&s, reason);
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         draw_table_row(v, d, &reasons, theme_stall_color(v->theme, reason[i]),
                        stall_name(reason[i]), s.stall_cycles[reason[i]], s.cycles,
                        theme_stall_meaning(reason[i]));
@@ -216,7 +214,6 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct steps_panel *p = state;
     struct legend_entry entry[PARTS];
     struct steps_places at;
-    size_t i;
 
     if (info->launch_count == 0) {
         layout_nothing(d, area, v->theme, "No launch has ended in this trace.");
@@ -225,7 +222,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     at = place(v, d, area);
     keep_in_sight(p, &at, info->launch_count);
     draw_words(v, d, at.words);
-    for (i = 0; i < at.rows && p->top + i < info->launch_count; i++)
+    for (size_t i = 0; i < at.rows && p->top + i < info->launch_count; i++)
         draw_launch(v, d, &at, p->top + i, at.list.y + (int)i * at.row);
     draw_details(v, d, &at);
     legend(v->theme, entry);

@@ -52,10 +52,10 @@ static void fill(struct timeline *t, const struct view *v, const struct lane *l,
 /* mean of a member over the pixels that were filled */
 static double mean_of(const struct timeline *t, enum ntrace_series s, int member, int width)
 {
-    int members = columns_member_count(t->columns, s), i;
+    int members = columns_member_count(t->columns, s);
     double sum = 0;
 
-    for (i = 0; i < width; i++)
+    for (int i = 0; i < width; i++)
         sum += t->mean[i * members + member];
     return width > 0 ? sum / width : 0;
 }
@@ -108,14 +108,14 @@ static void draw_summary(struct timeline *t, const struct view *v, struct draw_l
 {
     double share[STALL_COUNT + 1], best;
     char text[512] = "", percent[QUANTITY_MAX];
-    int i, k, pick;
+    int i, pick;
 
     if (l->kind != LANE_CORE)
         return;
     share[STALL_COUNT] = mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, r.w);
     for (i = 0; i < STALL_COUNT; i++)
         share[i] = mean_of(t, NTRACE_CORE, NTRACE_CELL_STALL + i, r.w);
-    for (k = 0; k < 6; k++) {
+    for (int k = 0; k < 6; k++) {
         for (i = 0, pick = 0, best = 0.0005; i <= STALL_COUNT; i++)
             if (share[i] > best) {
                 best = share[i];
@@ -206,13 +206,12 @@ static void draw_marks(const struct view *v, struct draw_list *d, struct rect r)
     struct axis a = axis_of_view(v, r);
     struct rect s = axis_rect(&a, v->selection_from, v->selection_end, r.y, r.h);
     struct rect c = axis_rect(&a, v->cursor, v->cursor, r.y, r.h);
-    int i;
 
     if (v->has_selection && s.w) {
         draw_rect(d, s, theme_color(v->theme, COLOR_SELECTION));
         draw_frame(d, s, theme_color(v->theme, COLOR_ACCENT));
     }
-    for (i = 0; i < VIEW_BOOKMARKS; i++) {
+    for (int i = 0; i < VIEW_BOOKMARKS; i++) {
         struct rect b = axis_rect(&a, v->bookmark[i], v->bookmark[i], r.y, r.h);
 
         if (v->bookmark[i] >= 0 && b.w)

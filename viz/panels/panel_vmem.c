@@ -111,14 +111,14 @@ static void draw_axis(const struct vmem_panel *p, const struct view *v, struct d
                       const struct vmem_places *at)
 {
     const int line = draw_line_height(d, TEXT_SMALL), parts = at->map.h / (3 * line);
-    int64_t step = VMEM_TILE_BYTES, address;
+    int64_t step = VMEM_TILE_BYTES;
     char text[QUANTITY_MAX];
 
     if (parts < 1)
         return;
     while ((double)step * parts < shown_bytes(&p->model))
         step *= 2;
-    for (address = 0; (double)address < shown_bytes(&p->model); address += step) {
+    for (int64_t address = 0; (double)address < shown_bytes(&p->model); address += step) {
         const int y = address_y(&p->model, at->map, (double)address);
 
         draw_line(d, at->map.x, y, at->map.x + at->map.w, y, 1, theme_color(v->theme, COLOR_GRID));
@@ -160,10 +160,9 @@ static void draw_copies(const struct vmem_panel *p, const struct view *v, struct
                         struct rect map)
 {
     struct legend_entry entry[KEY_COUNT];
-    size_t i;
 
     legend(v->theme, entry);
-    for (i = 0; i < p->model.copy_count; i++) {
+    for (size_t i = 0; i < p->model.copy_count; i++) {
         const struct vmem_copy *c = &p->model.copy[i];
         const struct rect waits = copy_box(p, v, map, c, (double)c->dma.issued_at,
                                            (double)c->dma.started_at);
@@ -171,7 +170,7 @@ static void draw_copies(const struct vmem_panel *p, const struct view *v, struct
         if (c->dma.started_at > c->dma.issued_at && waits.w > 1)
             draw_frame(d, waits, entry[KEY_QUEUED].color);
     }
-    for (i = 0; i < p->model.copy_count; i++) {
+    for (size_t i = 0; i < p->model.copy_count; i++) {
         const struct vmem_copy *c = &p->model.copy[i];
         const struct rect box = copy_box(p, v, map, c, (double)c->dma.started_at,
                                          (double)c->dma.done_at);
@@ -189,11 +188,10 @@ static void draw_copy_names(const struct vmem_panel *p, const struct view *v, st
     const int line = draw_line_height(d, TEXT_SMALL);
     struct legend_entry entry[KEY_COUNT];
     struct rect taken[NAMES];
-    size_t i;
     int count = 0, j;
 
     legend(v->theme, entry);
-    for (i = 0; i < p->model.copy_count && count < NAMES; i++) {
+    for (size_t i = 0; i < p->model.copy_count && count < NAMES; i++) {
         const struct vmem_copy *c = &p->model.copy[i];
         struct rect box = copy_box(p, v, map, c, (double)c->dma.started_at,
                                    (double)c->dma.done_at), name = box;
@@ -229,9 +227,9 @@ static void draw_column(const struct vmem_panel *p, const struct view *v, struct
     const double from = (double)(m->from + (cycle_t)column * m->width_cycles);
     const uint8_t *touched = &m->touched[column * m->tile_count], any = VMEM_LOADED | VMEM_STORED;
     const int thin = draw_scaled(d, 2);
-    size_t tile, next;
+    size_t next;
 
-    for (tile = 0; tile < m->tile_count; tile = next) {
+    for (size_t tile = 0; tile < m->tile_count; tile = next) {
         const uint8_t how = touched[tile] & any;
         int y, end;
 
@@ -249,9 +247,7 @@ static void draw_column(const struct vmem_panel *p, const struct view *v, struct
 static void draw_accesses(const struct vmem_panel *p, const struct view *v, struct draw_list *d,
                           struct rect map)
 {
-    size_t i;
-
-    for (i = 0; p->model.has_accesses && i < p->model.count; i++)
+    for (size_t i = 0; p->model.has_accesses && i < p->model.count; i++)
         draw_column(p, v, d, map, i);
 }
 
@@ -263,12 +259,11 @@ static void draw_curve(const struct vmem_panel *p, const struct view *v, struct 
     const int line = draw_line_height(d, TEXT_SMALL);
     int64_t most = VMEM_TILE_BYTES;
     char text[QUANTITY_MAX];
-    size_t i;
 
-    for (i = 0; i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++)
         most = later(most, m->used_bytes[i]);
     draw_rect(d, at->curve, theme_color(v->theme, COLOR_PANEL));
-    for (i = 0; i < m->count; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         const double from = (double)(m->from + (cycle_t)i * m->width_cycles);
         const int h = (int)((double)m->used_bytes[i] / (double)most * at->curve.h);
         const struct rect bar = axis_rect(&a, from, from + (double)m->width_cycles,

@@ -61,12 +61,11 @@ static const char *ops_of(const struct hover *h, uint32_t bundle, const char *in
     const struct isa_bundle *b;
     const char *text = "";
     char op[256];
-    uint32_t i;
 
     if (!p || bundle >= p->bundle_count)
         return "";
     b = &p->bundle[bundle];
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         isa_print_op(p, &p->op[b->first_op + i], op, sizeof(op));
         text = arena_printf(h->a, "%s\n%s%s", text, indent, op);
     }
@@ -123,10 +122,10 @@ static const struct trace_event *event_at(const struct hover *h)
     const struct trace_event *e, *found = NULL;
     int track = h->lane->kind == LANE_STALLS ? TRACK_IS_STALL
                 : h->lane->kind == LANE_BUNDLES ? TRACK_IS_BUNDLE : h->lane->unit;
-    size_t count, i;
+    size_t count;
 
     e = spans_tile(h->t->spans, h->lane->index, tile, &count);
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (e[i].track == track && (double)e[i].start < h->end && (double)e[i].end > h->from
             && (!found || e[i].start >= found->start))
             found = &e[i];
@@ -209,7 +208,6 @@ static const char *column_text(const struct hover *h)
     char name[64], percent[QUANTITY_MAX], cycles[QUANTITY_MAX];
     double all = (double)(end - from);
     const char *text;
-    int i;
 
     ntrace_sum(h->t->run, NTRACE_CORE, h->lane->index, from, end, cell);
     text = arena_printf(h->a, "%s from cycle %s", quantity_cycles(all, cycles),
@@ -221,7 +219,7 @@ static const char *column_text(const struct hover *h)
                                              percent), text);
     text = arena_printf(h->a, "%s\nissue %s", text,
                         quantity_percent((double)cell[NTRACE_CELL_ISSUE] / all, percent));
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         if (cell[NTRACE_CELL_STALL + i])
             text = arena_printf(h->a, "%s\n%s %s: %s", text, stall_name((enum stall_reason)i),
                                 quantity_percent((double)cell[NTRACE_CELL_STALL + i] / all,
