@@ -201,6 +201,34 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
                    text_did_you_mean(name, names, (size_t)t.count, hint, sizeof(hint)), all);
 }
 
+int cli_read_words(const struct cli_syntax *s, char *text, void *values, struct err *e)
+{
+    struct table t = {.count = 0};
+    char *rest = text, *word;
+
+    gather(&t, &s->own, values);
+    while ((word = strtok_r(rest, " ", &rest))) {
+        const struct cli_option *row = NULL;
+        const char *value = "";
+        int i = 0;
+
+        if (strncmp(word, "--", 2) != 0) {
+            if (s->argument(values, word, e))
+                return -1;
+            continue;
+        }
+        for (; i < t.count && (!row || strcmp(row->name, word + 2) != 0); i++)
+            row = t.entry[i].row;
+        if (!row || strcmp(row->name, word + 2) != 0)
+            return err_set(e, "unknown option \"%s\"", word);
+        if (row->arg && !(value = strtok_r(rest, " ", &rest)))
+            return err_set(e, "%s needs %s", word, row->arg);
+        if (cli_read_value(row, value, t.entry[i - 1].values, e))
+            return -1;
+    }
+    return 0;
+}
+
 static int check(const struct cli_options *o, char *values, struct err *e)
 {
     for (const struct cli_part *p = o->part; p && p->options; p++)
