@@ -25,8 +25,8 @@ static void init(void *state)
 static void release(struct compare_cache *c)
 {
     if (c->run) {
-        columns_destroy(c->columns);
-        note_columns_destroy(c->notes);
+        tiles_destroy(c->columns);
+        tiles_destroy(c->notes);
     }
     memset(c, 0, sizeof(*c));
 }
@@ -75,15 +75,15 @@ static void bind(struct compare_panel *p, const struct view *v)
 
         if (c->run != run[i]) {
             release(c);
-            *c = (struct compare_cache){run[i], columns_create(run[i]),
-                                        note_columns_create(run[i])};
+            *c = (struct compare_cache){run[i], tiles_create(run[i], COLUMNS_TILES_MAX),
+                                        tiles_create(run[i], NOTE_COLUMNS_TILES_MAX)};
         }
         if (p->generation != v->generation) {
-            columns_forget(c->columns);
-            note_columns_forget(c->notes);
+            tiles_forget(c->columns);
+            tiles_forget(c->notes);
         }
-        columns_set_budget(c->columns, v->is_hurried ? COLUMN_TILES_PER_FRAME : -1);
-        note_columns_set_budget(c->notes, v->is_hurried ? NOTE_TILES_PER_FRAME : -1);
+        tiles_set_budget(c->columns, v->is_hurried ? COLUMN_TILES_PER_FRAME : -1, 0);
+        tiles_set_budget(c->notes, v->is_hurried ? NOTE_TILES_PER_FRAME : -1, 0);
     }
 }
 
@@ -257,8 +257,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     compare_draw_ruler(p, v, d);
     for (int i = 0; i < 2; i++) {
         compare_draw_lanes(p, v, d, i);
-        d->is_partial |= columns_is_partial(p->cache[i].columns)
-                         || note_columns_is_partial(p->cache[i].notes);
+        d->is_partial |= p->cache[i].columns->is_partial || p->cache[i].notes->is_partial;
     }
     compare_draw_tables(p, v, d);
     count = legend(p, v->theme, entry);

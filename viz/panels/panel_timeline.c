@@ -276,12 +276,9 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
     timeline_bind(t, v);
     timeline_lay_out(t, d);
-    columns_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1);
-    spans_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1);
-    note_columns_set_budget(t->notes, v->is_hurried ? NOTES_PER_FRAME : -1);
-    columns_set_late(t->columns, v->late_ns);
-    spans_set_late(t->spans, v->late_ns);
-    note_columns_set_late(t->notes, v->late_ns);
+    tiles_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1, v->late_ns);
+    tiles_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1, v->late_ns);
+    tiles_set_budget(t->notes, v->is_hurried ? NOTES_PER_FRAME : -1, v->late_ns);
     most = timeline_height(t) - p.lanes.h;
     t->scroll = t->scroll > most ? most : t->scroll;
     t->scroll = t->scroll < 0 ? 0 : t->scroll;
@@ -297,8 +294,8 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         draw_selection_card(v, d, p.lanes);
     timeline_draw_legend(t, v, d, p.legend);
     draw_clip_end(d);
-    d->is_partial = d->is_partial || columns_is_partial(t->columns) || spans_is_partial(t->spans)
-                    || note_columns_is_partial(t->notes);
+    d->is_partial = d->is_partial || t->columns->is_partial || t->spans->is_partial
+                    || t->notes->is_partial;
 }
 
 static const char *hover(void *state, const struct view *v, const struct draw_list *d,

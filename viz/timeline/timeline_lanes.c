@@ -11,13 +11,11 @@ static const int heights[LANE_KIND_COUNT] = {
 
 static void release(struct timeline *t)
 {
-    columns_destroy(t->columns);
-    spans_destroy(t->spans);
-    note_columns_destroy(t->notes);
+    tiles_destroy(t->columns);
+    tiles_destroy(t->spans);
+    tiles_destroy(t->notes);
     mem_free(t->is_open);
-    t->columns = NULL;
-    t->spans = NULL;
-    t->notes = NULL;
+    t->columns = t->spans = t->notes = NULL;
     t->is_open = NULL;
 }
 
@@ -32,18 +30,18 @@ void timeline_bind(struct timeline *t, const struct view *v)
         if (!v)
             return;
         t->generation = v->generation;
-        t->columns = columns_create(t->run);
-        t->spans = spans_create(t->run);
-        t->notes = note_columns_create(t->run);
+        t->columns = tiles_create(t->run, COLUMNS_TILES_MAX);
+        t->spans = tiles_create(t->run, SPANS_TILES_MAX);
+        t->notes = tiles_create(t->run, NOTE_COLUMNS_TILES_MAX);
         t->is_open = mem_alloc((size_t)(i->core_count + i->chip_count) + 1);
         t->core_opened = -1;
         if (i->chip_count == 1)
             t->is_open[i->core_count] = true;
     }
     if (t->generation != v->generation) {
-        columns_forget(t->columns);
-        spans_forget(t->spans);
-        note_columns_forget(t->notes);
+        tiles_forget(t->columns);
+        tiles_forget(t->spans);
+        tiles_forget(t->notes);
         t->dense_ops.is_known = t->dense_dmas.is_known = false;
         t->generation = v->generation;
     }

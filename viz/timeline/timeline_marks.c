@@ -137,7 +137,7 @@ void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_lis
     if (!w.is_cut) {
         ntrace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
         if (w.is_cut && v->is_hurried)
-            note_columns_set_budget(t->notes, 0);       /* enough for this frame */
+            tiles_set_budget(t->notes, 0, 0);   /* enough for this frame */
     }
     note_dense(&t->dense_ops, &w, l->index);
     if (!w.is_cut)
