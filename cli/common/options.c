@@ -72,7 +72,7 @@ static int read_whole(const struct cli_option *o, const char *text, char *to, st
 
 static int read_bytes(const struct cli_option *o, const char *text, char *to, struct err *e)
 {
-    char name[NAME_BYTES], most[32];
+    char name[NAME_BYTES];
     int64_t value;
 
     if (text_parse_bytes(text, o->lo, o->hi, &value) == 0) {
@@ -81,7 +81,7 @@ static int read_bytes(const struct cli_option *o, const char *text, char *to, st
     }
     return err_set(e, "%s is \"%s\", allowed are sizes from %lld byte%s to %s, with K, M or G for "
                    "1024, 1024^2 or 1024^3 (256M)", spell(o, name), text, (long long)o->lo,
-                   o->lo == 1 ? "" : "s", text_bytes(o->hi, most, sizeof(most)));
+                   o->lo == 1 ? "" : "s", text_bytes(o->hi).text);
 }
 
 /* "xla|best" as a list of words in `copy` */
@@ -319,7 +319,7 @@ static const char *default_of(const struct entry *x, struct arena *a)
         memcpy(&text, at, sizeof(text));
         return text ? text : "none";
     case CLI_BYTES:
-        return arena_strdup(a, text_bytes(load(x->row, at), buf, sizeof(buf)));
+        return arena_strdup(a, text_bytes(load(x->row, at)).text);
     case CLI_CHOICE:
         split_words(x->row->words, buf, sizeof(buf), word);
         return arena_strdup(a, word[load(x->row, at)]);

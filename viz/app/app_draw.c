@@ -146,7 +146,6 @@ static const char *line_text(const struct app *a, struct draw_list *d)
     static const char *const tools[VIEW_TOOL_COUNT] = {"select", "pan", "zoom", "measure"};
     const struct view *v = a->view;
     const struct chip *chip = ntrace_info(v->run)->chip;
-    char one[QUANTITY_MAX], two[QUANTITY_MAX], three[QUANTITY_MAX];
     double length = v->selection_end - v->selection_from;
 
     if (a->mode == APP_SEARCH)
@@ -157,14 +156,14 @@ static const char *line_text(const struct app *a, struct draw_list *d)
         return a->message;
     if (v->has_selection)
         return arena_printf(&d->arena, "selected %s = %s from %s on  (f: zoom to it, Esc: drop it)",
-                            quantity_cycles(length, one),
-                            quantity_seconds(length * chip_cycle_seconds(chip), two),
-                            quantity_cycles(v->selection_from, three));
+                            quantity_cycles(length).text,
+                            quantity_seconds(length * chip_cycle_seconds(chip)).text,
+                            quantity_cycles(v->selection_from).text);
     if (v->cursor < 0)
         return arena_printf(&d->arena, "tool: %s", tools[v->tool]);
     return arena_printf(&d->arena, "tool: %s   cursor: %s = %s%s", tools[v->tool],
-                        quantity_cycles(v->cursor, one),
-                        quantity_seconds(v->cursor * chip_cycle_seconds(chip), two),
+                        quantity_cycles(v->cursor).text,
+                        quantity_seconds(v->cursor * chip_cycle_seconds(chip)).text,
                         v->is_playing ? "   playing" : "");
 }
 

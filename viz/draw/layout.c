@@ -191,24 +191,24 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 4);
     double mark[LAYOUT_AXIS_MARKS];
     int count, text_end = box.x;
-    char number[32];
+    struct short_text number;
 
     if (box.h < draw_line_height(d, TEXT_SMALL))
         return 0;
-    text_thousands((int64_t)end, number, sizeof(number));
-    count = layout_marks(from, end, box.w / (draw_text_width(d, TEXT_SMALL, number) +
-                                             draw_scaled(d, 30)), mark);
+    count = layout_marks(from, end, box.w / (draw_text_width(d, TEXT_SMALL,
+                                                             text_thousands((int64_t)end).text)
+                                            + draw_scaled(d, 30)), mark);
     for (int i = 0; i < count; i++) {
         const int x = layout_time_x(box, from, end, mark[i]);
 
         if (mark[i] != floor(mark[i]))
             continue;
         draw_line(d, x, below.y, x, below.y + below.h, 1, theme_color(t, COLOR_GRID));
-        text_thousands((int64_t)mark[i], number, sizeof(number));
-        if (x < text_end || x + draw_text_width(d, TEXT_SMALL, number) > box.x + box.w)
+        number = text_thousands((int64_t)mark[i]);
+        if (x < text_end || x + draw_text_width(d, TEXT_SMALL, number.text) > box.x + box.w)
             continue;
-        text_end = x + draw_text(d, x, box.y, TEXT_SMALL, theme_color(t, COLOR_DIM_TEXT), number)
-                   + draw_scaled(d, 6);
+        text_end = x + draw_text(d, x, box.y, TEXT_SMALL, theme_color(t, COLOR_DIM_TEXT),
+                                 number.text) + draw_scaled(d, 6);
     }
     return height;
 }

@@ -136,10 +136,8 @@ static char *add_line(struct arena *a, const char *text, const char *name, const
 
 static char *cycles_of(struct arena *a, int64_t cycles, int64_t all)
 {
-    char number[28], percent[QUANTITY_MAX];
-
-    return arena_printf(a, "%12s  %5s", text_thousands(cycles, number, sizeof(number)),
-                        quantity_percent((double)cycles / (double)all, percent));
+    return arena_printf(a, "%12s  %5s", text_thousands(cycles).text,
+                        quantity_percent((double)cycles / (double)all).text);
 }
 
 /* stalls by reason, the longest first */
@@ -162,12 +160,12 @@ const char *model_range_text(struct ntrace *t, const struct range_sums *r, int c
                              struct arena *a)
 {
     int64_t cycles = r->end - r->from;
-    char one[QUANTITY_MAX], two[QUANTITY_MAX], *text;
+    char *text;
 
     if (!cycles)
         return "";
     text = arena_printf(a, "Selected: core %d\n%s = %s\nbound by: %s\n \n", core,
-                        quantity_cycles((double)cycles, one), quantity_seconds(r->seconds, two),
+                        quantity_cycles((double)cycles).text, quantity_seconds(r->seconds).text,
                         bound_by(r));
     text = add_line(a, text, "issue", cycles_of(a, r->issue, cycles));
     text = stall_lines(a, text, r, cycles);
@@ -180,18 +178,18 @@ const char *model_range_text(struct ntrace *t, const struct range_sums *r, int c
     text = arena_printf(a, "%s \n", text);
     if (r->flops > 0)
         text = add_line(a, text, "matrix units", arena_printf(
-            a, "about %s, %s", quantity_flops(r->flops, one),
-            quantity_flop_rate(r->flops / r->seconds, two)));
+            a, "about %s, %s", quantity_flops(r->flops).text,
+            quantity_flop_rate(r->flops / r->seconds).text));
     text = add_line(a, text, "HBM read", arena_printf(
-        a, "%s, %s", quantity_bytes((double)r->hbm_read_bytes, one),
-        quantity_rate((double)r->hbm_read_bytes / r->seconds, two)));
+        a, "%s, %s", quantity_bytes((double)r->hbm_read_bytes).text,
+        quantity_rate((double)r->hbm_read_bytes / r->seconds).text));
     text = add_line(a, text, "HBM written", arena_printf(
-        a, "%s, %s", quantity_bytes((double)r->hbm_write_bytes, one),
-        quantity_rate((double)r->hbm_write_bytes / r->seconds, two)));
-    text = add_line(a, text, "HBM of its peak", quantity_percent(r->hbm_share, one));
+        a, "%s, %s", quantity_bytes((double)r->hbm_write_bytes).text,
+        quantity_rate((double)r->hbm_write_bytes / r->seconds).text));
+    text = add_line(a, text, "HBM of its peak", quantity_percent(r->hbm_share).text);
     if (ntrace_info(t)->link_count)
         text = add_line(a, text, "sent on links", arena_printf(
-            a, "%s, %s", quantity_bytes((double)r->link_bytes, one),
-            quantity_rate((double)r->link_bytes / r->seconds, two)));
+            a, "%s, %s", quantity_bytes((double)r->link_bytes).text,
+            quantity_rate((double)r->link_bytes / r->seconds).text));
     return text;
 }

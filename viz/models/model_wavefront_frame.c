@@ -258,14 +258,14 @@ static void say_entering(const struct wavefront *w, const struct wave_frame *f,
 
 static void say_array(const struct wavefront *w, const struct wave_frame *f, struct sentence *s)
 {
-    char active[32], all[32], part[200];
+    const struct short_text all = text_thousands((int64_t)w->size * w->size);
+    char part[200];
 
-    text_thousands(f->active, active, sizeof(active));
-    text_thousands((int64_t)w->size * w->size, all, sizeof(all));
     if (f->active > 0)
-        snprintf(part, sizeof(part), "%s of %s PEs multiply", active, all);
+        snprintf(part, sizeof(part), "%s of %s PEs multiply", text_thousands(f->active).text,
+                 all.text);
     else
-        snprintf(part, sizeof(part), "all %s PEs are idle", all);
+        snprintf(part, sizeof(part), "all %s PEs are idle", all.text);
     say(s, part);
 }
 
@@ -302,10 +302,8 @@ char *wavefront_explain(const struct wavefront *w, const struct wave_frame *f, c
                         size_t bytes)
 {
     struct sentence s = {.text = buf, .bytes = bytes};
-    char cycle[32];
 
-    s.used = (size_t)snprintf(buf, bytes, "Cycle %s: ", text_thousands(f->at, cycle,
-                                                                      sizeof(cycle)));
+    s.used = (size_t)snprintf(buf, bytes, "Cycle %s: ", text_thousands(f->at).text);
     say_entering(w, f, &s);
     say_array(w, f, &s);
     say_weights(w, f, &s);

@@ -25,7 +25,7 @@ static void mark_text(const struct compare_panel *p, double at, double step, cha
     if (p->model.has_two_clocks)
         snprintf(buf, bytes, "%.*f µs", digits, at);
     else
-        text_thousands(llround(at), buf, bytes);
+        snprintf(buf, bytes, "%s", text_thousands(llround(at)).text);
 }
 
 void compare_draw_ruler(const struct compare_panel *p, const struct view *v, struct draw_list *d)
@@ -259,7 +259,7 @@ static void draw_header(const struct compare_panel *p, const struct view *v, str
     const struct ntrace_info *i = ntrace_info(s->run);
     const struct ntrace_launch *launch = &i->launch[s->launch];
     const char *path = side ? v->other_path : v->path;
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX], text[600];
+    char text[600];
     struct rect r = l->header;
 
     if (r.h <= 0)
@@ -269,8 +269,8 @@ static void draw_header(const struct compare_panel *p, const struct view *v, str
     rect_cut_left(&r, l->next.x + l->next.w - r.x + draw_char_width(d, TEXT_NORMAL));
     snprintf(text, sizeof(text), "%c: launch %zu of %zu%s%s, %s = %s · %s, %s at %lld MHz · %s",
              'A' + side, s->launch + 1, i->launch_count, *launch->name ? ", " : "", launch->name,
-             quantity_cycles((double)s->cycles, cycles),
-             quantity_seconds((double)s->cycles / s->mhz * 1e-6, time), run_title(v, side),
+             quantity_cycles((double)s->cycles).text,
+             quantity_seconds((double)s->cycles / s->mhz * 1e-6).text, run_title(v, side),
              i->slice->name, (long long)i->chip->chip_clock_mhz,
              path && *path ? path : "");
     r.y += draw_scaled(d, 2);
@@ -334,7 +334,6 @@ const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, s
     const int core = rect_has(l->cores, x, y) && row < l->core_count ? row : p->model.core;
     const double at = l->from + pixel * l->cycles_per_pixel - (double)p->model.side[side].start;
     const struct isa_program *program = ntrace_program(p->cache[side].run, core);
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
     int members;
     const float *m;
     const char *text;
@@ -347,8 +346,8 @@ const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, s
                              / ldexp(1, note_level(l))));
     m = fill(p, side, NTRACE_CORE, core, &members) + pixel * members;
     text = arena_printf(a, "%c, core %d\n%s = %s after its beginning\nmost here: %s\n \n%-14s "
-                        "%3.0f %%", 'A' + side, core, quantity_cycles(at, cycles),
-                        quantity_seconds(at / p->model.side[side].mhz * 1e-6, time),
+                        "%3.0f %%", 'A' + side, core, quantity_cycles(at).text,
+                        quantity_seconds(at / p->model.side[side].mhz * 1e-6).text,
                         program && note > 0 && note <= program->note_count
                             ? program->note[note - 1] : "no source operation", "issue",
                         100.0 * (double)m[NTRACE_CELL_ISSUE]);

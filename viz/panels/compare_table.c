@@ -32,13 +32,11 @@ static char *difference_text(const struct compare_model *m, double difference, c
                              size_t bytes)
 {
     const char *sign = difference > 0 ? "+" : "";
-    char number[40];
 
     if (m->has_two_clocks)
         snprintf(buf, bytes, "%s%.2f", sign, difference);
     else
-        snprintf(buf, bytes, "%s%s", sign,
-                 text_thousands(llround(difference), number, sizeof(number)));
+        snprintf(buf, bytes, "%s%s", sign, text_thousands(llround(difference)).text);
     return buf;
 }
 
@@ -100,9 +98,9 @@ static void draw_values(const struct compare_model *m, struct draw_list *d, stru
                         const struct cells *c, rgba_t color, const char *name, cycle_t a, cycle_t b,
                         double difference)
 {
-    char ta[48], tb[48], td[48];
-    const char *const number[3] = {text_thousands(a, ta, sizeof(ta)),
-                                   text_thousands(b, tb, sizeof(tb)),
+    struct short_text ta = text_thousands(a), tb = text_thousands(b);
+    char td[48];
+    const char *const number[3] = {ta.text, tb.text,
                                    difference_text(m, difference, td, sizeof(td))};
 
     draw_cells(d, row, c, color, name, number);
@@ -216,7 +214,7 @@ const char *compare_table_text(const struct compare_panel *p, const struct draw_
 {
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 1);
     const struct compare_model *m = &p->model;
-    char ta[48], tb[48], td[48];
+    char td[48];
 
     for (int list = 0; list < COMPARE_LIST_COUNT; list++) {
         const struct rect r = column_of(p, d, list);
@@ -229,8 +227,8 @@ const char *compare_table_text(const struct compare_panel *p, const struct draw_
             continue;
         k = &m->row[list][row];
             return arena_printf(a, "%s\n%s\n \nA %s, B %s cycles: %s %s\n%.1f %% of the difference",
-                            k->name, meaning(k), text_thousands(k->cycles[0], ta, sizeof(ta)),
-                            text_thousands(k->cycles[1], tb, sizeof(tb)),
+                            k->name, meaning(k), text_thousands(k->cycles[0]).text,
+                            text_thousands(k->cycles[1]).text,
                             difference_text(m, k->difference, td, sizeof(td)),
                             m->has_two_clocks ? "µs" : "cycles",
                             m->difference != 0 ? 100 * k->difference / m->difference : 0.0);

@@ -238,14 +238,14 @@ static void draw_number(struct draw_list *d, const struct columns_at *at, int co
                         rgba_t color, int64_t value)
 {
     const int width = at->column[column].w, x = at->column[column].x;
-    char text[32];
+    struct short_text t = text_thousands(value);
 
     if (width == 0)
         return;
-    text_thousands(value, text, sizeof(text));
-    if (draw_text_width(d, TEXT_NORMAL, text) > width)
-        snprintf(text, sizeof(text), "%.3g", (double)value);
-    draw_text(d, x + width - draw_text_width(d, TEXT_NORMAL, text), y, TEXT_NORMAL, color, text);
+    if (draw_text_width(d, TEXT_NORMAL, t.text) > width)
+        snprintf(t.text, sizeof(t.text), "%.3g", (double)value);
+    draw_text(d, x + width - draw_text_width(d, TEXT_NORMAL, t.text), y, TEXT_NORMAL, color,
+              t.text);
 }
 
 static void draw_grid(const struct code_panel *p, const struct view *v, struct draw_list *d,
@@ -359,7 +359,7 @@ static void draw_words(const struct code_panel *p, const struct view *v, struct 
                        struct rect r)
 {
     const struct code_counts *c = &p->counts;
-    char issued[32], waited[32], text[400], more[160] = "";
+    char text[400], more[160] = "";
 
     if (c->done < c->end)
         snprintf(more, sizeof(more), " Counted %.0f %% so far.",
@@ -371,8 +371,7 @@ static void draw_words(const struct code_panel *p, const struct view *v, struct 
                  (long long)p->hit_count);
     snprintf(text, sizeof(text), "Core %d, %s: %s cycles issued a bundle, %s waited.%s", v->core,
              v->has_selection ? "the selected range" : "the whole run",
-             text_thousands(c->issue_cycles, issued, sizeof(issued)),
-             text_thousands(c->wait_cycles, waited, sizeof(waited)), more);
+             text_thousands(c->issue_cycles).text, text_thousands(c->wait_cycles).text, more);
     draw_text_fit(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 

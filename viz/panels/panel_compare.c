@@ -205,14 +205,13 @@ static const char *difference_words(const struct compare_model *m, struct arena 
 {
     const double us = (double)m->side[0].cycles / m->side[0].mhz;
     const double more = (double)m->side[1].cycles / m->side[1].mhz - us;
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
 
     if (more == 0)
         return "Both take equally long.";
     return arena_printf(a, "B takes %s%s%s %s than A (%.1f %%).",
-                        m->has_two_clocks ? "" : quantity_cycles(fabs(m->difference), cycles),
+                        m->has_two_clocks ? "" : quantity_cycles(fabs(m->difference)).text,
                         m->has_two_clocks ? "" : " = ",
-                        quantity_seconds(fabs(more) * 1e-6, time), more > 0 ? "more" : "less",
+                        quantity_seconds(fabs(more) * 1e-6).text, more > 0 ? "more" : "less",
                         us > 0 ? 100 * fabs(more) / us : 0);
 }
 

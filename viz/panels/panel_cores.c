@@ -183,7 +183,7 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
                                      : theme_color(v->theme, COLOR_PANEL);
     const int line = draw_line_height(d, TEXT_SMALL);
     const rgba_t ink = theme_text_on(color);
-    char text[QUANTITY_MAX];
+    char text[32];
 
     draw_rect(d, r, color);
     draw_frame(d, r, theme_color(v->theme, core == v->core ? COLOR_CURSOR : COLOR_GRID));
@@ -195,7 +195,7 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
     snprintf(text, sizeof(text), r.w > 8 * draw_char_width(d, TEXT_SMALL) ? "core %d" : "%d", core);
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink, text);
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink,
-                  has_program ? quantity_percent(share, text) : "no program");
+                  has_program ? quantity_percent(share).text : "no program");
     draw_parts(p, v, d, rect_cut_bottom(&r, r.h > 4 * line ? line : 0), core);
     if (r.h < line || core % (int)ntrace_info(v->run)->chip->chip_cores)
         return;
@@ -220,7 +220,7 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
                        struct rect r)
 {
     const int count = ntrace_info(v->run)->core_count;
-    char least_text[QUANTITY_MAX], most_text[QUANTITY_MAX], mean_text[QUANTITY_MAX], text[500];
+    char text[500];
     double least = 1, most = 0, sum = 0;
     int active = 0;
 
@@ -236,9 +236,8 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
     }
     snprintf(text, sizeof(text), "%s, in the cycles shown: %s on the mean of %d cores with a "
              "program, %s to %s. A click chooses the core that other panels show.",
-             measures[p->measure].meaning, quantity_percent(active ? sum / active : 0, mean_text),
-             active, quantity_percent(active ? least : 0, least_text),
-             quantity_percent(most, most_text));
+             measures[p->measure].meaning, quantity_percent(active ? sum / active : 0).text,
+             active, quantity_percent(active ? least : 0).text, quantity_percent(most).text);
     text[0] = (char)(text[0] - 'a' + 'A');
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
@@ -294,7 +293,6 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 {
     struct cores_panel *p = state;
     struct cores_places at;
-    char share[QUANTITY_MAX];
     const char *text;
     int core;
 
@@ -307,7 +305,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                         core / (int)ntrace_info(v->run)->chip->chip_cores);
     for (int m = 0; m < MEASURE_COUNT; m++)
         text = arena_printf(a, "%s\n%s: %s", text, measures[m].name,
-                            quantity_percent(p->share[core * MEASURE_COUNT + m], share));
+                            quantity_percent(p->share[core * MEASURE_COUNT + m]).text);
     return text;
 }
 

@@ -134,7 +134,6 @@ static void draw_chart_axis(const struct hbm_panel *p, const struct view *v, str
     const double peak = p->model.peak_bytes_per_second;
     const int line = draw_line_height(d, TEXT_SMALL), h = at->chart.h;
     const int steps = h > 8 * line ? 4 : h > 4 * line ? 2 : 1;
-    char text[QUANTITY_MAX];
 
     for (int i = 0; i <= steps && h > 3 * line; i++) {
         const int y = rate_y(p, at->chart, peak * i / steps);
@@ -143,7 +142,7 @@ static void draw_chart_axis(const struct hbm_panel *p, const struct view *v, str
                   theme_color(v->theme, i == steps ? COLOR_ACCENT : COLOR_GRID));
         draw_text_fit(d, (struct rect){at->left.x, i == 0 ? y - line : y - line / 2, at->left.w,
                                        line}, TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
-                      quantity_rate(peak * i / steps, text));
+                      quantity_rate(peak * i / steps).text);
     }
 }
 
@@ -345,17 +344,16 @@ static void draw_words(const struct hbm_panel *p, const struct view *v, struct d
     const double rate = hbm_model_rate(&p->model, t->read_bytes + t->write_bytes,
                                        p->model.total_cycles);
     const double runs = t->hits + t->closed + t->conflicts;
-    char read[QUANTITY_MAX], written[QUANTITY_MAX], mean[QUANTITY_MAX], peak[QUANTITY_MAX];
-    char refreshes[32], text[500];
+    char text[500];
 
     snprintf(text, sizeof(text), "HBM of chip %d, in the cycles shown: %s read, %s written, %s of "
              "%s peak (%.1f %%). Rows: %.1f %% hit, %.1f %% closed, %.1f %% conflict; %s runs met "
-             "a refresh.", p->shown.index, quantity_bytes(t->read_bytes, read),
-             quantity_bytes(t->write_bytes, written), quantity_rate(rate, mean),
-             quantity_rate(p->model.peak_bytes_per_second, peak),
+             "a refresh.", p->shown.index, quantity_bytes(t->read_bytes).text,
+             quantity_bytes(t->write_bytes).text, quantity_rate(rate).text,
+             quantity_rate(p->model.peak_bytes_per_second).text,
              100 * rate / p->model.peak_bytes_per_second, runs > 0 ? 100 * t->hits / runs : 0,
              runs > 0 ? 100 * t->closed / runs : 0, runs > 0 ? 100 * t->conflicts / runs : 0,
-             text_thousands((int64_t)t->refreshes, refreshes, sizeof(refreshes)));
+             text_thousands((int64_t)t->refreshes).text);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
@@ -410,7 +408,6 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                          struct rect area, int x, int y, struct arena *a)
 {
     struct hbm_panel *p = state;
-    char read[QUANTITY_MAX], written[QUANTITY_MAX];
     const struct hbm_column *c;
     struct hbm_places at;
     struct axis axis;
@@ -426,8 +423,8 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     return arena_printf(a, "%lld cycles from %lld on\nread %s, written %s\nrows: %.0f hit, %.0f "
                         "closed, %.0f conflict", (long long)p->model.width_cycles,
                         (long long)(p->model.from + (cycle_t)column * p->model.width_cycles),
-                        quantity_rate(column_rate(p, c->read_bytes), read),
-                        quantity_rate(column_rate(p, c->write_bytes), written),
+                        quantity_rate(column_rate(p, c->read_bytes)).text,
+                        quantity_rate(column_rate(p, c->write_bytes)).text,
                         c->hits, c->closed, c->conflicts);
 }
 

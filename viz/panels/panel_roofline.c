@@ -231,7 +231,7 @@ static void draw_words(const struct roofline_panel *p, const struct view *v, str
     const struct roofline_model *m = &p->model;
     const int points = (int)m->op_count - without_point(m), unnamed =
         p->plot.mark_count - p->plot.named_count;
-    char from[28], end[28], note[160] = "", names[80] = "", text[700];
+    char note[160] = "", names[80] = "", text[700];
 
     if (!is_done)
         snprintf(note, sizeof(note), " Still counting: core %d of %d.", m->turn + 1,
@@ -244,7 +244,7 @@ static void draw_words(const struct roofline_panel *p, const struct view *v, str
     snprintf(text, sizeof(text), "Lines are what one core can do at most; points what core %d did "
              "in cycles %s to %s of the run: %d source operation%s with matrix products%s; "
              "%d without are in the list alone.%s", v->core,
-             text_thousands(m->from, from, sizeof(from)), text_thousands(m->end, end, sizeof(end)),
+             text_thousands(m->from).text, text_thousands(m->end).text,
              points, points == 1 ? "" : "s", names, without_point(m), note);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
@@ -330,7 +330,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     const struct roofline_places at = places_of(v, area);
     const size_t point = p->model.run ? point_at(p, &at, x, y) : ROOF_NO_POINT;
     const struct roofline_point *k = roofline_point(&p->model, point);
-    char rate[48], flops[QUANTITY_MAX], *text;
+    char rate[48], *text;
 
     (void)d;
     if (point == ROOF_NO_POINT || (point == SIZE_MAX && !p->model.has_step))
@@ -342,11 +342,11 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                                                          p->model.core_count == 1 ? "" : "s") : "",
                         k->seconds * 1e6, 100 * k->share, roofline_model_bound(k),
                         roofline_roof_name(ROOF_COMPUTE), 100 * k->use[ROOF_COMPUTE],
-                        quantity_flops(k->flops, flops));
+                        quantity_flops(k->flops).text);
     for (int i = 0; i < ROOF_MEMORY_COUNT; i++)
         text = arena_printf(a, "%s\n%-11s %5.1f %%  %s", text,
                             roofline_roof_name((enum roofline_resource)i), 100 * k->use[i],
-                            quantity_bytes(k->bytes[i], flops));
+                            quantity_bytes(k->bytes[i]).text);
     if (k->rate <= 0)
         return arena_printf(a, "%s\n \nno matrix products: no point", text);
     return arena_printf(a, "%s\n \n%s at %.4g FLOP per byte of %s", text,

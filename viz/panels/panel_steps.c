@@ -113,8 +113,8 @@ static void draw_launch(const struct view *v, struct draw_list *d, const struct 
     const int line = draw_line_height(d, TEXT_NORMAL), pad = (at->row - line) / 2;
     const rgba_t color = theme_color(v->theme, l->is_faulted ? COLOR_WARNING : COLOR_TEXT);
     struct rect row = {at->list.x, y, at->list.w, at->row}, name, number;
-    char text[QUANTITY_MAX + 16];
     struct step_parts s;
+    char text[64];
 
     steps_model_launch(v->run, v->core, launch, &s);
     if (launch == chosen(v))
@@ -130,7 +130,7 @@ static void draw_launch(const struct view *v, struct draw_list *d, const struct 
     row.h -= pad;
     draw_parts(v, d, row, &s, (double)row.w / (double)steps_model_longest(info));
     rect_cut_left(&number, draw_char_width(d, TEXT_NORMAL));
-    draw_text_fit(d, number, TEXT_NORMAL, color, text_thousands(l->cycles, text, sizeof(text)));
+    draw_text_fit(d, number, TEXT_NORMAL, color, text_thousands(l->cycles).text);
 }
 
 /* A table row: swatch, name, bar, cycles and share, what it means. */
@@ -141,14 +141,14 @@ static void draw_table_row(const struct view *v, struct draw_list *d, struct rec
     const int line = draw_line_height(d, TEXT_NORMAL), small = draw_line_height(d, TEXT_SMALL);
     const int c = draw_char_width(d, TEXT_NORMAL), swatch = draw_scaled(d, 10);
     struct rect row, box;
-    char number[32], text[80];
+    char text[80];
 
     if (r->h < line + small)
         return;
     row = rect_cut_top(r, line);
     box = rect_cut_left(&row, swatch + c);
     draw_rect(d, (struct rect){box.x, box.y + (line - swatch) / 2, swatch, swatch}, color);
-    snprintf(text, sizeof(text), "%s, %.1f %%", text_thousands(cycles, number, sizeof(number)),
+    snprintf(text, sizeof(text), "%s, %.1f %%", text_thousands(cycles).text,
              all > 0 ? 100.0 * (double)cycles / (double)all : 0);
     draw_text_fit(d, rect_cut_right(&row, 24 * c < row.w * 2 / 3 ? 24 * c : row.w * 2 / 3),
                   TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
@@ -191,13 +191,13 @@ static void draw_words(const struct view *v, struct draw_list *d, struct rect r)
 {
     const struct ntrace_info *info = ntrace_info(v->run);
     const struct ntrace_launch *l = &info->launch[chosen(v)];
-    char time[QUANTITY_MAX], cycles[QUANTITY_MAX], text[600];
+    char text[600];
 
     snprintf(text, sizeof(text), "Core %d, %zu launch%s; chosen: %s, %s = %s.%s%s A click on a bar "
              "goes there; the bars are as long as their cycles.", v->core, info->launch_count,
              info->launch_count == 1 ? "" : "es", *l->name ? l->name : "launch",
-             quantity_cycles((double)l->cycles, cycles),
-             quantity_seconds((double)l->cycles * chip_cycle_seconds(info->chip), time),
+             quantity_cycles((double)l->cycles).text,
+             quantity_seconds((double)l->cycles * chip_cycle_seconds(info->chip)).text,
              l->is_faulted ? " It faulted: " : "", l->is_faulted ? l->fault : "");
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }

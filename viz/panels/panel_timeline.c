@@ -60,24 +60,28 @@ static double mean_of(const struct timeline *t, enum ntrace_series s, int member
     return width > 0 ? sum / width : 0;
 }
 
-static void lane_value(const struct timeline *t, const struct lane *l, int width, char *buf)
+static struct short_text lane_value(const struct timeline *t, const struct lane *l, int width)
 {
     double per_second = 1 / chip_cycle_seconds(ntrace_info(t->run)->chip);
 
-    buf[0] = '\0';
-    if (l->kind == LANE_CORE || l->kind == LANE_BUNDLES)
-        quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width), buf);
-    else if (l->kind == LANE_STALLS)
-        quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
-                             - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width), buf);
-    else if (l->kind == LANE_UNIT)
-        quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width), buf);
-    else if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
-        quantity_rate(per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
-                                    + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width)), buf);
-    else if (l->kind == LANE_LINK)
-        quantity_percent(1e-12 * per_second
-                         * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width), buf);
+    switch (l->kind) {
+    case LANE_CORE: case LANE_BUNDLES:
+        return quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width));
+    case LANE_STALLS:
+        return quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
+                                - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width));
+    case LANE_UNIT:
+        return quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width));
+    case LANE_HBM: case LANE_CHIP:
+        return quantity_rate(per_second
+                             * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
+                                + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width)));
+    case LANE_LINK:
+        return quantity_percent(1e-12 * per_second
+                                * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width));
+    default:
+        return (struct short_text){""};
+    }
 }
 
 static void draw_name(struct timeline *t, const struct view *v, struct draw_list *d,
@@ -87,16 +91,17 @@ static void draw_name(struct timeline *t, const struct view *v, struct draw_list
     bool is_head = l->kind == LANE_CORE || l->kind == LANE_CHIP;
     int y = r.y + (r.h > 2 * line ? 2 : (r.h - line) / 2), w;
     rgba_t ink = theme_color(v->theme, is_head ? COLOR_TEXT : COLOR_DIM_TEXT);
-    char name[64], value[QUANTITY_MAX];
+    const struct short_text value = lane_value(t, l, width);
+    char name[64];
 
     timeline_lane_name(t, l, name, sizeof(name));
-    lane_value(t, l, width, value);
     if (!is_head)
         draw_rect(d, (struct rect){r.x + one, y + 2, one / 2, line - 4},
                   timeline_lane_color(t, v, l));
-    w = draw_text_width(d, TEXT_SMALL, value);
+    w = draw_text_width(d, TEXT_SMALL, value.text);
     if (w + one <= r.w)
-        draw_text(d, r.x + r.w - w - one, y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), value);
+        draw_text(d, r.x + r.w - w - one, y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT),
+                  value.text);
     draw_text_fit(d, (struct rect){r.x + (is_head ? one / 2 : 2 * one), y,
                                    r.w - w - (is_head ? 2 : 4) * one, line},
                   TEXT_SMALL, ink, name);
@@ -107,7 +112,7 @@ static void draw_summary(struct timeline *t, const struct view *v, struct draw_l
                          const struct lane *l, struct rect r)
 {
     double share[STALL_COUNT + 1], best;
-    char text[512] = "", percent[QUANTITY_MAX];
+    char text[512] = "";
     int i, pick;
 
     if (l->kind != LANE_CORE)
@@ -125,7 +130,7 @@ static void draw_summary(struct timeline *t, const struct view *v, struct draw_l
             break;
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %s", k ? " · " : "",
                  pick == STALL_COUNT ? "issue" : stall_name((enum stall_reason)pick),
-                 quantity_percent(share[pick], percent));
+                 quantity_percent(share[pick]).text);
         share[pick] = 0;
     }
     draw_text_fit(d, (struct rect){r.x + draw_scaled(d, 4),
@@ -236,13 +241,13 @@ static void draw_head(struct timeline *t, const struct view *v, struct draw_list
                       const struct timeline_places *p)
 {
     int line = draw_line_height(d, TEXT_SMALL);
-    char text[96], cycles[QUANTITY_MAX];
+    char text[96];
 
     timeline_draw_minimap(t, v, d, p->minimap);
     snprintf(text, sizeof(text), "whole run, core %d", v->core);
     head_text(v, d, p, &p->minimap, 2, COLOR_DIM_TEXT, text);
     head_text(v, d, p, &p->minimap, 2 + line, COLOR_DIM_TEXT,
-              quantity_cycles((double)ntrace_info(v->run)->cycles, cycles));
+              quantity_cycles((double)ntrace_info(v->run)->cycles).text);
     axis_draw_ruler(v, d, p->ruler, (struct rect){p->steps.x, p->steps.y, p->steps.w,
                                                   p->steps.h + p->lanes.h});
     head_text(v, d, p, &p->ruler, draw_scaled(d, 2), COLOR_DIM_TEXT, "cycles");

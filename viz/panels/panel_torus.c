@@ -145,7 +145,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
                             const struct torus_link *l)
 {
     const int line = draw_line_height(d, TEXT_SMALL);
-    char text[QUANTITY_MAX];
+    const struct short_text share = quantity_percent(l->share);
     double x, y, from_x, from_y;
     int w;
 
@@ -154,8 +154,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
     if (l->share <= 0 || l->is_wrap || p->model.dim[2] > 1 ||
         2 * hypot(x - from_x, y - from_y) < draw_scaled(d, 160))
         return;
-    quantity_percent(l->share, text);
-    w = draw_text_width(d, TEXT_SMALL, text);
+    w = draw_text_width(d, TEXT_SMALL, share.text);
     if (l->axis == 0) {                 /* outside of both directions */
         x -= w / 2.0;
         y += l->from < l->to ? line * 0.5 : -line * 1.5;
@@ -163,7 +162,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
         x += l->from < l->to ? -w - line * 0.5 : line * 0.5;
         y -= line / 2.0;
     }
-    draw_text(d, (int)x, (int)y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), text);
+    draw_text(d, (int)x, (int)y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), share.text);
 }
 
 static void draw_chip(const struct torus_panel *p, const struct view *v, struct draw_list *d,
@@ -221,7 +220,7 @@ static void draw_words(const struct torus_panel *p, const struct view *v, struct
                        struct rect r, int messages)
 {
     const struct torus_model *m = &p->model;
-    char from[48], to[48], bytes[QUANTITY_MAX], wire[QUANTITY_MAX], share[QUANTITY_MAX];
+    char from[48], to[48];
     char busiest[400] = "Nothing was sent in the cycles shown.", now[120] = "", text[700];
 
     if (m->busiest >= 0) {
@@ -231,8 +230,8 @@ static void draw_words(const struct torus_panel *p, const struct view *v, struct
         print_chip(m, l->to, to, sizeof(to));
         snprintf(busiest, sizeof(busiest), "Busiest in the cycles shown: from chip %s to %s, %s of "
                  "the time, %s of payload (%s with headers).", from, to,
-                 quantity_percent(l->share, share), quantity_bytes((double)l->payload_bytes, bytes),
-                 quantity_bytes((double)l->wire_bytes, wire));
+                 quantity_percent(l->share).text, quantity_bytes((double)l->payload_bytes).text,
+                 quantity_bytes((double)l->wire_bytes).text);
     }
     if (v->cursor >= 0 && ntrace_info(v->run)->level >= TRACE_BUNDLE)
         snprintf(now, sizeof(now), " At cycle %.0f: %d message%s under way.", floor(v->cursor),
@@ -325,7 +324,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                          struct rect area, int x, int y, struct arena *a)
 {
     struct torus_panel *p = state;
-    char from[48], to[48], bytes[QUANTITY_MAX], share[QUANTITY_MAX], rate[QUANTITY_MAX];
+    char from[48], to[48];
     const struct torus_link *l;
     struct torus_places at;
     int chip, link;
@@ -346,9 +345,9 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     print_chip(&p->model, l->from, from, sizeof(from));
     print_chip(&p->model, l->to, to, sizeof(to));
     return arena_printf(a, "chip %s to %s%s\nbusy %s of the cycles shown\n%s of payload, %s", from,
-                        to, l->is_wrap ? ", around" : "", quantity_percent(l->share, share),
-                        quantity_bytes((double)l->payload_bytes, bytes),
-                        quantity_rate((double)l->payload_bytes / p->model.seconds, rate));
+                        to, l->is_wrap ? ", around" : "", quantity_percent(l->share).text,
+                        quantity_bytes((double)l->payload_bytes).text,
+                        quantity_rate((double)l->payload_bytes / p->model.seconds).text);
 }
 
 const struct panel_class panel_torus = {

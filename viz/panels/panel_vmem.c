@@ -112,7 +112,6 @@ static void draw_axis(const struct vmem_panel *p, const struct view *v, struct d
 {
     const int line = draw_line_height(d, TEXT_SMALL), parts = at->map.h / (3 * line);
     int64_t step = VMEM_TILE_BYTES;
-    char text[QUANTITY_MAX];
 
     if (parts < 1)
         return;
@@ -125,7 +124,7 @@ static void draw_axis(const struct vmem_panel *p, const struct view *v, struct d
         if (y + line <= at->map.y + at->map.h)
             draw_text_fit(d, (struct rect){at->left.x, y, at->left.w, line}, TEXT_SMALL,
                           theme_color(v->theme, COLOR_DIM_TEXT),
-                          quantity_bytes((double)address, text));
+                          quantity_bytes((double)address).text);
     }
 }
 
@@ -258,7 +257,6 @@ static void draw_curve(const struct vmem_panel *p, const struct view *v, struct 
     const struct axis a = axis_of_view(v, at->curve);
     const int line = draw_line_height(d, TEXT_SMALL);
     int64_t most = VMEM_TILE_BYTES;
-    char text[QUANTITY_MAX];
 
     for (size_t i = 0; i < m->count; i++)
         most = later(most, m->used_bytes[i]);
@@ -273,7 +271,7 @@ static void draw_curve(const struct vmem_panel *p, const struct view *v, struct 
             draw_rect(d, bar, theme_color(v->theme, COLOR_DIM_TEXT));
     }
     draw_text_fit(d, (struct rect){at->left.x, at->curve.y, at->left.w, line}, TEXT_SMALL,
-                  theme_color(v->theme, COLOR_DIM_TEXT), quantity_bytes((double)most, text));
+                  theme_color(v->theme, COLOR_DIM_TEXT), quantity_bytes((double)most).text);
     draw_text_fit(d, (struct rect){at->curve.x, at->curve.y - line, at->curve.w, line}, TEXT_SMALL,
                   theme_color(v->theme, COLOR_TEXT), "in use: bytes that copies under way, loads "
                   "and stores touch in each column of time");
@@ -283,7 +281,7 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
                        struct rect r)
 {
     const struct vmem_model *m = &p->model;
-    char touched[QUANTITY_MAX], all[QUANTITY_MAX], text[500];
+    char text[500];
     const char *more = ntrace_info(v->run)->level < TRACE_SLOT
                        ? " Loads and stores are not in this trace: record with --trace-level slot."
                        : m->has_accesses ? "" : " Zoom in to see loads and stores.";
@@ -292,8 +290,8 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
              "to %s of %s are touched. Two bands that take turns are double buffering: one is "
              "filled while the other is used.%s", m->core, m->copy_count,
              m->has_more ? " (the first of more: zoom in to see the others)" : "",
-             quantity_bytes((double)m->highest_byte, touched),
-             quantity_bytes((double)m->vmem_bytes, all), more);
+             quantity_bytes((double)m->highest_byte).text,
+             quantity_bytes((double)m->vmem_bytes).text, more);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
@@ -360,7 +358,6 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
         "goes to another core", "copied",
     };
     struct vmem_panel *p = state;
-    char bytes[QUANTITY_MAX], runs[QUANTITY_MAX], cycles[QUANTITY_MAX];
     const struct vmem_copy *c;
     struct vmem_places at;
     struct axis axis;
@@ -376,10 +373,10 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
         return arena_printf(a, "byte 0x%llx, row %lld", (unsigned long long)address,
                             (long long)(address / VMEM_ROW_BYTES));
     return arena_printf(a, "%s: %s at 0x%llx\nby core %d, bundle %u, under way for %s\nin runs of "
-                        "%s", ways[c->way], quantity_bytes((double)c->bytes, bytes),
+                        "%s", ways[c->way], quantity_bytes((double)c->bytes).text,
                         (unsigned long long)c->address, c->core, c->dma.bundle,
-                        quantity_cycles((double)(c->dma.done_at - c->dma.issued_at), cycles),
-                        quantity_bytes((double)c->dma.run_bytes, runs));
+                        quantity_cycles((double)(c->dma.done_at - c->dma.issued_at)).text,
+                        quantity_bytes((double)c->dma.run_bytes).text);
 }
 
 const struct panel_class panel_vmem = {

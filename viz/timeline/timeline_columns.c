@@ -105,7 +105,6 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
     float scale = (float)(1 / peak_bytes_per_cycle(i)), *m = t->mean;
     struct rect graph = r;
     struct stack s;
-    char text[QUANTITY_MAX];
 
     line = draw_line_height(d, TEXT_SMALL);
     if (has_label)
@@ -126,7 +125,7 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
     draw_rect(d, (struct rect){r.x, graph.y - 1, r.w, 1}, theme_color(v->theme, COLOR_WARNING));
     draw_textf(d, r.x + draw_scaled(d, 4), r.y, TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
                "peak %s: the line; read below, written above",
-               quantity_rate(chip_hbm_peak_bytes_per_second(i->chip), text));
+               quantity_rate(chip_hbm_peak_bytes_per_second(i->chip)).text);
 }
 
 void timeline_draw_columns(struct timeline *t, const struct view *v, struct draw_list *d,

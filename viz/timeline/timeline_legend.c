@@ -84,12 +84,14 @@ static void draw_entry(const struct view *v, struct draw_list *d, const struct e
 }
 
 /* "8.4 cycles" */
-static const char *column_cycles(double cycles, char *buf)
+static struct short_text column_cycles(double cycles)
 {
+    struct short_text to;
+
     if (cycles >= 100)
-        return quantity_cycles(cycles, buf);
-    snprintf(buf, QUANTITY_MAX, "%.3g cycles", cycles);
-    return buf;
+        return quantity_cycles(cycles);
+    snprintf(to.text, sizeof(to.text), "%.3g cycles", cycles);
+    return to;
 }
 
 void timeline_draw_legend(const struct timeline *t, const struct view *v, struct draw_list *d,
@@ -98,7 +100,7 @@ void timeline_draw_legend(const struct timeline *t, const struct view *v, struct
     struct entry e[ENTRIES];
     int one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
     double each = view_cycles_per_pixel(v, area.w - 24 * one);
-    char text[256], number[QUANTITY_MAX];
+    char text[256];
 
     (void)t;
     draw_rect(d, area, theme_color(v->theme, COLOR_PANEL));
@@ -108,7 +110,7 @@ void timeline_draw_legend(const struct timeline *t, const struct view *v, struct
                  "height is the share of a column's cycles.  Click a stall to hide it.", 3);
     else
         snprintf(text, sizeof(text), "Height of a column: the share of its %s, the lane's full "
-                 "height is all of them.  Click a stall to hide it.", column_cycles(each, number));
+                 "height is all of them.  Click a stall to hide it.", column_cycles(each).text);
     draw_text_fit(d, (struct rect){area.x + one, area.y + draw_scaled(d, 3), area.w - 2 * one,
                                     line},
                   TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT), text);

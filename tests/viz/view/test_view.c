@@ -398,17 +398,16 @@ TEST(stalls_are_found_in_order_unless_hidden_or_short)
 
 TEST(quantities_are_short_and_have_units)
 {
-    char b[QUANTITY_MAX];
     double first;
 
-    assert_string_equal(quantity_seconds(1.234e-6, b), "1.23 µs");
-    assert_string_equal(quantity_seconds(999.6e-9, b), "1.00 µs");
-    assert_string_equal(quantity_bytes(1023, b), "1023 B");
-    assert_string_equal(quantity_bytes(16.5 * 1048576, b), "16.5 MiB");
-    assert_string_equal(quantity_rate(8.12e11, b), "812 GB/s");
-    assert_string_equal(quantity_percent(0.0001, b), "<0.1 %");
-    assert_string_equal(quantity_percent(0.634, b), "63 %");
-    assert_string_equal(quantity_cycles(1, b), "1 cycle");
+    assert_string_equal(quantity_seconds(1.234e-6).text, "1.23 µs");
+    assert_string_equal(quantity_seconds(999.6e-9).text, "1.00 µs");
+    assert_string_equal(quantity_bytes(1023).text, "1023 B");
+    assert_string_equal(quantity_bytes(16.5 * 1048576).text, "16.5 MiB");
+    assert_string_equal(quantity_rate(8.12e11).text, "812 GB/s");
+    assert_string_equal(quantity_percent(0.0001).text, "<0.1 %");
+    assert_string_equal(quantity_percent(0.634).text, "63 %");
+    assert_string_equal(quantity_cycles(1).text, "1 cycle");
     assert_true(quantity_ticks(130, 1130, 10, &first) == 100 && first == 200);
     assert_true(quantity_ticks(0, 1, 3, &first) == 0.5 && first == 0);
 }
