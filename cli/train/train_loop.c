@@ -134,8 +134,6 @@ static void print_epoch_header(const struct train_run *t)
 
 static void print_epoch(const struct train_run *t, const struct report_epoch *done)
 {
-    char cycles[32], rate[32];
-
     if (train_counts_samples(t))
         printf("%5d  %8.4f  %8.2f %%  ", done->epoch, done->loss, 100.0 * done->train_accuracy);
     else
@@ -147,9 +145,8 @@ static void print_epoch(const struct train_run *t, const struct report_epoch *do
     else
         printf("%21.6g", done->test_accuracy);
     if (train_is_timed(t))
-        printf("  %11s  %9.2f  %12s", text_thousands(done->step_cycles, cycles, sizeof(cycles)),
-               done->step_us,
-               text_thousands((int64_t)(done->samples_per_second + 0.5), rate, sizeof(rate)));
+        printf("  %11s  %9.2f  %12s", text_thousands(done->step_cycles).text,
+               done->step_us, text_thousands((int64_t)(done->samples_per_second + 0.5)).text);
     printf("  %9.2f\n", done->host_seconds);
     fflush(stdout);
 }

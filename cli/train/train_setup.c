@@ -360,7 +360,7 @@ static void print_layers(const struct model *m)
 static void print_machine(const struct train_run *t)
 {
     const struct module *m;
-    char slice[128], bundles[32], vmem[32], hbm[32], kept[32], layers[400];
+    char slice[128], layers[400];
     struct err e;
 
     if (!t->machine) {
@@ -374,11 +374,9 @@ static void print_machine(const struct train_run *t)
     if (!train_is_timed(t))
         printf("mode       functional: cycles are not simulated\n");
     printf("program    %d kernels, %s bundles; per core HBM %s for variables and %s for a launch, "
-           "VMEM %s\n", m->kernel_count,
-           text_thousands(m->linked[0].program.bundle_count, bundles, sizeof(bundles)),
-           text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
-           text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
-           text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
+           "VMEM %s\n", m->kernel_count, text_thousands(m->linked[0].program.bundle_count).text,
+           text_bytes(strategy_variable_bytes(fit_strategy(t->fit))).text,
+           text_bytes(m->hbm_bytes).text, text_bytes(train_vmem_bytes(m)).text);
     if (t->mesh.axis_count > 1)
         printf("devices    %d of each %s, %s: %s\n", t->device_count,
                train_value(t, OPT_PIPELINE)->integer > 1 ? "stage" : "replica",
@@ -413,19 +411,16 @@ void train_print_header(const struct train_run *t)
     const char *folder = train_value(t, OPT_DATA)->text;
     int replicas = train_replicas(t);
     int64_t count = t->train_batches.samples, dropped = count % t->batch;
-    char elems[32], train[32], test[32];
 
     print_layers(&t->model);
-    printf(", %s parameters\n",
-           text_thousands(model_parameter_count(&t->model, true), elems, sizeof(elems)));
+    printf(", %s parameters\n", text_thousands(model_parameter_count(&t->model, true)).text);
     print_machine(t);
     printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
            train_value(t, OPT_PRECISION)->text);
     print_optimizer(t);
     printf("data       %s: %s training and %s test %s of %s\n",
-           *folder ? folder : "drawn digits", text_thousands(count, train, sizeof(train)),
-           text_thousands(t->test_batches.samples, test, sizeof(test)), t->data_noun,
-           t->data_shape);
+           *folder ? folder : "drawn digits", text_thousands(count).text,
+           text_thousands(t->test_batches.samples).text, t->data_noun, t->data_shape);
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
            train_value(t, OPT_SEED)->text);

@@ -45,7 +45,6 @@ int strategy_device_place(struct strategy *s, int variable, struct err *e)
     int stage = strategy_variable_stage(s, variable);
     int first = stage < 0 ? 0 : stage, last = stage < 0 ? s->stages.count - 1 : stage;
     int64_t below = strategy_device_lowest(s, first), above = strategy_device_highest(s, first);
-    char needs[32], has[32];
 
     for (int k = first; k <= last; k++) {
         below = earlier(below, s->lowest[k]);
@@ -53,8 +52,8 @@ int strategy_device_place(struct strategy *s, int variable, struct err *e)
     }
     if (below - a->bytes < above)
         return err_set(e, "variable %s takes %s of HBM, %s are free beside other variables and "
-                       "programs", v->name, text_bytes(a->bytes, needs, sizeof(needs)),
-                       text_bytes(below - above, has, sizeof(has)));
+                       "programs", v->name, text_bytes(a->bytes).text,
+                       text_bytes(below - above).text);
     a->address = below - a->bytes;
     for (int k = first; k <= last; k++)
         s->lowest[k] = a->address;
