@@ -9,7 +9,7 @@
 #include <string.h>
 
 const char *const shape_kind_names[SHAPE_KINDS] = {"conv", "product", "window", "index",
-                                                   "move"};
+                                                   "move", "sort"};
 
 static const char *const way_names[CONV_WAYS] = {NULL, "input", "kernel", "step"};
 
@@ -21,6 +21,7 @@ static const struct { const char *name; enum shape_kind kind; } operations[] = {
     {"gather", SHAPE_INDEX}, {"scatter", SHAPE_INDEX},
     {"transpose", SHAPE_MOVE}, {"reshape", SHAPE_MOVE}, {"slice", SHAPE_MOVE}, {"pad", SHAPE_MOVE},
     {"concatenate", SHAPE_MOVE}, {"reverse", SHAPE_MOVE},
+    {"sort", SHAPE_SORT}, {"topk", SHAPE_SORT},
 };
 
 /* ----- from text */
@@ -74,6 +75,14 @@ static int parse_dims(struct words *w, struct op_request *r)
             return 0;
     }
     return err_set(w->e, "--dims needs whole numbers, e.g. 0,2");
+}
+
+static int parse_k(struct words *w, struct op_request *r)
+{
+    char *word = next_word(w);
+
+    r->k = word ? strtoll(word, NULL, 10) : 0;
+    return r->k > 0 ? 0 : err_set(w->e, "-k needs a whole number");
 }
 
 static int parse_grad(struct words *w, enum conv_way *way)
@@ -142,6 +151,8 @@ static int parse_option(struct words *w, struct shape_case *c, struct arena *a)
         return parse_pad(w, c);
     if (strcmp(w->option, "--dims") == 0)
         return parse_dims(w, &c->op);
+    if (strcmp(w->option, "-k") == 0)
+        return parse_k(w, &c->op);
     if (strcmp(w->option, "--grad") == 0)
         return parse_grad(w, &c->conv.way);
     if (strcmp(w->option, "--row-major") == 0) {
@@ -185,7 +196,7 @@ static int parse_name(struct words *w, struct shape_case *c)
         return 0;
     }
     return err_set(w->e, "a shape is \"conv\" with its sizes, or \"op\" with dot, gather, scatter, "
-                   "a reduction, a pool, or what moves data");
+                   "sort, topk, a reduction, a pool, or what moves data");
 }
 
 int shape_case_parse(struct shape_case *c, const char *text, struct arena *a, struct err *e)
@@ -258,6 +269,8 @@ static const char *print_op(const struct op_request *r, struct arena *a)
         text = arena_printf(a, "%s --stride %s", text, print_sizes(r->stride, r->stride_count, a));
     if (r->is_same)
         text = arena_printf(a, "%s --pad same", text);
+    if (r->k)
+        text = arena_printf(a, "%s -k %lld", text, (long long)r->k);
     return arena_printf(a, "%s --dtype %s", text, graph_dtype_name(r->dtype));
 }
 
@@ -363,7 +376,9 @@ static bool reduce_op(struct op_request *r, int at)
         return true;
     }
     r->is_same &= at != r->stride_count;
-    return at == r->stride_count;
+    if (at > r->stride_count && r->k > 1)
+        halve(&r->k);
+    return at == r->stride_count || (r->k > 1 && at == r->stride_count + 1);
 }
 
 bool shape_case_reduce(struct shape_case *c, int at)
