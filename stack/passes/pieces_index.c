@@ -52,6 +52,18 @@ static int table_dim_of(const struct graph_gather *w, int rank, int dim)
 }
 
 /* slices that are whole along a dimension stay so in each piece: their start is 0 there */
+static bool has_columns(const struct graph *g, const struct graph_node *n, int dim)
+{
+    const struct shape *table = &g->node[n->operand[0]].shape;
+    int at = table_dim_of(n->gather, table->rank, dim);
+
+    return at >= 0 && table->dim[at] > 1 && n->gather->slice_sizes[at] == table->dim[at];
+}
+
+/*
+ * Indices are left whole where columns can be cut: parts of them are made by a kernel, so that
+ * timing mode does not know them.
+ */
 bool pieces_can_cut_index(const struct graph *g, const struct graph_node *n, int dim)
 {
     const struct graph_gather *w = n->gather;
@@ -64,10 +76,12 @@ bool pieces_can_cut_index(const struct graph *g, const struct graph_node *n, int
         at = offset_of(w, dim);
         return at >= 0 && g->node[n->operand[2]].shape.dim[w->offset_dims[at]] == table->dim[dim];
     }
-    if (index_dim_of(w, dim) >= 0)
+    if (has_columns(g, n, dim))
         return true;
-    at = table_dim_of(w, table->rank, dim);
-    return at >= 0 && w->slice_sizes[at] == table->dim[at];
+    for (int d = 0; d < n->shape.rank; d++)
+        if (has_columns(g, n, d))
+            return false;
+    return index_dim_of(w, dim) >= 0;
 }
 
 static int cut(struct graph *g, int a, int dim, const struct piece_part *p, int d)

@@ -308,13 +308,20 @@ TEST(pieces_of_a_gather_are_the_whole)
     const struct graph_gather rows = {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1,
                                       .collapsed_dims = {0}, .map_count = 1,
                                       .index_vector_dim = 1, .slice_sizes = {1, 6}};
+    struct graph_gather elements = rows;
     struct whole w;
     int table, indices;
 
+    elements.slice_sizes[1] = 1;
     begin(&w);
     table = parameter(&w, DTYPE_F32, 2, (const int64_t[]){9, 6});
     indices = parameter(&w, DTYPE_S32, 1, (const int64_t[]){7});
     w.node = graph_gather(&w.g, table, indices, &rows);
+    check(&w);
+    begin(&w);                          /* by indices, where slices are of one element */
+    table = parameter(&w, DTYPE_F32, 2, (const int64_t[]){9, 1});
+    indices = parameter(&w, DTYPE_S32, 1, (const int64_t[]){7});
+    w.node = graph_gather(&w.g, table, indices, &elements);
     check(&w);
 }
 
