@@ -16,6 +16,8 @@ static int train(const struct train_options *o)
         status = train_loop(&t, &e);
     }
     if (!status)
+        status = train_save(&t, &e);    /* before the report, which takes one more step */
+    if (!status)
         status = train_report(&t, &e);
     if (status) {
         status = cli_fail(&e);

@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "files/model_file.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
@@ -187,7 +188,7 @@ static int create_fit(struct train_run *t, struct err *e)
     t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     o = options_of(t);
     t->fit = fit_create(&o, e);
-    return t->fit ? fit_compile(t->fit, e) : -1;
+    return t->fit && train_load_weights(t, e) == 0 ? fit_compile(t->fit, e) : -1;
 }
 
 static void plan_steps(struct train_run *t)
@@ -298,18 +299,18 @@ static int choose_devices(struct train_run *t, struct err *e)
 
 int train_setup(struct train_run *t, struct err *e)
 {
-    const char *log = path_or_null(t, OPT_CSV_LOG);
+    const char *log = path_or_null(t, OPT_CSV_LOG), *save = path_or_null(t, OPT_SAVE);
 
     variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if (log && outfile_check(log, e))
+    if ((log && outfile_check(log, e)) || (save && outfile_check(save, e)))
         return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
+    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->config, e))
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, t->model.node_count - 1);
