@@ -10,7 +10,7 @@ static int train(const struct train_options *o)
     int status;
 
     arena_init(&t.arena);
-    status = train_setup(&t, &e);
+    status = train_setup(&t, &e) || train_check_memory(&t, &e) ? -1 : 0;
     if (!status) {
         train_print_header(&t);
         status = train_loop(&t, &e);

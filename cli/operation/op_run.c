@@ -11,6 +11,7 @@
 #include "cli/common/run_progress.h"
 #include "cli/compile/compile.h"
 #include "cli/common/engine_options.h"
+#include "cli/common/host_memory.h"
 #include "cli/common/fail.h"
 #include "cli/graphs/hardware_graphs.h"
 #include "base/progress.h"
@@ -103,8 +104,21 @@ static struct op_device device(const struct session *s, int number)
                               .core = number * s->module.core_count, .number = number};
 }
 
+/* values of all devices; in timing mode there are none */
+static int check_memory(const struct session *s, struct err *e)
+{
+    double each = (double)s->module.hbm_bytes
+                  + (double)(s->chip.vmem_bytes * s->module.core_count);
+
+    if (s->o->engine.mode == MODE_TIMING)
+        return 0;
+    return host_memory_check(each * s->devices, "--mode timing, or a smaller size", e);
+}
+
 static int load(struct session *s, struct err *e)
 {
+    if (check_memory(s, e))
+        return -1;
     for (int i = 0; i < s->devices; i++) {
         struct op_device d = device(s, i);
 

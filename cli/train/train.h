@@ -115,6 +115,8 @@ static inline int train_replicas(const struct train_run *t)
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
 int train_load_weights(struct train_run *t, struct err *e);     /* what --weights names */
+/* of the host, for all cores' variables and arrays */
+int train_check_memory(struct train_run *t, struct err *e);
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);

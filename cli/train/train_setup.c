@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/common/host_memory.h"
 #include "files/model_file.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
@@ -322,6 +323,22 @@ int train_setup(struct train_run *t, struct err *e)
     if (create_fit(t, e) || resume(t, e))
         return -1;
     return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
+}
+
+int train_check_memory(struct train_run *t, struct err *e)
+{
+    struct strategy_program *p;
+    double bytes;
+
+    if (!t->machine)
+        return 0;
+    p = fit_program(t->fit, t->steps_per_execution, e);
+    if (!p)
+        return -1;
+    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit))
+                     + strategy_program_module(p)->hbm_bytes + t->chip.vmem_bytes);
+    return host_memory_check(bytes * t->slice.core_count, "a smaller slice or --batch, or "
+                             "--shard-state", e);
 }
 
 void train_fini(struct train_run *t)
