@@ -142,13 +142,11 @@ int csv_find(const struct csv *c, const char *name)
 int csv_column(const struct csv *c, const char *name, struct err *e)
 {
     int column = csv_find(c, name);
-    char near[128];
 
     if (column >= 0)
         return column;
     return err_at(e, c->path, c->heading.line, 0, "no column \"%s\" in the heading%s", name,
-                  text_did_you_mean(name, c->heading.field, (size_t)c->heading.field_count, near,
-                                    sizeof(near)));
+                  text_did_you_mean(name, c->heading.field, (size_t)c->heading.field_count).text);
 }
 
 const char *csv_text(const struct csv *c, int row, int column)

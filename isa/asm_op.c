@@ -122,17 +122,14 @@ static bool cut_numbers(struct scan_token w, struct op_parse *parse)
 
 static int unknown_operation(struct assembler *as, struct scan_token w, const char *key)
 {
-    const char *const *names;
-    const char *number;
     size_t count;
-    char hint[128];
+    const char *const *names = isa_mnemonics(&count);
+    struct near_text hint = text_did_you_mean(key, names, count);
+    const char *number = strchr(hint.text, '#');
 
-    names = isa_mnemonics(&count);
-    text_did_you_mean(key, names, count, hint, sizeof(hint));
-    number = strchr(hint, '#');
     return asm_error_at(as, &as->scan, "unknown operation \"%.*s\"%.*s%s%s",
                         (int)(w.length < 200 ? w.length : 200), w.start,
-                        (int)strcspn(hint, "#"), hint, number ? "[0]" : "",
+                        (int)strcspn(hint.text, "#"), hint.text, number ? "[0]" : "",
                         number ? number + 1 : "");
 }
 

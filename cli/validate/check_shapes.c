@@ -139,14 +139,13 @@ static int choose_chips(struct shapes *s, struct err *e)
             if (strcmp(names[i], "tiny") != 0)
                 s->chip[s->chip_count++] = names[i];
     while ((name = strtok_r(list, ",", &list))) {
-        char hint[100];
         bool is_known = false;
 
         for (size_t i = 0; i < count; i++)
             is_known |= strcmp(name, names[i]) == 0;
         if (!is_known)
             return err_set(e, "unknown chip \"%.60s\"%s (systole chips)", name,
-                           text_did_you_mean(name, names, count, hint, sizeof(hint)));
+                           text_did_you_mean(name, names, count).text);
         if (s->chip_count < CHIPS_MAX)
             s->chip[s->chip_count++] = name;
     }

@@ -34,11 +34,8 @@ static void print_host_time(const struct report_view *v, FILE *to)
 
 static void print_header(const struct report_view *v, FILE *to)
 {
-    char text[96];
-
     fprintf(to, "%s on %s; %s at %" PRId64 " MHz\n", v->title,
-            slice_print(v->slice, text, sizeof(text)), v->chip->chip_name,
-            v->chip->chip_clock_mhz);
+            slice_print(v->slice).text, v->chip->chip_name, v->chip->chip_clock_mhz);
     fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles).text, view_seconds(v) * 1e6);
     if (v->active_count < v->core_count)
         fprintf(to, "; %d of %d cores ran", v->active_count, v->core_count);
