@@ -82,8 +82,7 @@ static int read_row(struct reading *r, struct csv_row *row, struct err *e)
         } else {
             field = plain_field(r);
         }
-        r->field = mem_grow(r->field, &r->capacity, count + 1, sizeof(*r->field));
-        r->field[count++] = field;
+        MEM_ADD(r->field, count, r->capacity) = field;
         goes_on = end_field(r);
     }
     row->field_count = (int)count;
@@ -109,8 +108,7 @@ static int read_table(struct reading *r, struct csv *c, const char *heading, str
             c->heading = row;
             continue;
         }
-        rows = mem_grow(rows, &capacity, (size_t)c->row_count + 1, sizeof(*rows));
-        rows[c->row_count++] = row;
+        MEM_ADD(rows, c->row_count, capacity) = row;
     }
     if (status == 0 && !has_heading)
         status = err_at(e, c->path, 0, 0, "no heading%s%s", heading ? " that begins with " : "",

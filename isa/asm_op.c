@@ -456,7 +456,6 @@ int asm_operation(struct assembler *as)
     if (asm_char(as) == ',')
         return asm_error_at(as, &as->scan, "%s takes %s%d operand%s", parse.name,
                             count ? "only " : "", count, count == 1 ? "" : "s");
-    as->op = mem_grow(as->op, &as->op_room, as->op_count + 1, sizeof(*as->op));
-    as->op[as->op_count++] = parse.op;
+    MEM_ADD(as->op, as->op_count, as->op_room) = parse.op;
     return 0;
 }

@@ -156,9 +156,7 @@ static int choose_chips(struct shapes *s, struct err *e)
 
 static void keep_failure(struct shapes *s, const struct failure *f)
 {
-    s->failure = mem_grow(s->failure, &s->failure_capacity, s->failure_count + 1,
-                          sizeof(*s->failure));
-    s->failure[s->failure_count++] = *f;
+    MEM_ADD(s->failure, s->failure_count, s->failure_capacity) = *f;
 }
 
 static void print_failure(struct shapes *s, const struct failure *f)

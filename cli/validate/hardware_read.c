@@ -30,8 +30,7 @@ struct hardware_row *hardware_add(struct hardware_file *f, int line)
 {
     struct hardware_row *r;
 
-    f->row = mem_grow(f->row, &f->row_capacity, (size_t)f->row_count + 1, sizeof(*f->row));
-    r = &f->row[f->row_count++];
+    r = &MEM_ADD(f->row, f->row_count, f->row_capacity);
     *r = (struct hardware_row){.line = line, .measured_us = NAN, .peer_error_percent = NAN,
                                .simulated_us = {NAN, NAN}, .baseline_us = NAN, .dtype = "bf16"};
     return r;

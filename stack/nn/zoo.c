@@ -152,9 +152,7 @@ static int new_variable(struct zoo *z, const char *name, int rank, const int64_t
 {
     int node = graph_parameter(z->g, shape_make(DTYPE_F32, rank, dim), path_name(z, name));
 
-    z->variable = mem_grow(z->variable, &z->capacity, (size_t)z->count + 1,
-                           sizeof(*z->variable));
-    z->variable[z->count++] = (struct zoo_variable){node, update};
+    MEM_ADD(z->variable, z->count, z->capacity) = (struct zoo_variable){node, update};
     return node;
 }
 

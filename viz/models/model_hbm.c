@@ -90,8 +90,7 @@ static bool keep_run(void *context, const struct trace_hbm *h)
         m->has_runs = false;
         return false;
     }
-    m->run = mem_grow(m->run, &m->run_capacity, m->run_count + 1, sizeof(*m->run));
-    m->run[m->run_count++] = *h;
+    MEM_ADD(m->run, m->run_count, m->run_capacity) = *h;
     return true;
 }
 
