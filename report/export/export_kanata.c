@@ -9,7 +9,6 @@
  */
 #include "base/outfile.h"
 #include "report/export/export_names.h"
-#include "report/export/export_copies.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/chip/limits.h"
-
 #define SCRATCH_BYTES (1 << 20)
 #define LOOP_CONTROL_OPS 2              /* that append_loop_control adds */
 

@@ -9,11 +9,6 @@
 
 #define CELL_CHANNELS (NTRACE_HBM_COUNT - NTRACE_HBM_CHANNEL_BUSY_PS)
 
-void hbm_model_init(struct hbm_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void hbm_model_fini(struct hbm_model *m)
 {
     mem_free(m->column);

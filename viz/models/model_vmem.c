@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-void vmem_model_init(struct vmem_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void vmem_model_fini(struct vmem_model *m)
 {
     mem_free(m->copy);
