@@ -125,28 +125,29 @@ static const char *name_at(const char *const *first, size_t stride, size_t i)
     return *(const char *const *)((const char *)first + i * stride);
 }
 
-static char *print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
-                           char *buf, size_t buf_bytes)
+static void print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
+                          char near[TEXT_NEAR_BYTES])
 {
     size_t least = 2 + strlen(name) / 3;
 
-    buf[0] = '\0';
+    near[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         const char *candidate = name_at(first, stride, i);
         size_t distance = edit_distance(name, candidate, least);
 
         if (distance < least) {
             least = distance;
-            snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", candidate);
+            snprintf(near, TEXT_NEAR_BYTES, " (did you mean \"%s\"?)", candidate);
         }
     }
-    return buf;
 }
 
-char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
-                        char *buf, size_t buf_bytes)
+struct near_text text_did_you_mean(const char *name, const char *const *candidates, size_t count)
 {
-    return print_nearest(name, candidates, sizeof(*candidates), count, buf, buf_bytes);
+    struct near_text near;
+
+    print_nearest(name, candidates, sizeof(*candidates), count, near.text);
+    return near;
 }
 
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
@@ -155,7 +156,7 @@ int text_find(const char *name, const char *const *first, size_t stride, size_t 
     for (size_t i = 0; i < count; i++)
         if (strcmp(name, name_at(first, stride, i)) == 0)
             return (int)i;
-    print_nearest(name, first, stride, count, near, TEXT_NEAR_BYTES);
+    print_nearest(name, first, stride, count, near);
     return -1;
 }
 

@@ -21,18 +21,17 @@ double text_to_double(const char *s, char **end);
 float text_to_float(const char *s, char **end);
 
 /*
- * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit
- * distance to `name`; "" when none is near (above 1 + a third of the name's
- * length). Returns buf.
+ * " (did you mean \"x\"?)", x being the candidate with the least edit distance to `name`; "" when
+ * none is near (above 1 + a third of the name's length).
  */
-char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
-                        char *buf, size_t buf_bytes);
+#define TEXT_NEAR_BYTES 160
+struct near_text { char text[TEXT_NEAR_BYTES]; };
+struct near_text text_did_you_mean(const char *name, const char *const *candidates, size_t count);
 
 /*
  * Where `name` is among the names of a table's rows, `first` and so on, each `stride` bytes behind
  * the one before it. -1: it is none of them, and `near` says which it may be, as above.
  */
-#define TEXT_NEAR_BYTES 160
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
               char near[TEXT_NEAR_BYTES]);
 

@@ -158,7 +158,7 @@ void collective_print(const struct collective_answer *w, FILE *to)
     fprintf(to, "%s", collective_kind_name(w->request.kind));
     if (w->request.kind != COLLECTIVE_BARRIER)
         fprintf(to, " of %s", text_bytes(w->options.bytes).text);
-    fprintf(to, " on %s\n", slice_print(&w->slice, text, sizeof(text)));
+    fprintf(to, " on %s\n", slice_print(&w->slice).text);
     print_ranks(w, to);
     print_how(w, to);
     fprintf(to, "  simulated time        %15s\n",

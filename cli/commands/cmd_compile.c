@@ -2,7 +2,6 @@
 #include "cli/commands/cli.h"
 
 #include "base/outfile.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/compile/compile.h"
 #include "base/progress.h"

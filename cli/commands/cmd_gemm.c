@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/swept.h"
 #include "cli/operation/op_run.h"
 #include "cli/validate/gemm_values.h"
 #include "stack/hlo/rewrite.h"

@@ -486,7 +486,6 @@ static int unknown_name(const struct op_request *r, struct err *e)
 {
     const char *names[NAMES_MAX];
     size_t count = 0;
-    char near[128];
 
     for (size_t i = 0; i < COUNT_OF(composed); i++)
         names[count++] = composed[i].name;
@@ -496,7 +495,7 @@ static int unknown_name(const struct op_request *r, struct err *e)
         if (is_elementwise((enum graph_op)op))
             names[count++] = graph_op_name((enum graph_op)op);
     return err_set(e, "unknown operation \"%s\"%s; systole op --list tells all", r->name,
-                   text_did_you_mean(r->name, names, count, near, sizeof(near)));
+                   text_did_you_mean(r->name, names, count).text);
 }
 
 static int build_elementwise(struct building *b, enum graph_op op, int *out)

@@ -378,7 +378,7 @@ static void print_layers(const struct model *m)
 static void print_machine(const struct train_run *t)
 {
     const struct module *m;
-    char slice[128], layers[400];
+    char layers[400];
     struct err e;
 
     if (!t->machine) {
@@ -387,8 +387,7 @@ static void print_machine(const struct train_run *t)
         return;
     }
     m = strategy_program_module(fit_program(t->fit, t->steps_per_execution, &e));
-    printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
-           t->chip.chip_clock_mhz);
+    printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice).text, t->chip.chip_clock_mhz);
     if (!train_is_timed(t))
         printf("mode       functional: cycles are not simulated\n");
     printf("program    %d kernels, %s bundles; per core HBM %s for variables and %s for a launch, "

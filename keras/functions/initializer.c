@@ -49,7 +49,6 @@ static bool is_same_name(const char *a, const char *b)
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e)
 {
     const char *names[COUNT_OF(kinds)];
-    char near[160];
 
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         names[i] = kinds[i].name;
@@ -59,7 +58,7 @@ int initializer_find(const char *name, enum initializer_kind *kind, struct err *
         }
     }
     return err_set(e, "unknown initializer \"%s\"%s", name,
-                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)));
+                   text_did_you_mean(name, names, COUNT_OF(kinds)).text);
 }
 
 /* ---- random numbers ---- */

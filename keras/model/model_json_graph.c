@@ -57,11 +57,8 @@ static int find_layer(struct json_block *f, const char *name)
 
 static int unknown_layer(struct json_block *f, const char *what, const char *name)
 {
-    char near[160];
-
     return model_json_fail(f->r, "%s \"%s\", which is no layer of the model%s", what, name,
-                           text_did_you_mean(name, f->name, (size_t)f->layer_count, near,
-                                             sizeof(near)));
+                           text_did_you_mean(name, f->name, (size_t)f->layer_count).text);
 }
 
 /* ["dense", 0, 0] */

@@ -378,14 +378,12 @@ static int unknown_field(struct model_json_reader *r, enum layer_kind kind, cons
 {
     const char *names[32];
     size_t count = 0;
-    char near[160];
 
     for (size_t i = 0; i < layer_field_count && count < COUNT_OF(names); i++)
         if (layer_fields[i].kind == kind)
             names[count++] = layer_fields[i].name;
     return model_json_fail(r, "%s has no \"%s\" here%s; it must be null or missing",
-                           layer_class(kind), name,
-                           text_did_you_mean(name, names, count, near, sizeof(near)));
+                           layer_class(kind), name, text_did_you_mean(name, names, count).text);
 }
 
 /* What stands beside a switch that is off says nothing, whatever it is. */

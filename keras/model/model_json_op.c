@@ -54,7 +54,6 @@ static int unknown_op(struct model_json_reader *r, const char *class)
 {
     const char *names[COUNT_OF(functions) + COUNT_OF(merges) + COUNT_OF(others)];
     size_t count = 0;
-    char near[160];
 
     for (size_t i = 0; i < COUNT_OF(functions); i++)
         names[count++] = functions[i].class;
@@ -64,7 +63,7 @@ static int unknown_op(struct model_json_reader *r, const char *class)
         names[count++] = others[i];
     return model_json_fail(r,
                            "operation %s of keras.ops is not supported%s; docs/keras.md lists them",
-                           class, text_did_you_mean(class, names, count, near, sizeof(near)));
+                           class, text_did_you_mean(class, names, count).text);
 }
 
 static struct layer *rescaling(struct model_json_reader *r, const char *name, double scale,

@@ -147,9 +147,8 @@ static int32_t new_origin(struct origins *o, int kind, int64_t address, int64_t 
     o->is_lost |= o->count == ITEMS_MAX || (int64_t)o->data_bytes + bytes > BYTES_MAX;
     if (o->is_lost)
         return NOTHING;
-    o->item = mem_grow(o->item, &o->capacity, o->count + 1, sizeof(*o->item));
-    o->item[o->count++] = (struct origin){.joined = i, .address = address, .bytes = bytes,
-                                          .data = o->data_bytes};
+    MEM_ADD(o->item, o->count, o->capacity) = (struct origin){
+        .joined = i, .address = address, .bytes = bytes, .data = o->data_bytes};
     o->item[i].kind = kind;
     o->data = mem_grow(o->data, &o->data_capacity, o->data_bytes + (size_t)bytes, 1);
     o->data_bytes += (size_t)bytes;

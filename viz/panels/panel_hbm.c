@@ -25,13 +25,6 @@ struct hbm_places {
     struct rect words, ruler, left, chart, channels, banks, legend;
 };
 
-static void init(void *state)
-{
-    struct hbm_panel *p = state;
-
-    hbm_model_init(&p->model);
-}
-
 static void fini(void *state)
 {
     struct hbm_panel *p = state;
@@ -429,5 +422,5 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 }
 
 const struct panel_class panel_hbm = {
-    .state_bytes = sizeof(struct hbm_panel), .init = init, .fini = fini, .draw = draw,
+    .state_bytes = sizeof(struct hbm_panel), .fini = fini, .draw = draw,
     .input = input, .hover = hover};

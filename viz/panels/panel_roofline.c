@@ -29,7 +29,6 @@ static void init(void *state)
 {
     struct roofline_panel *p = state;
 
-    roofline_model_init(&p->model);
     p->chosen = ROOF_NO_POINT;
 }
 

@@ -6,7 +6,6 @@
 #include "viz/view/quantity.h"
 #include "viz/view/time_input.h"
 
-#include "base/text.h"
 #include "isa/isa.h"
 
 #include <math.h>
@@ -23,13 +22,6 @@ struct vmem_panel {
 struct vmem_places {
     struct rect words, ruler, left, map, curve, legend;
 };
-
-static void init(void *state)
-{
-    struct vmem_panel *p = state;
-
-    vmem_model_init(&p->model);
-}
 
 static void fini(void *state)
 {
@@ -380,5 +372,5 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 }
 
 const struct panel_class panel_vmem = {
-    .state_bytes = sizeof(struct vmem_panel), .init = init, .fini = fini, .draw = draw,
+    .state_bytes = sizeof(struct vmem_panel), .fini = fini, .draw = draw,
     .input = input, .hover = hover};
