@@ -168,7 +168,7 @@ static void settle_policies(struct model *m)
 
 /* ---- files ---- */
 
-static int read_model(struct model_json_reader *r, const json_t *root)
+static int read_model(struct model_json_reader *r, json_t *root)
 {
     const json_t *config = json_object_get(root, "config");
     const char *class = json_string_value(json_object_get(root, "class_name"));
@@ -179,6 +179,9 @@ static int read_model(struct model_json_reader *r, const json_t *root)
     if (!json_is_model(root))
         return model_json_fail(r, "model class %s is not supported; supported are Sequential, "
                                "Functional, Model", class);
+    if (json_modernize(r, root) != 0)
+        return -1;
+    config = json_object_get(root, "config");
     if (name && model_is_plain_name(name))
         r->model->name = arena_strdup(r->arena, name);
     if (add_block(r, root) != 0)
