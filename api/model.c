@@ -192,7 +192,7 @@ int64_t sy_model_parameters(const sy_model *m, bool trainable_only)
 static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
 {
     const struct model *model = &m->model;
-    int last = model->output_count ? model->output[0] : model->node_count - 1;
+    int last = model->output_count ? model->output[0] : model_last_call(model);
     const struct shape *prediction = &model->node[last].shape;
     struct shape label = loss_label_shape(&m->loss, prediction);
 
@@ -250,7 +250,7 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
     options.metric = m->metric;
     options.metric_count = m->metric_count;
     if (m->model.output_count == 0)
-        model_output(&m->model, m->model.node_count - 1);
+        model_output(&m->model, model_last_call(&m->model));
     m->has_weights = o->sample_weights;
     if (options.strategy.machine) {
         m->host = host_loop_standard(machine_chip(options.strategy.machine),

@@ -314,7 +314,7 @@ int train_setup(struct train_run *t, struct err *e)
     if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->config, e))
         return -1;
     if (t->model.output_count == 0)
-        model_output(&t->model, t->model.node_count - 1);
+        model_output(&t->model, model_last_call(&t->model));
     if (choose_loss(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
@@ -362,6 +362,8 @@ static void print_layers(const struct model *m)
     for (int i = 0; i < m->node_count; i++) {
         const struct layer *l = m->layer[m->node[i].layer];
 
+        if (m->node[i].part > 0)
+            continue;
         printf("%s ", i ? " ->" : "");
         if (l->kind == LAYER_DENSE)
             printf("%" PRId64, l->c.units);

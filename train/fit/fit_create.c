@@ -186,7 +186,7 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
 
 struct loss fit_loss(const struct model *m, enum loss_kind kind)
 {
-    int last = m->output_count ? m->output[0] : m->node_count - 1;
+    int last = m->output_count ? m->output[0] : model_last_call(m);
     const struct layer *l = m->layer[m->node[last].layer];
     struct loss loss = loss_standard(kind);
 
