@@ -224,7 +224,9 @@ $(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIE
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS) $(BUILD)/tests/jax/keras_values: %: %.o $(BUILD)/libtested.so
+JAX_PROGRAMS := $(BUILD)/tests/jax/keras_values $(BUILD)/tests/jax/keras_numbers
+
+$(TEST_PROGRAMS) $(JAX_PROGRAMS): %: %.o $(BUILD)/libtested.so
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
@@ -271,8 +273,8 @@ demo: $(SYSTOLE)
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 # Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
-check-jax: $(SYSTOLE) $(BUILD)/tests/jax/keras_values
-	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) sh tools/check_jax.sh
+check-jax: $(SYSTOLE) $(JAX_PROGRAMS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) KERAS_NUMBERS=$(abspath $(BUILD)/tests/jax/keras_numbers) sh tools/check_jax.sh
 
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh

@@ -74,8 +74,8 @@ static int choose_loss(struct train_run *t, struct err *e)
     struct err why;
 
     if (is_call(text))
-        return loss_from_text(&t->loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
-                                                    : 0;
+        return loss_from_text(&t->loss, text, &t->arena, &why)
+                   ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
     if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
@@ -87,21 +87,13 @@ static int find_metric(struct train_run *t, const char *text, struct metric *m, 
 {
     const struct shape *out = &t->model.node[t->model.output[0]].shape;
     struct shape label = loss_label_shape(&t->loss, out);
-    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
-    enum metric_kind kind;
     struct err why;
 
-    if (is_call(text))
-        return metric_from_text(m, text, &t->arena, &why)
-               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
-    if (is_short)
-        kind = metric_accuracy(&label, out);
-    else if (metric_find(text, &kind, e))
-        return -1;
-    *m = metric_standard(kind);
-    m->from_logits = t->loss.from_logits;
-    if (is_short)
-        m->name = text;
+    if (metric_from_text(m, text, &label, out, &t->arena, &why))
+        return is_call(text) ? err_set(e, "--metrics %s: %s", text, why.msg)
+                             : err_set(e, "%s", why.msg);
+    if (!is_call(text))
+        m->with.from_logits = t->loss.with.from_logits;
     return 0;
 }
 

@@ -496,11 +496,14 @@ static int64_t fill_masked(struct fit *f, const struct batches *b, struct err *e
 {
     struct fit_feed *feed = &f->evaluation;
     int last = feed->tensor_count - 1;
-    float *weight = feed->tensor[last];
+    float *mask = feed->tensor[last], *weight = feed->tensor[last - f->options.has_weights];
     int64_t got = b->next(b->context, f->batch, feed->tensor, feed->elems, e);
 
-    for (int64_t i = 0; i < f->batch && got >= 0; i++)
+    for (int64_t i = 0; i < f->batch && got >= 0; i++) {
         weight[i] = i >= got ? 0 : b->has_weights ? weight[i] : 1;
+        if (mask != weight)
+            mask[i] = i < got;
+    }
     for (int i = 0; i < last && got > 0; i++)
         memset((char *)feed->tensor[i] + got * feed->elems[i] * 4, 0,
                (size_t)((f->batch - got) * feed->elems[i]) * 4);
@@ -525,7 +528,8 @@ static int evaluate_batches(struct fit *f, const struct batches *data, int64_t s
             return -1;
         penalty = 0;
         for (int r = 0; r < f->replicas; r++) {
-            sum += (double)*(float *)f->evaluation.result[r * results];
+            sum += (double)*(float *)f->evaluation.result[r * results] *
+                   (loss_is_sum(&f->options.loss) ? (double)got : 1.0);
             penalty += results > 1 ? (double)*(float *)f->evaluation.result[r * results + 1] : 0;
         }
         log->steps++;

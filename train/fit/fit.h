@@ -51,6 +51,8 @@ struct fit_options {
     const char *layouts;
     bool shards_state;                  /* slots in parts: train/step/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
+    const double *class_weight;         /* by class, instead of these; others weigh 1 */
+    int class_count;
     /* values of variables are kept before each execution, so that a loss that is not finite can be
      * traced to its operation; done without being asked where they are small */
     bool checks_numerics;
