@@ -1,6 +1,6 @@
 /*
- * Weights in lists by layer, as Keras 2 and TensorFlow.js keep them: a model inside the model is one
- * layer there, what is trained before what is not.
+ * Weights in lists by layer, as Keras 2 and TensorFlow.js keep them: a model inside the model is
+ * one layer there, what is trained before what is not.
  */
 #include "files/weights_impl.h"
 

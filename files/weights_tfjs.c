@@ -98,8 +98,8 @@ static int read_quantization(struct shards *s, const json_t *weight, const char 
 
     *q = (struct quantization){.kind = find_kind(dtype)};
     if (!q->kind)
-        return err_at(s->r->err, s->r->path, 0, 0, "weight \"%s\" is of type %s; known are float32, "
-                      "float16, int32, uint16, uint8 and bool", name, dtype ? dtype : "none");
+        return err_at(s->r->err, s->r->path, 0, 0, "weight \"%s\" is of type %s; known are "
+                      "float32, float16, int32, uint16, uint8 and bool", name, dtype ? dtype : "none");
     q->is_scaled = json_object_get(v, "scale") != NULL;
     if (q->is_scaled) {
         q->scale = json_number_value(json_object_get(v, "scale"));
@@ -231,8 +231,8 @@ int weights_of_tfjs(struct weights_reader *r, const uint8_t *text, size_t size)
     if (!root)
         status = err_at(r->err, r->path, broken.line, broken.column, "%s", broken.text);
     else if (!json_is_array(manifest))
-        status = err_at(r->err, r->path, 0, 0, "is JSON without \"weightsManifest\", so it holds no "
-                        "weights%s", json_object_get(root, "class_name")
+        status = err_at(r->err, r->path, 0, 0, "is JSON without \"weightsManifest\", so it holds "
+                        "no weights%s", json_object_get(root, "class_name")
                         ? "; it is a model's structure" : "");
     else
         status = read_manifest(r, manifest);

@@ -186,7 +186,8 @@ TEST(names_that_differ_leave_the_order_of_layers)
 {
     static const char json[] =
         "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"m\", \"layers\": ["
-        "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"i\"}},"
+        "{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"i\", "
+        "\"batch_shape\": [null, 4, 2]}},"
         "{\"class_name\": \"LSTM\", \"config\": {\"units\": 2, \"name\": \"lstm\"}},"
         "{\"class_name\": \"Dense\", \"config\": {\"units\": %d, \"name\": \"%s\"}}]}}";
     struct weights_value *value;

@@ -556,11 +556,15 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
     return 0;
 }
 
-int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to, struct err *e)
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
+                struct fit_log *log, struct err *e)
 {
     struct fit_feed *feed = &f->prediction_feed;
+    struct fit_log unasked;
     size_t row;
 
+    log = log ? log : &unasked;
+    *log = (struct fit_log){.step = f->step, .samples = samples};
     if (must_have_values(f, "prediction", e) || fit_prepare_prediction(f, e))
         return -1;
     row = (size_t)shape_elems(&f->prediction) * sizeof(float);
@@ -577,6 +581,9 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
         }
         if (fit_execute(f, feed, &run, e))
             return -1;
+        log->steps++;
+        log->launch_cycles += run.cycles;
+        log->cycles = run.cycles;
         for (int64_t i = 0; i < count; i++)
             memcpy((char *)to + (size_t)(first + i) * row,
                    (char *)feed->result[i / f->local_batch] + (size_t)(i % f->local_batch) * row,
