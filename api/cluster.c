@@ -106,6 +106,28 @@ void sy_cluster_mesh(const sy_cluster *c, int mesh[4])
         mesh[i] = c->cluster.is_host ? 1 : c->cluster.topology.mesh[i];
 }
 
+const char *sy_cluster_device_name(sy_cluster *c, int device)
+{
+    int count, each;
+
+    if (api_handle_check(c, API_CLUSTER))
+        return NULL;
+    count = sy_cluster_core_count(c);
+    if (device < 0 || device >= count) {
+        api_fail_text("device %d of %s: allowed are 0..%d", device, c->text, count - 1);
+        return NULL;
+    }
+    if (c->cluster.is_host)
+        return "/job:localhost/replica:0/task:0/device:CPU:0";
+    each = c->cluster.topology.devices_per_task;
+    if (!c->name)
+        c->name = arena_array(&c->arena, (size_t)count, sizeof(*c->name));
+    if (!c->name[device])
+        c->name[device] = arena_printf(&c->arena, "/job:worker/replica:0/task:%d/device:TPU:%d",
+                                       device / each, device % each);
+    return c->name[device];
+}
+
 static sy_status no_tpu(const char *what)
 {
     return api_fail_text("%s: the cluster is the host, which has no TPU cores; name a slice, such "

@@ -288,13 +288,13 @@ static int check_tensors(struct data_element *const *x, int replicas, int count,
     return 0;
 }
 
-static sy_value *value_of(struct data_element *const *x, int replicas, int i)
+static sy_value *value_of(const sy_strategy *strategy, struct data_element *const *x, int i)
 {
     const struct data_spec *s = &x[0]->tensor[i].spec;
     struct shape shape = shape_make(s->dtype == DATA_F32 ? DTYPE_F32 : DTYPE_S32, s->rank, s->dim);
-    sy_value *v = api_value(replicas, &shape);
+    sy_value *v = api_value(strategy, &shape);
 
-    for (int r = 0; r < replicas; r++)
+    for (int r = 0; r < v->replicas; r++)
         memcpy(v->data[r], x[r]->tensor[i].data, (size_t)shape_elems(&shape) * 4);
     return v;
 }
@@ -312,12 +312,79 @@ sy_status sy_distributed_next(sy_distributed *d, sy_value **out, int count)
     if (status > 0) {
         status = check_tensors(x, replicas, count, &e) ? -1 : 1;
         for (int i = 0; i < count && status > 0; i++)
-            out[i] = value_of(x, replicas, i);
+            out[i] = value_of(d->strategy, x, i);
         for (int r = 0; r < replicas; r++)
             element_release(x[r]);
     }
     mem_free(x);
     return status < 0 ? api_fail(&e) : status ? SY_OK : SY_END;
+}
+
+/* ----- several batches in one value */
+
+static void free_values(sy_value **v, int count)
+{
+    for (int i = 0; i < count; i++) {
+        sy_value_free(v[i]);
+        v[i] = NULL;
+    }
+}
+
+/* the batches of tensor i, which are batch[0], batch[count], .., one behind the other */
+static sy_value *stack(const sy_strategy *s, sy_value *const *batch, int count, int steps)
+{
+    struct shape shape = batch[0]->shape;
+    size_t bytes = (size_t)shape_elems(&shape) * 4;
+    sy_value *v;
+
+    memmove(shape.dim + 1, shape.dim, (size_t)shape.rank++ * sizeof(*shape.dim));
+    shape.dim[0] = steps;
+    v = api_value(s, &shape);
+    for (int r = 0; r < v->replicas; r++)
+        for (int k = 0; k < steps; k++)
+            memcpy((char *)v->data[r] + (size_t)k * bytes, batch[k * count]->data[r], bytes);
+    return v;
+}
+
+static int check_alike(sy_value *const *batch, int count, int got, struct err *e)
+{
+    char a[96], b[96];
+
+    for (int i = count; i < got * count; i++)
+        if (!shape_equal(&batch[i]->shape, &batch[i % count]->shape))
+            return err_set(e, "batch %d of %d gives each replica %s, the first %s: they cannot be "
+                           "one value; batch with drop_remainder", i / count, got,
+                           shape_print(&batch[i]->shape, a, sizeof(a)),
+                           shape_print(&batch[i % count]->shape, b, sizeof(b)));
+    return 0;
+}
+
+sy_status sy_distributed_next_steps(sy_distributed *d, int steps, sy_value **out, int count,
+                                    int *got)
+{
+    sy_value **batch;
+    sy_status status = SY_OK;
+    struct err e;
+    int n = 0;
+
+    if (API_GIVEN(d, out))
+        return SY_ERROR;
+    if (steps < 1 || steps > 1000000 || count < 1 || count > DATA_TUPLE_MAX)
+        return api_fail_text("%d batches of %d tensors; both must be at least 1", steps, count);
+    batch = mem_alloc((size_t)steps * (size_t)count * sizeof(*batch));
+    while (n < steps && status == SY_OK) {
+        status = sy_distributed_next(d, batch + n * count, count);
+        n += status == SY_OK;
+    }
+    if (status != SY_ERROR)
+        status = n == 0 ? SY_END : check_alike(batch, count, n, &e) ? api_fail(&e) : SY_OK;
+    for (int i = 0; i < count && status == SY_OK; i++)
+        out[i] = stack(d->strategy, batch + i, count, n);
+    free_values(batch, n * count);
+    mem_free(batch);
+    if (got)
+        *got = status == SY_OK ? n : 0;
+    return status;
 }
 
 /* ----- positions, for checkpoints */

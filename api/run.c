@@ -157,7 +157,7 @@ static sy_status run(sy_strategy *s, const char *name, struct api_function *f,
     if (!p)
         return api_fail(&e);
     for (int i = 0; i < output_count; i++)
-        output[i] = api_value(sy_strategy_replicas(s), strategy_program_result_shape(p, i));
+        output[i] = api_value(s, strategy_program_result_shape(p, i));
     if (launch(s, p, input, input_count, output, output_count, &e) == 0)
         return SY_OK;
     for (int i = 0; i < output_count; i++) {

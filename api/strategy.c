@@ -51,6 +51,7 @@ static void free_strategy(sy_strategy *s)
     if (s->strategy)
         s->cluster->cluster.user_count--;
     strategy_destroy(s->strategy);
+    outfile_unlock(&s->lock);
     for (size_t i = 0; i < s->variable_capacity; i++)
         mem_free(s->variable[i]);
     mem_free(s->variable);
@@ -343,6 +344,32 @@ static int check_values(const sy_variable *v, struct err *e)
     if (!m || machine_mode(m) != MODE_TIMING)
         return 0;
     return err_set(e, "variable %s: mode timing works out no values", variable_of(v)->name);
+}
+
+sy_status sy_variable_places(const sy_variable *v, sy_place *out, int most, int *count)
+{
+    struct strategy *s;
+    int devices, each;
+
+    if (API_GIVEN(v, count) || api_handle_check(v->strategy, API_STRATEGY))
+        return SY_ERROR;
+    s = v->strategy->strategy;
+    devices = strategy_device_count(s);
+    each = devices / strategy_replica_count(s);
+    *count = 0;
+    for (int d = 0; d < devices; d++) {
+        struct strategy_where w;
+        struct err e;
+        int has = strategy_where(s, v->number, d, &w, &e);
+
+        if (has < 0)
+            return api_fail(&e);
+        if (has && out && *count < most)
+            out[*count] = (sy_place){d / each, d % each, api_device_of(v->strategy, d),
+                                     api_dims(&w.shape), w.address, w.bytes};
+        *count += has;
+    }
+    return SY_OK;
 }
 
 sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes)

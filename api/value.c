@@ -8,14 +8,30 @@
 
 static size_t bytes_of(const struct shape *s) { return (size_t)shape_elems(s) * 4; }
 
-sy_value *api_value(int replicas, const struct shape *shape)
+int api_device_of(const sy_strategy *s, int device)
 {
+    const struct cluster *c = &s->cluster->cluster;
+    int at[TOPOLOGY_RANK];
+
+    if (c->is_host)
+        return 0;
+    topology_coordinate_of_core(&c->topology, strategy_core(s->strategy, device), at);
+    return topology_device(&c->topology, at);
+}
+
+sy_value *api_value(const sy_strategy *s, const struct shape *shape)
+{
+    int replicas = sy_strategy_replicas(s);
+    int each = strategy_device_count(s->strategy) / replicas;
     sy_value *v = mem_alloc(sizeof(*v));
 
-    *v = (sy_value){replicas, api_dtype(shape->dtype), *shape,
-                    mem_alloc((size_t)replicas * sizeof(*v->data))};
-    for (int r = 0; r < replicas; r++)
+    *v = (sy_value){.replicas = replicas, .dtype = api_dtype(shape->dtype), .shape = *shape,
+                    .device = mem_alloc((size_t)replicas * sizeof(*v->device)),
+                    .data = mem_alloc((size_t)replicas * sizeof(*v->data))};
+    for (int r = 0; r < replicas; r++) {
         v->data[r] = mem_alloc(bytes_of(shape));
+        v->device[r] = api_device_of(s, r * each);
+    }
     return v;
 }
 
@@ -39,7 +55,7 @@ static int make(sy_strategy *s, sy_dtype dtype, const sy_shape *shape, sy_value 
                        "bytes first");
     if (api_shape(dtype, shape, &own, e))
         return -1;
-    *out = api_value(sy_strategy_replicas(s), &own);
+    *out = api_value(s, &own);
     return 0;
 }
 
@@ -96,12 +112,24 @@ void sy_value_free(sy_value *v)
     for (int r = 0; r < v->replicas; r++)
         mem_free(v->data[r]);
     mem_free(v->data);
+    mem_free(v->device);
     mem_free(v);
 }
 
 int sy_value_replicas(const sy_value *v) { return v->replicas; }
 sy_dtype sy_value_dtype(const sy_value *v) { return v->dtype; }
 sy_shape sy_value_shape(const sy_value *v) { return api_dims(&v->shape); }
+
+sy_status sy_value_device(const sy_value *v, int replica, int *device)
+{
+    if (API_GIVEN(v, device))
+        return SY_ERROR;
+    if (replica < 0 || replica >= v->replicas)
+        return api_fail_text("replica %d of a value: allowed are 0..%d", replica,
+                             v->replicas - 1);
+    *device = v->device[replica];
+    return SY_OK;
+}
 
 void *sy_value_data(const sy_value *v, int replica)
 {

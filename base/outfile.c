@@ -297,6 +297,23 @@ int outfile_lock(struct outfile_lock *l, const char *path, struct err *e)
     return -1;
 }
 
+bool outfile_is_mine(const char *path)
+{
+    size_t length = strlen(path) + sizeof(".lock");
+    char *lock = mem_alloc(length), text[24] = "";
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(lock, length, "%s.lock", path);
+    fd = open(lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        got = pread(fd, text, sizeof(text) - 1, 0);
+        close(fd);
+    }
+    mem_free(lock);
+    return got > 0 && strtol(text, NULL, 10) == (long)getpid();
+}
+
 void outfile_unlock(struct outfile_lock *l)
 {
     if (!l->path)

@@ -9,6 +9,7 @@
 #define BASE_OUTFILE_H
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct outfile {
@@ -33,8 +34,8 @@ void outfile_clean(const char *folder);
 
 /*
  * What one process writes over a long time is its own until outfile_unlock or its end: while it is
- * held, PATH.lock lies beside it. -1: another process has it, whose number is told. Devices are
- * nobody's. One that is {0} is not held, and unlocking it does nothing.
+ * held, PATH.lock lies beside it. -1: another process has it, whose number is told, or this one in
+ * another place (outfile_is_mine). Devices are nobody's. One that is {0} is not held, and unlocking it does nothing.
  */
 struct outfile_lock {
     char *path;                         /* NULL: not held */
@@ -42,6 +43,8 @@ struct outfile_lock {
 };
 int outfile_lock(struct outfile_lock *l, const char *path, struct err *e);
 void outfile_unlock(struct outfile_lock *l);
+/* of a path whose lock was refused: whether this process has it */
+bool outfile_is_mine(const char *path);
 
 /* What keeps a stream from being written, also where nobody looked at errno in time; 0: nothing. */
 int outfile_code(FILE *to);

@@ -35,4 +35,5 @@
 #include "systole/data.h"
 #include "systole/checkpoint.h"
 #include "systole/model.h"
+#include "systole/loop.h"
 #endif

@@ -251,6 +251,18 @@ int metric_check(const struct metric *m, const struct shape *label,
 
 /* ---- state ---- */
 
+int metric_check_name(const struct metric *m, const struct variable_set *set, struct err *e)
+{
+    size_t length = strlen(m->name);
+
+    for (int i = 0; i < set->count; i++)
+        if (strncmp(set->variable[i].name, m->name, length) == 0 &&
+            set->variable[i].name[length] == '/')
+            return err_set(e, "metric %s: there is a variable \"%s\" already; give the metric "
+                           "another name", m->name, set->variable[i].name);
+    return 0;
+}
+
 /* of the i-th variable */
 static struct shape state_shape(const struct metric *m, int i, const struct shape *prediction)
 {

@@ -40,6 +40,8 @@ struct taken_list metric_arguments(void);
 /* -1 with what does not fit; shapes are of samples (label is not read by MEAN and SUM) */
 int metric_check(const struct metric *m, const struct shape *label,
                  const struct shape *prediction, struct err *e);
+/* -1: the set has a variable "NAME/..." already */
+int metric_check_name(const struct metric *m, const struct variable_set *set, struct err *e);
 /* adds its state: "accuracy/total", "accuracy/count" */
 void metric_build(struct metric *m, struct variable_set *set, const struct shape *prediction);
 

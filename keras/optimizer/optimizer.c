@@ -171,6 +171,13 @@ static int check_together(const struct optimizer *o, struct err *e)
     return schedule_check(&o->schedule, e);
 }
 
+static bool is_free(struct optimizer *o, const char *name)
+{
+    if (variable_find(o->set, name) >= 0)
+        o->taken = name;
+    return !o->taken;
+}
+
 static int add_slot(struct optimizer *o, int variable, const char *suffix,
                     const struct shape *shape, double initial)
 {
@@ -185,7 +192,7 @@ static int add_slot(struct optimizer *o, int variable, const char *suffix,
         slot.sharding = v->sharding;
         slot.joins_last = v->joins_last;
     }
-    return variable_add(o->set, &slot);
+    return is_free(o, slot.name) ? variable_add(o->set, &slot) : -1;
 }
 
 static bool is_named(const char *name, const char *const *parts, int count)
@@ -256,7 +263,7 @@ static int add_scalar(struct optimizer *o, const char *name, enum graph_dtype dt
 
     begin.a = initial;
     name = arena_printf(o->set->arena, "%s%s", o->scope ? o->scope : "", name);
-    return variable_add_state(o->set, name, &scalar, &begin);
+    return is_free(o, name) ? variable_add_state(o->set, name, &scalar, &begin) : -1;
 }
 
 int optimizer_build(struct optimizer *o, struct variable_set *set, const int *trainable,
@@ -268,6 +275,7 @@ int optimizer_build(struct optimizer *o, struct variable_set *set, const int *tr
     o->count = count;
     o->of = arena_array(set->arena, (size_t)count + 1, sizeof(*o->of));
     o->learning_rate = o->product = -1;
+    o->taken = NULL;
     o->iterations = add_scalar(o, "iterations", DTYPE_S32, 0);
     if (o->schedule.kind == SCHEDULE_NONE)
         o->learning_rate = add_scalar(o, "learning_rate", DTYPE_F32,
@@ -276,6 +284,9 @@ int optimizer_build(struct optimizer *o, struct variable_set *set, const int *tr
         o->product = add_scalar(o, "momentum_product", DTYPE_F32, 1);
     for (int i = 0; i < count; i++)
         add_variable(o, &o->of[i], trainable[i]);
+    if (o->taken)
+        return err_set(e, "optimizer %s: there is a variable \"%s\" already; a second optimizer "
+                       "needs a name and variables of its own", optimizer_name(o->rule), o->taken);
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct optimizer {
     int count;
     int iterations, learning_rate;      /* variables of the set; -1 with a schedule */
     int product;                        /* Nadam's product of momenta, or -1 */
+    const char *taken;                  /* a name that it needs and the set has; NULL: none */
 };
 
 /* "Adam" */
@@ -83,8 +84,8 @@ int optimizer_parse(struct optimizer *o, const char *text, struct arena *a, stru
 
 /*
  * Adds slots of trainable[0..count) to `set`, which must outlive `o`; names of slots and
- * "iterations" must be free. -1: more than one kind of clipping, or numbers that do not go
- * together.
+ * "iterations" must be free. -1: they are not (some variables may have been added), more than one
+ * kind of clipping, or numbers that do not go together.
  */
 int optimizer_build(struct optimizer *o, struct variable_set *set, const int *trainable,
                     int count, struct err *e);

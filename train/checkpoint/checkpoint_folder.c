@@ -94,7 +94,9 @@ int checkpoint_lock(struct outfile_lock *l, const char *folder, struct err *e)
 
     if (snprintf(path, sizeof(path), "%s/checkpoints", folder) >= (int)sizeof(path))
         return err_set(e, "the path of the folder of checkpoints is too long");
-    return checkpoint_make_folder(folder, e) || outfile_lock(l, path, e) ? -1 : 0;
+    if (checkpoint_make_folder(folder, e))
+        return -1;
+    return outfile_lock(l, path, e) && !outfile_is_mine(path) ? -1 : 0;
 }
 
 int checkpoint_check_own(const char *folder, int64_t step, struct err *e)
@@ -140,11 +142,16 @@ int checkpoint_clear(const char *folder, struct err *e)
 int checkpoint_latest(const char *folder, char *path, size_t path_bytes, struct err *damaged,
                       struct err *e)
 {
-    int64_t count, *step = checkpoint_list(folder, &count, e);
+    int64_t count, *step;
+    struct stat st;
     struct err why;
-    int status = count < 0 ? -1 : 0;
+    int status;
 
     *damaged = (struct err){.line = 0};
+    if (stat(folder, &st) != 0 && errno == ENOENT)
+        return 0;
+    step = checkpoint_list(folder, &count, e);
+    status = count < 0 ? -1 : 0;
     for (int64_t i = 0; i < count && status == 0; i++) {
         status = is_whole(checkpoint_path(folder, step[i], path, path_bytes), &why) == 0;
         if (status == 0 && !damaged->msg[0])
