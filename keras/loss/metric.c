@@ -164,7 +164,7 @@ void metric_build(struct metric *m, struct variable_set *set, const struct shape
         m->variable[i] = variable_add(set, &(struct variable){
             .name = arena_printf(set->arena, "%s/%s", m->name, state_name(m, i)), .shape = shape,
             .sync = SYNC_ON_READ, .aggregation = AGGREGATION_SUM,
-            .initializer = {INITIALIZER_ZEROS, 0, 0}, .of = -1, .shard_dim = -1});
+            .initializer = {.kind = INITIALIZER_ZEROS}, .of = -1, .shard_dim = -1});
 }
 
 /* ---- results ---- */
