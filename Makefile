@@ -228,14 +228,26 @@ $(TEST_PROGRAMS) $(BUILD)/tests/jax/keras_values: %: %.o $(BUILD)/libtested.so
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
 # (tests/fuzz/corpus_main.c).
-FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libsystole.a,\
+FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a,\
   $(BUILD)/tests/fuzz/corpus_main.o $(BUILD)/libtested.so)
 
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(LDLIBS)
 
-check: installable examples $(strip $(TESTS)) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS))
+# What lets calls and allocations of a command fail (tests/faults/faults.sh); the sanitizers have an
+# allocator of their own.
+FAULTS := $(BUILD)/tests/faults/fault_calls $(if $(SAN),,$(BUILD)/tests/faults/fault_memory.so)
+
+$(BUILD)/tests/faults/fault_calls: tests/faults/fault_calls.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) -std=c11 -O2 -g $(WARN) -o $@ $<
+
+$(BUILD)/tests/faults/fault_memory.so: tests/faults/fault_memory.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) -std=c11 -O2 -g $(WARN) -fPIC -shared -pthread -o $@ $< -ldl
+
+check: installable examples $(strip $(TESTS)) $(FUZZERS) $(FAULTS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) FAULTS=$(abspath $(BUILD)/tests/faults) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
 
@@ -249,8 +261,10 @@ fuzz:
 LONG_TESTS := $(foreach t,simd_sweep simd_eup memo_random random_program equality \
   equality_programs snapshot_random reference api_random,$(filter %/test_$(t),$(TEST_PROGRAMS)))
 
-check-long: $(LONG_TESTS)
+check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
+	@SYSTOLE=$(SYSTOLE) FAULTS=$(BUILD)/tests/faults RANDOM_KILLS=250 sh tests/faults/faults.sh 1
+	@sh tools/same_by_compilers.sh
 
 headers: | $(BUILD)/deps.ok $(MADE_H)
 	@for h in $(shell find $(LAYERS) include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
