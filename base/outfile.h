@@ -1,7 +1,8 @@
 /*
  * Files that appear whole or not at all: written under a name of their own beside
  * it, "PATH.0123456789abcdef01234567.tmp", that cannot be foreseen; brought to the disk,
- * renamed when complete, and the folder brought to the disk, too. What exists and
+ * renamed when complete, and the folder brought to the disk, too. What a killed writer of the
+ * same file has left goes away when the next one begins. What exists and
  * is no regular file (a device, a pipe) is written in place and never removed.
  * Messages name the path as the user gave it.
  */
@@ -23,11 +24,18 @@ int outfile_commit(struct outfile *f, struct err *e);
 void outfile_abandon(struct outfile *f);                /* closes, leaves nothing behind */
 
 /*
- * The same for who writes without a FILE: an empty file beside `path`, its name for the caller to
- * mem_free, NULL on failure; and the rename of what is complete and on the disk. -1: it is gone.
+ * The same for who writes without a FILE: an empty file beside `path`, its name for outfile_drop,
+ * NULL on failure; and the rename of what is complete and on the disk. -1: it is gone.
  */
 char *outfile_temporary(const char *path, struct err *e);
 int outfile_publish(const char *temp, const char *path, struct err *e);
+void outfile_drop(char *temp);          /* frees the name; what still has it is removed */
+
+/*
+ * For a process that must end now: removes what it has begun and not committed, and its locks, of
+ * all threads; at most 256 of them are known. Takes no memory.
+ */
+void outfile_abandon_all(void);
 
 /* Removes from a folder what killed processes of this host had not finished to write. */
 void outfile_clean(const char *folder);

@@ -359,7 +359,8 @@ void cli_parse(const struct cli_syntax *s, int argc, char **argv, void *values)
     arena_init(&r.arena);
     gather(&r.table, &s->own, values);
     list_options(&r, list);
-    argp_parse(&argp, argc, argv, s->rest ? ARGP_IN_ORDER : 0, NULL, &r);
+    if (argp_parse(&argp, argc, argv, s->rest ? ARGP_IN_ORDER : 0, NULL, &r) != 0)
+        mem_exhausted(0);               /* a wrong word has ended the process */
     arena_fini(&r.arena);
 }
 

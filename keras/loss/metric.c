@@ -297,5 +297,5 @@ void metric_build(struct metric *m, struct variable_set *set, const struct shape
             .name = arena_printf(set->arena, "%s/%s", m->name, metric_state(m, i, set->arena)),
             .shape = state_shape(m, i, prediction),
             .sync = SYNC_ON_READ, .aggregation = AGGREGATION_SUM,
-            .initializer = {INITIALIZER_ZEROS, 0, 0}, .of = -1, .shard_dim = -1});
+            .initializer = {.kind = INITIALIZER_ZEROS}, .of = -1, .shard_dim = -1});
 }
