@@ -80,6 +80,7 @@ struct sy_metric {
     sy_strategy *strategy;
     struct metric m;
     bool is_accuracy;                   /* which one is known by the shapes of an update */
+    int64_t known_size;                 /* classes or labels that its sums are of; 0: it has none */
 };
 
 struct sy_optimizer {

@@ -2,6 +2,7 @@
 #include "api/model.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "keras/loss/loss_from_text.h"
 #include "stack/hlo/graph_shape.h"
@@ -179,12 +180,13 @@ sy_tensor sy_loss(sy_context *c, const char *loss, sy_tensor labels, sy_tensor p
         !sample_of(c, "predictions", prediction, &sample) ||
         !same_samples(c, "labels and predictions", labels, prediction))
         return invalid;
-    if (loss_from_text(&l, loss, &e) || loss_check(&l, &label, &sample, &e))
+    if (loss_from_text(&l, loss, c->trace->graph.arena, &e) ||
+        loss_check(&l, &label, &sample, &e))
         return api_invalid(c, &e);
     result = result_of(c, prediction);
     source = c->trace->graph.source;
     trace_source(c->trace, NULL, "loss");
-    out.node = loss_values(api_graph(c), &l, labels.node, &result);
+    out.node = loss_values(api_graph(c), &l, labels.node, &result, NODE_NONE);
     c->trace->graph.source = source;
     return out;
 }
@@ -214,22 +216,28 @@ sy_tensor sy_average_loss(sy_context *c, sy_tensor each, int64_t global_batch)
 
 static int read_metric(sy_strategy *s, const char *text, sy_metric *m, struct err *e)
 {
-    struct shape classes = {.dtype = DTYPE_F32, .rank = 1};
+    int64_t known = 0;
+    struct shape sample = shape_scalar(DTYPE_F32);
 
     m->strategy = s;
-    m->is_accuracy = strcmp(text, "accuracy") == 0;
-    if (m->is_accuracy) {               /* all kinds of it have the same sums */
-        m->m = metric_standard(METRIC_CATEGORICAL_ACCURACY);
-        m->m.name = "accuracy";
-    } else if (metric_from_text(&m->m, text, &s->arena, e)) {
+    m->is_accuracy = strcasecmp(text, "accuracy") == 0 || strcasecmp(text, "acc") == 0;
+    /* all kinds of accuracy have the same sums, by whatever shapes it is chosen */
+    if (metric_from_text(&m->m, text, &sample, &sample, &s->arena, e))
         return -1;
+    if (metric_sums_by_prediction(&m->m)) {
+        known = (int64_t)(m->m.with.num_classes > 0 ? m->m.with.num_classes
+                                                    : m->m.with.num_labels);
+        if (known < 1)
+            return err_set(e, "metric %s: how many sums it has depends on the predictions, which "
+                           "are not known yet%s", m->m.name,
+                           m->m.kind == METRIC_AUC ? "; say num_labels" : "");
     }
-    if (m->m.kind == METRIC_MEAN_IOU && m->m.number < 1)
-        return err_set(e, "metric %s: say num_classes", m->m.name);
     if (metric_check_name(&m->m, &s->set, e))
         return -1;
-    classes.dim[0] = (int64_t)m->m.number;
-    metric_build(&m->m, &s->set, &classes);
+    if (known)
+        sample = shape_make(DTYPE_F32, 1, &known);
+    m->known_size = known;
+    metric_build(&m->m, &s->set, &sample);
     return 0;
 }
 
@@ -247,7 +255,7 @@ sy_status sy_metric_create(sy_strategy *s, const char *metric, sy_metric **out)
     return SY_OK;
 }
 
-static int check_update(sy_context *c, struct metric *m, bool is_accuracy,
+static int check_update(sy_context *c, struct metric *m, const sy_metric *of,
                         const sy_tensor *labels, sy_tensor value, struct err *e)
 {
     bool is_of_values = m->kind == METRIC_MEAN || m->kind == METRIC_SUM;
@@ -262,14 +270,13 @@ static int check_update(sy_context *c, struct metric *m, bool is_accuracy,
         *e = c->err;
         return -1;
     }
-    if (is_accuracy && sample.rank > 0)
+    if (of->is_accuracy && sample.rank > 0)
         m->kind = metric_accuracy(&label, &sample);
-    if (is_accuracy)
-        m->number = metric_standard(m->kind).number;
-    if (m->kind == METRIC_MEAN_IOU && sample.rank > 0 &&
-        sample.dim[sample.rank - 1] != (int64_t)m->number)
-        return err_set(e, "metric %s of %g classes; predictions have %lld", m->name, m->number,
-                       (long long)sample.dim[sample.rank - 1]);
+    if (of->is_accuracy)
+        m->with = metric_standard(m->kind).with;
+    if (of->known_size && sample.rank > 0 && sample.dim[sample.rank - 1] != of->known_size)
+        return err_set(e, "metric %s of %lld classes; predictions have %lld", m->name,
+                       (long long)of->known_size, (long long)sample.dim[sample.rank - 1]);
     return metric_check(m, &label, &sample, e);
 }
 
@@ -303,7 +310,7 @@ sy_status sy_metric_update(sy_context *c, sy_metric *m, const sy_tensor *labels,
         value = sy_reshape(c, value, sy_dims(1));
     if (m->strategy != c->strategy)
         err_set(&e, "metric %s is of another strategy", own.name);
-    else if (check_update(c, &own, m->is_accuracy, labels, value, &e) == 0 &&
+    else if (check_update(c, &own, m, labels, value, &e) == 0 &&
              check_weights(c, &own, value, weights, &e) == 0) {
         source = c->trace->graph.source;
         trace_source(c->trace, "metrics", own.name);

@@ -2,6 +2,7 @@
 #include "cli/validate/check.h"
 
 #include "base/outfile.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/common/fail.h"
 #include "cli/validate/hardware.h"

@@ -263,6 +263,21 @@ int metric_check_name(const struct metric *m, const struct variable_set *set, st
     return 0;
 }
 
+bool metric_sums_by_prediction(const struct metric *m)
+{
+    switch (m->kind) {
+    case METRIC_R2_SCORE:
+        return true;
+    case METRIC_F1_SCORE:
+    case METRIC_FBETA_SCORE:
+        return m->with.average != AVERAGE_MICRO;
+    case METRIC_AUC:
+        return m->with.multi_label != 0;
+    default:
+        return kinds[m->kind].labels == TABLE;
+    }
+}
+
 /* of the i-th variable */
 static struct shape state_shape(const struct metric *m, int i, const struct shape *prediction)
 {

@@ -42,6 +42,8 @@ int metric_check(const struct metric *m, const struct shape *label,
                  const struct shape *prediction, struct err *e);
 /* -1: the set has a variable "NAME/..." already */
 int metric_check_name(const struct metric *m, const struct variable_set *set, struct err *e);
+/* its sums are as many as predictions have classes or labels: metric_build must know them */
+bool metric_sums_by_prediction(const struct metric *m);
 /* adds its state: "accuracy/total", "accuracy/count" */
 void metric_build(struct metric *m, struct variable_set *set, const struct shape *prediction);
 
