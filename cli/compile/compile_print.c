@@ -68,8 +68,9 @@ static void print_memory(const struct module *m, const struct chip *chip)
     char a[32], b[32];
     double all = (double)(m->payload_bytes + m->padding_bytes);
 
-    printf("HBM   %s at most at a time; arrays there hold %s",
-           text_bytes(m->hbm_bytes, a, sizeof(a)), text_bytes(m->payload_bytes, b, sizeof(b)));
+    printf("HBM   %s, of which %s are alive at once", text_bytes(m->hbm_bytes, a, sizeof(a)),
+           text_bytes(m->alive_bytes, b, sizeof(b)));
+    printf("; arrays there hold %s", text_bytes(m->payload_bytes, b, sizeof(b)));
     printf(" of elements and %s of padding (%.1f %%)\n",
            text_bytes(m->padding_bytes, a, sizeof(a)),
            all > 0 ? 100 * (double)m->padding_bytes / all : 0);
