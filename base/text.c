@@ -159,26 +159,28 @@ int text_find(const char *name, const char *const *first, size_t stride, size_t 
     return -1;
 }
 
-char *text_thousands(int64_t value, char *buf, size_t buf_bytes)
+struct short_text text_thousands(int64_t value)
 {
+    struct short_text to;
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%" PRId64, value);
     int first = digits[0] == '-';
     size_t out = 0;
 
-    for (int i = 0; i < length && out + 2 < buf_bytes; i++) {
+    for (int i = 0; i < length; i++) {
         if (i > first && (length - i) % 3 == 0)
-            buf[out++] = ',';
-        buf[out++] = digits[i];
+            to.text[out++] = ',';
+        to.text[out++] = digits[i];
     }
-    buf[out] = '\0';
-    return buf;
+    to.text[out] = '\0';
+    return to;
 }
 
-char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
+struct short_text text_bytes(int64_t bytes)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes;
+    struct short_text to;
     size_t unit = 0;
 
     while (value >= 1024.0 && unit + 1 < COUNT_OF(names)) {
@@ -186,10 +188,10 @@ char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
         unit++;
     }
     if (value == (double)(int64_t)value)
-        snprintf(buf, buf_bytes, "%" PRId64 " %s", (int64_t)value, names[unit]);
+        snprintf(to.text, sizeof(to.text), "%" PRId64 " %s", (int64_t)value, names[unit]);
     else
-        text_print(buf, buf_bytes, "%.1f %s", value, names[unit]);
-    return buf;
+        text_print(to.text, sizeof(to.text), "%.1f %s", value, names[unit]);
+    return to;
 }
 
 int text_parse_int(const char *s, int64_t lo, int64_t hi, int64_t *value)

@@ -36,14 +36,14 @@ char *text_did_you_mean(const char *name, const char *const *candidates, size_t 
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
               char near[TEXT_NEAR_BYTES]);
 
-/* 1234567 -> "1,234,567"; buf of at least 28 bytes; returns buf */
-char *text_thousands(int64_t value, char *buf, size_t buf_bytes);
+/* a number in words, by value: text_thousands(n).text lasts as long as the call that it is in */
+struct short_text { char text[32]; };
+
+struct short_text text_thousands(int64_t value);        /* 1234567 -> "1,234,567" */
+struct short_text text_bytes(int64_t bytes);            /* "16 MiB", "392 KiB", "12 B" */
 
 /* a field of CSV, quoted where it must be (RFC 4180) */
 void text_print_csv(const char *text, FILE *to);
-
-/* bytes as "16 MiB", "392 KiB", "12 B"; returns buf */
-char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes);
 
 /*
  * Whole-string number readers: 0, or -1 if `s` is not exactly one number in

@@ -204,13 +204,11 @@ void hbm_store_set_page(struct hbm_store *s, size_t number, struct hbm_page *pag
  */
 static void write_bytes(unsigned char *to, const char *from, size_t bytes)
 {
-    size_t done;
-
     if (bytes < STREAM_BYTES_MIN || (uintptr_t)to % LINE_BYTES != 0 || bytes % LINE_BYTES != 0) {
         memcpy(to, from, bytes);
         return;
     }
-    for (done = 0; done < bytes; done += LINE_BYTES) {
+    for (size_t done = 0; done < bytes; done += LINE_BYTES) {
         const __m128i *in = (const __m128i *)(const void *)(from + done);
         __m128i *out = (__m128i *)(void *)(to + done);
         __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);

@@ -59,20 +59,18 @@ static int check_bytes(const struct collective_answer *w, struct err *e)
 {
     int64_t unit = collective_unit(&w->request) * parts_of(w), bytes = w->options.bytes;
     int64_t below = bytes / unit * unit;
-    char text[3][28];
+    struct short_text asked = text_thousands(bytes), each = text_thousands(unit);
 
     if (bytes % unit == 0)
         return 0;
-    text_thousands(bytes, text[0], sizeof(text[0]));
-    text_thousands(unit, text[1], sizeof(text[1]));
-    text_thousands(below + unit, text[2], sizeof(text[2]));
     if (below == 0)
         return err_set(e, "--bytes is %s: %s by %s on %s takes multiples of %s bytes, so at "
-                       "least that", text[0], collective_kind_name(w->request.kind),
-                       collective_algo_name(w->request.algo), w->slice.name, text[1]);
+                       "least that", asked.text, collective_kind_name(w->request.kind),
+                       collective_algo_name(w->request.algo), w->slice.name, each.text);
     return err_set(e, "--bytes is %s: %s by %s on %s takes multiples of %s bytes; the nearest "
-                   "are %" PRId64 " and %" PRId64, text[0], collective_kind_name(w->request.kind),
-                   collective_algo_name(w->request.algo), w->slice.name, text[1], below,
+                   "are %" PRId64 " and %" PRId64, asked.text,
+                   collective_kind_name(w->request.kind), collective_algo_name(w->request.algo),
+                   w->slice.name, each.text, below,
                    below + unit);
 }
 

@@ -194,7 +194,6 @@ static int run(struct session *s, struct err *e)
                                .program = &s->setup.program};
     double began_s = progress_seconds(), seconds;
     const struct fault *fault = machine_fault(m);
-    int i;
 
     if (is_dump) {
         from_dump_list_buffers(&s->setup.dump, &step, &s->setup.arena);
@@ -216,7 +215,7 @@ static int run(struct session *s, struct err *e)
         return -1;
     if (fault->kind != FAULT_NONE)      /* even where it left no trace to write */
         return err_set(e, "%s", fault->msg);
-    for (i = 0; i < s->matrix_count; i++)
+    for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_show(m, 0, &s->matrix[i], e))
             return -1;
     if (is_dump && from_dump_write_results(&s->setup.dump, e))

@@ -16,6 +16,8 @@ static int train(const struct train_options *o)
         status = train_loop(&t, &e);
     }
     if (!status)
+        status = train_save(&t, &e);    /* before the report, which takes one more step */
+    if (!status)
         status = train_report(&t, &e);
     if (status) {
         status = cli_fail(&e);
@@ -23,7 +25,7 @@ static int train(const struct train_options *o)
             machine_print_deadlock(t.machine, stderr);
     }
     train_fini(&t);
-    return status;
+    return status ? status : train_was_interrupted();
 }
 
 int cmd_train(int argc, char **argv)

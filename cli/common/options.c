@@ -72,7 +72,7 @@ static int read_whole(const struct cli_option *o, const char *text, char *to, st
 
 static int read_bytes(const struct cli_option *o, const char *text, char *to, struct err *e)
 {
-    char name[NAME_BYTES], most[32];
+    char name[NAME_BYTES];
     int64_t value;
 
     if (text_parse_bytes(text, o->lo, o->hi, &value) == 0) {
@@ -81,7 +81,7 @@ static int read_bytes(const struct cli_option *o, const char *text, char *to, st
     }
     return err_set(e, "%s is \"%s\", allowed are sizes from %lld byte%s to %s, with K, M or G for "
                    "1024, 1024^2 or 1024^3 (256M)", spell(o, name), text, (long long)o->lo,
-                   o->lo == 1 ? "" : "s", text_bytes(o->hi, most, sizeof(most)));
+                   o->lo == 1 ? "" : "s", text_bytes(o->hi).text);
 }
 
 /* "xla|best" as a list of words in `copy` */
@@ -201,6 +201,34 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
                    text_did_you_mean(name, names, (size_t)t.count, hint, sizeof(hint)), all);
 }
 
+int cli_read_words(const struct cli_syntax *s, char *text, void *values, struct err *e)
+{
+    struct table t = {.count = 0};
+    char *rest = text, *word;
+
+    gather(&t, &s->own, values);
+    while ((word = strtok_r(rest, " ", &rest))) {
+        const struct cli_option *row = NULL;
+        const char *value = "";
+        int i = 0;
+
+        if (strncmp(word, "--", 2) != 0) {
+            if (s->argument(values, word, e))
+                return -1;
+            continue;
+        }
+        for (; i < t.count && (!row || strcmp(row->name, word + 2) != 0); i++)
+            row = t.entry[i].row;
+        if (!row || strcmp(row->name, word + 2) != 0)
+            return err_set(e, "unknown option \"%s\"", word);
+        if (row->arg && !(value = strtok_r(rest, " ", &rest)))
+            return err_set(e, "%s needs %s", word, row->arg);
+        if (cli_read_value(row, value, t.entry[i - 1].values, e))
+            return -1;
+    }
+    return 0;
+}
+
 static int check(const struct cli_options *o, char *values, struct err *e)
 {
     for (const struct cli_part *p = o->part; p && p->options; p++)
@@ -291,7 +319,7 @@ static const char *default_of(const struct entry *x, struct arena *a)
         memcpy(&text, at, sizeof(text));
         return text ? text : "none";
     case CLI_BYTES:
-        return arena_strdup(a, text_bytes(load(x->row, at), buf, sizeof(buf)));
+        return arena_strdup(a, text_bytes(load(x->row, at)).text);
     case CLI_CHOICE:
         split_words(x->row->words, buf, sizeof(buf), word);
         return arena_strdup(a, word[load(x->row, at)]);

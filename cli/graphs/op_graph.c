@@ -10,30 +10,9 @@
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define SIZE_MAX_ONE (1LL << 31)
 #define NAMES_MAX 160
-
-int op_parse_sizes(const char *text, int64_t *to)
-{
-    int count = 0;
-
-    for (;;) {
-        char *end;
-        long long value = strtoll(text, &end, 10);
-
-        if (end == text || value < 1 || value > SIZE_MAX_ONE || count == GRAPH_RANK_MAX)
-            return -1;
-        to[count++] = value;
-        if (*end == '\0')
-            return count;
-        if (*end != 'x' && *end != ',')
-            return -1;
-        text = end + 1;
-    }
-}
 
 struct building {
     const struct op_request *r;

@@ -63,10 +63,8 @@ static void print_rates(const struct session *s)
                   * cores;
     double bytes = s->bytes * s->devices, intensity = bytes > 0 ? flops / bytes : 0;
     double roof = fmin(peak, intensity * gbps * 1e-3);
-    char text[28];
 
-    printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->machine), text, sizeof(text)),
-           us);
+    printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->machine)).text, us);
     printf("  %.3f TFLOP/s = %.1f %% of the matrix units' peak of %.1f%s\n", flops / us * 1e-6,
            100 * flops / us * 1e-6 / peak, peak,
            s->devices > 1 ? ", all cores" : cores > 1 ? ", both cores" : "");

@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "files/model_file.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
@@ -187,7 +188,7 @@ static int create_fit(struct train_run *t, struct err *e)
     t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     o = options_of(t);
     t->fit = fit_create(&o, e);
-    return t->fit ? fit_compile(t->fit, e) : -1;
+    return t->fit && train_load_weights(t, e) == 0 ? fit_compile(t->fit, e) : -1;
 }
 
 static void plan_steps(struct train_run *t)
@@ -298,18 +299,18 @@ static int choose_devices(struct train_run *t, struct err *e)
 
 int train_setup(struct train_run *t, struct err *e)
 {
-    const char *log = path_or_null(t, OPT_CSV_LOG);
+    const char *log = path_or_null(t, OPT_CSV_LOG), *save = path_or_null(t, OPT_SAVE);
 
     variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if (log && outfile_check(log, e))
+    if ((log && outfile_check(log, e)) || (save && outfile_check(save, e)))
         return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
+    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->config, e))
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, t->model.node_count - 1);
@@ -360,7 +361,7 @@ static void print_layers(const struct model *m)
 static void print_machine(const struct train_run *t)
 {
     const struct module *m;
-    char slice[128], bundles[32], vmem[32], hbm[32], kept[32], layers[400];
+    char slice[128], layers[400];
     struct err e;
 
     if (!t->machine) {
@@ -374,11 +375,9 @@ static void print_machine(const struct train_run *t)
     if (!train_is_timed(t))
         printf("mode       functional: cycles are not simulated\n");
     printf("program    %d kernels, %s bundles; per core HBM %s for variables and %s for a launch, "
-           "VMEM %s\n", m->kernel_count,
-           text_thousands(m->linked[0].program.bundle_count, bundles, sizeof(bundles)),
-           text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
-           text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
-           text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
+           "VMEM %s\n", m->kernel_count, text_thousands(m->linked[0].program.bundle_count).text,
+           text_bytes(strategy_variable_bytes(fit_strategy(t->fit))).text,
+           text_bytes(m->hbm_bytes).text, text_bytes(train_vmem_bytes(m)).text);
     if (t->mesh.axis_count > 1)
         printf("devices    %d of each %s, %s: %s\n", t->device_count,
                train_value(t, OPT_PIPELINE)->integer > 1 ? "stage" : "replica",
@@ -413,19 +412,16 @@ void train_print_header(const struct train_run *t)
     const char *folder = train_value(t, OPT_DATA)->text;
     int replicas = train_replicas(t);
     int64_t count = t->train_batches.samples, dropped = count % t->batch;
-    char elems[32], train[32], test[32];
 
     print_layers(&t->model);
-    printf(", %s parameters\n",
-           text_thousands(model_parameter_count(&t->model, true), elems, sizeof(elems)));
+    printf(", %s parameters\n", text_thousands(model_parameter_count(&t->model, true)).text);
     print_machine(t);
     printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
            train_value(t, OPT_PRECISION)->text);
     print_optimizer(t);
     printf("data       %s: %s training and %s test %s of %s\n",
-           *folder ? folder : "drawn digits", text_thousands(count, train, sizeof(train)),
-           text_thousands(t->test_batches.samples, test, sizeof(test)), t->data_noun,
-           t->data_shape);
+           *folder ? folder : "drawn digits", text_thousands(count).text,
+           text_thousands(t->test_batches.samples).text, t->data_noun, t->data_shape);
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
            train_value(t, OPT_SEED)->text);

@@ -52,6 +52,12 @@ const char *layer_class(enum layer_kind kind)
     return kinds[kind].class;
 }
 
+const char *layer_whole_class(const struct layer *l)
+{
+    return l->is_distributed ? "TimeDistributed"
+           : l->c.both != LAYER_ONE_WAY ? "Bidirectional" : layer_class(l->kind);
+}
+
 const char *layer_standard_name(enum layer_kind kind)
 {
     return kinds[kind].name;

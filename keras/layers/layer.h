@@ -91,6 +91,8 @@ struct layer {
 };
 
 const char *layer_class(enum layer_kind kind);
+/* Keras's class of it, which is the wrapper's where it stands in one: "Bidirectional" */
+const char *layer_whole_class(const struct layer *l);
 /* -1 with the nearest class and all classes */
 int layer_find(const char *class, enum layer_kind *kind, struct err *e);
 /* Keras's standard values; numbers that must be given are 0 */

@@ -25,6 +25,7 @@ void model_fini(struct model *m)
 {
     mem_free(m->layer);
     mem_free(m->node);
+    mem_free(m->part);
     mem_free(m->input);
     mem_free(m->output);
     memset(m, 0, sizeof(*m));

@@ -27,6 +27,11 @@ struct model_node {                     /* one call */
     struct shape shape;                 /* of a sample of its output */
 };
 
+struct model_part {                     /* a model inside the model, whose layers it has */
+    const char *prefix;                 /* of their names: "inner/" */
+    const char *class;                  /* "Functional", "Sequential" */
+};
+
 struct model {
     struct arena *arena;
     const char *name;
@@ -39,6 +44,9 @@ struct model {
     struct model_node *node;
     int node_count;
     size_t node_capacity;
+    struct model_part *part;            /* of a Keras file */
+    int part_count;
+    size_t part_capacity;
     int *input, *output;                /* calls */
     int input_count, output_count;
     size_t input_capacity, output_capacity;
@@ -65,8 +73,8 @@ int model_add(struct model *m, struct layer *l, struct err *e);
 void model_output(struct model *m, int call);   /* a model without one has its last call's */
 
 /*
- * From model.to_json() of Keras 2 or 3, Sequential or Functional, initialised by this; `path` in
- * messages. -1: file, line and column where the JSON is broken, else the layer.
+ * From model.to_json() of Keras 2 or 3, Sequential or Functional, or the model.json of TensorFlow.js
+ * that holds such a model, initialised by this; `path` in messages. -1: file, line and column where the JSON is broken, else the layer.
  */
 int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e);
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,

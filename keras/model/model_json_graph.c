@@ -246,6 +246,13 @@ static void list_chain(struct json_block *f)
 
 static struct json_block *read_block(struct model_json_reader *r, const json_t *model, int depth);
 
+static void add_part(struct model *m, const char *prefix, const json_t *inner)
+{
+    m->part = mem_grow(m->part, &m->part_capacity, (size_t)m->part_count + 1, sizeof(*m->part));
+    m->part[m->part_count++] = (struct model_part){
+        prefix, json_is_functional(inner) ? "Functional" : "Sequential"};
+}
+
 /* a layer, a model with names of its own, or nothing for an input; -1 */
 static int read_one(struct json_block *f, int i, int depth)
 {
@@ -255,6 +262,7 @@ static int read_one(struct json_block *f, int i, int depth)
 
     if (json_is_model(layer)) {
         f->r->prefix = arena_printf(f->r->arena, "%s%s/", outside, f->name[i]);
+        add_part(f->r->model, f->r->prefix, layer);
         f->inner[i] = read_block(f->r, layer, depth + 1);
         f->r->prefix = outside;
         return f->inner[i] ? 0 : -1;

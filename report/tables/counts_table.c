@@ -26,10 +26,7 @@ static struct totals totals_of(const struct report_view *v)
 
 static void print_count(const char *name, int64_t count, const char *unit, FILE *to)
 {
-    char number[32];
-
-    fprintf(to, "  %-24s%20s%s%s\n", name, text_thousands(count, number, sizeof(number)),
-            *unit ? " " : "", unit);
+    fprintf(to, "  %-24s%20s%s%s\n", name, text_thousands(count).text, *unit ? " " : "", unit);
 }
 
 static int64_t unit_ops(const struct report_view *v, int unit)

@@ -123,21 +123,20 @@ int module_plan_refuse(const struct module_plan *p, int64_t need, struct err *e)
     struct layer *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     int64_t alive, rest = 0;
     int step = module_plan_fullest_step(p, &alive), count = list_layers(p, step, list), status;
-    char has[32], wants[32], least[32], text[32], told[300] = "";
+    char told[300] = "";
 
     for (int i = 0; i < count; i++)
         if (i < LAYERS_TOLD)
-            snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s %.*s,",
-                     text_bytes(list[i].bytes, text, sizeof(text)),
+            snprintf(told + strlen(told), sizeof(told) - strlen(told), " %s %.*s,",
+                     text_bytes(list[i].bytes).text,
                      list[i].length < 40 ? list[i].length : 40, list[i].name);
         else
             rest += list[i].bytes;
     status = err_set(e, "arrays that live at the same time need %s of HBM, a core has %s; %s are "
                      "alive at once:%s and %s of others; a smaller batch or bf16 needs less",
-                     text_bytes(need, wants, sizeof(wants)),
-                     text_bytes(module_plan_hbm_bytes(p->settings), has, sizeof(has)),
-                     text_bytes(alive, least, sizeof(least)), told,
-                     text_bytes(rest, text, sizeof(text)));
+                     text_bytes(need).text,
+                     text_bytes(module_plan_hbm_bytes(p->settings)).text,
+                     text_bytes(alive).text, told, text_bytes(rest).text);
     mem_free(list);
     return status;
 }

@@ -159,7 +159,7 @@ static int call(struct fit *f, const struct fit_callback *c, enum event event,
     return 0;
 }
 
-/* 1: one of them wants to stop; all are told all the same */
+/* 1, FIT_STOP_NOW: one of them wants to stop; all are told all the same */
 static int tell(struct fit *f, const struct fit_run *run, enum event event,
                 const struct fit_log *log, struct err *e)
 {
@@ -411,7 +411,9 @@ static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
     ep->log.metric = metric;
     ep->log.is_cut = ep->log.steps < ep->limit &&
                      (stop || (ep->run->step_limit && f->step >= ep->run->step_limit));
-    if ((ep->log.is_cut && leave_cut(f, ep, e)) || validate(f, ep, e))
+    if (ep->log.is_cut && leave_cut(f, ep, e))
+        return -1;
+    if (!(ep->log.is_cut && stop & FIT_STOP_NOW) && validate(f, ep, e))
         return -1;
     more = tell(f, ep->run, EVENT_EPOCH, &ep->log, e);
     return more < 0 ? -1 : stop | more;

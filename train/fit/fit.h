@@ -115,7 +115,11 @@ struct fit_log {
     bool is_cut;                        /* of an epoch: training ends within it */
 };
 
-/* 0: go on; 1: stop training after this; -1: *e is set. Any of them may be NULL. */
+/*
+ * 0: go on; 1: stop training after this; FIT_STOP_NOW: and do not validate an epoch that is cut so; -1: *e is set.
+ * Any of them may be NULL.
+ */
+#define FIT_STOP_NOW 2
 struct fit_callback {
     int (*begin)(void *context, struct fit *f, struct err *e);
     int (*epoch_begin)(void *context, struct fit *f, int64_t epoch, struct err *e);

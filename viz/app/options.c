@@ -96,9 +96,8 @@ static int parse_theme(const char *text, enum theme *t, struct err *e)
 {
     static const char *const names[] = {[THEME_DARK] = "dark", [THEME_LIGHT] = "light"};
     char hint[128];
-    size_t i;
 
-    for (i = 0; i < COUNT_OF(names); i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(text, names[i]) == 0) {
             *t = (enum theme)i;
             return 0;

@@ -83,9 +83,8 @@ enum panel_id panel_parse(const char *name, struct err *e)
 {
     const char *names[PANEL_COUNT];
     char hint[128], all[256] = "";
-    int i;
 
-    for (i = 0; i < PANEL_COUNT; i++) {
+    for (int i = 0; i < PANEL_COUNT; i++) {
         if (strcmp(name, panels[i].name) == 0)
             return (enum panel_id)i;
         strncat(all, i ? ", " : "", sizeof(all) - strlen(all) - 1);
