@@ -250,8 +250,9 @@ fuzz:
 LONG_TESTS := $(foreach t,simd_sweep simd_eup memo_random random_program equality \
   equality_programs snapshot_random reference api_random,$(filter %/test_$(t),$(TEST_PROGRAMS)))
 
-check-long: $(LONG_TESTS)
+check-long: $(LONG_TESTS) $(SYSTOLE)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
+	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/test_keras_applications.py
 
 headers: | $(BUILD)/deps.ok $(MADE_H)
 	@for h in $(shell find $(LAYERS) files include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \

@@ -149,11 +149,10 @@ static int fit_memory(struct module *m, struct module_plan *p, struct err *e)
 {
     int64_t too_much;
 
+    m->hbm_limit = module_plan_hbm_bytes(p->settings);
     while ((too_much = module_plan_memory(p, m)) > 0) {
-        if (!module_plan_rematerialise(p)) {
-            m->is_too_large = true;
+        if (!module_plan_rematerialise(p))
             return module_plan_refuse(p, too_much, e);
-        }
         m->remat_count++;
         module_plan_lifetimes(p);
     }

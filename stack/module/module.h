@@ -85,7 +85,7 @@ struct module {
     struct link_result *linked;         /* by core */
     int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
     int64_t alive_bytes;                /* in HBM at once: the least that any placing takes */
-    bool is_too_large;                  /* refused, for HBM has fewer bytes than that */
+    int64_t hbm_limit;                  /* what there is of it; less than hbm_bytes: refused */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */
     int64_t flops, remat_count, prefetch_count, resident_count;
     struct module_stage stage[MODULE_STAGES_MAX];
