@@ -18,6 +18,7 @@ MAKEFLAGS += -j$(shell nproc)
 OBJCOPY ?= objcopy
 PREFIX  ?= /usr/local
 LAYERS  := base isa hbm interconnect sim stack report data keras train api
+FILE_PKGS := hdf5 libzip
 VIEW_PKGS := sdl2 SDL2_ttf libpng
 HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
 
@@ -34,10 +35,13 @@ CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 
+FILE_LIBS := $(shell pkg-config --libs $(FILE_PKGS) 2>/dev/null)
+
 # Every source below a folder, at any depth: a new file needs no line here.
 sources = $(shell find $(1) -name '*.c' | LC_ALL=C sort)
 LIB_SRC := $(call sources,$(LAYERS))
-CLI_SRC := $(call sources,cli)
+# Beside the commands, and no part of libsystole: its users need no HDF5 and no zip.
+CLI_SRC := $(call sources,cli files)
 # The viewer but for its window: no SDL in it, and tested without.
 VIZ_SRC := $(filter-out viz/sdl/%,$(call sources,viz))
 VIEW_SRC := $(call sources,viz/sdl)
@@ -56,7 +60,9 @@ VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/commands/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
-# make check TESTS="build/tests/test_a build/tests/test_b": just these, a line each if you like
+# make check TESTS="build/tests/test_a tests/cli/b.sh": just these programs and scripts, a line each
+# if you like
+SCRIPTS := $(if $(TESTS),,tools/check_layers.sh $(sort $(wildcard tests/cli/*.sh)))
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 override TESTS := $(strip $(TESTS))
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -76,7 +82,7 @@ help:
 #? make view        the viewer, too; installs SDL2
 #? make examples    the programs of examples/, into build/examples/
 #? make demo        trains on drawn digits
-#? make check       builds and runs all tests; TESTS="build/tests/test_a ...": these programs only
+#? make check       builds and runs all tests; TESTS="build/tests/test_a tests/cli/b.sh": these only
 #? make check-long  sweeps that take minutes
 #? make check-jax   tests against a pinned JAX
 #? make fuzz        made-up inputs for every reader of files
@@ -146,6 +152,9 @@ $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto | $(BUILD)/deps.ok
 $(BUILD)/%.pb-c.o: $(BUILD)/%.pb-c.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# HDF5 has a folder of its own for its headers.
+$(BUILD)/files/h5_%.o: CPPFLAGS += $(shell pkg-config --cflags $(FILE_PKGS) 2>/dev/null)
+
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export/*.c data/example*.c)): | $(PROTO_H)
 
 $(BUILD)/libsystole.a: $(LIB_OBJ)
@@ -190,7 +199,7 @@ $(VIEWER): $(VIEW_OBJ) $(BUILD)/libviz.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS)
 
 $(SYSTOLE): $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(FILE_LIBS) $(LDLIBS)
 
 # Programs over include/systole.h, with its parts, alone.
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(BUILD)/%)
@@ -204,7 +213,7 @@ examples: $(EXAMPLES)
 # program per test would hold the layers and their debug information again, hundreds of times. Calls
 # and variables inside it stay inside, as in a program, whatever a test calls its own.
 $(BUILD)/libtested.so: $(LIB_OBJ) $(CLI_OBJ) $(VIZ_OBJ) $(TEST_LIB_OBJ)
-	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libtested.so -Wl,-Bsymbolic -o $@ $^ $(LDLIBS) -lcmocka
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libtested.so -Wl,-Bsymbolic -o $@ $^ $(FILE_LIBS) $(LDLIBS) -lcmocka
 
 # Programs in folders of $(BUILD), at most four deep, find it wherever $(BUILD) is.
 TESTED := -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..:$$ORIGIN/../../../..'
@@ -215,7 +224,9 @@ $(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIE
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS) $(BUILD)/tests/jax/keras_values: %: %.o $(BUILD)/libtested.so
+JAX_PROGRAMS := $(BUILD)/tests/jax/keras_values $(BUILD)/tests/jax/keras_numbers
+
+$(TEST_PROGRAMS) $(JAX_PROGRAMS): %: %.o $(BUILD)/libtested.so
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
@@ -224,10 +235,10 @@ FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a
   $(BUILD)/tests/fuzz/corpus_main.o $(BUILD)/libtested.so)
 
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
-	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(if $(FUZZING),$(FILE_LIBS)) $(LDLIBS)
 
-check: installable examples $(strip $(TESTS)) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS))
+check: installable examples $(filter-out %.sh,$(strip $(TESTS))) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
 
 fuzzers: $(FUZZERS)
 
@@ -245,7 +256,7 @@ check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
 
 headers: | $(BUILD)/deps.ok $(MADE_H)
-	@for h in $(shell find $(LAYERS) include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
+	@for h in $(shell find $(LAYERS) files include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 # A build of its own, in which each function is a section that a linker can leave out.
@@ -254,7 +265,7 @@ dead:
 
 dead-functions: $(LIB_OBJ) $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(VIZ_OBJ) \
   $(if $(HAS_VIEWER),$(VIEW_OBJ)) $(EXAMPLE_SRC:%.c=$(BUILD)/%.o)
-	@CC="$(CC)" sh tools/dead_functions.sh $(BUILD) $(LDLIBS) \
+	@CC="$(CC)" sh tools/dead_functions.sh $(BUILD) $(FILE_LIBS) $(LDLIBS) \
 	  $(if $(HAS_VIEWER),$(shell pkg-config --libs $(VIEW_PKGS)))
 
 demo: $(SYSTOLE)
@@ -262,8 +273,8 @@ demo: $(SYSTOLE)
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 # Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
-check-jax: $(SYSTOLE) $(BUILD)/tests/jax/keras_values
-	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) sh tools/check_jax.sh
+check-jax: $(SYSTOLE) $(JAX_PROGRAMS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) KERAS_NUMBERS=$(abspath $(BUILD)/tests/jax/keras_numbers) sh tools/check_jax.sh
 
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh

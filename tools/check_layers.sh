@@ -9,7 +9,7 @@ trap 'rm -rf "$found"' EXIT
 
 # "FILE FOLDER-OF-FILE FOLDER-IT-USES WHAT" of includes, then of symbols
 includes() {
-    find base isa hbm interconnect sim stack report data keras train api include cli viz \
+    find base isa hbm interconnect sim stack report data keras train api files include cli viz \
         -name '*.[ch]' -o -name '*.def' -o -name '*.inc' | xargs awk '
         /^ *# *include "[a-z_0-9]+\// {
             path = $0
@@ -49,7 +49,8 @@ awk '
         allow["keras"] = "base isa sim stack"
         allow["train"] = allow["stack"] " stack data keras"
         allow["api"] = allow["train"] " report train include"
-        allow["cli"] = allow["api"] " api"
+        allow["files"] = allow["train"] " train"
+        allow["cli"] = allow["api"] " api files"
         allow["viz"] = allow["report"] " report"
         allow["include"] = "systole"
     }

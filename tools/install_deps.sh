@@ -4,7 +4,7 @@
 # that makes virtual environments of Python.
 # Usage: sh tools/install_deps.sh report|install [viewer|jax]
 need="gcc make pkg-config libjansson-dev libinih-dev uthash-dev libcmocka-dev zlib1g-dev libopenblas-dev
-libprotobuf-c-dev protobuf-c-compiler protobuf-compiler"
+libprotobuf-c-dev libhdf5-dev libzip-dev protobuf-c-compiler protobuf-compiler"
 [ "$2" != viewer ] || need="$need libsdl2-dev libsdl2-ttf-dev libpng-dev fonts-dejavu-core"
 [ "$2" != jax ] || need="$need python3-venv"
 
@@ -21,6 +21,8 @@ has() {
         zlib1g-dev) pkg-config --exists zlib ;;
         libopenblas-dev) pkg-config --exists openblas ;;
         libprotobuf-c-dev) pkg-config --exists libprotobuf-c ;;
+        libhdf5-dev) pkg-config --exists hdf5 ;;
+        libzip-dev) pkg-config --exists libzip ;;
         protobuf-c-compiler) command -v protoc-c ;;
         protobuf-compiler) command -v protoc ;;
         libsdl2-dev) pkg-config --exists sdl2 ;;

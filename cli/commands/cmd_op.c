@@ -27,8 +27,6 @@ static int list_operations(const struct cli_option *o, const char *text, void *v
 }
 
 static const struct cli_option options[] = {
-    {NULL, 'k', "N", "how many, of topk", 1, CLI_WHOLE, AT(request.k), .lo = 1,
-     .hi = SHAPE_ELEMS_MAX},
     {"assume-index", 0, "WHAT",
      "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers", 1,
      CLI_TEXT, AT(run.assume_index)},

@@ -2,6 +2,7 @@
 #include "cli/commands/cli.h"
 
 #include "cli/common/options.h"
+#include "files/model_file.h"
 #include "keras/model/summary.h"
 
 struct arguments {
@@ -60,7 +61,7 @@ static int summarize(struct arguments *args, struct model *m, struct variable_se
     struct slice slice;
     struct chip chip;
 
-    if (model_from_json(m, a, args->path, e) || model_build(m, set, e))
+    if (model_file_read(m, a, args->path, NULL, e) || model_build(m, set, e))
         return -1;
     if (args->has_policy)
         m->policy = args->policy;

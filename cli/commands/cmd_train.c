@@ -10,11 +10,13 @@ static int train(const struct train_options *o)
     int status;
 
     arena_init(&t.arena);
-    status = train_setup(&t, &e);
+    status = train_setup(&t, &e) || train_check_memory(&t, &e) ? -1 : 0;
     if (!status) {
         train_print_header(&t);
         status = train_loop(&t, &e);
     }
+    if (!status)
+        status = train_save(&t, &e);    /* before the report, which takes one more step */
     if (!status)
         status = train_report(&t, &e);
     if (status) {
@@ -23,7 +25,7 @@ static int train(const struct train_options *o)
             machine_print_deadlock(t.machine, stderr);
     }
     train_fini(&t);
-    return status;
+    return status ? status : train_was_interrupted();
 }
 
 int cmd_train(int argc, char **argv)

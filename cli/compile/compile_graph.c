@@ -1,6 +1,7 @@
 /* Makes the graph that `systole compile` is asked for. */
 #include "cli/compile/compile.h"
 
+#include "files/model_file.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/nn/zoo.h"
 
@@ -8,9 +9,7 @@
 
 bool compile_is_file(const char *model)
 {
-    size_t length = strlen(model);
-
-    return strchr(model, '/') || (length > 5 && strcmp(model + length - 5, ".json") == 0);
+    return strpbrk(model, "/.");
 }
 
 /*
@@ -42,7 +41,7 @@ static int make_keras(const struct compile_request *o, struct graph *g, struct a
 
     variable_set_init(&set, a);
     trace_init(&t, a, o->model, &set, o->replica_count, !o->is_inference);
-    status = model_from_json(&m, a, o->model, e);
+    status = model_file_read(&m, a, o->model, NULL, e);
     if (status == 0)
         status = trace_keras(o, &m, &set, &t, e);
     if (status == 0) {

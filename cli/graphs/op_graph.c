@@ -251,7 +251,7 @@ static int build_top_k(struct building *b, int *out)
     int64_t length = b->r->shape[0].dim[last_dim(b)];
 
     if (b->r->k < 1 || b->r->k > length)
-        return err_set(b->e, "-k is %lld, allowed are 1..%lld, the last dimension",
+        return err_set(b->e, "--count is %lld, allowed are 1..%lld, the last dimension",
                        (long long)b->r->k, (long long)length);
     *out = graph_tuple_element(b->g, graph_top_k(b->g, operand(b, 0), b->r->k), 0);
     return 0;
@@ -385,7 +385,7 @@ static const struct {
     {"gather", "TABLE N", "N rows of a table (embedding)", 2, 2, build_gather, ANY},
     {"scatter", "TABLE N", "N rows added to a table", 2, 2, build_scatter, NUMBERS},
     {"sort", "SHAPE", "along the last dimension, rising", 1, 1, build_sort, NUMBERS},
-    {"topk", "SHAPE", "the -k largest of the last dimension", 1, 1, build_top_k, NUMBERS},
+    {"topk", "SHAPE", "the --count largest of the last dimension", 1, 1, build_top_k, NUMBERS},
     {"max-pool", "NxHxWxC", "maximum over --window in steps of --stride", 1, 1, build_max_pool,
      NUMBERS},
     {"sum-pool", "NxHxWxC", "sum over --window in steps of --stride", 1, 1, build_sum_pool,

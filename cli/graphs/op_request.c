@@ -104,5 +104,7 @@ static const struct cli_option rows[] = {
      CLI_CHOICE, AT(is_same), .words = "none|same"},
     {"to", 0, "TYPE", "of convert's result (default: f32)", 1, CLI_OTHER, AT(to),
      .parse = parse_type},
+    {"count", 0, "N", "how many, of topk", 1, CLI_WHOLE, AT(k), .lo = 1,
+     .hi = SHAPE_ELEMS_MAX},
     {0}};
 const struct cli_options op_request_options = {.row = rows};

@@ -116,7 +116,7 @@ static bool has_argument(const struct sweep *s, const char *name)
 static int check_outputs(const struct sweep *s, struct err *e)
 {
     static const char *const names[] = {"checkpoint", "csv-log", "asm", "out-npy", "result",
-                                        "save-at", "utilization", "view"};
+                                        "save", "save-at", "utilization", "view"};
     char option[32];
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {

@@ -1,7 +1,7 @@
 /*
  * systole train: what its files share. train_options.c reads the command line,
  * train_data.c loads samples, train_setup.c compiles, train_loop.c trains, train_report.c leaves
- * the results, train_tables.c what the compiler knows for them.
+ * the results, train_weights.c reads and leaves weights, train_tables.c what the compiler knows for them.
  */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
@@ -40,6 +40,7 @@ struct train_run {
     const struct train_options *options;
     struct arena arena;
     struct model model;
+    const char *config;                 /* its JSON, as the file has it */
     const char *data_noun, *data_shape; /* "images", "28x28" */
     struct chip chip;
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
@@ -113,9 +114,14 @@ static inline int train_replicas(const struct train_run *t)
 /* what --data names, held against model and loss, into train_batches and test_batches */
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
+int train_load_weights(struct train_run *t, struct err *e);     /* what --weights names */
+/* of the host, for all cores' variables and arrays */
+int train_check_memory(struct train_run *t, struct err *e);
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);
+bool train_was_interrupted(void);       /* by a signal: the loop has ended before its time */
+int train_save(struct train_run *t, struct err *e);     /* what --save names */
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
 /* of `step`, which is a launch of this program: sources, layers, buffers */
 void train_fill_tables(struct train_run *t, const struct strategy_program *p,

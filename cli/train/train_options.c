@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/train/train.h"
+#include "files/weights.h"
 
 enum kind { WORD, CHOICE, INT, REAL, FLAG };
 enum use { USE_ALWAYS, USE_SIM, USE_HOST, USE_HYPER };
@@ -166,6 +167,10 @@ static int check(void *values, struct err *e)
         return err_set(e, "--overwrite belongs to --checkpoint");
     if (o->value[OPT_OVERWRITE].is_given && o->value[OPT_RESUME].is_given)
         return err_set(e, "--overwrite removes the checkpoints that --resume goes on from");
+    if (o->value[OPT_WEIGHTS].is_given && o->value[OPT_RESUME].is_given)
+        return err_set(e, "--weights does not go with --resume, whose checkpoint has the weights");
+    if (o->value[OPT_SAVE].is_given && weights_check_suffix(o->value[OPT_SAVE].text, e))
+        return -1;
     if (is_host && (o->set.count || o->trace.path))
         return err_set(e, "--%s belongs to --backend sim", o->set.count ? "set" : "trace");
     return trace_options_check_mode(&o->trace, (enum run_mode)o->value[OPT_MODE].integer, e);
@@ -213,8 +218,8 @@ static void list_options(struct cli_option *list, const struct train_options *st
 }
 
 static const char doc[] =
-    "Trains the Keras model in MODEL.json (the file that model.to_json() writes) on a simulated "
-    "slice of TPU chips: forward, backward, all-reduce of the gradients and update run as "
+    "Trains the Keras model in MODEL (what model.to_json() writes, a .keras, a whole .h5, or the "
+    "model.json of TensorFlow.js) on a simulated slice of TPU chips: forward, backward, all-reduce of the gradients and update run as "
     "instructions on the simulated cores.\v"
     "Example:\n"
     "  systole train examples/mnist_mlp.json --data mnist/ --tpu v3-8 --epochs 20 \\\n"

@@ -8,6 +8,8 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/common/host_memory.h"
+#include "files/model_file.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
@@ -72,8 +74,8 @@ static int choose_loss(struct train_run *t, struct err *e)
     struct err why;
 
     if (is_call(text))
-        return loss_from_text(&t->loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
-                                                    : 0;
+        return loss_from_text(&t->loss, text, &t->arena, &why)
+                   ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
     if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
@@ -85,21 +87,13 @@ static int find_metric(struct train_run *t, const char *text, struct metric *m, 
 {
     const struct shape *out = &t->model.node[t->model.output[0]].shape;
     struct shape label = loss_label_shape(&t->loss, out);
-    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
-    enum metric_kind kind;
     struct err why;
 
-    if (is_call(text))
-        return metric_from_text(m, text, &t->arena, &why)
-               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
-    if (is_short)
-        kind = metric_accuracy(&label, out);
-    else if (metric_find(text, &kind, e))
-        return -1;
-    *m = metric_standard(kind);
-    m->from_logits = t->loss.from_logits;
-    if (is_short)
-        m->name = text;
+    if (metric_from_text(m, text, &label, out, &t->arena, &why))
+        return is_call(text) ? err_set(e, "--metrics %s: %s", text, why.msg)
+                             : err_set(e, "%s", why.msg);
+    if (!is_call(text))
+        m->with.from_logits = t->loss.with.from_logits;
     return 0;
 }
 
@@ -187,7 +181,7 @@ static int create_fit(struct train_run *t, struct err *e)
     t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     o = options_of(t);
     t->fit = fit_create(&o, e);
-    return t->fit ? fit_compile(t->fit, e) : -1;
+    return t->fit && train_load_weights(t, e) == 0 ? fit_compile(t->fit, e) : -1;
 }
 
 static void plan_steps(struct train_run *t)
@@ -298,21 +292,21 @@ static int choose_devices(struct train_run *t, struct err *e)
 
 int train_setup(struct train_run *t, struct err *e)
 {
-    const char *log = path_or_null(t, OPT_CSV_LOG);
+    const char *log = path_or_null(t, OPT_CSV_LOG), *save = path_or_null(t, OPT_SAVE);
 
     variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if (log && outfile_check(log, e))
+    if ((log && outfile_check(log, e)) || (save && outfile_check(save, e)))
         return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
+    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->config, e))
         return -1;
     if (t->model.output_count == 0)
-        model_output(&t->model, t->model.node_count - 1);
+        model_output(&t->model, model_last_call(&t->model));
     if (choose_loss(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
@@ -321,6 +315,22 @@ int train_setup(struct train_run *t, struct err *e)
     if (create_fit(t, e) || resume(t, e))
         return -1;
     return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
+}
+
+int train_check_memory(struct train_run *t, struct err *e)
+{
+    struct strategy_program *p;
+    double bytes;
+
+    if (!t->machine)
+        return 0;
+    p = fit_program(t->fit, t->steps_per_execution, e);
+    if (!p)
+        return -1;
+    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit))
+                     + strategy_program_module(p)->hbm_bytes + t->chip.vmem_bytes);
+    return host_memory_check(bytes * t->slice.core_count, "a smaller slice or --batch, or "
+                             "--shard-state", e);
 }
 
 void train_fini(struct train_run *t)
@@ -344,6 +354,8 @@ static void print_layers(const struct model *m)
     for (int i = 0; i < m->node_count; i++) {
         const struct layer *l = m->layer[m->node[i].layer];
 
+        if (m->node[i].part > 0)
+            continue;
         printf("%s ", i ? " ->" : "");
         if (l->kind == LAYER_DENSE)
             printf("%" PRId64, l->c.units);

@@ -81,7 +81,7 @@ static const struct cli_option options[] = {
     {"tpu", 't', "CHIP[,CHIP…]", "only these chips (default: all but tiny, in turn)", 1, CLI_TEXT,
      AT(tpu)},
     CLI_ROW_SET(struct arguments, set, 1),
-    {"kind", 0, "KIND[,KIND…]", "only conv, product, window, index or move", 1, CLI_TEXT, AT(kind)},
+    {"kind", 0, "KIND[,KIND…]", "only conv, product, window, index, move or sort", 1, CLI_TEXT, AT(kind)},
     {"values", 0, NULL,
      "compare every shape with the interpreter (default: one in ten of those drawn)", 2, CLI_FLAG,
      AT(has_values)},
@@ -94,8 +94,8 @@ static const struct cli_option options[] = {
 static const struct cli_syntax syntax = {
     .own = {options, NULL, NULL}, .argument = add_text, .args_doc = "[SHAPE...]",
     .doc =
-    "Draw convolutions, products, windows, gathers and moves of all sizes, compile each for a "
-    "chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
+    "Draw convolutions, products, windows, gathers, moves and sorts of all sizes, compile each for "
+    "a chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
     "SHAPE is a command in quotes, which is tried instead of drawn "
     "ones: \"conv 8x14x14x16 3x3x16x32 --grad step --tpu v3\", \"op dot 100x30 30x50 --tpu v2\". "
     "A shape that fails is made smaller, size by size, while it fails in the same way, and printed "
@@ -121,7 +121,7 @@ static int choose_kinds(struct shapes *s, struct err *e)
             kind++;
         if (kind == SHAPE_KINDS)
             return err_set(e, "unknown kind \"%.60s\"; there are conv, product, window, index, "
-                           "move",
+                           "move, sort",
                            name);
         s->wants[kind] = true;
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 const char *const shape_kind_names[SHAPE_KINDS] = {"conv", "product", "window", "index",
-                                                   "move"};
+                                                   "move", "sort"};
 
 static const char *const way_names[CONV_WAYS] = {NULL, "input", "kernel", "step"};
 
@@ -19,6 +19,7 @@ static const struct { const char *name; enum shape_kind kind; } operations[] = {
     {"gather", SHAPE_INDEX}, {"scatter", SHAPE_INDEX},
     {"transpose", SHAPE_MOVE}, {"reshape", SHAPE_MOVE}, {"slice", SHAPE_MOVE}, {"pad", SHAPE_MOVE},
     {"concatenate", SHAPE_MOVE}, {"reverse", SHAPE_MOVE},
+    {"sort", SHAPE_SORT}, {"topk", SHAPE_SORT},
 };
 
 /* ----- from text */
@@ -56,7 +57,7 @@ static int parse_name(struct shape_case *c, const char *word, char **rest, struc
             return 0;
         }
     return err_set(e, "a shape is \"conv\" with its sizes, or \"op\" with dot, gather, scatter, "
-                   "a reduction, a pool, or what moves data");
+                   "sort, topk, a reduction, a pool, or what moves data");
 }
 
 int shape_case_parse(struct shape_case *c, const char *text, struct arena *a, struct err *e)
@@ -124,6 +125,8 @@ static const char *print_op(const struct op_request *r, struct arena *a)
         text = arena_printf(a, "%s --stride %s", text, print_sizes(r->stride, r->stride_count, a));
     if (r->is_same)
         text = arena_printf(a, "%s --pad same", text);
+    if (r->k)
+        text = arena_printf(a, "%s --count %lld", text, (long long)r->k);
     return arena_printf(a, "%s --dtype %s", text, graph_dtype_name(r->dtype));
 }
 
@@ -229,7 +232,9 @@ static bool reduce_op(struct op_request *r, int at)
         return true;
     }
     r->is_same &= at != r->stride_count;
-    return at == r->stride_count;
+    if (at > r->stride_count && r->k > 1)
+        halve(&r->k);
+    return at == r->stride_count || (r->k > 1 && at == r->stride_count + 1);
 }
 
 bool shape_case_reduce(struct shape_case *c, int at)

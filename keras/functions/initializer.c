@@ -48,8 +48,15 @@ static bool is_same_name(const char *a, const char *b)
 
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e)
 {
+    static const struct { const char *alias, *name; } aliases[] = {
+        {"uniform", "random_uniform"}, {"normal", "random_normal"}, {"zero", "zeros"},
+        {"one", "ones"},
+    };
     const char *names[COUNT_OF(kinds)];
 
+    for (size_t i = 0; i < COUNT_OF(aliases); i++)
+        if (strcmp(name, aliases[i].alias) == 0)
+            name = aliases[i].name;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         names[i] = kinds[i].name;
         if (is_same_name(name, names[i])) {

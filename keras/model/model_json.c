@@ -168,7 +168,7 @@ static void settle_policies(struct model *m)
 
 /* ---- files ---- */
 
-static int read_model(struct model_json_reader *r, const json_t *root)
+static int read_model(struct model_json_reader *r, json_t *root)
 {
     const json_t *config = json_object_get(root, "config");
     const char *class = json_string_value(json_object_get(root, "class_name"));
@@ -179,6 +179,9 @@ static int read_model(struct model_json_reader *r, const json_t *root)
     if (!json_is_model(root))
         return model_json_fail(r, "model class %s is not supported; supported are Sequential, "
                                "Functional, Model", class);
+    if (json_modernize(r, root) != 0)
+        return -1;
+    config = json_object_get(root, "config");
     if (name && model_is_plain_name(name))
         r->model->name = arena_strdup(r->arena, name);
     if (add_block(r, root) != 0)
@@ -189,16 +192,38 @@ static int read_model(struct model_json_reader *r, const json_t *root)
     return 0;
 }
 
+/*
+ * TensorFlow.js keeps the model beside a list of its weights, as its own writer or as the converter
+ * of Keras's files has it.
+ */
+static json_t *inside_tfjs(struct model_json_reader *r, json_t *root)
+{
+    json_t *topology = json_object_get(root, "modelTopology");
+    json_t *config = json_object_get(topology, "model_config");
+    const char *format = json_string_value(json_object_get(root, "format"));
+
+    if (!topology)
+        return root;
+    if (json_is_object(config) || json_object_get(topology, "class_name"))
+        return config ? config : topology;
+    model_json_fail(r, "\"modelTopology\" is a%s of TensorFlow.js, which holds no Keras layers; "
+                    "needed is a layers-model",
+                    format && strcmp(format, "graph-model") == 0 ? " graph-model" : " model");
+    return NULL;
+}
+
 static int read_root(struct model *m, struct arena *a, const char *path, json_t *root,
                      const json_error_t *broken, struct err *e)
 {
     struct model_json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = ""};
+    json_t *model;
     int result;
 
     model_init(m, a, "model");
     if (!root)
         return err_at(e, path, broken->line, broken->column, "%s", broken->text);
-    result = read_model(&r, root);
+    model = inside_tfjs(&r, root);
+    result = model ? read_model(&r, model) : -1;
     json_decref(root);
     if (result != 0 && !e->file[0])
         snprintf(e->file, sizeof(e->file), "%s", path);

@@ -45,6 +45,18 @@ bool json_is_op(const json_t *layer)
                       strncmp(module, "keras.ops.", 10) == 0);
 }
 
+bool json_is_mask_op(const json_t *layer)
+{
+    static const char *const classes[] = {"NotEqual", "Any", "LogicalOr", "LogicalAnd", "OnesLike",
+                                          "ZerosLike"};
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+
+    for (size_t i = 0; i < COUNT_OF(classes) && class && json_is_op(layer); i++)
+        if (strcmp(class, classes[i]) == 0)
+            return true;
+    return false;
+}
+
 bool json_op_takes_numbers(const struct layer *l)
 {
     return l->kind == LAYER_RESCALING;

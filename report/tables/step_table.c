@@ -7,6 +7,7 @@
 #include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/tables/op_stats.h"
+#include "report/view/utilization.h"
 
 #include <inttypes.h>
 
@@ -32,10 +33,14 @@ static void print_host_time(const struct report_view *v, FILE *to)
     fprintf(to, ", then the device\n");
 }
 
-static void print_header(const struct report_view *v, FILE *to)
+/* what people ask first comes first */
+static void print_header(const struct report_view *v, const struct utilization *u, FILE *to)
 {
     fprintf(to, "%s on %s; %s at %" PRId64 " MHz\n", v->title,
             slice_print(v->slice).text, v->chip->chip_name, v->chip->chip_clock_mhz);
+    fprintf(to, "  MXU %.1f %% of peak, %.1f of %.1f TFLOP/s; HBM %.1f %% of peak, %.1f of %.1f GB/s\n",
+            utilization_mxu_percent(u), u->mxu_rate, u->mxu_peak, utilization_hbm_percent(u),
+            u->hbm_rate / 1e9, u->hbm_peak / 1e9);
     fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles).text, view_seconds(v) * 1e6);
     if (v->active_count < v->core_count)
         fprintf(to, "; %d of %d cores ran", v->active_count, v->core_count);
@@ -103,46 +108,27 @@ static void print_units(const struct report_view *v, FILE *to)
         print_unit(v, i, to);
 }
 
-/* of the active cores, in 10^12 per second, with the types that were multiplied; else bf16 */
-static double mxu_peak(const struct report_view *v, double issued)
+static void print_flops(const struct report_view *v, const struct utilization *u, FILE *to)
 {
-    double cycles = 0.0;
+    double seconds = view_seconds(v);
 
-    for (int i = 0; i < v->core_count; i++)
-        cycles += (double)v->core[i]->matmul_cycles;
-    if (cycles == 0.0)
-        return chip_peak_bf16_tflops(v->chip) / (double)v->chip->chip_cores * v->active_count;
-    return issued / cycles * (double)v->chip->mxu_count * v->active_count *
-           (double)v->chip->chip_clock_mhz * 1e6 / 1e12;
-}
-
-static void print_flops(const struct report_view *v, FILE *to)
-{
-    double issued = 0.0, seconds = view_seconds(v), peak;
-
-    for (int i = 0; i < v->core_count; i++)
-        issued += (double)v->core[i]->matmul_flops;
-    peak = mxu_peak(v, issued);
     fprintf(to, "\nMXU, %s\n", v->active_count < v->core_count ? "cores that ran" : "all cores");
     fprintf(to, "  issued        %s FLOP: %.4f TFLOP/s of %.1f peak (%.2f %%)\n",
-            text_thousands((int64_t)issued).text,
-            seconds > 0.0 ? issued / seconds / 1e12 : 0.0, peak,
-            seconds > 0.0 ? view_percent(issued / seconds / 1e12, peak) : 0.0);
+            text_thousands((int64_t)u->issued_flops).text, u->mxu_rate,
+            u->mxu_peak, utilization_mxu_percent(u));
     if (v->model_flops > 0) {
         double model = (double)v->model_flops * v->active_count;
 
         fprintf(to, "  of the model  %s FLOP: %.1f %% of those issued, %.2f %% of peak\n",
-                text_thousands((int64_t)model).text, view_percent(model, issued),
-                seconds > 0.0 ? view_percent(model / seconds / 1e12, peak) : 0.0);
+                text_thousands((int64_t)model).text,
+                view_percent(model, u->issued_flops),
+                seconds > 0.0 ? view_percent(model / seconds / 1e12, u->mxu_peak) : 0.0);
     }
 }
 
-static void print_hbm(const struct report_view *v, FILE *to)
+static void print_hbm(const struct report_view *v, const struct utilization *u, FILE *to)
 {
-    double peak = chip_hbm_peak_bytes_per_second(v->chip) * v->active_chip_count;
-    double seconds = view_seconds(v);
     int64_t read_bytes = 0, write_bytes = 0, runs = 0, hits = 0;
-    double rate;
 
     for (int i = 0; i < v->chip_count; i++) {
         read_bytes += v->hbm[i]->read_bytes;
@@ -150,13 +136,12 @@ static void print_hbm(const struct report_view *v, FILE *to)
         runs += v->hbm[i]->run_count;
         hits += v->hbm[i]->row_hits;
     }
-    rate = seconds > 0.0 ? (double)(read_bytes + write_bytes) / seconds : 0.0;
     fprintf(to, "\nHBM, %s\n",
             v->active_chip_count < v->chip_count ? "chips of these cores" : "all chips");
     fprintf(to, "  read          %s B\n  written       %s B\n",
             text_thousands(read_bytes).text, text_thousands(write_bytes).text);
-    fprintf(to, "  rate          %.2f GB/s of %.1f peak (%.2f %%)\n", rate / 1e9,
-            peak / 1e9, view_percent(rate, peak));
+    fprintf(to, "  rate          %.2f GB/s of %.1f peak (%.2f %%)\n", u->hbm_rate / 1e9,
+            u->hbm_peak / 1e9, utilization_hbm_percent(u));
     fprintf(to, "  row hits      %.1f %% of %s runs\n",
             view_percent((double)hits, (double)runs), text_thousands(runs).text);
 }
@@ -245,16 +230,19 @@ static void print_ops(const struct report_view *v, FILE *to)
 
 void step_table_print(const struct report_view *v, FILE *to)
 {
+    struct utilization u;
+
     if (v->mode == MODE_FUNCTIONAL) {
         counts_table_print(v, to);
         return;
     }
-    print_header(v, to);
+    utilization_find(v, &u);
+    print_header(v, &u, to);
     breakdown_print(v, to);
     print_cycle_table(v, to);
     print_units(v, to);
-    print_flops(v, to);
-    print_hbm(v, to);
+    print_flops(v, &u, to);
+    print_hbm(v, &u, to);
     print_ici(v, to);
     communication_print(v, to);
     print_host_memory(v, to);

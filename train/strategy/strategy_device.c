@@ -87,6 +87,7 @@ static int compile_part(struct strategy *s, struct strategy_program *p, int k, s
         .notes_are_sources = true,
         .slice = s->device_count > 1 ? machine_slice(s->options.machine) : NULL,
         .device_core = cores_of(s, p, k), .sums_wait = is_cut,
+        .sums_as = p->round ? &p->round->part[0].module : NULL,
         .message_flags = p->message_flags,
         .hbm_bytes = strategy_device_lowest(s, stage), .place = place,
         .on_stage = s->options.on_stage, .user = s->options.user};

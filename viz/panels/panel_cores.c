@@ -17,7 +17,7 @@ enum measure { BY_COMPUTE, BY_ISSUE, BY_HBM, BY_ICI, MEASURE_COUNT };
 static const struct {
     const char *name, *meaning;
 } measures[MEASURE_COUNT] = {
-    {"compute", "share of cycles in which a matrix unit is busy"},
+    {"MXU busy", "share of cycles in which a matrix unit is busy"},
     {"issue", "share of cycles in which a bundle issues"},
     {"waits for HBM", "share of cycles spent waiting for copies to or from HBM"},
     {"waits for ICI", "share of cycles spent waiting for another core or the network"},
@@ -182,7 +182,9 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
                                      : theme_color(v->theme, COLOR_PANEL);
     const int line = draw_line_height(d, TEXT_SMALL);
     const rgba_t ink = theme_text_on(color);
-    char text[32];
+    const char *name = measures[p->measure].name;
+    const struct short_text percent = quantity_percent(share);
+    char text[64];
 
     draw_rect(d, r, color);
     draw_frame(d, r, theme_color(v->theme, core == v->core ? COLOR_CURSOR : COLOR_GRID));
@@ -193,8 +195,10 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
         return;
     snprintf(text, sizeof(text), r.w > 8 * draw_char_width(d, TEXT_SMALL) ? "core %d" : "%d", core);
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink, text);
-    draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink,
-                  has_program ? quantity_percent(share).text : "no program");
+    snprintf(text, sizeof(text), "%s %s", name, percent.text);
+    if (r.w < draw_text_width(d, TEXT_SMALL, text))     /* the button says of what */
+        snprintf(text, sizeof(text), "%s", percent.text);
+    draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink, has_program ? text : "no program");
     draw_parts(p, v, d, rect_cut_bottom(&r, r.h > 4 * line ? line : 0), core);
     if (r.h < line || core % (int)ntrace_info(v->run)->chip->chip_cores)
         return;

@@ -60,27 +60,57 @@ static double mean_of(const struct timeline *t, enum ntrace_series s, int member
     return width > 0 ? sum / width : 0;
 }
 
+/* what matrix units did of what all of them could have done */
+static double mxu_share(const struct timeline *t, int width)
+{
+    const struct ntrace_info *i = ntrace_info(t->run);
+    double sum = 0;
+    int count = 0;
+
+    for (int u = 0; u < i->unit_count; u++) {
+        const char *name = ntrace_unit_name(t->run, u);
+
+        if (strncmp(name, "mxu", 3) != 0 || strchr(name, '.'))
+            continue;
+        sum += mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + u, width);
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+/* what the number of a lane is; XProf's two numbers where a core or a chip is named */
 static struct short_text lane_value(const struct timeline *t, const struct lane *l, int width)
 {
-    double per_second = 1 / chip_cycle_seconds(ntrace_info(t->run)->chip);
+    const struct chip *chip = ntrace_info(t->run)->chip;
+    double per_second = 1 / chip_cycle_seconds(chip), rate = 0;
+    struct short_text text = {""};
 
+    if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
+        rate = per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
+                             + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width));
     switch (l->kind) {
-    case LANE_CORE: case LANE_BUNDLES:
+    case LANE_CORE:
+        snprintf(text.text, sizeof(text.text), "MXU %.20s",
+                 quantity_percent(mxu_share(t, width)).text);
+        return text;
+    case LANE_CHIP:
+        snprintf(text.text, sizeof(text.text), "HBM %.20s",
+                 quantity_percent(rate / chip_hbm_peak_bytes_per_second(chip)).text);
+        return text;
+    case LANE_BUNDLES:
         return quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width));
     case LANE_STALLS:
         return quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
                                 - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width));
     case LANE_UNIT:
         return quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width));
-    case LANE_HBM: case LANE_CHIP:
-        return quantity_rate(per_second
-                             * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
-                                + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width)));
+    case LANE_HBM:
+        return quantity_rate(rate);
     case LANE_LINK:
         return quantity_percent(1e-12 * per_second
                                 * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width));
     default:
-        return (struct short_text){""};
+        return text;
     }
 }
 

@@ -21,6 +21,7 @@ static char *print_table(const struct report_view *v)
 }
 
 static const char golden[] =
+"  MXU 48.0 % of peak, 31.5 of 65.5 TFLOP/s; HBM 31.2 % of peak, 80.0 of 256.0 GB/s\n"
 "  10,000 cycles = 10.000 us\n"
 "  device time 12.000 us, with the launch of a program\n"
 "  host time 114.0 us: 100 us of dispatch, 64,000 B of input over PCIe in 2.0 us, then the device\n"

@@ -1,0 +1,48 @@
+/* Reads the weights that a training starts from, and leaves those that it ends with. */
+#include "cli/train/train.h"
+
+#include "base/text.h"
+#include "files/weights.h"
+
+int train_load_weights(struct train_run *t, struct err *e)
+{
+    const char *path = train_value(t, OPT_WEIGHTS)->text;
+    struct weights_value *value;
+    struct arena a;
+    int count, status;
+
+    if (!*path)
+        return 0;
+    arena_init(&a);
+    status = weights_read(path, &t->model, &a, &value, &count, e);
+    for (int i = 0; i < count && status == 0; i++)
+        status = strategy_write(fit_strategy(t->fit), value[i].variable, value[i].value, e);
+    arena_fini(&a);
+    return status;
+}
+
+int train_save(struct train_run *t, struct err *e)
+{
+    const char *path = train_value(t, OPT_SAVE)->text;
+    struct weights_value *value;
+    struct arena a;
+    int count, status = 0;
+
+    if (!*path)
+        return 0;
+    arena_init(&a);
+    count = weights_list(&t->model, &a, &value);
+    for (int i = 0; i < count && status == 0; i++) {
+        const struct shape *s = &t->variables.variable[value[i].variable].shape;
+        float *to = arena_array(&a, (size_t)shape_elems(s), sizeof(*to));
+
+        value[i].value = to;
+        status = strategy_read(fit_strategy(t->fit), value[i].variable, to, e);
+    }
+    if (status == 0)
+        status = weights_write(path, &t->model, t->config, value, count, e);
+    arena_fini(&a);
+    if (status == 0)
+        printf("weights in %s\n", path);
+    return status;
+}
