@@ -134,7 +134,7 @@ void dot_put_transposes(struct dot_code *d, int64_t round)
 {
     const struct dot_step *s = d->s;
     struct transposes t = transposes_of(s, s->transpose.squares, d->halves);
-    int before = d->pushed_at[round];
+    int before = d->rounds.pushed_at[round];
 
     t.all = (d->passes - s->transpose.passes_before) * t.per_pass;
     for (int64_t i = reached(&t, s->rounds, round - t.pop_delay);
