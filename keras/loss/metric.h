@@ -21,7 +21,7 @@ enum metric_kind {
 struct metric {
     enum metric_kind kind;
     const char *name;                   /* of results and variables: "accuracy" */
-    struct arguments with;              /* from_logits: predictions are logits */
+    struct loss_arguments with;              /* from_logits: predictions are logits */
     bool is_weighted;                   /* weighted_metrics: samples' weights count */
     int variable[METRIC_STATES_MAX];    /* once built */
     int variable_count;
