@@ -78,6 +78,7 @@ struct layer {
     struct layer_config c;              /* to be changed until it is called first */
     bool is_trainable;
     bool is_distributed;                /* it is called on each step of its inputs by itself */
+    const char *operation;              /* of keras.ops: its class there; NULL: it is a layer */
     const char *wrapped[2];             /* of layers inside this one: names in variables' paths */
     int policy;                         /* enum keras_policy; -1: the model's */
     int device;                         /* logical one of a replica that does it; -1: not said */
@@ -91,7 +92,8 @@ struct layer {
 };
 
 const char *layer_class(enum layer_kind kind);
-/* Keras's class of it, which is the wrapper's where it stands in one: "Bidirectional" */
+/* Keras's class of it, which is the wrapper's where it stands in one ("Bidirectional"), and of
+   keras.ops the operation's */
 const char *layer_whole_class(const struct layer *l);
 /* -1 with the nearest class and all classes */
 int layer_find(const char *class, enum layer_kind *kind, struct err *e);
