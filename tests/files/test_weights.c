@@ -318,6 +318,11 @@ TEST(damaged_files_are_read_or_refused)
     damage("tests/corpus/h5/places.weights.h5", "d.weights.h5", 2, times);
     damage("tests/corpus/h5/keras2.h5", "d.h5", 3, times);
     damage("tests/corpus/zip/model.keras", "d.keras", 4, times);
+    put_tfjs("\"a.bin\"", "2", "\"dtype\": \"float32\"");
+    put_file(in_folder("a.bin"), tfjs, 32);
+    damage(in_folder("model.json"), "d.json", 5, 10 * times);
+    unlink(in_folder("model.json"));
+    unlink(in_folder("a.bin"));
 }
 
 static void expect_h5(const char *path, const char *message)
