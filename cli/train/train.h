@@ -9,6 +9,7 @@
 #include "cli/common/options.h"
 #include "base/progress.h"
 #include "cli/common/trace_options.h"
+#include "files/model_file.h"
 #include "report/folder/report.h"
 #include "sim/machine/machine.h"
 #include "train/fit/fit.h"
@@ -46,7 +47,8 @@ struct train_run {
     const struct train_options *options;
     struct arena arena;
     struct model model;
-    const char *config;                 /* its JSON, as the file has it */
+    struct model_file file;             /* what its file says */
+    const char *compiled_loss, *compiled_metrics;       /* as the file has them, or NULL */
     const char *data_noun, *data_shape; /* "images", "28x28" */
     struct chip chip;
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
@@ -122,6 +124,8 @@ static inline int train_replicas(const struct train_run *t)
 /* what --data names, held against model and loss: train_batches and test_batches, or samples */
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
+/* how Keras compiled the model, where its file tells: loss and metrics as --loss takes them */
+void train_read_compiled(struct train_run *t);
 int train_load_weights(struct train_run *t, struct err *e);     /* what --weights names */
 /* of the host, for all cores' variables and arrays */
 int train_check_memory(struct train_run *t, struct err *e);

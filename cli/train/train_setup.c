@@ -1,4 +1,7 @@
-/* Prepares a training, an evaluation or a prediction: checks the options, and makes data, machine and programs. */
+/*
+ * Prepares a training, an evaluation or a prediction: checks the options, and makes data, machine
+ * and programs.
+ */
 #include "cli/train/train.h"
 
 #include <inttypes.h>
@@ -9,7 +12,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/common/host_memory.h"
-#include "files/model_file.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
@@ -72,12 +74,18 @@ static int choose_loss(struct train_run *t, struct err *e)
     const char *text = train_value(t, OPT_LOSS)->text;
     enum loss_kind kind;
     struct err why;
+    bool is_compiled = t->compiled_loss && !train_value(t, OPT_LOSS)->is_given;
 
     if (t->options->task == TASK_PREDICT)
         text = "mean_squared_error";    /* goes with any output, and nobody asks for it */
-    if (is_call(text))
-        return loss_from_text(&t->loss, text, &t->arena, &why)
-                   ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
+    else if (is_compiled)
+        text = t->compiled_loss;
+    if (is_compiled && loss_from_text(&t->loss, text, &t->arena, &why))
+        return err_at(e, t->options->model_path, 0, 0, "was compiled with loss %s: %s; --loss "
+                      "takes another", text, why.msg);
+    if (is_call(text) || is_compiled)
+        return loss_from_text(&t->loss, text, &t->arena, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
+                                                    : 0;
     if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
@@ -126,7 +134,9 @@ static char *cut_text(char **text)
 
 static int choose_metrics(struct train_run *t, struct err *e)
 {
-    char *text = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest;
+    bool is_compiled = t->compiled_metrics && !train_value(t, OPT_METRICS)->is_given;
+    char *text = arena_strdup(&t->arena, is_compiled ? t->compiled_metrics
+                                                     : train_value(t, OPT_METRICS)->text), *rest;
 
     t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
     for (; (rest = cut_text(&text)) != NULL; text = rest)
@@ -314,10 +324,12 @@ int train_setup(struct train_run *t, struct err *e)
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->config, e))
+    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->file, e))
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, model_last_call(&t->model));
+    if (t->options->task == TASK_EVALUATE)
+        train_read_compiled(t);
     if (choose_loss(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))

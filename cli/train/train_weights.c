@@ -49,7 +49,7 @@ int train_save(struct train_run *t, struct err *e)
         status = strategy_read(fit_strategy(t->fit), value[i].variable, to, e);
     }
     if (status == 0)
-        status = weights_write(path, &t->model, t->config, value, count, e);
+        status = weights_write(path, &t->model, t->file.config, value, count, e);
     arena_fini(&a);
     if (status == 0)
         printf("weights in %s\n", path);

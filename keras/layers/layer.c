@@ -60,7 +60,8 @@ const char *layer_class(enum layer_kind kind)
 
 const char *layer_whole_class(const struct layer *l)
 {
-    return l->is_distributed ? "TimeDistributed"
+    return l->operation ? l->operation
+           : l->is_distributed ? "TimeDistributed"
            : l->c.both != LAYER_ONE_WAY ? "Bidirectional" : layer_class(l->kind);
 }
 

@@ -422,6 +422,14 @@ void model_take_back(struct model *m, struct model_mark mark)
     m->output_count = mark.outputs;
 }
 
+int model_part_of(const struct model *m, const char *name)
+{
+    for (int i = 0; i < m->part_count; i++)     /* those outside come first */
+        if (strncmp(name, m->part[i].prefix, strlen(m->part[i].prefix)) == 0)
+            return i;
+    return -1;
+}
+
 int64_t model_parameter_count(const struct model *m, bool of_trainable)
 {
     int64_t elems = 0;
