@@ -161,6 +161,10 @@ sy_variable *api_variable(sy_strategy *s, int number);
 
 /* makes *e the context's error if it is the first one; an invalid tensor */
 sy_tensor api_invalid(sy_context *c, const struct err *e);
+/* whether API_GIVEN has failed, which is then the context's error */
+bool api_lacks(sy_context *c, sy_status given);
+/* false, with a message: it is NULL */
+bool api_is_context(const sy_context *c);
 /* whether tensors can be worked on: none is invalid, and they are of this trace */
 bool api_are_valid(sy_context *c, const sy_tensor *t, int count);
 /* a node like *n, checked */

@@ -72,6 +72,8 @@ sy_status sy_model_fit(sy_model *m, const sy_samples *samples, const sy_fit *o)
     struct arena a;
     struct err e;
 
+    if (API_GIVEN(samples))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     arena_init(&a);
@@ -88,6 +90,8 @@ sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out)
     struct err e;
     int status;
 
+    if (API_GIVEN(data, out))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     arena_init(&a);
@@ -106,6 +110,8 @@ sy_status sy_model_predict(sy_model *m, const sy_samples *data, sy_array **out)
 {
     struct err e;
 
+    if (API_GIVEN(data, out))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     return api_predict(m, data, out, &e) ? api_fail(&e) : SY_OK;
@@ -137,6 +143,8 @@ sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch)
     struct err skipped, e;
     int status;
 
+    if (API_GIVEN(folder, epoch))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     status = fit_restore(m->fit, folder, epoch, &skipped, &e);

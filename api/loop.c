@@ -113,7 +113,9 @@ sy_status sy_model_forward_all(sy_context *c, const sy_model *m, const sy_tensor
 {
     struct err e;
 
-    if (API_GIVEN(c, input, output))
+    if (api_lacks(c, API_GIVEN(m)))
+        return SY_ERROR;
+    if (api_lacks(c, API_GIVEN(c, input, output)))
         return SY_ERROR;
     for (int i = 0; i < output_count; i++)
         output[i] = invalid;
@@ -134,6 +136,8 @@ sy_tensor sy_model_forward(sy_context *c, const sy_model *m, sy_tensor input, bo
 {
     sy_tensor out = invalid;
 
+    if (api_lacks(c, API_GIVEN(m)))
+        return invalid;
     sy_model_forward_all(c, m, &input, 1, training, &out, 1);
     return out;
 }
@@ -143,7 +147,7 @@ sy_tensor sy_model_losses(sy_context *c, const sy_model *m)
     const struct api_forward *f;
     struct err e;
 
-    if (API_GIVEN(c, m))
+    if (api_lacks(c, API_GIVEN(c, m)))
         return invalid;
     for (f = c->forward; f && f->model != m;)
         f = f->next;
@@ -175,7 +179,7 @@ sy_tensor sy_loss(sy_context *c, const char *loss, sy_tensor labels, sy_tensor p
     const char *source;
     struct err e;
 
-    if (API_GIVEN(c, loss) || !api_are_valid(c, both, 2) ||
+    if (api_lacks(c, API_GIVEN(c, loss)) || !api_are_valid(c, both, 2) ||
         !sample_of(c, "labels", labels, &label) ||
         !sample_of(c, "predictions", prediction, &sample) ||
         !same_samples(c, "labels and predictions", labels, prediction))
@@ -300,7 +304,7 @@ sy_status sy_metric_update(sy_context *c, sy_metric *m, const sy_tensor *labels,
     const char *source;
     struct err e;
 
-    if (API_GIVEN(c, m))
+    if (api_lacks(c, API_GIVEN(c, m)))
         return SY_ERROR;
     own = m->m;
     if (!api_are_valid(c, &value, 1) || (labels && !api_are_valid(c, labels, 1)) ||
@@ -439,7 +443,7 @@ sy_status sy_optimizer_apply(sy_context *c, sy_optimizer *o, const sy_tensor *gr
     struct err e;
     int *node;
 
-    if (API_GIVEN(c, o, gradient))
+    if (api_lacks(c, API_GIVEN(c, o, gradient)))
         return SY_ERROR;
     if (!api_are_valid(c, gradient, count))
         return sy_context_status(c);
@@ -459,7 +463,7 @@ sy_status sy_optimizer_minimize(sy_context *c, sy_optimizer *o, sy_tensor loss)
     sy_tensor *value, *gradient;
     struct err e;
 
-    if (API_GIVEN(c, o))
+    if (api_lacks(c, API_GIVEN(c, o)))
         return SY_ERROR;
     if (!api_are_valid(c, &loss, 1))
         return sy_context_status(c);

@@ -32,6 +32,8 @@ sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out)
 {
     sy_model *m;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     if (!name || !*name)
@@ -48,6 +50,8 @@ sy_status sy_model_load(sy_strategy *s, const char *path, sy_model **out)
     sy_model *m;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     if (!path)
@@ -122,6 +126,8 @@ sy_status sy_model_input(sy_model *m, const char *name, sy_dtype dtype, sy_shape
     struct err e;
     int call;
 
+    if (API_GIVEN(name))
+        return SY_ERROR;
     if (must_be_open(m))
         return SY_ERROR;
     if (api_shape(dtype, &sample, &s, &e))
@@ -150,6 +156,8 @@ sy_status sy_model_call(sy_model *m, const char *layer, const sy_call *input, in
     struct layer *l;
     struct err e;
 
+    if (API_GIVEN(input, out))
+        return SY_ERROR;
     if (must_be_open(m))
         return SY_ERROR;
     if (!layer)
@@ -182,6 +190,8 @@ sy_status sy_model_output(sy_model *m, sy_call call)
 
 int64_t sy_model_parameters(const sy_model *m, bool trainable_only)
 {
+    if (API_GIVEN(m))
+        return 0;
     return model_parameter_count(&m->model, true) +
            (trainable_only ? 0 : model_parameter_count(&m->model, false));
 }
@@ -326,5 +336,7 @@ int sy_model_variables(const sy_model *m, bool trainable_only, sy_variable **out
 
 const char *sy_model_metric_name(const sy_model *m, int metric)
 {
+    if (API_GIVEN(m))
+        return NULL;
     return metric < 0 || metric >= m->metric_count ? NULL : m->metric[metric].name;
 }

@@ -214,13 +214,14 @@ sy_tensor sy_next_seed(sy_context *c, sy_variable *v)
 /* 0 <= x < 1 in steps of 2^-24, all of which f32 has; plus `first` steps */
 static sy_tensor draw(sy_context *c, const sy_shape *shape, sy_tensor seed, double first)
 {
-    struct graph *g = api_graph(c);
+    struct graph *g;
     struct shape s;
     struct err e;
     int bits;
 
     if (!is_seed(c, seed, "random numbers"))
         return invalid;
+    g = api_graph(c);
     if (api_shape(SY_U32, shape, &s, &e))
         return api_invalid(c, &e);
     bits = graph_rng_bits(g, s, seed.node, c->stream++);

@@ -151,6 +151,8 @@ static sy_status run(sy_strategy *s, const char *name, struct api_function *f,
     struct strategy_program *p;
     struct err e;
 
+    if ((input_count && API_GIVEN(input)) || (output_count && API_GIVEN(output)))
+        return SY_ERROR;
     if (check_inputs(s, input, input_count, &e))
         return api_fail(&e);
     p = find_program(s, name, f, input, input_count, &e);

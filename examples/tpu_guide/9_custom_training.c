@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     must(sy_checkpoint_restore(g.strategy, &g.at));
     for (; g.at.epoch < g.epochs; next_epoch(&g)) {
         while (run_batch(&g, g.train, train_step))
-            if (++g.at.step % 10 == 0)
+            if (++g.at.step % 5 == 0)
                 must(sy_checkpoint_save(g.strategy, &g.at));
         while (run_batch(&g, g.test, test_step))
             ;

@@ -189,7 +189,34 @@ static void run_all(struct loop *l, sy_step step, double *penalty)
     }
 }
 
-static void write_loop(struct loop *l)
+/* all batches of an epoch in one launch */
+static void run_rounds(struct loop *l)
+{
+    int rounds = SAMPLES / BATCH, local = BATCH / sy_strategy_replicas(l->strategy);
+    size_t wide = l->way->is_sparse ? 1 : CLASSES;
+    sy_value *in[2], *out;
+
+    api_must(sy_value_create(l->strategy, SY_F32, sy_dims(rounds, local, SIDE * SIDE), &in[0]));
+    api_must(l->way->is_sparse
+                 ? sy_value_create(l->strategy, SY_S32, sy_dims(rounds, local), &in[1])
+                 : sy_value_create(l->strategy, SY_F32, sy_dims(rounds, local, CLASSES), &in[1]));
+    for (int r = 0; r < sy_strategy_replicas(l->strategy); r++)
+        for (int k = 0; k < rounds; k++) {
+            int first = k * BATCH + r * local;
+
+            memcpy((float *)sy_value_data(in[0], r) + k * local * SIDE * SIDE, images[first],
+                   (size_t)local * sizeof(images[0]));
+            memcpy((char *)sy_value_data(in[1], r) + (size_t)(k * local) * wide * 4,
+                   l->way->is_sparse ? (void *)&labels[first] : (void *)one_hot[first],
+                   (size_t)local * wide * 4);
+        }
+    api_must(sy_strategy_run_steps(l->strategy, "step", train_step, l, rounds, in, 2, &out, 1));
+    sy_value_free(in[0]);
+    sy_value_free(in[1]);
+    sy_value_free(out);
+}
+
+static void write_loop(struct loop *l, bool in_rounds)
 {
     sy_variable *v[24];
     double last;
@@ -200,7 +227,10 @@ static void write_loop(struct loop *l)
     api_must(sy_metric_create(l->strategy, l->way->metric, &l->metric));
     api_must(sy_metric_create(l->strategy, "Mean(name='mean_loss')", &l->loss));
     for (int epoch = 0; epoch < 2; epoch++)
-        run_all(l, train_step, &last);
+        if (in_rounds)
+            run_rounds(l);
+        else
+            run_all(l, train_step, &last);
     read_weights(l);
     run_all(l, test_step, &last);
     run_all(l, test_step, &last);       /* reset starts anew */
@@ -215,7 +245,7 @@ static void write_loop(struct loop *l)
     l->result[1] += last;
 }
 
-TEST(a_step_of_ones_own_has_the_bits_of_fit)
+static void compare_with_fit(bool in_rounds)
 {
     make_samples();
     for (int i = 0; i < CONFIGURATIONS; i++) {
@@ -225,7 +255,7 @@ TEST(a_step_of_ones_own_has_the_bits_of_fit)
         fit(&fitted);
         close_loop(&fitted);
         open_loop(&own, &ways[i]);
-        write_loop(&own);
+        write_loop(&own, in_rounds);
         close_loop(&own);
         assert_int_equal(own.weights, fitted.weights);
         for (int k = 0; k < own.weights; k++)
@@ -238,6 +268,16 @@ TEST(a_step_of_ones_own_has_the_bits_of_fit)
                      ways[i].metric, own.result[0], own.result[1], fitted.result[0],
                      fitted.result[1]);
     }
+}
+
+TEST(a_step_of_ones_own_has_the_bits_of_fit)
+{
+    compare_with_fit(false);
+}
+
+TEST(steps_in_one_launch_have_the_bits_of_fit)
+{
+    compare_with_fit(true);
 }
 
 /* ----- two models, each with an optimizer of its own */
@@ -503,6 +543,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_of_ones_own_has_the_bits_of_fit),
+        cmocka_unit_test(steps_in_one_launch_have_the_bits_of_fit),
         cmocka_unit_test(two_models_are_trained_against_each_other),
         cmocka_unit_test(models_of_several_inputs_and_outputs_and_weighted_metrics),
         cmocka_unit_test(mistakes_in_a_step_are_told),
