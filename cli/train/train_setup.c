@@ -309,7 +309,8 @@ int train_setup(struct train_run *t, struct err *e)
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
+    if (model_from_json_sized(&t->model, &t->arena, t->options->model_path,
+                              train_value(t, OPT_INPUT_SHAPE)->text, e))
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, model_last_call(&t->model));

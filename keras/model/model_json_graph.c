@@ -187,6 +187,8 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 /* a tensor of Keras 3, one of Keras 2, or a list of them */
 static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
 {
+    if (f->layer[c->layer] && f->layer[c->layer]->kind == LAYER_GET_ITEM && c->input_count > 0)
+        return 0;                       /* its other argument says which part */
     if (json_is_object(v)) {
         const json_t *h = json_object_get(json_object_get(v, "config"), "keras_history");
 
