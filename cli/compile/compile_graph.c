@@ -22,7 +22,7 @@ static int trace_keras(const struct compile_request *o, struct model *m, struct 
 {
     struct optimizer optimizer;
     struct fit_options options = {
-        .model = m, .loss = fit_loss(m, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
+        .model = m, .loss = fit_loss(m, 0, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
         .optimizer = &optimizer,
         .strategy = {.set = set, .replica_count = o->replica_count},
         .batch = o->batch * o->replica_count};

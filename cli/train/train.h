@@ -50,8 +50,9 @@ struct train_run {
     int device_count;                   /* of a replica, for its layers or by the mesh */
     struct variable_set variables;
     struct optimizer optimizer;
-    struct loss loss;
+    struct fit_output output[FIT_OUTPUTS_MAX];  /* of the model's outputs: loss and weight */
     struct metric *metric;
+    int *metric_output;
     int metric_count;
     struct host_loop_options host_loop;
     struct fit *fit;
@@ -110,6 +111,8 @@ static inline int train_replicas(const struct train_run *t)
     return (int)(t->slice.core_count / each);
 }
 
+/* the name of the layer that makes it */
+const char *train_output_name(const struct train_run *t, int output);
 /* what --data names, held against model and loss, into train_batches and test_batches */
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */

@@ -26,24 +26,24 @@ static int check_ends(const struct train_run *t, const char *what, struct err *e
 
     if (m->input_count == 1 && m->output_count == 1)
         return 0;
-    return err_set(e, "model %s has %d inputs and %d outputs; %s train one of each", m->name,
-                   m->input_count, m->output_count, what);
+    return err_set(e, "model %s has %d inputs and %d outputs; %s train one of each: give it arrays, "
+                   "a file for each", m->name, m->input_count, m->output_count, what);
 }
 
-static const struct shape *input_of(const struct train_run *t)
+static const struct shape *input_of(const struct train_run *t, int i)
 {
-    return &t->model.node[t->model.input[0]].shape;
+    return &t->model.node[t->model.input[i]].shape;
 }
 
-static const struct shape *output_of(const struct train_run *t)
+static const struct shape *output_of(const struct train_run *t, int i)
 {
-    return &t->model.node[t->model.output[0]].shape;
+    return &t->model.node[t->model.output[i]].shape;
 }
 
 /* the last dimension of the output */
-static int64_t classes_of(const struct train_run *t)
+static int64_t classes_of(const struct train_run *t, int i)
 {
-    const struct shape *out = output_of(t);
+    const struct shape *out = output_of(t, i);
 
     return out->rank ? out->dim[out->rank - 1] : 1;
 }
@@ -63,11 +63,11 @@ static int check_count(struct train_run *t, const char *where, struct err *e)
 static int check_images(struct train_run *t, const struct image_set *train, const char *where,
                         struct err *e)
 {
-    int64_t inputs, classes = classes_of(t);
+    int64_t inputs, classes = classes_of(t, 0);
 
     if (check_ends(t, "images", e))
         return -1;
-    inputs = shape_elems(input_of(t));
+    inputs = shape_elems(input_of(t, 0));
     if (train->elems != inputs)
         return err_at(e, where, 0, 0, "images are %dx%d = %" PRId64 " pixels, model %s expects %"
                       PRId64 " inputs", train->rows, train->columns, train->elems, t->model.name,
@@ -140,18 +140,20 @@ static const char *print_sample(const struct data_tensor *x, char *text, size_t 
     return data_spec_print(&s, text, bytes);
 }
 
-/* an array as the model wants its samples; bytes become 0..1 where those are f32 */
+/* an array as the model wants its samples, or the labels of an output if that is not -1; samples of
+ * bytes become 0..1 where f32 is wanted */
 static const void *convert(struct train_run *t, const struct data_tensor *x, const char *path,
-                           const struct shape *sample, bool is_label, struct err *e)
+                           const struct shape *sample, int output, struct err *e)
 {
     int64_t elems = data_spec_elems(&x->spec), each = elems / x->spec.dim[0];
     char has[96], wants[96];
+    bool is_label = output >= 0;
     void *to;
 
     if (each != shape_elems(sample) || (is_s32(sample) && x->spec.dtype == DATA_F32)) {
         err_at(e, path, 0, 0, "%s are %s, model %s with loss %s takes %s",
                is_label ? "labels" : "samples", print_sample(x, has, sizeof(has)), t->model.name,
-               loss_name(t->loss.kind), shape_print(sample, wants, sizeof(wants)));
+               loss_name(t->output[is_label ? output : 0].loss.kind), shape_print(sample, wants, sizeof(wants)));
         return NULL;
     }
     to = arena_array(&t->arena, (size_t)elems, 4);
@@ -165,9 +167,9 @@ static const void *convert(struct train_run *t, const struct data_tensor *x, con
 
 /* classes as numbers must be of the last layer's */
 static int check_classes(const struct train_run *t, const int32_t *label, int64_t count,
-                         int64_t each, const char *path, struct err *e)
+                         int64_t each, int output, const char *path, struct err *e)
 {
-    int64_t classes = classes_of(t);
+    int64_t classes = classes_of(t, output);
 
     for (int64_t i = 0; i < count * each; i++)
         if (label[i] < 0 || label[i] >= classes)
@@ -177,31 +179,53 @@ static int check_classes(const struct train_run *t, const int32_t *label, int64_
     return 0;
 }
 
-static int take_pair(struct train_run *t, const struct data_element *pair,
-                     const char *const path[2], bool is_training, struct err *e)
+/* inputs, then labels: how many arrays there are */
+static int array_count(const struct train_run *t)
 {
-    struct shape label = loss_label_shape(&t->loss, output_of(t));
-    const struct shape *sample[2] = {input_of(t), &label};
-    const void *tensor[2];
-    int64_t elems[2], count = pair->tensor[0].spec.dim[0];
+    return t->model.input_count + t->model.output_count;
+}
 
-    for (int i = 0; i < 2; i++) {
-        elems[i] = shape_elems(sample[i]);
-        tensor[i] = convert(t, &pair->tensor[i], path[i], sample[i], i == 1, e);
-        if (!tensor[i])
+/* "x_train", or of several inputs or outputs "x_train_image", "y_test_age" */
+static const char *array_name(struct train_run *t, int i, const char *which)
+{
+    const struct model *m = &t->model;
+    bool is_label = i >= m->input_count;
+    int count = is_label ? m->output_count : m->input_count;
+    const char *of = is_label ? train_output_name(t, i - m->input_count)
+                              : m->layer[m->node[m->input[i]].layer]->name;
+
+    return count == 1 ? arena_printf(&t->arena, "%c_%s", is_label ? 'y' : 'x', which)
+                      : arena_printf(&t->arena, "%c_%s_%s", is_label ? 'y' : 'x', which, of);
+}
+
+static int take_arrays(struct train_run *t, const struct data_element *all,
+                       const char *const *path, bool is_training, struct err *e)
+{
+    const void *tensor[DATA_TUPLE_MAX];
+    int64_t elems[DATA_TUPLE_MAX], count = all->tensor[0].spec.dim[0];
+    int arrays = array_count(t);
+
+    for (int i = 0; i < arrays; i++) {
+        int output = i - t->model.input_count;
+        struct shape sample = output < 0 ? *input_of(t, i)
+                                         : loss_label_shape(&t->output[output].loss,
+                                                            output_of(t, output));
+
+        elems[i] = shape_elems(&sample);
+        tensor[i] = convert(t, &all->tensor[i], path[i], &sample, output < 0 ? -1 : output, e);
+        if (!tensor[i] || (output >= 0 && is_s32(&sample) &&
+                           check_classes(t, tensor[i], count, elems[i], output, path[i], e)))
             return -1;
     }
-    if (is_s32(&label) && check_classes(t, tensor[1], count, elems[1], path[1], e))
-        return -1;
-    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, 2, count,
-                      false, is_training, seed_of(t), &t->arena);
+    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, arrays,
+                      count, false, is_training, seed_of(t), &t->arena);
     return 0;
 }
 
-/* both arrays whole, as one element */
-static struct data_element *read_pair(const char *const path[2], struct err *e)
+/* all arrays whole, as one element */
+static struct data_element *read_arrays(const char *const *path, int count, struct err *e)
 {
-    struct dataset *d = dataset_from_npy(path, 2, e);
+    struct dataset *d = dataset_from_npy(path, count, e);
     struct data_iterator *it = NULL;
     struct data_element *x = NULL;
 
@@ -218,25 +242,28 @@ static struct data_element *read_pair(const char *const path[2], struct err *e)
     return x;
 }
 
-static int load_pair(struct train_run *t, const char *folder, const char *which, struct err *e)
+static int load_set(struct train_run *t, const char *folder, const char *which, struct err *e)
 {
-    const char *path[2];
+    const char *path[DATA_TUPLE_MAX];
     struct data_element *x;
     char shape[96];
     int status;
 
-    for (int i = 0; i < 2; i++) {
-        const char *name = arena_printf(&t->arena, "%c_%s", i ? 'y' : 'x', which);
+    if (array_count(t) > DATA_TUPLE_MAX)
+        return err_set(e, "model %s has %d inputs and outputs; there may be %d", t->model.name,
+                       array_count(t), DATA_TUPLE_MAX);
+    for (int i = 0; i < array_count(t); i++) {
+        const char *name = array_name(t, i, which);
 
         path[i] = npy_path(t, folder, name);
         if (!path[i])
             return err_at(e, folder, 0, 0, "has no %s.npy, nor %s.npy.gz", name, name);
     }
-    x = read_pair(path, e);
+    x = read_arrays(path, array_count(t), e);
     if (!x)
         return -1;
     t->data_shape = arena_strdup(&t->arena, print_sample(&x->tensor[0], shape, sizeof(shape)));
-    status = take_pair(t, x, path, strcmp(which, "train") == 0, e);
+    status = take_arrays(t, x, path, strcmp(which, "train") == 0, e);
     element_release(x);
     return status;
 }
@@ -244,8 +271,7 @@ static int load_pair(struct train_run *t, const char *folder, const char *which,
 static int load_arrays(struct train_run *t, const char *folder, struct err *e)
 {
     t->data_noun = "samples";
-    if (check_ends(t, "arrays", e) || load_pair(t, folder, "test", e) ||
-        load_pair(t, folder, "train", e))
+    if (load_set(t, folder, "test", e) || load_set(t, folder, "train", e))
         return -1;
     return check_count(t, folder, e);
 }
@@ -254,7 +280,8 @@ int train_load_data(struct train_run *t, struct err *e)
 {
     const char *folder = train_value(t, OPT_DATA)->text;
 
-    if (*folder && (npy_path(t, folder, "x_train") || npy_path(t, folder, "y_train")))
+    if (*folder && (npy_path(t, folder, "x_train") || npy_path(t, folder, "y_train") ||
+                    array_count(t) > 2))
         return load_arrays(t, folder, e);
     return load_images(t, folder, e);
 }

@@ -64,45 +64,6 @@ static int create_machine(struct train_run *t, struct err *e)
 
 static bool is_call(const char *text) { return strchr(text, '('); }
 
-/* a name alone takes logits where the model ends in them; a call says so itself, as in Keras */
-static int choose_loss(struct train_run *t, struct err *e)
-{
-    const char *text = train_value(t, OPT_LOSS)->text;
-    enum loss_kind kind;
-    struct err why;
-
-    if (is_call(text))
-        return loss_from_text(&t->loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
-                                                    : 0;
-    if (loss_find(text, &kind, e))
-        return -1;
-    t->loss = fit_loss(&t->model, kind);
-    return 0;
-}
-
-/* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
-static int find_metric(struct train_run *t, const char *text, struct metric *m, struct err *e)
-{
-    const struct shape *out = &t->model.node[t->model.output[0]].shape;
-    struct shape label = loss_label_shape(&t->loss, out);
-    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
-    enum metric_kind kind;
-    struct err why;
-
-    if (is_call(text))
-        return metric_from_text(m, text, &t->arena, &why)
-               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
-    if (is_short)
-        kind = metric_accuracy(&label, out);
-    else if (metric_find(text, &kind, e))
-        return -1;
-    *m = metric_standard(kind);
-    m->from_logits = t->loss.from_logits;
-    if (is_short)
-        m->name = text;
-    return 0;
-}
-
 /*
  * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
  * and gives what follows; *text becomes its first character. NULL: there is none.
@@ -128,15 +89,140 @@ static char *cut_text(char **text)
     return at;
 }
 
+/* a name alone takes logits where the model ends in them; a call says so itself, as in Keras */
+static int read_loss(struct train_run *t, int output, const char *text, struct err *e)
+{
+    struct loss *loss = &t->output[output].loss;
+    enum loss_kind kind;
+    struct err why;
+
+    if (is_call(text))
+        return loss_from_text(loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
+    if (loss_find(text, &kind, e))
+        return -1;
+    *loss = fit_loss(&t->model, output, kind);
+    return 0;
+}
+
+const char *train_output_name(const struct train_run *t, int output)
+{
+    const struct model *m = &t->model;
+
+    return m->layer[m->node[m->output[output]].layer]->name;
+}
+
+/* "age=mse": the output whose name stands there, *text then behind the sign; -1: it has no name */
+static int take_output(struct train_run *t, const char *option, char **text, int *output,
+                       struct err *e)
+{
+    size_t length = strcspn(*text, "=(");
+
+    *output = -1;
+    if ((*text)[length] != '=')
+        return 0;
+    for (int i = 0; i < t->model.output_count; i++)
+        if (strlen(train_output_name(t, i)) == length &&
+            strncmp(train_output_name(t, i), *text, length) == 0)
+            *output = i;
+    if (*output < 0)
+        return err_set(e, "%s: the model has no output \"%.*s\"; its outputs are named after their "
+                       "layers", option, (int)length, *text);
+    *text += length + 1;
+    return 0;
+}
+
+static int read_weight(struct train_run *t, int output, const char *text, struct err *e)
+{
+    char *end;
+    double weight = text_to_double(text, &end);
+
+    if (end == text || *end || !(weight >= 0.0 && weight <= 1e30))
+        return err_set(e, "--loss-weights: \"%s\" is no number from 0 up", text);
+    t->output[output].weight = weight;
+    return 0;
+}
+
+/* each text of a list for the output that it names, or for all if it names none */
+static int read_outputs(struct train_run *t, const char *option, const char *list,
+                        int (*read)(struct train_run *, int, const char *, struct err *),
+                        struct err *e)
+{
+    char *text = arena_strdup(&t->arena, list), *rest;
+    int output;
+
+    for (; (rest = cut_text(&text)) != NULL; text = rest) {
+        if (take_output(t, option, &text, &output, e))
+            return -1;
+        for (int i = 0; i < t->model.output_count; i++)
+            if ((output < 0 || output == i) && read(t, i, text, e))
+                return -1;
+    }
+    return 0;
+}
+
+static int choose_loss(struct train_run *t, struct err *e)
+{
+    const char *standard = "sparse_categorical_crossentropy";
+
+    if (t->model.output_count > FIT_OUTPUTS_MAX)
+        return err_set(e, "model %s has %d outputs; there may be up to %d", t->model.name,
+                       t->model.output_count, FIT_OUTPUTS_MAX);
+    for (int i = 0; i < t->model.output_count; i++) {
+        t->output[i].weight = 1.0;
+        if (read_loss(t, i, standard, e))
+            return -1;
+    }
+    return read_outputs(t, "--loss", train_value(t, OPT_LOSS)->text, read_loss, e) ||
+                   read_outputs(t, "--loss-weights", train_value(t, OPT_LOSS_WEIGHTS)->text,
+                                read_weight, e)
+               ? -1 : 0;
+}
+
+/* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
+static int find_metric(struct train_run *t, const char *text, int output, struct metric *m,
+                       struct err *e)
+{
+    const struct shape *out = &t->model.node[t->model.output[output]].shape;
+    const struct loss *loss = &t->output[output].loss;
+    struct shape label = loss_label_shape(loss, out);
+    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
+    enum metric_kind kind;
+    struct err why;
+
+    if (is_call(text))
+        return metric_from_text(m, text, &t->arena, &why)
+               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
+    if (is_short)
+        kind = metric_accuracy(&label, out);
+    else if (metric_find(text, &kind, e))
+        return -1;
+    *m = metric_standard(kind);
+    m->from_logits = loss->from_logits;
+    if (is_short)
+        m->name = text;
+    return 0;
+}
+
+static int add_metric(struct train_run *t, int output, const char *text, struct err *e)
+{
+    struct metric *m = &t->metric[t->metric_count];
+
+    t->metric_output[t->metric_count++] = output;
+    if (find_metric(t, text, output, m, e))
+        return -1;
+    if (t->model.output_count > 1)      /* as Keras names them: "age_accuracy" */
+        m->name = arena_printf(&t->arena, "%s_%s", train_output_name(t, output), m->name);
+    return 0;
+}
+
 static int choose_metrics(struct train_run *t, struct err *e)
 {
-    char *text = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest;
+    const char *text = train_value(t, OPT_METRICS)->text;
+    size_t room = (strlen(text) + 1) * (size_t)t->model.output_count;
 
-    t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
-    for (; (rest = cut_text(&text)) != NULL; text = rest)
-        if (find_metric(t, text, &t->metric[t->metric_count++], e))
-            return -1;
-    return 0;
+    t->metric = arena_array(&t->arena, room, sizeof(*t->metric));
+    t->metric_output = arena_array(&t->arena, room, sizeof(*t->metric_output));
+    return read_outputs(t, "--metrics", text, add_metric, e);
 }
 
 bool train_counts_samples(const struct train_run *t)
@@ -151,8 +237,9 @@ bool train_counts_samples(const struct train_run *t)
 static struct fit_options options_of(struct train_run *t)
 {
     struct fit_options o = {
-        .model = &t->model, .loss = t->loss, .metric = t->metric,
-        .metric_count = t->metric_count, .optimizer = &t->optimizer,
+        .model = &t->model, .loss = t->output[0].loss, .output = t->output,
+        .output_count = t->model.output_count, .metric = t->metric,
+        .metric_output = t->metric_output, .metric_count = t->metric_count, .optimizer = &t->optimizer,
         .strategy = {.machine = t->machine, .set = &t->variables,
                      .seed = (uint64_t)train_value(t, OPT_SEED)->integer,
                      .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,

@@ -80,7 +80,7 @@ static int parse_sizes(struct model_json_reader *r, const char *text, int length
         long long size = strtoll(at, &end, 10);
 
         if (end == at || *at < '0' || *at > '9' || size < 1 || size > INT32_MAX || to->rank == 5 ||
-            (end < text + length && *end != 'x'))
+            (end < text + length && (*end != 'x' || end + 1 == text + length)))
             return model_json_fail(r, "--input-shape: \"%.*s\" is no list of 1..5 sizes like "
                                    "28x28x1", length, text);
         to->dim[to->rank++] = size;

@@ -557,7 +557,7 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
 
     if (must_have_values(f, "prediction", e) || fit_prepare_prediction(f, e))
         return -1;
-    row = (size_t)shape_elems(&f->prediction) * sizeof(float);
+    row = (size_t)shape_elems(&f->prediction[0]) * sizeof(float);
     for (int64_t first = 0; first < samples; first += f->batch) {
         int64_t count = samples - first < f->batch ? samples - first : f->batch;
         struct strategy_run run;

@@ -33,11 +33,24 @@ static int list_shapes(const struct fit *f, bool has_labels, bool has_weights, s
 
     for (int i = 0; i < f->options.model->input_count; i++)
         shape[count++] = with_batch(sample_of(f, i), f->local_batch);
-    if (has_labels)
-        shape[count++] = with_batch(&f->label, f->local_batch);
+    for (int i = 0; i < f->output_count && has_labels; i++)
+        shape[count++] = with_batch(&f->label[i], f->local_batch);
     if (has_weights)
         shape[count++] = with_batch(&scalar, f->local_batch);
     return count;
+}
+
+/* an output's part of the loss, times its weight */
+static void add_loss(struct trace *t, const struct fit_output *o, int labels,
+                     const struct model_result *result, int weights, bool is_first,
+                     struct step_loss *loss)
+{
+    struct graph *g = &t->graph;
+    int sum = loss_sum(g, loss_values(g, &o->loss, labels, result), weights);
+
+    if (o->weight != 1.0)
+        sum = nn_scale(g, sum, o->weight);
+    loss->sum = is_first ? sum : nn_add(g, loss->sum, sum);
 }
 
 /* forward, metrics; loss of a training step or an evaluation */
@@ -45,16 +58,19 @@ static void add_forward(struct trace *t, struct fit *f, const int *input, int co
                         bool has_weights, struct step_loss *loss)
 {
     const struct fit_options *o = &f->options;
-    int labels = input[o->model->input_count];
+    const int *labels = &input[o->model->input_count];
     int weights = has_weights ? input[count - 1] : NODE_NONE;
-    struct model_result result;
+    struct model_result result[FIT_OUTPUTS_MAX];
 
-    model_forward(t, o->model, input, &result, &loss->penalty);
+    model_forward(t, o->model, input, result, &loss->penalty);
     trace_source(t, NULL, "loss");
-    loss->sum = loss_sum(&t->graph, loss_values(&t->graph, &o->loss, labels, &result), weights);
+    for (int i = 0; i < f->output_count; i++)
+        add_loss(t, &f->output[i], labels[i], &result[i], weights, i == 0, loss);
     for (int i = 0; i < o->metric_count; i++) {
+        int k = fit_metric_output(f, i);
+
         trace_source(t, "metrics", o->metric[i].name);
-        metric_update(t, &o->metric[i], labels, result.value, weights);
+        metric_update(t, &o->metric[i], labels[k], result[k].value, weights);
     }
 }
 
@@ -146,13 +162,13 @@ static int predict_step(struct trace *t, const int *input, int count, void *cont
                         struct err *e)
 {
     struct fit *f = context;
-    struct model_result result;
+    struct model_result result[FIT_OUTPUTS_MAX];
 
     (void)e;
     (void)count;
-    model_forward(t, f->options.model, input, &result, NULL);
+    model_forward(t, f->options.model, input, result, NULL);
     trace_source(t, NULL, "prediction");
-    trace_result(t, "prediction", graph_convert(&t->graph, result.value, DTYPE_F32));
+    trace_result(t, "prediction", graph_convert(&t->graph, result[0].value, DTYPE_F32));
     return 0;
 }
 
@@ -232,6 +248,9 @@ int fit_prepare_prediction(struct fit *f, struct err *e)
 
     if (f->prediction_feed.program)
         return 0;
+    if (f->output_count > 1)
+        return err_set(e, "predictions of a model of %d outputs are not supported",
+                       f->output_count);
     f->prediction_feed.program = strategy_function(f->strategy, "predict", predict_step, f, false,
                                                    shape, count, e);
     if (!f->prediction_feed.program)
