@@ -210,6 +210,20 @@ static int read_fields(struct model_json_reader *r, const json_t *config, struct
     return 0;
 }
 
+/* the name of an RNN's cell, which variables have in theirs; empty: they have not */
+static int read_cell(struct model_json_reader *r, const json_t *v, const char **cell)
+{
+    const char *name = json_string_value(v);
+
+    if (!v)
+        return 0;
+    if (!name || (*name && !model_is_plain_name(name)))
+        return model_json_fail(r, "the name of its cell must be 1..%d printable characters without "
+                               "quotes and backslashes", MODEL_NAME_CHARS_MAX);
+    *cell = arena_strdup(r->arena, name);
+    return 0;
+}
+
 struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *config,
                                     enum layer_kind kind, const char *name)
 {
@@ -219,9 +233,8 @@ struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *c
         return NULL;
     l = model_layer(r->model, kind, name);
     l->is_trainable = !json_is_false(json_object_get(config, "trainable"));
-    if (json_object_get(config, JSON_CELL_FIELD))
-        l->cell = arena_strdup(r->arena, json_string_value(json_object_get(config,
-                                                                           JSON_CELL_FIELD)));
+    if (read_cell(r, json_object_get(config, JSON_CELL_FIELD), &l->cell) != 0)
+        return NULL;
     if (read_policy(r, config, &l->policy) != 0 || read_fields(r, config, l) != 0)
         return NULL;
     return l;
