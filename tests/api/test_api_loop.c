@@ -530,7 +530,7 @@ TEST(names_that_are_taken_are_told)
     api_must(sy_metric_create(r.strategy, "accuracy", &m));
     api_expect_error(sy_metric_create(r.strategy, "accuracy", &m),
                      "there is a variable \"accuracy/total\" already");
-    api_expect_error(sy_metric_create(r.strategy, "MeanIoU()", &m), "say num_classes");
+    api_expect_error(sy_metric_create(r.strategy, "MeanIoU()", &m), "num_classes");
     api_expect_error(sy_metric_create(r.strategy, "acuracy", &m), "acuracy");
     api_must(sy_model_create(r.strategy, "last", &more));       /* no crash, as its names are taken */
     api_must(sy_model_add(more, "Dense(4, input_shape=(8,), name='last')"));
