@@ -177,13 +177,32 @@ static int check_classes(const struct train_run *t, const int32_t *label, int64_
     return 0;
 }
 
+/* --sample-weight's; NULL with *e */
+static const void *load_weights(struct train_run *t, int64_t count, struct err *e)
+{
+    const char *path = train_value(t, OPT_SAMPLE_WEIGHT)->text;
+    struct data_element *x = train_read_npy(&path, 1, e);
+    const struct shape one = shape_scalar(DTYPE_F32);
+    const void *weight = NULL;
+
+    if (x && x->tensor[0].spec.dim[0] != count)
+        err_at(e, path, 0, 0, "%" PRId64 " weights of %" PRId64 " training samples",
+               x->tensor[0].spec.dim[0], count);
+    else if (x)
+        weight = convert(t, &x->tensor[0], path, &one, true, e);
+    if (x)
+        element_release(x);
+    return weight;
+}
+
 static int take_pair(struct train_run *t, const struct data_element *pair,
                      const char *const path[2], bool is_training, struct err *e)
 {
     struct shape label = loss_label_shape(&t->loss, output_of(t));
     const struct shape *sample[2] = {input_of(t), &label};
-    const void *tensor[2];
-    int64_t elems[2], count = pair->tensor[0].spec.dim[0];
+    bool has_weights = is_training && *train_value(t, OPT_SAMPLE_WEIGHT)->text;
+    const void *tensor[3];
+    int64_t elems[3], count = pair->tensor[0].spec.dim[0];
 
     for (int i = 0; i < 2; i++) {
         elems[i] = shape_elems(sample[i]);
@@ -193,15 +212,19 @@ static int take_pair(struct train_run *t, const struct data_element *pair,
     }
     if (is_s32(&label) && check_classes(t, tensor[1], count, elems[1], path[1], e))
         return -1;
-    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, 2, count,
-                      false, is_training, seed_of(t), &t->arena);
+    elems[2] = 1;
+    tensor[2] = has_weights ? load_weights(t, count, e) : NULL;
+    if (has_weights && !tensor[2])
+        return -1;
+    t->has_weights |= has_weights;
+    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems,
+                      2 + has_weights, count, has_weights, is_training, seed_of(t), &t->arena);
     return 0;
 }
 
-/* both arrays whole, as one element */
-static struct data_element *read_pair(const char *const path[2], struct err *e)
+struct data_element *train_read_npy(const char *const *path, int count, struct err *e)
 {
-    struct dataset *d = dataset_from_npy(path, 2, e);
+    struct dataset *d = dataset_from_npy(path, count, e);
     struct data_iterator *it = NULL;
     struct data_element *x = NULL;
 
@@ -232,7 +255,7 @@ static int load_pair(struct train_run *t, const char *folder, const char *which,
         if (!path[i])
             return err_at(e, folder, 0, 0, "has no %s.npy, nor %s.npy.gz", name, name);
     }
-    x = read_pair(path, e);
+    x = train_read_npy(path, 2, e);
     if (!x)
         return -1;
     t->data_shape = arena_strdup(&t->arena, print_sample(&x->tensor[0], shape, sizeof(shape)));
@@ -256,5 +279,8 @@ int train_load_data(struct train_run *t, struct err *e)
 
     if (*folder && (npy_path(t, folder, "x_train") || npy_path(t, folder, "y_train")))
         return load_arrays(t, folder, e);
+    if (*train_value(t, OPT_SAMPLE_WEIGHT)->text)
+        return err_set(e, "--sample-weight is for the samples of x_train.npy, which --data names the "
+                       "folder of");
     return load_images(t, folder, e);
 }

@@ -95,40 +95,29 @@ static int find_metric(struct train_run *t, const char *text, struct metric *m, 
     return 0;
 }
 
-/*
- * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
- * and gives what follows; *text becomes its first character. NULL: there is none.
- */
-static char *cut_text(char **text)
+/* of one option, from the first of the run's metrics that is not known yet */
+static int add_metrics(struct train_run *t, enum train_option o, bool are_weighted, struct err *e)
 {
-    char *at, quote = 0;
-    int depth = 0;
+    char *text = arena_strdup(&t->arena, train_value(t, o)->text), *rest;
 
-    *text += strspn(*text, ", ");
-    for (at = *text; *at && (depth > 0 || !strchr(", ", *at)); at++) {
-        if (quote)
-            quote = *at == quote ? 0 : quote;
-        else if (depth > 0 && strchr("'\"", *at))
-            quote = *at;
-        else
-            depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+    for (; (rest = train_cut_text(&text)) != NULL; text = rest) {
+        if (find_metric(t, text, &t->metric[t->metric_count], e))
+            return -1;
+        if (are_weighted)
+            metric_set_weighted(t->metric, t->metric_count, &t->arena);
+        t->metric_count++;
     }
-    if (at == *text)
-        return NULL;
-    if (*at)
-        *at++ = '\0';
-    return at;
+    return 0;
 }
 
 static int choose_metrics(struct train_run *t, struct err *e)
 {
-    char *text = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest;
+    size_t most = strlen(train_value(t, OPT_METRICS)->text) +
+                  strlen(train_value(t, OPT_WEIGHTED_METRICS)->text);
 
-    t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
-    for (; (rest = cut_text(&text)) != NULL; text = rest)
-        if (find_metric(t, text, &t->metric[t->metric_count++], e))
-            return -1;
-    return 0;
+    t->metric = arena_array(&t->arena, most + 2, sizeof(*t->metric));
+    return add_metrics(t, OPT_METRICS, false, e) || add_metrics(t, OPT_WEIGHTED_METRICS, true, e)
+               ? -1 : 0;
 }
 
 bool train_counts_samples(const struct train_run *t)
@@ -150,6 +139,8 @@ static struct fit_options options_of(struct train_run *t)
                      .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
                      .checks_replicas = train_value(t, OPT_CHECK_REPLICAS)->integer},
         .batch = t->batch, .steps_per_execution = t->steps_per_execution,
+        .has_weights = t->has_weights, .class_weight = t->class_weight,
+        .class_count = t->class_count,
         .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
         .stages = (int)train_value(t, OPT_PIPELINE)->integer,
         .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
@@ -293,6 +284,8 @@ int train_setup(struct train_run *t, struct err *e)
     const char *log = path_or_null(t, OPT_CSV_LOG);
 
     variable_set_init(&t->variables, &t->arena);
+    if (train_read_callbacks(t, e))
+        return -1;
     t->batch = train_value(t, OPT_BATCH)->integer;
     if (log && outfile_check(log, e))
         return -1;
@@ -305,7 +298,7 @@ int train_setup(struct train_run *t, struct err *e)
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, t->model.node_count - 1);
-    if (choose_loss(t, e) || train_load_data(t, e))
+    if (choose_loss(t, e) || train_read_class_weights(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;

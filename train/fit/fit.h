@@ -119,6 +119,8 @@ struct fit_log {
 
 /* 0: go on; 1: stop training after this; -1: *e is set. Any of them may be NULL. */
 struct fit_callback {
+    /* before all else: goes on from what it finds, *epoch of which are done: 1; 0: nothing */
+    int (*restore)(void *context, struct fit *f, int64_t *epoch, struct err *e);
     int (*begin)(void *context, struct fit *f, struct err *e);
     int (*epoch_begin)(void *context, struct fit *f, int64_t epoch, struct err *e);
     /* before an execution: log has epoch, steps done before, steps to come; the rest is 0 */
