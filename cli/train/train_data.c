@@ -280,7 +280,7 @@ int train_load_data(struct train_run *t, struct err *e)
     if (*folder && (npy_path(t, folder, "x_train") || npy_path(t, folder, "y_train")))
         return load_arrays(t, folder, e);
     if (*train_value(t, OPT_SAMPLE_WEIGHT)->text)
-        return err_set(e, "--sample-weight is for the samples of x_train.npy, which --data names the "
-                       "folder of");
+        return err_set(e, "--sample-weight is for the samples of x_train.npy, which --data names "
+                       "the folder of");
     return load_images(t, folder, e);
 }

@@ -172,7 +172,8 @@ int train_loop(struct train_run *t, struct err *e)
                           .initial_epoch = t->epochs_before,
                           .validation_steps = train_value(t, OPT_VALIDATION_STEPS)->integer,
                           .steps_per_epoch = train_value(t, OPT_STEPS_PER_EPOCH)->integer,
-                          .step_limit = t->step_limit, .callback = list, .ends_on_nan = t->callbacks.ends_on_nan};
+                          .step_limit = t->step_limit, .callback = list,
+                          .ends_on_nan = t->callbacks.ends_on_nan};
     int status;
 
     run.callback_count = (int)list_callbacks(t, list, e);

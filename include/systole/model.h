@@ -165,7 +165,8 @@ typedef struct sy_fit {
      *   ModelCheckpoint(filepath, monitor='val_loss', save_best_only=False, mode='auto', keep=0,
      *                   overwrite=False): a folder
      *   CSVLogger(filename, separator=',', append=False)
-     *   TerminateOnNaN(raise_error=False): a loss that is not finite ends the training, instead of being an error
+     *   TerminateOnNaN(raise_error=False): a loss that is not finite ends the training, instead of
+     *                     being an error
      */
     const char *const *callbacks;
 } sy_fit;

@@ -388,7 +388,8 @@ TEST(what_does_not_fit_is_named)
     assert_int_equal(metric_check(&m, &ten, &ten, &e), -1);
     assert_string_equal(e.msg, "metric mean takes one value per sample");
     assert_int_equal(metric_find("acuracy", &kind, &e), -1);
-    assert_string_equal(e.msg, "unknown metric \"acuracy\" (did you mean \"accuracy\"?); docs/keras.md lists them");
+    assert_string_equal(e.msg, "unknown metric \"acuracy\" (did you mean \"accuracy\"?); "
+                        "docs/keras.md lists them");
     assert_int_equal(metric_find("AUC", &kind, &e), 0);
     assert_int_equal(kind, METRIC_AUC);
 }
