@@ -84,8 +84,8 @@ static int choose_loss(struct train_run *t, struct err *e)
         return err_at(e, t->options->model_path, 0, 0, "was compiled with loss %s: %s; --loss "
                       "takes another", text, why.msg);
     if (is_call(text) || is_compiled)
-        return loss_from_text(&t->loss, text, &t->arena, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
-                                                    : 0;
+        return loss_from_text(&t->loss, text, &t->arena, &why)
+                   ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
     if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
@@ -107,42 +107,36 @@ static int find_metric(struct train_run *t, const char *text, struct metric *m, 
     return 0;
 }
 
-/*
- * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
- * and gives what follows; *text becomes its first character. NULL: there is none.
- */
-static char *cut_text(char **text)
+/* what the command says or, where it does not, what the model's file was compiled with */
+static const char *metrics_of(const struct train_run *t, enum train_option o)
 {
-    char *at, quote = 0;
-    int depth = 0;
+    const struct train_value *v = train_value(t, o);
 
-    *text += strspn(*text, ", ");
-    for (at = *text; *at && (depth > 0 || !strchr(", ", *at)); at++) {
-        if (quote)
-            quote = *at == quote ? 0 : quote;
-        else if (depth > 0 && strchr("'\"", *at))
-            quote = *at;
-        else
-            depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+    return o == OPT_METRICS && t->compiled_metrics && !v->is_given ? t->compiled_metrics : v->text;
+}
+
+/* of one option, from the first of the run's metrics that is not known yet */
+static int add_metrics(struct train_run *t, enum train_option o, bool are_weighted, struct err *e)
+{
+    char *text = arena_strdup(&t->arena, metrics_of(t, o)), *rest;
+
+    for (; (rest = train_cut_text(&text)) != NULL; text = rest) {
+        if (find_metric(t, text, &t->metric[t->metric_count], e))
+            return -1;
+        if (are_weighted)
+            metric_set_weighted(t->metric, t->metric_count, &t->arena);
+        t->metric_count++;
     }
-    if (at == *text)
-        return NULL;
-    if (*at)
-        *at++ = '\0';
-    return at;
+    return 0;
 }
 
 static int choose_metrics(struct train_run *t, struct err *e)
 {
-    bool is_compiled = t->compiled_metrics && !train_value(t, OPT_METRICS)->is_given;
-    char *text = arena_strdup(&t->arena, is_compiled ? t->compiled_metrics
-                                                     : train_value(t, OPT_METRICS)->text), *rest;
+    size_t most = strlen(metrics_of(t, OPT_METRICS)) + strlen(metrics_of(t, OPT_WEIGHTED_METRICS));
 
-    t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
-    for (; (rest = cut_text(&text)) != NULL; text = rest)
-        if (find_metric(t, text, &t->metric[t->metric_count++], e))
-            return -1;
-    return 0;
+    t->metric = arena_array(&t->arena, most + 2, sizeof(*t->metric));
+    return add_metrics(t, OPT_METRICS, false, e) || add_metrics(t, OPT_WEIGHTED_METRICS, true, e)
+               ? -1 : 0;
 }
 
 bool train_counts_samples(const struct train_run *t)
@@ -164,6 +158,8 @@ static struct fit_options options_of(struct train_run *t)
                      .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
                      .checks_replicas = train_value(t, OPT_CHECK_REPLICAS)->integer},
         .batch = t->batch, .steps_per_execution = t->steps_per_execution,
+        .has_weights = t->has_weights, .class_weight = t->class_weight,
+        .class_count = t->class_count,
         .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
         .stages = (int)train_value(t, OPT_PIPELINE)->integer,
         .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
@@ -319,6 +315,8 @@ static int choose_devices(struct train_run *t, struct err *e)
 int train_setup(struct train_run *t, struct err *e)
 {
     variable_set_init(&t->variables, &t->arena);
+    if (train_read_callbacks(t, e))
+        return -1;
     t->batch = train_value(t, OPT_BATCH)->integer;
     if (check_outputs(t, e) || check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
@@ -330,7 +328,7 @@ int train_setup(struct train_run *t, struct err *e)
         model_output(&t->model, model_last_call(&t->model));
     if (t->options->task == TASK_EVALUATE)
         train_read_compiled(t);
-    if (choose_loss(t, e) || train_load_data(t, e))
+    if (choose_loss(t, e) || train_read_class_weights(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
