@@ -60,7 +60,9 @@ VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/commands/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
-# make check TESTS="build/tests/test_a build/tests/test_b": just these, a line each if you like
+# make check TESTS="build/tests/test_a tests/cli/b.sh": just these programs and scripts, a line each
+# if you like
+SCRIPTS := $(if $(TESTS),,tools/check_layers.sh $(sort $(wildcard tests/cli/*.sh)))
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 override TESTS := $(strip $(TESTS))
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -80,7 +82,7 @@ help:
 #? make view        the viewer, too; installs SDL2
 #? make examples    the programs of examples/, into build/examples/
 #? make demo        trains on drawn digits
-#? make check       builds and runs all tests; TESTS="build/tests/test_a ...": these programs only
+#? make check       builds and runs all tests; TESTS="build/tests/test_a tests/cli/b.sh": these only
 #? make check-long  sweeps that take minutes
 #? make check-jax   tests against a pinned JAX
 #? make fuzz        made-up inputs for every reader of files
@@ -222,7 +224,9 @@ $(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIE
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS) $(BUILD)/tests/jax/keras_values: %: %.o $(BUILD)/libtested.so
+JAX_PROGRAMS := $(BUILD)/tests/jax/keras_values $(BUILD)/tests/jax/keras_numbers
+
+$(TEST_PROGRAMS) $(JAX_PROGRAMS): %: %.o $(BUILD)/libtested.so
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
@@ -233,8 +237,8 @@ FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(if $(FUZZING),$(FILE_LIBS)) $(LDLIBS)
 
-check: installable examples $(strip $(TESTS)) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS))
+check: installable examples $(filter-out %.sh,$(strip $(TESTS))) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
 
 fuzzers: $(FUZZERS)
 
@@ -269,8 +273,8 @@ demo: $(SYSTOLE)
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 # Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
-check-jax: $(SYSTOLE) $(BUILD)/tests/jax/keras_values
-	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) sh tools/check_jax.sh
+check-jax: $(SYSTOLE) $(JAX_PROGRAMS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) KERAS_NUMBERS=$(abspath $(BUILD)/tests/jax/keras_numbers) sh tools/check_jax.sh
 
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh

@@ -192,7 +192,7 @@ int64_t sy_model_parameters(const sy_model *m, bool trainable_only)
 static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
 {
     const struct model *model = &m->model;
-    int last = model->output_count ? model->output[0] : model->node_count - 1;
+    int last = model->output_count ? model->output[0] : model_last_call(model);
     const struct shape *prediction = &model->node[last].shape;
     struct shape label = loss_label_shape(&m->loss, prediction);
 
@@ -201,12 +201,8 @@ static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
         m->metric_count++;
     m->metric = arena_array(&m->arena, (size_t)m->metric_count + 1, sizeof(*m->metric));
     for (int i = 0; i < m->metric_count; i++) {
-        if (strcmp(o->metrics[i], "accuracy") == 0) {
-            m->metric[i] = metric_standard(metric_accuracy(&label, prediction));
-            m->metric[i].name = "accuracy";
-        } else if (metric_from_text(&m->metric[i], o->metrics[i], &m->arena, e)) {
+        if (metric_from_text(&m->metric[i], o->metrics[i], &label, prediction, &m->arena, e))
             return -1;
-        }
     }
     return 0;
 }
@@ -224,7 +220,7 @@ static int read_compile(sy_model *m, const sy_compile *o, struct err *e)
         api_precision(o->precision, &m->model.precision, e) ||
         optimizer_parse(&m->optimizer, o->optimizer ? o->optimizer : "RMSprop", &m->arena,
                             e) ||
-        loss_from_text(&m->loss, o->loss, e))
+        loss_from_text(&m->loss, o->loss, &m->arena, e))
         return -1;
     m->model.policy = policy;
     return read_metrics(m, o, e);
@@ -250,7 +246,7 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
     options.metric = m->metric;
     options.metric_count = m->metric_count;
     if (m->model.output_count == 0)
-        model_output(&m->model, m->model.node_count - 1);
+        model_output(&m->model, model_last_call(&m->model));
     m->has_weights = o->sample_weights;
     if (options.strategy.machine) {
         m->host = host_loop_standard(machine_chip(options.strategy.machine),

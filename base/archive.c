@@ -57,14 +57,13 @@ void archive_bytes(struct archive *a, void *p, size_t bytes)
 static bool is_allowed(const unsigned char *p, const struct field *f)
 {
     int64_t time;
-    size_t i;
 
     if (f->kind == FIELD_BOOL)
-        for (i = 0; i < f->bytes; i++)
+        for (size_t i = 0; i < f->bytes; i++)
             if (p[i] > 1)
                 return false;
     if (f->kind == FIELD_TIME)
-        for (i = 0; i < f->bytes; i += sizeof(time)) {
+        for (size_t i = 0; i < f->bytes; i += sizeof(time)) {
             memcpy(&time, p + i, sizeof(time));
             if (time < -TIME_MOST - 1 || time > TIME_MOST)
                 return false;

@@ -32,6 +32,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
  * mem_alloc_unset one of any contents, for who writes all of it at once.
  */
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes);
+/* a new element behind `count` others, which it counts: MEM_ADD(l->item, l->count, l->room) = x;
+ * what is assigned must not read the array or its count */
+#define MEM_ADD(items, count, capacity) \
+    (*((items) = mem_grow(items, &(capacity), (size_t)(count) + 1, sizeof(*(items))), \
+       &(items)[(count)++]))
 void *mem_alloc(size_t bytes);
 void *mem_alloc_unset(size_t bytes);
 void mem_free(void *p);

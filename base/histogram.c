@@ -125,12 +125,8 @@ static void print_bar(int64_t count, int64_t most, FILE *to)
 static void print_line(const struct histogram *h, int64_t from, int64_t to_value, bool is_last,
                        int64_t unit, int64_t count, int64_t most, FILE *to)
 {
-    char begin[32], end[32], number[32];
-
-    text_thousands(from / unit, begin, sizeof(begin));
-    text_thousands(to_value / unit, end, sizeof(end));
-    fprintf(to, "  %10s %s %-10s %13s %5.1f %%", begin, is_last ? "to" : "..", end,
-            text_thousands(count, number, sizeof(number)),
+    fprintf(to, "  %10s %s %-10s %13s %5.1f %%", text_thousands(from / unit).text,
+            is_last ? "to" : "..", text_thousands(to_value / unit).text, text_thousands(count).text,
             100.0 * (double)count / (double)h->count);
     print_bar(count, most, to);
 }

@@ -198,7 +198,10 @@ void progress_say(struct progress *p, const char *what, int64_t done)
 
     if (!is_due(p, now))
         return;
-    snprintf(line, sizeof(line), "%s, %" PRId64 " of %" PRId64, what, done, p->total);
+    if (p->total)
+        snprintf(line, sizeof(line), "%s, %" PRId64 " of %" PRId64, what, done, p->total);
+    else
+        snprintf(line, sizeof(line), "%s %" PRId64, what, done);
     put(p, line, now);
 }
 

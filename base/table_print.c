@@ -101,7 +101,7 @@ static void format_real(double x, int decimals, char *buf, size_t buf_bytes)
     if (size >= 1e15)
         snprintf(buf, buf_bytes, "%.3g", x);
     else if (size >= 1e5 || decimals == 0)
-        text_thousands((int64_t)llround(x), buf, buf_bytes);
+        snprintf(buf, buf_bytes, "%s", text_thousands((int64_t)llround(x)).text);
     else
         snprintf(buf, buf_bytes, "%.*f", decimals, x);
 }
@@ -126,7 +126,7 @@ static const char *format_cell(const struct table *t, size_t row, int i, char bu
     if (cell->kind == CELL_BOOL)
         return cell->integer ? "yes" : "no";
     if (cell->kind == CELL_INT)
-        text_thousands(cell->integer, number, CELL_CHARS / 2);
+        snprintf(number, CELL_CHARS / 2, "%s", text_thousands(cell->integer).text);
     else if (f->decimals == TABLE_NARROW)
         format_narrow(cell->real, number, CELL_CHARS / 2);
     else

@@ -125,28 +125,29 @@ static const char *name_at(const char *const *first, size_t stride, size_t i)
     return *(const char *const *)((const char *)first + i * stride);
 }
 
-static char *print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
-                           char *buf, size_t buf_bytes)
+static void print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
+                          char near[TEXT_NEAR_BYTES])
 {
     size_t least = 2 + strlen(name) / 3;
 
-    buf[0] = '\0';
+    near[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         const char *candidate = name_at(first, stride, i);
         size_t distance = edit_distance(name, candidate, least);
 
         if (distance < least) {
             least = distance;
-            snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", candidate);
+            snprintf(near, TEXT_NEAR_BYTES, " (did you mean \"%s\"?)", candidate);
         }
     }
-    return buf;
 }
 
-char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
-                        char *buf, size_t buf_bytes)
+struct near_text text_did_you_mean(const char *name, const char *const *candidates, size_t count)
 {
-    return print_nearest(name, candidates, sizeof(*candidates), count, buf, buf_bytes);
+    struct near_text near;
+
+    print_nearest(name, candidates, sizeof(*candidates), count, near.text);
+    return near;
 }
 
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
@@ -155,30 +156,32 @@ int text_find(const char *name, const char *const *first, size_t stride, size_t 
     for (size_t i = 0; i < count; i++)
         if (strcmp(name, name_at(first, stride, i)) == 0)
             return (int)i;
-    print_nearest(name, first, stride, count, near, TEXT_NEAR_BYTES);
+    print_nearest(name, first, stride, count, near);
     return -1;
 }
 
-char *text_thousands(int64_t value, char *buf, size_t buf_bytes)
+struct short_text text_thousands(int64_t value)
 {
+    struct short_text to;
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%" PRId64, value);
     int first = digits[0] == '-';
     size_t out = 0;
 
-    for (int i = 0; i < length && out + 2 < buf_bytes; i++) {
+    for (int i = 0; i < length; i++) {
         if (i > first && (length - i) % 3 == 0)
-            buf[out++] = ',';
-        buf[out++] = digits[i];
+            to.text[out++] = ',';
+        to.text[out++] = digits[i];
     }
-    buf[out] = '\0';
-    return buf;
+    to.text[out] = '\0';
+    return to;
 }
 
-char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
+struct short_text text_bytes(int64_t bytes)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes;
+    struct short_text to;
     size_t unit = 0;
 
     while (value >= 1024.0 && unit + 1 < COUNT_OF(names)) {
@@ -186,10 +189,10 @@ char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
         unit++;
     }
     if (value == (double)(int64_t)value)
-        snprintf(buf, buf_bytes, "%" PRId64 " %s", (int64_t)value, names[unit]);
+        snprintf(to.text, sizeof(to.text), "%" PRId64 " %s", (int64_t)value, names[unit]);
     else
-        text_print(buf, buf_bytes, "%.1f %s", value, names[unit]);
-    return buf;
+        text_print(to.text, sizeof(to.text), "%.1f %s", value, names[unit]);
+    return to;
 }
 
 int text_parse_int(const char *s, int64_t lo, int64_t hi, int64_t *value)

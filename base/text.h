@@ -21,29 +21,28 @@ double text_to_double(const char *s, char **end);
 float text_to_float(const char *s, char **end);
 
 /*
- * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit
- * distance to `name`; "" when none is near (above 1 + a third of the name's
- * length). Returns buf.
+ * " (did you mean \"x\"?)", x being the candidate with the least edit distance to `name`; "" when
+ * none is near (above 1 + a third of the name's length).
  */
-char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
-                        char *buf, size_t buf_bytes);
+#define TEXT_NEAR_BYTES 160
+struct near_text { char text[TEXT_NEAR_BYTES]; };
+struct near_text text_did_you_mean(const char *name, const char *const *candidates, size_t count);
 
 /*
  * Where `name` is among the names of a table's rows, `first` and so on, each `stride` bytes behind
  * the one before it. -1: it is none of them, and `near` says which it may be, as above.
  */
-#define TEXT_NEAR_BYTES 160
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
               char near[TEXT_NEAR_BYTES]);
 
-/* 1234567 -> "1,234,567"; buf of at least 28 bytes; returns buf */
-char *text_thousands(int64_t value, char *buf, size_t buf_bytes);
+/* a number in words, by value: text_thousands(n).text lasts as long as the call that it is in */
+struct short_text { char text[32]; };
+
+struct short_text text_thousands(int64_t value);        /* 1234567 -> "1,234,567" */
+struct short_text text_bytes(int64_t bytes);            /* "16 MiB", "392 KiB", "12 B" */
 
 /* a field of CSV, quoted where it must be (RFC 4180) */
 void text_print_csv(const char *text, FILE *to);
-
-/* bytes as "16 MiB", "392 KiB", "12 B"; returns buf */
-char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes);
 
 /*
  * Whole-string number readers: 0, or -1 if `s` is not exactly one number in

@@ -152,7 +152,6 @@ static int tell_missing(struct weights_reader *r, const struct whole_layer *w, i
                         const struct weights_layer *layer, int count)
 {
     const char **names = arena_array(r->arena, (size_t)(whole_count + count) + 1, sizeof(*names));
-    char near[TEXT_NEAR_BYTES];
     int i;
 
     for (i = 0; i < count; i++)
@@ -161,8 +160,8 @@ static int tell_missing(struct weights_reader *r, const struct whole_layer *w, i
         if (!find_layer(layer, count, w[i].name))
             return weights_fail(r, w[i].of[0], "the file has no weights of \"%s\"%s; it has %d "
                                 "layers with weights, the model %d", w[i].name,
-                                text_did_you_mean(w[i].name, names, (size_t)count, near,
-                                                  sizeof(near)), count, whole_count);
+                                text_did_you_mean(w[i].name, names, (size_t)count).text,
+                                count, whole_count);
     for (i = 0; i < whole_count; i++)
         names[i] = w[i].name;
     for (i = 0; i < count; i++) {
@@ -173,8 +172,7 @@ static int tell_missing(struct weights_reader *r, const struct whole_layer *w, i
         if (k == whole_count)
             return err_at(r->err, r->path, 0, 0, "holds weights of layer \"%s\", which the model "
                           "\"%s\" has not%s", layer[i].name, r->m->name,
-                          text_did_you_mean(layer[i].name, names, (size_t)whole_count, near,
-                                            sizeof(near)));
+                          text_did_you_mean(layer[i].name, names, (size_t)whole_count).text);
     }
     return err_at(r->err, r->path, 0, 0, "names a layer twice");
 }

@@ -156,8 +156,7 @@ static void keep_page(struct hbm_store *s, size_t number, bool is_new)
     if (t->is_kept[number % TABLE_PAGES / 64] & bit)
         return;
     t->is_kept[number % TABLE_PAGES / 64] |= bit;
-    s->kept = mem_grow(s->kept, &s->kept_capacity, s->kept_count + 1, sizeof(*s->kept));
-    k = &s->kept[s->kept_count++];
+    k = &MEM_ADD(s->kept, s->kept_count, s->kept_capacity);
     k->number = number;
     k->is_new = is_new;
     if (is_new)
@@ -204,13 +203,11 @@ void hbm_store_set_page(struct hbm_store *s, size_t number, struct hbm_page *pag
  */
 static void write_bytes(unsigned char *to, const char *from, size_t bytes)
 {
-    size_t done;
-
     if (bytes < STREAM_BYTES_MIN || (uintptr_t)to % LINE_BYTES != 0 || bytes % LINE_BYTES != 0) {
         memcpy(to, from, bytes);
         return;
     }
-    for (done = 0; done < bytes; done += LINE_BYTES) {
+    for (size_t done = 0; done < bytes; done += LINE_BYTES) {
         const __m128i *in = (const __m128i *)(const void *)(from + done);
         __m128i *out = (__m128i *)(void *)(to + done);
         __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);

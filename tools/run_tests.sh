@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the test programs given, then all test scripts, as many at a time as there are CPUs; each
-# one's output stays in its .log. The last line counts: "N passed, N failed, N skipped"; a script
+# Runs the test programs given, then the test scripts given, as many at a time as there are CPUs;
+# each program's output stays in its .log. The last line counts: "N passed, N failed, N skipped"; a script
 # that skips a part, and says so, has passed all the same. Seconds of the programs and of the scripts
 # go into the file $TIMES, if it is given.
 cd "$(dirname "$0")/.." || exit 1
@@ -50,14 +50,14 @@ began=$(date +%s)
 number=0
 for test in "$@"; do
     number=$((number + 1))
-    echo "program$number $test"
-done | xargs -L 1 -P "$cpus" sh -c "$run_program" run
+    case $test in *.sh) ;; *) echo "program$number $test" ;; esac
+done | xargs -r -L 1 -P "$cpus" sh -c "$run_program" run
 between=$(date +%s)
 number=0
-for script in tools/check_layers.sh tests/cli/*.sh; do
+for script in "$@"; do
     number=$((number + 1))
-    echo "script$number $script"
-done | xargs -L 1 -P "$cpus" sh -c "$run_script" run
+    case $script in *.sh) echo "script$number $script" ;; esac
+done | xargs -r -L 1 -P "$cpus" sh -c "$run_script" run
 [ -z "$TIMES" ] || echo $((between - began)) $(($(date +%s) - between)) >"$TIMES"
 
 cat "$results"/*.count | {

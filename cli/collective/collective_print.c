@@ -37,14 +37,12 @@ static void print_ranks(const struct collective_answer *w, FILE *to)
 {
     int devices = w->request.over_chips ? w->slice.chip_count : w->slice.core_count;
     int groups = devices / w->rank_count;
-    char bytes[32];
 
     fprintf(to, "  ranks         %d %s%s", w->rank_count, device_name(w),
             w->rank_count == 1 ? "" : "s");
     if (w->request.kind != COLLECTIVE_BARRIER)
         fprintf(to, ", each with %s of %s",
-                text_bytes(w->options.bytes, bytes, sizeof(bytes)),
-                collective_type_name(w->request.type));
+                text_bytes(w->options.bytes).text, collective_type_name(w->request.type));
     if (w->arrays > 1)
         fprintf(to, w->request.kind == COLLECTIVE_BARRIER
                     ? "; each of their %d cores waits for the same core of the others"
@@ -90,12 +88,10 @@ static void print_predictions(const struct collective_answer *w, FILE *to)
 static void print_algo(const struct collective_answer *w, FILE *to)
 {
     bool is_auto = w->options.algo == COLLECTIVE_AUTO;
-    char chunk[32];
 
     fprintf(to, "  algorithm     %s", collective_algo_name(w->request.algo));
     if (w->request.chunk_bytes > 0)
-        fprintf(to, ", steps in chunks of %s",
-                text_bytes(w->request.chunk_bytes, chunk, sizeof(chunk)));
+        fprintf(to, ", steps in chunks of %s", text_bytes(w->request.chunk_bytes).text);
     if (w->rank_count == 1) {
         fprintf(to, " (alone: there is nothing to send)");
         return;
@@ -110,14 +106,11 @@ static void print_algo(const struct collective_answer *w, FILE *to)
 
 static void print_how(const struct collective_answer *w, FILE *to)
 {
-    char count[28], chips[28];
-
     print_algo(w, to);
     fprintf(to, "\n  engine        %s: %s; %s operations", collective_engine_name(w->engine),
-            w->reason, text_thousands(w->result.op_count, count, sizeof(count)));
+            w->reason, text_thousands(w->result.op_count).text);
     if (w->result.used_symmetry)
-        fprintf(to, ", one chip for all %s",
-                text_thousands(w->slice.chip_count, chips, sizeof(chips)));
+        fprintf(to, ", one chip for all %s", text_thousands(w->slice.chip_count).text);
     fputs("\n\n", to);
 }
 
@@ -149,24 +142,23 @@ static void print_bound(const struct collective_answer *w, FILE *to)
 static void print_verdict(const struct collective_answer *w, FILE *to)
 {
     const struct collective_verdict *v = &w->verdict;
-    char count[28];
 
     if (v->wrong > 0)
         fprintf(to, "  values                WRONG: %lld of %s elements, %s\n", (long long)v->wrong,
-                text_thousands(v->elements, count, sizeof(count)), v->first);
+                text_thousands(v->elements).text, v->first);
     else
         fprintf(to, "  values                right: %s elements, the worst sum off by %.2g of its "
-                "bound\n", text_thousands(v->elements, count, sizeof(count)), v->worst);
+                "bound\n", text_thousands(v->elements).text, v->worst);
 }
 
 void collective_print(const struct collective_answer *w, FILE *to)
 {
-    char text[160], bytes[32];
+    char text[160];
 
     fprintf(to, "%s", collective_kind_name(w->request.kind));
     if (w->request.kind != COLLECTIVE_BARRIER)
-        fprintf(to, " of %s", text_bytes(w->options.bytes, bytes, sizeof(bytes)));
-    fprintf(to, " on %s\n", slice_print(&w->slice, text, sizeof(text)));
+        fprintf(to, " of %s", text_bytes(w->options.bytes).text);
+    fprintf(to, " on %s\n", slice_print(&w->slice).text);
     print_ranks(w, to);
     print_how(w, to);
     fprintf(to, "  simulated time        %15s\n",
@@ -212,9 +204,7 @@ void collective_begin_table(struct table *t)
 
 static const char *bytes_of(const struct collective_options *o, struct arena *a)
 {
-    char text[32];
-
-    return arena_strdup(a, text_bytes(o->bytes, text, sizeof(text)));
+    return arena_strdup(a, text_bytes(o->bytes).text);
 }
 
 void collective_add_row(struct table *t, const struct collective_answer *w)

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/progress.h"
 #include "sim/time/clock.h"
+#include "cli/common/run_progress.h"
 #include "sim/machine/machine.h"
 #include "stack/collective/collective_program.h"
 #include "stack/collective/collective_verify.h"
@@ -59,20 +60,18 @@ static int check_bytes(const struct collective_answer *w, struct err *e)
 {
     int64_t unit = collective_unit(&w->request) * parts_of(w), bytes = w->options.bytes;
     int64_t below = bytes / unit * unit;
-    char text[3][28];
+    struct short_text asked = text_thousands(bytes), each = text_thousands(unit);
 
     if (bytes % unit == 0)
         return 0;
-    text_thousands(bytes, text[0], sizeof(text[0]));
-    text_thousands(unit, text[1], sizeof(text[1]));
-    text_thousands(below + unit, text[2], sizeof(text[2]));
     if (below == 0)
         return err_set(e, "--bytes is %s: %s by %s on %s takes multiples of %s bytes, so at "
-                       "least that", text[0], collective_kind_name(w->request.kind),
-                       collective_algo_name(w->request.algo), w->slice.name, text[1]);
+                       "least that", asked.text, collective_kind_name(w->request.kind),
+                       collective_algo_name(w->request.algo), w->slice.name, each.text);
     return err_set(e, "--bytes is %s: %s by %s on %s takes multiples of %s bytes; the nearest "
-                   "are %" PRId64 " and %" PRId64, text[0], collective_kind_name(w->request.kind),
-                   collective_algo_name(w->request.algo), w->slice.name, text[1], below,
+                   "are %" PRId64 " and %" PRId64, asked.text,
+                   collective_kind_name(w->request.kind), collective_algo_name(w->request.algo),
+                   w->slice.name, each.text, below,
                    below + unit);
 }
 
@@ -163,11 +162,16 @@ static int run_program(const struct collective_plan *p, struct machine *m,
                        struct collective_answer *w, struct arena *a, struct err *e)
 {
     struct collective_program *program = collective_program_create(p, m, a, e);
+    struct run_progress shown;
+    int status;
 
     if (!program || (w->options.checks ? collective_fill(p, m, DATA_SEED, e)
                                        : collective_leave_unknown(p, m, e)))
         return -1;
-    if (collective_program_run(program, e))
+    run_progress_begin(&shown, m, "collective", 0);
+    status = collective_program_run(program, e);
+    run_progress_end(&shown);
+    if (status)
         return -1;
     if (w->options.checks && collective_verify(p, m, DATA_SEED, &w->verdict, e))
         return -1;

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/swept.h"
 #include "cli/operation/op_run.h"
 #include "cli/validate/gemm_values.h"
 #include "stack/hlo/rewrite.h"
@@ -68,7 +67,7 @@ static int parse_sides(struct gemm_operands *x, const char *text, struct err *e)
     return status;
 }
 
-/* MxNxK, or three numbers */
+/* MxNxK, or three numbers, or one of a cube */
 static int take_sides(void *values, const char *text, struct err *e)
 {
     struct arguments *args = values;
@@ -92,11 +91,11 @@ static int take_bare_sides(struct arguments *args, struct err *e)
     if (x->m || x->n || x->k)
         return err_set(e, "the sizes are given twice; write MxNxK once, or M N K, or --m, --n and "
                        "--k");
-    if (args->bare_count < 3)
-        return err_set(e, "M, N and K are three numbers");
+    if (args->bare_count == 2)
+        return err_set(e, "M, N and K are three numbers, or one for all");
     x->m = args->bare[0];
-    x->n = args->bare[1];
-    x->k = args->bare[2];
+    x->n = args->bare[args->bare_count > 1 ? 1 : 0];
+    x->k = args->bare[args->bare_count > 1 ? 2 : 0];
     return 0;
 }
 
@@ -123,7 +122,7 @@ static const struct cli_part parts[] = {
 const struct cli_options cmd_gemm_options = {options, parts, check};
 
 static const struct cli_syntax syntax = {
-    .own = {options, parts, check}, .argument = take_sides, .args_doc = "MxNxK\nM N K",
+    .own = {options, parts, check}, .argument = take_sides, .args_doc = "MxNxK\nM N K\nSIZE",
     .doc =
     "Multiply matrices, C[M][N] = A[M][K] x B[K][N], with f32 sums on a simulated TPU core, and "
     "show how well its units are used, what bounds it, and where it lies under the roof.\v"

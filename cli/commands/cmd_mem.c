@@ -138,11 +138,9 @@ static int change_setup(struct mem_setup *s, const struct arguments *args, struc
     if (args->in_flight >= 0)
         s->injection.in_flight = (int)args->in_flight;
     if (s->access_bytes > s->config.size_bytes) {
-        char access[32], size[32];
-
         return err_set(e, "an access of %s does not fit into the %s of %s",
-                       text_bytes(s->access_bytes, access, sizeof(access)),
-                       text_bytes(s->config.size_bytes, size, sizeof(size)), s->name);
+                       text_bytes(s->access_bytes).text,
+                       text_bytes(s->config.size_bytes).text, s->name);
     }
     return 0;
 }
@@ -151,8 +149,6 @@ static int change_setup(struct mem_setup *s, const struct arguments *args, struc
 static int check_bytes(const char *option, const struct mem_setup *s, int64_t given,
                        int64_t standard, int64_t *bytes, struct err *e)
 {
-    char size[32], asked[32];
-
     *bytes = given >= 0 ? given : standard;
     if (*bytes <= s->config.size_bytes)
         return 0;
@@ -160,8 +156,8 @@ static int check_bytes(const char *option, const struct mem_setup *s, int64_t gi
         *bytes = s->config.size_bytes;
         return 0;
     }
-    return err_set(e, "%s is %s, %s has %s", option, text_bytes(*bytes, asked, sizeof(asked)),
-                   s->name, text_bytes(s->config.size_bytes, size, sizeof(size)));
+    return err_set(e, "%s is %s, %s has %s", option, text_bytes(*bytes).text,
+                   s->name, text_bytes(s->config.size_bytes).text);
 }
 
 /* a footprint that was not asked for is cut to what the pattern can use */

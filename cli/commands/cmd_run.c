@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/common/run_setup.h"
 #include "cli/live/run_view.h"
+#include "cli/common/run_progress.h"
 #include "cli/common/save_at.h"
 #include "cli/commands/swept.h"
 #include "cli/common/trace_options.h"
@@ -123,6 +124,15 @@ static int start(struct session *s)
     return 0;
 }
 
+static void run_with_progress(struct session *s, const char *title)
+{
+    struct run_progress shown;
+
+    run_progress_begin(&shown, s->setup.m, title, 0);
+    save_points_run(&s->points, s->setup.m, title);
+    run_progress_end(&shown);
+}
+
 static int open_view(struct session *s, struct err *e)
 {
     const char *folder = s->args->out.path;
@@ -194,7 +204,6 @@ static int run(struct session *s, struct err *e)
                                .program = &s->setup.program};
     double began_s = progress_seconds(), seconds;
     const struct fault *fault = machine_fault(m);
-    int i;
 
     if (is_dump) {
         from_dump_list_buffers(&s->setup.dump, &step, &s->setup.arena);
@@ -203,7 +212,7 @@ static int run(struct session *s, struct err *e)
     if (s->view && run_view_drive(s->view, e))
         return -1;
     if (!s->view)
-        save_points_run(&s->points, m, step.title);
+        run_with_progress(s, step.title);
     machine_finish(m);
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
@@ -216,7 +225,7 @@ static int run(struct session *s, struct err *e)
         return -1;
     if (fault->kind != FAULT_NONE)      /* even where it left no trace to write */
         return err_set(e, "%s", fault->msg);
-    for (i = 0; i < s->matrix_count; i++)
+    for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_show(m, 0, &s->matrix[i], e))
             return -1;
     if (is_dump && from_dump_write_results(&s->setup.dump, e))

@@ -41,13 +41,12 @@ static void print_help(FILE *to)
 static int fail_unknown(const char *name)
 {
     const char *names[COUNT_OF(commands)];
-    char hint[100];
 
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         names[i] = commands[i].name;
     fprintf(stderr, "systole: unknown %s \"%s\"%s; see systole --help\n",
             name[0] == '-' ? "option" : "command", name,
-            text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+            text_did_you_mean(name, names, COUNT_OF(names)).text);
     return EXIT_USAGE;
 }
 

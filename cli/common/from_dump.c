@@ -205,7 +205,6 @@ void from_dump_print_header(const struct from_dump *d, FILE *to)
 {
     const struct listing *l = &d->listing;
     int delay = (int)machine_chip(d->m)->core_branch_delay_bundles;
-    char size[32];
 
     fprintf(to, "%s: %s\n", l->file, l->entry[0] ? l->entry : "entry not told");
     fprintf(to, "  %u bundles, %u operations, %u of them not known\n", (unsigned)l->bundle_count,
@@ -223,7 +222,7 @@ void from_dump_print_header(const struct from_dump *d, FILE *to)
                     a->bytes > 1 ? " and on" : "");
         else
             fprintf(to, "  %-16s %s 0x%llx, %s%s\n", a->name, listing_space_name(a->space),
-                    (long long)a->address, text_bytes(a->bytes, size, sizeof(size)),
+                    (long long)a->address, text_bytes(a->bytes).text,
                     a->is_declared ? "" : " (undeclared)");
     }
     fputc('\n', to);
@@ -284,7 +283,6 @@ void from_dump_print_end(const struct from_dump *d, FILE *to)
     const struct stand_in_site *site = machine_stand_in(d->m, 0);
     const struct listing *l = &d->listing;
     const struct listing_op *op = site->is_met ? first_unknown_of(l, site->bundle) : NULL;
-    char bundles[32], operations[32];
 
     print_flags(d, to);
     if (l->unknown_count == 0)
@@ -299,8 +297,7 @@ void from_dump_print_end(const struct from_dump *d, FILE *to)
             "after %s bundles with %s operations. From there on cycles assume that such an\n"
             "operation takes its slot and does nothing, and values mean nothing.\n", op->text,
             (long long)l->bundle_number[op->bundle], op->line, (long long)site->cycle,
-            text_thousands(site->bundles, bundles, sizeof(bundles)),
-            text_thousands(site->operations, operations, sizeof(operations)));
+            text_thousands(site->bundles).text, text_thousands(site->operations).text);
 }
 
 int from_dump_write_results(const struct from_dump *d, struct err *e)

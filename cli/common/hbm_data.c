@@ -40,9 +40,7 @@ static int parse_address(const char *text, size_t length, int64_t *address, stru
 static int write_cores(struct machine *m, int first, int last, int64_t address, const void *from,
                        int64_t bytes, struct err *e)
 {
-    int i;
-
-    for (i = first; i <= last; i++)
+    for (int i = first; i <= last; i++)
         if (machine_hbm_write(m, i, address, from, bytes, e) != 0)
             return -1;
     return 0;

@@ -72,7 +72,7 @@ static int read_whole(const struct cli_option *o, const char *text, char *to, st
 
 static int read_bytes(const struct cli_option *o, const char *text, char *to, struct err *e)
 {
-    char name[NAME_BYTES], most[32];
+    char name[NAME_BYTES];
     int64_t value;
 
     if (text_parse_bytes(text, o->lo, o->hi, &value) == 0) {
@@ -81,7 +81,7 @@ static int read_bytes(const struct cli_option *o, const char *text, char *to, st
     }
     return err_set(e, "%s is \"%s\", allowed are sizes from %lld byte%s to %s, with K, M or G for "
                    "1024, 1024^2 or 1024^3 (256M)", spell(o, name), text, (long long)o->lo,
-                   o->lo == 1 ? "" : "s", text_bytes(o->hi, most, sizeof(most)));
+                   o->lo == 1 ? "" : "s", text_bytes(o->hi).text);
 }
 
 /* "xla|best" as a list of words in `copy` */
@@ -99,7 +99,7 @@ static size_t split_words(const char *words, char *copy, size_t copy_bytes,
 
 static int read_choice(const struct cli_option *o, const char *text, char *to, struct err *e)
 {
-    char copy[200], all[240] = "", hint[64], name[NAME_BYTES];
+    char copy[200], all[240] = "", name[NAME_BYTES];
     const char *word[WORDS_MAX];
     size_t count = split_words(o->words, copy, sizeof(copy), word);
 
@@ -111,7 +111,7 @@ static int read_choice(const struct cli_option *o, const char *text, char *to, s
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", word[i]);
     }
     return err_set(e, "%s is \"%s\", allowed are %s%s", spell(o, name), text, all,
-                   text_did_you_mean(text, word, count, hint, sizeof(hint)));
+                   text_did_you_mean(text, word, count).text);
 }
 
 static int read_text(const struct cli_option *o, const char *text, char *to, struct err *e)
@@ -187,7 +187,7 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
                    struct err *e)
 {
     const char *names[ROWS_MAX];
-    char hint[64], all[240] = "";
+    char all[240] = "";
     struct table t = {.count = 0};
 
     gather(&t, o, values);
@@ -198,7 +198,35 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", names[i]);
     }
     return err_set(e, "no option \"%s\"%s; there are %s", name,
-                   text_did_you_mean(name, names, (size_t)t.count, hint, sizeof(hint)), all);
+                   text_did_you_mean(name, names, (size_t)t.count).text, all);
+}
+
+int cli_read_words(const struct cli_syntax *s, char *text, void *values, struct err *e)
+{
+    struct table t = {.count = 0};
+    char *rest = text, *word;
+
+    gather(&t, &s->own, values);
+    while ((word = strtok_r(rest, " ", &rest))) {
+        const struct cli_option *row = NULL;
+        const char *value = "";
+        int i = 0;
+
+        if (strncmp(word, "--", 2) != 0) {
+            if (s->argument(values, word, e))
+                return -1;
+            continue;
+        }
+        for (; i < t.count && (!row || strcmp(row->name, word + 2) != 0); i++)
+            row = t.entry[i].row;
+        if (!row || strcmp(row->name, word + 2) != 0)
+            return err_set(e, "unknown option \"%s\"", word);
+        if (row->arg && !(value = strtok_r(rest, " ", &rest)))
+            return err_set(e, "%s needs %s", word, row->arg);
+        if (cli_read_value(row, value, t.entry[i - 1].values, e))
+            return -1;
+    }
+    return 0;
 }
 
 static int check(const struct cli_options *o, char *values, struct err *e)
@@ -291,7 +319,7 @@ static const char *default_of(const struct entry *x, struct arena *a)
         memcpy(&text, at, sizeof(text));
         return text ? text : "none";
     case CLI_BYTES:
-        return arena_strdup(a, text_bytes(load(x->row, at), buf, sizeof(buf)));
+        return arena_strdup(a, text_bytes(load(x->row, at)).text);
     case CLI_CHOICE:
         split_words(x->row->words, buf, sizeof(buf), word);
         return arena_strdup(a, word[load(x->row, at)]);

@@ -82,6 +82,8 @@ int cli_read_value(const struct cli_option *o, const char *text, void *values, s
 /* the value of one option, as "--name=text" sets it; -1 with the options that there are */
 int cli_set_option(const struct cli_options *o, const char *name, const char *text, void *values,
                    struct err *e);
+/* a command kept as text: its words between spaces, which are cut off one by one */
+int cli_read_words(const struct cli_syntax *s, char *text, void *values, struct err *e);
 /* the options of a table and its parts, with their arguments (NULL: none) */
 void cli_walk_options(const struct cli_options *o,
                       void (*fn)(void *context, const char *name, const char *arg), void *context);

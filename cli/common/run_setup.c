@@ -143,14 +143,14 @@ int run_setup_open(struct run_setup *s, struct err *e)
 static int write_places(struct run_setup *s, struct err *e)
 {
     struct slice slice = *machine_slice(s->m);
-    int count = s->last_core + 1, i;
+    int count = s->last_core + 1;
     int *core;
 
     slice.core_count = machine_core_count(s->m);
     core = arena_array(&s->arena, (size_t)slice.core_count, sizeof(*core));
     if (s->options->all_cores)
         ring_order(&slice, core);
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         int32_t word[SMEM_ABI_BYTES / 4] = {
             [SMEM_REPLICA / 4] = i, [SMEM_REPLICA_COUNT / 4] = count,
             [SMEM_RING_NEXT / 4] = core[(i + 1) % count],
@@ -164,8 +164,6 @@ static int write_places(struct run_setup *s, struct err *e)
 
 static int load_program(struct run_setup *s, struct err *e)
 {
-    int i;
-
     if (s->options->from.path) {
         if (from_dump_prepare(&s->dump, &s->options->from, s->m, &s->arena, &s->is_told, e))
             return -1;
@@ -174,7 +172,7 @@ static int load_program(struct run_setup *s, struct err *e)
     }
     if (write_places(s, e))
         return -1;
-    for (i = 0; i <= s->last_core; i++)
+    for (int i = 0; i <= s->last_core; i++)
         if (machine_load(s->m, i, &s->program, e))
             return cli_add_chip(&s->options->target, e);
     return 0;

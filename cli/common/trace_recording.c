@@ -96,33 +96,22 @@ void trace_recording_resume(struct trace_recording *t, const char *name)
 
 static void print_left_out(const char *what, int64_t count, const char *why, FILE *to)
 {
-    char text[32];
-
     if (count)
-        fprintf(to, "  left out: %s %s (%s)\n", text_thousands(count, text, sizeof(text)), what,
-                why);
+        fprintf(to, "  left out: %s %s (%s)\n", text_thousands(count).text, what, why);
 }
 
 void trace_print_export(const char *path, const struct export_format *f,
                         const struct export_options *o, const struct export_result *r, FILE *to)
 {
-    char bytes[32] = "", events[32], samples[32], first[32], end[32], left[32], bundles[32];
-
-    if (r->bytes >= 0) {
-        text_bytes(r->bytes, bytes, sizeof(bytes) - 2);
-        strcat(bytes, ", ");
-    }
-    fprintf(to, "trace written to %s: %s%s events and %s counter samples, cycles %s to %s, level "
-            "%s; for %s\n", path, bytes, text_thousands(r->event_count, events, sizeof(events)),
-            text_thousands(r->sample_count, samples, sizeof(samples)),
-            text_thousands(r->first, first, sizeof(first)),
-            text_thousands(r->end, end, sizeof(end)), trace_level_name(o->level), f->viewer);
+    fprintf(to, "trace written to %s: %s%s%s events and %s counter samples, cycles %s to %s, level "
+            "%s; for %s\n", path, r->bytes >= 0 ? text_bytes(r->bytes).text : "",
+            r->bytes >= 0 ? ", " : "", text_thousands(r->event_count).text,
+            text_thousands(r->sample_count).text, text_thousands(r->first).text,
+            text_thousands(r->end).text, trace_level_name(o->level), f->viewer);
     if (r->left_out_cycles)
         fprintf(to, "  left out: the %s cycles from there on, with %s bundles (limit of %s "
-                "events; a window shows them)\n",
-                text_thousands(r->left_out_cycles, left, sizeof(left)),
-                text_thousands(r->left_out_bundles, bundles, sizeof(bundles)),
-                text_thousands(o->event_limit, events, sizeof(events)));
+                "events; a window shows them)\n", text_thousands(r->left_out_cycles).text,
+                text_thousands(r->left_out_bundles).text, text_thousands(o->event_limit).text);
     if (f->has_one_core)
         fprintf(to, "  it has core %d; --core N of systole export chooses another\n", r->core);
 }
@@ -130,16 +119,15 @@ void trace_print_export(const char *path, const struct export_format *f,
 static int print_ntrace(const struct trace_recording *t, struct ntrace *s, FILE *to)
 {
     const struct ntrace_info *info = ntrace_info(s);
-    char bytes[32] = "a stream", records[32], cycles[32];
     bool has_limit = t->options->event_limit > 0, has_window = t->options->first || t->options->end;
     struct stat st;
+    bool is_file = stat(t->options->path, &st) == 0 && S_ISREG(st.st_mode);
 
-    if (stat(t->options->path, &st) == 0 && S_ISREG(st.st_mode))
-        text_bytes((int64_t)st.st_size, bytes, sizeof(bytes));
     fprintf(to, "trace written to %s: %s, %s records, %s cycles, level %s; systole export makes "
-            "other formats of it\n", t->options->path, bytes,
-            text_thousands(info->record_count, records, sizeof(records)),
-            text_thousands(info->cycles, cycles, sizeof(cycles)), trace_level_name(info->level));
+            "other formats of it\n", t->options->path,
+            is_file ? text_bytes((int64_t)st.st_size).text : "a stream",
+            text_thousands(info->record_count).text, text_thousands(info->cycles).text,
+            trace_level_name(info->level));
     print_left_out("records", info->left_out_count,
                    !has_limit ? "--trace-window" : !has_window ? "--trace-max-events"
                               : "--trace-window, --trace-max-events", to);

@@ -65,16 +65,14 @@ void compile_print_kernels(const struct module *m, const struct compile_times *t
 
 static void print_memory(const struct module *m, const struct chip *chip)
 {
-    char a[32], b[32];
     double all = (double)(m->payload_bytes + m->padding_bytes);
 
     printf("HBM   %s at most at a time; arrays there hold %s",
-           text_bytes(m->hbm_bytes, a, sizeof(a)), text_bytes(m->payload_bytes, b, sizeof(b)));
+           text_bytes(m->hbm_bytes).text, text_bytes(m->payload_bytes).text);
     printf(" of elements and %s of padding (%.1f %%)\n",
-           text_bytes(m->padding_bytes, a, sizeof(a)),
-           all > 0 ? 100 * (double)m->padding_bytes / all : 0);
-    printf("VMEM  %s of %s in use", text_bytes(m->vmem_peak_bytes, a, sizeof(a)),
-           text_bytes(chip->vmem_bytes, b, sizeof(b)));
+           text_bytes(m->padding_bytes).text, all > 0 ? 100 * (double)m->padding_bytes / all : 0);
+    printf("VMEM  %s of %s in use", text_bytes(m->vmem_peak_bytes).text,
+           text_bytes(chip->vmem_bytes).text);
     printf("; %" PRId64 " arrays stay there between kernels, %" PRId64 " are fetched ahead\n",
            m->resident_count, m->prefetch_count);
     if (m->remat_count)
@@ -84,7 +82,6 @@ static void print_memory(const struct module *m, const struct chip *chip)
 static void print_megacore(const struct module *m, const struct compile_times *times)
 {
     int idle = 0;
-    char a[28], b[28];
 
     if (m->core_count < 2)
         return;
@@ -94,8 +91,8 @@ static void print_megacore(const struct module *m, const struct compile_times *t
            m->barrier_count, idle, m->kernel_count);
     if (times)
         printf("at barriers core 0 has waited for %s cycles, core 1 for %s\n",
-               text_thousands(times->barrier_cycles[0], a, sizeof(a)),
-               text_thousands(times->barrier_cycles[1], b, sizeof(b)));
+               text_thousands(times->barrier_cycles[0]).text,
+               text_thousands(times->barrier_cycles[1]).text);
 }
 
 /* one collective or all of them */
@@ -123,11 +120,8 @@ static struct flight flight_of(const struct module *m, const struct compile_time
 
 static void print_share(const char *name, int64_t cycles, const struct flight *all, int64_t step)
 {
-    char text[28];
-
     printf("  %-8s %15s cycles, %5.1f %% of it, %5.1f %% of the step\n", name,
-           text_thousands(cycles, text, sizeof(text)),
-           all->total ? 100 * (double)cycles / (double)all->total : 0,
+           text_thousands(cycles).text, all->total ? 100 * (double)cycles / (double)all->total : 0,
            100 * (double)cycles / (double)step);
 }
 
@@ -157,11 +151,10 @@ static void print_speed(const struct compile_request *o, const struct compile_ti
 {
     double seconds = 1e-6 * (double)times->total_cycles / (double)chip->chip_clock_mhz;
     double samples = (double)o->batch * o->replica_count;
-    char text[28];
 
     if (o->replica_count > 1)
         printf("%s samples in a step of %d replicas: %.1f samples/s, %.1f per chip\n",
-               text_thousands((int64_t)samples, text, sizeof(text)), o->replica_count,
+               text_thousands((int64_t)samples).text, o->replica_count,
                samples / seconds, samples / seconds / slice->chip_count);
 }
 
@@ -189,22 +182,21 @@ void compile_print_summary(const struct module *m, const struct compile_request 
                            const struct slice *slice, const struct chip *chip,
                            const struct compile_times *times)
 {
-    char text[28], cores[40];
+    char cores[40];
 
     printf("%s for %s of %s, --codegen %s: %d kernels, %u bundles, %" PRId64
            " overlays, %s FLOP\n\n",
            m->graph.name, cores_of(m, o, cores, sizeof(cores)), chip->chip_name,
            o->codegen == CODEGEN_BEST ? "best" : "xla",
            m->kernel_count, m->linked[0].program.bundle_count, m->linked[0].overlay_count,
-           text_thousands(m->flops, text, sizeof(text)));
+           text_thousands(m->flops).text);
     compile_print_kernels(m, times);
     print_memory(m, chip);
     print_megacore(m, times);
     if (times)
         print_communication(m, times);
     if (times)
-        printf("\n%s cycles = %.2f us on %s\n", text_thousands(times->total_cycles, text,
-                                                               sizeof(text)),
+        printf("\n%s cycles = %.2f us on %s\n", text_thousands(times->total_cycles).text,
                (double)times->total_cycles / (double)chip->chip_clock_mhz, o->target.tpu);
     if (times)
         print_speed(o, times, chip, slice);

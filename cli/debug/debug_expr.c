@@ -5,7 +5,6 @@
 #include "cli/debug/debug_expr.h"
 
 #include "base/floats.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/debug/debug_names.h"
 
@@ -135,11 +134,10 @@ static int parse_whole(struct parser *p, struct debug_value *v)
 static int parse_indices(struct parser *p, int count, int64_t index[2])
 {
     struct debug_value v;
-    int i;
 
     if (expect(p, "["))
         return -1;
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         if ((i > 0 && expect(p, ",")) || parse_whole(p, &v))
             return -1;
         index[i] = v.i;

@@ -16,15 +16,13 @@ static int info_cores(struct debugger *d, const char *text, struct err *e)
         return -1;
     fputs("  core       issued  where\n", d->out);
     for (int i = 0; i < d->core_count; i++) {
-        char issued[32];
-
         if (!machine_program(d->m, i)) {
             others++;
             continue;
         }
         machine_core(d->m, i, &v);
         fprintf(d->out, "%s%4d %12s  ", i == d->core ? "=>" : "  ", i,
-                text_thousands(v.issued, issued, sizeof(issued)));
+                text_thousands(v.issued).text);
         debug_print_place(d, i, v.bundle, d->out);
         fputs(", ", d->out);
         debug_print_doing(d, i, d->out);
@@ -102,17 +100,14 @@ static int info_fifos(struct debugger *d, const char *text, struct err *e)
 
 static void print_copy(const struct debugger *d, const struct copy_view *v)
 {
-    char size[32], done[32];
-
     fprintf(d->out, "  bundle %-5u %s 0x%llx -> ", (unsigned)v->bundle, memory_name(v->source),
             (unsigned long long)v->source_address);
     if (v->is_remote)
         fprintf(d->out, "core %d ", v->target);
     fprintf(d->out, "%s 0x%llx, %s", memory_name(v->destination),
-            (unsigned long long)v->destination_address,
-            text_bytes(v->bytes, size, sizeof(size)));
+            (unsigned long long)v->destination_address, text_bytes(v->bytes).text);
     if (v->is_strided)
-        fprintf(d->out, " in runs of %s", text_bytes(v->run_bytes, size, sizeof(size)));
+        fprintf(d->out, " in runs of %s", text_bytes(v->run_bytes).text);
     fprintf(d->out, ", flag %d", (int)v->flag);
     if (v->is_remote)
         fprintf(d->out, " (own %d)", (int)v->source_flag);
@@ -120,8 +115,7 @@ static void print_copy(const struct debugger *d, const struct copy_view *v)
         fputs(": complete, seen when the core is next woken\n", d->out);
     else
         fprintf(d->out, ": %s done after %lld cycles\n",
-                text_bytes(v->done_bytes, done, sizeof(done)),
-                (long long)(d->cycle - v->issued_at));
+                text_bytes(v->done_bytes).text, (long long)(d->cycle - v->issued_at));
 }
 
 static int info_dma(struct debugger *d, const char *text, struct err *e)
@@ -227,20 +221,18 @@ static int info_counters(struct debugger *d, const char *text, struct err *e)
 {
     int64_t count[OP_COUNT];
     struct core_view v;
-    char number[32];
 
     if (debug_expect_end(text, e))
         return -1;
     machine_core(d->m, d->core, &v);
     machine_op_counts(d->m, d->core, count);
-    fprintf(d->out, "  %-28s %14s\n", "bundles",
-            text_thousands(v.issued, number, sizeof(number)));
+    fprintf(d->out, "  %-28s %14s\n", "bundles", text_thousands(v.issued).text);
     fprintf(d->out, "  %-28s %14s\n", "copies",
-            text_thousands(machine_copies_issued(d->m, d->core), number, sizeof(number)));
+            text_thousands(machine_copies_issued(d->m, d->core)).text);
     for (int i = 0; i < OP_COUNT; i++)
         if (count[i] > 0)
             fprintf(d->out, "  %-28s %14s\n", isa_info((enum isa_opcode)i)->mnemonic,
-                    text_thousands(count[i], number, sizeof(number)));
+                    text_thousands(count[i]).text);
     return 0;
 }
 

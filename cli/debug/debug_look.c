@@ -36,15 +36,13 @@ int debug_command_core(struct debugger *d, const struct debug_args *args, struct
 static void print_listed(const struct debugger *d, const struct isa_program *p, uint32_t bundle,
                          bool is_next)
 {
-    char times[32], stalls[32];
-
     for (uint32_t i = 0; i < p->symbol_count; i++)
         if (p->symbol[i].bundle == bundle)
             fprintf(d->out, "%s:\n", p->symbol[i].name);
-    text_thousands(machine_bundle_count(d->m, d->core, bundle), times, sizeof(times));
-    text_thousands(machine_bundle_stall(d->m, d->core, bundle), stalls, sizeof(stalls));
     fprintf(d->out, "%s%6u %6u %12s %12s  ", is_next ? "=>" : "  ", (unsigned)bundle,
-            (unsigned)p->bundle[bundle].line, times, stalls);
+            (unsigned)p->bundle[bundle].line,
+            text_thousands(machine_bundle_count(d->m, d->core, bundle)).text,
+            text_thousands(machine_bundle_stall(d->m, d->core, bundle)).text);
     debug_print_bundle(p, bundle, 43, d->out);
 }
 

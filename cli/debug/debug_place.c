@@ -17,12 +17,12 @@
 static int find_line(const struct isa_program *p, const char *word, uint32_t *bundle,
                      struct err *e)
 {
-    uint32_t last = 0, best = UINT32_MAX, i;
+    uint32_t last = 0, best = UINT32_MAX;
     int64_t line;
 
     if (debug_parse_number(word, "the line", 1, UINT32_MAX, &line, e))
         return -1;
-    for (i = 0; i < p->bundle_count; i++) {
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
         uint32_t here = p->bundle[i].line;
 
         last = here > last ? here : last;
@@ -56,11 +56,9 @@ static int find_label(const struct isa_program *p, const char *word, uint32_t *b
 {
     const char *plus = strrchr(word, '+'), **names;
     size_t length = plus ? (size_t)(plus - word) : strlen(word);
-    char hint[100];
     int64_t more = 0;
-    uint32_t i;
 
-    for (i = 0; i < p->symbol_count; i++) {
+    for (uint32_t i = 0; i < p->symbol_count; i++) {
         if (strncmp(p->symbol[i].name, word, length) != 0 || p->symbol[i].name[length])
             continue;
         if (plus && debug_parse_number(plus + 1, "bundles behind the label", 0,
@@ -71,10 +69,9 @@ static int find_label(const struct isa_program *p, const char *word, uint32_t *b
         return 0;
     }
     names = mem_alloc((p->symbol_count + 1u) * sizeof(*names));
-    for (i = 0; i < p->symbol_count; i++)
+    for (uint32_t i = 0; i < p->symbol_count; i++)
         names[i] = p->symbol[i].name;
-    err_set(e, "no label \"%s\"%s", word,
-            text_did_you_mean(word, names, p->symbol_count, hint, sizeof(hint)));
+    err_set(e, "no label \"%s\"%s", word, text_did_you_mean(word, names, p->symbol_count).text);
     mem_free(names);
     return -1;
 }
@@ -168,7 +165,7 @@ bool debug_has_op(const struct isa_program *p, uint32_t bundle, const char *name
 /* units and accumulators, which follow the name, are not looked at */
 bool debug_is_op_name(const char *name, struct err *e)
 {
-    char plain[DEBUG_WORD_MAX], hint[100], *unit;
+    char plain[DEBUG_WORD_MAX], *unit;
     const char *const *all;
     size_t count;
 
@@ -180,8 +177,7 @@ bool debug_is_op_name(const char *name, struct err *e)
     for (size_t i = 0; i < count; i++)
         if (strncmp(all[i], plain, strlen(plain)) == 0)
             return true;
-    err_set(e, "no operation \"%s\"%s", name,
-            text_did_you_mean(plain, all, count, hint, sizeof(hint)));
+    err_set(e, "no operation \"%s\"%s", name, text_did_you_mean(plain, all, count).text);
     return false;
 }
 

@@ -230,11 +230,9 @@ static int examine_tiles(const struct debugger *d, const struct debug_range *r,
 static int examine_words(const struct debugger *d, const struct debug_range *r,
                          const struct debug_flags *f, struct err *e)
 {
-    int64_t i;
-
     if (r->count > WORDS_MAX)
         return err_set(e, "%lld words; at most %d at a time", (long long)r->count, WORDS_MAX);
-    for (i = 0; i < r->count; i++) {
+    for (int64_t i = 0; i < r->count; i++) {
         int64_t address = 4 * (r->first + i);
         uint32_t word;
 

@@ -24,9 +24,12 @@ struct explain_source {
 int explain_source_open(struct explain_source *s, const char *path, struct arena *a,
                         struct err *e);
 void explain_source_close(struct explain_source *s);
-bool explain_parse_sides(const char *text, int64_t side[3]);
-/* M N K, three numbers one behind the other: the argument that is the first, -1: there are none */
-int explain_bare_sides(const struct command *c, int64_t side[3]);    /* "64x32x16", and nothing else */
+bool explain_parse_sides(const char *text, int64_t side[3]);    /* "64x32x16", and nothing else */
+/*
+ * M N K, three numbers one behind the other, or one number as the first argument of all: the
+ * argument that is the first, -1: there are none; `taken`: how many arguments they are
+ */
+int explain_bare_sides(const struct command *c, int64_t side[3], int *taken);
 
 /*
  * Simulates the run again with each change that belongs to one of its first

@@ -51,7 +51,7 @@ bool explain_parse_sides(const char *text, int64_t side[3])
     return true;
 }
 
-int explain_bare_sides(const struct command *c, int64_t side[3])
+int explain_bare_sides(const struct command *c, int64_t side[3], int *taken)
 {
     int count = 0, first = -1;
 
@@ -61,18 +61,24 @@ int explain_bare_sides(const struct command *c, int64_t side[3])
         count = text_parse_int(c->argument[i], 1, INT32_MAX, &number) ? 0 : count + 1;
         first = count >= 3 ? i - 2 : first;
     }
+    *taken = first >= 0 ? 3 : 1;
     for (int i = 0; first >= 0 && i < 3; i++)
         text_parse_int(c->argument[first + i], 1, INT32_MAX, &side[i]);
-    return first;
+    if (first >= 0 || c->argument_count == 0
+        || text_parse_int(c->argument[0], 1, INT32_MAX, &side[0]))
+        return first;
+    side[1] = side[2] = side[0];
+    return 0;
 }
 
-/* MxNxK, or M N K, or --m, --n and --k, behind which the last one holds */
+/* MxNxK, or M N K, or SIZE, or --m, --n and --k, behind which the last one holds */
 static bool read_sides(const struct command *c, int64_t side[3])
 {
     static const char *const names[][2] = {{"--m", "-m"}, {"--n", "-n"}, {"--k", "-k"}};
     int64_t sides[3];
+    int taken;
 
-    explain_bare_sides(c, side);
+    explain_bare_sides(c, side, &taken);
     for (int i = 0; i < c->argument_count; i++)
         if (explain_parse_sides(c->argument[i], sides))
             memcpy(side, sides, sizeof(sides));

@@ -89,7 +89,7 @@ static void make_command(struct child *c)
     bool has_sizes = c->change->argument[0][0] != '-';
     bool is_train = strcmp(command->name, "train") == 0;    /* there it belongs to --checkpoint */
     int64_t sides[3];
-    int bare = has_sizes ? explain_bare_sides(command, sides) : -1;
+    int taken = 0, bare = has_sizes ? explain_bare_sides(command, sides, &taken) : -1;
 
     c->word = arena_array(a, (size_t)(command->argument_count + c->change->argument_count) + 8,
                           sizeof(*c->word));
@@ -98,7 +98,7 @@ static void make_command(struct child *c)
     for (int i = 0; i < command->argument_count; i++) {
         bool has_value;
 
-        if (bare >= 0 && i >= bare && i < bare + 3)
+        if (bare >= 0 && i >= bare && i < bare + taken)
             continue;
         if (is_left_out(command->argument[i], &has_value) ||
             (has_sizes && is_size(command->argument[i], &has_value)))

@@ -1,11 +1,79 @@
 /* A convolution from sizes and options, forward, a gradient of it, or a layer's training step. */
 #include "cli/graphs/conv_request.h"
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/graphs/conv_graph.h"
+#include "cli/graphs/op_graph.h"
 #include "stack/hlo/graph_shape.h"
 
 #include <string.h>
+
+/* ----- from text */
+
+/* one number for both, or two */
+static int parse_pair(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    int64_t *to = (int64_t *)(void *)((char *)values + o->at);
+    int64_t size[GRAPH_RANK_MAX];
+    int count = 1;
+
+    if (text_parse_int(text, o->lo, 1 << 20, &size[0]))
+        count = op_parse_sizes(text, size);
+    if (count < 1 || count > 2 || size[0] < o->lo || (count == 2 && size[1] < o->lo))
+        return err_set(e, "--%s is \"%s\"; one or two whole numbers from %lld on are needed, "
+                       "e.g. 2x2", o->name, text, (long long)o->lo);
+    to[0] = size[0];
+    to[1] = size[count - 1];
+    return 0;
+}
+
+static int parse_pad(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct conv_request *r = values;
+
+    r->is_same = strcmp(text, "same") == 0;
+    return r->is_same ? 0 : parse_pair(o, text, values, e);
+}
+
+int conv_request_take_shape(struct conv_request *r, const char *text, struct err *e)
+{
+    int64_t *to = r->shape_count ? r->kernel : r->input;
+
+    if (r->shape_count == 2)
+        return err_set(e, "an input and a kernel, not also \"%s\"", text);
+    if (op_parse_sizes(text, to) != 4)
+        return err_set(e, "\"%s\": four sizes are needed, %s", text,
+                       r->shape_count ? "height x width x input features x features"
+                                      : "batch x height x width x features");
+    r->shape_count++;
+    return 0;
+}
+
+#define AT(member) CLI_AT(struct conv_request, member)
+
+static const struct cli_option rows[] = {
+    {"stride", 0, "HxW", "steps of the window (default: 1)", 1, CLI_OTHER, AT(stride), .lo = 1,
+     .parse = parse_pair},
+    {"pad", 0, "HxW", "zeros on each side, or \"same\" (default: 0)", 1, CLI_OTHER, AT(pad),
+     .parse = parse_pad},
+    {"dilation", 0, "HxW", "distance of the kernel's elements (default: 1)", 1, CLI_OTHER,
+     AT(dilation), .lo = 1, .parse = parse_pair},
+    {"groups", 0, "N", "groups of features; as many as input features: depthwise", 1, CLI_WHOLE,
+     AT(groups), .lo = 1, .hi = 1 << 20},
+    {"grad", 0, "OF", "time the gradient by input or by kernel instead; step: a layer "
+     "with bias and relu, and all its gradients (default: none)", 1, CLI_CHOICE, AT(way),
+     .words = "none|input|kernel|step"},
+    {"dtype", 0, "TYPE", "of operands and result: bf16 (default) or f32", 1, CLI_CHOICE,
+     AT(is_f32), .words = "bf16|f32"},
+    {"row-major", 0, NULL,
+     "input and result as NxHxWxC in memory, as a program's parameters are, with transposes "
+     "around the convolution (default: laid out as inside a network)", 1, CLI_FLAG,
+     AT(is_row_major)},
+    {0}};
+const struct cli_options conv_request_options = {.row = rows};
+
+/* ----- the graph */
 
 static int check_sizes(const struct conv_request *r, struct err *e)
 {

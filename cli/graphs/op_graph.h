@@ -4,6 +4,7 @@
  */
 #ifndef CLI_OP_GRAPH_H
 #define CLI_OP_GRAPH_H
+#include "cli/common/options.h"
 #include "stack/hlo/graph.h"
 
 #define OP_SHAPES_MAX 4
@@ -19,6 +20,10 @@ struct op_request {
     bool is_same;                       /* pooling: zeros beside the image, one window per stride */
     int64_t k;                          /* of top-k */
 };
+#define OP_REQUEST_DEFAULT {.dtype = DTYPE_BF16, .to = DTYPE_F32}
+
+extern const struct cli_options op_request_options;     /* of a struct op_request, without k */
+int op_request_take_shape(struct op_request *r, const char *text, struct err *e);
 
 /*
  * The graph of a request, its memory being `a`'s. -1 with what is wrong: a name

@@ -26,15 +26,15 @@ static double host_gbps(const struct mem_run *r)
 void mem_print_setup(const struct mem_setup *s, FILE *to)
 {
     const struct hbm_config *c = &s->config;
-    char size[32], row[32], access[32], flight[64] = "as many in flight as the memory takes";
+    char flight[64] = "as many in flight as the memory takes";
 
     if (s->injection.in_flight)
         snprintf(flight, sizeof(flight), "at most %d in flight", s->injection.in_flight);
     fprintf(to, "%s: %s, %d pseudo-channels of %d banks, rows of %s; peak %.1f GB/s\n", s->name,
-            text_bytes(c->size_bytes, size, sizeof(size)), c->channel_count, c->bank_count,
-            text_bytes(c->row_bytes, row, sizeof(row)), hbm_peak_bytes_per_second(c) / 1e9);
+            text_bytes(c->size_bytes).text, c->channel_count, c->bank_count,
+            text_bytes(c->row_bytes).text, hbm_peak_bytes_per_second(c) / 1e9);
     fprintf(to, "accesses of %s in order, up to %d every %.3f ns, %s\n\n",
-            text_bytes(s->access_bytes, access, sizeof(access)), s->injection.per_cycle,
+            text_bytes(s->access_bytes).text, s->injection.per_cycle,
             ns((double)s->injection.cycle_ps), flight);
 }
 
@@ -77,19 +77,16 @@ void mem_print_one(const struct mem_run *r, const struct mem_setup *s, FILE *to)
 {
     const struct hbm_driven *d = r->driven;
     struct mem_rows rows = mem_rows_of(r, s);
-    char size[32], count[32];
 
     fprintf(to, "%s: %s in %s accesses\n", r->name,
-            text_bytes(d->read_bytes + d->write_bytes, size, sizeof(size)),
-            text_thousands(d->access_count, count, sizeof(count)));
+            text_bytes(d->read_bytes + d->write_bytes).text, text_thousands(d->access_count).text);
     fprintf(to, "bandwidth     %9.1f GB/s, %.1f %% of the peak, for %.1f us\n", mem_gbps(r),
             100 * mem_peak_share(r, s), (double)d->end_ps / 1e6);
     if (d->read_bytes && d->write_bytes)
         fprintf(to, "reads         %9.1f %% of the bytes\n",
                 100 * (double)d->read_bytes / (double)(d->read_bytes + d->write_bytes));
     fprintf(to, "row hits      %9.1f %% of %s bursts; closed %.1f %%, conflicts %.1f %%\n",
-            100 * rows.hit,
-            text_thousands(d->stats.busy_ps / s->config.burst_ps, count, sizeof(count)),
+            100 * rows.hit, text_thousands(d->stats.busy_ps / s->config.burst_ps).text,
             100 * rows.closed, 100 * rows.conflict);
     fprintf(to, "refresh       %9.1f %% of the runs in one row were held up\n",
             100 * (double)d->stats.refresh_waits / (double)d->stats.run_count);

@@ -25,7 +25,6 @@ static void print_network(const struct net_options *o, const char *traffic)
 {
     const struct net_config *c = &o->request.net;
     struct net *n = net_create(c);
-    char size[32];
 
     printf("%s%s", o->is_grid ? "" : o->slice.name, o->is_grid ? "" : ": ");
     printf("%dx%d", c->dim[0], c->dim[1]);
@@ -35,8 +34,7 @@ static void print_network(const struct net_options *o, const char *traffic)
            net_link_count(n), c->link_gbps, (double)c->hop_ps / PS_PER_NS,
            net_routing_name(c->routing));
     printf("%s traffic in messages of %s, %lld bytes on the wire: %.4g us of a link\n", traffic,
-           text_bytes(o->request.bytes, size, sizeof(size)),
-           (long long)net_wire_bytes(n, o->request.bytes),
+           text_bytes(o->request.bytes).text, (long long)net_wire_bytes(n, o->request.bytes),
            US(net_busy_ps(n, o->request.bytes)));
     net_destroy(n);
 }

@@ -156,7 +156,7 @@ static void tell(struct runner *r, const struct sweep_point *p)
     struct sweep *s = r->sweep;
     struct run_folder f;
     struct err e;
-    char text[200], cycles[32];
+    char text[200];
 
     progress_wipe(&r->progress);
     fprintf(stderr, "[%zu/%zu] %s: ", r->done, s->point_count,
@@ -165,8 +165,7 @@ static void tell(struct runner *r, const struct sweep_point *p)
         fprintf(stderr, "failed: %s\n", p->message);
     } else if (run_folder_open(&f, p->folder, &s->arena, &e) == 0) {
         fprintf(stderr, "%s cycles, %.3f us\n",
-                text_thousands(run_int(f.stats, "step_cycles"), cycles, sizeof(cycles)),
-                run_real(f.stats, "step_us"));
+                text_thousands(run_int(f.stats, "step_cycles")).text, run_real(f.stats, "step_us"));
         run_folder_close(&f);
     } else {
         fprintf(stderr, "done\n");

@@ -138,7 +138,7 @@ static int column_named(const char *name)
 int sweep_check_best(const struct sweep *s, struct err *e)
 {
     const char *names[COLUMN_COUNT];
-    char list[300] = "", hint[100];
+    char list[300] = "";
     size_t count = 0, length = 0;
 
     if (!s->best || column_named(s->best) >= 0)
@@ -150,7 +150,7 @@ int sweep_check_best(const struct sweep *s, struct err *e)
             names[count++] = columns[c].name;
         }
     return err_set(e, "--best is \"%s\"%s; allowed are %s", s->best,
-                   text_did_you_mean(s->best, names, count, hint, sizeof(hint)), list);
+                   text_did_you_mean(s->best, names, count).text, list);
 }
 
 /* Work per time where the work may differ from point to point, else time. */

@@ -127,6 +127,8 @@ int train_setup(struct train_run *t, struct err *e);    /* checks first, works l
 /* how Keras compiled the model, where its file tells: loss and metrics as --loss takes them */
 void train_read_compiled(struct train_run *t);
 int train_load_weights(struct train_run *t, struct err *e);     /* what --weights names */
+/* of the host, for all cores' variables and arrays */
+int train_check_memory(struct train_run *t, struct err *e);
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 /* runs one of the commands to its end; the exit status */
@@ -134,6 +136,7 @@ int train_run(int argc, char **argv, enum train_task task);
 int train_evaluate(struct train_run *t, struct err *e);
 int train_predict(struct train_run *t, struct err *e);
 int train_loop(struct train_run *t, struct err *e);
+bool train_was_interrupted(void);       /* by a signal: the loop has ended before its time */
 int train_save(struct train_run *t, struct err *e);     /* what --save names */
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
 /* of `step`, which is a launch of this program: sources, layers, buffers */

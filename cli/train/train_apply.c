@@ -23,13 +23,12 @@ static void print_header(const struct train_run *t, int64_t samples)
 {
     const char *data = train_value(t, OPT_DATA)->text;
     int64_t last = samples % t->batch, replicas = train_replicas(t);
-    char slice[128], count[32];
 
     printf("model      %s, weights of %s\n", t->model.name, weights_of(t));
-    printf("machine    %s\n", t->machine ? slice_print(&t->slice, slice, sizeof(slice))
+    printf("machine    %s\n", t->machine ? slice_print(&t->slice).text
                                          : "reference interpreter on the host");
     printf("data       %s: %s %s of %s\n", *data ? data : "drawn digits",
-           text_thousands(samples, count, sizeof(count)), t->data_noun, t->data_shape);
+           text_thousands(samples).text, t->data_noun, t->data_shape);
     printf("batch      %" PRId64 " = %" PRId64 " x %" PRId64 ", %" PRId64 " steps", t->batch,
            replicas, t->batch / replicas, div_up(samples, t->batch));
     if (last)
@@ -41,12 +40,11 @@ static void print_header(const struct train_run *t, int64_t samples)
 static void print_time(const struct train_run *t, const struct fit_log *log)
 {
     double us = (double)log->cycles / (double)t->chip.chip_clock_mhz;
-    char cycles[32], rate[32];
 
     if (train_is_timed(t))
         printf("step       %s cycles, %.2f us, %s samples/s\n",
-               text_thousands(log->cycles, cycles, sizeof(cycles)), us,
-               text_thousands((int64_t)((double)t->batch / us * 1e6 + 0.5), rate, sizeof(rate)));
+               text_thousands(log->cycles).text, us,
+               text_thousands((int64_t)((double)t->batch / us * 1e6 + 0.5)).text);
 }
 
 static json_t *describe(const struct train_run *t, const struct fit_log *log)

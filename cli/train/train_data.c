@@ -266,7 +266,7 @@ static int read_member(struct arrays *from, const char *name, struct arena *a,
 {
     const char **names = arena_array(a, (size_t)from->zip.count + 1, sizeof(*names));
     int i = zipfile_find(&from->zip, arena_printf(a, "%s.npy", name));
-    char near[TEXT_NEAR_BYTES], list[300];
+    char list[300];
     uint8_t *bytes;
     size_t size;
 
@@ -275,7 +275,7 @@ static int read_member(struct arrays *from, const char *name, struct arena *a,
     if (i < 0)
         return err_at(e, from->where, 0, 0, "has no array \"%s\"%s; it holds %s", name,
                       text_did_you_mean(arena_printf(a, "%s.npy", name), names,
-                                        (size_t)from->zip.count, near, sizeof(near)),
+                                        (size_t)from->zip.count).text,
                       zipfile_print(&from->zip, list, sizeof(list)));
     if (zipfile_read(&from->zip, i, a, &bytes, &size, e))
         return -1;

@@ -2,10 +2,51 @@
 #include "cli/train/train.h"
 
 #include <math.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "train/fit/callbacks.h"
 #include "train/fit/fit_checkpoint.h"
+
+/* ----- an interrupt ends the training behind the step under way; another one ends the program */
+
+static volatile sig_atomic_t is_interrupted;
+
+static void on_interrupt(int number)
+{
+    static const char words[] =
+        "\nthe training ends with this step, and tells what it did; once more ends it now\n";
+
+    signal(number, SIG_DFL);
+    is_interrupted = 1;
+    if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
+        return;                         /* nobody reads it: it ends all the same */
+}
+
+static void heed_interrupts(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction heed = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
+
+    is_interrupted = 0;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)      /* what a shell had it ignore stays so */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &heed, NULL);
+}
+
+bool train_was_interrupted(void) { return is_interrupted; }
+
+static void print_interrupted(const struct train_run *t)
+{
+    const char *folder = train_value(t, OPT_CHECKPOINT)->text;
+
+    printf("interrupted after step %lld of %lld", (long long)fit_step(t->fit),
+           (long long)t->step_limit);
+    printf(*folder ? "; --resume goes on from there\n" : "; with --checkpoint it could go on\n");
+}
+
+/* ----- what is told on the way */
 
 /* one launch: in the trace, where there is one of all steps */
 static void on_launch(void *context, struct fit *f, int64_t epoch, bool is_before)
@@ -72,7 +113,7 @@ static int on_step(void *context, struct fit *f, const struct fit_log *log, stru
     if (own_accuracy(t, log, &row->accuracy, e))
         return -1;
     progress_show(&t->progress, log->step, (int)log->epoch, log->loss);
-    return 0;
+    return is_interrupted ? FIT_STOP_NOW : 0;
 }
 
 static void print_epoch_header(const struct train_run *t)
@@ -93,18 +134,19 @@ static void print_epoch_header(const struct train_run *t)
 
 static void print_epoch(const struct train_run *t, const struct report_epoch *done)
 {
-    char cycles[32], rate[32];
-
     if (train_counts_samples(t))
-        printf("%5d  %8.4f  %8.2f %%  %8.2f %%", done->epoch, done->loss,
-               100.0 * done->train_accuracy, 100.0 * done->test_accuracy);
+        printf("%5d  %8.4f  %8.2f %%  ", done->epoch, done->loss, 100.0 * done->train_accuracy);
     else
-        printf("%5d  %8.4f  %16.6g  %21.6g", done->epoch, done->loss, done->train_accuracy,
-               done->test_accuracy);
+        printf("%5d  %8.4f  %16.6g  ", done->epoch, done->loss, done->train_accuracy);
+    if (isnan(done->test_accuracy))     /* interrupted before */
+        printf("%*s", train_counts_samples(t) ? 10 : 21, "-");
+    else if (train_counts_samples(t))
+        printf("%8.2f %%", 100.0 * done->test_accuracy);
+    else
+        printf("%21.6g", done->test_accuracy);
     if (train_is_timed(t))
-        printf("  %11s  %9.2f  %12s", text_thousands(done->step_cycles, cycles, sizeof(cycles)),
-               done->step_us,
-               text_thousands((int64_t)(done->samples_per_second + 0.5), rate, sizeof(rate)));
+        printf("  %11s  %9.2f  %12s", text_thousands(done->step_cycles).text,
+               done->step_us, text_thousands((int64_t)(done->samples_per_second + 0.5)).text);
     printf("  %9.2f\n", done->host_seconds);
     fflush(stdout);
 }
@@ -122,7 +164,7 @@ static int on_epoch(void *context, struct fit *f, const struct fit_log *log, str
         .host_seconds = progress_seconds() - t->epoch_began_s};
     if (t->metric_count) {
         done->train_accuracy = log->metric[0];
-        done->test_accuracy = log->validation_metric[0];
+        done->test_accuracy = log->has_validation ? log->validation_metric[0] : NAN;
     }
     if (train_is_timed(t)) {
         done->step_us = (double)done->step_cycles / (double)t->chip.chip_clock_mhz;
@@ -180,12 +222,15 @@ int train_loop(struct train_run *t, struct err *e)
     progress_begin(&t->progress, t->step_limit);
     t->progress.first = fit_step(t->fit);
     progress_watch(&t->progress);
+    heed_interrupts();
     print_epoch_header(t);
     status = fit_train(t->fit, &run, e);
     progress_end(&t->progress);
     if (status == 0 && t->epoch_count == 0)
         return err_at(e, train_value(t, OPT_CHECKPOINT)->text, 0, 0, "--early-stopping has ended "
                       "this training after %lld epochs", (long long)t->epochs_before);
+    if (status == 0 && is_interrupted)
+        print_interrupted(t);
     if (status == 0)
         print_host_loop(t);
     return status;

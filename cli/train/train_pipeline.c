@@ -27,22 +27,20 @@ static void print_stage(struct train_run *t, const struct strategy_program *p,
     struct strategy_part part = strategy_program_part(s, p, stage);
     const struct stage_cycles *c = &times->stage[stage];
     const cycle_t list[] = {c->passes, c->rest, c->messages, c->sums, c->idle};
-    char text[32];
 
     printf("  %5d  %-24.24s", stage, layers_of(t, fit_stages(t->fit), stage));
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-        printf("  %9s", text_thousands(list[i], text, sizeof(text)));
+        printf("  %9s", text_thousands(list[i]).text);
     printf("  %4d", part.kept_most);
-    printf("  %10s", text_bytes(part.variable_bytes, text, sizeof(text)));
-    printf("  %10s", text_bytes(part.module->hbm_bytes, text, sizeof(text)));
-    printf("  %10s\n", text_bytes(part.sent_bytes, text, sizeof(text)));
+    printf("  %10s", text_bytes(part.variable_bytes).text);
+    printf("  %10s", text_bytes(part.module->hbm_bytes).text);
+    printf("  %10s\n", text_bytes(part.sent_bytes).text);
 }
 
 void train_print_stages(struct train_run *t, const struct strategy_program *p)
 {
     struct stage_times times;
     int replicas = strategy_replica_count(fit_strategy(t->fit));
-    char cycles[32], ideal[32];
     double exposed;
 
     if (!fit_stages(t->fit) || !train_is_timed(t) ||
@@ -65,8 +63,7 @@ void train_print_stages(struct train_run *t, const struct strategy_program *p)
            100 * times.bubble);
     printf("  measured   %5.1f %% of the time cores do not work: %s cycles, where these stages "
            "without communication take %s\n", 100 * times.measured,
-           text_thousands(times.cycles, cycles, sizeof(cycles)),
-           text_thousands(times.ideal, ideal, sizeof(ideal)));
+           text_thousands(times.cycles).text, text_thousands(times.ideal).text);
     printf("  exposed    %5.1f %% of the time is communication that nothing hides\n",
            100 * exposed / (double)times.cycles);
 }

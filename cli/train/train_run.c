@@ -23,7 +23,7 @@ static int run(const struct train_options *o)
     int status;
 
     arena_init(&t.arena);
-    status = train_setup(&t, &e);
+    status = train_setup(&t, &e) || train_check_memory(&t, &e) ? -1 : 0;
     if (!status)
         status = tasks[o->task](&t, &e);
     if (status) {
@@ -32,7 +32,7 @@ static int run(const struct train_options *o)
             machine_print_deadlock(t.machine, stderr);
     }
     train_fini(&t);
-    return status;
+    return status ? status : train_was_interrupted();
 }
 
 int train_run(int argc, char **argv, enum train_task task)

@@ -11,6 +11,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/common/host_memory.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
@@ -79,12 +80,12 @@ static int choose_loss(struct train_run *t, struct err *e)
         text = "mean_squared_error";    /* goes with any output, and nobody asks for it */
     else if (is_compiled)
         text = t->compiled_loss;
-    if (is_compiled && loss_from_text(&t->loss, text, &why))
+    if (is_compiled && loss_from_text(&t->loss, text, &t->arena, &why))
         return err_at(e, t->options->model_path, 0, 0, "was compiled with loss %s: %s; --loss "
                       "takes another", text, why.msg);
     if (is_call(text) || is_compiled)
-        return loss_from_text(&t->loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
-                                                    : 0;
+        return loss_from_text(&t->loss, text, &t->arena, &why)
+                   ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
     if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
@@ -96,21 +97,13 @@ static int find_metric(struct train_run *t, const char *text, struct metric *m, 
 {
     const struct shape *out = &t->model.node[t->model.output[0]].shape;
     struct shape label = loss_label_shape(&t->loss, out);
-    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
-    enum metric_kind kind;
     struct err why;
 
-    if (is_call(text))
-        return metric_from_text(m, text, &t->arena, &why)
-               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
-    if (is_short)
-        kind = metric_accuracy(&label, out);
-    else if (metric_find(text, &kind, e))
-        return -1;
-    *m = metric_standard(kind);
-    m->from_logits = t->loss.from_logits;
-    if (is_short)
-        m->name = text;
+    if (metric_from_text(m, text, &label, out, &t->arena, &why))
+        return is_call(text) ? err_set(e, "--metrics %s: %s", text, why.msg)
+                             : err_set(e, "%s", why.msg);
+    if (!is_call(text))
+        m->with.from_logits = t->loss.with.from_logits;
     return 0;
 }
 
@@ -334,7 +327,7 @@ int train_setup(struct train_run *t, struct err *e)
     if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->file, e))
         return -1;
     if (t->model.output_count == 0)
-        model_output(&t->model, t->model.node_count - 1);
+        model_output(&t->model, model_last_call(&t->model));
     if (t->options->task == TASK_EVALUATE)
         train_read_compiled(t);
     if (choose_loss(t, e) || train_load_data(t, e))
@@ -346,6 +339,24 @@ int train_setup(struct train_run *t, struct err *e)
     if (create_fit(t, e) || resume(t, e))
         return -1;
     return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
+}
+
+int train_check_memory(struct train_run *t, struct err *e)
+{
+    struct strategy_program *p = NULL;
+    double bytes;
+
+    if (!t->machine)
+        return 0;
+    if (t->options->task == TASK_TRAIN) {
+        p = fit_program(t->fit, t->steps_per_execution, e);
+        if (!p)
+            return -1;
+    }
+    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit)) + t->chip.vmem_bytes
+                     + (p ? strategy_program_module(p)->hbm_bytes : 0));
+    return host_memory_check(bytes * t->slice.core_count, "a smaller slice or --batch, or "
+                             "--shard-state", e);
 }
 
 void train_fini(struct train_run *t)
@@ -369,6 +380,8 @@ static void print_layers(const struct model *m)
     for (int i = 0; i < m->node_count; i++) {
         const struct layer *l = m->layer[m->node[i].layer];
 
+        if (m->node[i].part > 0)
+            continue;
         printf("%s ", i ? " ->" : "");
         if (l->kind == LAYER_DENSE)
             printf("%" PRId64, l->c.units);
@@ -385,7 +398,7 @@ static void print_layers(const struct model *m)
 static void print_machine(const struct train_run *t)
 {
     const struct module *m;
-    char slice[128], bundles[32], vmem[32], hbm[32], kept[32], layers[400];
+    char layers[400];
     struct err e;
 
     if (!t->machine) {
@@ -394,16 +407,13 @@ static void print_machine(const struct train_run *t)
         return;
     }
     m = strategy_program_module(fit_program(t->fit, t->steps_per_execution, &e));
-    printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
-           t->chip.chip_clock_mhz);
+    printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice).text, t->chip.chip_clock_mhz);
     if (!train_is_timed(t))
         printf("mode       functional: cycles are not simulated\n");
     printf("program    %d kernels, %s bundles; per core HBM %s for variables and %s for a launch, "
-           "VMEM %s\n", m->kernel_count,
-           text_thousands(m->linked[0].program.bundle_count, bundles, sizeof(bundles)),
-           text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
-           text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
-           text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
+           "VMEM %s\n", m->kernel_count, text_thousands(m->linked[0].program.bundle_count).text,
+           text_bytes(strategy_variable_bytes(fit_strategy(t->fit))).text,
+           text_bytes(m->hbm_bytes).text, text_bytes(train_vmem_bytes(m)).text);
     if (t->mesh.axis_count > 1)
         printf("devices    %d of each %s, %s: %s\n", t->device_count,
                train_value(t, OPT_PIPELINE)->integer > 1 ? "stage" : "replica",
@@ -438,19 +448,16 @@ void train_print_header(const struct train_run *t)
     const char *folder = train_value(t, OPT_DATA)->text;
     int replicas = train_replicas(t);
     int64_t count = t->train_batches.samples, dropped = count % t->batch;
-    char elems[32], train[32], test[32];
 
     print_layers(&t->model);
-    printf(", %s parameters\n",
-           text_thousands(model_parameter_count(&t->model, true), elems, sizeof(elems)));
+    printf(", %s parameters\n", text_thousands(model_parameter_count(&t->model, true)).text);
     print_machine(t);
     printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
            train_value(t, OPT_PRECISION)->text);
     print_optimizer(t);
     printf("data       %s: %s training and %s test %s of %s\n",
-           *folder ? folder : "drawn digits", text_thousands(count, train, sizeof(train)),
-           text_thousands(t->test_batches.samples, test, sizeof(test)), t->data_noun,
-           t->data_shape);
+           *folder ? folder : "drawn digits", text_thousands(count).text,
+           text_thousands(t->test_batches.samples).text, t->data_noun, t->data_shape);
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
            train_value(t, OPT_SEED)->text);

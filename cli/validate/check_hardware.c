@@ -2,7 +2,6 @@
 #include "cli/validate/check.h"
 
 #include "base/outfile.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/common/fail.h"
 #include "cli/validate/hardware.h"
@@ -71,7 +70,7 @@ static int read_file(struct hardware_file *f, const char *path, struct arena *a,
     if (isa_file_read(path, a, &bytes, &size, e) ||
         csv_parse(&table, path, (char *)bytes, f->heading, a, e))
         return -1;
-    return f->read(f, &table, a, e);
+    return hardware_read(f, &table, a, e);
 }
 
 static bool is_wanted(const struct hardware_row *r, const struct arguments *args)

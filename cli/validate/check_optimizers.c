@@ -68,12 +68,11 @@ static void print_heading(const struct arguments *args)
 
 static void print_row(const struct optimizer_check *c)
 {
-    char cycles[28], slots[16] = "-";
+    char slots[16] = "-";
 
     if (c->slots > 0)
         snprintf(slots, sizeof(slots), "%.1e", c->slots);
-    printf("%8.1e  %7s  %9s  %s%s\n", c->variables, slots,
-           text_thousands(c->cycles, cycles, sizeof(cycles)), c->call,
+    printf("%8.1e  %7s  %9s  %s%s\n", c->variables, slots, text_thousands(c->cycles).text, c->call,
            c->variables <= OPTIMIZER_CHECK_LIMIT ? "" : "  ABOVE 1e-5");
 }
 

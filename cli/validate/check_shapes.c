@@ -81,7 +81,7 @@ static const struct cli_option options[] = {
     {"tpu", 't', "CHIP[,CHIP…]", "only these chips (default: all but tiny, in turn)", 1, CLI_TEXT,
      AT(tpu)},
     CLI_ROW_SET(struct arguments, set, 1),
-    {"kind", 0, "KIND[,KIND…]", "only conv, product, window, index or move", 1, CLI_TEXT, AT(kind)},
+    {"kind", 0, "KIND[,KIND…]", "only conv, product, window, index, move or sort", 1, CLI_TEXT, AT(kind)},
     {"values", 0, NULL,
      "compare every shape with the interpreter (default: one in ten of those drawn)", 2, CLI_FLAG,
      AT(has_values)},
@@ -94,8 +94,8 @@ static const struct cli_option options[] = {
 static const struct cli_syntax syntax = {
     .own = {options, NULL, NULL}, .argument = add_text, .args_doc = "[SHAPE...]",
     .doc =
-    "Draw convolutions, products, windows, gathers and moves of all sizes, compile each for a "
-    "chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
+    "Draw convolutions, products, windows, gathers, moves and sorts of all sizes, compile each for "
+    "a chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
     "SHAPE is a command in quotes, which is tried instead of drawn "
     "ones: \"conv 8x14x14x16 3x3x16x32 --grad step --tpu v3\", \"op dot 100x30 30x50 --tpu v2\". "
     "A shape that fails is made smaller, size by size, while it fails in the same way, and printed "
@@ -121,7 +121,7 @@ static int choose_kinds(struct shapes *s, struct err *e)
             kind++;
         if (kind == SHAPE_KINDS)
             return err_set(e, "unknown kind \"%.60s\"; there are conv, product, window, index, "
-                           "move",
+                           "move, sort",
                            name);
         s->wants[kind] = true;
     }
@@ -139,14 +139,13 @@ static int choose_chips(struct shapes *s, struct err *e)
             if (strcmp(names[i], "tiny") != 0)
                 s->chip[s->chip_count++] = names[i];
     while ((name = strtok_r(list, ",", &list))) {
-        char hint[100];
         bool is_known = false;
 
         for (size_t i = 0; i < count; i++)
             is_known |= strcmp(name, names[i]) == 0;
         if (!is_known)
             return err_set(e, "unknown chip \"%.60s\"%s (systole chips)", name,
-                           text_did_you_mean(name, names, count, hint, sizeof(hint)));
+                           text_did_you_mean(name, names, count).text);
         if (s->chip_count < CHIPS_MAX)
             s->chip[s->chip_count++] = name;
     }
@@ -157,9 +156,7 @@ static int choose_chips(struct shapes *s, struct err *e)
 
 static void keep_failure(struct shapes *s, const struct failure *f)
 {
-    s->failure = mem_grow(s->failure, &s->failure_capacity, s->failure_count + 1,
-                          sizeof(*s->failure));
-    s->failure[s->failure_count++] = *f;
+    MEM_ADD(s->failure, s->failure_count, s->failure_capacity) = *f;
 }
 
 static void print_failure(struct shapes *s, const struct failure *f)

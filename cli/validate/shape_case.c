@@ -1,15 +1,13 @@
 /* Shapes as text, as graphs, and smaller ones. */
 #include "cli/validate/shape_case.h"
 
-#include "base/text.h"
 #include "base/units.h"
 #include "stack/hlo/graph_shape.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char *const shape_kind_names[SHAPE_KINDS] = {"conv", "product", "window", "index",
-                                                   "move"};
+                                                   "move", "sort"};
 
 static const char *const way_names[CONV_WAYS] = {NULL, "input", "kernel", "step"};
 
@@ -21,189 +19,58 @@ static const struct { const char *name; enum shape_kind kind; } operations[] = {
     {"gather", SHAPE_INDEX}, {"scatter", SHAPE_INDEX},
     {"transpose", SHAPE_MOVE}, {"reshape", SHAPE_MOVE}, {"slice", SHAPE_MOVE}, {"pad", SHAPE_MOVE},
     {"concatenate", SHAPE_MOVE}, {"reverse", SHAPE_MOVE},
+    {"sort", SHAPE_SORT}, {"topk", SHAPE_SORT},
 };
 
 /* ----- from text */
 
-struct words { char *rest, *option; struct err *e; };
-
-static char *next_word(struct words *w)
+static int take_shape(void *values, const char *text, struct err *e)
 {
-    return strtok_r(NULL, " ", &w->rest);
+    struct shape_case *c = values;
+
+    return c->kind == SHAPE_CONV ? conv_request_take_shape(&c->conv, text, e)
+                                 : op_request_take_shape(&c->op, text, e);
 }
 
-/* one number for both, or two */
-static int parse_pair(struct words *w, int64_t *to)
-{
-    char *word = next_word(w), *end = word;
+static const struct cli_option chip_row[] = {
+    {"tpu", 0, "NAME", "chip", 1, CLI_TEXT, CLI_AT(struct shape_case, tpu)}, {0}};
+static const struct cli_part conv_parts[] = {
+    {&conv_request_options, offsetof(struct shape_case, conv)}, {0}};
+static const struct cli_part op_parts[] = {
+    {&op_request_options, offsetof(struct shape_case, op)}, {0}};
+static const struct cli_syntax conv_syntax = {.own = {chip_row, conv_parts, NULL},
+                                              .argument = take_shape};
+static const struct cli_syntax op_syntax = {.own = {chip_row, op_parts, NULL},
+                                            .argument = take_shape};
 
-    for (int i = 0; i < 2 && word; i++) {
-        to[i] = strtoll(word, &end, 10);
-        if (end == word || to[i] < 0 || to[i] > 1 << 20 || (*end && *end != 'x'))
-            break;
-        if (*end == '\0') {
-            to[1] = i ? to[1] : to[0];
+/* "conv", or "op" and a name */
+static int parse_name(struct shape_case *c, const char *word, char **rest, struct err *e)
+{
+    c->kind = SHAPE_CONV;
+    if (word && strcmp(word, "conv") == 0)
+        return 0;
+    word = word && strcmp(word, "op") == 0 ? strtok_r(*rest, " ", rest) : NULL;
+    for (size_t i = 0; word && i < COUNT_OF(operations); i++)
+        if (strcmp(word, operations[i].name) == 0) {
+            c->op.name = operations[i].name;
+            c->kind = operations[i].kind;
             return 0;
         }
-        word = end + 1;
-    }
-    return err_set(w->e, "%s needs one or two whole numbers", w->option);
-}
-
-static int parse_type(struct words *w, enum graph_dtype *type)
-{
-    char *word = next_word(w);
-
-    for (int i = 0; word && i < DTYPE_COUNT; i++)
-        if (strcmp(word, graph_dtype_name((enum graph_dtype)i)) == 0) {
-            *type = (enum graph_dtype)i;
-            return 0;
-        }
-    return err_set(w->e, "--dtype needs a type");
-}
-
-static int parse_dims(struct words *w, struct op_request *r)
-{
-    char *word = next_word(w), *end = word;
-
-    for (r->dim_count = 0; word && r->dim_count < GRAPH_RANK_MAX; word = end + 1) {
-        r->dims[r->dim_count++] = (int)strtol(word, &end, 10);
-        if (end == word || (*end && *end != ','))
-            break;
-        if (*end == '\0')
-            return 0;
-    }
-    return err_set(w->e, "--dims needs whole numbers, e.g. 0,2");
-}
-
-static int parse_grad(struct words *w, enum conv_way *way)
-{
-    char *word = next_word(w);
-
-    for (int i = 1; word && i < CONV_WAYS; i++)
-        if (strcmp(word, way_names[i]) == 0) {
-            *way = (enum conv_way)i;
-            return 0;
-        }
-    return err_set(w->e, "--grad needs input, kernel or step");
-}
-
-static int parse_pad(struct words *w, struct shape_case *c)
-{
-    bool is_same = strncmp(w->rest, "same", 4) == 0;
-
-    if (c->kind == SHAPE_CONV)
-        c->conv.is_same = is_same;
-    else
-        c->op.is_same = is_same;
-    if (is_same) {
-        next_word(w);
-        return 0;
-    }
-    return parse_pair(w, c->conv.pad);
-}
-
-static int parse_option(struct words *w, struct shape_case *c, struct arena *a)
-{
-    enum graph_dtype type = DTYPE_F32;
-    int64_t groups[2];
-
-    if (strcmp(w->option, "--tpu") == 0) {
-        char *word = next_word(w);
-
-        c->tpu = word ? arena_strdup(a, word) : c->tpu;
-        return word ? 0 : err_set(w->e, "--tpu needs a chip");
-    }
-    if (strcmp(w->option, "--dtype") == 0) {
-        int failed = parse_type(w, &type);
-
-        c->conv.is_f32 = type == DTYPE_F32;
-        c->op.dtype = type;
-        return failed;
-    }
-    if (strcmp(w->option, "--stride") == 0) {
-        c->op.stride_count = 2;
-        return parse_pair(w, c->conv.stride) ||
-               (memcpy(c->op.stride, c->conv.stride, sizeof(c->conv.stride)), 0);
-    }
-    if (strcmp(w->option, "--window") == 0) {
-        c->op.window_count = 2;
-        return parse_pair(w, c->op.window);
-    }
-    if (strcmp(w->option, "--groups") == 0) {
-        int failed = parse_pair(w, groups);
-
-        c->conv.groups = failed ? 1 : groups[0];
-        return failed;
-    }
-    if (strcmp(w->option, "--dilation") == 0)
-        return parse_pair(w, c->conv.dilation);
-    if (strcmp(w->option, "--pad") == 0)
-        return parse_pad(w, c);
-    if (strcmp(w->option, "--dims") == 0)
-        return parse_dims(w, &c->op);
-    if (strcmp(w->option, "--grad") == 0)
-        return parse_grad(w, &c->conv.way);
-    if (strcmp(w->option, "--row-major") == 0) {
-        c->conv.is_row_major = true;
-        return 0;
-    }
-    return err_set(w->e, "unknown option \"%s\" of a shape", w->option);
-}
-
-static int parse_shape(struct words *w, struct shape_case *c, int at)
-{
-    int64_t size[GRAPH_RANK_MAX];
-    int rank = op_parse_sizes(w->option, size);
-
-    if (rank < 0 || at >= OP_SHAPES_MAX || (c->kind == SHAPE_CONV && (rank != 4 || at > 1)))
-        return err_set(w->e, "\"%s\" is no shape of it", w->option);
-    if (c->kind == SHAPE_CONV) {
-        memcpy(at ? c->conv.kernel : c->conv.input, size, sizeof(size));
-        return 0;
-    }
-    c->op.shape[at].rank = rank;
-    memcpy(c->op.shape[at].dim, size, sizeof(size));
-    c->op.shape_count = at + 1;
-    return 0;
-}
-
-static int parse_name(struct words *w, struct shape_case *c)
-{
-    char *word = w->option;
-
-    if (word && strcmp(word, "op") == 0) {
-        word = next_word(w);
-        for (size_t i = 0; word && i < COUNT_OF(operations); i++)
-            if (strcmp(word, operations[i].name) == 0) {
-                c->op.name = operations[i].name;
-                c->kind = operations[i].kind;
-                return 0;
-            }
-    } else if (word && strcmp(word, "conv") == 0) {
-        c->kind = SHAPE_CONV;
-        return 0;
-    }
-    return err_set(w->e, "a shape is \"conv\" with its sizes, or \"op\" with dot, gather, scatter, "
-                   "a reduction, a pool, or what moves data");
+    return err_set(e, "a shape is \"conv\" with its sizes, or \"op\" with dot, gather, scatter, "
+                   "sort, topk, a reduction, a pool, or what moves data");
 }
 
 int shape_case_parse(struct shape_case *c, const char *text, struct arena *a, struct err *e)
 {
-    struct words w = {.e = e};
-    int shapes = 0;
+    char *rest = arena_strdup(a, text), *word = strtok_r(rest, " ", &rest);
 
-    *c = (struct shape_case){.conv = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1},
-                             .op = {.dtype = DTYPE_BF16}, .tpu = "v5e"};
-    w.option = strtok_r(arena_strdup(a, text), " ", &w.rest);
-    if (w.option && strcmp(w.option, "systole") == 0)
-        w.option = next_word(&w);
-    if (parse_name(&w, c))
+    *c = (struct shape_case){.conv = CONV_REQUEST_DEFAULT, .op = OP_REQUEST_DEFAULT, .tpu = "v5e"};
+    if (word && strcmp(word, "systole") == 0)
+        word = strtok_r(rest, " ", &rest);
+    if (parse_name(c, word, &rest, e)
+        || cli_read_words(c->kind == SHAPE_CONV ? &conv_syntax : &op_syntax, rest, c, e))
         return -1;
-    while ((w.option = next_word(&w)))
-        if (w.option[0] == '-' ? parse_option(&w, c, a) : parse_shape(&w, c, shapes++))
-            return -1;
-    if (shapes == 0 || (c->kind == SHAPE_CONV && shapes < 2))
+    if (c->kind == SHAPE_CONV ? c->conv.shape_count < 2 : c->op.shape_count == 0)
         return err_set(e, "\"%s\" lacks a shape", text);
     return 0;
 }
@@ -258,6 +125,8 @@ static const char *print_op(const struct op_request *r, struct arena *a)
         text = arena_printf(a, "%s --stride %s", text, print_sizes(r->stride, r->stride_count, a));
     if (r->is_same)
         text = arena_printf(a, "%s --pad same", text);
+    if (r->k)
+        text = arena_printf(a, "%s --count %lld", text, (long long)r->k);
     return arena_printf(a, "%s --dtype %s", text, graph_dtype_name(r->dtype));
 }
 
@@ -363,7 +232,9 @@ static bool reduce_op(struct op_request *r, int at)
         return true;
     }
     r->is_same &= at != r->stride_count;
-    return at == r->stride_count;
+    if (at > r->stride_count && r->k > 1)
+        halve(&r->k);
+    return at == r->stride_count || (r->k > 1 && at == r->stride_count + 1);
 }
 
 bool shape_case_reduce(struct shape_case *c, int at)

@@ -10,7 +10,8 @@
 #include "cli/graphs/conv_request.h"
 #include "cli/graphs/op_graph.h"
 
-enum shape_kind { SHAPE_CONV, SHAPE_PRODUCT, SHAPE_WINDOW, SHAPE_INDEX, SHAPE_MOVE, SHAPE_KINDS };
+enum shape_kind { SHAPE_CONV, SHAPE_PRODUCT, SHAPE_WINDOW, SHAPE_INDEX, SHAPE_MOVE,
+                  SHAPE_SORT, SHAPE_KINDS };
 extern const char *const shape_kind_names[SHAPE_KINDS];
 
 struct shape_case {

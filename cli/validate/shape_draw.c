@@ -13,6 +13,7 @@
 #define SMALL_ELEMENTS_MAX 100000       /* and with values */
 #define SMALL_FLOPS_MAX 2e7
 #define SCATTER_WORK 16                 /* a gradient of pooling takes as much as so many of it */
+#define SORT_WORK 200                   /* so much of a sort's element */
 
 struct limits { double elements, flops; };
 
@@ -221,10 +222,27 @@ static bool is_legal_op(const struct op_request *o, const struct limits *limits)
     else if (is_pool)
         work = elements * (double)(o->window[0] * o->window[1]) *
                (strstr(o->name, "gradient") ? SCATTER_WORK : 1);
+    else if (strcmp(o->name, "sort") == 0 || strcmp(o->name, "topk") == 0)
+        work = elements * SORT_WORK;
     else if (strcmp(o->name, "gather") == 0 || strcmp(o->name, "scatter") == 0)
         other *= (double)x->dim[x->rank - 1];
     return elements <= limits->elements && other <= limits->elements && work <= limits->flops &&
            work / (double)x->dim[x->rank - 1] / 2 <= limits->elements;
+}
+
+/* along the last dimension, which may be longer than vector memory */
+static void draw_sort(struct op_request *o, struct rng *r)
+{
+    int64_t length = rng_below(r, 2) ? draw_size(r)
+                                     : ONE_OF(r, 32768, 50257, 65536, 100000, 300000, 1000003);
+
+    o->name = rng_below(r, 2) ? "sort" : "topk";
+    if (rng_below(r, 2))
+        set_shape(o, 0, 1, &length);
+    else
+        set_shape(o, 0, 2, (const int64_t[]){ONE_OF(r, 1, 2, 5, 8, 17, 128), length});
+    if (strcmp(o->name, "topk") == 0)
+        o->k = 1 + rng_below(r, (uint32_t)(length < 1000 ? length : 1000));
 }
 
 static void draw_op(struct op_request *o, enum shape_kind kind, struct rng *r)
@@ -236,6 +254,8 @@ static void draw_op(struct op_request *o, enum shape_kind kind, struct rng *r)
         draw_index(o, r);
     else if (kind == SHAPE_MOVE)
         draw_move(o, r);
+    else if (kind == SHAPE_SORT)
+        draw_sort(o, r);
     else if (rng_below(r, 3))
         draw_pool(o, r);
     else

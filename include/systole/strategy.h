@@ -31,7 +31,9 @@ typedef struct sy_strategy_options {
 
 /*
  * Without an assignment every core is a replica; with one, each box, and the logical devices of a
- * box share a replica's work. They are a grid of named axes, over which variables and arrays may
+ * box share a replica's work. An assignment may take a part of the slice, such as two replicas of
+ * one core on v3-8: all other cores idle, and collectives are among those that take part. The
+ * devices of a box are a grid of named axes, over which variables and arrays may
  * be cut (sy_variable_options.layout, sy_layout, sy_split): the axes' sizes multiply to the
  * devices of a box. With axes and without an assignment so many neighbouring cores are a replica.
  *

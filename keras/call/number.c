@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -27,9 +28,37 @@ int number_check(const struct hyperparameter *n, const char *owner, double value
                    number_range(n, range, sizeof(range)));
 }
 
+/* the place of a word among those of "a|b|c"; -1: it is none of them */
+static int find_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (int i = 0; words; i++) {
+        size_t is = strcspn(words, "|");
+
+        if (is == length && strncmp(words, word, length) == 0)
+            return i;
+        words = words[is] ? words + is + 1 : NULL;
+    }
+    return -1;
+}
+
+static int read_choice(const struct hyperparameter *n, const char *owner, const json_t *json,
+                       double *value, struct err *e)
+{
+    const char *word = json_string_value(json);
+    int at = word ? find_word(n->meaning, word) : -1;
+
+    *value = at;
+    return at >= 0 ? 0 : err_set(e, "%s: %s is %s, allowed are %s", owner, n->name,
+                                 word ? word : "no word", n->meaning);
+}
+
 int number_read(const struct hyperparameter *n, const char *owner, const json_t *json,
                 double *value, struct err *e)
 {
+    if (n->kind == CHOICE)
+        return read_choice(n, owner, json, value, e);
     if (json_is_boolean(json))
         *value = json_is_true(json);
     else if (json_is_number(json))

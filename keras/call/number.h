@@ -8,17 +8,18 @@
 
 #include <jansson.h>
 
-enum number_kind { REAL, WHOLE, FLAG };
+/* CHOICE: which of several words, from 0 on */
+enum number_kind { REAL, WHOLE, FLAG, CHOICE };
 struct hyperparameter {
     const char *name;
     enum number_kind kind;
     double low, high;
-    const char *meaning;                /* or NULL */
+    const char *meaning;                /* or NULL; of a CHOICE its words with | between them */
 };
 
 /* -1: out of its range, or not whole; `owner` says whose number it is */
 int number_check(const struct hyperparameter *n, const char *owner, double value, struct err *e);
-/* *value from a JSON number, true or false; -1: neither, or out of range */
+/* *value from a JSON number, true or false, a CHOICE's word; -1: none of these, or out of range */
 int number_read(const struct hyperparameter *n, const char *owner, const json_t *json,
                 double *value, struct err *e);
 /* "whole numbers in 0..65536"; returns buf */

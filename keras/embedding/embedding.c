@@ -139,8 +139,6 @@ static int64_t table_bytes(const struct embedding *m, int i)
 
 static int check_bytes(struct embedding *m, int64_t hbm_bytes, struct err *e)
 {
-    char need[32], have[32];
-
     m->device_bytes = 0;
     for (int i = 0; i < m->table_count; i++)
         m->device_bytes += table_bytes(m, i);
@@ -148,8 +146,7 @@ static int check_bytes(struct embedding *m, int64_t hbm_bytes, struct err *e)
         return 0;
     return err_set(e, "tables with their gradients and slots take %s of each device's HBM, which "
                    "is %s: at least %" PRId64 " devices are needed, there %s %d",
-                   text_bytes(m->device_bytes, need, sizeof(need)),
-                   text_bytes(hbm_bytes, have, sizeof(have)),
+                   text_bytes(m->device_bytes).text, text_bytes(hbm_bytes).text,
                    div_up(m->device_bytes * m->replica_count, hbm_bytes),
                    m->replica_count == 1 ? "is" : "are", m->replica_count);
 }

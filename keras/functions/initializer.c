@@ -48,9 +48,15 @@ static bool is_same_name(const char *a, const char *b)
 
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e)
 {
+    static const struct { const char *alias, *name; } aliases[] = {
+        {"uniform", "random_uniform"}, {"normal", "random_normal"}, {"zero", "zeros"},
+        {"one", "ones"},
+    };
     const char *names[COUNT_OF(kinds)];
-    char near[160];
 
+    for (size_t i = 0; i < COUNT_OF(aliases); i++)
+        if (strcmp(name, aliases[i].alias) == 0)
+            name = aliases[i].name;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         names[i] = kinds[i].name;
         if (is_same_name(name, names[i])) {
@@ -59,7 +65,7 @@ int initializer_find(const char *name, enum initializer_kind *kind, struct err *
         }
     }
     return err_set(e, "unknown initializer \"%s\"%s", name,
-                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)));
+                   text_did_you_mean(name, names, COUNT_OF(kinds)).text);
 }
 
 /* ---- random numbers ---- */

@@ -25,6 +25,9 @@ struct model_node {                     /* one call */
     int input_count;
     int *input;                         /* calls */
     struct shape shape;                 /* of a sample of its output */
+    int part;                           /* 0: the call itself; else it is that output of the call */
+                                        /* input[0], and stands right behind it */
+    bool has_mask;                      /* it says which steps count (keras/layers/layer_mask.c) */
 };
 
 struct model_part {                     /* a model inside the model, whose layers it has */
@@ -65,13 +68,15 @@ void model_fini(struct model *m);       /* frees what grows, also after an error
  */
 struct layer *model_layer(struct model *m, enum layer_kind kind, const char *name);
 
-/* calls; -1 with a message that names the layer and the shapes */
+/* calls; -1 with a message that names the layer and the shapes. A layer of several outputs has the
+ * others right behind its call. */
 int model_input(struct model *m, const char *name, const struct shape *sample);
 int model_call(struct model *m, struct layer *l, const int *input, int input_count,
                struct err *e);
 /* Sequential: of the last call */
 int model_add(struct model *m, struct layer *l, struct err *e);
 void model_output(struct model *m, int call);   /* a model without one has its last call's */
+int model_last_call(const struct model *m);     /* the first output of the last one */
 
 /*
  * From model.to_json() of Keras 2 or 3, Sequential or Functional, or the model.json of

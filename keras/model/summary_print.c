@@ -67,12 +67,11 @@ static void print_bytes(const char *what, int64_t parameters, FILE *to)
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
     double size = 4.0 * (double)parameters;
     size_t unit = 0;
-    char count[28];
 
     for (; size >= 1024.0 && unit + 1 < COUNT_OF(units); unit++)
         size /= 1024.0;
     text_print_file(to, "%s: %s (%.2f %s)\n", what,
-                    text_thousands(parameters, count, sizeof(count)), size, units[unit]);
+                    text_thousands(parameters).text, size, units[unit]);
 }
 
 static void print_time(const struct summary *s, const char *what, int64_t cycles, double flops,
@@ -81,17 +80,15 @@ static void print_time(const struct summary *s, const char *what, int64_t cycles
     const struct chip *c = s->options.chip;
     double us = (double)cycles / (double)c->chip_clock_mhz;
     double peak = chip_peak_bf16_tflops(c) * 1e6 / (double)c->chip_cores;
-    char text[28];
 
     text_print_file(to, "%-22s %14s cycles, %.1f us: %.1f %% of a core's peak of %.1f TFLOP/s in "
-                    "bf16\n", what, text_thousands(cycles, text, sizeof(text)), us,
+                    "bf16\n", what, text_thousands(cycles).text, us,
                     cycles ? 100.0 * flops / (us * peak) : 0.0, peak / 1e6);
 }
 
 void summary_print(const struct summary *s, FILE *to)
 {
     double flops = (double)s->total.flops * (double)s->options.batch;
-    char text[28];
 
     fprintf(to, "Model: \"%s\"\n\n", s->model->name);
     print_layers(s, to);
@@ -99,8 +96,7 @@ void summary_print(const struct summary *s, FILE *to)
     print_bytes("Total params", s->total.parameters, to);
     print_bytes("Trainable params", s->total.trainable, to);
     print_bytes("Non-trainable params", s->total.parameters - s->total.trainable, to);
-    fprintf(to, "%-22s %14s FLOP forward\n", "Per sample:",
-            text_thousands(s->total.flops, text, sizeof(text)));
+    fprintf(to, "%-22s %14s FLOP forward\n", "Per sample:", text_thousands(s->total.flops).text);
     if (!s->options.chip)
         return;
     fprintf(to, "\nPredicted for one core of %s, %s, %" PRId64 " sample%s at a time:\n",

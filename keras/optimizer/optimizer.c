@@ -67,7 +67,6 @@ bool optimizer_takes(enum optimizer_rule rule, enum hyper h)
 int optimizer_find(const char *name, enum optimizer_rule *rule, struct err *e)
 {
     const char *candidate[RULE_COUNT];
-    char near[96];
 
     for (int i = 0; i < RULE_COUNT; i++) {
         candidate[i] = names[i].name;
@@ -77,7 +76,7 @@ int optimizer_find(const char *name, enum optimizer_rule *rule, struct err *e)
         }
     }
     return err_set(e, "no optimizer \"%.40s\"%s", name,
-                   text_did_you_mean(name, candidate, RULE_COUNT, near, sizeof(near)));
+                   text_did_you_mean(name, candidate, RULE_COUNT).text);
 }
 
 void optimizer_init(struct optimizer *o, enum optimizer_rule rule)
@@ -132,7 +131,6 @@ static size_t list_names(enum optimizer_rule rule, const char *list[CALL_ARGUMEN
 static int find_hyper(const struct optimizer *o, const char *name, enum hyper *h, struct err *e)
 {
     const char *candidate[CALL_ARGUMENTS_MAX];
-    char near[96];
 
     for (int i = 0; i < HYPER_COUNT; i++)
         if (strcmp(name, hypers[i].name) == 0 && optimizer_takes(o->rule, (enum hyper)i)) {
@@ -140,8 +138,7 @@ static int find_hyper(const struct optimizer *o, const char *name, enum hyper *h
             return 0;
         }
     return err_set(e, "%s has no \"%.40s\"%s", optimizer_name(o->rule), name,
-                   text_did_you_mean(name, candidate, list_names(o->rule, candidate), near,
-                                     sizeof(near)));
+                   text_did_you_mean(name, candidate, list_names(o->rule, candidate)).text);
 }
 
 int optimizer_set(struct optimizer *o, const char *name, double value, struct err *e)

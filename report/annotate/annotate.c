@@ -61,13 +61,12 @@ static cycle_t sum_of(const cycle_t waited[STALL_COUNT], int *most)
 static void print_reasons(const cycle_t waited[STALL_COUNT], FILE *to)
 {
     const char *between = " (";
-    char number[28];
 
     for (int r = 0; r < STALL_COUNT; r++) {
         if (!waited[r])
             continue;
         fprintf(to, "%s%s %s", between, stall_name((enum stall_reason)r),
-                text_thousands(waited[r], number, sizeof(number)));
+                text_thousands(waited[r]).text);
         between = ", ";
     }
     if (between[0] == ',')
@@ -79,7 +78,6 @@ static void print_sums(const struct printer *p, uint32_t symbol, int kernel, FIL
 {
     uint32_t first = p->program->symbol[symbol].bundle, end = p->program->bundle_count;
     cycle_t waited[STALL_COUNT] = {0};
-    char all[28], issue[28], wait[28];
     int64_t issued = 0, sum;
     int most;
 
@@ -95,8 +93,8 @@ static void print_sums(const struct printer *p, uint32_t symbol, int kernel, FIL
     }
     sum = sum_of(waited, &most);
     fprintf(to, "// k%d: %s cycles up to the next kernel: %s issued, %s waited", kernel,
-            text_thousands(issued + sum, all, sizeof(all)),
-            text_thousands(issued, issue, sizeof(issue)), text_thousands(sum, wait, sizeof(wait)));
+            text_thousands(issued + sum).text,
+            text_thousands(issued).text, text_thousands(sum).text);
     print_reasons(waited, to);
     fputc('\n', to);
 }

@@ -28,8 +28,9 @@ static const struct section {
 static char *print_number(double x, bool is_whole, char *buf, size_t buf_bytes)
 {
     if (is_whole && fabs(x) < 9e15)
-        return text_thousands((int64_t)x, buf, buf_bytes);
-    snprintf(buf, buf_bytes, "%.3f", x);
+        snprintf(buf, buf_bytes, "%s", text_thousands((int64_t)x).text);
+    else
+        snprintf(buf, buf_bytes, "%.3f", x);
     return buf;
 }
 

@@ -7,12 +7,11 @@
 #include <string.h>
 
 #define LINE_CHARS 100
-#define NUMBER_CHARS 32
 #define PLACES 3
 
-static const char *thousands(double value, char *buf, size_t bytes)
+static struct short_text thousands(double value)
 {
-    return text_thousands((int64_t)(value + 0.5), buf, bytes);
+    return text_thousands((int64_t)(value + 0.5));
 }
 
 /* `text` in lines of LINE_CHARS, `indent` spaces before each but the first, which is at *column */
@@ -78,7 +77,6 @@ static void print_first(const struct explain_text *t, struct arena *a, FILE *to)
     enum cause c = worst_family(x, &cycles);
     size_t index[1], places = explain_top_places(x->input, c, false, index, 1);
     const char *where = places ? x->input->place[index[0]].note : "", *text, *longer;
-    char number[NUMBER_CHARS];
 
     if (c == CAUSE_USEFUL) {
         print_line("The whole step is useful work.", to);
@@ -87,7 +85,7 @@ static void print_first(const struct explain_text *t, struct arena *a, FILE *to)
     text = arena_printf(a, "%.0f %% of the step %s, mostly %s: %s cycles",
                         100.0 * (double)cycles / (double)x->step_cycles,
                         cause_family_text(cause_info(c)->family), cause_info(c)->name,
-                        text_thousands(cycles, number, sizeof(number)));
+                        text_thousands(cycles).text);
     longer = arena_printf(a, "%s (%s).", text, where);
     print_line(*where && strlen(longer) <= LINE_CHARS ? longer : arena_printf(a, "%s.", text), to);
 }
@@ -95,7 +93,6 @@ static void print_first(const struct explain_text *t, struct arena *a, FILE *to)
 static void print_second(const struct explain_text *t, struct arena *a, FILE *to)
 {
     const struct explain_change *c = t->change_count ? &t->change[0] : NULL;
-    char gain[NUMBER_CHARS];
 
     if (!c || c->is_hardware)
         print_line("No option of the command makes it shorter; below: what other hardware would "
@@ -103,7 +100,7 @@ static void print_second(const struct explain_text *t, struct arena *a, FILE *to
     else
         print_line(arena_printf(a, "Try %s (%s): predicted gain %s cycles (%.0f %%) for the "
                                 "same work.", explain_change_text(c, a), c->what,
-                                thousands(c->gain_cycles, gain, sizeof(gain)),
+                                thousands(c->gain_cycles).text,
                                 100.0 * c->gain_cycles / (double)t->x->step_cycles), to);
 }
 
@@ -129,26 +126,25 @@ static void print_row(const struct explain_text *t, enum cause c, FILE *to)
     const struct explain_row *row = &t->x->row[c];
     const struct explain_change *change = explain_change_for(t->change, t->change_count, c);
     bool is_host = cause_is_host(c), has_gain = row->gain_cycles >= 0.5;
-    char cycles[NUMBER_CHARS], gain[NUMBER_CHARS], share[16] = "", what[40] = "";
+    char share[16] = "", what[40] = "";
 
     if (!is_host)
         snprintf(share, sizeof(share), "%.1f %%", 100.0 * explain_share(t->x, c));
     if (change)
         snprintf(what, sizeof(what), "%s%s", change->is_hardware ? "chip: " : "", change->key);
     fprintf(to, "  %-35s %11s %8s %7.1f %% %12s  %s\n", cause_info(c)->name,
-            thousands((double)row->cycles, cycles, sizeof(cycles)), share,
-            100.0 * explain_host_share(t->x, c),
-            has_gain ? thousands(row->gain_cycles, gain, sizeof(gain)) : "", what);
+            thousands((double)row->cycles).text, share, 100.0 * explain_host_share(t->x, c),
+            has_gain ? thousands(row->gain_cycles).text : "", what);
 }
 
 static void print_sum(const char *name, cycle_t cycles, double share, double host_share, FILE *to)
 {
-    char number[NUMBER_CHARS], percent[16] = "";
+    char percent[16] = "";
 
     if (share > 0.0)
         snprintf(percent, sizeof(percent), "%.1f %%", 100.0 * share);
     fprintf(to, "  %-35s %11s %8s %7.1f %%\n", name,
-            text_thousands(cycles, number, sizeof(number)), percent, 100.0 * host_share);
+            text_thousands(cycles).text, percent, 100.0 * host_share);
 }
 
 static void print_table(const struct explain_text *t, FILE *to)
@@ -178,7 +174,6 @@ static const char *places_text(const struct explain_text *t, enum cause c, bool 
     const struct explain_input *in = t->x->input;
     size_t index[PLACES], count = explain_top_places(in, c, bundles, index, PLACES);
     const char *text = "";
-    char number[NUMBER_CHARS];
 
     if (!bundles && count == 1 && !*in->place[index[0]].note)
         return "";                      /* a program without notes */
@@ -190,8 +185,7 @@ static const char *places_text(const struct explain_text *t, enum cause c, bool 
             name = arena_printf(a, "bundle %u%s", p->bundle,
                                 p->line ? arena_printf(a, " (line %u)", p->line) : "");
         text = arena_printf(a, "%s%s%s %s", text, i ? ", " : "", name,
-                            thousands((double)explain_place_cycles(p, c), number,
-                                      sizeof(number)));
+                            thousands((double)explain_place_cycles(p, c)).text);
     }
     return text;
 }
@@ -222,20 +216,17 @@ static void print_gain(const struct explain_text *t, enum cause c, struct arena 
 {
     const struct explain_row *row = &t->x->row[c];
     const struct explain_change *change = explain_change_for(t->change, t->change_count, c);
-    char number[NUMBER_CHARS];
 
     if (row->limit != BOUND_LATENCY)
         print_paragraph("limit", arena_printf(a, "at most %s cycles to gain: then %s bounds the "
-                                              "step",
-                                              thousands(row->gain_cycles, number, sizeof(number)),
+                                              "step", thousands(row->gain_cycles).text,
                                               bound_name(row->limit)), to);
     if (!change)
         return;
     print_paragraph(change->is_hardware ? "test" : "try",
                     arena_printf(a, "%s: %s; predicted to remove %s of these cycles%s",
                                  explain_change_text(change, a), change->what,
-                                 thousands(change->removes[c] * (double)row->cycles, number,
-                                           sizeof(number)),
+                                 thousands(change->removes[c] * (double)row->cycles).text,
                                  change->work > 1.0 ? ", for the same work" : ""), to);
 }
 
@@ -243,11 +234,9 @@ static void print_detail(const struct explain_text *t, size_t rank, struct arena
 {
     enum cause c = t->x->ranked[rank];
     const struct cause_info *info = cause_info(c);
-    char number[NUMBER_CHARS];
 
     fprintf(to, "\n%zu. %s: %s cycles, %.1f %% of the step\n", rank + 1, info->name,
-            text_thousands(t->x->row[c].cycles, number, sizeof(number)),
-            100.0 * explain_share(t->x, c));
+            text_thousands(t->x->row[c].cycles).text, 100.0 * explain_share(t->x, c));
     print_paragraph("why", arena_printf(a, "%s: %s.", info->meaning, t->x->row[c].why), to);
     print_places(t, c, a, to);
     print_paragraph("change", arena_printf(a, "%s.", info->change), to);
@@ -287,19 +276,15 @@ static void print_rules(const struct explain_text *t, FILE *to)
 /* prediction and measurement side by side: the table behind --verify */
 static void print_verified(const struct explain_text *t, FILE *to)
 {
-    char predicted[NUMBER_CHARS], measured[NUMBER_CHARS];
-
     fprintf(to, "\nverified: simulated again with each change; cycles gained for the work of one "
                 "step of this run\n%-46s %15s %15s %9s\n", "  change", "predicted", "measured",
             "ratio");
     for (size_t i = 0; i < t->verified_count; i++) {
         const struct explain_verified *v = &t->verified[i];
 
-        fprintf(to, "  %-44.44s %15s ", v->change->what,
-                thousands(v->change->gain_cycles, predicted, sizeof(predicted)));
+        fprintf(to, "  %-44.44s %15s ", v->change->what, thousands(v->change->gain_cycles).text);
         if (v->is_known)
-            fprintf(to, "%15s %9.2f\n",
-                    text_thousands((int64_t)v->gain_cycles, measured, sizeof(measured)),
+            fprintf(to, "%15s %9.2f\n", text_thousands((int64_t)v->gain_cycles).text,
                     v->gain_cycles / v->change->gain_cycles);
         else
             fprintf(to, "  could not run: %s\n", v->message);
@@ -308,11 +293,9 @@ static void print_verified(const struct explain_text *t, FILE *to)
 
 static void print_title(const struct explain_text *t, struct arena *a, FILE *to)
 {
-    char number[NUMBER_CHARS];
-
     fputc('\n', to);
     print_line(arena_printf(a, "%s; %s cycles = %.3f us", t->title,
-                            text_thousands(t->x->step_cycles, number, sizeof(number)),
+                            text_thousands(t->x->step_cycles).text,
                             view_seconds(t->x->input->view) * 1e6), to);
     if (t->command)
         fprintf(to, "%s\n", t->command);       /* in one line, to be copied */

@@ -4,7 +4,6 @@
 #include "base/text.h"
 
 
-#define NUMBER_CHARS 32
 
 struct teller {
     const struct explain *x;
@@ -19,9 +18,7 @@ typedef const char *tell_fn(const struct teller *t);
 
 static const char *thousands(const struct teller *t, double value)
 {
-    char text[NUMBER_CHARS];
-
-    return arena_strdup(t->a, text_thousands((int64_t)(value + 0.5), text, sizeof(text)));
+    return arena_strdup(t->a, text_thousands((int64_t)(value + 0.5)).text);
 }
 
 /* of one core, from a sum over all */

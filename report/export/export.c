@@ -61,7 +61,6 @@ int export_check_path(const char *path, struct err *e)
 const struct export_format *export_format_named(const char *name, struct err *e)
 {
     const char *names[COUNT_OF(formats)];
-    char hint[64];
 
     for (size_t i = 0; i < COUNT_OF(formats); i++) {
         if (strcmp(name, formats[i].name) == 0)
@@ -72,7 +71,7 @@ const struct export_format *export_format_named(const char *name, struct err *e)
         refuse_chrome(name, e);
     else
         err_set(e, "there is no format \"%s\"%s; allowed are xspace, perfetto, kanata", name,
-                text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+                text_did_you_mean(name, names, COUNT_OF(names)).text);
     return NULL;
 }
 

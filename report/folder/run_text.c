@@ -6,15 +6,18 @@
 #include "report/tables/step_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void print_epoch(const struct report_epoch *p, FILE *to)
 {
-    char cycles[32], samples[32];
+    char test[32] = "-";
 
-    fprintf(to, "%5d %10.6f %9.2f %% %9.2f %% %7" PRId64 " %14s %12.3f %14s\n", p->epoch, p->loss,
-            100.0 * p->train_accuracy, 100.0 * p->test_accuracy, p->steps,
-            text_thousands(p->step_cycles, cycles, sizeof(cycles)), p->step_us,
-            text_thousands((int64_t)(p->samples_per_second + 0.5), samples, sizeof(samples)));
+    if (!isnan(p->test_accuracy))
+        snprintf(test, sizeof(test), "%.2f %%", 100.0 * p->test_accuracy);
+    fprintf(to, "%5d %10.6f %9.2f %% %11s %7" PRId64 " %14s %12.3f %14s\n", p->epoch, p->loss,
+            100.0 * p->train_accuracy, test, p->steps,
+            text_thousands(p->step_cycles).text, p->step_us,
+            text_thousands((int64_t)(p->samples_per_second + 0.5)).text);
 }
 
 void run_text_print(const struct report_run *r, const struct report_view *v, FILE *to)

@@ -83,11 +83,11 @@ static cycle_t last_cycle(const struct ntrace *t)
 
 static void read_launches(struct ntrace *t)
 {
-    size_t groups = 0, i, count = 0;
+    size_t groups = 0, count = 0;
     cycle_t start = 0;
     struct ntrace_launch *list;
 
-    for (i = 0; i < t->group_count; i++)
+    for (size_t i = 0; i < t->group_count; i++)
         groups += t->group[i].kind == CHUNK_LAUNCH;
     list = arena_array(&t->arena, groups + 1, sizeof(*list));
     for (; count < groups && ntrace_group(t, CHUNK_LAUNCH, 0, (int64_t)count); count++) {
@@ -188,10 +188,10 @@ static void append(struct isa_program *to, const struct isa_program *p)
 
 static void join(struct ntrace *t, struct ntrace_merged_program *m, const struct isa_program *part)
 {
-    size_t ops = 0, bundles = 0, symbols = 0, notes = 0, i;
+    size_t ops = 0, bundles = 0, symbols = 0, notes = 0;
     struct isa_program *p = &m->program;
 
-    for (i = 0; i < m->count; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         ops += part[i].op_count;
         bundles += part[i].bundle_count;
         symbols += part[i].symbol_count;
@@ -203,7 +203,7 @@ static void join(struct ntrace *t, struct ntrace_merged_program *m, const struct
     p->symbol = arena_array(&t->arena, symbols + 1, sizeof(*p->symbol));
     p->note = arena_array(&t->arena, notes + 1, sizeof(*p->note));
     m->op = arena_array(&t->arena, ops + 1, sizeof(*m->op));
-    for (i = 0; i < m->count; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         read_ops(t, m->list[i], &part[i], m->op + p->op_count);
         append(p, &part[i]);
     }
@@ -213,9 +213,8 @@ static struct ntrace_merged_program *merged(struct ntrace *t, const uint32_t *li
 {
     struct ntrace_merged_program *m;
     struct isa_program *part;
-    size_t i;
 
-    for (i = 0; i < t->merged_count; i++)
+    for (size_t i = 0; i < t->merged_count; i++)
         if (t->merged[i]->count == count
             && memcmp(t->merged[i]->list, list, count * sizeof(*list)) == 0)
             return t->merged[i];
@@ -224,13 +223,11 @@ static struct ntrace_merged_program *merged(struct ntrace *t, const uint32_t *li
     m->count = count;
     memcpy(m->list, list, count * sizeof(*list));
     part = arena_array(&t->arena, count, sizeof(*part));
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         read_program(t, list[i], &part[i]);
     join(t, m, part);
     ntrace_tally_prepare(&m->tally, &m->program, m->op, &t->arena);
-    t->merged = mem_grow(t->merged, &t->merged_capacity, t->merged_count + 1,
-                         sizeof(*t->merged));
-    t->merged[t->merged_count++] = m;
+    MEM_ADD(t->merged, t->merged_count, t->merged_capacity) = m;
     return m;
 }
 

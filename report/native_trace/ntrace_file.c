@@ -29,8 +29,7 @@ void ntrace_add_note(struct ntrace *t, const char *format, ...)
     va_end(ap);
     if (t->note_count == NOTES_MOST)
         snprintf(text, sizeof(text), "more could not be read");
-    t->note = mem_grow(t->note, &t->note_capacity, t->note_count + 1, sizeof(*t->note));
-    t->note[t->note_count++] = arena_strdup(&t->arena, text);
+    MEM_ADD(t->note, t->note_count, t->note_capacity) = arena_strdup(&t->arena, text);
 }
 
 size_t ntrace_note_count(const struct ntrace *t) { return t->note_count; }
@@ -178,8 +177,7 @@ static void add_chunk(struct ntrace *t, const struct ntrace_chunk_head *h, uint6
     struct ntrace_chunk *c = arena_alloc(&t->arena, sizeof(*c));
 
     *c = (struct ntrace_chunk){.head = *h, .offset = offset};
-    t->chunk = mem_grow(t->chunk, &t->chunk_capacity, t->chunk_count + 1, sizeof(*t->chunk));
-    t->chunk[t->chunk_count++] = c;
+    MEM_ADD(t->chunk, t->chunk_count, t->chunk_capacity) = c;
 }
 
 static void tell_unknown(struct ntrace *t, const struct ntrace_chunk_head *h)
@@ -305,9 +303,7 @@ static void make_groups(struct ntrace *t)
         struct ntrace_chunk *c = t->chunk[i];
 
         if (!g || !is_of_group(g, c)) {
-            t->group = mem_grow(t->group, &t->group_capacity, t->group_count + 1,
-                                sizeof(*t->group));
-            g = &t->group[t->group_count++];
+            g = &MEM_ADD(t->group, t->group_count, t->group_capacity);
             *g = (struct ntrace_group){.kind = c->head.kind, .level = c->head.level,
                                        .stream = c->head.stream, .chunk = &t->chunk[i]};
         }

@@ -112,10 +112,9 @@ static uint32_t write_index(struct ntrace_out *o, uint64_t end)
     struct ntrace_chunk_head h, index = {.kind = CHUNK_INDEX};
     uint8_t head[NTRACE_CHUNK_BYTES];
     struct ntrace_buf b = {0};
-    uint64_t at;
 
     write_all(o, no_head, sizeof(no_head));
-    for (at = NTRACE_HEADER_BYTES; at < end && !o->error;) {
+    for (uint64_t at = NTRACE_HEADER_BYTES; at < end && !o->error;) {
         uint64_t next = next_chunk(o, at, &h);
 
         ntrace_buf_reserve(&b, NTRACE_ENTRY_BYTES);

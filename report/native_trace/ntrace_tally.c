@@ -13,11 +13,11 @@ _Static_assert(TRACKS_SIMPLE < 1u << TALLY_SIMPLE, "simple tracks have a column 
 static void add_bundle(struct ntrace_tally_program *t, uint32_t bundle)
 {
     const struct isa_bundle *b = &t->program->bundle[bundle];
-    uint32_t seen = 0, i, *row = t->simple[bundle + 1];
+    uint32_t seen = 0, *row = t->simple[bundle + 1];
 
     memcpy(row, t->simple[bundle], sizeof(t->simple[0]));
     t->first_long[bundle + 1] = t->first_long[bundle];
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         const struct trace_op *op = &t->op[b->first_op + i];
         uint32_t bit = 1u << op->track;
 
@@ -37,16 +37,15 @@ void ntrace_tally_prepare(struct ntrace_tally_program *t, const struct isa_progr
                           const struct trace_op *op, struct arena *a)
 {
     size_t count = p->bundle_count;
-    uint32_t i;
 
     *t = (struct ntrace_tally_program){.program = p, .op = op, .bundle_count = p->bundle_count};
     t->simple = arena_array(a, count + 1, sizeof(*t->simple));
     t->first_long = arena_array(a, count + 1, sizeof(*t->first_long));
     t->long_op = arena_array(a, p->op_count, sizeof(*t->long_op));
     t->note_end = arena_array(a, count + 1, sizeof(*t->note_end));
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         add_bundle(t, i);
-    for (i = p->bundle_count; i-- > 0;)
+    for (uint32_t i = p->bundle_count; i-- > 0;)
         t->note_end[i] = i + 1 < p->bundle_count && p->bundle[i].note == p->bundle[i + 1].note
                          ? t->note_end[i + 1] : i + 1;
 }
@@ -65,10 +64,9 @@ void ntrace_tally_run(struct ntrace_tally *t, const struct ntrace_tally_program 
     const uint32_t *from = p->simple[bundle], *to = p->simple[bundle + (uint32_t)count];
     const struct ntrace_tally_long *o = &p->long_op[p->first_long[bundle]];
     const struct ntrace_tally_long *end = &p->long_op[p->first_long[bundle + (uint32_t)count]];
-    uint32_t i;
 
     t->value[NTRACE_CELL_ISSUE] += count;
-    for (i = 0; i < TALLY_SIMPLE; i++)
+    for (uint32_t i = 0; i < TALLY_SIMPLE; i++)
         t->value[NTRACE_CELL_UNIT + i] += to[i] - from[i];
     for (; o < end; o++)
         add_long(t, o->track, o->busy_cycles, at + (o->bundle - bundle));
@@ -78,10 +76,10 @@ void ntrace_tally_live(struct ntrace_tally *t, const struct ntrace_tally_program
                        uint32_t bundle, uint64_t live, cycle_t at)
 {
     const struct isa_bundle *b = &p->program->bundle[bundle];
-    uint32_t seen = 0, i;
+    uint32_t seen = 0;
 
     t->value[NTRACE_CELL_ISSUE]++;
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         const struct trace_op *op = &p->op[b->first_op + i];
 
         if (op->busy_cycles == 0 || !(live >> (i & 63) & 1))

@@ -61,8 +61,7 @@ static bool cut(struct trace_record *r, const struct part *p)
 
 static void collect(struct items *to, const struct trace_record *r)
 {
-    to->record = mem_grow(to->record, &to->capacity, to->count + 1, sizeof(*to->record));
-    to->record[to->count++] = *r;
+    MEM_ADD(to->record, to->count, to->capacity) = *r;
 }
 
 static void collect_repeat(struct items *to, const struct trace_repeat *r)
@@ -102,13 +101,11 @@ static void take_repeat(struct walk *w, const struct trace_repeat *r, const stru
 /* one iteration: from the records of the window where they are at hand, else from the file */
 static void replay_window(struct walk *w, const struct items *items, const struct part *p)
 {
-    size_t i;
-
     if (items->count == 0 || p->depth > DEPTH_MOST) {
         replay_part(w, p);
         return;
     }
-    for (i = 0; i < items->count && !w->is_over; i++) {
+    for (size_t i = 0; i < items->count && !w->is_over; i++) {
         const struct trace_record *r = &items->record[i];
 
         w->is_over = is_in_vain(w);

@@ -77,8 +77,7 @@ static void add_order(struct check *c, const struct check_matrices *x, size_t wh
     int64_t count = x->m * x->n, same = 0;
     struct check_order *o;
 
-    c->order = mem_grow(c->order, &c->order_capacity, c->order_count + 1, sizeof(*c->order));
-    o = &c->order[c->order_count++];
+    o = &MEM_ADD(c->order, c->order_count, c->order_capacity);
     *o = (struct check_order){.name = orders[which].name, .inputs = check_inputs_name(inputs),
                               .length = x->k, .count = count};
     for (int64_t i = 0; i < count; i++) {

@@ -122,7 +122,6 @@ void breakdown_print(const struct report_view *v, FILE *to)
 {
     struct breakdown b;
     double all = (double)v->cycles * v->active_count;
-    char number[32];
 
     breakdown_of_launch(v, &b);
     fprintf(to, "step breakdown, mean of %d core%s\n", v->active_count,
@@ -132,7 +131,7 @@ void breakdown_print(const struct report_view *v, FILE *to)
         int64_t mean = v->active_count ? llround(cycles / v->active_count) : 0;
 
         fprintf(to, "  %-24s%14s %6.1f %%  %-20s  %s\n", texts[p].name,
-                text_thousands(mean, number, sizeof(number)), view_percent(cycles, all),
+                text_thousands(mean).text, view_percent(cycles, all),
                 bar(all > 0.0 ? cycles / all : 0.0), texts[p].meaning);
     }
     fputc('\n', to);

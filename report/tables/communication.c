@@ -126,10 +126,8 @@ void communication_fill_table(const struct report_view *v, struct table *t)
 static void print_line(const char *name, cycle_t cycles, double all, double step, FILE *to,
                        const char *meaning)
 {
-    char text[32];
-
     fprintf(to, "  %-10s %15s cycles %6.1f %% %6.1f %%   %s\n", name,
-            text_thousands(cycles, text, sizeof(text)), view_percent((double)cycles, all),
+            text_thousands(cycles).text, view_percent((double)cycles, all),
             view_percent((double)cycles, step), meaning);
 }
 

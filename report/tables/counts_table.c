@@ -26,10 +26,7 @@ static struct totals totals_of(const struct report_view *v)
 
 static void print_count(const char *name, int64_t count, const char *unit, FILE *to)
 {
-    char number[32];
-
-    fprintf(to, "  %-24s%20s%s%s\n", name, text_thousands(count, number, sizeof(number)),
-            *unit ? " " : "", unit);
+    fprintf(to, "  %-24s%20s%s%s\n", name, text_thousands(count).text, *unit ? " " : "", unit);
 }
 
 static int64_t unit_ops(const struct report_view *v, int unit)
@@ -44,10 +41,8 @@ static int64_t unit_ops(const struct report_view *v, int unit)
 void counts_table_print(const struct report_view *v, FILE *to)
 {
     struct totals t = totals_of(v);
-    char text[96];
 
-    fprintf(to, "%s on %s; %s\n", v->title, slice_print(v->slice, text, sizeof(text)),
-            v->chip->chip_name);
+    fprintf(to, "%s on %s; %s\n", v->title, slice_print(v->slice).text, v->chip->chip_name);
     fprintf(to, "  functional mode: cycles were not simulated\n\n");
     fprintf(to, "what %d core%s did\n", v->active_count, v->active_count == 1 ? "" : "s");
     print_count("bundles", t.bundles, "", to);

@@ -53,12 +53,11 @@ static void sort(struct category *list, size_t count)
 static void print_line(const char *indent, const char *name, int64_t cycles, double pct,
                        double us, int64_t dma_stall, FILE *to)
 {
-    char number[32];
     double stalls = cycles ? 100.0 * (double)dma_stall / (double)cycles : 0.0;
 
     fprintf(to, "  %s%-*.*s %12s %6.1f %% %12.3f us %6.1f %%", indent,
             NAME_CHARS - (int)strlen(indent), NAME_CHARS - (int)strlen(indent), name,
-            text_thousands(cycles, number, sizeof(number)), pct, us, stalls);
+            text_thousands(cycles).text, pct, us, stalls);
 }
 
 static void print_op(const struct table *ops, size_t row, FILE *to)

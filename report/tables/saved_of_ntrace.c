@@ -222,12 +222,11 @@ static void fill_ops(const struct sums *s, struct table *t)
 void saved_fill_from_ntrace(struct saved *s, struct ntrace *t, struct arena *a)
 {
     struct sums sums;
-    char slice[128];
 
     gather(&sums, t, a);
     snprintf(s->heading, sizeof(s->heading), "%s%s%s, %s at %lld MHz: %zu launch%s",
              sums.info->title, *sums.info->title ? "; " : "",
-             slice_print(sums.info->slice, slice, sizeof(slice)), sums.info->chip->chip_name,
+             slice_print(sums.info->slice).text, sums.info->chip->chip_name,
              (long long)sums.info->chip->chip_clock_mhz, sums.info->launch_count,
              sums.info->launch_count == 1 ? "" : "es");
     if (sums.info->core_count == 0)

@@ -7,46 +7,41 @@
 #include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/tables/op_stats.h"
+#include "report/view/utilization.h"
 
 #include <inttypes.h>
 
-#define NUMBER_CHARS 32
 #define OPS_MAX 20                       /* source operations shown */
 
 static void print_cycles(FILE *to, const struct report_view *v, cycle_t core0, cycle_t sum)
 {
-    char a[NUMBER_CHARS], b[NUMBER_CHARS];
     double all = (double)v->cycles;
 
-    fprintf(to, "%14s %6.1f %%", text_thousands(core0, a, sizeof(a)),
-            view_percent((double)core0, all));
-    fprintf(to, "%14s %6.1f %%\n",
-            text_thousands(view_mean(v, (double)sum), b, sizeof(b)),
+    fprintf(to, "%14s %6.1f %%", text_thousands(core0).text, view_percent((double)core0, all));
+    fprintf(to, "%14s %6.1f %%\n", text_thousands(view_mean(v, (double)sum)).text,
             view_percent((double)sum, all * v->active_count));
 }
 
 /* a host that waits for each launch; nothing below counts this in */
 static void print_host_time(const struct report_view *v, FILE *to)
 {
-    char number[NUMBER_CHARS];
-
     fprintf(to, "  host time %.1f us: %d us of dispatch", view_host_us(v),
             (int)v->chip->host_dispatch_us);
     if (v->input_bytes > 0)
         fprintf(to, ", %s B of input over PCIe in %.1f us",
-                text_thousands(v->input_bytes, number, sizeof(number)), view_input_us(v));
+                text_thousands(v->input_bytes).text, view_input_us(v));
     fprintf(to, ", then the device\n");
 }
 
-static void print_header(const struct report_view *v, FILE *to)
+/* what people ask first comes first */
+static void print_header(const struct report_view *v, const struct utilization *u, FILE *to)
 {
-    char text[96], number[NUMBER_CHARS];
-
     fprintf(to, "%s on %s; %s at %" PRId64 " MHz\n", v->title,
-            slice_print(v->slice, text, sizeof(text)), v->chip->chip_name,
-            v->chip->chip_clock_mhz);
-    fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles, number, sizeof(number)),
-            view_seconds(v) * 1e6);
+            slice_print(v->slice).text, v->chip->chip_name, v->chip->chip_clock_mhz);
+    fprintf(to, "  MXU %.1f %% of peak, %.1f of %.1f TFLOP/s; HBM %.1f %% of peak, %.1f of %.1f GB/s\n",
+            utilization_mxu_percent(u), u->mxu_rate, u->mxu_peak, utilization_hbm_percent(u),
+            u->hbm_rate / 1e9, u->hbm_peak / 1e9);
+    fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles).text, view_seconds(v) * 1e6);
     if (v->active_count < v->core_count)
         fprintf(to, "; %d of %d cores ran", v->active_count, v->core_count);
     fprintf(to, "\n  device time %.3f us, with the launch of a program\n", view_device_us(v));
@@ -96,13 +91,12 @@ static void print_unit(const struct report_view *v, int unit, FILE *to)
 {
     double all = (double)v->cycles * v->active_count;
     struct unit_counters u;
-    char number[NUMBER_CHARS];
 
     view_sum_unit(v, unit, &u);
     fprintf(to, "  %-10s %8.1f %% %8.1f %% %8.1f %% %14s %12.4f\n", u.name,
             view_percent((double)u.busy_cycles, all), view_percent((double)u.waiting_cycles, all),
             view_percent((double)u.idle_cycles, all),
-            text_thousands(view_mean(v, (double)u.op_count), number, sizeof(number)),
+            text_thousands(view_mean(v, (double)u.op_count)).text,
             u.slot_cycles ? (double)u.op_count / (double)u.slot_cycles : 0.0);
 }
 
@@ -114,49 +108,27 @@ static void print_units(const struct report_view *v, FILE *to)
         print_unit(v, i, to);
 }
 
-/* of the active cores, in 10^12 per second, with the types that were multiplied; else bf16 */
-static double mxu_peak(const struct report_view *v, double issued)
+static void print_flops(const struct report_view *v, const struct utilization *u, FILE *to)
 {
-    double cycles = 0.0;
+    double seconds = view_seconds(v);
 
-    for (int i = 0; i < v->core_count; i++)
-        cycles += (double)v->core[i]->matmul_cycles;
-    if (cycles == 0.0)
-        return chip_peak_bf16_tflops(v->chip) / (double)v->chip->chip_cores * v->active_count;
-    return issued / cycles * (double)v->chip->mxu_count * v->active_count *
-           (double)v->chip->chip_clock_mhz * 1e6 / 1e12;
-}
-
-static void print_flops(const struct report_view *v, FILE *to)
-{
-    double issued = 0.0, seconds = view_seconds(v), peak;
-    char number[NUMBER_CHARS];
-
-    for (int i = 0; i < v->core_count; i++)
-        issued += (double)v->core[i]->matmul_flops;
-    peak = mxu_peak(v, issued);
     fprintf(to, "\nMXU, %s\n", v->active_count < v->core_count ? "cores that ran" : "all cores");
     fprintf(to, "  issued        %s FLOP: %.4f TFLOP/s of %.1f peak (%.2f %%)\n",
-            text_thousands((int64_t)issued, number, sizeof(number)),
-            seconds > 0.0 ? issued / seconds / 1e12 : 0.0, peak,
-            seconds > 0.0 ? view_percent(issued / seconds / 1e12, peak) : 0.0);
+            text_thousands((int64_t)u->issued_flops).text, u->mxu_rate,
+            u->mxu_peak, utilization_mxu_percent(u));
     if (v->model_flops > 0) {
         double model = (double)v->model_flops * v->active_count;
 
         fprintf(to, "  of the model  %s FLOP: %.1f %% of those issued, %.2f %% of peak\n",
-                text_thousands((int64_t)model, number, sizeof(number)),
-                view_percent(model, issued),
-                seconds > 0.0 ? view_percent(model / seconds / 1e12, peak) : 0.0);
+                text_thousands((int64_t)model).text,
+                view_percent(model, u->issued_flops),
+                seconds > 0.0 ? view_percent(model / seconds / 1e12, u->mxu_peak) : 0.0);
     }
 }
 
-static void print_hbm(const struct report_view *v, FILE *to)
+static void print_hbm(const struct report_view *v, const struct utilization *u, FILE *to)
 {
-    double peak = chip_hbm_peak_bytes_per_second(v->chip) * v->active_chip_count;
-    double seconds = view_seconds(v);
     int64_t read_bytes = 0, write_bytes = 0, runs = 0, hits = 0;
-    char a[NUMBER_CHARS], b[NUMBER_CHARS];
-    double rate;
 
     for (int i = 0; i < v->chip_count; i++) {
         read_bytes += v->hbm[i]->read_bytes;
@@ -164,22 +136,20 @@ static void print_hbm(const struct report_view *v, FILE *to)
         runs += v->hbm[i]->run_count;
         hits += v->hbm[i]->row_hits;
     }
-    rate = seconds > 0.0 ? (double)(read_bytes + write_bytes) / seconds : 0.0;
     fprintf(to, "\nHBM, %s\n",
             v->active_chip_count < v->chip_count ? "chips of these cores" : "all chips");
     fprintf(to, "  read          %s B\n  written       %s B\n",
-            text_thousands(read_bytes, a, sizeof(a)), text_thousands(write_bytes, b, sizeof(b)));
-    fprintf(to, "  rate          %.2f GB/s of %.1f peak (%.2f %%)\n", rate / 1e9,
-            peak / 1e9, view_percent(rate, peak));
+            text_thousands(read_bytes).text, text_thousands(write_bytes).text);
+    fprintf(to, "  rate          %.2f GB/s of %.1f peak (%.2f %%)\n", u->hbm_rate / 1e9,
+            u->hbm_peak / 1e9, utilization_hbm_percent(u));
     fprintf(to, "  row hits      %.1f %% of %s runs\n",
-            view_percent((double)hits, (double)runs), text_thousands(runs, a, sizeof(a)));
+            view_percent((double)hits, (double)runs), text_thousands(runs).text);
 }
 
 static void print_links(const struct report_view *v, FILE *to)
 {
     int busiest = view_busiest_link(v);
     const struct net_link_stats *l;
-    char a[NUMBER_CHARS], b[NUMBER_CHARS];
 
     if (busiest < 0) {
         fprintf(to, "  links         none: a single chip\n");
@@ -188,14 +158,12 @@ static void print_links(const struct report_view *v, FILE *to)
     l = v->link[busiest];
     fprintf(to, "  busiest link  chip %d to %d: used %.2f %% of the time, %s B payload in %s B\n",
             l->from, l->to, 100.0 * view_link_use(v, busiest),
-            text_thousands(l->payload_bytes, a, sizeof(a)),
-            text_thousands(l->wire_bytes, b, sizeof(b)));
+            text_thousands(l->payload_bytes).text, text_thousands(l->wire_bytes).text);
 }
 
 static void print_ici(const struct report_view *v, FILE *to)
 {
     double sent = 0.0, received = 0.0;
-    char a[NUMBER_CHARS], b[NUMBER_CHARS];
 
     for (int i = 0; i < v->core_count; i++) {
         sent += (double)v->core[i]->ici_sent_bytes;
@@ -203,15 +171,14 @@ static void print_ici(const struct report_view *v, FILE *to)
     }
     fprintf(to, "\nICI (links between chips), mean of a core\n");
     fprintf(to, "  sent          %s B\n  received      %s B\n",
-            text_thousands(view_mean(v, sent), a, sizeof(a)),
-            text_thousands(view_mean(v, received), b, sizeof(b)));
+            text_thousands(view_mean(v, sent)).text, text_thousands(view_mean(v, received)).text);
     if (v->parameter_bytes > 0 && v->core_count > 1) {
         double least = 2.0 * (v->core_count - 1) / v->core_count * (double)v->parameter_bytes;
 
         fprintf(to,
                 "  gradients     %s B to all-reduce: a ring moves at least %s B over each link\n",
-                text_thousands(v->parameter_bytes, a, sizeof(a)),
-                text_thousands((int64_t)(least + 0.5), b, sizeof(b)));
+                text_thousands(v->parameter_bytes).text,
+                text_thousands((int64_t)(least + 0.5)).text);
     }
     print_links(v, to);
 }
@@ -220,7 +187,6 @@ static void print_ici(const struct report_view *v, FILE *to)
 static void print_host_memory(const struct report_view *v, FILE *to)
 {
     double read = 0.0, written = 0.0;
-    char a[NUMBER_CHARS], b[NUMBER_CHARS];
 
     for (int i = 0; i < v->core_count; i++) {
         read += (double)v->core[i]->host_read_bytes;
@@ -230,8 +196,7 @@ static void print_host_memory(const struct report_view *v, FILE *to)
         return;
     fprintf(to, "\nhost memory, over PCIe, mean of a core\n");
     fprintf(to, "  read          %s B\n  written       %s B\n",
-            text_thousands(view_mean(v, read), a, sizeof(a)),
-            text_thousands(view_mean(v, written), b, sizeof(b)));
+            text_thousands(view_mean(v, read)).text, text_thousands(view_mean(v, written)).text);
 }
 
 static void print_bound(const struct report_view *v, FILE *to)
@@ -265,16 +230,19 @@ static void print_ops(const struct report_view *v, FILE *to)
 
 void step_table_print(const struct report_view *v, FILE *to)
 {
+    struct utilization u;
+
     if (v->mode == MODE_FUNCTIONAL) {
         counts_table_print(v, to);
         return;
     }
-    print_header(v, to);
+    utilization_find(v, &u);
+    print_header(v, &u, to);
     breakdown_print(v, to);
     print_cycle_table(v, to);
     print_units(v, to);
-    print_flops(v, to);
-    print_hbm(v, to);
+    print_flops(v, &u, to);
+    print_hbm(v, &u, to);
     print_ici(v, to);
     communication_print(v, to);
     print_host_memory(v, to);

@@ -57,7 +57,7 @@ struct report_step {
 
 struct report_epoch {
     int epoch;                          /* from 1 */
-    double loss, train_accuracy, test_accuracy;     /* accuracies 0..1 */
+    double loss, train_accuracy, test_accuracy;     /* accuracies 0..1; NaN: not known */
     int64_t steps;
     cycle_t launch_cycles;              /* of all its launches */
     cycle_t step_cycles;                /* of a step of them, rounded down */

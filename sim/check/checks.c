@@ -67,10 +67,10 @@ static uint64_t *map_of(const struct checks *k, enum memory_space space, int64_t
 
 static void mark(struct checks *k, enum memory_space space, int64_t first, int64_t bytes)
 {
-    int64_t unit, i;
+    int64_t unit;
     uint64_t *map = map_of(k, space, &unit);
 
-    for (i = first / unit; map && i <= (first + bytes - 1) / unit; i++)
+    for (int64_t i = first / unit; map && i <= (first + bytes - 1) / unit; i++)
         map[i / 64] |= (uint64_t)1 << i % 64;
 }
 
@@ -78,10 +78,10 @@ static void mark(struct checks *k, enum memory_space space, int64_t first, int64
 static int64_t first_unwritten(const struct checks *k, enum memory_space space, int64_t first,
                                int64_t bytes)
 {
-    int64_t unit, i;
+    int64_t unit;
     const uint64_t *map = map_of(k, space, &unit);
 
-    for (i = first / unit; map && i <= (first + bytes - 1) / unit; i++)
+    for (int64_t i = first / unit; map && i <= (first + bytes - 1) / unit; i++)
         if (!(map[i / 64] >> i % 64 & 1u))
             return i * unit;
     return -1;
@@ -122,11 +122,10 @@ bool checks_touch(struct core *c, const struct decoded_op *o, enum memory_space 
 static bool check_source(struct core *c, const struct decoded_op *o, const struct dma *d)
 {
     struct dma_piece p;
-    int64_t done;
 
     if (d->source_space != SPACE_VMEM)
         return true;
-    for (done = 0; done < d->bytes; done += p.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += p.bytes) {
         p = dma_piece(d, false, done, d->bytes - done);
         if (!check_written(c, o, SPACE_VMEM, p.address, p.bytes))
             return false;
@@ -146,9 +145,8 @@ bool checks_issue(struct core *c, const struct decoded_op *o, struct dma *d)
 void checks_arrived(struct core *c, const struct dma *d)
 {
     struct dma_piece p;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += p.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += p.bytes) {
         p = dma_piece(d, true, done, d->bytes - done);
         mark(c->checks, d->destination_space, p.address, p.bytes);
     }

@@ -40,10 +40,10 @@ static void set_message(struct machine *m, int blocked)
     struct fault *f = &m->fault;
     size_t used, room = sizeof(f->msg) - 24;
     char text[200];
-    int i, length, told = 0;
+    int length, told = 0;
 
     used = (size_t)snprintf(f->msg, sizeof(f->msg), "deadlock: ");
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
 
         if (c->state != CORE_BLOCKED)
@@ -63,9 +63,9 @@ static void set_message(struct machine *m, int blocked)
 bool deadlock_find(struct machine *m)
 {
     const struct core *first = NULL;
-    int i, blocked = 0;
+    int blocked = 0;
 
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         if (m->core[i].state == CORE_BLOCKED) {
             first = first ? first : &m->core[i];
             blocked++;
@@ -99,7 +99,6 @@ struct graph {
 static int find_place(struct graph *g, const struct core *c)
 {
     struct place new = {.program = c->program};
-    size_t i;
 
     if (!c->program)
         return -1;
@@ -107,7 +106,7 @@ static int find_place(struct graph *g, const struct core *c)
         new.from = c->pc;
         new.branch_target = c->branch_in > 0 ? c->branch_target : 0;
     }
-    for (i = 0; i < g->place_count; i++)
+    for (size_t i = 0; i < g->place_count; i++)
         if (g->place[i].program == new.program && g->place[i].from == new.from
             && g->place[i].branch_target == new.branch_target)
             return (int)i;
@@ -119,19 +118,15 @@ static int find_place(struct graph *g, const struct core *c)
 
 static void graph_init(struct graph *g, const struct machine *m)
 {
-    int i;
-
     *g = (struct graph){.m = m};
     g->place_of = mem_alloc((size_t)m->core_count * sizeof(*g->place_of));
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         g->place_of[i] = find_place(g, &m->core[i]);
 }
 
 static void graph_fini(struct graph *g)
 {
-    size_t i;
-
-    for (i = 0; i < g->place_count; i++)
+    for (size_t i = 0; i < g->place_count; i++)
         mem_free(g->place[i].raisers.item);
     mem_free(g->place);
     mem_free(g->place_of);
@@ -143,12 +138,11 @@ static const struct raiser *best_raiser(const struct graph *g, const struct core
 {
     const struct raiser *best = NULL;
     int place = g->place_of[helper->number];
-    size_t i;
 
     *how = RAISE_NEVER;
     if (place < 0 || waits_for_queue(waiting))
         return NULL;
-    for (i = 0; i < g->place[place].raisers.count && *how < RAISE_SURELY; i++) {
+    for (size_t i = 0; i < g->place[place].raisers.count && *how < RAISE_SURELY; i++) {
         const struct raiser *r = &g->place[place].raisers.item[i];
         enum raiser_likelihood likelihood = raiser_helps(helper, r, waiting);
 
@@ -165,9 +159,8 @@ static enum raiser_likelihood best_of_all(const struct graph *g, const struct co
                                           bool is_blocked_only)
 {
     enum raiser_likelihood best = RAISE_NEVER, how;
-    int i;
 
-    for (i = 0; i < g->m->core_count && best < RAISE_SURELY; i++) {
+    for (int i = 0; i < g->m->core_count && best < RAISE_SURELY; i++) {
         if (is_blocked_only && g->m->core[i].state != CORE_BLOCKED)
             continue;
         best_raiser(g, waiting, &g->m->core[i], &how);
@@ -203,13 +196,13 @@ static void print_helper(const struct core *waiting, const struct core *helper,
 static void print_helpers(const struct graph *g, const struct core *waiting, FILE *to)
 {
     enum raiser_likelihood wanted = best_of_all(g, waiting, false), how;
-    int i, told = 0, more = 0;
+    int told = 0, more = 0;
 
     if (waits_for_queue(waiting)) {
         fprintf(to, "    no copy is under way that could make room\n");
         return;
     }
-    for (i = 0; i < g->m->core_count && wanted > RAISE_NEVER; i++) {
+    for (int i = 0; i < g->m->core_count && wanted > RAISE_NEVER; i++) {
         const struct core *helper = &g->m->core[i];
         const struct raiser *r = best_raiser(g, waiting, helper, &how);
 
@@ -291,9 +284,9 @@ static void print_cycle(const struct graph *g, FILE *to)
     size_t count = (size_t)g->m->core_count;
     struct walk w = {mem_alloc(count * sizeof(int)), mem_alloc(count * sizeof(int)), 0,
                      mem_alloc(count), mem_alloc(count)};
-    int i, first = -1;
+    int first = -1;
 
-    for (i = 0; i < g->m->core_count && first < 0; i++) {
+    for (int i = 0; i < g->m->core_count && first < 0; i++) {
         if (g->m->core[i].state != CORE_BLOCKED || w.is_done[i])
             continue;
         w.path[w.depth++] = i;
@@ -312,12 +305,12 @@ void machine_print_deadlock(const struct machine *m, FILE *to)
 {
     struct graph g;
     char text[200];
-    int i, told = 0, more = 0;
+    int told = 0, more = 0;
 
     if (m->fault.kind != FAULT_DEADLOCK)
         return;
     graph_init(&g, m);
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
 
         if (c->state != CORE_BLOCKED)

@@ -23,17 +23,13 @@ struct race *race_create(const ps_t *now_ps)
 
 static void drop_sides(struct copy *copy)
 {
-    int i;
-
-    for (i = 0; i < copy->side_count; i++)
+    for (int i = 0; i < copy->side_count; i++)
         mem_free(copy->side[i].piece);
 }
 
 static void drop_copies(struct race *r)
 {
-    size_t i;
-
-    for (i = 0; i < r->copy_count; i++)
+    for (size_t i = 0; i < r->copy_count; i++)
         drop_sides(&r->copy[i]);
     r->copy_count = 0;
 }
@@ -58,9 +54,7 @@ void race_launch(struct race *r, bool is_logged)
 
 bool race_may_reach_others(const struct decoded_program *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->source->op_count; i++) {
+    for (uint32_t i = 0; i < p->source->op_count; i++) {
         const struct isa_info *info = isa_info((enum isa_opcode)p->source->op[i].code);
 
         if (info->slot == SLOT_DMA && info->writes & ISA_REMOTE)
@@ -107,9 +101,8 @@ static bool access_meets(const struct core *c, const struct access *a, const str
                          char *text)
 {
     char name[ISA_NAME_MAX];
-    int i;
 
-    for (i = 0; i < copy->side_count; i++) {
+    for (int i = 0; i < copy->side_count; i++) {
         const struct extent *piece = touched_piece(a, &copy->side[i]);
 
         if (!piece)
@@ -125,10 +118,9 @@ static bool access_meets(const struct core *c, const struct access *a, const str
 static bool copies_meet(const struct copy *later, const struct copy *earlier, char *text)
 {
     struct extent mine, theirs;
-    int i, j;
 
-    for (i = 0; i < later->side_count; i++)
-        for (j = 0; j < earlier->side_count; j++)
+    for (int i = 0; i < later->side_count; i++)
+        for (int j = 0; j < earlier->side_count; j++)
             if (race_sides_meet(&later->side[i], &earlier->side[j], &mine, &theirs)) {
                 print_race(text, name_of(later), &mine, later->side[i].is_write, earlier,
                            &earlier->side[j], &theirs);
@@ -172,9 +164,8 @@ bool race_touch(struct core *c, const struct decoded_op *o, enum memory_space sp
     struct access a = {.at = c->issue_at, .extent = {first, first + bytes}, .bundle = c->pc,
                        .op = o->source, .space = space, .is_write = is_write};
     char text[TEXT_BYTES];
-    size_t i;
 
-    for (i = 0; i < r->copy_count; i++)
+    for (size_t i = 0; i < r->copy_count; i++)
         if (access_meets(c, &a, &r->copy[i], text)) {
             core_fault(c, FAULT_RACE, "%s", text);
             return false;
@@ -185,8 +176,7 @@ bool race_touch(struct core *c, const struct decoded_op *o, enum memory_space sp
 
 static void put_copy(struct race *r, const struct copy *copy)
 {
-    r->copy = mem_grow(r->copy, &r->copy_capacity, r->copy_count + 1, sizeof(*r->copy));
-    r->copy[r->copy_count++] = *copy;
+    MEM_ADD(r->copy, r->copy_count, r->copy_capacity) = *copy;
 }
 
 static struct copy copy_of(const struct core *c, const struct dma *d, enum role role)
@@ -212,13 +202,12 @@ bool race_issue(struct core *c, struct dma *d)
     struct copy copy;
     char text[TEXT_BYTES];
     bool is_race = false;
-    size_t i;
 
     r->next_number = d->number + 1;
     copy = copy_of(c, d, d->is_remote ? ROLE_SOURCE : ROLE_LOCAL);
-    for (i = 0; i < r->copy_count && !is_race; i++)
+    for (size_t i = 0; i < r->copy_count && !is_race; i++)
         is_race = copies_meet(&copy, &r->copy[i], text);
-    for (i = r->log_count; i > 0 && r->log[i - 1].at == c->issue_at && !is_race; i--)
+    for (size_t i = r->log_count; i > 0 && r->log[i - 1].at == c->issue_at && !is_race; i--)
         is_race = access_meets(c, &r->log[i - 1], &copy, text);
     if (is_race) {
         core_fault(c, FAULT_RACE, "%s", text);
@@ -238,9 +227,7 @@ static struct race *race_of(const struct core *c)
 
 static struct copy *find_copy(struct race *r, int issuer, uint32_t number, enum role role)
 {
-    size_t i;
-
-    for (i = 0; i < r->copy_count; i++)
+    for (size_t i = 0; i < r->copy_count; i++)
         if (r->copy[i].site.core == issuer && r->copy[i].number == number
             && r->copy[i].role == role)
             return &r->copy[i];
@@ -252,9 +239,8 @@ static void hold_against_log(struct core *owner, const struct copy *copy)
 {
     struct race *r = owner->checks->race;
     char text[TEXT_BYTES];
-    size_t i;
 
-    for (i = 0; i < r->log_count; i++) {
+    for (size_t i = 0; i < r->log_count; i++) {
         const struct access *a = &r->log[i];
 
         if (a->at < copy->site.at || !access_meets(owner, a, copy, text))
@@ -267,9 +253,8 @@ static void hold_against_log(struct core *owner, const struct copy *copy)
 static void hold_against_copies(struct machine *m, struct race *r, const struct copy *copy)
 {
     char text[TEXT_BYTES];
-    size_t i;
 
-    for (i = 0; i < r->copy_count; i++) {
+    for (size_t i = 0; i < r->copy_count; i++) {
         const struct copy *other = &r->copy[i];
         const struct copy *later = other->site.at > copy->site.at ? other : copy;
 
@@ -325,12 +310,10 @@ static bool comes_after(const struct copy *later, const struct copy *copy)
 /* what the flag can come to without this copy and those that come after it */
 static int64_t most_without(const struct race *r, const struct copy *copy, int64_t most)
 {
-    size_t i;
-
     most -= copy->granules;
     if (copy->followed_from == UINT32_MAX)
         return most;
-    for (i = 0; i < r->copy_count; i++)
+    for (size_t i = 0; i < r->copy_count; i++)
         if (&r->copy[i] != copy && r->copy[i].flag == copy->flag
             && comes_after(&r->copy[i], copy))
             most -= r->copy[i].granules;
@@ -355,17 +338,17 @@ void race_learn(struct machine *m, struct core *c, int32_t flag, int64_t value)
 {
     struct race *r = race_of(c);
     int64_t most = c->flag[flag];
-    size_t i, kept = 0;
+    size_t kept = 0;
 
     if (!r)
         return;
-    for (i = 0; i < r->copy_count; i++)
+    for (size_t i = 0; i < r->copy_count; i++)
         if (r->copy[i].flag == flag && !r->copy[i].is_done)
             most += r->copy[i].granules;
-    for (i = 0; i < r->copy_count; i++)
+    for (size_t i = 0; i < r->copy_count; i++)
         r->copy[i].is_known = r->copy[i].flag == flag && r->copy[i].is_done
                               && most_without(r, &r->copy[i], most) < value;
-    for (i = 0; i < r->copy_count; i++) {
+    for (size_t i = 0; i < r->copy_count; i++) {
         struct copy copy = r->copy[i];
 
         if (!copy.is_known) {
@@ -382,9 +365,8 @@ void race_learn(struct machine *m, struct core *c, int32_t flag, int64_t value)
 void race_overwrite(struct core *c, int32_t flag)
 {
     struct race *r = race_of(c);
-    size_t i;
 
-    for (i = 0; r && i < r->copy_count; i++)
+    for (size_t i = 0; r && i < r->copy_count; i++)
         if (r->copy[i].flag == flag && r->copy[i].is_done)
             r->copy[i].granules = 0;
 }

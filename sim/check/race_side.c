@@ -15,10 +15,10 @@ static int compare_extents(const void *a, const void *b)
 /* into order, and those that touch into one */
 static void sort_pieces(struct side *s)
 {
-    size_t i, kept = 0;
+    size_t kept = 0;
 
     qsort(s->piece, s->count, sizeof(*s->piece), compare_extents);
-    for (i = 1; i < s->count; i++) {
+    for (size_t i = 1; i < s->count; i++) {
         struct extent *last = &s->piece[kept], next = s->piece[i];
 
         if (next.first > last->end)
@@ -35,9 +35,8 @@ struct side race_side_of(const struct dma *d, bool is_write)
                      .is_write = is_write};
     bool is_sorted = true;
     struct dma_piece p;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += p.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += p.bytes) {
         struct extent *last = s.count > 0 ? &s.piece[s.count - 1] : NULL;
 
         p = dma_piece(d, is_write, done, d->bytes - done);
@@ -48,8 +47,7 @@ struct side race_side_of(const struct dma *d, bool is_write)
             continue;
         }
         is_sorted = is_sorted && (!last || p.address > last->end);
-        s.piece = mem_grow(s.piece, &s.capacity, s.count + 1, sizeof(*s.piece));
-        s.piece[s.count++] = (struct extent){p.address, p.address + p.bytes};
+        MEM_ADD(s.piece, s.count, s.capacity) = (struct extent){p.address, p.address + p.bytes};
     }
     if (!is_sorted)
         sort_pieces(&s);

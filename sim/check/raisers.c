@@ -21,8 +21,7 @@ static const struct isa_operand *operand(const struct isa_op *op, uint8_t which)
 
 static void add(struct raisers *l, const struct raiser *r)
 {
-    l->item = mem_grow(l->item, &l->capacity, l->count + 1, sizeof(*l->item));
-    l->item[l->count++] = *r;
+    MEM_ADD(l->item, l->count, l->capacity) = *r;
 }
 
 static const struct isa_operand zero = {.kind = OPERAND_IMM};
@@ -68,9 +67,8 @@ static void reach_next(struct reach *r, const struct isa_program *p, uint32_t bu
 {
     const struct isa_op *op = &p->op[p->bundle[bundle].first_op];
     bool ends = false;
-    uint32_t i;
 
-    for (i = 0; i < p->bundle[bundle].op_count; i++, op++) {
+    for (uint32_t i = 0; i < p->bundle[bundle].op_count; i++, op++) {
         if (op->code == OP_SBR)
             reach_bundle(r, (uint32_t)op->operand[0].value);
         ends = ends || (isa_info(op->code)->writes & ISA_HALT && op->pred == ISA_PRED_ALWAYS);
@@ -101,10 +99,9 @@ struct raisers raisers_from(const struct core *c, uint32_t from)
     const struct isa_program *p = c->program->source;
     bool *is_reached = reach_from(c, from);
     struct raisers l = {0};
-    uint32_t b, i;
 
-    for (b = 0; b < p->bundle_count; b++)
-        for (i = 0; is_reached[b] && i < p->bundle[b].op_count; i++)
+    for (uint32_t b = 0; b < p->bundle_count; b++)
+        for (uint32_t i = 0; is_reached[b] && i < p->bundle[b].op_count; i++)
             add_op(&l, p, b, p->bundle[b].first_op + i);
     mem_free(is_reached);
     return l;

@@ -25,9 +25,8 @@
 int64_t dma_piece_bytes(const struct dma *d, bool is_destination)
 {
     int64_t bytes = d->run_bytes;
-    int i;
 
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         const struct dma_level *l = &d->level[i];
 
         if (l->count > 1 && (is_destination ? l->destination_stride : l->source_stride) != bytes)
@@ -42,9 +41,8 @@ struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at,
     int64_t whole = is_destination ? d->destination_piece_bytes : d->source_piece_bytes;
     int64_t left = whole - at % whole, run = at / d->run_bytes;
     int64_t address = (is_destination ? d->destination : d->source) + at % d->run_bytes;
-    int i;
 
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         const struct dma_level *l = &d->level[i];
 
         address += run % l->count * (is_destination ? l->destination_stride : l->source_stride);
@@ -77,7 +75,7 @@ void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64
     const struct hbm_store *from = store_of(c, d->source_space);
     struct hbm_store *to = store_of(c, d->destination_space);
     unsigned char buffer[BUFFER_BYTES];
-    int64_t done, part;
+    int64_t part;
 
     if (source_array && destination_array) {
         memmove(destination_array + destination, source_array + source, (size_t)bytes);
@@ -86,7 +84,7 @@ void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64
     } else if (destination_array) {
         hbm_store_read(from, source, destination_array + destination, (size_t)bytes);
     } else {
-        for (done = 0; done < bytes; done += part) {
+        for (int64_t done = 0; done < bytes; done += part) {
             part = bytes - done < BUFFER_BYTES ? bytes - done : BUFFER_BYTES;
             hbm_store_read(from, source + done, buffer, (size_t)part);
             hbm_store_write(to, destination + done, buffer, (size_t)part);
@@ -97,9 +95,8 @@ void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64
 static void copy_local(struct core *c, const struct dma *d)
 {
     struct dma_piece source, destination;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += destination.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += destination.bytes) {
         source = dma_piece(d, false, done, d->bytes - done);
         destination = dma_piece(d, true, done, source.bytes);
         copy_piece(c, d, source.address, destination.address, destination.bytes);
@@ -124,7 +121,6 @@ static void capture(const struct core *from, struct dma *d)
 {
     const unsigned char *array = array_of(from, d->source_space);
     struct dma_piece piece;
-    int64_t done;
 
     if (from->mode == MODE_TIMING) {
         known_capture(from, d);
@@ -135,7 +131,7 @@ static void capture(const struct core *from, struct dma *d)
         return;
     }
     d->data = mem_alloc_unset((size_t)d->bytes);
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
         if (array)
             memcpy(d->data + done, array + piece.address, (size_t)piece.bytes);
@@ -150,13 +146,13 @@ static void deliver_to_store(struct hbm_store *to, const struct dma *d, int64_t 
                              struct dma_piece piece)
 {
     unsigned char buffer[BUFFER_BYTES];
-    int64_t done, part;
+    int64_t part;
 
     if (!d->held) {
         hbm_store_write(to, piece.address, d->data + at, (size_t)piece.bytes);
         return;
     }
-    for (done = 0; done < piece.bytes; done += part) {
+    for (int64_t done = 0; done < piece.bytes; done += part) {
         part = piece.bytes - done < BUFFER_BYTES ? piece.bytes - done : BUFFER_BYTES;
         hbm_hold_read(d->held, (size_t)(at + done), buffer, (size_t)part);
         hbm_store_write(to, piece.address + done, buffer, (size_t)part);
@@ -176,11 +172,10 @@ static void deliver(struct core *to, struct dma *d)
     unsigned char *array = array_of(to, d->destination_space);
     bool is_put = puts_pages(d);
     struct dma_piece piece;
-    int64_t done;
 
     if (is_put)
         hbm_store_put(to->hbm, d->destination, d->held);
-    for (done = 0; !is_put && done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; !is_put && done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
         if (array)
             deliver_to_array(array + piece.address, d, done, piece.bytes);
@@ -253,9 +248,8 @@ void dma_drop_data(struct dma *d)
 static void note_smem(struct core *c, const struct dma *d)
 {
     struct dma_piece piece;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
         core_note_smem(c, piece.address + piece.bytes);
     }
@@ -308,11 +302,9 @@ void copy_apply(struct core *c, struct dma *d)
 
 void core_apply_copies(struct core *c, size_t count)
 {
-    size_t i;
-
     if (count == 0)
         return;
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         copy_apply(c, &c->copy[i]);
         if (c->checks)
             c->hooks->checks.arrived(c, &c->copy[i]);

@@ -44,8 +44,6 @@ static void tiles_init(struct core *c, struct fifo *f, int64_t depth, struct are
 
 static void units_init(struct core *c, struct arena *a)
 {
-    int i;
-
     tiles_init(c, &c->eup, c->chip->eup_fifo_depth, a);
     tiles_init(c, &c->crf, c->chip->cmem_fifo_depth, a);
     fifo_init(&c->v2s, c->chip->scalar_v2s_depth, NULL, a);
@@ -53,7 +51,7 @@ static void units_init(struct core *c, struct arena *a)
     c->fifo[RESULT_EUP] = &c->eup;
     c->fifo[RESULT_CRF] = &c->crf;
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
-    for (i = 0; i < c->chip->xlu_count; i++) {
+    for (int i = 0; i < c->chip->xlu_count; i++) {
         tiles_init(c, &c->xlu[i].result, c->chip->xlu_fifo_depth, a);
         c->xlu[i].buffer = take_lanes(c, XLU_ROWS * sizeof(*c->xlu[i].buffer));
         c->fifo[RESULT_XLU + i] = &c->xlu[i].result;
@@ -61,7 +59,7 @@ static void units_init(struct core *c, struct arena *a)
     c->sums_quads = strcmp(c->chip->mxu_sum, "quad4") == 0;
     c->mxu_memory = mem_alloc_lazy((size_t)c->chip->mxu_count * mxu_bytes(c->chip));
     c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
-    for (i = 0; i < c->chip->mxu_count; i++) {
+    for (int i = 0; i < c->chip->mxu_count; i++) {
         tiles_init(c, &c->mxu[i].result, c->chip->mxu_fifo_depth, a);
         c->fifo[RESULT_MXU + i] = &c->mxu[i].result;
         mxu_init(&c->mxu[i], c->chip, c->mxu_memory + (size_t)i * mxu_bytes(c->chip), a);
@@ -112,28 +110,23 @@ static void drop_program(struct core *c)
 /* before core_init has come to them there are none */
 static void units_fini(struct core *c)
 {
-    int i;
-
     fifo_fini(&c->eup);
     fifo_fini(&c->crf);
     fifo_fini(&c->v2s);
     fifo_fini(&c->drf);
-    for (i = 0; c->xlu && i < c->chip->xlu_count; i++)
+    for (int i = 0; c->xlu && i < c->chip->xlu_count; i++)
         fifo_fini(&c->xlu[i].result);
-    for (i = 0; c->mxu && i < c->chip->mxu_count; i++)
+    for (int i = 0; c->mxu && i < c->chip->mxu_count; i++)
         fifo_fini(&c->mxu[i].result);
 }
 
 /* complete or under way, their contents are not wanted any more */
 static void drop_copies(struct core *c)
 {
-    size_t i;
-    int64_t j;
-
-    for (i = 0; i < c->copy_count; i++)
+    for (size_t i = 0; i < c->copy_count; i++)
         dma_drop_data(&c->copy[i]);
     c->copy_count = c->copy_visible = 0;
-    for (j = 0; c->dma && j < c->chip->dma_queue_depth; j++)
+    for (int64_t j = 0; c->dma && j < c->chip->dma_queue_depth; j++)
         dma_drop_data(&c->dma[j]);
 }
 
@@ -154,8 +147,6 @@ void core_fini(struct core *c)
 
 void core_set_program(struct core *c, const struct decoded_program *p)
 {
-    uint32_t i;
-
     drop_program(c);
     c->program = p;
     if (!p)
@@ -163,9 +154,9 @@ void core_set_program(struct core *c, const struct decoded_program *p)
     c->s = mem_alloc((S_CONST + p->scalar_count) * sizeof(*c->s));
     memcpy(c->s + S_CONST, p->scalar, p->scalar_count * sizeof(*c->s));
     c->tile = mem_alloc((V_CONST + p->tile_count) * sizeof(*c->tile));
-    for (i = 0; i < V_CONST; i++)
+    for (uint32_t i = 0; i < V_CONST; i++)
         c->tile[i] = c->own[i];
-    for (i = 0; i < p->tile_count; i++)
+    for (uint32_t i = 0; i < p->tile_count; i++)
         c->tile[V_CONST + i] = p->tile[i];
     c->bundle_count = mem_alloc(p->bundle_count * sizeof(*c->bundle_count));
     c->bundle_stall = mem_alloc(p->bundle_count * sizeof(*c->bundle_stall));
@@ -193,22 +184,20 @@ static void reset_registers(struct core *c)
 
 static void reset_units(struct core *c)
 {
-    int i;
-
     fifo_reset(&c->eup);
     fifo_reset(&c->crf);
     c->cmem_free_at = 0;
     c->eup_free_at = 0;
     fifo_reset(&c->v2s);
     fifo_reset(&c->drf);
-    for (i = 0; i < c->chip->xlu_count; i++) {
+    for (int i = 0; i < c->chip->xlu_count; i++) {
         c->xlu[i].free_at = 0;
         c->xlu[i].next_xpose_at = 0;
         c->xlu[i].is_open = false;
         c->xlu[i].row_count = c->xlu[i].pushed_rows = 0;
         fifo_reset(&c->xlu[i].result);
     }
-    for (i = 0; i < c->chip->mxu_count; i++) {
+    for (int i = 0; i < c->chip->mxu_count; i++) {
         fifo_reset(&c->mxu[i].result);
         mxu_reset(&c->mxu[i], c->chip);
     }
@@ -240,8 +229,6 @@ static void reset_counters(struct core *c)
 
 void core_launch(struct core *c, cycle_t limit)
 {
-    int i;
-
     reset_counters(c);
     c->outbox.count = 0;
     drop_copies(c);
@@ -259,13 +246,13 @@ void core_launch(struct core *c, cycle_t limit)
     c->delay_until = c->dma_issue_at = 0;
     c->store_count = 0;
     c->last_store_at = c->last_sst_at = c->wide_store_at = INT64_MIN / 2;
-    for (i = 0; i < (int)COUNT_OF(c->store_at); i++)
+    for (int i = 0; i < (int)COUNT_OF(c->store_at); i++)
         c->store_at[i] = INT64_MIN / 2;
     c->pc = 0;
     c->branch_in = 0;
     c->halts = c->is_resumed = c->is_waiting = false;
     c->dma_active = 0;
     c->dma_free_count = (int)c->chip->dma_queue_depth;
-    for (i = 0; i < c->dma_free_count; i++)
+    for (int i = 0; i < c->dma_free_count; i++)
         c->dma_free[i] = i;
 }

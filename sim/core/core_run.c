@@ -16,9 +16,9 @@ uint32_t issue_guards_that_hold(const struct core *c, const struct decoded_bundl
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
     const uint8_t *guarded = decoded_guarded(c->program, b);
-    uint32_t live = ~0u, i;
+    uint32_t live = ~0u;
 
-    for (i = 0; i < b->guarded_count; i++) {
+    for (uint32_t i = 0; i < b->guarded_count; i++) {
         const struct decoded_op *o = &op[guarded[i]];
 
         if (c->p[o->guard] == o->guard_is_negated)
@@ -35,16 +35,15 @@ static inline struct issue_time wait_of_bundle(struct core *c, const struct deco
     const uint8_t *check = decoded_checks(p, b), *wait = decoded_waits(p, b);
     struct issue_time t = {c->now, STALL_COUNT};
     cycle_t ready_at = 0;
-    uint32_t i;
 
-    for (i = 0; i < b->check_count; i++)
+    for (uint32_t i = 0; i < b->check_count; i++)
         ready_at = later(ready_at, c->ready_at[check[i]]);
     if (ready_at > t.at)
         t = (struct issue_time){ready_at, STALL_OPERAND};
     c->issue_at = c->now;
     c->bank_extra = b->bank_extra;
     c->live = b->has_guard ? issue_guards_that_hold(c, b) : ~0u;
-    for (i = 0; i < b->wait_count; i++)
+    for (uint32_t i = 0; i < b->wait_count; i++)
         if (c->live >> wait[i] & 1u)
             timing_wait(c, &op[wait[i]], &t);
     if (c->delay_until >= t.at)
@@ -102,9 +101,8 @@ static bool settle_sync(struct core *c, const struct decoded_bundle *b, cycle_t 
 {
     const struct decoded_program *p = c->program;
     int seen = 0, dmas = 0;
-    uint32_t i;
 
-    for (i = 0; i < b->special_count; i++) {
+    for (uint32_t i = 0; i < b->special_count; i++) {
         uint16_t index = p->special[b->first_special + i];
         const struct decoded_op *o = &p->op[b->first_op + index];
 
@@ -164,11 +162,11 @@ void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
     const uint8_t *guarded = decoded_guarded(c->program, b);
-    uint32_t busy = 0, i;
+    uint32_t busy = 0;
 
     if (c->recorder && c->live != ~0u)
         c->hooks->recorder.live(c, b, at);
-    for (i = 0; i < b->guarded_count; i++) {
+    for (uint32_t i = 0; i < b->guarded_count; i++) {
         const struct decoded_op *o = &op[guarded[i]];
 
         if (!(c->live >> guarded[i] & 1u) || o->code == OP_COUNT)
@@ -188,12 +186,11 @@ static inline void commit_times(struct core *c, const struct decoded_bundle *b, 
     const struct decoded_op *op = &p->op[b->first_op];
     const uint8_t *take = decoded_takes(p, b);
     const struct decoded_def *def = &p->def[b->first_def];
-    uint32_t i;
 
-    for (i = 0; i < b->take_count; i++)
+    for (uint32_t i = 0; i < b->take_count; i++)
         if (c->live >> take[i] & 1u)
             timing_take(c, &op[take[i]], at);
-    for (i = 0; i < b->def_count; i++)
+    for (uint32_t i = 0; i < b->def_count; i++)
         c->ready_at[def[i].reg] = at + def[i].latency;
 }
 
@@ -228,9 +225,8 @@ static inline void execute(struct core *c, const struct decoded_bundle *b, const
                            uint32_t count)
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
-    uint32_t i;
 
-    for (i = 0; i < count && c->state == CORE_RUNNING; i++)
+    for (uint32_t i = 0; i < count && c->state == CORE_RUNNING; i++)
         if (c->live >> list[i] & 1u)
             op[list[i]].exec(c, &op[list[i]]);
 }

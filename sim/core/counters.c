@@ -40,19 +40,17 @@ static void count_matmul(struct core *c, const struct decoded_op *o, int64_t exe
 static void count_ops(struct core *c)
 {
     const struct decoded_program *p = c->program;
-    uint32_t i, j;
 
-    for (i = 0; i < p->bundle_count; i++) {
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
         const struct decoded_bundle *b = &p->bundle[i];
         int64_t times = (int64_t)c->bundle_count[i];
-        uint32_t tracks;
 
         c->counters.issue_cycles += times;
-        for (tracks = b->busy_tracks; tracks; tracks &= tracks - 1)
+        for (uint32_t tracks = b->busy_tracks; tracks; tracks &= tracks - 1)
             c->busy_cycles[__builtin_ctz(tracks)] += times;
-        for (tracks = b->tracks & TRACKS_SIMPLE; tracks; tracks &= tracks - 1)
+        for (uint32_t tracks = b->tracks & TRACKS_SIMPLE; tracks; tracks &= tracks - 1)
             c->waiting_cycles[__builtin_ctz(tracks)] += c->bundle_stall[i];
-        for (j = 0; j < b->op_count; j++) {
+        for (uint32_t j = 0; j < b->op_count; j++) {
             const struct decoded_op *o = &p->op[b->first_op + j];
             int64_t executed = o->is_guarded ? (int64_t)c->guarded_count[o->source] : times;
 
@@ -101,20 +99,18 @@ static void check_identities(const struct core *c)
 {
     const struct core_counters *k = &c->counters;
     cycle_t sum = k->issue_cycles + k->idle_cycles;
-    int i;
 
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         sum += k->stall_cycles[i];
     assert(sum == k->cycles);
     assert(c->state == CORE_EMPTY || k->idle_cycles == k->cycles - c->halted_at);
-    for (i = 0; i < k->unit_count; i++)
+    for (int i = 0; i < k->unit_count; i++)
         assert(k->unit[i].idle_cycles >= 0);
 }
 
 void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete)
 {
     struct core_counters *k = &c->counters;
-    int i;
 
     memset(k, 0, sizeof(*k));
     k->cycles = cycles;
@@ -124,9 +120,9 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete)
     if (c->program)
         count_ops(c);
     k->idle_cycles = cycles - k->issue_cycles;
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         k->idle_cycles -= k->stall_cycles[i];
-    for (i = 0; i < k->unit_count; i++)
+    for (int i = 0; i < k->unit_count; i++)
         finish_unit(c, i, cycles);
     k->hbm_read_bytes = c->hbm_read_bytes;
     k->hbm_write_bytes = c->hbm_write_bytes;

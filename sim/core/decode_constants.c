@@ -47,12 +47,11 @@ int32_t decode_scalar(struct decoder *d, int32_t value)
 int32_t decode_tile(struct decoder *d, int32_t value)
 {
     uint32_t *slot = pool_slot(&d->tiles, d->program, true, value);
-    int i;
 
     if (*slot == 0) {
         uint32_t *tile = d->program->tile[d->program->tile_count];
 
-        for (i = 0; i < SIMD_TILE_WORDS; i++)
+        for (int i = 0; i < SIMD_TILE_WORDS; i++)
             tile[i] = (uint32_t)value;
         *slot = ++d->program->tile_count;
     }
@@ -75,11 +74,10 @@ int32_t decode_vector_immediate(const struct isa_op *op, int index)
 static void count_constants(const struct isa_program *p, uint32_t *scalars, uint32_t *tiles)
 {
     uint32_t i;
-    int j;
 
     *scalars = *tiles = 0;
     for (i = 0; i < p->op_count; i++)
-        for (j = 0; j < p->op[i].operand_count; j++) {
+        for (int j = 0; j < p->op[i].operand_count; j++) {
             char role = isa_info(p->op[i].code)->role[j];
 
             if (p->op[i].operand[j].kind == OPERAND_REG)
@@ -98,10 +96,9 @@ static uint32_t count_distinct_tiles(const struct isa_program *p, struct decode_
     int32_t *seen = arena_array(a, most + 1, sizeof(*seen));
     struct decoded_program values = {.scalar = seen};
     uint32_t count = 0, i;
-    int j;
 
     for (i = 0; i < p->op_count; i++)
-        for (j = 0; j < p->op[i].operand_count; j++) {
+        for (int j = 0; j < p->op[i].operand_count; j++) {
             const struct isa_operand *o = &p->op[i].operand[j];
             uint32_t *slot;
             int32_t value;

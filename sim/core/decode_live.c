@@ -69,12 +69,11 @@ static uint64_t read_by(const struct flow *f, const struct decoded_op *o)
 {
     struct touched t;
     uint64_t reads = 0;
-    int i;
 
     if (is_copy(o))
         return 0;                       /* of a temporary */
     decode_touched(&f->p->source->op[o->source], &t);
-    for (i = 0; i < t.read_count; i++)
+    for (int i = 0; i < t.read_count; i++)
         reads |= bit_of(t.read[i]);
     return reads;
 }
@@ -84,10 +83,9 @@ static uint64_t results_of(const struct flow *f, const struct decoded_op *o)
 {
     struct touched t;
     uint64_t writes = 0;
-    int i;
 
     decode_touched(&f->p->source->op[o->source], &t);
-    for (i = 0; i < t.write_count; i++)
+    for (int i = 0; i < t.write_count; i++)
         writes |= bit_of(t.write[i]);
     return writes && o->o[0] >= ISA_VREG_MAX ? 0 : writes;
 }
@@ -115,13 +113,13 @@ static void sum_up(struct flow *f, uint32_t index)
 /* branches of this bundle and of the ones before take effect behind it, if they are taken */
 static struct demand behind(const struct flow *f, uint32_t index)
 {
-    uint32_t first = index > f->delay_most ? index - f->delay_most : 0, i, j;
+    uint32_t first = index > f->delay_most ? index - f->delay_most : 0;
     struct demand d = f->before[index + 1];
 
-    for (i = first; i <= index; i++) {
+    for (uint32_t i = first; i <= index; i++) {
         const struct decoded_bundle *b = &f->p->bundle[i];
 
-        for (j = 0; b->has_branch && j < b->op_count; j++)
+        for (uint32_t j = 0; b->has_branch && j < b->op_count; j++)
             if (f->p->op[b->first_op + j].code == OP_SBR)
                 join(&d, &f->before[f->p->op[b->first_op + j].o[0]]);
     }
@@ -229,14 +227,13 @@ void decode_live(struct decoded_program *p, const struct chip *chip)
     struct flow f = {.p = p, .delay_most = (uint32_t)chip->core_branch_delay_bundles,
                      .reads = room, .writes = room + count,
                      .before = mem_alloc(count * sizeof(*f.before))};
-    uint32_t i;
 
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         sum_up(&f, i);
     f.before[p->bundle_count].always = EVERY;
     while (walk(&f))
         ;
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         choose_execs(&f, &p->bundle[i]);
     mem_free(f.before);
     mem_free(room);

@@ -109,9 +109,8 @@ int decode_bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint
 static int strided_bank_extra(const struct chip *chip, int32_t stride, uint32_t sublanes)
 {
     int64_t row[8];
-    int i;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         row[i] = (int64_t)i * stride;
     return decode_bank_extra_cycles(chip, row, sublanes);
 }
@@ -165,13 +164,13 @@ static struct decoded_pop pop_of(const struct decoded_op *o)
 /* rows leave at the rate at which they enter */
 static void decode_results(const struct chip *chip, struct decoded_matrix *m)
 {
-    int cycles = chip_matmul_cycles(chip, m->op.type), i;
+    int cycles = chip_matmul_cycles(chip, m->op.type);
 
     m->halves = chip_mxu_halves(chip);
     m->tile_count = m->halves * matrix_rows(m->op.type) / 8;
     m->result_key = timing_pop_key(OP_VPOP_MRF, m->is_integer);
     assert(m->tile_count <= RESULT_TILE_MAX);
-    for (i = 0; i < m->tile_count; i++)
+    for (int i = 0; i < m->tile_count; i++)
         m->result_cycles[i] = (uint32_t)(chip->mxu_latency_cycles + i * cycles / m->tile_count);
 }
 
@@ -194,12 +193,12 @@ static struct decoded_matrix *make_matrix(struct decoder *d, const struct decode
 /* a program has few that differ */
 static const struct decoded_matrix *decode_matrix(struct decoder *d, const struct decoded_op *o)
 {
-    int first = isa_info(o->code)->choice_first, i;
+    int first = isa_info(o->code)->choice_first;
     int32_t choice[ISA_OPERAND_MAX] = {0};
     const struct decoded_matrix **m;
     uint32_t hash = o->code;
 
-    for (i = first; i < ISA_OPERAND_MAX; i++) {
+    for (int i = first; i < ISA_OPERAND_MAX; i++) {
         choice[i - first] = o->o[i];
         hash = hash * 31 + (uint32_t)o->o[i];
     }
@@ -231,7 +230,6 @@ void decode_op(struct decoder *d, const struct isa_program *p, uint32_t index,
 {
     const struct isa_op *op = &p->op[index];
     const struct isa_info *info = isa_info(op->code);
-    int i;
 
     memset(out, 0, sizeof(*out));
     decode_touched(op, touched);
@@ -248,7 +246,7 @@ void decode_op(struct decoder *d, const struct isa_program *p, uint32_t index,
     out->guard_is_negated = op->pred_is_negated != 0;
     out->is_guarded = op->pred != ISA_PRED_ALWAYS || op->pred_is_negated;
     out->source = index;
-    for (i = 0; i < op->operand_count; i++)
+    for (int i = 0; i < op->operand_count; i++)
         out->o[i] = decode_operand(d, op, i);
     decode_unit(d, out);
 }

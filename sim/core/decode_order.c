@@ -48,9 +48,7 @@ static bool is_fifo(int thing)
 
 static bool has_read(const struct touched *t, int thing)
 {
-    int i;
-
-    for (i = 0; i < t->read_count; i++)
+    for (int i = 0; i < t->read_count; i++)
         if (t->read[i] == thing)
             return true;
     return false;
@@ -59,10 +57,8 @@ static bool has_read(const struct touched *t, int thing)
 /* reads of a FIFO take from it: two pops of a bundle keep the order they are written in */
 static bool follows_a_pop(const struct touched *touched, uint32_t placed, int i)
 {
-    int j, k;
-
-    for (j = 0; j < i; j++)
-        for (k = 0; !(placed >> j & 1u) && k < touched[i].read_count; k++)
+    for (int j = 0; j < i; j++)
+        for (int k = 0; !(placed >> j & 1u) && k < touched[i].read_count; k++)
             if (is_fifo(touched[i].read[k]) && has_read(&touched[j], touched[i].read[k]))
                 return true;
     return false;
@@ -71,12 +67,10 @@ static bool follows_a_pop(const struct touched *touched, uint32_t placed, int i)
 /* another operation that is still to come reads what operation i writes */
 static bool is_blocked(const struct touched *touched, int count, uint32_t placed, int i)
 {
-    int j, k;
-
-    for (j = 0; j < count; j++) {
+    for (int j = 0; j < count; j++) {
         if (j == i || (placed >> j & 1u))
             continue;
-        for (k = 0; k < touched[i].write_count; k++)
+        for (int k = 0; k < touched[i].write_count; k++)
             if (has_read(&touched[j], touched[i].write[k]))
                 return true;
     }
@@ -85,9 +79,7 @@ static bool is_blocked(const struct touched *touched, int count, uint32_t placed
 
 static int next_unblocked(const struct touched *touched, int count, uint32_t placed)
 {
-    int i;
-
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         if (!(placed >> i & 1u) && !is_blocked(touched, count, placed, i)
             && !follows_a_pop(touched, placed, i))
             return i;
@@ -101,9 +93,7 @@ static int next_unblocked(const struct touched *touched, int count, uint32_t pla
  */
 static int next_with_register(const struct decoded_op *in, int count, uint32_t placed)
 {
-    int i;
-
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         if (!(placed >> i & 1u) && in[i].reg != REG_NONE)
             return i;
     return -1;

@@ -26,9 +26,7 @@ struct ways {
 
 static void merge(struct needs *into, const struct needs *from)
 {
-    int i;
-
-    for (i = 0; i < REG_COUNT; i++)
+    for (int i = 0; i < REG_COUNT; i++)
         if (from->cycles[i] > into->cycles[i])
             into->cycles[i] = from->cycles[i];
 }
@@ -41,10 +39,9 @@ static const struct decoded_op *ops_of(const struct decoded_program *p, uint32_t
 static void number_targets(struct ways *w)
 {
     struct decoded_program *p = w->p;
-    uint32_t i;
 
     w->number = mem_alloc((p->bundle_count + 1) * sizeof(*w->number));
-    for (i = 0; i < p->op_count; i++)
+    for (uint32_t i = 0; i < p->op_count; i++)
         if (p->op[i].code == OP_SBR && w->number[p->op[i].o[0]] == 0)
             w->number[p->op[i].o[0]] = ++w->target_count;
     w->target = mem_alloc((w->target_count + 1) * sizeof(*w->target));
@@ -54,11 +51,10 @@ static void number_targets(struct ways *w)
 static void pass(const struct decoded_program *p, uint32_t bundle, struct needs *n)
 {
     const struct decoded_op *op = ops_of(p, bundle);
-    uint32_t i;
 
-    for (i = 0; i < REG_COUNT; i++)
+    for (uint32_t i = 0; i < REG_COUNT; i++)
         n->cycles[i] = n->cycles[i] ? (uint16_t)(n->cycles[i] - 1) : 0;
-    for (i = 0; i < p->bundle[bundle].op_count; i++)
+    for (uint32_t i = 0; i < p->bundle[bundle].op_count; i++)
         if (op[i].reg != REG_NONE && op[i].latency > n->cycles[op[i].reg] + 1)
             n->cycles[op[i].reg] = (uint16_t)(op[i].latency - 1);
 }
@@ -74,10 +70,10 @@ static void reach_target(struct ways *w, uint32_t bundle, const struct needs *n)
 /* branches of this bundle and of the ones before take effect behind it, if they are taken */
 static void follow_branches(struct ways *w, uint32_t bundle, const struct needs *n)
 {
-    uint32_t first = bundle > (uint32_t)w->delay_most ? bundle - (uint32_t)w->delay_most : 0, i, j;
+    uint32_t first = bundle > (uint32_t)w->delay_most ? bundle - (uint32_t)w->delay_most : 0;
 
-    for (i = first; i <= bundle; i++)
-        for (j = 0; j < w->p->bundle[i].op_count; j++)
+    for (uint32_t i = first; i <= bundle; i++)
+        for (uint32_t j = 0; j < w->p->bundle[i].op_count; j++)
             if (ops_of(w->p, i)[j].code == OP_SBR)
                 reach_target(w, (uint32_t)ops_of(w->p, i)[j].o[0], n);
 }
@@ -87,9 +83,9 @@ static void keep_checks(struct decoded_program *p, struct decoded_bundle *b,
                         const struct needs *n, bool *is_checked)
 {
     uint8_t *check = &p->list[b->first_list];
-    uint32_t kept = 0, i;
+    uint32_t kept = 0;
 
-    for (i = b->check_count; i > 0; i--)
+    for (uint32_t i = b->check_count; i > 0; i--)
         if (n->cycles[check[i - 1]] > 0) {
             is_checked[check[i - 1]] = true;
             kept++;
@@ -103,9 +99,9 @@ static void keep_results(struct decoded_program *p, struct decoded_bundle *b,
                          const bool *is_checked)
 {
     struct decoded_def *def = &p->def[b->first_def];
-    uint8_t kept = 0, i;
+    uint8_t kept = 0;
 
-    for (i = 0; i < b->def_count; i++)
+    for (uint8_t i = 0; i < b->def_count; i++)
         if (is_checked[def[i].reg])
             def[kept++] = def[i];
     b->def_count = kept;
@@ -115,10 +111,9 @@ static void keep_results(struct decoded_program *p, struct decoded_bundle *b,
 static void walk(struct ways *w, bool *is_checked)
 {
     struct needs n = {{0}};
-    uint32_t i;
 
     w->has_changed = false;
-    for (i = 0; i < w->p->bundle_count; i++) {
+    for (uint32_t i = 0; i < w->p->bundle_count; i++) {
         if (w->number[i] > 0)
             merge(&n, &w->target[w->number[i] - 1]);
         if (is_checked)
@@ -132,14 +127,13 @@ void decode_ready(struct decoded_program *p, const struct chip *chip)
 {
     struct ways w = {.p = p, .delay_most = (int)chip->core_branch_delay_bundles};
     bool is_checked[REG_COUNT] = {false};
-    uint32_t i;
 
     number_targets(&w);
     do
         walk(&w, NULL);
     while (w.has_changed);
     walk(&w, is_checked);
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         keep_results(p, &p->bundle[i], is_checked);
     mem_free(w.number);
     mem_free(w.target);

@@ -46,9 +46,7 @@ static bool needs_the_loop(const struct decoded_op *o)
 
 static bool is_plain(const struct decoded_bundle *b, const struct decoded_op *op)
 {
-    uint32_t i;
-
-    for (i = 0; i < b->op_count; i++)
+    for (uint32_t i = 0; i < b->op_count; i++)
         if (needs_the_loop(&op[i]))
             return false;
     return !b->has_sync && !b->is_end && !b->is_entry;
@@ -56,9 +54,9 @@ static bool is_plain(const struct decoded_bundle *b, const struct decoded_op *op
 
 static void add_registers(struct writer *w, const uint8_t *reg, uint32_t count)
 {
-    uint32_t i, part;
+    uint32_t part;
 
-    for (i = 0; i < count; i += part) {
+    for (uint32_t i = 0; i < count; i += part) {
         struct stream_step *s = add(w, STEP_REGISTERS);
 
         part = count - i < STEP_REGISTERS_MAX ? count - i : STEP_REGISTERS_MAX;
@@ -69,9 +67,9 @@ static void add_registers(struct writer *w, const uint8_t *reg, uint32_t count)
 
 static void add_results(struct writer *w, const struct decoded_def *def, uint32_t count)
 {
-    uint32_t i, part;
+    uint32_t part;
 
-    for (i = 0; i < count; i += part) {
+    for (uint32_t i = 0; i < count; i += part) {
         struct stream_step *s = add(w, STEP_RESULTS);
 
         part = count - i < STEP_RESULTS_MAX ? count - i : STEP_RESULTS_MAX;
@@ -147,7 +145,7 @@ static void write_bundle(struct writer *w, const struct decoded_program *p,
                          const struct decoded_bundle *b)
 {
     const struct decoded_op *op = &p->op[b->first_op];
-    uint32_t body, i;
+    uint32_t body;
 
     if (!is_plain(b, op)) {
         add(w, STEP_LEAVE);
@@ -156,15 +154,15 @@ static void write_bundle(struct writer *w, const struct decoded_program *p,
     if (b->has_guard)
         add(w, STEP_GUARDS);
     add_registers(w, decoded_checks(p, b), b->check_count);
-    for (i = 0; i < b->wait_count; i++)
+    for (uint32_t i = 0; i < b->wait_count; i++)
         add_wait(w, op, decoded_waits(p, b)[i]);
     add(w, STEP_ISSUE)->bank_extra = b->bank_extra;
-    for (i = 0; i < b->take_count; i++)
+    for (uint32_t i = 0; i < b->take_count; i++)
         add_take(w, op, decoded_takes(p, b)[i]);
     add_results(w, &p->def[b->first_def], b->def_count);
     body = w->count;
     add(w, STEP_BODY);
-    for (i = 0; i < b->exec_count; i++)
+    for (uint32_t i = 0; i < b->exec_count; i++)
         add_execution(w, op, decoded_execs(p, b)[i]);
     if (w->step)
         w->step[body].count = (uint8_t)(w->count - body);
@@ -176,13 +174,12 @@ static void write_bundle(struct writer *w, const struct decoded_program *p,
 void decode_stream(struct decoded_program *p)
 {
     struct writer counting = {.step = NULL}, w = {.step = NULL};
-    uint32_t i;
 
-    for (i = 0; i <= p->bundle_count; i++)
+    for (uint32_t i = 0; i <= p->bundle_count; i++)
         write_bundle(&counting, p, &p->bundle[i]);
     p->step = arena_array(&p->arena, counting.count, sizeof(*p->step));
     w.step = p->step;
-    for (i = 0; i <= p->bundle_count; i++) {
+    for (uint32_t i = 0; i <= p->bundle_count; i++) {
         p->bundle[i].first_step = w.count;
         write_bundle(&w, p, &p->bundle[i]);
     }

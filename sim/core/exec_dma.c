@@ -76,9 +76,8 @@ static struct span span_of(const struct dma *d, bool is_destination, int64_t gra
     int64_t run = d->run_bytes / granule, rest = d->bytes % d->run_bytes / granule;
     int64_t below = 0, above = 0;
     struct span s = {start, start + run};
-    int i;
 
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         const struct dma_level *l = &d->level[i];
         int64_t stride = (is_destination ? l->destination_stride : l->source_stride) / granule;
         int64_t reach = (l->count - 1 - (i == 0 && rest)) * stride;
@@ -114,12 +113,11 @@ bool dma_is_possible(const struct core *c, const struct dma *d)
 {
     int64_t granule = c->chip->dma_granule_bytes, runs = 1;
     bool is_flat = d->level[1].count == 1 && d->level[2].count == 1, is_whole = true;
-    int side, i;
 
     if (d->bytes < 1 || d->run_bytes < 1 || d->bytes / granule > INT32_MAX
         || (d->bytes % d->run_bytes != 0 && !is_flat))
         return false;
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         const struct dma_level *l = &d->level[i];
 
         if (l->count < 1 || l->count > INT32_MAX || (runs *= l->count) > INT32_MAX
@@ -128,7 +126,7 @@ bool dma_is_possible(const struct core *c, const struct dma *d)
             return false;
         is_whole &= l->source_stride % granule == 0 && l->destination_stride % granule == 0;
     }
-    for (side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++) {
         int space = side ? d->destination_space : d->source_space;
         int64_t start = side ? d->destination : d->source;
         struct span s;
@@ -186,14 +184,14 @@ static void count_start(struct core *c, const struct dma *d)
 static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
 {
     int64_t granule = c->chip->dma_granule_bytes;
-    int slot, i;
+    int slot;
 
     d->code = o->code;
     d->source *= granule;
     d->destination *= granule;
     d->bytes *= granule;
     d->run_bytes *= granule;
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         d->level[i].source_stride *= granule;
         d->level[i].destination_stride *= granule;
     }
@@ -314,12 +312,11 @@ static bool read_levels(struct core *c, const int32_t *word, struct dma *d)
 {
     static const char *const names[] = {"the count of level 1", "the count of level 2",
                                         "the count of level 3"};
-    int i;
 
     if (word[WORD_RUN] < 1)
         return bad_field(c, "the run", word[WORD_RUN], "at least 1");
     d->run_bytes = d->bytes = word[WORD_RUN];
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         const int32_t *level = word + WORD_LEVELS + 3 * i;
 
         if (level[0] < 1)

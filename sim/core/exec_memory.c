@@ -15,11 +15,9 @@ struct access {
 static bool check_access(struct core *c, const struct decoded_op *o, const struct access *a,
                          bool is_write)
 {
-    int i;
-
     if (a->stride == 1 && a->sublanes == 0xff)
         return c->hooks->checks.touch(c, o, SPACE_VMEM, a->row * ROW_BYTES, TILE_BYTES, is_write);
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if ((a->sublanes >> i & 1u)
             && !c->hooks->checks.touch(c, o, SPACE_VMEM, (a->row + i * a->stride) * ROW_BYTES,
                                        ROW_BYTES, is_write))
@@ -29,11 +27,9 @@ static bool check_access(struct core *c, const struct decoded_op *o, const struc
 
 static bool check_rows(struct core *c, const struct decoded_op *o, const struct access *a)
 {
-    int i;
-
     if (a->row >= 0 && a->row + 7 * a->stride < c->vmem_rows)
         return true;
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         int64_t row = a->row + i * a->stride;
 
         if ((a->sublanes >> i & 1u) && (row < 0 || row >= c->vmem_rows)) {
@@ -75,7 +71,6 @@ void exec_VLD(struct core *c, const struct decoded_op *o)
 {
     struct access a;
     uint32_t *tile;
-    int i;
 
     if (!access_of(c, o, 1, &a))
         return;
@@ -88,7 +83,7 @@ void exec_VLD(struct core *c, const struct decoded_op *o)
         memcpy(tile, vmem_row(c, a.row), TILE_BYTES);
         return;
     }
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if (a.sublanes >> i & 1u)
             memcpy(tile + i * ROW_WORDS, vmem_row(c, a.row + i * a.stride), ROW_BYTES);
         else
@@ -112,9 +107,9 @@ static unsigned char *indexed_row(struct core *c, const struct decoded_op *o, in
 
 void core_check_indexed_rows(struct core *c, const struct decoded_op *o)
 {
-    int first = o->code == OP_VLD_IAR ? 1 : 0, i;
+    int first = o->code == OP_VLD_IAR ? 1 : 0;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if (o->o[first + 2] >> i & 1)
             indexed_row(c, o, first, i);
 }
@@ -122,10 +117,9 @@ void core_check_indexed_rows(struct core *c, const struct decoded_op *o)
 void exec_VLD_IAR(struct core *c, const struct decoded_op *o)
 {
     uint32_t *tile = vreg_write(c, o->o[0]);
-    int i;
 
     memset(tile, 0, TILE_BYTES);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         const unsigned char *row = o->o[3] >> i & 1 ? indexed_row(c, o, 1, i) : NULL;
 
         if (row)
@@ -136,9 +130,8 @@ void exec_VLD_IAR(struct core *c, const struct decoded_op *o)
 void exec_VST_IAR(struct core *c, const struct decoded_op *o)
 {
     const uint32_t *tile = vreg_read(c, o->o[3]);
-    int i;
 
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         unsigned char *row = o->o[2] >> i & 1 ? indexed_row(c, o, 0, i) : NULL;
 
         if (!row)
@@ -155,13 +148,11 @@ static void before_store(struct core *c, const struct access *a)
 
 static void store(struct core *c, const struct access *a, const uint32_t *tile)
 {
-    int i;
-
     if (is_tile(a)) {
         memmove(vmem_row(c, a->row), tile, TILE_BYTES);
         return;
     }
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if (a->sublanes >> i & 1u)
             memcpy(vmem_row(c, a->row + i * a->stride), tile + i * ROW_WORDS, ROW_BYTES);
 }
@@ -232,13 +223,12 @@ void exec_VST_MSK(struct core *c, const struct decoded_op *o)
     const struct mask *mask = &c->m[o->o[4]];
     const uint32_t *tile;
     struct access a;
-    int i;
 
     if (!access_of(c, o, 0, &a))
         return;
     before_store(c, &a);
     tile = vreg_read(c, o->o[5]);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         uint32_t *row = (uint32_t *)(void *)vmem_row(c, a.row + i * a.stride);
 
         if (a.sublanes >> i & 1u)

@@ -53,9 +53,8 @@ void exec_VTRACE(struct core *c, const struct decoded_op *o)
 void exec_VSETIAR(struct core *c, const struct decoded_op *o)
 {
     const uint32_t *tile = vreg_read(c, o->o[0]);
-    int i;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         c->iar[o->o[1]][i] = (int32_t)tile[i * ROW_WORDS];
 }
 
@@ -68,9 +67,8 @@ static int64_t cmem_row(const struct core *c, const struct decoded_op *o, int i)
 bool core_check_cmem_rows(struct core *c, const struct decoded_op *o)
 {
     int64_t row_count = c->cmem_bytes / ROW_BYTES;
-    int i;
 
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         int64_t row = cmem_row(c, o, i);
 
         if ((o->o[3] >> i & 1) && (row < 0 || row >= row_count)) {
@@ -88,12 +86,11 @@ bool core_check_cmem_rows(struct core *c, const struct decoded_op *o)
 void exec_CLD(struct core *c, const struct decoded_op *o)
 {
     uint32_t *tile;
-    int i;
 
     if (!core_check_cmem_rows(c, o))
         return;
     tile = vregs_result(c, &c->crf);
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if (o->o[3] >> i & 1)
             memcpy(tile + i * ROW_WORDS, c->cmem + cmem_row(c, o, i) * ROW_BYTES, ROW_BYTES);
         else

@@ -45,17 +45,16 @@ size_t mxu_bytes(const struct chip *chip)
 void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, struct arena *a)
 {
     size_t quadrants = quadrant_count(chip), accumulators = (size_t)chip->mxu_accumulators;
-    int i;
 
     m->array = (void *)memory;
     memory += array_count(chip) * sizeof(*m->array);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         m->gain[i] = m->array + (size_t)i * quadrants;
         m->old_array[i] = 2 + i;
     }
     m->sum = (void *)memory;
     memory += accumulators * sizeof(*m->sum);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         m->staging[i] = (void *)memory;
         memory += quadrants * sizeof(*m->staging[i]);
     }
@@ -76,17 +75,17 @@ static void clear_quadrant(struct quadrant *q)
 
 void mxu_reset(struct mxu *m, const struct chip *chip)
 {
-    int quadrants = (int)quadrant_count(chip), i;
+    int quadrants = (int)quadrant_count(chip);
 
     m->array_free_at = m->port_free_at = m->staged_at[0] = m->staged_at[1] = 0;
     m->weights_prepared.is_full = m->rows_prepared.is_full = false;
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         m->staged[i] = m->gain_loaded[i] = LOADED_NOTHING;
     memset(m->deferred, 0, m->result.mask + 1);
     memset(m->is_finite, 0, sizeof(m->is_finite));
-    for (i = 0; i < 2 * quadrants; i++)
+    for (int i = 0; i < 2 * quadrants; i++)
         clear_quadrant(&m->staging[i / quadrants][i % quadrants]);
-    for (i = 0; i < chip->mxu_accumulators; i++) {
+    for (int i = 0; i < chip->mxu_accumulators; i++) {
         struct accumulator *a = &m->accumulator[i];
 
         a->has_sum = false;
@@ -97,16 +96,14 @@ void mxu_reset(struct mxu *m, const struct chip *chip)
 /* the quadrant as 64 pairs of rows, 128 wide */
 static void quadrant_read(const struct quadrant *q, uint32_t array[SIMD_ARRAY_PAIRS][128])
 {
-    int group, p;
-
-    for (group = 0; group < 16; group++) {
+    for (int group = 0; group < 16; group++) {
         const uint32_t *from = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
 
         if (!q->is_columns) {
             memcpy(array[4 * group], from, GROUP_WORDS * sizeof(*from));
             continue;
         }
-        for (p = 0; p < SIMD_ARRAY_PAIRS; p++)
+        for (int p = 0; p < SIMD_ARRAY_PAIRS; p++)
             memcpy(&array[p][8 * group], from + 8 * p, 8 * sizeof(*from));
     }
 }
@@ -122,11 +119,10 @@ static void make_rows(struct quadrant *q)
 static void make_columns(struct quadrant *q)
 {
     uint32_t array[SIMD_ARRAY_PAIRS][128];
-    int group, p;
 
     quadrant_read(q, array);
-    for (group = 0; group < 16; group++)
-        for (p = 0; p < SIMD_ARRAY_PAIRS; p++)
+    for (int group = 0; group < 16; group++)
+        for (int p = 0; p < SIMD_ARRAY_PAIRS; p++)
             memcpy(&q->pair[group * GROUP_WORDS + 8 * p], &array[p][8 * group],
                    8 * sizeof(**array));
 }
@@ -148,7 +144,6 @@ static void shift_in(struct quadrant *q, bool is_columns, const uint32_t *groups
                      uint32_t *fallen)
 {
     const size_t bytes = GROUP_WORDS * sizeof(*groups);
-    int group;
 
     if (!q->is_used && !groups) {
         if (fallen)
@@ -158,7 +153,7 @@ static void shift_in(struct quadrant *q, bool is_columns, const uint32_t *groups
     set_kind(q, is_columns);
     q->is_used = true;
     q->top = (q->top + 16 - (uint32_t)count) % 16;
-    for (group = 0; group < count; group++) {
+    for (int group = 0; group < count; group++) {
         uint32_t *slot = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
 
         if (fallen)
@@ -327,9 +322,9 @@ static void multiply_group(const struct core *c, const struct decoded_op *o, int
                            const struct left_hand *l, int group, int n, uint32_t *out)
 {
     simd_matmul_fn *matmul = c->sums_quads ? quad4_matmul : c->simd->matmul;
-    int halves = chip_mxu_halves(c->chip), k;
+    int halves = chip_mxu_halves(c->chip);
 
-    for (k = 0; k < halves; k++)
+    for (int k = 0; k < halves; k++)
         matmul(out, k ? out : NULL, (const uint32_t (*)[64])&l->row[k][8 * group],
                (const uint32_t (*)[128])c->mxu[o->unit].gain[gain][halves * k + n]);
 }
@@ -372,9 +367,9 @@ static void multiply_deferred(struct core *c, const struct mxu *unit, int array,
 static void finish_results(struct core *c, struct mxu *unit, int array)
 {
     const struct fifo *f = &unit->result;
-    uint32_t i, row[8][64];
+    uint32_t row[8][64];
 
-    for (i = f->read; i != f->written; i++) {
+    for (uint32_t i = f->read; i != f->written; i++) {
         uint8_t *deferred = &unit->deferred[i & f->mask];
         uint32_t *entry = f->tile[i & f->mask];
 
@@ -453,7 +448,7 @@ static void exec_multiply(struct core *c, const struct decoded_op *o)
 {
     const struct matrix_op m = o->matrix->op;
     struct mxu *unit = &c->mxu[o->unit];
-    int halves = o->matrix->halves, i;
+    int halves = o->matrix->halves;
     struct left_hand l;
     _Alignas(64) tile_t sum;
 
@@ -464,7 +459,7 @@ static void exec_multiply(struct core *c, const struct decoded_op *o)
         return;
     }
     read_rows(c, o, &m, &l);
-    for (i = 0; i < o->matrix->tile_count; i++) {
+    for (int i = 0; i < o->matrix->tile_count; i++) {
         uint32_t *out = m.accumulator < 0 ? result_entry(c, &unit->result) : sum;
 
         multiply_group(c, o, m.gain, &l, i / halves, i % halves, out);

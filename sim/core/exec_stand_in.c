@@ -7,12 +7,11 @@
 static void note(struct core *c)
 {
     struct stand_in_site *site = &c->stand_in;
-    uint32_t i;
 
     if (site->is_met)
         return;
     *site = (struct stand_in_site){.is_met = true, .cycle = c->issue_at, .bundle = c->pc};
-    for (i = 0; i < c->program->bundle_count; i++) {
+    for (uint32_t i = 0; i < c->program->bundle_count; i++) {
         site->bundles += (int64_t)c->bundle_count[i];
         site->operations += (int64_t)c->bundle_count[i] * c->program->source->bundle[i].op_count;
     }

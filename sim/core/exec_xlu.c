@@ -27,9 +27,8 @@ void exec_VPERM(struct core *c, const struct decoded_op *o)
 {
     uint32_t *d = vregs_result(c, &c->xlu[o->unit].result);
     const uint32_t *a = vreg_read(c, o->o[0]), *lane = vreg_read(c, o->o[1]);
-    int i;
 
-    for (i = 0; i < SIMD_TILE_WORDS; i++)
+    for (int i = 0; i < SIMD_TILE_WORDS; i++)
         d[i] = a[i / ROW_WORDS * ROW_WORDS + (int)(lane[i] % ROW_WORDS)];
 }
 
@@ -44,9 +43,8 @@ void exec_VBCAST_LANE(struct core *c, const struct decoded_op *o)
 {
     uint32_t *d = vregs_result(c, &c->xlu[o->unit].result), value[8];
     const uint32_t *a = vreg_read(c, o->o[0]);
-    int i;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         value[i] = a[i * ROW_WORDS
                      + ((o->o[1] & 127) + (o->o[1] & 256 ? i : 0)) % ROW_WORDS];
     c->simd->spread(d, value);
@@ -67,7 +65,7 @@ static void gather(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
     const uint32_t *tile = vreg_read(c, o->o[0]);
-    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, bits = 32 / per_word, i, j;
+    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, bits = 32 / per_word;
     uint32_t value_mask = 0xffffffffu >> (32 - bits);
 
     if (per_word == 1) {
@@ -75,12 +73,12 @@ static void gather(struct core *c, const struct decoded_op *o)
         x->row_count += 8;
         return;
     }
-    for (i = 0; i < 8 * per_word; i++) {
+    for (int i = 0; i < 8 * per_word; i++) {
         const uint32_t *from = tile + i / per_word * ROW_WORDS;
         uint32_t *to = x->buffer[x->row_count++];
         int shift = i % per_word * bits;
 
-        for (j = 0; j < ROW_WORDS; j++)
+        for (int j = 0; j < ROW_WORDS; j++)
             to[j] = from[j] >> shift & value_mask;
     }
 }
@@ -126,15 +124,15 @@ static void turn_rows(const struct core *c, const struct xlu *x, int per_word, i
 static void transpose(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
-    int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]), first, i;
+    int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]);
     uint32_t *result[XLU_ROWS / 8];
 
-    for (i = 0; i * rows < o->o[1]; i++) {
+    for (int i = 0; i * rows < o->o[1]; i++) {
         result[i] = vregs_result(c, &x->result);
         if (x->row_count < XLU_ROWS)
             memset(result[i], 0, TILE_BYTES);
     }
-    for (first = 0; first < x->row_count; first += ROWS_AT_ONCE)
+    for (int first = 0; first < x->row_count; first += ROWS_AT_ONCE)
         turn_rows(c, x, rows / 8, o->o[1], first, result);
     x->row_count = 0;
 }

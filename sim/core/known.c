@@ -123,11 +123,10 @@ static void copy_known_piece(struct core *c, const struct dma *d, int64_t source
 void known_copy_local(struct core *c, const struct dma *d)
 {
     struct dma_piece source, destination;
-    int64_t done;
 
     if (d->destination_space == SPACE_VMEM || d->destination_space == SPACE_CMEM)
         return;
-    for (done = 0; done < d->bytes && c->state != CORE_FAULTED; done += destination.bytes) {
+    for (int64_t done = 0; done < d->bytes && c->state != CORE_FAULTED; done += destination.bytes) {
         source = dma_piece(d, false, done, d->bytes - done);
         destination = dma_piece(d, true, done, source.bytes);
         copy_known_piece(c, d, source.address, destination.address, destination.bytes);
@@ -137,9 +136,8 @@ void known_copy_local(struct core *c, const struct dma *d)
 static bool is_unknown(const struct ranges *unknown, const struct dma *d)
 {
     struct dma_piece piece;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
         if (!ranges_cover(unknown, piece.address, piece.address + piece.bytes))
             return false;
@@ -154,14 +152,13 @@ void known_capture(const struct core *from, struct dma *d)
     const struct ranges *unknown = d->source_space == SPACE_HOST ? &from->unknown_host
                                                                  : from->unknown_hbm;
     struct dma_piece piece;
-    int64_t done;
 
     if (!is_smem && is_unknown(unknown, d)) {
         ranges_add(&d->unknown, 0, d->bytes);
         return;
     }
     d->data = mem_alloc((size_t)d->bytes);
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
         if (is_smem) {
             memcpy(d->data + done, from->smem + piece.address, (size_t)piece.bytes);
@@ -177,14 +174,13 @@ void known_capture(const struct core *from, struct dma *d)
 static void deliver_to_smem(struct core *to, const struct dma *d)
 {
     struct dma_piece piece;
-    int64_t done;
 
     if (d->unknown.count > 0) {
         piece = dma_piece(d, false, d->unknown.item[0].first, d->bytes);
         fault_at_arrival(to, d, &(struct range){piece.address, piece.address + piece.bytes});
         return;
     }
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
         memcpy(to->smem + piece.address, d->data + done, (size_t)piece.bytes);
     }
@@ -195,9 +191,8 @@ static void deliver_to_store(struct core *to, const struct dma *d)
     struct hbm_store *store = store_of(to, d->destination_space);
     struct ranges *unknown = unknown_of(to, d->destination_space);
     struct dma_piece piece;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    for (int64_t done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
         if (d->source_space == SPACE_HBM)
             log_give_up(to);

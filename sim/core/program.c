@@ -18,19 +18,17 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 uint64_t program_hash(const struct isa_program *p)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    uint32_t i;
-    int j;
 
-    for (i = 0; i < p->op_count; i++) {
+    for (uint32_t i = 0; i < p->op_count; i++) {
         const struct isa_op *op = &p->op[i];
 
         hash = mix(hash, (uint64_t)op->code << 32 | (uint64_t)op->pred << 16
                    | (uint64_t)op->pred_is_negated << 8 | op->unit_index);
-        for (j = 0; j < op->operand_count; j++)
+        for (int j = 0; j < op->operand_count; j++)
             hash = mix(hash, (uint64_t)(uint32_t)op->operand[j].value << 16
                        | (uint64_t)op->operand[j].kind << 8 | op->operand[j].is_negated);
     }
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         hash = mix(hash, (uint64_t)p->bundle[i].first_op << 32
                    | (uint64_t)p->bundle[i].op_count << 24 | (p->bundle[i].line & 0xffffffu));
     return hash;
@@ -40,11 +38,10 @@ uint64_t program_hash(const struct isa_program *p)
 static void add_check(struct decoder *d, struct decoded_bundle *b, int reg)
 {
     struct decoded_program *out = d->program;
-    uint32_t i;
 
     if (reg >= REG_COUNT || !d->is_slow[reg])
         return;
-    for (i = 0; i < b->check_count; i++)
+    for (uint32_t i = 0; i < b->check_count; i++)
         if (out->list[b->first_list + i] == reg)
             return;
     out->list[out->list_count++] = (uint8_t)reg;
@@ -55,11 +52,9 @@ static void add_check(struct decoder *d, struct decoded_bundle *b, int reg)
 static void add_checks(struct decoder *d, struct decoded_bundle *b, const struct decoded_op *op,
                        const struct touched *t)
 {
-    int i;
-
-    for (i = 0; i < t->read_count; i++)
+    for (int i = 0; i < t->read_count; i++)
         add_check(d, b, t->read[i]);
-    for (i = 0; i < t->write_count; i++)
+    for (int i = 0; i < t->write_count; i++)
         add_check(d, b, t->write[i]);
     if (op->is_guarded && op->guard < ISA_PRED_COUNT)
         add_check(d, b, REG_P + op->guard);
@@ -101,9 +96,9 @@ static uint8_t add_list(struct decoded_program *d, const struct decoded_bundle *
                         bool (*belongs)(const struct decoded_op *o))
 {
     const struct decoded_op *op = &d->op[b->first_op];
-    uint8_t count = 0, i;
+    uint8_t count = 0;
 
-    for (i = 0; i < b->op_count; i++)
+    for (uint8_t i = 0; i < b->op_count; i++)
         if (belongs(&op[i])) {
             d->list[d->list_count++] = i;
             count++;
@@ -162,18 +157,17 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
     const struct isa_bundle *from = &p->bundle[index];
     struct decoded_op op[ISA_BUNDLE_OP_MAX];
     struct touched touched[ISA_BUNDLE_OP_MAX];
-    uint32_t i;
 
     b->first_op = out->op_count;
     b->first_list = out->list_count;
     b->first_def = out->def_count;
     b->first_special = out->special_count;
-    for (i = 0; i < from->op_count; i++) {
+    for (uint32_t i = 0; i < from->op_count; i++) {
         decode_op(d, p, from->first_op + i, &op[i], &touched[i]);
         add_checks(d, b, &op[i], &touched[i]);
     }
     b->op_count = (uint8_t)decode_order(op, touched, from->op_count, &out->op[out->op_count]);
-    for (i = 0; i < b->op_count; i++)
+    for (uint32_t i = 0; i < b->op_count; i++)
         add_marks(out, b, &out->op[b->first_op + i], i);
     b->wait_count = add_list(out, b, may_wait);
     b->take_count = add_list(out, b, takes);
@@ -190,14 +184,12 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
 static void find_slow_registers(struct decoder *d, const struct isa_program *p)
 {
     struct touched t;
-    uint32_t i;
-    int j;
 
-    for (i = 0; i < p->op_count; i++) {
+    for (uint32_t i = 0; i < p->op_count; i++) {
         if (chip_latency_cycles(d->chip, isa_info(p->op[i].code)->latency_class) <= 1)
             continue;
         decode_touched(&p->op[i], &t);
-        for (j = 0; j < t.write_count; j++)
+        for (int j = 0; j < t.write_count; j++)
             if (t.write[j] < REG_COUNT)
                 d->is_slow[t.write[j]] = true;
     }
@@ -222,7 +214,6 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
 {
     struct decoded_program *out = mem_alloc(sizeof(*out));
     struct decoder d = {.chip = chip, .mode = mode, .program = out};
-    uint32_t i;
 
     arena_init(&out->arena);
     out->source = p;
@@ -231,12 +222,12 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
     alloc_lists(out, p);
     decode_constants_init(&d, p);
     find_slow_registers(&d, p);
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         decode_bundle(&d, p, i);
     out->bundle[p->bundle_count].is_end = true;
     isa_overlays(p, chip->core_imem_bundles, (int)chip->core_branch_delay_bundles, &out->arena,
                  &out->overlays);
-    for (i = 0; i < p->bundle_count && out->overlays.count > 1; i++)
+    for (uint32_t i = 0; i < p->bundle_count && out->overlays.count > 1; i++)
         out->bundle[i].is_entry = out->overlays.is_entry[i];
     if (mode == MODE_TIMING) {
         decode_ready(out, chip);

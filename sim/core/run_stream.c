@@ -22,9 +22,7 @@ static inline void begin(struct flow *f, cycle_t now)
 static inline void wait_for_registers(const struct core *c, const struct stream_step *s,
                                       struct flow *f)
 {
-    uint32_t i;
-
-    for (i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->count; i++)
         if (c->ready_at[s->reg[i]] > f->t.at)
             f->t = (struct issue_time){c->ready_at[s->reg[i]], STALL_OPERAND};
 }
@@ -95,9 +93,7 @@ static inline void take_store(struct core *c, const struct stream_step *s, struc
 
 static inline void write_results(struct core *c, const struct stream_step *s, cycle_t at)
 {
-    uint32_t i;
-
-    for (i = 0; i < s->count; i++)
+    for (uint32_t i = 0; i < s->count; i++)
         c->ready_at[s->result[i].reg] = at + s->result[i].latency;
 }
 

@@ -35,9 +35,7 @@ static struct op_name name_of_pop(uint16_t key, int unit)
 
 static bool has_row(const struct access_rows *a, int64_t row)
 {
-    int i;
-
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if ((a->sublanes >> i & 1u) && a->first + i * a->stride == row)
             return true;
     return false;
@@ -46,13 +44,11 @@ static bool has_row(const struct access_rows *a, int64_t row)
 /* strides are not negative (isa/check.c) */
 static bool share_rows(const struct access_rows *a, const struct access_rows *b)
 {
-    int i;
-
     if (a->is_scattered || b->is_scattered)
         return true;
     if (a->first + 7 * a->stride < b->first || b->first + 7 * b->stride < a->first)
         return false;
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         if ((a->sublanes >> i & 1u) && has_row(b, a->first + i * a->stride))
             return true;
     return false;
@@ -61,9 +57,8 @@ static bool share_rows(const struct access_rows *a, const struct access_rows *b)
 void timing_wait_for_stores(struct core *c, const struct access_rows *rows, struct issue_time *t)
 {
     cycle_t gap = c->chip->vmem_store_to_load_cycles;
-    uint32_t i;
 
-    for (i = 1; i <= STORE_RING && i <= c->store_count; i++) {
+    for (uint32_t i = 1; i <= STORE_RING && i <= c->store_count; i++) {
         const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
 
         if (s->at + gap < t->at)
@@ -77,9 +72,9 @@ void timing_wait_for_stores(struct core *c, const struct access_rows *rows, stru
 
 void timing_note_all_stores(struct core *c)
 {
-    uint32_t count = c->store_count < STORE_RING ? c->store_count : STORE_RING, i;
+    uint32_t count = c->store_count < STORE_RING ? c->store_count : STORE_RING;
 
-    for (i = count; i > 0; i--) {
+    for (uint32_t i = count; i > 0; i--) {
         const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
 
         timing_note_store(c, &s->rows, s->at);
@@ -89,14 +84,14 @@ void timing_note_all_stores(struct core *c)
 /* by the rows that the index address register holds now */
 static void check_iar_banks(struct core *c, const struct decoded_op *o)
 {
-    int base = o->timing == TIMING_LOAD_IAR ? 1 : 0, extra, i;
+    int base = o->timing == TIMING_LOAD_IAR ? 1 : 0, extra;
     int64_t row[8];
 
     if (c->iar_is_unknown[o->o[4]]) {
         core_fault_unknown(c, timing_name(o).text, "row offsets from a vector");
         return;
     }
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         row[i] = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]] + c->iar[o->o[4]][i];
     extra = decode_bank_extra_cycles(c->chip, row, (uint32_t)o->o[base + 2]);
     if (extra > c->bank_extra)
@@ -278,7 +273,6 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
     struct xlu *x = &c->xlu[o->unit];
     int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]);
     cycle_t start = later(at, x->free_at), ready_at;
-    int i;
 
     if (!check_xpose(c, o, x))
         return;
@@ -292,7 +286,7 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
     if (x->is_open)
         return;
     ready_at = start + c->chip->xlu_xpose_cycles;
-    for (i = 0; i < o->o[1] / rows && c->state != CORE_FAULTED; i++)
+    for (int i = 0; i < o->o[1] / rows && c->state != CORE_FAULTED; i++)
         timing_push_result(c, o, &x->result, OP_VPOP_TRF,
                            ready_at + i * c->chip->xlu_xpose_pop_cycles);
 }
@@ -301,7 +295,6 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
 static void commit_divide(struct core *c, cycle_t at)
 {
     struct fifo *f = &c->drf;
-    int i;
 
     if (f->pushed - f->popped > f->depth - 2 && !(c->is_listing && fifo_grow(f))) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "sdivrem finds its result fifo full: "
@@ -309,7 +302,7 @@ static void commit_divide(struct core *c, cycle_t at)
                    (unsigned)f->depth);
         return;
     }
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         f->ready_at[f->pushed++ & f->mask] = at + c->chip->scalar_div_cycles;
 }
 

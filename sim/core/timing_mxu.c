@@ -3,7 +3,6 @@
  * results (docs/mxu.md). Also what only the order of operations can get wrong:
  * prep registers, types, gain registers that nobody loaded.
  */
-#include "sim/chip/limits.h"
 #include "sim/core/timing.h"
 
 void timing_wait_accumulator(struct core *c, const struct decoded_op *o, struct issue_time *t)
@@ -97,9 +96,8 @@ static void add_to_accumulator(struct core *c, const struct decoded_op *o, int n
 static void send_to_accumulators(struct core *c, const struct decoded_op *o, cycle_t enters)
 {
     const struct decoded_matrix *m = o->matrix;
-    int i;
 
-    for (i = 0; i < m->tile_count && c->state != CORE_FAULTED; i++)
+    for (int i = 0; i < m->tile_count && c->state != CORE_FAULTED; i++)
         add_to_accumulator(c, o, m->op.accumulator + i / m->halves, i % m->halves,
                            enters + m->result_cycles[i]);
 }
@@ -111,14 +109,13 @@ static void send_results(struct core *c, const struct decoded_op *o, cycle_t ent
     struct fifo *f = &c->mxu[o->unit].result;
     const uint32_t count = (uint32_t)m->tile_count, first = f->pushed, mask = f->mask;
     const uint16_t key = m->result_key;
-    uint32_t i;
 
     if (first - f->popped + count > f->depth) {
-        for (i = 0; i < count && c->state != CORE_FAULTED; i++)
+        for (uint32_t i = 0; i < count && c->state != CORE_FAULTED; i++)
             timing_push_result(c, o, f, m->result_key, enters + m->result_cycles[i]);
         return;
     }
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         f->ready_at[(first + i) & mask] = enters + m->result_cycles[i];
         f->code[(first + i) & mask] = key;
     }

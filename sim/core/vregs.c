@@ -95,9 +95,7 @@ void vregs_settle_all(struct core *c)
 
 void vregs_settle_rows(struct core *c, int64_t first, int64_t end)
 {
-    uint64_t left;
-
-    for (left = c->vreg_by_rows; left; left &= left - 1) {
+    for (uint64_t left = c->vreg_by_rows; left; left &= left - 1) {
         int i = __builtin_ctzll(left);
         const struct vreg *v = &c->vreg[i];
 
@@ -108,9 +106,7 @@ void vregs_settle_rows(struct core *c, int64_t first, int64_t end)
 
 void vregs_settle_entry(struct core *c, const uint32_t *entry)
 {
-    uint64_t left;
-
-    for (left = c->vreg_by_entry; left; left &= left - 1) {
+    for (uint64_t left = c->vreg_by_entry; left; left &= left - 1) {
         int i = __builtin_ctzll(left);
 
         if (c->vreg[i].entry == entry)
@@ -120,9 +116,7 @@ void vregs_settle_entry(struct core *c, const uint32_t *entry)
 
 void vregs_settle_products(struct core *c, const uint32_t (*pair)[128])
 {
-    uint64_t left;
-
-    for (left = c->vreg_by_entry; left; left &= left - 1) {
+    for (uint64_t left = c->vreg_by_entry; left; left &= left - 1) {
         int i = __builtin_ctzll(left);
 
         if (c->vreg[i].pair == pair)

@@ -43,22 +43,19 @@ struct launch_memo {
 struct launch_memo *launch_memo_create(struct machine *m)
 {
     struct launch_memo *l = mem_alloc(sizeof(*l));
-    int i;
 
     l->core_count = m->core_count;
     l->core = mem_alloc((size_t)m->core_count * sizeof(*l->core));
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         m->core[i].hbm_log = &l->core[i].log;
     return l;
 }
 
 void launch_memo_destroy(struct launch_memo *l)
 {
-    int i;
-
     if (!l)
         return;
-    for (i = 0; i < l->core_count; i++) {
+    for (int i = 0; i < l->core_count; i++) {
         mem_free(l->core[i].before.data);
         mem_free(l->core[i].after.data);
         mem_free(l->core[i].log.item);
@@ -158,11 +155,11 @@ static void put_back_smem(const struct smem_copy *s, struct core *c)
 static bool is_in_hbm(const struct hbm_log *g, const struct hbm_access *a, const struct core *c)
 {
     unsigned char buffer[4096];
-    int64_t done, part;
+    int64_t part;
 
     if (ranges_find(c->unknown_hbm, a->address, a->address + a->bytes))
         return false;
-    for (done = 0; done < a->bytes; done += part) {
+    for (int64_t done = 0; done < a->bytes; done += part) {
         part = a->bytes - done;
         part = part < (int64_t)sizeof(buffer) ? part : (int64_t)sizeof(buffer);
         hbm_store_read(c->hbm, a->address + done, buffer, (size_t)part);
@@ -174,11 +171,9 @@ static bool is_in_hbm(const struct hbm_log *g, const struct hbm_access *a, const
 
 static bool has_same_inputs(const struct core_inputs *k, const struct core *c)
 {
-    size_t i;
-
     if (memcmp(k->s, c->entry_s, sizeof(k->s)) != 0 || !is_kept_smem(&k->before, c))
         return false;
-    for (i = 0; i < k->log.count; i++)
+    for (size_t i = 0; i < k->log.count; i++)
         if (k->log.item[i].kind == HBM_READ && !is_in_hbm(&k->log, &k->log.item[i], c))
             return false;
     return true;
@@ -186,9 +181,7 @@ static bool has_same_inputs(const struct core_inputs *k, const struct core *c)
 
 static void put_back_hbm(const struct hbm_log *g, struct core *c)
 {
-    size_t i;
-
-    for (i = 0; i < g->count; i++) {
+    for (size_t i = 0; i < g->count; i++) {
         const struct hbm_access *a = &g->item[i];
 
         if (a->kind == HBM_UNKNOWN)
@@ -203,14 +196,13 @@ static void put_back_hbm(const struct hbm_log *g, struct core *c)
 bool launch_memo_repeat(struct machine *m)
 {
     struct launch_memo *l = m->launch_memo;
-    int i;
 
     if (!l || !l->is_valid)
         return false;
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         if (m->core[i].program && !has_same_inputs(&l->core[i], &m->core[i]))
             return false;
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         put_back_hbm(&l->core[i].log, &m->core[i]);
         if (m->core[i].program)
             put_back_smem(&l->core[i].after, &m->core[i]);
@@ -221,9 +213,7 @@ bool launch_memo_repeat(struct machine *m)
 
 void launch_memo_begin(struct machine *m)
 {
-    int i;
-
-    for (i = 0; m->launch_memo && i < m->core_count; i++) {
+    for (int i = 0; m->launch_memo && i < m->core_count; i++) {
         struct core_inputs *k = &m->launch_memo->core[i];
 
         k->log.count = k->log.data_bytes = 0;
@@ -238,11 +228,10 @@ void launch_memo_begin(struct machine *m)
 void launch_memo_end(struct machine *m)
 {
     struct launch_memo *l = m->launch_memo;
-    int i;
 
     if (!l || m->fault.kind != FAULT_NONE)
         return;
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         if (l->core[i].log.is_lost)
             return;
         if (m->core[i].program)
@@ -253,12 +242,10 @@ void launch_memo_end(struct machine *m)
 
 void launch_memo_forget(struct machine *m)
 {
-    int i;
-
     if (!m->launch_memo)
         return;
     m->launch_memo->is_valid = false;
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         m->launch_memo->core[i].log.is_lost = true;     /* until launch_memo_begin */
 }
 

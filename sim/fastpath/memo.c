@@ -61,11 +61,9 @@ struct memo *memo_create(void)
 
 void memo_destroy(struct memo *m)
 {
-    int i;
-
     if (!m)
         return;
-    for (i = 0; i < HEADS; i++)
+    for (int i = 0; i < HEADS; i++)
         memo_free_anchor(m->head[i].anchor);
     memo_free_anchor(m->now);
     memo_walk_destroy(m->walk);
@@ -82,17 +80,13 @@ static void forget_visits(struct head *h)
 
 void memo_forget(struct memo *m)
 {
-    int i;
-
-    for (i = 0; i < HEADS; i++)
+    for (int i = 0; i < HEADS; i++)
         forget_visits(&m->head[i]);
 }
 
 void memo_reset(struct memo *m)
 {
-    int i;
-
-    for (i = 0; i < HEADS; i++)
+    for (int i = 0; i < HEADS; i++)
         m->head[i].is_used = false;
     if (m->walk)
         m->walk->program = NULL;
@@ -107,9 +101,7 @@ const struct machine_memo_stats *memo_stats(const struct memo *m)
 /* its place, or NULL; a head that finds a few places taken takes the first of them */
 static struct head *find_head(struct memo *m, uint32_t pc)
 {
-    uint32_t i;
-
-    for (i = 0; i < PLACES; i++) {
+    for (uint32_t i = 0; i < PLACES; i++) {
         struct head *h = &m->head[(pc + i) % HEADS];
 
         if (!h->is_used || h->pc == pc)
@@ -155,9 +147,7 @@ static bool seems_to_repeat(const struct head *h, uint32_t period)
 /* the next period to try after the one that failed last, 0 if none repeats */
 static uint32_t period_of(const struct head *h)
 {
-    uint32_t i;
-
-    for (i = 0; i < MEMO_PERIOD_MAX; i++) {
+    for (uint32_t i = 0; i < MEMO_PERIOD_MAX; i++) {
         uint32_t period = (h->last_tried + i) % MEMO_PERIOD_MAX + 1;
 
         if (seems_to_repeat(h, period))
@@ -187,9 +177,8 @@ static uint32_t visits_to_rest(const struct memo_anchor *a, const struct memo_an
                                uint32_t period)
 {
     cycle_t most = 0, cycles_per_visit = (b->now - a->now) / period, visits;
-    size_t i;
 
-    for (i = 0; i < a->word_count && i < b->word_count; i++)
+    for (size_t i = 0; i < a->word_count && i < b->word_count; i++)
         if (a->word[i] != b->word[i] && later(a->word[i], b->word[i]) > most)
             most = later(a->word[i], b->word[i]);
     visits = cycles_per_visit > 0 ? most / cycles_per_visit : 0;
@@ -207,14 +196,12 @@ static int64_t within_time(const struct core *c, int64_t iterations, cycle_t cyc
 
 static void add_counts(struct core *c, const struct memo_walk *w, int64_t n)
 {
-    uint32_t i, j;
-
-    for (i = 0; i < w->length; i++) {
+    for (uint32_t i = 0; i < w->length; i++) {
         const struct decoded_bundle *b = &c->program->bundle[w->pc[i]];
         const struct decoded_op *op = &c->program->op[b->first_op];
 
         c->bundle_count[w->pc[i]] += (uint64_t)n;
-        for (j = 0; b->has_guard && j < b->op_count; j++)
+        for (uint32_t j = 0; b->has_guard && j < b->op_count; j++)
             if (op[j].is_guarded && (w->live[i] >> j & 1u) && op[j].code != OP_COUNT)
                 c->guarded_count[op[j].source] += (uint64_t)n;
     }
@@ -223,15 +210,13 @@ static void add_counts(struct core *c, const struct memo_walk *w, int64_t n)
 static void add_cycles(struct core *c, const struct memo_anchor *before,
                        const struct memo_anchor *now, int64_t n)
 {
-    uint32_t i;
-
-    for (i = 0; i < STALL_COUNT; i++)
+    for (uint32_t i = 0; i < STALL_COUNT; i++)
         c->stall_cycles[i] += n * (now->stall_cycles[i] - before->stall_cycles[i]);
-    for (i = 0; i < MACHINE_UNIT_MAX; i++) {
+    for (uint32_t i = 0; i < MACHINE_UNIT_MAX; i++) {
         c->waiting_cycles[i] += n * (now->waiting_cycles[i] - before->waiting_cycles[i]);
         c->busy_cycles[i] += n * (now->busy_cycles[i] - before->busy_cycles[i]);
     }
-    for (i = 0; i <= now->last - now->first; i++)
+    for (uint32_t i = 0; i <= now->last - now->first; i++)
         c->bundle_stall[now->first + i] += n * (now->bundle_stall[i] - before->bundle_stall[i]);
     c->cmem_read_bytes += n * (now->cmem_read_bytes - before->cmem_read_bytes);
 }
@@ -239,12 +224,10 @@ static void add_cycles(struct core *c, const struct memo_anchor *before,
 static void add_steps(struct core *c, const struct memo_anchor *before,
                       const struct memo_anchor *now, int64_t n)
 {
-    int i;
-
-    for (i = 0; i < ISA_SREG_COUNT; i++)
+    for (int i = 0; i < ISA_SREG_COUNT; i++)
         c->s[i] = (int32_t)((uint32_t)now->s[i]
                             + (uint32_t)n * ((uint32_t)now->s[i] - (uint32_t)before->s[i]));
-    for (i = 0; i < now->store_count; i++)
+    for (int i = 0; i < now->store_count; i++)
         c->store[(c->store_count - 1 - (uint32_t)i) % STORE_RING].rows.first +=
             n * (now->store_first[i] - before->store_first[i]);
 }
@@ -253,9 +236,8 @@ static void add_steps(struct core *c, const struct memo_anchor *before,
 static void forget_heads_on(struct memo *m, const struct memo_walk *w)
 {
     struct head *h;
-    uint32_t i;
 
-    for (i = 1; i < w->length; i++)
+    for (uint32_t i = 1; i < w->length; i++)
         if (w->pc[i] <= w->pc[i - 1] && (h = find_head(m, w->pc[i])) != NULL)
             forget_visits(h);
 }
@@ -267,13 +249,13 @@ static void tell(struct core *c, const struct memo_anchor *before, int64_t n)
     const struct memo_walk *w = c->memo->walk;
     struct trace_repeat r = {.at = c->now, .period = now->now - before->now, .count = n,
                              .issue_cycles = w->length};
-    uint32_t tracks, i;
+    uint32_t tracks;
 
-    for (i = 0; i < STALL_COUNT; i++)
+    for (uint32_t i = 0; i < STALL_COUNT; i++)
         r.stall_cycles[i] = now->stall_cycles[i] - before->stall_cycles[i];
-    for (i = 0; i < MACHINE_UNIT_MAX; i++)
+    for (uint32_t i = 0; i < MACHINE_UNIT_MAX; i++)
         r.busy_cycles[i] = now->busy_cycles[i] - before->busy_cycles[i];
-    for (i = 0; i < w->length; i++)
+    for (uint32_t i = 0; i < w->length; i++)
         for (tracks = c->program->bundle[w->pc[i]].busy_tracks; tracks; tracks &= tracks - 1)
             r.busy_cycles[__builtin_ctz(tracks)]++;
     record_repeat(c, &r);

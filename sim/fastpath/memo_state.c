@@ -47,22 +47,18 @@ ALWAYS_INLINE void visit(const struct visitor *v, cycle_t *t)
 
 ALWAYS_INLINE void visit_fifo(const struct visitor *v, struct fifo *f)
 {
-    uint32_t i;
-
-    for (i = f->popped; i != f->pushed; i++)
+    for (uint32_t i = f->popped; i != f->pushed; i++)
         visit(v, &f->ready_at[i & f->mask]);
 }
 
 ALWAYS_INLINE void visit_mxu(const struct visitor *v, struct mxu *x, int64_t accumulators)
 {
-    int i;
-
     visit(v, &x->array_free_at);
     visit(v, &x->port_free_at);
     visit(v, &x->staged_at[0]);
     visit(v, &x->staged_at[1]);
     visit_fifo(v, &x->result);
-    for (i = 0; i < accumulators; i++) {
+    for (int i = 0; i < accumulators; i++) {
         if (!x->accumulator[i].has_sum)
             continue;
         visit(v, &x->accumulator[i].ready_at[0]);
@@ -72,11 +68,9 @@ ALWAYS_INLINE void visit_mxu(const struct visitor *v, struct mxu *x, int64_t acc
 
 ALWAYS_INLINE void visit_times(const struct visitor *v, struct core *c)
 {
-    int i;
-
-    for (i = 0; i < REG_COUNT; i++)
+    for (int i = 0; i < REG_COUNT; i++)
         visit(v, &c->ready_at[i]);
-    for (i = 0; i < track_count(c->chip); i++)
+    for (int i = 0; i < track_count(c->chip); i++)
         visit(v, &c->busy_until[i]);
     visit(v, &c->delay_until);
     visit(v, &c->dma_issue_at);
@@ -88,12 +82,12 @@ ALWAYS_INLINE void visit_times(const struct visitor *v, struct core *c)
     visit_fifo(v, &c->crf);
     visit_fifo(v, &c->v2s);
     visit_fifo(v, &c->drf);
-    for (i = 0; i < c->chip->xlu_count; i++) {
+    for (int i = 0; i < c->chip->xlu_count; i++) {
         visit(v, &c->xlu[i].free_at);
         visit(v, &c->xlu[i].next_xpose_at);
         visit_fifo(v, &c->xlu[i].result);
     }
-    for (i = 0; i < c->chip->mxu_count; i++)
+    for (int i = 0; i < c->chip->mxu_count; i++)
         visit_mxu(v, &c->mxu[i], c->chip->mxu_accumulators);
 }
 
@@ -102,11 +96,10 @@ static void make_room(struct memo_anchor *a, const struct core *c)
 {
     size_t most = 64 + REG_COUNT + MACHINE_UNIT_MAX + 3 * STORE_RING
                   + 2 * (c->eup.depth + c->crf.depth + c->v2s.depth + c->drf.depth);
-    int i;
 
-    for (i = 0; i < c->chip->xlu_count; i++)
+    for (int i = 0; i < c->chip->xlu_count; i++)
         most += 8 + 2 * c->xlu[i].result.depth;
-    for (i = 0; i < c->chip->mxu_count; i++)
+    for (int i = 0; i < c->chip->mxu_count; i++)
         most += 16 + 2 * c->mxu[i].result.depth + 3 * (size_t)c->chip->mxu_accumulators;
     a->word = mem_grow(a->word, &a->word_capacity, most, sizeof(*a->word));
     a->word_count = 0;
@@ -114,10 +107,8 @@ static void make_room(struct memo_anchor *a, const struct core *c)
 
 static void put_fifo(struct memo_anchor *a, const struct fifo *f)
 {
-    uint32_t i;
-
     put(a, f->pushed - f->popped);
-    for (i = f->popped; i != f->pushed; i++)
+    for (uint32_t i = f->popped; i != f->pushed; i++)
         put(a, f->code[i & f->mask]);
 }
 
@@ -133,36 +124,32 @@ static void put_accumulator(struct memo_anchor *a, const struct accumulator *k)
 
 static void put_mxu(struct memo_anchor *a, const struct mxu *x, int64_t accumulators)
 {
-    int i;
-
     put_fifo(a, &x->result);
     put_prepared(a, &x->weights_prepared);
     put_prepared(a, &x->rows_prepared);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         put(a, x->staged[i]);
         put(a, x->gain_loaded[i]);
     }
-    for (i = 0; i < accumulators; i++)
+    for (int i = 0; i < accumulators; i++)
         put_accumulator(a, &x->accumulator[i]);
 }
 
 static void put_contents(struct memo_anchor *a, const struct core *c)
 {
-    int i;
-
-    for (i = 0; i < ISA_PRED_COUNT; i++)
+    for (int i = 0; i < ISA_PRED_COUNT; i++)
         put(a, c->p[i]);
     put(a, c->trace_mask);
     put_fifo(a, &c->eup);
     put_fifo(a, &c->crf);
     put(a, c->v2s.pushed - c->v2s.popped);
     put(a, c->drf.pushed - c->drf.popped);
-    for (i = 0; i < c->chip->xlu_count; i++) {
+    for (int i = 0; i < c->chip->xlu_count; i++) {
         put_fifo(a, &c->xlu[i].result);
         put(a, c->xlu[i].is_open ? 1 + c->xlu[i].type : 0);
         put(a, c->xlu[i].pushed_rows);
     }
-    for (i = 0; i < c->chip->mxu_count; i++)
+    for (int i = 0; i < c->chip->mxu_count; i++)
         put_mxu(a, &c->mxu[i], c->chip->mxu_accumulators);
 }
 
@@ -174,17 +161,16 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 uint64_t memo_occupancy(const struct core *c)
 {
     uint64_t hash = 0, word;
-    int i;
 
-    for (i = 0; i < 16; i += 8) {       /* p15 holds always */
+    for (int i = 0; i < 16; i += 8) {       /* p15 holds always */
         memcpy(&word, c->p + i, 8);
         hash = mix(hash, word);
     }
     hash = mix(hash, (uint64_t)(c->eup.pushed - c->eup.popped) << 32
                      | (c->crf.pushed - c->crf.popped));
-    for (i = 0; i < c->chip->xlu_count; i++)
+    for (int i = 0; i < c->chip->xlu_count; i++)
         hash = mix(hash, c->xlu[i].result.pushed - c->xlu[i].result.popped);
-    for (i = 0; i < c->chip->mxu_count; i++)
+    for (int i = 0; i < c->chip->mxu_count; i++)
         hash = mix(hash, c->mxu[i].result.pushed - c->mxu[i].result.popped);
     return hash;
 }
@@ -208,11 +194,9 @@ const struct store_record *memo_recent_store(const struct core *c, int i)
 /* where they are is apart: it may move */
 static void put_stores(struct memo_anchor *a, const struct core *c)
 {
-    int i;
-
     a->store_count = memo_recent_stores(c);
     put(a, a->store_count);
-    for (i = 0; i < a->store_count; i++) {
+    for (int i = 0; i < a->store_count; i++) {
         const struct store_record *s = memo_recent_store(c, i);
 
         a->store_first[i] = s->rows.first;
@@ -266,9 +250,9 @@ void memo_take_anchor(struct memo_anchor *a, struct core *c, uint32_t first, uin
 void memo_shift_times(struct core *c, cycle_t cycles)
 {
     const struct visitor v = {.is_shift = true, .now = c->now, .shift = cycles};
-    int stores = memo_recent_stores(c), i;
+    int stores = memo_recent_stores(c);
 
-    for (i = 0; i < stores; i++)
+    for (int i = 0; i < stores; i++)
         c->store[(c->store_count - 1 - (uint32_t)i) % STORE_RING].at += cycles;
     timing_note_all_stores(c);
     visit_times(&v, c);

@@ -57,9 +57,8 @@ static enum rule rule_of(enum isa_opcode code)
 struct memo_walk *memo_walk_create(void)
 {
     struct memo_walk *w = mem_alloc(sizeof(*w));
-    int i;
 
-    for (i = 0; i < OP_COUNT; i++) {
+    for (int i = 0; i < OP_COUNT; i++) {
         w->rule[i] = (uint8_t)rule_of((enum isa_opcode)i);
         w->scalars[i] = isa_scalar_operands((enum isa_opcode)i);
     }
@@ -229,9 +228,8 @@ static void follow_load(struct memo_walk *w, const struct decoded_op *o)
 {
     struct moving_rows load = vmem_rows(w, o, 1);
     int64_t gap = w->shadow->chip->vmem_store_to_load_cycles;
-    uint32_t i;
 
-    for (i = 1; i <= STORE_RING && i <= w->store_count; i++) {
+    for (uint32_t i = 1; i <= STORE_RING && i <= w->store_count; i++) {
         const struct moving_rows *store = &w->store[(w->store_count - i) % STORE_RING];
 
         if (store->at + gap <= load.at)
@@ -366,16 +364,16 @@ static bool follow_bundle(struct memo_walk *w)
     const struct decoded_op *op = &shadow->program->op[b->first_op];
     const uint16_t *special = &shadow->program->special[b->first_special];
     const uint8_t *exec = decoded_execs(shadow->program, b);
-    uint32_t live = b->has_guard ? issue_guards_that_hold(shadow, b) : ~0u, i;
+    uint32_t live = b->has_guard ? issue_guards_that_hold(shadow, b) : ~0u;
 
     if (b->is_entry)
         return false;                   /* an overlay may have to be fetched */
     w->pc[w->length] = shadow->pc;
     w->live[w->length] = live;
-    for (i = 0; i < b->special_count; i++)
+    for (uint32_t i = 0; i < b->special_count; i++)
         if ((live >> special[i] & 1u) && !follow_timing(w, &op[special[i]]))
             return false;
-    for (i = 0; i < b->exec_count; i++)
+    for (uint32_t i = 0; i < b->exec_count; i++)
         if ((live >> exec[i] & 1u) && !follow(w, &op[exec[i]]))
             return false;
     w->length++;
@@ -424,10 +422,8 @@ static void cast_shadow(struct memo_walk *w, const struct core *c)
 static void set_steps(struct memo_walk *w, const struct memo_anchor *before,
                       const struct memo_anchor *now)
 {
-    int i;
-
     memset(w->step, 0, sizeof(w->step));
-    for (i = 0; i < ISA_SREG_COUNT; i++)
+    for (int i = 0; i < ISA_SREG_COUNT; i++)
         w->step[i] = (int32_t)((uint32_t)now->s[i] - (uint32_t)before->s[i]);
 }
 
@@ -435,10 +431,8 @@ static void set_steps(struct memo_walk *w, const struct memo_anchor *before,
 static void set_stores(struct memo_walk *w, const struct core *c,
                        const struct memo_anchor *before)
 {
-    int i;
-
     w->store_count = 0;
-    for (i = before->store_count - 1; i >= 0; i--) {
+    for (int i = before->store_count - 1; i >= 0; i--) {
         const struct store_record *s = memo_recent_store(c, i);
 
         w->store[w->store_count++] = (struct moving_rows){
@@ -450,16 +444,14 @@ static void set_stores(struct memo_walk *w, const struct core *c,
 static bool repeats(const struct memo_walk *w, const struct memo_anchor *before,
                     const struct memo_anchor *now, const struct core *c)
 {
-    int i;
-
-    for (i = 0; i < ISA_SREG_COUNT; i++) {
+    for (int i = 0; i < ISA_SREG_COUNT; i++) {
         uint32_t step = (uint32_t)now->s[i] - (uint32_t)before->s[i];
 
         if ((uint32_t)w->step[i] != step
             || (uint32_t)w->shadow->s[i] != (uint32_t)now->s[i] + step)
             return false;
     }
-    for (i = 0; i < now->store_count; i++) {
+    for (int i = 0; i < now->store_count; i++) {
         const struct moving_rows *s = &w->store[(w->store_count - 1 - (uint32_t)i) % STORE_RING];
         int64_t step = now->store_first[i] - before->store_first[i];
 
@@ -475,9 +467,8 @@ static bool was_alike(const struct memo_walk *w, const struct memo_anchor *befor
                       const struct memo_anchor *now)
 {
     cycle_t issued = now->now - before->now;
-    int i;
 
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         issued -= now->stall_cycles[i] - before->stall_cycles[i];
     return issued == w->length && now->sequence == before->sequence
            && now->last_sst_at == before->last_sst_at;

@@ -74,11 +74,10 @@ static enum rule rule_of(enum isa_opcode code)
 struct origins *origins_create(const struct chip *chip)
 {
     struct origins *o = mem_alloc(sizeof(*o));
-    int i;
 
     o->word_count = chip->smem_bytes / 4;
     o->word = mem_alloc((size_t)o->word_count * sizeof(*o->word));
-    for (i = 0; i < OP_COUNT; i++) {
+    for (int i = 0; i < OP_COUNT; i++) {
         o->scalars[i] = isa_scalar_operands((enum isa_opcode)i);
         o->rule[i] = (uint8_t)rule_of((enum isa_opcode)i);
     }
@@ -98,15 +97,13 @@ void origins_destroy(struct origins *o)
 
 void origins_begin(struct origins *o, const struct core *c)
 {
-    int64_t i;
-
     o->count = o->data_bytes = 0;
     o->arrivals = 0;
     o->is_lost = o->is_comparing = o->is_other = false;
     o->written.count = 0;
     memcpy(o->entry_s, c->entry_s, sizeof(o->entry_s));
     memset(o->scalar, 0, sizeof(o->scalar));
-    for (i = 0; i < o->word_count; i++)
+    for (int64_t i = 0; i < o->word_count; i++)
         o->word[i] = AS_FOUND;
 }
 
@@ -150,9 +147,8 @@ static int32_t new_origin(struct origins *o, int kind, int64_t address, int64_t 
     o->is_lost |= o->count == ITEMS_MAX || (int64_t)o->data_bytes + bytes > BYTES_MAX;
     if (o->is_lost)
         return NOTHING;
-    o->item = mem_grow(o->item, &o->capacity, o->count + 1, sizeof(*o->item));
-    o->item[o->count++] = (struct origin){.joined = i, .address = address, .bytes = bytes,
-                                          .data = o->data_bytes};
+    MEM_ADD(o->item, o->count, o->capacity) = (struct origin){
+        .joined = i, .address = address, .bytes = bytes, .data = o->data_bytes};
     o->item[i].kind = kind;
     o->data = mem_grow(o->data, &o->data_capacity, o->data_bytes + (size_t)bytes, 1);
     o->data_bytes += (size_t)bytes;
@@ -205,9 +201,8 @@ static void follow_result(struct origins *o, const struct decoded_op *op)
 static void follow_descriptor(struct origins *o, const struct core *c, const struct decoded_op *op)
 {
     int64_t at = address_at(o, c, op, 0);
-    int i;
 
-    for (i = 0; i < WORDS_OF_DESCRIPTOR; i++)
+    for (int i = 0; i < WORDS_OF_DESCRIPTOR; i++)
         let_count(o, origin_of_word(o, c, at + 4 * i));
 }
 
@@ -248,11 +243,10 @@ void origins_bundle(struct origins *o, const struct core *c, const struct decode
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
     const uint8_t *list = decoded_execs(c->program, b);
-    uint32_t i;
 
     if (o->is_comparing)
         return;
-    for (i = 0; i < b->exec_count && !o->is_lost; i++)
+    for (uint32_t i = 0; i < b->exec_count && !o->is_lost; i++)
         if (c->live >> list[i] & 1u)
             follow(o, c, &op[list[i]]);
 }
@@ -261,9 +255,8 @@ void origins_bundle(struct origins *o, const struct core *c, const struct decode
 static void note_written(struct origins *o, const struct dma *d)
 {
     int64_t first = d->destination, end = first + d->run_bytes;
-    int i;
 
-    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
         int64_t reach = (d->level[i].count - 1) * d->level[i].destination_stride;
 
         *(reach < 0 ? &first : &end) += reach;
@@ -291,9 +284,8 @@ static void follow_piece(struct origins *o, const struct core *c, const struct d
                          int64_t from, const struct dma_piece *to)
 {
     int32_t origin = o->is_lost ? NOTHING : origin_of_piece(o, c, d, from, to);
-    int64_t i;
 
-    for (i = to->address / 4; i < (to->address + to->bytes) / 4; i++)
+    for (int64_t i = to->address / 4; i < (to->address + to->bytes) / 4; i++)
         o->word[i] = origin;
 }
 
@@ -313,9 +305,8 @@ static void compare_piece(struct origins *o, const struct core *c, const struct 
 static void arrive_in_smem(struct origins *o, const struct core *c, const struct dma *d)
 {
     struct dma_piece from, to;
-    int64_t done;
 
-    for (done = 0; done < d->bytes; done += to.bytes, o->arrivals++) {
+    for (int64_t done = 0; done < d->bytes; done += to.bytes, o->arrivals++) {
         from = dma_piece(d, false, done, d->bytes - done);
         to = dma_piece(d, true, done, from.bytes);
         if (o->is_comparing)
@@ -335,11 +326,11 @@ void origins_arrive(struct origins *o, const struct core *c, const struct dma *d
 
 bool origins_end(struct origins *o)
 {
-    size_t i, kept = 0;
+    size_t kept = 0;
 
-    for (i = 0; i < o->count; i++)
+    for (size_t i = 0; i < o->count; i++)
         o->item[i].counts = o->item[first_of(o, (int32_t)i + 1)].counts;
-    for (i = 0; i < o->count; i++) {
+    for (size_t i = 0; i < o->count; i++) {
         if (!o->item[i].counts)
             continue;
         o->is_lost |= o->item[i].kind == FROM_VECTOR;
@@ -351,9 +342,7 @@ bool origins_end(struct origins *o)
 
 bool origins_has_late(const struct origins *o)
 {
-    size_t i;
-
-    for (i = 0; i < o->count; i++)
+    for (size_t i = 0; i < o->count; i++)
         if (o->item[i].kind == FROM_COPY)
             return true;
     return false;
@@ -366,9 +355,7 @@ int64_t origins_arrivals(const struct origins *o)
 
 bool origins_count_late(const struct origins *o, int64_t first_piece, int64_t pieces)
 {
-    size_t i;
-
-    for (i = 0; i < o->count; i++)
+    for (size_t i = 0; i < o->count; i++)
         if (o->item[i].kind == FROM_COPY && o->item[i].arrival >= first_piece
             && o->item[i].arrival < first_piece + pieces)
             return true;
@@ -383,9 +370,8 @@ void origins_skip(struct origins *o, int64_t pieces)
 int64_t origins_written_bytes(const struct origins *o, int64_t page_bytes)
 {
     int64_t bytes = 0;
-    size_t i;
 
-    for (i = 0; i < o->written.count; i++)
+    for (size_t i = 0; i < o->written.count; i++)
         bytes += ((o->written.item[i].end - 1) / page_bytes - o->written.item[i].first / page_bytes
                   + 1) * page_bytes;
     return bytes;
@@ -408,13 +394,13 @@ static bool is_same(const struct origins *o, const struct origin *x, const struc
 {
     const unsigned char *kept = o->data + x->data;
     unsigned char now[4096];
-    int64_t done, part;
+    int64_t part;
 
     if (x->kind == FROM_COPY)
         return true;                    /* that shows when it arrives */
     if (x->kind == FROM_SMEM)
         return memcmp(c->smem + x->address, kept, (size_t)x->bytes) == 0;
-    for (done = 0; done < x->bytes; done += part) {
+    for (int64_t done = 0; done < x->bytes; done += part) {
         part = x->bytes - done;
         part = part < (int64_t)sizeof(now) ? part : (int64_t)sizeof(now);
         hbm_store_read(c->hbm, x->address + done, now, (size_t)part);
@@ -426,11 +412,9 @@ static bool is_same(const struct origins *o, const struct origin *x, const struc
 
 bool origins_are_same(const struct origins *o, const struct core *c)
 {
-    size_t i;
-
     if (memcmp(o->entry_s, c->entry_s, sizeof(o->entry_s)) != 0)
         return false;
-    for (i = 0; i < o->count; i++)
+    for (size_t i = 0; i < o->count; i++)
         if (!is_same(o, &o->item[i], c))
             return false;
     return true;

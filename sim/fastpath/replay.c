@@ -61,13 +61,12 @@ struct replay {
 struct replay *replay_create(struct machine *m)
 {
     struct replay *r = mem_alloc(sizeof(*r));
-    int i;
 
     r->m = m;
     r->core_count = m->core_count;
     r->core = mem_alloc((size_t)m->core_count * sizeof(*r->core));
     ready_init(&r->ready, m->core_count);
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         r->core[i].all = r;
         r->core[i].origins = origins_create(&m->chip);
     }
@@ -89,11 +88,9 @@ static void drop_scratch(struct replay_core *k)
 
 void replay_destroy(struct replay *r)
 {
-    int i;
-
     if (!r)
         return;
-    for (i = 0; i < r->core_count; i++) {
+    for (int i = 0; i < r->core_count; i++) {
         struct replay_core *k = &r->core[i];
 
         origins_destroy(k->origins);
@@ -111,9 +108,7 @@ void replay_destroy(struct replay *r)
 
 void replay_begin(struct machine *m)
 {
-    int i;
-
-    for (i = 0; m->replay && i < m->core_count; i++) {
+    for (int i = 0; m->replay && i < m->core_count; i++) {
         struct replay_core *k = &m->replay->core[i];
 
         launch_log_begin(&k->log, &m->core[i]);
@@ -127,9 +122,7 @@ void replay_begin(struct machine *m)
 
 static void stop_logging(struct machine *m)
 {
-    int i;
-
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         m->core[i].log = NULL;
         m->core[i].origins = NULL;
     }
@@ -144,10 +137,9 @@ static size_t memory_bytes(const struct core *c)
 static void plan_keeping(struct replay *r)
 {
     int64_t bytes = 0;
-    int i;
 
     r->may_break = false;
-    for (i = 0; i < r->core_count; i++) {
+    for (int i = 0; i < r->core_count; i++) {
         const struct core *c = &r->m->core[i];
 
         if (!c->program)
@@ -163,13 +155,12 @@ static void plan_keeping(struct replay *r)
 void replay_end(struct machine *m)
 {
     struct replay *r = m->replay;
-    int i;
 
     if (!r)
         return;
     stop_logging(m);
     r->is_valid = m->fault.kind == FAULT_NONE;
-    for (i = 0; i < m->core_count && r->is_valid; i++) {
+    for (int i = 0; i < m->core_count && r->is_valid; i++) {
         launch_log_end(&r->core[i].log);
         r->is_valid = !r->core[i].log.is_lost;
         if (!m->core[i].program)
@@ -222,9 +213,8 @@ static void make_scratch(struct replay_core *k, const struct decoded_program *p)
 static void prepare_dedup(struct replay *r)
 {
     struct dedup_input *in = mem_alloc((size_t)r->core_count * sizeof(*in));
-    int i;
 
-    for (i = 0; i < r->core_count; i++)
+    for (int i = 0; i < r->core_count; i++)
         in[i] = (struct dedup_input){r->m->core[i].program, &r->core[i].log.kernels,
                                      r->core[i].origins};
     dedup_prepare(r->dedup, in);
@@ -234,10 +224,7 @@ static void prepare_dedup(struct replay *r)
 /* where each copy of each core arrives */
 static void make_ready(struct replay *r)
 {
-    size_t i;
-    int core;
-
-    for (core = 0; core < r->core_count; core++) {
+    for (int core = 0; core < r->core_count; core++) {
         struct replay_core *k = &r->core[core];
 
         k->place_count = r->m->core[core].dma_issued;
@@ -245,12 +232,12 @@ static void make_ready(struct replay *r)
         if (r->m->core[core].program)
             make_scratch(k, r->m->core[core].program);
     }
-    for (core = 0; core < r->core_count; core++) {
+    for (int core = 0; core < r->core_count; core++) {
         struct replay_core *k = &r->core[core];
 
         k->here = mem_grow(k->here, &k->here_capacity, k->log.arrival_count + 1,
                            sizeof(*k->here));
-        for (i = 0; i < k->log.arrival_count; i++) {
+        for (size_t i = 0; i < k->log.arrival_count; i++) {
             const struct launch_arrival *a = &k->log.arrival[i];
 
             assert(a->number < r->core[a->from].place_count);
@@ -264,9 +251,7 @@ static void make_ready(struct replay *r)
 
 static bool has_same_inputs(const struct replay *r)
 {
-    int i;
-
-    for (i = 0; i < r->core_count; i++)
+    for (int i = 0; i < r->core_count; i++)
         if (r->m->core[i].program && !origins_are_same(r->core[i].origins, &r->m->core[i]))
             return false;
     return true;
@@ -327,9 +312,7 @@ static void put_back_memories(const struct replay_core *k, struct core *c)
 /* as if nothing had happened; copies that have not arrived never do */
 static void go_back(struct replay_core *k, struct core *c)
 {
-    size_t i;
-
-    for (i = k->moved; i < k->log.arrival_count; i++) {
+    for (size_t i = k->moved; i < k->log.arrival_count; i++) {
         struct dma *d = atomic_load(&k->here[i]);
 
         if (d)
@@ -470,10 +453,9 @@ bool replay_settle(struct core *c, const struct decoded_bundle *b)
     const struct decoded_program *p = c->program;
     struct replay_core *k = c->replay;
     const struct launch_answer *a;
-    uint32_t i;
     int seen = 0;
 
-    for (i = 0; i < b->special_count; i++) {
+    for (uint32_t i = 0; i < b->special_count; i++) {
         int index = p->special[b->first_special + i];
         const struct decoded_op *o = &p->op[b->first_op + (uint32_t)index];
 

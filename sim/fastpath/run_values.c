@@ -21,14 +21,12 @@ static void settle_fifo(struct fifo *f)
 /* the timing side of all units, from the contents side */
 static void settle_units(struct core *c)
 {
-    int i;
-
     settle_fifo(&c->v2s);
     settle_fifo(&c->drf);
-    for (i = 0; i < RESULT_FIFO_COUNT; i++)
+    for (int i = 0; i < RESULT_FIFO_COUNT; i++)
         if (c->fifo[i])
             settle_fifo(c->fifo[i]);
-    for (i = 0; i < c->chip->xlu_count; i++) {
+    for (int i = 0; i < c->chip->xlu_count; i++) {
         c->xlu[i].is_open = c->xlu[i].row_count > 0;
         c->xlu[i].pushed_rows = c->xlu[i].row_count;
     }

@@ -16,16 +16,15 @@ static void create_memories(struct machine *m)
     int64_t sharers = m->options.shared_hbm ? m->chip.chip_cores : 1;
     struct hbm_config config = chip_hbm_config(&m->chip,
                                                m->share_bytes * m->chip.chip_cores / sharers);
-    int i;
 
     m->hbm = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->hbm));
     m->cmem = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->cmem));
     m->host = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->host));
     m->contents_count = m->core_count / (int)sharers;
     m->contents = arena_array(&m->arena, (size_t)m->contents_count, sizeof(*m->contents));
-    for (i = 0; i < m->contents_count; i++)
+    for (int i = 0; i < m->contents_count; i++)
         m->contents[i].store = hbm_store_create(m->share_bytes);
-    for (i = 0; i < m->chip_count; i++)
+    for (int i = 0; i < m->chip_count; i++)
         m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1) {
         struct net_config net = slice_net_config(&m->slice, &m->chip);
@@ -62,12 +61,11 @@ static void give_hbm(struct machine *m, struct core *c)
 static void create_cores(struct machine *m)
 {
     struct arena *a = &m->arena;
-    int i, j;
 
     m->core = arena_array(a, (size_t)m->core_count, sizeof(*m->core));
     m->ports = arena_array(a, (size_t)m->core_count, sizeof(*m->ports));
     m->runnable = arena_array(a, (size_t)m->core_count, sizeof(*m->runnable));
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         core_init(&m->core[i], i, &m->chip, m->core_count, m->options.mode, a);
         m->core[i].simd = m->simd;
         m->core[i].hooks = &launch_hooks;
@@ -76,7 +74,7 @@ static void create_cores(struct machine *m)
         m->core[i].host = hbm_store_create(m->chip.host_window_bytes);
         if (uses_memo(&m->options))
             m->core[i].memo = memo_create();
-        for (j = 0; j < PORT_COUNT; j++)
+        for (int j = 0; j < PORT_COUNT; j++)
             m->ports[i].port[j].slot = arena_array(a, (size_t)m->chip.dma_queue_depth,
                                                    sizeof(int));
     }
@@ -147,34 +145,31 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
 
 void machine_destroy(struct machine *m)
 {
-    size_t j;
-    int i, port;
-
     if (!m)
         return;
     rounds_destroy(m->rounds);
     launch_memo_destroy(m->launch_memo);
     host_watch_destroy(m->watch, m);
     replay_destroy(m->replay);
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].host);
         memo_destroy(m->core[i].memo);
         mem_free(m->core[i].recorder);
         checks_destroy(m->core[i].checks);
         core_fini(&m->core[i]);
-        for (port = 0; port < PORT_COUNT; port++)
+        for (int port = 0; port < PORT_COUNT; port++)
             staging_fini(&m->ports[i].port[port].staging);
         staging_fini(&m->ports[i].remote_staging);
     }
-    for (i = 0; i < m->contents_count; i++) {
+    for (int i = 0; i < m->contents_count; i++) {
         hbm_store_destroy(m->contents[i].store);
         ranges_fini(&m->contents[i].unknown);
     }
-    for (i = 0; i < m->chip_count; i++)
+    for (int i = 0; i < m->chip_count; i++)
         hbm_destroy(m->hbm[i]);
     if (m->net)
         net_destroy(m->net);
-    for (j = 0; j < m->program_count; j++)
+    for (size_t j = 0; j < m->program_count; j++)
         program_destroy(m->program[j]);
     mem_free(m->program);
     mem_free(m->queue.item);
@@ -184,9 +179,7 @@ void machine_destroy(struct machine *m)
 
 static void release_program(struct machine *m, const struct decoded_program *p)
 {
-    size_t i;
-
-    for (i = 0; i < m->program_count; i++) {
+    for (size_t i = 0; i < m->program_count; i++) {
         if (m->program[i] != p || --m->program[i]->user_count > 0)
             continue;
         program_destroy(m->program[i]);
@@ -199,18 +192,15 @@ static struct decoded_program *hold_program(struct machine *m, const struct isa_
 {
     uint64_t hash = program_hash(source);
     struct decoded_program *p;
-    size_t i;
 
-    for (i = 0; i < m->program_count; i++)
+    for (size_t i = 0; i < m->program_count; i++)
         if (m->program[i]->source == source && m->program[i]->hash == hash) {
             m->program[i]->user_count++;
             return m->program[i];
         }
     p = program_decode(source, &m->chip, m->options.mode);
     p->user_count = 1;
-    m->program = mem_grow(m->program, &m->program_capacity, m->program_count + 1,
-                          sizeof(struct decoded_program *));
-    m->program[m->program_count++] = p;
+    MEM_ADD(m->program, m->program_count, m->program_capacity) = p;
     return p;
 }
 
@@ -253,7 +243,7 @@ int machine_set_kernels(struct machine *m, int core, const struct machine_kernel
 {
     struct decoded_kernel *list;
     size_t i;
-    int k, status;
+    int status;
 
     if (machine_check_core(m, core, e) != 0)
         return -1;
@@ -264,7 +254,7 @@ int machine_set_kernels(struct machine *m, int core, const struct machine_kernel
         return err_set(e, "core %d has no program that could have kernels", core);
     replay_forget(m);
     list = mem_alloc(((size_t)count + 1) * sizeof(*list));
-    for (k = 0; k < count; k++)
+    for (int k = 0; k < count; k++)
         list[k] = (struct decoded_kernel){kernel[k].first_bundle, kernel[k].end_bundle,
                                           kernel[k].is_alone};
     status = program_set_kernels(m->program[i], list, count, e);
@@ -302,9 +292,8 @@ struct machine_memo_stats machine_memo_stats(const struct machine *m)
 {
     struct machine_memo_stats sum = {.launches = launch_memo_repeats(m) + replay_count(m),
                                      .kernels = replay_kernel_count(m)};
-    int i;
 
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct machine_memo_stats *one;
 
         if (!m->core[i].memo)

@@ -4,6 +4,7 @@
  */
 #include "sim/launch/launch.h"
 
+#include "base/progress.h"
 #include "sim/check/checks.h"
 #include "sim/check/deadlock.h"
 #include "sim/core/vregs.h"
@@ -17,17 +18,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PROGRESS_SECONDS 0.1            /* between two calls of whom progress is told to, about */
+#define PROGRESS_CYCLES_MIN 100000
+
 static void start_checks(struct machine *m)
 {
     bool is_reached = false;
-    size_t p;
-    int i;
 
     if (!m->options.check_races && !m->options.check_unwritten)
         return;
-    for (p = 0; p < m->program_count; p++)
+    for (size_t p = 0; p < m->program_count; p++)
         is_reached = is_reached || race_may_reach_others(m->program[p]);
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         checks_launch(m->core[i].checks, is_reached);
 }
 
@@ -43,11 +45,9 @@ static void launch_core(void *context, int core)
 
 void launch_reset(struct machine *m)
 {
-    int i;
-
     launch_memo_forget(m);
     replay_forget(m);
-    for (i = 0; i < m->chip_count; i++)
+    for (int i = 0; i < m->chip_count; i++)
         hbm_reset(m->hbm[i]);
     if (m->net)
         net_reset(m->net);
@@ -75,9 +75,8 @@ void machine_start(struct machine *m)
 static const struct fault *first_fault(const struct machine *m)
 {
     const struct fault *first = NULL;
-    int i;
 
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
 
         if (c->state == CORE_FAULTED && (!first || c->fault.cycle < first->cycle))
@@ -91,14 +90,13 @@ static const struct fault *first_fault(const struct machine *m)
 static void find_open_flag(struct machine *m)
 {
     struct fault *f = &m->fault;
-    int i, flag;
 
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
 
         if (c->is_listing)              /* a kernel may leave a copy to the next one */
             continue;
-        for (flag = 0; c->program && flag < m->chip.sync_flags; flag++) {
+        for (int flag = 0; c->program && flag < m->chip.sync_flags; flag++) {
             size_t length;
 
             if (c->flag[flag] == 0)
@@ -117,20 +115,17 @@ static void find_open_flag(struct machine *m)
 static void stop_at(struct machine *m, cycle_t cycle)
 {
     int64_t mhz = m->chip.chip_clock_mhz;
-    int i;
 
     m->stop_ps = cycle / mhz < PS_NEVER / CLOCK_PS_PER_US - 1 ? clock_edge_ps(mhz, cycle)
                                                               : PS_NEVER;
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         m->core[i].stop_at = cycle;
 }
 
 static void collect_runnable(struct machine *m)
 {
-    int i;
-
     m->runnable_count = 0;
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         struct core *c = &m->core[i];
 
         if (c->state == CORE_PAUSED)
@@ -170,7 +165,6 @@ static void run_runnable(struct machine *m)
 static void run_rounds(struct machine *m, cycle_t until)
 {
     uint32_t saved = simd_thread_begin();
-    int i;
 
     stop_at(m, until);
     collect_runnable(m);
@@ -181,16 +175,14 @@ static void run_rounds(struct machine *m, cycle_t until)
         serial_phase(m);
         until = stop_behind_fault(m, until);
     } while (m->runnable_count > 0);
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         vregs_settle_all(&m->core[i]);  /* of those that still wait */
     simd_thread_end(saved);
 }
 
 static bool is_paused(const struct machine *m)
 {
-    int i;
-
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         if (m->core[i].state == CORE_PAUSED)
             return true;
     return m->queue.count > 0;
@@ -199,12 +191,11 @@ static bool is_paused(const struct machine *m)
 static enum machine_status advance(struct machine *m, cycle_t until)
 {
     const struct fault *fault;
-    int i;
 
     if (m->fault.kind != FAULT_NONE)
         return MACHINE_FAULTED;
     tracing_begin(m);
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         if (m->core[i].memo)
             memo_forget(m->core[i].memo);
     run_rounds(m, until);
@@ -237,11 +228,10 @@ enum machine_status machine_advance(struct machine *m, cycle_t until)
 cycle_t machine_next_cycle(const struct machine *m)
 {
     cycle_t next = CYCLE_NEVER;
-    int i;
 
     if (m->queue.count > 0)
         next = clock_cycle_at(m->chip.chip_clock_mhz, m->queue.item[0].at);
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
         cycle_t at = c->is_resumed ? c->pending.at : c->now;
 
@@ -267,16 +257,14 @@ static void finish_counters(void *context, int core)
 
 void machine_finish(struct machine *m)
 {
-    int i;
-
     m->cycles = 0;
     if (m->watch)
         host_launch_begin(m);
     tracing_begin(m);
     machine_launch_parallel(m, m->core_count, apply_last_copies, m);
-    for (i = 0; i < m->chip_count; i++)
+    for (int i = 0; i < m->chip_count; i++)
         hbm_settle(m->hbm[i]);
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         struct core *c = &m->core[i];
 
         if (c->checks)
@@ -308,6 +296,39 @@ static bool repeat(struct machine *m)
     return is_repeat;
 }
 
+void machine_set_progress(struct machine *m, machine_progress_fn *tell, void *context)
+{
+    m->tell_progress = tell;
+    m->progress_context = context;
+}
+
+/* in pieces, so long that telling costs nothing beside them */
+static void advance_and_tell(struct machine *m)
+{
+    cycle_t piece = PROGRESS_CYCLES_MIN, until = machine_next_cycle(m) + piece;
+    double began_s = progress_seconds();
+
+    while (machine_advance(m, until) == MACHINE_PAUSED) {
+        double took_s = progress_seconds() - began_s;
+
+        m->tell_progress(m->progress_context, until);
+        if (took_s < PROGRESS_SECONDS / 2)
+            piece *= 2;
+        else if (took_s > 2 * PROGRESS_SECONDS && piece > PROGRESS_CYCLES_MIN)
+            piece /= 2;
+        began_s += took_s;
+        until = piece + (machine_next_cycle(m) > until ? machine_next_cycle(m) : until);
+    }
+}
+
+void machine_advance_to_end(struct machine *m)
+{
+    if (m->tell_progress && machine_mode(m) != MODE_FUNCTIONAL)
+        advance_and_tell(m);
+    else
+        machine_advance(m, CYCLE_NEVER);
+}
+
 int machine_run(struct machine *m, struct err *e)
 {
     if (repeat(m))
@@ -315,7 +336,7 @@ int machine_run(struct machine *m, struct err *e)
     machine_start(m);
     launch_memo_begin(m);
     replay_begin(m);
-    machine_advance(m, CYCLE_NEVER);
+    machine_advance_to_end(m);
     machine_finish(m);
     launch_memo_end(m);
     replay_end(m);

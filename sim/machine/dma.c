@@ -13,16 +13,14 @@
 
 void dma_reset(struct machine *m)
 {
-    int i, j;
-
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         struct core_ports *p = &m->ports[i];
 
         p->remote_free_at = p->hbm_free_at = p->peer_free_at = 0;
         staging_reset(&p->remote_staging);
         m->cmem[machine_chip_of(m, i)] = (struct cmem_port){{0, 0}};
         m->host[machine_chip_of(m, i)] = (struct host_link){{0, 0}};
-        for (j = 0; j < PORT_COUNT; j++) {
+        for (int j = 0; j < PORT_COUNT; j++) {
             p->port[j].free_at = 0;
             p->port[j].is_scheduled = false;
             p->port[j].first = p->port[j].count = 0;
@@ -518,8 +516,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     count_end(c, clock_cycle_at(c->clock_mhz, m->now_ps));
     c->hooks->tracing.tells_copy(m, c, d);
     copy_done(c, to, d);
-    to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
-    to->copy[to->copy_count++] = *d;
+    MEM_ADD(to->copy, to->copy_count, to->copy_capacity) = *d;
     if (to->log)
         to->hooks->log.done(to->log, c->number, to->number, d);
     d->data = NULL;                     /* the copy in the list holds them now */

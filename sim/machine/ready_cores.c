@@ -25,9 +25,7 @@ void ready_fini(struct ready_cores *r)
 
 void ready_fill(struct ready_cores *r)
 {
-    int i;
-
-    for (i = 0; i < r->core_count; i++)
+    for (int i = 0; i < r->core_count; i++)
         r->core[i] = i;
     r->first = 0;
     atomic_store(&r->count, r->core_count);
@@ -48,11 +46,11 @@ void ready_put(struct ready_cores *r, int core)
 /* few threads are without a core for long, so they look before they sleep */
 int ready_take(struct ready_cores *r)
 {
-    int core = NO_CORE, i;
+    int core = NO_CORE;
 
     if (atomic_load(&r->is_broken))
         return NO_CORE;
-    for (i = 0; i < LOOKS && atomic_load(&r->count) == 0 && atomic_load(&r->left) > 0; i++)
+    for (int i = 0; i < LOOKS && atomic_load(&r->count) == 0 && atomic_load(&r->left) > 0; i++)
         ;
     pthread_mutex_lock(&r->mutex);
     while (atomic_load(&r->count) == 0 && atomic_load(&r->left) > 0

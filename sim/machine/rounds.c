@@ -59,9 +59,7 @@ static bool has_round(struct rounds *r, uint64_t seen)
 
 static void wait_for_round(struct rounds *r, uint64_t seen)
 {
-    int i;
-
-    for (i = 0; i < SPINS; i++) {
+    for (int i = 0; i < SPINS; i++) {
         if (has_round(r, seen))
             return;
         sched_yield();
@@ -94,13 +92,12 @@ static void *work(void *arg)
 struct rounds *rounds_create(int thread_count)
 {
     struct rounds *r = mem_alloc(sizeof(*r));
-    int i;
 
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->wake, NULL);
     pthread_cond_init(&r->done, NULL);
     r->thread = mem_alloc((size_t)thread_count * sizeof(*r->thread));
-    for (i = 0; i < thread_count - 1; i++) {
+    for (int i = 0; i < thread_count - 1; i++) {
         if (pthread_create(&r->thread[i], NULL, work, r) != 0)
             break;                      /* fewer threads give the same results */
         r->thread_count++;
@@ -110,13 +107,11 @@ struct rounds *rounds_create(int thread_count)
 
 void rounds_destroy(struct rounds *r)
 {
-    int i;
-
     pthread_mutex_lock(&r->mutex);
     atomic_store(&r->quit, true);
     pthread_cond_broadcast(&r->wake);
     pthread_mutex_unlock(&r->mutex);
-    for (i = 0; i < r->thread_count; i++)
+    for (int i = 0; i < r->thread_count; i++)
         pthread_join(r->thread[i], NULL);
     pthread_mutex_destroy(&r->mutex);
     pthread_cond_destroy(&r->wake);
@@ -143,9 +138,7 @@ static void open_round(struct rounds *r, rounds_fn *fn, void *context, const int
 
 static void wait_until_done(struct rounds *r)
 {
-    int i;
-
-    for (i = 0; i < SPINS; i++) {
+    for (int i = 0; i < SPINS; i++) {
         if (atomic_load(&r->pending) == 0)
             return;
         sched_yield();
@@ -158,11 +151,9 @@ static void wait_until_done(struct rounds *r)
 
 void rounds_run(struct rounds *r, rounds_fn *fn, void *context, const int *item, int count)
 {
-    int i;
-
     assert(count >= 0 && count < (int)ITEM_MASK);
     if (r->thread_count == 0 || count == 1) {
-        for (i = 0; i < count; i++)
+        for (int i = 0; i < count; i++)
             fn(context, item[i]);
         return;
     }

@@ -301,13 +301,10 @@ static void commit(struct machine *m, const struct event *e)
 
 static void gather_outboxes(struct machine *m)
 {
-    int i;
-    size_t j;
-
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         struct event_list *outbox = &m->core[i].outbox;
 
-        for (j = 0; j < outbox->count; j++) {
+        for (size_t j = 0; j < outbox->count; j++) {
             assert(outbox->item[j].at >= m->now_ps);
             event_push(&m->queue, &outbox->item[j]);
         }

@@ -73,9 +73,8 @@ static inline uint64_t ticks_now(void)
 static uint64_t cost_of_ticks(void)
 {
     uint64_t least = UINT64_MAX;
-    int i;
 
-    for (i = 0; i < TRIES; i++) {
+    for (int i = 0; i < TRIES; i++) {
         uint64_t from = ticks_now(), took = ticks_now() - from;
 
         least = took < least ? took : least;
@@ -86,12 +85,11 @@ static uint64_t cost_of_ticks(void)
 void machine_watch_host(struct machine *m, bool (*is_collective)(const char *note))
 {
     struct host_watch *h = mem_alloc(sizeof(*h));
-    int i;
 
     h->is_collective = is_collective;
     h->cost = cost_of_ticks();
     h->core = mem_alloc((size_t)m->core_count * sizeof(*h->core));
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         h->core[i].all = h;
         m->core[i].watch = &h->core[i];
     }
@@ -102,11 +100,9 @@ void machine_watch_host(struct machine *m, bool (*is_collective)(const char *not
 
 void host_watch_destroy(struct host_watch *h, struct machine *m)
 {
-    int i;
-
     if (!h)
         return;
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         mem_free(h->core[i].is_collective);
     mem_free(h->core);
     mem_free(h);
@@ -157,9 +153,8 @@ void host_execute(struct core *c, const struct decoded_bundle *b, const uint8_t 
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
     bool is_collective = is_in_collective(c);
-    uint32_t i;
 
-    for (i = 0; i < count && c->state == CORE_RUNNING; i++) {
+    for (uint32_t i = 0; i < count && c->state == CORE_RUNNING; i++) {
         const struct decoded_op *o = &op[list[i]];
 
         if (!(c->live >> list[i] & 1u))
@@ -177,12 +172,11 @@ static void mark_collectives(struct core *c)
     const struct isa_program *p = c->program->source;
     struct core_watch *w = c->watch;
     bool *is_note = mem_alloc((p->note_count + 1) * sizeof(*is_note));
-    uint32_t i;
 
-    for (i = 0; i < p->note_count; i++)
+    for (uint32_t i = 0; i < p->note_count; i++)
         is_note[i + 1] = w->all->is_collective(p->note[i]);
     w->is_collective = mem_alloc(c->program->bundle_count + 1);
-    for (i = 0; i < p->bundle_count; i++)
+    for (uint32_t i = 0; i < p->bundle_count; i++)
         w->is_collective[i] = is_note[p->bundle[i].note];
     mem_free(is_note);
 }
@@ -299,7 +293,6 @@ void machine_parallel(struct machine *m, int count, void (*fn)(void *context, in
     struct host_watch *h = m->watch;
     struct timed t = {fn, context, NULL};
     uint64_t from;
-    int i;
 
     if (!h) {
         machine_launch_parallel(m, count, fn, context);
@@ -311,7 +304,7 @@ void machine_parallel(struct machine *m, int count, void (*fn)(void *context, in
     machine_launch_parallel(m, count, run_timed, &t);
     h->is_parallel = false;
     h->transfer_elapsed += ticks_now() - from;
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         h->transfer_ticks += t.ticks[i];
     mem_free(t.ticks);
 }
@@ -321,9 +314,7 @@ void machine_parallel(struct machine *m, int count, void (*fn)(void *context, in
 
 static void add_core(const struct core_watch *w, uint64_t cost, double *ticks)
 {
-    int part;
-
-    for (part = 0; part < HOST_PART_COUNT; part++)
+    for (int part = 0; part < HOST_PART_COUNT; part++)
         ticks[part] += (double)w->ticks[part];
     ticks[HOST_MEASURING] += (double)(w->switches * cost);
 }
@@ -332,15 +323,14 @@ static void add_core(const struct core_watch *w, uint64_t cost, double *ticks)
 static void take_measuring(double *ticks)
 {
     double work = 0;
-    int part;
 
-    for (part = 0; part <= HOST_ENGINE; part++)
+    for (int part = 0; part <= HOST_ENGINE; part++)
         work += ticks[part];
     if (work <= 0)
         return;
     if (ticks[HOST_MEASURING] > work)
         ticks[HOST_MEASURING] = work;
-    for (part = 0; part <= HOST_ENGINE; part++)
+    for (int part = 0; part <= HOST_ENGINE; part++)
         ticks[part] -= ticks[HOST_MEASURING] * ticks[part] / work;
 }
 
@@ -348,13 +338,12 @@ void machine_host_times(const struct machine *m, struct host_times *t)
 {
     const struct host_watch *h = m->watch;
     double ticks[HOST_PART_COUNT] = {0}, elapsed, per_tick, rest;
-    int i;
 
     memset(t, 0, sizeof(*t));
     if (!h)
         return;
     elapsed = (double)(ticks_now() - h->started);
-    for (i = 0; i < m->core_count; i++)
+    for (int i = 0; i < m->core_count; i++)
         add_core(&h->core[i], h->cost, ticks);
     take_measuring(ticks);
     ticks[HOST_ENGINE] += (double)(h->launch_ticks - h->cores_ticks);   /* on one thread */
@@ -364,7 +353,7 @@ void machine_host_times(const struct machine *m, struct host_times *t)
     t->thread_count = m->options.thread_count;
     per_tick = t->elapsed_seconds / elapsed;
     t->all_seconds = rest = t->elapsed_seconds * t->thread_count;
-    for (i = 0; i < HOST_WAITING; i++) {
+    for (int i = 0; i < HOST_WAITING; i++) {
         t->seconds[i] = ticks[i] * per_tick;
         rest -= t->seconds[i];
     }

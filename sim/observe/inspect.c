@@ -75,9 +75,8 @@ cycle_t machine_ready_at(const struct machine *m, int core, enum register_kind k
 static int64_t issued_by(const struct core *c)
 {
     int64_t count = c->now;
-    int i;
 
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         count -= c->stall_cycles[i];
     return count;
 }
@@ -169,13 +168,12 @@ cycle_t machine_stall_cycles(const struct machine *m, int core, enum stall_reaso
 void machine_op_counts(const struct machine *m, int core, int64_t count[OP_COUNT])
 {
     const struct core *c = core_at(m, core);
-    uint32_t i, j;
 
     memset(count, 0, OP_COUNT * sizeof(*count));
-    for (i = 0; c->program && i < c->program->bundle_count; i++) {
+    for (uint32_t i = 0; c->program && i < c->program->bundle_count; i++) {
         const struct decoded_bundle *b = &c->program->bundle[i];
 
-        for (j = 0; j < b->op_count; j++) {
+        for (uint32_t j = 0; j < b->op_count; j++) {
             const struct decoded_op *o = &c->program->op[b->first_op + j];
 
             if (o->code != OP_COUNT)
@@ -254,12 +252,12 @@ static uint32_t taken_early(const struct core *c, const struct fifo *f)
 {
     const struct decoded_program *p = c->program;
     const struct decoded_bundle *b;
-    uint32_t count = 0, i;
+    uint32_t count = 0;
 
     if (!p || c->pc >= p->bundle_count || !(c->is_resumed || c->state == CORE_BLOCKED))
         return 0;
     b = &p->bundle[c->pc];
-    for (i = 0; i < b->op_count; i++)
+    for (uint32_t i = 0; i < b->op_count; i++)
         count += (c->live >> i & 1u) && popped_by(c, &p->op[b->first_op + i]) == f;
     return count;
 }
@@ -319,10 +317,10 @@ static bool holds_sum(const struct machine *m, const struct accumulator *a)
 int machine_accumulator_count(const struct machine *m, int core)
 {
     const struct core *c = core_at(m, core);
-    int64_t places = m->chip.mxu_count * m->chip.mxu_accumulators, i;
+    int64_t places = m->chip.mxu_count * m->chip.mxu_accumulators;
     int count = 0;
 
-    for (i = 0; i < places; i++)
+    for (int64_t i = 0; i < places; i++)
         count += holds_sum(m, accumulator_at(c, i));
     return count;
 }

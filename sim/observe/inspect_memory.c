@@ -54,9 +54,7 @@ int machine_memory_read(struct machine *m, int core, enum memory memory, int64_t
 
 static bool is_free(const struct core *c, int slot)
 {
-    int i;
-
-    for (i = 0; i < c->dma_free_count; i++)
+    for (int i = 0; i < c->dma_free_count; i++)
         if (c->dma_free[i] == slot)
             return true;
     return false;
@@ -105,9 +103,8 @@ bool machine_copy_touches(const struct machine *m, int core, int index, bool is_
 {
     const struct dma *d = copy_at(&m->core[core], index);
     struct dma_piece piece;
-    int64_t at;
 
-    for (at = 0; at < d->bytes; at += piece.bytes) {
+    for (int64_t at = 0; at < d->bytes; at += piece.bytes) {
         piece = dma_piece(d, is_destination, at, d->bytes - at);
         if (piece.address < address + bytes && address < piece.address + piece.bytes)
             return true;

@@ -43,9 +43,9 @@ static inline void put(struct recorder *r, const struct trace_record *record)
 /* what happened inside a run that has ended; the bundle at `end` may have some already */
 static void put_inside(struct recorder *r, cycle_t end)
 {
-    uint32_t i, kept = 0;
+    uint32_t kept = 0;
 
-    for (i = 0; i < r->inside_count; i++)
+    for (uint32_t i = 0; i < r->inside_count; i++)
         if (r->inside[i].at < end)
             put(r, &r->inside[i]);
         else
@@ -100,9 +100,9 @@ void record_live(struct core *c, const struct decoded_bundle *b, cycle_t at)
     const struct isa_bundle *source = &c->program->source->bundle[c->pc];
     const struct decoded_op *op = &c->program->op[b->first_op];
     const uint8_t *guarded = decoded_guarded(c->program, b);
-    uint32_t live = (1u << source->op_count) - 1, i;
+    uint32_t live = (1u << source->op_count) - 1;
 
-    for (i = 0; i < b->guarded_count; i++)
+    for (uint32_t i = 0; i < b->guarded_count; i++)
         if (!(c->live >> guarded[i] & 1u) && op[guarded[i]].code != OP_COUNT)
             live &= ~(1u << (op[guarded[i]].source - source->first_op));
     end_run(c->recorder, at, c->pc);
@@ -133,7 +133,7 @@ static void record_access(struct core *c, const struct decoded_op *o, cycle_t at
     uint32_t first_op = c->program->source->bundle[c->pc].first_op;
     struct trace_record record = {.at = at, .bundle = c->pc, .kind = TRACE_ACCESS,
                                   .op = (uint8_t)(o->source - first_op)};
-    int base = is_load ? 1 : 0, i;
+    int base = is_load ? 1 : 0;
 
     if (!is_scattered) {
         record.value = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]];
@@ -142,7 +142,7 @@ static void record_access(struct core *c, const struct decoded_op *o, cycle_t at
         put_in(c, &record);
         return;
     }
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         if (!((uint32_t)o->o[base + 2] >> i & 1u))
             continue;
         record.value = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]] + c->iar[o->o[4]][i];
@@ -154,9 +154,8 @@ static void record_access(struct core *c, const struct decoded_op *o, cycle_t at
 void record_accesses(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
-    uint32_t i;
 
-    for (i = 0; i < b->special_count; i++) {
+    for (uint32_t i = 0; i < b->special_count; i++) {
         uint16_t index = c->program->special[b->first_special + i];
 
         if ((c->live >> index & 1u) && op[index].timing >= TIMING_LOAD

@@ -37,9 +37,9 @@ static void expand_pop(struct trace_expander *e, uint32_t bundle, uint32_t index
 static void expand_ops(struct trace_expander *e, uint32_t bundle, uint32_t live, cycle_t at)
 {
     const struct isa_bundle *b = &e->program->bundle[bundle];
-    uint32_t told = 0, i;
+    uint32_t told = 0;
 
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         const struct trace_op *op = &e->op[b->first_op + i];
         uint32_t track = 1u << op->track;
 
@@ -63,9 +63,7 @@ static void expand_ops(struct trace_expander *e, uint32_t bundle, uint32_t live,
 
 static void expand_run(struct trace_expander *e, const struct trace_record *r)
 {
-    int64_t i;
-
-    for (i = 0; i < r->value; i++) {
+    for (int64_t i = 0; i < r->value; i++) {
         uint32_t bundle = r->bundle + (uint32_t)i;
         cycle_t at = r->at + i;
 
@@ -105,8 +103,6 @@ static void expand(struct trace_expander *e, const struct trace_record *r)
 
 void trace_expand(struct trace_expander *e, const struct trace_record *r, size_t count)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         expand(e, &r[i]);
 }

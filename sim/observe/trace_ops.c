@@ -23,9 +23,7 @@ static uint32_t busy_cycles(const struct chip *chip, const struct decoded_op *o)
 static const struct decoded_program *find_program(const struct machine *m,
                                                   const struct isa_program *p)
 {
-    size_t i;
-
-    for (i = 0; i < m->program_count; i++)
+    for (size_t i = 0; i < m->program_count; i++)
         if (m->program[i]->source == p)
             return m->program[i];
     return NULL;
@@ -36,10 +34,9 @@ struct trace_op *trace_op_table(const struct machine *m, const struct isa_progra
 {
     const struct decoded_program *decoded = find_program(m, p);
     struct trace_op *table = arena_array(a, p->op_count, sizeof(*table));
-    uint32_t i;
 
     assert(decoded);
-    for (i = 0; i < decoded->op_count; i++) {
+    for (uint32_t i = 0; i < decoded->op_count; i++) {
         const struct decoded_op *o = &decoded->op[i];
 
         if (o->code != OP_COUNT)

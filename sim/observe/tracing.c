@@ -47,11 +47,10 @@ static void watch(struct machine *m)
 {
     struct tracing *t = m->tracing;
     bool wants_hbm = t->sink && t->sink->hbm, wants_links = t->sink && t->sink->link;
-    int i;
 
     if (wants_hbm && !t->chip)
         t->chip = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*t->chip));
-    for (i = 0; i < m->chip_count; i++) {
+    for (int i = 0; i < m->chip_count; i++) {
         if (wants_hbm)
             t->chip[i] = (struct traced_chip){m, i};
         hbm_watch(m->hbm[i], wants_hbm ? tell_hbm : NULL, wants_hbm ? &t->chip[i] : NULL);
@@ -70,14 +69,13 @@ void tracing_begin(struct machine *m)
 {
     struct tracing *t = m->tracing;
     const struct trace_launch launch = {.machine = m, .resumed_at = t->resumed_at};
-    int i;
 
     if (t->is_begun)
         return;
     t->is_begun = true;
     t->sink = t->next;
     watch(m);
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         struct core *c = &m->core[i];
 
         c->recorder = record_begin(c->recorder, c, c->program ? t->sink : NULL);

@@ -62,9 +62,8 @@ static void compare_chips(const struct machine *m, struct archive *a)
 {
     char here[64], there[64];
     struct chip saved = m->chip;
-    size_t i;
 
-    for (i = 0; i < chip_param_count && !a->is_failed; i++) {
+    for (size_t i = 0; i < chip_param_count && !a->is_failed; i++) {
         const struct chip_param *p = &chip_params[i];
         size_t bytes = p->kind == CHIP_WORD ? sizeof(m->chip.chip_name) : sizeof(int64_t);
         char *field = (char *)&saved + p->offset;
@@ -83,7 +82,6 @@ static void compare_chips(const struct machine *m, struct archive *a)
 static void compare_slices(const struct machine *m, struct archive *a)
 {
     struct slice saved = m->slice;
-    int i;
 
     archive_bytes(a, saved.name, sizeof(saved.name));
     archive_bytes(a, saved.chip_name, sizeof(saved.chip_name));
@@ -92,7 +90,7 @@ static void compare_slices(const struct machine *m, struct archive *a)
     archive_check(a, memcmp(saved.chip_name, m->slice.chip_name, sizeof(saved.chip_name)) == 0
                      && memcmp(saved.dim, m->slice.dim, sizeof(saved.dim)) == 0,
                   "the snapshot is of a %s; this machine is a %s", saved.name, m->slice.name);
-    for (i = 0; i < (int)COUNT_OF(saved.is_ring); i++) {
+    for (int i = 0; i < (int)COUNT_OF(saved.is_ring); i++) {
         uint8_t is_ring = m->slice.is_ring[i];
 
         archive_bytes(a, &is_ring, sizeof(is_ring));
@@ -145,9 +143,7 @@ static struct loaded_program program_of(const struct core *c)
 
 static void compare_programs(const struct machine *m, struct archive *a)
 {
-    int i;
-
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         struct loaded_program here = program_of(&m->core[i]), saved = here;
 
         archive_bytes(a, &saved, sizeof(saved));
@@ -179,18 +175,16 @@ static void compare(const struct machine *m, struct archive *a)
 
 static void archive_state(struct machine *m, struct archive *a)
 {
-    int i;
-
     WALK(a, machine_fields, m);
     snapshot_fault_archive(&m->fault, a);
-    for (i = 0; i < m->chip_count; i++) {
+    for (int i = 0; i < m->chip_count; i++) {
         hbm_archive(m->hbm[i], a);
         WALK(a, cmem_fields, &m->cmem[i]);
         WALK(a, host_fields, &m->host[i]);
     }
     if (m->net)
         net_archive(m->net, a);
-    for (i = 0; i < m->core_count && !a->is_failed; i++) {
+    for (int i = 0; i < m->core_count && !a->is_failed; i++) {
         snapshot_core_archive(&m->core[i], a);
         snapshot_ports_archive(&m->chip, &m->ports[i], a);
     }
@@ -210,9 +204,8 @@ void machine_save(const struct machine *m, struct bytes *out)
 static cycle_t resumed_at(const struct machine *m)
 {
     cycle_t first = CYCLE_NEVER;
-    int i;
 
-    for (i = 0; i < m->core_count; i++) {
+    for (int i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
 
         if (c->state >= CORE_RUNNING && c->state <= CORE_BLOCKED && c->now < first)

@@ -28,14 +28,14 @@ static const struct field race_fields[] = {
 
 static void archive_side(struct side *s, struct archive *a)
 {
-    size_t count = archive_count(a, s->count, sizeof(*s->piece)), i;
+    size_t count = archive_count(a, s->count, sizeof(*s->piece));
     int64_t end = -1;
 
     WALK(a, side_fields, s);
     if (archive_is_loading(a))
         s->piece = mem_grow(NULL, &s->capacity, count + 1, sizeof(*s->piece));
     s->count = count;
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         WALK(a, extent_fields, &s->piece[i]);
         archive_check(a, s->piece[i].first > end && s->piece[i].end > s->piece[i].first,
                       "the snapshot has impossible pieces of a copy");
@@ -48,7 +48,6 @@ static void archive_side(struct side *s, struct archive *a)
 static void archive_copy(struct copy *copy, const struct core *c, struct archive *a)
 {
     unsigned count = (unsigned)c->core_count;
-    int i;
 
     WALK(a, copy_fields, copy);
     WALK(a, site_fields, &copy->site);
@@ -56,7 +55,7 @@ static void archive_copy(struct copy *copy, const struct core *c, struct archive
                      && (unsigned)copy->site.core < count && (unsigned)copy->target < count,
                   "the snapshot has an impossible copy under way");
     copy->side_count = copy->role == ROLE_LOCAL ? 2 : 1;
-    for (i = 0; i < copy->side_count; i++)
+    for (int i = 0; i < copy->side_count; i++)
         archive_side(&copy->side[i], a);
 }
 
@@ -73,19 +72,19 @@ static void archive_access(struct access *x, const struct core *c, struct archiv
 static void archive_race(struct race *r, const struct core *c, struct archive *a)
 {
     size_t copies = archive_count(a, r->copy_count, 1);
-    size_t accesses = archive_count(a, r->log_count, 1), i;
+    size_t accesses = archive_count(a, r->log_count, 1);
 
     WALK(a, race_fields, r);
     if (archive_is_loading(a)) {
         r->copy = mem_grow(r->copy, &r->copy_capacity, copies, sizeof(*r->copy));
         r->log = mem_grow(r->log, &r->log_capacity, accesses, sizeof(*r->log));
     }
-    for (i = 0; i < copies && !a->is_failed; i++) {
+    for (size_t i = 0; i < copies && !a->is_failed; i++) {
         if (archive_is_loading(a))
             r->copy[r->copy_count++] = (struct copy){.side_count = 0};
         archive_copy(&r->copy[i], c, a);
     }
-    for (i = 0; i < accesses && !a->is_failed; i++)
+    for (size_t i = 0; i < accesses && !a->is_failed; i++)
         archive_access(&r->log[i], c, a);
     r->log_count = a->is_failed ? 0 : accesses;
 }

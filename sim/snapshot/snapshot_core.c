@@ -129,9 +129,9 @@ static void archive_memories(struct core *c, struct archive *a)
 /* the newest ones: the ring has overwritten the others */
 static void archive_stores(struct core *c, struct archive *a)
 {
-    uint32_t count = c->store_count < STORE_RING ? c->store_count : STORE_RING, i;
+    uint32_t count = c->store_count < STORE_RING ? c->store_count : STORE_RING;
 
-    for (i = 1; i <= count; i++) {
+    for (uint32_t i = 1; i <= count; i++) {
         struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
 
         WALK(a, store_fields, s);
@@ -167,14 +167,12 @@ static void check_core(const struct core *c, struct archive *a)
 
 void snapshot_core_archive(struct core *c, struct archive *a)
 {
-    int i;
-
     WALK(a, core_fields, c);
     WALK(a, pending_fields, &c->pending);
     snapshot_fault_archive(&c->fault, a);
     snapshot_fault_archive(&c->late_fault, a);
     WALK(a, stand_in_fields, &c->stand_in);
-    for (i = 0; i < M_COUNT; i++)
+    for (int i = 0; i < M_COUNT; i++)
         WALK(a, mask_fields, &c->m[i]);
     archive_program_state(c, a);
     archive_memories(c, a);

@@ -47,11 +47,11 @@ static char *print_assignment(const struct chip *c, size_t index, char *buf, siz
 static void archive_chip(struct snapshot *s, struct archive *a)
 {
     const char *assignment[512];
-    size_t i, length;
+    size_t length;
     char name[160];
 
     assert(chip_param_count <= COUNT_OF(assignment));
-    for (i = 0; i < chip_param_count && !a->is_failed; i++) {
+    for (size_t i = 0; i < chip_param_count && !a->is_failed; i++) {
         assignment[i] = print_assignment(&s->chip, i, name, sizeof(name));
         length = strcspn(name, "=") + 1;
         archive_text(a, &assignment[i]);
@@ -92,13 +92,13 @@ static void archive_about(struct snapshot *s, struct archive *a)
 static void archive_programs(struct snapshot *s, const char *file, struct arena *arena,
                              struct archive *a)
 {
-    size_t i, size = 0;
+    size_t size = 0;
     const void *bytes = NULL;
 
     s->program_count = archive_count(a, s->program_count, ISA_OBJECT_HEADER_BYTES);
     if (archive_is_loading(a))
         s->program = arena_array(arena, s->program_count, sizeof(*s->program));
-    for (i = 0; i < s->program_count && !a->is_failed; i++) {
+    for (size_t i = 0; i < s->program_count && !a->is_failed; i++) {
         uint8_t *made = archive_is_loading(a) ? NULL : isa_object_bytes(&s->program[i], &size);
 
         bytes = made;
@@ -111,7 +111,7 @@ static void archive_programs(struct snapshot *s, const char *file, struct arena 
 
 static void archive_cores(struct snapshot *s, struct arena *arena, struct archive *a)
 {
-    size_t count = archive_count(a, (size_t)s->core_count, sizeof(*s->core)), i;
+    size_t count = archive_count(a, (size_t)s->core_count, sizeof(*s->core));
 
     archive_check(a, count == (size_t)s->slice.chip_count * (size_t)s->chip.chip_cores,
                   "the snapshot has %zu cores in a %s", count, s->slice.name);
@@ -120,7 +120,7 @@ static void archive_cores(struct snapshot *s, struct arena *arena, struct archiv
     s->core_count = (int)count;
     if (archive_is_loading(a))
         s->core = arena_array(arena, count, sizeof(*s->core));
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         archive_bytes(a, &s->core[i], sizeof(s->core[i]));
         archive_check(a, s->core[i].program <= s->program_count && s->core[i].is_listing <= 1
                          && s->core[i].branch_delay_bundles <= INT32_MAX,
@@ -146,22 +146,19 @@ static void archive_contents(struct snapshot *s, const char *file, struct arena 
 /* the machine's programs, each once, and who runs them */
 static void describe(const struct machine *m, struct arena *arena, struct snapshot *s)
 {
-    size_t i;
-    int core;
-
     s->slice = m->slice;
     s->chip = m->chip;
     s->options = m->options;
     s->program_count = m->program_count;
     s->program = arena_array(arena, m->program_count, sizeof(*s->program));
-    for (i = 0; i < m->program_count; i++)
+    for (size_t i = 0; i < m->program_count; i++)
         s->program[i] = *m->program[i]->source;
     s->core_count = m->core_count;
     s->core = arena_array(arena, (size_t)m->core_count, sizeof(*s->core));
-    for (core = 0; core < m->core_count; core++) {
+    for (int core = 0; core < m->core_count; core++) {
         const struct core *c = &m->core[core];
 
-        for (i = 0; i < m->program_count; i++)
+        for (size_t i = 0; i < m->program_count; i++)
             if (c->program == m->program[i])
                 s->core[core] = (struct snapshot_core){(uint32_t)i + 1, c->is_listing,
                                                        (uint32_t)c->branch_delay_bundles};

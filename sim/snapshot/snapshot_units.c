@@ -48,7 +48,6 @@ static bool is_possible(const struct core *c, uint32_t old_mask, uint32_t depth,
 static void archive_fifo(struct core *c, struct fifo *f, struct archive *a)
 {
     struct fifo read = *f;
-    uint32_t i;
 
     WALK(a, fifo_fields, &read);
     if (archive_is_loading(a) && !a->is_failed) {
@@ -64,12 +63,12 @@ static void archive_fifo(struct core *c, struct fifo *f, struct archive *a)
         f->written = read.written;
         f->read = read.read;
     }
-    for (i = f->popped; i != f->pushed && !a->is_failed; i++) {
+    for (uint32_t i = f->popped; i != f->pushed && !a->is_failed; i++) {
         archive_times(a, &f->ready_at[i & f->mask], 1);
         if (f->code)
             archive_bytes(a, &f->code[i & f->mask], sizeof(*f->code));
     }
-    for (i = f->read; i != f->written && !a->is_failed; i++)
+    for (uint32_t i = f->read; i != f->written && !a->is_failed; i++)
         archive_bytes(a, f->tile ? f->tile[i & f->mask] : &f->word[i & f->mask],
                       f->tile ? sizeof(*f->tile) : sizeof(*f->word));
 }
@@ -96,12 +95,12 @@ static void archive_prepared(struct prepared *p, struct archive *a)
 
 static void archive_mxu(struct core *c, struct mxu *x, struct archive *a)
 {
-    int halves = chip_mxu_halves(c->chip), i;
+    int halves = chip_mxu_halves(c->chip);
 
     WALK(a, mxu_fields, x);
     archive_prepared(&x->weights_prepared, a);
     archive_prepared(&x->rows_prepared, a);
-    for (i = 0; i < c->chip->mxu_accumulators; i++) {
+    for (int i = 0; i < c->chip->mxu_accumulators; i++) {
         struct accumulator *s = &x->accumulator[i];
 
         WALK(a, accumulator_fields, s);
@@ -114,12 +113,12 @@ static void archive_mxu(struct core *c, struct mxu *x, struct archive *a)
 /* weights and sums: in core.mxu_memory, of which most may never have been touched */
 static void archive_arrays(const struct chip *chip, struct mxu *x, struct archive *a)
 {
-    int quadrants = chip_mxu_halves(chip) * chip_mxu_halves(chip), i, j;
+    int quadrants = chip_mxu_halves(chip) * chip_mxu_halves(chip);
 
     archive_sparse(a, x->sum, (size_t)chip->mxu_accumulators * sizeof(*x->sum));
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         archive_sparse(a, x->gain[i], (size_t)quadrants * sizeof(*x->gain[i]));
-        for (j = 0; j < quadrants; j++) {
+        for (int j = 0; j < quadrants; j++) {
             WALK(a, quadrant_fields, &x->staging[i][j]);
             archive_sparse(a, x->staging[i][j].pair, sizeof(x->staging[i][j].pair));
         }
@@ -128,15 +127,13 @@ static void archive_arrays(const struct chip *chip, struct mxu *x, struct archiv
 
 void snapshot_units_archive(struct core *c, struct archive *a)
 {
-    int i;
-
     archive_fifo(c, &c->eup, a);
     archive_fifo(c, &c->crf, a);
     archive_fifo(c, &c->v2s, a);
     archive_fifo(c, &c->drf, a);
-    for (i = 0; i < c->chip->xlu_count; i++)
+    for (int i = 0; i < c->chip->xlu_count; i++)
         archive_xlu(c, &c->xlu[i], a);
-    for (i = 0; i < c->chip->mxu_count; i++) {
+    for (int i = 0; i < c->chip->mxu_count; i++) {
         archive_mxu(c, &c->mxu[i], a);
         archive_arrays(c->chip, &c->mxu[i], a);
     }

@@ -140,14 +140,14 @@ int64_t plan_device_bytes(const struct collective_request *r, int64_t bytes)
 
 static int refuse_size(const struct collective_request *r, int64_t most, struct err *e)
 {
-    char text[32], shared[64] = "";
+    char shared[64] = "";
 
-    text_bytes((int64_t)(r->chip->hbm_gib * (double)GIB), text, sizeof(text));
     if (r->device_ranks < 2 && r->chip->chip_cores > 1)
         snprintf(shared, sizeof(shared), ", which its %lld cores share",
                  (long long)r->chip->chip_cores);
     return err_set(e, "%" PRId64 " bytes do not fit the %s of HBM of a chip%s, with all that %s "
-                   "needs; at most %" PRId64, plan_device_bytes(r, r->bytes), text, shared,
+                   "needs; at most %" PRId64, plan_device_bytes(r, r->bytes),
+                   text_bytes((int64_t)(r->chip->hbm_gib * (double)GIB)).text, shared,
                    collective_kind_name(r->kind), most);
 }
 

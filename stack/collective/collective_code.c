@@ -6,8 +6,6 @@
  */
 #include "stack/collective/collective_code.h"
 
-#include "sim/chip/limits.h"
-
 cycle_t collective_bundles_since(const struct bundler *b, size_t *from)
 {
     cycle_t count = (cycle_t)(b->bundle_count - *from);

@@ -85,6 +85,15 @@ static int compile(const struct kernel_kind *kind, const struct kernel_job *job,
     return status;
 }
 
+/* what a kernel says of its own node has the name in front already */
+static const char *without_name(const char *message, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(message, name, length) == 0 && strncmp(message + length, ": ", 2) == 0
+               ? message + length + 2 : message;
+}
+
 int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment *out,
                    struct err *e)
 {
@@ -95,7 +104,8 @@ int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment
         return err_set(e, "%s: no kernel makes %s", job->name,
                        graph_op_name(job->body->node[job->body->node_count - 1].op));
     if (compile(kind, job, a, out, &inner))
-        return err_set(e, "%s (%s): %s", job->name, kind->category, inner.msg);
+        return err_set(e, "%s (%s): %s", job->name, kind->category,
+                       without_name(inner.msg, job->name));
     return 0;
 }
 

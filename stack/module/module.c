@@ -139,6 +139,8 @@ static void keep_results(struct module *m, const struct module_plan *p, struct a
     m->output = arrays_of(a, p->output, g->output_count);
     m->constant = arena_array(a, (size_t)p->constant_count + 1, sizeof(*m->constant));
     m->constant_count = p->constant_count;
+    m->sum = p->sum;
+    m->sum_count = p->sum_count;
     for (int i = 0; i < p->constant_count; i++)
         m->constant[i] = p->constant[i];
 }

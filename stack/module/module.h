@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 struct tuning;
+struct module;
 
 struct module_settings {
     const struct chip *chip;
@@ -23,6 +24,9 @@ struct module_settings {
     int64_t bucket_bytes;               /* of gradients summed together, about; 0: chosen */
     int64_t stage_bytes;                /* of blocks of a sum that wait to be added; 0: 32 MiB */
     bool sums_wait;                     /* no kernel runs beside a sum over replicas */
+    /* a step by itself, of a program that loops over it: whichever of its sums run beside kernels,
+       and so add up in another order, do so in every round; NULL: what is shortest */
+    const struct module *sums_as;
     int message_flags;                  /* the last flags of a core, which messages meet by */
     bool megacore;                      /* for both cores of a chip: docs/parallel.md */
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
@@ -53,6 +57,13 @@ struct module_constant {                /* a literal, to be put into HBM before 
     const int32_t *by_device;           /* known in timing mode too */
 };
 
+struct module_sum {                     /* a sum, gather or scatter over devices */
+    const char *source;
+    enum graph_op op;
+    int64_t bytes;                      /* of what goes in */
+    bool is_spread;                     /* in parts between other kernels: its order is another */
+};
+
 struct module_stage { const char *name; double seconds; };      /* host time */
 
 #define MODULE_STAGES_MAX 24
@@ -65,7 +76,8 @@ struct module {
     struct module_kernel *kernel;
     struct module_constant *constant;
     struct link_item *item;
-    int kernel_count, item_count, constant_count;
+    struct module_sum *sum;             /* in the order of a program without overlap */
+    int kernel_count, item_count, constant_count, sum_count;
     const int32_t *core_device;         /* by core; NULL: the same number */
     int core_count;                     /* programs: 1, with megacore 2 */
     int64_t barrier_count;              /* in the text of each */

@@ -107,6 +107,9 @@ struct module_plan {
     struct communicator *communicator;
     int communicator_count;
     size_t communicator_capacity;
+    const struct kernel_sums **sums;    /* of all collectives, in the order of the graph, */
+    struct module_sum *sum;             /* and what is kept of them */
+    int sum_count;
     int barrier_step;                   /* megacore: kernels from here on follow one barrier */
     const char **refused;               /* fusions and nodes that are no kernel after all */
     int refused_count;

@@ -18,6 +18,8 @@
 
 #define PIECES_MAX 4096                 /* more are no program that anybody could want */
 #define TILINGS_MAX 4
+#define SORT_BLOCK_MAX (1 << 20)        /* elements of a block of a long sort */
+#define SORT_BLOCK_MIN 128
 
 struct legalizing {
     const struct module_plan *plan;
@@ -214,7 +216,6 @@ static struct graph *refuse(struct legalizing *l, struct err *e)
 
     if (!*l->why.msg)
         ask_kernel(l);
-
     err_set(e, "%s%s%s of %s is not supported on this chip, nor is any part of it: %s; other sizes "
             "or types, or a chip with more vector memory, may do", n->source, *n->source ? ", " : "",
             graph_op_name(n->op), shape_print(&n->shape, shape, sizeof(shape)),
@@ -222,26 +223,61 @@ static struct graph *refuse(struct legalizing *l, struct err *e)
     return NULL;
 }
 
+/*
+ * The largest block of a long sort that a kernel takes; 0: there is none. The kernel has as many
+ * rows for one block as for many.
+ */
+static int64_t sort_block(struct legalizing *l, const struct graph_node *n)
+{
+    int64_t block = SORT_BLOCK_MAX;
+    bool fits = false;
+
+    if (n->operand_count > PIECES_SORTED_MAX)
+        return 0;
+    for (; block >= SORT_BLOCK_MIN && !fits; block /= 2) {
+        struct graph one;
+
+        arena_init(&l->scratch);
+        graph_init(&one, &l->scratch, "block");
+        fits = kernel_cycles(l, &one, pieces_sort_block(&one, n->operand_count, block)) >= 0;
+        graph_fini(&one);
+        arena_fini(&l->scratch);
+    }
+    return fits ? 2 * block : 0;
+}
+
+/* results of the node as outputs; false: it has no pieces */
+static bool make_pieces(struct legalizing *l, struct graph *body, const struct graph_node *n)
+{
+    int64_t size[PIECE_DIMS_MAX], block;
+    int made = pieces_plain_form(body, n, false), results[PIECES_SORTED_MAX], count = 1;
+
+    if (made == NODE_NONE && pieces_of(l->g, &l->g->node[l->node], &l->pieces) &&
+        find_sizes(l, size))
+        made = pieces_join(body, n, &l->pieces, size);
+    if (made == NODE_NONE)
+        made = pieces_plain_form(body, n, true);
+    results[0] = made;
+    l->is_emitted = false;
+    if (made == NODE_NONE && graph_op_kind(n->op) == KIND_SORT && (block = sort_block(l, n)) > 0)
+        count = pieces_sort(body, n, block, results);
+    for (int i = 0; i < count && results[0] != NODE_NONE; i++)
+        graph_output(body, results[i], arena_printf(body->arena, "%s.%d", n->name, i), -1);
+    return results[0] != NODE_NONE;
+}
+
 struct graph *module_legalize(const struct module_plan *p, const struct pass_context *c,
                               struct graph *g, int node, struct err *e)
 {
     struct legalizing l = {.plan = p, .context = c, .g = g, .node = node};
     struct graph *body = arena_alloc(g->arena, sizeof(*body));
-    int64_t size[PIECE_DIMS_MAX];
     struct graph_node n;
-    int made;
 
     begin_body(&l, body, g->arena, &n);
-    made = pieces_plain_form(body, &n, false);
-    if (made == NODE_NONE && pieces_of(g, &g->node[node], &l.pieces) && find_sizes(&l, size))
-        made = pieces_join(body, &n, &l.pieces, size);
-    if (made == NODE_NONE)
-        made = pieces_plain_form(body, &n, true);
-    if (made == NODE_NONE) {
+    if (!make_pieces(&l, body, &n)) {
         graph_fini(body);
         return refuse(&l, e);
     }
-    graph_output(body, made, n.name, -1);
     if (settle(body, c, e))
         return NULL;
     graph_freeze(body);

@@ -31,11 +31,8 @@ static int larger_first(const void *x, const void *y)
 
 int module_plan_refuse(const struct module_settings *s, int64_t need, struct err *e)
 {
-    char has[32], wants[32];
-
     return err_set(e, "arrays that live at the same time need %s of HBM, a core has %s",
-                   text_bytes(need, wants, sizeof(wants)),
-                   text_bytes(module_plan_hbm_bytes(s), has, sizeof(has)));
+                   text_bytes(need).text, text_bytes(module_plan_hbm_bytes(s)).text);
 }
 
 static bool is_in_hbm(const struct module_buffer *b)

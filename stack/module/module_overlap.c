@@ -27,6 +27,7 @@ struct node {                           /* a step of the region */
     int waits_for;                      /* of which so many are not done */
     size_t reader_capacity;
     int ready_since;                    /* how many were done when it waited for nothing more */
+    bool is_chosen;                     /* so it must be */
     bool is_done, is_solo;              /* solo: it needs what a sum under way has of SMEM */
     bool is_for_sums;                   /* nobody else waits for its results */
     enum choice choice;                 /* of a sum: how it is done */
@@ -274,7 +275,8 @@ static void start_sum(struct region *r, int index, bool is_last)
 {
     struct kernel_sums *s = r->node[index].step.sums;
 
-    s->is_spread = s->spread && !is_last && chooses_spread(r, &r->node[index]);
+    s->is_spread = s->spread && (!is_last || r->node[index].is_chosen) &&
+                   chooses_spread(r, &r->node[index]);
     set_bucket(r, &r->node[index].step);
     if (!s->is_spread) {
         add_order(r, &r->node[index].step);
@@ -353,7 +355,7 @@ static void arrange_best(struct region *r)
     for (int i = 0; i < r->count && has_scatters(r); i++) {
         struct node *n = &r->node[i];
 
-        if (!n->step.sums || !n->step.sums->spread)
+        if (!n->step.sums || !n->step.sums->spread || n->is_chosen)
             continue;
         n->choice = n->step.sums->is_spread ? TOGETHER : SPREAD;
         cycles = arrange(r);
@@ -363,6 +365,68 @@ static void arrange_best(struct region *r)
         }
         n->choice = BY_GAIN;
         arrange(r);
+    }
+}
+
+/* ----- the sums of a launch, and those of another program that they are to be like */
+
+static void list_sums(struct module_plan *p)
+{
+    p->sum_count = 0;
+    p->sums = arena_array(p->arena, (size_t)p->step_count + 1, sizeof(*p->sums));
+    p->sum = arena_array(p->arena, (size_t)p->step_count + 1, sizeof(*p->sum));
+    for (int i = 0; i < p->step_count; i++) {
+        const struct module_step *s = &p->step[i];
+        struct module_sum *sum = &p->sum[p->sum_count];
+
+        if (!s->sums)
+            continue;
+        *sum = (struct module_sum){.source = s->source, .op = s->sums->op};
+        for (int k = 0; k < s->operand_count; k++)
+            sum->bytes += s->operand[k]->array.bytes;
+        p->sums[p->sum_count++] = s->sums;
+    }
+}
+
+static bool is_like(const struct module_sum *a, const struct module_sum *b)
+{
+    return a->op == b->op && a->bytes == b->bytes && strcmp(a->source, b->source) == 0;
+}
+
+/*
+ * What the program of one round has for this sum: where several are alike, the one of its turn, for
+ * rounds follow each other. NULL: none.
+ */
+static const struct module_sum *sum_of_round(const struct module_plan *p,
+                                             const struct kernel_sums *sums)
+{
+    const struct module *as = p->settings->sums_as;
+    int index = 0, turn = 0, alike = 0;
+
+    if (!as)
+        return NULL;
+    while (p->sums[index] != sums)
+        index++;
+    for (int i = 0; i < index; i++)
+        turn += is_like(&p->sum[i], &p->sum[index]);
+    for (int i = 0; i < as->sum_count; i++)
+        alike += is_like(&as->sum[i], &p->sum[index]);
+    turn = alike ? turn % alike : 0;
+    for (int i = 0; i < as->sum_count; i++)
+        if (is_like(&as->sum[i], &p->sum[index]) && turn-- == 0)
+            return &as->sum[i];
+    return NULL;
+}
+
+static void choose_as_round(struct region *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        struct node *n = &r->node[i];
+        const struct module_sum *as = n->step.sums ? sum_of_round(r->plan, n->step.sums) : NULL;
+
+        n->is_chosen = as != NULL;
+        if (as)
+            n->choice = as->is_spread ? SPREAD : TOGETHER;
     }
 }
 
@@ -402,6 +466,7 @@ static int spread(struct module_plan *p, int begin, int end)
         predict(&r, &r.node[i]);
     }
     find_order(&r);
+    choose_as_round(&r);
     arrange_best(&r);
     end = replace(&r, begin, end);
     for (int i = 0; i < r.count; i++)
@@ -414,6 +479,7 @@ static int spread(struct module_plan *p, int begin, int end)
 
 void module_plan_overlap(struct module_plan *p)
 {
+    list_sums(p);
     if (p->settings->sums_wait || p->settings->megacore)
         return;
     for (int begin = 0, end; begin < p->step_count; begin = end + 1) {
@@ -422,6 +488,8 @@ void module_plan_overlap(struct module_plan *p)
         if (has_sums(p, begin, end))
             end = spread(p, begin, end);
     }
+    for (int i = 0; i < p->sum_count; i++)
+        p->sum[i].is_spread = p->sums[i]->is_spread;
 }
 
 bool module_plan_is_beside_sum(const struct module_plan *p, int step)

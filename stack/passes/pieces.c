@@ -137,12 +137,6 @@ static bool of_product(const struct graph *g, const struct graph_node *n, struct
     return true;
 }
 
-static bool is_plain(const struct graph_window *w)
-{
-    return w->size == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 &&
-           w->base_dilation == 1;
-}
-
 static enum graph_op combining(enum graph_reduce kind)
 {
     switch (kind) {
@@ -175,19 +169,6 @@ static bool of_reduction(const struct graph *g, const struct graph_node *n, stru
     return true;
 }
 
-/* dimensions of the result that are not of a slice, in order, are those of the indices */
-static int index_dim_of(const struct graph_gather *w, int result_dim)
-{
-    int at = result_dim;
-
-    for (int i = 0; i < w->offset_count; i++) {
-        if (w->offset_dims[i] == result_dim)
-            return -1;
-        at -= w->offset_dims[i] < result_dim;
-    }
-    return at + (at >= w->index_vector_dim);
-}
-
 bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces *out)
 {
     *out = (struct pieces){.combine = HLO_COUNT};
@@ -202,13 +183,12 @@ bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces 
     for (int d = 0; d < n->shape.rank; d++) {
         bool is_cut = true;
 
-        if (n->op == HLO_SELECT_AND_SCATTER)
-            is_cut = is_plain(&n->window[d]);
-        else if (n->op == HLO_GATHER)
-            is_cut = index_dim_of(n->gather, d) >= 0 && n->gather->batching_count == 0;
+        if (n->op == HLO_GATHER || n->op == HLO_SCATTER)
+            is_cut = pieces_can_cut_index(g, n, d);
         else if (n->op == HLO_SORT)
             is_cut = d != n->dim;
-        else if (n->op != HLO_REDUCE_WINDOW && n->op != HLO_BROADCAST && n->op != HLO_TRANSPOSE &&
+        else if (n->op != HLO_REDUCE_WINDOW && n->op != HLO_SELECT_AND_SCATTER &&
+                 n->op != HLO_BROADCAST && n->op != HLO_TRANSPOSE &&
                  !graph_op_is_elementwise(n->op))
             return false;
         add_dim(out, is_cut ? n->shape.dim[d] : 1, unit_of(&n->shape, d), d);
@@ -218,20 +198,12 @@ bool pieces_of(const struct graph *g, const struct graph_node *n, struct pieces 
 
 /* ----- a piece */
 
-struct part { const struct pieces *pieces; const int64_t *from, *count; };
-
-/* a dimension that cannot be cut counts as one, and is whole */
-static bool is_cut(const struct part *p, int d)
-{
-    return p->count[d] < p->pieces->dim[d].extent;
-}
-
-static int of_part(struct graph *g, int a, int dim, const struct part *p, int d)
+static int of_part(struct graph *g, int a, int dim, const struct piece_part *p, int d)
 {
     return pieces_slice(g, a, dim, p->from[d], p->from[d] + p->count[d]);
 }
 
-static int make_product(struct graph *g, const struct graph_node *n, const struct part *part,
+static int make_product(struct graph *g, const struct graph_node *n, const struct piece_part *part,
                         enum graph_dtype dtype)
 {
     struct product p;
@@ -249,7 +221,7 @@ static int make_product(struct graph *g, const struct graph_node *n, const struc
     return graph_add(g, &copy, operand, 2);
 }
 
-static int make_reduction(struct graph *g, const struct graph_node *n, const struct part *p)
+static int make_reduction(struct graph *g, const struct graph_node *n, const struct piece_part *p)
 {
     struct graph_node copy = *n;
     int rank = g->node[n->operand[0]].shape.rank, a = n->operand[0];
@@ -263,7 +235,7 @@ static int make_reduction(struct graph *g, const struct graph_node *n, const str
     return graph_add(g, &copy, &a, 1);
 }
 
-static int make_window(struct graph *g, const struct graph_node *n, const struct part *p)
+static int make_window(struct graph *g, const struct graph_node *n, const struct piece_part *p)
 {
     struct graph_window w[GRAPH_RANK_MAX];
     struct graph_node copy = *n;
@@ -271,7 +243,7 @@ static int make_window(struct graph *g, const struct graph_node *n, const struct
 
     memcpy(w, n->window, (size_t)n->shape.rank * sizeof(*w));
     for (int d = 0; d < n->shape.rank; d++)
-        if (is_cut(p, d)) {
+        if (pieces_is_cut(p, d)) {
             int64_t start, limit;
 
             pieces_window(&w[d], g->node[a].shape.dim[d], p->from[d], p->count[d], 0, w[d].size,
@@ -281,7 +253,7 @@ static int make_window(struct graph *g, const struct graph_node *n, const struct
     return graph_reduce_window(g, copy.reduce_kind, a, w);
 }
 
-static int make_broadcast(struct graph *g, const struct graph_node *n, const struct part *p)
+static int make_broadcast(struct graph *g, const struct graph_node *n, const struct piece_part *p)
 {
     struct shape to = n->shape;
     int a = n->operand[0], rank = g->node[a].shape.rank;
@@ -294,7 +266,7 @@ static int make_broadcast(struct graph *g, const struct graph_node *n, const str
 }
 
 /* dimension `d` of a result is dimension `d` of its operands, those of rank 0 aside */
-static int make_like(struct graph *g, const struct graph_node *n, const struct part *p)
+static int make_like(struct graph *g, const struct graph_node *n, const struct piece_part *p)
 {
     int *operand = arena_array(g->arena, (size_t)n->operand_count + 1, sizeof(*operand));
     struct graph_node copy = *n;
@@ -304,23 +276,13 @@ static int make_like(struct graph *g, const struct graph_node *n, const struct p
         for (int d = 0; d < n->shape.rank && g->node[operand[k]].shape.rank == n->shape.rank; d++) {
             int from = n->op == HLO_TRANSPOSE ? n->dims[d] : d;
 
-            if (is_cut(p, d))
+            if (pieces_is_cut(p, d))
                 operand[k] = of_part(g, operand[k], from, p, d);
         }
     }
     for (int d = 0; d < n->shape.rank; d++)
-        copy.shape.dim[d] = is_cut(p, d) ? p->count[d] : n->shape.dim[d];
+        copy.shape.dim[d] = pieces_is_cut(p, d) ? p->count[d] : n->shape.dim[d];
     return graph_add(g, &copy, operand, n->operand_count);
-}
-
-static int make_gather(struct graph *g, const struct graph_node *n, const struct part *p)
-{
-    int indices = n->operand[1];
-
-    for (int d = 0; d < n->shape.rank; d++)
-        if (is_cut(p, d))
-            indices = of_part(g, indices, index_dim_of(n->gather, d), p, d);
-    return graph_gather(g, n->operand[0], indices, n->gather);
 }
 
 /* where parts are combined, the sum is rounded once, at the end */
@@ -338,7 +300,7 @@ static enum graph_dtype part_type(const struct graph_node *n, const struct piece
 int pieces_make(struct graph *g, const struct graph_node *n, const struct pieces *p,
                 const int64_t *from, const int64_t *count)
 {
-    const struct part part = {p, from, count};
+    const struct piece_part part = {p, from, count};
 
     switch (n->op) {
     case HLO_CONVOLUTION:
@@ -347,7 +309,9 @@ int pieces_make(struct graph *g, const struct graph_node *n, const struct pieces
     case HLO_REDUCE: return make_reduction(g, n, &part);
     case HLO_REDUCE_WINDOW: return make_window(g, n, &part);
     case HLO_BROADCAST: return make_broadcast(g, n, &part);
-    case HLO_GATHER: return make_gather(g, n, &part);
+    case HLO_GATHER: return pieces_make_gather(g, n, &part);
+    case HLO_SCATTER: return pieces_make_scatter(g, n, &part);
+    case HLO_SELECT_AND_SCATTER: return pieces_make_selection(g, n, &part);
     default: return make_like(g, n, &part);
     }
 }

@@ -2,7 +2,8 @@
  * An operation in pieces: the same over parts of its dimensions, put together again. What no
  * kernel makes as a whole is made so (stack/module/module_legalize.c, docs/compiler.md).
  *
- * Operations that move data alone are left whole, and so are those with several results.
+ * Operations that move data alone are left whole. A sort along a dimension that does not fit
+ * vector memory is no work on parts: pieces_sort.c merges blocks.
  */
 #ifndef STACK_PIECES_H
 #define STACK_PIECES_H
@@ -41,6 +42,30 @@ int pieces_join(struct graph *g, const struct graph_node *n, const struct pieces
  */
 int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last);
 
+#define PIECES_SORTED_MAX 6             /* arrays that one kernel sorts beside keys and places */
+
+/*
+ * A sort or top-k as sorts of blocks of so many elements, a power of two, and exchanges between
+ * them: the nodes of its results, whose number it returns. Exact, stable sorts like the one they
+ * stand for.
+ */
+int pieces_sort(struct graph *g, const struct graph_node *n, int64_t block, int *result);
+/* the sort of eight such blocks, of parameters: what a kernel must make */
+int pieces_sort_block(struct graph *g, int arrays, int64_t block);
+
+/* a piece: of each dimension the elements from `from` on, `count` of them */
+struct piece_part { const struct pieces *pieces; const int64_t *from, *count; };
+/* a dimension that cannot be cut counts as one, and is whole */
+static inline bool pieces_is_cut(const struct piece_part *p, int d)
+{
+    return p->count[d] < p->pieces->dim[d].extent;
+}
+
+/* what reads or writes by index or by choice (pieces_index.c) */
+bool pieces_can_cut_index(const struct graph *g, const struct graph_node *n, int dim);
+int pieces_make_gather(struct graph *g, const struct graph_node *n, const struct piece_part *p);
+int pieces_make_scatter(struct graph *g, const struct graph_node *n, const struct piece_part *p);
+int pieces_make_selection(struct graph *g, const struct graph_node *n, const struct piece_part *p);
 /* of a convolution (pieces_conv.c) */
 bool pieces_of_convolution(const struct graph *g, const struct graph_node *n, struct pieces *out);
 int pieces_make_convolution(struct graph *g, const struct graph_node *n, enum graph_dtype dtype,

@@ -27,6 +27,9 @@ $systole gemm 200 300 400 | sed '/^compiled in/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "M N K is not MxNxK"
 $systole gemm --m 200 -n 300 --k=400 | sed '/^compiled in/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "--m, --n and --k are not MxNxK"
+$systole gemm 200x200x200 | sed '/^compiled in/d' >"$dir/one"
+$systole gemm 200 | sed '/^compiled in/d' >"$dir/two"
+cmp -s "$dir/one" "$dir/two" || fail "SIZE is not SIZExSIZExSIZE"
 
 # cores share the rows; threads, SIMD paths and a trace change nothing
 $systole gemm 500x200x300 --tpu v3-8 --out-npy "$dir/c1.npy" | sed '/^compiled in/d' >"$dir/one"
@@ -78,6 +81,18 @@ share 1024x1024x1024 v3 86
 share 2048x2048x2048 v5e 92
 share 2048x2048x2048 v6e 67
 
+# with more units than the chip has, they are used, and no slower than as XLA does it
+cycles() {
+    $systole gemm "$@" --mode timing --no-megacore | sed -n 's/^\([0-9,]*\) cycles = .*/\1/p' \
+        | tr -d ,
+}
+for case in "2048x2048x2048 v2" "4096x512x1024 v3" "2048x2048x2048 v4" "1536x768x2048 v5e"; do
+    size=${case% *} chip=${case#* }
+    best=$(cycles "$size" --tpu "$chip" --set mxu.count=8)
+    xla=$(cycles "$size" --tpu "$chip" --set mxu.count=8 --codegen xla)
+    [ "$best" -le "$xla" ] || fail "$size on $chip with 8 units: best $best, xla $xla cycles"
+done
+
 expect() {          # exit status, part of the message, arguments
     wanted=$1 message=$2; shift 2
     $systole gemm "$@" >"$out" 2>"$out.err"
@@ -86,6 +101,14 @@ expect() {          # exit status, part of the message, arguments
     grep -qF -- "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
     [ "$got" -eq 1 ] && [ "$(wc -l <"$out.err")" -ne 1 ] && fail "$*: says more than one line"
 }
+# more than the host has is refused before anything is computed; without values it goes
+if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -lt 60 ]; then
+    expect 1 'of host memory, and' 8192x8192x8192 --tpu v5e-256
+else
+    echo "skipped: this host has the memory for 256 devices"
+fi
+$systole gemm 2048x512x512 --tpu v5e-256 --mode timing >"$out" || fail "256 devices: $(tail -1 "$out")"
+
 expect 2 'which sizes? MxNxK, or --m, --n and --k'
 expect 2 'which sizes?' --m 4 --n 4
 expect 2 '"4x4"; MxNxK is needed' 4x4
@@ -97,7 +120,7 @@ expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4
 expect 2 '--k is "-1", allowed are whole numbers in 1..1048576' --k=-1
 expect 2 'a side is "0", allowed are whole numbers in 1..1048576' 4 0 4
 expect 2 'M, N and K are three numbers, "5" is one more' 4 4 4 5
-expect 2 'M, N and K are three numbers' 4 4
+expect 2 'M, N and K are three numbers, or one for all' 4 4
 expect 2 'the sizes are given twice; write MxNxK once, or M N K, or' 4 4 4 --m 8
 expect 2 '--dtype is "s8", allowed are bf16, f32' 4 4 4 --dtype s8
 expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16

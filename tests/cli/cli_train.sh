@@ -199,7 +199,7 @@ cut -d, -f2 "$work/by_call.csv" | cmp -s "$work/by_name" - || fail 'another loss
 expect 0 'epoch' train $model --backend host --steps 2 --csv-log "$work/logits.csv" \
     --loss 'SparseCategoricalCrossentropy(from_logits=True)'
 cut -d, -f2 "$work/logits.csv" | cmp -s "$work/by_name" - && fail 'from_logits does nothing'
-refuse '--loss Huber(delta=-1): delta must be a number in' train $model --backend host \
+refuse '--loss Huber(delta=-1): Huber: delta is -1, allowed are' train $model --backend host \
     --loss 'Huber(delta=-1)'
 refuse '--loss Hubr(): unknown loss' train $model --backend host --loss 'Hubr()'
 refuse '--metrics AUC(n=3): AUC has no argument n' train $model --backend host \

@@ -159,7 +159,7 @@ static int call(struct fit *f, const struct fit_callback *c, enum event event,
     return 0;
 }
 
-/* 1: one of them wants to stop; all are told all the same */
+/* 1, FIT_STOP_NOW: one of them wants to stop; all are told all the same */
 static int tell(struct fit *f, const struct fit_run *run, enum event event,
                 const struct fit_log *log, struct err *e)
 {
@@ -411,7 +411,9 @@ static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
     ep->log.metric = metric;
     ep->log.is_cut = ep->log.steps < ep->limit &&
                      (stop || (ep->run->step_limit && f->step >= ep->run->step_limit));
-    if ((ep->log.is_cut && leave_cut(f, ep, e)) || validate(f, ep, e))
+    if (ep->log.is_cut && leave_cut(f, ep, e))
+        return -1;
+    if (!(ep->log.is_cut && stop & FIT_STOP_NOW) && validate(f, ep, e))
         return -1;
     more = tell(f, ep->run, EVENT_EPOCH, &ep->log, e);
     return more < 0 ? -1 : stop | more;
@@ -494,11 +496,14 @@ static int64_t fill_masked(struct fit *f, const struct batches *b, struct err *e
 {
     struct fit_feed *feed = &f->evaluation;
     int last = feed->tensor_count - 1;
-    float *weight = feed->tensor[last];
+    float *mask = feed->tensor[last], *weight = feed->tensor[last - f->options.has_weights];
     int64_t got = b->next(b->context, f->batch, feed->tensor, feed->elems, e);
 
-    for (int64_t i = 0; i < f->batch && got >= 0; i++)
+    for (int64_t i = 0; i < f->batch && got >= 0; i++) {
         weight[i] = i >= got ? 0 : b->has_weights ? weight[i] : 1;
+        if (mask != weight)
+            mask[i] = i < got;
+    }
     for (int i = 0; i < last && got > 0; i++)
         memset((char *)feed->tensor[i] + got * feed->elems[i] * 4, 0,
                (size_t)((f->batch - got) * feed->elems[i]) * 4);
@@ -523,7 +528,8 @@ static int evaluate_batches(struct fit *f, const struct batches *data, int64_t s
             return -1;
         penalty = 0;
         for (int r = 0; r < f->replicas; r++) {
-            sum += (double)*(float *)f->evaluation.result[r * results];
+            sum += (double)*(float *)f->evaluation.result[r * results] *
+                   (loss_is_sum(&f->options.loss) ? (double)got : 1.0);
             penalty += results > 1 ? (double)*(float *)f->evaluation.result[r * results + 1] : 0;
         }
         log->steps++;

@@ -51,6 +51,8 @@ struct fit_options {
     const char *layouts;
     bool shards_state;                  /* slots in parts: train/step/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
+    const double *class_weight;         /* by class, instead of these; others weigh 1 */
+    int class_count;
     /* values of variables are kept before each execution, so that a loss that is not finite can be
      * traced to its operation; done without being asked where they are small */
     bool checks_numerics;
@@ -115,7 +117,11 @@ struct fit_log {
     bool is_cut;                        /* of an epoch: training ends within it */
 };
 
-/* 0: go on; 1: stop training after this; -1: *e is set. Any of them may be NULL. */
+/*
+ * 0: go on; 1: stop training after this; FIT_STOP_NOW: and do not validate an epoch that is cut so; -1: *e is set.
+ * Any of them may be NULL.
+ */
+#define FIT_STOP_NOW 2
 struct fit_callback {
     int (*begin)(void *context, struct fit *f, struct err *e);
     int (*epoch_begin)(void *context, struct fit *f, int64_t epoch, struct err *e);

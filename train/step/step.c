@@ -21,6 +21,7 @@ static int trained_loss(struct trace *t, const struct step_options *o, const str
 
     /* of a sum over micro batches the optimizer may take the mean itself */
     samples = (double)o->global_batch * (o->optimizer->accumulates_in_launch ? share : 1.0);
+    samples = o->is_sum ? 1.0 : samples;
     trace_source(t, NULL, "loss");
     loss = nn_scale(g, l->sum, 1.0 / samples);
     if (l->penalty != NODE_NONE) {

@@ -57,7 +57,8 @@ static int choose_stages(struct strategy *s, int cores, struct err *e)
     if (!o->stages || !o->machine)
         return 0;
     s->stages = *o->stages;
-    if (s->stages.count < 1 || s->stages.count > cores || cores % s->stages.count)
+    if (s->stages.count < 1 || s->stages.count > cores ||
+        (!o->replica_count && cores % s->stages.count))
         return err_set(e, "%d stages on %d cores; each replica needs as many cores as there are "
                        "stages, and the slice a whole number of replicas", s->stages.count, cores);
     return 0;
@@ -81,7 +82,7 @@ static int choose_replicas(struct strategy *s, struct err *e)
         s->core[d] = o->core ? o->core[d] : d;
     if (!o->machine)
         return 0;
-    if (s->device_count != 1 && s->device_count != cores) {
+    if (s->device_count > cores) {
         char each[64] = "";
 
         if (s->stages.count > 1 && s->mesh.axis_count > 1)
@@ -91,7 +92,7 @@ static int choose_replicas(struct strategy *s, struct err *e)
             snprintf(each, sizeof(each), " of %d stages", s->stages.count);
         else if (s->logical_count > 1)
             snprintf(each, sizeof(each), " of %d logical devices", s->logical_count);
-        return err_set(e, "%d replicas%s on %d cores; there must be one per core, or only one",
+        return err_set(e, "%d replicas%s on %d cores; each needs a core of its own",
                        s->replica_count, each, cores);
     }
     return check_cores(s, cores, e);
@@ -102,6 +103,11 @@ static int check_one_chip(const struct strategy *s, struct err *e)
 {
     if (!s->options.machine || !machine_is_one_chip(s->options.machine))
         return 0;
+    if (s->device_count > 1 &&
+        s->device_count != machine_slice(s->options.machine)->core_count)
+        return err_set(e, "one chip is to stand for all: every core must be a replica, and %d of "
+                       "the %d are", s->device_count,
+                       machine_slice(s->options.machine)->core_count);
     for (int d = 0; d < s->device_count; d++)
         if (s->core[d] != d || s->logical_count > 1)
             return err_set(e, "one chip is to stand for all: every core must be a replica, in the "
@@ -266,6 +272,20 @@ static int make_graph(struct strategy *s, struct strategy_program *p, const stru
     return graph_partition(&t->graph, &s->mesh, t->note, t->note_count, &p->graph, e);
 }
 
+/*
+ * Which sums over replicas run in parts beside kernels depends on what there is beside them, and
+ * decides in which order they add up. A step in a loop has more beside it than one that is launched
+ * by itself; that its bits are the same, it takes the other one's choice.
+ */
+static int compile_round(struct strategy *s, struct strategy_program *p, const struct trace *t,
+                         struct err *e)
+{
+    if (!t->round || !s->options.machine || s->device_count == 1 || p->part_count > 1)
+        return 0;
+    p->round = strategy_compile(s, t->round, e);
+    return p->round ? 0 : -1;
+}
+
 struct strategy_program *strategy_compile(struct strategy *s, const struct trace *t,
                                           struct err *e)
 {
@@ -286,7 +306,7 @@ struct strategy_program *strategy_compile(struct strategy *s, const struct trace
         err_set(e, "%s: %.400s", p->name, inner.msg);
         return NULL;
     }
-    if (strategy_place_variables(s, e) ||
+    if (compile_round(s, p, t, e) || strategy_place_variables(s, e) ||
         (s->options.machine && strategy_device_compile(s, p, e)))
         return NULL;
     return p;

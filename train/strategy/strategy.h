@@ -57,8 +57,8 @@ struct strategy_options {
 
 /*
  * Variables of the set get their first values at once, those added later when a program first
- * names them. Machine and set must outlive it. NULL with *e set: more replicas than cores, a core
- * twice or out of range, variables larger than HBM.
+ * names them. Machine and set must outlive it. Cores that are no device idle. NULL with *e set:
+ * more devices than cores, a core twice or out of range, variables larger than HBM.
  */
 struct strategy *strategy_create(const struct strategy_options *o, struct err *e);
 void strategy_destroy(struct strategy *s);      /* NULL is fine */

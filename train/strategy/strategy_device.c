@@ -45,7 +45,6 @@ int strategy_device_place(struct strategy *s, int variable, struct err *e)
     int stage = strategy_variable_stage(s, variable);
     int first = stage < 0 ? 0 : stage, last = stage < 0 ? s->stages.count - 1 : stage;
     int64_t below = strategy_device_lowest(s, first), above = strategy_device_highest(s, first);
-    char needs[32], has[32];
 
     for (int k = first; k <= last; k++) {
         below = earlier(below, s->lowest[k]);
@@ -53,8 +52,8 @@ int strategy_device_place(struct strategy *s, int variable, struct err *e)
     }
     if (below - a->bytes < above)
         return err_set(e, "variable %s takes %s of HBM, %s are free beside other variables and "
-                       "programs", v->name, text_bytes(a->bytes, needs, sizeof(needs)),
-                       text_bytes(below - above, has, sizeof(has)));
+                       "programs", v->name, text_bytes(a->bytes).text,
+                       text_bytes(below - above).text);
     a->address = below - a->bytes;
     for (int k = first; k <= last; k++)
         s->lowest[k] = a->address;
@@ -88,6 +87,7 @@ static int compile_part(struct strategy *s, struct strategy_program *p, int k, s
         .notes_are_sources = true,
         .slice = s->device_count > 1 ? machine_slice(s->options.machine) : NULL,
         .device_core = cores_of(s, p, k), .sums_wait = is_cut,
+        .sums_as = p->round ? &p->round->part[0].module : NULL,
         .message_flags = p->message_flags,
         .hbm_bytes = strategy_device_lowest(s, stage), .place = place,
         .on_stage = s->options.on_stage, .user = s->options.user};

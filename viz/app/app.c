@@ -25,10 +25,8 @@ const char *action_help(enum action a) { return actions[a].help; }
 
 void action_print_table(FILE *to)
 {
-    int i;
-
     fprintf(to, "| key | what | more |\n|---|---|---|\n");
-    for (i = 0; i < ACTION_COUNT; i++) {
+    for (int i = 0; i < ACTION_COUNT; i++) {
         const char *at = actions[i].keys;
 
         fprintf(to, "| ");
@@ -45,9 +43,8 @@ void action_print_table(FILE *to)
 enum action action_of_key(const char *key)
 {
     size_t length = strlen(key);
-    int i;
 
-    for (i = 0; length && i < ACTION_COUNT; i++) {
+    for (int i = 0; length && i < ACTION_COUNT; i++) {
         const char *at = actions[i].keys;
 
         while (*at) {
@@ -83,23 +80,19 @@ static const char *key_name(const struct input *i, char *buf)
 
 void app_init(struct app *a, struct view *v, enum panel_id panel)
 {
-    int i;
-
     memset(a, 0, sizeof(*a));
     a->view = v;
     a->width = 1280;
     a->height = 720;
     a->panel = panel;
     a->pointer_x = a->pointer_y = -1;
-    for (i = 0; i < PANEL_COUNT; i++)
+    for (int i = 0; i < PANEL_COUNT; i++)
         a->state[i] = panel_create((enum panel_id)i);
 }
 
 void app_fini(struct app *a)
 {
-    int i;
-
-    for (i = 0; i < PANEL_COUNT; i++)
+    for (int i = 0; i < PANEL_COUNT; i++)
         panel_destroy((enum panel_id)i, a->state[i]);
     search_destroy(a->search);
 }
@@ -134,15 +127,15 @@ static void type(struct app *a, const struct input *i)
 /* names that begin with what was typed, then those that have it */
 int app_palette(const struct app *a, enum action to[ACTION_COUNT])
 {
-    size_t length = strlen(a->entry), k;
-    int count = 0, pass, i;
+    size_t length = strlen(a->entry);
+    int count = 0, pass;
 
     for (pass = 0; pass < 2; pass++)
-        for (i = 0; i < ACTION_COUNT; i++) {
+        for (int i = 0; i < ACTION_COUNT; i++) {
             const char *name = actions[i].name;
             bool begins = strncasecmp(name, a->entry, length) == 0, has = false;
 
-            for (k = 0; !begins && k + length <= strlen(name); k++)
+            for (size_t k = 0; !begins && k + length <= strlen(name); k++)
                 has = has || strncasecmp(name + k, a->entry, length) == 0;
             if (pass ? has : begins)
                 to[count++] = (enum action)i;
@@ -230,9 +223,7 @@ static bool key(struct app *a, const struct input *i)
 
 static int panel_at(const struct app *a, int x, int y)
 {
-    int i;
-
-    for (i = 0; i < PANEL_COUNT; i++)
+    for (int i = 0; i < PANEL_COUNT; i++)
         if (rect_has(app_panel_area(a, (enum panel_id)i), x, y))
             return i;
     return PANEL_COUNT;
@@ -240,9 +231,7 @@ static int panel_at(const struct app *a, int x, int y)
 
 static bool press_tab(struct app *a, const struct input *i)
 {
-    int k;
-
-    for (k = 0; k < PANEL_COUNT; k++)
+    for (int k = 0; k < PANEL_COUNT; k++)
         if (rect_has(app_tab_area(a, (enum panel_id)k), i->x, i->y)) {
             a->panel = (enum panel_id)k;
             return true;

@@ -63,14 +63,13 @@ static void act_ZOOM_RANGE(struct app *a, int times)
 {
     const struct ntrace_info *i = ntrace_info(a->view->run);
     struct view *v = a->view;
-    size_t k;
 
     (void)times;
     if (v->has_selection) {
         view_show(v, v->selection_from, v->selection_end);
         return;
     }
-    for (k = 0; k < i->launch_count; k++) {
+    for (size_t k = 0; k < i->launch_count; k++) {
         const struct ntrace_launch *l = &i->launch[k];
 
         if ((double)l->start <= middle(v) && middle(v) < (double)(l->start + l->cycles))
@@ -121,7 +120,6 @@ static void show_hit(struct app *a, cycle_t at, cycle_t end)
 static void find(struct app *a, bool is_forward, double from)
 {
     struct search_hit hit;
-    char cycle[QUANTITY_MAX];
 
     if (!a->search) {
         app_say(a, "nothing was searched for: / begins a search");
@@ -133,7 +131,7 @@ static void find(struct app *a, bool is_forward, double from)
         a->view->has_bundle = true;
         a->view->bundle = hit.bundle;
         app_say(a, "%s, at %s  (n: next, N: previous)", hit.text,
-                quantity_cycles((double)hit.at, cycle));
+                quantity_cycles((double)hit.at).text);
     } else {
         app_say(a, "\"%s\" is in %u of the program's bundles, none of them runs %s", a->pattern,
                 search_bundle_count(a->search), is_forward ? "after this" : "before this");
@@ -188,15 +186,14 @@ static void find_stall(struct app *a, bool is_forward)
                                                                                : v->end);
     cycle_t least = (cycle_t)ceil(STALL_PIXELS * view_cycles_per_pixel(v, a->width));
     struct trace_record r;
-    char cycles[QUANTITY_MAX];
 
     if (is_forward ? search_next_stall(v->run, v->core, from, least, v->hidden_stalls, &r)
                    : search_last_stall(v->run, v->core, from, least, v->hidden_stalls, &r)) {
         show_hit(a, r.at, r.at + r.value);
         app_say(a, "%s, %s", stall_name((enum stall_reason)r.reason),
-                quantity_cycles((double)r.value, cycles));
+                quantity_cycles((double)r.value).text);
     } else {
-        app_say(a, "no stall of at least %s %s", quantity_cycles((double)least, cycles),
+        app_say(a, "no stall of at least %s %s", quantity_cycles((double)least).text,
                 is_forward ? "after this: zoom in for shorter ones" : "before this");
     }
 }
@@ -208,10 +205,8 @@ static void act_LAST_STALL(struct app *a, int times) { (void)times; find_stall(a
 
 static void say_speed(struct app *a)
 {
-    char cycles[QUANTITY_MAX];
-
     app_say(a, "plays %s per second: > is faster, < slower",
-            quantity_cycles(app_cycles_per_second(a), cycles));
+            quantity_cycles(app_cycles_per_second(a)).text);
 }
 
 static void act_PLAY(struct app *a, int times)

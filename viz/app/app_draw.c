@@ -36,14 +36,14 @@ static int bottom_height(const struct app *a)
 struct rect app_tab_area(const struct app *a, enum panel_id id)
 {
     struct draw_list d = ruler(a);
-    int one = draw_char_width(&d, TEXT_NORMAL), x = 0, i, wanted = 0, w = 0, share;
+    int one = draw_char_width(&d, TEXT_NORMAL), x = 0, wanted = 0, w = 0, share;
 
     if (a->is_tiled)
         return (struct rect){0, 0, 0, 0};
-    for (i = 0; i < PANEL_COUNT; i++)
+    for (int i = 0; i < PANEL_COUNT; i++)
         wanted += ((int)strlen(panel_title((enum panel_id)i)) + 2) * one;
     share = a->width / PANEL_COUNT;
-    for (i = 0; i <= (int)id; i++) {
+    for (int i = 0; i <= (int)id; i++) {
         x += i ? w : 0;
         w = wanted <= a->width ? ((int)strlen(panel_title((enum panel_id)i)) + 2) * one : share;
     }
@@ -107,9 +107,9 @@ static void draw_tabs(const struct app *a, struct draw_list *d)
     struct rect last = app_tab_area(a, PANEL_COUNT - 1);
     const char *run = frame_run_text(a->view, &d->arena);
     int from = last.x + last.w + draw_scaled(d, 16), room = a->width - from - draw_scaled(d, 8);
-    int width = draw_text_width(d, TEXT_SMALL, run), i;
+    int width = draw_text_width(d, TEXT_SMALL, run);
 
-    for (i = 0; i < PANEL_COUNT; i++)
+    for (int i = 0; i < PANEL_COUNT; i++)
         draw_tab(a, d, (enum panel_id)i);
     width = width > room ? room : width;
     draw_text_fit(d, (struct rect){a->width - width - draw_scaled(d, 8), draw_scaled(d, 7), width,
@@ -131,14 +131,12 @@ static void draw_tile(struct app *a, struct draw_list *d, enum panel_id id)
 
 static void draw_panels(struct app *a, struct draw_list *d)
 {
-    int i;
-
     if (!a->is_tiled) {
         draw_tabs(a, d);
         panel_draw(a->panel, a->state[a->panel], a->view, d, app_panel_area(a, a->panel));
         return;
     }
-    for (i = 0; i < PANEL_COUNT; i++)
+    for (int i = 0; i < PANEL_COUNT; i++)
         draw_tile(a, d, (enum panel_id)i);
 }
 
@@ -148,7 +146,6 @@ static const char *line_text(const struct app *a, struct draw_list *d)
     static const char *const tools[VIEW_TOOL_COUNT] = {"select", "pan", "zoom", "measure"};
     const struct view *v = a->view;
     const struct chip *chip = ntrace_info(v->run)->chip;
-    char one[QUANTITY_MAX], two[QUANTITY_MAX], three[QUANTITY_MAX];
     double length = v->selection_end - v->selection_from;
 
     if (a->mode == APP_SEARCH)
@@ -159,14 +156,14 @@ static const char *line_text(const struct app *a, struct draw_list *d)
         return a->message;
     if (v->has_selection)
         return arena_printf(&d->arena, "selected %s = %s from %s on  (f: zoom to it, Esc: drop it)",
-                            quantity_cycles(length, one),
-                            quantity_seconds(length * chip_cycle_seconds(chip), two),
-                            quantity_cycles(v->selection_from, three));
+                            quantity_cycles(length).text,
+                            quantity_seconds(length * chip_cycle_seconds(chip)).text,
+                            quantity_cycles(v->selection_from).text);
     if (v->cursor < 0)
         return arena_printf(&d->arena, "tool: %s", tools[v->tool]);
     return arena_printf(&d->arena, "tool: %s   cursor: %s = %s%s", tools[v->tool],
-                        quantity_cycles(v->cursor, one),
-                        quantity_seconds(v->cursor * chip_cycle_seconds(chip), two),
+                        quantity_cycles(v->cursor).text,
+                        quantity_seconds(v->cursor * chip_cycle_seconds(chip)).text,
                         v->is_playing ? "   playing" : "");
 }
 
@@ -191,11 +188,9 @@ static void draw_line_below(const struct app *a, struct draw_list *d)
 
 static void draw_card(struct app *a, struct draw_list *d)
 {
-    int i;
-
     if (a->mode != APP_PLAIN || a->pressed || a->pointer_x < 0)
         return;
-    for (i = 0; i < PANEL_COUNT; i++) {
+    for (int i = 0; i < PANEL_COUNT; i++) {
         struct rect r = app_panel_area(a, (enum panel_id)i);
 
         if (rect_has(r, a->pointer_x, a->pointer_y))
@@ -234,12 +229,12 @@ static void draw_palette(const struct app *a, struct draw_list *d)
     int count = app_palette(a, found), line = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 2);
     struct rect r = draw_box(a, d, 100, ACTION_COUNT + 2, line), row;
     enum theme t = a->view->theme;
-    int i, one = draw_char_width(d, TEXT_SMALL);
+    int one = draw_char_width(d, TEXT_SMALL);
 
     row = rect_cut_top(&r, 2 * line);
     draw_text_fit(d, row, TEXT_NORMAL, theme_color(t, COLOR_TEXT),
                   arena_printf(&d->arena, "> %s█", a->entry));
-    for (i = 0; i < count && r.h >= line; i++) {
+    for (int i = 0; i < count && r.h >= line; i++) {
         bool is_chosen = i == (a->choice < count ? a->choice : count - 1);
 
         row = rect_cut_top(&r, line);
@@ -271,7 +266,7 @@ static void draw_help_row(const struct app *a, struct draw_list *d, struct rect 
 /* keys, then panels; in two columns where they do not fit below each other */
 static void draw_help(const struct app *a, struct draw_list *d)
 {
-    int line = draw_line_height(d, TEXT_SMALL), rows = ACTION_COUNT + PANEL_COUNT + 4, i;
+    int line = draw_line_height(d, TEXT_SMALL), rows = ACTION_COUNT + PANEL_COUNT + 4;
     int columns = (rows + 4) * line > a->height ? 2 : 1, per_column, width;
     struct rect r = draw_box(a, d, columns == 2 ? a->width : 118,
                              (rows + columns - 1) / columns + 2, line);
@@ -280,7 +275,7 @@ static void draw_help(const struct app *a, struct draw_list *d)
                   theme_color(a->view->theme, COLOR_TEXT), "Keys and panels (any key closes this)");
     width = r.w / columns;
     per_column = r.h / line > 0 ? r.h / line : 1;
-    for (i = 0; i < rows && i < columns * per_column; i++) {
+    for (int i = 0; i < rows && i < columns * per_column; i++) {
         struct rect row = {r.x + i / per_column * width, r.y + i % per_column * line,
                            width - draw_scaled(d, 12), line};
 

@@ -127,9 +127,8 @@ static const char *state_text(const struct app *a, struct draw_list *d)
                                         [LIVE_ENDED] = "ended", [LIVE_FAULTED] = "faulted"};
     const struct live_state *s = live_state(a->live);
     const struct live_core *c = a->view->core < s->core_count ? &s->core[a->view->core] : NULL;
-    char cycle[QUANTITY_MAX];
     const char *text = arena_printf(&d->arena, "%s at %s", names[s->status],
-                                    quantity_cycles((double)s->cycle, cycle));
+                                    quantity_cycles((double)s->cycle).text);
 
     if (!c)
         return text;

@@ -11,12 +11,11 @@ int frame_title_height(const struct draw_list *d)
 const char *frame_run_text(const struct view *v, struct arena *a)
 {
     const struct ntrace_info *i = ntrace_info(v->run);
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
 
     return arena_printf(a, "%s · %s · %d core%s · %s = %s%s", *i->title ? i->title : v->path,
                         i->slice->name, i->core_count, i->core_count == 1 ? "" : "s",
-                        quantity_cycles((double)i->cycles, cycles),
-                        quantity_seconds((double)i->cycles * chip_cycle_seconds(i->chip), time),
+                        quantity_cycles((double)i->cycles).text,
+                        quantity_seconds((double)i->cycles * chip_cycle_seconds(i->chip)).text,
                         i->is_complete ? "" : " · not complete");
 }
 

@@ -37,8 +37,7 @@ static struct draw_command *append(struct draw_list *d, enum draw_kind kind, str
 {
     struct draw_command *c;
 
-    d->command = mem_grow(d->command, &d->capacity, d->count + 1, sizeof(*d->command));
-    c = &d->command[d->count++];
+    c = &MEM_ADD(d->command, d->count, d->capacity);
     *c = (struct draw_command){.kind = kind, .r = r, .color = color, .text = ""};
     return c;
 }

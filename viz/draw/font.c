@@ -28,11 +28,10 @@ uint32_t font_next(const char **text)
     int length = *p < 0x80 ? 0 : *p >= 0xf0 && *p < 0xf8 ? 3 : *p >= 0xe0 && *p < 0xf0 ? 2
                  : *p >= 0xc2 && *p < 0xe0 ? 1 : -1;
     uint32_t value = length < 0 ? 0xfffd : length == 0 ? *p : *p & (0x3fu >> length);
-    int i;
 
     if (!*p)
         return 0;
-    for (i = 1; i <= length; i++) {
+    for (int i = 1; i <= length; i++) {
         if ((p[i] & 0xc0) != 0x80) {
             *text += i;
             return 0xfffd;

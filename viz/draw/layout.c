@@ -100,9 +100,8 @@ int layout_legend_height(const struct draw_list *d, int width, const struct lege
                          size_t count)
 {
     struct legend_place p = legend_begin(d);
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         legend_place(d, &p, width, entry[i].text);
         p.x += entry_width(d, &p, entry[i].text) + p.gap;
     }
@@ -114,9 +113,8 @@ int layout_legend(struct draw_list *d, struct rect box, enum theme t,
 {
     struct legend_place p = legend_begin(d);
     const int text_at = p.swatch + draw_scaled(d, 5);
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct rect swatch;
 
         legend_place(d, &p, box.w, entry[i].text);
@@ -192,25 +190,25 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
 {
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 4);
     double mark[LAYOUT_AXIS_MARKS];
-    int i, count, text_end = box.x;
-    char number[32];
+    int count, text_end = box.x;
+    struct short_text number;
 
     if (box.h < draw_line_height(d, TEXT_SMALL))
         return 0;
-    text_thousands((int64_t)end, number, sizeof(number));
-    count = layout_marks(from, end, box.w / (draw_text_width(d, TEXT_SMALL, number) +
-                                             draw_scaled(d, 30)), mark);
-    for (i = 0; i < count; i++) {
+    count = layout_marks(from, end, box.w / (draw_text_width(d, TEXT_SMALL,
+                                                             text_thousands((int64_t)end).text)
+                                            + draw_scaled(d, 30)), mark);
+    for (int i = 0; i < count; i++) {
         const int x = layout_time_x(box, from, end, mark[i]);
 
         if (mark[i] != floor(mark[i]))
             continue;
         draw_line(d, x, below.y, x, below.y + below.h, 1, theme_color(t, COLOR_GRID));
-        text_thousands((int64_t)mark[i], number, sizeof(number));
-        if (x < text_end || x + draw_text_width(d, TEXT_SMALL, number) > box.x + box.w)
+        number = text_thousands((int64_t)mark[i]);
+        if (x < text_end || x + draw_text_width(d, TEXT_SMALL, number.text) > box.x + box.w)
             continue;
-        text_end = x + draw_text(d, x, box.y, TEXT_SMALL, theme_color(t, COLOR_DIM_TEXT), number)
-                   + draw_scaled(d, 6);
+        text_end = x + draw_text(d, x, box.y, TEXT_SMALL, theme_color(t, COLOR_DIM_TEXT),
+                                 number.text) + draw_scaled(d, 6);
     }
     return height;
 }

@@ -51,11 +51,10 @@ static enum color_role unit_role(const char *unit_name)
     } units[] = {{"scalar", COLOR_SCALAR}, {"valu", COLOR_VALU}, {"eup", COLOR_EUP},
                  {"load", COLOR_LOAD}, {"store", COLOR_STORE}, {"dma", COLOR_DMA},
                  {"xlu", COLOR_XLU}, {"mxu", COLOR_MXU}};
-    size_t i;
 
     if (strstr(unit_name, ".push"))
         return COLOR_MXU_PUSH;
-    for (i = 0; i < COUNT_OF(units); i++)
+    for (size_t i = 0; i < COUNT_OF(units); i++)
         if (strncmp(unit_name, units[i].prefix, strlen(units[i].prefix)) == 0)
             return units[i].role;
     return COLOR_MISC;
@@ -69,10 +68,9 @@ rgba_t theme_unit_color(enum theme t, const char *unit_name)
 rgba_t theme_mix(rgba_t a, rgba_t b, double share)
 {
     rgba_t mixed = 0;
-    int shift;
 
     share = share < 0 ? 0 : share > 1 ? 1 : share;
-    for (shift = 0; shift < 32; shift += 8) {
+    for (int shift = 0; shift < 32; shift += 8) {
         double from = a >> shift & 0xff, to = b >> shift & 0xff;
 
         mixed |= (rgba_t)(from + (to - from) * share + 0.5) << shift;

@@ -9,31 +9,17 @@
  */
 #ifndef VIZ_COLUMNS_H
 #define VIZ_COLUMNS_H
-#include "report/native_trace/ntrace.h"
+#include "viz/models/tiles.h"
 
-struct columns;
-
-struct columns *columns_create(struct ntrace *run);             /* the run is borrowed */
-void columns_destroy(struct columns *c);
-void columns_forget(struct columns *c);                         /* the run has grown */
+enum { COLUMNS_TILES_MAX = 768 };       /* for tiles_create */
 
 /*
  * For `width` pixels from cycle `from` on: to[i * count of members + member], means per
  * cycle: the share of the pixel's cycles that were issue, stalls, busy; bytes
- * per cycle; picoseconds per cycle. Pixels beyond the run are zero.
+ * per cycle; picoseconds per cycle. Pixels beyond the run are zero. In place of tiles that may not be
+ * made, coarser ones that are there are taken, or nothing.
  */
-int columns_member_count(const struct columns *c, enum ntrace_series series);
-void columns_fill(struct columns *c, enum ntrace_series series, int index, double from,
+int columns_member_count(const struct tiles *c, enum ntrace_series series);
+void columns_fill(struct tiles *c, enum ntrace_series series, int index, double from,
                   double cycles_per_pixel, int width, float *to);
-/*
- * From now on make at most `tiles` (-1: any number); in place of others, coarser
- * ones that are there are taken, or nothing. Whether that has happened since.
- */
-void columns_set_budget(struct columns *c, int tiles);
-/* and none from that time of the clock on (view.late_ns), after the first one; until the next
- * columns_set_budget */
-void columns_set_late(struct columns *c, int64_t late_ns);
-bool columns_is_partial(const struct columns *c);
-/* tiles that were asked of the run since the beginning, for tests and benchmarks */
-int64_t columns_tiles_made(const struct columns *c);
 #endif

@@ -49,9 +49,8 @@ struct counting {
 static void count_run(struct counting *x, const struct trace_record *r, int64_t times)
 {
     struct code_counts *c = x->counts;
-    int64_t i;
 
-    for (i = 0; i < r->value; i++)
+    for (int64_t i = 0; i < r->value; i++)
         if (r->bundle + (uint64_t)i < c->bundle_count)
             c->issued[r->bundle + (uint64_t)i] += times;
     c->issue_cycles += times * r->value;
@@ -81,18 +80,15 @@ static void count_record(void *context, const struct trace_record *r, int64_t ti
 cycle_t code_waited(const struct code_counts *c, uint32_t bundle)
 {
     cycle_t sum = 0;
-    int i;
 
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         sum += c->waited[bundle][i];
     return sum;
 }
 
 static void find_most(struct code_counts *c)
 {
-    uint32_t i;
-
-    for (i = 0; i < c->bundle_count; i++)
+    for (uint32_t i = 0; i < c->bundle_count; i++)
         c->most_cycles = later(c->most_cycles, code_cycles(c, i));
 }
 
@@ -146,17 +142,17 @@ bool code_bundle_at(struct ntrace *run, int core, cycle_t cycle, uint32_t *bundl
 static void add_line(struct code_lines *l, enum code_line_kind kind, uint32_t bundle,
                      uint32_t index)
 {
-    l->line = mem_grow(l->line, &l->capacity, l->count + 1, sizeof(*l->line));
-    l->line[l->count++] = (struct code_line){.kind = kind, .bundle = bundle, .index = index};
+    MEM_ADD(l->line, l->count, l->capacity) = (struct code_line){
+        .kind = kind, .bundle = bundle, .index = index};
 }
 
 void code_lines_init(struct code_lines *l, const struct isa_program *p)
 {
-    uint32_t i, symbol = 0, note = 0;
+    uint32_t symbol = 0, note = 0;
 
     memset(l, 0, sizeof(*l));
     l->of_bundle = mem_alloc((p->bundle_count + 1u) * sizeof(*l->of_bundle));
-    for (i = 0; i < p->bundle_count; i++) {
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
         if (p->bundle[i].note != note && p->bundle[i].note > 0 &&
             p->bundle[i].note <= p->note_count)
             add_line(l, CODE_NOTE, i, p->bundle[i].note - 1);
@@ -179,10 +175,9 @@ char *code_print_bundle(const struct isa_program *p, uint32_t bundle, char *buf,
 {
     const struct isa_bundle *b = &p->bundle[bundle];
     size_t used = 0;
-    uint32_t i;
 
     buf[0] = '\0';
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         char op[512];
 
         isa_print_op(p, &p->op[b->first_op + i], op, sizeof(op));
@@ -196,10 +191,10 @@ char *code_print_bundle(const struct isa_program *p, uint32_t bundle, char *buf,
 int code_slots(const struct isa_program *p, uint32_t bundle, const struct isa_slots *slots,
                struct code_slot to[SLOT_COUNT])
 {
-    int ops[SLOT_COUNT], count = 0, i;
+    int ops[SLOT_COUNT], count = 0;
 
     isa_bundle_ops(p, bundle, ops);
-    for (i = 0; i < SLOT_COUNT; i++)
+    for (int i = 0; i < SLOT_COUNT; i++)
         if (slots->count[i] > 0)
             to[count++] = (struct code_slot){.slot = (enum isa_slot)i, .count = slots->count[i],
                                              .taken = ops[i]};
@@ -212,7 +207,6 @@ int64_t code_search(const struct isa_program *p, const char *expression, bool *i
                     struct err *e)
 {
     int64_t hits = 0;
-    uint32_t i;
     regex_t regex;
     int status = regcomp(&regex, expression, REG_EXTENDED | REG_ICASE | REG_NOSUB);
     char text[TEXT_MAX];
@@ -222,7 +216,7 @@ int64_t code_search(const struct isa_program *p, const char *expression, bool *i
         regerror(status, &regex, text, sizeof(text));
         return err_set(e, "\"%s\" is no regular expression: %.100s", expression, text);
     }
-    for (i = 0; i < p->bundle_count; i++) {
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
         const struct isa_bundle *b = &p->bundle[i];
 
         code_print_bundle(p, i, text, sizeof(text));

@@ -9,11 +9,6 @@
 
 #define CELL_CHANNELS (NTRACE_HBM_COUNT - NTRACE_HBM_CHANNEL_BUSY_PS)
 
-void hbm_model_init(struct hbm_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void hbm_model_fini(struct hbm_model *m)
 {
     mem_free(m->column);
@@ -40,16 +35,14 @@ static struct hbm_column column_of_sums(const int64_t *c)
 static void fill_from_cells(struct hbm_model *m, struct ntrace *run, size_t first, size_t end)
 {
     int64_t *cell = mem_alloc(((end - first) * NTRACE_HBM_COUNT + 1) * sizeof(*cell));
-    size_t i;
-    int j;
 
     ntrace_cells(run, NTRACE_HBM, m->chip, m->from + (cycle_t)first * m->width_cycles,
                  m->width_cycles, end - first, cell);
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         const int64_t *c = &cell[(i - first) * NTRACE_HBM_COUNT];
 
         m->column[i] = column_of_sums(c);
-        for (j = 0; j < m->channel_count && j < CELL_CHANNELS; j++)
+        for (int j = 0; j < m->channel_count && j < CELL_CHANNELS; j++)
             m->channel_busy_ps[i * (size_t)m->channel_count + (size_t)j] =
                 (double)c[NTRACE_HBM_CHANNEL_BUSY_PS + j];
     }
@@ -92,8 +85,7 @@ static bool keep_run(void *context, const struct trace_hbm *h)
         m->has_runs = false;
         return false;
     }
-    m->run = mem_grow(m->run, &m->run_capacity, m->run_count + 1, sizeof(*m->run));
-    m->run[m->run_count++] = *h;
+    MEM_ADD(m->run, m->run_count, m->run_capacity) = *h;
     return true;
 }
 
@@ -160,7 +152,6 @@ void hbm_model_load(struct hbm_model *m, struct ntrace *run, int chip, cycle_t f
 {
     const struct ntrace_info *info = ntrace_info(run);
     struct hbm_model before = *m;
-    size_t i;
 
     end = end > from ? end : from + 1;
     m->run_of = run;
@@ -185,7 +176,7 @@ void hbm_model_load(struct hbm_model *m, struct ntrace *run, int chip, cycle_t f
     m->is_exact = m->has_runs && m->width_cycles < NTRACE_CELL_CYCLES;
     if (!m->is_exact)
         fill_or_keep(m, run, &before);
-    for (i = 0; m->is_exact && i < m->run_count; i++) {
+    for (size_t i = 0; m->is_exact && i < m->run_count; i++) {
         spread(m, &m->run[i]);
         count_run(m, &m->run[i]);
     }

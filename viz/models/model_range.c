@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "isa/matrix.h"
-#include "report/view/view.h"
 #include "viz/view/quantity.h"
 
 /* FLOPs of a busy cycle of a matrix unit: of the core's products, which are mostly of one type */
@@ -15,9 +14,8 @@ static double flops_per_cycle(struct ntrace *t, int core)
     const struct isa_program *p = ntrace_program(t, core);
     const struct trace_op *op = ntrace_op_table(t, core);
     double size = (double)ntrace_info(t)->chip->mxu_size, rows = 0, cycles = 0;
-    uint32_t i;
 
-    for (i = 0; p && op && i < p->op_count; i++) {
+    for (uint32_t i = 0; p && op && i < p->op_count; i++) {
         struct matrix_op m;
 
         if (isa_info((enum isa_opcode)p->op[i].code)->unit != UNIT_MXU || !op[i].busy_cycles)
@@ -40,7 +38,6 @@ static void sum_core(struct ntrace *t, int core, struct range_sums *to)
 {
     int64_t cell[NTRACE_CELL_COUNT] = {0};
     int64_t cycles = to->end - to->from, arrays = 0, busy = 0;
-    int i;
 
     ntrace_sum(t, NTRACE_CORE, core, to->from, to->end, cell);
     to->issue = cell[NTRACE_CELL_ISSUE];
@@ -48,7 +45,7 @@ static void sum_core(struct ntrace *t, int core, struct range_sums *to)
     memcpy(to->stall, cell + NTRACE_CELL_STALL, sizeof(to->stall));
     memcpy(to->busy, cell + NTRACE_CELL_UNIT, sizeof(to->busy));
     to->unit_count = ntrace_info(t)->unit_count;
-    for (i = 0; i < to->unit_count; i++)
+    for (int i = 0; i < to->unit_count; i++)
         if (is_array(ntrace_unit_name(t, i))) {
             arrays++;
             busy += to->busy[i];
@@ -60,10 +57,10 @@ static void sum_core(struct ntrace *t, int core, struct range_sums *to)
 static void sum_links(struct ntrace *t, int chip, struct range_sums *to)
 {
     int64_t cell[NTRACE_LINK_COUNT];
-    int i, from, end;
+    int from, end;
     double share;
 
-    for (i = 0; i < ntrace_info(t)->link_count; i++) {
+    for (int i = 0; i < ntrace_info(t)->link_count; i++) {
         ntrace_link_ends(t, i, &from, &end);
         if (from != chip)
             continue;
@@ -100,9 +97,9 @@ void model_range_sum(struct ntrace *t, int core, cycle_t from, cycle_t end, stru
 
 static enum stall_reason worst_stall(const struct range_sums *r)
 {
-    int i, worst = 0;
+    int worst = 0;
 
-    for (i = 1; i < STALL_COUNT; i++)
+    for (int i = 1; i < STALL_COUNT; i++)
         if (r->stall[i] > r->stall[worst])
             worst = i;
     return (enum stall_reason)worst;
@@ -138,19 +135,16 @@ static char *add_line(struct arena *a, const char *text, const char *name, const
 
 static char *cycles_of(struct arena *a, int64_t cycles, int64_t all)
 {
-    char number[28], percent[QUANTITY_MAX];
-
-    return arena_printf(a, "%12s  %5s", text_thousands(cycles, number, sizeof(number)),
-                        quantity_percent((double)cycles / (double)all, percent));
+    return arena_printf(a, "%12s  %5s", text_thousands(cycles).text,
+                        quantity_percent((double)cycles / (double)all).text);
 }
 
 /* stalls by reason, the longest first */
 static char *stall_lines(struct arena *a, char *text, const struct range_sums *r, int64_t cycles)
 {
     struct range_sums left = *r;
-    int shown;
 
-    for (shown = 0; shown < 6; shown++) {
+    for (int shown = 0; shown < 6; shown++) {
         enum stall_reason worst = worst_stall(&left);
 
         if (left.stall[worst] <= 0)
@@ -165,37 +159,36 @@ const char *model_range_text(struct ntrace *t, const struct range_sums *r, int c
                              struct arena *a)
 {
     int64_t cycles = r->end - r->from;
-    char one[QUANTITY_MAX], two[QUANTITY_MAX], *text;
-    int i;
+    char *text;
 
     if (!cycles)
         return "";
     text = arena_printf(a, "Selected: core %d\n%s = %s\nbound by: %s\n \n", core,
-                        quantity_cycles((double)cycles, one), quantity_seconds(r->seconds, two),
+                        quantity_cycles((double)cycles).text, quantity_seconds(r->seconds).text,
                         bound_by(r));
     text = add_line(a, text, "issue", cycles_of(a, r->issue, cycles));
     text = stall_lines(a, text, r, cycles);
     if (r->idle)
         text = add_line(a, text, "idle", cycles_of(a, r->idle, cycles));
     text = arena_printf(a, "%s \nunits, busy of these cycles:\n", text);
-    for (i = 0; i < r->unit_count; i++)
+    for (int i = 0; i < r->unit_count; i++)
         if (r->busy[i])
             text = add_line(a, text, ntrace_unit_name(t, i), cycles_of(a, r->busy[i], cycles));
     text = arena_printf(a, "%s \n", text);
     if (r->flops > 0)
         text = add_line(a, text, "matrix units", arena_printf(
-            a, "about %s, %s", quantity_flops(r->flops, one),
-            quantity_flop_rate(r->flops / r->seconds, two)));
+            a, "about %s, %s", quantity_flops(r->flops).text,
+            quantity_flop_rate(r->flops / r->seconds).text));
     text = add_line(a, text, "HBM read", arena_printf(
-        a, "%s, %s", quantity_bytes((double)r->hbm_read_bytes, one),
-        quantity_rate((double)r->hbm_read_bytes / r->seconds, two)));
+        a, "%s, %s", quantity_bytes((double)r->hbm_read_bytes).text,
+        quantity_rate((double)r->hbm_read_bytes / r->seconds).text));
     text = add_line(a, text, "HBM written", arena_printf(
-        a, "%s, %s", quantity_bytes((double)r->hbm_write_bytes, one),
-        quantity_rate((double)r->hbm_write_bytes / r->seconds, two)));
-    text = add_line(a, text, "HBM of its peak", quantity_percent(r->hbm_share, one));
+        a, "%s, %s", quantity_bytes((double)r->hbm_write_bytes).text,
+        quantity_rate((double)r->hbm_write_bytes / r->seconds).text));
+    text = add_line(a, text, "HBM of its peak", quantity_percent(r->hbm_share).text);
     if (ntrace_info(t)->link_count)
         text = add_line(a, text, "sent on links", arena_printf(
-            a, "%s, %s", quantity_bytes((double)r->link_bytes, one),
-            quantity_rate((double)r->link_bytes / r->seconds, two)));
+            a, "%s, %s", quantity_bytes((double)r->link_bytes).text,
+            quantity_rate((double)r->link_bytes / r->seconds).text));
     return text;
 }

@@ -17,11 +17,6 @@
 #define TILE_BYTES 4096                 /* of one vector load or store */
 #define PIECE_CYCLES 65536              /* counted at first between two looks at the budget */
 
-void roofline_model_init(struct roofline_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 static void forget(struct roofline_model *m)
 {
     mem_free(m->op);
@@ -64,28 +59,24 @@ static void add_op(const struct chip *chip, struct roof_work *w, const struct is
 
 static void add_work(struct roof_work *to, const struct roof_work *w, int64_t times)
 {
-    int i;
-
     to->cycles += times * w->cycles;
     to->matmul_cycles += times * w->matmul_cycles;
     to->flops += times * w->flops;
-    for (i = 0; i < ROOF_MEMORY_COUNT; i++)
+    for (int i = 0; i < ROOF_MEMORY_COUNT; i++)
         to->bytes[i] += times * w->bytes[i];
 }
 
 /* cores of one program share the table */
 static void learn_bundles(struct roofline_model *m, const struct isa_program *p)
 {
-    uint32_t i, k;
-
     if (m->program == p)
         return;
     m->program = p;
     mem_free(m->of_bundle);
     m->of_bundle = mem_alloc((p->bundle_count + 1u) * sizeof(*m->of_bundle));
-    for (i = 0; i < p->bundle_count; i++) {
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
         m->of_bundle[i].cycles = 1;
-        for (k = 0; k < p->bundle[i].op_count; k++)
+        for (uint32_t k = 0; k < p->bundle[i].op_count; k++)
             add_op(&m->chip, &m->of_bundle[i], &p->op[p->bundle[i].first_op + k], 1);
     }
 }
@@ -122,9 +113,8 @@ static void count_dead(struct counting *x, const struct trace_record *r, int64_t
     const struct isa_program *p = x->model->program;
     const struct isa_bundle *b = &p->bundle[r->bundle];
     struct roof_work dead = {0};
-    uint32_t k;
 
-    for (k = 0; k < b->op_count && k < 64; k++)
+    for (uint32_t k = 0; k < b->op_count && k < 64; k++)
         if (!((uint64_t)r->value >> k & 1))
             add_op(&x->model->chip, &dead, &p->op[b->first_op + k], 1);
     count(x, r->bundle, &dead, -times);
@@ -134,7 +124,6 @@ static void count_record(void *context, const struct trace_record *r, int64_t ti
 {
     struct counting *x = context;
     const uint32_t bundles = x->model->program->bundle_count;
-    int64_t i;
 
     if (r->bundle >= bundles)
         return;
@@ -144,7 +133,7 @@ static void count_record(void *context, const struct trace_record *r, int64_t ti
         count(x, r->bundle, &(struct roof_work){.cycles = r->value}, times);
     if (r->kind != TRACE_RUN)
         return;
-    for (i = 0; i < r->value && r->bundle + i < bundles; i++)
+    for (int64_t i = 0; i < r->value && r->bundle + i < bundles; i++)
         count(x, r->bundle + (uint32_t)i, &x->model->of_bundle[r->bundle + i], times);
     x->looked_at += r->value;
 }
@@ -188,9 +177,9 @@ static bool count_message(void *context, const struct trace_link *l)
 static void count_messages(struct counting *x)
 {
     const int links = ntrace_info(x->run)->link_count;
-    int i, from, to;
+    int from, to;
 
-    for (i = 0; i < links; i++) {
+    for (int i = 0; i < links; i++) {
         ntrace_link_ends(x->run, i, &from, &to);
         if (from == chip_of(x, x->core))
             ntrace_walk_links(x->run, i, x->from, x->end, count_message, x);
@@ -202,12 +191,10 @@ static void count_messages(struct counting *x)
 static void fill_point(const struct roofline_model *m, struct roofline_point *p,
                        const struct roof_work *w, double cycles, double cores)
 {
-    int i;
-
     p->seconds = cycles / (double)m->chip.chip_clock_mhz * 1e-6;
     p->share = cycles / (double)(m->end - m->from);
     p->flops = (double)w->flops / cores;
-    for (i = 0; i < ROOF_MEMORY_COUNT; i++)
+    for (int i = 0; i < ROOF_MEMORY_COUNT; i++)
         p->bytes[i] = (double)w->bytes[i] / cores;
     p->use[ROOF_COMPUTE] = cycles > 0 ? (double)w->matmul_cycles / cores
                                             / (double)m->chip.mxu_count / cycles : 0;
@@ -231,16 +218,14 @@ static int by_cycles(const void *x, const void *y)
 static void make_ops(struct roofline_model *m, const struct isa_program *p)
 {
     struct ranked *rank = mem_alloc((p->note_count + 1u) * sizeof(*rank));
-    uint32_t n;
-    size_t i;
 
-    for (n = 0; n <= p->note_count; n++)
+    for (uint32_t n = 0; n <= p->note_count; n++)
         if (m->by_note[n].cycles > 0)
             rank[m->op_count++] = (struct ranked){m->by_note[n].cycles, n};
     qsort(rank, m->op_count, sizeof(*rank), by_cycles);
     m->op = mem_alloc((m->op_count + 1) * sizeof(*m->op));
     m->note = mem_alloc((m->op_count + 1) * sizeof(*m->note));
-    for (i = 0; i < m->op_count; i++) {
+    for (size_t i = 0; i < m->op_count; i++) {
         const uint32_t note = m->note[i] = rank[i].note;
 
         m->op[i].name = note ? p->note[note - 1] : "(none)";
@@ -252,9 +237,8 @@ static void make_ops(struct roofline_model *m, const struct isa_program *p)
 static bool is_launch(const struct roofline_model *m)
 {
     const struct ntrace_info *info = ntrace_info(m->run);
-    size_t i;
 
-    for (i = 0; i < info->launch_count; i++)
+    for (size_t i = 0; i < info->launch_count; i++)
         if (info->launch[i].start == m->from && m->end - m->from == info->launch[i].cycles)
             return true;
     return false;

@@ -8,9 +8,8 @@ static cycle_t mxu_busy_cycles(struct ntrace *run, const int64_t sum[NTRACE_CELL
 {
     const int count = ntrace_info(run)->unit_count;
     cycle_t most = 0;
-    int i;
 
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const char *name = ntrace_unit_name(run, i);
 
         if (strncmp(name, "mxu", 3) == 0 && !strchr(name, '.'))
@@ -33,13 +32,12 @@ void steps_model_range(struct ntrace *run, int core, cycle_t from, cycle_t end,
 {
     int64_t sum[NTRACE_CELL_COUNT];
     cycle_t left, idle;
-    int i;
 
     memset(to, 0, sizeof(*to));
     ntrace_sum(run, NTRACE_CORE, core, from, end, sum);
     left = to->cycles = end > from ? end - from : 0;
     idle = take(&left, sum[NTRACE_CELL_IDLE]);
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         to->stall_cycles[i] = take(&left, sum[NTRACE_CELL_STALL + i]);
     to->issue_cycles = take(&left, sum[NTRACE_CELL_ISSUE]);
     breakdown_of_counts(to->cycles, idle, to->stall_cycles, mxu_busy_cycles(run, sum),
@@ -71,18 +69,17 @@ size_t steps_model_at(const struct ntrace_info *info, cycle_t cycle)
 cycle_t steps_model_longest(const struct ntrace_info *info)
 {
     cycle_t most = 1;
-    size_t i;
 
-    for (i = 0; i < info->launch_count; i++)
+    for (size_t i = 0; i < info->launch_count; i++)
         most = later(most, info->launch[i].cycles);
     return most;
 }
 
 int steps_model_reasons(const struct step_parts *s, enum stall_reason reason[STALL_COUNT])
 {
-    int count = 0, i, j;
+    int count = 0, j;
 
-    for (i = 0; i < STALL_COUNT; i++) {
+    for (int i = 0; i < STALL_COUNT; i++) {
         if (s->stall_cycles[i] == 0)
             continue;
         for (j = count++; j > 0 && s->stall_cycles[reason[j - 1]] < s->stall_cycles[i]; j--)

@@ -48,17 +48,16 @@ void torus_model_load(struct torus_model *m, struct ntrace *run, cycle_t from, c
 {
     const struct ntrace_info *info = ntrace_info(run);
     const double ps = (double)(end > from ? end - from : 1) * ps_per_cycle(info);
-    size_t i;
 
     mem_free(m->link);
     torus_model_init(m);
-    for (i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++)
         m->dim[i] = (int)i < info->slice->dims ? info->slice->dim[i] : 1;
     m->chip_count = info->chip_count;
     m->count = (size_t)info->link_count;
     m->link = mem_alloc((m->count + 1) * sizeof(*m->link));
     m->seconds = ps * 1e-12;
-    for (i = 0; i < m->count; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         struct torus_link *l = &m->link[i];
         int64_t sum[NTRACE_LINK_COUNT];
 
@@ -124,9 +123,8 @@ int torus_model_messages(const struct torus_model *m, struct ntrace *run, double
                          struct torus_message to[TORUS_MESSAGE_MOST])
 {
     struct looking k = {.to = to, .ps = cycle * ps_per_cycle(ntrace_info(run))};
-    size_t i;
 
-    for (i = 0; i < m->count && k.count < TORUS_MESSAGE_MOST; i++) {
+    for (size_t i = 0; i < m->count && k.count < TORUS_MESSAGE_MOST; i++) {
         k.link = (int)i;
         ntrace_walk_links(run, k.link, (cycle_t)cycle, (cycle_t)cycle + 1, take_message, &k);
     }

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-void vmem_model_init(struct vmem_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void vmem_model_fini(struct vmem_model *m)
 {
     mem_free(m->copy);
@@ -60,8 +55,7 @@ static bool take_copy(void *context, const struct trace_dma *d)
     m->has_more = m->copy_count == VMEM_COPY_MOST;
     if (m->has_more)
         return false;
-    m->copy = mem_grow(m->copy, &m->copy_capacity, m->copy_count + 1, sizeof(*m->copy));
-    m->copy[m->copy_count++] = c;
+    MEM_ADD(m->copy, m->copy_count, m->copy_capacity) = c;
     if (c.address + c.bytes > m->highest_byte)
         m->highest_byte = c.address + c.bytes;
     return true;
@@ -71,10 +65,9 @@ static bool take_copy(void *context, const struct trace_dma *d)
 static void gather_copies(struct vmem_model *m, struct ntrace *run, cycle_t from, cycle_t end)
 {
     struct gathering g = {.m = m, .core = m->core};
-    int core;
 
     ntrace_walk_dmas(run, m->core, from, end, take_copy, &g);
-    for (core = 0; core < ntrace_info(run)->core_count && !m->has_more; core++)
+    for (int core = 0; core < ntrace_info(run)->core_count && !m->has_more; core++)
         if (core != m->core) {
             g.core = core;
             ntrace_walk_dmas(run, core, from, end, take_copy, &g);
@@ -108,12 +101,11 @@ static void take_access(const struct accesses *a, const struct trace_record *r)
     struct vmem_model *m = a->m;
     const cycle_t column = (r->at + a->later_by - m->from) / m->width_cycles;
     enum isa_unit unit;
-    int i;
 
     if (!b || r->op >= b->op_count || column < 0 || column >= (cycle_t)m->count)
         return;
     unit = isa_info((enum isa_opcode)a->program->op[b->first_op + r->op].code)->unit;
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         const int64_t byte = (r->value + (int64_t)i * r->stride) * VMEM_ROW_BYTES;
 
         if (!(r->mask >> i & 1u))
@@ -164,14 +156,14 @@ static void touch_by_copy(struct vmem_model *m, const struct vmem_copy *c)
     const cycle_t first = later(c->dma.started_at - m->from, 0) / m->width_cycles;
     const int64_t tile = later(c->address, 0) / VMEM_TILE_BYTES;
     cycle_t column, last = (c->dma.done_at - 1 - m->from) / m->width_cycles;
-    int64_t end = div_up(c->address + c->bytes, VMEM_TILE_BYTES), i;
+    int64_t end = div_up(c->address + c->bytes, VMEM_TILE_BYTES);
 
     last = last < (cycle_t)m->count ? last : (cycle_t)m->count - 1;
     end = end < (int64_t)m->tile_count ? end : (int64_t)m->tile_count;
     for (column = first; column <= last; column++) {
         uint8_t *touched = m->touched + (size_t)column * m->tile_count;
 
-        for (i = tile; i < end; i++)
+        for (int64_t i = tile; i < end; i++)
             touched[i] |= VMEM_COPIED;
     }
 }
@@ -180,9 +172,8 @@ static int64_t touched_tiles(const struct vmem_model *m, size_t column)
 {
     const uint8_t *touched = m->touched + column * m->tile_count;
     int64_t count = 0;
-    size_t i;
 
-    for (i = 0; i < m->tile_count; i++)
+    for (size_t i = 0; i < m->tile_count; i++)
         count += touched[i] != 0;
     return count;
 }
@@ -208,7 +199,6 @@ void vmem_model_load(struct vmem_model *m, struct ntrace *run, int core, cycle_t
     const cycle_t cycles = end > from ? end - from : 1;
     struct accesses a = {.m = m, .run = run, .program = ntrace_program(run, core), .from = from,
                          .end = end};
-    size_t i;
 
     m->core = core;
     m->from = from;
@@ -219,18 +209,17 @@ void vmem_model_load(struct vmem_model *m, struct ntrace *run, int core, cycle_t
     m->has_accesses = info->level >= TRACE_SLOT && cycles <= VMEM_ACCESS_CYCLES && a.program;
     if (m->has_accesses)
         walk_accesses(&a);
-    for (i = 0; i < m->copy_count; i++)
+    for (size_t i = 0; i < m->copy_count; i++)
         touch_by_copy(m, &m->copy[i]);
-    for (i = 0; i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++)
         m->used_bytes[i] = VMEM_TILE_BYTES * touched_tiles(m, i);
 }
 
 const struct vmem_copy *vmem_model_at(const struct vmem_model *m, double cycle, int64_t address)
 {
     const struct vmem_copy *found = NULL;
-    size_t i;
 
-    for (i = 0; i < m->copy_count; i++) {
+    for (size_t i = 0; i < m->copy_count; i++) {
         const struct vmem_copy *c = &m->copy[i];
 
         if ((double)c->dma.issued_at <= cycle && cycle < (double)c->dma.done_at &&

@@ -16,9 +16,9 @@ static int least(int a, int b) { return a < b ? a : b; }
 /* cycles from the first of eight rows to the last, in the slowest type that the chip takes */
 static int group_cycles(const struct chip *chip)
 {
-    int type, cycles = 0;
+    int cycles = 0;
 
-    for (type = 0; type < MATRIX_TYPE_COUNT; type++)
+    for (int type = 0; type < MATRIX_TYPE_COUNT; type++)
         cycles = most(cycles, chip_matmul_cycles(chip, (enum matrix_type)type) * 8 /
                               matrix_rows((enum matrix_type)type));
     return cycles - 1;
@@ -101,10 +101,9 @@ static int64_t results_ready(const struct wavefront *w, cycle_t t)
 {
     int64_t ready = w->result_count;
     size_t i = w->count;
-    int tile;
 
     while (i-- > 0 && w->op[i].start + w->latency_cycles + WAVE_OP_CYCLES_MAX > t)
-        for (tile = 0; tile < wavefront_result_tiles(w, &w->op[i]); tile++)
+        for (int tile = 0; tile < wavefront_result_tiles(w, &w->op[i]); tile++)
             ready -= wavefront_result_ready(w, &w->op[i], tile) > t;
     return ready;
 }

@@ -39,12 +39,11 @@ static void fill_array(const struct wavefront *w, cycle_t t, struct wave_frame *
 {
     const int diagonals = 2 * w->size - 1;
     size_t index = wavefront_after(w, t);
-    int i;
 
     while (index-- > 0 && !is_past(w, &w->op[index], t))
-        for (i = 0; i < diagonals && w->op[index].kind == WAVE_MULTIPLY; i++)
+        for (int i = 0; i < diagonals && w->op[index].kind == WAVE_MULTIPLY; i++)
             fill_diagonal(w, &w->op[index], t, i, &f->diagonal[i]);
-    for (i = 0; i < diagonals; i++) {
+    for (int i = 0; i < diagonals; i++) {
         f->active += f->diagonal[i].op ? wavefront_diagonal_length(w, i) : 0;
         f->products += (int64_t)f->diagonal[i].rows * wavefront_diagonal_length(w, i);
     }
@@ -64,9 +63,8 @@ static void fill_rows(const struct wavefront *w, const struct wave_op *o, int fi
                       struct wave_register *r)
 {
     const int half = w->size / 2;
-    int i;
 
-    for (i = first; i < first + count && i < w->size; i++) {
+    for (int i = first; i < first + count && i < w->size; i++) {
         if (o->mode < 2) {
             r->push[i] = o;
         } else if (i < half) {          /* both halves shift by themselves */
@@ -119,9 +117,7 @@ void wavefront_register(const struct wavefront *w, int staging, cycle_t t,
 static void count_tiles(const struct wavefront *w, const struct wave_op *o, cycle_t t,
                         struct wave_frame *f)
 {
-    int tile;
-
-    for (tile = 0; tile < wavefront_result_tiles(w, o); tile++) {
+    for (int tile = 0; tile < wavefront_result_tiles(w, o); tile++) {
         cycle_t ready_at = wavefront_result_ready(w, o, tile);
 
         f->under_way += ready_at > t;
@@ -161,20 +157,18 @@ static void count_sums(const struct wavefront *w, cycle_t t, struct wave_frame *
 {
     const size_t end = wavefront_after(w, t);
     uint8_t half[ISA_ACCUMULATOR_MAX] = {0};
-    size_t index;
-    int i;
 
-    for (index = 0; index < end; index++) {
+    for (size_t index = 0; index < end; index++) {
         const struct wave_op *o = &w->op[index];
 
         if (o->accumulator < 0)
             continue;
-        for (i = 0; o->kind == WAVE_MULTIPLY && i < o->rows / 8; i++)
+        for (int i = 0; o->kind == WAVE_MULTIPLY && i < o->rows / 8; i++)
             half[(o->accumulator + i) % ISA_ACCUMULATOR_MAX] = (uint8_t)w->tiles_per_group;
         if (o->kind == WAVE_POP && half[o->accumulator % ISA_ACCUMULATOR_MAX] > 0)
             half[o->accumulator % ISA_ACCUMULATOR_MAX]--;
     }
-    for (i = 0; i < w->accumulators; i++)
+    for (int i = 0; i < w->accumulators; i++)
         f->sums += half[i] > 0;
 }
 
@@ -264,23 +258,22 @@ static void say_entering(const struct wavefront *w, const struct wave_frame *f,
 
 static void say_array(const struct wavefront *w, const struct wave_frame *f, struct sentence *s)
 {
-    char active[32], all[32], part[200];
+    const struct short_text all = text_thousands((int64_t)w->size * w->size);
+    char part[200];
 
-    text_thousands(f->active, active, sizeof(active));
-    text_thousands((int64_t)w->size * w->size, all, sizeof(all));
     if (f->active > 0)
-        snprintf(part, sizeof(part), "%s of %s PEs multiply", active, all);
+        snprintf(part, sizeof(part), "%s of %s PEs multiply", text_thousands(f->active).text,
+                 all.text);
     else
-        snprintf(part, sizeof(part), "all %s PEs are idle", all);
+        snprintf(part, sizeof(part), "all %s PEs are idle", all.text);
     say(s, part);
 }
 
 static void say_weights(const struct wavefront *w, const struct wave_frame *f, struct sentence *s)
 {
     char part[200];
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         const struct wave_register *r = &f->staging[i];
 
         if (!r->filling)
@@ -309,10 +302,8 @@ char *wavefront_explain(const struct wavefront *w, const struct wave_frame *f, c
                         size_t bytes)
 {
     struct sentence s = {.text = buf, .bytes = bytes};
-    char cycle[32];
 
-    s.used = (size_t)snprintf(buf, bytes, "Cycle %s: ", text_thousands(f->at, cycle,
-                                                                      sizeof(cycle)));
+    s.used = (size_t)snprintf(buf, bytes, "Cycle %s: ", text_thousands(f->at).text);
     say_entering(w, f, &s);
     say_array(w, f, &s);
     say_weights(w, f, &s);

@@ -17,9 +17,8 @@ static bool feed_event(void *context, const struct trace_event *e)
 static cycle_t launch_start(const struct ntrace_info *info, cycle_t t)
 {
     cycle_t start = 0;
-    size_t i;
 
-    for (i = 0; i < info->launch_count && info->launch[i].start <= t; i++)
+    for (size_t i = 0; i < info->launch_count && info->launch[i].start <= t; i++)
         start = info->launch[i].start;
     return start;
 }

@@ -25,12 +25,11 @@ static bool match_bundle(const struct search *s, uint32_t bundle, char *text, si
 {
     const struct isa_program *p = s->program;
     const struct isa_bundle *b = &p->bundle[bundle];
-    uint32_t i;
 
     snprintf(text, bytes, "%s", b->note && b->note <= p->note_count ? p->note[b->note - 1] : "");
     if (*text && regexec(&s->regex, text, 0, NULL, 0) == 0)
         return true;
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         isa_print_op(p, &p->op[b->first_op + i], text, bytes);
         if (regexec(&s->regex, text, 0, NULL, 0) == 0)
             return true;
@@ -44,7 +43,6 @@ struct search *search_create(struct ntrace *run, int core, const char *pattern, 
     struct search *s = mem_alloc(sizeof(*s));
     int status = regcomp(&s->regex, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB);
     char text[256];
-    uint32_t i;
 
     if (status) {
         regerror(status, &s->regex, text, sizeof(text));
@@ -58,7 +56,7 @@ struct search *search_create(struct ntrace *run, int core, const char *pattern, 
     s->bundle_count = s->program ? s->program->bundle_count : 0;
     s->is_match = mem_alloc(s->bundle_count + 1);
     s->match_before = mem_alloc(sizeof(*s->match_before) * (s->bundle_count + 1));
-    for (i = 0; i < s->bundle_count; i++) {
+    for (uint32_t i = 0; i < s->bundle_count; i++) {
         s->match_before[i] = s->count;
         s->is_match[i] = match_bundle(s, i, text, sizeof(text));
         s->count += s->is_match[i];
@@ -111,7 +109,7 @@ static bool take(struct walk *w, cycle_t at, uint32_t bundle)
 static bool look_at_run(struct walk *w, const struct trace_record *r)
 {
     const struct search *s = w->s;
-    uint32_t end = r->bundle + (uint32_t)r->value, i;
+    uint32_t end = r->bundle + (uint32_t)r->value;
 
     if (end > s->bundle_count || r->bundle >= end)
         return true;
@@ -119,7 +117,7 @@ static bool look_at_run(struct walk *w, const struct trace_record *r)
         w->is_in = false;
         return true;
     }
-    for (i = r->bundle; i < end; i++) {
+    for (uint32_t i = r->bundle; i < end; i++) {
         if (s->is_match[i] && !w->is_in && !take(w, r->at + (i - r->bundle), i))
             return false;
         w->is_in = s->is_match[i];
@@ -169,11 +167,10 @@ static bool look_in_window(void *context, const struct trace_record *r,
 {
     struct copies *c = context;
     const struct search *s = c->walk.s;
-    uint32_t i;
 
     if (repeat || r->kind != TRACE_RUN || r->bundle + (uint64_t)r->value > s->bundle_count)
         return true;
-    for (i = r->bundle; i < r->bundle + (uint32_t)r->value; i++) {
+    for (uint32_t i = r->bundle; i < r->bundle + (uint32_t)r->value; i++) {
         if (s->is_match[i] && !c->walk.is_in && c->walk.wants_last)
             take_copy(c, r->at + (i - r->bundle), i);
         c->walk.is_in = s->is_match[i];
@@ -185,9 +182,8 @@ static bool hit_in_repeat(const struct search *s, cycle_t at, cycle_t period, in
                           cycle_t after, struct walk *out)
 {
     struct copies c = {.walk = {.s = s}, .after = after, .period = period, .count = count};
-    int pass;
 
-    for (pass = 0; pass < 2; pass++) {  /* the window follows itself: how it ends, then hits */
+    for (int pass = 0; pass < 2; pass++) {  /* the window follows itself: how it ends, then hits */
         c.walk.wants_last = pass;
         ntrace_walk_records(s->run, s->core, at - period, at, look_in_window, &c);
     }

@@ -4,24 +4,14 @@
  */
 #ifndef VIZ_SPANS_H
 #define VIZ_SPANS_H
-#include "report/native_trace/ntrace.h"
+#include "viz/models/tiles.h"
 
-#define SPANS_TILE_CYCLES 1024
-
-struct spans;
-
-struct spans *spans_create(struct ntrace *run);
-void spans_destroy(struct spans *s);
-void spans_forget(struct spans *s);                             /* the run has grown */
+enum { SPANS_TILE_CYCLES = 1024, SPANS_TILES_MAX = 96 };        /* the latter for tiles_create */
 
 /*
  * Everything that begins in tile `number` or, for those before, still goes on
  * there: bundles, stalls, markers, work of units (at most one a cycle for units
- * that are busy for the cycle of issue). Valid until the next call.
+ * that are busy for the cycle of issue). Valid until the next call. NULL: the budget is used up.
  */
-const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, size_t *count);
-/* From now on make at most `tiles` (-1: any number); others are empty. Whether there were any. */
-void spans_set_budget(struct spans *s, int tiles);
-void spans_set_late(struct spans *s, int64_t late_ns);     /* as columns_set_late */
-bool spans_is_partial(const struct spans *s);
+const struct trace_event *spans_tile(struct tiles *s, int core, int64_t number, size_t *count);
 #endif

@@ -12,8 +12,7 @@
 /* What is kept of one run. */
 struct compare_cache {
     struct ntrace *run;
-    struct columns *columns;
-    struct note_columns *notes;
+    struct tiles *columns, *notes;
 };
 
 /* Where the lanes of one run are, and what of its time they show. */

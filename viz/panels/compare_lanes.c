@@ -25,7 +25,7 @@ static void mark_text(const struct compare_panel *p, double at, double step, cha
     if (p->model.has_two_clocks)
         snprintf(buf, bytes, "%.*f µs", digits, at);
     else
-        text_thousands(llround(at), buf, bytes);
+        snprintf(buf, bytes, "%s", text_thousands(llround(at)).text);
 }
 
 void compare_draw_ruler(const struct compare_panel *p, const struct view *v, struct draw_list *d)
@@ -37,14 +37,14 @@ void compare_draw_ruler(const struct compare_panel *p, const struct view *v, str
     const int most = at->ruler.w / (14 * one);
     const int count = layout_marks(at->from_us * unit, (at->from_us + at->span_us) * unit,
                                    most > 2 ? most : 2, mark);
-    int i, last = at->ruler.x - 1;
+    int last = at->ruler.x - 1;
 
     if (at->ruler.h > 0)
         draw_text_fit(d, (struct rect){at->lanes[0].names.x, at->ruler.y, at->lanes[0].names.w,
                                        at->ruler.h},
                       TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
                       p->model.has_two_clocks ? "time" : "cycles");
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const int x = at->ruler.x + (int)((mark[i] / unit - at->from_us) / at->span_us
                                           * at->ruler.w);
         char text[40];
@@ -85,9 +85,9 @@ static void draw_cores(struct compare_panel *p, const struct view *v, struct dra
                        int side)
 {
     const struct compare_lanes *l = &p->at.lanes[side];
-    int i, members;
+    int members;
 
-    for (i = 0; i < l->core_count; i++) {
+    for (int i = 0; i < l->core_count; i++) {
         const float *mean = fill(p, side, NTRACE_CORE, i, &members);
         struct rect r = lane_rect(l, l->cores);
 
@@ -108,10 +108,10 @@ static void draw_hbm(struct compare_panel *p, const struct view *v, struct draw_
     const struct compare_lanes *l = &p->at.lanes[side];
     const double peak = chip_hbm_peak_bytes_per_second(info->chip)
                         * chip_cycle_seconds(info->chip);
-    int members, i;
+    int members;
     float *mean = fill(p, side, NTRACE_HBM, chip_of(info, v->core), &members);
 
-    for (i = 0; i < l->width; i++) {
+    for (int i = 0; i < l->width; i++) {
         float *m = mean + i * members;
 
         m[NTRACE_HBM_READ_BYTES] /= (float)peak;
@@ -132,9 +132,9 @@ static void draw_links(struct compare_panel *p, const struct view *v, struct dra
     const struct compare_lanes *l = &p->at.lanes[side];
     float *most = arena_array(a, (size_t)l->width + 1, sizeof(*most));
     const double cycle_ps = 1e12 * chip_cycle_seconds(info->chip);
-    int link, i, members, from, to, count = 0;
+    int members, from, to, count = 0;
 
-    for (link = 0; link < info->link_count && count < LINKS_MOST; link++) {
+    for (int link = 0; link < info->link_count && count < LINKS_MOST; link++) {
         const float *mean;
 
         ntrace_link_ends(p->cache[side].run, link, &from, &to);
@@ -142,7 +142,7 @@ static void draw_links(struct compare_panel *p, const struct view *v, struct dra
             continue;
         count++;
         mean = fill(p, side, NTRACE_LINK, link, &members);
-        for (i = 0; i < l->width; i++)
+        for (int i = 0; i < l->width; i++)
             most[i] = fmaxf(most[i], mean[i * members + NTRACE_LINK_BUSY_PS] / (float)cycle_ps);
     }
     timeline_draw_shares(d, lane_rect(l, l->links), most, 1, theme_color(v->theme, COLOR_LINK));
@@ -227,9 +227,8 @@ static void draw_names(const struct compare_panel *p, const struct view *v, stru
     const int line = draw_line_height(d, TEXT_SMALL);
     const int every = l->core_height > 0 ? (line + l->core_height - 1) / l->core_height : 1;
     char text[64];
-    int i;
 
-    for (i = 0; i < l->core_count && l->cores.h >= line; i += every) {
+    for (int i = 0; i < l->core_count && l->cores.h >= line; i += every) {
         const struct rect lane = {l->cores.x, l->cores.y + i * l->core_height, 0, line};
 
         snprintf(text, sizeof(text), i + every >= l->core_count && l->core_count < info->core_count
@@ -260,7 +259,7 @@ static void draw_header(const struct compare_panel *p, const struct view *v, str
     const struct ntrace_info *i = ntrace_info(s->run);
     const struct ntrace_launch *launch = &i->launch[s->launch];
     const char *path = side ? v->other_path : v->path;
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX], text[600];
+    char text[600];
     struct rect r = l->header;
 
     if (r.h <= 0)
@@ -270,8 +269,8 @@ static void draw_header(const struct compare_panel *p, const struct view *v, str
     rect_cut_left(&r, l->next.x + l->next.w - r.x + draw_char_width(d, TEXT_NORMAL));
     snprintf(text, sizeof(text), "%c: launch %zu of %zu%s%s, %s = %s · %s, %s at %lld MHz · %s",
              'A' + side, s->launch + 1, i->launch_count, *launch->name ? ", " : "", launch->name,
-             quantity_cycles((double)s->cycles, cycles),
-             quantity_seconds((double)s->cycles / s->mhz * 1e-6, time), run_title(v, side),
+             quantity_cycles((double)s->cycles).text,
+             quantity_seconds((double)s->cycles / s->mhz * 1e-6).text, run_title(v, side),
              i->slice->name, (long long)i->chip->chip_clock_mhz,
              path && *path ? path : "");
     r.y += draw_scaled(d, 2);
@@ -335,7 +334,6 @@ const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, s
     const int core = rect_has(l->cores, x, y) && row < l->core_count ? row : p->model.core;
     const double at = l->from + pixel * l->cycles_per_pixel - (double)p->model.side[side].start;
     const struct isa_program *program = ntrace_program(p->cache[side].run, core);
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
     int members;
     const float *m;
     const char *text;
@@ -348,8 +346,8 @@ const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, s
                              / ldexp(1, note_level(l))));
     m = fill(p, side, NTRACE_CORE, core, &members) + pixel * members;
     text = arena_printf(a, "%c, core %d\n%s = %s after its beginning\nmost here: %s\n \n%-14s "
-                        "%3.0f %%", 'A' + side, core, quantity_cycles(at, cycles),
-                        quantity_seconds(at / p->model.side[side].mhz * 1e-6, time),
+                        "%3.0f %%", 'A' + side, core, quantity_cycles(at).text,
+                        quantity_seconds(at / p->model.side[side].mhz * 1e-6).text,
                         program && note > 0 && note <= program->note_count
                             ? program->note[note - 1] : "no source operation", "issue",
                         100.0 * (double)m[NTRACE_CELL_ISSUE]);

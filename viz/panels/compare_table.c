@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 #include "viz/panels/compare_draw.h"
-#include "viz/draw/layout.h"
-#include "viz/view/quantity.h"
 #include "viz/panels/steps_draw.h"
 
 #define NUMBER_CHARS 10
@@ -32,13 +30,11 @@ static char *difference_text(const struct compare_model *m, double difference, c
                              size_t bytes)
 {
     const char *sign = difference > 0 ? "+" : "";
-    char number[40];
 
     if (m->has_two_clocks)
         snprintf(buf, bytes, "%s%.2f", sign, difference);
     else
-        snprintf(buf, bytes, "%s%s", sign,
-                 text_thousands(llround(difference), number, sizeof(number)));
+        snprintf(buf, bytes, "%s%s", sign, text_thousands(llround(difference)).text);
     return buf;
 }
 
@@ -89,11 +85,10 @@ static void draw_cells(struct draw_list *d, struct rect row, const struct cells 
 {
     const int one = draw_char_width(d, TEXT_SMALL);
     struct rect r = rect_cut_left(&row, c->name);
-    int i;
 
     rect_cut_right(&r, one);
     draw_text_fit(d, r, TEXT_SMALL, color, name);
-    for (i = c->first; i < 3; i++)
+    for (int i = c->first; i < 3; i++)
         draw_number(d, &row, c->number, color, number[i]);
 }
 
@@ -101,9 +96,9 @@ static void draw_values(const struct compare_model *m, struct draw_list *d, stru
                         const struct cells *c, rgba_t color, const char *name, cycle_t a, cycle_t b,
                         double difference)
 {
-    char ta[48], tb[48], td[48];
-    const char *const number[3] = {text_thousands(a, ta, sizeof(ta)),
-                                   text_thousands(b, tb, sizeof(tb)),
+    struct short_text ta = text_thousands(a), tb = text_thousands(b);
+    char td[48];
+    const char *const number[3] = {ta.text, tb.text,
                                    difference_text(m, difference, td, sizeof(td))};
 
     draw_cells(d, row, c, color, name, number);
@@ -176,12 +171,11 @@ static void draw_table(const struct compare_panel *p, const struct view *v, stru
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 1);
     const size_t rows = rows_of(d, r.h);
     const size_t shown = m->count[list] > rows ? rows - 1 : m->count[list];
-    size_t i;
 
     row = rect_cut_top(&r, height);
     rect_cut_right(&row, c.bar);
     draw_cells(d, row, &c, theme_color(v->theme, COLOR_ACCENT), headings[list], names);
-    for (i = 0; i < shown; i++)
+    for (size_t i = 0; i < shown; i++)
         draw_row(m, v, d, rect_cut_top(&r, height), &c, &m->row[list][i]);
     if (shown < m->count[list])
         draw_others(m, v, d, rect_cut_top(&r, height), &c, list, shown);
@@ -194,11 +188,9 @@ static void draw_table(const struct compare_panel *p, const struct view *v, stru
 
 void compare_draw_tables(const struct compare_panel *p, const struct view *v, struct draw_list *d)
 {
-    int i;
-
     if (rows_of(d, p->at.tables.h) < 2)
         return;
-    for (i = 0; i < COMPARE_LIST_COUNT; i++)
+    for (int i = 0; i < COMPARE_LIST_COUNT; i++)
         draw_table(p, v, d, (enum compare_list)i);
 }
 
@@ -220,7 +212,7 @@ const char *compare_table_text(const struct compare_panel *p, const struct draw_
 {
     const int height = draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 1);
     const struct compare_model *m = &p->model;
-    char ta[48], tb[48], td[48];
+    char td[48];
 
     for (int list = 0; list < COMPARE_LIST_COUNT; list++) {
         const struct rect r = column_of(p, d, list);
@@ -233,8 +225,8 @@ const char *compare_table_text(const struct compare_panel *p, const struct draw_
             continue;
         k = &m->row[list][row];
             return arena_printf(a, "%s\n%s\n \nA %s, B %s cycles: %s %s\n%.1f %% of the difference",
-                            k->name, meaning(k), text_thousands(k->cycles[0], ta, sizeof(ta)),
-                            text_thousands(k->cycles[1], tb, sizeof(tb)),
+                            k->name, meaning(k), text_thousands(k->cycles[0]).text,
+                            text_thousands(k->cycles[1]).text,
                             difference_text(m, k->difference, td, sizeof(td)),
                             m->has_two_clocks ? "µs" : "cycles",
                             m->difference != 0 ? 100 * k->difference / m->difference : 0.0);

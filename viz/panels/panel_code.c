@@ -127,9 +127,9 @@ struct columns_at {
 
 static int slot_cells(const struct code_panel *p)
 {
-    int cells = 0, i;
+    int cells = 0;
 
-    for (i = 0; i < SLOT_COUNT; i++)
+    for (int i = 0; i < SLOT_COUNT; i++)
         cells += p->slots.count[i];
     return cells;
 }
@@ -147,13 +147,13 @@ static struct columns_at place_columns(const struct code_panel *p, const struct 
         [AT_BAR] = r.w / 8, [AT_SHARE] = 7 * c,
         [AT_GRID] = slot_cells(p) * (at.cell + 1) + (int)SLOT_COUNT * 2,
     };
-    int room = r.w * 2 / 3, x = r.x, i;
+    int room = r.w * 2 / 3, x = r.x;
 
-    for (i = 0; i < (int)COUNT_OF(by_worth) && room >= wanted[by_worth[i]] + gap; i++) {
+    for (int i = 0; i < (int)COUNT_OF(by_worth) && room >= wanted[by_worth[i]] + gap; i++) {
         at.column[by_worth[i]].w = wanted[by_worth[i]];
         room -= wanted[by_worth[i]] + gap;
     }
-    for (i = 0; i < AT_TEXT; i++) {
+    for (int i = 0; i < AT_TEXT; i++) {
         at.column[i].x = x;
         x += at.column[i].w > 0 ? at.column[i].w + gap : 0;
     }
@@ -202,15 +202,14 @@ static const char *slot_meaning(enum isa_slot slot)
 static size_t legend(const struct code_panel *p, enum theme t, struct legend_entry *entry)
 {
     size_t used = 0;
-    int reason;
 
     entry[used++] = (struct legend_entry){theme_color(t, COLOR_ISSUE), "issued"};
-    for (reason = 0; reason < STALL_COUNT; reason++)
+    for (int reason = 0; reason < STALL_COUNT; reason++)
         if (p->counts.reasons >> reason & 1u)
             entry[used++] = (struct legend_entry){
                 theme_stall_color(t, (enum stall_reason)reason),
                 stall_name((enum stall_reason)reason)};
-    for (reason = 0; reason < SLOT_COUNT; reason++)
+    for (int reason = 0; reason < SLOT_COUNT; reason++)
         if (p->slots.count[reason] > 0)
             entry[used++] = (struct legend_entry){
                 theme_color(t, slot_role((enum isa_slot)reason)),
@@ -239,14 +238,14 @@ static void draw_number(struct draw_list *d, const struct columns_at *at, int co
                         rgba_t color, int64_t value)
 {
     const int width = at->column[column].w, x = at->column[column].x;
-    char text[32];
+    struct short_text t = text_thousands(value);
 
     if (width == 0)
         return;
-    text_thousands(value, text, sizeof(text));
-    if (draw_text_width(d, TEXT_NORMAL, text) > width)
-        snprintf(text, sizeof(text), "%.3g", (double)value);
-    draw_text(d, x + width - draw_text_width(d, TEXT_NORMAL, text), y, TEXT_NORMAL, color, text);
+    if (draw_text_width(d, TEXT_NORMAL, t.text) > width)
+        snprintf(t.text, sizeof(t.text), "%.3g", (double)value);
+    draw_text(d, x + width - draw_text_width(d, TEXT_NORMAL, t.text), y, TEXT_NORMAL, color,
+              t.text);
 }
 
 static void draw_grid(const struct code_panel *p, const struct view *v, struct draw_list *d,
@@ -254,10 +253,10 @@ static void draw_grid(const struct code_panel *p, const struct view *v, struct d
 {
     struct code_slot slot[SLOT_COUNT];
     const int count_ = code_slots(p->program, bundle, &p->slots, slot);
-    int i, j, x = at->column[AT_GRID].x;
+    int x = at->column[AT_GRID].x;
 
-    for (i = 0; i < count_ && at->column[AT_GRID].w > 0; i++) {
-        for (j = 0; j < slot[i].count; j++, x += at->cell + 1)
+    for (int i = 0; i < count_ && at->column[AT_GRID].w > 0; i++) {
+        for (int j = 0; j < slot[i].count; j++, x += at->cell + 1)
             draw_rect(d, (struct rect){x, y + draw_scaled(d, 4), at->cell, at->cell},
                       theme_color(v->theme, j < slot[i].taken ? slot_role(slot[i].slot)
                                                               : COLOR_GRID));
@@ -273,12 +272,12 @@ static void draw_bar(const struct code_panel *p, const struct view *v, struct dr
     const double pixels = p->counts.most_cycles > 0
                           ? (double)at->column[AT_BAR].w / (double)p->counts.most_cycles : 0;
     cycle_t sum = p->counts.issued[bundle];
-    int x = at->column[AT_BAR].x, i;
+    int x = at->column[AT_BAR].x;
     int end = x + (int)((double)sum * pixels + 0.5);
 
     draw_rect(d, (struct rect){x, y + draw_scaled(d, 2), end - x, height},
               theme_color(v->theme, COLOR_ISSUE));
-    for (i = 0; i < STALL_COUNT; i++) {
+    for (int i = 0; i < STALL_COUNT; i++) {
         x = end;
         sum += p->counts.waited[bundle][i];
         end = at->column[AT_BAR].x + (int)((double)sum * pixels + 0.5);
@@ -349,9 +348,8 @@ static void draw_head(const struct view *v, struct draw_list *d, const struct co
         [AT_WAITED] = "waited", [AT_BAR] = "cycles", [AT_SHARE] = "of all", [AT_GRID] = "slots",
         [AT_TEXT] = "operations",
     };
-    int i;
 
-    for (i = 0; i < AT_COUNT; i++)
+    for (int i = 0; i < AT_COUNT; i++)
         if (at->column[i].w > 0)
             draw_text_fit(d, (struct rect){at->column[i].x, head.y, at->column[i].w, head.h},
                           TEXT_NORMAL, theme_color(v->theme, COLOR_DIM_TEXT), names[i]);
@@ -361,7 +359,7 @@ static void draw_words(const struct code_panel *p, const struct view *v, struct 
                        struct rect r)
 {
     const struct code_counts *c = &p->counts;
-    char issued[32], waited[32], text[400], more[160] = "";
+    char text[400], more[160] = "";
 
     if (c->done < c->end)
         snprintf(more, sizeof(more), " Counted %.0f %% so far.",
@@ -373,8 +371,7 @@ static void draw_words(const struct code_panel *p, const struct view *v, struct 
                  (long long)p->hit_count);
     snprintf(text, sizeof(text), "Core %d, %s: %s cycles issued a bundle, %s waited.%s", v->core,
              v->has_selection ? "the selected range" : "the whole run",
-             text_thousands(c->issue_cycles, issued, sizeof(issued)),
-             text_thousands(c->wait_cycles, waited, sizeof(waited)), more);
+             text_thousands(c->issue_cycles).text, text_thousands(c->wait_cycles).text, more);
     draw_text_fit(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
@@ -457,9 +454,9 @@ static bool choose(struct code_panel *p, struct view *v, const struct code_place
 static bool next_hit(struct code_panel *p, struct view *v, int step)
 {
     const int64_t count_ = p->program->bundle_count;
-    int64_t i, at = v->has_bundle ? v->bundle : step > 0 ? -1 : count_;
+    int64_t at = v->has_bundle ? v->bundle : step > 0 ? -1 : count_;
 
-    for (i = 0; i < count_; i++) {
+    for (int64_t i = 0; i < count_; i++) {
         at = (at + step + count_) % count_;
         if (p->is_hit[at]) {
             v->has_bundle = true;
@@ -518,7 +515,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     const char *text;
     uint32_t bundle;
     size_t line;
-    int reason, height;
+    int height;
     char code[1024];
 
     if (ntrace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
@@ -533,7 +530,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                         code_print_bundle(p->program, bundle, code, sizeof(code)),
                         (long long)p->counts.issued[bundle],
                         (long long)code_waited(&p->counts, bundle));
-    for (reason = 0; reason < STALL_COUNT; reason++)
+    for (int reason = 0; reason < STALL_COUNT; reason++)
         if (p->counts.waited[bundle][reason] > 0)
             text = arena_printf(a, "%s\n  %s %lld", text, stall_name((enum stall_reason)reason),
                                 (long long)p->counts.waited[bundle][reason]);

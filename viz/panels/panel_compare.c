@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "viz/draw/layout.h"
 #include "viz/panels/panel.h"
 #include "viz/view/quantity.h"
@@ -18,15 +17,14 @@ static void init(void *state)
 {
     struct compare_panel *p = state;
 
-    compare_model_init(&p->model);
     p->other_launch = SIZE_MAX;
 }
 
 static void release(struct compare_cache *c)
 {
     if (c->run) {
-        columns_destroy(c->columns);
-        note_columns_destroy(c->notes);
+        tiles_destroy(c->columns);
+        tiles_destroy(c->notes);
     }
     memset(c, 0, sizeof(*c));
 }
@@ -69,22 +67,21 @@ static size_t other_launch(const struct compare_panel *p, const struct view *v)
 static void bind(struct compare_panel *p, const struct view *v)
 {
     struct ntrace *const run[2] = {v->run, v->other};
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         struct compare_cache *c = &p->cache[i];
 
         if (c->run != run[i]) {
             release(c);
-            *c = (struct compare_cache){run[i], columns_create(run[i]),
-                                        note_columns_create(run[i])};
+            *c = (struct compare_cache){run[i], tiles_create(run[i], COLUMNS_TILES_MAX),
+                                        tiles_create(run[i], NOTE_COLUMNS_TILES_MAX)};
         }
         if (p->generation != v->generation) {
-            columns_forget(c->columns);
-            note_columns_forget(c->notes);
+            tiles_forget(c->columns);
+            tiles_forget(c->notes);
         }
-        columns_set_budget(c->columns, v->is_hurried ? COLUMN_TILES_PER_FRAME : -1);
-        note_columns_set_budget(c->notes, v->is_hurried ? NOTE_TILES_PER_FRAME : -1);
+        tiles_set_budget(c->columns, v->is_hurried ? COLUMN_TILES_PER_FRAME : -1, 0);
+        tiles_set_budget(c->notes, v->is_hurried ? NOTE_TILES_PER_FRAME : -1, 0);
     }
 }
 
@@ -108,10 +105,9 @@ static size_t legend(const struct compare_panel *p, enum theme t,
 {
     const struct compare_model *m = &p->model;
     size_t count = 0;
-    int i;
 
     entry[count++] = (struct legend_entry){theme_color(t, COLOR_ISSUE), "issue"};
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         if (m->side[0].parts.stall_cycles[i] || m->side[1].parts.stall_cycles[i])
             entry[count++] = (struct legend_entry){theme_stall_color(t, (enum stall_reason)i),
                                                    stall_name((enum stall_reason)i)};
@@ -184,13 +180,12 @@ static void place_times(struct compare_panel *p, const struct view *v)
     const double start = (double)s[0].start, end = start + (double)s[0].cycles;
     const bool is_part = v->from >= start && v->end <= end && v->end - v->from < end - start - 1;
     struct compare_places *at = &p->at;
-    int i;
 
     at->from_us = is_part ? (v->from - start) / s[0].mhz : 0;
     at->span_us = is_part ? (v->end - v->from) / s[0].mhz
                           : fmax((double)s[0].cycles / s[0].mhz, (double)s[1].cycles / s[1].mhz);
     at->span_us = at->span_us > 0 ? at->span_us : 1;
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         struct compare_lanes *l = &at->lanes[i];
         double pixels;
 
@@ -208,14 +203,13 @@ static const char *difference_words(const struct compare_model *m, struct arena 
 {
     const double us = (double)m->side[0].cycles / m->side[0].mhz;
     const double more = (double)m->side[1].cycles / m->side[1].mhz - us;
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
 
     if (more == 0)
         return "Both take equally long.";
     return arena_printf(a, "B takes %s%s%s %s than A (%.1f %%).",
-                        m->has_two_clocks ? "" : quantity_cycles(fabs(m->difference), cycles),
+                        m->has_two_clocks ? "" : quantity_cycles(fabs(m->difference)).text,
                         m->has_two_clocks ? "" : " = ",
-                        quantity_seconds(fabs(more) * 1e-6, time), more > 0 ? "more" : "less",
+                        quantity_seconds(fabs(more) * 1e-6).text, more > 0 ? "more" : "less",
                         us > 0 ? 100 * fabs(more) / us : 0);
 }
 
@@ -245,7 +239,6 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     const char *refusal = compare_model_refusal(v->run, v->other, v->core, &d->arena);
     struct legend_entry entry[LEGEND_MOST];
     size_t count;
-    int i;
 
     p->is_drawn = !refusal;
     if (refusal) {
@@ -256,13 +249,12 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     place(p, v, d, area);
     place_times(p, v);
     draw_words(p, v, d);
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         draw_rect(d, p->at.lanes[i].box, theme_color(v->theme, COLOR_PANEL));
     compare_draw_ruler(p, v, d);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         compare_draw_lanes(p, v, d, i);
-        d->is_partial |= columns_is_partial(p->cache[i].columns)
-                         || note_columns_is_partial(p->cache[i].notes);
+        d->is_partial |= p->cache[i].columns->is_partial || p->cache[i].notes->is_partial;
     }
     compare_draw_tables(p, v, d);
     count = legend(p, v->theme, entry);
@@ -304,9 +296,7 @@ static bool is_button(const struct compare_lanes *l, struct rect r, const struct
 
 static bool press(struct compare_panel *p, struct view *v, const struct input *i)
 {
-    int side;
-
-    for (side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++) {
         const struct compare_lanes *l = &p->at.lanes[side];
 
         if (is_button(l, l->last, i))
@@ -359,13 +349,12 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 {
     struct compare_panel *p = state;
     const char *text = "";
-    int side;
 
     (void)v;
     (void)area;
     if (!p->is_drawn)
         return "";
-    for (side = 0; side < 2 && !*text; side++)
+    for (int side = 0; side < 2 && !*text; side++)
         text = compare_lane_text(p, side, x, y, a);
     return *text ? text : compare_table_text(p, d, x, y, a);
 }

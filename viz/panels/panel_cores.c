@@ -1,5 +1,4 @@
 /* The panel of all cores as a grid of squares, coloured by one share of each core's time. */
-#include "base/text.h"
 #include "viz/draw/layout.h"
 #include "viz/models/model_steps.h"
 #include "viz/panels/panel.h"
@@ -18,7 +17,7 @@ enum measure { BY_COMPUTE, BY_ISSUE, BY_HBM, BY_ICI, MEASURE_COUNT };
 static const struct {
     const char *name, *meaning;
 } measures[MEASURE_COUNT] = {
-    {"compute", "share of cycles in which a matrix unit is busy"},
+    {"MXU busy", "share of cycles in which a matrix unit is busy"},
     {"issue", "share of cycles in which a bundle issues"},
     {"waits for HBM", "share of cycles spent waiting for copies to or from HBM"},
     {"waits for ICI", "share of cycles spent waiting for another core or the network"},
@@ -89,11 +88,10 @@ static void legend(enum theme t, struct legend_entry entry[LEGEND_COUNT])
 {
     static const char *const names[HEAT_STEPS] = {"square 0 %", "25 %", "50 %", "75 %",
                                                   "100 %"};
-    int i;
 
-    for (i = 0; i < HEAT_STEPS; i++)
+    for (int i = 0; i < HEAT_STEPS; i++)
         entry[i] = (struct legend_entry){theme_heat(t, (double)i / (HEAT_STEPS - 1)), names[i]};
-    for (i = 0; i <= BREAKDOWN_LAST_ON_CORE; i++)
+    for (int i = 0; i <= BREAKDOWN_LAST_ON_CORE; i++)
         entry[HEAT_STEPS + i] = (struct legend_entry){
             steps_part_color(t, (enum breakdown_part)i),
             breakdown_text((enum breakdown_part)i)->name};
@@ -104,10 +102,10 @@ static void place_grid(const struct ntrace_info *info, const struct draw_list *d
                        struct cores_places *at)
 {
     const int gap = draw_scaled(d, 4), cores = (int)info->chip->chip_cores;
-    int columns, best = 0;
+    int best = 0;
 
     at->columns = cores;
-    for (columns = cores; columns <= info->core_count; columns += cores) {
+    for (int columns = cores; columns <= info->core_count; columns += cores) {
         const int rows = (info->core_count + columns - 1) / columns;
         const int wide = at->grid.w / columns, high = at->grid.h / rows;
         const int side = (wide < high ? wide : high) - gap;
@@ -150,9 +148,7 @@ static struct rect square_of(const struct cores_places *at, int core)
 /* the core at a place, -1: none */
 static int core_at(const struct view *v, const struct cores_places *at, int x, int y)
 {
-    int core;
-
-    for (core = 0; core < ntrace_info(v->run)->core_count && at->square > 0; core++)
+    for (int core = 0; core < ntrace_info(v->run)->core_count && at->square > 0; core++)
         if (rect_has(square_of(at, core), x, y))
             return core;
     return -1;
@@ -166,9 +162,9 @@ static void draw_parts(const struct cores_panel *p, const struct view *v, struct
 {
     const struct step_parts *s = &p->parts[core];
     cycle_t sum = 0;
-    int i, x = r.x, end;
+    int x = r.x, end;
 
-    for (i = 0; i <= BREAKDOWN_LAST_ON_CORE && s->cycles > 0; i++, x = end) {
+    for (int i = 0; i <= BREAKDOWN_LAST_ON_CORE && s->cycles > 0; i++, x = end) {
         sum += s->parts.part[i];
         end = r.x + (int)((double)sum / (double)s->cycles * r.w);
         if (end > x && r.h > 0)
@@ -186,7 +182,9 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
                                      : theme_color(v->theme, COLOR_PANEL);
     const int line = draw_line_height(d, TEXT_SMALL);
     const rgba_t ink = theme_text_on(color);
-    char text[QUANTITY_MAX];
+    const char *name = measures[p->measure].name;
+    const struct short_text percent = quantity_percent(share);
+    char text[64];
 
     draw_rect(d, r, color);
     draw_frame(d, r, theme_color(v->theme, core == v->core ? COLOR_CURSOR : COLOR_GRID));
@@ -197,8 +195,10 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
         return;
     snprintf(text, sizeof(text), r.w > 8 * draw_char_width(d, TEXT_SMALL) ? "core %d" : "%d", core);
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink, text);
-    draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink,
-                  has_program ? quantity_percent(share, text) : "no program");
+    snprintf(text, sizeof(text), "%s %s", name, percent.text);
+    if (r.w < draw_text_width(d, TEXT_SMALL, text))     /* the button says of what */
+        snprintf(text, sizeof(text), "%s", percent.text);
+    draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink, has_program ? text : "no program");
     draw_parts(p, v, d, rect_cut_bottom(&r, r.h > 4 * line ? line : 0), core);
     if (r.h < line || core % (int)ntrace_info(v->run)->chip->chip_cores)
         return;
@@ -209,9 +209,9 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
 static void draw_buttons(const struct cores_panel *p, const struct view *v, struct draw_list *d,
                          struct rect r)
 {
-    int i, x = r.x;
+    int x = r.x;
 
-    for (i = 0; i < MEASURE_COUNT; i++) {
+    for (int i = 0; i < MEASURE_COUNT; i++) {
         if (!rect_covers(r, layout_button_rect(d, x, r.y, measures[i].name)))
             return;
         x += layout_button(d, x, r.y, v->theme, i == (int)p->measure, measures[i].name).w +
@@ -223,11 +223,11 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
                        struct rect r)
 {
     const int count = ntrace_info(v->run)->core_count;
-    char least_text[QUANTITY_MAX], most_text[QUANTITY_MAX], mean_text[QUANTITY_MAX], text[500];
+    char text[500];
     double least = 1, most = 0, sum = 0;
-    int core, active = 0;
+    int active = 0;
 
-    for (core = 0; core < count; core++) {
+    for (int core = 0; core < count; core++) {
         const double share = p->share[core * MEASURE_COUNT + (int)p->measure];
 
         if (!ntrace_program(v->run, core))
@@ -239,9 +239,8 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
     }
     snprintf(text, sizeof(text), "%s, in the cycles shown: %s on the mean of %d cores with a "
              "program, %s to %s. A click chooses the core that other panels show.",
-             measures[p->measure].meaning, quantity_percent(active ? sum / active : 0, mean_text),
-             active, quantity_percent(active ? least : 0, least_text),
-             quantity_percent(most, most_text));
+             measures[p->measure].meaning, quantity_percent(active ? sum / active : 0).text,
+             active, quantity_percent(active ? least : 0).text, quantity_percent(most).text);
     text[0] = (char)(text[0] - 'a' + 'A');
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
@@ -251,13 +250,12 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     const struct cores_places at = place(v, d, area);
     struct legend_entry entry[LEGEND_COUNT];
     struct cores_panel *p = state;
-    int core;
 
     prepare(p, v);
     d->is_partial = d->is_partial || p->missing > 0;
     draw_buttons(p, v, d, at.buttons);
     draw_words(p, v, d, at.words);
-    for (core = 0; core < ntrace_info(v->run)->core_count && at.square > 0; core++)
+    for (int core = 0; core < ntrace_info(v->run)->core_count && at.square > 0; core++)
         draw_square(p, v, d, square_of(&at, core), core);
     legend(v->theme, entry);
     layout_legend(d, at.legend, v->theme, entry, LEGEND_COUNT);
@@ -298,9 +296,8 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 {
     struct cores_panel *p = state;
     struct cores_places at;
-    char share[QUANTITY_MAX];
     const char *text;
-    int core, m;
+    int core;
 
     prepare(p, v);
     at = place(v, d, area);
@@ -309,9 +306,9 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
         return "";
     text = arena_printf(a, "core %d of chip %d", core,
                         core / (int)ntrace_info(v->run)->chip->chip_cores);
-    for (m = 0; m < MEASURE_COUNT; m++)
+    for (int m = 0; m < MEASURE_COUNT; m++)
         text = arena_printf(a, "%s\n%s: %s", text, measures[m].name,
-                            quantity_percent(p->share[core * MEASURE_COUNT + m], share));
+                            quantity_percent(p->share[core * MEASURE_COUNT + m]).text);
     return text;
 }
 

@@ -25,13 +25,6 @@ struct hbm_places {
     struct rect words, ruler, left, chart, channels, banks, legend;
 };
 
-static void init(void *state)
-{
-    struct hbm_panel *p = state;
-
-    hbm_model_init(&p->model);
-}
-
 static void fini(void *state)
 {
     struct hbm_panel *p = state;
@@ -75,10 +68,9 @@ static void legend(enum theme t, struct legend_entry entry[KEY_COUNT])
         "refresh: all banks stand still",
     };
     rgba_t color[KEY_COUNT];
-    int i;
 
     colors(t, color);
-    for (i = 0; i < KEY_COUNT; i++)
+    for (int i = 0; i < KEY_COUNT; i++)
         entry[i] = (struct legend_entry){color[i], meanings[i]};
 }
 
@@ -135,17 +127,15 @@ static void draw_chart_axis(const struct hbm_panel *p, const struct view *v, str
     const double peak = p->model.peak_bytes_per_second;
     const int line = draw_line_height(d, TEXT_SMALL), h = at->chart.h;
     const int steps = h > 8 * line ? 4 : h > 4 * line ? 2 : 1;
-    char text[QUANTITY_MAX];
-    int i;
 
-    for (i = 0; i <= steps && h > 3 * line; i++) {
+    for (int i = 0; i <= steps && h > 3 * line; i++) {
         const int y = rate_y(p, at->chart, peak * i / steps);
 
         draw_line(d, at->chart.x, y, at->chart.x + at->chart.w, y, i == steps ? 2 : 1,
                   theme_color(v->theme, i == steps ? COLOR_ACCENT : COLOR_GRID));
         draw_text_fit(d, (struct rect){at->left.x, i == 0 ? y - line : y - line / 2, at->left.w,
                                        line}, TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
-                      quantity_rate(peak * i / steps, text));
+                      quantity_rate(peak * i / steps).text);
     }
 }
 
@@ -154,10 +144,9 @@ static void draw_chart(const struct hbm_panel *p, const struct view *v, struct d
 {
     const struct rect r = at->chart;
     rgba_t color[KEY_COUNT];
-    size_t i;
 
     colors(v->theme, color);
-    for (i = 0; i < p->model.count; i++) {
+    for (size_t i = 0; i < p->model.count; i++) {
         const struct hbm_column *c = &p->model.column[i];
         const int x = column_x(p, v, r, i), end = column_x(p, v, r, i + 1);
         const int read = rate_y(p, r, column_rate(p, c->read_bytes));
@@ -225,9 +214,8 @@ static void draw_row_names(const struct view *v, struct draw_list *d, const stru
     const int line = draw_line_height(d, TEXT_SMALL);
     const int every = rows.h > 0 ? (line * count + rows.h - 1) / rows.h : count;
     char text[32];
-    int i;
 
-    for (i = 0; i < count; i += every > 1 ? every : 1) {
+    for (int i = 0; i < count; i += every > 1 ? every : 1) {
         const struct rect row = row_of(rows, count, i);
 
         if (row.y + line > rows.y + rows.h)
@@ -252,7 +240,6 @@ static void draw_channels(const struct hbm_panel *p, const struct view *v, struc
 {
     const int count = p->model.channel_count;
     char text[160];
-    int i;
 
     snprintf(text, sizeof(text), "share of time that the data bus of each of the %d channels is "
              "taken, %s", count, v->theme == THEME_LIGHT ? "from white (0 %) to brown (100 %)"
@@ -260,7 +247,7 @@ static void draw_channels(const struct hbm_panel *p, const struct view *v, struc
     draw_caption(v, d, at->channels, text);
     draw_rect(d, at->channels, theme_color(v->theme, COLOR_PANEL));
     draw_row_names(v, d, at, at->channels, count, "channel");
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const struct rect row = row_of(at->channels, count, i);
 
         draw_channel(p, v, d, row, i);
@@ -293,13 +280,12 @@ static void draw_banks_of_runs(const struct hbm_panel *p, const struct view *v,
                                const rgba_t color[KEY_COUNT])
 {
     char text[160];
-    size_t i;
 
     snprintf(text, sizeof(text), "banks of channel %d, while the data bus moves their data (a "
              "click on a channel chooses it)", p->channel);
     draw_caption(v, d, at->banks, text);
     draw_row_names(v, d, at, at->banks, p->model.bank_count, "bank");
-    for (i = 0; i < p->model.run_count; i++)
+    for (size_t i = 0; i < p->model.run_count; i++)
         if (p->model.run[i].channel == p->channel && p->model.run[i].bank < p->model.bank_count &&
             p->model.run[i].bank >= 0)
             draw_run(p, v, d, at->banks, &p->model.run[i], color);
@@ -310,11 +296,10 @@ static void draw_banks_of_sums(const struct hbm_panel *p, const struct view *v,
                                const rgba_t color[KEY_COUNT])
 {
     const struct rect r = at->banks;
-    size_t i;
 
     draw_caption(v, d, r, "how runs of bursts found their rows, in all banks (zoom in to see "
                  "each)");
-    for (i = 0; i < p->model.count; i++) {
+    for (size_t i = 0; i < p->model.count; i++) {
         const struct hbm_column *c = &p->model.column[i];
         const double all = c->hits + c->closed + c->conflicts;
         const int x = column_x(p, v, r, i), width = column_x(p, v, r, i + 1) - x;
@@ -352,17 +337,16 @@ static void draw_words(const struct hbm_panel *p, const struct view *v, struct d
     const double rate = hbm_model_rate(&p->model, t->read_bytes + t->write_bytes,
                                        p->model.total_cycles);
     const double runs = t->hits + t->closed + t->conflicts;
-    char read[QUANTITY_MAX], written[QUANTITY_MAX], mean[QUANTITY_MAX], peak[QUANTITY_MAX];
-    char refreshes[32], text[500];
+    char text[500];
 
     snprintf(text, sizeof(text), "HBM of chip %d, in the cycles shown: %s read, %s written, %s of "
              "%s peak (%.1f %%). Rows: %.1f %% hit, %.1f %% closed, %.1f %% conflict; %s runs met "
-             "a refresh.", p->shown.index, quantity_bytes(t->read_bytes, read),
-             quantity_bytes(t->write_bytes, written), quantity_rate(rate, mean),
-             quantity_rate(p->model.peak_bytes_per_second, peak),
+             "a refresh.", p->shown.index, quantity_bytes(t->read_bytes).text,
+             quantity_bytes(t->write_bytes).text, quantity_rate(rate).text,
+             quantity_rate(p->model.peak_bytes_per_second).text,
              100 * rate / p->model.peak_bytes_per_second, runs > 0 ? 100 * t->hits / runs : 0,
              runs > 0 ? 100 * t->closed / runs : 0, runs > 0 ? 100 * t->conflicts / runs : 0,
-             text_thousands((int64_t)t->refreshes, refreshes, sizeof(refreshes)));
+             text_thousands((int64_t)t->refreshes).text);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
@@ -417,7 +401,6 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                          struct rect area, int x, int y, struct arena *a)
 {
     struct hbm_panel *p = state;
-    char read[QUANTITY_MAX], written[QUANTITY_MAX];
     const struct hbm_column *c;
     struct hbm_places at;
     struct axis axis;
@@ -433,11 +416,11 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     return arena_printf(a, "%lld cycles from %lld on\nread %s, written %s\nrows: %.0f hit, %.0f "
                         "closed, %.0f conflict", (long long)p->model.width_cycles,
                         (long long)(p->model.from + (cycle_t)column * p->model.width_cycles),
-                        quantity_rate(column_rate(p, c->read_bytes), read),
-                        quantity_rate(column_rate(p, c->write_bytes), written),
+                        quantity_rate(column_rate(p, c->read_bytes)).text,
+                        quantity_rate(column_rate(p, c->write_bytes)).text,
                         c->hits, c->closed, c->conflicts);
 }
 
 const struct panel_class panel_hbm = {
-    .state_bytes = sizeof(struct hbm_panel), .init = init, .fini = fini, .draw = draw,
+    .state_bytes = sizeof(struct hbm_panel), .fini = fini, .draw = draw,
     .input = input, .hover = hover};

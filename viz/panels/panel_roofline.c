@@ -29,7 +29,6 @@ static void init(void *state)
 {
     struct roofline_panel *p = state;
 
-    roofline_model_init(&p->model);
     p->chosen = ROOF_NO_POINT;
 }
 
@@ -80,9 +79,8 @@ static void legend(enum theme t, struct legend_entry entry[KEY_COUNT])
         [ROOF_VMEM_READ] = "by VMEM load", [ROOF_VMEM_WRITE] = "by VMEM store",
         [ROOF_ICI] = "by ICI", [KEY_LATENCY] = "by latency: uses nothing for 30 % of its time",
     };
-    int i;
 
-    for (i = 0; i < KEY_COUNT; i++) {
+    for (int i = 0; i < KEY_COUNT; i++) {
         struct roofline_point p = {.bound = (enum roofline_resource)(i < KEY_LATENCY ? i : 0)};
 
         p.use[p.bound] = i < KEY_LATENCY ? 1 : 0;
@@ -129,9 +127,8 @@ static void draw_row(const struct view *v, struct draw_list *d, struct rect row,
                      const char *name, char cell[CELL_COUNT][40])
 {
     const int one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
-    int i;
 
-    for (i = CELL_COUNT - 1; i >= 0; i--) {
+    for (int i = CELL_COUNT - 1; i >= 0; i--) {
         struct rect r = rect_cut_right(&row, cell_chars[i] * one);
         const int w = draw_text_width(d, TEXT_SMALL, cell[i]);
 
@@ -219,10 +216,9 @@ static void draw_list(const struct roofline_panel *p, const struct view *v, stru
 
 static int without_point(const struct roofline_model *m)
 {
-    size_t i;
     int count = 0;
 
-    for (i = 0; i < m->op_count; i++)
+    for (size_t i = 0; i < m->op_count; i++)
         count += m->op[i].rate <= 0;
     return count;
 }
@@ -234,7 +230,7 @@ static void draw_words(const struct roofline_panel *p, const struct view *v, str
     const struct roofline_model *m = &p->model;
     const int points = (int)m->op_count - without_point(m), unnamed =
         p->plot.mark_count - p->plot.named_count;
-    char from[28], end[28], note[160] = "", names[80] = "", text[700];
+    char note[160] = "", names[80] = "", text[700];
 
     if (!is_done)
         snprintf(note, sizeof(note), " Still counting: core %d of %d.", m->turn + 1,
@@ -247,7 +243,7 @@ static void draw_words(const struct roofline_panel *p, const struct view *v, str
     snprintf(text, sizeof(text), "Lines are what one core can do at most; points what core %d did "
              "in cycles %s to %s of the run: %d source operation%s with matrix products%s; "
              "%d without are in the list alone.%s", v->core,
-             text_thousands(m->from, from, sizeof(from)), text_thousands(m->end, end, sizeof(end)),
+             text_thousands(m->from).text, text_thousands(m->end).text,
              points, points == 1 ? "" : "s", names, without_point(m), note);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
@@ -282,11 +278,9 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 static size_t point_at(const struct roofline_panel *p, const struct roofline_places *at, int x,
                        int y)
 {
-    int i;
-
     if (rect_has(at->list, x, y) && y >= at->list.y + at->row)
         return point_of_row(p, (size_t)((y - at->list.y) / at->row - 1));
-    for (i = p->plot.mark_count - 1; i >= 0; i--) {     /* what lies on top first */
+    for (int i = p->plot.mark_count - 1; i >= 0; i--) {     /* what lies on top first */
         const struct roof_mark *k = &p->plot.mark[i];
 
         if (abs(x - k->x) <= k->size + 1 && abs(y - k->y) <= k->size + 1)
@@ -335,8 +329,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     const struct roofline_places at = places_of(v, area);
     const size_t point = p->model.run ? point_at(p, &at, x, y) : ROOF_NO_POINT;
     const struct roofline_point *k = roofline_point(&p->model, point);
-    char rate[48], flops[QUANTITY_MAX], *text;
-    int i;
+    char rate[48], *text;
 
     (void)d;
     if (point == ROOF_NO_POINT || (point == SIZE_MAX && !p->model.has_step))
@@ -348,11 +341,11 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                                                          p->model.core_count == 1 ? "" : "s") : "",
                         k->seconds * 1e6, 100 * k->share, roofline_model_bound(k),
                         roofline_roof_name(ROOF_COMPUTE), 100 * k->use[ROOF_COMPUTE],
-                        quantity_flops(k->flops, flops));
-    for (i = 0; i < ROOF_MEMORY_COUNT; i++)
+                        quantity_flops(k->flops).text);
+    for (int i = 0; i < ROOF_MEMORY_COUNT; i++)
         text = arena_printf(a, "%s\n%-11s %5.1f %%  %s", text,
                             roofline_roof_name((enum roofline_resource)i), 100 * k->use[i],
-                            quantity_bytes(k->bytes[i], flops));
+                            quantity_bytes(k->bytes[i]).text);
     if (k->rate <= 0)
         return arena_printf(a, "%s\n \nno matrix products: no point", text);
     return arena_printf(a, "%s\n \n%s at %.4g FLOP per byte of %s", text,

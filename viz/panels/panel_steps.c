@@ -36,9 +36,7 @@ enum { PARTS = BREAKDOWN_LAST_ON_CORE + 1 };
 
 static void legend(enum theme t, struct legend_entry entry[PARTS])
 {
-    int i;
-
-    for (i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++)
         entry[i] = (struct legend_entry){steps_part_color(t, (enum breakdown_part)i),
                                          breakdown_text((enum breakdown_part)i)->name};
 }
@@ -93,9 +91,9 @@ static void draw_parts(const struct view *v, struct draw_list *d, struct rect ba
                        const struct step_parts *s, double pixels_per_cycle)
 {
     cycle_t sum = 0;
-    int i, x = bar.x;
+    int x = bar.x;
 
-    for (i = 0; i < PARTS; i++) {
+    for (int i = 0; i < PARTS; i++) {
         int end;
 
         sum += s->parts.part[i];
@@ -115,8 +113,8 @@ static void draw_launch(const struct view *v, struct draw_list *d, const struct 
     const int line = draw_line_height(d, TEXT_NORMAL), pad = (at->row - line) / 2;
     const rgba_t color = theme_color(v->theme, l->is_faulted ? COLOR_WARNING : COLOR_TEXT);
     struct rect row = {at->list.x, y, at->list.w, at->row}, name, number;
-    char text[QUANTITY_MAX + 16];
     struct step_parts s;
+    char text[64];
 
     steps_model_launch(v->run, v->core, launch, &s);
     if (launch == chosen(v))
@@ -132,7 +130,7 @@ static void draw_launch(const struct view *v, struct draw_list *d, const struct 
     row.h -= pad;
     draw_parts(v, d, row, &s, (double)row.w / (double)steps_model_longest(info));
     rect_cut_left(&number, draw_char_width(d, TEXT_NORMAL));
-    draw_text_fit(d, number, TEXT_NORMAL, color, text_thousands(l->cycles, text, sizeof(text)));
+    draw_text_fit(d, number, TEXT_NORMAL, color, text_thousands(l->cycles).text);
 }
 
 /* A table row: swatch, name, bar, cycles and share, what it means. */
@@ -143,14 +141,14 @@ static void draw_table_row(const struct view *v, struct draw_list *d, struct rec
     const int line = draw_line_height(d, TEXT_NORMAL), small = draw_line_height(d, TEXT_SMALL);
     const int c = draw_char_width(d, TEXT_NORMAL), swatch = draw_scaled(d, 10);
     struct rect row, box;
-    char number[32], text[80];
+    char text[80];
 
     if (r->h < line + small)
         return;
     row = rect_cut_top(r, line);
     box = rect_cut_left(&row, swatch + c);
     draw_rect(d, (struct rect){box.x, box.y + (line - swatch) / 2, swatch, swatch}, color);
-    snprintf(text, sizeof(text), "%s, %.1f %%", text_thousands(cycles, number, sizeof(number)),
+    snprintf(text, sizeof(text), "%s, %.1f %%", text_thousands(cycles).text,
              all > 0 ? 100.0 * (double)cycles / (double)all : 0);
     draw_text_fit(d, rect_cut_right(&row, 24 * c < row.w * 2 / 3 ? 24 * c : row.w * 2 / 3),
                   TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
@@ -167,14 +165,14 @@ static void draw_details(const struct view *v, struct draw_list *d, const struct
     struct rect parts = at->parts, reasons = at->reasons;
     enum stall_reason reason[STALL_COUNT];
     struct step_parts s;
-    int i, count;
+    int count;
 
     if (parts.h < 3 * line)
         return;
     steps_model_launch(v->run, v->core, chosen(v), &s);
     draw_text_fit(d, rect_cut_top(&parts, line + draw_scaled(d, 4)), TEXT_NORMAL,
                   theme_color(v->theme, COLOR_ACCENT), "where its cycles went");
-    for (i = 0; i < PARTS; i++)
+    for (int i = 0; i < PARTS; i++)
         draw_table_row(v, d, &parts, steps_part_color(v->theme, (enum breakdown_part)i),
                        breakdown_text((enum breakdown_part)i)->name, s.parts.part[i], s.cycles,
                        breakdown_text((enum breakdown_part)i)->meaning);
@@ -183,7 +181,7 @@ static void draw_details(const struct view *v, struct draw_list *d, const struct
     draw_table_row(v, d, &reasons, theme_color(v->theme, COLOR_ISSUE), "issue", s.issue_cycles,
                    s.cycles, theme_meaning(COLOR_ISSUE));
     count = steps_model_reasons(&s, reason);
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         draw_table_row(v, d, &reasons, theme_stall_color(v->theme, reason[i]),
                        stall_name(reason[i]), s.stall_cycles[reason[i]], s.cycles,
                        theme_stall_meaning(reason[i]));
@@ -193,13 +191,13 @@ static void draw_words(const struct view *v, struct draw_list *d, struct rect r)
 {
     const struct ntrace_info *info = ntrace_info(v->run);
     const struct ntrace_launch *l = &info->launch[chosen(v)];
-    char time[QUANTITY_MAX], cycles[QUANTITY_MAX], text[600];
+    char text[600];
 
     snprintf(text, sizeof(text), "Core %d, %zu launch%s; chosen: %s, %s = %s.%s%s A click on a bar "
              "goes there; the bars are as long as their cycles.", v->core, info->launch_count,
              info->launch_count == 1 ? "" : "es", *l->name ? l->name : "launch",
-             quantity_cycles((double)l->cycles, cycles),
-             quantity_seconds((double)l->cycles * chip_cycle_seconds(info->chip), time),
+             quantity_cycles((double)l->cycles).text,
+             quantity_seconds((double)l->cycles * chip_cycle_seconds(info->chip)).text,
              l->is_faulted ? " It faulted: " : "", l->is_faulted ? l->fault : "");
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
@@ -216,7 +214,6 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct steps_panel *p = state;
     struct legend_entry entry[PARTS];
     struct steps_places at;
-    size_t i;
 
     if (info->launch_count == 0) {
         layout_nothing(d, area, v->theme, "No launch has ended in this trace.");
@@ -225,7 +222,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     at = place(v, d, area);
     keep_in_sight(p, &at, info->launch_count);
     draw_words(v, d, at.words);
-    for (i = 0; i < at.rows && p->top + i < info->launch_count; i++)
+    for (size_t i = 0; i < at.rows && p->top + i < info->launch_count; i++)
         draw_launch(v, d, &at, p->top + i, at.list.y + (int)i * at.row);
     draw_details(v, d, &at);
     legend(v->theme, entry);

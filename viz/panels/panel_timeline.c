@@ -52,32 +52,66 @@ static void fill(struct timeline *t, const struct view *v, const struct lane *l,
 /* mean of a member over the pixels that were filled */
 static double mean_of(const struct timeline *t, enum ntrace_series s, int member, int width)
 {
-    int members = columns_member_count(t->columns, s), i;
+    int members = columns_member_count(t->columns, s);
     double sum = 0;
 
-    for (i = 0; i < width; i++)
+    for (int i = 0; i < width; i++)
         sum += t->mean[i * members + member];
     return width > 0 ? sum / width : 0;
 }
 
-static void lane_value(const struct timeline *t, const struct lane *l, int width, char *buf)
+/* what matrix units did of what all of them could have done */
+static double mxu_share(const struct timeline *t, int width)
 {
-    double per_second = 1 / chip_cycle_seconds(ntrace_info(t->run)->chip);
+    const struct ntrace_info *i = ntrace_info(t->run);
+    double sum = 0;
+    int count = 0;
 
-    buf[0] = '\0';
-    if (l->kind == LANE_CORE || l->kind == LANE_BUNDLES)
-        quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width), buf);
-    else if (l->kind == LANE_STALLS)
-        quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
-                             - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width), buf);
-    else if (l->kind == LANE_UNIT)
-        quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width), buf);
-    else if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
-        quantity_rate(per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
-                                    + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width)), buf);
-    else if (l->kind == LANE_LINK)
-        quantity_percent(1e-12 * per_second
-                         * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width), buf);
+    for (int u = 0; u < i->unit_count; u++) {
+        const char *name = ntrace_unit_name(t->run, u);
+
+        if (strncmp(name, "mxu", 3) != 0 || strchr(name, '.'))
+            continue;
+        sum += mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + u, width);
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+/* what the number of a lane is; XProf's two numbers where a core or a chip is named */
+static struct short_text lane_value(const struct timeline *t, const struct lane *l, int width)
+{
+    const struct chip *chip = ntrace_info(t->run)->chip;
+    double per_second = 1 / chip_cycle_seconds(chip), rate = 0;
+    struct short_text text = {""};
+
+    if (l->kind == LANE_HBM || l->kind == LANE_CHIP)
+        rate = per_second * (mean_of(t, NTRACE_HBM, NTRACE_HBM_READ_BYTES, width)
+                             + mean_of(t, NTRACE_HBM, NTRACE_HBM_WRITE_BYTES, width));
+    switch (l->kind) {
+    case LANE_CORE:
+        snprintf(text.text, sizeof(text.text), "MXU %.20s",
+                 quantity_percent(mxu_share(t, width)).text);
+        return text;
+    case LANE_CHIP:
+        snprintf(text.text, sizeof(text.text), "HBM %.20s",
+                 quantity_percent(rate / chip_hbm_peak_bytes_per_second(chip)).text);
+        return text;
+    case LANE_BUNDLES:
+        return quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width));
+    case LANE_STALLS:
+        return quantity_percent(1 - mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, width)
+                                - mean_of(t, NTRACE_CORE, NTRACE_CELL_IDLE, width));
+    case LANE_UNIT:
+        return quantity_percent(mean_of(t, NTRACE_CORE, NTRACE_CELL_UNIT + l->unit, width));
+    case LANE_HBM:
+        return quantity_rate(rate);
+    case LANE_LINK:
+        return quantity_percent(1e-12 * per_second
+                                * mean_of(t, NTRACE_LINK, NTRACE_LINK_BUSY_PS, width));
+    default:
+        return text;
+    }
 }
 
 static void draw_name(struct timeline *t, const struct view *v, struct draw_list *d,
@@ -87,16 +121,17 @@ static void draw_name(struct timeline *t, const struct view *v, struct draw_list
     bool is_head = l->kind == LANE_CORE || l->kind == LANE_CHIP;
     int y = r.y + (r.h > 2 * line ? 2 : (r.h - line) / 2), w;
     rgba_t ink = theme_color(v->theme, is_head ? COLOR_TEXT : COLOR_DIM_TEXT);
-    char name[64], value[QUANTITY_MAX];
+    const struct short_text value = lane_value(t, l, width);
+    char name[64];
 
     timeline_lane_name(t, l, name, sizeof(name));
-    lane_value(t, l, width, value);
     if (!is_head)
         draw_rect(d, (struct rect){r.x + one, y + 2, one / 2, line - 4},
                   timeline_lane_color(t, v, l));
-    w = draw_text_width(d, TEXT_SMALL, value);
+    w = draw_text_width(d, TEXT_SMALL, value.text);
     if (w + one <= r.w)
-        draw_text(d, r.x + r.w - w - one, y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), value);
+        draw_text(d, r.x + r.w - w - one, y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT),
+                  value.text);
     draw_text_fit(d, (struct rect){r.x + (is_head ? one / 2 : 2 * one), y,
                                    r.w - w - (is_head ? 2 : 4) * one, line},
                   TEXT_SMALL, ink, name);
@@ -107,15 +142,15 @@ static void draw_summary(struct timeline *t, const struct view *v, struct draw_l
                          const struct lane *l, struct rect r)
 {
     double share[STALL_COUNT + 1], best;
-    char text[512] = "", percent[QUANTITY_MAX];
-    int i, k, pick;
+    char text[512] = "";
+    int i, pick;
 
     if (l->kind != LANE_CORE)
         return;
     share[STALL_COUNT] = mean_of(t, NTRACE_CORE, NTRACE_CELL_ISSUE, r.w);
     for (i = 0; i < STALL_COUNT; i++)
         share[i] = mean_of(t, NTRACE_CORE, NTRACE_CELL_STALL + i, r.w);
-    for (k = 0; k < 6; k++) {
+    for (int k = 0; k < 6; k++) {
         for (i = 0, pick = 0, best = 0.0005; i <= STALL_COUNT; i++)
             if (share[i] > best) {
                 best = share[i];
@@ -125,7 +160,7 @@ static void draw_summary(struct timeline *t, const struct view *v, struct draw_l
             break;
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s %s", k ? " · " : "",
                  pick == STALL_COUNT ? "issue" : stall_name((enum stall_reason)pick),
-                 quantity_percent(share[pick], percent));
+                 quantity_percent(share[pick]).text);
         share[pick] = 0;
     }
     draw_text_fit(d, (struct rect){r.x + draw_scaled(d, 4),
@@ -206,13 +241,12 @@ static void draw_marks(const struct view *v, struct draw_list *d, struct rect r)
     struct axis a = axis_of_view(v, r);
     struct rect s = axis_rect(&a, v->selection_from, v->selection_end, r.y, r.h);
     struct rect c = axis_rect(&a, v->cursor, v->cursor, r.y, r.h);
-    int i;
 
     if (v->has_selection && s.w) {
         draw_rect(d, s, theme_color(v->theme, COLOR_SELECTION));
         draw_frame(d, s, theme_color(v->theme, COLOR_ACCENT));
     }
-    for (i = 0; i < VIEW_BOOKMARKS; i++) {
+    for (int i = 0; i < VIEW_BOOKMARKS; i++) {
         struct rect b = axis_rect(&a, v->bookmark[i], v->bookmark[i], r.y, r.h);
 
         if (v->bookmark[i] >= 0 && b.w)
@@ -237,13 +271,13 @@ static void draw_head(struct timeline *t, const struct view *v, struct draw_list
                       const struct timeline_places *p)
 {
     int line = draw_line_height(d, TEXT_SMALL);
-    char text[96], cycles[QUANTITY_MAX];
+    char text[96];
 
     timeline_draw_minimap(t, v, d, p->minimap);
     snprintf(text, sizeof(text), "whole run, core %d", v->core);
     head_text(v, d, p, &p->minimap, 2, COLOR_DIM_TEXT, text);
     head_text(v, d, p, &p->minimap, 2 + line, COLOR_DIM_TEXT,
-              quantity_cycles((double)ntrace_info(v->run)->cycles, cycles));
+              quantity_cycles((double)ntrace_info(v->run)->cycles).text);
     axis_draw_ruler(v, d, p->ruler, (struct rect){p->steps.x, p->steps.y, p->steps.w,
                                                   p->steps.h + p->lanes.h});
     head_text(v, d, p, &p->ruler, draw_scaled(d, 2), COLOR_DIM_TEXT, "cycles");
@@ -277,12 +311,9 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
     timeline_bind(t, v);
     timeline_lay_out(t, d);
-    columns_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1);
-    spans_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1);
-    note_columns_set_budget(t->notes, v->is_hurried ? NOTES_PER_FRAME : -1);
-    columns_set_late(t->columns, v->late_ns);
-    spans_set_late(t->spans, v->late_ns);
-    note_columns_set_late(t->notes, v->late_ns);
+    tiles_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1, v->late_ns);
+    tiles_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1, v->late_ns);
+    tiles_set_budget(t->notes, v->is_hurried ? NOTES_PER_FRAME : -1, v->late_ns);
     most = timeline_height(t) - p.lanes.h;
     t->scroll = t->scroll > most ? most : t->scroll;
     t->scroll = t->scroll < 0 ? 0 : t->scroll;
@@ -298,8 +329,8 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         draw_selection_card(v, d, p.lanes);
     timeline_draw_legend(t, v, d, p.legend);
     draw_clip_end(d);
-    d->is_partial = d->is_partial || columns_is_partial(t->columns) || spans_is_partial(t->spans)
-                    || note_columns_is_partial(t->notes);
+    d->is_partial = d->is_partial || t->columns->is_partial || t->spans->is_partial
+                    || t->notes->is_partial;
 }
 
 static const char *hover(void *state, const struct view *v, const struct draw_list *d,

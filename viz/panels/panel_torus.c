@@ -51,9 +51,8 @@ static void legend(enum theme t, struct legend_entry entry[LEGEND_COUNT])
 {
     static const char *const names[HEAT_STEPS] = {"link busy 0 %", "25 %", "50 %", "75 %",
                                                   "100 % of the cycles shown"};
-    int i;
 
-    for (i = 0; i < HEAT_STEPS; i++)
+    for (int i = 0; i < HEAT_STEPS; i++)
         entry[i] = (struct legend_entry){theme_heat(t, (double)i / (HEAT_STEPS - 1)), names[i]};
     entry[HEAT_STEPS] = (struct legend_entry){theme_color(t, COLOR_LINK),
                                               "message on a link at the cursor"};
@@ -128,10 +127,9 @@ static void draw_link_line(const struct torus_panel *p, const struct view *v, st
     const int pieces = l->is_wrap ? ARC_PIECES : 1;
     const int width = draw_scaled(d, l->share > 0 ? 3 + (int)(6 * l->share) : 1);
     double x, y, to_x, to_y;
-    int i;
 
     point_of(p, at, l, 0, &x, &y);
-    for (i = 1; i <= pieces; i++) {
+    for (int i = 1; i <= pieces; i++) {
         point_of(p, at, l, (double)i / pieces, &to_x, &to_y);
         draw_line(d, (int)x, (int)y, (int)to_x, (int)to_y, width,
                   l->share > 0 ? theme_heat(v->theme, l->share)
@@ -147,7 +145,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
                             const struct torus_link *l)
 {
     const int line = draw_line_height(d, TEXT_SMALL);
-    char text[QUANTITY_MAX];
+    const struct short_text share = quantity_percent(l->share);
     double x, y, from_x, from_y;
     int w;
 
@@ -156,8 +154,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
     if (l->share <= 0 || l->is_wrap || p->model.dim[2] > 1 ||
         2 * hypot(x - from_x, y - from_y) < draw_scaled(d, 160))
         return;
-    quantity_percent(l->share, text);
-    w = draw_text_width(d, TEXT_SMALL, text);
+    w = draw_text_width(d, TEXT_SMALL, share.text);
     if (l->axis == 0) {                 /* outside of both directions */
         x -= w / 2.0;
         y += l->from < l->to ? line * 0.5 : -line * 1.5;
@@ -165,7 +162,7 @@ static void draw_link_share(const struct torus_panel *p, const struct view *v,
         x += l->from < l->to ? -w - line * 0.5 : line * 0.5;
         y -= line / 2.0;
     }
-    draw_text(d, (int)x, (int)y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), text);
+    draw_text(d, (int)x, (int)y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), share.text);
 }
 
 static void draw_chip(const struct torus_panel *p, const struct view *v, struct draw_list *d,
@@ -195,11 +192,11 @@ static int draw_messages(const struct torus_panel *p, const struct view *v, stru
 {
     struct torus_message message[TORUS_MESSAGE_MOST];
     const int radius = at->chip / 4 > draw_scaled(d, 3) ? at->chip / 4 : draw_scaled(d, 3);
-    int count = 0, i;
+    int count = 0;
 
     if (v->cursor >= 0)
         count = torus_model_messages(&p->model, v->run, v->cursor, message);
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         double x, y;
 
         point_of(p, at, &p->model.link[message[i].link], message[i].progress, &x, &y);
@@ -223,7 +220,7 @@ static void draw_words(const struct torus_panel *p, const struct view *v, struct
                        struct rect r, int messages)
 {
     const struct torus_model *m = &p->model;
-    char from[48], to[48], bytes[QUANTITY_MAX], wire[QUANTITY_MAX], share[QUANTITY_MAX];
+    char from[48], to[48];
     char busiest[400] = "Nothing was sent in the cycles shown.", now[120] = "", text[700];
 
     if (m->busiest >= 0) {
@@ -233,8 +230,8 @@ static void draw_words(const struct torus_panel *p, const struct view *v, struct
         print_chip(m, l->to, to, sizeof(to));
         snprintf(busiest, sizeof(busiest), "Busiest in the cycles shown: from chip %s to %s, %s of "
                  "the time, %s of payload (%s with headers).", from, to,
-                 quantity_percent(l->share, share), quantity_bytes((double)l->payload_bytes, bytes),
-                 quantity_bytes((double)l->wire_bytes, wire));
+                 quantity_percent(l->share).text, quantity_bytes((double)l->payload_bytes).text,
+                 quantity_bytes((double)l->wire_bytes).text);
     }
     if (v->cursor >= 0 && ntrace_info(v->run)->level >= TRACE_BUNDLE)
         snprintf(now, sizeof(now), " At cycle %.0f: %d message%s under way.", floor(v->cursor),
@@ -250,8 +247,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct legend_entry entry[LEGEND_COUNT];
     struct torus_panel *p = state;
     struct torus_places at;
-    int messages, chip;
-    size_t i;
+    int messages;
 
     if (ntrace_info(v->run)->link_count == 0) {
         layout_nothing(d, area, v->theme, "A single chip: there are no links to show.");
@@ -260,11 +256,11 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     prepare(p, v);
     at = place(p, v, d, area);
     draw_clip(d, at.grid);
-    for (i = 0; i < p->model.count; i++)
+    for (size_t i = 0; i < p->model.count; i++)
         draw_link_line(p, v, d, &at, &p->model.link[i]);
-    for (i = 0; i < p->model.count; i++)
+    for (size_t i = 0; i < p->model.count; i++)
         draw_link_share(p, v, d, &at, &p->model.link[i]);
-    for (chip = p->model.chip_count - 1; chip >= 0; chip--)
+    for (int chip = p->model.chip_count - 1; chip >= 0; chip--)
         draw_chip(p, v, d, &at, chip);
     messages = draw_messages(p, v, d, &at);
     draw_clip_end(d);
@@ -277,9 +273,9 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
 static int chip_at(const struct torus_panel *p, const struct torus_places *at, int x, int y)
 {
-    int chip, cx, cy;
+    int cx, cy;
 
-    for (chip = 0; chip < p->model.chip_count; chip++) {
+    for (int chip = 0; chip < p->model.chip_count; chip++) {
         middle_of(p, at, chip, &cx, &cy);
         if (x >= cx - at->chip && x < cx + at->chip && y >= cy - at->chip && y < cy + at->chip)
             return chip;
@@ -291,11 +287,11 @@ static int chip_at(const struct torus_panel *p, const struct torus_places *at, i
 static int link_at(const struct torus_panel *p, const struct torus_places *at, int x, int y)
 {
     double best = at->chip * 0.3 + 3;
-    int found = -1, j;
+    int found = -1;
     size_t i;
 
     for (i = 0; i < p->model.count; i++)
-        for (j = 0; j <= ARC_PIECES; j++) {
+        for (int j = 0; j <= ARC_PIECES; j++) {
             double lx, ly;
 
             point_of(p, at, &p->model.link[i], (double)j / ARC_PIECES, &lx, &ly);
@@ -328,7 +324,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
                          struct rect area, int x, int y, struct arena *a)
 {
     struct torus_panel *p = state;
-    char from[48], to[48], bytes[QUANTITY_MAX], share[QUANTITY_MAX], rate[QUANTITY_MAX];
+    char from[48], to[48];
     const struct torus_link *l;
     struct torus_places at;
     int chip, link;
@@ -349,9 +345,9 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     print_chip(&p->model, l->from, from, sizeof(from));
     print_chip(&p->model, l->to, to, sizeof(to));
     return arena_printf(a, "chip %s to %s%s\nbusy %s of the cycles shown\n%s of payload, %s", from,
-                        to, l->is_wrap ? ", around" : "", quantity_percent(l->share, share),
-                        quantity_bytes((double)l->payload_bytes, bytes),
-                        quantity_rate((double)l->payload_bytes / p->model.seconds, rate));
+                        to, l->is_wrap ? ", around" : "", quantity_percent(l->share).text,
+                        quantity_bytes((double)l->payload_bytes).text,
+                        quantity_rate((double)l->payload_bytes / p->model.seconds).text);
 }
 
 const struct panel_class panel_torus = {

@@ -6,7 +6,6 @@
 #include "viz/view/quantity.h"
 #include "viz/view/time_input.h"
 
-#include "base/text.h"
 #include "isa/isa.h"
 
 #include <math.h>
@@ -23,13 +22,6 @@ struct vmem_panel {
 struct vmem_places {
     struct rect words, ruler, left, map, curve, legend;
 };
-
-static void init(void *state)
-{
-    struct vmem_panel *p = state;
-
-    vmem_model_init(&p->model);
-}
 
 static void fini(void *state)
 {
@@ -111,21 +103,20 @@ static void draw_axis(const struct vmem_panel *p, const struct view *v, struct d
                       const struct vmem_places *at)
 {
     const int line = draw_line_height(d, TEXT_SMALL), parts = at->map.h / (3 * line);
-    int64_t step = VMEM_TILE_BYTES, address;
-    char text[QUANTITY_MAX];
+    int64_t step = VMEM_TILE_BYTES;
 
     if (parts < 1)
         return;
     while ((double)step * parts < shown_bytes(&p->model))
         step *= 2;
-    for (address = 0; (double)address < shown_bytes(&p->model); address += step) {
+    for (int64_t address = 0; (double)address < shown_bytes(&p->model); address += step) {
         const int y = address_y(&p->model, at->map, (double)address);
 
         draw_line(d, at->map.x, y, at->map.x + at->map.w, y, 1, theme_color(v->theme, COLOR_GRID));
         if (y + line <= at->map.y + at->map.h)
             draw_text_fit(d, (struct rect){at->left.x, y, at->left.w, line}, TEXT_SMALL,
                           theme_color(v->theme, COLOR_DIM_TEXT),
-                          quantity_bytes((double)address, text));
+                          quantity_bytes((double)address).text);
     }
 }
 
@@ -160,10 +151,9 @@ static void draw_copies(const struct vmem_panel *p, const struct view *v, struct
                         struct rect map)
 {
     struct legend_entry entry[KEY_COUNT];
-    size_t i;
 
     legend(v->theme, entry);
-    for (i = 0; i < p->model.copy_count; i++) {
+    for (size_t i = 0; i < p->model.copy_count; i++) {
         const struct vmem_copy *c = &p->model.copy[i];
         const struct rect waits = copy_box(p, v, map, c, (double)c->dma.issued_at,
                                            (double)c->dma.started_at);
@@ -171,7 +161,7 @@ static void draw_copies(const struct vmem_panel *p, const struct view *v, struct
         if (c->dma.started_at > c->dma.issued_at && waits.w > 1)
             draw_frame(d, waits, entry[KEY_QUEUED].color);
     }
-    for (i = 0; i < p->model.copy_count; i++) {
+    for (size_t i = 0; i < p->model.copy_count; i++) {
         const struct vmem_copy *c = &p->model.copy[i];
         const struct rect box = copy_box(p, v, map, c, (double)c->dma.started_at,
                                          (double)c->dma.done_at);
@@ -189,11 +179,10 @@ static void draw_copy_names(const struct vmem_panel *p, const struct view *v, st
     const int line = draw_line_height(d, TEXT_SMALL);
     struct legend_entry entry[KEY_COUNT];
     struct rect taken[NAMES];
-    size_t i;
     int count = 0, j;
 
     legend(v->theme, entry);
-    for (i = 0; i < p->model.copy_count && count < NAMES; i++) {
+    for (size_t i = 0; i < p->model.copy_count && count < NAMES; i++) {
         const struct vmem_copy *c = &p->model.copy[i];
         struct rect box = copy_box(p, v, map, c, (double)c->dma.started_at,
                                    (double)c->dma.done_at), name = box;
@@ -229,9 +218,9 @@ static void draw_column(const struct vmem_panel *p, const struct view *v, struct
     const double from = (double)(m->from + (cycle_t)column * m->width_cycles);
     const uint8_t *touched = &m->touched[column * m->tile_count], any = VMEM_LOADED | VMEM_STORED;
     const int thin = draw_scaled(d, 2);
-    size_t tile, next;
+    size_t next;
 
-    for (tile = 0; tile < m->tile_count; tile = next) {
+    for (size_t tile = 0; tile < m->tile_count; tile = next) {
         const uint8_t how = touched[tile] & any;
         int y, end;
 
@@ -249,9 +238,7 @@ static void draw_column(const struct vmem_panel *p, const struct view *v, struct
 static void draw_accesses(const struct vmem_panel *p, const struct view *v, struct draw_list *d,
                           struct rect map)
 {
-    size_t i;
-
-    for (i = 0; p->model.has_accesses && i < p->model.count; i++)
+    for (size_t i = 0; p->model.has_accesses && i < p->model.count; i++)
         draw_column(p, v, d, map, i);
 }
 
@@ -262,13 +249,11 @@ static void draw_curve(const struct vmem_panel *p, const struct view *v, struct 
     const struct axis a = axis_of_view(v, at->curve);
     const int line = draw_line_height(d, TEXT_SMALL);
     int64_t most = VMEM_TILE_BYTES;
-    char text[QUANTITY_MAX];
-    size_t i;
 
-    for (i = 0; i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++)
         most = later(most, m->used_bytes[i]);
     draw_rect(d, at->curve, theme_color(v->theme, COLOR_PANEL));
-    for (i = 0; i < m->count; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         const double from = (double)(m->from + (cycle_t)i * m->width_cycles);
         const int h = (int)((double)m->used_bytes[i] / (double)most * at->curve.h);
         const struct rect bar = axis_rect(&a, from, from + (double)m->width_cycles,
@@ -278,7 +263,7 @@ static void draw_curve(const struct vmem_panel *p, const struct view *v, struct 
             draw_rect(d, bar, theme_color(v->theme, COLOR_DIM_TEXT));
     }
     draw_text_fit(d, (struct rect){at->left.x, at->curve.y, at->left.w, line}, TEXT_SMALL,
-                  theme_color(v->theme, COLOR_DIM_TEXT), quantity_bytes((double)most, text));
+                  theme_color(v->theme, COLOR_DIM_TEXT), quantity_bytes((double)most).text);
     draw_text_fit(d, (struct rect){at->curve.x, at->curve.y - line, at->curve.w, line}, TEXT_SMALL,
                   theme_color(v->theme, COLOR_TEXT), "in use: bytes that copies under way, loads "
                   "and stores touch in each column of time");
@@ -288,7 +273,7 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
                        struct rect r)
 {
     const struct vmem_model *m = &p->model;
-    char touched[QUANTITY_MAX], all[QUANTITY_MAX], text[500];
+    char text[500];
     const char *more = ntrace_info(v->run)->level < TRACE_SLOT
                        ? " Loads and stores are not in this trace: record with --trace-level slot."
                        : m->has_accesses ? "" : " Zoom in to see loads and stores.";
@@ -297,8 +282,8 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
              "to %s of %s are touched. Two bands that take turns are double buffering: one is "
              "filled while the other is used.%s", m->core, m->copy_count,
              m->has_more ? " (the first of more: zoom in to see the others)" : "",
-             quantity_bytes((double)m->highest_byte, touched),
-             quantity_bytes((double)m->vmem_bytes, all), more);
+             quantity_bytes((double)m->highest_byte).text,
+             quantity_bytes((double)m->vmem_bytes).text, more);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
@@ -365,7 +350,6 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
         "goes to another core", "copied",
     };
     struct vmem_panel *p = state;
-    char bytes[QUANTITY_MAX], runs[QUANTITY_MAX], cycles[QUANTITY_MAX];
     const struct vmem_copy *c;
     struct vmem_places at;
     struct axis axis;
@@ -381,12 +365,12 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
         return arena_printf(a, "byte 0x%llx, row %lld", (unsigned long long)address,
                             (long long)(address / VMEM_ROW_BYTES));
     return arena_printf(a, "%s: %s at 0x%llx\nby core %d, bundle %u, under way for %s\nin runs of "
-                        "%s", ways[c->way], quantity_bytes((double)c->bytes, bytes),
+                        "%s", ways[c->way], quantity_bytes((double)c->bytes).text,
                         (unsigned long long)c->address, c->core, c->dma.bundle,
-                        quantity_cycles((double)(c->dma.done_at - c->dma.issued_at), cycles),
-                        quantity_bytes((double)c->dma.run_bytes, runs));
+                        quantity_cycles((double)(c->dma.done_at - c->dma.issued_at)).text,
+                        quantity_bytes((double)c->dma.run_bytes).text);
 }
 
 const struct panel_class panel_vmem = {
-    .state_bytes = sizeof(struct vmem_panel), .init = init, .fini = fini, .draw = draw,
+    .state_bytes = sizeof(struct vmem_panel), .fini = fini, .draw = draw,
     .input = input, .hover = hover};

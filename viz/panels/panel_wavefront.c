@@ -1,5 +1,4 @@
 /* The panel of a matrix unit: which row each processing element works on at the cursor's cycle. */
-#include "base/text.h"
 #include "viz/panels/panel.h"
 #include "viz/panels/wavefront_draw.h"
 
@@ -47,10 +46,9 @@ static int unit_index(const struct ntrace *run, int mxu)
 {
     const int count = ntrace_info(run)->unit_count;
     char name[16];
-    int i;
 
     snprintf(name, sizeof(name), "mxu%d", mxu);
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         if (strcmp(ntrace_unit_name(run, i), name) == 0)
             return i;
     return -1;
@@ -105,7 +103,6 @@ static cycle_t first_busy(const struct wavefront_panel *p, const struct view *v)
 static void find_moment(struct wavefront_panel *p, const struct view *v)
 {
     const cycle_t at = first_busy(p, v), most = ntrace_info(v->run)->cycles;
-    size_t i;
 
     p->from = v->from;
     p->end = v->end;
@@ -113,7 +110,7 @@ static void find_moment(struct wavefront_panel *p, const struct view *v)
     if (at < 0)
         return;
     wavefront_gather(&p->wave, v->run, v->core, at, at + 4096 < most ? at + 4096 : most);
-    for (i = wavefront_after(&p->wave, at - WAVE_OP_CYCLES_MAX); i < p->wave.count; i++)
+    for (size_t i = wavefront_after(&p->wave, at - WAVE_OP_CYCLES_MAX); i < p->wave.count; i++)
         if (p->wave.op[i].kind == WAVE_MULTIPLY && p->wave.op[i].end > (cycle_t)v->from) {
             p->moment = p->wave.op[i].enters + 2 * p->wave.span_cycles / 3;
             break;
@@ -244,9 +241,9 @@ static void draw_buttons(const struct wavefront_panel *p, const struct view *v,
 {
     const int count = (int)ntrace_info(v->run)->chip->mxu_count;
     char text[32];
-    int i, x = r.x;
+    int x = r.x;
 
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         snprintf(text, sizeof(text), "mxu%d", i);
         if (!rect_covers(r, layout_button_rect(d, x, r.y, text)))
             return;
@@ -263,10 +260,10 @@ static void draw_left(const struct wavefront_panel *p, const struct wave_picture
                       struct draw_list *d, struct rect r)
 {
     const int line = draw_line_height(d, TEXT_SMALL), gap = draw_scaled(d, 6);
-    int side = (r.h - 4 * line - 3 * gap) / 2, i;
+    int side = (r.h - 4 * line - 3 * gap) / 2;
 
     side = side > r.w - 2 ? r.w - 2 : side;
-    for (i = 0; i < 2 && side > 0; i++) {
+    for (int i = 0; i < 2 && side > 0; i++) {
         const struct wave_register *g = &p->frame.staging[i];
         char text[64];
 
@@ -285,9 +282,8 @@ static void draw_left(const struct wavefront_panel *p, const struct wave_picture
 static cycle_t launch_begin(const struct ntrace_info *info, cycle_t t)
 {
     cycle_t start = 0;
-    size_t i;
 
-    for (i = 0; i < info->launch_count && info->launch[i].start <= t; i++)
+    for (size_t i = 0; i < info->launch_count && info->launch[i].start <= t; i++)
         start = info->launch[i].start;
     return start;
 }
@@ -372,9 +368,9 @@ static bool press_button(struct wavefront_panel *p, const struct view *v,
 {
     const int count = (int)ntrace_info(v->run)->chip->mxu_count;
     char text[32];
-    int unit, x = r.x;
+    int x = r.x;
 
-    for (unit = 0; unit < count; unit++) {
+    for (int unit = 0; unit < count; unit++) {
         struct rect button;
 
         snprintf(text, sizeof(text), "mxu%d", unit);

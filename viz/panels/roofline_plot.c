@@ -54,11 +54,9 @@ static double y_of(const struct roofline_plot *p, double log_y)
 
 static bool is_free(const struct roofline_plot *p, struct rect r)
 {
-    int i;
-
     if (!rect_covers(p->plane, r) || p->taken_count == ROOF_LABEL_MOST)
         return false;
-    for (i = 0; i < p->taken_count; i++)
+    for (int i = 0; i < p->taken_count; i++)
         if (rect_is_seen(rect_meet(p->taken[i], r)))
             return false;
     return true;
@@ -67,9 +65,7 @@ static bool is_free(const struct roofline_plot *p, struct rect r)
 /* one of the slanted lines goes from the lower left to the upper right of the box */
 static bool meets_slope(const struct roofline_plot *p, struct rect r)
 {
-    int m;
-
-    for (m = 0; m < ROOF_MEMORY_COUNT; m++) {
+    for (int m = 0; m < ROOF_MEMORY_COUNT; m++) {
         const double slope = log10(p->roofs.bytes[m] > 0 ? p->roofs.bytes[m] : 1);
         const double left = (r.x - p->plane.x) * (p->frame.x1 - p->frame.x0) / p->plane.w;
         const double right = left + r.w * (p->frame.x1 - p->frame.x0) / p->plane.w;
@@ -83,9 +79,7 @@ static bool meets_slope(const struct roofline_plot *p, struct rect r)
 
 static bool meets_mark(const struct roofline_plot *p, struct rect r)
 {
-    int i;
-
-    for (i = 0; i < p->mark_count; i++) {
+    for (int i = 0; i < p->mark_count; i++) {
         const struct roof_mark *m = &p->mark[i];
 
         if (rect_is_seen(rect_meet((struct rect){m->x - m->size, m->y - m->size, 2 * m->size,
@@ -121,9 +115,8 @@ static void draw_minor(const struct roofline_plot *p, const struct view *v, stru
                        double decade, bool is_x)
 {
     const rgba_t color = (theme_color(v->theme, COLOR_GRID) & ~0xffu) | see_through;
-    int n;
 
-    for (n = 2; n < 10; n++) {
+    for (int n = 2; n < 10; n++) {
         const double at = decade + log10(n);
 
         draw_rect(d, is_x ? (struct rect){(int)x_of(p, at), p->plane.y, 1, p->plane.h}
@@ -194,9 +187,8 @@ static void draw_y_axis(const struct roofline_plot *p, const struct view *v, str
 static double highest(const double *value, int count)
 {
     double most = 0;
-    int i;
 
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         most = value[i] > most ? value[i] : most;
     return most;
 }
@@ -231,9 +223,8 @@ static void draw_memory(struct roofline_plot *p, const struct roofline_roofs *ro
     const double x0 = fmax(p->frame.x0, p->frame.y0 - slope), x1 = fmin(p->frame.x1, top - slope);
     char text[160], rate[48];
     size_t used;
-    int m;
 
-    for (m = 0; m < memory; m++)
+    for (int m = 0; m < memory; m++)
         if (roofs->bytes[m] == roofs->bytes[memory])
             return;
     if (x1 <= x0)
@@ -243,7 +234,7 @@ static void draw_memory(struct roofline_plot *p, const struct roofline_roofs *ro
               theme_color(v->theme, COLOR_TEXT));
     used = (size_t)snprintf(text, sizeof(text), "%s",
                             roofline_roof_name((enum roofline_resource)memory));
-    for (m = memory + 1; m < ROOF_MEMORY_COUNT; m++)
+    for (int m = memory + 1; m < ROOF_MEMORY_COUNT; m++)
         if (roofs->bytes[m] == roofs->bytes[memory])
             used += (size_t)snprintf(text + used, sizeof(text) - used, ", %s",
                                      memory == ROOF_VMEM_READ && m == ROOF_VMEM_WRITE ? "store"
@@ -263,14 +254,13 @@ static void draw_peak(struct roofline_plot *p, const struct roofline_roofs *roof
     char text[200] = "", rate[48];
     size_t used = 0;
     struct rect r;
-    int t;
 
-    for (t = 0; t < type; t++)
+    for (int t = 0; t < type; t++)
         if (roofs->flops[t] == roofs->flops[type])
             return;
     draw_line(d, left, (int)y_of(p, y), p->plane.x + p->plane.w, (int)y_of(p, y),
               draw_scaled(d, 3), theme_color(v->theme, COLOR_TEXT));
-    for (t = type; t < ROOF_TYPE_COUNT; t++)
+    for (int t = type; t < ROOF_TYPE_COUNT; t++)
         if (roofs->flops[t] == roofs->flops[type])
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
                                      roofline_type_name(t));
@@ -279,7 +269,7 @@ static void draw_peak(struct roofline_plot *p, const struct roofline_roofs *roof
     if (roofs->bytes[ROOF_HBM] > 0)
         snprintf(text + used, sizeof(text) - used, ", from %.4g FLOP/B of HBM on",
                  roofs->flops[type] / roofs->bytes[ROOF_HBM]);
-    for (t = 0; t < 2; t++) {           /* the long text, else the short one */
+    for (int t = 0; t < 2; t++) {           /* the long text, else the short one */
         r = (struct rect){p->plane.x + p->plane.w - draw_text_width(d, TEXT_SMALL, text)
                           - draw_scaled(d, 4), (int)y_of(p, y) - h - draw_scaled(d, 2),
                           draw_text_width(d, TEXT_SMALL, text), h};
@@ -306,15 +296,13 @@ static int half_width(enum roofline_resource memory, int size, int y)
 void roofline_draw_mark(struct draw_list *d, enum roofline_resource memory, int x, int y, int size,
                         rgba_t color)
 {
-    int row;
-
     if (memory == ROOF_HBM) {
         draw_disc(d, x, y, size, color);
         return;
     }
     if (memory == ROOF_VMEM_READ)
         size = size * 7 / 8;            /* of the area of a disc */
-    for (row = -size; row < size; row++) {
+    for (int row = -size; row < size; row++) {
         const int w = half_width(memory, size, row);
         int more = 1;
 
@@ -344,9 +332,7 @@ static void add_mark(struct roofline_plot *p, const struct roofline_model *m,
 static void draw_marks(const struct roofline_plot *p, const struct roofline_model *m,
                        const struct view *v, struct draw_list *d, size_t chosen)
 {
-    int i;
-
-    for (i = 0; i < p->mark_count; i++) {
+    for (int i = 0; i < p->mark_count; i++) {
         const struct roof_mark *k = &p->mark[i];
         const struct roofline_point *at = roofline_point(m, k->point);
         const int out = k->size + draw_scaled(d, 4);
@@ -388,9 +374,7 @@ static bool name_mark(struct roofline_plot *p, const struct view *v, struct draw
 static void name_marks(struct roofline_plot *p, const struct roofline_model *m,
                        const struct view *v, struct draw_list *d)
 {
-    int i;
-
-    for (i = 0; i < p->mark_count; i++)
+    for (int i = 0; i < p->mark_count; i++)
         p->named_count += name_mark(p, v, d, &p->mark[i],
                                     roofline_point(m, p->mark[i].point)->name);
 }
@@ -416,9 +400,6 @@ void roofline_draw_plot(struct roofline_plot *plot, const struct roofline_model 
                         const struct view *v, struct draw_list *d, struct rect area,
                         size_t chosen)
 {
-    size_t i;
-    int k;
-
     memset(plot, 0, sizeof(*plot));
     plot->roofs = m->roofs;
     find_plane(plot, m, d, area);
@@ -427,15 +408,15 @@ void roofline_draw_plot(struct roofline_plot *plot, const struct roofline_model 
     draw_rect(d, plot->plane, theme_color(v->theme, COLOR_PANEL));
     draw_x_axis(plot, v, d);
     draw_y_axis(plot, v, d, area);
-    for (i = 0; i < m->op_count; i++)
+    for (size_t i = 0; i < m->op_count; i++)
         add_mark(plot, m, d, i);
     if (m->has_step)
         add_mark(plot, m, d, SIZE_MAX);
     draw_clip(d, plot->plane);
-    for (k = ROOF_TYPE_COUNT - 1; k >= 0; k--)
+    for (int k = ROOF_TYPE_COUNT - 1; k >= 0; k--)
         if (m->roofs.flops[k] > 0)
             draw_peak(plot, &m->roofs, v, d, k);
-    for (k = 0; k < ROOF_MEMORY_COUNT; k++)
+    for (int k = 0; k < ROOF_MEMORY_COUNT; k++)
         if (m->roofs.bytes[k] > 0)
             draw_memory(plot, &m->roofs, v, d, k);
     draw_marks(plot, m, v, d, chosen);

@@ -52,15 +52,13 @@ static enum wave_color color_of(const struct wave_frame *f, const struct wave_di
 void wave_picture_begin(struct wave_picture *p, const struct wavefront *w,
                         const struct wave_frame *f, enum theme t)
 {
-    int i;
-
     memset(p, 0, sizeof(*p));
     p->wave = w;
     p->frame = f;
     p->theme = t;
     p->side = w->size;
     choose_colors(p);
-    for (i = 0; i < 2 * w->size - 1; i++)
+    for (int i = 0; i < 2 * w->size - 1; i++)
         p->pe[i] = p->color[color_of(f, &f->diagonal[i])];
 }
 
@@ -108,12 +106,11 @@ static void draw_number(const struct wave_picture *p, struct draw_list *d, struc
 static void draw_numbers(const struct wave_picture *p, struct draw_list *d, struct rect box)
 {
     const int size = p->wave->size, cell = p->side / size;
-    int row, column;
 
     if (cell < draw_line_height(d, TEXT_SMALL) + 2)
         return;
-    for (row = p->first_row; row < size && place(p, p->first_row, row + 1) <= box.h; row++)
-        for (column = p->first_column;
+    for (int row = p->first_row; row < size && place(p, p->first_row, row + 1) <= box.h; row++)
+        for (int column = p->first_column;
              column < size && place(p, p->first_column, column + 1) <= box.w; column++)
             draw_number(p, d, (struct rect){box.x + place(p, p->first_column, column),
                                             box.y + place(p, p->first_row, row), cell, cell},
@@ -122,10 +119,10 @@ static void draw_numbers(const struct wave_picture *p, struct draw_list *d, stru
 
 void wave_draw_array(const struct wave_picture *p, struct draw_list *d, struct rect box)
 {
-    int row, y, end;
+    int y, end;
 
     draw_clip(d, box);
-    for (row = p->first_row; row < p->wave->size; row++) {
+    for (int row = p->first_row; row < p->wave->size; row++) {
         y = place(p, p->first_row, row);
         end = place(p, p->first_row, row + 1);
         if (y >= box.h)
@@ -192,9 +189,7 @@ static void draw_exit(const struct wave_picture *p, struct draw_list *d, struct 
 
 void wave_draw_edges(const struct wave_picture *p, struct draw_list *d, struct rect array)
 {
-    int i;
-
-    for (i = 0; i < p->wave->size; i++) {
+    for (int i = 0; i < p->wave->size; i++) {
         draw_entry(p, d, array, i);
         draw_exit(p, d, array, i);
     }

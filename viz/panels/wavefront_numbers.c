@@ -54,9 +54,8 @@ static void draw_story(const struct wave_picture *p, struct draw_list *d, struct
         "there; the wheel zooms into the array.",
     };
     const int line = draw_line_height(d, TEXT_SMALL);
-    size_t i;
 
-    for (i = 0; i < COUNT_OF(story); i++) {
+    for (size_t i = 0; i < COUNT_OF(story); i++) {
         const int height = line * layout_paragraph_lines(d, r.w, TEXT_SMALL, story[i]);
 
         if (height > r.h)
@@ -72,9 +71,9 @@ void wave_draw_numbers(const struct wave_picture *p, struct draw_list *d, struct
 {
     const int line = draw_line_height(d, TEXT_SMALL), value_line = draw_line_height(d, TEXT_NORMAL);
     struct number n[8];
-    int count = fill_numbers(p, busy_percent, n), i;
+    int count = fill_numbers(p, busy_percent, n);
 
-    for (i = 0; i < count && r.h >= line + value_line; i++) {
+    for (int i = 0; i < count && r.h >= line + value_line; i++) {
         draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, theme_color(p->theme, COLOR_DIM_TEXT),
                       n[i].name);
         draw_text_fit(d, rect_cut_top(&r, value_line), TEXT_NORMAL,

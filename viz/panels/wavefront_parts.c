@@ -52,9 +52,8 @@ void wave_draw_staging(const struct wave_picture *p, struct draw_list *d, struct
 void wave_draw_fifo(const struct wave_picture *p, struct draw_list *d, struct rect box)
 {
     const int depth = p->wave->fifo_depth, gap = box.w / depth >= 4 ? 1 : 0;
-    int i;
 
-    for (i = 0; i < depth; i++) {
+    for (int i = 0; i < depth; i++) {
         const int x = box.x + i * box.w / depth, end = box.x + (i + 1) * box.w / depth;
         const enum wave_color c = i < p->frame->ready ? WAVE_COLOR_READY
                                   : i < p->frame->ready + p->frame->under_way
@@ -108,7 +107,6 @@ static void draw_op(const struct strip *s, const struct wave_op *o)
 {
     const struct wave_picture *p = s->p;
     const int tiles = wavefront_result_tiles(p->wave, o);
-    int i;
 
     switch (o->kind) {
     case WAVE_PUSH:
@@ -120,7 +118,7 @@ static void draw_op(const struct strip *s, const struct wave_op *o)
         draw_span(s, LANE_ROWS, o->start, o->enters, theme_color(p->theme, COLOR_ACCENT));
         draw_span(s, LANE_ROWS, o->enters, o->end,
                   p->color[wave_row_color(o)]);
-        for (i = 0; i < tiles; i++) {
+        for (int i = 0; i < tiles; i++) {
             const cycle_t ready = wavefront_result_ready(p->wave, o, i);
 
             draw_span(s, LANE_SUMS, ready, ready + 1, p->color[WAVE_COLOR_READY]);
@@ -140,11 +138,10 @@ void wave_draw_strip(const struct wave_picture *p, struct draw_list *d, struct r
     const cycle_t reach = p->wave->latency_cycles + WAVE_OP_CYCLES_MAX;
     struct strip s = {.p = p, .d = d, .from = from, .end = end};
     struct rect lanes = box, axis;
-    size_t i;
-    int lane, x;
+    int x;
 
     axis = rect_cut_bottom(&lanes, draw_line_height(d, TEXT_SMALL) + draw_scaled(d, 4));
-    for (lane = 0; lane < LANE_COUNT; lane++)
+    for (int lane = 0; lane < LANE_COUNT; lane++)
         draw_text_fit(d, (struct rect){box.x, box.y + lane * height, names, height}, TEXT_SMALL,
                       theme_color(p->theme, COLOR_DIM_TEXT), lane_name[lane]);
     rect_cut_left(&lanes, names);
@@ -155,7 +152,7 @@ void wave_draw_strip(const struct wave_picture *p, struct draw_list *d, struct r
     draw_rect(d, lanes, theme_color(p->theme, COLOR_PANEL));
     layout_time_axis(d, axis, p->theme, (double)from, (double)end, lanes);
     draw_clip(d, lanes);
-    for (i = wavefront_after(p->wave, from - reach); i < p->wave->count &&
+    for (size_t i = wavefront_after(p->wave, from - reach); i < p->wave->count &&
          p->wave->op[i].start < end; i++)
         draw_op(&s, &p->wave->op[i]);
     x = layout_time_x(lanes, (double)from, (double)end, (double)p->frame->at + 0.5);
@@ -182,9 +179,8 @@ static size_t legend(const struct wave_picture *p, struct legend_entry entry[LEG
         {p->color[WAVE_COLOR_READY], "result ready to pop"},
         {p->color[WAVE_COLOR_UNDER_WAY], "result under way"},
     };
-    size_t i;
 
-    for (i = 0; i < LEGEND_COUNT; i++)
+    for (size_t i = 0; i < LEGEND_COUNT; i++)
         entry[i] = all[i];
     return LEGEND_COUNT;
 }

@@ -13,13 +13,12 @@ static struct ntrace *open_run(const char *name, struct arena *a, struct err *e)
 {
     const char *path = name ? view_trace_path(name, a, e) : NULL;
     struct ntrace *t = path ? ntrace_open(path, e) : NULL;
-    size_t i;
 
     if (t && path != name && run_folder_check_trace(name, t, e)) {
         ntrace_close(t);
         return NULL;
     }
-    for (i = 0; t && i < ntrace_note_count(t); i++)
+    for (size_t i = 0; t && i < ntrace_note_count(t); i++)
         fprintf(stderr, "systole-view: %s: %s\n", name, ntrace_note(t, i));
     return t;
 }

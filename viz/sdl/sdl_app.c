@@ -31,9 +31,8 @@ static uint32_t key_of(SDL_Keycode k)
         {SDLK_KP_ENTER, KEY_ENTER}, {SDLK_ESCAPE, KEY_ESCAPE}, {SDLK_TAB, KEY_TAB},
         {SDLK_BACKSPACE, KEY_BACKSPACE}, {SDLK_PAGEUP, KEY_PAGE_UP},
         {SDLK_PAGEDOWN, KEY_PAGE_DOWN}};
-    size_t i;
 
-    for (i = 0; i < COUNT_OF(keys); i++)
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (keys[i].sdl == k)
             return keys[i].key;
     return 0;

@@ -46,14 +46,13 @@ static void tour(struct app *a, struct picture *p, struct draw_list *d, double p
 {
     struct view *v = a->view;
     double all = (double)ntrace_info(v->run)->cycles;
-    int i;
 
     view_show(v, 0, all);
     for (;;) {
         double width = v->end - v->from;
 
         frame(a, p, d, t);
-        for (i = 0; i < PANS; i++) {
+        for (int i = 0; i < PANS; i++) {
             view_pan(v, i < PANS / 2 ? 0.04 : -0.11);
             frame(a, p, d, t);
         }
@@ -104,8 +103,7 @@ int app_bench(const struct view_options *o, struct view *v, struct err *e)
     struct picture p;
     struct draw_list d;
     struct app a;
-    size_t i;
-    int k, worst = 0;
+    int worst = 0;
 
     if (print_open(o, e) || picture_open(&p, o->width, o->height, e))
         return -1;
@@ -115,9 +113,9 @@ int app_bench(const struct view_options *o, struct view *v, struct err *e)
     v->is_hurried = true;
     a.width = o->width;
     a.height = o->height;
-    for (i = 0; i < COUNT_OF(places); i++)
+    for (size_t i = 0; i < COUNT_OF(places); i++)
         tour(&a, &p, &d, places[i], &t);
-    for (k = 0; k < t.count; k++)
+    for (int k = 0; k < t.count; k++)
         worst = t.cpu_ms[k] > t.cpu_ms[worst] ? k : worst;
     printf("run of %lld cycles, %lld records\n", (long long)ntrace_info(v->run)->cycles,
            (long long)ntrace_info(v->run)->record_count);

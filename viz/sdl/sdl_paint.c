@@ -41,11 +41,10 @@ const char *painter_font_path(void)
         "/usr/share/fonts/dejavu-sans-mono-fonts/DejaVuSansMono.ttf",
         "/usr/share/fonts/TTF/DejaVuSansMono.ttf"};
     const char *own = getenv("SYSTOLE_FONT");
-    size_t i;
 
     if (own && *own)
         return own;
-    for (i = 0; i < COUNT_OF(places); i++)
+    for (size_t i = 0; i < COUNT_OF(places); i++)
         if (access(places[i], R_OK) == 0)
             return places[i];
     return NULL;
@@ -108,13 +107,13 @@ void painter_destroy(struct painter *p)
 /* white on nothing; the colour comes with each use */
 static SDL_Surface *draw_glyphs(const struct painter *p, int pixels)
 {
-    int w = font_char_width(pixels), h = font_line_height(pixels), i;
+    int w = font_char_width(pixels), h = font_line_height(pixels);
     SDL_Surface *all = SDL_CreateRGBSurfaceWithFormat(0, 16 * w, (GLYPH_MAX / 16) * h, 32,
                                                       SDL_PIXELFORMAT_ARGB8888);
     TTF_Font *font = TTF_OpenFont(p->font_path, pixels);
     SDL_Color white = {255, 255, 255, 255};
 
-    for (i = 0; all && font && i < p->glyph_count; i++) {
+    for (int i = 0; all && font && i < p->glyph_count; i++) {
         SDL_Surface *one = TTF_RenderGlyph32_Blended(font, p->glyph[i], white);
         SDL_Rect place = {i % 16 * w, i / 16 * h, w, h};
         SDL_Rect part = {0, 0, w, h};
@@ -134,9 +133,8 @@ static SDL_Texture *atlas_of(struct painter *p, int pixels)
 {
     SDL_Surface *glyphs;
     struct atlas *a;
-    int i;
 
-    for (i = 0; i < p->atlas_count; i++)
+    for (int i = 0; i < p->atlas_count; i++)
         if (p->atlas[i].pixels == pixels)
             return p->atlas[i].texture;
     if (p->atlas_count == ATLAS_MAX)
@@ -153,9 +151,7 @@ static SDL_Texture *atlas_of(struct painter *p, int pixels)
 
 void painter_prepare(struct painter *p, int scale_percent)
 {
-    int size;
-
-    for (size = 0; size < TEXT_SIZE_COUNT; size++)
+    for (int size = 0; size < TEXT_SIZE_COUNT; size++)
         atlas_of(p, font_pixels((enum text_size)size, scale_percent));
 }
 
@@ -241,12 +237,11 @@ static void paint_line(struct painter *p, const struct draw_command *c)
 static void paint_disc(struct painter *p, const struct draw_command *c)
 {
     double radius = c->r.w / 2.0;
-    int x, y;
 
-    for (y = 0; y < c->r.h; y++) {
+    for (int y = 0; y < c->r.h; y++) {
         double dy = y + 0.5 - radius;
 
-        for (x = 0; x < c->r.w; x++) {
+        for (int x = 0; x < c->r.w; x++) {
             double dx = x + 0.5 - radius, share = radius - sqrt(dx * dx + dy * dy) + 0.5;
             rgba_t alpha = c->color & 0xff;
 
@@ -261,9 +256,7 @@ static void paint_disc(struct painter *p, const struct draw_command *c)
 
 void painter_paint(struct painter *p, const struct draw_list *d)
 {
-    size_t i;
-
-    for (i = 0; i < d->count; i++) {
+    for (size_t i = 0; i < d->count; i++) {
         const struct draw_command *c = &d->command[i];
 
         if (c->kind == DRAW_RECT) {

@@ -55,9 +55,7 @@ enum timeline_drag { DRAG_NONE, DRAG_PAN, DRAG_SELECT, DRAG_MINIMAP };
 struct timeline {
     struct ntrace *run;
     int generation;                     /* of the view that the caches are of */
-    struct columns *columns;
-    struct spans *spans;
-    struct note_columns *notes;
+    struct tiles *columns, *spans, *notes;
     bool *is_open;                      /* by core, then by chip: shows all its lanes */
     int core_opened;                    /* for view.core */
     struct lane *hidden;                /* kind, index and unit of each */

@@ -35,9 +35,7 @@ static void draw_head(struct draw_list *d, int x, int y, int size, rgba_t color)
 
 static int lane_middle(const struct lane *first, size_t count, enum lane_kind kind, int scroll)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (first[i].kind == kind)
             return first[i].y + first[i].h / 2 - scroll;
     return 0;
@@ -47,12 +45,12 @@ void timeline_draw_arrows(struct timeline *t, const struct view *v, struct draw_
                           const struct lane *first, size_t count, struct rect area)
 {
     int bundles = area.y + lane_middle(first, count, LANE_BUNDLES, t->scroll);
-    int stalls = area.y + lane_middle(first, count, LANE_STALLS, t->scroll), i;
+    int stalls = area.y + lane_middle(first, count, LANE_STALLS, t->scroll);
     rgba_t line = (theme_color(v->theme, COLOR_DMA) & ~0xffu) | 0x90;
     struct axis a = axis_of_view(v, area);
     int size = draw_scaled(d, 4);
 
-    for (i = 0; i < t->copy_count && t->copy_count <= TIMELINE_COPIES; i++) {
+    for (int i = 0; i < t->copy_count && t->copy_count <= TIMELINE_COPIES; i++) {
         const struct timeline_copy *c = &t->copy[i];
         struct wait w = {.done_at = c->done_at};
         int x1 = (int)axis_x(&a, (double)c->issued_at), x2;

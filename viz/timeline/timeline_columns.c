@@ -12,9 +12,9 @@
 void timeline_draw_shares(struct draw_list *d, struct rect r, const float *share, int stride,
                           rgba_t color)
 {
-    int i, from = 0, h = 0;
+    int from = 0, h = 0;
 
-    for (i = 0; i <= r.w; i++) {
+    for (int i = 0; i <= r.w; i++) {
         float s = i < r.w ? share[(size_t)i * (size_t)stride] : -1;
         int now = s <= 0 ? 0 : s >= 1 ? r.h : (int)lrintf(s * (float)r.h);
 
@@ -35,9 +35,9 @@ struct stack {                          /* how high each pixel is filled so far 
 static void add_layer(struct draw_list *d, struct rect r, struct stack *s, const float *share,
                       int stride, rgba_t color)
 {
-    int i, from = 0, low = 0, high = 0;
+    int from = 0, low = 0, high = 0;
 
-    for (i = 0; i <= r.w; i++) {
+    for (int i = 0; i <= r.w; i++) {
         int a = 0, b = 0;
 
         if (i < r.w) {
@@ -63,11 +63,10 @@ static const enum stall_reason *stack_order(void)
     static enum stall_reason order[STALL_COUNT];
     static const enum view_group groups[] = {GROUP_MXU, GROUP_VECTOR, GROUP_HBM, GROUP_ICI,
                                              GROUP_OTHER};
-    size_t g;
-    int i, count = 0;
+    int count = 0;
 
-    for (g = 0; g < COUNT_OF(groups); g++)
-        for (i = 0; i < STALL_COUNT; i++)
+    for (size_t g = 0; g < COUNT_OF(groups); g++)
+        for (int i = 0; i < STALL_COUNT; i++)
             if (view_stall_group((enum stall_reason)i) == groups[g] && count < STALL_COUNT)
                 order[count++] = (enum stall_reason)i;
     return order;
@@ -78,7 +77,6 @@ void timeline_draw_stack(struct draw_list *d, const struct view *v, struct rect 
 {
     const enum stall_reason *order = stack_order();
     struct stack s;
-    int i;
 
     if (r.w > (int)COUNT_OF(s.base))
         r.w = (int)COUNT_OF(s.base);
@@ -86,7 +84,7 @@ void timeline_draw_stack(struct draw_list *d, const struct view *v, struct rect 
     if (has_issue)
         add_layer(d, r, &s, mean + NTRACE_CELL_ISSUE, stride,
                   theme_color(v->theme, COLOR_ISSUE));
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         if (!(v->hidden_stalls >> order[i] & 1))
             add_layer(d, r, &s, mean + NTRACE_CELL_STALL + order[i], stride,
                       theme_stall_color(v->theme, order[i]));
@@ -107,8 +105,6 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
     float scale = (float)(1 / peak_bytes_per_cycle(i)), *m = t->mean;
     struct rect graph = r;
     struct stack s;
-    char text[QUANTITY_MAX];
-    int k;
 
     line = draw_line_height(d, TEXT_SMALL);
     if (has_label)
@@ -116,7 +112,7 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
     if (graph.w > (int)COUNT_OF(s.base))
         graph.w = (int)COUNT_OF(s.base);
     memset(&s, 0, sizeof(s));
-    for (k = 0; k < graph.w; k++) {
+    for (int k = 0; k < graph.w; k++) {
         m[k * members + NTRACE_HBM_READ_BYTES] *= scale;
         m[k * members + NTRACE_HBM_WRITE_BYTES] *= scale;
     }
@@ -129,7 +125,7 @@ static void draw_bandwidth(const struct timeline *t, const struct view *v, struc
     draw_rect(d, (struct rect){r.x, graph.y - 1, r.w, 1}, theme_color(v->theme, COLOR_WARNING));
     draw_textf(d, r.x + draw_scaled(d, 4), r.y, TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
                "peak %s: the line; read below, written above",
-               quantity_rate(chip_hbm_peak_bytes_per_second(i->chip), text));
+               quantity_rate(chip_hbm_peak_bytes_per_second(i->chip)).text);
 }
 
 void timeline_draw_columns(struct timeline *t, const struct view *v, struct draw_list *d,
@@ -137,7 +133,7 @@ void timeline_draw_columns(struct timeline *t, const struct view *v, struct draw
 {
     int core_members = columns_member_count(t->columns, NTRACE_CORE);
     rgba_t color = timeline_lane_color(t, v, l);
-    int k, members;
+    int members;
 
     switch (l->kind) {
     case LANE_CORE:
@@ -158,7 +154,7 @@ void timeline_draw_columns(struct timeline *t, const struct view *v, struct draw
         break;
     case LANE_LINK:
         members = columns_member_count(t->columns, NTRACE_LINK);
-        for (k = 0; k < r.w; k++)
+        for (int k = 0; k < r.w; k++)
             t->mean[k * members + NTRACE_LINK_BUSY_PS] *=
                 (float)(1e-12 / chip_cycle_seconds(ntrace_info(t->run)->chip));
         timeline_draw_shares(d, r, t->mean + NTRACE_LINK_BUSY_PS, members, color);
@@ -173,7 +169,7 @@ void timeline_draw_minimap(struct timeline *t, const struct view *v, struct draw
 {
     struct axis a = axis_of_run(v, r);
     struct rect window = axis_rect(&a, v->from, v->end, r.y, r.h), mark;
-    int members = columns_member_count(t->columns, NTRACE_CORE), i;
+    int members = columns_member_count(t->columns, NTRACE_CORE);
     rgba_t shade = (theme_color(v->theme, COLOR_BACKGROUND) & ~0xffu) | 0xa0;
 
     t->mean = mem_grow(t->mean, &t->mean_capacity, (size_t)(r.w * members), sizeof(*t->mean));
@@ -186,7 +182,7 @@ void timeline_draw_minimap(struct timeline *t, const struct view *v, struct draw
     }
     draw_frame(d, window.w < 3 ? (struct rect){window.x - 1, r.y, 3, r.h} : window,
                theme_color(v->theme, COLOR_ACCENT));
-    for (i = 0; i < VIEW_BOOKMARKS; i++)
+    for (int i = 0; i < VIEW_BOOKMARKS; i++)
         if (v->bookmark[i] >= 0) {
             mark = axis_rect(&a, v->bookmark[i], v->bookmark[i], r.y, r.h);
             draw_rect(d, (struct rect){mark.x, r.y, 2, r.h}, theme_color(v->theme, COLOR_WARNING));

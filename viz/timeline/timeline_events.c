@@ -60,11 +60,9 @@ static int member_of(const struct trace_event *e)
 
 static void cover(struct near *n, double x1, double x2, int member)
 {
-    int i;
-
     x1 -= n->axis.x;
     x2 -= n->axis.x;
-    for (i = (int)floor(x1); i < x2; i++) {
+    for (int i = (int)floor(x1); i < x2; i++) {
         double share = fmin(x2, i + 1) - fmax(x1, i);
 
         if (i >= 0 && i < n->axis.width)
@@ -106,9 +104,7 @@ static void draw_event(struct near *n, const struct trace_event *e)
 
 static void draw_narrow(struct near *n, const struct lane *first, size_t count)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct lane *l = &first[i];
         struct rect r = lane_rect(n, l);
         rgba_t color = timeline_lane_color(n->t, n->v, l);
@@ -128,10 +124,10 @@ void timeline_draw_events(struct timeline *t, const struct view *v, struct draw_
 {
     struct near n = {.t = t, .v = v, .d = d, .area = area, .axis = axis_of_view(v, area),
                      .members = columns_member_count(t->columns, NTRACE_CORE)};
-    int64_t from = (int64_t)v->from / SPANS_TILE_CYCLES, tile;
-    size_t bytes = sizeof(*t->cover) * (size_t)(area.w * n.members), events, i;
+    int64_t from = (int64_t)v->from / SPANS_TILE_CYCLES;
+    size_t bytes = sizeof(*t->cover) * (size_t)(area.w * n.members), events;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (first[i].kind == LANE_UNIT)
             n.by_track[first[i].unit + 3] = &first[i];
         else if (first[i].kind == LANE_BUNDLES || first[i].kind == LANE_STALLS)
@@ -139,10 +135,10 @@ void timeline_draw_events(struct timeline *t, const struct view *v, struct draw_
     t->cover = mem_grow(t->cover, &t->cover_capacity, (size_t)(area.w * n.members),
                         sizeof(*t->cover));
     memset(t->cover, 0, bytes);
-    for (tile = from; (double)(tile * SPANS_TILE_CYCLES) < v->end; tile++) {
+    for (int64_t tile = from; (double)(tile * SPANS_TILE_CYCLES) < v->end; tile++) {
         const struct trace_event *e = spans_tile(t->spans, first->index, tile, &events);
 
-        for (i = 0; i < events; i++)
+        for (size_t i = 0; i < events; i++)
             if (tile == from || e[i].start >= tile * SPANS_TILE_CYCLES)
                 draw_event(&n, &e[i]);
     }

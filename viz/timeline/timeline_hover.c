@@ -28,14 +28,12 @@ struct hover {
 
 static const char *when(const struct hover *h, cycle_t start, cycle_t end)
 {
-    char cycles[QUANTITY_MAX], at[28], time[QUANTITY_MAX], length[QUANTITY_MAX];
     double cycle_s = chip_cycle_seconds(ntrace_info(h->t->run)->chip);
 
     return arena_printf(h->a, "%s (%s) from cycle %s (%s)",
-                        quantity_cycles((double)(end - start), cycles),
-                        quantity_seconds((double)(end - start) * cycle_s, length),
-                        text_thousands(start, at, sizeof(at)),
-                        quantity_seconds((double)start * cycle_s, time));
+                        quantity_cycles((double)(end - start)).text,
+                        quantity_seconds((double)(end - start) * cycle_s).text,
+                        text_thousands(start).text, quantity_seconds((double)start * cycle_s).text);
 }
 
 /* "bundle 17, line 42 of x.tasm, for dense_1/MatMul" */
@@ -61,12 +59,11 @@ static const char *ops_of(const struct hover *h, uint32_t bundle, const char *in
     const struct isa_bundle *b;
     const char *text = "";
     char op[256];
-    uint32_t i;
 
     if (!p || bundle >= p->bundle_count)
         return "";
     b = &p->bundle[bundle];
-    for (i = 0; i < b->op_count; i++) {
+    for (uint32_t i = 0; i < b->op_count; i++) {
         isa_print_op(p, &p->op[b->first_op + i], op, sizeof(op));
         text = arena_printf(h->a, "%s\n%s%s", text, indent, op);
     }
@@ -78,7 +75,6 @@ static const char *product_text(const struct hover *h, const struct trace_event 
 {
     const struct chip *chip = ntrace_info(h->t->run)->chip;
     const struct isa_op *op = &h->program->op[e->op - 1];
-    char flops[QUANTITY_MAX], rate[QUANTITY_MAX];
     struct matrix_op m;
     double count;
 
@@ -90,9 +86,9 @@ static const char *product_text(const struct hover *h, const struct trace_event 
     count = 2.0 * matrix_rows(m.type) * (double)chip->mxu_size * (double)chip->mxu_size;
     return arena_printf(h->a, "\n%d rows of %s through %lldx%lld: %s, %s", matrix_rows(m.type),
                         matrix_type_name(m.type), (long long)chip->mxu_size,
-                        (long long)chip->mxu_size, quantity_flops(count, flops),
+                        (long long)chip->mxu_size, quantity_flops(count).text,
                         quantity_flop_rate(count / ((double)(e->end - e->start)
-                                                    * chip_cycle_seconds(chip)), rate));
+                                                    * chip_cycle_seconds(chip))).text);
 }
 
 static const char *event_text(const struct hover *h, const struct trace_event *e)
@@ -123,10 +119,10 @@ static const struct trace_event *event_at(const struct hover *h)
     const struct trace_event *e, *found = NULL;
     int track = h->lane->kind == LANE_STALLS ? TRACK_IS_STALL
                 : h->lane->kind == LANE_BUNDLES ? TRACK_IS_BUNDLE : h->lane->unit;
-    size_t count, i;
+    size_t count;
 
     e = spans_tile(h->t->spans, h->lane->index, tile, &count);
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (e[i].track == track && (double)e[i].start < h->end && (double)e[i].end > h->from
             && (!found || e[i].start >= found->start))
             found = &e[i];
@@ -151,7 +147,6 @@ static const char *ops_text(struct hover *h)
     cycle_t from = (cycle_t)fmax(middle - half, 0), end = (cycle_t)ceil(middle + half);
     uint32_t count = h->program ? h->program->note_count : 0, note, most;
     int64_t *cycles = arena_array(h->a, count + 1, sizeof(*cycles));
-    char percent[QUANTITY_MAX], length[QUANTITY_MAX];
     int shown;
 
     if (h->end - h->from < 64) {
@@ -161,7 +156,7 @@ static const char *ops_text(struct hover *h)
     }
     ntrace_note_cycles(h->t->run, h->lane->index, from, end, cycles);
     h->text = arena_printf(h->a, "operations in the %s around here",
-                           quantity_cycles((double)(end - from), length));
+                           quantity_cycles((double)(end - from)).text);
     for (shown = 0; shown < 8; shown++) {
         for (note = 1, most = 0; note <= count; note++)
             if (cycles[note] > 0 && (!most || cycles[note] > cycles[most]))
@@ -169,8 +164,8 @@ static const char *ops_text(struct hover *h)
         if (!most)
             break;
         h->text = arena_printf(h->a, "%s\n%s %s", h->text,
-                               quantity_percent((double)cycles[most] / (double)(end - from),
-                                                percent), h->program->note[most - 1]);
+                               quantity_percent((double)cycles[most] / (double)(end - from)).text,
+                               h->program->note[most - 1]);
         cycles[most] = 0;
     }
     return shown ? h->text : "";
@@ -188,16 +183,15 @@ static bool dma_at(void *context, const struct trace_dma *d)
 static const char *dma_text(const struct hover *h)
 {
     const struct trace_dma *d = &h->dma;
-    char bytes[28], rate[QUANTITY_MAX], queued[QUANTITY_MAX];
     double seconds = (double)(d->done_at - d->started_at)
                      * chip_cycle_seconds(ntrace_info(h->t->run)->chip);
 
     return arena_printf(h->a, "copy %u: %s, %s while under way\n%s\nqueued for %s\n%s%s\n"
                         "its flag %d of core %d is raised when it is done", d->number,
-                        text_bytes(d->bytes, bytes, sizeof(bytes)),
-                        quantity_rate(seconds > 0 ? (double)d->bytes / seconds : 0, rate),
+                        text_bytes(d->bytes).text,
+                        quantity_rate(seconds > 0 ? (double)d->bytes / seconds : 0).text,
                         when(h, d->issued_at, d->done_at),
-                        quantity_cycles((double)(d->started_at - d->issued_at), queued),
+                        quantity_cycles((double)(d->started_at - d->issued_at)).text,
                         where(h, d->bundle), ops_of(h, d->bundle, "  "), d->flag, d->target);
 }
 
@@ -206,26 +200,24 @@ static const char *column_text(const struct hover *h)
 {
     int64_t cell[NTRACE_CELL_COUNT] = {0};
     cycle_t from = (cycle_t)floor(h->from), end = (cycle_t)ceil(h->end);
-    char name[64], percent[QUANTITY_MAX], cycles[QUANTITY_MAX];
     double all = (double)(end - from);
     const char *text;
-    int i;
 
     ntrace_sum(h->t->run, NTRACE_CORE, h->lane->index, from, end, cell);
-    text = arena_printf(h->a, "%s from cycle %s", quantity_cycles(all, cycles),
-                        text_thousands(from, name, sizeof(name)));
+    text = arena_printf(h->a, "%s from cycle %s", quantity_cycles(all).text,
+                        text_thousands(from).text);
     if (h->lane->kind == LANE_UNIT)
         return arena_printf(h->a, "%s is busy for %s of these\n%s",
                             ntrace_unit_name(h->t->run, h->lane->unit),
-                            quantity_percent((double)cell[NTRACE_CELL_UNIT + h->lane->unit] / all,
-                                             percent), text);
+                            quantity_percent((double)cell[NTRACE_CELL_UNIT + h->lane->unit]
+                                             / all).text, text);
     text = arena_printf(h->a, "%s\nissue %s", text,
-                        quantity_percent((double)cell[NTRACE_CELL_ISSUE] / all, percent));
-    for (i = 0; i < STALL_COUNT; i++)
+                        quantity_percent((double)cell[NTRACE_CELL_ISSUE] / all).text);
+    for (int i = 0; i < STALL_COUNT; i++)
         if (cell[NTRACE_CELL_STALL + i])
             text = arena_printf(h->a, "%s\n%s %s: %s", text, stall_name((enum stall_reason)i),
-                                quantity_percent((double)cell[NTRACE_CELL_STALL + i] / all,
-                                                 percent), stall_meaning[i]);
+                                quantity_percent((double)cell[NTRACE_CELL_STALL + i] / all).text,
+                                stall_meaning[i]);
     return text;
 }
 
@@ -235,14 +227,13 @@ static const char *hbm_text(const struct hover *h)
     cycle_t from = (cycle_t)floor(h->from), end = (cycle_t)ceil(h->end);
     const struct chip *chip = ntrace_info(h->t->run)->chip;
     double seconds = (double)(end - from) * chip_cycle_seconds(chip);
-    char read[QUANTITY_MAX], write[QUANTITY_MAX], peak[QUANTITY_MAX], at[28];
 
     ntrace_sum(h->t->run, NTRACE_HBM, h->lane->index, from, end, cell);
     return arena_printf(h->a, "HBM of chip %d at cycle %s\nread %s, written %s\nits peak is %s",
-                        h->lane->index, text_thousands(from, at, sizeof(at)),
-                        quantity_rate((double)cell[NTRACE_HBM_READ_BYTES] / seconds, read),
-                        quantity_rate((double)cell[NTRACE_HBM_WRITE_BYTES] / seconds, write),
-                        quantity_rate(chip_hbm_peak_bytes_per_second(chip), peak));
+                        h->lane->index, text_thousands(from).text,
+                        quantity_rate((double)cell[NTRACE_HBM_READ_BYTES] / seconds).text,
+                        quantity_rate((double)cell[NTRACE_HBM_WRITE_BYTES] / seconds).text,
+                        quantity_rate(chip_hbm_peak_bytes_per_second(chip)).text);
 }
 
 static const char *link_text(const struct hover *h)
@@ -251,15 +242,14 @@ static const char *link_text(const struct hover *h)
     cycle_t from = (cycle_t)floor(h->from), end = (cycle_t)ceil(h->end);
     double seconds = (double)(end - from)
                      * chip_cycle_seconds(ntrace_info(h->t->run)->chip);
-    char rate[QUANTITY_MAX], share[QUANTITY_MAX];
     int a, b;
 
     ntrace_link_ends(h->t->run, h->lane->index, &a, &b);
     ntrace_sum(h->t->run, NTRACE_LINK, h->lane->index, from, end, cell);
     return arena_printf(h->a, "link from chip %d to chip %d\nbusy for %s of the time, payload %s",
-                        a, b, quantity_percent((double)cell[NTRACE_LINK_BUSY_PS] * 1e-12 / seconds,
-                                               share),
-                        quantity_rate((double)cell[NTRACE_LINK_PAYLOAD_BYTES] / seconds, rate));
+                        a, b,
+                        quantity_percent((double)cell[NTRACE_LINK_BUSY_PS] * 1e-12 / seconds).text,
+                        quantity_rate((double)cell[NTRACE_LINK_PAYLOAD_BYTES] / seconds).text);
 }
 
 static const char *lane_text(struct hover *h, int width)
@@ -289,15 +279,14 @@ static const char *lane_text(struct hover *h, int width)
 static const char *step_text(const struct view *v, double at, struct arena *a)
 {
     const struct ntrace_info *i = ntrace_info(v->run);
-    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
     const struct ntrace_launch *l;
 
     if (!i->launch_count)
         return "";
     l = &i->launch[timeline_launch_at(i, at)];
     return arena_printf(a, "%s\n%s = %s%s%s", *l->name ? l->name : "launch",
-                        quantity_cycles((double)l->cycles, cycles),
-                        quantity_seconds((double)l->cycles * chip_cycle_seconds(i->chip), time),
+                        quantity_cycles((double)l->cycles).text,
+                        quantity_seconds((double)l->cycles * chip_cycle_seconds(i->chip)).text,
                         l->is_faulted ? "\n" : "", l->is_faulted ? l->fault : "");
 }
 

@@ -11,13 +11,11 @@ static const int heights[LANE_KIND_COUNT] = {
 
 static void release(struct timeline *t)
 {
-    columns_destroy(t->columns);
-    spans_destroy(t->spans);
-    note_columns_destroy(t->notes);
+    tiles_destroy(t->columns);
+    tiles_destroy(t->spans);
+    tiles_destroy(t->notes);
     mem_free(t->is_open);
-    t->columns = NULL;
-    t->spans = NULL;
-    t->notes = NULL;
+    t->columns = t->spans = t->notes = NULL;
     t->is_open = NULL;
 }
 
@@ -32,18 +30,18 @@ void timeline_bind(struct timeline *t, const struct view *v)
         if (!v)
             return;
         t->generation = v->generation;
-        t->columns = columns_create(t->run);
-        t->spans = spans_create(t->run);
-        t->notes = note_columns_create(t->run);
+        t->columns = tiles_create(t->run, COLUMNS_TILES_MAX);
+        t->spans = tiles_create(t->run, SPANS_TILES_MAX);
+        t->notes = tiles_create(t->run, NOTE_COLUMNS_TILES_MAX);
         t->is_open = mem_alloc((size_t)(i->core_count + i->chip_count) + 1);
         t->core_opened = -1;
         if (i->chip_count == 1)
             t->is_open[i->core_count] = true;
     }
     if (t->generation != v->generation) {
-        columns_forget(t->columns);
-        spans_forget(t->spans);
-        note_columns_forget(t->notes);
+        tiles_forget(t->columns);
+        tiles_forget(t->spans);
+        tiles_forget(t->notes);
         t->dense_ops.is_known = t->dense_dmas.is_known = false;
         t->generation = v->generation;
     }
@@ -58,9 +56,7 @@ void timeline_bind(struct timeline *t, const struct view *v)
 
 static bool is_hidden(const struct timeline *t, enum lane_kind kind, int index, int unit)
 {
-    size_t i;
-
-    for (i = 0; i < t->hidden_count; i++)
+    for (size_t i = 0; i < t->hidden_count; i++)
         if (t->hidden[i].kind == kind && t->hidden[i].index == index && t->hidden[i].unit == unit)
             return true;
     return false;
@@ -70,8 +66,7 @@ bool timeline_hide(struct timeline *t, const struct lane *l)
 {
     if (!l)
         return false;
-    t->hidden = mem_grow(t->hidden, &t->hidden_capacity, t->hidden_count + 1, sizeof(*t->hidden));
-    t->hidden[t->hidden_count++] = *l;
+    MEM_ADD(t->hidden, t->hidden_count, t->hidden_capacity) = *l;
     return true;
 }
 
@@ -91,14 +86,13 @@ static void add(struct timeline *t, const struct draw_list *d, enum lane_kind ki
 
     if (is_hidden(t, kind, index, unit))
         return;
-    t->lane = mem_grow(t->lane, &t->lane_capacity, t->lane_count + 1, sizeof(*t->lane));
-    t->lane[t->lane_count++] = (struct lane){kind, index, unit, y, draw_scaled(d, heights[kind])};
+    MEM_ADD(t->lane, t->lane_count, t->lane_capacity) = (struct lane){
+        kind, index, unit, y, draw_scaled(d, heights[kind])};
 }
 
 static void add_core(struct timeline *t, const struct draw_list *d, int core)
 {
     const struct ntrace_info *i = ntrace_info(t->run);
-    int u;
 
     add(t, d, LANE_CORE, core, 0);
     if (!t->is_open[core] || is_hidden(t, LANE_CORE, core, 0))
@@ -107,7 +101,7 @@ static void add_core(struct timeline *t, const struct draw_list *d, int core)
         add(t, d, LANE_OPS, core, 0);
     add(t, d, LANE_BUNDLES, core, 0);
     add(t, d, LANE_STALLS, core, 0);
-    for (u = 0; u < i->unit_count; u++)
+    for (int u = 0; u < i->unit_count; u++)
         if (strcmp(ntrace_unit_name(t->run, u), "dma") != 0)
             add(t, d, LANE_UNIT, core, u);
     if (i->level >= TRACE_OP)
@@ -117,13 +111,13 @@ static void add_core(struct timeline *t, const struct draw_list *d, int core)
 static void add_chip(struct timeline *t, const struct draw_list *d, int chip)
 {
     const struct ntrace_info *i = ntrace_info(t->run);
-    int link, from, to;
+    int from, to;
 
     add(t, d, LANE_CHIP, chip, 0);
     if (!t->is_open[i->core_count + chip] || is_hidden(t, LANE_CHIP, chip, 0))
         return;
     add(t, d, LANE_HBM, chip, 0);
-    for (link = 0; link < i->link_count; link++) {
+    for (int link = 0; link < i->link_count; link++) {
         ntrace_link_ends(t->run, link, &from, &to);
         if (from == chip)
             add(t, d, LANE_LINK, link, 0);
@@ -133,16 +127,15 @@ static void add_chip(struct timeline *t, const struct draw_list *d, int chip)
 void timeline_lay_out(struct timeline *t, const struct draw_list *d)
 {
     const struct ntrace_info *i = ntrace_info(t->run);
-    int per_chip = i->chip_count ? i->core_count / i->chip_count : 0, chip, core;
-    size_t k;
+    int per_chip = i->chip_count ? i->core_count / i->chip_count : 0;
 
     t->lane_count = 0;
-    for (chip = 0; chip < i->chip_count; chip++) {
-        for (core = chip * per_chip; core < (chip + 1) * per_chip; core++)
+    for (int chip = 0; chip < i->chip_count; chip++) {
+        for (int core = chip * per_chip; core < (chip + 1) * per_chip; core++)
             add_core(t, d, core);
         add_chip(t, d, chip);
     }
-    for (k = 0; t->scroll < 0 && k < t->lane_count; k++)
+    for (size_t k = 0; t->scroll < 0 && k < t->lane_count; k++)
         if (t->lane[k].kind == LANE_CORE && t->lane[k].index == t->core_opened)
             t->scroll = t->lane[k].y;
 }
@@ -210,13 +203,11 @@ rgba_t timeline_lane_color(const struct timeline *t, const struct view *v, const
 const struct lane *timeline_lane_at(const struct timeline *t, const struct timeline_places *p,
                                     int y)
 {
-    size_t i;
-
     y -= p->lanes.y;
     if (y < 0 || y >= p->lanes.h)
         return NULL;
     y += t->scroll;
-    for (i = 0; i < t->lane_count; i++)
+    for (size_t i = 0; i < t->lane_count; i++)
         if (y >= t->lane[i].y && y < t->lane[i].y + t->lane[i].h)
             return &t->lane[i];
     return NULL;

@@ -21,12 +21,12 @@ struct entry {
 static int place(const struct view *v, const struct draw_list *d, struct rect area,
                  struct entry e[ENTRIES])
 {
-    int one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL), i;
+    int one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
     int x = area.x + one, y = area.y + draw_scaled(d, 4) + line;
 
     e[0] = (struct entry){.name = "issue", .color = theme_color(v->theme, COLOR_ISSUE),
                           .reason = -1};
-    for (i = 0; i < STALL_COUNT; i++)
+    for (int i = 0; i < STALL_COUNT; i++)
         e[i + 1] = (struct entry){.name = stall_name((enum stall_reason)i),
                                   .color = theme_stall_color(v->theme, (enum stall_reason)i),
                                   .reason = i};
@@ -34,7 +34,7 @@ static int place(const struct view *v, const struct draw_list *d, struct rect ar
                                         .color = theme_color(v->theme, COLOR_IDLE)};
     e[STALL_COUNT + 2] = (struct entry){.name = "hatched: repeated, not simulated", .reason = -1,
                                         .color = theme_color(v->theme, COLOR_GRID)};
-    for (i = 0; i < ENTRIES; i++) {
+    for (int i = 0; i < ENTRIES; i++) {
         int w = ((int)strlen(e[i].name) + 4) * one;
 
         if (x + w > area.x + area.w && x > area.x + one) {
@@ -58,10 +58,9 @@ enum stall_reason timeline_legend_at(const struct view *v, const struct draw_lis
                                      struct rect area, int x, int y)
 {
     struct entry e[ENTRIES];
-    int i;
 
     place(v, d, area, e);
-    for (i = 0; i < ENTRIES; i++)
+    for (int i = 0; i < ENTRIES; i++)
         if (e[i].reason >= 0 && rect_has(e[i].r, x, y))
             return (enum stall_reason)e[i].reason;
     return STALL_COUNT;
@@ -85,21 +84,23 @@ static void draw_entry(const struct view *v, struct draw_list *d, const struct e
 }
 
 /* "8.4 cycles" */
-static const char *column_cycles(double cycles, char *buf)
+static struct short_text column_cycles(double cycles)
 {
+    struct short_text to;
+
     if (cycles >= 100)
-        return quantity_cycles(cycles, buf);
-    snprintf(buf, QUANTITY_MAX, "%.3g cycles", cycles);
-    return buf;
+        return quantity_cycles(cycles);
+    snprintf(to.text, sizeof(to.text), "%.3g cycles", cycles);
+    return to;
 }
 
 void timeline_draw_legend(const struct timeline *t, const struct view *v, struct draw_list *d,
                           struct rect area)
 {
     struct entry e[ENTRIES];
-    int i, one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
+    int one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
     double each = view_cycles_per_pixel(v, area.w - 24 * one);
-    char text[256], number[QUANTITY_MAX];
+    char text[256];
 
     (void)t;
     draw_rect(d, area, theme_color(v->theme, COLOR_PANEL));
@@ -109,12 +110,12 @@ void timeline_draw_legend(const struct timeline *t, const struct view *v, struct
                  "height is the share of a column's cycles.  Click a stall to hide it.", 3);
     else
         snprintf(text, sizeof(text), "Height of a column: the share of its %s, the lane's full "
-                 "height is all of them.  Click a stall to hide it.", column_cycles(each, number));
+                 "height is all of them.  Click a stall to hide it.", column_cycles(each).text);
     draw_text_fit(d, (struct rect){area.x + one, area.y + draw_scaled(d, 3), area.w - 2 * one,
                                     line},
                   TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT), text);
     place(v, d, area, e);
-    for (i = 0; i < ENTRIES; i++)
+    for (int i = 0; i < ENTRIES; i++)
         draw_entry(v, d, &e[i]);
     draw_clip_end(d);
 }

@@ -20,7 +20,7 @@ void timeline_draw_steps(const struct view *v, struct draw_list *d, struct rect 
     const struct ntrace_info *i = ntrace_info(v->run);
     struct axis a = axis_of_view(v, r);
     size_t k = i->launch_count ? timeline_launch_at(i, v->from) : 0;
-    char name[160], number[QUANTITY_MAX];
+    char name[160];
 
     while (k < i->launch_count && (double)i->launch[k].start < v->end) {
         const struct ntrace_launch *l = &i->launch[k];
@@ -30,7 +30,7 @@ void timeline_draw_steps(const struct view *v, struct draw_list *d, struct rect 
                                  theme_color(v->theme, COLOR_ACCENT), k % 2 ? 0.45 : 0.3);
 
         snprintf(name, sizeof(name), "%.80s · %s%s", *l->name ? l->name : "launch",
-                 quantity_cycles((double)l->cycles, number), l->is_faulted ? " · fault" : "");
+                 quantity_cycles((double)l->cycles).text, l->is_faulted ? " · fault" : "");
         if (bar.w)
             timeline_draw_bar(d, bar, l->is_faulted ? theme_color(v->theme, COLOR_WARNING) : color,
                               name);
@@ -137,7 +137,7 @@ void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_lis
     if (!w.is_cut) {
         ntrace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
         if (w.is_cut && v->is_hurried)
-            note_columns_set_budget(t->notes, 0);       /* enough for this frame */
+            tiles_set_budget(t->notes, 0, 0);   /* enough for this frame */
     }
     note_dense(&t->dense_ops, &w, l->index);
     if (!w.is_cut)
@@ -163,7 +163,7 @@ static bool draw_dma(void *context, const struct trace_dma *c)
     int row = 0, h = w->r.h / DMA_ROWS;
     bool is_alone;                      /* more at a time than rows share the last one */
     struct rect bar;
-    char name[96], bytes[28];
+    char name[96];
 
     w->seen_end = c->issued_at;
     if (++w->count > OPS_MAX) {
@@ -179,7 +179,7 @@ static bool draw_dma(void *context, const struct trace_dma *c)
     if (!bar.w)
         return true;
     keep_copy(w, c, bar.y);
-    snprintf(name, sizeof(name), "%s %s", text_bytes(c->bytes, bytes, sizeof(bytes)),
+    snprintf(name, sizeof(name), "%s %s", text_bytes(c->bytes).text,
              c->code < OP_COUNT ? isa_info((enum isa_opcode)c->code)->mnemonic : "");
     draw_rect(w->d, bar, theme_mix(theme_color(w->v->theme, COLOR_PANEL),
                                    theme_color(w->v->theme, COLOR_DMA), 0.45));
@@ -218,7 +218,7 @@ static bool draw_repeat(void *context, const struct trace_record *r,
     struct walk *w = context;
     rgba_t line = (theme_color(w->v->theme, COLOR_TEXT) & ~0xffu) | 0x38;
     struct rect area;
-    char text[160], count[28], cycles[QUANTITY_MAX];
+    char text[160];
     int x, step = draw_scaled(w->d, 9);
 
     (void)r;
@@ -233,8 +233,7 @@ static bool draw_repeat(void *context, const struct trace_record *r,
     for (x = area.x - area.x % step - area.h; x < area.x + area.w; x += step)
         draw_line(w->d, x, area.y + area.h, x + area.h, area.y, 1, line);
     snprintf(text, sizeof(text), " × %s the %s before: added, not simulated ",
-             text_thousands(repeat->count, count, sizeof(count)),
-             quantity_cycles((double)repeat->period, cycles));
+             text_thousands(repeat->count).text, quantity_cycles((double)repeat->period).text);
     area.h = w->head_h - 2;             /* over the words beside the core's name */
     if (draw_text_width(w->d, TEXT_SMALL, text) <= area.w) {
         area.w = draw_text_width(w->d, TEXT_SMALL, text);

@@ -59,13 +59,13 @@ static void draw_marks(const struct view *v, struct draw_list *d, const struct a
     shown = (int)fmax(0, -floor(log10(step) + 1e-9));
     for (at = first; at * unit_cycles < end; at += step) {
         double shown_at = fabs(at) < step / 2 ? 0 : at, x = axis_x(a, at * unit_cycles);
-        char text[64], number[32];
+        char text[64];
         int width;
 
         if (unit)
             snprintf(text, sizeof(text), "%.*f %s", shown, shown_at, unit);
         else
-            snprintf(text, sizeof(text), "%s", text_thousands(llround(at), number, sizeof(number)));
+            snprintf(text, sizeof(text), "%s", text_thousands(llround(at)).text);
         width = draw_text_width(d, TEXT_SMALL, text);
         draw_rect(d, (struct rect){(int)x, y, 1, draw_line_height(d, TEXT_SMALL)},
                   theme_color(v->theme, COLOR_DIM_TEXT));

@@ -9,88 +9,86 @@
 
 #include "base/text.h"
 
-/* three digits that matter, without a power of ten */
-static void print_number(double value, char *buf)
+/* of three digits that matter */
+static int decimals_of(double value)
 {
     double size = fabs(value);
 
-    snprintf(buf, QUANTITY_MAX, "%.*f", size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : 2,
-             value);
+    return size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : 2;
 }
 
-static char *scaled(double value, double base, const char *const *units, int count, char *buf)
+static struct short_text scaled(double value, double base, const char *const *units, int count)
 {
-    char number[QUANTITY_MAX];
+    struct short_text to;
     int i = 0;
 
     while (i < count - 1 && fabs(value) >= base * 0.9995) {
         value /= base;
         i++;
     }
-    print_number(value, number);
-    snprintf(buf, QUANTITY_MAX, "%.30s %s", number, units[i]);
-    return buf;
+    snprintf(to.text, sizeof(to.text), "%.*f %s", decimals_of(value), value, units[i]);
+    return to;
 }
 
-char *quantity_cycles(double cycles, char *buf)
+struct short_text quantity_cycles(double cycles)
 {
-    char number[28];
+    struct short_text to;
 
-    snprintf(buf, QUANTITY_MAX, "%s cycle%s", text_thousands((int64_t)llround(cycles), number,
-                                                             sizeof(number)),
+    snprintf(to.text, sizeof(to.text), "%.24s cycle%s", text_thousands(llround(cycles)).text,
              llround(cycles) == 1 ? "" : "s");
-    return buf;
+    return to;
 }
 
-char *quantity_seconds(double seconds, char *buf)
+struct short_text quantity_seconds(double seconds)
 {
     static const char *const units[] = {"ps", "ns", "µs", "ms", "s"};
 
-    return scaled(seconds * 1e12, 1000, units, (int)COUNT_OF(units), buf);
+    return scaled(seconds * 1e12, 1000, units, (int)COUNT_OF(units));
 }
 
-char *quantity_bytes(double bytes, char *buf)
+struct short_text quantity_bytes(double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 
-    if (fabs(bytes) < 1024) {
-        snprintf(buf, QUANTITY_MAX, "%.0f B", bytes);
-        return buf;
-    }
-    return scaled(bytes, 1024, units, (int)COUNT_OF(units), buf);
+    struct short_text to;
+
+    if (fabs(bytes) >= 1024)
+        return scaled(bytes, 1024, units, (int)COUNT_OF(units));
+    snprintf(to.text, sizeof(to.text), "%.0f B", bytes);
+    return to;
 }
 
-char *quantity_rate(double bytes_per_second, char *buf)
+struct short_text quantity_rate(double bytes_per_second)
 {
     static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
 
-    return scaled(bytes_per_second, 1000, units, (int)COUNT_OF(units), buf);
+    return scaled(bytes_per_second, 1000, units, (int)COUNT_OF(units));
 }
 
-char *quantity_flops(double flops, char *buf)
+struct short_text quantity_flops(double flops)
 {
     static const char *const units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
 
-    return scaled(flops, 1000, units, (int)COUNT_OF(units), buf);
+    return scaled(flops, 1000, units, (int)COUNT_OF(units));
 }
 
-char *quantity_flop_rate(double flops_per_second, char *buf)
+struct short_text quantity_flop_rate(double flops_per_second)
 {
     static const char *const units[] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s",
                                         "PFLOP/s"};
 
-    return scaled(flops_per_second, 1000, units, (int)COUNT_OF(units), buf);
+    return scaled(flops_per_second, 1000, units, (int)COUNT_OF(units));
 }
 
-char *quantity_percent(double share, char *buf)
+struct short_text quantity_percent(double share)
 {
     double percent = 100 * share;
+    struct short_text to = {"<0.1 %"};
 
-    if (percent > 0 && percent < 0.05)
-        snprintf(buf, QUANTITY_MAX, "<0.1 %%");
-    else
-        snprintf(buf, QUANTITY_MAX, "%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0, percent);
-    return buf;
+    if (percent <= 0 || percent >= 0.05)
+        snprintf(to.text, sizeof(to.text), "%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0,
+                 percent);
+    return to;
 }
 
 double quantity_ticks(double from, double end, int most, double *first)

@@ -1,21 +1,19 @@
 /*
  * Numbers with their units, as short as they can be read: for labels, cards and axes.
- * All return buf, which holds QUANTITY_MAX bytes.
  */
 #ifndef VIZ_QUANTITY_H
 #define VIZ_QUANTITY_H
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/chip/chip.h"
 
-#define QUANTITY_MAX 48
-
-char *quantity_cycles(double cycles, char *buf);                /* "12,345 cycles" */
-char *quantity_seconds(double seconds, char *buf);              /* "1.23 µs" */
-char *quantity_bytes(double bytes, char *buf);                  /* "16.5 MiB" */
-char *quantity_rate(double bytes_per_second, char *buf);        /* "812 GB/s" */
-char *quantity_flops(double flops, char *buf);                  /* "12.3 GFLOP" */
-char *quantity_flop_rate(double flops_per_second, char *buf);   /* "45.1 TFLOP/s" */
-char *quantity_percent(double share, char *buf);                /* 0.634: "63 %"; 0.004: "0.4 %" */
+struct short_text quantity_cycles(double cycles);             /* "12,345 cycles" */
+struct short_text quantity_seconds(double seconds);           /* "1.23 µs" */
+struct short_text quantity_bytes(double bytes);               /* "16.5 MiB" */
+struct short_text quantity_rate(double bytes_per_second);     /* "812 GB/s" */
+struct short_text quantity_flops(double flops);               /* "12.3 GFLOP" */
+struct short_text quantity_flop_rate(double flops_per_second); /* "45.1 TFLOP/s" */
+struct short_text quantity_percent(double share);             /* 0.634: "63 %"; 0.004: "0.4 %" */
 
 static inline double chip_cycle_seconds(const struct chip *c)
 {

@@ -17,15 +17,13 @@ static double run_cycles(const struct view *v)
 
 void view_init(struct view *v, struct ntrace *run)
 {
-    int i;
-
     memset(v, 0, sizeof(*v));
     v->run = run;
     v->path = v->other_path = v->search = "";
     v->cursor = -1;
     v->theme = THEME_DARK;
     v->scale_percent = 100;
-    for (i = 0; i < VIEW_BOOKMARKS; i++)
+    for (int i = 0; i < VIEW_BOOKMARKS; i++)
         v->bookmark[i] = -1;
     v->end = run_cycles(v);
 }

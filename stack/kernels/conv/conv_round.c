@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/chip/limits.h"
 #include "stack/kernels/conv/conv_passes.h"
 
 #define WEIGHT_REGISTERS 8

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/chip/limits.h"
 #include "stack/hlo/precision.h"
 #include "stack/backend/emitters.h"
 

@@ -5,8 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/chip/limits.h"
-#include "stack/backend/backend.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
 int64_t dot_span_rounds(const struct dot_code *d)

@@ -231,11 +231,47 @@ int64_t dot_step_flops(const struct dot_step *s)
     return 2 * size * size * s->rounds * s->group_rows * units * passes * s->columns;
 }
 
+/* pushes into all units, of the weights of a pass */
+static int64_t weight_pushes(const struct dot_step *s)
+{
+    bool unpacks = !chip_push_cycles(s->chip, s->rhs_type);
+    int64_t tiles = dot_halves(s->chip) * s->chip->mxu_size / matrix_rows(s->rhs_type);
+
+    if (s->is_rhs_transposed)
+        tiles = (s->by_rows ? s->width : div_up(s->width, s->units)) * TILE
+                / matrix_rows(s->rhs_type);
+    return tiles * s->units * (unpacks ? 2 : 1);
+}
+
+/*
+ * What the slots of bundles allow, where many units share them: a pass takes no fewer cycles than
+ * the fullest kind of slot has bundles.
+ */
+static int64_t slot_cycles(const struct dot_step *s)
+{
+    const struct chip *chip = s->chip;
+    bool unpacks = !chip_matmul_cycles(chip, s->lhs_type);
+    int64_t tiles = s->group_rows / matrix_rows(s->lhs_type) * dot_halves(chip);
+    int64_t lhs = tiles * (s->by_rows ? s->units : 1);
+    int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
+    int64_t sums = chip->mxu_accumulators == 0 && s->depth_tiles > dot_halves(chip) ? results : 0;
+    int64_t weights = weight_pushes(s);
+    int64_t loads = s->rounds * (lhs + sums) + weights;
+    int64_t pushes = s->rounds * tiles * s->units * (unpacks ? 2 : 1) + weights;
+    int64_t load_cycles = div_up(loads, chip->slots_load + chip->slots_misc_load);
+    int64_t push_cycles = div_up(pushes, chip->slots_push);
+    int64_t pop_cycles = div_up(s->rounds * results, chip->slots_pop);
+    int64_t most = load_cycles > push_cycles ? load_cycles : push_cycles;
+
+    return most > pop_cycles ? most : pop_cycles;
+}
+
 int64_t dot_pass_cycles(const struct dot_step *s)
 {
     int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
     int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
     int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = dot_round_cycles(s);
+    int64_t cycles;
 
     if (slots > rows)
         rows = slots;
@@ -243,8 +279,10 @@ int64_t dot_pass_cycles(const struct dot_step *s)
     if (s->by_rows && s->units > 1 && s->gap_cycles == 0
         && !chip_matmul_cycles(s->chip, s->lhs_type))
         rows += rows / 4;
-    return (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
-           + s->gap_cycles;
+    cycles = s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s);
+    if (slot_cycles(s) > cycles)
+        cycles = slot_cycles(s);
+    return cycles + 12 + s->gap_cycles;
 }
 
 int64_t dot_step_cycles(const struct dot_step *s)

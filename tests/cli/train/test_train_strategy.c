@@ -459,7 +459,7 @@ TEST(wrong_replicas_and_variables_are_refused)
     assert_string_equal(e.msg, "batch 5 cannot be split over 8 replicas; the least that can is 8");
     train_rig_init(&r, "v3", "hbm.gib=0.5", MODE_BOTH);
     r.options.replica_count = 3;
-    refuse(&r, "3 replicas on 2 cores; there must be one per core, or only one");
+    refuse(&r, "3 replicas on 2 cores; each needs a core of its own");
     r.options.replica_count = -1;
     refuse(&r, "-1 replicas; there must be at least 1");
     r.options.replica_count = 2;

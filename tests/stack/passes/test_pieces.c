@@ -1,9 +1,10 @@
 /*
  * Operations in pieces (stack/passes/pieces.h) against the whole ones, by the interpreter: each
- * dimension cut by itself, all of them at once, and plainer forms.
+ * dimension cut by itself, all of them at once, and plainer forms; sorts over blocks.
  */
 #include "base/rng.h"
 #include "base/units.h"
+#include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/interp/interp.h"
 #include "stack/passes/pieces.h"
@@ -223,6 +224,40 @@ static void check_window(enum graph_reduce kind, bool is_gradient)
     check(&w);
 }
 
+/* overlapping, apart, beside the array; sums of sources that are rounded, whose order shows */
+TEST(pieces_of_drawn_selections_are_the_whole)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        int64_t size[4], places[4];
+        struct graph_window window[4];
+        struct whole w;
+        struct rng r;
+        int x;
+
+        rng_init(&r, seed);
+        for (int d = 0; d < 4; d++) {
+            struct graph_window *v = &window[d];
+
+            size[d] = 2 + rng_below(&r, 7);
+            *v = (struct graph_window){1, 1, 0, 0, 1, 1, false};
+            if (d % 3) {
+                v->size = 1 + rng_below(&r, 4);
+                v->stride = 1 + rng_below(&r, 4);
+                v->pad_low = rng_below(&r, (uint32_t)v->size);
+                v->pad_high = rng_below(&r, (uint32_t)v->size) +
+                              (size[d] + v->pad_low < v->size ? v->size : 0);
+            }
+            places[d] = (size[d] + v->pad_low + v->pad_high - v->size) / v->stride + 1;
+        }
+        begin(&w);
+        x = parameter(&w, seed % 2 ? DTYPE_F32 : DTYPE_BF16, 4, size);
+        w.node = graph_select_and_scatter(&w.g, seed % 3 ? COMPARE_GE : COMPARE_LE, x,
+                                          parameter(&w, w.g.node[x].shape.dtype, 4, places),
+                                          window);
+        check(&w);
+    }
+}
+
 TEST(pieces_of_windows_are_the_whole)
 {
     check_window(REDUCE_MAX, false);
@@ -273,14 +308,112 @@ TEST(pieces_of_a_gather_are_the_whole)
     const struct graph_gather rows = {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1,
                                       .collapsed_dims = {0}, .map_count = 1,
                                       .index_vector_dim = 1, .slice_sizes = {1, 6}};
+    struct graph_gather elements = rows;
+    struct whole w;
+    int table, indices;
+
+    elements.slice_sizes[1] = 1;
+    begin(&w);
+    table = parameter(&w, DTYPE_F32, 2, (const int64_t[]){9, 6});
+    indices = parameter(&w, DTYPE_S32, 1, (const int64_t[]){7});
+    w.node = graph_gather(&w.g, table, indices, &rows);
+    check(&w);
+    begin(&w);                          /* by indices, where slices are of one element */
+    table = parameter(&w, DTYPE_F32, 2, (const int64_t[]){9, 1});
+    indices = parameter(&w, DTYPE_S32, 1, (const int64_t[]){7});
+    w.node = graph_gather(&w.g, table, indices, &elements);
+    check(&w);
+}
+
+TEST(pieces_of_a_scatter_are_the_whole)
+{
+    const struct graph_gather rows = {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1,
+                                      .collapsed_dims = {0}, .map_count = 1,
+                                      .index_vector_dim = 1};
     struct whole w;
     int table, indices;
 
     begin(&w);
     table = parameter(&w, DTYPE_F32, 2, (const int64_t[]){9, 6});
     indices = parameter(&w, DTYPE_S32, 1, (const int64_t[]){7});
-    w.node = graph_gather(&w.g, table, indices, &rows);
+    w.node = graph_scatter(&w.g, REDUCE_ADD, table, indices,
+                           parameter(&w, DTYPE_F32, 2, (const int64_t[]){7, 6}), &rows);
     check(&w);
+}
+
+/* few values, and of floats zeros of both signs and NaN, too: what is equal keeps its order */
+static uint32_t *draw_values(struct whole *w, enum graph_dtype type, int64_t count, struct rng *r)
+{
+    static const uint32_t floats[] = {0, 0x80000000u, 0x7fc00000u, 0x3f800000u, 0xbf800000u,
+                                      0x7f800000u, 0xff800000u, 0x40490000u};
+    uint32_t *x = arena_array(&w->a, (size_t)count, sizeof(*x));
+
+    for (int64_t i = 0; i < count; i++)
+        switch (type) {
+        case DTYPE_F32: case DTYPE_BF16: x[i] = floats[rng_below(r, COUNT_OF(floats))]; break;
+        case DTYPE_PRED: x[i] = rng_below(r, 2); break;
+        case DTYPE_U32: x[i] = rng_below(r, 4) << 30; break;
+        case DTYPE_U8: x[i] = rng_below(r, 9) * 30; break;
+        default: x[i] = rng_below(r, 9) - 4; break;
+        }
+    return x;
+}
+
+static void check_long_sort(enum graph_dtype type, int arrays, int64_t k, enum graph_compare way,
+                            uint64_t seed)
+{
+    const int64_t size[3] = {2, 3, 40 + 700 * (int64_t)(seed % 3)};
+    int dim = k ? 2 : (int)(seed % 3), list[3], results[3], sorted, count = k ? 2 : arrays;
+    struct interp_value input[3], want[3], got[3];
+    struct whole w;
+    struct graph g;
+    struct rng r;
+    struct err e;
+
+    begin(&w);
+    rng_init(&r, seed);
+    for (int i = 0; i < arrays; i++) {
+        enum graph_dtype t = i ? DTYPE_S32 : type;
+
+        list[i] = parameter(&w, t, 3, (const int64_t[]){size[(5 - dim) % 3], size[(6 - dim) % 3],
+                                                        size[(7 - dim) % 3]});
+        input[i].data = draw_values(&w, t, size[0] * size[1] * size[2], &r);
+    }
+    copy_parameters(&w, &g);
+    sorted = k ? graph_top_k(&w.g, list[0], k) : graph_sort(&w.g, list, arrays, dim, way);
+    for (int i = 0; i < count; i++)
+        graph_output(&w.g, count > 1 ? graph_tuple_element(&w.g, sorted, i) : sorted,
+                     arena_printf(&w.a, "whole.%d", i), -1);
+    assert_int_equal(pieces_sort(&g, &w.g.node[sorted], 16, results), count);
+    for (int i = 0; i < count; i++)
+        graph_output(&g, results[i], arena_printf(&w.a, "blocks.%d", i), -1);
+    if (graph_verify(&g, &e) || interp_run(&w.g, INTERP_DOT_F32, input, want, &w.a, &e) ||
+        interp_run(&g, INTERP_DOT_F32, input, got, &w.a, &e))
+        fail_msg("%s", e.msg);
+    for (int i = 0; i < count; i++) {
+        const struct shape *s = &g.node[results[i]].shape;
+
+        assert_true(shape_equal(s, &w.g.node[w.g.output[i].node].shape));
+        if (memcmp(got[i].data, want[i].data, (size_t)shape_elems(s) * 4) != 0)
+            fail_msg("%s of %s, seed %d: result %d differs", k ? "top-k" : "sort",
+                     graph_dtype_name(type), (int)seed, i);
+    }
+    graph_fini(&g);
+    end(&w);
+}
+
+TEST(long_sorts_are_exact_and_stable)
+{
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_U32, DTYPE_S8,
+                                             DTYPE_U8};
+
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            check_long_sort(types[i], 1, 0, COMPARE_LT, seed);
+            check_long_sort(types[i], 3, 0, COMPARE_GT, seed);
+            check_long_sort(types[i], 2, 0, COMPARE_LT, seed + 3);
+            check_long_sort(types[i], 1, 1 + (int64_t)seed * 19, COMPARE_GT, seed);
+        }
 }
 
 int main(void)
@@ -292,7 +425,10 @@ int main(void)
         cmocka_unit_test(pieces_of_windows_are_the_whole),
         cmocka_unit_test(pieces_of_reductions_are_the_whole),
         cmocka_unit_test(pieces_of_what_goes_element_by_element_are_the_whole),
+        cmocka_unit_test(pieces_of_drawn_selections_are_the_whole),
         cmocka_unit_test(pieces_of_a_gather_are_the_whole),
+        cmocka_unit_test(pieces_of_a_scatter_are_the_whole),
+        cmocka_unit_test(long_sorts_are_exact_and_stable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ TEST(a_square_says_what_the_counters_say)
     const struct rect area = {0, 0, 1280, 700};
     void *panel = panel_create(PANEL_CORES);
     const struct core_counters *k;
-    char share[QUANTITY_MAX], expected[QUANTITY_MAX + 16];
+    char expected[64];
     struct draw_list d;
     struct arena a;
     struct view v;
@@ -27,8 +27,8 @@ TEST(a_square_says_what_the_counters_say)
     k = machine_counters(r.rig.m, 0);
     text = panel_hover(PANEL_CORES, panel, &v, area, 40, 150, &a);
     assert_non_null(strstr(text, "core 0 of chip 0"));
-    quantity_percent((double)k->issue_cycles / (double)k->cycles, share);
-    snprintf(expected, sizeof(expected), "issue: %s\n", share);
+    snprintf(expected, sizeof(expected), "issue: %s\n",
+             quantity_percent((double)k->issue_cycles / (double)k->cycles).text);
     assert_non_null(strstr(text, expected));
     assert_string_equal(panel_hover(PANEL_CORES, panel, &v, area, 1270, 690, &a), "");
     arena_fini(&a);

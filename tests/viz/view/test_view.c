@@ -155,7 +155,7 @@ TEST(run_that_is_still_written_is_followed)
 static void check_columns(const struct view_rig *r, enum ntrace_series series, int index,
                           int member, int stride, double cycles_per_pixel)
 {
-    struct columns *c = columns_create(r->run);
+    struct tiles *c = tiles_create(r->run, COLUMNS_TILES_MAX);
     int width = 300, members = columns_member_count(c, series), i;
     float *mean = mem_alloc(sizeof(*mean) * (size_t)(width * members));
     int64_t *sum = mem_alloc(sizeof(*sum) * (size_t)stride);
@@ -170,7 +170,7 @@ static void check_columns(const struct view_rig *r, enum ntrace_series series, i
     }
     mem_free(mean);
     mem_free(sum);
-    columns_destroy(c);
+    tiles_destroy(c);
 }
 
 TEST(columns_are_the_sums_of_their_pixels)
@@ -190,7 +190,7 @@ TEST(columns_are_the_sums_of_their_pixels)
 
 TEST(every_cycle_is_in_one_pixel_at_any_zoom)
 {
-    struct columns *c = columns_create(slice.run);
+    struct tiles *c = tiles_create(slice.run, COLUMNS_TILES_MAX);
     int width = 400, members = columns_member_count(c, NTRACE_CORE), i, k;
     float *mean = mem_alloc(sizeof(*mean) * (size_t)(width * members));
     int64_t sum[NTRACE_CELL_COUNT];
@@ -205,30 +205,30 @@ TEST(every_cycle_is_in_one_pixel_at_any_zoom)
                     < 0.1 * (double)sum[NTRACE_CELL_ISSUE]);
     }
     mem_free(mean);
-    columns_destroy(c);
+    tiles_destroy(c);
 }
 
 TEST(panning_asks_only_for_what_comes_in)
 {
-    struct columns *c = columns_create(slice.run);
+    struct tiles *c = tiles_create(slice.run, COLUMNS_TILES_MAX);
     int members = columns_member_count(c, NTRACE_CORE), i;
     float *mean = mem_alloc(sizeof(*mean) * (size_t)(512 * members));
     int64_t before;
 
     columns_fill(c, NTRACE_CORE, 0, 1000, 4, 512, mean);
-    before = columns_tiles_made(c);
+    before = c->made;
     for (i = 0; i < 20; i++)
         columns_fill(c, NTRACE_CORE, 0, 1000 + i, 4, 512, mean);
-    assert_true(columns_tiles_made(c) <= before + 1);
+    assert_true(c->made <= before + 1);
     columns_fill(c, NTRACE_CORE, 0, 1000, 4, 512, mean);
-    assert_true(columns_tiles_made(c) <= before + 1);
+    assert_true(c->made <= before + 1);
     mem_free(mean);
-    columns_destroy(c);
+    tiles_destroy(c);
 }
 
 TEST(columns_of_operations_have_those_with_most_cycles)
 {
-    struct note_columns *c = note_columns_create(slice.run);
+    struct tiles *c = tiles_create(slice.run, NOTE_COLUMNS_TILES_MAX);
     uint32_t count = ntrace_program(slice.run, 4)->note_count;
     const struct note_column *column = note_columns_tile(c, 4, 9, 0);
     int64_t cycles[64], most;
@@ -247,17 +247,17 @@ TEST(columns_of_operations_have_those_with_most_cycles)
                     && column[i].share[1] >= column[i].share[2]);
     }
     assert_ptr_equal(note_columns_tile(c, 4, 9, 0), column);
-    note_columns_set_budget(c, 0);
+    tiles_set_budget(c, 0, 0);
     assert_null(note_columns_tile(c, 4, 9, 1));
-    assert_true(note_columns_is_partial(c));
-    note_columns_destroy(c);
+    assert_true(c->is_partial);
+    tiles_destroy(c);
 }
 
 /* ---- spans ---- */
 
 TEST(tiles_of_events_have_every_bundle_once)
 {
-    struct spans *s = spans_create(slice.run);
+    struct tiles *s = tiles_create(slice.run, SPANS_TILES_MAX);
     cycle_t all = ntrace_info(slice.run)->cycles;
     int64_t sum[NTRACE_CELL_COUNT], found = 0, tile;
     size_t count, i;
@@ -270,7 +270,7 @@ TEST(tiles_of_events_have_every_bundle_once)
     }
     ntrace_sum(slice.run, NTRACE_CORE, 2, 0, all, sum);
     assert_int_equal(found, sum[NTRACE_CELL_ISSUE]);
-    spans_destroy(s);
+    tiles_destroy(s);
 }
 
 /* ---- ranges ---- */
@@ -398,17 +398,16 @@ TEST(stalls_are_found_in_order_unless_hidden_or_short)
 
 TEST(quantities_are_short_and_have_units)
 {
-    char b[QUANTITY_MAX];
     double first;
 
-    assert_string_equal(quantity_seconds(1.234e-6, b), "1.23 µs");
-    assert_string_equal(quantity_seconds(999.6e-9, b), "1.00 µs");
-    assert_string_equal(quantity_bytes(1023, b), "1023 B");
-    assert_string_equal(quantity_bytes(16.5 * 1048576, b), "16.5 MiB");
-    assert_string_equal(quantity_rate(8.12e11, b), "812 GB/s");
-    assert_string_equal(quantity_percent(0.0001, b), "<0.1 %");
-    assert_string_equal(quantity_percent(0.634, b), "63 %");
-    assert_string_equal(quantity_cycles(1, b), "1 cycle");
+    assert_string_equal(quantity_seconds(1.234e-6).text, "1.23 µs");
+    assert_string_equal(quantity_seconds(999.6e-9).text, "1.00 µs");
+    assert_string_equal(quantity_bytes(1023).text, "1023 B");
+    assert_string_equal(quantity_bytes(16.5 * 1048576).text, "16.5 MiB");
+    assert_string_equal(quantity_rate(8.12e11).text, "812 GB/s");
+    assert_string_equal(quantity_percent(0.0001).text, "<0.1 %");
+    assert_string_equal(quantity_percent(0.634).text, "63 %");
+    assert_string_equal(quantity_cycles(1).text, "1 cycle");
     assert_true(quantity_ticks(130, 1130, 10, &first) == 100 && first == 200);
     assert_true(quantity_ticks(0, 1, 3, &first) == 0.5 && first == 0);
 }
