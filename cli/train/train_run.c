@@ -25,7 +25,7 @@ static int run(const struct train_options *o)
     int status;
 
     arena_init(&t.arena);
-    status = train_setup(&t, &e);
+    status = train_setup(&t, &e) || train_check_memory(&t, &e) ? -1 : 0;
     if (!status)
         status = tasks[o->task](&t, &e);
     if (status) {

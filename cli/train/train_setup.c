@@ -341,16 +341,18 @@ int train_setup(struct train_run *t, struct err *e)
 
 int train_check_memory(struct train_run *t, struct err *e)
 {
-    struct strategy_program *p;
+    struct strategy_program *p = NULL;
     double bytes;
 
     if (!t->machine)
         return 0;
-    p = fit_program(t->fit, t->steps_per_execution, e);
-    if (!p)
-        return -1;
-    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit))
-                     + strategy_program_module(p)->hbm_bytes + t->chip.vmem_bytes);
+    if (t->options->task == TASK_TRAIN) {
+        p = fit_program(t->fit, t->steps_per_execution, e);
+        if (!p)
+            return -1;
+    }
+    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit)) + t->chip.vmem_bytes
+                     + (p ? strategy_program_module(p)->hbm_bytes : 0));
     return host_memory_check(bytes * t->slice.core_count, "a smaller slice or --batch, or "
                              "--shard-state", e);
 }
