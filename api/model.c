@@ -287,7 +287,8 @@ sy_status sy_model_compile(sy_model *m, const sy_compile *o)
     if (!o)
         return api_fail_text("model %s: how it is to be compiled is NULL", m->model.name);
     if (m->model.set)
-        return api_fail_text("model %s is %s already", m->model.name, m->fit ? "compiled" : "built");
+        return api_fail_text("model %s is %s already", m->model.name,
+                             m->fit ? "compiled" : "built");
     return compile(m, o, &e) ? api_fail(&e) : SY_OK;
 }
 
