@@ -4,6 +4,7 @@ SEED=n draws them again."""
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import tempfile
 os.environ["KERAS_BACKEND"] = "jax"
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+from keras.src.applications.convnext import LayerScale  # noqa: E402
 
 VALUES = os.environ.get("KERAS_VALUES", "build/tests/jax/keras_values")
 TOLERANCE = 5e-5                        # of the largest output: Keras computes in float32
@@ -87,6 +89,7 @@ def elementwise():
     shape = (draw.randint(2, 5), draw.randint(2, 5), 6)
     yield chain(shape, L.GroupNormalization(one_of(1, 2, 3, -1), epsilon=0.01))
     yield chain(shape, L.LayerNormalization())
+    yield chain(shape, LayerScale(draw.uniform(-2, 2), shape[-1]))
     yield chain(shape, L.BatchNormalization())
     yield chain(shape, L.RMSNormalization(), L.UnitNormalization())
     yield chain(shape, L.Normalization(mean=[1.0, 2, 3, 4, 5, 6], variance=[4.0, 1, 2, 3, 4, 5],
@@ -136,7 +139,8 @@ def compare(model):
     if len(variables) != len(model.weights):
         raise ValueError(f"variables are {list(variables)}, not {[w.path for w in model.weights]}")
     for weight in model.weights:
-        names = [name for name in variables if weight.path.endswith(name)]
+        path = re.sub(r"/variable(_\d+)?$", "/gamma", weight.path)      # LayerScale names none
+        names = [name for name in variables if path.endswith(name)]
         if len(names) != 1:
             raise ValueError(f"{weight.path} is none of {list(variables)}")
         weight.assign(variables[names[0]].reshape(weight.shape))
