@@ -293,7 +293,7 @@ static int reduce_on_plateau(struct reader *r, struct api_callback_list *list)
 static int checkpoint(struct reader *r, struct api_callback_list *list)
 {
     struct checkpoint_options o = {0};
-    enum monitor_mode how;
+    enum monitor_mode how = MONITOR_AUTO;
     int64_t keep;
 
     if (text(r, "filepath", NULL, &o.folder) || text(r, "monitor", "val_loss", &o.monitor) ||
