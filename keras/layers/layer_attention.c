@@ -99,8 +99,8 @@ static int mask_future(struct graph *g, int scores)
     int is_seen;
 
     s.dtype = DTYPE_S32;
-    is_seen = graph_compare(g, COMPARE_GE, graph_iota(g, s, s.rank - 2),
-                            graph_iota(g, s, s.rank - 1));
+    int fourth = graph_iota(g, s, s.rank - 1);
+    is_seen = graph_compare(g, COMPARE_GE, graph_iota(g, s, s.rank - 2), fourth);
     return graph_select(g, is_seen, scores, graph_splat(g, scores, MASKED));
 }
 

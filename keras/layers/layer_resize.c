@@ -129,9 +129,11 @@ static int call_resize(struct layer_call *c)
             continue;
         if (l->c.interpolation == INTERPOLATION_NEAREST && to % from == 0)
             x = repeat_elements(g, x, 1 + i, to / from);
-        else
-            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i,
-                      blend_matrix(g, l->c.interpolation, to, from));
+        else {
+            int fourth = blend_matrix(g, l->c.interpolation, to, from);
+
+            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i, fourth);
+        }
     }
     return graph_convert(g, layer_from_image(c, x), c->dtype);
 }

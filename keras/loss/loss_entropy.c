@@ -48,8 +48,8 @@ int loss_sparse(struct graph *g, const struct loss *l, int labels,
         z = less_largest(g, z);
     index = g->node[z].shape;
     index.dtype = DTYPE_S32;
-    own = graph_compare(g, COMPARE_EQ, loss_spread_last(g, labels, z),
-                        graph_iota(g, index, index.rank - 1));
+    int fourth = graph_iota(g, index, index.rank - 1);
+    own = graph_compare(g, COMPARE_EQ, loss_spread_last(g, labels, z), fourth);
     own = loss_sum_last(g, graph_select(g, own, z, graph_splat(g, z, 0.0)));
     return graph_binary(g, HLO_SUBTRACT, log_sum(g, z), own);
 }
@@ -99,11 +99,14 @@ int loss_binary(struct graph *g, const struct loss *l, int y,
     int x = logits_of(g, l, prediction, ACTIVATION_SIGMOID), p, hit, miss;
 
     y = smooth(g, l, y, 0.5);
-    if (x != NODE_NONE)
-        return loss_mean_last(g, graph_binary(g, HLO_SUBTRACT, activation_softplus(g, x),
-                                              nn_multiply(g, y, x)));
+    if (x != NODE_NONE) {
+        int fourth = nn_multiply(g, y, x);
+
+        return loss_mean_last(g, graph_binary(g, HLO_SUBTRACT, activation_softplus(g, x), fourth));
+    }
     p = loss_clip(g, probabilities(g, prediction), LOSS_EPSILON, 1.0 - LOSS_EPSILON);
     hit = nn_multiply(g, y, graph_unary(g, HLO_LOG, p));
-    miss = nn_multiply(g, one_minus(g, y), graph_unary(g, HLO_LOG, one_minus(g, p)));
+    int third = graph_unary(g, HLO_LOG, one_minus(g, p));
+    miss = nn_multiply(g, one_minus(g, y), third);
     return graph_unary(g, HLO_NEGATE, loss_mean_last(g, nn_add(g, hit, miss)));
 }

@@ -24,8 +24,8 @@ static int huber(struct graph *g, int e, double delta)
     int size = absolute(g, e);
     int is_near = graph_compare(g, COMPARE_LE, size, graph_splat(g, size, delta));
 
-    return graph_select(g, is_near, nn_scale(g, square(g, e), 0.5),
-                        nn_shift(g, nn_scale(g, size, delta), -0.5 * delta * delta));
+    int fourth = nn_shift(g, nn_scale(g, size, delta), -0.5 * delta * delta);
+    return graph_select(g, is_near, nn_scale(g, square(g, e), 0.5), fourth);
 }
 
 /* e + ln(1 + e^-2e) - ln 2 */
@@ -61,7 +61,8 @@ static int poisson(struct graph *g, int y, int p)
 
 static int hinge(struct graph *g, int y, int p)
 {
-    return nn_relu(g, subtract(g, graph_splat(g, p, 1.0), nn_multiply(g, y, p)));
+    int third = nn_multiply(g, y, p);
+    return nn_relu(g, subtract(g, graph_splat(g, p, 1.0), third));
 }
 
 static int categorical_hinge(struct graph *g, int y, int p)
@@ -84,8 +85,9 @@ static int unit_row(struct graph *g, int x)
 
 static int cosine(struct graph *g, int y, int p)
 {
+    int third = unit_row(g, p);
     return graph_unary(g, HLO_NEGATE,
-                       loss_sum_last(g, nn_multiply(g, unit_row(g, y), unit_row(g, p))));
+                       loss_sum_last(g, nn_multiply(g, unit_row(g, y), third)));
 }
 
 /* what is averaged along the last dimension */
@@ -94,8 +96,11 @@ static int elements(struct graph *g, const struct loss *l, int y, int p)
     switch (l->kind) {
     case LOSS_MEAN_ABSOLUTE_ERROR: return absolute(g, subtract(g, y, p));
     case LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR: return percentage(g, y, p);
-    case LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR:
-        return square(g, subtract(g, log_of_one_more(g, y), log_of_one_more(g, p)));
+    case LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR: {
+        int third = log_of_one_more(g, p);
+
+        return square(g, subtract(g, log_of_one_more(g, y), third));
+    }
     case LOSS_HUBER: return huber(g, subtract(g, y, p), l->delta);
     case LOSS_LOG_COSH: return log_cosh(g, subtract(g, p, y));
     case LOSS_POISSON: return poisson(g, y, p);

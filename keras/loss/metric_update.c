@@ -72,8 +72,8 @@ static int label_places(struct update *u, bool is_sparse)
 
 static void add_accuracy(struct update *u, bool is_sparse)
 {
-    int is_right = graph_compare(u->g, COMPARE_EQ, label_places(u, is_sparse),
-                                 largest_place(u, u->p));
+    int fourth = largest_place(u, u->p);
+    int is_right = graph_compare(u->g, COMPARE_EQ, label_places(u, is_sparse), fourth);
 
     add_values(u, as_number(u, is_right));
 }
@@ -84,8 +84,9 @@ static int one_hot(struct update *u, int places, int like)
     struct shape s = u->g->node[like].shape;
 
     s.dtype = DTYPE_S32;
-    return as_number(u, graph_compare(u->g, COMPARE_EQ, loss_spread_last(u->g, places, like),
-                                      graph_iota(u->g, s, s.rank - 1)));
+    int fourth = graph_iota(u->g, s, s.rank - 1);
+    return as_number(u,
+                     graph_compare(u->g, COMPARE_EQ, loss_spread_last(u->g, places, like), fourth));
 }
 
 /* fewer than k predictions of the row are above the label's own */
@@ -162,15 +163,14 @@ static void add_curve(struct update *u)
 {
     struct graph *g = u->g;
     struct shape grid = {.dtype = DTYPE_F32, .rank = 2};
-    int p = probabilities(u), above, y, weights, positive;
+    int p = probabilities(u), above, y, weights, positive, limits;
 
     grid.dim[0] = shape_elems(&g->node[p].shape);
     grid.dim[1] = (int64_t)u->m->number;
     weights = column(u, weights_like(u, p), grid);
     y = column(u, u->y, grid);
-    above = as_number(u, graph_compare(g, COMPARE_GT, column(u, p, grid),
-                                       graph_broadcast(g, thresholds(u, grid.dim[1]), grid,
-                                                       (int[]){1})));
+    limits = graph_broadcast(g, thresholds(u, grid.dim[1]), grid, (int[]){1});
+    above = as_number(u, graph_compare(g, COMPARE_GT, column(u, p, grid), limits));
     for (int i = 0; i < 4; i++) {
         positive = i == 0 || i == 2 ? above : one_minus(u, above);
         positive = nn_multiply(g, positive, i == 0 || i == 3 ? y : one_minus(u, y));
@@ -197,7 +197,8 @@ static void add_confusion(struct update *u)
     int wanted = one_hot(u, label_places(u, true), u->p);
 
     wanted = nn_multiply(g, wanted, weights_like(u, wanted));
-    add_state(u, 0, graph_dot(g, graph_reshape(g, wanted, table), graph_reshape(g, is, table), 0,
+    int third = graph_reshape(g, is, table);
+    add_state(u, 0, graph_dot(g, graph_reshape(g, wanted, table), third, 0,
                               0, PRECISION_HIGHEST));
 }
 

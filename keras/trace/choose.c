@@ -18,7 +18,8 @@ static int as_bits(struct graph *g, int a)
 /* b ^ ((a ^ b) & bits) */
 int choose_value(struct graph *g, int bits, int a, int b)
 {
-    int differ = graph_binary(g, HLO_XOR, as_bits(g, a), as_bits(g, b));
+    int fourth = as_bits(g, b);
+    int differ = graph_binary(g, HLO_XOR, as_bits(g, a), fourth);
 
     differ = graph_binary(g, HLO_AND, differ, nn_spread(g, bits, differ));
     return graph_bitcast_convert(g, graph_binary(g, HLO_XOR, as_bits(g, b), differ), DTYPE_F32);
