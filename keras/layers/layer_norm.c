@@ -76,11 +76,13 @@ static int call_batch_norm(struct layer_call *c)
     struct nn_batch_norm n;
 
     layer_source(c, "FusedBatchNorm");
-    if (!layer_learns(c))
+    if (!layer_learns(c)) {
+        int sixth = layer_read(c, moving(c->layer, MOVING_VARIANCE));
+
         return nn_batch_norm_inference(g, c->input[0], gamma, beta,
-                                       layer_read(c, moving(c->layer, MOVING_MEAN)),
-                                       layer_read(c, moving(c->layer, MOVING_VARIANCE)),
+                                       layer_read(c, moving(c->layer, MOVING_MEAN)), sixth,
                                        l->epsilon);
+    }
     n = nn_batch_norm_training(g, c->input[0], gamma, beta, l->epsilon, is_synchronized,
                                c->t->replica_count);
     layer_source(c, "AssignMovingAvg");
