@@ -82,8 +82,7 @@ static int read_row(struct reading *r, struct csv_row *row, struct err *e)
         } else {
             field = plain_field(r);
         }
-        r->field = mem_grow(r->field, &r->capacity, count + 1, sizeof(*r->field));
-        r->field[count++] = field;
+        MEM_ADD(r->field, count, r->capacity) = field;
         goes_on = end_field(r);
     }
     row->field_count = (int)count;
@@ -109,8 +108,7 @@ static int read_table(struct reading *r, struct csv *c, const char *heading, str
             c->heading = row;
             continue;
         }
-        rows = mem_grow(rows, &capacity, (size_t)c->row_count + 1, sizeof(*rows));
-        rows[c->row_count++] = row;
+        MEM_ADD(rows, c->row_count, capacity) = row;
     }
     if (status == 0 && !has_heading)
         status = err_at(e, c->path, 0, 0, "no heading%s%s", heading ? " that begins with " : "",
@@ -142,13 +140,11 @@ int csv_find(const struct csv *c, const char *name)
 int csv_column(const struct csv *c, const char *name, struct err *e)
 {
     int column = csv_find(c, name);
-    char near[128];
 
     if (column >= 0)
         return column;
     return err_at(e, c->path, c->heading.line, 0, "no column \"%s\" in the heading%s", name,
-                  text_did_you_mean(name, c->heading.field, (size_t)c->heading.field_count, near,
-                                    sizeof(near)));
+                  text_did_you_mean(name, c->heading.field, (size_t)c->heading.field_count).text);
 }
 
 const char *csv_text(const struct csv *c, int row, int column)

@@ -4,12 +4,14 @@
  */
 #include "base/text.h"
 
+#include "base/arena.h"
 #include "base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,27 @@ static void leave(locale_t before)
 {
     if (before)
         uselocale(before);
+}
+
+FILE *text_memory(char **text, size_t *bytes)
+{
+    FILE *to;
+
+    *text = NULL;
+    *bytes = 0;
+    to = open_memstream(text, bytes);
+    if (!to)
+        mem_exhausted(0);
+    return to;
+}
+
+void text_memory_end(FILE *to, char *const *text)
+{
+    bool has_failed = ferror(to);
+
+    /* glibc says 0 and leaves NULL where the last of its blocks cannot be had */
+    if (fclose(to) != 0 || has_failed || !*text)
+        mem_exhausted(0);
 }
 
 int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
@@ -125,28 +148,29 @@ static const char *name_at(const char *const *first, size_t stride, size_t i)
     return *(const char *const *)((const char *)first + i * stride);
 }
 
-static char *print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
-                           char *buf, size_t buf_bytes)
+static void print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
+                          char near[TEXT_NEAR_BYTES])
 {
     size_t least = 2 + strlen(name) / 3;
 
-    buf[0] = '\0';
+    near[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         const char *candidate = name_at(first, stride, i);
         size_t distance = edit_distance(name, candidate, least);
 
         if (distance < least) {
             least = distance;
-            snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", candidate);
+            snprintf(near, TEXT_NEAR_BYTES, " (did you mean \"%s\"?)", candidate);
         }
     }
-    return buf;
 }
 
-char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
-                        char *buf, size_t buf_bytes)
+struct near_text text_did_you_mean(const char *name, const char *const *candidates, size_t count)
 {
-    return print_nearest(name, candidates, sizeof(*candidates), count, buf, buf_bytes);
+    struct near_text near;
+
+    print_nearest(name, candidates, sizeof(*candidates), count, near.text);
+    return near;
 }
 
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
@@ -155,7 +179,7 @@ int text_find(const char *name, const char *const *first, size_t stride, size_t 
     for (size_t i = 0; i < count; i++)
         if (strcmp(name, name_at(first, stride, i)) == 0)
             return (int)i;
-    print_nearest(name, first, stride, count, near, TEXT_NEAR_BYTES);
+    print_nearest(name, first, stride, count, near);
     return -1;
 }
 

@@ -17,22 +17,25 @@ int text_print(char *buf, size_t buf_bytes, const char *fmt, ...)
 int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
 int text_print_file(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A stream whose text is in *text, for free(), once text_memory_end has closed it: all of it, for
+ * where there is no memory the process ends (mem_exhausted). */
+FILE *text_memory(char **text, size_t *bytes);
+void text_memory_end(FILE *to, char *const *text);
 double text_to_double(const char *s, char **end);
 float text_to_float(const char *s, char **end);
 
 /*
- * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit
- * distance to `name`; "" when none is near (above 1 + a third of the name's
- * length). Returns buf.
+ * " (did you mean \"x\"?)", x being the candidate with the least edit distance to `name`; "" when
+ * none is near (above 1 + a third of the name's length).
  */
-char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
-                        char *buf, size_t buf_bytes);
+#define TEXT_NEAR_BYTES 160
+struct near_text { char text[TEXT_NEAR_BYTES]; };
+struct near_text text_did_you_mean(const char *name, const char *const *candidates, size_t count);
 
 /*
  * Where `name` is among the names of a table's rows, `first` and so on, each `stride` bytes behind
  * the one before it. -1: it is none of them, and `near` says which it may be, as above.
  */
-#define TEXT_NEAR_BYTES 160
 int text_find(const char *name, const char *const *first, size_t stride, size_t count,
               char near[TEXT_NEAR_BYTES]);
 

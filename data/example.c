@@ -41,12 +41,11 @@ static int fail_missing(const Example__Example *x, const char *name, struct err 
 {
     const char *names[NAMES_MAX];
     size_t count = 0, all = x->features ? x->features->n_feature : 0;
-    char near[128];
 
     for (; count < all && count < NAMES_MAX; count++)
         names[count] = x->features->feature[count]->key;
     return err_set(e, "feature \"%s\" is missing; the record has %zu%s", name, all,
-                   text_did_you_mean(name, names, count, near, sizeof(near)));
+                   text_did_you_mean(name, names, count).text);
 }
 
 /* ---- values of each kind into tensor i */

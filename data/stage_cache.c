@@ -78,9 +78,7 @@ static int cache_next(struct data_iterator *it, struct data_element **x, struct 
         publish(c, &at->own);
     if (status <= 0)
         return status;
-    at->own.x = mem_grow(at->own.x, &at->own.capacity, at->own.count + 1,
-                         sizeof(struct data_element *));
-    at->own.x[at->own.count++] = element_retain(*x);
+    MEM_ADD(at->own.x, at->own.count, at->own.capacity) = element_retain(*x);
     return 1;
 }
 

@@ -55,8 +55,7 @@ static int fill(struct shuffle_iterator *s, struct err *e)
 
         if (status <= 0)
             return status;
-        s->buffer = mem_grow(s->buffer, &s->capacity, s->count + 1, sizeof(struct data_element *));
-        s->buffer[s->count++] = x;
+        MEM_ADD(s->buffer, s->count, s->capacity) = x;
     }
     return 0;
 }

@@ -218,14 +218,13 @@ static int take_layer(struct weights_reader *r, const struct h5_file *f, const s
         if (!item) {
             const char **names = arena_array(r->arena, (size_t)f->count + 1, sizeof(*names));
             size_t count = 0;
-            char near[TEXT_NEAR_BYTES];
 
             for (int k = 0; k < f->count; k++)
                 if (!f->item[k].attribute)
                     names[count++] = f->item[k].path;
             return weights_fail(r, l, "its \"%s\" would be \"%s\", which the file has not%s",
                                 weights_local_name(r, l, l->variable[i]), path,
-                                text_did_you_mean(path, names, count, near, sizeof(near)));
+                                text_did_you_mean(path, names, count).text);
         }
         from = (struct weights_array){path, item->rank, item->dim, item->value};
         if (weights_take(r, l, l->variable[i], &from, title_of(f, place, r->arena)) != 0)

@@ -4,8 +4,6 @@
  */
 #include "hbm/hbm_map.h"
 
-#include "base/units.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -156,8 +156,7 @@ static void keep_page(struct hbm_store *s, size_t number, bool is_new)
     if (t->is_kept[number % TABLE_PAGES / 64] & bit)
         return;
     t->is_kept[number % TABLE_PAGES / 64] |= bit;
-    s->kept = mem_grow(s->kept, &s->kept_capacity, s->kept_count + 1, sizeof(*s->kept));
-    k = &s->kept[s->kept_count++];
+    k = &MEM_ADD(s->kept, s->kept_count, s->kept_capacity);
     k->number = number;
     k->is_new = is_new;
     if (is_new)

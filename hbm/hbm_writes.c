@@ -93,8 +93,7 @@ ps_t hbm_write(struct hbm *h, const struct hbm_request *q)
     accepted_at = hbm_queue_room_at(&ch->queue[1],
                                     later(1, c->write_queue - ch->held_bursts - q->bursts + 1),
                                     q->at);
-    ch->write = mem_grow(ch->write, &ch->write_capacity, ch->write_count + 1, sizeof(*ch->write));
-    ch->write[ch->write_count++] = (struct hbm_write){
+    MEM_ADD(ch->write, ch->write_count, ch->write_capacity) = (struct hbm_write){
         .row = q->row, .column = q->column, .bursts = q->bursts, .bytes = q->bytes,
         .bank = q->bank};
     ch->held_bursts += q->bursts;

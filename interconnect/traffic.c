@@ -107,11 +107,8 @@ static void deliver(struct crowd *c, int32_t i, ps_t there_at)
     c->out->delivered_bytes += c->request->bytes;
     if (is_measured(c, there_at))
         c->taken[m->source]++;
-    if (is_measured(c, m->started_at)) {
-        c->latency = mem_grow(c->latency, &c->latency_capacity, c->latency_count + 1,
-                              sizeof(*c->latency));
-        c->latency[c->latency_count++] = there_at - m->started_at;
-    }
+    if (is_measured(c, m->started_at))
+        MEM_ADD(c->latency, c->latency_count, c->latency_capacity) = there_at - m->started_at;
     m->next_free = c->first_free;
     c->first_free = i;
 }

@@ -176,8 +176,7 @@ static int label(struct assembler *as, struct scan_token w)
     if (asm_register_class(w, &number))
         return asm_error_at(as, &as->scan, "%.*s is a register, not a label", (int)w.length,
                             w.start);
-    as->label = mem_grow(as->label, &as->label_room, as->label_count + 1, sizeof(*as->label));
-    l = &as->label[as->label_count++];
+    l = &MEM_ADD(as->label, as->label_count, as->label_room);
     l->name = arena_printf(as->arena, "%.*s", (int)w.length, w.start);
     l->index = (uint32_t)as->bundle_count;
     l->line = as->scan.line;
@@ -212,8 +211,7 @@ static int equ(struct assembler *as)
         return asm_expected(as, "\",\"");
     if (asm_immediate(as, &value))
         return -1;
-    as->name = mem_grow(as->name, &as->name_room, as->name_count + 1, sizeof(*as->name));
-    as->name[as->name_count++] = (struct asm_name){
+    MEM_ADD(as->name, as->name_count, as->name_room) = (struct asm_name){
         arena_printf(as->arena, "%.*s", (int)w.length, w.start), value, at.line
     };
     return 0;
@@ -241,8 +239,7 @@ static int note(struct assembler *as)
     if (!n) {
         n = arena_alloc(as->arena, sizeof(*n));
         n->text = arena_printf(as->arena, "%.*s", (int)(end - start), start);
-        as->note = mem_grow(as->note, &as->note_room, as->note_count + 1, sizeof(*as->note));
-        as->note[as->note_count++] = n->text;
+        MEM_ADD(as->note, as->note_count, as->note_room) = n->text;
         n->number = (uint32_t)as->note_count;
         HASH_ADD_KEYPTR(hh, as->note_of_text, n->text, (size_t)(end - start), n);
     }

@@ -122,17 +122,14 @@ static bool cut_numbers(struct scan_token w, struct op_parse *parse)
 
 static int unknown_operation(struct assembler *as, struct scan_token w, const char *key)
 {
-    const char *const *names;
-    const char *number;
     size_t count;
-    char hint[128];
+    const char *const *names = isa_mnemonics(&count);
+    struct near_text hint = text_did_you_mean(key, names, count);
+    const char *number = strchr(hint.text, '#');
 
-    names = isa_mnemonics(&count);
-    text_did_you_mean(key, names, count, hint, sizeof(hint));
-    number = strchr(hint, '#');
     return asm_error_at(as, &as->scan, "unknown operation \"%.*s\"%.*s%s%s",
                         (int)(w.length < 200 ? w.length : 200), w.start,
-                        (int)strcspn(hint, "#"), hint, number ? "[0]" : "",
+                        (int)strcspn(hint.text, "#"), hint.text, number ? "[0]" : "",
                         number ? number + 1 : "");
 }
 
@@ -459,7 +456,6 @@ int asm_operation(struct assembler *as)
     if (asm_char(as) == ',')
         return asm_error_at(as, &as->scan, "%s takes %s%d operand%s", parse.name,
                             count ? "only " : "", count, count == 1 ? "" : "s");
-    as->op = mem_grow(as->op, &as->op_room, as->op_count + 1, sizeof(*as->op));
-    as->op[as->op_count++] = parse.op;
+    MEM_ADD(as->op, as->op_count, as->op_room) = parse.op;
     return 0;
 }

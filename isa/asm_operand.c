@@ -319,8 +319,7 @@ static int branch_target(struct assembler *as, struct isa_operand *operand)
             return -1;
         return asm_char(as) == '(' ? skip_listing_region(as) : 0;
     }
-    as->use = mem_grow(as->use, &as->use_room, as->use_count + 1, sizeof(*as->use));
-    use = &as->use[as->use_count++];
+    use = &MEM_ADD(as->use, as->use_count, as->use_room);
     use->name = arena_printf(as->arena, "%.*s", (int)w.length, w.start);
     use->index = (uint32_t)as->op_count;
     use->line = as->scan.line;

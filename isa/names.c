@@ -92,8 +92,7 @@ static void add_name(int code, const int32_t *value, int choice_count)
 
     spell(patterns[code], value, NULL, NULL, text, sizeof(text));
     assert(strlen(text) < ISA_MNEMONIC_MAX);
-    names = mem_grow(names, &name_room, name_count + 1, sizeof(*names));
-    n = &names[name_count++];
+    n = &MEM_ADD(names, name_count, name_room);
     n->text = strcpy(mem_alloc(strlen(text) + 1), text);
     n->code = (uint16_t)code;
     for (int i = 0; i < choice_count; i++)

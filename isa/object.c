@@ -2,7 +2,6 @@
 #include "isa/object.h"
 
 #include "base/outfile.h"
-#include "isa/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cli/common/host_memory.h"
 
 #define FEW_STEPS 3                     /* in which nothing new remains to be simulated */
 #define MORE_STEPS 23                   /* the first launches take seconds more or less each time */
@@ -16,21 +17,6 @@
 
 /* what the CNN takes, and a bit: a host that lacks it would only swap */
 static const double room_bytes[] = {[BENCH_CNN_REPLICATED] = 6.5e9, [BENCH_CNN_IN_PARTS] = 3.5e9};
-
-/* the host's memory that is free, or can be; where that is not told there is enough */
-static double available_bytes(void)
-{
-    FILE *f = fopen("/proc/meminfo", "r");
-    char line[128];
-    double kib = 1e18;
-
-    while (f && fgets(line, sizeof(line), f))
-        if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib * KIB;
-}
 
 /* by the clock, which a busy host stretches; what it took of the processors stands before it */
 static double step_seconds(const struct bench_cost *few, const struct bench_cost *more)
@@ -68,7 +54,7 @@ static int measure_cnn(struct bench *b, int kind, struct err *e)
         err_set(e, "needs --data DIR with MNIST");
         return BENCH_LEFT_OUT;
     }
-    if (available_bytes() < room_bytes[kind]) {
+    if (host_memory_free() < room_bytes[kind]) {
         err_set(e, "needs %.1f GB of memory", room_bytes[kind] / 1e9);
         return BENCH_LEFT_OUT;
     }

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/progress.h"
 #include "sim/time/clock.h"
+#include "cli/common/run_progress.h"
 #include "sim/machine/machine.h"
 #include "stack/collective/collective_program.h"
 #include "stack/collective/collective_verify.h"
@@ -161,11 +162,16 @@ static int run_program(const struct collective_plan *p, struct machine *m,
                        struct collective_answer *w, struct arena *a, struct err *e)
 {
     struct collective_program *program = collective_program_create(p, m, a, e);
+    struct run_progress shown;
+    int status;
 
     if (!program || (w->options.checks ? collective_fill(p, m, DATA_SEED, e)
                                        : collective_leave_unknown(p, m, e)))
         return -1;
-    if (collective_program_run(program, e))
+    run_progress_begin(&shown, m, "collective", 0);
+    status = collective_program_run(program, e);
+    run_progress_end(&shown);
+    if (status)
         return -1;
     if (w->options.checks && collective_verify(p, m, DATA_SEED, &w->verdict, e))
         return -1;

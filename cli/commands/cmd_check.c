@@ -158,14 +158,14 @@ static void print_names(const struct names *known, char *list, size_t list_bytes
 static int fail_unknown(const char *what, const char *name, const struct names *known,
                         struct err *e)
 {
-    char hint[100], list[2000];
+    struct near_text hint = text_did_you_mean(name, known->item, known->count);
+    char list[2000];
 
-    text_did_you_mean(name, known->item, known->count, hint, sizeof(hint));
     print_names(known, list, sizeof(list));
     if (strlen(list) > LIST_CHARS)
         return err_set(e, "unknown %s \"%.100s\"%s; systole check numerics --help lists all", what,
-                       name, hint);
-    return err_set(e, "unknown %s \"%.100s\"%s; there are %s", what, name, hint, list);
+                       name, hint.text);
+    return err_set(e, "unknown %s \"%.100s\"%s; there are %s", what, name, hint.text, list);
 }
 
 /* every name in every list given must be known */

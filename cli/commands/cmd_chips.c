@@ -188,11 +188,10 @@ static void print_params(const struct chip *c, const struct chip_origin *origins
 static void print_slices(const char *chip_name, const struct chip *c)
 {
     struct slice s;
-    char text[96];
 
     printf("\nslices\n");
     for (int i = 0; slice_of_chip(&s, chip_name, i); i++) {
-        printf("  %s", slice_print(&s, text, sizeof(text)));
+        printf("  %s", slice_print(&s).text);
         printf(slice_can_twist(&s, c) ? "; twisted too: %s_twisted\n" : "\n", s.name);
     }
     if (c->ici_wrap_multiple > 1)
@@ -228,7 +227,7 @@ static int print_slice(const char *name, struct err *e)
     if (slice_parse(&s, name, e))
         return -1;
     cores = s.core_count / s.chip_count;
-    printf("%s\n", slice_print(&s, text, sizeof(text)));
+    printf("%s\n", slice_print(&s).text);
     if (s.chip_count > 1)
         printf("%s\n", slice_print_closing(&s, text, sizeof(text)));
     for (int z = 0; z < s.dim[2]; z++) {

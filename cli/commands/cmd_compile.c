@@ -2,7 +2,6 @@
 #include "cli/commands/cli.h"
 
 #include "base/outfile.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/compile/compile.h"
 #include "base/progress.h"
@@ -259,7 +258,7 @@ static int launch(struct session *s, struct err *e)
                     compile_chips_are_alike(&s->slice);
     int cores = one_chip ? (int)s->chip.chip_cores : s->o->replica_count;
     struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = cores,
-                               .one_chip = one_chip,
+                               .one_chip = one_chip, .shows_progress = true,
                                .per_bundle = s->o->emit == EMIT_LISTING, .graph = &s->graph,
                                .indices = s->indices};
 

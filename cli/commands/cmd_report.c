@@ -43,7 +43,6 @@ static int parse_section(const struct cli_option *o, const char *text, void *val
 {
     const char *names[COUNT_OF(sections)];
     struct arguments *args = values;
-    char hint[80];
 
     (void)o;
     for (size_t i = 0; i < COUNT_OF(sections); i++) {
@@ -55,7 +54,7 @@ static int parse_section(const struct cli_option *o, const char *text, void *val
     }
     return err_set(e, "no section \"%s\"%s; there are steps, ops, layers, units, stalls, hbm, "
                    "links, memory, energy, energy_ops, counters", text,
-                   text_did_you_mean(text, names, COUNT_OF(names), hint, sizeof(hint)));
+                   text_did_you_mean(text, names, COUNT_OF(names)).text);
 }
 
 static const struct cli_option options[] = {
@@ -116,7 +115,6 @@ static int sort_tables(const struct arguments *args, struct saved *s, struct err
 {
     const char *names[COLUMN_COUNT];
     size_t count = 0;
-    char hint[120];
 
     for (int i = 0; i < args->section->table_count; i++) {
         enum table_id id = args->section->table[i];
@@ -132,7 +130,7 @@ static int sort_tables(const struct arguments *args, struct saved *s, struct err
     }
     return err_set(e, "--sort: section %s has no column \"%s\"%s; docs/report.md lists them",
                    args->section->name, args->sort,
-                   text_did_you_mean(args->sort, names, count, hint, sizeof(hint)));
+                   text_did_you_mean(args->sort, names, count).text);
 }
 
 /* ---- output ---- */

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/common/run_setup.h"
 #include "cli/live/run_view.h"
+#include "cli/common/run_progress.h"
 #include "cli/common/save_at.h"
 #include "cli/commands/swept.h"
 #include "cli/common/trace_options.h"
@@ -123,6 +124,15 @@ static int start(struct session *s)
     return 0;
 }
 
+static void run_with_progress(struct session *s, const char *title)
+{
+    struct run_progress shown;
+
+    run_progress_begin(&shown, s->setup.m, title, 0);
+    save_points_run(&s->points, s->setup.m, title);
+    run_progress_end(&shown);
+}
+
 static int open_view(struct session *s, struct err *e)
 {
     const char *folder = s->args->out.path;
@@ -202,7 +212,7 @@ static int run(struct session *s, struct err *e)
     if (s->view && run_view_drive(s->view, e))
         return -1;
     if (!s->view)
-        save_points_run(&s->points, m, step.title);
+        run_with_progress(s, step.title);
     machine_finish(m);
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);

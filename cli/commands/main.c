@@ -2,11 +2,13 @@
 #include "commit.h"                    /* made by tools/commit.sh */
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -41,13 +43,12 @@ static void print_help(FILE *to)
 static int fail_unknown(const char *name)
 {
     const char *names[COUNT_OF(commands)];
-    char hint[100];
 
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         names[i] = commands[i].name;
     fprintf(stderr, "systole: unknown %s \"%s\"%s; see systole --help\n",
             name[0] == '-' ? "option" : "command", name,
-            text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+            text_did_you_mean(name, names, COUNT_OF(names)).text);
     return EXIT_USAGE;
 }
 
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
     outfile_watch_stdout("systole");
+    json_set_alloc_funcs(mem_alloc_unset, mem_free);    /* as for our own memory: none is the end */
     if (getenv(CLI_WRITES_BELOW))
         outfile_confine(getenv(CLI_WRITES_BELOW));
     if (argc < 2) {

@@ -99,7 +99,7 @@ static size_t split_words(const char *words, char *copy, size_t copy_bytes,
 
 static int read_choice(const struct cli_option *o, const char *text, char *to, struct err *e)
 {
-    char copy[200], all[240] = "", hint[64], name[NAME_BYTES];
+    char copy[200], all[240] = "", name[NAME_BYTES];
     const char *word[WORDS_MAX];
     size_t count = split_words(o->words, copy, sizeof(copy), word);
 
@@ -111,7 +111,7 @@ static int read_choice(const struct cli_option *o, const char *text, char *to, s
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", word[i]);
     }
     return err_set(e, "%s is \"%s\", allowed are %s%s", spell(o, name), text, all,
-                   text_did_you_mean(text, word, count, hint, sizeof(hint)));
+                   text_did_you_mean(text, word, count).text);
 }
 
 static int read_text(const struct cli_option *o, const char *text, char *to, struct err *e)
@@ -187,7 +187,7 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
                    struct err *e)
 {
     const char *names[ROWS_MAX];
-    char hint[64], all[240] = "";
+    char all[240] = "";
     struct table t = {.count = 0};
 
     gather(&t, o, values);
@@ -198,7 +198,7 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", names[i]);
     }
     return err_set(e, "no option \"%s\"%s; there are %s", name,
-                   text_did_you_mean(name, names, (size_t)t.count, hint, sizeof(hint)), all);
+                   text_did_you_mean(name, names, (size_t)t.count).text, all);
 }
 
 /* "--name", or "-c" of a row that has a letter alone */
@@ -366,7 +366,8 @@ void cli_parse(const struct cli_syntax *s, int argc, char **argv, void *values)
     arena_init(&r.arena);
     gather(&r.table, &s->own, values);
     list_options(&r, list);
-    argp_parse(&argp, argc, argv, s->rest ? ARGP_IN_ORDER : 0, NULL, &r);
+    if (argp_parse(&argp, argc, argv, s->rest ? ARGP_IN_ORDER : 0, NULL, &r) != 0)
+        mem_exhausted(0);               /* a wrong word has ended the process */
     arena_fini(&r.arena);
 }
 

@@ -63,7 +63,7 @@ void save_points_run(struct save_points *s, struct machine *m, const char *title
         if (snapshot_write(m, title, p->path, s->is_failed ? &(struct err){0} : &s->err))
             s->is_failed = true;
     }
-    machine_advance(m, CYCLE_NEVER);
+    machine_advance_to_end(m);
 }
 
 void save_points_print(const struct save_points *s, FILE *to)

@@ -75,6 +75,7 @@ struct compile_launch {
     int cores;                          /* the first ones, at once, each for itself; times are
                                          * those of the first */
     bool one_chip;                      /* the first chip stands for all */
+    bool shows_progress;
     bool per_bundle;                    /* every round of every loop is simulated, slower */
     const struct graph *graph;          /* of which the module was made: its indices are written */
     struct index_data indices;

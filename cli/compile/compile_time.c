@@ -1,6 +1,7 @@
 /* A compiled module in timing mode: cycles by kernel and by bundle, from the trace's records. */
 #include "cli/compile/compile.h"
 
+#include "cli/common/run_progress.h"
 #include "sim/observe/trace.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
@@ -93,6 +94,7 @@ int compile_run(const struct module *m, const struct compile_launch *l, struct a
     struct timer t = {.times = out, .kernel_count = m->kernel_count};
     struct trace_sink sink = {.context = &t, .core = on_core, .wants_access = l->per_bundle};
     struct machine *machine = machine_create(l->slice, l->chip, &options, e);
+    struct run_progress shown = {.machine = machine};
     int status = 0;
 
     if (!machine)
@@ -102,8 +104,12 @@ int compile_run(const struct module *m, const struct compile_launch *l, struct a
         status = module_load(m, machine, core, e) ||
                  index_assume_write(l->graph, m, machine, core, &l->indices, e);
     machine_set_trace(machine, &sink);
+    if (status == 0 && l->shows_progress)
+        run_progress_begin(&shown, machine, "run", run_progress_expected(m));
     if (status == 0)
         status = machine_run(machine, e);
+    if (l->shows_progress)
+        run_progress_end(&shown);
     out->total_cycles = machine_cycles(machine);
     machine_destroy(machine);
     return status ? -1 : 0;

@@ -2,7 +2,6 @@
 #include "cli/debug/debug.h"
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/debug/debug_expr.h"
 

@@ -5,7 +5,6 @@
 #include "cli/debug/debug_expr.h"
 
 #include "base/floats.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/debug/debug_names.h"
 

@@ -101,7 +101,6 @@ static bool find_cast(struct debug_name *name)
 static int find_stall(struct debug_name *name, struct err *e)
 {
     const char *reasons[STALL_COUNT];
-    char hint[100];
 
     if (strncmp(name->text, "stall.", 6) != 0)
         return 0;
@@ -112,7 +111,7 @@ static int find_stall(struct debug_name *name, struct err *e)
             return 1;
     }
     return err_set(e, "no stall reason \"%s\"%s", name->text + 6,
-                   text_did_you_mean(name->text + 6, reasons, STALL_COUNT, hint, sizeof(hint)));
+                   text_did_you_mean(name->text + 6, reasons, STALL_COUNT).text);
 }
 
 /* a label is the number of its bundle */
@@ -132,7 +131,6 @@ static bool find_label(const struct machine *m, struct debug_name *name)
 static int fail_unknown(const char *text, struct err *e)
 {
     const char *all[COUNT_OF(names) + COUNT_OF(casts)];
-    char hint[100];
     size_t count = 0, i;
 
     for (i = 0; i < COUNT_OF(names); i++)
@@ -140,7 +138,7 @@ static int fail_unknown(const char *text, struct err *e)
     for (i = 0; i < COUNT_OF(casts); i++)
         all[count++] = casts[i].text;
     return err_set(e, "nothing is called \"%s\"%s; see help expressions", text,
-                   text_did_you_mean(text, all, count, hint, sizeof(hint)));
+                   text_did_you_mean(text, all, count).text);
 }
 
 int debug_name_find(const struct machine *m, int core, const char **at, struct debug_name *name,

@@ -56,7 +56,6 @@ static int find_label(const struct isa_program *p, const char *word, uint32_t *b
 {
     const char *plus = strrchr(word, '+'), **names;
     size_t length = plus ? (size_t)(plus - word) : strlen(word);
-    char hint[100];
     int64_t more = 0;
 
     for (uint32_t i = 0; i < p->symbol_count; i++) {
@@ -72,8 +71,7 @@ static int find_label(const struct isa_program *p, const char *word, uint32_t *b
     names = mem_alloc((p->symbol_count + 1u) * sizeof(*names));
     for (uint32_t i = 0; i < p->symbol_count; i++)
         names[i] = p->symbol[i].name;
-    err_set(e, "no label \"%s\"%s", word,
-            text_did_you_mean(word, names, p->symbol_count, hint, sizeof(hint)));
+    err_set(e, "no label \"%s\"%s", word, text_did_you_mean(word, names, p->symbol_count).text);
     mem_free(names);
     return -1;
 }
@@ -167,7 +165,7 @@ bool debug_has_op(const struct isa_program *p, uint32_t bundle, const char *name
 /* units and accumulators, which follow the name, are not looked at */
 bool debug_is_op_name(const char *name, struct err *e)
 {
-    char plain[DEBUG_WORD_MAX], hint[100], *unit;
+    char plain[DEBUG_WORD_MAX], *unit;
     const char *const *all;
     size_t count;
 
@@ -179,8 +177,7 @@ bool debug_is_op_name(const char *name, struct err *e)
     for (size_t i = 0; i < count; i++)
         if (strncmp(all[i], plain, strlen(plain)) == 0)
             return true;
-    err_set(e, "no operation \"%s\"%s", name,
-            text_did_you_mean(plain, all, count, hint, sizeof(hint)));
+    err_set(e, "no operation \"%s\"%s", name, text_did_you_mean(plain, all, count).text);
     return false;
 }
 

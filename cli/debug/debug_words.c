@@ -80,7 +80,6 @@ int debug_find_name(const char *word, const char *what, const char *const *names
                     struct err *e)
 {
     size_t length = strlen(word), found = count, matches = 0;
-    char hint[100];
 
     for (size_t i = 0; i < count; i++) {
         if (strcmp(names[i], word) == 0)
@@ -94,8 +93,7 @@ int debug_find_name(const char *word, const char *what, const char *const *names
         return (int)found;
     if (matches > 1)
         return fail_ambiguous(word, what, names, count, e);
-    return err_set(e, "no %s \"%s\"%s", what, word,
-                   text_did_you_mean(word, names, count, hint, sizeof(hint)));
+    return err_set(e, "no %s \"%s\"%s", what, word, text_did_you_mean(word, names, count).text);
 }
 
 int debug_expect_lanes(const struct machine *m, struct err *e)

@@ -251,7 +251,7 @@ static int build_top_k(struct building *b, int *out)
     int64_t length = b->r->shape[0].dim[last_dim(b)];
 
     if (b->r->k < 1 || b->r->k > length)
-        return err_set(b->e, "-k is %lld, allowed are 1..%lld, the last dimension",
+        return err_set(b->e, "--count is %lld, allowed are 1..%lld, the last dimension",
                        (long long)b->r->k, (long long)length);
     *out = graph_tuple_element(b->g, graph_top_k(b->g, operand(b, 0), b->r->k), 0);
     return 0;
@@ -385,7 +385,7 @@ static const struct {
     {"gather", "TABLE N", "N rows of a table (embedding)", 2, 2, build_gather, ANY},
     {"scatter", "TABLE N", "N rows added to a table", 2, 2, build_scatter, NUMBERS},
     {"sort", "SHAPE", "along the last dimension, rising", 1, 1, build_sort, NUMBERS},
-    {"topk", "SHAPE", "the -k largest of the last dimension", 1, 1, build_top_k, NUMBERS},
+    {"topk", "SHAPE", "the --count largest of the last dimension", 1, 1, build_top_k, NUMBERS},
     {"max-pool", "NxHxWxC", "maximum over --window in steps of --stride", 1, 1, build_max_pool,
      NUMBERS},
     {"sum-pool", "NxHxWxC", "sum over --window in steps of --stride", 1, 1, build_sum_pool,
@@ -486,7 +486,6 @@ static int unknown_name(const struct op_request *r, struct err *e)
 {
     const char *names[NAMES_MAX];
     size_t count = 0;
-    char near[128];
 
     for (size_t i = 0; i < COUNT_OF(composed); i++)
         names[count++] = composed[i].name;
@@ -496,7 +495,7 @@ static int unknown_name(const struct op_request *r, struct err *e)
         if (is_elementwise((enum graph_op)op))
             names[count++] = graph_op_name((enum graph_op)op);
     return err_set(e, "unknown operation \"%s\"%s; systole op --list tells all", r->name,
-                   text_did_you_mean(r->name, names, count, near, sizeof(near)));
+                   text_did_you_mean(r->name, names, count).text);
 }
 
 static int build_elementwise(struct building *b, enum graph_op op, int *out)

@@ -105,5 +105,7 @@ static const struct cli_option rows[] = {
     {NULL, 'k', "N", "how many, of topk", 1, CLI_WHOLE, AT(k), .lo = 1, .hi = SHAPE_ELEMS_MAX},
     {"to", 0, "TYPE", "of convert's result (default: f32)", 1, CLI_OTHER, AT(to),
      .parse = parse_type},
+    {"count", 0, "N", "how many, of topk", 1, CLI_WHOLE, AT(k), .lo = 1,
+     .hi = SHAPE_ELEMS_MAX},
     {0}};
 const struct cli_options op_request_options = {.row = rows};

@@ -110,12 +110,11 @@ static int set(struct loading *l, size_t index, const char *value)
 static int unknown_key(struct loading *l, const char *name)
 {
     const char *names[COUNT_OF(settings)];
-    char hint[96];
 
     for (size_t i = 0; i < COUNT_OF(settings); i++)
         names[i] = settings[i].name;
     return err_at(l->e, l->file, l->line, 0, "unknown key \"%s\"%s", name,
-                  text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+                  text_did_you_mean(name, names, COUNT_OF(names)).text);
 }
 
 /* inih's handler: 1 = accepted */
@@ -156,7 +155,7 @@ static char *read_line(char *buf, int bytes, void *stream)
 static int unknown_section(struct loading *l, const char *name, int line)
 {
     const char *names[CHIP_KEYS_MAX + COUNT_OF(settings)];
-    char sections[COUNT_OF(settings)][16], hint[96];
+    char sections[COUNT_OF(settings)][16];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT_OF(settings); i++) {
@@ -167,7 +166,7 @@ static int unknown_section(struct loading *l, const char *name, int line)
     for (size_t i = 0; i < chip_param_count && i < CHIP_KEYS_MAX; i++)
         names[count++] = chip_params[i].section;
     return err_at(l->e, l->file, line, 0, "unknown section [%s]%s", name,
-                  text_did_you_mean(name, names, count, hint, sizeof(hint)));
+                  text_did_you_mean(name, names, count).text);
 }
 
 static bool is_of_chips(const char *section)

@@ -82,7 +82,6 @@ static const struct cli_syntax syntax = {
 static int read_pattern(struct net_options *o, const char *name, struct err *e)
 {
     const char *names[TRAFFIC_PATTERN_COUNT + 1];
-    char hint[64];
 
     o->is_exchange = name && strcmp(name, "all-to-all") == 0;
     if (!name || o->is_exchange)
@@ -95,7 +94,7 @@ static int read_pattern(struct net_options *o, const char *name, struct err *e)
     names[TRAFFIC_PATTERN_COUNT] = "all-to-all";
     return err_set(e, "no traffic \"%s\"%s; there are uniform, neighbour, tornado, transpose, "
                    "bit-complement, hotspot, permutation, all-to-all", name,
-                   text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+                   text_did_you_mean(name, names, COUNT_OF(names)).text);
 }
 
 static int read_sizes(struct net_options *o, const struct arguments *a, struct err *e)

@@ -8,8 +8,10 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/common/module_tables.h"
+#include "cli/common/run_progress.h"
 #include "cli/compile/compile.h"
 #include "cli/common/engine_options.h"
+#include "cli/common/host_memory.h"
 #include "cli/common/fail.h"
 #include "cli/graphs/hardware_graphs.h"
 #include "base/progress.h"
@@ -102,8 +104,21 @@ static struct op_device device(const struct session *s, int number)
                               .core = number * s->module.core_count, .number = number};
 }
 
+/* values of all devices; in timing mode there are none */
+static int check_memory(const struct session *s, struct err *e)
+{
+    double each = (double)s->module.hbm_bytes
+                  + (double)(s->chip.vmem_bytes * s->module.core_count);
+
+    if (s->o->engine.mode == MODE_TIMING)
+        return 0;
+    return host_memory_check(each * s->devices, "--mode timing, or a smaller size", e);
+}
+
 static int load(struct session *s, struct err *e)
 {
+    if (check_memory(s, e))
+        return -1;
     for (int i = 0; i < s->devices; i++) {
         struct op_device d = device(s, i);
 
@@ -199,6 +214,7 @@ static int run(struct session *s, struct err *e)
                                .model_flops = s->module.flops};
     struct report_layer layer = {.name = s->title, .product_flops = s->module.flops};
     struct trace_recording trace;
+    struct run_progress shown;
     double began_s = progress_seconds(), seconds;
     struct err fault;
     int status;
@@ -211,7 +227,9 @@ static int run(struct session *s, struct err *e)
     if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->machine, s->title,
                               &s->o->out.command, e))
         return -1;
+    run_progress_begin(&shown, s->machine, s->title, run_progress_expected(&s->module));
     status = machine_run(s->machine, &fault);
+    run_progress_end(&shown);
     seconds = progress_seconds() - began_s;
     printf("%s on %s of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
            s->devices > 1 ? arena_printf(&s->arena, "%d cores", s->devices * s->module.core_count)

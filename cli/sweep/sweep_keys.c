@@ -70,7 +70,6 @@ static int check_number(const struct chip_param *p, const struct sweep_axis *axi
 static int check_chip_key(const struct sweep_axis *axis, struct arena *a, struct err *e)
 {
     const char **names = arena_array(a, chip_param_count, sizeof(*names));
-    char hint[100];
 
     for (size_t i = 0; i < chip_param_count; i++) {
         const struct chip_param *p = &chip_params[i];
@@ -84,14 +83,12 @@ static int check_chip_key(const struct sweep_axis *axis, struct arena *a, struct
         return 0;
     }
     return err_set(e, "--vary: a chip has no parameter \"%s\"%s; systole chips v3 lists them",
-                   axis->key, text_did_you_mean(axis->key, names, chip_param_count, hint,
-                                                sizeof(hint)));
+                   axis->key, text_did_you_mean(axis->key, names, chip_param_count).text);
 }
 
 static int check_option_key(const struct sweep *s, const struct sweep_axis *axis, struct err *e)
 {
     struct names n = {.count = 0};
-    char hint[100];
 
     if (strcmp(axis->key, "out") == 0 || strcmp(axis->key, "trace") == 0)
         return err_set(e, "--vary: --%s is no setting of a point; each has its own folder",
@@ -100,7 +97,7 @@ static int check_option_key(const struct sweep *s, const struct sweep_axis *axis
         return 0;
     find_command(s)->list(add_name, &n);
     return err_set(e, "--vary: systole %s has no option --%s with a value%s", s->command[0],
-                   axis->key, text_did_you_mean(axis->key, n.name, n.count, hint, sizeof(hint)));
+                   axis->key, text_did_you_mean(axis->key, n.name, n.count).text);
 }
 
 /* "--out DIR", "--out=DIR" or a beginning of it, which argp takes, among the command's own */
@@ -134,15 +131,13 @@ static int check_outputs(const struct sweep *s, struct err *e)
 static int check_command(const struct sweep *s, struct err *e)
 {
     const char *names[COMMANDS_MAX], *out;
-    char hint[100];
 
     assert(s->known_count <= COMMANDS_MAX);
     for (size_t i = 0; i < s->known_count; i++)
         names[i] = s->known[i].name;
     if (!find_command(s))
         return err_set(e, "a sweep runs train, gemm or run, not \"%s\"%s", s->command[0],
-                       text_did_you_mean(s->command[0], names, s->known_count, hint,
-                                         sizeof(hint)));
+                       text_did_you_mean(s->command[0], names, s->known_count).text);
     out = argument_of(s, "out");
     if (!out || strcmp(out, "DIR") != 0)
         return err_set(e, "systole %s leaves no folder to compare", s->command[0]);

@@ -71,7 +71,7 @@ static int read_file(struct hardware_file *f, const char *path, struct arena *a,
     if (isa_file_read(path, a, &bytes, &size, e) ||
         csv_parse(&table, path, (char *)bytes, f->heading, a, e))
         return -1;
-    return f->read(f, &table, a, e);
+    return hardware_read(f, &table, a, e);
 }
 
 static bool is_wanted(const struct hardware_row *r, const struct arguments *args)
@@ -117,17 +117,15 @@ static int read_files(struct hardware_file *files, int count, const struct argum
 
 static char *signature(const struct hardware_row *r)
 {
-    char *text = NULL;
+    char *text;
     size_t size;
     FILE *to;
 
     if (r->work != WORK_GRAPH || !r->graph)
         return NULL;
-    to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    to = text_memory(&text, &size);
     graph_dump(r->graph, to);
-    fclose(to);
+    text_memory_end(to, &text);
     return text;
 }
 

@@ -146,14 +146,13 @@ static int choose_chips(struct shapes *s, struct err *e)
             if (strcmp(names[i], "tiny") != 0)
                 s->chip[s->chip_count++] = names[i];
     while ((name = strtok_r(list, ",", &list))) {
-        char hint[100];
         bool is_known = false;
 
         for (size_t i = 0; i < count; i++)
             is_known |= strcmp(name, names[i]) == 0;
         if (!is_known)
             return err_set(e, "unknown chip \"%.60s\"%s (systole chips)", name,
-                           text_did_you_mean(name, names, count, hint, sizeof(hint)));
+                           text_did_you_mean(name, names, count).text);
         if (s->chip_count < CHIPS_MAX)
             s->chip[s->chip_count++] = name;
     }
@@ -164,9 +163,7 @@ static int choose_chips(struct shapes *s, struct err *e)
 
 static void keep_failure(struct shapes *s, const struct failure *f)
 {
-    s->failure = mem_grow(s->failure, &s->failure_capacity, s->failure_count + 1,
-                          sizeof(*s->failure));
-    s->failure[s->failure_count++] = *f;
+    MEM_ADD(s->failure, s->failure_count, s->failure_capacity) = *f;
 }
 
 static void print_failure(struct shapes *s, const struct failure *f)

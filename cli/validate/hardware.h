@@ -54,7 +54,7 @@ struct hardware_row {
 struct hardware_file {
     const char *name, *chip, *peer;     /* peer: whose errors its rows quote */
     const char *about;
-    int (*read)(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e);
+    const struct hardware_layout *layout;       /* of its columns */
     const char *heading;                /* first field of the heading, NULL: the first line */
     struct hardware_row *row;
     int row_count;
@@ -64,30 +64,8 @@ struct hardware_file {
 /* The files that are known (hardware.def). Copies, for one run. */
 int hardware_files(struct hardware_file **files, struct arena *a);
 
-/* An empty row at the end of the file's; its numbers are NAN. */
-struct hardware_row *hardware_add(struct hardware_file *f, int line);
-
-/* Readers, one per layout of columns. */
-int hardware_read_v6e_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
-                          struct err *e);
-int hardware_read_v3_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
-                         struct err *e);
-int hardware_read_v3_mixed(struct hardware_file *f, const struct csv *c, struct arena *a,
-                           struct err *e);
-int hardware_read_chains(struct hardware_file *f, const struct csv *c, struct arena *a,
-                         struct err *e);
-int hardware_read_attention(struct hardware_file *f, const struct csv *c, struct arena *a,
-                            struct err *e);
-int hardware_read_pallas(struct hardware_file *f, const struct csv *c, struct arena *a,
-                         struct err *e);
-int hardware_read_microbench(struct hardware_file *f, const struct csv *c, struct arena *a,
-                             struct err *e);
-int hardware_read_training(struct hardware_file *f, const struct csv *c, struct arena *a,
-                           struct err *e);
-int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct arena *a,
-                          struct err *e);
-int hardware_read_profile(struct hardware_file *f, const struct csv *c, struct arena *a,
-                          struct err *e);
+/* all rows of the file; -1: a column lacks, or a field is no number that can be */
+int hardware_read(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e);
 
 /*
  * hardware_rebuild.c: a fusion of a profile from its text and FLOPs, or NULL with the reason:

@@ -20,8 +20,7 @@ static void add_error(struct errors *x, double percent)
 {
     if (isnan(percent))
         return;
-    x->value = mem_grow(x->value, &x->capacity, (size_t)x->count + 1, sizeof(*x->value));
-    x->value[x->count++] = fabs(percent);
+    MEM_ADD(x->value, x->count, x->capacity) = fabs(percent);
 }
 
 static int compare(const void *a, const void *b)

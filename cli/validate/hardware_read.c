@@ -12,26 +12,10 @@
 
 #define SIZE_MAX_FIELD 1e9
 
-int hardware_files(struct hardware_file **files, struct arena *a)
+static struct hardware_row *add_row(struct hardware_file *f, int line)
 {
-    static const struct hardware_file known[] = {
-#define FILE(path, tpu, reader, whose, first, text) \
-        {.name = path, .chip = tpu, .read = hardware_read_##reader, .peer = whose, \
-         .heading = first, .about = text},
-#include "cli/validate/hardware.def"
-    };
+    struct hardware_row *r = &MEM_ADD(f->row, f->row_count, f->row_capacity);
 
-    *files = arena_alloc(a, sizeof(known));
-    memcpy(*files, known, sizeof(known));
-    return COUNT_OF(known);
-}
-
-struct hardware_row *hardware_add(struct hardware_file *f, int line)
-{
-    struct hardware_row *r;
-
-    f->row = mem_grow(f->row, &f->row_capacity, (size_t)f->row_count + 1, sizeof(*f->row));
-    r = &f->row[f->row_count++];
     *r = (struct hardware_row){.line = line, .measured_us = NAN, .peer_error_percent = NAN,
                                .simulated_us = {NAN, NAN}, .baseline_us = NAN, .dtype = "bf16"};
     return r;
@@ -86,7 +70,7 @@ static bool is(const struct fields *f, const char *column, const char *value)
 static struct hardware_row *begin_row(struct hardware_file *file, struct fields *f,
                                       double us_per_unit)
 {
-    struct hardware_row *r = hardware_add(file, f->csv->row[f->row].line);
+    struct hardware_row *r = add_row(file, f->csv->row[f->row].line);
 
     r->workload = text(f, "workload");
     r->group = text(f, "op");
@@ -109,25 +93,36 @@ static void leave_out(struct hardware_row *r, const char *why_not)
     r->why_not = why_not;
 }
 
-typedef void read_row(struct hardware_row *r, struct fields *f, struct arena *a);
+/* the columns of a file, and what its measurements count */
+struct hardware_layout {
+    void (*read)(struct hardware_row *r, struct fields *f, struct arena *a);
+    enum hardware_time time;
+    double us_per_unit;
+    const char *clock;                  /* NULL, or the column of the MHz that cycles are of */
+};
 
-static int read_rows(struct hardware_file *file, const struct csv *c, double us_per_unit,
-                     enum hardware_time time, read_row *read, struct arena *a, struct err *e)
+static int read_rows(struct hardware_file *file, const struct csv *c, struct arena *a,
+                     struct err *e)
 {
+    const struct hardware_layout *layout = file->layout;
+    double mhz = 1;
+    int clock = layout->clock ? csv_column(c, layout->clock, e) : -1;
     static const char *const needed[] = {"workload", "op", "measured_value", "measured_unit"};
 
     for (size_t i = 0; i < COUNT_OF(needed); i++)
         if (csv_column(c, needed[i], e) < 0)
             return -1;
+    if (layout->clock && (clock < 0 || (c->row_count && csv_number(c, 0, clock, 1, 1e5, &mhz, e))))
+        return -1;
     for (int i = 0; i < c->row_count; i++) {
         struct fields f = {.csv = c, .row = i, .e = e};
-        struct hardware_row *r = begin_row(file, &f, us_per_unit);
+        struct hardware_row *r = begin_row(file, &f, layout->us_per_unit / mhz);
 
-        r->time = time;
+        r->time = layout->time;
         if (!f.is_bad && isnan(r->measured_us))
             leave_out(r, "no measured value");
         else if (!f.is_bad)
-            read(r, &f, a);
+            layout->read(r, &f, a);
         if (f.is_bad)
             return -1;
     }
@@ -198,12 +193,6 @@ static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *
     }
 }
 
-int hardware_read_v6e_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
-                          struct err *e)
-{
-    return read_rows(f, c, 1, TIME_DEVICE, read_v6e_op, a, e);
-}
-
 /* a model of stack/nn/zoo.def, forward, if the row is one */
 static bool set_model(struct hardware_row *r, struct fields *f, struct arena *a)
 {
@@ -256,17 +245,6 @@ static void read_v3_op(struct hardware_row *r, struct fields *f, struct arena *a
         leave_out(r, "an operation that is not known here");
 }
 
-int hardware_read_v3_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
-                         struct err *e)
-{
-    int clock = csv_column(c, "clock_mhz_assumed", e);
-    double mhz;
-
-    if (clock < 0 || (c->row_count && csv_number(c, 0, clock, 1, 1e5, &mhz, e)))
-        return -1;
-    return read_rows(f, c, c->row_count ? 1 / mhz : 1, TIME_KERNEL, read_v3_op, a, e);
-}
-
 static void read_v3_secondary(struct hardware_row *r, struct fields *f, struct arena *a)
 {
     r->dtype = "bf16 assumed";
@@ -283,12 +261,6 @@ static void read_v3_secondary(struct hardware_row *r, struct fields *f, struct a
                                              size(f, "hidden"), a));
     else
         leave_out(r, "a kernel told in words only");
-}
-
-int hardware_read_v3_mixed(struct hardware_file *f, const struct csv *c, struct arena *a,
-                           struct err *e)
-{
-    return read_rows(f, c, 1, TIME_KERNEL, read_v3_secondary, a, e);
 }
 
 static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a)
@@ -310,12 +282,6 @@ static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a
         r->work = WORK_CHAIN;
     if (high > 1.5 * low)
         r->why_not = "measured values spread by more than half";
-}
-
-int hardware_read_chains(struct hardware_file *f, const struct csv *c, struct arena *a,
-                         struct err *e)
-{
-    return read_rows(f, c, 1, TIME_KERNEL, read_chain, a, e);
 }
 
 static void read_attention_row(struct hardware_row *r, struct fields *f, struct arena *a)
@@ -344,12 +310,6 @@ static void read_attention_row(struct hardware_row *r, struct fields *f, struct 
     r->flops *= isnan(share) ? 1 : share;
 }
 
-int hardware_read_attention(struct hardware_file *f, const struct csv *c, struct arena *a,
-                            struct err *e)
-{
-    return read_rows(f, c, 1, TIME_KERNEL, read_attention_row, a, e);
-}
-
 /* "pallas bm=512 bk=1024 bn=1024", "pallas 128 fused rhs transpose", "XLA jnp.matmul" */
 static void read_pallas_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
@@ -371,12 +331,6 @@ static void read_pallas_row(struct hardware_row *r, struct fields *f, struct are
         r->why_not = "below 4096 the host's dispatch is all there is to see";
 }
 
-int hardware_read_pallas(struct hardware_file *f, const struct csv *c, struct arena *a,
-                         struct err *e)
-{
-    return read_rows(f, c, 1, TIME_HOST, read_pallas_row, a, e);
-}
-
 static void read_microbench_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
     double tflops = r->measured_us;     /* the column holds rates */
@@ -392,12 +346,6 @@ static void read_microbench_row(struct hardware_row *r, struct fields *f, struct
         leave_out(r, "host time");
 }
 
-int hardware_read_microbench(struct hardware_file *f, const struct csv *c, struct arena *a,
-                             struct err *e)
-{
-    return read_rows(f, c, 1, TIME_DEVICE, read_microbench_row, a, e);
-}
-
 /* "local M=8192 K=8192 N=16384" */
 static void read_sharded_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
@@ -411,12 +359,6 @@ static void read_sharded_row(struct hardware_row *r, struct fields *f, struct ar
         leave_out(r, "sizes out of range");
     else
         set_graph(r, hardware_gemm(m, k, n, a));
-}
-
-int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct arena *a,
-                          struct err *e)
-{
-    return read_rows(f, c, 1e3, TIME_KERNEL, read_sharded_row, a, e);
 }
 
 /* one core's share of a step: cores_per_chip 2 on v3 */
@@ -443,15 +385,9 @@ static void read_training_row(struct hardware_row *r, struct fields *f, struct a
         r->why_not = "one core's share, without the all-reduce and the input";
 }
 
-int hardware_read_training(struct hardware_file *f, const struct csv *c, struct arena *a,
-                           struct err *e)
-{
-    return read_rows(f, c, 1, TIME_DEVICE, read_training_row, a, e);
-}
-
 /* XProf's statistics of operations: text of the HLO operation, average time, rates */
-int hardware_read_profile(struct hardware_file *file, const struct csv *c, struct arena *a,
-                          struct err *e)
+static int read_profile(struct hardware_file *file, const struct csv *c, struct arena *a,
+                        struct err *e)
 {
     static const char *const needed[] = {"Category", "HLO op", "Avg. time (us)",
                                          "Measured GFLOP/s", "Measured Memory BW (GiB/s)"};
@@ -461,7 +397,7 @@ int hardware_read_profile(struct hardware_file *file, const struct csv *c, struc
             return -1;
     for (int i = 0; i < c->row_count; i++) {
         struct fields f = {.csv = c, .row = i, .e = e};
-        struct hardware_row *r = hardware_add(file, c->row[i].line);
+        struct hardware_row *r = add_row(file, c->row[i].line);
         const char *why_not = NULL;
 
         r->workload = text(&f, "HLO op");
@@ -479,4 +415,38 @@ int hardware_read_profile(struct hardware_file *file, const struct csv *c, struc
             leave_out(r, why_not);
     }
     return 0;
+}
+
+/* ----- the files */
+
+#define LAYOUT(name, fn, what, ...) \
+    static const struct hardware_layout layout_##name = {.read = fn, .time = what, __VA_ARGS__};
+LAYOUT(v6e_ops, read_v6e_op, TIME_DEVICE, .us_per_unit = 1)
+LAYOUT(v3_ops, read_v3_op, TIME_KERNEL, .us_per_unit = 1, .clock = "clock_mhz_assumed")
+LAYOUT(v3_mixed, read_v3_secondary, TIME_KERNEL, .us_per_unit = 1)
+LAYOUT(chains, read_chain, TIME_KERNEL, .us_per_unit = 1)
+LAYOUT(attention, read_attention_row, TIME_KERNEL, .us_per_unit = 1)
+LAYOUT(pallas, read_pallas_row, TIME_HOST, .us_per_unit = 1)
+LAYOUT(microbench, read_microbench_row, TIME_DEVICE, .us_per_unit = 1)
+LAYOUT(sharded, read_sharded_row, TIME_KERNEL, .us_per_unit = 1e3)
+LAYOUT(training, read_training_row, TIME_DEVICE, .us_per_unit = 1)
+LAYOUT(profile, NULL, TIME_KERNEL, .us_per_unit = 1)     /* by read_profile */
+
+int hardware_files(struct hardware_file **files, struct arena *a)
+{
+    static const struct hardware_file known[] = {
+#define FILE(path, tpu, reader, whose, first, text) \
+        {.name = path, .chip = tpu, .layout = &layout_##reader, .peer = whose, .heading = first, \
+         .about = text},
+#include "cli/validate/hardware.def"
+    };
+
+    *files = arena_alloc(a, sizeof(known));
+    memcpy(*files, known, sizeof(known));
+    return COUNT_OF(known);
+}
+
+int hardware_read(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e)
+{
+    return f->layout->read ? read_rows(f, c, a, e) : read_profile(f, c, a, e);
 }

@@ -126,7 +126,7 @@ static const char *print_op(const struct op_request *r, struct arena *a)
     if (r->is_same)
         text = arena_printf(a, "%s --pad same", text);
     if (r->k)
-        text = arena_printf(a, "%s -k %lld", text, (long long)r->k);
+        text = arena_printf(a, "%s --count %lld", text, (long long)r->k);
     return arena_printf(a, "%s --dtype %s", text, graph_dtype_name(r->dtype));
 }
 

@@ -65,26 +65,159 @@ static size_t name_length(const char *at)
 
 static json_t *parse_value(struct parser *p);
 
-static json_t *parse_number(struct parser *p)
-{
-    size_t length = strspn(p->at, "+-.0123456789eE_");
-    bool is_real = strcspn(p->at, ".eE") < length;
-    char *end;
+/* ---- numbers, and what is reckoned with them: 1./255, 2**3 * (4 + 1) ---- */
+
+struct number {
     double real;
-    long long whole = 0;
+    long long whole;
+    bool is_real;
+};
+
+static int parse_sum(struct parser *p, struct number *to);
+
+static int fail_number(struct parser *p, const char *what)
+{
+    fail(p, what);
+    return -1;
+}
+
+static int parse_literal(struct parser *p, struct number *to)
+{
+    bool begins = isdigit((unsigned char)*p->at) ||
+                  (*p->at == '.' && isdigit((unsigned char)p->at[1]));
+    size_t length = strspn(p->at, "0123456789.");
+    char *end;
 
     errno = 0;
-    real = text_to_double(p->at, &end);
-    if (end != p->at + length || (errno && fabs(real) > 1.0))
-        return fail(p, "expected a number");
-    if (!is_real) {
-        errno = 0;
-        whole = strtoll(p->at, NULL, 10);
-        if (errno)
-            return fail(p, "expected a whole number of 64 bits");
-    }
+    to->real = begins ? text_to_double(p->at, &end) : 0.0;
+    if (!begins || end < p->at + length || isalnum((unsigned char)*end) || *end == '_' ||
+        *end == '.' || (errno && fabs(to->real) > 1.0))
+        return fail_number(p, "expected a number");
+    to->is_real = strcspn(p->at, ".eE") < (size_t)(end - p->at);
+    errno = 0;
+    to->whole = to->is_real ? 0 : strtoll(p->at, NULL, 10);
+    if (errno)
+        return fail_number(p, "expected a whole number of 64 bits");
     p->at = end;
-    return is_real ? json_real(real) : json_integer(whole);
+    return 0;
+}
+
+/* whole numbers stay whole, unless their result has no 64 bits */
+static int reckon(struct parser *p, char op, struct number *a, const struct number *b)
+{
+    bool is_whole = !a->is_real && !b->is_real, overflows = false;
+
+    if (op == '/' && b->real == 0.0)
+        return fail_number(p, "expected no division by 0");
+    switch (op) {
+    case '+':
+        a->real += b->real;
+        overflows = __builtin_add_overflow(a->whole, b->whole, &a->whole);
+        break;
+    case '-':
+        a->real -= b->real;
+        overflows = __builtin_sub_overflow(a->whole, b->whole, &a->whole);
+        break;
+    case '*':
+        a->real *= b->real;
+        overflows = __builtin_mul_overflow(a->whole, b->whole, &a->whole);
+        break;
+    case '/':
+        a->real /= b->real;
+        is_whole = false;
+        break;
+    default:
+        a->real = pow(a->real, b->real);
+        is_whole = is_whole && fabs(a->real) < 0x1p53 && a->real == floor(a->real);
+        a->whole = is_whole ? (long long)a->real : 0;
+        break;
+    }
+    a->is_real = !is_whole;
+    return overflows && is_whole ? fail_number(p, "expected a whole number of 64 bits") : 0;
+}
+
+/* a number, one with a sign, one in brackets, or a power of them */
+static int parse_factor(struct parser *p, struct number *to)
+{
+    static const struct number zero = {0};
+    struct number right;
+    int status;
+
+    if (++p->depth > DEPTH_MAX)
+        return fail_number(p, "expected at most 16 brackets in each other");
+    skip_spaces(p);
+    if (*p->at == '-' || *p->at == '+') {
+        char sign = *p->at++;
+
+        status = parse_factor(p, &right);
+        *to = zero;
+        status = status ? status : reckon(p, sign, to, &right);
+        if (to->real == 0.0 && sign == '-')
+            to->real = -right.real;     /* not 0 - 0 */
+    } else if (take(p, '(')) {
+        status = parse_sum(p, to);
+        if (status == 0 && !take(p, ')'))
+            status = fail_number(p, "expected ')'");
+    } else {
+        status = parse_literal(p, to);
+    }
+    skip_spaces(p);
+    if (status == 0 && strncmp(p->at, "**", 2) == 0) {
+        p->at += 2;
+        status = parse_factor(p, &right) || reckon(p, '^', to, &right) ? -1 : 0;
+    }
+    p->depth--;
+    return status;
+}
+
+/* a op b op c, of what `next` parses */
+static int parse_row(struct parser *p, const char *ops, int (*next)(struct parser *, struct number *),
+                     struct number *to)
+{
+    struct number right;
+
+    if (next(p, to))
+        return -1;
+    for (skip_spaces(p); *p->at && strchr(ops, *p->at); skip_spaces(p)) {
+        char op = *p->at++;
+
+        if (next(p, &right) || reckon(p, op, to, &right))
+            return -1;
+    }
+    return 0;
+}
+
+static int parse_product(struct parser *p, struct number *to)
+{
+    return parse_row(p, "*/", parse_factor, to);
+}
+
+static int parse_sum(struct parser *p, struct number *to)
+{
+    return parse_row(p, "+-", parse_product, to);
+}
+
+static json_t *parse_number(struct parser *p)
+{
+    struct number n;
+
+    if (parse_sum(p, &n))
+        return NULL;
+    return n.is_real ? json_real(n.real) : json_integer(n.whole);
+}
+
+json_t *call_number(const char *text, struct err *e)
+{
+    struct parser p = {.text = text, .at = text, .e = e};
+    json_t *number = parse_number(&p);
+
+    skip_spaces(&p);
+    if (number && *p.at) {
+        fail(&p, "expected nothing more");
+        json_decref(number);
+        return NULL;
+    }
+    return number;
 }
 
 static json_t *parse_text(struct parser *p)

@@ -8,7 +8,8 @@
  *
  * "args" are the arguments without a name, in order, and absent if there are none. Values are
  * numbers, 'text' or "text", True, False, None, (tuples), [lists] and calls; a name alone, relu,
- * is text; a call without brackets, adam, is one without arguments.
+ * is text; a call without brackets, adam, is one without arguments. What is reckoned with numbers,
+ * 1./255 or 2**3 * (4 + 1), is its result.
  */
 #ifndef KERAS_CALL_H
 #define KERAS_CALL_H
@@ -23,6 +24,9 @@
  * form, or a name given twice.
  */
 int call_parse(const char *text, json_t **call, struct err *e);
+
+/* "1./255" as a number, which the caller releases; NULL: it is none */
+json_t *call_number(const char *text, struct err *e);
 
 /*
  * Puts "args" into "config" under the names of the class's parameters, in their order (NULL

@@ -31,7 +31,7 @@ const char *activation_title(enum activation_kind kind)
 int activation_find(const char *name, enum activation_kind *kind, struct err *e)
 {
     const char *names[COUNT_OF(kinds)];
-    char near[160], list[300] = "";
+    char list[300] = "";
 
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         size_t used = strlen(list);
@@ -44,7 +44,7 @@ int activation_find(const char *name, enum activation_kind *kind, struct err *e)
         }
     }
     return err_set(e, "unknown activation \"%s\"%s; there are %s", name,
-                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)), list);
+                   text_did_you_mean(name, names, COUNT_OF(kinds)).text, list);
 }
 
 static int bounded(struct graph *g, int x, double low, double high)

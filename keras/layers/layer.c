@@ -18,9 +18,10 @@ static const struct {
     const char *class, *name;
     int least, most;
     const struct layer_functions *functions;
+    enum layer_masking masking;
 } kinds[] = {
-#define LAYER(id, class, name, least, most, functions, meaning) \
-    {class, name, least, most, &layer_##functions},
+#define LAYER(id, class, name, least, most, functions, masking, meaning) \
+    {class, name, least, most, &layer_##functions, MASK_##masking},
 #include "keras/layers/layers.def"
 };
 
@@ -47,6 +48,11 @@ const struct layer_functions *layer_functions(enum layer_kind kind)
     return kinds[kind].functions;
 }
 
+enum layer_masking layer_masking(enum layer_kind kind)
+{
+    return kinds[kind].masking;
+}
+
 const char *layer_class(enum layer_kind kind)
 {
     return kinds[kind].class;
@@ -54,7 +60,8 @@ const char *layer_class(enum layer_kind kind)
 
 const char *layer_whole_class(const struct layer *l)
 {
-    return l->is_distributed ? "TimeDistributed"
+    return l->operation ? l->operation
+           : l->is_distributed ? "TimeDistributed"
            : l->c.both != LAYER_ONE_WAY ? "Bidirectional" : layer_class(l->kind);
 }
 
@@ -65,14 +72,22 @@ const char *layer_standard_name(enum layer_kind kind)
 
 /* names that Keras 1, 2 and 3 take for the same class */
 static const struct { const char *alias, *class; } aliases[] = {
-    {"Convolution1D", "Conv1D"}, {"Convolution2D", "Conv2D"},
+    {"Convolution1D", "Conv1D"}, {"Convolution2D", "Conv2D"}, {"Convolution3D", "Conv3D"},
     {"Convolution1DTranspose", "Conv1DTranspose"}, {"Convolution2DTranspose", "Conv2DTranspose"},
-    {"Deconvolution2D", "Conv2DTranspose"},
+    {"Convolution3DTranspose", "Conv3DTranspose"},
+    {"Deconvolution2D", "Conv2DTranspose"}, {"Deconvolution3D", "Conv3DTranspose"},
+    {"AtrousConvolution1D", "Conv1D"}, {"AtrousConvolution2D", "Conv2D"},
     {"SeparableConvolution1D", "SeparableConv1D"}, {"SeparableConvolution2D", "SeparableConv2D"},
-    {"MaxPool1D", "MaxPooling1D"}, {"MaxPool2D", "MaxPooling2D"},
+    {"MaxPool1D", "MaxPooling1D"}, {"MaxPool2D", "MaxPooling2D"}, {"MaxPool3D", "MaxPooling3D"},
     {"AvgPool1D", "AveragePooling1D"}, {"AvgPool2D", "AveragePooling2D"},
+    {"AvgPool3D", "AveragePooling3D"},
     {"GlobalMaxPool1D", "GlobalMaxPooling1D"}, {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+    {"GlobalMaxPool3D", "GlobalMaxPooling3D"},
     {"GlobalAvgPool1D", "GlobalAveragePooling1D"}, {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+    {"GlobalAvgPool3D", "GlobalAveragePooling3D"},
+    {"GroupedQueryAttention", "GroupQueryAttention"}, {"CuDNNLSTM", "LSTM"}, {"CuDNNGRU", "GRU"},
+    {"ThresholdedReLU", "ReLU"}, {"LSTMV1", "LSTM"}, {"GRUV1", "GRU"}, {"LSTMV2", "LSTM"},
+    {"GRUV2", "GRU"},
     {"BatchNormalizationV1", "BatchNormalization"}, {"BatchNormalizationV2", "BatchNormalization"},
     {"SyncBatchNormalization", "BatchNormalization"},
 };
@@ -195,6 +210,40 @@ int layer_shape(const struct layer *l, const struct shape *input, int input_coun
     return check_size(l, output, e);
 }
 
+/* ---- more outputs ---- */
+
+static bool is_recurrent(const struct layer *l)
+{
+    return kinds[l->kind].functions == &layer_recurrent ||
+           kinds[l->kind].functions == &layer_conv_lstm;
+}
+
+int layer_output_count(const struct layer *l)
+{
+    if (is_recurrent(l))
+        return l->c.returns_state ? 1 + layer_state_count(l) : 1;
+    return l->c.returns_scores ? 2 : 1;
+}
+
+struct shape layer_more_shape(const struct layer *l, const struct shape *input,
+                              const struct shape *output, int which)
+{
+    struct shape s = *output;
+    int64_t keys = input[l->input_count > 1 ? 1 : 0].dim[0];
+
+    (void)which;
+    if (!is_recurrent(l))               /* scores, of each head if there are several */
+        return l->c.heads ? shape_make(DTYPE_F32, 3, (int64_t[]){l->c.heads, input[0].dim[0], keys})
+                          : shape_make(DTYPE_F32, 2, (int64_t[]){input[0].dim[0], keys});
+    if (l->c.returns_sequences) {       /* a state is one step */
+        s.rank--;
+        for (int d = 0; d < s.rank; d++)
+            s.dim[d] = output->dim[d + 1];
+    }
+    s.dim[s.rank - 1] = l->c.units;
+    return s;
+}
+
 /* ---- variables ---- */
 
 static int add(struct layer_build *b, struct variable *v, const char *name, int rank,
@@ -219,6 +268,8 @@ int layer_add_weight(struct layer_build *b, const char *name, int rank, const in
 {
     struct variable v = {.is_trainable = b->layer->is_trainable, .initializer = *i};
 
+    if (r)
+        v.constraint = r->constraint;
     return add(b, &v, name, rank, dim, r);
 }
 
@@ -287,17 +338,30 @@ int layer_activate(struct layer_call *c, int x)
     return activation_apply(&c->t->graph, a, x);
 }
 
-bool layer_has_dropout(const struct layer *l)
+bool layer_is_random(const struct layer *l)
 {
-    return l->c.rate > 0.0;             /* only layers that drop have a rate */
+    const struct layer_functions *f = kinds[l->kind].functions;
+
+    return l->c.rate > 0.0 || l->c.recurrent_rate > 0.0 || l->c.stddev > 0.0 ||
+           f == &layer_flip || f == &layer_warp || f == &layer_tone;
+}
+
+bool layer_takes_whole(enum layer_kind kind)
+{
+    return kind == LAYER_EMBEDDING || kinds[kind].functions == &layer_encoding;
 }
 
 int layer_drop(struct layer_call *c, int x)
 {
-    if (!c->t->is_training || c->layer->c.rate <= 0.0)
+    return layer_drop_rate(c, x, c->layer->c.rate);
+}
+
+int layer_drop_rate(struct layer_call *c, int x, double rate)
+{
+    if (!c->t->is_training || rate <= 0.0)
         return x;
     layer_source(c, "Dropout");
-    return nn_dropout(&c->t->graph, x, c->layer->c.rate, c->seed, (*c->stream)++);
+    return nn_dropout(&c->t->graph, x, rate, c->seed, (*c->stream)++);
 }
 
 int layer_drop_shared(struct layer_call *c, int x, uint32_t own)

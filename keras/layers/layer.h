@@ -16,10 +16,11 @@
 #include "stack/nn/nn.h"
 
 #define LAYER_INPUTS_MAX 16
-#define LAYER_VARIABLES_MAX 8
+#define LAYER_OUTPUTS_MAX 5             /* a two-way LSTM's, with its states */
+#define LAYER_VARIABLES_MAX 10
 
 enum layer_kind {
-#define LAYER(id, class, name, least, most, functions, meaning) LAYER_##id,
+#define LAYER(id, class, name, least, most, functions, masking, meaning) LAYER_##id,
 #include "keras/layers/layers.def"
     LAYER_COUNT
 };
@@ -37,6 +38,21 @@ int keras_policy_find(const char *name, enum keras_policy *p, struct err *e);
 
 /* how pixels between pixels are made: the nearest one, or along lines between them */
 enum layer_interpolation { INTERPOLATION_NEAREST, INTERPOLATION_BILINEAR };
+/* what stands beyond an image's edge: a value, the last pixel, the image mirrored or repeated */
+enum layer_fill { FILL_CONSTANT, FILL_NEAREST, FILL_REFLECT, FILL_WRAP };
+enum layer_flip { FLIP_HORIZONTAL, FLIP_VERTICAL, FLIP_BOTH };
+/* of whole numbers: themselves, a place for each of them, a place for each value, or how many */
+enum layer_encoding { ENCODED_INT, ENCODED_ONE_HOT, ENCODED_MULTI_HOT, ENCODED_COUNT };
+enum layer_score { SCORE_DOT, SCORE_CONCAT };
+/* What becomes of the mask of a layer's input, which tells which steps count (layers.def). */
+enum layer_masking {
+    MASK_DROPPED,                       /* as Keras does with layers that know of none */
+    MASK_PASSED,                        /* it is the output's, too */
+    MASK_MERGED,                        /* a step counts in the output where it counts in any input */
+    MASK_MADE,                          /* the layer makes one of its input */
+    MASK_FOLLOWED,                      /* it changes what the layer computes */
+    MASK_REFUSED                        /* it would, but that is not done here */
+};
 
 /* of recurrent layers: whether both directions run, and how their results become one */
 enum layer_merge {
@@ -52,16 +68,20 @@ struct layer_reals {
 /* layer_fields.def says which ones a kind has, and what they are called there */
 struct layer_config {
     int64_t units, rows, heads, value_units, groups, axis, multiplier;
-    int64_t size[2], strides[2], dilation[2];           /* height, width */
-    int64_t pads[4];                                    /* top, bottom, left, right */
+    int64_t size[3], strides[3], dilation[3];   /* height, width; of volumes depth before them */
+    int64_t pads[6];                            /* before and behind each of them */
+    int64_t reach, axes[2];
     int64_t shape[GRAPH_RANK_MAX];                      /* of RESHAPE one may be -1 */
     int64_t shape_count;
     double momentum, epsilon, rate, recurrent_rate, max_value, negative_slope, threshold, alpha;
+    double stddev, mask_value;
     enum nn_padding padding;
-    enum layer_interpolation interpolation;
+    int choice, fill;                   /* of the names of layer_choices: one of the enums above */
+    const char *equation, *bias_axes;
     struct layer_reals mean, variance, scale, offset;
     bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims, is_inverse;
-    bool returns_sequences, goes_backward, has_forget_bias, resets_after;
+    bool returns_sequences, goes_backward, has_forget_bias, resets_after, returns_state;
+    bool zeroes_masked, is_gated, masks_zero, returns_scores;
     enum layer_merge both;
     struct activation activation, recurrent_activation;
     struct initializer kernel_initializer, bias_initializer, mean_initializer;
@@ -78,7 +98,11 @@ struct layer {
     struct layer_config c;              /* to be changed until it is called first */
     bool is_trainable;
     bool is_distributed;                /* it is called on each step of its inputs by itself */
+    int64_t features;                   /* the dimension, the batch being 0, that it takes for the */
+                                        /* last one; 0: that is where it is */
+    const char *operation;              /* of keras.ops: its class there; NULL: it is a layer */
     const char *wrapped[2];             /* of layers inside this one: names in variables' paths */
+    const char *cell;                   /* the same of a recurrent layer's; NULL: "lstm_cell" */
     int policy;                         /* enum keras_policy; -1: the model's */
     int device;                         /* logical one of a replica that does it; -1: not said */
     /* of the variable set, once the model is built */
@@ -91,8 +115,10 @@ struct layer {
 };
 
 const char *layer_class(enum layer_kind kind);
-/* Keras's class of it, which is the wrapper's where it stands in one: "Bidirectional" */
+/* Keras's class of it, which is the wrapper's where it stands in one ("Bidirectional"), and of
+   keras.ops the operation's */
 const char *layer_whole_class(const struct layer *l);
+enum layer_masking layer_masking(enum layer_kind kind);
 /* -1 with the nearest class and all classes */
 int layer_find(const char *class, enum layer_kind *kind, struct err *e);
 /* Keras's standard values; numbers that must be given are 0 */
@@ -101,4 +127,12 @@ void layer_set_standard(struct layer *l, enum layer_kind kind);
 /* shape and type of its output; -1 names the layer, the shapes and what is allowed */
 int layer_shape(const struct layer *l, const struct shape *input, int input_count,
                 struct shape *output, struct err *e);
+/* outputs of a call: 1, and the states of a recurrent layer or the scores of an attention */
+int layer_output_count(const struct layer *l);
+/* of the output `which`, from 1, of a call that takes these and gives that; checked already */
+struct shape layer_more_shape(const struct layer *l, const struct shape *input,
+                              const struct shape *output, int which);
+/* whether its output has a mask when those inputs have; -1: it cannot take one */
+int layer_gives_mask(const struct layer *l, const struct shape *input, const bool *has_mask,
+                     int input_count, bool *gives, struct err *e);
 #endif

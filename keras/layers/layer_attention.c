@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define MASKED -2.3819763e38            /* finite, so that no NaN comes of it; fits bf16 */
-
 enum { QUERY, VALUE, KEY };             /* Keras's order of inputs */
 
 /* the value is the query, the key the value, where they are not given */
@@ -19,11 +17,39 @@ static int64_t value_width(const struct layer_config *c)
     return c->value_units ? c->value_units : c->units;
 }
 
+static bool is_grouped(const struct layer *l)
+{
+    return l->kind == LAYER_GROUP_QUERY_ATTENTION;
+}
+
+/* heads of keys and values: of grouped queries fewer than of queries */
+static int64_t key_heads(const struct layer *l)
+{
+    return is_grouped(l) ? l->c.groups : l->c.heads;
+}
+
+static int64_t output_width(const struct layer *l, const struct shape *in)
+{
+    return l->c.shape_count ? l->c.shape[0] : in[QUERY].dim[1];
+}
+
+static int check_parameters(const struct layer *l, struct err *e)
+{
+    if (l->c.shape_count > 1 || (l->c.shape_count == 1 && l->c.shape[0] < 1))
+        return layer_fail(l, e, "\"output_shape\" must be the width of its output, one number");
+    if (is_grouped(l) && l->c.heads % l->c.groups != 0)
+        return layer_fail(l, e, "\"num_key_value_heads\" is %" PRId64 ", which must divide "
+                          "\"num_query_heads\", %" PRId64, l->c.groups, l->c.heads);
+    return 0;
+}
+
 static int shape_attention(const struct layer *l, const struct shape *in, int count,
                            struct shape *out, struct err *e)
 {
     const struct shape *key = &in[input_of(count, KEY)], *value = &in[input_of(count, VALUE)];
 
+    if (check_parameters(l, e) != 0)
+        return -1;
     for (int i = 0; i < count; i++)
         if (layer_expect_rank(l, &in[i], 2, "[positions, width]", e) != 0)
             return -1;
@@ -32,6 +58,7 @@ static int shape_attention(const struct layer *l, const struct shape *in, int co
                           "; they must be equal", value->dim[0], key->dim[0]);
     *out = in[QUERY];
     out->dtype = DTYPE_F32;
+    out->dim[1] = output_width(l, in);
     return 0;
 }
 
@@ -41,15 +68,16 @@ static void join_heads(struct layer_build *b, int weight)
     b->set->variable[b->layer->variable[weight]].joins_last = true;
 }
 
-static void build_part(struct layer_build *b, const char *part, int64_t in, int64_t width)
+static void build_part(struct layer_build *b, const char *part, int64_t in, int64_t heads,
+                       int64_t width)
 {
     const struct layer_config *c = &b->layer->c;
 
     join_heads(b, layer_add_weight(b, arena_printf(b->arena, "%s/kernel", part),
-                                   SIZES(in, c->heads, width), &c->kernel_initializer,
+                                   SIZES(in, heads, width), &c->kernel_initializer,
                                    &c->kernel_regularizer));
     if (c->use_bias)
-        layer_add_weight(b, arena_printf(b->arena, "%s/bias", part), SIZES(c->heads, width),
+        layer_add_weight(b, arena_printf(b->arena, "%s/bias", part), SIZES(heads, width),
                          &c->bias_initializer, &c->bias_regularizer);
 }
 
@@ -58,19 +86,21 @@ static void build_attention(struct layer_build *b)
     const struct layer_config *c = &b->layer->c;
     const struct shape *in = b->layer->input;
     int count = b->layer->input_count;
-    int64_t out = in[QUERY].dim[1];
+    int64_t out = output_width(b->layer, in), heads = key_heads(b->layer);
 
-    build_part(b, "query", out, c->units);
-    build_part(b, "key", in[input_of(count, KEY)].dim[1], c->units);
-    build_part(b, "value", in[input_of(count, VALUE)].dim[1], value_width(c));
+    build_part(b, "query", in[QUERY].dim[1], c->heads, c->units);
+    build_part(b, "key", in[input_of(count, KEY)].dim[1], heads, c->units);
+    build_part(b, "value", in[input_of(count, VALUE)].dim[1], heads, value_width(c));
     layer_add_weight(b, "attention_output/kernel", SIZES(c->heads, value_width(c), out),
                      &c->kernel_initializer, &c->kernel_regularizer);
     if (c->use_bias)
         layer_add_weight(b, "attention_output/bias", SIZES(out), &c->bias_initializer,
                          &c->bias_regularizer);
+    if (c->is_gated)
+        build_part(b, "gate", in[QUERY].dim[1], c->heads, value_width(c));
 }
 
-/* part `which` of query, key, value, output: the place of its kernel */
+/* part `which` of query, key, value, output, gate: the place of its kernel */
 static int place_of(const struct layer_call *c, int which)
 {
     return which * (c->layer->c.use_bias ? 2 : 1);
@@ -92,7 +122,19 @@ static int project(struct layer_call *c, int x, int which, int count, const char
     return c->layer->c.use_bias ? layer_bias(c, x, place_of(c, which) + 1) : x;
 }
 
-/* scores [.., query, key]: a position sees itself and those before it */
+/* scores [.., query, key] without those of pairs whose positions, query less key, are compared so */
+static int keep_where(struct graph *g, int scores, enum graph_compare how, int64_t limit)
+{
+    struct shape s = g->node[scores].shape;
+    int apart;
+
+    s.dtype = DTYPE_S32;
+    apart = graph_binary(g, HLO_SUBTRACT, graph_iota(g, s, s.rank - 2), graph_iota(g, s, s.rank - 1));
+    return graph_select(g, graph_compare(g, how, apart, graph_splat(g, apart, (double)limit)),
+                        scores, graph_splat(g, scores, LAYER_MASKED));
+}
+
+/* a position sees itself and those before it */
 static int mask_future(struct graph *g, int scores)
 {
     struct shape s = g->node[scores].shape;
@@ -101,7 +143,61 @@ static int mask_future(struct graph *g, int scores)
     s.dtype = DTYPE_S32;
     is_seen = graph_compare(g, COMPARE_GE, graph_iota(g, s, s.rank - 2),
                             graph_iota(g, s, s.rank - 1));
-    return graph_select(g, is_seen, scores, graph_splat(g, scores, MASKED));
+    return graph_select(g, is_seen, scores, graph_splat(g, scores, LAYER_MASKED));
+}
+
+int layer_mask_scores(struct layer_call *c, int scores)
+{
+    const struct layer_config *l = &c->layer->c;
+    struct graph *g = &c->t->graph;
+
+    if (l->is_causal)
+        scores = mask_future(g, scores);
+    if (l->reach > 0) {                 /* and no farther than that, either way */
+        scores = keep_where(g, scores, COMPARE_LT, l->reach);
+        scores = keep_where(g, scores, COMPARE_GT, -l->reach);
+    }
+    return scores;
+}
+
+int layer_mask_along(struct graph *g, int scores, int mask, int dim)
+{
+    struct shape s = g->node[scores].shape;
+    int kept;
+
+    if (mask == NODE_NONE)
+        return scores;
+    s.dtype = DTYPE_F32;
+    kept = graph_broadcast(g, mask, s, (int[]){0, dim});
+    return graph_select(g, graph_compare(g, COMPARE_GT, kept, graph_splat(g, kept, 0.5)), scores,
+                        graph_splat(g, scores, LAYER_MASKED));
+}
+
+/* [batch, heads, query, key] less what a mask of an input leaves out */
+static int mask_inputs(struct layer_call *c, int scores)
+{
+    struct graph *g = &c->t->graph;
+
+    scores = layer_mask_along(g, scores, c->mask[QUERY], 2);
+    for (int i = VALUE; i < c->input_count; i++)
+        scores = layer_mask_along(g, scores, c->mask[i], 3);
+    return c->input_count == 1 ? layer_mask_along(g, scores, c->mask[QUERY], 3) : scores;
+}
+
+/* [batch, positions, heads, width], each head several times */
+static int repeat_heads(struct layer_call *c, int x)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[x].shape, wide = s;
+    int64_t times = c->layer->c.heads / s.dim[2];
+
+    if (times == 1)
+        return x;
+    wide.rank = 5;
+    wide.dim[3] = times;
+    wide.dim[4] = s.dim[3];
+    s.dim[2] *= times;
+    return graph_reshape(g, graph_broadcast(g, x, wide, (int[]){0, 1, 2, 4}), s);
 }
 
 /* of [batch, positions, heads, width] each: what each query sees of the values */
@@ -117,10 +213,10 @@ static int attend(struct layer_call *c, int q, int k, int v)
     layer_source(c, "Scores");
     s = graph_dot_general(g, q, k, &score, DTYPE_F32, c->precision);
     s = nn_scale(g, s, 1.0 / sqrt((double)c->layer->c.units));
-    if (c->layer->c.is_causal)
-        s = mask_future(g, s);
+    s = mask_inputs(c, layer_mask_scores(c, s));
     layer_source(c, "Softmax");
-    s = layer_drop(c, graph_convert(g, nn_softmax(g, s), c->dtype));
+    c->more[1] = graph_convert(g, nn_softmax(g, s), c->dtype);
+    s = layer_drop(c, c->more[1]);
     layer_source(c, "Mix");
     s = graph_dot_general(g, s, v, &mix, c->dtype, c->precision);
     return graph_transpose(g, s, (int[]){0, 2, 1, 3});
@@ -130,10 +226,16 @@ static int call_attention(struct layer_call *c)
 {
     const int *in = c->input;
     int q = project(c, in[QUERY], 0, 1, "Query");
-    int k = project(c, in[input_of(c->input_count, KEY)], 1, 1, "Key");
-    int v = project(c, in[input_of(c->input_count, VALUE)], 2, 1, "Value");
+    int k = repeat_heads(c, project(c, in[input_of(c->input_count, KEY)], 1, 1, "Key"));
+    int v = repeat_heads(c, project(c, in[input_of(c->input_count, VALUE)], 2, 1, "Value"));
+    int seen = attend(c, q, k, v);
 
-    return project(c, attend(c, q, k, v), 3, 2, "Output");
+    if (c->layer->c.is_gated) {
+        int gate = project(c, in[QUERY], 4, 1, "Gate");
+
+        seen = nn_multiply(&c->t->graph, seen, graph_unary(&c->t->graph, HLO_LOGISTIC, gate));
+    }
+    return project(c, seen, 3, 2, "Output");
 }
 
 const struct layer_functions layer_attention = {shape_attention, build_attention, call_attention};

@@ -1,4 +1,4 @@
-/* Convolutions of sequences and images: plain, depthwise, and separable (one after the other). */
+/* Convolutions of sequences, images and volumes: plain, depthwise, and separable (one after the other). */
 #include "keras/layers/layer_window.h"
 
 #include <inttypes.h>
@@ -20,19 +20,25 @@ static int check_groups(const struct layer *l, int64_t channels, struct err *e)
 static int shape_conv(const struct layer *l, const struct shape *in, int count,
                       struct shape *out, struct err *e)
 {
+    bool has_strides = false, has_dilation = false;
     struct shape image;
+    int64_t channels;
 
     (void)count;
     if (layer_image_shape(l, in, &image, e) != 0 ||
         layer_window_shape(l, &image, l->c.strides, out, e) != 0)
         return -1;
-    if (!is_depthwise(l) && check_groups(l, image.dim[2], e) != 0)
+    channels = image.dim[image.rank - 1];
+    if (!is_depthwise(l) && check_groups(l, channels, e) != 0)
         return -1;
-    if ((l->c.strides[0] > 1 || l->c.strides[1] > 1) &&
-        (l->c.dilation[0] > 1 || l->c.dilation[1] > 1))
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
+        has_strides = has_strides || l->c.strides[i] > 1;
+        has_dilation = has_dilation || l->c.dilation[i] > 1;
+    }
+    if (has_strides && has_dilation)
         return layer_fail(l, e, "\"strides\" and \"dilation_rate\" cannot both be above 1");
     out->dtype = DTYPE_F32;
-    out->dim[2] = is_depthwise(l) ? image.dim[2] * l->c.units : l->c.units;
+    out->dim[out->rank - 1] = is_depthwise(l) ? channels * l->c.units : l->c.units;
     layer_sample_shape(l, out);
     return 0;
 }
@@ -42,16 +48,6 @@ static int64_t channels_of(const struct layer *l)
     return l->input[0].dim[layer_spatial_dims(l->kind)];
 }
 
-/* [height, width, in, out], or [steps, in, out] */
-static void add_kernel(struct layer_build *b, const char *name, const int64_t *size, int64_t in,
-                       int64_t out, const struct initializer *i, const struct regularizer *r)
-{
-    if (layer_spatial_dims(b->layer->kind) == 1)
-        layer_add_weight(b, name, SIZES(size[0], in, out), i, r);
-    else
-        layer_add_weight(b, name, SIZES(size[0], size[1], in, out), i, r);
-}
-
 static void build_conv(struct layer_build *b)
 {
     const struct layer_config *c = &b->layer->c;
@@ -59,23 +55,10 @@ static void build_conv(struct layer_build *b)
     int64_t outputs = is_depthwise(b->layer) ? channels * c->units : c->units;
     int64_t in = is_depthwise(b->layer) ? channels : channels / c->groups;
 
-    add_kernel(b, "kernel", c->size, in, c->units, &c->kernel_initializer, &c->kernel_regularizer);
+    layer_add_kernel(b, "kernel", layer_spatial_dims(b->layer->kind), c->size, in, c->units,
+                     &c->kernel_initializer, &c->kernel_regularizer);
     if (c->use_bias)
         layer_add_weight(b, "bias", SIZES(outputs), &c->bias_initializer, &c->bias_regularizer);
-}
-
-/* a kernel of sequences as one of images */
-static int image_kernel(struct graph *g, int kernel)
-{
-    struct shape s = g->node[kernel].shape;
-
-    if (s.rank == 4)
-        return kernel;
-    s.rank = 4;
-    s.dim[3] = s.dim[2];
-    s.dim[2] = s.dim[1];
-    s.dim[1] = 1;
-    return graph_reshape(g, kernel, s);
 }
 
 /* [h, w, channels, multiplier] as a kernel of `channels` groups: [h, w, 1, channels multiplier] */
@@ -88,14 +71,11 @@ static int depthwise_kernel(struct graph *g, int kernel)
     return graph_reshape(g, kernel, s);
 }
 
-/* images x by a kernel [h, w, in, out] */
-static int convolve(struct layer_call *c, int x, int kernel, const struct graph_window windows[2],
+/* images x by a kernel [size.., in, out] */
+static int convolve(struct layer_call *c, int x, int kernel, const struct graph_window *windows,
                     int64_t groups)
 {
-    struct graph_conv conv = {
-        .spatial_count = 2, .in_batch = 0, .in_feature = 3, .in_spatial = {1, 2}, .kernel_in = 2,
-        .kernel_out = 3, .kernel_spatial = {0, 1}, .out_batch = 0, .out_feature = 3,
-        .out_spatial = {1, 2}, .feature_groups = groups, .batch_groups = 1};
+    struct graph_conv conv = layer_conv_labels(layer_image_dims(c->layer->kind), false, groups);
 
     return graph_convolution(&c->t->graph, x, kernel, windows, &conv, c->dtype, c->precision);
 }
@@ -105,12 +85,13 @@ static int convolve_windows(struct layer_call *c, int x, int kernel, bool by_cha
 {
     const struct layer_config *l = &c->layer->c;
     struct graph *g = &c->t->graph;
-    struct graph_window windows[2];
-    int64_t groups = by_channel ? g->node[x].shape.dim[3] : l->groups;
+    struct graph_window windows[3];
+    int dims = layer_image_dims(c->layer->kind);
+    int64_t groups = by_channel ? g->node[x].shape.dim[1 + dims] : l->groups;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < dims; i++)
         windows[i] = layer_window(l, i, g->node[x].shape.dim[1 + i]);
-    kernel = image_kernel(g, kernel);
+    kernel = layer_image_kernel(g, kernel, layer_spatial_dims(c->layer->kind));
     return convolve(c, x, by_channel ? depthwise_kernel(g, kernel) : kernel, windows, groups);
 }
 
@@ -146,11 +127,12 @@ static void build_separable(struct layer_build *b)
     static const int64_t point[2] = {1, 1};
     const struct layer_config *c = &b->layer->c;
     int64_t channels = channels_of(b->layer);
+    int dims = layer_spatial_dims(b->layer->kind);
 
-    add_kernel(b, "depthwise_kernel", c->size, channels, c->multiplier, &c->kernel_initializer,
-               &c->kernel_regularizer);
-    add_kernel(b, "pointwise_kernel", point, channels * c->multiplier, c->units,
-               &c->pointwise_initializer, &c->pointwise_regularizer);
+    layer_add_kernel(b, "depthwise_kernel", dims, c->size, channels, c->multiplier,
+                     &c->kernel_initializer, &c->kernel_regularizer);
+    layer_add_kernel(b, "pointwise_kernel", dims, point, channels * c->multiplier, c->units,
+                     &c->pointwise_initializer, &c->pointwise_regularizer);
     if (c->use_bias)
         layer_add_weight(b, "bias", SIZES(c->units), &c->bias_initializer, &c->bias_regularizer);
 }
@@ -165,7 +147,8 @@ static int call_separable(struct layer_call *c)
     layer_source(c, "Depthwise");
     x = convolve_windows(c, layer_to_image(c, c->input[0]), depthwise, true);
     layer_source(c, "Pointwise");
-    x = convolve(c, x, image_kernel(g, pointwise), (struct graph_window[]){point, point}, 1);
+    pointwise = layer_image_kernel(g, pointwise, layer_spatial_dims(c->layer->kind));
+    x = convolve(c, x, pointwise, (struct graph_window[]){point, point}, 1);
     return finish(c, x, 2);
 }
 

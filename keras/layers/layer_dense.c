@@ -73,6 +73,9 @@ static int shape_embedding(const struct layer *l, const struct shape *in, int co
     (void)count;
     if (in->rank > 4)
         return layer_expect_rank(l, in, 4, "at most 4 dimensions of whole numbers", e);
+    if (l->c.masks_zero && in->rank != 1)
+        return layer_fail(l, e, "\"mask_zero\" of samples of %d dimensions is not supported: a "
+                          "mask is of the steps of [steps]", in->rank);
     *out = *in;
     out->dtype = DTYPE_F32;
     out->dim[out->rank++] = l->c.units;
@@ -112,6 +115,11 @@ static int call_embedding(struct layer_call *c)
     } else {
         layer_source(c, "GatherV2");
         rows = nn_embedding(g, table, ids);
+    }
+    if (c->layer->c.masks_zero) {
+        layer_source(c, "Mask");
+        c->made_mask = graph_compare(g, COMPARE_NE, c->input[0], graph_splat(g, c->input[0], 0.0));
+        c->made_mask = graph_convert(g, c->made_mask, DTYPE_F32);
     }
     layer_source(c, "Cast");
     return graph_convert(g, rows, c->dtype);

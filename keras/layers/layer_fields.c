@@ -23,6 +23,40 @@ bool layer_field_is_required(const struct layer_field *f)
     return isnan(f->standard) && f->type != FIELD_OPT_REAL;
 }
 
+const char *const *layer_choices(const char *field)
+{
+    static const struct { const char *field, *name[LAYER_CHOICES_MAX]; } choices[] = {
+        {"interpolation", {"nearest", "bilinear"}},
+        {"fill_mode", {"constant", "nearest", "reflect", "wrap"}},
+        {"mode", {"horizontal", "vertical", "horizontal_and_vertical"}},
+        {"output_mode", {"int", "one_hot", "multi_hot", "count"}},
+        {"score_mode", {"dot", "concat"}},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(choices); i++)
+        if (strcmp(choices[i].field, field) == 0)
+            return choices[i].name;
+    return NULL;
+}
+
+int layer_field_width(enum layer_field_type type)
+{
+    switch (type) {
+    case FIELD_INT:
+    case FIELD_OPT_INT:
+    case FIELD_ONE:
+    case FIELD_OPT_ONE: return 1;
+    case FIELD_PAIR:
+    case FIELD_OPT_PAIR:
+    case FIELD_ENDS: return 2;
+    case FIELD_TRIPLE:
+    case FIELD_OPT_TRIPLE: return 3;
+    case FIELD_PADS: return 4;
+    case FIELD_PADS3: return 6;
+    default: return 0;
+    }
+}
+
 static void set_numbers(int64_t *to, int count, double value)
 {
     for (int i = 0; i < count; i++)
@@ -34,18 +68,10 @@ static void set_field(const struct layer_field *f, void *member)
     bool is_given = !isnan(f->standard);
 
     switch (f->type) {
-    case FIELD_INT:
-    case FIELD_OPT_INT:
     case FIELD_AXIS: set_numbers(member, 1, f->standard); break;
-    case FIELD_PAIR:
-    case FIELD_OPT_PAIR: set_numbers(member, 2, f->standard); break;
     case FIELD_ONE:
     case FIELD_OPT_ONE: set_numbers(member, 2, 1); set_numbers(member, 1, f->standard); break;
-    case FIELD_ENDS: set_numbers(member, 2, f->standard); break;
-    case FIELD_PADS: set_numbers(member, 4, f->standard); break;
-    case FIELD_INTERPOLATION:
-        *(enum layer_interpolation *)member = (enum layer_interpolation)f->standard;
-        break;
+    case FIELD_CHOICE: *(int *)member = (int)f->standard; break;
     case FIELD_REAL: *(double *)member = is_given ? f->standard : 0.0; break;
     case FIELD_OPT_REAL: *(double *)member = f->standard; break;
     case FIELD_BOOL: *(bool *)member = f->standard != 0.0; break;
@@ -61,7 +87,9 @@ static void set_field(const struct layer_field *f, void *member)
         break;
     case FIELD_REGULARIZER:
     case FIELD_REALS:
+    case FIELD_TEXT:
     case FIELD_SHAPE: break;            /* none */
+    default: set_numbers(member, layer_field_width(f->type), f->standard); break;
     }
 }
 
@@ -71,7 +99,9 @@ void layer_set_standard(struct layer *l, enum layer_kind kind)
     l->kind = kind;
     l->policy = l->device = -1;
     l->is_trainable = true;
-    l->c.groups = l->c.dilation[0] = l->c.dilation[1] = 1;
+    l->c.groups = 1;
+    for (int i = 0; i < 3; i++)
+        l->c.dilation[i] = 1;
     for (size_t i = 0; i < COUNT_OF(layer_fields); i++)
         if (layer_fields[i].kind == kind)
             set_field(&layer_fields[i], (char *)&l->c + layer_fields[i].offset);
@@ -81,7 +111,7 @@ static int check_whole(const struct layer *l, const struct layer_field *f, int64
                        struct err *e)
 {
     bool is_optional = f->type == FIELD_OPT_INT || f->type == FIELD_OPT_PAIR ||
-                       f->type == FIELD_OPT_ONE;
+                       f->type == FIELD_OPT_ONE || f->type == FIELD_OPT_TRIPLE;
 
     if (((double)value >= f->low && (double)value <= f->high) || (is_optional && value == 0))
         return 0;
@@ -97,22 +127,6 @@ static int check_real(const struct layer *l, const struct layer_field *f, double
     return layer_fail(l, e, "\"%s\" is %g, not in %g..%g", f->name, value, f->low, f->high);
 }
 
-/* whole numbers that a field of this type holds and bounds; 0: none */
-static int whole_count(enum layer_field_type type)
-{
-    switch (type) {
-    case FIELD_INT:
-    case FIELD_OPT_INT:
-    case FIELD_ONE:
-    case FIELD_OPT_ONE: return 1;
-    case FIELD_PAIR:
-    case FIELD_OPT_PAIR:
-    case FIELD_ENDS: return 2;
-    case FIELD_PADS: return 4;
-    default: return 0;
-    }
-}
-
 static int check_field(const struct layer *l, const struct layer_field *f, struct err *e)
 {
     const void *member = (const char *)&l->c + f->offset;
@@ -121,7 +135,7 @@ static int check_field(const struct layer *l, const struct layer_field *f, struc
 
     if (f->type == FIELD_REAL || (f->type == FIELD_OPT_REAL && !isnan(*real)))
         return check_real(l, f, *real, e);
-    for (int i = 0; i < whole_count(f->type); i++)
+    for (int i = 0; i < layer_field_width(f->type); i++)
         if (check_whole(l, f, whole[i], e) != 0)
             return -1;
     return 0;

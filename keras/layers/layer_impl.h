@@ -19,7 +19,11 @@ struct layer_call {
     int input_count;
     int seed;                           /* of random bits: s32 scalar, or NODE_NONE */
     int64_t *stream;                    /* of random bits: the next free number */
+    const int *mask;                    /* by input: f32 [batch, steps], 1 where a step counts, else 0; */
+                                        /* or NODE_NONE */
     int logits;                         /* out: what a last softmax or sigmoid is of */
+    int made_mask;                      /* out: of a layer that makes one */
+    int more[LAYER_OUTPUTS_MAX];        /* out: its outputs from the second on, from more[1] on */
 };
 
 struct layer_functions {
@@ -41,6 +45,17 @@ LAYER_FUNCTIONS(layer_norm)
 LAYER_FUNCTIONS(embedding)
 LAYER_FUNCTIONS(position)
 LAYER_FUNCTIONS(attention)
+LAYER_FUNCTIONS(scored_attention)
+LAYER_FUNCTIONS(einsum)
+LAYER_FUNCTIONS(dot)
+LAYER_FUNCTIONS(noise)
+LAYER_FUNCTIONS(masked)
+LAYER_FUNCTIONS(conv_lstm)
+LAYER_FUNCTIONS(center_crop)
+LAYER_FUNCTIONS(flip)
+LAYER_FUNCTIONS(warp)
+LAYER_FUNCTIONS(tone)
+LAYER_FUNCTIONS(encoding)
 LAYER_FUNCTIONS(dropout)
 LAYER_FUNCTIONS(reshape)
 LAYER_FUNCTIONS(permute)
@@ -103,10 +118,28 @@ int layer_bias(struct layer_call *c, int x, int place);
 int layer_activate(struct layer_call *c, int x);
 /* config.rate of it dropped, in training */
 int layer_drop(struct layer_call *c, int x);
+int layer_drop_rate(struct layer_call *c, int x, double rate);
 /* x times a factor, 0 or 1 / (1 - rate), for each place of the dimensions in `own`; other
  * dimensions share it */
 int layer_drop_shared(struct layer_call *c, int x, uint32_t own);
+/* scores that no query sees: finite, so that no NaN comes of them; fits bf16 */
+#define LAYER_MASKED -2.3819763e38
+/* scores [.., query, key] as the layer's own parameters mask them: causally, within a window */
+int layer_mask_scores(struct layer_call *c, int scores);
+/* and as a mask [batch, positions] along this dimension of them; NODE_NONE: there is none */
+int layer_mask_along(struct graph *g, int scores, int mask, int dim);
 /* in training, and not frozen */
 bool layer_learns(const struct layer_call *c);
-bool layer_has_dropout(const struct layer *l);
+/* of a recurrent layer, of both directions */
+int layer_state_count(const struct layer *l);
+/* uniform numbers in (low, high]: f32 of this shape, of training alone */
+int layer_uniform(struct layer_call *c, struct shape s, double low, double high);
+/* it draws random bits in training */
+bool layer_is_random(const struct layer *l);
+/* it takes whole numbers, which the policy's type would not hold */
+bool layer_takes_whole(enum layer_kind kind);
+/* x where the mask, along its first dimensions, is 1, else y or, if that is NODE_NONE, zeros */
+int layer_where(struct graph *g, int mask, int x, int y);
+/* after the call: the mask of its output, which has one */
+int layer_mask_of(struct layer_call *c, int output);
 #endif

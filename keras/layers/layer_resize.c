@@ -82,7 +82,7 @@ static int repeat_elements(struct graph *g, int x, int dim, int64_t times)
  * Weights [to, from] of each old element in each new one. Centres of pixels lie half a pixel
  * inside; beyond the first and the last centre their values go on.
  */
-static int blend_matrix(struct graph *g, enum layer_interpolation how, int64_t to, int64_t from)
+static int blend_matrix(struct graph *g, int how, int64_t to, int64_t from)
 {
     float *w = arena_array(g->arena, (size_t)(to * from), sizeof(*w));
 
@@ -127,16 +127,70 @@ static int call_resize(struct layer_call *c)
 
         if (to == from)
             continue;
-        if (l->c.interpolation == INTERPOLATION_NEAREST && to % from == 0)
+        if (l->c.choice == INTERPOLATION_NEAREST && to % from == 0)
             x = repeat_elements(g, x, 1 + i, to / from);
         else
             x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i,
-                      blend_matrix(g, l->c.interpolation, to, from));
+                      blend_matrix(g, l->c.choice, to, from));
     }
     return graph_convert(g, layer_from_image(c, x), c->dtype);
 }
 
 const struct layer_functions layer_resize = {shape_resize, NULL, call_resize};
+
+/* ---- the middle ---- */
+
+/* of a dimension so long: what is kept, before it is resized if the image is too small */
+static int64_t kept_length(const struct layer *l, const struct shape *in, int axis)
+{
+    const int64_t *to = l->c.size, *is = in->dim;
+    int64_t as_shaped;
+
+    if (is[0] >= to[0] && is[1] >= to[1])
+        return to[axis];
+    as_shaped = is[1 - axis] * to[axis] / to[1 - axis];
+    return as_shaped < 1 ? 1 : as_shaped < is[axis] ? as_shaped : is[axis];
+}
+
+static int shape_center_crop(const struct layer *l, const struct shape *in, int count,
+                             struct shape *out, struct err *e)
+{
+    (void)count;
+    if (layer_image_shape(l, in, out, e) != 0)
+        return -1;
+    for (int i = 0; i < 2; i++)
+        out->dim[i] = l->c.size[i];
+    return 0;
+}
+
+static int call_center_crop(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    const struct shape *s = &g->node[c->input[0]].shape;
+    struct shape in = {.dim = {s->dim[1], s->dim[2]}};
+    int64_t start[4] = {0}, limit[4] = {s->dim[0], 0, 0, s->dim[3]};
+    int x;
+
+    layer_source(c, "Slice");
+    for (int i = 0; i < 2; i++) {
+        int64_t kept = kept_length(c->layer, &in, i);
+
+        start[1 + i] = (in.dim[i] - kept) / 2;
+        limit[1 + i] = start[1 + i] + kept;
+    }
+    x = graph_slice(g, c->input[0], start, limit, NULL);
+    layer_source(c, "Resize");
+    for (int i = 0; i < 2; i++) {
+        int64_t from = g->node[x].shape.dim[1 + i], to = c->layer->c.size[i];
+
+        if (to != from)
+            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i,
+                      blend_matrix(g, INTERPOLATION_BILINEAR, to, from));
+    }
+    return graph_convert(g, x, c->dtype);
+}
+
+const struct layer_functions layer_center_crop = {shape_center_crop, NULL, call_center_crop};
 
 /* ---- repeating ---- */
 

@@ -140,11 +140,12 @@ static int shape_pad(const struct layer *l, const struct shape *in, int count, s
 static int call_pad(struct layer_call *c)
 {
     struct graph *g = &c->t->graph;
-    const int64_t *p = c->layer->c.pads;
-    bool is_image = layer_spatial_dims(c->layer->kind) == 2;
-    int64_t low[4] = {0, p[0], is_image ? p[2] : 0, 0};
-    int64_t high[4] = {0, p[1], is_image ? p[3] : 0, 0}, interior[4] = {0};
+    int64_t low[GRAPH_RANK_MAX] = {0}, high[GRAPH_RANK_MAX] = {0}, interior[GRAPH_RANK_MAX] = {0};
 
+    for (int i = 0; i < layer_spatial_dims(c->layer->kind); i++) {
+        low[1 + i] = c->layer->c.pads[2 * i];
+        high[1 + i] = c->layer->c.pads[2 * i + 1];
+    }
     layer_source(c, "Pad");
     return graph_pad(g, c->input[0],
                      graph_constant(g, shape_scalar(g->node[c->input[0]].shape.dtype), 0.0), low,

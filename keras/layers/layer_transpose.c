@@ -25,24 +25,19 @@ static int shape_transposed(const struct layer *l, const struct shape *in, int c
     for (int i = 0; i < layer_spatial_dims(l->kind); i++)
         out->dim[i] = stretched(&l->c, i, out->dim[i]);
     out->dtype = DTYPE_F32;
-    out->dim[2] = l->c.units;
+    out->dim[out->rank - 1] = l->c.units;
     layer_sample_shape(l, out);
     return 0;
 }
 
-/* [height, width, out, in], or [steps, out, in] */
+/* [size.., out, in] */
 static void build_transposed(struct layer_build *b)
 {
     const struct layer_config *c = &b->layer->c;
     int dims = layer_spatial_dims(b->layer->kind);
-    int64_t in = b->layer->input[0].dim[dims];
 
-    if (dims == 1)
-        layer_add_weight(b, "kernel", SIZES(c->size[0], c->units, in), &c->kernel_initializer,
-                         &c->kernel_regularizer);
-    else
-        layer_add_weight(b, "kernel", SIZES(c->size[0], c->size[1], c->units, in),
-                         &c->kernel_initializer, &c->kernel_regularizer);
+    layer_add_kernel(b, "kernel", dims, c->size, c->units, b->layer->input[0].dim[dims],
+                     &c->kernel_initializer, &c->kernel_regularizer);
     if (c->use_bias)
         layer_add_weight(b, "bias", SIZES(c->units), &c->bias_initializer, &c->bias_regularizer);
 }
@@ -65,21 +60,15 @@ static int call_transposed(struct layer_call *c)
 {
     const struct layer_config *l = &c->layer->c;
     struct graph *g = &c->t->graph;
-    struct graph_conv conv = {
-        .spatial_count = 2, .in_batch = 0, .in_feature = 3, .in_spatial = {1, 2}, .kernel_in = 3,
-        .kernel_out = 2, .kernel_spatial = {0, 1}, .out_batch = 0, .out_feature = 3,
-        .out_spatial = {1, 2}, .feature_groups = 1, .batch_groups = 1};
-    struct graph_window windows[2];
+    int dims = layer_image_dims(c->layer->kind);
+    struct graph_conv conv = layer_conv_labels(dims, true, 1);
+    struct graph_window windows[3];
     int kernel = layer_read_cast(c, 0), x = layer_to_image(c, c->input[0]);
-    struct shape k = g->node[kernel].shape;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < dims; i++)
         windows[i] = window_of(l, i, g->node[x].shape.dim[1 + i]);
     layer_source(c, layer_class(c->layer->kind));
-    if (k.rank == 3) {
-        k = shape_make(k.dtype, 4, (int64_t[]){k.dim[0], 1, k.dim[1], k.dim[2]});
-        kernel = graph_reshape(g, kernel, k);
-    }
+    kernel = layer_image_kernel(g, kernel, layer_spatial_dims(c->layer->kind));
     x = graph_convolution(g, x, kernel, windows, &conv, c->dtype, c->precision);
     x = layer_from_image(c, x);
     if (l->use_bias)

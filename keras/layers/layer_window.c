@@ -6,17 +6,27 @@
 
 int layer_spatial_dims(enum layer_kind kind)
 {
-    return strstr(layer_class(kind), "1D") ? 1 : 2;
+    const char *class = layer_class(kind);
+
+    return strstr(class, "1D") ? 1 : strstr(class, "3D") ? 3 : 2;
+}
+
+int layer_image_dims(enum layer_kind kind)
+{
+    int dims = layer_spatial_dims(kind);
+
+    return dims < 2 ? 2 : dims;
 }
 
 int layer_image_shape(const struct layer *l, const struct shape *in, struct shape *image,
                       struct err *e)
 {
+    static const char *const wanted[] = {"sequences of [steps, channels]",
+                                         "images of [height, width, channels]",
+                                         "volumes of [depth, height, width, channels]"};
     int dims = layer_spatial_dims(l->kind);
 
-    if (layer_expect_rank(l, in, dims + 1, dims == 1 ? "sequences of [steps, channels]"
-                                                     : "images of [height, width, channels]",
-                          e) != 0)
+    if (layer_expect_rank(l, in, dims + 1, wanted[dims - 1], e) != 0)
         return -1;
     *image = *in;
     if (dims == 1) {
@@ -29,7 +39,7 @@ int layer_image_shape(const struct layer *l, const struct shape *in, struct shap
 
 void layer_sample_shape(const struct layer *l, struct shape *image)
 {
-    if (layer_spatial_dims(l->kind) == 2)
+    if (layer_spatial_dims(l->kind) > 1)
         return;
     image->rank = 2;
     image->dim[1] = image->dim[2];
@@ -40,7 +50,7 @@ int layer_to_image(struct layer_call *c, int x)
     struct graph *g = &c->t->graph;
     struct shape s = g->node[x].shape;
 
-    if (layer_spatial_dims(c->layer->kind) == 2)
+    if (layer_spatial_dims(c->layer->kind) > 1)
         return x;
     s.rank = 4;
     s.dim[3] = s.dim[2];
@@ -53,7 +63,7 @@ int layer_from_image(struct layer_call *c, int x)
     struct graph *g = &c->t->graph;
     struct shape s = g->node[x].shape;
 
-    if (layer_spatial_dims(c->layer->kind) == 2)
+    if (layer_spatial_dims(c->layer->kind) > 1)
         return x;
     s.rank = 3;
     s.dim[2] = s.dim[3];
@@ -76,6 +86,8 @@ static int64_t places(int64_t length, int64_t covered, int64_t stride, enum nn_p
 int layer_window_shape(const struct layer *l, const struct shape *image, const int64_t *strides,
                        struct shape *out, struct err *e)
 {
+    static const char *const names[3][3] = {{"steps"}, {"height", "width"},
+                                            {"depth", "height", "width"}};
     char text[160];
 
     *out = *image;
@@ -86,7 +98,7 @@ int layer_window_shape(const struct layer *l, const struct shape *image, const i
         if (out->dim[i] == 0)
             return layer_fail(l, e, "a window of %" PRId64 " does not fit into the %s, %" PRId64
                               ", of samples %s; use padding \"same\" or a smaller window", covered,
-                              layer_spatial_dims(l->kind) == 1 ? "steps" : i ? "width" : "height",
+                              names[layer_spatial_dims(l->kind) - 1][i],
                               image->dim[i], layer_shape_text(image, text, sizeof(text)));
     }
     return 0;
@@ -106,4 +118,41 @@ struct graph_window layer_window(const struct layer_config *c, int axis, int64_t
     if (c->padding == NN_CAUSAL)
         w.pad_low = covered - 1;
     return w;
+}
+
+struct graph_conv layer_conv_labels(int dims, bool is_transposed, int64_t groups)
+{
+    struct graph_conv c = {.spatial_count = dims, .in_feature = dims + 1, .out_feature = dims + 1,
+                           .kernel_in = is_transposed ? dims + 1 : dims,
+                           .kernel_out = is_transposed ? dims : dims + 1,
+                           .feature_groups = groups, .batch_groups = 1};
+
+    for (int i = 0; i < dims; i++) {
+        c.in_spatial[i] = c.out_spatial[i] = 1 + i;
+        c.kernel_spatial[i] = i;
+    }
+    return c;
+}
+
+int layer_image_kernel(struct graph *g, int kernel, int dims)
+{
+    const struct shape *s = &g->node[kernel].shape;
+
+    if (dims > 1)
+        return kernel;
+    return graph_reshape(g, kernel,
+                         shape_make(s->dtype, 4, (int64_t[]){s->dim[0], 1, s->dim[1], s->dim[2]}));
+}
+
+int layer_add_kernel(struct layer_build *b, const char *name, int dims, const int64_t *size,
+                     int64_t in, int64_t out, const struct initializer *i,
+                     const struct regularizer *r)
+{
+    int64_t dim[5];
+
+    for (int d = 0; d < dims; d++)
+        dim[d] = size[d];
+    dim[dims] = in;
+    dim[dims + 1] = out;
+    return layer_add_weight(b, name, dims + 2, dim, i, r);
 }

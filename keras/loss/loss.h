@@ -1,31 +1,33 @@
 /*
  * Losses: a number per sample, and their mean over the global batch.
  *
- * Everything is computed in f32. Where a model ends in softmax or sigmoid, cross-entropies work
- * on what these are of, as Keras does on TensorFlow: the same value, without losing digits in
- * probabilities. Other probabilities are clipped to 1e-7..1 - 1e-7. docs/keras.md has them all.
+ * Everything is computed in f32. What goes over the samples of a batch together (Dice, Tversky,
+ * Circle, the rows that ignore_class leaves) goes over those of one replica that are there. Where a
+ * model ends in softmax or sigmoid, cross-entropies work on what these are of, as Keras does on
+ * TensorFlow: the same value, without losing digits in probabilities. Other probabilities are clipped to 1e-7..1 - 1e-7. docs/keras.md has them all.
  */
 #ifndef KERAS_LOSS_H
 #define KERAS_LOSS_H
+#include "keras/loss/arguments.h"
 #include "keras/model/model.h"
 
 enum loss_kind {
-#define LOSS(id, name, class, labels, delta, meaning) LOSS_##id,
+#define LOSS(id, name, class, labels, meaning) LOSS_##id,
 #include "keras/loss/losses.def"
     LOSS_COUNT
 };
 
 struct loss {
     enum loss_kind kind;
-    bool from_logits;                   /* cross-entropies: predictions are logits */
-    double label_smoothing;             /* categorical and binary: 0..1 */
-    double delta;                       /* Huber */
+    struct loss_arguments with;              /* from_logits: predictions are logits */
 };
 
 struct loss loss_standard(enum loss_kind kind);
 /* Keras's name, class name or a short one ("mse"); -1 with the nearest name */
 int loss_find(const char *name, enum loss_kind *kind, struct err *e);
 const char *loss_name(enum loss_kind kind);
+/* what the kinds take, for who reads them */
+struct taken_list loss_arguments(void);
 
 /* what a sample's label is for predictions whose samples have this shape */
 struct shape loss_label_shape(const struct loss *l, const struct shape *prediction);
@@ -36,9 +38,22 @@ struct shape loss_label_shape(const struct loss *l, const struct shape *predicti
 int loss_check(const struct loss *l, const struct shape *label, const struct shape *prediction,
                struct err *e);
 
-/* f32 [batch]: of each sample the mean of its rows' losses. `labels` has the batch in front. */
+/*
+ * f32 [batch]: of each sample the mean of its rows' losses, or their sum with reduction "sum".
+ * `labels` has the batch in front; `there` f32 [batch], or NODE_NONE: samples of 0 only fill up.
+ */
 int loss_values(struct graph *g, const struct loss *l, int labels,
-                const struct model_result *prediction);
+                const struct model_result *prediction, int there);
+/*
+ * The loss of each row, [batch, ...]; *counted: f32 likewise, 1 where it counts, or NODE_NONE: all
+ * do. Not of losses over a batch.
+ */
+int loss_rows(struct graph *g, const struct loss *l, int labels,
+              const struct model_result *prediction, int *counted);
 /* scalar: this replica's sum of value times weight; `weights` f32 [batch], or NODE_NONE for 1 */
 int loss_sum(struct graph *g, int values, int weights);
+/* what loss_sum takes: with "mean_with_sample_weight" weights have the mean 1 on each replica */
+int loss_weights(struct graph *g, const struct loss *l, int weights, int there);
+/* the loss is the sum over samples, not their mean */
+bool loss_is_sum(const struct loss *l);
 #endif

@@ -1,8 +1,9 @@
 /* Writes what a step adds to the sums of metrics. */
+#include <string.h>
+
 #include "keras/loss/loss_impl.h"
 #include "keras/loss/metric.h"
-
-#include <assert.h>
+#include "keras/loss/metric_impl.h"
 
 struct update {
     struct trace *t;
@@ -22,12 +23,8 @@ static void add_state(struct update *u, int state, int node)
 /* sample weights, spread over values [batch, ...] */
 static int weights_like(struct update *u, int like)
 {
-    struct shape s = u->g->node[like].shape;
-
-    if (u->weights == NODE_NONE)
-        return graph_splat(u->g, like, 1.0);
-    s.dtype = DTYPE_F32;
-    return s.rank == 1 ? u->weights : graph_broadcast(u->g, u->weights, s, (int[]){0});
+    return u->weights == NODE_NONE ? graph_splat(u->g, like, 1.0)
+                                   : loss_spread_first(u->g, u->weights, like);
 }
 
 static int sum_all(struct graph *g, int x)
@@ -35,20 +32,53 @@ static int sum_all(struct graph *g, int x)
     return graph_reduce(g, REDUCE_ADD, x, (1u << g->node[x].shape.rank) - 1);
 }
 
-/* total += weight value, count += weight */
-static void add_values(struct update *u, int values)
+/* total += weight value, count += weight; where `counted` is one, of values that count */
+static void add_counted(struct update *u, int values, int counted)
 {
     int weights = weights_like(u, values);
     int weighted = u->weights == NODE_NONE ? values : nn_multiply(u->g, values, weights);
 
+    if (counted != NODE_NONE) {
+        weighted = nn_multiply(u->g, weighted, counted);
+        weights = nn_multiply(u->g, weights, counted);
+    }
     add_state(u, 0, sum_all(u->g, weighted));
     if (u->m->variable_count > 1)
         add_state(u, 1, sum_all(u->g, weights));
 }
 
+static void add_values(struct update *u, int values)
+{
+    add_counted(u, values, NODE_NONE);
+}
+
+static void update_VALUES(struct update *u)
+{
+    add_values(u, u->p);
+}
+
 static int as_number(struct update *u, int predicate)
 {
     return graph_convert(u->g, predicate, DTYPE_F32);
+}
+
+static int labels_f32(struct update *u)
+{
+    return graph_convert(u->g, u->y, DTYPE_F32);
+}
+
+static int one_minus(struct update *u, int x)
+{
+    return graph_binary(u->g, HLO_SUBTRACT, graph_splat(u->g, x, 1.0), x);
+}
+
+/* ---- accuracies ---- */
+
+static void update_EQUAL(struct update *u)
+{
+    int is = as_number(u, graph_compare(u->g, COMPARE_EQ, labels_f32(u), u->p));
+
+    add_values(u, loss_mean_last(u->g, is));
 }
 
 static int largest_place(struct update *u, int x)
@@ -62,7 +92,7 @@ static int label_places(struct update *u, bool is_sparse)
     struct shape s = u->g->node[u->p].shape;
 
     if (!is_sparse)
-        return largest_place(u, graph_convert(u->g, u->y, DTYPE_F32));
+        return largest_place(u, labels_f32(u));
     s.rank--;
     s.dtype = u->g->node[u->y].shape.dtype;
     if (u->g->node[u->y].shape.rank != s.rank)
@@ -70,164 +100,348 @@ static int label_places(struct update *u, bool is_sparse)
     return graph_convert(u->g, u->y, DTYPE_S32);
 }
 
-static void add_accuracy(struct update *u, bool is_sparse)
+static void update_LARGEST(struct update *u)
 {
-    int is_right = graph_compare(u->g, COMPARE_EQ, label_places(u, is_sparse),
-                                 largest_place(u, u->p));
+    bool is_sparse = u->m->kind == METRIC_SPARSE_CATEGORICAL_ACCURACY;
 
-    add_values(u, as_number(u, is_right));
+    add_values(u, as_number(u, graph_compare(u->g, COMPARE_EQ, label_places(u, is_sparse),
+                                             largest_place(u, u->p))));
 }
 
-/* one where the last dimension's index is the place, f32 */
-static int one_hot(struct update *u, int places, int like)
+/* the label is one of the first k predictions, which are places */
+static int is_first(struct update *u)
 {
-    struct shape s = u->g->node[like].shape;
+    int rank = u->g->node[u->p].shape.rank;
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+    int first, is;
 
-    s.dtype = DTYPE_S32;
-    return as_number(u, graph_compare(u->g, COMPARE_EQ, loss_spread_last(u->g, places, like),
-                                      graph_iota(u->g, s, s.rank - 1)));
+    for (int d = 0; d < rank; d++)
+        limit[d] = u->g->node[u->p].shape.dim[d];
+    limit[rank - 1] = (int64_t)u->m->with.k;
+    first = graph_slice(u->g, u->p, start, limit, NULL);
+    is = graph_convert(u->g, label_places(u, true), DTYPE_F32);
+    is = graph_compare(u->g, COMPARE_EQ, loss_spread_last(u->g, is, first), first);
+    return graph_reduce(u->g, REDUCE_MAX, as_number(u, is), 1u << (rank - 1));
 }
 
 /* fewer than k predictions of the row are above the label's own */
-static void add_top_k(struct update *u, bool is_sparse)
+static void update_AMONG(struct update *u)
 {
-    int own = one_hot(u, label_places(u, is_sparse), u->p), above;
+    bool is_sparse = u->m->kind == METRIC_SPARSE_TOP_K;
+    int own, above;
 
+    if (u->m->with.from_sorted_ids != 0) {
+        add_values(u, is_first(u));
+        return;
+    }
+    own = loss_one_hot(u->g, label_places(u, is_sparse), u->p);
     own = loss_sum_last(u->g, nn_multiply(u->g, own, u->p));
     above = graph_compare(u->g, COMPARE_GT, u->p, loss_spread_last(u->g, own, u->p));
     above = loss_sum_last(u->g, as_number(u, above));
     add_values(u, as_number(u, graph_compare(u->g, COMPARE_LT, above,
-                                             graph_splat(u->g, above, u->m->number))));
+                                             graph_splat(u->g, above, u->m->with.k))));
 }
 
 /* probabilities; of logits by the sigmoid */
 static int probabilities(struct update *u)
 {
-    return u->m->from_logits ? graph_unary(u->g, HLO_LOGISTIC, u->p) : u->p;
+    return u->m->with.from_logits != 0 ? graph_unary(u->g, HLO_LOGISTIC, u->p) : u->p;
 }
 
-static int is_above(struct update *u, int p)
+static void update_BINARY(struct update *u)
 {
-    return as_number(u, graph_compare(u->g, COMPARE_GT, p,
-                                      graph_splat(u->g, p, u->m->number)));
-}
+    int p = probabilities(u), y = labels_f32(u), hit;
 
-static int one_minus(struct update *u, int x)
-{
-    return graph_binary(u->g, HLO_SUBTRACT, graph_splat(u->g, x, 1.0), x);
-}
-
-static void add_binary_accuracy(struct update *u)
-{
-    int hit = graph_compare(u->g, COMPARE_EQ, is_above(u, probabilities(u)), u->y);
-
+    hit = as_number(u, graph_compare(u->g, COMPARE_GT, p,
+                                     graph_splat(u->g, p, u->m->with.threshold)));
+    hit = graph_compare(u->g, COMPARE_EQ, hit, y);
     add_values(u, loss_mean_last(u->g, as_number(u, hit)));
 }
 
-/* true positives, and what is wrong among predictions (precision) or labels (recall) */
-static void add_positives(struct update *u)
-{
-    bool is_recall = u->m->kind == METRIC_RECALL;
-    int above = is_above(u, probabilities(u)), y = u->y;
-    int weights = weights_like(u, above), wrong;
+/* ---- counts at thresholds ---- */
 
-    wrong = is_recall ? nn_multiply(u->g, y, one_minus(u, above))
-                      : nn_multiply(u->g, one_minus(u, y), above);
-    add_state(u, 0, sum_all(u->g, nn_multiply(u->g, weights, nn_multiply(u->g, y, above))));
-    add_state(u, 1, sum_all(u->g, nn_multiply(u->g, weights, wrong)));
+/* the k largest of each row, the first of equals; others are below every threshold */
+static int keep_largest(struct update *u, int p, double k)
+{
+    int least = graph_splat(u->g, p, -1e10), rest = p, kept = graph_splat(u->g, p, 0.0);
+
+    for (int i = 0; i < (int)k; i++) {
+        int own = loss_one_hot(u->g, largest_place(u, rest), p);
+
+        kept = nn_add(u->g, kept, own);
+        rest = graph_select(u->g, graph_compare(u->g, COMPARE_GT, own, graph_splat(u->g, own, 0.0)),
+                            graph_splat(u->g, p, -INFINITY), rest);
+    }
+    return graph_select(u->g, graph_compare(u->g, COMPARE_GT, kept, graph_splat(u->g, kept, 0.0)),
+                        p, least);
 }
 
-/* Keras's thresholds: evenly spread, the outer ones a little outside of 0..1 */
-static int thresholds(struct update *u, int64_t count)
+/* one class of each row */
+static int one_class(struct update *u, int x, double class_id)
 {
-    float *value = arena_array(u->t->arena, (size_t)count, sizeof(*value));
+    int rank = u->g->node[x].shape.rank;
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
 
-    for (int64_t i = 0; i < count; i++)
-        value[i] = (float)((double)i / (double)(count - 1));
-    value[0] = (float)-LOSS_EPSILON;
-    value[count - 1] = (float)(1.0 + LOSS_EPSILON);
+    for (int d = 0; d < rank; d++)
+        limit[d] = u->g->node[x].shape.dim[d];
+    start[rank - 1] = (int64_t)class_id;
+    limit[rank - 1] = (int64_t)class_id + 1;
+    return graph_slice(u->g, x, start, limit, NULL);
+}
+
+static int vector(struct update *u, const float *value, int64_t count)
+{
     return graph_literal(u->g, shape_make(DTYPE_F32, 1, &count), value);
 }
 
-/* [elements] spread to [elements, thresholds] */
+/* weights of samples times those of labels, one per element */
+static int weights_of_elements(struct update *u, int like)
+{
+    const struct number_list *labels = &u->m->with.label_weights;
+    float *value = arena_array(u->t->arena, (size_t)labels->count + 1, sizeof(*value));
+    int weights = weights_like(u, like);
+
+    for (int i = 0; i < labels->count; i++)
+        value[i] = (float)labels->value[i];
+    if (labels->count == 0 || u->m->with.multi_label != 0)
+        return weights;
+    return nn_multiply(u->g, weights, nn_spread(u->g, vector(u, value, labels->count), like));
+}
+
+/* elements along the first dimensions of a grid, thresholds along its last */
 static int column(struct update *u, int x, struct shape grid)
 {
-    struct shape flat = shape_make(DTYPE_F32, 1, grid.dim);
+    struct shape flat = grid;
 
-    return graph_broadcast(u->g, graph_reshape(u->g, x, flat), grid, (int[]){0});
+    flat.rank--;
+    return graph_broadcast(u->g, graph_reshape(u->g, x, flat), grid, (int[]){0, 1});
 }
 
-/* per threshold: true positives, true negatives, false positives, false negatives */
-static void add_curve(struct update *u)
+/* by the state's name: true or false positives or negatives */
+static int counted_by(struct update *u, const char *state, int above, int y)
 {
+    bool is_right = strncmp(state, "true", 4) == 0, is_positive = strstr(state, "positives");
+    int part = is_positive ? above : one_minus(u, above);
+
+    return nn_multiply(u->g, part, is_right == is_positive ? y : one_minus(u, y));
+}
+
+static void add_counts(struct update *u, int above, int y, int weights, uint32_t mask)
+{
+    for (int i = 0; i < u->m->variable_count; i++) {
+        int part = counted_by(u, metric_state(u->m, i, u->t->arena), above, y);
+
+        part = nn_multiply(u->g, weights, part);
+        add_state(u, i, mask ? graph_reduce(u->g, REDUCE_ADD, part, mask) : sum_all(u->g, part));
+    }
+}
+
+static void update_COUNTS(struct update *u)
+{
+    const struct loss_arguments *with = &u->m->with;
     struct graph *g = u->g;
+    int count = metric_threshold_count(u->m), weights, above, y = labels_f32(u);
+    float *threshold = metric_thresholds(u->m, u->t->arena);
     struct shape grid = {.dtype = DTYPE_F32, .rank = 2};
-    int p = probabilities(u), above, y, weights, positive;
+    int p = probabilities(u);
 
-    grid.dim[0] = shape_elems(&g->node[p].shape);
-    grid.dim[1] = (int64_t)u->m->number;
-    weights = column(u, weights_like(u, p), grid);
-    y = column(u, u->y, grid);
-    above = as_number(u, graph_compare(g, COMPARE_GT, column(u, p, grid),
-                                       graph_broadcast(g, thresholds(u, grid.dim[1]), grid,
-                                                       (int[]){1})));
-    for (int i = 0; i < 4; i++) {
-        positive = i == 0 || i == 2 ? above : one_minus(u, above);
-        positive = nn_multiply(g, positive, i == 0 || i == 3 ? y : one_minus(u, y));
-        add_state(u, i, graph_reduce(g, REDUCE_ADD, nn_multiply(g, weights, positive), 1));
+    if (with->top_k > 0)
+        p = keep_largest(u, p, with->top_k);
+    if (with->class_id >= 0) {
+        p = one_class(u, p, with->class_id);
+        y = one_class(u, y, with->class_id);
     }
+    y = as_number(u, graph_compare(g, COMPARE_NE, y, graph_splat(g, y, 0.0)));
+    weights = weights_of_elements(u, p);
+    if (count == 1) {
+        above = as_number(u, graph_compare(g, COMPARE_GT, p,
+                                           graph_splat(g, p, (double)threshold[0])));
+        add_counts(u, above, y, weights, 0);
+        return;
+    }
+    grid.dim[0] = shape_elems(&g->node[p].shape);
+    if (with->multi_label != 0) {
+        grid = g->node[p].shape;
+        grid.rank++;
+    }
+    grid.dim[grid.rank - 1] = count;
+    above = graph_compare(g, COMPARE_GT, column(u, p, grid),
+                          graph_broadcast(g, vector(u, threshold, count), grid,
+                                          (int[]){grid.rank - 1}));
+    add_counts(u, as_number(u, above), column(u, y, grid), column(u, weights, grid), 1);
 }
 
-static void add_error(struct update *u, bool is_squared)
-{
-    int e = graph_binary(u->g, HLO_SUBTRACT, u->y, u->p);
+/* ---- scores by class ---- */
 
-    e = is_squared ? nn_multiply(u->g, e, e) : graph_unary(u->g, HLO_ABS, e);
-    add_values(u, loss_mean_last(u->g, e));
-}
-
-/* rows flattened: labels' one-hots by predictions' */
-static void add_confusion(struct update *u)
+static void update_SCORES(struct update *u)
 {
     struct graph *g = u->g;
-    const struct shape *s = &g->node[u->p].shape;
-    int64_t classes = s->dim[s->rank - 1];
-    struct shape table = shape_make(DTYPE_F32, 2, (int64_t[]){shape_elems(s) / classes, classes});
-    int is = one_hot(u, largest_place(u, u->p), u->p);
-    int wanted = one_hot(u, label_places(u, true), u->p);
+    int y = labels_f32(u), p = u->p, is, weights = weights_like(u, p);
+    uint32_t mask = u->m->with.average == AVERAGE_MICRO ? 0 : 1;
 
-    wanted = nn_multiply(g, wanted, weights_like(u, wanted));
-    add_state(u, 0, graph_dot(g, graph_reshape(g, wanted, table), graph_reshape(g, is, table), 0,
-                              0, PRECISION_HIGHEST));
-}
+    if (isnan(u->m->with.threshold)) {
+        int most = graph_reduce(g, REDUCE_MAX, p, 2), size = graph_unary(g, HLO_ABS, p);
 
-static void update_by_kind(struct update *u)
-{
-    switch (u->m->kind) {
-    case METRIC_MEAN:
-    case METRIC_SUM: add_values(u, u->p); break;
-    case METRIC_SPARSE_CATEGORICAL_ACCURACY: add_accuracy(u, true); break;
-    case METRIC_CATEGORICAL_ACCURACY: add_accuracy(u, false); break;
-    case METRIC_BINARY_ACCURACY: add_binary_accuracy(u); break;
-    case METRIC_SPARSE_TOP_K: add_top_k(u, true); break;
-    case METRIC_TOP_K: add_top_k(u, false); break;
-    case METRIC_PRECISION:
-    case METRIC_RECALL: add_positives(u); break;
-    case METRIC_AUC: add_curve(u); break;
-    case METRIC_MEAN_SQUARED_ERROR:
-    case METRIC_ROOT_MEAN_SQUARED_ERROR: add_error(u, true); break;
-    case METRIC_MEAN_ABSOLUTE_ERROR: add_error(u, false); break;
-    case METRIC_MEAN_IOU: add_confusion(u); break;
-    case METRIC_COUNT: break;
+        is = graph_compare(g, COMPARE_GE, p, loss_spread_last(g, most, p));
+        is = graph_binary(g, HLO_AND, is, graph_compare(g, COMPARE_GT, size,
+                                                        graph_splat(g, size, 1e-9)));
+    } else {
+        is = graph_compare(g, COMPARE_GT, p, graph_splat(g, p, u->m->with.threshold));
+    }
+    is = as_number(u, is);
+    for (int i = 0; i < u->m->variable_count; i++) {
+        const char *state = metric_state(u->m, i, u->t->arena);
+        int part = i < 3 ? counted_by(u, state, is, y) : y;
+
+        part = nn_multiply(g, part, weights);
+        add_state(u, i, mask ? graph_reduce(g, REDUCE_ADD, part, mask) : sum_all(g, part));
     }
 }
 
-/* labels that are compared with predictions number by number */
-static bool compares_numbers(enum metric_kind kind)
+static void update_SQUARES(struct update *u)
 {
-    return kind == METRIC_BINARY_ACCURACY || kind == METRIC_PRECISION || kind == METRIC_RECALL ||
-           kind == METRIC_AUC || kind == METRIC_MEAN_SQUARED_ERROR ||
-           kind == METRIC_ROOT_MEAN_SQUARED_ERROR || kind == METRIC_MEAN_ABSOLUTE_ERROR;
+    struct graph *g = u->g;
+    int y = labels_f32(u), weights = weights_like(u, y), weighted = nn_multiply(g, y, weights);
+    int off = graph_binary(g, HLO_SUBTRACT, y, u->p);
+    int there = as_number(u, graph_compare(g, COMPARE_NE, weights, graph_splat(g, weights, 0.0)));
+
+    add_state(u, 0, sum_all(g, there));
+    add_state(u, 1, graph_reduce(g, REDUCE_ADD, nn_multiply(g, y, weighted), 1));
+    add_state(u, 2, graph_reduce(g, REDUCE_ADD, weighted, 1));
+    add_state(u, 3, graph_reduce(g, REDUCE_ADD, nn_multiply(g, nn_multiply(g, off, off), weights),
+                                 1));
+    add_state(u, 4, graph_reduce(g, REDUCE_ADD, weights, 1));
+}
+
+/* ---- means of losses and correlations ---- */
+
+static void update_LOSS(struct update *u)
+{
+    struct model_result p = {u->p, NODE_NONE, ACTIVATION_LINEAR};
+    struct loss l = {.with = u->m->with};
+    int values, counted;
+    struct err e;
+
+    if (u->m->kind == METRIC_ROOT_MEAN_SQUARED_ERROR)
+        l.kind = LOSS_MEAN_SQUARED_ERROR;
+    else if (loss_find(metric_standard(u->m->kind).name, &l.kind, &e))
+        return;
+    values = loss_rows(u->g, &l, u->y, &p, &counted);
+    if (u->m->kind == METRIC_COSINE_SIMILARITY)
+        values = graph_unary(u->g, HLO_NEGATE, values);
+    if (counted != NODE_NONE && !u->m->is_weighted) {   /* 0 in the mean: Keras has it so */
+        values = nn_multiply(u->g, values, counted);
+        counted = NODE_NONE;
+    }
+    add_counted(u, values, counted);
+}
+
+/* a row less its mean, and that mean; rows lie along the last dimension */
+struct centred { int mean, rest, variance; };
+
+static struct centred centre(struct graph *g, int x)
+{
+    struct centred c = {.mean = loss_mean_last(g, x)};
+
+    c.rest = graph_binary(g, HLO_SUBTRACT, x, loss_spread_last(g, c.mean, x));
+    c.variance = loss_mean_last(g, nn_multiply(g, c.rest, c.rest));
+    return c;
+}
+
+static void update_PEARSON(struct update *u)
+{
+    struct graph *g = u->g;
+    struct centred y = centre(g, labels_f32(u)), p = centre(g, u->p);
+    int both = loss_mean_last(g, nn_multiply(g, y.rest, p.rest));
+    int sizes = nn_multiply(g, graph_unary(g, HLO_SQRT, y.variance),
+                            graph_unary(g, HLO_SQRT, p.variance));
+
+    add_values(u, graph_binary(g, HLO_DIVIDE, both, sizes));
+}
+
+static void update_CONCORDANCE(struct update *u)
+{
+    struct graph *g = u->g;
+    int label = labels_f32(u), both, apart, size;
+    struct centred y = centre(g, label), p = centre(g, u->p);
+
+    both = graph_binary(g, HLO_SUBTRACT, label, loss_spread_last(g, p.mean, label));
+    both = nn_scale(g, loss_mean_last(g, nn_multiply(g, both, p.rest)), 2.0);
+    apart = graph_binary(g, HLO_SUBTRACT, y.mean, p.mean);
+    size = nn_add(g, nn_add(g, y.variance, p.variance), nn_multiply(g, apart, apart));
+    add_values(u, graph_binary(g, HLO_DIVIDE, both, nn_shift(g, size, LOSS_EPSILON)));
+}
+
+/* ---- tables of classes ---- */
+
+/* s32 [places]: of labels or predictions, by the largest of each row or as they are */
+static int places(struct update *u, int x, bool is_rows)
+{
+    x = is_rows ? largest_place(u, graph_convert(u->g, x, DTYPE_F32)) : graph_convert(u->g, x,
+                                                                                      DTYPE_S32);
+    return graph_reshape(u->g, x, shape_make(DTYPE_S32, 1, (int64_t[]){
+                                                 shape_elems(&u->g->node[x].shape)}));
+}
+
+/* [places] of weights, those of samples and 0 of labels that are ignored */
+static int weights_of_places(struct update *u, int labels, int64_t each)
+{
+    struct graph *g = u->g;
+    int64_t count = shape_elems(&g->node[labels].shape);
+    struct shape s = shape_make(DTYPE_F32, 2, (int64_t[]){count / each, each});
+    int weights = graph_constant(g, s, 1.0);
+    int is;
+
+    if (u->weights != NODE_NONE)
+        weights = graph_broadcast(g, u->weights, s, (int[]){0});
+    weights = graph_reshape(g, weights, shape_make(DTYPE_F32, 1, &count));
+    if (isnan(u->m->with.ignore_class) || u->m->kind == METRIC_BINARY_IOU)
+        return weights;
+    is = graph_compare(g, COMPARE_NE, labels, graph_splat(g, labels, u->m->with.ignore_class));
+    return nn_multiply(g, weights, as_number(u, is));
+}
+
+/* labels' one-hots by predictions'; what is none of the classes is in no row */
+static void update_PLACES(struct update *u)
+{
+    struct graph *g = u->g;
+    bool is_binary = u->m->kind == METRIC_BINARY_IOU;
+    int64_t batch = g->node[u->p].shape.dim[0], table[2];
+    int is, wanted, like, label_rank = g->node[u->y].shape.rank, rank = g->node[u->p].shape.rank;
+
+    if (is_binary)
+        u->p = as_number(u, graph_compare(g, COMPARE_GE, u->p,
+                                          graph_splat(g, u->p, u->m->with.threshold)));
+    wanted = places(u, u->y, !is_binary && u->m->with.sparse_y_true == 0);
+    is = places(u, u->p, !is_binary && metric_has_rows(u->m, label_rank, rank));
+    table[0] = shape_elems(&g->node[is].shape);
+    table[1] = u->t->set->variable[u->m->variable[0]].shape.dim[0];
+    like = graph_constant(g, shape_make(DTYPE_F32, 2, table), 0.0);
+    like = nn_multiply(g, loss_one_hot(g, wanted, like),
+                       loss_spread_first(g, weights_of_places(u, wanted, table[0] / batch), like));
+    is = loss_one_hot(g, is, like);
+    add_state(u, 0, graph_dot(g, like, is, 0, 0, PRECISION_HIGHEST));
+}
+
+static void (*const updates[METRIC_COUNT])(struct update *u) = {
+#define METRIC(id, name, class, labels, update, states, meaning) [METRIC_##id] = update_##update,
+#include "keras/loss/metrics.def"
+};
+
+/* rows lie along the last dimension; the losses turn theirs themselves */
+static int turn_rows(struct update *u, int x)
+{
+    int rank = u->g->node[x].shape.rank, dims[GRAPH_RANK_MAX], from;
+
+    if (u->m->with.axis.count == 0 || updates[u->m->kind] == update_LOSS)
+        return x;
+    from = (int)u->m->with.axis.value[0];
+    from += from < 0 ? rank : 0;
+    if (from >= rank - 1)
+        return x;
+    for (int d = 0; d < rank; d++)
+        dims[d] = d < from ? d : d + 1 < rank ? d + 1 : from;
+    return graph_transpose(u->g, x, dims);
 }
 
 void metric_update(struct trace *t, const struct metric *m, int labels, int prediction,
@@ -236,10 +450,10 @@ void metric_update(struct trace *t, const struct metric *m, int labels, int pred
     struct update u = {.t = t, .g = &t->graph, .m = m, .y = labels, .weights = weights};
 
     trace_source(t, "metrics", m->name);
-    u.p = graph_convert(u.g, prediction, DTYPE_F32);
+    u.p = turn_rows(&u, graph_convert(u.g, prediction, DTYPE_F32));
     if (weights != NODE_NONE)
         u.weights = graph_convert(u.g, weights, DTYPE_F32);
-    if (compares_numbers(m->kind))
-        u.y = graph_convert(u.g, labels, DTYPE_F32);
-    update_by_kind(&u);
+    if (labels != NODE_NONE && t->graph.node[labels].shape.rank == t->graph.node[u.p].shape.rank)
+        u.y = turn_rows(&u, labels);
+    updates[m->kind](&u);
 }

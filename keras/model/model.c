@@ -80,7 +80,7 @@ static int add_node(struct model *m, struct layer *l, const int *input, int inpu
 
     m->node = mem_grow(m->node, &m->node_capacity, (size_t)m->node_count + 1, sizeof(*m->node));
     n = &m->node[m->node_count];
-    *n = (struct model_node){number_of(m, l), input_count, NULL, *shape};
+    *n = (struct model_node){.layer = number_of(m, l), .input_count = input_count, .shape = *shape};
     n->input = arena_array(m->arena, (size_t)input_count + 1, sizeof(*n->input));
     for (int i = 0; i < input_count; i++)
         n->input[i] = input[i];
@@ -145,11 +145,89 @@ static void give_steps(struct shape *out, int64_t steps)
     out->dim[0] = steps;
 }
 
+/* ---- a dimension of features that is not the last one ---- */
+
+/* `features` counts the batch, and from the end if it is negative; the dimension of samples, or -1 */
+static int features_at(const struct layer *l, int rank)
+{
+    int64_t at = l->features < 0 ? rank + l->features : l->features - 1;
+
+    return l->features == 0 ? rank - 1 : at < 0 || at >= rank ? -1 : (int)at;
+}
+
+/* dimension `from` to the place `to`, what is between moving up */
+static void move_dim(struct shape *s, int from, int to)
+{
+    int64_t size = s->dim[from];
+
+    for (int d = from; d < to; d++)
+        s->dim[d] = s->dim[d + 1];
+    for (int d = from; d > to; d--)
+        s->dim[d] = s->dim[d - 1];
+    s->dim[to] = size;
+}
+
+static int take_features(const struct layer *l, struct shape *in, int count, struct err *e)
+{
+    char text[160];
+
+    for (int i = 0; i < count && l->features != 0; i++) {
+        int at = features_at(l, in[i].rank);
+
+        if (at < 0)
+            return layer_fail(l, e, "\"axis\" is %" PRId64 ", which samples of shape %s have not; "
+                              "the batch is 0", l->features,
+                              layer_shape_text(&in[i], text, sizeof(text)));
+        move_dim(&in[i], at, in[i].rank - 1);
+    }
+    return 0;
+}
+
+/* a layer that keeps the dimensions of its input gives them in the input's order */
+static void give_features(const struct layer *l, const struct shape *in, struct shape *out)
+{
+    if (l->features != 0 && out->rank == in->rank)
+        move_dim(out, out->rank - 1, features_at(l, in->rank));
+}
+
+int model_move_features(struct graph *g, const struct layer *l, int node, int rank, bool is_back)
+{
+    int at = 1 + features_at(l, rank), last = g->node[node].shape.rank - 1, dims[GRAPH_RANK_MAX];
+
+    if (l->features == 0 || at == last || last != rank)
+        return node;
+    for (int d = 0; d <= last; d++)
+        dims[d] = is_back ? (d < at ? d : d == at ? last : d - 1)
+                          : (d < at ? d : d == last ? at : d + 1);
+    return graph_transpose(g, node, dims);
+}
+
+/* the other outputs of the call that was just made */
+static void add_parts(struct model *m, struct layer *l, const struct shape *in,
+                      const struct shape *out, int call)
+{
+    for (int i = 1; i < layer_output_count(l); i++) {
+        struct shape s = layer_more_shape(l, in, out, i);
+        int node = add_node(m, l, &call, 1, &s);
+
+        m->node[node].part = i;
+    }
+}
+
+static int check_parts(const struct layer *l, struct err *e)
+{
+    if (layer_output_count(l) > 1 && l->is_distributed)
+        return layer_fail(l, e, "TimeDistributed of a layer of several outputs is not supported");
+    return 0;
+}
+
 int model_call(struct model *m, struct layer *l, const int *input, int input_count,
                struct err *e)
 {
     struct shape in[LAYER_INPUTS_MAX], out;
+    bool has_mask[LAYER_INPUTS_MAX], gives;
     int64_t steps = 0;
+    int call;
 
     if (input_count > LAYER_INPUTS_MAX)
         return layer_fail(l, e, "it has %d inputs; there can be at most %d", input_count,
@@ -157,22 +235,36 @@ int model_call(struct model *m, struct layer *l, const int *input, int input_cou
     for (int i = 0; i < input_count; i++) {
         assert(input[i] >= 0 && input[i] < m->node_count);
         in[i] = m->node[input[i]].shape;
+        has_mask[i] = m->node[input[i]].has_mask;
     }
     if ((l->is_distributed && take_steps(l, in, input_count, &steps, e) != 0) ||
-        layer_shape(l, in, input_count, &out, e) != 0 || check_again(l, in, input_count, e) != 0)
+        take_features(l, in, input_count, e) != 0 ||
+        layer_shape(l, in, input_count, &out, e) != 0 || check_again(l, in, input_count, e) != 0 ||
+        layer_gives_mask(l, in, has_mask, input_count, &gives, e) != 0 || check_parts(l, e) != 0)
         return -1;
     if (!l->is_called)
         memcpy(l->input, in, (size_t)input_count * sizeof(*in));
     l->input_count = l->is_called ? l->input_count : input_count;
     l->is_called = true;
+    give_features(l, in, &out);
     if (l->is_distributed)
         give_steps(&out, steps);
-    return add_node(m, l, input, input_count, &out);
+    call = add_node(m, l, input, input_count, &out);
+    m->node[call].has_mask = gives;
+    add_parts(m, l, in, &out, call);
+    return call;
+}
+
+int model_last_call(const struct model *m)
+{
+    int last = m->node_count - 1;
+
+    return last < 0 ? last : last - m->node[last].part;
 }
 
 int model_add(struct model *m, struct layer *l, struct err *e)
 {
-    int last = m->node_count - 1;
+    int last = model_last_call(m);
 
     if (m->node_count == 0)
         return layer_fail(l, e, "the model has no input yet, so its shape is not known");
@@ -220,6 +312,10 @@ static int check_reached(const struct model *m, struct err *e)
     for (int i = m->node_count - 1; i >= 0 && result == 0; i--) {
         const struct model_node *n = &m->node[i];
 
+        if (n->part > 0) {              /* nobody need take it */
+            is_used[n->input[0]] |= is_used[i];
+            continue;
+        }
         if (!is_used[i])
             result = layer_fail(m->layer[n->layer], e, "its output leads to no output of the "
                                 "model");
@@ -260,6 +356,12 @@ static int check_sizes(const struct layer *l, const struct variable_set *set, st
             return layer_fail(l, e, "its variable \"%s\" would have shape %s, more than 2^32 "
                               "elements", v->name,
                               layer_shape_text(&v->shape, text, sizeof(text)));
+        if (l->regularizer[i].orthogonal != 0 && v->shape.rank != 2)
+            return layer_fail(l, e, "its variable \"%s\" has %d dimensions; OrthogonalRegularizer "
+                              "is for matrices", v->name, v->shape.rank);
+        if (initializer_check(&v->initializer, &v->shape, v->name, e) ||
+            constraint_check(&v->constraint, &v->shape, v->name, e))
+            return -1;
     }
     return 0;
 }
@@ -283,7 +385,7 @@ int model_build(struct model *m, struct variable_set *set, struct err *e)
     if (m->node_count == 0 || m->input_count == 0)
         return err_set(e, "model \"%s\" has no input", m->name);
     if (m->output_count == 0)
-        model_output(m, m->node_count - 1);
+        model_output(m, model_last_call(m));
     if (check_names(m, e) != 0 || check_reached(m, e) != 0)
         return -1;
     for (int i = 0; i < m->layer_count; i++)
@@ -298,7 +400,7 @@ int model_build(struct model *m, struct variable_set *set, struct err *e)
             f->build(&(struct layer_build){m->layer[i], set, m->arena});
         if (check_sizes(m->layer[i], set, e) != 0)
             return -1;
-        has_dropout = has_dropout || layer_has_dropout(m->layer[i]);
+        has_dropout = has_dropout || layer_is_random(m->layer[i]);
     }
     if (has_dropout)
         add_seed(m, set);
@@ -318,6 +420,14 @@ void model_take_back(struct model *m, struct model_mark mark)
     m->node_count = mark.nodes;
     m->input_count = mark.inputs;
     m->output_count = mark.outputs;
+}
+
+int model_part_of(const struct model *m, const char *name)
+{
+    for (int i = 0; i < m->part_count; i++)     /* those outside come first */
+        if (strncmp(name, m->part[i].prefix, strlen(m->part[i].prefix)) == 0)
+            return i;
+    return -1;
 }
 
 int64_t model_parameter_count(const struct model *m, bool of_trainable)

@@ -9,7 +9,7 @@
 struct walk {
     struct trace *t;
     const struct model *m;
-    int *value, *logits;                /* by call */
+    int *value, *logits, *mask;         /* by call */
     int seed;
     int64_t stream;
     int penalty;
@@ -59,10 +59,10 @@ static void add_activity_penalty(struct walk *w, const struct layer *l, int node
     add_penalty(w, regularizer_sum(&w->t->graph, r, node), 1.0 / (batch * w->t->replica_count));
 }
 
-/* in the type that the layer computes in; an embedding's are whole numbers */
+/* in the type that the layer computes in, unless it takes whole numbers */
 static int cast(struct walk *w, const struct layer *l, int value)
 {
-    if (l->kind == LAYER_EMBEDDING)
+    if (layer_takes_whole(l->kind))
         return value;
     trace_source(w->t, l->name, "Cast");
     return graph_convert(&w->t->graph, value, model_dtype_of(w->m, l));
@@ -112,20 +112,45 @@ static int place(struct walk *w, const struct layer *l, int node)
     return placed;
 }
 
+/* dimensions of the layer's samples, without the steps that it is distributed over */
+static int sample_rank(const struct walk *w, const struct layer *l, int number)
+{
+    return w->m->node[number].shape.rank - (l->is_distributed ? 1 : 0);
+}
+
+static void keep(struct walk *w, struct layer_call *c, int number, int value)
+{
+    const struct layer *l = c->layer;
+
+    w->value[number] = place(w, l, value);
+    w->logits[number] = l->is_distributed || l->features != 0 ? NODE_NONE : c->logits;
+    w->mask[number] = w->m->node[number].has_mask ? layer_mask_of(c, value) : NODE_NONE;
+    for (int k = 1; k < layer_output_count(l); k++) {
+        w->value[number + k] = place(w, l, c->more[k]);
+        w->logits[number + k] = w->mask[number + k] = NODE_NONE;
+    }
+}
+
 static void call(struct walk *w, int number)
 {
     const struct model_node *n = &w->m->node[number];
     const struct layer *l = w->m->layer[n->layer];
-    int input[LAYER_INPUTS_MAX];
+    int input[LAYER_INPUTS_MAX], mask[LAYER_INPUTS_MAX], value;
     struct layer_call c = {.t = w->t, .layer = l, .dtype = model_dtype_of(w->m, l),
                            .precision = w->m->precision, .input = input,
                            .input_count = n->input_count, .seed = w->seed, .stream = &w->stream,
-                           .logits = NODE_NONE};
+                           .mask = mask, .logits = NODE_NONE, .made_mask = NODE_NONE};
 
-    for (int i = 0; i < n->input_count; i++)
+    for (int i = 0; i < n->input_count; i++) {
         input[i] = join_steps(w, l, cast(w, l, w->value[n->input[i]]));
-    w->value[number] = place(w, l, part_steps(w, l, &n->shape, layer_functions(l->kind)->call(&c)));
-    w->logits[number] = l->is_distributed ? NODE_NONE : c.logits;
+        input[i] = model_move_features(&w->t->graph, l, input[i], sample_rank(w, l, n->input[i]),
+                                       false);
+        mask[i] = w->mask[n->input[i]];
+    }
+    value = layer_functions(l->kind)->call(&c);
+    if (sample_rank(w, l, number) == sample_rank(w, l, n->input[0]))
+        value = model_move_features(&w->t->graph, l, value, sample_rank(w, l, number), true);
+    keep(w, &c, number, part_steps(w, l, &n->shape, value));
     add_activity_penalty(w, l, w->value[number]);
 }
 
@@ -171,13 +196,14 @@ void model_forward(struct trace *t, const struct model *m, const int *input,
     assert(m->set == t->set);
     w.value = arena_array(t->arena, (size_t)m->node_count, sizeof(*w.value));
     w.logits = arena_array(t->arena, (size_t)m->node_count, sizeof(*w.logits));
+    w.mask = arena_array(t->arena, (size_t)m->node_count, sizeof(*w.mask));
     take_inputs(&w, input);
     draw_seed(&w);
     for (int i = 0; i < m->node_count; i++)
-        if (m->layer[m->node[i].layer]->kind != LAYER_INPUT)
+        if (m->layer[m->node[i].layer]->kind == LAYER_INPUT)
+            w.logits[i] = w.mask[i] = NODE_NONE;
+        else if (m->node[i].part == 0)
             call(&w, i);
-        else
-            w.logits[i] = NODE_NONE;
     for (int i = 0; i < m->output_count; i++) {
         int n = m->output[i];
 

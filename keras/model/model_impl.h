@@ -9,5 +9,7 @@
 struct layer *model_find_layer(const struct model *m, const char *name);
 /* names go into dumps and messages */
 bool model_is_plain_name(const char *name);
+/* a node whose samples have `rank` dimensions: the layer's features to the end, or back */
+int model_move_features(struct graph *g, const struct layer *l, int node, int rank, bool is_back);
 enum graph_dtype model_dtype_of(const struct model *m, const struct layer *l);
 #endif

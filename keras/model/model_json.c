@@ -168,7 +168,7 @@ static void settle_policies(struct model *m)
 
 /* ---- files ---- */
 
-static int read_model(struct model_json_reader *r, const json_t *root)
+static int read_model(struct model_json_reader *r, json_t *root)
 {
     const json_t *config = json_object_get(root, "config");
     const char *class = json_string_value(json_object_get(root, "class_name"));
@@ -179,10 +179,14 @@ static int read_model(struct model_json_reader *r, const json_t *root)
     if (!json_is_model(root))
         return model_json_fail(r, "model class %s is not supported; supported are Sequential, "
                                "Functional, Model", class);
+    if (json_modernize(r, root) != 0)
+        return -1;
+    config = json_object_get(root, "config");
     if (name && model_is_plain_name(name))
         r->model->name = arena_strdup(r->arena, name);
     if (add_block(r, root) != 0)
         return -1;
+    r->model->is_chain = !json_is_functional(root);
     if (r->model->node_count == r->model->input_count)
         return model_json_fail(r, "the model has no layer but its input");
     settle_policies(r->model);
@@ -193,10 +197,10 @@ static int read_model(struct model_json_reader *r, const json_t *root)
  * TensorFlow.js keeps the model beside a list of its weights, as its own writer or as the converter
  * of Keras's files has it.
  */
-static const json_t *inside_tfjs(struct model_json_reader *r, const json_t *root)
+static json_t *inside_tfjs(struct model_json_reader *r, json_t *root)
 {
-    const json_t *topology = json_object_get(root, "modelTopology");
-    const json_t *config = json_object_get(topology, "model_config");
+    json_t *topology = json_object_get(root, "modelTopology");
+    json_t *config = json_object_get(topology, "model_config");
     const char *format = json_string_value(json_object_get(root, "format"));
 
     if (!topology)
@@ -213,7 +217,7 @@ static int read_root(struct model *m, struct arena *a, const char *path, json_t 
                      const json_error_t *broken, struct err *e)
 {
     struct model_json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = ""};
-    const json_t *model;
+    json_t *model;
     int result;
 
     model_init(m, a, "model");

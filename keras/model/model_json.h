@@ -3,9 +3,11 @@
 #define KERAS_MODEL_JSON_H
 #include <jansson.h>
 
+#include "keras/layers/layer_fields.h"
 #include "keras/model/model_impl.h"
 
 #define MODEL_LAYERS_MAX 4000
+#define JSON_CELL_FIELD "_cell"         /* in a config that stands for an RNN of a cell: its name */
 
 struct model_json_reader {
     struct model *model;
@@ -26,6 +28,13 @@ int model_json_read_sample(struct model_json_reader *r, const json_t *v, const c
                            struct shape *to);
 /* "float32", or an object of it; NULL if it is neither */
 const char *model_json_dtype_name(const json_t *v);
+
+/* one of a few names, any spelling of case; its number, or -1 with all of them */
+int model_json_choice(struct model_json_reader *r, const json_t *v, const char *field,
+                      const char *const *names, size_t count);
+/* the parameter's value into the layer, by its type */
+int model_json_read_field(struct model_json_reader *r, const struct layer_field *f, const json_t *v,
+                          struct layer *l);
 
 /* a layer of this kind with the parameters of its config; name NULL: Keras's next one */
 struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *config,
@@ -49,6 +58,11 @@ bool json_is_op(const json_t *layer);
 struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index);
 /* its arguments may be numbers, which it has in its parameters */
 bool json_op_takes_numbers(const struct layer *l);
+/* it makes a mask, or makes one of masks: Keras 3 writes how masks come about */
+bool json_is_mask_op(const json_t *layer);
+
+/* gives the fields and classes of older files the names that Keras 3 has for them; -1 */
+int json_modernize(struct model_json_reader *r, json_t *model);
 
 /* Bidirectional or TimeDistributed: the layer inside, which knows that it is wrapped */
 bool json_is_wrapper(const json_t *layer);

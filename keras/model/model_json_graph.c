@@ -22,6 +22,7 @@ struct call {
     int layer;
     struct reference input[LAYER_INPUTS_MAX];
     int input_count;
+    bool takes_mask;                    /* the file says that its input has one */
     int *node;                          /* of the model, an output each, once made; else NULL */
     int node_count;
 };
@@ -32,6 +33,7 @@ struct json_block {
     const char **name;                  /* by layer of the file */
     struct layer **layer;               /* NULL: an input, or a model inside the model */
     struct json_block **inner;
+    bool *is_mask;                      /* operations that make masks, which layers here do */
     int *first_call;                    /* of each layer: its calls are those up to the next's */
     struct call *call;
     int layer_count, call_count;
@@ -44,7 +46,7 @@ struct json_block {
 
 static bool is_input(const struct json_block *f, int layer)
 {
-    return !f->layer[layer] && !f->inner[layer];
+    return !f->layer[layer] && !f->inner[layer] && !f->is_mask[layer];
 }
 
 static int find_layer(struct json_block *f, const char *name)
@@ -57,11 +59,8 @@ static int find_layer(struct json_block *f, const char *name)
 
 static int unknown_layer(struct json_block *f, const char *what, const char *name)
 {
-    char near[160];
-
     return model_json_fail(f->r, "%s \"%s\", which is no layer of the model%s", what, name,
-                           text_did_you_mean(name, f->name, (size_t)f->layer_count, near,
-                                             sizeof(near)));
+                           text_did_you_mean(name, f->name, (size_t)f->layer_count).text);
 }
 
 /* ["dense", 0, 0] */
@@ -95,7 +94,13 @@ static int add_reference(struct json_block *f, struct call *c, const json_t *his
 {
     if (c->input_count == LAYER_INPUTS_MAX)
         return model_json_fail(f->r, "it is called on more than %d inputs", LAYER_INPUTS_MAX);
-    return read_reference(f, history, "it takes", &c->input[c->input_count++]);
+    if (read_reference(f, history, "it takes", &c->input[c->input_count]) != 0)
+        return -1;
+    if (f->is_mask[c->input[c->input_count].layer])
+        return model_json_fail(f->r, "it takes the mask \"%s\", which only arguments of calls may",
+                               f->name[c->input[c->input_count].layer]);
+    c->input_count++;
+    return 0;
 }
 
 /* null, or a list of nulls: a mask for each of several inputs */
@@ -110,13 +115,46 @@ static bool is_nothing(const json_t *v)
 /* Keras says training=True to layers that do the same either way, such as Resizing. */
 static bool changes_in_training(const struct layer *l)
 {
-    return l->kind == LAYER_BATCH_NORMALIZATION || l->c.rate > 0.0;
+    return l->kind == LAYER_BATCH_NORMALIZATION || layer_is_random(l);
+}
+
+static bool is_tensor(const json_t *v)
+{
+    return is_history(v) || (json_is_object(v) && json_object_get(v, "class_name"));
+}
+
+/* a mask, or several: what Keras 3 writes of masks that inputs bring along */
+static bool is_mask_argument(const char *key, const json_t *v)
+{
+    static const char *const names[] = {"mask", "query_mask", "value_mask", "key_mask"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(key, names[i]) == 0)
+            return is_tensor(v) || (json_is_array(v) && is_tensor(json_array_get(v, 0)));
+    return false;
+}
+
+/* switches of a call; false: there is no such switch */
+static bool set_switch(struct layer *l, const char *key, bool is_on)
+{
+    enum layer_kind kind = l ? l->kind : LAYER_INPUT;
+
+    if (kind != LAYER_MULTI_HEAD_ATTENTION && kind != LAYER_GROUP_QUERY_ATTENTION &&
+        kind != LAYER_ATTENTION && kind != LAYER_ADDITIVE_ATTENTION)
+        return false;
+    if (strcmp(key, "use_causal_mask") == 0)
+        l->c.is_causal = is_on;
+    else if (strcmp(key, "return_attention_scores") == 0)
+        l->c.returns_scores = is_on;
+    else
+        return false;
+    return true;
 }
 
 /* arguments by name that change what a layer does */
 static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 {
-    static const char *const inputs[] = {"query", "value", "key", "inputs"};
+    static const char *const inputs[] = {"query", "value", "key", "inputs", "initial_state"};
     struct layer *l = f->layer[c->layer];
     const char *key;
     json_t *v;
@@ -130,15 +168,15 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 
         for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
             is_input = is_input || strcmp(key, inputs[i]) == 0;
-        if (is_input || is_nothing(v) || json_is_false(v) ||
+        c->takes_mask = c->takes_mask || is_mask_argument(key, v);
+        if (is_input || is_nothing(v) || json_is_false(v) || is_mask_argument(key, v) ||
             (strcmp(key, "training") == 0 && l && !changes_in_training(l)))
             continue;
-        if (!l || strcmp(key, "use_causal_mask") != 0 || l->kind != LAYER_MULTI_HEAD_ATTENTION)
+        if (!json_is_true(v) || !set_switch(l, key, true))
             return model_json_fail(f->r,
                                    "argument \"%s\" of its call is not supported; it must be null "
                                    "or missing",
                                    key);
-        l->c.is_causal = json_is_true(v);
     }
     return 0;
 }
@@ -210,7 +248,9 @@ static int list_calls(struct json_block *f)
         size_t calls = json_array_size(nodes);
 
         f->r->name = f->name[i];
-        if (!is_input(f, i) && calls < 1)
+        if (f->is_mask[i])
+            calls = 0;                  /* the layers that make masks do it themselves */
+        else if (!is_input(f, i) && calls < 1)
             return model_json_fail(f->r,
                                    "it is not connected to anything: \"inbound_nodes\" is empty");
         if (calls > CALLS_MAX)
@@ -253,6 +293,28 @@ static void add_part(struct model *m, const char *prefix, const json_t *inner)
         prefix, json_is_functional(inner) ? "Functional" : "Sequential"};
 }
 
+/* a name that v, or something in it, refers to is that of a mask */
+static bool takes_mask(struct json_block *f, const json_t *v, int depth)
+{
+    const json_t *h = json_object_get(json_object_get(v, "config"), "keras_history");
+    const char *name = json_string_value(json_array_get(h ? h : v, 0));
+    int layer = name ? find_layer(f, name) : -1;
+
+    for (size_t i = 0; i < json_array_size(v) && !h && depth < 4; i++)
+        if (takes_mask(f, json_array_get(v, i), depth + 1))
+            return true;
+    return layer >= 0 && f->is_mask[layer];
+}
+
+/* an operation of masks, or of anything and a mask */
+static bool is_mask_op(struct json_block *f, const json_t *layer)
+{
+    const json_t *node = json_array_get(json_object_get(layer, "inbound_nodes"), 0);
+
+    return json_is_mask_op(layer) ||
+           (json_is_op(layer) && takes_mask(f, json_object_get(node, "args"), 0));
+}
+
 /* a layer, a model with names of its own, or nothing for an input; -1 */
 static int read_one(struct json_block *f, int i, int depth)
 {
@@ -266,6 +328,10 @@ static int read_one(struct json_block *f, int i, int depth)
         f->inner[i] = read_block(f->r, layer, depth + 1);
         f->r->prefix = outside;
         return f->inner[i] ? 0 : -1;
+    }
+    if (is_mask_op(f, layer)) {
+        f->is_mask[i] = true;
+        return 0;
     }
     if (json_is_op(layer) || json_is_wrapper(layer)) {
         f->layer[i] = json_is_op(layer) ? json_read_op(f->r, layer, (size_t)i)
@@ -397,6 +463,7 @@ static struct json_block *new_block(struct model_json_reader *r, const json_t *l
     f->name = arena_array(r->arena, count, sizeof(*f->name));
     f->layer = arena_array(r->arena, count, sizeof(*f->layer));
     f->inner = arena_array(r->arena, count, sizeof(*f->inner));
+    f->is_mask = arena_array(r->arena, count, sizeof(*f->is_mask));
     f->first_call = arena_array(r->arena, count + 1, sizeof(*f->first_call));
     f->input = arena_array(r->arena, count + 1, sizeof(*f->input));
     f->output = arena_array(r->arena, 1, sizeof(*f->output));
@@ -497,6 +564,21 @@ static int find_output(struct json_block *f, const struct reference *at, const i
     return 1;
 }
 
+/* a mask that the file gives a call must be one that its inputs have */
+static int check_mask(struct json_block *f, const struct call *c, const int *input)
+{
+    bool has_mask = !c->takes_mask;
+
+    for (int i = 0; i < c->input_count; i++)
+        has_mask = has_mask || f->r->model->node[input[i]].has_mask;
+    if (c->takes_mask && f->layer[c->layer]->kind != LAYER_ATTENTION &&
+        layer_masking(f->layer[c->layer]->kind) == MASK_FOLLOWED && c->input_count > 3)
+        has_mask = false;               /* a mask beside initial states */
+    return has_mask ? 0
+                    : model_json_fail(f->r, "argument \"mask\" of its call is not the mask of its "
+                                            "input, which is not supported");
+}
+
 /* 1: made; 0: something that it takes is not made yet; -1: a mistake */
 static int try_call(struct json_block *f, struct call *c, const int *outer)
 {
@@ -514,11 +596,13 @@ static int try_call(struct json_block *f, struct call *c, const int *outer)
         c->node_count = json_block_call(inner, input, c->input_count, &c->node);
         return c->node_count < 0 ? -1 : 1;
     }
-    c->node = arena_array(f->r->arena, 1, sizeof(*c->node));
-    c->node_count = 1;
+    c->node_count = layer_output_count(f->layer[c->layer]);
+    c->node = arena_array(f->r->arena, (size_t)c->node_count, sizeof(*c->node));
     c->node[0] = model_call(f->r->model, f->layer[c->layer], input, c->input_count, f->r->err);
-    if (c->node[0] < 0)
+    if (c->node[0] < 0 || check_mask(f, c, input) != 0)
         return -1;
+    for (int i = 1; i < c->node_count; i++)
+        c->node[i] = c->node[0] + i;
     return model_json_check_built(f->r, json_array_get(f->layers, (size_t)c->layer),
                                   f->layer[c->layer])
                ? -1

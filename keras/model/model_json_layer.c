@@ -16,11 +16,23 @@
 static const char *const neutral[] = {
     "name", "trainable", "dtype", "batch_shape", "batch_input_shape", "input_shape", "seed",
     "autocast", "input_length", "supports_masking", "fused", "_self_extracted", "query_shape",
-    "key_shape", "value_shape", "unroll", "zero_output_for_mask", "implementation", "time_major"
+    "key_shape", "value_shape", "unroll", "implementation", "time_major", "input_dim",
+    JSON_CELL_FIELD
 };
-/* of Keras 2's DepthwiseConv2D, which has its base class's parameters too */
-static const char *const depthwise_neutral[] = {
-    "groups", "filters", "kernel_initializer", "kernel_regularizer"
+/* the same of one kind: in Keras 2 some have their base class's parameters, too */
+static const struct { enum layer_kind kind; const char *name; } neutral_there[] = {
+    {LAYER_DEPTHWISE_CONV2D, "groups"}, {LAYER_DEPTHWISE_CONV2D, "filters"},
+    {LAYER_DEPTHWISE_CONV2D, "kernel_initializer"}, {LAYER_DEPTHWISE_CONV2D, "kernel_regularizer"},
+    {LAYER_DEPTHWISE_CONV1D, "groups"}, {LAYER_DEPTHWISE_CONV1D, "filters"},
+    {LAYER_DEPTHWISE_CONV1D, "kernel_initializer"}, {LAYER_DEPTHWISE_CONV1D, "kernel_regularizer"},
+    {LAYER_SEPARABLE_CONV2D, "kernel_initializer"}, {LAYER_SEPARABLE_CONV2D, "kernel_regularizer"},
+    {LAYER_SEPARABLE_CONV1D, "kernel_initializer"}, {LAYER_SEPARABLE_CONV1D, "kernel_regularizer"},
+    {LAYER_DISCRETIZATION, "num_bins"}, {LAYER_DISCRETIZATION, "epsilon"},
+    {LAYER_INTEGER_LOOKUP, "oov_token"}, {LAYER_INTEGER_LOOKUP, "vocabulary_dtype"},
+    {LAYER_INTEGER_LOOKUP, "vocabulary_size"}, {LAYER_INTEGER_LOOKUP, "max_tokens"},
+    {LAYER_INTEGER_LOOKUP, "oov_method"},
+    {LAYER_MULTI_HEAD_ATTENTION, "flash_attention"},
+    {LAYER_GROUP_QUERY_ATTENTION, "flash_attention"},
 };
 
 static bool is_listed(const char *name, const char *const *list, size_t count)
@@ -31,291 +43,15 @@ static bool is_listed(const char *name, const char *const *list, size_t count)
     return false;
 }
 
-/* ---- values ---- */
-
-static int read_number(struct model_json_reader *r, const json_t *v, const char *field, double *to)
+/* "kernel_constraint", which stands wherever "kernel_regularizer" does */
+static int read_constraint(struct model_json_reader *r, const struct layer_field *beside,
+                           const json_t *v, const char *field, struct layer_config *c)
 {
-    if (!json_is_number(v))
-        return model_json_fail(r, "\"%s\" must be a number", field);
-    *to = json_number_value(v);
-    return 0;
-}
-
-static int read_whole(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
-{
-    if (!json_is_integer(v))
-        return model_json_fail(r, "\"%s\" must be a whole number", field);
-    *to = json_integer_value(v);
-    return 0;
-}
-
-/* n, or [height, width] */
-static int read_pair(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
-{
-    if (json_is_integer(v)) {
-        to[0] = to[1] = json_integer_value(v);
-        return 0;
-    }
-    if (json_array_size(v) != 2)
-        return model_json_fail(r, "\"%s\" must be a whole number or a list of two", field);
-    return read_whole(r, json_array_get(v, 0), field, &to[0]) ||
-                   read_whole(r, json_array_get(v, 1), field, &to[1])
-               ? -1 : 0;
-}
-
-/* n, or [n], along the steps of a sequence */
-static int read_one(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
-{
-    to[1] = 1;
-    return read_whole(r, json_array_size(v) == 1 ? json_array_get(v, 0) : v, field, &to[0]);
-}
-
-/* n, or [before, after], of a sequence */
-static int read_ends(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
-{
-    to[2] = to[3] = 0;
-    return read_pair(r, v, field, to);
-}
-
-/* n, [rows, columns], or [[top, bottom], [left, right]] */
-static int read_pads(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
-{
-    if (json_is_integer(v))
-        return read_pair(r, v, field, to) || read_pair(r, v, field, to + 2) ? -1 : 0;
-    if (json_array_size(v) != 2)
-        return model_json_fail(r, "\"%s\" must be a whole number or a list of two", field);
-    return read_pair(r, json_array_get(v, 0), field, to) ||
-                   read_pair(r, json_array_get(v, 1), field, to + 2)
-               ? -1 : 0;
-}
-
-static int read_axis(struct model_json_reader *r, const json_t *v, const char *field, int64_t *to)
-{
-    if (json_array_size(v) == 1)
-        v = json_array_get(v, 0);
-    return read_whole(r, v, field, to);
-}
-
-/* "relu", or {"class_name": "function", "config": "relu"} */
-static int read_activation(struct model_json_reader *r, const json_t *v, const char *field,
-                           struct activation *to)
-{
-    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "config") : v);
-    enum activation_kind kind;
+    struct regularizer *to = (struct regularizer *)(void *)((char *)c + beside->offset);
     struct err e;
 
-    if (!name)
-        return model_json_fail(r, "\"%s\" must be the name of an activation", field);
-    if (activation_find(name, &kind, &e) != 0)
-        return model_json_fail(r, "\"%s\": %s", field, e.msg);
-    *to = activation_standard(kind);
-    return 0;
-}
-
-/* one of a few names, any spelling of case; its number, or -1 with all of them */
-static int read_choice(struct model_json_reader *r, const json_t *v, const char *field,
-                       const char *const *names, size_t count)
-{
-    const char *name = json_string_value(v);
-    char all[160] = "";
-
-    for (size_t i = 0; i < count; i++) {
-        size_t used = strlen(all);
-
-        if (name && strcasecmp(name, names[i]) == 0)
-            return (int)i;
-        snprintf(all + used, sizeof(all) - used, "%s\"%s\"",
-                 i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
-    }
-    return model_json_fail(r, "\"%s\" is %s%s%s; it must be %s", field, name ? "\"" : "",
-                           name ? name : "not a name", name ? "\"" : "", all);
-}
-
-/* causal: of Conv1D alone */
-static int read_padding(struct model_json_reader *r, const json_t *v, const struct layer_field *f,
-                        enum nn_padding *to)
-{
-    static const char *const names[] = {"valid", "same", "causal"};
-    static const enum nn_padding paddings[] = {NN_VALID, NN_SAME, NN_CAUSAL};
-    int which = read_choice(r, v, f->name, names, f->kind == LAYER_CONV1D ? 3 : 2);
-
-    if (which < 0)
-        return -1;
-    *to = paddings[which];
-    return 0;
-}
-
-static int read_interpolation(struct model_json_reader *r, const json_t *v, const char *field,
-                              enum layer_interpolation *to)
-{
-    static const char *const names[] = {"nearest", "bilinear"};
-    int which = read_choice(r, v, field, names, COUNT_OF(names));
-
-    if (which < 0)
-        return -1;
-    *to = (enum layer_interpolation)which;
-    return 0;
-}
-
-/* VarianceScaling's two choices */
-static int read_scaling(struct model_json_reader *r, const json_t *config, struct initializer *to)
-{
-    static const char *const modes[] = {"fan_in", "fan_out", "fan_avg"};
-    static const char *const draws[] = {"truncated_normal", "untruncated_normal", "uniform",
-                                        "normal"};
-    const json_t *mode = json_object_get(config, "mode");
-    const json_t *draw = json_object_get(config, "distribution");
-    int which;
-
-    if (model_json_is_given(mode)) {
-        which = read_choice(r, mode, "mode", modes, COUNT_OF(modes));
-        if (which < 0)
-            return -1;
-        to->mode = (enum initializer_mode)which;
-    }
-    if (model_json_is_given(draw)) {
-        which = read_choice(r, draw, "distribution", draws, COUNT_OF(draws));
-        if (which < 0)
-            return -1;
-        /* Keras 1 and 2 call the truncated one "normal" */
-        to->distribution = which == 3 ? DRAW_TRUNCATED_NORMAL
-                                      : (enum initializer_distribution)which;
-    }
-    return 0;
-}
-
-static int read_initializer(struct model_json_reader *r, const json_t *v, const char *field,
-                            struct initializer *to)
-{
-    static const struct { const char *name; bool is_b; } numbers[] = {
-        {"value", false}, {"mean", false}, {"minval", false}, {"gain", false},
-        {"scale", false}, {"stddev", true}, {"maxval", true}
-    };
-    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
-    const json_t *config = json_object_get(v, "config");
-    enum initializer_kind kind;
-    struct err e;
-
-    if (!name)
-        return model_json_fail(r, "\"%s\" must be an initializer", field);
-    if (initializer_find(name, &kind, &e) != 0)
-        return model_json_fail(r, "\"%s\": %s", field, e.msg);
-    *to = initializer_standard(kind);
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        const json_t *number = json_object_get(config, numbers[i].name);
-
-        if (model_json_is_given(number) &&
-            read_number(r, number, numbers[i].name, numbers[i].is_b ? &to->b : &to->a) != 0)
-            return -1;
-    }
-    return kind == INITIALIZER_VARIANCE_SCALING ? read_scaling(r, config, to) : 0;
-}
-
-/* null, "l2", or {"class_name": "L2", "config": {"l2": 0.01}} */
-static int read_regularizer(struct model_json_reader *r, const json_t *v, const char *field,
-                            struct regularizer *to)
-{
-    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
-    const json_t *config = json_object_get(v, "config");
-    const json_t *l1 = json_object_get(config, "l1"), *l2 = json_object_get(config, "l2");
-    bool has_l1 = name && (strcmp(name, "L1") == 0 || strcmp(name, "l1") == 0);
-    bool has_l2 = name && (strcmp(name, "L2") == 0 || strcmp(name, "l2") == 0);
-    bool has_both = name && (strcmp(name, "L1L2") == 0 || strcmp(name, "l1_l2") == 0);
-
-    if (!has_l1 && !has_l2 && !has_both)
-        return model_json_fail(r, "\"%s\" is %s; it must be null, L1, L2 or L1L2", field,
-                               name ? name : "without a name");
-    to->l1 = has_l1 ? 0.01 : 0.0;
-    to->l2 = has_l2 ? 0.01 : 0.0;
-    if (model_json_is_given(l1) && read_number(r, l1, "l1", &to->l1) != 0)
-        return -1;
-    return model_json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
-}
-
-/* all numbers of v, nested in lists as they may be; -1: there is something else */
-static int64_t flatten_reals(const json_t *v, double *to, int depth)
-{
-    int64_t count = 0;
-
-    if (json_is_number(v)) {
-        if (to)
-            *to = json_number_value(v);
-        return 1;
-    }
-    if (!json_is_array(v) || depth == 0)
-        return -1;
-    for (size_t i = 0; i < json_array_size(v); i++) {
-        int64_t more = flatten_reals(json_array_get(v, i), to ? to + count : NULL, depth - 1);
-
-        if (more < 0)
-            return -1;
-        count += more;
-    }
-    return count;
-}
-
-static int read_reals(struct model_json_reader *r, const json_t *v, const char *field,
-                      struct layer_reals *to)
-{
-    int64_t count = flatten_reals(v, NULL, GRAPH_RANK_MAX);
-    double *value;
-
-    if (count < 1)
-        return model_json_fail(r, "\"%s\" must be a number or a list of numbers", field);
-    value = arena_array(r->arena, (size_t)count, sizeof(*value));
-    flatten_reals(v, value, GRAPH_RANK_MAX);
-    *to = (struct layer_reals){value, count};
-    return 0;
-}
-
-static int read_list(struct model_json_reader *r, const json_t *v, const char *field,
-                     struct layer_config *c)
-{
-    size_t size = json_array_size(v);
-
-    if (!json_is_array(v) || size < 1 || size > 6)
-        return model_json_fail(r, "\"%s\" must be a list of 1..6 whole numbers", field);
-    c->shape_count = (int64_t)size;
-    for (size_t i = 0; i < size; i++) {
-        const json_t *d = json_array_get(v, i);
-
-        c->shape[i] = -1;               /* null: whatever it is */
-        if (!json_is_null(d) && read_whole(r, d, field, &c->shape[i]) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int read_field(struct model_json_reader *r, const struct layer_field *f, const json_t *v,
-                      struct layer_config *c)
-{
-    void *to = (char *)c + f->offset;
-
-    switch (f->type) {
-    case FIELD_INT:
-    case FIELD_OPT_INT: return read_whole(r, v, f->name, to);
-    case FIELD_REAL:
-    case FIELD_OPT_REAL: return read_number(r, v, f->name, to);
-    case FIELD_PAIR:
-    case FIELD_OPT_PAIR: return read_pair(r, v, f->name, to);
-    case FIELD_ONE:
-    case FIELD_OPT_ONE: return read_one(r, v, f->name, to);
-    case FIELD_ENDS: return read_ends(r, v, f->name, to);
-    case FIELD_PADS: return read_pads(r, v, f->name, to);
-    case FIELD_AXIS: return read_axis(r, v, f->name, to);
-    case FIELD_PADDING: return read_padding(r, v, f, to);
-    case FIELD_INTERPOLATION: return read_interpolation(r, v, f->name, to);
-    case FIELD_ACTIVATION: return read_activation(r, v, f->name, to);
-    case FIELD_INITIALIZER: return read_initializer(r, v, f->name, to);
-    case FIELD_REGULARIZER: return read_regularizer(r, v, f->name, to);
-    case FIELD_SHAPE: return read_list(r, v, f->name, c);
-    case FIELD_REALS: return read_reals(r, v, f->name, to);
-    case FIELD_BOOL: break;
-    }
-    if (!json_is_boolean(v))
-        return model_json_fail(r, "\"%s\" must be true or false", f->name);
-    *(bool *)to = json_is_true(v);
-    return 0;
+    return constraint_from_json(&to->constraint, v, &e)
+               ? model_json_fail(r, "\"%s\": %s", field, e.msg) : 0;
 }
 
 /* ---- the layer ---- */
@@ -365,64 +101,90 @@ int model_json_read_class(struct model_json_reader *r, const json_t *layer, enum
 
 static const struct layer_field *find_field(enum layer_kind kind, const char *name)
 {
-    /* Keras 2's names of what Keras 3 calls otherwise */
-    if (kind == LAYER_LEAKY_RELU && strcmp(name, "alpha") == 0)
-        name = "negative_slope";
     for (size_t i = 0; i < layer_field_count; i++)
         if (layer_fields[i].kind == kind && strcmp(layer_fields[i].name, name) == 0)
             return &layer_fields[i];
     return NULL;
 }
 
+/* the regularizer beside a constraint; NULL: it is none */
+static const struct layer_field *find_constrained(enum layer_kind kind, const char *name)
+{
+    size_t length = strlen(name), end = strlen("_constraint");
+    char beside[80];
+
+    if (length <= end || length > 60 || strcmp(name + length - end, "_constraint") != 0)
+        return NULL;
+    snprintf(beside, sizeof(beside), "%.*s_regularizer", (int)(length - end), name);
+    return find_field(kind, beside);
+}
+
 static int unknown_field(struct model_json_reader *r, enum layer_kind kind, const char *name)
 {
     const char *names[32];
     size_t count = 0;
-    char near[160];
 
     for (size_t i = 0; i < layer_field_count && count < COUNT_OF(names); i++)
         if (layer_fields[i].kind == kind)
             names[count++] = layer_fields[i].name;
     return model_json_fail(r, "%s has no \"%s\" here%s; it must be null or missing",
-                           layer_class(kind), name,
-                           text_did_you_mean(name, names, count, near, sizeof(near)));
+                           layer_class(kind), name, text_did_you_mean(name, names, count).text);
 }
 
 /* What stands beside a switch that is off says nothing, whatever it is. */
 static bool is_switched_off(const json_t *config, const char *name)
 {
-    static const struct { const char *name, *by; } switched[] = {
-        {"renorm_clipping", "renorm"}, {"renorm_momentum", "renorm"},
-        {"fill_mode", "pad_to_aspect_ratio"}, {"fill_value", "pad_to_aspect_ratio"},
+    static const struct { const char *name, *by; bool is_on; } switched[] = {
+        {"renorm_clipping", "renorm", false}, {"renorm_momentum", "renorm", false},
+        {"fill_mode", "pad_to_aspect_ratio", true}, {"fill_value", "pad_to_aspect_ratio", true},
+        {"bias_initializer", "use_bias", true}, {"bias_regularizer", "use_bias", true},
+        {"bias_constraint", "use_bias", true}, {"unit_forget_bias", "use_bias", true},
+        {"beta_initializer", "center", true}, {"beta_regularizer", "center", true},
+        {"beta_constraint", "center", true}, {"gamma_initializer", "scale", true},
+        {"gamma_regularizer", "scale", true}, {"gamma_constraint", "scale", true},
     };
 
-    for (size_t i = 0; i < COUNT_OF(switched); i++)
+    for (size_t i = 0; i < COUNT_OF(switched); i++) {
+        const json_t *by = json_object_get(config, switched[i].by);
+
         if (strcmp(switched[i].name, name) == 0)
-            return !json_is_true(json_object_get(config, switched[i].by));
+            return switched[i].is_on ? json_is_false(by) : !json_is_true(by);
+    }
     return false;
 }
 
+/* channels in front are moved to the end and back; of a ConvLSTM they stand behind the steps */
+static int read_data_format(struct model_json_reader *r, const json_t *v, struct layer *l)
+{
+    static const char *const names[] = {"channels_last", "channels_first"};
+    int which = model_json_choice(r, v, "data_format", names, COUNT_OF(names));
+
+    if (which == 1 && layer_functions(l->kind) == &layer_conv_lstm)
+        return model_json_fail(r, "\"data_format\" channels_first of %s is not supported",
+                               layer_class(l->kind));
+    l->features = which;
+    return which < 0 ? -1 : 0;
+}
+
 /* what is in the file but in no table */
-static int check_other(struct model_json_reader *r, enum layer_kind kind, const char *name,
+static int check_other(struct model_json_reader *r, struct layer *l, const char *name,
                        const json_t *v)
 {
-    const char *text = json_string_value(v);
-
     if (json_is_false(v) || is_listed(name, neutral, COUNT_OF(neutral)))
         return 0;
-    if (kind == LAYER_DEPTHWISE_CONV2D &&
-        is_listed(name, depthwise_neutral, COUNT_OF(depthwise_neutral)))
-        return 0;
-    if (strcmp(name, "data_format") == 0) {
-        if (text && strcmp(text, "channels_last") == 0)
+    for (size_t i = 0; i < COUNT_OF(neutral_there); i++)
+        if (neutral_there[i].kind == l->kind && strcmp(neutral_there[i].name, name) == 0)
             return 0;
-        return model_json_fail(r, "\"data_format\" is %s; it must be \"channels_last\"",
-                               text ? text : "not a name");
-    }
+    if (strcmp(name, "data_format") == 0)
+        return read_data_format(r, v, l);
+    if (strcmp(name, "groups") == 0 && json_integer_value(v) == 1)
+        return 0;                       /* where there are no others */
     if (strcmp(name, "attention_axes") == 0 && json_array_size(v) == 1 &&
         json_integer_value(json_array_get(v, 0)) == 1)
         return 0;
-    return unknown_field(r, kind, name);
+    if (strcmp(name, "stateful") == 0)
+        return model_json_fail(r, "\"stateful\" is not supported: states begin anew with each batch");
+    return unknown_field(r, l->kind, name);
 }
 
 static int read_policy(struct model_json_reader *r, const json_t *config, int *policy)
@@ -460,10 +222,16 @@ static int read_fields(struct model_json_reader *r, const json_t *config, struct
     /* the macro takes a table that it does not change */
     json_object_foreach((json_t *)(uintptr_t)config, key, v) {
         const struct layer_field *f = find_field(l->kind, key);
+        const struct layer_field *constrained = f ? NULL : find_constrained(l->kind, key);
 
         if (json_is_null(v) || is_switched_off(config, key))
             continue;
-        if (f ? read_field(r, f, v, &l->c) : check_other(r, l->kind, key, v))
+        if (constrained) {
+            if (read_constraint(r, constrained, v, key, &l->c))
+                return -1;
+            continue;
+        }
+        if (f ? model_json_read_field(r, f, v, l) : check_other(r, l, key, v))
             return -1;
     }
     return 0;
@@ -478,6 +246,9 @@ struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *c
         return NULL;
     l = model_layer(r->model, kind, name);
     l->is_trainable = !json_is_false(json_object_get(config, "trainable"));
+    if (json_object_get(config, JSON_CELL_FIELD))
+        l->cell = arena_strdup(r->arena, json_string_value(json_object_get(config,
+                                                                           JSON_CELL_FIELD)));
     if (read_policy(r, config, &l->policy) != 0 || read_fields(r, config, l) != 0)
         return NULL;
     return l;
@@ -494,82 +265,6 @@ struct layer *model_json_read_layer(struct model_json_reader *r, const json_t *l
     if (model_json_read_class(r, layer, &kind) != 0)
         return NULL;
     return model_json_make_layer(r, json_object_get(layer, "config"), kind, name);
-}
-
-/* ---- layers around layers ---- */
-
-static const char *class_of(const json_t *layer)
-{
-    const char *class = json_string_value(json_object_get(layer, "class_name"));
-
-    return class ? class : "";
-}
-
-bool json_is_wrapper(const json_t *layer)
-{
-    return strcmp(class_of(layer), "Bidirectional") == 0 ||
-           strcmp(class_of(layer), "TimeDistributed") == 0;
-}
-
-static int make_two_way(struct model_json_reader *r, const json_t *config, struct layer *l)
-{
-    static const char *const names[] = {"concat", "sum", "mul", "ave"};
-    static const enum layer_merge modes[] = {LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED,
-                                             LAYER_AVERAGED};
-    const json_t *mode = json_object_get(config, "merge_mode");
-    int which = mode ? read_choice(r, mode, "merge_mode", names, COUNT_OF(names)) : 0;
-
-    if (which < 0)
-        return -1;
-    if (l->kind != LAYER_LSTM && l->kind != LAYER_GRU && l->kind != LAYER_SIMPLE_RNN)
-        return model_json_fail(r, "Bidirectional is of SimpleRNN, LSTM or GRU, not of %s",
-                               layer_class(l->kind));
-    if (l->c.goes_backward)
-        return model_json_fail(r, "Bidirectional's layer must not go backwards by itself");
-    l->c.both = modes[which];
-    return 0;
-}
-
-/* as the file has it, or by its class: Keras 2 does not say the backward one's */
-static const char *inner_name(struct model_json_reader *r, const json_t *layer,
-                              const char *direction, const struct layer *l)
-{
-    const char *name = json_string_value(json_object_get(json_object_get(layer, "config"),
-                                                         "name"));
-
-    if (name && model_is_plain_name(name))
-        return arena_strdup(r->arena, name);
-    return arena_printf(r->arena, "%s_%s", direction, layer_standard_name(l->kind));
-}
-
-struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer, size_t index)
-{
-    const json_t *config = json_object_get(layer, "config");
-    const json_t *inner = json_object_get(config, "layer");
-    enum layer_kind kind;
-    const char *name;
-    struct layer *l;
-
-    if (model_json_read_name(r, layer, index, &name) != 0)
-        return NULL;
-    r->name = name;
-    if (model_json_read_class(r, inner, &kind) != 0)
-        return NULL;
-    if (kind == LAYER_INPUT) {
-        model_json_fail(r, "an InputLayer is no layer to be wrapped");
-        return NULL;
-    }
-    l = model_json_make_layer(r, json_object_get(inner, "config"), kind, name);
-    if (!l)
-        return NULL;
-    l->is_trainable = l->is_trainable && !json_is_false(json_object_get(config, "trainable"));
-    l->wrapped[0] = inner_name(r, inner, "forward", l);
-    l->wrapped[1] = inner_name(r, json_object_get(config, "backward_layer"), "backward", l);
-    if (strcmp(class_of(layer), "TimeDistributed") == 0)
-        l->is_distributed = true;
-    else if (make_two_way(r, config, l) != 0)
-        return NULL;
-    return l;
 }
 
 /* ---- inputs ---- */
@@ -635,7 +330,7 @@ int model_json_check_built(struct model_json_reader *r, const json_t *layer, con
     char said[160], is[160];
 
     if (!json_is_array(v) || !json_is_null(json_array_get(v, 0)) || l->input_count != 1 ||
-        l->is_distributed)
+        l->is_distributed || l->features != 0)
         return 0;
     if (model_json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
         return -1;

@@ -45,6 +45,18 @@ bool json_is_op(const json_t *layer)
                       strncmp(module, "keras.ops.", 10) == 0);
 }
 
+bool json_is_mask_op(const json_t *layer)
+{
+    static const char *const classes[] = {"NotEqual", "Any", "LogicalOr", "LogicalAnd", "OnesLike",
+                                          "ZerosLike"};
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+
+    for (size_t i = 0; i < COUNT_OF(classes) && class && json_is_op(layer); i++)
+        if (strcmp(class, classes[i]) == 0)
+            return true;
+    return false;
+}
+
 bool json_op_takes_numbers(const struct layer *l)
 {
     return l->kind == LAYER_RESCALING;
@@ -54,7 +66,6 @@ static int unknown_op(struct model_json_reader *r, const char *class)
 {
     const char *names[COUNT_OF(functions) + COUNT_OF(merges) + COUNT_OF(others)];
     size_t count = 0;
-    char near[160];
 
     for (size_t i = 0; i < COUNT_OF(functions); i++)
         names[count++] = functions[i].class;
@@ -64,7 +75,7 @@ static int unknown_op(struct model_json_reader *r, const char *class)
         names[count++] = others[i];
     return model_json_fail(r,
                            "operation %s of keras.ops is not supported%s; docs/keras.md lists them",
-                           class, text_did_you_mean(class, names, count, near, sizeof(near)));
+                           class, text_did_you_mean(class, names, count).text);
 }
 
 static struct layer *rescaling(struct model_json_reader *r, const char *name, double scale,
@@ -181,18 +192,9 @@ static struct layer *other(struct model_json_reader *r, const json_t *config, co
     return NULL;
 }
 
-struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index)
+static struct layer *make_layer(struct model_json_reader *r, const json_t *config,
+                                const char *class, const char *name, const json_t *layer)
 {
-    const char *class = json_string_value(json_object_get(layer, "class_name")), *name;
-    const json_t *config = json_object_get(layer, "config");
-
-    if (model_json_read_name(r, layer, index, &name) != 0)
-        return NULL;
-    r->name = name;
-    if (!class) {
-        model_json_fail(r, "missing field \"class_name\"");
-        return NULL;
-    }
     for (size_t i = 0; i < COUNT_OF(functions); i++)
         if (strcmp(class, functions[i].class) == 0) {
             struct layer *l = model_layer(r->model, LAYER_ACTIVATION, name);
@@ -204,4 +206,22 @@ struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, siz
         if (strcmp(class, merges[i].class) == 0)
             return merge(r, layer, class, name, merges[i].kind);
     return other(r, config, class, name);
+}
+
+struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name")), *name;
+    struct layer *l;
+
+    if (model_json_read_name(r, layer, index, &name) != 0)
+        return NULL;
+    r->name = name;
+    if (!class) {
+        model_json_fail(r, "missing field \"class_name\"");
+        return NULL;
+    }
+    l = make_layer(r, json_object_get(layer, "config"), class, name, layer);
+    if (l)
+        l->operation = arena_strdup(r->arena, class);
+    return l;
 }

@@ -48,15 +48,13 @@ const char *schedule_name(enum schedule_kind kind)
 
 int schedule_find(const char *name, enum schedule_kind *kind, struct err *e)
 {
-    char near[96];
-
     for (int i = SCHEDULE_NONE + 1; i < SCHEDULE_COUNT; i++)
         if (number_same_name(name, names[i])) {
             *kind = (enum schedule_kind)i;
             return 0;
         }
     return err_set(e, "no schedule \"%.40s\"%s", name,
-                   text_did_you_mean(name, names + 1, SCHEDULE_COUNT - 1, near, sizeof(near)));
+                   text_did_you_mean(name, names + 1, SCHEDULE_COUNT - 1).text);
 }
 
 void schedule_init(struct lr_schedule *s, enum schedule_kind kind)
@@ -92,7 +90,6 @@ static int find_argument(const struct lr_schedule *s, const char *name,
                          enum schedule_number *number, struct err *e)
 {
     const char *list[ARGUMENTS_MAX + 1];
-    char near[96];
 
     for (size_t i = 0; i < COUNT_OF(arguments); i++)
         if (arguments[i].kind == s->kind &&
@@ -101,8 +98,7 @@ static int find_argument(const struct lr_schedule *s, const char *name,
             return 0;
         }
     return err_set(e, "%s has no \"%.40s\"%s", names[s->kind], name,
-                   text_did_you_mean(name, list, list_arguments(s->kind, list), near,
-                                     sizeof(near)));
+                   text_did_you_mean(name, list, list_arguments(s->kind, list)).text);
 }
 
 static int check_pieces(const struct lr_schedule *s, struct err *e)

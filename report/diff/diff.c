@@ -51,9 +51,8 @@ static void add_setting(struct diff *d, const struct run_setting *s, const char 
     if (!is_compared(s->name) || (a && b && strcmp(a, b) == 0) ||
         !has_settings(d->run[0], s->is_chip) || !has_settings(d->run[1], s->is_chip))
         return;
-    d->setting = mem_grow(d->setting, &d->setting_capacity, d->setting_count + 1,
-                          sizeof(*d->setting));
-    d->setting[d->setting_count++] = (struct diff_setting){s->name, a, b, s->is_chip};
+    MEM_ADD(d->setting, d->setting_count, d->setting_capacity) = (struct diff_setting){
+        s->name, a, b, s->is_chip};
 }
 
 static void compare_settings(struct diff *d)

@@ -4,8 +4,6 @@
  */
 #include "report/explain/explain_change.h"
 
-#include "report/explain/explain_impl.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>

@@ -61,7 +61,6 @@ int export_check_path(const char *path, struct err *e)
 const struct export_format *export_format_named(const char *name, struct err *e)
 {
     const char *names[COUNT_OF(formats)];
-    char hint[64];
 
     for (size_t i = 0; i < COUNT_OF(formats); i++) {
         if (strcmp(name, formats[i].name) == 0)
@@ -72,7 +71,7 @@ const struct export_format *export_format_named(const char *name, struct err *e)
         refuse_chrome(name, e);
     else
         err_set(e, "there is no format \"%s\"%s; allowed are xspace, perfetto, kanata", name,
-                text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+                text_did_you_mean(name, names, COUNT_OF(names)).text);
     return NULL;
 }
 
@@ -135,7 +134,7 @@ static int write_file(struct export_run *r, const char *path, struct err *e)
     if (outfile_begin(&f, path, e))
         return -1;
     export_plan(r);
-    if (r->format->write(r, f.to, e)) {
+    if (r->format->write(r, f.to, e) || ntrace_check_reads(r->t, e)) {
         outfile_abandon(&f);
         return -1;
     }

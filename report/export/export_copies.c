@@ -17,8 +17,7 @@ static bool gather_copy(void *context, const struct trace_dma *d)
     struct gathering *g = context;
     struct export_copies *c = g->to;
 
-    c->copy = mem_grow(c->copy, &c->capacity, c->count + 1, sizeof(*c->copy));
-    c->copy[c->count++] = (struct export_copy){.dma = *d, .core = g->core};
+    MEM_ADD(c->copy, c->count, c->capacity) = (struct export_copy){.dma = *d, .core = g->core};
     return true;
 }
 
@@ -77,8 +76,8 @@ static bool match_wait(void *context, const struct trace_event *e)
     if (!last)
         return true;
     last->flow = (uint64_t)(last - c->copy) + 1;
-    c->wait = mem_grow(c->wait, &c->wait_capacity, c->wait_count + 1, sizeof(*c->wait));
-    c->wait[c->wait_count++] = (struct export_wait){m->core, e->start, last->flow};
+    MEM_ADD(c->wait, c->wait_count, c->wait_capacity) = (struct export_wait){
+        m->core, e->start, last->flow};
     return true;
 }
 

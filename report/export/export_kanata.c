@@ -9,7 +9,6 @@
  */
 #include "base/outfile.h"
 #include "report/export/export_names.h"
-#include "report/export/export_copies.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,8 +49,8 @@ static void push(struct kanata *w, cycle_t at, int64_t id, char command, int lan
 {
     size_t i = w->count;
 
-    w->heap = mem_grow(w->heap, &w->capacity, w->count + 1, sizeof(*w->heap));
-    w->heap[w->count++] = (struct line){at, w->order++, id, command, lane, stage};
+    MEM_ADD(w->heap, w->count, w->capacity) = (struct line){
+        at, w->order++, id, command, lane, stage};
     for (size_t up; i > 0 && comes_before(&w->heap[i], &w->heap[up = (i - 1) / 2]); i = up) {
         struct line swapped = w->heap[up];
 

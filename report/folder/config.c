@@ -66,11 +66,9 @@ static void print_chip(const struct report_run *r, const struct report_view *v, 
 
 void config_print(const struct report_run *r, const struct report_view *v, FILE *to)
 {
-    char text[96];
-
     fprintf(to, "; The resolved configuration of a run: every parameter with its origin.\n");
     if (v)
-        fprintf(to, "; %s\n", slice_print(v->slice, text, sizeof(text)));
+        fprintf(to, "; %s\n", slice_print(v->slice).text);
     if (r->command.name)
         command_print(&r->command, to);
     print_options(r, to);

@@ -227,9 +227,7 @@ static struct ntrace_merged_program *merged(struct ntrace *t, const uint32_t *li
         read_program(t, list[i], &part[i]);
     join(t, m, part);
     ntrace_tally_prepare(&m->tally, &m->program, m->op, &t->arena);
-    t->merged = mem_grow(t->merged, &t->merged_capacity, t->merged_count + 1,
-                         sizeof(*t->merged));
-    t->merged[t->merged_count++] = m;
+    MEM_ADD(t->merged, t->merged_count, t->merged_capacity) = m;
     return m;
 }
 

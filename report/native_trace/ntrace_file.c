@@ -29,8 +29,7 @@ void ntrace_add_note(struct ntrace *t, const char *format, ...)
     va_end(ap);
     if (t->note_count == NOTES_MOST)
         snprintf(text, sizeof(text), "more could not be read");
-    t->note = mem_grow(t->note, &t->note_capacity, t->note_count + 1, sizeof(*t->note));
-    t->note[t->note_count++] = arena_strdup(&t->arena, text);
+    MEM_ADD(t->note, t->note_count, t->note_capacity) = arena_strdup(&t->arena, text);
 }
 
 size_t ntrace_note_count(const struct ntrace *t) { return t->note_count; }
@@ -40,7 +39,7 @@ const char *ntrace_note(const struct ntrace *t, size_t index)
     return index < t->note_count ? t->note[index] : "";
 }
 
-static bool read_at(const struct ntrace *t, uint64_t offset, void *to, size_t bytes)
+static bool read_at(struct ntrace *t, uint64_t offset, void *to, size_t bytes)
 {
     uint8_t *at = to;
 
@@ -49,6 +48,8 @@ static bool read_at(const struct ntrace *t, uint64_t offset, void *to, size_t by
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0)
+            t->read_code = errno;
         if (n <= 0)
             return false;
         at += n;
@@ -178,8 +179,7 @@ static void add_chunk(struct ntrace *t, const struct ntrace_chunk_head *h, uint6
     struct ntrace_chunk *c = arena_alloc(&t->arena, sizeof(*c));
 
     *c = (struct ntrace_chunk){.head = *h, .offset = offset};
-    t->chunk = mem_grow(t->chunk, &t->chunk_capacity, t->chunk_count + 1, sizeof(*t->chunk));
-    t->chunk[t->chunk_count++] = c;
+    MEM_ADD(t->chunk, t->chunk_count, t->chunk_capacity) = c;
 }
 
 static void tell_unknown(struct ntrace *t, const struct ntrace_chunk_head *h)
@@ -305,9 +305,7 @@ static void make_groups(struct ntrace *t)
         struct ntrace_chunk *c = t->chunk[i];
 
         if (!g || !is_of_group(g, c)) {
-            t->group = mem_grow(t->group, &t->group_capacity, t->group_count + 1,
-                                sizeof(*t->group));
-            g = &t->group[t->group_count++];
+            g = &MEM_ADD(t->group, t->group_count, t->group_capacity);
             *g = (struct ntrace_group){.kind = c->head.kind, .level = c->head.level,
                                        .stream = c->head.stream, .chunk = &t->chunk[i]};
         }
@@ -409,6 +407,11 @@ static bool take_size(struct ntrace *t)
     return true;
 }
 
+int ntrace_check_reads(const struct ntrace *t, struct err *e)
+{
+    return t->read_code ? err_at(e, t->path, 0, 0, "cannot be read: %s", strerror(t->read_code)) : 0;
+}
+
 struct ntrace *ntrace_open(const char *path, struct err *e)
 {
     struct ntrace *t = mem_alloc(sizeof(*t));
@@ -420,7 +423,7 @@ struct ntrace *ntrace_open(const char *path, struct err *e)
         err_at(e, path, 0, 0, "cannot read: %s", strerror(errno));
     else if (!take_size(t))
         err_at(e, path, 0, 0, "cannot read: not a regular file");
-    else if (read_all(t, e) == 0)
+    else if (read_all(t, e) == 0 && ntrace_check_reads(t, e) == 0)
         return t;
     ntrace_close(t);
     return NULL;

@@ -1,7 +1,6 @@
 /* Prints and parses the JSON in which a trace keeps its chip, links, launches and totals. */
 #include "report/native_trace/ntrace_meta.h"
 
-#include "isa/object.h"
 #include "sim/observe/inspect.h"
 
 #include <jansson.h>

@@ -65,9 +65,7 @@ static struct ntrace_written_program *add(struct ntrace_writer *w, const struct 
     ntrace_tally_prepare(&n->tally, &n->program, trace_op_table(m, p, &w->arena), &w->arena);
     ntrace_out_chunk(&w->out, &head, object, bytes);
     write_ops(w, n);
-    w->program = mem_grow(w->program, &w->program_capacity, w->program_count + 1,
-                          sizeof(*w->program));
-    w->program[w->program_count++] = n;
+    MEM_ADD(w->program, w->program_count, w->program_capacity) = n;
     return n;
 }
 
@@ -118,9 +116,7 @@ static bool give(struct ntrace_writer *w, struct ntrace_core_out *c,
     }
     if (i < c->program_count)
         return false;
-    c->program_list = mem_grow(c->program_list, &c->program_capacity, c->program_count + 1,
-                               sizeof(*c->program_list));
-    c->program_list[c->program_count++] = number;
+    MEM_ADD(c->program_list, c->program_count, c->program_capacity) = number;
     return true;
 }
 

@@ -61,8 +61,7 @@ static bool cut(struct trace_record *r, const struct part *p)
 
 static void collect(struct items *to, const struct trace_record *r)
 {
-    to->record = mem_grow(to->record, &to->capacity, to->count + 1, sizeof(*to->record));
-    to->record[to->count++] = *r;
+    MEM_ADD(to->record, to->count, to->capacity) = *r;
 }
 
 static void collect_repeat(struct items *to, const struct trace_repeat *r)

@@ -17,15 +17,13 @@ const char *trace_level_name(enum trace_level level) { return level_names[level]
 
 int trace_level_parse(const char *name, enum trace_level *level, struct err *e)
 {
-    char hint[64];
-
     for (int i = 0; i < TRACE_LEVEL_COUNT; i++)
         if (strcmp(name, level_names[i]) == 0) {
             *level = (enum trace_level)i;
             return 0;
         }
     return err_set(e, "no trace level \"%.40s\"%s; there are step, op, bundle, slot", name,
-                   text_did_you_mean(name, level_names, TRACE_LEVEL_COUNT, hint, sizeof(hint)));
+                   text_did_you_mean(name, level_names, TRACE_LEVEL_COUNT).text);
 }
 
 /* ---- launches ---- */

@@ -106,9 +106,7 @@ void check_leave_out(struct check *c, const char *why, const char *what, ...)
     struct check_left_out *l;
     va_list args;
 
-    c->left_out = mem_grow(c->left_out, &c->left_out_capacity, c->left_out_count + 1,
-                           sizeof(*c->left_out));
-    l = &c->left_out[c->left_out_count++];
+    l = &MEM_ADD(c->left_out, c->left_out_count, c->left_out_capacity);
     va_start(args, what);
     vsnprintf(l->what, sizeof(l->what), what, args);
     va_end(args);

@@ -41,10 +41,8 @@ static int64_t unit_ops(const struct report_view *v, int unit)
 void counts_table_print(const struct report_view *v, FILE *to)
 {
     struct totals t = totals_of(v);
-    char text[96];
 
-    fprintf(to, "%s on %s; %s\n", v->title, slice_print(v->slice, text, sizeof(text)),
-            v->chip->chip_name);
+    fprintf(to, "%s on %s; %s\n", v->title, slice_print(v->slice).text, v->chip->chip_name);
     fprintf(to, "  functional mode: cycles were not simulated\n\n");
     fprintf(to, "what %d core%s did\n", v->active_count, v->active_count == 1 ? "" : "s");
     print_count("bundles", t.bundles, "", to);

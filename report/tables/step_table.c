@@ -36,16 +36,12 @@ static void print_host_time(const struct report_view *v, FILE *to)
 /* what people ask first comes first */
 static void print_header(const struct report_view *v, const struct utilization *u, FILE *to)
 {
-    char text[96];
-
     fprintf(to, "%s on %s; %s at %" PRId64 " MHz\n", v->title,
-            slice_print(v->slice, text, sizeof(text)), v->chip->chip_name,
-            v->chip->chip_clock_mhz);
+            slice_print(v->slice).text, v->chip->chip_name, v->chip->chip_clock_mhz);
     fprintf(to, "  MXU %.1f %% of peak, %.1f of %.1f TFLOP/s; HBM %.1f %% of peak, %.1f of %.1f GB/s\n",
             utilization_mxu_percent(u), u->mxu_rate, u->mxu_peak, utilization_hbm_percent(u),
             u->hbm_rate / 1e9, u->hbm_peak / 1e9);
-    fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles).text,
-            view_seconds(v) * 1e6);
+    fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles).text, view_seconds(v) * 1e6);
     if (v->active_count < v->core_count)
         fprintf(to, "; %d of %d cores ran", v->active_count, v->core_count);
     fprintf(to, "\n  device time %.3f us, with the launch of a program\n", view_device_us(v));

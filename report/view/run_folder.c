@@ -71,9 +71,7 @@ static int take_setting(void *context, const char *section, const char *key, con
     struct run_folder *r = reading->folder;
 
     reading->is_chip |= strcmp(section, "chip") == 0;
-    r->setting = mem_grow(r->setting, &r->setting_capacity, r->setting_count + 1,
-                          sizeof(*r->setting));
-    r->setting[r->setting_count++] = (struct run_setting){
+    MEM_ADD(r->setting, r->setting_count, r->setting_capacity) = (struct run_setting){
         arena_printf(reading->arena, "%s.%s", section, key),
         arena_strdup(reading->arena, value), reading->is_chip};
     return 1;

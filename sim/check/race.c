@@ -176,8 +176,7 @@ bool race_touch(struct core *c, const struct decoded_op *o, enum memory_space sp
 
 static void put_copy(struct race *r, const struct copy *copy)
 {
-    r->copy = mem_grow(r->copy, &r->copy_capacity, r->copy_count + 1, sizeof(*r->copy));
-    r->copy[r->copy_count++] = *copy;
+    MEM_ADD(r->copy, r->copy_count, r->copy_capacity) = *copy;
 }
 
 static struct copy copy_of(const struct core *c, const struct dma *d, enum role role)

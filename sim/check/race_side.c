@@ -47,8 +47,7 @@ struct side race_side_of(const struct dma *d, bool is_write)
             continue;
         }
         is_sorted = is_sorted && (!last || p.address > last->end);
-        s.piece = mem_grow(s.piece, &s.capacity, s.count + 1, sizeof(*s.piece));
-        s.piece[s.count++] = (struct extent){p.address, p.address + p.bytes};
+        MEM_ADD(s.piece, s.count, s.capacity) = (struct extent){p.address, p.address + p.bytes};
     }
     if (!is_sorted)
         sort_pieces(&s);

@@ -21,8 +21,7 @@ static const struct isa_operand *operand(const struct isa_op *op, uint8_t which)
 
 static void add(struct raisers *l, const struct raiser *r)
 {
-    l->item = mem_grow(l->item, &l->capacity, l->count + 1, sizeof(*l->item));
-    l->item[l->count++] = *r;
+    MEM_ADD(l->item, l->count, l->capacity) = *r;
 }
 
 static const struct isa_operand zero = {.kind = OPERAND_IMM};

@@ -82,12 +82,10 @@ static size_t find_param(const char *full_name)
 
 static int unknown_key(struct err *e, const char *file, int line, const char *full_name)
 {
-    char hint[96];
+    struct near_text hint = text_did_you_mean(full_name, full_names, COUNT_OF(full_names));
 
-    text_did_you_mean(full_name, full_names, COUNT_OF(full_names), hint, sizeof(hint));
-    if (!*hint)
-        snprintf(hint, sizeof(hint), "; systole chips NAME lists them");
-    return err_at(e, file, line, 0, "unknown key \"%s\"%s", full_name, hint);
+    return err_at(e, file, line, 0, "unknown key \"%s\"%s", full_name,
+                  *hint.text ? hint.text : "; systole chips NAME lists them");
 }
 
 static int set_text(char *text, size_t room, const char *name, const char *value,
@@ -138,23 +136,21 @@ static size_t split_choices(const char *choices, char *room, size_t room_bytes,
 }
 
 /* " (nearest: 256)" when both are numbers, else the nearest spelling */
-static void print_nearest(const char *value, const char *const *word, size_t count, char *hint,
-                          size_t hint_bytes)
+static struct near_text nearest_of(const char *value, const char *const *word, size_t count)
 {
     int64_t number, candidate, least = INT64_MAX;
+    struct near_text near = {""};
 
-    if (text_parse_int(value, INT32_MIN, INT32_MAX, &number)) {
-        text_did_you_mean(value, word, count, hint, hint_bytes);
-        return;
-    }
-    hint[0] = '\0';
+    if (text_parse_int(value, INT32_MIN, INT32_MAX, &number))
+        return text_did_you_mean(value, word, count);
     for (size_t i = 0; i < count; i++) {
         if (text_parse_int(word[i], INT32_MIN, INT32_MAX, &candidate) ||
             llabs(candidate - number) >= least)
             continue;
         least = llabs(candidate - number);
-        snprintf(hint, hint_bytes, " (nearest: %" PRId64 ")", candidate);
+        snprintf(near.text, sizeof(near.text), " (nearest: %" PRId64 ")", candidate);
     }
+    return near;
 }
 
 /* Whether `value` is one of the parameter's choices. */
@@ -162,7 +158,7 @@ static int check_choice(size_t index, const char *value, const char *file, int l
                         struct err *e)
 {
     const char *word[CHOICES_MAX];
-    char room[96], list[128] = "", hint[96];
+    char room[96], list[128] = "";
     size_t count = split_choices(chip_params[index].choices, room, sizeof(room), word);
 
     for (size_t i = 0; i < count; i++) {
@@ -173,9 +169,8 @@ static int check_choice(size_t index, const char *value, const char *file, int l
         snprintf(list + length, sizeof(list) - length, "%s%s",
                  i == 0 ? "" : i + 1 < count ? ", " : " or ", word[i]);
     }
-    print_nearest(value, word, count, hint, sizeof(hint));
     return err_at(e, file, line, 0, "%s: expected %s, found \"%s\"%s", full_names[index], list,
-                  value, hint);
+                  value, nearest_of(value, word, count).text);
 }
 
 static int set_param(struct chip *c, size_t index, const char *value, const char *file, int line,
@@ -467,7 +462,7 @@ const char *const *chip_names(size_t *count)
 int chip_load_builtin(struct chip *c, const char *name, struct chip_origin *origins,
                       struct arena *a, struct err *e)
 {
-    char file[64], origin[64], hint[96], list[128] = "";
+    char file[64], origin[64], list[128] = "";
     const char *const *names;
     size_t count;
 
@@ -485,7 +480,7 @@ int chip_load_builtin(struct chip *c, const char *name, struct chip_origin *orig
         snprintf(list + length, sizeof(list) - length, "%s%s", i ? ", " : "", names[i]);
     }
     return err_set(e, "unknown chip \"%s\"%s; there are %s", name,
-                   text_did_you_mean(name, names, count, hint, sizeof(hint)), list);
+                   text_did_you_mean(name, names, count).text, list);
 }
 
 static int read_text(char *text, FILE *f, const char *path, struct err *e)

@@ -136,8 +136,8 @@ bool slice_of_chip(struct slice *s, const char *chip_name, int index);
 int slice_fit(struct slice *s, const struct chip *c, struct err *e);
 /* how its chips are connected */
 struct net_config slice_net_config(const struct slice *s, const struct chip *c);
-/* "v3-8: 2x2 chips, 8 cores, mesh" */
-char *slice_print(const struct slice *s, char *buf, size_t buf_bytes);
+struct slice_text { char text[160]; };
+struct slice_text slice_print(const struct slice *s);    /* "v3-8: 2x2 chips, 8 cores, mesh" */
 /* "x, y and z close to rings"; "x closes 4 further along y and z; y and z close to rings" */
 char *slice_print_closing(const struct slice *s, char *buf, size_t buf_bytes);
 /* whether the slice may be twisted too */

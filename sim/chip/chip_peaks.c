@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "base/units.h"
 #include "hbm/hbm.h"
 
 #define TOLERANCE_PERCENT 1.0

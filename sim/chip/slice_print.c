@@ -35,17 +35,18 @@ static const char *topology(const struct slice *s)
     return names[s->is_ring[0] + 2 * s->is_ring[1] + 4 * s->is_ring[2]];
 }
 
-char *slice_print(const struct slice *s, char *buf, size_t buf_bytes)
+struct slice_text slice_print(const struct slice *s)
 {
     const char *cores = s->core_count == 1 ? "core" : "cores";
+    struct slice_text to;
     char grid[48];
 
     if (s->chip_count == 1)
-        snprintf(buf, buf_bytes, "%s: 1 chip, %d %s", s->name, s->core_count, cores);
+        snprintf(to.text, sizeof(to.text), "%s: 1 chip, %d %s", s->name, s->core_count, cores);
     else
-        snprintf(buf, buf_bytes, "%s: %s chips, %d %s, %s", s->name,
+        snprintf(to.text, sizeof(to.text), "%s: %s chips, %d %s, %s", s->name,
                  slice_print_grid(s, grid, sizeof(grid)), s->core_count, cores, topology(s));
-    return buf;
+    return to;
 }
 
 /* "x", "x and y", "x, y and z" of the axes for which is_in holds; returns how many */

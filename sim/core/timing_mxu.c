@@ -3,7 +3,6 @@
  * results (docs/mxu.md). Also what only the order of operations can get wrong:
  * prep registers, types, gain registers that nobody loaded.
  */
-#include "sim/chip/limits.h"
 #include "sim/core/timing.h"
 
 void timing_wait_accumulator(struct core *c, const struct decoded_op *o, struct issue_time *t)

@@ -140,8 +140,7 @@ static uint32_t effect_of(struct kernel_log *l, uint32_t number)
         mem_free(e.range);
         return *last - 1;
     }
-    l->effect = mem_grow(l->effect, &l->effect_capacity, l->effect_count + 1, sizeof(*l->effect));
-    l->effect[l->effect_count++] = e;
+    MEM_ADD(l->effect, l->effect_count, l->effect_capacity) = e;
     *last = (uint32_t)l->effect_count;
     l->is_lost |= l->effect_count > EFFECTS_MAX;
     return *last - 1;
@@ -157,8 +156,7 @@ static void judge(struct kernel_log *l)
     if (stands_alone(now))
         now->run.effect = effect_of(l, now->number);
     l->is_lost |= l->run_count == RUNS_MAX;
-    l->run = mem_grow(l->run, &l->run_capacity, l->run_count + 1, sizeof(*l->run));
-    l->run[l->run_count++] = now->run;
+    MEM_ADD(l->run, l->run_count, l->run_capacity) = now->run;
     now->kernel = NULL;
 }
 

@@ -32,9 +32,8 @@ void launch_log_answer(struct launch_log *l, const struct core *c)
     l->is_lost |= l->answer_count == LOG_MAX;
     if (l->is_lost)
         return;
-    l->answer = mem_grow(l->answer, &l->answer_capacity, l->answer_count + 1, sizeof(*l->answer));
-    l->answer[l->answer_count++] = (struct launch_answer){(uint32_t)l->arrival_count,
-                                                     l->value};
+    MEM_ADD(l->answer, l->answer_count, l->answer_capacity) = (struct launch_answer){
+        (uint32_t)l->arrival_count, l->value};
     kernel_log_answer(&l->kernels, c);
 }
 
@@ -43,9 +42,8 @@ void launch_log_done(struct launch_log *l, int from, int to, const struct dma *d
     l->is_lost |= l->arrival_count == LOG_MAX;
     if (l->is_lost)
         return;
-    l->arrival = mem_grow(l->arrival, &l->arrival_capacity, l->arrival_count + 1,
-                          sizeof(*l->arrival));
-    l->arrival[l->arrival_count++] = (struct launch_arrival){(uint32_t)from, d->number};
+    MEM_ADD(l->arrival, l->arrival_count, l->arrival_capacity) = (struct launch_arrival){
+        (uint32_t)from, d->number};
     kernel_log_done(&l->kernels, from, to, d);
 }
 

@@ -17,7 +17,7 @@ enum { NOTHING = 0, AS_FOUND = -1 };
 
 struct origins {
     struct origin {
-        enum { FROM_SMEM, FROM_HBM, FROM_COPY, FROM_VECTOR } kind;
+        enum origin_kind { FROM_SMEM, FROM_HBM, FROM_COPY, FROM_VECTOR } kind;
         bool counts;
         int32_t joined;                 /* values of both went into one; itself: of no other */
         int64_t address, bytes;
@@ -140,16 +140,15 @@ static int32_t join(struct origins *o, int32_t a, int32_t b)
 }
 
 /* NOTHING where it is too much to keep: then all is lost */
-static int32_t new_origin(struct origins *o, int kind, int64_t address, int64_t bytes)
+static int32_t new_origin(struct origins *o, enum origin_kind kind, int64_t address, int64_t bytes)
 {
     int32_t i = (int32_t)o->count;
 
     o->is_lost |= o->count == ITEMS_MAX || (int64_t)o->data_bytes + bytes > BYTES_MAX;
     if (o->is_lost)
         return NOTHING;
-    o->item = mem_grow(o->item, &o->capacity, o->count + 1, sizeof(*o->item));
-    o->item[o->count++] = (struct origin){.joined = i, .address = address, .bytes = bytes,
-                                          .data = o->data_bytes};
+    MEM_ADD(o->item, o->count, o->capacity) = (struct origin){
+        .joined = i, .address = address, .bytes = bytes, .data = o->data_bytes};
     o->item[i].kind = kind;
     o->data = mem_grow(o->data, &o->data_capacity, o->data_bytes + (size_t)bytes, 1);
     o->data_bytes += (size_t)bytes;

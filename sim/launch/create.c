@@ -200,9 +200,7 @@ static struct decoded_program *hold_program(struct machine *m, const struct isa_
         }
     p = program_decode(source, &m->chip, m->options.mode);
     p->user_count = 1;
-    m->program = mem_grow(m->program, &m->program_capacity, m->program_count + 1,
-                          sizeof(struct decoded_program *));
-    m->program[m->program_count++] = p;
+    MEM_ADD(m->program, m->program_count, m->program_capacity) = p;
     return p;
 }
 

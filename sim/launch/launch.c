@@ -4,6 +4,7 @@
  */
 #include "sim/launch/launch.h"
 
+#include "base/progress.h"
 #include "sim/check/checks.h"
 #include "sim/check/deadlock.h"
 #include "sim/core/vregs.h"
@@ -16,6 +17,9 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#define PROGRESS_SECONDS 0.1            /* between two calls of whom progress is told to, about */
+#define PROGRESS_CYCLES_MIN 100000
 
 static void start_checks(struct machine *m)
 {
@@ -292,6 +296,39 @@ static bool repeat(struct machine *m)
     return is_repeat;
 }
 
+void machine_set_progress(struct machine *m, machine_progress_fn *tell, void *context)
+{
+    m->tell_progress = tell;
+    m->progress_context = context;
+}
+
+/* in pieces, so long that telling costs nothing beside them */
+static void advance_and_tell(struct machine *m)
+{
+    cycle_t piece = PROGRESS_CYCLES_MIN, until = machine_next_cycle(m) + piece;
+    double began_s = progress_seconds();
+
+    while (machine_advance(m, until) == MACHINE_PAUSED) {
+        double took_s = progress_seconds() - began_s;
+
+        m->tell_progress(m->progress_context, until);
+        if (took_s < PROGRESS_SECONDS / 2)
+            piece *= 2;
+        else if (took_s > 2 * PROGRESS_SECONDS && piece > PROGRESS_CYCLES_MIN)
+            piece /= 2;
+        began_s += took_s;
+        until = piece + (machine_next_cycle(m) > until ? machine_next_cycle(m) : until);
+    }
+}
+
+void machine_advance_to_end(struct machine *m)
+{
+    if (m->tell_progress && machine_mode(m) != MODE_FUNCTIONAL)
+        advance_and_tell(m);
+    else
+        machine_advance(m, CYCLE_NEVER);
+}
+
 int machine_run(struct machine *m, struct err *e)
 {
     if (repeat(m))
@@ -299,7 +336,7 @@ int machine_run(struct machine *m, struct err *e)
     machine_start(m);
     launch_memo_begin(m);
     replay_begin(m);
-    machine_advance(m, CYCLE_NEVER);
+    machine_advance_to_end(m);
     machine_finish(m);
     launch_memo_end(m);
     replay_end(m);

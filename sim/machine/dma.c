@@ -516,8 +516,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     count_end(c, clock_cycle_at(c->clock_mhz, m->now_ps));
     c->hooks->tracing.tells_copy(m, c, d);
     copy_done(c, to, d);
-    to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
-    to->copy[to->copy_count++] = *d;
+    MEM_ADD(to->copy, to->copy_count, to->copy_capacity) = *d;
     if (to->log)
         to->hooks->log.done(to->log, c->number, to->number, d);
     d->data = NULL;                     /* the copy in the list holds them now */

@@ -148,6 +148,13 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
 int machine_run(struct machine *m, struct err *e);
 
 /*
+ * While machine_run or machine_advance_to_end is at work, `tell` is called some ten times a second of the host's with the
+ * cycle that the launch has come to; it changes neither a result nor a cycle. NULL: nobody is told.
+ */
+typedef void machine_progress_fn(void *context, cycle_t now);
+void machine_set_progress(struct machine *m, machine_progress_fn *tell, void *context);
+
+/*
  * The same in parts, for debuggers: start, advance as often as wanted, finish.
  * Between two calls of machine_advance every core has issued all its bundles
  * before `until` and none after; pausing changes neither a result nor a cycle.
@@ -155,6 +162,7 @@ int machine_run(struct machine *m, struct err *e);
 enum machine_status { MACHINE_PAUSED, MACHINE_HALTED, MACHINE_FAULTED };
 void machine_start(struct machine *m);
 enum machine_status machine_advance(struct machine *m, cycle_t until);
+void machine_advance_to_end(struct machine *m);
 /* no bundle issues and nothing else happens before this cycle; CYCLE_NEVER at the end */
 cycle_t machine_next_cycle(const struct machine *m);
 /* sums up the counters; a launch may be finished at any pause and not advanced afterwards */

@@ -67,6 +67,8 @@ struct machine {
     struct launch_memo *launch_memo;    /* timing mode; NULL where every launch is simulated */
     struct replay *replay;              /* mode both, likewise */
     struct host_watch *watch;           /* NULL where nobody does */
+    machine_progress_fn *tell_progress; /* NULL likewise */
+    void *progress_context;
     struct tracing *tracing;            /* sim/observe/tracing.h */
 
     bool is_complete;                   /* all cores have halted */

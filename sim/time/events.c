@@ -16,8 +16,7 @@ static bool is_before(const struct event *a, const struct event *b)
 
 void event_append(struct event_list *l, const struct event *e)
 {
-    l->item = mem_grow(l->item, &l->capacity, l->count + 1, sizeof(*l->item));
-    l->item[l->count++] = *e;
+    MEM_ADD(l->item, l->count, l->capacity) = *e;
 }
 
 void event_push(struct event_list *heap, const struct event *e)

@@ -83,8 +83,7 @@ void bundler_add_at(struct bundler *b, int at, struct isa_op op)
     assert(fits);
     (void)fits;
     b->row[row][isa_info((enum isa_opcode)op.code)->slot]++;
-    b->placed = mem_grow(b->placed, &b->placed_capacity, b->placed_count + 1, sizeof(*b->placed));
-    b->placed[b->placed_count++] = (struct bundler_placed){op, row};
+    MEM_ADD(b->placed, b->placed_count, b->placed_capacity) = (struct bundler_placed){op, row};
     if (row >= b->length)
         b->length = row + 1;
 }
@@ -254,14 +253,11 @@ struct isa_op *bundler_last(struct bundler *b)
 /* operations of a bundle, a list from `first` on in the order in which they were given */
 static void write_bundle(struct bundler *b, int first, const int *next)
 {
-    struct isa_bundle *bundle;
+    struct isa_bundle *bundle = &MEM_ADD(b->bundle, b->bundle_count, b->bundle_capacity);
 
-    b->bundle = mem_grow(b->bundle, &b->bundle_capacity, b->bundle_count + 1, sizeof(*b->bundle));
-    bundle = &b->bundle[b->bundle_count++];
     *bundle = (struct isa_bundle){.first_op = (uint32_t)b->op_count, .note = b->current_note};
     for (int i = first; i >= 0; i = next[i]) {
-        b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
-        b->op[b->op_count++] = b->placed[i].op;
+        MEM_ADD(b->op, b->op_count, b->op_capacity) = b->placed[i].op;
         bundle->op_count++;
     }
 }
@@ -316,9 +312,7 @@ void bundler_append(struct bundler *b, const struct isa_program *p)
     for (uint32_t i = 0; i < p->bundle_count; i++) {
         const struct isa_bundle *from = &p->bundle[i];
 
-        b->bundle = mem_grow(b->bundle, &b->bundle_capacity, b->bundle_count + 1,
-                             sizeof(*b->bundle));
-        b->bundle[b->bundle_count++] = (struct isa_bundle){
+        MEM_ADD(b->bundle, b->bundle_count, b->bundle_capacity) = (struct isa_bundle){
             .first_op = (uint32_t)b->op_count, .op_count = from->op_count,
             .note = b->current_note};
         for (uint32_t k = 0; k < from->op_count; k++) {
@@ -326,8 +320,7 @@ void bundler_append(struct bundler *b, const struct isa_program *p)
 
             if (op.code == OP_SBR)
                 op.operand[0].value = finished_target((int64_t)first + op.operand[0].value);
-            b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
-            b->op[b->op_count++] = op;
+            MEM_ADD(b->op, b->op_count, b->op_capacity) = op;
         }
     }
 }

@@ -225,8 +225,7 @@ static int order_pop(struct fifo_state *st, const struct unit_use *u, int i, str
         depend_add(st->d, f->last_pop, i, 1);
         f->last_pop = i;
     }
-    f->pop = mem_grow(f->pop, &f->pop_capacity, f->pop_count + 1, sizeof(*f->pop));
-    f->pop[f->pop_count++] = i;
+    MEM_ADD(f->pop, f->pop_count, f->pop_capacity) = i;
     return 0;
 }
 

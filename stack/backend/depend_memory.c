@@ -160,8 +160,7 @@ static void order_behind(struct memory_state *st, struct access_list *list,
 
 static void append(struct access_list *list, const struct access *x)
 {
-    list->item = mem_grow(list->item, &list->capacity, list->count + 1, sizeof(*list->item));
-    list->item[list->count++] = *x;
+    MEM_ADD(list->item, list->count, list->capacity) = *x;
 }
 
 static void order_access(struct memory_state *st, int i)
@@ -193,9 +192,7 @@ static void order_smem(struct memory_state *st, int i)
         st->smem_store = i;
         return;
     }
-    st->smem_load = mem_grow(st->smem_load, &st->smem_load_capacity, st->smem_load_count + 1,
-                             sizeof(*st->smem_load));
-    st->smem_load[st->smem_load_count++] = i;
+    MEM_ADD(st->smem_load, st->smem_load_count, st->smem_load_capacity) = i;
 }
 
 static void order_outside(struct memory_state *st, int i)

@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/chip/limits.h"
-
 #define SCRATCH_BYTES (1 << 20)
 #define LOOP_CONTROL_OPS 2              /* that append_loop_control adds */
 
@@ -43,23 +41,19 @@ static uint32_t note_number(struct emitter *m, const char *note)
     for (size_t i = m->note_count; i > 0; i--)
         if (!strcmp(m->note[i - 1], note))
             return (uint32_t)i;
-    m->note = mem_grow(m->note, &m->note_capacity, m->note_count + 1, sizeof(*m->note));
-    m->note[m->note_count++] = arena_strdup(m->out, note);
+    MEM_ADD(m->note, m->note_count, m->note_capacity) = arena_strdup(m->out, note);
     return (uint32_t)m->note_count;
 }
 
 static void append_bundle(struct emitter *m, const char *note)
 {
-    m->bundle = mem_grow(m->bundle, &m->bundle_capacity, m->bundle_count + 1,
-                         sizeof(*m->bundle));
-    m->bundle[m->bundle_count++] = (struct isa_bundle){
+    MEM_ADD(m->bundle, m->bundle_count, m->bundle_capacity) = (struct isa_bundle){
         .first_op = (uint32_t)m->op_count, .note = note_number(m, note)};
 }
 
 static void append_op(struct emitter *m, const struct isa_op *op)
 {
-    m->op = mem_grow(m->op, &m->op_capacity, m->op_count + 1, sizeof(*m->op));
-    m->op[m->op_count++] = *op;
+    MEM_ADD(m->op, m->op_count, m->op_capacity) = *op;
     m->bundle[m->bundle_count - 1].op_count++;
 }
 
@@ -232,9 +226,7 @@ static void emit_bundles(struct emitter *m, const struct code_block *b,
 static void append_symbols(struct emitter *m, const struct isa_program *p, uint32_t first)
 {
     for (uint32_t i = 0; i < p->symbol_count; i++) {
-        m->symbol = mem_grow(m->symbol, &m->symbol_capacity, m->symbol_count + 1,
-                             sizeof(*m->symbol));
-        m->symbol[m->symbol_count++] = (struct isa_symbol){
+        MEM_ADD(m->symbol, m->symbol_count, m->symbol_capacity) = (struct isa_symbol){
             .name = arena_strdup(m->out, p->symbol[i].name),
             .bundle = first + p->symbol[i].bundle};
     }

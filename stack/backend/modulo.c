@@ -4,8 +4,6 @@
  */
 #include "stack/backend/modulo.h"
 
-#include "base/units.h"
-
 #define OPS_MAX 1200                    /* longer bodies gain little and take long to place */
 #define BUNDLES_MAX 4096
 #define II_TRIES 24

@@ -72,8 +72,7 @@ static int source_peak(const struct code_block *b, bool is_mask)
 
 static void append(struct spiller *s, const struct vcode_op *op)
 {
-    s->out = mem_grow(s->out, &s->out_capacity, s->out_count + 1, sizeof(*s->out));
-    s->out[s->out_count++] = *op;
+    MEM_ADD(s->out, s->out_count, s->out_capacity) = *op;
 }
 
 static void append_transfer(struct spiller *s, bool is_store, int name, int slot)

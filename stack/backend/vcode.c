@@ -58,8 +58,7 @@ void vcode_begin_block(struct vcode *c)
     bool is_same = c->note && note && !strcmp(c->note, note);
 
     if (!last || last->op_count || last->bundles || last->is_loop_start || last->is_loop_end) {
-        c->block = mem_grow(c->block, &c->block_capacity, c->block_count + 1, sizeof(*c->block));
-        last = &c->block[c->block_count++];
+        last = &MEM_ADD(c->block, c->block_count, c->block_capacity);
         memset(last, 0, sizeof(*last));
     }
     last->note = is_same ? note : c->note ? arena_strdup(c->arena, c->note) : NULL;
@@ -74,17 +73,14 @@ void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
     current_block(c)->is_loop_start = true;
     current_block(c)->counter_sreg = counter_sreg;
     current_block(c)->loop_count = count;
-    c->open_loop = mem_grow(c->open_loop, &c->open_capacity, c->open_count + 1,
-                            sizeof(*c->open_loop));
-    c->open_loop[c->open_count++] = counter_sreg;
+    MEM_ADD(c->open_loop, c->open_count, c->open_capacity) = counter_sreg;
 }
 
 void vcode_loop_step(struct vcode *c, int sreg, int64_t step)
 {
     assert(c->open_count);
     assert(step >= INT32_MIN && step <= INT32_MAX);
-    c->step = mem_grow(c->step, &c->step_capacity, c->step_count + 1, sizeof(*c->step));
-    c->step[c->step_count++] = (struct vcode_step){
+    MEM_ADD(c->step, c->step_count, c->step_capacity) = (struct vcode_step){
         .counter_sreg = c->open_loop[c->open_count - 1], .sreg = sreg, .step = (int32_t)step};
 }
 
@@ -130,10 +126,8 @@ void vcode_bundles(struct vcode *c, const struct isa_program *p)
 struct vcode_op *vcode_put(struct vcode *c, struct isa_op op)
 {
     struct vcode_block *b = current_block(c);
-    struct vcode_op *o;
+    struct vcode_op *o = &MEM_ADD(b->op, b->op_count, b->op_capacity);
 
-    b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
-    o = &b->op[b->op_count++];
     *o = (struct vcode_op){.op = op, .region = VCODE_REGION_ANY};
     return o;
 }
@@ -183,8 +177,6 @@ void vcode_remark(struct vcode *c, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    c->remark = mem_grow(c->remark, &c->remark_capacity, c->remark_count + 1,
-                         sizeof(*c->remark));
-    c->remark[c->remark_count++] = (struct vcode_remark){c->block_count - 1,
-                                                         arena_strdup(c->arena, text)};
+    MEM_ADD(c->remark, c->remark_count, c->remark_capacity) = (struct vcode_remark){
+        c->block_count - 1, arena_strdup(c->arena, text)};
 }

@@ -103,8 +103,7 @@ static struct plan_op *put(struct plan_builder *b, int kind)
         b->is_full = true;
         b->op_count = 0;                /* the template is of no use any more */
     }
-    b->op = mem_grow(b->op, &b->op_capacity, (size_t)b->op_count + 1, sizeof(*o));
-    o = &b->op[b->op_count++];
+    o = &MEM_ADD(b->op, b->op_count, b->op_capacity);
     memset(o, 0, sizeof(*o));
     o->kind = (uint8_t)kind;
     return o;

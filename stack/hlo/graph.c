@@ -81,9 +81,7 @@ int graph_parameter(struct graph *g, struct shape shape, const char *name)
                            .parameter_index = g->parameter_count};
     int node = add_named(g, n, NULL, 0);
 
-    g->parameter = mem_grow(g->parameter, &g->parameter_capacity,
-                            (size_t)g->parameter_count + 1, sizeof(*g->parameter));
-    g->parameter[g->parameter_count++] = node;
+    MEM_ADD(g->parameter, g->parameter_count, g->parameter_capacity) = node;
     return node;
 }
 
@@ -225,9 +223,7 @@ void graph_output(struct graph *g, int node, const char *name, int alias_paramet
 {
     assert(node >= 0 && node < g->node_count && alias_parameter < g->parameter_count);
     assert(g->node[node].tuple_count == 0);
-    g->output = mem_grow(g->output, &g->output_capacity, (size_t)g->output_count + 1,
-                         sizeof(*g->output));
-    g->output[g->output_count++] = (struct graph_output){
+    MEM_ADD(g->output, g->output_count, g->output_capacity) = (struct graph_output){
         .node = node, .name = arena_strdup(g->arena, name), .alias_parameter = alias_parameter};
 }
 

@@ -62,8 +62,8 @@ int nn_embedding(struct graph *g, int table, int ids);  /* [rows, width], [..] -
 
 /* causal: zeros before the first element alone, as many as a window reaches back */
 enum nn_padding { NN_VALID, NN_SAME, NN_EXPLICIT, NN_CAUSAL };
-struct nn_window {                      /* over height and width of NHWC */
-    int64_t size[2], stride[2];         /* size: pooling only */
+struct nn_window {                      /* over height and width of NHWC; pooling also of volumes */
+    int64_t size[3], stride[3];         /* size: pooling only */
     enum nn_padding padding;
     int64_t pad[2];                     /* NN_EXPLICIT: on both sides */
     int64_t groups;                     /* conv2d, of features; 0 = 1 */

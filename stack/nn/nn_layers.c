@@ -68,18 +68,20 @@ int nn_conv2d(struct graph *g, int x, int kernel, const struct nn_window *w)
 }
 
 static void pool_windows(const struct graph *g, int x, const struct nn_window *w,
-                         struct graph_window windows[4])
+                         struct graph_window *windows)
 {
-    for (int i = 0; i < 4; i++)
+    int rank = g->node[x].shape.rank;
+
+    for (int i = 0; i < rank; i++)
         windows[i] = (struct graph_window){.size = 1, .stride = 1, .base_dilation = 1,
                                            .window_dilation = 1};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < rank - 2; i++)
         windows[1 + i] = window_of(w, i, g->node[x].shape.dim[1 + i], w->size[i]);
 }
 
 int nn_max_pool(struct graph *g, int x, const struct nn_window *w)
 {
-    struct graph_window windows[4];
+    struct graph_window windows[5];
 
     pool_windows(g, x, w, windows);
     return graph_reduce_window(g, REDUCE_MAX, x, windows);
@@ -88,13 +90,16 @@ int nn_max_pool(struct graph *g, int x, const struct nn_window *w)
 /* each sum by the number of elements that it saw */
 int nn_average_pool(struct graph *g, int x, const struct nn_window *w)
 {
-    struct graph_window windows[4];
+    struct graph_window windows[5];
+    double elems = 1.0;
     int sum, count;
 
     pool_windows(g, x, w, windows);
+    for (int i = 0; i < g->node[x].shape.rank; i++)
+        elems *= (double)windows[i].size;
     sum = graph_reduce_window(g, REDUCE_ADD, x, windows);
     if (w->padding == NN_VALID)
-        return nn_scale(g, sum, 1.0 / (double)(w->size[0] * w->size[1]));
+        return nn_scale(g, sum, 1.0 / elems);
     count = graph_reduce_window(g, REDUCE_ADD, graph_splat(g, x, 1.0), windows);
     return graph_binary(g, HLO_DIVIDE, sum, count);
 }

@@ -52,7 +52,6 @@ void zoo_print(FILE *to)
 static int find_model(const char *name, struct err *e)
 {
     const char *names[COUNT_OF(models)];
-    char hint[64];
 
     for (int i = 0; i < zoo_count(); i++) {
         names[i] = zoo_model(i)->name;
@@ -60,7 +59,7 @@ static int find_model(const char *name, struct err *e)
             return i;
     }
     return err_set(e, "no model is called \"%s\"%s", name,
-                   text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+                   text_did_you_mean(name, names, COUNT_OF(names)).text);
 }
 
 static int bad_value(const char *key, const char *value, const char *range, struct err *e)
@@ -74,7 +73,6 @@ static int set_option(const struct zoo_model *m, const char *key, const char *va
     static const char *const keys[] = {"train", "forward", "batch", "sequence", "dtype",
                                        "dropout"};
     bool has_text = m->defaults.sequence > 0;
-    char hint[64];
 
     if (strcmp(key, "train") == 0 || strcmp(key, "forward") == 0) {
         o->is_training = key[0] == 't';
@@ -98,7 +96,7 @@ static int set_option(const struct zoo_model *m, const char *key, const char *va
                    ? 0 : bad_value(key, value, "0 to 0.9", e);
     return err_set(e, "%s knows no option \"%s\"%s; there are train, forward, batch, dtype and, "
                    "of texts, sequence, dropout", m->name, key,
-                   text_did_you_mean(key, keys, COUNT_OF(keys), hint, sizeof(hint)));
+                   text_did_you_mean(key, keys, COUNT_OF(keys)).text);
 }
 
 /* "train,batch=8"; `text` is cut up */
@@ -154,9 +152,7 @@ static int new_variable(struct zoo *z, const char *name, int rank, const int64_t
 {
     int node = graph_parameter(z->g, shape_make(DTYPE_F32, rank, dim), path_name(z, name));
 
-    z->variable = mem_grow(z->variable, &z->capacity, (size_t)z->count + 1,
-                           sizeof(*z->variable));
-    z->variable[z->count++] = (struct zoo_variable){node, update};
+    MEM_ADD(z->variable, z->count, z->capacity) = (struct zoo_variable){node, update};
     return node;
 }
 

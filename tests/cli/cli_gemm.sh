@@ -101,6 +101,14 @@ expect() {          # exit status, part of the message, arguments
     grep -qF -- "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
     [ "$got" -eq 1 ] && [ "$(wc -l <"$out.err")" -ne 1 ] && fail "$*: says more than one line"
 }
+# more than the host has is refused before anything is computed; without values it goes
+if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -lt 60 ]; then
+    expect 1 'of host memory, and' 8192x8192x8192 --tpu v5e-256
+else
+    echo "skipped: this host has the memory for 256 devices"
+fi
+$systole gemm 2048x512x512 --tpu v5e-256 --mode timing >"$out" || fail "256 devices: $(tail -1 "$out")"
+
 expect 2 'which sizes? MxNxK, or --m, --n and --k'
 expect 2 'which sizes?' --m 4 --n 4
 expect 2 '"4x4"; MxNxK is needed' 4x4

@@ -25,7 +25,7 @@ refused 1 'shapes of 64 and 60 elements' op reshape 8x8 60
 refused 1 '--dims has 2; dimensions here are 0..1' op reduce-add 8x8 --dims 2
 refused 1 '--dims must name each of the 2 dimensions once' op transpose 8x8 --dims 1,1
 refused 1 'a product needs [..,m,k] and [..,k,n]' op dot 8x16 8x16
-refused 1 '-k is 9, allowed are 1..8' op topk 8 -k 9
+refused 1 '--count is 9, allowed are 1..8' op topk 8 --count 9
 refused 2 '"8x" is no shape' op add 8x
 refused 2 '"8x-1" is no shape' op add 8x-1
 refused 2 'more than 1099511627776 elements' op add 2000000000x2000000000

@@ -111,7 +111,9 @@ void krig_trace(struct keras_rig *k)
             s.dim[1 + d] = n->shape.dim[d];
         input[i] = trace_input(&k->t, k->m.layer[n->layer]->name, &s);
     }
-    model_forward(&k->t, &k->m, input, &k->result, &k->penalty);
+    assert_true(k->m.output_count <= 8 && k->m.input_count <= 8);
+    model_forward(&k->t, &k->m, input, k->results, &k->penalty);
+    k->result = k->results[0];
     set_values(k);
     k->graph.g = k->t.graph;
     k->is_traced = true;

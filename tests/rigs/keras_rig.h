@@ -19,6 +19,7 @@ struct keras_rig {
     int replica_count;                  /* 1 */
     int batch;                          /* 2 */
     struct model_result result;         /* of the model's first output */
+    struct model_result results[8];     /* of all */
     int penalty;
     struct err e;
 };

@@ -103,9 +103,7 @@ void cluster_fini(struct cluster *c)
 
 char *cluster_print(const struct cluster *c, char *buf, size_t buf_bytes)
 {
-    if (c->is_host) {
-        snprintf(buf, buf_bytes, "the host's reference interpreter");
-        return buf;
-    }
-    return slice_print(&c->slice, buf, buf_bytes);
+    snprintf(buf, buf_bytes, "%s", c->is_host ? "the host's reference interpreter"
+                                              : slice_print(&c->slice).text);
+    return buf;
 }

@@ -17,7 +17,6 @@ int callback_monitored(const struct fit *f, const struct fit_log *log, const cha
     bool is_validation = strncmp(name, "val_", 4) == 0;
     const char *plain = is_validation ? name + 4 : name;
     const char *candidate[64] = {"loss"};
-    char near[128];
     size_t count = 1;
 
     if (is_validation && !log->has_validation)
@@ -36,7 +35,7 @@ int callback_monitored(const struct fit *f, const struct fit_log *log, const cha
             candidate[count++] = o->metric[i].name;
     }
     return err_set(e, "there is no \"%s\" to watch%s", name,
-                   text_did_you_mean(plain, candidate, count, near, sizeof(near)));
+                   text_did_you_mean(plain, candidate, count).text);
 }
 
 bool callback_larger_is_better(const char *monitor)

@@ -51,6 +51,8 @@ struct fit_options {
     const char *layouts;
     bool shards_state;                  /* slots in parts: train/step/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
+    const double *class_weight;         /* by class, instead of these; others weigh 1 */
+    int class_count;
     /* values of variables are kept before each execution, so that a loss that is not finite can be
      * traced to its operation; done without being asked where they are small */
     bool checks_numerics;
@@ -169,9 +171,10 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
 
 /*
  * Predictions of `samples` samples, [samples, ...] of the model's output as f32; x[i]: samples of
- * input i, one behind the other.
+ * input i, one behind the other. *log, if not NULL: how many launches and cycles it took.
  */
-int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to, struct err *e);
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
+                struct fit_log *log, struct err *e);
 
 /* samples of the epoch that begins which were done before the checkpoint that was gone on from */
 int64_t fit_samples_before(const struct fit *f);

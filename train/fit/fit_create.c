@@ -5,6 +5,7 @@
 #include "train/fit/fit_impl.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "train/strategy/layer_devices.h"
@@ -12,6 +13,26 @@
 #include "train/step/sharded_update.h"
 
 #define KEPT_BYTES_MOST (16 << 20)      /* of variables that are kept without being asked */
+
+/* weights of classes need a class for each sample */
+static int check_classes(const struct fit *f, struct err *e)
+{
+    const struct fit_options *o = &f->options;
+
+    if (!o->class_count)
+        return 0;
+    if (o->has_weights)
+        return err_set(e, "samples have weights of their own; weights of their classes do not go "
+                       "beside them");
+    if (f->label.rank > 1)
+        return err_set(e, "labels have %d dimensions; weights of classes are of one class for each "
+                       "sample", f->label.rank);
+    for (int c = 0; c < o->class_count; c++)
+        if (!isfinite(o->class_weight[c]))
+            return err_set(e, "the weight of class %d is %g; it must be finite", c,
+                           o->class_weight[c]);
+    return 0;
+}
 
 static int check_shapes(struct fit *f, struct err *e)
 {
@@ -25,6 +46,8 @@ static int check_shapes(struct fit *f, struct err *e)
                        DATA_TUPLE_MAX - 2);
     f->prediction = m->node[m->output[0]].shape;
     f->label = loss_label_shape(&f->options.loss, &f->prediction);
+    if (check_classes(f, e))
+        return -1;
     for (int i = 0; i < f->options.metric_count; i++)
         if (metric_check(&f->options.metric[i], &f->label, &f->prediction, e))
             return -1;
@@ -63,8 +86,11 @@ static int build(struct fit *f, struct err *e)
         sharded_update_choose(o->optimizer, f->replicas);
     if (status == 0 && o->shards_state && o->micro_batches <= 1 && o->stages <= 1)
         sharded_update_hold_parts(o->optimizer);
-    for (int i = 0; i < o->metric_count && status == 0; i++)
-        metric_build(&o->metric[i], f->set, &f->prediction);
+    for (int i = 0; i < o->metric_count && status == 0; i++) {
+        status = metric_check_name(&o->metric[i], f->set, e);
+        if (status == 0)
+            metric_build(&o->metric[i], f->set, &f->prediction);
+    }
     return status;
 }
 
@@ -186,11 +212,11 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
 
 struct loss fit_loss(const struct model *m, enum loss_kind kind)
 {
-    int last = m->output_count ? m->output[0] : m->node_count - 1;
+    int last = m->output_count ? m->output[0] : model_last_call(m);
     const struct layer *l = m->layer[m->node[last].layer];
     struct loss loss = loss_standard(kind);
 
-    loss.from_logits = l->kind == LAYER_DENSE && l->c.activation.kind == ACTIVATION_LINEAR &&
+    loss.with.from_logits = l->kind == LAYER_DENSE && l->c.activation.kind == ACTIVATION_LINEAR &&
                        strstr(loss_name(kind), "crossentropy");
     return loss;
 }

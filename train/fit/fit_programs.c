@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "stack/nn/nn.h"
 #include "train/step/loop.h"
 
 static struct shape with_batch(const struct shape *sample, int64_t batch)
@@ -25,46 +26,90 @@ static const struct shape *sample_of(const struct fit *f, int input)
     return &m->node[m->input[input]].shape;
 }
 
-/* the model's inputs, labels, and weights if wanted: shapes of one replica's batch */
-static int list_shapes(const struct fit *f, bool has_labels, bool has_weights, struct shape *shape)
+/* what comes behind the model's inputs */
+enum behind { NOTHING, LABELS, LABELS_WEIGHTS, LABELS_WEIGHTS_MASK };
+
+static enum behind behind_training(const struct fit *f)
+{
+    return f->options.has_weights ? LABELS_WEIGHTS : LABELS;
+}
+
+/* samples that only fill a batch up weigh nothing: where none have weights of their own, by these */
+static enum behind behind_evaluation(const struct fit *f)
+{
+    return f->options.has_weights ? LABELS_WEIGHTS_MASK : LABELS_WEIGHTS;
+}
+
+/* the model's inputs, labels, weights, mask as far as wanted: shapes of one replica's batch */
+static int list_shapes(const struct fit *f, enum behind behind, struct shape *shape)
 {
     struct shape scalar = shape_scalar(DTYPE_F32);
     int count = 0;
 
     for (int i = 0; i < f->options.model->input_count; i++)
         shape[count++] = with_batch(sample_of(f, i), f->local_batch);
-    if (has_labels)
+    if (behind >= LABELS)
         shape[count++] = with_batch(&f->label, f->local_batch);
-    if (has_weights)
+    for (int i = LABELS_WEIGHTS; i <= (int)behind; i++)
         shape[count++] = with_batch(&scalar, f->local_batch);
     return count;
 }
 
+/* f32 [batch]: the weight of each sample's class, 1 of classes that have none */
+static int class_weights(struct graph *g, const struct fit_options *o, int labels)
+{
+    struct shape s = g->node[labels].shape;
+    int64_t classes = o->class_count;
+    float *extra = arena_array(g->arena, (size_t)classes, sizeof(*extra));
+    int is;
+
+    if (s.rank > 1 && s.dim[1] > 1)
+        labels = graph_reduce(g, REDUCE_ARGMAX, graph_convert(g, labels, DTYPE_F32), 2);
+    else
+        labels = graph_convert(g, graph_reshape(g, labels, shape_make(s.dtype, 1, s.dim)),
+                               DTYPE_S32);
+    s = shape_make(DTYPE_S32, 2, (int64_t[]){s.dim[0], classes});
+    is = graph_compare(g, COMPARE_EQ, graph_broadcast(g, labels, s, (int[]){0}),
+                       graph_iota(g, s, 1));
+    for (int64_t c = 0; c < classes; c++)
+        extra[c] = (float)(o->class_weight[c] - 1.0);
+    is = graph_convert(g, is, DTYPE_F32);
+    is = nn_multiply(g, is, nn_spread(g, graph_literal(g, shape_make(DTYPE_F32, 1, &classes),
+                                                       extra), is));
+    return nn_shift(g, graph_reduce(g, REDUCE_ADD, is, 2), 1.0);
+}
+
 /* forward, metrics; loss of a training step or an evaluation */
-static void add_forward(struct trace *t, struct fit *f, const int *input, int count,
-                        bool has_weights, struct step_loss *loss)
+static void add_forward(struct trace *t, struct fit *f, const int *input, bool is_training,
+                        struct step_loss *loss)
 {
     const struct fit_options *o = &f->options;
-    int labels = input[o->model->input_count];
-    int weights = has_weights ? input[count - 1] : NODE_NONE;
+    const int *behind = input + o->model->input_count;
+    int weights = !is_training || o->has_weights ? behind[1] : NODE_NONE;
+    int there = is_training ? NODE_NONE : o->has_weights ? behind[2] : weights, values;
     struct model_result result;
 
     model_forward(t, o->model, input, &result, &loss->penalty);
     trace_source(t, NULL, "loss");
-    loss->sum = loss_sum(&t->graph, loss_values(&t->graph, &o->loss, labels, &result), weights);
+    if (is_training && o->class_count)
+        weights = class_weights(&t->graph, o, *behind);
+    if (there != weights && there != NODE_NONE)
+        weights = nn_multiply(&t->graph, weights, there);
+    values = loss_values(&t->graph, &o->loss, *behind, &result, there);
+    loss->sum = loss_sum(&t->graph, values, loss_weights(&t->graph, &o->loss, weights, there));
     for (int i = 0; i < o->metric_count; i++) {
         trace_source(t, "metrics", o->metric[i].name);
-        metric_update(t, &o->metric[i], labels, result.value, weights);
+        metric_update(t, &o->metric[i], *behind, result.value,
+                      o->metric[i].is_weighted ? weights : there);
     }
 }
 
 static int forward(struct trace *t, const int *input, int count, void *context,
                    struct step_loss *loss, struct err *e)
 {
-    struct fit *f = context;
-
+    (void)count;
     (void)e;
-    add_forward(t, f, input, count, f->options.has_weights, loss);
+    add_forward(t, context, input, true, loss);
     return 0;
 }
 
@@ -72,6 +117,7 @@ static int train_one(struct trace *t, struct fit *f, const int *input, int count
 {
     bool has_micro = f->options.micro_batches > 1;
     struct step_options o = {.optimizer = f->options.optimizer, .global_batch = f->batch,
+                             .is_sum = loss_is_sum(&f->options.loss),
                              .micro_batches = f->options.micro_batches, .forward = forward,
                              .is_unrolled = f->options.stages > 0 ||
                                             (f->options.layer_devices && has_micro),
@@ -87,7 +133,7 @@ static int train_one(struct trace *t, struct fit *f, const int *input, int count
 int fit_trace_step(struct fit *f, struct trace *t, struct err *e)
 {
     struct shape shape[DATA_TUPLE_MAX];
-    int input[DATA_TUPLE_MAX], count = list_shapes(f, true, f->options.has_weights, shape);
+    int input[DATA_TUPLE_MAX], count = list_shapes(f, behind_training(f), shape);
 
     for (int i = 0; i < count; i++)
         input[i] = trace_input(t, arena_printf(t->arena, "input.%d", i), &shape[i]);
@@ -121,8 +167,9 @@ static int evaluate_step(struct trace *t, const int *input, int count, void *con
     struct fit *f = context;
     struct step_loss loss;
 
+    (void)count;
     (void)e;
-    add_forward(t, f, input, count, true, &loss);
+    add_forward(t, f, input, false, &loss);
     trace_result(t, "loss", loss.sum);
     if (loss.penalty != NODE_NONE)
         trace_result(t, "penalty", loss.penalty);
@@ -132,7 +179,7 @@ static int evaluate_step(struct trace *t, const int *input, int count, void *con
 int fit_trace_evaluation(struct fit *f, struct trace *t, struct err *e)
 {
     struct shape shape[DATA_TUPLE_MAX];
-    int input[DATA_TUPLE_MAX], count = list_shapes(f, true, true, shape);
+    int input[DATA_TUPLE_MAX], count = list_shapes(f, behind_evaluation(f), shape);
 
     for (int i = 0; i < count; i++)
         input[i] = trace_input(t, arena_printf(t->arena, "input.%d", i), &shape[i]);
@@ -197,7 +244,7 @@ struct fit_training *fit_training_of(struct fit *f, int rounds, struct err *e)
     for (t = f->training; t; t = t->next)
         if (t->rounds == rounds)
             return t;
-    count = list_shapes(f, true, f->options.has_weights, shape);
+    count = list_shapes(f, behind_training(f), shape);
     for (int i = 0; i < count && rounds > 1; i++)
         shape[i] = with_batch(&shape[i], rounds);
     t = arena_alloc(&f->arena, sizeof(*t));
@@ -213,7 +260,7 @@ struct fit_training *fit_training_of(struct fit *f, int rounds, struct err *e)
 int fit_prepare_evaluation(struct fit *f, struct err *e)
 {
     struct shape shape[DATA_TUPLE_MAX];
-    int count = list_shapes(f, true, true, shape);
+    int count = list_shapes(f, behind_evaluation(f), shape);
 
     if (f->evaluation.program)
         return 0;
@@ -228,7 +275,7 @@ int fit_prepare_evaluation(struct fit *f, struct err *e)
 int fit_prepare_prediction(struct fit *f, struct err *e)
 {
     struct shape shape[DATA_TUPLE_MAX];
-    int count = list_shapes(f, false, false, shape);
+    int count = list_shapes(f, NOTHING, shape);
 
     if (f->prediction_feed.program)
         return 0;

@@ -21,6 +21,7 @@ static int trained_loss(struct trace *t, const struct step_options *o, const str
 
     /* of a sum over micro batches the optimizer may take the mean itself */
     samples = (double)o->global_batch * (o->optimizer->accumulates_in_launch ? share : 1.0);
+    samples = o->is_sum ? 1.0 : samples;
     trace_source(t, NULL, "loss");
     loss = nn_scale(g, l->sum, 1.0 / samples);
     if (l->penalty != NODE_NONE) {
@@ -40,6 +41,9 @@ static int change_tables(struct trace *t, const struct step_options *o, const st
     int *slope = out + count, *gradient = slope + count;
     double factor = o->optimizer->hyper[HYPER_LOSS_SCALE_FACTOR];
 
+    if (o->optimizer->has_dynamic_scale)
+        return err_set(e, "embedding tables have optimizers of their own, which "
+                       "LossScaleOptimizer does not scale");
     if (o->micro_batches > 1)
         return err_set(e, "embedding tables are not changed by micro batches, there are %d",
                        o->micro_batches);

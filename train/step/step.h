@@ -26,6 +26,7 @@ typedef int (*step_forward)(struct trace *t, const int *input, int count, void *
 struct step_options {
     struct optimizer *optimizer;        /* built; its variables are what gradients are taken of */
     int64_t global_batch;               /* samples of one launch's step, of all replicas */
+    bool is_sum;                        /* the loss is their sum, not their mean */
     int micro_batches;                  /* that each replica's samples are cut into; 0: 1 */
     /* micro batches one behind the other, for stages and logical devices */
     bool is_unrolled;

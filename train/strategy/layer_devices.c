@@ -49,7 +49,6 @@ static struct layer *find_layer(const struct model *m, const char *name, struct 
 {
     const char **names = mem_alloc(((size_t)m->layer_count + 1) * sizeof(*names));
     struct layer *found = NULL;
-    char near[96];
 
     for (int i = 0; i < m->layer_count && !found; i++) {
         names[i] = m->layer[i]->name;
@@ -57,7 +56,7 @@ static struct layer *find_layer(const struct model *m, const char *name, struct 
     }
     if (!found)
         err_set(e, "%s is to be on a device, but no layer has that name%s", name,
-                text_did_you_mean(name, names, (size_t)m->layer_count, near, sizeof(near)));
+                text_did_you_mean(name, names, (size_t)m->layer_count).text);
     mem_free(names);
     return found;
 }

@@ -83,13 +83,11 @@ static int read_axes(const struct mesh *m, const char *what, char *text, struct 
 static int refuse_name(const struct model *m, const char *pattern, struct arena *a, struct err *e)
 {
     const char **names = arena_array(a, (size_t)m->variable_count + 1, sizeof(*names));
-    char near[128];
 
     for (int i = 0; i < m->variable_count; i++)
         names[i] = m->set->variable[m->first_variable + i].name;
     return err_set(e, "layout of %s: no variable of model %s has that name%s", pattern, m->name,
-                   text_did_you_mean(pattern, names, (size_t)m->variable_count, near,
-                                     sizeof(near)));
+                   text_did_you_mean(pattern, names, (size_t)m->variable_count).text);
 }
 
 /* all that the pattern means; by[] says which pattern has cut a variable */

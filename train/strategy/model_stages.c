@@ -101,7 +101,6 @@ static int list_calls(struct chooser *c, struct err *e)
 static int place_of(const struct chooser *c, const char *name, struct err *e)
 {
     const char **names = arena_array(c->a, (size_t)c->count + 1, sizeof(*names));
-    char near[96];
 
     for (int i = 0; i < c->count; i++) {
         names[i] = layer_at(c, i)->name;
@@ -109,7 +108,7 @@ static int place_of(const struct chooser *c, const char *name, struct err *e)
             return i;
     }
     return err_set(e, "a stage is to begin at %s, but no layer has that name%s", name,
-                   text_did_you_mean(name, names, (size_t)c->count, near, sizeof(near)));
+                   text_did_you_mean(name, names, (size_t)c->count).text);
 }
 
 static int take_cuts(struct chooser *c, struct err *e)

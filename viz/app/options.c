@@ -95,7 +95,6 @@ static int parse_range(const char *text, double *from, double *end, struct err *
 static int parse_theme(const char *text, enum theme *t, struct err *e)
 {
     static const char *const names[] = {[THEME_DARK] = "dark", [THEME_LIGHT] = "light"};
-    char hint[128];
 
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(text, names[i]) == 0) {
@@ -103,7 +102,7 @@ static int parse_theme(const char *text, enum theme *t, struct err *e)
             return 0;
         }
     return err_set(e, "no theme is called \"%s\"%s; there are dark and light", text,
-                   text_did_you_mean(text, names, COUNT_OF(names), hint, sizeof(hint)));
+                   text_did_you_mean(text, names, COUNT_OF(names)).text);
 }
 
 static int parse_number(const char *text, const char *name, int64_t lo, int64_t hi, int *to,

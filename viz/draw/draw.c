@@ -35,10 +35,8 @@ void draw_clear(struct draw_list *d)
 static struct draw_command *append(struct draw_list *d, enum draw_kind kind, struct rect r,
                                    rgba_t color)
 {
-    struct draw_command *c;
+    struct draw_command *c = &MEM_ADD(d->command, d->count, d->capacity);
 
-    d->command = mem_grow(d->command, &d->capacity, d->count + 1, sizeof(*d->command));
-    c = &d->command[d->count++];
     *c = (struct draw_command){.kind = kind, .r = r, .color = color, .text = ""};
     return c;
 }

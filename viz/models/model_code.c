@@ -142,8 +142,8 @@ bool code_bundle_at(struct ntrace *run, int core, cycle_t cycle, uint32_t *bundl
 static void add_line(struct code_lines *l, enum code_line_kind kind, uint32_t bundle,
                      uint32_t index)
 {
-    l->line = mem_grow(l->line, &l->capacity, l->count + 1, sizeof(*l->line));
-    l->line[l->count++] = (struct code_line){.kind = kind, .bundle = bundle, .index = index};
+    MEM_ADD(l->line, l->count, l->capacity) = (struct code_line){
+        .kind = kind, .bundle = bundle, .index = index};
 }
 
 void code_lines_init(struct code_lines *l, const struct isa_program *p)

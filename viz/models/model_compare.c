@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void compare_model_init(struct compare_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void compare_model_fini(struct compare_model *m)
 {
     for (int i = 0; i < COMPARE_LIST_COUNT; i++)

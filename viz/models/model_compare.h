@@ -42,7 +42,7 @@ struct compare_model {
     struct compare_row *row[COMPARE_LIST_COUNT];        /* the largest difference first */
     size_t count[COMPARE_LIST_COUNT], capacity[COMPARE_LIST_COUNT];
 };
-void compare_model_init(struct compare_model *m);
+/* all zero, a model is empty */
 void compare_model_fini(struct compare_model *m);
 /* launches and core in range; the same of both runs */
 void compare_model_load(struct compare_model *m, struct ntrace *run, size_t launch,

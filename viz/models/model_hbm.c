@@ -9,11 +9,6 @@
 
 #define CELL_CHANNELS (NTRACE_HBM_COUNT - NTRACE_HBM_CHANNEL_BUSY_PS)
 
-void hbm_model_init(struct hbm_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void hbm_model_fini(struct hbm_model *m)
 {
     mem_free(m->column);
@@ -90,8 +85,7 @@ static bool keep_run(void *context, const struct trace_hbm *h)
         m->has_runs = false;
         return false;
     }
-    m->run = mem_grow(m->run, &m->run_capacity, m->run_count + 1, sizeof(*m->run));
-    m->run[m->run_count++] = *h;
+    MEM_ADD(m->run, m->run_count, m->run_capacity) = *h;
     return true;
 }
 

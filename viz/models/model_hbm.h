@@ -33,7 +33,7 @@ struct hbm_model {
     struct trace_hbm *run;              /* in the order asked */
     size_t run_count, run_capacity;
 };
-void hbm_model_init(struct hbm_model *m);
+/* all zero, a model is empty */
 void hbm_model_fini(struct hbm_model *m);
 /* of cycles from..end - 1, in at most `columns` columns and one; chip in range */
 void hbm_model_load(struct hbm_model *m, struct ntrace *run, int chip, cycle_t from, cycle_t end,

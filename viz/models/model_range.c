@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "isa/matrix.h"
-#include "report/view/view.h"
 #include "viz/view/quantity.h"
 
 /* FLOPs of a busy cycle of a matrix unit: of the core's products, which are mostly of one type */

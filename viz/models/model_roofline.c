@@ -17,11 +17,6 @@
 #define TILE_BYTES 4096                 /* of one vector load or store */
 #define PIECE_CYCLES 65536              /* counted at first between two looks at the budget */
 
-void roofline_model_init(struct roofline_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 static void forget(struct roofline_model *m)
 {
     mem_free(m->op);

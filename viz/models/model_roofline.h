@@ -38,7 +38,7 @@ struct roofline_model {
     cycle_t done;
     cycle_t piece;                      /* cycles to count at once */
 };
-void roofline_model_init(struct roofline_model *m);
+/* all zero, a model is empty */
 void roofline_model_fini(struct roofline_model *m);
 /* names in `op` are the run's */
 void roofline_model_restart(struct roofline_model *m, struct ntrace *run, int core, cycle_t from,

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-void vmem_model_init(struct vmem_model *m)
-{
-    memset(m, 0, sizeof(*m));
-}
-
 void vmem_model_fini(struct vmem_model *m)
 {
     mem_free(m->copy);
@@ -60,8 +55,7 @@ static bool take_copy(void *context, const struct trace_dma *d)
     m->has_more = m->copy_count == VMEM_COPY_MOST;
     if (m->has_more)
         return false;
-    m->copy = mem_grow(m->copy, &m->copy_capacity, m->copy_count + 1, sizeof(*m->copy));
-    m->copy[m->copy_count++] = c;
+    MEM_ADD(m->copy, m->copy_count, m->copy_capacity) = c;
     if (c.address + c.bytes > m->highest_byte)
         m->highest_byte = c.address + c.bytes;
     return true;

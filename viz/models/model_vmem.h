@@ -42,7 +42,7 @@ struct vmem_model {
     uint8_t *touched;                   /* [column * tile_count + tile] */
     int64_t *used_bytes;                /* by column: tiles touched */
 };
-void vmem_model_init(struct vmem_model *m);
+/* all zero, a model is empty */
 void vmem_model_fini(struct vmem_model *m);
 void vmem_model_load(struct vmem_model *m, struct ntrace *run, int core, cycle_t from,
                      cycle_t end, size_t columns);

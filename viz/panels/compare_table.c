@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 #include "viz/panels/compare_draw.h"
-#include "viz/draw/layout.h"
-#include "viz/view/quantity.h"
 #include "viz/panels/steps_draw.h"
 
 #define NUMBER_CHARS 10

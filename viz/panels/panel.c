@@ -82,7 +82,7 @@ const char *panel_hover(enum panel_id id, void *state, const struct view *v, str
 enum panel_id panel_parse(const char *name, struct err *e)
 {
     const char *names[PANEL_COUNT];
-    char hint[128], all[256] = "";
+    char all[256] = "";
 
     for (int i = 0; i < PANEL_COUNT; i++) {
         if (strcmp(name, panels[i].name) == 0)
@@ -92,6 +92,6 @@ enum panel_id panel_parse(const char *name, struct err *e)
         strncat(all, names[i], sizeof(all) - strlen(all) - 1);
     }
     err_set(e, "no panel is called \"%s\"%s; there are %s", name,
-            text_did_you_mean(name, names, PANEL_COUNT, hint, sizeof(hint)), all);
+            text_did_you_mean(name, names, PANEL_COUNT).text, all);
     return PANEL_COUNT;
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "viz/draw/layout.h"
 #include "viz/panels/panel.h"
 #include "viz/view/quantity.h"
@@ -18,7 +17,6 @@ static void init(void *state)
 {
     struct compare_panel *p = state;
 
-    compare_model_init(&p->model);
     p->other_launch = SIZE_MAX;
 }
 

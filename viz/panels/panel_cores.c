@@ -1,5 +1,4 @@
 /* The panel of all cores as a grid of squares, coloured by one share of each core's time. */
-#include "base/text.h"
 #include "viz/draw/layout.h"
 #include "viz/models/model_steps.h"
 #include "viz/panels/panel.h"

@@ -6,7 +6,6 @@
 #include "viz/view/quantity.h"
 #include "viz/view/time_input.h"
 
-#include "base/text.h"
 #include "isa/isa.h"
 
 #include <math.h>
@@ -23,13 +22,6 @@ struct vmem_panel {
 struct vmem_places {
     struct rect words, ruler, left, map, curve, legend;
 };
-
-static void init(void *state)
-{
-    struct vmem_panel *p = state;
-
-    vmem_model_init(&p->model);
-}
 
 static void fini(void *state)
 {
@@ -333,10 +325,9 @@ static bool input(void *state, struct view *v, const struct input *i, const stru
 {
     struct vmem_panel *p = state;
     const struct vmem_copy *c;
-    struct vmem_places at;
     struct axis a;
+    struct vmem_places at = place(v, d, area);
 
-    at = place(v, d, area);
     if (i->kind == INPUT_PRESS && i->button == 1 && rect_has(at.map, i->x, i->y)) {
         a = axis_of_view(v, at.map);
         c = vmem_model_at(&p->model, axis_cycle(&a, i->x),
@@ -359,11 +350,10 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     };
     struct vmem_panel *p = state;
     const struct vmem_copy *c;
-    struct vmem_places at;
     struct axis axis;
     int64_t address;
+    struct vmem_places at = place(v, d, area);
 
-    at = place(v, d, area);
     if (!rect_has(at.map, x, y))
         return "";
     axis = axis_of_view(v, at.map);
@@ -380,5 +370,5 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 }
 
 const struct panel_class panel_vmem = {
-    .state_bytes = sizeof(struct vmem_panel), .init = init, .fini = fini, .draw = draw,
+    .state_bytes = sizeof(struct vmem_panel), .fini = fini, .draw = draw,
     .input = input, .hover = hover};

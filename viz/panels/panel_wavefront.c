@@ -1,5 +1,4 @@
 /* The panel of a matrix unit: which row each processing element works on at the cursor's cycle. */
-#include "base/text.h"
 #include "viz/panels/panel.h"
 #include "viz/panels/wavefront_draw.h"
 

@@ -66,8 +66,7 @@ bool timeline_hide(struct timeline *t, const struct lane *l)
 {
     if (!l)
         return false;
-    t->hidden = mem_grow(t->hidden, &t->hidden_capacity, t->hidden_count + 1, sizeof(*t->hidden));
-    t->hidden[t->hidden_count++] = *l;
+    MEM_ADD(t->hidden, t->hidden_count, t->hidden_capacity) = *l;
     return true;
 }
 
@@ -87,8 +86,8 @@ static void add(struct timeline *t, const struct draw_list *d, enum lane_kind ki
 
     if (is_hidden(t, kind, index, unit))
         return;
-    t->lane = mem_grow(t->lane, &t->lane_capacity, t->lane_count + 1, sizeof(*t->lane));
-    t->lane[t->lane_count++] = (struct lane){kind, index, unit, y, draw_scaled(d, heights[kind])};
+    MEM_ADD(t->lane, t->lane_count, t->lane_capacity) = (struct lane){
+        kind, index, unit, y, draw_scaled(d, heights[kind])};
 }
 
 static void add_core(struct timeline *t, const struct draw_list *d, int core)

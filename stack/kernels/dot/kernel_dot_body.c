@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "sim/chip/limits.h"
 #include "stack/kernels/loop/fused.h"
 

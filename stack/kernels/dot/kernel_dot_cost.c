@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/units.h"
 #include "stack/kernels/dot/kernel_dot_grid.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 

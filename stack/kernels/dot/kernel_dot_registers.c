@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/backend/backend.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
 struct scan {

@@ -4,7 +4,6 @@
  * transposed, as many columns of the result.
  */
 #include "base/units.h"
-#include "sim/chip/limits.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
 #define TILE 128

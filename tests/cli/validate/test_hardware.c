@@ -221,7 +221,7 @@ static void rows_of_a_file(void **state)
     (void)state;
     f = *file_named(files, count, "pytorchsim_tpuv3");
     assert_int_equal(csv_parse(&c, "t.csv", text, NULL, &arena, &e), 0);
-    assert_int_equal(f.read(&f, &c, &arena, &e), 0);
+    assert_int_equal(hardware_read(&f, &c, &arena, &e), 0);
     assert_int_equal(f.row_count, 4);
     assert_true(fabs(f.row[0].measured_us - 1) < 1e-9);
     assert_true(f.row[0].peer_error_percent == 12.5);
@@ -252,7 +252,7 @@ static void mistakes_in_a_file(void **state)
         f = *file_named(files, count, "v6e_ops");
         assert_int_equal(csv_parse(&c, "t.csv", arena_strdup(&arena, cases[i].text), NULL, &arena,
                                    &e), 0);
-        assert_int_equal(f.read(&f, &c, &arena, &e), -1);
+        assert_int_equal(hardware_read(&f, &c, &arena, &e), -1);
         assert_string_equal(e.msg, cases[i].why);
         assert_int_equal(e.line, cases[i].line);
         mem_free(f.row);

@@ -31,6 +31,9 @@ TEST(calls_are_read_as_python_reads_them)
            "{\"args\": [{\"args\": [0.5, -10], \"class_name\": \"CosineDecay\", \"config\": {}}], "
            "\"class_name\": \"SGD\", \"config\": {\"clipnorm\": null, \"x\": [], \"y\": 0.001, "
            "\"z\": 2}}");
+    expect("Rescaling(1./255, 0.001*8, 1e-3/2, 2**3 * (4 - 1), -2**2, 7 - 2 - 1, 8/4)",
+           "{\"args\": [0.0039215686274509803, 0.0080000000000000002, 0.00050000000000000001, "
+           "24, -4, 4, 2.0], \"class_name\": \"Rescaling\", \"config\": {}}");
     expect("F(1, 2.5, 3)", "{\"args\": [1, 2.5, 3], \"class_name\": \"F\", \"config\": {}}");
 }
 
@@ -59,7 +62,12 @@ TEST(mistakes_are_shown_where_they_are)
                  "'2' at column 12 of \"Dense(a=1, 2)\"");
     expect_error("Dense(1))", 9, "expected nothing more, found ')' at column 9 of \"Dense(1))\"");
     expect_error("Dense('a)", 10, "expected a closing ', found the end of \"Dense('a)\"");
-    expect_error("Dense(1-2)", 7, "expected a number, found '1' at column 7 of \"Dense(1-2)\"");
+    expect_error("Dense(1-)", 9, "expected a number, found ')' at column 9 of \"Dense(1-)\"");
+    expect_error("Dense(1/(2-2))", 14, "expected no division by 0, found ')' at column 14 of "
+                 "\"Dense(1/(2-2))\"");
+    expect_error("Dense(2x)", 7, "expected a number, found '2' at column 7 of \"Dense(2x)\"");
+    expect_error("Dense(9223372036854775807+1)", 28, "expected a whole number of 64 bits, found "
+                 "')' at column 28 of \"Dense(9223372036854775807+1)\"");
     expect_error("Dense(1e999)", 7, "expected a number, found '1' at column 7 of "
                  "\"Dense(1e999)\"");
     expect_error("Dense(99999999999999999999)", 7, "expected a whole number of 64 bits, found '9' "

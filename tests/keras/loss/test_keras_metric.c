@@ -149,11 +149,11 @@ static double row_value(const struct metric *m, const double *p, const double *y
     case METRIC_SPARSE_CATEGORICAL_ACCURACY:
     case METRIC_CATEGORICAL_ACCURACY: return largest(p) == label;
     case METRIC_SPARSE_TOP_K:
-    case METRIC_TOP_K: return above(p, p[label]) < m->number;
+    case METRIC_TOP_K: return above(p, p[label]) < m->with.k;
     default: break;
     }
     for (int i = 0; i < CLASSES; i++)
-        sum += m->kind == METRIC_BINARY_ACCURACY ? (p[i] > m->number) == (y[i] == 1)
+        sum += m->kind == METRIC_BINARY_ACCURACY ? (p[i] > m->with.threshold) == (y[i] == 1)
                : m->kind == METRIC_MEAN_ABSOLUTE_ERROR ? fabs(y[i] - p[i])
                                                        : pow(y[i] - p[i], 2);
     return sum / CLASSES;
@@ -221,12 +221,16 @@ static double plain_iou(const struct sample *s)
 
 static double checked(enum metric_kind kind, double number, struct sample *s, struct metric *m)
 {
+    static double threshold;
     bool is_sparse = kind == METRIC_SPARSE_CATEGORICAL_ACCURACY || kind == METRIC_SPARSE_TOP_K ||
                      kind == METRIC_MEAN_IOU;
 
     *m = metric_standard(kind);
-    if (number > 0)
-        m->number = number;
+    threshold = number;
+    if (number >= 1)
+        m->with.k = number;
+    else if (number > 0)
+        m->with.thresholds = (struct number_list){1, &threshold};
     make_sample(&s[0], 1, is_sparse);
     make_sample(&s[1], 2, is_sparse);
     return run(m, s, is_sparse);
@@ -318,9 +322,9 @@ TEST(binary_metrics_take_logits)
     s[1] = s[0];
     for (int i = 0; i < COUNT; i++)     /* above a half is above 0 */
         s[0].p[i] = s[1].p[i] -= 0.5;
-    m.from_logits = true;
+    m.with.from_logits = true;
     double is = run(&m, s, false);
-    m.number = 0;
+    m.with.threshold = 0;
     assert_true(fabs(is - plain_mean(&m, s)) < 1e-6);
 }
 
@@ -335,8 +339,7 @@ TEST(all_run_on_the_core)
     p = shape_make(DTYPE_F32, DIMS(8));
     for (int kind = 0; kind < METRIC_COUNT; kind++) {
         struct metric m = metric_standard((enum metric_kind)kind);
-        bool is_sparse = kind == METRIC_SPARSE_CATEGORICAL_ACCURACY ||
-                         kind == METRIC_SPARSE_TOP_K || kind == METRIC_MEAN_IOU;
+        bool is_sparse = strstr(m.name, "sparse") || kind == METRIC_MEAN_IOU || kind == METRIC_IOU;
         bool is_value = kind == METRIC_MEAN || kind == METRIC_SUM;
 
         metric_build(&m, &set, &p);
@@ -366,26 +369,26 @@ TEST(what_does_not_fit_is_named)
     assert_int_equal(metric_check(&m, &ten, &ten, &e), -1);
     assert_string_equal(e.msg, "metric sparse_top_k_categorical_accuracy: labels of shape [10] do "
                         "not fit predictions of shape [10] (of a sample each); they must be []");
-    m.number = 11;
+    m.with.k = 11;
     assert_int_equal(metric_check(&m, &none, &ten, &e), -1);
     assert_string_equal(e.msg, "metric sparse_top_k_categorical_accuracy: k is 11, not in 1..10, "
                         "the classes");
     m = metric_standard(METRIC_PRECISION);
-    m.number = -1;
+    m.with.thresholds = (struct number_list){1, (double[]){-1}};
     assert_int_equal(metric_check(&m, &ten, &ten, &e), -1);
-    assert_string_equal(e.msg, "metric precision: the threshold is -1, not in 0..1");
+    assert_string_equal(e.msg, "precision: thresholds is -1, allowed are 0..1");
     assert_int_equal(metric_check(&m, &none, &none, &e), -1);
     assert_string_equal(e.msg, "metric precision: predictions are single numbers; they need a last "
                         "dimension");
     m = metric_standard(METRIC_AUC);
-    m.number = 1;
+    m.with.num_thresholds = 1;
     assert_int_equal(metric_check(&m, &ten, &ten, &e), -1);
     assert_string_equal(e.msg, "metric auc: 1 thresholds, not in 2..10000");
     m = metric_standard(METRIC_MEAN);
     assert_int_equal(metric_check(&m, &ten, &ten, &e), -1);
     assert_string_equal(e.msg, "metric mean takes one value per sample");
     assert_int_equal(metric_find("acuracy", &kind, &e), -1);
-    assert_string_equal(e.msg, "unknown metric \"acuracy\"; docs/keras.md lists them");
+    assert_string_equal(e.msg, "unknown metric \"acuracy\" (did you mean \"accuracy\"?); docs/keras.md lists them");
     assert_int_equal(metric_find("AUC", &kind, &e), 0);
     assert_int_equal(kind, METRIC_AUC);
 }

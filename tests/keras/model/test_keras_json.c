@@ -239,7 +239,7 @@ TEST(every_class_is_read)
         c = &m.layer[1]->c;
         double all[] = {c->kernel_regularizer.l2, (double)c->dilation[1], (double)c->units,
                         (double)c->strides[0], (double)c->strides[1], c->keeps_dims, c->keeps_dims,
-                        c->epsilon, (double)c->axis, c->rate, 0, (double)c->shape[1],
+                        c->epsilon, (double)m.layer[1]->features, c->rate, 0, (double)c->shape[1],
                         (double)c->shape[0], (double)c->pads[3], c->offset.count ? *c->offset.value : 0,
                         (double)c->activation.kind, c->max_value, c->negative_slope, c->alpha,
                         (double)c->axis, (double)c->rows};
@@ -382,13 +382,16 @@ TEST(unknown_classes_and_fields_name_the_nearest)
 {
     expect_refusal(ONE("Conv2DD", "'filters': 3"), "layer \"l\": unknown layer class Conv2DD (did "
                    "you mean \"Conv2D\"?); docs/keras.md lists them");
-    expect_refusal(ONE("CategoryEncoding", "'units': 3"),
-                   "layer \"l\": unknown layer class CategoryEncoding; docs/keras.md lists them");
+    expect_refusal(ONE("HashedCrossing", "'num_bins': 3"),
+                   "layer \"l\": unknown layer class HashedCrossing; docs/keras.md lists them");
     expect_refusal(ONE("Dense", "'units': 3, 'use_bais': true"), "layer \"l\": Dense has no "
                    "\"use_bais\" here (did you mean \"use_bias\"?); it must be null or missing");
-    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNorm'}"),
-                   "layer \"l\": Dense has no \"kernel_constraint\" here; it must be null or "
-                   "missing");
+    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNrom'}"),
+                   "layer \"l\": \"kernel_constraint\": unknown constraint \"MaxNrom\" (did you "
+                   "mean \"MaxNorm\"?)");
+    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNorm', "
+                       "'config': {'max': 2}}"), "layer \"l\": \"kernel_constraint\": MaxNorm has "
+                   "no argument max");
     expect_refusal(ONE("Activation", "'activation': 'rleu'"), "layer \"l\": \"activation\": "
                    "unknown activation \"rleu\" (did you mean \"relu\"?); there are linear, relu, "
                    "relu6, leaky_relu, elu, celu, selu, gelu, gelu_tanh, silu, tanh, sigmoid, "
@@ -397,7 +400,8 @@ TEST(unknown_classes_and_fields_name_the_nearest)
     expect_refusal(ONE("Dense", "'units': 3, 'kernel_initializer': 'glorot'"), "layer \"l\": "
                    "\"kernel_initializer\": unknown initializer \"glorot\"");
     expect_refusal(ONE("Dense", "'units': 3, 'bias_regularizer': 'max'"), "layer \"l\": "
-                   "\"bias_regularizer\" is max; it must be null, L1, L2 or L1L2");
+                   "\"bias_regularizer\" is max; it must be null, L1, L2, L1L2 or "
+                   "OrthogonalRegularizer");
     expect_refusal(ONE("Dense", "'units': 3, 'dtype': 'float16'"), "layer \"l\": unknown dtype "
                    "policy \"float16\"; there are float32, mixed_bfloat16, bfloat16");
 }
@@ -416,9 +420,10 @@ TEST(missing_and_bad_values_are_named)
     expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': 2, 'padding': 'causal'"), "layer "
                    "\"l\": \"padding\" is \"causal\"; it must be \"valid\" or \"same\"");
     expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': 2, 'data_format': "
-                       "'channels_first'"),
-                   "layer \"l\": \"data_format\" is channels_first; it must be \"channels_last\"");
-    expect_refusal(ONE("Reshape", "'target_shape': 4"), "layer \"l\": \"target_shape\" must be a "
+                       "'channels'"),
+                   "layer \"l\": \"data_format\" is \"channels\"; it must be \"channels_last\" or "
+                   "\"channels_first\"");
+    expect_refusal(ONE("Reshape", "'target_shape': '4x'"), "layer \"l\": \"target_shape\" must be a "
                    "list of 1..6 whole numbers");
 }
 
@@ -443,8 +448,8 @@ TEST(shapes_that_do_not_fit_are_named)
                    "be -1");
     expect_refusal(ONE("Permute", "'dims': [1, 1, 2]"), "layer \"l\": \"dims\" must name each of "
                    "1..3, the dimensions of samples [4, 4, 2], once");
-    expect_refusal(ONE("LayerNormalization", "'axis': 1"), "layer \"l\": \"axis\" is 1; for "
-                   "samples of shape [4, 4, 2] it must be the last one, -1 or 3");
+    expect_refusal(ONE("LayerNormalization", "'axis': 4"), "layer \"l\": \"axis\" is 4, which "
+                   "samples of shape [4, 4, 2] have not; the batch is 0");
     expect_refusal(ONE("Add", "'trainable': true"),
                    "layer \"l\": Add takes 2 to 16 inputs, not 1");
     expect_refusal("{'class_name': 'Sequential', 'config': {'build_input_shape': [null, 3],"

@@ -57,14 +57,13 @@ TEST(slices_have_the_grids_of_cloud)
         {"v7x-64", "v7x-64: 4x4x4 chips, 128 cores, torus"},
         {"v7x-9216", "v7x-9216: 16x24x24 chips, 18432 cores, torus"},
     };
-    char buf[128];
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct slice s;
         struct err e;
 
         assert_int_equal(slice_parse(&s, cases[i].name, &e), 0);
-        assert_string_equal(slice_print(&s, buf, sizeof(buf)), cases[i].printed);
+        assert_string_equal(slice_print(&s).text, cases[i].printed);
         assert_int_equal(s.dim[0] * s.dim[1] * s.dim[2], s.chip_count);
         assert_string_equal(s.name, cases[i].name);
     }
@@ -148,11 +147,10 @@ TEST(the_name_of_cloud_for_v5e_is_known)
 {
     struct slice s;
     struct err e;
-    char buf[128];
 
     assert_int_equal(slice_parse(&s, "v5litepod-16", &e), 0);
     assert_string_equal(s.chip_name, "v5e");
-    assert_string_equal(slice_print(&s, buf, sizeof(buf)),
+    assert_string_equal(slice_print(&s).text,
                         "v5litepod-16: 4x4 chips, 16 cores, mesh");
     assert_int_equal(slice_parse(&s, "v5litepod-17", &e), -1);
     assert_string_equal(e.msg, "no slice \"v5litepod-17\" (nearest: v5e-16); there are v5e, v5e-1, v5e-4, v5e-8, "
@@ -293,7 +291,6 @@ TEST(some_axes_may_close_and_others_not)
         {4, 4, "v5p-64: 2x4x4 chips, 64 cores, mesh"},
         {5, 1, "v5p-64: 2x4x4 chips, 64 cores, mesh"},
     };
-    char buf[128];
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct slice s;
@@ -305,7 +302,7 @@ TEST(some_axes_may_close_and_others_not)
         c.ici_wrap_min = cases[i].wrap_min;
         c.ici_wrap_multiple = cases[i].wrap_multiple;
         assert_int_equal(slice_fit(&s, &c, &e), 0);
-        assert_string_equal(slice_print(&s, buf, sizeof(buf)), cases[i].printed);
+        assert_string_equal(slice_print(&s).text, cases[i].printed);
     }
 }
 

@@ -3,6 +3,8 @@
  * against systole diff and against every interval of a source operation; what
  * keys and pointer do; how it is drawn.
  */
+#include <string.h>
+
 #include "tests/test.h"
 
 #include "base/rng.h"
@@ -58,7 +60,7 @@ static void close_both(void)
 
 static void load_last(struct compare_model *m, int core)
 {
-    compare_model_init(m);
+    memset(m, 0, sizeof(*m));
     compare_model_load(m, a.run, 1, b.run, 1, core);
 }
 

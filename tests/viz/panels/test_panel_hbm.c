@@ -2,6 +2,8 @@
  * The HBM panel: its columns against every run in memory and the machine's
  * counters, refreshes against the chip's period, and how it is drawn.
  */
+#include <string.h>
+
 #include "tests/rigs/draw_rig.h"
 #include "viz/models/model_hbm.h"
 
@@ -16,7 +18,7 @@ static struct hbm_model m;
 static void open(const char *slice, unsigned cores, enum trace_level level)
 {
     panel_rig_open(&r, slice, panel_program, cores, level);
-    hbm_model_init(&m);
+    memset(&m, 0, sizeof(m));
 }
 
 static void close_all(void)
@@ -72,7 +74,7 @@ TEST(columns_kept_from_before_are_those_that_would_be_asked_for)
 
     open("v3", 1, TRACE_OP);
     for (size_t i = 0; i < COUNT_OF(moves); i++) {
-        hbm_model_init(&fresh);
+        memset(&fresh, 0, sizeof(fresh));
         hbm_model_load(&m, r.run, 0, moves[i][0], moves[i][1], 100);
         hbm_model_load(&fresh, r.run, 0, moves[i][0], moves[i][1], 100);
         assert_int_equal(m.count, fresh.count);

@@ -2,6 +2,8 @@
  * The roofline panel: its points against the run folder's and against every
  * single operation, its counting in pieces, and how it is drawn.
  */
+#include <string.h>
+
 #include "viz/models/model_roofline.h"
 
 #include "report/folder/report.h"
@@ -130,7 +132,7 @@ TEST(a_launch_has_the_very_points_of_its_run_folder)
     } runs[] = {{"v3-8", 8}, {"v3", 2}, {"v3-8", 5}};
     struct roofline_model m;
 
-    roofline_model_init(&m);
+    memset(&m, 0, sizeof(m));
     for (size_t i = 0; i < COUNT_OF(runs); i++) {
         open(runs[i].slice, runs[i].cores);
         count(&m, 0, 0, ntrace_info(r.run)->cycles);
@@ -179,7 +181,7 @@ TEST(flop_loads_and_stores_are_those_of_every_single_operation)
     end = ntrace_info(r.run)->cycles;
     all.program = ntrace_program(r.run, 1);
     ntrace_walk_core(r.run, 1, 0, end, false, true, add_event, &all);
-    roofline_model_init(&m);
+    memset(&m, 0, sizeof(m));
     count(&m, 1, 0, end);
     assert_true(all.flops[4] + all.flops[5] > 0 && all.loads[2] == 20000 && all.stores[2] == 0);
     for (size_t i = 0; i < m.op_count; i++) {
@@ -212,7 +214,7 @@ TEST(stretches_add_up_wherever_they_meet)
 
     open("v3-8", 8);
     rng_init(&rng, 3);
-    roofline_model_init(&m);
+    memset(&m, 0, sizeof(m));
     end = ntrace_info(r.run)->cycles;
     count(&m, 3, 0, end);
     add_up(whole, &m);
@@ -238,8 +240,8 @@ TEST(counting_in_pieces_comes_to_the_same)
 
     open("v3-8", 8);
     end = ntrace_info(r.run)->cycles;
-    roofline_model_init(&pieces);
-    roofline_model_init(&whole);
+    memset(&pieces, 0, sizeof(pieces));
+    memset(&whole, 0, sizeof(whole));
     count(&whole, 5, 0, end);
     roofline_model_restart(&pieces, r.run, 5, 0, end);
     pieces.piece = 64;

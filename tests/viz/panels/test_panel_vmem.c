@@ -2,6 +2,8 @@
  * The VMEM map: what it says is touched, against every copy and access in
  * memory; and how it is drawn.
  */
+#include <string.h>
+
 #include "viz/models/model_vmem.h"
 
 #include "sim/observe/inspect.h"
@@ -62,7 +64,7 @@ static void assert_columns(cycle_t from, cycle_t end, size_t columns)
 static void open(const char *text)
 {
     panel_rig_open(&r, "v3", text, 1, TRACE_SLOT);
-    vmem_model_init(&m);
+    memset(&m, 0, sizeof(m));
 }
 
 static void close_all(void)
@@ -137,7 +139,7 @@ TEST(copies_between_cores_show_at_both)
     if (rig_run(&r.rig))
         fail_msg("%s", r.rig.err.msg);
     r.run = tee_read(&r.tee);
-    vmem_model_init(&m);
+    memset(&m, 0, sizeof(m));
     vmem_model_load(&m, r.run, 0, 0, ntrace_info(r.run)->cycles, 10);
     assert_int_equal(m.copy_count, 1);
     assert_int_equal(m.copy[0].way, VMEM_TO_CORE);
