@@ -155,7 +155,7 @@ static int predict_arrays(const sy_model *m, const sy_samples *s, sy_array **out
             return err_set(e, "samples: the array of input %d is NULL", i);
     shape = prediction_shape(m, s->count);
     *out = api_array(&shape);
-    if (fit_predict(m->fit, s->input, s->count, (*out)->data, e) == 0)
+    if (fit_predict(m->fit, s->input, s->count, (*out)->data, NULL, e) == 0)
         return 0;
     sy_array_free(*out);
     *out = NULL;
@@ -182,7 +182,8 @@ static int predict_batches(const sy_model *m, const struct batches *b, void *con
         size_t more = (size_t)got * r->row_bytes;
 
         r->data = mem_grow(r->data, &r->capacity, r->bytes + more, 1);
-        if (fit_predict(m->fit, input, got, (float *)(void *)(r->data + r->bytes), e))
+        if (fit_predict(m->fit, input, got, (float *)(void *)(r->data + r->bytes),
+                        NULL, e))
             return -1;
         r->bytes += more;
     }

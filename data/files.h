@@ -29,8 +29,15 @@ struct dataset *dataset_text_lines(const char *const *path, int64_t count,
 
 /* IDX files of u8, s32 or f32, plain or gzip */
 struct dataset *dataset_from_idx(const char *const *path, int count, struct err *e);
-/* .npy files of <f4, <i4, |u1 or |b1 (u8), plain or gzip */
+/* .npy files of floats, integers and bools, plain or gzip; as f32, s32, or u8 */
 struct dataset *dataset_from_npy(const char *const *path, int count, struct err *e);
+/* the same of what has been read already, as out of a .npz; `path` for messages */
+struct data_bytes {
+    const char *path;
+    const unsigned char *bytes;
+    int64_t size;
+};
+struct dataset *dataset_from_npy_bytes(const struct data_bytes *array, int count, struct err *e);
 
 struct data_column {
     const char *name;                   /* in the heading */

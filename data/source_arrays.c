@@ -17,26 +17,36 @@
 typedef int parse_array(const unsigned char *bytes, int64_t size, const char *path,
                         struct data_element *x, int i, struct err *e);
 
-static int load_array(const char *path, parse_array *parse, struct data_element *x, int i,
-                      struct err *e)
+static int parse_whole(const struct data_bytes *from, parse_array *parse, struct data_element *x,
+                       int i, struct err *e)
 {
-    struct stream *s = stream_open(path, DATA_COMPRESSION_AUTO, e);
-    const unsigned char *bytes;
-    int64_t size;
+    if (parse(from->bytes, from->size, from->path, x, i, e))
+        return -1;
+    return x->tensor[i].spec.rank ? 0 : err_at(e, from->path, 0, 0, "holds a scalar, which has no "
+                                               "slices");
+}
+
+/* its bytes, or those of the file that it names */
+static int load_array(const struct data_bytes *from, parse_array *parse, struct data_element *x,
+                      int i, struct err *e)
+{
+    struct data_bytes whole = *from;
+    struct stream *s;
     int status = -1;
 
+    if (from->bytes)
+        return parse_whole(from, parse, x, i, e);
+    s = stream_open(from->path, DATA_COMPRESSION_AUTO, e);
     if (!s)
         return -1;
-    size = stream_whole(s, FILE_BYTES_MAX, &bytes, e);
-    if (size >= 0)
-        status = parse(bytes, size, path, x, i, e);
-    if (status == 0 && x->tensor[i].spec.rank == 0)
-        status = err_at(e, path, 0, 0, "holds a scalar, which has no slices");
+    whole.size = stream_whole(s, FILE_BYTES_MAX, &whole.bytes, e);
+    if (whole.size >= 0)
+        status = parse_whole(&whole, parse, x, i, e);
     stream_close(s);
     return status;
 }
 
-static struct dataset *load_arrays(const char *const *path, int count, parse_array *parse,
+static struct dataset *load_arrays(const struct data_bytes *array, int count, parse_array *parse,
                                    const char *name, struct err *e)
 {
     struct data_element *x;
@@ -48,14 +58,14 @@ static struct dataset *load_arrays(const char *const *path, int count, parse_arr
     for (int i = 0; i < count; i++) {
         int64_t first;
 
-        if (load_array(path[i], parse, x, i, e)) {
+        if (load_array(&array[i], parse, x, i, e)) {
             element_release(x);
             return NULL;
         }
         first = x->tensor[0].spec.dim[0];
         if (x->tensor[i].spec.dim[0] != first) {
-            err_at(e, path[i], 0, 0, "holds %" PRId64 " slices, %s holds %" PRId64,
-                   x->tensor[i].spec.dim[0], path[0], first);
+            err_at(e, array[i].path, 0, 0, "holds %" PRId64 " slices, %s holds %" PRId64,
+                   x->tensor[i].spec.dim[0], array[0].path, first);
             element_release(x);
             return NULL;
         }
@@ -63,9 +73,19 @@ static struct dataset *load_arrays(const char *const *path, int count, parse_arr
     return dataset_of_arrays(x, name, e);
 }
 
+static struct dataset *load_files(const char *const *path, int count, parse_array *parse,
+                                  const char *name, struct err *e)
+{
+    struct data_bytes file[DATA_TUPLE_MAX] = {{0}};
+
+    for (int i = 0; i < count && i < DATA_TUPLE_MAX; i++)
+        file[i].path = path[i];
+    return load_arrays(file, count, parse, name, e);
+}
+
 struct dataset *dataset_from_idx(const char *const *path, int count, struct err *e)
 {
-    return load_arrays(path, count, idx_parse, "idx", e);
+    return load_files(path, count, idx_parse, "idx", e);
 }
 
 /* ---- .npy */
@@ -95,7 +115,12 @@ static int parse_npy(const unsigned char *bytes, int64_t size, const char *path,
 
 struct dataset *dataset_from_npy(const char *const *path, int count, struct err *e)
 {
-    return load_arrays(path, count, parse_npy, "npy", e);
+    return load_files(path, count, parse_npy, "npy", e);
+}
+
+struct dataset *dataset_from_npy_bytes(const struct data_bytes *array, int count, struct err *e)
+{
+    return load_arrays(array, count, parse_npy, "npy", e);
 }
 
 /* ---- CSV */

@@ -25,9 +25,9 @@ static int take_member(const char *path, struct arena *a, uint8_t **bytes, size_
 }
 
 static int take_attribute(const char *path, struct arena *a, uint8_t **bytes, size_t *size,
-                          struct err *e)
+                          const char **training, struct err *e)
 {
-    const struct h5_item *config;
+    const struct h5_item *config, *compiled;
     struct h5_file f;
 
     if (h5_read(*bytes, *size, path, a, &f, e) != 0)
@@ -37,14 +37,17 @@ static int take_attribute(const char *path, struct arena *a, uint8_t **bytes, si
         return err_at(e, path, 0, 0, "holds no model: it is an HDF5 file of %s without the "
                       "attribute \"model_config\"", h5_find(&f, "", "layer_names") ||
                       h5_find(&f, "vars", "name") ? "weights alone," : "something else,");
+    compiled = h5_find(&f, "", "training_config");
+    *training = compiled && compiled->text_count == 1 ? compiled->text[0] : NULL;
     *bytes = (uint8_t *)arena_strdup(a, config->text[0]);
     *size = strlen(config->text[0]);
     return 0;
 }
 
-int model_file_read(struct model *m, struct arena *a, const char *path, const char **config,
+int model_file_read(struct model *m, struct arena *a, const char *path, struct model_file *text,
                     struct err *e)
 {
+    const char *training = NULL;
     uint8_t *bytes;
     size_t size;
 
@@ -52,9 +55,9 @@ int model_file_read(struct model *m, struct arena *a, const char *path, const ch
     if (isa_file_read(path, a, &bytes, &size, e) != 0)
         return -1;
     if ((zipfile_is(bytes, size) && take_member(path, a, &bytes, &size, e) != 0) ||
-        (h5_is(bytes, size) && take_attribute(path, a, &bytes, &size, e) != 0))
+        (h5_is(bytes, size) && take_attribute(path, a, &bytes, &size, &training, e) != 0))
         return -1;
-    if (config)
-        *config = (const char *)bytes;
+    if (text)
+        *text = (struct model_file){(const char *)bytes, training};
     return model_from_json_text(m, a, path, (const char *)bytes, size, e);
 }

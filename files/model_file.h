@@ -6,7 +6,12 @@
 #define FILES_MODEL_FILE_H
 #include "keras/model/model.h"
 
-/* The structure alone, as model_from_json reads it; *config, if asked for: its JSON, in arena a. */
-int model_file_read(struct model *m, struct arena *a, const char *path, const char **config,
+struct model_file {
+    const char *config;                 /* the model's JSON */
+    const char *training;               /* of an .h5: how it was compiled, JSON; NULL: not told */
+};
+
+/* The structure, as model_from_json reads it; *text, unless NULL: what the file says, in arena a. */
+int model_file_read(struct model *m, struct arena *a, const char *path, struct model_file *text,
                     struct err *e);
 #endif

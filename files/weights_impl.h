@@ -39,6 +39,10 @@ int weights_fail(struct weights_reader *r, const struct layer *l, const char *fm
 
 /* ---- layers by name, each with a list of arrays: Keras 2 and TensorFlow.js ---- */
 int weights_of_layers(struct weights_reader *r, const struct weights_layer *layer, int count);
+/* has the model a layer, or a model inside it, of this name? */
+bool weights_is_layer(const struct weights_reader *r, const char *name, size_t length);
+/* one behind the other in the order of the model's layers, whatever they are called */
+int weights_of_list(struct weights_reader *r, struct weights_array *array, int count);
 int weights_of_groups(struct weights_reader *r, const struct h5_file *f);
 int weights_of_tfjs(struct weights_reader *r, const uint8_t *text, size_t size);
 

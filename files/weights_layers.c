@@ -1,6 +1,6 @@
 /*
- * Weights in lists by layer, as Keras 2 and TensorFlow.js keep them: a model inside the model is one
- * layer there, what is trained before what is not.
+ * Weights in lists by layer, as Keras 2 and TensorFlow.js keep them: a model inside the model is
+ * one layer there, what is trained before what is not.
  */
 #include "files/weights_impl.h"
 
@@ -19,13 +19,22 @@ struct whole_layer {
 /* the outermost model that a layer is in, or the layer */
 static const char *whole_name(const struct weights_reader *r, const struct layer *l)
 {
-    for (int i = 0; i < r->m->part_count; i++) {
-        size_t length = strlen(r->m->part[i].prefix);
+    int i = model_part_of(r->m, l->name);
 
-        if (strncmp(l->name, r->m->part[i].prefix, length) == 0)
-            return arena_printf(r->arena, "%.*s", (int)(length - 1), l->name);
+    if (i < 0)
+        return l->name;
+    return arena_printf(r->arena, "%.*s", (int)strlen(r->m->part[i].prefix) - 1, l->name);
+}
+
+bool weights_is_layer(const struct weights_reader *r, const char *name, size_t length)
+{
+    for (int i = 0; i < r->m->layer_count; i++) {
+        const char *ours = whole_name(r, r->m->layer[i]);
+
+        if (strlen(ours) == length && strncmp(ours, name, length) == 0)
+            return true;
     }
-    return l->name;
+    return false;
 }
 
 static int list_whole(struct weights_reader *r, struct whole_layer **list)
@@ -72,26 +81,41 @@ static void order(const struct weights_reader *r, struct whole_layer *w)
             }
 }
 
-/* "inner/dense/kernel", "dense/kernel" of model inner, either with Keras 2's ":0" */
-static bool is_named(const struct weights_reader *r, const struct whole_layer *w, int i,
-                     const char *name)
+/* is it the name, or its end behind a slash? Keras 2 writes ":0" behind names */
+static bool is_named(const char *name, const char *ours, bool may_begin_before)
 {
-    const char *ours = r->m->set->variable[w->variable[i]].name;
-    size_t length = strlen(name), skip = strlen(w->name) + 1;
+    size_t length = strlen(name), wanted = strlen(ours);
 
     if (length > 2 && strcmp(name + length - 2, ":0") == 0)
         length -= 2;
-    return (strlen(ours) == length && strncmp(ours, name, length) == 0) ||
-           (strlen(ours) == length + skip && strncmp(ours + skip, name, length) == 0);
+    if (length < wanted || strncmp(name + length - wanted, ours, wanted) != 0)
+        return false;
+    return length == wanted || (may_begin_before && name[length - wanted - 1] == '/');
 }
 
+/*
+ * "inner/dense/kernel", or "dense/kernel" of model inner, or, where only one ends so, with names of
+ * models before it: "sequential/inner/dense/kernel"
+ */
 static const struct weights_array *find_array(const struct weights_reader *r,
                                               const struct whole_layer *w, int i,
                                               const struct weights_layer *from)
 {
-    for (int k = 0; k < from->count; k++)
-        if (is_named(r, w, i, from->array[k].name))
-            return &from->array[k];
+    const char *ours = r->m->set->variable[w->variable[i]].name;
+    const char *forms[] = {ours, ours + strlen(w->name) + 1};
+
+    for (int how = 0; how < 4; how++) {
+        const struct weights_array *found = NULL;
+        int count = 0;
+
+        for (int k = 0; k < from->count; k++)
+            if (is_named(from->array[k].name, forms[how % 2], how >= 2)) {
+                found = &from->array[k];
+                count++;
+            }
+        if (count == 1)
+            return found;
+    }
     return NULL;
 }
 
@@ -192,6 +216,31 @@ int weights_of_layers(struct weights_reader *r, const struct weights_layer *all,
         if (take_whole(r, &w[i], has_names ? find_layer(layer, count, w[i].name) : &layer[i]) != 0)
             return -1;
     return 0;
+}
+
+static int count_all(const struct whole_layer *w, int count)
+{
+    int all = 0;
+
+    for (int i = 0; i < count; i++)
+        all += w[i].count;
+    return all;
+}
+
+int weights_of_list(struct weights_reader *r, struct weights_array *array, int count)
+{
+    struct weights_layer all = {.array = array, .count = count}, *layer;
+    struct whole_layer *w;
+    int whole_count = list_whole(r, &w), at = 0;
+
+    all = without_counts(r, &all);
+    layer = arena_array(r->arena, (size_t)whole_count + 1, sizeof(*layer));
+    if (all.count != count_all(w, whole_count))
+        return err_at(r->err, r->path, 0, 0, "has %d weights, by names that the model \"%s\" has "
+                      "not; the model has %d", all.count, r->m->name, count_all(w, whole_count));
+    for (int i = 0; i < whole_count; at += w[i++].count)
+        layer[i] = (struct weights_layer){w[i].name, all.array + at, w[i].count};
+    return weights_of_layers(r, layer, whole_count);
 }
 
 /* ---- groups of HDF5 ---- */

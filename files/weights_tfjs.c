@@ -98,8 +98,9 @@ static int read_quantization(struct shards *s, const json_t *weight, const char 
 
     *q = (struct quantization){.kind = find_kind(dtype)};
     if (!q->kind)
-        return err_at(s->r->err, s->r->path, 0, 0, "weight \"%s\" is of type %s; known are float32, "
-                      "float16, int32, uint16, uint8 and bool", name, dtype ? dtype : "none");
+        return err_at(s->r->err, s->r->path, 0, 0, "weight \"%s\" is of type %s; known are "
+                      "float32, float16, int32, uint16, uint8 and bool", name,
+                      dtype ? dtype : "none");
     q->is_scaled = json_object_get(v, "scale") != NULL;
     if (q->is_scaled) {
         q->scale = json_number_value(json_object_get(v, "scale"));
@@ -154,27 +155,49 @@ static int read_weight(struct shards *s, const json_t *weight, struct weights_ar
     return 0;
 }
 
-/* which layer it is of: by what stands before the first slash of its name */
-static int layer_of(struct weights_reader *r, struct weights_layer *layer, int *count,
-                    const struct weights_array *from)
+/*
+ * How much of all names is the whole model's: Keras 3 writes "sequential/dense/kernel" of a
+ * Sequential. 0 where they differ or are the model's layers'.
+ */
+static size_t common_length(const struct weights_reader *r, const struct weights_array *list,
+                            int count)
 {
-    size_t length = strcspn(from->name, "/");
+    size_t length = count ? strcspn(list[0].name, "/") : 0;
+
+    if (length == 0 || weights_is_layer(r, list[0].name, length))
+        return 0;
+    for (int i = 0; i < count; i++)
+        if (strncmp(list[i].name, list[0].name, length) != 0 || list[i].name[length] != '/' ||
+            !strchr(list[i].name + length + 1, '/'))
+            return 0;
+    return length + 1;
+}
+
+/* which layer it is of: by what stands before the next slash of its name */
+static int layer_of(struct weights_reader *r, struct weights_layer *layer, int *count,
+                    const char *name)
+{
+    size_t length = strcspn(name, "/");
 
     for (int i = 0; i < *count; i++)
-        if (strncmp(layer[i].name, from->name, length) == 0 && !layer[i].name[length])
+        if (strncmp(layer[i].name, name, length) == 0 && !layer[i].name[length])
             return i;
-    layer[*count].name = arena_printf(r->arena, "%.*s", (int)length, from->name);
+    layer[*count].name = arena_printf(r->arena, "%.*s", (int)length, name);
     return (*count)++;
 }
 
-static int sort_by_layer(struct weights_reader *r, const struct weights_array *list, int count)
+static int sort_by_layer(struct weights_reader *r, struct weights_array *list, int count)
 {
     struct weights_layer *layer = arena_array(r->arena, (size_t)count + 1, sizeof(*layer));
     struct weights_array *array = arena_array(r->arena, (size_t)count + 1, sizeof(*array));
     int *of = arena_array(r->arena, (size_t)count + 1, sizeof(*of)), layers = 0;
+    size_t skip = common_length(r, list, count);
 
     for (int i = 0; i < count; i++)
-        of[i] = layer_of(r, layer, &layers, &list[i]);
+        of[i] = layer_of(r, layer, &layers, list[i].name + skip);
+    for (int k = 0; k < layers; k++)
+        if (!weights_is_layer(r, layer[k].name, strlen(layer[k].name)))
+            return weights_of_list(r, list, count);
     for (int k = 0; k < layers; k++) {
         layer[k].array = array;
         for (int i = 0; i < count; i++)
@@ -215,10 +238,8 @@ static int read_manifest(struct weights_reader *r, const json_t *manifest)
     json_array_foreach(manifest, i, v)
         if (status == 0)
             status = read_group(r, v, &list, &capacity, &count);
-    if (status == 0)
-        status = sort_by_layer(r, list, count);
-    mem_free(list);
-    return status;
+    list = arena_take(r->arena, list, (size_t)count, sizeof(*list));
+    return status ? -1 : sort_by_layer(r, list, count);
 }
 
 int weights_of_tfjs(struct weights_reader *r, const uint8_t *text, size_t size)
@@ -231,8 +252,8 @@ int weights_of_tfjs(struct weights_reader *r, const uint8_t *text, size_t size)
     if (!root)
         status = err_at(r->err, r->path, broken.line, broken.column, "%s", broken.text);
     else if (!json_is_array(manifest))
-        status = err_at(r->err, r->path, 0, 0, "is JSON without \"weightsManifest\", so it holds no "
-                        "weights%s", json_object_get(root, "class_name")
+        status = err_at(r->err, r->path, 0, 0, "is JSON without \"weightsManifest\", so it holds "
+                        "no weights%s", json_object_get(root, "class_name")
                         ? "; it is a model's structure" : "");
     else
         status = read_manifest(r, manifest);

@@ -1,13 +1,15 @@
 /*
- * systole train: what its files share. train_options.c reads the command line,
+ * systole train, evaluate, predict: what their files share. train_options.c reads the command line,
  * train_data.c loads samples, train_setup.c compiles, train_loop.c trains, train_report.c leaves
- * the results, train_weights.c reads and leaves weights, train_tables.c what the compiler knows for them.
+ * the results, train_weights.c reads and leaves weights, train_apply.c evaluates and
+ * predicts, train_tables.c gathers what the compiler knows for reports.
  */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
 #include "cli/common/options.h"
 #include "base/progress.h"
 #include "cli/common/trace_options.h"
+#include "files/model_file.h"
 #include "report/folder/report.h"
 #include "sim/machine/machine.h"
 #include "train/fit/fit.h"
@@ -25,8 +27,13 @@ struct train_value {
     double real;                        /* REAL */
 };
 
+/* what a run does: three commands, which share most of their options */
+enum train_task { TASK_TRAIN, TASK_EVALUATE, TASK_PREDICT };
+
 struct train_options {
+    enum train_task task;
     const char *model_path;
+    const char *json, *out_npy;         /* of an evaluation or a prediction: where it goes */
     struct train_value value[OPT_COUNT];
     struct optimizer optimizer;         /* of --optimizer and its numbers */
     struct arena *texts;
@@ -40,7 +47,8 @@ struct train_run {
     const struct train_options *options;
     struct arena arena;
     struct model model;
-    const char *config;                 /* its JSON, as the file has it */
+    struct model_file file;             /* what its file says */
+    const char *compiled_loss, *compiled_metrics;       /* as the file has them, or NULL */
     const char *data_noun, *data_shape; /* "images", "28x28" */
     struct chip chip;
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
@@ -57,6 +65,8 @@ struct train_run {
     struct host_loop_options host_loop;
     struct fit *fit;
     struct batches train_batches, test_batches;
+    const void *sample;                 /* to be predicted, */
+    int64_t sample_count;
     int64_t batch, steps_per_epoch, step_limit;
     int steps_per_execution;
     int64_t epochs_before;              /* of a training that goes on */
@@ -76,8 +86,8 @@ struct train_run {
  * Reads the command line into *o, whose texts are `texts`'s or the command line's; ends the
  * program on a wrong use of it. 0 or -1 with *e.
  */
-int train_options_read(struct train_options *o, struct arena *texts, int argc, char **argv,
-                       struct err *e);
+int train_options_read(struct train_options *o, enum train_task task, struct arena *texts,
+                       int argc, char **argv, struct err *e);
 /* an option as config.ini and --help show it; whether it has a meaning beside the others */
 const char *train_option_name(enum train_option o);
 const char *train_option_section(enum train_option o);
@@ -111,14 +121,20 @@ static inline int train_replicas(const struct train_run *t)
     return (int)(t->slice.core_count / each);
 }
 
-/* what --data names, held against model and loss, into train_batches and test_batches */
+/* what --data names, held against model and loss: train_batches and test_batches, or samples */
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
+/* how Keras compiled the model, where its file tells: loss and metrics as --loss takes them */
+void train_read_compiled(struct train_run *t);
 int train_load_weights(struct train_run *t, struct err *e);     /* what --weights names */
 /* of the host, for all cores' variables and arrays */
 int train_check_memory(struct train_run *t, struct err *e);
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
+/* runs one of the commands to its end; the exit status */
+int train_run(int argc, char **argv, enum train_task task);
+int train_evaluate(struct train_run *t, struct err *e);
+int train_predict(struct train_run *t, struct err *e);
 int train_loop(struct train_run *t, struct err *e);
 bool train_was_interrupted(void);       /* by a signal: the loop has ended before its time */
 int train_save(struct train_run *t, struct err *e);     /* what --save names */

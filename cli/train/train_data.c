@@ -1,6 +1,6 @@
 /*
- * Opens what `systole train` trains on: MNIST's files, drawn digits, or arrays that NumPy has
- * saved.
+ * Opens what models are trained on, evaluated and asked to predict: MNIST's files, drawn digits, or
+ * arrays that NumPy has saved.
  */
 #include "cli/train/train.h"
 
@@ -8,8 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "data/files.h"
 #include "data/images.h"
+#include "files/zipfile.h"
+#include "isa/file.h"
 
 #define TRAIN_DIGITS 12000
 #define TEST_DIGITS 2000
@@ -52,7 +55,7 @@ static int check_count(struct train_run *t, const char *where, struct err *e)
 {
     int64_t count = t->train_batches.samples;
 
-    if (count >= t->batch)
+    if (count >= t->batch || t->options->task != TASK_TRAIN)
         return 0;
     return err_at(e, where, 0, 0, "%" PRId64 " training %s are less than a batch of %" PRId64,
                   count, t->data_noun, t->batch);
@@ -97,7 +100,7 @@ static int load_images(struct train_run *t, const char *folder, struct err *e)
     return check_count(t, where, e);
 }
 
-/* ----- arrays: x_train.npy, y_train.npy, x_test.npy, y_test.npy */
+/* ----- arrays: x_train.npy, ... of a folder, or members of a .npz */
 
 /* FOLDER/NAME.npy or its gzip; NULL: neither is there */
 static const char *npy_path(struct train_run *t, const char *folder, const char *name)
@@ -111,6 +114,63 @@ static const char *npy_path(struct train_run *t, const char *folder, const char 
             return path;
     }
     return NULL;
+}
+
+#define NAMES_MAX 4
+
+/* where arrays come from, and what they are called there: x and y to train on, x and y to test */
+struct arrays {
+    const char *where;                  /* a folder, a .npz, or the file of one array */
+    const char *name[NAMES_MAX];
+    int name_count;
+    bool is_npz, is_file;
+    struct zipfile zip;
+};
+
+static bool ends_in(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), more = strlen(suffix);
+
+    return length > more && strcmp(text + length - more, suffix) == 0;
+}
+
+/* "d.npz:x,y": the names behind the colon, as many as the task takes */
+static int take_names(struct train_run *t, struct arrays *from, const char *text, struct err *e)
+{
+    static const int wanted[] = {[TASK_TRAIN] = 4, [TASK_EVALUATE] = 2, [TASK_PREDICT] = 1};
+    static const char *const meant[] = {
+        [TASK_TRAIN] = "x and y to train on, x and y to test with", [TASK_EVALUATE] = "x and y",
+        [TASK_PREDICT] = "x"};
+    enum train_task task = t->options->task;
+    char *list = arena_strdup(&t->arena, text), *rest;
+
+    from->name_count = 0;
+    for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (from->name_count < NAMES_MAX)
+            from->name[from->name_count] = name;
+        from->name_count++;
+    }
+    if (from->name_count == wanted[task])
+        return 0;
+    return err_at(e, from->where, 0, 0, "\"%s\" names %d of its arrays; needed are %s", text,
+                  from->name_count, meant[task]);
+}
+
+/* what --data says, and the names that Keras's own data sets have */
+static int find_arrays(struct train_run *t, struct arrays *from, struct err *e)
+{
+    static const char *const standard[] = {"x_train", "y_train", "x_test", "y_test"};
+    const char *text = train_value(t, OPT_DATA)->text, *colon = strstr(text, ".npz:");
+    int first = t->options->task == TASK_TRAIN ? 0 : 2;
+
+    *from = (struct arrays){.where = text, .is_npz = colon || ends_in(text, ".npz"),
+                            .is_file = ends_in(text, ".npy") || ends_in(text, ".npy.gz")};
+    for (int i = first; i < NAMES_MAX; i++)
+        from->name[from->name_count++] = standard[i];
+    if (!colon)
+        return 0;
+    from->where = arena_printf(&t->arena, "%.*s", (int)(colon + 4 - text), text);
+    return take_names(t, from, colon + 5, e);
 }
 
 static float f32_of(const struct data_tensor *x, int64_t i, float pixel)
@@ -149,9 +209,11 @@ static const void *convert(struct train_run *t, const struct data_tensor *x, con
     void *to;
 
     if (each != shape_elems(sample) || (is_s32(sample) && x->spec.dtype == DATA_F32)) {
-        err_at(e, path, 0, 0, "%s are %s, model %s with loss %s takes %s",
+        err_at(e, path, 0, 0, "%s are %s, model %s%s%s takes %s",
                is_label ? "labels" : "samples", print_sample(x, has, sizeof(has)), t->model.name,
-               loss_name(t->loss.kind), shape_print(sample, wants, sizeof(wants)));
+               t->options->task == TASK_PREDICT ? "" : " with loss ",
+               t->options->task == TASK_PREDICT ? "" : loss_name(t->loss.kind),
+               shape_print(sample, wants, sizeof(wants)));
         return NULL;
     }
     to = arena_array(&t->arena, (size_t)elems, 4);
@@ -198,13 +260,65 @@ static int take_pair(struct train_run *t, const struct data_element *pair,
     return 0;
 }
 
-/* both arrays whole, as one element */
-static struct data_element *read_pair(const char *const path[2], struct err *e)
+/* a member of a .npz; its elements are the arena's */
+static int read_member(struct arrays *from, const char *name, struct arena *a,
+                       struct data_bytes *to, struct err *e)
 {
-    struct dataset *d = dataset_from_npy(path, 2, e);
+    const char **names = arena_array(a, (size_t)from->zip.count + 1, sizeof(*names));
+    int i = zipfile_find(&from->zip, arena_printf(a, "%s.npy", name));
+    char list[300];
+    uint8_t *bytes;
+    size_t size;
+
+    for (int k = 0; k < from->zip.count; k++)
+        names[k] = from->zip.name[k];
+    if (i < 0)
+        return err_at(e, from->where, 0, 0, "has no array \"%s\"%s; it holds %s", name,
+                      text_did_you_mean(arena_printf(a, "%s.npy", name), names,
+                                        (size_t)from->zip.count).text,
+                      zipfile_print(&from->zip, list, sizeof(list)));
+    if (zipfile_read(&from->zip, i, a, &bytes, &size, e))
+        return -1;
+    to->bytes = bytes;
+    to->size = (int64_t)size;
+    return 0;
+}
+
+/* path[]: what messages call the arrays */
+static struct dataset *open_arrays(struct train_run *t, struct arrays *from, int first, int count,
+                                   struct arena *a, const char **path, struct err *e)
+{
+    struct data_bytes array[2] = {{0}};
+
+    for (int i = 0; i < count; i++) {
+        const char *name = from->name[first + i];
+
+        path[i] = from->is_npz    ? arena_printf(&t->arena, "%s:%s", from->where, name)
+                  : from->is_file ? from->where
+                                  : npy_path(t, from->where, name);
+        if (!path[i]) {
+            err_at(e, from->where, 0, 0, "has no %s.npy, nor %s.npy.gz", name, name);
+            return NULL;
+        }
+        array[i].path = path[i];
+        if (from->is_npz && read_member(from, name, a, &array[i], e))
+            return NULL;
+    }
+    return from->is_npz ? dataset_from_npy_bytes(array, count, e)
+                        : dataset_from_npy(path, count, e);
+}
+
+/* `count` arrays whole, as one element */
+static struct data_element *read_arrays(struct train_run *t, struct arrays *from, int first,
+                                        int count, const char **path, struct err *e)
+{
     struct data_iterator *it = NULL;
     struct data_element *x = NULL;
+    struct dataset *d;
+    struct arena a;
 
+    arena_init(&a);
+    d = open_arrays(t, from, first, count, &a, path, e);
     if (d && dataset_cardinality(d) < 1)
         err_at(e, path[0], 0, 0, "holds no samples");
     else if (d)
@@ -215,46 +329,101 @@ static struct data_element *read_pair(const char *const path[2], struct err *e)
         x = NULL;
     data_iterator_destroy(it);
     dataset_release(d);
+    arena_fini(&a);
     return x;
 }
 
-static int load_pair(struct train_run *t, const char *folder, const char *which, struct err *e)
+static void tell_shape(struct train_run *t, const struct data_element *x)
+{
+    char shape[96];
+
+    t->data_shape = arena_strdup(&t->arena, print_sample(&x->tensor[0], shape, sizeof(shape)));
+}
+
+static int load_pair(struct train_run *t, struct arrays *from, int first, struct err *e)
 {
     const char *path[2];
-    struct data_element *x;
-    char shape[96];
+    struct data_element *x = read_arrays(t, from, first, 2, path, e);
     int status;
 
-    for (int i = 0; i < 2; i++) {
-        const char *name = arena_printf(&t->arena, "%c_%s", i ? 'y' : 'x', which);
-
-        path[i] = npy_path(t, folder, name);
-        if (!path[i])
-            return err_at(e, folder, 0, 0, "has no %s.npy, nor %s.npy.gz", name, name);
-    }
-    x = read_pair(path, e);
     if (!x)
         return -1;
-    t->data_shape = arena_strdup(&t->arena, print_sample(&x->tensor[0], shape, sizeof(shape)));
-    status = take_pair(t, x, path, strcmp(which, "train") == 0, e);
+    tell_shape(t, x);
+    status = take_pair(t, x, path, first == 0 && t->options->task == TASK_TRAIN, e);
     element_release(x);
     return status;
 }
 
-static int load_arrays(struct train_run *t, const char *folder, struct err *e)
+/* what is tested with comes last */
+static int load_arrays(struct train_run *t, struct arrays *from, struct err *e)
 {
+    int last = from->name_count - 2;
+
     t->data_noun = "samples";
-    if (check_ends(t, "arrays", e) || load_pair(t, folder, "test", e) ||
-        load_pair(t, folder, "train", e))
+    if (check_ends(t, "arrays", e) || load_pair(t, from, last, e) ||
+        (last > 0 && load_pair(t, from, 0, e)))
         return -1;
-    return check_count(t, folder, e);
+    return check_count(t, from->where, e);
+}
+
+/* inputs without labels, for predictions */
+static int load_inputs(struct train_run *t, struct arrays *from, struct err *e)
+{
+    const char *path[1];
+    struct data_element *x = NULL;
+
+    if (check_ends(t, "arrays", e) == 0)
+        x = read_arrays(t, from, 0, 1, path, e);
+    if (!x)
+        return -1;
+    tell_shape(t, x);
+    t->data_noun = "samples";
+    t->sample_count = x->tensor[0].spec.dim[0];
+    t->sample = convert(t, &x->tensor[0], path[0], input_of(t), false, e);
+    element_release(x);
+    return t->sample ? 0 : -1;
+}
+
+static int load_from(struct train_run *t, struct arrays *from, struct err *e)
+{
+    return t->options->task == TASK_PREDICT ? load_inputs(t, from, e) : load_arrays(t, from, e);
+}
+
+static int load_npz(struct train_run *t, struct arrays *from, struct err *e)
+{
+    struct arena a;
+    uint8_t *bytes;
+    size_t size;
+    int status;
+
+    arena_init(&a);
+    status = isa_file_read(from->where, &a, &bytes, &size, e);
+    if (status == 0)
+        status = zipfile_open(&from->zip, bytes, size, from->where, &a, e);
+    if (status == 0) {
+        status = load_from(t, from, e);
+        zipfile_close(&from->zip);
+    }
+    arena_fini(&a);
+    return status;
 }
 
 int train_load_data(struct train_run *t, struct err *e)
 {
     const char *folder = train_value(t, OPT_DATA)->text;
+    struct arrays from;
 
-    if (*folder && (npy_path(t, folder, "x_train") || npy_path(t, folder, "y_train")))
-        return load_arrays(t, folder, e);
+    if (find_arrays(t, &from, e))
+        return -1;
+    if (from.is_npz)
+        return load_npz(t, &from, e);
+    if (from.is_file && t->options->task != TASK_PREDICT)
+        return err_at(e, folder, 0, 0, "is one array; samples and labels are needed, in a folder "
+                      "or a .npz");
+    if (t->options->task == TASK_PREDICT)
+        return load_inputs(t, &from, e);
+    for (int i = 0; i < from.name_count && *folder; i++)
+        if (npy_path(t, folder, from.name[i]))
+            return load_arrays(t, &from, e);
     return load_images(t, folder, e);
 }

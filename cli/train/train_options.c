@@ -1,4 +1,4 @@
-/* Parses the options of `systole train`. */
+/* Parses the options of `systole train`, `evaluate` and `predict`. */
 #include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -97,13 +97,15 @@ static int set_value(struct train_value *v, const struct row *row, const char *t
     return 0;
 }
 
-static void set_standards(struct train_options *o)
+static void set_standards(struct train_options *o, enum train_task task)
 {
     struct err e;
 
-    *o = (struct train_options){.trace = TRACE_OPTIONS_DEFAULT};
+    *o = (struct train_options){.trace = TRACE_OPTIONS_DEFAULT, .task = task};
     for (int i = 0; i < OPT_COUNT; i++) {
-        int status = set_value(&o->value[i], &rows[i], rows[i].standard, &e);
+        /* whoever does not train needs no optimizer, and no room for what one keeps */
+        bool is_idle = task != TASK_TRAIN && i == OPT_OPTIMIZER;
+        int status = set_value(&o->value[i], &rows[i], is_idle ? "SGD" : rows[i].standard, &e);
 
         assert(status == 0);            /* the table's own defaults are allowed */
     }
@@ -165,12 +167,16 @@ static int check(void *values, struct err *e)
     }
     if (o->value[OPT_OVERWRITE].is_given && !o->value[OPT_CHECKPOINT].is_given)
         return err_set(e, "--overwrite belongs to --checkpoint");
+    if (o->value[OPT_CHECKPOINT_STEPS].is_given && !o->value[OPT_CHECKPOINT].is_given)
+        return err_set(e, "--checkpoint-steps belongs to --checkpoint");
     if (o->value[OPT_OVERWRITE].is_given && o->value[OPT_RESUME].is_given)
         return err_set(e, "--overwrite removes the checkpoints that --resume goes on from");
     if (o->value[OPT_WEIGHTS].is_given && o->value[OPT_RESUME].is_given)
         return err_set(e, "--weights does not go with --resume, whose checkpoint has the weights");
     if (o->value[OPT_SAVE].is_given && weights_check_suffix(o->value[OPT_SAVE].text, e))
         return -1;
+    if (o->task == TASK_PREDICT && (!o->value[OPT_DATA].is_given || !o->out_npy))
+        return err_set(e, "a prediction needs samples and a place: --data x.npy --out y.npy");
     if (is_host && (o->set.count || o->trace.path))
         return err_set(e, "--%s belongs to --backend sim", o->set.count ? "set" : "trace");
     return trace_options_check_mode(&o->trace, (enum run_mode)o->value[OPT_MODE].integer, e);
@@ -189,6 +195,51 @@ static int parse_value(const struct cli_option *option, const char *text, void *
     return set_value(&o->value[option->lo], row, row->kind == FLAG ? "yes" : text, e);
 }
 
+/* of those who do not train */
+static const enum train_option shared[] = {
+    OPT_BATCH, OPT_WEIGHTS, OPT_POLICY, OPT_PRECISION, OPT_BACKEND, OPT_REFERENCE_DOT,
+    OPT_TPU, OPT_THREADS, OPT_SIMD, OPT_MODE, OPT_CHECK_RACES, OPT_PIPELINE, OPT_PIPELINE_CUTS,
+    OPT_DEVICES, OPT_MESH, OPT_LAYOUTS,
+};
+
+static bool is_taken(enum train_task task, enum train_option o)
+{
+    bool is_shared = task == TASK_TRAIN;
+
+    for (size_t i = 0; i < COUNT_OF(shared); i++)
+        is_shared = is_shared || shared[i] == o;
+    return is_shared || (task == TASK_EVALUATE && (o == OPT_LOSS || o == OPT_METRICS));
+}
+
+/* rows of one task alone, `lo` as parse_value has it; behind the table's */
+static const struct cli_option task_rows[][4] = {
+    [TASK_TRAIN] = {{0}},
+    [TASK_EVALUATE] = {
+        {"data", 0, "PATH", "folder with x_test.npy and y_test.npy, gzipped or not, or with "
+         "MNIST's IDX files; or a .npz of these arrays, or of those that it names, as in "
+         "\"d.npz:x,y\" (default: digits drawn by the program)", 1, CLI_OTHER,
+         .parse = parse_value, .lo = OPT_DATA},
+        CLI_ROW_JSON(struct train_options, json, 6), {0}},
+    [TASK_PREDICT] = {
+        {"data", 0, "FILE", "samples: x.npy, x.npy.gz, or d.npz:x", 1, CLI_OTHER,
+         .parse = parse_value, .lo = OPT_DATA},
+        {"out", 0, "FILE", "leave the predictions in this .npy", 6, CLI_TEXT,
+         CLI_AT(struct train_options, out_npy)},
+        CLI_ROW_JSON(struct train_options, json, 6), {0}},
+};
+
+static const char *help_of(const struct train_options *standards, int i, struct arena *a)
+{
+    const char *standard = standards->value[i].text;
+    bool shows = rows[i].kind != FLAG && *standard && strcmp(standard, "0") != 0;
+
+    if (standards->task != TASK_TRAIN && i == OPT_WEIGHTS)
+        return "the weights: .weights.h5, .keras, .h5, safetensors, or the model.json of "
+               "TensorFlow.js (default: those in the model's own file)";
+    return shows ? arena_printf(a, "%s (default: %s)", rows[i].meaning, standard)
+                 : rows[i].meaning;
+}
+
 /* The table's rows, under a heading per section. */
 static void list_options(struct cli_option *list, const struct train_options *standards,
                          struct arena *a)
@@ -197,30 +248,32 @@ static void list_options(struct cli_option *list, const struct train_options *st
         {"data", "Data:"}, {"train", "Training:"}, {"optimizer", "Optimizer:"},
         {"numerics", "Numerics:"}, {"machine", "Machine:"}, {"output", "Output:"},
     };
+    enum train_task task = standards->task;
 
     for (size_t h = 0; h < COUNT_OF(headings); h++) {
-        *list++ = (struct cli_option){.kind = CLI_HEADING, .doc = headings[h][1],
-                                      .group = (int)h + 1};
-        for (int i = 0; i < OPT_COUNT; i++) {
-            const char *standard = standards->value[i].text;
-            bool shows = rows[i].kind != FLAG && *standard && strcmp(standard, "0") != 0;
-
-            if (strcmp(rows[i].section, headings[h][0]) == 0)
+        if (task != TASK_TRAIN && h == 2)
+            continue;                   /* there is no optimizer */
+        *list++ = (struct cli_option){
+            .kind = CLI_HEADING, .group = (int)h + 1,
+            .doc = task != TASK_TRAIN && h == 1 ? "Model:" : headings[h][1]};
+        for (int i = 0; i < OPT_COUNT; i++)
+            if (strcmp(rows[i].section, headings[h][0]) == 0 &&
+                is_taken(task, (enum train_option)i))
                 *list++ = (struct cli_option){
                     .name = rows[i].name, .arg = rows[i].arg, .group = (int)h + 1,
                     .kind = CLI_OTHER, .parse = parse_value, .lo = i,
-                    .letter = i == OPT_TPU ? 't' : 0,
-                    .doc = shows ? arena_printf(a, "%s (default: %s)", rows[i].meaning, standard)
-                                 : rows[i].meaning};
-        }
+                    .letter = i == OPT_TPU ? 't' : 0, .doc = help_of(standards, i, a)};
     }
+    for (const struct cli_option *o = task_rows[task]; o->name; o++)
+        *list++ = *o;
     *list = (struct cli_option)CLI_ROW_SET(struct train_options, set, 5);
 }
 
-static const char doc[] =
+static const char *const docs[] = {
+    [TASK_TRAIN] =
     "Trains the Keras model in MODEL (what model.to_json() writes, a .keras, a whole .h5, or the "
-    "model.json of TensorFlow.js) on a simulated slice of TPU chips: forward, backward, all-reduce of the gradients and update run as "
-    "instructions on the simulated cores.\v"
+    "model.json of TensorFlow.js) on a simulated slice of TPU chips: forward, backward, "
+    "all-reduce of the gradients and update run as instructions on the simulated cores.\v"
     "Example:\n"
     "  systole train examples/mnist_mlp.json --data mnist/ --tpu v3-8 --epochs 20 \\\n"
     "      --batch 512 --optimizer adam --lr 0.001 --seed 1 --out out/\n"
@@ -234,7 +287,32 @@ static const char doc[] =
     "  systole train examples/mnist_mlp.json --checkpoint ckpt/ --epochs 2\n"
     "  systole train examples/mnist_mlp.json --checkpoint ckpt/ --resume --epochs 5\n"
     "A trace of two steps (docs/traces.md); without --steps it has one:\n"
-    "  systole train examples/mnist_mlp.json --steps 2 --trace two.pftrace";
+    "  systole train examples/mnist_mlp.json --steps 2 --trace two.pftrace\n"
+    "Weights that Keras left, trained on, for Keras again:\n"
+    "  systole train model.keras --weights model.keras --save trained.keras",
+    [TASK_EVALUATE] =
+    "Tells loss and metrics of the Keras model in MODEL on samples with labels, as Keras's "
+    "model.evaluate does, on a simulated slice of TPU chips. MODEL is a .keras, a whole .h5, the "
+    "model.json of TensorFlow.js, or, with --weights, what model.to_json() writes.\v"
+    "A last batch that is not full counts as far as it goes.\n\n"
+    "Example:\n"
+    "  systole train examples/mnist_mlp.json --epochs 1 --save mlp.keras\n"
+    "  systole evaluate mlp.keras --tpu v3-8 --batch 512\n"
+    "  systole evaluate examples/mnist_mlp.json --weights mlp.keras --data mnist.npz",
+    [TASK_PREDICT] =
+    "Makes of samples what the Keras model in MODEL predicts, as Keras's model.predict does, on a "
+    "simulated slice of TPU chips. MODEL is a .keras, a whole .h5, the model.json of "
+    "TensorFlow.js, or, with --weights, what model.to_json() writes.\v"
+    "A last batch may have any size. Bytes become 0..1, as in training.\n\n"
+    "Example:\n"
+    "  systole predict mlp.keras --data mnist.npz:x_test --out predictions.npy --tpu v3-8",
+};
+
+static const char *const hints[] = {
+    [TASK_TRAIN] = "(a Keras JSON file, such as examples/mnist_mlp.json)",
+    [TASK_EVALUATE] = "(a .keras, or a Keras JSON file and --weights)",
+    [TASK_PREDICT] = "(a .keras, or a Keras JSON file and --weights)",
+};
 
 static int settle_trace(struct train_options *o, struct err *e)
 {
@@ -245,19 +323,18 @@ static int settle_trace(struct train_options *o, struct err *e)
                                     (enum run_mode)o->value[OPT_MODE].integer, e);
 }
 
-int train_options_read(struct train_options *o, struct arena *texts, int argc, char **argv,
-                       struct err *e)
+int train_options_read(struct train_options *o, enum train_task task, struct arena *texts,
+                       int argc, char **argv, struct err *e)
 {
     struct cli_option list[OPT_COUNT + 16] = {{0}};
-    static const struct cli_part parts[] = {
+    static const struct cli_part with_trace[] = {
         {&cli_trace_options, offsetof(struct train_options, trace)}, {0}};
     const struct cli_syntax syntax = {
-        .own = {list, parts, check}, .noun = "model",
-        .noun_at = offsetof(struct train_options, model_path),
-        .noun_hint = "(a Keras JSON file, such as examples/mnist_mlp.json)",
-        .args_doc = "MODEL.json", .doc = doc};
+        .own = {list, task == TASK_TRAIN ? with_trace : NULL, check}, .noun = "model",
+        .noun_at = offsetof(struct train_options, model_path), .noun_hint = hints[task],
+        .args_doc = "MODEL", .doc = docs[task]};
 
-    set_standards(o);
+    set_standards(o, task);
     o->texts = texts;
     list_options(list, o, texts);
     cli_parse(&syntax, argc, argv, o);

@@ -1,4 +1,7 @@
-/* Prepares a training: checks the options, and makes data, machine and programs. */
+/*
+ * Prepares a training, an evaluation or a prediction: checks the options, and makes data, machine
+ * and programs.
+ */
 #include "cli/train/train.h"
 
 #include <inttypes.h>
@@ -9,7 +12,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/common/host_memory.h"
-#include "files/model_file.h"
 #include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
@@ -72,10 +74,18 @@ static int choose_loss(struct train_run *t, struct err *e)
     const char *text = train_value(t, OPT_LOSS)->text;
     enum loss_kind kind;
     struct err why;
+    bool is_compiled = t->compiled_loss && !train_value(t, OPT_LOSS)->is_given;
 
-    if (is_call(text))
-        return loss_from_text(&t->loss, text, &t->arena, &why)
-                   ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
+    if (t->options->task == TASK_PREDICT)
+        text = "mean_squared_error";    /* goes with any output, and nobody asks for it */
+    else if (is_compiled)
+        text = t->compiled_loss;
+    if (is_compiled && loss_from_text(&t->loss, text, &t->arena, &why))
+        return err_at(e, t->options->model_path, 0, 0, "was compiled with loss %s: %s; --loss "
+                      "takes another", text, why.msg);
+    if (is_call(text) || is_compiled)
+        return loss_from_text(&t->loss, text, &t->arena, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
+                                                    : 0;
     if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
@@ -124,7 +134,9 @@ static char *cut_text(char **text)
 
 static int choose_metrics(struct train_run *t, struct err *e)
 {
-    char *text = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest;
+    bool is_compiled = t->compiled_metrics && !train_value(t, OPT_METRICS)->is_given;
+    char *text = arena_strdup(&t->arena, is_compiled ? t->compiled_metrics
+                                                     : train_value(t, OPT_METRICS)->text), *rest;
 
     t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
     for (; (rest = cut_text(&text)) != NULL; text = rest)
@@ -173,7 +185,7 @@ static int create_fit(struct train_run *t, struct err *e)
 {
     struct fit_options o;
 
-    if (choose_metrics(t, e))
+    if (t->options->task != TASK_PREDICT && choose_metrics(t, e))
         return -1;
     t->optimizer = t->options->optimizer;
     t->model.policy = (enum keras_policy)train_value(t, OPT_POLICY)->integer;
@@ -181,7 +193,9 @@ static int create_fit(struct train_run *t, struct err *e)
     t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     o = options_of(t);
     t->fit = fit_create(&o, e);
-    return t->fit && train_load_weights(t, e) == 0 ? fit_compile(t->fit, e) : -1;
+    if (!t->fit || train_load_weights(t, e) != 0)
+        return -1;
+    return t->options->task == TASK_TRAIN ? fit_compile(t->fit, e) : 0;
 }
 
 static void plan_steps(struct train_run *t)
@@ -265,6 +279,18 @@ int train_begin_trace(struct train_run *t, struct err *e)
     return 0;
 }
 
+/* before any work is done: can all of it be left where it is to go? */
+static int check_outputs(const struct train_run *t, struct err *e)
+{
+    const char *const path[] = {path_or_null(t, OPT_CSV_LOG), path_or_null(t, OPT_SAVE),
+                                t->options->json, t->options->out_npy};
+
+    for (size_t i = 0; i < COUNT_OF(path); i++)
+        if (path[i] && outfile_check(path[i], e))
+            return -1;
+    return report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e);
+}
+
 /* logical devices, of which each replica has as many cores */
 static int choose_devices(struct train_run *t, struct err *e)
 {
@@ -292,26 +318,24 @@ static int choose_devices(struct train_run *t, struct err *e)
 
 int train_setup(struct train_run *t, struct err *e)
 {
-    const char *log = path_or_null(t, OPT_CSV_LOG), *save = path_or_null(t, OPT_SAVE);
-
     variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if ((log && outfile_check(log, e)) || (save && outfile_check(save, e)))
-        return -1;
-    if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
-        check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
+    if (check_outputs(t, e) || check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->config, e))
+    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->file, e))
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, model_last_call(&t->model));
+    if (t->options->task == TASK_EVALUATE)
+        train_read_compiled(t);
     if (choose_loss(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
-    plan_steps(t);
+    if (t->options->task == TASK_TRAIN)
+        plan_steps(t);
     if (create_fit(t, e) || resume(t, e))
         return -1;
     return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;

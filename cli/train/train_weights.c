@@ -1,4 +1,7 @@
-/* Reads the weights that a training starts from, and leaves those that it ends with. */
+/*
+ * Reads the weights that a training starts from, or that are evaluated, and leaves those that a
+ * training ends with.
+ */
 #include "cli/train/train.h"
 
 #include "base/text.h"
@@ -6,18 +9,24 @@
 
 int train_load_weights(struct train_run *t, struct err *e)
 {
-    const char *path = train_value(t, OPT_WEIGHTS)->text;
+    bool is_own = !train_value(t, OPT_WEIGHTS)->is_given;
+    const char *path = is_own ? t->options->model_path : train_value(t, OPT_WEIGHTS)->text;
     struct weights_value *value;
     struct arena a;
+    struct err why;
     int count, status;
 
-    if (!*path)
-        return 0;
+    if (is_own && t->options->task == TASK_TRAIN)
+        return 0;                       /* a training begins anew unless told otherwise */
     arena_init(&a);
     status = weights_read(path, &t->model, &a, &value, &count, e);
     for (int i = 0; i < count && status == 0; i++)
         status = strategy_write(fit_strategy(t->fit), value[i].variable, value[i].value, e);
     arena_fini(&a);
+    if (status && is_own) {
+        why = *e;
+        err_at(e, why.file, why.line, why.col, "%s; --weights FILE takes others", why.msg);
+    }
     return status;
 }
 
@@ -40,7 +49,7 @@ int train_save(struct train_run *t, struct err *e)
         status = strategy_read(fit_strategy(t->fit), value[i].variable, to, e);
     }
     if (status == 0)
-        status = weights_write(path, &t->model, t->config, value, count, e);
+        status = weights_write(path, &t->model, t->file.config, value, count, e);
     arena_fini(&a);
     if (status == 0)
         printf("weights in %s\n", path);

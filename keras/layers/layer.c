@@ -60,7 +60,8 @@ const char *layer_class(enum layer_kind kind)
 
 const char *layer_whole_class(const struct layer *l)
 {
-    return l->is_distributed ? "TimeDistributed"
+    return l->operation ? l->operation
+           : l->is_distributed ? "TimeDistributed"
            : l->c.both != LAYER_ONE_WAY ? "Bidirectional" : layer_class(l->kind);
 }
 
@@ -267,6 +268,8 @@ int layer_add_weight(struct layer_build *b, const char *name, int rank, const in
 {
     struct variable v = {.is_trainable = b->layer->is_trainable, .initializer = *i};
 
+    if (r)
+        v.constraint = r->constraint;
     return add(b, &v, name, rank, dim, r);
 }
 

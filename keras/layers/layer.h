@@ -100,6 +100,7 @@ struct layer {
     bool is_distributed;                /* it is called on each step of its inputs by itself */
     int64_t features;                   /* the dimension, the batch being 0, that it takes for the */
                                         /* last one; 0: that is where it is */
+    const char *operation;              /* of keras.ops: its class there; NULL: it is a layer */
     const char *wrapped[2];             /* of layers inside this one: names in variables' paths */
     const char *cell;                   /* the same of a recurrent layer's; NULL: "lstm_cell" */
     int policy;                         /* enum keras_policy; -1: the model's */
@@ -114,7 +115,8 @@ struct layer {
 };
 
 const char *layer_class(enum layer_kind kind);
-/* Keras's class of it, which is the wrapper's where it stands in one: "Bidirectional" */
+/* Keras's class of it, which is the wrapper's where it stands in one ("Bidirectional"), and of
+   keras.ops the operation's */
 const char *layer_whole_class(const struct layer *l);
 enum layer_masking layer_masking(enum layer_kind kind);
 /* -1 with the nearest class and all classes */

@@ -356,6 +356,12 @@ static int check_sizes(const struct layer *l, const struct variable_set *set, st
             return layer_fail(l, e, "its variable \"%s\" would have shape %s, more than 2^32 "
                               "elements", v->name,
                               layer_shape_text(&v->shape, text, sizeof(text)));
+        if (l->regularizer[i].orthogonal != 0 && v->shape.rank != 2)
+            return layer_fail(l, e, "its variable \"%s\" has %d dimensions; OrthogonalRegularizer "
+                              "is for matrices", v->name, v->shape.rank);
+        if (initializer_check(&v->initializer, &v->shape, v->name, e) ||
+            constraint_check(&v->constraint, &v->shape, v->name, e))
+            return -1;
     }
     return 0;
 }
@@ -414,6 +420,14 @@ void model_take_back(struct model *m, struct model_mark mark)
     m->node_count = mark.nodes;
     m->input_count = mark.inputs;
     m->output_count = mark.outputs;
+}
+
+int model_part_of(const struct model *m, const char *name)
+{
+    for (int i = 0; i < m->part_count; i++)     /* those outside come first */
+        if (strncmp(name, m->part[i].prefix, strlen(m->part[i].prefix)) == 0)
+            return i;
+    return -1;
 }
 
 int64_t model_parameter_count(const struct model *m, bool of_trainable)

@@ -47,6 +47,7 @@ struct model {
     struct model_node *node;
     int node_count;
     size_t node_capacity;
+    bool is_chain;                      /* of a Keras file: a Sequential */
     struct model_part *part;            /* of a Keras file */
     int part_count;
     size_t part_capacity;
@@ -78,8 +79,9 @@ void model_output(struct model *m, int call);   /* a model without one has its l
 int model_last_call(const struct model *m);     /* the first output of the last one */
 
 /*
- * From model.to_json() of Keras 2 or 3, Sequential or Functional, or the model.json of TensorFlow.js
- * that holds such a model, initialised by this; `path` in messages. -1: file, line and column where the JSON is broken, else the layer.
+ * From model.to_json() of Keras 2 or 3, Sequential or Functional, or the model.json of
+ * TensorFlow.js that holds such a model, initialised by this; `path` in messages. -1: file, line
+ * and column where the JSON is broken, else the layer.
  */
 int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e);
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
@@ -96,6 +98,8 @@ struct model_mark { int layers, nodes, inputs, outputs; };
 struct model_mark model_mark(const struct model *m);
 void model_take_back(struct model *m, struct model_mark mark);
 
+/* the outermost model inside the model whose layer has this name; -1: none */
+int model_part_of(const struct model *m, const char *name);
 int64_t model_parameter_count(const struct model *m, bool of_trainable);
 
 struct model_result {

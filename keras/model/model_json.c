@@ -186,6 +186,7 @@ static int read_model(struct model_json_reader *r, json_t *root)
         r->model->name = arena_strdup(r->arena, name);
     if (add_block(r, root) != 0)
         return -1;
+    r->model->is_chain = !json_is_functional(root);
     if (r->model->node_count == r->model->input_count)
         return model_json_fail(r, "the model has no layer but its input");
     settle_policies(r->model);

@@ -192,18 +192,9 @@ static struct layer *other(struct model_json_reader *r, const json_t *config, co
     return NULL;
 }
 
-struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index)
+static struct layer *make_layer(struct model_json_reader *r, const json_t *config,
+                                const char *class, const char *name, const json_t *layer)
 {
-    const char *class = json_string_value(json_object_get(layer, "class_name")), *name;
-    const json_t *config = json_object_get(layer, "config");
-
-    if (model_json_read_name(r, layer, index, &name) != 0)
-        return NULL;
-    r->name = name;
-    if (!class) {
-        model_json_fail(r, "missing field \"class_name\"");
-        return NULL;
-    }
     for (size_t i = 0; i < COUNT_OF(functions); i++)
         if (strcmp(class, functions[i].class) == 0) {
             struct layer *l = model_layer(r->model, LAYER_ACTIVATION, name);
@@ -215,4 +206,22 @@ struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, siz
         if (strcmp(class, merges[i].class) == 0)
             return merge(r, layer, class, name, merges[i].kind);
     return other(r, config, class, name);
+}
+
+struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name")), *name;
+    struct layer *l;
+
+    if (model_json_read_name(r, layer, index, &name) != 0)
+        return NULL;
+    r->name = name;
+    if (!class) {
+        model_json_fail(r, "missing field \"class_name\"");
+        return NULL;
+    }
+    l = make_layer(r, json_object_get(layer, "config"), class, name, layer);
+    if (l)
+        l->operation = arena_strdup(r->arena, class);
+    return l;
 }

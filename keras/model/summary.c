@@ -25,16 +25,6 @@ static int row_of_layer(const struct summary *s, const struct layer *l)
     return -1;
 }
 
-static const char *sources_of(const struct making *k, const struct model_node *n)
-{
-    const char *text = "";
-
-    for (int i = 0; i < n->input_count; i++)
-        text = arena_printf(k->arena, "%s%s%s", text, i ? ", " : "",
-                            k->m->layer[k->m->node[n->input[i]].layer]->name);
-    return text;
-}
-
 static void count_parameters(const struct making *k, struct summary_row *r)
 {
     for (int i = 0; i < r->layer->variable_count; i++) {
@@ -43,6 +33,8 @@ static void count_parameters(const struct making *k, struct summary_row *r)
         r->parameters += shape_elems(&v->shape);
         r->trainable += v->is_trainable ? shape_elems(&v->shape) : 0;
     }
+    if (r->layer->kind == LAYER_NORMALIZATION && r->layer->variable_count > 0)
+        r->parameters++;                /* Keras's count of samples, which nothing here needs */
 }
 
 static void list_layers(struct making *k)
@@ -56,11 +48,10 @@ static void list_layers(struct making *k)
             continue;
         r->layer = k->m->layer[n->layer];
         r->output = n->shape;
-        r->from = sources_of(k, n);
         count_parameters(k, r);
         k->s->row_count++;
     }
-    k->s->row[k->s->row_count++] = (struct summary_row){.from = ""};
+    k->s->row[k->s->row_count++] = (struct summary_row){.layer = NULL};
 }
 
 /* "gradients/conv2d/MatMul" is conv2d's: the row whose layer's name is a part of the path */

@@ -1,5 +1,6 @@
 /*
- * What a model is made of: Keras's summary, with operations and predicted cycles per layer.
+ * What a model is made of: Keras's summary, with operations and predicted cycles per layer. What
+ * is printed has the rows of Keras's model.summary(), a model inside the model in one.
  *
  * For cycles the model's forward pass, and the gradients of all trainable variables, are compiled
  * for one core of a chip, as one program, and each kernel's predicted cycles (its cost model's,
@@ -22,8 +23,7 @@ enum summary_bound { BOUND_NONE, BOUND_COMPUTE, BOUND_COPIES, BOUND_FIXED };
 struct summary_row {
     const struct layer *layer;          /* NULL: kernels that belong to no layer */
     struct shape output;                /* of its first call, a sample */
-    const char *from;                   /* layers it takes, "a, b" */
-    int64_t parameters, trainable;      /* elements */
+    int64_t parameters, trainable;      /* elements, as Keras counts them */
     int64_t flops;                      /* per sample, forward */
     int64_t forward_cycles, backward_cycles;
     int64_t cost[4];                    /* by enum summary_bound: what its kernels are made of */

@@ -1,5 +1,5 @@
 /* Prints a model's summary as the table that people read. */
-#include "keras/model/summary.h"
+#include "keras/model/summary_impl.h"
 
 #include <inttypes.h>
 
@@ -30,39 +30,48 @@ static void print_layers(const struct summary *s, FILE *to)
     bool has_chip = s->options.chip != NULL;
     const struct table_field fields[] = {
         {TABLE_SHOWN(TEXT, NULL, "Layer (type)"), .width = 44, .is_whole_text = true},
-        {TABLE_SHOWN(TEXT, NULL, "Output shape"), .width = 23},
+        {TABLE_SHOWN(TEXT, NULL, "Output Shape"), .width = 23},
         {TABLE_SHOWN(INT, NULL, "Param #"), .width = 11},
         {TABLE_SHOWN(INT, NULL, "FLOP/sample"), .width = 14},
         {.heading = "fwd cycles", .kind = CELL_INT, .is_shown = has_chip, .width = 13},
         {.heading = "bwd cycles", .kind = CELL_INT,
          .is_shown = has_chip && s->options.has_backward, .width = 13},
         {.heading = "bound by", .kind = CELL_TEXT, .is_shown = has_chip, .width = 13},
-        {TABLE_SHOWN(TEXT, NULL, "Connected to")}};
+        {.heading = "Connected to", .kind = CELL_TEXT, .is_whole_text = true,
+         .is_shown = !summary_is_chain(s->model)}};
+    struct summary_shown *row;
     struct table t;
+    int count;
 
     table_begin_count(&t, fields, COUNT_OF(fields), NULL);
     t.indent = "";
-    for (int i = 0; i < s->row_count; i++) {
-        const struct summary_row *r = &s->row[i];
+    count = summary_show(s, t.arena, &row);
+    for (int i = 0; i < count; i++) {
+        const struct summary_row *r = &row[i].sum;
+        const char *name = row[i].name ? arena_printf(t.arena, "%s (%s)", row[i].name,
+                                                      row[i].class) : "(no layer of its own)";
 
-        if (!r->layer && !r->forward_cycles && !r->backward_cycles)
-            continue;
-        TABLE_ROW(&t, cell_text(r->layer ? arena_printf(t.arena, "%s (%s)", r->layer->name,
-                                                        layer_class(r->layer->kind))
-                                         : "(no layer of its own)"),
-                  cell_text(r->layer ? shape_text(&r->output, t.arena) : NULL),
-                  number(r->parameters), number(r->flops), number(r->forward_cycles),
-                  number(r->backward_cycles), cell_text(bounds[summary_bound_of(r)]),
-                  cell_text(r->from));
+        TABLE_ROW(&t, cell_text(name), cell_text(row[i].name ? shape_text(&r->output, t.arena)
+                                                             : NULL),
+                  row[i].name ? cell_int(r->parameters) : cell_none(), number(r->flops),
+                  number(r->forward_cycles), number(r->backward_cycles),
+                  cell_text(bounds[summary_bound_of(r)]), cell_text(row[i].from));
     }
     table_print_text(&t, to);
     table_end(&t);
 }
 
+/* "2.83 KB", as Keras has it */
 static void print_bytes(const char *what, int64_t parameters, FILE *to)
 {
-    fprintf(to, "%-22s %14s (%s)\n", what, text_thousands(parameters).text,
-            text_bytes(4 * parameters).text);
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+    double size = 4.0 * (double)parameters;
+    size_t unit = 0;
+
+    for (; size >= 1024.0 && unit + 1 < COUNT_OF(units); unit++)
+        size /= 1024.0;
+    text_print_file(to, "%s: %s (%.2f %s)\n", what,
+                    text_thousands(parameters).text, size, units[unit]);
 }
 
 static void print_time(const struct summary *s, const char *what, int64_t cycles, double flops,
@@ -84,10 +93,11 @@ void summary_print(const struct summary *s, FILE *to)
     fprintf(to, "Model: \"%s\"\n\n", s->model->name);
     print_layers(s, to);
     fputc('\n', to);
-    print_bytes("Total params:", s->total.parameters, to);
-    print_bytes("Trainable params:", s->total.trainable, to);
-    print_bytes("Non-trainable params:", s->total.parameters - s->total.trainable, to);
-    fprintf(to, "%-22s %14s FLOP forward\n", "Per sample:", text_thousands(s->total.flops).text);
+    print_bytes("Total params", s->total.parameters, to);
+    print_bytes("Trainable params", s->total.trainable, to);
+    print_bytes("Non-trainable params", s->total.parameters - s->total.trainable, to);
+    fprintf(to, "%-22s %14s FLOP forward\n", "Per sample:",
+            text_thousands(s->total.flops).text);
     if (!s->options.chip)
         return;
     fprintf(to, "\nPredicted for one core of %s, %s, %" PRId64 " sample%s at a time:\n",

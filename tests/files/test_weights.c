@@ -14,7 +14,7 @@ static struct arena arena;
 static struct variable_set set;
 static struct model m;
 static struct err e;
-static const char *config;
+static struct model_file text;
 static char folder[] = "/tmp/systole_weights_XXXXXX";
 
 static int set_up(void **state)
@@ -39,7 +39,7 @@ static int tear_down(void **state)
 
 static void load(const char *path)
 {
-    if (model_file_read(&m, &arena, path, &config, &e) != 0 || model_build(&m, &set, &e) != 0)
+    if (model_file_read(&m, &arena, path, &text, &e) != 0 || model_build(&m, &set, &e) != 0)
         fail_msg("%s: %s", path, e.msg);
 }
 
@@ -125,10 +125,10 @@ static void round_trip(const char *model, uint64_t seed)
     for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
         const char *path = in_folder(arena_printf(&arena, "w.%s", suffixes[i]));
 
-        assert_int_equal(weights_write(path, &m, config, value, count, &e), 0);
+        assert_int_equal(weights_write(path, &m, text.config, value, count, &e), 0);
         expect_same(path, value, count);
         isa_file_read(path, &arena, &first, &first_size, &e);
-        assert_int_equal(weights_write(path, &m, config, value, count, &e), 0);
+        assert_int_equal(weights_write(path, &m, text.config, value, count, &e), 0);
         isa_file_read(path, &arena, &second, &second_size, &e);
         assert_int_equal(first_size, second_size);
         assert_memory_equal(first, second, first_size);
@@ -155,7 +155,7 @@ TEST(a_keras_file_is_a_model_and_weights_for_it_again)
 
     load("tests/corpus/zip/model.keras");
     count = draw_values(&value, 1);
-    assert_int_equal(weights_write(in_folder("again.keras"), &m, config, value, count, &e), 0);
+    assert_int_equal(weights_write(in_folder("again.keras"), &m, text.config, value, count, &e), 0);
     tear_down(NULL);
     set_up(NULL);
     load(in_folder("again.keras"));
@@ -186,7 +186,8 @@ TEST(names_that_differ_leave_the_order_of_layers)
 {
     static const char json[] =
         "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"m\", \"layers\": ["
-        "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"i\"}},"
+        "{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"i\", "
+        "\"batch_shape\": [null, 4, 2]}},"
         "{\"class_name\": \"LSTM\", \"config\": {\"units\": 2, \"name\": \"lstm\"}},"
         "{\"class_name\": \"Dense\", \"config\": {\"units\": %d, \"name\": \"%s\"}}]}}";
     struct weights_value *value;
@@ -194,9 +195,9 @@ TEST(names_that_differ_leave_the_order_of_layers)
 
     put_file(in_folder("m.json"), json, 0);
     for (int units = 1; units <= 2; units++) {
-        const char *text = arena_printf(&arena, json, units, units == 1 ? "dense" : "dense_7");
+        const char *file = arena_printf(&arena, json, units, units == 1 ? "dense" : "dense_7");
 
-        put_file(in_folder("m.json"), text, strlen(text));
+        put_file(in_folder("m.json"), file, strlen(file));
         load(in_folder("m.json"));
         if (units == 1)
             assert_int_equal(weights_read("tests/corpus/h5/lstm.weights.h5", &m, &arena, &value,
@@ -231,9 +232,9 @@ static const char tfjs[] =
 
 static void put_tfjs(const char *paths, const char *bias_shape, const char *bias_type)
 {
-    const char *text = arena_printf(&arena, tfjs, paths, bias_shape, bias_type);
+    const char *file = arena_printf(&arena, tfjs, paths, bias_shape, bias_type);
 
-    put_file(in_folder("model.json"), text, strlen(text));
+    put_file(in_folder("model.json"), file, strlen(file));
 }
 
 TEST(weights_of_tensorflow_js_come_out_of_their_shards)
@@ -266,6 +267,16 @@ TEST(weights_of_tensorflow_js_come_out_of_their_shards)
     expect_refusal(in_folder("model.json"), "\"d/kernel\" ends behind its shards");
     for (const char *name = "abc"; *name; name++)
         unlink(in_folder(arena_printf(&arena, "%c.bin", *name)));
+    unlink(in_folder("model.json"));
+}
+
+TEST(a_graph_of_tensorflow_js_is_no_keras_model)
+{
+    static const char graph[] = "{\"format\": \"graph-model\", \"modelTopology\": {\"node\": []}}";
+
+    put_file(in_folder("model.json"), graph, strlen(graph));
+    assert_int_equal(model_file_read(&m, &arena, in_folder("model.json"), NULL, &e), -1);
+    assert_non_null(strstr(e.msg, "is a graph-model of TensorFlow.js"));
     unlink(in_folder("model.json"));
 }
 
@@ -307,6 +318,11 @@ TEST(damaged_files_are_read_or_refused)
     damage("tests/corpus/h5/places.weights.h5", "d.weights.h5", 2, times);
     damage("tests/corpus/h5/keras2.h5", "d.h5", 3, times);
     damage("tests/corpus/zip/model.keras", "d.keras", 4, times);
+    put_tfjs("\"a.bin\"", "2", "\"dtype\": \"float32\"");
+    put_file(in_folder("a.bin"), tfjs, 32);
+    damage(in_folder("model.json"), "d.json", 5, 10 * times);
+    unlink(in_folder("model.json"));
+    unlink(in_folder("a.bin"));
 }
 
 static void expect_h5(const char *path, const char *message)
@@ -359,6 +375,7 @@ int main(void)
         UNIT(names_that_differ_leave_the_order_of_layers),
         UNIT(layers_that_are_missing_or_left_over_are_named_with_the_nearest),
         UNIT(weights_of_tensorflow_js_come_out_of_their_shards),
+        UNIT(a_graph_of_tensorflow_js_is_no_keras_model),
         UNIT(damaged_files_are_read_or_refused),
         UNIT(groups_within_themselves_links_elsewhere_and_endless_arrays_are_refused),
         UNIT(arrays_of_other_kinds_are_read_as_numbers),

@@ -257,6 +257,13 @@ static void count_host_time(struct fit *f, int64_t steps, const struct strategy_
     log->wall_us = f->host.wall_us - before;
 }
 
+/* how far an epoch has come */
+static struct fit_part part_of(const struct epoch *ep)
+{
+    return (struct fit_part){ep->log.epoch, ep->log.steps, ep->log.samples,
+                             ep->log.launch_cycles, ep->loss_sum, ep->log.wall_us};
+}
+
 /* one launch; 1: a callback wants to stop */
 static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, struct err *e)
 {
@@ -290,7 +297,9 @@ static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, stru
     ep->log.cycles = ep->log.launch_cycles / ep->log.steps;
     ep->log.wall_us += log.wall_us;
     ep->log.step = f->step;
+    f->part = part_of(ep);              /* a checkpoint that is saved now goes on from here */
     told = tell(f, ep->run, EVENT_STEP, &log, e);
+    f->part = (struct fit_part){.epoch = 0};
     return told < 0 ? -1 : stop | told;
 }
 
@@ -373,8 +382,7 @@ static int leave_cut(struct fit *f, const struct epoch *ep, struct err *e)
 {
     int status;
 
-    f->part = (struct fit_part){ep->log.epoch, ep->log.steps, ep->log.samples,
-                                ep->log.launch_cycles, ep->loss_sum, ep->log.wall_us};
+    f->part = part_of(ep);
     status = tell(f, ep->run, EVENT_CUT, &ep->log, e);
     f->part = (struct fit_part){.epoch = 0};
     return status < 0 ? -1 : 0;
@@ -556,11 +564,15 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
     return 0;
 }
 
-int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to, struct err *e)
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
+                struct fit_log *log, struct err *e)
 {
     struct fit_feed *feed = &f->prediction_feed;
+    struct fit_log unasked;
     size_t row;
 
+    log = log ? log : &unasked;
+    *log = (struct fit_log){.step = f->step, .samples = samples};
     if (must_have_values(f, "prediction", e) || fit_prepare_prediction(f, e))
         return -1;
     row = (size_t)shape_elems(&f->prediction) * sizeof(float);
@@ -577,6 +589,9 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
         }
         if (fit_execute(f, feed, &run, e))
             return -1;
+        log->steps++;
+        log->launch_cycles += run.cycles;
+        log->cycles = run.cycles;
         for (int64_t i = 0; i < count; i++)
             memcpy((char *)to + (size_t)(first + i) * row,
                    (char *)feed->result[i / f->local_batch] + (size_t)(i % f->local_batch) * row,

@@ -171,9 +171,10 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
 
 /*
  * Predictions of `samples` samples, [samples, ...] of the model's output as f32; x[i]: samples of
- * input i, one behind the other.
+ * input i, one behind the other. *log, if not NULL: how many launches and cycles it took.
  */
-int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to, struct err *e);
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
+                struct fit_log *log, struct err *e);
 
 /* samples of the epoch that begins which were done before the checkpoint that was gone on from */
 int64_t fit_samples_before(const struct fit *f);

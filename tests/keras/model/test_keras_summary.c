@@ -2,7 +2,7 @@
 #include "tests/test.h"
 
 #include "base/units.h"
-#include "keras/model/summary.h"
+#include "keras/model/summary_impl.h"
 
 static struct arena arena;
 static struct variable_set set;
@@ -69,13 +69,44 @@ TEST(parameters_and_operations_are_those_of_the_layers)
     assert_int_equal(s.row[2].trainable, 60);
     assert_int_equal(s.row[3].parameters, 930);
     assert_int_equal(s.row[3].flops, 2 * (2 * 30 * 30 + 30));
-    assert_string_equal(s.row[3].from, "batch_normalization");
     assert_int_equal(s.row[3].output.dim[0], 30);
     assert_int_equal(s.row[4].flops, 0);
     assert_int_equal(s.total.parameters, 1680);
     assert_int_equal(s.total.trainable, 1620);
     assert_int_equal(s.total.forward_cycles, 0);
     assert_int_equal(summary_bound_of(&s.row[1]), BOUND_NONE);
+}
+
+/* a branch, and a model inside the model that is called twice, on two inputs the second time */
+TEST(rows_are_shown_as_keras_shows_them)
+{
+    static const char json[] =
+        "{\"class_name\": \"Functional\", \"config\": {\"name\": \"m\", \"layers\": ["
+        "{\"class_name\": \"InputLayer\", \"name\": \"x\", \"inbound_nodes\": [], \"config\": "
+        "{\"name\": \"x\", \"batch_input_shape\": [null, 4]}},"
+        "{\"class_name\": \"Sequential\", \"name\": \"in\", \"config\": {\"name\": \"in\", "
+        "\"layers\": [{\"class_name\": \"Dense\", \"config\": {\"name\": \"a\", \"units\": 6, "
+        "\"batch_input_shape\": [null, 4]}}, {\"class_name\": \"Dense\", \"config\": "
+        "{\"name\": \"b\", \"units\": 4}}]}, "
+        "\"inbound_nodes\": [[[\"x\", 0, 0, {}]], [[\"in\", 0, 0, {}]]]},"
+        "{\"class_name\": \"Add\", \"name\": \"sum\", \"config\": {\"name\": \"sum\"}, "
+        "\"inbound_nodes\": [[[\"in\", 0, 0, {}], [\"in\", 1, 0, {}]]]}], "
+        "\"input_layers\": [[\"x\", 0, 0]], \"output_layers\": [[\"sum\", 0, 0]]}}";
+    struct summary_shown *row;
+
+    if (model_from_json_text(&m, &arena, "m.json", json, strlen(json), &e) != 0 ||
+        model_build(&m, &set, &e) != 0)
+        fail_msg("%s", e.msg);
+    summarize(&(struct summary_options){.batch = 4});
+    assert_false(summary_is_chain(&m));
+    assert_int_equal(summary_show(&s, &arena, &row), 3);
+    assert_string_equal(row[0].from, "-");
+    assert_string_equal(row[1].name, "in");
+    assert_string_equal(row[1].class, "Sequential");
+    assert_string_equal(row[1].from, "x[0][0], in[0][0]");
+    assert_int_equal(row[1].sum.output.dim[0], 4);
+    assert_int_equal(row[1].sum.parameters, 4 * 6 + 6 + 6 * 4 + 4);
+    assert_string_equal(row[2].from, "in[0][0], in[1][0]");
 }
 
 TEST(cycles_are_those_of_the_program_s_kernels)
@@ -149,8 +180,8 @@ TEST(the_table_has_what_keras_s_has)
     assert_non_null(strstr(text, "Model: \"small\"\n"));
     assert_non_null(strstr(text, "first (Dense)"));
     assert_non_null(strstr(text, "(None, 30)"));
-    assert_non_null(strstr(text, "Total params:                   1,680 (6.6 KiB)\n"));
-    assert_non_null(strstr(text, "Non-trainable params:              60 (240 B)\n"));
+    assert_non_null(strstr(text, "Total params: 1,680 (6.56 KB)\n"));
+    assert_non_null(strstr(text, "Non-trainable params: 60 (240.00 B)\n"));
     assert_null(strstr(text, "cycles"));
     summarize(&(struct summary_options){.chip = &chip, .batch = 4, .has_backward = true});
     text = printed();
@@ -162,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(parameters_and_operations_are_those_of_the_layers),
+        UNIT(rows_are_shown_as_keras_shows_them),
         UNIT(cycles_are_those_of_the_program_s_kernels),
         UNIT(the_backward_pass_counts_for_its_layers), UNIT(more_samples_take_more_cycles),
         UNIT(the_table_has_what_keras_s_has),

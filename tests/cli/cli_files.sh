@@ -1,0 +1,57 @@
+#!/bin/sh
+# Weights and data as Keras users have them: train leaves what evaluate and predict take.
+. tests/cli/cli_rig.inc
+
+data=tests/corpus/zip/marks.npz
+mlp=examples/mnist_mlp.json
+small="--tpu v2-8 --mode functional"
+
+# ----- a training leaves weights, in every format the same; what they are worth it has said
+expect 0 "weights in $work/w.keras" train $mlp --data $data $small --batch 64 --epochs 2 \
+    --save "$work/w.keras"
+said=$(awk '$1 == 2 { print $5 }' "$work/log")
+expect 0 'weights of' evaluate "$work/w.keras" --data $data $small --batch 64 --json "$work/e.json"
+got=$(awk '$1 == "accuracy" { printf "%.2f", 100 * $2 }' "$work/log")
+[ -n "$got" ] && [ "$got" = "$said" ] || fail "accuracy is $got, of the training $said"
+grep -q '"samples": 70,' "$work/e.json" && grep -q '"accuracy": ' "$work/e.json" || fail "$(cat "$work/e.json")"
+expect 0 "the last of 6 samples" evaluate "$work/w.keras" --data $data $small --batch 64
+for format in weights.h5 safetensors; do
+    expect 0 "weights in" train $mlp --weights "$work/w.keras" --data $data $small --batch 64 \
+        --steps 1 --optimizer 'SGD(0.0)' --save "$work/w.$format"
+    expect 0 'loss' evaluate $mlp --weights "$work/w.$format" --data $data:x_test,y_test $small \
+        --batch 64 --json "$work/other.json"
+    [ "$(sed '/"model"\|"weights"\|"data"/d' "$work/e.json")" = \
+        "$(sed '/"model"\|"weights"\|"data"/d' "$work/other.json")" ] ||
+        fail "weights in $format: $(cat "$work/other.json")"
+done
+
+# ----- a prediction is the same however samples are batched, on the slice and in stages
+expect 0 'predicted  f32[70,10]' predict "$work/w.keras" --data $data:x_test $small --batch 64 \
+    --out "$work/a.npy"
+expect 0 'predicted' predict $mlp --weights "$work/w.weights.h5" --data $data:x_test --tpu v3-8 \
+    --batch 24 --out "$work/b.npy"
+grep -q 'cycles' "$work/log" || fail "no cycles: $(cat "$work/log")"
+cmp -s "$work/a.npy" "$work/b.npy" || fail "a prediction depends on the batch"
+expect 0 'predicted' predict "$work/w.keras" --data $data:x_test $small --batch 64 --pipeline 2 \
+    --out "$work/c.npy"
+cmp -s "$work/a.npy" "$work/c.npy" || fail "a prediction depends on stages"
+
+# ----- what is not there, or not what it should be
+expect 1 "holds no weights; it is a model's structure; --weights FILE takes others" evaluate $mlp --data $data
+refuse 'has no array "x_tset" (did you mean "x_test.npy"?)' predict "$work/w.keras" --data $data:x_tset --out "$work/d.npy"
+refuse 'names 1 of its arrays; needed are x and y' evaluate "$work/w.keras" --data $data:x_test
+refuse 'x and y to train on, x and y to test with' train $mlp --data $data:x_train,y_train
+expect 2 'a prediction needs samples and a place' predict "$work/w.keras" --data $data:x_test
+expect 2 '.weights.h5, .keras, .safetensors' train $mlp --save "$work/w.h5"
+expect 2 '--weights does not go with --resume' train $mlp --weights "$work/w.keras" --resume --checkpoint "$work/k"
+refuse 'layer "dense": its "kernel" is (3, 2) in the file' train $mlp --weights tests/corpus/zip/model.keras
+refuse 'holds no model: it is a zip archive of x_train.npy' train $data
+refuse 'holds no model: it is an HDF5 file of weights alone' summary tests/corpus/h5/places.weights.h5
+refuse 'no/such/folder' train $mlp --save no/such/folder/w.keras
+[ ! -e "$work/d.npy" ] || fail "a refused prediction leaves a file"
+expect 0 'inner' summary tests/corpus/h5/whole.h5 --plain
+expect 0 'kernels' compile tests/corpus/zip/model.keras --inference
+head -c 900 "$work/w.keras" >"$work/cut.keras"
+refuse 'is no whole zip archive' evaluate "$work/cut.keras" --data $data
+
+[ $failures -eq 0 ]
