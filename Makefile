@@ -98,8 +98,16 @@ help:
 no-viewer:
 	@echo "systole-view is not built, for SDL2 is not installed: make view installs it and builds"
 
-# Each SIMD path is compiled for its own instruction set and chosen at run time.
+# Each SIMD path is compiled for its own instruction set and chosen at run time. All but the plain
+# one run with subnormals flushed, inputs and results, by the control word; a compiler that has a
+# word for that is told, else it makes (0 < x) & (x < INFINITY) a test of bits that takes subnormals
+# (clang 19 does).
+FLUSHES := -fdenormal-fp-math=preserve-sign
+FLUSHES := $(shell $(CC) $(FLUSHES) -E -x c /dev/null >/dev/null 2>&1 && echo $(FLUSHES))
+
 ifeq ($(shell uname -m),x86_64)
+$(BUILD)/sim/lanes/simd_avx2.o $(BUILD)/sim/lanes/simd_avx512.o $(BUILD)/sim/lanes/simd_avx512bf16.o: \
+  CFLAGS += $(FLUSHES)
 $(BUILD)/sim/lanes/simd_avx2.o: CFLAGS += -mavx2 -mfma
 $(BUILD)/sim/lanes/simd_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
 $(BUILD)/sim/lanes/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
@@ -231,14 +239,26 @@ $(TEST_PROGRAMS) $(JAX_PROGRAMS): %: %.o $(BUILD)/libtested.so
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
 # (tests/fuzz/corpus_main.c).
-FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libsystole.a,\
+FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a,\
   $(BUILD)/tests/fuzz/corpus_main.o $(BUILD)/libtested.so)
 
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(if $(FUZZING),$(FILE_LIBS)) $(LDLIBS)
 
-check: installable examples $(filter-out %.sh,$(strip $(TESTS))) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
+# What lets calls and allocations of a command fail (tests/faults/faults.sh); the sanitizers have an
+# allocator of their own.
+FAULTS := $(BUILD)/tests/faults/fault_calls $(if $(SAN),,$(BUILD)/tests/faults/fault_memory.so)
+
+$(BUILD)/tests/faults/fault_calls: tests/faults/fault_calls.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) -std=c11 -O2 -g $(WARN) -o $@ $<
+
+$(BUILD)/tests/faults/fault_memory.so: tests/faults/fault_memory.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) -std=c11 -O2 -g $(WARN) -fPIC -shared -pthread -o $@ $< -ldl
+
+check: installable examples $(filter-out %.sh,$(strip $(TESTS))) $(FUZZERS) $(FAULTS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) FAULTS=$(abspath $(BUILD)/tests/faults) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
 
 fuzzers: $(FUZZERS)
 
@@ -252,8 +272,11 @@ fuzz:
 LONG_TESTS := $(foreach t,simd_sweep simd_eup memo_random random_program equality \
   equality_programs snapshot_random reference api_random,$(filter %/test_$(t),$(TEST_PROGRAMS)))
 
-check-long: $(LONG_TESTS)
+check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
+	@SYSTOLE=$(SYSTOLE) FAULTS=$(BUILD)/tests/faults RANDOM_KILLS=250 sh tests/faults/faults.sh 1
+	@sh tools/same_by_compilers.sh
+	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/test_keras_applications.py
 
 headers: | $(BUILD)/deps.ok $(MADE_H)
 	@for h in $(shell find $(LAYERS) files include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \

@@ -290,6 +290,28 @@ static int reduce_on_plateau(struct reader *r, struct api_callback_list *list)
     return 0;
 }
 
+/* after each epoch, or after so many steps instead */
+static int frequency(struct reader *r, struct checkpoint_options *o)
+{
+    const char *name;
+
+    if (!json_is_integer(json_object_get(r->config, "save_freq"))) {
+        if (text(r, "save_freq", "epoch", &name))
+            return -1;
+        return strcmp(name, "epoch") == 0 ? 0 : err_set(r->e, "%s: save_freq is '%s', allowed are "
+                                                        "'epoch' and numbers of steps", r->class,
+                                                        name);
+    }
+    if (count(r, "save_freq", 0, &o->steps))
+        return -1;
+    if (o->steps < 1 || o->best_only)
+        return err_set(r->e, "%s: save_freq=%lld%s", r->class, (long long)o->steps,
+                       o->best_only ? " with save_best_only, which looks at epochs"
+                                    : "; at least 1 step is needed");
+    o->frequency = -1;
+    return 0;
+}
+
 static int checkpoint(struct reader *r, struct api_callback_list *list)
 {
     struct checkpoint_options o = {0};
@@ -298,7 +320,7 @@ static int checkpoint(struct reader *r, struct api_callback_list *list)
 
     if (text(r, "filepath", NULL, &o.folder) || text(r, "monitor", "val_loss", &o.monitor) ||
         flag(r, "save_best_only", &o.best_only) || mode(r, &how) || count(r, "keep", 0, &keep) ||
-        flag(r, "overwrite", &o.overwrites))
+        flag(r, "overwrite", &o.overwrites) || frequency(r, &o))
         return -1;
     o.keep = (int)keep;
     o.advice = "; sy_model_restore goes on from them, overwrite=True removes them";
@@ -335,7 +357,7 @@ static const struct {
                        "start_from_epoch"}, early_stopping},
     {"ReduceLROnPlateau", {"monitor", "factor", "patience", "mode", "min_delta", "cooldown",
                            "min_lr"}, reduce_on_plateau},
-    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "keep",
+    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "save_freq", "keep",
                          "overwrite"}, checkpoint},
     {"CSVLogger", {"filename", "append"}, csv_logger},
     {"TerminateOnNaN", {NULL}, terminate_on_nan},
@@ -409,7 +431,7 @@ static void add_fields(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
     if (o->checkpoint_folder)
         callback_checkpoint(&list->callback[list->count++], &(struct checkpoint_options){
             .folder = o->checkpoint_folder, .keep = o->checkpoint_keep,
-            .overwrites = o->checkpoint_overwrite,
+            .steps = o->checkpoint_steps, .overwrites = o->checkpoint_overwrite,
             .advice = "; sy_model_restore goes on from them, checkpoint_overwrite removes them"},
             a);
 }

@@ -24,6 +24,18 @@ static sy_status check(const sy_strategy *s, const sy_checkpoint *c)
     return SY_OK;
 }
 
+int api_hold_folder(sy_strategy *s, const char *folder, struct err *e)
+{
+    if (s->folder && strcmp(s->folder, folder) == 0)
+        return 0;
+    outfile_unlock(&s->lock);
+    s->folder = NULL;
+    if (checkpoint_lock(&s->lock, folder, e))
+        return -1;
+    s->folder = arena_strdup(&s->arena, folder);
+    return 0;
+}
+
 sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c)
 {
     struct checkpoint_state state;
@@ -33,7 +45,9 @@ sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c)
 
     if (check(s, c))
         return SY_ERROR;
-    status = c->data ? api_distributed_save(c->data, &position, &e) : 0;
+    status = api_hold_folder(s, c->folder, &e);
+    if (!status && c->data)
+        status = api_distributed_save(c->data, &position, &e);
     state = (struct checkpoint_state){.step = c->step, .epoch = c->epoch,
                                       .data_position = position.data,
                                       .data_position_bytes = position.size};

@@ -40,9 +40,12 @@ static void free_cluster(sy_cluster *c)
 
 sy_status sy_cluster_resolve(const char *tpu, const sy_cluster_options *o, sy_cluster **out)
 {
-    sy_cluster *c = mem_alloc(sizeof(*c));
     struct err e;
+    sy_cluster *c;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
+    c = mem_alloc(sizeof(*c));
     arena_init(&c->arena);
     if (resolve(c, tpu, o, &e)) {
         free_cluster(c);
@@ -87,23 +90,51 @@ void sy_cluster_free(sy_cluster *c)
     free_cluster(c);
 }
 
-bool sy_cluster_is_host(const sy_cluster *c) { return c->cluster.is_host; }
-const char *sy_cluster_describe(const sy_cluster *c) { return c->text; }
+bool sy_cluster_is_host(const sy_cluster *c) { return API_GIVEN(c) ? false : c->cluster.is_host; }
+const char *sy_cluster_describe(const sy_cluster *c) { return API_GIVEN(c) ? NULL : c->text; }
 
 int sy_cluster_core_count(const sy_cluster *c)
 {
+    if (API_GIVEN(c))
+        return 0;
     return c->cluster.is_host ? 1 : c->cluster.slice.core_count;
 }
 
 int sy_cluster_host_count(const sy_cluster *c)
 {
+    if (API_GIVEN(c))
+        return 0;
     return c->cluster.is_host ? 1 : c->cluster.topology.task_count;
 }
 
 void sy_cluster_mesh(const sy_cluster *c, int mesh[4])
 {
+    if (API_GIVEN(c, mesh))
+        return;
     for (int i = 0; i < TOPOLOGY_RANK; i++)
         mesh[i] = c->cluster.is_host ? 1 : c->cluster.topology.mesh[i];
+}
+
+const char *sy_cluster_device_name(sy_cluster *c, int device)
+{
+    int count, each;
+
+    if (api_handle_check(c, API_CLUSTER))
+        return NULL;
+    count = sy_cluster_core_count(c);
+    if (device < 0 || device >= count) {
+        api_fail_text("device %d of %s: allowed are 0..%d", device, c->text, count - 1);
+        return NULL;
+    }
+    if (c->cluster.is_host)
+        return "/job:localhost/replica:0/task:0/device:CPU:0";
+    each = c->cluster.topology.devices_per_task;
+    if (!c->name)
+        c->name = arena_array(&c->arena, (size_t)count, sizeof(*c->name));
+    if (!c->name[device])
+        c->name[device] = arena_printf(&c->arena, "/job:worker/replica:0/task:%d/device:TPU:%d",
+                                       device / each, device % each);
+    return c->name[device];
 }
 
 static sy_status no_tpu(const char *what)
@@ -116,6 +147,8 @@ sy_status sy_cluster_coordinates(const sy_cluster *c, int device, int coordinate
 {
     int count = sy_cluster_core_count(c);
 
+    if (API_GIVEN(coordinates))
+        return SY_ERROR;
     if (api_handle_check(c, API_CLUSTER))
         return SY_ERROR;
     if (c->cluster.is_host)
@@ -129,6 +162,8 @@ sy_status sy_cluster_coordinates(const sy_cluster *c, int device, int coordinate
 
 sy_status sy_cluster_print_topology(const sy_cluster *c, FILE *to)
 {
+    if (API_GIVEN(to))
+        return SY_ERROR;
     if (api_handle_check(c, API_CLUSTER))
         return SY_ERROR;
     if (c->cluster.is_host)
@@ -178,6 +213,8 @@ sy_status sy_assignment_build(sy_cluster *c, const int shape[4], const int strid
     sy_assignment *a;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(c, API_CLUSTER))
         return SY_ERROR;
     if (c->cluster.is_host)
@@ -192,6 +229,8 @@ sy_status sy_assignment_from(sy_cluster *c, const int (*coordinates)[4], int rep
     sy_assignment *a;
     struct err e;
 
+    if (API_GIVEN(coordinates, out))
+        return SY_ERROR;
     if (api_handle_check(c, API_CLUSTER))
         return SY_ERROR;
     if (c->cluster.is_host)
@@ -212,11 +251,20 @@ void sy_assignment_free(sy_assignment *a)
     mem_free(a);
 }
 
-int sy_assignment_replicas(const sy_assignment *a) { return a->d.replica_count; }
-int sy_assignment_devices(const sy_assignment *a) { return a->d.device_count; }
+int sy_assignment_replicas(const sy_assignment *a)
+{
+    return API_GIVEN(a) ? 0 : a->d.replica_count;
+}
+
+int sy_assignment_devices(const sy_assignment *a)
+{
+    return API_GIVEN(a) ? 0 : a->d.device_count;
+}
 
 sy_status sy_assignment_core(const sy_assignment *a, int replica, int device, int *core)
 {
+    if (API_GIVEN(a, core))
+        return SY_ERROR;
     if (replica < 0 || replica >= a->d.replica_count)
         return api_fail_text("replica %d: allowed are 0..%d", replica, a->d.replica_count - 1);
     if (device < 0 || device >= a->d.device_count)
@@ -228,6 +276,8 @@ sy_status sy_assignment_core(const sy_assignment *a, int replica, int device, in
 
 sy_status sy_assignment_print(const sy_assignment *a, FILE *to)
 {
+    if (API_GIVEN(a, to))
+        return SY_ERROR;
     device_assignment_print(&a->d, to);
     return SY_OK;
 }

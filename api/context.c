@@ -14,16 +14,37 @@ static const sy_tensor invalid = {NODE_NONE};
 
 sy_tensor api_invalid(sy_context *c, const struct err *e)
 {
-    if (!c->has_failed)
+    if (!c || !c->has_failed)
+        api_fail(e);
+    if (c && !c->has_failed)
         c->err = *e;
-    c->has_failed = true;
+    if (c)
+        c->has_failed = true;
     return invalid;
+}
+
+bool api_lacks(sy_context *c, sy_status given)
+{
+    struct err e;
+
+    if (given == SY_OK)
+        return false;
+    err_set(&e, "%s", sy_message());
+    api_invalid(c, &e);
+    return true;
+}
+
+bool api_is_context(const sy_context *c)
+{
+    return c || api_fail_text("the context of a step is NULL") == SY_OK;
 }
 
 bool api_are_valid(sy_context *c, const sy_tensor *t, int count)
 {
     struct err e;
 
+    if (!api_is_context(c) || (count > 0 && API_GIVEN(t)))
+        return false;
     for (int i = 0; i < count; i++) {
         if (t[i].node >= 0 && t[i].node < c->trace->graph.node_count)
             continue;
@@ -38,42 +59,50 @@ bool api_are_valid(sy_context *c, const sy_tensor *t, int count)
 sy_tensor api_add_node(sy_context *c, const struct graph_node *n, const sy_tensor *operand,
                        int count)
 {
-    struct graph *g = api_graph(c);
     struct graph_node checked = *n;
-    int *node = arena_array(c->trace->arena, (size_t)count + 1, sizeof(*node));
     struct shape shape;
     struct err e;
+    int *node;
 
     if (!api_are_valid(c, operand, count))
         return invalid;
+    node = arena_array(c->trace->arena, (size_t)count + 1, sizeof(*node));
     for (int i = 0; i < count; i++)
         node[i] = operand[i].node;
     checked.operand = node;
     checked.operand_count = count;
     checked.name = graph_op_name(n->op);
-    if (graph_infer(g, &checked, &shape, &e))
+    if (graph_infer(api_graph(c), &checked, &shape, &e))
         return api_invalid(c, &e);
-    return (sy_tensor){graph_add(g, n, node, count)};
+    return (sy_tensor){graph_add(api_graph(c), n, node, count)};
 }
 
 sy_status sy_context_status(const sy_context *c)
 {
+    if (!api_is_context(c))
+        return SY_ERROR;
     return c->has_failed ? api_fail(&c->err) : SY_OK;
+}
+
+static bool is_tensor(const sy_context *c, sy_tensor t)
+{
+    return api_is_context(c) && t.node >= 0 && t.node < c->trace->graph.node_count;
 }
 
 sy_shape sy_tensor_shape(const sy_context *c, sy_tensor t)
 {
-    return t.node == NODE_NONE ? (sy_shape){.rank = 0} : api_dims(api_shape_of(c, t));
+    return is_tensor(c, t) ? api_dims(api_shape_of(c, t)) : (sy_shape){.rank = 0};
 }
 
 sy_dtype sy_tensor_dtype(const sy_context *c, sy_tensor t)
 {
-    return t.node == NODE_NONE ? SY_F32 : api_dtype(api_shape_of(c, t)->dtype);
+    return is_tensor(c, t) ? api_dtype(api_shape_of(c, t)->dtype) : SY_F32;
 }
 
 void sy_context_scope(sy_context *c, const char *name)
 {
-    trace_source(c->trace, NULL, name ? name : "step");
+    if (api_is_context(c))
+        trace_source(c->trace, NULL, name ? name : "step");
 }
 
 int api_axis(sy_context *c, sy_tensor t, int axis)
@@ -96,6 +125,8 @@ static bool is_own(sy_context *c, const sy_variable *v)
 {
     struct err e;
 
+    if (!api_is_context(c))
+        return false;
     if (v && v->strategy == c->strategy)
         return true;
     err_set(&e, "%s is a variable of another strategy", v ? sy_variable_name(v) : "NULL");
@@ -105,6 +136,8 @@ static bool is_own(sy_context *c, const sy_variable *v)
 
 sy_tensor sy_read(sy_context *c, const sy_variable *v)
 {
+    if (api_lacks(c, API_GIVEN(v)))
+        return invalid;
     return is_own(c, v) ? (sy_tensor){trace_read(c->trace, v->number)} : invalid;
 }
 
@@ -114,6 +147,8 @@ void sy_assign(sy_context *c, sy_variable *v, sy_tensor value)
     struct shape local;
     struct err e;
 
+    if (api_lacks(c, API_GIVEN(v)))
+        return;
     if (!is_own(c, v) || !api_are_valid(c, &value, 1))
         return;
     local = variable_local_shape(&c->strategy->set.variable[v->number], c->trace->replica_count);
@@ -129,9 +164,15 @@ void sy_assign(sy_context *c, sy_variable *v, sy_tensor value)
 
 /* ----- replicas */
 
-int sy_context_replicas(const sy_context *c) { return c->trace->replica_count; }
+int sy_context_replicas(const sy_context *c)
+{
+    return api_is_context(c) ? c->trace->replica_count : 0;
+}
 
-sy_tensor sy_replica_id(sy_context *c) { return (sy_tensor){replica_id(c->trace)}; }
+sy_tensor sy_replica_id(sy_context *c)
+{
+    return api_is_context(c) ? (sy_tensor){replica_id(c->trace)} : invalid;
+}
 
 static bool is_floating(sy_context *c, sy_tensor x, const char *what)
 {
@@ -205,6 +246,8 @@ sy_tensor sy_split(sy_context *c, sy_tensor x, const int *parts)
     struct sharding s;
     struct err e;
 
+    if (api_lacks(c, API_GIVEN(parts)))
+        return invalid;
     if (!api_are_valid(c, &x, 1))
         return invalid;
     if (sharding_from_parts(&c->strategy->mesh, parts, api_shape_of(c, x)->rank, "split", &s, &e))
@@ -217,6 +260,8 @@ sy_tensor sy_layout(sy_context *c, sy_tensor x, const char *const *axis)
     struct sharding s;
     struct err e;
 
+    if (api_lacks(c, API_GIVEN(axis)))
+        return invalid;
     if (!api_are_valid(c, &x, 1))
         return invalid;
     if (api_layout(c->strategy, axis, api_shape_of(c, x), "layout", &s, &e))
@@ -246,6 +291,8 @@ static bool check_shape(sy_context *c, sy_dtype dtype, const sy_shape *shape, st
 {
     struct err e;
 
+    if (!api_is_context(c))
+        return false;
     if (api_shape(dtype, shape, out, &e) == 0)
         return true;
     api_invalid(c, &e);
@@ -265,6 +312,8 @@ sy_tensor sy_literal(sy_context *c, sy_dtype dtype, sy_shape shape, const void *
 {
     struct shape s;
 
+    if (api_lacks(c, API_GIVEN(data)))
+        return invalid;
     if (!check_shape(c, dtype, &shape, &s))
         return invalid;
     return (sy_tensor){graph_literal(api_graph(c), s, data)};

@@ -43,6 +43,8 @@ sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out)
     struct report_view v;
     struct arena a;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (has_run(s))
         return SY_ERROR;
     step = describe(s);
@@ -67,6 +69,8 @@ sy_status sy_strategy_pipeline(const sy_strategy *s, sy_pipeline *out)
     struct stage_times t;
     struct arena a;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (has_run(s))
         return SY_ERROR;
     p = strategy_last_program(s->strategy);
@@ -88,6 +92,8 @@ sy_status sy_strategy_print_costs(const sy_strategy *s, FILE *to)
 {
     struct report_step step;
 
+    if (API_GIVEN(to))
+        return SY_ERROR;
     if (has_run(s))
         return SY_ERROR;
     step = describe(s);
@@ -102,6 +108,8 @@ sy_status sy_model_time_step(sy_model *m, sy_costs *out)
     struct strategy_run run;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     if (m->strategy->cluster->cluster.is_host)
@@ -122,6 +130,8 @@ sy_status sy_model_summary(const sy_model *m, FILE *to)
     struct err e;
     int status;
 
+    if (API_GIVEN(to))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     machine = m->strategy->cluster->cluster.machine;
@@ -153,6 +163,8 @@ sy_status sy_model_host_time(const sy_model *m, sy_host_time *out)
 {
     const struct host_loop *h;
 
+    if (API_GIVEN(m, out))
+        return SY_ERROR;
     if (find_loop(m, &h))
         return SY_ERROR;
     *out = (sy_host_time){
@@ -167,6 +179,8 @@ sy_status sy_model_print_host_time(const sy_model *m, FILE *to)
 {
     const struct host_loop *h;
 
+    if (API_GIVEN(m, to))
+        return SY_ERROR;
     if (find_loop(m, &h))
         return SY_ERROR;
     host_loop_print(h, to);

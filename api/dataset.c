@@ -92,6 +92,8 @@ sy_status sy_dataset_copy(const sy_dataset *d, sy_dataset **out)
 {
     sy_dataset *copy;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     copy = mem_alloc(sizeof(*copy));
@@ -110,8 +112,15 @@ void sy_dataset_free(sy_dataset *d)
     mem_free(d);
 }
 
-const char *sy_dataset_describe(const sy_dataset *d) { return dataset_describe(d->d); }
-int64_t sy_dataset_cardinality(const sy_dataset *d) { return dataset_cardinality(d->d); }
+const char *sy_dataset_describe(const sy_dataset *d)
+{
+    return api_handle_check(d, API_DATASET) ? NULL : dataset_describe(d->d);
+}
+
+int64_t sy_dataset_cardinality(const sy_dataset *d)
+{
+    return api_handle_check(d, API_DATASET) ? -2 : dataset_cardinality(d->d);
+}
 
 /* ----- types */
 
@@ -153,6 +162,8 @@ sy_status sy_dataset_from_arrays(const sy_column *array, int count, sy_dataset *
     struct data_tensor tensor[DATA_TUPLE_MAX];
     struct err e;
 
+    if (API_GIVEN(array, out))
+        return SY_ERROR;
     if (count < 1 || count > DATA_TUPLE_MAX)
         return api_fail_text("%d arrays; allowed are 1..%d", count, DATA_TUPLE_MAX);
     for (int i = 0; i < count; i++) {
@@ -167,6 +178,8 @@ sy_status sy_dataset_range(int64_t first, int64_t end, int64_t step, sy_dataset 
 {
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     return api_dataset_new(dataset_range(first, end, step, &e), &e, out);
 }
 
@@ -174,6 +187,8 @@ sy_status sy_dataset_from_idx(const char *const *path, int count, sy_dataset **o
 {
     struct err e;
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
     return api_dataset_new(dataset_from_idx(path, count, &e), &e, out);
 }
 
@@ -181,6 +196,8 @@ sy_status sy_dataset_from_npy(const char *const *path, int count, sy_dataset **o
 {
     struct err e;
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
     return api_dataset_new(dataset_from_npy(path, count, &e), &e, out);
 }
 
@@ -188,6 +205,8 @@ sy_status sy_dataset_from_tfrecords(const char *const *path, int count, sy_datas
 {
     struct err e;
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
     return api_dataset_new(dataset_tfrecords(path, count, DATA_COMPRESSION_AUTO, &e), &e, out);
 }
 
@@ -195,6 +214,8 @@ sy_status sy_dataset_from_lines(const char *const *path, int count, sy_dataset *
 {
     struct err e;
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
     return api_dataset_new(dataset_text_lines(path, count, DATA_COMPRESSION_AUTO, &e), &e, out);
 }
 
@@ -205,6 +226,8 @@ sy_status sy_dataset_from_fixed_records(const char *const *path, int count, int6
     struct data_fixed f = {header_bytes, record_bytes, footer_bytes};
     struct err e;
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
     return api_dataset_new(dataset_fixed_records(path, count, &f, DATA_COMPRESSION_AUTO, &e), &e,
                            out);
 }
@@ -213,6 +236,8 @@ sy_status sy_dataset_list_files(const char *pattern, sy_dataset **out)
 {
     struct err e;
 
+    if (API_GIVEN(pattern, out))
+        return SY_ERROR;
     return api_dataset_new(dataset_list_files(pattern, &e), &e, out);
 }
 
@@ -220,6 +245,8 @@ sy_status sy_dataset_from_strings(const char *const *string, int64_t count, sy_d
 {
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     for (int64_t i = 0; i < count; i++)
         if (!string || !string[i])
             return api_fail_text("string %" PRId64 " of a dataset is NULL", i);
@@ -233,6 +260,8 @@ sy_status sy_dataset_from_csv(const char *path, const sy_csv_column *column, int
     const sy_shape scalar = sy_scalar();
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (!path || !column || count < 1 || count > DATA_TUPLE_MAX)
         return api_fail_text("%d columns of %s; allowed are 1..%d", count, path ? path : "NULL",
                              DATA_TUPLE_MAX);
@@ -295,6 +324,8 @@ sy_status sy_dataset_split(sy_dataset *d, double share, sy_dataset **rest)
     struct dataset *part[2];
     struct err e;
 
+    if (API_GIVEN(rest))
+        return SY_ERROR;
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     if (dataset_split(dataset_retain(d->d), share, part, &e))
@@ -362,6 +393,8 @@ sy_status sy_dataset_iterate(sy_dataset *d, int64_t pass, sy_iterator **out)
     sy_iterator *it;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     if (pass < 0)
@@ -381,8 +414,11 @@ sy_status sy_iterator_next(sy_iterator *it, sy_element **out)
 {
     struct data_element *x;
     struct err e;
-    int status = data_iterator_next(it->it, &x, &e);
+    int status;
 
+    if (API_GIVEN(it, out))
+        return SY_ERROR;
+    status = data_iterator_next(it->it, &x, &e);
     if (status < 0)
         return api_fail(&e);
     *out = status ? (sy_element *)x : NULL;

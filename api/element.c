@@ -8,7 +8,10 @@
 #include "data/example.h"
 
 void sy_element_free(sy_element *x) { element_release(api_element(x)); }
-int sy_element_count(const sy_element *x) { return api_element_const(x)->tensor_count; }
+int sy_element_count(const sy_element *x)
+{
+    return API_GIVEN(x) ? 0 : api_element_const(x)->tensor_count;
+}
 
 static const struct data_tensor *tensor_of(const sy_element *x, int i)
 {
@@ -39,6 +42,8 @@ void *sy_element_put(sy_element *x, int i, sy_dtype dtype, sy_shape shape)
     struct err e;
     int status = api_spec(dtype, &shape, false, &spec, &e);
 
+    if (API_GIVEN(x))
+        return NULL;
     if (!status && (i < 0 || i >= sy_element_count(x)))
         status = err_set(&e, "tensor %d of an element of %d", i, sy_element_count(x));
     if (!status && tensor_of(x, i)->data)
@@ -55,6 +60,8 @@ sy_status sy_element_put_string(sy_element *x, int i, int64_t index, const void 
 {
     const struct data_tensor *t = tensor_of(x, i);
 
+    if (API_GIVEN(x) || (size > 0 && API_GIVEN(byte)))
+        return SY_ERROR;
     if (!t->data || t->spec.dtype != DATA_STRING || index < 0 ||
         index >= data_spec_elems(&t->spec) || size < 0)
         return api_fail_text("string %" PRId64 " of tensor %d: there is no such place", index, i);
@@ -127,6 +134,10 @@ sy_status sy_dataset_map(sy_dataset *d, sy_map map, void *user, const sy_column 
     struct api_callback *c;
     struct err e;
 
+    if (API_GIVEN(output))
+        return SY_ERROR;
+    if (!map)
+        return api_fail_text("sy_dataset_map: map is NULL");
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     if (read_columns(output, count, spec, &e))
@@ -143,6 +154,8 @@ sy_status sy_dataset_filter(sy_dataset *d, sy_filter filter, void *user)
     struct api_callback *c;
     struct err e;
 
+    if (!filter)
+        return api_fail_text("sy_dataset_filter: filter is NULL");
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     c = api_callback_add(d, user);
@@ -158,6 +171,10 @@ sy_status sy_dataset_interleave(sy_dataset *d, sy_open open, void *user, const s
     struct api_callback *c;
     struct err e;
 
+    if (API_GIVEN(output))
+        return SY_ERROR;
+    if (!open)
+        return api_fail_text("sy_dataset_interleave: open is NULL");
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     if (read_columns(output, count, spec, &e))
@@ -175,6 +192,8 @@ sy_status sy_dataset_parse_examples(sy_dataset *d, const sy_feature *feature, in
     struct example_feature own[DATA_TUPLE_MAX];
     struct err e;
 
+    if (API_GIVEN(feature))
+        return SY_ERROR;
     if (api_handle_check(d, API_DATASET))
         return SY_ERROR;
     if (count < 1 || count > DATA_TUPLE_MAX)
@@ -218,6 +237,8 @@ sy_status sy_strategy_distribute(sy_strategy *s, const sy_dataset *d, sy_distrib
 {
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY) || api_handle_check(d, API_DATASET))
         return SY_ERROR;
     return new_distributed(s, distribute_dataset(dataset_retain(d->d), sy_strategy_replicas(s),
@@ -240,10 +261,16 @@ sy_status sy_strategy_distribute_from_function(sy_strategy *s, sy_make_dataset m
                                                sy_distributed **out)
 {
     struct api_callback c = {.function.make = make, .user = user};
-    int replicas = sy_strategy_replicas(s), hosts = sy_cluster_host_count(s->cluster);
     struct distributed *made;
+    int replicas, hosts;
     struct err e;
 
+    if (api_handle_check(s, API_STRATEGY) || API_GIVEN(out))
+        return SY_ERROR;
+    if (!make)
+        return api_fail_text("sy_strategy_distribute_from_function: make is NULL");
+    replicas = sy_strategy_replicas(s);
+    hosts = sy_cluster_host_count(s->cluster);
     made = distribute_from_function(make_one, &c, replicas % hosts ? 1 : hosts, replicas, &e);
     return new_distributed(s, made, c.opened, &e, out);
 }
@@ -262,6 +289,8 @@ sy_status sy_distributed_start(sy_distributed *d, int64_t pass)
 {
     struct err e;
 
+    if (API_GIVEN(d))
+        return SY_ERROR;
     if (pass < 0)
         return api_fail_text("pass %" PRId64 " of a dataset; the first is 0", pass);
     distributed_iterator_destroy(d->it);
@@ -288,23 +317,26 @@ static int check_tensors(struct data_element *const *x, int replicas, int count,
     return 0;
 }
 
-static sy_value *value_of(struct data_element *const *x, int replicas, int i)
+static sy_value *value_of(const sy_strategy *strategy, struct data_element *const *x, int i)
 {
     const struct data_spec *s = &x[0]->tensor[i].spec;
     struct shape shape = shape_make(s->dtype == DATA_F32 ? DTYPE_F32 : DTYPE_S32, s->rank, s->dim);
-    sy_value *v = api_value(replicas, &shape);
+    sy_value *v = api_value(strategy, &shape);
 
-    for (int r = 0; r < replicas; r++)
+    for (int r = 0; r < v->replicas; r++)
         memcpy(v->data[r], x[r]->tensor[i].data, (size_t)shape_elems(&shape) * 4);
     return v;
 }
 
 sy_status sy_distributed_next(sy_distributed *d, sy_value **out, int count)
 {
-    int replicas = sy_strategy_replicas(d->strategy), status;
     struct data_element **x;
+    int replicas, status;
     struct err e;
 
+    if (API_GIVEN(d, out))
+        return SY_ERROR;
+    replicas = sy_strategy_replicas(d->strategy);
     if (!d->it && sy_distributed_start(d, 0))
         return SY_ERROR;
     x = mem_alloc((size_t)replicas * sizeof(*x));
@@ -312,12 +344,79 @@ sy_status sy_distributed_next(sy_distributed *d, sy_value **out, int count)
     if (status > 0) {
         status = check_tensors(x, replicas, count, &e) ? -1 : 1;
         for (int i = 0; i < count && status > 0; i++)
-            out[i] = value_of(x, replicas, i);
+            out[i] = value_of(d->strategy, x, i);
         for (int r = 0; r < replicas; r++)
             element_release(x[r]);
     }
     mem_free(x);
     return status < 0 ? api_fail(&e) : status ? SY_OK : SY_END;
+}
+
+/* ----- several batches in one value */
+
+static void free_values(sy_value **v, int count)
+{
+    for (int i = 0; i < count; i++) {
+        sy_value_free(v[i]);
+        v[i] = NULL;
+    }
+}
+
+/* the batches of tensor i, which are batch[0], batch[count], .., one behind the other */
+static sy_value *stack(const sy_strategy *s, sy_value *const *batch, int count, int steps)
+{
+    struct shape shape = batch[0]->shape;
+    size_t bytes = (size_t)shape_elems(&shape) * 4;
+    sy_value *v;
+
+    memmove(shape.dim + 1, shape.dim, (size_t)shape.rank++ * sizeof(*shape.dim));
+    shape.dim[0] = steps;
+    v = api_value(s, &shape);
+    for (int r = 0; r < v->replicas; r++)
+        for (int k = 0; k < steps; k++)
+            memcpy((char *)v->data[r] + (size_t)k * bytes, batch[k * count]->data[r], bytes);
+    return v;
+}
+
+static int check_alike(sy_value *const *batch, int count, int got, struct err *e)
+{
+    char a[96], b[96];
+
+    for (int i = count; i < got * count; i++)
+        if (!shape_equal(&batch[i]->shape, &batch[i % count]->shape))
+            return err_set(e, "batch %d of %d gives each replica %s, the first %s: they cannot be "
+                           "one value; batch with drop_remainder", i / count, got,
+                           shape_print(&batch[i]->shape, a, sizeof(a)),
+                           shape_print(&batch[i % count]->shape, b, sizeof(b)));
+    return 0;
+}
+
+sy_status sy_distributed_next_steps(sy_distributed *d, int steps, sy_value **out, int count,
+                                    int *got)
+{
+    sy_value **batch;
+    sy_status status = SY_OK;
+    struct err e;
+    int n = 0;
+
+    if (API_GIVEN(d, out))
+        return SY_ERROR;
+    if (steps < 1 || steps > 1000000 || count < 1 || count > DATA_TUPLE_MAX)
+        return api_fail_text("%d batches of %d tensors; both must be at least 1", steps, count);
+    batch = mem_alloc((size_t)steps * (size_t)count * sizeof(*batch));
+    while (n < steps && status == SY_OK) {
+        status = sy_distributed_next(d, batch + n * count, count);
+        n += status == SY_OK;
+    }
+    if (status != SY_ERROR)
+        status = n == 0 ? SY_END : check_alike(batch, count, n, &e) ? api_fail(&e) : SY_OK;
+    for (int i = 0; i < count && status == SY_OK; i++)
+        out[i] = stack(d->strategy, batch + i, count, n);
+    free_values(batch, n * count);
+    mem_free(batch);
+    if (got)
+        *got = status == SY_OK ? n : 0;
+    return status;
 }
 
 /* ----- positions, for checkpoints */

@@ -76,6 +76,8 @@ sy_status sy_embedding_create(sy_strategy *s, const sy_table *table, int table_c
     struct err e;
     int before;
 
+    if (API_GIVEN(table, feature, out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     before = s->set.count;
@@ -105,8 +107,11 @@ sy_status sy_embedding_check_ids(const sy_embedding *m, const char *feature, con
                                  int64_t samples)
 {
     struct err e;
-    int f = find_feature(m, feature, &e);
+    int f;
 
+    if (API_GIVEN(m, feature, ids))
+        return SY_ERROR;
+    f = find_feature(m, feature, &e);
     if (f < 0 || embedding_check_ids(&m->e, f, ids, samples, &e))
         return api_fail(&e);
     return SY_OK;
@@ -114,6 +119,8 @@ sy_status sy_embedding_check_ids(const sy_embedding *m, const char *feature, con
 
 sy_status sy_embedding_row(const sy_embedding *m, const char *table, int64_t id, int64_t *row)
 {
+    if (API_GIVEN(m, table, row))
+        return SY_ERROR;
     for (int i = 0; table && i < m->e.table_count; i++) {
         if (strcmp(m->table[i].name, table) != 0)
             continue;
@@ -130,9 +137,12 @@ sy_status sy_embedding_row(const sy_embedding *m, const char *table, int64_t id,
 
 static struct api_lookups *lookups_of(sy_context *c, sy_embedding *m)
 {
-    struct api_lookups *l = c->lookups;
+    struct api_lookups *l;
     struct err e;
 
+    if (!api_is_context(c))
+        return NULL;
+    l = c->lookups;
     if (!m || m->strategy != c->strategy) {
         err_set(&e, "the embedding is %s", m ? "of another strategy" : "NULL");
         api_invalid(c, &e);
@@ -179,6 +189,8 @@ sy_tensor sy_embedding_lookup(sy_context *c, sy_embedding *m, const char *featur
     struct err e;
     int f;
 
+    if (api_lacks(c, API_GIVEN(m, feature)))
+        return invalid;
     if (!l || !api_are_valid(c, &ids, 1) || (weights && !api_are_valid(c, weights, 1)))
         return invalid;
     f = find_feature(m, feature, &e);
@@ -211,6 +223,8 @@ sy_status sy_embedding_apply(sy_context *c, sy_embedding *m, const char *const *
     struct err e;
     int *node;
 
+    if (api_lacks(c, API_GIVEN(m, feature, gradient)))
+        return sy_context_status(c);
     if (!l || !api_are_valid(c, gradient, count))
         return sy_context_status(c);
     node = arena_array(c->trace->arena, (size_t)m->e.feature_count, sizeof(*node));

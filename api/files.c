@@ -15,9 +15,12 @@ struct sy_record_writer { struct tfrecord_writer *w; };
 
 sy_status sy_record_writer_open(const char *path, sy_record_writer **out)
 {
+    struct tfrecord_writer *w;
     struct err e;
-    struct tfrecord_writer *w = tfrecord_begin(path, DATA_COMPRESSION_AUTO, &e);
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
+    w = tfrecord_begin(path, DATA_COMPRESSION_AUTO, &e);
     if (!w)
         return api_fail(&e);
     *out = mem_alloc(sizeof(**out));
@@ -27,6 +30,8 @@ sy_status sy_record_writer_open(const char *path, sy_record_writer **out)
 
 sy_status sy_record_writer_write(sy_record_writer *w, const void *record, int64_t bytes)
 {
+    if (API_GIVEN(w) || (bytes && API_GIVEN(record)))
+        return SY_ERROR;
     if (bytes < 0)
         return api_fail_text("a record of %lld bytes", (long long)bytes);
     tfrecord_write(w->w, record, bytes);
@@ -37,6 +42,8 @@ sy_status sy_record_writer_write_example(sy_record_writer *w, const sy_example *
 {
     struct bytes packed = {0};
 
+    if (API_GIVEN(w, x))
+        return SY_ERROR;
     example_pack((const struct example *)x, &packed);
     tfrecord_write(w->w, packed.data, (int64_t)packed.size);
     mem_free(packed.data);
@@ -46,8 +53,11 @@ sy_status sy_record_writer_write_example(sy_record_writer *w, const sy_example *
 sy_status sy_record_writer_close(sy_record_writer *w)
 {
     struct err e;
-    int status = tfrecord_commit(w->w, &e);
+    int status;
 
+    if (API_GIVEN(w))
+        return SY_ERROR;
+    status = tfrecord_commit(w->w, &e);
     mem_free(w);
     return status ? api_fail(&e) : SY_OK;
 }
@@ -64,6 +74,8 @@ static sy_status check_feature(const char *name, int64_t count)
 
 sy_status sy_example_add_floats(sy_example *x, const char *name, const float *v, int64_t count)
 {
+    if (API_GIVEN(x, name) || (count && API_GIVEN(v)))
+        return SY_ERROR;
     if (check_feature(name, count))
         return SY_ERROR;
     example_add_floats((struct example *)x, name, v, count);
@@ -72,6 +84,8 @@ sy_status sy_example_add_floats(sy_example *x, const char *name, const float *v,
 
 sy_status sy_example_add_ints(sy_example *x, const char *name, const int64_t *v, int64_t count)
 {
+    if (API_GIVEN(x, name) || (count && API_GIVEN(v)))
+        return SY_ERROR;
     if (check_feature(name, count))
         return SY_ERROR;
     example_add_ints((struct example *)x, name, v, count);
@@ -82,6 +96,8 @@ sy_status sy_example_add_bytes(sy_example *x, const char *name, const void *byte
 {
     struct data_string s = {byte, size};
 
+    if (API_GIVEN(x, name) || (size && API_GIVEN(byte)))
+        return SY_ERROR;
     if (check_feature(name, size))
         return SY_ERROR;
     example_add_strings((struct example *)x, name, &s, 1);
@@ -115,13 +131,15 @@ static sy_array *join(const struct data_element *x)
 
 sy_status sy_read_array(const char *path, sy_array **out)
 {
-    struct err e;
-    struct dataset *d = is_npy(path) ? dataset_from_npy(&path, 1, &e)
-                                     : dataset_from_idx(&path, 1, &e);
     struct data_iterator *it = NULL;
     struct data_element *x = NULL;
+    struct dataset *d;
     int status = -1;
+    struct err e;
 
+    if (API_GIVEN(path, out))
+        return SY_ERROR;
+    d = is_npy(path) ? dataset_from_npy(&path, 1, &e) : dataset_from_idx(&path, 1, &e);
     if (d)
         d = dataset_batch(d, dataset_cardinality(d) > 0 ? dataset_cardinality(d) : 1, false, &e);
     if (d)
@@ -145,6 +163,8 @@ sy_status sy_write_npy(const char *path, sy_dtype dtype, sy_shape shape, const v
     struct shape checked;
     struct err e;
 
+    if (API_GIVEN(path, data))
+        return SY_ERROR;
     if (api_shape(dtype, &shape, &checked, &e))
         return api_fail(&e);
     strcpy(a.type, dtype == SY_F32 || dtype == SY_BF16 ? "f4" : dtype == SY_U32 ? "u4"

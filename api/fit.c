@@ -11,7 +11,7 @@ static int check_numbers(const sy_fit *o, struct err *e)
         {"epochs", o->epochs}, {"initial_epoch", o->initial_epoch},
         {"steps_per_epoch", o->steps_per_epoch}, {"validation_steps", o->validation_steps},
         {"validation_frequency", o->validation_frequency}, {"patience", o->patience},
-        {"checkpoint_keep", o->checkpoint_keep},
+        {"checkpoint_keep", o->checkpoint_keep}, {"checkpoint_steps", o->checkpoint_steps},
     };
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -72,6 +72,8 @@ sy_status sy_model_fit(sy_model *m, const sy_samples *samples, const sy_fit *o)
     struct arena a;
     struct err e;
 
+    if (API_GIVEN(samples))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     arena_init(&a);
@@ -88,6 +90,8 @@ sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out)
     struct err e;
     int status;
 
+    if (API_GIVEN(data, out))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     arena_init(&a);
@@ -106,6 +110,8 @@ sy_status sy_model_predict(sy_model *m, const sy_samples *data, sy_array **out)
 {
     struct err e;
 
+    if (API_GIVEN(data, out))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     return api_predict(m, data, out, &e) ? api_fail(&e) : SY_OK;
@@ -124,11 +130,12 @@ sy_status sy_model_save(sy_model *m, const char *folder, int64_t epoch, int keep
 {
     struct err e;
 
-    if (api_model_compiled(m))
+    if (api_model_compiled(m) || API_GIVEN(folder))
         return SY_ERROR;
     if (epoch < 0 || keep < 0)
         return api_fail_text("checkpoint after %" PRId64 " epochs, keeping %d", epoch, keep);
-    return fit_save(m->fit, folder, epoch, keep, &e) ? api_fail(&e) : SY_OK;
+    return api_hold_folder(m->strategy, folder, &e) || fit_save(m->fit, folder, epoch, keep, &e)
+               ? api_fail(&e) : SY_OK;
 }
 
 sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch)
@@ -136,6 +143,8 @@ sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch)
     struct err skipped, e;
     int status;
 
+    if (API_GIVEN(folder, epoch))
+        return SY_ERROR;
     if (api_model_compiled(m))
         return SY_ERROR;
     status = fit_restore(m->fit, folder, epoch, &skipped, &e);

@@ -32,6 +32,8 @@ sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out)
 {
     sy_model *m;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     if (!name || !*name)
@@ -48,6 +50,8 @@ sy_status sy_model_load(sy_strategy *s, const char *path, sy_model **out)
     sy_model *m;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     if (!path)
@@ -72,9 +76,9 @@ static sy_status must_be_open(const sy_model *m)
 {
     if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
         return SY_ERROR;
-    return m->fit ? api_fail_text("model %s is compiled: no layer can be added any more",
-                                  m->model.name)
-                  : SY_OK;
+    return m->model.set ? api_fail_text("model %s is %s: no layer can be added any more",
+                                        m->model.name, m->fit ? "compiled" : "built")
+                        : SY_OK;
 }
 
 static int add_input(sy_model *m, const char *name, const struct shape *sample)
@@ -122,6 +126,8 @@ sy_status sy_model_input(sy_model *m, const char *name, sy_dtype dtype, sy_shape
     struct err e;
     int call;
 
+    if (API_GIVEN(name))
+        return SY_ERROR;
     if (must_be_open(m))
         return SY_ERROR;
     if (api_shape(dtype, &sample, &s, &e))
@@ -150,6 +156,8 @@ sy_status sy_model_call(sy_model *m, const char *layer, const sy_call *input, in
     struct layer *l;
     struct err e;
 
+    if (API_GIVEN(input, out))
+        return SY_ERROR;
     if (must_be_open(m))
         return SY_ERROR;
     if (!layer)
@@ -182,6 +190,8 @@ sy_status sy_model_output(sy_model *m, sy_call call)
 
 int64_t sy_model_parameters(const sy_model *m, bool trainable_only)
 {
+    if (API_GIVEN(m))
+        return 0;
     return model_parameter_count(&m->model, true) +
            (trainable_only ? 0 : model_parameter_count(&m->model, false));
 }
@@ -266,12 +276,67 @@ sy_status sy_model_compile(sy_model *m, const sy_compile *o)
         return SY_ERROR;
     if (!o)
         return api_fail_text("model %s: how it is to be compiled is NULL", m->model.name);
-    if (m->fit)
-        return api_fail_text("model %s is compiled already", m->model.name);
+    if (m->model.set)
+        return api_fail_text("model %s is %s already", m->model.name, m->fit ? "compiled" : "built");
     return compile(m, o, &e) ? api_fail(&e) : SY_OK;
+}
+
+/* what a model that could not be built has added is gone again */
+static int build(sy_model *m, struct err *e)
+{
+    struct variable_set *set = &m->strategy->set;
+    int before = set->count;
+
+    if (model_build(&m->model, set, e) == 0)
+        return 0;
+    set->count = before;
+    m->model.set = NULL;
+    for (int i = 0; i < m->model.layer_count; i++)
+        m->model.layer[i]->variable_count = 0;
+    return -1;
+}
+
+sy_status sy_model_build(sy_model *m, const char *policy, const char *precision)
+{
+    enum keras_policy own;
+    struct err e;
+
+    if (must_be_open(m))
+        return SY_ERROR;
+    if (m->strategy->stages)
+        return api_fail_text("model %s: a strategy in pipeline stages trains models that are "
+                             "compiled, not steps of one's own", m->model.name);
+    own = m->model.policy;
+    if ((policy && keras_policy_find(policy, &own, &e)) ||
+        api_precision(precision, &m->model.precision, &e) || build(m, &e))
+        return api_fail(&e);
+    m->model.policy = own;
+    return SY_OK;
+}
+
+int sy_model_variables(const sy_model *m, bool trainable_only, sy_variable **out, int most)
+{
+    const struct model *model;
+    int count = 0;
+
+    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
+        return 0;
+    model = &m->model;
+    for (int i = 0; i < model->variable_count; i++) {
+        int number = model->first_variable + i;
+
+        if (trainable_only && !model->set->variable[number].is_trainable)
+            continue;
+        if (out && count < most)
+            out[count] = api_variable(m->strategy, number);
+        count++;
+    }
+    return count;
 }
 
 const char *sy_model_metric_name(const sy_model *m, int metric)
 {
+    if (API_GIVEN(m))
+        return NULL;
     return metric < 0 || metric >= m->metric_count ? NULL : m->metric[metric].name;
 }

@@ -99,6 +99,8 @@ sy_tensor sy_compare(sy_context *c, const char *relation, sy_tensor a, sy_tensor
     static const char *const names[] = {"==", "!=", "<", "<=", ">", ">="};
     struct err e;
 
+    if (api_lacks(c, API_GIVEN(relation)))
+        return invalid;
     for (int i = 0; i < 6; i++)
         if (strcmp(relation, names[i]) == 0)
             return join(c, &(struct graph_node){.op = HLO_COMPARE,
@@ -174,6 +176,8 @@ sy_tensor sy_activation(sy_context *c, const char *name, sy_tensor x)
     char text[96];
     struct err e;
 
+    if (api_lacks(c, API_GIVEN(name)))
+        return invalid;
     if (!api_are_valid(c, &x, 1))
         return invalid;
     if (activation_find(name, &kind, &e))
@@ -255,10 +259,13 @@ static sy_status check_loss(sy_context *c, sy_tensor loss, const sy_tensor *of, 
 sy_status sy_gradients(sy_context *c, sy_tensor loss, const sy_tensor *of, int count,
                        sy_tensor *out)
 {
-    int *node = arena_array(c->trace->arena, (size_t)count + 1, sizeof(*node));
-    int *gradient = arena_array(c->trace->arena, (size_t)count + 1, sizeof(*gradient));
+    int *node, *gradient;
     struct err e;
 
+    if (!api_is_context(c) || api_lacks(c, API_GIVEN(of, out)))
+        return SY_ERROR;
+    node = arena_array(c->trace->arena, (size_t)count + 1, sizeof(*node));
+    gradient = arena_array(c->trace->arena, (size_t)count + 1, sizeof(*gradient));
     for (int i = 0; i < count; i++)
         out[i] = invalid;
     if (check_loss(c, loss, of, count) == SY_OK) {

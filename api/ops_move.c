@@ -43,6 +43,8 @@ sy_tensor sy_concatenate(sy_context *c, const sy_tensor *x, int count, int axis)
     struct graph_node n = {.op = HLO_CONCATENATE};
     struct err e;
 
+    if (api_lacks(c, API_GIVEN(x)))
+        return invalid;
     if (count < 1) {
         err_set(&e, "concatenate: there must be at least one array");
         return api_invalid(c, &e);
@@ -57,6 +59,8 @@ sy_tensor sy_slice(sy_context *c, sy_tensor x, const int64_t *begin, const int64
 {
     struct graph_node n = {.op = HLO_SLICE};
 
+    if (api_lacks(c, API_GIVEN(begin, end)))
+        return invalid;
     if (!api_are_valid(c, &x, 1))
         return invalid;
     for (int d = 0; d < api_shape_of(c, x)->rank; d++) {

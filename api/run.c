@@ -151,13 +151,15 @@ static sy_status run(sy_strategy *s, const char *name, struct api_function *f,
     struct strategy_program *p;
     struct err e;
 
+    if ((input_count && API_GIVEN(input)) || (output_count && API_GIVEN(output)))
+        return SY_ERROR;
     if (check_inputs(s, input, input_count, &e))
         return api_fail(&e);
     p = find_program(s, name, f, input, input_count, &e);
     if (!p)
         return api_fail(&e);
     for (int i = 0; i < output_count; i++)
-        output[i] = api_value(sy_strategy_replicas(s), strategy_program_result_shape(p, i));
+        output[i] = api_value(s, strategy_program_result_shape(p, i));
     if (launch(s, p, input, input_count, output, output_count, &e) == 0)
         return SY_OK;
     for (int i = 0; i < output_count; i++) {

@@ -35,6 +35,18 @@ sy_status api_fail_text(const char *format, ...)
     return SY_ERROR;
 }
 
+sy_status api_given(const char *function, const char *names, const void *const *pointer, int count)
+{
+    for (int i = 0; i < count; i++) {
+        size_t length = strcspn(names, ",");
+
+        if (!pointer[i])
+            return api_fail_text("%s: %.*s is NULL", function, (int)length, names);
+        names += length + strspn(names + length, ", ");
+    }
+    return SY_OK;
+}
+
 /* ----- */
 
 static const struct {

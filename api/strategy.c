@@ -51,6 +51,7 @@ static void free_strategy(sy_strategy *s)
     if (s->strategy)
         s->cluster->cluster.user_count--;
     strategy_destroy(s->strategy);
+    outfile_unlock(&s->lock);
     for (size_t i = 0; i < s->variable_capacity; i++)
         mem_free(s->variable[i]);
     mem_free(s->variable);
@@ -149,6 +150,8 @@ sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
     sy_strategy *s;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(c, API_CLUSTER))
         return SY_ERROR;
     devices = sy_cluster_core_count(c);
@@ -172,6 +175,8 @@ sy_status sy_strategy_on_device(sy_cluster *c, const char *device, sy_strategy *
     struct err e;
     int core = 0;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(c, API_CLUSTER))
         return SY_ERROR;
     if (!device)
@@ -189,12 +194,21 @@ void sy_strategy_free(sy_strategy *s)
         free_strategy(s);
 }
 
-int sy_strategy_replicas(const sy_strategy *s) { return s->mesh.axis[0].size; }
-int sy_strategy_devices(const sy_strategy *s) { return mesh_stride(&s->mesh, 0); }
+int sy_strategy_replicas(const sy_strategy *s)
+{
+    return API_GIVEN(s) ? 0 : s->mesh.axis[0].size;
+}
+
+int sy_strategy_devices(const sy_strategy *s)
+{
+    return API_GIVEN(s) ? 0 : mesh_stride(&s->mesh, 0);
+}
 
 int sy_strategy_axis_size(const sy_strategy *s, const char *name)
 {
-    for (int i = 0; name && i < s->mesh.axis_count; i++)
+    if (API_GIVEN(s, name))
+        return 0;
+    for (int i = 0; i < s->mesh.axis_count; i++)
         if (strcmp(s->mesh.axis[i].name, name) == 0)
             return s->mesh.axis[i].size;
     return 0;
@@ -225,7 +239,7 @@ int api_layout(const sy_strategy *s, const char *const *axis, const struct shape
     return sharding_check(&s->mesh, shape, out, what, e);
 }
 
-int64_t sy_strategy_cycles(const sy_strategy *s) { return s->cycles; }
+int64_t sy_strategy_cycles(const sy_strategy *s) { return API_GIVEN(s) ? 0 : s->cycles; }
 
 /* ----- variables */
 
@@ -296,6 +310,8 @@ sy_status sy_variable_create(sy_strategy *s, const char *name, sy_dtype dtype, s
     struct variable v;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     if (!name)
@@ -322,8 +338,15 @@ static const struct variable *variable_of(const sy_variable *v)
     return &v->strategy->set.variable[v->number];
 }
 
-const char *sy_variable_name(const sy_variable *v) { return variable_of(v)->name; }
-sy_shape sy_variable_shape(const sy_variable *v) { return api_dims(&variable_of(v)->shape); }
+const char *sy_variable_name(const sy_variable *v)
+{
+    return API_GIVEN(v) ? NULL : variable_of(v)->name;
+}
+
+sy_shape sy_variable_shape(const sy_variable *v)
+{
+    return API_GIVEN(v) ? sy_scalar() : api_dims(&variable_of(v)->shape);
+}
 
 static int check_bytes(const sy_variable *v, size_t bytes, struct err *e)
 {
@@ -343,6 +366,32 @@ static int check_values(const sy_variable *v, struct err *e)
     if (!m || machine_mode(m) != MODE_TIMING)
         return 0;
     return err_set(e, "variable %s: mode timing works out no values", variable_of(v)->name);
+}
+
+sy_status sy_variable_places(const sy_variable *v, sy_place *out, int most, int *count)
+{
+    struct strategy *s;
+    int devices, each;
+
+    if (API_GIVEN(v, count) || api_handle_check(v->strategy, API_STRATEGY))
+        return SY_ERROR;
+    s = v->strategy->strategy;
+    devices = strategy_device_count(s);
+    each = devices / strategy_replica_count(s);
+    *count = 0;
+    for (int d = 0; d < devices; d++) {
+        struct strategy_where w;
+        struct err e;
+        int has = strategy_where(s, v->number, d, &w, &e);
+
+        if (has < 0)
+            return api_fail(&e);
+        if (has && out && *count < most)
+            out[*count] = (sy_place){d / each, d % each, api_device_of(v->strategy, d),
+                                     api_dims(&w.shape), w.address, w.bytes};
+        *count += has;
+    }
+    return SY_OK;
 }
 
 sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes)

@@ -8,14 +8,30 @@
 
 static size_t bytes_of(const struct shape *s) { return (size_t)shape_elems(s) * 4; }
 
-sy_value *api_value(int replicas, const struct shape *shape)
+int api_device_of(const sy_strategy *s, int device)
 {
+    const struct cluster *c = &s->cluster->cluster;
+    int at[TOPOLOGY_RANK];
+
+    if (c->is_host)
+        return 0;
+    topology_coordinate_of_core(&c->topology, strategy_core(s->strategy, device), at);
+    return topology_device(&c->topology, at);
+}
+
+sy_value *api_value(const sy_strategy *s, const struct shape *shape)
+{
+    int replicas = sy_strategy_replicas(s);
+    int each = strategy_device_count(s->strategy) / replicas;
     sy_value *v = mem_alloc(sizeof(*v));
 
-    *v = (sy_value){replicas, api_dtype(shape->dtype), *shape,
-                    mem_alloc((size_t)replicas * sizeof(*v->data))};
-    for (int r = 0; r < replicas; r++)
+    *v = (sy_value){.replicas = replicas, .dtype = api_dtype(shape->dtype), .shape = *shape,
+                    .device = mem_alloc((size_t)replicas * sizeof(*v->device)),
+                    .data = mem_alloc((size_t)replicas * sizeof(*v->data))};
+    for (int r = 0; r < replicas; r++) {
         v->data[r] = mem_alloc(bytes_of(shape));
+        v->device[r] = api_device_of(s, r * each);
+    }
     return v;
 }
 
@@ -39,7 +55,7 @@ static int make(sy_strategy *s, sy_dtype dtype, const sy_shape *shape, sy_value 
                        "bytes first");
     if (api_shape(dtype, shape, &own, e))
         return -1;
-    *out = api_value(sy_strategy_replicas(s), &own);
+    *out = api_value(s, &own);
     return 0;
 }
 
@@ -47,6 +63,8 @@ sy_status sy_value_create(sy_strategy *s, sy_dtype dtype, sy_shape shape, sy_val
 {
     struct err e;
 
+    if (API_GIVEN(s, out))
+        return SY_ERROR;
     return make(s, dtype, &shape, out, &e) ? api_fail(&e) : SY_OK;
 }
 
@@ -56,6 +74,8 @@ sy_status sy_value_split(sy_strategy *s, sy_dtype dtype, sy_shape shape, const v
     int replicas;
     struct err e;
 
+    if (API_GIVEN(out))
+        return SY_ERROR;
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     if (!data)
@@ -80,6 +100,8 @@ sy_status sy_value_copies(sy_strategy *s, sy_dtype dtype, sy_shape shape, const 
 {
     struct err e;
 
+    if (API_GIVEN(s, out))
+        return SY_ERROR;
     if (!data)
         return api_fail_text("the array to copy is NULL");
     if (make(s, dtype, &shape, out, &e))
@@ -96,15 +118,33 @@ void sy_value_free(sy_value *v)
     for (int r = 0; r < v->replicas; r++)
         mem_free(v->data[r]);
     mem_free(v->data);
+    mem_free(v->device);
     mem_free(v);
 }
 
-int sy_value_replicas(const sy_value *v) { return v->replicas; }
-sy_dtype sy_value_dtype(const sy_value *v) { return v->dtype; }
-sy_shape sy_value_shape(const sy_value *v) { return api_dims(&v->shape); }
+int sy_value_replicas(const sy_value *v) { return API_GIVEN(v) ? 0 : v->replicas; }
+sy_dtype sy_value_dtype(const sy_value *v) { return API_GIVEN(v) ? SY_F32 : v->dtype; }
+
+sy_shape sy_value_shape(const sy_value *v)
+{
+    return API_GIVEN(v) ? sy_scalar() : api_dims(&v->shape);
+}
+
+sy_status sy_value_device(const sy_value *v, int replica, int *device)
+{
+    if (API_GIVEN(v, device))
+        return SY_ERROR;
+    if (replica < 0 || replica >= v->replicas)
+        return api_fail_text("replica %d of a value: allowed are 0..%d", replica,
+                             v->replicas - 1);
+    *device = v->device[replica];
+    return SY_OK;
+}
 
 void *sy_value_data(const sy_value *v, int replica)
 {
+    if (API_GIVEN(v))
+        return NULL;
     return replica < 0 || replica >= v->replicas ? NULL : v->data[replica];
 }
 
@@ -116,9 +156,14 @@ void sy_array_free(sy_array *a)
     mem_free(a);
 }
 
-sy_dtype sy_array_dtype(const sy_array *a) { return a->dtype; }
-sy_shape sy_array_shape(const sy_array *a) { return api_dims(&a->shape); }
-void *sy_array_data(const sy_array *a) { return a->data; }
+sy_dtype sy_array_dtype(const sy_array *a) { return API_GIVEN(a) ? SY_F32 : a->dtype; }
+
+sy_shape sy_array_shape(const sy_array *a)
+{
+    return API_GIVEN(a) ? sy_scalar() : api_dims(&a->shape);
+}
+
+void *sy_array_data(const sy_array *a) { return API_GIVEN(a) ? NULL : a->data; }
 
 /* ----- over the replicas */
 
@@ -158,6 +203,8 @@ sy_status sy_strategy_reduce(sy_strategy *s, sy_aggregation how, const sy_value 
     struct view w;
     struct err e;
 
+    if (API_GIVEN(s, v, out))
+        return SY_ERROR;
     (void)s;
     if (how != SY_SUM && how != SY_MEAN)
         return api_fail_text("reduce: SY_SUM and SY_MEAN are the reductions there are");
@@ -178,6 +225,8 @@ sy_status sy_strategy_gather(sy_strategy *s, const sy_value *v, int axis, sy_arr
     struct err e;
     int status;
 
+    if (API_GIVEN(s, v, out))
+        return SY_ERROR;
     (void)s;
     open_view(&w, v);
     status = per_replica_gather_shape(&w.v, axis, &shape, &e);

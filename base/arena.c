@@ -4,6 +4,8 @@
  */
 #define _DEFAULT_SOURCE                 /* madvise, MAP_ANONYMOUS */
 #include "base/arena.h"
+
+#include "base/outfile.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define ALIGN_BYTES 64u
 #define FIRST_BLOCK_BYTES (4u * 1024u)  /* many arenas hold little: what is taken is cleared */
@@ -29,16 +32,29 @@ static size_t align_up(size_t bytes)
     return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 }
 
+/*
+ * Not by exit(): other threads go on, and what they use must stay. What the process has begun to
+ * write goes away here, for nobody else will.
+ */
+void mem_exhausted(size_t bytes)
+{
+    if (bytes)
+        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
+    else
+        fputs("systole: out of host memory\n", stderr);
+    outfile_abandon_all();
+    fflush(stdout);
+    _exit(1);
+}
+
 /* `*size_bytes`: as aligned; holds anything */
 static void *alloc_uncleared(size_t bytes, size_t *size_bytes)
 {
     size_t size = align_up(bytes ? bytes : 1);
     void *p = size < bytes ? NULL : aligned_alloc(ALIGN_BYTES, size);
 
-    if (!p) {
-        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
-        abort();
-    }
+    if (!p)
+        mem_exhausted(bytes);
     *size_bytes = size;
     return p;
 }
@@ -98,10 +114,8 @@ static void *alloc_lazy(size_t bytes, size_t align)
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     else
         header.start = calloc(1, size);
-    if (!header.start || header.start == MAP_FAILED) {
-        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
-        abort();
-    }
+    if (!header.start || header.start == MAP_FAILED)
+        mem_exhausted(bytes);
     return lazy_block(header, align);
 }
 
@@ -163,10 +177,8 @@ void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
     if (need <= *capacity)
         return items;
     grown = grown_capacity(*capacity, need);
-    if (grown > SIZE_MAX / elem_bytes) {
-        fprintf(stderr, "systole: out of host memory (%zu elements asked)\n", need);
-        abort();
-    }
+    if (grown > SIZE_MAX / elem_bytes)
+        mem_exhausted(SIZE_MAX);
     p = alloc_uncleared(grown * elem_bytes, &size);
     kept = items ? *capacity * elem_bytes : 0;
     if (items)
@@ -218,10 +230,8 @@ void *arena_alloc(struct arena *a, size_t bytes)
 
 void *arena_array(struct arena *a, size_t count, size_t elem_bytes)
 {
-    if (elem_bytes && count > SIZE_MAX / elem_bytes) {
-        fprintf(stderr, "systole: out of host memory (%zu elements asked)\n", count);
-        abort();
-    }
+    if (elem_bytes && count > SIZE_MAX / elem_bytes)
+        mem_exhausted(SIZE_MAX);
     return arena_alloc(a, count * elem_bytes);
 }
 

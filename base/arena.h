@@ -2,8 +2,8 @@
  * Memory with one lifetime: allocate piece by piece, free all at once.
  *
  * Every block is zeroed, but mem_alloc_unset's, and never NULL; when the host
- * has no memory left the process aborts with a message. Sizes that come from a user are range-checked
- * before they get here.
+ * has no memory left the process ends with a message and status 1, and leaves no file half written
+ * (mem_exhausted). Sizes that come from a user are range-checked before they get here.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -40,6 +40,8 @@ void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes);
 void *mem_alloc(size_t bytes);
 void *mem_alloc_unset(size_t bytes);
 void mem_free(void *p);
+/* What of another library could not be made is the end in the same way; 0: nobody knows how much. */
+void mem_exhausted(size_t bytes) __attribute__((noreturn, cold));
 
 /*
  * A large block of which only the pages that are touched take host memory;

@@ -114,7 +114,7 @@ static int64_t count_in(const struct histogram *h, int64_t first, int64_t end)
 
 static void print_bar(int64_t count, int64_t most, FILE *to)
 {
-    int length = (int)((double)count / (double)most * BAR + 0.5);
+    int length = (int)((double)count / (double)most * (double)BAR + 0.5);
 
     fputs(length || count ? "  " : "", to);
     for (int i = 0; i < length; i++)

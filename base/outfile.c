@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,6 +24,34 @@
 /* a random number, and the process that writes */
 #define SUFFIX_BYTES sizeof(".0123456789abcdef01234567.tmp")
 #define RANDOM_DIGITS 16
+
+/* ----- what goes away with the process */
+
+static const char *unfinished[256];     /* paths, which whoever has begun them owns */
+static pthread_mutex_t unfinished_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* puts `path` where `old` was; NULL: nothing. A full table forgets. */
+static void replace_unfinished(const char *old, const char *path)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&unfinished_lock);
+    while (i < sizeof(unfinished) / sizeof(unfinished[0]) && unfinished[i] != old)
+        i++;
+    if (i < sizeof(unfinished) / sizeof(unfinished[0]))
+        unfinished[i] = path;
+    pthread_mutex_unlock(&unfinished_lock);
+}
+
+void outfile_abandon_all(void)
+{
+    pthread_mutex_lock(&unfinished_lock);
+    for (size_t i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
+        if (unfinished[i])
+            unlink(unfinished[i]);
+}
+
+/* ----- one file */
 
 static int fail(const struct outfile *f, int code, struct err *e)
 {
@@ -36,6 +65,7 @@ static bool is_in_place(const struct outfile *f)
 
 static void fini(struct outfile *f)
 {
+    replace_unfinished(f->temp_path, NULL);
     mem_free(f->path);
     mem_free(f->temp_path);
 }
@@ -100,16 +130,42 @@ static bool is_left(const char *name)
     return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-void outfile_clean(const char *folder)
+static void clean(const char *folder, const char *prefix)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
 
     while (dir && (entry = readdir(dir)) != NULL)
-        if (is_left(entry->d_name))
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && is_left(entry->d_name))
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);
+}
+
+void outfile_clean(const char *folder)
+{
+    clean(folder, "");
+}
+
+/* "folder/name" -> "folder", which is "." or "/" where there is none; the caller frees it */
+static char *folder_of(const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + (slash == path) : 1;
+    char *folder = mem_alloc(length + 1);
+
+    *name = slash ? slash + 1 : path;
+    return memcpy(folder, slash ? path : ".", length);
+}
+
+/* what killed writers of this very file have left */
+static void clean_beside(const char *path)
+{
+    const char *name;
+    char *folder = folder_of(path, &name);
+
+    clean(folder, name);
+    mem_free(folder);
 }
 
 char *outfile_temporary(const char *path, struct err *e)
@@ -120,12 +176,21 @@ char *outfile_temporary(const char *path, struct err *e)
 
     if (fd >= 0) {
         close(fd);
+        replace_unfinished(NULL, temp);
+        clean_beside(path);
         return temp;
     }
     if (fd == -1)
         err_set(e, "cannot write %s: %s", path, strerror(errno));
     mem_free(temp);
     return NULL;
+}
+
+void outfile_drop(char *temp)
+{
+    unlink(temp);
+    replace_unfinished(temp, NULL);
+    mem_free(temp);
 }
 
 int outfile_begin(struct outfile *f, const char *path, struct err *e)
@@ -148,10 +213,18 @@ int outfile_begin(struct outfile *f, const char *path, struct err *e)
         if (fd >= 0 && exists)
             fchmod(fd, st.st_mode & 0777);
         f->to = fd < 0 ? NULL : fdopen(fd, "wb");
+        if (f->to) {
+            replace_unfinished(NULL, f->temp_path);
+            clean_beside(path);
+        }
     }
     if (f->to)
         return 0;
     fail(f, exists && S_ISDIR(st.st_mode) ? EISDIR : errno, e);
+    if (fd >= 0) {
+        close(fd);
+        unlink(f->temp_path);
+    }
     fini(f);
     return -1;
 }
@@ -175,12 +248,10 @@ int outfile_code(FILE *to)
 /* A rename outlives a loss of power once the folder is on the disk. */
 static void sync_folder_of(const char *path)
 {
-    const char *name = strrchr(path, '/');
-    size_t length = name ? (size_t)(name - path) + 1 : 1;
-    char *folder = mem_alloc(length + 1);
+    const char *name;
+    char *folder = folder_of(path, &name);
     int fd;
 
-    memcpy(folder, name ? path : ".", length);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         fsync(fd);
@@ -259,10 +330,12 @@ static int try_lock(struct outfile_lock *l, const char *path, struct err *e)
     l->fd = open(l->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (l->fd < 0)
         return err_set(e, "cannot write %s: %s", l->path, strerror(errno));
-    if (flock(l->fd, LOCK_EX | LOCK_NB) != 0)
+    if (flock(l->fd, LOCK_EX | LOCK_NB) != 0) {
         status = errno == EWOULDBLOCK ? fail_locked(l->fd, path, e)
                                       : err_set(e, "cannot lock %s: %s", path, strerror(errno));
-    else if (fstat(l->fd, &mine) != 0 || stat(l->path, &there) != 0 ||
+        if (errno != EWOULDBLOCK)       /* where nobody can lock, nobody holds it */
+            unlink(l->path);
+    } else if (fstat(l->fd, &mine) != 0 || stat(l->path, &there) != 0 ||
              mine.st_ino != there.st_ino)
         status = 1;
     if (status) {
@@ -290,11 +363,30 @@ int outfile_lock(struct outfile_lock *l, const char *path, struct err *e)
     snprintf(l->path, length + sizeof(".lock"), "%s.lock", path);
     while ((status = try_lock(l, path, e)) > 0)
         ;
-    if (status == 0)
+    if (status == 0) {
+        replace_unfinished(NULL, l->path);
         return 0;
+    }
     mem_free(l->path);
     l->path = NULL;
     return -1;
+}
+
+bool outfile_is_mine(const char *path)
+{
+    size_t length = strlen(path) + sizeof(".lock");
+    char *lock = mem_alloc(length), text[24] = "";
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(lock, length, "%s.lock", path);
+    fd = open(lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        got = pread(fd, text, sizeof(text) - 1, 0);
+        close(fd);
+    }
+    mem_free(lock);
+    return got > 0 && strtol(text, NULL, 10) == (long)getpid();
 }
 
 void outfile_unlock(struct outfile_lock *l)
@@ -303,6 +395,7 @@ void outfile_unlock(struct outfile_lock *l)
         return;
     unlink(l->path);                    /* before it is free: nobody else holds this file */
     close(l->fd);
+    replace_unfinished(l->path, NULL);
     mem_free(l->path);
     l->path = NULL;
 }

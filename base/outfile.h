@@ -1,7 +1,8 @@
 /*
  * Files that appear whole or not at all: written under a name of their own beside
  * it, "PATH.0123456789abcdef01234567.tmp", that cannot be foreseen; brought to the disk,
- * renamed when complete, and the folder brought to the disk, too. What exists and
+ * renamed when complete, and the folder brought to the disk, too. What a killed writer of the
+ * same file has left goes away when the next one begins. What exists and
  * is no regular file (a device, a pipe) is written in place and never removed.
  * Messages name the path as the user gave it.
  */
@@ -9,6 +10,7 @@
 #define BASE_OUTFILE_H
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct outfile {
@@ -22,19 +24,26 @@ int outfile_commit(struct outfile *f, struct err *e);
 void outfile_abandon(struct outfile *f);                /* closes, leaves nothing behind */
 
 /*
- * The same for who writes without a FILE: an empty file beside `path`, its name for the caller to
- * mem_free, NULL on failure; and the rename of what is complete and on the disk. -1: it is gone.
+ * The same for who writes without a FILE: an empty file beside `path`, its name for outfile_drop,
+ * NULL on failure; and the rename of what is complete and on the disk. -1: it is gone.
  */
 char *outfile_temporary(const char *path, struct err *e);
 int outfile_publish(const char *temp, const char *path, struct err *e);
+void outfile_drop(char *temp);          /* frees the name; what still has it is removed */
+
+/*
+ * For a process that must end now: removes what it has begun and not committed, and its locks, of
+ * all threads; at most 256 of them are known. Takes no memory.
+ */
+void outfile_abandon_all(void);
 
 /* Removes from a folder what killed processes of this host had not finished to write. */
 void outfile_clean(const char *folder);
 
 /*
  * What one process writes over a long time is its own until outfile_unlock or its end: while it is
- * held, PATH.lock lies beside it. -1: another process has it, whose number is told. Devices are
- * nobody's. One that is {0} is not held, and unlocking it does nothing.
+ * held, PATH.lock lies beside it. -1: another process has it, whose number is told, or this one in
+ * another place (outfile_is_mine). Devices are nobody's. One that is {0} is not held, and unlocking it does nothing.
  */
 struct outfile_lock {
     char *path;                         /* NULL: not held */
@@ -42,6 +51,8 @@ struct outfile_lock {
 };
 int outfile_lock(struct outfile_lock *l, const char *path, struct err *e);
 void outfile_unlock(struct outfile_lock *l);
+/* of a path whose lock was refused: whether this process has it */
+bool outfile_is_mine(const char *path);
 
 /* What keeps a stream from being written, also where nobody looked at errno in time; 0: nothing. */
 int outfile_code(FILE *to);

@@ -38,18 +38,20 @@ void progress_begin(struct progress *p, int64_t total)
 }
 
 /* "45 s", "12 min 05 s", "3 h 07 min" */
-static char *print_duration(double seconds, char *buf, size_t buf_bytes)
+static struct short_text print_duration(double seconds)
 {
     int64_t whole = (int64_t)(seconds + 0.5);
+    struct short_text to;
 
     if (whole < 120)
-        snprintf(buf, buf_bytes, "%" PRId64 " s", whole);
+        snprintf(to.text, sizeof(to.text), "%" PRId64 " s", whole);
     else if (whole < 2 * 3600)
-        snprintf(buf, buf_bytes, "%" PRId64 " min %02" PRId64 " s", whole / 60, whole % 60);
+        snprintf(to.text, sizeof(to.text), "%" PRId64 " min %02" PRId64 " s", whole / 60,
+                 whole % 60);
     else
-        snprintf(buf, buf_bytes, "%" PRId64 " h %02" PRId64 " min", whole / 3600,
+        snprintf(to.text, sizeof(to.text), "%" PRId64 " h %02" PRId64 " min", whole / 3600,
                  whole / 60 % 60);
-    return buf;
+    return to;
 }
 
 /* A line that wraps could not be wiped: one column less than the window has. */
@@ -84,12 +86,12 @@ static void put(struct progress *p, const char *line, double now)
 static void put_step(struct progress *p, double now)
 {
     double rate = (double)(p->step - p->first) / (p->step_s - p->began_s), since = now - p->step_s;
-    char line[LINE_CHARS], text[32];
+    char line[LINE_CHARS];
     int length;
 
     if (p->step == p->first) {
         snprintf(line, sizeof(line), "the first step is under way since %s",
-                 print_duration(since, text, sizeof(text)));
+                 print_duration(since).text);
         put(p, line, now);
         return;
     }
@@ -100,11 +102,10 @@ static void put_step(struct progress *p, double now)
                          rate < 1 ? 3 : 1, rate, p->loss);
     if (p->total)
         length += snprintf(line + length, sizeof(line) - (size_t)length, ", %s left",
-                           print_duration((double)(p->total - p->step) / rate, text,
-                                          sizeof(text)));
+                           print_duration((double)(p->total - p->step) / rate).text);
     if (since >= TERMINAL_SILENCE_S)
         snprintf(line + length, sizeof(line) - (size_t)length, ", %s since that step",
-                 print_duration(since, text, sizeof(text)));
+                 print_duration(since).text);
     put(p, line, now);
 }
 
@@ -207,13 +208,13 @@ void progress_say(struct progress *p, const char *what, int64_t done)
 
 void progress_fraction(struct progress *p, const char *what, double fraction)
 {
-    char line[LINE_CHARS], left[32];
+    char line[LINE_CHARS];
     double now = progress_seconds();
 
     if (!is_due(p, now) || fraction <= 0)
         return;
     text_print(line, sizeof(line), "%s: %.0f %%, %s left", what, 100 * fraction,
-             print_duration((now - p->began_s) * (1 - fraction) / fraction, left, sizeof(left)));
+             print_duration((now - p->began_s) * (1 - fraction) / fraction).text);
     put(p, line, now);
 }
 

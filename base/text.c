@@ -4,12 +4,14 @@
  */
 #include "base/text.h"
 
+#include "base/arena.h"
 #include "base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,27 @@ static void leave(locale_t before)
 {
     if (before)
         uselocale(before);
+}
+
+FILE *text_memory(char **text, size_t *bytes)
+{
+    FILE *to;
+
+    *text = NULL;
+    *bytes = 0;
+    to = open_memstream(text, bytes);
+    if (!to)
+        mem_exhausted(0);
+    return to;
+}
+
+void text_memory_end(FILE *to, char *const *text)
+{
+    bool has_failed = ferror(to);
+
+    /* glibc says 0 and leaves NULL where the last of its blocks cannot be had */
+    if (fclose(to) != 0 || has_failed || !*text)
+        mem_exhausted(0);
 }
 
 int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)

@@ -17,6 +17,10 @@ int text_print(char *buf, size_t buf_bytes, const char *fmt, ...)
 int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
 int text_print_file(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A stream whose text is in *text, for free(), once text_memory_end has closed it: all of it, for
+ * where there is no memory the process ends (mem_exhausted). */
+FILE *text_memory(char **text, size_t *bytes);
+void text_memory_end(FILE *to, char *const *text);
 double text_to_double(const char *s, char **end);
 float text_to_float(const char *s, char **end);
 

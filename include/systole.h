@@ -17,9 +17,10 @@
  *
  * Every call returns a status: SY_OK, or SY_ERROR with a message that names shapes and allowed
  * values (sy_message). After an error the call has changed nothing, unless it says so. Handles are
- * opaque; whoever creates one frees it, NULL is fine to free. Clusters, strategies, models and
- * datasets that are NULL or freed already are refused with a message (unless another one has got
- * the same address since). One thread at a time may use a cluster and what belongs to it.
+ * opaque; whoever creates one frees it, NULL is fine to free. A NULL that the comments do not allow
+ * is refused with a message: what does not return a status returns 0, NULL or an invalid tensor.
+ * So are clusters, strategies, models and datasets that were freed already (unless another one has
+ * got the same address since). One thread at a time may use a cluster and what belongs to it.
  *
  * Values on the host are dense and row-major, 4 bytes an element: float for SY_F32 and SY_BF16,
  * int32_t for SY_S32 and SY_PRED, uint32_t for SY_U32; data of SY_U8 from files is one byte.
@@ -35,4 +36,5 @@
 #include "systole/data.h"
 #include "systole/checkpoint.h"
 #include "systole/model.h"
+#include "systole/loop.h"
 #endif

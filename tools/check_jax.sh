@@ -1,12 +1,14 @@
 #!/bin/sh
 # Runs tests/jax/test_*.py and *.sh with the JAX that tests/jax/requirements.txt pins, in a virtual
 # environment that stays in the user's cache (make distclean removes it). A test exits with 0, or
-# 77 where it skips. Without a registry of packages all is skipped. The last line counts.
+# 77 where it skips; with arguments only those tests. Without a registry of packages all is skipped.
+# The last line counts.
 cd "$(dirname "$0")/.." || exit 1
 pins=tests/jax/requirements.txt
 python=${PYTHON:-python3}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/systole
-count=$(ls tests/jax/test_*.py tests/jax/*.sh 2>/dev/null | wc -l)
+[ $# -gt 0 ] || set -- $(ls tests/jax/test_*.py tests/jax/*.sh 2>/dev/null)
+count=$#
 skip_all() {
     echo "skipped: $1"
     echo "0 passed, 0 failed, $((count)) skipped"
@@ -46,8 +48,7 @@ passed=0 failed=0 skipped=0
 log=$(mktemp) || exit 1
 trap 'rm -rf ${new:+"$new" "$new.log"} "$log"' EXIT
 export PYTHON="$venv/bin/python" JAX_PLATFORMS=cpu PYTHONDONTWRITEBYTECODE=1
-for test in tests/jax/test_*.py tests/jax/*.sh; do
-    [ -e "$test" ] || continue
+for test; do
     case $test in
         *.py) "$PYTHON" "$test" >"$log" 2>&1 ;;
         *) sh "$test" >"$log" 2>&1 ;;

@@ -156,7 +156,10 @@ static void print_constants(const struct function *f)
     char name[80];
 
     for (int choice = 0; choice < f->info->choice_count; choice++) {
-        p = strchr(p, '{') + 1;
+        p = strchr(p, '{');
+        if (!p)                         /* the rest are letters of the format */
+            return;
+        p++;
         if (!has_constants(f, choice))
             continue;
         printf("enum isa_%s_x%d { %s_", lower(name, op_ids[f->code]), choice, op_ids[f->code]);

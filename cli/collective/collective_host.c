@@ -1,6 +1,7 @@
 /* What the cores engine of systole collective would take of this host, and which engine it is. */
 #include "cli/collective/collective.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 /*
@@ -65,22 +66,24 @@ static double seconds_on_cores(const struct collective_plan *p, const struct col
            SECONDS_PER_CORE * cores;
 }
 
-static void print_duration(double seconds, char *buf, size_t buf_bytes)
+static struct short_text print_duration(double seconds)
 {
+    struct short_text to;
+
     if (seconds < 0.1)
-        snprintf(buf, buf_bytes, "less than 0.1 s");
+        snprintf(to.text, sizeof(to.text), "less than 0.1 s");
     else if (seconds < 120)
-        snprintf(buf, buf_bytes, "about %.*f s", seconds < 10 ? 1 : 0, seconds);
+        snprintf(to.text, sizeof(to.text), "about %.*f s", seconds < 10 ? 1 : 0, seconds);
     else if (seconds < 7200)
-        snprintf(buf, buf_bytes, "about %.0f min", seconds / 60);
+        snprintf(to.text, sizeof(to.text), "about %.0f min", seconds / 60);
     else
-        snprintf(buf, buf_bytes, "about %.0f h", seconds / 3600);
+        snprintf(to.text, sizeof(to.text), "about %.0f h", seconds / 3600);
+    return to;
 }
 
 void collective_choose_engine(const struct collective_plan *p, struct collective_answer *w)
 {
     double seconds;
-    char text[32];
 
     w->engine = w->options.engine;
     if (w->options.costs) {
@@ -91,10 +94,10 @@ void collective_choose_engine(const struct collective_plan *p, struct collective
         snprintf(w->reason, sizeof(w->reason), "only the cores have data to check");
     } else if (w->engine == ENGINE_AUTO) {
         seconds = seconds_on_cores(p, w);
-        print_duration(seconds, text, sizeof(text));
         w->engine = seconds <= SECONDS_FOR_CORES ? ENGINE_CORES : ENGINE_STEPS;
         snprintf(w->reason, sizeof(w->reason), "programs on %d core%s would take %s of this host",
-                 w->slice.core_count, w->slice.core_count == 1 ? "" : "s", text);
+                 w->slice.core_count, w->slice.core_count == 1 ? "" : "s",
+                 print_duration(seconds).text);
     } else {
         snprintf(w->reason, sizeof(w->reason), "asked for");
     }

@@ -11,16 +11,17 @@ static const char *const kinds_of_bound[] = {"the bandwidth of the links",
                                              "the latency of steps in a row"};
 
 /* "2.345 ms", "17.2 us", "830 ns" */
-static char *print_seconds(double seconds, char *buf, size_t buf_bytes)
+static struct short_text print_seconds(double seconds)
 {
     static const struct { double least; const char *unit; } units[] = {
         {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    struct short_text to;
     size_t i = 0;
 
     while (i + 1 < COUNT_OF(units) && seconds < units[i].least)
         i++;
-    snprintf(buf, buf_bytes, "%.4g %s", seconds / units[i].least, units[i].unit);
-    return buf;
+    snprintf(to.text, sizeof(to.text), "%.4g %s", seconds / units[i].least, units[i].unit);
+    return to;
 }
 
 static double seconds_of(const struct collective_answer *w)
@@ -66,12 +67,11 @@ static void print_predictions(const struct collective_answer *w, FILE *to)
 {
     const char *before = w->options.costs ? "\n  predicted     of the chip's links: "
                                           : "\n  predicted     ";
-    char text[32];
 
     for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
         if (w->predicted_s[i] > 0) {
             fprintf(to, "%s%s %s%s", before, collective_algo_name((enum collective_algo)i),
-                    print_seconds(w->predicted_s[i], text, sizeof(text)),
+                    print_seconds(w->predicted_s[i]).text,
                     w->request.algo == (enum collective_algo)i ? " (taken)" : "");
             before = ", ";
         }
@@ -125,18 +125,16 @@ static void print_bandwidth(const struct collective_answer *w, FILE *to)
 static void print_bound(const struct collective_answer *w, FILE *to)
 {
     const struct collective_bound *b = &w->bound;
-    char text[3][32];
 
     fprintf(to, "  closed-form bound     %15s  %s (bandwidth %s, latency %s)\n",
-            print_seconds(b->seconds, text[0], sizeof(text[0])),
+            print_seconds(b->seconds).text,
             kinds_of_bound[b->latency_seconds > b->bandwidth_seconds],
-            print_seconds(b->bandwidth_seconds, text[1], sizeof(text[1])),
-            print_seconds(b->latency_seconds, text[2], sizeof(text[2])));
+            print_seconds(b->bandwidth_seconds).text, print_seconds(b->latency_seconds).text);
     fprintf(to, "  efficiency            %13.1f %%  of the bound\n",
             100 * collective_efficiency(w));
     if (b->book_seconds > 0)
         fprintf(to, "  published equation    %15s  of the scaling book, at 1 us per hop\n",
-                print_seconds(b->book_seconds, text[0], sizeof(text[0])));
+                print_seconds(b->book_seconds).text);
 }
 
 static void print_verdict(const struct collective_answer *w, FILE *to)
@@ -153,16 +151,13 @@ static void print_verdict(const struct collective_answer *w, FILE *to)
 
 void collective_print(const struct collective_answer *w, FILE *to)
 {
-    char text[160];
-
     fprintf(to, "%s", collective_kind_name(w->request.kind));
     if (w->request.kind != COLLECTIVE_BARRIER)
         fprintf(to, " of %s", text_bytes(w->options.bytes).text);
     fprintf(to, " on %s\n", slice_print(&w->slice).text);
     print_ranks(w, to);
     print_how(w, to);
-    fprintf(to, "  simulated time        %15s\n",
-            print_seconds(seconds_of(w), text, sizeof(text)));
+    fprintf(to, "  simulated time        %15s\n", print_seconds(seconds_of(w)).text);
     if (w->request.kind != COLLECTIVE_BARRIER)
         print_bandwidth(w, to);
     print_bound(w, to);

@@ -177,20 +177,16 @@ static int end_file(struct session *s, struct outfile *f, struct err *e)
 
 static int compile(struct session *s, bool may_dump, struct err *e)
 {
-    int replicas = s->o->replica_count;
-    struct module_settings m = {.chip = &s->chip, .codegen = s->o->codegen,
-                                .replica_count = replicas, .slice = replicas > 1 ? &s->slice : NULL,
-                                .megacore = s->chip.chip_megacore && !s->o->no_megacore &&
-                                            replicas == 1,
-                                .bucket_bytes = s->o->bucket_bytes, .sums_wait = s->o->sums_wait,
-                                .tuning = s->tuning, .on_stage = on_stage,
-                                .user = s};
+    struct module_settings m = compile_settings(s->o, &s->slice, &s->chip);
     bool dumps = may_dump && s->o->dump_after;
     struct outfile f;
     int status;
 
     if (dumps && begin_file(s, "passes.hlo", &f, e))
         return -1;
+    m.tuning = s->tuning;
+    m.on_stage = on_stage;
+    m.user = s;
     m.dump_after = dumps ? s->o->dump_after : NULL;
     m.dump_to = dumps ? f.to : NULL;
     progress_begin(&s->progress, 1);
@@ -198,8 +194,10 @@ static int compile(struct session *s, bool may_dump, struct err *e)
     progress_wipe(&s->progress);
     if (status && dumps && s->o->folder)
         outfile_abandon(&f);
-    if (status)
+    if (status) {
+        compile_add_largest_batch(s->o, &m, &s->module, e);
         return cli_add_chip(&s->o->target, e);
+    }
     return dumps ? end_file(s, &f, e) : 0;
 }
 
@@ -246,7 +244,7 @@ static int prepare(struct session *s, struct err *e)
         (o->is_tuned && outfile_check(o->tune_cache, e)) ||
         (o->folder && report_make_folder(o->folder, e)))
         return -1;
-    o->replica_count = s->slice.chip_count > 1 ? s->slice.core_count : 1;
+    o->replica_count = compile_replicas_on(&s->slice);
     if (compile_make_graph(o, &s->graph, &s->arena, e))
         return -1;
     if (o->is_run)
@@ -254,18 +252,10 @@ static int prepare(struct session *s, struct err *e)
     return 0;
 }
 
-/* no chip is special: the same neighbours everywhere */
-static bool chips_are_alike(const struct slice *slice)
-{
-    for (int i = 0; i < slice->dims; i++)
-        if (slice->dim[i] > 2 && !slice->is_ring[i])
-            return false;
-    return !slice->is_twisted;
-}
-
 static int launch(struct session *s, struct err *e)
 {
-    bool one_chip = s->o->replica_count > 1 && !s->o->all_chips && chips_are_alike(&s->slice);
+    bool one_chip = s->o->replica_count > 1 && !s->o->all_chips &&
+                    compile_chips_are_alike(&s->slice);
     int cores = one_chip ? (int)s->chip.chip_cores : s->o->replica_count;
     struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = cores,
                                .one_chip = one_chip, .shows_progress = true,

@@ -1,6 +1,7 @@
 /* systole gemm: a product of matrices as the compiler makes it, timed and held against OpenBLAS. */
 #include "cli/commands/cli.h"
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/operation/op_run.h"
@@ -54,16 +55,16 @@ static int side(const char *name, const char *text, int64_t *to, struct err *e)
 static int parse_sides(struct gemm_operands *x, const char *text, struct err *e)
 {
     int64_t *const sides[] = {&x->m, &x->n, &x->k};
-    char *copy = strdup(text), *rest = copy, *word = NULL;
-    size_t count = 0;
+    size_t count = 0, bytes = strlen(text) + 1;
+    char *copy = memcpy(mem_alloc_unset(bytes), text, bytes), *rest = copy, *word = NULL;
     int status = 0;
 
-    while (copy && status == 0 && (word = strtok_r(rest, "x", &rest)) != NULL &&
+    while (status == 0 && (word = strtok_r(rest, "x", &rest)) != NULL &&
            count < COUNT_OF(sides))
         status = side("a side of MxNxK", word, sides[count++], e);
     if (status == 0 && (count != COUNT_OF(sides) || word || text[strlen(text) - 1] == 'x'))
         status = err_set(e, "\"%s\"; MxNxK is needed, e.g. 2048x2048x2048", text);
-    free(copy);
+    mem_free(copy);
     return status;
 }
 

@@ -124,8 +124,7 @@ int cmd_net(int argc, char **argv)
 {
     struct net_options o;
     struct err e;
-    int status;
+    int status = net_options_read(&o, argc, argv, &e) || run(&o, &e);
 
-    status = net_options_read(&o, argc, argv, &e) || run(&o, &e);
     return status ? cli_fail(&e) : 0;
 }

@@ -3,7 +3,6 @@
 
 #include "cli/graphs/op_graph.h"
 #include "cli/operation/op_run.h"
-#include "stack/hlo/graph_shape.h"
 
 #include <stdlib.h>
 

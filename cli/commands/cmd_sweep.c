@@ -88,9 +88,8 @@ static int sweep(struct arguments *args, struct err *e)
     status = sweep_run(s, e);
     if (status < 0)
         return cli_fail(e);
-    if (sweep_write_csv(s, e))
+    if (sweep_print_results(s, stdout, e))
         return cli_fail(e);
-    sweep_print_table(s, stdout);
     printf("results in %s/sweep.csv\n", s->out);
     if (status > 0)
         printf("interrupted; the same command goes on with the points that are missing\n");

@@ -2,11 +2,13 @@
 #include "commit.h"                    /* made by tools/commit.sh */
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -103,6 +105,7 @@ int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
     outfile_watch_stdout("systole");
+    json_set_alloc_funcs(mem_alloc_unset, mem_free);    /* as for our own memory: none is the end */
     if (getenv(CLI_WRITES_BELOW))
         outfile_confine(getenv(CLI_WRITES_BELOW));
     if (argc < 2) {

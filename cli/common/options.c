@@ -201,6 +201,13 @@ int cli_set_option(const struct cli_options *o, const char *name, const char *te
                    text_did_you_mean(name, names, (size_t)t.count).text, all);
 }
 
+/* "--name", or "-c" of a row that has a letter alone */
+static bool is_called(const struct cli_option *row, const char *word)
+{
+    return row->name ? strncmp(word, "--", 2) == 0 && strcmp(row->name, word + 2) == 0
+                     : row->letter && word[1] == row->letter && !word[2];
+}
+
 int cli_read_words(const struct cli_syntax *s, char *text, void *values, struct err *e)
 {
     struct table t = {.count = 0};
@@ -212,14 +219,14 @@ int cli_read_words(const struct cli_syntax *s, char *text, void *values, struct 
         const char *value = "";
         int i = 0;
 
-        if (strncmp(word, "--", 2) != 0) {
+        if (word[0] != '-') {
             if (s->argument(values, word, e))
                 return -1;
             continue;
         }
-        for (; i < t.count && (!row || strcmp(row->name, word + 2) != 0); i++)
+        for (; i < t.count && (!row || !is_called(row, word)); i++)
             row = t.entry[i].row;
-        if (!row || strcmp(row->name, word + 2) != 0)
+        if (!row || !is_called(row, word))
             return err_set(e, "unknown option \"%s\"", word);
         if (row->arg && !(value = strtok_r(rest, " ", &rest)))
             return err_set(e, "%s needs %s", word, row->arg);
@@ -359,7 +366,8 @@ void cli_parse(const struct cli_syntax *s, int argc, char **argv, void *values)
     arena_init(&r.arena);
     gather(&r.table, &s->own, values);
     list_options(&r, list);
-    argp_parse(&argp, argc, argv, s->rest ? ARGP_IN_ORDER : 0, NULL, &r);
+    if (argp_parse(&argp, argc, argv, s->rest ? ARGP_IN_ORDER : 0, NULL, &r) != 0)
+        mem_exhausted(0);               /* a wrong word has ended the process */
     arena_fini(&r.arena);
 }
 

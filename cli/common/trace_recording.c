@@ -46,8 +46,7 @@ static int open_writer(struct trace_recording *t, const struct trace_options *o,
     arena_fini(&a);
     if (t->writer)
         return 0;
-    unlink(t->path);
-    mem_free(t->path);
+    outfile_drop(t->path);
     t->path = NULL;
     return -1;
 }
@@ -192,9 +191,7 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
     status = s && (t->format || outfile_publish(t->path, t->options->path, e) == 0)
                  ? finish(t, s, to, e) : -1;
     ntrace_close(s);
-    if (t->format || status)
-        unlink(t->path);
-    mem_free(t->path);
+    outfile_drop(t->path);
     return status;
 }
 
@@ -204,8 +201,7 @@ void trace_recording_abandon(struct trace_recording *t)
 
     if (t->writer) {
         close_recording(t, &e);
-        unlink(t->path);
-        mem_free(t->path);
+        outfile_drop(t->path);
     }
     drop_folder(t);
 }

@@ -1,8 +1,8 @@
 /*
  * Inside `systole compile`: what its files share.
  *
- * compile_graph.c makes the graph, compile_time.c runs it and tells how long
- * each kernel took, compile_tune.c tries tilings, compile_print.c prints.
+ * compile_graph.c makes the graph, compile_fit.c finds batches that fit, compile_time.c runs it and
+ * tells how long each kernel took, compile_tune.c tries tilings, compile_print.c prints.
  */
 #ifndef CLI_COMPILE_H
 #define CLI_COMPILE_H
@@ -38,6 +38,21 @@ struct compile_request {
 /* and its batch, where the model's name tells it */
 int compile_make_graph(struct compile_request *o, struct graph *g, struct arena *a,
                        struct err *e);
+
+/* one replica on each core of a slice of several chips; whether no chip of it is special */
+int compile_replicas_on(const struct slice *slice);
+bool compile_chips_are_alike(const struct slice *slice);
+/* of a request whose replicas are known */
+struct module_settings compile_settings(const struct compile_request *o, const struct slice *slice,
+                                        const struct chip *chip);
+/*
+ * After a step was refused for its memory: a smaller batch that fits, the largest of multiples of
+ * 8 where the batch is more than that; 0: none. The other one says so behind the message.
+ */
+int64_t compile_largest_batch(const struct compile_request *o, const struct module_settings *s,
+                              const struct module *refused);
+void compile_add_largest_batch(const struct compile_request *o, const struct module_settings *s,
+                               const struct module *refused, struct err *e);
 
 /* a JSON file, not a model by name */
 bool compile_is_file(const char *model);

@@ -67,8 +67,9 @@ static void print_memory(const struct module *m, const struct chip *chip)
 {
     double all = (double)(m->payload_bytes + m->padding_bytes);
 
-    printf("HBM   %s at most at a time; arrays there hold %s",
-           text_bytes(m->hbm_bytes).text, text_bytes(m->payload_bytes).text);
+    printf("HBM   %s, of which %s are alive at once; arrays there hold %s",
+           text_bytes(m->hbm_bytes).text, text_bytes(m->alive_bytes).text,
+           text_bytes(m->payload_bytes).text);
     printf(" of elements and %s of padding (%.1f %%)\n",
            text_bytes(m->padding_bytes).text, all > 0 ? 100 * (double)m->padding_bytes / all : 0);
     printf("VMEM  %s of %s in use", text_bytes(m->vmem_peak_bytes).text,

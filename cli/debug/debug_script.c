@@ -3,7 +3,9 @@
 
 #include "cli/common/fail.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int debug_run_file(struct debugger *d, FILE *from, const char *name)
 {
@@ -19,6 +21,10 @@ int debug_run_file(struct debugger *d, FILE *from, const char *name)
             fprintf(stderr, "systole: %s:%d: %s\n", name, number, e.msg);
             status = EXIT_USER_ERROR;
         }
+    }
+    if (ferror(from) || (status == 0 && !d->quits && !feof(from))) {
+        fprintf(stderr, "systole: %s: cannot be read: %s\n", name, strerror(errno ? errno : EIO));
+        status = EXIT_USER_ERROR;
     }
     free(line);
     return status;

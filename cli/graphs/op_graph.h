@@ -22,7 +22,7 @@ struct op_request {
 };
 #define OP_REQUEST_DEFAULT {.dtype = DTYPE_BF16, .to = DTYPE_F32}
 
-extern const struct cli_options op_request_options;     /* of a struct op_request, without k */
+extern const struct cli_options op_request_options;     /* of a struct op_request */
 int op_request_take_shape(struct op_request *r, const char *text, struct err *e);
 
 /*

@@ -102,6 +102,7 @@ static const struct cli_option rows[] = {
      .parse = parse_sizes},
     {"pad", 0, "same", "of pooling: zeros beside the image, a window for every stride", 1,
      CLI_CHOICE, AT(is_same), .words = "none|same"},
+    {NULL, 'k', "N", "how many, of topk", 1, CLI_WHOLE, AT(k), .lo = 1, .hi = SHAPE_ELEMS_MAX},
     {"to", 0, "TYPE", "of convert's result (default: f32)", 1, CLI_OTHER, AT(to),
      .parse = parse_type},
     {"count", 0, "N", "how many, of topk", 1, CLI_WHOLE, AT(k), .lo = 1,

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/outfile.h"
+#include "base/text.h"
 #include "cli/live/live_wire.h"
 #include "base/progress.h"
 
@@ -118,7 +119,7 @@ static void send_json(struct live_server *s, const char *prefix, json_t *o)
     char *text = json_dumps(o, JSON_COMPACT);
 
     if (!text)
-        abort();
+        mem_exhausted(0);
     live_wire_send(s->wire, prefix, text);
     free(text);
     json_decref(o);
@@ -175,18 +176,16 @@ static void answer(struct live_server *s, const char *line)
 {
     struct debugger *d = s->session->d;
     FILE *out = d->out;
-    char *said = NULL;
-    size_t bytes = 0;
+    char *said;
+    size_t bytes;
     struct err e;
     int status = 0;
 
     s->told_s = progress_seconds();
-    d->out = open_memstream(&said, &bytes);
-    if (!d->out)
-        abort();
+    d->out = text_memory(&said, &bytes);
     if (strcmp(line, "state") != 0)
         status = debug_execute(d, line, &e);
-    fclose(d->out);
+    text_memory_end(d->out, &said);
     d->out = out;
     live_wire_send(s->wire, "| ", said);
     free(said);

@@ -86,7 +86,7 @@ struct live_wire *live_wire_open(int fd)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     if (pthread_create(&w->reader, NULL, read_lines, w) != 0)
-        abort();
+        mem_exhausted(0);               /* or of threads */
     return w;
 }
 

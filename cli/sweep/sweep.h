@@ -91,7 +91,6 @@ int sweep_run(struct sweep *s, struct err *e);
 char *sweep_print_point(const struct sweep *s, const struct sweep_point *p, char *buf,
                         size_t buf_bytes);
 /* sweep.csv in the folder, then the table; of points that are done or failed */
-int sweep_write_csv(struct sweep *s, struct err *e);
-void sweep_print_table(struct sweep *s, FILE *to);
+int sweep_print_results(struct sweep *s, FILE *to, struct err *e);
 int sweep_check_best(const struct sweep *s, struct err *e);
 #endif

@@ -1,6 +1,7 @@
 /* Runs the points of a sweep as child processes, at most `jobs` at once. */
 #include "cli/sweep/sweep.h"
 
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/progress.h"
 #include "report/view/run_folder.h"
@@ -185,6 +186,8 @@ static int end(struct runner *r, struct running *job, int status, struct err *e)
     }
     p->state = is_done ? SWEEP_DONE : SWEEP_FAILED;
     p->message = is_done ? NULL : describe_end(r->sweep, p, status);
+    if (!is_done)
+        outfile_clean(p->folder);       /* it may have been killed */
     r->done++;
     if (is_done)
         unlink(log_of(r->sweep, p));

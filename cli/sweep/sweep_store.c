@@ -7,6 +7,7 @@
 #include "report/folder/report.h"
 #include "sim/chip/chip.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -31,19 +32,24 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 }
 
 /* an argument that names a file stands for what is in it */
-static uint64_t hash_file(uint64_t hash, const char *path)
+static int hash_file(uint64_t *hash, const char *path, struct err *e)
 {
     struct stat st;
     char block[4096];
     size_t count;
     FILE *f;
+    int code;
 
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !(f = fopen(path, "r")))
-        return hash;
-    while ((count = fread(block, 1, sizeof(block), f)) > 0)
-        hash = hash_bytes(hash, block, count);
-    fclose(f);
-    return hash;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    errno = 0;
+    f = fopen(path, "r");
+    while (f && (count = fread(block, 1, sizeof(block), f)) > 0)
+        *hash = hash_bytes(*hash, block, count);
+    code = !f || ferror(f) ? errno : 0;
+    if (f)
+        fclose(f);
+    return code ? err_at(e, path, 0, 0, "cannot be read: %s", strerror(code)) : 0;
 }
 
 static uint64_t hash_chips(uint64_t hash)
@@ -63,13 +69,15 @@ static uint64_t hash_chips(uint64_t hash)
     return hash;
 }
 
-static uint64_t hash_command(const struct sweep *s)
+static int hash_command(const struct sweep *s, uint64_t *hash, struct err *e)
 {
-    uint64_t hash = hash_chips(hash_text(14695981039346656037u, SY_VERSION));
-
-    for (int i = 0; i < s->command_count; i++)
-        hash = hash_file(hash_text(hash, s->command[i]), s->command[i]);
-    return hash;
+    *hash = hash_chips(hash_text(14695981039346656037u, SY_VERSION));
+    for (int i = 0; i < s->command_count; i++) {
+        *hash = hash_text(*hash, s->command[i]);
+        if (hash_file(hash, s->command[i], e))
+            return -1;
+    }
+    return 0;
 }
 
 static uint64_t hash_point(const struct sweep *s, const struct sweep_point *p, uint64_t hash)
@@ -95,7 +103,7 @@ static int write_json(const char *path, json_t *root, struct err *e)
     int status = outfile_begin(&f, path, e);
 
     if (status == 0) {
-        json_dumpf(root, f.to, JSON_INDENT(1));
+        json_dumpf(root, f.to, JSON_INDENT(1));     /* the commit says what failed */
         fputc('\n', f.to);
         status = outfile_commit(&f, e);
     }
@@ -110,7 +118,7 @@ static int check_owner(struct sweep *s, const char *path, const char *hash, stru
     const char *command, *old;
     int status = 0;
 
-    if (!root && access(path, F_OK) != 0)
+    if (!root && access(path, F_OK) != 0 && errno == ENOENT)
         return 1;
     command = json_string_value(json_object_get(root, "command"));
     old = json_string_value(json_object_get(root, "hash"));
@@ -145,10 +153,10 @@ static const char *marker_of(struct sweep *s, const struct sweep_point *p)
 
 int sweep_open(struct sweep *s, struct err *e)
 {
-    uint64_t id = hash_command(s);
+    uint64_t id;
 
     s->lock = (struct outfile_lock){.path = NULL};
-    if (report_make_folder(s->out, e) ||
+    if (hash_command(s, &id, e) || report_make_folder(s->out, e) ||
         outfile_lock(&s->lock, arena_printf(&s->arena, "%s/sweep.csv", s->out), e) ||
         own_folder(s, id, e) ||
         report_make_folder(arena_printf(&s->arena, "%s/points", s->out), e))

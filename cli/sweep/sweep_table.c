@@ -95,16 +95,18 @@ static void read_epoch(const json_t *stats, struct result *r)
         json_is_number(accuracy) ? 100.0 * json_number_value(accuracy) : NAN;
 }
 
-static void read_result(struct sweep *s, const struct sweep_point *p, struct result *r)
+static int read_result(struct sweep *s, const struct sweep_point *p, struct result *r,
+                       struct err *e)
 {
     struct run_folder f;
-    struct err e;
 
     for (int c = 0; c < COLUMN_COUNT; c++)
         r->value[c] = NAN;
     r->bound = "";
-    if (p->state != SWEEP_DONE || run_folder_open(&f, p->folder, &s->arena, &e))
-        return;
+    if (p->state != SWEEP_DONE)
+        return 0;
+    if (run_folder_open(&f, p->folder, &s->arena, e))
+        return -1;
     r->value[COLUMN_CYCLES] = positive(run_real(f.stats, "step_cycles"));
     r->value[COLUMN_US] = positive(run_real(f.stats, "step_us"));
     r->value[COLUMN_MXU] = use_of(f.stats, "MXU");
@@ -115,6 +117,7 @@ static void read_result(struct sweep *s, const struct sweep_point *p, struct res
     read_epoch(f.stats, r);
     r->bound = arena_strdup(&s->arena, run_text(json_object_get(f.stats, "bound"), "by"));
     run_folder_close(&f);
+    return 0;
 }
 
 /* ---- the best ---- */
@@ -184,12 +187,14 @@ static void find_best(const struct sweep *s, struct results *r)
     }
 }
 
-static void gather(struct sweep *s, struct results *r)
+static int gather(struct sweep *s, struct results *r, struct err *e)
 {
     r->row = arena_array(&s->arena, s->point_count, sizeof(*r->row));
     for (size_t i = 0; i < s->point_count; i++)
-        read_result(s, &s->point[i], &r->row[i]);
+        if (read_result(s, &s->point[i], &r->row[i], e))
+            return -1;
     find_best(s, r);
+    return 0;
 }
 
 /* ---- sweep.csv and the table, from the same columns ---- */
@@ -258,11 +263,10 @@ static void add_point(struct sweep *s, const struct results *r, size_t i, struct
     table_add_cells(t, cell, n);
 }
 
-static struct sheet *make_sheet(struct sweep *s, struct results *r)
+static struct sheet *make_sheet(struct sweep *s, const struct results *r)
 {
     struct sheet *sheet = arena_alloc(&s->arena, sizeof(*sheet));
 
-    gather(s, r);
     make_fields(s, r, sheet->field);
     table_begin(&sheet->table, sheet->field, &s->arena);
     sheet->table.indent = "";
@@ -272,10 +276,8 @@ static struct sheet *make_sheet(struct sweep *s, struct results *r)
     return sheet;
 }
 
-int sweep_write_csv(struct sweep *s, struct err *e)
+static int write_csv(struct sweep *s, const struct sheet *sheet, struct err *e)
 {
-    struct results r;
-    struct sheet *sheet = make_sheet(s, &r);
     struct outfile f;
 
     if (outfile_begin(&f, arena_printf(&s->arena, "%s/sweep.csv", s->out), e))
@@ -284,13 +286,18 @@ int sweep_write_csv(struct sweep *s, struct err *e)
     return outfile_commit(&f, e);
 }
 
-void sweep_print_table(struct sweep *s, FILE *to)
+int sweep_print_results(struct sweep *s, FILE *to, struct err *e)
 {
     struct results r;
-    struct sheet *sheet = make_sheet(s, &r);
+    struct sheet *sheet;
     size_t failed = 0, waiting = 0;
     char text[200];
 
+    if (gather(s, &r, e))
+        return -1;
+    sheet = make_sheet(s, &r);
+    if (write_csv(s, sheet, e))
+        return -1;
     table_print_text(&sheet->table, to);
     for (size_t i = 0; i < s->point_count; i++) {
         failed += s->point[i].state == SWEEP_FAILED;
@@ -302,4 +309,5 @@ void sweep_print_table(struct sweep *s, FILE *to)
                                                        sizeof(text)));
     if (failed || waiting)
         fprintf(to, "%zu failed, %zu not run\n", failed, waiting);
+    return 0;
 }

@@ -199,6 +199,7 @@ static size_t list_callbacks(struct train_run *t, struct fit_callback *list, str
     if (*folder)
         callback_checkpoint(&list[count++], &(struct checkpoint_options){
             .folder = folder, .keep = 3,
+            .steps = train_value(t, OPT_CHECKPOINT_STEPS)->integer,
             .overwrites = train_value(t, OPT_OVERWRITE)->integer}, &t->arena);
     if (*log && callback_csv(&list[count++], log, t->epochs_before > 0, &t->arena, e))
         return 0;

@@ -167,6 +167,8 @@ static int check(void *values, struct err *e)
     }
     if (o->value[OPT_OVERWRITE].is_given && !o->value[OPT_CHECKPOINT].is_given)
         return err_set(e, "--overwrite belongs to --checkpoint");
+    if (o->value[OPT_CHECKPOINT_STEPS].is_given && !o->value[OPT_CHECKPOINT].is_given)
+        return err_set(e, "--checkpoint-steps belongs to --checkpoint");
     if (o->value[OPT_OVERWRITE].is_given && o->value[OPT_RESUME].is_given)
         return err_set(e, "--overwrite removes the checkpoints that --resume goes on from");
     if (o->value[OPT_WEIGHTS].is_given && o->value[OPT_RESUME].is_given)

@@ -3,5 +3,6 @@
 #define CLI_CHECK_H
 int check_run_hardware(int argc, char **argv);
 int check_run_optimizers(int argc, char **argv);
+int check_run_models(int argc, char **argv);
 int check_run_shapes(int argc, char **argv);
 #endif

@@ -2,6 +2,7 @@
 #include "cli/validate/check.h"
 
 #include "base/outfile.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/common/fail.h"
 #include "cli/validate/hardware.h"
@@ -116,17 +117,15 @@ static int read_files(struct hardware_file *files, int count, const struct argum
 
 static char *signature(const struct hardware_row *r)
 {
-    char *text = NULL;
+    char *text;
     size_t size;
     FILE *to;
 
     if (r->work != WORK_GRAPH || !r->graph)
         return NULL;
-    to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    to = text_memory(&text, &size);
     graph_dump(r->graph, to);
-    fclose(to);
+    text_memory_end(to, &text);
     return text;
 }
 

@@ -23,14 +23,14 @@
 struct failure {
     struct shape_case c, smallest;
     struct shape_result r, smallest_r;
-    bool has_values;
+    bool has_values, is_known;
 };
 
 struct arguments {
-    const char *text[CASES_MAX], *from, *json, *tpu, *kind;
+    const char *text[CASES_MAX], *from, *json, *tpu, *kind, *known, *keep;
     int text_count;
     struct cli_list set;
-    int64_t count, first, seed;
+    int64_t count, first, seed, seconds;
     bool is_random, has_values, is_plain;
 };
 
@@ -40,7 +40,9 @@ struct shapes {
     const char *chip[CHIPS_MAX];
     int chip_count;
     bool wants[SHAPE_KINDS];
-    int64_t seed, done, compared;
+    int64_t seed, done, compared, known_failures;
+    const char *known[CASES_MAX];       /* shapes that may fail */
+    int known_count;
     int64_t count[SHAPE_KINDS][SHAPE_OUTCOMES];
     struct failure *failure;
     size_t failure_count, failure_capacity;
@@ -87,6 +89,11 @@ static const struct cli_option options[] = {
      AT(has_values)},
     {"from", 0, "FILE", "the shapes of a file, one a line, instead of drawn ones", 2, CLI_TEXT,
      AT(from)},
+    {"seconds", 0, "N", "draw no more after so many seconds (default: the count alone ends it)", 1,
+     CLI_WHOLE, AT(seconds), .lo = 1, .hi = 1 << 20},
+    {"known", 0, "FILE", "shapes that may fail, one a line, as a failing one is printed at its "
+     "smallest", 2, CLI_TEXT, AT(known)},
+    {"keep", 0, "FILE", "add what fails to this file, as --from reads it", 3, CLI_TEXT, AT(keep)},
     {"no-shrink", 0, NULL, "print failing shapes as they were drawn", 2, CLI_FLAG, AT(is_plain)},
     CLI_ROW_JSON(struct arguments, json, 3),
     {0}};
@@ -164,7 +171,8 @@ static void print_failure(struct shapes *s, const struct failure *f)
     const char *text = shape_case_print(&f->smallest, &s->a);
 
     progress_wipe(&s->progress);
-    printf("%-8s systole check shapes%s", shape_outcome_names[f->r.outcome],
+    printf("%s%-8s systole check shapes%s", f->is_known ? "known: " : "",
+           shape_outcome_names[f->r.outcome],
            f->has_values ? " --values" : "");
     for (int i = 0; i < s->args->set.count; i++)
         printf(" --set %s", s->args->set.item[i]);
@@ -173,6 +181,29 @@ static void print_failure(struct shapes *s, const struct failure *f)
     if (strcmp(text, shape_case_print(&f->c, &s->a)) != 0)
         printf("         drawn as '%s'\n", shape_case_print(&f->c, &s->a));
     fflush(stdout);
+}
+
+static bool is_known(struct shapes *s, const struct failure *f)
+{
+    const char *text = shape_case_print(&f->smallest, &s->a);
+
+    for (int i = 0; i < s->known_count; i++)
+        if (strcmp(s->known[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* a comment with what it said, and the shape */
+static int add_to_file(struct shapes *s, const struct failure *f, struct err *e)
+{
+    FILE *to = fopen(s->args->keep, "a");
+
+    if (!to)
+        return err_set(e, "%s: cannot be written", s->args->keep);
+    fprintf(to, "# seed %lld%s, %s: %s\n%s\n", (long long)s->seed,
+            f->has_values ? " with values" : "", shape_outcome_names[f->r.outcome],
+            f->smallest_r.message, shape_case_print(&f->smallest, &s->a));
+    return fclose(to) ? err_set(e, "%s: cannot be written", s->args->keep) : 0;
 }
 
 static int try(struct shapes *s, const struct shape_case *c, bool has_values, struct err *e)
@@ -191,9 +222,11 @@ static int try(struct shapes *s, const struct shape_case *c, bool has_values, st
     if (!s->args->is_plain && f.r.outcome != SHAPE_SLOW &&
         shape_shrink(&f.smallest, &t, &f.smallest_r, e))
         return -1;
+    f.is_known = is_known(s, &f);
+    s->known_failures += f.is_known;
     print_failure(s, &f);
     keep_failure(s, &f);
-    return 0;
+    return s->args->keep && !f.is_known ? add_to_file(s, &f, e) : 0;
 }
 
 /* half of what is drawn are convolutions, which have the most choices */
@@ -212,8 +245,9 @@ static enum shape_kind next_kind(const struct shapes *s, struct rng *r)
 static int try_drawn(struct shapes *s, struct err *e)
 {
     int64_t first = s->args->first, end = first + s->args->count;
+    time_t until = time(NULL) + (time_t)s->args->seconds;
 
-    for (int64_t i = first; i < end; i++) {
+    for (int64_t i = first; i < end && (!s->args->seconds || time(NULL) < until); i++) {
         struct shape_case c;
         struct rng r;
         bool has_values = s->args->has_values || i % VALUES_EVERY == VALUES_EVERY - 1;
@@ -235,7 +269,17 @@ static int try_text(struct shapes *s, const char *text, struct err *e)
     return shape_case_parse(&c, text, &s->a, e) || try(s, &c, s->args->has_values, e) ? -1 : 0;
 }
 
-/* lines of '#' are comments */
+/* the next that is no comment, which '#' begins; NULL: there is none */
+static char *next_line(FILE *f, char *line)
+{
+    while (fgets(line, LINE_MAX_BYTES, f)) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (line[strspn(line, " ")])
+            return line;
+    }
+    return NULL;
+}
+
 static int try_file(struct shapes *s, const char *path, struct err *e)
 {
     char line[LINE_MAX_BYTES];
@@ -244,10 +288,28 @@ static int try_file(struct shapes *s, const char *path, struct err *e)
 
     if (!f)
         return err_set(e, "%s: cannot be read", path);
-    while (status == 0 && fgets(line, sizeof(line), f)) {
-        line[strcspn(line, "#\n")] = '\0';
-        if (line[strspn(line, " ")])
-            status = try_text(s, line, e);
+    while (status == 0 && next_line(f, line))
+        status = try_text(s, line, e);
+    fclose(f);
+    return status;
+}
+
+/* as they are printed, so that how they are written does not matter */
+static int read_known(struct shapes *s, struct err *e)
+{
+    char line[LINE_MAX_BYTES];
+    FILE *f = s->args->known ? fopen(s->args->known, "r") : NULL;
+    int status = 0;
+
+    if (!f)
+        return s->args->known ? err_set(e, "%s: cannot be read", s->args->known) : 0;
+    while (status == 0 && next_line(f, line)) {
+        struct shape_case c;
+
+        if (s->known_count == CASES_MAX)
+            status = err_set(e, "%s: at most %d shapes", s->args->known, CASES_MAX);
+        else if ((status = shape_case_parse(&c, line, &s->a, e)) == 0)
+            s->known[s->known_count++] = shape_case_print(&c, &s->a);
     }
     fclose(f);
     return status;
@@ -318,13 +380,15 @@ static int print_json(const struct shapes *s, const char *path, struct err *e)
 
 static int report(const struct shapes *s, struct err *e)
 {
-    int64_t failed = s->done - total(s, SHAPE_DONE);
+    int64_t failed = s->done - total(s, SHAPE_DONE) - s->known_failures;
 
     print_table(s);
     printf("\n%lld shapes on %d chip%s, %lld compared with the interpreter", (long long)s->done,
            s->chip_count, s->chip_count == 1 ? "" : "s", (long long)s->compared);
     if (!s->args->text_count && !s->args->from)
         printf("; seed %lld", (long long)s->seed);
+    if (s->known_failures)
+        printf("; %lld failures are known", (long long)s->known_failures);
     printf("\n");
     if (s->args->json && print_json(s, s->args->json, e))
         return -1;
@@ -343,7 +407,7 @@ int check_run_shapes(int argc, char **argv)
     cli_parse(&syntax, argc, argv, &args);
     arena_init(&s.a);
     s.seed = args.is_random ? (int64_t)time(NULL) % 1000000 : args.seed;
-    status = choose_kinds(&s, &e) || choose_chips(&s, &e) ||
+    status = choose_kinds(&s, &e) || choose_chips(&s, &e) || read_known(&s, &e) ||
              (args.json && outfile_check(args.json, &e)) ? -1 : 0;
     if (status == 0) {
         if (args.is_random)

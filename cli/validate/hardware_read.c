@@ -14,9 +14,8 @@
 
 static struct hardware_row *add_row(struct hardware_file *f, int line)
 {
-    struct hardware_row *r;
+    struct hardware_row *r = &MEM_ADD(f->row, f->row_count, f->row_capacity);
 
-    r = &MEM_ADD(f->row, f->row_count, f->row_capacity);
     *r = (struct hardware_row){.line = line, .measured_us = NAN, .peer_error_percent = NAN,
                                .simulated_us = {NAN, NAN}, .baseline_us = NAN, .dtype = "bf16"};
     return r;

@@ -58,13 +58,15 @@ void optimizer_reference_init(struct optimizer_reference *r, const struct optimi
         v->accumulated = arena_array(a, elems, sizeof(double));
         v->average = arena_array(a, elems, sizeof(double));
         v->change = arena_array(a, elems, sizeof(double));
+        v->before = arena_array(a, elems, sizeof(double));
         for (int s = 0; s < REFERENCE_SLOTS; s++)
             v->slot[s] = arena_array(a, elems, sizeof(double));
         EACH(v, i) {
             v->value[i] = initial[k][i];
-            if (o->rule == RULE_ADAGRAD)
+            if (o->rule == RULE_ADAGRAD || o->rule == RULE_FTRL)
                 v->slot[0][i] = hyper(o, HYPER_INITIAL_ACCUMULATOR_VALUE);
         }
+        v->uses_adam = o->rule == RULE_MUON && (shape[k].rank != 2 || strstr(name[k], "embedding"));
         v->decays = !is_named(name[k], o->no_decay, o->no_decay_count);
         v->adapts = !is_named(name[k], o->no_adaptation, o->no_adaptation_count);
     }
@@ -294,11 +296,104 @@ static void adafactor(struct reference_variable *v, const struct step *s)
         v->value[i] -= rate * v->change[i] / excess;
 }
 
+static void ftrl(struct reference_variable *v, const struct step *s)
+{
+    double power = -hyper(s->o, HYPER_LEARNING_RATE_POWER), l1 = hyper(s->o, HYPER_L1_STRENGTH);
+    double l2 = hyper(s->o, HYPER_L2_STRENGTH) + hyper(s->o, HYPER_BETA) / (2 * s->lr);
+
+    EACH(v, i) {
+        double g = v->gradient[i], *sum = &v->slot[0][i], *z = &v->slot[1][i];
+        double next = *sum + g * g, reached = pow(next, power) / s->lr;
+
+        *z += g + 2 * hyper(s->o, HYPER_L2_SHRINKAGE) * v->value[i] -
+              (reached - pow(*sum, power) / s->lr) * v->value[i];
+        *sum = next;
+        v->value[i] = (fmin(l1, fmax(-l1, *z)) - *z) / (reached + 2 * l2);
+    }
+}
+
+static void schedule_free(struct reference_variable *v, const struct step *s)
+{
+    double b1 = hyper(s->o, HYPER_BETA_1), b2 = hyper(s->o, HYPER_BETA_2);
+    double warm = hyper(s->o, HYPER_WARMUP_STEPS), lr = s->lr * (warm ? fmin(s->t / warm, 1) : 1);
+
+    EACH(v, i) {
+        double g = v->gradient[i], z = s->t == 1 ? v->before[i] : v->slot[0][i], x;
+
+        x = (v->value[i] - (1 - b1) * z) / b1;
+        v->slot[1][i] += (g * g - v->slot[1][i]) * (1 - b2);
+        v->slot[0][i] = z - lr * g / (sqrt(v->slot[1][i] / (1 - pow(b2, s->t))) +
+                                      hyper(s->o, HYPER_EPSILON));
+        x += (v->slot[0][i] - x) / s->t;
+        v->value[i] = (1 - b1) * v->slot[0][i] + b1 * x;
+    }
+}
+
+/* to = a b, or a b' */
+static void multiply(double *to, const double *a, const double *b, int64_t rows, int64_t inner,
+                     int64_t columns, bool is_turned)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            double sum = 0;
+
+            for (int64_t k = 0; k < inner; k++)
+                sum += a[i * inner + k] * (is_turned ? b[j * inner + k] : b[k * columns + j]);
+            to[i * columns + j] = sum;
+        }
+}
+
+/* x of [rows, columns] towards its orthogonal factor; x and x' give the same, turned */
+static void newton_schulz(double *x, int64_t rows, int64_t columns, const struct optimizer *o)
+{
+    double *square = mem_alloc((size_t)(rows * rows) * 2 * sizeof(*square));
+    double *fourth = square + rows * rows, *next = mem_alloc((size_t)(rows * columns) * sizeof(*x));
+    double size = norm(x, rows * columns) + 1e-7;
+
+    for (int64_t i = 0; i < rows * columns; i++)
+        x[i] /= size;
+    for (int n = 0; n < (int)hyper(o, HYPER_NS_STEPS); n++) {
+        multiply(square, x, x, rows, columns, rows, true);
+        multiply(fourth, square, square, rows, rows, rows, false);
+        for (int64_t i = 0; i < rows * rows; i++)
+            square[i] = hyper(o, HYPER_MUON_B) * square[i] + hyper(o, HYPER_MUON_C) * fourth[i];
+        multiply(next, square, x, rows, rows, columns, false);
+        for (int64_t i = 0; i < rows * columns; i++)
+            x[i] = hyper(o, HYPER_MUON_A) * x[i] + next[i];
+    }
+    mem_free(square);
+    mem_free(next);
+}
+
+static void muon(struct reference_variable *v, const struct step *s)
+{
+    double mu = hyper(s->o, HYPER_MOMENTUM), size = hyper(s->o, HYPER_RMS_RATE);
+    struct step own = *s;
+
+    own.lr *= hyper(s->o, HYPER_ADAM_LR_RATIO);
+    if (v->uses_adam) {
+        adam(v, &own);
+        return;
+    }
+    EACH(v, i) {
+        double *m = &v->slot[0][i];
+
+        *m = mu * *m + v->gradient[i];
+        v->change[i] = hyper(s->o, HYPER_NESTEROV) != 0 ? v->gradient[i] + mu * *m : *m;
+    }
+    newton_schulz(v->change, v->shape->dim[0], v->shape->dim[1], s->o);
+    size = size > 0 ? size * sqrt((double)(v->shape->dim[0] > v->shape->dim[1]
+                                               ? v->shape->dim[0] : v->shape->dim[1])) : 1;
+    EACH(v, i)
+        v->value[i] -= s->lr * size * v->change[i];
+}
+
 static void (*const rules[RULE_COUNT])(struct reference_variable *, const struct step *) = {
     [RULE_SGD] = sgd, [RULE_ADAM] = adam, [RULE_ADAMW] = adam, [RULE_NADAM] = nadam,
     [RULE_ADAMAX] = adamax, [RULE_RMSPROP] = rmsprop, [RULE_ADAGRAD] = adagrad,
     [RULE_ADADELTA] = adadelta, [RULE_ADAFACTOR] = adafactor, [RULE_LION] = lion,
-    [RULE_LAMB] = lamb, [RULE_LARS] = lars,
+    [RULE_LAMB] = lamb, [RULE_LARS] = lars, [RULE_FTRL] = ftrl, [RULE_MUON] = muon,
+    [RULE_SCHEDULE_FREE_ADAMW] = schedule_free,
 };
 
 /* ----- what is around them */
@@ -344,9 +439,12 @@ static void update(struct optimizer_reference *r, int64_t updates)
     for (int k = 0; k < r->count; k++) {
         struct reference_variable *v = &r->variable[k];
 
+        double share = hyper(o, v->uses_adam ? HYPER_ADAM_WEIGHT_DECAY : HYPER_WEIGHT_DECAY);
+
+        memcpy(v->before, v->value, (size_t)v->elems * sizeof(*v->before));
         if (v->decays && o->rule != RULE_LARS)
             EACH(v, i)
-                v->value[i] -= v->value[i] * hyper(o, HYPER_WEIGHT_DECAY) * s.lr;
+                v->value[i] -= v->value[i] * share * s.lr;
         rules[o->rule](v, &s);
     }
 }

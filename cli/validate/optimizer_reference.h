@@ -14,8 +14,8 @@ struct reference_variable {
     double *value;
     double *slot[REFERENCE_SLOTS];      /* as optimizers.def counts them */
     double *gradient;                   /* of the step; clipped in place */
-    double *accumulated, *average, *change;
-    bool decays, adapts;
+    double *accumulated, *average, *change, *before;
+    bool decays, adapts, uses_adam;
 };
 
 struct optimizer_reference {

@@ -1,21 +1,15 @@
 /* Runs one drawn shape: compiler, machine, interpreter; and makes a failing one smaller. */
-#define _DEFAULT_SOURCE             /* MAP_ANONYMOUS */
 #include "cli/validate/shape_run.h"
 
+#include "cli/validate/apart.h"
 #include "sim/machine/machine.h"
 #include "stack/interp/interp.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SECONDS_MAX 120                 /* of processor time */
-#define MESSAGE_BYTES 4096
 #define VALUE_ODDS 8                    /* one of so many is 1, one is -1, the others are 0 */
 
 const char *const shape_outcome_names[SHAPE_OUTCOMES] = {
@@ -158,72 +152,26 @@ static void run(struct session *s)
         compare_all(s, input);
 }
 
-/* in the child: what is printed goes to the parent, who tells the last line of an abort */
-static void run_apart(const struct shape_case *c, const struct shape_trial *t, int to,
-                      struct shape_result *r)
+static void run_apart(void *user, void *result)
 {
-    const struct rlimit limit = {SECONDS_MAX, SECONDS_MAX + 1}, none = {0, 0};
-    struct session s = {.c = c, .r = r, .t = t};
+    struct session *s = user;
 
-    dup2(to, STDERR_FILENO);
-    setrlimit(RLIMIT_CPU, &limit);
-    setrlimit(RLIMIT_CORE, &none);
-    run(&s);
-    _exit(0);
-}
-
-static void read_message(int from, char *text)
-{
-    size_t used = 0;
-    ssize_t got;
-
-    while ((got = read(from, text + used, MESSAGE_BYTES - 1 - used)) > 0)
-        used = used + (size_t)got < MESSAGE_BYTES - 1 ? used + (size_t)got : 0;
-    while (used && text[used - 1] == '\n')
-        used--;
-    text[used] = '\0';
-}
-
-static void judge(struct shape_result *r, int status, const char *said)
-{
-    const char *line = strrchr(said, '\n');
-
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return;
-    r->outcome = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU ? SHAPE_SLOW : SHAPE_ABORT;
-    if (r->outcome == SHAPE_SLOW)
-        snprintf(r->message, sizeof(r->message), "not done in %d s", SECONDS_MAX);
-    else
-        snprintf(r->message, sizeof(r->message), "%s: %.300s",
-                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "ends",
-                 line ? line + 1 : said);
+    s->r = result;
+    run(s);
 }
 
 int shape_run(const struct shape_case *c, const struct shape_trial *t, struct shape_result *out,
               struct err *e)
 {
-    struct shape_result *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    char said[MESSAGE_BYTES] = "";
-    int ends[2], status = 0;
-    pid_t child;
+    struct session s = {.c = c, .t = t};
+    struct apart_end end;
 
-    if (shared == MAP_FAILED || pipe(ends))
-        return err_set(e, "no process for a shape: %s", strerror(errno));
-    fflush(NULL);
-    child = fork();
-    if (child < 0)
-        return err_set(e, "no process for a shape: %s", strerror(errno));
-    if (child == 0)
-        run_apart(c, t, ends[1], shared);
-    close(ends[1]);
-    read_message(ends[0], said);
-    close(ends[0]);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    judge(shared, status, said);
-    *out = *shared;
-    munmap(shared, sizeof(*shared));
+    if (apart_run(run_apart, &s, out, sizeof(*out), SECONDS_MAX, &end, e))
+        return -1;
+    if (end.kind != APART_DONE) {
+        out->outcome = end.kind == APART_SLOW ? SHAPE_SLOW : SHAPE_ABORT;
+        snprintf(out->message, sizeof(out->message), "%s", end.message);
+    }
     return 0;
 }
 

@@ -21,8 +21,9 @@ typedef struct sy_checkpoint {
 
 /*
  * FOLDER/ckpt-STEP.safetensors with all variables that the strategy has now: whole or not there,
- * whenever the program is killed. SY_ERROR: the folder has a checkpoint of a later step, which is
- * another training's.
+ * whenever the program is killed. The folder is locked by this process until the strategy is freed
+ * or saves into another one. SY_ERROR: another process has the folder (which one is told); it has a
+ * checkpoint of a later step, which is another training's.
  */
 sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c);
 /*

@@ -45,6 +45,11 @@ int sy_cluster_host_count(const sy_cluster *c);
 const char *sy_cluster_describe(const sy_cluster *c);
 /* x, y, z, cores of a chip; all 1 on the host */
 void sy_cluster_mesh(const sy_cluster *c, int mesh[4]);
+/*
+ * "/job:worker/replica:0/task:0/device:TPU:3", as sy_strategy_on_device takes it; belongs to the
+ * cluster. NULL, with sy_message: there is no such device. The host has one, a CPU.
+ */
+const char *sy_cluster_device_name(sy_cluster *c, int device);
 /* coordinates x, y, z, core of a device; devices are numbered host by host */
 sy_status sy_cluster_coordinates(const sy_cluster *c, int device, int coordinates[4]);
 /* a map of the chips with the numbers of their devices */

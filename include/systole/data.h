@@ -145,6 +145,15 @@ sy_status sy_distributed_start(sy_distributed *d, int64_t pass);
 /* a value per tensor, to be freed by the caller; SY_END at the end */
 sy_status sy_distributed_next(sy_distributed *d, sy_value **out, int count);
 
+/*
+ * The next `steps` batches in one value per tensor, [steps, samples, ...] for each replica, as
+ * sy_strategy_run_steps takes them. *got (NULL: not asked for) is how many there were, fewer at the
+ * end of a pass; SY_END: none. SY_ERROR: batches of different sizes (the dataset's batch drops no
+ * remainder).
+ */
+sy_status sy_distributed_next_steps(sy_distributed *d, int steps, sy_value **out, int count,
+                                    int *got);
+
 /* TFRecord files and tf.train.Example records, written; a file appears whole or not at all. */
 typedef struct sy_record_writer sy_record_writer;
 typedef struct sy_example sy_example;

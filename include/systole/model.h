@@ -141,6 +141,7 @@ typedef struct sy_fit {
     int patience;                       /* for so many epochs */
     double (*schedule)(void *user, int64_t epoch, double rate); /* the rate of each epoch */
     const char *checkpoint_folder;      /* a checkpoint after each epoch, or NULL; */
+    int64_t checkpoint_steps;           /* also after every so many steps, within epochs; 0: none */
     int checkpoint_keep;                /* the newest so many stay; 0: all */
     bool checkpoint_overwrite;          /* removes what another training left there; else such a
                                            folder is refused: sy_model_restore goes on from it */
@@ -152,8 +153,9 @@ typedef struct sy_fit {
      *                 restore_best_weights=False, start_from_epoch=0)
      *   ReduceLROnPlateau(monitor='val_loss', factor=0.1, patience=10, mode='auto',
      *                     min_delta=1e-4, cooldown=0, min_lr=0)
-     *   ModelCheckpoint(filepath, monitor='val_loss', save_best_only=False, mode='auto', keep=0,
-     *                   overwrite=False): a folder
+     *   ModelCheckpoint(filepath, monitor='val_loss', save_best_only=False, mode='auto',
+     *                   save_freq='epoch', keep=0, overwrite=False): a folder; save_freq may be a
+     *                   number of steps
      *   CSVLogger(filename, append=False)
      *   TerminateOnNaN(): a loss that is not finite ends the training, instead of being an error
      */
@@ -199,8 +201,8 @@ sy_status sy_model_print_host_time(const sy_model *m, FILE *to);        /* in a 
 const char *sy_model_metric_name(const sy_model *m, int metric);
 sy_status sy_model_set_learning_rate(sy_model *m, double rate);
 
-/* FOLDER/ckpt-STEP.safetensors: whole or not there, whenever the program is killed; refused, as by
-   sy_checkpoint_save, in another training's folder */
+/* FOLDER/ckpt-STEP.safetensors: whole or not there, whenever the program is killed; locked and
+   refused as by sy_checkpoint_save in another training's folder */
 sy_status sy_model_save(sy_model *m, const char *folder, int64_t epoch, int keep);
 /*
  * From the newest whole checkpoint: training goes on to the bit, from *epoch (for

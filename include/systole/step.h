@@ -1,6 +1,7 @@
 /* Of include/systole.h: operations of a step that every replica does, and what it cost. */
 #ifndef SYSTOLE_STEP_H
 #define SYSTOLE_STEP_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include "status.h"
@@ -133,6 +134,47 @@ sy_tensor sy_argmax(sy_context *c, sy_tensor x, int axis);              /* s32 *
  * operands. "default" (or NULL), "high", "highest": 1, 3, 6 passes of the matrix unit for f32.
  */
 sy_tensor sy_matmul(sy_context *c, sy_tensor a, sy_tensor b, const char *precision);
+
+/*
+ * Windows over height and width of images [samples, height, width, channels], f32 or bf16. Zeros
+ * mean: size of 1, strides of 1, one group. "same" pads so that an output has a place for each
+ * stride; "valid" (or NULL) does not.
+ */
+typedef struct sy_window {
+    int64_t size[2];                    /* of pools; a convolution's is its kernel's */
+    int64_t strides[2];
+    const char *padding;
+    int64_t groups;                     /* of a convolution, of channels */
+} sy_window;
+/* by a kernel [height, width, channels / groups, features] of the same type */
+sy_tensor sy_conv2d(sy_context *c, sy_tensor x, sy_tensor kernel, const sy_window *w);
+sy_tensor sy_max_pool2d(sy_context *c, sy_tensor x, const sy_window *w);
+sy_tensor sy_average_pool2d(sy_context *c, sy_tensor x, const sy_window *w);
+
+/*
+ * Mean and variance of each channel, the last dimension, over all others, f32 [channels];
+ * `synchronized`: of all replicas together. Then (x - mean) / sqrt(variance + epsilon), times scale,
+ * plus offset, [channels] each; layers' are of each sample along the last dimension.
+ */
+sy_status sy_moments(sy_context *c, sy_tensor x, bool synchronized, sy_tensor *mean,
+                     sy_tensor *variance);
+sy_tensor sy_batch_normalization(sy_context *c, sy_tensor x, sy_tensor mean, sy_tensor variance,
+                                 sy_tensor offset, sy_tensor scale, double epsilon);
+sy_tensor sy_layer_normalization(sy_context *c, sy_tensor x, sy_tensor offset, sy_tensor scale,
+                                 double epsilon);
+
+/*
+ * Random numbers, f32, from an s32 scalar: the same seed draws the same in every run, other numbers
+ * on every core and in every such operation of a step. sy_next_seed reads a seed from an s32 scalar
+ * variable and counts it up, so that the next step draws others. Dropout makes elements zero with
+ * probability `rate`, and scales the others by 1 / (1 - rate).
+ */
+sy_tensor sy_next_seed(sy_context *c, sy_variable *v);
+sy_tensor sy_random_uniform(sy_context *c, sy_shape shape, double low, double high,
+                            sy_tensor seed);
+sy_tensor sy_random_normal(sy_context *c, sy_shape shape, double mean, double stddev,
+                           sy_tensor seed);
+sy_tensor sy_dropout(sy_context *c, sy_tensor x, double rate, sy_tensor seed);
 
 /* Derivatives of a scalar with respect to tensors of the step; out[i] is of of[i] */
 sy_status sy_gradients(sy_context *c, sy_tensor loss, const sy_tensor *of, int count,

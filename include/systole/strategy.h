@@ -90,6 +90,15 @@ sy_shape sy_variable_shape(const sy_variable *v);
 /* all of it, `bytes` long (checked) */
 sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes);
 sy_status sy_variable_write(sy_variable *v, const void *from, size_t bytes);
+/* A part of a variable, or all of it, on one of the cores that have it. */
+typedef struct sy_place {
+    int replica, logical;               /* whose, and on which of its logical devices */
+    int device;                         /* of the cluster: sy_cluster_device_name; the host: 0 */
+    sy_shape shape;                     /* of what lies there */
+    int64_t address, bytes;             /* in that core's HBM, tiles and all; the host: 0, dense */
+} sy_place;
+/* The first `most` places into out[] (NULL: none), replica by replica; *count: how many there are. */
+sy_status sy_variable_places(const sy_variable *v, sy_place *out, int most, int *count);
 /* as NumPy's save and load: the file appears whole or not at all; loading checks type and shape,
    and changes nothing if they are others */
 sy_status sy_variable_save_npy(const sy_variable *v, const char *path);
@@ -111,6 +120,8 @@ void sy_value_free(sy_value *v);
 int sy_value_replicas(const sy_value *v);
 sy_dtype sy_value_dtype(const sy_value *v);
 sy_shape sy_value_shape(const sy_value *v);             /* of a replica */
+/* the device that a replica's array goes to, or came from: its logical device 0 */
+sy_status sy_value_device(const sy_value *v, int replica, int *device);
 /* a replica's array, to read and to fill; NULL if there is no such replica */
 void *sy_value_data(const sy_value *v, int replica);
 

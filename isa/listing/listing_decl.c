@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,7 @@ void listing_declare_operand(struct listing *l, struct listing_op *op)
     const char *at = l->text + op->at, *end = l->text + op->end;
     const char *space = field(at, end, "inlined_call_operand."), *shape, *index, *kind;
     struct listing_operand *o = &l->operand[l->operand_count];
+    long number;
 
     if (l->operand_count == LISTING_OPERAND_MAX) {
         op->reason = "an operand behind the 1024 that a kernel may have";
@@ -122,7 +124,12 @@ void listing_declare_operand(struct listing *l, struct listing_op *op)
         snprintf(o->shape.type, sizeof(o->shape.type), "?");
         op->reason = "an operand without a shape such as f32[8,128]";
     }
-    o->number = index ? (int)strtol(index, NULL, 10) : (int)l->operand_count;
+    number = index ? strtol(index, NULL, 10) : (long)l->operand_count;
+    if (number < 0 || number > INT_MAX) {
+        op->reason = "an operand whose index is not in 0..2147483647";
+        return;
+    }
+    o->number = (int)number;
     if (kind)
         set_kind(o, kind, end);
     set_alias(l, o, at, end);

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "keras/call/call.h"
+
+#define NAMES_MAX 12
 
 char *number_range(const struct hyperparameter *n, char *buf, size_t buf_bytes)
 {
@@ -66,6 +69,70 @@ int number_read(const struct hyperparameter *n, const char *owner, const json_t 
     else
         return err_set(e, "%s: %s is no number", owner, n->name);
     return number_check(n, owner, *value, e);
+}
+
+void number_table_standard(const struct number_table *t, int kind, void *to)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->row[i].kind == kind)
+            memcpy((char *)to + t->row[i].offset, &t->row[i].standard, sizeof(double));
+}
+
+const char *number_table_name(const json_t *v)
+{
+    return json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
+}
+
+/* names of the kind's arguments in order, NULL behind them */
+static void list_names(const struct number_table *t, int kind, const char *names[NAMES_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < t->count; i++)
+        if (t->row[i].kind == kind && count + 1 < NAMES_MAX)
+            names[count++] = t->row[i].is.name;
+    for (size_t i = 0; t->others && t->others[i] && count + 1 < NAMES_MAX; i++)
+        names[count++] = t->others[i];
+    names[count] = NULL;
+}
+
+static int read_call(const struct number_table *t, int kind, json_t *call, void *to,
+                     struct err *e)
+{
+    const char *names[NAMES_MAX], *class = number_table_name(call);
+    double value;
+
+    list_names(t, kind, names);
+    if (call_name_args(call, names, e) || call_check_names(call, names, e))
+        return -1;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct number_field *f = &t->row[i];
+        const json_t *v = json_object_get(json_object_get(call, "config"), f->is.name);
+
+        if (f->kind != kind || !v || json_is_null(v))
+            continue;
+        if (number_read(&f->is, class, v, &value, e))
+            return -1;
+        memcpy((char *)to + f->offset, &value, sizeof(value));
+    }
+    return 0;
+}
+
+int number_table_read(const struct number_table *t, int kind, const json_t *v, void *to,
+                      struct err *e)
+{
+    json_t *call;
+    int status;
+
+    number_table_standard(t, kind, to);
+    if (!json_is_object(v))
+        return 0;
+    call = json_deep_copy(v);
+    if (!json_is_object(json_object_get(call, "config")))
+        json_object_set_new(call, "config", json_object());
+    status = read_call(t, kind, call, to, e);
+    json_decref(call);
+    return status;
 }
 
 int number_same_name(const char *a, const char *b)

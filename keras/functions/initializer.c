@@ -7,12 +7,14 @@
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "keras/call/number.h"
 
 #define PI 3.14159265358979323846
 /* deviation of a standard normal cut at two deviations: what variance scaling makes up for */
@@ -46,17 +48,15 @@ static bool is_same_name(const char *a, const char *b)
     }
 }
 
+static const struct { const char *name; enum initializer_kind kind; } aliases[] = {
+#define ALIAS(initializer, name) {name, INITIALIZER_##initializer},
+#include "keras/functions/initializers.def"
+};
+
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e)
 {
-    static const struct { const char *alias, *name; } aliases[] = {
-        {"uniform", "random_uniform"}, {"normal", "random_normal"}, {"zero", "zeros"},
-        {"one", "ones"},
-    };
     const char *names[COUNT_OF(kinds)];
 
-    for (size_t i = 0; i < COUNT_OF(aliases); i++)
-        if (strcmp(name, aliases[i].alias) == 0)
-            name = aliases[i].name;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         names[i] = kinds[i].name;
         if (is_same_name(name, names[i])) {
@@ -64,8 +64,63 @@ int initializer_find(const char *name, enum initializer_kind *kind, struct err *
             return 0;
         }
     }
+    for (size_t i = 0; i < COUNT_OF(aliases); i++)
+        if (strcmp(name, aliases[i].name) == 0) {
+            *kind = aliases[i].kind;
+            return 0;
+        }
     return err_set(e, "unknown initializer \"%s\"%s", name,
                    text_did_you_mean(name, names, COUNT_OF(kinds)).text);
+}
+
+/* ---- as files and calls write them ---- */
+
+/* as the tables have numbers */
+struct said { double a, b, mode, draw; };
+
+static const struct number_field fields[] = {
+#define TAKES(initializer, name, member, kind, low, high, words) \
+    {INITIALIZER_##initializer, {name, kind, low, high, words}, offsetof(struct said, member), NAN},
+#include "keras/functions/initializers.def"
+};
+
+int initializer_from_json(struct initializer *i, const json_t *v, struct err *e)
+{
+    static const char *const seeds[] = {"seed", "dtype", "input_axes", "output_axes", NULL};
+    static const struct number_table table = {fields, COUNT_OF(fields), seeds};
+    const json_t *config = json_object_get(v, "config");
+    const char *name = number_table_name(v);
+    struct said said = {NAN, NAN, NAN, NAN};
+    enum initializer_kind kind;
+
+    if (!name)
+        return err_set(e, "an initializer is a name, or an object with class_name and config");
+    if (initializer_find(name, &kind, e) || number_table_read(&table, (int)kind, v, &said, e))
+        return -1;
+    for (int k = 2; k < 4; k++)
+        if (json_is_integer(json_object_get(config, seeds[k])) ||
+            json_is_array(json_object_get(config, seeds[k])))
+            return err_set(e, "%s: %s is given; fans are those of the last two dimensions", name,
+                           seeds[k]);
+    *i = initializer_standard(kind);
+    i->a = isnan(said.a) ? i->a : said.a;
+    i->b = isnan(said.b) ? i->b : said.b;
+    i->mode = isnan(said.mode) ? FAN_IN : (enum initializer_mode)said.mode;
+    /* Keras 1 and 2 call the truncated one "normal" */
+    i->distribution = isnan(said.draw) || said.draw == 3
+                          ? DRAW_TRUNCATED_NORMAL : (enum initializer_distribution)said.draw;
+    return 0;
+}
+
+int initializer_check(const struct initializer *i, const struct shape *s, const char *name,
+                      struct err *e)
+{
+    if ((i->kind == INITIALIZER_IDENTITY && s->rank != 2) ||
+        (i->kind == INITIALIZER_ORTHOGONAL && s->rank < 2))
+        return err_set(e, "%s has %d dimension%s; its initializer \"%s\" is for %s", name, s->rank,
+                       s->rank == 1 ? "" : "s", kinds[i->kind].name,
+                       i->kind == INITIALIZER_IDENTITY ? "matrices" : "two and more");
+    return 0;
 }
 
 /* ---- random numbers ---- */

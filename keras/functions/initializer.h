@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "stack/hlo/graph.h"
 
+#include <jansson.h>
+
 enum initializer_kind {
 #define INITIALIZER(id, name, a, b, meaning) INITIALIZER_##id,
 #include "keras/functions/initializers.def"
@@ -30,6 +32,12 @@ struct initializer {
 struct initializer initializer_standard(enum initializer_kind kind);
 /* -1 with the nearest name; "glorot_uniform" and "GlorotUniform" are the same */
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e);
+
+/* a name, or {"class_name": "Constant", "config": {"value": 2}}; seeds are read over */
+int initializer_from_json(struct initializer *i, const json_t *v, struct err *e);
+/* -1: it is not for variables of this shape */
+int initializer_check(const struct initializer *i, const struct shape *s, const char *name,
+                      struct err *e);
 
 /* Fans as Keras counts them: rank 1 n and n, rank 2 rows and columns, more: the last two times
  * all others */

@@ -271,6 +271,8 @@ int layer_add_weight(struct layer_build *b, const char *name, int rank, const in
 {
     struct variable v = {.is_trainable = b->layer->is_trainable, .initializer = *i};
 
+    if (r)
+        v.constraint = r->constraint;
     return add(b, &v, name, rank, dim, r);
 }
 

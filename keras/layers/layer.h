@@ -98,9 +98,9 @@ struct layer {
     struct layer_config c;              /* to be changed until it is called first */
     bool is_trainable;
     bool is_distributed;                /* it is called on each step of its inputs by itself */
-    const char *operation;              /* of keras.ops: its class there; NULL: it is a layer */
     int64_t features;                   /* the dimension, the batch being 0, that it takes for the */
                                         /* last one; 0: that is where it is */
+    const char *operation;              /* of keras.ops: its class there; NULL: it is a layer */
     const char *wrapped[2];             /* of layers inside this one: names in variables' paths */
     const char *cell;                   /* the same of a recurrent layer's; NULL: "lstm_cell" */
     int policy;                         /* enum keras_policy; -1: the model's */

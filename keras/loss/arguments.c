@@ -17,9 +17,9 @@ static const struct {
     bool is_list;
 } rows[ARGUMENT_COUNT] = {
 #define ARGUMENT(id, name, kind, low, high, words) \
-    {{#name, kind, low, high, words}, offsetof(struct arguments, name), false},
+    {{#name, kind, low, high, words}, offsetof(struct loss_arguments, name), false},
 #define LIST(id, name, kind, low, high) \
-    {{#name, kind, low, high, NULL}, offsetof(struct arguments, name), true},
+    {{#name, kind, low, high, NULL}, offsetof(struct loss_arguments, name), true},
 #include "keras/loss/arguments.def"
 };
 
@@ -37,17 +37,17 @@ int kind_find(const struct kind_table *t, const char *name, struct err *e)
                  : i;
 }
 
-static double *number_of(struct arguments *with, enum argument a)
+static double *number_of(struct loss_arguments *with, enum argument a)
 {
     return (double *)((char *)with + rows[a].offset);
 }
 
-static struct number_list *list_of(struct arguments *with, enum argument a)
+static struct number_list *list_of(struct loss_arguments *with, enum argument a)
 {
     return (struct number_list *)((char *)with + rows[a].offset);
 }
 
-void arguments_standard(struct arguments *with, struct taken_list t, int kind)
+void arguments_standard(struct loss_arguments *with, struct taken_list t, int kind)
 {
     memset(with, 0, sizeof(*with));
     for (int a = 0; a < ARGUMENT_COUNT; a++)
@@ -63,10 +63,10 @@ void arguments_standard(struct arguments *with, struct taken_list t, int kind)
     }
 }
 
-int arguments_check(const struct arguments *with, struct taken_list t, int kind, const char *owner,
+int arguments_check(const struct loss_arguments *with, struct taken_list t, int kind, const char *owner,
                     struct err *e)
 {
-    struct arguments copy = *with;
+    struct loss_arguments copy = *with;
 
     for (int i = 0; i < t.count; i++) {
         enum argument a = t.row[i].argument;
@@ -111,7 +111,7 @@ static int read_list(struct number_list *to, enum argument a, const char *owner,
     return 0;
 }
 
-static int read_one(struct arguments *with, const struct taken *t, const char *owner,
+static int read_one(struct loss_arguments *with, const struct taken *t, const char *owner,
                     const json_t *v, struct arena *arena, struct err *e)
 {
     enum argument a = t->argument;
@@ -144,7 +144,7 @@ static int check_dtype(const char *owner, const json_t *v, struct err *e)
                    dtype ? dtype : "no name");
 }
 
-int arguments_read(struct arguments *with, struct taken_list t, int kind, json_t *call,
+int arguments_read(struct loss_arguments *with, struct taken_list t, int kind, json_t *call,
                    const char **name, struct arena *a, struct err *e)
 {
     const char *owner = json_string_value(json_object_get(call, "class_name"));

@@ -21,7 +21,7 @@ struct number_list {
  * NAN: None; INFINITY: needed, and not said yet. What a kind does not take is 0, or None where it
  * is a whole number.
  */
-struct arguments {
+struct loss_arguments {
 #define ARGUMENT(id, name, kind, low, high, words) double name;
 #define LIST(id, name, kind, low, high) struct number_list name;
 #include "keras/loss/arguments.def"
@@ -62,14 +62,14 @@ struct kind_table {
 int kind_find(const struct kind_table *t, const char *name, struct err *e);
 
 /* the kind's defaults */
-void arguments_standard(struct arguments *with, struct taken_list t, int kind);
+void arguments_standard(struct loss_arguments *with, struct taken_list t, int kind);
 /* -1: out of range, or not there; `owner` says whose they are */
-int arguments_check(const struct arguments *with, struct taken_list t, int kind, const char *owner,
+int arguments_check(const struct loss_arguments *with, struct taken_list t, int kind, const char *owner,
                     struct err *e);
 /*
  * What {"class_name", "args", "config"} says beside the defaults, checked; lists are of `a`. *name:
  * the object's own, NULL if none was said.
  */
-int arguments_read(struct arguments *with, struct taken_list t, int kind, json_t *call,
+int arguments_read(struct loss_arguments *with, struct taken_list t, int kind, json_t *call,
                    const char **name, struct arena *a, struct err *e);
 #endif

@@ -19,7 +19,7 @@ enum loss_kind {
 
 struct loss {
     enum loss_kind kind;
-    struct arguments with;              /* from_logits: predictions are logits */
+    struct loss_arguments with;              /* from_logits: predictions are logits */
 };
 
 struct loss loss_standard(enum loss_kind kind);

@@ -251,6 +251,33 @@ int metric_check(const struct metric *m, const struct shape *label,
 
 /* ---- state ---- */
 
+int metric_check_name(const struct metric *m, const struct variable_set *set, struct err *e)
+{
+    size_t length = strlen(m->name);
+
+    for (int i = 0; i < set->count; i++)
+        if (strncmp(set->variable[i].name, m->name, length) == 0 &&
+            set->variable[i].name[length] == '/')
+            return err_set(e, "metric %s: there is a variable \"%s\" already; give the metric "
+                           "another name", m->name, set->variable[i].name);
+    return 0;
+}
+
+bool metric_sums_by_prediction(const struct metric *m)
+{
+    switch (m->kind) {
+    case METRIC_R2_SCORE:
+        return true;
+    case METRIC_F1_SCORE:
+    case METRIC_FBETA_SCORE:
+        return m->with.average != AVERAGE_MICRO;
+    case METRIC_AUC:
+        return m->with.multi_label != 0;
+    default:
+        return kinds[m->kind].labels == TABLE;
+    }
+}
+
 /* of the i-th variable */
 static struct shape state_shape(const struct metric *m, int i, const struct shape *prediction)
 {
@@ -285,5 +312,5 @@ void metric_build(struct metric *m, struct variable_set *set, const struct shape
             .name = arena_printf(set->arena, "%s/%s", m->name, metric_state(m, i, set->arena)),
             .shape = state_shape(m, i, prediction),
             .sync = SYNC_ON_READ, .aggregation = AGGREGATION_SUM,
-            .initializer = {INITIALIZER_ZEROS, 0, 0}, .of = -1, .shard_dim = -1});
+            .initializer = {.kind = INITIALIZER_ZEROS}, .of = -1, .shard_dim = -1});
 }

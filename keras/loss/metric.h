@@ -21,7 +21,7 @@ enum metric_kind {
 struct metric {
     enum metric_kind kind;
     const char *name;                   /* of results and variables: "accuracy" */
-    struct arguments with;              /* from_logits: predictions are logits */
+    struct loss_arguments with;              /* from_logits: predictions are logits */
     bool is_weighted;                   /* weighted_metrics: samples' weights count */
     int variable[METRIC_STATES_MAX];    /* once built */
     int variable_count;
@@ -40,6 +40,10 @@ struct taken_list metric_arguments(void);
 /* -1 with what does not fit; shapes are of samples (label is not read by MEAN and SUM) */
 int metric_check(const struct metric *m, const struct shape *label,
                  const struct shape *prediction, struct err *e);
+/* -1: the set has a variable "NAME/..." already */
+int metric_check_name(const struct metric *m, const struct variable_set *set, struct err *e);
+/* its sums are as many as predictions have classes or labels: metric_build must know them */
+bool metric_sums_by_prediction(const struct metric *m);
 /* adds its state: "accuracy/total", "accuracy/count" */
 void metric_build(struct metric *m, struct variable_set *set, const struct shape *prediction);
 

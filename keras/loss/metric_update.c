@@ -238,7 +238,7 @@ static void add_counts(struct update *u, int above, int y, int weights, uint32_t
 
 static void update_COUNTS(struct update *u)
 {
-    const struct arguments *with = &u->m->with;
+    const struct loss_arguments *with = &u->m->with;
     struct graph *g = u->g;
     int count = metric_threshold_count(u->m), weights, above, y = labels_f32(u);
     float *threshold = metric_thresholds(u->m, u->t->arena);

@@ -356,6 +356,12 @@ static int check_sizes(const struct layer *l, const struct variable_set *set, st
             return layer_fail(l, e, "its variable \"%s\" would have shape %s, more than 2^32 "
                               "elements", v->name,
                               layer_shape_text(&v->shape, text, sizeof(text)));
+        if (l->regularizer[i].orthogonal != 0 && v->shape.rank != 2)
+            return layer_fail(l, e, "its variable \"%s\" has %d dimensions; OrthogonalRegularizer "
+                              "is for matrices", v->name, v->shape.rank);
+        if (initializer_check(&v->initializer, &v->shape, v->name, e) ||
+            constraint_check(&v->constraint, &v->shape, v->name, e))
+            return -1;
     }
     return 0;
 }

@@ -43,6 +43,17 @@ static bool is_listed(const char *name, const char *const *list, size_t count)
     return false;
 }
 
+/* "kernel_constraint", which stands wherever "kernel_regularizer" does */
+static int read_constraint(struct model_json_reader *r, const struct layer_field *beside,
+                           const json_t *v, const char *field, struct layer_config *c)
+{
+    struct regularizer *to = (struct regularizer *)(void *)((char *)c + beside->offset);
+    struct err e;
+
+    return constraint_from_json(&to->constraint, v, &e)
+               ? model_json_fail(r, "\"%s\": %s", field, e.msg) : 0;
+}
+
 /* ---- the layer ---- */
 
 int model_json_read_name(struct model_json_reader *r, const json_t *layer, size_t index,
@@ -94,6 +105,18 @@ static const struct layer_field *find_field(enum layer_kind kind, const char *na
         if (layer_fields[i].kind == kind && strcmp(layer_fields[i].name, name) == 0)
             return &layer_fields[i];
     return NULL;
+}
+
+/* the regularizer beside a constraint; NULL: it is none */
+static const struct layer_field *find_constrained(enum layer_kind kind, const char *name)
+{
+    size_t length = strlen(name), end = strlen("_constraint");
+    char beside[80];
+
+    if (length <= end || length > 60 || strcmp(name + length - end, "_constraint") != 0)
+        return NULL;
+    snprintf(beside, sizeof(beside), "%.*s_regularizer", (int)(length - end), name);
+    return find_field(kind, beside);
 }
 
 static int unknown_field(struct model_json_reader *r, enum layer_kind kind, const char *name)
@@ -199,9 +222,15 @@ static int read_fields(struct model_json_reader *r, const json_t *config, struct
     /* the macro takes a table that it does not change */
     json_object_foreach((json_t *)(uintptr_t)config, key, v) {
         const struct layer_field *f = find_field(l->kind, key);
+        const struct layer_field *constrained = f ? NULL : find_constrained(l->kind, key);
 
         if (json_is_null(v) || is_switched_off(config, key))
             continue;
+        if (constrained) {
+            if (read_constraint(r, constrained, v, key, &l->c))
+                return -1;
+            continue;
+        }
         if (f ? model_json_read_field(r, f, v, l) : check_other(r, l, key, v))
             return -1;
     }

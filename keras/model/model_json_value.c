@@ -190,80 +190,25 @@ static int read_text(struct model_json_reader *r, const json_t *v, const char *f
     return 0;
 }
 
-/* VarianceScaling's two choices */
-static int read_scaling(struct model_json_reader *r, const json_t *config, struct initializer *to)
-{
-    static const char *const modes[] = {"fan_in", "fan_out", "fan_avg"};
-    static const char *const draws[] = {"truncated_normal", "untruncated_normal", "uniform",
-                                        "normal"};
-    const json_t *mode = json_object_get(config, "mode");
-    const json_t *draw = json_object_get(config, "distribution");
-    int which;
-
-    if (model_json_is_given(mode)) {
-        which = model_json_choice(r, mode, "mode", modes, COUNT_OF(modes));
-        if (which < 0)
-            return -1;
-        to->mode = (enum initializer_mode)which;
-    }
-    if (model_json_is_given(draw)) {
-        which = model_json_choice(r, draw, "distribution", draws, COUNT_OF(draws));
-        if (which < 0)
-            return -1;
-        /* Keras 1 and 2 call the truncated one "normal" */
-        to->distribution = which == 3 ? DRAW_TRUNCATED_NORMAL
-                                      : (enum initializer_distribution)which;
-    }
-    return 0;
-}
-
 static int read_initializer(struct model_json_reader *r, const json_t *v, const char *field,
                             struct initializer *to)
 {
-    static const struct { const char *name; bool is_b; } numbers[] = {
-        {"value", false}, {"mean", false}, {"minval", false}, {"gain", false},
-        {"scale", false}, {"stddev", true}, {"maxval", true}
-    };
-    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
-    const json_t *config = json_object_get(v, "config");
-    enum initializer_kind kind;
     struct err e;
 
-    if (!name)
-        return model_json_fail(r, "\"%s\" must be an initializer", field);
-    if (initializer_find(name, &kind, &e) != 0)
-        return model_json_fail(r, "\"%s\": %s", field, e.msg);
-    *to = initializer_standard(kind);
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        const json_t *number = json_object_get(config, numbers[i].name);
-
-        if (model_json_is_given(number) &&
-            read_number(r, number, numbers[i].name, numbers[i].is_b ? &to->b : &to->a) != 0)
-            return -1;
-    }
-    return kind == INITIALIZER_VARIANCE_SCALING ? read_scaling(r, config, to) : 0;
+    return initializer_from_json(to, v, &e) ? model_json_fail(r, "\"%s\": %s", field, e.msg) : 0;
 }
 
-/* null, "l2", or {"class_name": "L2", "config": {"l2": 0.01}} */
+/* outputs have a batch in front, over which an orthogonal one would go */
 static int read_regularizer(struct model_json_reader *r, const json_t *v, const char *field,
                             struct regularizer *to)
 {
-    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
-    const json_t *config = name ? json_object_get(v, "config") : v;     /* Keras 1: no class */
-    const json_t *l1 = json_object_get(config, "l1"), *l2 = json_object_get(config, "l2");
-    bool has_l1 = name && (strcmp(name, "L1") == 0 || strcmp(name, "l1") == 0);
-    bool has_l2 = name && (strcmp(name, "L2") == 0 || strcmp(name, "l2") == 0);
-    bool has_both = name && (strcmp(name, "L1L2") == 0 || strcmp(name, "l1_l2") == 0);
+    struct err e;
 
-    has_both = has_both || (json_is_object(v) && !name && json_object_get(v, "name"));
-    if (!has_l1 && !has_l2 && !has_both)
-        return model_json_fail(r, "\"%s\" is %s; it must be null, L1, L2 or L1L2", field,
-                               name ? name : "without a name");
-    to->l1 = has_l1 ? 0.01 : 0.0;
-    to->l2 = has_l2 ? 0.01 : 0.0;
-    if (model_json_is_given(l1) && read_number(r, l1, "l1", &to->l1) != 0)
-        return -1;
-    return model_json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
+    if (regularizer_from_json(to, v, &e))
+        return model_json_fail(r, "\"%s\" %s", field, e.msg);
+    if (to->orthogonal != 0 && strcmp(field, "activity_regularizer") == 0)
+        return model_json_fail(r, "\"%s\" is OrthogonalRegularizer; it is for weights", field);
+    return 0;
 }
 
 /* all numbers of v, nested in lists as they may be; -1: there is something else */

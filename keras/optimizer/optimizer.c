@@ -1,6 +1,8 @@
 /* Names an optimizer's rules and numbers, checks them, and adds its slots to the variable set. */
 #include "keras/optimizer/optimizer.h"
 
+#include <regex.h>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "keras/call/call.h"
@@ -10,7 +12,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define CALL_ARGUMENTS_MAX 20
+#define CALL_ARGUMENTS_MAX 32
+#define LOSS_SCALE_OPTIMIZER "LossScaleOptimizer"
 
 static const struct hyperparameter hypers[HYPER_COUNT] = {
 #define HYPER(id, name, kind, low, high, meaning) {name, kind, low, high, meaning},
@@ -171,6 +174,13 @@ static int check_together(const struct optimizer *o, struct err *e)
     return schedule_check(&o->schedule, e);
 }
 
+static bool is_free(struct optimizer *o, const char *name)
+{
+    if (variable_find(o->set, name) >= 0)
+        o->taken = name;
+    return !o->taken;
+}
+
 static int add_slot(struct optimizer *o, int variable, const char *suffix,
                     const struct shape *shape, double initial)
 {
@@ -185,7 +195,7 @@ static int add_slot(struct optimizer *o, int variable, const char *suffix,
         slot.sharding = v->sharding;
         slot.joins_last = v->joins_last;
     }
-    return variable_add(o->set, &slot);
+    return is_free(o, slot.name) ? variable_add(o->set, &slot) : -1;
 }
 
 static bool is_named(const char *name, const char *const *parts, int count)
@@ -197,9 +207,12 @@ static bool is_named(const char *name, const char *const *parts, int count)
 }
 
 /* false: the variable has no such part */
-static bool part_of(enum slot_part part, struct shape *shape)
+static bool part_of(enum slot_part part, const struct optimizer_variable *of, struct shape *shape)
 {
     int rank = shape->rank;
+
+    if (part == PART_ADAM)
+        return of->uses_adam;
 
     if (part == PART_ALL)
         return true;
@@ -223,13 +236,36 @@ static void add_own_slots(struct optimizer *o, struct optimizer_variable *of)
             continue;
         assert(k < OPTIMIZER_SLOTS_MAX);
         of->slot[k] = -1;
-        if ((needs == HYPER_NONE || o->hyper[needs] != 0) && part_of(slots[i].part, &shape))
+        if ((needs == HYPER_NONE || o->hyper[needs] != 0) && part_of(slots[i].part, of, &shape))
             of->slot[k] = add_slot(o, of->variable, slots[i].name, &shape,
                                    initial == HYPER_NONE ? 0 : o->hyper[initial]);
         k++;
     }
     for (; k < OPTIMIZER_SLOTS_MAX; k++)
         of->slot[k] = -1;
+}
+
+static bool is_found(const char *name, const char *expression, int how)
+{
+    regex_t pattern;
+    bool is;
+
+    if (regcomp(&pattern, expression, REG_EXTENDED | REG_NOSUB | how))
+        return false;
+    is = regexec(&pattern, name, 0, NULL, 0) == 0;
+    regfree(&pattern);
+    return is;
+}
+
+/* does Muon leave it to Adam? */
+static bool is_for_adam(const struct optimizer *o, const char *name, int rank)
+{
+    bool is_excluded = rank != 2 || (o->hyper[HYPER_EXCLUDE_EMBEDDINGS] != 0 &&
+                                     is_found(name, "embedding", REG_ICASE));
+
+    for (int i = 0; i < o->no_muon_count; i++)
+        is_excluded |= is_found(name, o->no_muon[i], 0);
+    return is_excluded;
 }
 
 static void add_variable(struct optimizer *o, struct optimizer_variable *of, int variable)
@@ -241,6 +277,7 @@ static void add_variable(struct optimizer *o, struct optimizer_variable *of, int
     of->accumulated = of->average = -1;
     of->decays = !is_named(name, o->no_decay, o->no_decay_count);
     of->adapts = !is_named(name, o->no_adaptation, o->no_adaptation_count);
+    of->uses_adam = o->rule == RULE_MUON && is_for_adam(o, name, shape.rank);
     add_own_slots(o, of);
     if (o->hyper[HYPER_GRADIENT_ACCUMULATION_STEPS] > 1 && !o->accumulates_in_launch)
         of->accumulated = add_slot(o, variable, "accumulated", &shape, 0);
@@ -256,7 +293,7 @@ static int add_scalar(struct optimizer *o, const char *name, enum graph_dtype dt
 
     begin.a = initial;
     name = arena_printf(o->set->arena, "%s%s", o->scope ? o->scope : "", name);
-    return variable_add_state(o->set, name, &scalar, &begin);
+    return is_free(o, name) ? variable_add_state(o->set, name, &scalar, &begin) : -1;
 }
 
 int optimizer_build(struct optimizer *o, struct variable_set *set, const int *trainable,
@@ -268,14 +305,28 @@ int optimizer_build(struct optimizer *o, struct variable_set *set, const int *tr
     o->count = count;
     o->of = arena_array(set->arena, (size_t)count + 1, sizeof(*o->of));
     o->learning_rate = o->product = -1;
+    o->taken = NULL;
     o->iterations = add_scalar(o, "iterations", DTYPE_S32, 0);
     if (o->schedule.kind == SCHEDULE_NONE)
         o->learning_rate = add_scalar(o, "learning_rate", DTYPE_F32,
                                       o->hyper[HYPER_LEARNING_RATE]);
+    o->dynamic_scale = o->step_counter = -1;
+    if (o->has_dynamic_scale) {
+        o->step_counter = add_scalar(o, "step_counter", DTYPE_S32, 0);
+        o->dynamic_scale = add_scalar(o, "dynamic_scale", DTYPE_F32,
+                                      o->hyper[HYPER_INITIAL_SCALE]);
+    }
+    if (o->rule == RULE_MUON) {         /* those of Adam in it */
+        o->hyper[HYPER_BETA_1] = o->hyper[HYPER_ADAM_BETA_1];
+        o->hyper[HYPER_BETA_2] = o->hyper[HYPER_ADAM_BETA_2];
+    }
     if (o->rule == RULE_NADAM)
         o->product = add_scalar(o, "momentum_product", DTYPE_F32, 1);
     for (int i = 0; i < count; i++)
         add_variable(o, &o->of[i], trainable[i]);
+    if (o->taken)
+        return err_set(e, "optimizer %s: there is a variable \"%s\" already; a second optimizer "
+                       "needs a name and variables of its own", optimizer_name(o->rule), o->taken);
     return 0;
 }
 
@@ -303,9 +354,12 @@ int optimizer_shard(struct optimizer *o, int i, int dim, int replica_count, stru
     const struct variable *v = &o->set->variable[of->variable];
     int slot[OPTIMIZER_SLOTS_MAX + 2];
 
-    if (o->rule == RULE_ADAFACTOR)
-        return err_set(e, "%s: Adafactor's slots cannot be in parts, its means go over rows",
-                       v->name);
+    if (optimizer_rules[o->rule].needs_whole)
+        return err_set(e, "%s: %s's slots cannot be in parts, it looks at whole variables",
+                       v->name, optimizer_name(o->rule));
+    if (v->constraint.kind != CONSTRAINT_NONE)
+        return err_set(e, "%s: its slots cannot be in parts, for its constraint goes over all of "
+                       "it", v->name);
     if (dim < 0 || dim >= v->shape.rank || v->shape.dim[dim] % replica_count != 0) {
         char text[96];
 
@@ -377,6 +431,26 @@ static int read_parts(const json_t *list, const char *key, const char *const **p
     return 0;
 }
 
+/* Keras 2's decay: lr / (1 + decay t), which Keras 3 has as a schedule */
+static int read_decay(struct optimizer *o, const json_t *value, struct err *e)
+{
+    double decay = json_number_value(value);
+
+    if (json_is_null(value) || decay == 0)
+        return 0;
+    if (!(decay > 0))
+        return err_set(e, "%s: decay is no number from 0 up", optimizer_name(o->rule));
+    o->decay = decay;
+    return 0;
+}
+
+/* what files of Keras 2 say besides the numbers */
+static bool is_ignored(const char *key)
+{
+    return strcmp(key, "name") == 0 || strcmp(key, "is_legacy_optimizer") == 0 ||
+           strcmp(key, "jit_compile") == 0;
+}
+
 /* None turns off what every optimizer has; what the rule itself takes is a number */
 static int read_value(struct optimizer *o, const char *key, const json_t *value, struct arena *a,
                       struct err *e)
@@ -384,8 +458,15 @@ static int read_value(struct optimizer *o, const char *key, const json_t *value,
     enum hyper h = HYPER_LEARNING_RATE;
     char range[64];
 
-    if (strcmp(key, "name") == 0)
+    if (is_ignored(key))
         return 0;
+    if (strcmp(key, "decay") == 0)
+        return read_decay(o, value, e);
+    if (strcmp(key, "lr") == 0)
+        key = "learning_rate";
+    if (o->rule == RULE_MUON && strcmp(key, "exclude_layers") == 0)
+        return json_is_null(value) ? 0 : read_parts(value, key, &o->no_muon, &o->no_muon_count, a,
+                                                    e);
     if (strcmp(key, "exclude_from_weight_decay") == 0)
         return read_parts(value, key, &o->no_decay, &o->no_decay_count, a, e);
     if (o->rule == RULE_LARS && strcmp(key, "exclude_from_layer_adaptation") == 0)
@@ -395,7 +476,9 @@ static int read_value(struct optimizer *o, const char *key, const json_t *value,
     if (h == HYPER_LEARNING_RATE && json_is_object(value))
         return schedule_from_json(&o->schedule, value, a, e);
     if (json_is_null(value)) {
-        if (!is_common(h))
+        if (h == HYPER_EPSILON)         /* Keras 2's: the standard one */
+            return 0;
+        if (!is_common(h) && h != HYPER_RMS_RATE && h != HYPER_ADAM_WEIGHT_DECAY)
             return err_set(e, "%s: %s is None, allowed are %s", optimizer_name(o->rule), key,
                            number_range(&hypers[h], range, sizeof(range)));
         o->hyper[h] = 0;
@@ -415,7 +498,44 @@ static int read_config(struct optimizer *o, json_t *call, struct arena *a, struc
     json_object_foreach(config, key, value)
         if (read_value(o, key, value, a, e))
             return -1;
+    if (o->decay > 0 && o->schedule.kind != SCHEDULE_NONE)
+        return err_set(e, "%s: decay does not go beside a schedule", optimizer_name(o->rule));
+    if (o->decay > 0) {
+        schedule_init(&o->schedule, SCHEDULE_INVERSE_TIME_DECAY);
+        o->schedule.number[SCHEDULE_INITIAL] = o->hyper[HYPER_LEARNING_RATE];
+        o->schedule.number[SCHEDULE_DECAY_STEPS] = 1;
+        o->schedule.number[SCHEDULE_DECAY_RATE] = o->decay;
+    }
     return check_together(o, e);
+}
+
+/* LossScaleOptimizer(inner, initial_scale=32768, dynamic_growth_steps=2000): the inner one, scaled */
+static int read_scaled(struct optimizer *o, json_t *call, struct arena *a, struct err *e)
+{
+    static const char *const arguments[] = {"inner_optimizer", "initial_scale",
+                                            "dynamic_growth_steps", "name", NULL};
+    static const enum hyper numbers[] = {HYPER_INITIAL_SCALE, HYPER_DYNAMIC_GROWTH_STEPS};
+    const json_t *config = json_object_get(call, "config"), *inner;
+
+    if (call_name_args(call, arguments, e) || call_check_names(call, arguments, e))
+        return -1;
+    inner = json_object_get(config, arguments[0]);
+    if (!inner || optimizer_from_json(o, inner, a, e))
+        return inner ? -1 : err_set(e, "%s needs inner_optimizer", LOSS_SCALE_OPTIMIZER);
+    if (o->has_dynamic_scale)
+        return err_set(e, "%s in another one", LOSS_SCALE_OPTIMIZER);
+    o->has_dynamic_scale = true;
+    o->hyper[HYPER_LOSS_SCALE_FACTOR] = 0;
+    o->hyper[HYPER_INITIAL_SCALE] = 32768;
+    o->hyper[HYPER_DYNAMIC_GROWTH_STEPS] = 2000;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        const json_t *v = json_object_get(config, arguments[i + 1]);
+
+        if (v && number_read(&hypers[numbers[i]], LOSS_SCALE_OPTIMIZER, v, &o->hyper[numbers[i]],
+                             e))
+            return -1;
+    }
+    return 0;
 }
 
 int optimizer_from_json(struct optimizer *o, const json_t *call, struct arena *a, struct err *e)
@@ -429,6 +549,12 @@ int optimizer_from_json(struct optimizer *o, const json_t *call, struct arena *a
         name = json_string_value(call);
     if (!name || (json_is_object(call) && !json_is_object(json_object_get(call, "config"))))
         return err_set(e, "an optimizer needs \"class_name\" and \"config\"");
+    if (json_is_object(call) && number_same_name(name, LOSS_SCALE_OPTIMIZER)) {
+        copy = json_deep_copy(call);
+        status = read_scaled(o, copy, a, e);
+        json_decref(copy);
+        return status;
+    }
     if (optimizer_find(name, &rule, e))
         return -1;
     optimizer_init(o, rule);

@@ -37,16 +37,22 @@ struct optimizer_variable {
     int slot[OPTIMIZER_SLOTS_MAX];      /* of the set, as optimizers.def counts them, or -1 */
     int accumulated, average;           /* sums of gradients, moving average, or -1 */
     bool decays, adapts;                /* not excluded */
+    bool uses_adam;                     /* Muon's: no matrix, or excluded */
 };
 
 struct optimizer {
     enum optimizer_rule rule;
     double hyper[HYPER_COUNT];          /* those that the rule takes, and the common ones */
     struct lr_schedule schedule;        /* SCHEDULE_NONE: the variable learning_rate */
+    double decay;                       /* Keras 2's, which becomes a schedule; 0: none */
     const char *scope;                  /* before names of its scalars: "embedding/users/"; NULL */
-    /* parts of names, the caller's: such variables do not decay, have no trust ratio (LARS) */
-    const char *const *no_decay, *const *no_adaptation;
-    int no_decay_count, no_adaptation_count;
+    /* parts of names, the caller's: such variables do not decay, have no trust ratio (LARS), and by
+     * regular expressions are left to Adam (Muon) */
+    const char *const *no_decay, *const *no_adaptation, *const *no_muon;
+    int no_decay_count, no_adaptation_count, no_muon_count;
+    /* LossScaleOptimizer around it: the loss is scaled by a variable, which halves when a gradient
+     * is not finite, when nothing else happens, and doubles behind finite steps */
+    bool has_dynamic_scale;
     /* with gradient_accumulation_steps N: optimizer_apply gets the sum over N micro batches of
      * one launch, and counts N iterations; no slots, an update in every launch */
     bool accumulates_in_launch;
@@ -56,6 +62,8 @@ struct optimizer {
     int count;
     int iterations, learning_rate;      /* variables of the set; -1 with a schedule */
     int product;                        /* Nadam's product of momenta, or -1 */
+    const char *taken;                  /* a name that it needs and the set has; NULL: none */
+    int dynamic_scale, step_counter;    /* or -1 */
 };
 
 /* "Adam" */
@@ -83,8 +91,8 @@ int optimizer_parse(struct optimizer *o, const char *text, struct arena *a, stru
 
 /*
  * Adds slots of trainable[0..count) to `set`, which must outlive `o`; names of slots and
- * "iterations" must be free. -1: more than one kind of clipping, or numbers that do not go
- * together.
+ * "iterations" must be free. -1: they are not (some variables may have been added), more than one
+ * kind of clipping, or numbers that do not go together.
  */
 int optimizer_build(struct optimizer *o, struct variable_set *set, const int *trainable,
                     int count, struct err *e);
@@ -118,6 +126,7 @@ struct optimizer_step {
     const struct optimizer *optimizer;
     int rate;                           /* f32 scalar */
     int step;                           /* f32 scalar: updates so far, with this one */
+    int finite;                         /* likewise: all gradients are; NODE_NONE: not looked at */
     int update;                         /* u32 scalar: all bits if this step updates, else none; */
                                         /* NODE_NONE: all do */
     int own[OPTIMIZER_OWN_MAX];                         /* the rule's own f32 scalars */

@@ -5,9 +5,10 @@
 
 /*
  * What a slot has of its variable's shape: all, all but the last dimension, all but the last but
- * one; the last two only where it has at least two, and VECTOR is all where it has fewer.
+ * one; the last two only where it has at least two, VECTOR is all where it has fewer, and ADAM all
+ * of what Muon leaves to Adam.
  */
-enum slot_part { PART_ALL, PART_ROWS, PART_COLUMNS, PART_VECTOR };
+enum slot_part { PART_ALL, PART_ROWS, PART_COLUMNS, PART_VECTOR, PART_ADAM };
 
 struct slot_kind {
     enum optimizer_rule rule;
@@ -23,6 +24,7 @@ struct optimizer_update {
     const struct optimizer *o;
     const struct optimizer_variable *of;
     int value, gradient;                /* f32, whole or a part of the rows */
+    int before;                         /* the value before it has decayed */
     bool is_part;
 };
 
@@ -30,6 +32,7 @@ struct rule {
     void (*begin)(struct optimizer_step *s);    /* makes s->own; NULL: none */
     int (*update)(struct optimizer_update *u);  /* the new value */
     bool decays_itself;                         /* weight_decay is in the equation */
+    bool needs_whole;                           /* slots cannot be in parts */
 };
 extern const struct rule optimizer_rules[RULE_COUNT];
 
@@ -46,6 +49,8 @@ int optimizer_update_root_mean_square(const struct optimizer_update *u, int x);
 
 /* `a` where the step updates, else `b` */
 int optimizer_step_choose(const struct optimizer_step *s, int a, int b);
+/* `a` in the first update, else `b` */
+int optimizer_step_first(const struct optimizer_step *s, int a, int b);
 /* sum of squares, over all replicas if `is_part`; scalar */
 int optimizer_step_square_sum(const struct optimizer_step *s, int x, bool is_part);
 /* 1 - beta^step */
@@ -61,6 +66,10 @@ int optimizer_update_lamb(struct optimizer_update *u);
 int optimizer_update_lars(struct optimizer_update *u);
 void optimizer_begin_adafactor(struct optimizer_step *s);
 int optimizer_update_adafactor(struct optimizer_update *u);
+void optimizer_begin_adam(struct optimizer_step *s);
+int optimizer_update_adam(struct optimizer_update *u);
+void optimizer_begin_muon(struct optimizer_step *s);
+int optimizer_update_muon(struct optimizer_update *u);
 
 static inline int optimizer_subtract(struct graph *g, int a, int b)
 {

@@ -1,4 +1,4 @@
-/* The update rules that look at whole variables: Lamb, LARS, Adafactor. */
+/* The update rules that look at whole variables: Lamb, LARS, Adafactor, Muon. */
 #include "keras/optimizer/optimizer_impl.h"
 #include "stack/nn/nn.h"
 
@@ -170,4 +170,61 @@ int optimizer_update_adafactor(struct optimizer_update *u)
         nn_scale(g, optimizer_update_root_mean_square(u, change), 1 / hyper[HYPER_CLIP_THRESHOLD]);
     excess = graph_binary(g, HLO_MAXIMUM, excess, scalar(g, 1));
     return step_by(u, change, optimizer_divide(g, nn_multiply(g, size, u->s->own[0]), excess));
+}
+
+/*
+ * ----- Muon: m = mu m + g, ahead g + mu m, of unit norm and then ns_steps times
+ * x = a x + b (x x') x + c (x x')^2 x; w -= lr rms_rate sqrt(longer side) x. What is no matrix, or
+ * excluded: Adam.
+ */
+
+void optimizer_begin_muon(struct optimizer_step *s)
+{
+    int rate = s->rate;
+
+    s->rate = nn_scale(&s->trace->graph, rate, s->optimizer->hyper[HYPER_ADAM_LR_RATIO]);
+    optimizer_begin_adam(s);
+    s->rate = rate;
+}
+
+/* towards the orthogonal factor of x, which has no more rows than columns */
+static int orthogonal(const struct optimizer_update *u, int x)
+{
+    const double *hyper = u->o->hyper;
+    struct graph *g = u->g;
+
+    for (int i = 0; i < (int)hyper[HYPER_NS_STEPS]; i++) {
+        int square = graph_dot(g, x, x, 1, 1, PRECISION_HIGHEST);
+        int fourth = graph_dot(g, square, square, 1, 0, PRECISION_HIGHEST);
+
+        square = nn_add(g, nn_scale(g, square, hyper[HYPER_MUON_B]),
+                        nn_scale(g, fourth, hyper[HYPER_MUON_C]));
+        x = nn_add(g, nn_scale(g, x, hyper[HYPER_MUON_A]),
+                   graph_dot(g, square, x, 1, 0, PRECISION_HIGHEST));
+    }
+    return x;
+}
+
+int optimizer_update_muon(struct optimizer_update *u)
+{
+    const double *hyper = u->o->hyper;
+    double mu = hyper[HYPER_MOMENTUM], size = hyper[HYPER_RMS_RATE];
+    const int turned[2] = {1, 0};
+    struct graph *g = u->g;
+    const struct shape shape = g->node[u->value].shape;
+    bool is_tall = shape.dim[0] > shape.dim[1];
+    int x, norm;
+
+    if (u->of->uses_adam)
+        return optimizer_update_adam(u);
+    x = optimizer_update_set_slot(
+        u, 0, nn_add(g, nn_scale(g, optimizer_update_slot(u, 0), mu), u->gradient));
+    if (hyper[HYPER_NESTEROV] != 0)
+        x = nn_add(g, u->gradient, nn_scale(g, x, mu));
+    norm = nn_shift(g, optimizer_update_norm(u, x), 1e-7);
+    size = size > 0 ? size * sqrt((double)shape.dim[is_tall ? 0 : 1]) : 1;
+    x = is_tall ? graph_transpose(g, x, turned) : x;
+    x = orthogonal(u, optimizer_divide(g, x, nn_spread(g, norm, x)));
+    x = is_tall ? graph_transpose(g, x, turned) : x;
+    return step_by(u, x, nn_scale(g, u->s->rate, size));
 }

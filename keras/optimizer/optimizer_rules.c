@@ -31,7 +31,7 @@ static int update_sgd(struct optimizer_update *u)
 
 enum { M = OPTIMIZER_M, V = OPTIMIZER_V, V_MAX };
 
-static void begin_adam(struct optimizer_step *s)
+void optimizer_begin_adam(struct optimizer_step *s)
 {
     struct graph *g = &s->trace->graph;
     const double *hyper = s->optimizer->hyper;
@@ -41,7 +41,7 @@ static void begin_adam(struct optimizer_step *s)
                                  optimizer_step_correction(s, hyper[HYPER_BETA_1]));
 }
 
-static int update_adam(struct optimizer_update *u)
+int optimizer_update_adam(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     int moment[2], v, change;
@@ -196,17 +196,89 @@ static int update_lion(struct optimizer_update *u)
     return optimizer_subtract(g, u->value, nn_multiply(g, way, optimizer_update_rate(u)));
 }
 
+/*
+ * ----- Ftrl: z += g + 2 shrinkage w - (A^p - a^p) / lr w, A = a + g^2 (p = -power), then
+ * w = (z within l1 - z) / (A^p / lr + 2 l2 + beta / lr)
+ */
+
+static int raise(struct graph *g, int a, double power)
+{
+    return power == 0.5 ? graph_unary(g, HLO_SQRT, a)
+                        : graph_binary(g, HLO_POWER, a, graph_splat(g, a, power));
+}
+
+static int update_ftrl(struct optimizer_update *u)
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    double power = -hyper[HYPER_LEARNING_RATE_POWER], l1 = hyper[HYPER_L1_STRENGTH];
+    int old = optimizer_update_slot(u, 0), rate = optimizer_update_rate(u), z, below, near;
+    int sum = nn_add(g, old, optimizer_square(g, u->gradient)), reached = raise(g, sum, power);
+
+    below = optimizer_divide(g, optimizer_subtract(g, reached, raise(g, old, power)), rate);
+    z = nn_add(g, u->gradient, nn_scale(g, u->value, 2 * hyper[HYPER_L2_SHRINKAGE]));
+    z = optimizer_subtract(g, z, nn_multiply(g, below, u->value));
+    z = optimizer_update_set_slot(u, 1, nn_add(g, optimizer_update_slot(u, 1), z));
+    optimizer_update_set_slot(u, 0, sum);
+    below = optimizer_divide(g, nn_shift(g, reached, hyper[HYPER_BETA]), rate);
+    below = nn_shift(g, below, 2 * hyper[HYPER_L2_STRENGTH]);
+    near = graph_clamp(g, graph_constant(g, shape_scalar(DTYPE_F32), -l1), z,
+                       graph_constant(g, shape_scalar(DTYPE_F32), l1));
+    return optimizer_divide(g, optimizer_subtract(g, near, z), below);
+}
+
+/*
+ * ----- ScheduleFreeAdamW: z -= lr g / (sqrt(v / (1 - b2^t)) + eps), begun as w; of the average
+ * x = (w - (1 - b1) z) / b1 before, x += (z - x) / t and w = (1 - b1) z + b1 x behind
+ */
+
+/* own: rate; 1 - beta_2^t; 1 / t */
+static void begin_schedule_free(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    double warm = s->optimizer->hyper[HYPER_WARMUP_STEPS];
+    int one = graph_splat(g, s->step, 1);
+
+    s->own[0] = s->rate;
+    if (warm > 0)
+        s->own[0] = nn_multiply(g, s->rate, graph_binary(g, HLO_MINIMUM,
+                                                         nn_scale(g, s->step, 1 / warm), one));
+    s->own[1] = optimizer_step_correction(s, s->optimizer->hyper[HYPER_BETA_2]);
+    s->own[2] = optimizer_divide(g, one, s->step);
+}
+
+static int update_schedule_free(struct optimizer_update *u)
+{
+    struct graph *g = u->g;
+    double b1 = u->o->hyper[HYPER_BETA_1], b2 = u->o->hyper[HYPER_BETA_2];
+    int z = optimizer_step_first(u->s, u->before, optimizer_update_slot(u, 0)), next, x, v, root;
+
+    v = optimizer_update_set_slot(
+        u, 1, average(g, optimizer_update_slot(u, 1), optimizer_square(g, u->gradient), b2));
+    root = graph_unary(g, HLO_SQRT, optimizer_divide(g, v, optimizer_update_own(u, 1)));
+    root = nn_shift(g, root, u->o->hyper[HYPER_EPSILON]);
+    next = nn_multiply(g, u->gradient, optimizer_update_own(u, 0));
+    next = optimizer_update_set_slot(u, 0,
+                                     optimizer_subtract(g, z, optimizer_divide(g, next, root)));
+    x = nn_scale(g, optimizer_subtract(g, u->value, nn_scale(g, z, 1 - b1)), 1 / b1);
+    x = nn_add(g, x, nn_multiply(g, optimizer_subtract(g, next, x), optimizer_update_own(u, 2)));
+    return average(g, x, next, b1);
+}
+
 const struct rule optimizer_rules[RULE_COUNT] = {
-    [RULE_SGD] = {NULL, update_sgd, false},
-    [RULE_ADAM] = {begin_adam, update_adam, false},
-    [RULE_ADAMW] = {begin_adam, update_adam, false},
-    [RULE_NADAM] = {begin_nadam, update_nadam, false},
-    [RULE_ADAMAX] = {begin_adamax, update_adamax, false},
-    [RULE_RMSPROP] = {NULL, update_rmsprop, false},
-    [RULE_ADAGRAD] = {NULL, update_adagrad, false},
-    [RULE_ADADELTA] = {NULL, update_adadelta, false},
-    [RULE_ADAFACTOR] = {optimizer_begin_adafactor, optimizer_update_adafactor, false},
-    [RULE_LION] = {NULL, update_lion, false},
-    [RULE_LAMB] = {optimizer_begin_lamb, optimizer_update_lamb, false},
-    [RULE_LARS] = {NULL, optimizer_update_lars, true},
+    [RULE_SGD] = {NULL, update_sgd, false, false},
+    [RULE_ADAM] = {optimizer_begin_adam, optimizer_update_adam, false, false},
+    [RULE_ADAMW] = {optimizer_begin_adam, optimizer_update_adam, false, false},
+    [RULE_NADAM] = {begin_nadam, update_nadam, false, false},
+    [RULE_ADAMAX] = {begin_adamax, update_adamax, false, false},
+    [RULE_RMSPROP] = {NULL, update_rmsprop, false, false},
+    [RULE_ADAGRAD] = {NULL, update_adagrad, false, false},
+    [RULE_ADADELTA] = {NULL, update_adadelta, false, false},
+    [RULE_ADAFACTOR] = {optimizer_begin_adafactor, optimizer_update_adafactor, false, true},
+    [RULE_LION] = {NULL, update_lion, false, false},
+    [RULE_LAMB] = {optimizer_begin_lamb, optimizer_update_lamb, false, false},
+    [RULE_FTRL] = {NULL, update_ftrl, false, false},
+    [RULE_MUON] = {optimizer_begin_muon, optimizer_update_muon, false, true},
+    [RULE_SCHEDULE_FREE_ADAMW] = {begin_schedule_free, update_schedule_free, false, false},
+    [RULE_LARS] = {NULL, optimizer_update_lars, true, false},
 };

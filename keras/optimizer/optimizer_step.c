@@ -20,9 +20,44 @@ static int are_equal(struct graph *g, int a, int b)
     return choose_bits(g, graph_compare(g, COMPARE_EQ, a, b));
 }
 
+static int s32(struct graph *g, int64_t value)
+{
+    return graph_constant(g, shape_scalar(DTYPE_S32), (double)value);
+}
+
+static int64_t accumulation(const struct optimizer *o)
+{
+    double steps = o->hyper[HYPER_GRADIENT_ACCUMULATION_STEPS];
+
+    return steps > 1 ? (int64_t)steps : 1;
+}
+
+/* updates before this one: Keras's `iterations` */
+static int updates_before(const struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    int64_t n = accumulation(s->optimizer);
+    int iterations = trace_read(s->trace, s->optimizer->iterations);
+
+    return n == 1 ? iterations : optimizer_divide(g, iterations, s32(g, n));
+}
+
+/* `a` where the gradients are finite, or nobody looks, else `b` */
+static int choose_finite(const struct optimizer_step *s, int a, int b)
+{
+    return s->finite == NODE_NONE ? a : choose_value(&s->trace->graph, s->finite, a, b);
+}
+
 int optimizer_step_choose(const struct optimizer_step *s, int a, int b)
 {
     return s->update == NODE_NONE ? a : choose_value(&s->trace->graph, s->update, a, b);
+}
+
+int optimizer_step_first(const struct optimizer_step *s, int a, int b)
+{
+    struct graph *g = &s->trace->graph;
+
+    return choose_value(g, are_equal(g, updates_before(s), s32(g, 0)), a, b);
 }
 
 int optimizer_step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
@@ -107,28 +142,6 @@ void optimizer_update_moments(struct optimizer_update *u, int moment[2])
 
 /* ----- before the rules: counting, and all gradients */
 
-static int s32(struct graph *g, int64_t value)
-{
-    return graph_constant(g, shape_scalar(DTYPE_S32), (double)value);
-}
-
-static int64_t accumulation(const struct optimizer *o)
-{
-    double steps = o->hyper[HYPER_GRADIENT_ACCUMULATION_STEPS];
-
-    return steps > 1 ? (int64_t)steps : 1;
-}
-
-/* updates before this one: Keras's `iterations` */
-static int updates_before(const struct optimizer_step *s)
-{
-    struct graph *g = &s->trace->graph;
-    int64_t n = accumulation(s->optimizer);
-    int iterations = trace_read(s->trace, s->optimizer->iterations);
-
-    return n == 1 ? iterations : optimizer_divide(g, iterations, s32(g, n));
-}
-
 /* Schedules count steps, not updates. */
 static int rate(struct optimizer_step *s)
 {
@@ -171,7 +184,9 @@ static int accumulate(struct optimizer_step *s, int i, int gradient)
     if (variable >= 0) {
         gradient = nn_add(g, gradient, trace_read(s->trace, variable));
         trace_assign(s->trace, variable,
-                     optimizer_step_choose(s, graph_splat(g, gradient, 0), gradient));
+                     choose_finite(s, optimizer_step_choose(s, graph_splat(g, gradient, 0),
+                                                            gradient),
+                                   trace_read(s->trace, variable)));
     }
     return n > 1 ? nn_scale(g, gradient, 1.0 / (double)n) : gradient;
 }
@@ -253,7 +268,63 @@ int optimizer_scale_loss(struct trace *t, const struct optimizer *o, int loss)
 {
     double factor = o->hyper[HYPER_LOSS_SCALE_FACTOR];
 
+    if (o->has_dynamic_scale)
+        return nn_multiply(&t->graph, loss, trace_read(t, o->dynamic_scale));
     return factor > 0 ? nn_scale(&t->graph, loss, factor) : loss;
+}
+
+/* all bits where no gradient has an element that is not finite, of parts on any replica */
+static int are_finite(struct optimizer_step *s, const int *gradient)
+{
+    struct graph *g = &s->trace->graph;
+    int bad[2] = {NODE_NONE, NODE_NONE}, all;
+
+    for (int i = 0; i < s->optimizer->count; i++) {
+        int k = is_part(s, i, gradient[i]), x = graph_convert(g, gradient[i], DTYPE_F32);
+        int rank = g->node[x].shape.rank;
+
+        x = graph_binary(g, HLO_SUBTRACT, x, x);        /* NaN of what is not finite */
+        x = graph_convert(g, graph_compare(g, COMPARE_NE, x, graph_splat(g, x, 0)), DTYPE_F32);
+        x = rank ? graph_reduce(g, REDUCE_ADD, x, (1u << rank) - 1) : x;
+        bad[k] = bad[k] == NODE_NONE ? x : nn_add(g, bad[k], x);
+    }
+    if (bad[1] != NODE_NONE && s->trace->replica_count > 1)
+        bad[1] = graph_all_reduce(g, bad[1]);
+    all = bad[0] == NODE_NONE ? bad[1] : bad[1] == NODE_NONE ? bad[0] : nn_add(g, bad[0], bad[1]);
+    return are_equal(g, all, graph_splat(g, all, 0));
+}
+
+/* the scale of the next step: doubled behind enough finite ones, else halved where this is none */
+static void move_scale(struct optimizer_step *s)
+{
+    const struct optimizer *o = s->optimizer;
+    struct graph *g = &s->trace->graph;
+    int scale = trace_read(s->trace, o->dynamic_scale), count = trace_read(s->trace,
+                                                                           o->step_counter);
+    int steps = (int)o->hyper[HYPER_DYNAMIC_GROWTH_STEPS];
+    int grows = are_equal(g, count, s32(g, steps - 1)), zero = s32(g, 0);
+
+    trace_assign(s->trace, o->dynamic_scale,
+                 choose_finite(s, choose_value(g, grows, nn_scale(g, scale, 2), scale),
+                               nn_scale(g, scale, 0.5)));
+    trace_assign(s->trace, o->step_counter,
+                 choose_finite(s, choose_value(g, grows, zero, nn_shift(g, count, 1)), zero));
+}
+
+/* finite gradients divided by the scale; where one is not finite, nothing is updated */
+static void unscale_all(struct optimizer_step *s, int *gradient)
+{
+    struct graph *g = &s->trace->graph;
+    int scale = trace_read(s->trace, s->optimizer->dynamic_scale);
+
+    s->finite = are_finite(s, gradient);
+    s->update = s->update == NODE_NONE ? s->finite
+                                       : graph_binary(g, HLO_AND, s->update, s->finite);
+    for (int i = 0; i < s->optimizer->count; i++) {
+        gradient[i] = graph_convert(g, gradient[i], DTYPE_F32);
+        gradient[i] = optimizer_divide(g, gradient[i], nn_spread(g, scale, gradient[i]));
+    }
+    move_scale(s);
 }
 
 void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct optimizer *o,
@@ -265,6 +336,9 @@ void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct opt
     *s = (struct optimizer_step){.trace = t, .optimizer = o};
     source(s, "rate");
     count_step(s);
+    s->finite = NODE_NONE;
+    if (o->has_dynamic_scale && o->count)
+        unscale_all(s, gradient);
     if (optimizer_rules[o->rule].begin)
         optimizer_rules[o->rule].begin(s);
     for (int i = 0; i < o->count; i++) {
@@ -282,7 +356,7 @@ void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct opt
 
 static int decay(const struct optimizer_update *u)
 {
-    double share = u->o->hyper[HYPER_WEIGHT_DECAY];
+    double share = u->o->hyper[u->of->uses_adam ? HYPER_ADAM_WEIGHT_DECAY : HYPER_WEIGHT_DECAY];
     int rate;
 
     if (share == 0 || !u->of->decays || optimizer_rules[u->o->rule].decays_itself)
@@ -303,11 +377,12 @@ static int follow(const struct optimizer_update *u, int value)
 
     next = nn_add(g, nn_scale(g, average, momentum), nn_scale(g, value, 1 - momentum));
     next = choose_value(g, are_equal(g, before, s32(g, 0)), value, next);
+    next = choose_finite(u->s, next, average);
     trace_assign(u->s->trace, u->of->average, next);
     if (frequency == 0)
         return value;
     due = graph_binary(g, HLO_REMAINDER, nn_shift(g, before, 1), s32(g, (int64_t)frequency));
-    return choose_value(g, are_equal(g, due, s32(g, 0)), next, value);
+    return choose_finite(u->s, choose_value(g, are_equal(g, due, s32(g, 0)), next, value), value);
 }
 
 int optimizer_update_one(struct optimizer_step *s, int i, int value, int gradient)
@@ -318,15 +393,20 @@ int optimizer_update_one(struct optimizer_step *s, int i, int value, int gradien
                                  .o = o,
                                  .of = &o->of[i],
                                  .value = value,
+                                 .before = value,
                                  .gradient = gradient,
                                  .is_part = is_part(s, i, value)};
+    const struct constraint *constraint = &o->set->variable[u.of->variable].constraint;
     int next;
 
     assert(shape_equal(&u.g->node[value].shape, &u.g->node[gradient].shape));
     source(s, o->set->variable[u.of->variable].name);
     u.value = decay(&u);
     next = optimizer_step_choose(s, optimizer_rules[o->rule].update(&u), value);
-    return u.of->average >= 0 ? follow(&u, next) : next;
+    next = u.of->average >= 0 ? follow(&u, next) : next;
+    if (constraint->kind == CONSTRAINT_NONE)
+        return next;
+    return choose_finite(s, constraint_apply(u.g, constraint, next), next);
 }
 
 void optimizer_end(struct optimizer_step *s)
@@ -334,9 +414,11 @@ void optimizer_end(struct optimizer_step *s)
     const struct optimizer *o = s->optimizer;
     int64_t by = o->accumulates_in_launch ? accumulation(o) : 1;
 
+    int before = trace_read(s->trace, o->iterations);
+
     source(s, "iterations");
     trace_assign(s->trace, o->iterations,
-                 nn_shift(&s->trace->graph, trace_read(s->trace, o->iterations), (double)by));
+                 choose_finite(s, nn_shift(&s->trace->graph, before, (double)by), before));
 }
 
 void optimizer_apply(struct trace *t, const struct optimizer *o, const int *gradient)

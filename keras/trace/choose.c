@@ -19,7 +19,8 @@ static int as_bits(struct graph *g, int a)
 int choose_value(struct graph *g, int bits, int a, int b)
 {
     int differ = graph_binary(g, HLO_XOR, as_bits(g, a), as_bits(g, b));
+    enum graph_dtype dtype = g->node[b].shape.dtype;
 
     differ = graph_binary(g, HLO_AND, differ, nn_spread(g, bits, differ));
-    return graph_bitcast_convert(g, graph_binary(g, HLO_XOR, as_bits(g, b), differ), DTYPE_F32);
+    return graph_bitcast_convert(g, graph_binary(g, HLO_XOR, as_bits(g, b), differ), dtype);
 }

@@ -8,6 +8,6 @@
 
 /* u32 of the pred's shape: all bits where it is true, else none */
 int choose_bits(struct graph *g, int pred);
-/* f32: `a` where all bits are set, `b` where none is; bits: of their shape, or a scalar */
+/* of 4 bytes: `a` where all bits are set, `b` where none is; bits: of their shape, or a scalar */
 int choose_value(struct graph *g, int bits, int a, int b);
 #endif

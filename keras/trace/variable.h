@@ -7,6 +7,7 @@
  */
 #ifndef KERAS_VARIABLE_H
 #define KERAS_VARIABLE_H
+#include "keras/functions/constraint.h"
 #include "keras/functions/initializer.h"
 #include "stack/hlo/mesh.h"
 
@@ -24,6 +25,7 @@ struct variable {
     enum variable_sync sync;
     enum variable_aggregation aggregation;
     struct initializer initializer;
+    struct constraint constraint;       /* what it is made to fit behind each update */
     int of;                             /* an optimizer's slot: the variable it is of; else -1 */
     int shard_dim;                      /* replica r holds the r-th part along it; -1: all of it */
     bool joins_last;                    /* in memory its last two dimensions are one: of [128, 4, */

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define CELL_CHARS 40
 #define ROWS_MAX 16                     /* of a ranked list for people; the rest is counted */
 
 static const struct section {
@@ -25,52 +24,45 @@ static const struct section {
     [DIFF_RESULTS] = {"results", "what was learnt", false},
 };
 
-static char *print_number(double x, bool is_whole, char *buf, size_t buf_bytes)
+static struct short_text number_text(double x, bool is_whole)
 {
+    struct short_text to;
+
     if (is_whole && fabs(x) < 9e15)
-        snprintf(buf, buf_bytes, "%s", text_thousands((int64_t)x).text);
-    else
-        snprintf(buf, buf_bytes, "%.3f", x);
-    return buf;
+        return text_thousands((int64_t)x);
+    snprintf(to.text, sizeof(to.text), "%.3f", x);
+    return to;
 }
 
-static char *print_side(const struct diff_row *r, bool is_b, char *buf, size_t buf_bytes)
+static struct short_text difference_text(double x, bool is_whole)
 {
-    if (is_b ? r->in_b : r->in_a)
-        return print_number(is_b ? r->b : r->a, r->is_whole, buf, buf_bytes);
-    snprintf(buf, buf_bytes, "-");
-    return buf;
+    struct short_text to;
+
+    snprintf(to.text, sizeof(to.text), "%s%.30s", x > 0.0 ? "+" : "",
+             number_text(x, is_whole).text);
+    return to;
 }
 
-static char *print_difference(double x, bool is_whole, char *buf, size_t buf_bytes)
+/* "+12.3 %" of a, or which side has nothing */
+static struct short_text relative_text(const struct diff_row *r)
 {
-    char number[CELL_CHARS - 1];
+    struct short_text to;
 
-    snprintf(buf, buf_bytes, "%s%s", x > 0.0 ? "+" : "",
-             print_number(x, is_whole, number, sizeof(number)));
-    return buf;
-}
-
-/* "+12.3 %" of a; "new" and "gone" where one side has nothing */
-static char *print_relative(const struct diff_row *r, char *buf, size_t buf_bytes)
-{
     if (!r->in_a || !r->in_b)
-        snprintf(buf, buf_bytes, "%s", r->in_b ? "only B" : "only A");
+        snprintf(to.text, sizeof(to.text), "%s", r->in_b ? "only B" : "only A");
     else if (r->a == 0.0)
-        snprintf(buf, buf_bytes, "%s", r->b == 0.0 ? "" : "from 0");
+        snprintf(to.text, sizeof(to.text), "%s", r->b == 0.0 ? "" : "from 0");
     else
-        snprintf(buf, buf_bytes, "%+.1f %%", 100.0 * (r->b - r->a) / fabs(r->a));
-    return buf;
+        snprintf(to.text, sizeof(to.text), "%+.1f %%", 100.0 * (r->b - r->a) / fabs(r->a));
+    return to;
 }
 
 static void print_row(const struct diff_row *r, FILE *to)
 {
-    char a[CELL_CHARS], b[CELL_CHARS], change[CELL_CHARS], relative[CELL_CHARS];
-
-    fprintf(to, "  %-34.34s %18s %18s %18s %10s", r->name, print_side(r, false, a, sizeof(a)),
-            print_side(r, true, b, sizeof(b)),
-            print_difference(r->b - r->a, r->is_whole, change, sizeof(change)),
-            print_relative(r, relative, sizeof(relative)));
+    fprintf(to, "  %-34.34s %18s %18s %18s %10s", r->name,
+            r->in_a ? number_text(r->a, r->is_whole).text : "-",
+            r->in_b ? number_text(r->b, r->is_whole).text : "-",
+            difference_text(r->b - r->a, r->is_whole).text, relative_text(r).text);
 }
 
 static void print_heading(const char *heading, const char *more, FILE *to)
@@ -98,12 +90,10 @@ static void print_largest(const struct diff *d, FILE *to)
     fprintf(to, "  most of it: ");
     for (size_t i = first; i < first + 3 && i < d->row_count; i++) {
         const struct diff_row *r = &d->row[i];
-        char number[CELL_CHARS];
 
         if (r->section != DIFF_CYCLES || r->a == r->b)
             break;
-        fprintf(to, "%s%s %s", comma, r->name,
-                print_difference(r->b - r->a, true, number, sizeof(number)));
+        fprintf(to, "%s%s %s", comma, r->name, difference_text(r->b - r->a, true).text);
         if (all != 0.0)
             fprintf(to, " (%.1f %%)", 100.0 * (r->b - r->a) / all);
         comma = ", ";
@@ -116,7 +106,6 @@ static void print_verdict(const struct diff *d, FILE *to)
     double a = run_real(d->run[0]->stats, "step_cycles");
     double b = run_real(d->run[1]->stats, "step_cycles");
     double a_us = a / d->mhz[0], b_us = b / d->mhz[1];
-    char number[2][CELL_CHARS];
 
     if (a_us == b_us)
         fprintf(to, "both steps take the same time: ");
@@ -124,8 +113,7 @@ static void print_verdict(const struct diff *d, FILE *to)
         fprintf(to, "a step of B is %.2f times as %s: ", b_us > a_us ? b_us / a_us : a_us / b_us,
                 b_us > a_us ? "long" : "fast");
     fprintf(to, "%s cycles -> %s cycles, %.3f us -> %.3f us (%+.1f %%)\n",
-            print_number(a, true, number[0], CELL_CHARS),
-            print_number(b, true, number[1], CELL_CHARS), a_us, b_us,
+            number_text(a, true).text, number_text(b, true).text, a_us, b_us,
             100.0 * (b_us - a_us) / a_us);
     if (a != b)
         print_largest(d, to);
@@ -182,7 +170,7 @@ static const char *meaning_of(const char *reason)
 static void print_cycle_row(const struct diff *d, const struct diff_row *r, FILE *to)
 {
     double all = diff_step_cycles(d);
-    char share[CELL_CHARS] = "";
+    char share[40] = "";
 
     print_row(r, to);
     if (all != 0.0)
@@ -219,7 +207,6 @@ static void print_section(const struct diff *d, enum diff_section s, FILE *to)
 
     for (size_t i = first_of(d, s); i < d->row_count && d->row[i].section == s; i++) {
         const struct diff_row *r = &d->row[i];
-        char heading[64];
 
         if (!diff_row_differs(r)) {
             equal++;
@@ -229,9 +216,8 @@ static void print_section(const struct diff *d, enum diff_section s, FILE *to)
             more++;
             continue;
         }
-        snprintf(heading, sizeof(heading), "%s", sections[s].heading);
         if (shown++ == 0)
-            print_heading(heading, "", to);
+            print_heading(sections[s].heading, "", to);
         print_row(r, to);
         fprintf(to, "%s%s\n", *r->unit ? "  " : "", r->unit);
     }

@@ -134,7 +134,7 @@ static int write_file(struct export_run *r, const char *path, struct err *e)
     if (outfile_begin(&f, path, e))
         return -1;
     export_plan(r);
-    if (r->format->write(r, f.to, e)) {
+    if (r->format->write(r, f.to, e) || ntrace_check_reads(r->t, e)) {
         outfile_abandon(&f);
         return -1;
     }

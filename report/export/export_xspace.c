@@ -66,7 +66,7 @@ static int64_t key_id(struct export_xspace *w, enum export_key key)
 /* a text is the name of a stat metadata, which the stat refers to */
 static uint64_t text_id(struct export_xspace *w, uint32_t text)
 {
-    int64_t id = XSTAT_COUNT + KEY_COUNT + 1 + (int64_t)text;
+    int64_t id = (int64_t)XSTAT_COUNT + (int64_t)KEY_COUNT + 1 + (int64_t)text;
 
     w->has_text = mem_grow(w->has_text, &w->text_capacity, (size_t)text + 1, 1);
     if (!w->has_text[text])

@@ -1,5 +1,6 @@
 /* Makes the folder of a run and writes its files one by one, after all tables are checked. */
 #include "base/outfile.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "report/export/export.h"
 #include "report/folder/files.h"
@@ -213,18 +214,17 @@ char *report_stats_json(const struct report_run *r)
 {
     struct contents c;
     struct report_view view;
-    char *text = NULL;
+    char *text;
     size_t bytes;
-    FILE *to = open_memstream(&text, &bytes);
+    FILE *to = text_memory(&text, &bytes);
     int status;
 
-    if (!to)
-        return NULL;
     arena_init(&c.arena);
     gather(&c, r, &view);
     status = print_stats(&c, to);
     arena_fini(&c.arena);
-    if (fclose(to) == 0 && status == 0)
+    text_memory_end(to, &text);
+    if (status == 0)
         return text;
     free(text);
     return NULL;

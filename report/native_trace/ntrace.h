@@ -56,6 +56,8 @@ const struct ntrace_info *ntrace_info(const struct ntrace *t);
 bool ntrace_has_suffix(const char *path);       /* whether the name ends in .strace */
 /* what could not be read, in sentences; count 0: everything could */
 size_t ntrace_note_count(const struct ntrace *t);
+/* A disk that gives an error is no damaged trace: -1 for whoever must not go on without a part. */
+int ntrace_check_reads(const struct ntrace *t, struct err *e);
 const char *ntrace_note(const struct ntrace *t, size_t index);
 
 /*

@@ -39,7 +39,7 @@ const char *ntrace_note(const struct ntrace *t, size_t index)
     return index < t->note_count ? t->note[index] : "";
 }
 
-static bool read_at(const struct ntrace *t, uint64_t offset, void *to, size_t bytes)
+static bool read_at(struct ntrace *t, uint64_t offset, void *to, size_t bytes)
 {
     uint8_t *at = to;
 
@@ -48,6 +48,8 @@ static bool read_at(const struct ntrace *t, uint64_t offset, void *to, size_t by
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0)
+            t->read_code = errno;
         if (n <= 0)
             return false;
         at += n;
@@ -405,6 +407,11 @@ static bool take_size(struct ntrace *t)
     return true;
 }
 
+int ntrace_check_reads(const struct ntrace *t, struct err *e)
+{
+    return t->read_code ? err_at(e, t->path, 0, 0, "cannot be read: %s", strerror(t->read_code)) : 0;
+}
+
 struct ntrace *ntrace_open(const char *path, struct err *e)
 {
     struct ntrace *t = mem_alloc(sizeof(*t));
@@ -416,7 +423,7 @@ struct ntrace *ntrace_open(const char *path, struct err *e)
         err_at(e, path, 0, 0, "cannot read: %s", strerror(errno));
     else if (!take_size(t))
         err_at(e, path, 0, 0, "cannot read: not a regular file");
-    else if (read_all(t, e) == 0)
+    else if (read_all(t, e) == 0 && ntrace_check_reads(t, e) == 0)
         return t;
     ntrace_close(t);
     return NULL;

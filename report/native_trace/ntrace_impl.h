@@ -48,6 +48,7 @@ struct ntrace_merged_program {
 
 struct ntrace {
     int fd;
+    int read_code;                      /* why a part could not be read; 0: all could */
     char *path;
     uint64_t file_bytes, indexed_to;    /* read up to here */
     struct arena arena;

@@ -75,9 +75,8 @@ static void add_order(struct check *c, const struct check_matrices *x, size_t wh
                       enum check_inputs inputs, const float *out)
 {
     int64_t count = x->m * x->n, same = 0;
-    struct check_order *o;
+    struct check_order *o = &MEM_ADD(c->order, c->order_count, c->order_capacity);
 
-    o = &MEM_ADD(c->order, c->order_count, c->order_capacity);
     *o = (struct check_order){.name = orders[which].name, .inputs = check_inputs_name(inputs),
                               .length = x->k, .count = count};
     for (int64_t i = 0; i < count; i++) {

@@ -4,6 +4,7 @@
  */
 #include "report/numerics/check_internal.h"
 
+#include "base/text.h"
 #include "isa/asm.h"
 
 #include <stdlib.h>
@@ -38,9 +39,7 @@ void check_text_open(struct check_text *t, const struct check *c)
 {
     memset(t, 0, sizeof(*t));
     t->delay_bundles = (int)c->chip.core_branch_delay_bundles;
-    t->to = open_memstream(&t->text, &t->bytes);
-    if (!t->to)
-        abort();                        /* no memory, as in the arena */
+    t->to = text_memory(&t->text, &t->bytes);
 }
 
 int check_loop_begin(struct check_text *t, int sreg, int64_t first)
@@ -75,7 +74,7 @@ int check_text_run(struct check_text *t, struct check *c, struct err *e)
     int status;
 
     fprintf(t->to, "{ shalt }\n");
-    fclose(t->to);
+    text_memory_end(t->to, &t->text);
     status = assemble(t, c, p, e);
     if (status == 0 && machine_load(c->machine, 0, p, e))
         status = CHECK_REFUSED;

@@ -10,6 +10,7 @@
  */
 #ifndef REPORT_ROOFLINE_H
 #define REPORT_ROOFLINE_H
+#include "base/text.h"
 #include "report/view/run_folder.h"
 #include "sim/chip/chip.h"
 
@@ -57,6 +58,7 @@ void roofline_point_place(struct roofline_point *p, const struct roofline_roofs 
 int roofline_make(struct roofline *r, const struct run_folder *run, struct arena *a,
                   struct err *e);
 
+struct short_text roofline_rate(double per_second, const char *unit);   /* "61.6 TFLOP/s" */
 const char *roofline_roof_name(enum roofline_resource r); /* "HBM", "VMEM load", "MXU" */
 const char *roofline_type_name(int type);               /* "bf16" */
 

@@ -71,42 +71,39 @@ static void line(const struct drawing *d, double x0, double y0, double x1, doubl
 
 /* ---- axes ---- */
 
-static const char *print_power(double exponent, const char *unit, char *buf, size_t buf_bytes)
+static struct short_text print_power(double exponent, const char *unit)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
     int thousands = exponent > 0 ? (int)(exponent / 3) : 0;
+    struct short_text to;
 
     thousands = thousands < (int)COUNT_OF(prefix) ? thousands : (int)COUNT_OF(prefix) - 1;
-    snprintf(buf, buf_bytes, "%g%s%s%s", pow(10.0, exponent - 3 * thousands),
+    snprintf(to.text, sizeof(to.text), "%g%s%s%s", pow(10.0, exponent - 3 * thousands),
              *unit ? " " : "", prefix[thousands], unit);
-    return buf;
+    return to;
 }
 
 static void draw_x_grid(const struct drawing *d)
 {
-    char label[40];
-
     for (double x = d->frame.x0; x <= d->frame.x1; x++) {
         for (int n = 2; n < 10 && x < d->frame.x1; n++)
             line(d, x_of(d, x + log10(n)), TOP, x_of(d, x + log10(n)), BOTTOM,
                  "class=\"minor\"");
         line(d, x_of(d, x), TOP, x_of(d, x), BOTTOM, "class=\"major\"");
         fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-                x_of(d, x), BOTTOM + 20, print_power(x, "", label, sizeof(label)));
+                x_of(d, x), BOTTOM + 20, print_power(x, "").text);
     }
 }
 
 static void draw_y_grid(const struct drawing *d)
 {
-    char label[40];
-
     for (double y = d->frame.y0; y <= d->frame.y1; y++) {
         for (int n = 2; n < 10 && y < d->frame.y1; n++)
             line(d, LEFT, y_of(d, y + log10(n)), RIGHT, y_of(d, y + log10(n)),
                  "class=\"minor\"");
         line(d, LEFT, y_of(d, y), RIGHT, y_of(d, y), "class=\"major\"");
         fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 8,
-                y_of(d, y) + 4, print_power(y, "FLOP/s", label, sizeof(label)));
+                y_of(d, y) + 4, print_power(y, "FLOP/s").text);
     }
 }
 

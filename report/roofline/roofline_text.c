@@ -13,29 +13,28 @@
 #define PLOT_COLUMNS_MAX 200
 #define LABELS "abcdefghijklmnopqrstuvwxyz"
 
-static const char *print_rate(double x, const char *unit, char *buf, size_t buf_bytes)
+struct short_text roofline_rate(double x, const char *unit)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
+    struct short_text to;
     size_t i = 0;
 
     for (; x >= 1000.0 && i + 1 < COUNT_OF(prefix); i++)
         x /= 1000.0;
-    snprintf(buf, buf_bytes, "%.4g %s%s", x, prefix[i], unit);
-    return buf;
+    snprintf(to.text, sizeof(to.text), "%.4g %s%.12s", x, prefix[i], unit);
+    return to;
 }
 
 static void print_roofs(const struct roofline *r, FILE *to)
 {
     double hbm = r->roofs.bytes[ROOF_HBM];
-    char text[40];
 
     fprintf(to, "roofs of one core\n");
     for (int t = 0; t < ROOF_TYPE_COUNT; t++) {
         if (r->roofs.flops[t] <= 0.0)
             continue;
         fprintf(to, "  %-12s %-14s", roofline_type_name(t),
-                print_rate(r->roofs.flops[t], t == 1 || t == 2 ? "OP/s" : "FLOP/s", text,
-                           sizeof(text)));
+                roofline_rate(r->roofs.flops[t], t == 1 || t == 2 ? "OP/s" : "FLOP/s").text);
         if (hbm > 0.0)
             fprintf(to, " reached from %.4g FLOP per byte of HBM on", r->roofs.flops[t] / hbm);
         fputc('\n', to);
@@ -43,22 +42,21 @@ static void print_roofs(const struct roofline *r, FILE *to)
     for (int m = 0; m < ROOF_MEMORY_COUNT; m++)
         if (r->roofs.bytes[m] > 0.0)
             fprintf(to, "  %-12s %s\n", roofline_roof_name((enum roofline_resource)m),
-                    print_rate(r->roofs.bytes[m], "B/s", text, sizeof(text)));
+                    roofline_rate(r->roofs.bytes[m], "B/s").text);
 }
 
 static void print_point(const struct roofline_point *p, char label, FILE *to)
 {
-    char rate[40] = "-", intensity[40] = "-", bound[60];
+    char intensity[40] = "-", bound[60];
 
-    if (p->rate > 0.0) {
-        print_rate(p->rate, "FLOP/s", rate, sizeof(rate));
+    if (p->rate > 0.0)
         snprintf(intensity, sizeof(intensity), "%.3g", p->intensity);
-    }
     snprintf(bound, sizeof(bound), "%s %.1f %%%s", roofline_roof_name(p->bound),
              100.0 * p->use[p->bound],
              p->use[p->bound] < BOUND_LATENCY_BELOW ? ", so latency" : "");
     fprintf(to, "%c %-36.36s %10.3f %7.1f %% %16s %10s %-10s  %s\n", label, p->name,
-            p->seconds * 1e6, 100.0 * p->share, rate, intensity,
+            p->seconds * 1e6, 100.0 * p->share,
+            p->rate > 0.0 ? roofline_rate(p->rate, "FLOP/s").text : "-", intensity,
             p->rate > 0.0 ? roofline_roof_name(p->memory) : "",
             p->use[p->bound] > 0.0 ? bound : "latency");
 }
@@ -175,7 +173,6 @@ void roofline_print_plot(const struct roofline *r, size_t count, int columns, FI
 {
     struct plot p = {.columns = columns > PLOT_COLUMNS_MAX ? PLOT_COLUMNS_MAX : columns};
     size_t used = 0;
-    char text[40];
 
     memset(p.cell, ' ', sizeof(p.cell));
     roofline_frame_find(r, count, &p.frame);
@@ -189,7 +186,7 @@ void roofline_print_plot(const struct roofline *r, size_t count, int columns, FI
 
         fprintf(to, "%11s |%.*s\n",
                 (int)(nearest + 0.5) == row
-                    ? print_rate(pow(10.0, round(y)), "FLOP/s", text, sizeof(text)) : "",
+                    ? roofline_rate(pow(10.0, round(y)), "FLOP/s").text : "",
                 p.columns, p.cell[row]);
     }
     print_x_axis(&p, to);

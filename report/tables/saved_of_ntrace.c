@@ -5,205 +5,108 @@
  */
 #include "report/tables/breakdown.h"
 #include "report/tables/saved.h"
+#include "report/tables/tables.h"
 #include "report/native_trace/ntrace.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct sums {
-    struct ntrace *trace;
-    const struct ntrace_info *info;
-    int64_t (*core)[NTRACE_CELL_COUNT]; /* by core, over the whole file */
-    int active_count, first_active;     /* cores that issued something; the first, or -1 */
-};
-
-static void gather(struct sums *s, struct ntrace *t, struct arena *a)
+static void core_of_trace(struct ntrace *t, int core, struct arena *a, struct core_counters *c)
 {
     const struct ntrace_info *info = ntrace_info(t);
+    int64_t sum[NTRACE_CELL_COUNT];
 
-    *s = (struct sums){.trace = t, .info = info, .first_active = -1};
-    s->core = arena_array(a, (size_t)info->core_count + 1, sizeof(*s->core));
-    for (int i = 0; i < info->core_count; i++) {
-        ntrace_sum(t, NTRACE_CORE, i, 0, info->cycles, s->core[i]);
-        if (s->core[i][NTRACE_CELL_ISSUE] == 0)
-            continue;
-        s->active_count++;
-        s->first_active = s->first_active < 0 ? i : s->first_active;
+    ntrace_sum(t, NTRACE_CORE, core, 0, info->cycles, sum);
+    *c = (struct core_counters){.cycles = info->cycles, .issue_cycles = sum[NTRACE_CELL_ISSUE],
+                                .idle_cycles = sum[NTRACE_CELL_IDLE],
+                                .unit_count = info->unit_count};
+    memcpy(c->stall_cycles, &sum[NTRACE_CELL_STALL], sizeof(c->stall_cycles));
+    for (int u = 0; u < info->unit_count; u++) {
+        c->unit[u].name = arena_strdup(a, ntrace_unit_name(t, u));
+        c->unit[u].busy_cycles = sum[NTRACE_CELL_UNIT + u];
     }
 }
 
-/* of cell `member`, over the cores that ran */
-static double total(const struct sums *s, int member)
+/* what the sums of the whole file tell of a launch; the rest is 0 */
+static void view_of_trace(struct ntrace *t, struct arena *a, struct report_view *v)
 {
-    double sum = 0.0;
+    const struct ntrace_info *info = ntrace_info(t);
+    struct core_counters *core = arena_array(a, (size_t)info->core_count + 1, sizeof(*core));
+    struct hbm_stats *hbm = arena_array(a, (size_t)info->chip_count + 1, sizeof(*hbm));
+    struct net_link_stats *link = arena_array(a, (size_t)info->link_count + 1, sizeof(*link));
+    int64_t sum[NTRACE_HBM_COUNT + NTRACE_LINK_COUNT];
 
-    for (int i = 0; i < s->info->core_count; i++)
-        if (s->core[i][NTRACE_CELL_ISSUE] > 0)
-            sum += (double)s->core[i][member];
-    return sum;
-}
-
-static double all_cycles(const struct sums *s)
-{
-    return (double)s->info->cycles * s->active_count;
-}
-
-static int64_t mean(const struct sums *s, double sum)
-{
-    return s->active_count ? llround(sum / s->active_count) : 0;
-}
-
-static void fill_units(const struct sums *s, struct table *t)
-{
-    for (int u = 0; u < s->info->unit_count; u++) {
-        double busy = total(s, NTRACE_CELL_UNIT + u);
-
-        table_add_row(t);
-        table_put_text(t, COL_UNITS_NAME, arena_strdup(t->arena, ntrace_unit_name(s->trace, u)));
-        table_put_int(t, COL_UNITS_BUSY, mean(s, busy));
-        table_put_real(t, COL_UNITS_BUSY_PCT, view_percent(busy, all_cycles(s)));
+    *v = (struct report_view){
+        .chip = info->chip, .slice = info->slice, .cycles = info->cycles, .ops_core = -1,
+        .core_count = info->core_count, .chip_count = info->chip_count,
+        .link_count = info->link_count,
+        .core = arena_array(a, (size_t)info->core_count + 1, sizeof(*v->core)),
+        .hbm = arena_array(a, (size_t)info->chip_count + 1, sizeof(*v->hbm)),
+        .link = arena_array(a, (size_t)info->link_count + 1, sizeof(*v->link))};
+    for (int i = 0; i < v->core_count; i++) {
+        v->core[i] = &core[i];
+        core_of_trace(t, i, a, &core[i]);
+        v->active_count += view_is_active(v, i);
+        v->ops_core = v->ops_core < 0 && view_is_active(v, i) ? i : v->ops_core;
+    }
+    for (int i = 0; i < v->chip_count; i++) {
+        ntrace_sum(t, NTRACE_HBM, i, 0, v->cycles, sum);
+        hbm[i] = (struct hbm_stats){
+            .read_bytes = sum[NTRACE_HBM_READ_BYTES], .write_bytes = sum[NTRACE_HBM_WRITE_BYTES],
+            .busy_ps = sum[NTRACE_HBM_BUSY_PS], .row_hits = sum[NTRACE_HBM_HITS],
+            .row_closed = sum[NTRACE_HBM_CLOSED], .row_conflicts = sum[NTRACE_HBM_CONFLICTS],
+            .refresh_waits = sum[NTRACE_HBM_REFRESHES],
+            .run_count = sum[NTRACE_HBM_HITS] + sum[NTRACE_HBM_CLOSED]
+                         + sum[NTRACE_HBM_CONFLICTS]};
+        v->hbm[i] = &hbm[i];
+    }
+    for (int i = 0; i < v->link_count; i++) {
+        ntrace_sum(t, NTRACE_LINK, i, 0, v->cycles, sum);
+        link[i] = (struct net_link_stats){.payload_bytes = sum[NTRACE_LINK_PAYLOAD_BYTES],
+                                          .wire_bytes = sum[NTRACE_LINK_WIRE_BYTES],
+                                          .busy_ps = sum[NTRACE_LINK_BUSY_PS]};
+        ntrace_link_ends(t, i, &link[i].from, &link[i].to);
+        v->link[i] = &link[i];
     }
 }
 
-static void add_stall(const struct sums *s, const char *group, const char *reason, int member,
-                      struct table *t)
+/* columns of which sums know nothing */
+static void leave_empty(struct table *t, const int *column, size_t count)
 {
-    double core0 = (double)s->core[0][member], sum = total(s, member);
-
-    table_add_row(t);
-    table_put_text(t, COL_STALLS_GROUP, group);
-    table_put_text(t, COL_STALLS_REASON, reason);
-    table_put_int(t, COL_STALLS_CORE, s->core[0][member]);
-    table_put_real(t, COL_STALLS_CORE_PCT, view_percent(core0, (double)s->info->cycles));
-    table_put_int(t, COL_STALLS_MEAN, mean(s, sum));
-    table_put_real(t, COL_STALLS_MEAN_PCT, view_percent(sum, all_cycles(s)));
+    for (size_t row = 0; row < t->row_count; row++)
+        for (size_t i = 0; i < count; i++)
+            t->cell[row * (size_t)t->column_count + (size_t)(column[i] - t->first)] = cell_none();
 }
 
-static void fill_stalls(const struct sums *s, struct table *t)
+static void fill_breakdown(const struct report_view *v, struct table *t)
 {
-    add_stall(s, "issue", "issue", NTRACE_CELL_ISSUE, t);
-    for (int g = GROUP_NONE + 1; g < GROUP_COUNT; g++)
-        for (int r = 0; r < STALL_COUNT; r++)
-            if (view_stall_group((enum stall_reason)r) == (enum view_group)g)
-                add_stall(s, view_group_name((enum view_group)g),
-                          stall_name((enum stall_reason)r), NTRACE_CELL_STALL + r, t);
-    add_stall(s, "idle", "idle", NTRACE_CELL_IDLE, t);
-}
+    struct breakdown sum;
 
-static double seconds_of(const struct sums *s)
-{
-    return (double)s->info->cycles / ((double)s->info->chip->chip_clock_mhz * 1e6);
-}
-
-static void fill_hbm(const struct sums *s, struct table *t)
-{
-    const struct chip *chip = s->info->chip;
-    double seconds = seconds_of(s), peak = chip_hbm_peak_bytes_per_second(chip) * seconds;
-    int64_t h[NTRACE_HBM_COUNT], runs;
-
-    for (int i = 0; i < s->info->chip_count; i++) {
-        double bytes;
-
-        ntrace_sum(s->trace, NTRACE_HBM, i, 0, s->info->cycles, h);
-        bytes = (double)(h[NTRACE_HBM_READ_BYTES] + h[NTRACE_HBM_WRITE_BYTES]);
-        runs = h[NTRACE_HBM_HITS] + h[NTRACE_HBM_CLOSED] + h[NTRACE_HBM_CONFLICTS];
-        table_add_row(t);
-        table_put_int(t, COL_HBM_CHIP, i);
-        table_put_int(t, COL_HBM_READ, h[NTRACE_HBM_READ_BYTES]);
-        table_put_int(t, COL_HBM_WRITE, h[NTRACE_HBM_WRITE_BYTES]);
-        table_put_real(t, COL_HBM_RATE, seconds > 0.0 ? bytes / seconds / 1e9 : 0.0);
-        table_put_real(t, COL_HBM_RATE_PCT, view_percent(bytes, peak));
-        table_put_real(t, COL_HBM_BUSY_PCT,
-                       view_percent((double)h[NTRACE_HBM_BUSY_PS],
-                                    seconds * 1e12 * (double)chip->hbm_channels));
-        table_put_int(t, COL_HBM_RUNS, runs);
-        table_put_int(t, COL_HBM_HITS, h[NTRACE_HBM_HITS]);
-        table_put_real(t, COL_HBM_HIT_PCT,
-                       view_percent((double)h[NTRACE_HBM_HITS], (double)runs));
-        table_put_int(t, COL_HBM_CLOSED, h[NTRACE_HBM_CLOSED]);
-        table_put_int(t, COL_HBM_CONFLICTS, h[NTRACE_HBM_CONFLICTS]);
-        table_put_int(t, COL_HBM_REFRESH, h[NTRACE_HBM_REFRESHES]);
-    }
-}
-
-static void fill_links(const struct sums *s, struct table *t)
-{
-    double seconds = seconds_of(s);
-    int64_t l[NTRACE_LINK_COUNT];
-    int from, to;
-
-    for (int i = 0; i < s->info->link_count; i++) {
-        ntrace_sum(s->trace, NTRACE_LINK, i, 0, s->info->cycles, l);
-        ntrace_link_ends(s->trace, i, &from, &to);
-        table_add_row(t);
-        table_put_int(t, COL_LINKS_LINK, i);
-        table_put_int(t, COL_LINKS_FROM, from);
-        table_put_int(t, COL_LINKS_TO, to);
-        table_put_int(t, COL_LINKS_PAYLOAD, l[NTRACE_LINK_PAYLOAD_BYTES]);
-        table_put_int(t, COL_LINKS_WIRE, l[NTRACE_LINK_WIRE_BYTES]);
-        table_put_int(t, COL_LINKS_BUSY, l[NTRACE_LINK_BUSY_PS]);
-        table_put_real(t, COL_LINKS_USE,
-                       view_percent((double)l[NTRACE_LINK_BUSY_PS], seconds * 1e12));
-        table_put_real(t, COL_LINKS_RATE, seconds > 0.0
-                                              ? (double)l[NTRACE_LINK_WIRE_BYTES] / seconds / 1e9
-                                              : 0.0);
-    }
-}
-
-static cycle_t mxu_busy(const struct sums *s, int core)
-{
-    cycle_t most = 0;
-
-    for (int u = 0; u < s->info->unit_count; u++) {
-        const char *name = ntrace_unit_name(s->trace, u);
-
-        if (strncmp(name, "mxu", 3) == 0 && !strchr(name, '.')
-            && s->core[core][NTRACE_CELL_UNIT + u] > most)
-            most = s->core[core][NTRACE_CELL_UNIT + u];
-    }
-    return most;
-}
-
-static void fill_breakdown(const struct sums *s, struct table *t)
-{
-    struct breakdown sum = {{0}}, one;
-
-    for (int i = 0; i < s->info->core_count; i++) {
-        if (s->core[i][NTRACE_CELL_ISSUE] == 0)
-            continue;
-        breakdown_of_counts(s->info->cycles, s->core[i][NTRACE_CELL_IDLE],
-                            &s->core[i][NTRACE_CELL_STALL], mxu_busy(s, i), &one);
-        for (int p = 0; p <= BREAKDOWN_LAST_ON_CORE; p++)
-            sum.part[p] += one.part[p];
-    }
+    breakdown_of_launch(v, &sum);
     for (int p = 0; p <= BREAKDOWN_LAST_ON_CORE; p++) {
         const struct breakdown_text *text = breakdown_text((enum breakdown_part)p);
-        int64_t cycles = mean(s, (double)sum.part[p]);
+        int64_t cycles = view_mean(v, (double)sum.part[p]);
 
         table_add_row(t);
         table_put_text(t, COL_BREAKDOWN_PART, text->key);
         table_put_int(t, COL_BREAKDOWN_CYCLES, cycles);
-        table_put_real(t, COL_BREAKDOWN_US,
-                       (double)cycles / (double)s->info->chip->chip_clock_mhz);
+        table_put_real(t, COL_BREAKDOWN_US, (double)cycles / (double)v->chip->chip_clock_mhz);
         table_put_real(t, COL_BREAKDOWN_CORE_PCT,
-                       view_percent((double)sum.part[p], all_cycles(s)));
+                       view_percent((double)sum.part[p], (double)v->cycles * v->active_count));
         table_put_text(t, COL_BREAKDOWN_MEANING, text->meaning);
     }
 }
 
-static void fill_ops(const struct sums *s, struct table *t)
+static void fill_ops(const struct report_view *v, struct ntrace *trace, struct table *t)
 {
-    const struct isa_program *p =
-        s->first_active < 0 ? NULL : ntrace_program(s->trace, s->first_active);
+    const struct isa_program *p = v->ops_core < 0 ? NULL : ntrace_program(trace, v->ops_core);
     int64_t *cycles;
 
     if (!p)
         return;
     cycles = arena_array(t->arena, (size_t)p->note_count + 1, sizeof(*cycles));
-    ntrace_note_cycles(s->trace, s->first_active, 0, s->info->cycles, cycles);
+    ntrace_note_cycles(trace, v->ops_core, 0, v->cycles, cycles);
     for (uint32_t n = 0; n <= p->note_count; n++) {
-        double us = (double)cycles[n] / (double)s->info->chip->chip_clock_mhz;
+        double us = (double)cycles[n] / (double)v->chip->chip_clock_mhz;
 
         if (cycles[n] == 0)
             continue;
@@ -213,7 +116,7 @@ static void fill_ops(const struct sums *s, struct table *t)
         table_put_real(t, COL_OPS_TOTAL_US, us);
         table_put_real(t, COL_OPS_SELF_US, us);
         table_put_real(t, COL_OPS_SELF_PCT,
-                       view_percent((double)cycles[n], (double)s->info->cycles));
+                       view_percent((double)cycles[n], (double)v->cycles));
         table_put_int(t, COL_OPS_CYCLES, cycles[n]);
     }
     table_sort(t, COL_OPS_CYCLES);
@@ -221,20 +124,23 @@ static void fill_ops(const struct sums *s, struct table *t)
 
 void saved_fill_from_ntrace(struct saved *s, struct ntrace *t, struct arena *a)
 {
-    struct sums sums;
+    static const int of_units[] = {COL_UNITS_WAITING, COL_UNITS_WAITING_PCT, COL_UNITS_IDLE,
+                                   COL_UNITS_IDLE_PCT, COL_UNITS_OPS, COL_UNITS_PER_SLOT};
+    static const int of_links[] = {COL_LINKS_FROM_X, COL_LINKS_FROM_Y, COL_LINKS_FROM_Z,
+                                   COL_LINKS_TO_X, COL_LINKS_TO_Y, COL_LINKS_TO_Z};
+    const struct ntrace_info *info = ntrace_info(t);
+    struct report_view v;
 
-    gather(&sums, t, a);
-    snprintf(s->heading, sizeof(s->heading), "%s%s%s, %s at %lld MHz: %zu launch%s",
-             sums.info->title, *sums.info->title ? "; " : "",
-             slice_print(sums.info->slice).text, sums.info->chip->chip_name,
-             (long long)sums.info->chip->chip_clock_mhz, sums.info->launch_count,
-             sums.info->launch_count == 1 ? "" : "es");
-    if (sums.info->core_count == 0)
+    snprintf(s->heading, sizeof(s->heading), "%s%s%s, %s at %lld MHz: %zu launch%s", info->title,
+             *info->title ? "; " : "", slice_print(info->slice).text, info->chip->chip_name,
+             (long long)info->chip->chip_clock_mhz, info->launch_count,
+             info->launch_count == 1 ? "" : "es");
+    if (info->core_count == 0)
         return;
-    fill_units(&sums, &s->table[TABLE_UNITS]);
-    fill_stalls(&sums, &s->table[TABLE_STALLS]);
-    fill_hbm(&sums, &s->table[TABLE_HBM]);
-    fill_links(&sums, &s->table[TABLE_LINKS]);
-    fill_breakdown(&sums, &s->table[TABLE_BREAKDOWN]);
-    fill_ops(&sums, &s->table[TABLE_OPS]);
+    view_of_trace(t, a, &v);
+    tables_fill_sums(&v, s->table);
+    leave_empty(&s->table[TABLE_UNITS], of_units, COUNT_OF(of_units));
+    leave_empty(&s->table[TABLE_LINKS], of_links, COUNT_OF(of_links));
+    fill_breakdown(&v, &s->table[TABLE_BREAKDOWN]);
+    fill_ops(&v, t, &s->table[TABLE_OPS]);
 }

@@ -161,6 +161,14 @@ static void fill_breakdown(const struct report_view *v, struct table *t)
     }
 }
 
+void tables_fill_sums(const struct report_view *v, struct table t[TABLE_COUNT])
+{
+    fill_units(v, &t[TABLE_UNITS]);
+    fill_stalls(v, &t[TABLE_STALLS]);
+    fill_hbm(v, &t[TABLE_HBM]);
+    fill_links(v, &t[TABLE_LINKS]);
+}
+
 void tables_fill(const struct report_run *r, const struct report_view *v, struct arena *a,
                  struct table t[TABLE_COUNT])
 {
@@ -175,10 +183,7 @@ void tables_fill(const struct report_run *r, const struct report_view *v, struct
     op_stats_fill_table(v, &t[TABLE_OPS]);
     communication_fill_table(v, &t[TABLE_COLLECTIVES]);
     op_stats_fill_layers(v, &t[TABLE_LAYERS]);
-    fill_units(v, &t[TABLE_UNITS]);
-    fill_stalls(v, &t[TABLE_STALLS]);
-    fill_hbm(v, &t[TABLE_HBM]);
-    fill_links(v, &t[TABLE_LINKS]);
+    tables_fill_sums(v, t);
     table_fill_counters(v, &t[TABLE_COUNTERS]);
     fill_breakdown(v, &t[TABLE_BREAKDOWN]);
     energy_fill_table(v, &t[TABLE_ENERGY]);

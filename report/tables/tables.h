@@ -12,6 +12,8 @@
 void tables_fill(const struct report_run *r, const struct report_view *v, struct arena *a,
                  struct table t[TABLE_COUNT]);
 
+/* of them, those of units, stalls, HBM and links; of any counters, `v` not NULL */
+void tables_fill_sums(const struct report_view *v, struct table t[TABLE_COUNT]);
 /* one each, `v` not NULL (memory_table.c, counter_table.c) */
 void table_fill_memory(const struct report_view *v, struct table *t);
 void table_fill_counters(const struct report_view *v, struct table *t);

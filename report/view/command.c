@@ -23,6 +23,8 @@ struct command command_of_argv(int argc, char **argv, struct arena *a)
                         .directory = arena_strdup(a, directory ? directory : "."),
                         .argument_count = argc - 1, .argument = argument};
 
+    if (!directory && errno == ENOMEM)
+        mem_exhausted(0);
     for (int i = 1; i < argc; i++)
         argument[i - 1] = argv[i];
     free(directory);

@@ -17,7 +17,7 @@ enum { NOTHING = 0, AS_FOUND = -1 };
 
 struct origins {
     struct origin {
-        enum { FROM_SMEM, FROM_HBM, FROM_COPY, FROM_VECTOR } kind;
+        enum origin_kind { FROM_SMEM, FROM_HBM, FROM_COPY, FROM_VECTOR } kind;
         bool counts;
         int32_t joined;                 /* values of both went into one; itself: of no other */
         int64_t address, bytes;
@@ -140,7 +140,7 @@ static int32_t join(struct origins *o, int32_t a, int32_t b)
 }
 
 /* NOTHING where it is too much to keep: then all is lost */
-static int32_t new_origin(struct origins *o, int kind, int64_t address, int64_t bytes)
+static int32_t new_origin(struct origins *o, enum origin_kind kind, int64_t address, int64_t bytes)
 {
     int32_t i = (int32_t)o->count;
 

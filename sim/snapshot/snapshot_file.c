@@ -174,7 +174,8 @@ static void deflate_onto(struct bytes *out, const struct bytes *from, int level)
     size_t done = 0;
     int status = deflateInit2(&z, level, Z_DEFLATED, RAW_DEFLATE, 8, Z_DEFAULT_STRATEGY);
 
-    assert(status == Z_OK);
+    if (status != Z_OK)
+        mem_exhausted(0);               /* zlib asks for nothing else */
     do {
         if (z.avail_in == 0 && done < from->size) {
             z.next_in = from->data + done;

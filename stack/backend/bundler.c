@@ -253,9 +253,8 @@ struct isa_op *bundler_last(struct bundler *b)
 /* operations of a bundle, a list from `first` on in the order in which they were given */
 static void write_bundle(struct bundler *b, int first, const int *next)
 {
-    struct isa_bundle *bundle;
+    struct isa_bundle *bundle = &MEM_ADD(b->bundle, b->bundle_count, b->bundle_capacity);
 
-    bundle = &MEM_ADD(b->bundle, b->bundle_count, b->bundle_capacity);
     *bundle = (struct isa_bundle){.first_op = (uint32_t)b->op_count, .note = b->current_note};
     for (int i = first; i >= 0; i = next[i]) {
         MEM_ADD(b->op, b->op_count, b->op_capacity) = b->placed[i].op;

@@ -126,9 +126,8 @@ void vcode_bundles(struct vcode *c, const struct isa_program *p)
 struct vcode_op *vcode_put(struct vcode *c, struct isa_op op)
 {
     struct vcode_block *b = current_block(c);
-    struct vcode_op *o;
+    struct vcode_op *o = &MEM_ADD(b->op, b->op_count, b->op_capacity);
 
-    o = &MEM_ADD(b->op, b->op_count, b->op_capacity);
     *o = (struct vcode_op){.op = op, .region = VCODE_REGION_ANY};
     return o;
 }

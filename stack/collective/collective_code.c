@@ -27,9 +27,8 @@ static struct isa_op load_word(int to, int word)
 
 static int decide(struct bundler *b, int not_before)
 {
-    int last;
+    int last = bundler_add(b, isa_scmp_eq(P_WAIT, R(S_KIND), I(ROW_WAIT)));
 
-    last = bundler_add(b, isa_scmp_eq(P_WAIT, R(S_KIND), I(ROW_WAIT)));
     last = latest(last, bundler_add(b, isa_scmp_eq(P_COPY, R(S_KIND), I(ROW_COPY))));
     last = latest(
         last, bundler_add_after(b, not_before, isa_scmp_eq(P_SPECIAL, R(S_KIND), I(ROW_SPECIAL))));
@@ -192,10 +191,9 @@ static int make_sections(struct bundler *b, enum collective_type type,
 {
     struct collective_overheads *o = &code->costs;
     int ii = b->limits.branch_delay_bundles + 1;
-    cycle_t next;
     size_t from;
+    cycle_t next = put_start(b, place, code->page_rows);
 
-    next = put_start(b, place, code->page_rows);
     o->start_cycles = (cycle_t)b->bundle_count + delay_cycles(b->chip);
     bundler_label(b, LABEL_ROW, "row");
     while (!put_row(b, ii))

@@ -149,9 +149,10 @@ static int fit_memory(struct module *m, struct module_plan *p, struct err *e)
 {
     int64_t too_much;
 
+    m->hbm_limit = module_plan_hbm_bytes(p->settings);
     while ((too_much = module_plan_memory(p, m)) > 0) {
         if (!module_plan_rematerialise(p))
-            return module_plan_refuse(p->settings, too_much, e);
+            return module_plan_refuse(p, too_much, e);
         m->remat_count++;
         module_plan_lifetimes(p);
     }
@@ -190,7 +191,7 @@ static int place_and_emit(struct module *m, const struct module_settings *s, str
     struct pass_context c = context_of(s);
     int status = place(m, &p, a, e);
 
-    if (status == 0) {
+    if (status == 0 && !s->is_plan) {
         begin_stage(m, s, "kernels");
         status = module_make_kernels(m, &p, a, e);
         end_stage(m);
@@ -258,5 +259,5 @@ int module_compile(const struct graph *g, const struct module_settings *s, struc
     for (int i = 0; status > 0 && i < UNFUSE_ROUNDS_MAX; i++)
         status = place_and_emit(out, s, &memo, a, e);
     memo_fini(&memo);
-    return status ? -1 : finish(out, s, a, e);
+    return status ? -1 : s->is_plan ? 0 : finish(out, s, a, e);
 }

@@ -32,6 +32,7 @@ struct module_settings {
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* by parameter: where in HBM it lies, row-major, whatever this module does; -1: anywhere; */
     const int64_t *place;               /* or NULL. Outside hbm_bytes, so that all else is not */
+    bool is_plan;                       /* only as far as memory: is there enough? */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;
@@ -83,6 +84,8 @@ struct module {
     int64_t barrier_count;              /* in the text of each */
     struct link_result *linked;         /* by core */
     int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
+    int64_t alive_bytes;                /* in HBM at once: the least that any placing takes */
+    int64_t hbm_limit;                  /* what there is of it; less than hbm_bytes: refused */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */
     int64_t flops, remat_count, prefetch_count, resident_count;
     struct module_stage stage[MODULE_STAGES_MAX];

@@ -1,5 +1,6 @@
 /* Prints the optimised graph as HLO text, each array with its layout and its place. */
 #include "stack/module/module.h"
+#include "base/text.h"
 #include "stack/kernels/registry.h"
 
 #include <inttypes.h>
@@ -48,14 +49,12 @@ static void print_tiling(const struct module_kernel *k, FILE *to)
 static void print_body(const struct graph *body, FILE *to)
 {
     size_t bytes;
-    char *text = NULL, *line, *rest = NULL;
+    char *text, *line, *rest = NULL;
     bool is_entry = false;              /* behind the computations of two scalars */
-    FILE *memory = open_memstream(&text, &bytes);
+    FILE *memory = text_memory(&text, &bytes);
 
-    if (!memory)
-        return;
     graph_dump(body, memory);
-    fclose(memory);
+    text_memory_end(memory, &text);
     for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         if ((is_entry |= strncmp(line, "ENTRY", 5) == 0))
             fprintf(to, "  // | %s\n", line);

@@ -180,7 +180,10 @@ void module_plan_lifetimes(struct module_plan *p);
 void module_plan_alias_outputs(struct module_plan *p, const struct graph *g);
 /* addresses: sets array.space and array.address; 0, or the bytes of HBM that it would take */
 int64_t module_plan_memory(struct module_plan *p, struct module *m);
-int module_plan_refuse(const struct module_settings *s, int64_t need, struct err *e);
+/* -1: it does not fit; what is alive at the fullest moment, by layer */
+int module_plan_refuse(const struct module_plan *p, int64_t need, struct err *e);
+/* the step at which most is alive in HBM, and how much (may be NULL) */
+int module_plan_fullest_step(const struct module_plan *p, int64_t *most);
 /*
  * One value that is in HBM at the fullest moment is computed again by a second step before
  * it is next read. False: there is none whose operands are still there.

@@ -5,7 +5,6 @@
  */
 #include "stack/module/module_impl.h"
 
-#include "base/text.h"
 #include "base/units.h"
 
 #include <stdlib.h>
@@ -27,12 +26,6 @@ static int larger_first(const void *x, const void *y)
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     return a < b ? -1 : a > b;
-}
-
-int module_plan_refuse(const struct module_settings *s, int64_t need, struct err *e)
-{
-    return err_set(e, "arrays that live at the same time need %s of HBM, a core has %s",
-                   text_bytes(need).text, text_bytes(module_plan_hbm_bytes(s)).text);
 }
 
 static bool is_in_hbm(const struct module_buffer *b)
@@ -79,6 +72,7 @@ static int64_t place_in_hbm(struct module_plan *p, struct module *m)
     for (int i = 0; i < count; i++)
         module_room_place(&r, list[i], SPACE_HBM);
     m->hbm_bytes = r.base;
+    module_plan_fullest_step(p, &m->alive_bytes);
     for (int i = 0; i < r.count; i++)
         if (r.placed[i]->address + r.placed[i]->bytes > m->hbm_bytes)
             m->hbm_bytes = r.placed[i]->address + r.placed[i]->bytes;

@@ -13,28 +13,6 @@
 
 #include <string.h>
 
-static int fullest_step(const struct module_plan *p)
-{
-    int64_t most = -1;
-    int step = 0;
-
-    for (int i = 0; i < p->step_count; i++) {
-        int64_t bytes = 0;
-
-        for (int k = 0; k < p->buffer_count; k++) {
-            const struct module_buffer *b = &p->buffer[k];
-
-            if (module_buffer_lives(b) && b->space == SPACE_HBM && b->first <= i && i <= b->last)
-                bytes += b->bytes;
-        }
-        if (bytes > most) {
-            most = bytes;
-            step = i;
-        }
-    }
-    return step;
-}
-
 static bool reads(const struct module_plan *p, const struct module_step *s,
                   const struct module_buffer *b)
 {
@@ -186,7 +164,7 @@ static void insert_again(struct module_plan *p, int maker, const struct module_b
 
 bool module_plan_rematerialise(struct module_plan *p)
 {
-    int full = fullest_step(p), maker = -1, at = -1;
+    int full = module_plan_fullest_step(p, NULL), maker = -1, at = -1;
     const struct module_buffer *best = NULL;
     int64_t most = 0;
 

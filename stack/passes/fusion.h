@@ -40,7 +40,9 @@ struct fusion {
     bool *is_output, *is_free, *behind_hero;
     int *hero_of;                       /* the last that a node stands behind; or NODE_NONE */
     int *moved;                         /* by node, of the body being made; else NODE_NONE */
-    int *turn;                          /* of merging: by unit (fusion_merge.c), in which they run */
+    int *turn;                          /* of merging: by unit (fusion_merge.c), in which they run, */
+    int *at_turn;                       /* and the other way round */
+    int *seen, searches;                /* by unit: the last search that was there */
 };
 
 /* nodes that fusion may put into kernels with others */

@@ -1,6 +1,7 @@
 /* Merges groups into ones with several roots, so that the same arrays are read less often. */
 #include "stack/passes/fusion.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define SMALL_ELEMS_MAX 2048
@@ -14,7 +15,7 @@ static int unit_of(const struct fusion *f, int node)
 struct search {
     const struct fusion *f;
     int target, direct;                 /* looked for; reader whose own reads of it do not count */
-    bool *is_seen;
+    int *seen, now;                     /* by unit: the search that was there last; this one */
 };
 
 static bool reaches(struct search *s, int unit);
@@ -44,9 +45,9 @@ static bool reaches(struct search *s, int unit)
 {
     const struct fusion_group *p;
 
-    if (s->is_seen[unit] || s->f->turn[unit] < s->f->turn[s->target])
+    if (s->seen[unit] == s->now || s->f->turn[unit] < s->f->turn[s->target])
         return false;
-    s->is_seen[unit] = true;
+    s->seen[unit] = s->now;
     if (unit >= s->f->group_count)
         return node_reaches(s, unit, unit - s->f->group_count);
     p = &s->f->group[unit];
@@ -77,6 +78,7 @@ static void take_turn(struct fusion *f, int unit, int *next)
     else
         for (int i = 0; i < f->group[unit].member_count; i++)
             take_turns_before(f, unit, f->group[unit].member[i], next);
+    f->at_turn[*next] = unit;
     f->turn[unit] = (*next)++;
 }
 
@@ -95,27 +97,37 @@ static void order_units(struct fusion *f)
             take_turn(f, i, &next);
 }
 
-static bool is_behind(struct search *s, int target, int reader)
+/*
+ * The same after two units became one: only what stands between them may have to move, and what
+ * stands outside keeps its turn. One of the two is empty now.
+ */
+static void order_between(struct fusion *f, int a, int b)
 {
-    s->target = target;
-    s->direct = reader;
-    return reaches(s, reader);
+    int first = f->turn[a] < f->turn[b] ? f->turn[a] : f->turn[b];
+    int end = f->turn[a] + f->turn[b] - first + 1, next = first;
+    int *unit = mem_alloc((size_t)(end - first) * sizeof(*unit));
+
+    memcpy(unit, f->at_turn + first, (size_t)(end - first) * sizeof(*unit));
+    for (int i = first; i < end; i++)
+        f->turn[f->at_turn[i]] = -1;
+    for (int i = 0; i < end - first; i++)
+        take_turn(f, unit[i], &next);
+    assert(next == end);
+    mem_free(unit);
+}
+
+static bool is_behind(struct fusion *f, int target, int reader)
+{
+    struct search s = {.f = f, .target = target, .direct = reader, .seen = f->seen,
+                       .now = ++f->searches};
+
+    return reaches(&s, reader);
 }
 
 /* merging the two leaves nothing that waits in a circle */
-static bool may_merge(const struct fusion *f, int a, int b)
+static bool may_merge(struct fusion *f, int a, int b)
 {
-    size_t units = (size_t)(f->group_count + f->g->node_count);
-    struct search s = {.f = f, .is_seen = mem_alloc(units)};
-    bool is_free;
-
-    is_free = !is_behind(&s, a, b);
-    if (is_free) {
-        memset(s.is_seen, 0, units);
-        is_free = !is_behind(&s, b, a);
-    }
-    mem_free(s.is_seen);
-    return is_free;
+    return !is_behind(f, a, b) && !is_behind(f, b, a);
 }
 
 static void undo(struct fusion *f, int into, int from, const int *added, int count)
@@ -158,7 +170,7 @@ static bool try_merge(struct fusion *f, int into, int from)
         while (q->member_count > 0)
             fusion_remove(f, q, q->member[q->member_count - 1]);
         q->is_gone = true;
-        order_units(f);
+        order_between(f, into, from);
     } else {
         undo(f, into, from, added, count);
         for (int i = 0; i < shared_count; i++)
@@ -169,7 +181,7 @@ static bool try_merge(struct fusion *f, int into, int from)
     return is_taken;
 }
 
-static bool is_candidate(const struct fusion *f, int a, int b)
+static bool is_candidate(struct fusion *f, int a, int b)
 {
     const struct fusion_group *p = &f->group[a], *q = &f->group[b];
 
@@ -257,7 +269,11 @@ static void merge_small(struct fusion *f, int group)
 
 void fusion_merge_groups(struct fusion *f)
 {
-    f->turn = arena_array(&f->arena, (size_t)(f->group_count + f->g->node_count), sizeof(int));
+    size_t units = (size_t)(f->group_count + f->g->node_count);
+
+    f->turn = arena_array(&f->arena, units, sizeof(int));
+    f->at_turn = arena_array(&f->arena, units, sizeof(int));
+    f->seen = arena_array(&f->arena, units, sizeof(int));
     order_units(f);
     for (int i = f->group_count - 1; i >= 0; i--)
         if (!f->group[i].is_gone && !f->group[i].has_hero && !merge_with_producer(f, i))

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/outfile.h"
 
 struct place {
@@ -142,6 +143,59 @@ TEST(what_a_killed_writer_left_is_taken_away_and_nothing_else)
     assert_int_equal(rmdir(p.folder), 0);
 }
 
+TEST(a_process_without_memory_ends_with_status_1_and_leaves_nothing)
+{
+    struct outfile_lock lock;
+    struct place p;
+    struct outfile f;
+    struct err e;
+    int status, told[2];
+    char text[80] = "";
+    pid_t pid;
+
+    make_place(&p);
+    assert_int_equal(pipe(told), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(told[1], STDERR_FILENO);
+        outfile_lock(&lock, p.path, &e);
+        outfile_begin(&f, p.path, &e);
+        fputs("half", f.to);
+        outfile_temporary(p.path, &e);
+        mem_exhausted(12);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    assert_true(read(told[0], text, sizeof(text) - 1) > 0);
+    assert_string_equal(text, "systole: out of host memory (12 bytes asked)\n");
+    close(told[0]);
+    close(told[1]);
+    assert_int_equal(rmdir(p.folder), 0);
+}
+
+TEST(a_writer_takes_away_what_killed_ones_of_its_file_have_left)
+{
+    char *other;
+    struct place p;
+    struct outfile f;
+    struct err e;
+    pid_t pid;
+
+    make_place(&p);
+    pid = fork();
+    if (pid == 0) {
+        outfile_begin(&f, p.path, &e);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    other = outfile_temporary(p.path, &e);          /* of a process that lives */
+    assert_non_null(other);
+    assert_int_equal(outfile_check(p.path, &e), 0);
+    assert_int_equal(access(other, F_OK), 0);
+    outfile_drop(other);
+    assert_int_equal(rmdir(p.folder), 0);
+}
+
 TEST(device_is_written_in_place_and_never_removed)
 {
     struct outfile f;
@@ -190,6 +244,8 @@ int main(void)
         cmocka_unit_test(a_file_keeps_its_rights_and_no_link_is_followed),
         cmocka_unit_test(a_lock_is_one_processs_and_names_it),
         cmocka_unit_test(what_a_killed_writer_left_is_taken_away_and_nothing_else),
+        cmocka_unit_test(a_process_without_memory_ends_with_status_1_and_leaves_nothing),
+        cmocka_unit_test(a_writer_takes_away_what_killed_ones_of_its_file_have_left),
         cmocka_unit_test(device_is_written_in_place_and_never_removed),
         cmocka_unit_test(path_that_cannot_be_written_is_named_and_nothing_is_left),
     };

@@ -278,7 +278,17 @@ cut="$model --backend host --batch 512 --steps-per-epoch 5 --epochs 2"
         --csv-log "$work/cut.csv" --resume
     expect 0 'resuming   after 1 epochs, 7 steps' train $cut --checkpoint "$work/cut" \
         --csv-log "$work/cut.csv" --resume
+    # and as if it had been killed between step 3 and step 5
+    expect 2 '--checkpoint-steps belongs to --checkpoint' train $cut --checkpoint-steps 3
+    expect 0 'epoch' train $cut --epochs 1 --checkpoint "$work/kept" --checkpoint-steps 3 \
+        --csv-log "$work/kept.csv"
+    rm "$work/kept/ckpt-00000005.safetensors"
+    expect 0 'resuming   after 0 epochs, 3 steps' train $cut --checkpoint "$work/kept" \
+        --csv-log "$work/kept.csv" --resume
 }
+cmp -s "$work/uncut.csv" "$work/kept.csv" || fail "kept: $(cat "$work/kept.csv")"
+cmp -s "$work/uncut/ckpt-00000010.safetensors" "$work/kept/ckpt-00000010.safetensors" ||
+    fail 'a training that goes on within an epoch is another one'
 cmp -s "$work/uncut.csv" "$work/cut.csv" || fail "cut: $(cat "$work/cut.csv")"
 cmp -s "$work/uncut/ckpt-00000010.safetensors" "$work/cut/ckpt-00000010.safetensors" ||
     fail 'a training that was cut within its epochs is another one'

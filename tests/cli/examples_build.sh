@@ -31,6 +31,32 @@ case $out in
     *) fail "resnet50 on v3-9 says: $out" ;;
 esac
 
+# The guide's loop, killed within an epoch and begun again, prints what it does in one go; it learns.
+mnist=${SYSTOLE_SHARED:-../shared}/data/mnist
+custom=$built/tpu_guide/9_custom_training
+out=$("$custom" 2>&1) && fail "9_custom_training without arguments succeeds"
+case $out in
+    "usage: "*" MNIST_FOLDER CHECKPOINTS [TPU [EPOCHS [IMAGES]]]") ;;
+    *) fail "9_custom_training without arguments says: $out" ;;
+esac
+lines=$(wc -l <examples/tpu_guide/9_custom_training.c)
+[ "$lines" -le 60 ] || fail "9_custom_training.c has $lines lines, which are to be 60"
+if [ -e "$mnist/train-images-idx3-ubyte.gz" ]; then
+    folder=$(mktemp -d) || exit 1
+    whole=$("$custom" "$mnist" "$folder/a" v2-8 2 3072 2>&1) || fail "$whole"
+    "$custom" "$mnist" "$folder/b" v2-8 1 3072 >"$folder/first" 2>&1 || fail "$(cat "$folder/first")"
+    [ -e "$folder/b/ckpt-00000005.safetensors" ] || fail "no checkpoint at step 5 of 6"
+    again=$("$custom" "$mnist" "$folder/b" v2-8 2 3072 2>&1) || fail "$again"
+    [ "$(echo "$again" | tail -1)" = "$(echo "$whole" | tail -1)" ] ||
+        fail "from a checkpoint: $again; in one go: $whole"
+    echo "$whole" | awk '/^epoch/ { n++; accuracy = $6; test = $11 }
+                         END { exit !(n == 2 && accuracy > 0.6 && test > 0.6) }' ||
+        fail "two epochs that learn expected: $whole"
+    rm -r "$folder"
+else
+    echo "skipped: no $mnist"
+fi
+
 if [ ! -e "$text" ]; then
     echo "skipped: no $text"
     exit $status

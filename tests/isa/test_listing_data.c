@@ -95,6 +95,18 @@ TEST(an_operand_that_does_not_fit_is_told)
     bench_close(&b);
 }
 
+TEST(an_operand_whose_index_is_beyond_all_others_is_not_another_one)
+{
+    struct listing_bench b;
+
+    bench_read(&b, "0 : { %s1_s0 = inlined_call_operand.hbm [shape: f32[8,128], index: 0, kind: "
+                   "input] ;; %s2_s1 = inlined_call_operand.hbm [shape: f32[8,128], index: "
+                   "4294967296, kind: input] ;; %s3_s2 = inlined_call_operand.hbm [shape: "
+                   "f32[8,128], index: 99999999999999999999, kind: input] }\n");
+    assert_int_equal(b.listing.operand_count, 1);
+    bench_close(&b);
+}
+
 TEST(shapes_that_cannot_be_counted_are_none)
 {
     static const char *const shapes[] = {
@@ -349,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_type_that_is_not_known_takes_what_is_reached),
         cmocka_unit_test(operands_that_may_alias_share_their_buffer),
         cmocka_unit_test(an_operand_that_does_not_fit_is_told),
+        cmocka_unit_test(an_operand_whose_index_is_beyond_all_others_is_not_another_one),
         cmocka_unit_test(shapes_that_cannot_be_counted_are_none),
         cmocka_unit_test(a_copy_of_the_whole_tells_the_layout),
         cmocka_unit_test(a_block_of_a_grid_says_nothing_of_the_layout),

@@ -10,11 +10,14 @@
  *
  * loss: y, p, w (weights of samples) give "loss", the reduced one, and "gradient" by p. metric: the
  * same, also several times (a step each), give "result". optimizer: v0, v1, ... and as many
- * gradients g0, g1, ... a step give "v0", "v1", ... behind each "run".
+ * gradients g0, g1, ... a step give "v0", "v1", ... behind each "run". constraint, regularizer and
+ * initializer: of w the new value, the gradient of the sum, drawn values.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "keras/call/call.h"
+#include "keras/functions/regularizer.h"
 #include "keras/loss/loss_from_text.h"
 #include "keras/optimizer/optimizer.h"
 #include "stack/interp/interp.h"
@@ -264,10 +267,79 @@ static void do_optimizer(const char *text)
     } while (read_arrays());
 }
 
+/* ----- of one array w: constraints, regularisers, initialisers */
+
+static json_t *parse(const char *text)
+{
+    json_t *call;
+
+    if (call_parse(text, &call, &e))
+        fail(e.msg);
+    if (!read_arrays())
+        fail("no array");
+    return call;
+}
+
+static void run_one(int result)
+{
+    struct interp_value in, out;
+
+    trace_result(&t, "result", result);
+    trace_finish(&t);
+    in.data = give(&find("w")->shape, find("w")->value);
+    run(&in, &out);
+    print("result", out.data, shape_elems(&t.graph.node[result].shape));
+}
+
+static void do_constraint(const char *text)
+{
+    json_t *call = parse(text);
+    struct constraint c;
+
+    if (constraint_from_json(&c, call, &e) || constraint_check(&c, &find("w")->shape, "w", &e))
+        fail(e.msg);
+    json_decref(call);
+    run_one(constraint_apply(&t.graph, &c, input("w")));
+}
+
+static void do_regularizer(const char *text)
+{
+    struct regularizer r = {0};
+    json_t *call = parse(text);
+    int w, slope;
+
+    if (regularizer_from_json(&r, call, &e))
+        fail(e.msg);
+    json_decref(call);
+    w = input("w");
+    if (graph_grad(&t.graph, regularizer_sum(&t.graph, &r, w), &w, 1, &slope, &e))
+        fail(e.msg);
+    run_one(slope);
+}
+
+static void do_initializer(const char *text)
+{
+    struct initializer i;
+    json_t *call = parse(text);
+    const struct shape *s = &find("w")->shape;
+    int64_t elems = shape_elems(s);
+    float *value = arena_array(&arena, (size_t)elems, sizeof(*value));
+
+    if (initializer_from_json(&i, call, &e) || initializer_check(&i, s, "w", &e))
+        fail(e.msg);
+    json_decref(call);
+    initializer_fill(&i, s, 7, 3, value);
+    for (int64_t k = 0; k < elems; k++)
+        find("w")->value[k] = (double)value[k];
+    print("result", find("w")->value, elems);
+}
+
 int main(void)
 {
     static const struct { const char *name; void (*run)(const char *text); } kinds[] = {
         {"loss", do_loss}, {"metric", do_metric}, {"optimizer", do_optimizer},
+        {"constraint", do_constraint}, {"regularizer", do_regularizer},
+        {"initializer", do_initializer},
     };
     char line[TEXT_MAX], *text;
 

@@ -58,7 +58,7 @@ int checkpoint_save(const char *folder, const struct checkpoint_tensor *tensor, 
  * the new ones. A folder that is not there yet is nobody's.
  */
 int checkpoint_check_own(const char *folder, int64_t step, struct err *e);
-/* The folder, made if it is not there, is this process's: base/outfile.h. */
+/* The folder, made if it is not there, is this process's (base/outfile.h), maybe already. */
 int checkpoint_lock(struct outfile_lock *l, const char *folder, struct err *e);
 /* Removes all checkpoints of the folder; other files stay. */
 int checkpoint_clear(const char *folder, struct err *e);
@@ -67,8 +67,8 @@ int checkpoint_clear(const char *folder, struct err *e);
 char *checkpoint_path(const char *folder, int64_t step, char *buf, size_t buf_bytes);
 
 /*
- * The newest checkpoint whose every byte checks, into `path`. 1; 0: there is none; -1: the folder
- * cannot be read. What newer ones were passed over is told in *damaged ("" if none).
+ * The newest checkpoint whose every byte checks, into `path`. 1; 0: there is none, or no folder; -1:
+ * it cannot be read. What newer ones were passed over is told in *damaged ("" if none).
  */
 int checkpoint_latest(const char *folder, char *path, size_t path_bytes, struct err *damaged,
                       struct err *e);

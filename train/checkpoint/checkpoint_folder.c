@@ -47,13 +47,14 @@ int64_t *checkpoint_list(const char *folder, int64_t *count, struct err *e)
     int64_t *step = NULL;
     size_t capacity = 0;
     struct dirent *entry;
+    int code;
 
     *count = 0;
     if (!dir) {
         *count = err_at(e, folder, 0, 0, "the folder cannot be read: %s", strerror(errno));
         return NULL;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    while (errno = 0, (entry = readdir(dir)) != NULL) {
         int64_t number = checkpoint_step_of(entry->d_name);
 
         if (number < 0)
@@ -61,7 +62,13 @@ int64_t *checkpoint_list(const char *folder, int64_t *count, struct err *e)
         step = mem_grow(step, &capacity, (size_t)*count + 1, sizeof(*step));
         step[(*count)++] = number;
     }
+    code = errno;
     closedir(dir);
+    if (code) {
+        mem_free(step);
+        *count = err_at(e, folder, 0, 0, "the folder cannot be read: %s", strerror(code));
+        return NULL;
+    }
     if (*count > 0)
         qsort(step, (size_t)*count, sizeof(*step), newest_first);
     return step;
@@ -94,7 +101,9 @@ int checkpoint_lock(struct outfile_lock *l, const char *folder, struct err *e)
 
     if (snprintf(path, sizeof(path), "%s/checkpoints", folder) >= (int)sizeof(path))
         return err_set(e, "the path of the folder of checkpoints is too long");
-    return checkpoint_make_folder(folder, e) || outfile_lock(l, path, e) ? -1 : 0;
+    if (checkpoint_make_folder(folder, e))
+        return -1;
+    return outfile_lock(l, path, e) && !outfile_is_mine(path) ? -1 : 0;
 }
 
 int checkpoint_check_own(const char *folder, int64_t step, struct err *e)
@@ -105,7 +114,7 @@ int checkpoint_check_own(const char *folder, int64_t step, struct err *e)
     int64_t count, *found;
     int status = 0;
 
-    if (stat(folder, &st) != 0)
+    if (stat(folder, &st) != 0 && errno == ENOENT)
         return 0;
     found = checkpoint_list(folder, &count, e);
     if (count < 0)
@@ -125,7 +134,7 @@ int checkpoint_clear(const char *folder, struct err *e)
     int64_t count, *found;
     int status = 0;
 
-    if (stat(folder, &st) != 0)
+    if (stat(folder, &st) != 0 && errno == ENOENT)
         return 0;
     if (outfile_allow(folder, e))
         return -1;
@@ -140,11 +149,16 @@ int checkpoint_clear(const char *folder, struct err *e)
 int checkpoint_latest(const char *folder, char *path, size_t path_bytes, struct err *damaged,
                       struct err *e)
 {
-    int64_t count, *step = checkpoint_list(folder, &count, e);
+    int64_t count, *step;
+    struct stat st;
     struct err why;
-    int status = count < 0 ? -1 : 0;
+    int status;
 
     *damaged = (struct err){.line = 0};
+    if (stat(folder, &st) != 0 && errno == ENOENT)
+        return 0;
+    step = checkpoint_list(folder, &count, e);
+    status = count < 0 ? -1 : 0;
     for (int64_t i = 0; i < count && status == 0; i++) {
         status = is_whole(checkpoint_path(folder, step[i], path, path_bytes), &why) == 0;
         if (status == 0 && !damaged->msg[0])

@@ -132,20 +132,22 @@ static int write_tensors(struct writer *w, FILE *to, struct err *e)
     return status;
 }
 
-/* of the first `size` bytes of the file as it stands */
-static uint32_t crc_of_header(FILE *file, int64_t size)
+/* of the first `size` bytes of the file as it stands; -1 with errno when they cannot be read */
+static int crc_of_header(FILE *file, int64_t size, uint32_t *crc)
 {
     unsigned char part[COPY_BYTES];
-    uint32_t crc = 0;
+
+    *crc = 0;
 
     for (int64_t at = 0; at < size; at += COPY_BYTES) {
         size_t bytes = size - at < COPY_BYTES ? (size_t)(size - at) : COPY_BYTES;
 
+        errno = 0;
         if (fread(part, 1, bytes, file) != bytes)
-            break;
-        crc = (uint32_t)crc32_z(crc, part, bytes);
+            return -1;
+        *crc = (uint32_t)crc32_z(*crc, part, bytes);
     }
-    return crc;
+    return 0;
 }
 
 /* The checksum of the header is of all of it, but for its own digits. */
@@ -153,6 +155,8 @@ static int fill_in(struct writer *w, struct outfile *f, int64_t header_bytes, st
 {
     char digits[CRC_DIGITS];
     FILE *again;
+    uint32_t crc;
+    int status;
 
     if (fseeko(f->to, (off_t)w->value_offset[PAIR_DATA_CRC], SEEK_SET) != 0)
         return err_set(e, "cannot write %s: %s", f->path, strerror(errno));
@@ -160,10 +164,14 @@ static int fill_in(struct writer *w, struct outfile *f, int64_t header_bytes, st
     if (fflush(f->to) != 0)
         return 0;                       /* the commit says why */
     again = fopen(f->temp_path, "rb");
-    if (!again)
-        return err_set(e, "cannot read %s again: %s", f->temp_path, strerror(errno));
-    set_digits(digits, crc_of_header(again, header_bytes));
-    fclose(again);
+    status = again ? crc_of_header(again, header_bytes, &crc) : -1;
+    if (status)
+        err_set(e, "cannot read %s again: %s", f->temp_path, strerror(errno ? errno : EIO));
+    if (again)
+        fclose(again);
+    if (status)
+        return -1;
+    set_digits(digits, crc);
     if (fseeko(f->to, (off_t)w->value_offset[PAIR_HEADER_CRC], SEEK_SET) != 0)
         return err_set(e, "cannot write %s: %s", f->path, strerror(errno));
     fwrite(digits, 1, CRC_DIGITS, f->to);

@@ -135,6 +135,7 @@ int topology_find(const struct topology *t, const char *name, int *core, struct 
 
     skip(&at, "/job:worker");
     skip(&at, "/");
+    skip(&at, "replica:0/");            /* TensorFlow's, of which there is one */
     if (read_number(&at, "task:", &task) == 0)
         skip(&at, "/");
     skip(&at, "device:");

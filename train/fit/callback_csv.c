@@ -1,6 +1,7 @@
 /* Writes the CSV log, one row per epoch, as a whole file each time. */
 #include "train/fit/callbacks.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,17 +74,15 @@ static int write_file(const struct logger *l, struct err *e)
 /* text behind what there is; `print` with a log, or the heading */
 static void add(struct logger *l, const struct fit_options *o, const struct fit_log *log)
 {
-    char *line = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&line, &bytes);
+    char *line;
+    size_t bytes;
+    FILE *to = text_memory(&line, &bytes);
 
-    if (!to)
-        return;
     if (log)
         print_row(o, log, to);
     else
         print_heading(o, to);
-    fclose(to);
+    text_memory_end(to, &line);
     append(l, line, bytes);
     free(line);
 }
@@ -93,14 +92,18 @@ static int read_file(struct logger *l, struct err *e)
     FILE *from = fopen(l->path, "r");
     char block[4096];
     size_t got;
+    int code;
 
-    if (!from)
+    if (!from && errno == ENOENT)
         return 0;                       /* nothing to append to */
+    if (!from)
+        return err_at(e, l->path, 0, 0, "cannot be read: %s", strerror(errno));
+    errno = 0;
     while ((got = fread(block, 1, sizeof(block), from)) > 0)
         append(l, block, got);
-    if (fclose(from))
-        return err_at(e, l->path, 0, 0, "cannot be read");
-    return 0;
+    code = ferror(from) ? errno : 0;
+    fclose(from);
+    return code ? err_at(e, l->path, 0, 0, "cannot be read: %s", strerror(code)) : 0;
 }
 
 /* the file's first line must be the heading that this run would write */

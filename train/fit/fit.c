@@ -257,6 +257,13 @@ static void count_host_time(struct fit *f, int64_t steps, const struct strategy_
     log->wall_us = f->host.wall_us - before;
 }
 
+/* how far an epoch has come */
+static struct fit_part part_of(const struct epoch *ep)
+{
+    return (struct fit_part){ep->log.epoch, ep->log.steps, ep->log.samples,
+                             ep->log.launch_cycles, ep->loss_sum, ep->log.wall_us};
+}
+
 /* one launch; 1: a callback wants to stop */
 static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, struct err *e)
 {
@@ -290,7 +297,9 @@ static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, stru
     ep->log.cycles = ep->log.launch_cycles / ep->log.steps;
     ep->log.wall_us += log.wall_us;
     ep->log.step = f->step;
+    f->part = part_of(ep);              /* a checkpoint that is saved now goes on from here */
     told = tell(f, ep->run, EVENT_STEP, &log, e);
+    f->part = (struct fit_part){.epoch = 0};
     return told < 0 ? -1 : stop | told;
 }
 
@@ -373,8 +382,7 @@ static int leave_cut(struct fit *f, const struct epoch *ep, struct err *e)
 {
     int status;
 
-    f->part = (struct fit_part){ep->log.epoch, ep->log.steps, ep->log.samples,
-                                ep->log.launch_cycles, ep->loss_sum, ep->log.wall_us};
+    f->part = part_of(ep);
     status = tell(f, ep->run, EVENT_CUT, &ep->log, e);
     f->part = (struct fit_part){.epoch = 0};
     return status < 0 ? -1 : 0;

@@ -80,6 +80,8 @@ static int is_wanted(struct saver *s, struct fit *f, const struct fit_log *log, 
     const char *monitor = s->options.monitor ? s->options.monitor : "val_loss";
     double value;
 
+    if (s->options.frequency < 0)
+        return 0;
     if (!s->options.best_only)
         return log->epoch % (s->options.frequency ? s->options.frequency : 1) == 0;
     if (callback_monitored(f, log, monitor, &value, e))
@@ -99,6 +101,16 @@ static int epoch_end(void *context, struct fit *f, const struct fit_log *log, st
     if (wanted <= 0)
         return wanted;
     return fit_save(f, s->options.folder, log->epoch, s->options.keep, e);
+}
+
+/* an execution may pass over the step at which a checkpoint is due */
+static int step_end(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    const struct checkpoint_options *o = &((struct saver *)context)->options;
+
+    if (o->steps == 0 || log->step / o->steps == (log->step - log->steps) / o->steps)
+        return 0;
+    return fit_save(f, o->folder, log->epoch - 1, o->keep, e);
 }
 
 static int cut(void *context, struct fit *f, const struct fit_log *log, struct err *e)
@@ -138,6 +150,6 @@ void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options
     struct saver *s = arena_alloc(a, sizeof(*s));
 
     s->options = *o;
-    *c = (struct fit_callback){.begin = begin, .epoch = epoch_end, .cut = cut, .close = unlock,
-                                .is_last = true, .context = s};
+    *c = (struct fit_callback){.begin = begin, .step = step_end, .epoch = epoch_end, .cut = cut,
+                                .close = unlock, .is_last = true, .context = s};
 }

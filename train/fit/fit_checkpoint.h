@@ -22,7 +22,8 @@ int fit_restore(struct fit *f, const char *folder, int64_t *epoch, struct err *s
 
 struct checkpoint_options {
     const char *folder;
-    int64_t frequency;                  /* epochs; 0: 1 */
+    int64_t frequency;                  /* epochs; 0: 1; -1: none */
+    int64_t steps;                      /* also after so many, within epochs; 0: none */
     int keep;                           /* 0: all */
     const char *monitor;                /* with best_only; NULL: "val_loss" */
     bool best_only, larger_is_better;

@@ -86,8 +86,11 @@ static int build(struct fit *f, struct err *e)
         sharded_update_choose(o->optimizer, f->replicas);
     if (status == 0 && o->shards_state && o->micro_batches <= 1 && o->stages <= 1)
         sharded_update_hold_parts(o->optimizer);
-    for (int i = 0; i < o->metric_count && status == 0; i++)
-        metric_build(&o->metric[i], f->set, &f->prediction);
+    for (int i = 0; i < o->metric_count && status == 0; i++) {
+        status = metric_check_name(&o->metric[i], f->set, e);
+        if (status == 0)
+            metric_build(&o->metric[i], f->set, &f->prediction);
+    }
     return status;
 }
 

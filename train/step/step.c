@@ -41,6 +41,9 @@ static int change_tables(struct trace *t, const struct step_options *o, const st
     int *slope = out + count, *gradient = slope + count;
     double factor = o->optimizer->hyper[HYPER_LOSS_SCALE_FACTOR];
 
+    if (o->optimizer->has_dynamic_scale)
+        return err_set(e, "embedding tables have optimizers of their own, which "
+                       "LossScaleOptimizer does not scale");
     if (o->micro_batches > 1)
         return err_set(e, "embedding tables are not changed by micro batches, there are %d",
                        o->micro_batches);

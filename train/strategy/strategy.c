@@ -195,6 +195,24 @@ void strategy_set_stages(struct strategy *s, const struct strategy_stages *stage
     s->stages = *stages;
 }
 
+int strategy_core(const struct strategy *s, int device)
+{
+    return s->options.machine ? s->core[device] : 0;
+}
+
+int strategy_where(struct strategy *s, int variable, int device, struct strategy_where *out,
+                   struct err *e)
+{
+    const struct array *a;
+
+    if (strategy_place_variables(s, e))
+        return -1;
+    a = &s->place[variable]->array;
+    *out = (struct strategy_where){a->shape, s->options.machine ? a->address : 0,
+                                   s->options.machine ? a->bytes : shape_elems(&a->shape) * 4};
+    return strategy_holds(s, device, variable);
+}
+
 int strategy_stage_count(const struct strategy *s) { return s->stages.count; }
 struct machine *strategy_machine(const struct strategy *s) { return s->options.machine; }
 struct variable_set *strategy_variables(const struct strategy *s) { return s->set; }

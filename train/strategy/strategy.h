@@ -180,6 +180,16 @@ struct strategy_snapshot *strategy_snapshot(struct strategy *s, struct err *e); 
 void strategy_snapshot_free(struct strategy_snapshot *k);                      /* NULL is fine */
 int strategy_snapshot_read(struct strategy *s, const struct strategy_snapshot *k, int replica,
                            int variable, void *to, struct err *e);
+/* Where a device has a variable, which gets a place if it has none yet. */
+struct strategy_where {
+    struct shape shape;                 /* of what lies there */
+    int64_t address, bytes;             /* in the core's HBM, tiles and all; on the host 0, dense */
+};
+/* 1; 0: the device has nothing of it, another stage does; -1 as strategy_read */
+int strategy_where(struct strategy *s, int variable, int device, struct strategy_where *out,
+                   struct err *e);
+int strategy_core(const struct strategy *s, int device);       /* on the host 0 */
+
 /* back to what initialisers give: metrics at the start of an epoch */
 int strategy_reset(struct strategy *s, int variable, struct err *e);
 

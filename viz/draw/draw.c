@@ -35,9 +35,8 @@ void draw_clear(struct draw_list *d)
 static struct draw_command *append(struct draw_list *d, enum draw_kind kind, struct rect r,
                                    rgba_t color)
 {
-    struct draw_command *c;
+    struct draw_command *c = &MEM_ADD(d->command, d->count, d->capacity);
 
-    c = &MEM_ADD(d->command, d->count, d->capacity);
     *c = (struct draw_command){.kind = kind, .r = r, .color = color, .text = ""};
     return c;
 }

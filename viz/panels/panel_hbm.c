@@ -384,10 +384,9 @@ static bool input(void *state, struct view *v, const struct input *i, const stru
                   struct rect area)
 {
     struct hbm_panel *p = state;
-    struct hbm_places at;
     struct rect box;
+    struct hbm_places at = place(v, d, area);
 
-    at = place(v, d, area);
     if (i->kind == INPUT_PRESS && rect_has(at.channels, i->x, i->y) && at.channels.h > 0) {
         p->channel = (i->y - at.channels.y) * p->model.channel_count / at.channels.h;
         return true;
@@ -402,13 +401,10 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
 {
     struct hbm_panel *p = state;
     const struct hbm_column *c;
-    struct hbm_places at;
-    struct axis axis;
-    double column;
+    struct hbm_places at = place(v, d, area);
+    struct axis axis = axis_of_view(v, at.chart);
+    double column = (axis_cycle(&axis, x) - (double)p->model.from) / (double)p->model.width_cycles;
 
-    at = place(v, d, area);
-    axis = axis_of_view(v, at.chart);
-    column = (axis_cycle(&axis, x) - (double)p->model.from) / (double)p->model.width_cycles;
     if (x < at.chart.x || x >= at.chart.x + at.chart.w || y < at.chart.y || p->model.count == 0 ||
         column < 0 || column >= (double)p->model.count)
         return "";

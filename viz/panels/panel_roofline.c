@@ -329,7 +329,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     const struct roofline_places at = places_of(v, area);
     const size_t point = p->model.run ? point_at(p, &at, x, y) : ROOF_NO_POINT;
     const struct roofline_point *k = roofline_point(&p->model, point);
-    char rate[48], *text;
+    char *text;
 
     (void)d;
     if (point == ROOF_NO_POINT || (point == SIZE_MAX && !p->model.has_step))
@@ -349,7 +349,7 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     if (k->rate <= 0)
         return arena_printf(a, "%s\n \nno matrix products: no point", text);
     return arena_printf(a, "%s\n \n%s at %.4g FLOP per byte of %s", text,
-                        roofline_rate_text(k->rate, "FLOP/s", rate), k->intensity,
+                        roofline_rate(k->rate, "FLOP/s").text, k->intensity,
                         roofline_roof_name(k->memory));
 }
 

@@ -325,10 +325,9 @@ static bool input(void *state, struct view *v, const struct input *i, const stru
 {
     struct vmem_panel *p = state;
     const struct vmem_copy *c;
-    struct vmem_places at;
     struct axis a;
+    struct vmem_places at = place(v, d, area);
 
-    at = place(v, d, area);
     if (i->kind == INPUT_PRESS && i->button == 1 && rect_has(at.map, i->x, i->y)) {
         a = axis_of_view(v, at.map);
         c = vmem_model_at(&p->model, axis_cycle(&a, i->x),
@@ -351,11 +350,10 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     };
     struct vmem_panel *p = state;
     const struct vmem_copy *c;
-    struct vmem_places at;
     struct axis axis;
     int64_t address;
+    struct vmem_places at = place(v, d, area);
 
-    at = place(v, d, area);
     if (!rect_has(at.map, x, y))
         return "";
     axis = axis_of_view(v, at.map);

@@ -36,6 +36,4 @@ void roofline_draw_mark(struct draw_list *d, enum roofline_resource memory, int 
 void roofline_draw_plot(struct roofline_plot *plot, const struct roofline_model *m,
                         const struct view *v, struct draw_list *d, struct rect area,
                         size_t chosen);
-/* "61.6 TFLOP/s", as systole roofline prints it; buf of 48 bytes */
-char *roofline_rate_text(double per_second, const char *unit, char *buf);
 #endif

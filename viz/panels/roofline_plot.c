@@ -28,17 +28,6 @@ rgba_t roofline_color(enum theme t, const struct roofline_point *p)
     return theme_color(t, is_latency ? COLOR_MISC : roles[p->bound]);
 }
 
-char *roofline_rate_text(double per_second, const char *unit, char *buf)
-{
-    static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
-    size_t i = 0;
-
-    for (; per_second >= 1000 && i + 1 < COUNT_OF(prefix); i++)
-        per_second /= 1000;
-    snprintf(buf, 48, "%.4g %s%s", per_second, prefix[i], unit);
-    return buf;
-}
-
 /* ---- places ---- */
 
 static double x_of(const struct roofline_plot *p, double log_x)
@@ -101,14 +90,15 @@ static void put_text(struct roofline_plot *p, const struct view *v, struct draw_
 
 /* ---- axes ---- */
 
-static void power_text(double exponent, const char *unit, char *buf)
+static struct short_text power_text(double exponent, const char *unit)
 {
     const double value = pow(10, exponent);
+    struct short_text to;
 
     if (exponent >= 3 || *unit)
-        roofline_rate_text(value * 1.0000001, unit, buf);
-    else
-        snprintf(buf, 48, "%g", value);
+        return roofline_rate(value * 1.0000001, unit);
+    snprintf(to.text, sizeof(to.text), "%g", value);
+    return to;
 }
 
 static void draw_minor(const struct roofline_plot *p, const struct view *v, struct draw_list *d,
@@ -128,15 +118,14 @@ static void draw_x_axis(const struct roofline_plot *p, const struct view *v, str
 {
     const int line = draw_line_height(d, TEXT_SMALL);
     int last = -1;
-    char text[48];
     double x;
 
     for (x = p->frame.x0; x <= p->frame.x1 + 0.5; x++) {
         const int at = (int)x_of(p, x);
-        int w, left;
+        const struct short_text text = power_text(x, "");
+        const int w = draw_text_width(d, TEXT_SMALL, text.text);
+        int left;
 
-        power_text(x, "", text);
-        w = draw_text_width(d, TEXT_SMALL, text);
         left = at - w / 2 < p->plane.x ? p->plane.x : at - w / 2;
         left = left + w > p->plane.x + p->plane.w ? p->plane.x + p->plane.w - w : left;
         if (x < p->frame.x1 - 0.5)
@@ -146,7 +135,7 @@ static void draw_x_axis(const struct roofline_plot *p, const struct view *v, str
         if (left <= last)
             continue;
         draw_text(d, left, p->plane.y + p->plane.h + draw_scaled(d, 2), TEXT_SMALL,
-                  theme_color(v->theme, COLOR_DIM_TEXT), text);
+                  theme_color(v->theme, COLOR_DIM_TEXT), text.text);
         last = left + w + draw_char_width(d, TEXT_SMALL);
     }
     draw_text_fit(d, (struct rect){p->plane.x, p->plane.y + p->plane.h + line + draw_scaled(d, 3),
@@ -160,13 +149,11 @@ static void draw_y_axis(const struct roofline_plot *p, const struct view *v, str
 {
     const int line = draw_line_height(d, TEXT_SMALL);
     int last = area.y + area.h + line;
-    char text[48];
     double y;
 
     for (y = p->frame.y0; y <= p->frame.y1 + 0.5; y++) {
         const int at = (int)y_of(p, y);
 
-        power_text(y, "FLOP/s", text);
         if (y < p->frame.y1 - 0.5)
             draw_minor(p, v, d, y, false);
         draw_rect(d, (struct rect){p->plane.x, at, p->plane.w, 1},
@@ -175,7 +162,8 @@ static void draw_y_axis(const struct roofline_plot *p, const struct view *v, str
             continue;
         draw_text_fit(d, (struct rect){area.x, at - line / 2, p->plane.x - area.x
                                        - draw_scaled(d, 4), line},
-                      TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT), text);
+                      TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
+                      power_text(y, "FLOP/s").text);
         last = at - line / 2;
     }
     draw_text_fit(d, (struct rect){area.x, area.y, area.w, line}, TEXT_SMALL,
@@ -221,7 +209,7 @@ static void draw_memory(struct roofline_plot *p, const struct roofline_roofs *ro
     const double slope = log10(roofs->bytes[memory]);
     const double top = log10(highest(roofs->flops, ROOF_TYPE_COUNT));
     const double x0 = fmax(p->frame.x0, p->frame.y0 - slope), x1 = fmin(p->frame.x1, top - slope);
-    char text[160], rate[48];
+    char text[160];
     size_t used;
 
     for (int m = 0; m < memory; m++)
@@ -240,7 +228,7 @@ static void draw_memory(struct roofline_plot *p, const struct roofline_roofs *ro
                                      memory == ROOF_VMEM_READ && m == ROOF_VMEM_WRITE ? "store"
                                      : roofline_roof_name((enum roofline_resource)m));
     snprintf(text + used, sizeof(text) - used, " %s",
-             roofline_rate_text(roofs->bytes[memory], "B/s", rate));
+             roofline_rate(roofs->bytes[memory], "B/s").text);
     label_slope(p, v, d, x0, x1, slope, text);
 }
 
@@ -251,7 +239,7 @@ static void draw_peak(struct roofline_plot *p, const struct roofline_roofs *roof
     const double y = log10(roofs->flops[type]);
     const double x0 = y - log10(highest(roofs->bytes, ROOF_MEMORY_COUNT));
     const int left = (int)x_of(p, fmax(p->frame.x0, x0)), h = draw_line_height(d, TEXT_SMALL);
-    char text[200] = "", rate[48];
+    char text[200] = "";
     size_t used = 0;
     struct rect r;
 
@@ -265,7 +253,7 @@ static void draw_peak(struct roofline_plot *p, const struct roofline_roofs *roof
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
                                      roofline_type_name(t));
     used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
-                             roofline_rate_text(roofs->flops[type], "FLOP/s", rate));
+                             roofline_rate(roofs->flops[type], "FLOP/s").text);
     if (roofs->bytes[ROOF_HBM] > 0)
         snprintf(text + used, sizeof(text) - used, ", from %.4g FLOP/B of HBM on",
                  roofs->flops[type] / roofs->bytes[ROOF_HBM]);

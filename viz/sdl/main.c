@@ -2,9 +2,11 @@
  * systole-view: a window on a recorded run, or a picture of it without a display.
  */
 #include <argp.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/outfile.h"
 #include "report/view/run_folder.h"
 #include "viz/sdl/sdl_app.h"
@@ -63,6 +65,7 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = EXIT_FAILURE;
     outfile_watch_stdout("systole-view");
+    json_set_alloc_funcs(mem_alloc_unset, mem_free);    /* as for our own memory: none is the end */
     arena_init(&a);
     if (view_options_parse(&o, argc, argv, &e) == 0
         && (!o.live || (live = live_connect(o.live, &e)) != NULL))

@@ -5,6 +5,7 @@
  */
 #ifndef STACK_CONV_EMIT_H
 #define STACK_CONV_EMIT_H
+#include "stack/backend/rounds.h"
 #include "stack/kernels/conv/conv_body.h"
 #include "stack/kernels/conv/conv_impl.h"
 
@@ -46,13 +47,10 @@ struct conv_gen {
 
     /* conv_passes.c */
     bool has_masks;                     /* rows are pushed under masks */
-    int ii, stages;                     /* of the loop: bundles; rounds that overlap */
+    int ii;                             /* of the loop: bundles */
     int64_t straight, loops;            /* rounds of a pass outside the loop; of the loop */
     int64_t pop_delay, ring;            /* as the plan's; rounds that accumulators hold */
-    int first_stage, end_stage, ordinal, round_ops;
-    int *stage;                         /* of each operation of a round */
-    int64_t straight_max;
-    int *pushed_at, *popped_at;         /* by round, in the open section; -1: not there */
+    struct rounds rounds;
     int label_loop;
 };
 

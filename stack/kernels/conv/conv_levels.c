@@ -182,7 +182,7 @@ void conv_set_masks(struct conv_gen *g, const struct live_phase *list, int live)
 
     if (!g->has_masks)
         return;
-    conv_section(g, NULL, 0);
+    rounds_open(&g->rounds, NULL, 0);
     for (int slot = 0; slot < p->slots; slot++)
         put_mask(g, slot, m.usual[slot], ISA_PRED_ALWAYS);
     if (is_counted)
@@ -192,7 +192,7 @@ void conv_set_masks(struct conv_gen *g, const struct live_phase *list, int live)
     if (is_pair)
         bundler_add(&g->b, isa_pand(P_EDGE, P_EDGE, P_ODD));
     bundler_end(&g->b);
-    conv_section(g, NULL, 0);
+    rounds_open(&g->rounds, NULL, 0);
     for (int slot = 0; slot < p->slots; slot++)
         if (m.edge[slot] != m.usual[slot])
             put_mask(g, slot, m.edge[slot], P_EDGE);

@@ -84,9 +84,7 @@ static void advance_weights(struct conv_gen *g)
 /* operations of stages first..end-1 of a round of the loop, before or behind it */
 static void put_part(struct conv_gen *g, int64_t round, int first, int end)
 {
-    g->first_stage = first;
-    g->end_stage = end;
-    g->ordinal = 0;
+    rounds_begin(&g->rounds, first, end);
     conv_push_round(g, round, S_BASE0, conv_rows_offset(g->p, round), false);
     conv_pop_round(g, round, S_PASS_RESULT, (round - g->pop_delay) * conv_round_sums(g->p), P_ADD);
 }
@@ -102,7 +100,7 @@ static void straight_round(struct conv_gen *g, int64_t round, bool pops_last)
 
     if (round == g->pop_delay)
         conv_clear_sums(g, P_ADD);
-    g->ordinal = 0;
+    rounds_begin_whole(&g->rounds);
     if (p->has_accumulators && is_last && pops_last)
         conv_pop_round(g, round, S_LAST_RESULT, sums, P_LAST_ADD);
     conv_push_round(g, round, S_BASE0, conv_rows_offset(p, round), round == 0);
@@ -113,7 +111,7 @@ static void straight_round(struct conv_gen *g, int64_t round, bool pops_last)
 
 static void enter_loop(struct conv_gen *g, bool is_counted)
 {
-    int64_t ahead = g->straight + g->stages - 1;
+    int64_t ahead = g->straight + g->rounds.stages - 1;
     struct odometer o;
 
     for (int64_t round = g->straight; round < ahead; round++)
@@ -133,18 +131,15 @@ static void enter_loop(struct conv_gen *g, bool is_counted)
 /* the rounds of a pass before its loop, with the weights of the next pass, and into the loop */
 static void straight_code(struct conv_gen *g, const char *note, bool pops_last)
 {
-    int *stage = arena_copy(g->a, g->stage, (size_t)g->round_ops, sizeof(*stage));
     int64_t items = weight_items(g->p);
 
-    conv_every_stage(g);
-    conv_section(g, note, 0);
+    rounds_open(&g->rounds, note, 0);
     if (pops_last)
         conv_clear_sums(g, P_LAST_ADD);
     for (int64_t round = 0; round < g->straight; round++) {
         straight_round(g, round, pops_last);
         put_weights(g, items * round / g->straight, items * (round + 1) / g->straight);
     }
-    memcpy(g->stage, stage, (size_t)g->round_ops * sizeof(*stage));
     if (g->loops) {
         if (g->straight == g->pop_delay)
             conv_clear_sums(g, P_ADD);
@@ -168,10 +163,9 @@ static void ring_loop(struct conv_gen *g)
     struct odometer o;
 
     conv_here(g, g->label_loop);
-    conv_every_stage(g);
-    conv_section(g, "loop", 0);
+    rounds_open(&g->rounds, "loop", 0);
     for (int64_t round = 0; round < g->ring; round++) {
-        g->ordinal = 0;
+        rounds_begin_whole(&g->rounds);
         conv_pop_round(g, round, S_RESULT, round * conv_round_sums(p), P_ADD);
         conv_push_round(g, round, S_ROWS, conv_rows_offset(p, round), false);
     }
@@ -187,9 +181,8 @@ static void ring_loop(struct conv_gen *g)
 static void leave_loop(struct conv_gen *g)
 {
     for (int64_t round = g->straight + g->loops; round < g->p->rounds; round++)
-        put_part(g, round, (int)(g->straight + g->loops + g->stages - 1 - round), INT32_MAX);
-    g->first_stage = 0;
-    g->end_stage = INT32_MAX;
+        put_part(g, round, (int)(g->straight + g->loops + g->rounds.stages - 1 - round), INT32_MAX);
+    rounds_begin_whole(&g->rounds);
 }
 
 /* the pass that has just been pushed joins those under way; the oldest is popped next */
@@ -284,15 +277,14 @@ static void drain(struct conv_gen *g)
 {
     int64_t first = g->p->rounds - g->pop_delay;
 
-    conv_every_stage(g);
     for (int i = (int)g->p->delay - 1; i >= 0; i--) {
-        conv_section(g, "drain", 0);
+        rounds_open(&g->rounds, "drain", 0);
         take_from_queue(g, i);
         bundler_end(&g->b);
-        conv_section(g, NULL, 0);
+        rounds_open(&g->rounds, NULL, 0);
         conv_clear_sums(g, P_LAST_ADD);
         for (int64_t round = 0; round < g->pop_delay; round++) {
-            g->ordinal = 0;
+            rounds_begin_whole(&g->rounds);
             conv_pop_round(g, round, S_LAST_RESULT, (first + round) * conv_round_sums(g->p),
                            P_LAST_ADD);
         }
@@ -324,19 +316,19 @@ void conv_passes(struct conv_gen *g)
     else if (g->loops)
         pipelined_loop(g);
     conv_here(g, end);
-    conv_section(g, "next pass", 0);
+    rounds_open(&g->rounds, "next pass", 0);
     if (g->loops && !p->has_accumulators)
         leave_loop(g);
     advance_pass(g, list, live);
     bundler_end(&g->b);
     conv_set_masks(g, list, live);
     if (p->delay > 1) {
-        conv_section(g, NULL, 0);
+        rounds_open(&g->rounds, NULL, 0);
         bundler_add(&g->b, isa_scmp_gt(P_TEMP, R(S_FILLED), I(0)));
         bundler_add(&g->b, isa_pand(P_TEMP, P_TEMP, P_NEXT));
         bundler_end_branch(&g->b, first, P_TEMP, false);
     }
-    conv_section(g, NULL, 0);
+    rounds_open(&g->rounds, NULL, 0);
     bundler_end_branch(&g->b, pass, P_NEXT, false);
     drain(g);
 }

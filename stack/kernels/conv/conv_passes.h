@@ -19,10 +19,7 @@ int64_t conv_round_sums(const struct conv_plan *p);
 int64_t conv_phase_sums(const struct conv_plan *p);
 int64_t conv_column_sums(const struct conv_plan *p);
 
-/* opens a section (stack/backend/bundler.h) in which rounds may be put */
-void conv_section(struct conv_gen *g, const char *note, int ii);
-/* operations of all stages are put */
-void conv_every_stage(struct conv_gen *g);
+/* in a section of rounds_open, behind rounds_begin (stack/backend/rounds.h) */
 /* rows of `round`, whose first is `offset` behind `base` */
 void conv_push_round(struct conv_gen *g, int64_t round, int base, int64_t offset, bool latches);
 /* what round `round` finds ready, to the sums `offset` behind `base` */

@@ -141,7 +141,8 @@ static int load_row(struct nest_body *b, const struct weights *x, int64_t tile, 
     if (height == 8)
         return v;
     f32 = conv_nest_vector(b);
-    bundler_add(&b->g->b, isa_vunpack_i_bf16(f32, R(v), within_tile % 2));
+    bundler_add(&b->g->b, isa_vunpack_i_bf16(f32, R(v), within_tile % 2 ? VUNPACK_I_BF16_H
+                                                                          : VUNPACK_I_BF16_L));
     return f32;
 }
 

@@ -75,40 +75,23 @@ int64_t conv_column_sums(const struct conv_plan *p) { return p->phase_count * co
 
 /* ----- a round */
 
-static bool is_wanted(const struct conv_gen *g, int ordinal)
-{
-    return g->stage[ordinal] >= g->first_stage && g->stage[ordinal] < g->end_stage;
-}
-
-static int put_round_op(struct conv_gen *g, int not_before, struct isa_op op)
-{
-    int ordinal = g->ordinal++, at;
-
-    if (!is_wanted(g, ordinal))
-        return -1;
-    at = bundler_add_after(&g->b, not_before, op);
-    if (g->b.ii)
-        g->stage[ordinal] = at / g->b.ii;
-    return at;
-}
-
 /* in a loop, an operation of a later stage works on an earlier round than the pointer's */
 static void correct_offset(struct conv_gen *g, int operand)
 {
     if (g->b.ii && !g->b.is_too_long)
         bundler_last(&g->b)->operand[operand].value -=
-            (int32_t)(g->stage[g->ordinal - 1] * conv_round_sums(g->p));
+            (int32_t)(rounds_stage(&g->rounds) * conv_round_sums(g->p));
 }
 
 static void load_sum(struct conv_gen *g, int to, int base, int64_t offset, int pred)
 {
-    if (put_round_op(g, 0, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset)))) >= 0)
+    if (rounds_put(&g->rounds, 0, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset)))) >= 0)
         correct_offset(g, 2);
 }
 
 static void store_sum(struct conv_gen *g, int from, int base, int64_t offset)
 {
-    if (put_round_op(g, 0, isa_vst(isa_rows_at(R(base), offset), from)) >= 0)
+    if (rounds_put(&g->rounds, 0, isa_vst(isa_rows_at(R(base), offset), from)) >= 0)
         correct_offset(g, 1);
 }
 
@@ -116,7 +99,7 @@ static void store_sum(struct conv_gen *g, int from, int base, int64_t offset)
 static void load_rows(struct conv_gen *g, int to, int base, int64_t offset)
 {
     int64_t stride = g->p->shape.is_pixels ? g->p->shape.width_stride : 1;
-    int at = put_round_op(g, 0, isa_vld(to, isa_rows_apart(R(base), offset, (int)stride)));
+    int at = rounds_put(&g->rounds, 0, isa_vld(to, isa_rows_apart(R(base), offset, (int)stride)));
 
     if (g->b.ii && at >= g->b.ii)
         g->b.is_too_long = true;
@@ -148,21 +131,9 @@ static int put_multiply(struct conv_gen *g, const struct isa_op *rows, int upper
     struct isa_op prep = g->has_masks
                              ? isa_vmatprep_mubr_msk(unit, CONV_MASK_OF_SLOT + 1, upper, type)
                              : isa_vmatprep_mubr(unit, upper, type);
-    int first = g->ordinal, at;
 
-    if (g->p->slots == 1)
-        return put_round_op(g, not_before, *rows);
-    if (!is_wanted(g, first) || !is_wanted(g, first + 1)) {
-        put_round_op(g, not_before, prep);
-        return put_round_op(g, not_before, *rows);
-    }
-    at = bundler_put_pair(&g->b, &prep, rows, not_before);
-    if (g->b.ii) {
-        g->stage[first] = at / g->b.ii;
-        g->stage[first + 1] = (at + 1) / g->b.ii;
-    }
-    g->ordinal += 2;
-    return at + 1;
+    return g->p->slots == 1 ? rounds_put(&g->rounds, not_before, *rows)
+                            : rounds_put_pair(&g->rounds, not_before, &prep, rows);
 }
 
 /*
@@ -174,17 +145,10 @@ static int room_at(const struct conv_gen *g, int64_t round)
     const struct conv_plan *p = g->p;
     int64_t depth = g->chip->mxu_fifo_depth / (p->subs * p->halves);
     int64_t popping = p->has_accumulators ? round : round + g->pop_delay * p->delay - depth;
-    int at = 0;
 
-    if (g->b.ii)
-        return 0;
     if (!p->has_accumulators && popping < round - 2)
         popping = round - 2;
-    if (popping >= 0 && popping <= round)
-        at = g->popped_at[popping] + 1;
-    if (round > 0 && g->pushed_at[round - 1] >= at)
-        at = g->pushed_at[round - 1] + 1;
-    return at;
+    return rounds_room_at(&g->rounds, round, popping);
 }
 
 static void load_round(struct conv_gen *g, int base, int64_t offset)
@@ -201,8 +165,8 @@ static void load_round(struct conv_gen *g, int base, int64_t offset)
                           offset + CONV_TILE_ROWS * (row * p->split_stride + slot * p->slot_stride +
                                                 part * part_stride));
     for (int row = 0; row < p->unit_rows && unpacks(p); row++) {
-        put_round_op(g, 0, isa_vunpack_c_l(v_unpacked(p, row, 0), R(v_rows(p, row, 0, 0))));
-        put_round_op(g, 0, isa_vunpack_c_h(v_unpacked(p, row, 1), R(v_rows(p, row, 0, 0))));
+        rounds_put(&g->rounds, 0, isa_vunpack_c_l(v_unpacked(p, row, 0), R(v_rows(p, row, 0, 0))));
+        rounds_put(&g->rounds, 0, isa_vunpack_c_h(v_unpacked(p, row, 1), R(v_rows(p, row, 0, 0))));
     }
 }
 
@@ -225,21 +189,21 @@ void conv_push_round(struct conv_gen *g, int64_t round, int base, int64_t offset
             last = at > last ? at : last;
         }
     if (!g->b.ii)
-        g->pushed_at[round] = last;
+        g->rounds.pushed_at[round] = last;
 }
 
 static int result_at(const struct conv_gen *g, int64_t round)
 {
     bool is_own = !g->p->has_accumulators && round >= g->pop_delay && !g->b.ii;
 
-    return is_own ? g->pushed_at[round - g->pop_delay] + 1 : 0;
+    return is_own ? g->rounds.pushed_at[round - g->pop_delay] + 1 : 0;
 }
 
 static int put_pop(struct conv_gen *g, int unit, int to, int64_t round, int sub)
 {
     int accumulator = (int)((round % g->ring) * g->p->subs) + sub;
 
-    return put_round_op(g, result_at(g, round),
+    return rounds_put(&g->rounds, result_at(g, round),
                         g->p->has_accumulators ? isa_vpop_mrb(unit, to, 0, accumulator)
                                                : isa_vpop_mrf(unit, to, 0));
 }
@@ -260,11 +224,11 @@ void conv_pop_round(struct conv_gen *g, int64_t round, int base, int64_t offset,
 
                 at = put_pop(g, unit, popped, round, sub);
                 load_sum(g, sum, base, to, pred);
-                put_round_op(g, 0, isa_vadd_f32(popped, R(sum), R(popped)));
+                rounds_put(&g->rounds, 0, isa_vadd_f32(popped, R(sum), R(popped)));
                 store_sum(g, popped, base, to);
             }
     if (!g->b.ii)
-        g->popped_at[round] = at;
+        g->rounds.popped_at[round] = at;
 }
 
 void conv_clear_sums(struct conv_gen *g, int pred)
@@ -350,20 +314,6 @@ void conv_set_odometer(struct conv_gen *g, const struct odometer *o, int64_t don
 
 /* ----- the loop */
 
-void conv_every_stage(struct conv_gen *g)
-{
-    memset(g->stage, 0, (size_t)g->round_ops * sizeof(*g->stage));
-    g->first_stage = 0;
-    g->end_stage = INT32_MAX;
-}
-
-void conv_section(struct conv_gen *g, const char *note, int ii)
-{
-    bundler_begin(&g->b, note, ii);
-    for (int64_t i = 0; i < g->straight_max; i++)
-        g->pushed_at[i] = g->popped_at[i] = -1;
-}
-
 static bool put_loop_control(struct conv_gen *g)
 {
     int last = g->b.ii - 1;
@@ -397,11 +347,10 @@ bool conv_put_loop(struct conv_gen *g)
     bool is_counted;
 
     conv_odometer_of(g->p, &o);
-    conv_every_stage(g);
-    conv_section(g, "loop", g->ii);
+    rounds_open(&g->rounds, "loop", g->ii);
     is_counted = put_loop_control(g);
     keep_branch_slot(g);
-    g->ordinal = 0;
+    rounds_begin_whole(&g->rounds);
     conv_push_round(g, 0, S_ROWS, 0, false);
     conv_put_odometer(g, &o);
     conv_pop_round(g, 0, S_RESULT, 0, P_ADD);
@@ -419,10 +368,7 @@ static void choose_ii(struct conv_gen *g)
         if (!g->b.is_too_long)
             break;
     }
-    g->stages = 1;
-    for (int i = 0; i < g->ordinal; i++)
-        if (g->stage[i] >= g->stages)
-            g->stages = g->stage[i] + 1;
+    rounds_count_stages(&g->rounds);
 }
 
 /* accumulators: the rounds of the body, as many as cover the latency if they divide all rounds */
@@ -452,25 +398,20 @@ void conv_passes_init(struct conv_gen *g)
 {
     const struct conv_plan *p = g->p;
 
-    g->round_ops = 16 + 4 * results(p) + 4 * p->unit_rows * p->slots * (p->parts + 2) +
-                   2 * p->units * p->subs;
-    g->stage = arena_array(g->a, (size_t)g->round_ops, sizeof(*g->stage));
-    g->straight_max = p->rounds + 1;
-    g->pushed_at = arena_array(g->a, (size_t)g->straight_max, sizeof(int));
-    g->popped_at = arena_array(g->a, (size_t)g->straight_max, sizeof(int));
+    rounds_init(&g->rounds, &g->b,
+                16 + 4 * results(p) + 4 * p->unit_rows * p->slots * (p->parts + 2) +
+                    2 * p->units * p->subs, p->rounds + 1, g->a);
     g->straight = p->rounds;
     g->loops = 0;
-    g->stages = 1;
     g->ring = 1;
     g->pop_delay = p->pop_delay;
-    conv_every_stage(g);
     if (p->has_accumulators) {
         choose_ring(g);
         return;
     }
     choose_ii(g);
-    if (g->ii < II_MAX && p->rounds - p->pop_delay >= g->stages) {
+    if (g->ii < II_MAX && p->rounds - p->pop_delay >= g->rounds.stages) {
         g->straight = p->pop_delay;
-        g->loops = p->rounds - p->pop_delay - (g->stages - 1);
+        g->loops = p->rounds - p->pop_delay - (g->rounds.stages - 1);
     }
 }

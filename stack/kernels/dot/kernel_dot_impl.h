@@ -5,6 +5,7 @@
  */
 #ifndef STACK_KERNEL_DOT_IMPL_H
 #define STACK_KERNEL_DOT_IMPL_H
+#include "stack/backend/rounds.h"
 #include "stack/kernels/dot/kernel_dot_code.h"
 
 #define DOT_TILE_ROWS 8                 /* of VMEM */
@@ -52,7 +53,7 @@ struct dot_code {
     int span;                           /* passes in straight code: 1, or all of its columns */
     int span_columns;                   /* columns of a span, at least 1 */
     int64_t straight, loops;            /* rounds of a span outside its loop, and of the loop */
-    int ii, stages;
+    int ii;
     int advanced_at[ISA_SREG_COUNT];    /* bundle of the loop in which a pointer goes on */
     int unit_tiles[DOT_UNITS_MAX], unit_first[DOT_UNITS_MAX];
     struct dot_result result[DOT_RESULTS_MAX];
@@ -71,10 +72,8 @@ struct dot_code {
     int v_zero;                         /* of those for weights one that holds zeros, or -1 */
 
     /* the section at work */
-    int ordinal, first_stage, end_stage;
-    int stage[DOT_ROUND_OPS_MAX];
+    struct rounds rounds;               /* of a span */
     int64_t from_rows;                  /* the round that S_LHS points to */
-    int *pushed_at, *popped_at;         /* by round of a span; -1: not in this section */
     int (*touched_at)[DOT_RESULTS_MAX]; /* sums of a round of rows: last load or store, */
     int (*stored_at)[DOT_RESULTS_MAX];  /* and last store */
     int *transposed_at;                 /* by pass of a column: last store of its rows, or -1 */
@@ -91,7 +90,6 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
 int dot_epilogue_registers(struct dot_code *d, struct arena *a, struct err *e);
 
 /* kernel_dot_round.c */
-void dot_every_stage(struct dot_code *d);
 void dot_begin(struct dot_code *d, const char *note, int ii);
 /* pushes round `round` of a span; is_last: its pass is the last one of a column */
 void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last);

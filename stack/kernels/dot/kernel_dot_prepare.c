@@ -399,7 +399,8 @@ static int keep_rows(struct copy *k, int tile, int64_t rows)
 static void push_rows(struct copy *k, int unit, int64_t from, int64_t rows)
 {
     int per_tile = matrix_rows(k->g->p->lhs_type), groups = TILE / per_tile;
-    int type = groups == 16 ? 0 : groups == 8 ? 1 : 2;          /* b32, b16, b8 */
+    enum isa_vxpose_cont_x0 type = groups == 16 ? VXPOSE_CONT_B32
+                                 : groups == 8  ? VXPOSE_CONT_B16 : VXPOSE_CONT_B8;
     int64_t count = div_up(rows, per_tile);
 
     for (int64_t i = 0; i < count; i++) {

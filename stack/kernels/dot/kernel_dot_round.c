@@ -17,19 +17,10 @@ bool dot_ends_column(const struct dot_code *d, int64_t pass)
     return pass % d->passes == d->passes - 1;
 }
 
-void dot_every_stage(struct dot_code *d)
-{
-    memset(d->stage, 0, sizeof(d->stage));
-    d->first_stage = 0;
-    d->end_stage = INT32_MAX;
-}
-
 void dot_begin(struct dot_code *d, const char *note, int ii)
 {
-    bundler_begin(&d->b, note, ii);
+    rounds_open(&d->rounds, note, ii);
     d->from_rows = 0;
-    for (int64_t i = 0; i < dot_span_rounds(d); i++)
-        d->pushed_at[i] = d->popped_at[i] = -1;
     for (int i = 0; i < d->passes; i++)
         d->transposed_at[i] = -1;
     for (int64_t i = 0; i < d->s->rounds; i++)
@@ -39,25 +30,6 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
 
 /* ----- operations of a round */
 
-static bool is_wanted(const struct dot_code *d, int ordinal)
-{
-    return d->stage[ordinal] >= d->first_stage && d->stage[ordinal] < d->end_stage;
-}
-
-/* Places the operation unless its stage is left out; returns its time, or -1. */
-static int put_round_op(struct dot_code *d, int not_before, struct isa_op op)
-{
-    int ordinal = d->ordinal++, at;
-
-    assert(ordinal < DOT_ROUND_OPS_MAX);
-    if (!is_wanted(d, ordinal))
-        return -1;
-    at = bundler_add_after(&d->b, not_before, op);
-    if (d->b.ii)
-        d->stage[ordinal] = at / d->b.ii;
-    return at;
-}
-
 /*
  * In a loop, an operation of a later stage works on an earlier round than its
  * pointer's; and so does one that stands behind the pointer's advance.
@@ -65,7 +37,7 @@ static int put_round_op(struct dot_code *d, int not_before, struct isa_op op)
 static void correct_offset(struct dot_code *d, int base, int operand, int64_t step)
 {
     const struct bundler_placed *placed = &d->b.placed[d->b.placed_count - 1];
-    int64_t rounds = d->stage[d->ordinal - 1] + (placed->at > d->advanced_at[base]);
+    int64_t rounds = rounds_stage(&d->rounds) + (placed->at > d->advanced_at[base]);
 
     if (d->b.ii && !d->b.is_too_long)
         bundler_last(&d->b)->operand[operand].value -= (int32_t)(rounds * step);
@@ -74,7 +46,7 @@ static void correct_offset(struct dot_code *d, int base, int operand, int64_t st
 static int put_load(struct dot_code *d, int to, int base, int64_t offset, int64_t step, int pred,
                     int not_before)
 {
-    int at = put_round_op(d, not_before, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset))));
+    int at = rounds_put(&d->rounds, not_before, isa_if(pred, isa_vld(to, isa_rows_at(R(base), offset))));
 
     if (at >= 0)
         correct_offset(d, base, 2, step);
@@ -84,7 +56,7 @@ static int put_load(struct dot_code *d, int to, int base, int64_t offset, int64_
 static int put_store(struct dot_code *d, int from, int base, int64_t offset, int64_t step,
                      int not_before)
 {
-    int at = put_round_op(d, not_before, isa_vst(isa_rows_at(R(base), offset), from));
+    int at = rounds_put(&d->rounds, not_before, isa_vst(isa_rows_at(R(base), offset), from));
 
     if (at >= 0)
         correct_offset(d, base, 1, step);
@@ -113,21 +85,9 @@ static int put_multiply(struct dot_code *d, const struct isa_op *rows, int upper
 {
     struct isa_op prep =
         isa_vmatprep_mubr(rows->unit_index, upper, rows->operand[1 + MULTIPLY_TYPE].value);
-    int first = d->ordinal, at;
 
-    if (upper < 0)
-        return put_round_op(d, not_before, *rows);
-    if (!is_wanted(d, first) || !is_wanted(d, first + 1)) {
-        put_round_op(d, not_before, prep);
-        return put_round_op(d, not_before, *rows);
-    }
-    at = bundler_put_pair(&d->b, &prep, rows, not_before);
-    if (d->b.ii) {
-        d->stage[first] = at / d->b.ii;
-        d->stage[first + 1] = (at + 1) / d->b.ii;
-    }
-    d->ordinal += 2;
-    return at + 1;
+    return upper < 0 ? rounds_put(&d->rounds, not_before, *rows)
+                     : rounds_put_pair(&d->rounds, not_before, &prep, rows);
 }
 
 /*
@@ -140,19 +100,12 @@ static int room_at(const struct dot_code *d, int64_t round)
 {
     int64_t depth = d->chip->mxu_fifo_depth / (d->s->group_rows / 8 * d->halves);
     int64_t popping = round + d->pop_delay - depth;
-    int at = 0;
 
-    if (d->b.ii)
-        return 0;
     if (d->has_accumulators)
         popping = round;
     else if (popping < round - 2)
         popping = round - 2;
-    if (popping >= 0 && popping <= round)
-        at = d->popped_at[popping] + 1;
-    if (round > 0 && d->pushed_at[round - 1] >= at)
-        at = d->pushed_at[round - 1] + 1;
-    return at;
+    return rounds_room_at(&d->rounds, round, popping);
 }
 
 static int next_lhs(struct dot_code *d)
@@ -186,11 +139,11 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
     if (is_last && d->v_lane_bits >= 0 && s->lhs_depth) {
         int v = upper >= 0 ? upper : lower;
 
-        put_round_op(d, 0, isa_vand_u32(v, R(v), R(d->v_lane_bits)));
+        rounds_put(&d->rounds, 0, isa_vand_u32(v, R(v), R(d->v_lane_bits)));
     }
     if (d->unpacks_rows) {
-        put_round_op(d, 0, isa_vunpack_c_l(lower + 1, R(lower)));
-        put_round_op(d, 0, isa_vunpack_c_h(lower + 2, R(lower)));
+        rounds_put(&d->rounds, 0, isa_vunpack_c_l(lower + 1, R(lower)));
+        rounds_put(&d->rounds, 0, isa_vunpack_c_h(lower + 2, R(lower)));
     }
     for (int part = 0; part < (d->unpacks_rows ? 2 : 1); part++)
         for (int unit = 0; unit < s->units; unit++) {
@@ -236,7 +189,7 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
             last = at > last ? at : last;
         }
     if (!d->b.ii)
-        d->pushed_at[round] = last;
+        d->rounds.pushed_at[round] = last;
 }
 
 /* ----- results out */
@@ -250,9 +203,9 @@ static int result_at(const struct dot_code *d, int64_t round)
     if (d->has_accumulators || d->b.ii)
         return 0;
     /* of a round whose rows go in later, in the loop: the one before it */
-    while (round > 0 && d->pushed_at[round] < 0)
+    while (round > 0 && d->rounds.pushed_at[round] < 0)
         round--;
-    return d->pushed_at[round] >= 0 ? d->pushed_at[round] : 0;
+    return d->rounds.pushed_at[round] >= 0 ? d->rounds.pushed_at[round] : 0;
 }
 
 static int put_pop(struct dot_code *d, const struct dot_result *r, int to, int64_t round,
@@ -261,7 +214,7 @@ static int put_pop(struct dot_code *d, const struct dot_result *r, int to, int64
     bool is_integer = matrix_is_integer(d->s->lhs_type);
     int accumulator = (int)(rows * (d->s->group_rows / 8)) + r->part;
 
-    return put_round_op(d, result_at(d, round),
+    return rounds_put(&d->rounds, result_at(d, round),
                         d->has_accumulators ? isa_vpop_mrb(r->unit, to, is_integer, accumulator)
                                             : isa_vpop_mrf(r->unit, to, is_integer));
 }
@@ -282,19 +235,19 @@ static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
     int sum, when;
 
     if (how->source == SOURCE_ZERO) {
-        put_round_op(d, 0, isa_make_d_vv(add, popped, R(popped), I(0)));
+        rounds_put(&d->rounds, 0, isa_make_d_vv(add, popped, R(popped), I(0)));
         return;
     }
     sum = d->v_sum + d->next_sum;
     d->next_sum = (d->next_sum + 1) % d->sum_count;
     if (how->source == SOURCE_GUARDED)
-        put_round_op(d, 0, isa_vmov(sum, I(0)));
+        rounds_put(&d->rounds, 0, isa_vmov(sum, I(0)));
     when = put_load(d, sum, at->is_loop ? S_SUM : S_SUM_COLUMN, offset, d->s->group_rows,
                     how->source == SOURCE_GUARDED ? how->guard : ISA_PRED_ALWAYS,
                     d->b.ii ? 0 : d->stored_at[rows][i] + 1);
     if (!d->b.ii)
         d->touched_at[rows][i] = later_of(when, d->touched_at[rows][i]);
-    put_round_op(d, 0, isa_make_d_vv(add, popped, R(sum), R(popped)));
+    rounds_put(&d->rounds, 0, isa_make_d_vv(add, popped, R(sum), R(popped)));
 }
 
 static void store_sum(struct dot_code *d, int i, int popped, int64_t rows,
@@ -319,7 +272,7 @@ static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64
     const struct dot_pointer *p;
 
     if (base < 0) {
-        put_round_op(d, 0, op);
+        rounds_put(&d->rounds, 0, op);
         return;
     }
     pointer = op.operand[base].value - S_OUT;
@@ -327,7 +280,7 @@ static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64
     op.operand[base].value = (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer;
     op.operand[base + 1].value += (int32_t)((rows - at->round) * p->round_step
                                             + at->columns * p->column_step);
-    if (put_round_op(d, 0, op) >= 0)
+    if (rounds_put(&d->rounds, 0, op) >= 0)
         correct_offset(d, (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer, base + 1, p->round_step);
 }
 
@@ -362,5 +315,5 @@ void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
     if (how->use == USE_EPILOGUE)
         put_epilogue(d, rows, at);
     if (!d->b.ii)
-        d->popped_at[round] = last;
+        d->rounds.popped_at[round] = last;
 }

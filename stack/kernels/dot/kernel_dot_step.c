@@ -68,10 +68,9 @@ static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_
     bool is_counted;
     int64_t round = d->pop_delay;
 
-    dot_every_stage(d);
     dot_begin(d, "loop", d->ii);
     is_counted = put_loop_control(d, own);
-    d->ordinal = 0;
+    rounds_begin_whole(&d->rounds);
     d->from_rows = round % d->s->rounds;
     dot_push_round(d, round, true, is_last);
     dot_pop_round(d, round, 0, own, &loop_place);
@@ -145,7 +144,7 @@ static int64_t popped_column(const struct dot_code *d, const struct span *t, int
 /* before the first rows of a pass nothing goes into the units for a while */
 static void put_gap(struct dot_code *d, int64_t round)
 {
-    bundler_add_after(&d->b, round > 0 ? d->pushed_at[round - 1] + 1 : 0,
+    bundler_add_after(&d->b, round > 0 ? d->rounds.pushed_at[round - 1] + 1 : 0,
                       isa_vdelay(I(d->s->gap_cycles)));
 }
 
@@ -164,7 +163,7 @@ static void put_straight_rounds(struct dot_code *d, const struct span *t)
 
         if (d->s->gap_cycles && round % d->s->rounds == 0)
             put_gap(d, round);
-        d->ordinal = 0;
+        rounds_begin_whole(&d->rounds);
         if (d->has_accumulators) {      /* they must be empty first */
             how = t->last;
             dot_pop_round(d, round, round, &how, &at);
@@ -184,14 +183,12 @@ static void put_part(struct dot_code *d, const struct span *t, int64_t round, in
                      int last, bool is_behind)
 {
     struct dot_place at = {.is_loop = is_behind, .columns = !is_behind && t->begins_column};
-    int64_t end = d->straight + d->loops + d->stages - 1;       /* pointers are there, behind it */
+    int64_t end = d->straight + d->loops + d->rounds.stages - 1;       /* pointers are there, behind it */
 
-    d->first_stage = first;
-    d->end_stage = last;
     d->from_rows = is_behind ? end : 0;
     if (is_behind)
         at.round = end - d->pop_delay;
-    d->ordinal = 0;
+    rounds_begin(&d->rounds, first, last);
     dot_push_round(d, round, is_behind, t->ends_column);
     dot_pop_round(d, round, round - d->pop_delay, &t->own, &at);
 }
@@ -215,7 +212,7 @@ static void set_loop_pointers(struct dot_code *d, const struct span *t, int64_t 
 
 static void enter_loop(struct dot_code *d, const struct span *t, bool is_counted)
 {
-    int64_t ahead = d->straight + d->stages - 1;
+    int64_t ahead = d->straight + d->rounds.stages - 1;
 
     for (int64_t round = d->straight; round < ahead; round++)
         put_part(d, t, round, 0, (int)(ahead - round), false);
@@ -229,10 +226,9 @@ static void enter_loop(struct dot_code *d, const struct span *t, bool is_counted
 static void leave_loop(struct dot_code *d, const struct span *t)
 {
     for (int64_t round = d->straight + d->loops; round < d->s->rounds; round++)
-        put_part(d, t, round, (int)(d->straight + d->loops + d->stages - 1 - round), INT32_MAX,
+        put_part(d, t, round, (int)(d->straight + d->loops + d->rounds.stages - 1 - round), INT32_MAX,
                  true);
-    d->first_stage = 0;
-    d->end_stage = INT32_MAX;
+    rounds_begin_whole(&d->rounds);
 }
 
 /* the least II at which no value is overwritten before its last use */
@@ -252,14 +248,11 @@ static void choose_ii(struct dot_code *d, const struct span *t)
         if (!d->b.is_too_long)
             break;
     }
-    d->stages = 1;
-    for (int i = 0; i < d->ordinal; i++)
-        if (d->stage[i] >= d->stages)
-            d->stages = d->stage[i] + 1;
+    rounds_count_stages(&d->rounds);
     rounds -= d->s->lhs_row_tiles > 0;  /* the last round is not as those of the loop */
-    if (rounds - d->pop_delay >= d->stages) {
+    if (rounds - d->pop_delay >= d->rounds.stages) {
         d->straight = d->pop_delay;
-        d->loops = rounds - d->pop_delay - (d->stages - 1);
+        d->loops = rounds - d->pop_delay - (d->rounds.stages - 1);
     }
 }
 
@@ -309,15 +302,10 @@ static void find_next_column(struct dot_code *d)
 /* the rounds of a span before its loop, and into it */
 static void straight_code(struct dot_code *d, const struct span *t, const char *note)
 {
-    int stage[DOT_ROUND_OPS_MAX];
-
-    memcpy(stage, d->stage, sizeof(stage));
-    dot_every_stage(d);
     dot_begin(d, note, 0);
     put_straight_rounds(d, t);
     if (!t->begins_column && !t->ends_column)
         dot_start_part(d);
-    memcpy(d->stage, stage, sizeof(stage));
     if (d->loops)
         enter_loop(d, t, 1 < d->ii - 1 - (int)d->chip->core_branch_delay_bundles);
     if (t->begins_column)
@@ -411,7 +399,6 @@ static void drain(struct dot_code *d, const struct span *t)
 {
     int64_t all = dot_span_rounds(d);
 
-    dot_every_stage(d);
     dot_begin(d, "drain", 0);
     for (int64_t round = 0; round < d->pop_delay; round++) {
         int64_t popped = round - d->pop_delay + all;
@@ -419,7 +406,7 @@ static void drain(struct dot_code *d, const struct span *t)
         struct dot_results how = results_of(d, t, pass, true);
         const struct dot_place at = {.columns = popped_column(d, t, pass, true)};
 
-        d->ordinal = 0;
+        rounds_begin_whole(&d->rounds);
         dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
     }
     bundler_end(&d->b);

@@ -17,11 +17,11 @@ struct transposes {
     int units;                          /* that take squares in turn */
 };
 
-static int type_of(const struct dot_step *s)            /* b32, b16, b8 */
+static enum isa_vxpose_cont_x0 type_of(const struct dot_step *s)
 {
     int rows = matrix_rows(s->lhs_type);
 
-    return rows == 8 ? 0 : rows == 16 ? 1 : 2;
+    return rows == 8 ? VXPOSE_CONT_B32 : rows == 16 ? VXPOSE_CONT_B16 : VXPOSE_CONT_B8;
 }
 
 static struct transposes transposes_of(const struct dot_step *s, int64_t squares, int halves)
@@ -34,7 +34,7 @@ static struct transposes transposes_of(const struct dot_step *s, int64_t squares
     if (squares * halves % t.units)
         t.units = 1;
     t.per_pass = squares * halves * t.groups;
-    busy = t.groups * chip_xpose_issue_cycles(chip, type_of(s));
+    busy = t.groups * chip_xpose_issue_cycles(chip, (int)type_of(s));
     if (busy < chip->xlu_xpose_gap_cycles)
         busy = chip->xlu_xpose_gap_cycles;
     spread = t.groups * t.units * s->rounds * dot_round_cycles(s) / t.per_pass;
@@ -134,7 +134,7 @@ void dot_put_transposes(struct dot_code *d, int64_t round)
 {
     const struct dot_step *s = d->s;
     struct transposes t = transposes_of(s, s->transpose.squares, d->halves);
-    int before = d->pushed_at[round];
+    int before = d->rounds.pushed_at[round];
 
     t.all = (d->passes - s->transpose.passes_before) * t.per_pass;
     for (int64_t i = reached(&t, s->rounds, round - t.pop_delay);

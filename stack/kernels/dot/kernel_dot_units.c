@@ -196,8 +196,7 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     list_results(d);
     choose_pop_delay(d);
     rounds = dot_span_rounds(d);
-    d->pushed_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
-    d->popped_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
+    rounds_init(&d->rounds, &d->b, DOT_ROUND_OPS_MAX, rounds + 1, a);
     d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
     d->stored_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->stored_at));
     d->transposed_at = arena_array(a, (size_t)d->passes, sizeof(int));

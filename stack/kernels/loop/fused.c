@@ -76,7 +76,7 @@ void fused_unpack(struct vcode *c, const struct chip *chip, enum graph_dtype dty
         else if (bytes == 2)
             out->part[p] = R(emit_d_v(c, p ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile)));
         else
-            out->part[p] = R(emit_vunpack_c_8(c, R(tile), p,
+            out->part[p] = R(emit_vunpack_c_8(c, R(tile), (enum isa_vunpack_c_8_x0)p,
                                               dtype == DTYPE_S8 ? VUNPACK_C_8_S8 : VUNPACK_C_8_U8));
     for (int p = 0; p < 4 && out->is_mask; p++)
         out->part[p] = R(emit_vnez(c, out->part[p].value));

@@ -292,8 +292,8 @@ static int unpacked(struct sort_work *w, int tile, int pack, int part)
     if (pack == 1)
         return tile;
     if (pack == 2)
-        return emit_vunpack_c_b16(w->m.code, R(tile), part);
-    return emit_vunpack_c_8(w->m.code, R(tile), part, VUNPACK_C_8_U8);
+        return emit_vunpack_c_b16(w->m.code, R(tile), (enum isa_vunpack_c_b16_x0)part);
+    return emit_vunpack_c_8(w->m.code, R(tile), (enum isa_vunpack_c_8_x0)part, VUNPACK_C_8_U8);
 }
 
 /* an s32 in the order of the values */

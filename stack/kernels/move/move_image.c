@@ -19,9 +19,9 @@ static void unpack_tile(struct move_loops *l, struct move_place from, struct mov
         if (parts == 2 && s->box->has_floats) {
             part = emit_d_v(s->m.code, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
         } else if (parts == 2) {
-            part = emit_vunpack_c_b16(s->m.code, R(v), i);
+            part = emit_vunpack_c_b16(s->m.code, R(v), (enum isa_vunpack_c_b16_x0)i);
         } else if (parts == 4) {
-            part = emit_vunpack_c_8(s->m.code, R(v), i, VUNPACK_C_8_U8);
+            part = emit_vunpack_c_8(s->m.code, R(v), (enum isa_vunpack_c_8_x0)i, VUNPACK_C_8_U8);
         }
         move_store_op(s, move_behind(to, i * MOVE_SUBLANES), 1, 0xff, -1, part);
     }

@@ -95,7 +95,8 @@ void window_unpack(struct builder *m, enum graph_dtype dtype, int parts, int v, 
         if (parts == 2)
             part[i] = emit_d_v(m->code, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
         if (parts == 4)
-            part[i] = emit_vunpack_c_8(m->code, R(v), i, dtype == DTYPE_S8);
+            part[i] = emit_vunpack_c_8(m->code, R(v), (enum isa_vunpack_c_8_x0)i,
+                                       dtype == DTYPE_S8);
     }
 }
 

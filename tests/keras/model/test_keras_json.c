@@ -386,9 +386,12 @@ TEST(unknown_classes_and_fields_name_the_nearest)
                    "layer \"l\": unknown layer class HashedCrossing; docs/keras.md lists them");
     expect_refusal(ONE("Dense", "'units': 3, 'use_bais': true"), "layer \"l\": Dense has no "
                    "\"use_bais\" here (did you mean \"use_bias\"?); it must be null or missing");
-    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNorm'}"),
-                   "layer \"l\": Dense has no \"kernel_constraint\" here; it must be null or "
-                   "missing");
+    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNrom'}"),
+                   "layer \"l\": \"kernel_constraint\": unknown constraint \"MaxNrom\" (did you "
+                   "mean \"MaxNorm\"?)");
+    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNorm', "
+                       "'config': {'max': 2}}"), "layer \"l\": \"kernel_constraint\": MaxNorm has "
+                   "no argument max");
     expect_refusal(ONE("Activation", "'activation': 'rleu'"), "layer \"l\": \"activation\": "
                    "unknown activation \"rleu\" (did you mean \"relu\"?); there are linear, relu, "
                    "relu6, leaky_relu, elu, celu, selu, gelu, gelu_tanh, silu, tanh, sigmoid, "
@@ -397,7 +400,8 @@ TEST(unknown_classes_and_fields_name_the_nearest)
     expect_refusal(ONE("Dense", "'units': 3, 'kernel_initializer': 'glorot'"), "layer \"l\": "
                    "\"kernel_initializer\": unknown initializer \"glorot\"");
     expect_refusal(ONE("Dense", "'units': 3, 'bias_regularizer': 'max'"), "layer \"l\": "
-                   "\"bias_regularizer\" is max; it must be null, L1, L2 or L1L2");
+                   "\"bias_regularizer\" is max; it must be null, L1, L2, L1L2 or "
+                   "OrthogonalRegularizer");
     expect_refusal(ONE("Dense", "'units': 3, 'dtype': 'float16'"), "layer \"l\": unknown dtype "
                    "policy \"float16\"; there are float32, mixed_bfloat16, bfloat16");
 }

@@ -274,8 +274,12 @@ TEST(zero_and_non_finite_gradients_do_what_they_do_in_keras)
         const char *name = optimizer_name((enum optimizer_rule)rule);
 
         is = step_once(arena_printf(&arena, "%s(weight_decay=0)", name), &shape, ones, zeros);
-        for (int i = 0; i < 4; i++)
-            assert_true(is[i] == 1);
+        for (int i = 0; i < 4; i++) {   /* Ftrl makes it of its sums; two go a way round to it */
+            bool is_round = rule == RULE_SCHEDULE_FREE_ADAMW || rule == RULE_MUON;
+
+            assert_true(rule == RULE_FTRL ? is[i] == 0
+                                          : fabsf(is[i] - 1) <= (is_round ? 5e-6f : 0));
+        }
         is = step_once(arena_printf(&arena, "%s(0.5)", name), &shape, ones, odd);
         if (!isnan((double)is[0]))
             fail_msg("%s takes a NaN for a number", name);

@@ -197,7 +197,7 @@ TEST(adafactor_says_that_it_cannot)
     assert_int_equal(optimizer_build(&o, &set, &v, 1, &e), 0);
     assert_int_equal(optimizer_shard(&o, 0, 0, 8, &e), -1);
     assert_string_equal(e.msg,
-                        "kernel: Adafactor's slots cannot be in parts, its means go over rows");
+                        "kernel: Adafactor's slots cannot be in parts, it looks at whole variables");
     variable_set_fini(&set);
 }
 
