@@ -124,7 +124,7 @@ sy_status api_restored(int found, const struct err *skipped);
 sy_status api_fail(const struct err *e);
 sy_status api_fail_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* SY_ERROR with "sy_model_fit: train is NULL" for the first of these pointers that is; else SY_OK */
+/* SY_ERROR with "sy_loss: labels is NULL" for the first of these pointers that is; else SY_OK */
 #define API_GIVEN(...)                                                                           \
     api_given(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__},                       \
               (int)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))

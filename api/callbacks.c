@@ -1,14 +1,10 @@
-/* Adapts the user's functions and Keras's callbacks, given as text, to the callbacks of fit. */
-#include <float.h>
+/* Adapts the user's functions and what fields of sy_fit ask for to the callbacks of fit. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "api/model.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "base/units.h"
-#include "keras/call/call.h"
-#include "train/fit/callbacks.h"
+#include "train/fit/callbacks_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 
 sy_result api_result(const sy_model *m, const struct fit_log *l)
@@ -191,225 +187,10 @@ static double schedule(void *context, int64_t epoch, double rate)
     return s->schedule(s->user, epoch, rate);
 }
 
-/* ----- as Python writes them */
-
-/* arguments of one callback, by Keras's names and in its order */
-struct reader {
-    json_t *call, *config;
-    const char *class;
-    struct arena *arena;
-    struct err *e;
-};
-
-typedef int maker(struct reader *r, struct api_callback_list *list);
-
-/* Each gives the argument, or the standard where it is absent; a wrong type sets r->e: -1. */
-static int real(struct reader *r, const char *name, double standard, double *out)
-{
-    json_t *v = json_object_get(r->config, name);
-
-    *out = json_is_number(v) ? json_number_value(v) : standard;
-    if (v && !json_is_number(v))
-        return err_set(r->e, "%s: %s is to be a number", r->class, name);
-    return 0;
-}
-
-static int count(struct reader *r, const char *name, int64_t standard, int64_t *out)
-{
-    json_t *v = json_object_get(r->config, name);
-
-    *out = json_is_integer(v) ? json_integer_value(v) : standard;
-    if (v && (!json_is_integer(v) || *out < 0 || *out > INT32_MAX))
-        return err_set(r->e, "%s: %s is to be a whole number from 0 up", r->class, name);
-    return 0;
-}
-
-static int flag(struct reader *r, const char *name, bool *out)
-{
-    json_t *v = json_object_get(r->config, name);
-
-    *out = json_is_true(v);
-    if (v && !json_is_boolean(v))
-        return err_set(r->e, "%s: %s is to be True or False", r->class, name);
-    return 0;
-}
-
-static int text(struct reader *r, const char *name, const char *standard, const char **out)
-{
-    json_t *v = json_object_get(r->config, name);
-
-    *out = json_is_string(v) ? arena_strdup(r->arena, json_string_value(v)) : standard;
-    if (v && !json_is_string(v))
-        return err_set(r->e, "%s: %s is to be text", r->class, name);
-    return *out ? 0 : err_set(r->e, "%s: %s must be given", r->class, name);
-}
-
-static int mode(struct reader *r, enum monitor_mode *out)
-{
-    static const char *const names[] = {"auto", "min", "max"};
-    const char *name;
-
-    if (text(r, "mode", "auto", &name))
-        return -1;
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *out = (enum monitor_mode)i;
-            return 0;
-        }
-    return err_set(r->e, "%s: mode \"%s\" is none of auto, min, max", r->class, name);
-}
-
-static int early_stopping(struct reader *r, struct api_callback_list *list)
-{
-    struct early_stopping o;
-
-    if (text(r, "monitor", "val_loss", &o.monitor) || real(r, "min_delta", 0, &o.min_delta) ||
-        count(r, "patience", 0, &o.patience) || mode(r, &o.mode) ||
-        flag(r, "restore_best_weights", &o.restores_best) ||
-        count(r, "start_from_epoch", 0, &o.start_from_epoch))
-        return -1;
-    callback_early_stopping(&list->callback[list->count++], &o, r->arena);
-    return 0;
-}
-
-static int reduce_on_plateau(struct reader *r, struct api_callback_list *list)
-{
-    struct reduce_on_plateau o;
-
-    if (text(r, "monitor", "val_loss", &o.monitor) || real(r, "factor", 0.1, &o.factor) ||
-        count(r, "patience", 10, &o.patience) || mode(r, &o.mode) ||
-        real(r, "min_delta", 1e-4, &o.min_delta) || count(r, "cooldown", 0, &o.cooldown) ||
-        real(r, "min_lr", 0, &o.min_rate))
-        return -1;
-    if (!(o.factor > 0 && o.factor < 1))
-        return err_set(r->e, "%s: factor is %g, allowed are numbers between 0 and 1", r->class,
-                       o.factor);
-    o.patience += o.patience == 0;      /* of these two 0 is what is not said */
-    o.min_delta += o.min_delta == 0 ? DBL_MIN : 0;
-    callback_reduce_on_plateau(&list->callback[list->count++], &o, r->arena);
-    return 0;
-}
-
-/* after each epoch, or after so many steps instead */
-static int frequency(struct reader *r, struct checkpoint_options *o)
-{
-    const char *name;
-
-    if (!json_is_integer(json_object_get(r->config, "save_freq"))) {
-        if (text(r, "save_freq", "epoch", &name))
-            return -1;
-        return strcmp(name, "epoch") == 0 ? 0 : err_set(r->e, "%s: save_freq is '%s', allowed are "
-                                                        "'epoch' and numbers of steps", r->class,
-                                                        name);
-    }
-    if (count(r, "save_freq", 0, &o->steps))
-        return -1;
-    if (o->steps < 1 || o->best_only)
-        return err_set(r->e, "%s: save_freq=%lld%s", r->class, (long long)o->steps,
-                       o->best_only ? " with save_best_only, which looks at epochs"
-                                    : "; at least 1 step is needed");
-    o->frequency = -1;
-    return 0;
-}
-
-static int checkpoint(struct reader *r, struct api_callback_list *list)
-{
-    struct checkpoint_options o = {0};
-    enum monitor_mode how;
-    int64_t keep;
-
-    if (text(r, "filepath", NULL, &o.folder) || text(r, "monitor", "val_loss", &o.monitor) ||
-        flag(r, "save_best_only", &o.best_only) || mode(r, &how) || count(r, "keep", 0, &keep) ||
-        flag(r, "overwrite", &o.overwrites) || frequency(r, &o))
-        return -1;
-    o.keep = (int)keep;
-    o.advice = "; sy_model_restore goes on from them, overwrite=True removes them";
-    o.larger_is_better = how == MONITOR_MAX ||
-                         (how == MONITOR_AUTO && callback_larger_is_better(o.monitor));
-    callback_checkpoint(&list->callback[list->count++], &o, r->arena);
-    return 0;
-}
-
-static int csv_logger(struct reader *r, struct api_callback_list *list)
-{
-    const char *path;
-    bool appends;
-
-    if (text(r, "filename", NULL, &path) || flag(r, "append", &appends))
-        return -1;
-    return callback_csv(&list->callback[list->count++], path, appends, r->arena, r->e);
-}
-
-static int terminate_on_nan(struct reader *r, struct api_callback_list *list)
-{
-    (void)r;
-    list->ends_on_nan = true;
-    return 0;
-}
-
-#define ARGUMENTS_MAX 8
-static const struct {
-    const char *class;
-    const char *argument[ARGUMENTS_MAX];
-    maker *make;
-} classes[] = {
-    {"EarlyStopping", {"monitor", "min_delta", "patience", "mode", "restore_best_weights",
-                       "start_from_epoch"}, early_stopping},
-    {"ReduceLROnPlateau", {"monitor", "factor", "patience", "mode", "min_delta", "cooldown",
-                           "min_lr"}, reduce_on_plateau},
-    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "save_freq", "keep",
-                         "overwrite"}, checkpoint},
-    {"CSVLogger", {"filename", "append"}, csv_logger},
-    {"TerminateOnNaN", {NULL}, terminate_on_nan},
-};
-
-/* every argument must be one of the class's */
-static int check_names(const struct reader *r, const char *const *argument)
-{
-    size_t known = 0;
-    const char *name;
-    char near[TEXT_NEAR_BYTES];
-    json_t *value;
-
-    while (argument[known])
-        known++;
-    json_object_foreach(r->config, name, value)
-        if (text_find(name, argument, sizeof(*argument), known, near) < 0)
-            return err_set(r->e, "%s has no argument \"%s\"%s", r->class, name, near);
-    return 0;
-}
-
-static int make_callback(struct reader *r, struct api_callback_list *list)
-{
-    char near[TEXT_NEAR_BYTES];
-    int i = text_find(r->class, &classes[0].class, sizeof(*classes), COUNT_OF(classes), near);
-
-    if (i < 0)
-        return err_set(r->e, "callback \"%s\" is none of EarlyStopping, ReduceLROnPlateau, "
-                       "ModelCheckpoint, CSVLogger, TerminateOnNaN%s", r->class, near);
-    return call_name_args(r->call, classes[i].argument, r->e) ||
-           check_names(r, classes[i].argument) ? -1 : classes[i].make(r, list);
-}
-
-static int read_callback(const char *written, struct api_callback_list *list, struct arena *a,
-                         struct err *e)
-{
-    struct reader r = {.arena = a, .e = e};
-    int status;
-
-    if (call_parse(written, &r.call, e))
-        return -1;
-    r.config = json_object_get(r.call, "config");
-    r.class = json_string_value(json_object_get(r.call, "class_name"));
-    status = make_callback(&r, list);
-    json_decref(r.call);
-    return status;
-}
-
-/* ----- */
+/* ----- all of them */
 
 static void add_fields(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
-                       struct api_callback_list *list, struct arena *a)
+                       struct callback_list *list, struct arena *a)
 {
     if (o->on_step || o->on_epoch)
         list->callback[list->count++] = tell_user(m, &(sy_callback){
@@ -439,7 +220,7 @@ static void add_fields(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
 #define FIELDS_MAX 7                    /* callbacks that fields of sy_fit ask for */
 
 int api_callbacks_of(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
-                     struct api_callback_list *list, struct arena *a, struct err *e)
+                     struct callback_list *list, struct arena *a, struct err *e)
 {
     size_t written = 0;
 
@@ -449,13 +230,13 @@ int api_callbacks_of(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
         (o->callback_count && !o->callback))
         return err_set(e, "%d callbacks%s; allowed are 0..1000", o->callback_count,
                        o->callback ? "" : " at NULL");
-    *list = (struct api_callback_list){.callback = arena_array(
+    *list = (struct callback_list){.callback = arena_array(
         a, written + (size_t)o->callback_count + FIELDS_MAX, sizeof(*list->callback))};
     add_fields(m, o, steps_per_epoch, list, a);
     for (int i = 0; i < o->callback_count; i++)
         list->callback[list->count++] = tell_user(m, &o->callback[i], a);
     for (size_t i = 0; i < written; i++)
-        if (read_callback(o->callbacks[i], list, a, e))
+        if (callback_from_text(list, o->callbacks[i], a, e))
             return -1;
     return o->csv_log ? callback_csv(&list->callback[list->count++], o->csv_log, false, a, e) : 0;
 }

@@ -25,7 +25,7 @@ static int check_numbers(const sy_fit *o, struct err *e)
 static int train(sy_model *m, struct batches *data, struct batches *validation, const sy_fit *o,
                  struct arena *a, struct err *e)
 {
-    struct api_callback_list list;
+    struct callback_list list;
     int64_t whole = data->samples / fit_options(m->fit)->batch, steps = o->steps_per_epoch;
     struct fit_run run = {
         .train = data, .validation = validation, .epochs = o->epochs ? o->epochs : 1,

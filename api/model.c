@@ -206,13 +206,22 @@ static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
     const struct shape *prediction = &model->node[last].shape;
     struct shape label = loss_label_shape(&m->loss, prediction);
 
-    m->metric_count = 0;
-    while (o->metrics && o->metrics[m->metric_count])
-        m->metric_count++;
+    const char *const *lists[2] = {o->metrics, o->weighted_metrics};
+    int count[2] = {0, 0};
+
+    for (int k = 0; k < 2; k++)
+        while (lists[k] && lists[k][count[k]])
+            count[k]++;
+    m->metric_count = count[0] + count[1];
     m->metric = arena_array(&m->arena, (size_t)m->metric_count + 1, sizeof(*m->metric));
     for (int i = 0; i < m->metric_count; i++) {
-        if (metric_from_text(&m->metric[i], o->metrics[i], &label, prediction, &m->arena, e))
+        bool is_weighted = i >= count[0];
+        const char *text = is_weighted ? lists[1][i - count[0]] : lists[0][i];
+
+        if (metric_from_text(&m->metric[i], text, &label, prediction, &m->arena, e))
             return -1;
+        if (is_weighted)
+            metric_set_weighted(m->metric, i, &m->arena);
     }
     return 0;
 }
@@ -245,6 +254,7 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
         .batch = o->batch ? o->batch : 32 * (int64_t)sy_strategy_replicas(s),
         .steps_per_execution = o->steps_per_execution, .micro_batches = o->micro_batches,
         .shards_state = o->shard_optimizer_state, .checks_numerics = o->check_numerics,
+        .class_weight = o->class_weight, .class_count = o->class_weight ? o->class_count : 0,
         .has_weights = o->sample_weights, .stages = s->stages, .stage_cuts = o->pipeline_cuts,
         .layer_devices = o->layer_devices, .layouts = o->layouts};
 
@@ -277,7 +287,8 @@ sy_status sy_model_compile(sy_model *m, const sy_compile *o)
     if (!o)
         return api_fail_text("model %s: how it is to be compiled is NULL", m->model.name);
     if (m->model.set)
-        return api_fail_text("model %s is %s already", m->model.name, m->fit ? "compiled" : "built");
+        return api_fail_text("model %s is %s already", m->model.name,
+                             m->fit ? "compiled" : "built");
     return compile(m, o, &e) ? api_fail(&e) : SY_OK;
 }
 

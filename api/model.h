@@ -4,6 +4,7 @@
 #include "api/api.h"
 
 #include "keras/loss/loss_from_text.h"
+#include "train/fit/callbacks_from_text.h"
 #include "keras/model/layer_from_text.h"
 #include "train/fit/fit.h"
 
@@ -37,15 +38,10 @@ int api_predict(const sy_model *m, const sy_samples *s, sy_array **out, struct e
 
 /* ----- callbacks (api/callbacks.c) */
 
-struct api_callback_list {
-    struct fit_callback *callback;
-    int count;
-    bool ends_on_nan;
-};
 /* SY_ERROR: it has been freed, or is not compiled */
 sy_status api_model_compiled(const sy_model *m);
 /* of everything that *o asks for; `a` holds them; steps_per_epoch 0: not known */
 int api_callbacks_of(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
-                     struct api_callback_list *list, struct arena *a, struct err *e);
+                     struct callback_list *list, struct arena *a, struct err *e);
 sy_result api_result(const sy_model *m, const struct fit_log *l);
 #endif

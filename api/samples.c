@@ -121,7 +121,7 @@ int api_open_samples(const sy_model *m, const sy_samples *s, const struct api_ep
 
     if (!s)
         return err_set(e, "samples are NULL");
-    want(m, o->is_training && m->has_weights, &w);
+    want(m, m->has_weights && (o->is_training || s->weight), &w);
     if (!s->dataset)
         return open_arrays(m, s, &w, o, b, a, e);
     if (has_arrays(s))

@@ -43,7 +43,8 @@ void outfile_clean(const char *folder);
 /*
  * What one process writes over a long time is its own until outfile_unlock or its end: while it is
  * held, PATH.lock lies beside it. -1: another process has it, whose number is told, or this one in
- * another place (outfile_is_mine). Devices are nobody's. One that is {0} is not held, and unlocking it does nothing.
+ * another place (outfile_is_mine). Devices are nobody's. One that is {0} is not held, and unlocking
+ * it does nothing.
  */
 struct outfile_lock {
     char *path;                         /* NULL: not held */

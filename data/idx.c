@@ -172,7 +172,7 @@ static int read_images(struct idx_file *f, struct image_set *d, struct arena *a,
 static int read_labels(struct idx_file *f, const char *images, struct image_set *d,
                        struct arena *a, struct err *e)
 {
-    uint32_t count;
+    uint32_t count = 0;
 
     if (read_header(f, MAGIC_LABELS, &count, 1, e))
         return -1;

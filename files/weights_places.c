@@ -98,18 +98,31 @@ struct weights_places weights_places_of(const struct model *m, struct arena *a)
 }
 
 /* attributes of Keras's classes, by the first part of our variable's name */
-static const struct { const char *ours, *theirs; } attention_parts[] = {
-    {"query/", "query_dense/"}, {"key/", "key_dense/"}, {"value/", "value_dense/"},
-    {"attention_output/", "output_dense/"},
+static const struct { enum layer_kind kind; const char *ours, *theirs; } attention_parts[] = {
+    {LAYER_MULTI_HEAD_ATTENTION, "query/", "query_dense/"},
+    {LAYER_MULTI_HEAD_ATTENTION, "key/", "key_dense/"},
+    {LAYER_MULTI_HEAD_ATTENTION, "value/", "value_dense/"},
+    {LAYER_MULTI_HEAD_ATTENTION, "attention_output/", "output_dense/"},
+    {LAYER_GROUP_QUERY_ATTENTION, "query/", "_query_dense/"},
+    {LAYER_GROUP_QUERY_ATTENTION, "key/", "_key_dense/"},
+    {LAYER_GROUP_QUERY_ATTENTION, "value/", "_value_dense/"},
+    {LAYER_GROUP_QUERY_ATTENTION, "attention_output/", "_output_dense/"},
 };
+
+static bool has_cell(enum layer_kind kind)
+{
+    return kind == LAYER_SIMPLE_RNN || kind == LAYER_LSTM || kind == LAYER_GRU ||
+           kind == LAYER_CONV_LSTM1D || kind == LAYER_CONV_LSTM2D || kind == LAYER_CONV_LSTM3D;
+}
 
 static const char *inside(const struct layer *l, int i, const char *own)
 {
-    if (l->kind == LAYER_SIMPLE_RNN || l->kind == LAYER_LSTM || l->kind == LAYER_GRU)
+    if (has_cell(l->kind))
         return l->c.both == LAYER_ONE_WAY ? "cell/"
                : i < l->variable_count / 2 ? "forward_layer/cell/" : "backward_layer/cell/";
-    for (size_t k = 0; l->kind == LAYER_MULTI_HEAD_ATTENTION && k < COUNT_OF(attention_parts); k++)
-        if (strncmp(own, attention_parts[k].ours, strlen(attention_parts[k].ours)) == 0)
+    for (size_t k = 0; k < COUNT_OF(attention_parts); k++)
+        if (attention_parts[k].kind == l->kind &&
+            strncmp(own, attention_parts[k].ours, strlen(attention_parts[k].ours)) == 0)
             return attention_parts[k].theirs;
     return "";
 }

@@ -80,6 +80,8 @@ static int check_member(struct zipfile *z, int member, zip_stat_t *s, struct err
         return err_at(e, z->path, 0, 0, "%s unpacks to %llu bytes, more than a file of its size "
                       "should; SYSTOLE_UNPACK_BYTES allows more", name,
                       (unsigned long long)s->size);
+    if (!(s->valid & ZIP_STAT_COMP_SIZE) || s->size / 1100 > s->comp_size)
+        return err_at(e, z->path, 0, 0, "%s unpacks to more than deflated bytes can", name);
     z->left_bytes -= (int64_t)s->size;
     return 0;
 }

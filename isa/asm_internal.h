@@ -5,9 +5,9 @@
  */
 #ifndef ISA_ASM_INTERNAL_H
 #define ISA_ASM_INTERNAL_H
+#include "base/hash.h"
 #include "isa/asm.h"
 #include "isa/scan.h"
-#include <uthash.h>
 
 struct asm_name {                       /* .equ */
     const char *name;

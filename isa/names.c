@@ -95,7 +95,8 @@ static void add_name(int code, const int32_t *value, int choice_count)
     n = &MEM_ADD(names, name_count, name_room);
     n->text = strcpy(mem_alloc(strlen(text) + 1), text);
     n->code = (uint16_t)code;
-    for (int i = 0; i < choice_count; i++)
+    assert(choice_count <= ISA_CHOICE_MAX);
+    for (int i = 0; i < choice_count && i < ISA_CHOICE_MAX; i++)
         n->choice[i] = (uint8_t)value[i];
 }
 

@@ -37,7 +37,7 @@ static const struct kind {
     ['O'] = {OPND, "offset", "%s"},
 };
 
-struct parameter { char type[40], name[24], operand[120]; };
+struct parameter { char type[112], name[24], operand[120]; };
 
 struct function {
     enum isa_opcode code;

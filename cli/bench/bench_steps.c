@@ -198,8 +198,9 @@ static int hear_children(const int *heard, int count, int start, double *seconds
     for (int i = 0; i < count; i++)
         if (read(heard[i], &bytes[i], 1) != 1)
             return err_set(e, "a measuring process failed");
-    if (write(start, bytes, (size_t)count) != count)
-        return err_set(e, "cannot start the measurement: %s", strerror(errno));
+    for (int i = 0; i < count; i++)
+        if (write(start, &bytes[i], 1) != 1)
+            return err_set(e, "cannot start the measurement: %s", strerror(errno));
     *seconds = 0.0;
     for (int i = 0; i < count; i++) {
         double one;

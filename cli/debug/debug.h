@@ -91,7 +91,6 @@ int debug_find_name(const char *word, const char *what, const char *const *names
 /* values of lanes are worked out: not in --mode timing */
 int debug_expect_lanes(const struct machine *m, struct err *e);
 int debug_parse_core(const struct debugger *d, const char *word, int *core, struct err *e);
-int debug_parse_memory(const char *word, enum memory *memory, struct err *e);
 /* a memory, an address in its own units, perhaps a count; checked against its size */
 struct debug_range {
     enum memory memory;
@@ -106,8 +105,6 @@ int debug_find_bundle(const struct debugger *d, int core, const char *word, uint
                       struct err *e);
 /* "bundle 12 (line 40, loop+2)" */
 void debug_print_place(const struct debugger *d, int core, uint32_t bundle, FILE *to);
-/* "loop+2" or ""; returns buf */
-char *debug_label(const struct isa_program *p, uint32_t bundle, char *buf, size_t buf_bytes);
 /* its operations, from column `indent` on, on as many lines as it takes */
 void debug_print_bundle(const struct isa_program *p, uint32_t bundle, int indent, FILE *to);
 /* what the core does next: "issues at 1,240 after 6 cycles of operand" */

@@ -97,7 +97,8 @@ int debug_find_bundle(const struct debugger *d, int core, const char *word, uint
     return 0;
 }
 
-char *debug_label(const struct isa_program *p, uint32_t bundle, char *buf, size_t buf_bytes)
+/* "loop+2" or ""; returns buf */
+static char *debug_label(const struct isa_program *p, uint32_t bundle, char *buf, size_t buf_bytes)
 {
     const struct isa_symbol *best = NULL;
 

@@ -113,7 +113,7 @@ int debug_parse_core(const struct debugger *d, const char *word, int *core, stru
     return 0;
 }
 
-int debug_parse_memory(const char *word, enum memory *memory, struct err *e)
+static int debug_parse_memory(const char *word, enum memory *memory, struct err *e)
 {
     const char *names[MEMORY_COUNT];
     int found;

@@ -218,11 +218,13 @@ struct graph *hardware_encoder_block(int64_t sequence, int64_t hidden, int64_t h
     int x = parameter(g, shape2(DTYPE_BF16, sequence, hidden), "x"), y;
 
     y = nn_add(g, x, self_attention(g, x, hidden, heads));
-    x = layer_norm(g, y, vector(g, hidden, "gain"), vector(g, hidden, "bias"));
+    int fourth_2 = vector(g, hidden, "bias");
+    x = layer_norm(g, y, vector(g, hidden, "gain"), fourth_2);
     y = nn_gelu(g, dense(g, x, hidden, 4 * hidden, "up"), false);
     y = dense(g, y, 4 * hidden, hidden, "down");
     y = nn_add(g, x, y);
-    graph_output(g, layer_norm(g, y, vector(g, hidden, "gain"), vector(g, hidden, "bias")), "y",
+    int fourth = vector(g, hidden, "bias");
+    graph_output(g, layer_norm(g, y, vector(g, hidden, "gain"), fourth), "y",
                  -1);
     return done(g);
 }

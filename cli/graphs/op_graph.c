@@ -163,7 +163,8 @@ static int build_pad(struct building *b, int *out)
         low[i] = (to->dim[i] - from->dim[i]) / 2;
         high[i] = to->dim[i] - from->dim[i] - low[i];
     }
-    *out = graph_pad(b->g, operand(b, 0), graph_constant(b->g, shape_scalar(b->r->dtype), 0), low,
+    int third = graph_constant(b->g, shape_scalar(b->r->dtype), 0);
+    *out = graph_pad(b->g, operand(b, 0), third, low,
                      high, interior);
     return 0;
 }
@@ -180,6 +181,7 @@ static int build_dot(struct building *b, int *out)
     const struct shape *x = &b->r->shape[0], *y = &b->r->shape[1];
     struct graph_dot dot = {.batch_count = x->rank - 2, .contract_count = 1,
                             .lhs_contract = {x->rank - 1}, .rhs_contract = {y->rank - 2}};
+    int rhs;
 
     if (x->rank < 2 || y->rank != x->rank || x->dim[x->rank - 1] != y->dim[y->rank - 2])
         return err_set(b->e, "a product needs [..,m,k] and [..,k,n], e.g. 128x768 768x3072");
@@ -189,7 +191,8 @@ static int build_dot(struct building *b, int *out)
                            (long long)y->dim[i]);
         dot.lhs_batch[i] = dot.rhs_batch[i] = i;
     }
-    *out = graph_dot_general(b->g, operand(b, 0), operand(b, 1), &dot, b->r->dtype,
+    rhs = operand(b, 1);
+    *out = graph_dot_general(b->g, operand(b, 0), rhs, &dot, b->r->dtype,
                              PRECISION_DEFAULT);
     return 0;
 }
@@ -214,10 +217,12 @@ static int check_rows(struct building *b)
 static int build_gather(struct building *b, int *out)
 {
     struct graph_gather rows = rows_of(&b->r->shape[0]);
+    int indices;
 
     if (check_rows(b))
         return -1;
-    *out = graph_gather(b->g, operand(b, 0), operand_of(b, 1, DTYPE_S32), &rows);
+    indices = operand_of(b, 1, DTYPE_S32);
+    *out = graph_gather(b->g, operand(b, 0), indices, &rows);
     return 0;
 }
 

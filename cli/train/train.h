@@ -12,6 +12,7 @@
 #include "files/model_file.h"
 #include "report/folder/report.h"
 #include "sim/machine/machine.h"
+#include "train/fit/callbacks_from_text.h"
 #include "train/fit/fit.h"
 
 enum train_option {
@@ -64,6 +65,10 @@ struct train_run {
     struct metric *metric;
     int *metric_output;
     int metric_count;
+    double *class_weight;               /* by class; class_count 0: none */
+    int class_count;
+    bool has_weights;                   /* training samples have weights of their own */
+    struct callback_list callbacks;     /* of --callbacks */
     struct host_loop_options host_loop;
     struct fit *fit;
     struct batches train_batches, test_batches;
@@ -125,6 +130,17 @@ static inline int train_replicas(const struct train_run *t)
 
 /* the name of the layer that makes it */
 const char *train_output_name(const struct train_run *t, int output);
+/*
+ * The next text of several, which commas and spaces part but for those in brackets and quotes, is
+ * ended; *text becomes its first character, and what follows is given. NULL: there is none.
+ */
+char *train_cut_text(char **text);
+/* --class-weight, into class_weight */
+int train_read_class_weights(struct train_run *t, struct err *e);
+/* --callbacks, into callbacks */
+int train_read_callbacks(struct train_run *t, struct err *e);
+/* whole arrays of .npy files, as one element; NULL with *e */
+struct data_element *train_read_npy(const char *const *path, int count, struct err *e);
 /* what --data names, held against model and loss: train_batches and test_batches, or samples */
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */

@@ -275,11 +275,30 @@ static int check_classes(const struct train_run *t, const int32_t *label, int64_
     return 0;
 }
 
+/* --sample-weight's; NULL with *e */
+static const void *load_weights(struct train_run *t, int64_t count, struct err *e)
+{
+    const char *path = train_value(t, OPT_SAMPLE_WEIGHT)->text;
+    struct data_element *x = train_read_npy(&path, 1, e);
+    const struct shape one = shape_scalar(DTYPE_F32);
+    const void *weight = NULL;
+
+    if (x && x->tensor[0].spec.dim[0] != count)
+        err_at(e, path, 0, 0, "%" PRId64 " weights of %" PRId64 " training samples",
+               x->tensor[0].spec.dim[0], count);
+    else if (x)
+        weight = convert(t, &x->tensor[0], path, &one, 0, e);
+    if (x)
+        element_release(x);
+    return weight;
+}
+
 static int take_arrays(struct train_run *t, const struct data_element *all,
                        const char *const *path, bool is_training, struct err *e)
 {
-    const void *tensor[DATA_TUPLE_MAX];
-    int64_t elems[DATA_TUPLE_MAX], count = all->tensor[0].spec.dim[0];
+    bool has_weights = is_training && *train_value(t, OPT_SAMPLE_WEIGHT)->text;
+    const void *tensor[DATA_TUPLE_MAX + 1];
+    int64_t elems[DATA_TUPLE_MAX + 1], count = all->tensor[0].spec.dim[0];
     int arrays = array_count(t);
 
     for (int i = 0; i < arrays; i++) {
@@ -294,8 +313,14 @@ static int take_arrays(struct train_run *t, const struct data_element *all,
                            check_classes(t, tensor[i], count, elems[i], output, path[i], e)))
             return -1;
     }
-    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, arrays,
-                      count, false, is_training, seed_of(t), &t->arena);
+    elems[arrays] = 1;
+    tensor[arrays] = has_weights ? load_weights(t, count, e) : NULL;
+    if (has_weights && !tensor[arrays])
+        return -1;
+    t->has_weights |= has_weights;
+    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems,
+                      arrays + has_weights, count, has_weights, is_training, seed_of(t),
+                      &t->arena);
     return 0;
 }
 
@@ -347,17 +372,13 @@ static struct dataset *open_arrays(struct train_run *t, struct arrays *from, int
                         : dataset_from_npy(path, count, e);
 }
 
-/* `count` arrays whole, as one element */
-static struct data_element *read_arrays(struct train_run *t, struct arrays *from, int first,
-                                        int count, const char **path, struct err *e)
+/* all of a data set, which is let go; path[0] is its first array */
+static struct data_element *take_whole(struct dataset *d, const char *const *path,
+                                       struct err *e)
 {
     struct data_iterator *it = NULL;
     struct data_element *x = NULL;
-    struct dataset *d;
-    struct arena a;
 
-    arena_init(&a);
-    d = open_arrays(t, from, first, count, &a, path, e);
     if (d && dataset_cardinality(d) < 1)
         err_at(e, path[0], 0, 0, "holds no samples");
     else if (d)
@@ -368,6 +389,25 @@ static struct data_element *read_arrays(struct train_run *t, struct arrays *from
         x = NULL;
     data_iterator_destroy(it);
     dataset_release(d);
+    return x;
+}
+
+struct data_element *train_read_npy(const char *const *path, int count, struct err *e)
+{
+    return take_whole(dataset_from_npy(path, count, e), path, e);
+}
+
+/* `count` arrays whole, as one element */
+static struct data_element *read_arrays(struct train_run *t, struct arrays *from, int first,
+                                        int count, const char **path, struct err *e)
+{
+    struct data_element *x;
+    struct dataset *d;
+    struct arena a;
+
+    arena_init(&a);
+    d = open_arrays(t, from, first, count, &a, path, e);
+    x = take_whole(d, path, e);
     arena_fini(&a);
     return x;
 }
@@ -473,5 +513,8 @@ int train_load_data(struct train_run *t, struct err *e)
     for (int i = 0; i < from.name_count && *folder; i++)
         if (npy_path(t, folder, from.name[i]))
             return load_arrays(t, &from, e);
+    if (*train_value(t, OPT_SAMPLE_WEIGHT)->text)
+        return err_set(e, "--sample-weight is for the samples of x_train.npy, which --data names "
+                       "the folder of");
     return load_images(t, folder, e);
 }

@@ -208,18 +208,22 @@ static size_t list_callbacks(struct train_run *t, struct fit_callback *list, str
 
 int train_loop(struct train_run *t, struct err *e)
 {
-    struct fit_callback list[5];
+    struct fit_callback *list = arena_array(&t->arena, (size_t)t->callbacks.count + 5,
+                                            sizeof(*list));
     struct fit_run run = {.train = &t->train_batches, .validation = &t->test_batches,
                           .epochs = train_value(t, OPT_EPOCHS)->integer,
                           .initial_epoch = t->epochs_before,
                           .validation_steps = train_value(t, OPT_VALIDATION_STEPS)->integer,
                           .steps_per_epoch = train_value(t, OPT_STEPS_PER_EPOCH)->integer,
-                          .step_limit = t->step_limit, .callback = list};
+                          .step_limit = t->step_limit, .callback = list,
+                          .ends_on_nan = t->callbacks.ends_on_nan};
     int status;
 
     run.callback_count = (int)list_callbacks(t, list, e);
     if (run.callback_count == 0)
         return -1;
+    for (int i = 0; i < t->callbacks.count; i++)        /* of --callbacks */
+        list[run.callback_count++] = t->callbacks.callback[i];
     progress_begin(&t->progress, t->step_limit);
     t->progress.first = fit_step(t->fit);
     progress_watch(&t->progress);

@@ -5,8 +5,6 @@
 
 static int train(struct train_run *t, struct err *e)
 {
-    if (train_check_memory(t, e))
-        return -1;
     train_print_header(t);
     /* weights are left before the report, which takes one more step */
     if (train_loop(t, e) || train_save(t, e))
@@ -25,7 +23,7 @@ static int run(const struct train_options *o)
     int status;
 
     arena_init(&t.arena);
-    status = train_setup(&t, &e);
+    status = train_setup(&t, &e) || train_check_memory(&t, &e) ? -1 : 0;
     if (!status)
         status = tasks[o->task](&t, &e);
     if (status) {

@@ -68,29 +68,12 @@ static int create_machine(struct train_run *t, struct err *e)
 
 static bool is_call(const char *text) { return strchr(text, '('); }
 
-/*
- * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
- * and gives what follows; *text becomes its first character. NULL: there is none.
- */
-static char *cut_text(char **text)
+/* what the command says or, where it does not, what the model's file was compiled with */
+static const char *metrics_of(const struct train_run *t, enum train_option o)
 {
-    char *at, quote = 0;
-    int depth = 0;
+    const struct train_value *v = train_value(t, o);
 
-    *text += strspn(*text, ", ");
-    for (at = *text; *at && (depth > 0 || !strchr(", ", *at)); at++) {
-        if (quote)
-            quote = *at == quote ? 0 : quote;
-        else if (depth > 0 && strchr("'\"", *at))
-            quote = *at;
-        else
-            depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
-    }
-    if (at == *text)
-        return NULL;
-    if (*at)
-        *at++ = '\0';
-    return at;
+    return o == OPT_METRICS && t->compiled_metrics && !v->is_given ? t->compiled_metrics : v->text;
 }
 
 static bool is_loss_compiled(const struct train_run *t)
@@ -170,7 +153,7 @@ static int read_outputs(struct train_run *t, const struct by_output *o, const ch
     char *text = arena_strdup(&t->arena, list), *rest;
     unsigned said = 0;                  /* a bit by output, the last one for all */
 
-    for (int output; (rest = cut_text(&text)) != NULL; text = rest) {
+    for (int output; (rest = train_cut_text(&text)) != NULL; text = rest) {
         unsigned bit;
 
         if (take_output(t, o->name, &text, &output, e))
@@ -242,16 +225,26 @@ static int add_metric(struct train_run *t, int output, const char *text, struct 
     return 0;
 }
 
+static int add_weighted_metric(struct train_run *t, int output, const char *text, struct err *e)
+{
+    if (add_metric(t, output, text, e))
+        return -1;
+    metric_set_weighted(t->metric, t->metric_count - 1, &t->arena);
+    return 0;
+}
+
 static int choose_metrics(struct train_run *t, struct err *e)
 {
     static const struct by_output metrics = {"--metrics", add_metric, true};
-    bool is_compiled = t->compiled_metrics && !train_value(t, OPT_METRICS)->is_given;
-    const char *text = is_compiled ? t->compiled_metrics : train_value(t, OPT_METRICS)->text;
-    size_t room = (strlen(text) + 1) * (size_t)t->model.output_count;
+    static const struct by_output weighted = {"--weighted-metrics", add_weighted_metric, true};
+    const char *text = metrics_of(t, OPT_METRICS);
+    const char *weighted_text = metrics_of(t, OPT_WEIGHTED_METRICS);
+    size_t room = (strlen(text) + strlen(weighted_text) + 2) * (size_t)t->model.output_count;
 
     t->metric = arena_array(&t->arena, room, sizeof(*t->metric));
     t->metric_output = arena_array(&t->arena, room, sizeof(*t->metric_output));
-    return read_outputs(t, &metrics, text, e);
+    return read_outputs(t, &metrics, text, e) || read_outputs(t, &weighted, weighted_text, e)
+               ? -1 : 0;
 }
 
 bool train_counts_samples(const struct train_run *t)
@@ -274,6 +267,8 @@ static struct fit_options options_of(struct train_run *t)
                      .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
                      .checks_replicas = train_value(t, OPT_CHECK_REPLICAS)->integer},
         .batch = t->batch, .steps_per_execution = t->steps_per_execution,
+        .has_weights = t->has_weights, .class_weight = t->class_weight,
+        .class_count = t->class_count,
         .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
         .stages = (int)train_value(t, OPT_PIPELINE)->integer,
         .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
@@ -429,6 +424,8 @@ static int choose_devices(struct train_run *t, struct err *e)
 int train_setup(struct train_run *t, struct err *e)
 {
     variable_set_init(&t->variables, &t->arena);
+    if (train_read_callbacks(t, e))
+        return -1;
     t->batch = train_value(t, OPT_BATCH)->integer;
     if (check_outputs(t, e) || check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
@@ -441,7 +438,7 @@ int train_setup(struct train_run *t, struct err *e)
         model_output(&t->model, model_last_call(&t->model));
     if (t->options->task == TASK_EVALUATE)
         train_read_compiled(t);
-    if (choose_loss(t, e) || train_load_data(t, e))
+    if (choose_loss(t, e) || train_read_class_weights(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
@@ -454,16 +451,18 @@ int train_setup(struct train_run *t, struct err *e)
 
 int train_check_memory(struct train_run *t, struct err *e)
 {
-    struct strategy_program *p;
+    struct strategy_program *p = NULL;
     double bytes;
 
     if (!t->machine)
         return 0;
-    p = fit_program(t->fit, t->steps_per_execution, e);
-    if (!p)
-        return -1;
-    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit))
-                     + strategy_program_module(p)->hbm_bytes + t->chip.vmem_bytes);
+    if (t->options->task == TASK_TRAIN) {
+        p = fit_program(t->fit, t->steps_per_execution, e);
+        if (!p)
+            return -1;
+    }
+    bytes = (double)(strategy_variable_bytes(fit_strategy(t->fit)) + t->chip.vmem_bytes
+                     + (p ? strategy_program_module(p)->hbm_bytes : 0));
     return host_memory_check(bytes * t->slice.core_count, "a smaller slice or --batch, or "
                              "--shard-state", e);
 }

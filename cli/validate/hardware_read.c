@@ -371,11 +371,14 @@ static void read_training_row(struct hardware_row *r, struct fields *f, struct a
 
     r->measured_us = number(f, "derived_step_ms") * 1e3;
     graph_init(g, a, "step");
-    snprintf(spec, sizeof(spec), "resnet50:train,batch=%" PRId64, batch / (2 * chips));
+    snprintf(spec, sizeof(spec), "resnet50:train,batch=%" PRId64,
+             chips ? batch / (2 * chips) : 0);
     if (!is(f, "benchmark", "resnet") || strstr(text(f, "hardware"), "v3") == NULL)
         leave_out(r, "a model or a generation that is not tried here");
     else if (isnan(r->measured_us))
         leave_out(r, "no time of a step");
+    else if (chips == 0 || batch < 2 * chips)
+        leave_out(r, "no sample for each core");
     else if (zoo_build(g, spec, &variables, &e))
         leave_out(r, arena_strdup(a, e.msg));
     else

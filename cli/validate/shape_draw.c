@@ -13,6 +13,7 @@
 #define SMALL_ELEMENTS_MAX 100000       /* and with values */
 #define SMALL_FLOPS_MAX 2e7
 #define SCATTER_WORK 16                 /* a gradient of pooling takes as much as so many of it */
+#define SORTED_MAX 2000000              /* elements of a sort, which takes long to simulate */
 #define SORT_WORK 200                   /* so much of a sort's element */
 
 struct limits { double elements, flops; };
@@ -237,7 +238,7 @@ static void draw_sort(struct op_request *o, struct rng *r)
                                      : ONE_OF(r, 32768, 50257, 65536, 100000, 300000, 1000003);
 
     o->name = rng_below(r, 2) ? "sort" : "topk";
-    if (rng_below(r, 2))
+    if (length > SORTED_MAX / 128 || rng_below(r, 2))
         set_shape(o, 0, 1, &length);
     else
         set_shape(o, 0, 2, (const int64_t[]){ONE_OF(r, 1, 2, 5, 8, 17, 128), length});

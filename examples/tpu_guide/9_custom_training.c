@@ -22,13 +22,13 @@ static sy_tensor losses(sy_context *c, const sy_tensor *in, bool training)
     return each;
 }
 
-static sy_status train_step(sy_context *c, const sy_tensor *in, int n, sy_tensor *out, int m, void *u)
+static sy_status train(sy_context *c, const sy_tensor *in, int n, sy_tensor *out, int m, void *u)
 {
     out[0] = sy_average_loss(c, losses(c, in, true), *(int64_t *)u);    /* of the global batch */
     return n == 2 && m == 1 ? sy_optimizer_minimize(c, adam, out[0]) : SY_ERROR;
 }
 
-static sy_status test_step(sy_context *c, const sy_tensor *in, int n, sy_tensor *out, int m, void *u)
+static sy_status test(sy_context *c, const sy_tensor *in, int n, sy_tensor *out, int m, void *u)
 {
     out[0] = sy_average_loss(c, losses(c, in, false), *(int64_t *)u);
     return n == 2 && m == 1 ? sy_context_status(c) : SY_ERROR;
@@ -47,10 +47,10 @@ int main(int argc, char **argv)
     must(sy_metric_create(g.strategy, "SparseCategoricalAccuracy(name='train')", &right[1]));
     must(sy_checkpoint_restore(g.strategy, &g.at));
     for (; g.at.epoch < g.epochs; next_epoch(&g)) {
-        while (run_batch(&g, g.train, train_step))
+        while (run_batch(&g, g.train, train))
             if (++g.at.step % 5 == 0)
                 must(sy_checkpoint_save(g.strategy, &g.at));
-        while (run_batch(&g, g.test, test_step))
+        while (run_batch(&g, g.test, test))
             ;
         print_epoch(&g, loss, right);
     }

@@ -43,6 +43,9 @@ typedef struct sy_compile {
     const char *loss;                   /* "SparseCategoricalCrossentropy(from_logits=True)"; that
                                            of the model's labels must be told */
     const char *const *metrics;         /* "accuracy", ...; NULL ends; none */
+    const char *const *weighted_metrics;        /* likewise, that count samples by their weights */
+    const double *class_weight;         /* of class_count classes, in the loss of training; */
+    int class_count;                    /* others weigh 1. Not beside sample_weights */
     const char *policy;                 /* that of the model's file, else "float32"; or
                                            "mixed_bfloat16" */
     const char *precision;              /* "default"; or "high", "highest" */
@@ -102,7 +105,8 @@ typedef struct sy_samples {
     int64_t count;                      /* of a dataset: at most so many of a pass; 0: all */
     const void *const *input;           /* as many as the model has */
     const void *label;
-    const float *weight;                /* [count], of models compiled with sample_weights */
+    const float *weight;                /* [count], of models compiled with sample_weights; of
+                                           validation and evaluation it may be NULL: 1 */
     const sy_dataset *dataset;          /* instead of arrays, which are NULL then */
 } sy_samples;
 
@@ -149,15 +153,22 @@ typedef struct sy_fit {
     int callback_count;
     /*
      * Keras's, written as in Python; NULL ends the list:
-     *   EarlyStopping(monitor='val_loss', min_delta=0, patience=0, mode='auto',
-     *                 restore_best_weights=False, start_from_epoch=0)
-     *   ReduceLROnPlateau(monitor='val_loss', factor=0.1, patience=10, mode='auto',
+     *   EarlyStopping(monitor='val_loss', min_delta=0, patience=0, verbose=0, mode='auto',
+     *                 baseline=None, restore_best_weights=False, start_from_epoch=0)
+     *   ReduceLROnPlateau(monitor='val_loss', factor=0.1, patience=10, verbose=0, mode='auto',
      *                     min_delta=1e-4, cooldown=0, min_lr=0)
+     *   LearningRateScheduler('0=0.1,10=0.01'), or a formula: 'lr * 0.5 ** (epoch // 10)'; see
+     *                     `schedule` for a function
+     *   TensorBoard(log_dir='logs', write_steps_per_second=False, update_freq='epoch'): event
+     *                     files of scalars
+     *   BackupAndRestore(backup_dir, double_checkpoint=False, delete_checkpoint=True): goes on
+     *                     where a training that was stopped had come to
      *   ModelCheckpoint(filepath, monitor='val_loss', save_best_only=False, mode='auto',
      *                   save_freq='epoch', keep=0, overwrite=False): a folder; save_freq may be a
      *                   number of steps
-     *   CSVLogger(filename, append=False)
-     *   TerminateOnNaN(): a loss that is not finite ends the training, instead of being an error
+     *   CSVLogger(filename, separator=',', append=False)
+     *   TerminateOnNaN(raise_error=False): a loss that is not finite ends the training, instead of
+     *                     being an error
      */
     const char *const *callbacks;
 } sy_fit;

@@ -153,8 +153,8 @@ sy_tensor sy_average_pool2d(sy_context *c, sy_tensor x, const sy_window *w);
 
 /*
  * Mean and variance of each channel, the last dimension, over all others, f32 [channels];
- * `synchronized`: of all replicas together. Then (x - mean) / sqrt(variance + epsilon), times scale,
- * plus offset, [channels] each; layers' are of each sample along the last dimension.
+ * `synchronized`: of all replicas together. Then (x - mean) / sqrt(variance + epsilon), times
+ * scale, plus offset, [channels] each; layers' are of each sample along the last dimension.
  */
 sy_status sy_moments(sy_context *c, sy_tensor x, bool synchronized, sy_tensor *mean,
                      sy_tensor *variance);

@@ -97,7 +97,7 @@ typedef struct sy_place {
     sy_shape shape;                     /* of what lies there */
     int64_t address, bytes;             /* in that core's HBM, tiles and all; the host: 0, dense */
 } sy_place;
-/* The first `most` places into out[] (NULL: none), replica by replica; *count: how many there are. */
+/* the first `most` places into out[] (NULL: none), replica by replica; *count: all there are */
 sy_status sy_variable_places(const sy_variable *v, sy_place *out, int most, int *count);
 /* as NumPy's save and load: the file appears whole or not at all; loading checks type and shape,
    and changes nothing if they are others */

@@ -4,12 +4,12 @@
  */
 #include "isa/listing/listing_internal.h"
 
+#include "base/hash.h"
 #include "isa/asm_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* A mnemonic that is not known, and the words for it, which are costly to find. */
 struct stranger {

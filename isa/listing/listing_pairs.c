@@ -4,9 +4,10 @@
  */
 #include "isa/listing/listing_internal.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct named {
     const char *name;                   /* "%22" of a push */

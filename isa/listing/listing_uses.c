@@ -7,11 +7,12 @@
  */
 #include "isa/listing/listing_internal.h"
 
+#include "base/hash.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define FLAG_GROUP 16                   /* flags of an allocation that is indexed */
 

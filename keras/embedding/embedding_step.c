@@ -54,8 +54,9 @@ void embedding_begin(struct embedding_step *s, struct trace *t, const struct emb
 /* pred: which ids are rows */
 static int is_row(struct embedding_step *s, int ids, int64_t vocabulary_size)
 {
-    return binary(s, HLO_AND, compare(s, COMPARE_GE, ids, 0),
-                  compare(s, COMPARE_LT, ids, vocabulary_size));
+    int is_below = compare(s, COMPARE_LT, ids, vocabulary_size);
+
+    return binary(s, HLO_AND, compare(s, COMPARE_GE, ids, 0), is_below);
 }
 
 /* 1 / what the combiner divides by, 0 where that is 0; f32 [samples] */
@@ -84,8 +85,8 @@ static int weigh(struct embedding_step *s, const struct embedding_feature *f, in
         shape.dtype = DTYPE_F32;
         weight = graph_broadcast(g, graph_constant(g, shape_scalar(DTYPE_F32), 1), shape, NULL);
     }
-    weight = graph_select(g, is_row(s, ids, t->vocabulary_size), weight,
-                          graph_splat(g, weight, 0));
+    int fourth = graph_splat(g, weight, 0);
+    weight = graph_select(g, is_row(s, ids, t->vocabulary_size), weight, fourth);
     if (f->is_sequence || t->combiner == COMBINER_SUM)
         return weight;
     return nn_multiply(g, weight, spread_first(s, divisor(s, t->combiner, weight), 2, shape.dim));
@@ -202,8 +203,9 @@ static int add_by_row(struct embedding_step *s, const struct shape *shape, int i
     struct graph_gather d = {.offset_count = shape->rank - 1, .offset_dims = {1},
                              .collapsed_count = 1, .map_count = 1, .index_vector_dim = 1};
 
-    return graph_scatter(g, REDUCE_ADD, graph_broadcast(g, zero, *shape, NULL),
-                         reshape(s, index, 2, (int64_t[]){count, 1}), updates, &d);
+    index = reshape(s, index, 2, (int64_t[]){count, 1});
+    return graph_scatter(g, REDUCE_ADD, graph_broadcast(g, zero, *shape, NULL), index, updates,
+                         &d);
 }
 
 /* u32 [rows, dim]: all bits of rows that somebody asked for; NODE_NONE: it does not matter */
@@ -237,7 +239,7 @@ static void update_table(struct embedding_step *s, int table, int index, int upd
     int variable = s->m->variable[table], value = trace_read(s->trace, variable);
     struct shape shape = s->trace->graph.node[value].shape;
     int gradient = add_by_row(s, &shape, index, updates);
-    int asked = asked_rows(s, table, &shape, index), old[OPTIMIZER_SLOTS_MAX];
+    int asked = asked_rows(s, table, &shape, index), old[OPTIMIZER_SLOTS_MAX] = {0};
     struct optimizer_step step;
 
     for (int k = 0; k < OPTIMIZER_SLOTS_MAX; k++)

@@ -46,8 +46,9 @@ static int read_axis(struct constraint *c, const json_t *v, struct err *e)
         return err_set(e, "%s: axis has %zu numbers, allowed are 1..%d", kinds[c->kind - 1].class,
                        count, GRAPH_RANK_MAX);
     for (size_t i = 0; i < count; i++) {
-        if (number_read(&axis, kinds[c->kind - 1].class, json_is_array(v) ? json_array_get(v, i) : v,
-                        &x, e))
+        const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
+
+        if (number_read(&axis, kinds[c->kind - 1].class, one, &x, e))
             return -1;
         c->axis[i] = (int)x;
     }

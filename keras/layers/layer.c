@@ -62,7 +62,10 @@ const char *layer_whole_class(const struct layer *l)
 {
     return l->operation ? l->operation
            : l->is_distributed ? "TimeDistributed"
-           : l->c.both != LAYER_ONE_WAY ? "Bidirectional" : layer_class(l->kind);
+           : l->c.both != LAYER_ONE_WAY ? "Bidirectional"
+           : l->cell                    ? "RNN"
+           : l->kind == LAYER_GROUP_QUERY_ATTENTION ? "GroupedQueryAttention"
+                                                    : layer_class(l->kind);
 }
 
 const char *layer_standard_name(enum layer_kind kind)

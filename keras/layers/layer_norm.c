@@ -76,11 +76,13 @@ static int call_batch_norm(struct layer_call *c)
     struct nn_batch_norm n;
 
     layer_source(c, "FusedBatchNorm");
-    if (!layer_learns(c))
+    if (!layer_learns(c)) {
+        int sixth = layer_read(c, moving(c->layer, MOVING_VARIANCE));
+
         return nn_batch_norm_inference(g, c->input[0], gamma, beta,
-                                       layer_read(c, moving(c->layer, MOVING_MEAN)),
-                                       layer_read(c, moving(c->layer, MOVING_VARIANCE)),
+                                       layer_read(c, moving(c->layer, MOVING_MEAN)), sixth,
                                        l->epsilon);
+    }
     n = nn_batch_norm_training(g, c->input[0], gamma, beta, l->epsilon, is_synchronized,
                                c->t->replica_count);
     layer_source(c, "AssignMovingAvg");
@@ -162,6 +164,40 @@ static int call_unit_norm(struct layer_call *c)
 }
 
 const struct layer_functions layer_unit_norm = {shape_norm, NULL, call_unit_norm};
+
+/* ---- ConvNeXt's factor of each feature ---- */
+
+static int shape_layer_scale(const struct layer *l, const struct shape *in, int count,
+                             struct shape *out, struct err *e)
+{
+    (void)count;
+    if (in->rank < 1 || in->dim[in->rank - 1] != l->c.units)
+        return layer_fail(l, e, "\"projection_dim\" is %" PRId64 ", its input has %" PRId64
+                          " features", l->c.units, in->rank ? in->dim[in->rank - 1] : 1);
+    *out = *in;
+    out->dtype = DTYPE_F32;
+    return 0;
+}
+
+static void build_layer_scale(struct layer_build *b)
+{
+    const struct initializer start = {.kind = INITIALIZER_CONSTANT, .a = b->layer->c.alpha};
+
+    layer_add_weight(b, "gamma", SIZES(b->layer->c.units), &start, NULL);
+}
+
+static int call_layer_scale(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    int x = c->input[0], gamma = layer_read_cast(c, 0), last = g->node[x].shape.rank - 1;
+
+    layer_source(c, "Scale");
+    gamma = graph_broadcast(g, gamma, g->node[x].shape, &last);
+    return graph_binary(g, HLO_MULTIPLY, x, gamma);
+}
+
+const struct layer_functions layer_layer_scale = {shape_layer_scale, build_layer_scale,
+                                                  call_layer_scale};
 
 /* ---- by a mean and a variance that are given, or kept as variables that do not change ---- */
 

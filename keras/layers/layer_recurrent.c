@@ -261,7 +261,8 @@ static int activated(const struct direction *d, int x)
 /* a b + c d */
 static int mixed(struct graph *g, int a, int b, int c, int d)
 {
-    return nn_add(g, nn_multiply(g, a, b), nn_multiply(g, c, d));
+    int third = nn_multiply(g, c, d);
+    return nn_add(g, nn_multiply(g, a, b), third);
 }
 
 /* the state as the product with the recurrent kernel sees it */
@@ -275,9 +276,11 @@ static int lstm_step(struct direction *d, int x, int h, int *cell)
 {
     int all = nn_add(d->g, x, product(d, dropped(d, h), d->recurrent));
 
-    *cell = mixed(d->g, squashed(d, gate(d, all, 1)), *cell, squashed(d, gate(d, all, 0)),
-                  activated(d, gate(d, all, 2)));
-    return nn_multiply(d->g, squashed(d, gate(d, all, 3)), activated(d, *cell));
+    int fifth = activated(d, gate(d, all, 2));
+    int fourth = squashed(d, gate(d, all, 0));
+    *cell = mixed(d->g, squashed(d, gate(d, all, 1)), *cell, fourth, fifth);
+    int third = activated(d, *cell);
+    return nn_multiply(d->g, squashed(d, gate(d, all, 3)), third);
 }
 
 /* gates are update, reset, new state */
@@ -290,8 +293,10 @@ static int gru_step(struct direction *d, int x, int h)
 
     if (d->state_bias != NODE_NONE)
         of_state = nn_bias(d->g, of_state, d->state_bias);
-    update = squashed(d, nn_add(d->g, gate(d, x, 0), gate(d, of_state, 0)));
-    reset = squashed(d, nn_add(d->g, gate(d, x, 1), gate(d, of_state, 1)));
+    int third_3 = gate(d, of_state, 0);
+    update = squashed(d, nn_add(d->g, gate(d, x, 0), third_3));
+    int third_2 = gate(d, of_state, 1);
+    reset = squashed(d, nn_add(d->g, gate(d, x, 1), third_2));
     if (resets_after)
         fresh = nn_multiply(d->g, reset, gate(d, of_state, 2));
     else

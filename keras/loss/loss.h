@@ -4,7 +4,8 @@
  * Everything is computed in f32. What goes over the samples of a batch together (Dice, Tversky,
  * Circle, the rows that ignore_class leaves) goes over those of one replica that are there. Where a
  * model ends in softmax or sigmoid, cross-entropies work on what these are of, as Keras does on
- * TensorFlow: the same value, without losing digits in probabilities. Other probabilities are clipped to 1e-7..1 - 1e-7. docs/keras.md has them all.
+ * TensorFlow: the same value, without losing digits in probabilities. Other probabilities are
+ * clipped to 1e-7..1 - 1e-7. docs/keras.md has them all.
  */
 #ifndef KERAS_LOSS_H
 #define KERAS_LOSS_H

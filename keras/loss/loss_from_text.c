@@ -1,6 +1,7 @@
 /* Reads losses and metrics with their arguments from Python calls. */
 #include "keras/loss/loss_from_text.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "keras/call/call.h"
@@ -58,4 +59,14 @@ int metric_from_text(struct metric *m, const char *text, const struct shape *lab
     status = read_metric(m, call, a, e);
     json_decref(call);
     return status;
+}
+
+void metric_set_weighted(struct metric *list, int i, struct arena *a)
+{
+    list[i].is_weighted = true;
+    for (int k = 0; k < i; k++)
+        if (strcmp(list[k].name, list[i].name) == 0) {
+            list[i].name = arena_printf(a, "weighted_%s", list[i].name);
+            return;
+        }
 }

@@ -15,4 +15,6 @@ int loss_from_text(struct loss *l, const char *text, struct arena *a, struct err
  */
 int metric_from_text(struct metric *m, const char *text, const struct shape *label,
                      const struct shape *prediction, struct arena *a, struct err *e);
+/* the i-th of a list is one of weighted_metrics: "weighted_..." if one before it has its name */
+void metric_set_weighted(struct metric *list, int i, struct arena *a);
 #endif

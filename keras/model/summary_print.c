@@ -96,8 +96,7 @@ void summary_print(const struct summary *s, FILE *to)
     print_bytes("Total params", s->total.parameters, to);
     print_bytes("Trainable params", s->total.trainable, to);
     print_bytes("Non-trainable params", s->total.parameters - s->total.trainable, to);
-    fprintf(to, "%-22s %14s FLOP forward\n", "Per sample:",
-            text_thousands(s->total.flops).text);
+    fprintf(to, "%-22s %14s FLOP forward\n", "Per sample:", text_thousands(s->total.flops).text);
     if (!s->options.chip)
         return;
     fprintf(to, "\nPredicted for one core of %s, %s, %" PRId64 " sample%s at a time:\n",

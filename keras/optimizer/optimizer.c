@@ -509,7 +509,7 @@ static int read_config(struct optimizer *o, json_t *call, struct arena *a, struc
     return check_together(o, e);
 }
 
-/* LossScaleOptimizer(inner, initial_scale=32768, dynamic_growth_steps=2000): the inner one, scaled */
+/* LossScaleOptimizer(inner, initial_scale, dynamic_growth_steps): the inner one, scaled */
 static int read_scaled(struct optimizer *o, json_t *call, struct arena *a, struct err *e)
 {
     static const char *const arguments[] = {"inner_optimizer", "initial_scale",

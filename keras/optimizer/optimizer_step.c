@@ -197,8 +197,9 @@ static int norm_scale(struct optimizer_step *s, int square_sum, double limit)
     struct graph *g = &s->trace->graph;
     int norm = graph_unary(g, HLO_SQRT, square_sum), most = graph_splat(g, norm, limit);
 
-    return graph_select(g, graph_compare(g, COMPARE_LE, norm, most), graph_splat(g, norm, 1),
-                        optimizer_divide(g, most, norm));
+    int fourth = optimizer_divide(g, most, norm);
+    int third = graph_splat(g, norm, 1);
+    return graph_select(g, graph_compare(g, COMPARE_LE, norm, most), third, fourth);
 }
 
 static void clip_norms(struct optimizer_step *s, int *gradient)
@@ -375,7 +376,8 @@ static int follow(const struct optimizer_update *u, int value)
     int before = updates_before(u->s), average = trace_read(u->s->trace, u->of->average);
     int next, due;
 
-    next = nn_add(g, nn_scale(g, average, momentum), nn_scale(g, value, 1 - momentum));
+    int third = nn_scale(g, value, 1 - momentum);
+    next = nn_add(g, nn_scale(g, average, momentum), third);
     next = choose_value(g, are_equal(g, before, s32(g, 0)), value, next);
     next = choose_finite(u->s, next, average);
     trace_assign(u->s->trace, u->of->average, next);

@@ -164,7 +164,8 @@ void schedule_print_list(FILE *to)
             struct err e;
 
             fprintf(to, "%s%s", i ? ", " : "", list[i]);
-            if (k != SCHEDULE_PIECEWISE_CONSTANT_DECAY && find_argument(&s, list[i], &n, &e) == 0)
+            if (k != SCHEDULE_PIECEWISE_CONSTANT_DECAY && find_argument(&s, list[i], &n, &e) == 0 &&
+                n < SCHEDULE_NUMBER_COUNT)
                 print_default(n, s.number[n], to);
         }
         fprintf(to, ")\n    %s\n", meanings[k]);

@@ -78,7 +78,8 @@ static int trace_inverse_time(const struct tracing *t)
 {
     int below = nn_scale(t->g, progress(t), number(t->s, SCHEDULE_DECAY_RATE));
 
-    return divide(t, real(t, number(t->s, SCHEDULE_INITIAL)), nn_shift(t->g, below, 1));
+    int third = nn_shift(t->g, below, 1);
+    return divide(t, real(t, number(t->s, SCHEDULE_INITIAL)), third);
 }
 
 /*
@@ -91,7 +92,8 @@ static int trace_polynomial(const struct tracing *t)
     int all = whole(t, steps), left;
 
     if (number(t->s, SCHEDULE_CYCLE) != 0) {
-        int before = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -1), whole(t, 0));
+        int fourth = whole(t, 0);
+        int before = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -1), fourth);
         int times = nn_shift(t->g, divide(t, before, all), 1);
         int rest = subtract(t, t->step, nn_multiply(t->g, nn_shift(t->g, times, -1), all));
 
@@ -128,9 +130,11 @@ static int trace_cosine(const struct tracing *t)
 
     if (!isnan(target)) {
         warm = number(t->s, SCHEDULE_WARMUP_STEPS);
-        behind = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -warm), whole(t, 0));
+        int fourth = whole(t, 0);
+        behind = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -warm), fourth);
     }
-    rate = subtract(t, whole(t, steps), least(t, behind, whole(t, steps)));
+    int third = least(t, behind, whole(t, steps));
+    rate = subtract(t, whole(t, steps), third);
     rate = above_alpha(t, half_cosine(t, fraction(t, rate, steps)), isnan(target) ? initial
                                                                                    : target);
     if (warm == 0)
@@ -160,8 +164,8 @@ static int is_in_range(const struct tracing *t, const struct ranges *r)
 
     for (int i = 0; i < r->count; i++)
         last[i] = i + 1 < r->count ? r->first[i + 1] - 1 : INT32_MAX;
-    return graph_binary(t->g, HLO_AND, graph_compare(t->g, COMPARE_GE, step, low),
-                        graph_compare(t->g, COMPARE_LE, step, vector_s32(t, last, r->count)));
+    int fourth = graph_compare(t->g, COMPARE_LE, step, vector_s32(t, last, r->count));
+    return graph_binary(t->g, HLO_AND, graph_compare(t->g, COMPARE_GE, step, low), fourth);
 }
 
 /* the value of that range; `values` are of 4 bytes */
@@ -196,10 +200,13 @@ static int trace_even_restarts(const struct tracing *t)
 
     left = subtract(t, all, subtract(t, t->step, nn_multiply(t->g, times, all)));
     wave = half_cosine(t, fraction(t, left, steps));
-    if (number(t->s, SCHEDULE_M_MUL) != 1)
-        wave = nn_multiply(t->g, wave,
-                           graph_binary(t->g, HLO_POWER, real(t, number(t->s, SCHEDULE_M_MUL)),
-                                        graph_convert(t->g, times, DTYPE_F32)));
+    if (number(t->s, SCHEDULE_M_MUL) != 1) {
+        int fourth = graph_convert(t->g, times, DTYPE_F32);
+
+        wave = nn_multiply(
+            t->g, wave,
+            graph_binary(t->g, HLO_POWER, real(t, number(t->s, SCHEDULE_M_MUL)), fourth));
+    }
     return above_alpha(t, wave, number(t->s, SCHEDULE_INITIAL));
 }
 
@@ -246,11 +253,11 @@ static int trace_restarts(const struct tracing *t)
     p = list_periods(t->s, t->g->arena);
     in = is_in_range(t, &p.range);
     left = subtract(t, look_up(t, &p.range, in, DTYPE_S32, p.end), t->step);
-    left = nn_add(t->g, graph_convert(t->g, left, DTYPE_F32),
-                  look_up(t, &p.range, in, DTYPE_F32, p.rest));
+    int third_2 = look_up(t, &p.range, in, DTYPE_F32, p.rest);
+    left = nn_add(t->g, graph_convert(t->g, left, DTYPE_F32), third_2);
     left = nn_multiply(t->g, left, look_up(t, &p.range, in, DTYPE_F32, p.share));
-    wave = nn_multiply(t->g, half_cosine(t, left),
-                       look_up(t, &p.range, in, DTYPE_F32, p.height));
+    int third = look_up(t, &p.range, in, DTYPE_F32, p.height);
+    wave = nn_multiply(t->g, half_cosine(t, left), third);
     return above_alpha(t, wave, number(t->s, SCHEDULE_INITIAL));
 }
 

@@ -4,11 +4,11 @@
  */
 #include "report/export/export_names.h"
 
+#include "base/hash.h"
 #include "isa/disasm.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct entry {
     const char *key;

@@ -80,7 +80,7 @@ struct reader {
     struct command *command;
     const char **argument;
     const char **last;                  /* what a line "key+" goes on with */
-    char last_key[32];
+    const char *last_key;               /* of *last */
     bool is_in_section;
 };
 
@@ -159,7 +159,7 @@ static int read_pair(struct reader *r, char *key, char *value)
         return -1;
     *place = arena_strdup(r->arena, value);
     r->last = place;
-    snprintf(r->last_key, sizeof(r->last_key), "%s", key);
+    r->last_key = arena_strdup(r->arena, key);
     return 0;
 }
 
@@ -211,6 +211,8 @@ int command_read(const char *folder, struct arena *a, struct command *c, struct 
         if (read_line(&r, line) != 0)
             status = err_at(e, path, number, 0, "not a line of a section [command]");
     }
+    if (ferror(f))
+        status = err_set(e, "cannot read %s: %s", path, strerror(errno));
     fclose(f);
     return status ? status : check_whole(&r, path, e);
 }
@@ -235,7 +237,7 @@ static const char *quoted(const char *text, struct arena *a)
 
 const char *command_text(const struct command *c, struct arena *a)
 {
-    const char *text = arena_printf(a, "systole %s", c->name);
+    const char *text = arena_printf(a, "systole %s", quoted(c->name, a));
 
     for (int i = 0; i < c->argument_count; i++)
         text = arena_printf(a, "%s %s", text, quoted(c->argument[i], a));

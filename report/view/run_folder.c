@@ -82,17 +82,23 @@ static int open_folder(struct run_folder *r, const char *path, struct arena *a, 
     struct reading reading = {.folder = r, .arena = a};
     struct stat st;
     FILE *f;
+    int code;
 
-    if (stat(arena_printf(a, "%s/stats.json", path), &st) != 0)
+    if (stat(arena_printf(a, "%s/stats.json", path), &st) != 0 && errno == ENOENT)
         return err_at(e, path, 0, 0, "is no folder of a run: it has no stats.json");
     if (read_stats(r, arena_printf(a, "%s/stats.json", path), e))
         return -1;
     f = fopen(arena_printf(a, "%s/config.ini", path), "r");
-    if (f) {                            /* lines that cannot be read tell nothing */
+    code = f || errno == ENOENT ? 0 : errno;
+    if (f) {                            /* lines that are no settings tell nothing */
         ini_parse_file(f, take_setting, &reading);
+        code = ferror(f) ? errno : 0;
         fclose(f);
     }
-    return 0;
+    if (code == 0)
+        return 0;
+    run_folder_close(r);
+    return err_at(e, path, 0, 0, "config.ini cannot be read: %s", strerror(code));
 }
 
 int run_folder_check_trace(const char *folder, const struct ntrace *t, struct err *e)

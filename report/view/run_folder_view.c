@@ -160,7 +160,7 @@ static int read_links(const struct reading *r)
     r->v->link_count = (int)count;
     for (size_t i = 0; i < count; i++) {
         const json_t *link = json_array_get(list, i);
-        int64_t from, end;
+        int64_t from = 0, end = 0;
 
         if (read_count(r, link, "from", &from) || read_count(r, link, "to", &end) ||
             read_counters(r, link, COUNTER_LINK, &l[i]))

@@ -8,7 +8,7 @@ static const struct isa_overlays *overlays_of(const struct core *c)
     return &c->program->overlays;
 }
 
-cycle_t overlay_fetch_cycles(const struct chip *chip, uint32_t bundles)
+static cycle_t overlay_fetch_cycles(const struct chip *chip, uint32_t bundles)
 {
     double bytes = (double)bundles * (double)chip->core_bundle_bytes;
     int64_t ps = chip->dma_read_ns * PS_PER_NS + (int64_t)ceil(bytes * 1000 / chip->dma_core_gbps);

@@ -20,6 +20,4 @@ void overlay_launch(struct core *c);
 void overlay_wait(struct core *c, struct issue_time *t);
 /* it issues at `at`; what follows is fetched */
 void overlay_enter(struct core *c, cycle_t at);
-
-cycle_t overlay_fetch_cycles(const struct chip *chip, uint32_t bundles);
 #endif

@@ -59,7 +59,6 @@ void memo_free_anchor(struct memo_anchor *a);
 /* of predicates, and of how full the FIFOs are: costs little, and differs most often */
 uint64_t memo_occupancy(const struct core *c);
 /* stores that a load could still meet */
-int memo_recent_stores(const struct core *c);
 const struct store_record *memo_recent_store(const struct core *c, int i);   /* 0: the newest */
 /* all times that still matter, by `cycles` */
 void memo_shift_times(struct core *c, cycle_t cycles);

@@ -175,7 +175,7 @@ uint64_t memo_occupancy(const struct core *c)
     return hash;
 }
 
-int memo_recent_stores(const struct core *c)
+static int memo_recent_stores(const struct core *c)
 {
     cycle_t gap = c->chip->vmem_store_to_load_cycles;
     int count = 0;

@@ -25,6 +25,7 @@ static const struct field machine_fields[] = {
     APART(machine, arena), APART(machine, simd), APART(machine, horizon_ps),
     APART(machine, stop_ps), APART(machine, runnable), APART(machine, runnable_count),
     APART(machine, rounds), APART(machine, launch_memo), APART(machine, replay),
+    APART(machine, tell_progress), APART(machine, progress_context),
     APART(machine, watch), APART(machine, tracing)};
 
 static const struct field cmem_fields[] = {SAVED_TIME(cmem_port, free_at)};

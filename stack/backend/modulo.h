@@ -64,7 +64,6 @@ struct modulo_schedule {
 bool modulo_body_init(struct modulo_body *l, const struct code_block *b, int step_count,
                       int counter, int64_t count, const struct chip *chip, struct arena *a);
 void modulo_body_fini(struct modulo_body *l);
-void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int distance);
 
 /*
  * modulo_place.c: false when it finds none with this II. Operations with the

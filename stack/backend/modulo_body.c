@@ -21,7 +21,7 @@
 #define UNIT_COUNT (2 * DEPEND_FIFO_COUNT + ISA_UNIT_MAX)  /* FIFOs by push, by pop, ports */
 #define ROUNDS_APART_MAX 512            /* rounds that may be under way together */
 
-void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int distance)
+static void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int distance)
 {
     struct modulo_edge *e;
 

@@ -106,7 +106,6 @@ void plan_set_axes(struct collective_plan *p, bool folds, struct arena *a);
 void plan_set_ring(struct collective_plan *p, bool in_rank_order, struct arena *a);
 void plan_locate(const struct collective_plan *p, int core, struct plan_rank *out);
 bool plan_closes(const struct collective_plan *p);      /* all dims that join chips */
-int plan_shift(const struct collective_plan *p, const int distance[PLAN_DIMS]);
 int plan_shift_along(const struct collective_plan *p, int dim, int distance);
 int plan_peer(const struct collective_plan *p, const struct plan_rank *r, int shift);
 int64_t plan_address(const struct collective_plan *p, const struct plan_rank *r, int layout,

@@ -14,8 +14,9 @@ static void plan_op(const void *plan, int core, int index, struct collective_op 
     collective_op(plan, core, index, out);
 }
 
-void collective_lists_of(const struct collective_plan *p, int64_t table_address,
-                         struct collective_lists *out)
+/* the lists of a plan, which must live as long */
+static void collective_lists_of(const struct collective_plan *p, int64_t table_address,
+                                struct collective_lists *out)
 {
     *out = (struct collective_lists){
         .type = collective_plan_request(p)->type, .flag_count = collective_flag_count(p),

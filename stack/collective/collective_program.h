@@ -25,10 +25,6 @@ struct collective_lists {
     const void *context;
 };
 
-/* the lists of a plan, which must live as long */
-void collective_lists_of(const struct collective_plan *p, int64_t table_address,
-                         struct collective_lists *out);
-
 /*
  * Programs loaded and tables written for all cores; the machine is of the
  * plan's slice and chip. NULL with *e set when tables, flags or the parts of an

@@ -179,7 +179,7 @@ void plan_locate(const struct collective_plan *p, int core, struct plan_rank *ou
     }
 }
 
-int plan_shift(const struct collective_plan *p, const int distance[PLAN_DIMS])
+static int plan_shift(const struct collective_plan *p, const int distance[PLAN_DIMS])
 {
     int shift = 0;
 

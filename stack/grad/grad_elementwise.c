@@ -22,7 +22,8 @@ static int quotient(struct graph *g, int a, int b)
 static int sign_times(struct graph *g, int a, int dy)
 {
     int zero = grad_zeros(g, a);
-    int below = graph_select(g, graph_compare(g, COMPARE_LT, a, zero), grad_negate(g, dy), zero);
+    int third = grad_negate(g, dy);
+    int below = graph_select(g, graph_compare(g, COMPARE_LT, a, zero), third, zero);
 
     return graph_select(g, graph_compare(g, COMPARE_GT, a, zero), dy, below);
 }
@@ -42,14 +43,26 @@ static int smooth_gradient(struct graph *g, enum graph_op op, int a, int y, int 
     case HLO_LOG1P: return quotient(g, dy, with(g, HLO_ADD, a, 1.0));
     case HLO_SQRT: return quotient(g, grad_scale(g, dy, 0.5), y);
     case HLO_RSQRT: return quotient(g, grad_multiply(g, grad_scale(g, dy, -0.5), y), a);
-    case HLO_CBRT: return quotient(g, grad_scale(g, dy, 1.0 / 3.0), square(g, y));
+    case HLO_CBRT: {
+        int third_3 = square(g, y);
+
+        return quotient(g, grad_scale(g, dy, 1.0 / 3.0), third_3);
+    }
     case HLO_TANH: return grad_multiply(g, dy, one_minus(g, square(g, y)));
-    case HLO_LOGISTIC: return grad_multiply(g, grad_multiply(g, dy, y), one_minus(g, y));
+    case HLO_LOGISTIC: {
+        int third_2 = one_minus(g, y);
+
+        return grad_multiply(g, grad_multiply(g, dy, y), third_2);
+    }
     case HLO_ERF:
         y = graph_unary(g, HLO_EXP, grad_negate(g, square(g, a)));
         return grad_multiply(g, grad_scale(g, dy, TWO_OVER_SQRT_PI), y);
     case HLO_SINE: return grad_multiply(g, dy, graph_unary(g, HLO_COSINE, a));
-    case HLO_COSINE: return grad_multiply(g, grad_negate(g, dy), graph_unary(g, HLO_SINE, a));
+    case HLO_COSINE: {
+        int third = graph_unary(g, HLO_SINE, a);
+
+        return grad_multiply(g, grad_negate(g, dy), third);
+    }
     case HLO_TAN: return grad_multiply(g, dy, with(g, HLO_ADD, square(g, y), 1.0));
     default: return NODE_NONE;
     }
@@ -151,8 +164,8 @@ static void give_remainder(struct grad *gr, const struct graph_node *n, int dy)
     if (!grad_wants(gr, n, 1))
         return;
     whole = quotient(g, n->operand[0], n->operand[1]);
-    whole = grad_multiply(g, graph_unary(g, HLO_SIGN, whole),
-                          graph_unary(g, HLO_FLOOR, graph_unary(g, HLO_ABS, whole)));
+    int third = graph_unary(g, HLO_FLOOR, graph_unary(g, HLO_ABS, whole));
+    whole = grad_multiply(g, graph_unary(g, HLO_SIGN, whole), third);
     grad_accumulate(gr, n, 1, grad_negate(g, grad_multiply(g, dy, whole)));
 }
 
@@ -178,7 +191,8 @@ static void give_angle(struct grad *gr, const struct graph_node *n, int dy)
 {
     struct graph *g = gr->g;
     int a = n->operand[0], b = n->operand[1];
-    int scaled = quotient(g, dy, graph_binary(g, HLO_ADD, square(g, a), square(g, b)));
+    int fourth = square(g, b);
+    int scaled = quotient(g, dy, graph_binary(g, HLO_ADD, square(g, a), fourth));
 
     if (grad_wants(gr, n, 0))
         grad_accumulate(gr, n, 0, grad_multiply(g, scaled, b));
@@ -259,14 +273,17 @@ static void give_clamp(struct grad *gr, const struct graph_node *n, int dy)
     struct graph *g = gr->g;
     int x = n->operand[1];
     int low = as_values(g, n->operand[0], x), high = as_values(g, n->operand[2], x);
-    int inside = graph_binary(g, HLO_AND, graph_compare(g, COMPARE_GT, x, low),
-                              graph_compare(g, COMPARE_LT, x, high));
+    int fourth_2 = graph_compare(g, COMPARE_LT, x, high);
+    int inside = graph_binary(g, HLO_AND, graph_compare(g, COMPARE_GT, x, low), fourth_2);
 
     if (grad_wants(gr, n, 1))
         grad_accumulate(gr, n, 1, graph_select(g, inside, dy, grad_zeros(g, dy)));
-    if (grad_wants(gr, n, 0))
-        give_bound(gr, n, 0, graph_binary(g, HLO_AND, graph_compare(g, COMPARE_LT, x, low),
-                                          graph_compare(g, COMPARE_LT, low, high)), dy);
+    if (grad_wants(gr, n, 0)) {
+        int fourth = graph_compare(g, COMPARE_LT, low, high);
+
+        give_bound(gr, n, 0, graph_binary(g, HLO_AND, graph_compare(g, COMPARE_LT, x, low), fourth),
+                   dy);
+    }
     if (grad_wants(gr, n, 2))
         give_bound(gr, n, 2, graph_compare(g, COMPARE_GT, graph_binary(g, HLO_MAXIMUM, x, low),
                                            high), dy);

@@ -102,8 +102,9 @@ static void give_top_k(struct grad *gr, const struct graph_node *n, int y, int d
     d.batching_count = last;
     for (int i = 0; i < last; i++)
         d.operand_batching[i] = d.indices_batching[i] = i;
-    grad_accumulate(gr, n, 0, graph_scatter(g, REDUCE_ADD, grad_zeros(g, n->operand[0]),
-                                            graph_reshape(g, places, s), dy, &d));
+    int fourth = graph_reshape(g, places, s);
+    grad_accumulate(gr, n, 0,
+                    graph_scatter(g, REDUCE_ADD, grad_zeros(g, n->operand[0]), fourth, dy, &d));
 }
 
 /* the sort once more with an iota, which says where each went; sorting by it leads back */

@@ -67,8 +67,8 @@ static void give_pad(struct grad *gr, const struct graph_node *n, int dy)
         grad_accumulate(gr, n, 0, da);
     if (!grad_wants(gr, n, 1))
         return;
-    rest = graph_binary(gr->g, HLO_SUBTRACT, graph_reduce(gr->g, REDUCE_ADD, dy, all),
-                        graph_reduce(gr->g, REDUCE_ADD, da, all));
+    int fourth = graph_reduce(gr->g, REDUCE_ADD, da, all);
+    rest = graph_binary(gr->g, HLO_SUBTRACT, graph_reduce(gr->g, REDUCE_ADD, dy, all), fourth);
     grad_accumulate(gr, n, 1, rest);
 }
 

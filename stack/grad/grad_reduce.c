@@ -8,10 +8,12 @@ static int of_extreme(struct graph *g, const struct graph_node *n, int y, int dy
     struct shape shape = g->node[a].shape;
 
     equal = graph_compare(g, COMPARE_EQ, a, graph_broadcast(g, y, shape, kept));
-    share = graph_select(g, equal, graph_splat(g, a, 1.0), grad_zeros(g, a));
+    int fourth_2 = grad_zeros(g, a);
+    share = graph_select(g, equal, graph_splat(g, a, 1.0), fourth_2);
     share = graph_reduce(g, REDUCE_ADD, share, n->reduce_mask);
     share = graph_binary(g, HLO_DIVIDE, dy, share);
-    return graph_select(g, equal, graph_broadcast(g, share, shape, kept), grad_zeros(g, a));
+    int fourth = grad_zeros(g, a);
+    return graph_select(g, equal, graph_broadcast(g, share, shape, kept), fourth);
 }
 
 bool grad_reduce(struct grad *gr, const struct graph_node *n, int y, int dy)

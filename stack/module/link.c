@@ -4,11 +4,11 @@
  */
 #include "stack/module/link.h"
 
+#include "base/hash.h"
 #include "isa/op_make.h"
 
 #include <assert.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "isa/overlay.h"
 

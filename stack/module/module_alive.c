@@ -127,16 +127,19 @@ int module_plan_refuse(const struct module_plan *p, int64_t need, struct err *e)
 
     for (int i = 0; i < count; i++)
         if (i < LAYERS_TOLD)
-            snprintf(told + strlen(told), sizeof(told) - strlen(told), " %s %.*s,",
-                     text_bytes(list[i].bytes).text,
+            snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s %s %.*s",
+                     i ? "," : "", text_bytes(list[i].bytes).text,
                      list[i].length < 40 ? list[i].length : 40, list[i].name);
         else
             rest += list[i].bytes;
+    if (rest > 0)
+        snprintf(told + strlen(told), sizeof(told) - strlen(told), ", %s others",
+                 text_bytes(rest).text);
     status = err_set(e, "arrays that live at the same time need %s of HBM, a core has %s; %s are "
-                     "alive at once:%s and %s of others; a smaller batch or bf16 needs less",
+                     "alive at once:%s; a smaller batch or bf16 needs less",
                      text_bytes(need).text,
                      text_bytes(module_plan_hbm_bytes(p->settings)).text,
-                     text_bytes(alive).text, told, text_bytes(rest).text);
+                     text_bytes(alive).text, told);
     mem_free(list);
     return status;
 }

@@ -226,7 +226,7 @@ int tuning_load(struct tuning *t, const char *path, struct err *e)
 
     if (!from)
         return errno == ENOENT ? 0 : err_at(e, path, 0, 0, "%s", strerror(errno));
-    if (!fgets(line, sizeof(line), from) || strcmp(line, VERSION_LINE) != 0)
+    if ((!fgets(line, sizeof(line), from) || strcmp(line, VERSION_LINE) != 0) && !ferror(from))
         status = err_at(e, path, 1, 0, "not a tuning cache of this version: its first line must "
                         "be \"systole tuning 1\"");
     while (status == 0 && fgets(line, sizeof(line), from)) {
@@ -238,6 +238,8 @@ int tuning_load(struct tuning *t, const char *path, struct err *e)
         else
             insert(t, &entry);
     }
+    if (ferror(from))                   /* a part would be saved as all */
+        status = err_at(e, path, 0, 0, "cannot be read: %s", strerror(errno));
     fclose(from);
     return status;
 }

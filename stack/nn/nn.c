@@ -56,7 +56,8 @@ int nn_gelu(struct graph *g, int x, bool is_approximate)
     } else {
         inner = graph_unary(g, HLO_ERF, nn_scale(g, x, SQRT_HALF));
     }
-    return nn_multiply(g, nn_scale(g, x, 0.5), nn_shift(g, inner, 1.0));
+    int third = nn_shift(g, inner, 1.0);
+    return nn_multiply(g, nn_scale(g, x, 0.5), third);
 }
 
 int nn_spread(struct graph *g, int vector, int like)
@@ -161,7 +162,8 @@ int nn_cross_entropy(struct graph *g, int logits, int labels)
     int64_t classes = shape->dim[shape->rank - 1];
     int z = less_largest(g, logits), own, loss;
 
-    own = graph_select(g, is_label(g, labels, classes), z, graph_splat(g, z, 0.0));
+    int fourth = graph_splat(g, z, 0.0);
+    own = graph_select(g, is_label(g, labels, classes), z, fourth);
     own = graph_reduce(g, REDUCE_ADD, own, nn_last_dim(g, z));
     loss = nn_subtract(g, log_sum(g, z), own);
     return nn_mean(g, loss, (1u << g->node[loss].shape.rank) - 1);
@@ -185,5 +187,6 @@ int nn_dropout(struct graph *g, int x, double rate, int seed, int64_t stream)
         return x;
     bits = graph_rng_bits(g, g->node[x].shape, seed, stream);
     is_kept = graph_compare(g, COMPARE_LT, bits, graph_splat(g, bits, limit));
-    return graph_select(g, is_kept, nn_scale(g, x, 1.0 / (1.0 - rate)), graph_splat(g, x, 0.0));
+    int fourth = graph_splat(g, x, 0.0);
+    return graph_select(g, is_kept, nn_scale(g, x, 1.0 / (1.0 - rate)), fourth);
 }

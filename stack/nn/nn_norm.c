@@ -36,8 +36,8 @@ int nn_rms_norm(struct graph *g, int x, int scale, double epsilon)
     int squares = nn_mean(g, nn_multiply(g, wide, wide), last);
     int factor = nn_spread_kept(g, inverse_root(g, squares, epsilon), wide, last);
 
-    return graph_convert(g, nn_multiply(g, nn_multiply(g, wide, factor),
-                                        nn_spread(g, scale, wide)), dtype);
+    int third = nn_spread(g, scale, wide);
+    return graph_convert(g, nn_multiply(g, nn_multiply(g, wide, factor), third), dtype);
 }
 
 int nn_unit_norm(struct graph *g, int x)
@@ -67,7 +67,8 @@ int nn_group_norm(struct graph *g, int x, int scale, int offset, int64_t groups,
     y = nn_multiply(g, y, nn_spread_kept(g, inverse_root(g, variance, epsilon), wide, others));
     s.dtype = DTYPE_F32;
     y = graph_reshape(g, y, s);
-    y = nn_add(g, nn_multiply(g, y, nn_spread(g, scale, y)), nn_spread(g, offset, y));
+    int third = nn_spread(g, offset, y);
+    y = nn_add(g, nn_multiply(g, y, nn_spread(g, scale, y)), third);
     return graph_convert(g, y, dtype);
 }
 
@@ -112,5 +113,6 @@ int nn_batch_norm_inference(struct graph *g, int x, int scale, int offset, int m
 
 int nn_moving_average(struct graph *g, int average, int now, double momentum)
 {
-    return nn_add(g, nn_scale(g, average, momentum), nn_scale(g, now, 1.0 - momentum));
+    int third = nn_scale(g, now, 1.0 - momentum);
+    return nn_add(g, nn_scale(g, average, momentum), third);
 }

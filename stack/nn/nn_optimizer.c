@@ -30,8 +30,8 @@ int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient
     moment[0] = nn_moving_average(g, moment[0], gradient, o->beta_1);
     moment[1] = nn_moving_average(g, moment[1], nn_multiply(g, gradient, gradient), o->beta_2);
     root = graph_unary(g, HLO_SQRT, corrected(g, moment[1], o->beta_2, step));
-    change = graph_binary(g, HLO_DIVIDE, corrected(g, moment[0], o->beta_1, step),
-                          nn_shift(g, root, o->epsilon));
+    int fourth = nn_shift(g, root, o->epsilon);
+    change = graph_binary(g, HLO_DIVIDE, corrected(g, moment[0], o->beta_1, step), fourth);
     if (o->weight_decay != 0.0)
         change = nn_add(g, change, nn_scale(g, variable, o->weight_decay));
     return nn_subtract(g, variable, nn_multiply(g, nn_spread(g, rate, variable), change));

@@ -49,7 +49,8 @@ static int word_loss(struct zoo *z, int x, int table, const char *labels)
     int loss;
 
     zoo_enter(z, "words");
-    loss = nn_cross_entropy(z->g, words_of(z, x, table), tokens(z, labels));
+    int third = tokens(z, labels);
+    loss = nn_cross_entropy(z->g, words_of(z, x, table), third);
     zoo_leave(z);
     return loss;
 }
@@ -107,8 +108,8 @@ void zoo_bert_base(struct zoo *z)
         return;
     }
     follows = graph_parameter(z->g, shape_make(DTYPE_S32, ZOO_DIMS(z->o->batch)), "follows");
-    z->loss = nn_add(z->g, word_loss(z, x, table, "labels"),
-                     nn_cross_entropy(z->g, zoo_dense(z, "sentences", pooled, 2), follows));
+    int third = nn_cross_entropy(z->g, zoo_dense(z, "sentences", pooled, 2), follows);
+    z->loss = nn_add(z->g, word_loss(z, x, table, "labels"), third);
 }
 
 /* ---- GPT-2 ---- */

@@ -52,10 +52,11 @@ int expand_bytes(struct graph *g, const struct graph_node *n)
     products = products_of(g, n);
     if (!is_byte(dtype[0]) || !is_byte(dtype[1]) || products > PRODUCTS_MAX)
         return NODE_NONE;
-    if (products * largest(dtype[0]) * largest(dtype[1]) <= EXACT)
-        return graph_convert(g, convolve(g, n, graph_convert(g, n->operand[0], DTYPE_BF16),
-                                         graph_convert(g, n->operand[1], DTYPE_BF16)),
-                             n->shape.dtype);
+    if (products * largest(dtype[0]) * largest(dtype[1]) <= EXACT) {
+        rhs[0] = graph_convert(g, n->operand[1], DTYPE_BF16);
+        lhs[0] = graph_convert(g, n->operand[0], DTYPE_BF16);
+        return graph_convert(g, convolve(g, n, lhs[0], rhs[0]), n->shape.dtype);
+    }
     cut(g, n->operand[0], lhs);
     cut(g, n->operand[1], rhs);
     for (int i = 0; i < 4; i++) {

@@ -110,7 +110,7 @@ static void leave_to_sum(const struct partition *p, const struct graph_node *n,
 
         if (axis == 0 || (b >= 0 && p->part[n->operand[1]].made.axis[b] != axis))
             continue;
-        for (int d = 0; d < n->shape.rank; d++)
+        for (int d = 0; d < n->shape.rank && d < GRAPH_RANK_MAX; d++)
             if (made->axis[d] == axis)
                 made->axis[d] = 0;
     }
@@ -152,8 +152,8 @@ static int shift_iota(struct partition *p, const struct graph_node *n, int node,
 
     if (axis == 0)
         return node;
-    first = graph_binary(g, HLO_MULTIPLY, partition_coordinate(p, axis),
-                         graph_constant(g, shape_scalar(DTYPE_S32), (double)shape.dim[n->dim]));
+    int fourth = graph_constant(g, shape_scalar(DTYPE_S32), (double)shape.dim[n->dim]);
+    first = graph_binary(g, HLO_MULTIPLY, partition_coordinate(p, axis), fourth);
     first = graph_broadcast(g, graph_convert(g, first, shape.dtype), shape, NULL);
     return graph_binary(g, HLO_ADD, node, first);
 }

@@ -38,8 +38,6 @@ struct partition {
  * one; -1: none, or not over its whole length.
  */
 int partition_link_operand_dim(const struct graph *g, const struct graph_node *n, int k, int d);
-/* dimension d of the result may be cut without any operand being: new in a broadcast, an iota */
-bool partition_link_is_free(const struct graph *g, const struct graph_node *n, int d);
 /* Pair number i of dimensions that n sums over; *rhs -1: n has one operand. False: no such pair. */
 bool partition_link_contraction(const struct graph *g, const struct graph_node *n, int i, int *lhs,
                                 int *rhs);

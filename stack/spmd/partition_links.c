@@ -216,7 +216,8 @@ int partition_link_operand_dim(const struct graph *g, const struct graph_node *n
     return -1;
 }
 
-bool partition_link_is_free(const struct graph *g, const struct graph_node *n, int d)
+/* dimension d of the result may be cut without any operand being: new in a broadcast, an iota */
+static bool partition_link_is_free(const struct graph *g, const struct graph_node *n, int d)
 {
     if (n->op == HLO_CONSTANT)
         return !n->literal;

@@ -52,8 +52,8 @@ static int cut(struct partition *p, int node, int d, int axis)
     zero = graph_constant(g, shape_scalar(DTYPE_S32), 0.0);
     for (int i = 0; i < shape.rank; i++)
         start[i] = zero;
-    start[d] = graph_binary(g, HLO_MULTIPLY, partition_coordinate(p, axis),
-                            graph_constant(g, shape_scalar(DTYPE_S32), (double)size));
+    int fourth = graph_constant(g, shape_scalar(DTYPE_S32), (double)size);
+    start[d] = graph_binary(g, HLO_MULTIPLY, partition_coordinate(p, axis), fourth);
     return graph_dynamic_slice(g, node, start, shape.dim);
 }
 

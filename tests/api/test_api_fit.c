@@ -194,7 +194,7 @@ TEST(datasets_that_do_not_fit_are_named_with_both_shapes)
     api_expect_error(sy_model_fit(r.model, &(sy_samples){.dataset = d}, NULL), wrong);
     sy_dataset_free(d);
     sy_dataset_free(twice);
-    api_expect_error(sy_model_fit(r.model, NULL, NULL), "samples are NULL");
+    api_expect_error(sy_model_fit(r.model, NULL, NULL), "samples is NULL");
     api_expect_error(sy_model_fit(NULL, &r.samples, NULL), "the model is NULL");
     api_expect_error(sy_model_fit(r.model, &(sy_samples){.count = 64, .label = r.label}, NULL),
                      "the array of input \"input\" is NULL; model small takes f32[8]");

@@ -459,7 +459,8 @@ static sy_status mistaken(sy_context *c, const sy_tensor *in, int inputs, sy_ten
 TEST(mistakes_in_a_step_are_told)
 {
     static const char *const messages[] = {
-        "model small takes samples of f32[8]; input 0 is s32[8]", "model small is of another strategy",
+        "model small takes samples of f32[8]; input 0 is s32[8]",
+        "model small is of another strategy",
         "a model that has not been called in this step",
         "model small of 1 inputs and 1 outputs is called with 2 and 1", "crossentropie",
         "labels of shape", "the average of f32[8,8]", "compares with labels, which are NULL",
@@ -530,9 +531,9 @@ TEST(names_that_are_taken_are_told)
     api_must(sy_metric_create(r.strategy, "accuracy", &m));
     api_expect_error(sy_metric_create(r.strategy, "accuracy", &m),
                      "there is a variable \"accuracy/total\" already");
-    api_expect_error(sy_metric_create(r.strategy, "MeanIoU()", &m), "say num_classes");
+    api_expect_error(sy_metric_create(r.strategy, "MeanIoU()", &m), "num_classes");
     api_expect_error(sy_metric_create(r.strategy, "acuracy", &m), "acuracy");
-    api_must(sy_model_create(r.strategy, "last", &more));       /* no crash, as its names are taken */
+    api_must(sy_model_create(r.strategy, "last", &more));       /* whose names are taken */
     api_must(sy_model_add(more, "Dense(4, input_shape=(8,), name='last')"));
     api_expect_error(sy_model_compile(more, &api_standard), "already");
     sy_model_free(more);

@@ -174,9 +174,9 @@ TEST(mistakes_name_layers_arguments_and_shapes)
     api_expect_error(sy_model_add(r.model, "Conv2D(4, 3)"), "conv2d");
     api_expect_error(sy_model_compile(r.model, &(sy_compile){.loss = "mean_squared_eror"}),
                  "mean_squared_error");
-    api_expect_error(sy_model_compile(r.model, &(sy_compile){.optimizer = "Adam(lr=1)",
+    api_expect_error(sy_model_compile(r.model, &(sy_compile){.optimizer = "Adam(lrr=1)",
                                                       .loss = "mse"}),
-                 "lr");
+                 "lrr");
     api_expect_error(sy_model_compile(r.model, &(sy_compile){.loss = "Huber(delta=-1)"}), "delta");
     api_expect_error(sy_model_compile(r.model, &(sy_compile){.loss = "mse", .policy = "float8"}),
                  "mixed_bfloat16");

@@ -142,9 +142,10 @@ TEST(drawn_parts_compute_and_all_else_is_idle)
     }
 }
 
-/* two of eight cores train as a slice of two does, bit by bit; two such parts side by side */
+/* two of eight cores train as a slice of two does, bit by bit */
 TEST(a_model_trains_on_a_part_as_on_a_slice_of_its_size)
 {
+    static const int cores[2][2][4] = {{{0, 0, 0, 0}, {0, 0, 0, 1}}, {{1, 1, 0, 0}, {0, 1, 0, 1}}};
     float w[3][16 * 4];
 
     for (int i = 0; i < 3; i++) {
@@ -155,9 +156,7 @@ TEST(a_model_trains_on_a_part_as_on_a_slice_of_its_size)
         if (i) {
             sy_model_free(r.model);
             sy_strategy_free(r.strategy);
-            api_must(sy_assignment_from(r.cluster, i == 1 ? (const int[][4]){{0, 0, 0, 0}, {0, 0, 0, 1}}
-                                                          : (const int[][4]){{1, 1, 0, 0}, {0, 1, 0, 1}},
-                                        2, 1, &a));
+            api_must(sy_assignment_from(r.cluster, cores[i - 1], 2, 1, &a));
             api_must(sy_strategy_create(r.cluster, a, NULL, &r.strategy));
             api_must(sy_model_create(r.strategy, "small", &r.model));
         }

@@ -452,8 +452,8 @@ static void check_drawn(const float *x, double mean, double deviation, const cha
     /* five standard errors */
     if (!(fabs(sum - mean) < 5 * deviation / 64) ||
         !(fabs(sqrt(squares) - deviation) < 5 * deviation / 64))
-        fail_msg("%s: mean %g and deviation %g instead of %g and %g", what, sum, sqrt(squares), mean,
-                 deviation);
+        fail_msg("%s: mean %g and deviation %g instead of %g and %g", what, sum, sqrt(squares),
+                 mean, deviation);
 }
 
 TEST(random_numbers_are_as_they_are_said)

@@ -53,7 +53,8 @@ struct trial {
 static void add_layers(struct trial *t, sy_model *m)
 {
     static const char *const images_of[] = {
-        "Conv2D(8, 3, activation='relu')", "BatchNormalization()", "MaxPooling2D(2, padding='same')",
+        "Conv2D(8, 3, activation='relu')", "BatchNormalization()",
+        "MaxPooling2D(2, padding='same')",
         "SpatialDropout2D(0.2)", "Conv2D(16, 3, padding='same', use_bias=False)",
         "Activation('gelu')"};
     static const char *const wide[] = {"Dense(256, activation='relu')",

@@ -129,7 +129,7 @@ expect 2 '--a, --b and --out-npy are about values, which --mode timing does not 
     4x4x4 --mode timing --out-npy "$dir/x.npy"
 expect 2 '--trace shows cycles, which --mode functional does not work out' \
     4x4x4 --mode functional --trace "$dir/x.pftrace"
-expect 1 'arrays that live at the same time need 6 TiB of HBM, a core has 16 GiB; the chip is v3' \
+expect 1 'arrays that live at the same time need 6 TiB of HBM, a core has 16 GiB; 6 TiB are alive at once: 4 TiB ' \
     1048576x1048576x1048576 --mode timing
 expect 1 'a product needs more vector registers than the 8 that the chip has; ' \
     4x4x4 --tpu v2 --set core.vregs=8

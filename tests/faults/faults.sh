@@ -29,7 +29,7 @@ plain() {
     *.strace) "$systole" export "$1" -o "$work/plain.pftrace" >/dev/null 2>&1 &&
         cat "$work/plain.pftrace" ;;
     *.ini | *.json | *.csv | */report.txt | */stats.txt | */stdout | *.log)
-        sed 's/[0-9][0-9.e+-]*/N/g; s/  */ /g; s/^\(trace written to [^:]*\):[^,]*/\1/' "$1" ;;
+        sed 's/[0-9][0-9.e+-]*/N/g; s/  */ /g; s/^\(trace written to [^:,]*\).*/\1/' "$1" ;;
     *) cat "$1" ;;
     esac
 }

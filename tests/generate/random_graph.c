@@ -7,7 +7,9 @@
 #include <string.h>
 
 #define POOL_MAX 400
-#define EXACT (1 << 22)                 /* integers up to here, with room for bf16 rounding */
+#define EXACT (1 << 22)                 /* integers up to here in f32, */
+#define EXACT_BF16 256                  /* and in bf16: what is rounded may be rounded later, as
+                                         * excess precision allows (docs/compiler.md) */
 #define ELEMS_MAX 100000
 #define UNIT_PREFIX "unit"
 
@@ -187,6 +189,11 @@ static struct pick clamp(struct maker *m, struct pick p, double limit)
     return add(m, node, limit, p.is_column);
 }
 
+static double exact_of(enum graph_dtype type)
+{
+    return type == DTYPE_BF16 ? EXACT_BF16 : EXACT;
+}
+
 static void make_unary(struct maker *m)
 {
     struct pick a = find_or_make(m, NUMBERS, 7);
@@ -208,7 +215,7 @@ static void make_binary(struct maker *m)
         a = b;
         b = swap;
     }
-    if (op == HLO_MAXIMUM || op == HLO_MINIMUM || bound > EXACT) {
+    if (op == HLO_MAXIMUM || op == HLO_MINIMUM || bound > exact_of(shape_of(m, a.node)->dtype)) {
         op = op == HLO_MAXIMUM ? op : HLO_MINIMUM;
         bound = a.bound > b.bound ? a.bound : b.bound;
     }
@@ -269,10 +276,13 @@ static void make_convert(struct maker *m)
 {
     struct pick a = find_or_make(m, 15, 7);
     enum graph_dtype to = (enum graph_dtype)below(m, DTYPE_PRED);
-    int node = graph_convert(m->g, a.node, to);
+    int node;
 
+    if (to == DTYPE_BF16 && shape_of(m, a.node)->dtype != DTYPE_PRED)
+        a = clamp(m, a, EXACT_BF16);
+    node = graph_convert(m->g, a.node, to);
     if (node != a.node)
-        add(m, node, to == DTYPE_BF16 ? a.bound * 1.01 : a.bound, a.is_column);
+        add(m, node, a.bound, a.is_column);
 }
 
 static void make_reduce(struct maker *m)
@@ -286,7 +296,7 @@ static void make_reduce(struct maker *m)
 
     for (int i = 0; i < s.rank; i++)
         terms *= mask >> i & 1 ? (double)s.dim[i] : 1;
-    if (terms * a.bound > EXACT && kind == REDUCE_ADD)
+    if (terms * a.bound > exact_of(s.dtype) && kind == REDUCE_ADD)
         kind = REDUCE_MAX;
     if (is_constant)
         return;

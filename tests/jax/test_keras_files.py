@@ -81,7 +81,21 @@ def frozen():
     return model, numbers.normal(size=(17, 6)), 3
 
 
-MODELS = (cnn, lstm, transformer, nested, frozen)
+def parts():
+    """Layers that are made of layers."""
+    steps, features = draw.randint(3, 5), draw.randint(2, 6)
+    x = data = keras.Input((steps, features))
+    x = L.GroupQueryAttention(3, 4, 2)(x, x)
+    x = L.Attention(use_scale=True)([L.AdditiveAttention()([x, data]), data])
+    x = L.RNN(L.LSTMCell(3), return_sequences=True)(x)
+    x = L.Bidirectional(L.RNN(L.GRUCell(2), return_sequences=True))(x)
+    x = L.EinsumDense("abc,cd->abd", output_shape=(steps, 5), bias_axes="d")(x)
+    x = L.ConvLSTM2D(2, 1)(L.Reshape((steps, 5, 1, 1))(x))
+    model = keras.Model(data, L.Dense(3, activation="softmax")(L.Flatten()(x)))
+    return model, numbers.normal(size=(11, steps, features)), 3
+
+
+MODELS = (cnn, lstm, transformer, nested, frozen, parts)
 
 
 def fill(model):
@@ -113,12 +127,11 @@ def expect_near(what, got, right):
 
 def expect_weights(what, model, right, but=()):
     """Bit for bit, but for those that a step changes."""
-    for weight in model.weights:
-        name = weight.path
-        if any(word in name for word in ("count", *but)):
+    for weight, value in zip(model.weights, right, strict=True):
+        if any(word in weight.path for word in ("count", *but)):
             continue
-        if np.array(weight).tobytes() != right[name].tobytes():
-            raise ValueError(f"{what}: {name} differs")
+        if np.array(weight).tobytes() != value.tobytes():
+            raise ValueError(f"{what}: {weight.path} differs")
 
 
 def tensorflow_js(model):
@@ -174,7 +187,7 @@ def check_from_keras(model, x, y):
 
 def check_to_keras(model, x):
     """A training of one step, then one whose rate is 0."""
-    names = {w.path: np.array(w) for w in model.weights}
+    values = [np.array(w) for w in model.weights]
     for suffix in (".keras", ".weights.h5"):
         for rate in (0.1, 0.0):
             out = path("out" + suffix)
@@ -187,8 +200,7 @@ def check_to_keras(model, x):
                 back = keras.models.model_from_json(model.to_json())
                 back.load_weights(out)
             if rate == 0.0:
-                right = dict(zip([w.path for w in back.weights], names.values()))
-                expect_weights(out, back, right, but=("moving_",))
+                expect_weights(out, back, values, but=("moving_",))
             run("predict", path("plain.json"), "--weights", out, "--data",
                 path("d.npz") + ":x_test", "--out", path("q.npy"), "--precision", "highest",
                 "--batch", "4", "--tpu", "v2-2")

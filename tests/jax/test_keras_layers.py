@@ -4,6 +4,7 @@ is printed, and SEED=n draws them again."""
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 import jax  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+from keras.src.applications.convnext import LayerScale  # noqa: E402
 
 VALUES = os.environ.get("KERAS_VALUES", "build/tests/jax/keras_values")
 TOLERANCE = 5e-5                        # of the largest output: Keras computes in float32
@@ -218,6 +220,7 @@ def elementwise():
     shape = (draw.randint(2, 5), draw.randint(2, 5), 6)
     yield chain(shape, L.GroupNormalization(one_of(1, 2, 3, -1), epsilon=0.01))
     yield chain(shape, L.LayerNormalization())
+    yield chain(shape, LayerScale(draw.uniform(-2, 2), shape[-1]))
     yield chain(shape, L.BatchNormalization())
     yield chain(shape, L.RMSNormalization(), L.UnitNormalization())
     yield chain(shape, L.Normalization(mean=[1.0, 2, 3, 4, 5, 6], variance=[4.0, 1, 2, 3, 4, 5],
@@ -270,7 +273,8 @@ def assign(model, variables):
         raise ValueError(f"variables are {list(variables)}, not {[w.path for w in model.weights]}")
     names = {}
     for weight in model.weights:
-        near = [name for name in variables if weight.path.endswith(name)]
+        path = re.sub(r"/variable(_\d+)?$", "/gamma", weight.path)      # LayerScale names none
+        near = [name for name in variables if path.endswith(name)]
         if len(near) != 1:
             raise ValueError(f"{weight.path} is none of {list(variables)}")
         names[weight.path] = near[0]

@@ -11,6 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+const char *fuzz_file(const void *bytes, size_t size)
+{
+    static FILE *file;
+    static char path[40];
+
+    if (!file)
+        file = tmpfile();
+    if (!file || ftruncate(fileno(file), 0) != 0 ||
+        pwrite(fileno(file), bytes, size, 0) != (ssize_t)size)
+        return "";
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
+    return path;
+}
 
 static bool is_same_op(const struct isa_op *a, const struct isa_op *b)
 {

@@ -6,6 +6,8 @@
 #define TESTS_ROUND_TRIP_H
 #include "isa/isa.h"
 
+#include <stddef.h>
+
 /* Bundles and operations; the notes of the bundles too; lines, symbols and all notes too. */
 enum sameness { SAME_CODE, SAME_NOTES, SAME_ALL };
 
@@ -21,6 +23,9 @@ void check_printing(const struct isa_program *p, enum sameness sameness);
 
 /* isa_check() of every built-in chip ends with a verdict. */
 void check_on_all_chips(const struct isa_program *p);
+
+/* A file that holds the bytes, until the next call: its path. "" where none can be made. */
+const char *fuzz_file(const void *bytes, size_t size);
 
 /* Says on stderr what is wrong and aborts. */
 _Noreturn void fuzz_fail(const char *what, const char *detail);

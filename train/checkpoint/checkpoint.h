@@ -67,8 +67,8 @@ int checkpoint_clear(const char *folder, struct err *e);
 char *checkpoint_path(const char *folder, int64_t step, char *buf, size_t buf_bytes);
 
 /*
- * The newest checkpoint whose every byte checks, into `path`. 1; 0: there is none, or no folder; -1:
- * it cannot be read. What newer ones were passed over is told in *damaged ("" if none).
+ * The newest checkpoint whose every byte checks, into `path`. 1; 0: there is none, or no folder;
+ * -1: it cannot be read. What newer ones were passed over is told in *damaged ("" if none).
  */
 int checkpoint_latest(const char *folder, char *path, size_t path_bytes, struct err *damaged,
                       struct err *e);

@@ -11,6 +11,7 @@
 
 struct logger {
     const char *path;
+    char separator;
     bool appends, is_first;             /* row of this training */
     struct outfile_lock lock;           /* while it trains */
     struct arena *arena;
@@ -83,6 +84,8 @@ static void add(struct logger *l, const struct fit_options *o, const struct fit_
     else
         print_heading(o, to);
     text_memory_end(to, &line);
+    for (size_t i = 0; i < bytes; i++)
+        line[i] = line[i] == ',' ? l->separator : line[i];
     append(l, line, bytes);
     free(line);
 }
@@ -110,7 +113,7 @@ static int read_file(struct logger *l, struct err *e)
 static int begin(void *context, struct fit *f, struct err *e)
 {
     struct logger *l = context;
-    struct logger fresh = {.arena = l->arena};
+    struct logger fresh = {.arena = l->arena, .separator = l->separator};
     int status = 0;
 
     if (outfile_lock(&l->lock, l->path, e))
@@ -161,9 +164,15 @@ static void unlock(void *context)
 int callback_csv(struct fit_callback *c, const char *path, bool appends, struct arena *a,
                  struct err *e)
 {
+    return callback_csv_by(c, path, ',', appends, a, e);
+}
+
+int callback_csv_by(struct fit_callback *c, const char *path, char separator, bool appends,
+                    struct arena *a, struct err *e)
+{
     struct logger *l = arena_alloc(a, sizeof(*l));
 
-    *l = (struct logger){.path = path, .appends = appends, .arena = a};
+    *l = (struct logger){.path = path, .separator = separator, .appends = appends, .arena = a};
     *c = (struct fit_callback){.begin = begin, .epoch = epoch, .close = unlock, .context = l};
     return outfile_check(path, e);
 }

@@ -128,17 +128,34 @@ static int stopper_begin(void *context, struct fit *f, struct err *e)
     return goes_on && has_waited(s);
 }
 
+/* Keras: epochs that are better than before wait on, too, until the baseline is reached */
+static bool reaches_baseline(const struct stopper *s, double value)
+{
+    double gain = s->watch.is_larger_better ? value - s->options.baseline
+                                            : s->options.baseline - value;
+
+    return !s->options.has_baseline || gain > s->watch.delta;
+}
+
 static int stopper_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
 {
     struct stopper *s = context;
+    int64_t waited = s->watch.seen.waited;
     double value;
 
     if (log->epoch <= s->options.start_from_epoch)
         return 0;
     if (callback_monitored(f, log, s->watch.monitor, &value, e))
         return -1;
-    if (watch_add(&s->watch, value))
-        return s->options.restores_best ? keep(s, f, e) : 0;
+    if (watch_add(&s->watch, value)) {
+        if (s->options.restores_best && keep(s, f, e))
+            return -1;
+        if (reaches_baseline(s, value))
+            return 0;
+        s->watch.seen.waited = waited + 1;
+    }
+    if (has_waited(s) && s->options.is_verbose)
+        printf("epoch %" PRId64 ": early stopping\n", log->epoch);
     return has_waited(s);
 }
 
@@ -200,9 +217,12 @@ static int plateau_epoch(void *context, struct fit *f, const struct fit_log *log
     p->cooling = p->options.cooldown;
     if (fit_learning_rate(f, &rate, e))
         return -1;
-    return rate > p->options.min_rate
-               ? fit_set_learning_rate(f, fmax(rate * p->options.factor, p->options.min_rate), e)
-               : 0;
+    if (rate <= p->options.min_rate)
+        return 0;
+    rate = fmax(rate * p->options.factor, p->options.min_rate);
+    if (p->options.is_verbose)
+        text_print_file(stdout, "epoch %" PRId64 ": learning rate becomes %g\n", log->epoch, rate);
+    return fit_set_learning_rate(f, rate, e);
 }
 
 void callback_reduce_on_plateau(struct fit_callback *c, const struct reduce_on_plateau *o,

@@ -468,9 +468,25 @@ static int leave(struct fit *f, const struct fit_run *run, int status)
     return status;
 }
 
+/* the epoch behind which training goes on: the run's, or one that a callback has found */
+static int find_start(struct fit *f, const struct fit_run *run, int64_t *first, struct err *e)
+{
+    *first = run->initial_epoch;
+    for (int i = 0; i < run->callback_count; i++) {
+        const struct fit_callback *c = &run->callback[i];
+        int64_t epoch = 0;
+
+        if (c->restore && c->restore(c->context, f, &epoch, e) < 0)
+            return -1;
+        *first = epoch > *first ? epoch : *first;
+    }
+    return 0;
+}
+
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
 {
-    int status = must_have_values(f, "training", e) ? -1 : 0;
+    int64_t first = 0;
+    int status = must_have_values(f, "training", e) || find_start(f, run, &first, e) ? -1 : 0;
 
     f->kept_count = 0;
     f->part = (struct fit_part){.epoch = 0};
@@ -479,7 +495,7 @@ int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
         status = tell(f, run, EVENT_BEGIN, NULL, e);
     f->restored_count = 0;              /* it was of this training alone */
 
-    for (int64_t i = run->initial_epoch; i < run->epochs && status == 0; i++) {
+    for (int64_t i = first; i < run->epochs && status == 0; i++) {
         struct epoch ep = {.run = run, .log = {.epoch = i + 1}, .limit = INT64_MAX};
 
         if (run->steps_per_epoch)

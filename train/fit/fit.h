@@ -134,6 +134,8 @@ struct fit_log {
  */
 #define FIT_STOP_NOW 2
 struct fit_callback {
+    /* before all else: goes on from what it finds, *epoch of which are done: 1; 0: nothing */
+    int (*restore)(void *context, struct fit *f, int64_t *epoch, struct err *e);
     int (*begin)(void *context, struct fit *f, struct err *e);
     int (*epoch_begin)(void *context, struct fit *f, int64_t epoch, struct err *e);
     /* before an execution: log has epoch, steps done before, steps to come; the rest is 0 */

@@ -2,6 +2,7 @@
 #include "train/fit/fit_checkpoint.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "train/fit/callbacks.h"
 #include "train/fit/fit_impl.h"
@@ -152,4 +153,39 @@ void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options
     s->options = *o;
     *c = (struct fit_callback){.begin = begin, .step = step_end, .epoch = epoch_end, .cut = cut,
                                 .close = unlock, .is_last = true, .context = s};
+}
+
+/* ----- backups */
+
+struct backup {
+    struct saver saver;                 /* first: a backup is one */
+    bool deletes;
+};
+
+static int restore(void *context, struct fit *f, int64_t *epoch, struct err *e)
+{
+    struct backup *b = context;
+    struct err skipped;
+
+    if (access(b->saver.options.folder, F_OK) != 0)
+        return 0;
+    return fit_restore(f, b->saver.options.folder, epoch, &skipped, e);
+}
+
+static int end(void *context, struct fit *f, struct err *e)
+{
+    struct backup *b = context;
+
+    (void)f;
+    return b->deletes ? checkpoint_clear(b->saver.options.folder, e) : 0;
+}
+
+void callback_backup(struct fit_callback *c, const struct backup_options *o, struct arena *a)
+{
+    struct backup *b = arena_alloc(a, sizeof(*b));
+
+    *b = (struct backup){.saver.options = {.folder = o->folder, .keep = o->keep},
+                         .deletes = o->deletes};
+    *c = (struct fit_callback){.restore = restore, .begin = begin, .epoch = epoch_end, .cut = cut,
+                                .end = end, .close = unlock, .is_last = true, .context = b};
 }

@@ -33,4 +33,15 @@ struct checkpoint_options {
 /* Training does not begin in a folder that checkpoint_check_own refuses. */
 void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options *o,
                          struct arena *a);
+
+struct backup_options {
+    const char *folder;
+    int keep;                           /* checkpoints that stay, the newest */
+    bool deletes;                       /* when training has come to its end */
+};
+/*
+ * Keras's BackupAndRestore: a checkpoint after each epoch, and a training that finds one there goes
+ * on from it.
+ */
+void callback_backup(struct fit_callback *c, const struct backup_options *o, struct arena *a);
 #endif

@@ -105,8 +105,8 @@ static int put_number(struct loop *l, int so_far, int node)
     s.dtype = DTYPE_S32;
     place = graph_iota(l->graph, s, 0);
     round = graph_broadcast(l->graph, l->graph->parameter[0], s, NULL);
-    return graph_select(l->graph, graph_compare(l->graph, COMPARE_EQ, place, round),
-                        graph_broadcast(l->graph, node, *shape_of(l->graph, so_far), NULL),
+    int third = graph_broadcast(l->graph, node, *shape_of(l->graph, so_far), NULL);
+    return graph_select(l->graph, graph_compare(l->graph, COMPARE_EQ, place, round), third,
                         so_far);
 }
 

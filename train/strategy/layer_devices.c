@@ -37,7 +37,7 @@ static int read_one(const char **text, char *name, int *device, struct err *e)
 int layer_devices_count(const char *text, int *count, struct err *e)
 {
     char name[NAME_BYTES];
-    int device, status;
+    int device = 0, status;
 
     *count = 1;
     while ((status = read_one(&text, name, &device, e)) > 0)
@@ -76,7 +76,7 @@ static void follow_inputs(struct model *m)
 int layer_devices_set(struct model *m, const char *text, int device_count, struct err *e)
 {
     char name[NAME_BYTES];
-    int device, status;
+    int device = 0, status;
 
     for (int i = 0; i < m->layer_count; i++)
         m->layer[i]->device = -1;

@@ -39,7 +39,7 @@ struct strategy_program {
     struct program_part *part;          /* on a machine: one, or by device of a replica */
     int part_count, micro_batches;
     int64_t rounds;                     /* of a loop over micro_batches; else 1 */
-    const struct strategy_program *round;       /* by itself, whose sums it adds up alike; or NULL */
+    const struct strategy_program *round;       /* by itself: it adds up alike; or NULL */
     int message_flags;                  /* of a core, for messages between parts */
     struct program_end *input, *result;
     int input_count, result_count;

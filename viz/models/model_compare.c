@@ -14,7 +14,8 @@ void compare_model_fini(struct compare_model *m)
     memset(m, 0, sizeof(*m));
 }
 
-double compare_model_time(const struct compare_model *m, int side, double cycles)
+/* of `cycles` of one side, in the unit of the differences: cycles, or µs */
+static double compare_model_time(const struct compare_model *m, int side, double cycles)
 {
     return m->has_two_clocks ? cycles / m->side[side].mhz : cycles;
 }

@@ -47,8 +47,6 @@ void compare_model_fini(struct compare_model *m);
 /* launches and core in range; the same of both runs */
 void compare_model_load(struct compare_model *m, struct ntrace *run, size_t launch,
                         struct ntrace *other, size_t other_launch, int core);
-/* of `cycles` of one side, in the unit of the differences: cycles, or µs */
-double compare_model_time(const struct compare_model *m, int side, double cycles);
 /* "A", "B"; a message why they cannot be compared, or NULL; from the arena */
 const char *compare_model_refusal(struct ntrace *run, struct ntrace *other, int core,
                                   struct arena *a);

@@ -49,7 +49,6 @@ void compare_draw_lanes(struct compare_panel *p, const struct view *v, struct dr
 /* the card for a place in the lanes of that side; from the arena */
 const char *compare_lane_text(struct compare_panel *p, int side, int x, int y, struct arena *a);
 
-rgba_t compare_row_color(enum theme t, const struct compare_row *r);
 void compare_draw_tables(const struct compare_panel *p, const struct view *v,
                          struct draw_list *d);
 const char *compare_table_text(const struct compare_panel *p, const struct draw_list *d, int x,

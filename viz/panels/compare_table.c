@@ -12,7 +12,7 @@
 
 #define NUMBER_CHARS 10
 
-rgba_t compare_row_color(enum theme t, const struct compare_row *r)
+static rgba_t compare_row_color(enum theme t, const struct compare_row *r)
 {
     switch (r->kind) {
     case COMPARE_PART: return steps_part_color(t, (enum breakdown_part)r->index);

@@ -71,7 +71,8 @@ bool dot_prepares_batches(const struct dot_grid *g)
            && g->depth * div_up(g->groups * p->group_rows, TILE) <= SQUARES_TOGETHER;
 }
 
-int64_t dot_prepared_batches(const struct dot_grid *g)
+/* of the left operand */
+static int64_t dot_prepared_batches(const struct dot_grid *g)
 {
     return g->batches > 1 && g->p->lhs.outer[dot_batch_dim(g->p)] ? g->batches : 1;
 }

@@ -24,7 +24,6 @@ enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs);
  * alone
  */
 bool dot_prepares_batches(const struct dot_grid *g);
-int64_t dot_prepared_batches(const struct dot_grid *g);                 /* of the left operand */
 int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs);       /* of VMEM */
 int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs);      /* each time, about */
 

@@ -50,8 +50,8 @@ void index_double_buffer_open(struct index_double_buffer *r)
 {
     int kept = r->w->m.next_sreg;
 
-    builder_await(&r->w->m, builder_add(&r->w->m, r->parity, I(r->out_flag)),
-                  get(r, BUFFER_FREE_AFTER));
+    struct isa_operand third = get(r, BUFFER_FREE_AFTER);
+    builder_await(&r->w->m, builder_add(&r->w->m, r->parity, I(r->out_flag)), third);
     r->w->m.next_sreg = kept;
 }
 
@@ -64,7 +64,8 @@ static void finish(struct index_double_buffer *r)
     struct isa_operand before = builder_reg(m), from, flag, granules, to;
 
     emit_sxor(&w->code, before.value, r->parity, I(1));
-    builder_await(&w->m, builder_add(m, before, I(r->fetch_flag)), get(r, BUFFER_FETCHED));
+    struct isa_operand third = get(r, BUFFER_FETCHED);
+    builder_await(&w->m, builder_add(m, before, I(r->fetch_flag)), third);
     if (r->work)
         r->work(w, before, r->user);
     from = builder_add(m, builder_mul(m, before, r->stride), I(r->granule));
@@ -113,8 +114,10 @@ void index_double_buffer_end(struct index_double_buffer *r)
     struct isa_operand before = builder_reg(m);
 
     finish(r);
-    builder_await(&r->w->m, builder_add(m, r->parity, I(r->out_flag)), get(r, BUFFER_FREE_AFTER));
+    struct isa_operand third_2 = get(r, BUFFER_FREE_AFTER);
+    builder_await(&r->w->m, builder_add(m, r->parity, I(r->out_flag)), third_2);
     emit_sxor(&r->w->code, before.value, r->parity, I(1));
-    builder_await(&r->w->m, builder_add(m, before, I(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
+    struct isa_operand third = get(r, BUFFER_OUT_GRANULES);
+    builder_await(&r->w->m, builder_add(m, before, I(r->out_flag)), third);
     m->next_sreg = kept;
 }

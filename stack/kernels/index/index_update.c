@@ -56,9 +56,12 @@ static int combined_words(struct index_work *w, int old, int new)
 
 static int combined(struct index_work *w, int old, int new)
 {
+    int wide;
+
     if (w->combine == REDUCE_REPLACE)
         return new;
-    return narrow(w, combined_words(w, widen(w, old), widen(w, new)));
+    wide = widen(w, new);
+    return narrow(w, combined_words(w, widen(w, old), wide));
 }
 
 int index_update(struct index_work *w, int old, int new, const struct index_part *part, int mask)

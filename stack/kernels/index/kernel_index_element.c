@@ -44,7 +44,8 @@ static void element_address(struct element_gather *g, int u, const struct isa_op
     index_spot(w, g->fast_dim, u, word, 0, &s);
     kept = m->next_sreg;
     a = builder_add(m, s.tile, builder_shift(m, s.lane, -7));
-    a = builder_add(m, builder_shift(m, a, 7), builder_shift(m, s.sublane, 4));
+    struct isa_operand third = builder_shift(m, s.sublane, 4);
+    a = builder_add(m, builder_shift(m, a, 7), third);
     a = builder_add(m, a, builder_and(m, builder_shift(m, s.lane, -3), 15));
     emit_sadd(&w->code, to.value, a, I(w->table->address / ARRAY_GRANULE_BYTES));
     m->next_sreg = kept;

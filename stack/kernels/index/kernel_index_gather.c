@@ -61,7 +61,8 @@ static void row_address(struct row_gather *g, int u, const struct isa_operand *w
     struct isa_operand a;
 
     index_spot(w, w->rows->row_dim, u, word, 0, &s);
-    a = builder_add(m, builder_shift(m, s.tile, 7), builder_shift(m, s.sublane, 4));
+    struct isa_operand third = builder_shift(m, s.sublane, 4);
+    a = builder_add(m, builder_shift(m, s.tile, 7), third);
     emit_sadd(&w->code, to.value, a, I(w->table->address / ARRAY_GRANULE_BYTES));
     *part = s.part;
 }

@@ -125,7 +125,9 @@ static int as_mask(struct vcode *c, opnd x)
 
 static opnd mask_op(struct vcode *c, enum isa_opcode code, opnd a, opnd b)
 {
-    return R(emit_m_nn(c, code, as_mask(c, a), as_mask(c, b)));
+    int second = as_mask(c, b);
+
+    return R(emit_m_nn(c, code, as_mask(c, a), second));
 }
 
 static opnd mask_not(struct vcode *c, opnd a)
@@ -171,6 +173,8 @@ static opnd compare(struct vcode *c, enum graph_compare direction, enum graph_dt
 static opnd predicate(struct vcode *c, const struct graph_node *n, enum graph_dtype t,
                       const opnd *o)
 {
+    opnd other;
+
     switch (n->op) {
     case HLO_COMPARE: return compare(c, n->direction, t, o[0], o[1]);
     case HLO_AND: return mask_op(c, OP_VMAND, o[0], o[1]);
@@ -179,8 +183,8 @@ static opnd predicate(struct vcode *c, const struct graph_node *n, enum graph_dt
     case HLO_NOT: return mask_not(c, o[0]);
     case HLO_IS_FINITE: return mask_not(c, R(emit_vweird_f32(c, vcode_in_register(c, o[0]))));
     case HLO_SELECT:
-        return mask_op(c, OP_VMOR, mask_op(c, OP_VMAND, o[0], o[1]),
-                       mask_op(c, OP_VMAND, mask_not(c, o[0]), o[2]));
+        other = mask_op(c, OP_VMAND, mask_not(c, o[0]), o[2]);
+        return mask_op(c, OP_VMOR, mask_op(c, OP_VMAND, o[0], o[1]), other);
     case HLO_CONVERT:
         if (t == DTYPE_PRED)
             return R(as_mask(c, o[0]));

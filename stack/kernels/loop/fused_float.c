@@ -45,28 +45,30 @@ static opnd logarithm(struct vcode *c, opnd x)
 /* e^x - 1, of small x as tanh(x / 2) (e^x + 1), which cancels nothing */
 static opnd exponential_minus_one(struct vcode *c, opnd x)
 {
-    opnd e = exponential(c, x);
-    opnd small = mul(c, hyperbolic_tangent(c, mul(c, x, F(0.5))), add(c, e, F(1)));
+    opnd e = exponential(c, x), above = add(c, e, F(1));
+    opnd small = mul(c, hyperbolic_tangent(c, mul(c, x, F(0.5))), above);
+    opnd large = sub(c, e, F(1));
 
-    return choose(c, emit_vcmp_lt_f32(c, magnitude(c, x), F(0.5)), small, sub(c, e, F(1)));
+    return choose(c, emit_vcmp_lt_f32(c, magnitude(c, x), F(0.5)), small, large);
 }
 
 /* log(1 + x), of small x by two terms of its series, with the bound that the listings have */
 static opnd log_plus_one(struct vcode *c, opnd x)
 {
     opnd small = mul(c, add(c, mul(c, x, F(-0.5)), F(1)), x);
+    opnd large = logarithm(c, add(c, x, F(1)));
 
-    return choose(c, emit_vcmp_lt_f32(c, magnitude(c, x), F(0.0004427343)), small,
-                  logarithm(c, add(c, x, F(1))));
+    return choose(c, emit_vcmp_lt_f32(c, magnitude(c, x), F(0.0004427343)), small, large);
 }
 
 /* x / sqrt(x), which is no number for infinity and 0: both are their own roots */
 static opnd square_root(struct vcode *c, opnd x)
 {
-    opnd root = mul(c, reciprocal_root(c, x), x);
+    opnd root = mul(c, reciprocal_root(c, x), x), zero;
 
     root = choose(c, emit_vcmp_eq_f32(c, x, I(POSITIVE_INFINITY)), x, root);
-    return choose(c, emit_vcmp_eq_f32(c, x, F(0)), bit_and(c, x, I(SIGN_BIT)), root);
+    zero = bit_and(c, x, I(SIGN_BIT));
+    return choose(c, emit_vcmp_eq_f32(c, x, F(0)), zero, root);
 }
 
 /* 2^(log2 |x| / 3), one step of Newton's behind it, with the sign of x */
@@ -162,13 +164,15 @@ static opnd minus_product(struct vcode *c, opnd a, opnd q, opnd b)
 /* |x| mod |y| with the sign of x; exact while the quotient is below 2^22 */
 static opnd remainder_of(struct vcode *c, opnd x, opnd y)
 {
-    opnd a = magnitude(c, x), b = magnitude(c, y), q, r;
+    opnd a = magnitude(c, x), b = magnitude(c, y), q, r, other;
     int is_wrong;
 
     q = rounded(c, mul(c, a, reciprocal(c, b)), VROUND_F32_TRUNC);
     r = minus_product(c, a, q, b);
-    r = choose(c, emit_vcmp_lt_f32(c, r, F(0)), add(c, r, b), r);
-    r = choose(c, emit_vcmp_lt_f32(c, r, b), r, sub(c, r, b));
+    other = add(c, r, b);
+    r = choose(c, emit_vcmp_lt_f32(c, r, F(0)), other, r);
+    other = sub(c, r, b);
+    r = choose(c, emit_vcmp_lt_f32(c, r, b), r, other);
     r = choose(c, emit_vcmp_lt_f32(c, a, b), a, r);
     is_wrong = emit_vweird_f32(c, vcode_in_register(c, x));
     r = choose(c, is_wrong, I(QUIET_NAN), r);
@@ -199,7 +203,8 @@ static opnd power(struct vcode *c, opnd x, opnd y)
 {
     opnd a = magnitude(c, x), infinity = I(POSITIVE_INFINITY), size, p;
     int is_odd = odd_mask(c, y), is_whole = emit_vcmp_eq_f32(c, rounded(c, y, VROUND_F32_FLOOR), y);
-    int is_wrong = both(c, emit_vcmp_lt_f32(c, x, F(0)), emit_vmneg(c, is_whole));
+    int is_broken = emit_vmneg(c, is_whole);
+    int is_wrong = both(c, emit_vcmp_lt_f32(c, x, F(0)), is_broken);
     int is_endless = emit_vcmp_eq_f32(c, magnitude(c, y), infinity);
 
     size = power_of_two(c, mul(c, binary_log(c, a), y));

@@ -77,7 +77,8 @@ static opnd scaled_product(struct vcode *c, opnd n, opnd z)
 {
     opnd low, high = high_product(c, n, z, &low);
 
-    return bit_or(c, left(c, high, I(1)), right(c, low, I(31)));
+    low = right(c, low, I(31));
+    return bit_or(c, left(c, high, I(1)), low);
 }
 
 /*
@@ -116,7 +117,8 @@ static opnd quotient_or_rest(struct vcode *c, bool is_rest, enum graph_dtype t, 
     } else {
         sx = R(emit_vshra_s32(c, x, I(31)));
         sy = R(emit_vshra_s32(c, y, I(31)));
-        divide(c, isub(c, bit_xor(c, x, sx), sx), isub(c, bit_xor(c, y, sy), sy), &q, &r);
+        s = isub(c, bit_xor(c, y, sy), sy);
+        divide(c, isub(c, bit_xor(c, x, sx), sx), s, &q, &r);
         s = bit_xor(c, sx, sy);
         q = isub(c, bit_xor(c, q, s), s);
         r = isub(c, bit_xor(c, r, sx), sx);
@@ -190,11 +192,12 @@ static opnd float_to_u32(struct vcode *c, opnd x)
 /* halved, the bit that falls off kept as the lowest, so that it still rounds once */
 static opnd u32_to_float(struct vcode *c, opnd x)
 {
-    opnd half = bit_or(c, right(c, x, I(1)), bit_and(c, x, I(1)));
-    opnd large = R(emit_vcvt_f32_s32(c, half));
+    opnd lowest = bit_and(c, x, I(1)), half = bit_or(c, right(c, x, I(1)), lowest);
+    opnd large = R(emit_vcvt_f32_s32(c, half)), small;
 
     large = add(c, large, large);
-    return choose(c, emit_vcmp_lt_s32(c, x, I(0)), large, R(emit_vcvt_f32_s32(c, x)));
+    small = R(emit_vcvt_f32_s32(c, x));
+    return choose(c, emit_vcmp_lt_s32(c, x, I(0)), large, small);
 }
 
 static opnd float_to_integer(struct vcode *c, enum graph_dtype to, opnd x)

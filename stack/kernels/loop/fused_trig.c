@@ -36,7 +36,8 @@ static opnd word_of(struct vcode *c, opnd i)
 /* 32 bits of two neighbouring words from bit `by` on */
 static opnd window(struct vcode *c, opnd high, opnd low, opnd by, opnd back)
 {
-    return bit_or(c, left(c, high, by), right(c, low, back));
+    low = right(c, low, back);
+    return bit_or(c, left(c, high, by), low);
 }
 
 struct turns { opnd quarters, rest; };  /* a whole number, s32, and the rest, -1/2..1/2, f32 */
@@ -72,7 +73,8 @@ static struct turns many_turns(struct vcode *c, opnd a)
     out.quarters = right(c, iadd(c, high, I(1 << 29)), I(30));
     rest = R(emit_vcvt_f32_s32(c, isub(c, high, left(c, out.quarters, I(30)))));
     low = R(emit_vcvt_f32_s32(c, right(c, low, I(1))));
-    out.rest = add(c, mul(c, rest, F(0x1p-30)), mul(c, low, F(0x1p-61)));
+    low = mul(c, low, F(0x1p-61));
+    out.rest = add(c, mul(c, rest, F(0x1p-30)), low);
     return out;
 }
 
@@ -123,17 +125,20 @@ opnd fused_atan2(struct vcode *c, opnd y, opnd x)
                                     -0.3333332249f, 0.9999999996f};
     opnd ay = bit_and(c, y, I(INT32_MAX)), ax = bit_and(c, x, I(INT32_MAX));
     opnd low = R(emit_vmin_f32(c, ay, ax)), high = R(emit_vmax_f32(c, ay, ax)), q, r;
-    opnd scale;
+    opnd scale, other;
     int is_same = emit_vcmp_eq_f32(c, ay, ax);
 
     /* large ones scaled down, so that their reciprocal is no zero */
     scale = choose(c, emit_vcmp_gt_f32(c, high, F(0x1p100)), F(0.25), F(1));
-    q = mul(c, reciprocal(c, mul(c, high, scale)), mul(c, low, scale));
+    q = mul(c, low, scale);
+    q = mul(c, reciprocal(c, mul(c, high, scale)), q);
     q = choose(c, is_same, F(1), q);
     q = choose(c, emit_vcmp_eq_f32(c, low, F(0)), F(0), q);
     r = mul(c, fused_polynomial(c, atan_of, 11, mul(c, q, q)), q);
-    r = choose(c, emit_vcmp_gt_f32(c, ay, ax), sub(c, F(1.5707963267948966), r), r);
-    r = choose(c, emit_vcmp_lt_s32(c, x, I(0)), sub(c, F(3.141592653589793), r), r);
+    other = sub(c, F(1.5707963267948966), r);
+    r = choose(c, emit_vcmp_gt_f32(c, ay, ax), other, r);
+    other = sub(c, F(3.141592653589793), r);
+    r = choose(c, emit_vcmp_lt_s32(c, x, I(0)), other, r);
     r = choose(c, emit_vcmp_ne_f32(c, high, high), I(QUIET_NAN), r);
     return bit_or(c, r, bit_and(c, y, I(SIGN_BIT)));
 }

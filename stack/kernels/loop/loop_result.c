@@ -69,8 +69,11 @@ static int lanes_from(struct loop_nest *n, struct loop_sval lane, int span)
 
 int loop_diagonal(struct loop_nest *n)
 {
-    if (n->diagonal < 0)
-        n->diagonal = emit_vsub_s32(n->code, R(loop_nest_lane_index(n)), R(loop_nest_row_index(n)));
+    if (n->diagonal < 0) {
+        int row = loop_nest_row_index(n);
+
+        n->diagonal = emit_vsub_s32(n->code, R(loop_nest_lane_index(n)), R(row));
+    }
     return n->diagonal;
 }
 

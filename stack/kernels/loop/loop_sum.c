@@ -425,13 +425,14 @@ static struct isa_operand first_of_lanes(struct loop_nest *n, struct isa_operand
                                          struct isa_operand index)
 {
     struct vcode *c = n->code;
-    int x = number_of(c, key), is_best, at;
+    int x = number_of(c, key), is_best, is_none, at;
     struct isa_operand most;
 
     if (is_in_one_row(n->p))
         return R(emit_vxlane_index(c, loop_nest_xlu(n), x, VXLANE_INDEX_MAX));
     most = R(emit_vmax_xlane(c, loop_nest_xlu(n), x));
-    is_best = emit_vmor(c, emit_vcmp_eq_f32(c, R(x), most), emit_vcmp_ne_f32(c, R(x), R(x)));
+    is_none = emit_vcmp_ne_f32(c, R(x), R(x));
+    is_best = emit_vmor(c, emit_vcmp_eq_f32(c, R(x), most), is_none);
     at = emit_vcvt_f32_s32(c, R(emit_vsel(c, is_best, index, I(INT32_MAX))));
     return R(emit_vcvt_s32_f32(c, R(emit_vmin_xlane(c, loop_nest_xlu(n), at))));
 }
@@ -440,14 +441,18 @@ static struct isa_operand finish_index(struct loop_nest *n, int reduce, struct i
                                        struct isa_operand index)
 {
     uint32_t axes = loop_reduced_axes(n->p, reduce);
+    struct isa_operand other;
 
-    for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2)
-        keep_extreme(n->code, &key, &index, rotated(n, key, by, false),
-                     rotated(n, index, by, false));
+    for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2) {
+        other = rotated(n, index, by, false);
+        keep_extreme(n->code, &key, &index, rotated(n, key, by, false), other);
+    }
     if (axes >> AXIS_LANES & 1 && has_unit_for_index(n->p, reduce))
         return first_of_lanes(n, key, index);
-    for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
-        keep_extreme(n->code, &key, &index, rotated(n, key, by, true), rotated(n, index, by, true));
+    for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2) {
+        other = rotated(n, index, by, true);
+        keep_extreme(n->code, &key, &index, rotated(n, key, by, true), other);
+    }
     return index;
 }
 

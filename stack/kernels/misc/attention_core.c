@@ -304,8 +304,8 @@ static void exponentials(struct attention_core *k, int group)
     }
     sum = emit_vadd_xlane(c, group % (int)k->chip->xlu_count,
                           tree(c, OP_VADD_F32, value, vectors(k)));
-    l = emit_vmul_f32(c, R(state_load(k, k->l_row, row, REGION_L)),
-                      R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
+    l = state_load(k, k->alpha_row, row, REGION_ALPHA);
+    l = emit_vmul_f32(c, R(state_load(k, k->l_row, row, REGION_L)), R(l));
     state_store(k, k->l_row, row, REGION_L, emit_vadd_f32(c, R(l), R(sum)));
 }
 

@@ -125,8 +125,9 @@ static void fetch_page(struct paged *g, int64_t i, struct isa_operand at, struct
         to = builder_add(m, to, I(i * granules));
         copy(g, OP_DMA_HBM_VMEM, builder_add(m, id, I(granule_of(w->k))), to, granules, flag,
              PRED_MORE);
-        copy(g, OP_DMA_HBM_VMEM, builder_add(m, id, I(granule_of(w->v))),
-             builder_add(m, to, I(g->values - g->keys)), granules, flag, PRED_MORE);
+        struct isa_operand fourth = builder_add(m, to, I(g->values - g->keys));
+        copy(g, OP_DMA_HBM_VMEM, builder_add(m, id, I(granule_of(w->v))), fourth, granules, flag,
+             PRED_MORE);
     }
     m->next_sreg = kept;
 }
@@ -152,9 +153,9 @@ static void fetch_step(struct paged *g, struct isa_operand turn)
 
     mark = m->next_sreg;
     emit_scmp_gt(&g->w->code, PRED_MORE, g->left, I(0));
+    struct isa_operand third = builder_mul(m, g->block, g->block_pages);
     builder_set(m, at, builder_add(m, builder_shift(m, builder_add(
-        m, builder_mul(m, g->sequence, g->w->table_pages),
-        builder_mul(m, g->block, g->block_pages)), 2), I(g->table_smem)));
+        m, builder_mul(m, g->sequence, g->w->table_pages), third), 2), I(g->table_smem)));
     builder_set(m, to, builder_add(m, builder_mul(m, turn, g->stride), I(g->keys)));
     builder_set(m, flag, builder_add(m, turn, flag_of(g, FLAG_PAGES)));
     m->next_sreg = mark;

@@ -108,8 +108,8 @@ static void take_tap(struct move_tiles *t, struct window *w, struct move_gather_
         move_gather_recall(&t->g, saved, &again);
         move_gather_drop(&t->g, saved);
         tap_of = move_gather_array_run(&t->g, &w->selected, &again);
-        mask = emit_vmand(m->code, valid_mask(m, valid),
-                          emit_vcmp_eq_s32(m->code, R(tap_of), R(builder_splat(m, tap))));
+        mask = emit_vcmp_eq_s32(m->code, R(tap_of), R(builder_splat(m, tap)));
+        mask = emit_vmand(m->code, valid_mask(m, valid), mask);
         window_combine(m, REDUCE_ADD, dtype, w->sum, w->sum,
                        R(emit_vsel(m->code, mask, R(v), zero)));
         return;

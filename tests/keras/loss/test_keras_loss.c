@@ -538,7 +538,8 @@ TEST(shapes_and_numbers_that_do_not_fit_are_named)
                         "they need a last dimension");
     l.with.label_smoothing = 1.5;
     assert_int_equal(loss_check(&l, &p, &p, &e), -1);
-    assert_string_equal(e.msg, "categorical_crossentropy: label_smoothing is 1.5, allowed are 0..1");
+    assert_string_equal(e.msg, "categorical_crossentropy: label_smoothing is 1.5, allowed are "
+                        "0..1");
     l.with.label_smoothing = 0;
     l.with.axis = (struct number_list){1, RIG_VALUES(0)};
     assert_int_equal(loss_check(&l, &p, &p, &e), -1);

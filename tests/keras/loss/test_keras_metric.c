@@ -4,7 +4,7 @@
 #include "tests/test.h"
 
 #include "base/units.h"
-#include "keras/loss/metric.h"
+#include "keras/loss/loss_from_text.h"
 
 #include <math.h>
 
@@ -328,6 +328,59 @@ TEST(binary_metrics_take_logits)
     assert_true(fabs(is - plain_mean(&m, s)) < 1e-6);
 }
 
+/* the same two samples in Keras 3.15.1 on JAX; of lists the mean */
+TEST(results_are_those_that_keras_gives)
+{
+    static const struct { const char *call; double result; } goldens[] = {
+        {"Accuracy()", 0.1770833},
+        {"TruePositives(thresholds=[0.3, 0.7])", 9.5},
+        {"FalsePositives()", 29},
+        {"TrueNegatives(0.3)", 23},
+        {"FalseNegatives(0.6)", 14},
+        {"Precision(top_k=2)", 0.2291667},
+        {"Recall(class_id=1)", 0.4166667},
+        {"AUC(num_thresholds=5, curve='PR')", 0.2608279},
+        {"AUC(num_thresholds=9, curve='PRGAIN', summation_method='minoring')", -0.2971479},
+        {"AUC(num_thresholds=9, multi_label=True, num_labels=4, label_weights=[1, 2, 3, 4])",
+         0.26875},
+        {"SensitivityAtSpecificity(0.5)", 0.4166667},
+        {"SpecificityAtSensitivity(0.6)", 0.2638889},
+        {"PrecisionAtRecall(0.4, num_thresholds=20)", 0.2891566},
+        {"RecallAtPrecision(0.25, num_thresholds=20)", 1},
+        {"F1Score(average='macro')", 0.1764706},
+        {"FBetaScore('weighted', 2.0, 0.4)", 0.5336021},
+        {"F1Score('micro', 0.5)", 0.3174603},
+        {"R2Score()", -0.1595052},
+        {"R2Score('variance_weighted_average')", -0.3190105},
+        {"CosineSimilarity()", 0.4309402},
+        {"LogCoshError()", 0.1522538},
+        {"Hinge()", 1.229167},
+        {"KLDivergence()", 0.8981295},
+        {"Poisson()", 0.7063041},
+        {"BinaryCrossentropy()", 1.588025},
+        {"MeanAbsolutePercentageError()", 3.554688e+08},
+        {"MeanSquaredLogarithmicError()", 0.1715812},
+        {"ConcordanceCorrelation()", 0.02377837},
+    };
+    const struct shape shape = shape_make(DTYPE_F32, DIMS(CLASSES));
+
+    for (size_t i = 0; i < COUNT_OF(goldens); i++) {
+        struct sample s[2];
+        struct metric m;
+        double is;
+
+        tear_down(NULL);
+        set_up(NULL);
+        make_sample(&s[0], 1, false);
+        make_sample(&s[1], 2, false);
+        if (metric_from_text(&m, goldens[i].call, &shape, &shape, &arena, &e))
+            fail_msg("%s: %s", goldens[i].call, e.msg);
+        is = run(&m, s, false);
+        if (!(fabs(is - goldens[i].result) <= 2e-6 * fmax(1, fabs(goldens[i].result))))
+            fail_msg("%s is %.9g, Keras has %.9g", goldens[i].call, is, goldens[i].result);
+    }
+}
+
 TEST(all_run_on_the_core)
 {
     struct module_rig rig = {.relative = 1e-4, .absolute = 1e-4, .uses_fractions = true};
@@ -388,7 +441,8 @@ TEST(what_does_not_fit_is_named)
     assert_int_equal(metric_check(&m, &ten, &ten, &e), -1);
     assert_string_equal(e.msg, "metric mean takes one value per sample");
     assert_int_equal(metric_find("acuracy", &kind, &e), -1);
-    assert_string_equal(e.msg, "unknown metric \"acuracy\" (did you mean \"accuracy\"?); docs/keras.md lists them");
+    assert_string_equal(e.msg, "unknown metric \"acuracy\" (did you mean \"accuracy\"?); "
+                        "docs/keras.md lists them");
     assert_int_equal(metric_find("AUC", &kind, &e), 0);
     assert_int_equal(kind, METRIC_AUC);
 }
@@ -400,7 +454,7 @@ int main(void)
         UNIT(sparse_top_k), UNIT(top_k), UNIT(mean_squared_error), UNIT(mean_absolute_error),
         UNIT(root_mean_squared_error), UNIT(precision_and_recall), UNIT(area_under_the_curve),
         UNIT(mean_iou), UNIT(mean_and_sum_of_values), UNIT(binary_metrics_take_logits),
-        UNIT(all_run_on_the_core), UNIT(accuracy_is_chosen_by_shapes),
+        UNIT(results_are_those_that_keras_gives), UNIT(all_run_on_the_core), UNIT(accuracy_is_chosen_by_shapes),
         UNIT(what_does_not_fit_is_named),
     };
 

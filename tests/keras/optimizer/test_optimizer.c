@@ -299,6 +299,25 @@ TEST(zero_and_non_finite_gradients_do_what_they_do_in_keras)
         assert_true(isnan(is[i]));
 }
 
+/* a gradient that is not finite halves the scale, and nothing else happens; two others double it */
+TEST(a_dynamic_scale_passes_over_what_is_not_finite)
+{
+    static const float ones[2] = {1, 1}, bad[2] = {4, INFINITY}, good[2] = {4, 8};
+    static const float want[4][2] = {{1, 1}, {0.5f, 0}, {0, -1}, {-0.25f, -1.5f}};
+    const struct shape shape = shape_make(DTYPE_F32, 1, (int64_t[]){2});
+    const float *initial = ones, *gradient[4] = {bad, good, good, good};
+    struct optimizer o;
+    struct optimizer_trial t = {.optimizer = &o, .variable_count = 1, .steps = 4,
+                                .shape = &shape, .initial = &initial, .gradient = gradient};
+    struct err e;
+
+    make(&o, "LossScaleOptimizer(SGD(0.5), initial_scale=8, dynamic_growth_steps=2)");
+    assert_int_equal(optimizer_trial_run(&t, &arena, &e), 0);
+    for (int step = 0; step < 4; step++)
+        assert_memory_equal(t.value[step * t.set.count], want[step], sizeof(want[step]));
+    optimizer_trial_fini(&t);
+}
+
 /* a gradient of a step that does not update is kept, and nothing else is touched by it */
 TEST(steps_that_only_accumulate_change_nothing_else)
 {
@@ -438,6 +457,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_shapes_are_right, setup, teardown),
         cmocka_unit_test_setup_teardown(
             zero_and_non_finite_gradients_do_what_they_do_in_keras, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_dynamic_scale_passes_over_what_is_not_finite, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(steps_that_only_accumulate_change_nothing_else, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(calls_are_read, setup, teardown),

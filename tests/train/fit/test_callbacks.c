@@ -2,8 +2,12 @@
 #include "tests/rigs/train_rig.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
+#include "data/crc32c.h"
 #include "tests/rigs/graph_rig.h"
 #include "train/fit/callbacks.h"
 
@@ -163,6 +167,110 @@ TEST(schedules_set_the_rate_of_each_epoch)
     close_watched(&w);
 }
 
+TEST(rates_are_read_as_tables_and_formulas)
+{
+    static const struct { const char *text; double at[4]; } rates[] = {
+        {"1=0.5, 3=0.25", {1, 0.5, 0.5, 0.25}},
+        {"lr * 0.5 ** (epoch // 2)", {1, 1, 0.5, 0.25}},
+        {"max(0.25, 1 - epoch / 4) + -0.0", {1, 0.75, 0.5, 0.25}},
+        {"exp(-epoch) * 2 ** -1", {0.5, 0.5 * 0.36787944, 0.5 * 0.13533528, 0.5 * 0.04978707}},
+    };
+    static const char *const wrong[] = {"", "lr *", "lr 2", "(lr", "ecoph", "1=2,1=3", "0.5=1",
+                                        "min(lr)", "((((((((((((((((((((((((((((((((((1"};
+    struct fit_callback c;
+    struct watched w;
+
+    open_watched(&w);
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        train_rig_must(&w.rig, fit_set_learning_rate(w.fit, 1, &w.rig.err));
+        assert_int_equal(callback_rate_text(&c, rates[i].text, false, &w.rig.arena, &w.rig.err), 0);
+        for (int k = 0; k < 4; k++) {
+            train_rig_must(&w.rig, c.epoch_begin(c.context, w.fit, k + 1, &w.rig.err));
+            assert_true(fabs(rate(&w) - rates[i].at[k]) < 1e-7);
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_int_equal(callback_rate_text(&c, wrong[i], false, &w.rig.arena, &w.rig.err), -1);
+    close_watched(&w);
+}
+
+TEST(a_baseline_that_is_not_beaten_does_not_start_patience_again)
+{
+    struct early_stopping o = {.patience = 2, .has_baseline = true, .baseline = 0.5};
+    struct fit_callback c;
+    struct watched w;
+
+    open_watched(&w);
+    callback_early_stopping(&c, &o, &w.rig.arena);
+    assert_int_equal(tell(&w, &c, 1, 1.0), 0);
+    assert_int_equal(tell(&w, &c, 2, 0.9), 1);  /* better than before, and that is all */
+    callback_early_stopping(&c, &o, &w.rig.arena);
+    assert_int_equal(tell(&w, &c, 1, 0.4), 0);
+    assert_int_equal(tell(&w, &c, 2, 0.45), 0);
+    assert_int_equal(tell(&w, &c, 3, 0.41), 1);
+    close_watched(&w);
+}
+
+/* records of a folder's only file: lengths and checksums are right, and so many hold the text */
+static int count_records(const char *folder, const char *text)
+{
+    char command[300], path[300] = "";
+    unsigned char record[1024];
+    uint32_t sum[2];
+    uint64_t length;
+    int found = 0;
+    FILE *f;
+
+    snprintf(command, sizeof(command), "ls %s/events.out.tfevents.*", folder);
+    f = popen(command, "r");
+    assert_non_null(fgets(path, sizeof(path), f));
+    pclose(f);
+    path[strcspn(path, "\n")] = '\0';
+    f = fopen(path, "rb");
+    assert_non_null(f);
+    while (fread(&length, sizeof(length), 1, f) == 1) {
+        assert_int_equal(fread(&sum[0], 4, 1, f), 1);
+        assert_int_equal(crc32c_masked(&length, sizeof(length)), sum[0]);
+        assert_true(length < sizeof(record));
+        assert_int_equal(fread(record, 1, length, f), length);
+        assert_int_equal(fread(&sum[1], 4, 1, f), 1);
+        assert_int_equal(crc32c_masked(record, length), sum[1]);
+        for (uint64_t i = 0; i + strlen(text) <= length; i++)
+            found += memcmp(record + i, text, strlen(text)) == 0;
+    }
+    fclose(f);
+    return found;
+}
+
+TEST(event_files_are_records_of_scalars)
+{
+    struct tensorboard_options o = {.update_steps = 2, .writes_speed = true};
+    struct fit_callback c;
+    struct watched w;
+    char folder[] = "/tmp/systole-board-XXXXXX";
+
+    open_watched(&w);
+    assert_non_null(mkdtemp(folder));
+    o.folder = arena_printf(&w.rig.arena, "%s/a/b", folder);
+    train_rig_must(&w.rig, callback_tensorboard(&c, &o, &w.rig.arena, &w.rig.err));
+    train_rig_must(&w.rig, c.epoch_begin(c.context, w.fit, 1, &w.rig.err));
+    for (int step = 1; step <= 5; step++) {
+        struct fit_log log = {.epoch = 1, .step = step, .steps = 1, .loss = 1.0 / step};
+
+        train_rig_must(&w.rig, c.step(c.context, w.fit, &log, &w.rig.err));
+    }
+    assert_int_equal(tell(&w, &c, 1, 0.5), 0);
+    c.close(c.context);
+    o.folder = arena_printf(&w.rig.arena, "%s/train", o.folder);
+    assert_int_equal(count_records(o.folder, "brain.Event:2"), 1);
+    assert_int_equal(count_records(o.folder, "batch_loss"), 2);
+    assert_int_equal(count_records(o.folder, "epoch_loss"), 1);
+    assert_int_equal(count_records(o.folder, "epoch_mean_absolute_error"), 1);
+    assert_int_equal(count_records(o.folder, "epoch_learning_rate"), 1);
+    close_watched(&w);
+    assert_int_equal(system(arena_printf(&w.rig.arena, "rm -rf %s", folder)), 0);
+}
+
 static void expect_file(const char *path, const char *expected)
 {
     char text[1024] = "";
@@ -222,6 +330,9 @@ int main(void)
         cmocka_unit_test(accuracies_are_better_when_larger_and_losses_when_smaller),
         cmocka_unit_test(plateaus_reduce_the_rate_and_cool_down),
         cmocka_unit_test(schedules_set_the_rate_of_each_epoch),
+        cmocka_unit_test(rates_are_read_as_tables_and_formulas),
+        cmocka_unit_test(a_baseline_that_is_not_beaten_does_not_start_patience_again),
+        cmocka_unit_test(event_files_are_records_of_scalars),
         cmocka_unit_test(csv_is_whole_after_every_epoch_and_can_be_continued),
     };
 
