@@ -278,18 +278,25 @@ static int sum_all(struct graph *g, int x)
     return graph_reduce(g, REDUCE_ADD, x, (1u << g->node[x].shape.rank) - 1);
 }
 
-/* rows that count stand for those that do not: times all of them over how many they are */
-static int count_for_all(struct graph *g, int rows, int counted, int there)
+/*
+ * Rows that do not count are 0. In a mean those that count stand for them: times all of them over
+ * how many they are; a sum is of those that count, as Keras has it.
+ */
+static int leave_out(struct graph *g, const struct loss *l, int rows, int counted, int there)
 {
-    int all = graph_splat(g, rows, 1.0), some, share;
+    int zeros = graph_splat(g, rows, 0.0);
+    int counts = graph_compare(g, COMPARE_NE, counted, graph_splat(g, counted, 0.0));
+    int all = graph_splat(g, rows, 1.0), some, total, share;
 
+    rows = graph_select(g, counts, rows, zeros);
+    if (loss_is_sum(l))
+        return rows;
     if (there != NODE_NONE)
         all = loss_spread_first(g, there, rows);
     some = sum_all(g, nn_multiply(g, counted, all));
-    share = graph_binary(g, HLO_DIVIDE, sum_all(g, all),
-                         graph_binary(g, HLO_MAXIMUM, some, graph_splat(g, some, 1.0)));
-    rows = graph_select(g, graph_compare(g, COMPARE_NE, counted, graph_splat(g, counted, 0.0)),
-                        rows, graph_splat(g, rows, 0.0));
+    some = graph_binary(g, HLO_MAXIMUM, some, graph_splat(g, some, 1.0));
+    total = sum_all(g, all);
+    share = graph_binary(g, HLO_DIVIDE, total, some);
     return nn_multiply(g, rows, nn_spread(g, share, rows));
 }
 
@@ -308,7 +315,7 @@ int loss_values(struct graph *g, const struct loss *l, int labels,
         return loss_overlap(g, l, graph_convert(g, labels, DTYPE_F32), p, there);
     x = loss_rows(g, l, labels, prediction, &counted);
     if (counted != NODE_NONE)
-        x = count_for_all(g, x, counted, there);
+        x = leave_out(g, l, x, counted, there);
     rank = g->node[x].shape.rank;
     assert(rank >= 1);
     if (rank == 1)
