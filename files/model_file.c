@@ -44,8 +44,8 @@ static int take_attribute(const char *path, struct arena *a, uint8_t **bytes, si
     return 0;
 }
 
-int model_file_read(struct model *m, struct arena *a, const char *path, struct model_file *text,
-                    struct err *e)
+int model_file_read(struct model *m, struct arena *a, const char *path, const char *input_sizes,
+                    struct model_file *text, struct err *e)
 {
     const char *training = NULL;
     uint8_t *bytes;
@@ -59,5 +59,5 @@ int model_file_read(struct model *m, struct arena *a, const char *path, struct m
         return -1;
     if (text)
         *text = (struct model_file){(const char *)bytes, training};
-    return model_from_json_text(m, a, path, (const char *)bytes, size, e);
+    return model_from_json_text(m, a, path, (const char *)bytes, size, input_sizes, e);
 }

@@ -11,7 +11,10 @@ struct model_file {
     const char *training;               /* of an .h5: how it was compiled, JSON; NULL: not told */
 };
 
-/* The structure, as model_from_json reads it; *text, unless NULL: what the file says, in arena a. */
-int model_file_read(struct model *m, struct arena *a, const char *path, struct model_file *text,
-                    struct err *e);
+/*
+ * The structure, as model_from_json_sized reads it; *text, unless NULL: what the file says, in arena
+ * a.
+ */
+int model_file_read(struct model *m, struct arena *a, const char *path, const char *input_sizes,
+                    struct model_file *text, struct err *e);
 #endif

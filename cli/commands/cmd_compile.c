@@ -60,6 +60,8 @@ static const struct cli_option options[] = {
      .parse = list_models},
     {"batch", 0, "N", "of a JSON file: samples of a step (default: 256)", 2, CLI_WHOLE, AT(batch),
      .lo = 1, .hi = 1 << 20},
+    {"input-shape", 0, "SIZES", "likewise, of samples, where the file leaves them open: 28x28x1, or "
+     "by input, image=28x28x1,ids=64", 2, CLI_TEXT, AT(input_sizes)},
     {"policy", 0, "NAME", "likewise: float32 (default) or mixed_bfloat16", 2, CLI_CHOICE,
      AT(policy_given), .words = "float32|mixed_bfloat16"},
     {"optimizer", 0, "NAME", "likewise, by Keras's name (default: Adam)", 2, CLI_OTHER,
@@ -98,7 +100,8 @@ static const struct cli_option options[] = {
 static const char *json_option(const struct compile_request *o)
 {
     return o->batch ? "--batch" : o->policy_given >= 0 ? "--policy"
-           : o->has_optimizer ? "--optimizer" : o->is_inference ? "--inference" : NULL;
+           : o->has_optimizer ? "--optimizer" : o->is_inference ? "--inference"
+           : o->input_sizes ? "--input-shape" : NULL;
 }
 
 static int check(void *values, struct err *e)

@@ -6,7 +6,7 @@
 #include "keras/model/summary.h"
 
 struct arguments {
-    const char *path;
+    const char *path, *input_sizes;
     struct cli_target target;
     struct summary_options options;
     enum keras_policy policy;
@@ -29,6 +29,8 @@ static const struct cli_option options[] = {
     CLI_ROW_CODEGEN(struct arguments, options.codegen, 1),
     {"batch", 0, "N", "samples on the core at a time (default: %s)", 1, CLI_WHOLE,
      AT(options.batch), .lo = 1, .hi = 1 << 20},
+    {"input-shape", 0, "SIZES", "of samples, where the file leaves them open: 28x28x1, or by input, "
+     "image=28x28x1,ids=64", 1, CLI_TEXT, AT(input_sizes)},
     {"policy", 0, "NAME", "float32, mixed_bfloat16 or bfloat16 (default: what the file says)", 1,
      CLI_OTHER, .parse = parse_policy},
     {"inference", 0, NULL, "the forward pass alone, as for prediction", 1, CLI_FLAG,
@@ -61,7 +63,7 @@ static int summarize(struct arguments *args, struct model *m, struct variable_se
     struct slice slice;
     struct chip chip;
 
-    if (model_file_read(m, a, args->path, NULL, e) || model_build(m, set, e))
+    if (model_file_read(m, a, args->path, args->input_sizes, NULL, e) || model_build(m, set, e))
         return -1;
     if (args->has_policy)
         m->policy = args->policy;

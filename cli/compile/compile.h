@@ -18,6 +18,7 @@ enum compile_emit { EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTING, EMIT_NOTHI
 
 struct compile_request {
     const char *model, *folder, *dump_after, *tune_cache;
+    const char *input_sizes;            /* that the model's file leaves open, or NULL */
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
     struct cli_target target;
     enum codegen codegen;

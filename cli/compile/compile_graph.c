@@ -21,7 +21,7 @@ static int trace_keras(const struct compile_request *o, struct model *m, struct 
 {
     struct optimizer optimizer;
     struct fit_options options = {
-        .model = m, .loss = fit_loss(m, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
+        .model = m, .loss = fit_loss(m, 0, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
         .optimizer = &optimizer,
         .strategy = {.set = set, .replica_count = o->replica_count},
         .batch = o->batch * o->replica_count};
@@ -41,7 +41,7 @@ static int make_keras(const struct compile_request *o, struct graph *g, struct a
 
     variable_set_init(&set, a);
     trace_init(&t, a, o->model, &set, o->replica_count, !o->is_inference);
-    status = model_file_read(&m, a, o->model, NULL, e);
+    status = model_file_read(&m, a, o->model, o->input_sizes, NULL, e);
     if (status == 0)
         status = trace_keras(o, &m, &set, &t, e);
     if (status == 0) {

@@ -48,7 +48,8 @@ struct train_run {
     struct arena arena;
     struct model model;
     struct model_file file;             /* what its file says */
-    const char *compiled_loss, *compiled_metrics;       /* as the file has them, or NULL */
+    /* as the file has them, or NULL */
+    const char *compiled_loss, *compiled_weights, *compiled_metrics;
     const char *data_noun, *data_shape; /* "images", "28x28" */
     struct chip chip;
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
@@ -59,13 +60,14 @@ struct train_run {
     int device_count;                   /* of a replica, for its layers or by the mesh */
     struct variable_set variables;
     struct optimizer optimizer;
-    struct loss loss;
+    struct fit_output output[FIT_OUTPUTS_MAX];  /* of the model's outputs: loss and weight */
     struct metric *metric;
+    int *metric_output;
     int metric_count;
     struct host_loop_options host_loop;
     struct fit *fit;
     struct batches train_batches, test_batches;
-    const void *sample;                 /* to be predicted, */
+    const void *sample[DATA_TUPLE_MAX]; /* to be predicted, by input */
     int64_t sample_count;
     int64_t batch, steps_per_epoch, step_limit;
     int steps_per_execution;
@@ -121,6 +123,8 @@ static inline int train_replicas(const struct train_run *t)
     return (int)(t->slice.core_count / each);
 }
 
+/* the name of the layer that makes it */
+const char *train_output_name(const struct train_run *t, int output);
 /* what --data names, held against model and loss: train_batches and test_batches, or samples */
 int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */

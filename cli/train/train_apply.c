@@ -143,14 +143,17 @@ int train_evaluate(struct train_run *t, struct err *e)
 static int predict_all(struct train_run *t, float *to, int64_t each_out, struct fit_log *all,
                        struct err *e)
 {
-    int64_t each = shape_elems(&t->model.node[t->model.input[0]].shape), most, count;
+    const struct model *m = &t->model;
+    int64_t most = PREDICTED_AT_ONCE * t->batch, count;
 
-    most = PREDICTED_AT_ONCE * t->batch;
     *all = (struct fit_log){.samples = t->sample_count};
     for (int64_t first = 0; first < t->sample_count; first += count) {
-        const void *x[] = {(const char *)t->sample + first * each * 4};
+        const void *x[DATA_TUPLE_MAX];
         struct fit_log log;
 
+        for (int i = 0; i < m->input_count; i++)
+            x[i] = (const char *)t->sample[i] +
+                   first * shape_elems(&m->node[m->input[i]].shape) * 4;
         count = t->sample_count - first < most ? t->sample_count - first : most;
         if (fit_predict(t->fit, x, count, to + first * each_out, &log, e))
             return -1;

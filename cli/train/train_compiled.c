@@ -57,8 +57,8 @@ static const char *call_text(const json_t *v, struct arena *a)
     return arena_printf(a, "%s)", text);
 }
 
-/* lists in lists, one for each output: of models of one output all are the same */
-static const char *list_text(const json_t *v, const char *text, struct arena *a)
+/* "age=" before what is of one output of several */
+static const char *list_text(const json_t *v, const char *of, const char *text, struct arena *a)
 {
     const char *one;
     json_t *item;
@@ -66,11 +66,33 @@ static const char *list_text(const json_t *v, const char *text, struct arena *a)
 
     if (json_is_array(v)) {
         json_array_foreach(v, i, item)
-            text = list_text(item, text, a);
+            text = list_text(item, of, text, a);
         return text;
     }
-    one = call_text(v, a);
-    return one ? arena_printf(a, "%s%s%s", text, *text ? "," : "", one) : text;
+    one = json_is_number(v) ? value_text(v, a) : call_text(v, a);
+    return one ? arena_printf(a, "%s%s%s%s", text, *text ? "," : "", of, one) : text;
+}
+
+/* one for all outputs, a list in their order, or an object by their names */
+static const char *outputs_text(struct train_run *t, const json_t *v, const char *none)
+{
+    bool is_by_name = json_is_object(v) && !json_object_get(v, "class_name");
+    const char *text = "";
+
+    if (t->model.output_count == 1 && !is_by_name)
+        return list_text(v, "", "", &t->arena);
+    for (int i = 0; i < t->model.output_count; i++) {
+        const char *name = train_output_name(t, i);
+        const json_t *own = is_by_name         ? json_object_get(v, name)
+                            : json_is_array(v) ? json_array_get(v, (size_t)i) : v;
+        const char *of = arena_printf(&t->arena, "%s=", name);
+
+        if (own && !json_is_null(own))
+            text = list_text(own, of, text, &t->arena);
+        else if (none)
+            text = arena_printf(&t->arena, "%s%s%s%s", text, *text ? "," : "", of, none);
+    }
+    return text;
 }
 
 void train_read_compiled(struct train_run *t)
@@ -78,14 +100,12 @@ void train_read_compiled(struct train_run *t)
     const char *text = t->file.training ? t->file.training : t->file.config;
     json_t *root = json_loads(text, 0, NULL);
     const json_t *how = t->file.training ? root : json_object_get(root, "compile_config");
-    const json_t *loss = json_object_get(how, "loss");
-    const char *metrics = list_text(json_object_get(how, "metrics"), "", &t->arena);
+    const json_t *loss = json_object_get(how, "loss"), *weights = json_object_get(how, "loss_weights");
 
-    if (json_is_array(loss) && json_array_size(loss) == 1)
-        loss = json_array_get(loss, 0);
-    if (how && loss) {
-        t->compiled_loss = call_text(loss, &t->arena);
-        t->compiled_metrics = metrics;
+    if (loss && !json_is_null(loss)) {
+        t->compiled_loss = outputs_text(t, loss, "None");
+        t->compiled_metrics = outputs_text(t, json_object_get(how, "metrics"), NULL);
+        t->compiled_weights = outputs_text(t, weights, NULL);
     }
     json_decref(root);
 }

@@ -29,24 +29,24 @@ static int check_ends(const struct train_run *t, const char *what, struct err *e
 
     if (m->input_count == 1 && m->output_count == 1)
         return 0;
-    return err_set(e, "model %s has %d inputs and %d outputs; %s train one of each", m->name,
-                   m->input_count, m->output_count, what);
+    return err_set(e, "model %s has %d inputs and %d outputs; %s train one of each: give it arrays, "
+                   "a file for each", m->name, m->input_count, m->output_count, what);
 }
 
-static const struct shape *input_of(const struct train_run *t)
+static const struct shape *input_of(const struct train_run *t, int i)
 {
-    return &t->model.node[t->model.input[0]].shape;
+    return &t->model.node[t->model.input[i]].shape;
 }
 
-static const struct shape *output_of(const struct train_run *t)
+static const struct shape *output_of(const struct train_run *t, int i)
 {
-    return &t->model.node[t->model.output[0]].shape;
+    return &t->model.node[t->model.output[i]].shape;
 }
 
 /* the last dimension of the output */
-static int64_t classes_of(const struct train_run *t)
+static int64_t classes_of(const struct train_run *t, int i)
 {
-    const struct shape *out = output_of(t);
+    const struct shape *out = output_of(t, i);
 
     return out->rank ? out->dim[out->rank - 1] : 1;
 }
@@ -66,11 +66,11 @@ static int check_count(struct train_run *t, const char *where, struct err *e)
 static int check_images(struct train_run *t, const struct image_set *train, const char *where,
                         struct err *e)
 {
-    int64_t inputs, classes = classes_of(t);
+    int64_t inputs, classes = classes_of(t, 0);
 
     if (check_ends(t, "images", e))
         return -1;
-    inputs = shape_elems(input_of(t));
+    inputs = shape_elems(input_of(t, 0));
     if (train->elems != inputs)
         return err_at(e, where, 0, 0, "images are %dx%d = %" PRId64 " pixels, model %s expects %"
                       PRId64 " inputs", train->rows, train->columns, train->elems, t->model.name,
@@ -116,9 +116,28 @@ static const char *npy_path(struct train_run *t, const char *folder, const char 
     return NULL;
 }
 
-#define NAMES_MAX 4
+/* inputs, then labels of those who compare with them: how many arrays a set has */
+static int array_count(const struct train_run *t)
+{
+    return t->model.input_count + (t->options->task == TASK_PREDICT ? 0 : t->model.output_count);
+}
 
-/* where arrays come from, and what they are called there: x and y to train on, x and y to test */
+/* "x_train", or of several inputs or outputs "x_train_image", "y_test_age" */
+static const char *array_name(struct train_run *t, int i, const char *which)
+{
+    const struct model *m = &t->model;
+    bool is_label = i >= m->input_count;
+    int count = is_label ? m->output_count : m->input_count;
+    const char *of = is_label ? train_output_name(t, i - m->input_count)
+                              : m->layer[m->node[m->input[i]].layer]->name;
+
+    return count == 1 ? arena_printf(&t->arena, "%c_%s", is_label ? 'y' : 'x', which)
+                      : arena_printf(&t->arena, "%c_%s_%s", is_label ? 'y' : 'x', which, of);
+}
+
+#define NAMES_MAX (2 * DATA_TUPLE_MAX)
+
+/* where arrays come from, and what they are called there: those to train on, those to test with */
 struct arrays {
     const char *where;                  /* a folder, a .npz, or the file of one array */
     const char *name[NAMES_MAX];
@@ -134,14 +153,25 @@ static bool ends_in(const char *text, const char *suffix)
     return length > more && strcmp(text + length - more, suffix) == 0;
 }
 
-/* "d.npz:x,y": the names behind the colon, as many as the task takes */
-static int take_names(struct train_run *t, struct arrays *from, const char *text, struct err *e)
+/* what the task takes, for whoever names arrays: of several inputs or outputs the standard names */
+static const char *print_needed(struct train_run *t, const struct arrays *standard)
 {
-    static const int wanted[] = {[TASK_TRAIN] = 4, [TASK_EVALUATE] = 2, [TASK_PREDICT] = 1};
     static const char *const meant[] = {
         [TASK_TRAIN] = "x and y to train on, x and y to test with", [TASK_EVALUATE] = "x and y",
         [TASK_PREDICT] = "x"};
-    enum train_task task = t->options->task;
+    const char *text = arena_printf(&t->arena, "%d, in the order of", standard->name_count);
+
+    if (t->model.input_count == 1 && t->model.output_count == 1)
+        return meant[t->options->task];
+    for (int i = 0; i < standard->name_count; i++)
+        text = arena_printf(&t->arena, "%s%s%s", text, i ? "," : " ", standard->name[i]);
+    return text;
+}
+
+/* "d.npz:x,y": the names behind the colon, as many as the task takes */
+static int take_names(struct train_run *t, struct arrays *from, const char *text, struct err *e)
+{
+    struct arrays standard = *from;
     char *list = arena_strdup(&t->arena, text), *rest;
 
     from->name_count = 0;
@@ -150,23 +180,26 @@ static int take_names(struct train_run *t, struct arrays *from, const char *text
             from->name[from->name_count] = name;
         from->name_count++;
     }
-    if (from->name_count == wanted[task])
+    if (from->name_count == standard.name_count)
         return 0;
     return err_at(e, from->where, 0, 0, "\"%s\" names %d of its arrays; needed are %s", text,
-                  from->name_count, meant[task]);
+                  from->name_count, print_needed(t, &standard));
 }
 
 /* what --data says, and the names that Keras's own data sets have */
 static int find_arrays(struct train_run *t, struct arrays *from, struct err *e)
 {
-    static const char *const standard[] = {"x_train", "y_train", "x_test", "y_test"};
     const char *text = train_value(t, OPT_DATA)->text, *colon = strstr(text, ".npz:");
-    int first = t->options->task == TASK_TRAIN ? 0 : 2;
 
     *from = (struct arrays){.where = text, .is_npz = colon || ends_in(text, ".npz"),
                             .is_file = ends_in(text, ".npy") || ends_in(text, ".npy.gz")};
-    for (int i = first; i < NAMES_MAX; i++)
-        from->name[from->name_count++] = standard[i];
+    if (array_count(t) > DATA_TUPLE_MAX)
+        return err_set(e, "model %s has %d inputs and outputs; there may be %d", t->model.name,
+                       array_count(t), DATA_TUPLE_MAX);
+    for (int i = 0; i < array_count(t) && t->options->task == TASK_TRAIN; i++)
+        from->name[from->name_count++] = array_name(t, i, "train");
+    for (int i = 0; i < array_count(t); i++)
+        from->name[from->name_count++] = array_name(t, i, "test");
     if (!colon)
         return 0;
     from->where = arena_printf(&t->arena, "%.*s", (int)(colon + 4 - text), text);
@@ -200,19 +233,22 @@ static const char *print_sample(const struct data_tensor *x, char *text, size_t 
     return data_spec_print(&s, text, bytes);
 }
 
-/* an array as the model wants its samples; bytes become 0..1 where those are f32 */
+/* an array as the model wants its samples, or the labels of an output if that is not -1; samples of
+ * bytes become 0..1 where f32 is wanted */
 static const void *convert(struct train_run *t, const struct data_tensor *x, const char *path,
-                           const struct shape *sample, bool is_label, struct err *e)
+                           const struct shape *sample, int output, struct err *e)
 {
     int64_t elems = data_spec_elems(&x->spec), each = elems / x->spec.dim[0];
     char has[96], wants[96];
+    bool is_label = output >= 0;
     void *to;
 
     if (each != shape_elems(sample) || (is_s32(sample) && x->spec.dtype == DATA_F32)) {
         err_at(e, path, 0, 0, "%s are %s, model %s%s%s takes %s",
                is_label ? "labels" : "samples", print_sample(x, has, sizeof(has)), t->model.name,
                t->options->task == TASK_PREDICT ? "" : " with loss ",
-               t->options->task == TASK_PREDICT ? "" : loss_name(t->loss.kind),
+               t->options->task == TASK_PREDICT
+                   ? "" : loss_name(t->output[is_label ? output : 0].loss.kind),
                shape_print(sample, wants, sizeof(wants)));
         return NULL;
     }
@@ -227,9 +263,9 @@ static const void *convert(struct train_run *t, const struct data_tensor *x, con
 
 /* classes as numbers must be of the last layer's */
 static int check_classes(const struct train_run *t, const int32_t *label, int64_t count,
-                         int64_t each, const char *path, struct err *e)
+                         int64_t each, int output, const char *path, struct err *e)
 {
-    int64_t classes = classes_of(t);
+    int64_t classes = classes_of(t, output);
 
     for (int64_t i = 0; i < count * each; i++)
         if (label[i] < 0 || label[i] >= classes)
@@ -239,24 +275,27 @@ static int check_classes(const struct train_run *t, const int32_t *label, int64_
     return 0;
 }
 
-static int take_pair(struct train_run *t, const struct data_element *pair,
-                     const char *const path[2], bool is_training, struct err *e)
+static int take_arrays(struct train_run *t, const struct data_element *all,
+                       const char *const *path, bool is_training, struct err *e)
 {
-    struct shape label = loss_label_shape(&t->loss, output_of(t));
-    const struct shape *sample[2] = {input_of(t), &label};
-    const void *tensor[2];
-    int64_t elems[2], count = pair->tensor[0].spec.dim[0];
+    const void *tensor[DATA_TUPLE_MAX];
+    int64_t elems[DATA_TUPLE_MAX], count = all->tensor[0].spec.dim[0];
+    int arrays = array_count(t);
 
-    for (int i = 0; i < 2; i++) {
-        elems[i] = shape_elems(sample[i]);
-        tensor[i] = convert(t, &pair->tensor[i], path[i], sample[i], i == 1, e);
-        if (!tensor[i])
+    for (int i = 0; i < arrays; i++) {
+        int output = i - t->model.input_count;
+        struct shape sample = output < 0 ? *input_of(t, i)
+                                         : loss_label_shape(&t->output[output].loss,
+                                                            output_of(t, output));
+
+        elems[i] = shape_elems(&sample);
+        tensor[i] = convert(t, &all->tensor[i], path[i], &sample, output < 0 ? -1 : output, e);
+        if (!tensor[i] || (output >= 0 && is_s32(&sample) &&
+                           check_classes(t, tensor[i], count, elems[i], output, path[i], e)))
             return -1;
     }
-    if (is_s32(&label) && check_classes(t, tensor[1], count, elems[1], path[1], e))
-        return -1;
-    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, 2, count,
-                      false, is_training, seed_of(t), &t->arena);
+    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, arrays,
+                      count, false, is_training, seed_of(t), &t->arena);
     return 0;
 }
 
@@ -288,7 +327,7 @@ static int read_member(struct arrays *from, const char *name, struct arena *a,
 static struct dataset *open_arrays(struct train_run *t, struct arrays *from, int first, int count,
                                    struct arena *a, const char **path, struct err *e)
 {
-    struct data_bytes array[2] = {{0}};
+    struct data_bytes array[DATA_TUPLE_MAX] = {{0}};
 
     for (int i = 0; i < count; i++) {
         const char *name = from->name[first + i];
@@ -340,16 +379,18 @@ static void tell_shape(struct train_run *t, const struct data_element *x)
     t->data_shape = arena_strdup(&t->arena, print_sample(&x->tensor[0], shape, sizeof(shape)));
 }
 
-static int load_pair(struct train_run *t, struct arrays *from, int first, struct err *e)
+/* inputs and labels of one set, whose names begin at the `first` */
+static int load_set(struct train_run *t, struct arrays *from, int first, bool is_training,
+                    struct err *e)
 {
-    const char *path[2];
-    struct data_element *x = read_arrays(t, from, first, 2, path, e);
+    const char *path[DATA_TUPLE_MAX];
+    struct data_element *x = read_arrays(t, from, first, array_count(t), path, e);
     int status;
 
     if (!x)
         return -1;
     tell_shape(t, x);
-    status = take_pair(t, x, path, first == 0 && t->options->task == TASK_TRAIN, e);
+    status = take_arrays(t, x, path, is_training, e);
     element_release(x);
     return status;
 }
@@ -357,11 +398,10 @@ static int load_pair(struct train_run *t, struct arrays *from, int first, struct
 /* what is tested with comes last */
 static int load_arrays(struct train_run *t, struct arrays *from, struct err *e)
 {
-    int last = from->name_count - 2;
+    int last = from->name_count - array_count(t);
 
     t->data_noun = "samples";
-    if (check_ends(t, "arrays", e) || load_pair(t, from, last, e) ||
-        (last > 0 && load_pair(t, from, 0, e)))
+    if (load_set(t, from, last, false, e) || (last > 0 && load_set(t, from, 0, true, e)))
         return -1;
     return check_count(t, from->where, e);
 }
@@ -369,19 +409,22 @@ static int load_arrays(struct train_run *t, struct arrays *from, struct err *e)
 /* inputs without labels, for predictions */
 static int load_inputs(struct train_run *t, struct arrays *from, struct err *e)
 {
-    const char *path[1];
-    struct data_element *x = NULL;
+    int count = t->model.input_count, taken = 0;
+    const char *path[DATA_TUPLE_MAX];
+    struct data_element *x = read_arrays(t, from, 0, count, path, e);
 
-    if (check_ends(t, "arrays", e) == 0)
-        x = read_arrays(t, from, 0, 1, path, e);
     if (!x)
         return -1;
     tell_shape(t, x);
     t->data_noun = "samples";
     t->sample_count = x->tensor[0].spec.dim[0];
-    t->sample = convert(t, &x->tensor[0], path[0], input_of(t), false, e);
+    for (; taken < count; taken++) {
+        t->sample[taken] = convert(t, &x->tensor[taken], path[taken], input_of(t, taken), -1, e);
+        if (!t->sample[taken])
+            break;
+    }
     element_release(x);
-    return t->sample ? 0 : -1;
+    return taken == count ? 0 : -1;
 }
 
 static int load_from(struct train_run *t, struct arrays *from, struct err *e)
@@ -420,8 +463,13 @@ int train_load_data(struct train_run *t, struct err *e)
     if (from.is_file && t->options->task != TASK_PREDICT)
         return err_at(e, folder, 0, 0, "is one array; samples and labels are needed, in a folder "
                       "or a .npz");
+    if (from.is_file && t->model.input_count > 1)
+        return err_at(e, folder, 0, 0, "is one array, and model %s has %d inputs; they are needed "
+                      "in a folder or a .npz", t->model.name, t->model.input_count);
     if (t->options->task == TASK_PREDICT)
         return load_inputs(t, &from, e);
+    if (*folder && array_count(t) > 2)
+        return load_arrays(t, &from, e);
     for (int i = 0; i < from.name_count && *folder; i++)
         if (npy_path(t, folder, from.name[i]))
             return load_arrays(t, &from, e);

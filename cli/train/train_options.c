@@ -197,7 +197,7 @@ static int parse_value(const struct cli_option *option, const char *text, void *
 
 /* of those who do not train */
 static const enum train_option shared[] = {
-    OPT_BATCH, OPT_WEIGHTS, OPT_POLICY, OPT_PRECISION, OPT_BACKEND, OPT_REFERENCE_DOT,
+    OPT_BATCH, OPT_INPUT_SHAPE, OPT_WEIGHTS, OPT_POLICY, OPT_PRECISION, OPT_BACKEND, OPT_REFERENCE_DOT,
     OPT_TPU, OPT_THREADS, OPT_SIMD, OPT_MODE, OPT_CHECK_RACES, OPT_PIPELINE, OPT_PIPELINE_CUTS,
     OPT_DEVICES, OPT_MESH, OPT_LAYOUTS,
 };
@@ -208,7 +208,8 @@ static bool is_taken(enum train_task task, enum train_option o)
 
     for (size_t i = 0; i < COUNT_OF(shared); i++)
         is_shared = is_shared || shared[i] == o;
-    return is_shared || (task == TASK_EVALUATE && (o == OPT_LOSS || o == OPT_METRICS));
+    return is_shared || (task == TASK_EVALUATE && (o == OPT_LOSS || o == OPT_LOSS_WEIGHTS ||
+                                                      o == OPT_METRICS));
 }
 
 /* rows of one task alone, `lo` as parse_value has it; behind the table's */
@@ -217,11 +218,13 @@ static const struct cli_option task_rows[][4] = {
     [TASK_EVALUATE] = {
         {"data", 0, "PATH", "folder with x_test.npy and y_test.npy, gzipped or not, or with "
          "MNIST's IDX files; or a .npz of these arrays, or of those that it names, as in "
-         "\"d.npz:x,y\" (default: digits drawn by the program)", 1, CLI_OTHER,
+         "\"d.npz:x,y\"; of several inputs or outputs x_test_NAME and y_test_NAME (default: digits "
+         "drawn by the program)", 1, CLI_OTHER,
          .parse = parse_value, .lo = OPT_DATA},
         CLI_ROW_JSON(struct train_options, json, 6), {0}},
     [TASK_PREDICT] = {
-        {"data", 0, "FILE", "samples: x.npy, x.npy.gz, or d.npz:x", 1, CLI_OTHER,
+        {"data", 0, "FILE", "samples: x.npy, x.npy.gz, or d.npz:x; of several inputs a folder or "
+         "a .npz with x_test_NAME of each", 1, CLI_OTHER,
          .parse = parse_value, .lo = OPT_DATA},
         {"out", 0, "FILE", "leave the predictions in this .npy", 6, CLI_TEXT,
          CLI_AT(struct train_options, out_npy)},

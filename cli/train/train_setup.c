@@ -68,45 +68,6 @@ static int create_machine(struct train_run *t, struct err *e)
 
 static bool is_call(const char *text) { return strchr(text, '('); }
 
-/* a name alone takes logits where the model ends in them; a call says so itself, as in Keras */
-static int choose_loss(struct train_run *t, struct err *e)
-{
-    const char *text = train_value(t, OPT_LOSS)->text;
-    enum loss_kind kind;
-    struct err why;
-    bool is_compiled = t->compiled_loss && !train_value(t, OPT_LOSS)->is_given;
-
-    if (t->options->task == TASK_PREDICT)
-        text = "mean_squared_error";    /* goes with any output, and nobody asks for it */
-    else if (is_compiled)
-        text = t->compiled_loss;
-    if (is_compiled && loss_from_text(&t->loss, text, &t->arena, &why))
-        return err_at(e, t->options->model_path, 0, 0, "was compiled with loss %s: %s; --loss "
-                      "takes another", text, why.msg);
-    if (is_call(text) || is_compiled)
-        return loss_from_text(&t->loss, text, &t->arena, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
-                                                    : 0;
-    if (loss_find(text, &kind, e))
-        return -1;
-    t->loss = fit_loss(&t->model, kind);
-    return 0;
-}
-
-/* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
-static int find_metric(struct train_run *t, const char *text, struct metric *m, struct err *e)
-{
-    const struct shape *out = &t->model.node[t->model.output[0]].shape;
-    struct shape label = loss_label_shape(&t->loss, out);
-    struct err why;
-
-    if (metric_from_text(m, text, &label, out, &t->arena, &why))
-        return is_call(text) ? err_set(e, "--metrics %s: %s", text, why.msg)
-                             : err_set(e, "%s", why.msg);
-    if (!is_call(text))
-        m->with.from_logits = t->loss.with.from_logits;
-    return 0;
-}
-
 /*
  * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
  * and gives what follows; *text becomes its first character. NULL: there is none.
@@ -132,17 +93,165 @@ static char *cut_text(char **text)
     return at;
 }
 
+static bool is_loss_compiled(const struct train_run *t)
+{
+    return t->compiled_loss && !train_value(t, OPT_LOSS)->is_given;
+}
+
+/* a name alone takes logits where the model ends in them; a call says so itself, as in Keras */
+static int read_loss(struct train_run *t, int output, const char *text, struct err *e)
+{
+    struct loss *loss = &t->output[output].loss;
+    enum loss_kind kind;
+    struct err why;
+
+    if (is_loss_compiled(t) && loss_from_text(loss, text, &t->arena, &why))
+        return err_at(e, t->options->model_path, 0, 0, "was compiled with loss %s: %s; --loss "
+                      "takes another", text, why.msg);
+    if (is_loss_compiled(t))
+        return 0;
+    if (is_call(text))
+        return loss_from_text(loss, text, &t->arena, &why)
+               ? err_set(e, "--loss %s: %s", text, why.msg) : 0;
+    if (loss_find(text, &kind, e))
+        return -1;
+    *loss = fit_loss(&t->model, output, kind);
+    return 0;
+}
+
+const char *train_output_name(const struct train_run *t, int output)
+{
+    const struct model *m = &t->model;
+
+    return m->layer[m->node[m->output[output]].layer]->name;
+}
+
+/* "age=mse": the output whose name stands there, *text then behind the sign; -1: it has no name */
+static int take_output(struct train_run *t, const char *option, char **text, int *output,
+                       struct err *e)
+{
+    size_t length = strcspn(*text, "=(");
+
+    *output = -1;
+    if ((*text)[length] != '=')
+        return 0;
+    for (int i = 0; i < t->model.output_count; i++)
+        if (strlen(train_output_name(t, i)) == length &&
+            strncmp(train_output_name(t, i), *text, length) == 0)
+            *output = i;
+    if (*output < 0)
+        return err_set(e, "%s: the model has no output \"%.*s\"; its outputs are named after their "
+                       "layers", option, (int)length, *text);
+    *text += length + 1;
+    return 0;
+}
+
+static int read_weight(struct train_run *t, int output, const char *text, struct err *e)
+{
+    char *end;
+    double weight = text_to_double(text, &end);
+
+    if (end == text || *end || !(weight >= 0.0 && weight <= 1e30))
+        return err_set(e, "--loss-weights: \"%s\" is no number from 0 up", text);
+    t->output[output].weight = weight;
+    return 0;
+}
+
+struct by_output {
+    const char *name;                   /* of the option */
+    int (*read)(struct train_run *t, int output, const char *text, struct err *e);
+    bool takes_several;                 /* of one output */
+};
+
+/* each text of a list for the output that it names, or for all if it names none */
+static int read_outputs(struct train_run *t, const struct by_output *o, const char *list,
+                        struct err *e)
+{
+    char *text = arena_strdup(&t->arena, list), *rest;
+    unsigned said = 0;                  /* a bit by output, the last one for all */
+
+    for (int output; (rest = cut_text(&text)) != NULL; text = rest) {
+        unsigned bit;
+
+        if (take_output(t, o->name, &text, &output, e))
+            return -1;
+        bit = 1u << (output < 0 ? FIT_OUTPUTS_MAX : output);
+        if ((said & bit) && !o->takes_several)
+            return err_set(e, "%s: \"%s\" is one too many; each output takes one", o->name, text);
+        said |= bit;
+        for (int i = 0; i < t->model.output_count; i++)
+            if ((output < 0 || output == i) && o->read(t, i, text, e))
+                return -1;
+    }
+    return 0;
+}
+
+/* "mse" goes with any output of a prediction, and nobody asks for it */
+static int choose_loss(struct train_run *t, struct err *e)
+{
+    static const struct by_output losses = {"--loss", read_loss, false};
+    static const struct by_output loss_weights = {"--loss-weights", read_weight, false};
+    bool is_prediction = t->options->task == TASK_PREDICT;
+    const char *weights = train_value(t, OPT_LOSS_WEIGHTS)->text;
+    enum loss_kind kind = is_prediction ? LOSS_MEAN_SQUARED_ERROR
+                                        : LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
+
+    if (t->model.output_count > FIT_OUTPUTS_MAX)
+        return err_set(e, "model %s has %d outputs; there may be up to %d", t->model.name,
+                       t->model.output_count, FIT_OUTPUTS_MAX);
+    for (int i = 0; i < t->model.output_count; i++)
+        t->output[i] = (struct fit_output){fit_loss(&t->model, i, kind), 1.0};
+    if (is_prediction && t->model.output_count > 1)
+        return err_set(e, "model %s has %d outputs; predict takes models of one", t->model.name,
+                       t->model.output_count);
+    if (is_prediction)
+        return 0;
+    if (t->compiled_weights && !train_value(t, OPT_LOSS_WEIGHTS)->is_given)
+        weights = t->compiled_weights;
+    return read_outputs(t, &losses, is_loss_compiled(t) ? t->compiled_loss
+                                                        : train_value(t, OPT_LOSS)->text, e) ||
+                   read_outputs(t, &loss_weights, weights, e) ? -1 : 0;
+}
+
+/* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
+static int find_metric(struct train_run *t, const char *text, int output, struct metric *m,
+                       struct err *e)
+{
+    const struct shape *out = &t->model.node[t->model.output[output]].shape;
+    const struct loss *loss = &t->output[output].loss;
+    struct shape label = loss_label_shape(loss, out);
+    struct err why;
+
+    if (metric_from_text(m, text, &label, out, &t->arena, &why))
+        return is_call(text) ? err_set(e, "--metrics %s: %s", text, why.msg)
+                             : err_set(e, "%s", why.msg);
+    if (!is_call(text))
+        m->with.from_logits = loss->with.from_logits;
+    return 0;
+}
+
+static int add_metric(struct train_run *t, int output, const char *text, struct err *e)
+{
+    struct metric *m = &t->metric[t->metric_count];
+
+    t->metric_output[t->metric_count++] = output;
+    if (find_metric(t, text, output, m, e))
+        return -1;
+    if (t->model.output_count > 1)      /* as Keras names them: "age_accuracy" */
+        m->name = arena_printf(&t->arena, "%s_%s", train_output_name(t, output), m->name);
+    return 0;
+}
+
 static int choose_metrics(struct train_run *t, struct err *e)
 {
+    static const struct by_output metrics = {"--metrics", add_metric, true};
     bool is_compiled = t->compiled_metrics && !train_value(t, OPT_METRICS)->is_given;
-    char *text = arena_strdup(&t->arena, is_compiled ? t->compiled_metrics
-                                                     : train_value(t, OPT_METRICS)->text), *rest;
+    const char *text = is_compiled ? t->compiled_metrics : train_value(t, OPT_METRICS)->text;
+    size_t room = (strlen(text) + 1) * (size_t)t->model.output_count;
 
-    t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
-    for (; (rest = cut_text(&text)) != NULL; text = rest)
-        if (find_metric(t, text, &t->metric[t->metric_count++], e))
-            return -1;
-    return 0;
+    t->metric = arena_array(&t->arena, room, sizeof(*t->metric));
+    t->metric_output = arena_array(&t->arena, room, sizeof(*t->metric_output));
+    return read_outputs(t, &metrics, text, e);
 }
 
 bool train_counts_samples(const struct train_run *t)
@@ -157,8 +266,9 @@ bool train_counts_samples(const struct train_run *t)
 static struct fit_options options_of(struct train_run *t)
 {
     struct fit_options o = {
-        .model = &t->model, .loss = t->loss, .metric = t->metric,
-        .metric_count = t->metric_count, .optimizer = &t->optimizer,
+        .model = &t->model, .loss = t->output[0].loss, .output = t->output,
+        .output_count = t->model.output_count, .metric = t->metric,
+        .metric_output = t->metric_output, .metric_count = t->metric_count, .optimizer = &t->optimizer,
         .strategy = {.machine = t->machine, .set = &t->variables,
                      .seed = (uint64_t)train_value(t, OPT_SEED)->integer,
                      .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
@@ -324,7 +434,8 @@ int train_setup(struct train_run *t, struct err *e)
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
-    if (model_file_read(&t->model, &t->arena, t->options->model_path, &t->file, e))
+    if (model_file_read(&t->model, &t->arena, t->options->model_path,
+                        train_value(t, OPT_INPUT_SHAPE)->text, &t->file, e))
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, model_last_call(&t->model));

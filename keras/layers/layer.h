@@ -59,6 +59,8 @@ enum layer_merge {
     LAYER_ONE_WAY, LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED, LAYER_AVERAGED
 };
 
+#define LAYER_OPEN INT64_MIN            /* where a part has no end of its own */
+
 /* numbers that a file gives; count 0: none */
 struct layer_reals {
     const double *value;
@@ -71,6 +73,8 @@ struct layer_config {
     int64_t size[3], strides[3], dilation[3];   /* height, width; of volumes depth before them */
     int64_t pads[6];                            /* before and behind each of them */
     int64_t reach, axes[2];
+    int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX];  /* GET_ITEM: of shape_count dimensions, */
+    unsigned taken;                                     /* bit d: one element, the dimension goes */
     int64_t shape[GRAPH_RANK_MAX];                      /* of RESHAPE one may be -1 */
     int64_t shape_count;
     double momentum, epsilon, rate, recurrent_rate, max_value, negative_slope, threshold, alpha;

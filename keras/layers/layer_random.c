@@ -52,6 +52,8 @@ static int shape_random(const struct layer *l, const struct shape *in, int count
                         struct shape *out, struct err *e)
 {
     (void)count;
+    if (layer_functions(l->kind) == &layer_tone && l->c.offset.count == 1)
+        return layer_fail(l, e, "\"value_range\" must be a lowest and a highest value");
     if (check_pair(l, "factor", &l->c.scale, e) != 0 ||
         check_pair(l, "width_factor", &l->c.offset, e) != 0)
         return -1;

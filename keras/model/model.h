@@ -84,8 +84,12 @@ int model_last_call(const struct model *m);     /* the first output of the last 
  * and column where the JSON is broken, else the layer.
  */
 int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e);
+/* the same, with sizes of samples that the file leaves open: "28x28x1", "image=28x28x1,ids=64";
+ * NULL or "": none */
+int model_from_json_sized(struct model *m, struct arena *a, const char *path,
+                          const char *input_sizes, struct err *e);
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
-                         size_t bytes, struct err *e);
+                         size_t bytes, const char *input_sizes, struct err *e);
 
 /*
  * Adds its variables to the set, which must outlive it, layer by layer: "dense/kernel". Checks

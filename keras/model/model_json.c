@@ -27,31 +27,6 @@ bool model_json_is_given(const json_t *v)
     return v && !json_is_null(v);
 }
 
-int model_json_read_sample(struct model_json_reader *r, const json_t *v, const char *field,
-                           struct shape *to)
-{
-    size_t size = json_array_size(v);
-
-    *to = (struct shape){.dtype = DTYPE_F32};
-    if (!json_is_array(v) || size < 1 || size > 6)
-        return model_json_fail(
-            r, "\"%s\" must be a list of the batch (null) and up to 5 dimensions", field);
-    if (!json_is_null(json_array_get(v, 0)))
-        return model_json_fail(r, "\"%s\" fixes the batch size; it must be null there", field);
-    for (size_t i = 1; i < size; i++) {
-        const json_t *d = json_array_get(v, i);
-
-        if (!json_is_integer(d) || json_integer_value(d) < 1 ||
-            json_integer_value(d) > INT32_MAX)
-            return model_json_fail(r,
-                                   "dimension %zu of \"%s\" must be a whole number in 1..%d; sizes "
-                                   "are fixed on a TPU",
-                                   i, field, INT32_MAX);
-        to->dim[to->rank++] = json_integer_value(d);
-    }
-    return 0;
-}
-
 const char *model_json_dtype_name(const json_t *v)
 {
     if (json_is_object(v))
@@ -105,7 +80,7 @@ int json_stated_input(struct model_json_reader *r, const json_t *model, const js
         return -1;
     if (class && strcmp(class, "Embedding") == 0)
         sample.dtype = DTYPE_S32;
-    return model_input(r->model, NULL, &sample);
+    return model_json_fix_sizes(r, "", field, &sample) ? -1 : model_input(r->model, NULL, &sample);
 }
 
 /* what a Sequential says of its input beside its layers */
@@ -119,7 +94,7 @@ static int check_stated(struct model_json_reader *r, const json_t *config)
         return 0;
     if (model_json_read_sample(r, built, "build_input_shape", &sample) != 0)
         return -1;
-    if (shape_same_dims(&sample, &r->model->node[r->model->input[0]].shape))
+    if (model_json_sizes_fit(&sample, &r->model->node[r->model->input[0]].shape))
         return 0;
     return model_json_fail(
         r, "\"build_input_shape\" says samples of shape %s, but the input has %s",
@@ -214,9 +189,10 @@ static json_t *inside_tfjs(struct model_json_reader *r, json_t *root)
 }
 
 static int read_root(struct model *m, struct arena *a, const char *path, json_t *root,
-                     const json_error_t *broken, struct err *e)
+                     const json_error_t *broken, const char *input_sizes, struct err *e)
 {
-    struct model_json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = ""};
+    struct model_json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = "",
+                                  .input_sizes = input_sizes};
     json_t *model;
     int result;
 
@@ -224,7 +200,7 @@ static int read_root(struct model *m, struct arena *a, const char *path, json_t 
     if (!root)
         return err_at(e, path, broken->line, broken->column, "%s", broken->text);
     model = inside_tfjs(&r, root);
-    result = model ? read_model(&r, model) : -1;
+    result = model && read_model(&r, model) == 0 && model_json_check_sizes(&r) == 0 ? 0 : -1;
     json_decref(root);
     if (result != 0 && !e->file[0])
         snprintf(e->file, sizeof(e->file), "%s", path);
@@ -232,15 +208,16 @@ static int read_root(struct model *m, struct arena *a, const char *path, json_t 
 }
 
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
-                         size_t bytes, struct err *e)
+                         size_t bytes, const char *input_sizes, struct err *e)
 {
     json_error_t broken;
 
     return read_root(m, a, path, json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &broken),
-                     &broken, e);
+                     &broken, input_sizes, e);
 }
 
-int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e)
+int model_from_json_sized(struct model *m, struct arena *a, const char *path,
+                          const char *input_sizes, struct err *e)
 {
     uint8_t *text;
     size_t size;
@@ -248,5 +225,10 @@ int model_from_json(struct model *m, struct arena *a, const char *path, struct e
     model_init(m, a, "model");
     if (isa_file_read(path, a, &text, &size, e))
         return -1;
-    return model_from_json_text(m, a, path, (const char *)text, size, e);
+    return model_from_json_text(m, a, path, (const char *)text, size, input_sizes, e);
+}
+
+int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e)
+{
+    return model_from_json_sized(m, a, path, NULL, e);
 }

@@ -16,6 +16,7 @@ struct model_json_reader {
     struct err *err;
     const char *name;                   /* of the layer being read, or NULL */
     const char *prefix;                 /* of names inside a model inside the model: "inner/" */
+    const char *input_sizes;            /* that the file leaves open: "image=28x28x1"; or NULL */
 };
 
 /* an error about the current layer; -1 */
@@ -23,9 +24,16 @@ int model_json_fail(struct model_json_reader *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* not missing and not null */
 bool model_json_is_given(const json_t *v);
-/* [null, d1, d2, ..] as the shape of a sample; `field` in messages */
+/* [null, d1, d2, ..] as the shape of a sample, null as -1; `field` in messages */
 int model_json_read_sample(struct model_json_reader *r, const json_t *v, const char *field,
                            struct shape *to);
+/* one shape that may leave sizes open, and one that does not */
+bool model_json_sizes_fit(const struct shape *said, const struct shape *is);
+/* what the shape leaves open, from input_sizes; -1: it is not said there, or otherwise */
+int model_json_fix_sizes(struct model_json_reader *r, const char *input, const char *field,
+                         struct shape *sample);
+/* -1: input_sizes names an input that the model has not */
+int model_json_check_sizes(struct model_json_reader *r);
 /* "float32", or an object of it; NULL if it is neither */
 const char *model_json_dtype_name(const json_t *v);
 

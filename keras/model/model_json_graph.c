@@ -184,6 +184,8 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 /* a tensor of Keras 3, one of Keras 2, or a list of them */
 static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
 {
+    if (f->layer[c->layer] && f->layer[c->layer]->kind == LAYER_GET_ITEM && c->input_count > 0)
+        return 0;                       /* its other argument says which part */
     if (json_is_object(v)) {
         const json_t *h = json_object_get(json_object_get(v, "config"), "keras_history");
 
@@ -388,9 +390,17 @@ static int read_layers(struct json_block *f, int depth)
     return 0;
 }
 
-/* the i-th of [["a", 0, 0], ["b", 0, 0]] or ["a", 0, 0], or NULL */
+/* the i-th of [["a", 0, 0], ["b", 0, 0]], of a table of such by name, or of ["a", 0, 0]; or NULL */
 static const json_t *end_of(const json_t *ends, size_t i)
 {
+    const char *key;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)ends, key, v)
+        if (i-- == 0)
+            return v;
+    if (json_is_object(ends))
+        return NULL;
     if (is_history(ends))
         return i == 0 ? ends : NULL;
     return json_array_get(ends, i);
@@ -442,7 +452,8 @@ static int list_outputs(struct json_block *f, const json_t *config)
     const json_t *ends = json_object_get(config, "output_layers"), *end;
 
     f->r->name = NULL;
-    f->output = arena_array(f->r->arena, json_array_size(ends) + 1, sizeof(*f->output));
+    f->output = arena_array(f->r->arena, json_array_size(ends) + json_object_size(ends) + 1,
+                            sizeof(*f->output));
     for (size_t i = 0; (end = end_of(ends, i)) != NULL; i++)
         if (read_reference(f, end, "\"output_layers\" names", &f->output[f->output_count++]) != 0)
             return -1;

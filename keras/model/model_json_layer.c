@@ -237,6 +237,20 @@ static int read_fields(struct model_json_reader *r, const json_t *config, struct
     return 0;
 }
 
+/* the name of an RNN's cell, which variables have in theirs; empty: they have not */
+static int read_cell(struct model_json_reader *r, const json_t *v, const char **cell)
+{
+    const char *name = json_string_value(v);
+
+    if (!v)
+        return 0;
+    if (!name || (*name && !model_is_plain_name(name)))
+        return model_json_fail(r, "the name of its cell must be 1..%d printable characters without "
+                               "quotes and backslashes", MODEL_NAME_CHARS_MAX);
+    *cell = arena_strdup(r->arena, name);
+    return 0;
+}
+
 struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *config,
                                     enum layer_kind kind, const char *name)
 {
@@ -246,9 +260,8 @@ struct layer *model_json_make_layer(struct model_json_reader *r, const json_t *c
         return NULL;
     l = model_layer(r->model, kind, name);
     l->is_trainable = !json_is_false(json_object_get(config, "trainable"));
-    if (json_object_get(config, JSON_CELL_FIELD))
-        l->cell = arena_strdup(r->arena, json_string_value(json_object_get(config,
-                                                                           JSON_CELL_FIELD)));
+    if (read_cell(r, json_object_get(config, JSON_CELL_FIELD), &l->cell) != 0)
+        return NULL;
     if (read_policy(r, config, &l->policy) != 0 || read_fields(r, config, l) != 0)
         return NULL;
     return l;
@@ -265,80 +278,4 @@ struct layer *model_json_read_layer(struct model_json_reader *r, const json_t *l
     if (model_json_read_class(r, layer, &kind) != 0)
         return NULL;
     return model_json_make_layer(r, json_object_get(layer, "config"), kind, name);
-}
-
-/* ---- inputs ---- */
-
-const json_t *model_json_batch_shape(const json_t *config, const char **field)
-{
-    static const char *const names[] = {"batch_shape", "batch_input_shape"};
-
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (model_json_is_given(json_object_get(config, names[i]))) {
-            *field = names[i];
-            return json_object_get(config, names[i]);
-        }
-    return NULL;
-}
-
-/* whole numbers of any width come as s32, others as f32 */
-static int read_input_dtype(struct model_json_reader *r, const json_t *v, enum graph_dtype *to)
-{
-    static const char *const whole[] = {"int32", "int64", "int16", "int8", "uint8", "uint16",
-                                        "uint32"};
-    static const char *const real[] = {"float32", "float16", "bfloat16", "float64",
-                                       "mixed_bfloat16"};
-    const char *name = model_json_is_given(v) ? model_json_dtype_name(v) : "float32";
-
-    *to = DTYPE_F32;
-    if (name && is_listed(name, whole, COUNT_OF(whole)))
-        *to = DTYPE_S32;
-    else if (!name || !is_listed(name, real, COUNT_OF(real)))
-        return model_json_fail(r, "\"dtype\" is %s; an input must be of floats or whole numbers",
-                               name ? name : "not a name");
-    return 0;
-}
-
-int model_json_read_input(struct model_json_reader *r, const json_t *layer, size_t index)
-{
-    const json_t *config = json_object_get(layer, "config"), *v;
-    const char *field, *name;
-    struct shape sample;
-    enum graph_dtype dtype;
-
-    if (model_json_read_name(r, layer, index, &name) != 0)
-        return -1;
-    r->name = name;
-    v = model_json_batch_shape(config, &field);
-    if (!v)
-        return model_json_fail(r, "missing field \"batch_shape\"");
-    if (json_is_true(json_object_get(config, "sparse")) ||
-        json_is_true(json_object_get(config, "ragged")))
-        return model_json_fail(r, "sparse and ragged inputs are not supported");
-    if (model_json_read_sample(r, v, field, &sample) != 0 ||
-        read_input_dtype(r, json_object_get(config, "dtype"), &dtype) != 0)
-        return -1;
-    sample.dtype = dtype;
-    return model_input(r->model, name, &sample);
-}
-
-/* only a plain list is of one input; others say the same in more words */
-int model_json_check_built(struct model_json_reader *r, const json_t *layer, const struct layer *l)
-{
-    const json_t *v = json_object_get(json_object_get(layer, "build_config"), "input_shape");
-    struct shape sample;
-    char said[160], is[160];
-
-    if (!json_is_array(v) || !json_is_null(json_array_get(v, 0)) || l->input_count != 1 ||
-        l->is_distributed || l->features != 0)
-        return 0;
-    if (model_json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
-        return -1;
-    if (shape_same_dims(&sample, &l->input[0]))
-        return 0;
-    return model_json_fail(r,
-                           "\"build_config.input_shape\" says samples of shape %s, but it is given "
-                           "%s",
-                           layer_shape_text(&sample, said, sizeof(said)),
-                           layer_shape_text(&l->input[0], is, sizeof(is)));
 }

@@ -35,7 +35,7 @@ static const struct {
 };
 
 static const char *const others[] = {"Reshape", "Concatenate", "Negative", "Transpose", "Mean",
-                                     "Max", "Identity"};
+                                     "Max", "Identity", "GetItem"};
 
 bool json_is_op(const json_t *layer)
 {
@@ -163,6 +163,51 @@ static struct layer *pool(struct model_json_reader *r, const json_t *config, con
     return l;
 }
 
+/* one index of x[...]: a whole number, or {start, stop, step}, which Keras 3 wraps; -1: neither */
+static int read_index(struct model_json_reader *r, const json_t *v, struct layer *l)
+{
+    const json_t *s = json_object_get(v, "config") ? json_object_get(v, "config") : v;
+    const json_t *start = json_object_get(s, "start"), *stop = json_object_get(s, "stop");
+    const json_t *step = json_object_get(s, "step");
+    int64_t d = l->c.shape_count++;
+
+    if (json_is_integer(v)) {
+        l->c.low[d] = json_integer_value(v);
+        l->c.taken |= 1u << d;
+        return 0;
+    }
+    if (!json_is_object(v) || (model_json_is_given(step) && json_integer_value(step) != 1) ||
+        (model_json_is_given(start) && !json_is_integer(start)) ||
+        (model_json_is_given(stop) && !json_is_integer(stop)))
+        return model_json_fail(r, "a part of an array must be given by whole numbers, one behind the "
+                               "other");
+    l->c.low[d] = model_json_is_given(start) ? json_integer_value(start) : LAYER_OPEN;
+    l->c.high[d] = model_json_is_given(stop) ? json_integer_value(stop) : LAYER_OPEN;
+    return 0;
+}
+
+/* x[:, 1:, 0], the batch whole */
+static struct layer *get_item(struct model_json_reader *r, const json_t *layer, const char *name)
+{
+    const json_t *args = json_object_get(json_array_get(json_object_get(layer, "inbound_nodes"), 0),
+                                         "args");
+    const json_t *list = json_array_get(args, 1);
+    size_t count = json_is_array(list) ? json_array_size(list) : 1;
+    struct layer *l = model_layer(r->model, LAYER_GET_ITEM, name), batch = {0};
+
+    if (count > GRAPH_RANK_MAX ||
+        read_index(r, json_is_array(list) ? json_array_get(list, 0) : list, &batch) != 0 ||
+        batch.c.taken || batch.c.low[0] != LAYER_OPEN || batch.c.high[0] != LAYER_OPEN) {
+        model_json_fail(r, "a part of the batch, or of an array of more than %d dimensions, is not "
+                        "supported", GRAPH_RANK_MAX - 1);
+        return NULL;
+    }
+    for (size_t i = 1; i < count; i++)
+        if (read_index(r, json_array_get(list, i), l) != 0)
+            return NULL;
+    return l;
+}
+
 static struct layer *other(struct model_json_reader *r, const json_t *config, const char *class,
                            const char *name)
 {
@@ -205,6 +250,8 @@ static struct layer *make_layer(struct model_json_reader *r, const json_t *confi
     for (size_t i = 0; i < COUNT_OF(merges); i++)
         if (strcmp(class, merges[i].class) == 0)
             return merge(r, layer, class, name, merges[i].kind);
+    if (strcmp(class, "GetItem") == 0)
+        return get_item(r, layer, name);
     return other(r, config, class, name);
 }
 

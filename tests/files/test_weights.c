@@ -39,7 +39,7 @@ static int tear_down(void **state)
 
 static void load(const char *path)
 {
-    if (model_file_read(&m, &arena, path, &text, &e) != 0 || model_build(&m, &set, &e) != 0)
+    if (model_file_read(&m, &arena, path, NULL, &text, &e) != 0 || model_build(&m, &set, &e) != 0)
         fail_msg("%s: %s", path, e.msg);
 }
 
@@ -275,7 +275,7 @@ TEST(a_graph_of_tensorflow_js_is_no_keras_model)
     static const char graph[] = "{\"format\": \"graph-model\", \"modelTopology\": {\"node\": []}}";
 
     put_file(in_folder("model.json"), graph, strlen(graph));
-    assert_int_equal(model_file_read(&m, &arena, in_folder("model.json"), NULL, &e), -1);
+    assert_int_equal(model_file_read(&m, &arena, in_folder("model.json"), NULL, NULL, &e), -1);
     assert_non_null(strstr(e.msg, "is a graph-model of TensorFlow.js"));
     unlink(in_folder("model.json"));
 }

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     arena_init(&a);
     variable_set_init(&set, &a);
-    if (model_from_json_text(&m, &a, "input", (const char *)data, size, &e) == 0
+    if (model_from_json_text(&m, &a, "input", (const char *)data, size, NULL, &e) == 0
         && model_build(&m, &set, &e) == 0)
         trace(&m, &a, &set);
     else if (!e.msg[0])

@@ -537,7 +537,7 @@ static int evaluate_batches(struct fit *f, const struct batches *data, int64_t s
         penalty = 0;
         for (int r = 0; r < f->replicas; r++) {
             sum += (double)*(float *)f->evaluation.result[r * results] *
-                   (loss_is_sum(&f->options.loss) ? (double)got : 1.0);
+                   (loss_is_sum(&f->output[0].loss) ? (double)got : 1.0);
             penalty += results > 1 ? (double)*(float *)f->evaluation.result[r * results + 1] : 0;
         }
         log->steps++;
@@ -575,7 +575,7 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
     *log = (struct fit_log){.step = f->step, .samples = samples};
     if (must_have_values(f, "prediction", e) || fit_prepare_prediction(f, e))
         return -1;
-    row = (size_t)shape_elems(&f->prediction) * sizeof(float);
+    row = (size_t)shape_elems(&f->prediction[0]) * sizeof(float);
     for (int64_t first = 0; first < samples; first += f->batch) {
         int64_t count = samples - first < f->batch ? samples - first : f->batch;
         struct strategy_run run;

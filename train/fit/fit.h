@@ -20,10 +20,21 @@
 
 struct fit;
 
-struct fit_options {
-    struct model *model;                /* of one output, not built yet */
+#define FIT_OUTPUTS_MAX 8
+
+/* of a model of several outputs: each has labels of its own, in the order of the outputs */
+struct fit_output {
     struct loss loss;
+    double weight;                      /* the training's loss is the sum of loss times weight */
+};
+
+struct fit_options {
+    struct model *model;                /* not built yet */
+    struct loss loss;                   /* of a model of one output */
+    const struct fit_output *output;    /* by output; NULL: it has one, with `loss` */
+    int output_count;
     struct metric *metric;              /* not built yet; the caller's */
+    const int *metric_output;           /* by metric: which output it is of; NULL: the first */
     int metric_count;
     struct optimizer *optimizer;        /* not built yet */
     struct strategy_options strategy;   /* set: without these variables */
@@ -70,7 +81,7 @@ void fit_destroy(struct fit *f);                        /* NULL is fine */
  * Keras's standard loss of this kind; a cross-entropy of a model whose last layer is dense without
  * an activation takes its outputs as logits.
  */
-struct loss fit_loss(const struct model *m, enum loss_kind kind);
+struct loss fit_loss(const struct model *m, int output, enum loss_kind kind);
 
 /*
  * One step by itself, without a strategy: into a trace of the options' set and number of replicas

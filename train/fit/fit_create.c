@@ -12,7 +12,13 @@
 #include "train/strategy/model_layouts.h"
 #include "train/step/sharded_update.h"
 
+#define INPUTS_MAX (DATA_TUPLE_MAX - FIT_OUTPUTS_MAX - 2)     /* beside labels, weights, mask */
 #define KEPT_BYTES_MOST (16 << 20)      /* of variables that are kept without being asked */
+
+int fit_metric_output(const struct fit *f, int metric)
+{
+    return f->options.metric_output ? f->options.metric_output[metric] : 0;
+}
 
 /* weights of classes need a class for each sample */
 static int check_classes(const struct fit *f, struct err *e)
@@ -21,12 +27,15 @@ static int check_classes(const struct fit *f, struct err *e)
 
     if (!o->class_count)
         return 0;
+    if (f->output_count > 1)
+        return err_set(e, "model %s has %d outputs; weights of classes go with one", o->model->name,
+                       f->output_count);
     if (o->has_weights)
         return err_set(e, "samples have weights of their own; weights of their classes do not go "
                        "beside them");
-    if (f->label.rank > 1)
+    if (f->label[0].rank > 1)
         return err_set(e, "labels have %d dimensions; weights of classes are of one class for each "
-                       "sample", f->label.rank);
+                       "sample", f->label[0].rank);
     for (int c = 0; c < o->class_count; c++)
         if (!isfinite(o->class_weight[c]))
             return err_set(e, "the weight of class %d is %g; it must be finite", c,
@@ -34,24 +43,50 @@ static int check_classes(const struct fit *f, struct err *e)
     return 0;
 }
 
-static int check_shapes(struct fit *f, struct err *e)
+/* Keras would leave masked steps out of the loss, and divide it by those that are left */
+static int check_output(struct fit *f, int i, struct err *e)
 {
     const struct model *m = f->options.model;
+    const struct model_node *n = &m->node[m->output[i]];
 
-    if (m->output_count != 1)
-        return err_set(e, "model %s has %d outputs; fit trains models of one", m->name,
-                       m->output_count);
-    if (m->input_count < 1 || m->input_count > DATA_TUPLE_MAX - 2)
+    if (n->has_mask)
+        return err_set(e, "layer \"%s\": its output is masked, by mask_zero or Masking before it; a "
+                       "loss that leaves masked steps out is not supported",
+                       m->layer[n->layer]->name);
+    f->prediction[i] = n->shape;
+    f->label[i] = loss_label_shape(&f->output[i].loss, &f->prediction[i]);
+    if (loss_is_sum(&f->output[i].loss) != loss_is_sum(&f->output[0].loss))
+        return err_set(e, "model %s: one output's loss is a sum over samples, another's their mean; "
+                       "all must be of one reduction", m->name);
+    return loss_check(&f->output[i].loss, &f->label[i], &f->prediction[i], e);
+}
+
+static int check_shapes(struct fit *f, struct err *e)
+{
+    const struct fit_options *o = &f->options;
+    const struct model *m = o->model;
+
+    f->output_count = o->output ? o->output_count : 1;
+    if (m->output_count != f->output_count || m->output_count > FIT_OUTPUTS_MAX)
+        return err_set(e, "model %s has %d outputs, and losses are given for %d; there may be up to "
+                       "%d", m->name, m->output_count, f->output_count, FIT_OUTPUTS_MAX);
+    if (m->input_count < 1 || m->input_count > INPUTS_MAX)
         return err_set(e, "model %s has %d inputs; allowed are 1..%d", m->name, m->input_count,
-                       DATA_TUPLE_MAX - 2);
-    f->prediction = m->node[m->output[0]].shape;
-    f->label = loss_label_shape(&f->options.loss, &f->prediction);
+                       INPUTS_MAX);
+    for (int i = 0; i < f->output_count; i++) {
+        f->output[i] = o->output ? o->output[i] : (struct fit_output){o->loss, 1.0};
+        if (check_output(f, i, e) != 0)
+            return -1;
+    }
     if (check_classes(f, e))
         return -1;
-    for (int i = 0; i < f->options.metric_count; i++)
-        if (metric_check(&f->options.metric[i], &f->label, &f->prediction, e))
+    for (int i = 0; i < o->metric_count; i++) {
+        int k = fit_metric_output(f, i);
+
+        if (metric_check(&o->metric[i], &f->label[k], &f->prediction[k], e))
             return -1;
-    return loss_check(&f->options.loss, &f->label, &f->prediction, e);
+    }
+    return 0;
 }
 
 /* how its variables lie on logical devices */
@@ -89,7 +124,7 @@ static int build(struct fit *f, struct err *e)
     for (int i = 0; i < o->metric_count && status == 0; i++) {
         status = metric_check_name(&o->metric[i], f->set, e);
         if (status == 0)
-            metric_build(&o->metric[i], f->set, &f->prediction);
+            metric_build(&o->metric[i], f->set, &f->prediction[fit_metric_output(f, i)]);
     }
     return status;
 }
@@ -210,9 +245,9 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
     return f;
 }
 
-struct loss fit_loss(const struct model *m, enum loss_kind kind)
+struct loss fit_loss(const struct model *m, int output, enum loss_kind kind)
 {
-    int last = m->output_count ? m->output[0] : model_last_call(m);
+    int last = m->output_count ? m->output[output] : model_last_call(m);
     const struct layer *l = m->layer[m->node[last].layer];
     struct loss loss = loss_standard(kind);
 

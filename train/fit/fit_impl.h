@@ -27,7 +27,9 @@ struct fit {
     struct arena arena;
     struct strategy *strategy;
     struct variable_set *set;
-    struct shape prediction, label;     /* of a sample */
+    struct fit_output output[FIT_OUTPUTS_MAX];  /* as the options say, or the one of them */
+    int output_count;
+    struct shape prediction[FIT_OUTPUTS_MAX], label[FIT_OUTPUTS_MAX];   /* of a sample */
     int64_t batch, local_batch;
     int replicas;
     int devices;                        /* of a replica, for its layers; 1 without them */
@@ -54,6 +56,9 @@ struct fit_kept {
     void *data;
     int64_t bytes;
 };
+
+/* which output a metric is of */
+int fit_metric_output(const struct fit *f, int metric);
 
 /* traces and compiles where that has not been done; feeds */
 struct fit_training *fit_training_of(struct fit *f, int rounds, struct err *e);

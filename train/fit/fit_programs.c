@@ -48,8 +48,8 @@ static int list_shapes(const struct fit *f, enum behind behind, struct shape *sh
 
     for (int i = 0; i < f->options.model->input_count; i++)
         shape[count++] = with_batch(sample_of(f, i), f->local_batch);
-    if (behind >= LABELS)
-        shape[count++] = with_batch(&f->label, f->local_batch);
+    for (int i = 0; i < f->output_count && behind >= LABELS; i++)
+        shape[count++] = with_batch(&f->label[i], f->local_batch);
     for (int i = LABELS_WEIGHTS; i <= (int)behind; i++)
         shape[count++] = with_batch(&scalar, f->local_batch);
     return count;
@@ -79,27 +79,42 @@ static int class_weights(struct graph *g, const struct fit_options *o, int label
     return nn_shift(g, graph_reduce(g, REDUCE_ADD, is, 2), 1.0);
 }
 
+/* an output's part of the loss, times its weight */
+static int output_loss(struct graph *g, const struct fit_output *o, int labels,
+                       const struct model_result *result, int weights, int there)
+{
+    int values = loss_values(g, &o->loss, labels, result, there);
+    int sum = loss_sum(g, values, loss_weights(g, &o->loss, weights, there));
+
+    return o->weight == 1.0 ? sum : nn_scale(g, sum, o->weight);
+}
+
 /* forward, metrics; loss of a training step or an evaluation */
 static void add_forward(struct trace *t, struct fit *f, const int *input, bool is_training,
                         struct step_loss *loss)
 {
     const struct fit_options *o = &f->options;
-    const int *behind = input + o->model->input_count;
-    int weights = !is_training || o->has_weights ? behind[1] : NODE_NONE;
-    int there = is_training ? NODE_NONE : o->has_weights ? behind[2] : weights, values;
-    struct model_result result;
+    const int *labels = input + o->model->input_count, *behind = labels + f->output_count;
+    int weights = !is_training || o->has_weights ? behind[0] : NODE_NONE;
+    int there = is_training ? NODE_NONE : o->has_weights ? behind[1] : weights;
+    struct model_result result[FIT_OUTPUTS_MAX];
 
-    model_forward(t, o->model, input, &result, &loss->penalty);
+    model_forward(t, o->model, input, result, &loss->penalty);
     trace_source(t, NULL, "loss");
     if (is_training && o->class_count)
-        weights = class_weights(&t->graph, o, *behind);
+        weights = class_weights(&t->graph, o, labels[0]);
     if (there != weights && there != NODE_NONE)
         weights = nn_multiply(&t->graph, weights, there);
-    values = loss_values(&t->graph, &o->loss, *behind, &result, there);
-    loss->sum = loss_sum(&t->graph, values, loss_weights(&t->graph, &o->loss, weights, there));
+    for (int i = 0; i < f->output_count; i++) {
+        int sum = output_loss(&t->graph, &f->output[i], labels[i], &result[i], weights, there);
+
+        loss->sum = i == 0 ? sum : nn_add(&t->graph, loss->sum, sum);
+    }
     for (int i = 0; i < o->metric_count; i++) {
+        int k = fit_metric_output(f, i);
+
         trace_source(t, "metrics", o->metric[i].name);
-        metric_update(t, &o->metric[i], *behind, result.value,
+        metric_update(t, &o->metric[i], labels[k], result[k].value,
                       o->metric[i].is_weighted ? weights : there);
     }
 }
@@ -117,7 +132,7 @@ static int train_one(struct trace *t, struct fit *f, const int *input, int count
 {
     bool has_micro = f->options.micro_batches > 1;
     struct step_options o = {.optimizer = f->options.optimizer, .global_batch = f->batch,
-                             .is_sum = loss_is_sum(&f->options.loss),
+                             .is_sum = loss_is_sum(&f->output[0].loss),
                              .micro_batches = f->options.micro_batches, .forward = forward,
                              .is_unrolled = f->options.stages > 0 ||
                                             (f->options.layer_devices && has_micro),
@@ -193,13 +208,13 @@ static int predict_step(struct trace *t, const int *input, int count, void *cont
                         struct err *e)
 {
     struct fit *f = context;
-    struct model_result result;
+    struct model_result result[FIT_OUTPUTS_MAX];
 
     (void)e;
     (void)count;
-    model_forward(t, f->options.model, input, &result, NULL);
+    model_forward(t, f->options.model, input, result, NULL);
     trace_source(t, NULL, "prediction");
-    trace_result(t, "prediction", graph_convert(&t->graph, result.value, DTYPE_F32));
+    trace_result(t, "prediction", graph_convert(&t->graph, result[0].value, DTYPE_F32));
     return 0;
 }
 
@@ -279,6 +294,9 @@ int fit_prepare_prediction(struct fit *f, struct err *e)
 
     if (f->prediction_feed.program)
         return 0;
+    if (f->output_count > 1)
+        return err_set(e, "predictions of a model of %d outputs are not supported",
+                       f->output_count);
     f->prediction_feed.program = strategy_function(f->strategy, "predict", predict_step, f, false,
                                                    shape, count, e);
     if (!f->prediction_feed.program)

@@ -41,7 +41,7 @@ static char *quoted(const char *text)
 
 static int read_text(const char *text)
 {
-    return model_from_json_text(&m, &arena, "m.json", quoted(text), strlen(text), &e);
+    return model_from_json_text(&m, &arena, "m.json", quoted(text), strlen(text), NULL, &e);
 }
 
 static void load(const char *text)
@@ -363,8 +363,8 @@ TEST(inputs_must_have_fixed_sizes)
 {
     expect_refusal("{'class_name': 'Sequential', 'config': {'layers': ["
                    INPUT("x", null) "]}}",
-                   "layer \"x\": dimension 1 of \"batch_shape\" must be a whole number in "
-                   "1..2147483647; sizes are fixed on a TPU");
+                   "layer \"x\": dimension 1 of \"batch_shape\" is null; sizes are fixed on a TPU: "
+                   "say it with --input-shape");
     expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
                    " 'config': {'name': 'x', 'batch_shape': [32, 4]}}]}}",
                    "layer \"x\": \"batch_shape\" fixes the batch size; it must be null there");

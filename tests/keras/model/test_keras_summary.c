@@ -94,7 +94,7 @@ TEST(rows_are_shown_as_keras_shows_them)
         "\"input_layers\": [[\"x\", 0, 0]], \"output_layers\": [[\"sum\", 0, 0]]}}";
     struct summary_shown *row;
 
-    if (model_from_json_text(&m, &arena, "m.json", json, strlen(json), &e) != 0 ||
+    if (model_from_json_text(&m, &arena, "m.json", json, strlen(json), NULL, &e) != 0 ||
         model_build(&m, &set, &e) != 0)
         fail_msg("%s", e.msg);
     summarize(&(struct summary_options){.batch = 4});

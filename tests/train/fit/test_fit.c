@@ -393,7 +393,30 @@ TEST(what_does_not_go_together_is_refused)
     open_classifier(&c, "host");
     add_layers(&c);
     model_output(&c.model, 1);
-    refuse(&c, "model small has 2 outputs; fit trains models of one");
+    refuse(&c, "model small has 2 outputs, and losses are given for 1; there may be up to 8");
+}
+
+TEST(outputs_whose_losses_do_not_go_together_are_refused)
+{
+    static const double class_weight[CLASSES] = {2};
+    struct fit_output output[2] = {{loss_standard(LOSS_MEAN_SQUARED_ERROR), 1},
+                                   {loss_standard(LOSS_MEAN_SQUARED_ERROR), 1}};
+
+    for (int i = 0; i < 2; i++) {
+        struct classifier c;
+
+        open_classifier(&c, "host");
+        add_layers(&c);
+        model_output(&c.model, 1);
+        c.options.metric_count = 0;
+        c.options.output = output;
+        c.options.output_count = 2;
+        c.options.class_weight = class_weight;
+        c.options.class_count = i ? 0 : CLASSES;
+        output[1].loss.with.reduction = i ? REDUCTION_SUM : REDUCTION_SUM_OVER_BATCH_SIZE;
+        refuse(&c, i ? "one output's loss is a sum over samples, another's their mean"
+                     : "model small has 2 outputs; weights of classes go with one");
+    }
 }
 
 TEST(batches_that_do_not_fit_are_refused)
@@ -520,6 +543,7 @@ int main(void)
         cmocka_unit_test(host_learns_the_drawn_digits_in_three_epochs),
         cmocka_unit_test(disassembled_training_program_assembles_to_itself),
         cmocka_unit_test(what_does_not_go_together_is_refused),
+        cmocka_unit_test(outputs_whose_losses_do_not_go_together_are_refused),
         cmocka_unit_test(batches_that_do_not_fit_are_refused),
     };
 
