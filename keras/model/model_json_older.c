@@ -62,6 +62,27 @@ static void rename_field(json_t *config, const char *old, const char *name)
     json_object_del(config, old);
 }
 
+/* Keras 1 has {"name": "WeightRegularizer", "l1": 0.0, "l2": 0.01} for L1L2 */
+static void name_regularizers(json_t *config)
+{
+    static const char *const fields[] = {"kernel_regularizer", "recurrent_regularizer",
+                                         "bias_regularizer", "embeddings_regularizer",
+                                         "activity_regularizer"};
+
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        json_t *v = json_object_get(config, fields[i]), *now;
+        const char *name = text_of(v, "name");
+
+        if (json_object_get(v, "class_name") ||
+            (strcmp(name, "WeightRegularizer") != 0 && strcmp(name, "ActivityRegularizer") != 0))
+            continue;
+        now = json_copy(v);
+        json_object_del(now, "name");
+        json_object_set_new(config, fields[i],
+                            json_pack("{s:s, s:o}", "class_name", "L1L2", "config", now));
+    }
+}
+
 static void rename_fields(const json_t *layer, json_t *config)
 {
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
@@ -76,6 +97,7 @@ static void rename_fields(const json_t *layer, json_t *config)
     }
     for (size_t i = 0; i < COUNT_OF(dropped); i++)
         json_object_del(config, dropped[i]);
+    name_regularizers(config);
     if (is_class(layer, "Embedding") && json_is_number(json_object_get(config, "dropout")) &&
         json_number_value(json_object_get(config, "dropout")) == 0.0)
         json_object_del(config, "dropout");
