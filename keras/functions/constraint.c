@@ -113,8 +113,11 @@ int constraint_apply(struct graph *g, const struct constraint *c, int w)
     if (c->kind == CONSTRAINT_UNIT_NORM)
         return graph_binary(g, HLO_DIVIDE, w, nn_shift(g, norm, EPSILON));
     if (c->kind == CONSTRAINT_MIN_MAX_NORM) {
+        int kept;
+
         wanted = graph_binary(g, HLO_MAXIMUM, wanted, graph_splat(g, norm, c->min_value));
-        wanted = nn_add(g, nn_scale(g, wanted, c->rate), nn_scale(g, norm, 1 - c->rate));
+        kept = nn_scale(g, norm, 1 - c->rate);
+        wanted = nn_add(g, nn_scale(g, wanted, c->rate), kept);
     }
     return nn_multiply(g, w, graph_binary(g, HLO_DIVIDE, wanted, nn_shift(g, norm, EPSILON)));
 }

@@ -55,7 +55,7 @@ static int sum_of_pairs(struct graph *g, const struct regularizer *r, int x)
     const int turned[2] = {1, 0};
     struct shape s;
     double rows;
-    int same;
+    int same, column;
 
     assert(g->node[x].shape.rank == 2);
     x = nn_unit_norm(g, r->by_columns != 0 ? graph_transpose(g, x, turned) : x);
@@ -63,7 +63,8 @@ static int sum_of_pairs(struct graph *g, const struct regularizer *r, int x)
     x = graph_unary(g, HLO_ABS, graph_dot(g, x, x, 1, 1, PRECISION_HIGHEST));
     s = g->node[x].shape;
     s.dtype = DTYPE_S32;
-    same = graph_compare(g, COMPARE_EQ, graph_iota(g, s, 0), graph_iota(g, s, 1));
+    column = graph_iota(g, s, 1);
+    same = graph_compare(g, COMPARE_EQ, graph_iota(g, s, 0), column);
     x = graph_select(g, same, graph_splat(g, x, 0), x);
     return sum_of(g, x, rows > 1 ? r->orthogonal / (rows * (rows - 1)) : 0);
 }

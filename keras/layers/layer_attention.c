@@ -126,23 +126,25 @@ static int project(struct layer_call *c, int x, int which, int count, const char
 static int keep_where(struct graph *g, int scores, enum graph_compare how, int64_t limit)
 {
     struct shape s = g->node[scores].shape;
-    int apart;
+    int apart, key, masked;
 
     s.dtype = DTYPE_S32;
-    apart = graph_binary(g, HLO_SUBTRACT, graph_iota(g, s, s.rank - 2), graph_iota(g, s, s.rank - 1));
+    key = graph_iota(g, s, s.rank - 1);
+    apart = graph_binary(g, HLO_SUBTRACT, graph_iota(g, s, s.rank - 2), key);
+    masked = graph_splat(g, scores, LAYER_MASKED);
     return graph_select(g, graph_compare(g, how, apart, graph_splat(g, apart, (double)limit)),
-                        scores, graph_splat(g, scores, LAYER_MASKED));
+                        scores, masked);
 }
 
 /* a position sees itself and those before it */
 static int mask_future(struct graph *g, int scores)
 {
     struct shape s = g->node[scores].shape;
-    int is_seen;
+    int is_seen, key;
 
     s.dtype = DTYPE_S32;
-    is_seen = graph_compare(g, COMPARE_GE, graph_iota(g, s, s.rank - 2),
-                            graph_iota(g, s, s.rank - 1));
+    key = graph_iota(g, s, s.rank - 1);
+    is_seen = graph_compare(g, COMPARE_GE, graph_iota(g, s, s.rank - 2), key);
     return graph_select(g, is_seen, scores, graph_splat(g, scores, LAYER_MASKED));
 }
 
@@ -163,14 +165,15 @@ int layer_mask_scores(struct layer_call *c, int scores)
 int layer_mask_along(struct graph *g, int scores, int mask, int dim)
 {
     struct shape s = g->node[scores].shape;
-    int kept;
+    int kept, masked;
 
     if (mask == NODE_NONE)
         return scores;
     s.dtype = DTYPE_F32;
     kept = graph_broadcast(g, mask, s, (int[]){0, dim});
+    masked = graph_splat(g, scores, LAYER_MASKED);
     return graph_select(g, graph_compare(g, COMPARE_GT, kept, graph_splat(g, kept, 0.5)), scores,
-                        graph_splat(g, scores, LAYER_MASKED));
+                        masked);
 }
 
 /* [batch, heads, query, key] less what a mask of an input leaves out */

@@ -81,7 +81,7 @@ static int place_of(struct layer_call *c, int given)
     double token = c->layer->c.max_value;
     int64_t others = isnan(token) ? 0 : 1;     /* the number of what is not in the list */
     struct graph *g = &c->t->graph;
-    int x = given, numbers, place;
+    int x = given, numbers, place, nowhere;
     struct shape whole;
 
     beside_list(c, &c->layer->c.scale, &x, &numbers);
@@ -89,15 +89,16 @@ static int place_of(struct layer_call *c, int given)
     whole.dtype = DTYPE_S32;
     place = graph_iota(g, whole, whole.rank - 1);
     place = nn_shift(g, place, 1.0);
-    place = graph_select(g, graph_compare(g, COMPARE_EQ, x, numbers), place,
-                         graph_splat(g, place, 0.0));
+    nowhere = graph_splat(g, place, 0.0);
+    place = graph_select(g, graph_compare(g, COMPARE_EQ, x, numbers), place, nowhere);
     place = graph_reduce(g, REDUCE_ADD, place, 1u << (whole.rank - 1));
     place = nn_shift(g, place, (double)others);
     if (isnan(token))
         return place;
     given = graph_convert(g, given, DTYPE_F32);
+    nowhere = graph_splat(g, place, 0.0);
     return graph_select(g, graph_compare(g, COMPARE_EQ, given, graph_splat(g, given, token)),
-                        graph_splat(g, place, 0.0), place);
+                        nowhere, place);
 }
 
 static int call_encoding(struct layer_call *c)

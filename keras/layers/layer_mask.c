@@ -97,14 +97,15 @@ int layer_mask_of(struct layer_call *c, int output)
 int layer_where(struct graph *g, int mask, int x, int y)
 {
     struct shape s = g->node[x].shape;
-    int dims[GRAPH_RANK_MAX], kept;
+    int dims[GRAPH_RANK_MAX], kept, other;
 
     for (int i = 0; i < g->node[mask].shape.rank; i++)
         dims[i] = i;
     s.dtype = DTYPE_F32;
     kept = graph_broadcast(g, mask, s, dims);
+    other = y == NODE_NONE ? graph_splat(g, x, 0.0) : y;
     return graph_select(g, graph_compare(g, COMPARE_GT, kept, graph_splat(g, kept, 0.5)), x,
-                        y == NODE_NONE ? graph_splat(g, x, 0.0) : y);
+                        other);
 }
 
 /* ---- the layer that makes one of values ---- */

@@ -56,9 +56,10 @@ static int alpha_dropout(struct layer_call *c, int x)
     double rate = c->layer->c.rate;
     double scale = 1.0 / sqrt((1.0 - rate) * (1.0 + rate * SELU_LOWEST * SELU_LOWEST));
     int drawn = layer_uniform(c, g->node[x].shape, 0.0, 1.0);
+    int dropped = graph_splat(g, x, SELU_LOWEST);
 
     x = graph_select(g, graph_compare(g, COMPARE_GT, drawn, graph_splat(g, drawn, rate)), x,
-                     graph_splat(g, x, SELU_LOWEST));
+                     dropped);
     return nn_shift(g, nn_scale(g, x, scale), -scale * SELU_LOWEST * rate);
 }
 

@@ -111,15 +111,17 @@ static int to_places(struct source *s, int number)
 /* angles are shares of a turn, against the clock */
 static void rotate(struct source *s)
 {
-    int y = from_middle(s, 0), x = from_middle(s, 1), angle, sine, cosine;
+    int y = from_middle(s, 0), x = from_middle(s, 1), angle, sine, cosine, of_y;
     double low, high;
 
     bounds(&s->c->layer->c.scale, &low, &high);
     angle = nn_scale(s->g, draw(s->c, low, high), TURN);
     sine = to_places(s, graph_unary(s->g, HLO_SINE, angle));
     cosine = to_places(s, graph_unary(s->g, HLO_COSINE, angle));
-    s->from[0] = nn_add(s->g, nn_multiply(s->g, x, sine), nn_multiply(s->g, y, cosine));
-    s->from[1] = subtract(s->g, nn_multiply(s->g, x, cosine), nn_multiply(s->g, y, sine));
+    of_y = nn_multiply(s->g, y, cosine);
+    s->from[0] = nn_add(s->g, nn_multiply(s->g, x, sine), of_y);
+    of_y = nn_multiply(s->g, y, sine);
+    s->from[1] = subtract(s->g, nn_multiply(s->g, x, cosine), of_y);
 }
 
 /* Factors are shares of the size: positive ones move down and right, and zoom out. */
@@ -188,23 +190,27 @@ static int pixels(struct source *s, int x, int y_at, int x_at, int weight)
 {
     struct shape in = s->g->node[x].shape;
     struct shape whole = s->place, rows, flat;
-    int y = inside(s, y_at, 0), id, value;
+    int y = inside(s, y_at, 0), id, column, image, image_pixels, value;
 
     whole.dtype = DTYPE_S32;
-    id = nn_add(s->g, nn_scale(s->g, y, (double)s->size[1]), inside(s, x_at, 1));
-    id = nn_add(s->g, graph_convert(s->g, id, DTYPE_S32),
-                graph_binary(s->g, HLO_MULTIPLY, graph_iota(s->g, whole, 0),
-                             graph_constant(s->g, whole, (double)(s->size[0] * s->size[1]))));
+    column = inside(s, x_at, 1);
+    id = nn_add(s->g, nn_scale(s->g, y, (double)s->size[1]), column);
+    image_pixels = graph_constant(s->g, whole, (double)(s->size[0] * s->size[1]));
+    image = graph_binary(s->g, HLO_MULTIPLY, graph_iota(s->g, whole, 0), image_pixels);
+    id = nn_add(s->g, graph_convert(s->g, id, DTYPE_S32), image);
     flat = shape_make(DTYPE_S32, 1, (int64_t[]){shape_elems(&whole)});
     rows = shape_make(DTYPE_F32, 2, (int64_t[]){flat.dim[0], in.dim[3]});
-    value = nn_embedding(s->g, graph_reshape(s->g, x, rows), graph_reshape(s->g, id, flat));
+    id = graph_reshape(s->g, id, flat);
+    value = nn_embedding(s->g, graph_reshape(s->g, x, rows), id);
     value = graph_reshape(s->g, value, in);
     if (s->c->layer->c.fill == FILL_CONSTANT) {
-        int there = nn_multiply(s->g, is_inside(s, y_at, 0), is_inside(s, x_at, 1));
+        int in_row = is_inside(s, x_at, 1), there = nn_multiply(s->g, is_inside(s, y_at, 0), in_row);
+        int outside;
 
         there = graph_broadcast(s->g, there, in, (int[]){0, 1, 2});
+        outside = graph_splat(s->g, value, s->c->layer->c.mask_value);
         value = graph_select(s->g, graph_compare(s->g, COMPARE_GT, there, graph_splat(s->g, there, 0.5)),
-                             value, graph_splat(s->g, value, s->c->layer->c.mask_value));
+                             value, outside);
     }
     if (weight == NODE_NONE)
         return value;
@@ -286,8 +292,9 @@ static int call_tone(struct layer_call *c)
                                (int[]){0, 3});
         if (l->scale.count == 2)
             low = -low;
-        x = nn_multiply(g, subtract(g, x, mean),
-                        spread_images(g, draw(c, 1.0 + low, 1.0 + high), x));
+        int factor = spread_images(g, draw(c, 1.0 + low, 1.0 + high), x);
+
+        x = nn_multiply(g, subtract(g, x, mean), factor);
         x = nn_add(g, x, mean);
     }
     x = graph_binary(g, HLO_MAXIMUM, x, graph_splat(g, x, least));

@@ -261,8 +261,8 @@ static int activated(const struct direction *d, int x)
 /* a b + c d */
 static int mixed(struct graph *g, int a, int b, int c, int d)
 {
-    int third = nn_multiply(g, c, d);
-    return nn_add(g, nn_multiply(g, a, b), third);
+    int right = nn_multiply(g, c, d);
+    return nn_add(g, nn_multiply(g, a, b), right);
 }
 
 /* the state as the product with the recurrent kernel sees it */
@@ -276,11 +276,11 @@ static int lstm_step(struct direction *d, int x, int h, int *cell)
 {
     int all = nn_add(d->g, x, product(d, dropped(d, h), d->recurrent));
 
-    int fifth = activated(d, gate(d, all, 2));
-    int fourth = squashed(d, gate(d, all, 0));
-    *cell = mixed(d->g, squashed(d, gate(d, all, 1)), *cell, fourth, fifth);
-    int third = activated(d, *cell);
-    return nn_multiply(d->g, squashed(d, gate(d, all, 3)), third);
+    int fresh = activated(d, gate(d, all, 2));
+    int taken = squashed(d, gate(d, all, 0));
+    *cell = mixed(d->g, squashed(d, gate(d, all, 1)), *cell, taken, fresh);
+    int shown = activated(d, *cell);
+    return nn_multiply(d->g, squashed(d, gate(d, all, 3)), shown);
 }
 
 /* gates are update, reset, new state */
@@ -293,14 +293,17 @@ static int gru_step(struct direction *d, int x, int h)
 
     if (d->state_bias != NODE_NONE)
         of_state = nn_bias(d->g, of_state, d->state_bias);
-    int third_3 = gate(d, of_state, 0);
-    update = squashed(d, nn_add(d->g, gate(d, x, 0), third_3));
-    int third_2 = gate(d, of_state, 1);
-    reset = squashed(d, nn_add(d->g, gate(d, x, 1), third_2));
-    if (resets_after)
+    int update_of_state = gate(d, of_state, 0);
+    update = squashed(d, nn_add(d->g, gate(d, x, 0), update_of_state));
+    int reset_of_state = gate(d, of_state, 1);
+    reset = squashed(d, nn_add(d->g, gate(d, x, 1), reset_of_state));
+    if (resets_after) {
         fresh = nn_multiply(d->g, reset, gate(d, of_state, 2));
-    else
-        fresh = product(d, nn_multiply(d->g, reset, seen), part(d, d->recurrent, 2, 1));
+    } else {
+        int kernel = part(d, d->recurrent, 2, 1);
+
+        fresh = product(d, nn_multiply(d->g, reset, seen), kernel);
+    }
     fresh = activated(d, nn_add(d->g, gate(d, x, 2), fresh));
     one = graph_splat(d->g, update, 1.0);
     return mixed(d->g, update, h, graph_binary(d->g, HLO_SUBTRACT, one, update), fresh);

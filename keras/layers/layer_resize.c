@@ -127,11 +127,13 @@ static int call_resize(struct layer_call *c)
 
         if (to == from)
             continue;
-        if (l->c.choice == INTERPOLATION_NEAREST && to % from == 0)
+        if (l->c.choice == INTERPOLATION_NEAREST && to % from == 0) {
             x = repeat_elements(g, x, 1 + i, to / from);
-        else
-            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i,
-                      blend_matrix(g, l->c.choice, to, from));
+        } else {
+            int matrix = blend_matrix(g, l->c.choice, to, from);
+
+            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i, matrix);
+        }
     }
     return graph_convert(g, layer_from_image(c, x), c->dtype);
 }
@@ -183,9 +185,11 @@ static int call_center_crop(struct layer_call *c)
     for (int i = 0; i < 2; i++) {
         int64_t from = g->node[x].shape.dim[1 + i], to = c->layer->c.size[i];
 
-        if (to != from)
-            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i,
-                      blend_matrix(g, INTERPOLATION_BILINEAR, to, from));
+        if (to != from) {
+            int matrix = blend_matrix(g, INTERPOLATION_BILINEAR, to, from);
+
+            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i, matrix);
+        }
     }
     return graph_convert(g, x, c->dtype);
 }

@@ -45,15 +45,15 @@ static int additive_scores(struct layer_call *c, int q, int k)
 {
     struct graph *g = &c->t->graph;
     bool is_scaled = c->layer->c.is_scaled, is_inside = c->layer->kind == LAYER_ATTENTION;
-    int scale = is_scaled ? layer_read_cast(c, 0) : NODE_NONE, x;
+    int scale = is_scaled ? layer_read_cast(c, 0) : NODE_NONE, x, keys;
     struct shape wide = g->node[q].shape;
 
     wide.dim[3] = wide.dim[2];
     wide.dim[2] = g->node[k].shape.dim[1];
     wide.rank = 4;
     layer_source(c, "Scores");
-    x = nn_add(g, graph_broadcast(g, q, wide, (int[]){0, 1, 3}),
-               graph_broadcast(g, k, wide, (int[]){0, 2, 3}));
+    keys = graph_broadcast(g, k, wide, (int[]){0, 2, 3});
+    x = nn_add(g, graph_broadcast(g, q, wide, (int[]){0, 1, 3}), keys);
     if (is_scaled && is_inside)
         x = nn_multiply(g, x, nn_spread(g, scale, x));
     x = graph_unary(g, HLO_TANH, x);

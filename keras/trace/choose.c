@@ -18,7 +18,7 @@ static int as_bits(struct graph *g, int a)
 /* b ^ ((a ^ b) & bits) */
 int choose_value(struct graph *g, int bits, int a, int b)
 {
-    int differ = graph_binary(g, HLO_XOR, as_bits(g, a), as_bits(g, b));
+    int other = as_bits(g, b), differ = graph_binary(g, HLO_XOR, as_bits(g, a), other);
     enum graph_dtype dtype = g->node[b].shape.dtype;
 
     differ = graph_binary(g, HLO_AND, differ, nn_spread(g, bits, differ));

@@ -161,8 +161,8 @@ static void exchange(struct long_sort *s, int bit)
         low[i] = pieces_slice(g, a, dim, 0, 1);
         high[i] = pieces_slice(g, a, dim, 1, 2);
     }
-    ties = graph_binary(g, HLO_AND, graph_compare(g, COMPARE_EQ, low[KEYS], high[KEYS]),
-                        graph_compare(g, COMPARE_GT, low[PLACES], high[PLACES]));
+    ties = graph_compare(g, COMPARE_GT, low[PLACES], high[PLACES]);
+    ties = graph_binary(g, HLO_AND, graph_compare(g, COMPARE_EQ, low[KEYS], high[KEYS]), ties);
     swaps = graph_binary(g, HLO_OR, graph_compare(g, COMPARE_GT, low[KEYS], high[KEYS]), ties);
     for (int i = 0; i < s->arrays; i++) {
         const struct shape whole = g->node[s->array[i]].shape;

@@ -61,7 +61,7 @@ static int class_weights(struct graph *g, const struct fit_options *o, int label
     struct shape s = g->node[labels].shape;
     int64_t classes = o->class_count;
     float *extra = arena_array(g->arena, (size_t)classes, sizeof(*extra));
-    int is;
+    int is, numbers;
 
     if (s.rank > 1 && s.dim[1] > 1)
         labels = graph_reduce(g, REDUCE_ARGMAX, graph_convert(g, labels, DTYPE_F32), 2);
@@ -69,8 +69,8 @@ static int class_weights(struct graph *g, const struct fit_options *o, int label
         labels = graph_convert(g, graph_reshape(g, labels, shape_make(s.dtype, 1, s.dim)),
                                DTYPE_S32);
     s = shape_make(DTYPE_S32, 2, (int64_t[]){s.dim[0], classes});
-    is = graph_compare(g, COMPARE_EQ, graph_broadcast(g, labels, s, (int[]){0}),
-                       graph_iota(g, s, 1));
+    numbers = graph_iota(g, s, 1);
+    is = graph_compare(g, COMPARE_EQ, graph_broadcast(g, labels, s, (int[]){0}), numbers);
     for (int64_t c = 0; c < classes; c++)
         extra[c] = (float)(o->class_weight[c] - 1.0);
     is = graph_convert(g, is, DTYPE_F32);
