@@ -1,6 +1,7 @@
 /* Reads losses and metrics with their arguments from Python calls. */
 #include "keras/loss/loss_from_text.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -58,6 +59,8 @@ int metric_from_text(struct metric *m, const char *text, const struct shape *lab
         return -1;
     status = read_metric(m, call, a, e);
     json_decref(call);
+    if (status == 0 && islower((unsigned char)text[0]) && !strchr(text, '('))
+        m->name = arena_strdup(a, text);        /* as it was written, as Keras has it */
     return status;
 }
 
