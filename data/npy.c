@@ -66,7 +66,7 @@ static int parse_shape(const char *text, struct npy_array *out)
 static int parse_type(const char *text, struct npy_array *out)
 {
     static const char *const types[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4",
-                                        "u8", "b1"};
+                                        "u8", "b1", "c8"};
 
     if (!text || *text != '\'' || !text[1] || !strchr("<>|=", text[1]))
         return -1;
@@ -75,7 +75,8 @@ static int parse_type(const char *text, struct npy_array *out)
             snprintf(out->type, sizeof(out->type), "%s", types[i]);
             out->elem_bytes = types[i][1] - '0';
             out->is_big_endian = text[1] == '>' && out->elem_bytes > 1;
-            return 0;
+            /* of a pair each number would have to be turned round by itself */
+            return out->type[0] == 'c' && out->is_big_endian ? -1 : 0;
         }
     return -1;
 }
@@ -221,7 +222,7 @@ int npy_take(struct npy_array *array, const char *type, const char *file, struct
 
     if (is_same && !array->is_big_endian && !array->is_fortran)
         return 0;
-    if (!is_same && ((array->type[0] == 'f') != (type[0] == 'f') ||
+    if (!is_same && ((array->type[0] == 'f') != (type[0] == 'f') || array->type[0] == 'c' ||
                      (type[0] == 'f' && strcmp(type, "f4") != 0)))
         return err_at(e, file, 0, 0, "elements of type %s; %s is needed", array->type, type);
     to = arena_array(a, (size_t)count, (size_t)t.elem_bytes);

@@ -24,6 +24,7 @@ static const struct {
     [ST_F8_E5M2] = {"F8_E5M2", 1}, [ST_F8_E4M3] = {"F8_E4M3", 1}, [ST_I64] = {"I64", 8},
     [ST_I32] = {"I32", 4}, [ST_I16] = {"I16", 2}, [ST_I8] = {"I8", 1}, [ST_U64] = {"U64", 8},
     [ST_U32] = {"U32", 4}, [ST_U16] = {"U16", 2}, [ST_U8] = {"U8", 1}, [ST_BOOL] = {"BOOL", 1},
+    [ST_C64] = {"C64", 8},
 };
 
 const char *safetensors_dtype_name(enum safetensors_dtype t)

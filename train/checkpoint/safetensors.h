@@ -18,7 +18,9 @@
 
 enum safetensors_dtype {
     ST_F64, ST_F32, ST_F16, ST_BF16, ST_F8_E5M2, ST_F8_E4M3, ST_I64, ST_I32, ST_I16, ST_I8,
-    ST_U64, ST_U32, ST_U16, ST_U8, ST_BOOL, ST_DTYPE_COUNT
+    ST_U64, ST_U32, ST_U16, ST_U8, ST_BOOL,
+    ST_C64,                             /* real and imaginary part as F32 */
+    ST_DTYPE_COUNT
 };
 const char *safetensors_dtype_name(enum safetensors_dtype t);   /* "F32", "BF16", ... */
 
