@@ -123,6 +123,50 @@ static void sort(struct stagger *s, struct arena *a)
     memcpy(s->op, sorted, (size_t)s->count * sizeof(*sorted));
 }
 
+/* masks that are there at once in the order of the keys */
+static int mask_peak(const struct stagger *s, int mask_count)
+{
+    int *reads = mem_alloc(((size_t)mask_count + 1) * sizeof(*reads)), live = 0, peak = 0;
+    struct depend_regs r;
+
+    for (int i = 0; i < s->count; i++) {
+        depend_regs_read(&s->op[i].op, &r);
+        for (int k = 0; k < r.m_read_count; k++)
+            reads[r.m_read[k]]++;
+    }
+    for (int key = 0; key <= s->last_key; key++)
+        for (int i = 0; i < s->count; i++) {
+            if (s->key[i] != key)
+                continue;
+            depend_regs_read(&s->op[i].op, &r);
+            for (int k = 0; k < r.m_read_count; k++)
+                live -= --reads[r.m_read[k]] == 0;
+            live += r.m_write >= 0 && reads[r.m_write] > 0;
+            peak = larger(peak, live);
+        }
+    mem_free(reads);
+    return peak;
+}
+
+/* there are few masks, and no room for others: they are made where they are read */
+static void delay_masks(struct stagger *s, int mask_count)
+{
+    int *first = mem_alloc(((size_t)mask_count + 1) * sizeof(*first));
+    struct depend_regs r;
+
+    for (int m = 0; m < mask_count; m++)
+        first[m] = s->last_key + 1;
+    for (int i = s->count - 1; i >= 0; i--) {
+        depend_regs_read(&s->op[i].op, &r);
+        if (r.m_write >= 0 && first[r.m_write] <= s->last_key)
+            s->key[i] = larger(s->key[i], first[r.m_write]);
+        for (int k = 0; k < r.m_read_count; k++)
+            if (s->key[i] < first[r.m_read[k]])
+                first[r.m_read[k]] = s->key[i];
+    }
+    mem_free(first);
+}
+
 int vcode_chain_cycles(const struct vcode *c, const struct chip *chip)
 {
     const struct vcode_block *b = &c->block[c->block_count - 1];
@@ -168,7 +212,9 @@ void vcode_stagger(struct vcode *c, size_t first, const struct chip *chip)
         is_fine = !note_op(&s, i);
     if (is_fine && s.has_chain) {
         find_keys(&s, chip);
-        if (!is_unsafe(&s))
+        if (mask_peak(&s, c->mask_count) > ISA_MASK_COUNT)
+            delay_masks(&s, c->mask_count);
+        if (!is_unsafe(&s) && mask_peak(&s, c->mask_count) <= ISA_MASK_COUNT)
             sort(&s, &a);
     }
     arena_fini(&a);

@@ -82,6 +82,9 @@ static int walk_call(struct grad *gr, const struct graph_node *n, const int *par
 
 int grad_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e)
 {
+    if (n->op == HLO_CONDITIONAL || (n->op == HLO_WHILE && n->count == GRAPH_TRIPS_UNKNOWN))
+        return err_set(e, "%s: has no gradient: which computations run is known to the cores alone",
+                       n->name);
     if (n->op == HLO_WHILE && n->count > TRIPS_MAX)
         return err_set(e, "%s: a loop of %" PRId64 " trips; its gradient is laid out trip by trip, "
                        "of at most %d", n->name, n->count, TRIPS_MAX);

@@ -9,12 +9,12 @@
  *
  * A scalar has rank 0. A node has one array as its result or, with
  * tuple_count > 0, several; get-tuple-element takes one of them. A called
- * computation (fusion, while) is a graph of its own: its parameters are the
- * caller's operands, its outputs the results.
+ * computation (fusion, while, conditional) is a graph of its own: its parameters
+ * are the caller's operands, its outputs the results.
  *
  * Reductions, scatters, sorts name what they combine with by a kind instead of
  * a computation of two scalars, and start at its identity. Not here: dynamic
- * shapes, complex numbers, 64 bits (importers narrow them), conditionals.
+ * shapes, complex numbers, 64 bits (importers narrow them).
  */
 #ifndef STACK_GRAPH_H
 #define STACK_GRAPH_H
@@ -28,6 +28,8 @@
 #define GRAPH_RANK_MAX 8
 #define GRAPH_SPATIAL_MAX 3             /* of a convolution */
 #define NODE_NONE (-1)
+#define GRAPH_CALLED_MAX 2              /* computations that a node calls */
+#define GRAPH_TRIPS_UNKNOWN (-1)        /* of a loop whose condition ends it */
 
 enum graph_op {
 #define HLO(id, name, arity, kind, types, again, round, traits, attributes, meaning) HLO_##id,
@@ -200,7 +202,8 @@ struct graph_node {
     const struct graph_attention *attention;    /* CUSTOM_CALL */
     bool is_held;                       /* differentiation takes it for a constant */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
-    const struct graph *called[2];      /* FUSION, CUSTOM_CALL: body; WHILE: body, condition (may be NULL) */
+    const struct graph *called[GRAPH_CALLED_MAX];   /* FUSION, CUSTOM_CALL: body; WHILE: body, */
+                                        /* condition; CONDITIONAL: if true, if false */
 };
 
 struct graph_output {
@@ -290,6 +293,24 @@ static inline uint32_t graph_rng_key(uint32_t seed, int64_t stream, int64_t tile
 /* operands, results and the body's parameters and outputs are the same list of arrays */
 int graph_while(struct graph *g, const int *operand, int count, const struct graph *body,
                 int64_t trips);
+/*
+ * As long as `condition`, of the same parameters, gives true: its one output is a scalar predicate.
+ * The node's count is GRAPH_TRIPS_UNKNOWN.
+ */
+int graph_while_condition(struct graph *g, const int *operand, int count, const struct graph *body,
+                          const struct graph *condition);
+/*
+ * What `if_true` or `if_false` makes of operand[0..count), by the scalar predicate `pred`: both have
+ * these as parameters, and outputs of the same shapes. Operand 0 of the node is `pred`.
+ */
+int graph_conditional(struct graph *g, int pred, const int *operand, int count,
+                      const struct graph *if_true, const struct graph *if_false);
+/*
+ * Of `branches` computations that number `index`, an s32 scalar, the last one where there is no
+ * such number: conditionals in each other's second branch. Their graphs are copied.
+ */
+int graph_switch(struct graph *g, int index, const int *operand, int count,
+                 const struct graph *const *branch, int branches);
 int graph_fusion(struct graph *g, const int *operand, int count, const struct graph *body);
 /* `body` computes what the kernel does */
 int graph_custom_call(struct graph *g, const int *operand, int count, const struct graph *body,
@@ -325,6 +346,8 @@ int graph_send(struct graph *g, int a, int before, const struct graph_message *m
 int graph_receive(struct graph *g, struct shape shape, int before,
                   const struct graph_message *message);
 int graph_add_dependency(struct graph *g, int a, int before);
+/* here or in what it calls; NULL has none */
+bool graph_has_collective(const struct graph *g);
 /* 0, or -1 with the node whose groups or pairs do not go with so many devices */
 int graph_check_devices(const struct graph *g, int device_count, struct err *e);
 
@@ -372,6 +395,7 @@ void graph_dump(const struct graph *g, FILE *to);
  * Operations of one evaluation: 2MNK per dot and batch; per convolution likewise for each tap
  * that meets an element, not padding or a hole, as XLA counts; one per element of an elementwise
  * result; one per element that a reduction, window or scatter reads. Moving data counts nothing.
+ * Of a loop that its condition ends one trip counts, of a conditional the branch that costs more.
  */
 int64_t graph_node_flops(const struct graph *g, int node);
 int64_t graph_flops(const struct graph *g);

@@ -159,6 +159,29 @@ int graph_while(struct graph *g, const int *operand, int count, const struct gra
     return graph_add(g, &n, operand, count);
 }
 
+int graph_while_condition(struct graph *g, const int *operand, int count, const struct graph *body,
+                          const struct graph *condition)
+{
+    struct graph_node n = {.op = HLO_WHILE, .count = GRAPH_TRIPS_UNKNOWN,
+                           .called = {body, condition}};
+
+    return graph_add(g, &n, operand, count);
+}
+
+int graph_conditional(struct graph *g, int pred, const int *operand, int count,
+                      const struct graph *if_true, const struct graph *if_false)
+{
+    struct graph_node n = {.op = HLO_CONDITIONAL, .called = {if_true, if_false}};
+    int *all = mem_alloc(((size_t)count + 1) * sizeof(*all)), node;
+
+    all[0] = pred;
+    for (int i = 0; i < count; i++)
+        all[1 + i] = operand[i];
+    node = graph_add(g, &n, all, count + 1);
+    mem_free(all);
+    return node;
+}
+
 int graph_fusion(struct graph *g, const int *operand, int count, const struct graph *body)
 {
     struct graph_node n = {.op = HLO_FUSION, .called = {body}};

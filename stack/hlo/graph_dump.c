@@ -40,9 +40,15 @@ static void print_constant(const struct graph_dump *d, const struct graph_node *
     fputs(")\n", d->to);
 }
 
-static void print_types(const struct graph_node *n, bool has_counter, FILE *to)
+/* a loop that counts its trips: the counter is not the node's, but the text's */
+static bool has_counter(const struct graph_node *n)
 {
-    if (n->tuple_count == 0 && !has_counter) {
+    return n->op == HLO_WHILE && n->count != GRAPH_TRIPS_UNKNOWN;
+}
+
+static void print_types(const struct graph_node *n, FILE *to)
+{
+    if (n->tuple_count == 0 && n->op != HLO_WHILE) {
         print_shape(&n->shape, to);
         return;
     }
@@ -53,13 +59,13 @@ static void print_types(const struct graph_node *n, bool has_counter, FILE *to)
     }
     if (n->tuple_count == 0)
         print_shape(&n->shape, to);
-    fputs(has_counter ? ", s32[])" : ")", to);
+    fputs(has_counter(n) ? ", s32[])" : ")", to);
 }
 
-static void print_operands(const struct graph_dump *d, const struct graph_node *n)
+static void print_operands(const struct graph_dump *d, const struct graph_node *n, int first)
 {
-    for (int i = 0; i < n->operand_count; i++) {
-        fputs(i ? ", " : "", d->to);
+    for (int i = first; i < n->operand_count; i++) {
+        fputs(i > first ? ", " : "", d->to);
         graph_dump_name(d->g->node[n->operand[i]].name, d->to);
     }
 }
@@ -102,7 +108,7 @@ static void print_random_state(const struct graph_dump *d, const struct graph_no
     struct shape four = shape_make(DTYPE_U32, 1, (int64_t[]){4});
 
     begin_line(d, n, ".seed", &scalar, "bitcast-convert");
-    print_operands(d, n);
+    print_operands(d, n, 0);
     fputs(")\n", d->to);
     begin_line(d, n, ".word", &word, "reshape");
     print_own(n, ".seed", d->to);
@@ -116,17 +122,24 @@ static void print_random_state(const struct graph_dump *d, const struct graph_no
     fputs("), dimensions={0}\n", d->to);
 }
 
-static void print_loop_state(const struct graph_dump *d, const struct graph_node *n)
+/* operands from `first` on, and a counter's start, as one tuple */
+static void print_state(const struct graph_dump *d, const struct graph_node *n, int first)
 {
-    print_constant(d, n, ".zero", DTYPE_S32, 0.0);
+    if (has_counter(n))
+        print_constant(d, n, ".zero", DTYPE_S32, 0.0);
     fputs("  ", d->to);
     print_own(n, ".state", d->to);
-    fputs(" = ", d->to);
-    print_types(n, true, d->to);
-    fputs(" tuple(", d->to);
-    print_operands(d, n);
-    fputs(", ", d->to);
-    print_own(n, ".zero", d->to);
+    fputs(" = (", d->to);
+    for (int i = first; i < n->operand_count; i++) {
+        fputs(i > first ? ", " : "", d->to);
+        print_shape(&d->g->node[n->operand[i]].shape, d->to);
+    }
+    fputs(has_counter(n) ? ", s32[]) tuple(" : ") tuple(", d->to);
+    print_operands(d, n, first);
+    if (has_counter(n)) {
+        fputs(", ", d->to);
+        print_own(n, ".zero", d->to);
+    }
     fputs(")\n", d->to);
 }
 
@@ -146,8 +159,8 @@ static void print_before(const struct graph_dump *d, const struct graph_node *n)
         print_start(d, n);
     else if (n->op == HLO_RNG_BITS)
         print_random_state(d, n);
-    else if (n->op == HLO_WHILE)
-        print_loop_state(d, n);
+    else if (n->op == HLO_WHILE || n->op == HLO_CONDITIONAL)
+        print_state(d, n, n->op == HLO_CONDITIONAL);
     else if (is_spread_constant(n))
         print_constant(d, n, ".value", n->shape.dtype, n->value);
 }
@@ -183,23 +196,29 @@ static void print_result_type(const struct graph_dump *d, const struct graph_nod
         fputc(')', d->to);
         return;
     }
-    print_types(n, n->op == HLO_WHILE, d->to);
+    print_types(n, d->to);
 }
 
 static void print_arguments(const struct graph_dump *d, const struct graph_node *n)
 {
-    if (n->op == HLO_PARAMETER && d->is_body) {
+    if (n->op == HLO_PARAMETER && d->takes_tuple) {
         fputs("%state", d->to);
     } else if (n->op == HLO_PARAMETER) {
         fprintf(d->to, "%d", n->parameter_index);
     } else if (n->op == HLO_RNG_BITS || n->op == HLO_WHILE) {
         print_own(n, ".state", d->to);
+    } else if (n->op == HLO_CONDITIONAL) {
+        graph_dump_name(d->g->node[n->operand[0]].name, d->to);
+        for (int i = 0; i < GRAPH_CALLED_MAX; i++) {
+            fputs(", ", d->to);
+            print_own(n, ".state", d->to);
+        }
     } else if (is_spread_constant(n)) {
         print_own(n, ".value", d->to);
     } else if (n->op == HLO_CONSTANT) {
         graph_dump_literal(n, d->to);
     } else {
-        print_operands(d, n);
+        print_operands(d, n, 0);
     }
     if (is_arg(n)) {
         fputs(", ", d->to);
@@ -217,9 +236,9 @@ static void print_arguments(const struct graph_dump *d, const struct graph_node 
 
 static void print_main(const struct graph_dump *d, const struct graph_node *n, bool is_root)
 {
-    const char *op = is_spread_constant(n)                     ? "broadcast"
-                     : n->op == HLO_PARAMETER && d->is_body    ? "get-tuple-element"
-                                                               : graph_op_name(n->op);
+    const char *op = is_spread_constant(n)                      ? "broadcast"
+                     : n->op == HLO_PARAMETER && d->takes_tuple ? "get-tuple-element"
+                                                                : graph_op_name(n->op);
 
     fputs(is_root && element_wanted(n) < 0 ? "  ROOT " : "  ", d->to);
     print_own(n, element_wanted(n) < 0 ? "" : ".all", d->to);
@@ -230,7 +249,7 @@ static void print_main(const struct graph_dump *d, const struct graph_node *n, b
     fputc(')', d->to);
     if (is_spread_constant(n))
         fputs(", dimensions={}", d->to);
-    if (n->op == HLO_PARAMETER && d->is_body)
+    if (n->op == HLO_PARAMETER && d->takes_tuple)
         fprintf(d->to, ", index=%d", n->parameter_index);
     if (n->op == HLO_RNG_BITS)
         fputs(", algorithm=rng_default", d->to);
@@ -252,26 +271,29 @@ static void print_node(const struct graph_dump *d, const struct graph_node *n, b
     fprintf(d->to, "), index=%d\n", element_wanted(n));
 }
 
-static void print_tuple_type(const struct graph *g, bool has_counter, FILE *to)
-{
-    fputc('(', to);
-    for (int i = 0; i < g->output_count; i++) {
-        fputs(i ? ", " : "", to);
-        print_shape(&g->node[g->output[i].node].shape, to);
-    }
-    fputs(has_counter ? ", s32[])" : ")", to);
-}
-
 static void print_results(const struct graph_dump *d)
 {
-    fputs("  ROOT %results = ", d->to);
-    print_tuple_type(d->g, d->is_body, d->to);
-    fputs(" tuple(", d->to);
+    fputs("  ROOT %results = (", d->to);
+    for (int i = 0; i < d->g->output_count; i++) {
+        fputs(i ? ", " : "", d->to);
+        print_shape(&d->g->node[d->g->output[i].node].shape, d->to);
+    }
+    fputs(d->has_counter ? ", s32[]) tuple(" : ") tuple(", d->to);
     for (int i = 0; i < d->g->output_count; i++) {
         fputs(i ? ", " : "", d->to);
         graph_dump_name(d->g->node[d->g->output[i].node].name, d->to);
     }
-    fputs(d->is_body ? ", %next_trip)\n" : ")\n", d->to);
+    fputs(d->has_counter ? ", %next_trip)\n" : ")\n", d->to);
+}
+
+static void print_parameter_tuple(const struct graph_dump *d)
+{
+    fputs("  %state = (", d->to);
+    for (int i = 0; i < d->g->parameter_count; i++) {
+        fputs(i ? ", " : "", d->to);
+        print_shape(&d->g->node[d->g->parameter[i]].shape, d->to);
+    }
+    fputs(d->has_counter ? ", s32[]) parameter(0)\n" : ") parameter(0)\n", d->to);
 }
 
 static void print_trip(const struct graph_dump *d)
@@ -281,54 +303,68 @@ static void print_trip(const struct graph_dump *d)
             "  %%next_trip = s32[] add(%%trip, %%one_trip)\n", d->g->output_count);
 }
 
-/* a fusion of one result gives it bare; all others give a tuple */
+/* one result may be given bare, else it is in a tuple */
 static void print_computation(const struct graph_dump *d, bool is_bare)
 {
     fputs(" {\n", d->to);
-    if (d->is_body) {
-        fputs("  %state = ", d->to);
-        print_tuple_type(d->g, true, d->to);
-        fputs(" parameter(0)\n", d->to);
-    }
+    if (d->takes_tuple)
+        print_parameter_tuple(d);
     for (int i = 0; i < d->g->node_count; i++)
         print_node(d, &d->g->node[i], is_bare && d->g->output[0].node == i);
-    if (d->is_body)
+    if (d->has_counter)
         print_trip(d);
     if (!is_bare)
         print_results(d);
     fputs("}\n", d->to);
 }
 
-static void print_condition(const struct graph_dump *d, const struct graph_node *n)
+/* of a loop that counts its trips */
+static void print_counter_condition(const struct graph_dump *d, const struct graph_node *n)
 {
     fprintf(d->to, "%%%s%s.condition {\n  %%state = ", d->path, n->name);
-    print_types(n, true, d->to);
+    print_types(n, d->to);
     fprintf(d->to, " parameter(0)\n  %%trip = s32[] get-tuple-element(%%state), index=%d\n"
             "  %%trips = s32[] constant(%" PRId64 ")\n"
             "  ROOT %%goes_on = pred[] compare(%%trip, %%trips), direction=LT\n}\n\n",
             n->operand_count, n->count);
 }
 
+static void print_called(const struct graph_dump *d);
+
+/* computation `which` of those that the node calls, and what that calls */
+static void print_called_one(const struct graph_dump *d, const struct graph_node *n, int which,
+                             const char *role)
+{
+    char path[DUMP_PATH_CHARS];
+    struct graph_dump inner = {
+        .g = n->called[which], .to = d->to, .path = path,
+        .takes_tuple = n->op == HLO_WHILE || n->op == HLO_CONDITIONAL,
+        .has_counter = has_counter(n)};
+    bool is_body = n->op == HLO_WHILE && which == 0;
+
+    snprintf(path, sizeof(path), "%s%s.%s.", d->path, n->name, role);
+    print_called(&inner);
+    fprintf(d->to, "%%%.*s", (int)strlen(path) - 1, path);
+    print_computation(&inner, !is_body && inner.g->output_count == 1);
+    fputc('\n', d->to);
+}
+
 static void print_called(const struct graph_dump *d)
 {
     for (int i = 0; i < d->g->node_count; i++) {
         const struct graph_node *n = &d->g->node[i];
-        char path[DUMP_PATH_CHARS];
-        struct graph_dump inner = {.g = n->called[0], .to = d->to, .path = path,
-                                   .is_body = n->op == HLO_WHILE};
 
         if (n->op == HLO_SORT)
             graph_dump_comparator(d, n);
         if (!n->called[0])
             continue;
-        snprintf(path, sizeof(path), "%s%s.%s.", d->path, n->name,
-                 inner.is_body ? "body" : "computation");
-        print_called(&inner);
-        fprintf(d->to, "%%%.*s", (int)strlen(path) - 1, path);
-        print_computation(&inner, !inner.is_body && n->tuple_count == 0);
-        fputc('\n', d->to);
-        if (inner.is_body)
-            print_condition(d, n);
+        print_called_one(d, n, 0, n->op == HLO_WHILE         ? "body"
+                                  : n->op == HLO_CONDITIONAL ? "true"
+                                                             : "computation");
+        if (has_counter(n))
+            print_counter_condition(d, n);
+        else if (n->called[1])
+            print_called_one(d, n, 1, n->op == HLO_WHILE ? "condition" : "false");
     }
 }
 

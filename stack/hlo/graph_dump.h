@@ -2,8 +2,9 @@
  * Parts of the text of a module; private to graph_dump*.c.
  *
  * HLO wants more instructions than the IR has nodes: reductions take their
- * start as an operand, a while loop one tuple with a counter in it, combining
- * is done by a computation of two scalars. Such an extra instruction is called
+ * start as an operand, a while loop one tuple with a counter in it where its
+ * trips are known, a conditional a tuple for each branch, combining is done by a
+ * computation of two scalars. Such an extra instruction is called
  * as its node with a suffix.
  */
 #ifndef STACK_GRAPH_DUMP_H
@@ -17,7 +18,8 @@ struct graph_dump {
     const struct graph *g;
     FILE *to;
     const char *path;                   /* "" for the entry, else this computation's name and '.' */
-    bool is_body;                       /* of a while loop: parameters are elements of %state */
+    bool takes_tuple;                   /* parameters are elements of %state, one tuple, */
+    bool has_counter;                   /* behind which it has the number of the trip */
 };
 
 void graph_dump_name(const char *name, FILE *to); /* with %, without slashes */

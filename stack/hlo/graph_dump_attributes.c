@@ -228,12 +228,18 @@ static void print_windowed(const struct graph_dump *d, const struct graph_node *
 
 static void print_call(const struct graph_dump *d, const struct graph_node *n)
 {
-    if (n->op == HLO_FUSION)
+    if (n->op == HLO_FUSION) {
         fprintf(d->to, ", kind=kLoop, calls=%%%s%s.computation", d->path, n->name);
-    else
-        fprintf(d->to, ", condition=%%%s%s.condition, body=%%%s%s.body, "
-                "backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}", d->path, n->name,
-                d->path, n->name, n->count);
+    } else if (n->op == HLO_CONDITIONAL) {
+        fprintf(d->to, ", true_computation=%%%s%s.true, false_computation=%%%s%s.false", d->path,
+                n->name, d->path, n->name);
+    } else {
+        fprintf(d->to, ", condition=%%%s%s.condition, body=%%%s%s.body", d->path, n->name, d->path,
+                n->name);
+        if (n->count != GRAPH_TRIPS_UNKNOWN)
+            fprintf(d->to, ", backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
+                    n->count);
+    }
 }
 
 static void print_sort(const struct graph_dump *d, const struct graph_node *n)
@@ -294,7 +300,8 @@ void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *
     case HLO_TOP_K: fprintf(to, ", k=%" PRId64 ", largest=true", n->count); break;
     case HLO_GET_TUPLE_ELEMENT: fprintf(to, ", index=%d", n->dim); break;
     case HLO_FUSION:
-    case HLO_WHILE: print_call(d, n); break;
+    case HLO_WHILE:
+    case HLO_CONDITIONAL: print_call(d, n); break;
     case HLO_CUSTOM_CALL: print_custom_call(d, n); break;
     default: break;
     }

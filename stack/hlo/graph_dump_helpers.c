@@ -30,7 +30,7 @@ static void find_needs(const struct graph *g, struct needs *needs)
             needs->reduce[n->reduce_kind][t] = true;
         if (n->op == HLO_SELECT_AND_SCATTER)
             needs->select[n->direction][t] = true;
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < GRAPH_CALLED_MAX; k++)
             if (n->called[k])
                 find_needs(n->called[k], needs);
     }

@@ -54,6 +54,18 @@ static int64_t window_flops(const struct graph *g, const struct graph_node *n)
     return flops;
 }
 
+static int64_t call_flops(const struct graph_node *n)
+{
+    int64_t first = graph_flops(n->called[0]);
+    int64_t second = n->called[1] ? graph_flops(n->called[1]) : 0;
+
+    if (n->op == HLO_CONDITIONAL)
+        return first > second ? first : second;
+    if (n->op == HLO_WHILE)
+        return n->count == GRAPH_TRIPS_UNKNOWN ? first + second : first * n->count;
+    return first;
+}
+
 int64_t graph_node_flops(const struct graph *g, int node)
 {
     const struct graph_node *n = &g->node[node];
@@ -76,7 +88,7 @@ int64_t graph_node_flops(const struct graph *g, int node)
         return n->op == HLO_SCATTER && n->reduce_kind != REDUCE_REPLACE
                    ? shape_elems(&g->node[n->operand[2]].shape) : 0;
     case KIND_CALL:
-        return graph_flops(n->called[0]) * (n->op == HLO_WHILE ? n->count : 1);
+        return call_flops(n);
     case KIND_SOURCE:
     case KIND_SHAPE:
     case KIND_SORT:

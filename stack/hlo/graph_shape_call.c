@@ -48,34 +48,53 @@ static const struct shape *output_shape(const struct graph *g, int output)
     return &g->node[g->output[output].node].shape;
 }
 
-/* the called graph's parameters are the operands */
-static int check_parameters(const struct graph *g, const struct graph_node *n,
+/* the called graph's parameters are the operands from `first` on */
+static int check_parameters(const struct graph *g, const struct graph_node *n, int first,
                             const struct graph *called, struct err *e)
 {
     char is[128], should[128];
 
-    if (called->parameter_count != n->operand_count)
-        return err_set(e, "%s: %d operands, but %s has %d parameters", n->name, n->operand_count,
-                       called->name, called->parameter_count);
+    if (called->parameter_count != n->operand_count - first)
+        return err_set(e, "%s: %d operands, but %s has %d parameters", n->name,
+                       n->operand_count - first, called->name, called->parameter_count);
     if (called->output_count < 1)
         return err_set(e, "%s: %s has no output", n->name, called->name);
-    for (int i = 0; i < n->operand_count; i++) {
+    for (int i = 0; i < called->parameter_count; i++) {
         const struct shape *s = &called->node[called->parameter[i]].shape;
+        const struct shape *operand = shape_of_operand(g, n, first + i);
 
-        if (!shape_equal(s, shape_of_operand(g, n, i)))
-            return err_set(e, "%s: operand %d is %s, but parameter %d of %s is %s", n->name, i,
-                           shape_print(shape_of_operand(g, n, i), is, sizeof(is)), i, called->name,
+        if (!shape_equal(s, operand))
+            return err_set(e, "%s: operand %d is %s, but parameter %d of %s is %s", n->name,
+                           first + i, shape_print(operand, is, sizeof(is)), i, called->name,
                            shape_print(s, should, sizeof(should)));
     }
     return 0;
 }
 
+static bool is_truth(const struct shape *s)
+{
+    return s->rank == 0 && s->dtype == DTYPE_PRED;
+}
+
+static int check_condition(const struct graph *g, const struct graph_node *n, struct err *e)
+{
+    const struct graph *condition = n->called[1];
+
+    if (!condition)
+        return 0;
+    if (check_parameters(g, n, 0, condition, e) != 0)
+        return -1;
+    if (condition->output_count != 1 || !is_truth(output_shape(condition, 0)))
+        return err_set(e, "%s: %s must have one scalar predicate as its result", n->name,
+                       condition->name);
+    return 0;
+}
+
 static int check_while(const struct graph *g, const struct graph_node *n, struct err *e)
 {
-    const struct graph *body = n->called[0], *condition = n->called[1];
-    const struct shape *truth;
+    const struct graph *body = n->called[0];
 
-    if (n->count < 0)
+    if (n->count < (n->called[1] ? GRAPH_TRIPS_UNKNOWN : 0))
         return err_set(e, "%s: %" PRId64 " trips", n->name, n->count);
     if (body->output_count != n->operand_count)
         return err_set(e, "%s: %d operands, but %s has %d outputs", n->name, n->operand_count,
@@ -83,14 +102,25 @@ static int check_while(const struct graph *g, const struct graph_node *n, struct
     for (int i = 0; i < n->operand_count; i++)
         if (!shape_equal(output_shape(body, i), shape_of_operand(g, n, i)))
             return shape_infer_bad_pair(n, shape_of_operand(g, n, i), output_shape(body, i), e);
-    if (!condition)
-        return 0;
-    if (check_parameters(g, n, condition, e) != 0)
+    return check_condition(g, n, e);
+}
+
+static int check_conditional(const struct graph *g, const struct graph_node *n, struct err *e)
+{
+    const struct graph *x = n->called[0], *y = n->called[1];
+
+    if (!is_truth(shape_of_operand(g, n, 0)))
+        return err_set(e, "%s: operand 0 must be a scalar predicate", n->name);
+    if (!y)
+        return err_set(e, "%s: has one branch, two are needed", n->name);
+    if (check_parameters(g, n, 1, y, e) != 0)
         return -1;
-    truth = output_shape(condition, 0);
-    if (condition->output_count != 1 || truth->rank != 0 || truth->dtype != DTYPE_PRED)
-        return err_set(e, "%s: %s must have one scalar predicate as its result", n->name,
-                       condition->name);
+    if (x->output_count != y->output_count)
+        return err_set(e, "%s: %s has %d outputs, but %s has %d", n->name, x->name,
+                       x->output_count, y->name, y->output_count);
+    for (int i = 0; i < x->output_count; i++)
+        if (!shape_equal(output_shape(x, i), output_shape(y, i)))
+            return shape_infer_bad_pair(n, output_shape(x, i), output_shape(y, i), e);
     return 0;
 }
 
@@ -99,8 +129,9 @@ int shape_infer_call(const struct graph *g, const struct graph_node *n, struct s
 {
     if (!n->called[0])
         return err_set(e, "%s: has no computation to call", n->name);
-    if (check_parameters(g, n, n->called[0], e) != 0 ||
-        (n->op == HLO_WHILE && check_while(g, n, e) != 0))
+    if (check_parameters(g, n, n->op == HLO_CONDITIONAL, n->called[0], e) != 0 ||
+        (n->op == HLO_WHILE && check_while(g, n, e) != 0) ||
+        (n->op == HLO_CONDITIONAL && check_conditional(g, n, e) != 0))
         return -1;
     *out = *output_shape(n->called[0], 0);
     return 0;
@@ -123,6 +154,7 @@ int graph_result_count(const struct graph_node *n)
         break;
     case HLO_FUSION:
     case HLO_WHILE:
+    case HLO_CONDITIONAL:
         count = n->called[0]->output_count;
         break;
     default:
@@ -144,6 +176,7 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
         return s;
     case HLO_FUSION:
     case HLO_WHILE:
+    case HLO_CONDITIONAL:
         return *output_shape(n->called[0], result);
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:

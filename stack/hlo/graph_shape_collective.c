@@ -138,9 +138,23 @@ int graph_check_devices(const struct graph *g, int device_count, struct err *e)
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
 
-        if (check_devices_of(n, device_count, e) ||
-            (n->called[0] && graph_check_devices(n->called[0], device_count, e)))
+        if (check_devices_of(n, device_count, e))
             return -1;
+        for (int k = 0; k < GRAPH_CALLED_MAX; k++)
+            if (n->called[k] && graph_check_devices(n->called[k], device_count, e))
+                return -1;
     }
     return 0;
+}
+
+bool graph_has_collective(const struct graph *g)
+{
+    for (int i = 0; g && i < g->node_count; i++) {
+        if (graph_op_kind(g->node[i].op) == KIND_COLLECTIVE)
+            return true;
+        for (int k = 0; k < GRAPH_CALLED_MAX; k++)
+            if (graph_has_collective(g->node[i].called[k]))
+                return true;
+    }
+    return false;
 }

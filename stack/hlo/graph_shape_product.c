@@ -8,9 +8,11 @@
 static int check_product(const struct graph_node *n, const struct shape *a, const struct shape *b,
                          struct shape *out, struct err *e)
 {
-    unsigned results = shape_has_type(a, FLOATS) ? FLOATS : TYPE(DTYPE_S32);
+    unsigned results = shape_has_type(a, FLOATS)  ? FLOATS
+                       : shape_has_type(a, WORDS) ? TYPE(a->dtype)
+                                                  : TYPE(DTYPE_S32);
 
-    if (!shape_has_type(a, FLOATS | TYPE(DTYPE_S8) | TYPE(DTYPE_U8)))
+    if (!shape_has_type(a, n->op == HLO_DOT ? NUMBERS : NUMBERS & ~WORDS))
         return shape_infer_bad_type(n, a, e);
     if (a->dtype != b->dtype)
         return shape_infer_bad_pair(n, a, b, e);
@@ -18,7 +20,9 @@ static int check_product(const struct graph_node *n, const struct shape *a, cons
         return err_set(e, "%s: unknown precision %d", n->name, (int)n->precision);
     *out = shape_scalar(n->shape.dtype);
     if (!shape_has_type(out, results))
-        out->dtype = shape_has_type(a, FLOATS) ? DTYPE_F32 : DTYPE_S32;
+        out->dtype = shape_has_type(a, FLOATS)        ? DTYPE_F32
+                     : shape_has_type(a, WORDS) ? a->dtype
+                                                : DTYPE_S32;
     return 0;
 }
 

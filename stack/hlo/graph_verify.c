@@ -50,7 +50,7 @@ static int check_results(const struct graph *g, const struct graph_node *n, stru
 
 static int check_called(const struct graph_node *n, struct err *e)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < GRAPH_CALLED_MAX; i++) {
         struct err inner;
 
         if (n->called[i] && graph_verify(n->called[i], &inner) != 0)

@@ -137,22 +137,46 @@ void graph_freeze(struct graph *g)
     g->node_capacity = g->parameter_capacity = g->output_capacity = 0;
 }
 
-int rewrite_bodies(struct graph *g, enum graph_op op,
-                   int (*change)(struct graph *body, const void *user, struct err *e),
-                   const void *user, struct err *e)
+static int rewrite_called(struct graph *g, struct graph_node *n,
+                          int (*change)(struct graph *body, const void *user, struct err *e),
+                          const void *user, struct err *e)
 {
     int status = 0;
 
-    for (int i = 0; i < g->node_count && status == 0; i++) {
+    for (int k = 0; k < GRAPH_CALLED_MAX && status == 0; k++) {
         struct graph *body;
 
-        if (g->node[i].op != op)
+        if (!n->called[k])
             continue;
         body = arena_alloc(g->arena, sizeof(*body));
-        graph_copy(g->node[i].called[0], g->arena, body);
+        graph_copy(n->called[k], g->arena, body);
         status = change(body, user, e);
         graph_freeze(body);
-        g->node[i].called[0] = body;
+        n->called[k] = body;
     }
+    return status;
+}
+
+int rewrite_fusions(struct graph *g,
+                    int (*change)(struct graph *body, const void *user, struct err *e),
+                    const void *user, struct err *e)
+{
+    int status = 0;
+
+    for (int i = 0; i < g->node_count && status == 0; i++)
+        if (g->node[i].op == HLO_FUSION)
+            status = rewrite_called(g, &g->node[i], change, user, e);
+    return status;
+}
+
+int rewrite_flow(struct graph *g,
+                 int (*change)(struct graph *body, const void *user, struct err *e),
+                 const void *user, struct err *e)
+{
+    int status = 0;
+
+    for (int i = 0; i < g->node_count && status == 0; i++)
+        if (g->node[i].op == HLO_WHILE || g->node[i].op == HLO_CONDITIONAL)
+            status = rewrite_called(g, &g->node[i], change, user, e);
     return status;
 }

@@ -41,12 +41,15 @@ void graph_copy(const struct graph *g, struct arena *a, struct graph *out);
 void graph_freeze(struct graph *g);
 
 /*
- * The body of each node of kind `op` (loops or fusions), which other graphs may have too, becomes a
- * copy of its own, and `change` is called on it; a body in this body is the business of `change`.
- * Stops where `change` does not return 0, and returns that.
+ * What each fusion (or, of control flow, each loop and conditional) calls, which other graphs may
+ * have too, becomes a copy of its own, and `change` is called on it; what that calls is the
+ * business of `change`. Stops where `change` does not return 0, and returns that.
  */
-int rewrite_bodies(struct graph *g, enum graph_op op,
-                   int (*change)(struct graph *body, const void *user, struct err *e),
-                   const void *user, struct err *e);
+int rewrite_fusions(struct graph *g,
+                    int (*change)(struct graph *body, const void *user, struct err *e),
+                    const void *user, struct err *e);
+int rewrite_flow(struct graph *g,
+                 int (*change)(struct graph *body, const void *user, struct err *e),
+                 const void *user, struct err *e);
 
 #endif

@@ -134,39 +134,164 @@ static void free_table(const struct interp *in, void ***table)
     mem_free(table);
 }
 
-static void copy_all(const struct interp *in, const struct graph_node *n, void *const *const *from,
-                     void *const *const *to)
+static void copy_state(const struct interp *in, const struct graph_node *n, int device,
+                       void *const *const *from, void *const *const *to)
+{
+    for (int i = 0; i < n->operand_count; i++)
+        memcpy(to[device][i], from[device][i],
+               shape_bytes(in, &in->g->node[n->operand[i]].shape));
+}
+
+/* where devices go different ways, what they do together has no meaning: -1 */
+static int check_ways(const struct interp *in, const struct graph_node *n, const int32_t *way,
+                      struct err *e)
+{
+    for (int d = 1; d < in->device_count; d++)
+        if ((way[d] != 0) != (way[0] != 0) &&
+            (graph_has_collective(n->called[0]) || graph_has_collective(n->called[1])))
+            return err_set(e, "%s: devices 0 and %d go different ways, and there are collectives "
+                           "on one of them", n->name, d);
+    return 0;
+}
+
+/* which devices go on, and whether any does */
+static int run_condition(const struct interp *in, const struct graph_node *n,
+                         void *const *const *state, int32_t *goes_on, bool *any, struct err *e)
+{
+    void ***output = make_table(in, 1);
+    int result;
+
+    for (int d = 0; d < in->device_count; d++)
+        output[d][0] = &goes_on[d];
+    result = run_graph(n->called[1], in, state, (void *const *const *)output, e);
+    *any = false;
+    for (int d = 0; d < in->device_count; d++)
+        *any |= goes_on[d] != 0;
+    free_table(in, output);
+    return result;
+}
+
+/* `output` is the state; a device that does not go on keeps what it has */
+static int run_trips(const struct interp *in, const struct graph_node *n,
+                     void *const *const *output, void *const *const *before,
+                     void *const *const *after, int32_t *goes_on, struct err *e)
+{
+    bool has_condition = n->count == GRAPH_TRIPS_UNKNOWN;
+
+    for (int64_t trip = 0; has_condition || trip < n->count; trip++) {
+        bool any = true, all = true;
+
+        for (int d = 0; d < in->device_count; d++)
+            goes_on[d] = 1;
+        if (has_condition && (run_condition(in, n, output, goes_on, &any, e) ||
+                              check_ways(in, n, goes_on, e)))
+            return -1;
+        if (!any)
+            return 0;
+        for (int d = 0; d < in->device_count; d++) {
+            copy_state(in, n, d, output, before);
+            all &= goes_on[d] != 0;
+        }
+        if (run_graph(n->called[0], in, before, all ? output : after, e))
+            return -1;
+        for (int d = 0; d < in->device_count && !all; d++)
+            if (goes_on[d])
+                copy_state(in, n, d, after, output);
+    }
+    return 0;
+}
+
+static void ***make_state(const struct interp *in, const struct graph_node *n)
+{
+    void ***state = make_table(in, n->operand_count);
+
+    for (int d = 0; d < in->device_count; d++)
+        for (int i = 0; i < n->operand_count; i++)
+            state[d][i] = mem_alloc(shape_bytes(in, &in->g->node[n->operand[i]].shape));
+    return state;
+}
+
+static void free_state(const struct interp *in, const struct graph_node *n, void ***state)
 {
     for (int d = 0; d < in->device_count; d++)
         for (int i = 0; i < n->operand_count; i++)
-            memcpy(to[d][i], from[d][i], shape_bytes(in, &in->g->node[n->operand[i]].shape));
+            mem_free(state[d][i]);
+    free_table(in, state);
 }
 
 static int run_loop(const struct interp *in, const struct graph_node *n,
                     void *const *const *input, void *const *const *output, struct err *e)
 {
-    void ***state = make_table(in, n->operand_count);
-    int result = 0;
+    void ***before = make_state(in, n), ***after = make_state(in, n);
+    int32_t *goes_on = mem_alloc((size_t)in->device_count * sizeof(*goes_on));
+    int result;
 
     for (int d = 0; d < in->device_count; d++)
-        for (int i = 0; i < n->operand_count; i++)
-            state[d][i] = mem_alloc(shape_bytes(in, &in->g->node[n->operand[i]].shape));
-    copy_all(in, n, input, output);
-    for (int64_t trip = 0; trip < n->count && result == 0; trip++) {
-        copy_all(in, n, output, (void *const *const *)state);
-        result = run_graph(n->called[0], in, (void *const *const *)state, output, e);
-    }
-    for (int d = 0; d < in->device_count; d++)
-        for (int i = 0; i < n->operand_count; i++)
-            mem_free(state[d][i]);
-    free_table(in, state);
+        copy_state(in, n, d, input, output);
+    result = run_trips(in, n, output, (void *const *const *)before, (void *const *const *)after,
+                       goes_on, e);
+    mem_free(goes_on);
+    free_state(in, n, before);
+    free_state(in, n, after);
     return result;
+}
+
+/* all devices run each branch that one of them takes; what the others make there goes nowhere */
+static int run_branches(const struct interp *in, const struct graph_node *n,
+                        const int32_t *is_true, void *const *const *input,
+                        void *const *const *output, struct err *e)
+{
+    int results = n->tuple_count ? n->tuple_count : 1, status = 0;
+    void ***to = make_table(in, results);
+
+    for (int which = 0; which < 2 && status == 0; which++) {
+        char **unused = mem_alloc((size_t)in->device_count * sizeof(*unused));
+        bool any = false;
+
+        for (int d = 0; d < in->device_count; d++) {
+            bool is_taken = (is_true[d] != 0) == (which == 0);
+
+            any |= is_taken;
+            unused[d] = mem_alloc(value_bytes(in, n));
+            for (int i = 0; i < results; i++)
+                to[d][i] = is_taken ? output[d][i] : interp_part(in->is_wide, n, unused[d], i);
+        }
+        if (any)
+            status = run_graph(n->called[which], in, input, (void *const *const *)to, e);
+        for (int d = 0; d < in->device_count; d++)
+            mem_free(unused[d]);
+        mem_free(unused);
+    }
+    free_table(in, to);
+    return status;
+}
+
+static int run_conditional(const struct interp *in, const struct graph_node *n,
+                           void *const *const *input, void *const *const *output, struct err *e)
+{
+    int32_t *is_true = mem_alloc((size_t)in->device_count * sizeof(*is_true));
+    void ***arguments = make_table(in, n->operand_count);
+    int status;
+
+    for (int d = 0; d < in->device_count; d++) {
+        is_true[d] = *(const int32_t *)input[d][0];
+        for (int i = 1; i < n->operand_count; i++)
+            arguments[d][i - 1] = input[d][i];
+    }
+    status = check_ways(in, n, is_true, e);
+    if (status == 0)
+        status = run_branches(in, n, is_true, (void *const *const *)arguments, output, e);
+    mem_free(is_true);
+    free_table(in, arguments);
+    return status;
 }
 
 static int run_call(const struct interp *in, const struct graph_node *n, int node, struct err *e)
 {
     int results = n->tuple_count ? n->tuple_count : 1, result;
     void ***input = make_table(in, n->operand_count), ***output = make_table(in, results);
+    void *const *const *from = (void *const *const *)input;
+    void *const *const *to = (void *const *const *)output;
 
     for (int d = 0; d < in->device_count; d++) {
         for (int i = 0; i < n->operand_count; i++)
@@ -174,10 +299,9 @@ static int run_call(const struct interp *in, const struct graph_node *n, int nod
         for (int i = 0; i < results; i++)
             output[d][i] = interp_part(in->is_wide, n, in->value[d][node], i);
     }
-    result = n->op == HLO_WHILE
-                 ? run_loop(in, n, (void *const *const *)input, (void *const *const *)output, e)
-                 : run_graph(n->called[0], in, (void *const *const *)input,
-                             (void *const *const *)output, e);
+    result = n->op == HLO_WHILE         ? run_loop(in, n, from, to, e)
+             : n->op == HLO_CONDITIONAL ? run_conditional(in, n, from, to, e)
+                                        : run_graph(n->called[0], in, from, to, e);
     free_table(in, input);
     free_table(in, output);
     return result;

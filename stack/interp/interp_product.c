@@ -162,6 +162,21 @@ static void put_results(const struct interp_call *c, struct interp_rows *r, int6
     }
 }
 
+/* of words, whose products no double holds: modulo 2^32 */
+static void multiply_words(const struct side *a, const struct side *b, const double *lhs,
+                           const double *rhs, enum graph_dtype dtype, double *product)
+{
+    for (int64_t i = 0; i < a->free; i++)
+        for (int64_t k = 0; k < b->free; k++) {
+            uint32_t sum = 0;
+
+            for (int64_t t = 0; t < a->contract; t++)
+                sum += (uint32_t)(int64_t)lhs[i * a->contract + t] *
+                       (uint32_t)(int64_t)rhs[t * b->free + k];
+            product[i * b->free + k] = dtype == DTYPE_U32 ? (double)sum : (double)(int32_t)sum;
+        }
+}
+
 static int general_dot(const struct interp_call *c, struct err *e)
 {
     const struct graph_dot *d = &c->n->dot;
@@ -178,9 +193,15 @@ static int general_dot(const struct interp_call *c, struct err *e)
     product = mem_alloc((size_t)each * sizeof(*product));
     result_rows(c, &rows);
     for (int64_t batch = 0; batch < a.batch; batch++) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)a.free, (int)b.free,
-                    (int)a.contract, 1.0, lhs + batch * a.free * a.contract, (int)a.contract,
-                    rhs + batch * b.free * b.contract, (int)b.free, 0.0, product, (int)b.free);
+        const double *x = lhs + batch * a.free * a.contract;
+        const double *y = rhs + batch * b.free * b.contract;
+
+        if (c->type == DTYPE_S32 || c->type == DTYPE_U32)
+            multiply_words(&a, &b, x, y, c->type, product);
+        else
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)a.free, (int)b.free,
+                        (int)a.contract, 1.0, x, (int)a.contract, y, (int)b.free, 0.0, product,
+                        (int)b.free);
         put_results(c, &rows, &at, product, each);
     }
     mem_free(lhs);

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-/* operands first..end - 1 of a node are indices or starts; 0: none */
+#define SEEDS 1048576                   /* of random bits, of which none is slower than another */
+
+/* operands first..end - 1 of a node are indices, starts or seeds; 0: none */
 static int index_operands(const struct graph_node *n, int *first)
 {
     switch (n->op) {
@@ -19,6 +21,7 @@ static int index_operands(const struct graph_node *n, int *first)
         return *first ? n->operand_count : 0;
     case HLO_DYNAMIC_SLICE: *first = 1; return n->operand_count;
     case HLO_DYNAMIC_UPDATE_SLICE: *first = 2; return n->operand_count;
+    case HLO_RNG_BITS: *first = 0; return 1;
     default: *first = 0; return 0;
     }
 }
@@ -28,6 +31,8 @@ static int64_t index_end(const struct graph *g, const struct graph_node *n, int 
 {
     const struct shape *table = &g->node[n->operand[0]].shape;
 
+    if (n->op == HLO_RNG_BITS)
+        return SEEDS;
     if (n->op == HLO_CUSTOM_CALL)
         return n->attention->pages;
     if (n->op == HLO_GATHER || n->op == HLO_SCATTER)
@@ -40,61 +45,144 @@ static int64_t index_end(const struct graph *g, const struct graph_node *n, int 
 /* what a node is a reshape of */
 static int before_reshapes(const struct graph *g, int node)
 {
-    while (g->node[node].op == HLO_RESHAPE)
+    while (g->node[node].op == HLO_RESHAPE || g->node[node].op == HLO_ADD_DEPENDENCY)
         node = g->node[node].operand[0];
     return node;
 }
 
-static bool is_known(const struct graph *g, int node)
+/* parameters of a body are what kernels have made, in all rounds but the first */
+static bool is_known(const struct graph *g, int node, bool is_main)
 {
     enum graph_op op = g->node[before_reshapes(g, node)].op;
 
-    return op == HLO_PARAMETER || (op == HLO_CONSTANT && g->node[node].shape.rank == 0);
+    return (op == HLO_PARAMETER && (is_main || g->node[node].op == HLO_ADD_DEPENDENCY)) ||
+           (op == HLO_CONSTANT && g->node[node].shape.rank == 0);
 }
 
-/* what has computed indices is needed still; returns their number */
-static int keep_computed(struct graph *g)
+static bool asks_for_computed(const struct graph *g, bool is_main)
+{
+    int first;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        for (int k = 0, end = index_operands(n, &first); k < end; k++)
+            if (k >= first && !is_known(g, n->operand[k], is_main))
+                return true;
+        for (int k = 0; k < GRAPH_CALLED_MAX; k++)
+            if ((n->op == HLO_WHILE || n->op == HLO_CONDITIONAL) && n->called[k] &&
+                asks_for_computed(n->called[k], false))
+                return true;
+    }
+    return false;
+}
+
+/* what has computed indices is needed still */
+static void keep_computed(struct graph *g)
 {
     int count = 0, first;
     char name[32];
 
     for (int i = 0; i < g->node_count; i++)
         for (int k = 0, end = index_operands(&g->node[i], &first); k < end; k++)
-            if (k >= first && !is_known(g, g->node[i].operand[k])) {
+            if (k >= first && !is_known(g, g->node[i].operand[k], true)) {
                 snprintf(name, sizeof(name), "computed.%d", count++);
                 graph_output(g, g->node[i].operand[k], name, -1);
             }
-    return count;
 }
 
-/* the node with parameters for what is computed of its indices, numbered from *next on */
-static void copy_assuming(struct rewrite *w, int node, int *next)
+static int add_assumed(struct graph *g, struct shape shape)
 {
-    struct graph_node n = rewrite_node(w, node);
     char name[32];
+
+    snprintf(name, sizeof(name), "assumed.%d", g->parameter_count);
+    return graph_parameter(g, shape, name);
+}
+
+/* the parameters that `from` has more than `to` */
+static void add_same(struct graph *to, const struct graph *from)
+{
+    for (int i = to->parameter_count; i < from->parameter_count; i++)
+        add_assumed(to, from->node[from->parameter[i]].shape);
+}
+
+static void assume_in(struct graph *g, bool is_main);
+
+/* what is assumed in computations that a node calls, all of them have as parameters */
+static void assume_in_called(struct graph *g, struct graph_node *n)
+{
+    struct graph *called[GRAPH_CALLED_MAX] = {NULL};
+    int own = n->called[0]->parameter_count, before = n->operand_count, all, *operand;
+
+    for (int k = 0; k < GRAPH_CALLED_MAX && n->called[k]; k++) {
+        called[k] = arena_alloc(g->arena, sizeof(*called[k]));
+        graph_copy(n->called[k], g->arena, called[k]);
+        if (k > 0)
+            add_same(called[k], called[k - 1]);
+        assume_in(called[k], false);
+        n->called[k] = called[k];
+    }
+    if (called[1])
+        add_same(called[0], called[1]);
+    all = called[0]->parameter_count;
+    operand = arena_array(g->arena, (size_t)(before + all), sizeof(*operand));
+    memcpy(operand, n->operand, (size_t)before * sizeof(*operand));
+    for (int i = own; i < all; i++) {
+        int parameter = called[0]->parameter[i];
+
+        operand[n->operand_count++] = add_assumed(g, called[0]->node[parameter].shape);
+        if (n->op == HLO_WHILE)         /* which hands it on to the next round */
+            graph_output(called[0], parameter, called[0]->node[parameter].name, -1);
+    }
+    n->operand = operand;
+}
+
+/* a loop of one array has become one of several, which get-tuple-element takes */
+static int first_result(struct graph *g, const struct graph_node *old, int node)
+{
+    return g->node[node].tuple_count > 0 && old->tuple_count == 0 ? graph_tuple_element(g, node, 0)
+                                                                  : node;
+}
+
+/* the node with parameters for what is computed of its indices; in a body that is still needed */
+static void copy_assuming(struct rewrite *w, int node, bool is_main)
+{
+    const struct graph_node *old = &w->from->node[node];
+    struct graph_node n = rewrite_node(w, node);
     int first;
 
     for (int k = 0, end = index_operands(&n, &first); k < end; k++)
-        if (k >= first && !is_known(w->from, w->from->node[node].operand[k])) {
-            snprintf(name, sizeof(name), "assumed.%d", (*next)++);
-            n.operand[k] = graph_parameter(&w->to, w->to.node[n.operand[k]].shape, name);
+        if (k >= first && !is_known(w->from, old->operand[k], is_main)) {
+            int assumed = add_assumed(&w->to, w->to.node[n.operand[k]].shape);
+
+            n.operand[k] = is_main ? assumed
+                                   : graph_add_dependency(&w->to, assumed, n.operand[k]);
         }
-    w->moved[node] = rewrite_add(&w->to, &n);
+    if (n.op == HLO_WHILE || n.op == HLO_CONDITIONAL)
+        assume_in_called(&w->to, &n);
+    w->moved[node] = first_result(&w->to, old, rewrite_add(&w->to, &n));
+}
+
+static void assume_in(struct graph *g, bool is_main)
+{
+    struct rewrite w;
+
+    rewrite_begin(&w, g);
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op != HLO_PARAMETER)
+            copy_assuming(&w, i, is_main);
+    rewrite_end(&w);
 }
 
 int index_assume(struct graph *g)
 {
-    int count = keep_computed(g), next = 0;
-    struct rewrite w;
+    int before = g->parameter_count;
 
-    if (count == 0)
+    if (!asks_for_computed(g, true))
         return 0;
-    rewrite_begin(&w, g);
-    for (int i = 0; i < g->node_count; i++)
-        if (g->node[i].op != HLO_PARAMETER)
-            copy_assuming(&w, i, &next);
-    rewrite_end(&w);
-    return count;
+    keep_computed(g);
+    assume_in(g, true);
+    return g->parameter_count - before;
 }
 
 struct wanted {                         /* of a parameter */
@@ -122,26 +210,63 @@ static int write_one(const struct graph *g, const struct module *m, struct machi
     return status;
 }
 
+/* of two tables the smaller */
+static void want(struct wanted *w, int64_t end, bool has_pages)
+{
+    w->has_pages |= has_pages;
+    if (end > 0 && (w->end == 0 || end < w->end))
+        w->end = end;
+}
+
+static void find_wanted(const struct graph *g, struct wanted *wanted);
+
+/* operands are wanted as the parameters that they become are */
+static void find_in_called(const struct graph *g, const struct graph_node *n, struct wanted *wanted)
+{
+    int first = n->op == HLO_CONDITIONAL;
+
+    for (int c = 0; c < GRAPH_CALLED_MAX && n->called[c]; c++) {
+        const struct graph *called = n->called[c];
+        struct wanted *inner = mem_alloc(((size_t)called->node_count + 1) * sizeof(*inner));
+
+        find_wanted(called, inner);
+        for (int i = 0; i < called->parameter_count; i++) {
+            const struct wanted *w = &inner[called->parameter[i]];
+
+            want(&wanted[before_reshapes(g, n->operand[first + i])], w->end, w->has_pages);
+        }
+        mem_free(inner);
+    }
+}
+
+/* by node; those of parameters count */
+static void find_wanted(const struct graph *g, struct wanted *wanted)
+{
+    int first;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        for (int k = 0, last = index_operands(n, &first); k < last; k++)
+            if (k >= first)
+                want(&wanted[before_reshapes(g, n->operand[k])], index_end(g, n, k, first),
+                     n->op == HLO_CUSTOM_CALL);
+        if (n->op == HLO_WHILE || n->op == HLO_CONDITIONAL)
+            find_in_called(g, n, wanted);
+    }
+}
+
 int index_assume_write(const struct graph *g, const struct module *m, struct machine *machine,
                        int core, const struct index_data *d, struct err *e)
 {
     struct wanted *wanted = mem_alloc(((size_t)g->node_count + 1) * sizeof(*wanted));
-    int status = 0, first;
+    int status = 0;
 
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0, last = index_operands(&g->node[i], &first); k < last; k++) {
-            int from = k < first ? 0 : before_reshapes(g, g->node[i].operand[k]);
-            int64_t most = k < first ? 0 : index_end(g, &g->node[i], k, first);
-
-            if (k < first || g->node[from].op != HLO_PARAMETER)
-                continue;
-            wanted[from].has_pages |= g->node[i].op == HLO_CUSTOM_CALL;
-            if (wanted[from].end == 0 || most < wanted[from].end)
-                wanted[from].end = most;        /* of two tables the smaller */
-        }
-    for (int i = 0; i < g->node_count && status == 0; i++)
-        if (wanted[i].end > 0)
-            status = write_one(g, m, machine, core, d, i, &wanted[i], e);
+    find_wanted(g, wanted);
+    for (int i = 0; i < g->parameter_count && status == 0; i++)
+        if (wanted[g->parameter[i]].end > 0)
+            status = write_one(g, m, machine, core, d, g->parameter[i],
+                               &wanted[g->parameter[i]], e);
     mem_free(wanted);
     return status;
 }

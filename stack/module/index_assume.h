@@ -11,9 +11,9 @@
 #include "stack/module/module.h"
 
 /*
- * Indices and starts that the graph computes are parameters "assumed.N" instead, behind its own;
- * what has computed them becomes an output, so that its kernels stay. Not in bodies of loops.
- * Returns their number.
+ * Indices, starts and seeds that the graph computes are parameters "assumed.N" instead, behind its
+ * own; what has computed them becomes an output behind its own, so that its kernels stay. In loops
+ * and branches, too, where they are the same in all rounds. Returns their number.
  */
 int index_assume(struct graph *g);
 

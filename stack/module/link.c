@@ -15,11 +15,23 @@
 #define GRANULES_PER_TILE (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)
 #define WORK 0                          /* the scalar register of what stands between segments */
 #define LOOP_PRED 0
+#define FLOWS_MAX 64                    /* loops and conditionals in each other */
+#define EXITS_MAX 4                     /* branches out of one */
 
 struct note {
     const char *text;
     uint32_t number;
     UT_hash_handle hh;
+};
+
+/* a loop or conditional that has begun and not ended */
+struct flow {
+    enum link_kind begun_by;            /* LINK_LOOP_BEGIN, LINK_BRANCH, or then LINK_ELSE */
+    uint32_t start;                     /* of a loop, where rounds begin */
+    int counter;                        /* its depth among counted loops; -1: it has none */
+    bool is_assumed;
+    size_t exit[EXITS_MAX];             /* operations that branch to the end, or to ELSE */
+    int exit_count;
 };
 
 struct linker {
@@ -34,9 +46,8 @@ struct linker {
     const char **note;
     size_t note_count, note_capacity;
     struct note *notes;                 /* by text */
-    uint32_t loop_start[LINK_LOOPS_MAX];
-    int64_t loop_count[LINK_LOOPS_MAX];
-    int loop_depth, kernel_count;
+    struct flow flow[FLOWS_MAX];
+    int flow_count, counter_count, kernel_count;
 };
 
 static uint32_t note_number(struct linker *l, const char *text)
@@ -144,7 +155,7 @@ static void add_kernel(struct linker *l, const struct link_item *item)
     uint32_t note = note_number(l, "between kernels");
     int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
 
-    if (cycles > 0 && (l->kernel_count || l->loop_depth))
+    if (cycles > 0 && (l->kernel_count || l->flow_count))
         put(l, note, isa_vdelay(I(cycles)));
     put(l, note, isa_vtrace(I(l->kernel_count)));
     add_segment(l, &item->segment->program, item->note);
@@ -215,41 +226,188 @@ static int add_wait(struct linker *l, const struct link_item *item, struct err *
     return 0;
 }
 
-static struct isa_operand counter_of(int depth)
+static struct isa_operand counter_of(const struct flow *f)
 {
-    return I(LINK_SMEM + 4 * depth);
+    return I(LINK_SMEM + 4 * f->counter);
+}
+
+/* where the flow that `item` goes on with or ends has begun; NULL, with a message: it has not */
+static struct flow *innermost(struct linker *l, const struct link_item *item,
+                              enum link_kind begun_by, const char *what, struct err *e)
+{
+    struct flow *f = l->flow_count ? &l->flow[l->flow_count - 1] : NULL;
+
+    if (f && f->begun_by == begun_by)
+        return f;
+    err_set(e, "%s: %s that has not begun", item->note ? item->note : "flow", what);
+    return NULL;
+}
+
+static struct flow *begin_flow(struct linker *l, const struct link_item *item, struct err *e)
+{
+    struct flow *f = &l->flow[l->flow_count];
+
+    if (l->flow_count == FLOWS_MAX) {
+        err_set(e, "%s: loops and conditionals nested deeper than %d",
+                item->note ? item->note : "flow", FLOWS_MAX);
+        return NULL;
+    }
+    *f = (struct flow){.begun_by = item->kind, .counter = -1, .is_assumed = item->is_assumed};
+    l->flow_count++;
+    return f;
+}
+
+/* the branch and its delay bundles; the target is put there by set_exits unless it is known */
+static void put_branch(struct linker *l, uint32_t note, struct isa_op branch)
+{
+    put(l, note, branch);
+    for (int64_t i = 0; i < l->chip->core_branch_delay_bundles; i++)
+        add_bundle(l, note);
+}
+
+static int put_exit(struct linker *l, struct flow *f, uint32_t note, struct isa_op branch,
+                    struct err *e)
+{
+    if (f->exit_count == EXITS_MAX)
+        return err_set(e, "a loop with more than %d exits", EXITS_MAX);
+    f->exit[f->exit_count++] = l->op_count;
+    put_branch(l, note, branch);
+    return 0;
+}
+
+static void set_exits(struct linker *l, struct flow *f)
+{
+    for (int i = 0; i < f->exit_count; i++)
+        l->op[f->exit[i]].operand[0].value = (int32_t)l->bundle_count;
+    f->exit_count = 0;
 }
 
 static int begin_loop(struct linker *l, const struct link_item *item, struct err *e)
 {
     uint32_t note = note_number(l, item->note);
+    struct flow *f = begin_flow(l, item, e);
 
-    if (l->loop_depth == LINK_LOOPS_MAX)
-        return err_set(e, "loops nested deeper than %d", LINK_LOOPS_MAX);
-    if (item->count < 1 || item->count > INT32_MAX)
-        return err_set(e, "a loop of %lld rounds, at least 1 and at most 2147483647 are possible",
+    if (!f)
+        return -1;
+    if (item->count < 0 || item->count > INT32_MAX)
+        return err_set(e, "a loop of %lld rounds, at most 2147483647 are possible",
                        (long long)item->count);
-    put(l, note, isa_smov(WORK, I(item->count)));
-    put(l, note, isa_sst(NONE, counter_of(l->loop_depth), R(WORK)));
-    l->loop_start[l->loop_depth++] = (uint32_t)l->bundle_count;
+    if (item->count > 0) {
+        if (l->counter_count == LINK_LOOPS_MAX)
+            return err_set(e, "loops that count nested deeper than %d", LINK_LOOPS_MAX);
+        f->counter = l->counter_count++;
+        put(l, note, isa_smov(WORK, I(item->count)));
+        put(l, note, isa_sst(NONE, counter_of(f), R(WORK)));
+    }
+    f->start = (uint32_t)l->bundle_count;
     return 0;
 }
 
 static int end_loop(struct linker *l, const struct link_item *item, struct err *e)
 {
     uint32_t note = note_number(l, item->note);
-    struct isa_operand counter;
+    struct flow *f = innermost(l, item, LINK_LOOP_BEGIN, "a loop ends", e);
 
-    if (!l->loop_depth)
-        return err_set(e, "a loop ends that has not begun");
-    counter = counter_of(--l->loop_depth);
-    put(l, note, isa_sld(WORK, NONE, counter));
-    put(l, note, isa_sadd(WORK, R(WORK), I(-1)));
-    put(l, note, isa_sst(NONE, counter, R(WORK)));
-    put(l, note, isa_scmp_gt(LOOP_PRED, R(WORK), I(0)));
-    put(l, note, isa_if(LOOP_PRED, isa_sbr(l->loop_start[l->loop_depth])));
-    for (int64_t i = 0; i < l->chip->core_branch_delay_bundles; i++)
-        add_bundle(l, note);
+    if (!f)
+        return -1;
+    if (f->counter >= 0 && !f->is_assumed) {
+        put(l, note, isa_sld(WORK, NONE, counter_of(f)));
+        put(l, note, isa_sadd(WORK, R(WORK), I(-1)));
+        put(l, note, isa_sst(NONE, counter_of(f), R(WORK)));
+        put(l, note, isa_scmp_gt(LOOP_PRED, R(WORK), I(0)));
+        put_branch(l, note, isa_if(LOOP_PRED, isa_sbr(f->start)));
+    } else {
+        put_branch(l, note, isa_sbr(f->start));
+    }
+    set_exits(l, f);
+    l->counter_count -= f->counter >= 0;
+    l->flow_count--;
+    return 0;
+}
+
+/* the word of a predicate comes to SMEM, or, if nobody asks for it, takes as long */
+static int fetch_predicate(struct linker *l, const struct link_item *item, struct err *e)
+{
+    static const enum isa_opcode code[2][2] = {
+        [SPACE_HBM] = {OP_DMA_HBM_SMEM, OP_DMA_HBM_VMEM},
+        [SPACE_VMEM] = {OP_DMA_VMEM_SMEM, OP_DMA_VMEM_VMEM}};
+    uint32_t note = note_number(l, item->note);
+    const struct shape *s = &item->from->shape;
+    int64_t smem = LINK_SMEM_END / ARRAY_GRANULE_BYTES;
+
+    if (check_flag(l, item, e))
+        return -1;
+    if (s->rank != 0 || s->dtype != DTYPE_PRED)
+        return err_set(e, "%s: %s is no scalar predicate", item->note ? item->note : "branch",
+                       item->from->name);
+    put(l, note, isa_make_dma(code[item->from->space][item->is_assumed],
+                              I((int32_t)(item->from->address / ARRAY_GRANULE_BYTES)), I(1),
+                              I(item->is_assumed ? 0 : (int32_t)smem), I(item->flag)));
+    put(l, note, isa_dma_done(I(item->flag), I(1)));
+    put(l, note, isa_vsyncadd(I(item->flag), I(-1)));
+    return 0;
+}
+
+/* LOOP_PRED: the predicate holds; it is the lowest byte of its word */
+static void test_predicate(struct linker *l, uint32_t note)
+{
+    put(l, note, isa_sld(WORK, NONE, I(LINK_SMEM_END)));
+    put(l, note, isa_sand(WORK, R(WORK), I(1)));
+    put(l, note, isa_scmp_ne(LOOP_PRED, R(WORK), I(0)));
+}
+
+static int exit_loop(struct linker *l, const struct link_item *item, struct err *e)
+{
+    uint32_t note = note_number(l, item->note);
+    struct flow *f = innermost(l, item, LINK_LOOP_BEGIN, "a loop is left", e);
+
+    if (!f || fetch_predicate(l, item, e))
+        return -1;
+    if (f->is_assumed) {
+        put(l, note, isa_sld(WORK, NONE, counter_of(f)));
+        put(l, note, isa_scmp_gt(LOOP_PRED, R(WORK), I(0)));
+        put(l, note, isa_sadd(WORK, R(WORK), I(-1)));
+        put(l, note, isa_sst(NONE, counter_of(f), R(WORK)));
+    } else {
+        test_predicate(l, note);
+    }
+    return put_exit(l, f, note, isa_unless(LOOP_PRED, isa_sbr(0)), e);
+}
+
+static int begin_branch(struct linker *l, const struct link_item *item, struct err *e)
+{
+    uint32_t note = note_number(l, item->note);
+    struct flow *f = begin_flow(l, item, e);
+
+    if (!f || fetch_predicate(l, item, e))
+        return -1;
+    if (item->is_assumed)
+        return item->count ? 0 : put_exit(l, f, note, isa_sbr(0), e);
+    test_predicate(l, note);
+    return put_exit(l, f, note, isa_unless(LOOP_PRED, isa_sbr(0)), e);
+}
+
+/* what was taken ends; those who did not take it come here */
+static int begin_else(struct linker *l, const struct link_item *item, struct err *e)
+{
+    struct flow *f = innermost(l, item, LINK_BRANCH, "the other branch of a conditional", e);
+    struct flow behind = {.begun_by = LINK_ELSE, .counter = -1};
+
+    if (!f || put_exit(l, &behind, note_number(l, item->note), isa_sbr(0), e))
+        return -1;
+    set_exits(l, f);
+    *f = behind;
+    return 0;
+}
+
+static int join_branches(struct linker *l, const struct link_item *item, struct err *e)
+{
+    struct flow *f = innermost(l, item, LINK_ELSE, "a conditional ends", e);
+
+    if (!f)
+        return -1;
+    set_exits(l, f);
+    l->flow_count--;
     return 0;
 }
 
@@ -281,6 +439,10 @@ static int add_item(struct linker *l, const struct link_item *item, struct err *
     case LINK_COPY_DONE: return add_wait(l, item, e);
     case LINK_LOOP_BEGIN: return begin_loop(l, item, e);
     case LINK_LOOP_END: return end_loop(l, item, e);
+    case LINK_LOOP_EXIT: return exit_loop(l, item, e);
+    case LINK_BRANCH: return begin_branch(l, item, e);
+    case LINK_ELSE: return begin_else(l, item, e);
+    case LINK_JOIN: return join_branches(l, item, e);
     case LINK_BARRIER: return add_barrier(l, item, e);
     }
     return 0;
@@ -305,8 +467,8 @@ static int add_items(struct linker *l, const struct link_item *item, int count,
         }
     }
     out->first_bundle[count] = (uint32_t)l->bundle_count;
-    if (l->loop_depth)
-        return err_set(e, "%d loops have not ended", l->loop_depth);
+    if (l->flow_count)
+        return err_set(e, "%d loops or conditionals have not ended", l->flow_count);
     put(l, 0, isa_shalt());
     return 0;
 }

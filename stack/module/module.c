@@ -77,13 +77,13 @@ struct pass_run {
     const struct pass_context *context;
 };
 
-/* on bodies of loops first, inner ones before those around them */
+/* on what loops and conditionals call first, inner ones before those around them */
 static int run_pass(struct graph *g, const void *user, struct err *e)
 {
     const struct pass_run *run = user;
     struct err inner;
 
-    if (rewrite_bodies(g, HLO_WHILE, run_pass, run, e) || run->pass->run(g, run->context, e))
+    if (rewrite_flow(g, run_pass, run, e) || run->pass->run(g, run->context, e))
         return -1;
     if (graph_verify(g, &inner))
         return err_set(e, "after pass %s: %.400s", run->pass->name, inner.msg);

@@ -15,6 +15,9 @@
 struct tuning;
 struct module;
 
+/* which branch of each conditional runs, whatever its predicate is */
+enum assumed_branch { BRANCH_NONE, BRANCH_TRUE, BRANCH_FALSE };
+
 struct module_settings {
     const struct chip *chip;
     enum codegen codegen;
@@ -32,6 +35,9 @@ struct module_settings {
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* by parameter: where in HBM it lies, row-major, whatever this module does; -1: anywhere; */
     const int64_t *place;               /* or NULL. Outside hbm_bytes, so that all else is not */
+    /* timing mode has no values: what decides there, and in other modes then, too */
+    int64_t assume_trips;               /* of each loop that its condition ends; 0: nothing is */
+    enum assumed_branch assume_branch;  /* assumed, and timing mode refuses such a program */
     bool is_plan;                       /* only as far as memory: is there enough? */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
@@ -82,6 +88,8 @@ struct module {
     const int32_t *core_device;         /* by core; NULL: the same number */
     int core_count;                     /* programs: 1, with megacore 2 */
     int64_t barrier_count;              /* in the text of each */
+    const char *asks_values;            /* the first loop or conditional whose way is known to */
+                                        /* values alone; NULL: timing mode can run the program */
     struct link_result *linked;         /* by core */
     int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
     int64_t alive_bytes;                /* in HBM at once: the least that any placing takes */

@@ -111,13 +111,16 @@ static bool same_communicator(const struct graph_node *a, const struct graph_nod
             memcmp(a->pair, b->pair, (size_t)a->count * sizeof(*a->pair)) == 0);
 }
 
-/* a step that comes behind all there are */
-static bool is_in_loop(const struct module_plan *p)
+bool module_plan_is_in_flow(const struct module_plan *p)
 {
     int depth = 0;
 
-    for (int i = 0; i < p->step_count; i++)
-        depth += p->step[i].kind == STEP_LOOP_BEGIN ? 1 : p->step[i].kind == STEP_LOOP_END ? -1 : 0;
+    for (int i = 0; i < p->step_count; i++) {
+        enum module_step_kind kind = p->step[i].kind;
+
+        depth += kind == STEP_LOOP_BEGIN || kind == STEP_BRANCH;
+        depth -= kind == STEP_LOOP_END || kind == STEP_JOIN;
+    }
     return depth > 0;
 }
 
@@ -134,7 +137,7 @@ static int join_communicator(struct module_plan *p, const struct graph_node *n, 
     }
     if (flags > p->communicator[i].flags)
         p->communicator[i].flags = flags;
-    p->communicator[i].is_in_loop |= is_in_loop(p);
+    p->communicator[i].is_in_loop |= module_plan_is_in_flow(p);
     return i;
 }
 
@@ -354,10 +357,16 @@ static int flags_most(const struct module_plan *p)
            KERNEL_FLAGS_MIN;
 }
 
-/* in a loop, whose last one the first follows, three may be needed where there are not many */
-static int sets_of(const struct communicator *t, int most)
+/*
+ * In a loop, whose last one the first follows, three may be needed where there are not many; where
+ * it is not known which of them run, each needs its own.
+ */
+static int sets_of(const struct module_plan *p, const struct communicator *t, int most)
 {
     int sets = t->is_in_loop && most < 3 ? 3 : most;
+
+    if (p->flow_has_collectives)
+        return t->count;
 
     return t->count < sets ? t->count : sets;
 }
@@ -367,7 +376,7 @@ static int flags_with(const struct module_plan *p, int sets)
     int flags = 0;
 
     for (int i = 0; i < p->communicator_count; i++)
-        flags += sets_of(&p->communicator[i], sets) * p->communicator[i].flags;
+        flags += sets_of(p, &p->communicator[i], sets) * p->communicator[i].flags;
     return flags;
 }
 
@@ -465,7 +474,7 @@ int module_plan_set_flags(struct module_plan *p, struct err *e)
                        all, flags_most(p) < 0 ? 0 : flags_most(p),
                        (int)p->settings->chip->sync_flags);
     for (int t = 0; t < p->communicator_count; t++) {
-        int own = sets_of(&p->communicator[t], sets);
+        int own = sets_of(p, &p->communicator[t], sets);
 
         if (set_communicator(p, t, first, own, e))
             return -1;

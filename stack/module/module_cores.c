@@ -2,9 +2,9 @@
  * Megacore: one module on both cores of a chip, which share its HBM.
  *
  * Each kernel is compiled for both (stack/kernels/pipeline/kernel.h). Nothing orders the cores
- * but barriers: one stands before a kernel that touches what a kernel since
- * the last barrier has written, or writes what one has read, and at the start
- * of each round of a loop.
+ * but barriers: one stands before a kernel (or a predicate's reader) that
+ * touches what a kernel since the last barrier has written, or writes what one
+ * has read, at the start of each round of a loop, and where ways part or meet.
  */
 #include "stack/module/module_impl.h"
 
@@ -44,7 +44,7 @@ static bool conflict(const struct module_step *before, const struct module_step 
 bool module_plan_needs_barrier(const struct module_plan *p, int step)
 {
     for (int i = p->barrier_step; i < step && p->settings->megacore; i++)
-        if (p->step[i].kind == STEP_KERNEL && conflict(&p->step[i], &p->step[step]))
+        if (conflict(&p->step[i], &p->step[step]))
             return true;
     return false;
 }

@@ -4,7 +4,9 @@
  *
  * A *value* is an array of the program; several share a *buffer* where a
  * reshape only renames or an output overwrites its parameter. A *step* is a
- * kernel, or the begin or end of a loop; its number is the time in lifetimes.
+ * kernel, or where loops and conditionals begin, go another way or end; its
+ * number is the time in lifetimes, in which a conditional's branches follow
+ * each other.
  */
 #ifndef STACK_MODULE_IMPL_H
 #define STACK_MODULE_IMPL_H
@@ -36,7 +38,12 @@ struct module_buffer {
     int64_t behind_bytes;               /* of VMEM: kernels read so far behind it, and drop that */
 };
 
-enum module_step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
+enum module_step_kind {
+    STEP_KERNEL,
+    STEP_LOOP_BEGIN, STEP_LOOP_END,
+    STEP_LOOP_EXIT,                     /* out of the loop unless its operand is true */
+    STEP_BRANCH, STEP_ELSE, STEP_JOIN   /* to what is behind ELSE unless its operand is true */
+};
 
 struct module_step {
     enum module_step_kind kind;
@@ -45,8 +52,9 @@ struct module_step {
     const char *name, *source;
     struct module_value **operand, **result;
     int operand_count, result_count;
-    int64_t count;                      /* of a loop */
-    int other;                          /* the loop's other end */
+    int64_t count;                      /* of a loop; 0: until it is left. BRANCH: 1, if assumed */
+    bool is_assumed;                    /* that count, whatever the operand holds */
+    int other;                          /* of LOOP_BEGIN and BRANCH the end; of others the begin */
     int64_t times;
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
     struct kernel_sums *sums;           /* of a collective, else NULL */
@@ -107,6 +115,7 @@ struct module_plan {
     struct communicator *communicator;
     int communicator_count;
     size_t communicator_capacity;
+    bool flow_has_collectives;          /* some run only if a predicate says so */
     const struct kernel_sums **sums;    /* of all collectives, in the order of the graph, */
     struct module_sum *sum;             /* and what is kept of them */
     int sum_count;
@@ -146,6 +155,8 @@ void module_plan_fill_buckets(struct module_plan *p);
 int module_plan_add_message(struct module_plan *p, struct module_step s, const struct graph_node *n,
                             struct err *e);
 bool module_plan_has_lone_collective(const struct graph *body);
+/* a step behind all there are is in a loop or conditional */
+bool module_plan_is_in_flow(const struct module_plan *p);
 /* to collectives, when the order of steps is known; -1: there are too few */
 int module_plan_set_flags(struct module_plan *p, struct err *e);
 /* a value that the host puts into HBM; elements of 4 bytes, which must live as long as the plan */

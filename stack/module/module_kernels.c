@@ -155,16 +155,45 @@ static const char *note_of(const struct module_settings *s, const struct module_
     return s->notes_are_sources && *step->source ? step->source : step->name;
 }
 
+/* kernels leave their first flag, and their SMEM, as they found them */
+static void add_guard(struct module *m, const struct module_plan *p, int index)
+{
+    const struct module_step *step = &p->step[index];
+    struct link_item *item = add_item(
+        m, step->kind == STEP_BRANCH ? LINK_BRANCH : LINK_LOOP_EXIT, step->name);
+
+    item->from = &step->operand[0]->array;
+    item->flag = module_plan_kernel_flags(p->settings);
+    item->count = step->count;
+    item->is_assumed = step->kind == STEP_BRANCH ? step->is_assumed
+                                                 : p->step[step->other].is_assumed;
+    if (!item->is_assumed && !item->from->is_fixed && !m->asks_values)
+        m->asks_values = step->name;
+}
+
+/* where cores come from several ways, none knows what the other has seen of the last barriers */
+static void add_meeting(struct module *m, struct module_plan *p, int index)
+{
+    if (p->settings->megacore)
+        add_barrier(m, p, index);
+}
+
+static int64_t trips_of(const struct module_step *begin)
+{
+    return begin->count > 0 ? begin->count : 1;
+}
+
 static int add_step(struct module *m, struct module_plan *p, int index, int64_t *times,
                     struct arena *a, struct err *e)
 {
     struct module_step *step = &p->step[index];
+    struct link_item *item;
 
     step->times = *times;
+    if (module_plan_needs_barrier(p, index))
+        add_barrier(m, p, index);
     switch (step->kind) {
     case STEP_KERNEL:
-        if (module_plan_needs_barrier(p, index))
-            add_barrier(m, p, index);
         if (make_kernel(m, p, step, a, e)) {
             if (step->sums)
                 return -1;
@@ -175,14 +204,29 @@ static int add_step(struct module *m, struct module_plan *p, int index, int64_t 
             m->kernel[m->kernel_count - 1].segment;
         break;
     case STEP_LOOP_BEGIN:
-        add_item(m, LINK_LOOP_BEGIN, step->name)->count = step->count;
-        *times *= step->count;
-        if (p->settings->megacore)
-            add_barrier(m, p, index);
+        item = add_item(m, LINK_LOOP_BEGIN, step->name);
+        item->count = step->count;
+        item->is_assumed = step->is_assumed;
+        *times *= trips_of(step);
+        add_meeting(m, p, index);
         break;
     case STEP_LOOP_END:
         add_item(m, LINK_LOOP_END, step->name);
-        *times /= p->step[step->other].count;
+        *times /= trips_of(&p->step[step->other]);
+        add_meeting(m, p, index);
+        break;
+    case STEP_LOOP_EXIT:
+    case STEP_BRANCH:
+        add_guard(m, p, index);
+        break;
+    case STEP_ELSE:
+        add_item(m, LINK_ELSE, step->name);
+        add_meeting(m, p, index);
+        break;
+    case STEP_JOIN:
+        add_item(m, LINK_JOIN, step->name);
+        add_meeting(m, p, index);
+        break;
     }
     return 0;
 }
@@ -198,6 +242,7 @@ int module_make_kernels(struct module *m, struct module_plan *p, struct arena *a
     p->refused = arena_array(a, (size_t)p->step_count + 1, sizeof(*p->refused));
     m->kernel_count = m->item_count = p->barrier_step = 0;
     m->barrier_count = 0;
+    m->asks_values = NULL;
     m->flops = 0;
     for (int i = 0; i < p->step_count; i++) {
         if (s->on_stage)

@@ -33,30 +33,35 @@ static void touch(struct module_plan *p, const struct module_value *v, int step)
         b->last = step;
 }
 
+/* by step: the begin of the innermost loop around it; -1: none */
+static int *loops_around(const struct module_plan *p)
+{
+    int *around = mem_alloc(((size_t)p->step_count + 1) * sizeof(*around)), now = -1;
+
+    for (int i = 0; i < p->step_count; i++) {
+        around[i] = now;
+        if (p->step[i].kind == STEP_LOOP_BEGIN)
+            now = i;
+        if (p->step[i].kind == STEP_LOOP_END)
+            now = around[p->step[i].other];
+    }
+    return around;
+}
+
 /* what comes from outside a loop is needed until its last round */
-static void extend(struct module_plan *p, const struct module_value *v, int step)
+static void extend(struct module_plan *p, const struct module_value *v, int step, const int *around)
 {
     struct module_buffer *b = module_plan_buffer(p, v);
 
-    for (int i = 0; i < p->step_count; i++) {
-        const struct module_step *s = &p->step[i];
-
-        if (s->kind == STEP_LOOP_BEGIN && i <= step && step <= s->other && b->first < i &&
-            b->last < s->other)
-            b->last = s->other;
-    }
-}
-
-static bool has_loops(const struct module_plan *p)
-{
-    for (int i = 0; i < p->step_count; i++)
-        if (p->step[i].kind == STEP_LOOP_BEGIN)
-            return true;
-    return false;
+    for (int i = around[step]; i > b->first; i = around[i])
+        if (b->last < p->step[i].other)
+            b->last = p->step[i].other;
 }
 
 void module_plan_lifetimes(struct module_plan *p)
 {
+    int *around;
+
     for (int i = 0; i < p->buffer_count; i++)
         p->buffer[i].first = p->buffer[i].last = -1;
     for (int i = 0; i < p->step_count; i++) {
@@ -65,10 +70,11 @@ void module_plan_lifetimes(struct module_plan *p)
         for (int k = 0; k < p->step[i].result_count; k++)
             touch(p, p->step[i].result[k], i);
     }
-    if (has_loops(p))
-        for (int i = 0; i < p->step_count; i++)
-            for (int k = 0; k < p->step[i].operand_count; k++)
-                extend(p, p->step[i].operand[k], i);
+    around = loops_around(p);
+    for (int i = 0; i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].operand_count; k++)
+            extend(p, p->step[i].operand[k], i, around);
+    mem_free(around);
     for (int i = 0; i < p->buffer_count; i++)
         if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE &&
             p->buffer[i].role != BUFFER_SUMS)
@@ -158,7 +164,8 @@ bool module_plan_may_advance(const struct module_plan *p, const struct module_va
     int writer = first_writer(p, v), reader = last_reader(p, old);
     const struct kernel_kind *kind;
 
-    if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || writer <= begin || reader > writer ||
+    if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || p->buffer[v->buffer].stands_for >= 0 ||
+        writer <= begin || reader > writer ||
         module_plan_buffer(p, v)->bytes != module_plan_buffer(p, old)->bytes)
         return false;
     if (reader < writer)

@@ -88,7 +88,7 @@ static int write_constant(const struct module *m, int i, struct machine *machine
     const struct module_constant *c = &m->constant[i];
     int32_t device = m->core_device ? m->core_device[core] : core;
 
-    if (c->literal && machine_mode(machine) == MODE_TIMING)
+    if (c->literal && c->array->tile_count > 1 && machine_mode(machine) == MODE_TIMING)
         return 0;
     return write_array(c->array, machine, core, c->literal ? c->literal : &c->by_device[device],
                        e);
@@ -99,6 +99,11 @@ int module_load(const struct module *m, struct machine *machine, int core, struc
     if (m->core_count > 1 && !machine_shares_hbm(machine))
         return err_set(e, "%s is for both cores of a chip; those of this machine do not share "
                        "their HBM", m->graph.name);
+    if (m->asks_values && machine_mode(machine) == MODE_TIMING)
+        return err_set(e, "%s: which way it goes follows from values, which timing mode does not "
+                       "work out; assume the trips of loops and the branch of conditionals "
+                       "(--assume-trips, --assume-branch)",
+                       m->asks_values);
     if (load_cores(m, machine, core, e))
         return -1;
     for (int i = 0; i < m->constant_count; i++)

@@ -1,7 +1,11 @@
-/* Lists the steps of a launch: kernels in the order of the nodes, with loops around them. */
-#include "stack/module/module_impl.h"
+/*
+ * Lists the steps of a launch: kernels in the order of the nodes, with what loops and conditionals
+ * need around them (module_flow.c).
+ */
+#include "stack/module/module_walk.h"
 
 #include "stack/hlo/bitcast.h"
+#include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/registry.h"
 
@@ -62,7 +66,7 @@ void module_plan_remove_step(struct module_plan *p, int at)
             p->step[i].other--;
 }
 
-static struct module_value **values(struct module_plan *p, int count)
+struct module_value **module_walk_values(struct module_plan *p, int count)
 {
     return arena_array(p->arena, (size_t)count + 1, sizeof(struct module_value *));
 }
@@ -70,7 +74,7 @@ static struct module_value **values(struct module_plan *p, int count)
 void module_plan_add_copy(struct module_plan *p, struct module_value *from, struct module_value *to)
 {
     struct graph *body = arena_alloc(p->arena, sizeof(*body));
-    struct module_value **operand = values(p, 1), **result = values(p, 1);
+    struct module_value **operand = module_walk_values(p, 1), **result = module_walk_values(p, 1);
     int x;
 
     graph_init(body, p->arena, "copy");
@@ -85,34 +89,22 @@ void module_plan_add_copy(struct module_plan *p, struct module_value *from, stru
         .operand = operand, .result = result, .operand_count = 1, .result_count = 1});
 }
 
-/* values of a node's results, by number */
-struct walk {
-    struct module_plan *plan;
-    const struct graph *g;
-    struct module_value **node;
-    struct module_value ***element;     /* of nodes with several results */
-    bool is_main;
-};
-
-static int walk(struct module_plan *p, const struct graph *g, struct module_value **parameter,
-                struct module_value **node, struct err *e);
-
 /* a kernel that makes the node, with its operands; results are the caller's to set */
-static struct module_step step_of(struct walk *w, int node)
+static struct module_step step_of(struct module_walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
                             .operand_count = n->operand_count,
                             .result_count = n->tuple_count ? n->tuple_count : 1};
 
-    s.operand = values(w->plan, s.operand_count);
-    s.result = values(w->plan, s.result_count);
+    s.operand = module_walk_values(w->plan, s.operand_count);
+    s.result = module_walk_values(w->plan, s.result_count);
     for (int k = 0; k < n->operand_count; k++)
         s.operand[k] = w->node[n->operand[k]];
     return s;
 }
 
-static void take_results(struct walk *w, int node, const struct module_step *s)
+static void take_results(struct module_walk *w, int node, const struct module_step *s)
 {
     if (w->g->node[node].tuple_count)
         w->element[node] = s->result;
@@ -120,7 +112,7 @@ static void take_results(struct walk *w, int node, const struct module_step *s)
         w->node[node] = s->result[0];
 }
 
-static void add_kernel(struct walk *w, int node)
+static void add_kernel(struct module_walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_plan *p = w->plan;
@@ -142,7 +134,7 @@ static void add_kernel(struct walk *w, int node)
     module_plan_add_step(p, s);
 }
 
-static int add_collective(struct walk *w, int node, struct err *e)
+static int add_collective(struct module_walk *w, int node, struct err *e)
 {
     struct module_step s = step_of(w, node);
     struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
@@ -155,7 +147,7 @@ static int add_collective(struct walk *w, int node, struct err *e)
     return 0;
 }
 
-static int add_message(struct walk *w, int node, struct err *e)
+static int add_message(struct module_walk *w, int node, struct err *e)
 {
     struct module_step s = step_of(w, node);
     struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
@@ -179,139 +171,6 @@ struct module_value *module_plan_add_literal(struct module_plan *p, const char *
                            sizeof(*p->constant));
     p->constant[p->constant_count++] = (struct module_constant){&v->array, literal, NULL};
     return v;
-}
-
-static bool is_state(struct module_value *const *state, int count, const struct module_value *v)
-{
-    for (int k = 0; k < count; k++)
-        if (state[k]->buffer == v->buffer)
-            return true;
-    return false;
-}
-
-/*
- * What a body makes goes back to where its parameters lie, or is made there. A
- * parameter that becomes another one is saved first.
- */
-static void close_loop(struct module_plan *p, const struct graph *body,
-                       struct module_value **inside, struct module_value **state, int begin)
-{
-    int count = body->output_count;
-    struct module_value **from = values(p, count);
-
-    for (int k = 0; k < count; k++) {
-        int node = body->output[k].node;
-
-        from[k] = inside[node];
-        if (from[k]->buffer == state[k]->buffer)
-            from[k] = NULL;             /* unchanged */
-        else if (is_state(state, count, from[k])) {
-            struct module_value *saved = module_plan_new_value(
-                p, from[k]->array.name, &from[k]->array.shape, BUFFER_TEMPORARY, -1);
-
-            module_plan_add_copy(p, from[k], saved);
-            from[k] = saved;
-        }
-    }
-    for (int k = 0; k < count; k++)
-        if (from[k] && module_plan_may_advance(p, from[k], state[k], begin))
-            p->buffer[from[k]->buffer].stands_for = state[k]->buffer;
-        else if (from[k])
-            module_plan_add_copy(p, from[k], state[k]);
-}
-
-/* operand k of the loop, a parameter, is read by nothing else and replaced by what it becomes */
-static bool is_replaced(const struct walk *w, int node, int k)
-{
-    const struct graph *g = w->g;
-    int operand = g->node[node].operand[k], index = g->node[operand].parameter_index;
-
-    if (!w->is_main || g->node[operand].op != HLO_PARAMETER)
-        return false;
-    for (int i = 0; i < g->node_count; i++)
-        for (int j = 0; j < g->node[i].operand_count; j++)
-            if (g->node[i].operand[j] == operand && (i != node || j != k))
-                return false;
-    for (int i = 0; i < g->output_count; i++) {
-        const struct graph_node *n = &g->node[g->output[i].node];
-
-        if (g->output[i].node == operand)
-            return false;
-        if (g->output[i].alias_parameter == index)
-            return g->output[i].node == node ||
-                   (n->op == HLO_GET_TUPLE_ELEMENT && n->operand[0] == node && n->dim == k);
-    }
-    return false;
-}
-
-/*
- * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
- * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
- */
-static struct module_value *add_state(struct walk *w, int node, int k)
-{
-    const struct graph_node *n = &w->g->node[node];
-    const struct graph *body = n->called[0];
-    struct module_value *from = w->node[n->operand[k]], *state;
-
-    if (body->output[k].node == body->parameter[k] || is_replaced(w, node, k))
-        return from;
-    state = module_plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
-                                  &from->array.shape, BUFFER_STATE, -1);
-    module_plan_add_copy(w->plan, from, state);
-    return state;
-}
-
-static int add_round(struct module_plan *p, const struct graph *body, struct module_value **state,
-                     int begin, struct err *e)
-{
-    struct module_value **inside = values(p, body->node_count);
-
-    if (walk(p, body, state, inside, e))
-        return -1;
-    close_loop(p, body, inside, state, begin);
-    return 0;
-}
-
-/*
- * Collectives that follow each other have other flags (module_plan_set_flags), which one that
- * follows itself cannot have: then a round of the loop is two of the body, the odd one in front.
- */
-static int add_rounds(struct module_plan *p, const struct graph_node *n,
-                      struct module_value **state, struct err *e)
-{
-    const struct graph *body = n->called[0];
-    bool is_double = n->count > 1 && p->settings->replica_count > 1 &&
-                     module_plan_has_lone_collective(body);
-    int begin;
-
-    if (is_double && n->count % 2 == 1 && add_round(p, body, state, p->step_count - 1, e))
-        return -1;
-    begin = p->step_count;
-    module_plan_add_step(p, (struct module_step){.kind = STEP_LOOP_BEGIN, .name = n->name,
-                                                 .source = n->source,
-                                                 .count = is_double ? n->count / 2 : n->count});
-    if (add_round(p, body, state, begin, e) ||
-        (is_double && add_round(p, body, state, p->step_count - 1, e)))
-        return -1;
-    p->step[begin].other = p->step_count;
-    module_plan_add_step(p, (struct module_step){.kind = STEP_LOOP_END, .name = n->name,
-                                                 .source = n->source, .other = begin});
-    return 0;
-}
-
-static int add_while(struct walk *w, int node, struct err *e)
-{
-    const struct graph_node *n = &w->g->node[node];
-    struct module_value **state = values(w->plan, n->operand_count);
-
-    for (int k = 0; k < n->operand_count; k++)
-        state[k] = add_state(w, node, k);
-    if (n->tuple_count)
-        w->element[node] = state;
-    else
-        w->node[node] = state[0];
-    return n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
 }
 
 /*
@@ -363,7 +222,7 @@ static void lay_out_parameter(struct module_plan *p, const struct graph *g, int 
 }
 
 /* the same bytes as the operand, otherwise read */
-static void stay_in_place(struct walk *w, int node)
+static void stay_in_place(struct module_walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
 
@@ -371,7 +230,21 @@ static void stay_in_place(struct walk *w, int node)
                                           w->node[n->operand[0]]->buffer);
 }
 
-static int visit(struct walk *w, int node, struct err *e)
+/* a single value is there before the launch, rather than made by a kernel in each round of a loop */
+static const void *scalar_literal(struct module_plan *p, const struct graph_node *n)
+{
+    union { float f; int32_t i; uint32_t u; } *word = arena_alloc(p->arena, sizeof(*word));
+
+    if (graph_dtype_is_float(n->shape.dtype))
+        word->f = (float)n->value;
+    else if (n->shape.dtype == DTYPE_U32 || n->shape.dtype == DTYPE_U8)
+        word->u = (uint32_t)n->value;
+    else
+        word->i = (int32_t)n->value;
+    return word;
+}
+
+static int visit(struct module_walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_plan *p = w->plan;
@@ -380,7 +253,7 @@ static int visit(struct walk *w, int node, struct err *e)
     case HLO_PARAMETER:
         return 0;
     case HLO_TUPLE:
-        w->element[node] = values(p, n->operand_count);
+        w->element[node] = module_walk_values(p, n->operand_count);
         for (int k = 0; k < n->operand_count; k++)
             w->element[node][k] = w->node[n->operand[k]];
         return 0;
@@ -388,7 +261,9 @@ static int visit(struct walk *w, int node, struct err *e)
         w->node[node] = w->element[n->operand[0]][n->dim];
         return 0;
     case HLO_WHILE:
-        return add_while(w, node, e);
+        return module_walk_while(w, node, e);
+    case HLO_CONDITIONAL:
+        return module_walk_conditional(w, node, e);
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:
     case HLO_ALL_GATHER:
@@ -415,9 +290,10 @@ static int visit(struct walk *w, int node, struct err *e)
         p->constant[p->constant_count - 1].by_device = n->literal;
         return 0;
     case HLO_CONSTANT:
-        if (!n->literal)
+        if (!n->literal && n->shape.rank > 0)
             break;
-        w->node[node] = module_plan_add_literal(p, n->name, &n->shape, n->literal);
+        w->node[node] = module_plan_add_literal(p, n->name, &n->shape,
+                                                n->literal ? n->literal : scalar_literal(p, n));
         return 0;
     default:
         break;
@@ -426,10 +302,10 @@ static int visit(struct walk *w, int node, struct err *e)
     return 0;
 }
 
-static int walk(struct module_plan *p, const struct graph *g, struct module_value **parameter,
-                struct module_value **node, struct err *e)
+int module_walk_graph(struct module_plan *p, const struct graph *g,
+                      struct module_value **parameter, struct module_value **node, struct err *e)
 {
-    struct walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node};
+    struct module_walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node};
 
     w.element = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(*w.element));
     for (int i = 0; i < g->parameter_count; i++)
@@ -466,17 +342,17 @@ static void set_outputs(struct module_plan *p, const struct graph *g)
 
 int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *e)
 {
-    p->parameter = values(p, g->parameter_count);
+    p->parameter = module_walk_values(p, g->parameter_count);
     p->parameter_count = g->parameter_count;
-    p->output = values(p, g->output_count);
-    p->node = values(p, g->node_count);
+    p->output = module_walk_values(p, g->output_count);
+    p->node = module_walk_values(p, g->node_count);
     for (int i = 0; i < g->parameter_count; i++) {
         const struct graph_node *n = &g->node[g->parameter[i]];
 
         p->parameter[i] = module_plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
         lay_out_parameter(p, g, g->parameter[i]);
     }
-    if (walk(p, g, p->parameter, p->node, e))
+    if (module_walk_graph(p, g, p->parameter, p->node, e))
         return -1;
     set_outputs(p, g);
     module_plan_fill_buckets(p);

@@ -106,7 +106,7 @@ static int unfuse(struct graph *g, const void *user, struct err *e)
     const struct unfusing *u = user;
     bool is_new = false;
 
-    if (rewrite_bodies(g, HLO_WHILE, unfuse, u, e) || take_apart(g, u, &is_new, e) ||
+    if (rewrite_flow(g, unfuse, u, e) || take_apart(g, u, &is_new, e) ||
         (is_new && (pass_fusion(g, u->context, e) || pass_excess(g, u->context, e))))
         return -1;
     return graph_verify(g, e);

@@ -16,6 +16,16 @@ int expand_first_layer(struct graph *g, const struct graph_node *n);
  */
 int expand_collective(struct graph *g, const struct graph_node *n, int device_count);
 
-/* A convolution of s8 and u8 by convolutions of bf16. NODE_NONE: `n` is another node. */
-int expand_bytes(struct graph *g, const struct graph_node *n);
+/*
+ * A convolution of s8 and u8 by convolutions of bf16; a dot of them likewise unless the matrix
+ * units take it as it is. NODE_NONE: `n` is another node.
+ */
+int expand_bytes(struct graph *g, const struct graph_node *n, bool has_dots);
+/* A dot of s32 or u32 by vectors or such dots of bytes. NODE_NONE: `n` is another node. */
+int expand_small(struct graph *g, const struct graph_node *n, bool has_dots);
+/*
+ * A dot as a product element by element and a sum, [batch, lhs free, rhs free] with what is in a
+ * group of dimensions as one: for importers, where a product in passes would not do.
+ */
+int expand_dot_by_vectors(struct graph *g, const struct graph_node *n, const int *operand);
 #endif

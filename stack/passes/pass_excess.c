@@ -60,5 +60,5 @@ static int relax_body(struct graph *body, const void *user, struct err *e)
 int pass_excess(struct graph *g, const struct pass_context *c, struct err *e)
 {
     (void)c;
-    return rewrite_bodies(g, HLO_FUSION, relax_body, NULL, e);
+    return rewrite_fusions(g, relax_body, NULL, e);
 }

@@ -5,8 +5,9 @@
  *   into parts of 8 bits, which bf16 holds exactly, and the products of the
  *   parts are added, smallest first: 3 of two parts, or 6 of three.
  *
- *   convolution of bytes: of bf16 (stack/passes/expand_bytes.c).
+ *   convolution of bytes, and dots where units take none: of bf16 (stack/passes/expand_bytes.c).
  *   first layers of many images: space to depth (stack/passes/expand_first.c).
+ *   dots of words, and small ones in several passes: by vectors, or of bytes (expand_small.c).
  *   products of narrower types in several passes: one is exact.
  *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
  *
@@ -18,6 +19,7 @@
  */
 #include "stack/passes/pass.h"
 
+#include "sim/chip/limits.h"
 #include "stack/passes/expand.h"
 #include "stack/hlo/rewrite.h"
 
@@ -86,6 +88,7 @@ static void spread_scalars(struct graph *g, struct graph_node *n)
 static int expand(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
     const struct pass_context *c = user;
+    bool has_dots = chip_matmul_cycles(c->chip, MATRIX_S8) && chip_push_cycles(c->chip, MATRIX_S8);
     bool is_f32 = n->operand_count && w->to.node[n->operand[0]].shape.dtype == DTYPE_F32;
     int first;
 
@@ -94,7 +97,9 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
         n->precision = PRECISION_DEFAULT;
     if (graph_op_kind(n->op) == KIND_COLLECTIVE)
         return expand_collective(&w->to, n, c->replica_count);
-    first = expand_bytes(&w->to, n);
+    first = expand_bytes(&w->to, n, has_dots);
+    if (first == NODE_NONE)
+        first = expand_small(&w->to, n, has_dots);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_first_layer(&w->to, n);
     if (first != NODE_NONE)

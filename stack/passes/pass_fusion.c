@@ -59,6 +59,7 @@ static bool stands_alone(const struct graph *g, const struct graph_node *n)
     case HLO_TUPLE:
     case HLO_GET_TUPLE_ELEMENT:
     case HLO_WHILE:
+    case HLO_CONDITIONAL:
     case HLO_FUSION:
     case HLO_CUSTOM_CALL:
         return true;

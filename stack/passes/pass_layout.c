@@ -14,6 +14,7 @@
  */
 #include "stack/passes/pass.h"
 
+#include "stack/hlo/array.h"
 #include "stack/kernels/conv/conv.h"
 #include "stack/passes/dot_form.h"
 #include "stack/passes/layout_order.h"
@@ -151,6 +152,83 @@ static bool follow_transposed(struct layout_assignment *l, int node)
     return l->is_transposed[node];
 }
 
+enum { TURNED_BYTES_MIN = 1 << 20, TURNED_GAIN_MIN = 2 };
+
+static int64_t padded_bytes(const struct shape *s, const struct layout_order *o)
+{
+    int minor[GRAPH_RANK_MAX];
+    struct array a;
+
+    for (int i = 0; i < s->rank; i++)
+        minor[i] = o->dim[s->rank - 1 - i];
+    array_init(&a, "", s, minor);
+    return a.bytes;
+}
+
+/* the order in which a transpose moves nothing */
+static bool order_of_transpose(const struct layout_assignment *l, const struct graph_node *n,
+                               struct layout_order *o)
+{
+    const struct layout_order *from = &l->order[n->operand[0]];
+    struct layout_order plain = layout_order_identity(n->shape.rank);
+
+    if (!from->is_set)
+        from = &plain;
+    o->is_set = true;
+    for (int i = 0; i < n->shape.rank; i++)
+        o->dim[layout_order_place(from, n->dims[i], n->shape.rank)] = i;
+    return true;
+}
+
+/* of a reshape that only puts ones elsewhere: ones first */
+static bool order_of_reshape(const struct layout_assignment *l, const struct graph_node *n,
+                             struct layout_order *o)
+{
+    const struct shape *from = &l->w.from->node[n->operand[0]].shape;
+    struct layout_order plain = layout_order_identity(from->rank);
+    int count = 0, at = 0;
+
+    if (l->order[n->operand[0]].is_set &&
+        !layout_order_is_same(&l->order[n->operand[0]], &plain, from->rank))
+        return false;
+    o->is_set = true;
+    for (int i = 0; i < n->shape.rank; i++)
+        if (n->shape.dim[i] == 1)
+            o->dim[count++] = i;
+    for (int i = 0; i < n->shape.rank; i++) {
+        if (n->shape.dim[i] == 1)
+            continue;
+        while (at < from->rank && from->dim[at] == 1)
+            at++;
+        if (at == from->rank || from->dim[at++] != n->shape.dim[i])
+            return false;
+        o->dim[count++] = i;
+    }
+    return true;
+}
+
+/*
+ * What would be mostly padding row-major, and lies otherwise before it is transposed or reshaped (the
+ * kernels of PyTorch's convolutions, with 3 x 3 or 1 x 1 as their last dimensions), keeps the order
+ * that it has: nothing moves, and what is computed of it elementwise is as small as it is.
+ */
+static bool follow_turned(struct layout_assignment *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+    struct layout_order plain = layout_order_identity(n->shape.rank), turned = {0};
+
+    if ((n->op != HLO_TRANSPOSE && n->op != HLO_RESHAPE) || n->shape.rank < 3 ||
+        l->w.from->node[n->operand[0]].tuple_count ||
+        padded_bytes(&n->shape, &plain) < TURNED_BYTES_MIN ||
+        !(n->op == HLO_TRANSPOSE ? order_of_transpose(l, n, &turned)
+                                 : order_of_reshape(l, n, &turned)) ||
+        padded_bytes(&n->shape, &plain) < TURNED_GAIN_MIN * padded_bytes(&n->shape, &turned))
+        return false;
+    l->order[node] = turned;
+    l->is_transposed[node] = true;
+    return true;
+}
+
 static void find_forward(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
@@ -159,7 +237,7 @@ static void find_forward(struct layout_assignment *l)
         const struct graph_node *n = &g->node[i];
         struct layout_order *o = &l->order[i];
 
-        if (l->is_transposed[i] || follow_transposed(l, i))
+        if (l->is_transposed[i] || follow_transposed(l, i) || follow_turned(l, i))
             continue;
         if (n->op == HLO_CONVOLUTION) {
             struct conv_layouts wish;
@@ -400,6 +478,17 @@ int layout_rebuild(struct layout_assignment *l, int node)
     return graph_add(&l->w.to, n, operand, n->operand_count);
 }
 
+/* What turns its operand into the order that this lies in already moves nothing. */
+static bool is_as_it_lies(const struct layout_assignment *l, const struct graph_node *n)
+{
+    if (n->op != HLO_TRANSPOSE || !l->order[n->operand[0]].is_set)
+        return false;
+    for (int i = 0; i < n->shape.rank; i++)
+        if (l->order[n->operand[0]].dim[i] != n->dims[i])
+            return false;
+    return true;
+}
+
 static int rebuild_any(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
@@ -410,7 +499,7 @@ static int rebuild_any(struct layout_assignment *l, int node)
     if (n->op == HLO_DOT)
         return layout_is_transposed_product(l, node) ? layout_rebuild_product(l, node)
                                                  : rebuild_dot(l, node);
-    if (n->op == HLO_TRANSPOSE && l->is_transposed[node])
+    if ((n->op == HLO_TRANSPOSE && l->is_transposed[node]) || is_as_it_lies(l, n))
         return l->w.moved[n->operand[0]];
     if (n->op == HLO_RESHAPE && l->is_transposed[node])
         return graph_reshape(&l->w.to, l->w.moved[n->operand[0]],

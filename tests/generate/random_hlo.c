@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define VALUE_MAX 4                     /* of parameters, and their bytes */
-#define INDEX_PREFIX "index"
 
 bool rh_fits(enum graph_dtype t, double bound)
 {
@@ -63,10 +62,14 @@ enum graph_dtype rh_type(struct rh *m, unsigned types)
     return count ? allowed[rh_below(m, count)] : DTYPE_COUNT;
 }
 
+double rh_parameter_bound(enum graph_dtype t)
+{
+    return t == DTYPE_PRED ? 1 : t == DTYPE_U32 || t == DTYPE_U8 ? 2 * VALUE_MAX : VALUE_MAX;
+}
+
 struct rh_pick rh_parameter(struct rh *m, struct shape s)
 {
-    double bound = s.dtype == DTYPE_PRED ? 1
-                   : s.dtype == DTYPE_U32 || s.dtype == DTYPE_U8 ? 2 * VALUE_MAX : VALUE_MAX;
+    double bound = rh_parameter_bound(s.dtype);
     char name[32];
 
     snprintf(name, sizeof(name), "value%d", m->g->parameter_count);
@@ -78,7 +81,7 @@ int rh_index(struct rh *m, int rank, const int64_t *dim, int64_t bound)
 {
     char name[48];
 
-    snprintf(name, sizeof(name), INDEX_PREFIX "%d_%lld", m->g->parameter_count,
+    snprintf(name, sizeof(name), RH_INDEX_PREFIX "%d_%lld", m->g->parameter_count,
              (long long)bound);
     return graph_parameter(m->g, shape_make(DTYPE_S32, rank, dim), name);
 }
@@ -132,16 +135,18 @@ static const struct {
     {RANDOM_SORT, RH_NUMBERS, rh_sorted},
     {RANDOM_BITS, RH_TYPE(DTYPE_U32), rh_bits},
     {RANDOM_LOOP, RH_FLOATS | RH_TYPE(DTYPE_S32), rh_loop},
+    {RANDOM_FLOW, RH_ANY, rh_flow},     /* the last, so that graphs without are what they were */
 };
 
-static void make_one(struct rh *m, unsigned groups)
+void rh_make(struct rh *m)
 {
-    size_t i = (size_t)rh_below(m, (int)COUNT_OF(makers));
+    size_t count = COUNT_OF(makers) - (m->groups & RANDOM_FLOW ? 0 : 1);
+    size_t i = (size_t)rh_below(m, (int)count);
 
-    for (size_t tries = 0; tries < COUNT_OF(makers); tries++, i++) {
-        size_t k = i % COUNT_OF(makers);
+    for (size_t tries = 0; tries < count; tries++, i++) {
+        size_t k = i % count;
 
-        if ((makers[k].group & groups) && (makers[k].types & m->dtypes)) {
+        if ((makers[k].group & m->groups) && (makers[k].types & m->dtypes)) {
             makers[k].make(m);
             return;
         }
@@ -171,15 +176,16 @@ void random_hlo_build(struct graph *g, const struct random_hlo *r)
     int made = 0;
 
     m->g = g;
+    m->groups = r->groups;
     m->dtypes = r->dtypes ? r->dtypes : RH_ANY;
     m->elems_max = r->elems_max ? r->elems_max : 20000;
     rng_init(&m->rng, r->seed);
-    /* a draw that finds nothing exact adds nothing: try again, but not for ever */
+    /* where a draw adds nothing try again, but not for ever */
     for (int tries = 0; made < r->op_count && tries < 50 * r->op_count &&
                         m->count < RH_POOL_MAX - 20; tries++) {
         int before = g->node_count, parameters = g->parameter_count;
 
-        make_one(m, r->groups);
+        rh_make(m);
         made += g->node_count - before > g->parameter_count - parameters;
     }
     make_outputs(g);
@@ -190,7 +196,7 @@ void *random_hlo_input(const struct graph *g, int parameter, uint64_t seed, stru
 {
     const struct graph_node *n = &g->node[g->parameter[parameter]];
     int64_t elems = shape_elems(&n->shape);
-    bool is_index = strncmp(n->name, INDEX_PREFIX, strlen(INDEX_PREFIX)) == 0;
+    bool is_index = strncmp(n->name, RH_INDEX_PREFIX, strlen(RH_INDEX_PREFIX)) == 0;
     long long bound = is_index ? strtoll(strchr(n->name, '_') + 1, NULL, 10) : 0;
     void *data = arena_array(a, (size_t)elems, 4);
     struct rng rng;

@@ -22,7 +22,8 @@ enum random_hlo_group {
     RANDOM_SORT = 1 << 7,               /* sort, top-k */
     RANDOM_BITS = 1 << 8,               /* rng-bit-generator */
     RANDOM_LOOP = 1 << 9,               /* while */
-    RANDOM_ALL = (1 << 10) - 1
+    RANDOM_FLOW = 1 << 10,              /* while with a condition, conditional: of all groups */
+    RANDOM_ALL = (1 << 10) - 1          /* but for these */
 };
 
 struct random_hlo {

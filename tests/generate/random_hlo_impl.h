@@ -9,6 +9,7 @@
 #define RH_EXACT (1 << 22)              /* integers up to here in f32, with room to add */
 #define RH_EXACT_BF16 256
 #define RH_POOL_MAX 600
+#define RH_INDEX_PREFIX "index"         /* of names of parameters that are indices */
 
 #define RH_TYPE(t) (1u << (t))
 #define RH_FLOATS (RH_TYPE(DTYPE_F32) | RH_TYPE(DTYPE_BF16))
@@ -27,6 +28,8 @@ struct rh {
     struct rng rng;
     unsigned dtypes;
     int64_t elems_max;
+    unsigned groups;
+    int depth;                          /* of computations in each other */
     struct rh_pick pool[RH_POOL_MAX];
     int count;
 };
@@ -50,6 +53,7 @@ struct rh_pick rh_find(struct rh *m, unsigned types, int lowest, int highest);
 /* one of this very shape */
 struct rh_pick rh_like(struct rh *m, struct shape s);
 struct rh_pick rh_parameter(struct rh *m, struct shape s);
+double rh_parameter_bound(enum graph_dtype t);
 /* s32 whose values lie in -2 .. bound + 1: sometimes outside of 0 .. bound - 1 */
 int rh_index(struct rh *m, int rank, const int64_t *dim, int64_t bound);
 
@@ -61,6 +65,9 @@ enum graph_dtype rh_type(struct rh *m, unsigned types);     /* DTYPE_COUNT: none
 /* random order of 0..count-1 */
 void rh_permute(struct rh *m, int *order, int count);
 
+/* an operation of the groups; a draw that finds nothing exact adds nothing */
+void rh_make(struct rh *m);
+
 void rh_elementwise(struct rh *m);
 void rh_move(struct rh *m);
 void rh_dot(struct rh *m);
@@ -71,4 +78,5 @@ void rh_indexed(struct rh *m);
 void rh_sorted(struct rh *m);
 void rh_bits(struct rh *m);
 void rh_loop(struct rh *m);
+void rh_flow(struct rh *m);
 #endif

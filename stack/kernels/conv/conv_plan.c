@@ -93,6 +93,28 @@ static int check_layouts(struct conv_plan *p, const struct conv_body *b, struct 
     return 0;
 }
 
+static void note_rows(const struct array *a, bool *has_bytes, bool *has_halves)
+{
+    *has_bytes = *has_bytes || a->tile_rows == 32;
+    *has_halves = *has_halves || a->tile_rows == 16;
+}
+
+/* a group of 32 rows is four tiles of sums: what lies in tiles of 16 rows has two of them */
+static int check_rows(const struct conv_plan *p, const struct conv_body *b, struct err *e)
+{
+    bool has_bytes = false, has_halves = p->job->operand[b->lhs]->element_bytes == 2;
+
+    for (int i = 0; i < p->out_count; i++)
+        note_rows(p->job->result[i], &has_bytes, &has_halves);
+    for (int i = 0; i < p->extra_count; i++)
+        if (b->extra[i].kind == EXTRA_FULL)
+            note_rows(p->job->operand[b->extra[i].operand], &has_bytes, &has_halves);
+    if (has_bytes && (has_halves || p->is_vector))
+        return err_set(e, "elements of 8 bits beside %s in the fused part",
+                       has_halves ? "those of 16" : "sums of single features");
+    return 0;
+}
+
 /* ----- the block */
 
 bool conv_has_lines(const struct conv_plan *p) { return p->shape.is_pixels || p->is_dense; }
@@ -584,7 +606,7 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
         p->units = p->slots = p->halves = 1;
     p->out_count = b->out_count;
     p->extra_count = b->extra_count;
-    return check_kind(p, e) || check_layouts(p, b, e) ? -1 : 0;
+    return check_kind(p, e) || check_layouts(p, b, e) || check_rows(p, b, e) ? -1 : 0;
 }
 
 int conv_check_job(const struct kernel_job *job, struct err *e)

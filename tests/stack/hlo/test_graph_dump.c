@@ -218,12 +218,48 @@ TEST(a_loop_carries_a_counter_and_a_fusion_is_bare)
     graph_fini(&body);
 }
 
+TEST(a_condition_and_branches_are_computations_of_one_tuple)
+{
+    struct graph body, condition;
+    int x = f32(0, NULL), a, b, p;
+
+    graph_init(&body, &r.arena, "body");
+    a = graph_parameter(&body, r.g.node[x].shape, "a");
+    graph_output(&body, graph_unary(&body, HLO_EXP, a), "e", -1);
+    graph_init(&condition, &r.arena, "condition");
+    b = graph_parameter(&condition, r.g.node[x].shape, "b");
+    graph_output(&condition, graph_compare(&condition, COMPARE_LT, b, b), "c", -1);
+    graph_while_condition(&r.g, &x, 1, &body, &condition);
+    p = graph_compare(&r.g, COMPARE_EQ, x, x);
+    graph_conditional(&r.g, p, &x, 1, &body, &body);
+    DUMPS("%while.1.body {\n  %state = (f32[]) parameter(0)\n"
+          "  %a = f32[] get-tuple-element(%state), index=0\n"
+          "  %exponential.1 = f32[] exponential(%a)\n"
+          "  ROOT %results = (f32[]) tuple(%exponential.1)\n}\n",
+          "%while.1.condition {\n  %state = (f32[]) parameter(0)\n"
+          "  %b = f32[] get-tuple-element(%state), index=0\n"
+          "  ROOT %compare.1 = pred[] compare(%b, %b), direction=LT\n}\n",
+          "%conditional.3.true {\n  %state = (f32[]) parameter(0)\n"
+          "  %a = f32[] get-tuple-element(%state), index=0\n"
+          "  ROOT %exponential.1 = f32[] exponential(%a)\n}\n", "%conditional.3.false {\n",
+          "%while.1.state = (f32[]) tuple(%p0)\n"
+          "  %while.1.all = (f32[]) while(%while.1.state), condition=%while.1.condition, "
+          "body=%while.1.body\n  %while.1 = f32[] get-tuple-element(%while.1.all), index=0\n",
+          "%conditional.3.state = (f32[]) tuple(%p0)\n"
+          "  %conditional.3 = f32[] conditional(%compare.2, %conditional.3.state, "
+          "%conditional.3.state), true_computation=%conditional.3.true, "
+          "false_computation=%conditional.3.false\n");
+    graph_fini(&body);
+    graph_fini(&condition);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(constants), UNIT(moves), UNIT(products), UNIT(reductions_get_starts_and_computations),
         UNIT(windows), UNIT(indices), UNIT(sorts_and_random_bits),
         UNIT(a_loop_carries_a_counter_and_a_fusion_is_bare),
+        UNIT(a_condition_and_branches_are_computations_of_one_tuple),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ TEST(dots)
     wide.contract_count = 3;
     refused(NODE(.op = HLO_DOT, .dot = wide), ON(matrix, matrix),
             "n: 0 batch and 3 contracted dimensions of the left side, which has 2");
-    refused(NODE(.op = HLO_DOT, .dot = batch), ON(words, words), "n: dot does not take s32[3,1]");
+    refused(NODE(.op = HLO_DOT, .dot = batch), ON(truth, truth), "n: dot does not take pred[4,6]");
     refused(NODE(.op = HLO_DOT, .dot = batch), ON(matrix, bytes),
             "n: shapes f32[4,6] and s8[4,6] do not fit");
     refused(NODE(.op = HLO_DOT, .dot = batch, .precision = (enum graph_precision)7),
@@ -348,7 +348,7 @@ TEST(sorts_and_tuples)
 TEST(calls)
 {
     struct graph body, condition;
-    int x;
+    int x, choice = graph_constant(&r.g, shape_scalar(DTYPE_PRED), 1);
 
     graph_init(&body, &r.arena, "body");
     graph_init(&condition, &r.arena, "condition");
@@ -368,7 +368,17 @@ TEST(calls)
     graph_output(&condition, graph_parameter(&condition, r.g.node[matrix].shape, "x"), "c", -1);
     refused(NODE(.op = HLO_WHILE, .called = {&body, &condition}), ON(matrix),
             "n: condition must have one scalar predicate as its result");
+    refused(NODE(.op = HLO_CONDITIONAL, .called = {&body, &body}), ON(matrix, matrix),
+            "n: operand 0 must be a scalar predicate");
+    refused(NODE(.op = HLO_CONDITIONAL, .called = {&body}), ON(choice, matrix),
+            "n: has one branch, two are needed");
+    refused(NODE(.op = HLO_CONDITIONAL, .called = {&body, &condition}), ON(choice, cube),
+            "n: operand 1 is f32[2,4,6], but parameter 0 of body is f32[4,6]");
+    accepted(NODE(.op = HLO_CONDITIONAL, .called = {&body, &condition}), ON(choice, matrix),
+             "f32[4,6]");
     graph_output(&body, x, "again", -1);
+    refused(NODE(.op = HLO_CONDITIONAL, .called = {&body, &condition}), ON(choice, matrix),
+            "n: body has 2 outputs, but condition has 1");
     refused(NODE(.op = HLO_WHILE, .called = {&body}), ON(matrix),
             "n: 1 operands, but body has 2 outputs");
     graph_fini(&body);

@@ -60,7 +60,8 @@ static int gather_rows(struct graph *g, int table, int indices)
 
 static int run(struct bench *b, const struct graph *written)
 {
-    struct module_settings s = {.chip = &b->chip, .codegen = CODEGEN_XLA, .replica_count = 1};
+    struct module_settings s = {.chip = &b->chip, .codegen = CODEGEN_XLA, .replica_count = 1,
+                                .assume_branch = BRANCH_TRUE};
     struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
     struct index_data data = {.kind = INDEX_UNIFORM};
 
@@ -152,6 +153,75 @@ TEST(starts_of_dynamic_slices_are_indices_too)
     close_bench(&b);
 }
 
+static int s32_scalar(struct graph *g, double value)
+{
+    return graph_constant(g, shape_scalar(DTYPE_S32), value);
+}
+
+/* a scan: rows by the counter of a loop, one of two of which adds another that it computes */
+static void make_scan(struct bench *b)
+{
+    struct graph *body = arena_alloc(&b->arena, sizeof(*body));
+    struct graph *branch[2], *same;
+    int rows, sum, i, row, all, zero, at;
+
+    for (int k = 0; k < 2; k++) {
+        branch[k] = arena_alloc(&b->arena, sizeof(*branch[k]));
+        graph_init(branch[k], &b->arena, "branch");
+        rows = graph_parameter(branch[k], shape2(DTYPE_F32, ROWS, 128), "rows");
+        row = graph_parameter(branch[k], shape2(DTYPE_F32, 1, 128), "row");
+        if (k == 0) {
+            at = graph_reshape(branch[k], graph_reduce(branch[k], REDUCE_ARGMAX, row, 2),
+                               shape_scalar(DTYPE_S32));
+            row = graph_dynamic_slice(branch[k], rows, (int[]){at, s32_scalar(branch[k], 0)},
+                                      (int64_t[]){1, 128});
+        }
+        graph_output(branch[k], row, "row", -1);
+    }
+    graph_init(body, &b->arena, "body");
+    rows = graph_parameter(body, shape2(DTYPE_F32, ROWS, 128), "rows");
+    sum = graph_parameter(body, shape2(DTYPE_F32, 1, 128), "sum");
+    i = graph_parameter(body, shape_scalar(DTYPE_S32), "i");
+    zero = s32_scalar(body, 0);
+    row = graph_dynamic_slice(body, rows, (int[]){i, zero}, (int64_t[]){1, 128});
+    row = graph_conditional(body, graph_compare(body, COMPARE_LT, i, s32_scalar(body, 2)),
+                            (int[]){rows, row}, 2, branch[0], branch[1]);
+    graph_output(body, rows, "rows", -1);
+    graph_output(body, graph_binary(body, HLO_ADD, sum, row), "sum", -1);
+    graph_output(body, graph_binary(body, HLO_ADD, i, s32_scalar(body, 1)), "i", -1);
+    rows = graph_parameter(&b->g, shape2(DTYPE_F32, ROWS, 128), "rows");
+    sum = graph_parameter(&b->g, shape2(DTYPE_F32, 1, 128), "sum");
+    all = graph_while(&b->g, (int[]){rows, sum, s32_scalar(&b->g, 0)}, 3, body, 5);
+    graph_output(&b->g, graph_tuple_element(&b->g, all, 1), "sum", -1);
+    same = arena_alloc(&b->arena, sizeof(*same));       /* a loop of one array, which becomes two */
+    graph_init(same, &b->arena, "same");
+    i = graph_parameter(same, shape2(DTYPE_F32, 8, 128), "x");
+    at = graph_reshape(same, graph_slice(same, graph_reduce(same, REDUCE_ARGMAX, i, 2),
+                                         (int64_t[]){0}, (int64_t[]){1}, NULL),
+                       shape_scalar(DTYPE_S32));
+    row = graph_dynamic_slice(same, i, (int[]){at, s32_scalar(same, 0)}, (int64_t[]){1, 128});
+    graph_output(same, graph_dynamic_update_slice(same, i, row, (int[]){s32_scalar(same, 3), at}),
+                 "x", -1);
+    i = graph_parameter(&b->g, shape2(DTYPE_F32, 8, 128), "x");
+    graph_output(&b->g, graph_while(&b->g, &i, 1, same, 2), "x", 2);
+}
+
+TEST(loops_and_branches_are_given_indices)
+{
+    struct err e;
+    struct bench b;
+
+    open_bench(&b);
+    make_scan(&b);
+    assert_int_equal(index_assume(&b.g), 4);
+    must(graph_verify(&b.g, &e), &e);
+    assert_int_equal(b.g.output_count, 2);
+    assert_string_equal(b.g.output[1].name, "x");
+    must(run(&b, &b.g), &b.err);
+    assert_int_equal(index_assume(&b.g), 0);
+    close_bench(&b);
+}
+
 TEST(a_table_of_pages_has_each_page_once)
 {
     struct index_data data = {.kind = INDEX_PAGES};
@@ -180,6 +250,7 @@ int main(void)
         cmocka_unit_test(computed_indices_become_parameters_and_what_computes_them_stays),
         cmocka_unit_test(written_indices_lie_inside_the_smaller_table),
         cmocka_unit_test(starts_of_dynamic_slices_are_indices_too),
+        cmocka_unit_test(loops_and_branches_are_given_indices),
         cmocka_unit_test(a_table_of_pages_has_each_page_once),
     };
 

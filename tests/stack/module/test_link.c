@@ -397,13 +397,21 @@ TEST(what_cannot_be_linked_is_refused_by_name)
     assert_refused(&b, &(struct link_item){.kind = LINK_LOOP_END}, 1,
                    "a loop ends that has not begun");
     assert_refused(&b, &(struct link_item){.kind = LINK_LOOP_BEGIN, .count = 2}, 1,
-                   "1 loops have not ended");
-    assert_refused(&b, &(struct link_item){.kind = LINK_LOOP_BEGIN, .count = 0}, 1,
-                   "a loop of 0 rounds");
+                   "1 loops or conditionals have not ended");
+    assert_refused(&b, &(struct link_item){.kind = LINK_LOOP_BEGIN, .count = -1}, 1,
+                   "a loop of -1 rounds");
+    assert_refused(&b, &(struct link_item){.kind = LINK_LOOP_EXIT}, 1,
+                   "a loop is left that has not begun");
+    assert_refused(&b, &(struct link_item){.kind = LINK_ELSE, .note = "conditional.7"}, 1,
+                   "conditional.7: the other branch of a conditional that has not begun");
+    assert_refused(&b, &(struct link_item){.kind = LINK_JOIN}, 1,
+                   "a conditional ends that has not begun");
+    assert_refused(&b, &(struct link_item){.kind = LINK_BRANCH, .from = &f32}, 1,
+                   "branch: x is no scalar predicate");
     assert_refused(&b, &(struct link_item){.kind = LINK_BARRIER}, 1, "v3 has 1, two are needed");
     for (int i = 0; i <= LINK_LOOPS_MAX; i++)
         deep[i] = (struct link_item){.kind = LINK_LOOP_BEGIN, .count = 2};
-    assert_refused(&b, deep, LINK_LOOPS_MAX + 1, "loops nested deeper than 8");
+    assert_refused(&b, deep, LINK_LOOPS_MAX + 1, "loops that count nested deeper than 8");
     close_bench(&b);
 }
 

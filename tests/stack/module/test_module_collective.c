@@ -470,6 +470,70 @@ TEST(what_does_not_go)
     finish();
 }
 
+static struct graph *new_graph(const char *name)
+{
+    struct graph *to = arena_alloc(&arena, sizeof(*to));
+
+    graph_init(to, &arena, name);
+    return to;
+}
+
+/* x, n -> the larger of x and its sums over groups, n - 1; with two sums, or one that follows itself */
+static struct graph *sums_body(bool has_two)
+{
+    struct graph *b = new_graph("body");
+    int x = graph_parameter(b, shape_make(DTYPE_F32, SHAPE(300)), "x"), y = x;
+    int n = graph_parameter(b, shape_scalar(DTYPE_F32), "n");
+
+    for (int i = 0; i <= has_two; i++)
+        y = graph_all_reduce_groups(b, &y, 1, i ? &chips : &all_eight);
+    y = graph_binary(b, HLO_REMAINDER, y, graph_splat(b, y, 9));
+    graph_output(b, graph_binary(b, HLO_MAXIMUM, x, y), "x", -1);
+    graph_output(b, graph_binary(b, HLO_SUBTRACT, n, graph_splat(b, n, 1)), "n", -1);
+    return b;
+}
+
+static struct graph *is_left(void)
+{
+    struct graph *c = new_graph("condition");
+    int n;
+
+    graph_parameter(c, shape_make(DTYPE_F32, SHAPE(300)), "x");
+    n = graph_parameter(c, shape_scalar(DTYPE_F32), "n");
+    graph_output(c, graph_compare(c, COMPARE_GT, n, graph_splat(c, n, 0)), "on", -1);
+    return c;
+}
+
+static struct graph *one_branch(bool has_sum)
+{
+    struct graph *b = new_graph("branch");
+    int x = graph_parameter(b, shape_make(DTYPE_F32, SHAPE(300)), "x");
+
+    graph_output(b, has_sum ? graph_all_reduce(b, x) : graph_unary(b, HLO_NEGATE, x), "x", -1);
+    return b;
+}
+
+/* all devices agree how often, and which: sums before, in and behind loops and conditionals */
+TEST(loops_and_conditionals_may_have_collectives)
+{
+    for (int trips = 0; trips < 5; trips++) {
+        int x, n, loop, pred;
+
+        start("v5e-8");
+        x = parameter(DTYPE_F32, SHAPE(300));
+        n = graph_reduce(&g, REDUCE_MAX, graph_all_reduce(&g, x), 1);
+        n = graph_binary(&g, HLO_MULTIPLY, n, graph_splat(&g, n, 0));
+        n = graph_binary(&g, HLO_ADD, n, graph_splat(&g, n, trips));
+        loop = graph_while_condition(&g, (int[]){x, n}, 2, sums_body(trips % 2), is_left());
+        x = graph_tuple_element(&g, loop, 0);
+        pred = graph_compare(&g, COMPARE_LT, n, graph_splat(&g, n, 2));
+        x = graph_conditional(&g, pred, &x, 1, one_branch(true), one_branch(trips > 2));
+        graph_output(&g, graph_all_reduce(&g, x), "sum", -1);
+        check(8);
+        finish();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +548,7 @@ int main(void)
         cmocka_unit_test(numbers_of_devices_are_values),
         cmocka_unit_test(sums_are_as_near_as_additions_allow),
         cmocka_unit_test(what_does_not_go),
+        cmocka_unit_test(loops_and_conditionals_may_have_collectives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

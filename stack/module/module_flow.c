@@ -1,0 +1,304 @@
+/*
+ * Loops and conditionals among the steps of a launch: where their arrays lie, and which steps
+ * stand around those of their computations.
+ */
+#include "stack/module/module_walk.h"
+
+static bool is_state(struct module_value *const *state, int count, const struct module_value *v)
+{
+    for (int k = 0; k < count; k++)
+        if (state[k]->buffer == v->buffer)
+            return true;
+    return false;
+}
+
+/*
+ * What a body makes goes back to where its parameters lie, or is made there. A
+ * parameter that becomes another one is saved first.
+ */
+static void close_loop(struct module_plan *p, const struct graph *body,
+                       struct module_value **inside, struct module_value **state, int begin)
+{
+    int count = body->output_count;
+    struct module_value **from = module_walk_values(p, count);
+
+    for (int k = 0; k < count; k++) {
+        int node = body->output[k].node;
+
+        from[k] = inside[node];
+        if (from[k]->buffer == state[k]->buffer)
+            from[k] = NULL;             /* unchanged */
+        else if (is_state(state, count, from[k])) {
+            struct module_value *saved = module_plan_new_value(
+                p, from[k]->array.name, &from[k]->array.shape, BUFFER_TEMPORARY, -1);
+
+            module_plan_add_copy(p, from[k], saved);
+            from[k] = saved;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        if (from[k] && module_plan_may_advance(p, from[k], state[k], begin))
+            p->buffer[from[k]->buffer].stands_for = state[k]->buffer;
+        else if (from[k])
+            module_plan_add_copy(p, from[k], state[k]);
+}
+
+/* operand k of the loop, a parameter, is read by nothing else and replaced by what it becomes */
+static bool is_replaced(const struct module_walk *w, int node, int k)
+{
+    const struct graph *g = w->g;
+    int operand = g->node[node].operand[k], index = g->node[operand].parameter_index;
+
+    if (!w->is_main || g->node[operand].op != HLO_PARAMETER)
+        return false;
+    for (int i = 0; i < g->node_count; i++)
+        for (int j = 0; j < g->node[i].operand_count; j++)
+            if (g->node[i].operand[j] == operand && (i != node || j != k))
+                return false;
+    for (int i = 0; i < g->output_count; i++) {
+        const struct graph_node *n = &g->node[g->output[i].node];
+
+        if (g->output[i].node == operand)
+            return false;
+        if (g->output[i].alias_parameter == index)
+            return g->output[i].node == node ||
+                   (n->op == HLO_GET_TUPLE_ELEMENT && n->operand[0] == node && n->dim == k);
+    }
+    return false;
+}
+
+/*
+ * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
+ * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
+ */
+static struct module_value *add_state(struct module_walk *w, int node, int k)
+{
+    const struct graph_node *n = &w->g->node[node];
+    const struct graph *body = n->called[0];
+    struct module_value *from = w->node[n->operand[k]], *state;
+
+    if (body->output[k].node == body->parameter[k] || is_replaced(w, node, k))
+        return from;
+    state = module_plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
+                                  &from->array.shape, BUFFER_STATE, -1);
+    module_plan_add_copy(w->plan, from, state);
+    return state;
+}
+
+static struct module_step flow_step(enum module_step_kind kind, const struct graph_node *n)
+{
+    return (struct module_step){.kind = kind, .name = n->name, .source = n->source};
+}
+
+/* a step that reads a predicate and goes one way or the other */
+static void add_guard(struct module_plan *p, struct module_step s, struct module_value *pred)
+{
+    s.operand = module_walk_values(p, 1);
+    s.operand[0] = pred;
+    s.operand_count = 1;
+    module_plan_add_step(p, s);
+}
+
+/* out of the loop from step `begin` on, unless the condition holds */
+static int add_exit(struct module_plan *p, const struct graph_node *n, struct module_value **state,
+                    int begin, struct err *e)
+{
+    const struct graph *condition = n->called[1];
+    struct module_value **inside = module_walk_values(p, condition->node_count);
+    struct module_step s = flow_step(STEP_LOOP_EXIT, n);
+
+    if (module_walk_graph(p, condition, state, inside, e))
+        return -1;
+    s.other = begin;
+    add_guard(p, s, inside[condition->output[0].node]);
+    return 0;
+}
+
+static int add_round(struct module_plan *p, const struct graph_node *n, struct module_value **state,
+                     int begin, struct err *e)
+{
+    const struct graph *body = n->called[0];
+    struct module_value **inside = module_walk_values(p, body->node_count);
+
+    if (n->count == GRAPH_TRIPS_UNKNOWN && add_exit(p, n, state, begin, e))
+        return -1;
+    begin = p->step_count - 1;
+    if (module_walk_graph(p, body, state, inside, e))
+        return -1;
+    close_loop(p, body, inside, state, begin);
+    return 0;
+}
+
+static bool has_collectives(const struct graph_node *n)
+{
+    return graph_has_collective(n->called[0]) || graph_has_collective(n->called[1]);
+}
+
+/*
+ * Of the steps of a round, or of half of them; 0: until the condition fails. Where trips are
+ * assumed each half counts as one by itself.
+ */
+static int64_t rounds_of(const struct module_plan *p, const struct graph_node *n, bool is_double)
+{
+    if (n->count == GRAPH_TRIPS_UNKNOWN)
+        return p->settings->assume_trips;
+    return is_double ? n->count / 2 : n->count;
+}
+
+/*
+ * Collectives that follow each other have other flags (module_plan_set_flags), which one that
+ * follows itself cannot have: then a round of the loop is two of the body, the odd one in front.
+ */
+static int add_rounds(struct module_plan *p, const struct graph_node *n,
+                      struct module_value **state, struct err *e)
+{
+    bool is_double = p->settings->replica_count > 1 &&
+                     (n->count == GRAPH_TRIPS_UNKNOWN
+                          ? has_collectives(n)
+                          : n->count > 1 && module_plan_has_lone_collective(n->called[0]));
+    struct module_step s = flow_step(STEP_LOOP_BEGIN, n);
+    int begin;
+
+    if (is_double && n->count % 2 == 1 && add_round(p, n, state, -1, e))
+        return -1;
+    begin = p->step_count;
+    s.count = rounds_of(p, n, is_double);
+    s.is_assumed = n->count == GRAPH_TRIPS_UNKNOWN && s.count > 0;
+    module_plan_add_step(p, s);
+    if (add_round(p, n, state, begin, e) || (is_double && add_round(p, n, state, begin, e)))
+        return -1;
+    s = flow_step(STEP_LOOP_END, n);
+    s.other = begin;
+    p->step[begin].other = p->step_count;
+    module_plan_add_step(p, s);
+    return 0;
+}
+
+/*
+ * Each of the collectives here has flags of its own, so that any may follow any other but itself.
+ * In a loop around, what is left away in one round would let one follow itself.
+ */
+static int check_collectives(struct module_plan *p, const struct graph_node *n, struct err *e)
+{
+    if (p->settings->replica_count <= 1 || !has_collectives(n))
+        return 0;
+    if (module_plan_is_in_flow(p))
+        return err_set(e, "%s: collectives where it is not known before whether they run, within "
+                       "another loop or conditional", n->name);
+    p->flow_has_collectives = true;
+    return 0;
+}
+
+int module_walk_while(struct module_walk *w, int node, struct err *e)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct module_value **state = module_walk_values(w->plan, n->operand_count);
+
+    if (n->count == GRAPH_TRIPS_UNKNOWN && check_collectives(w->plan, n, e))
+        return -1;
+    for (int k = 0; k < n->operand_count; k++)
+        state[k] = add_state(w, node, k);
+    if (n->tuple_count)
+        w->element[node] = state;
+    else
+        w->node[node] = state[0];
+    return n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
+}
+
+/* ----- conditionals */
+
+/* the number of the operand that output k of a computation is; -1: it is made there */
+static int passed_on(const struct graph *g, int k)
+{
+    const struct graph_node *n = &g->node[g->output[k].node];
+
+    return n->op == HLO_PARAMETER ? n->parameter_index : -1;
+}
+
+/* both branches give the same operand: it is the result, where it lies */
+static bool is_passed_on(const struct graph_node *n, int k)
+{
+    int index = passed_on(n->called[0], k);
+
+    return index >= 0 && index == passed_on(n->called[1], k);
+}
+
+/* results of a branch, whose buffers are those from `first_buffer` on, go to where both have them */
+static void close_branch(struct module_plan *p, const struct graph_node *n,
+                         const struct graph *branch, struct module_value **inside,
+                         struct module_value **result, int first_buffer)
+{
+    for (int k = 0; k < branch->output_count; k++) {
+        struct module_value *from = inside[branch->output[k].node];
+        struct module_buffer *b = &p->buffer[from->buffer];
+
+        if (is_passed_on(n, k))
+            continue;
+        if (from->buffer >= first_buffer && b->stands_for < 0 && b->bytes == result[k]->array.bytes &&
+            (b->role == BUFFER_TEMPORARY || b->role == BUFFER_STATE))
+            b->stands_for = result[k]->buffer;
+        else
+            module_plan_add_copy(p, from, result[k]);
+    }
+}
+
+static int add_branch(struct module_plan *p, const struct graph_node *n, int which,
+                      struct module_value **operand, struct module_value **result, struct err *e)
+{
+    const struct graph *branch = n->called[which];
+    struct module_value **inside = module_walk_values(p, branch->node_count);
+    int first_buffer = p->buffer_count;
+
+    if (module_walk_graph(p, branch, operand, inside, e))
+        return -1;
+    close_branch(p, n, branch, inside, result, first_buffer);
+    return 0;
+}
+
+/* the values of all results; new ones have no place yet */
+static struct module_value **branch_results(struct module_walk *w, const struct graph_node *n)
+{
+    struct module_value **result = module_walk_values(w->plan, n->called[0]->output_count);
+
+    for (int k = 0; k < n->called[0]->output_count; k++)
+        result[k] = is_passed_on(n, k)
+                        ? w->node[n->operand[1 + passed_on(n->called[0], k)]]
+                        : module_plan_new_value(w->plan, n->name,
+                                                n->tuple_count ? &n->tuple[k] : &n->shape,
+                                                BUFFER_TEMPORARY, -1);
+    return result;
+}
+
+int module_walk_conditional(struct module_walk *w, int node, struct err *e)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct module_plan *p = w->plan;
+    struct module_value **operand = module_walk_values(p, n->operand_count), **result;
+    struct module_step s = flow_step(STEP_BRANCH, n);
+    int begin = p->step_count;
+
+    if (check_collectives(p, n, e))
+        return -1;
+    for (int k = 1; k < n->operand_count; k++)
+        operand[k - 1] = w->node[n->operand[k]];
+    result = branch_results(w, n);
+    if (n->tuple_count)
+        w->element[node] = result;
+    else
+        w->node[node] = result[0];
+    s.is_assumed = p->settings->assume_branch != BRANCH_NONE;
+    s.count = p->settings->assume_branch == BRANCH_TRUE;
+    add_guard(p, s, w->node[n->operand[0]]);
+    if (add_branch(p, n, 0, operand, result, e))
+        return -1;
+    s = flow_step(STEP_ELSE, n);
+    s.other = begin;
+    module_plan_add_step(p, s);
+    if (add_branch(p, n, 1, operand, result, e))
+        return -1;
+    s = flow_step(STEP_JOIN, n);
+    s.other = begin;
+    p->step[begin].other = p->step_count;
+    module_plan_add_step(p, s);
+    return 0;
+}
