@@ -9,7 +9,7 @@ trap 'rm -rf "$found"' EXIT
 
 # "FILE FOLDER-OF-FILE FOLDER-IT-USES WHAT" of includes, then of symbols
 includes() {
-    find base isa hbm interconnect sim stack report data keras train api files include cli viz \
+    find base isa hbm interconnect sim stack import report data keras train api files include cli viz \
         -name '*.[ch]' -o -name '*.def' -o -name '*.inc' | xargs awk '
         /^ *# *include "[a-z_0-9]+\// {
             path = $0
@@ -46,11 +46,12 @@ awk '
         allow["sim"] = "base isa hbm interconnect"
         allow["stack"] = allow["report"] = allow["sim"] " sim"
         allow["data"] = "base"
+        allow["import"] = "base isa hbm interconnect sim stack"
         allow["keras"] = "base isa sim stack"
         allow["train"] = allow["stack"] " stack data keras"
         allow["api"] = allow["train"] " report train include"
         allow["files"] = allow["train"] " train"
-        allow["cli"] = allow["api"] " api files"
+        allow["cli"] = allow["api"] " api files import"
         allow["viz"] = allow["report"] " report"
         allow["include"] = "systole"
     }
@@ -58,7 +59,7 @@ awk '
     {
         if (top($3) != top($2) && index(" " allow[top($2)] " ", " " top($3) " ") == 0)
             print $1 " may not use " $4 " of " $3 "/"
-        else if (top($3) == top($2) && top($3) ~ /^(sim|stack|report|keras|train|cli|viz)$/) {
+        else if (top($3) == top($2) && top($3) ~ /^(sim|stack|import|report|keras|train|cli|viz)$/) {
             if (!($2 in rank)) print $2 "/ is missing in tools/rooms.txt"
             else if (rank[$3] >= rank[$2] || !($3 in rank))
                 print $1 " uses " $4 " of " $3 "/, which tools/rooms.txt has no lower than " $2 "/"

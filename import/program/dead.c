@@ -1,0 +1,147 @@
+/* Instructions that no result needs, and computations that nobody calls, go. */
+#include "import/program/build.h"
+
+#include <string.h>
+
+/* what does more than compute its result stays, used or not */
+static bool has_effect(const struct hlo_instruction *i)
+{
+    switch (i->op) {
+    case OPCODE_PARAMETER: case OPCODE_INFEED: case OPCODE_OUTFEED: case OPCODE_SEND:
+    case OPCODE_SEND_DONE: case OPCODE_RECV: case OPCODE_RECV_DONE:
+    case OPCODE_RNG_GET_AND_UPDATE_STATE:
+        return true;
+    case OPCODE_CUSTOM_CALL:
+        for (int k = 0; k < i->other.count; k++) {
+            if (strcmp(i->other.item[k].key, "custom_call_has_side_effect") == 0)
+                return strcmp(i->other.item[k].value, "true") == 0;
+        }
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* calls with effects inside stay, too: effect[] by computation, of those below it in a first pass */
+static bool calls_effect(const struct hlo_instruction *i, const bool *effect)
+{
+    for (int k = 0; k < i->computation_count; k++) {
+        if (effect[i->computation[k]])
+            return true;
+    }
+    return false;
+}
+
+static void find_effects(const struct hlo_module *m, bool *effect)
+{
+    bool is_changed = true;
+
+    while (is_changed) {
+        is_changed = false;
+        for (int c = 0; c < m->computation_count; c++) {
+            for (int i = 0; i < m->computation[c].count && !effect[c]; i++) {
+                const struct hlo_instruction *n = &m->computation[c].instruction[i];
+
+                if ((n->op != OPCODE_PARAMETER && has_effect(n)) || calls_effect(n, effect))
+                    effect[c] = is_changed = true;
+            }
+        }
+    }
+}
+
+static void eliminate_in(struct hlo_module *m, struct hlo_computation *c, const bool *effect)
+{
+    int *index = mem_alloc((size_t)(c->count + 1) * sizeof(*index)), kept = 0;
+
+    for (int i = c->count - 1; i >= 0; i--) {   /* first as flags: 1 is needed */
+        const struct hlo_instruction *n = &c->instruction[i];
+
+        if (i == c->root || has_effect(n) || calls_effect(n, effect))
+            index[i] = 1;
+        for (int k = 0; index[i] && k < n->operand_count; k++)
+            index[n->operand[k]] = 1;
+        for (int k = 0; index[i] && k < n->control.count; k++)
+            index[n->control.item[k]] = 1;
+    }
+    for (int i = 0; i < c->count; i++) {
+        struct hlo_instruction n = c->instruction[i];
+        int *operand;
+        int64_t *control;
+
+        if (!index[i])
+            continue;
+        operand = arena_array(m->arena, (size_t)n.operand_count, sizeof(*operand));
+        for (int k = 0; k < n.operand_count; k++)
+            operand[k] = index[n.operand[k]];
+        control = arena_array(m->arena, (size_t)n.control.count, sizeof(*control));
+        for (int k = 0; k < n.control.count; k++)
+            control[k] = index[n.control.item[k]];
+        n.operand = operand;
+        n.control.item = control;
+        if (n.op == OPCODE_PARAMETER)
+            c->parameter[n.index] = kept;
+        if (i == c->root)
+            c->root = kept;
+        c->instruction[kept] = n;
+        index[i] = kept++;
+    }
+    c->count = kept;
+    mem_free(index);
+}
+
+static void mark_called(const struct hlo_module *m, int computation, bool *is_called)
+{
+    const struct hlo_computation *c = &m->computation[computation];
+
+    if (is_called[computation])
+        return;
+    is_called[computation] = true;
+    for (int i = 0; i < c->count; i++) {
+        for (int k = 0; k < c->instruction[i].computation_count; k++)
+            mark_called(m, c->instruction[i].computation[k], is_called);
+    }
+}
+
+static void drop_uncalled(struct hlo_module *m, const bool *is_called)
+{
+    int *index = mem_alloc((size_t)(m->computation_count + 1) * sizeof(*index)), kept = 0;
+
+    for (int c = 0; c < m->computation_count; c++) {
+        if (is_called[c]) {
+            index[c] = kept;
+            m->computation[kept++] = m->computation[c];
+        } else {
+            mem_free(m->computation[c].instruction);
+            mem_free(m->computation[c].parameter);
+        }
+    }
+    m->computation_count = kept;
+    m->entry = index[m->entry];
+    for (int c = 0; c < kept; c++) {
+        for (int i = 0; i < m->computation[c].count; i++) {
+            struct hlo_instruction *n = &m->computation[c].instruction[i];
+            int *called = arena_array(m->arena, (size_t)n->computation_count, sizeof(*called));
+
+            for (int k = 0; k < n->computation_count; k++)
+                called[k] = index[n->computation[k]];
+            if (n->computation_count)
+                n->computation = called;
+        }
+    }
+    mem_free(index);
+}
+
+void hlo_eliminate_dead(struct hlo_module *m)
+{
+    bool *flags = mem_alloc((size_t)m->computation_count + 1);
+
+    find_effects(m, flags);
+    for (int c = 0; c < m->computation_count; c++)
+        eliminate_in(m, &m->computation[c], flags);
+    memset(flags, 0, (size_t)m->computation_count);
+    if (m->entry >= 0) {
+        mark_called(m, m->entry, flags);
+        drop_uncalled(m, flags);
+    }
+    mem_free(flags);
+}

@@ -1,0 +1,170 @@
+/* Modules, computations and instructions: made, and added to. */
+#include "import/program/build.h"
+
+#include <assert.h>
+#include <string.h>
+
+void hlo_module_init(struct hlo_module *m, struct arena *a, const char *name)
+{
+    *m = (struct hlo_module){ .arena = a, .name = arena_strdup(a, name), .entry = -1,
+                              .replica_count = 1, .partition_count = 1 };
+}
+
+void hlo_module_fini(struct hlo_module *m)
+{
+    for (int c = 0; c < m->computation_count; c++) {
+        mem_free(m->computation[c].instruction);
+        mem_free(m->computation[c].parameter);
+    }
+    mem_free(m->computation);
+    mem_free(m->alias);
+    mem_free(m->mesh);
+    m->computation = NULL;
+    m->alias = NULL;
+    m->mesh = NULL;
+    m->computation_count = m->alias_count = m->mesh_count = 0;
+}
+
+static bool is_computation(const struct hlo_module *m, const char *name)
+{
+    for (int c = 0; c < m->computation_count; c++) {
+        if (strcmp(m->computation[c].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+int hlo_add_computation(struct hlo_module *m, const char *name)
+{
+    const char *unique = arena_strdup(m->arena, name);
+
+    while (is_computation(m, unique))
+        unique = arena_printf(m->arena, "%s.%lld", name, (long long)m->next_name++);
+    return hlo_add_named_computation(m, unique);
+}
+
+int hlo_add_named_computation(struct hlo_module *m, const char *name)
+{
+    struct hlo_computation c = { .name = name, .root = -1 };
+
+    MEM_ADD(m->computation, m->computation_count, m->computation_capacity) = c;
+    return m->computation_count - 1;
+}
+
+static void *copy_one(struct arena *a, const void *from, size_t bytes)
+{
+    return from ? arena_copy(a, from, 1, bytes) : NULL;
+}
+
+static void copy_ints(struct arena *a, struct hlo_ints *list)
+{
+    *list = hlo_ints_copy(a, list->item, list->count);
+}
+
+static struct hlo_dot *copy_dot(struct arena *a, const struct hlo_dot *from)
+{
+    struct hlo_dot *d = copy_one(a, from, sizeof(*from));
+
+    if (d) {
+        copy_ints(a, &d->lhs_batch);
+        copy_ints(a, &d->rhs_batch);
+        copy_ints(a, &d->lhs_contract);
+        copy_ints(a, &d->rhs_contract);
+        copy_ints(a, &d->lhs_ragged);
+        copy_ints(a, &d->rhs_group);
+    }
+    return d;
+}
+
+static struct hlo_conv *copy_conv(struct arena *a, const struct hlo_conv *from)
+{
+    struct hlo_conv *c = copy_one(a, from, sizeof(*from));
+
+    if (c) {
+        copy_ints(a, &c->in_spatial);
+        copy_ints(a, &c->kernel_spatial);
+        copy_ints(a, &c->out_spatial);
+    }
+    return c;
+}
+
+static struct hlo_gather *copy_gather(struct arena *a, const struct hlo_gather *from)
+{
+    struct hlo_gather *g = copy_one(a, from, sizeof(*from));
+
+    if (g) {
+        copy_ints(a, &g->offset_dims);
+        copy_ints(a, &g->collapsed_dims);
+        copy_ints(a, &g->start_index_map);
+        copy_ints(a, &g->operand_batching);
+        copy_ints(a, &g->indices_batching);
+    }
+    return g;
+}
+
+static struct hlo_groups *copy_groups(struct arena *a, const struct hlo_groups *from)
+{
+    struct hlo_groups *g = copy_one(a, from, sizeof(*from));
+
+    if (g) {
+        copy_ints(a, &g->size);
+        copy_ints(a, &g->id);
+        copy_ints(a, &g->pair);
+    }
+    return g;
+}
+
+/* What a caller may have on its stack; texts, literals and shardings live as long as the module. */
+static void copy_lists(struct arena *a, struct hlo_instruction *i)
+{
+    i->type.dim = hlo_ints_copy(a, i->type.dim, i->type.rank).item;
+    if (i->type.part_count)
+        i->type.part = arena_copy(a, i->type.part, (size_t)i->type.part_count,
+                                  sizeof(*i->type.part));
+    if (i->operand_count)
+        i->operand = arena_copy(a, i->operand, (size_t)i->operand_count, sizeof(*i->operand));
+    if (i->computation_count)
+        i->computation = arena_copy(a, i->computation, (size_t)i->computation_count,
+                                    sizeof(*i->computation));
+    copy_ints(a, &i->dims);
+    copy_ints(a, &i->start);
+    copy_ints(a, &i->limit);
+    copy_ints(a, &i->stride);
+    copy_ints(a, &i->low);
+    copy_ints(a, &i->high);
+    copy_ints(a, &i->interior);
+    copy_ints(a, &i->sizes);
+    copy_ints(a, &i->control);
+    i->gather = copy_gather(a, i->gather);
+    i->dot = copy_dot(a, i->dot);
+    i->conv = copy_conv(a, i->conv);
+    i->groups = copy_groups(a, i->groups);
+    if (i->window_count)
+        i->window = arena_copy(a, i->window, (size_t)i->window_count, sizeof(*i->window));
+}
+
+static void keep_parameter(struct hlo_computation *c, int64_t number, int index)
+{
+    assert(number >= 0 && number < INT32_MAX);
+    while (c->parameter_count <= number)
+        MEM_ADD(c->parameter, c->parameter_count, c->parameter_capacity) = -1;
+    c->parameter[number] = index;
+}
+
+int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction *i)
+{
+    struct hlo_computation *c = &m->computation[computation];
+    struct hlo_instruction made = *i;
+
+    copy_lists(m->arena, &made);
+    if (!made.name)
+        made.name = arena_printf(m->arena, "x.%s.%lld", hlo_opcode_name(made.op),
+                                 (long long)m->next_name++);
+    for (int k = 0; k < made.operand_count; k++)
+        assert(made.operand[k] >= 0 && made.operand[k] < c->count);
+    MEM_ADD(c->instruction, c->count, c->capacity) = made;
+    c->root = c->count - 1;
+    if (made.op == OPCODE_PARAMETER)
+        keep_parameter(c, made.index, c->count - 1);
+    return c->count - 1;
+}

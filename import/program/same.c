@@ -1,0 +1,137 @@
+/* Compares instructions by what they do. */
+#include "import/program/same.h"
+
+#include <string.h>
+
+static bool same_ints(struct hlo_ints a, struct hlo_ints b)
+{
+    return a.count == b.count &&
+           (a.count == 0 || memcmp(a.item, b.item, (size_t)a.count * sizeof(*a.item)) == 0);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_literal(const struct hlo_literal *a, const struct hlo_literal *b)
+{
+    size_t bytes;
+
+    if (!a || !b || !hlo_type_equal(&a->type, &b->type) || !a->data != !b->data)
+        return a == b;
+    for (int p = 0; p < a->type.part_count; p++) {
+        if (!same_literal(&a->part[p], &b->part[p]))
+            return false;
+    }
+    bytes = hlo_element_bytes(a->type.element);
+    if (!a->data || hlo_type_elements(&a->type) == 0)
+        return true;
+    if (a->is_splat == b->is_splat)
+        return memcmp(a->data, b->data, a->is_splat ? bytes : hlo_type_bytes(&a->type)) == 0;
+    for (int64_t i = 0; i < hlo_type_elements(&a->type); i++) {
+        if (memcmp(hlo_literal_at(a, i), hlo_literal_at(b, i), bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool same_gather(const struct hlo_gather *a, const struct hlo_gather *b)
+{
+    if (!a || !b)
+        return a == b;
+    return same_ints(a->offset_dims, b->offset_dims) &&
+           same_ints(a->collapsed_dims, b->collapsed_dims) &&
+           same_ints(a->start_index_map, b->start_index_map) &&
+           same_ints(a->operand_batching, b->operand_batching) &&
+           same_ints(a->indices_batching, b->indices_batching) &&
+           a->index_vector_dim == b->index_vector_dim;
+}
+
+static bool same_dot(const struct hlo_dot *a, const struct hlo_dot *b)
+{
+    if (!a || !b)
+        return a == b;
+    return same_ints(a->lhs_batch, b->lhs_batch) && same_ints(a->rhs_batch, b->rhs_batch) &&
+           same_ints(a->lhs_contract, b->lhs_contract) &&
+           same_ints(a->rhs_contract, b->rhs_contract) &&
+           same_ints(a->lhs_ragged, b->lhs_ragged) && same_ints(a->rhs_group, b->rhs_group) &&
+           same_text(a->algorithm, b->algorithm);
+}
+
+static bool same_conv(const struct hlo_conv *a, const struct hlo_conv *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->in_batch == b->in_batch && a->in_feature == b->in_feature &&
+           a->kernel_in == b->kernel_in && a->kernel_out == b->kernel_out &&
+           a->out_batch == b->out_batch && a->out_feature == b->out_feature &&
+           same_ints(a->in_spatial, b->in_spatial) &&
+           same_ints(a->kernel_spatial, b->kernel_spatial) &&
+           same_ints(a->out_spatial, b->out_spatial) && a->feature_groups == b->feature_groups &&
+           a->batch_groups == b->batch_groups;
+}
+
+static bool same_window(const struct hlo_instruction *a, const struct hlo_instruction *b)
+{
+    if (a->window_count != b->window_count)
+        return false;
+    for (int d = 0; d < a->window_count; d++) {
+        const struct hlo_window *x = &a->window[d], *y = &b->window[d];
+
+        if (x->size != y->size || x->stride != y->stride || x->pad_low != y->pad_low ||
+            x->pad_high != y->pad_high || x->base_dilation != y->base_dilation ||
+            x->window_dilation != y->window_dilation || x->is_reversed != y->is_reversed)
+            return false;
+    }
+    return true;
+}
+
+static bool same_groups(const struct hlo_groups *a, const struct hlo_groups *b)
+{
+    if (!a || !b)
+        return a == b;
+    return same_ints(a->size, b->size) && same_ints(a->id, b->id) && same_ints(a->pair, b->pair) &&
+           !a->channel_id == !b->channel_id && a->use_global_ids == b->use_global_ids;
+}
+
+const char *hlo_instruction_differs(const struct hlo_instruction *a,
+                                    const struct hlo_instruction *b)
+{
+    const struct { const char *what; bool is_same; } parts[] = {
+        {"operation", a->op == b->op},
+        {"type", hlo_type_equal(&a->type, &b->type)},
+        {"number of operands", a->operand_count == b->operand_count},
+        {"number of computations", a->computation_count == b->computation_count},
+        {"index", a->index == b->index},
+        {"value", same_literal(a->literal, b->literal)},
+        {"dimensions", same_ints(a->dims, b->dims)},
+        {"slice", same_ints(a->start, b->start) && same_ints(a->limit, b->limit) &&
+                      same_ints(a->stride, b->stride)},
+        {"padding", same_ints(a->low, b->low) && same_ints(a->high, b->high) &&
+                        same_ints(a->interior, b->interior)},
+        {"sizes", same_ints(a->sizes, b->sizes)},
+        {"dimension numbers", same_gather(a->gather, b->gather) && same_dot(a->dot, b->dot) &&
+                                  same_conv(a->conv, b->conv)},
+        {"precision", a->precision[0] == b->precision[0] && a->precision[1] == b->precision[1]},
+        {"window", same_window(a, b)},
+        {"direction", a->direction == b->direction && a->comparison == b->comparison},
+        {"bits", a->exponent_bits == b->exponent_bits && a->mantissa_bits == b->mantissa_bits},
+        {"epsilon", a->epsilon == b->epsilon},
+        {"triangle", a->is_lower == b->is_lower && a->is_left == b->is_left &&
+                         a->is_unit_diagonal == b->is_unit_diagonal &&
+                         a->transpose == b->transpose},
+        {"transform", a->fft == b->fft},
+        {"generator", a->random == b->random},
+        {"order", a->is_stable == b->is_stable && a->is_largest == b->is_largest &&
+                      a->is_reverse == b->is_reverse},
+        {"groups", same_groups(a->groups, b->groups)},
+        {"target", a->target_bytes == b->target_bytes && same_text(a->target, b->target)},
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (!parts[i].is_same)
+            return parts[i].what;
+    }
+    return NULL;
+}
