@@ -1,0 +1,389 @@
+/*
+ * Operations of MLIR bytecode as a tree.
+ *
+ * Values have no names: each gets the next number of its scope. A scope begins at the top and at
+ * regions that are marked as isolated; other regions go on counting behind what is around them, and
+ * give their numbers back at their end.
+ */
+#include "import/mlir/bytecode_op.h"
+
+#include "base/text.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { HAS_ATTRS = 0x01, HAS_RESULTS = 0x02, HAS_OPERANDS = 0x04, HAS_SUCCESSORS = 0x08,
+       HAS_REGIONS = 0x10, HAS_USE_LISTS = 0x20, HAS_PROPERTIES = 0x40 };
+
+struct scope {
+    const struct mlir_value **value;    /* NULL: promised by its region, not made yet */
+    size_t count, capacity;
+};
+
+struct ir_reader {
+    struct bytecode_reader *r;
+    const struct bytecode_op **op;      /* by index of the file's names; NULL: not known */
+    struct scope *scope;
+    size_t next, limit;                 /* numbers that the region at hand has left */
+    int depth;                          /* of regions */
+    const char *parent;                 /* operation around what is read; "" at the top */
+};
+
+/* What is known of how values are used is of no use here. */
+static void skip_use_lists(struct bytecode_stream *s, size_t values)
+{
+    size_t count = values > 1 ? bytecode_count(s, "lists of uses") : 1;
+
+    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
+        bool is_pairs;
+        uint64_t uses;
+
+        if (values > 1)
+            bytecode_varint(s);
+        uses = bytecode_flagged(s, &is_pairs);
+        for (uint64_t k = 0; k < uses && !bytecode_is_failed(s); k++)
+            bytecode_varint(s);
+    }
+}
+
+static void define(struct ir_reader *ir, struct bytecode_stream *s, const struct mlir_value *v)
+{
+    if (ir->next >= ir->limit) {
+        bytecode_fail(s, "a region has more values than the %zu it promised", ir->limit);
+        return;
+    }
+    ir->scope->value[ir->next++] = v;
+}
+
+static const struct mlir_value *read_operand(struct ir_reader *ir, struct bytecode_stream *s)
+{
+    size_t i = bytecode_index(s, ir->scope->count, "value");
+
+    if (bytecode_is_failed(s))
+        return NULL;
+    if (!ir->scope->value[i])
+        bytecode_fail(s, "value %zu is used before it is made", i);
+    return ir->scope->value[i];
+}
+
+static void read_operands(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
+{
+    size_t count = bytecode_count(s, "operands");
+    const struct mlir_value **operand = arena_array(ir->r->arena, count,
+                                                    sizeof(const struct mlir_value *));
+
+    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++)
+        operand[i] = read_operand(ir, s);
+    op->operand = operand;
+    op->operand_count = (int)count;
+}
+
+static void read_results(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
+{
+    size_t count = bytecode_count(s, "results");
+
+    op->result = arena_array(ir->r->arena, count, sizeof(*op->result));
+    op->result_count = (int)count;
+    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
+        op->result[i] = (struct mlir_value){.id = ir->r->tree->value_count++,
+                                            .type = bytecode_type(ir->r, s), .op = op,
+                                            .index = (int)i};
+    }
+}
+
+static const struct mlir_attr *read_location(struct ir_reader *ir, struct bytecode_stream *s)
+{
+    const struct mlir_attr *location = bytecode_attr(ir->r, s);
+
+    if (location->kind != MLIR_LOCATION)
+        bytecode_fail(s, "a location that is another attribute");
+    return location;
+}
+
+/* Attributes of both kinds: what the operation must have, from its properties, and all others. */
+static void read_attributes(struct ir_reader *ir, struct bytecode_stream *s, uint8_t mask,
+                            const struct bytecode_op *known, bool is_native, struct mlir_op *op)
+{
+    struct mlir_named own[BYTECODE_OP_ATTRS_MAX], *all;
+    const struct mlir_attr *extra = mask & HAS_ATTRS ? bytecode_attr(ir->r, s) : NULL;
+    int own_count = 0, extra_count = 0;
+
+    if (mask & HAS_PROPERTIES) {
+        size_t i = bytecode_index(s, ir->r->file.property_count, "properties");
+        struct bytecode_blob none = {ir->r->file.start, 0};
+        struct bytecode_blob blob = bytecode_is_failed(s) ? none : ir->r->file.property[i];
+        struct bytecode_stream p = bytecode_stream_over(&ir->r->file, blob.data, blob.bytes);
+
+        if (!is_native)
+            bytecode_fail(s, "%s has properties of an operation that its writer did not know",
+                          known->name);
+        own_count = bytecode_is_failed(s) ? 0 : bytecode_read_properties(ir->r, &p, known, own);
+    }
+    if (extra && extra->kind != MLIR_DICTIONARY)
+        bytecode_fail(s, "the attributes of %s are no dictionary", known->name);
+    else if (extra)
+        extra_count = extra->count;
+    if (bytecode_is_failed(s) || own_count + extra_count == 0 ||
+        !bytecode_spend(ir->r, s, (size_t)(own_count + extra_count) * sizeof(*all)))
+        return;
+    all = arena_array(ir->r->arena, (size_t)(own_count + extra_count), sizeof(*all));
+    memcpy(all, own, (size_t)own_count * sizeof(*all));
+    if (extra_count)
+        memcpy(all + own_count, extra->named, (size_t)extra_count * sizeof(*all));
+    op->attr = bytecode_convert(ir->r, s, known, all, own_count + extra_count, &op->attr_count);
+}
+
+static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
+                        struct mlir_region *region);
+
+static void read_each_region(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op,
+                             uint64_t count)
+{
+    struct mlir_region *all = NULL;
+    size_t capacity = 0;
+
+    for (uint64_t i = 0; i < count && !bytecode_is_failed(s); i++) {
+        struct mlir_region region = {.block_count = 0};
+
+        read_region(ir, s, &region);
+        MEM_ADD(all, op->region_count, capacity) = region;
+    }
+    op->region = arena_take(ir->r->arena, all, (size_t)op->region_count, sizeof(*all));
+}
+
+/* Isolated regions begin a scope, and from version 2 on stand in a section of their own. */
+static void read_isolated_regions(struct ir_reader *ir, struct bytecode_stream *s,
+                                  struct mlir_op *op, uint64_t count)
+{
+    struct scope *outer = ir->scope, scope = {.value = NULL};
+    struct bytecode_stream section = *s;
+
+    if (ir->r->file.version >= 2) {
+        uint8_t id = bytecode_byte(s);
+        uint64_t bytes = bytecode_varint(s);
+
+        if (id & 0x80)
+            bytecode_align(s, bytecode_varint(s));
+        if ((id & 0x7f) != 4)
+            bytecode_fail(s, "section %d where the regions of %s must be", id & 0x7f, op->name);
+        section = bytecode_part(s, bytes, "regions");
+    }
+    ir->scope = &scope;
+    read_each_region(ir, &section, op, count);
+    mem_free(scope.value);
+    ir->scope = outer;
+    if (ir->r->file.version >= 2)
+        bytecode_end(&section, "a section of regions");
+    else
+        s->at = section.at;
+}
+
+static void read_regions(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
+{
+    struct ir_reader around = *ir;
+    bool is_isolated;
+    uint64_t count = bytecode_flagged(s, &is_isolated);
+
+    if (ir->depth >= HLO_NESTING_MAX) {
+        bytecode_fail(s, "regions within regions, more than %d deep", HLO_NESTING_MAX);
+        return;
+    }
+    ir->depth++;
+    ir->parent = op->name;
+    if (is_isolated)
+        read_isolated_regions(ir, s, op, count);
+    else
+        read_each_region(ir, s, op, count);
+    *ir = around;
+}
+
+static const char *name_of(const struct ir_reader *ir, const struct bytecode_op *known)
+{
+    if (strcmp(known->name, "vhlo.return_v1") == 0 && strcmp(ir->parent, "func.func") == 0)
+        return "func.return";
+    return known->means;
+}
+
+/* What only bridges types of two dialects stands for its operand. */
+static bool is_bridge(const struct mlir_op *op)
+{
+    return strcmp(op->name, "builtin.unrealized_conversion_cast") == 0 &&
+           op->operand_count == 1 && op->result_count == 1;
+}
+
+/* NULL: an operation that leaves nothing behind. */
+static struct mlir_op *read_op(struct ir_reader *ir, struct bytecode_stream *s)
+{
+    size_t i = bytecode_index(s, ir->r->file.op_count, "name of an operation");
+    uint8_t mask = bytecode_byte(s);
+    const struct bytecode_op *known = bytecode_is_failed(s) ? NULL : ir->op[i];
+    struct mlir_op *op = arena_alloc(ir->r->arena, sizeof(*op));
+
+    if (!bytecode_is_failed(s) && !known)
+        bytecode_fail(s, "operation \"%s\" is not known%s", ir->r->file.op[i].name,
+                      bytecode_op_nearest(ir->r->file.op[i].name).text);
+    if (!known)
+        return NULL;
+    op->name = name_of(ir, known);
+    op->location = read_location(ir, s);
+    read_attributes(ir, s, mask, known, ir->r->file.op[i].is_registered, op);
+    if (mask & HAS_RESULTS)
+        read_results(ir, s, op);
+    if (mask & HAS_OPERANDS)
+        read_operands(ir, s, op);
+    if (mask & HAS_SUCCESSORS)
+        bytecode_fail(s, "%s goes on in another block, which programs do not have", op->name);
+    if (mask & HAS_USE_LISTS)
+        skip_use_lists(s, (size_t)op->result_count);
+    for (int k = 0; k < op->result_count && !bytecode_is_failed(s); k++)
+        define(ir, s, is_bridge(op) ? op->operand[0] : &op->result[k]);
+    if ((mask & HAS_REGIONS) && !bytecode_is_failed(s))
+        read_regions(ir, s, op);
+    return is_bridge(op) ? NULL : op;
+}
+
+static void read_argument(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_value *v,
+                          int index)
+{
+    bool has_location = true;
+    const struct mlir_type *type;
+
+    if (ir->r->file.version >= 4) {
+        struct bytecode_stream whole = *s;
+        uint64_t i = bytecode_flagged(s, &has_location);
+
+        bytecode_check_index(&whole, i, ir->r->file.type_count, "type");
+        type = bytecode_is_failed(s) ? NULL : ir->r->type[i];
+    } else {
+        type = bytecode_type(ir->r, s);
+    }
+    *v = (struct mlir_value){.id = ir->r->tree->value_count++, .type = type, .index = index,
+                             .location = has_location ? read_location(ir, s) : NULL};
+    define(ir, s, v);
+}
+
+static void read_arguments(struct ir_reader *ir, struct bytecode_stream *s,
+                           struct mlir_block *block)
+{
+    size_t count = bytecode_count(s, "arguments");
+
+    block->argument = arena_array(ir->r->arena, count, sizeof(*block->argument));
+    block->argument_count = (int)count;
+    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++)
+        read_argument(ir, s, &block->argument[i], (int)i);
+    if (ir->r->file.version >= 3 && bytecode_byte(s))
+        skip_use_lists(s, count);
+}
+
+static void read_block(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_block *block)
+{
+    bool has_arguments;
+    uint64_t count = bytecode_flagged(s, &has_arguments);
+    struct mlir_op **op = NULL;
+    size_t capacity = 0;
+
+    if (has_arguments)
+        read_arguments(ir, s, block);
+    for (uint64_t i = 0; i < count && !bytecode_is_failed(s); i++) {
+        struct mlir_op *next = read_op(ir, s);
+
+        if (next)
+            MEM_ADD(op, block->op_count, capacity) = next;
+    }
+    block->op = arena_take(ir->r->arena, op, (size_t)block->op_count, sizeof(struct mlir_op *));
+}
+
+/* All values that live at once have a byte of their own in the file. */
+static void promise_values(struct ir_reader *ir, struct bytecode_stream *s)
+{
+    struct scope *scope = ir->scope;
+    size_t count = bytecode_count(s, "values");
+
+    if (scope->count + count > ir->r->file.bytes)
+        bytecode_fail(s, "more values than the file has bytes");
+    if (bytecode_is_failed(s))
+        return;
+    scope->value = mem_grow(scope->value, &scope->capacity, scope->count + count + 1,
+                            sizeof(const struct mlir_value *));
+    for (size_t i = 0; i < count; i++)
+        scope->value[scope->count + i] = NULL;
+    ir->next = scope->count;
+    scope->count += count;
+    ir->limit = scope->count;
+}
+
+static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
+                        struct mlir_region *region)
+{
+    size_t blocks = bytecode_count(s, "blocks"), outer = ir->scope->count;
+    size_t next = ir->next, limit = ir->limit;
+
+    if (blocks > 1)
+        bytecode_fail(s, "a region of %zu blocks in %s: programs have one", blocks, ir->parent);
+    if (blocks == 0 || bytecode_is_failed(s))
+        return;
+    promise_values(ir, s);
+    region->block = arena_array(ir->r->arena, 1, sizeof(*region->block));
+    region->block_count = 1;
+    read_block(ir, s, &region->block[0]);
+    if (!bytecode_is_failed(s) && ir->next != ir->limit)
+        bytecode_fail(s, "a region has %zu values fewer than it promised", ir->limit - ir->next);
+    ir->scope->count = outer;
+    ir->next = next;
+    ir->limit = limit;
+}
+
+/* The operations of the file are one block without arguments that holds its modules. */
+static void read_modules(struct ir_reader *ir)
+{
+    struct mlir_tree *t = ir->r->tree;
+    struct bytecode_stream s = ir->r->file.ir;
+    struct mlir_block top = {.op_count = 0};
+
+    read_block(ir, &s, &top);
+    bytecode_end(&s, "the section of operations");
+    for (int i = 0; i < top.op_count && !bytecode_is_failed(&s); i++) {
+        if (strcmp(top.op[i]->name, "builtin.module") != 0)
+            bytecode_fail(&s, "%s stands outside of any module", top.op[i]->name);
+        else if (top.op[i]->region_count != 1 || top.op[i]->region[0].block_count != 1)
+            bytecode_fail(&s, "a module of another number of blocks than one");
+    }
+    if (top.op_count == 0)
+        bytecode_fail(&s, "the file has no module");
+    t->module = top.op;
+    t->module_count = top.op_count;
+}
+
+/* Bytecode of other dialects is no portable artifact: its codes change with every LLVM. */
+static int check_dialects(struct bytecode_file *f)
+{
+    struct bytecode_stream s = bytecode_stream_over(f, f->start, 0);
+    bool is_raw = false;
+
+    for (size_t i = 0; i < f->op_count; i++) {
+        if (strncmp(f->op[i].name, "vhlo.", strlen("vhlo.")) == 0)
+            return 0;
+        is_raw |= strncmp(f->op[i].name, "stablehlo.", strlen("stablehlo.")) == 0;
+    }
+    bytecode_fail(&s, is_raw ? "operations of \"stablehlo\" written by %s: this is no portable "
+                      "artifact; write one with serialize_portable_artifact, or the program's text"
+                      : "no operations of StableHLO, written by %s", f->producer);
+    return -1;
+}
+
+int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e)
+{
+    struct bytecode_reader r = {.arena = t->arena, .tree = t};
+    struct scope top = {.value = NULL};
+    struct ir_reader ir = {.r = &r, .scope = &top, .parent = ""};
+
+    if (bytecode_file_read(&r.file, bytes, count, t->file, t->arena, e) ||
+        check_dialects(&r.file) || bytecode_read_tables(&r))
+        return -1;
+    ir.op = arena_array(t->arena, r.file.op_count, sizeof(const struct bytecode_op *));
+    for (size_t i = 0; i < r.file.op_count; i++)
+        ir.op[i] = bytecode_op_find(t->arena, r.file.op[i].name);
+    read_modules(&ir);
+    mem_free(top.value);
+    return r.file.fault.is_failed ? -1 : 0;
+}
