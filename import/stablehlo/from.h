@@ -1,0 +1,121 @@
+/*
+ * From the tree of MLIR to a program: what the files from_*.c share. A value stands for an
+ * instruction of the computation that it was made in; regions that may use values from around them
+ * take them as operands (from_control.c).
+ */
+#ifndef IMPORT_STABLEHLO_FROM_H
+#define IMPORT_STABLEHLO_FROM_H
+#include "import/program/build.h"
+#include "import/stablehlo/stablehlo.h"
+
+struct from_function {
+    const char *name;
+    const struct mlir_op *op;
+    int computation;                    /* -1: not made yet */
+    bool is_open;                       /* being made: who calls it now calls itself */
+    bool is_called;
+};
+
+/* where a value is: instruction `index` of a computation; computation -1: nowhere yet */
+struct from_value {
+    int computation, index;
+};
+
+struct from {
+    const struct mlir_tree *tree;
+    struct hlo_module *m;
+    struct arena *arena;
+    struct err *err;
+    struct hlo_builder b;               /* where instructions go */
+    struct from_value *value;           /* by id */
+    struct from_function *function;
+    int function_count;
+    int depth;                          /* of functions that call each other, and of regions */
+};
+
+#define FROM_DEPTH_MAX 512
+
+/* a mistake in an operation, with its name in front; -1 */
+int from_fail(struct from *f, const struct mlir_op *op, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* from_type.c: 0, or -1 where a program has no such type */
+int from_type(struct from *f, const struct mlir_op *op, const struct mlir_type *t,
+              struct hlo_type *to);
+/* one result: its type; none or several: the tuple of them */
+int from_result_type(struct from *f, const struct mlir_op *op, struct hlo_type *to);
+int from_literal(struct from *f, const struct mlir_op *op, const struct mlir_attr *value,
+                 const struct hlo_literal **l);
+/* the integers of a constant that is an operand, for shapes; NULL: it is not known */
+const struct mlir_attr *from_constant_of(const struct mlir_value *v);
+
+/* from_attr.c: attributes as numbers. `a` NULL: count 0, or `absent`. */
+int from_ints(struct from *f, const struct mlir_op *op, const char *name,
+              const struct mlir_attr *a, struct hlo_ints *to);
+int from_int(struct from *f, const struct mlir_op *op, const char *name,
+             const struct mlir_attr *a, int64_t absent, int64_t *to);
+bool from_bool(const struct mlir_attr *a, bool absent);
+/* within `outer`, or else directly of the operation, as VHLO has them */
+const struct mlir_attr *from_nested(const struct mlir_op *op, const char *outer, const char *name);
+/* the fields of attributes.def, and those that take more (from_groups.c) */
+int from_fields(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+int from_attributes(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+
+/* from_groups.c */
+int from_gather(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+int from_dot(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+int from_precision(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+int from_devices(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+/* from_window.c */
+int from_window(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+int from_conv(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+
+/* from_extra.c: what the fields do not hold: frontend attributes, shardings, all others */
+int from_extra(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+int from_sharding(struct from *f, const struct mlir_op *op, const struct mlir_attr *a,
+                  struct hlo_instruction *i);
+/* a pair more, in a new list */
+void from_add_pair(struct from *f, struct hlo_pairs *to, const char *key, const char *value);
+const char *from_quoted(struct from *f, struct mlir_text t);   /* with quotes and escapes */
+/* of a function's argument or result */
+int from_extra_of(struct from *f, const struct mlir_op *op, const struct mlir_attr *dict,
+                  struct hlo_instruction *i);
+
+/* from_op.c */
+void from_place(struct from *f, const struct mlir_op *op);
+/* the instruction that stands for an operand here; -1 after a mistake */
+int from_operand(struct from *f, const struct mlir_op *op, const struct mlir_value *v);
+/* all operands; NULL after a mistake */
+int *from_operands(struct from *f, const struct mlir_op *op);
+/* adds an instruction with the operation's extras, and defines its results as it or its elements */
+int from_finish(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+void from_define(struct from *f, const struct mlir_value *v, int index);
+/* result number n is element n of a tuple */
+void from_define_elements(struct from *f, const struct mlir_op *op, int tuple);
+int from_op(struct from *f, const struct mlir_op *op);
+/* an operation whose opcode and attributes are all there is to it */
+int from_plain(struct from *f, const struct mlir_op *op, enum hlo_opcode opcode);
+
+/* from_control.c */
+/* a computation of a region that uses nothing from around it; -1 */
+int from_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g,
+                const char *name);
+/* the operations of a block, and its return: one value, or a tuple */
+int from_block(struct from *f, const struct mlir_block *b);
+const struct mlir_op *from_terminator(const struct mlir_block *b);
+
+/* from_module.c: the computation of a function, made when it is first asked for; -1 */
+int from_function_of(struct from *f, const struct mlir_op *op, struct mlir_text name);
+
+/* from_header.c */
+int from_module_attributes(struct from *f, const struct mlir_op *op);
+int from_aliases(struct from *f, const struct mlir_op *entry);
+int from_mesh(struct from *f, const struct mlir_op *op);
+
+/* from_call.c */
+int from_check(struct from *f, const struct mlir_op *op);
+
+/* operations by name: special.def */
+#define SPECIAL(name, function) int from_##function(struct from *f, const struct mlir_op *op);
+#include "import/stablehlo/special.def"
+#endif

@@ -1,0 +1,281 @@
+/*
+ * Regions as computations. Those of while, case and if may use values from around them: these
+ * become operands, and in the region elements of its parameter.
+ */
+#include "import/stablehlo/from.h"
+
+#include <string.h>
+
+const struct mlir_op *from_terminator(const struct mlir_block *b)
+{
+    const struct mlir_op *last = b->op_count ? b->op[b->op_count - 1] : NULL;
+    const char *dot = last ? strrchr(last->name, '.') : NULL;
+    return dot && !strcmp(dot, ".return") ? last : NULL;
+}
+
+/* all but the return, which comes back; NULL after a mistake */
+static const struct mlir_op *block_ops(struct from *f, const struct mlir_block *b)
+{
+    const struct mlir_op *end = from_terminator(b);
+
+    if (!end) {
+        err_at(f->err, f->tree->file, b->op_count ? b->op[b->op_count - 1]->line : 0, 0,
+               "a region does not end in return");
+        return NULL;
+    }
+    for (int k = 0; k < b->op_count - 1; k++) {
+        if (from_op(f, b->op[k]))
+            return NULL;
+    }
+    from_place(f, end);
+    return end;
+}
+
+int from_block(struct from *f, const struct mlir_block *b)
+{
+    const struct mlir_op *end = block_ops(f, b);
+    int *x = end ? from_operands(f, end) : NULL;
+
+    if (!x)
+        return -1;
+    int root = end->operand_count == 1 ? x[0] : hlo_tuple(&f->b, end->operand_count, x);
+    f->m->computation[f->b.computation].root = root;
+    return 0;
+}
+
+/* goes into a new computation; what comes back is where one was, for leave */
+static struct hlo_builder enter(struct from *f, const char *name)
+{
+    struct hlo_builder was = f->b;
+
+    f->b.computation = hlo_add_computation(f->m, name);
+    f->depth++;
+    return was;
+}
+
+static int leave(struct from *f, struct hlo_builder was)
+{
+    int made = f->b.computation;
+
+    f->b = was;
+    f->depth--;
+    return made;
+}
+
+static int check_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g)
+{
+    if (g->block_count != 1)
+        return from_fail(f, op, "a region has %d blocks and not one", g->block_count);
+    if (f->depth >= FROM_DEPTH_MAX)
+        return from_fail(f, op, "more than %d regions and calls are within each other",
+                         FROM_DEPTH_MAX);
+    return 0;
+}
+
+int from_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g,
+                const char *name)
+{
+    if (check_region(f, op, g))
+        return -1;
+    struct hlo_builder was = enter(f, name);
+    const struct mlir_block *b = &g->block[0];
+    for (int k = 0; k < b->argument_count; k++) {
+        struct hlo_type t;
+        if (from_type(f, op, b->argument[k].type, &t))
+            return -1;
+        mlir_place_of(f->arena, b->argument[k].location, &f->b.place);
+        from_define(f, &b->argument[k], hlo_parameter(&f->b, k, &t));
+    }
+    return from_block(f, b) ? -1 : leave(f, was);
+}
+
+/* Values that regions use and that are made around them. */
+struct captures {
+    const struct mlir_value **item;
+    int count;
+    size_t room;
+    struct from_value *was;             /* where they are around the region */
+};
+
+/* Is it known where the region begins? Then it comes from around it; constants are made again. */
+static void add_capture(struct from *f, struct captures *c, const struct mlir_value *v)
+{
+    if (f->value[v->id].computation != f->b.computation || from_constant_of(v))
+        return;
+    for (int k = 0; k < c->count; k++) {
+        if (c->item[k] == v)
+            return;
+    }
+    MEM_ADD(c->item, c->count, c->room) = v;
+}
+
+static void find_captures(struct from *f, struct captures *c, const struct mlir_region *g)
+{
+    for (int b = 0; b < g->block_count; b++) {
+        for (int k = 0; k < g->block[b].op_count; k++) {
+            const struct mlir_op *op = g->block[b].op[k];
+            for (int n = 0; n < op->operand_count; n++)
+                add_capture(f, c, op->operand[n]);
+            for (int r = 0; r < op->region_count; r++)
+                find_captures(f, c, &op->region[r]);
+        }
+    }
+}
+
+static void keep(struct from *f, struct captures *c)
+{
+    c->was = arena_array(f->arena, (size_t)c->count + 1, sizeof(*c->was));
+    for (int k = 0; k < c->count; k++)
+        c->was[k] = f->value[c->item[k]->id];
+}
+
+static void put_back(struct from *f, const struct captures *c)
+{
+    for (int k = 0; k < c->count; k++)
+        f->value[c->item[k]->id] = c->was[k];
+}
+
+/* a block's operations, and as its result a tuple of what it returns and of the captures */
+static int kept_result(struct from *f, const struct mlir_block *b, const struct captures *c)
+{
+    const struct mlir_op *end = block_ops(f, b);
+
+    if (!end)
+        return -1;
+    int count = end->operand_count + c->count;
+    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
+    for (int k = 0; k < count; k++) {
+        bool is_own = k < end->operand_count;
+        x[k] = from_operand(f, end, is_own ? end->operand[k] : c->item[k - end->operand_count]);
+        if (x[k] < 0)
+            return -1;
+    }
+    f->m->computation[f->b.computation].root = hlo_tuple(&f->b, count, x);
+    return 0;
+}
+
+/*
+ * A computation of one tuple: the block's arguments first, captures behind them. Its result is
+ * the block's, with the captures behind it if `keeps`.
+ */
+static int tuple_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g,
+                        const char *name, const struct hlo_type *state, struct captures *c,
+                        bool keeps)
+{
+    if (check_region(f, op, g))
+        return -1;
+    struct hlo_builder was = enter(f, name);
+    const struct mlir_block *b = &g->block[0];
+    int state_parameter = hlo_parameter(&f->b, 0, state);
+    if (b->argument_count + c->count != state->part_count)
+        return from_fail(f, op, "a region takes %d values and not %d", b->argument_count,
+                         state->part_count - c->count);
+    for (int k = 0; k < b->argument_count; k++)
+        from_define(f, &b->argument[k], hlo_tuple_element(&f->b, state_parameter, k));
+    for (int k = 0; k < c->count; k++)
+        from_define(f, c->item[k], hlo_tuple_element(&f->b, state_parameter, b->argument_count + k));
+    if (keeps ? kept_result(f, b, c) : from_block(f, b))
+        return -1;
+    put_back(f, c);
+    return leave(f, was);
+}
+
+static int captured_operands(struct from *f, const struct mlir_op *op, const struct captures *c,
+                             int *x)
+{
+    for (int k = 0; k < c->count; k++) {
+        if ((x[k] = from_operand(f, op, c->item[k])) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int loop(struct from *f, const struct mlir_op *op, struct captures *c)
+{
+    int count = op->operand_count + c->count;
+    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
+
+    for (int k = 0; k < op->operand_count; k++) {
+        if ((x[k] = from_operand(f, op, op->operand[k])) < 0)
+            return -1;
+    }
+    if (captured_operands(f, op, c, x + op->operand_count))
+        return -1;
+    int state = hlo_tuple(&f->b, count, x);
+    struct hlo_type t = *hlo_type_of(&f->b, state);
+    int condition = tuple_region(f, op, &op->region[0], "while_condition", &t, c, false);
+    int body = condition < 0 ? -1 : tuple_region(f, op, &op->region[1], "while_body", &t, c, true);
+    if (body < 0)
+        return -1;
+    struct hlo_instruction i = { .op = OPCODE_WHILE, .type = t, .operand_count = 1,
+                                 .operand = &state, .computation_count = 2,
+                                 .computation = (int[]){ body, condition } };
+    from_place(f, op);
+    if (from_extra(f, op, &i))
+        return -1;
+    i.place = f->b.place;
+    i.line = op->line;
+    i.col = op->col;
+    from_define_elements(f, op, hlo_add(f->m, f->b.computation, &i));
+    return 0;
+}
+
+int from_while(struct from *f, const struct mlir_op *op)
+{
+    struct captures c = { 0 };
+    int status;
+
+    if (op->region_count != 2)
+        return from_fail(f, op, "it has %d regions and not 2", op->region_count);
+    if (op->result_count != op->operand_count)
+        return from_fail(f, op, "it has %d operands and %d results", op->operand_count,
+                         op->result_count);
+    find_captures(f, &c, &op->region[0]);
+    find_captures(f, &c, &op->region[1]);
+    keep(f, &c);
+    status = loop(f, op, &c);
+    mem_free(c.item);
+    return status;
+}
+
+/* one branch: its operand, a tuple of what it captures, and its computation */
+static int branch(struct from *f, const struct mlir_op *op, int number, int *operand)
+{
+    struct captures c = { 0 };
+    int made = -1;
+
+    find_captures(f, &c, &op->region[number]);
+    keep(f, &c);
+    int *x = arena_array(f->arena, (size_t)c.count + 1, sizeof(*x));
+    if (!captured_operands(f, op, &c, x)) {
+        *operand = hlo_tuple(&f->b, c.count, x);
+        struct hlo_type t = *hlo_type_of(&f->b, *operand);
+        made = tuple_region(f, op, &op->region[number], "branch", &t, &c, false);
+    }
+    mem_free(c.item);
+    return made;
+}
+
+static int conditional(struct from *f, const struct mlir_op *op, bool is_predicated)
+{
+    int count = op->region_count;
+    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
+    int *made = arena_array(f->arena, (size_t)count + 1, sizeof(*made));
+    struct hlo_instruction i = { .op = OPCODE_CONDITIONAL, .is_predicated = is_predicated,
+                                 .operand = x, .operand_count = count + 1, .computation = made,
+                                 .computation_count = count };
+
+    if (op->operand_count != 1 || count < 1 || (is_predicated && count != 2))
+        return from_fail(f, op, "it has %d operands and %d regions", op->operand_count, count);
+    if ((x[0] = from_operand(f, op, op->operand[0])) < 0)
+        return -1;
+    for (int n = 0; n < count; n++) {
+        if ((made[n] = branch(f, op, n, &x[n + 1])) < 0)
+            return -1;
+    }
+    from_place(f, op);
+    return from_result_type(f, op, &i.type) ? -1 : from_finish(f, op, &i);
+}
+
+int from_case(struct from *f, const struct mlir_op *op) { return conditional(f, op, false); }
+int from_if(struct from *f, const struct mlir_op *op) { return conditional(f, op, true); }

@@ -1,0 +1,252 @@
+/* Modules and functions of a tree as programs and computations. */
+#include "import/stablehlo/from.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct from_function *)a)->name, ((const struct from_function *)b)->name);
+}
+
+static struct from_function *find_function(struct from *f, const char *name)
+{
+    struct from_function key = { .name = name };
+    return bsearch(&key, f->function, (size_t)f->function_count, sizeof(key), by_name);
+}
+
+static bool is_function(const struct mlir_op *op)
+{
+    return !strcmp(op->name, "func.func");
+}
+
+static const char *text_of(const struct mlir_attr *a)
+{
+    return a && (a->kind == MLIR_STRING || a->kind == MLIR_SYMBOL) ? a->text.data : NULL;
+}
+
+static int list_functions(struct from *f, const struct mlir_block *b)
+{
+    f->function = arena_array(f->arena, (size_t)b->op_count + 1, sizeof(*f->function));
+    for (int k = 0; k < b->op_count; k++) {
+        const struct mlir_op *op = b->op[k];
+        const char *name = text_of(mlir_op_attr(op, "sym_name"));
+        if (!is_function(op))
+            continue;
+        if (!name)
+            return from_fail(f, op, "a function without a name");
+        f->function[f->function_count++] = (struct from_function){ name, op, -1, false, false };
+    }
+    qsort(f->function, (size_t)f->function_count, sizeof(*f->function), by_name);
+    for (int k = 1; k < f->function_count; k++) {
+        if (!strcmp(f->function[k - 1].name, f->function[k].name))
+            return from_fail(f, f->function[k].op, "two functions are named @%s",
+                             f->function[k].name);
+    }
+    return 0;
+}
+
+static int make_parameters(struct from *f, const struct mlir_op *op)
+{
+    const struct mlir_attr *dicts = mlir_op_attr(op, "arg_attrs");
+    const struct mlir_block *b = &op->region[0].block[0];
+
+    for (int k = 0; k < b->argument_count; k++) {
+        const struct mlir_value *v = &b->argument[k];
+        bool has_dict = dicts && dicts->kind == MLIR_ARRAY && k < dicts->count;
+        struct hlo_instruction i = { .op = OPCODE_PARAMETER, .index = k, .line = op->line,
+                                     .col = op->col };
+        if (from_type(f, op, v->type, &i.type) ||
+            (has_dict && from_extra_of(f, op, dicts->item[k], &i)))
+            return -1;
+        if (v->name)
+            i.name = arena_printf(f->arena, "%s%s", v->name[0] >= '0' && v->name[0] <= '9' ? "arg" : "",
+                                  v->name);
+        mlir_place_of(f->arena, v->location, &i.place);
+        from_define(f, v, hlo_add(f->m, f->b.computation, &i));
+    }
+    return 0;
+}
+
+static bool is_sharding_call(const struct hlo_instruction *i)
+{
+    return i->op == OPCODE_CUSTOM_CALL && !strcmp(i->target, "Sharding");
+}
+
+/* how the results lie: of a tuple its root says it, of one result a custom call behind it */
+static int result_shardings(struct from *f, const struct mlir_op *op, const struct mlir_attr *dicts)
+{
+    struct hlo_computation *c = &f->m->computation[f->b.computation];
+    struct hlo_sharding *all = arena_array(f->arena, (size_t)dicts->count, sizeof(*all));
+    bool is_said = false;
+
+    for (int k = 0; k < dicts->count; k++) {
+        struct hlo_instruction one = { 0 };
+        if (from_extra_of(f, op, dicts->item[k], &one))
+            return -1;
+        is_said = is_said || one.sharding_count == 1;
+        all[k] = one.sharding_count == 1 ? one.sharding[0]
+                                         : (struct hlo_sharding){ .kind = HLO_UNKNOWN,
+                                                                  .text = "{unknown}" };
+    }
+    if (!is_said)
+        return 0;
+    struct hlo_instruction *root = &c->instruction[c->root];
+    if (root->op == OPCODE_TUPLE && root->operand_count == dicts->count) {
+        root->sharding_count = dicts->count;
+        root->sharding = all;
+    } else if (dicts->count == 1 && !is_sharding_call(root)) {
+        int x = c->root;
+        struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .target = "Sharding",
+                                     .target_bytes = strlen("Sharding"), .type = root->type,
+                                     .operand_count = 1, .operand = &x, .sharding_count = 1,
+                                     .sharding = all };
+        hlo_add(f->m, f->b.computation, &i);
+    }
+    return 0;
+}
+
+/* Attributes of results stand with the root. */
+static int mark_results(struct from *f, const struct mlir_op *op)
+{
+    const struct mlir_attr *dicts = mlir_op_attr(op, "res_attrs");
+
+    if (!dicts || dicts->kind != MLIR_ARRAY || dicts->count == 0)
+        return 0;
+    if (result_shardings(f, op, dicts))
+        return -1;
+    struct hlo_computation *c = &f->m->computation[f->b.computation];
+    from_add_pair(f, &c->instruction[c->root].other, "res_attrs", mlir_attr_text(f->arena, dicts));
+    return 0;
+}
+
+static int make_function(struct from *f, struct from_function *fn)
+{
+    const struct mlir_op *op = fn->op;
+    struct hlo_builder was = f->b;
+
+    if (op->region_count != 1 || op->region[0].block_count != 1)
+        return from_fail(f, op, "@%s has no body, or one of several blocks", fn->name);
+    if (f->depth >= FROM_DEPTH_MAX)
+        return from_fail(f, op, "more than %d functions call each other", FROM_DEPTH_MAX);
+    f->depth++;
+    fn->is_open = true;
+    f->b.computation = hlo_add_computation(f->m, fn->name);
+    f->m->computation[f->b.computation].line = op->line;
+    f->m->computation[f->b.computation].col = op->col;
+    if (make_parameters(f, op) || from_block(f, &op->region[0].block[0]) || mark_results(f, op))
+        return -1;
+    fn->computation = f->b.computation;
+    fn->is_open = false;
+    f->depth--;
+    f->b = was;
+    return 0;
+}
+
+int from_function_of(struct from *f, const struct mlir_op *op, struct mlir_text name)
+{
+    struct from_function *fn = find_function(f, name.data);
+
+    if (!fn) {
+        const char **names = arena_array(f->arena, (size_t)f->function_count + 1, sizeof(*names));
+        for (int k = 0; k < f->function_count; k++)
+            names[k] = f->function[k].name;
+        return from_fail(f, op, "no function is named @%s%s", name.data,
+                         text_did_you_mean(name.data, names, (size_t)f->function_count).text);
+    }
+    fn->is_called = true;
+    if (fn->is_open)
+        return from_fail(f, op, "@%s calls itself", fn->name);
+    if (fn->computation < 0 && make_function(f, fn))
+        return -1;
+    return fn->computation;
+}
+
+/* "main", or the first in the file that is public and that nobody calls */
+static struct from_function *entry_of(struct from *f)
+{
+    struct from_function *main = find_function(f, "main"), *best = NULL;
+
+    for (int k = 0; !main && k < f->function_count; k++) {
+        struct from_function *fn = &f->function[k];
+        const char *visibility = text_of(mlir_op_attr(fn->op, "sym_visibility"));
+        bool is_private = visibility && !strcmp(visibility, "private");
+        if (!is_private && !fn->is_called && fn->computation >= 0 &&
+            (!best || fn->computation < best->computation))
+            best = fn;
+    }
+    return main ? main : best;
+}
+
+/* Functions without a body are nobody's mistake until they are called. */
+static int make_functions(struct from *f, const struct mlir_block *b)
+{
+    for (int k = 0; k < b->op_count; k++) {
+        const struct mlir_op *op = b->op[k];
+        if (!is_function(op) || op->region_count != 1 || op->region[0].block_count == 0)
+            continue;
+        struct from_function *fn = find_function(f, text_of(mlir_op_attr(op, "sym_name")));
+        if (fn->computation < 0 && make_function(f, fn))
+            return -1;
+    }
+    struct from_function *entry = entry_of(f);
+    f->m->entry = entry ? entry->computation : -1;
+    return entry ? from_aliases(f, entry->op) : 0;
+}
+
+static int make_module(struct from *f, const struct mlir_op *op)
+{
+    static const struct mlir_block empty;
+    const struct mlir_block *b = op->region[0].block_count ? &op->region[0].block[0] : &empty;
+
+    f->function_count = 0;
+    for (int k = 0; k < f->tree->value_count; k++)
+        f->value[k].computation = -1;
+    if (from_module_attributes(f, op) || list_functions(f, b))
+        return -1;
+    for (int k = 0; k < b->op_count; k++) {
+        bool is_mesh = !strcmp(b->op[k]->name, "sdy.mesh");
+        if (is_mesh ? from_mesh(f, b->op[k]) : !is_function(b->op[k]))
+            return is_mesh ? -1 : from_fail(f, b->op[k], "no such operation stands in a module");
+    }
+    return make_functions(f, b);
+}
+
+static void begin_module(struct from *f, struct hlo_module *m, const struct mlir_op *op)
+{
+    const char *name = text_of(mlir_op_attr(op, "sym_name"));
+
+    hlo_module_init(m, f->arena, name ? name : "module");
+    m->file = f->tree->file;
+    f->m = m;
+    f->b = (struct hlo_builder){ .module = m };
+    f->depth = 0;
+}
+
+struct hlo_module *stablehlo_to_program(const struct mlir_tree *t, struct arena *a, struct err *e)
+{
+    struct from f = { .tree = t, .arena = a, .err = e };
+    struct hlo_module *first = NULL, **last = &first;
+    int status = 0;
+
+    f.value = mem_alloc(((size_t)t->value_count + 1) * sizeof(*f.value));
+    for (int k = 0; k < t->module_count && !status; k++) {
+        *last = arena_alloc(a, sizeof(**last));
+        begin_module(&f, *last, t->module[k]);
+        status = make_module(&f, t->module[k]);
+        last = &(*last)->next;
+    }
+    mem_free(f.value);
+    for (struct hlo_module *m = first; status && m; m = m->next)
+        hlo_module_fini(m);
+    return status ? NULL : first;
+}
+
+struct hlo_module *stablehlo_read_text(const char *text, size_t bytes, const char *file,
+                                       struct arena *a, struct err *e)
+{
+    struct mlir_tree t;
+
+    mlir_tree_init(&t, a, file);
+    return mlir_read_text(&t, text, bytes, e) ? NULL : stablehlo_to_program(&t, a, e);
+}

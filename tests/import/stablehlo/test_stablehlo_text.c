@@ -1,0 +1,151 @@
+/*
+ * What StableHLO's operations become in a program, and what is said of those that no program has.
+ */
+#include "base/text.h"
+#include "import/hlo_text/hlo_text.h"
+#include "import/stablehlo/stablehlo.h"
+#include "tests/test.h"
+
+/* the program of a text, as HLO text without what each line says beside */
+static char *hlo_of(const char *text)
+{
+    const struct hlo_text_options o = {.is_short = true, .no_metadata = true};
+    struct err e = {.msg = ""};
+    struct arena a;
+    char *printed;
+    size_t bytes;
+
+    arena_init(&a);
+    struct hlo_module *m = stablehlo_read_text(text, strlen(text), "t.mlir", &a, &e);
+    if (!m)
+        fail_msg("%d:%d %s", e.line, e.col, e.msg);
+    if (hlo_verify(m, &e))
+        fail_msg("%d:%d %s", e.line, e.col, e.msg);
+    FILE *to = text_memory(&printed, &bytes);
+    hlo_text_print(m, to, &o);
+    text_memory_end(to, &printed);
+    hlo_module_fini(m);
+    arena_fini(&a);
+    return printed;
+}
+
+/* body: of a function of %x: f32[2,3] and %n: s32[] that returns f32[2,3] */
+static void becomes(const char *body, const char *wanted)
+{
+    char text[4000];
+
+    snprintf(text, sizeof(text),
+             "func.func @main(%%x: tensor<2x3xf32>, %%n: tensor<i32>) -> tensor<2x3xf32> {\n%s\n"
+             "  return %%r : tensor<2x3xf32>\n}\n"
+             "func.func private @half(%%x: tensor<2x3xf32>) -> tensor<2x3xf32> {\n"
+             "  return %%x : tensor<2x3xf32>\n}\n", body);
+    char *hlo = hlo_of(text);
+    if (!strstr(hlo, wanted))
+        fail_msg("no %s in %s", wanted, hlo);
+    free(hlo);
+}
+
+static void is_refused(const char *body, int line, const char *words)
+{
+    char text[2000];
+    struct err e = {.msg = ""};
+    struct arena a;
+
+    snprintf(text, sizeof(text), "func.func @main(%%x: tensor<2x3xf32>, %%n: tensor<i32>) {\n%s\n  return\n}\n",
+             body);
+    arena_init(&a);
+    assert_null(stablehlo_read_text(text, strlen(text), "t.mlir", &a, &e));
+    if (!strstr(e.msg, words) || e.line != line)
+        fail_msg("%d:%d: %s", e.line, e.col, e.msg);
+    arena_fini(&a);
+}
+
+TEST(operations_become_instructions)
+{
+    becomes("%r = stablehlo.abs %x : tensor<2x3xf32>", "abs(x)");
+    becomes("%r = mhlo.add %x, %x : tensor<2x3xf32>", "add(x, x)");
+    becomes("%r = stablehlo.custom_call @mhlo.erf(%x) {mhlo.version = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>", " erf(x)");
+    becomes("%0 = stablehlo.slice %x [0:1, 0:3] : (tensor<2x3xf32>) -> tensor<1x3xf32>\n"
+            "%r = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x3xf32>) -> tensor<2x3xf32>",
+            "dimensions={1}");              /* behind a reshape to f32[3] */
+    becomes("%0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+            "%1 = stablehlo.dot %x, %0, precision = [HIGHEST, HIGHEST] : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>\n"
+            "%r = stablehlo.dot %1, %x : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>",
+            "lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={highest,highest}");
+    becomes("%r = stablehlo.composite \"chlo.x\" %x {composite_attributes = {k = 4 : i64}, decomposition = @half} : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+            "to_apply=half");
+    becomes("%v, %i = chlo.top_k(%x, k = 3) : tensor<2x3xf32> -> (tensor<2x3xf32>, tensor<2x3xi32>)\n"
+            "%r = stablehlo.negate %v : tensor<2x3xf32>", "topk(x)");
+}
+
+TEST(regions_take_what_they_use_from_around_them)
+{
+    becomes("%c = stablehlo.constant dense<3> : tensor<i32>\n"
+            "%0:2 = stablehlo.while(%i = %n, %v = %x) : tensor<i32>, tensor<2x3xf32>\n"
+            "cond {\n"
+            "  %1 = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+            "  stablehlo.return %1 : tensor<i1>\n"
+            "} do {\n"
+            "  %1 = stablehlo.add %v, %x : tensor<2x3xf32>\n"
+            "  %2 = stablehlo.add %i, %c : tensor<i32>\n"
+            "  stablehlo.return %2, %1 : tensor<i32>, tensor<2x3xf32>\n"
+            "}\n"
+            "%r = stablehlo.negate %0#1 : tensor<2x3xf32>", "tuple(n, x, x)");
+    becomes("%r = \"stablehlo.case\"(%n) ({\n"
+            "  stablehlo.return %x : tensor<2x3xf32>\n"
+            "}, {\n"
+            "  %0 = call @half(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+            "  stablehlo.return %0 : tensor<2x3xf32>\n"
+            "}) : (tensor<i32>) -> tensor<2x3xf32>", "conditional(n,");
+}
+
+TEST(shapes_that_constants_say_are_static)
+{
+    becomes("%s = stablehlo.constant dense<[2, 3]> : tensor<2xi64>\n"
+            "%r = stablehlo.dynamic_reshape %x, %s : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>", "reshape(x)");
+    becomes("%a = stablehlo.constant dense<0> : tensor<2xi64>\n"
+            "%b = stablehlo.constant dense<[2, 3]> : tensor<2xi64>\n"
+            "%c = stablehlo.constant dense<1> : tensor<2xi64>\n"
+            "%r = stablehlo.real_dynamic_slice %x, %a, %b, %c : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x3xf32>",
+            "slice={[0:2], [0:3]}");
+}
+
+TEST(arguments_say_what_they_share_with_results)
+{
+    char *hlo = hlo_of("module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
+                       "  func.func public @main(%x: tensor<2xf32> {tf.aliasing_output = 0 : i32, mhlo.sharding = \"{replicated}\"}) -> tensor<2xf32> {\n"
+                       "    return %x : tensor<2xf32>\n  }\n}\n");
+    assert_non_null(strstr(hlo, "input_output_alias={ {}: (0, {}, may-alias) }"));
+    assert_non_null(strstr(hlo, "num_partitions=2"));
+    assert_non_null(strstr(hlo, "sharding={replicated}"));
+    free(hlo);
+}
+
+TEST(what_no_program_has_is_refused_by_name)
+{
+    is_refused("%0 = stablehlo.ads %x : tensor<2x3xf32>", 2, "did you mean \"stablehlo.abs\"");
+    is_refused("%0 = stablehlo.uniform_quantize %x : (tensor<2x3xf32>) -> tensor<2x3x!quant.uniform<i8:f32, 0.1>>", 2, "quantized types are not known");
+    is_refused("%0 = \"stablehlo.transpose\"(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>", 2, "the attribute permutation is missing");
+    is_refused("%0 = call @nowhere(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>", 2, "no function is named @nowhere");
+    is_refused("call @main(%x, %n) : (tensor<2x3xf32>, tensor<i32>) -> ()", 2, "@main calls itself");
+    is_refused("%0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<2x3xf32>) -> tensor<2x3xf32>", 2, "1 numbers for rank 2");
+    is_refused("%0 = stablehlo.dynamic_reshape %x, %n : (tensor<2x3xf32>, tensor<i32>) -> tensor<?xf32>", 2, "has no bound");
+    is_refused("%0 = stablehlo.reduce(%x init: %n) across dimensions = [0] : (tensor<2x3xf32>, tensor<i32>) -> tensor<3xf32>\n"
+               " reducer(%a: tensor<f32>, %b: tensor<f32>) {\n"
+               "  %1 = stablehlo.negate %x : tensor<2x3xf32>\n"
+               "  stablehlo.return %a : tensor<f32>\n}", 4, "from around it");
+    is_refused("%0 = stablehlo.compare XX, %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>", 2, "comparison_direction");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_become_instructions),
+        cmocka_unit_test(regions_take_what_they_use_from_around_them),
+        cmocka_unit_test(shapes_that_constants_say_are_static),
+        cmocka_unit_test(arguments_say_what_they_share_with_results),
+        cmocka_unit_test(what_no_program_has_is_refused_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
