@@ -1,0 +1,129 @@
+/* Programs are told apart by what is in them, whatever they are called, packed or not. */
+#include "import/read/read.h"
+
+#include "cli/hlo/hlo.h"
+#include "tests/rigs/program_files.h"
+#include "tests/test.h"
+
+#include <unistd.h>
+#include <zlib.h>
+
+static const char *const forms[] = {
+    [PROGRAM_HLO_TEXT] = "train_step.hlo.txt", [PROGRAM_HLO_PROTO] = "train_step.hlo.pb",
+    [PROGRAM_MLIR_TEXT] = "train_step.mlir", [PROGRAM_MLIR_BYTECODE] = "train_step.mlirbc",
+    [PROGRAM_JAX_EXPORT] = "exported.bin"
+};
+
+static struct hlo_module *read_form(int form, struct arena *a)
+{
+    struct err e = {.msg = ""};
+    char path[200], buf[1000];
+    struct hlo_module *m;
+
+    snprintf(path, sizeof(path), "tests/import/data/%s", forms[form]);
+    m = program_read(path, a, &e);
+    if (!m || hlo_verify(m, &e))
+        fail_msg("%s", err_format(&e, buf, sizeof(buf)));
+    return m;
+}
+
+TEST(all_forms_are_known_by_their_content)
+{
+    for (int f = 0; f < PROGRAM_UNKNOWN; f++) {
+        char path[200];
+        size_t bytes;
+        char *data;
+
+        snprintf(path, sizeof(path), "tests/import/data/%s", forms[f]);
+        data = program_file_read(path, &bytes);
+        assert_non_null(data);
+        assert_int_equal(program_format_of(data, bytes), f);
+        free(data);
+    }
+}
+
+/* The artifact, its text and what jax.export saved are one program; HLO's two forms another. */
+TEST(a_program_is_the_same_in_all_its_forms)
+{
+    struct hlo_module *m[PROGRAM_UNKNOWN];
+    struct arena a;
+
+    arena_init(&a);
+    for (int f = 0; f < PROGRAM_UNKNOWN; f++)
+        m[f] = read_form(f, &a);
+    assert_int_equal(hlo_print_diff(m[PROGRAM_HLO_TEXT], m[PROGRAM_HLO_PROTO]), 0);
+    assert_int_equal(hlo_print_diff(m[PROGRAM_MLIR_TEXT], m[PROGRAM_MLIR_BYTECODE]), 0);
+    assert_int_equal(hlo_print_diff(m[PROGRAM_MLIR_BYTECODE], m[PROGRAM_JAX_EXPORT]), 0);
+    for (int f = 0; f < PROGRAM_UNKNOWN; f++)
+        program_free(m[f]);
+    arena_fini(&a);
+}
+
+TEST(packed_programs_are_unpacked)
+{
+    char path[] = "/tmp/test_read_XXXXXX";
+    struct err e = {.msg = ""};
+    struct hlo_module *m, *plain;
+    struct arena a;
+    size_t bytes;
+    char *data = program_file_read("tests/import/data/train_step.mlirbc", &bytes);
+    int fd = mkstemp(path);
+    gzFile f = gzdopen(fd, "wb");
+
+    assert_non_null(data);
+    assert_int_equal(gzwrite(f, data, (unsigned)bytes), (int)bytes);
+    gzclose(f);
+    arena_init(&a);
+    m = program_read(path, &a, &e);
+    assert_non_null(m);
+    plain = read_form(PROGRAM_MLIR_BYTECODE, &a);
+    assert_int_equal(hlo_print_diff(m, plain), 0);
+    program_free(m);
+    program_free(plain);
+    arena_fini(&a);
+    assert_int_equal(truncate(path, 500), 0);
+    arena_init(&a);
+    assert_null(program_read(path, &a, &e));
+    assert_string_not_equal(e.msg, "");
+    arena_fini(&a);
+    unlink(path);
+    free(data);
+}
+
+static void expect_unknown(const char *bytes, size_t count)
+{
+    struct err e = {.msg = ""};
+    struct arena a;
+
+    arena_init(&a);
+    assert_null(program_read_bytes(bytes, count, "input", &a, &e));
+    assert_non_null(strstr(e.msg, "HLO text"));
+    assert_non_null(strstr(e.msg, "jax.export"));
+    arena_fini(&a);
+}
+
+TEST(what_is_no_program_is_told_what_would_be_one)
+{
+    static const char picture[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    size_t bytes;
+    char *assembly = program_file_read("examples/01_vector_add.tasm", &bytes);
+
+    assert_non_null(assembly);
+    expect_unknown(assembly, bytes);
+    expect_unknown(picture, sizeof(picture));
+    expect_unknown("", 0);
+    expect_unknown("{\"class_name\": \"Sequential\"}", 28);
+    free(assembly);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_forms_are_known_by_their_content),
+        cmocka_unit_test(a_program_is_the_same_in_all_its_forms),
+        cmocka_unit_test(packed_programs_are_unpacked),
+        cmocka_unit_test(what_is_no_program_is_told_what_would_be_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
