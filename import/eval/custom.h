@@ -1,0 +1,16 @@
+/* Custom calls by name: custom.def, declared. Private to import/eval. */
+#ifndef IMPORT_EVAL_CUSTOM_H
+#define IMPORT_EVAL_CUSTOM_H
+#include "import/eval/linalg.h"
+
+int custom_topk(struct call *c);
+int custom_approx_topk(struct call *c);
+/* a function on several devices in step; operands and results device by device */
+int custom_run_parallel(struct call *c);
+int custom_full_to_shard(struct call *c);
+int custom_shard_to_full(struct call *c);
+/* got and want; failures go into the report, not into the error */
+int check_equal(struct call *c);
+int check_close(struct call *c);
+int check_almost(struct call *c);
+#endif
