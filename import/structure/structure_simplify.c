@@ -1,0 +1,41 @@
+/* The pass over what has regions, and over indices and products: each opcode has its own file. */
+#include "import/structure/structure_impl.h"
+
+#include <string.h>
+
+static const struct {
+    enum hlo_opcode op;
+    structure_visitor *visit;
+} visitors[] = {
+    {OPCODE_REDUCE, structure_reduce}, {OPCODE_REDUCE_WINDOW, structure_reduce_window},
+    {OPCODE_SELECT_AND_SCATTER, structure_select_and_scatter},
+    {OPCODE_SCATTER, structure_scatter}, {OPCODE_SORT, structure_sort},
+    {OPCODE_WHILE, structure_while}, {OPCODE_MAP, structure_map},
+    {OPCODE_COMPARE, structure_compare}, {OPCODE_TOPK, structure_topk},
+    {OPCODE_DOT, structure_dot}, {OPCODE_REDUCE_PRECISION, structure_reduce_precision},
+    {OPCODE_CUSTOM_CALL, structure_custom_call},
+};
+
+/* with indices of s32; -1: neither they nor the operation have changed */
+static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
+                 const int *operand)
+{
+    int count = from->operand_count, made = -1;
+    int *own = mem_alloc(((size_t)count + 1) * sizeof(*own));
+
+    memcpy(own, operand, (size_t)count * sizeof(*own));
+    structure_indices(b, from, own);
+    for (size_t k = 0; k < sizeof(visitors) / sizeof(visitors[0]); k++)
+        if (visitors[k].op == from->op)
+            made = visitors[k].visit(r, b, from, own);
+    if (made < 0 && memcmp(own, operand, (size_t)count * sizeof(*own)) != 0)
+        made = hlo_copy_instruction(b, from, own);
+    mem_free(own);
+    return made;
+}
+
+int structure_simplify(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
+                       struct err *e)
+{
+    return structure_visit(old, made, a, visit, e);
+}

@@ -1,0 +1,213 @@
+/*
+ * How often loops run: a counter that starts at a constant, goes on by a constant and is compared
+ * with one. What XLA has found out stands in backend_config already, and is kept there.
+ */
+#include "import/structure/structure_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIPS_MAX (INT64_C(1) << 40)
+
+int64_t structure_trips(const struct hlo_instruction *i)
+{
+    const char *found = i->config ? strstr(i->config, "known_trip_count") : NULL;
+    int64_t trips;
+
+    if (!found)
+        return -1;
+    found += strcspn(found, "0123456789");
+    if (*found == '\0')
+        return -1;
+    trips = strtoll(found, NULL, 10);
+    return trips >= 0 && trips <= TRIPS_MAX ? trips : -1;
+}
+
+void structure_set_trips(struct hlo_builder *b, int loop, int64_t trips)
+{
+    struct hlo_instruction *i = &b->module->computation[b->computation].instruction[loop];
+
+    i->config = arena_printf(b->module->arena, "{\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
+                             trips);
+}
+
+/* an integer that does not depend on anything */
+static bool constant_of(const struct hlo_computation *c, int instruction, int64_t *value)
+{
+    const struct hlo_instruction *i = &c->instruction[instruction];
+
+    switch (i->op) {
+    case OPCODE_CONSTANT:
+        if (!hlo_element_is_integer(i->type.element) || hlo_type_elements(&i->type) != 1 ||
+            !i->literal || !i->literal->data)
+            return false;
+        *value = hlo_element_load_int(i->type.element, i->literal->data);
+        return true;
+    case OPCODE_COPY: case OPCODE_RESHAPE: case OPCODE_BITCAST: case OPCODE_CONVERT:
+        return hlo_element_is_integer(i->type.element) &&
+               hlo_element_is_integer(c->instruction[i->operand[0]].type.element) &&
+               constant_of(c, i->operand[0], value);
+    default:
+        return false;
+    }
+}
+
+static int behind_copies(const struct hlo_computation *c, int instruction)
+{
+    const struct hlo_instruction *i = &c->instruction[instruction];
+
+    while (((i->op == OPCODE_COPY || i->op == OPCODE_BITCAST) && i->operand_count == 1) ||
+           (i->op == OPCODE_CONVERT &&
+            i->type.element == c->instruction[i->operand[0]].type.element)) {
+        instruction = i->operand[0];
+        i = &c->instruction[instruction];
+    }
+    return instruction;
+}
+
+/* which part of the state the value is; 0 of a state that is no tuple; -1: none */
+static int part_of(const struct hlo_computation *c, int instruction)
+{
+    const struct hlo_instruction *i = &c->instruction[behind_copies(c, instruction)];
+
+    if (i->op == OPCODE_PARAMETER)
+        return hlo_type_is_tuple(&i->type) ? -1 : 0;
+    if (i->op == OPCODE_GET_TUPLE_ELEMENT && c->instruction[i->operand[0]].op == OPCODE_PARAMETER)
+        return (int)i->index;
+    return -1;
+}
+
+/* the instruction that is part `part` of what the computation or the state is made of */
+static int made_part(const struct hlo_computation *c, int whole, int part)
+{
+    const struct hlo_instruction *i = &c->instruction[behind_copies(c, whole)];
+
+    if (i->op == OPCODE_TUPLE)
+        return part < i->operand_count ? behind_copies(c, i->operand[part]) : -1;
+    return hlo_type_is_tuple(&i->type) ? -1 : behind_copies(c, whole);
+}
+
+/* what the counter goes on by in each round */
+static bool step_of(const struct hlo_computation *body, int part, int64_t *step)
+{
+    int made = made_part(body, body->root, part);
+    const struct hlo_instruction *i = made < 0 ? NULL : &body->instruction[made];
+
+    if (!i || (i->op != OPCODE_ADD && i->op != OPCODE_SUBTRACT))
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (part_of(body, i->operand[k]) == part && constant_of(body, i->operand[1 - k], step) &&
+            (i->op == OPCODE_ADD || k == 0)) {
+            *step = i->op == OPCODE_ADD ? *step : -*step;
+            return true;
+        }
+    return false;
+}
+
+struct loop {
+    const struct hlo_computation *body, *condition, *outside;
+    int state;                          /* of outside */
+};
+
+/* a constant of the condition, or a part of the state that no round changes */
+static bool bound_of(const struct loop *l, int instruction, int64_t *bound)
+{
+    int part, kept;
+
+    if (constant_of(l->condition, instruction, bound))
+        return true;
+    part = part_of(l->condition, instruction);
+    if (part < 0)
+        return false;
+    kept = made_part(l->body, l->body->root, part);
+    if (kept < 0 || part_of(l->body, kept) != part)
+        return false;
+    kept = made_part(l->outside, l->state, part);
+    return kept >= 0 && constant_of(l->outside, kept, bound);
+}
+
+static enum hlo_direction turned(enum hlo_direction d)
+{
+    switch (d) {
+    case HLO_LT: return HLO_GT;
+    case HLO_LE: return HLO_GE;
+    case HLO_GT: return HLO_LT;
+    case HLO_GE: return HLO_LE;
+    default: return d;
+    }
+}
+
+/* rounds until `x direction bound` is false, x going on by step; -1: not known, or never */
+static int64_t count_rounds(int64_t x, int64_t step, enum hlo_direction d, int64_t bound)
+{
+    int64_t way;
+
+    if (llabs(x) > TRIPS_MAX || llabs(bound) > TRIPS_MAX || llabs(step) > TRIPS_MAX)
+        return -1;
+    if (d == HLO_GT || d == HLO_GE) {
+        x = -x;
+        bound = -bound;
+        step = -step;
+        d = turned(d);
+    }
+    way = bound - x + (d == HLO_LE);
+    if (d == HLO_NE)
+        return way == 0 ? 0 : step != 0 && way % step == 0 && way / step > 0 ? way / step : -1;
+    if (d == HLO_EQ)
+        return way != 0 ? 0 : step != 0 ? 1 : -1;
+    if (way <= 0)
+        return 0;
+    return step > 0 ? (way + step - 1) / step : -1;
+}
+
+static int64_t trips_of(const struct loop *l)
+{
+    const struct hlo_instruction *end = &l->condition->instruction[
+        behind_copies(l->condition, l->condition->root)];
+
+    if (end->op != OPCODE_COMPARE)
+        return -1;
+    for (int k = 0; k < 2; k++) {
+        int part = part_of(l->condition, end->operand[k]), first;
+        int64_t start, step, bound;
+
+        if (part < 0 || !step_of(l->body, part, &step) ||
+            !bound_of(l, end->operand[1 - k], &bound))
+            continue;
+        first = made_part(l->outside, l->state, part);
+        if (first >= 0 && constant_of(l->outside, first, &start))
+            return count_rounds(start, step, k == 0 ? end->direction : turned(end->direction),
+                                bound);
+    }
+    return -1;
+}
+
+int64_t structure_find_trips(const struct hlo_module *m, int computation,
+                             const struct hlo_instruction *loop)
+{
+    struct loop l = {.body = &m->computation[loop->computation[0]],
+                     .condition = &m->computation[loop->computation[1]],
+                     .outside = &m->computation[computation], .state = loop->operand[0]};
+    int64_t trips = structure_trips(loop);
+
+    return trips >= 0 ? trips : trips_of(&l);
+}
+
+int structure_while(struct hlo_rewrite *rewrite, struct hlo_builder *b,
+                    const struct hlo_instruction *from, const int *operand)
+{
+    const struct hlo_module *m = b->module;
+    struct loop l = {.body = &m->computation[from->computation[0]],
+                     .condition = &m->computation[from->computation[1]],
+                     .outside = &m->computation[b->computation], .state = operand[0]};
+    int64_t trips = structure_trips(from) >= 0 ? -1 : trips_of(&l);
+    int loop;
+
+    (void)rewrite;
+    if (trips < 0)
+        return -1;
+    loop = hlo_copy_instruction(b, from, operand);
+    structure_set_trips(b, loop, trips);
+    return loop;
+}

@@ -1,0 +1,167 @@
+/* Ragged and scaled products, scans, the largest elements, upper halves, exchanges between devices. */
+#include "tests/test.h"
+
+#include "tests/rigs/expand_rig.h"
+
+static void check(const struct expand_rig *rig)
+{
+    uint64_t seed = expand_rig_seed();
+
+    for (int i = 0; i < 4; i++)
+        expand_rig_check(rig, seed + (uint64_t)i);
+}
+
+TEST(groups_of_rows_and_of_contracted_elements)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m\nENTRY e {\n a = f32[12,5] parameter(0)\n b = f32[4,5,3] parameter(1)\n n = s32[4] parameter(2)\n"
+        " ROOT d = f32[12,3] ragged-dot(a, b, n), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+        "lhs_ragged_dims={0}, rhs_group_dims={0}\n}\n", .bound = 1e-5, .floor = 1, .integer_bits = 2});
+    check(&(struct expand_rig){.text =
+        "HloModule m\nENTRY e {\n a = f32[12,5] parameter(0)\n b = f32[12,3] parameter(1)\n n = s32[4] parameter(2)\n"
+        " ROOT d = f32[4,5,3] ragged-dot(a, b, n), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
+        "lhs_ragged_dims={0}\n}\n", .bound = 1e-5, .floor = 1, .integer_bits = 2});
+}
+
+TEST(blocks_with_scales)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m\nENTRY e {\n a = f8e4m3fn[4,8] parameter(0)\n b = f8e4m3fn[8,6] parameter(1)\n"
+        " s = bf16[4,2] parameter(2)\n t = bf16[2,6] parameter(3)\n"
+        " ROOT d = f32[4,6] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
+        .bound = 1e-5, .floor = 1});
+}
+
+TEST(scans_forwards_and_back)
+{
+    static const char *directions[] = {"true", "false"};
+    char text[900];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof(text), "HloModule m\nbody { x = f32[1,3] parameter(0)\n s = f32[3] parameter(1)\n"
+                 " r = f32[3] reshape(x)\n y = f32[3] add(r, s)\n o = f32[1,3] reshape(y)\n"
+                 " ROOT t = (f32[1,3], f32[3]) tuple(o, y) }\n"
+                 "ENTRY e {\n a = f32[7,3] parameter(0)\n b = f32[3] parameter(1)\n"
+                 " ROOT s = (f32[7,3], f32[3]) scan(a, b), dimensions={0}, num_carries=1, is_reverse=%s, "
+                 "to_apply=body\n}\n", directions[i]);
+        check(&(struct expand_rig){.text = text, .bound = 1e-6, .floor = 1});
+    }
+}
+
+TEST(the_largest_and_the_smallest)
+{
+    static const char *types[] = {"f32", "f16", "s64", "s32", "bf16", "u8"};
+    char text[900];
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        for (int is_largest = 0; is_largest < 2; is_largest++) {
+            const char *t = types[i];
+
+            snprintf(text, sizeof(text), "HloModule m\nENTRY e {\n a = %s[3,20] parameter(0)\n"
+                     " ROOT t = (%s[3,6], s32[3,6]) topk(a), k=6, largest=%s\n}\n", t, t,
+                     is_largest ? "true" : "false");
+            check(&(struct expand_rig){.text = text});
+        }
+    }
+    check(&(struct expand_rig){.text =
+        "HloModule m\ngt { x = f32[] parameter(0)\n y = f32[] parameter(1)\n i = s32[] parameter(2)\n"
+        " j = s32[] parameter(3)\n ROOT p = pred[] compare(x, y), direction=GT }\n"
+        "ENTRY e {\n a = f32[3,20] parameter(0)\n i = s32[3,20] iota(), iota_dimension=1\n l = f32[] constant(-inf)\n"
+        " z = s32[] constant(-1)\n ROOT t = (f32[3,6], s32[3,6]) custom-call(a, i, l, z), "
+        "custom_call_target=\"ApproxTopK\", called_computations={gt}, "
+        "backend_config={\"reduction_dim\": 1, \"recall_target\": 0.95}\n}\n"});
+}
+
+TEST(upper_halves_of_products)
+{
+    static const char *types[] = {"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"};
+    char text[300];
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        const char *t = types[i];
+
+        snprintf(text, sizeof(text), "HloModule m\nENTRY e {\n a = %s[90] parameter(0)\n b = %s[90] parameter(1)\n"
+                 " ROOT c = %s[90] mulhi(a, b)\n}\n", t, t, t);
+        check(&(struct expand_rig){.text = text});
+    }
+}
+
+TEST(rounding_by_random_bits)
+{
+    static const char *types[] = {"s8", "s32", "u8", "s4"};
+    char text[300];
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        snprintf(text, sizeof(text), "HloModule m\nENTRY e {\n a = f32[90] parameter(0)\n b = u32[90] parameter(1)\n"
+                 " ROOT c = %s[90] stochastic-convert(a, b)\n}\n", types[i]);
+        check(&(struct expand_rig){.text = text, .low = -20, .high = 20, .integer_bits = 32});
+    }
+}
+
+TEST(exchanges)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m, replica_count=4\nENTRY e {\n a = f32[8,3] parameter(0)\n b = s64[2] parameter(1)\n c = s64[2] parameter(2)\n"
+        " x = f32[8,3] all-to-all(a), dimensions={0}, replica_groups={{0,1,2,3}}\n"
+        " y = f32[8,3] all-to-all(a), dimensions={0}, replica_groups={{0,2},{3,1}}\n"
+        " z = f32[8,3] collective-broadcast(a), replica_groups={{2,0,1,3}}\n"
+        " w = (s64[2], s64[2]) all-to-all(b, c), replica_groups={{0,2},{3,1}}\n"
+        " w0 = s64[2] get-tuple-element(w), index=0\n w1 = s64[2] get-tuple-element(w), index=1\n"
+        " ROOT t = (f32[8,3], f32[8,3], f32[8,3], s64[2], s64[2]) tuple(x, y, z, w0, w1)\n}\n", .replicas = 4});
+}
+
+TEST(products_of_long_integers)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m\nENTRY e {\n a = s64[4,30] parameter(0)\n b = s64[30,5] parameter(1)\n"
+        " ROOT c = s64[4,5] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"});
+}
+
+TEST(sums_over_devices)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m, replica_count=4\nadd { x = s64[] parameter(0)\n y = s64[] parameter(1)\n ROOT z = s64[] add(x, y) }\n"
+        "cadd { x = c64[] parameter(0)\n y = c64[] parameter(1)\n ROOT z = c64[] add(x, y) }\n"
+        "ENTRY e {\n a = s64[5] parameter(0)\n b = c64[3] parameter(1)\n c = u16[4] parameter(2)\n"
+        " x = s64[5] all-reduce(a), replica_groups={{0,2},{3,1}}, to_apply=add\n"
+        " y = (s64[5], s64[5]) all-reduce(a, x), replica_groups={}, to_apply=add\n"
+        " z = c64[3] all-reduce(b), replica_groups={}, to_apply=cadd\n y0 = s64[5] get-tuple-element(y), index=0\n"
+        " y1 = s64[5] get-tuple-element(y), index=1\n g = u16[16] all-gather(c), dimensions={0}, replica_groups={}\n"
+        " ROOT t = (s64[5], s64[5], s64[5], c64[3], u16[16]) tuple(x, y0, y1, z, g)\n}\n",
+        .replicas = 4, .bound = 1e-6, .floor = 1});
+}
+
+TEST(more_dimensions_than_the_compiler_has)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m\nadd { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] add(x, y) }\n"
+        "ENTRY e {\n a = f32[2,8,6,3] parameter(0)\n b = f32[1,4,1,2,1] parameter(1)\n z = f32[] constant(0)\n"
+        " r = f32[2,4,1,2,1,3,2,1,1,3] reshape(a)\n s = f32[2,4,1,2,1,3,2,1,1,3] broadcast(b), dimensions={2,1,4,3,7}\n"
+        " m = f32[2,4,1,2,1,3,2,1,1,3] multiply(r, s)\n n = f32[2,4,1,1,3,1,3] reduce(m, z), dimensions={3,6,8}, to_apply=add\n"
+        " t = f32[3,1,1,2,3,1,2,1,4,2] transpose(m), dimensions={9,8,7,6,5,4,3,2,1,0}\n"
+        " l = f32[3,1,1,2,3,1,2,1,4,1] slice(t), slice={[0:3],[0:1],[0:1],[0:2],[0:3],[0:1],[0:2],[0:1],[0:4],[1:2]}\n"
+        " i = f32[3,1,1,2,3,1,2,1,4,1] iota(), iota_dimension=8\n k = f32[3,1,1,2,3,1,2,1,4,1] add(l, i)\n"
+        " o = f32[9,16] reshape(k)\n ROOT x = (f32[2,4,1,1,3,1,3], f32[9,16]) tuple(n, o)\n}\n",
+        .bound = 1e-6, .floor = 1});
+}
+
+TEST(what_nothing_expands_is_named)
+{
+    expand_rig_refused("HloModule m\nENTRY e {\n a = c128[3] parameter(0)\n ROOT b = c128[3] tanh(a)\n}\n",
+                       "c128");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_of_rows_and_of_contracted_elements),
+        cmocka_unit_test(blocks_with_scales), cmocka_unit_test(scans_forwards_and_back),
+        cmocka_unit_test(the_largest_and_the_smallest), cmocka_unit_test(upper_halves_of_products),
+        cmocka_unit_test(rounding_by_random_bits), cmocka_unit_test(exchanges), cmocka_unit_test(sums_over_devices),
+        cmocka_unit_test(products_of_long_integers),
+        cmocka_unit_test(more_dimensions_than_the_compiler_has),
+        cmocka_unit_test(what_nothing_expands_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

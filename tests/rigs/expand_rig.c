@@ -1,0 +1,352 @@
+/* Programs before and after their expansion, side by side. */
+#include "tests/test.h"
+
+#include "base/rng.h"
+#include "import/eval/eval.h"
+#include "import/expand/expand.h"
+#include "import/lower/lower.h"
+#include "import/read/read.h"
+#include "stack/interp/interp.h"
+#include "tests/rigs/expand_rig.h"
+
+#include <complex.h>
+#include <math.h>
+#include <time.h>
+
+enum { REPLICAS_MAX = 8 };
+
+uint64_t expand_rig_seed(void)
+{
+    const char *given = getenv("SYSTOLE_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) / 86400;
+
+    printf("SYSTOLE_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
+
+static struct hlo_module *read_text(const char *text, struct arena *a)
+{
+    struct err e = {0};
+    struct hlo_module *m = program_read_bytes(text, strlen(text), "case", a, &e);
+
+    if (!m || e.msg[0])
+        fail_msg("line %d: %s", e.line, e.msg);
+    return m;
+}
+
+static double draw_float(const struct expand_rig *rig, struct rng *r)
+{
+    static const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1};
+    double low = rig->low, high = rig->high;
+
+    if (low == 0 && high == 0) {
+        low = -4;
+        high = 4;
+    }
+    if (rig->has_specials && rng_next(r) % 10 == 0)
+        return special[rng_next(r) % 7];
+    return low + (high - low) * (double)(rng_next(r) >> 11) * 0x1p-53;
+}
+
+static void draw(const struct expand_rig *rig, const struct hlo_type *t, struct rng *r, char *to)
+{
+    size_t bytes = hlo_element_bytes(t->element);
+
+    for (int64_t i = 0; i < hlo_type_elements(t); i++, to += bytes) {
+        if (hlo_element_is_complex(t->element)) {
+            enum hlo_element part = t->element == ELEMENT_C64 ? ELEMENT_F32 : ELEMENT_F64;
+
+            hlo_element_store(part, draw_float(rig, r), to);
+            hlo_element_store(part, draw_float(rig, r), to + bytes / 2);
+        } else if (hlo_element_is_float(t->element)) {
+            hlo_element_store(t->element, draw_float(rig, r), to);
+        } else {
+            int64_t bits = rig->integer_bits ? rig->integer_bits : 1 + (int64_t)(rng_next(r) % 64);
+            int64_t x = (int64_t)(rng_next(r) >> (64 - bits));
+
+            hlo_element_store_int(t->element, rng_next(r) % 2 ? x : -x, to);
+        }
+    }
+}
+
+static void run(const struct hlo_module *m, int replicas, struct eval_array *const *input,
+                struct eval_array **output, struct arena *a)
+{
+    struct eval_settings settings = {.replica_count = replicas};
+    struct eval_report report = {0};
+    struct err e = {0};
+
+    for (int r = 0; r < replicas; r++)
+        output[r] = arena_array(a, (size_t)eval_output_count(m) + 1, sizeof(**output));
+    if (eval_run(m, &settings, (const struct eval_array *const *)input, output, a, &report, &e))
+        fail_msg("%s", e.msg);
+}
+
+static struct eval_array *draw_inputs(const struct expand_rig *rig, const struct hlo_module *m,
+                                      struct rng *r, struct arena *a)
+{
+    int count = eval_input_count(m);
+    struct eval_array *input = arena_array(a, (size_t)count + 1, sizeof(*input));
+
+    for (int n = 0; n < count; n++) {
+        const struct hlo_type *t = eval_input_type(m, n);
+
+        input[n].type = *t;
+        input[n].data = arena_array(a, (size_t)hlo_type_elements(t) + 1,
+                                    hlo_element_bytes(t->element));
+        draw(rig, t, r, input[n].data);
+        if (!hlo_type_is_dynamic(t))
+            continue;
+        input[n].size = arena_array(a, (size_t)t->rank, sizeof(int64_t));
+        for (int d = 0; d < t->rank; d++)
+            input[n].size[d] = t->is_bounded[d] ? (int64_t)rng_below(r, (uint32_t)t->dim[d] + 1)
+                                                : t->dim[d];
+    }
+    return input;
+}
+
+/* what the expanded program is given for a leaf */
+static void split_leaf(const struct expand_leaf *l, const struct eval_array *from,
+                       struct eval_array *to, struct arena *a)
+{
+    void *part[4];
+    int64_t count = hlo_type_elements(&l->type);
+
+    for (int p = 0; p < l->parts; p++) {
+        to[l->first + p].type = hlo_array_type(a, l->part, l->type.rank, l->type.dim);
+        part[p] = to[l->first + p].data =
+            arena_array(a, (size_t)count + 1, hlo_element_bytes(l->part));
+    }
+    expand_split(l->type.element, count, from->data, part);
+    for (int k = 0, d = 0; k < l->sizes; k++, d++) {
+        int32_t *size = arena_alloc(a, sizeof(*size));
+
+        while (!l->type.is_bounded[d])
+            d++;
+        *size = (int32_t)(from->size ? from->size[d] : l->type.dim[d]);
+        to[l->first + l->parts + k] =
+            (struct eval_array){.type = hlo_scalar_type(ELEMENT_S32), .data = size};
+    }
+}
+
+static double complex number(enum hlo_element e, const char *x)
+{
+    if (e == ELEMENT_C64) {
+        const float *part = (const void *)x;
+
+        return CMPLX(part[0], part[1]);
+    }
+    return hlo_element_load(e, x);
+}
+
+static bool same(const struct expand_rig *rig, enum hlo_element e, const char *x, const char *y)
+{
+    double complex a, b;
+    double size;
+
+    if (!hlo_element_is_float(e) && !hlo_element_is_complex(e))
+        return memcmp(x, y, hlo_element_bytes(e)) == 0;
+    a = number(e, x);
+    b = number(e, y);
+    if (isnan(creal(a)) || isnan(cimag(a)))
+        return isnan(creal(b)) || isnan(cimag(b));
+    if (isinf(creal(a)) || isinf(cimag(a)))
+        return a == b || (hlo_element_is_complex(e) && (isinf(creal(b)) || isinf(cimag(b))));
+    size = cabs(a) > rig->floor ? cabs(a) : rig->floor;
+    return a == b || cabs(a - b) <= rig->bound * size;
+}
+
+/* is element i, row-major, within the sizes of a bounded array? */
+static bool is_there(const struct hlo_type *t, const int64_t *size, int64_t i)
+{
+    for (int d = t->rank - 1; size && d >= 0; d--) {
+        if (i % t->dim[d] >= size[d])
+            return false;
+        i /= t->dim[d];
+    }
+    return true;
+}
+
+static void compare_leaf(const struct expand_rig *rig, int leaf, const struct expand_leaf *l,
+                         const struct eval_array *want, const struct eval_array *parts,
+                         struct arena *a)
+{
+    size_t bytes = hlo_element_bytes(l->type.element);
+    int64_t count = hlo_type_elements(&l->type);
+    char *got = arena_array(a, (size_t)count + 1, bytes);
+    const void *part[4];
+
+    for (int p = 0; p < l->parts; p++)
+        part[p] = parts[l->first + p].data;
+    expand_join(l->type.element, count, part, got);
+    for (int k = 0, d = 0; k < l->sizes; k++, d++) {
+        while (!l->type.is_bounded[d])
+            d++;
+        assert_int_equal(*(int32_t *)parts[l->first + l->parts + k].data,
+                         want->size ? want->size[d] : l->type.dim[d]);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const char *x = (const char *)want->data + (size_t)i * bytes, *y = got + (size_t)i * bytes;
+
+        if (is_there(&l->type, want->size, i) && !same(rig, l->type.element, x, y))
+            fail_msg("result %d, element %lld of %s: %.9g %.9g, expanded %.9g %.9g (%llx, %llx)",
+                     leaf, (long long)i, hlo_element_name(l->type.element),
+                     creal(number(l->type.element, x)), cimag(number(l->type.element, x)),
+                     creal(number(l->type.element, y)), cimag(number(l->type.element, y)),
+                     (long long)hlo_element_load_int(l->type.element, x),
+                     (long long)hlo_element_load_int(l->type.element, y));
+    }
+}
+
+/* what is left has types that the compiler knows */
+static void check_types(const struct hlo_module *m)
+{
+    for (int c = 0; c < m->computation_count; c++) {
+        for (int i = 0; i < m->computation[c].count; i++) {
+            const struct hlo_type *t = &m->computation[c].instruction[i].type;
+
+            for (int n = 0; n < hlo_type_leaves(t); n++) {
+                enum hlo_element part, e = hlo_type_leaf(t, n)->element;
+                int parts;
+
+                assert_int_equal(expand_form_of(e, &part, &parts), EXPAND_SAME);
+                assert_false(hlo_type_is_dynamic(hlo_type_leaf(t, n)));
+            }
+        }
+    }
+}
+
+/* a part as the graph's interpreter has it: four bytes an element, bf16 as f32 */
+static void *to_graph(const struct eval_array *from, struct arena *a)
+{
+    int64_t count = hlo_type_elements(&from->type);
+    enum hlo_element e = from->type.element;
+    size_t bytes = hlo_element_bytes(e);
+    int32_t *to = arena_array(a, (size_t)count + 1, sizeof(*to));
+
+    for (int64_t i = 0; i < count; i++) {
+        const char *x = (const char *)from->data + (size_t)i * bytes;
+
+        if (hlo_element_is_float(e))
+            hlo_element_store(ELEMENT_F32, hlo_element_load(e, x), &to[i]);
+        else
+            hlo_element_store_int(ELEMENT_S32, hlo_element_load_int(e, x), &to[i]);
+    }
+    return to;
+}
+
+static void *from_graph(const struct hlo_type *t, const void *data, struct arena *a)
+{
+    int64_t count = hlo_type_elements(t);
+    size_t bytes = hlo_element_bytes(t->element);
+    char *to = arena_array(a, (size_t)count + 1, bytes);
+
+    for (int64_t i = 0; i < count; i++) {
+        if (hlo_element_is_float(t->element))
+            hlo_element_store(t->element, ((const float *)data)[i], to + (size_t)i * bytes);
+        else
+            hlo_element_store_int(t->element, ((const int32_t *)data)[i], to + (size_t)i * bytes);
+    }
+    return to;
+}
+
+/* the graph that the program is lowered to, by the graph's own interpreter */
+static void check_graph(const struct expand_rig *rig, const struct hlo_module *old,
+                        const struct expand_boundary *boundary, const struct eval_array *split,
+                        const struct eval_array *want, const struct eval_array *got,
+                        struct arena *a)
+{
+    struct lower_settings settings = {0};
+    struct lowered lowered;
+    struct err e = {0};
+    struct interp_value *input, *output;
+    struct eval_array *parts;
+    int total = 0;
+
+    if (lower_program(old, &settings, a, &lowered, &e))
+        fail_msg("%s", e.msg);
+    input = arena_array(a, (size_t)lowered.graph.parameter_count + 1, sizeof(*input));
+    output = arena_array(a, (size_t)lowered.graph.output_count + 1, sizeof(*output));
+    for (int n = 0; n < lowered.parameter_count; n++)
+        for (int k = 0; k < lowered.parameter[n].count; k++)
+            if (lowered.parameter[n].graph[k] >= 0)
+                input[lowered.parameter[n].graph[k]].data =
+                    to_graph(&split[boundary->parameter[n].first + k], a);
+    if (interp_run(&lowered.graph, INTERP_DOT_F32, input, output, a, &e))
+        fail_msg("%s", e.msg);
+    for (int n = 0; n < boundary->result_count; n++)
+        total += boundary->result[n].parts + boundary->result[n].sizes;
+    parts = arena_array(a, (size_t)total + 1, sizeof(*parts));
+    for (int n = 0; n < lowered.result_count; n++) {
+        for (int k = 0; k < lowered.result[n].count; k++) {
+            int at = boundary->result[n].first + k;
+
+            parts[at] = got[at];
+            if (lowered.result[n].graph[k] >= 0)
+                parts[at].data = from_graph(&got[at].type,
+                                            output[lowered.result[n].graph[k]].data, a);
+        }
+    }
+    for (int n = 0; n < boundary->result_count; n++)
+        compare_leaf(rig, n, &boundary->result[n], &want[n], parts, a);
+    graph_fini(&lowered.graph);
+}
+
+void expand_rig_check(const struct expand_rig *rig, uint64_t seed)
+{
+    struct arena a;
+    struct hlo_module *old, made;
+    struct expand_boundary boundary;
+    struct eval_array *input[REPLICAS_MAX], *split[REPLICAS_MAX], *want[REPLICAS_MAX];
+    struct eval_array *got[REPLICAS_MAX];
+    struct rng r;
+    struct err e = {0};
+    int count, total = 0, replicas = rig->replicas ? rig->replicas : 1;
+
+    arena_init(&a);
+    rng_init(&r, seed);
+    old = read_text(rig->text, &a);
+    old->replica_count = replicas;
+    count = eval_input_count(old);
+    if (expand_program(old, &made, &a, &boundary, &e))
+        fail_msg("%s", e.msg);
+    if (hlo_verify(&made, &e))
+        fail_msg("line %d: %s", e.line, e.msg);
+    check_types(&made);
+    assert_int_equal(boundary.parameter_count, count);
+    for (int n = 0; n < count; n++)
+        total += boundary.parameter[n].parts + boundary.parameter[n].sizes;
+    assert_int_equal(total, eval_input_count(&made));
+    for (int k = 0; k < replicas; k++) {
+        input[k] = draw_inputs(rig, old, &r, &a);
+        split[k] = arena_array(&a, (size_t)total + 1, sizeof(**split));
+        for (int n = 0; n < count; n++)
+            split_leaf(&boundary.parameter[n], &input[k][n], split[k], &a);
+    }
+    run(old, replicas, input, want, &a);
+    run(&made, replicas, split, got, &a);
+    for (int k = 0; k < replicas; k++)
+        for (int n = 0; n < boundary.result_count; n++)
+            compare_leaf(rig, n, &boundary.result[n], &want[k][n], got[k], &a);
+    if (replicas == 1 && !rig->has_subnormals)
+        check_graph(rig, old, &boundary, split[0], want[0], got[0], &a);
+    hlo_module_fini(&made);
+    program_free(old);
+    arena_fini(&a);
+}
+
+void expand_rig_refused(const char *text, const char *message)
+{
+    struct arena a;
+    struct hlo_module *old, made;
+    struct expand_boundary boundary;
+    struct err e = {0};
+
+    arena_init(&a);
+    old = read_text(text, &a);
+    assert_int_equal(expand_program(old, &made, &a, &boundary, &e), -1);
+    if (!strstr(e.msg, message))
+        fail_msg("\"%s\" does not say \"%s\"", e.msg, message);
+    program_free(old);
+    arena_fini(&a);
+}
