@@ -1,0 +1,267 @@
+/* Lowers operations between devices. A device's number is its partition's, or its replica's. */
+#include "import/lower/lower_impl.h"
+
+#include <string.h>
+
+static int devices_of(const struct lower *l)
+{
+    return l->settings && l->settings->device_count > 0 ? l->settings->device_count : 1;
+}
+
+/* of equal sizes, as the graph has them; no list: all devices are one group; NULL: refused */
+static const struct graph_groups *groups_of(struct lower_scope *s)
+{
+    const struct hlo_groups *from = s->now->groups;
+    struct graph_groups *g = arena_alloc(s->l->arena, sizeof(*g));
+    int32_t *member;
+
+    *g = (struct graph_groups){.count = 1, .size = devices_of(s->l)};
+    if (!from || from->size.count == 0)
+        return g;
+    for (int k = 1; k < from->size.count; k++)
+        if (from->size.item[k] != from->size.item[0]) {
+            lower_refuse(s, "groups of different sizes");
+            return NULL;
+        }
+    member = arena_array(s->l->arena, (size_t)from->id.count + 1, sizeof(*member));
+    for (int k = 0; k < from->id.count; k++)
+        member[k] = (int32_t)from->id.item[k];
+    *g = (struct graph_groups){.count = from->size.count, .size = (int)from->size.item[0],
+                               .member = member};
+    return g;
+}
+
+/* each device by itself: the operands are the result */
+static bool is_alone(struct lower_scope *s, const struct graph_groups *g)
+{
+    if (g->size != 1)
+        return false;
+    if (s->now->operand_count == 1)
+        lower_same(s, s->now, HLO_COPY);
+    else
+        lower_tuple(s, s->now, HLO_TUPLE);
+    return true;
+}
+
+static enum graph_reduce kind_of(struct lower_scope *s)
+{
+    enum graph_reduce kind = REDUCE_ADD;
+    enum hlo_opcode combines = structure_combines(s->l->module, s->now->computation[0], 0);
+    const struct hlo_type *t = &s->c->instruction[s->now->operand[0]].type;
+
+    if (combines == OPCODE_PARAMETER ||
+        !lower_reduce_kind(combines, t->element == ELEMENT_PRED, &kind))
+        lower_refuse(s, "devices do not combine by this computation");
+    return kind;
+}
+
+/* rank in its group of the device that runs: a table by device */
+static int rank_of_device(struct lower_scope *s, const struct graph_groups *g)
+{
+    int devices = g->count * g->size;
+    int32_t *rank = arena_array(s->l->arena, (size_t)devices, sizeof(*rank));
+
+    for (int k = 0; k < devices; k++)
+        rank[g->member ? g->member[k] : k] = k % g->size;
+    return lower_add(s, &(struct graph_node){.op = HLO_PARTITION_ID, .literal = rank,
+                                             .count = devices,
+                                             .shape = shape_scalar(DTYPE_S32)}, NULL, 0);
+}
+
+/* the machine's collectives add these; everything else is gathered and combined on each device */
+static bool is_added_on_the_way(enum graph_reduce kind, enum graph_dtype dtype)
+{
+    return kind == REDUCE_ADD && (dtype == DTYPE_F32 || dtype == DTYPE_BF16);
+}
+
+/* operand k of all devices, with a dimension of their own in front, combined along it */
+static int combine_gathered(struct lower_scope *s, int operand, const struct graph_node *n)
+{
+    struct shape shape = s->g->node[operand].shape, apart = {.dtype = shape.dtype};
+    struct graph_node gather = {.op = HLO_ALL_GATHER, .dim = 0, .groups = n->groups};
+    struct graph_node reduce = {.op = HLO_REDUCE, .reduce_kind = n->reduce_kind, .reduce_mask = 1};
+    int start[GRAPH_RANK_MAX], node;
+
+    if (shape.rank == GRAPH_RANK_MAX)
+        return lower_refuse(s, "%d dimensions, combined otherwise than by adding floats",
+                            shape.rank);
+    apart.rank = shape.rank + 1;
+    apart.dim[0] = 1;
+    for (int d = 0; d < shape.rank; d++)
+        apart.dim[1 + d] = shape.dim[d];
+    node = lower_add(s, &gather, (int[]){graph_reshape(s->g, operand, apart)}, 1);
+    node = lower_add(s, &reduce, &node, 1);
+    if (n->op == HLO_ALL_REDUCE)
+        return node;
+    shape.dim[n->dim] /= n->groups->size;       /* REDUCE_SCATTER: the block of this rank */
+    for (int d = 0; d < shape.rank; d++)
+        start[d] = graph_constant(s->g, shape_scalar(DTYPE_S32), 0);
+    start[n->dim] = graph_binary(s->g, HLO_MULTIPLY, rank_of_device(s, n->groups),
+                                 graph_constant(s->g, shape_scalar(DTYPE_S32),
+                                                (double)shape.dim[n->dim]));
+    return graph_dynamic_slice(s->g, node, start, shape.dim);
+}
+
+static void combine_all(struct lower_scope *s, const struct graph_node *n)
+{
+    int count = s->now->operand_count, *node = arena_array(s->l->arena, (size_t)count, sizeof(*node));
+
+    for (int k = 0; k < count; k++) {
+        node[k] = lower_operand(s, k);
+        if (node[k] != NODE_NONE)
+            node[k] = combine_gathered(s, node[k], n);
+    }
+    lower_set_leaves(s, count, node);
+}
+
+static bool are_added_on_the_way(struct lower_scope *s, const struct graph_node *n)
+{
+    for (int k = 0; k < s->now->operand_count; k++) {
+        int operand = lower_operand(s, k);
+
+        if (operand != NODE_NONE &&
+            !is_added_on_the_way(n->reduce_kind, s->g->node[operand].shape.dtype))
+            return false;
+    }
+    return true;
+}
+
+static void collect(struct lower_scope *s, struct graph_node *n)
+{
+    n->groups = groups_of(s);
+    if (!n->groups || is_alone(s, n->groups))
+        return;
+    if (n->op != HLO_ALL_GATHER)
+        n->reduce_kind = kind_of(s);
+    if (n->op != HLO_ALL_GATHER && !are_added_on_the_way(s, n))
+        combine_all(s, n);
+    else
+        lower_set_results(s, lower_add_operands(s, n), s->now->operand_count);
+}
+
+void lower_all_reduce(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    (void)i;
+    collect(s, &(struct graph_node){.op = (enum graph_op)op});
+}
+
+void lower_all_gather(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    collect(s, &(struct graph_node){.op = (enum graph_op)op, .dim = (int)i->dims.item[0]});
+}
+
+void lower_reduce_scatter(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    collect(s, &(struct graph_node){.op = (enum graph_op)op, .dim = (int)i->dims.item[0]});
+}
+
+void lower_collective_permute(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    int count = i->groups ? i->groups->pair.count / 2 : 0;
+    struct graph_pair *pair = arena_array(s->l->arena, (size_t)count + 1, sizeof(*pair));
+
+    for (int k = 0; k < count; k++)
+        pair[k] = (struct graph_pair){(int32_t)i->groups->pair.item[2 * k],
+                                      (int32_t)i->groups->pair.item[2 * k + 1]};
+    lower_set(s, lower_add_operands(s, &(struct graph_node){.op = (enum graph_op)op, .pair = pair,
+                                                            .count = count}));
+}
+
+/* of what all devices have along `dim`, the blocks that are for this one: from each device one */
+static int blocks_for(struct lower_scope *s, int a, int rank, int split)
+{
+    struct shape shape = s->g->node[a].shape, cut = shape;
+    int start[GRAPH_RANK_MAX + 1], zero = graph_constant(s->g, shape_scalar(DTYPE_S32), 0.0);
+
+    for (int d = 0; d < shape.rank; d++)
+        start[d] = d == split ? rank : zero;
+    cut.dim[split] = 1;
+    return graph_dynamic_slice(s->g, a, start, cut.dim);
+}
+
+/*
+ * One array in `size` blocks along `split`, block r for the device of rank r, and what has come
+ * joined along `join`. The graph has no such operation: all devices' arrays are gathered, with a
+ * dimension of their own in front, and each takes its blocks of them.
+ */
+static int exchange(struct lower_scope *s, int a, const struct graph_groups *g, int split,
+                    int join)
+{
+    struct shape shape = s->g->node[a].shape, apart = {.dtype = shape.dtype}, whole;
+    struct graph_node gather = {.op = HLO_ALL_GATHER, .dim = 0, .groups = g};
+    int dims[GRAPH_RANK_MAX], node;
+
+    if (shape.rank + 2 > GRAPH_RANK_MAX || shape.dim[split] % g->size)
+        return lower_refuse(s, "blocks of dimension %d, which has %lld elements", split,
+                            (long long)shape.dim[split]);
+    apart.rank = shape.rank + 2;        /* [device, .., block, within the block, ..] */
+    apart.dim[0] = 1;
+    for (int d = 0; d < shape.rank; d++)
+        apart.dim[1 + d + (d > split)] = shape.dim[d];
+    apart.dim[1 + split] = g->size;
+    apart.dim[2 + split] = shape.dim[split] / g->size;
+    node = lower_add(s, &gather, (int[]){graph_reshape(s->g, a, apart)}, 1);
+    node = blocks_for(s, node, rank_of_device(s, g), 1 + split);
+    apart.rank--;                       /* the block is chosen: [device, ..] */
+    apart.dim[0] = g->size;
+    for (int d = 0; d < shape.rank; d++)
+        apart.dim[1 + d] = d == split ? shape.dim[d] / g->size : shape.dim[d];
+    node = graph_reshape(s->g, node, apart);
+    for (int d = 0; d <= shape.rank; d++)       /* the device in front of `join` */
+        dims[d] = d < join ? d + 1 : d == join ? 0 : d;
+    node = graph_transpose(s->g, node, dims);
+    whole = shape;
+    whole.dim[split] /= g->size;
+    whole.dim[join] *= g->size;
+    return graph_reshape(s->g, node, whole);
+}
+
+/* operand k is for the device of rank k, and result k has come from it */
+static void exchange_arrays(struct lower_scope *s, const struct graph_groups *g)
+{
+    int *node = arena_array(s->l->arena, (size_t)g->size, sizeof(*node)), all;
+    int64_t start[GRAPH_RANK_MAX] = {0};
+    struct shape shape, one = {0};
+
+    for (int k = 0; k < g->size; k++) {
+        node[k] = lower_operand(s, k);
+        if (node[k] == NODE_NONE)
+            return;
+        shape = s->g->node[node[k]].shape;
+        if (shape.rank == GRAPH_RANK_MAX) {
+            lower_refuse(s, "%d dimensions", shape.rank);
+            return;
+        }
+        one = (struct shape){.dtype = shape.dtype, .rank = shape.rank + 1, .dim = {1}};
+        for (int d = 0; d < shape.rank; d++)
+            one.dim[1 + d] = shape.dim[d];
+        node[k] = graph_reshape(s->g, node[k], one);
+    }
+    all = exchange(s, graph_concatenate(s->g, node, g->size, 0), g, 0, 0);
+    for (int k = 0; k < g->size; k++) {
+        struct shape limit = one;
+
+        start[0] = k;
+        limit.dim[0] = k + 1;
+        node[k] = graph_reshape(s->g, graph_slice(s->g, all, start, limit.dim, NULL), shape);
+    }
+    lower_set_leaves(s, g->size, node);
+}
+
+/* one array in blocks, or an array for each device */
+void lower_all_to_all(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    const struct graph_groups *g = groups_of(s);
+    int split = i->dims.count > 0 ? (int)i->dims.item[0] : 0;
+    int join = i->dims.count > 1 ? (int)i->dims.item[1] : split;
+
+    (void)op;
+    if (!g || is_alone(s, g))
+        return;
+    if (i->operand_count == 1 && lower_operand(s, 0) != NODE_NONE)
+        lower_set(s, exchange(s, lower_operand(s, 0), g, split, join));
+    else if (i->operand_count == g->size)
+        exchange_arrays(s, g);
+    else
+        lower_refuse(s, "%d arrays for groups of %d devices", i->operand_count, g->size);
+}
