@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/compile/compile.h"
 #include "base/progress.h"
+#include "import/read/read.h"
 #include "isa/disasm.h"
 #include "report/folder/report.h"
 #include "stack/module/index_assume.h"
@@ -81,6 +82,11 @@ static const struct cli_option options[] = {
     {"assume-index", 0, "WHAT",
      "with --run: rows that gathers and scatters ask for: uniform (default), zipf, or a file of "
      "numbers", 3, CLI_TEXT, AT(assume_index)},
+    {"assume-trips", 0, "N",
+     "likewise, of a program of HLO: how often loops run that end by a computed condition", 3,
+     CLI_WHOLE, AT(assume_trips), .lo = 1, .hi = INT32_MAX},
+    {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes", 3, CLI_CHOICE,
+     AT(assume_branch), .words = "none|true|false"},
     {"tune", 0, NULL, "time each kernel with its tilings, and take the fastest", 3, CLI_FLAG,
      AT(is_tuned)},
     {"tune-cache", 0, "FILE", "tilings found before, and by --tune now (its default: tune.txt)", 3,
@@ -111,6 +117,9 @@ static int check(void *values, struct err *e)
     if (json_option(o) && !compile_is_file(o->model))
         return err_set(e, "%s is an option of JSON files; of a named model it is written behind "
                        "the name, e.g. %s:train,batch=8 (see --list)", json_option(o), o->model);
+    if (json_option(o) && program_is_file(o->model))
+        return err_set(e, "%s is an option of Keras models; %s is a program, whose shapes are fixed",
+                       json_option(o), o->model);
     if (o->emit == EMIT_LISTING && !o->is_run)
         return err_set(e, "--emit listing tells how often bundles issued: it needs --run");
     if (o->is_tuned && !o->tune_cache)
@@ -125,13 +134,14 @@ static const struct cli_part parts[] = {
 
 static const char doc[] =
     "Compile a step of a model, kernel by kernel, and show what each costs. MODEL is a Keras "
-    "model's JSON file, or a name with options.\v"
+    "model's JSON file, a program of HLO or StableHLO, or a name with options.\v"
     "It is compiled for one core of a chip, on v4 and v5p for both as one device; of a slice of "
     "several chips, as in v3-8, for every core, each with a batch of its own.\n\n"
     "Examples:\n"
     "  systole compile resnet50:train,batch=8 --tpu v5e --run\n"
     "  systole compile resnet50:train,batch=128 --tpu v3-8 --run\n"
     "  systole compile examples/mnist_mlp.json --tpu v5e --run\n"
+    "  systole compile step.mlirbc --tpu v6e --run --assume-trips 10\n"
     "  systole compile examples/mnist_mlp.json --dump-after fusion\n"
     "  systole compile examples/mnist_mlp.json --tpu v3 --tune --tune-cache v3.txt --run\n"
     "  systole compile examples/mnist_mlp.json --run --emit listing --out listing/";
@@ -139,7 +149,7 @@ static const char doc[] =
 static const struct cli_syntax syntax = {
     .own = {options, parts, check}, .noun = "model",
     .noun_at = offsetof(struct compile_request, model),
-    .noun_hint = "A Keras model's JSON file, or a name (see --list)", .args_doc = "MODEL",
+    .noun_hint = "A Keras model's JSON file, a program of HLO or StableHLO, or a name (see --list)", .args_doc = "MODEL",
     .doc = doc};
 
 struct session {

@@ -176,7 +176,8 @@ static void add_options(struct arguments *args, struct arena *a)
 static int run(struct arguments *args, struct arena *a, struct err *e)
 {
     struct gemm_values *v = &args->values;
-    const struct op_values hooks = {v, gemm_values_write, gemm_values_read};
+    const struct op_values hooks = {.user = v, .write = gemm_values_write,
+                                    .read = gemm_values_read};
     const struct gemm_operands *x = &v->x;
     bool has_values = args->run.engine.mode != MODE_TIMING;
     const char *title = arena_printf(a, "gemm %lldx%lldx%lld", (long long)x->m, (long long)x->n,

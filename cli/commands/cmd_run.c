@@ -13,6 +13,7 @@
 #include "cli/common/save_at.h"
 #include "cli/commands/swept.h"
 #include "cli/common/trace_options.h"
+#include "import/read/read.h"
 #include "report/folder/report.h"
 
 #include <stdio.h>
@@ -235,6 +236,16 @@ static int run(struct session *s, struct err *e)
     return write_folder(s, &step, seconds, e);
 }
 
+/* HLO or StableHLO among the arguments: then the command is what systole exec is */
+static bool is_program_of_others(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-' && program_is_file(argv[i]))
+            return true;
+    }
+    return false;
+}
+
 int cmd_run(int argc, char **argv)
 {
     struct arguments args = {.run = RUN_OPTIONS_DEFAULT, .trace = TRACE_OPTIONS_DEFAULT};
@@ -247,6 +258,8 @@ int cmd_run(int argc, char **argv)
     int status = 0;
     struct err e;
 
+    if (is_program_of_others(argc, argv))
+        return cmd_exec(argc, argv);
     cli_parse(&syntax, argc, argv, &args);
     if (args.has_view)
         args.run.engine.no_memo = true;                 /* every iteration can be stopped in */

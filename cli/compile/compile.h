@@ -31,6 +31,8 @@ struct compile_request {
     int replica_count;                  /* one on each core, where a slice has several chips */
     int64_t bucket_bytes;               /* of gradients; 0: chosen */
     bool sums_wait, all_chips;
+    int64_t assume_trips;               /* as in struct module_settings */
+    enum assumed_branch assume_branch;
     bool is_run, is_tuned, is_inference, no_megacore;
     struct machine_options engine;
 };

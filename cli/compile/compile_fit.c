@@ -2,6 +2,7 @@
 #include "cli/compile/compile.h"
 
 #include "base/units.h"
+#include "import/read/read.h"
 
 #define STEP 8                          /* batches are told in multiples of it, where they are */
 #define TRIES_MAX 12
@@ -26,7 +27,8 @@ struct module_settings compile_settings(const struct compile_request *o, const s
         .chip = chip, .codegen = o->codegen, .replica_count = o->replica_count,
         .slice = o->replica_count > 1 ? slice : NULL,
         .megacore = chip->chip_megacore && !o->no_megacore && o->replica_count == 1,
-        .bucket_bytes = o->bucket_bytes, .sums_wait = o->sums_wait};
+        .bucket_bytes = o->bucket_bytes, .sums_wait = o->sums_wait,
+        .assume_trips = o->assume_trips, .assume_branch = o->assume_branch};
 }
 
 static bool fits(const struct compile_request *o, const struct module_settings *s, int64_t batch)
@@ -95,6 +97,8 @@ void compile_add_largest_batch(const struct compile_request *o, const struct mod
     struct err why = *e;
     int64_t batch;
 
+    if (compile_is_file(o->model) && program_is_file(o->model))
+        return;                         /* its shapes are fixed */
     if (refused->hbm_bytes <= refused->hbm_limit || !compile_is_file(o->model))
         return;
     batch = compile_largest_batch(o, s, refused);

@@ -1,7 +1,9 @@
 /* Makes the graph that `systole compile` is asked for. */
 #include "cli/compile/compile.h"
 
+#include "cli/graphs/program_graph.h"
 #include "files/model_file.h"
+#include "import/read/read.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/nn/zoo.h"
 
@@ -55,12 +57,37 @@ static int make_keras(const struct compile_request *o, struct graph *g, struct a
     return status;
 }
 
+/*
+ * A program of HLO or StableHLO: of one device, or cut for as many as it is for. Its module must not
+ * outlive this; what the graph needs of it lies in the arena.
+ */
+static int make_program(struct compile_request *o, struct graph *g, struct arena *a, struct err *e)
+{
+    struct program_graph p;
+    int most = o->replica_count > 1 ? o->replica_count : 1;
+    int status = program_graph_read(&p, o->model, false, a, e) || program_graph_cut(&p, a, e) ||
+                 program_graph_lower(&p, a, e) ? -1 : 0;
+
+    if (status == 0 && p.devices > most)
+        status = err_set(e, "the program is for %d devices, %s has %d; name a slice that has them, "
+                         "e.g. --tpu v5e-8", p.devices, o->target.tpu, most);
+    if (status == 0) {
+        graph_fini(g);
+        graph_copy(&p.lowered.graph, a, g);
+        o->replica_count = p.devices;
+    }
+    program_graph_fini(&p);
+    return status;
+}
+
 int compile_make_graph(struct compile_request *o, struct graph *g, struct arena *a,
                        struct err *e)
 {
     int64_t variable_count;
 
     g->name = arena_strdup(a, o->model);
+    if (compile_is_file(o->model) && program_is_file(o->model))
+        return make_program(o, g, a, e);
     if (compile_is_file(o->model))
         return make_keras(o, g, a, e);
     if (zoo_batch(o->model, &o->batch, e))

@@ -28,6 +28,35 @@ static struct table_cell peer_cell(const struct module_kernel *k, const struct c
                           : k->peer_segment->cost.total_cycles * k->times);
 }
 
+enum { KERNELS_SHOWN = 200 };           /* of more, those that take longest */
+
+static int64_t cycles_of(const struct module *m, const struct compile_times *times, int kernel)
+{
+    return times ? times->kernel_cycles[0][kernel]
+                 : m->kernel[kernel].segment->cost.total_cycles * m->kernel[kernel].times;
+}
+
+/* the number of cycles from which on a kernel is shown */
+static int64_t shown_from(const struct module *m, const struct compile_times *times)
+{
+    int64_t low = 0, high = INT64_MAX;
+
+    if (m->kernel_count <= KERNELS_SHOWN)
+        return INT64_MIN;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        int count = 0;
+
+        for (int i = 0; i < m->kernel_count; i++)
+            count += cycles_of(m, times, i) >= middle;
+        if (count <= KERNELS_SHOWN)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 void compile_print_kernels(const struct module *m, const struct compile_times *times)
 {
     const struct table_field fields[] = {
@@ -40,6 +69,8 @@ void compile_print_kernels(const struct module *m, const struct compile_times *t
         {.heading = "simulated", .kind = CELL_INT, .is_shown = times != NULL, .width = 12},
         {.heading = "core 1", .kind = CELL_INT, .is_shown = m->core_count > 1, .width = 12},
         {TABLE_SHOWN(TEXT, NULL, "bound by"), .width = 13}, {TABLE_SHOWN(TEXT, NULL, "source")}};
+    int64_t from = shown_from(m, times), left_cycles = 0;
+    int left = 0;
     struct table t;
 
     table_begin_count(&t, fields, COUNT_OF(fields), NULL);
@@ -47,6 +78,11 @@ void compile_print_kernels(const struct module *m, const struct compile_times *t
     for (int i = 0; i < m->kernel_count; i++) {
         const struct module_kernel *k = &m->kernel[i];
 
+        if (cycles_of(m, times, i) < from) {
+            left_cycles += cycles_of(m, times, i);
+            left++;
+            continue;
+        }
         TABLE_ROW(&t, cell_int(i), cell_text(k->name), cell_text(k->category),
                   cell_int(k->flops * k->times), cell_int(k->payload_bytes * k->times),
                   cell_int(k->segment->cost.total_cycles * k->times),
@@ -56,6 +92,9 @@ void compile_print_kernels(const struct module *m, const struct compile_times *t
     }
     table_print_text(&t, stdout);
     table_end(&t);
+    if (left)
+        printf("and %d more kernels of less than %" PRId64 " cycles each, %s together\n", left, from,
+               text_thousands(left_cycles).text);
     printf("bytes: elements of operands and results; predicted%s in core cycles",
            times ? ", simulated" : "");
     if (m->core_count > 1)

@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "isa/disasm.h"
 #include "report/folder/report.h"
+#include "stack/hlo/rewrite.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
 
@@ -124,7 +125,16 @@ static int load(struct session *s, struct err *e)
 
         if (module_load(&s->module, s->machine, d.core, e))
             return cli_add_chip(&s->o->target, e);
-        if (has_values(s) && s->o->values->write(s->o->values->user, &d, e))
+    }
+    return 0;
+}
+
+static int write_values(struct session *s, struct err *e)
+{
+    for (int i = 0; has_values(s) && i < s->devices; i++) {
+        struct op_device d = device(s, i);
+
+        if (s->o->values->write(s->o->values->user, &d, e))
             return -1;
     }
     return 0;
@@ -141,6 +151,11 @@ static int read_values(struct session *s, struct err *e)
     return 0;
 }
 
+static bool runs_again(const struct session *s)
+{
+    return has_values(s) && s->o->values->again && s->o->values->again(s->o->values->user);
+}
+
 static bool is_megacore(const struct op_options *o, const struct chip *chip)
 {
     return chip->chip_megacore && !o->no_megacore;
@@ -149,6 +164,8 @@ static bool is_megacore(const struct op_options *o, const struct chip *chip)
 static int count_devices(const struct op_options *o, const struct slice *slice,
                          const struct chip *chip)
 {
+    if (o->replicas)
+        return o->replicas;
     if (!o->takes_slice || !strchr(o->target.tpu, '-'))
         return 1;
     return slice->core_count / (is_megacore(o, chip) ? (int)chip->chip_cores : 1);
@@ -165,13 +182,37 @@ int op_devices(const struct op_options *o, struct chip *chip, int *count, struct
     return 0;
 }
 
+/* in timing mode, which has no others, indices that kernels compute are assumed, too */
+static void assume_indices(struct session *s)
+{
+    struct graph *assuming = arena_alloc(&s->arena, sizeof(*assuming));
+
+    if (s->o->engine.mode != MODE_TIMING)
+        return;
+    graph_copy(s->graph, &s->arena, assuming);
+    if (index_assume(assuming) > 0)
+        s->graph = assuming;
+    graph_freeze(assuming);
+}
+
+static int write_indices(struct session *s, struct err *e)
+{
+    struct index_data data;
+
+    index_data_parse(&data, s->o->assume_index);
+    for (int i = 0; i < s->devices; i++)
+        if (index_assume_write(s->graph, &s->module, s->machine, device(s, i).core, &data, e))
+            return -1;
+    return 0;
+}
+
 static int prepare(struct session *s, struct err *e)
 {
     struct op_options *o = s->o;
     struct module_settings settings = {.codegen = o->codegen, .replica_count = 1,
                                        .chip = &s->chip};
-    struct index_data data;
     double began_s;
+    int cores;
 
     s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
     if (report_check_outputs(o->out.path, o->trace.path, e) ||
@@ -180,7 +221,19 @@ static int prepare(struct session *s, struct err *e)
         return -1;
     s->devices = count_devices(o, &s->slice, &s->chip);
     settings.megacore = is_megacore(o, &s->chip);
+    settings.assume_trips = o->assume_trips;
+    settings.assume_branch = o->assume_branch;
+    cores = s->devices * (settings.megacore ? (int)s->chip.chip_cores : 1);
+    if (cores > s->slice.core_count)
+        return err_set(e, "the program is for %d devices, %s has %d; name a slice that has them, "
+                       "e.g. --tpu v5e-8", s->devices, o->target.tpu,
+                       s->slice.core_count / (cores / s->devices));
+    if (o->replicas > 1) {
+        settings.replica_count = o->replicas;
+        settings.slice = &s->slice;
+    }
     o->engine.shared_hbm = settings.megacore;
+    assume_indices(s);
     began_s = progress_seconds();
     if (module_compile(s->graph, &settings, &s->arena, &s->module, e))
         return cli_add_chip(&o->target, e);
@@ -188,9 +241,7 @@ static int prepare(struct session *s, struct err *e)
     s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
     if (!s->machine || write_assembly(s, e))
         return cli_add_chip(&o->target, e);
-    index_data_parse(&data, o->assume_index);
-    return load(s, e) || index_assume_write(s->graph, &s->module, s->machine, 0, &data, e) ? -1
-                                                                                          : 0;
+    return load(s, e) || write_indices(s, e) ? -1 : 0;
 }
 
 static int write_folder(struct session *s, const struct report_step *step, double seconds,
@@ -205,6 +256,22 @@ static int write_folder(struct session *s, const struct report_step *step, doubl
     out_folder_add(&f, "machine", "tpu", s->o->target.tpu, true);
     out_folder_add_engine(&f, &s->o->engine, &s->arena);
     return out_folder_write(&f, step, seconds, e);
+}
+
+static void print_run(struct session *s, const struct report_step *step, double seconds,
+                      bool is_done)
+{
+    printf("%s on %s of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
+           s->devices > 1 ? arena_printf(&s->arena, "%d cores", s->devices * s->module.core_count)
+           : s->module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
+           s->o->codegen == CODEGEN_BEST ? "best" : "xla",
+           s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
+           s->module.linked[0].program.bundle_count);
+    compile_print_kernels(&s->module, NULL);
+    if (is_done && s->o->engine.mode != MODE_FUNCTIONAL)
+        print_rates(s);
+    report_print_step(step, stdout);
+    printf("\ncompiled in %.3f s, simulated in %.3f s\n", s->compile_s, seconds);
 }
 
 static int run(struct session *s, struct err *e)
@@ -227,28 +294,26 @@ static int run(struct session *s, struct err *e)
     if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->machine, s->title,
                               &s->o->out.command, e))
         return -1;
-    run_progress_begin(&shown, s->machine, s->title, run_progress_expected(&s->module));
-    status = machine_run(s->machine, &fault);
-    run_progress_end(&shown);
+    do {
+        status = write_values(s, &fault);
+        if (!s->o->is_quiet)
+            run_progress_begin(&shown, s->machine, s->title, run_progress_expected(&s->module));
+        status = status || machine_run(s->machine, &fault) ? -1 : 0;
+        if (!s->o->is_quiet)
+            run_progress_end(&shown);
+    } while (status == 0 && (status = read_values(s, &fault)) == 0 && runs_again(s));
     seconds = progress_seconds() - began_s;
-    printf("%s on %s of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
-           s->devices > 1 ? arena_printf(&s->arena, "%d cores", s->devices * s->module.core_count)
-           : s->module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
-           s->o->codegen == CODEGEN_BEST ? "best" : "xla",
-           s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
-           s->module.linked[0].program.bundle_count);
-    compile_print_kernels(&s->module, NULL);
-    if (status == 0 && s->o->engine.mode != MODE_FUNCTIONAL)
-        print_rates(s);
-    report_print_step(&step, stdout);
-    printf("\ncompiled in %.3f s, simulated in %.3f s\n", s->compile_s, seconds);
+    if (!s->o->is_quiet)
+        print_run(s, &step, seconds, status == 0);
+    s->o->cycles = machine_cycles(s->machine);
+    s->o->kernels = s->module.kernel_count;
     if (trace_recording_end(&trace, &step, stdout, e) && status == 0)
         return -1;
     if (status != 0) {
         *e = fault;
         return -1;
     }
-    return read_values(s, e) || write_folder(s, &step, seconds, e) ? -1 : 0;
+    return write_folder(s, &step, seconds, e);
 }
 
 int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e)

@@ -22,6 +22,8 @@ struct op_values {
     void *user;
     int (*write)(void *user, const struct op_device *d, struct err *e);
     int (*read)(void *user, const struct op_device *d, struct err *e);
+    /* after the last device was read: does the program run once more? NULL: once */
+    bool (*again)(void *user);
 };
 
 struct op_options {
@@ -33,7 +35,13 @@ struct op_options {
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
     const char *assembly;               /* the program is written there, or NULL */
     bool takes_slice;                   /* on all cores of a slice, not on its first alone */
+    int replicas;                       /* devices that the graph's collectives go over; 0: none */
+    int64_t assume_trips;               /* as in struct module_settings */
+    enum assumed_branch assume_branch;
     const struct op_values *values;     /* NULL: of what memory holds */
+    bool is_quiet;                      /* nothing is printed */
+    int64_t cycles;                     /* of the last launch: set by op_run */
+    int kernels;                        /* of the program: likewise */
     struct out_folder out;
 };
 #define OP_OPTIONS_DEFAULT \

@@ -1,0 +1,126 @@
+/* The program of systole exec on simulated cores: made a graph, compiled, run with its values. */
+#include "cli/exec/exec.h"
+
+#include "import/lower/lower_values.h"
+#include "stack/module/module_run.h"
+
+#include <stdio.h>
+
+struct session {
+    struct exec_options *o;
+    struct exec_program *p;
+    int64_t step;
+};
+
+static int write_leaf(const struct op_device *d, const struct lowered_leaf *leaf, const void *from,
+                      struct arena *a, struct err *e)
+{
+    void **word = lowered_pack(leaf, from, NULL, a);
+
+    for (int i = 0; i < leaf->count; i++) {
+        if (leaf->graph[i] >= 0 &&
+            module_write(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
+            return -1;
+    }
+    return 0;
+}
+
+/* how much of a result's bounded dimensions there is: only these elements are the result */
+static void take_sizes(const struct session *s, const struct lowered_leaf *leaf, void *from,
+                       const int64_t *read, struct exec_tensor *to)
+{
+    const struct hlo_type *t = &leaf->leaf.type;
+    int64_t *size = arena_array(&s->p->arena, (size_t)t->rank + 1, sizeof(*size));
+
+    for (int d = 0; d < t->rank; d++)
+        size[d] = read[d] < 0 ? 0 : read[d] > t->dim[d] ? t->dim[d] : read[d];
+    to->data = exec_pack(from, t, size, &s->p->arena);
+    to->type = hlo_array_type(&s->p->arena, t->element, t->rank, size);
+}
+
+static int read_leaf(const struct session *s, const struct op_device *d, int result,
+                     struct arena *a, struct err *e)
+{
+    const struct lowered_leaf *leaf = &s->p->graph.lowered.result[result];
+    const struct hlo_type *t = &leaf->leaf.type;
+    int64_t count = hlo_type_elements(t), *size;
+    void **word = arena_array(a, (size_t)leaf->count + 1, sizeof(*word)), *part;
+    struct exec_tensor *to = &s->p->result[result];
+
+    if (t->element == ELEMENT_TOKEN)
+        return 0;
+    for (int i = 0; i < leaf->count; i++) {
+        word[i] = arena_array(a, i < leaf->leaf.parts ? (size_t)count + 1 : 1, 4);
+        if (leaf->graph[i] >= 0 &&
+            module_read(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
+            return -1;
+    }
+    size = arena_array(a, (size_t)t->rank + 1, sizeof(*size));
+    part = lowered_unpack(leaf, word, size, a);
+    if (leaf->leaf.sizes) {
+        take_sizes(s, leaf, part, size, to);
+        return 0;
+    }
+    if (d->number == 0)
+        to->data = arena_alloc(&s->p->arena, hlo_type_bytes(&to->type) + 1);
+    exec_join_part(s->p, result, d->number, part);
+    return 0;
+}
+
+static int write_inputs(void *user, const struct op_device *d, struct err *e)
+{
+    const struct session *s = user;
+    struct arena a;
+    int status = 0;
+
+    arena_init(&a);
+    for (int i = 0; i < s->p->parameter_count && status == 0; i++) {
+        if (s->p->parameter[i].data)
+            status = write_leaf(d, &s->p->graph.lowered.parameter[i],
+                                exec_part_of(s->p, i, d->number, &a), &a, e);
+    }
+    arena_fini(&a);
+    return status;
+}
+
+static int read_results(void *user, const struct op_device *d, struct err *e)
+{
+    const struct session *s = user;
+
+    struct arena a;
+    int status = 0;
+
+    arena_init(&a);
+    for (int i = 0; i < s->p->result_count + exec_pair_count(s->p) && status == 0; i++)
+        status = read_leaf(s, d, i, &a, e);
+    arena_fini(&a);
+    return status;
+}
+
+static bool next_step(void *user)
+{
+    struct session *s = user;
+
+    if (++s->step >= s->o->steps)
+        return false;
+    exec_feed_back(s->p);
+    return true;
+}
+
+int exec_on_cores(struct exec_options *o, struct exec_program *p, struct err *e)
+{
+    struct session s = {.o = o, .p = p};
+    const struct op_values values = {.user = &s, .write = write_inputs, .read = read_results,
+                                     .again = next_step};
+    int status;
+
+    if (!p->graph.is_lowered && program_graph_lower(&p->graph, &p->arena, e))
+        return -1;
+    o->run.values = &values;
+    o->run.replicas = p->graph.devices > 1 ? p->graph.devices : 0;
+    status = op_run(&o->run, &p->graph.lowered.graph, p->graph.module->name, e);
+    o->run.values = NULL;
+    if (status == 0 && o->run.engine.mode != MODE_TIMING)
+        status = exec_hold_checks(o, p, e);
+    return status;
+}

@@ -1,0 +1,33 @@
+/*
+ * Programs of HLO and StableHLO for the commands: read, verified, cut for the devices that they are
+ * for, made graphs.
+ */
+#ifndef CLI_PROGRAM_GRAPH_H
+#define CLI_PROGRAM_GRAPH_H
+#include "import/lower/lower.h"
+#include "import/shard/shard.h"
+
+struct program_graph {
+    struct hlo_module *module;          /* as it was read */
+    const struct hlo_module *device;    /* of one device: `module`, or, where it was made, `cut` */
+    struct hlo_module cut;
+    bool is_made;                       /* from `module`, for program_graph_fini */
+    bool is_cut;                        /* then `boundary` says where parts lie in whole arrays */
+    struct shard_boundary boundary;
+    int devices;                        /* replicas times partitions */
+    struct lowered lowered;             /* of program_graph_lower */
+    bool is_lowered;
+};
+
+/*
+ * Reads and verifies a file. `is_highest`: every product as if it asked for the highest precision.
+ * What is left on the way is freed by program_graph_fini, whatever the status, before the arena.
+ */
+int program_graph_read(struct program_graph *p, const char *path, bool is_highest, struct arena *a,
+                       struct err *e);
+/* Cuts it for its devices, where it is for several. */
+int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e);
+/* The graph of one device, behind program_graph_cut. */
+int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e);
+void program_graph_fini(struct program_graph *p);
+#endif

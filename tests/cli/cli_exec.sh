@@ -1,0 +1,89 @@
+#!/bin/sh
+# systole exec and hlo: small programs in every form, what they print, and how they fail.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/cli_rig.inc
+
+cat >"$work/add.hlo" <<'END'
+HloModule sums, entry_computation_layout={(f32[3,5]{1,0}, s32[4]{0})->(f32[3,5]{1,0}, s32[])}
+
+plus {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT c = s32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[3,5]{1,0} parameter(0)
+  n = s32[4]{0} parameter(1)
+  two = f32[] constant(2)
+  twos = f32[3,5]{1,0} broadcast(two), dimensions={}
+  y = f32[3,5]{1,0} multiply(x, twos), metadata={op_name="model/double" source_file="model.py" source_line=7}
+  zero = s32[] constant(0)
+  total = s32[] reduce(n, zero), dimensions={0}, to_apply=plus
+  ROOT out = (f32[3,5]{1,0}, s32[]) tuple(y, total)
+}
+END
+cat >"$work/add.mlir" <<'END'
+module @sums {
+  func.func public @main(%x: tensor<3x5xf32>, %n: tensor<4xi32>) -> (tensor<3x5xf32>, tensor<i32>) {
+    %two = stablehlo.constant dense<2.0> : tensor<3x5xf32>
+    %y = stablehlo.multiply %x, %two : tensor<3x5xf32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %total = stablehlo.reduce(%n init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+    return %y, %total : tensor<3x5xf32>, tensor<i32>
+  }
+}
+END
+gzip -k "$work/add.mlir"
+
+# each form on both backends, results of one the other's expectations
+"$systole" exec "$work/add.hlo" --backend host --input 0=iota --input 1=iota --out "$work/host" >"$work/log" 2>&1 ||
+    fail "exec --backend host: $(cat "$work/log")"
+for form in add.hlo add.mlir add.mlir.gz; do
+    for backend in host cores; do
+        expect 0 '2 of 2 results are within' exec "$work/$form" --backend $backend --input 0=iota \
+            --input 1=iota --expect "$work/host/outputs.safetensors"
+    done
+    expect 0 '2 of 2 results are within' exec "$work/$form" --compare
+done
+expect 1 'of 2 results are within' exec "$work/add.hlo" --input 0=ones --input 1=iota \
+    --expect "$work/host/outputs.safetensors"
+for file in result_0.npy result_1.npy outputs.safetensors; do
+    [ -s "$work/host/$file" ] || fail "--out left no $file"
+done
+expect 0 'model/double' exec "$work/add.hlo" --mode timing
+
+# results go round: 3 * 2^4
+expect 0 '16' exec "$work/add.hlo" --input 0=ones --input 1=ones --steps 4 --carry 0
+
+# the user's mistakes, a line each
+refuse 'parameter 1 (n)' exec "$work/add.hlo" --input 1=rand
+refuse 'the program has 2 parameters' exec "$work/add.hlo" --input 2=ones
+refuse 'result 1 is s32[]' exec "$work/add.hlo" --steps 2 --carry 1:1
+expect 2 'it needs --steps' exec "$work/add.hlo" --carry 0
+refuse 'is s32[4], this is f32[3,5]' exec "$work/add.hlo" --input "1=$work/host/result_0.npy"
+refuse 'no_such_file' exec "$work/no_such_file.hlo"
+expect 2 'timing mode has no values' exec "$work/add.hlo" --mode timing --compare
+printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] multiplie(a, a)\n}\n' >"$work/bad.hlo"
+refuse 'bad.hlo:4:' exec "$work/bad.hlo"
+grep -q 'did you mean "multiply"' "$work/log" || fail "no nearest name: $(cat "$work/log")"
+printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[3] add(a, a)\n}\n' >"$work/bad.hlo"
+refuse 'bad.hlo:4:' exec "$work/bad.hlo"
+printf 'HloModule m\nENTRY e {\n  ROOT a = f32[20] constant({...})\n}\n' >"$work/elided.hlo"
+refuse 'print_large_constants' exec "$work/elided.hlo"
+printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] custom-call(a), custom_call_target="lapack_spotrf"\n}\n' >"$work/lapack.hlo"
+refuse 'lapack_spotrf' exec "$work/lapack.hlo"
+printf 'this is prose.\n' >"$work/prose.txt"
+refuse 'prose.txt' exec "$work/prose.txt"
+head -c 300 "$work/add.mlir" >"$work/cut.mlir"
+refuse 'cut.mlir' exec "$work/cut.mlir"
+gzip -c "$work/add.hlo" | head -c 100 >"$work/cut.gz"
+refuse 'cut.gz' exec "$work/cut.gz"
+
+# other commands take the same files
+expect 0 'multiply' hlo "$work/add.hlo"
+expect 0 'results are within' run "$work/add.hlo" --compare
+expect 0 'model/double' compile "$work/add.hlo" --tpu v6e
+expect 2 'is an option of Keras models' compile "$work/add.hlo" --batch 3
+
+[ $failures -eq 0 ]
