@@ -1,8 +1,10 @@
 /*
  * How arrays of the boundary lie. Row-major they are cut into tiles of 8 rows of 128, so the kernels
  * of PyTorch's convolutions, [outputs, inputs, 3, 3], would be mostly padding. An array that takes
- * twice as much so as with its two longest dimensions last is turned; the compiler's own layouts
- * begin from there. Equal types are turned alike, so a result still fits its parameter's place.
+ * eight times as much so as with its two longest dimensions last is turned; the compiler's own layouts
+ * begin from there. With less padding (images of 28 x 28: 5.2 times) it takes longer to turn an array
+ * than to read what it is padded with. Equal types are turned alike, so a result still fits its
+ * parameter's place.
  */
 #include "import/lower/lower_impl.h"
 
@@ -10,7 +12,7 @@
 
 #include <string.h>
 
-enum { TURNED_BYTES_MIN = 1 << 20, TURNED_GAIN_MIN = 2 };
+enum { TURNED_BYTES_MIN = 1 << 20, TURNED_GAIN_MIN = 8 };
 
 static struct shape in_order(const struct shape *s, const int *order)
 {
