@@ -1,6 +1,6 @@
 /*
  * A program of MLIR as a tree: operations with attributes, regions and values, whichever form it
- * came in. The readers of text (mlir_read_text) and of bytecode (mlir_read_bytecode) make the same
+ * came in. The readers of text (mlir_read_text) and of bytecode (import/bytecode) make the same
  * tree of the same program; import/stablehlo makes a program of it, and MLIR text of a program.
  *
  * The tree knows no operation's meaning. Names are those of the current generic form: operations
@@ -164,8 +164,6 @@ void mlir_tree_init(struct mlir_tree *t, struct arena *a, const char *file);
 
 /* 0, or -1 with file, line and column. The text need not stay afterwards. */
 int mlir_read_text(struct mlir_tree *t, const char *text, size_t bytes, struct err *e);
-/* Bytecode of portable artifacts (VHLO); from magic to end. */
-int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e);
 
 /* Attributes by name; NULL: none has it. Of an attribute: DICTIONARY and DIALECT only. */
 const struct mlir_attr *mlir_op_attr(const struct mlir_op *op, const char *name);

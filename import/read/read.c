@@ -1,6 +1,7 @@
 /* A program from a file: its form by its content, then that form's reader. */
 #include "import/read/read.h"
 
+#include "import/bytecode/bytecode.h"
 #include "import/hlo_proto/hlo_proto.h"
 #include "import/hlo_text/hlo_text.h"
 #include "import/mlir/mlir.h"

@@ -1,5 +1,5 @@
 /* Any bytes are a portable artifact, or give an error. */
-#include "import/mlir/mlir.h"
+#include "import/bytecode/bytecode.h"
 #include "tests/rigs/round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

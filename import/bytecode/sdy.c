@@ -2,7 +2,7 @@
  * Attributes of Shardy (sdy) in bytecode: shardings by axes of a mesh. The tree keeps them as the
  * text that MLIR writes between < and >, so each entry becomes a text made of those of its parts.
  */
-#include "import/mlir/bytecode_attr.h"
+#include "import/bytecode/attr.h"
 
 #include "base/text.h"
 

@@ -6,8 +6,8 @@
  * reads nothing, so who reads a list looks at bytecode_is_failed once, at its end. A count is never
  * larger than the bytes that are left could hold, so that loops over it end.
  */
-#ifndef IMPORT_MLIR_BYTECODE_STREAM_H
-#define IMPORT_MLIR_BYTECODE_STREAM_H
+#ifndef IMPORT_BYTECODE_STREAM_H
+#define IMPORT_BYTECODE_STREAM_H
 #include "base/err.h"
 
 #include <stdbool.h>

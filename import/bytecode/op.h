@@ -1,10 +1,10 @@
 /*
- * Operations of portable artifacts: what is known of each (bytecode_ops.def), and its attributes as
+ * Operations of portable artifacts: what is known of each (ops.def), and its attributes as
  * StableHLO's.
  */
-#ifndef IMPORT_MLIR_BYTECODE_OP_H
-#define IMPORT_MLIR_BYTECODE_OP_H
-#include "import/mlir/bytecode_attr.h"
+#ifndef IMPORT_BYTECODE_OP_H
+#define IMPORT_BYTECODE_OP_H
+#include "import/bytecode/attr.h"
 
 enum bytecode_group { BYTECODE_GROUP_NONE, BYTECODE_GROUP_GATHER, BYTECODE_GROUP_SCATTER,
                       BYTECODE_GROUP_DOT, BYTECODE_GROUP_ALGORITHM, BYTECODE_GROUP_CONV };

@@ -1,5 +1,5 @@
 /* VHLO's attributes made StableHLO's, by the table of forms. */
-#include "import/mlir/bytecode_op.h"
+#include "import/bytecode/op.h"
 
 #include <string.h>
 
@@ -10,21 +10,21 @@ static const struct { const char *name; enum form form; } forms[] = {
 #define BYTECODE_GROUP(group, attribute, name)
 #define BYTECODE_MEMBER(group, name)
 #define BYTECODE_FORM(name, form) {name, FORM_##form},
-#include "import/mlir/bytecode_forms.def"
+#include "import/bytecode/forms.def"
 };
 
 static const struct { enum bytecode_group group; const char *name; } members[] = {
 #define BYTECODE_GROUP(group, attribute, name)
 #define BYTECODE_MEMBER(group, name) {BYTECODE_GROUP_##group, name},
 #define BYTECODE_FORM(name, form)
-#include "import/mlir/bytecode_forms.def"
+#include "import/bytecode/forms.def"
 };
 
 static const struct { const char *attribute, *name; } groups[] = {
 #define BYTECODE_GROUP(group, attribute, name) [BYTECODE_GROUP_##group] = {attribute, name},
 #define BYTECODE_MEMBER(group, name)
 #define BYTECODE_FORM(name, form)
-#include "import/mlir/bytecode_forms.def"
+#include "import/bytecode/forms.def"
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

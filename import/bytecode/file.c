@@ -2,7 +2,7 @@
  * Sections of MLIR bytecode and the tables in them. Strings come last in the file although all
  * else names them, so sections are found first and decoded in an order of their own.
  */
-#include "import/mlir/bytecode_file.h"
+#include "import/bytecode/file.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Attributes and types of the versioned StableHLO dialect (vhlo) in bytecode, made what StableHLO
  * itself would say: vhlo's strings, integers, tensors are plain ones of the tree.
  */
-#include "import/mlir/bytecode_attr.h"
+#include "import/bytecode/attr.h"
 
 #include "base/text.h"
 
@@ -26,7 +26,7 @@ static attr_reader *const attr_readers[] = {
 #define WORDS_MAX 8
 static const struct vhlo_enum { uint64_t code; const char *name, *word[WORDS_MAX]; } enums[] = {
 #define VHLO_ENUM(code_, name_, ...) {.code = code_, .name = name_, .word = {__VA_ARGS__}},
-#include "import/mlir/bytecode_enums.def"
+#include "import/bytecode/enums.def"
 };
 
 static const struct mlir_attr *read_enum(struct bytecode_reader *r, struct bytecode_stream *s,

@@ -2,7 +2,7 @@
  * Attributes and types of MLIR's builtin dialect in bytecode: what modules, names, locations and
  * operations of other dialects are written with.
  */
-#include "import/mlir/bytecode_attr.h"
+#include "import/bytecode/attr.h"
 
 #include <limits.h>
 #include <string.h>

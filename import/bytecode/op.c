@@ -1,5 +1,5 @@
 /* The table of operations, and their properties. */
-#include "import/mlir/bytecode_op.h"
+#include "import/bytecode/op.h"
 
 #include "base/text.h"
 
@@ -12,7 +12,7 @@ static const struct row {
 } ops[] = {
 #define BYTECODE_OP(name, means, group, attributes) \
     {name, means, BYTECODE_GROUP_##group, attributes},
-#include "import/mlir/bytecode_ops.def"
+#include "import/bytecode/ops.def"
 };
 
 #define OP_COUNT (sizeof(ops) / sizeof(ops[0]))

@@ -1,5 +1,5 @@
 /* The tables of attributes and types, and what bodies of all dialects are made of. */
-#include "import/mlir/bytecode_attr.h"
+#include "import/bytecode/attr.h"
 
 #include "base/text.h"
 

@@ -4,12 +4,12 @@
  * A file is a version, a producer and sections: strings; dialects with the names of operations;
  * bodies of attributes and types with a table of their sizes; blobs of properties; resources; the
  * operations. Nothing is understood here: an attribute is the bytes of its body and the dialect
- * that can read them (bytecode_attr.h).
+ * that can read them (attr.h).
  */
-#ifndef IMPORT_MLIR_BYTECODE_FILE_H
-#define IMPORT_MLIR_BYTECODE_FILE_H
+#ifndef IMPORT_BYTECODE_FILE_H
+#define IMPORT_BYTECODE_FILE_H
 #include "base/arena.h"
-#include "import/mlir/bytecode_stream.h"
+#include "import/bytecode/stream.h"
 
 #define BYTECODE_VERSION_MAX 6          /* of the container; the newest that LLVM writes */
 

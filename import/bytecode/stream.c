@@ -1,5 +1,5 @@
 /* The primitives of MLIR bytecode, each held against the bytes that are left. */
-#include "import/mlir/bytecode_stream.h"
+#include "import/bytecode/stream.h"
 
 #include "base/text.h"
 

@@ -2,14 +2,14 @@
  * Attributes and types of MLIR bytecode: entries of its two tables as attributes and types of the
  * tree, made once and shared.
  *
- * An entry's body is in the code of its dialect: builtin (bytecode_builtin.c), vhlo
- * (bytecode_vhlo.c) or sdy (bytecode_sdy.c); each of them reads a body by these functions and is a
+ * An entry's body is in the code of its dialect: builtin (builtin.c), vhlo
+ * (vhlo.c) or sdy (sdy.c); each of them reads a body by these functions and is a
  * row of bytecode_dialects. Bodies name other entries; a ring of them is a mistake, and so is a
  * chain deeper than BYTECODE_DEPTH_MAX.
  */
-#ifndef IMPORT_MLIR_BYTECODE_ATTR_H
-#define IMPORT_MLIR_BYTECODE_ATTR_H
-#include "import/mlir/bytecode_file.h"
+#ifndef IMPORT_BYTECODE_ATTR_H
+#define IMPORT_BYTECODE_ATTR_H
+#include "import/bytecode/file.h"
 #include "import/mlir/mlir.h"
 
 #include <stdio.h>

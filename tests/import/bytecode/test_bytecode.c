@@ -3,7 +3,8 @@
  * ones are refused.
  */
 #include "base/rng.h"
-#include "import/mlir/bytecode_stream.h"
+#include "import/bytecode/bytecode.h"
+#include "import/bytecode/stream.h"
 #include "import/mlir/mlir.h"
 #include "tests/rigs/mlir_same.h"
 #include "tests/rigs/program_files.h"

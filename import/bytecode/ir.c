@@ -5,9 +5,10 @@
  * regions that are marked as isolated; other regions go on counting behind what is around them, and
  * give their numbers back at their end.
  */
-#include "import/mlir/bytecode_op.h"
+#include "import/bytecode/bytecode.h"
 
 #include "base/text.h"
+#include "import/bytecode/op.h"
 
 #include <limits.h>
 #include <string.h>
