@@ -30,7 +30,9 @@ static const struct cli_option options[] = {
     {"backend", 0, "NAME", "cores (default) or host: evaluated without a simulated core", 2,
      CLI_CHOICE, AT(backend), .words = "cores|host"},
     {"precision", 0, "NAME", "of f32 products: program (default): as it says, default being one "
-     "pass of bf16; highest: six passes", 2, CLI_CHOICE, AT(precision), .words = "program|highest"},
+     "pass of bf16; highest: six passes, and a small program exactly; exact: functions and sums "
+     "rounded once or twice, too (docs/numerics.md)", 2, CLI_CHOICE, AT(precision),
+     .words = "program|highest|exact"},
     {"steps", 0, "N", "run it N times (default: 1)", 3, CLI_WHOLE, AT(steps), .lo = 1,
      .hi = 1000000000},
     {"carry", 0, "RANGES", "results that are parameters of the next step: 0-9, or 1-10:0-9 where "

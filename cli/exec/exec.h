@@ -13,7 +13,7 @@
 #include "cli/operation/op_run.h"
 
 enum exec_backend { EXEC_ON_CORES, EXEC_ON_HOST };
-enum exec_precision { EXEC_AS_PROGRAM, EXEC_HIGHEST };
+enum exec_precision { EXEC_AS_PROGRAM, EXEC_HIGHEST, EXEC_EXACT };
 
 struct exec_options {
     struct op_options run;              /* first: chip, engine, trace, folder */

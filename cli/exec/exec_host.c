@@ -41,7 +41,7 @@ static int evaluate(const struct exec_options *o, struct exec_program *p, struct
                     struct err *e)
 {
     struct eval_settings settings = {
-        .precision = o->precision == EXEC_HIGHEST ? EVAL_EXACT : EVAL_BF16_DEFAULT,
+        .precision = o->precision != EXEC_AS_PROGRAM ? EVAL_EXACT : EVAL_BF16_DEFAULT,
         .replica_count = p->graph.module->replica_count,
         .partition_count = p->graph.module->partition_count, .seed = (uint64_t)o->seed};
     size_t devices = (size_t)p->graph.devices;

@@ -49,15 +49,31 @@ static void list_results(struct exec_program *p, const struct hlo_computation *e
     p->result_count = leaves;
 }
 
+/*
+ * Exact forms are tens of instructions for one. The highest precision includes them where that costs
+ * nothing that anybody waits for; in timing mode nobody sees the values.
+ */
+static bool wants_exact(const struct exec_options *o, const struct hlo_module *m)
+{
+    enum { SMALL = 300 };            /* instructions */
+    int64_t count = 0;
+
+    for (int c = 0; c < m->computation_count; c++)
+        count += m->computation[c].count;
+    return o->run.engine.mode != MODE_TIMING &&
+           (o->precision == EXEC_EXACT || (o->precision == EXEC_HIGHEST && count <= SMALL));
+}
+
 int exec_load(const struct exec_options *o, struct exec_program *p, struct err *e)
 {
     const struct hlo_computation *entry;
 
     *p = (struct exec_program){0};
     arena_init(&p->arena);
-    if (program_graph_read(&p->graph, o->file, o->precision == EXEC_HIGHEST, &p->arena, e) ||
+    if (program_graph_read(&p->graph, o->file, o->precision != EXEC_AS_PROGRAM, &p->arena, e) ||
         program_graph_cut(&p->graph, &p->arena, e))
         return -1;
+    p->graph.is_exact = wants_exact(o, p->graph.module);
     if (o->backend == EXEC_ON_CORES && !o->compare && exec_take_out_checks(p, e))
         return -1;
     entry = &p->graph.module->computation[p->graph.module->entry];

@@ -85,7 +85,8 @@ int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e)
 
 int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e)
 {
-    const struct lower_settings settings = {.device_count = p->devices};
+    const struct lower_settings settings = {.device_count = p->devices,
+                                            .is_exact = p->is_exact};
 
     if (lower_program(p->device, &settings, a, &p->lowered, e))
         return -1;

@@ -15,6 +15,7 @@ struct program_graph {
     bool is_cut;                        /* then `boundary` says where parts lie in whole arrays */
     struct shard_boundary boundary;
     int devices;                        /* replicas times partitions */
+    bool is_exact;                      /* for program_graph_lower: import/expand/exact.h */
     struct lowered lowered;             /* of program_graph_lower */
     bool is_lowered;
 };

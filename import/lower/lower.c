@@ -22,18 +22,20 @@ static int next(int (*pass)(const struct hlo_module *, struct hlo_module *, stru
 }
 
 /* structure, then types, then the structure that the change of types has made */
-static int simplify(const struct hlo_module *m, struct arena *a, struct hlo_module *out,
-                    struct expand_boundary *boundary, struct err *e)
+static int simplify(const struct hlo_module *m, bool is_exact, struct arena *a,
+                    struct hlo_module *out, struct expand_boundary *boundary, struct err *e)
 {
     struct hlo_module typed;
     int status;
 
-    if (structure_inline(m, out, a, e) != 0 || next(structure_simplify, out, a, e) != 0)
+    if (structure_inline(m, out, a, e) != 0 || (is_exact && next(exact_sums, out, a, e) != 0) ||
+        next(structure_simplify, out, a, e) != 0)
         return -1;
     status = expand_program(out, &typed, a, boundary, e);
     hlo_module_fini(out);
     *out = typed;
-    if (status != 0 || next(structure_inline, out, a, e) != 0 ||
+    if (status != 0 || (is_exact && next(exact_functions, out, a, e) != 0) ||
+        next(structure_inline, out, a, e) != 0 ||
         next(structure_simplify, out, a, e) != 0)
         return -1;
     return next(structure_ranks, out, a, e);
@@ -251,7 +253,7 @@ static int lower_entry(struct lower *l, const struct hlo_module *m, struct lower
 
     if (m->entry < 0)
         return err_set(e, "%s: has no entry computation", m->name);
-    if (simplify(m, l->arena, &simple, &boundary, e) != 0)
+    if (simplify(m, l->settings->is_exact, l->arena, &simple, &boundary, e) != 0)
         return -1;
     l->module = &simple;
     graph_init(&out->graph, l->arena, m->name);

@@ -15,6 +15,7 @@
 
 struct lower_settings {
     int device_count;                   /* that run the graph in step; 0: 1 */
+    bool is_exact;                      /* import/expand/exact.h */
 };
 
 /* What an instruction of the graph's boundary is besides parameters and results */

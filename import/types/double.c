@@ -1,9 +1,10 @@
 /*
- * Arithmetic of sums of two f32, after Dekker and Knuth: the error of a sum or product of two f32
- * is an f32 itself. Functions but the root are those of the first part, in f32.
+ * Arithmetic of sums of two f32 (import/expand/pair.h). Functions but the root are those of the first
+ * part, in f32.
  */
 #include "import/types/double.h"
 
+#include "import/expand/pair.h"
 #include "import/types/words.h"
 
 #include <math.h>
@@ -20,29 +21,16 @@ static struct repr_value quick_sum(struct hlo_builder *b, int x, int y)
 
 static struct repr_value exact_sum(struct hlo_builder *b, int x, int y)
 {
-    int head = ar_add(b, x, y), moved = ar_sub(b, head, x);
-    int tail = ar_add(b, ar_sub(b, x, ar_sub(b, head, moved)), ar_sub(b, y, moved));
+    struct pair sum = pair_sum(b, x, y);
 
-    return make(head, tail);
-}
-
-/* the upper 12 bits of the mantissa by themselves: products of halves are exact */
-static void halves(struct hlo_builder *b, int x, int *high, int *low)
-{
-    *high = hlo_bitcast_convert(b, ar_andi(b, hlo_bitcast_convert(b, x, ELEMENT_U32), 0xfffff000),
-                                ELEMENT_F32);
-    *low = ar_sub(b, x, *high);
+    return make(sum.head, sum.tail);
 }
 
 static struct repr_value exact_product(struct hlo_builder *b, int x, int y)
 {
-    int head = ar_mul(b, x, y), x1, x0, y1, y0, tail;
+    struct pair product = pair_product(b, x, y);
 
-    halves(b, x, &x1, &x0);
-    halves(b, y, &y1, &y0);
-    tail = ar_sub(b, ar_mul(b, x1, y1), head);
-    tail = ar_add(b, ar_add(b, tail, ar_mul(b, x1, y0)), ar_mul(b, x0, y1));
-    return make(head, ar_add(b, tail, ar_mul(b, x0, y0)));
+    return make(product.head, product.tail);
 }
 
 struct repr_value double_add(struct hlo_builder *b, struct repr_value x, struct repr_value y)
