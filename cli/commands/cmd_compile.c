@@ -87,6 +87,9 @@ static const struct cli_option options[] = {
      CLI_WHOLE, AT(assume_trips), .lo = 1, .hi = INT32_MAX},
     {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes", 3, CLI_CHOICE,
      AT(assume_branch), .words = "none|true|false"},
+    {"as-is", 0, NULL, "of a program that its compiler has optimized and scheduled: keep its kernels, their order, layouts, places and copies, and show its estimates beside ours", 3, CLI_FLAG, AT(is_kept)},
+    {"json", 0, NULL, "with --as-is: print the table of units as JSON, and nothing else", 4, CLI_FLAG,
+     AT(is_json)},
     {"tune", 0, NULL, "time each kernel with its tilings, and take the fastest", 3, CLI_FLAG,
      AT(is_tuned)},
     {"tune-cache", 0, "FILE", "tilings found before, and by --tune now (its default: tune.txt)", 3,
@@ -120,6 +123,11 @@ static int check(void *values, struct err *e)
     if (json_option(o) && program_is_file(o->model))
         return err_set(e, "%s is an option of Keras models; %s is a program, whose shapes are fixed",
                        json_option(o), o->model);
+    if (o->is_kept && !(compile_is_file(o->model) && program_is_file(o->model)))
+        return err_set(e, "--as-is keeps what a compiler has decided in a scheduled program of HLO; %s "
+                       "is none", o->model);
+    if (o->is_json && !o->is_kept)
+        return err_set(e, "--json prints what --as-is compares: it needs --as-is");
     if (o->emit == EMIT_LISTING && !o->is_run)
         return err_set(e, "--emit listing tells how often bundles issued: it needs --run");
     if (o->is_tuned && !o->tune_cache)
@@ -141,6 +149,7 @@ static const char doc[] =
     "  systole compile resnet50:train,batch=8 --tpu v5e --run\n"
     "  systole compile resnet50:train,batch=128 --tpu v3-8 --run\n"
     "  systole compile examples/mnist_mlp.json --tpu v5e --run\n"
+    "  systole compile step.after_optimizations.txt --tpu v6e --as-is --run\n"
     "  systole compile step.mlirbc --tpu v6e --run --assume-trips 10\n"
     "  systole compile examples/mnist_mlp.json --dump-after fusion\n"
     "  systole compile examples/mnist_mlp.json --tpu v3 --tune --tune-cache v3.txt --run\n"
@@ -286,7 +295,13 @@ static int run(struct session *s, struct err *e)
         return -1;
     if (o->is_run && launch(s, e))
         return -1;
+    if (o->is_json) {
+        compile_print_kept_json(&s->module, o->kept, o->is_run ? &s->times : NULL);
+        return emit(s, e);
+    }
     compile_print_summary(&s->module, o, &s->slice, &s->chip, o->is_run ? &s->times : NULL);
+    if (o->is_kept)
+        compile_print_kept(&s->module, o->kept, o->is_run ? &s->times : NULL);
     return emit(s, e);
 }
 

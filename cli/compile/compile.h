@@ -2,13 +2,15 @@
  * Inside `systole compile`: what its files share.
  *
  * compile_graph.c makes the graph, compile_fit.c finds batches that fit, compile_time.c runs it and
- * tells how long each kernel took, compile_tune.c tries tilings, compile_print.c prints.
+ * tells how long each kernel took, compile_tune.c tries tilings, compile_print.c prints,
+ * compile_kept.c what --as-is has kept.
  */
 #ifndef CLI_COMPILE_H
 #define CLI_COMPILE_H
 #include "cli/common/options.h"
 #include "report/annotate/annotate.h"
 #include "sim/machine/machine.h"
+#include "stack/hlo/kept.h"
 #include "stack/kernels/index/index_data.h"
 #include "stack/module/module.h"
 #include "stack/module/tuning.h"
@@ -34,6 +36,8 @@ struct compile_request {
     int64_t assume_trips;               /* as in struct module_settings */
     enum assumed_branch assume_branch;
     bool is_run, is_tuned, is_inference, no_megacore;
+    bool is_kept, is_json;              /* --as-is; --json: of that the table alone */
+    struct kept_program *kept;          /* what is kept of the program, with its notes; or NULL */
     struct machine_options engine;
 };
 
@@ -98,5 +102,11 @@ void compile_print_kernels(const struct module *m, const struct compile_times *t
 void compile_print_summary(const struct module *m, const struct compile_request *o,
                            const struct slice *slice, const struct chip *chip,
                            const struct compile_times *times);
+/* compile_kept.c: units of a kept program beside its own compiler's estimates; as text behind the
+ * summary, or as JSON alone */
+void compile_print_kept(const struct module *m, const struct kept_program *k,
+                        const struct compile_times *times);
+void compile_print_kept_json(const struct module *m, const struct kept_program *k,
+                             const struct compile_times *times);
 void compile_print_listing(const struct module *m, const struct compile_times *times, FILE *to);
 #endif

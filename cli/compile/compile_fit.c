@@ -28,7 +28,8 @@ struct module_settings compile_settings(const struct compile_request *o, const s
         .slice = o->replica_count > 1 ? slice : NULL,
         .megacore = chip->chip_megacore && !o->no_megacore && o->replica_count == 1,
         .bucket_bytes = o->bucket_bytes, .sums_wait = o->sums_wait,
-        .assume_trips = o->assume_trips, .assume_branch = o->assume_branch};
+        .assume_trips = o->assume_trips, .assume_branch = o->assume_branch,
+        .kept = o->kept};
 }
 
 static bool fits(const struct compile_request *o, const struct module_settings *s, int64_t batch)

@@ -83,10 +83,20 @@ int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e)
     return 0;
 }
 
+int program_graph_keep(struct program_graph *p, struct arena *a, struct err *e)
+{
+    if (asis_program(p->device, &p->scheduled, a, &p->kept, e))
+        return -1;
+    p->device = &p->scheduled;
+    p->is_kept = true;
+    return 0;
+}
+
 int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e)
 {
     const struct lower_settings settings = {.device_count = p->devices,
-                                            .is_exact = p->is_exact};
+                                            .is_exact = p->is_exact,
+                                            .kept = p->is_kept ? &p->kept : NULL};
 
     if (lower_program(p->device, &settings, a, &p->lowered, e))
         return -1;
@@ -98,6 +108,8 @@ void program_graph_fini(struct program_graph *p)
 {
     if (p->is_lowered)
         graph_fini(&p->lowered.graph);
+    if (p->is_kept)
+        hlo_module_fini(&p->scheduled);
     if (p->is_made)
         hlo_module_fini(&p->cut);
     program_free(p->module);

@@ -4,6 +4,7 @@
  */
 #ifndef CLI_PROGRAM_GRAPH_H
 #define CLI_PROGRAM_GRAPH_H
+#include "import/asis/asis.h"
 #include "import/lower/lower.h"
 #include "import/shard/shard.h"
 
@@ -16,6 +17,9 @@ struct program_graph {
     struct shard_boundary boundary;
     int devices;                        /* replicas times partitions */
     bool is_exact;                      /* for program_graph_lower: import/expand/exact.h */
+    struct hlo_module scheduled;        /* of program_graph_keep: it stands for `device` */
+    struct kept_program kept;
+    bool is_kept;
     struct lowered lowered;             /* of program_graph_lower */
     bool is_lowered;
 };
@@ -28,6 +32,8 @@ int program_graph_read(struct program_graph *p, const char *path, bool is_highes
                        struct err *e);
 /* Cuts it for its devices, where it is for several. */
 int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e);
+/* Of a scheduled program: kernels, places and copies as it has them, behind program_graph_cut. */
+int program_graph_keep(struct program_graph *p, struct arena *a, struct err *e);
 /* The graph of one device, behind program_graph_cut. */
 int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e);
 void program_graph_fini(struct program_graph *p);

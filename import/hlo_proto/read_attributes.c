@@ -299,9 +299,11 @@ static void read_place(struct proto_reader *r, const HloWire__Metadata *m, struc
     const char *name = m->deduplicated_name.len ? proto_quoted(r, m->deduplicated_name) : NULL;
     const char *scheduling = m->scheduling_name.len ? proto_quoted(r, m->scheduling_name) : NULL;
 
-    *p = (struct hlo_place){proto_text(r, m->op_type), proto_text(r, m->op_name),
-                            proto_text(r, m->source_file), m->source_line, m->source_end_line,
-                            m->source_column, m->source_end_column, m->stack_frame_id, NULL};
+    *p = (struct hlo_place){
+        .op_type = proto_text(r, m->op_type), .op_name = proto_text(r, m->op_name),
+        .file = proto_text(r, m->source_file), .line = m->source_line,
+        .end_line = m->source_end_line, .col = m->source_column, .end_col = m->source_end_column,
+        .frame = m->stack_frame_id};
     if (name || scheduling)
         p->rest = arena_printf(r->arena, "%s%s%s%s%s", name ? "deduplicated_name=" : "",
                                name ? name : "", name && scheduling ? " " : "",

@@ -12,10 +12,12 @@
 #define IMPORT_LOWER_H
 #include "import/expand/expand.h"
 #include "stack/hlo/graph.h"
+#include "stack/hlo/kept.h"
 
 struct lower_settings {
     int device_count;                   /* that run the graph in step; 0: 1 */
     bool is_exact;                      /* import/expand/exact.h */
+    const struct kept_program *kept;    /* made by import/asis of the program, or NULL */
 };
 
 /* What an instruction of the graph's boundary is besides parameters and results */

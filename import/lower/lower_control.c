@@ -53,6 +53,7 @@ static struct graph *called_graph(struct lower_scope *outer, int computation, co
     inner.g = arena_alloc(outer->l->arena, sizeof(*inner.g));
     graph_init(inner.g, outer->l->arena, c->name);
     inner.g->source = outer->g->source;
+    inner.g->unit = outer->g->unit;
     add_parameters(&inner, outer, node, count);
     take_parameters(&inner, computation, first, parameter);
     lower_computation(&inner, computation, parameter, c->parameter_count);

@@ -30,6 +30,35 @@ void lower_same(struct lower_scope *s, const struct hlo_instruction *i, int op)
     lower_set_leaves(s, v->count, v->node);
 }
 
+/* of a program that is kept as it is (import/asis) a kernel; else nothing */
+void lower_copy(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    if (i->place.unit && !hlo_type_is_tuple(&i->type))
+        lower_set(s, graph_unary(s->g, HLO_COPY, lower_operand(s, 0)));
+    else
+        lower_same(s, i, op);
+}
+
+/* what a kernel of such a program leaves to others; else nothing */
+void lower_barrier(struct lower_scope *s, const struct hlo_instruction *i, int op)
+{
+    const struct lower_value *v = lower_leaves(s, 0);
+    const struct kept_program *kept = s->l->settings->kept;
+    struct graph_node n = {.op = HLO_ADD_DEPENDENCY};
+    int *node = arena_array(s->l->arena, (size_t)v->count + 1, sizeof(*node));
+
+    if (!kept || !i->place.edge) {
+        lower_same(s, i, op);
+        return;
+    }
+    n.edge = &kept->edge[i->place.edge];
+    for (int k = 0; k < v->count; k++)
+        node[k] = v->node[k] == NODE_NONE
+                      ? NODE_NONE
+                      : graph_add(s->g, &n, (int[]){v->node[k], v->node[k]}, 2);
+    lower_set_leaves(s, v->count, node);
+}
+
 void lower_convert(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     struct shape shape = lower_shape(s, &i->type);

@@ -73,6 +73,7 @@ const struct graph_window *lower_windows(struct lower_scope *s, const struct hlo
 
 /* What each opcode becomes: rules.def. Sets the value of now. */
 typedef void lower_rule(struct lower_scope *s, const struct hlo_instruction *i, int op);
+lower_rule lower_same;                  /* its operand, as it is */
 #define RULE(opcode, function, op) lower_rule lower_##function;
 #include "import/lower/rules.def"
 #endif

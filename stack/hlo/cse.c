@@ -1,6 +1,7 @@
 /*
  * Common subexpression elimination: nodes that hash alike and agree in operation, operands and
- * attributes become one.
+ * attributes become one. Of a program that is kept (kept.h) only those of one kernel: what its
+ * compiler computes twice rather than write it, is computed twice.
  */
 #include "stack/hlo/graph_attributes.h"
 
@@ -18,7 +19,7 @@ static unsigned bucket_of(const struct graph_node *n)
 static bool computes_same(const struct graph *g, const struct graph_node *a,
                           const struct graph_node *b)
 {
-    if (a->op != b->op || a->operand_count != b->operand_count ||
+    if (a->op != b->op || a->unit != b->unit || a->operand_count != b->operand_count ||
         !shape_equal(&a->shape, &b->shape))
         return false;
     for (int k = 0; k < a->operand_count; k++)

@@ -45,6 +45,7 @@ static int add_named(struct graph *g, struct graph_node n, const int *operand, i
     int fits;
 
     n.source = g->source;
+    n.unit = g->unit;
     n.gradient_of = g->gradient_of;
     n.operand_count = count;
     n.operand = arena_array(g->arena, (size_t)count, sizeof(*n.operand));

@@ -59,7 +59,7 @@ enum graph_attribute {
     ATTRIBUTE_SIZES = 1 << 14, ATTRIBUTE_WINDOW = 1 << 15, ATTRIBUTE_LABELS = 1 << 16,
     ATTRIBUTE_WHERE = 1 << 17, ATTRIBUTE_GROUPS = 1 << 18, ATTRIBUTE_PAIRS = 1 << 19,
     ATTRIBUTE_MESSAGE = 1 << 20, ATTRIBUTE_COUNT = 1 << 21, ATTRIBUTE_CALLED = 1 << 22,
-    ATTRIBUTE_ATTENTION = 1 << 23
+    ATTRIBUTE_ATTENTION = 1 << 23, ATTRIBUTE_EDGE = 1 << 24
 };
 enum graph_dtype {
     DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
@@ -162,6 +162,7 @@ struct graph_attention {
 };
 
 struct graph;
+struct kept_edge;                       /* stack/hlo/kept.h */
 
 struct graph_node {
     enum graph_op op;
@@ -172,6 +173,7 @@ struct graph_node {
     int *operand;                       /* node numbers, each below this node's; the node's own */
     const char *name;                   /* unique; for dumps, reports and error messages */
     const char *source;                 /* what made it: "dense_1/MatMul"; never NULL */
+    int unit;                           /* of a program that is kept: kept.h; 0: of none */
     int gradient_of;                    /* in the graph that was differentiated: the node through */
                                         /* which gradients go by this one; NODE_NONE elsewhere */
 
@@ -200,6 +202,7 @@ struct graph_node {
     const struct graph_pair *pair;      /* COLLECTIVE_PERMUTE: `count` of them */
     const struct graph_message *message;        /* SEND, RECEIVE */
     const struct graph_attention *attention;    /* CUSTOM_CALL */
+    const struct kept_edge *edge;       /* ADD_DEPENDENCY of a program that is kept, or NULL */
     bool is_held;                       /* differentiation takes it for a constant */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
     const struct graph *called[GRAPH_CALLED_MAX];   /* FUSION, CUSTOM_CALL: body; WHILE: body, */
@@ -225,7 +228,7 @@ struct graph {
     int output_count;
     size_t output_capacity;
     const char *source;                 /* copied into every node made from now on, */
-    int gradient_of;                    /* this, too */
+    int gradient_of, unit;              /* these, too */
 };
 
 /* `a` holds all of the graph and must outlive it; graph_fini frees the growing arrays. */
@@ -352,6 +355,13 @@ bool graph_has_collective(const struct graph *g);
 int graph_check_devices(const struct graph *g, int device_count, struct err *e);
 
 void graph_output(struct graph *g, int node, const char *name, int alias_parameter);
+
+/* what is added from now on stands for `n`: its source and its unit */
+static inline void graph_stand_for(struct graph *g, const struct graph_node *n)
+{
+    g->source = n->source;
+    g->unit = n->unit;
+}
 
 /* several arrays as one; only for get-tuple-element to take apart */
 int graph_tuple(struct graph *g, const int *operand, int count);

@@ -31,6 +31,7 @@ static struct graph *rest_of(struct graph *g, const struct graph *const *branch,
 
         graph_init(both, g->arena, "switch");
         both->source = g->source;
+        both->unit = g->unit;
         for (int k = 0; k < one->parameter_count; k++) {
             const struct graph_node *n = &one->node[one->parameter[k]];
 

@@ -10,11 +10,12 @@
 int rewrite_add(struct graph *g, const struct graph_node *n)
 {
     const char *source = g->source;
-    int node;
+    int unit = g->unit, node;
 
-    g->source = n->source;
+    graph_stand_for(g, n);
     node = graph_add(g, n, n->operand, n->operand_count);
     g->source = source;
+    g->unit = unit;
     return node;
 }
 
@@ -22,7 +23,7 @@ static int copy_parameter(struct graph *to, const struct graph_node *n)
 {
     int node;
 
-    to->source = n->source;
+    graph_stand_for(to, n);
     node = graph_parameter(to, n->shape, n->name);
     to->node[node].name = n->name;
     return node;
@@ -72,6 +73,7 @@ void rewrite_end(struct rewrite *w)
         graph_output(&w->to, w->moved[g->output[i].node], g->output[i].name,
                      g->output[i].alias_parameter);
     w->to.source = g->source;
+    w->to.unit = g->unit;
     mem_free(w->moved);
     graph_fini(g);
     *g = w->to;
@@ -92,7 +94,7 @@ bool rewrite_each(struct graph *g, int (*change)(struct rewrite *w, int node,
         if (g->node[i].op == HLO_PARAMETER)
             continue;
         n = rewrite_node(&w, i);
-        w.to.source = n.source;
+        graph_stand_for(&w.to, &n);
         w.moved[i] = change(&w, i, &n, user);
         has_changed |= w.moved[i] != NODE_NONE;
         if (w.moved[i] == NODE_NONE)
@@ -118,13 +120,14 @@ void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
         operand = arena_array(a, (size_t)n->operand_count, sizeof(*operand));
         for (int k = 0; k < n->operand_count; k++)
             operand[k] = moved[n->operand[k]];
-        out->source = n->source;
+        graph_stand_for(out, n);
         moved[i] = graph_add(out, n, operand, n->operand_count);
     }
     for (int i = 0; i < g->output_count; i++)
         graph_output(out, moved[g->output[i].node], g->output[i].name,
                      g->output[i].alias_parameter);
     out->source = g->source;
+    out->unit = g->unit;
     mem_free(moved);
 }
 

@@ -16,17 +16,18 @@
 struct pass_row {
     const char *name;
     int (*run)(struct graph *g, const struct pass_context *c, struct err *e);
+    enum { ALL, CHOSEN } of;
 };
 
 static const struct pass_row passes[] = {
-#define PASS(name, function, text) {#name, function},
+#define PASS(name, function, of, text) {#name, function, of},
 #include "stack/passes/passes.def"
 };
 
 #define PASS_COUNT (sizeof(passes) / sizeof(passes[0]))
 
 static const char *const stages[] = {
-#define PASS(name, function, text) #name,
+#define PASS(name, function, of, text) #name,
 #include "stack/passes/passes.def"
     "memory", "all"
 };
@@ -99,6 +100,7 @@ static struct pass_context context_of(const struct module_settings *s)
         .bucket_bytes = module_plan_bucket_bytes(s),
         .sum_times = module_plan_may_choose_buckets(s) ? module_plan_sum_times : NULL,
         .settings = s,
+        .kept = s->kept,
         .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES};
 }
 
@@ -109,6 +111,8 @@ static int run_passes(struct module *m, const struct module_settings *s, struct 
     for (size_t i = 0; i < PASS_COUNT; i++) {
         struct pass_run run = {&passes[i], &c};
 
+        if (s->kept && passes[i].of == CHOSEN)
+            continue;
         begin_stage(m, s, passes[i].name);
         if (run_pass(&m->graph, &run, e))
             return -1;

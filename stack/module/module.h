@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+struct kept_program;
 struct tuning;
 struct module;
 
@@ -38,6 +39,9 @@ struct module_settings {
     /* timing mode has no values: what decides there, and in other modes then, too */
     int64_t assume_trips;               /* of each loop that its condition ends; 0: nothing is */
     enum assumed_branch assume_branch;  /* assumed, and timing mode refuses such a program */
+    /* a program whose kernels, places and copies are not chosen but kept; NULL: chosen. Notes are
+       added to what could not be */
+    struct kept_program *kept;
     bool is_plan;                       /* only as far as memory: is there enough? */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
@@ -56,6 +60,7 @@ struct module_kernel {                  /* in the program's order; vtrace tells 
     int item;                           /* of the module's items */
     int64_t flops, payload_bytes;       /* elements of operands and results */
     int64_t times;                      /* that it runs in a launch: trips of the loops around it */
+    int unit;                           /* of a program that is kept: whose it is; 0: nobody's */
 };
 
 struct module_constant {                /* a literal, to be put into HBM before the first launch */

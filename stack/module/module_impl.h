@@ -56,6 +56,7 @@ struct module_step {
     bool is_assumed;                    /* that count, whatever the operand holds */
     int other;                          /* of LOOP_BEGIN and BRANCH the end; of others the begin */
     int64_t times;
+    int unit;                           /* of a program that is kept, or 0 */
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
     struct kernel_sums *sums;           /* of a collective, else NULL */
     bool fills_bucket;                  /* a copy for the collective that follows */

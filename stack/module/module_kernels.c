@@ -90,6 +90,7 @@ static int make_kernel(struct module *m, const struct module_plan *p,
     *k = (struct module_kernel){
         .name = step->name, .source = step->source, .category = kind ? kind->category : "",
         .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
+        .unit = step->unit,
         .payload_bytes = payload_of(step)};
     if (!step->sums || step->sums->part == 0)
         k->flops = graph_flops(step->body);

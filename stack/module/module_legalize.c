@@ -47,7 +47,7 @@ static void begin_body(struct legalizing *l, struct graph *body, struct arena *a
 {
     *n = l->g->node[l->node];
     graph_init(body, a, n->name);
-    body->source = n->source;
+    graph_stand_for(body, n);
     n->operand = arena_array(a, (size_t)n->operand_count + 1, sizeof(int));
     for (int i = 0; i < n->operand_count; i++) {
         const struct graph_node *o = &l->g->node[l->g->node[l->node].operand[i]];

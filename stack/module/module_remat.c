@@ -103,7 +103,7 @@ static void keep_one_result(struct module_plan *p, struct module_step *s, int re
 
         if (!is_needed[i])
             continue;
-        body->source = n->source;
+        graph_stand_for(body, n);
         for (int k = 0; k < n->operand_count; k++)
             list[k] = moved[n->operand[k]];
         if (n->op == HLO_PARAMETER) {

@@ -94,7 +94,7 @@ static struct module_step step_of(struct module_walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
-                            .operand_count = n->operand_count,
+                            .unit = n->unit, .operand_count = n->operand_count,
                             .result_count = n->tuple_count ? n->tuple_count : 1};
 
     s.operand = module_walk_values(w->plan, s.operand_count);

@@ -5,6 +5,7 @@
  */
 #include "stack/module/module_impl.h"
 
+#include "stack/hlo/kept.h"
 #include "stack/passes/fusion.h"
 #include "stack/passes/pass.h"
 #include "stack/hlo/rewrite.h"
@@ -80,7 +81,10 @@ static int take_apart(struct graph *g, const struct unfusing *u, bool *is_new, s
             w.moved[i] = result[n->operand[0]][n->dim];
         } else if (n->op != HLO_PARAMETER && status == 0 &&
                    is_named(u->plan->refused, u->plan->refused_count, n->name)) {
-            const struct graph *body = body_of(g, i, u, e);
+            const struct graph *body;
+
+            kept_note(u->context->kept, n->unit, "in pieces: %.200s", e->msg);
+            body = body_of(g, i, u, e);
 
             if (!body) {
                 status = -1;

@@ -20,6 +20,8 @@ struct fusion_group {
     bool has_hero;                      /* a node that is not elementwise nor a reduction */
     bool is_gone;                       /* merged into another */
     int64_t elems;                      /* of its iteration space: the largest member */
+    int unit;                           /* all of its members are of it, or of none */
+    bool is_whole;                      /* a unit of a program that is kept, of any size */
 };
 
 struct fusion {
@@ -72,8 +74,14 @@ struct fusion_body {
 bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, struct arena *a,
                       struct fusion_body *out);
 
-/* whether a kernel makes this group on this chip */
+/* whether a kernel makes this group on this chip; the other one says why not, in a few words */
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p);
+bool fusion_is_taken_or_why(const struct fusion *f, const struct fusion_group *p, struct err *why);
+
+/* a group of one node */
+int fusion_new_group(struct fusion *f, int node);
+/* of a program that is kept (stack/hlo/kept.h): a group of each unit that one kernel makes */
+void fusion_keep_units(struct fusion *f);
 
 /* groups that read the same, or one of which reads the other, become one with several roots */
 void fusion_merge_groups(struct fusion *f);

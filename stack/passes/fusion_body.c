@@ -8,6 +8,7 @@
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/registry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool fusion_is_simple(const struct graph_node *n)
@@ -162,7 +163,7 @@ static int parameter_of(struct fusion_body *b, const struct fusion *f, int node)
 
     snprintf(name, sizeof(name), "param_%d", b->operand_count);
     b->operand[b->operand_count++] = node;
-    b->graph->source = f->g->node[node].source;
+    graph_stand_for(b->graph, &f->g->node[node]);
     return graph_parameter(b->graph, f->g->node[node].shape, name);
 }
 
@@ -191,7 +192,7 @@ static void add_member(const struct fusion *f, int node, int *moved, struct grap
 
     for (int k = 0; k < n->operand_count; k++)
         operand[k] = moved[n->operand[k]];
-    body->source = n->source;
+    graph_stand_for(body, n);
     moved[node] = graph_add(body, n, operand, n->operand_count);
 }
 
@@ -267,28 +268,66 @@ static bool is_slow(const struct kernel_kind *kind, const struct graph *body)
     return work > 1 && (strcmp(kind->name, "move") == 0 || strcmp(kind->name, "window") == 0);
 }
 
-static bool can_fuse(const struct pass_context *c, const struct graph *body)
+/* two nodes that are each a kernel's whole business */
+static int tell_heroes(const struct graph *body, struct err *why)
+{
+    int heroes = 0;
+    char names[160] = "";
+
+    for (int i = 0; i < body->node_count; i++) {
+        const struct graph_node *n = &body->node[i];
+
+        if (n->op == HLO_PARAMETER || !fusion_is_hero(n))
+            continue;
+        if (heroes++ < 4)
+            snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+                     heroes > 1 ? ", " : "", graph_op_name(n->op));
+    }
+    if (heroes > 1)
+        return err_set(why, "no kernel makes %d such together: %s%s", heroes, names,
+                       heroes > 4 ? ", .." : "");
+    return err_set(why, "no kernel makes %s with what is around it",
+                   heroes ? names : "such work");
+}
+
+static int check_fused(const struct pass_context *c, const struct graph *body, bool may_be_slow,
+                       struct err *why)
 {
     const struct kernel_kind *kind = c->check_supported ? NULL : kernel_kind_of(body);
-    struct err e;
 
     if (c->check_supported)
-        return c->check_supported(body, c->chip, &e) == 0;
-    return kind && !is_slow(kind, body) && kind->check_supported(body, c->chip, &e) == 0 &&
-           has_tiling(kind, body, c);
+        return c->check_supported(body, c->chip, why);
+    if (!kind)
+        return tell_heroes(body, why);
+    if (!may_be_slow && is_slow(kind, body))
+        return err_set(why, "element by element, at a move's pace");
+    if (kind->check_supported(body, c->chip, why))
+        return -1;
+    return has_tiling(kind, body, c)
+               ? 0 : err_set(why, "no blocks of it fit into the VMEM that kernels have");
+}
+
+bool fusion_is_taken_or_why(const struct fusion *f, const struct fusion_group *p, struct err *why)
+{
+    struct fusion_body body;
+    struct arena a;
+    int status;
+
+    if (p->member_count > FUSION_NODES_MAX && !p->is_whole)
+        return err_set(why, "more than %d operations", FUSION_NODES_MAX) == 0;
+    arena_init(&a);
+    if (fusion_make_body(f, p, &a, &body))
+        status = body.root_count > 0 ? check_fused(f->context, body.graph, p->is_whole, why)
+                                     : err_set(why, "nobody reads it");
+    else
+        status = err_set(why, "more than %d operands and results", FUSION_ARRAYS_MAX);
+    arena_fini(&a);
+    return status == 0;
 }
 
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)
 {
-    struct fusion_body body;
-    struct arena a;
-    bool is_taken = false;
+    struct err why;
 
-    if (p->member_count > FUSION_NODES_MAX)
-        return false;
-    arena_init(&a);
-    if (fusion_make_body(f, p, &a, &body) && body.root_count > 0)
-        is_taken = can_fuse(f->context, body.graph);
-    arena_fini(&a);
-    return is_taken;
+    return fusion_is_taken_or_why(f, p, &why);
 }

@@ -40,6 +40,7 @@ static void emit_fusion(struct emission *m, const struct fusion_group *p)
     for (int i = 0; i < body.operand_count; i++)
         operand[i] = m->w.moved[body.operand[i]];
     to->source = source_of(m->f, p);
+    to->unit = p->unit;
     node = graph_fusion(to, operand, body.operand_count, body.graph);
     for (int i = 0; i < body.root_count; i++)
         m->w.moved[body.root[i]] = body.root_count == 1 ? node : graph_tuple_element(to, node, i);

@@ -100,7 +100,7 @@ int pass_devices(struct graph *g, const struct pass_context *c, struct err *e)
             rewrite_copy(&w, i);
             continue;
         }
-        w.to.source = n.source;
+        graph_stand_for(&w.to, &n);
         n = (struct graph_node){.op = HLO_PARTITION_ID, .shape = n.shape, .count = devices,
                                 .literal = values_of(g, i, is_known, devices, w.to.arena)};
         w.moved[i] = graph_add(&w.to, &n, NULL, 0);

@@ -6,7 +6,8 @@
  * little and reads at most one array is computed again in each reader's group;
  * any other begins a group of its own. So a group has one root at first, and
  * nothing can wait in a circle. Then groups that read the same arrays are
- * merged (stack/passes/fusion_merge.c).
+ * merged (stack/passes/fusion_merge.c). Of a program that is kept the units are the groups, as far
+ * as kernels make them (stack/passes/fusion_kept.c).
  *
  * What a kernel takes is asked of it; here is only what pays:
  *   - elementwise work goes behind the product or window that makes its
@@ -269,12 +270,24 @@ static bool is_before_another_hero(const struct fusion *f, const struct fusion_g
     return false;
 }
 
+/* of a program that is kept: kernels hold what one unit has, and what is nobody's */
+static bool is_of_another(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    int unit = f->g->node[node].unit;
+
+    return f->context->kept && unit && unit != p->unit;
+}
+
 static bool try_join(struct fusion *f, int group, int node)
 {
     struct fusion_group *p = &f->group[group];
 
     if (fusion_has(p, node))
         return true;
+    if (is_of_another(f, p, node))
+        return false;
+    if (p->is_whole)
+        return !f->is_free[node] && insert_with_scalar(f, p, node);
     if (f->is_free[node] || would_repeat(f, p, node) ||
         (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone ||
                                      fusion_spreads_sums(f, p))) ||
@@ -331,10 +344,11 @@ static int source_depth(const struct fusion *f, int node)
     return depth;
 }
 
-static int new_group(struct fusion *f, int node)
+int fusion_new_group(struct fusion *f, int node)
 {
     struct fusion_group *p = &f->group[f->group_count];
 
+    p->unit = f->g->node[node].unit;
     fusion_insert(f, p, node);
     f->node[node].owner = f->group_count;
     return f->group_count++;
@@ -435,9 +449,9 @@ static bool take_back(struct fusion *f, int node)
     if (user == NODE_NONE || f->behind_hero[user])
         return false;
     fusion_remove(f, &f->group[f->node[user].in[0]], user);
-    group = new_group(f, user);
+    group = fusion_new_group(f, user);
     if (!try_join(f, group, node))
-        new_group(f, node);
+        fusion_new_group(f, node);
     else
         f->node[node].owner = group;
     return true;
@@ -467,7 +481,7 @@ static void visit(struct fusion *f, int node)
     if (is_source(n))
         join_some(f, node);
     if (!take_back(f, node))
-        new_group(f, node);
+        fusion_new_group(f, node);
 }
 
 static void init(struct fusion *f, struct graph *g)
@@ -511,10 +525,15 @@ int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
 
     (void)e;
     init(&f, g);
+    if (c->kept)
+        fusion_keep_units(&f);
     for (int i = g->node_count - 1; i >= 0; i--)
-        visit(&f, i);
-    fusion_merge_groups(&f);
-    fusion_recompute(&f);
+        if (f.node[i].owner < 0)
+            visit(&f, i);
+    if (!c->kept) {
+        fusion_merge_groups(&f);
+        fusion_recompute(&f);
+    }
     fusion_emit(&f);
     fini(&f);
     return 0;

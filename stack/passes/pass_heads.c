@@ -396,7 +396,7 @@ static int rebuild(struct heads *h, int node)
 {
     const struct graph_node *n = &h->l.w.from->node[node];
 
-    h->l.w.to.source = n->source;
+    graph_stand_for(&h->l.w.to, n);
     if (n->op == HLO_DOT)
         return rebuild_dot(h, node);
     if (n->op == HLO_TRANSPOSE)

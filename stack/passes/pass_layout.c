@@ -493,7 +493,7 @@ static int rebuild_any(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
 
-    l->w.to.source = n->source;
+    graph_stand_for(&l->w.to, n);
     if (n->op == HLO_CONVOLUTION)
         return rebuild_convolution(l, node);
     if (n->op == HLO_DOT)

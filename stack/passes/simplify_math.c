@@ -134,7 +134,7 @@ static int unary_identity(const struct graph *g, const struct graph_node *n)
         return a->operand[0];
     if (n->op == HLO_ABS && a->op == HLO_ABS)
         return n->operand[0];
-    if (n->op == HLO_COPY)
+    if (n->op == HLO_COPY && !n->unit)
         return n->operand[0];
     return NODE_NONE;
 }
