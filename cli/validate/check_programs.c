@@ -1,13 +1,14 @@
 /* systole check programs: are programs of others read, compiled, and right, on the host and on cores? */
 #include "cli/validate/check.h"
 
+#include "base/outfile.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/common/fail.h"
 #include "cli/common/options.h"
 #include "cli/exec/exec.h"
 #include "cli/validate/apart.h"
-#include "cli/validate/programs.h"
+#include "cli/validate/programs_record.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,12 +25,10 @@ struct way { enum way_kind kind; const char *tpu; };
 struct arguments {
     const char *path[PATHS_MAX];
     int path_count;
-    const char *ways, *only;
+    const char *ways, *only, *samples, *record, *against;
     bool first_form;
     int64_t seconds;
 };
-
-enum program_outcome { PROGRAM_DONE, PROGRAM_REFUSED, PROGRAM_WRONG };
 
 /* of one program in one form and one way; from the process that tried it */
 struct program_result {
@@ -48,6 +47,8 @@ struct programs {
     struct program_list list;
     struct way way[LIST_MAX];
     int way_count, tried, failed;
+    struct program_record record, before;       /* of this run; --against */
+    int worse;
     struct progress progress;
 };
 
@@ -78,6 +79,11 @@ static const struct cli_option options[] = {
      AT(first_form)},
     {"seconds", 0, "N", "for each try; more is a failure (default: %s)", 1, CLI_WHOLE, AT(seconds),
      .lo = 1, .hi = 36000},
+    {"samples", 0, "DIR", "folder that the given ones lie in; paths of records begin there "
+     "(default: %s)", 2, CLI_TEXT, AT(samples)},
+    {"record", 0, "FILE", "write what became of each try, as CSV", 2, CLI_TEXT, AT(record)},
+    {"against", 0, "FILE", "exit with status 1 only where a try is worse than in this record", 2,
+     CLI_TEXT, AT(against)},
     {0}};
 
 static const struct cli_syntax syntax = {
@@ -89,10 +95,12 @@ static const struct cli_syntax syntax = {
     "outputs.safetensors; a result may be off by what the row says of rounding (f32_error, "
     "sensitivity, err_jax), relative to its largest magnitude, and at least 2e-5 (bf16 2e-2, "
     "8 bits 5e-2); integers must be equal. Products of f32 are whole (--precision highest of "
-    "systole exec). Exit status 1 where one fails.\n\n"
+    "systole exec). Exit status 1 where one fails, or, with --against, where one has become worse: "
+    "right, refused, wrong and fails is the order.\n\n"
     "Examples:\n"
     "  systole check programs programs/jax\n"
-    "  systole check programs programs/tf --ways host,v5e,timing:v6e,timing:v3"};
+    "  systole check programs programs/tf --ways host,v5e,timing:v6e,timing:v3\n"
+    "  systole check programs stablehlo --samples ../samples --against record.csv"};
 
 /* ----- one try, in a process of its own */
 
@@ -232,6 +240,38 @@ static void print_row(struct programs *s, const struct try *t, const struct prog
     fflush(stdout);
 }
 
+/* where the program lies among the samples */
+static const char *path_of(const struct programs *s, const char *form)
+{
+    size_t length = strlen(s->args->samples);
+
+    return strncmp(form, s->args->samples, length) == 0 && form[length] == '/' ? form + length + 1
+                                                                              : form;
+}
+
+static void note(struct programs *s, const struct try *t, const struct program_result *r,
+                 const struct apart_end *end)
+{
+    struct program_record_row row = {.path = path_of(s, t->form), .right = r->compared - r->wrong,
+                                     .outcome = r->outcome, .compared = r->compared};
+    const struct program_record_row *before;
+    char way[32];
+
+    row.way = arena_strdup(&s->a, way_name(&t->way, way));
+    if (end->kind != APART_DONE || r->outcome == PROGRAM_REFUSED)
+        row.right = row.compared = 0;
+    if (end->kind != APART_DONE)
+        row.outcome = PROGRAM_FAILED;
+    program_record_add(&s->record, &row);
+    before = program_record_find(&s->before, row.path, way);
+    if (before && program_record_compare(&row, before) < 0) {
+        s->worse++;
+        printf("%s %s is worse: %s, %d of %d; it was %s, %d of %d\n", row.path, way,
+               program_outcome_name(row.outcome), row.right, row.compared,
+               program_outcome_name(before->outcome), before->right, before->compared);
+    }
+}
+
 static int try_one(struct programs *s, const struct program_case *c, const char *form,
                    const struct way *w, struct err *e)
 {
@@ -245,6 +285,7 @@ static int try_one(struct programs *s, const struct program_case *c, const char 
     s->tried++;
     s->failed += end.kind != APART_DONE || r.outcome != PROGRAM_DONE;
     print_row(s, &t, &r, &end);
+    note(s, &t, &r, &end);
     return 0;
 }
 
@@ -265,6 +306,11 @@ static int try_all(struct programs *s, struct err *e)
         }
     }
     printf("\n%d tries, %d fail\n", s->tried, s->failed);
+    if (s->args->record && program_record_write(&s->record, s->args->record, e))
+        return -1;
+    if (s->args->against)
+        return s->worse ? err_set(e, "%d of %d are worse than in %s", s->worse, s->tried,
+                                  s->args->against) : 0;
     return s->failed ? err_set(e, "%d of %d fail", s->failed, s->tried) : 0;
 }
 
@@ -286,9 +332,15 @@ static int read_ways(struct programs *s, struct err *e)
     return s->way_count ? 0 : err_set(e, "--ways names nothing");
 }
 
+static const char *path_among(struct programs *s, const char *path)
+{
+    return path[0] == '/' || strcmp(s->args->samples, ".") == 0
+               ? path : arena_printf(&s->a, "%s/%s", s->args->samples, path);
+}
+
 int check_run_programs(int argc, char **argv)
 {
-    struct arguments args = {.ways = "host,v5e", .seconds = 120};
+    struct arguments args = {.ways = "host,v5e", .samples = ".", .seconds = 120};
     struct programs s = {.args = &args};
     struct err e;
     int status;
@@ -297,12 +349,18 @@ int check_run_programs(int argc, char **argv)
     arena_init(&s.a);
     progress_begin(&s.progress, 1);
     status = read_ways(&s, &e);
+    if (status == 0 && args.record)
+        status = outfile_check(args.record, &e);
+    if (status == 0 && args.against)
+        status = program_record_read(&s.before, args.against, &s.a, &e);
     for (int i = 0; i < args.path_count && status == 0; i++)
-        status = programs_list(&s.list, args.path[i], &s.a, &e);
+        status = programs_list(&s.list, path_among(&s, args.path[i]), &s.a, &e);
     status = status || try_all(&s, &e) ? -1 : 0;
     progress_wipe(&s.progress);
     status = status ? cli_fail(&e) : 0;
     mem_free(s.list.item);
+    mem_free(s.record.item);
+    mem_free(s.before.item);
     arena_fini(&s.a);
     return status;
 }

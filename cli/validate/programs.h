@@ -18,6 +18,9 @@
 
 enum { PROGRAM_FORMS_MAX = 8 };
 
+/* of a try, from the worst on */
+enum program_outcome { PROGRAM_FAILED, PROGRAM_WRONG, PROGRAM_REFUSED, PROGRAM_DONE };
+
 struct program_case {
     const char *name;
     const char *form[PROGRAM_FORMS_MAX];        /* paths of the same program */

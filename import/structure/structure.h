@@ -52,4 +52,12 @@ int64_t structure_trips(const struct hlo_instruction *i);
 /* the same, found out now: of a loop of this computation, whose operands stand in it; -1: not known */
 int64_t structure_find_trips(const struct hlo_module *m, int computation,
                              const struct hlo_instruction *loop);
+/*
+ * The computation's `count` results, each element by element, for arrays of equal dimensions in the
+ * place of its parameters. Only where structure_can_lift: no loops, no arrays in it. Computations
+ * are those of the module that is being written.
+ */
+bool structure_can_lift(const struct hlo_module *m, int computation);
+void structure_lift(struct hlo_builder *b, int computation, const int *argument, int *result,
+                    int count);
 #endif

@@ -17,14 +17,6 @@ int structure_element(struct hlo_builder *b, int tuple, int index);
 
 /* instruction `index` of the computation that is being written; valid until the next one is made */
 const struct hlo_instruction *structure_at(const struct hlo_builder *b, int index);
-/*
- * The computation's `count` results, each element by element, for arrays of equal dimensions in the
- * place of its parameters. Only where structure_can_lift: no loops, no arrays in it. Computations
- * are those of the module that is being written.
- */
-bool structure_can_lift(const struct hlo_module *m, int computation);
-void structure_lift(struct hlo_builder *b, int computation, const int *argument, int *result,
-                    int count);
 
 /* notes how often the loop runs, as structure_trips reads it */
 void structure_set_trips(struct hlo_builder *b, int loop, int64_t trips);

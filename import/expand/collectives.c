@@ -1,0 +1,153 @@
+/*
+ * Collectives that devices do not carry out by themselves: collective-broadcast by an all-gather, of
+ * which each device takes the first one's array; sums of types and by computations that the network
+ * does not combine by: each device has all arrays sent, and combines them in the order of devices.
+ */
+#include "import/expand/expand.h"
+#include "import/expand/site.h"
+#include "import/structure/structure.h"
+
+/* a new first dimension, one row for each device of the group */
+static int gathered(struct expand_site *s, int x, int64_t devices)
+{
+    struct hlo_builder *b = s->b;
+    struct hlo_type t = *hlo_type_of(b, x);
+    int64_t *dim = arena_array(b->module->arena, (size_t)t.rank + 2, sizeof(*dim)), zero = 0;
+    struct hlo_instruction i = {.op = OPCODE_ALL_GATHER, .operand_count = 1, .dims = {1, &zero},
+                                .groups = s->from->groups};
+
+    dim[0] = 1;
+    for (int d = 0; d < t.rank; d++)
+        dim[d + 1] = t.dim[d];
+    x = hlo_reshape(b, x, t.rank + 1, dim);
+    dim[0] = devices;
+    i.type = hlo_array_type(b->module->arena, t.element, t.rank + 1, dim);
+    return hlo_copy_instruction(b, &i, &x);
+}
+
+static int64_t all_devices(const struct expand_site *s)
+{
+    const struct hlo_groups *g = s->from->groups;
+
+    if (!g || g->channel_id == 0)
+        return s->old->replica_count;
+    return g->use_global_ids ? s->old->replica_count * s->old->partition_count
+                             : s->old->partition_count;
+}
+
+/* of one group: all are of the same size */
+static int64_t group_size(const struct expand_site *s)
+{
+    const struct hlo_groups *g = s->from->groups;
+
+    return g && g->size.count ? g->size.item[0] : all_devices(s);
+}
+
+int expand_collective_broadcast(struct expand_site *s)
+{
+    struct hlo_type t = s->from->type;
+    int64_t devices = group_size(s);
+    int x;
+
+    if (s->from->operand_count != 1 || hlo_type_is_tuple(&t))
+        return expand_refuse(s, "it needs one array");
+    x = gathered(s, s->operand[0], devices);
+    return hlo_reshape(s->b, hlo_slice_dim(s->b, x, 0, 0, 1), t.rank, t.dim);
+}
+
+/* whether devices combine elements of this type by this computation on the way */
+static bool combines_on_the_way(const struct expand_site *s, enum hlo_element e)
+{
+    enum hlo_opcode op = structure_combines(s->old, s->from->computation[0], 0);
+    enum hlo_element part;
+    int parts;
+
+    switch (expand_form_of(e, &part, &parts)) {
+    case EXPAND_SAME:
+        return op == OPCODE_ADD || op == OPCODE_MULTIPLY || op == OPCODE_MAXIMUM ||
+               op == OPCODE_MINIMUM || (op != OPCODE_XOR && e == ELEMENT_PRED) ||
+               op == OPCODE_AND || op == OPCODE_OR;
+    case EXPAND_WIDE:
+        return op == OPCODE_MAXIMUM || op == OPCODE_MINIMUM ||
+               (hlo_element_is_integer(e) && (op == OPCODE_ADD || op == OPCODE_MULTIPLY ||
+                                              op == OPCODE_AND || op == OPCODE_OR));
+    case EXPAND_WORDS: case EXPAND_COMPLEX:
+        return op == OPCODE_ADD;
+    default:
+        return false;
+    }
+}
+
+static bool is_left_to_devices(const struct expand_site *s)
+{
+    for (int k = 0; k < s->from->operand_count; k++)
+        if (!combines_on_the_way(s, expand_operand_type(s, k)->element))
+            return !structure_can_lift(s->old, s->from->computation[0]);
+    return true;
+}
+
+/* the rows of dimension `dim`, one after the other, by the computation */
+static int combined(struct expand_site *s, int x, int dim, int64_t devices)
+{
+    struct hlo_builder *b = s->b;
+    struct hlo_type t = *hlo_type_of(b, x);
+    int64_t *kept = arena_array(b->module->arena, (size_t)t.rank, sizeof(*kept));
+    int sum = -1;
+
+    for (int d = 0; d < t.rank; d++)
+        if (d != dim)
+            kept[d - (d > dim)] = t.dim[d];
+    for (int64_t k = 0; k < devices; k++) {
+        int row = hlo_reshape(b, hlo_slice_dim(b, x, dim, k, k + 1), t.rank - 1, kept), next;
+
+        if (sum >= 0)
+            structure_lift(b, s->from->computation[0], (int[]){sum, row}, &next, 1);
+        sum = sum >= 0 ? next : row;
+    }
+    return sum;
+}
+
+int expand_all_reduce(struct expand_site *s)
+{
+    int64_t devices = group_size(s);
+    int *result;
+
+    if (is_left_to_devices(s))
+        return EXPAND_KEEP;
+    result = arena_array(s->b->module->arena, (size_t)s->from->operand_count, sizeof(*result));
+    for (int k = 0; k < s->from->operand_count; k++)
+        result[k] = combined(s, gathered(s, s->operand[k], devices), 0, devices);
+    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
+                                             : result[0];
+}
+
+/* every device is sent its own part by all others; [.., devices x part, ..] is [.., devices, part, ..] */
+static int scattered(struct expand_site *s, int x, int64_t devices)
+{
+    struct hlo_builder *b = s->b;
+    struct hlo_instruction i = {.op = OPCODE_ALL_TO_ALL, .operand_count = 1, .dims = s->from->dims,
+                                .groups = s->from->groups, .type = *hlo_type_of(b, x)};
+    int64_t *dim = arena_array(b->module->arena, (size_t)i.type.rank + 2, sizeof(*dim));
+    int at = (int)s->from->dims.item[0];
+
+    x = hlo_copy_instruction(b, &i, &x);
+    for (int d = 0; d < i.type.rank; d++)
+        dim[d + (d >= at)] = i.type.dim[d];
+    dim[at] = devices;
+    dim[at + 1] = i.type.dim[at] / devices;
+    return combined(s, hlo_reshape(b, x, i.type.rank + 1, dim), at, devices);
+}
+
+int expand_reduce_scatter(struct expand_site *s)
+{
+    int64_t devices = group_size(s);
+    int *result;
+
+    if (is_left_to_devices(s) || s->from->dims.count != 1)
+        return EXPAND_KEEP;
+    result = arena_array(s->b->module->arena, (size_t)s->from->operand_count, sizeof(*result));
+    for (int k = 0; k < s->from->operand_count; k++)
+        result[k] = scattered(s, s->operand[k], devices);
+    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
+                                             : result[0];
+}

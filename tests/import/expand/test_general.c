@@ -1,0 +1,109 @@
+/*
+ * What neither the network nor the matrix unit nor the compiler's windows take as it is: sums over
+ * devices of any type by any computation, convolutions of wide integers, select-and-scatter of 64 bits.
+ */
+#include "tests/test.h"
+
+#include "tests/rigs/expand_rig.h"
+
+#include <stdarg.h>
+
+static void check(const struct expand_rig *rig)
+{
+    uint64_t seed = expand_rig_seed();
+
+    for (int i = 0; i < 3; i++)
+        expand_rig_check(rig, seed + (uint64_t)i);
+}
+
+static const char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static const char *text_of(const char *fmt, ...)
+{
+    static char text[1200];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    printf("%s\n", text);
+    return text;
+}
+
+#define BODY "HloModule m, replica_count=4\ns { a = %s[] parameter(0)\n b = %s[] parameter(1)\n" \
+             " ROOT c = %s[] %s(a, b) }\n"
+
+static void sum_of_devices(const char *e, const char *op, double bound)
+{
+    check(&(struct expand_rig){.bound = bound, .floor = 1, .replicas = 4, .text = text_of(
+        BODY "ENTRY e {\n x = %s[3,5] parameter(0)\n"
+        " ROOT r = %s[3,5] all-reduce(x), replica_groups={{0,2},{3,1}}, to_apply=s\n}\n",
+        e, e, e, op, e, e)});
+    check(&(struct expand_rig){.bound = bound, .floor = 1, .replicas = 4, .text = text_of(
+        BODY "ENTRY e {\n x = %s[3,8] parameter(0)\n"
+        " ROOT r = %s[3,2] reduce-scatter(x), replica_groups={{0,2,3,1}}, dimensions={1}, to_apply=s\n}\n",
+        e, e, e, op, e, e)});
+}
+
+TEST(devices_combine_any_type_by_any_operation)
+{
+    sum_of_devices("s64", "multiply", 0);
+    sum_of_devices("u64", "maximum", 0);
+    sum_of_devices("s64", "xor", 0);
+    sum_of_devices("s32", "xor", 0);
+    sum_of_devices("s8", "xor", 0);
+    sum_of_devices("f64", "add", 1e-12);
+    sum_of_devices("f64", "maximum", 1e-12);
+    sum_of_devices("f16", "add", 2e-3);
+    sum_of_devices("c64", "multiply", 1e-5);
+}
+
+static void convolution(const char *e)
+{
+    check(&(struct expand_rig){.text = text_of(
+        "HloModule m\nENTRY e {\n x = %s[2,4,9] parameter(0)\n y = %s[6,2,3] parameter(1)\n"
+        " ROOT r = %s[6,2,6] convolution(x, y), window={size=3 stride=2 pad=1_3 lhs_dilate=1"
+        " rhs_dilate=1 rhs_reversal=1}, dim_labels=bf0_oi0->fb0, feature_group_count=2\n}\n", e, e, e)});
+    check(&(struct expand_rig){.text = text_of(
+        "HloModule m\nENTRY e {\n x = %s[1,5,6,3] parameter(0)\n y = %s[2,2,3,4] parameter(1)\n"
+        " ROOT r = %s[1,8,4,4] convolution(x, y), window={size=2x2 lhs_dilate=2x1 rhs_dilate=1x2},"
+        " dim_labels=b01f_01io->b01f\n}\n", e, e, e)});
+}
+
+TEST(convolutions_of_wide_integers)
+{
+    convolution("s32");
+    convolution("u32");
+    convolution("s16");
+    convolution("s64");
+    convolution("u64");
+}
+
+static void select_and_scatter(const char *e, const char *direction, const char *op, double bound)
+{
+    check(&(struct expand_rig){.bound = bound, .floor = 1, .text = text_of(
+        "HloModule m\nt { a = %s[] parameter(0)\n b = %s[] parameter(1)\n"
+        " ROOT c = pred[] compare(a, b), direction=%s }\n"
+        "s { a = %s[] parameter(0)\n b = %s[] parameter(1)\n ROOT c = %s[] %s(a, b) }\n"
+        "ENTRY e {\n x = %s[7,8] parameter(0)\n y = %s[4,3] parameter(1)\n z = %s[] parameter(2)\n"
+        " ROOT r = %s[7,8] select-and-scatter(x, y, z), window={size=3x4 stride=2x2 pad=1_1x0_0},"
+        " select=t, scatter=s\n}\n", e, e, direction, e, e, e, op, e, e, e, e)});
+}
+
+TEST(select_and_scatter_of_64_bits)
+{
+    select_and_scatter("s64", "GE", "add", 0);
+    select_and_scatter("u64", "LE", "add", 0);
+    select_and_scatter("s64", "GT", "xor", 0);
+    select_and_scatter("f64", "GE", "add", 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_combine_any_type_by_any_operation),
+        cmocka_unit_test(convolutions_of_wide_integers),
+        cmocka_unit_test(select_and_scatter_of_64_bits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
