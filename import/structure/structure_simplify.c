@@ -12,7 +12,7 @@ static const struct {
     {OPCODE_SCATTER, structure_scatter}, {OPCODE_SORT, structure_sort},
     {OPCODE_WHILE, structure_while}, {OPCODE_MAP, structure_map},
     {OPCODE_COMPARE, structure_compare}, {OPCODE_TOPK, structure_topk},
-    {OPCODE_DOT, structure_dot}, {OPCODE_REDUCE_PRECISION, structure_reduce_precision},
+    {OPCODE_DOT, structure_dot}, {OPCODE_CONVOLUTION, structure_convolution}, {OPCODE_REDUCE_PRECISION, structure_reduce_precision},
     {OPCODE_CUSTOM_CALL, structure_custom_call},
 };
 

@@ -38,6 +38,24 @@ expect 0 'out 8x2, times 1' compile "$work/two.hlo" --tpu v6e --as-is --run
 grep -q ' 1  *one  *fusion  *1  *2,000 ' "$work/log" || fail "no row of unit one: $(cat "$work/log")"
 expect 0 '"estimated_cycles": 2000' compile "$work/two.hlo" --tpu v6e --as-is --run --json
 
+# ----- products as XLA:TPU writes them: without windows, and with a batch for one
+cat >"$work/products.hlo" <<'END'
+HloModule products
+
+ENTRY main {
+  x = f32[24,40]{1,0} parameter(0)
+  w = f32[56,40]{1,0} parameter(1)
+  y = f32[56,24]{1,0} convolution(x, w), dim_labels=bf_oi->fb
+  a = f32[4,24,40]{2,1,0} parameter(2)
+  b = f32[4,56,40]{2,1,0} parameter(3)
+  c = f32[4,24,56]{2,1,0} convolution(a, b), window={size=4 stride=3 lhs_dilate=4}, dim_labels=0bf_0oi->0bf
+  ROOT out = (f32[56,24]{1,0}, f32[4,24,56]{2,1,0}) tuple(y, c)
+}
+END
+expect 0 'dot.' compile "$work/products.hlo" --tpu v5e
+grep -q 'convolution\.' "$work/log" && fail "a convolution is left: $(cat "$work/log")"
+expect 0 '2 of 2 results are within' exec "$work/products.hlo" --tpu v5e --compare
+
 # ----- the user's mistakes
 sed 's/, is_scheduled=true//' "$work/two.hlo" >"$work/plain.hlo"
 refuse 'plain.hlo:1:1: --as-is keeps what a compiler has decided, but this program is not scheduled' \
