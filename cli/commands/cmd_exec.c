@@ -33,6 +33,8 @@ static const struct cli_option options[] = {
      "pass of bf16; highest: six passes, and a small program exactly; exact: functions and sums "
      "rounded once or twice, too (docs/numerics.md)", 2, CLI_CHOICE, AT(precision),
      .words = "program|highest|exact"},
+    {"as-is", 0, NULL, "of a scheduled program: the kernels, order, places and copies of its own "
+     "compiler (systole compile --as-is compares them)", 2, CLI_FLAG, AT(is_kept)},
     {"steps", 0, "N", "run it N times (default: 1)", 3, CLI_WHOLE, AT(steps), .lo = 1,
      .hi = 1000000000},
     {"carry", 0, "RANGES", "results that are parameters of the next step: 0-9, or 1-10:0-9 where "
@@ -55,6 +57,8 @@ static int check(void *values, struct err *e)
     if (o->run.engine.mode == MODE_TIMING && (o->expect || o->compare))
         return err_set(e, "timing mode has no values: --expect and --compare need --mode both or "
                        "functional");
+    if (o->is_kept && o->backend == EXEC_ON_HOST)
+        return err_set(e, "--as-is is about kernels, and the host has none: it needs --backend cores");
     if ((o->run.assume_trips || o->run.assume_branch) && o->run.engine.mode != MODE_TIMING)
         return err_set(e, "--assume-trips and --assume-branch are for --mode timing; with values the "
                        "program's conditions say");
@@ -77,13 +81,23 @@ static const struct cli_syntax syntax = {
     .noun_at = offsetof(struct exec_options, file),
     .noun_hint = "(HLO or StableHLO, text or bytes)", .args_doc = "FILE", .doc = doc};
 
+/* the graph of its cores; where the host alone runs it there is none */
+static int lower(struct exec_options *o, struct exec_program *p, struct err *e)
+{
+    if (o->backend != EXEC_ON_CORES)
+        return 0;
+    if (o->is_kept && program_graph_keep(&p->graph, &p->arena, e))
+        return -1;
+    o->run.kept = o->is_kept ? &p->graph.kept : NULL;
+    return program_graph_lower(&p->graph, &p->arena, e);
+}
+
 static int run(struct exec_options *o, struct exec_program *p, struct err *e)
 {
     bool has_values = o->run.engine.mode != MODE_TIMING || o->backend == EXEC_ON_HOST;
     int failed = 0;
 
-    if (exec_load(o, p, e) ||
-        (o->backend == EXEC_ON_CORES && program_graph_lower(&p->graph, &p->arena, e)) ||
+    if (exec_load(o, p, e) || lower(o, p, e) ||
         (has_values && exec_make_inputs(o, p, e)))
         return -1;
     if (o->compare ? exec_compare_backends(o, p, &failed, e)

@@ -116,6 +116,9 @@ static void print_counts(const struct kept_program *k, const struct kept_counts 
 {
     printf("kernels: %d of %d units are one kernel each, %d in pieces, %d need none\n", c->whole,
            c->whole + c->split + c->none, c->split, c->none);
+    printf("VMEM: %d of %d arrays lie there as they did; copies: %d of %d run beside kernels\n",
+           k->vmem_kept, k->vmem_kept + k->vmem_lost, k->copies_kept,
+           k->copies_kept + k->copies_lost);
     if (k->other_tiles)
         printf("tiles: %d arrays lie in others than here, first %s\n", k->other_tiles,
                k->first_other_tile);
@@ -150,9 +153,11 @@ void compile_print_kept_json(const struct module *m, const struct kept_program *
 
     table_begin_count(&t, fields, COUNT_OF(fields), NULL);
     fill(&t, m, k, times);
-    root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "program", m->graph.name,
+    root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "program", m->graph.name,
                      "units_whole", c.whole, "units_in_pieces", c.split, "units_of_no_work",
-                     c.none, "other_tiles", k->other_tiles, "estimated_cycles",
+                     c.none, "vmem_kept", k->vmem_kept, "vmem_lost", k->vmem_lost,
+                     "copies_kept", k->copies_kept, "copies_lost", k->copies_lost,
+                     "other_tiles", k->other_tiles, "estimated_cycles",
                      (json_int_t)c.theirs, "their_cycles_here", (json_int_t)c.ours,
                      "total_cycles", (json_int_t)(times ? times->total_cycles : 0), "units",
                      table_make_json(&t));

@@ -25,6 +25,7 @@ struct exec_options {
     enum exec_backend backend;
     enum exec_precision precision;
     bool compare;                       /* on cores and on the host */
+    bool is_kept;                       /* --as-is */
     bool is_quiet;                      /* nothing is printed */
 };
 

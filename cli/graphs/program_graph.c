@@ -87,7 +87,6 @@ int program_graph_keep(struct program_graph *p, struct arena *a, struct err *e)
 {
     if (asis_program(p->device, &p->scheduled, a, &p->kept, e))
         return -1;
-    p->device = &p->scheduled;
     p->is_kept = true;
     return 0;
 }
@@ -98,7 +97,7 @@ int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e)
                                             .is_exact = p->is_exact,
                                             .kept = p->is_kept ? &p->kept : NULL};
 
-    if (lower_program(p->device, &settings, a, &p->lowered, e))
+    if (lower_program(p->is_kept ? &p->scheduled : p->device, &settings, a, &p->lowered, e))
         return -1;
     p->is_lowered = true;
     return 0;

@@ -17,7 +17,7 @@ struct program_graph {
     struct shard_boundary boundary;
     int devices;                        /* replicas times partitions */
     bool is_exact;                      /* for program_graph_lower: import/expand/exact.h */
-    struct hlo_module scheduled;        /* of program_graph_keep: it stands for `device` */
+    struct hlo_module scheduled;        /* of program_graph_keep: `device` for its kernels */
     struct kept_program kept;
     bool is_kept;
     struct lowered lowered;             /* of program_graph_lower */

@@ -223,6 +223,7 @@ static int prepare(struct session *s, struct err *e)
     settings.megacore = is_megacore(o, &s->chip);
     settings.assume_trips = o->assume_trips;
     settings.assume_branch = o->assume_branch;
+    settings.kept = o->kept;
     cores = s->devices * (settings.megacore ? (int)s->chip.chip_cores : 1);
     if (cores > s->slice.core_count)
         return err_set(e, "the program is for %d devices, %s has %d; name a slice that has them, "

@@ -38,6 +38,7 @@ struct op_options {
     int replicas;                       /* devices that the graph's collectives go over; 0: none */
     int64_t assume_trips;               /* as in struct module_settings */
     enum assumed_branch assume_branch;
+    struct kept_program *kept;          /* as in struct module_settings */
     const struct op_values *values;     /* NULL: of what memory holds */
     bool is_quiet;                      /* nothing is printed */
     int64_t cycles;                     /* of the last launch: set by op_run */

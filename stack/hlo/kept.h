@@ -44,6 +44,8 @@ struct kept_program {
     struct kept_edge *edge;
     int other_tiles;                    /* arrays in tiles of another size than ours */
     const char *first_other_tile;       /* "f32[..]{..}", as the program has it */
+    int vmem_kept, vmem_lost;           /* arrays of S(1) that lie there, that do not */
+    int copies_kept, copies_lost;       /* asynchronous ones that kernels run beside, that are not */
 };
 
 /* Adds to what is noted of a unit; 0 is nobody, and dropped. */

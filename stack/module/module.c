@@ -200,6 +200,8 @@ static int place_and_emit(struct module *m, const struct module_settings *s, str
         status = module_make_kernels(m, &p, a, e);
         end_stage(m);
     }
+    if (status == 0)
+        module_plan_tell_kept(&p);
     if (status && p.refused_count)
         status = module_unfuse(m, &p, &c, e) ? -1 : 1;
     module_plan_fini(&p);

@@ -10,11 +10,13 @@
  */
 #ifndef STACK_MODULE_IMPL_H
 #define STACK_MODULE_IMPL_H
+#include "stack/hlo/kept.h"
 #include "stack/module/module.h"
 
 struct module_value {
     struct array array;                 /* first: a value's address is its array's */
     int buffer;
+    int fetch;                          /* of a kept program: of module_plan.fetch, from 1; or 0 */
 };
 
 enum buffer_role {
@@ -35,6 +37,8 @@ struct module_buffer {
     bool must_stay;                     /* in HBM */
     bool is_given;                      /* a parameter whose place is not this module's choice */
     bool is_copied;                     /* into VMEM beside kernels */
+    enum { PLACE_CHOSEN, PLACE_HBM, PLACE_VMEM } kept;  /* where a kept program has it, and */
+    int unit;                           /* which unit made it */
     int64_t behind_bytes;               /* of VMEM: kernels read so far behind it, and drop that */
 };
 
@@ -68,6 +72,13 @@ struct module_shadow {
     int first;                          /* the step before which the copy starts */
     struct module_value *hbm, *vmem;
     int flag;
+    bool is_again;                      /* read by a later step, too: the copy is there */
+};
+
+/* An array of a kept program that its schedule copies to VMEM beside kernels */
+struct module_fetch {
+    int unit, done;                     /* where the copy starts, where it is waited for */
+    bool is_kept;
 };
 
 /* places of one space in the order of addresses */
@@ -111,6 +122,9 @@ struct module_plan {
     struct module_shadow *shadow;
     int shadow_count;
     size_t shadow_capacity;
+    struct module_fetch *fetch;         /* from 1 on */
+    int fetch_count;
+    size_t fetch_capacity;
     struct module_room vmem;
     int64_t scoped_bytes;               /* of VMEM, from 0 on, that kernels have for windows */
     struct communicator *communicator;
@@ -204,6 +218,23 @@ bool module_plan_rematerialise(struct module_plan *p);
 /* of module_plan_memory: temporaries that stay in VMEM; copies of operands there */
 void module_plan_residents(struct module_plan *p, struct module *m);
 void module_plan_prefetches(struct module_plan *p, struct module *m);
+/* module_kept.c: `v` is what an edge of a kept program leaves of `from`, which lies where it does;
+ * the value that stands for it */
+struct module_value *module_plan_keep_edge(struct module_plan *p, const struct kept_edge *edge,
+                                           struct module_value *from, struct module_value *v);
+/* copies as the schedule has them, in the place of prefetches */
+void module_plan_keep_copies(struct module_plan *p, struct module *m);
+/* counts and notes what lies elsewhere than it did, once all is placed */
+void module_plan_tell_kept(const struct module_plan *p);
+/* an array's copy in VMEM from step `first` to `last`, or NULL; a reader of it, of which the first
+ * one waits */
+struct module_buffer *module_plan_add_shadow_buffer(struct module_plan *p, struct module *m,
+                                                    const struct module_value *v, int first,
+                                                    int last);
+void module_plan_add_shadow(struct module_plan *p, struct module_shadow s,
+                            const struct module_buffer *b);
+/* a flag that no other copy has from one step to another; -1: none */
+int module_plan_free_flag(const struct module_plan *p, int first, int last);
 /* sync flags that prefetches take, from 0 on; kernels have the others */
 int module_plan_copy_flags(const struct chip *c);
 /* megacore: 1 or 2; the first flag of kernels, behind that of barriers, which is the last below */

@@ -135,10 +135,10 @@ static void add_barrier(struct module *m, struct module_plan *p, int step)
 static void add_copies_before(struct module *m, const struct module_plan *p, int step)
 {
     for (int i = 0; i < p->shadow_count; i++)
-        if (p->shadow[i].first == step)
+        if (p->shadow[i].first == step && !p->shadow[i].is_again)
             add_copy(m, &p->shadow[i], LINK_COPY_START);
     for (int i = 0; i < p->shadow_count; i++)
-        if (p->shadow[i].step == step)
+        if (p->shadow[i].step == step && !p->shadow[i].is_again)
             add_copy(m, &p->shadow[i], LINK_COPY_DONE);
 }
 

@@ -228,6 +228,7 @@ static void stay_in_place(struct module_walk *w, int node)
 
     w->node[node] = module_plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY,
                                           w->node[n->operand[0]]->buffer);
+    w->node[node]->fetch = w->node[n->operand[0]]->fetch;
 }
 
 /* a single value is there before the launch, rather than made by a kernel in each round of a loop */
@@ -274,6 +275,9 @@ static int visit(struct module_walk *w, int node, struct err *e)
         return add_message(w, node, e);
     case HLO_ADD_DEPENDENCY:
         stay_in_place(w, node);
+        if (n->edge)
+            w->node[node] = module_plan_keep_edge(p, n->edge, w->node[n->operand[0]],
+                                                  w->node[node]);
         return 0;
     case HLO_RESHAPE:
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
@@ -367,5 +371,6 @@ void module_plan_fini(struct module_plan *p)
     mem_free(p->value);
     mem_free(p->constant);
     mem_free(p->shadow);
+    mem_free(p->fetch);
     mem_free(p->communicator);
 }

@@ -13,6 +13,9 @@
  * With --codegen best an operand is copied only if other kernels hide that, and a product has what
  * is free for its windows.
  *
+ * Of a program that is kept these are its own choices (module_kept.c), but for what its compiler
+ * has inside one kernel, which here is made by several.
+ *
  * A program of one product so has its copies in and the product one after the other. Results that
  * leave the program stream out beside the product: on v6e 4096x768 by 768x2304 takes 29.7 us, of
  * which 24.6 are launch, copies in and product; its result behind them would be 13 us more.
@@ -21,6 +24,7 @@
 
 #include "stack/kernels/registry.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,10 +155,13 @@ void module_plan_residents(struct module_plan *p, struct module *m)
 
         if (!module_buffer_lives(b) || b->must_stay ||
             (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
-            b->last - b->first > RESIDENT_STEPS_MAX || !may_stay(p, b))
+            (b->kept != PLACE_VMEM && b->last - b->first > RESIDENT_STEPS_MAX) ||
+            b->kept == PLACE_HBM || !may_stay(p, b))
             continue;
         list[count++] = (struct candidate){
-            b, (double)(1 + reads_of(p, b)) / (double)(1 + b->last - b->first)};
+            b, b->kept == PLACE_VMEM
+                   ? HUGE_VAL           /* not a choice */
+                   : (double)(1 + reads_of(p, b)) / (double)(1 + b->last - b->first)};
     }
     qsort(list, (size_t)count, sizeof(*list), better_first);
     for (int i = 0; i < count; i++)
@@ -237,8 +244,7 @@ static int earliest_start(const struct module_plan *p, int step, const struct mo
     return start;
 }
 
-/* a flag that no other copy has while this one is under way; -1: none */
-static int free_flag(const struct module_plan *p, int first, int last)
+int module_plan_free_flag(const struct module_plan *p, int first, int last)
 {
     for (int flag = 0; flag < module_plan_copy_flags(p->settings->chip); flag++) {
         bool is_free = true;
@@ -252,25 +258,42 @@ static int free_flag(const struct module_plan *p, int first, int last)
     return -1;
 }
 
-static bool add_shadow(struct module_plan *p, struct module *m, struct module_shadow s)
+struct module_buffer *module_plan_add_shadow_buffer(struct module_plan *p, struct module *m,
+                                                    const struct module_value *v, int first,
+                                                    int last)
 {
     struct module_buffer *b = arena_alloc(p->arena, sizeof(*b));
 
-    s.flag = free_flag(p, s.first, s.step);
-    *b = (struct module_buffer){.bytes = s.hbm->array.bytes, .first = s.first, .last = s.step,
+    *b = (struct module_buffer){.bytes = v->array.bytes, .first = first, .last = last,
                                 .stands_for = -1, .is_copied = true,
-                                .behind_bytes = behind_bytes(&s.hbm->array)};
-    if (s.flag < 0 || !module_room_place(&p->vmem, b, SPACE_VMEM))
-        return false;
+                                .behind_bytes = behind_bytes(&v->array)};
+    if (!module_room_place(&p->vmem, b, SPACE_VMEM))
+        return NULL;
+    note_peak(m, b->address + b->bytes);
+    return b;
+}
+
+void module_plan_add_shadow(struct module_plan *p, struct module_shadow s,
+                            const struct module_buffer *b)
+{
     s.vmem = arena_alloc(p->arena, sizeof(*s.vmem));
     *s.vmem = *s.hbm;
     s.vmem->array.space = SPACE_VMEM;
     s.vmem->array.address = b->address;
-    note_peak(m, b->address + b->bytes);
     p->shadow = mem_grow(p->shadow, &p->shadow_capacity, (size_t)p->shadow_count + 1,
                          sizeof(*p->shadow));
     p->shadow[p->shadow_count++] = s;
-    return true;
+}
+
+static bool add_shadow(struct module_plan *p, struct module *m, struct module_shadow s)
+{
+    struct module_buffer *b;
+
+    s.flag = module_plan_free_flag(p, s.first, s.step);
+    b = s.flag < 0 ? NULL : module_plan_add_shadow_buffer(p, m, s.hbm, s.first, s.step);
+    if (b)
+        module_plan_add_shadow(p, s, b);
+    return b;
 }
 
 /* `last_start`: the last step before which the copy may start; true: it is made */
@@ -348,6 +371,10 @@ void module_plan_prefetches(struct module_plan *p, struct module *m)
     m->prefetch_count = 0;
     if (p->vmem.end <= p->vmem.base)
         return;
+    if (p->settings->kept) {
+        module_plan_keep_copies(p, m);
+        return;
+    }
     for (int i = 0; i < p->step_count; i++)
         if (is_product(&p->step[i]))
             fetch_operands(p, m, i);

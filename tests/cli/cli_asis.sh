@@ -38,6 +38,81 @@ expect 0 'out 8x2, times 1' compile "$work/two.hlo" --tpu v6e --as-is --run
 grep -q ' 1  *one  *fusion  *1  *2,000 ' "$work/log" || fail "no row of unit one: $(cat "$work/log")"
 expect 0 '"estimated_cycles": 2000' compile "$work/two.hlo" --tpu v6e --as-is --run --json
 
+# ----- memory spaces, asynchronous copies, several results, layouts, a loop
+cat >"$work/places.hlo" <<'END'
+HloModule places, is_scheduled=true
+
+first {
+  a = f32[128,256]{1,0:T(8,128)S(1)} parameter(0)
+  b = f32[128,256]{1,0:T(8,128)} parameter(1)
+  s = f32[128,256]{1,0:T(8,128)} add(a, b)
+  t = f32[128,256]{1,0:T(8,128)} tanh(s)
+  ROOT st = (f32[128,256]{1,0:T(8,128)S(1)}, f32[128,256]{1,0:T(8,128)}) tuple(s, t)
+}
+
+second {
+  c = f32[128,256]{1,0:T(8,128)S(1)} parameter(0)
+  d = f32[128,256]{1,0:T(8,128)S(1)} parameter(1)
+  ROOT m = f32[128,256]{1,0:T(8,128)} multiply(c, d)
+}
+
+turned {
+  c = f32[128,256]{1,0:T(8,128)} parameter(0)
+  d = f32[128,256]{1,0:T(8,128)} parameter(1)
+  t = f32[256,128]{0,1:T(8,128)} transpose(d), dimensions={1,0}
+  u = f32[256,128]{0,1:T(8,128)} transpose(c), dimensions={1,0}
+  ROOT m = f32[256,128]{0,1:T(8,128)} multiply(t, u)
+}
+
+turned_on {
+  c = f32[256,128]{0,1:T(8,128)} parameter(0)
+  ROOT m = f32[256,128]{0,1:T(8,128)} add(c, c)
+}
+
+body {
+  state = (s32[], f32[256,128]{0,1:T(8,128)}) parameter(0)
+  n = s32[] get-tuple-element(state), index=0
+  x = f32[256,128]{0,1:T(8,128)} get-tuple-element(state), index=1
+  one = s32[] constant(1)
+  next = s32[] add(n, one)
+  y = f32[256,128]{0,1:T(8,128)} fusion(x), kind=kLoop, calls=turned_on
+  ROOT out = (s32[], f32[256,128]{0,1:T(8,128)}) tuple(next, y)
+}
+
+condition {
+  state = (s32[], f32[256,128]{0,1:T(8,128)}) parameter(0)
+  n = s32[] get-tuple-element(state), index=0
+  three = s32[] constant(3)
+  ROOT less = pred[] compare(n, three), direction=LT
+}
+
+ENTRY main {
+  x = f32[128,256]{1,0:T(8,128)} parameter(0)
+  start = (f32[128,256]{1,0:T(8,128)S(1)}, f32[128,256]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(x)
+  y = f32[128,256]{1,0:T(8,128)} parameter(1)
+  plain = f32[128,256]{1,0:T(8,128)S(1)} exponential(y)
+  done = f32[128,256]{1,0:T(8,128)S(1)} copy-done(start)
+  both = (f32[128,256]{1,0:T(8,128)S(1)}, f32[128,256]{1,0:T(8,128)}) fusion(done, y), kind=kLoop, calls=first
+  s = f32[128,256]{1,0:T(8,128)S(1)} get-tuple-element(both), index=0
+  t = f32[128,256]{1,0:T(8,128)} get-tuple-element(both), index=1
+  again = f32[128,256]{1,0:T(8,128)} fusion(s, done), kind=kLoop, calls=second
+  moved = f32[128,256]{1,0:T(8,128)} copy(plain)
+  wide = f32[256,128]{0,1:T(8,128)} fusion(again, moved), kind=kLoop, calls=turned
+  zero = s32[] constant(0)
+  begin = (s32[], f32[256,128]{0,1:T(8,128)}) tuple(zero, wide)
+  loop = (s32[], f32[256,128]{0,1:T(8,128)}) while(begin), condition=condition, body=body
+  last = f32[256,128]{0,1:T(8,128)} get-tuple-element(loop), index=1
+  ROOT out = (f32[256,128]{0,1:T(8,128)}, f32[128,256]{1,0:T(8,128)}) tuple(last, t)
+}
+END
+for tpu in v5e v6e v3; do
+    expect 0 '2 of 2 results are within' exec "$work/places.hlo" --tpu $tpu --compare --as-is
+done
+expect 0 'VMEM: 2 of 2 arrays lie there as they did; copies: 1 of 1 run beside kernels' \
+    compile "$work/places.hlo" --tpu v6e --as-is
+expect 0 'lies in HBM' compile "$work/places.hlo" --tpu v3 --as-is
+expect 2 'the host has none' exec "$work/places.hlo" --backend host --as-is
+
 # ----- products as XLA:TPU writes them: without windows, and with a batch for one
 cat >"$work/products.hlo" <<'END'
 HloModule products
