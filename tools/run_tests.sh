@@ -2,18 +2,28 @@
 # Runs the test programs given, then the test scripts given, as many at a time as there are CPUs;
 # each program's output stays in its .log. The last line counts: "N passed, N failed, N skipped"; a script
 # that skips a part, and says so, has passed all the same. Seconds of the programs and of the scripts
-# go into the file $TIMES, if it is given.
+# go into the file $TIMES, if it is given, and CPU seconds of each into $TIMES.list, longest first.
 cd "$(dirname "$0")/.." || exit 1
 results=$(mktemp -d) || exit 1
 trap 'rm -rf "$results"' EXIT
 export results
 
+# CPU seconds of what this shell has waited for, a sum of "1m2.5s" for user and system
+used='
+    used() {
+        times >"$results/$number.times"
+        awk -v of="$1" "NR == 2 {
+            for (i = 1; i <= 2; i++) { split(\$i, t, /[ms]/); s += 60 * t[1] + t[2] }
+            printf \"%7.1f %s\\n\", s, of }" "$results/$number.times" >"$results/$number.seconds"
+    }'
+
 # one test program: its line and what it has to say in $results/NUMBER, "passed failed skipped" in
 # .count
-run_program='
+run_program=$used'
     number=$1 test=$2 log=$2.log
     "$test" >"$log" 2>&1
     status=$?
+    used "$test"
     ok=$(grep -c "^\[       OK \]" "$log")
     # cmocka lists what fails or is skipped twice: once when it happens, once in the summary
     skipped=$(grep "^\[  SKIPPED \] [a-z_0-9]*$" "$log" | sort -u | wc -l)
@@ -32,9 +42,12 @@ run_program='
     cat "$results/$number"
     :'
 
-run_script='
+run_script=$used'
     number=$1 script=$2
-    if output=$(sh "$script" 2>&1); then
+    output=$(sh "$script" 2>&1)
+    status=$?
+    used "$script"
+    if [ $status -eq 0 ]; then
         echo "1 0 $(echo "$output" | grep -c "^skipped:")" >"$results/$number.count"
         { echo "$output" | grep "^skipped:\|^found:\|^seed "; printf "%-44s passed\n" "$script"; } \
             >"$results/$number"
@@ -58,7 +71,10 @@ for script in "$@"; do
     number=$((number + 1))
     case $script in *.sh) echo "script$number $script" ;; esac
 done | xargs -r -L 1 -P "$cpus" sh -c "$run_script" run
-[ -z "$TIMES" ] || echo $((between - began)) $(($(date +%s) - between)) >"$TIMES"
+[ -z "$TIMES" ] || {
+    echo $((between - began)) $(($(date +%s) - between)) >"$TIMES"
+    sort -rn "$results"/*.seconds >"$TIMES.list"
+}
 
 cat "$results"/*.count | {
     passed=0 failed=0 skipped=0
