@@ -7,6 +7,19 @@
 #include "import/types/double.h"
 #include "import/types/narrow.h"
 
+/*
+ * A bf16 may still have the bits of the f32 behind it (stack/passes/pass_excess.c), so it is
+ * rounded here: to even, which changes none that is rounded. A NaN keeps its high bits.
+ */
+static int bf16_bits(struct hlo_builder *b, int x)
+{
+    int wide = hlo_convert(b, x, ELEMENT_F32), bits = hlo_bitcast_convert(b, wide, ELEMENT_U32);
+    int odd = ar_andi(b, ar_shri(b, bits, 16), 1);
+    int rounded = hlo_binary(b, OPCODE_ADD, bits, ar_addi(b, odd, 0x7fff));
+
+    return ar_shri(b, hlo_select(b, hlo_compare(b, HLO_EQ, wide, wide), rounded, bits), 16);
+}
+
 /* one u32 with the bits of an element, or two */
 static struct repr_value to_bits(struct hlo_builder *b, struct repr_value v, enum hlo_element e)
 {
@@ -16,8 +29,7 @@ static struct repr_value to_bits(struct hlo_builder *b, struct repr_value v, enu
         return v;
     v.count = 1;
     if (e == ELEMENT_BF16)
-        v.part[0] = ar_shri(b, hlo_bitcast_convert(b, hlo_convert(b, x, ELEMENT_F32), ELEMENT_U32),
-                            16);
+        v.part[0] = bf16_bits(b, x);
     else
         v.part[0] = hlo_element_bits(e) == 32 ? hlo_bitcast_convert(b, x, ELEMENT_U32)
                                               : narrow_to_bits(b, x, e);

@@ -125,8 +125,10 @@ static void read_gather(struct index_work *w)
             if (g->start_index_map[k] == d)
                 x->component = k;
         for (int k = 0; k < g->batching_count; k++)
-            if (g->operand_batching[k] == d)
+            if (g->operand_batching[k] == d) {
                 x->rows_dim = w->rows_dim_of[g->indices_batching[k]];
+                x->is_batch = true;
+            }
         if (!graph_dims_have(g->collapsed_dims, g->collapsed_count, d) && x->rows_dim < 0) {
             x->rows_dim = g->offset_dims[offset++];
             size = w->rows->shape.dim[x->rows_dim];
@@ -146,8 +148,8 @@ static bool whole_rows(const struct index_work *w)
     if (t->is_linear || w->rows->is_linear)
         return false;
     lanes = &w->axis[t->lane_dim];
-    return lanes->component < 0 && lanes->rows_dim == w->rows->lane_dim &&
-           w->rows->lanes == t->lanes;
+    return lanes->component < 0 && !lanes->is_batch &&
+           lanes->rows_dim == w->rows->lane_dim && w->rows->lanes == t->lanes;
 }
 
 int index_read(struct index_work *w, const struct kernel_job *job, struct err *e)

@@ -23,6 +23,7 @@ struct index_axis {
     int component;                      /* of the index vector, -1: none */
     int rows_dim;                       /* dimension of `rows` whose coordinate is added, -1 */
     int64_t last;                       /* largest start that lies inside */
+    bool is_batch;                      /* each place along it has an index of its own */
 };
 
 struct index_work {

@@ -183,6 +183,19 @@ TEST(scatters_combine_by_anything_and_drop_what_lies_outside)
         " to_apply=two }\n");
 }
 
+/* as gradients of sorts and of take_along_axis along any dimension have them */
+TEST(each_place_of_a_batch_has_its_own_index)
+{
+    TRY(BODIES "ENTRY e { x = f32[6,9,5] parameter(0)\n  u = s32[6,9,5,1] parameter(1)\n"
+        "  g = f32[6,9,5] gather(x, u), offset_dims={}, collapsed_slice_dims={0},"
+        " start_index_map={0}, operand_batching_dims={1,2}, start_indices_batching_dims={1,2},"
+        " index_vector_dim=3, slice_sizes={1,1,1}\n"
+        "  s = f32[6,9,5] scatter(x, u, g), update_window_dims={}, inserted_window_dims={0},"
+        " scatter_dims_to_operand_dims={0}, input_batching_dims={1,2},"
+        " scatter_indices_batching_dims={1,2}, index_vector_dim=3, to_apply=add\n"
+        "  ROOT t = (f32[6,9,5], f32[6,9,5]) tuple(g, s) }\n");
+}
+
 TEST(gathers_clamp_what_lies_outside)
 {
     TRY_AS(((struct lower_trial){.low = -2, .high = 9}),
@@ -327,6 +340,7 @@ int main(void)
         cmocka_unit_test(windows_are_short_or_long_and_combine_by_anything),
         cmocka_unit_test(windows_that_choose_and_scatter),
         cmocka_unit_test(scatters_combine_by_anything_and_drop_what_lies_outside),
+        cmocka_unit_test(each_place_of_a_batch_has_its_own_index),
         cmocka_unit_test(gathers_clamp_what_lies_outside),
         cmocka_unit_test(sorts_by_any_order),
         cmocka_unit_test(the_greatest_and_the_least),
