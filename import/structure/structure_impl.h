@@ -27,6 +27,9 @@ int structure_total_order(struct hlo_builder *b, int x);
 /* operands that say where elements are, as s32 */
 void structure_indices(struct hlo_builder *b, const struct hlo_instruction *from, int *operand);
 
+/* of a gather or scatter; false: its indices have numbers, and nothing is changed */
+bool structure_origin(struct hlo_builder *b, struct hlo_instruction *i, int *operand);
+
 /* Each gives what stands for the instruction, or -1: it stays as it is. */
 structure_visitor structure_reduce, structure_reduce_window, structure_select_and_scatter;
 structure_visitor structure_scatter, structure_sort, structure_while, structure_map;

@@ -20,11 +20,15 @@ static const struct {
 static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
 {
+    struct hlo_instruction at_origin = *from;
     int count = from->operand_count, made = -1;
     int *own = mem_alloc(((size_t)count + 1) * sizeof(*own));
 
     memcpy(own, operand, (size_t)count * sizeof(*own));
     structure_indices(b, from, own);
+    if ((from->op == OPCODE_GATHER || from->op == OPCODE_SCATTER) &&
+        structure_origin(b, &at_origin, own))
+        from = &at_origin;
     for (size_t k = 0; k < sizeof(visitors) / sizeof(visitors[0]); k++)
         if (visitors[k].op == from->op)
             made = visitors[k].visit(r, b, from, own);

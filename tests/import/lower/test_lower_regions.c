@@ -196,6 +196,20 @@ TEST(each_place_of_a_batch_has_its_own_index)
         "  ROOT t = (f32[6,9,5], f32[6,9,5]) tuple(g, s) }\n");
 }
 
+/* as x.at[:].add(y) has them */
+TEST(indices_without_numbers_say_the_origin)
+{
+    TRY(BODIES "ENTRY e { x = f32[4,6] parameter(0)\n  y = f32[4,5] parameter(1)\n"
+        "  i = s32[0] constant({})\n  j = s32[3,0] parameter(2)\n"
+        "  a = f32[4,6] scatter(x, i, y), update_window_dims={0,1}, inserted_window_dims={},"
+        " scatter_dims_to_operand_dims={}, index_vector_dim=0, to_apply=add\n"
+        "  b = f32[4,6] scatter(x, i, y), update_window_dims={0,1}, inserted_window_dims={},"
+        " scatter_dims_to_operand_dims={}, index_vector_dim=0, to_apply=norm\n"
+        "  c = f32[3,2,6] gather(x, j), offset_dims={1,2}, collapsed_slice_dims={},"
+        " start_index_map={}, index_vector_dim=1, slice_sizes={2,6}\n"
+        "  ROOT t = (f32[4,6], f32[4,6], f32[3,2,6]) tuple(a, b, c) }\n");
+}
+
 TEST(gathers_clamp_what_lies_outside)
 {
     TRY_AS(((struct lower_trial){.low = -2, .high = 9}),
@@ -341,6 +355,7 @@ int main(void)
         cmocka_unit_test(windows_that_choose_and_scatter),
         cmocka_unit_test(scatters_combine_by_anything_and_drop_what_lies_outside),
         cmocka_unit_test(each_place_of_a_batch_has_its_own_index),
+        cmocka_unit_test(indices_without_numbers_say_the_origin),
         cmocka_unit_test(gathers_clamp_what_lies_outside),
         cmocka_unit_test(sorts_by_any_order),
         cmocka_unit_test(the_greatest_and_the_least),
