@@ -20,6 +20,10 @@ static const struct cli_option options[] = {
      "repeated (default: random)", 1, CLI_LIST, AT(input)},
     {"inputs", 0, "FILE", "parameters from a .safetensors, named by their numbers", 1, CLI_TEXT,
      AT(inputs)},
+    {"infeed", 0, "N=WHAT", "what infeeds and receives from the host take, number N: the same, a "
+     ".npy having an entry for each use; may be repeated", 1, CLI_LIST, AT(infeed)},
+    {"queue-entries", 0, "N", "entries of queues that loops use whose ends are computed (default: "
+     "64)", 1, CLI_WHOLE, AT(queue_entries), .lo = 1, .hi = 1000000000},
     CLI_ROW_SEED(struct exec_options, seed, 1, "of random inputs"),
     {"expect", 0, "FILE", "hold the results against a .safetensors; exit status 1 where one is "
      "further off than --tolerance", 2, CLI_TEXT, AT(expect)},
@@ -84,7 +88,7 @@ static const struct cli_syntax syntax = {
 /* the graph of its cores; where the host alone runs it there is none */
 static int lower(struct exec_options *o, struct exec_program *p, struct err *e)
 {
-    if (o->backend != EXEC_ON_CORES)
+    if (o->backend != EXEC_ON_CORES && !o->compare)
         return 0;
     if (o->is_kept && program_graph_keep(&p->graph, &p->arena, e))
         return -1;
@@ -97,9 +101,13 @@ static int run(struct exec_options *o, struct exec_program *p, struct err *e)
     bool has_values = o->run.engine.mode != MODE_TIMING || o->backend == EXEC_ON_HOST;
     int failed = 0;
 
-    if (exec_load(o, p, e) || lower(o, p, e) ||
-        (has_values && exec_make_inputs(o, p, e)))
+    if (exec_load(o, p, e) || (has_values && exec_make_inputs(o, p, e)))
         return -1;
+    p->graph.queue_entries = exec_queue_entries(o, p);
+    if (lower(o, p, e))
+        return -1;
+    if (has_values)
+        exec_tell_inputs(o, p);
     if (o->compare ? exec_compare_backends(o, p, &failed, e)
         : o->backend == EXEC_ON_HOST ? exec_on_host(o, p, e) : exec_on_cores(o, p, e))
         return -1;
@@ -116,7 +124,8 @@ static int run(struct exec_options *o, struct exec_program *p, struct err *e)
 
 int cmd_exec(int argc, char **argv)
 {
-    struct exec_options o = {.run = OP_OPTIONS_DEFAULT, .tolerance = 2e-5, .steps = 1, .seed = 1};
+    struct exec_options o = {.run = OP_OPTIONS_DEFAULT, .tolerance = 2e-5, .steps = 1, .seed = 1,
+                             .queue_entries = LOWER_QUEUE_ENTRIES};
     struct exec_program p = {0};
     struct arena a;
     struct err e;

@@ -67,6 +67,22 @@ static int read_leaf(const struct session *s, const struct op_device *d, int res
     return 0;
 }
 
+/* all of a leaf as it lies in the program */
+static void *read_whole(const struct op_device *d, const struct lowered_leaf *leaf, struct arena *a,
+                        struct err *e)
+{
+    size_t count = (size_t)hlo_type_elements(&leaf->leaf.type) + 1;
+    void **word = arena_array(a, (size_t)leaf->count + 1, sizeof(*word));
+
+    for (int i = 0; i < leaf->count; i++) {
+        word[i] = arena_array(a, count, 4);
+        if (leaf->graph[i] >= 0 &&
+            module_read(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
+            return NULL;
+    }
+    return lowered_unpack(leaf, word, NULL, a);
+}
+
 static int write_inputs(void *user, const struct op_device *d, struct err *e)
 {
     const struct session *s = user;
@@ -79,6 +95,8 @@ static int write_inputs(void *user, const struct op_device *d, struct err *e)
             status = write_leaf(d, &s->p->graph.lowered.parameter[i],
                                 exec_part_of(s->p, i, d->number, &a), &a, e);
     }
+    if (status == 0)
+        status = exec_write_queues(s->p, d, write_leaf, &a, e);
     arena_fini(&a);
     return status;
 }
@@ -93,6 +111,8 @@ static int read_results(void *user, const struct op_device *d, struct err *e)
     arena_init(&a);
     for (int i = 0; i < s->p->result_count + exec_pair_count(s->p) && status == 0; i++)
         status = read_leaf(s, d, i, &a, e);
+    if (status == 0)
+        status = exec_read_queues(s->p, d, read_whole, &a, e);
     arena_fini(&a);
     return status;
 }
@@ -114,8 +134,7 @@ int exec_on_cores(struct exec_options *o, struct exec_program *p, struct err *e)
                                      .again = next_step};
     int status;
 
-    if (!p->graph.is_lowered && program_graph_lower(&p->graph, &p->arena, e))
-        return -1;
+    exec_rewind_queues(p);
     o->run.values = &values;
     o->run.replicas = p->graph.devices > 1 ? p->graph.devices : 0;
     status = op_run(&o->run, &p->graph.lowered.graph, p->graph.module->name, e);

@@ -1,6 +1,7 @@
 /* Reads the program of systole exec, and makes the values that it starts from. */
 #include "cli/exec/exec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,58 +80,96 @@ int exec_load(const struct exec_options *o, struct exec_program *p, struct err *
     entry = &p->graph.module->computation[p->graph.module->entry];
     list_parameters(p, entry);
     list_results(p, entry);
+    exec_find_queues(o, p);
     return o->carry ? exec_parse_carry(o->carry, p, e) : 0;
 }
 
 void exec_unload(struct exec_program *p)
 {
+    exec_free_queues(p);
     program_graph_fini(&p->graph);
     arena_fini(&p->arena);
 }
 
-/* "3=zeros" */
-static int take_input(const struct exec_options *o, struct exec_program *p, const char *text,
-                      struct err *e)
+/* "3=zeros" of --input or --infeed */
+static int take_input(const struct exec_options *o, struct exec_program *p, const char *option,
+                      struct exec_tensors of, const char *text, struct err *e)
 {
     char *end;
     long number = strtol(text, &end, 10);
 
     if (end == text || *end != '=' || !end[1])
-        return err_set(e, "--input is \"%s\", wanted is N=WHAT, a parameter's number and a .npy "
-                       "file, random, zeros, ones or iota", text);
-    if (number < 0 || number >= p->parameter_count)
-        return err_set(e, "--input %s: the program has %d parameters, 0 to %d", text,
-                       p->parameter_count, p->parameter_count - 1);
-    return exec_fill(&p->parameter[number], end + 1, (uint64_t)o->seed + (uint64_t)number,
+        return err_set(e, "--%s is \"%s\", wanted is N=WHAT, a number and a .npy file, random, "
+                       "zeros, ones or iota", option, text);
+    if (of.count == 0)
+        return err_set(e, "--%s %s: the program has none", option, text);
+    if (number < 0 || number >= of.count)
+        return err_set(e, "--%s %s: the program has %d %ss, counted from 0", option, text, of.count,
+                       of.item == p->parameter ? "parameter" : option);
+    return exec_fill(&of.item[number], end + 1, (uint64_t)o->seed + (uint64_t)number,
                      &p->arena, e);
 }
 
+#define MADE_UP_MAX (UINT64_C(4) << 30) /* bytes */
+
+static int fill_infeeds(const struct exec_options *o, struct exec_program *p, struct err *e)
+{
+    for (int i = 0; i < p->infeed_count; i++) {
+        struct exec_tensor *t = &p->infeed[i];
+
+        if (t->data)
+            continue;
+        if (hlo_type_bytes(&t->type) > MADE_UP_MAX)
+            return err_set(e, "%s takes %lld entries, %lld MiB, which are too many to be made up: "
+                           "--infeed %d=FILE brings fewer", t->name, (long long)t->type.dim[0],
+                           (long long)(hlo_type_bytes(&t->type) >> 20), i);
+        if (exec_fill(t, "random", (uint64_t)o->seed + 1000003 + (uint64_t)i, &p->arena, e))
+            return -1;
+        t->is_made_up = true;
+    }
+    return 0;
+}
+
 /* "3 of 10 inputs are random (--seed 1)": nobody should take them for given ones */
+void exec_tell_inputs(const struct exec_options *o, const struct exec_program *p)
+{
+    if (o->is_quiet)
+        return;
+    if (p->made_up)
+        printf("%d of %d inputs are random (--seed %lld)\n", p->made_up, p->parameter_count,
+               (long long)o->seed);
+    for (int i = 0; i < p->infeed_count; i++)
+        if (p->infeed[i].is_made_up)
+            printf("%s: %lld random entries\n", p->infeed[i].name,
+                   (long long)p->infeed[i].type.dim[0]);
+}
+
 static int fill_rest(const struct exec_options *o, struct exec_program *p, struct err *e)
 {
-    int random = 0;
-
     for (int i = 0; i < p->parameter_count; i++) {
         if (p->parameter[i].data || p->parameter[i].type.element == ELEMENT_TOKEN)
             continue;
         if (exec_fill(&p->parameter[i], "random", (uint64_t)o->seed + (uint64_t)i, &p->arena, e))
             return -1;
-        random++;
+        p->made_up++;
     }
-    if (random && !o->is_quiet)
-        printf("%d of %d inputs are random (--seed %lld)\n", random, p->parameter_count,
-               (long long)o->seed);
     return 0;
 }
 
 int exec_make_inputs(const struct exec_options *o, struct exec_program *p, struct err *e)
 {
-    if (o->inputs && exec_read_safetensors(o->inputs, p->parameter, p->parameter_count, &p->arena,
-                                           e))
+    const struct exec_tensors parameters = {p->parameter, p->parameter_count};
+    const struct exec_tensors infeeds = {p->infeed, p->infeed_count};
+
+    if (o->inputs && exec_read_safetensors(o->inputs, parameters, infeeds, &p->arena, e))
         return -1;
     for (int i = 0; i < o->input.count; i++) {
-        if (take_input(o, p, o->input.item[i], e))
+        if (take_input(o, p, "input", parameters, o->input.item[i], e))
             return -1;
     }
-    return fill_rest(o, p, e);
+    for (int i = 0; i < o->infeed.count; i++) {
+        if (take_input(o, p, "infeed", infeeds, o->infeed.item[i], e))
+            return -1;
+    }
+    return exec_check_queues(p, e) || fill_rest(o, p, e) || fill_infeeds(o, p, e) ? -1 : 0;
 }

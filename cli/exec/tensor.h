@@ -13,6 +13,9 @@
 
 struct exec_tensor {
     const char *name;                   /* of a message: "parameter 3 (weights)" */
+    const char *key;                    /* its name in files; NULL: its number */
+    bool is_made_up;                    /* nobody gave it */
+    bool is_queue;                      /* dimension 0 is however many entries a file brings */
     struct hlo_type type;               /* an array's */
     void *data;                         /* NULL: not known */
 };
@@ -24,12 +27,14 @@ struct exec_tensor {
 int exec_fill(struct exec_tensor *t, const char *what, uint64_t seed, struct arena *a,
               struct err *e);
 
+struct exec_tensors { struct exec_tensor *item; int count; };
+
 /*
- * All tensors of a file that are named by numbers below `count`; other names are an error, missing
- * numbers are not. -1: a type or shape that is not the tensor's, with both.
+ * All tensors of a file, named by numbers of `numbered` or keys of `keyed`; other names are an
+ * error, missing ones are not. -1: a type or shape that is not the tensor's, with both.
  */
-int exec_read_safetensors(const char *path, struct exec_tensor *tensor, int count, struct arena *a,
-                          struct err *e);
+int exec_read_safetensors(const char *path, struct exec_tensors numbered, struct exec_tensors keyed,
+                          struct arena *a, struct err *e);
 int exec_write_safetensors(const char *path, const struct exec_tensor *tensor, int count,
                            struct err *e);
 /* bf16 and narrower floats as f32, narrow integers as 8 bits */

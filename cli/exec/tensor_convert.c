@@ -44,6 +44,24 @@ static int take_elements(struct exec_tensor *t, enum hlo_element from, const cha
     return 0;
 }
 
+/* of a queue as many entries as the file has; an array without that dimension is one entry */
+static void fit_queue(struct exec_tensor *t, const struct hlo_type *stored, struct arena *a)
+{
+    int64_t *dim = arena_copy(a, t->type.dim, (size_t)t->type.rank, sizeof(*dim));
+
+    dim[0] = stored->rank == t->type.rank ? stored->dim[0] : 1;
+    t->type.dim = dim;
+}
+
+static bool has_dims_of(const struct exec_tensor *t, const struct hlo_type *stored)
+{
+    struct hlo_type entry = t->type;
+
+    entry.dim++;
+    entry.rank--;
+    return hlo_type_same_dims(stored, &t->type) || (t->is_queue && hlo_type_same_dims(stored, &entry));
+}
+
 int exec_take(struct exec_tensor *t, const struct hlo_type *stored, const void *data,
               const char *file, struct arena *a, struct err *e)
 {
@@ -51,7 +69,9 @@ int exec_take(struct exec_tensor *t, const struct hlo_type *stored, const void *
 
     if (stored->element == ELEMENT_COUNT)
         return err_at(e, file, 0, 0, "%s: an array of a type that programs do not have", t->name);
-    if (!hlo_type_same_dims(stored, &t->type) || !is_same_kind(stored->element, t->type.element))
+    if (t->is_queue)
+        fit_queue(t, stored, a);
+    if (!has_dims_of(t, stored) || !is_same_kind(stored->element, t->type.element))
         return err_at(e, file, 0, 0, "%s is %s, this is %s", t->name,
                       hlo_type_print(&t->type, wanted, sizeof(wanted)),
                       hlo_type_print(stored, given, sizeof(given)));

@@ -78,8 +78,34 @@ static int read_one(const struct safetensors *s, int i, struct exec_tensor *t, s
     return status;
 }
 
-int exec_read_safetensors(const char *path, struct exec_tensor *tensor, int count, struct arena *a,
-                          struct err *e)
+static struct exec_tensor *named(const char *name, struct exec_tensors numbered,
+                                 struct exec_tensors keyed)
+{
+    int number = number_of(name);
+
+    if (number >= 0)
+        return number < numbered.count ? &numbered.item[number] : NULL;
+    for (int k = 0; k < keyed.count; k++)
+        if (strcmp(keyed.item[k].key, name) == 0)
+            return &keyed.item[k];
+    return NULL;
+}
+
+static int refuse_name(const char *path, const char *name, int numbered, int keyed, const char *key,
+                       struct err *e)
+{
+    char range[64];
+
+    snprintf(range, sizeof(range), numbered == 1 ? "the only array is 0" : "of %d arrays 0 to %d",
+             numbered, numbered - 1);
+    if (numbered == 0)
+        snprintf(range, sizeof(range), "there are no arrays");
+    return err_at(e, path, 0, 0, "tensor \"%s\": names are numbers, %s%s%s", name, range,
+                  keyed ? ", and of queues " : "", keyed ? key : "");
+}
+
+int exec_read_safetensors(const char *path, struct exec_tensors numbered, struct exec_tensors keyed,
+                          struct arena *a, struct err *e)
 {
     struct safetensors s;
     FILE *from = safetensors_file(path, e);
@@ -88,13 +114,13 @@ int exec_read_safetensors(const char *path, struct exec_tensor *tensor, int coun
     if (!from || safetensors_of(&s, from, path, e))
         return -1;
     for (int i = 0; i < s.tensor_count && status == 0; i++) {
-        int number = number_of(s.tensor[i].name);
+        struct exec_tensor *t = named(s.tensor[i].name, numbered, keyed);
 
-        if (number < 0 || number >= count)
-            status = err_at(e, path, 0, 0, "tensor \"%s\": names are numbers, of %d arrays 0 to %d",
-                            s.tensor[i].name, count, count - 1);
+        if (t)
+            status = read_one(&s, i, t, a, e);
         else
-            status = read_one(&s, i, &tensor[number], a, e);
+            status = refuse_name(path, s.tensor[i].name, numbered.count, keyed.count,
+                                 keyed.count ? keyed.item[0].key : NULL, e);
     }
     safetensors_close(&s);
     return status;
@@ -130,7 +156,7 @@ int exec_write_safetensors(const char *path, const struct exec_tensor *tensor, i
     for (int i = 0; i < count && status == 0; i++) {
         const struct hlo_type *t = &tensor[i].type;
 
-        stored[i].name = arena_printf(&a, "%d", i);
+        stored[i].name = tensor[i].key ? (char *)tensor[i].key : arena_printf(&a, "%d", i);
         stored[i].dtype = (enum safetensors_dtype)safetensors_type(
             exec_file_element(t->element, is_in_safetensors));
         stored[i].rank = t->rank;

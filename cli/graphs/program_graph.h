@@ -22,6 +22,7 @@ struct program_graph {
     bool is_kept;
     struct lowered lowered;             /* of program_graph_lower */
     bool is_lowered;
+    int64_t queue_entries;              /* as in struct lower_settings */
 };
 
 /*

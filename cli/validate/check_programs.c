@@ -141,7 +141,8 @@ static int read_expected(const struct program_case *c, struct exec_program *p,
         (*expected)[i] = p->result[i];
         (*expected)[i].data = NULL;
     }
-    return exec_read_safetensors(c->outputs, *expected, p->result_count, &p->arena, e);
+    return exec_read_safetensors(c->outputs, (struct exec_tensors){*expected, p->result_count},
+                                 (struct exec_tensors){NULL, 0}, &p->arena, e);
 }
 
 /* a program of several devices runs on a slice that has as many, if only a chip is named */

@@ -8,13 +8,12 @@ struct devices {
     int count;
     int64_t replicas, partitions;
     uint64_t *drawn, (*state)[2];
-    int *infeed, *outfeed;
 };
 
 static struct devices devices_of(const struct eval *ev)
 {
     return (struct devices){ ev->device_count, ev->s.replica_count, ev->s.partition_count,
-                             ev->rng_drawn, ev->rng_state, ev->infeed_leaf, ev->outfeed_leaf };
+                             ev->rng_drawn, ev->rng_state };
 }
 
 static void set_devices(struct eval *ev, struct devices d)
@@ -24,8 +23,6 @@ static void set_devices(struct eval *ev, struct devices d)
     ev->s.partition_count = d.partitions;
     ev->rng_drawn = d.drawn;
     ev->rng_state = d.state;
-    ev->infeed_leaf = d.infeed;
-    ev->outfeed_leaf = d.outfeed;
 }
 
 static struct devices new_devices(struct eval *ev, int count, int replicas)
@@ -34,9 +31,7 @@ static struct devices new_devices(struct eval *ev, int count, int replicas)
 
     return (struct devices){ count, replicas, count / replicas,
                              arena_array(&ev->scratch, n, sizeof(uint64_t)),
-                             arena_array(&ev->scratch, n, 2 * sizeof(uint64_t)),
-                             arena_array(&ev->scratch, n, sizeof(int)),
-                             arena_array(&ev->scratch, n, sizeof(int)) };
+                             arena_array(&ev->scratch, n, 2 * sizeof(uint64_t)) };
 }
 
 /* rows of the table of functions, as it is written: [[@f, @f], [@f, @f]] */

@@ -170,8 +170,6 @@ static void eval_init(struct eval *ev, const struct hlo_module *m, const struct 
     ev->plan = arena_array(&ev->scratch, (size_t)m->computation_count, sizeof(*ev->plan));
     ev->rng_drawn = arena_array(&ev->scratch, devices, sizeof(*ev->rng_drawn));
     ev->rng_state = arena_array(&ev->scratch, devices, sizeof(*ev->rng_state));
-    ev->infeed_leaf = arena_array(&ev->scratch, devices, sizeof(int));
-    ev->outfeed_leaf = arena_array(&ev->scratch, devices, sizeof(int));
     if (s->threads > 0)
         openblas_set_num_threads(s->threads);
 }

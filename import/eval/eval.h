@@ -29,6 +29,13 @@ enum eval_precision {
     EVAL_BF16_DEFAULT                   /* f32 operands rounded to bf16 where precision is default */
 };
 
+/* Who takes from the host or gives to it; anything but 0 stops the evaluation: no more, no room. */
+struct eval_queue {
+    const struct hlo_computation *computation;
+    const struct hlo_instruction *instruction;
+    int device, leaf;                   /* of an entry, from the left */
+};
+
 struct eval_settings {
     enum eval_precision precision;
     int64_t replica_count, partition_count;     /* devices = their product; 0: 1 */
@@ -39,9 +46,9 @@ struct eval_settings {
     void *user;                         /* of the functions below */
     /* called now and then; anything but 0 stops the evaluation */
     int (*progress)(void *user, uint64_t steps, const struct hlo_instruction *i);
-    /* fills `to`, a leaf of an infeed; takes a leaf of an outfeed; -1 when there is no more */
-    int (*infeed)(void *user, int device, int leaf, const struct eval_array *to);
-    int (*outfeed)(void *user, int device, int leaf, const struct eval_array *from);
+    /* fills a leaf of an infeed or of a receive from the host, takes one of an outfeed or a send */
+    int (*infeed)(void *user, const struct eval_queue *q, const struct eval_array *to);
+    int (*outfeed)(void *user, const struct eval_queue *q, const struct eval_array *from);
 };
 
 /* What check.* custom calls have found; the evaluation goes on after a failure. */

@@ -31,7 +31,6 @@ struct eval {
     uint64_t steps;
     uint64_t *rng_drawn;                /* by device: blocks that rng has drawn */
     uint64_t (*rng_state)[2];           /* by device: of rng-get-and-update-state */
-    int *infeed_leaf, *outfeed_leaf;    /* by device: how many have gone */
     struct arena scratch;               /* plans and regions */
 };
 

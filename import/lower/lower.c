@@ -153,9 +153,7 @@ static struct lowered_leaf *tell_leaves(struct lower *l, const struct hlo_module
                                         const int *number, const struct lowered_order *order,
                                         int numbers)
 {
-    struct lowered_leaf *told = arena_array(l->arena,
-                                            (size_t)count + (size_t)l->queue_count + 1,
-                                            sizeof(*told));
+    struct lowered_leaf *told = arena_array(l->arena, (size_t)count + 1, sizeof(*told));
 
     for (int k = 0; k < count; k++) {
         int *graph;
@@ -171,20 +169,6 @@ static struct lowered_leaf *tell_leaves(struct lower *l, const struct hlo_module
             told[k].order = order[leaf[k].first];
     }
     return told;
-}
-
-static void add_queues(struct lower *l, struct lowered *out)
-{
-    for (int k = 0; k < l->queue_count; k++) {
-        if (l->queue[k].queue == LOWERED_INFEED) {
-            out->parameter[out->parameter_count++] = l->queue[k];
-            continue;
-        }
-        graph_output(&out->graph, l->queue[k].graph[0], l->queue[k].name, -1);
-        out->result[out->result_count] = l->queue[k];
-        out->result[out->result_count++].graph =
-            arena_copy(l->arena, (int[]){out->graph.output_count - 1}, 1, sizeof(int));
-    }
 }
 
 static bool is_aliased(const struct graph *g, int parameter)
@@ -240,8 +224,24 @@ static int make_outputs(struct lower *l, struct graph *g, const struct lower_val
     return root->count;
 }
 
+/* queues of the host as arrays of the entry */
+static int write_queues(struct lower *l, const struct hlo_module *m, struct hlo_module *made,
+                        const struct structure_queues *q, struct err *e)
+{
+    int64_t entries = l->settings->queue_entries ? l->settings->queue_entries
+                                                 : LOWER_QUEUE_ENTRIES;
+    struct hlo_module plain;
+    int status;
+
+    if (structure_inline(m, &plain, l->arena, e) != 0)
+        return -1;
+    status = structure_queues(&plain, made, l->arena, q, entries, e);
+    hlo_module_fini(&plain);
+    return status;
+}
+
 /* the graph, as far as it goes: what is refused is in l */
-static int lower_entry(struct lower *l, const struct hlo_module *m, struct lowered *out,
+static int lower_plain(struct lower *l, const struct hlo_module *m, struct lowered *out,
                        struct err *e)
 {
     struct hlo_module simple;
@@ -251,8 +251,6 @@ static int lower_entry(struct lower *l, const struct hlo_module *m, struct lower
     struct lowered_order *order;
     int *number, leaves, *output;
 
-    if (m->entry < 0)
-        return err_set(e, "%s: has no entry computation", m->name);
     if (simplify(m, l->settings->is_exact, l->arena, &simple, &boundary, e) != 0)
         return -1;
     l->module = &simple;
@@ -271,10 +269,27 @@ static int lower_entry(struct lower *l, const struct hlo_module *m, struct lower
     out->result = tell_leaves(l, m, boundary.result, boundary.result_count, output, order, leaves);
     out->result_count = boundary.result_count;
     tell_aliases(m, out);
-    add_queues(l, out);
     l->module = m;
     hlo_module_fini(&simple);
     return 0;
+}
+
+static int lower_entry(struct lower *l, const struct hlo_module *m, struct lowered *out,
+                       struct err *e)
+{
+    struct hlo_module queued;
+    int status;
+
+    if (m->entry < 0)
+        return err_set(e, "%s: has no entry computation", m->name);
+    structure_find_queues(m, l->arena, &out->queues);
+    if (out->queues.count == 0)
+        return lower_plain(l, m, out, e);
+    if (write_queues(l, m, &queued, &out->queues, e) != 0)
+        return -1;
+    status = lower_plain(l, &queued, out, e);
+    hlo_module_fini(&queued);
+    return status;
 }
 
 static int compare_refusals(const void *a, const void *b)
@@ -287,7 +302,6 @@ static int compare_refusals(const void *a, const void *b)
 static void end(struct lower *l)
 {
     mem_free(l->refusal);
-    mem_free(l->queue);
 }
 
 int lower_program(const struct hlo_module *m, const struct lower_settings *s, struct arena *a,

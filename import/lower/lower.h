@@ -11,17 +11,18 @@
 #ifndef IMPORT_LOWER_H
 #define IMPORT_LOWER_H
 #include "import/expand/expand.h"
+#include "import/structure/structure_queue.h"
 #include "stack/hlo/graph.h"
 #include "stack/hlo/kept.h"
+
+enum { LOWER_QUEUE_ENTRIES = 64 };
 
 struct lower_settings {
     int device_count;                   /* that run the graph in step; 0: 1 */
     bool is_exact;                      /* import/expand/exact.h */
     const struct kept_program *kept;    /* made by import/asis of the program, or NULL */
+    int64_t queue_entries;              /* of queues whose uses are not known; 0: as below */
 };
-
-/* What an instruction of the graph's boundary is besides parameters and results */
-enum lowered_queue { LOWERED_ENTRY, LOWERED_INFEED, LOWERED_OUTFEED };
 
 /*
  * An array of the graph's boundary that does not lie as the program has it: dimension i of it is
@@ -39,7 +40,6 @@ struct lowered_order {
  */
 struct lowered_leaf {
     struct expand_leaf leaf;            /* first: in the expanded program */
-    enum lowered_queue queue;           /* infeed: one more parameter of each run; outfeed: result */
     const char *name;                   /* of the parameter, or "result", with its place in it */
     int count;
     const int *graph;
@@ -49,8 +49,10 @@ struct lowered_leaf {
 
 struct lowered {
     struct graph graph;
-    int parameter_count, result_count;  /* leaves, in the program's order, then queues */
+    int parameter_count, result_count;  /* leaves, in the program's order, then those of queues */
     struct lowered_leaf *parameter, *result;
+    struct structure_queues queues;     /* leaves of what goes in are the last parameters; the last */
+                                        /* results are, by queue, a counter and what goes out */
 };
 
 /* Why an instruction cannot be carried out on the cores */

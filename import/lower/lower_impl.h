@@ -18,9 +18,6 @@ struct lower {
     int refusal_count;
     size_t refusal_capacity;
     int64_t random_streams;
-    struct lowered_leaf *queue;         /* infeeds and outfeeds; of these graph[0] is the node */
-    int queue_count;
-    size_t queue_capacity;
 };
 
 struct lower_scope {                    /* a computation on its way into a graph */

@@ -212,8 +212,7 @@ static void lower_instruction(struct lower_scope *s, const struct hlo_instructio
     s->now = i;
     s->g->source = source_of(s, i);
     s->g->unit = i->place.unit;
-    if (!hlo_type_is_tuple(&i->type) && lower_is_empty(&i->type) && i->op != OPCODE_PARAMETER &&
-        i->op != OPCODE_OUTFEED) {
+    if (!hlo_type_is_tuple(&i->type) && lower_is_empty(&i->type) && i->op != OPCODE_PARAMETER) {
         lower_set(s, NODE_NONE);
         return;
     }
