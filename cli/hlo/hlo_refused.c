@@ -4,15 +4,28 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "import/lower/lower.h"
+#include "import/shard/shard.h"
 
 #include <stdio.h>
 
+/* a program of several devices as one of them has it: that is what runs */
 static int find(const struct hlo_module *m, struct arena *a, struct lower_refusals *r, struct err *e)
 {
-    const struct lower_settings settings = {
+    const struct shard_options options = {0};
+    struct lower_settings settings = {
         .device_count = (int)(m->replica_count * m->partition_count)};
+    struct shard_boundary boundary;
+    struct hlo_module cut;
+    int status;
 
-    return lower_unsupported(m, &settings, a, r, e);
+    if (!shard_is_wanted(m))
+        return lower_unsupported(m, &settings, a, r, e);
+    if (shard_program(m, &options, &cut, a, &boundary, e))
+        return -1;
+    settings.device_count = (int)(m->replica_count * boundary.partitions);
+    status = lower_unsupported(&cut, &settings, a, r, e);
+    hlo_module_fini(&cut);
+    return status;
 }
 
 int hlo_print_refused(const struct hlo_module *m, struct arena *a, struct err *e)

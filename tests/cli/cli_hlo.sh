@@ -20,4 +20,19 @@ cp "$work/log" "$work/loop.hlo"
 expect 0 '1 parameter' hlo "$work/loop.hlo"
 refuse 'no computation and no instruction is named "loup" (did you mean "loop"?)' hlo $ops --cut loup
 
+# ----- regions that lie by hand are cut before anything is said to be unknown
+cat > "$work/manual.mlir" <<'END'
+module @manual attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
+      %1 = stablehlo.add %b, %b : tensor<4xf32>
+      sdy.return %1 : tensor<4xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+END
+expect 0 'all of it can be run on cores' hlo "$work/manual.mlir"
+
 exit $((failures > 0))
