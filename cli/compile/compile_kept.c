@@ -66,7 +66,7 @@ static void fill(struct table *t, const struct module *m, const struct kept_prog
         TABLE_ROW(t, cell_none(), cell_text("(between units)"), cell_none(),
                   cell_int(sum[0].kernels), cell_none(), cell_int(sum[0].predicted),
                   times ? cell_int(sum[0].simulated) : cell_none(), cell_none(), cell_none(),
-                  cell_text("what its layouts do for nothing, and ours do not"));
+                  cell_text("what loops, results and bitcasts need here"));
     mem_free(sum);
 }
 
@@ -119,6 +119,8 @@ static void print_counts(const struct kept_program *k, const struct kept_counts 
     printf("VMEM: %d of %d arrays lie there as they did; copies: %d of %d run beside kernels\n",
            k->vmem_kept, k->vmem_kept + k->vmem_lost, k->copies_kept,
            k->copies_kept + k->copies_lost);
+    printf("layouts: %d of %d arrays that are not row-major are so here\n", k->layouts_kept,
+           k->layouts_kept + k->layouts_lost);
     if (k->other_tiles)
         printf("tiles: %d arrays lie in others than here, first %s\n", k->other_tiles,
                k->first_other_tile);
@@ -153,9 +155,10 @@ void compile_print_kept_json(const struct module *m, const struct kept_program *
 
     table_begin_count(&t, fields, COUNT_OF(fields), NULL);
     fill(&t, m, k, times);
-    root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "program", m->graph.name,
+    root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "program", m->graph.name,
                      "units_whole", c.whole, "units_in_pieces", c.split, "units_of_no_work",
                      c.none, "vmem_kept", k->vmem_kept, "vmem_lost", k->vmem_lost,
+                     "layouts_kept", k->layouts_kept, "layouts_lost", k->layouts_lost,
                      "copies_kept", k->copies_kept, "copies_lost", k->copies_lost,
                      "other_tiles", k->other_tiles, "estimated_cycles",
                      (json_int_t)c.theirs, "their_cycles_here", (json_int_t)c.ours,

@@ -32,7 +32,6 @@ struct kept_unit {
 struct kept_edge {
     int unit;
     bool in_vmem;                       /* S(1): it never goes through HBM */
-    struct shape shape;                 /* as the program has it */
     int rank;                           /* 0: it lies row-major */
     int order[GRAPH_RANK_MAX];          /* dimensions of the program, major first */
 };
@@ -45,6 +44,7 @@ struct kept_program {
     int other_tiles;                    /* arrays in tiles of another size than ours */
     const char *first_other_tile;       /* "f32[..]{..}", as the program has it */
     int vmem_kept, vmem_lost;           /* arrays of S(1) that lie there, that do not */
+    int layouts_kept, layouts_lost;     /* arrays that are not row-major, and are so here */
     int copies_kept, copies_lost;       /* asynchronous ones that kernels run beside, that are not */
 };
 

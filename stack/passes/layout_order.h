@@ -40,6 +40,10 @@ struct shape layout_shape(const struct shape *s, const struct layout_order *o);
 int layout_in_order(struct layout_assignment *l, int node, const struct layout_order *wanted);
 /* The new node of any operation but transposes, products and convolutions, by the orders. */
 int layout_rebuild(struct layout_assignment *l, int node);
+struct kept_program;
+/* layout_kept.c: orders of a program that is kept, before any other; an edge with such an order */
+void layout_keep_edges(struct layout_assignment *l, struct kept_program *kept);
+int layout_rebuild_edge(struct layout_assignment *l, int node);
 /* outputs leave as the program says */
 void layout_restore_outputs(struct layout_assignment *l);
 
@@ -52,6 +56,8 @@ void layout_transpose_products(struct layout_assignment *l);
 /* the order of a transpose or reshape that moves nothing, given its operand's; false: it does */
 bool layout_pass_on(const struct graph *g, int node, const struct layout_order *from,
                     struct layout_order *to);
+/* whether the product's result may lie in this order */
+bool layout_product_takes(const struct graph *g, int node, const struct layout_order *o);
 /* it or an operand is, and its kernel may take that so */
 bool layout_is_transposed_product(const struct layout_assignment *l, int node);
 int layout_rebuild_product(struct layout_assignment *l, int node);

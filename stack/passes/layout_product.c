@@ -200,6 +200,11 @@ static void list_users(struct walk *w, struct arena *a)
     w->is_output = is_output;
 }
 
+bool layout_product_takes(const struct graph *g, int node, const struct layout_order *o)
+{
+    return is_product(g, node) && takes_order(&g->node[node], o);
+}
+
 void layout_transpose_products(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;

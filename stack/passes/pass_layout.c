@@ -494,6 +494,8 @@ static int rebuild_any(struct layout_assignment *l, int node)
     const struct graph_node *n = &l->w.from->node[node];
 
     graph_stand_for(&l->w.to, n);
+    if (n->edge && l->is_transposed[node])
+        return layout_rebuild_edge(l, node);
     if (n->op == HLO_CONVOLUTION)
         return rebuild_convolution(l, node);
     if (n->op == HLO_DOT)
@@ -528,6 +530,8 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
     l.is_transposed = mem_alloc((size_t)g->node_count * sizeof(*l.is_transposed));
     rewrite_begin(&l.w, g);
     layout_transpose_products(&l);
+    if (c->kept)
+        layout_keep_edges(&l, c->kept);
     find_forward(&l);
     follow_readers(&l);
     fill(&l);

@@ -113,6 +113,47 @@ expect 0 'VMEM: 2 of 2 arrays lie there as they did; copies: 1 of 1 run beside k
 expect 0 'lies in HBM' compile "$work/places.hlo" --tpu v3 --as-is
 expect 2 'the host has none' exec "$work/places.hlo" --backend host --as-is
 
+# ----- layouts: what a unit leaves lies as it did, and transposes inside it move nothing
+cat >"$work/layouts.hlo" <<'END'
+HloModule layouts, is_scheduled=true
+
+turned {
+  c = f32[96,160]{1,0:T(8,128)} parameter(0)
+  d = f32[96,160]{1,0:T(8,128)} parameter(1)
+  t = f32[160,96]{0,1:T(8,128)} transpose(d), dimensions={1,0}
+  u = f32[160,96]{0,1:T(8,128)} transpose(c), dimensions={1,0}
+  two = f32[] constant(2)
+  twos = f32[160,96]{0,1:T(8,128)} broadcast(two), dimensions={}
+  m = f32[160,96]{0,1:T(8,128)} multiply(t, twos)
+  ROOT s = f32[160,96]{0,1:T(8,128)} subtract(m, u)
+}
+
+product {
+  a = f32[160,96]{0,1:T(8,128)} parameter(0)
+  w = f32[96,64]{1,0:T(8,128)} parameter(1)
+  ROOT p = f32[160,64]{0,1:T(8,128)} convolution(a, w), dim_labels=bf_io->bf
+}
+
+back {
+  a = f32[160,64]{0,1:T(8,128)} parameter(0)
+  t = f32[64,160]{1,0:T(8,128)} transpose(a), dimensions={1,0}
+  ROOT e = f32[64,160]{1,0:T(8,128)} tanh(t)
+}
+
+ENTRY main {
+  x = f32[96,160]{1,0:T(8,128)} parameter(0)
+  y = f32[96,160]{1,0:T(8,128)} parameter(1)
+  w = f32[96,64]{1,0:T(8,128)} parameter(2)
+  wide = f32[160,96]{0,1:T(8,128)} fusion(x, y), kind=kLoop, calls=turned
+  p = f32[160,64]{0,1:T(8,128)} fusion(wide, w), kind=kOutput, calls=product
+  ROOT out = f32[64,160]{1,0:T(8,128)} fusion(p), kind=kLoop, calls=back
+}
+END
+expect 0 '1 of 1 results are within' exec "$work/layouts.hlo" --tpu v6e --compare --as-is
+expect 0 '3 of 3 units are one kernel each' compile "$work/layouts.hlo" --tpu v6e --as-is
+grep -qF 'layouts: 2 of 2 arrays that are not row-major are so here' "$work/log" ||
+    fail "layouts: $(cat "$work/log")"
+
 # ----- products as XLA:TPU writes them: without windows, and with a batch for one
 cat >"$work/products.hlo" <<'END'
 HloModule products
