@@ -90,7 +90,7 @@ static int lower(struct exec_options *o, struct exec_program *p, struct err *e)
 {
     if (o->backend != EXEC_ON_CORES && !o->compare)
         return 0;
-    if (o->is_kept && program_graph_keep(&p->graph, &p->arena, e))
+    if (o->is_kept && program_graph_keep(&p->graph, true, &p->arena, e))
         return -1;
     o->run.kept = o->is_kept ? &p->graph.kept : NULL;
     return program_graph_lower(&p->graph, &p->arena, e);

@@ -66,7 +66,7 @@ static int make_program(struct compile_request *o, struct graph *g, struct arena
     struct program_graph p;
     int most = o->replica_count > 1 ? o->replica_count : 1;
     int status = program_graph_read(&p, o->model, false, a, e) || program_graph_cut(&p, a, e) ||
-                 (o->is_kept && program_graph_keep(&p, a, e)) ||
+                 (o->is_kept && program_graph_keep(&p, false, a, e)) ||
                  program_graph_lower(&p, a, e) ? -1 : 0;
 
     if (status == 0 && p.devices > most)

@@ -121,6 +121,9 @@ static void print_counts(const struct kept_program *k, const struct kept_counts 
            k->copies_kept + k->copies_lost);
     printf("layouts: %d of %d arrays that are not row-major are so here\n", k->layouts_kept,
            k->layouts_kept + k->layouts_lost);
+    if (k->elided)
+        printf("constants: the file leaves out the elements of %d, first %s: they come in as parameters\n",
+               k->elided, k->first_elided);
     if (k->other_tiles)
         printf("tiles: %d arrays lie in others than here, first %s\n", k->other_tiles,
                k->first_other_tile);
@@ -155,10 +158,10 @@ void compile_print_kept_json(const struct module *m, const struct kept_program *
 
     table_begin_count(&t, fields, COUNT_OF(fields), NULL);
     fill(&t, m, k, times);
-    root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "program", m->graph.name,
+    root = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "program", m->graph.name,
                      "units_whole", c.whole, "units_in_pieces", c.split, "units_of_no_work",
                      c.none, "vmem_kept", k->vmem_kept, "vmem_lost", k->vmem_lost,
-                     "layouts_kept", k->layouts_kept, "layouts_lost", k->layouts_lost,
+                     "constants_left_out", k->elided, "layouts_kept", k->layouts_kept, "layouts_lost", k->layouts_lost,
                      "copies_kept", k->copies_kept, "copies_lost", k->copies_lost,
                      "other_tiles", k->other_tiles, "estimated_cycles",
                      (json_int_t)c.theirs, "their_cycles_here", (json_int_t)c.ours,

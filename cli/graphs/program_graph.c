@@ -29,6 +29,8 @@ int program_graph_read(struct program_graph *p, const char *path, bool is_highes
         return -1;
     if (p->module->entry < 0)
         return *e->msg ? -1 : err_at(e, path, 0, 0, "it has no entry computation");
+    if (hlo_verify(p->module, e))
+        return -1;
     if (is_highest)
         raise_precision(p->module);
     p->device = p->module;
@@ -83,9 +85,9 @@ int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e)
     return 0;
 }
 
-int program_graph_keep(struct program_graph *p, struct arena *a, struct err *e)
+int program_graph_keep(struct program_graph *p, bool has_values, struct arena *a, struct err *e)
 {
-    if (asis_program(p->device, &p->scheduled, a, &p->kept, e))
+    if (asis_program(p->device, &p->scheduled, a, has_values, &p->kept, e))
         return -1;
     p->is_kept = true;
     return 0;

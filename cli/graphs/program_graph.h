@@ -33,8 +33,9 @@ int program_graph_read(struct program_graph *p, const char *path, bool is_highes
                        struct err *e);
 /* Cuts it for its devices, where it is for several. */
 int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e);
-/* Of a scheduled program: kernels, places and copies as it has them, behind program_graph_cut. */
-int program_graph_keep(struct program_graph *p, struct arena *a, struct err *e);
+/* Of a scheduled program: kernels, places and copies as it has them, behind program_graph_cut.
+ * Without `has_values` for timing alone. */
+int program_graph_keep(struct program_graph *p, bool has_values, struct arena *a, struct err *e);
 /* The graph of one device, behind program_graph_cut. */
 int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e);
 void program_graph_fini(struct program_graph *p);

@@ -191,20 +191,32 @@ static int inline_unit(struct hlo_builder *b, const struct hlo_instruction *from
     return result;
 }
 
-/* the type of what a pair of start and done leaves: that of its done, NULL where there is none */
+/* the type of what a pair of start and done leaves: that of its done. NULL: there is none, or
+ * somebody else takes the start apart */
 static const struct hlo_type *done_type(const struct hlo_computation *c, int start)
 {
+    const struct hlo_type *t = NULL;
+    int at = start;
+
+    if (c->root == start)
+        return NULL;
     for (int i = start + 1; i < c->count; i++) {
         const struct hlo_instruction *n = &c->instruction[i];
 
-        for (int k = 0; k < n->operand_count; k++)
-            if (n->operand[k] == start) {
-                if (n->op == OPCODE_ASYNC_UPDATE)
-                    return done_type(c, i);
-                return n->op == OPCODE_ASYNC_DONE || n->op == OPCODE_COPY_DONE ? &n->type : NULL;
-            }
+        for (int k = 0; k < n->operand_count; k++) {
+            if (n->operand[k] != at)
+                continue;
+            if (t)
+                return NULL;
+            if (n->op == OPCODE_ASYNC_UPDATE)
+                at = i;
+            else if (n->op == OPCODE_ASYNC_DONE || n->op == OPCODE_COPY_DONE)
+                t = &n->type;
+            else
+                return NULL;
+        }
     }
-    return NULL;
+    return t;
 }
 
 /* a start is what its done gives; where somebody takes it apart otherwise it stays what it was */
@@ -234,6 +246,18 @@ static bool is_start_left_out(const struct keeping *k, const struct hlo_builder 
             c->instruction[start].op == OPCODE_ASYNC_START) && done_type(c, start);
 }
 
+/* a constant whose elements the file leaves out: nobody knows them, as those of a parameter */
+static int come_in(struct keeping *k, struct hlo_builder *b, const struct hlo_instruction *from)
+{
+    struct hlo_instruction i = {.op = OPCODE_PARAMETER, .type = from->type, .name = from->name,
+                                .place = from->place, .line = from->line, .col = from->col};
+
+    i.index = k->module->computation[b->computation].parameter_count + k->kept->elided++;
+    if (!k->kept->first_elided)
+        k->kept->first_elided = from->name;
+    return hlo_copy_instruction(b, &i, NULL);
+}
+
 static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
 {
@@ -245,6 +269,9 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     if (from->op == OPCODE_ASYNC_DONE || from->op == OPCODE_ASYNC_UPDATE ||
         from->op == OPCODE_COPY_DONE)
         return k->unit[b->computation] && is_start_left_out(k, b, from) ? operand[0] : -1;
+    if (from->op == OPCODE_CONSTANT && k->kept->takes_elided && b->computation == k->module->entry &&
+        !hlo_type_is_tuple(&from->type) && from->literal && !from->literal->data)
+        return come_in(k, b, from);
     if (!unit)                          /* what is in a fusion is inlined with it */
         return from->op == OPCODE_FUSION ? hlo_inline(b, from->computation[0], operand) : -1;
     b->place.unit = unit;
@@ -260,6 +287,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
         return hlo_copy_instruction(b, &own, operand);
     default:
         own.place.unit = unit;
+        own.place.edge = from->op == OPCODE_COPY ? -1 : 0;      /* one inside a fusion is nothing */
         return leave(k, b, unit, hlo_copy_instruction(b, &own, operand), &from->type);
     }
 }
@@ -288,14 +316,14 @@ static int check(const struct hlo_module *m, struct err *e)
 }
 
 int asis_program(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
-                 struct kept_program *kept, struct err *e)
+                 bool has_values, struct kept_program *kept, struct err *e)
 {
     struct keeping k = {.module = old, .kept = kept, .arena = a};
     struct hlo_rewrite r = {.visit = visit, .user = &k};
     size_t count = (size_t)old->computation_count + 1;
     int status;
 
-    *kept = (struct kept_program){.arena = a};
+    *kept = (struct kept_program){.arena = a, .takes_elided = !has_values};
     if (check(old, e))
         return -1;
     k.unit = arena_array(a, count, sizeof(*k.unit));

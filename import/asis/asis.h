@@ -16,10 +16,11 @@
 
 /*
  * `made` is uninitialised, `old` verified; both live as long as `a`. -1 with a message where the
- * program is not scheduled, or has nothing to keep.
+ * program is not scheduled. Without `has_values`, for timing alone, constants of the entry whose
+ * elements the file leaves out are parameters behind the others.
  */
 int asis_program(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
-                 struct kept_program *kept, struct err *e);
+                 bool has_values, struct kept_program *kept, struct err *e);
 
 /* asis_config.c: estimated cycles and window bounds of a backend_config, as far as they are there */
 void asis_read_config(const char *config, struct arena *a, struct kept_unit *u);

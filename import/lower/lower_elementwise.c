@@ -33,7 +33,7 @@ void lower_same(struct lower_scope *s, const struct hlo_instruction *i, int op)
 /* of a program that is kept as it is (import/asis) a kernel; else nothing */
 void lower_copy(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    if (i->place.unit && !hlo_type_is_tuple(&i->type))
+    if (i->place.edge && !hlo_type_is_tuple(&i->type))
         lower_set(s, graph_unary(s->g, HLO_COPY, lower_operand(s, 0)));
     else
         lower_same(s, i, op);
@@ -47,7 +47,7 @@ void lower_barrier(struct lower_scope *s, const struct hlo_instruction *i, int o
     struct graph_node n = {.op = HLO_ADD_DEPENDENCY};
     int *node = arena_array(s->l->arena, (size_t)v->count + 1, sizeof(*node));
 
-    if (!kept || !i->place.edge) {
+    if (!kept || i->place.edge < 1) {
         lower_same(s, i, op);
         return;
     }

@@ -157,7 +157,7 @@ struct hlo_place {                      /* what the program's author wrote; NULL
     int line, end_line, col, end_col;
     int frame;                          /* stack_frame_id; 0: none */
     const char *rest;                   /* other fields of metadata={}, as written */
-    int unit, edge;                     /* import/asis: the kernel, its result; 0: none */
+    int unit, edge;                     /* import/asis: the kernel, its result; 0: none, -1: a copy */
 };
 
 struct hlo_instruction {

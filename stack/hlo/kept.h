@@ -44,6 +44,9 @@ struct kept_program {
     int other_tiles;                    /* arrays in tiles of another size than ours */
     const char *first_other_tile;       /* "f32[..]{..}", as the program has it */
     int vmem_kept, vmem_lost;           /* arrays of S(1) that lie there, that do not */
+    bool takes_elided;                  /* no values are asked for: then constants without */
+    int elided;                         /* elements come in as parameters, so many, */
+    const char *first_elided;           /* first this one */
     int layouts_kept, layouts_lost;     /* arrays that are not row-major, and are so here */
     int copies_kept, copies_lost;       /* asynchronous ones that kernels run beside, that are not */
 };
