@@ -84,7 +84,7 @@ static struct lower_value *make_parameters(struct lower *l, struct graph *g, int
 
             number[leaf] = lower_is_empty(t) ? -1 : g->parameter_count;
             value[p].node[k] = lower_is_empty(t) ? NODE_NONE : lower_parameter_in_order(
-                g, lower_shape(&s, t),
+                l, g, lower_shape(&s, t), t,
                 hlo_type_is_tuple(&i->type) ? arena_printf(l->arena, "%s{%d}", name, k) : name,
                 &order[leaf]);
         }
@@ -185,7 +185,9 @@ static void alias(struct lowered *out, struct lowered_leaf *result, int paramete
     const struct lowered_leaf *from = &out->parameter[parameter];
     struct graph *g = &out->graph;
 
-    if (from->count != result->count || !hlo_type_equal(&from->leaf.type, &result->leaf.type))
+    if (from->count != result->count || !hlo_type_equal(&from->leaf.type, &result->leaf.type) ||
+        from->order.rank != result->order.rank ||
+        memcmp(from->order.order, result->order.order, sizeof(from->order.order)) != 0)
         return;
     for (int p = 0; p < from->count; p++)
         if (from->graph[p] < 0 || result->graph[p] < 0 || is_aliased(g, from->graph[p]))
@@ -212,13 +214,17 @@ static void tell_aliases(const struct hlo_module *m, struct lowered *out)
 static int make_outputs(struct lower *l, struct graph *g, const struct lower_value *root,
                         int *number, struct lowered_order *order)
 {
+    const struct hlo_computation *c = &l->module->computation[l->module->entry];
+    const struct hlo_type *type = &c->instruction[c->root].type;
+
+    g->unit = 0;                        /* how a result lies is no kernel's business */
     for (int k = 0; k < root->count; k++) {
         int node = root->node[k];
 
         number[k] = node == NODE_NONE ? -1 : g->output_count;
         if (node == NODE_NONE)
             continue;
-        graph_output(g, lower_result_in_order(g, node, &order[k]),
+        graph_output(g, lower_result_in_order(l, g, node, hlo_type_leaf(type, k), &order[k]),
                      root->count > 1 ? arena_printf(l->arena, "result{%d}", k) : "result", -1);
     }
     return root->count;

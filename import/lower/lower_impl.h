@@ -62,9 +62,10 @@ bool lower_reduce_kind(enum hlo_opcode op, bool is_pred, enum graph_reduce *kind
 
 /* A parameter of the entry, or a result, as it had better lie in HBM; *o says how. The node that
  * stands for the parameter, in the program's order; the node that is the output. */
-int lower_parameter_in_order(struct graph *g, struct shape shape, const char *name,
-                             struct lowered_order *o);
-int lower_result_in_order(struct graph *g, int node, struct lowered_order *o);
+int lower_parameter_in_order(const struct lower *l, struct graph *g, struct shape shape,
+                             const struct hlo_type *t, const char *name, struct lowered_order *o);
+int lower_result_in_order(const struct lower *l, struct graph *g, int node,
+                          const struct hlo_type *t, struct lowered_order *o);
 
 const struct graph_window *lower_windows(struct lower_scope *s, const struct hlo_instruction *i);
 

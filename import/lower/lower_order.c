@@ -64,12 +64,34 @@ static void choose(const struct shape *s, struct lowered_order *o)
         o->rank = s->rank;
 }
 
-int lower_parameter_in_order(struct graph *g, struct shape shape, const char *name,
-                             struct lowered_order *o)
+/* as its compiler had it, of a program that is kept as it is */
+static void keep(const struct shape *s, const struct hlo_layout *layout, struct lowered_order *o)
+{
+    *o = (struct lowered_order){.rank = 0};
+    if (!layout || layout->minor_to_major.count != s->rank)
+        return;
+    for (int d = 0; d < s->rank; d++) {
+        o->order[d] = (int)layout->minor_to_major.item[s->rank - 1 - d];
+        o->dim[d] = s->dim[d];
+        o->rank = o->order[d] != d ? s->rank : o->rank;
+    }
+}
+
+static void find_order(const struct lower *l, const struct shape *s, const struct hlo_type *t,
+                       struct lowered_order *o)
+{
+    if (l->settings->kept)
+        keep(s, t->layout, o);
+    else
+        choose(s, o);
+}
+
+int lower_parameter_in_order(const struct lower *l, struct graph *g, struct shape shape,
+                             const struct hlo_type *t, const char *name, struct lowered_order *o)
 {
     int back[GRAPH_RANK_MAX], node;
 
-    choose(&shape, o);
+    find_order(l, &shape, t, o);
     if (!o->rank)
         return graph_parameter(g, shape, name);
     for (int d = 0; d < shape.rank; d++)
@@ -78,8 +100,9 @@ int lower_parameter_in_order(struct graph *g, struct shape shape, const char *na
     return graph_transpose(g, node, back);
 }
 
-int lower_result_in_order(struct graph *g, int node, struct lowered_order *o)
+int lower_result_in_order(const struct lower *l, struct graph *g, int node,
+                          const struct hlo_type *t, struct lowered_order *o)
 {
-    choose(&g->node[node].shape, o);
+    find_order(l, &g->node[node].shape, t, o);
     return o->rank ? graph_transpose(g, node, o->order) : node;
 }
