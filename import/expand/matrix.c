@@ -124,9 +124,34 @@ int matrix_transpose(struct hlo_builder *b, int x)
     return hlo_transpose(b, x, order);
 }
 
+bool matrix_is_complex(struct hlo_builder *b, int x)
+{
+    return hlo_element_is_complex(ar_element(b, x));
+}
+
+int matrix_real(struct hlo_builder *b, int x)
+{
+    return matrix_is_complex(b, x) ? hlo_real(b, x) : x;
+}
+
+int matrix_number_of(struct hlo_builder *b, int x, int like)
+{
+    return matrix_is_complex(b, like) ? hlo_complex(b, x, ar_num(b, x, 0)) : x;
+}
+
+int matrix_squares(struct hlo_builder *b, int x)
+{
+    int real = matrix_real(b, x), square = ar_mul(b, real, real);
+
+    if (!matrix_is_complex(b, x))
+        return square;
+    real = hlo_imaginary(b, x);
+    return ar_add(b, square, ar_mul(b, real, real));
+}
+
 int matrix_conjugate(struct hlo_builder *b, int x)
 {
-    if (!hlo_element_is_complex(ar_element(b, x)))
+    if (!matrix_is_complex(b, x))
         return x;
     return hlo_complex(b, hlo_real(b, x), ar_neg(b, hlo_imaginary(b, x)));
 }

@@ -30,6 +30,10 @@ int matrix_set_row(struct hlo_builder *b, int x, int row, int at);
 /* a column, row or number repeated to the dimensions of `like` */
 int matrix_spread(struct hlo_builder *b, int x, int like);
 int matrix_transpose(struct hlo_builder *b, int x);
+bool matrix_is_complex(struct hlo_builder *b, int x);
+int matrix_real(struct hlo_builder *b, int x);                 /* real ones: x */
+int matrix_number_of(struct hlo_builder *b, int x, int like);  /* a real x, complex as `like` is */
+int matrix_squares(struct hlo_builder *b, int x);              /* of magnitudes; real */
 int matrix_conjugate(struct hlo_builder *b, int x);            /* real ones: x */
 int matrix_sum_rows(struct hlo_builder *b, int x);             /* [batch, 1, columns] */
 int matrix_sum_columns(struct hlo_builder *b, int x);          /* [batch, rows, 1] */

@@ -7,28 +7,6 @@
 
 enum { PACKED, TAUS, COUNT };           /* [batch, m, n]; [batch, k, 1] */
 
-static bool is_complex(struct hlo_builder *b, int x)
-{
-    return hlo_element_is_complex(ar_element(b, x));
-}
-
-static int real_of(struct hlo_builder *b, int x) { return is_complex(b, x) ? hlo_real(b, x) : x; }
-
-static int as_complex(struct hlo_builder *b, int like, int x)
-{
-    return is_complex(b, like) ? hlo_complex(b, x, ar_num(b, x, 0)) : x;
-}
-
-static int square_of(struct hlo_builder *b, int x)
-{
-    int real = real_of(b, x), square = ar_mul(b, real, real);
-
-    if (!is_complex(b, x))
-        return square;
-    real = hlo_imaginary(b, x);
-    return ar_add(b, square, ar_mul(b, real, real));
-}
-
 /* x - tau v (v^H x) */
 static int reflect(struct hlo_builder *b, int x, int v, int tau)
 {
@@ -42,13 +20,13 @@ static int reflect(struct hlo_builder *b, int x, int v, int tau)
 static void factor_round(struct hlo_builder *b, int *x, int j, const void *user)
 {
     int column = matrix_column(b, x[PACKED], j), at = matrix_element(b, x[PACKED], j, j);
-    int zero = ar_num(b, column, 0), tail, rest, norm, beta, tau, v, none, real = real_of(b, at);
+    int zero = ar_num(b, column, 0), tail, rest, norm, beta, tau, v, none, real = matrix_real(b, at);
     int below = matrix_row_is(b, column, HLO_GT, j), right, divisor, others;
 
     (void)user;
     tail = ar_sel(b, below, column, zero);
-    rest = matrix_sum_rows(b, square_of(b, tail));
-    if (is_complex(b, at)) {
+    rest = matrix_sum_rows(b, matrix_squares(b, tail));
+    if (matrix_is_complex(b, at)) {
         int imaginary = hlo_imaginary(b, at);
 
         none = ar_add(b, rest, ar_mul(b, imaginary, imaginary));
@@ -56,9 +34,9 @@ static void factor_round(struct hlo_builder *b, int *x, int j, const void *user)
         none = rest;
     }
     none = ar_eq(b, none, ar_num(b, rest, 0));
-    norm = ar_sqrt(b, ar_add(b, rest, square_of(b, at)));
+    norm = ar_sqrt(b, ar_add(b, rest, matrix_squares(b, at)));
     beta = ar_sel(b, ar_ge(b, real, ar_num(b, real, 0)), ar_neg(b, norm), norm);
-    beta = as_complex(b, at, ar_sel(b, none, real, beta));
+    beta = matrix_number_of(b, ar_sel(b, none, real, beta), at);
     divisor = ar_sel(b, none, ar_num(b, at, 1), ar_sub(b, at, beta));
     others = ar_sel(b, none, ar_num(b, at, 1), beta);
     tau = ar_div(b, ar_sub(b, beta, at), others);

@@ -111,6 +111,31 @@ TEST(eigenvalues)
     }
 }
 
+/* values, and v diag(w) v* */
+static const char hermitian[] =
+    "HloModule m\nENTRY e {\n p = f32[2,@,@] parameter(0)\n q = f32[2,@,@] parameter(1)\n"
+    " a = c64[2,@,@] complex(p, q)\n"
+    " r = (c64[2,@,@], f32[2,@]) custom-call(a), custom_call_target=\"Eigh\","
+    " backend_config=\"1,1,100,1e-6\"\n"
+    " v = c64[2,@,@] get-tuple-element(r), index=0\n w = f32[2,@] get-tuple-element(r), index=1\n"
+    " W = f32[2,@,@] broadcast(w), dimensions={0,2}\n Z = f32[2,@,@] subtract(W, W)\n"
+    " C = c64[2,@,@] complex(W, Z)\n x = c64[2,@,@] multiply(v, C)\n re = f32[2,@,@] real(v)\n"
+    " im = f32[2,@,@] imag(v)\n ni = f32[2,@,@] negate(im)\n u = c64[2,@,@] complex(re, ni)\n"
+    " c = c64[2,@,@] dot(x, u), lhs_batch_dims={0}, rhs_batch_dims={0},"
+    " lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"
+    " ROOT t = (f32[2,@], c64[2,@,@]) tuple(w, c)\n}\n";
+
+TEST(eigenvalues_of_complex_matrices)
+{
+    char text[sizeof(hermitian)];
+
+    for (const char *size = "1256"; *size; size++) {
+        for (size_t i = 0; i < sizeof(hermitian); i++)
+            text[i] = hermitian[i] == '@' ? *size : hermitian[i];
+        check(text, 2e-5);
+    }
+}
+
 TEST(complex_matrices)
 {
     check("HloModule m\nENTRY e {\n a = c64[2,5,5] parameter(0)\n b = c64[2,5,3] parameter(1)\n"
@@ -135,6 +160,7 @@ int main(void)
         cmocka_unit_test(cholesky_factors), cmocka_unit_test(triangular_systems_of_every_kind),
         cmocka_unit_test(factors_with_pivots), cmocka_unit_test(reflections),
         cmocka_unit_test(eigenvalues), cmocka_unit_test(complex_matrices),
+        cmocka_unit_test(eigenvalues_of_complex_matrices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
