@@ -3,7 +3,7 @@
  * program itself. Cores do not compare; what is held against each other becomes results, and the
  * host's evaluator says of each pair what the call would have said.
  */
-#include "cli/exec/exec.h"
+#include "cli/exec/exec_impl.h"
 
 #include "import/eval/eval.h"
 #include "import/program/build.h"
@@ -28,6 +28,14 @@ static bool is_check(const struct hlo_instruction *i)
            i->operand_count == 2;
 }
 
+static bool has_parallel(const struct hlo_computation *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (exec_is_parallel(&c->instruction[i]))
+            return true;
+    return false;
+}
+
 static int count_checks(const struct hlo_computation *c)
 {
     int count = 0;
@@ -42,7 +50,15 @@ static int take_out(struct hlo_rewrite *r, struct hlo_builder *b, const struct h
 {
     struct taking *t = (struct taking *)r;
 
-    if (b->computation != t->entry || !is_check(from))
+    if (b->computation != t->entry)
+        return -1;
+    if (exec_is_parallel(from)) {
+        int made = exec_run_parallel(b, from, operand, r->err);
+
+        r->status = made < 0 ? -1 : r->status;
+        return made;
+    }
+    if (!is_check(from))
         return -1;
     t->operand[2 * t->count] = operand[0];
     t->operand[2 * t->count + 1] = operand[1];
@@ -70,20 +86,21 @@ int exec_take_out_checks(struct exec_program *p, struct err *e)
     struct exec_checks *checks;
     int count = count_checks(entry);
 
-    if (count == 0 || p->graph.is_cut)
+    if ((count == 0 && !has_parallel(entry)) || p->graph.is_cut)
         return 0;
     p->checks = checks = arena_alloc(&p->arena, sizeof(*checks));
-    checks->call = arena_array(&p->arena, (size_t)count, sizeof(*checks->call));
+    checks->call = arena_array(&p->arena, (size_t)count + 1, sizeof(*checks->call));
     for (int i = 0; i < entry->count; i++) {
         if (is_check(&entry->instruction[i]))
             checks->call[checks->count++] = &entry->instruction[i];
     }
-    t.operand = arena_array(&p->arena, 2 * (size_t)count, sizeof(*t.operand));
+    t.operand = arena_array(&p->arena, 2 * (size_t)count + 1, sizeof(*t.operand));
     if (hlo_rewrite_module(m, &p->graph.cut, &p->arena, &t.rewrite, e))
         return -1;
     add_results(&t, &p->graph.cut);
     p->graph.device = &p->graph.cut;
     p->graph.is_made = true;
+    p->graph.devices = (int)(p->graph.cut.replica_count * p->graph.cut.partition_count);
     return 0;
 }
 

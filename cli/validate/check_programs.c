@@ -94,8 +94,8 @@ static const struct cli_syntax syntax = {
     "A FOLDER with an index.csv has a folder for each row, with program.*, inputs.safetensors and "
     "outputs.safetensors; a result may be off by what the row says of rounding (f32_error, "
     "sensitivity, err_jax), relative to its largest magnitude, and at least 2e-5 (bf16 2e-2, "
-    "8 bits 5e-2); integers must be equal. Products of f32 are whole (--precision highest of "
-    "systole exec). Exit status 1 where one fails, or, with --against, where one has become worse: "
+    "8 bits 5e-2); integers must be equal. Values are those of --precision highest of systole "
+    "exec, timing is as the program says. Exit status 1 where one fails, or, with --against, where one has become worse: "
     "right, refused, wrong and fails is the order.\n\n"
     "Examples:\n"
     "  systole check programs programs/jax\n"
@@ -146,11 +146,15 @@ static int read_expected(const struct program_case *c, struct exec_program *p,
 }
 
 /* a program of several devices runs on a slice that has as many, if only a chip is named */
-static const char *slice_of(const struct try *t, char name[48])
+static const char *slice_of(const struct try *t, int devices, char name[48])
 {
-    if (t->program->devices == 1 || strchr(t->way.tpu, '-'))
+    int most = t->program->devices, cores = 4;
+
+    if (strchr(t->way.tpu, '-') || (most == 1 && devices == 1))
         return t->way.tpu;
-    snprintf(name, 48, "%.30s-%d", t->way.tpu, t->program->devices);
+    while (most == 1 && cores < devices)
+        cores *= 2;
+    snprintf(name, 48, "%.30s-%d", t->way.tpu, most == 1 ? cores : most);
     return name;
 }
 
@@ -158,20 +162,26 @@ static int carry_out(const struct try *t, struct program_result *r, struct exec_
                      struct err *e)
 {
     struct exec_options o = {.run = OP_OPTIONS_DEFAULT, .file = t->form, .steps = 1, .seed = 1,
-                             .precision = EXEC_HIGHEST, .inputs = t->program->inputs};
+                             .inputs = t->program->inputs};
     bool has_values = t->way.kind != WAY_TIMING;
     struct exec_tensor *expected;
     char name[48];
 
+    o.precision = has_values ? EXEC_HIGHEST : EXEC_AS_PROGRAM;
     o.is_quiet = o.run.is_quiet = true;
     o.run.trace.is_unwanted = true;
     o.run.assume_trips = has_values ? 0 : TRIPS_ASSUMED;
     o.run.assume_branch = has_values ? BRANCH_NONE : BRANCH_TRUE;
     o.run.engine.mode = has_values ? MODE_BOTH : MODE_TIMING;
     o.backend = t->way.kind == WAY_HOST ? EXEC_ON_HOST : EXEC_ON_CORES;
+    if (exec_load(&o, p, e))
+        return -1;
     if (t->way.tpu)
-        o.run.target.tpu = slice_of(t, name);
-    if (exec_load(&o, p, e) || (has_values && exec_make_inputs(&o, p, e)) ||
+        o.run.target.tpu = slice_of(t, p->graph.devices, name);
+    if (has_values && exec_make_inputs(&o, p, e))
+        return -1;
+    p->graph.queue_entries = exec_queue_entries(&o, p);
+    if ((t->way.kind != WAY_HOST && program_graph_lower(&p->graph, &p->arena, e)) ||
         (t->way.kind == WAY_HOST ? exec_on_host(&o, p, e) : exec_on_cores(&o, p, e)))
         return -1;
     r->cycles = o.run.cycles;

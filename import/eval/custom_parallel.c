@@ -34,16 +34,15 @@ static struct devices new_devices(struct eval *ev, int count, int replicas)
                              arena_array(&ev->scratch, n, 2 * sizeof(uint64_t)) };
 }
 
-/* rows of the table of functions, as it is written: [[@f, @f], [@f, @f]] */
-static int rows_of(const struct call *c)
+int eval_parallel_rows(const struct hlo_instruction *i)
 {
-    const struct hlo_pairs *l = &c->i->frontend;
+    const struct hlo_pairs *l = &i->frontend;
     int rows = -1;
 
     for (int k = 0; k < l->count; k++)
         for (const char *t = l->item[k].value; t && !strcmp(l->item[k].key, "programs") && *t; t++)
             rows += *t == '[';
-    return rows > 0 ? rows : c->i->computation_count;
+    return rows > 0 ? rows : i->computation_count;
 }
 
 static int run(struct call *c, int count, int parameters, struct value **result)
@@ -67,7 +66,7 @@ static int run(struct call *c, int count, int parameters, struct value **result)
 
 int custom_run_parallel(struct call *c)
 {
-    int count = c->i->computation_count, rows = rows_of(c), next = 0, status;
+    int count = c->i->computation_count, rows = eval_parallel_rows(c->i), next = 0, status;
     struct devices before = devices_of(c->ev);
     struct value **result;
 

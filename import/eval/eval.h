@@ -71,4 +71,7 @@ int eval_run(const struct hlo_module *m, const struct eval_settings *s,
 int eval_input_count(const struct hlo_module *m);
 const struct hlo_type *eval_input_type(const struct hlo_module *m, int n);
 int eval_output_count(const struct hlo_module *m);
+
+/* replicas that interpreter.run_parallel runs a function on: rows of its table of functions */
+int eval_parallel_rows(const struct hlo_instruction *i);
 #endif

@@ -25,22 +25,26 @@ static int gathered(struct expand_site *s, int x, int64_t devices)
     return hlo_copy_instruction(b, &i, &x);
 }
 
-static int64_t all_devices(const struct expand_site *s)
-{
-    const struct hlo_groups *g = s->from->groups;
-
-    if (!g || g->channel_id == 0)
-        return s->old->replica_count;
-    return g->use_global_ids ? s->old->replica_count * s->old->partition_count
-                             : s->old->partition_count;
-}
-
-/* of one group: all are of the same size */
+/*
+ * Devices of one group: all are of the same size. What numbers of groups stand for depends on the
+ * channel: without one replicas, with one replicas and all of their partitions, or devices, where
+ * `global`; of a broadcast partitions.
+ */
 static int64_t group_size(const struct expand_site *s)
 {
     const struct hlo_groups *g = s->from->groups;
+    int64_t replicas = s->old->replica_count, partitions = s->old->partition_count;
+    bool has_both = replicas > 1 && partitions > 1, is_sum = s->from->op != OPCODE_COLLECTIVE_BROADCAST;
+    bool has_list = g && g->size.count > 0;
+    int64_t ids = has_list ? g->size.item[0] : 0;
 
-    return g && g->size.count ? g->size.item[0] : all_devices(s);
+    if (!g || g->channel_id == 0)
+        return has_list ? ids : replicas;
+    if (g->use_global_ids)
+        return has_list ? ids : replicas * partitions;
+    if (!is_sum)
+        return has_list ? ids : partitions;
+    return !has_list ? replicas * partitions : has_both ? ids * partitions : ids;
 }
 
 int expand_collective_broadcast(struct expand_site *s)
@@ -145,9 +149,35 @@ int expand_reduce_scatter(struct expand_site *s)
 
     if (is_left_to_devices(s) || s->from->dims.count != 1)
         return EXPAND_KEEP;
+    if (s->old->replica_count > 1 && s->old->partition_count > 1 && s->from->groups &&
+        s->from->groups->channel_id > 0)        /* of an all-to-all the numbers are others */
+        return expand_refuse(s, "over replicas and partitions devices do not combine by this");
     result = arena_array(s->b->module->arena, (size_t)s->from->operand_count, sizeof(*result));
     for (int k = 0; k < s->from->operand_count; k++)
         result[k] = scattered(s, s->operand[k], devices);
     return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
                                              : result[0];
+}
+
+/* arrays of several types go one by one */
+int expand_all_gather(struct expand_site *s)
+{
+    int count = s->from->operand_count;
+    int *result = arena_array(s->b->module->arena, (size_t)count + 1, sizeof(*result));
+    bool is_mixed = false;
+
+    for (int k = 1; k < count; k++)
+        is_mixed = is_mixed || expand_operand_type(s, k)->element != expand_operand_type(s, 0)->element;
+    if (!is_mixed || !hlo_type_is_tuple(&s->from->type))
+        return EXPAND_KEEP;
+    for (int k = 0; k < count; k++) {
+        struct hlo_instruction own = *s->from;
+
+        own.name = NULL;
+        own.operand_count = 1;
+        own.type = s->from->type.part[k];
+        own.sharding_count = 0;
+        result[k] = hlo_copy_instruction(s->b, &own, &s->operand[k]);
+    }
+    return hlo_tuple(s->b, count, result);
 }

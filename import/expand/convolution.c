@@ -38,26 +38,72 @@ static bool is_wide_integer(enum hlo_element e)
     return hlo_element_is_integer(e) && hlo_element_bits(e) > 8;
 }
 
-int expand_convolution(struct expand_site *s)
+/* of one group of the batch; -1: of more dimensions than there are */
+static int convolved(struct expand_site *s, const struct hlo_instruction *from, const int *operand)
 {
     struct conv_steps steps;
-    enum hlo_element e = s->from->type.element;
-    int operand[2], sum = -1;
+    int sum = -1;
 
-    if (!hlo_element_is_integer(e) || (!is_wide_integer(expand_operand_type(s, 0)->element) &&
-                                       !is_wide_integer(expand_operand_type(s, 1)->element)))
-        return EXPAND_KEEP;
-    for (int k = 0; k < 2; k++)
-        operand[k] = hlo_convert(s->b, s->operand[k], e);
-    if (!conv_steps_begin(&steps, s->b, s->from, operand))
-        return EXPAND_KEEP;
-    if (steps.places > PLACES_MAX)
-        return expand_refuse(s, "a window of more than %d places of %s", PLACES_MAX,
-                             hlo_element_name(e));
+    if (!conv_steps_begin(&steps, s->b, from, operand))
+        return -1;
     for (int64_t place = 0; place < steps.places; place++) {
         int product = product_at(&steps, place);
 
         sum = sum < 0 ? product : ar_add(s->b, sum, product);
     }
     return conv_steps_end(&steps, groups_to_features(&steps, sum));
+}
+
+/* part `k` of `parts` of a dimension */
+static int part_of(struct hlo_builder *b, int x, int64_t dim, int64_t k, int64_t parts)
+{
+    int64_t length = hlo_type_of(b, x)->dim[dim] / parts;
+
+    return hlo_slice_dim(b, x, (int)dim, k * length, (k + 1) * length);
+}
+
+/* each group of the batch by the features that are its own */
+static int batch_groups(struct expand_site *s, const int *operand)
+{
+    struct arena *a = s->b->module->arena;
+    struct hlo_conv *conv = arena_copy(a, s->from->conv, 1, sizeof(*conv));
+    struct hlo_instruction from = *s->from;
+    int64_t parts = conv->batch_groups;
+    int64_t *dim = arena_copy(a, from.type.dim, (size_t)from.type.rank, sizeof(*dim));
+    int *made = arena_array(a, (size_t)parts, sizeof(*made));
+
+    conv->batch_groups = 1;
+    dim[conv->out_feature] /= parts;
+    from.conv = conv;
+    from.type = hlo_array_type(a, from.type.element, from.type.rank, dim);
+    for (int64_t k = 0; k < parts; k++) {
+        made[k] = convolved(s, &from, (int[]){
+            part_of(s->b, operand[0], conv->in_batch, k, parts),
+            part_of(s->b, operand[1], conv->kernel_out, k, parts)});
+        if (made[k] < 0)
+            return -1;
+    }
+    return hlo_concatenate(s->b, (int)parts, made, (int)conv->out_feature);
+}
+
+int expand_convolution(struct expand_site *s)
+{
+    enum hlo_element e = s->from->type.element;
+    int operand[2], made;
+    int64_t places = 1;
+
+    if (!hlo_element_is_integer(e) || (!is_wide_integer(expand_operand_type(s, 0)->element) &&
+                                       !is_wide_integer(expand_operand_type(s, 1)->element)))
+        return EXPAND_KEEP;
+    for (int d = 0; d < s->from->window_count; d++) {
+        places *= s->from->window[d].size;
+        if (places > PLACES_MAX)
+            return expand_refuse(s, "a window of more than %d places of %s", PLACES_MAX,
+                                 hlo_element_name(e));
+    }
+    for (int k = 0; k < 2; k++)
+        operand[k] = hlo_convert(s->b, s->operand[k], e);
+    made = s->from->conv->batch_groups > 1 ? batch_groups(s, operand)
+                                           : convolved(s, s->from, operand);
+    return made < 0 ? EXPAND_KEEP : made;
 }

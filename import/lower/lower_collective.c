@@ -8,25 +8,66 @@ static int devices_of(const struct lower *l)
     return l->settings && l->settings->device_count > 0 ? l->settings->device_count : 1;
 }
 
-/* of equal sizes, as the graph has them; no list: all devices are one group; NULL: refused */
+/*
+ * What numbers of an operation stand for in a program of replicas and partitions: `each` groups
+ * for one, number `id` of which is device id x step + k x shift; a group has `spread` devices for
+ * an id. A device's number is replica x partitions + partition.
+ */
+struct numbering { int count, step, each, shift, spread; };
+
+static struct numbering numbering_of(const struct lower_scope *s)
+{
+    int replicas = (int)s->l->module->replica_count, partitions = (int)s->l->module->partition_count;
+    const struct hlo_groups *g = s->now->groups;
+    bool is_sum = s->now->op == OPCODE_ALL_REDUCE || s->now->op == OPCODE_ALL_GATHER ||
+                  s->now->op == OPCODE_REDUCE_SCATTER;
+
+    if (replicas <= 1 || partitions <= 1 || (g && g->channel_id > 0 && is_sum && g->use_global_ids))
+        return (struct numbering){devices_of(s->l), 1, 1, 0, 1};
+    if (!g || g->channel_id == 0)
+        return (struct numbering){replicas, partitions, partitions, 1, 1};
+    if (is_sum)                         /* replicas with all of their partitions */
+        return (struct numbering){replicas, partitions, 1, 0, partitions};
+    return (struct numbering){partitions, 1, replicas, partitions, 1};
+}
+
+/* the devices of group `group` of the program: as many groups as the numbering has for one */
+static int32_t *add_members(const struct numbering *n, const struct hlo_groups *from, int first,
+                            int size, int32_t *member)
+{
+    for (int k = 0; k < n->each; k++)
+        for (int p = 0; p < n->spread; p++)
+            for (int i = 0; i < size; i++) {
+                int id = from && from->size.count ? (int)from->id.item[first + i] : i;
+
+                *member++ = (int32_t)(id * n->step + k * n->shift + p);
+            }
+    return member;
+}
+
+/* of equal sizes, as the graph has them; NULL: refused */
 static const struct graph_groups *groups_of(struct lower_scope *s)
 {
     const struct hlo_groups *from = s->now->groups;
     struct graph_groups *g = arena_alloc(s->l->arena, sizeof(*g));
-    int32_t *member;
+    struct numbering n = numbering_of(s);
+    bool has_list = from && from->size.count > 0;
+    int count = has_list ? from->size.count : 1, size = has_list ? (int)from->size.item[0] : n.count;
+    int32_t *member, *next;
 
     *g = (struct graph_groups){.count = 1, .size = devices_of(s->l)};
-    if (!from || from->size.count == 0)
+    if (size * n.spread == devices_of(s->l) && !has_list)
         return g;
-    for (int k = 1; k < from->size.count; k++)
+    for (int k = 1; k < count; k++)
         if (from->size.item[k] != from->size.item[0]) {
             lower_refuse(s, "groups of different sizes");
             return NULL;
         }
-    member = arena_array(s->l->arena, (size_t)from->id.count + 1, sizeof(*member));
-    for (int k = 0; k < from->id.count; k++)
-        member[k] = (int32_t)from->id.item[k];
-    *g = (struct graph_groups){.count = from->size.count, .size = (int)from->size.item[0],
+    next = member = arena_array(s->l->arena, (size_t)(count * size * n.each * n.spread) + 1,
+                                sizeof(*member));
+    for (int k = 0; k < count; k++)
+        next = add_members(&n, from, k * size, size, next);
+    *g = (struct graph_groups){.count = count * n.each, .size = size * n.spread,
                                .member = member};
     return g;
 }
@@ -157,12 +198,18 @@ void lower_reduce_scatter(struct lower_scope *s, const struct hlo_instruction *i
 
 void lower_collective_permute(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    int count = i->groups ? i->groups->pair.count / 2 : 0;
-    struct graph_pair *pair = arena_array(s->l->arena, (size_t)count + 1, sizeof(*pair));
+    int own = i->groups ? i->groups->pair.count / 2 : 0, count = 0;
+    struct numbering n = numbering_of(s);
+    struct graph_pair *pair = arena_array(s->l->arena, (size_t)own * (size_t)n.each + 1,
+                                          sizeof(*pair));
 
-    for (int k = 0; k < count; k++)
-        pair[k] = (struct graph_pair){(int32_t)i->groups->pair.item[2 * k],
-                                      (int32_t)i->groups->pair.item[2 * k + 1]};
+    for (int k = 0; k < own * n.each; k++) {
+        const int64_t *id = &i->groups->pair.item[2 * (k % own)];
+        int64_t shift = (int64_t)(k / own) * n.shift;
+
+        pair[count++] = (struct graph_pair){(int32_t)(id[0] * n.step + shift),
+                                            (int32_t)(id[1] * n.step + shift)};
+    }
     lower_set(s, lower_add_operands(s, &(struct graph_node){.op = (enum graph_op)op, .pair = pair,
                                                             .count = count}));
 }

@@ -154,14 +154,17 @@ void lower_device(struct lower_scope *s, const struct hlo_instruction *i, int op
     bool is_replica = op == HLO_REPLICA_ID;
     int64_t own = is_replica ? m->replica_count : m->partition_count;
     struct shape shape = lower_shape(s, &i->type);
+    int number;
 
-    if (own <= 1)                       /* all devices are of the other kind, or there is one */
+    if (own <= 1) {                     /* all devices are of the other kind, or there is one */
         lower_set(s, graph_constant(s->g, shape, 0.0));
-    else if ((is_replica ? m->partition_count : m->replica_count) > 1)
-        lower_refuse(s, "replicas and partitions at once");
-    else
-        lower_set(s, lower_add(s, &(struct graph_node){.op = (enum graph_op)op, .shape = shape},
-                               NULL, 0));
+        return;
+    }
+    number = lower_add(s, &(struct graph_node){.op = (enum graph_op)op, .shape = shape}, NULL, 0);
+    if (m->replica_count > 1 && m->partition_count > 1)         /* replica by replica */
+        number = graph_binary(s->g, is_replica ? HLO_DIVIDE : HLO_REMAINDER, number,
+                              graph_constant(s->g, shape, (double)m->partition_count));
+    lower_set(s, number);
 }
 
 /* u32 bits -> 24 of them as a number in [0, 1) */

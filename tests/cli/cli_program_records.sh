@@ -36,7 +36,8 @@ else
     expect 0 tries check programs stablehlo_testdata stablehlo --samples "$samples" \
         --ways host,v5e,timing:v5e --against tests/import/record/testdata.csv
     expect 0 tries check programs programs/jax programs/tf programs/torch --samples "$samples" \
-        --first-form --ways host,v5e,timing:v5e --against tests/import/record/programs.csv
+        --first-form --seconds 400 --ways host,v5e,timing:v5e \
+        --against tests/import/record/programs.csv
     expect 0 tries check programs hlo --samples "$samples" --ways timing:v5e,timing:v6e \
         --against tests/import/record/hlo.csv
 fi

@@ -67,6 +67,10 @@ static void convolution(const char *e)
         "HloModule m\nENTRY e {\n x = %s[1,5,6,3] parameter(0)\n y = %s[2,2,3,4] parameter(1)\n"
         " ROOT r = %s[1,8,4,4] convolution(x, y), window={size=2x2 lhs_dilate=2x1 rhs_dilate=1x2},"
         " dim_labels=b01f_01io->b01f\n}\n", e, e, e)});
+    check(&(struct expand_rig){.text = text_of(
+        "HloModule m\nENTRY e {\n x = %s[4,5,2] parameter(0)\n y = %s[2,2,6] parameter(1)\n"
+        " ROOT r = %s[2,4,6] convolution(x, y), window={size=2}, dim_labels=b0f_0io->b0f,"
+        " batch_group_count=2\n}\n", e, e, e)});
 }
 
 TEST(convolutions_of_wide_integers)
