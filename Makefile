@@ -94,7 +94,7 @@ help:
 #? make libraries   libsystole.so and the libsystole.a that is installed
 #? make install     below PREFIX (/usr/local), with DESTDIR in front (docs/install.md)
 #? make uninstall   takes that away again
-#? make clean       removes what was built; make distclean also what check-jax downloaded
+#? make clean       removes what was built; make distclean also what check-jax and check-long downloaded
 #? Settings: SAN=1, DEBUG=1, WERROR=1, V=1, CC=, BUILD=, PREFIX=, DESTDIR=
 
 no-viewer:
@@ -283,6 +283,7 @@ check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@sh tools/same_by_compilers.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tests/cli/cli_program_records.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/test_keras_applications.py
+	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_frameworks.sh
 
 headers: | $(BUILD)/deps.ok $(MADE_H)
 	@for h in $(shell find $(LAYERS) files include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
@@ -359,9 +360,9 @@ uninstall:
 clean:
 	rm -rf build systole systole-view
 
-# and the environment of make check-jax, in the user's cache
+# and the environments of check-jax and check-long, in the user's cache
 distclean: clean
-	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/tf-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/torch-*
 
 .PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers dead dead-functions clean distclean
 .SECONDARY:
