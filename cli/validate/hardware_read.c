@@ -45,20 +45,24 @@ static double number(struct fields *f, const char *column)
     return value;
 }
 
-/* a size of at least 1; 0 where the field is empty */
+/* a size of at least 1 */
 static int64_t size(struct fields *f, const char *column)
 {
     double value = number(f, column);
 
-    if (isnan(value))
-        return 0;
-    if (!f->is_bad && (value < 1 || value > SIZE_MAX_FIELD || value != floor(value))) {
+    if (!f->is_bad && (!(value >= 1) || value > SIZE_MAX_FIELD || value != floor(value))) {
         err_at(f->e, f->csv->path, f->csv->row[f->row].line, 0,
                "%s: expected a whole number in 1..%g, found \"%s\"", column, SIZE_MAX_FIELD,
                text(f, column));
         f->is_bad = true;
     }
     return f->is_bad ? 1 : (int64_t)value;
+}
+
+/* likewise; 0 where the field is empty */
+static int64_t size_or_none(struct fields *f, const char *column)
+{
+    return isnan(number(f, column)) && !f->is_bad ? 0 : size(f, column);
 }
 
 static bool is(const struct fields *f, const char *column, const char *value)
@@ -175,14 +179,14 @@ static void set_ragged(struct hardware_row *r, struct fields *f, struct arena *a
 
 static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *a)
 {
-    int64_t m = size(f, "M"), hidden = size(f, "hidden"), inter = size(f, "inter");
-
     if (is(f, "op", "gemm")) {
-        set_graph(r, hardware_gemm(m, size(f, "K"), size(f, "N"), a));
+        set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
     } else if (is(f, "op", "ffn_gated")) {
-        set_graph(r, hardware_ffn_gated(m, hidden, inter, a));
+        set_graph(r, hardware_ffn_gated(size(f, "M"), size(f, "hidden"),
+                                           size(f, "inter"), a));
     } else if (is(f, "op", "ffn_erf")) {
-        set_graph(r, hardware_ffn_erf(m, hidden, inter, a));
+        set_graph(r, hardware_ffn_erf(size(f, "M"), size(f, "hidden"),
+                                         size(f, "inter"), a));
     } else if (is(f, "op", "attention_encoder")) {
         set_graph(r, hardware_encoder_attention(size(f, "heads_q"), size(f, "q_len"),
                                                 size(f, "kv_len"), size(f, "head_dim"), a));
@@ -230,7 +234,7 @@ static void read_v3_op(struct hardware_row *r, struct fields *f, struct arena *a
     else if (is(f, "op", "conv2d"))
         set_graph(r, hardware_conv(size(f, "batch"), size(f, "H"), size(f, "W"), size(f, "Cin"),
                                    size(f, "Cout"), size(f, "kernel"), size(f, "stride"),
-                                   size(f, "pad"), a));
+                                   size_or_none(f, "pad"), a));
     else if (is(f, "op", "layernorm"))
         set_graph(r, hardware_layer_norm(size(f, "rows"), size(f, "cols"), DTYPE_BF16, a));
     else if (is(f, "op", "softmax"))
@@ -267,12 +271,12 @@ static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a
 {
     static const struct { const char *op, *map; } maps[] = {
         {"elementwise_add", "add"}, {"elementwise_exp", "exp"}, {"reduce_read", "read"}};
-    int64_t elements = size(f, "elements");
+    int64_t elements = size_or_none(f, "elements");
     double low = number(f, "p10_us"), high = number(f, "p90_us");
 
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         if (is(f, "op", maps[i].op)) {
-            set_graph(r, hardware_map(maps[i].map, elements, a));
+            set_graph(r, hardware_map(maps[i].map, size(f, "elements"), a));
             r->map = maps[i].map;
         }
     r->elements = elements;
@@ -364,7 +368,7 @@ static void read_sharded_row(struct hardware_row *r, struct fields *f, struct ar
 /* one core's share of a step: cores_per_chip 2 on v3 */
 static void read_training_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
-    int64_t chips = size(f, "chips"), batch = size(f, "global_batch"), variables;
+    int64_t chips = size_or_none(f, "chips"), batch = size_or_none(f, "global_batch"), variables;
     struct graph *g = arena_alloc(a, sizeof(*g));
     char spec[64];
     struct err e;

@@ -74,6 +74,10 @@ echo 'op,workload,measured_value,measured_unit,M,K,N' >"$dir/pytorchsim_tpuv6e_o
 echo 'gemm,g,1.5,us,8,0,8' >>"$dir/pytorchsim_tpuv6e_ops.csv"
 refused 1 'pytorchsim_tpuv6e_ops.csv:2: K: expected a whole number in 1..1e+09, found "0"' \
     check hardware "$dir"
+echo 'op,workload,measured_value,measured_unit,M,K,N' >"$dir/pytorchsim_tpuv6e_ops.csv"
+echo 'gemm,g,1.5,us,8,,8' >>"$dir/pytorchsim_tpuv6e_ops.csv"
+refused 1 'pytorchsim_tpuv6e_ops.csv:2: K: expected a whole number in 1..1e+09, found ""' \
+    check hardware "$dir"
 refused 1 'no measurements here with a name like tpuv9' check hardware "$dir" --file tpuv9
 refused 2 '--limit is "0"' check hardware "$dir" --limit 0
 refused 2 'only one folder may be given, not' check hardware "$dir" "$dir"

@@ -24,6 +24,7 @@ int fit_metric_output(const struct fit *f, int metric)
 static int check_classes(const struct fit *f, struct err *e)
 {
     const struct fit_options *o = &f->options;
+    int64_t classes;
 
     if (!o->class_count)
         return 0;
@@ -36,6 +37,10 @@ static int check_classes(const struct fit *f, struct err *e)
     if (f->label[0].rank > 1)
         return err_set(e, "labels have %d dimensions; weights of classes are of one class for each "
                        "sample", f->label[0].rank);
+    classes = f->prediction[0].rank ? f->prediction[0].dim[f->prediction[0].rank - 1] : 1;
+    if (classes > 1 && o->class_count > classes)        /* of one number any label may be a class */
+        return err_set(e, "class %d has a weight, the model has %lld classes, 0 to %lld",
+                       o->class_count - 1, (long long)classes, (long long)(classes - 1));
     for (int c = 0; c < o->class_count; c++)
         if (!isfinite(o->class_weight[c]))
             return err_set(e, "the weight of class %d is %g; it must be finite", c,
