@@ -1,4 +1,4 @@
-/* What the compiler knows of a program's memory, for the tables of its report. */
+/* What the compiler knows of a program's memory and kernels, for the tables of its report. */
 #include "cli/common/module_tables.h"
 
 #include <string.h>
@@ -108,4 +108,55 @@ void module_list_buffers(const struct module *m, struct arena *a, struct report_
     list_kernels(&b);
     add_buffer(&b, MEMORY_SMEM, "words of the launcher", 0, SMEM_ABI_BYTES);
     step->buffer = b.list;
+}
+
+/* ----- sources */
+
+enum { NAMES_CHARS = 160 };             /* of a list of names, as far as a line goes */
+
+static bool has_name(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ';'))
+            return true;
+    return false;
+}
+
+static const char *add_name(const char *list, const char *name, struct arena *a)
+{
+    if (!*name || strlen(list) > NAMES_CHARS || has_name(list, name))
+        return list;
+    return arena_printf(a, "%s%s%s", list, *list ? "; " : "", name);
+}
+
+/* a kernel is made of the nodes of its body, or of one */
+static const char *add_kernel(const char *list, const struct module_kernel *k, struct arena *a)
+{
+    const struct graph *body = k->job.body;
+
+    for (int i = 0; body && i < body->node_count; i++)
+        if (graph_op_kind(body->node[i].op) != KIND_SOURCE)
+            list = add_name(list, body->node[i].source, a);
+    return *list ? list : add_name(list, k->source, a);
+}
+
+void module_list_sources(const struct module *m, struct arena *a, struct report_step *step)
+{
+    struct report_source *list = arena_array(a, (size_t)m->kernel_count + 1, sizeof(*list));
+
+    for (int k = 0; k < m->kernel_count; k++) {
+        const struct module_kernel *kernel = &m->kernel[k];
+        const char *name = *kernel->source ? kernel->source : kernel->name;
+        size_t i = 0;
+
+        while (i < step->source_count && strcmp(list[i].name, name) != 0)
+            i++;
+        if (i == step->source_count)
+            list[step->source_count++] = (struct report_source){.name = name, .text = ""};
+        list[i].text = add_kernel(list[i].text, kernel, a);
+        list[i].product_flops += kernel->flops;
+    }
+    step->source = list;
 }

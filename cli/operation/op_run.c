@@ -224,6 +224,7 @@ static int prepare(struct session *s, struct err *e)
     settings.assume_trips = o->assume_trips;
     settings.assume_branch = o->assume_branch;
     settings.kept = o->kept;
+    settings.notes_are_sources = o->tells_sources;
     cores = s->devices * (settings.megacore ? (int)s->chip.chip_cores : 1);
     if (cores > s->slice.core_count)
         return err_set(e, "the program is for %d devices, %s has %d; name a slice that has them, "
@@ -291,6 +292,8 @@ static int run(struct session *s, struct err *e)
         step.issued_flops = s->module.kernel[0].segment->cost.issued_flops;
     step.layer = &layer;
     step.layer_count = 1;
+    if (s->o->tells_sources)
+        module_list_sources(&s->module, &s->arena, &step);
     module_list_buffers(&s->module, &s->arena, &step);
     if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->machine, s->title,
                               &s->o->out.command, e))

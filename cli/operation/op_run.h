@@ -40,6 +40,7 @@ struct op_options {
     enum assumed_branch assume_branch;
     struct kept_program *kept;          /* as in struct module_settings */
     const struct op_values *values;     /* NULL: of what memory holds */
+    bool tells_sources;                 /* tables speak the names of the graph's author */
     bool is_quiet;                      /* nothing is printed */
     int64_t cycles;                     /* of the last launch: set by op_run */
     int kernels;                        /* of the program: likewise */

@@ -53,6 +53,19 @@ for file in result_0.npy result_1.npy outputs.safetensors; do
 done
 expect 0 'model/double' exec "$work/add.hlo" --mode timing
 
+# tables speak the program's names, and of a kernel of several operations all of them
+cat >"$work/fused.hlo" <<'EOF'
+HloModule fused
+ENTRY main {
+  x = f32[64,256] parameter(0)
+  y = f32[64,256] multiply(x, x), metadata={op_name="model/square" source_file="model.py" source_line=3}
+  ROOT z = f32[64,256] tanh(y), metadata={op_name="model/tanh" source_file="model.py" source_line=4}
+}
+EOF
+expect 0 'model/tanh (model.py:4)' exec "$work/fused.hlo" --out "$work/fused"
+grep -q 'model/square (model.py:3); model/tanh (model.py:4),model/tanh (model.py:4)' "$work/fused/ops.csv" ||
+    fail "ops.csv does not name what is in a fusion: $(cat "$work/fused/ops.csv")"
+
 # results go round: 3 * 2^4
 expect 0 '16' exec "$work/add.hlo" --input 0=ones --input 1=ones --steps 4 --carry 0
 
