@@ -121,6 +121,22 @@ static int run_function(struct parallel *p, const int *operand, int *all)
     return t.part_count;
 }
 
+/* each device's are of the types of the function's parameters */
+static bool has_own_operands(const struct parallel *p, const int *operand)
+{
+    const struct hlo_computation *c =
+        &p->b->module->computation[p->from->computation[0]];
+    int parameters = p->from->operand_count / p->devices;
+
+    if (c->parameter_count != parameters)
+        return false;
+    for (int k = 0; k < p->from->operand_count; k++)
+        if (!hlo_type_equal(hlo_type_of(p->b, operand[k]),
+                            &c->instruction[c->parameter[k % parameters]].type))
+            return false;
+    return true;
+}
+
 int exec_run_parallel(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand,
                       struct err *e)
 {
@@ -137,6 +153,8 @@ int exec_run_parallel(struct hlo_builder *b, const struct hlo_instruction *from,
     if (p.devices % p.rows || from->operand_count % p.devices || leaves % p.devices)
         return err_set(e, "%s: %d operands and %d results do not fit %d functions", from->name,
                        from->operand_count, leaves, p.devices);
+    if (!has_own_operands(&p, operand))
+        return err_set(e, "%s: its operands are not what the function takes", from->name);
     b->module->replica_count = p.rows;
     b->module->partition_count = p.devices / p.rows;
     count = run_function(&p, operand, all);

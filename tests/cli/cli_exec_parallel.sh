@@ -58,5 +58,8 @@ expect 1 '4 devices' exec "$work/grid.mlir" --tpu v5e
     sed 's/\[\[@each, @each\], /[[@each, @other], /' "$work/grid.mlir"
 } >"$work/two.mlir"
 expect 1 'functions of their own' exec "$work/two.mlir" --tpu v5e-4
+sed 's/(%x, %y0, %x, %y1,/(%x, %x, %x, %y1,/; s/} : (tensor<2xi64>, tensor<2xf32>/} : (tensor<2xi64>, tensor<2xi64>/' \
+    "$work/grid.mlir" >"$work/types.mlir"
+expect 1 'not what the function takes' exec "$work/types.mlir" --tpu v5e-4
 
 [ $failures -eq 0 ]

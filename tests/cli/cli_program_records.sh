@@ -38,7 +38,7 @@ else
     expect 0 tries check programs programs/jax programs/tf programs/torch --samples "$samples" \
         --first-form --seconds 400 --ways host,v5e,timing:v5e \
         --against tests/import/record/programs.csv
-    expect 0 tries check programs hlo --samples "$samples" --ways timing:v5e,timing:v6e \
+    expect 0 tries check programs hlo --samples "$samples" --seconds 400 --ways timing:v5e,timing:v6e \
         --against tests/import/record/hlo.csv
 fi
 
