@@ -89,9 +89,22 @@ static bool reads_fetched(const struct module_plan *p, int step, int operand, in
     return s->kind == STEP_KERNEL && !s->is_in_hbm && s->operand[operand]->fetch == fetch;
 }
 
+/* the last step before `end` that makes what is copied; -1: it is there before all steps */
+static int last_writer(const struct module_plan *p, const struct module_value *v, int end)
+{
+    int last = -1;
+
+    for (int i = 0; i < end; i++)
+        for (int k = 0; k < p->step[i].result_count; k++)
+            if (module_plan_buffer(p, p->step[i].result[k]) == module_plan_buffer(p, v))
+                last = i;
+    return last;
+}
+
 static struct reading find_reading(const struct module_plan *p, int fetch, const int *around)
 {
     struct reading r = {.first = -1, .from = -1, .last = -1};
+    int made;
 
     for (int i = 0; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++)
@@ -101,7 +114,8 @@ static struct reading find_reading(const struct module_plan *p, int fetch, const
                 r.from = r.from < 0 ? i : r.from;
                 r.last = i;
             }
-    for (int i = r.from; i >= 0; i--)   /* back to the first step behind the copy's start */
+    made = r.from < 0 ? -1 : last_writer(p, r.value, r.from);
+    for (int i = r.from; i > made; i--) /* back to the first step behind the copy's start */
         if (p->step[i].unit > p->fetch[fetch].unit || !p->step[i].unit)
             r.first = around[i] == around[r.from] ? i : r.first;
         else
@@ -117,6 +131,8 @@ static bool keep_copy(struct module_plan *p, struct module *m, int fetch, const 
     struct module_buffer *b;
     int flag;
 
+    if (r.from >= 0 && r.value->array.space == SPACE_VMEM)
+        return true;                    /* made here, and there already */
     if (r.from < 0 || r.is_apart || around[r.from] >= 0)
         return false;
     flag = module_plan_free_flag(p, r.first, r.from);

@@ -111,6 +111,10 @@ done
 expect 0 'VMEM: 2 of 2 arrays lie there as they did; copies: 1 of 1 run beside kernels' \
     compile "$work/places.hlo" --tpu v6e --as-is
 expect 0 'lies in HBM' compile "$work/places.hlo" --tpu v3 --as-is
+# a copy of what a kernel of ours makes first: it must not start before that
+sed 's/  start = (f32\[128,256\]{1,0/  start = (f32[128,256]{0,1/; s/^  \([xy]\) = f32\[128,256\]{1,0:T(8,128)} parameter/  \1 = f32[128,256]{0,1} parameter/' \
+    "$work/places.hlo" >"$work/made.hlo"
+expect 0 '2 of 2 results are within' exec "$work/made.hlo" --tpu v5e --compare --as-is
 expect 2 'the host has none' exec "$work/places.hlo" --backend host --as-is
 
 # ----- layouts: what a unit leaves lies as it did, and transposes inside it move nothing
