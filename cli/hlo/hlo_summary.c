@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "import/program/count.h"
+#include "import/structure/structure_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,41 @@ static void print_results(const struct hlo_computation *entry, bool whole)
         printf("  and %d more (--whole)\n", leaves - shown);
 }
 
+/* what it and its host exchange while it runs, by the numbers that systole exec counts */
+static void print_queues(const struct hlo_module *m)
+{
+    static const struct table_field fields[] = {
+        {TABLE_SHOWN(TEXT, NULL, "#")}, {TABLE_SHOWN(TEXT, NULL, "by")},
+        {TABLE_SHOWN(TEXT, NULL, "type")}, {TABLE_SHOWN(INT, NULL, "uses")},
+        {TABLE_SHOWN(TEXT, NULL, "first")}};
+    struct structure_queues q;
+    struct arena a;
+    struct table t;
+
+    arena_init(&a);
+    structure_find_queues(m, &a, &q);
+    if (q.count) {
+        printf("\n%d queue%s between program and host\n", q.count, q.count == 1 ? "" : "s");
+        table_begin_count(&t, fields, COUNT_OF(fields), NULL);
+        for (int k = 0; k < q.count; k++) {
+            for (int n = 0; n < q.item[k].leaves; n++) {
+                char text[TYPE_BYTES];
+
+                TABLE_ROW(&t, cell_text(arena_printf(t.arena, "%s.%d", q.item[k].goes_in ? "infeed"
+                                                     : "outfeed", q.item[k].first + n)),
+                          cell_text(structure_queue_name(q.item[k].kind)),
+                          cell_text(arena_strdup(t.arena, hlo_type_print(
+                              hlo_type_leaf(&q.item[k].type, n), text, sizeof(text)))),
+                          q.item[k].uses >= 0 ? cell_int(q.item[k].uses) : cell_none(),
+                          cell_text(q.item[k].at->name));
+            }
+        }
+        table_print_text(&t, stdout);
+        table_end(&t);
+    }
+    arena_fini(&a);
+}
+
 struct counted { enum hlo_opcode op; int64_t count; };
 
 /* the most frequent first */
@@ -177,6 +213,7 @@ void hlo_print_summary(const struct hlo_module *m, bool whole)
     if (entry) {
         print_parameters(entry, whole);
         print_results(entry, whole);
+        print_queues(m);
     } else {
         printf("\nno entry computation; whole computations:\n");
         for (int c = 0; c < m->computation_count; c++)

@@ -117,6 +117,7 @@ expect 0 '4 of 4 results are within' run "$work/feed.hlo" --input 0=zeros --infe
 expect 1 'f32[6,4] there' exec "$work/feed.hlo" --expect "$work/host/outputs.safetensors"
 expect 0 'cycles' exec "$work/feed.hlo" --mode timing
 expect 0 'all of it can be run' hlo "$work/feed.hlo"
+grep -q 'infeed.1 .*infeed .*f32\[4\] .* 3  in' "$work/log" || fail "hlo lists no queue: $(cat "$work/log")"
 
 # ----- what one program has given, another one takes; too little is told, wherever it runs
 cp "$work/host/outfeed.0.npy" "$work/two.npy"
