@@ -101,7 +101,8 @@ static int run(struct exec_options *o, struct exec_program *p, struct err *e)
     bool has_values = o->run.engine.mode != MODE_TIMING || o->backend == EXEC_ON_HOST;
     int failed = 0;
 
-    if (exec_load(o, p, e) || (has_values && exec_make_inputs(o, p, e)))
+    if (report_check_outputs(o->run.out.path, o->run.trace.path, e) || exec_load(o, p, e) ||
+        (has_values && exec_make_inputs(o, p, e)))
         return -1;
     p->graph.queue_entries = exec_queue_entries(o, p);
     if (lower(o, p, e))

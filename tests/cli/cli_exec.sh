@@ -75,6 +75,8 @@ refuse 'the program has 2 parameters' exec "$work/add.hlo" --input 2=ones
 refuse 'result 1 is s32[]' exec "$work/add.hlo" --steps 2 --carry 1:1
 expect 2 'it needs --steps' exec "$work/add.hlo" --carry 0
 refuse 'is s32[4], this is f32[3,5]' exec "$work/add.hlo" --input "1=$work/host/result_0.npy"
+printf '' >"$work/file"
+refuse 'is a file; name a folder' exec "$work/add.hlo" --backend host --out "$work/file"
 refuse 'no_such_file' exec "$work/no_such_file.hlo"
 expect 2 'timing mode has no values' exec "$work/add.hlo" --mode timing --compare
 printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] multiplie(a, a)\n}\n' >"$work/bad.hlo"
