@@ -122,8 +122,8 @@ static void print_counts(const struct kept_program *k, const struct kept_counts 
     printf("layouts: %d of %d arrays that are not row-major are so here\n", k->layouts_kept,
            k->layouts_kept + k->layouts_lost);
     if (k->elided)
-        printf("constants: the file leaves out the elements of %d, first %s: they come in as parameters\n",
-               k->elided, k->first_elided);
+        printf("constants: the file leaves out the elements of %d, first %s: they come in as "
+               "parameters\n", k->elided, k->first_elided);
     if (k->other_tiles)
         printf("tiles: %d arrays lie in others than here, first %s\n", k->other_tiles,
                k->first_other_tile);

@@ -1,4 +1,4 @@
-/* Numbers the units of a schedule, then rewrites the program so that each instruction has its own. */
+/* Numbers the units of a schedule, then rewrites the program so that each instruction has one. */
 #include "import/asis/asis.h"
 
 #include <string.h>
@@ -269,7 +269,8 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     if (from->op == OPCODE_ASYNC_DONE || from->op == OPCODE_ASYNC_UPDATE ||
         from->op == OPCODE_COPY_DONE)
         return k->unit[b->computation] && is_start_left_out(k, b, from) ? operand[0] : -1;
-    if (from->op == OPCODE_CONSTANT && k->kept->takes_elided && b->computation == k->module->entry &&
+    if (from->op == OPCODE_CONSTANT && k->kept->takes_elided &&
+        b->computation == k->module->entry &&
         !hlo_type_is_tuple(&from->type) && from->literal && !from->literal->data)
         return come_in(k, b, from);
     if (!unit)                          /* what is in a fusion is inlined with it */

@@ -174,7 +174,8 @@ static void tell_buffer(const struct module_plan *p, const struct module_buffer 
     }
     kept->vmem_lost++;
     kept_note(kept, b->unit, "its result in VMEM lies in HBM: %s",
-              b->must_stay ? "it leaves the program" : "a kernel takes none there, or there is no room");
+              b->must_stay ? "it leaves the program"
+                           : "a kernel takes none there, or there is no room");
 }
 
 void module_plan_tell_kept(const struct module_plan *p)
