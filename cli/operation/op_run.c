@@ -206,6 +206,16 @@ static int write_indices(struct session *s, struct err *e)
     return 0;
 }
 
+/* the core that exchanges for each device: its first */
+static const int32_t *device_cores(struct session *s, int cores_each)
+{
+    int32_t *core = arena_array(&s->arena, (size_t)s->devices, sizeof(*core));
+
+    for (int i = 0; i < s->devices; i++)
+        core[i] = i * cores_each;
+    return core;
+}
+
 static int prepare(struct session *s, struct err *e)
 {
     struct op_options *o = s->o;
@@ -233,6 +243,7 @@ static int prepare(struct session *s, struct err *e)
     if (o->replicas > 1) {
         settings.replica_count = o->replicas;
         settings.slice = &s->slice;
+        settings.device_core = device_cores(s, cores / s->devices);
     }
     o->engine.shared_hbm = settings.megacore;
     assume_indices(s);

@@ -4,7 +4,8 @@
  * Each kernel is compiled for both (stack/kernels/pipeline/kernel.h). Nothing orders the cores
  * but barriers: one stands before a kernel (or a predicate's reader) that
  * touches what a kernel since the last barrier has written, or writes what one
- * has read, at the start of each round of a loop, and where ways part or meet.
+ * has read, before and after a collective, which core 0 carries out, at the start
+ * of each round of a loop, and where ways part or meet.
  */
 #include "stack/module/module_impl.h"
 
@@ -34,9 +35,11 @@ static bool any_overlap(struct module_value *const *x, int x_count, struct modul
     return false;
 }
 
+/* a collective has rooms of its own besides its arrays, and core 0 alone knows when it is done */
 static bool conflict(const struct module_step *before, const struct module_step *s)
 {
-    return any_overlap(before->result, before->result_count, s->operand, s->operand_count)
+    return before->sums || s->sums
+           || any_overlap(before->result, before->result_count, s->operand, s->operand_count)
            || any_overlap(before->result, before->result_count, s->result, s->result_count)
            || any_overlap(before->operand, before->operand_count, s->result, s->result_count);
 }

@@ -271,6 +271,7 @@ static int collective_emit(const struct kernel_job *job, const struct tiling *t,
     const struct kernel_kind kernel_##id = { \
         .name = #id, .category = hlo_name, .check_supported = collective_check_supported, \
         .tilings = collective_tilings, .cost = collective_cost, .emit = collective_emit, \
+        .is_for_one_core = true, \
     }
 
 KIND(all_reduce, "all-reduce");

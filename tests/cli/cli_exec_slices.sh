@@ -1,0 +1,49 @@
+#!/bin/sh
+# systole exec of one program on several devices, each of them both cores of a chip (megacore): the
+# host's results. A step of a decoder: a cache that is cut is updated, read and summed over devices.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/cli_rig.inc
+
+cat >"$work/decode.hlo" <<'END'
+HloModule decode, num_partitions=4
+
+larger {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY main {
+  cache = f32[4,16,4,8] parameter(0), sharding={devices=[2,2,1,1]<=[4]}
+  key = f32[4,4,8] parameter(1), sharding={devices=[2,1,1,2]<=[4] last_tile_dim_replicate}
+  query = f32[4,4,8] parameter(2), sharding={devices=[2,1,1,2]<=[4] last_tile_dim_replicate}
+  zero = f32[] constant(0)
+  low = f32[] constant(-1e30)
+  none = s32[] constant(0)
+  at = s32[] constant(5)
+  one = f32[4,1,4,8] broadcast(key), dimensions={0,2,3}
+  new = f32[4,16,4,8] dynamic-update-slice(cache, one, none, at, none, none)
+  scores = f32[4,4,16] dot(query, new), lhs_batch_dims={0,1}, lhs_contracting_dims={2}, rhs_batch_dims={0,2}, rhs_contracting_dims={3}, operand_precision={highest,highest}
+  top = f32[4,4] reduce(scores, low), dimensions={2}, to_apply=larger
+  tops = f32[4,4,16] broadcast(top), dimensions={0,1}
+  less = f32[4,4,16] subtract(scores, tops)
+  power = f32[4,4,16] exponential(less)
+  total = f32[4,4] reduce(power, zero), dimensions={2}, to_apply=add
+  totals = f32[4,4,16] broadcast(total), dimensions={0,1}
+  weight = f32[4,4,16] divide(power, totals)
+  read = f32[4,4,8] dot(weight, new), lhs_batch_dims={0,1}, lhs_contracting_dims={2}, rhs_batch_dims={0,2}, rhs_contracting_dims={1}, operand_precision={highest,highest}
+  ROOT all = (f32[4,16,4,8], f32[4,4,8]) tuple(new, read), sharding={{devices=[2,2,1,1]<=[4]}, {devices=[2,1,1,2]<=[4] last_tile_dim_replicate}}
+}
+END
+for slice in v4-8 v5p-8 v3-8; do
+    expect 0 '2 of 2 results are within' exec "$work/decode.hlo" --tpu $slice --compare
+done
+expect 1 'the program is for 4 devices, v4-2 has 1' exec "$work/decode.hlo" --tpu v4-2
+
+[ $failures -eq 0 ]
