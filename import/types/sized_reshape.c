@@ -126,8 +126,11 @@ int sized_reshape(struct expand_site *s)
         result.size[d] = -1;
     if (s->from->op == OPCODE_DYNAMIC_RESHAPE) {
         for (int d = 0; d < to->rank && d + 1 < s->from->operand_count; d++)
-            if (to->is_bounded && to->is_bounded[d])
+            if (to->is_bounded && to->is_bounded[d]) {
+                if (expand_operand_type(s, d + 1)->rank != 0)
+                    return expand_refuse(s, "the sizes of its result are to be scalars");
                 result.size[d] = hlo_convert(b, s->operand[d + 1], ELEMENT_S32);
+            }
     } else if (!sizes_by_groups(s, &v, &result, &is_plain)) {
         int bounded = -1;
         int64_t others = 1;

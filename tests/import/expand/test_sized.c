@@ -83,6 +83,12 @@ TEST(arrays_without_bounds_are_refused)
                        "dimension 0 has no bound");
 }
 
+TEST(sizes_of_a_dynamic_reshape_that_are_no_scalars_are_refused)
+{
+    expand_rig_refused("HloModule m\nENTRY e {\n x = f32[<=3,4] parameter(0)\n n = s32[1] constant({8})\n"
+                       " ROOT y = f32[<=12] dynamic-reshape(x, n)\n}\n", "are to be scalars");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +98,7 @@ int main(void)
         cmocka_unit_test(gathers_and_scatters), cmocka_unit_test(sorts_leave_the_end_behind),
         cmocka_unit_test(samples_of_a_convolution),
         cmocka_unit_test(arrays_without_bounds_are_refused),
+        cmocka_unit_test(sizes_of_a_dynamic_reshape_that_are_no_scalars_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
