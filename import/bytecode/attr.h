@@ -58,6 +58,19 @@ const struct mlir_type *bytecode_unranked_type(struct bytecode_reader *r,
 const struct mlir_attr *bytecode_dense_of(struct bytecode_reader *r, struct bytecode_stream *s,
                                           const struct mlir_type *t, const void *data,
                                           size_t bytes);
+/* Bodies that several dialects have alike: lists, dictionaries, strings, types; types of two
+ * parts, of functions and of tuples. */
+const struct mlir_attr *bytecode_array_attr(struct bytecode_reader *r, struct bytecode_stream *s);
+const struct mlir_attr *bytecode_dictionary_attr(struct bytecode_reader *r,
+                                                 struct bytecode_stream *s);
+const struct mlir_attr *bytecode_string_attr(struct bytecode_reader *r,
+                                             struct bytecode_stream *s);
+const struct mlir_attr *bytecode_type_attr(struct bytecode_reader *r, struct bytecode_stream *s);
+const struct mlir_type *bytecode_complex_type(struct bytecode_reader *r,
+                                              struct bytecode_stream *s);
+const struct mlir_type *bytecode_function_type(struct bytecode_reader *r,
+                                               struct bytecode_stream *s);
+const struct mlir_type *bytecode_tuple_type(struct bytecode_reader *r, struct bytecode_stream *s);
 /* the text of a string attribute; fails of another */
 struct mlir_text bytecode_text_of(struct bytecode_stream *s, const struct mlir_attr *a);
 /* an attribute whose text is the file's or another attribute's: it is not copied */

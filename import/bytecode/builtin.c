@@ -9,16 +9,17 @@
 
 typedef const struct mlir_attr *attr_reader(struct bytecode_reader *r, struct bytecode_stream *s);
 
-static attr_reader read_array, read_dictionary, read_string, read_typed_string, read_symbol,
-    read_nested_symbol, read_type, read_unit, read_call, read_file, read_fused, read_fused_with,
-    read_named, read_unknown, read_resource, read_dense_array, read_strings, read_file_range;
+static attr_reader read_typed_string, read_symbol, read_nested_symbol, read_unit, read_call,
+    read_file, read_fused, read_fused_with, read_named, read_unknown, read_resource,
+    read_dense_array, read_strings, read_file_range;
 
 /* by code; NULL: not known here (sparse elements, newer ones) */
 static attr_reader *const attr_readers[] = {
-    read_array, read_dictionary, read_string, read_typed_string, read_symbol, read_nested_symbol,
-    read_type, read_unit, bytecode_integer_attr, bytecode_float_attr, read_call, read_file,
-    read_fused, read_fused_with, read_named, read_unknown, read_resource, read_dense_array,
-    bytecode_dense_attr, read_strings, NULL, bytecode_attr /* distinct: itself */, read_file_range
+    bytecode_array_attr, bytecode_dictionary_attr, bytecode_string_attr, read_typed_string,
+    read_symbol, read_nested_symbol, bytecode_type_attr, read_unit, bytecode_integer_attr,
+    bytecode_float_attr, read_call, read_file, read_fused, read_fused_with, read_named,
+    read_unknown, read_resource, read_dense_array, bytecode_dense_attr, read_strings, NULL,
+    bytecode_attr /* distinct: itself */, read_file_range
 };
 
 const struct mlir_attr *bytecode_builtin_attr(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -33,38 +34,10 @@ const struct mlir_attr *bytecode_builtin_attr(struct bytecode_reader *r, struct 
     return attr_readers[code](r, s);
 }
 
-static const struct mlir_attr *read_array(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    int count;
-    const struct mlir_attr *const *item = bytecode_attrs(r, s, &count);
-
-    return mlir_array(r->arena, count, item);
-}
-
-static const struct mlir_attr *read_dictionary(struct bytecode_reader *r,
-                                               struct bytecode_stream *s)
-{
-    size_t count = bytecode_count(s, "attributes");
-    struct mlir_named *named = arena_array(r->arena, count, sizeof(*named));
-
-    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        named[i].name = bytecode_text_of(s, bytecode_attr(r, s)).data;
-        named[i].attr = bytecode_attr(r, s);
-    }
-    return bytecode_is_failed(s) ? NULL : mlir_dictionary(r->arena, (int)count, named);
-}
-
-static const struct mlir_attr *read_string(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    struct bytecode_string text = bytecode_read_string(&r->file, s);
-
-    return bytecode_shared_text(r, MLIR_STRING, (struct mlir_text){text.text, text.bytes});
-}
-
 static const struct mlir_attr *read_typed_string(struct bytecode_reader *r,
                                                  struct bytecode_stream *s)
 {
-    const struct mlir_attr *string = read_string(r, s);
+    const struct mlir_attr *string = bytecode_string_attr(r, s);
 
     bytecode_type(r, s);
     return string;
@@ -92,11 +65,6 @@ static const struct mlir_attr *read_nested_symbol(struct bytecode_reader *r,
         path = arena_printf(r->arena, "%s::%s", path, inner[i]->text.data);
     }
     return mlir_symbol(r->arena, path, strlen(path));
-}
-
-static const struct mlir_attr *read_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    return mlir_type_attr(r->arena, bytecode_type(r, s));
 }
 
 static const struct mlir_attr *read_unit(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -269,7 +237,7 @@ static const struct mlir_attr *read_strings(struct bytecode_reader *r, struct by
     }
     item = arena_array(r->arena, (size_t)count, sizeof(const struct mlir_attr *));
     for (int64_t i = 0; i < count; i++)
-        item[i] = read_string(r, s);
+        item[i] = bytecode_string_attr(r, s);
     return mlir_array(r->arena, (int)count, item);
 }
 
@@ -286,34 +254,6 @@ static const struct mlir_type *integer_type(struct bytecode_reader *r, struct by
                                            (unsigned long long)(u >> 2)));
 }
 
-static const struct mlir_type *function_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    int inputs, results;
-    const struct mlir_type *const *input = bytecode_types(r, s, &inputs);
-    const struct mlir_type *const *result = bytecode_types(r, s, &results);
-
-    return mlir_function_type(r->arena, inputs, input, results, result);
-}
-
-static const struct mlir_type *complex_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    const struct mlir_type *part = bytecode_type(r, s);
-
-    if (part->kind != MLIR_SCALAR || hlo_element_is_complex(part->element)) {
-        bytecode_fail(s, "a complex number of parts that are no numbers");
-        return NULL;
-    }
-    return bytecode_scalar(r, arena_printf(r->arena, "complex<%s>", part->text.data));
-}
-
-static const struct mlir_type *tuple_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    int count;
-    const struct mlir_type *const *part = bytecode_types(r, s, &count);
-
-    return mlir_tuple_type(r->arena, count, part);
-}
-
 const struct mlir_type *bytecode_builtin_type(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     static const char *const plain[] = {[1] = "index", [3] = "bf16", [4] = "f16", [5] = "f32",
@@ -325,14 +265,14 @@ const struct mlir_type *bytecode_builtin_type(struct bytecode_reader *r, struct 
         return bytecode_scalar(r, plain[code]);
     switch (code) {
     case 0: return integer_type(r, s);
-    case 2: return function_type(r, s);
-    case 9: return complex_type(r, s);
+    case 2: return bytecode_function_type(r, s);
+    case 9: return bytecode_complex_type(r, s);
     case 12: return mlir_plain_type(r->arena, MLIR_NONE, "none", 4);
     case 14:
         encoding = bytecode_attr(r, s);
         return bytecode_tensor_type(r, s, encoding);
     case 13: return bytecode_tensor_type(r, s, NULL);
-    case 15: return tuple_type(r, s);
+    case 15: return bytecode_tuple_type(r, s);
     case 18: return bytecode_unranked_type(r, s);
     default:
         bytecode_fail(s, "type code %llu of the builtin dialect is not known",

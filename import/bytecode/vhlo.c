@@ -10,17 +10,16 @@
 
 typedef const struct mlir_attr *attr_reader(struct bytecode_reader *r, struct bytecode_stream *s);
 
-static attr_reader read_array, read_bool, read_api_version, read_dictionary, read_alias,
-    read_string, read_type, read_bounds, read_accuracy, read_sub_axis, read_axis, read_mesh_groups,
-    read_mesh_axis, read_mesh;
+static attr_reader read_bool, read_api_version, read_alias, read_bounds, read_accuracy,
+    read_sub_axis, read_axis, read_mesh_groups, read_mesh_axis, read_mesh;
 
 /* by code; NULL: an enumeration, or not known */
 static attr_reader *const attr_readers[] = {
-    [1] = read_array, [2] = read_bool, [5] = read_api_version, [6] = read_dictionary,
-    [8] = bytecode_float_attr, [9] = bytecode_integer_attr, [10] = read_alias, [14] = read_string,
-    [15] = bytecode_dense_attr, [17] = read_type, [18] = read_bounds, [20] = read_accuracy,
-    [21] = read_sub_axis, [22] = read_axis, [23] = read_mesh_groups, [24] = read_mesh_axis,
-    [25] = read_mesh
+    [1] = bytecode_array_attr, [2] = read_bool, [5] = read_api_version,
+    [6] = bytecode_dictionary_attr, [8] = bytecode_float_attr, [9] = bytecode_integer_attr,
+    [10] = read_alias, [14] = bytecode_string_attr, [15] = bytecode_dense_attr,
+    [17] = bytecode_type_attr, [18] = read_bounds, [20] = read_accuracy, [21] = read_sub_axis,
+    [22] = read_axis, [23] = read_mesh_groups, [24] = read_mesh_axis, [25] = read_mesh
 };
 
 #define WORDS_MAX 8
@@ -56,14 +55,6 @@ const struct mlir_attr *bytecode_vhlo_attr(struct bytecode_reader *r, struct byt
     return NULL;
 }
 
-static const struct mlir_attr *read_array(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    int count;
-    const struct mlir_attr *const *item = bytecode_attrs(r, s, &count);
-
-    return mlir_array(r->arena, count, item);
-}
-
 static const struct mlir_attr *read_bool(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     return mlir_bool(r->arena, bytecode_varint(s) != 0);
@@ -77,19 +68,6 @@ static const struct mlir_attr *read_api_version(struct bytecode_reader *r,
                         bytecode_scalar(r, "i32"));
 }
 
-static const struct mlir_attr *read_dictionary(struct bytecode_reader *r,
-                                               struct bytecode_stream *s)
-{
-    size_t count = bytecode_count(s, "attributes");
-    struct mlir_named *named = arena_array(r->arena, count, sizeof(*named));
-
-    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        named[i].name = bytecode_text_of(s, bytecode_attr(r, s)).data;
-        named[i].attr = bytecode_attr(r, s);
-    }
-    return bytecode_is_failed(s) ? NULL : mlir_dictionary(r->arena, (int)count, named);
-}
-
 static const struct mlir_attr *read_alias(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     struct mlir_named pair[3];
@@ -99,18 +77,6 @@ static const struct mlir_attr *read_alias(struct bytecode_reader *r, struct byte
                                   mlir_integer(r->arena, bytecode_svarint(s), NULL)};
     pair[2] = (struct mlir_named){"operand_tuple_indices", bytecode_ints(r, s)};
     return mlir_dialect(r->arena, "stablehlo.output_operand_alias", "", 0, 3, pair);
-}
-
-static const struct mlir_attr *read_string(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    struct bytecode_string text = bytecode_read_string(&r->file, s);
-
-    return bytecode_shared_text(r, MLIR_STRING, (struct mlir_text){text.text, text.bytes});
-}
-
-static const struct mlir_attr *read_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    return mlir_type_attr(r->arena, bytecode_type(r, s));
 }
 
 static const struct mlir_attr *read_bounds(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -262,34 +228,6 @@ static const char *const scalar_name[] = {
     [39] = "f6E3M2FN", [40] = "f8E8M0FNU"
 };
 
-static const struct mlir_type *complex_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    const struct mlir_type *part = bytecode_type(r, s);
-
-    if (part->kind != MLIR_SCALAR || hlo_element_is_complex(part->element)) {
-        bytecode_fail(s, "a complex number of parts that are no numbers");
-        return NULL;
-    }
-    return bytecode_scalar(r, arena_printf(r->arena, "complex<%s>", part->text.data));
-}
-
-static const struct mlir_type *function_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    int inputs, results;
-    const struct mlir_type *const *input = bytecode_types(r, s, &inputs);
-    const struct mlir_type *const *result = bytecode_types(r, s, &results);
-
-    return mlir_function_type(r->arena, inputs, input, results, result);
-}
-
-static const struct mlir_type *tuple_type(struct bytecode_reader *r, struct bytecode_stream *s)
-{
-    int count;
-    const struct mlir_type *const *part = bytecode_types(r, s, &count);
-
-    return mlir_tuple_type(r->arena, count, part);
-}
-
 /* A type that has only a text, made of other types' texts: parts must be scalars. */
 static const char *part_text(struct bytecode_stream *s, const struct mlir_type *t)
 {
@@ -380,14 +318,14 @@ const struct mlir_type *bytecode_vhlo_type(struct bytecode_reader *r, struct byt
     if (code < sizeof(scalar_name) / sizeof(scalar_name[0]) && scalar_name[code])
         return bytecode_scalar(r, scalar_name[code]);
     switch (code) {
-    case 1: return complex_type(r, s);
-    case 8: return function_type(r, s);
+    case 1: return bytecode_complex_type(r, s);
+    case 8: return bytecode_function_type(r, s);
     case 21:
         encoding = bytecode_attr(r, s);
         return bytecode_tensor_type(r, s, encoding);
     case 20: return bytecode_tensor_type(r, s, NULL);
     case 22: return mlir_plain_type(r->arena, MLIR_TOKEN, "!stablehlo.token", 16);
-    case 23: return tuple_type(r, s);
+    case 23: return bytecode_tuple_type(r, s);
     case 24: return quantized_type(r, s);
     case 25: return bytecode_unranked_type(r, s);
     case 26: return text_type(r, s, MLIR_OPAQUE, "!shape.witness");

@@ -2,15 +2,13 @@
  * Portable artifacts are the programs that their text says, whatever version they are of; broken
  * ones are refused.
  */
-#include "base/rng.h"
 #include "import/bytecode/bytecode.h"
 #include "import/bytecode/stream.h"
 #include "import/mlir/mlir.h"
+#include "tests/rigs/broken_bytes.h"
 #include "tests/rigs/mlir_same.h"
 #include "tests/rigs/program_files.h"
 #include "tests/test.h"
-
-#include <time.h>
 
 static const struct mlir_op *first_named(const struct mlir_op *op, const char *name)
 {
@@ -128,45 +126,15 @@ TEST(bytecode_that_is_no_artifact_says_what_would_be_one)
 
 TEST(a_cut_artifact_is_refused_wherever_it_ends)
 {
-    size_t bytes;
-    char *data = program_file_read("tests/import/data/train_step.mlirbc", &bytes);
-    struct err e;
-
-    assert_non_null(data);
-    for (size_t n = 0; n < bytes; n++) {
-        char *part = malloc(n + 1);     /* of its own, for what is read behind its end */
-
-        memcpy(part, data, n);
-        assert_int_equal(read_bytes(part, n, &e), -1);
-        assert_string_not_equal(e.msg, "");
-        free(part);
-    }
-    free(data);
+    check_cut_files(read_bytes, "tests/import/data/train_step.mlirbc", true);
 }
 
 TEST(changed_bytes_give_a_program_or_an_error)
 {
-    static const char *const names[] = {"train_step", "control", "devices", "kinds"};
-    uint64_t seed = (uint64_t)time(NULL);
-    struct rng r;
+    static const char *const path[] = {"tests/import/data/train_step.mlirbc", "tests/import/data/control.mlirbc",
+                                        "tests/import/data/devices.mlirbc", "tests/import/data/kinds.mlirbc"};
 
-    printf("seed %llu\n", (unsigned long long)seed);
-    rng_init(&r, seed);
-    for (int round = 0; round < 4000; round++) {
-        char path[100];
-        size_t bytes;
-        char *data;
-        struct err e;
-
-        snprintf(path, sizeof(path), "tests/import/data/%s.mlirbc", names[round % 4]);
-        data = program_file_read(path, &bytes);
-        assert_non_null(data);
-        for (int k = 0; k <= round % 3; k++)
-            data[rng_below(&r, (uint32_t)bytes)] = (char)rng_below(&r, 256);
-        if (read_bytes(data, bytes, &e))
-            assert_string_not_equal(e.msg, "");
-        free(data);
-    }
+    check_changed_files(read_bytes, path, 4, 4000);
 }
 
 /* ---- files made by hand: a section is an id, a size, bytes; numbers below 64 are 2n + 1 */

@@ -3,16 +3,14 @@
  * is read again as the same program.
  */
 #define _GNU_SOURCE                     /* memmem */
-#include "base/rng.h"
 #include "base/text.h"
 #include "cli/hlo/hlo.h"
 #include "import/hlo_proto/hlo_proto.h"
 #include "import/hlo_text/hlo_text.h"
 #include "import/read/read.h"
+#include "tests/rigs/broken_bytes.h"
 #include "tests/rigs/program_files.h"
 #include "tests/test.h"
-
-#include <time.h>
 
 static struct hlo_module *read_path(const char *path, struct arena *a)
 {
@@ -280,45 +278,15 @@ static int read_bytes(const void *data, size_t bytes, struct err *e)
 
 TEST(a_cut_module_is_no_program_or_lacks_what_was_cut)
 {
-    size_t bytes;
-    char *data = program_file_read("tests/import/data/images.hlo.pb", &bytes);
-    struct err e;
-
-    assert_non_null(data);
-    for (size_t n = 0; n < bytes; n++) {
-        char *part = malloc(n + 1);
-
-        memcpy(part, data, n);
-        if (read_bytes(part, n, &e))
-            assert_string_not_equal(e.msg, "");
-        free(part);
-    }
-    free(data);
+    check_cut_files(read_bytes, "tests/import/data/images.hlo.pb", false);
 }
 
 TEST(changed_bytes_give_a_program_or_an_error)
 {
-    static const char *const names[] = {"train_step", "control", "indices", "kinds"};
-    uint64_t seed = (uint64_t)time(NULL);
-    struct rng r;
+    static const char *const path[] = {"tests/import/data/train_step.hlo.pb", "tests/import/data/control.hlo.pb",
+                                        "tests/import/data/indices.hlo.pb", "tests/import/data/kinds.hlo.pb"};
 
-    printf("seed %llu\n", (unsigned long long)seed);
-    rng_init(&r, seed);
-    for (int round = 0; round < 2000; round++) {
-        char path[100];
-        size_t bytes;
-        char *data;
-        struct err e;
-
-        snprintf(path, sizeof(path), "tests/import/data/%s.hlo.pb", names[round % 4]);
-        data = program_file_read(path, &bytes);
-        assert_non_null(data);
-        for (int k = 0; k <= round % 3; k++)
-            data[rng_below(&r, (uint32_t)bytes)] = (char)rng_below(&r, 256);
-        if (read_bytes(data, bytes, &e))
-            assert_string_not_equal(e.msg, "");
-        free(data);
-    }
+    check_changed_files(read_bytes, path, 4, 2000);
 }
 
 /* field `id` of counted bytes around what is there already */
