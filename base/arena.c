@@ -19,6 +19,11 @@
 #define ALIGN_BYTES 64u
 #define FIRST_BLOCK_BYTES (4u * 1024u)  /* many arenas hold little: what is taken is cleared */
 #define BLOCK_BYTES (256u * 1024u)      /* blocks double up to this */
+#define LARGE_BYTES ((size_t)4 << 20)   /* growing arrays from here on are moved by the kernel */
+#define PIECE_ALIGN 8u
+#define PACKED_MAX 256u                 /* of a packed arena: pieces are smaller */
+#define PIECES_MIN 1024u                /* what they are cut from at once, and at most */
+#define PIECES_MAX (16u * 1024u)
 
 struct arena_block {
     struct arena_block *previous;
@@ -156,7 +161,7 @@ void mem_free_lazy(void *p)
 
 /* Under the address sanitizer short arrays move with every element, so that whoever keeps a pointer
  * to one across a growth is found. */
-static size_t grown_capacity(size_t capacity, size_t need)
+static size_t grown_capacity(size_t capacity, size_t need, size_t elem_bytes)
 {
     size_t grown = capacity ? capacity : 16;
 
@@ -165,8 +170,31 @@ static size_t grown_capacity(size_t capacity, size_t need)
         return need;
 #endif
     while (grown < need)
-        grown += grown / 2;
+        grown += grown / (grown < LARGE_BYTES / elem_bytes ? 2 : 8);
     return grown;
+}
+
+static char *move_small(void *items, size_t kept, size_t bytes, size_t *size_bytes)
+{
+    char *p = alloc_uncleared(bytes, size_bytes);
+
+    if (kept)
+        memcpy(p, items, kept);
+    free(items);
+    return p;
+}
+
+/* The kernel moves pages of large blocks without a copy: there are never two of them, so that
+ * they need not grow by much at a time. Where it is a copy after all, its alignment may be lost. */
+static char *move_large(void *items, size_t bytes, size_t *size_bytes)
+{
+    size_t size = align_up(bytes);
+    char *p = size < bytes ? NULL : realloc(items, size);
+
+    if (!p)
+        mem_exhausted(bytes);
+    *size_bytes = size;
+    return (uintptr_t)p % ALIGN_BYTES == 0 ? p : move_small(p, size, size, size_bytes);
 }
 
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
@@ -176,23 +204,28 @@ void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
 
     if (need <= *capacity)
         return items;
-    grown = grown_capacity(*capacity, need);
+    grown = grown_capacity(*capacity, need, elem_bytes);
     if (grown > SIZE_MAX / elem_bytes)
         mem_exhausted(SIZE_MAX);
-    p = alloc_uncleared(grown * elem_bytes, &size);
     kept = items ? *capacity * elem_bytes : 0;
-    if (items)
-        memcpy(p, items, kept);
+    p = kept >= LARGE_BYTES ? move_large(items, grown * elem_bytes, &size)
+                            : move_small(items, kept, grown * elem_bytes, &size);
     memset(p + kept, 0, size - kept);
-    free(items);
     *capacity = grown;
     return p;
 }
 
 void arena_init(struct arena *a)
 {
-    a->last = NULL;
-    a->used_bytes = 0;
+    *a = (struct arena){.last = NULL};
+}
+
+bool arena_pack(struct arena *a, bool is_packed)
+{
+    bool before = a->is_packed;
+
+    a->is_packed = is_packed;
+    return before;
 }
 
 void arena_fini(struct arena *a)
@@ -204,9 +237,10 @@ void arena_fini(struct arena *a)
         free(b);
     }
     a->used_bytes = 0;
+    a->piece_bytes = 0;
 }
 
-void *arena_alloc(struct arena *a, size_t bytes)
+static void *alloc_block(struct arena *a, size_t bytes)
 {
     size_t size = align_up(bytes ? bytes : 1);
     struct arena_block *b = a->last;
@@ -226,6 +260,30 @@ void *arena_alloc(struct arena *a, size_t bytes)
     b->used_bytes += size;
     a->used_bytes += size;
     return p;
+}
+
+static void *alloc_piece(struct arena *a, size_t bytes)
+{
+    size_t size = (bytes + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+    char *p;
+
+    size = size ? size : PIECE_ALIGN;
+    if (a->piece_bytes < size) {
+        size_t room = a->used_bytes / 16 / ALIGN_BYTES * ALIGN_BYTES;
+
+        room = room < PIECES_MIN ? PIECES_MIN : room > PIECES_MAX ? PIECES_MAX : room;
+        a->piece = alloc_block(a, room);
+        a->piece_bytes = room;
+    }
+    p = a->piece;
+    a->piece += size;
+    a->piece_bytes -= size;
+    return p;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    return a->is_packed && bytes < PACKED_MAX ? alloc_piece(a, bytes) : alloc_block(a, bytes);
 }
 
 void *arena_array(struct arena *a, size_t count, size_t elem_bytes)

@@ -11,6 +11,9 @@
 int hlo_add_computation(struct hlo_module *m, const char *name);
 /* the same without a look at other names, for readers that have looked; `name` is not copied */
 int hlo_add_named_computation(struct hlo_module *m, const char *name);
+/* A computation to which nothing more will be added gives back what it has too much: programs have
+ * hundreds of small ones. Instructions move. */
+void hlo_computation_trim(struct hlo_computation *c);
 
 /*
  * A copy of `i`, with lists copied into the arena. Its name NULL: made of the opcode. Sets root to

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define TRIMMED_MAX 4096                /* a copy of more would cost more than it frees */
+
 void hlo_module_init(struct hlo_module *m, struct arena *a, const char *name)
 {
     *m = (struct hlo_module){ .arena = a, .name = arena_strdup(a, name), .entry = -1,
@@ -151,15 +153,30 @@ static void keep_parameter(struct hlo_computation *c, int64_t number, int index)
     c->parameter[number] = index;
 }
 
+void hlo_computation_trim(struct hlo_computation *c)
+{
+    struct hlo_instruction *exact;
+
+    if (c->count == 0 || (size_t)c->count == c->capacity || c->count > TRIMMED_MAX)
+        return;
+    exact = mem_alloc_unset((size_t)c->count * sizeof(*exact));
+    memcpy(exact, c->instruction, (size_t)c->count * sizeof(*exact));
+    mem_free(c->instruction);
+    c->instruction = exact;
+    c->capacity = (size_t)c->count;
+}
+
 int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction *i)
 {
     struct hlo_computation *c = &m->computation[computation];
     struct hlo_instruction made = *i;
+    bool was_packed = arena_pack(m->arena, true);
 
     copy_lists(m->arena, &made);
     if (!made.name)
         made.name = arena_printf(m->arena, "x.%s.%lld", hlo_opcode_name(made.op),
                                  (long long)m->next_name++);
+    arena_pack(m->arena, was_packed);
     for (int k = 0; k < made.operand_count; k++)
         assert(made.operand[k] >= 0 && made.operand[k] < c->count);
     MEM_ADD(c->instruction, c->count, c->capacity) = made;

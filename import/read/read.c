@@ -53,10 +53,9 @@ static struct hlo_module *read_proto(const void *bytes, size_t size, const char 
     return NULL;
 }
 
-struct hlo_module *program_read_bytes(const void *bytes, size_t size, const char *name,
-                                      struct arena *a, struct err *e)
+static struct hlo_module *read_form(const void *bytes, size_t size, const char *name,
+                                    struct arena *a, struct err *e)
 {
-    *e = (struct err){0};
     switch (program_format_of(bytes, size)) {
     case PROGRAM_HLO_TEXT: return hlo_text_read(bytes, size, name, a, e);
     case PROGRAM_HLO_PROTO: return read_proto(bytes, size, name, a, e);
@@ -68,6 +67,19 @@ struct hlo_module *program_read_bytes(const void *bytes, size_t size, const char
     err_at(e, name, 0, 0, "it is no program; read are HLO text, HloModuleProto, StableHLO text, a "
            "StableHLO artifact, what jax.export serializes, each gzipped or not");
     return NULL;
+}
+
+/* Names, lists and types are small and very many. */
+struct hlo_module *program_read_bytes(const void *bytes, size_t size, const char *name,
+                                      struct arena *a, struct err *e)
+{
+    bool was_packed = arena_pack(a, true);
+    struct hlo_module *m;
+
+    *e = (struct err){0};
+    m = read_form(bytes, size, name, a, e);
+    arena_pack(a, was_packed);
+    return m;
 }
 
 struct hlo_module *program_read(const char *path, struct arena *a, struct err *e)

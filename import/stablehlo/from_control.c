@@ -57,6 +57,7 @@ static int leave(struct from *f, struct hlo_builder was)
 {
     int made = f->b.computation;
 
+    hlo_computation_trim(&f->m->computation[made]);
     f->b = was;
     f->depth--;
     return made;

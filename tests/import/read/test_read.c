@@ -116,6 +116,33 @@ TEST(what_is_no_program_is_told_what_would_be_one)
     free(assembly);
 }
 
+/* The smallest lines there are: what a tree and a program of them take, but instructions. */
+TEST(names_and_lists_of_a_long_text_take_less_than_ten_times_its_size)
+{
+    enum { LINES = 20000 };
+    char *text = malloc(LINES * 60 + 200);
+    struct err e = {.msg = ""};
+    struct hlo_module *m;
+    struct arena a;
+    size_t n = 0;
+
+    assert_non_null(text);
+    n += (size_t)sprintf(text, "func.func @main(%%a: tensor<f32>) -> tensor<f32> {\n"
+                               "  %%0 = stablehlo.sine %%a : tensor<f32>\n");
+    for (int i = 1; i < LINES; i++)
+        n += (size_t)sprintf(text + n, "  %%%d = stablehlo.sine %%%d : tensor<f32>\n", i, i - 1);
+    n += (size_t)sprintf(text + n, "  return %%%d : tensor<f32>\n}\n", LINES - 1);
+    arena_init(&a);
+    m = program_read_bytes(text, n, "long", &a, &e);
+    assert_string_equal(e.msg, "");
+    assert_non_null(m);
+    assert_true(a.used_bytes < 10 * n);
+    assert_false(a.is_packed);
+    program_free(m);
+    arena_fini(&a);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_program_is_the_same_in_all_its_forms),
         cmocka_unit_test(packed_programs_are_unpacked),
         cmocka_unit_test(what_is_no_program_is_told_what_would_be_one),
+        cmocka_unit_test(names_and_lists_of_a_long_text_take_less_than_ten_times_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
