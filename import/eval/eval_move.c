@@ -76,15 +76,53 @@ int eval_reshape(struct call *c)
     return call_result_view(c, 0);
 }
 
-/* elements in the order in which they lie; a type of another width changes their number */
+/* Dimensions in the order of `order` become those of an array that lies row-major, or come from it. */
+static struct stride_copy in_order(const struct value *v, const int *order, bool is_from)
+{
+    struct stride_copy s = { .rank = v->rank };
+    int64_t step[EVAL_RANK_MAX], flat = 1;
+
+    value_strides(v, step);
+    for (int k = s.rank - 1; k >= 0; k--) {
+        s.dim[k] = v->dim[order[k]];
+        (is_from ? s.from_step : s.to_step)[k] = step[order[k]];
+        (is_from ? s.to_step : s.from_step)[k] = flat;
+        flat *= s.dim[k];
+    }
+    return s;
+}
+
+/*
+ * The same bytes seen as another type, in the order in which layouts have them. Values lie row-major
+ * here whatever their layout, so what lies otherwise is put into its order, and back out of the
+ * result's.
+ */
 int eval_bitcast(struct call *c)
 {
-    const struct hlo_type *t = &c->i->type;
+    const struct hlo_type *t = &c->i->type, *from = &c->f->c->instruction[c->i->operand[0]].type;
+    int from_order[EVAL_RANK_MAX], order[EVAL_RANK_MAX];
+    int64_t count = value_count(c->operand[0]);
+    size_t bytes = value_element_bytes(c->operand[0]);
+    struct value *flat;
+    bool is_plain = hlo_type_physical_order(from, from_order);
 
-    if (hlo_element_bytes(t->element) * (size_t)hlo_type_elements(t) !=
-        (size_t)value_count(c->operand[0]) * value_element_bytes(c->operand[0]))
+    is_plain &= hlo_type_physical_order(t, order);
+    if (hlo_element_bytes(t->element) * (size_t)hlo_type_elements(t) != (size_t)count * bytes)
         return call_fail(c, "its operand has another number of bytes");
-    return call_result_view(c, 0);
+    if (is_plain)
+        return call_result_view(c, 0);
+    if (hlo_element_bytes(t->element) != bytes)
+        return call_fail(c, "bytes of %s cannot be taken for %s where layouts are not row-major",
+                         hlo_element_name(from->element), hlo_element_name(t->element));
+    flat = call_array(c, from->element, 1, &count);
+    if (!flat || call_result(c)) {
+        value_drop(&c->ev->pool, flat);
+        return -1;
+    }
+    stride_copy(in_order(c->operand[0], from_order, true), bytes, flat->data, c->operand[0]->data);
+    stride_copy(in_order(c->result, order, false), bytes, c->result->data, flat->data);
+    value_drop(&c->ev->pool, flat);
+    return 0;
 }
 
 int eval_transpose(struct call *c)

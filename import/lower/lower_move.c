@@ -52,19 +52,6 @@ void lower_reshape(struct lower_scope *s, const struct hlo_instruction *i, int o
     lower_set(s, reshaped(s, lower_operand(s, 0), lower_shape(s, &i->type)));
 }
 
-/* dims[k]: the dimension that is number k from major to minor */
-static bool physical_order(const struct hlo_type *t, int *dims)
-{
-    struct hlo_ints minor = t->layout ? t->layout->minor_to_major : (struct hlo_ints){0};
-    bool is_plain = true;
-
-    for (int k = 0; k < t->rank; k++) {
-        dims[k] = minor.count == t->rank ? (int)minor.item[t->rank - 1 - k] : k;
-        is_plain = is_plain && dims[k] == k;
-    }
-    return is_plain;
-}
-
 /* the same bytes: the operand as it lies, taken apart as the result lies */
 void lower_bitcast(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
@@ -81,9 +68,9 @@ void lower_bitcast(struct lower_scope *s, const struct hlo_instruction *i, int o
                      hlo_element_name(i->type.element));
         return;
     }
-    if (!physical_order(from, lie.dims))
+    if (!hlo_type_physical_order(from, lie.dims))
         a = lower_add(s, &lie, &a, 1);
-    if (physical_order(&i->type, order)) {
+    if (hlo_type_physical_order(&i->type, order)) {
         lower_set(s, reshaped(s, a, shape));
         return;
     }

@@ -295,6 +295,8 @@ bool hlo_type_equal(const struct hlo_type *a, const struct hlo_type *b);       /
 bool hlo_type_same_dims(const struct hlo_type *a, const struct hlo_type *b);
 bool hlo_type_is_tuple(const struct hlo_type *t);
 bool hlo_type_is_dynamic(const struct hlo_type *t);     /* a bounded or unbounded dimension */
+/* order[k]: the dimension that lies at place k from major to minor; is that row-major? */
+bool hlo_type_physical_order(const struct hlo_type *t, int *order);
 int64_t hlo_type_elements(const struct hlo_type *t);    /* of an array; bounds count whole */
 size_t hlo_type_bytes(const struct hlo_type *t);        /* on the host, all leaves of a tuple */
 int hlo_type_leaves(const struct hlo_type *t);          /* arrays and tokens in it; 1 of an array */

@@ -69,6 +69,18 @@ bool hlo_type_is_dynamic(const struct hlo_type *t)
 }
 
 /* Sizes come from a file: what does not fit 62 bits stays there, for who refuses it. */
+bool hlo_type_physical_order(const struct hlo_type *t, int *order)
+{
+    struct hlo_ints minor = t->layout ? t->layout->minor_to_major : (struct hlo_ints){0};
+    bool is_plain = true;
+
+    for (int k = 0; k < t->rank; k++) {
+        order[k] = minor.count == t->rank ? (int)minor.item[t->rank - 1 - k] : k;
+        is_plain = is_plain && order[k] == k;
+    }
+    return is_plain;
+}
+
 int64_t hlo_type_elements(const struct hlo_type *t)
 {
     int64_t count = 1;

@@ -34,7 +34,7 @@ bool structure_origin(struct hlo_builder *b, struct hlo_instruction *i, int *ope
 structure_visitor structure_reduce, structure_reduce_window, structure_select_and_scatter;
 structure_visitor structure_scatter, structure_sort, structure_while, structure_map;
 structure_visitor structure_compare, structure_topk, structure_dot, structure_custom_call;
-structure_visitor structure_reduce_precision, structure_convolution;
+structure_visitor structure_reduce_precision, structure_convolution, structure_bitcast;
 
 /* a computation of two scalars by one operation; PARAMETER: it gives the second one */
 int structure_one_operation(struct hlo_module *m, enum hlo_opcode op, enum hlo_element e);

@@ -148,6 +148,8 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
         return from->place.edge ? -1 : operand[0];      /* a kernel of a program kept as it is */
     case OPCODE_ASYNC_UPDATE: case OPCODE_DOMAIN: case OPCODE_ADD_DEPENDENCY:
         return operand[0];
+    case OPCODE_BITCAST:
+        return structure_bitcast(r, b, from, operand);
     case OPCODE_GET_TUPLE_ELEMENT:
         return structure_element(b, operand[0], (int)from->index);
     default:

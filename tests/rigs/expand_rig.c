@@ -6,6 +6,7 @@
 #include "import/expand/expand.h"
 #include "import/lower/lower.h"
 #include "import/read/read.h"
+#include "import/structure/structure.h"
 #include "stack/interp/interp.h"
 #include "tests/rigs/expand_rig.h"
 
@@ -295,7 +296,7 @@ static void check_graph(const struct expand_rig *rig, const struct hlo_module *o
 void expand_rig_check(const struct expand_rig *rig, uint64_t seed)
 {
     struct arena a;
-    struct hlo_module *old, made;
+    struct hlo_module *old, plain, made;
     struct expand_boundary boundary;
     struct eval_array *input[REPLICAS_MAX], *split[REPLICAS_MAX], *want[REPLICAS_MAX];
     struct eval_array *got[REPLICAS_MAX];
@@ -308,7 +309,7 @@ void expand_rig_check(const struct expand_rig *rig, uint64_t seed)
     old = read_text(rig->text, &a);
     old->replica_count = replicas;
     count = eval_input_count(old);
-    if (expand_program(old, &made, &a, &boundary, &e))
+    if (structure_inline(old, &plain, &a, &e) || expand_program(&plain, &made, &a, &boundary, &e))
         fail_msg("%s", e.msg);
     if (hlo_verify(&made, &e))
         fail_msg("line %d: %s", e.line, e.msg);
@@ -330,6 +331,7 @@ void expand_rig_check(const struct expand_rig *rig, uint64_t seed)
             compare_leaf(rig, n, &boundary.result[n], &want[k][n], got[k], &a);
     if (replicas == 1 && !rig->has_subnormals)
         check_graph(rig, old, &boundary, split[0], want[0], got[0], &a);
+    hlo_module_fini(&plain);
     hlo_module_fini(&made);
     program_free(old);
     arena_fini(&a);

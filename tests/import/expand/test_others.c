@@ -145,6 +145,23 @@ TEST(more_dimensions_than_the_compiler_has)
         .bound = 1e-6, .floor = 1});
 }
 
+TEST(bitcasts_keep_the_bytes_in_the_order_of_layouts)
+{
+    const char *text =
+        "HloModule m\nENTRY e {\n p = %s[6,4]{1,0} parameter(0)\n c = %s[6,4]{0,1} copy(p)\n"
+        " b = %s[4,6]{1,0} bitcast(c)\n d = %s[2,3,4]{0,2,1} bitcast(c)\n"
+        " ROOT o = (%s[4,6], %s[2,3,4]) tuple(b, d)\n}\n";
+    static const char *const types[] = {"f32", "bf16", "s64", "pred", "c64"};
+
+    for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
+        const char *t = types[k];
+        char of_type[512];
+
+        snprintf(of_type, sizeof(of_type), text, t, t, t, t, t, t);
+        check(&(struct expand_rig){.text = of_type, .bound = 1e-6, .floor = 1});
+    }
+}
+
 TEST(what_nothing_expands_is_named)
 {
     expand_rig_refused("HloModule m\nENTRY e {\n a = c128[3] parameter(0)\n ROOT b = c128[3] tanh(a)\n}\n",
@@ -160,6 +177,7 @@ int main(void)
         cmocka_unit_test(rounding_by_random_bits), cmocka_unit_test(exchanges), cmocka_unit_test(sums_over_devices),
         cmocka_unit_test(products_of_long_integers),
         cmocka_unit_test(more_dimensions_than_the_compiler_has),
+        cmocka_unit_test(bitcasts_keep_the_bytes_in_the_order_of_layouts),
         cmocka_unit_test(what_nothing_expands_is_named),
     };
 
