@@ -16,6 +16,20 @@ static const struct {
     {OPCODE_CUSTOM_CALL, structure_custom_call},
 };
 
+/*
+ * Of a bounded size a form that leaves the operation behind would lose what lies beside the bound.
+ * The pass runs again once sizes are numbers of their own.
+ */
+static bool has_bound(const struct hlo_builder *b, const struct hlo_instruction *from,
+                      const int *operand)
+{
+    bool is_dynamic = hlo_type_is_dynamic(&from->type);
+
+    for (int k = 0; k < from->operand_count; k++)
+        is_dynamic |= hlo_type_is_dynamic(hlo_type_of(b, operand[k]));
+    return is_dynamic && from->op != OPCODE_WHILE && from->op != OPCODE_CUSTOM_CALL;
+}
+
 /* with indices of s32; -1: neither they nor the operation have changed */
 static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
@@ -30,7 +44,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
         structure_origin(b, &at_origin, own))
         from = &at_origin;
     for (size_t k = 0; k < sizeof(visitors) / sizeof(visitors[0]); k++)
-        if (visitors[k].op == from->op)
+        if (visitors[k].op == from->op && !has_bound(b, from, own))
             made = visitors[k].visit(r, b, from, own);
     if (made < 0 && memcmp(own, operand, (size_t)count * sizeof(*own)) != 0)
         made = hlo_copy_instruction(b, from, own);

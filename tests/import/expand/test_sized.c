@@ -71,6 +71,21 @@ TEST(sorts_leave_the_end_behind)
           " ROOT t = (s64[<=12], f32[<=12]) tuple(x, y)\n}\n");
 }
 
+TEST(forms_that_leave_an_operation_behind_keep_the_size)
+{
+    check("HloModule m\n" ADD "ENTRY e {\n a = f32[<=12,5] parameter(0)\n z = f32[] constant(0)\n"
+          " b = f32[<=60] reshape(a)\n ROOT r = f32[<=60] reduce-window(b, z), window={size=60 pad=59_0}, to_apply=add\n}\n");
+    check("HloModule m\nlargest { a = f32[] parameter(0)\n i = s32[] parameter(1)\n b = f32[] parameter(2)\n"
+          " j = s32[] parameter(3)\n g = pred[] compare(a, b), direction=GT\n v = f32[] select(g, a, b)\n"
+          " w = s32[] select(g, i, j)\n ROOT t = (f32[], s32[]) tuple(v, w) }\n"
+          "ENTRY e {\n a = f32[<=12,5] parameter(0)\n n = s32[] get-dimension-size(a), dimensions={0}\n"
+          " i = s32[12,5] iota(), iota_dimension=0\n j = s32[<=12,5] set-dimension-size(i, n), dimensions={0}\n"
+          " low = f32[] constant(-inf)\n z = s32[] constant(0)\n"
+          " ROOT r = (f32[5], s32[5]) reduce(a, j, low, z), dimensions={0}, to_apply=largest\n}\n");
+    check("HloModule m\nENTRY e {\n a = f32[<=12,5] parameter(0)\n b = f32[<=12,5] negate(a)\n"
+          " ROOT r = pred[<=12,5] compare(a, b), direction=LE, type=TOTALORDER\n}\n");
+}
+
 TEST(samples_of_a_convolution)
 {
     check("HloModule m\nENTRY e {\n x = f32[<=6,8,8,3] parameter(0)\n k = f32[3,3,3,4] parameter(1)\n"
@@ -96,6 +111,7 @@ int main(void)
         cmocka_unit_test(products_and_pieces),
         cmocka_unit_test(reshapes_keep_the_order_of_what_is_there),
         cmocka_unit_test(gathers_and_scatters), cmocka_unit_test(sorts_leave_the_end_behind),
+        cmocka_unit_test(forms_that_leave_an_operation_behind_keep_the_size),
         cmocka_unit_test(samples_of_a_convolution),
         cmocka_unit_test(arrays_without_bounds_are_refused),
         cmocka_unit_test(sizes_of_a_dynamic_reshape_that_are_no_scalars_are_refused),
