@@ -137,6 +137,7 @@ int exec_on_cores(struct exec_options *o, struct exec_program *p, struct err *e)
     exec_rewind_queues(p);
     o->run.values = &values;
     o->run.tells_sources = !o->is_kept;   /* else its own kernels' names are wanted */
+    o->run.keeps_roundings = o->precision != EXEC_AS_PROGRAM;
     o->run.replicas = p->graph.devices > 1 ? p->graph.devices : 0;
     status = op_run(&o->run, &p->graph.lowered.graph, p->graph.module->name, e);
     o->run.values = NULL;

@@ -234,6 +234,7 @@ static int prepare(struct session *s, struct err *e)
     settings.assume_trips = o->assume_trips;
     settings.assume_branch = o->assume_branch;
     settings.kept = o->kept;
+    settings.keeps_roundings = o->keeps_roundings;
     settings.notes_are_sources = o->tells_sources;
     cores = s->devices * (settings.megacore ? (int)s->chip.chip_cores : 1);
     if (cores > s->slice.core_count)

@@ -39,6 +39,7 @@ struct op_options {
     int64_t assume_trips;               /* as in struct module_settings */
     enum assumed_branch assume_branch;
     struct kept_program *kept;          /* as in struct module_settings */
+    bool keeps_roundings;               /* as in struct module_settings */
     const struct op_values *values;     /* NULL: of what memory holds */
     bool tells_sources;                 /* tables speak the names of the graph's author */
     bool is_quiet;                      /* nothing is printed */

@@ -101,6 +101,7 @@ static struct pass_context context_of(const struct module_settings *s)
         .sum_times = module_plan_may_choose_buckets(s) ? module_plan_sum_times : NULL,
         .settings = s,
         .kept = s->kept,
+        .keeps_roundings = s->keeps_roundings,
         .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES};
 }
 

@@ -42,6 +42,7 @@ struct module_settings {
     /* a program whose kernels, places and copies are not chosen but kept; NULL: chosen. Notes are
        added to what could not be */
     struct kept_program *kept;
+    bool keeps_roundings;               /* to bf16 within a kernel, too: stack/passes/pass_excess.c */
     bool is_plan;                       /* only as far as memory: is there enough? */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */

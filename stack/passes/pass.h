@@ -26,6 +26,7 @@ struct pass_context {
                                                    int64_t bytes, struct arena *a);
     const struct module_settings *settings;
     struct kept_program *kept;          /* kernels are these, stack/hlo/kept.h; NULL: chosen */
+    bool keeps_roundings;               /* pass_excess: it does nothing */
     bool heroes_alone;                  /* pass_fusion: products, windows, moves stay alone */
     /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */
     int (*check_supported)(const struct graph *body, const struct chip *chip, struct err *e);

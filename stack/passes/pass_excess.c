@@ -2,7 +2,8 @@
  * Excess precision, as XLA allows it by default: inside a fusion a value that
  * is rounded to bf16 only to be widened again keeps its f32 bits, and a product
  * that is widened at once is summed to f32. Arrays in memory keep their types,
- * so traffic is what the program says.
+ * so traffic is what the program says. Who holds a program's values against other machines' may
+ * have it keep its roundings.
  */
 #include "stack/passes/pass.h"
 #include "stack/hlo/rewrite.h"
@@ -59,6 +60,7 @@ static int relax_body(struct graph *body, const void *user, struct err *e)
 
 int pass_excess(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    (void)c;
+    if (c->keeps_roundings)
+        return 0;
     return rewrite_fusions(g, relax_body, NULL, e);
 }

@@ -53,6 +53,26 @@ for file in result_0.npy result_1.npy outputs.safetensors; do
 done
 expect 0 'model/double' exec "$work/add.hlo" --mode timing
 
+# at the highest precision every rounding to bf16 that the program has takes place
+cat >"$work/rounds.hlo" <<'END'
+HloModule rounds
+ENTRY main {
+  p = f32[64,64] parameter(0)
+  b = bf16[64,64] convert(p)
+  w = f32[64,64] convert(b)
+  q = f32[64,64] add(w, p)
+  d = bf16[64,64] dot(b, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  e = f32[64,64] convert(d)
+  m = bf16[64,64] multiply(b, b)
+  n = bf16[64,64] add(m, b)
+  ROOT t = (f32[64,64], f32[64,64], bf16[64,64]) tuple(q, e, n)
+}
+END
+for tpu in v3 v5e v6e; do
+    expect 0 '3 of 3 results are within' exec "$work/rounds.hlo" --compare --precision highest --tpu $tpu
+    [ "$(grep -c ' equal$' "$work/log")" -eq 3 ] || fail "$tpu: roundings are lost: $(cat "$work/log")"
+done
+
 # tables speak the program's names, and of a kernel of several operations all of them
 cat >"$work/fused.hlo" <<'EOF'
 HloModule fused
