@@ -85,8 +85,8 @@ static int weigh(struct embedding_step *s, const struct embedding_feature *f, in
         shape.dtype = DTYPE_F32;
         weight = graph_broadcast(g, graph_constant(g, shape_scalar(DTYPE_F32), 1), shape, NULL);
     }
-    int fourth = graph_splat(g, weight, 0);
-    weight = graph_select(g, is_row(s, ids, t->vocabulary_size), weight, fourth);
+    int nothing = graph_splat(g, weight, 0);
+    weight = graph_select(g, is_row(s, ids, t->vocabulary_size), weight, nothing);
     if (f->is_sequence || t->combiner == COMBINER_SUM)
         return weight;
     return nn_multiply(g, weight, spread_first(s, divisor(s, t->combiner, weight), 2, shape.dim));

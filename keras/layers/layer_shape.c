@@ -295,8 +295,8 @@ static int call_prelu(struct layer_call *c)
     layer_source(c, "PReLU");
     alpha = graph_broadcast(g, graph_reshape(g, alpha, squeezed), like, dims);
     below = nn_relu(g, graph_unary(g, HLO_NEGATE, x));
-    int fourth = graph_binary(g, HLO_MULTIPLY, alpha, below);
-    return graph_binary(g, HLO_SUBTRACT, nn_relu(g, x), fourth);
+    int leak = graph_binary(g, HLO_MULTIPLY, alpha, below);
+    return graph_binary(g, HLO_SUBTRACT, nn_relu(g, x), leak);
 }
 
 const struct layer_functions layer_prelu = {shape_prelu, build_prelu, call_prelu};

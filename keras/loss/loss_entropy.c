@@ -48,8 +48,8 @@ int loss_sparse(struct graph *g, const struct loss *l, int labels,
         z = less_largest(g, z);
     index = g->node[z].shape;
     index.dtype = DTYPE_S32;
-    int fourth = graph_iota(g, index, index.rank - 1);
-    own = graph_compare(g, COMPARE_EQ, loss_spread_last(g, labels, z), fourth);
+    int classes = graph_iota(g, index, index.rank - 1);
+    own = graph_compare(g, COMPARE_EQ, loss_spread_last(g, labels, z), classes);
     own = loss_sum_last(g, graph_select(g, own, z, graph_splat(g, z, 0.0)));
     return graph_binary(g, HLO_SUBTRACT, log_sum(g, z), own);
 }

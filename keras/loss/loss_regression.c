@@ -24,8 +24,8 @@ static int huber(struct graph *g, int e, double delta)
     int size = absolute(g, e);
     int is_near = graph_compare(g, COMPARE_LE, size, graph_splat(g, size, delta));
 
-    int fourth = nn_shift(g, nn_scale(g, size, delta), -0.5 * delta * delta);
-    return graph_select(g, is_near, nn_scale(g, square(g, e), 0.5), fourth);
+    int far = nn_shift(g, nn_scale(g, size, delta), -0.5 * delta * delta);
+    return graph_select(g, is_near, nn_scale(g, square(g, e), 0.5), far);
 }
 
 /* e + ln(1 + e^-2e) - ln 2 */
@@ -88,9 +88,9 @@ static int unit_row(struct graph *g, int x)
 
 static int cosine(struct graph *g, int y, int p)
 {
-    int third = unit_row(g, p);
+    int row = unit_row(g, p);
     return graph_unary(g, HLO_NEGATE,
-                       loss_sum_last(g, nn_multiply(g, unit_row(g, y), third)));
+                       loss_sum_last(g, nn_multiply(g, unit_row(g, y), row)));
 }
 
 /* what is averaged along the last dimension */

@@ -20,8 +20,8 @@ static int ratio(struct graph *g, int a, int b)
     int zero = scalar(g, 0), is_some = graph_compare(g, COMPARE_GT, a, zero);
 
     is_some = graph_binary(g, HLO_AND, is_some, graph_compare(g, COMPARE_GT, b, zero));
-    int fourth = scalar(g, 1);
-    return graph_select(g, is_some, optimizer_divide(g, a, b), fourth);
+    int one = scalar(g, 1);
+    return graph_select(g, is_some, optimizer_divide(g, a, b), one);
 }
 
 /* w less `change` times a scalar */
@@ -50,11 +50,11 @@ int optimizer_update_lamb(struct optimizer_update *u)
     optimizer_update_moments(u, moment);
     root =
         graph_unary(g, HLO_SQRT, nn_multiply(g, moment[OPTIMIZER_V], optimizer_update_own(u, 1)));
-    int third_2 = nn_shift(g, root, u->o->hyper[HYPER_EPSILON]);
+    int below = nn_shift(g, root, u->o->hyper[HYPER_EPSILON]);
     change = optimizer_divide(g, nn_multiply(g, moment[OPTIMIZER_M], optimizer_update_own(u, 0)),
-                              third_2);
-    int third = optimizer_update_norm(u, change);
-    trust = ratio(g, optimizer_update_norm(u, u->value), third);
+                              below);
+    int change_norm = optimizer_update_norm(u, change);
+    trust = ratio(g, optimizer_update_norm(u, u->value), change_norm);
     return step_by(u, change, nn_multiply(g, trust, u->s->rate));
 }
 
@@ -67,9 +67,9 @@ static int trust_in(struct optimizer_update *u, int change)
 {
     if (!u->of->adapts)
         return scalar(u->g, 1);
-    int third = optimizer_update_norm(u, change);
+    int change_norm = optimizer_update_norm(u, change);
     return ratio(u->g, nn_scale(u->g, optimizer_update_norm(u, u->value), u->o->hyper[HYPER_EETA]),
-                 third);
+                 change_norm);
 }
 
 int optimizer_update_lars(struct optimizer_update *u)
@@ -119,8 +119,8 @@ static int follow(struct optimizer_update *u, int k, int now)
 {
     struct graph *g = u->g;
     int old = optimizer_update_slot(u, k);
-    int third = nn_multiply(g, now, nn_spread(g, u->s->own[1], now));
-    int next = nn_add(g, nn_multiply(g, old, nn_spread(g, u->s->own[2], old)), third);
+    int fresh = nn_multiply(g, now, nn_spread(g, u->s->own[1], now));
+    int next = nn_add(g, nn_multiply(g, old, nn_spread(g, u->s->own[2], old)), fresh);
 
     return optimizer_update_set_slot(u, k, next);
 }
@@ -154,8 +154,8 @@ static int factored_squares(struct optimizer_update *u, int squares)
     int rows = follow(u, ROWS, nn_mean(g, squares, 1u << (rank - 1)));
     int columns = follow(u, COLUMNS, nn_mean(g, squares, 1u << (rank - 2)));
 
-    int third = spread_along(u, columns, rank - 2);
-    return nn_multiply(g, spread_along(u, over_mean(g, rows), rank - 1), third);
+    int by_column = spread_along(u, columns, rank - 2);
+    return nn_multiply(g, spread_along(u, over_mean(g, rows), rank - 1), by_column);
 }
 
 int optimizer_update_adafactor(struct optimizer_update *u)
@@ -168,8 +168,8 @@ int optimizer_update_adafactor(struct optimizer_update *u)
     squares = g->node[u->value].shape.rank < 2 ? follow(u, VECTOR, squares)
                                                : factored_squares(u, squares);
     change = nn_multiply(g, u->gradient, graph_unary(g, HLO_RSQRT, squares));
-    int fourth = scalar(g, hyper[HYPER_EPSILON_2]);
-    size = graph_binary(g, HLO_MAXIMUM, optimizer_update_root_mean_square(u, u->value), fourth);
+    int least = scalar(g, hyper[HYPER_EPSILON_2]);
+    size = graph_binary(g, HLO_MAXIMUM, optimizer_update_root_mean_square(u, u->value), least);
     excess =
         nn_scale(g, optimizer_update_root_mean_square(u, change), 1 / hyper[HYPER_CLIP_THRESHOLD]);
     excess = graph_binary(g, HLO_MAXIMUM, excess, scalar(g, 1));
@@ -199,10 +199,10 @@ static int orthogonal(const struct optimizer_update *u, int x)
 
     for (int i = 0; i < (int)hyper[HYPER_NS_STEPS]; i++) {
         int square = graph_dot(g, x, x, 1, 1, PRECISION_HIGHEST);
-        int fourth = graph_dot(g, square, square, 1, 0, PRECISION_HIGHEST);
+        int fourth_power = graph_dot(g, square, square, 1, 0, PRECISION_HIGHEST);
 
         square = nn_add(g, nn_scale(g, square, hyper[HYPER_MUON_B]),
-                        nn_scale(g, fourth, hyper[HYPER_MUON_C]));
+                        nn_scale(g, fourth_power, hyper[HYPER_MUON_C]));
         x = nn_add(g, nn_scale(g, x, hyper[HYPER_MUON_A]),
                    graph_dot(g, square, x, 1, 0, PRECISION_HIGHEST));
     }

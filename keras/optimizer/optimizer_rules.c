@@ -7,8 +7,8 @@
 /* stay a + (1 - stay) b */
 static int average(struct graph *g, int a, int b, double stay)
 {
-    int third = nn_scale(g, b, 1 - stay);
-    return nn_add(g, nn_scale(g, a, stay), third);
+    int fresh = nn_scale(g, b, 1 - stay);
+    return nn_add(g, nn_scale(g, a, stay), fresh);
 }
 
 /* ----- SGD: w -= lr g; with momentum m = mu m - lr g, w += m, or ahead w += mu m - lr g */
@@ -38,8 +38,8 @@ void optimizer_begin_adam(struct optimizer_step *s)
     const double *hyper = s->optimizer->hyper;
     int root = graph_unary(g, HLO_SQRT, optimizer_step_correction(s, hyper[HYPER_BETA_2]));
 
-    int third = optimizer_step_correction(s, hyper[HYPER_BETA_1]);
-    s->own[0] = optimizer_divide(g, nn_multiply(g, s->rate, root), third);
+    int first_correction = optimizer_step_correction(s, hyper[HYPER_BETA_1]);
+    s->own[0] = optimizer_divide(g, nn_multiply(g, s->rate, root), first_correction);
 }
 
 int optimizer_update_adam(struct optimizer_update *u)
@@ -72,9 +72,9 @@ static int update_adamax(struct optimizer_update *u)
     const double *hyper = u->o->hyper;
     int m = optimizer_update_set_slot(u, 0, average(g, optimizer_update_slot(u, 0), u->gradient,
                                                     hyper[HYPER_BETA_1]));
-    int fourth = graph_unary(g, HLO_ABS, u->gradient);
+    int size = graph_unary(g, HLO_ABS, u->gradient);
     int most = graph_binary(g, HLO_MAXIMUM,
-                            nn_scale(g, optimizer_update_slot(u, 1), hyper[HYPER_BETA_2]), fourth);
+                            nn_scale(g, optimizer_update_slot(u, 1), hyper[HYPER_BETA_2]), size);
 
     most = nn_shift(g, optimizer_update_set_slot(u, 1, most), hyper[HYPER_EPSILON]);
     return optimizer_subtract(
@@ -107,13 +107,13 @@ static void begin_nadam(struct optimizer_step *s)
     int now = nadam_momentum(s, s->step), next = nadam_momentum(s, nn_shift(g, s->step, 1));
     int last = trace_read(s->trace, s->optimizer->product), product = nn_multiply(g, last, now);
     int ahead = optimizer_divide(g, next, one_less(g, nn_multiply(g, product, next)));
-    int third_2 = one_less(g, product);
-    int here = optimizer_divide(g, one_less(g, now), third_2);
+    int product_left = one_less(g, product);
+    int here = optimizer_divide(g, one_less(g, now), product_left);
 
     s->own[0] = nn_multiply(g, s->rate, ahead);
     s->own[1] = nn_multiply(g, s->rate, here);
-    int third = optimizer_step_correction(s, s->optimizer->hyper[HYPER_BETA_2]);
-    s->own[2] = optimizer_divide(g, graph_splat(g, s->step, 1), third);
+    int second_correction = optimizer_step_correction(s, s->optimizer->hyper[HYPER_BETA_2]);
+    s->own[2] = optimizer_divide(g, graph_splat(g, s->step, 1), second_correction);
     trace_assign(s->trace, s->optimizer->product, optimizer_step_choose(s, product, last));
 }
 
@@ -123,8 +123,8 @@ static int update_nadam(struct optimizer_update *u)
     int moment[2], change, root;
 
     optimizer_update_moments(u, moment);
-    int third = nn_multiply(g, u->gradient, optimizer_update_own(u, 1));
-    change = nn_add(g, nn_multiply(g, moment[M], optimizer_update_own(u, 0)), third);
+    int ahead = nn_multiply(g, u->gradient, optimizer_update_own(u, 1));
+    change = nn_add(g, nn_multiply(g, moment[M], optimizer_update_own(u, 0)), ahead);
     root = graph_unary(g, HLO_SQRT, nn_multiply(g, moment[V], optimizer_update_own(u, 2)));
     return optimizer_subtract(
         g, u->value, optimizer_divide(g, change, nn_shift(g, root, u->o->hyper[HYPER_EPSILON])));
@@ -137,9 +137,9 @@ static int update_rmsprop(struct optimizer_update *u)
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
     double rho = hyper[HYPER_RHO];
-    int third = optimizer_square(g, u->gradient);
+    int square = optimizer_square(g, u->gradient);
     int v = optimizer_update_set_slot(
-        u, 0, average(g, optimizer_update_slot(u, 0), third, rho));
+        u, 0, average(g, optimizer_update_slot(u, 0), square, rho));
     int change;
 
     if (hyper[HYPER_CENTERED] != 0) {
@@ -162,9 +162,9 @@ static int update_rmsprop(struct optimizer_update *u)
 static int update_adagrad(struct optimizer_update *u)
 {
     struct graph *g = u->g;
-    int third = optimizer_square(g, u->gradient);
+    int square = optimizer_square(g, u->gradient);
     int sum = optimizer_update_set_slot(
-        u, 0, nn_add(g, optimizer_update_slot(u, 0), third));
+        u, 0, nn_add(g, optimizer_update_slot(u, 0), square));
     int root = graph_unary(g, HLO_RSQRT, nn_shift(g, sum, u->o->hyper[HYPER_EPSILON]));
 
     return optimizer_subtract(
@@ -177,16 +177,16 @@ static int update_adadelta(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     double rho = u->o->hyper[HYPER_RHO], epsilon = u->o->hyper[HYPER_EPSILON];
-    int third_2 = optimizer_square(g, u->gradient);
+    int gradient_square = optimizer_square(g, u->gradient);
     int squares = optimizer_update_set_slot(
-        u, 0, average(g, optimizer_update_slot(u, 0), third_2, rho));
+        u, 0, average(g, optimizer_update_slot(u, 0), gradient_square, rho));
     int last = graph_unary(g, HLO_SQRT, nn_shift(g, optimizer_update_slot(u, 1), epsilon));
     int root = graph_unary(g, HLO_RSQRT, nn_shift(g, squares, epsilon));
     int change = nn_multiply(g, nn_multiply(g, last, root), u->gradient);
 
-    int third = optimizer_square(g, change);
+    int change_square = optimizer_square(g, change);
     optimizer_update_set_slot(
-        u, 1, average(g, optimizer_update_slot(u, 1), third, rho));
+        u, 1, average(g, optimizer_update_slot(u, 1), change_square, rho));
     return optimizer_subtract(g, u->value, nn_multiply(g, change, optimizer_update_rate(u)));
 }
 

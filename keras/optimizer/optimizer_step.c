@@ -197,9 +197,9 @@ static int norm_scale(struct optimizer_step *s, int square_sum, double limit)
     struct graph *g = &s->trace->graph;
     int norm = graph_unary(g, HLO_SQRT, square_sum), most = graph_splat(g, norm, limit);
 
-    int fourth = optimizer_divide(g, most, norm);
-    int third = graph_splat(g, norm, 1);
-    return graph_select(g, graph_compare(g, COMPARE_LE, norm, most), third, fourth);
+    int shrunk = optimizer_divide(g, most, norm);
+    int one = graph_splat(g, norm, 1);
+    return graph_select(g, graph_compare(g, COMPARE_LE, norm, most), one, shrunk);
 }
 
 static void clip_norms(struct optimizer_step *s, int *gradient)
@@ -376,8 +376,8 @@ static int follow(const struct optimizer_update *u, int value)
     int before = updates_before(u->s), average = trace_read(u->s->trace, u->of->average);
     int next, due;
 
-    int third = nn_scale(g, value, 1 - momentum);
-    next = nn_add(g, nn_scale(g, average, momentum), third);
+    int fresh = nn_scale(g, value, 1 - momentum);
+    next = nn_add(g, nn_scale(g, average, momentum), fresh);
     next = choose_value(g, are_equal(g, before, s32(g, 0)), value, next);
     next = choose_finite(u->s, next, average);
     trace_assign(u->s->trace, u->of->average, next);

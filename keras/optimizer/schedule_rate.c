@@ -78,8 +78,8 @@ static int trace_inverse_time(const struct tracing *t)
 {
     int below = nn_scale(t->g, progress(t), number(t->s, SCHEDULE_DECAY_RATE));
 
-    int third = nn_shift(t->g, below, 1);
-    return divide(t, real(t, number(t->s, SCHEDULE_INITIAL)), third);
+    int divisor = nn_shift(t->g, below, 1);
+    return divide(t, real(t, number(t->s, SCHEDULE_INITIAL)), divisor);
 }
 
 /*
@@ -92,8 +92,8 @@ static int trace_polynomial(const struct tracing *t)
     int all = whole(t, steps), left;
 
     if (number(t->s, SCHEDULE_CYCLE) != 0) {
-        int fourth = whole(t, 0);
-        int before = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -1), fourth);
+        int zero = whole(t, 0);
+        int before = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -1), zero);
         int times = nn_shift(t->g, divide(t, before, all), 1);
         int rest = subtract(t, t->step, nn_multiply(t->g, nn_shift(t->g, times, -1), all));
 
@@ -130,11 +130,11 @@ static int trace_cosine(const struct tracing *t)
 
     if (!isnan(target)) {
         warm = number(t->s, SCHEDULE_WARMUP_STEPS);
-        int fourth = whole(t, 0);
-        behind = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -warm), fourth);
+        int zero = whole(t, 0);
+        behind = graph_binary(t->g, HLO_MAXIMUM, nn_shift(t->g, t->step, -warm), zero);
     }
-    int third = least(t, behind, whole(t, steps));
-    rate = subtract(t, whole(t, steps), third);
+    int passed = least(t, behind, whole(t, steps));
+    rate = subtract(t, whole(t, steps), passed);
     rate = above_alpha(t, half_cosine(t, fraction(t, rate, steps)), isnan(target) ? initial
                                                                                    : target);
     if (warm == 0)
@@ -164,8 +164,8 @@ static int is_in_range(const struct tracing *t, const struct ranges *r)
 
     for (int i = 0; i < r->count; i++)
         last[i] = i + 1 < r->count ? r->first[i + 1] - 1 : INT32_MAX;
-    int fourth = graph_compare(t->g, COMPARE_LE, step, vector_s32(t, last, r->count));
-    return graph_binary(t->g, HLO_AND, graph_compare(t->g, COMPARE_GE, step, low), fourth);
+    int is_before_end = graph_compare(t->g, COMPARE_LE, step, vector_s32(t, last, r->count));
+    return graph_binary(t->g, HLO_AND, graph_compare(t->g, COMPARE_GE, step, low), is_before_end);
 }
 
 /* the value of that range; `values` are of 4 bytes */
@@ -201,11 +201,11 @@ static int trace_even_restarts(const struct tracing *t)
     left = subtract(t, all, subtract(t, t->step, nn_multiply(t->g, times, all)));
     wave = half_cosine(t, fraction(t, left, steps));
     if (number(t->s, SCHEDULE_M_MUL) != 1) {
-        int fourth = graph_convert(t->g, times, DTYPE_F32);
+        int periods = graph_convert(t->g, times, DTYPE_F32);
 
         wave = nn_multiply(
             t->g, wave,
-            graph_binary(t->g, HLO_POWER, real(t, number(t->s, SCHEDULE_M_MUL)), fourth));
+            graph_binary(t->g, HLO_POWER, real(t, number(t->s, SCHEDULE_M_MUL)), periods));
     }
     return above_alpha(t, wave, number(t->s, SCHEDULE_INITIAL));
 }
@@ -253,11 +253,11 @@ static int trace_restarts(const struct tracing *t)
     p = list_periods(t->s, t->g->arena);
     in = is_in_range(t, &p.range);
     left = subtract(t, look_up(t, &p.range, in, DTYPE_S32, p.end), t->step);
-    int third_2 = look_up(t, &p.range, in, DTYPE_F32, p.rest);
-    left = nn_add(t->g, graph_convert(t->g, left, DTYPE_F32), third_2);
+    int rest = look_up(t, &p.range, in, DTYPE_F32, p.rest);
+    left = nn_add(t->g, graph_convert(t->g, left, DTYPE_F32), rest);
     left = nn_multiply(t->g, left, look_up(t, &p.range, in, DTYPE_F32, p.share));
-    int third = look_up(t, &p.range, in, DTYPE_F32, p.height);
-    wave = nn_multiply(t->g, half_cosine(t, left), third);
+    int height = look_up(t, &p.range, in, DTYPE_F32, p.height);
+    wave = nn_multiply(t->g, half_cosine(t, left), height);
     return above_alpha(t, wave, number(t->s, SCHEDULE_INITIAL));
 }
 
