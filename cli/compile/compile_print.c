@@ -88,7 +88,7 @@ void compile_print_kernels(const struct module *m, const struct compile_times *t
                   cell_int(k->segment->cost.total_cycles * k->times),
                   times ? cell_int(times->kernel_cycles[0][i]) : cell_none(),
                   peer_cell(k, times, i), cell_text(bound_of(&k->segment->cost)),
-                  cell_text(arena_printf(t.arena, "%.40s", k->source)));
+                  cell_text(k->source));
     }
     table_print_text(&t, stdout);
     table_end(&t);
@@ -198,16 +198,20 @@ static void print_speed(const struct compile_request *o, const struct compile_ti
                samples / seconds, samples / seconds / slice->chip_count);
 }
 
+#define LEAST_TOLD_S 0.0005             /* what would be printed as 0.000 s is left out */
+
 static void print_stages(const struct module *m)
 {
     double all = 0;
+    int told = 0;
 
-    printf("\ncompiled in");
-    for (int i = 0; i < m->stage_count; i++) {
+    for (int i = 0; i < m->stage_count; i++)
         all += m->stage[i].seconds;
-        printf("%s %s %.3f s", i ? "," : "", m->stage[i].name, m->stage[i].seconds);
-    }
-    printf("; %.3f s\n", all);
+    printf("\ncompiled in %.3f s", all);
+    for (int i = 0; i < m->stage_count; i++)
+        if (m->stage[i].seconds >= LEAST_TOLD_S)
+            printf("%s %s %.3f s", told++ ? "," : ":", m->stage[i].name, m->stage[i].seconds);
+    printf("\n");
 }
 
 /* "both cores", "one core", "each of 8 cores" */
@@ -225,10 +229,11 @@ void compile_print_summary(const struct module *m, const struct compile_request 
     char cores[40];
 
     printf("%s for %s of %s, --codegen %s: %d kernels, %u bundles, %" PRId64
-           " overlays, %s FLOP\n\n",
+           " overlay%s, %s FLOP\n\n",
            m->graph.name, cores_of(m, o, cores, sizeof(cores)), chip->chip_name,
            o->codegen == CODEGEN_BEST ? "best" : "xla",
            m->kernel_count, m->linked[0].program.bundle_count, m->linked[0].overlay_count,
+           m->linked[0].overlay_count == 1 ? "" : "s",
            text_thousands(m->flops).text);
     compile_print_kernels(m, times);
     print_memory(m, chip);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LAYERS_TOLD 4
+#define NAME_TOLD 60                    /* of a name so many characters */
 
 struct layer { const char *name; int length; int64_t bytes; };
 
@@ -85,13 +86,36 @@ static int most_first(const void *x, const void *y)
     return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
 }
 
-/* "block1_conv1/Conv2D" and "gradients/block1_conv1/Conv2D" are of what stands before Conv2D */
-static int layer_length(const char *source)
+/* behind "jit(step)/jvp(M)/" of JAX: what was done to a function says nothing of who made an array */
+static const char *behind_transforms(const char *source)
+{
+    const char *name = source;
+    int depth = 0;
+
+    for (const char *c = source; *c; c++) {
+        depth += *c == '(' ? 1 : *c == ')' ? -1 : 0;
+        if (*c == '/' && depth == 0) {
+            if (c == name || c[-1] != ')')
+                break;
+            name = c + 1;
+        }
+    }
+    return name;
+}
+
+/*
+ * "block1_conv1/Conv2D" and "gradients/block1_conv1/Conv2D" are of what stands before Conv2D. Of a
+ * program that JAX has named it is the operation itself: its modules, if it has any, are nested.
+ */
+static struct layer layer_of(const char *source)
 {
     static const char backwards[] = "gradients/";
+    const char *name = behind_transforms(source);
     size_t before = strncmp(source, backwards, strlen(backwards)) == 0 ? strlen(backwards) : 0;
 
-    return (int)(before + strcspn(source + before, "/"));
+    if (name > source)
+        return (struct layer){name, (int)strlen(name), 0};
+    return (struct layer){source, (int)(before + strcspn(source + before, "/")), 0};
 }
 
 static int list_layers(const struct module_plan *p, int step, struct layer *list)
@@ -101,16 +125,16 @@ static int list_layers(const struct module_plan *p, int step, struct layer *list
 
     for (int i = 0; i < p->buffer_count; i++) {
         const struct module_buffer *b = &p->buffer[i];
-        const char *name = maker_of(b, maker[i]);
-        int length = layer_length(name), k = 0;
+        struct layer one = layer_of(maker_of(b, maker[i]));
+        int k = 0;
 
         if (!is_in_hbm(b) || first_of(b) > step || end_of(p, b) <= step)
             continue;
-        while (k < count && (list[k].length != length || strncmp(list[k].name, name,
-                                                                 (size_t)length) != 0))
+        while (k < count && (list[k].length != one.length ||
+                             strncmp(list[k].name, one.name, (size_t)one.length) != 0))
             k++;
         if (k == count)
-            list[count++] = (struct layer){name, length, 0};
+            list[count++] = one;
         list[k].bytes += b->bytes;
     }
     mem_free(maker);
@@ -123,13 +147,13 @@ int module_plan_refuse(const struct module_plan *p, int64_t need, struct err *e)
     struct layer *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     int64_t alive, rest = 0;
     int step = module_plan_fullest_step(p, &alive), count = list_layers(p, step, list), status;
-    char told[300] = "";
+    char told[360] = "";
 
     for (int i = 0; i < count; i++)
         if (i < LAYERS_TOLD)
             snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s %s %.*s",
                      i ? "," : "", text_bytes(list[i].bytes).text,
-                     list[i].length < 40 ? list[i].length : 40, list[i].name);
+                     list[i].length < NAME_TOLD ? list[i].length : NAME_TOLD, list[i].name);
         else
             rest += list[i].bytes;
     if (rest > 0)

@@ -157,7 +157,7 @@ static const char *note_of(const struct module_settings *s, const struct module_
 }
 
 /* kernels leave their first flag, and their SMEM, as they found them */
-static void add_guard(struct module *m, const struct module_plan *p, int index)
+static void add_guard(struct module *m, const struct module_plan *p, int index, struct arena *a)
 {
     const struct module_step *step = &p->step[index];
     struct link_item *item = add_item(
@@ -169,7 +169,8 @@ static void add_guard(struct module *m, const struct module_plan *p, int index)
     item->is_assumed = step->kind == STEP_BRANCH ? step->is_assumed
                                                  : p->step[step->other].is_assumed;
     if (!item->is_assumed && !item->from->is_fixed && !m->asks_values)
-        m->asks_values = step->name;
+        m->asks_values = *step->source ? arena_printf(a, "%s (%s)", step->name, step->source)
+                                       : step->name;
 }
 
 /* where cores come from several ways, none knows what the other has seen of the last barriers */
@@ -218,7 +219,7 @@ static int add_step(struct module *m, struct module_plan *p, int index, int64_t 
         break;
     case STEP_LOOP_EXIT:
     case STEP_BRANCH:
-        add_guard(m, p, index);
+        add_guard(m, p, index, a);
         break;
     case STEP_ELSE:
         add_item(m, LINK_ELSE, step->name);

@@ -121,4 +121,49 @@ expect 0 'results are within' run "$work/add.hlo" --compare
 expect 0 'model/double' compile "$work/add.hlo" --tpu v6e
 expect 2 'is an option of Keras models' compile "$work/add.hlo" --batch 3
 
+# names of the program's author: whole in the table, of what is alive, of a loop that is refused
+name='jit(step)/jvp(Net)/block_3/attention/query/dot_general (a_file_of_mine.py:7)'
+cat >"$work/big.hlo" <<'END'
+HloModule big
+
+ENTRY main {
+  x = f32[N,N]{1,0} parameter(0)
+  y = f32[N,N]{1,0} dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp(Net)/block_3/attention/query/dot_general" source_file="a_file_of_mine.py" source_line=7}
+  ROOT z = f32[N,N]{1,0} dot(y, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/mul"}
+}
+END
+sed 's/N,N/64,64/g' "$work/big.hlo" >"$work/small.hlo"
+sed -i 's/N,N/60000,60000/g' "$work/big.hlo"
+expect 0 "$name" compile "$work/small.hlo" --tpu v3
+expect 0 'overlay, ' compile "$work/small.hlo" --tpu v3
+expect 1 ' block_3/attention/query/dot_general (a_file_of_mine.py:7)' compile "$work/big.hlo" --tpu v3
+expect 1 ' GiB mul' compile "$work/big.hlo" --tpu v3
+cat >"$work/loop.hlo" <<'END'
+HloModule loop
+
+less {
+  s = (s32[], s32[]) parameter(0)
+  a = s32[] get-tuple-element(s), index=0
+  b = s32[] get-tuple-element(s), index=1
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+
+more {
+  s = (s32[], s32[]) parameter(0)
+  a = s32[] get-tuple-element(s), index=0
+  b = s32[] get-tuple-element(s), index=1
+  d = s32[] add(a, a)
+  ROOT t = (s32[], s32[]) tuple(d, b)
+}
+
+ENTRY main {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  s = (s32[], s32[]) tuple(a, b)
+  ROOT w = (s32[], s32[]) while(s), condition=less, body=more, metadata={op_name="jit(f)/while" source_file="f.py" source_line=3}
+}
+END
+expect 1 '(jit(f)/while (f.py:3)): which way it goes' compile "$work/loop.hlo" --run
+expect 0 ' cycles = ' compile "$work/loop.hlo" --run --assume-trips 3
+
 [ $failures -eq 0 ]
