@@ -147,6 +147,7 @@ static struct shape prediction_shape(const sy_model *m, int64_t samples)
 static int predict_arrays(const sy_model *m, const sy_samples *s, sy_array **out, struct err *e)
 {
     struct shape shape;
+    float *to;
 
     if (s->count < 1)
         return err_set(e, "%" PRId64 " samples; there must be at least 1", s->count);
@@ -155,7 +156,8 @@ static int predict_arrays(const sy_model *m, const sy_samples *s, sy_array **out
             return err_set(e, "samples: the array of input %d is NULL", i);
     shape = prediction_shape(m, s->count);
     *out = api_array(&shape);
-    if (fit_predict(m->fit, s->input, s->count, (*out)->data, NULL, e) == 0)
+    to = (*out)->data;
+    if (fit_predict(m->fit, s->input, s->count, &to, NULL, e) == 0)
         return 0;
     sy_array_free(*out);
     *out = NULL;
@@ -173,6 +175,7 @@ static int predict_batches(const sy_model *m, const struct batches *b, void *con
 {
     const void *input[DATA_TUPLE_MAX];
     int64_t batch = fit_options(m->fit)->batch, got;
+    float *to;
 
     for (int i = 0; i < m->model.input_count; i++)
         input[i] = tensor[i];
@@ -182,8 +185,8 @@ static int predict_batches(const sy_model *m, const struct batches *b, void *con
         size_t more = (size_t)got * r->row_bytes;
 
         r->data = mem_grow(r->data, &r->capacity, r->bytes + more, 1);
-        if (fit_predict(m->fit, input, got, (float *)(void *)(r->data + r->bytes),
-                        NULL, e))
+        to = (float *)(void *)(r->data + r->bytes);
+        if (fit_predict(m->fit, input, got, &to, NULL, e))
             return -1;
         r->bytes += more;
     }
@@ -227,6 +230,9 @@ int api_predict(const sy_model *m, const sy_samples *s, sy_array **out, struct e
 
     if (!s)
         return err_set(e, "samples are NULL");
+    if (m->model.output_count > 1)
+        return err_set(e, "predictions of a model of %d outputs are not supported",
+                       m->model.output_count);
     if (!s->dataset)
         return predict_arrays(m, s, out, e);
     if (has_arrays(s))

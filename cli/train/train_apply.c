@@ -140,11 +140,17 @@ int train_evaluate(struct train_run *t, struct err *e)
 
 /* ----- prediction */
 
-static int predict_all(struct train_run *t, float *to, int64_t each_out, struct fit_log *all,
-                       struct err *e)
+/* elements of a sample of output k */
+static int64_t elems_of(const struct model *m, int k)
+{
+    return shape_elems(&m->node[m->output[k]].shape);
+}
+
+static int predict_all(struct train_run *t, float *const *y, struct fit_log *all, struct err *e)
 {
     const struct model *m = &t->model;
     int64_t most = PREDICTED_AT_ONCE * t->batch, count;
+    float *to[FIT_OUTPUTS_MAX];
 
     *all = (struct fit_log){.samples = t->sample_count};
     for (int64_t first = 0; first < t->sample_count; first += count) {
@@ -154,8 +160,10 @@ static int predict_all(struct train_run *t, float *to, int64_t each_out, struct 
         for (int i = 0; i < m->input_count; i++)
             x[i] = (const char *)t->sample[i] +
                    first * shape_elems(&m->node[m->input[i]].shape) * 4;
+        for (int k = 0; k < m->output_count; k++)
+            to[k] = y[k] + first * elems_of(m, k);
         count = t->sample_count - first < most ? t->sample_count - first : most;
-        if (fit_predict(t->fit, x, count, to + first * each_out, &log, e))
+        if (fit_predict(t->fit, x, count, to, &log, e))
             return -1;
         all->steps += log.steps;
         all->launch_cycles += log.launch_cycles;
@@ -166,9 +174,35 @@ static int predict_all(struct train_run *t, float *to, int64_t each_out, struct 
     return 0;
 }
 
-static int leave_predictions(struct train_run *t, const float *y, const struct shape *s,
-                             struct err *e)
+/* a file's name holds no folder, and two outputs of one layer have two files */
+static const char *output_word(struct train_run *t, int k)
 {
+    char *word = arena_strdup(&t->arena, train_output_name(t, k));
+    int before = 0;
+
+    for (char *c = word; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    for (int i = 0; i < k; i++)
+        before += strcmp(train_output_name(t, i), train_output_name(t, k)) == 0;
+    return before ? arena_printf(&t->arena, "%s_%d", word, before) : word;
+}
+
+/* --out; of several outputs its name with theirs, y_age.npy and y_kind.npy for y.npy */
+static const char *place_of(struct train_run *t, int k)
+{
+    const char *path = t->options->out_npy, *name = strrchr(path, '/');
+    const char *dot = strrchr(name ? name : path, '.');
+    int length = (int)(dot ? (size_t)(dot - path) : strlen(path));
+
+    if (t->model.output_count == 1)
+        return path;
+    return arena_printf(&t->arena, "%.*s_%s%s", length, path, output_word(t, k), path + length);
+}
+
+static int leave_predictions(struct train_run *t, int k, const float *y, struct err *e)
+{
+    const struct shape *s = &t->model.node[t->model.output[k]].shape;
     struct npy_array array = {.type = "f4", .elem_bytes = 4, .rank = s->rank + 1,
                               .side = {t->sample_count}, .data = y};
     char text[96];
@@ -176,26 +210,29 @@ static int leave_predictions(struct train_run *t, const float *y, const struct s
 
     for (int i = 0; i < s->rank; i++)
         array.side[i + 1] = all.dim[i + 1] = s->dim[i];
-    if (npy_write_array(t->options->out_npy, &array, e))
+    if (npy_write_array(place_of(t, k), &array, e))
         return -1;
-    printf("predicted  %s in %s\n", shape_print(&all, text, sizeof(text)), t->options->out_npy);
+    printf("predicted  %s in %s\n", shape_print(&all, text, sizeof(text)), place_of(t, k));
     return 0;
 }
 
 int train_predict(struct train_run *t, struct err *e)
 {
-    const struct shape *s = &t->model.node[t->model.output[0]].shape;
-    int64_t each = shape_elems(s);
-    float *y = arena_array(&t->arena, (size_t)(t->sample_count * each), sizeof(*y));
+    float *y[FIT_OUTPUTS_MAX];
     struct fit_log log;
     int status;
 
+    for (int k = 0; k < t->model.output_count; k++)
+        y[k] = arena_array(&t->arena, (size_t)(t->sample_count * elems_of(&t->model, k)),
+                           sizeof(*y[k]));
     print_header(t, t->sample_count);
     progress_begin(&t->progress, t->sample_count);
     progress_watch(&t->progress);
-    status = predict_all(t, y, each, &log, e);
+    status = predict_all(t, y, &log, e);
     progress_end(&t->progress);
-    if (status || leave_predictions(t, y, s, e))
+    for (int k = 0; k < t->model.output_count && status == 0; k++)
+        status = leave_predictions(t, k, y[k], e);
+    if (status)
         return -1;
     print_time(t, &log);
     return leave_json(t, describe(t, &log), e);

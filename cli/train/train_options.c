@@ -226,7 +226,8 @@ static const struct cli_option task_rows[][4] = {
         {"data", 0, "FILE", "samples: x.npy, x.npy.gz, or d.npz:x; of several inputs a folder or "
          "a .npz with x_test_NAME of each", 1, CLI_OTHER,
          .parse = parse_value, .lo = OPT_DATA},
-        {"out", 0, "FILE", "leave the predictions in this .npy", 6, CLI_TEXT,
+        {"out", 0, "FILE", "leave the predictions in this .npy; of several outputs in one for "
+         "each: y_NAME.npy for y.npy, by the names of their layers", 6, CLI_TEXT,
          CLI_AT(struct train_options, out_npy)},
         CLI_ROW_JSON(struct train_options, json, 6), {0}},
 };

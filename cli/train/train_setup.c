@@ -184,9 +184,6 @@ static int choose_loss(struct train_run *t, struct err *e)
                        t->model.output_count, FIT_OUTPUTS_MAX);
     for (int i = 0; i < t->model.output_count; i++)
         t->output[i] = (struct fit_output){fit_loss(&t->model, i, kind), 1.0};
-    if (is_prediction && t->model.output_count > 1)
-        return err_set(e, "model %s has %d outputs; predict takes models of one", t->model.name,
-                       t->model.output_count);
     if (is_prediction)
         return 0;
     if (t->compiled_weights && !train_value(t, OPT_LOSS_WEIGHTS)->is_given)

@@ -75,7 +75,20 @@ echo "$both $apart" | awk '{ exit !($1 > 0.1 && $1 - $2 < 2e-4 && $2 - $1 < 2e-4
 refuse "needed are 4, in the order of $names" evaluate "$work/w.keras" $with --data $npz:a,b
 refuse 'has no array "x_test_token"' evaluate "$work/w.keras" $with \
     --data $npz:x_test_token,x_test_extra,y_test_kind,y_test_size --loss $losses
-refuse 'has 2 outputs; predict takes models of one' predict "$work/w.keras" $with --data $npz \
-    --out "$work/y.npy"
+
+# predictions: one file for each output, on the host as on eight cores, and what evaluate counts
+expect 0 'y_kind.npy' predict "$work/w.keras" $with --data $npz --out "$work/y.npy"
+expect 0 'chip_size.npy' predict "$work/w.keras" --tpu v3-8 --input-shape tokens=6 --batch 8 \
+    --data $npz --out "$work/chip.npy"
+[ -e "$work/y.npy" ] && fail "of two outputs one file was left without a name"
+# the last $1 numbers of a file
+numbers() { tail -c $((4 * $1)) "$2" | od -An -v -tf4 | awk '{ for (i = 1; i <= NF; i++) print $i }'; }
+for output in kind size; do
+    count=$((($(wc -c <"$work/y_$output.npy") - 128) / 4))
+    numbers $count "$work/y_$output.npy" >"$work/host"
+    numbers $count "$work/chip_$output.npy" | paste "$work/host" - |
+        awk '{ d = $1 - $2; bad += d > 0.02 || d < -0.02; other += $1 != 0 }
+             END { exit bad || !other || !NR }' || fail "$output: host and chip predict differently"
+done
 
 [ $failures -eq 0 ]

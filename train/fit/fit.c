@@ -580,18 +580,32 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
     return 0;
 }
 
-int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
+/* what the replicas made of a batch of which `count` samples are real, to sample `first` on */
+static void take_predictions(const struct fit *f, int64_t first, int64_t count, float *const *to)
+{
+    for (int k = 0; k < f->output_count; k++) {
+        int64_t row = shape_elems(&f->prediction[k]);
+
+        for (int64_t i = 0; i < count; i++) {
+            int64_t at = i / f->local_batch * f->output_count + k;
+
+            memcpy(to[k] + (first + i) * row,
+                   (const float *)f->prediction_feed.result[at] + i % f->local_batch * row,
+                   (size_t)row * sizeof(float));
+        }
+    }
+}
+
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *const *to,
                 struct fit_log *log, struct err *e)
 {
     struct fit_feed *feed = &f->prediction_feed;
     struct fit_log unasked;
-    size_t row;
 
     log = log ? log : &unasked;
     *log = (struct fit_log){.step = f->step, .samples = samples};
     if (must_have_values(f, "prediction", e) || fit_prepare_prediction(f, e))
         return -1;
-    row = (size_t)shape_elems(&f->prediction[0]) * sizeof(float);
     for (int64_t first = 0; first < samples; first += f->batch) {
         int64_t count = samples - first < f->batch ? samples - first : f->batch;
         struct strategy_run run;
@@ -608,10 +622,7 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
         log->steps++;
         log->launch_cycles += run.cycles;
         log->cycles = run.cycles;
-        for (int64_t i = 0; i < count; i++)
-            memcpy((char *)to + (size_t)(first + i) * row,
-                   (char *)feed->result[i / f->local_batch] + (size_t)(i % f->local_batch) * row,
-                   row);
+        take_predictions(f, first, count, to);
     }
     return 0;
 }

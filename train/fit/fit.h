@@ -183,10 +183,10 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
                  struct err *e);
 
 /*
- * Predictions of `samples` samples, [samples, ...] of the model's output as f32; x[i]: samples of
- * input i, one behind the other. *log, if not NULL: how many launches and cycles it took.
+ * Predictions of `samples` samples, to[k]: [samples, ...] of the model's output k as f32; x[i]:
+ * samples of input i, one behind the other. *log, if not NULL: how many launches and cycles it took.
  */
-int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *const *to,
                 struct fit_log *log, struct err *e);
 
 /* samples of the epoch that begins which were done before the checkpoint that was gone on from */

@@ -214,7 +214,9 @@ static int predict_step(struct trace *t, const int *input, int count, void *cont
     (void)count;
     model_forward(t, f->options.model, input, result, NULL);
     trace_source(t, NULL, "prediction");
-    trace_result(t, "prediction", graph_convert(&t->graph, result[0].value, DTYPE_F32));
+    for (int k = 0; k < f->output_count; k++)
+        trace_result(t, arena_printf(t->arena, "prediction.%d", k),
+                     graph_convert(&t->graph, result[k].value, DTYPE_F32));
     return 0;
 }
 
@@ -294,9 +296,6 @@ int fit_prepare_prediction(struct fit *f, struct err *e)
 
     if (f->prediction_feed.program)
         return 0;
-    if (f->output_count > 1)
-        return err_set(e, "predictions of a model of %d outputs are not supported",
-                       f->output_count);
     f->prediction_feed.program = strategy_function(f->strategy, "predict", predict_step, f, false,
                                                    shape, count, e);
     if (!f->prediction_feed.program)

@@ -326,7 +326,7 @@ TEST(last_batch_counts_as_far_as_it_goes)
     assert_int_equal(result.steps, 3);
     assert_int_equal(result.samples, 150);
     p = arena_array(&c.rig.arena, 150 * CLASSES, sizeof(*p));
-    train_rig_must(&c.rig, fit_predict(c.fit, (const void *const[]){c.x}, 150, p, NULL,
+    train_rig_must(&c.rig, fit_predict(c.fit, (const void *const[]){c.x}, 150, &p, NULL,
                                          &c.rig.err));
     for (int i = 0; i < 150; i++) {
         int best = 0;
