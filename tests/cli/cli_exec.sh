@@ -121,6 +121,19 @@ expect 0 'results are within' run "$work/add.hlo" --compare
 expect 0 'model/double' compile "$work/add.hlo" --tpu v6e
 expect 2 'is an option of Keras models' compile "$work/add.hlo" --batch 3
 
+# rows spread along lanes, in the least vector memory there is
+cat >"$work/rows.hlo" <<'END'
+HloModule rows
+
+ENTRY main {
+  x = f32[16,8]{1,0} parameter(0)
+  z = f32[16]{0} parameter(1)
+  each = f32[16,8]{1,0} broadcast(z), dimensions={0}
+  ROOT a = f32[16,8]{1,0} add(x, each)
+}
+END
+expect 0 'results are within' exec "$work/rows.hlo" --tpu tiny --compare
+
 # names of the program's author: whole in the table, of what is alive, of a loop that is refused
 name='jit(step)/jvp(Net)/block_3/attention/query/dot_general (a_file_of_mine.py:7)'
 cat >"$work/big.hlo" <<'END'

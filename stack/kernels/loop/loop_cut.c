@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-#define SPILL_ROWS 512                  /* kept free behind everything */
+#define SPILL_ROWS_MAX 512              /* kept free behind everything */
 #define ROWS_PER_TILE 8
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -237,6 +237,12 @@ static void take_part(struct loop_plan *p, int part)
         p->array[i].missing = is_last ? p->array[i].missing_at_end : 0;
 }
 
+/* of a small memory not more than half: windows of few rows spill little */
+static int64_t spill_rows(const struct kernel_job *job)
+{
+    return least(SPILL_ROWS_MAX, job->vmem_rows / 2);
+}
+
 bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
 {
     take_part(p, part);
@@ -261,7 +267,7 @@ bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
     if (pipeline_updates_twice(&p->pipeline))
         return false;
     pipeline_share(&p->pipeline, p->job->core);
-    return pipeline_vmem_rows(&p->pipeline) + SPILL_ROWS <= p->job->vmem_rows
+    return pipeline_vmem_rows(&p->pipeline) + spill_rows(p->job) <= p->job->vmem_rows
            && pipeline_flag_count(&p->pipeline) <= p->job->flag_count;
 }
 
@@ -527,7 +533,7 @@ static int emit_code(struct loop_plan *p, const int64_t *box, struct vcode *c, s
             spill_row = pipeline_spill_row(&p->pipeline);
     }
     loop_forget_scalars(p, c);
-    return kernel_finish(p->job, c, spill_row, SPILL_ROWS / 8, a, out, e);
+    return kernel_finish(p->job, c, spill_row, (int)(spill_rows(p->job) / 8), a, out, e);
 }
 
 static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
