@@ -7,6 +7,9 @@
 old=$(realpath "$1") || exit 2
 new=$(realpath "$2") || exit 2
 reference=${3:+$(realpath "$3")}
+for program in "$old" "$new"; do
+    [ -f "$program" ] && [ -x "$program" ] || { echo "same_results.sh: $program is no program"; exit 2; }
+done
 cd "$(dirname "$0")/.." || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
