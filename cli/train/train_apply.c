@@ -105,12 +105,32 @@ static int64_t next_watched(void *context, int64_t count, void *const *tensor,
     return got;
 }
 
+/* what tells outputs apart: their layers, in files' names, too; two of one layer by a number */
+static const char *output_word(struct train_run *t, int k)
+{
+    char *word = arena_strdup(&t->arena, train_output_name(t, k));
+    int before = 0;
+
+    for (char *c = word; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    for (int i = 0; i < k; i++)
+        before += strcmp(train_output_name(t, i), train_output_name(t, k)) == 0;
+    return before ? arena_printf(&t->arena, "%s_%d", word, before) : word;
+}
+
 static int print_results(struct train_run *t, const struct fit_log *log, struct err *e)
 {
     json_t *o = describe(t, log), *metrics = json_object();
 
     printf("%-10s %.9g\n", "loss", log->loss);
     json_object_set_new(o, "loss", json_real(log->loss));
+    for (int k = 0; k < t->model.output_count && log->output_loss; k++) {
+        const char *name = arena_printf(&t->arena, "%s_loss", output_word(t, k));
+
+        printf("%-10s %.9g\n", name, log->output_loss[k]);
+        json_object_set_new(o, name, json_real(log->output_loss[k]));
+    }
     for (int i = 0; i < t->metric_count; i++) {
         printf("%-10s %.9g\n", t->metric[i].name, log->metric[i]);
         json_object_set_new(metrics, t->metric[i].name, json_real(log->metric[i]));
@@ -172,20 +192,6 @@ static int predict_all(struct train_run *t, float *const *y, struct fit_log *all
                           (double)(first + count) / (double)t->sample_count);
     }
     return 0;
-}
-
-/* a file's name holds no folder, and two outputs of one layer have two files */
-static const char *output_word(struct train_run *t, int k)
-{
-    char *word = arena_strdup(&t->arena, train_output_name(t, k));
-    int before = 0;
-
-    for (char *c = word; *c; c++)
-        if (*c == '/')
-            *c = '_';
-    for (int i = 0; i < k; i++)
-        before += strcmp(train_output_name(t, i), train_output_name(t, k)) == 0;
-    return before ? arena_printf(&t->arena, "%s_%d", word, before) : word;
 }
 
 /* --out; of several outputs its name with theirs, y_age.npy and y_kind.npy for y.npy */

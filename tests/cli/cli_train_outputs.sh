@@ -72,6 +72,16 @@ both=$(value $npz kind=1,size=0.5)
 apart=$(echo "$(value $npz size=0) $(value $npz kind=0)" | awk '{ print $1 + $2 / 2 }')
 echo "$both $apart" | awk '{ exit !($1 > 0.1 && $1 - $2 < 2e-4 && $2 - $1 < 2e-4) }' ||
     fail "the evaluated losses' sum is $both, their parts make $apart"
+
+# each output's own loss, whatever it weighs, and the sum with the weights, also on the device
+for machine in '--backend host' '--tpu v3-2'; do
+    "$systole" evaluate "$work/w.keras" $machine --input-shape tokens=6 --batch 8 --data $npz \
+        --loss $losses --loss-weights kind=3,size=0.5 |
+        awk '$1 == "loss" { all = $2 } $1 == "kind_loss" { kind = $2 } $1 == "size_loss" { size = $2 }
+             END { d = all - 3 * kind - size / 2
+                   exit !(kind > 0.1 && size > 0.01 && d < 2e-4 && d > -2e-4) }' ||
+        fail "$machine: the losses of outputs do not make the loss"
+done
 refuse "needed are 4, in the order of $names" evaluate "$work/w.keras" $with --data $npz:a,b
 refuse 'has no array "x_test_token"' evaluate "$work/w.keras" $with \
     --data $npz:x_test_token,x_test_extra,y_test_kind,y_test_size --loss $losses

@@ -534,13 +534,31 @@ static int64_t fill_masked(struct fit *f, const struct batches *b, struct err *e
     return got;
 }
 
+/* what the replicas' samples of a batch lose: in all, by output where there are several, penalty */
+static void add_evaluated(struct fit *f, int64_t samples, double *sum, double *penalty)
+{
+    int results = strategy_program_result_count(f->evaluation.program);
+    int parts = f->output_count > 1 ? f->output_count : 0;
+    double each = loss_is_sum(&f->output[0].loss) ? (double)samples : 1.0;
+
+    *penalty = 0;
+    for (int r = 0; r < f->replicas; r++) {
+        void **result = f->evaluation.result + r * results;
+
+        *sum += (double)*(float *)result[0] * each;
+        for (int k = 0; k < parts; k++)
+            f->output_loss[k] += (double)*(float *)result[1 + k] * each;
+        *penalty += results > 1 + parts ? (double)*(float *)result[1 + parts] : 0;
+    }
+}
+
 static int evaluate_batches(struct fit *f, const struct batches *data, int64_t steps,
                             struct fit_log *log, struct err *e)
 {
-    int results = strategy_program_result_count(f->evaluation.program);
     double sum = 0, penalty = 0;
     struct strategy_run run;
 
+    memset(f->output_loss, 0, sizeof(f->output_loss));
     while (steps == 0 || log->steps < steps) {
         int64_t got = fill_masked(f, data, e);
 
@@ -550,12 +568,7 @@ static int evaluate_batches(struct fit *f, const struct batches *data, int64_t s
             break;
         if (fit_execute(f, &f->evaluation, &run, e))
             return -1;
-        penalty = 0;
-        for (int r = 0; r < f->replicas; r++) {
-            sum += (double)*(float *)f->evaluation.result[r * results] *
-                   (loss_is_sum(&f->output[0].loss) ? (double)got : 1.0);
-            penalty += results > 1 ? (double)*(float *)f->evaluation.result[r * results + 1] : 0;
-        }
+        add_evaluated(f, got, &sum, &penalty);
         log->steps++;
         log->samples += got;
         log->launch_cycles += run.cycles;
@@ -564,6 +577,9 @@ static int evaluate_batches(struct fit *f, const struct batches *data, int64_t s
     if (log->samples == 0)
         return err_set(e, "there are no samples to evaluate");
     log->loss = sum / (double)log->samples + penalty;
+    for (int k = 0; k < f->output_count; k++)
+        f->output_loss[k] /= (double)log->samples;
+    log->output_loss = f->output_count > 1 ? f->output_loss : NULL;
     return 0;
 }
 

@@ -117,6 +117,7 @@ struct fit_log {
     int64_t epoch, step;                /* the epoch from 1; training steps done so far */
     int64_t steps, samples;             /* of this log */
     double loss;                        /* the mean over them, penalties included */
+    const double *output_loss;          /* of an evaluation of several outputs: each, unweighted */
     const double *metric;               /* of the epoch so far; NULL in a log of a step */
     bool has_validation;
     double validation_loss;

@@ -30,6 +30,7 @@ struct fit {
     struct fit_output output[FIT_OUTPUTS_MAX];  /* as the options say, or the one of them */
     int output_count;
     struct shape prediction[FIT_OUTPUTS_MAX], label[FIT_OUTPUTS_MAX];   /* of a sample */
+    double output_loss[FIT_OUTPUTS_MAX];    /* of the last evaluation */
     int64_t batch, local_batch;
     int replicas;
     int devices;                        /* of a replica, for its layers; 1 without them */

@@ -79,19 +79,18 @@ static int class_weights(struct graph *g, const struct fit_options *o, int label
     return nn_shift(g, graph_reduce(g, REDUCE_ADD, is, 2), 1.0);
 }
 
-/* an output's part of the loss, times its weight */
+/* an output's part of the loss, which its weight is not yet in */
 static int output_loss(struct graph *g, const struct fit_output *o, int labels,
                        const struct model_result *result, int weights, int there)
 {
     int values = loss_values(g, &o->loss, labels, result, there);
-    int sum = loss_sum(g, values, loss_weights(g, &o->loss, weights, there));
 
-    return o->weight == 1.0 ? sum : nn_scale(g, sum, o->weight);
+    return loss_sum(g, values, loss_weights(g, &o->loss, weights, there));
 }
 
-/* forward, metrics; loss of a training step or an evaluation */
+/* forward, metrics; loss of a training step or an evaluation, and of each output: part[] */
 static void add_forward(struct trace *t, struct fit *f, const int *input, bool is_training,
-                        struct step_loss *loss)
+                        struct step_loss *loss, int *part)
 {
     const struct fit_options *o = &f->options;
     const int *labels = input + o->model->input_count, *behind = labels + f->output_count;
@@ -106,8 +105,11 @@ static void add_forward(struct trace *t, struct fit *f, const int *input, bool i
     if (there != weights && there != NODE_NONE)
         weights = nn_multiply(&t->graph, weights, there);
     for (int i = 0; i < f->output_count; i++) {
-        int sum = output_loss(&t->graph, &f->output[i], labels[i], &result[i], weights, there);
+        double weight = f->output[i].weight;
+        int sum;
 
+        part[i] = output_loss(&t->graph, &f->output[i], labels[i], &result[i], weights, there);
+        sum = weight == 1.0 ? part[i] : nn_scale(&t->graph, part[i], weight);
         loss->sum = i == 0 ? sum : nn_add(&t->graph, loss->sum, sum);
     }
     for (int i = 0; i < o->metric_count; i++) {
@@ -122,9 +124,11 @@ static void add_forward(struct trace *t, struct fit *f, const int *input, bool i
 static int forward(struct trace *t, const int *input, int count, void *context,
                    struct step_loss *loss, struct err *e)
 {
+    int part[FIT_OUTPUTS_MAX];
+
     (void)count;
     (void)e;
-    add_forward(t, context, input, true, loss);
+    add_forward(t, context, input, true, loss, part);
     return 0;
 }
 
@@ -181,11 +185,14 @@ static int evaluate_step(struct trace *t, const int *input, int count, void *con
 {
     struct fit *f = context;
     struct step_loss loss;
+    int part[FIT_OUTPUTS_MAX];
 
     (void)count;
     (void)e;
-    add_forward(t, f, input, false, &loss);
+    add_forward(t, f, input, false, &loss, part);
     trace_result(t, "loss", loss.sum);
+    for (int k = 0; k < f->output_count && f->output_count > 1; k++)
+        trace_result(t, arena_printf(t->arena, "loss.%d", k), part[k]);
     if (loss.penalty != NODE_NONE)
         trace_result(t, "penalty", loss.penalty);
     return 0;
