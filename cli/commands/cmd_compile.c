@@ -85,7 +85,8 @@ static const struct cli_option options[] = {
     {"assume-trips", 0, "N",
      "likewise, of a program of HLO: how often loops run that end by a computed condition", 3,
      CLI_WHOLE, AT(assume_trips), .lo = 1, .hi = INT32_MAX},
-    {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes", 3, CLI_CHOICE,
+    {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes; of "
+     "numbered ones true is the first, false the last", 3, CLI_CHOICE,
      AT(assume_branch), .words = "none|true|false"},
     {"as-is", 0, NULL, "of a program that its compiler has optimized and scheduled: keep its kernels, their order, layouts, places and copies, and show its estimates beside ours", 3, CLI_FLAG, AT(is_kept)},
     {"json", 0, NULL, "with --as-is: print the table of units as JSON, and nothing else", 4, CLI_FLAG,

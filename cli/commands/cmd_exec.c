@@ -45,7 +45,8 @@ static const struct cli_option options[] = {
      "their numbers differ", 3, CLI_TEXT, AT(carry)},
     {"assume-trips", 0, "N", "in timing mode: how often loops run that end by a computed "
      "condition", 3, CLI_WHOLE, AT(run.assume_trips), .lo = 1, .hi = INT32_MAX},
-    {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes", 3, CLI_CHOICE,
+    {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes; of "
+     "numbered ones true is the first, false the last", 3, CLI_CHOICE,
      AT(run.assume_branch), .words = "none|true|false"},
     {0}};
 

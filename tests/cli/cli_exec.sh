@@ -179,4 +179,28 @@ END
 expect 1 '(jit(f)/while (f.py:3)): which way it goes' compile "$work/loop.hlo" --run
 expect 0 ' cycles = ' compile "$work/loop.hlo" --run --assume-trips 3
 
+# of numbered branches timing mode takes the first or the last
+cat >"$work/three.mlir" <<'END'
+module @three {
+  func.func public @main(%n: tensor<i32>, %x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %r = "stablehlo.case"(%n) ({
+      %a = stablehlo.sine %x : tensor<64x64xf32>
+      stablehlo.return %a : tensor<64x64xf32>
+    }, {
+      %b = stablehlo.tanh %x : tensor<64x64xf32>
+      stablehlo.return %b : tensor<64x64xf32>
+    }, {
+      %c = stablehlo.cosine %x : tensor<64x64xf32>
+      stablehlo.return %c : tensor<64x64xf32>
+    }) : (tensor<i32>) -> tensor<64x64xf32>
+    return %r : tensor<64x64xf32>
+  }
+}
+END
+for want in true:sine false:cosine; do
+    took=$("$systole" compile "$work/three.mlir" --run --assume-branch ${want%:*} |
+        awk '$2 ~ /^(sine|tanh|cosine)/ && $8 != "0" { sub(/\..*/, "", $2); print $2 }')
+    [ "$took" = "${want#*:}" ] || fail "--assume-branch ${want%:*} takes \"$took\""
+done
+
 [ $failures -eq 0 ]
