@@ -40,7 +40,8 @@ const struct mlir_type *bytecode_complex_type(struct bytecode_reader *r, struct 
 {
     const struct mlir_type *part = bytecode_type(r, s);
 
-    if (part->kind != MLIR_SCALAR || hlo_element_is_complex(part->element)) {
+    if (part->kind != MLIR_SCALAR || part->element == ELEMENT_COUNT ||
+        hlo_element_is_complex(part->element)) {
         bytecode_fail(s, "a complex number of parts that are no numbers");
         return NULL;
     }
