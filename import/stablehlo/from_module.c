@@ -106,6 +106,31 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
     return 0;
 }
 
+/* the head says how many results there are, and of which types */
+static int check_results(struct from *f, const struct mlir_op *op)
+{
+    const struct mlir_attr *t = mlir_op_attr(op, "function_type");
+    const struct mlir_block *b = &op->region[0].block[0];
+    const struct mlir_op *end = b->op[b->op_count - 1];
+
+    if (!t || !t->type)
+        return 0;
+    if (t->type->result_count != end->operand_count)
+        return from_fail(f, end, "%d values are returned, and the function has %d results",
+                         end->operand_count, t->type->result_count);
+    for (int k = 0; k < end->operand_count; k++) {
+        struct hlo_type said, given;
+
+        if (from_type(f, op, t->type->result[k], &said) ||
+            from_type(f, end, end->operand[k]->type, &given))
+            return -1;
+        if (!hlo_type_equal(&said, &given))
+            return from_fail(f, end, "value %d that is returned has another type than the function's "
+                             "result", k);
+    }
+    return 0;
+}
+
 /* Attributes of results stand with the root. */
 static int mark_results(struct from *f, const struct mlir_op *op)
 {
@@ -134,7 +159,8 @@ static int make_function(struct from *f, struct from_function *fn)
     f->b.computation = hlo_add_computation(f->m, fn->name);
     f->m->computation[f->b.computation].line = op->line;
     f->m->computation[f->b.computation].col = op->col;
-    if (make_parameters(f, op) || from_block(f, &op->region[0].block[0]) || mark_results(f, op))
+    if (make_parameters(f, op) || from_block(f, &op->region[0].block[0]) ||
+        check_results(f, op) || mark_results(f, op))
         return -1;
     fn->computation = f->b.computation;
     fn->is_open = false;
