@@ -36,12 +36,22 @@ bool lower_is_empty(const struct hlo_type *t)
            hlo_type_elements(t) == 0;
 }
 
+/* the graph counts elements of arrays up to a limit */
+static bool is_counted(const struct hlo_type *t)
+{
+    int64_t room = SHAPE_ELEMS_MAX;
+
+    for (int d = 0; d < t->rank; d++)
+        room /= t->dim[d] > 0 ? t->dim[d] : 1;
+    return room > 0;
+}
+
 /* types and dimensions a graph can have; the others as if they were f32 scalars */
 static bool shape_of(const struct hlo_type *t, struct shape *out)
 {
     *out = shape_scalar(DTYPE_F32);
     if (!lower_dtype(t->element, &out->dtype) || t->rank > GRAPH_RANK_MAX ||
-        hlo_type_is_dynamic(t))
+        hlo_type_is_dynamic(t) || !is_counted(t))
         return false;
     *out = shape_make(out->dtype, t->rank, t->dim);
     return true;
