@@ -29,7 +29,7 @@ static struct value *of_literal(const struct call *c, const struct hlo_literal *
     if (t->element == ELEMENT_TOKEN)
         return value_token(&c->ev->pool);
     if (!l->data && hlo_type_elements(t) > 0) {
-        call_fail(c, "its numbers were left out of the file");
+        call_fail(c, HLO_ELIDED);
         return NULL;
     }
     if (!l->is_splat || hlo_type_elements(t) <= 1)

@@ -90,6 +90,11 @@ struct hlo_literal {
     const struct hlo_literal *part;     /* type.part_count of them */
 };
 
+/* what is told of a constant whose elements the printer left out, of either language */
+#define HLO_ELIDED "its elements are left out, {...}: print the program with " \
+    "print_large_constants=True or --xla_dump_large_constants; StableHLO without a limit of " \
+    "elements or resources"
+
 enum hlo_direction { HLO_EQ, HLO_NE, HLO_LT, HLO_LE, HLO_GT, HLO_GE };
 enum hlo_comparison { HLO_COMPARE_DEFAULT, HLO_COMPARE_FLOAT, HLO_COMPARE_TOTAL,
                       HLO_COMPARE_SIGNED, HLO_COMPARE_UNSIGNED };

@@ -19,7 +19,7 @@ int repr_constant(struct expand_site *s)
     if (hlo_type_is_tuple(&s->from->type))
         return expand_refuse(s, "a constant that is a tuple");
     if (!l || !l->data)
-        return expand_refuse(s, "its elements are not in the file");
+        return expand_refuse(s, HLO_ELIDED);
     expand_form_of(s->from->type.element, &element, &v.count);
     t = hlo_array_type(a, element, s->from->type.rank, s->from->type.dim);
     count = l->is_splat ? 1 : hlo_type_elements(&t);
