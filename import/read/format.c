@@ -130,6 +130,17 @@ enum program_format program_format_of(const void *data, size_t size)
     return hlo_proto_is(bytes, size) ? PROGRAM_HLO_PROTO : PROGRAM_UNKNOWN;
 }
 
+/* models and assembly are never packed so: what is wrong with it is told as of a program */
+static bool is_gzip(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    bool is = f && fgetc(f) == 0x1f && fgetc(f) == 0x8b;
+
+    if (f)
+        fclose(f);
+    return is;
+}
+
 bool program_is_file(const char *path)
 {
     uint8_t *bytes;
@@ -137,6 +148,8 @@ bool program_is_file(const char *path)
     struct err e;
     bool is_program;
 
+    if (is_gzip(path))
+        return true;
     if (program_file_bytes(path, &bytes, &size, &e))
         return false;
     is_program = program_format_of(bytes, size) != PROGRAM_UNKNOWN;
