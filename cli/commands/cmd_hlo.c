@@ -70,8 +70,12 @@ static int show(const struct arguments *o, const struct hlo_module *m, struct ar
         hlo_print_summary(m, o->whole);
         if (m->entry < 0)
             return 0;
+        if (hlo_verify(m, e))           /* what follows takes types as they are written */
+            return -1;
         return hlo_print_exchanged(m, a, e) || hlo_print_refused(m, a, e) < 0 ? -1 : 0;
     }
+    if (m->entry >= 0 && hlo_verify(m, e))
+        return -1;
     root = json_object();
     hlo_summary_to_json(m, root);
     if (m->entry >= 0)
