@@ -58,8 +58,13 @@ void *exec_part_of(const struct exec_program *p, int i, int number, struct arena
 /* what device `number` has of result i goes to its place in the whole */
 void exec_join_part(const struct exec_program *p, int i, int number, const void *part);
 void exec_unload(struct exec_program *p);
-/* values for all parameters: from files, as asked for, random where nothing is said */
+/* values for parameters from files and as asked for; the others are counted */
 int exec_make_inputs(const struct exec_options *o, struct exec_program *p, struct err *e);
+/*
+ * Random values for those others. Backends do it as they begin, cores not before the program is
+ * compiled: inputs that no chip holds are refused with what is alive, not made first.
+ */
+int exec_make_up(const struct exec_options *o, struct exec_program *p, struct err *e);
 /* which of them nobody has given */
 void exec_tell_inputs(const struct exec_options *o, const struct exec_program *p);
 int exec_parse_carry(const char *text, struct exec_program *p, struct err *e);

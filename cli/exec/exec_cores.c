@@ -87,7 +87,7 @@ static int write_inputs(void *user, const struct op_device *d, struct err *e)
 {
     const struct session *s = user;
     struct arena a;
-    int status = 0;
+    int status = exec_make_up(s->o, s->p, e);
 
     arena_init(&a);
     for (int i = 0; i < s->p->parameter_count && status == 0; i++) {

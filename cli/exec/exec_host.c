@@ -74,6 +74,8 @@ int exec_on_host(const struct exec_options *o, struct exec_program *p, struct er
     struct arena a;
     int status;
 
+    if (exec_make_up(o, p, e))
+        return -1;
     exec_rewind_queues(p);
     for (int64_t step = 0; step < o->steps; step++) {
         if (step)

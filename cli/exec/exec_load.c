@@ -144,14 +144,26 @@ void exec_tell_inputs(const struct exec_options *o, const struct exec_program *p
                    (long long)p->infeed[i].type.dim[0]);
 }
 
-static int fill_rest(const struct exec_options *o, struct exec_program *p, struct err *e)
+/* what nobody has given is random; its values are made when a backend asks for them */
+static int count_made_up(struct exec_program *p, struct err *e)
 {
     for (int i = 0; i < p->parameter_count; i++) {
         if (p->parameter[i].data || p->parameter[i].type.element == ELEMENT_TOKEN)
             continue;
-        if (exec_fill(&p->parameter[i], "random", (uint64_t)o->seed + (uint64_t)i, &p->arena, e))
-            return -1;
+        if (p->parameter[i].type.element == ELEMENT_OPAQUE)
+            return err_set(e, "%s is opaque: it has no values that could be given",
+                           p->parameter[i].name);
         p->made_up++;
+    }
+    return 0;
+}
+
+int exec_make_up(const struct exec_options *o, struct exec_program *p, struct err *e)
+{
+    for (int i = 0; i < p->parameter_count; i++) {
+        if (!p->parameter[i].data && p->parameter[i].type.element != ELEMENT_TOKEN &&
+            exec_fill(&p->parameter[i], "random", (uint64_t)o->seed + (uint64_t)i, &p->arena, e))
+            return -1;
     }
     return 0;
 }
@@ -171,5 +183,5 @@ int exec_make_inputs(const struct exec_options *o, struct exec_program *p, struc
         if (take_input(o, p, "infeed", infeeds, o->infeed.item[i], e))
             return -1;
     }
-    return exec_check_queues(p, e) || fill_rest(o, p, e) || fill_infeeds(o, p, e) ? -1 : 0;
+    return exec_check_queues(p, e) || count_made_up(p, e) || fill_infeeds(o, p, e) ? -1 : 0;
 }

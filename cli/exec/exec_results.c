@@ -259,11 +259,13 @@ static struct exec_tensor *copy_tensors(struct exec_program *p, const struct exe
 int exec_compare_backends(struct exec_options *o, struct exec_program *p, int *failed,
                           struct err *e)
 {
-    struct exec_tensor *inputs = copy_tensors(p, p->parameter, p->parameter_count);
     int count = p->result_count + p->outfeed_count;
     double *allowed = arena_array(&p->arena, (size_t)count + 1, sizeof(*allowed));
-    struct exec_tensor *on_cores, *on_host, *moved;
+    struct exec_tensor *inputs, *on_cores, *on_host, *moved;
 
+    if (exec_make_up(o, p, e))
+        return -1;
+    inputs = copy_tensors(p, p->parameter, p->parameter_count);
     if (exec_on_cores(o, p, e))
         return -1;
     on_cores = copy_outputs(p);

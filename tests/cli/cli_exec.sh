@@ -106,6 +106,10 @@ printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[3] add
 refuse 'bad.hlo:4:' exec "$work/bad.hlo"
 printf 'HloModule m\nENTRY e {\n  ROOT a = f32[20] constant({...})\n}\n' >"$work/elided.hlo"
 refuse 'print_large_constants' exec "$work/elided.hlo"
+refuse 'print_large_constants' exec "$work/elided.hlo" --backend host
+refuse 'print_large_constants' compile "$work/elided.hlo"
+sed 's/f32/s64/' "$work/elided.hlo" >"$work/elided64.hlo"
+refuse 'print_large_constants' exec "$work/elided64.hlo"
 printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] custom-call(a), custom_call_target="lapack_spotrf"\n}\n' >"$work/lapack.hlo"
 refuse 'lapack_spotrf' exec "$work/lapack.hlo"
 printf 'this is prose.\n' >"$work/prose.txt"
@@ -114,6 +118,32 @@ head -c 300 "$work/add.mlir" >"$work/cut.mlir"
 refuse 'cut.mlir' exec "$work/cut.mlir"
 gzip -c "$work/add.hlo" | head -c 100 >"$work/cut.gz"
 refuse 'cut.gz' exec "$work/cut.gz"
+refuse 'the gzip ends too soon' compile "$work/cut.gz"
+
+# programs that break a rule stop hlo too, before anything is said of what cannot be run
+broken() {          # what is told, lines of the entry
+    printf 'HloModule m\nENTRY e {\n%b\n}\n' "$2" >"$work/broken.hlo"
+    expect 1 "$1" hlo "$work/broken.hlo"
+    grep -q '^systole: .*broken.hlo:[0-9]*:3: ' "$work/log" || fail "no place: $(cat "$work/log")"
+    refuse "$1" exec "$work/broken.hlo"
+}
+broken 'element 5 of a value that has 2' \
+    '  a = (f32[2], f32[2]) parameter(0)\n  ROOT b = f32[2] get-tuple-element(a), index=5'
+broken 'must be square' '  a = f32[3,4] parameter(0)\n  ROOT b = f32[3,4] cholesky(a), lower=true'
+broken 'has no branches' \
+    '  a = s32[] parameter(0)\n  ROOT c = s32[] conditional(a, a), branch_computations={}'
+printf 'HloModule m\nENTRY e {\n  ROOT a = opaque[] parameter(0)\n}\n' >"$work/opaque.hlo"
+refuse 'has no values that could be given' exec "$work/opaque.hlo"
+sed 's/-> (tensor<3x5xf32>, tensor<i32>) {/-> tensor<3x5xf32> {/' "$work/add.mlir" >"$work/results.mlir"
+refuse 'results.mlir:7:5: func.return: 2 values are returned' exec "$work/results.mlir"
+
+# sizes: no input is made for a program that no chip holds
+printf 'HloModule m\nENTRY e {\n  a = f32[4294967296,1024] parameter(0)\n  ROOT b = f32[4294967296,1024] negate(a)\n}\n' >"$work/huge.hlo"
+refuse 'huge.hlo:3:3: a: parameter: the cores have no arrays' exec "$work/huge.hlo"
+refuse 'huge.hlo:3:3: a: parameter: the cores have no arrays' compile "$work/huge.hlo"
+printf 'HloModule m\nENTRY e {\n  a = f32[65536,65536] parameter(0)\n  ROOT b = f32[65536,65536] negate(a)\n}\n' >"$work/big.hlo"
+expect 1 'are alive at once' exec "$work/big.hlo" --out "$work/big"
+[ ! -e "$work/big" ] || fail 'a program that is refused leaves a folder'
 
 # other commands take the same files
 expect 0 'multiply' hlo "$work/add.hlo"
