@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAGIC "\x93NUMPY"
@@ -62,22 +63,27 @@ static int parse_shape(const char *text, struct npy_array *out)
     }
 }
 
+static int bytes_of(const char *type) { return (int)strtol(type + 1, NULL, 10); }
+
 /* "'<f4'", "'>i8'", "'|u1'" */
 static int parse_type(const char *text, struct npy_array *out)
 {
     static const char *const types[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4",
-                                        "u8", "b1", "c8"};
+                                        "u8", "b1", "c8", "c16"};
 
     if (!text || *text != '\'' || !text[1] || !strchr("<>|=", text[1]))
         return -1;
-    for (size_t i = 0; i < COUNT_OF(types); i++)
-        if (strncmp(text + 2, types[i], 2) == 0 && text[4] == '\'') {
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        size_t length = strlen(types[i]);
+
+        if (strncmp(text + 2, types[i], length) == 0 && text[2 + length] == '\'') {
             snprintf(out->type, sizeof(out->type), "%s", types[i]);
-            out->elem_bytes = types[i][1] - '0';
+            out->elem_bytes = bytes_of(types[i]);
             out->is_big_endian = text[1] == '>' && out->elem_bytes > 1;
             /* of a pair each number would have to be turned round by itself */
             return out->type[0] == 'c' && out->is_big_endian ? -1 : 0;
         }
+    }
     return -1;
 }
 
@@ -144,23 +150,27 @@ struct taking {
     int elem_bytes;                     /* of `type` */
 };
 
-/* element `index` in C order, its bytes little-endian */
-static uint64_t bits_of(const struct npy_array *a, int64_t index)
+/* where the element is that is number `index` in C order */
+static const uint8_t *element_at(const struct npy_array *a, int64_t index)
 {
-    const uint8_t *at = a->data;
-    int64_t place = index, stride = 1, rest = index;
-    uint64_t bits = 0;
+    int64_t place = index, stride = 1, rest = index, dim[NPY_RANK_MAX];
 
     if (a->is_fortran) {
-        int64_t dim[NPY_RANK_MAX];
-
         for (int d = a->rank - 1; d >= 0; rest /= a->side[d--])
             dim[d] = rest % a->side[d];
         place = 0;
         for (int d = 0; d < a->rank; stride *= a->side[d++])
             place += dim[d] * stride;
     }
-    at += place * a->elem_bytes;
+    return (const uint8_t *)a->data + place * a->elem_bytes;
+}
+
+/* of a number of up to 64 bits, little-endian */
+static uint64_t bits_of(const struct npy_array *a, int64_t index)
+{
+    const uint8_t *at = element_at(a, index);
+    uint64_t bits = 0;
+
     for (int i = 0; i < a->elem_bytes; i++)
         bits |= (uint64_t)at[i] << 8 * (a->is_big_endian ? a->elem_bytes - 1 - i : i);
     return bits;
@@ -205,6 +215,22 @@ static int take_integer(const struct taking *t, int64_t index, uint64_t bits, ui
     return 0;
 }
 
+static int take_element(const struct taking *t, int64_t index, uint8_t *to, struct err *e)
+{
+    bool is_same = strcmp(t->from->type, t->type) == 0;
+    uint64_t bits;
+
+    if (is_same && !t->from->is_big_endian) {   /* a pair has more than 64 bits */
+        memcpy(to, element_at(t->from, index), (size_t)t->elem_bytes);
+        return 0;
+    }
+    bits = bits_of(t->from, index);
+    if (!is_same)
+        return (t->type[0] == 'f' ? take_float : take_integer)(t, index, bits, to, e);
+    memcpy(to, &bits, (size_t)t->elem_bytes);
+    return 0;
+}
+
 static void say(const struct npy_array *a, const char *type, const char *file)
 {
     fprintf(stderr, "systole: %s: %s%s%s elements are read as %s%s\n", file,
@@ -215,7 +241,7 @@ static void say(const struct npy_array *a, const char *type, const char *file)
 int npy_take(struct npy_array *array, const char *type, const char *file, struct arena *a,
              struct err *e)
 {
-    struct taking t = {array, type, file, type[1] - '0'};
+    struct taking t = {array, type, file, bytes_of(type)};
     bool is_same = strcmp(array->type, type) == 0;
     int64_t count = elem_count(array);
     uint8_t *to;
@@ -223,20 +249,15 @@ int npy_take(struct npy_array *array, const char *type, const char *file, struct
     if (is_same && !array->is_big_endian && !array->is_fortran)
         return 0;
     if (!is_same && ((array->type[0] == 'f') != (type[0] == 'f') || array->type[0] == 'c' ||
-                     (type[0] == 'f' && strcmp(type, "f4") != 0)))
+                     type[0] == 'c' || (type[0] == 'f' && strcmp(type, "f4") != 0)))
         return err_at(e, file, 0, 0, "elements of type %s; %s is needed", array->type, type);
     to = arena_array(a, (size_t)count, (size_t)t.elem_bytes);
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t bits = bits_of(array, i);
-        uint8_t *at = to + i * t.elem_bytes;
-
-        if (is_same)
-            memcpy(at, &bits, (size_t)t.elem_bytes);
-        else if ((type[0] == 'f' ? take_float : take_integer)(&t, i, bits, at, e))
+    for (int64_t i = 0; i < count; i++)
+        if (take_element(&t, i, to + i * t.elem_bytes, e))
             return -1;
-    }
     say(array, type, file);
-    snprintf(array->type, sizeof(array->type), "%s", type);
+    if (!is_same)                       /* `type` may be the array's own text */
+        snprintf(array->type, sizeof(array->type), "%s", type);
     array->elem_bytes = t.elem_bytes;
     array->is_big_endian = array->is_fortran = false;
     array->data = to;

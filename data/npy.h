@@ -18,7 +18,7 @@
 
 struct npy_array {
     char type[4];                       /* "f2", "f4", "f8", "i1" to "i8", "u1" to "u8", "b1", */
-                                        /* "c8": pairs of f4, little-endian only */
+                                        /* "c8", "c16": pairs of f4 or f8, little-endian only */
     int elem_bytes, rank;
     bool is_big_endian, is_fortran;     /* where they lie so; npy_take makes them false */
     int64_t side[NPY_RANK_MAX];

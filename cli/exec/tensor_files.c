@@ -19,7 +19,7 @@ static const struct { const char *type; enum hlo_element element; } of_npy[] = {
     {"f2", ELEMENT_F16}, {"f4", ELEMENT_F32}, {"f8", ELEMENT_F64}, {"i1", ELEMENT_S8},
     {"i2", ELEMENT_S16}, {"i4", ELEMENT_S32}, {"i8", ELEMENT_S64}, {"u1", ELEMENT_U8},
     {"u2", ELEMENT_U16}, {"u4", ELEMENT_U32}, {"u8", ELEMENT_U64}, {"b1", ELEMENT_PRED},
-    {"c8", ELEMENT_C64}};
+    {"c8", ELEMENT_C64}, {"c16", ELEMENT_C128}};
 enum { NPY_TYPES = sizeof(of_npy) / sizeof(of_npy[0]) };
 
 static int safetensors_type(enum hlo_element e)
@@ -32,6 +32,32 @@ static int safetensors_type(enum hlo_element e)
 }
 
 static bool is_in_safetensors(enum hlo_element e) { return safetensors_type(e) < ST_DTYPE_COUNT; }
+
+/* c128, which the format does not have, lies in it as F64 with a last dimension of both parts */
+static bool is_pair_of_f64(const struct safetensor *stored, const struct hlo_type *wanted)
+{
+    return wanted->element == ELEMENT_C128 && stored->dtype == ST_F64 &&
+           stored->rank == wanted->rank + 1 && stored->dim[wanted->rank] == 2;
+}
+
+static int describe(struct safetensor *stored, const struct exec_tensor *t, const char *path,
+                    struct err *e)
+{
+    bool is_pair = t->type.element == ELEMENT_C128;
+    enum hlo_element element = is_pair ? ELEMENT_F64
+                               : exec_file_element(t->type.element, is_in_safetensors);
+
+    stored->dtype = (enum safetensors_dtype)safetensors_type(element);
+    stored->rank = t->type.rank + is_pair;
+    if (stored->rank > SAFETENSORS_RANK_MAX)
+        return err_at(e, path, 0, 0, "%s has %d dimensions, allowed are up to %d%s", t->name,
+                      t->type.rank, SAFETENSORS_RANK_MAX - is_pair, is_pair ? " of c128" : "");
+    for (int d = 0; d < t->type.rank; d++)
+        stored->dim[d] = t->type.dim[d];
+    if (is_pair)
+        stored->dim[t->type.rank] = 2;
+    return 0;
+}
 
 static int npy_type(enum hlo_element e)
 {
@@ -66,8 +92,10 @@ static int read_one(const struct safetensors *s, int i, struct exec_tensor *t, s
                     struct err *e)
 {
     const struct safetensor *stored = &s->tensor[i];
-    struct hlo_type type = hlo_array_type(a, of_safetensors[stored->dtype], stored->rank,
-                                          stored->dim);
+    struct hlo_type type = is_pair_of_f64(stored, &t->type)
+                               ? hlo_array_type(a, ELEMENT_C128, stored->rank - 1, stored->dim)
+                               : hlo_array_type(a, of_safetensors[stored->dtype], stored->rank,
+                                                stored->dim);
     int64_t bytes = safetensor_bytes(stored);
     void *data = mem_alloc((size_t)bytes + 1);
     int status = safetensors_read(s, i, 0, data, bytes, e);
@@ -138,9 +166,13 @@ static int write_tensors(const char *path, struct safetensor *stored,
         outfile_abandon(&f);
         return -1;
     }
-    for (int i = 0; i < count; i++)
-        fwrite(exec_convert(&tensor[i], of_safetensors[stored[i].dtype], a), 1,
+    for (int i = 0; i < count; i++) {
+        bool is_pair = is_pair_of_f64(&stored[i], &tensor[i].type);
+        enum hlo_element element = of_safetensors[stored[i].dtype];
+
+        fwrite(is_pair ? tensor[i].data : exec_convert(&tensor[i], element, a), 1,
                (size_t)safetensor_bytes(&stored[i]), f.to);
+    }
     return outfile_commit(&f, e);
 }
 
@@ -154,17 +186,8 @@ int exec_write_safetensors(const char *path, const struct exec_tensor *tensor, i
     arena_init(&a);
     stored = arena_array(&a, (size_t)count + 1, sizeof(*stored));
     for (int i = 0; i < count && status == 0; i++) {
-        const struct hlo_type *t = &tensor[i].type;
-
         stored[i].name = tensor[i].key ? (char *)tensor[i].key : arena_printf(&a, "%d", i);
-        stored[i].dtype = (enum safetensors_dtype)safetensors_type(
-            exec_file_element(t->element, is_in_safetensors));
-        stored[i].rank = t->rank;
-        if (t->rank > SAFETENSORS_RANK_MAX)
-            status = err_at(e, path, 0, 0, "%s has %d dimensions, allowed are up to %d",
-                            tensor[i].name, t->rank, SAFETENSORS_RANK_MAX);
-        for (int d = 0; d < t->rank && status == 0; d++)
-            stored[i].dim[d] = t->dim[d];
+        status = describe(&stored[i], &tensor[i], path, e);
     }
     if (status == 0)
         status = write_tensors(path, stored, tensor, count, &a, e);

@@ -89,6 +89,31 @@ grep -q 'model/square (model.py:3); model/tanh (model.py:4),model/tanh (model.py
 # results go round: 3 * 2^4
 expect 0 '16' exec "$work/add.hlo" --input 0=ones --input 1=ones --steps 4 --carry 0
 
+# c128: NumPy's own type in .npy, in the other order too; F64 with a dimension of both parts in safetensors
+cat >"$work/wide.hlo" <<'END'
+HloModule wide
+ENTRY main {
+  p = c128[2,3] parameter(0)
+  ROOT n = c128[2,3] negate(p)
+}
+END
+expect 0 'c128' exec "$work/wide.hlo" --backend host --input 0=iota --out "$work/wide"
+npy=$work/wide/result_0.npy
+grep -qa "'<c16'" "$npy" || fail "a result of c128 is not written as <c16"
+[ "$(wc -c <"$npy")" -eq $((256 + 96)) ] || fail "six of c128 take $(wc -c <"$npy") bytes of .npy"
+grep -qa '"F64","shape":\[2,3,2\]' "$work/wide/outputs.safetensors" ||
+    fail "c128 is not pairs of F64: $(head -c 120 "$work/wide/outputs.safetensors")"
+expect 0 '1 of 1 results are within' exec "$work/wide.hlo" --backend host --input 0=iota \
+    --expect "$work/wide/outputs.safetensors"
+for back in "--input 0=$npy" "--inputs $work/wide/outputs.safetensors"; do
+    # shellcheck disable=SC2086
+    expect 0 'c128' exec "$work/wide.hlo" --backend host $back --out "$work/twice"
+    expect 0 '1 of 1 results are within' exec "$work/wide.hlo" --backend host \
+        --input "0=$npy" --expect "$work/twice/outputs.safetensors"
+done
+sed 's/False/True /' "$npy" >"$work/fortran.npy"
+expect 0 'Fortran-ordered c16' exec "$work/wide.hlo" --backend host --input "0=$work/fortran.npy"
+
 # the user's mistakes, a line each
 refuse 'parameter 1 (n)' exec "$work/add.hlo" --input 1=rand
 refuse 'the program has 2 parameters' exec "$work/add.hlo" --input 2=ones

@@ -413,7 +413,8 @@ TEST(npy_files_of_numpys_own_types_are_converted)
     assert_taken(">f4", "False", "2,", big, sizeof(big), "1 -2");
     assert_taken("<i4", "True", "2, 3", columns, sizeof(columns), "[1 2 3] [4 5 6]");
     assert_taken("|i1", "False", "2,", small, sizeof(small), "-128 127");
-    assert_taken("<c16", "False", "1,", small, 2, "only arrays of f16, f32, f64, bool");
+    assert_taken("<c16", "False", "1,", small, 2, "need 16 bytes; 2 are there");
+    assert_taken("<c1", "False", "1,", small, 2, "only arrays of f16, f32, f64, bool");
     assert_taken(">c8", "False", "1,", huge, 8, "only arrays of f16, f32, f64, bool");
     assert_taken("<c8", "False", "1,", huge, 8, "elements of type c8; i4 is needed");
 }
