@@ -105,7 +105,7 @@ struct hlo_type shard_local_type(const struct shard_mesh *mesh, const struct sha
     for (int d = 0; d < t->rank; d++) {
         int64_t parts = shard_lay_parts(mesh, lay, d);
 
-        dim[d] = (t->dim[d] + parts - 1) / parts;
+        dim[d] = t->dim[d] == HLO_UNBOUNDED ? HLO_UNBOUNDED : (t->dim[d] + parts - 1) / parts;
     }
     local.dim = dim;
     return local;
