@@ -393,6 +393,21 @@ int cli_load_slice(const struct cli_target *t, struct slice *slice, struct chip 
     return slice_fit(slice, chip, e);
 }
 
+int cli_refuse_devices(const struct cli_target *t, int devices, int most, int cores_each,
+                       struct err *e)
+{
+    struct slice target, s;
+
+    if (slice_parse(&target, t->tpu, e))
+        return -1;
+    for (int i = 0; slice_of_chip(&s, target.chip_name, i); i++)
+        if (s.core_count > target.core_count && s.core_count / cores_each >= devices)
+            return err_set(e, "the program is for %d devices, %s has %d; name a slice that has "
+                           "them, e.g. --tpu %s", devices, t->tpu, most, s.name);
+    return err_set(e, "the program is for %d devices, %s has %d, and no slice of %s has as many",
+                   devices, t->tpu, most, target.chip_name);
+}
+
 int cli_add_chip(const struct cli_target *t, struct err *e)
 {
     size_t length = strlen(e->msg);

@@ -133,6 +133,9 @@ int cli_load_slice(const struct cli_target *t, struct slice *slice, struct chip 
                    struct chip_origin *origins, struct arena *a, struct err *e);
 int cli_set_params(const struct cli_list *set, struct chip *chip, struct chip_origin *origins,
                    struct arena *a, struct err *e);
+/* A program for more devices than the target has, `most`: the error names a slice that fits; -1. */
+int cli_refuse_devices(const struct cli_target *t, int devices, int most, int cores_each,
+                       struct err *e);
 /* Ends a program's mistake with the chip it was held against, which may be a default; -1. */
 int cli_add_chip(const struct cli_target *t, struct err *e);
 #endif

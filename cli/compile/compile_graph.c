@@ -70,8 +70,7 @@ static int make_program(struct compile_request *o, struct graph *g, struct arena
                  program_graph_lower(&p, a, e) ? -1 : 0;
 
     if (status == 0 && p.devices > most)
-        status = err_set(e, "the program is for %d devices, %s has %d; name a slice that has them, "
-                         "e.g. --tpu v5e-8", p.devices, o->target.tpu, most);
+        status = cli_refuse_devices(&o->target, p.devices, most, 1, e);
     if (status == 0) {
         graph_fini(g);
         graph_copy(&p.lowered.graph, a, g);

@@ -238,9 +238,9 @@ static int prepare(struct session *s, struct err *e)
     settings.notes_are_sources = o->tells_sources;
     cores = s->devices * (settings.megacore ? (int)s->chip.chip_cores : 1);
     if (cores > s->slice.core_count)
-        return err_set(e, "the program is for %d devices, %s has %d; name a slice that has them, "
-                       "e.g. --tpu v5e-8", s->devices, o->target.tpu,
-                       s->slice.core_count / (cores / s->devices));
+        return cli_refuse_devices(&o->target, s->devices,
+                                  s->slice.core_count / (cores / s->devices),
+                                  cores / s->devices, e);
     if (o->replicas > 1) {
         settings.replica_count = o->replicas;
         settings.slice = &s->slice;

@@ -44,6 +44,9 @@ END
 for slice in v4-8 v5p-8 v3-8; do
     expect 0 '2 of 2 results are within' exec "$work/decode.hlo" --tpu $slice --compare
 done
-expect 1 'the program is for 4 devices, v4-2 has 1' exec "$work/decode.hlo" --tpu v4-2
+# named: the least slice of the chip that has as many devices, two cores each where they are one
+expect 1 'the program is for 4 devices, v4-2 has 1; name a slice that has them, e.g. --tpu v4-8' exec "$work/decode.hlo" --tpu v4-2
+expect 1 'e.g. --tpu v6e-4' exec "$work/decode.hlo" --tpu v6e-1
+expect 1 'e.g. --tpu tiny-4' exec "$work/decode.hlo" --tpu tiny
 
 [ $failures -eq 0 ]
