@@ -35,7 +35,8 @@ CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 
-FILE_LIBS := $(shell pkg-config --libs $(FILE_PKGS) 2>/dev/null)
+# asked for where it is linked: on a clean system this very make has to install it first
+FILE_LIBS = $(shell pkg-config --libs $(FILE_PKGS) 2>/dev/null)
 
 # Every source below a folder, at any depth: a new file needs no line here.
 sources = $(shell find $(1) -name '*.c' | LC_ALL=C sort)
