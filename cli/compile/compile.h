@@ -29,7 +29,7 @@ struct compile_request {
     enum keras_policy policy;           /* of a Keras model */
     enum optimizer_rule optimizer;
     bool has_optimizer;
-    int64_t batch;                      /* of a replica */
+    int64_t batch;                      /* of a replica; 0: only a program of HLO knows it */
     int replica_count;                  /* one on each core, where a slice has several chips */
     int64_t bucket_bytes;               /* of gradients; 0: chosen */
     bool sums_wait, all_chips;

@@ -2,7 +2,6 @@
 #include "cli/compile/compile.h"
 
 #include "base/units.h"
-#include "import/read/read.h"
 
 #define STEP 8                          /* batches are told in multiples of it, where they are */
 #define TRIES_MAX 12
@@ -98,8 +97,8 @@ void compile_add_largest_batch(const struct compile_request *o, const struct mod
     struct err why = *e;
     int64_t batch;
 
-    if (compile_is_file(o->model) && program_is_file(o->model))
-        return;                         /* its shapes are fixed */
+    if (!o->batch)
+        return;                         /* shapes of a program are fixed */
     if (refused->hbm_bytes <= refused->hbm_limit || !compile_is_file(o->model))
         return;
     batch = compile_largest_batch(o, s, refused);

@@ -75,6 +75,7 @@ static int make_program(struct compile_request *o, struct graph *g, struct arena
         graph_fini(g);
         graph_copy(&p.lowered.graph, a, g);
         o->replica_count = p.devices;
+        o->batch = 0;
         o->kept = p.is_kept ? arena_copy(a, &p.kept, 1, sizeof(p.kept)) : NULL;
     }
     program_graph_fini(&p);

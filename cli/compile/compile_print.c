@@ -192,7 +192,7 @@ static void print_speed(const struct compile_request *o, const struct compile_ti
     double seconds = 1e-6 * (double)times->total_cycles / (double)chip->chip_clock_mhz;
     double samples = (double)o->batch * o->replica_count;
 
-    if (o->replica_count > 1)
+    if (o->replica_count > 1 && o->batch)
         printf("%s samples in a step of %d replicas: %.1f samples/s, %.1f per chip\n",
                text_thousands((int64_t)samples).text, o->replica_count,
                samples / seconds, samples / seconds / slice->chip_count);

@@ -48,5 +48,8 @@ done
 expect 1 'the program is for 4 devices, v4-2 has 1; name a slice that has them, e.g. --tpu v4-8' exec "$work/decode.hlo" --tpu v4-2
 expect 1 'e.g. --tpu v6e-4' exec "$work/decode.hlo" --tpu v6e-1
 expect 1 'e.g. --tpu tiny-4' exec "$work/decode.hlo" --tpu tiny
+# its batch is its own, so nothing is said of samples
+expect 0 'cycles = ' compile "$work/decode.hlo" --tpu v5e-4 --run
+! grep -q ' samples' "$work/log" || fail "samples of a program: $(cat "$work/log")"
 
 [ $failures -eq 0 ]
