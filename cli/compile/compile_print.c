@@ -198,19 +198,16 @@ static void print_speed(const struct compile_request *o, const struct compile_ti
                samples / seconds, samples / seconds / slice->chip_count);
 }
 
-#define LEAST_TOLD_S 0.0005             /* what would be printed as 0.000 s is left out */
-
+/* Of every stage, however short: which words stand there must not depend on the clock. */
 static void print_stages(const struct module *m)
 {
     double all = 0;
-    int told = 0;
 
     for (int i = 0; i < m->stage_count; i++)
         all += m->stage[i].seconds;
     printf("\ncompiled in %.3f s", all);
     for (int i = 0; i < m->stage_count; i++)
-        if (m->stage[i].seconds >= LEAST_TOLD_S)
-            printf("%s %s %.3f s", told++ ? "," : ":", m->stage[i].name, m->stage[i].seconds);
+        printf("%s %s %.3f s", i ? "," : ":", m->stage[i].name, m->stage[i].seconds);
     printf("\n");
 }
 
