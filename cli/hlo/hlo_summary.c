@@ -52,7 +52,7 @@ static void add_array(struct table *t, int number, const char *name, const struc
               cell_text(arena_strdup(t->arena, hlo_type_print(type, text, sizeof(text)))),
               cell_int((int64_t)hlo_type_bytes(type)),
               cell_text(i->sharding_count ? i->sharding[0].text : NULL),
-              cell_text(place_of(&i->place, t->arena)));
+              cell_text(place_of(hlo_place_of(i), t->arena)));
 }
 
 static void print_parameters(const struct hlo_computation *entry, bool whole)

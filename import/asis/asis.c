@@ -148,6 +148,16 @@ static int add_edge(struct keeping *k, int unit, const struct hlo_type *t)
     return p->edge_count;
 }
 
+static const struct hlo_place *kept_place(struct hlo_builder *b, const struct hlo_place *from,
+                                          int unit, int edge)
+{
+    struct hlo_place p = *from;
+
+    p.unit = unit;
+    p.edge = edge;
+    return hlo_place_keep(b->module->arena, &p, NULL);
+}
+
 /* `x` through a barrier for each array in it; `t` says how that lies */
 static int leave(struct keeping *k, struct hlo_builder *b, int unit, int x,
                  const struct hlo_type *t)
@@ -159,7 +169,7 @@ static int leave(struct keeping *k, struct hlo_builder *b, int unit, int x,
     if (!hlo_type_is_tuple(t)) {
         if (t->element == ELEMENT_TOKEN || hlo_type_elements(t) <= 1)
             return x;
-        barrier.place.edge = add_edge(k, unit, t);
+        barrier.place = kept_place(b, hlo_place_of(&barrier), unit, add_edge(k, unit, t));
         return hlo_copy_instruction(b, &barrier, &x);
     }
     part = mem_alloc(((size_t)t->part_count + 1) * sizeof(*part));
@@ -181,12 +191,13 @@ static int inline_unit(struct hlo_builder *b, const struct hlo_instruction *from
     struct hlo_computation *c = &b->module->computation[b->computation];
 
     for (int i = first; i < c->count; i++) {
-        if (!c->instruction[i].place.op_name) {
-            c->instruction[i].place = from->place;
-            if (!from->place.op_name)
-                c->instruction[i].place.op_name = from->name;
+        struct hlo_place p = *hlo_place_of(&c->instruction[i]);
+
+        if (!p.op_name) {
+            p = *hlo_place_of(from);
+            p.op_name = p.op_name ? p.op_name : from->name;
         }
-        c->instruction[i].place.unit = unit;
+        c->instruction[i].place = kept_place(b, &p, unit, p.edge);
     }
     return result;
 }
@@ -275,7 +286,8 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
         return come_in(k, b, from);
     if (!unit)                          /* what is in a fusion is inlined with it */
         return from->op == OPCODE_FUSION ? hlo_inline(b, from->computation[0], operand) : -1;
-    b->place.unit = unit;
+    own.place = kept_place(b, hlo_place_of(from), unit, hlo_place_of(from)->edge);
+    b->place = own.place;
     switch (from->op) {
     case OPCODE_FUSION: case OPCODE_CALL:
         return leave(k, b, unit, inline_unit(b, from, operand, unit), &from->type);
@@ -284,11 +296,10 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     case OPCODE_ALL_REDUCE_START: case OPCODE_ALL_GATHER_START:
     case OPCODE_COLLECTIVE_PERMUTE_START:
         kept_note(k->kept, unit, "nothing runs beside it: it is done where it starts");
-        own.place.unit = unit;
         return hlo_copy_instruction(b, &own, operand);
     default:
-        own.place.unit = unit;
-        own.place.edge = from->op == OPCODE_COPY ? -1 : 0;      /* one inside a fusion is nothing */
+        /* a copy inside a fusion is nothing, this one is a kernel */
+        own.place = kept_place(b, own.place, unit, from->op == OPCODE_COPY ? -1 : 0);
         return leave(k, b, unit, hlo_copy_instruction(b, &own, operand), &from->type);
     }
 }

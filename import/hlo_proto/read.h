@@ -2,6 +2,7 @@
 #ifndef IMPORT_HLO_PROTO_READ_H
 #define IMPORT_HLO_PROTO_READ_H
 #include "import/hlo_proto/hlo.pb-c.h"
+#include "import/program/frames.h"
 #include "import/program/program.h"
 
 #include <stdio.h>
@@ -12,6 +13,8 @@ struct proto_reader {
     const HloWire__Module *from;
     const char *file;
     struct err *err;
+    struct hlo_frames frames;           /* of the head */
+    const struct hlo_place *place;      /* of the last instruction that had one */
     const char *computation, *instruction;      /* at hand, for messages; NULL: none */
 };
 

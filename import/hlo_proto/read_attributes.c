@@ -294,21 +294,24 @@ static int read_groups_of_fields(struct proto_reader *r, const HloWire__Instruct
            ((has & HLO_HAS_GROUPS) && proto_read_groups(r, from, &i->groups)) ? -1 : 0;
 }
 
-static void read_place(struct proto_reader *r, const HloWire__Metadata *m, struct hlo_place *p)
+static const struct hlo_place *read_place(struct proto_reader *r, const HloWire__Metadata *m)
 {
     const char *name = m->deduplicated_name.len ? proto_quoted(r, m->deduplicated_name) : NULL;
     const char *scheduling = m->scheduling_name.len ? proto_quoted(r, m->scheduling_name) : NULL;
 
-    *p = (struct hlo_place){
+    struct hlo_place p = {
         .op_type = proto_text(r, m->op_type), .op_name = proto_text(r, m->op_name),
         .file = proto_text(r, m->source_file), .line = m->source_line,
         .end_line = m->source_end_line, .col = m->source_column, .end_col = m->source_end_column,
         .frame = m->stack_frame_id};
     if (name || scheduling)
-        p->rest = arena_printf(r->arena, "%s%s%s%s%s", name ? "deduplicated_name=" : "",
+        p.rest = arena_printf(r->arena, "%s%s%s%s%s", name ? "deduplicated_name=" : "",
                                name ? name : "", name && scheduling ? " " : "",
                                scheduling ? "scheduling_name=" : "",
                                scheduling ? scheduling : "");
+    hlo_frames_resolve(&r->frames, &p);
+    r->place = hlo_place_keep(r->arena, &p, r->place);
+    return r->place;
 }
 
 /* The configuration of a backend stands in the instruction, or in a list of the module. */
@@ -350,7 +353,7 @@ int proto_read_attributes(struct proto_reader *r, const HloWire__Instruction *fr
     i->is_largest = from->largest;
     i->is_reverse = from->is_reverse;
     if (from->metadata)
-        read_place(r, from->metadata, &i->place);
+        i->place = read_place(r, from->metadata);
     read_config(r, from, i);
     if (read_groups_of_fields(r, from, hlo_opcode_attributes(i->op), i) ||
         (from->sharding &&

@@ -349,6 +349,7 @@ static int read_head(struct proto_reader *r)
         read_donors(r, from->buffer_donor);
     if (from->stack_frame_index)
         read_frames(r, from->stack_frame_index);
+    hlo_frames_read(&r->frames, r->arena, m->tables);
     if (from->frontend_attributes &&
         proto_read_pairs(r, from->frontend_attributes, &m->frontend))
         return -1;

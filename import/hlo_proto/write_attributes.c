@@ -270,11 +270,13 @@ static void put_place(struct proto_writer *w, const struct hlo_place *p, HloWire
     m = PROTO_NEW(w, Metadata, METADATA);
     m->op_type = proto_bytes(p->op_type);
     m->op_name = proto_bytes(p->op_name);
-    m->source_file = proto_bytes(p->file);
-    m->source_line = p->line;
-    m->source_end_line = p->end_line;
-    m->source_column = p->col;
-    m->source_end_column = p->end_col;
+    if (!p->is_of_frame) {
+        m->source_file = proto_bytes(p->file);
+        m->source_line = p->line;
+        m->source_end_line = p->end_line;
+        m->source_column = p->col;
+        m->source_end_column = p->end_col;
+    }
     m->stack_frame_id = p->frame;
     m->deduplicated_name = quoted_field(w, p->rest, "deduplicated_name=");
     m->scheduling_name = quoted_field(w, p->rest, "scheduling_name=");
@@ -296,7 +298,7 @@ int proto_write_attributes(struct proto_writer *w, const struct hlo_computation 
     put_fields(w, i, hlo_opcode_attributes(i->op), to);
     if (i->op == OPCODE_COMPARE)
         put_comparison(w, c, i, to);
-    put_place(w, &i->place, to);
+    put_place(w, hlo_place_of(i), to);
     if (i->sharding_count)
         to->sharding = proto_write_shardings(w, i->sharding_count, i->sharding);
     if (i->literal) {

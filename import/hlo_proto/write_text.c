@@ -1,6 +1,8 @@
 /* Texts and lists of numbers on their way into messages. */
 #include "import/hlo_proto/write.h"
 
+#include "import/program/frames.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,86 +79,52 @@ HloWire__Pairs *proto_write_pairs(struct proto_writer *w, const struct hlo_pairs
     return made;
 }
 
-/* ---- tables of places, as HLO text has them: `1 "file.py"`, `1 {line=3 ..}` */
+/* ---- tables of places */
 
-static int field_of(const char *at, const char *end, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; at + length < end; at++) {
-        if ((at[-1] == '{' || at[-1] == ' ') && strncmp(at, name, length) == 0 &&
-            at[length] == '=')
-            return atoi(at + length + 1);
-    }
-    return 0;
-}
-
-static void add_location(struct proto_writer *w, HloWire__StackFrames *f, const char *at,
-                         const char *end)
+static HloWire__FileLocation *write_location(struct proto_writer *w,
+                                             const struct hlo_file_location *from)
 {
     HloWire__FileLocation *l = PROTO_NEW(w, FileLocation, FILE_LOCATION);
 
-    l->file_name_id = field_of(at, end, "file_name_id");
-    l->function_name_id = field_of(at, end, "function_name_id");
-    l->line = field_of(at, end, "line");
-    l->column = field_of(at, end, "column");
-    l->end_line = field_of(at, end, "end_line");
-    l->end_column = field_of(at, end, "end_column");
-    f->file_locations[f->n_file_locations++] = l;
+    l->file_name_id = from->file;
+    l->function_name_id = from->function;
+    l->line = from->line;
+    l->column = from->col;
+    l->end_line = from->end_line;
+    l->end_column = from->end_col;
+    return l;
 }
 
-static void add_frame(struct proto_writer *w, HloWire__StackFrames *f, const char *at,
-                      const char *end)
+static ProtobufCBinaryData *write_names(struct proto_writer *w, const char *const *name,
+                                        int count)
 {
-    HloWire__StackFrame *s = PROTO_NEW(w, StackFrame, STACK_FRAME);
+    ProtobufCBinaryData *made = arena_array(w->arena, (size_t)count, sizeof(*made));
 
-    s->file_location_id = field_of(at, end, "file_location_id");
-    s->parent_frame_id = field_of(at, end, "parent_frame_id");
-    f->stack_frames[f->n_stack_frames++] = s;
-}
-
-static size_t lines_of(const char *text)
-{
-    size_t lines = 1;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
+    for (int i = 0; i < count; i++)
+        made[i] = proto_unquoted(w, name[i]);
+    return made;
 }
 
 HloWire__StackFrames *proto_write_frames(struct proto_writer *w, const char *tables)
 {
-    static const char *const titles[] = {"FileNames", "FunctionNames", "FileLocations",
-                                         "StackFrames"};
     HloWire__StackFrames *f = PROTO_NEW(w, StackFrames, STACK_FRAMES);
-    size_t lines = lines_of(tables), title = 0;
+    struct hlo_frames from;
 
-    f->file_names = arena_array(w->arena, lines, sizeof(*f->file_names));
-    f->function_names = arena_array(w->arena, lines, sizeof(*f->function_names));
-    f->file_locations = PROTO_LIST(w, FileLocation, lines);
-    f->stack_frames = PROTO_LIST(w, StackFrame, lines);
-    for (const char *at = tables; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        const char *end = at + strcspn(at, "\n"), *value = memchr(at, ' ', (size_t)(end - at));
-
-        for (size_t t = 0; t < 4; t++) {
-            if (strncmp(at, titles[t], strlen(titles[t])) == 0)
-                title = t;
-        }
-        if (!value)
-            continue;
-        value++;
-        if (title == 2) {
-            add_location(w, f, value + 1, end);
-        } else if (title == 3) {
-            add_frame(w, f, value + 1, end);
-        } else {
-            char *name = arena_printf(w->arena, "%.*s", (int)(end - value), value);
-
-            if (title == 0)
-                f->file_names[f->n_file_names++] = proto_unquoted(w, name);
-            else
-                f->function_names[f->n_function_names++] = proto_unquoted(w, name);
-        }
+    hlo_frames_read(&from, w->arena, tables);
+    f->n_file_names = (size_t)from.file_count;
+    f->file_names = write_names(w, from.file, from.file_count);
+    f->n_function_names = (size_t)from.function_count;
+    f->function_names = write_names(w, from.function, from.function_count);
+    f->n_file_locations = (size_t)from.location_count;
+    f->file_locations = PROTO_LIST(w, FileLocation, from.location_count);
+    for (int i = 0; i < from.location_count; i++)
+        f->file_locations[i] = write_location(w, &from.location[i]);
+    f->n_stack_frames = (size_t)from.frame_count;
+    f->stack_frames = PROTO_LIST(w, StackFrame, from.frame_count);
+    for (int i = 0; i < from.frame_count; i++) {
+        f->stack_frames[i] = PROTO_NEW(w, StackFrame, STACK_FRAME);
+        f->stack_frames[i]->file_location_id = from.frame[i].location;
+        f->stack_frames[i]->parent_frame_id = from.frame[i].parent;
     }
     return f;
 }

@@ -244,8 +244,10 @@ static int read_module(struct hlo_reader *r)
 
     hlo_names_begin(&r->computations);
     r->head_count = 0;
+    r->place = NULL;
     if (hlo_scan_take_word(s, "HloModule"))
         status = read_head(r) || read_tables(r) ? -1 : 0;
+    hlo_frames_read(&r->frames, r->pool.arena, r->module->tables);
     r->module->other.count = (int)r->head_count;
     r->module->other.item = hlo_pool_copy(&r->pool, r->head, r->head_count, sizeof(*r->head));
     while (status == 0 && !hlo_scan_is_end(s)

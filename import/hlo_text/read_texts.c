@@ -166,7 +166,7 @@ static int read_metadata_field(struct hlo_reader *r, struct hlo_place *place, st
 int hlo_read_kind_metadata(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
     struct hlo_scan *s = &r->scan;
-    struct hlo_place *place = field;
+    struct hlo_place p = {.op_type = NULL};
 
     (void)g;
     if (hlo_scan_want(s, '{'))
@@ -178,15 +178,18 @@ int hlo_read_kind_metadata(struct hlo_reader *r, struct hlo_reading *g, void *fi
         hlo_scan_take(s, ',');
         if (!hlo_scan_take_ident(s, &name))
             return hlo_scan_unexpected(s, "a field of the metadata");
-        if (hlo_scan_want(s, '=') || read_metadata_field(r, place, name, &is_known))
+        if (hlo_scan_want(s, '=') || read_metadata_field(r, &p, name, &is_known))
             return -1;
         if (is_known)
             continue;
         if (hlo_scan_value(s, &value))
             return -1;
-        place->rest = arena_printf(r->pool.arena, "%s%s%.*s=%.*s", place->rest ? place->rest : "",
-                                   place->rest ? " " : "", (int)name.length, name.at,
-                                   (int)value.length, value.at);
+        p.rest = arena_printf(r->pool.arena, "%s%s%.*s=%.*s", p.rest ? p.rest : "",
+                              p.rest ? " " : "", (int)name.length, name.at,
+                              (int)value.length, value.at);
     }
+    hlo_frames_resolve(&r->frames, &p);
+    r->place = hlo_place_keep(r->pool.arena, &p, r->place);
+    *(const struct hlo_place **)field = r->place;
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "import/hlo_text/attributes.h"
 #include "import/hlo_text/names.h"
 #include "import/hlo_text/scan.h"
+#include "import/program/frames.h"
 #include "import/program/program.h"
 
 struct hlo_reader {
@@ -17,6 +18,8 @@ struct hlo_reader {
     struct hlo_type *type;
     size_t type_count, type_capacity;
     struct hlo_module *module;          /* the one that is read */
+    struct hlo_frames frames;           /* of its head */
+    const struct hlo_place *place;      /* of the last instruction that had one */
     struct hlo_names computations;      /* of the module -> index */
     struct hlo_names instructions[HLO_NESTING_MAX + 1];        /* by depth of computations */
     int computation_depth;

@@ -179,12 +179,13 @@ void lower_set(struct lower_scope *s, int node)
 /* what the program's author called it, and where: "jit(f)/dot_general (model.py:12)" */
 static const char *source_of(struct lower_scope *s, const struct hlo_instruction *i)
 {
-    const char *name = i->place.op_name && i->place.op_name[0] ? i->place.op_name : i->name;
-    const char *file = i->place.file, *slash = file ? strrchr(file, '/') : NULL;
+    const struct hlo_place *p = hlo_place_of(i);
+    const char *name = p->op_name && p->op_name[0] ? p->op_name : i->name;
+    const char *file = p->file, *slash = file ? strrchr(file, '/') : NULL;
 
     if (!file || !file[0])
         return name;
-    return arena_printf(s->l->arena, "%s (%s:%d)", name, slash ? slash + 1 : file, i->place.line);
+    return arena_printf(s->l->arena, "%s (%s:%d)", name, slash ? slash + 1 : file, p->line);
 }
 
 /* the program says what each result is: another one is our mistake, and told rather than used */
@@ -221,7 +222,7 @@ static void lower_instruction(struct lower_scope *s, const struct hlo_instructio
 {
     s->now = i;
     s->g->source = source_of(s, i);
-    s->g->unit = i->place.unit;
+    s->g->unit = hlo_place_of(i)->unit;
     if (!hlo_type_is_tuple(&i->type) && lower_is_empty(&i->type) && i->op != OPCODE_PARAMETER) {
         lower_set(s, NODE_NONE);
         return;

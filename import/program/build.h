@@ -28,7 +28,7 @@ int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction 
 struct hlo_builder {
     struct hlo_module *module;
     int computation;
-    struct hlo_place place;
+    const struct hlo_place *place;
     int line, col;
 };
 

@@ -53,6 +53,38 @@ int hlo_add_named_computation(struct hlo_module *m, const char *name)
     return m->computation_count - 1;
 }
 
+const struct hlo_place *hlo_place_of(const struct hlo_instruction *i)
+{
+    static const struct hlo_place nothing = { .op_type = NULL };
+
+    return i->place ? i->place : &nothing;
+}
+
+static bool is_same_place(const struct hlo_place *a, const struct hlo_place *b)
+{
+    return a->op_type == b->op_type && a->op_name == b->op_name && a->file == b->file &&
+           a->line == b->line && a->end_line == b->end_line && a->col == b->col &&
+           a->end_col == b->end_col && a->frame == b->frame && a->rest == b->rest &&
+           a->is_of_frame == b->is_of_frame && a->unit == b->unit && a->edge == b->edge;
+}
+
+const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *p,
+                                       const struct hlo_place *last)
+{
+    static const struct hlo_place nothing = { .op_type = NULL };
+    struct hlo_place *made;
+    bool was_packed;
+
+    if (is_same_place(p, &nothing))
+        return NULL;
+    if (last && is_same_place(p, last))
+        return last;
+    was_packed = arena_pack(a, true);
+    made = arena_copy(a, p, 1, sizeof(*p));
+    arena_pack(a, was_packed);
+    return made;
+}
+
 static void *copy_one(struct arena *a, const void *from, size_t bytes)
 {
     return from ? arena_copy(a, from, 1, bytes) : NULL;

@@ -161,6 +161,7 @@ struct hlo_place {                      /* what the program's author wrote; NULL
     const char *file;
     int line, end_line, col, end_col;
     int frame;                          /* stack_frame_id; 0: none */
+    bool is_of_frame;                   /* file to end_col are its frame's, not said here */
     const char *rest;                   /* other fields of metadata={}, as written */
     int unit, edge;                     /* import/asis: the kernel, its result; 0: none, -1: a copy */
 };
@@ -210,7 +211,7 @@ struct hlo_instruction {
     int sharding_count;                 /* 0: none; of a tuple one for each leaf, or one for all */
     const struct hlo_sharding *sharding;
     struct hlo_ints control;            /* control-predecessors: indices */
-    struct hlo_place place;
+    const struct hlo_place *place;      /* shared, never changed; NULL: nothing known */
     int line, col;                      /* in the file that was read */
 };
 
@@ -309,6 +310,14 @@ int hlo_type_leaves(const struct hlo_type *t);          /* arrays and tokens in 
 const struct hlo_type *hlo_type_leaf(const struct hlo_type *t, int n);
 char *hlo_type_print(const struct hlo_type *t, char *buf, size_t buf_bytes);   /* "f32[2,3]" */
 
+/* what is known of an instruction's place: nothing, rather than NULL */
+const struct hlo_place *hlo_place_of(const struct hlo_instruction *i);
+/*
+ * A place in the arena for `p`; of consecutive equal ones `last` is given again. NULL: p says
+ * nothing. Texts are those of p.
+ */
+const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *p,
+                                       const struct hlo_place *last);
 struct hlo_ints hlo_ints_copy(struct arena *a, const int64_t *item, int count);
 
 /* A dense literal of copied data; of one number, rounded to the type and repeated. */

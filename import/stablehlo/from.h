@@ -83,6 +83,7 @@ int from_extra_of(struct from *f, const struct mlir_op *op, const struct mlir_at
 
 /* from_op.c */
 void from_place(struct from *f, const struct mlir_op *op);
+void from_location(struct from *f, const struct mlir_attr *location);   /* the same of a block's */
 /* the instruction that stands for an operand here; -1 after a mistake */
 int from_operand(struct from *f, const struct mlir_op *op, const struct mlir_value *v);
 /* all operands; NULL after a mistake */

@@ -84,7 +84,7 @@ int from_region(struct from *f, const struct mlir_op *op, const struct mlir_regi
         struct hlo_type t;
         if (from_type(f, op, b->argument[k].type, &t))
             return -1;
-        mlir_place_of(f->arena, b->argument[k].location, &f->b.place);
+        from_location(f, b->argument[k].location);
         from_define(f, &b->argument[k], hlo_parameter(&f->b, k, &t));
     }
     return from_block(f, b) ? -1 : leave(f, was);

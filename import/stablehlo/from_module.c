@@ -62,7 +62,8 @@ static int make_parameters(struct from *f, const struct mlir_op *op)
         if (v->name)
             i.name = arena_printf(f->arena, "%s%s", v->name[0] >= '0' && v->name[0] <= '9' ? "arg" : "",
                                   v->name);
-        mlir_place_of(f->arena, v->location, &i.place);
+        from_location(f, v->location);
+        i.place = f->b.place;
         from_define(f, v, hlo_add(f->m, f->b.computation, &i));
     }
     return 0;

@@ -24,9 +24,17 @@ int from_fail(struct from *f, const struct mlir_op *op, const char *fmt, ...)
     return err_at(f->err, f->tree->file, op->line, op->col, "%s: %s", op->name, msg);
 }
 
+void from_location(struct from *f, const struct mlir_attr *location)
+{
+    struct hlo_place p;
+
+    mlir_place_of(f->arena, location, &p);
+    f->b.place = hlo_place_keep(f->arena, &p, f->b.place);
+}
+
 void from_place(struct from *f, const struct mlir_op *op)
 {
-    mlir_place_of(f->arena, op->location, &f->b.place);
+    from_location(f, op->location);
     f->b.line = op->line;
     f->b.col = op->col;
 }

@@ -48,7 +48,7 @@ struct mlir_op *to_make(struct to *t, struct to_op *o)
     op->attr_count = o->attr_count;
     op->region = o->region;
     op->region_count = o->region_count;
-    op->location = o->from ? to_place(t, &o->from->place) : NULL;
+    op->location = o->from ? to_place(t, hlo_place_of(o->from)) : NULL;
     op->result_count = o->result_count;
     op->result = arena_array(t->arena, (size_t)o->result_count + 1, sizeof(*op->result));
     for (int k = 0; k < o->result_count; k++)

@@ -84,7 +84,7 @@ static void add_arguments(struct to *t, struct mlir_block *b)
         const struct hlo_instruction *i = &t->c->instruction[t->c->parameter[k]];
         b->argument[k] = (struct mlir_value){ .id = t->tree->value_count++, .index = k,
                                               .type = to_type(t, &i->type),
-                                              .location = to_place(t, &i->place) };
+                                              .location = to_place(t, hlo_place_of(i)) };
         t->value[t->c->parameter[k]] = argument_value(t, &b->argument[k], &i->type);
     }
 }

@@ -240,6 +240,59 @@ TEST(instructions_get_names_of_their_own_in_the_whole_module)
     arena_fini(&a);
 }
 
+static void check_frames(const struct hlo_module *m)
+{
+    const struct hlo_computation *c = &m->computation[m->entry];
+    const struct hlo_place *in_frame = hlo_place_of(&c->instruction[1]);
+    const struct hlo_place *own = hlo_place_of(&c->instruction[2]);
+
+    assert_string_equal(in_frame->file, "/a/\"b\"/model.py");
+    assert_int_equal(in_frame->line, 40);
+    assert_int_equal(in_frame->end_col, 9);
+    assert_string_equal(own->file, "own.py");
+    assert_int_equal(own->line, 7);
+    assert_null(hlo_place_of(&c->instruction[3])->file);
+    assert_null(hlo_place_of(&c->instruction[4])->file);
+}
+
+TEST(frames_say_file_and_line_where_the_instruction_does_not)
+{
+    static const char text[] =
+        "HloModule m\n\nFileNames\n1 \"other.py\"\n2 \"/a/\\\"b\\\"/model.py\"\n\nFunctionNames\n"
+        "1 \"f\"\n\nFileLocations\n1 {file_name_id=1 function_name_id=1 line=12 end_line=12 column=3 "
+        "end_column=9}\n2 {file_name_id=2 function_name_id=1 line=40 end_line=41 column=3 "
+        "end_column=9}\n3 {file_name_id=3 function_name_id=1 line=1 end_line=1 column=1 "
+        "end_column=1}\n\nStackFrames\n1 {file_location_id=1 parent_frame_id=1}\n"
+        "2 {file_location_id=2 parent_frame_id=2}\n3 {file_location_id=3 parent_frame_id=1}\n\n"
+        "ENTRY %e (p: f32[]) -> f32[] {\n  %p = f32[] parameter(0)\n"
+        "  %a = f32[] negate(%p), metadata={op_name=\"a\" stack_frame_id=2}\n"
+        "  %b = f32[] negate(%a), metadata={source_file=\"own.py\" source_line=7 stack_frame_id=2}\n"
+        "  %c = f32[] negate(%b), metadata={stack_frame_id=3}\n"
+        "  ROOT %d = f32[] negate(%c), metadata={stack_frame_id=4}\n}\n";
+    struct hlo_module *m, again;
+    struct err e = {.msg = ""};
+    unsigned char *bytes;
+    struct arena a;
+    size_t count;
+    char *printed;
+
+    arena_init(&a);
+    m = program_read_bytes(text, strlen(text), "text", &a, &e);
+    assert_non_null(m);
+    check_frames(m);
+    printed = print_module(m);
+    assert_same_text("text", printed, text);
+    free(printed);
+    assert_int_equal(hlo_proto_write(m, &bytes, &count, &e), 0);
+    assert_int_equal(hlo_proto_read(&again, bytes, count, "bytes", &a, &e), 0);
+    check_frames(&again);
+    assert_string_equal(again.tables, m->tables);
+    mem_free(bytes);
+    hlo_module_fini(&again);
+    program_free(m);
+    arena_fini(&a);
+}
+
 TEST(samples_are_written_and_read_again)
 {
     static const char *const patterns[] = {"programs/*/*/program.hlo.pb*", "hlo/*.hlo",
@@ -349,6 +402,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read_again_and_prints_the_same),
         cmocka_unit_test(constants_keep_their_values_in_any_layout),
         cmocka_unit_test(instructions_get_names_of_their_own_in_the_whole_module),
+        cmocka_unit_test(frames_say_file_and_line_where_the_instruction_does_not),
         cmocka_unit_test(samples_are_written_and_read_again),
         cmocka_unit_test(a_cut_module_is_no_program_or_lacks_what_was_cut),
         cmocka_unit_test(changed_bytes_give_a_program_or_an_error),

@@ -207,8 +207,8 @@ TEST(what_nobody_reads_is_kept_as_it_stands)
     assert_int_equal(x->other.count, 2);
     assert_string_equal(x->other.item[0].value, "{[1,2], \"}\"}");
     assert_string_equal(x->config, "{\"a\":{\"b\":\"}\"}}");
-    assert_string_equal(x->place.op_name, "a\tb");
-    assert_string_equal(x->place.rest, "more={1} less=2");
+    assert_string_equal(hlo_place_of(x)->op_name, "a\tb");
+    assert_string_equal(hlo_place_of(x)->rest, "more={1} less=2");
     done(m);
 }
 
