@@ -283,6 +283,7 @@ check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@SYSTOLE=$(SYSTOLE) FAULTS=$(BUILD)/tests/faults RANDOM_KILLS=250 sh tests/faults/faults.sh 1
 	@sh tools/same_by_compilers.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tests/cli/cli_program_records.sh
+	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tests/cli/cli_hardware.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/test_keras_applications.py
 	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_frameworks.sh
 

@@ -1,5 +1,5 @@
 /*
- * Builds the programs behind measured rows (cli/validate/hardware.h), as graphs of basic
+ * Builds the programs behind measured rows (cli/hardware/hardware.h), as graphs of basic
  * operations.
  */
 #ifndef CLI_HARDWARE_GRAPHS_H

@@ -1,5 +1,5 @@
 /* Prints the tables of `systole check hardware`. */
-#include "cli/validate/hardware.h"
+#include "cli/hardware/hardware_sums.h"
 
 #include "base/table.h"
 #include "base/units.h"
@@ -8,57 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_MAX = 32, NAME_WIDTH = 34 };
-
-struct errors {                         /* absolute, in % of the measured value */
-    double *value;
-    int count;
-    size_t capacity;
-};
-
-static void add_error(struct errors *x, double percent)
-{
-    if (isnan(percent))
-        return;
-    MEM_ADD(x->value, x->count, x->capacity) = fabs(percent);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double mean(const struct errors *x)
-{
-    double sum = 0;
-
-    for (int i = 0; i < x->count; i++)
-        sum += x->value[i];
-    return x->count ? sum / x->count : NAN;
-}
-
-static double median(struct errors *x)
-{
-    if (x->count == 0)
-        return NAN;
-    qsort(x->value, (size_t)x->count, sizeof(*x->value), compare);
-    return (x->value[(x->count - 1) / 2] + x->value[x->count / 2]) / 2;
-}
-
-static double error_percent(double simulated_us, double measured_us)
-{
-    return 100 * (simulated_us / measured_us - 1);
-}
-
-static bool is_scored(const struct hardware_row *r)
-{
-    return r->work != WORK_NONE && !r->why_not && !r->error && !isnan(r->simulated_us[CODEGEN_XLA]);
-}
+enum { NAME_WIDTH = 34 };
 
 /* "fusion.9167" of an HLO operation's text, other names as they are */
-static const char *short_name(const char *workload, char *buf, size_t buf_bytes)
+const char *hardware_short_name(const char *workload, char *buf, size_t buf_bytes)
 {
     const char *from = workload + (workload[0] == '%');
     size_t length = workload[0] == '%' ? strcspn(from, " ") : strlen(from);
@@ -103,11 +56,11 @@ static void add_rows(struct table *t, const struct hardware_file *f)
             remark = *left_out(r) ? left_out(r) : "not simulated";
         TABLE_ROW(t, cell_text(f->name), cell_int(r->line), cell_text(f->chip),
                   cell_text(r->group), cell_text(r->workload),
-                  cell_text(arena_strdup(t->arena, short_name(r->workload, name, sizeof(name)))),
+                  cell_text(arena_strdup(t->arena, hardware_short_name(r->workload, name, sizeof(name)))),
                   cell_text(r->dtype), cell_real(r->measured_us), cell_real(us),
-                  cell_real(if_simulated(r, error_percent(us, r->measured_us))),
+                  cell_real(if_simulated(r, hardware_error_percent(us, r->measured_us))),
                   cell_real(r->baseline_us),
-                  cell_real(if_simulated(r, error_percent(r->baseline_us, r->measured_us))),
+                  cell_real(if_simulated(r, hardware_error_percent(r->baseline_us, r->measured_us))),
                   cell_real(r->peer_error_percent), cell_real(r->simulated_us[CODEGEN_BEST]),
                   cell_int(r->kernel_count), cell_text(left_out(r)), cell_text(remark));
     }
@@ -143,78 +96,41 @@ void hardware_print_csv(const struct hardware_file *files, int count, FILE *to)
 
 /* ----- sums */
 
-struct group {
-    const char *name;
-    int row_count;
-    struct errors ours, baseline, peer, best;   /* best: time in % of that with xla */
-};
-
-static struct group *group_of(struct group *groups, int *count, const char *name)
-{
-    for (int i = 0; i < *count; i++)
-        if (strcmp(groups[i].name, name) == 0)
-            return &groups[i];
-    if (*count == GROUPS_MAX)
-        return &groups[GROUPS_MAX - 1];
-    groups[*count] = (struct group){.name = name};
-    return &groups[(*count)++];
-}
-
-static void add_row(struct group *g, const struct hardware_row *r)
-{
-    g->row_count++;
-    if (!is_scored(r))
-        return;
-    add_error(&g->ours, error_percent(r->simulated_us[CODEGEN_XLA], r->measured_us));
-    add_error(&g->baseline, error_percent(r->baseline_us, r->measured_us));
-    add_error(&g->peer, r->peer_error_percent);
-    add_error(&g->best, 100 * r->simulated_us[CODEGEN_BEST] / r->simulated_us[CODEGEN_XLA]);
-}
-
 #define FIGURE(above_, heading) \
     {TABLE_SHOWN(REAL, NULL, heading), .above = above_, .decimals = 1, .suffix = "%", .width = 8}
 
 static const struct table_field sum_fields[] = {
     {TABLE_SHOWN(TEXT, NULL, "file"), .width = 40}, {TABLE_SHOWN(INT, NULL, "rows")},
     {TABLE_SHOWN(INT, NULL, "scored")}, FIGURE("simulated", "mean"), FIGURE("simulated", "median"),
-    FIGURE("baseline", "mean"), FIGURE("baseline", "median"), FIGURE("peer", "mean"),
-    FIGURE("best, %", "of xla")};
+    FIGURE("simulated", "2nd mean"), FIGURE("simulated", "by time"),
+    {TABLE_SHOWN(REAL, NULL, "ratio"), .above = "simulated", .decimals = 2},
+    FIGURE("simulated", "covered"), FIGURE("simulated", "memory"), FIGURE("baseline", "mean"),
+    FIGURE("baseline", "median"), FIGURE("peer", "mean"), FIGURE("best, %", "of xla")};
 
-static void add_group(struct table *t, struct group *g, const char *indent)
+static void add_group(struct table *t, struct hardware_group *g, const char *name)
 {
     struct table_cell cell[] = {
-        cell_text(arena_printf(t->arena, "%s%s", indent, g->name)), cell_int(g->row_count),
-        cell_int(g->ours.count), cell_real(mean(&g->ours)), cell_real(median(&g->ours)),
-        cell_real(mean(&g->baseline)), cell_real(median(&g->baseline)), cell_real(mean(&g->peer)),
-        cell_real(mean(&g->best))};
+        cell_text(name), cell_int(g->row_count), cell_int(g->ours.count),
+        cell_real(hardware_mean(&g->ours)), cell_real(hardware_median(&g->ours)),
+        cell_real(hardware_second_mean(g)), cell_real(hardware_weighted(g)),
+        cell_real(hardware_ratio(g)), cell_real(hardware_covered(g)),
+        cell_real(hardware_median(&g->memory)), cell_real(hardware_mean(&g->baseline)),
+        cell_real(hardware_median(&g->baseline)), cell_real(hardware_mean(&g->peer)),
+        cell_real(hardware_mean(&g->best))};
 
     table_add_cells(t, cell, t->column_count);
 }
 
-static void free_group(struct group *g)
-{
-    mem_free(g->ours.value);
-    mem_free(g->baseline.value);
-    mem_free(g->peer.value);
-    mem_free(g->best.value);
-}
-
 static void add_file(struct table *t, const struct hardware_file *f)
 {
-    struct group all = {.name = f->name}, groups[GROUPS_MAX];
-    int count = 0;
+    struct hardware_groups groups;
 
-    for (int i = 0; i < f->row_count; i++) {
-        add_row(&all, &f->row[i]);
-        add_row(group_of(groups, &count, f->row[i].group ? f->row[i].group : ""), &f->row[i]);
-    }
-    add_group(t, &all, "");
-    for (int i = 0; i < count; i++) {
-        if (count > 1 && groups[i].ours.count)
-            add_group(t, &groups[i], "  ");
-        free_group(&groups[i]);
-    }
-    free_group(&all);
+    hardware_groups_sum(&groups, f, false);
+    add_group(t, &groups.item[0], f->name);
+    for (int i = 1; i < groups.count && groups.count > 2; i++)
+        if (groups.item[i].ours.count || groups.item[i].failed)
+            add_group(t, &groups.item[i], arena_printf(t->arena, "  %s", groups.item[i].name));
+    hardware_groups_free(&groups);
 }
 
 void hardware_print_summary(const struct hardware_file *files, int count, bool with_best,
@@ -231,4 +147,44 @@ void hardware_print_summary(const struct hardware_file *files, int count, bool w
             add_file(&t, &files[i]);
     table_print_text(&t, to);
     table_end(&t);
+}
+
+/* ----- rows that are not scored */
+
+static void print_reason(const struct hardware_file *f, int first, FILE *to)
+{
+    const char *why = left_out(&f->row[first]);
+    char name[NAME_WIDTH + 1];
+    int count = 0;
+
+    for (int i = 0; i < first; i++)
+        if (!hardware_is_scored(&f->row[i]) && strcmp(left_out(&f->row[i]), why) == 0)
+            return;                     /* told with the first of them */
+    for (int i = first; i < f->row_count; i++) {
+        const struct hardware_row *r = &f->row[i];
+
+        if (hardware_is_scored(r) || strcmp(left_out(r), why) != 0)
+            continue;
+        if (count++ == 0)
+            fprintf(to, "  %s:", *why ? why : "not simulated");
+        fprintf(to, "%s %s", count > 1 ? "," : "",
+                hardware_short_name(r->workload, name, sizeof(name)));
+    }
+    fprintf(to, " (%d)\n", count);
+}
+
+void hardware_print_unscored(const struct hardware_file *files, int count, FILE *to)
+{
+    for (int k = 0; k < count; k++) {
+        bool is_begun = false;
+
+        for (int i = 0; i < files[k].row_count; i++) {
+            if (hardware_is_scored(&files[k].row[i]))
+                continue;
+            if (!is_begun)
+                fprintf(to, "\n%s, not scored\n", files[k].name);
+            is_begun = true;
+            print_reason(&files[k], i, to);
+        }
+    }
 }

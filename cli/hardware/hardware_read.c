@@ -1,5 +1,5 @@
 /* Reads files of measurements, and makes a graph of each row's columns. */
-#include "cli/validate/hardware.h"
+#include "cli/hardware/hardware.h"
 
 #include "base/units.h"
 #include "stack/hlo/rewrite.h"
@@ -17,7 +17,8 @@ static struct hardware_row *add_row(struct hardware_file *f, int line)
     struct hardware_row *r = &MEM_ADD(f->row, f->row_count, f->row_capacity);
 
     *r = (struct hardware_row){.line = line, .measured_us = NAN, .peer_error_percent = NAN,
-                               .simulated_us = {NAN, NAN}, .baseline_us = NAN, .dtype = "bf16"};
+                               .simulated_us = {NAN, NAN}, .baseline_us = NAN, .occurrences = 1,
+                               .measured_memory_bytes = NAN, .simulated_memory_bytes = NAN, .dtype = "bf16"};
     return r;
 }
 
@@ -396,7 +397,7 @@ static void read_training_row(struct hardware_row *r, struct fields *f, struct a
 static int read_profile(struct hardware_file *file, const struct csv *c, struct arena *a,
                         struct err *e)
 {
-    static const char *const needed[] = {"Category", "HLO op", "Avg. time (us)",
+    static const char *const needed[] = {"Category", "HLO op", "Avg. self time (us)", "#Occurrences",
                                          "Measured GFLOP/s", "Measured Memory BW (GiB/s)"};
 
     for (size_t i = 0; i < COUNT_OF(needed); i++)
@@ -409,7 +410,8 @@ static int read_profile(struct hardware_file *file, const struct csv *c, struct 
 
         r->workload = text(&f, "HLO op");
         r->group = text(&f, "Category");
-        r->measured_us = number(&f, "Avg. time (us)");
+        r->measured_us = number(&f, "Avg. self time (us)");
+        r->occurrences = number(&f, "#Occurrences");
         r->flops = number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
         r->time = TIME_KERNEL;
         r->all_cores = true;
@@ -442,10 +444,10 @@ LAYOUT(profile, NULL, TIME_KERNEL, .us_per_unit = 1)     /* by read_profile */
 int hardware_files(struct hardware_file **files, struct arena *a)
 {
     static const struct hardware_file known[] = {
-#define FILE(path, tpu, reader, whose, first, text) \
-        {.name = path, .chip = tpu, .layout = &layout_##reader, .peer = whose, .heading = first, \
-         .about = text},
-#include "cli/validate/hardware.def"
+#define FILE(path, tpu, reader, step, whose, first, text) \
+        {.name = path, .chip = tpu, .layout = &layout_##reader, .part_step = step, .peer = whose, \
+         .heading = first, .about = text},
+#include "cli/hardware/hardware.def"
     };
 
     *files = arena_alloc(a, sizeof(known));
@@ -455,5 +457,9 @@ int hardware_files(struct hardware_file **files, struct arena *a)
 
 int hardware_read(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e)
 {
-    return f->layout->read ? read_rows(f, c, a, e) : read_profile(f, c, a, e);
+    int status = f->layout->read ? read_rows(f, c, a, e) : read_profile(f, c, a, e);
+
+    for (int i = 0; i < f->row_count; i++)
+        f->row[i].is_in_part = f->part_step && i % f->part_step == 0;
+    return status;
 }

@@ -2,7 +2,7 @@
 #include "tests/test.h"
 
 #include "base/csv.h"
-#include "cli/validate/hardware.h"
+#include "cli/hardware/hardware.h"
 
 #include <math.h>
 #include <stdlib.h>

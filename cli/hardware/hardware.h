@@ -41,11 +41,15 @@ struct hardware_row {
     const char *map;                    /* of WORK_CHAIN: add or exp, */
     int64_t elements;
     double measured_us, peer_error_percent;     /* NAN: none published */
+    double occurrences;                 /* in the program that it is a part of; else 1 */
+    double measured_memory_bytes;       /* at its peak; NAN: none published */
+    bool is_in_part;                    /* `make check` runs it */
     double flops, bytes;                /* of operands and results, without padding */
     const char *dtype;                  /* "bf16 assumed" where the row does not tell */
 
     /* filled by hardware_simulate */
     double simulated_us[2];             /* by enum codegen; NAN: not simulated */
+    double simulated_memory_bytes;      /* of arrays that live at once; NAN: likewise */
     double baseline_us;
     const char *error;                  /* why it could not be compiled or run */
     int kernel_count;
@@ -54,6 +58,7 @@ struct hardware_row {
 struct hardware_file {
     const char *name, *chip, *peer;     /* peer: whose errors its rows quote */
     const char *about;
+    int part_step;                      /* every so many rows one is in the part; 0: none */
     const struct hardware_layout *layout;       /* of its columns */
     const char *heading;                /* first field of the heading, NULL: the first line */
     struct hardware_row *row;
@@ -83,11 +88,21 @@ struct hardware_target {
 };
 void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
                        struct arena *a);
+/*
+ * hardware_workers.c: the rows that are wanted[] of the file, in processes of their own, as many at
+ * a time as there are processors: a row that aborts, or is not done in time, ends with an error.
+ */
+int hardware_simulate_all(struct hardware_file *f, const bool *wanted,
+                          const struct hardware_target *t, bool with_best, struct arena *a,
+                          struct err *e);
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip);
 
 /* hardware_print.c */
+const char *hardware_short_name(const char *workload, char *buf, size_t buf_bytes);
 void hardware_print_rows(const struct hardware_file *f, bool with_best, FILE *to);
 void hardware_print_summary(const struct hardware_file *files, int count, bool with_best,
                             FILE *to);
+/* by reason, each with its rows */
+void hardware_print_unscored(const struct hardware_file *files, int count, FILE *to);
 void hardware_print_csv(const struct hardware_file *files, int count, FILE *to);
 #endif

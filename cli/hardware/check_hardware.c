@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/common/fail.h"
-#include "cli/validate/hardware.h"
+#include "cli/hardware/hardware.h"
+#include "cli/hardware/hardware_record.h"
 #include "cli/common/options.h"
-#include "base/progress.h"
 #include "isa/file.h"
 
 #include <math.h>
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *folder, *csv, *file, *row;
+    const char *folder, *csv, *file, *row, *record, *against, *reason, *tables;
     struct cli_list set;
-    bool with_best, has_rows, has_kernels;
+    bool with_best, has_rows, has_kernels, is_part, has_unscored;
     int64_t limit;
 };
 
@@ -30,11 +30,22 @@ static const struct cli_option options[] = {
      AT(row)},
     {"limit", 0, "N", "the first N such rows of a file (default: all)", 1, CLI_WHOLE, AT(limit),
      .lo = 1, .hi = INT32_MAX},
+    {"part", 0, NULL, "only the rows that make check runs, spread over all files", 1, CLI_FLAG,
+     AT(is_part)},
+    {"record", 0, "FILE.csv", "record each group's errors there, the best of what it holds kept, and "
+     "each row's in FILE_rows.csv", 4, CLI_TEXT, AT(record)},
+    {"reason", 0, "TEXT", "why a recorded group may become worse", 4, CLI_TEXT, AT(reason)},
+    {"against", 0, "FILE.csv", "fail where a group's mean or median is more than 0.5 points above "
+     "the best recorded there, or fewer of its rows are scored", 4, CLI_TEXT, AT(against)},
+    {"tables", 0, "FILE.csv", "print the tables of such a record in Markdown, and measure nothing",
+     4, CLI_TEXT, AT(tables)},
     {"best", 0, NULL, "also with --codegen best, beside each row", 2, CLI_FLAG, AT(with_best)},
     CLI_ROW_SET(struct arguments, set, 2),
     {"rows", 0, NULL, "print every row, not only the sums", 3, CLI_FLAG, AT(has_rows)},
     {"kernels", 0, NULL, "print the kernels of every row, and where its cycles went", 3, CLI_FLAG,
      AT(has_kernels)},
+    {"unscored", 0, NULL, "list the rows that are not scored, and why", 3, CLI_FLAG,
+     AT(has_unscored)},
     CLI_ROW_CSV(struct arguments, csv, 3),
     {0}};
 
@@ -51,6 +62,7 @@ static const struct cli_syntax syntax = {
     "Examples:\n"
     "  systole check hardware\n"
     "  systole check hardware --file v6e_ops --row gemm --rows\n"
+    "  systole check hardware --against tests/hardware/record.csv\n"
     "  systole check hardware --best --csv rows.csv"};
 
 static const char *default_folder(struct arena *a)
@@ -76,6 +88,8 @@ static int read_file(struct hardware_file *f, const char *path, struct arena *a,
 
 static bool is_wanted(const struct hardware_row *r, const struct arguments *args)
 {
+    if (args->is_part && !r->is_in_part)
+        return false;
     return !args->row || strstr(r->workload, args->row) ||
            (r->group && strstr(r->group, args->row));
 }
@@ -142,39 +156,37 @@ static void take_result(struct hardware_row *r, const struct hardware_row *same,
                         const struct chip *chip)
 {
     memcpy(r->simulated_us, same->simulated_us, sizeof(r->simulated_us));
+    r->simulated_memory_bytes = same->simulated_memory_bytes;
     r->error = same->error;
     r->kernel_count = same->kernel_count;
     r->baseline_us = hardware_baseline_us(r, chip);
 }
 
-static int simulate_file(struct hardware_file *f, const struct arguments *args,
-                         struct progress *p, struct arena *a, struct err *e)
+static int simulate_file(struct hardware_file *f, const struct arguments *args, struct arena *a,
+                         struct err *e)
 {
-    char **text = arena_array(a, (size_t)f->row_count + 1, sizeof(*text));
+    size_t count = (size_t)f->row_count + 1;
+    const struct hardware_row **same = arena_array(a, count, sizeof(*same));
+    char **text = arena_array(a, count, sizeof(*text));
+    bool *wanted = arena_array(a, count, sizeof(*wanted));
     struct slice slice;
     struct chip chip;
-    struct hardware_target xla = {&slice, &chip, CODEGEN_XLA, args->has_kernels};
-    struct hardware_target best = {&slice, &chip, CODEGEN_BEST, args->has_kernels};
+    struct hardware_target t = {&slice, &chip, CODEGEN_XLA, args->has_kernels};
 
     if (cli_load_slice(&(struct cli_target){f->chip, args->set}, &slice, &chip, NULL, a, e))
         return -1;
     for (int i = 0; i < f->row_count; i++) {
-        const struct hardware_row *same;
-
         text[i] = signature(&f->row[i]);
-        same = equal_row(f, text, i);
-        if (same) {
-            take_result(&f->row[i], same, &chip);
-        } else {
-            hardware_simulate(&f->row[i], &xla, a);
-            if (args->with_best && !f->row[i].error)
-                hardware_simulate(&f->row[i], &best, a);
-        }
-        progress_fraction(p, f->name, (double)(i + 1) / f->row_count);
+        same[i] = equal_row(f, text, i);
+        wanted[i] = !same[i];
     }
     for (int i = 0; i < f->row_count; i++)
         free(text[i]);
-    progress_wipe(p);
+    if (hardware_simulate_all(f, wanted, &t, args->with_best, a, e))
+        return -1;
+    for (int i = 0; i < f->row_count; i++)
+        if (same[i])
+            take_result(&f->row[i], same[i], &chip);
     return 0;
 }
 
@@ -191,31 +203,106 @@ static int write_csv(const struct hardware_file *files, int count, const char *p
     return outfile_commit(&f, e);
 }
 
+/* ----- records */
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static int write_record(const struct hardware_file *files, int count, const struct arguments *args,
+                        struct arena *a, struct err *e)
+{
+    struct hardware_record now, old = {.group = NULL};
+    int status = 0;
+
+    if (exists(args->record) && hardware_record_read(&old, args->record, a, e))
+        return -1;
+    hardware_record_make(&now, files, count, a);
+    if (hardware_record_join(&now, &old, args->reason, e) ||
+        hardware_record_write(&now, args->record, e))
+        status = -1;
+    hardware_record_free(&now);
+    hardware_record_free(&old);
+    return status;
+}
+
+static int hold_against(const struct hardware_file *files, int count, const struct arguments *args,
+                        struct arena *a, struct err *e)
+{
+    struct hardware_record now, old;
+    int worse;
+
+    if (hardware_record_read(&old, args->against, a, e))
+        return -1;
+    hardware_record_make(&now, files, count, a);
+    worse = hardware_record_compare(&now, &old, args->is_part ? "part" : "all", stdout);
+    hardware_record_free(&now);
+    hardware_record_free(&old);
+    return worse ? err_set(e, "%d group%s worse than recorded in %s", worse,
+                           worse == 1 ? " is" : "s are", args->against) : 0;
+}
+
+static int print_tables(const char *path, struct arena *a, struct err *e)
+{
+    struct hardware_record r;
+
+    if (hardware_record_read(&r, path, a, e))
+        return -1;
+    hardware_print_tables(&r, stdout);
+    hardware_record_free(&r);
+    return 0;
+}
+
+static int check_arguments(const struct arguments *args, struct err *e)
+{
+    if (args->record && (args->row || args->limit || args->is_part))
+        return err_set(e, "a record has all rows of a file: --record goes without --row, --limit "
+                       "and --part");
+    if (args->against && (args->row || args->limit))
+        return err_set(e, "a record has all rows of a file: --against goes without --row and "
+                       "--limit");
+    if (args->reason && !args->record)
+        return err_set(e, "--reason goes with --record");
+    if ((args->csv && outfile_check(args->csv, e)) ||
+        (args->record && outfile_check(args->record, e)))
+        return -1;
+    return 0;
+}
+
+static int measure(struct hardware_file *files, int count, const struct arguments *args,
+                   struct arena *a, struct err *e)
+{
+    for (int i = 0; i < count; i++) {
+        if (files[i].row_count == 0)
+            continue;
+        if (simulate_file(&files[i], args, a, e))
+            return -1;
+        if (args->has_rows)
+            hardware_print_rows(&files[i], args->with_best, stdout);
+        fflush(stdout);
+    }
+    hardware_print_summary(files, count, args->with_best, stdout);
+    if (args->has_unscored)
+        hardware_print_unscored(files, count, stdout);
+    if (write_csv(files, count, args->csv, e) ||
+        (args->record && write_record(files, count, args, a, e)))
+        return -1;
+    return args->against ? hold_against(files, count, args, a, e) : 0;
+}
+
 static int check_hardware(struct arguments *args, struct arena *a, struct err *e)
 {
     struct hardware_file *files;
     int count = hardware_files(&files, a), status;
 
+    if (args->tables)
+        return print_tables(args->tables, a, e);
     if (!args->folder)
         args->folder = default_folder(a);
-    if ((args->csv && outfile_check(args->csv, e)) || read_files(files, count, args, a, e))
+    if (check_arguments(args, e) || read_files(files, count, args, a, e))
         return -1;
-    status = 0;
-    for (int i = 0; i < count && status == 0; i++) {
-        struct progress p;
-
-        if (files[i].row_count == 0)
-            continue;
-        progress_begin(&p, files[i].row_count);
-        status = simulate_file(&files[i], args, &p, a, e);
-        if (status == 0 && args->has_rows)
-            hardware_print_rows(&files[i], args->with_best, stdout);
-        fflush(stdout);
-    }
-    if (status == 0) {
-        hardware_print_summary(files, count, args->with_best, stdout);
-        status = write_csv(files, count, args->csv, e);
-    }
+    status = measure(files, count, args, a, e);
     for (int i = 0; i < count; i++)
         mem_free(files[i].row);
     return status;

@@ -6,7 +6,7 @@
  * Dimensions are taken as they lie in memory, most major first, so that the
  * rebuilt program has the layouts of the profile.
  */
-#include "cli/validate/hardware.h"
+#include "cli/hardware/hardware.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"

@@ -1,5 +1,5 @@
 /* Runs one measured row on the simulator. */
-#include "cli/validate/hardware.h"
+#include "cli/hardware/hardware.h"
 
 #include "cli/compile/compile.h"
 #include "stack/module/module.h"
@@ -57,6 +57,7 @@ static int simulate_graph(struct hardware_row *row, const struct graph *g,
              compile_run(&module, &launch, &a, &times, e) ? -1 : 0;
     if (status == 0) {
         row->kernel_count = module.kernel_count;
+        row->simulated_memory_bytes = (double)module.hbm_bytes;
         *cycles = times.total_cycles;
         if (t->prints_kernels) {
             printf("%s, %.2f us measured\n", row->workload, row->measured_us);
@@ -64,6 +65,8 @@ static int simulate_graph(struct hardware_row *row, const struct graph *g,
         }
     }
     arena_fini(&a);
+    if (status == 0 && row->kernel_count == 0)
+        status = err_set(e, "the program that it is rebuilt to has no kernel");
     return status;
 }
 
