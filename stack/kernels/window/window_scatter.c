@@ -147,7 +147,8 @@ static void cut_pieces(struct scatter *s, int64_t each)
     int64_t size = s->x->shape.dim[s->along], places = s->source->shape.dim[s->along];
     int64_t behind = (w->size - 1) / w->stride;         /* earlier places that reach a row */
     int64_t first = behind + at_least((w->pad_low + w->stride - 1) / w->stride, 0);
-    int64_t end = at_most(floor_div(size + w->pad_low - w->size, w->stride) + 1, places);
+    int64_t reach = at_least(w->size, w->stride);       /* of a place: rows that it may make */
+    int64_t end = at_most(floor_div(size + w->pad_low - reach, w->stride) + 1, places);
     int64_t steps = end > first ? (end - first) / each : 0, row, last;
 
     s->piece_count = 0;

@@ -414,6 +414,20 @@ TEST(pooling_behind_a_convolution_takes_the_first_of_equals)
     module_rig_check(&r, &g, 1);
 }
 
+/* the last window's stride ends behind the array, where another result lies */
+TEST(scatters_of_windows_below_their_stride_stay_in_their_result)
+{
+    const struct graph_window w[4] = {{1, 2, 2, 1, 1, 1, false}, {1, 2, -1, 1, 1, 1, false},
+                                      {1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}};
+    struct module_rig r = {.slice = "v5e"};
+    int x = graph_parameter(&g, F32(9, 4, 129, 9), "x");
+    int source = graph_parameter(&g, F32(6, 2, 129, 9), "source");
+
+    graph_output(&g, graph_unary(&g, HLO_IS_FINITE, nn_multiply(&g, x, x)), "finite", -1);
+    graph_output(&g, graph_select_and_scatter(&g, COMPARE_LE, x, source, w), "y", -1);
+    module_rig_check(&r, &g, 1);
+}
+
 /* s8 and u8, by one convolution of bf16, or, where sums outgrow f32, by four */
 TEST(convolutions_of_bytes_match)
 {
@@ -470,6 +484,7 @@ int main(int argc, char **argv)
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
+        RUN(scatters_of_windows_below_their_stride_stay_in_their_result),
         RUN(convolutions_of_bytes_match),
         RUN(loops_match),
     };
