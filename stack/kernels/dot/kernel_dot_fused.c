@@ -208,6 +208,19 @@ static bool is_long(const struct graph *body, int dot)
     return ops > ROUND_OPS_MAX;
 }
 
+/* the loop over results sees one block of them at a time, in which a slice would begin anew */
+static bool begins_further_on(const struct graph *body, int dot)
+{
+    for (int i = 0; i < body->node_count; i++) {
+        const struct graph_node *n = &body->node[i];
+
+        for (int d = 0; n->op == HLO_SLICE && n->operand[0] == dot && d < n->shape.rank; d++)
+            if (n->start[d] != 0 || n->stride[d] != 1)
+                return true;
+    }
+    return false;
+}
+
 static int split_body(struct split *s, const struct graph *body, const struct chip *chip,
                       bool epilogue_is_loop, const struct array *result, struct arena *a,
                       struct err *e)
@@ -233,6 +246,8 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
     for (int i = 0; i < body->output_count; i++)
         if (body->output[i].node != s->dot && !needs_dot(body, body->output[i].node, s->dot))
             return err_set(e, "a result that does not depend on the product");
+    if (begins_further_on(body, s->dot))
+        return err_set(e, "a slice that leaves out the product's first results");
     if (dot_body_check(product_of(s, NULL, NULL, NULL, a), chip, e))
         return -1;
     return check_fused(results_of(s, NULL, NULL, NULL, a), true, e);

@@ -414,6 +414,27 @@ TEST(pooling_behind_a_convolution_takes_the_first_of_equals)
     module_rig_check(&r, &g, 1);
 }
 
+/* a loop over blocks of results would begin anew in each block */
+TEST(slices_of_a_product_begin_where_they_say)
+{
+    static const int64_t start[][3] = {{0, 0, 0}, {2, 0, 0}, {0, 8, 0}, {0, 16, 128}};
+    static const int64_t limit[][3] = {{3, 30, 200}, {5, 40, 300}, {5, 40, 300}, {5, 40, 300}};
+    static const int64_t stride[][3] = {{1, 1, 1}, {1, 1, 1}, {2, 1, 1}, {1, 1, 1}};
+    struct graph_dot batch = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                              .rhs_contract = {1}};
+    struct module_rig r = {.slice = "v5e", .relative = 1e-5, .absolute = 1e-5};
+    int x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){5, 40, 70}), "x");
+    int y = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){5, 70, 300}), "y");
+
+    for (int i = 0; i < 4; i++) {
+        int all = graph_dot_general(&g, x, y, &batch, DTYPE_F32, PRECISION_DEFAULT);
+
+        graph_output(&g, graph_slice(&g, all, start[i], limit[i], stride[i]), "part", -1);
+        module_rig_check(&r, &g, 1);
+        g.output_count = 0;
+    }
+}
+
 /* the last window's stride ends behind the array, where another result lies */
 TEST(scatters_of_windows_below_their_stride_stay_in_their_result)
 {
@@ -484,6 +505,7 @@ int main(int argc, char **argv)
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
+        RUN(slices_of_a_product_begin_where_they_say),
         RUN(scatters_of_windows_below_their_stride_stay_in_their_result),
         RUN(convolutions_of_bytes_match),
         RUN(loops_match),
