@@ -51,15 +51,16 @@ int loss_overlap(struct graph *g, const struct loss *l, int y, int p, int there)
     }
     both = sum_of_product(g, y, p, mask);
     if (l->kind == LOSS_DICE) {
-        below = nn_add(g, graph_reduce(g, REDUCE_ADD, y, mask),
-                       graph_reduce(g, REDUCE_ADD, p, mask));
+        below = graph_reduce(g, REDUCE_ADD, p, mask);
+        below = nn_add(g, graph_reduce(g, REDUCE_ADD, y, mask), below);
         both = nn_scale(g, both, 2.0);
     } else {
         int missed = sum_of_product(g, y, one_minus(g, p), mask);
         int wrong = sum_of_product(g, one_minus(g, y), p, mask);
 
-        below = nn_add(g, both, nn_add(g, nn_scale(g, missed, l->with.alpha.value[0]),
-                                       nn_scale(g, wrong, l->with.beta)));
+        wrong = nn_scale(g, wrong, l->with.beta);
+        below = nn_add(g, nn_scale(g, missed, l->with.alpha.value[0]), wrong);
+        below = nn_add(g, both, below);
     }
     x = one_minus(g, graph_binary(g, HLO_DIVIDE, both, nn_shift(g, below, LOSS_EPSILON)));
     rank = g->node[x].shape.rank;
@@ -95,7 +96,8 @@ static int along(struct graph *g, int x, int like, int dim)
 /* f32: 1 where both samples are there and their labels are the same (or not) */
 static int pairs(struct graph *g, int labels, int like, int there, enum graph_compare way)
 {
-    int is = graph_compare(g, way, along(g, labels, like, 0), along(g, labels, like, 1));
+    int others = along(g, labels, like, 1);
+    int is = graph_compare(g, way, along(g, labels, like, 0), others);
 
     is = graph_convert(g, is, DTYPE_F32);
     return there == NODE_NONE ? is : nn_multiply(g, is, along(g, there, like, 1));
@@ -104,10 +106,11 @@ static int pairs(struct graph *g, int labels, int like, int there, enum graph_co
 static int off_diagonal(struct graph *g, int like)
 {
     struct shape s = g->node[like].shape;
+    int column;
 
     s.dtype = DTYPE_S32;
-    return graph_convert(g, graph_compare(g, COMPARE_NE, graph_iota(g, s, 0), graph_iota(g, s, 1)),
-                         DTYPE_F32);
+    column = graph_iota(g, s, 1);
+    return graph_convert(g, graph_compare(g, COMPARE_NE, graph_iota(g, s, 0), column), DTYPE_F32);
 }
 
 /* gamma max(w, 0) d, the weight w being of the pairs in question */
@@ -121,16 +124,16 @@ int loss_circle(struct graph *g, const struct loss *l, int labels, int p, int th
     double margin = l->with.margin, gamma = l->with.gamma;
     int far = nn_relu(g, one_minus(g, graph_dot(g, p, p, 1, 1, PRECISION_HIGHEST)));
     int kin = pairs(g, labels, far, there, COMPARE_EQ);
-    int strange = pairs(g, labels, far, there, COMPARE_NE), near, x, counts, some, all;
+    int strange = pairs(g, labels, far, there, COMPARE_NE), near, room, x, counts, some, all;
 
     near = graph_unary(g, HLO_NEGATE, far);
     if (l->with.remove_diagonal != 0)
         kin = nn_multiply(g, kin, off_diagonal(g, far));
-    x = nn_add(g, log_sum(g, weighted(g, nn_shift(g, far, margin), kin,
-                                      nn_shift(g, near, margin), -gamma), kin),
-               log_sum(g, weighted(g, nn_shift(g, near, 1 + margin), strange,
-                                   nn_shift(g, near, 1 - margin), gamma), strange));
-    x = activation_softplus(g, x);
+    room = nn_shift(g, near, 1 - margin);
+    strange = log_sum(g, weighted(g, nn_shift(g, near, 1 + margin), strange, room, gamma), strange);
+    room = nn_shift(g, near, margin);
+    kin = log_sum(g, weighted(g, nn_shift(g, far, margin), kin, room, -gamma), kin);
+    x = activation_softplus(g, nn_add(g, kin, strange));
     counts = graph_convert(g, graph_compare(g, COMPARE_GT, x, graph_splat(g, x, 0.0)), DTYPE_F32);
     all = graph_splat(g, x, 1.0);
     if (there != NODE_NONE) {
@@ -140,7 +143,8 @@ int loss_circle(struct graph *g, const struct loss *l, int labels, int p, int th
     some = graph_reduce(g, REDUCE_ADD, counts, 1);
     some = graph_binary(g, HLO_MAXIMUM, some, graph_splat(g, some, 1.0));
     some = graph_binary(g, HLO_DIVIDE, graph_reduce(g, REDUCE_ADD, all, 1), some);
-    return nn_multiply(g, nn_multiply(g, x, counts), nn_spread(g, some, x));
+    some = nn_spread(g, some, x);
+    return nn_multiply(g, nn_multiply(g, x, counts), some);
 }
 
 /* ----- CTC, as Keras has it on JAX: chances that end in a blank, and in a label */
@@ -173,7 +177,8 @@ static int log_add(struct graph *g, int a, int b)
 static int join(struct graph *g, int phi, int other)
 {
     int64_t count = g->node[other].shape.dim[1];
-    int part[2] = {columns(g, phi, 0, 1), log_add(g, columns(g, phi, 1, count), other)};
+    int first = columns(g, phi, 0, 1);
+    int part[2] = {first, log_add(g, columns(g, phi, 1, count), other)};
 
     return graph_concatenate(g, part, 2, 1);
 }
@@ -194,15 +199,16 @@ static void ctc_step(struct ctc *c, int64_t t, int *phi, int *emit)
 {
     struct graph *g = c->g;
     int64_t count = g->node[*emit].shape.dim[1];
-    int own = at_step(g, c->emit, t), from, next, blank, blanks;
+    int own = at_step(g, c->emit, t), from, next, blank, blanks, barred;
 
     blank = at_step(g, c->blank, t);
     from = join(g, *phi, nn_add(g, *emit, nn_scale(g, c->repeats, LOG_LEAST)));
-    next = log_add(g, nn_add(g, columns(g, from, 0, count), own), nn_add(g, *emit, own));
+    next = nn_add(g, *emit, own);
+    next = log_add(g, nn_add(g, columns(g, from, 0, count), own), next);
     blanks = loss_spread_first(g, blank, *emit);
     from = nn_add(g, from, loss_spread_first(g, blank, from));
-    *phi = join(g, from, nn_add(g, nn_add(g, *emit, blanks),
-                                nn_scale(g, one_minus(g, c->repeats), LOG_LEAST)));
+    barred = nn_scale(g, one_minus(g, c->repeats), LOG_LEAST);
+    *phi = join(g, from, nn_add(g, nn_add(g, *emit, blanks), barred));
     *emit = next;
 }
 
@@ -211,8 +217,8 @@ static int find_repeats(struct graph *g, int labels)
 {
     int64_t count = g->node[labels].shape.dim[1];
     int zero = graph_constant(g, shape_scalar(DTYPE_F32), 0);
-    int same = graph_compare(g, COMPARE_EQ, columns(g, labels, 0, count - 1),
-                             columns(g, labels, 1, count - 1));
+    int next = columns(g, labels, 1, count - 1);
+    int same = graph_compare(g, COMPARE_EQ, columns(g, labels, 0, count - 1), next);
 
     return graph_pad(g, graph_convert(g, same, DTYPE_F32), zero, (int64_t[]){0, 0},
                      (int64_t[]){0, 1}, (int64_t[]){0, 0});

@@ -97,7 +97,8 @@ static int binary_elements(struct graph *g, int y, int p)
 
     p = loss_clip(g, p, LOSS_EPSILON, 1.0 - LOSS_EPSILON);
     hit = nn_multiply(g, y, graph_unary(g, HLO_LOG, p));
-    miss = nn_multiply(g, one_minus(g, y), graph_unary(g, HLO_LOG, one_minus(g, p)));
+    miss = graph_unary(g, HLO_LOG, one_minus(g, p));
+    miss = nn_multiply(g, one_minus(g, y), miss);
     return graph_unary(g, HLO_NEGATE, nn_add(g, hit, miss));
 }
 
@@ -105,11 +106,12 @@ static int binary_elements(struct graph *g, int y, int p)
 int loss_binary(struct graph *g, const struct loss *l, int y,
                 const struct model_result *prediction)
 {
-    int x = logits_of(g, l, prediction, ACTIVATION_SIGMOID);
+    int x = logits_of(g, l, prediction, ACTIVATION_SIGMOID), hit;
 
-    if (x != NODE_NONE)
-        return loss_mean_last(g, graph_binary(g, HLO_SUBTRACT, activation_softplus(g, x),
-                                              nn_multiply(g, y, x)));
+    if (x != NODE_NONE) {
+        hit = nn_multiply(g, y, x);
+        return loss_mean_last(g, graph_binary(g, HLO_SUBTRACT, activation_softplus(g, x), hit));
+    }
     return loss_mean_last(g, binary_elements(g, y, probabilities(g, prediction)));
 }
 
@@ -126,17 +128,20 @@ int loss_power(struct graph *g, int x, double power)
 int loss_focal_binary(struct graph *g, const struct loss *l, int y, int p)
 {
     double alpha = l->with.alpha.value[0];
-    int hit, miss, x;
+    int hit, miss, entropy, share, x;
 
     if (l->with.from_logits != 0)
         p = graph_unary(g, HLO_LOGISTIC, p);
     hit = nn_multiply(g, y, p);
-    miss = nn_multiply(g, one_minus(g, y), one_minus(g, p));
-    x = nn_multiply(g, loss_power(g, one_minus(g, nn_add(g, hit, miss)), l->with.gamma),
-                    binary_elements(g, y, p));
-    if (l->with.apply_class_balancing != 0)
-        x = nn_multiply(g, x, nn_add(g, nn_scale(g, y, alpha),
-                                     nn_scale(g, one_minus(g, y), 1.0 - alpha)));
+    miss = one_minus(g, p);
+    miss = nn_multiply(g, one_minus(g, y), miss);
+    entropy = binary_elements(g, y, p);
+    x = loss_power(g, one_minus(g, nn_add(g, hit, miss)), l->with.gamma);
+    x = nn_multiply(g, x, entropy);
+    if (l->with.apply_class_balancing != 0) {
+        share = nn_scale(g, one_minus(g, y), 1.0 - alpha);
+        x = nn_multiply(g, x, nn_add(g, nn_scale(g, y, alpha), share));
+    }
     return loss_mean_last(g, x);
 }
 
@@ -144,14 +149,14 @@ int loss_focal_categorical(struct graph *g, const struct loss *l, int y, int p)
 {
     const struct number_list *alpha = &l->with.alpha;
     float *each = arena_array(g->arena, (size_t)alpha->count, sizeof(*each));
-    int x;
+    int x, entropy;
 
     if (l->with.from_logits != 0)
         p = nn_softmax(g, p);
     p = graph_binary(g, HLO_DIVIDE, p, loss_spread_last(g, loss_sum_last(g, p), p));
     p = loss_clip(g, p, LOSS_EPSILON, 1.0 - LOSS_EPSILON);
-    x = nn_multiply(g, loss_power(g, one_minus(g, p), l->with.gamma),
-                    nn_multiply(g, y, graph_unary(g, HLO_LOG, p)));
+    entropy = nn_multiply(g, y, graph_unary(g, HLO_LOG, p));
+    x = nn_multiply(g, loss_power(g, one_minus(g, p), l->with.gamma), entropy);
     for (int i = 0; i < alpha->count; i++)
         each[i] = (float)-alpha->value[i];
     if (alpha->count == 1)

@@ -62,10 +62,11 @@ static int poisson(struct graph *g, int y, int p)
 /* labels of 0 are -1, as in Keras where all are 0 or 1 */
 static int hinge(struct graph *g, int y, int p)
 {
-    int zero = graph_splat(g, y, 0.0);
+    int zero = graph_splat(g, y, 0.0), minus_one = graph_splat(g, y, -1.0), margin;
 
-    y = graph_select(g, graph_compare(g, COMPARE_EQ, y, zero), graph_splat(g, y, -1.0), y);
-    return nn_relu(g, subtract(g, graph_splat(g, p, 1.0), nn_multiply(g, y, p)));
+    y = graph_select(g, graph_compare(g, COMPARE_EQ, y, zero), minus_one, y);
+    margin = nn_multiply(g, y, p);
+    return nn_relu(g, subtract(g, graph_splat(g, p, 1.0), margin));
 }
 
 static int categorical_hinge(struct graph *g, int y, int p)
@@ -100,7 +101,8 @@ static int elements(struct graph *g, const struct loss *l, int y, int p)
     case LOSS_MEAN_ABSOLUTE_ERROR: return absolute(g, subtract(g, y, p));
     case LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR: return percentage(g, y, p);
     case LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR:
-        return square(g, subtract(g, log_of_one_more(g, y), log_of_one_more(g, p)));
+        p = log_of_one_more(g, p);
+        return square(g, subtract(g, log_of_one_more(g, y), p));
     case LOSS_HUBER: return huber(g, subtract(g, y, p), l->with.delta);
     case LOSS_LOG_COSH: return log_cosh(g, subtract(g, p, y));
     case LOSS_POISSON: return poisson(g, y, p);

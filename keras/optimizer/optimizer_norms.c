@@ -201,10 +201,10 @@ static int orthogonal(const struct optimizer_update *u, int x)
         int square = graph_dot(g, x, x, 1, 1, PRECISION_HIGHEST);
         int fourth_power = graph_dot(g, square, square, 1, 0, PRECISION_HIGHEST);
 
-        square = nn_add(g, nn_scale(g, square, hyper[HYPER_MUON_B]),
-                        nn_scale(g, fourth_power, hyper[HYPER_MUON_C]));
-        x = nn_add(g, nn_scale(g, x, hyper[HYPER_MUON_A]),
-                   graph_dot(g, square, x, 1, 0, PRECISION_HIGHEST));
+        fourth_power = nn_scale(g, fourth_power, hyper[HYPER_MUON_C]);
+        square = nn_add(g, nn_scale(g, square, hyper[HYPER_MUON_B]), fourth_power);
+        square = graph_dot(g, square, x, 1, 0, PRECISION_HIGHEST);
+        x = nn_add(g, nn_scale(g, x, hyper[HYPER_MUON_A]), square);
     }
     return x;
 }

@@ -218,7 +218,7 @@ static int update_ftrl(struct optimizer_update *u)
     struct graph *g = u->g;
     const double *hyper = u->o->hyper;
     double power = -hyper[HYPER_LEARNING_RATE_POWER], l1 = hyper[HYPER_L1_STRENGTH];
-    int old = optimizer_update_slot(u, 0), rate = optimizer_update_rate(u), z, below, near;
+    int old = optimizer_update_slot(u, 0), rate = optimizer_update_rate(u), z, below, near, most;
     int sum = nn_add(g, old, optimizer_square(g, u->gradient)), reached = raise(g, sum, power);
 
     below = optimizer_divide(g, optimizer_subtract(g, reached, raise(g, old, power)), rate);
@@ -228,8 +228,8 @@ static int update_ftrl(struct optimizer_update *u)
     optimizer_update_set_slot(u, 0, sum);
     below = optimizer_divide(g, nn_shift(g, reached, hyper[HYPER_BETA]), rate);
     below = nn_shift(g, below, 2 * hyper[HYPER_L2_STRENGTH]);
-    near = graph_clamp(g, graph_constant(g, shape_scalar(DTYPE_F32), -l1), z,
-                       graph_constant(g, shape_scalar(DTYPE_F32), l1));
+    most = graph_constant(g, shape_scalar(DTYPE_F32), l1);
+    near = graph_clamp(g, graph_constant(g, shape_scalar(DTYPE_F32), -l1), z, most);
     return optimizer_divide(g, optimizer_subtract(g, near, z), below);
 }
 
@@ -257,17 +257,19 @@ static int update_schedule_free(struct optimizer_update *u)
 {
     struct graph *g = u->g;
     double b1 = u->o->hyper[HYPER_BETA_1], b2 = u->o->hyper[HYPER_BETA_2];
-    int z = optimizer_step_first(u->s, u->before, optimizer_update_slot(u, 0)), next, x, v, root;
+    int z = optimizer_step_first(u->s, u->before, optimizer_update_slot(u, 0)), next, x, v, root,
+        change;
 
-    v = optimizer_update_set_slot(
-        u, 1, average(g, optimizer_update_slot(u, 1), optimizer_square(g, u->gradient), b2));
+    v = optimizer_square(g, u->gradient);
+    v = optimizer_update_set_slot(u, 1, average(g, optimizer_update_slot(u, 1), v, b2));
     root = graph_unary(g, HLO_SQRT, optimizer_divide(g, v, optimizer_update_own(u, 1)));
     root = nn_shift(g, root, u->o->hyper[HYPER_EPSILON]);
     next = nn_multiply(g, u->gradient, optimizer_update_own(u, 0));
     next = optimizer_update_set_slot(u, 0,
                                      optimizer_subtract(g, z, optimizer_divide(g, next, root)));
     x = nn_scale(g, optimizer_subtract(g, u->value, nn_scale(g, z, 1 - b1)), 1 / b1);
-    x = nn_add(g, x, nn_multiply(g, optimizer_subtract(g, next, x), optimizer_update_own(u, 2)));
+    change = optimizer_subtract(g, next, x);
+    x = nn_add(g, x, nn_multiply(g, change, optimizer_update_own(u, 2)));
     return average(g, x, next, b1);
 }
 

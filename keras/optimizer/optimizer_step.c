@@ -56,8 +56,9 @@ int optimizer_step_choose(const struct optimizer_step *s, int a, int b)
 int optimizer_step_first(const struct optimizer_step *s, int a, int b)
 {
     struct graph *g = &s->trace->graph;
+    int zero = s32(g, 0);
 
-    return choose_value(g, are_equal(g, updates_before(s), s32(g, 0)), a, b);
+    return choose_value(g, are_equal(g, updates_before(s), zero), a, b);
 }
 
 int optimizer_step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
@@ -182,11 +183,11 @@ static int accumulate(struct optimizer_step *s, int i, int gradient)
     int variable = s->optimizer->of[i].accumulated;
 
     if (variable >= 0) {
-        gradient = nn_add(g, gradient, trace_read(s->trace, variable));
-        trace_assign(s->trace, variable,
-                     choose_finite(s, optimizer_step_choose(s, graph_splat(g, gradient, 0),
-                                                            gradient),
-                                   trace_read(s->trace, variable)));
+        int before = trace_read(s->trace, variable), kept;
+
+        gradient = nn_add(g, gradient, before);
+        kept = optimizer_step_choose(s, graph_splat(g, gradient, 0), gradient);
+        trace_assign(s->trace, variable, choose_finite(s, kept, before));
     }
     return n > 1 ? nn_scale(g, gradient, 1.0 / (double)n) : gradient;
 }
@@ -304,10 +305,10 @@ static void move_scale(struct optimizer_step *s)
                                                                            o->step_counter);
     int steps = (int)o->hyper[HYPER_DYNAMIC_GROWTH_STEPS];
     int grows = are_equal(g, count, s32(g, steps - 1)), zero = s32(g, 0);
+    int half = nn_scale(g, scale, 0.5);
 
-    trace_assign(s->trace, o->dynamic_scale,
-                 choose_finite(s, choose_value(g, grows, nn_scale(g, scale, 2), scale),
-                               nn_scale(g, scale, 0.5)));
+    scale = choose_value(g, grows, nn_scale(g, scale, 2), scale);
+    trace_assign(s->trace, o->dynamic_scale, choose_finite(s, scale, half));
     trace_assign(s->trace, o->step_counter,
                  choose_finite(s, choose_value(g, grows, zero, nn_shift(g, count, 1)), zero));
 }
@@ -383,7 +384,8 @@ static int follow(const struct optimizer_update *u, int value)
     trace_assign(u->s->trace, u->of->average, next);
     if (frequency == 0)
         return value;
-    due = graph_binary(g, HLO_REMAINDER, nn_shift(g, before, 1), s32(g, (int64_t)frequency));
+    due = s32(g, (int64_t)frequency);
+    due = graph_binary(g, HLO_REMAINDER, nn_shift(g, before, 1), due);
     return choose_finite(u->s, choose_value(g, are_equal(g, due, s32(g, 0)), next, value), value);
 }
 
