@@ -167,7 +167,7 @@ static struct model_result result_of(const sy_context *c, sy_tensor prediction)
         for (int i = 0; i < f->model->model.output_count; i++)
             if (f->result[i].value == prediction.node)
                 return f->result[i];
-    return (struct model_result){prediction.node, NODE_NONE, ACTIVATION_LINEAR};
+    return (struct model_result){prediction.node, NODE_NONE, ACTIVATION_LINEAR, NODE_NONE};
 }
 
 sy_tensor sy_loss(sy_context *c, const char *loss, sy_tensor labels, sy_tensor prediction)
@@ -188,6 +188,8 @@ sy_tensor sy_loss(sy_context *c, const char *loss, sy_tensor labels, sy_tensor p
         loss_check(&l, &label, &sample, &e))
         return api_invalid(c, &e);
     result = result_of(c, prediction);
+    if (result.mask != NODE_NONE && loss_check_masked(&l, &sample, &e))
+        return api_invalid(c, &e);
     source = c->trace->graph.source;
     trace_source(c->trace, NULL, "loss");
     out.node = loss_values(api_graph(c), &l, labels.node, &result, NODE_NONE);
@@ -319,6 +321,7 @@ sy_status sy_metric_update(sy_context *c, sy_metric *m, const sy_tensor *labels,
         source = c->trace->graph.source;
         trace_source(c->trace, "metrics", own.name);
         metric_update(c->trace, &own, labels ? labels->node : NODE_NONE, value.node,
+                      labels ? result_of(c, value).mask : NODE_NONE,
                       weights ? weights->node : NODE_NONE);
         c->trace->graph.source = source;
         return SY_OK;

@@ -155,6 +155,22 @@ int loss_check(const struct loss *l, const struct shape *label, const struct sha
     return check_numbers(l, prediction, e);
 }
 
+int loss_check_masked(const struct loss *l, const struct shape *prediction, struct err *e)
+{
+    const char *name = loss_name(l->kind);
+
+    if (l->with.reduction == REDUCTION_MEAN_WITH_WEIGHTS)
+        return err_set(e, "loss %s of masked steps: reduction mean_with_sample_weight is not "
+                       "supported there; use sum_over_batch_size or sum", name);
+    if (is_over_batch(l->kind) || l->kind == LOSS_CTC)
+        return err_set(e, "loss %s is not of steps, of which it could leave masked ones out", name);
+    if (prediction->rank != 2 || row_dimension(l, 2) != 1)
+        return err_set(e, "loss %s of masked steps: predictions have %d dimensions%s; they must be "
+                       "steps of numbers, and the loss along these", name, prediction->rank,
+                       prediction->rank == 2 ? " and the loss goes along steps" : "");
+    return 0;
+}
+
 /* ---- values ---- */
 
 int loss_mean_last(struct graph *g, int x)
@@ -195,11 +211,11 @@ int loss_spread_first(struct graph *g, int samples, int like)
 int loss_one_hot(struct graph *g, int labels, int like)
 {
     struct shape s = g->node[like].shape;
-    int is;
+    int is, place;
 
     s.dtype = DTYPE_S32;
-    is = graph_compare(g, COMPARE_EQ, loss_spread_last(g, labels, like),
-                       graph_iota(g, s, s.rank - 1));
+    place = graph_iota(g, s, s.rank - 1);
+    is = graph_compare(g, COMPARE_EQ, loss_spread_last(g, labels, like), place);
     return graph_convert(g, is, DTYPE_F32);
 }
 
@@ -239,20 +255,21 @@ int loss_rows(struct graph *g, const struct loss *l, int labels,
     double even = l->kind == LOSS_BINARY_CROSSENTROPY || l->kind == LOSS_BINARY_FOCAL_CROSSENTROPY
                       ? 0.5 : 1.0 / (double)g->node[prediction->value].shape.dim[rank - 1];
     struct model_result turned = {turn_rows(g, prediction->value, axis), NODE_NONE,
-                                  prediction->last};
-    int p = graph_convert(g, turned.value, DTYPE_F32), y = labels;
+                                  prediction->last, NODE_NONE};
+    int p = graph_convert(g, turned.value, DTYPE_F32), y = labels, is;
 
     if (axis == rank - 1)               /* what a softmax along another dimension is of helps not */
         turned.logits = prediction->logits;
-    *counted = NODE_NONE;
+    *counted = prediction->mask;
     if (kinds[l->kind].labels == SPARSE)
         y = row_labels(g, y, p);
     else
         y = turn_rows(g, loss_smooth(g, l, y, even), axis);
-    if (ignores_rows(l))
-        *counted = graph_convert(g, graph_compare(g, COMPARE_NE, y,
-                                                  graph_splat(g, y, l->with.ignore_class)),
-                                 DTYPE_F32);
+    if (ignores_rows(l)) {
+        is = graph_compare(g, COMPARE_NE, y, graph_splat(g, y, l->with.ignore_class));
+        is = graph_convert(g, is, DTYPE_F32);
+        *counted = *counted == NODE_NONE ? is : nn_multiply(g, is, *counted);
+    }
     switch (l->kind) {
     case LOSS_SPARSE_CATEGORICAL_CROSSENTROPY: return loss_sparse(g, l, y, &turned);
     case LOSS_CATEGORICAL_CROSSENTROPY: return loss_categorical(g, l, y, &turned);
@@ -305,7 +322,7 @@ int loss_values(struct graph *g, const struct loss *l, int labels,
 {
     int p = graph_convert(g, prediction->value, DTYPE_F32), counted, x, rank;
 
-    if (is_over_batch(l->kind) || ignores_rows(l))
+    if (is_over_batch(l->kind) || ignores_rows(l) || prediction->mask != NODE_NONE)
         there = as_mask(g, there);
     if (l->kind == LOSS_CTC)
         return loss_ctc(g, graph_convert(g, labels, DTYPE_S32), p);
@@ -333,16 +350,16 @@ int loss_sum(struct graph *g, int values, int weights)
 
 int loss_weights(struct graph *g, const struct loss *l, int weights, int there)
 {
-    int sum, count;
+    int sum, count, zero;
 
     if (l->with.reduction != REDUCTION_MEAN_WITH_WEIGHTS || weights == NODE_NONE)
         return weights;
     weights = graph_convert(g, weights, DTYPE_F32);
     count = there == NODE_NONE ? graph_splat(g, weights, 1.0) : as_mask(g, there);
     sum = sum_all(g, weights);
-    count = graph_select(g, graph_compare(g, COMPARE_EQ, sum, graph_splat(g, sum, 0.0)),
-                         graph_splat(g, sum, 0.0),
-                         graph_binary(g, HLO_DIVIDE, sum_all(g, count), sum));
+    count = graph_binary(g, HLO_DIVIDE, sum_all(g, count), sum);
+    zero = graph_splat(g, sum, 0.0);
+    count = graph_select(g, graph_compare(g, COMPARE_EQ, sum, zero), zero, count);
     return nn_multiply(g, weights, nn_spread(g, count, weights));
 }
 

@@ -5,7 +5,8 @@
  * Circle, the rows that ignore_class leaves) goes over those of one replica that are there. Where a
  * model ends in softmax or sigmoid, cross-entropies work on what these are of, as Keras does on
  * TensorFlow: the same value, without losing digits in probabilities. Other probabilities are
- * clipped to 1e-7..1 - 1e-7. docs/keras.md has them all.
+ * clipped to 1e-7..1 - 1e-7. Steps that the prediction's mask leaves out count nothing, and a mean is
+ * of those that are left on the replica. docs/keras.md has them all.
  */
 #ifndef KERAS_LOSS_H
 #define KERAS_LOSS_H
@@ -39,6 +40,9 @@ struct shape loss_label_shape(const struct loss *l, const struct shape *predicti
 int loss_check(const struct loss *l, const struct shape *label, const struct shape *prediction,
                struct err *e);
 
+/* -1 if the loss of predictions of which some steps are masked is none that can leave them out */
+int loss_check_masked(const struct loss *l, const struct shape *prediction, struct err *e);
+
 /*
  * f32 [batch]: of each sample the mean of its rows' losses, or their sum with reduction "sum".
  * `labels` has the batch in front; `there` f32 [batch], or NODE_NONE: samples of 0 only fill up.
@@ -46,8 +50,8 @@ int loss_check(const struct loss *l, const struct shape *label, const struct sha
 int loss_values(struct graph *g, const struct loss *l, int labels,
                 const struct model_result *prediction, int there);
 /*
- * The loss of each row, [batch, ...]; *counted: f32 likewise, 1 where it counts, or NODE_NONE: all
- * do. Not of losses over a batch.
+ * The loss of each row, [batch, ...]; *counted: f32 likewise, 1 where it counts, by ignore_class and
+ * the prediction's mask, or NODE_NONE: all do. Not of losses over a batch.
  */
 int loss_rows(struct graph *g, const struct loss *l, int labels,
               const struct model_result *prediction, int *counted);

@@ -49,9 +49,11 @@ void metric_build(struct metric *m, struct variable_set *set, const struct shape
 
 /*
  * `prediction`: a node [batch, ...]; of MEAN and SUM the values, [batch]. `labels` with the batch
- * in front, NODE_NONE for MEAN and SUM; `weights` f32 [batch] or NODE_NONE for 1.
+ * in front, NODE_NONE for MEAN and SUM; `weights` f32 [batch] or NODE_NONE for 1. `mask`: f32
+ * [batch, steps], or NODE_NONE; means of steps leave out those of 0, counts and sums do not, as in
+ * Keras.
  */
-void metric_update(struct trace *t, const struct metric *m, int labels, int prediction,
+void metric_update(struct trace *t, const struct metric *m, int labels, int prediction, int mask,
                    int weights);
 
 /*

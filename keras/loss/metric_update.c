@@ -11,6 +11,7 @@ struct update {
     const struct metric *m;
     int y, p;                           /* labels; predictions, f32 */
     int weights;                        /* f32 [batch], or NODE_NONE */
+    int mask;                           /* f32 [batch, steps], or NODE_NONE: of means over steps */
 };
 
 static void add_state(struct update *u, int state, int node)
@@ -38,6 +39,8 @@ static void add_counted(struct update *u, int values, int counted)
     int weights = weights_like(u, values);
     int weighted = u->weights == NODE_NONE ? values : nn_multiply(u->g, values, weights);
 
+    if (u->mask != NODE_NONE)
+        counted = counted == NODE_NONE ? u->mask : nn_multiply(u->g, counted, u->mask);
     if (counted != NODE_NONE) {
         weighted = nn_multiply(u->g, weighted, counted);
         weights = nn_multiply(u->g, weights, counted);
@@ -103,9 +106,9 @@ static int label_places(struct update *u, bool is_sparse)
 static void update_LARGEST(struct update *u)
 {
     bool is_sparse = u->m->kind == METRIC_SPARSE_CATEGORICAL_ACCURACY;
+    int place = largest_place(u, u->p);
 
-    add_values(u, as_number(u, graph_compare(u->g, COMPARE_EQ, label_places(u, is_sparse),
-                                             largest_place(u, u->p))));
+    add_values(u, as_number(u, graph_compare(u->g, COMPARE_EQ, label_places(u, is_sparse), place)));
 }
 
 /* the label is one of the first k predictions, which are places */
@@ -166,11 +169,12 @@ static int keep_largest(struct update *u, int p, double k)
     int least = graph_splat(u->g, p, -1e10), rest = p, kept = graph_splat(u->g, p, 0.0);
 
     for (int i = 0; i < (int)k; i++) {
-        int own = loss_one_hot(u->g, largest_place(u, rest), p);
+        int own = loss_one_hot(u->g, largest_place(u, rest), p), least_of_all;
 
         kept = nn_add(u->g, kept, own);
-        rest = graph_select(u->g, graph_compare(u->g, COMPARE_GT, own, graph_splat(u->g, own, 0.0)),
-                            graph_splat(u->g, p, -INFINITY), rest);
+        least_of_all = graph_splat(u->g, p, -INFINITY);
+        own = graph_compare(u->g, COMPARE_GT, own, graph_splat(u->g, own, 0.0));
+        rest = graph_select(u->g, own, least_of_all, rest);
     }
     return graph_select(u->g, graph_compare(u->g, COMPARE_GT, kept, graph_splat(u->g, kept, 0.0)),
                         p, least);
@@ -240,7 +244,7 @@ static void update_COUNTS(struct update *u)
 {
     const struct loss_arguments *with = &u->m->with;
     struct graph *g = u->g;
-    int count = metric_threshold_count(u->m), weights, above, y = labels_f32(u);
+    int count = metric_threshold_count(u->m), weights, above, thresholds, y = labels_f32(u);
     float *threshold = metric_thresholds(u->m, u->t->arena);
     struct shape grid = {.dtype = DTYPE_F32, .rank = 2};
     int p = probabilities(u);
@@ -265,10 +269,11 @@ static void update_COUNTS(struct update *u)
         grid.rank++;
     }
     grid.dim[grid.rank - 1] = count;
-    above = graph_compare(g, COMPARE_GT, column(u, p, grid),
-                          graph_broadcast(g, vector(u, threshold, count), grid,
-                                          (int[]){grid.rank - 1}));
-    add_counts(u, as_number(u, above), column(u, y, grid), column(u, weights, grid), 1);
+    thresholds = graph_broadcast(g, vector(u, threshold, count), grid, (int[]){grid.rank - 1});
+    above = graph_compare(g, COMPARE_GT, column(u, p, grid), thresholds);
+    weights = column(u, weights, grid);
+    y = column(u, y, grid);
+    add_counts(u, as_number(u, above), y, weights, 1);
 }
 
 /* ---- scores by class ---- */
@@ -317,7 +322,7 @@ static void update_SQUARES(struct update *u)
 
 static void update_LOSS(struct update *u)
 {
-    struct model_result p = {u->p, NODE_NONE, ACTIVATION_LINEAR};
+    struct model_result p = {u->p, NODE_NONE, ACTIVATION_LINEAR, NODE_NONE};
     struct loss l = {.with = u->m->with};
     int values, counted;
     struct err e;
@@ -329,7 +334,9 @@ static void update_LOSS(struct update *u)
     values = loss_rows(u->g, &l, u->y, &p, &counted);
     if (u->m->kind == METRIC_COSINE_SIMILARITY)
         values = graph_unary(u->g, HLO_NEGATE, values);
-    if (counted != NODE_NONE && !u->m->is_weighted) {   /* 0 in the mean: Keras has it so */
+    if (u->m->kind == METRIC_ROOT_MEAN_SQUARED_ERROR)
+        u->mask = NODE_NONE;            /* Keras has it so, and of ignore_class 0 in the mean */
+    if (counted != NODE_NONE && !u->m->is_weighted && u->mask == NODE_NONE) {
         values = nn_multiply(u->g, values, counted);
         counted = NODE_NONE;
     }
@@ -353,9 +360,9 @@ static void update_PEARSON(struct update *u)
     struct graph *g = u->g;
     struct centred y = centre(g, labels_f32(u)), p = centre(g, u->p);
     int both = loss_mean_last(g, nn_multiply(g, y.rest, p.rest));
-    int sizes = nn_multiply(g, graph_unary(g, HLO_SQRT, y.variance),
-                            graph_unary(g, HLO_SQRT, p.variance));
+    int sizes = graph_unary(g, HLO_SQRT, p.variance);
 
+    sizes = nn_multiply(g, graph_unary(g, HLO_SQRT, y.variance), sizes);
     add_values(u, graph_binary(g, HLO_DIVIDE, both, sizes));
 }
 
@@ -368,7 +375,8 @@ static void update_CONCORDANCE(struct update *u)
     both = graph_binary(g, HLO_SUBTRACT, label, loss_spread_last(g, p.mean, label));
     both = nn_scale(g, loss_mean_last(g, nn_multiply(g, both, p.rest)), 2.0);
     apart = graph_binary(g, HLO_SUBTRACT, y.mean, p.mean);
-    size = nn_add(g, nn_add(g, y.variance, p.variance), nn_multiply(g, apart, apart));
+    size = nn_multiply(g, apart, apart);
+    size = nn_add(g, nn_add(g, y.variance, p.variance), size);
     add_values(u, graph_binary(g, HLO_DIVIDE, both, nn_shift(g, size, LOSS_EPSILON)));
 }
 
@@ -407,7 +415,8 @@ static void update_PLACES(struct update *u)
     struct graph *g = u->g;
     bool is_binary = u->m->kind == METRIC_BINARY_IOU;
     int64_t batch = g->node[u->p].shape.dim[0], table[2];
-    int is, wanted, like, label_rank = g->node[u->y].shape.rank, rank = g->node[u->p].shape.rank;
+    int label_rank = g->node[u->y].shape.rank, rank = g->node[u->p].shape.rank;
+    int is, wanted, like, weights;
 
     if (is_binary)
         u->p = as_number(u, graph_compare(g, COMPARE_GE, u->p,
@@ -417,8 +426,8 @@ static void update_PLACES(struct update *u)
     table[0] = shape_elems(&g->node[is].shape);
     table[1] = u->t->set->variable[u->m->variable[0]].shape.dim[0];
     like = graph_constant(g, shape_make(DTYPE_F32, 2, table), 0.0);
-    like = nn_multiply(g, loss_one_hot(g, wanted, like),
-                       loss_spread_first(g, weights_of_places(u, wanted, table[0] / batch), like));
+    weights = loss_spread_first(g, weights_of_places(u, wanted, table[0] / batch), like);
+    like = nn_multiply(g, loss_one_hot(g, wanted, like), weights);
     is = loss_one_hot(g, is, like);
     add_state(u, 0, graph_dot(g, like, is, 0, 0, PRECISION_HIGHEST));
 }
@@ -444,10 +453,11 @@ static int turn_rows(struct update *u, int x)
     return graph_transpose(u->g, x, dims);
 }
 
-void metric_update(struct trace *t, const struct metric *m, int labels, int prediction,
+void metric_update(struct trace *t, const struct metric *m, int labels, int prediction, int mask,
                    int weights)
 {
-    struct update u = {.t = t, .g = &t->graph, .m = m, .y = labels, .weights = weights};
+    struct update u = {.t = t, .g = &t->graph, .m = m, .y = labels, .weights = weights,
+                       .mask = mask};
 
     trace_source(t, "metrics", m->name);
     u.p = turn_rows(&u, graph_convert(u.g, prediction, DTYPE_F32));

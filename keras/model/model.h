@@ -110,6 +110,7 @@ struct model_result {
     int value;                          /* node: [batch, ...] */
     int logits;                         /* what a last softmax or sigmoid is of; or NODE_NONE */
     enum activation_kind last;          /* which of the two it is, or LINEAR */
+    int mask;                           /* f32 [batch, steps]: 1 where a step counts; or NODE_NONE */
 };
 
 /*

@@ -211,6 +211,7 @@ void model_forward(struct trace *t, const struct model *m, const int *input,
         result[i].logits = w.logits[n];
         result[i].last = w.logits[n] == NODE_NONE ? ACTIVATION_LINEAR
                                                   : last_activation(m->layer[m->node[n].layer]);
+        result[i].mask = w.mask[n];
     }
     if (penalty) {
         add_weight_penalties(&w);

@@ -125,16 +125,27 @@ static void run(const struct interp_value *in, struct interp_value *out)
         fail(e.msg);
 }
 
+/* the arrays as the trace's inputs, in their order; how many */
+static int give_inputs(struct interp_value *in)
+{
+    static const char *const names[] = {"y", "p", "w", "mask"};
+    int count = 0;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (find(names[i]))
+            in[count++].data = give(&find(names[i])->shape, find(names[i])->value);
+    return count;
+}
+
 /* ----- losses */
 
 static void do_loss(const char *text)
 {
-    struct model_result p = {NODE_NONE, NODE_NONE, ACTIVATION_LINEAR};
-    struct interp_value in[3], out[2];
+    struct model_result p = {NODE_NONE, NODE_NONE, ACTIVATION_LINEAR, NODE_NONE};
+    struct interp_value in[4], out[2];
     struct shape sample, label;
     struct loss l;
     int y, w, sum, slope;
-    const char *names[] = {"y", "p", "w"};
 
     if (loss_from_text(&l, text, &arena, &e) || !read_arrays())
         fail(e.msg);
@@ -142,11 +153,13 @@ static void do_loss(const char *text)
     sample.rank--;
     memmove(sample.dim, sample.dim + 1, (size_t)sample.rank * sizeof(*sample.dim));
     label = loss_label_shape(&l, &sample);
-    if (loss_check(&l, &label, &sample, &e))
+    if (loss_check(&l, &label, &sample, &e) ||
+        (find("mask") && loss_check_masked(&l, &sample, &e)))
         fail(e.msg);
     y = input("y");
     p.value = input("p");
     w = input("w");
+    p.mask = input("mask");
     sum = loss_values(&t.graph, &l, y, &p, NODE_NONE);
     sum = loss_sum(&t.graph, sum, loss_weights(&t.graph, &l, w, NODE_NONE));
     if (!loss_is_sum(&l))
@@ -156,8 +169,7 @@ static void do_loss(const char *text)
     trace_result(&t, "loss", sum);
     trace_result(&t, "gradient", slope);
     trace_finish(&t);
-    for (int i = 0; i < t.graph.parameter_count; i++)
-        in[i].data = give(&find(names[i])->shape, find(names[i])->value);
+    give_inputs(in);
     run(in, out);
     print("loss", out[0].data, 1);
     print("gradient", out[1].data, shape_elems(&find("p")->shape));
@@ -167,12 +179,11 @@ static void do_loss(const char *text)
 
 static void do_metric(const char *text)
 {
-    struct interp_value in[3 + METRIC_STATES_MAX], out[METRIC_STATES_MAX];
+    struct interp_value in[4 + METRIC_STATES_MAX], out[METRIC_STATES_MAX];
     const float *state[METRIC_STATES_MAX];
-    const char *names[] = {"y", "p", "w"};
     struct shape sample, label;
     struct metric m;
-    int inputs, y, p, w, count;
+    int inputs, y, p, w, mask, count;
     double *list;
 
     if (!read_arrays())
@@ -188,15 +199,14 @@ static void do_metric(const char *text)
         fail(e.msg);
     m.is_weighted = find("w");
     metric_build(&m, &set, &sample);
-    y = input("y"), p = input("p"), w = input("w");
-    inputs = w == NODE_NONE ? 2 : 3;
-    metric_update(&t, &m, y, p, w);
+    y = input("y"), p = input("p"), w = input("w"), mask = input("mask");
+    inputs = give_inputs(in);
+    metric_update(&t, &m, y, p, mask, w);
     trace_finish(&t);
     for (int i = 0; i < m.variable_count; i++)
         in[inputs + i].data = give(&set.variable[m.variable[i]].shape, NULL);
     do {
-        for (int i = 0; i < inputs; i++)
-            in[i].data = give(&find(names[i])->shape, find(names[i])->value);
+        give_inputs(in);
         run(in, out);
         for (int i = 0; i < m.variable_count; i++)
             in[inputs + i] = out[i];

@@ -10,6 +10,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 import jax  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+from keras.src.backend import set_keras_mask  # noqa: E402
 
 NUMBERS = os.environ.get("KERAS_NUMBERS", "build/tests/jax/keras_numbers")
 TOLERANCE = 2e-5                        # of the largest number: Keras computes in float32
@@ -69,6 +70,13 @@ def softmax(x):
 
 def hot(places, classes):
     return np.eye(classes, dtype="float32")[places]
+
+
+def mask_of(p):
+    """Which steps of predictions [batch, steps, numbers] count, of half of them."""
+    if p.ndim != 3 or draw.random() < 0.5:
+        return None
+    return (rows(p.shape[:2], 0, 1) > draw.choice((0.2, 0.6))).astype("float32")
 
 
 # ----- losses
@@ -140,10 +148,22 @@ def check_loss(name):
     if name in ("Circle", "Dice", "Tversky", "CTC") or "ignore_class" in a and w is None:
         a["reduction"] = one_of("sum_over_batch_size", "mean")
     loss = getattr(keras.losses, name)(**a)
-    right, slope = jax.value_and_grad(lambda x: loss(y, x, sample_weight=w))(p)
+    mask = mask_of(p)
+    if mask is not None and (a.get("axis", -1) in (1, -2) or w is not None or
+                             name in ("Dice", "Tversky", "Circle", "CTC") or
+                             a["reduction"] == "mean_with_sample_weight"):
+        mask = None
+
+    def value(x):
+        if mask is not None:
+            x = x + 0.0                 # a mask is an attribute, which p itself need not take
+            set_keras_mask(x, mask.astype(bool))
+        return loss(y, x, sample_weight=w)
+
+    right, slope = jax.value_and_grad(value)(p)
     text = text_of(name, a)
     try:
-        is_ = ours("loss", text, [{"y": y, "p": p, "w": w}])
+        is_ = ours("loss", text, [{"y": y, "p": p, "w": w, "mask": mask}])
         compare("loss", is_["loss"], right)
         if np.isfinite(slope).all():    # Keras's own is not where a row has no kin
             compare("gradient", is_["gradient"], slope)
@@ -248,8 +268,13 @@ def check_metric(name):
     for step in steps:                  # of both steps or of none
         step["w"] = step["w"] if all(s["w"] is not None for s in steps) else None
     metric = getattr(keras.metrics, name)(**a)
+    masked = steps[0]["p"].ndim == 3 and a.get("axis") != 1 and draw.random() < 0.5
     for step in steps:
-        metric.update_state(step["y"], step["p"], sample_weight=step["w"])
+        p = jax.numpy.array(step["p"])
+        if masked and step["w"] is None:
+            step["mask"] = (rows(p.shape[:2], 0, 1) > 0.4).astype("float32")
+            set_keras_mask(p, step["mask"].astype(bool))
+        metric.update_state(step["y"], p, sample_weight=step["w"])
     right = np.asarray(metric.result(), float)
     text = text_of(name, a)
     try:

@@ -48,16 +48,15 @@ static int check_classes(const struct fit *f, struct err *e)
     return 0;
 }
 
-/* Keras would leave masked steps out of the loss, and divide it by those that are left */
 static int check_output(struct fit *f, int i, struct err *e)
 {
     const struct model *m = f->options.model;
     const struct model_node *n = &m->node[m->output[i]];
+    struct err why;
 
-    if (n->has_mask)
-        return err_set(e, "layer \"%s\": its output is masked, by mask_zero or Masking before it; a "
-                       "loss that leaves masked steps out is not supported",
-                       m->layer[n->layer]->name);
+    if (n->has_mask && loss_check_masked(&f->output[i].loss, &n->shape, &why))
+        return err_set(e, "layer \"%s\", whose output is masked by mask_zero or Masking before it: "
+                       "%s", m->layer[n->layer]->name, why.msg);
     f->prediction[i] = n->shape;
     f->label[i] = loss_label_shape(&f->output[i].loss, &f->prediction[i]);
     if (loss_is_sum(&f->output[i].loss) != loss_is_sum(&f->output[0].loss))

@@ -116,7 +116,7 @@ static void add_forward(struct trace *t, struct fit *f, const int *input, bool i
         int k = fit_metric_output(f, i);
 
         trace_source(t, "metrics", o->metric[i].name);
-        metric_update(t, &o->metric[i], labels[k], result[k].value,
+        metric_update(t, &o->metric[i], labels[k], result[k].value, result[k].mask,
                       o->metric[i].is_weighted ? weights : there);
     }
 }

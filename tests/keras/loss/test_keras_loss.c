@@ -106,7 +106,7 @@ static double row_loss(enum loss_kind kind, const double *y, const double *p)
 
 static struct model_result result_of(int value)
 {
-    return (struct model_result){value, NODE_NONE, ACTIVATION_LINEAR};
+    return (struct model_result){value, NODE_NONE, ACTIVATION_LINEAR, NODE_NONE};
 }
 
 static int labels_like(enum loss_kind kind)
@@ -192,7 +192,7 @@ TEST(sparse_cross_entropy_of_logits)
 TEST(sparse_cross_entropy_uses_what_a_softmax_is_of)
 {
     int z = predictions(-9, 9);
-    struct model_result p = {nn_softmax(&r.g, z), z, ACTIVATION_SOFTMAX};
+    struct model_result p = {nn_softmax(&r.g, z), z, ACTIVATION_SOFTMAX, NODE_NONE};
 
     check_sparse(p, r.value[0], false);
 }
@@ -253,7 +253,7 @@ TEST(binary_cross_entropy_of_logits_with_smoothing)
 {
     struct loss l = loss_standard(LOSS_BINARY_CROSSENTROPY);
     int z = predictions(-9, 9), y = labels_like(l.kind), value;
-    struct model_result p = {graph_unary(&r.g, HLO_LOGISTIC, z), z, ACTIVATION_SIGMOID};
+    struct model_result p = {graph_unary(&r.g, HLO_LOGISTIC, z), z, ACTIVATION_SIGMOID, NODE_NONE};
     double want[ROWS] = {0};
 
     l.with.label_smoothing = 0.1;
@@ -448,6 +448,53 @@ TEST(rows_of_an_ignored_class_leave_the_mean_to_the_others)
     grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE)), want, ROWS, 1e-9);
 }
 
+/* of 2 x 3 steps the mask has 4, of which one is of the ignored class */
+static void check_masked(bool is_sum, double share)
+{
+    static const double on[6] = {1, 0, 1, 1, 1, 0};
+    struct loss l = loss_standard(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY);
+    struct model_result p = result_of(grig_random(&r, DTYPE_F32, DIMS(2, 3, CLASSES), 4, -2, 2));
+    int y = grig_parameter(&r, DTYPE_S32, DIMS(2, 3), RIG_VALUES(1, 2, 3, 0, 1, 3));
+    double want[2] = {0};
+
+    p.mask = grig_parameter(&r, DTYPE_F32, DIMS(2, 3), on);
+    l.with.from_logits = true;
+    l.with.ignore_class = 3;
+    l.with.reduction = is_sum ? REDUCTION_SUM : l.with.reduction;
+    for (int i = 0; i < 6; i++)
+        if (on[i] != 0 && r.value[1][i] != 3)
+            want[i / 3] += share * (log_sum(r.value[0] + i * CLASSES) -
+                                    r.value[0][i * CLASSES + (int)r.value[1][i]]);
+    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE)), want, 2, 1e-9);
+}
+
+TEST(masked_steps_leave_the_mean_to_the_others)
+{
+    check_masked(false, 6.0 / 3 / 3);
+}
+
+TEST(a_sum_is_of_steps_that_are_not_masked)
+{
+    check_masked(true, 1);
+}
+
+TEST(losses_that_cannot_leave_steps_out_are_refused)
+{
+    static const struct { enum loss_kind kind; int rank; const char *why; } bad[] = {
+        {LOSS_DICE, 2, "dice is not of steps"}, {LOSS_CTC, 2, "ctc is not of steps"},
+        {LOSS_MEAN_SQUARED_ERROR, 3, "predictions have 3 dimensions"}};
+    struct shape s = shape_make(DTYPE_F32, 3, (int64_t[]){3, 4, 5});
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct loss l = loss_standard(bad[i].kind);
+
+        s.rank = bad[i].rank;
+        assert_int_equal(loss_check_masked(&l, &s, &e), -1);
+        if (!strstr(e.msg, bad[i].why))
+            fail_msg("\"%s\" does not say \"%s\"", e.msg, bad[i].why);
+    }
+}
+
 TEST(classes_may_lie_along_another_axis)
 {
     struct loss l = loss_standard(LOSS_CATEGORICAL_CROSSENTROPY);
@@ -581,6 +628,9 @@ int main(void)
         UNIT(an_overlap_is_that_of_all_samples_that_are_there), UNIT(circle_is_pair_by_pair),
         UNIT(ctc_sums_over_all_ways_to_say_labels),
         UNIT(rows_of_an_ignored_class_leave_the_mean_to_the_others),
+        UNIT(masked_steps_leave_the_mean_to_the_others),
+        UNIT(a_sum_is_of_steps_that_are_not_masked),
+        UNIT(losses_that_cannot_leave_steps_out_are_refused),
         UNIT(classes_may_lie_along_another_axis), UNIT(reductions_sum_and_weigh),
         UNIT(weights_count_in_the_sum), UNIT(all_run_on_the_core),
         UNIT(shapes_and_numbers_that_do_not_fit_are_named),

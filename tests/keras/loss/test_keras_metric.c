@@ -84,7 +84,7 @@ static void trace_metric(struct metric *m, bool is_sparse)
     in[1] = trace_input(&t, "y", &y);
     in[2] = trace_input(&t, "w", &(struct shape){.dtype = DTYPE_F32, .rank = 1, .dim = {BATCH}});
     metric_build(m, &set, &sample);
-    metric_update(&t, m, in[1], in[0], in[2]);
+    metric_update(&t, m, in[1], in[0], NODE_NONE, in[2]);
     trace_finish(&t);
 }
 
@@ -301,8 +301,8 @@ TEST(mean_and_sum_of_values)
     metric_build(&mean, &set, &scalar);
     metric_build(&sum, &set, &scalar);
     assert_string_equal(set.variable[1].name, "mean/count");
-    metric_update(&t, &mean, NODE_NONE, v, NODE_NONE);
-    metric_update(&t, &sum, NODE_NONE, v, NODE_NONE);
+    metric_update(&t, &mean, NODE_NONE, v, NODE_NONE, NODE_NONE);
+    metric_update(&t, &sum, NODE_NONE, v, NODE_NONE, NODE_NONE);
     trace_finish(&t);
     assert_int_equal(interp_run(&t.graph, INTERP_DOT_F32, in, out, &arena, &e), 0);
     kept[0] = out[0].data, kept[1] = out[1].data;
@@ -396,7 +396,7 @@ TEST(all_run_on_the_core)
         bool is_value = kind == METRIC_MEAN || kind == METRIC_SUM;
 
         metric_build(&m, &set, &p);
-        metric_update(&t, &m, is_sparse ? sparse : like, is_value ? values : x, NODE_NONE);
+        metric_update(&t, &m, is_sparse ? sparse : like, is_value ? values : x, NODE_NONE, NODE_NONE);
     }
     trace_finish(&t);
     module_rig_check(&rig, &t.graph, 5);
