@@ -73,10 +73,10 @@ int hardware_files(struct hardware_file **files, struct arena *a);
 int hardware_read(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e);
 
 /*
- * hardware_rebuild.c: a fusion of a profile from its text and FLOPs, or NULL with the reason:
- * arrays that cannot be told apart from their shapes.
+ * hardware_rebuild.c: a fusion of a profile from its text, FLOPs and bytes (0: not known), or NULL
+ * with the reason: arrays that cannot be told apart from their shapes.
  */
-struct graph *hardware_rebuild(const char *hlo, const char *category, double flops,
+struct graph *hardware_rebuild(const char *hlo, const char *category, double flops, double bytes,
                                struct arena *a, const char **why_not);
 
 /* hardware_run.c: fills the row's results; row->error, which is `a`'s, says why it failed */

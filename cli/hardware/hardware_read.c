@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SIZE_MAX_FIELD 1e9
+#define BYTES_PER_GIB 1073741824.0
 
 static struct hardware_row *add_row(struct hardware_file *f, int line)
 {
@@ -407,18 +408,22 @@ static int read_profile(struct hardware_file *file, const struct csv *c, struct 
         struct fields f = {.csv = c, .row = i, .e = e};
         struct hardware_row *r = add_row(file, c->row[i].line);
         const char *why_not = NULL;
+        double bytes;
 
         r->workload = text(&f, "HLO op");
         r->group = text(&f, "Category");
         r->measured_us = number(&f, "Avg. self time (us)");
         r->occurrences = number(&f, "#Occurrences");
         r->flops = number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
+        bytes = number(&f, "Measured Memory BW (GiB/s)") * BYTES_PER_GIB * r->measured_us * 1e-6;
         r->time = TIME_KERNEL;
         r->all_cores = true;
         if (f.is_bad)
             return -1;
-        r->graph = hardware_rebuild(r->workload, r->group, r->flops, a, &why_not);
-        if (r->graph)
+        r->graph = hardware_rebuild(r->workload, r->group, r->flops, bytes, a, &why_not);
+        if (!(r->measured_us > 0))
+            leave_out(r, "no time of its own");
+        else if (r->graph)
             set_graph(r, r->graph);
         else
             leave_out(r, why_not);

@@ -6,28 +6,22 @@
  * Dimensions are taken as they lie in memory, most major first, so that the
  * rebuilt program has the layouts of the profile.
  */
-#include "cli/hardware/hardware.h"
+#include "cli/hardware/hardware_rebuild.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/kernels/conv/conv.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS_MAX = 64, EXTRA_OPS_MAX = 64, PRODUCT_RANK_MAX = 5 };
+enum { EXTRA_OPS_MAX = 64, PRODUCT_RANK_MAX = 5 };
 static const double small_share = 0.01;         /* of all bytes: too little to matter */
 /* elementwise work beside a product's: this share of it, or so many operations per element */
 static const double flops_tolerance = 0.12, beside_max = 32;
-
-struct profile_array { struct shape shape; double bytes; };
-
-struct profile_op {
-    struct profile_array result[ARRAYS_MAX], operand[ARRAYS_MAX];
-    int result_count, operand_count;
-    double bytes;
-};
+static const double overwritten_share = 0.5;    /* of both bytes: the rest is not touched */
 
 /* ----- text */
 
@@ -35,6 +29,7 @@ struct profile_op {
 static const struct { const char *name; enum graph_dtype dtype; } types[] = {
     {"f32", DTYPE_F32}, {"bf16", DTYPE_BF16}, {"s32", DTYPE_S32}, {"pred", DTYPE_PRED},
     {"u32", DTYPE_U32}, {"s8", DTYPE_S8}, {"u8", DTYPE_U8}, {"u16", DTYPE_BF16}};
+static const char packed[] = "u16[";            /* the bits of 16 masks: dropout's */
 
 static bool read_type(const char **at, enum graph_dtype *dtype)
 {
@@ -70,17 +65,22 @@ static int read_numbers(const char **at, char end, int64_t *to)
 }
 
 /* dimensions of size 1 say nothing here; false: one of size 0 */
-static bool drop_ones(struct shape *s)
+static bool drop_ones(struct profile_array *x)
 {
     int kept = 0;
 
-    for (int i = 0; i < s->rank; i++) {
-        if (s->dim[i] < 1)
+    x->shape = x->whole;
+    for (int i = 0; i < x->whole.rank; i++) {
+        if (x->whole.dim[i] < 1)
             return false;
-        if (s->dim[i] > 1)
-            s->dim[kept++] = s->dim[i];
+        if (x->whole.dim[i] == 1)
+            continue;
+        for (int k = 0; k < x->whole.rank; k++)
+            if (x->at[k] == i)
+                x->text_dim[kept] = k;
+        x->shape.dim[kept++] = x->whole.dim[i];
     }
-    s->rank = kept;
+    x->shape.rank = kept;
     return true;
 }
 
@@ -91,6 +91,8 @@ static bool read_array(const char **at, struct profile_array *to)
     enum graph_dtype dtype;
     int rank, ordered = 0;
 
+    to->is_mask = strncmp(*at, packed, sizeof(packed) - 1) == 0 || strncmp(*at, "pred[", 5) == 0;
+    to->is_packed = strncmp(*at, packed, sizeof(packed) - 1) == 0;
     if (!read_type(at, &dtype) || (rank = read_numbers(at, ']', dim)) < 0)
         return false;
     if (**at == '{') {
@@ -101,11 +103,15 @@ static bool read_array(const char **at, struct profile_array *to)
         return false;
     to->shape = (struct shape){.dtype = dtype, .rank = rank};
     for (int i = 0; i < rank; i++) {
-        if (ordered && (order[i] < 0 || order[i] >= rank))
+        int which = ordered ? (int)order[i] : rank - 1 - i;
+
+        if (which < 0 || which >= rank)
             return false;
-        to->shape.dim[rank - 1 - i] = dim[ordered ? order[i] : rank - 1 - i];
+        to->shape.dim[rank - 1 - i] = dim[which];
+        to->at[which] = rank - 1 - i;
     }
-    if (!drop_ones(&to->shape))
+    to->whole = to->shape;
+    if (!drop_ones(to))
         return false;
     to->bytes = (double)shape_elems(&to->shape) * array_element_bytes(dtype);
     return true;
@@ -126,7 +132,7 @@ static int read_list(const char **at, struct profile_array *to)
     int count = 0;
 
     for (skip_comment(at); **at && **at != ')'; skip_comment(at)) {
-        if (count == ARRAYS_MAX || !read_array(at, &to[count++]))
+        if (count == PROFILE_ARRAYS_MAX || !read_array(at, &to[count++]))
             return -1;
         *at += strcspn(*at, ",)");
         *at += **at == ',';
@@ -195,22 +201,21 @@ static bool same_sizes(const struct shape *a, const struct shape *b)
     return true;
 }
 
-struct rebuild {
-    struct graph *g;
-    struct profile_op op;
-    struct shape root;                  /* f32 */
-    int value;                          /* so far, in f32 */
-    int op_count;
-};
 
 static bool is_small(const struct rebuild *r, const struct profile_array *x)
 {
     return x->bytes < small_share * r->op.bytes;
 }
 
-static void add_operand(struct rebuild *r, int node)
+/* a mask chooses between the value and nothing, other operands are added */
+static void add_operand(struct rebuild *r, int node, bool is_mask)
 {
-    if (r->value == NODE_NONE) {
+    if (is_mask && r->value != NODE_NONE) {
+        int chosen = graph_compare(r->g, COMPARE_NE, node, graph_splat(r->g, node, 0));
+
+        r->value = graph_select(r->g, chosen, r->value, graph_splat(r->g, r->value, 0));
+        r->op_count++;
+    } else if (r->value == NODE_NONE) {
         r->value = node;
     } else {
         r->value = graph_binary(r->g, HLO_ADD, r->value, node);
@@ -273,10 +278,46 @@ static bool add_result(struct rebuild *r, const struct profile_array *x, int num
     return true;
 }
 
+/*
+ * The operand that a result overwrites in part, where the profile counts far fewer bytes than the
+ * two have; NULL: there is none
+ */
+static const struct profile_array *overwritten(const struct rebuild *r)
+{
+    const struct profile_array *to = &r->op.result[0];
+
+    for (int i = 0; i < r->op.operand_count && r->op.result_count == 1; i++)
+        if (shape_equal(&r->op.operand[i].whole, &to->whole) &&
+            r->touched < overwritten_share * (r->op.operand[i].bytes + to->bytes))
+            return &r->op.operand[i];
+    return NULL;
+}
+
+/* an update in place: what it touches of the array is read and written, outer dimensions cut first */
+static const char *rebuild_update(struct rebuild *r, const struct profile_array *base)
+{
+    struct profile_array part = *base;
+    double element = array_element_bytes(part.shape.dtype), least = r->touched / 2;
+    int node;
+
+    for (int i = 0; i < part.shape.rank; i++) {
+        double inner = element * (double)shape_elems(&part.shape) / (double)part.shape.dim[i];
+        double kept = ceil(least / inner);
+
+        if (kept < (double)part.shape.dim[i])
+            part.shape.dim[i] = kept < 1 ? 1 : (int64_t)kept;
+    }
+    node = numbered_parameter(r, &part, "x");
+    graph_output(r->g, graph_binary(r->g, HLO_ADD, node, graph_splat(r->g, node, 1)), "y", -1);
+    return NULL;
+}
+
 static const char *rebuild_loop(struct rebuild *r, double flops)
 {
-    const struct profile_array *largest = &r->op.result[0];
+    const struct profile_array *largest = &r->op.result[0], *base = overwritten(r);
 
+    if (base)
+        return rebuild_update(r, base);
     for (int i = 0; i < r->op.operand_count; i++)
         if (shape_elems(&r->op.operand[i].shape) > shape_elems(&largest->shape))
             largest = &r->op.operand[i];
@@ -291,7 +332,7 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
         int node = spread_parameter(r, &r->op.operand[i], "x");
 
         if (node != NODE_NONE)
-            add_operand(r, node);
+            add_operand(r, node, r->op.operand[i].is_mask);
         else if (!is_small(r, &r->op.operand[i]))
             return "an operand's dimensions are not among the largest array's";
     }
@@ -307,6 +348,9 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
 /* ----- products */
 
 struct product { int lhs, rhs, result; struct graph_dot dot; double error, elems; int order; };
+
+/* operands that the computation behind product or convolution has read already */
+typedef bool taken[PROFILE_ARRAYS_MAX];
 
 static double product_flops(const struct shape *a, const struct shape *b, const struct graph_dot *d)
 {
@@ -361,6 +405,7 @@ static int order_of_pairs(const struct graph_dot *d)
 /* One way to take the dimensions of `lhs` after another: free, batch, or contracted. */
 struct search {
     const struct shape *a, *b, *c;
+    const int *a_text, *b_text;         /* which dimensions of the text theirs are */
     double flops;
     bool used[GRAPH_RANK_MAX];          /* dimensions of b */
     struct product p, *best;
@@ -384,6 +429,9 @@ static void consider(struct search *s)
 
     s->p.error = fabs(product / s->flops - 1);
     s->p.order = order_of_pairs(&s->p.dot);
+    for (int i = 0; i < s->p.dot.batch_count; i++)      /* batches stand in one place of the text */
+        if (s->a_text[s->p.dot.lhs_batch[i]] == s->b_text[s->p.dot.rhs_batch[i]])
+            s->p.order += GRAPH_RANK_MAX * GRAPH_RANK_MAX * GRAPH_RANK_MAX;
     if (s->p.dot.contract_count && makes(s->a, s->b, &s->p.dot, s->c) &&
         (s->p.error < flops_tolerance || (beside > 0 && beside < beside_max)) &&
         (s->p.error < s->best->error || (s->p.error <= s->best->error && is_likelier(s))))
@@ -424,6 +472,8 @@ static struct product find_product(const struct rebuild *r, double flops)
             for (int b = 0; b < r->op.operand_count; b++) {
                 struct search s = {.a = &r->op.operand[a].shape, .b = &r->op.operand[b].shape,
                                    .c = &r->op.result[c].shape, .flops = flops, .best = &best,
+                                   .a_text = r->op.operand[a].text_dim,
+                                   .b_text = r->op.operand[b].text_dim,
                                    .p = {.lhs = a, .rhs = b, .result = c}};
 
                 s.p.elems = (double)(shape_elems(s.a) + shape_elems(s.b));
@@ -438,7 +488,7 @@ static struct product find_product(const struct rebuild *r, double flops)
  * Each operand of the product in bf16, and beside it what is like it and not like the result: it
  * is multiplied in, as masks and factors of gradients are.
  */
-static int factor(struct rebuild *r, const struct product *p, int operand, bool *is_taken)
+static int factor(struct rebuild *r, int lhs, int rhs, int result, int operand, bool *is_taken)
 {
     const struct profile_array *x = &r->op.operand[operand];
     struct rebuild side = {.g = r->g, .op = r->op, .root = x->shape, .value = NODE_NONE};
@@ -449,9 +499,9 @@ static int factor(struct rebuild *r, const struct product *p, int operand, bool 
         const struct profile_array *y = &r->op.operand[i];
         int dims[GRAPH_RANK_MAX], node;
 
-        if (is_taken[i] || is_small(r, y) || i == p->lhs || i == p->rhs ||
-            same_sizes(&y->shape, &r->op.result[p->result].shape) ||
-            !fits(&y->shape, &side.root, dims))
+        if (is_taken[i] || is_small(r, y) || i == lhs || i == rhs ||
+            same_sizes(&y->shape, &r->op.result[result].shape) ||
+            !(same_sizes(&y->shape, &side.root) || fits(&y->shape, &side.root, dims)))
             continue;
         node = spread_parameter(&side, y, "mask");
         is_taken[i] = true;
@@ -507,18 +557,9 @@ static int turned(struct graph *g, int dot, const struct shape *wanted)
     return is_same ? dot : graph_transpose(g, dot, t.dims);
 }
 
-static const char *rebuild_product(struct rebuild *r, double flops)
+/* what is left: operands that are added to the value, which is like result `main`, and results */
+static const char *finish(struct rebuild *r, int main, const bool *is_taken)
 {
-    struct product p = find_product(r, flops);
-    bool is_taken[ARRAYS_MAX] = {false};
-    int a, b;
-
-    if (p.error >= 1)
-        return "no two operands make a result with these FLOPs";
-    a = factor(r, &p, p.lhs, is_taken);
-    b = factor(r, &p, p.rhs, is_taken);
-    r->value = graph_dot_general(r->g, a, b, &p.dot, DTYPE_F32, PRECISION_DEFAULT);
-    r->value = turned(r->g, r->value, &r->op.result[p.result].shape);
     r->root = r->g->node[r->value].shape;
     for (int i = 0; i < r->op.operand_count; i++) {
         int node;
@@ -528,31 +569,123 @@ static const char *rebuild_product(struct rebuild *r, double flops)
         node = spread_parameter(r, &r->op.operand[i], "x");
         if (node == NODE_NONE)
             return "a third large operand that is like neither operands nor result";
-        add_operand(r, node);
+        add_operand(r, node, r->op.operand[i].is_mask);
     }
+    /* packed masks are drawn beside the product, from nothing that its text has */
     for (int i = 0; i < r->op.result_count; i++)
-        if ((i == p.result || !is_small(r, &r->op.result[i])) &&
-            !add_result(r, &r->op.result[i], i))
+        if ((i == main || !(is_small(r, &r->op.result[i]) || r->op.result[i].is_packed)) && !add_result(r, &r->op.result[i], i))
             return "a second large result that is not like the product";
     return NULL;
 }
 
-struct graph *hardware_rebuild(const char *hlo, const char *category, double flops,
+static const char *rebuild_product(struct rebuild *r, double flops)
+{
+    struct product p = find_product(r, flops);
+    taken is_taken = {false};
+    int a, b;
+
+    if (p.error >= 1)
+        return "no two operands make a result with these FLOPs";
+    a = factor(r, p.lhs, p.rhs, p.result, p.lhs, is_taken);
+    b = factor(r, p.lhs, p.rhs, p.result, p.rhs, is_taken);
+    r->value = graph_dot_general(r->g, a, b, &p.dot, DTYPE_F32, PRECISION_DEFAULT);
+    r->value = turned(r->g, r->value, &r->op.result[p.result].shape);
+    return finish(r, p.result, is_taken);
+}
+
+/* an array of the profile with its dimensions of size 1, or without them */
+static int in_shape(struct graph *g, int node, struct shape shape)
+{
+    shape.dtype = g->node[node].shape.dtype;
+    return shape_same_dims(&g->node[node].shape, &shape) ? node : graph_reshape(g, node, shape);
+}
+
+/* dimensions in another order of memory, minor first */
+static void lay(struct profile_array *x, const int *order)
+{
+    struct shape old = x->whole;
+    int place[GRAPH_RANK_MAX];
+
+    for (int i = 0; i < old.rank; i++) {
+        int from = order[old.rank - 1 - i];
+
+        x->whole.dim[i] = old.dim[from];
+        place[from] = i;
+    }
+    for (int i = 0; i < old.rank; i++)
+        x->at[i] = place[x->at[i]];
+    drop_ones(x);
+}
+
+/*
+ * A network's convolutions have the layouts that their kernels ask for, which need not be those of
+ * the profile: the same work is timed, not the transposes that would lie between the two.
+ */
+static void lay_as_wanted(struct rebuild *r, const struct profile_conv *c)
+{
+    struct profile_array *lhs = &r->op.operand[c->lhs], *rhs = &r->op.operand[c->rhs];
+    struct conv_layouts wish;
+    struct shape a = lhs->whole, b = rhs->whole;
+    struct graph g;
+
+    a.dtype = b.dtype = DTYPE_BF16;
+    graph_init(&g, r->g->arena, "conv");
+    conv_layouts(&g, graph_convolution(&g, graph_parameter(&g, a, "a"), graph_parameter(&g, b, "b"),
+                                       c->window, &c->labels, DTYPE_F32, PRECISION_DEFAULT),
+                 NULL, &wish);
+    graph_fini(&g);
+    lay(lhs, wish.lhs);
+    lay(rhs, wish.rhs);
+    lay(&r->op.result[c->result], wish.result);
+}
+
+static const char *rebuild_convolution(struct rebuild *r, double flops)
+{
+    struct profile_conv c;
+    taken is_taken = {false};
+    int a, b;
+
+    if (!profile_find_convolution(&r->op, flops, &c))
+        return "no two operands make a result with these FLOPs";
+    lay_as_wanted(r, &c);
+    profile_find_convolution(&r->op, flops, &c);        /* its labels, in the new order */
+    a = factor(r, c.lhs, c.rhs, c.result, c.lhs, is_taken);
+    b = factor(r, c.lhs, c.rhs, c.result, c.rhs, is_taken);
+    a = in_shape(r->g, a, r->op.operand[c.lhs].whole);
+    b = in_shape(r->g, b, r->op.operand[c.rhs].whole);
+    r->value = graph_convolution(r->g, a, b, c.window, &c.labels, DTYPE_F32, PRECISION_DEFAULT);
+    r->value = in_shape(r->g, r->value, r->op.result[c.result].shape);
+    return finish(r, c.result, is_taken);
+}
+
+static const char *rebuild(struct rebuild *r, const char *category, double flops)
+{
+    const char *why_not;
+
+    if (strncmp(category, "convolution", 11) != 0)
+        return strcmp(category, "loop fusion") == 0 ||
+               strcmp(category, "non-fusion elementwise") == 0
+                   ? rebuild_loop(r, flops) : profile_rebuild_move(r, category);
+    why_not = rebuild_product(r, flops);
+    return why_not ? rebuild_convolution(r, flops) : NULL;
+}
+
+struct graph *hardware_rebuild(const char *hlo, const char *category, double flops, double bytes,
                                struct arena *a, const char **why_not)
 {
-    struct rebuild r = {.value = NODE_NONE};
-    bool is_product = strncmp(category, "convolution", 11) == 0;
+    struct rebuild r = {.value = NODE_NONE, .hlo = hlo,
+                        .touched = bytes > 0 ? bytes : INFINITY};
 
     *why_not = "not a loop fusion or a product";
-    if (!is_product && strcmp(category, "loop fusion") != 0 &&
-        strcmp(category, "non-fusion elementwise") != 0)
+    if (strncmp(category, "convolution", 11) != 0 && strcmp(category, "loop fusion") != 0 &&
+        strcmp(category, "non-fusion elementwise") != 0 && !profile_is_move(category))
         return NULL;
     *why_not = "the text of the operation is cut or has types that are not known here";
     if (!read_op(hlo, &r.op))
         return NULL;
     r.g = arena_alloc(a, sizeof(*r.g));
-    graph_init(r.g, a, is_product ? "product" : "loop");
-    *why_not = is_product ? rebuild_product(&r, flops) : rebuild_loop(&r, flops);
+    graph_init(r.g, a, "profiled");
+    *why_not = rebuild(&r, category, flops);
     graph_freeze(r.g);
     return *why_not ? NULL : r.g;
 }

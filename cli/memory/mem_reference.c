@@ -143,6 +143,18 @@ static int try_row(const struct row *row, const struct mem_setup *s, struct tabl
     return status;
 }
 
+/* patterns of other programs need not be ours: the row is told, and the others go on */
+static bool is_known(struct reading *r, int i, FILE *to)
+{
+    struct hbm_pattern pattern;
+    struct err e;
+
+    if (!hbm_pattern_parse(&pattern, csv_text(&r->csv, i, r->place[PATTERN]), &e))
+        return true;
+    fprintf(to, "line %d is left out: %s\n", r->csv.row[i].line, e.msg);
+    return false;
+}
+
 static int try_rows(struct reading *r, const struct mem_setup *setups, int count, struct table *t,
                     FILE *to, int *missed)
 {
@@ -153,6 +165,8 @@ static int try_rows(struct reading *r, const struct mem_setup *setups, int count
         const struct mem_setup *s;
         struct row row;
 
+        if (!is_known(r, i, to))
+            continue;
         if (read_row(r, i, &row))
             return -1;
         s = setup_of(&row, setups, count);

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "base/csv.h"
+#include "base/units.h"
 #include "cli/hardware/hardware.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static struct arena arena;
 static struct graph *rebuild(const char *hlo, const char *category, double flops,
                              const char **why_not)
 {
-    struct graph *g = hardware_rebuild(hlo, category, flops, &arena, why_not);
+    struct graph *g = hardware_rebuild(hlo, category, flops, 0, &arena, why_not);
     struct err e;
 
     if (g)
@@ -148,6 +149,92 @@ static void loop_with_broadcast_and_sum(void **state)
     assert_true((double)graph_flops(g) <= 512.0 * 64 * 12);
 }
 
+/* forward, by input and by kernel; strides and padding follow from the sizes */
+static void convolutions(void **state)
+{
+    static const struct { const char *hlo; double flops; int64_t stride, low, high, base, window; }
+    cases[] = {
+        {"%f.1 = (f32[32]{0}, bf16[16,14,14,32]{3,0,2,1}) fusion(bf16[16,28,28,24]{3,0,2,1} %x, "
+         "f32[3,3,24,32]{3,2,1,0} %k, f32[24]{0} %m)", 2.0 * 16 * 14 * 14 * 32 * 9 * 24,
+         2, 0, 1, 1, 1},
+        {"%f.2 = bf16[16,28,28,24]{3,0,2,1} fusion(bf16[16,14,14,32]{3,0,2,1} %dy, "
+         "bf16[3,3,24,32]{3,2,1,0} %k)", 2.0 * 16 * 14 * 14 * 32 * 9 * 24, 1, 2, 1, 2, 1},
+        {"%f.3 = bf16[3,3,24,32]{3,2,1,0} fusion(bf16[16,28,28,24]{3,0,2,1} %x, "
+         "bf16[16,14,14,32]{3,0,2,1} %dy)", 2.0 * 16 * 14 * 14 * 32 * 9 * 24, 1, 0, 1, 1, 2},
+        {"%f.4 = bf16[16,14,14,32]{3,0,2,1} fusion(bf16[28,28,3,16]{3,2,1,0} %x, "
+         "f32[7,7,3,32]{3,2,1,0} %k)", 2.0 * 16 * 14 * 14 * 32 * 49 * 3, 2, 2, 3, 1, 1},
+        {"%f.5 = bf16[16,14,14,64]{3,0,2,1} fusion(bf16[16,28,28,32]{3,0,2,1} %x, "
+         "f32[1,1,32,64]{3,2,1,0} %k)", 2.0 * 16 * 14 * 14 * 32 * 64, 2, 0, -1, 1, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *why = NULL;
+        struct graph *g = rebuild(cases[i].hlo, "convolution fusion", cases[i].flops, &why);
+        const struct graph_node *conv;
+
+        assert_null(why);
+        conv = only(g, HLO_CONVOLUTION);
+        for (int k = 0; k < 2; k++) {
+            const struct graph_window *w = &conv->window[k];
+
+            assert_int_equal(w->stride, cases[i].stride);
+            assert_int_equal(w->pad_low, cases[i].low);
+            assert_int_equal(w->pad_high, cases[i].high);
+            assert_int_equal(w->base_dilation, cases[i].base);
+            assert_int_equal(w->window_dilation, cases[i].window);
+        }
+        assert_true((double)graph_flops(g) >= 0.7 * cases[i].flops);
+    }
+}
+
+/* the text alone says what moves, and in which layouts */
+static void what_moves(void **state)
+{
+    static const struct { const char *hlo, *category, *result; enum graph_op op; } cases[] = {
+        {"%c = bf16[8,27,16]{2,1,0} copy(bf16[8,27,16]{0,2,1} %x)", "data formatting",
+         "bf16[8,27,16]", HLO_TRANSPOSE},
+        {"%s = f32[8,3,16]{2,1,0} slice(f32[8,9,16]{2,1,0} %x), slice={[0:8], [6:9], [0:16]}",
+         "slice", "f32[8,3,16]", HLO_SLICE},
+        {"%c = f32[8,12]{0,1} concatenate(f32[8,4]{0,1} %x, f32[8,8]{0,1} %y), dimensions={1}",
+         "concatenate", "f32[12,8]", HLO_CONCATENATE},
+        {"%r = f32[64]{0} reduce(f32[64,32]{1,0} %x, f32[] %z), dimensions={1}, to_apply=%add",
+         "reduce", "f32[64]", HLO_REDUCE},
+        {"%g = f32[40,128]{1,0} fusion(f32[512,128]{1,0} %t, s32[48]{0} %i), kind=kCustom",
+         "gather fusion", "f32[40,128]", HLO_GATHER},
+        {"%g = f32[512,128]{1,0} fusion(s32[40]{0} %i, f32[40,128]{1,0} %t, f32[] %z), kind=kCustom",
+         "custom fusion", "f32[512,128]", HLO_SCATTER},
+        {"%s = bf16[8,8,8,16]{3,0,2,1} select-and-scatter(bf16[8,8,8,16]{3,0,2,1} %x, "
+         "bf16[8,4,4,16]{3,0,2,1} %y, bf16[] %z), window={size=1x3x3x1 stride=1x2x2x1 "
+         "pad=0_0x0_1x0_1x0_0}, select=%ge", "select-and-scatter", "bf16[8,8,8,16]",
+         HLO_SELECT_AND_SCATTER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *why = NULL;
+        struct graph *g = rebuild(cases[i].hlo, cases[i].category, 0, &why);
+
+        assert_null(why);
+        only(g, cases[i].op);
+        assert_result(g, 0, cases[i].result);
+    }
+}
+
+/* where the bytes tell that most of an array stays as it is, only the rest is read and written */
+static void update_in_place(void **state)
+{
+    const char *why = NULL;
+    struct graph *g = hardware_rebuild(
+        "%f = f32[1000,8,128]{2,1,0} fusion(f32[1000,8,128]{2,1,0} %x, s32[] %at, f32[8,128]{1,0} "
+        "%y)", "loop fusion", 1024, 2 * 4096, &arena, &why);
+
+    (void)state;
+    assert_null(why);
+    assert_int_equal(g->parameter_count, 1);
+    assert_result(g, 0, "f32[1,8,128]");
+}
+
 static void what_shapes_do_not_tell(void **state)
 {
     static const struct { const char *hlo, *category; double flops; const char *why; } cases[] = {
@@ -267,6 +354,9 @@ int main(void)
         cmocka_unit_test(product_of_heads),
         cmocka_unit_test(product_beside_a_mask),
         cmocka_unit_test(loop_with_broadcast_and_sum),
+        cmocka_unit_test(convolutions),
+        cmocka_unit_test(what_moves),
+        cmocka_unit_test(update_in_place),
         cmocka_unit_test(what_shapes_do_not_tell),
         cmocka_unit_test(programs_of_rows),
         cmocka_unit_test(rows_of_a_file),
