@@ -19,6 +19,8 @@
 
 #define DISK_CACHE_BYTES_MAX ((int64_t)2 << 30)         /* unless the environment says otherwise */
 
+#define DISK_CACHE_PROGRAMS "programs"   /* name of the one that compiled programs lie in */
+
 struct disk_cache {
     char *folder;
     int64_t bytes_max;
