@@ -32,7 +32,8 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefi
 PIC     := -fPIC -fno-semantic-interposition
 CFLAGS  += -std=c11 $(OPT) -g $(WARN) $(PIC) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
 CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
-LDFLAGS += -pthread $(SANFLAGS)
+# The id tells a cache on disk which build has kept an entry (base/cache/build_id.h).
+LDFLAGS += -pthread -Wl,--build-id $(SANFLAGS)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 
 # asked for where it is linked: on a clean system this very make has to install it first

@@ -223,8 +223,7 @@ static int finish(struct module *m, const struct module_settings *s, struct aren
     return 0;
 }
 
-/* who is where; each on a core of its own */
-static int set_devices(struct module *m, const struct module_settings *s, struct arena *a,
+int module_set_devices(struct module *m, const struct module_settings *s, struct arena *a,
                        struct err *e)
 {
     int cores = s->slice ? s->slice->core_count : 0;
@@ -255,7 +254,7 @@ int module_compile(const struct graph *g, const struct module_settings *s, struc
 
     memset(out, 0, sizeof(*out));
     if (graph_check_devices(g, s->replica_count > 1 ? s->replica_count : 1, e) ||
-        set_devices(out, s, a, e))
+        module_set_devices(out, s, a, e))
         return -1;
     memo_init(&memo);
     graph_copy(g, a, &out->graph);

@@ -70,6 +70,15 @@ struct module_constant {                /* a literal, to be put into HBM before 
     const int32_t *by_device;           /* known in timing mode too */
 };
 
+/* one core's page of a table that kernels between devices read; of a module that was restored
+   (stack/module/module_archive.h), whose segments have no tables */
+struct module_page {
+    int core;
+    int64_t address;                    /* in its HBM */
+    const void *data;
+    int64_t bytes;
+};
+
 struct module_sum {                     /* a sum, gather or scatter over devices */
     const char *source;
     enum graph_op op;
@@ -90,7 +99,8 @@ struct module {
     struct module_constant *constant;
     struct link_item *item;
     struct module_sum *sum;             /* in the order of a program without overlap */
-    int kernel_count, item_count, constant_count, sum_count;
+    struct module_page *page;
+    int kernel_count, item_count, constant_count, sum_count, page_count;
     const int32_t *core_device;         /* by core; NULL: the same number */
     int core_count;                     /* programs: 1, with megacore 2 */
     int64_t barrier_count;              /* in the text of each */

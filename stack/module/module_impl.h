@@ -278,4 +278,11 @@ struct graph *module_legalize(const struct module_plan *p, const struct pass_con
                               struct graph *g, int node, struct err *e);
 int module_link(struct module *m, const struct module_settings *s, struct arena *a,
                 struct err *e);
+
+/* m->core_device: who is where, each on a core of its own */
+int module_set_devices(struct module *m, const struct module_settings *s, struct arena *a,
+                       struct err *e);
+struct collective_table;
+/* pages of a table that one core has in its HBM */
+int module_page_count(const struct collective_table *t, int core);
 #endif

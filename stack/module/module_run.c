@@ -4,6 +4,7 @@
 #include "stack/module/module_run.h"
 
 #include "stack/collective/collective_table.h"
+#include "stack/module/module_impl.h"
 
 static int write_array(const struct array *a, struct machine *machine, int core,
                        const void *dense, struct err *e)
@@ -17,6 +18,14 @@ static int write_array(const struct array *a, struct machine *machine, int core,
     return status;
 }
 
+/* the program reads two pages before it knows whether they are its last */
+int module_page_count(const struct collective_table *t, int core)
+{
+    int pages = collective_table_pages(t, core);
+
+    return pages < 2 ? 2 : pages;
+}
+
 /* the operations of a kernel between replicas, which are values in timing mode too */
 static int write_table(const struct collective_table *t, struct machine *machine, int core,
                        struct err *e)
@@ -25,7 +34,7 @@ static int write_table(const struct collective_table *t, struct machine *machine
     int32_t *page = mem_alloc((size_t)bytes);
     int status = 0;
 
-    for (int i = 0; (i < 2 || i < pages) && status == 0; i++) {
+    for (int i = 0; i < module_page_count(t, core) && status == 0; i++) {
         if (i < pages)
             collective_table_page(t, core, i, page);
         status = machine_hbm_write(machine, core, collective_table_address(t, i), page, bytes, e);
@@ -112,6 +121,11 @@ int module_load(const struct module *m, struct machine *machine, int core, struc
     for (int i = 0; i < m->kernel_count; i++)
         if (m->kernel[i].segment->table &&
             write_table(m->kernel[i].segment->table, machine, core, e))
+            return -1;
+    for (int i = 0; i < m->page_count; i++)
+        if (m->page[i].core == core &&
+            machine_hbm_write(machine, core, m->page[i].address, m->page[i].data,
+                              m->page[i].bytes, e))
             return -1;
     return 0;
 }

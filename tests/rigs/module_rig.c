@@ -8,6 +8,7 @@
 #include "stack/module/module_run.h"
 #include "tests/generate/random_hlo.h"
 #include "tests/rigs/chip_set.h"
+#include "tests/rigs/restored.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -173,6 +174,8 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
         if (!r->may_refuse)
             fail_msg("%s on %s: %s", g->name, b.slice.name, e.msg);
     } else {
+        if (r->is_restored)
+            restore_module(&b.module, &s, &b.arena);
         r->kernel_count = b.module.kernel_count;
         r->barrier_count = b.module.barrier_count;
         r->hbm_used_bytes = b.module.hbm_bytes;

@@ -22,6 +22,7 @@ struct module_rig {
     int threads;                        /* of the host; 0: 1 */
     bool check_races;
     int launches;                       /* 0: 1; outputs over parameters go on from there */
+    bool is_restored;                   /* what runs was saved and restored */
 
     /* filled in */
     char refusal[512];

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "stack/module/module_run.h"
 #include "tests/rigs/chip_set.h"
+#include "tests/rigs/restored.h"
 #include "tests/test.h"
 
 static void must(int status, const struct err *e)
@@ -87,6 +88,8 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
     status = module_compile(g, &settings, a, &compiled, &e);
     if (!run->may_refuse)
         must(status, &e);
+    if (status == 0 && run->is_restored)
+        restore_module(&compiled, &settings, a);
     run->refusal[0] = '\0';
     run->kernel_count = compiled.kernel_count;
     run->hbm_used_bytes = status ? 0 : compiled.hbm_bytes;

@@ -19,6 +19,7 @@ struct graph_run {
     int64_t hbm_bytes;                  /* of a core; 0: its share of the chip */
     int64_t bucket_bytes, stage_bytes;  /* as in module_settings */
     bool sums_wait;
+    bool is_restored;                   /* what runs was saved and restored */
     bool may_refuse;                    /* not compiling is no failure: see refusal */
     cycle_t cycles;                     /* out */
     int kernel_count;                   /* out */
