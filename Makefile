@@ -17,7 +17,7 @@ PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
 OBJCOPY ?= objcopy
 PREFIX  ?= /usr/local
-LAYERS  := base isa hbm interconnect sim stack import report data keras train api
+LAYERS  := base isa hbm interconnect sim stack import exec report data keras train api
 FILE_PKGS := hdf5 libzip
 VIEW_PKGS := sdl2 SDL2_ttf libpng
 HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
@@ -47,17 +47,22 @@ CLI_SRC := $(call sources,cli files)
 # The viewer but for its window: no SDL in it, and tested without.
 VIZ_SRC := $(filter-out viz/sdl/%,$(call sources,viz))
 VIEW_SRC := $(call sources,viz/sdl)
+# The library that frameworks load: a guest in their processes, beside commands and libsystole.
+PJRT_SRC := $(call sources,pjrt)
 TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/viz/sdl/%),$(shell find tests -name 'test_*.c' | LC_ALL=C sort))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 TEST_LIB_SRC := $(call sources,tests/rigs tests/generate tests/reference)
 EXAMPLE_SRC := $(call sources,examples)
 CHIPS   := $(wildcard sim/chips/*.ini)
 PROTOS  := $(wildcard report/proto/*.proto data/proto/*.proto import/*/*.proto)
+PJRT_PROTOS := $(wildcard pjrt/*/*.proto)
 
 PROTO_H := $(PROTOS:%.proto=$(BUILD)/%.pb-c.h)
+PJRT_PROTO_H := $(PJRT_PROTOS:%.proto=$(BUILD)/%.pb-c.h)
 # Functions that make operations, of the instruction set's table.
 MADE_H  := $(BUILD)/isa/op_make.h $(BUILD)/stack/backend/emitters.h
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o $(PROTOS:%.proto=$(BUILD)/%.pb-c.o)
+PJRT_OBJ := $(PJRT_SRC:%.c=$(BUILD)/%.o) $(PJRT_PROTOS:%.proto=$(BUILD)/%.pb-c.o)
 VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/commands/main.c,$(CLI_SRC)))
@@ -77,7 +82,9 @@ VERSION := $(shell sed -n 's/^.define SY_VERSION "\(.*\)"/\1/p' include/systole/
 SONAME  := libsystole.so.$(firstword $(subst ., ,$(VERSION)))
 SO_FILE := libsystole.so.$(VERSION)
 
-all: $(SYSTOLE) $(if $(HAS_VIEWER),$(VIEWER),no-viewer)
+PJRT := $(BUILD)/libsystole_pjrt.so
+
+all: $(SYSTOLE) $(PJRT) $(if $(HAS_VIEWER),$(VIEWER),no-viewer)
 
 help:
 	@sed -n 's/^#? //p' Makefile
@@ -172,6 +179,8 @@ $(BUILD)/files/h5_%.o: CPPFLAGS += $(shell pkg-config --cflags $(FILE_PKGS) 2>/d
 
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export/*.c data/example*.c import/hlo_proto/*.c)): | $(PROTO_H)
 
+$(PJRT_SRC:%.c=$(BUILD)/%.o): | $(PROTO_H) $(PJRT_PROTO_H)
+
 $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $^
@@ -180,6 +189,13 @@ $(BUILD)/libsystole.a: $(LIB_OBJ)
 $(BUILD)/$(SO_FILE): $(LIB_OBJ) api/exports.map
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
 	  -Wl,-Bsymbolic -o $@ $(LIB_OBJ) $(LDLIBS)
+
+# It finds its own names first, and shows the loader's one and sy_ ones: nothing of it meets the
+# host's. Of the layers it has what it uses, and so needs fewer libraries (tests/cli/pjrt_library.sh).
+$(PJRT): $(PJRT_OBJ) $(BUILD)/libsystole.a pjrt/api/exports.map
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libsystole_pjrt.so \
+	  -Wl,--version-script=pjrt/api/exports.map -Wl,-Bsymbolic -Wl,--as-needed -Wl,-z,defs -o $@ \
+	  $(PJRT_OBJ) $(BUILD)/libsystole.a $(LDLIBS)
 
 $(BUILD)/$(SONAME) $(BUILD)/libsystole.so: $(BUILD)/$(SO_FILE)
 	@ln -sf $(SO_FILE) $@

@@ -1,7 +1,7 @@
 /* Makes the graph that `systole compile` is asked for. */
 #include "cli/compile/compile.h"
 
-#include "cli/graphs/program_graph.h"
+#include "exec/program_graph.h"
 #include "files/model_file.h"
 #include "import/read/read.h"
 #include "stack/hlo/rewrite.h"

@@ -9,7 +9,7 @@
 #ifndef CLI_EXEC_H
 #define CLI_EXEC_H
 #include "cli/exec/tensor.h"
-#include "cli/graphs/program_graph.h"
+#include "exec/program_graph.h"
 #include "cli/operation/op_run.h"
 #include "import/eval/eval.h"
 
@@ -93,15 +93,11 @@ void exec_rewind_queues(struct exec_program *p);        /* before a run from the
 /* of struct eval_settings, whose user is the struct exec_program */
 int exec_evaluator_takes(void *user, const struct eval_queue *from, const struct eval_array *to);
 int exec_evaluator_gives(void *user, const struct eval_queue *to, const struct eval_array *from);
-/* around a step on a device; `read` gives NULL with the error set */
-typedef int exec_leaf_writer(const struct op_device *d, const struct lowered_leaf *leaf,
-                             const void *from, struct arena *a, struct err *e);
-typedef void *exec_leaf_reader(const struct op_device *d, const struct lowered_leaf *leaf,
-                               struct arena *a, struct err *e);
-int exec_write_queues(const struct exec_program *p, const struct op_device *d,
-                      exec_leaf_writer *write, struct arena *a, struct err *e);
-int exec_read_queues(struct exec_program *p, const struct op_device *d, exec_leaf_reader *read,
-                     struct arena *a, struct err *e);
+/* around a step on a device */
+int exec_write_queues(const struct exec_program *p, const struct loaded_device *d, struct arena *a,
+                      struct err *e);
+int exec_read_queues(struct exec_program *p, const struct loaded_device *d, struct arena *a,
+                     struct err *e);
 
 /* All steps; results of the last one in result[]. On cores with the command's own printing. */
 int exec_on_cores(struct exec_options *o, struct exec_program *p, struct err *e);

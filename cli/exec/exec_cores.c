@@ -1,9 +1,6 @@
 /* The program of systole exec on simulated cores: made a graph, compiled, run with its values. */
 #include "cli/exec/exec.h"
 
-#include "import/lower/lower_values.h"
-#include "stack/module/module_run.h"
-
 #include <stdio.h>
 
 struct session {
@@ -11,19 +8,6 @@ struct session {
     struct exec_program *p;
     int64_t step;
 };
-
-static int write_leaf(const struct op_device *d, const struct lowered_leaf *leaf, const void *from,
-                      struct arena *a, struct err *e)
-{
-    void **word = lowered_pack(leaf, from, NULL, a);
-
-    for (int i = 0; i < leaf->count; i++) {
-        if (leaf->graph[i] >= 0 &&
-            module_write(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
-            return -1;
-    }
-    return 0;
-}
 
 /* how much of a result's bounded dimensions there is: only these elements are the result */
 static void take_sizes(const struct session *s, const struct lowered_leaf *leaf, void *from,
@@ -38,25 +22,20 @@ static void take_sizes(const struct session *s, const struct lowered_leaf *leaf,
     to->type = hlo_array_type(&s->p->arena, t->element, t->rank, size);
 }
 
-static int read_leaf(const struct session *s, const struct op_device *d, int result,
+static int read_leaf(const struct session *s, const struct loaded_device *d, int result,
                      struct arena *a, struct err *e)
 {
     const struct lowered_leaf *leaf = &s->p->graph.lowered.result[result];
     const struct hlo_type *t = &leaf->leaf.type;
-    int64_t count = hlo_type_elements(t), *size;
-    void **word = arena_array(a, (size_t)leaf->count + 1, sizeof(*word)), *part;
     struct exec_tensor *to = &s->p->result[result];
+    int64_t *size = arena_array(a, (size_t)t->rank + 1, sizeof(*size));
+    void *part;
 
     if (t->element == ELEMENT_TOKEN)
         return 0;
-    for (int i = 0; i < leaf->count; i++) {
-        word[i] = arena_array(a, i < leaf->leaf.parts ? (size_t)count + 1 : 1, 4);
-        if (leaf->graph[i] >= 0 &&
-            module_read(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
-            return -1;
-    }
-    size = arena_array(a, (size_t)t->rank + 1, sizeof(*size));
-    part = lowered_unpack(leaf, word, size, a);
+    part = loaded_read_leaf(d, leaf, size, a, e);
+    if (!part)
+        return -1;
     if (leaf->leaf.sizes) {
         take_sizes(s, leaf, part, size, to);
         return 0;
@@ -67,23 +46,7 @@ static int read_leaf(const struct session *s, const struct op_device *d, int res
     return 0;
 }
 
-/* all of a leaf as it lies in the program */
-static void *read_whole(const struct op_device *d, const struct lowered_leaf *leaf, struct arena *a,
-                        struct err *e)
-{
-    size_t count = (size_t)hlo_type_elements(&leaf->leaf.type) + 1;
-    void **word = arena_array(a, (size_t)leaf->count + 1, sizeof(*word));
-
-    for (int i = 0; i < leaf->count; i++) {
-        word[i] = arena_array(a, count, 4);
-        if (leaf->graph[i] >= 0 &&
-            module_read(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
-            return NULL;
-    }
-    return lowered_unpack(leaf, word, NULL, a);
-}
-
-static int write_inputs(void *user, const struct op_device *d, struct err *e)
+static int write_inputs(void *user, const struct loaded_device *d, struct err *e)
 {
     const struct session *s = user;
     struct arena a;
@@ -92,16 +55,16 @@ static int write_inputs(void *user, const struct op_device *d, struct err *e)
     arena_init(&a);
     for (int i = 0; i < s->p->parameter_count && status == 0; i++) {
         if (s->p->parameter[i].data)
-            status = write_leaf(d, &s->p->graph.lowered.parameter[i],
-                                exec_part_of(s->p, i, d->number, &a), &a, e);
+            status = loaded_write_leaf(d, &s->p->graph.lowered.parameter[i],
+                                       exec_part_of(s->p, i, d->number, &a), &a, e);
     }
     if (status == 0)
-        status = exec_write_queues(s->p, d, write_leaf, &a, e);
+        status = exec_write_queues(s->p, d, &a, e);
     arena_fini(&a);
     return status;
 }
 
-static int read_results(void *user, const struct op_device *d, struct err *e)
+static int read_results(void *user, const struct loaded_device *d, struct err *e)
 {
     const struct session *s = user;
 
@@ -112,7 +75,7 @@ static int read_results(void *user, const struct op_device *d, struct err *e)
     for (int i = 0; i < s->p->result_count + exec_pair_count(s->p) && status == 0; i++)
         status = read_leaf(s, d, i, &a, e);
     if (status == 0)
-        status = exec_read_queues(s->p, d, read_whole, &a, e);
+        status = exec_read_queues(s->p, d, &a, e);
     arena_fini(&a);
     return status;
 }

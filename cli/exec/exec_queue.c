@@ -6,8 +6,6 @@
  */
 #include "cli/exec/exec.h"
 
-#include "import/lower/lower_values.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,8 +234,8 @@ static void *next_entries(const struct exec_program *p, int n, int64_t begun, st
     return block;
 }
 
-int exec_write_queues(const struct exec_program *p, const struct op_device *d, exec_leaf_writer *write,
-                      struct arena *a, struct err *e)
+int exec_write_queues(const struct exec_program *p, const struct loaded_device *d, struct arena *a,
+                      struct err *e)
 {
     const struct exec_queues *x = p->queues;
 
@@ -246,8 +244,8 @@ int exec_write_queues(const struct exec_program *p, const struct op_device *d, e
         int64_t begun = *used_of(x, k, d->number);
 
         for (int n = 0; q->goes_in && n < q->leaves; n++)
-            if (write(d, infeed_leaf(p, q->first + n),
-                      next_entries(p, q->first + n, begun, a), a, e))
+            if (loaded_write_leaf(d, infeed_leaf(p, q->first + n),
+                                  next_entries(p, q->first + n, begun, a), a, e))
                 return -1;
     }
     return 0;
@@ -270,8 +268,8 @@ static int take_count(const struct exec_program *p, int queue, int device, int64
     return 0;
 }
 
-int exec_read_queues(struct exec_program *p, const struct op_device *d, exec_leaf_reader *read,
-                     struct arena *a, struct err *e)
+int exec_read_queues(struct exec_program *p, const struct loaded_device *d, struct arena *a,
+                     struct err *e)
 {
     const struct lowered *l = &p->graph.lowered;
     const struct structure_queues *found = &p->queues->found;
@@ -285,11 +283,11 @@ int exec_read_queues(struct exec_program *p, const struct op_device *d, exec_lea
         const int32_t *count;
         const void *block;
 
-        if (!(count = read(d, counter, a, e)) ||
+        if (!(count = loaded_read_leaf(d, counter, NULL, a, e)) ||
             take_count(p, k, d->number, *count, capacity, e))
             return -1;
         for (int n = 0; !q->goes_in && n < q->leaves; n++, leaf++) {
-            if (!(block = read(d, leaf, a, e)))
+            if (!(block = loaded_read_leaf(d, leaf, NULL, a, e)))
                 return -1;
             keep(p, q->first + n, d->number, block, *count);
         }

@@ -4,10 +4,10 @@
  */
 #include "cli/memory/mem.h"
 
+#include "base/ini.h"
 #include "base/text.h"
 #include "isa/file.h"
 
-#include <ini.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static int unknown_key(struct loading *l, const char *name)
                   text_did_you_mean(name, names, COUNT_OF(names)).text);
 }
 
-/* inih's handler: 1 = accepted */
+/* of the reader of settings: 1 = accepted */
 static int take_value(void *user, const char *section, const char *key, const char *value)
 {
     struct loading *l = user;
@@ -135,7 +135,7 @@ static int take_value(void *user, const char *section, const char *key, const ch
     return !l->has_failed;
 }
 
-/* fgets for inih, from memory; lines that are too long are the chip's reader's to refuse */
+/* Lines for the reader of settings, from memory; lines that are too long are the chip's reader's to refuse */
 static char *read_line(char *buf, int bytes, void *stream)
 {
     struct loading *l = stream;
@@ -262,7 +262,7 @@ static int parse(struct loading *l, char *text, const struct cli_list *set_list,
         return -1;
     fill_driver(s, &chip);
     l->text = text;
-    bad_line = ini_parse_stream(read_line, l, take_value, l);
+    bad_line = ini_read(read_line, l, take_value, l);
     if (l->has_failed)
         return -1;
     if (bad_line > 0)

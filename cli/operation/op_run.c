@@ -49,8 +49,7 @@ struct session {
     struct slice slice;
     struct chip chip;
     struct chip_origin *origins;
-    struct module module;
-    struct machine *machine;
+    struct loaded loaded;
     int devices;
     double bytes, compile_s;
 };
@@ -58,16 +57,16 @@ struct session {
 /* time, rates, and their shares of the peaks and of the roof over this intensity */
 static void print_rates(const struct session *s)
 {
-    double cycles = (double)machine_cycles(s->machine), mhz = (double)s->chip.chip_clock_mhz;
-    double us = cycles / mhz, flops = (double)s->module.flops * s->devices;
-    int cores = s->module.core_count * s->devices;
+    double cycles = (double)machine_cycles(s->loaded.machine), mhz = (double)s->chip.chip_clock_mhz;
+    double us = cycles / mhz, flops = (double)s->loaded.module.flops * s->devices;
+    int cores = s->loaded.module.core_count * s->devices;
     double peak = 1e-6 * chip_core_flops_per_cycle(&s->chip) * mhz * cores;     /* TFLOP/s */
     double gbps = chip_hbm_peak_bytes_per_second(&s->chip) * 1e-9 / (double)s->chip.chip_cores
                   * cores;
     double bytes = s->bytes * s->devices, intensity = bytes > 0 ? flops / bytes : 0;
     double roof = fmin(peak, intensity * gbps * 1e-3);
 
-    printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->machine)).text, us);
+    printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->loaded.machine)).text, us);
     printf("  %.3f TFLOP/s = %.1f %% of the matrix units' peak of %.1f%s\n", flops / us * 1e-6,
            100 * flops / us * 1e-6 / peak, peak,
            s->devices > 1 ? ", all cores" : cores > 1 ? ", both cores" : "");
@@ -90,7 +89,7 @@ static int write_assembly(const struct session *s, struct err *e)
         return 0;
     if (outfile_begin(&f, s->o->assembly, e))
         return -1;
-    isa_print_program(&s->module.linked[0].program, f.to);
+    isa_print_program(&s->loaded.module.linked[0].program, f.to);
     return outfile_commit(&f, e);
 }
 
@@ -99,17 +98,11 @@ static bool has_values(const struct session *s)
     return s->o->values && s->o->engine.mode != MODE_TIMING;
 }
 
-static struct op_device device(const struct session *s, int number)
-{
-    return (struct op_device){.module = &s->module, .machine = s->machine,
-                              .core = number * s->module.core_count, .number = number};
-}
-
 /* values of all devices; in timing mode there are none */
 static int check_memory(const struct session *s, struct err *e)
 {
-    double each = (double)s->module.hbm_bytes
-                  + (double)(s->chip.vmem_bytes * s->module.core_count);
+    double each = (double)s->loaded.module.hbm_bytes
+                  + (double)(s->chip.vmem_bytes * s->loaded.module.core_count);
 
     if (s->o->engine.mode == MODE_TIMING)
         return 0;
@@ -120,19 +113,13 @@ static int load(struct session *s, struct err *e)
 {
     if (check_memory(s, e))
         return -1;
-    for (int i = 0; i < s->devices; i++) {
-        struct op_device d = device(s, i);
-
-        if (module_load(&s->module, s->machine, d.core, e))
-            return cli_add_chip(&s->o->target, e);
-    }
-    return 0;
+    return loaded_put(&s->loaded, e) ? cli_add_chip(&s->o->target, e) : 0;
 }
 
 static int write_values(struct session *s, struct err *e)
 {
     for (int i = 0; has_values(s) && i < s->devices; i++) {
-        struct op_device d = device(s, i);
+        struct loaded_device d = loaded_device(&s->loaded, i);
 
         if (s->o->values->write(s->o->values->user, &d, e))
             return -1;
@@ -143,7 +130,7 @@ static int write_values(struct session *s, struct err *e)
 static int read_values(struct session *s, struct err *e)
 {
     for (int i = 0; has_values(s) && i < s->devices; i++) {
-        struct op_device d = device(s, i);
+        struct loaded_device d = loaded_device(&s->loaded, i);
 
         if (s->o->values->read(s->o->values->user, &d, e))
             return -1;
@@ -201,19 +188,9 @@ static int write_indices(struct session *s, struct err *e)
 
     index_data_parse(&data, s->o->assume_index);
     for (int i = 0; i < s->devices; i++)
-        if (index_assume_write(s->graph, &s->module, s->machine, device(s, i).core, &data, e))
+        if (index_assume_write(s->graph, &s->loaded.module, s->loaded.machine, s->loaded.core[i], &data, e))
             return -1;
     return 0;
-}
-
-/* the core that exchanges for each device: its first */
-static const int32_t *device_cores(struct session *s, int cores_each)
-{
-    int32_t *core = arena_array(&s->arena, (size_t)s->devices, sizeof(*core));
-
-    for (int i = 0; i < s->devices; i++)
-        core[i] = i * cores_each;
-    return core;
 }
 
 static int prepare(struct session *s, struct err *e)
@@ -236,24 +213,20 @@ static int prepare(struct session *s, struct err *e)
     settings.kept = o->kept;
     settings.keeps_roundings = o->keeps_roundings;
     settings.notes_are_sources = o->tells_sources;
-    cores = s->devices * (settings.megacore ? (int)s->chip.chip_cores : 1);
+    cores = s->devices * loaded_cores_each(&s->chip, settings.megacore);
     if (cores > s->slice.core_count)
         return cli_refuse_devices(&o->target, s->devices,
                                   s->slice.core_count / (cores / s->devices),
                                   cores / s->devices, e);
-    if (o->replicas > 1) {
+    if (o->replicas > 1)
         settings.replica_count = o->replicas;
-        settings.slice = &s->slice;
-        settings.device_core = device_cores(s, cores / s->devices);
-    }
-    o->engine.shared_hbm = settings.megacore;
     assume_indices(s);
     began_s = progress_seconds();
-    if (module_compile(s->graph, &settings, &s->arena, &s->module, e))
+    if (loaded_compile(s->graph, &settings, s->devices, NULL, &s->slice, &s->arena, &s->loaded, e))
         return cli_add_chip(&o->target, e);
     s->compile_s = progress_seconds() - began_s;
-    s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
-    if (!s->machine || write_assembly(s, e))
+    if (loaded_make_machine(&s->loaded, &s->slice, &s->chip, &o->engine, e) ||
+        write_assembly(s, e))
         return cli_add_chip(&o->target, e);
     return load(s, e) || write_indices(s, e) ? -1 : 0;
 }
@@ -276,12 +249,12 @@ static void print_run(struct session *s, const struct report_step *step, double 
                       bool is_done)
 {
     printf("%s on %s of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
-           s->devices > 1 ? arena_printf(&s->arena, "%d cores", s->devices * s->module.core_count)
-           : s->module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
+           s->devices > 1 ? arena_printf(&s->arena, "%d cores", s->devices * s->loaded.module.core_count)
+           : s->loaded.module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
            s->o->codegen == CODEGEN_BEST ? "best" : "xla",
-           s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
-           s->module.linked[0].program.bundle_count);
-    compile_print_kernels(&s->module, NULL);
+           s->loaded.module.kernel_count, s->loaded.module.kernel_count == 1 ? "" : "s",
+           s->loaded.module.linked[0].program.bundle_count);
+    compile_print_kernels(&s->loaded.module, NULL);
     if (is_done && s->o->engine.mode != MODE_FUNCTIONAL)
         print_rates(s);
     report_print_step(step, stdout);
@@ -290,39 +263,39 @@ static void print_run(struct session *s, const struct report_step *step, double 
 
 static int run(struct session *s, struct err *e)
 {
-    struct report_step step = {.title = s->title, .machine = s->machine,
-                               .program = &s->module.linked[0].program,
-                               .model_flops = s->module.flops};
-    struct report_layer layer = {.name = s->title, .product_flops = s->module.flops};
+    struct report_step step = {.title = s->title, .machine = s->loaded.machine,
+                               .program = &s->loaded.module.linked[0].program,
+                               .model_flops = s->loaded.module.flops};
+    struct report_layer layer = {.name = s->title, .product_flops = s->loaded.module.flops};
     struct trace_recording trace;
     struct run_progress shown;
     double began_s = progress_seconds(), seconds;
     struct err fault;
     int status;
 
-    if (s->module.kernel_count == 1 && s->module.core_count == 1)
-        step.issued_flops = s->module.kernel[0].segment->cost.issued_flops;
+    if (s->loaded.module.kernel_count == 1 && s->loaded.module.core_count == 1)
+        step.issued_flops = s->loaded.module.kernel[0].segment->cost.issued_flops;
     step.layer = &layer;
     step.layer_count = 1;
     if (s->o->tells_sources)
-        module_list_sources(&s->module, &s->arena, &step);
-    module_list_buffers(&s->module, &s->arena, &step);
-    if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->machine, s->title,
+        module_list_sources(&s->loaded.module, &s->arena, &step);
+    module_list_buffers(&s->loaded.module, &s->arena, &step);
+    if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->loaded.machine, s->title,
                               &s->o->out.command, e))
         return -1;
     do {
         status = write_values(s, &fault);
         if (!s->o->is_quiet)
-            run_progress_begin(&shown, s->machine, s->title, run_progress_expected(&s->module));
-        status = status || machine_run(s->machine, &fault) ? -1 : 0;
+            run_progress_begin(&shown, s->loaded.machine, s->title, run_progress_expected(&s->loaded.module));
+        status = status || machine_run(s->loaded.machine, &fault) ? -1 : 0;
         if (!s->o->is_quiet)
             run_progress_end(&shown);
     } while (status == 0 && (status = read_values(s, &fault)) == 0 && runs_again(s));
     seconds = progress_seconds() - began_s;
     if (!s->o->is_quiet)
         print_run(s, &step, seconds, status == 0);
-    s->o->cycles = machine_cycles(s->machine);
-    s->o->kernels = s->module.kernel_count;
+    s->o->cycles = machine_cycles(s->loaded.machine);
+    s->o->kernels = s->loaded.module.kernel_count;
     if (trace_recording_end(&trace, &step, stdout, e) && status == 0)
         return -1;
     if (status != 0) {
@@ -341,7 +314,7 @@ int op_run(struct op_options *o, const struct graph *g, const char *title, struc
         return -1;
     arena_init(&s.arena);
     status = prepare(&s, e) || run(&s, e) ? -1 : 0;
-    machine_destroy(s.machine);
+    machine_destroy(s.loaded.machine);
     arena_fini(&s.arena);
     return status;
 }

@@ -9,19 +9,13 @@
 #include "cli/common/options.h"
 #include "cli/common/out_folder.h"
 #include "cli/common/trace_options.h"
-#include "stack/module/module.h"
-
-struct op_device {                      /* that runs the program: a core, or both of a chip */
-    const struct module *module;
-    struct machine *machine;
-    int core, number;
-};
+#include "exec/loaded.h"
 
 /* what is done with each device's values before the run and behind it; in timing mode nothing */
 struct op_values {
     void *user;
-    int (*write)(void *user, const struct op_device *d, struct err *e);
-    int (*read)(void *user, const struct op_device *d, struct err *e);
+    int (*write)(void *user, const struct loaded_device *d, struct err *e);
+    int (*read)(void *user, const struct loaded_device *d, struct err *e);
     /* after the last device was read: does the program run once more? NULL: once */
     bool (*again)(void *user);
 };

@@ -81,7 +81,7 @@ static int64_t rows_of(const struct gemm_values *v, int device, int64_t *first)
 }
 
 /* the last device may have fewer rows than its program: zeros stand for the others */
-int gemm_values_write(void *user, const struct op_device *d, struct err *e)
+int gemm_values_write(void *user, const struct loaded_device *d, struct err *e)
 {
     struct gemm_values *v = user;
     int64_t first, rows = rows_of(v, d->number, &first), k = v->x.k;
@@ -93,7 +93,7 @@ int gemm_values_write(void *user, const struct op_device *d, struct err *e)
                    module_write(d->module, d->machine, d->core, 1, v->x.b, e) ? -1 : 0;
 }
 
-int gemm_values_read(void *user, const struct op_device *d, struct err *e)
+int gemm_values_read(void *user, const struct loaded_device *d, struct err *e)
 {
     struct gemm_values *v = user;
     int64_t first, rows = rows_of(v, d->number, &first), n = v->x.n;

@@ -20,8 +20,8 @@ struct gemm_values {
 int gemm_values_make(struct gemm_values *v, struct arena *a, struct err *e);
 
 /* for op_run; user is a struct gemm_values */
-int gemm_values_write(void *user, const struct op_device *d, struct err *e);
-int gemm_values_read(void *user, const struct op_device *d, struct err *e);
+int gemm_values_write(void *user, const struct loaded_device *d, struct err *e);
+int gemm_values_read(void *user, const struct loaded_device *d, struct err *e);
 /* writes C where that is asked for, and prints how far it is from OpenBLAS's */
 int gemm_values_check(struct gemm_values *v, const struct chip *chip, struct arena *a,
                       struct err *e);

@@ -1,5 +1,5 @@
-/* From a file of HLO or StableHLO to the graph of one device, as the commands need it. */
-#include "cli/graphs/program_graph.h"
+/* From HLO or StableHLO to the graph of one device. */
+#include "exec/program_graph.h"
 
 #include "import/read/read.h"
 
@@ -20,21 +20,33 @@ static void raise_precision(struct hlo_module *m)
     }
 }
 
-int program_graph_read(struct program_graph *p, const char *path, bool is_highest, struct arena *a,
-                       struct err *e)
+/* of a module that has been read, unless it could not be */
+static int take(struct program_graph *p, struct hlo_module *module, const char *name,
+                bool is_highest, struct err *e)
 {
-    *p = (struct program_graph){.devices = 1};
-    p->module = program_read(path, a, e);
+    *p = (struct program_graph){.devices = 1, .module = module};
     if (!p->module)
         return -1;
     if (p->module->entry < 0)
-        return *e->msg ? -1 : err_at(e, path, 0, 0, "it has no entry computation");
+        return *e->msg ? -1 : err_at(e, name, 0, 0, "it has no entry computation");
     if (hlo_verify(p->module, e))
         return -1;
     if (is_highest)
         raise_precision(p->module);
     p->device = p->module;
     return 0;
+}
+
+int program_graph_read(struct program_graph *p, const char *path, bool is_highest, struct arena *a,
+                       struct err *e)
+{
+    return take(p, program_read(path, a, e), path, is_highest, e);
+}
+
+int program_graph_read_bytes(struct program_graph *p, const void *bytes, size_t size,
+                             const char *name, struct arena *a, struct err *e)
+{
+    return take(p, program_read_bytes(bytes, size, name, a, e), name, false, e);
 }
 
 /*
@@ -82,14 +94,6 @@ int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e)
     p->module->partition_count = p->boundary.partitions;        /* which shardings may tell alone */
     p->devices = (int)(p->module->replica_count * p->boundary.partitions);
     p->is_cut = p->is_made = true;
-    return 0;
-}
-
-int program_graph_keep(struct program_graph *p, bool has_values, struct arena *a, struct err *e)
-{
-    if (asis_program(p->device, &p->scheduled, a, has_values, &p->kept, e))
-        return -1;
-    p->is_kept = true;
     return 0;
 }
 

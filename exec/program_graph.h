@@ -1,9 +1,8 @@
 /*
- * Programs of HLO and StableHLO for the commands: read, verified, cut for the devices that they are
- * for, made graphs.
+ * Programs of HLO and StableHLO: read, verified, cut for the devices that they are for, made graphs.
  */
-#ifndef CLI_PROGRAM_GRAPH_H
-#define CLI_PROGRAM_GRAPH_H
+#ifndef EXEC_PROGRAM_GRAPH_H
+#define EXEC_PROGRAM_GRAPH_H
 #include "import/asis/asis.h"
 #include "import/lower/lower.h"
 #include "import/shard/shard.h"
@@ -31,6 +30,9 @@ struct program_graph {
  */
 int program_graph_read(struct program_graph *p, const char *path, bool is_highest, struct arena *a,
                        struct err *e);
+/* The same of bytes; `name` stands for the file in messages and must outlive the arena. */
+int program_graph_read_bytes(struct program_graph *p, const void *bytes, size_t size,
+                             const char *name, struct arena *a, struct err *e);
 /* Cuts it for its devices, where it is for several. */
 int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e);
 /* Of a scheduled program: kernels, places and copies as it has them, behind program_graph_cut.

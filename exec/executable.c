@@ -1,0 +1,208 @@
+/* Compiles programs for launches that come later, and carries these out. */
+#include "exec/executable.h"
+
+#include "import/eval/eval.h"
+
+#include <string.h>
+
+static const struct hlo_computation *entry_of(const struct executable *x)
+{
+    return &x->graph.device->computation[x->graph.device->entry];
+}
+
+/* arrays of a device: of a program that was cut its parts */
+static void list_leaves(struct executable *x)
+{
+    const struct hlo_computation *entry = entry_of(x);
+    const struct hlo_type *result = &entry->instruction[entry->root].type;
+    int n = 0;
+
+    for (int i = 0; i < entry->parameter_count; i++)
+        x->parameter_count += hlo_type_leaves(&entry->instruction[entry->parameter[i]].type);
+    x->result_count = hlo_type_leaves(result);
+    x->parameter = arena_array(&x->arena, (size_t)x->parameter_count + 1, sizeof(*x->parameter));
+    x->result = arena_array(&x->arena, (size_t)x->result_count + 1, sizeof(*x->result));
+    for (int i = 0; i < entry->parameter_count; i++) {
+        const struct hlo_type *t = &entry->instruction[entry->parameter[i]].type;
+
+        for (int k = 0; k < hlo_type_leaves(t); k++)
+            x->parameter[n++] = hlo_type_leaf(t, k);
+    }
+    for (int i = 0; i < x->result_count; i++)
+        x->result[i] = hlo_type_leaf(result, i);
+}
+
+static int cut(struct executable *x, struct err *e)
+{
+    struct program_graph *g = &x->graph;
+
+    if (x->settings.replicas)
+        g->module->replica_count = x->settings.replicas;
+    if (x->settings.partitions)
+        g->module->partition_count = x->settings.partitions;
+    return program_graph_cut(g, &x->arena, e);
+}
+
+static int compile(struct executable *x, struct err *e)
+{
+    struct module_settings s = {.codegen = x->settings.codegen, .chip = &x->chip,
+                                .replica_count = x->graph.devices,
+                                .megacore = x->settings.has_megacore,
+                                .assume_trips = x->settings.assume_trips,
+                                .notes_are_sources = true};
+
+    return loaded_compile(&x->graph.lowered.graph, &s, x->graph.devices, x->settings.core,
+                          &x->slice, &x->arena, &x->loaded, e);
+}
+
+static int advance(struct executable *x, const void *bytes, size_t size, const char *name,
+                   enum executable_stage *stage, struct err *e)
+{
+    *stage = EXECUTABLE_READ;
+    if (program_graph_read_bytes(&x->graph, bytes, size, arena_strdup(&x->arena, name), &x->arena,
+                                 e))
+        return -1;
+    *stage = EXECUTABLE_CUT;
+    if (cut(x, e))
+        return -1;
+    list_leaves(x);
+    if (x->settings.is_host) {
+        *stage = EXECUTABLE_DONE;
+        return 0;
+    }
+    *stage = EXECUTABLE_LOWER;
+    if (program_graph_lower(&x->graph, &x->arena, e))
+        return -1;
+    *stage = EXECUTABLE_COMPILE;
+    if (compile(x, e)) {
+        if (x->loaded.module.hbm_bytes > x->loaded.module.hbm_limit)
+            *stage = EXECUTABLE_FIT;
+        return -1;
+    }
+    *stage = EXECUTABLE_DONE;
+    return 0;
+}
+
+int executable_make(struct executable *x, const struct executable_settings *s, const void *bytes,
+                    size_t size, const char *name, enum executable_stage *stage, struct err *e)
+{
+    *x = (struct executable){.settings = *s, .slice = *s->slice, .chip = *s->chip};
+    x->settings.slice = &x->slice;
+    x->settings.chip = &x->chip;
+    arena_init(&x->arena);
+    return advance(x, bytes, size, name, stage, e);
+}
+
+void executable_fini(struct executable *x)
+{
+    loaded_drop_machine(&x->loaded);
+    program_graph_fini(&x->graph);
+    arena_fini(&x->arena);
+}
+
+/* ----- launches */
+
+static int make_machine(struct executable *x, struct err *e)
+{
+    if (x->loaded.machine)
+        return 0;
+    return loaded_make_machine(&x->loaded, &x->slice, &x->chip, &x->settings.engine, e) ||
+           loaded_put(&x->loaded, e) ? -1 : 0;
+}
+
+static int write_arguments(struct executable *x, const struct loaded_device *d,
+                           const void *const *argument, struct arena *a, struct err *e)
+{
+    for (int i = 0; i < x->parameter_count; i++)
+        if (loaded_write_leaf(d, &x->graph.lowered.parameter[i], argument[i], a, e))
+            return -1;
+    return 0;
+}
+
+static int read_results(struct executable *x, const struct loaded_device *d, void *const *result,
+                        struct arena *a, struct err *e)
+{
+    for (int i = 0; i < x->result_count; i++) {
+        size_t bytes = hlo_type_bytes(x->result[i]);
+        void *data;
+
+        if (x->result[i]->element == ELEMENT_TOKEN)
+            continue;
+        data = loaded_read_leaf(d, &x->graph.lowered.result[i], NULL, a, e);
+        if (!data)
+            return -1;
+        memcpy(result[i], data, bytes);
+    }
+    return 0;
+}
+
+static int run_on_cores(struct executable *x, const void *const *const *argument,
+                        void *const *const *result, struct arena *a, struct err *e)
+{
+    bool has_values = x->settings.engine.mode != MODE_TIMING;
+
+    if (make_machine(x, e))
+        return -1;
+    for (int i = 0; i < x->loaded.devices && has_values; i++) {
+        struct loaded_device d = loaded_device(&x->loaded, i);
+
+        if (write_arguments(x, &d, argument[i], a, e))
+            return -1;
+    }
+    if (machine_run(x->loaded.machine, e))
+        return -1;
+    x->cycles = machine_cycles(x->loaded.machine);
+    for (int i = 0; i < x->loaded.devices; i++) {
+        struct loaded_device d = loaded_device(&x->loaded, i);
+
+        for (int k = 0; k < x->result_count && !has_values; k++)
+            memset(result[i][k], 0, hlo_type_bytes(x->result[k]));
+        if (has_values && read_results(x, &d, result[i], a, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_on_host(struct executable *x, const void *const *const *argument,
+                       void *const *const *result, struct arena *a, struct err *e)
+{
+    const struct eval_settings settings = {
+        .precision = EVAL_BF16_DEFAULT, .replica_count = x->graph.module->replica_count,
+        .partition_count = x->graph.module->partition_count,
+        .threads = x->settings.engine.thread_count};
+    size_t devices = (size_t)x->graph.devices;
+    const struct eval_array **input = arena_array(a, devices, sizeof(*input));
+    struct eval_array **output = arena_array(a, devices, sizeof(*output));
+    struct eval_report report;
+
+    for (size_t d = 0; d < devices; d++) {
+        struct eval_array *in = arena_array(a, (size_t)x->parameter_count + 1, sizeof(*in));
+
+        for (int i = 0; i < x->parameter_count; i++)
+            in[i] = (struct eval_array){.type = *x->parameter[i], .data = (void *)argument[d][i]};
+        input[d] = in;
+        output[d] = arena_array(a, (size_t)x->result_count + 1, sizeof(**output));
+    }
+    if (eval_run(x->graph.device, &settings, input, output, a, &report, e))
+        return -1;
+    for (size_t d = 0; d < devices; d++)
+        for (int i = 0; i < x->result_count; i++)
+            if (x->result[i]->element != ELEMENT_TOKEN)
+                memcpy(result[d][i], output[d][i].data, hlo_type_bytes(x->result[i]));
+    return 0;
+}
+
+int executable_launch(struct executable *x, const void *const *const *argument,
+                      void *const *const *result, struct err *e)
+{
+    struct arena a;
+    int status;
+
+    arena_init(&a);
+    status = x->settings.is_host ? run_on_host(x, argument, result, &a, e)
+                                 : run_on_cores(x, argument, result, &a, e);
+    arena_fini(&a);
+    if (status == 0)
+        x->launches++;
+    return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * A program of a framework from its bytes to launches, in a process that goes on: read, verified,
+ * cut for its devices, compiled once, launched as often as wanted on arrays that the caller has.
+ *
+ * Arrays are dense and row-major, elements of hlo_element_bytes each; those of a program that was
+ * cut are the parts of each device. Devices are numbered replica * partitions + partition.
+ */
+#ifndef EXEC_EXECUTABLE_H
+#define EXEC_EXECUTABLE_H
+#include "exec/loaded.h"
+#include "exec/program_graph.h"
+
+struct executable_settings {
+    const struct slice *slice;
+    const struct chip *chip;
+    enum codegen codegen;
+    bool has_megacore;
+    bool is_host;                       /* evaluated on the host: values, no cycles */
+    struct machine_options engine;
+    int64_t assume_trips;               /* as in struct module_settings */
+    int64_t replicas, partitions;       /* 0: as the program says */
+    const int32_t *core;                /* by device: the first of its cores; NULL: in order */
+};
+
+/* how far it came before it failed */
+enum executable_stage {
+    EXECUTABLE_READ, EXECUTABLE_CUT, EXECUTABLE_LOWER, EXECUTABLE_COMPILE, EXECUTABLE_FIT,
+    EXECUTABLE_DONE
+};
+
+struct executable {
+    struct arena arena;                 /* of all here */
+    struct executable_settings settings;
+    struct slice slice;
+    struct chip chip;
+    struct program_graph graph;
+    struct loaded loaded;
+    int parameter_count, result_count;  /* leaves */
+    const struct hlo_type **parameter, **result;        /* by leaf, of each device */
+    int64_t launches, cycles;           /* so far; of the last */
+};
+
+/* 0, or -1 with where it ended; executable_fini is the caller's in any case */
+int executable_make(struct executable *x, const struct executable_settings *s, const void *bytes,
+                    size_t size, const char *name, enum executable_stage *stage, struct err *e);
+/* argument[device][leaf], result[device][leaf]: elements, those of results to be written */
+int executable_launch(struct executable *x, const void *const *const *argument,
+                      void *const *const *result, struct err *e);
+void executable_fini(struct executable *x);
+#endif
