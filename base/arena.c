@@ -37,12 +37,21 @@ static size_t align_up(size_t bytes)
     return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 }
 
+static void (*when_exhausted)(size_t bytes);
+
+void mem_when_exhausted(void (*call)(size_t bytes))
+{
+    when_exhausted = call;
+}
+
 /*
  * Not by exit(): other threads go on, and what they use must stay. What the process has begun to
  * write goes away here, for nobody else will.
  */
 void mem_exhausted(size_t bytes)
 {
+    if (when_exhausted)
+        when_exhausted(bytes);
     if (bytes)
         fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
     else

@@ -52,6 +52,9 @@ void *mem_alloc_unset(size_t bytes);
 void mem_free(void *p);
 /* What of another library could not be made is the end in the same way; 0: nobody knows how much. */
 void mem_exhausted(size_t bytes) __attribute__((noreturn, cold));
+/* A library in somebody else's process is told instead, once for all its threads; `call` does not
+ * come back. */
+void mem_when_exhausted(void (*call)(size_t bytes));
 
 /*
  * A large block of which only the pages that are touched take host memory;

@@ -6,12 +6,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <ini.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ini.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "hbm/hbm.h"
@@ -299,7 +299,7 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
     return find_hbm_contradiction(c, reason);
 }
 
-/* The comment behind a value: from the first ";" that follows white space, as inih sees it. */
+/* The comment behind a value: from the first ";" that follows white space, as the reader of settings sees it. */
 static void keep_note(struct loading *l, const char *line)
 {
     const char *semicolon = strchr(line, ';');
@@ -330,7 +330,7 @@ static void keep_section_line(struct loading *l, const char *line)
     }
 }
 
-/* fgets for inih, from memory: counts lines, drops indentation, refuses what does not fit. */
+/* Lines for the reader of settings, from memory: counts lines, drops indentation, refuses what does not fit. */
 static char *read_line(char *buf, int bytes, void *stream)
 {
     struct loading *l = stream;
@@ -413,9 +413,8 @@ static int check_complete(const struct loading *l)
 /* all of l->text into l->chip */
 static int parse(struct loading *l)
 {
-    int bad_line = ini_parse_stream(read_line, l, take_value, l);
+    int bad_line = ini_read(read_line, l, take_value, l);
 
-    assert(bad_line >= 0);
     if (bad_line > 0 && (!l->failed || bad_line < l->e->line))
         return err_at(l->e, l->file, bad_line, 0, "expected [section], key = value or a comment");
     return l->failed || check_complete(l) ? -1 : 0;
