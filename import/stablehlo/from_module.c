@@ -69,9 +69,11 @@ static int make_parameters(struct from *f, const struct mlir_op *op)
     return 0;
 }
 
-static bool is_sharding_call(const struct hlo_instruction *i)
+/* a constraint that says the same already; one that says another thing is not how the result lies */
+static bool says_sharding(const struct hlo_instruction *i, const struct hlo_sharding *wanted)
 {
-    return i->op == OPCODE_CUSTOM_CALL && !strcmp(i->target, "Sharding");
+    return i->op == OPCODE_CUSTOM_CALL && !strcmp(i->target, "Sharding") &&
+           i->sharding_count == 1 && !strcmp(i->sharding[0].text, wanted->text);
 }
 
 /* how the results lie: of a tuple its root says it, of one result a custom call behind it */
@@ -96,7 +98,7 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
     if (root->op == OPCODE_TUPLE && root->operand_count == dicts->count) {
         root->sharding_count = dicts->count;
         root->sharding = all;
-    } else if (dicts->count == 1 && !is_sharding_call(root)) {
+    } else if (dicts->count == 1 && !says_sharding(root, all)) {
         int x = c->root;
         struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .target = "Sharding",
                                      .target_bytes = strlen("Sharding"), .type = root->type,
