@@ -1,0 +1,275 @@
+/* Makes buffers and their storage, and answers what callers ask of them. */
+#include "pjrt/buffer/buffer.h"
+
+#include "pjrt/abi/functions.h"
+
+#include <string.h>
+
+struct storage *storage_hold(struct storage *s)
+{
+    atomic_fetch_add(&s->holders, 1);
+    return s;
+}
+
+void storage_drop(struct storage *s)
+{
+    if (!s || atomic_fetch_sub(&s->holders, 1) != 1)
+        return;
+    promise_drop(s->ready);
+    mem_free(s->data);
+    if (s->device)
+        device_give_bytes(s->device, s->device_bytes);
+    mem_free(s);
+}
+
+static char *type_text(const struct array_type *t, char *buf, size_t buf_bytes)
+{
+    struct hlo_type type = {.element = t->element, .rank = t->rank, .dim = t->dim};
+
+    return hlo_type_print(&type, buf, buf_bytes);
+}
+
+struct PJRT_Error *buffer_check_type(enum PJRT_Buffer_Type type, const int64_t *dims, size_t rank)
+{
+    struct array_type t = {.element = element_of(type), .dim = (int64_t *)dims};
+
+    if (t.element == ELEMENT_COUNT)
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "element type %d is not known",
+                          (int)type);
+    if (rank > PJRT_RANK_MAX)
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "an array of %zu dimensions, allowed "
+                          "are %d", rank, PJRT_RANK_MAX);
+    t.rank = (int)rank;
+    if (array_type_bytes(&t) < 0)
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "an array's dimensions are negative, or "
+                          "make more bytes than can be counted");
+    return NULL;
+}
+
+static struct storage *make_storage(struct memory *memory, const struct array_type *type,
+                                    struct PJRT_Error **error)
+{
+    int64_t device_bytes = array_type_device_bytes(type);
+    struct PJRT_Device *device = memory->kind == MEMORY_DEVICE ? memory->device : NULL;
+    struct storage *s;
+    char text[256];
+
+    if (device && device_take_bytes(device, device_bytes)) {
+        *error = device_is_full(device, type_text(type, text, sizeof(text)), device_bytes);
+        return NULL;
+    }
+    s = mem_alloc(sizeof(*s));
+    atomic_init(&s->holders, 1);
+    s->ready = promise_make();
+    s->bytes = array_type_bytes(type);
+    s->device = device;
+    s->device_bytes = device_bytes;
+    s->data = mem_alloc_unset((size_t)s->bytes + 1);
+    return s;
+}
+
+struct PJRT_Buffer *buffer_make(struct memory *memory, enum hlo_element element, int rank,
+                                const int64_t *dim, struct PJRT_Error **error)
+{
+    struct array_type type = {.element = element, .rank = rank, .dim = (int64_t *)dim};
+    struct storage *s = make_storage(memory, &type, error);
+    struct PJRT_Buffer *b;
+
+    if (!s)
+        return NULL;
+    b = mem_alloc(sizeof(*b) + (size_t)rank * 2 * sizeof(*dim));
+    b->client = memory->device->client;
+    b->memory = memory;
+    b->type = type;
+    b->type.dim = (int64_t *)(b + 1);
+    b->minor_to_major = b->type.dim + rank;
+    for (int d = 0; d < rank; d++) {
+        b->type.dim[d] = dim[d];
+        b->minor_to_major[d] = rank - 1 - d;
+    }
+    b->storage = s;
+    return b;
+}
+
+struct PJRT_Buffer *buffer_share(const struct PJRT_Buffer *from)
+{
+    size_t rank = (size_t)from->type.rank;
+    struct PJRT_Buffer *b = mem_alloc(sizeof(*b) + rank * 2 * sizeof(*b->type.dim));
+
+    memcpy(b, from, sizeof(*b) + rank * 2 * sizeof(*b->type.dim));
+    b->type.dim = (int64_t *)(b + 1);
+    b->minor_to_major = b->type.dim + rank;
+    b->external = NULL;
+    b->external_count = 0;
+    storage_hold(b->storage);
+    return b;
+}
+
+void buffer_delete(struct PJRT_Buffer *b)
+{
+    storage_drop(b->storage);
+    b->storage = NULL;
+}
+
+void buffer_free(struct PJRT_Buffer *b)
+{
+    buffer_delete(b);
+    mem_free(b);
+}
+
+struct PJRT_Error *buffer_is_deleted(const struct PJRT_Buffer *b)
+{
+    char text[256];
+
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "Array %s on TPU_%d has been deleted or "
+                      "donated", type_text(&b->type, text, sizeof(text)),
+                      b->memory->device->description->id);
+}
+
+/* ----- the interface */
+
+struct PJRT_Error *pjrt_Buffer_Destroy(struct PJRT_Buffer_Destroy_Args *args)
+{
+    if (args->buffer)
+        buffer_free(args->buffer);
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_ElementType(struct PJRT_Buffer_ElementType_Args *args)
+{
+    args->type = element_type(args->buffer->type.element);
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_Dimensions(struct PJRT_Buffer_Dimensions_Args *args)
+{
+    args->dims = args->buffer->type.dim;
+    args->num_dims = (size_t)args->buffer->type.rank;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_UnpaddedDimensions(struct PJRT_Buffer_UnpaddedDimensions_Args *args)
+{
+    args->unpadded_dims = args->buffer->type.dim;
+    args->num_dims = (size_t)args->buffer->type.rank;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_DynamicDimensionIndices(
+    struct PJRT_Buffer_DynamicDimensionIndices_Args *args)
+{
+    args->dynamic_dim_indices = NULL;
+    args->num_dynamic_dims = 0;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_GetMemoryLayout(struct PJRT_Buffer_GetMemoryLayout_Args *args)
+{
+    struct PJRT_Buffer_MemoryLayout *to = &args->layout;
+
+    to->type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+    to->tiled.minor_to_major = args->buffer->minor_to_major;
+    to->tiled.minor_to_major_size = (size_t)args->buffer->type.rank;
+    to->tiled.tile_dims = NULL;
+    to->tiled.tile_dim_sizes = NULL;
+    to->tiled.num_tiles = 0;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_OnDeviceSizeInBytes(
+    struct PJRT_Buffer_OnDeviceSizeInBytes_Args *args)
+{
+    args->on_device_size_in_bytes = (size_t)array_type_device_bytes(&args->buffer->type);
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_Device(struct PJRT_Buffer_Device_Args *args)
+{
+    args->device = args->buffer->memory->device;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_Memory(struct PJRT_Buffer_Memory_Args *args)
+{
+    args->memory = &args->buffer->memory->base;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_Delete(struct PJRT_Buffer_Delete_Args *args)
+{
+    buffer_delete(args->buffer);
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_IsDeleted(struct PJRT_Buffer_IsDeleted_Args *args)
+{
+    args->is_deleted = !args->buffer->storage;
+    return NULL;
+}
+
+/* what is on a simulated device is not for the host's own eyes */
+struct PJRT_Error *pjrt_Buffer_IsOnCpu(struct PJRT_Buffer_IsOnCpu_Args *args)
+{
+    args->is_on_cpu = false;
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_ReadyEvent(struct PJRT_Buffer_ReadyEvent_Args *args)
+{
+    struct promise *never;
+
+    if (args->buffer->storage) {
+        args->event = event_of(args->buffer->storage->ready);
+        return NULL;
+    }
+    never = promise_made(buffer_is_deleted(args->buffer));
+    args->event = event_of(never);
+    promise_drop(never);
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_IncreaseExternalReferenceCount(
+    struct PJRT_Buffer_IncreaseExternalReferenceCount_Args *args)
+{
+    if (!args->buffer->storage)
+        return buffer_is_deleted(args->buffer);
+    args->buffer->external_count++;
+    args->buffer->external = storage_hold(args->buffer->storage);
+    return NULL;
+}
+
+struct PJRT_Error *pjrt_Buffer_DecreaseExternalReferenceCount(
+    struct PJRT_Buffer_DecreaseExternalReferenceCount_Args *args)
+{
+    if (args->buffer->external_count == 0)
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "nobody outside refers to the buffer");
+    args->buffer->external_count--;
+    storage_drop(args->buffer->external);
+    return NULL;
+}
+
+static struct PJRT_Error *address_of(struct PJRT_Buffer *b, void **to)
+{
+    struct PJRT_Error *error;
+
+    if (!b->storage)
+        return buffer_is_deleted(b);
+    error = promise_wait(b->storage->ready);
+    *to = b->storage->data;
+    return error;
+}
+
+struct PJRT_Error *pjrt_Buffer_OpaqueDeviceMemoryDataPointer(
+    struct PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args)
+{
+    return address_of(args->buffer, &args->device_memory_ptr);
+}
+
+struct PJRT_Error *pjrt_Buffer_UnsafePointer(struct PJRT_Buffer_UnsafePointer_Args *args)
+{
+    void *address = NULL;
+    struct PJRT_Error *error = address_of(args->buffer, &address);
+
+    args->buffer_pointer = (uintptr_t)address;
+    return error;
+}

@@ -1,0 +1,51 @@
+/*
+ * Buffers: arrays of callers on a device, and what they share, the elements themselves.
+ *
+ * Elements are kept as the host has them (pjrt/buffer/array.h); a launch writes them into the
+ * simulated memory and reads results from it. The bytes that they would take there are counted as
+ * in use until nobody holds them. A storage is filled once, by a copy or by a launch; `ready` tells
+ * when, or why not.
+ */
+#ifndef PJRT_BUFFER_H
+#define PJRT_BUFFER_H
+#include "pjrt/buffer/array.h"
+#include "pjrt/device/client.h"
+#include "pjrt/event/event.h"
+
+struct storage {
+    atomic_int holders;
+    struct promise *ready;
+    void *data;                         /* bytes of them */
+    int64_t bytes, device_bytes;
+    struct PJRT_Device *device;         /* whose memory it takes; NULL: a host's */
+};
+
+struct PJRT_Buffer {
+    struct PJRT_Client *client;
+    struct memory *memory;
+    struct array_type type;             /* dim is this buffer's own */
+    int64_t *minor_to_major;            /* of its layout on the device: what it was asked for */
+    struct storage *storage;            /* NULL: deleted */
+    struct storage *external;           /* held for users outside, external_count times */
+    int external_count;
+};
+
+struct storage *storage_hold(struct storage *s);
+void storage_drop(struct storage *s);   /* NULL is nothing */
+
+/*
+ * A buffer whose elements are still to come: storage->data is to be filled, storage->ready kept.
+ * NULL with the error: the memory is full.
+ */
+struct PJRT_Buffer *buffer_make(struct memory *memory, enum hlo_element element, int rank,
+                                const int64_t *dim, struct PJRT_Error **error);
+/* another one of the same elements */
+struct PJRT_Buffer *buffer_share(const struct PJRT_Buffer *b);
+void buffer_free(struct PJRT_Buffer *b);
+void buffer_delete(struct PJRT_Buffer *b);      /* its elements go when nobody else holds them */
+/* "f32[2,3]" in an error */
+struct PJRT_Error *buffer_is_deleted(const struct PJRT_Buffer *b);
+/* checks what a caller says of an array: NULL, or what is wrong */
+struct PJRT_Error *buffer_check_type(enum PJRT_Buffer_Type type, const int64_t *dims,
+                                     size_t rank);
+#endif

@@ -1,0 +1,77 @@
+/* Reads the environment's words about the simulated machine. */
+#include "pjrt/device/settings.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_SLICE "v5e-8"
+#define DEFAULT_THREADS_MAX 4
+#define THREADS_MAX 256
+
+static const char *get(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : NULL;
+}
+
+static int read_mode(struct settings *s, struct err *e)
+{
+    static const struct { const char *name; enum run_mode mode; bool is_host; } modes[] = {
+        {"both", MODE_BOTH, false}, {"timing", MODE_TIMING, false},
+        {"functional", MODE_FUNCTIONAL, false}, {"host", MODE_FUNCTIONAL, true}};
+    const char *text = get("SYSTOLE_MODE");
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+        if (strcmp(text ? text : "both", modes[i].name) == 0) {
+            s->mode = modes[i].mode;
+            s->is_host = modes[i].is_host;
+            return 0;
+        }
+    return err_set(e, "SYSTOLE_MODE is \"%s\", allowed are both, timing, functional and host", text);
+}
+
+static int read_whole(const char *name, int64_t lo, int64_t hi, int64_t *to, struct err *e)
+{
+    const char *text = get(name);
+    char *end;
+    long long value;
+
+    if (!text)
+        return 0;
+    value = strtoll(text, &end, 10);
+    if (*end || value < lo || value > hi)
+        return err_set(e, "%s is \"%s\", allowed are whole numbers in %lld..%lld", name, text,
+                       (long long)lo, (long long)hi);
+    *to = value;
+    return 0;
+}
+
+static int64_t processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count < 1 ? 1 : count > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : count;
+}
+
+int settings_read(struct settings *s, struct err *e)
+{
+    const char *slice = get("SYSTOLE_TPU"), *codegen = get("SYSTOLE_CODEGEN");
+    int64_t threads = processors(), trips = 0;
+
+    *s = (struct settings){.slice = slice ? slice : DEFAULT_SLICE, .codegen = CODEGEN_XLA};
+    if (codegen && strcmp(codegen, "xla") != 0) {
+        if (strcmp(codegen, "best") != 0)
+            return err_set(e, "SYSTOLE_CODEGEN is \"%s\", allowed are xla and best", codegen);
+        s->codegen = CODEGEN_BEST;
+    }
+    if (read_mode(s, e) || read_whole("SYSTOLE_THREADS", 1, THREADS_MAX, &threads, e) ||
+        read_whole("SYSTOLE_ASSUME_TRIPS", 1, INT32_MAX, &trips, e))
+        return -1;
+    s->thread_count = (int)threads;
+    s->assume_trips = trips;
+    return 0;
+}

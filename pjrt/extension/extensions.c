@@ -1,0 +1,7 @@
+/* The chain of what the library offers beside the table. */
+#include "pjrt/extension/extensions.h"
+
+struct PJRT_Extension_Base *extensions_first(void)
+{
+    return NULL;
+}

@@ -1,0 +1,7 @@
+/* What the library offers beside the table: a chain of tables that callers look through. */
+#ifndef PJRT_EXTENSIONS_H
+#define PJRT_EXTENSIONS_H
+#include "pjrt/abi/abi.h"
+
+struct PJRT_Extension_Base *extensions_first(void);     /* NULL: none */
+#endif

@@ -1,0 +1,225 @@
+/*
+ * Launches: a call checks its arguments, makes the buffers of the results and comes back; the
+ * client's thread then runs one launch after the other, and keeps the promises that they made.
+ */
+#include "pjrt/buffer/buffer.h"
+#include "pjrt/program/program.h"
+
+#include "pjrt/abi/functions.h"
+#include "pjrt/event/guard.h"
+
+#include <string.h>
+
+struct launch {
+    struct PJRT_Executable *executable;
+    int devices, arguments, results;
+    struct storage **argument, **result;        /* by device, then by number */
+    struct promise *done;
+};
+
+static void free_launch(struct launch *l)
+{
+    for (int i = 0; i < l->devices * l->arguments; i++)
+        storage_drop(l->argument[i]);
+    for (int i = 0; i < l->devices * l->results; i++)
+        storage_drop(l->result[i]);
+    promise_drop(l->done);
+    program_drop(l->executable);
+    mem_free(l->argument);
+    mem_free(l->result);
+    mem_free(l);
+}
+
+/* the first error among what it waits for */
+static struct PJRT_Error *wait_for_arguments(const struct launch *l)
+{
+    for (int i = 0; i < l->devices * l->arguments; i++) {
+        struct PJRT_Error *error = promise_wait(l->argument[i]->ready);
+
+        if (error)
+            return error;
+    }
+    return NULL;
+}
+
+static struct PJRT_Error *run(const struct launch *l)
+{
+    struct PJRT_Error *error = wait_for_arguments(l);
+    const void ***argument;
+    void ***result;
+    struct arena a;
+    struct err e;
+
+    if (error)
+        return error;
+    arena_init(&a);
+    argument = arena_array(&a, (size_t)l->devices, sizeof(*argument));
+    result = arena_array(&a, (size_t)l->devices, sizeof(*result));
+    for (int d = 0; d < l->devices; d++) {
+        argument[d] = arena_array(&a, (size_t)l->arguments + 1, sizeof(**argument));
+        result[d] = arena_array(&a, (size_t)l->results + 1, sizeof(**result));
+        for (int i = 0; i < l->arguments; i++)
+            argument[d][i] = l->argument[d * l->arguments + i]->data;
+        for (int i = 0; i < l->results; i++)
+            result[d][i] = l->result[d * l->results + i]->data;
+    }
+    if (executable_launch(&l->executable->x, (const void *const *const *)argument,
+                          (void *const *const *)result, &e))
+        error = pjrt_error_of(PJRT_Error_Code_INTERNAL, &e);
+    arena_fini(&a);
+    return error;
+}
+
+/* on the client's thread */
+static void work(void *arg)
+{
+    struct launch *l = arg;
+    struct PJRT_Error *error;
+    struct guard g;
+
+    if (GUARD_ENTER(&g)) {
+        error = guard_error(&g);
+    } else {
+        error = run(l);
+        guard_leave(&g);
+    }
+    for (int i = 0; i < l->devices * l->results; i++)
+        promise_keep(l->result[i]->ready, pjrt_error_copy(error));
+    promise_keep(l->done, error);
+    free_launch(l);
+}
+
+/* ----- the call */
+
+static struct PJRT_Error *check_argument(const struct PJRT_Executable *p,
+                                         const struct PJRT_Buffer *b, size_t number)
+{
+    const struct hlo_type *wanted = p->x.parameter[number];
+    bool fits = b->type.element == wanted->element && b->type.rank == wanted->rank;
+    struct hlo_type given = {.element = b->type.element, .rank = b->type.rank,
+                             .dim = b->type.dim};
+    char text[2][200];
+
+    if (!b->storage)
+        return buffer_is_deleted(b);
+    for (int d = 0; fits && d < wanted->rank; d++)
+        fits = b->type.dim[d] == wanted->dim[d];
+    if (fits)
+        return NULL;
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "argument %zu of %s is %s, wanted is %s",
+                      number, p->name, hlo_type_print(&given, text[0], sizeof(text[0])),
+                      hlo_type_print(wanted, text[1], sizeof(text[1])));
+}
+
+static struct PJRT_Error *check(const struct PJRT_LoadedExecutable_Execute_Args *args)
+{
+    const struct PJRT_LoadedExecutable *l = args->executable;
+    const struct PJRT_Executable *p = l->executable;
+    size_t devices = (size_t)(p->options.replicas * p->options.partitions);
+
+    if (atomic_load(&l->is_deleted))
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s has been deleted", p->name);
+    if (args->num_devices != devices)
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s is for %zu devices, %zu were given "
+                          "arguments", p->name, devices, args->num_devices);
+    if (args->num_args != (size_t)p->parameters)
+        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s takes %d arguments, %zu were given",
+                          p->name, p->parameters, args->num_args);
+    for (size_t d = 0; d < devices; d++)
+        for (size_t i = 0; i < args->num_args; i++) {
+            struct PJRT_Error *error = check_argument(p, args->argument_lists[d][i], i);
+
+            if (error)
+                return error;
+        }
+    return NULL;
+}
+
+static struct PJRT_Device *device_of(const struct PJRT_LoadedExecutable_Execute_Args *args, int d)
+{
+    struct PJRT_Device *one = ARGS_GET(args, execute_device, NULL);
+
+    if (one)
+        return one;
+    return args->executable->device_count ? args->executable->device[d]
+                                          : args->executable->client->device_list[d];
+}
+
+static struct PJRT_Error *make_results(const struct PJRT_LoadedExecutable_Execute_Args *args,
+                                       struct launch *l)
+{
+    const struct PJRT_Executable *p = l->executable;
+    struct PJRT_Error *error = NULL;
+    int made = 0;
+
+    for (; made < l->devices * l->results && !error; made += !error) {
+        int d = made / l->results, i = made % l->results;
+        const struct hlo_type *t = p->x.result[i];
+        struct PJRT_Buffer *b = buffer_make(&device_of(args, d)->memory[MEMORY_DEVICE], t->element,
+                                            t->rank, t->dim, &error);
+
+        if (b) {
+            args->output_lists[d][i] = b;
+            l->result[made] = storage_hold(b->storage);
+        }
+    }
+    for (int k = 0; error && k < made; k++)
+        buffer_free(args->output_lists[k / l->results][k % l->results]);
+    return error;
+}
+
+static bool is_kept(const struct PJRT_ExecuteOptions *o, int number)
+{
+    if (!o || !ARGS_HAVE(o, num_non_donatable_input_indices))
+        return false;
+    for (size_t i = 0; i < o->num_non_donatable_input_indices; i++)
+        if (o->non_donatable_input_indices[i] == number)
+            return true;
+    return false;
+}
+
+static void give_up_arguments(const struct PJRT_LoadedExecutable_Execute_Args *args,
+                              const struct launch *l)
+{
+    for (int i = 0; i < l->arguments; i++)
+        if (l->executable->is_donated[i] && !is_kept(args->options, i))
+            for (int d = 0; d < l->devices; d++)
+                buffer_delete(args->argument_lists[d][i]);
+}
+
+static struct launch *make_launch(const struct PJRT_LoadedExecutable_Execute_Args *args)
+{
+    struct launch *l = mem_alloc(sizeof(*l));
+
+    l->executable = program_hold(args->executable->executable);
+    l->devices = (int)args->num_devices;
+    l->arguments = (int)args->num_args;
+    l->results = l->executable->outputs;
+    l->argument = mem_alloc((size_t)(l->devices * l->arguments + 1) * sizeof(*l->argument));
+    l->result = mem_alloc((size_t)(l->devices * l->results + 1) * sizeof(*l->result));
+    l->done = promise_make();
+    for (int d = 0; d < l->devices; d++)
+        for (int i = 0; i < l->arguments; i++)
+            l->argument[d * l->arguments + i] = storage_hold(args->argument_lists[d][i]->storage);
+    return l;
+}
+
+struct PJRT_Error *pjrt_LoadedExecutable_Execute(struct PJRT_LoadedExecutable_Execute_Args *args)
+{
+    struct PJRT_Error *error = check(args);
+    struct launch *l;
+
+    if (error)
+        return error;
+    l = make_launch(args);
+    error = make_results(args, l);
+    if (error) {
+        free_launch(l);
+        return error;
+    }
+    give_up_arguments(args, l);
+    for (int d = 0; args->device_complete_events && d < l->devices; d++)
+        args->device_complete_events[d] = event_of(l->done);
+    worker_do(args->executable->client->launches, work, l);
+    return NULL;
+}
