@@ -12,6 +12,36 @@ static const struct { enum hlo_opcode op; const char *target; expand_function *f
 #include "import/expand/expand.def"
 };
 
+/* whether an array, or each array of a tuple, is without elements */
+static bool is_nothing(const struct hlo_type *t)
+{
+    bool is_empty = hlo_type_leaves(t) > 0;
+
+    for (int n = 0; n < hlo_type_leaves(t); n++) {
+        const struct hlo_type *leaf = hlo_type_leaf(t, n);
+
+        is_empty &= leaf->element != ELEMENT_TOKEN && leaf->element != ELEMENT_OPAQUE &&
+                    hlo_type_elements(leaf) == 0;
+    }
+    return is_empty;
+}
+
+/* a result without elements, for loops over its parts would read what is not there */
+static int expand_to_nothing(struct hlo_builder *b, const struct hlo_type *t)
+{
+    int count = hlo_type_leaves(t), made;
+    int *leaf;
+
+    if (!hlo_type_is_tuple(t))
+        return hlo_constant(b, t, 0);
+    leaf = mem_alloc((size_t)count * sizeof(*leaf));
+    for (int n = 0; n < count; n++)
+        leaf[n] = hlo_constant(b, hlo_type_leaf(t, n), 0);
+    made = hlo_tuple(b, count, leaf);
+    mem_free(leaf);
+    return made;
+}
+
 static int expand_operation(struct hlo_rewrite *r, struct hlo_builder *b,
                             const struct hlo_instruction *from, const int *operand)
 {
@@ -21,7 +51,8 @@ static int expand_operation(struct hlo_rewrite *r, struct hlo_builder *b,
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && made == EXPAND_KEEP; i++) {
         if (rows[i].op == from->op
             && (!rows[i].target || (from->target && !strcmp(rows[i].target, from->target))))
-            made = rows[i].function(&s);
+            made = is_nothing(&from->type) ? expand_to_nothing(b, &from->type)
+                                           : rows[i].function(&s);
     }
     if (made == EXPAND_FAILED)
         r->status = -1;

@@ -166,7 +166,13 @@ TEST(arrays_without_elements_have_no_place)
         "  c10 = f32[] constant(5)\n  p = f32[2,4] pad(x, c10), padding=1_1x0_0\n"
         "  d = f32[4,4] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
         "  n = f32[0,4] negate(x)\n"
-        "  ROOT t = (f32[3,4], f32[4], f32[2,4], f32[4,4], f32[0,4]) tuple(c, s, p, d, n) }\n");
+        "  ROOT t = (f32[3,4], f32[4], f32[2,4], f32[4,4], f32[0,4]) tuple(c, s, p, d, n) }\n",
+        "HloModule m\n"
+        "ENTRY e { x = c64[5,0,0] parameter(0)\n  y = f32[0,3,3] parameter(1)\n"
+        "  z = f32[2,2] parameter(2)\n  c = c64[5,0,0] cholesky(x), lower=true\n"
+        "  q = (f32[0,3,3], f32[0,3]) custom-call(y), custom_call_target=\"Qr\"\n"
+        "  v = f32[0,3] get-tuple-element(q), index=1\n"
+        "  ROOT t = (c64[5,0,0], f32[0,3], f32[2,2]) tuple(c, v, z) }\n");
 }
 
 TEST(dimensions_of_one_element_are_left_out_where_there_are_too_many)
