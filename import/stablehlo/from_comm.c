@@ -55,6 +55,20 @@ static struct hlo_type started_type(struct from *f, const struct hlo_type *data)
     return hlo_tuple_type(f->arena, 3, part);
 }
 
+/* shardings of data and token, as StableHLO says them: the context goes with the token */
+static void shard_context(struct from *f, int data, struct hlo_instruction *i)
+{
+    struct hlo_sharding *all;
+
+    if (i->sharding_count != data + 1)
+        return;
+    all = arena_array(f->arena, (size_t)data + 2, sizeof(*all));
+    memcpy(all, i->sharding, (size_t)data * sizeof(*all));
+    all[data] = all[data + 1] = i->sharding[data];
+    i->sharding = all;
+    i->sharding_count = data + 2;
+}
+
 int from_send(struct from *f, const struct mlir_op *op)
 {
     struct hlo_instruction i = { .op = OPCODE_SEND, .operand_count = 2 };
@@ -88,6 +102,7 @@ int from_recv(struct from *f, const struct mlir_op *op)
         return -1;
     i.operand = x;
     i.type = started_type(f, &data);
+    shard_context(f, op->result_count - 1, &i);
     int started = add(f, op, &i);
     const struct hlo_type part[2] = { data, token_type() };
     struct hlo_instruction done = { .op = OPCODE_RECV_DONE, .operand_count = 1,

@@ -78,6 +78,26 @@ TEST(operations_become_instructions)
             "%r = stablehlo.negate %v : tensor<2x3xf32>", "topk(x)");
 }
 
+/* HLO's receive has a context between data and token, which StableHLO's shardings do not count */
+TEST(a_receive_is_sharded_with_its_context)
+{
+    char *hlo = hlo_of(
+        "module {\n sdy.mesh @one = <[], device_ids=[0]>\n"
+        " func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %t = stablehlo.create_token : !stablehlo.token\n"
+        "  %s = \"stablehlo.send\"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 2, "
+        "type = 2>, is_host_transfer = true}> {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} "
+        ": (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token\n"
+        "  %r:2 = \"stablehlo.recv\"(%s) <{channel_handle = #stablehlo.channel_handle<handle = 3, "
+        "type = 3>, is_host_transfer = true}> {sdy.sharding = #sdy.sharding_per_value<[<@one, []>, "
+        "<@one, []>]>} : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)\n"
+        "  return %r#0 : tensor<4xf32>\n }\n}\n");
+
+    if (!strstr(hlo, "sharding={{maximal device=0}, {maximal device=0}, {maximal device=0}}"))
+        fail_msg("%s", hlo);
+    free(hlo);
+}
+
 TEST(regions_take_what_they_use_from_around_them)
 {
     becomes("%c = stablehlo.constant dense<3> : tensor<i32>\n"
@@ -141,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_become_instructions),
+        cmocka_unit_test(a_receive_is_sharded_with_its_context),
         cmocka_unit_test(regions_take_what_they_use_from_around_them),
         cmocka_unit_test(shapes_that_constants_say_are_static),
         cmocka_unit_test(arguments_say_what_they_share_with_results),
