@@ -174,3 +174,67 @@ def _(d):
             x = lax.with_sharding_constraint(jnp.sin(x) + i, NamedSharding(mesh, s))
         return x, jnp.sum(x)
     return _jitted(d, f, [x])
+
+
+@entry("sharding", "axes in types", 1e-4, jit_only=True)
+def _(d):
+    """Arrays whose types hold their shardings, operation by operation and jitted."""
+    names = ("x", "y")
+    shape = d.choose((2, 4), (4, 2), (2, 2))
+    a, b = d.array((8, 16), "float32"), d.array((16, 8), "float32")
+    left, right = d.choose(P("x", "y"), P("x"), P(None, "x")), d.choose(P("y", "x"), P(), P("x", "y"))
+    out = d.choose(P("x"), P("x", "y"), P(), P("y", "x"))
+    f = d.choose(
+        lambda a, b: jnp.sin(a) * 2, lambda a, b: a + a.sum(0), lambda a, b: a.T, lambda a, b: jnp.einsum("ij,jk->ik", a, b, out_sharding=out, precision="highest"),
+        lambda a, b: jnp.dot(a, b, out_sharding=out, precision="highest"), lambda a, b: jax.sharding.reshard(a, out), lambda a, b: jnp.max(a, 1), lambda a, b: a * jnp.ones((8, 16)),
+        lambda a, b: jax.sharding.reshard(a, P()).reshape(4, 2, 16), lambda a, b: jnp.concatenate([a, a], 0), lambda a, b: jax.vmap(jnp.sin)(a), lambda a, b: a.astype("bfloat16").astype("float32"),
+        lambda a, b: jnp.where(a > 0, a, 0), lambda a, b: jax.grad(lambda a: (a * a).sum())(a), lambda a, b: jnp.cumsum(jax.sharding.reshard(a, P("x")), 1),
+        lambda a, b: lax.scan(lambda c, v: (c + v, c), jax.sharding.reshard(b, P())[:, 0] * 0, jax.sharding.reshard(a, P()))[0])
+    is_jitted = d.chance(0.6)
+
+    def on(devices):
+        mesh = Mesh(np.array(devices[:int(np.prod(shape))]).reshape(shape), names, axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+
+        def run(a, b):
+            with jax.set_mesh(mesh):
+                return (jax.jit(f) if is_jitted else f)(jax.device_put(a, left), jax.device_put(b, right))
+        return run
+    return on, [a, b]
+
+
+@entry("sharding", "maps over devices", 1e-5, jit_only=True)
+def _(d):
+    x = d.array((8, 4), "float32")
+    f = d.choose(
+        lambda v: lax.psum(v, "i"), lambda v: v - lax.pmean(v, "i"), lambda v: lax.all_gather(v, "i")[::2], lambda v: lax.ppermute(v, "i", [(i, (i + 1) % 8) for i in range(8)]),
+        lambda v: lax.pmax(v, "i") + lax.axis_index("i"), lambda v: lax.psum_scatter(jnp.tile(v, 2), "i"), lambda v: lax.all_to_all(jnp.tile(v, 2), "i", 0, 0),
+        lambda v: jax.grad(lambda w: jnp.sum(jnp.sin(lax.psum(w, "i"))))(v), lambda v: lax.psum(v, "i", axis_index_groups=[[0, 1, 2, 3], [4, 5, 6, 7]]),
+        lambda v: lax.all_gather(v, "i", axis_index_groups=[[0, 1], [2, 3], [4, 5], [6, 7]]), lambda v: lax.fori_loop(0, 3, lambda i, c: lax.psum(c, "i") / 8 + v, v),
+        lambda v: lax.cond(lax.axis_index("i") > 3, jnp.sin, jnp.cos, v))
+    return lambda devices: jax.pmap(f, axis_name="i", devices=devices[:8]), [x]
+
+
+@entry("sharding", "random numbers and keys", None)
+def _(d):
+    key = d.array((2,), "uint32", "full")
+    f = d.choose(lambda m, n, k: jax.random.uniform(jax.random.wrap_key_data(k), (8, 16)), lambda m, n, k: jax.random.bits(jax.random.wrap_key_data(k), (16, 8)),
+                 lambda m, n, k: jax.random.key_data(jax.random.split(jax.random.wrap_key_data(k), 8)), lambda m, n, k: jax.random.randint(jax.random.wrap_key_data(k), (8, 8), 0, 100))
+    spec = d.choose(P("x"), P(None, "x"), P())
+    return _jitted(d, lambda m, n, k: lax.with_sharding_constraint(f(m, n, k), NamedSharding(m, spec)), [key])
+
+
+@entry("sharding", "loops and branches that exchange", 1e-4)
+def _(d):
+    x = d.array((16, 8), "float32", "small")
+    f = d.choose(
+        lambda v: lax.fori_loop(0, 3, lambda i, c: lax.ppermute(c, "x", [(j, (j + 1) % 8) for j in range(8)]) + v, v),
+        lambda v: lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, c[1] + lax.psum(v, "x")), (0, v))[1],
+        lambda v: lax.scan(lambda c, w: (c + lax.pmean(w, "x"), c), jnp.zeros(8), v)[1],
+        lambda v: lax.cond(lax.psum(jnp.sum(v), "x") > 0, lambda w: lax.psum(w, "x"), lambda w: w * 2, v),
+        lambda v: jax.checkpoint(lambda w: jnp.sin(lax.psum(w, "x")))(v), lambda v: jax.vmap(lambda w: lax.all_gather(w, "x", tiled=True)[:8])(v))
+    is_gradient = d.chance(0.4)
+
+    def on(devices):
+        g = jax.shard_map(f, mesh=Mesh(np.array(devices[:8]), ("x",)), in_specs=P("x"), out_specs=P("x"), check_vma=False)
+        return jax.jit(jax.grad(lambda x: jnp.sum(g(x) ** 2))) if is_gradient else jax.jit(g)
+    return on, [x]

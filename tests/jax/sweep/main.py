@@ -55,7 +55,7 @@ def draw(area, number, seed):
     args = [np.asarray(a) for a in args]
     if area == "sharding":
         return Case(area, f"{area}/{number}/{seed} {name}", function(jax.devices("cpu")), args,
-                    tolerance, True, on_devices=function)
+                    tolerance, jit_only, on_devices=function)
     if grad:
         name, function, args = transformed(d, name, function, args)
     return Case(area, f"{area}/{number}/{seed} {name}", function, args, tolerance, jit_only)
