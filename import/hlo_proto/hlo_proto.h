@@ -31,4 +31,7 @@ int hlo_proto_read(struct hlo_module *m, const void *bytes, size_t count, const 
  */
 int hlo_proto_write(const struct hlo_module *m, unsigned char **bytes, size_t *count,
                     struct err *e);
+
+/* A sharding of one array as an OpSharding, in the arena. */
+const char *hlo_proto_write_sharding(const struct hlo_sharding *s, struct arena *a, size_t *count);
 #endif

@@ -1,4 +1,5 @@
 /* Shardings and groups of devices as messages: the short forms that their texts have are kept. */
+#include "import/hlo_proto/hlo_proto.h"
 #include "import/hlo_proto/write.h"
 
 #include <ctype.h>
@@ -116,6 +117,18 @@ HloWire__Sharding *proto_write_shardings(struct proto_writer *w, int count,
     for (int i = 0; i < count; i++)
         made->tuple_shardings[i] = write_one(w, &s[i]);
     return made;
+}
+
+const char *hlo_proto_write_sharding(const struct hlo_sharding *s, struct arena *a, size_t *count)
+{
+    struct proto_writer w = {.arena = a};
+    const HloWire__Sharding *made = write_one(&w, s);
+    uint8_t *bytes;
+
+    *count = hlo_wire__sharding__get_packed_size(made);
+    bytes = arena_alloc(a, *count + 1);
+    hlo_wire__sharding__pack(made, bytes);
+    return (const char *)bytes;
 }
 
 static void put_lists(struct proto_writer *w, const struct hlo_groups *g,

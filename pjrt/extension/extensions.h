@@ -4,4 +4,6 @@
 #include "pjrt/abi/abi.h"
 
 struct PJRT_Extension_Base *extensions_first(void);     /* NULL: none */
+/* one each, with what follows it in the chain */
+struct PJRT_Extension_Base *extension_shardings(struct PJRT_Extension_Base *next);
 #endif

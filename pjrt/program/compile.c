@@ -151,6 +151,7 @@ static struct PJRT_Error *make(struct PJRT_Executable *p,
     p->name = p->x.graph.module->name;
     list_outputs(p);
     list_donations(p);
+    program_list_shardings(p);
     make_fingerprint(p);
     return NULL;
 }

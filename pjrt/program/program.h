@@ -12,6 +12,13 @@
 
 #include <pthread.h>
 
+/* how arrays lie on the devices, an OpSharding each; none where the program is for one */
+struct program_shardings {
+    size_t count;
+    const char **bytes;
+    size_t *size;
+};
+
 struct PJRT_Executable {
     atomic_int holders;
     struct executable x;
@@ -28,6 +35,7 @@ struct PJRT_Executable {
     size_t *output_rank;
     const char **memory_kind;           /* of as many outputs or parameters as there are of both */
     size_t *memory_kind_size;
+    struct program_shardings parameter_sharding, output_sharding;
     bool *is_donated;                   /* by parameter: its buffer is given up at a launch */
     unsigned char *optimized;           /* hlo_with_config, once it was asked for */
     size_t optimized_bytes;
@@ -48,6 +56,8 @@ struct PJRT_Executable *program_compile(const struct PJRT_TopologyDescription *t
                                         const struct settings *settings, const char *code,
                                         size_t code_size, const char *options, size_t option_size,
                                         struct PJRT_Error **error);
+/* of an executable that has been cut for its devices, or is the same on all of them */
+void program_list_shardings(struct PJRT_Executable *p);
 struct PJRT_Executable *program_hold(struct PJRT_Executable *p);
 void program_drop(struct PJRT_Executable *p);           /* NULL is nothing */
 /* takes the executable over, in any case */
