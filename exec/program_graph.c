@@ -12,9 +12,10 @@ static void raise_precision(struct hlo_module *m)
             struct hlo_dot *dot;
 
             n->precision[0] = n->precision[1] = HLO_PRECISION_HIGHEST;
-            if (n->dot && n->dot->algorithm) {
-                n->dot = dot = arena_copy(m->arena, n->dot, 1, sizeof(*dot));
+            if (hlo_detail(n)->dot && hlo_detail(n)->dot->algorithm) {
+                dot = arena_copy(m->arena, hlo_detail(n)->dot, 1, sizeof(*dot));
                 dot->algorithm = NULL;
+                hlo_own_detail(m->arena, n)->dot = dot;
             }
         }
     }
@@ -59,7 +60,7 @@ static int64_t devices_named(const struct hlo_module *m, bool are_partitions)
 
     for (int c = 0; c < m->computation_count; c++) {
         for (int i = 0; i < m->computation[c].count; i++) {
-            const struct hlo_groups *g = m->computation[c].instruction[i].groups;
+            const struct hlo_groups *g = hlo_detail(&m->computation[c].instruction[i])->groups;
 
             if (g && (g->channel_id > 0) != are_partitions)
                 continue;

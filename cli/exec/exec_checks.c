@@ -24,8 +24,8 @@ struct taking {
 
 static bool is_check(const struct hlo_instruction *i)
 {
-    return i->op == OPCODE_CUSTOM_CALL && i->target && strncmp(i->target, "check.", 6) == 0 &&
-           i->operand_count == 2;
+    return i->op == OPCODE_CUSTOM_CALL && hlo_detail(i)->target &&
+           strncmp(hlo_detail(i)->target, "check.", 6) == 0 && i->operand_count == 2;
 }
 
 static bool has_parallel(const struct hlo_computation *c)

@@ -18,8 +18,8 @@ struct parallel {
 
 bool exec_is_parallel(const struct hlo_instruction *i)
 {
-    return i->op == OPCODE_CUSTOM_CALL && i->target && i->computation_count > 0 &&
-           strcmp(i->target, "interpreter.run_parallel") == 0;
+    return i->op == OPCODE_CUSTOM_CALL && hlo_detail(i)->target && i->computation_count > 0 &&
+           strcmp(hlo_detail(i)->target, "interpreter.run_parallel") == 0;
 }
 
 /* u32: replica x partitions + partition */
@@ -78,7 +78,7 @@ static int gathered(struct parallel *p, int x)
     int64_t zero = 0;
     struct hlo_groups *all = arena_alloc(a, sizeof(*all));
     struct hlo_instruction i = {.op = OPCODE_ALL_GATHER, .operand_count = 1, .dims = {1, &zero},
-                                .groups = all};
+                                .detail = &(struct hlo_detail){.groups = all}};
     struct hlo_type t;
 
     for (int d = 0; d < p->devices; d++)

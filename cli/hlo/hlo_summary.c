@@ -51,7 +51,7 @@ static void add_array(struct table *t, int number, const char *name, const struc
     TABLE_ROW(t, cell_int(number), cell_text(name),
               cell_text(arena_strdup(t->arena, hlo_type_print(type, text, sizeof(text)))),
               cell_int((int64_t)hlo_type_bytes(type)),
-              cell_text(i->sharding_count ? i->sharding[0].text : NULL),
+              cell_text(hlo_detail(i)->sharding_count ? hlo_detail(i)->sharding[0].text : NULL),
               cell_text(place_of(hlo_place_of(i), t->arena)));
 }
 

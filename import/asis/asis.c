@@ -47,7 +47,7 @@ static int add_unit(struct keeping *k, const struct hlo_instruction *i)
 
     u.kind = i->op == OPCODE_COPY_START  ? KEPT_COPY
              : i->op == OPCODE_COPY_DONE ? KEPT_DONE : KEPT_KERNEL;
-    asis_read_config(i->config, k->arena, &u);
+    asis_read_config(hlo_detail(i)->config, k->arena, &u);
     p->unit = mem_grow(p->unit, &k->unit_capacity, (size_t)p->unit_count + 2, sizeof(*p->unit));
     p->unit[++p->unit_count] = u;
     return p->unit_count;

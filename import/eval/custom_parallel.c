@@ -36,7 +36,7 @@ static struct devices new_devices(struct eval *ev, int count, int replicas)
 
 int eval_parallel_rows(const struct hlo_instruction *i)
 {
-    const struct hlo_pairs *l = &i->frontend;
+    const struct hlo_pairs *l = &hlo_detail(i)->frontend;
     int rows = -1;
 
     for (int k = 0; k < l->count; k++)

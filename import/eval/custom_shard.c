@@ -68,11 +68,11 @@ int custom_full_to_shard(struct call *c)
     const struct hlo_instruction *from = &c->f->c->instruction[c->i->operand[0]];
     int64_t tile[EVAL_RANK_MAX];
 
-    if (!from->sharding_count)
+    if (!hlo_detail(from)->sharding_count)
         return eval_same(c);
     if (call_result(c))
         return -1;
-    if (!tile_of(&from->sharding[0], own_number(c, c->device), c->result->rank, tile))
+    if (!tile_of(&hlo_detail(from)->sharding[0], own_number(c, c->device), c->result->rank, tile))
         return no_tile(c);
     memset(c->result->data, 0, (size_t)value_count(c->result) * value_element_bytes(c->result));
     move_tile(c->operand[0], c->result, tile, true);
@@ -84,19 +84,19 @@ int custom_shard_to_full(struct call *c)
 {
     int64_t tile[EVAL_RANK_MAX], replica = c->device / c->ev->s.partition_count;
 
-    if (!c->i->sharding_count)
+    if (!hlo_detail(c->i)->sharding_count)
         return eval_same(c);
     if (call_result(c))
         return -1;
-    if (c->i->sharding[0].kind == HLO_TILED &&
-        c->i->sharding[0].id.count > c->ev->s.partition_count)
+    if (hlo_detail(c->i)->sharding[0].kind == HLO_TILED &&
+        hlo_detail(c->i)->sharding[0].id.count > c->ev->s.partition_count)
         return no_tile(c);
     for (int k = 0; k < c->f->device_count; k++) {
         int device = c->f->device[k];
         struct value *part = *frame_value(c->f, k, c->i->operand[0]);
 
         if (device / c->ev->s.partition_count == replica &&
-            tile_of(&c->i->sharding[0], own_number(c, device), part->rank, tile))
+            tile_of(&hlo_detail(c->i)->sharding[0], own_number(c, device), part->rank, tile))
             move_tile(c->result, part, tile, false);
     }
     return 0;

@@ -10,8 +10,8 @@
 /* an attribute's number, wherever the reader has kept it */
 static double attribute(const struct call *c, const char *key, double otherwise)
 {
-    const struct hlo_pairs *lists[] = { &c->i->other, &c->i->frontend };
-    const char *config = c->i->config ? strstr(c->i->config, key) : NULL;
+    const struct hlo_pairs *lists[] = { &hlo_detail(c->i)->other, &hlo_detail(c->i)->frontend };
+    const char *config = hlo_detail(c->i)->config ? strstr(hlo_detail(c->i)->config, key) : NULL;
 
     for (int l = 0; l < 2; l++)
         for (int k = 0; k < lists[l]->count; k++)
@@ -40,7 +40,7 @@ static void report(struct call *c, int64_t at, int64_t wrong)
         return;
     err_at(&r->first_failure, c->ev->m->file ? c->ev->m->file : "", c->i->line, c->i->col,
            "%s: %lld of %lld elements differ; the first one, number %lld, is %.9g for %.9g",
-           c->i->target, (long long)wrong, (long long)value_count(got), (long long)at,
+           hlo_detail(c->i)->target, (long long)wrong, (long long)value_count(got), (long long)at,
            hlo_element_load(got->element, g), hlo_element_load(got->element, w));
 }
 
@@ -55,7 +55,7 @@ static bool has_other_sizes(struct call *c)
         is_other = got->dim[d] != want->dim[d];
     if (is_other && !r->failures++)
         err_at(&r->first_failure, c->ev->m->file ? c->ev->m->file : "", c->i->line, c->i->col,
-               "%s: the two have different types", c->i->target);
+               "%s: the two have different types", hlo_detail(c->i)->target);
     return is_other;
 }
 

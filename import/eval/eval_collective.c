@@ -22,14 +22,14 @@ static int64_t id_count(const struct eval *ev, enum collective_mode mode)
 
 enum collective_mode collective_mode_of(const struct hlo_instruction *i)
 {
-    bool has_channel = i->groups && i->groups->channel_id > 0;
+    bool has_channel = hlo_detail(i)->groups && hlo_detail(i)->groups->channel_id > 0;
 
     switch (i->op) {
     case OPCODE_ALL_REDUCE: case OPCODE_ALL_REDUCE_START: case OPCODE_ALL_GATHER:
     case OPCODE_ALL_GATHER_START: case OPCODE_REDUCE_SCATTER:
         if (!has_channel)
             return COLLECTIVE_REPLICAS;
-        return i->groups->use_global_ids ? COLLECTIVE_GLOBAL : COLLECTIVE_REPLICAS_ALL;
+        return hlo_detail(i)->groups->use_global_ids ? COLLECTIVE_GLOBAL : COLLECTIVE_REPLICAS_ALL;
     default:
         return has_channel ? COLLECTIVE_PARTITIONS : COLLECTIVE_REPLICAS;
     }
@@ -83,7 +83,7 @@ static bool is_id(const struct eval *ev, enum collective_mode mode, int64_t id)
 int collective_group_of(struct frame *f, const struct hlo_instruction *i, int device,
                         struct collective_group *g)
 {
-    const struct hlo_groups *groups = i->groups;
+    const struct hlo_groups *groups = hlo_detail(i)->groups;
     enum collective_mode mode = collective_mode_of(i);
     int64_t first = 0;
 

@@ -46,11 +46,11 @@ static void make_tables(struct convolution *v)
         for (int64_t o = 0; o < v->out_size[d]; o++)
             for (int64_t t = 0; t < v->kernel_size[d]; t++)
                 v->met[d][o * v->kernel_size[d] + t] =
-                    input_at(&v->c->i->window[d], o, t, v->in_size[d]);
+                    input_at(&hlo_detail(v->c->i)->window[d], o, t, v->in_size[d]);
     }
-    v->has_runs = v->groups == 1 && last >= 0 && !v->c->i->window[last].is_reversed &&
-                  v->c->i->window[last].base_dilation == 1 &&
-                  v->c->i->window[last].window_dilation == 1;
+    v->has_runs = v->groups == 1 && last >= 0 && !hlo_detail(v->c->i)->window[last].is_reversed &&
+                  hlo_detail(v->c->i)->window[last].base_dilation == 1 &&
+                  hlo_detail(v->c->i)->window[last].window_dilation == 1;
 }
 
 static void free_tables(const struct convolution *v)
@@ -299,7 +299,8 @@ static int set_sizes(struct convolution *v)
 
 int eval_convolution(struct call *c)
 {
-    struct convolution v = { .c = c, .at = c->i->conv, .spatial = c->i->conv->in_spatial.count };
+    struct convolution v = {
+        .c = c, .at = hlo_detail(c->i)->conv, .spatial = hlo_detail(c->i)->conv->in_spatial.count};
     int order[EVAL_RANK_MAX], status = -1;
     int64_t dim[EVAL_RANK_MAX];
 

@@ -41,7 +41,7 @@ static int run_as(struct call *c, enum hlo_opcode op)
 
 int eval_custom_call(struct call *c)
 {
-    const char *target = c->i->target ? c->i->target : "";
+    const char *target = hlo_detail(c->i)->target ? hlo_detail(c->i)->target : "";
     enum hlo_opcode op = opcode_of(target);
 
     for (size_t k = 0; k < sizeof(customs) / sizeof(customs[0]); k++)
@@ -64,7 +64,7 @@ int custom_topk(struct call *c)
 /* the number after a key of the configuration; `otherwise` where it has none */
 static int64_t config_number(const struct call *c, const char *key, int64_t otherwise)
 {
-    const char *at = c->i->config ? strstr(c->i->config, key) : NULL;
+    const char *at = hlo_detail(c->i)->config ? strstr(hlo_detail(c->i)->config, key) : NULL;
 
     at = at ? at + strlen(key) : NULL;
     while (at && *at && (*at < '0' || *at > '9') && *at != '-')

@@ -56,7 +56,8 @@ static void of_pad(const struct call *c, int64_t *dim)
     for (int d = 0; d < c->operand[0]->rank; d++) {
         int64_t n = c->operand[0]->dim[d];
 
-        dim[d] = n + (n > 0 ? n - 1 : 0) * i->interior.item[d] + i->low.item[d] + i->high.item[d];
+        dim[d] = n + (n > 0 ? n - 1 : 0) * hlo_detail(i)->interior.item[d] +
+                 hlo_detail(i)->low.item[d] + hlo_detail(i)->high.item[d];
         dim[d] = dim[d] < 0 ? 0 : dim[d];
     }
 }
@@ -67,8 +68,9 @@ static void of_slice(const struct call *c, int64_t *dim)
 
     for (int d = 0; d < c->operand[0]->rank; d++) {
         int64_t n = c->operand[0]->dim[d];
-        int64_t limit = i->limit.item[d] < n ? i->limit.item[d] : n;
-        int64_t stride = i->stride.item ? i->stride.item[d] : 1, rest = limit - i->start.item[d];
+        int64_t limit = hlo_detail(i)->limit.item[d] < n ? hlo_detail(i)->limit.item[d] : n;
+        int64_t stride = hlo_detail(i)->stride.item ? hlo_detail(i)->stride.item[d] : 1,
+                rest = limit - hlo_detail(i)->start.item[d];
 
         dim[d] = rest < 0 ? 0 : (rest + stride - 1) / stride;
     }
@@ -90,8 +92,8 @@ static void of_reduce(const struct call *c, int64_t *dim)
 
 static void of_window(const struct call *c, int64_t *dim)
 {
-    for (int d = 0; d < c->i->window_count; d++) {
-        const struct hlo_window *w = &c->i->window[d];
+    for (int d = 0; d < hlo_detail(c->i)->window_count; d++) {
+        const struct hlo_window *w = &hlo_detail(c->i)->window[d];
         int64_t n = c->operand[0]->dim[d];
         int64_t padded = (n ? (n - 1) * w->base_dilation + 1 : 0) + w->pad_low + w->pad_high;
         int64_t span = (w->size - 1) * w->window_dilation + 1;
@@ -110,7 +112,7 @@ static bool is_listed(const struct hlo_ints *l, int64_t d)
 
 static void of_dot(const struct call *c, int64_t *dim)
 {
-    const struct hlo_dot *dot = c->i->dot;
+    const struct hlo_dot *dot = hlo_detail(c->i)->dot;
     int to = 0;
 
     for (int k = 0; k < dot->lhs_batch.count; k++)
@@ -125,7 +127,7 @@ static void of_dot(const struct call *c, int64_t *dim)
 
 static void of_gather(const struct call *c, const struct hlo_type *t, int64_t *dim)
 {
-    const struct hlo_gather *g = c->i->gather;
+    const struct hlo_gather *g = hlo_detail(c->i)->gather;
     int next = 0;
 
     for (int d = 0; d < t->rank; d++) {
@@ -139,7 +141,8 @@ static void of_gather(const struct call *c, const struct hlo_type *t, int64_t *d
 
 static void of_convolution(const struct call *c, int64_t *dim)
 {
-    dim[c->i->conv->out_batch] = c->operand[0]->dim[c->i->conv->in_batch] / c->i->conv->batch_groups;
+    dim[hlo_detail(c->i)->conv->out_batch] =
+        c->operand[0]->dim[hlo_detail(c->i)->conv->in_batch] / hlo_detail(c->i)->conv->batch_groups;
 }
 
 static void of_set_size(const struct call *c, int64_t *dim)

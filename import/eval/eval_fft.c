@@ -136,7 +136,7 @@ static lane_c128 *load_complex(const struct value *v, size_t room)
 static void transform(struct call *c, int sign)
 {
     struct value *from = c->operand[0];
-    int rank = from->rank, lengths = c->i->sizes.count;
+    int rank = from->rank, lengths = hlo_detail(c->i)->sizes.count;
     lane_c128 *x = load_complex(from, 0);
     int64_t kept = c->result->dim[rank - 1], n = from->dim[rank - 1];
 
@@ -151,7 +151,7 @@ static void transform(struct call *c, int sign)
 static void back_to_real(struct call *c)
 {
     struct value *from = c->operand[0], *to = c->result;
-    int lengths = c->i->sizes.count;
+    int lengths = hlo_detail(c->i)->sizes.count;
     lane_c128 *half = load_complex(from, 0);
     lane_c128 *x = mem_alloc((size_t)value_count(to) * sizeof(*x) + 1);
 

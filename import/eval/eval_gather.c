@@ -22,7 +22,7 @@ struct gather {
 
 static void find_window(const struct call *c, struct gather *g)
 {
-    const struct hlo_gather *at = c->i->gather;
+    const struct hlo_gather *at = hlo_detail(c->i)->gather;
     const struct value *from = c->operand[0];
     int64_t to_step[EVAL_RANK_MAX];
     int next = 0;
@@ -31,7 +31,7 @@ static void find_window(const struct call *c, struct gather *g)
     value_strides(c->result, to_step);
     g->bytes = value_element_bytes(from);
     for (int d = 0; d < from->rank; d++) {
-        int64_t size = c->i->sizes.item[d];
+        int64_t size = hlo_detail(c->i)->sizes.item[d];
 
         if (size > from->dim[d])                /* of a bounded array that is shorter now */
             size = from->dim[d];
@@ -48,7 +48,7 @@ static void find_window(const struct call *c, struct gather *g)
 
 static void find_batch(const struct call *c, struct gather *g)
 {
-    const struct hlo_gather *at = c->i->gather;
+    const struct hlo_gather *at = hlo_detail(c->i)->gather;
     const struct value *indices = c->operand[1];
     int64_t step[EVAL_RANK_MAX], to_step[EVAL_RANK_MAX];
     int to = 0;
@@ -70,7 +70,7 @@ static void find_batch(const struct call *c, struct gather *g)
 /* where in the operand the slice at this place of the indices begins */
 static int64_t slice_start(const struct call *c, const struct gather *g, const int64_t *index)
 {
-    const struct hlo_gather *at = c->i->gather;
+    const struct hlo_gather *at = hlo_detail(c->i)->gather;
     int64_t first = stride_dot(g->batch_rank, index, g->batch_step), start = 0;
 
     for (int k = 0; k < at->start_index_map.count; k++) {

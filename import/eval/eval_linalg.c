@@ -25,7 +25,7 @@ static int check_stack(const struct call *c, int operand)
 static int parts(struct call *c, struct value **part, int count)
 {
     if (c->i->type.part_count != count)
-        return call_fail(c, "%s gives %d results", c->i->target, count);
+        return call_fail(c, "%s gives %d results", hlo_detail(c->i)->target, count);
     call_result_tuple(c);
     for (int k = 0; k < count; k++)
         if (!(part[k] = call_part(c, k)))
@@ -217,7 +217,7 @@ int linalg_lu(struct call *c)
 /* the configuration begins with 1 for the lower triangle, 0 for the upper */
 int linalg_eigh(struct call *c)
 {
-    const char *config = c->i->config ? c->i->config : "1", *uplo;
+    const char *config = hlo_detail(c->i)->config ? hlo_detail(c->i)->config : "1", *uplo;
     struct value *part[2], *v = c->operand[0];
     struct linalg_matrix m, values, work, more;
     int info = 0, room;

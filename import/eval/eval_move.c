@@ -207,8 +207,8 @@ int eval_slice(struct call *c)
     value_strides(c->result, s.to_step);
     for (int d = 0; d < s.rank; d++) {
         s.dim[d] = c->result->dim[d];
-        first += c->i->start.item[d] * s.from_step[d];
-        s.from_step[d] *= c->i->stride.count ? c->i->stride.item[d] : 1;
+        first += hlo_detail(c->i)->start.item[d] * s.from_step[d];
+        s.from_step[d] *= hlo_detail(c->i)->stride.count ? hlo_detail(c->i)->stride.item[d] : 1;
     }
     stride_copy(s, result_bytes(c), c->result->data, element_at(c->operand[0], first));
     return 0;
@@ -237,7 +237,8 @@ int eval_pad(struct call *c)
     value_strides(c->operand[0], s.from_step);
     value_strides(c->result, s.to_step);
     for (int d = 0; d < s.rank; d++) {
-        int64_t step = c->i->interior.item[d] + 1, low = c->i->low.item[d], first;
+        int64_t step = hlo_detail(c->i)->interior.item[d] + 1, low = hlo_detail(c->i)->low.item[d],
+                first;
 
         pad_range(c->operand[0]->dim[d], c->result->dim[d], low, step, &first, &s.dim[d]);
         to += (low + first * step) * s.to_step[d];

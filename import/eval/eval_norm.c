@@ -96,7 +96,7 @@ int eval_batch_norm_training(struct call *c)
     for (int k = 0; k < 3; k++)
         part[k] = call_part(c, k);
     moments(f, x, mean, variance);
-    normalize(f, x, scale, offset, mean, variance, c->i->epsilon);
+    normalize(f, x, scale, offset, mean, variance, hlo_detail(c->i)->epsilon);
     give(part[0], x);
     give(part[1], mean);
     give(part[2], variance);
@@ -113,7 +113,8 @@ int eval_batch_norm_inference(struct call *c)
     for (int k = 0; k < 4; k++)
         of_feature[k] = as_doubles(c->operand[1 + k]);
     call_result(c);
-    normalize(f, x, of_feature[0], of_feature[1], of_feature[2], of_feature[3], c->i->epsilon);
+    normalize(f, x, of_feature[0], of_feature[1], of_feature[2], of_feature[3],
+              hlo_detail(c->i)->epsilon);
     give(c->result, x);
     for (int k = 0; k < 4; k++)
         mem_free(of_feature[k]);
@@ -154,11 +155,11 @@ int eval_batch_norm_grad(struct call *c)
         part[k] = call_part(c, k);
     for (int64_t k = 0; k < f.count; k++)
         one[k] = 1;
-    normalize(f, x, one, zero, mean, variance, c->i->epsilon);
+    normalize(f, x, one, zero, mean, variance, hlo_detail(c->i)->epsilon);
     feature_sums(f, x, grad, grad_scale);
     feature_sums(f, grad, NULL, grad_offset);
     for (int64_t k = 0; k < f.count; k++)
-        variance[k] = sqrt(variance[k] + c->i->epsilon);
+        variance[k] = sqrt(variance[k] + hlo_detail(c->i)->epsilon);
     operand_gradient(f, grad, x, scale, variance, grad_scale, grad_offset);
     give(part[0], grad);
     give(part[1], grad_scale);

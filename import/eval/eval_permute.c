@@ -21,7 +21,7 @@ static int device_of(const struct eval *ev, enum collective_mode mode, int devic
 /* the device whose operand goes to this one; -1: none */
 static int source_of(const struct call *c)
 {
-    const struct hlo_groups *g = c->i->groups;
+    const struct hlo_groups *g = hlo_detail(c->i)->groups;
     enum collective_mode mode = collective_mode_of(c->i);
 
     for (int k = 0; g && k + 1 < g->pair.count; k += 2)

@@ -44,7 +44,7 @@ static int add_free(struct side *s, int n, const struct value *v, const struct h
 
 static void lhs_side(const struct call *c, struct side *s)
 {
-    const struct hlo_dot *d = c->i->dot;
+    const struct hlo_dot *d = hlo_detail(c->i)->dot;
     int n = add_dims(s, 0, c->operand[0], &d->lhs_batch, &s->batch);
 
     n = add_free(s, n, c->operand[0], &d->lhs_batch, &d->lhs_contract);
@@ -53,7 +53,7 @@ static void lhs_side(const struct call *c, struct side *s)
 
 static void rhs_side(const struct call *c, struct side *s)
 {
-    const struct hlo_dot *d = c->i->dot;
+    const struct hlo_dot *d = hlo_detail(c->i)->dot;
     int n = add_dims(s, 0, c->operand[1], &d->rhs_batch, &s->batch);
 
     n = add_dims(s, n, c->operand[1], &d->rhs_contract, &s->contract);

@@ -79,7 +79,7 @@ int eval_outfeed(struct call *c)
 /* messages between devices are told by their lack of a host */
 static bool is_host_transfer(const struct call *c)
 {
-    return c->i->groups && c->i->groups->is_host_transfer;
+    return hlo_detail(c->i)->groups && hlo_detail(c->i)->groups->is_host_transfer;
 }
 
 /* (entry, context, token), which the end takes apart */

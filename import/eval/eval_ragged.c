@@ -89,6 +89,7 @@ static struct value *plain_dot(const struct ragged *r, struct value *x, struct v
 {
     int64_t room[2][EVAL_RANK_MAX], dim[EVAL_RANK_MAX];
     struct hlo_instruction i = *r->c->i;
+    struct hlo_detail detail = *hlo_detail(&i);
     struct hlo_dot dot = *r->dot;
     struct value *operand[2] = { x, y };
     struct call sub = *r->c;
@@ -97,7 +98,8 @@ static struct value *plain_dot(const struct ragged *r, struct value *x, struct v
     dot.rhs_batch = shifted(&r->dot->rhs_batch, r->group_dim, room[0]);
     dot.rhs_contract = shifted(&r->dot->rhs_contract, r->group_dim, room[1]);
     i.op = OPCODE_DOT;
-    i.dot = &dot;
+    detail.dot = &dot;
+    i.detail = &detail;
     sub.i = &i;
     sub.operand = operand;
     sub.result = NULL;
@@ -170,7 +172,7 @@ static int check_list(const struct call *c, const struct hlo_ints *l, int operan
 
 static int check_dims(const struct call *c)
 {
-    const struct hlo_dot *d = c->i->dot;
+    const struct hlo_dot *d = hlo_detail(c->i)->dot;
 
     if (d->lhs_contract.count != d->rhs_contract.count || d->lhs_batch.count != d->rhs_batch.count)
         return call_fail(c, "batches or contracted dimensions are not in pairs");
@@ -202,13 +204,13 @@ static int find_dims(struct ragged *r)
 
 int eval_ragged_dot(struct call *c)
 {
-    struct ragged r = { .c = c, .dot = c->i->dot };
+    struct ragged r = { .c = c, .dot = hlo_detail(c->i)->dot };
     int64_t start = 0, size;
 
     if (check_dims(c))
         return -1;
-    if (is_listed(&c->i->dot->lhs_batch, c->i->dot->lhs_ragged.count
-                                              ? c->i->dot->lhs_ragged.item[0] : -1))
+    if (is_listed(&hlo_detail(c->i)->dot->lhs_batch, hlo_detail(c->i)->dot->lhs_ragged.count
+                                              ? hlo_detail(c->i)->dot->lhs_ragged.item[0] : -1))
         return eval_dot(c);                     /* groups of batches change nothing */
     if (find_dims(&r) || call_result(c))
         return -1;

@@ -37,7 +37,7 @@ struct scatter {
 
 static void find_window(struct scatter *s)
 {
-    const struct hlo_gather *at = s->c->i->gather;
+    const struct hlo_gather *at = hlo_detail(s->c->i)->gather;
     const struct value *to = s->to[0], *update = s->update[0];
     int64_t step[EVAL_RANK_MAX];
     int next = 0;
@@ -65,7 +65,7 @@ static void find_window(struct scatter *s)
 
 static void find_batch(struct scatter *s)
 {
-    const struct hlo_gather *at = s->c->i->gather;
+    const struct hlo_gather *at = hlo_detail(s->c->i)->gather;
     const struct value *indices = s->c->operand[s->count];
     int64_t step[EVAL_RANK_MAX], update_step[EVAL_RANK_MAX];
     int from = 0;
@@ -87,7 +87,7 @@ static void find_batch(struct scatter *s)
 /* where the window at this place of the indices goes; -1: beyond the operand */
 static int64_t window_start(const struct scatter *s, const int64_t *index)
 {
-    const struct hlo_gather *at = s->c->i->gather;
+    const struct hlo_gather *at = hlo_detail(s->c->i)->gather;
     const struct value *indices = s->c->operand[s->count];
     int64_t first = stride_dot(s->batch_rank, index, s->index_step), start = 0;
 

@@ -29,7 +29,7 @@ static int64_t outer_place(const struct select_scatter *s, const int64_t *source
     int64_t at = 0;
 
     for (int d = 0; d < operand->rank - 1; d++) {
-        const struct hlo_window *w = &s->c->i->window[d];
+        const struct hlo_window *w = &hlo_detail(s->c->i)->window[d];
         int64_t x = source[d] * w->stride + offset[d] - w->pad_low;
 
         if (x < 0 || x >= operand->dim[d])
@@ -43,7 +43,7 @@ static int64_t outer_place(const struct select_scatter *s, const int64_t *source
 static void inside(const struct select_scatter *s, int64_t offset, int64_t *from, int64_t *to)
 {
     int last = s->c->operand[0]->rank - 1;
-    const struct hlo_window *w = &s->c->i->window[last];
+    const struct hlo_window *w = &hlo_detail(s->c->i)->window[last];
     int64_t shift = offset - w->pad_low, rest = s->c->operand[0]->dim[last] - shift;
 
     *from = shift < 0 ? (-shift + w->stride - 1) / w->stride : 0;
@@ -56,7 +56,7 @@ static int take_offset(const struct select_scatter *s, const int64_t *source,
                        const int64_t *offset)
 {
     int last = s->c->operand[0]->rank - 1;
-    const struct hlo_window *w = &s->c->i->window[last];
+    const struct hlo_window *w = &hlo_detail(s->c->i)->window[last];
     int64_t from, to, at = outer_place(s, source, offset), n;
     size_t first;
     const void *in[2];
@@ -155,8 +155,8 @@ int eval_select_and_scatter(struct call *c)
     s.source_bytes = value_element_bytes(source);
     stride_fill(c->result->data, c->operand[2]->data, s.bytes, value_count(c->result));
     value_strides(c->operand[0], s.operand_step);
-    for (int d = 0; d < c->i->window_count; d++)
-        s.window_size[d] = c->i->window[d].size;
+    for (int d = 0; d < hlo_detail(c->i)->window_count; d++)
+        s.window_size[d] = hlo_detail(c->i)->window[d].size;
     if (value_count(source) == 0)
         return 0;
     return source->rank ? run_lines(&s) : run_scalar(&s);

@@ -64,8 +64,8 @@ static void take_offset(const struct windows *s, int k, const struct box *b, con
     for (int d = s->rank; d-- > 0; step *= b->size[d]) {
         struct window_range r;
 
-        if (!outputs_inside(&s->c->i->window[d], offset[d], from->dim[d], b->origin[d], b->size[d],
-                            &r))
+        if (!outputs_inside(&hlo_detail(s->c->i)->window[d], offset[d], from->dim[d], b->origin[d],
+                            b->size[d], &r))
             return;
         copy.dim[d] = r.count;
         to += (r.first - b->origin[d]) * step;
@@ -91,7 +91,7 @@ static void fold_box(struct windows *s, const struct box *b)
     _Alignas(16) char init[LANE_BYTES_MAX];
 
     for (int d = 0; d < s->rank; d++)
-        size[d] = s->c->i->window[d].size;
+        size[d] = hlo_detail(s->c->i)->window[d].size;
     fold_load(&s->fold, init, s->c->operand[1]->data, 1);
     stride_fill(s->wide, init, lane_bytes(s->fold.wide), n);
     do {
@@ -109,7 +109,7 @@ static int region_box(struct windows *s, const struct box *b)
     int64_t n = value_product(b->size, 0, s->rank);
 
     for (int d = 0; d < s->rank; d++)
-        size[d] = s->c->i->window[d].size;
+        size[d] = hlo_detail(s->c->i)->window[d].size;
     for (int k = 0; k < s->count; k++) {
         size_t bytes = value_element_bytes(s->result[k]);
 

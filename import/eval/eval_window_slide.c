@@ -13,8 +13,8 @@ int window_slides_along(const struct call *c)
     enum { LONG = 12 };
     int along = -1;
 
-    for (int d = 0; d < c->i->window_count; d++) {
-        const struct hlo_window *w = &c->i->window[d];
+    for (int d = 0; d < hlo_detail(c->i)->window_count; d++) {
+        const struct hlo_window *w = &hlo_detail(c->i)->window[d];
 
         if (w->size == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 &&
             w->base_dilation == 1)
@@ -115,7 +115,7 @@ static struct value *padded(struct call *c, int k, int along, int64_t n, const v
     stride_fill(made->data, init, value_element_bytes(from), n * width);
     value_strides(made, s.to_step);
     stride_copy(s, value_element_bytes(from),
-                row_at(made, c->i->window[along].pad_low, width), from->data);
+                row_at(made, hlo_detail(c->i)->window[along].pad_low, width), from->data);
     return made;
 }
 
@@ -175,7 +175,7 @@ static struct value *filled(struct call *c, enum hlo_element e, int64_t n, const
 int window_slide(struct call *c, struct region *r, int along, int count,
                  struct value *const *result)
 {
-    const struct hlo_window *w = &c->i->window[along];
+    const struct hlo_window *w = &hlo_detail(c->i)->window[along];
     size_t many = (size_t)count;
     struct lines l = { .c = c, .r = r, .count = count };
     struct value **ahead, **init;

@@ -7,7 +7,7 @@
 /* Does the program, or the chip that is asked for, round f32 operands to bf16 first? */
 static bool rounds_to_bf16(const struct call *c, int k)
 {
-    const char *algorithm = c->i->dot ? c->i->dot->algorithm : NULL;
+    const char *algorithm = hlo_detail(c->i)->dot ? hlo_detail(c->i)->dot->algorithm : NULL;
 
     if (algorithm)
         return !strncmp(algorithm, "dot_bf16_bf16", 13) && !strstr(algorithm, "_x");

@@ -47,7 +47,7 @@ static int mean_of(const struct norm *n, int x)
 
 static int rsqrt_of(const struct norm *n, int variance)
 {
-    return ar_rsqrt(n->b, ar_addn(n->b, variance, n->s->from->epsilon));
+    return ar_rsqrt(n->b, ar_addn(n->b, variance, hlo_detail(n->s->from)->epsilon));
 }
 
 /* (x - mean) rsqrt(variance + epsilon) scale + offset */

@@ -13,8 +13,11 @@ static int gathered(struct expand_site *s, int x, int64_t devices)
     struct hlo_builder *b = s->b;
     struct hlo_type t = *hlo_type_of(b, x);
     int64_t *dim = arena_array(b->module->arena, (size_t)t.rank + 2, sizeof(*dim)), zero = 0;
-    struct hlo_instruction i = {.op = OPCODE_ALL_GATHER, .operand_count = 1, .dims = {1, &zero},
-                                .groups = s->from->groups};
+    struct hlo_instruction i = {.op = OPCODE_ALL_GATHER,
+                                .operand_count = 1,
+                                .dims = {1, &zero},
+                                .detail =
+                                    &(struct hlo_detail){.groups = hlo_detail(s->from)->groups}};
 
     dim[0] = 1;
     for (int d = 0; d < t.rank; d++)
@@ -32,7 +35,7 @@ static int gathered(struct expand_site *s, int x, int64_t devices)
  */
 static int64_t group_size(const struct expand_site *s)
 {
-    const struct hlo_groups *g = s->from->groups;
+    const struct hlo_groups *g = hlo_detail(s->from)->groups;
     int64_t replicas = s->old->replica_count, partitions = s->old->partition_count;
     bool has_both = replicas > 1 && partitions > 1, is_sum = s->from->op != OPCODE_COLLECTIVE_BROADCAST;
     bool has_list = g && g->size.count > 0;
@@ -129,8 +132,12 @@ int expand_all_reduce(struct expand_site *s)
 static int scattered(struct expand_site *s, int x, int64_t devices)
 {
     struct hlo_builder *b = s->b;
-    struct hlo_instruction i = {.op = OPCODE_ALL_TO_ALL, .operand_count = 1, .dims = s->from->dims,
-                                .groups = s->from->groups, .type = *hlo_type_of(b, x)};
+    struct hlo_instruction i = {.op = OPCODE_ALL_TO_ALL,
+                                .operand_count = 1,
+                                .dims = s->from->dims,
+                                .detail =
+                                    &(struct hlo_detail){.groups = hlo_detail(s->from)->groups},
+                                .type = *hlo_type_of(b, x)};
     int64_t *dim = arena_array(b->module->arena, (size_t)i.type.rank + 2, sizeof(*dim));
     int at = (int)s->from->dims.item[0];
 
@@ -149,8 +156,8 @@ int expand_reduce_scatter(struct expand_site *s)
 
     if (is_left_to_devices(s) || s->from->dims.count != 1)
         return EXPAND_KEEP;
-    if (s->old->replica_count > 1 && s->old->partition_count > 1 && s->from->groups &&
-        s->from->groups->channel_id > 0)        /* of an all-to-all the numbers are others */
+    if (s->old->replica_count > 1 && s->old->partition_count > 1 && hlo_detail(s->from)->groups &&
+        hlo_detail(s->from)->groups->channel_id > 0) /* of an all-to-all the numbers are others */
         return expand_refuse(s, "over replicas and partitions devices do not combine by this");
     result = arena_array(s->b->module->arena, (size_t)s->from->operand_count, sizeof(*result));
     for (int k = 0; k < s->from->operand_count; k++)
@@ -176,7 +183,7 @@ int expand_all_gather(struct expand_site *s)
         own.name = NULL;
         own.operand_count = 1;
         own.type = s->from->type.part[k];
-        own.sharding_count = 0;
+        hlo_own_detail(s->b->module->arena, &own)->sharding_count = 0;
         result[k] = hlo_copy_instruction(s->b, &own, &s->operand[k]);
     }
     return hlo_tuple(s->b, count, result);

@@ -17,9 +17,9 @@ static int padded(struct conv_steps *s, int x)
     struct hlo_type number = hlo_scalar_type(ar_element(s->b, x));
 
     for (int d = 0; d < s->space; d++) {
-        low[2 + d] = s->from->window[d].pad_low;
-        high[2 + d] = s->from->window[d].pad_high;
-        interior[2 + d] = s->from->window[d].base_dilation - 1;
+        low[2 + d] = hlo_detail(s->from)->window[d].pad_low;
+        high[2 + d] = hlo_detail(s->from)->window[d].pad_high;
+        interior[2 + d] = hlo_detail(s->from)->window[d].base_dilation - 1;
     }
     return hlo_pad(s->b, x, hlo_constant(s->b, &number, 0), low, high, interior);
 }
@@ -27,10 +27,11 @@ static int padded(struct conv_steps *s, int x)
 bool conv_steps_begin(struct conv_steps *s, struct hlo_builder *b,
                       const struct hlo_instruction *from, const int *operand)
 {
-    const struct hlo_conv *conv = from->conv;
+    const struct hlo_conv *conv = hlo_detail(from)->conv;
     const struct hlo_type x = *hlo_type_of(b, operand[0]), y = *hlo_type_of(b, operand[1]);
 
-    *s = (struct conv_steps){.b = b, .from = from, .space = from->window_count, .places = 1};
+    *s = (struct conv_steps){
+        .b = b, .from = from, .space = hlo_detail(from)->window_count, .places = 1};
     if (s->space + 3 > CONV_RANKS || conv->batch_groups > 1 || hlo_type_elements(&from->type) == 0)
         return false;
     s->batch = x.dim[conv->in_batch];
@@ -41,7 +42,7 @@ bool conv_steps_begin(struct conv_steps *s, struct hlo_builder *b,
     s->result[1] = s->out;
     for (int d = 0; d < s->space; d++) {
         s->result[2 + d] = from->type.dim[conv->out_spatial.item[d]];
-        s->places *= from->window[d].size;
+        s->places *= hlo_detail(from)->window[d].size;
     }
     s->input = padded(s, arrange(s, operand[0], conv->in_batch, conv->in_feature,
                                  &conv->in_spatial));
@@ -52,8 +53,8 @@ bool conv_steps_begin(struct conv_steps *s, struct hlo_builder *b,
 static void coordinates(const struct conv_steps *s, int64_t place, int64_t *at)
 {
     for (int d = s->space - 1; d >= 0; d--) {
-        at[d] = place % s->from->window[d].size;
-        place /= s->from->window[d].size;
+        at[d] = place % hlo_detail(s->from)->window[d].size;
+        place /= hlo_detail(s->from)->window[d].size;
     }
 }
 
@@ -64,7 +65,7 @@ int conv_steps_input(struct conv_steps *s, int64_t place)
 
     coordinates(s, place, at);
     for (int d = 0; d < s->space; d++) {
-        const struct hlo_window *w = &s->from->window[d];
+        const struct hlo_window *w = &hlo_detail(s->from)->window[d];
 
         start[2 + d] = at[d] * w->window_dilation;
         limit[2 + d] = start[2 + d] + (s->result[2 + d] - 1) * w->stride + 1;
@@ -80,7 +81,7 @@ int conv_steps_kernel(struct conv_steps *s, int64_t place)
 
     coordinates(s, place, at);
     for (int d = 0; d < s->space; d++) {
-        const struct hlo_window *w = &s->from->window[d];
+        const struct hlo_window *w = &hlo_detail(s->from)->window[d];
 
         start[2 + d] = w->is_reversed ? w->size - 1 - at[d] : at[d];
         limit[2 + d] = start[2 + d] + 1;
@@ -91,7 +92,7 @@ int conv_steps_kernel(struct conv_steps *s, int64_t place)
 
 int conv_steps_end(struct conv_steps *s, int sum)
 {
-    const struct hlo_conv *conv = s->from->conv;
+    const struct hlo_conv *conv = hlo_detail(s->from)->conv;
     int64_t back[CONV_RANKS];
 
     back[conv->out_batch] = 0;

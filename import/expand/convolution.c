@@ -66,7 +66,7 @@ static int part_of(struct hlo_builder *b, int x, int64_t dim, int64_t k, int64_t
 static int batch_groups(struct expand_site *s, const int *operand)
 {
     struct arena *a = s->b->module->arena;
-    struct hlo_conv *conv = arena_copy(a, s->from->conv, 1, sizeof(*conv));
+    struct hlo_conv *conv = arena_copy(a, hlo_detail(s->from)->conv, 1, sizeof(*conv));
     struct hlo_instruction from = *s->from;
     int64_t parts = conv->batch_groups;
     int64_t *dim = arena_copy(a, from.type.dim, (size_t)from.type.rank, sizeof(*dim));
@@ -74,7 +74,7 @@ static int batch_groups(struct expand_site *s, const int *operand)
 
     conv->batch_groups = 1;
     dim[conv->out_feature] /= parts;
-    from.conv = conv;
+    hlo_own_detail(a, &from)->conv = conv;
     from.type = hlo_array_type(a, from.type.element, from.type.rank, dim);
     for (int64_t k = 0; k < parts; k++) {
         made[k] = convolved(s, &from, (int[]){
@@ -95,15 +95,15 @@ int expand_convolution(struct expand_site *s)
     if (!hlo_element_is_integer(e) || (!is_wide_integer(expand_operand_type(s, 0)->element) &&
                                        !is_wide_integer(expand_operand_type(s, 1)->element)))
         return EXPAND_KEEP;
-    for (int d = 0; d < s->from->window_count; d++) {
-        places *= s->from->window[d].size;
+    for (int d = 0; d < hlo_detail(s->from)->window_count; d++) {
+        places *= hlo_detail(s->from)->window[d].size;
         if (places > PLACES_MAX)
             return expand_refuse(s, "a window of more than %d places of %s", PLACES_MAX,
                                  hlo_element_name(e));
     }
     for (int k = 0; k < 2; k++)
         operand[k] = hlo_convert(s->b, s->operand[k], e);
-    made = s->from->conv->batch_groups > 1 ? batch_groups(s, operand)
+    made = hlo_detail(s->from)->conv->batch_groups > 1 ? batch_groups(s, operand)
                                            : convolved(s, s->from, operand);
     return made < 0 ? EXPAND_KEEP : made;
 }

@@ -208,7 +208,7 @@ int expand_eigh(struct expand_site *s)
 
     if (!hlo_type_is_tuple(t) || t->part_count != 2)
         return expand_refuse(s, "its results must be eigenvectors and eigenvalues");
-    read_config(s->from->config, &is_lower, &is_sorted);
+    read_config(hlo_detail(s->from)->config, &is_lower, &is_sorted);
     x = symmetric(b, x, is_lower);
     if (n % 2)                          /* a row and column of zeros, which nothing turns */
         x = hlo_pad(b, x, ar_scalar(b, ar_element(b, x), 0), low, high, NULL);

@@ -36,7 +36,7 @@ static int spread(struct hlo_builder *b, int x, int dim, int64_t k, const int64_
 
 int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand)
 {
-    const struct hlo_dot *dot = from->dot;
+    const struct hlo_dot *dot = hlo_detail(from)->dot;
     const struct hlo_type x = *hlo_type_of(b, operand[0]), y = *hlo_type_of(b, operand[1]);
     int64_t x_order[RANKS], y_order[RANKS], size[3] = {1, 1, 1}, added = 1;
     int nx = dot->lhs_batch.count, ny = dot->rhs_batch.count, lhs, rhs, sum = -1;

@@ -34,10 +34,10 @@ static int padded(struct hlo_builder *b, const struct hlo_instruction *from, con
 {
     int64_t low[RANKS], high[RANKS], interior[RANKS];
 
-    for (int d = 0; d < from->window_count; d++) {
-        low[d] = from->window[d].pad_low;
-        high[d] = from->window[d].pad_high;
-        interior[d] = from->window[d].base_dilation - 1;
+    for (int d = 0; d < hlo_detail(from)->window_count; d++) {
+        low[d] = hlo_detail(from)->window[d].pad_low;
+        high[d] = hlo_detail(from)->window[d].pad_high;
+        interior[d] = hlo_detail(from)->window[d].base_dilation - 1;
     }
     return hlo_pad(b, operand[0], operand[1], low, high, interior);
 }
@@ -47,8 +47,8 @@ static int at_place(struct hlo_builder *b, const struct hlo_instruction *from, i
 {
     int64_t start[RANKS], limit[RANKS], stride[RANKS];
 
-    for (int d = from->window_count - 1; d >= 0; d--) {
-        const struct hlo_window *w = &from->window[d];
+    for (int d = hlo_detail(from)->window_count - 1; d >= 0; d--) {
+        const struct hlo_window *w = &hlo_detail(from)->window[d];
 
         start[d] = place % w->size * w->window_dilation;
         limit[d] = start[d] + (from->type.dim[d] - 1) * w->stride + 1;
@@ -64,8 +64,10 @@ static int at_place(struct hlo_builder *b, const struct hlo_instruction *from, i
  */
 static int add_element(struct hlo_builder *b, enum hlo_opcode op, int sum, int x, bool is_bf16)
 {
-    struct hlo_instruction i = {.op = OPCODE_REDUCE_PRECISION, .exponent_bits = 8,
-                                .mantissa_bits = 7, .operand_count = 1};
+    struct hlo_instruction i = {.op = OPCODE_REDUCE_PRECISION,
+                                .detail =
+                                    &(struct hlo_detail){.exponent_bits = 8, .mantissa_bits = 7},
+                                .operand_count = 1};
 
     if (!is_bf16)
         return hlo_binary(b, op, sum, x);
@@ -90,10 +92,11 @@ static int exact_windows(const struct hlo_module *m, struct hlo_builder *b,
     bool is_bf16 = from->type.element == ELEMENT_BF16;
     int x, sum;
 
-    for (int d = 0; d < from->window_count && size <= ADDED_MAX; d++)
-        size *= from->window[d].size;
-    if (op == OPCODE_COUNT || !is_float(from->type.element) || from->window_count > RANKS ||
-        size < 2 || size > ADDED_MAX || count < 1 || size * count > ALL_MAX)
+    for (int d = 0; d < hlo_detail(from)->window_count && size <= ADDED_MAX; d++)
+        size *= hlo_detail(from)->window[d].size;
+    if (op == OPCODE_COUNT || !is_float(from->type.element) ||
+        hlo_detail(from)->window_count > RANKS || size < 2 || size > ADDED_MAX || count < 1 ||
+        size * count > ALL_MAX)
         return -1;
     x = padded(b, from, operand);
     sum = first_sum(b, from, operand[1], is_bf16);

@@ -207,8 +207,8 @@ int expand_fourier(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
     enum hlo_fft kind = s->from->fft;
-    int rank = expand_operand_type(s, 0)->rank, count = s->from->sizes.count;
-    int64_t last = count ? s->from->sizes.item[count - 1] : 1;
+    int rank = expand_operand_type(s, 0)->rank, count = hlo_detail(s->from)->sizes.count;
+    int64_t last = count ? hlo_detail(s->from)->sizes.item[count - 1] : 1;
     int sign = kind == HLO_FFT || kind == HLO_RFFT ? -1 : 1, x = s->operand[0];
     struct wave w = {x, -1};
 
@@ -223,7 +223,7 @@ int expand_fourier(struct expand_site *s)
         w.imaginary = hlo_slice_dim(b, w.imaginary, rank - 1, 0, last / 2 + 1);
     }
     for (int i = kind == HLO_RFFT || kind == HLO_IRFFT ? 1 : 0;
-         i < s->from->sizes.count; i++)
+         i < hlo_detail(s->from)->sizes.count; i++)
         w = along(b, w, rank - 1 - i, sign);
     if (kind == HLO_IRFFT) {
         w.real = mirror(b, w.real, last, false);

@@ -61,7 +61,7 @@ static int group_of(struct hlo_builder *b, int y, int dim, int group)
 static void round_body(struct hlo_builder *b, int *x, int group, const void *user)
 {
     const struct ragged *r = user;
-    const struct hlo_dot *dot = r->from->dot;
+    const struct hlo_dot *dot = hlo_detail(r->from)->dot;
     enum hlo_element e = r->from->type.element;
     struct hlo_dot plain = {.lhs_batch = dot->lhs_batch, .lhs_contract = dot->lhs_contract,
                             .rhs_batch = without(b, dot->rhs_batch, r->group_dim),
@@ -104,7 +104,7 @@ static int plain_dot(struct expand_site *s)
 int expand_ragged_dot(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_dot *d = s->from->dot;
+    const struct hlo_dot *d = hlo_detail(s->from)->dot;
     struct ragged r = {.from = s->from, .rhs_along = -1};
     struct hlo_type t = s->from->type;
     struct expand_loop loop = {.count = COUNT, .body = round_body, .user = &r};

@@ -19,8 +19,8 @@ struct windows {
 static void go_to(struct windows *w, int64_t place)
 {
     for (int d = w->result.rank - 1; d >= 0; d--) {
-        w->at[d] = place % w->s->from->window[d].size;
-        place /= w->s->from->window[d].size;
+        w->at[d] = place % hlo_detail(w->s->from)->window[d].size;
+        place /= hlo_detail(w->s->from)->window[d].size;
     }
 }
 
@@ -30,7 +30,7 @@ static int element(struct windows *w, int x, int outside)
     int64_t low[RANKS], high[RANKS], start[RANKS], limit[RANKS], stride[RANKS];
 
     for (int d = 0; d < w->result.rank; d++) {
-        const struct hlo_window *own = &w->s->from->window[d];
+        const struct hlo_window *own = &hlo_detail(w->s->from)->window[d];
 
         low[d] = own->pad_low;
         high[d] = own->pad_high;
@@ -48,7 +48,7 @@ static int back(struct windows *w, int x, int outside)
     int64_t low[RANKS], high[RANKS], interior[RANKS];
 
     for (int d = 0; d < w->result.rank; d++) {
-        const struct hlo_window *own = &w->s->from->window[d];
+        const struct hlo_window *own = &hlo_detail(w->s->from)->window[d];
         int64_t span = (w->source.dim[d] - 1) * own->stride + 1;
 
         low[d] = w->at[d] - own->pad_low;
@@ -118,7 +118,7 @@ int expand_select_and_scatter(struct expand_site *s)
         hlo_type_elements(&w.source) == 0)
         return EXPAND_KEEP;
     for (int d = 0; d < w.result.rank; d++) {
-        w.places *= s->from->window[d].size;
+        w.places *= hlo_detail(s->from)->window[d].size;
         if (w.places > PLACES_MAX)
             return expand_refuse(s, "a window of more than %d places of %s", PLACES_MAX,
                                  hlo_element_name(w.result.element));

@@ -156,6 +156,7 @@ static int by_dimensions(struct expand_site *s)
     const struct hlo_type *from = expand_operand_type(s, 0);
     struct hlo_type wanted = squeezed(arena_of(s), &i.type);
     int64_t *dim = arena_array(arena_of(s), (size_t)from->rank + 1, sizeof(*dim));
+    struct hlo_detail *own;
     int rank = 0;
 
     for (int d = 0; d < from->rank; d++)
@@ -164,12 +165,13 @@ static int by_dimensions(struct expand_site *s)
                                  "dimensions", SQUEEZE_RANK_MAX);
     if (i.op == OPCODE_REVERSE || i.op == OPCODE_CONCATENATE)
         i.dims = kept_dims(s, from, i.dims);
-    i.start = kept_entries(s, from, i.start);
-    i.limit = kept_entries(s, from, i.limit);
-    i.stride = kept_entries(s, from, i.stride);
-    i.low = kept_entries(s, from, i.low);
-    i.high = kept_entries(s, from, i.high);
-    i.interior = kept_entries(s, from, i.interior);
+    own = hlo_own_detail(arena_of(s), &i);
+    own->start = kept_entries(s, from, own->start);
+    own->limit = kept_entries(s, from, own->limit);
+    own->stride = kept_entries(s, from, own->stride);
+    own->low = kept_entries(s, from, own->low);
+    own->high = kept_entries(s, from, own->high);
+    own->interior = kept_entries(s, from, own->interior);
     for (int d = 0; d < from->rank; d++)        /* what it has made of size one goes behind it */
         if (stays(from, d))
             dim[rank++] = i.type.dim[d];

@@ -98,7 +98,7 @@ static int64_t config_number(const char *config, const char *key, int64_t otherw
 int expand_approx_topk(struct expand_site *s)
 {
     int rank = expand_operand_type(s, 0)->rank;
-    int64_t dim = config_number(s->from->config, "reduction_dim", rank - 1);
+    int64_t dim = config_number(hlo_detail(s->from)->config, "reduction_dim", rank - 1);
 
     dim = dim < 0 ? dim + rank : dim;
     if (s->from->computation_count != 1 || dim < 0 || dim >= rank || s->from->operand_count % 2)

@@ -7,7 +7,15 @@
 
 #include <stdio.h>
 
+enum { PROTO_KNOWN_TYPES = 64 };        /* kept, by a hash of their bytes */
+struct proto_known_type {
+    const unsigned char *data;          /* of the message; NULL: none yet */
+    size_t bytes;
+    struct hlo_type type;
+};
+
 struct proto_reader {
+    struct proto_known_type known[PROTO_KNOWN_TYPES];
     struct hlo_module *module;
     struct arena *arena;
     const HloWire__Module *from;

@@ -26,9 +26,9 @@ static void read_ranges(struct proto_reader *r, const HloWire__Instruction *from
         list[n + d] = from->slice_dimensions[d]->limit;
         list[2 * n + d] = at_least_1(from->slice_dimensions[d]->stride);
     }
-    i->start = (struct hlo_ints){(int)n, list};
-    i->limit = (struct hlo_ints){(int)n, list + n};
-    i->stride = (struct hlo_ints){(int)n, list + 2 * n};
+    i->detail->start = (struct hlo_ints){(int)n, list};
+    i->detail->limit = (struct hlo_ints){(int)n, list + n};
+    i->detail->stride = (struct hlo_ints){(int)n, list + 2 * n};
 }
 
 static void read_padding(struct proto_reader *r, const HloWire__Instruction *from,
@@ -44,9 +44,9 @@ static void read_padding(struct proto_reader *r, const HloWire__Instruction *fro
         list[n + d] = p->edge_padding_high;
         list[2 * n + d] = p->interior_padding;
     }
-    i->low = (struct hlo_ints){(int)n, list};
-    i->high = (struct hlo_ints){(int)n, list + n};
-    i->interior = (struct hlo_ints){(int)n, list + 2 * n};
+    i->detail->low = (struct hlo_ints){(int)n, list};
+    i->detail->high = (struct hlo_ints){(int)n, list + n};
+    i->detail->interior = (struct hlo_ints){(int)n, list + 2 * n};
 }
 
 static void read_gather(struct proto_reader *r, const HloWire__Instruction *from,
@@ -76,7 +76,7 @@ static void read_gather(struct proto_reader *r, const HloWire__Instruction *from
     }
     g->is_sorted = from->indices_are_sorted;
     g->is_unique = from->unique_indices;
-    i->gather = g;
+    i->detail->gather = g;
 }
 
 static int read_dot(struct proto_reader *r, const HloWire__Instruction *from,
@@ -105,7 +105,7 @@ static int read_dot(struct proto_reader *r, const HloWire__Instruction *from,
             return proto_fail(r, "algorithm number %d of a dot is not known",
                               from->precision_config->algorithm);
     }
-    i->dot = dot;
+    i->detail->dot = dot;
     return 0;
 }
 
@@ -136,8 +136,8 @@ static void read_window(struct proto_reader *r, const HloWire__Window *from,
             w->size, at_least_1(w->stride), w->padding_low, w->padding_high,
             at_least_1(w->base_dilation), at_least_1(w->window_dilation), w->window_reversal};
     }
-    i->window = window;
-    i->window_count = (int)from->n_dimensions;
+    i->detail->window = window;
+    i->detail->window_count = (int)from->n_dimensions;
 }
 
 static void read_conv(struct proto_reader *r, const HloWire__Instruction *from,
@@ -156,7 +156,7 @@ static void read_conv(struct proto_reader *r, const HloWire__Instruction *from,
             ints(r, d->n_output_spatial_dimensions, d->output_spatial_dimensions), 0, 0};
     c->feature_groups = at_least_1(from->feature_group_count);
     c->batch_groups = at_least_1(from->batch_group_count);
-    i->conv = c;
+    i->detail->conv = c;
 }
 
 /* the place of a text in a list of words; -1: none */
@@ -234,10 +234,10 @@ static void read_target(struct proto_reader *r, const HloWire__Instruction *from
                             : i->op == OPCODE_OUTFEED ? from->outfeed_config
                             : from->custom_call_target;
 
-    i->target = proto_text(r, t);
-    if (i->op == OPCODE_CUSTOM_CALL && !i->target)
-        i->target = "";
-    i->target_bytes = t.len;
+    i->detail->target = proto_text(r, t);
+    if (i->op == OPCODE_CUSTOM_CALL && !hlo_detail(i)->target)
+        i->detail->target = "";
+    i->detail->target_bytes = t.len;
 }
 
 static void read_index(struct proto_reader *r, const HloWire__Instruction *from,
@@ -267,9 +267,9 @@ static int read_groups_of_fields(struct proto_reader *r, const HloWire__Instruct
     if (has & HLO_HAS_PADDING)
         read_padding(r, from, i);
     if (i->op == OPCODE_DYNAMIC_SLICE)
-        i->sizes = ints(r, from->n_dynamic_slice_sizes, from->dynamic_slice_sizes);
+        i->detail->sizes = ints(r, from->n_dynamic_slice_sizes, from->dynamic_slice_sizes);
     if (i->op == OPCODE_GATHER)
-        i->sizes = ints(r, from->n_gather_slice_sizes, from->gather_slice_sizes);
+        i->detail->sizes = ints(r, from->n_gather_slice_sizes, from->gather_slice_sizes);
     if (has & HLO_HAS_GATHER)
         read_gather(r, from, i);
     if ((has & HLO_HAS_WINDOW) && from->window)
@@ -280,7 +280,7 @@ static int read_groups_of_fields(struct proto_reader *r, const HloWire__Instruct
         if (from->fft_type < 0 || from->fft_type > HLO_IRFFT)
             return proto_fail(r, "transform number %d", from->fft_type);
         i->fft = (enum hlo_fft)from->fft_type;
-        i->sizes = ints(r, from->n_fft_length, from->fft_length);
+        i->detail->sizes = ints(r, from->n_fft_length, from->fft_length);
     }
     if (has & HLO_HAS_TARGET)
         read_target(r, from, i);
@@ -291,7 +291,7 @@ static int read_groups_of_fields(struct proto_reader *r, const HloWire__Instruct
            ((has & HLO_HAS_RANDOM) && read_random(r, from, i)) ||
            ((has & HLO_HAS_FUSION) && read_fusion(r, from, i)) ||
            ((has & HLO_HAS_LITERAL) && proto_read_literal(r, from->literal, &i->literal)) ||
-           ((has & HLO_HAS_GROUPS) && proto_read_groups(r, from, &i->groups)) ? -1 : 0;
+           ((has & HLO_HAS_GROUPS) && proto_read_groups(r, from, &i->detail->groups)) ? -1 : 0;
 }
 
 static const struct hlo_place *read_place(struct proto_reader *r, const HloWire__Metadata *m)
@@ -327,7 +327,7 @@ static void read_config(struct proto_reader *r, const HloWire__Instruction *from
     else if (!t.len && p && p->id >= 0 && (uint64_t)p->id < r->from->n_payloads)
         t = r->from->payloads[p->id];
     if (t.len)
-        i->config = proto_quoted(r, t);
+        i->detail->config = proto_quoted(r, t);
 }
 
 /* A float as the double that its shortest decimal text is: 1e-05, as text has it. */
@@ -346,9 +346,9 @@ static double shortest(float value)
 int proto_read_attributes(struct proto_reader *r, const HloWire__Instruction *from,
                           struct hlo_instruction *i)
 {
-    i->exponent_bits = from->exponent_bits;
-    i->mantissa_bits = from->mantissa_bits;
-    i->epsilon = shortest(from->epsilon);
+    i->detail->exponent_bits = from->exponent_bits;
+    i->detail->mantissa_bits = from->mantissa_bits;
+    i->detail->epsilon = shortest(from->epsilon);
     i->is_stable = from->is_stable;
     i->is_largest = from->largest;
     i->is_reverse = from->is_reverse;
@@ -356,10 +356,10 @@ int proto_read_attributes(struct proto_reader *r, const HloWire__Instruction *fr
         i->place = read_place(r, from->metadata);
     read_config(r, from, i);
     if (read_groups_of_fields(r, from, hlo_opcode_attributes(i->op), i) ||
-        (from->sharding &&
-         proto_read_sharding(r, from->sharding, &i->sharding_count, &i->sharding)) ||
+        (from->sharding && proto_read_sharding(r, from->sharding, &i->detail->sharding_count,
+                                               &i->detail->sharding)) ||
         (from->frontend_attributes &&
-         proto_read_pairs(r, from->frontend_attributes, &i->frontend)))
+         proto_read_pairs(r, from->frontend_attributes, &i->detail->frontend)))
         return -1;
-    return proto_read_other(r, from, i->op, &i->other);
+    return proto_read_other(r, from, i->op, &i->detail->other);
 }

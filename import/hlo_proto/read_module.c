@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* numbers of fields that are read by themselves, as hlo.proto has them */
+enum { MODULE_COMPUTATIONS = 3, COMPUTATION_INSTRUCTIONS = 2, INSTRUCTION_SHAPE = 3,
+       INSTRUCTION_ID = 35 };
+
 /* number of a message -> index */
 struct numbered { int64_t number; int index; };
 struct numbers {
@@ -62,27 +66,86 @@ int proto_fail(struct proto_reader *r, const char *fmt, ...)
     return err_at(r->err, r->file, 0, 0, "%s", msg);
 }
 
+/* ---- messages as they come
+
+   Unpacked, an instruction takes a kilobyte and more: there is one at a time. */
+
+struct packed {
+    const unsigned char *data;
+    size_t bytes;
+    int64_t id;                         /* the number that the instruction has */
+};
+
+struct packed_computation {
+    HloWire__Computation *head;         /* without its instructions */
+    struct packed *instruction;
+    size_t count;
+};
+
+static int64_t id_of(const struct packed *p)
+{
+    const unsigned char *at = p->data;
+    struct wire_field f;
+    int64_t id = 0;
+
+    while (wire_next(&at, p->data + p->bytes, &f))
+        if (f.id == INSTRUCTION_ID && f.kind == 0)
+            id = (int64_t)f.number;
+    return id;
+}
+
+/* fields of a message that are messages themselves, by their number */
+static struct packed *find_messages(struct proto_reader *r, const unsigned char *bytes,
+                                    size_t count, uint32_t id, size_t *found)
+{
+    const unsigned char *at = bytes, *end = bytes + count;
+    struct packed *list = NULL;
+    struct wire_field f;
+    size_t room = 0;
+
+    *found = 0;
+    while (wire_next(&at, end, &f)) {
+        if (f.id == id && f.kind == 2)
+            MEM_ADD(list, *found, room) = (struct packed){f.data, f.bytes, 0};
+    }
+    return arena_take(r->arena, list, *found, sizeof(*list));
+}
+
+static int split_computation(struct proto_reader *r, const struct packed *from,
+                             struct packed_computation *c)
+{
+    size_t bytes;
+    unsigned char *head = wire_without(from->data, from->bytes, COMPUTATION_INSTRUCTIONS, &bytes);
+
+    c->head = hlo_wire__computation__unpack(NULL, bytes, head);
+    mem_free(head);
+    c->instruction = find_messages(r, from->data, from->bytes, COMPUTATION_INSTRUCTIONS, &c->count);
+    for (size_t i = 0; i < c->count; i++)
+        c->instruction[i].id = id_of(&c->instruction[i]);
+    return c->head ? 0 : proto_fail(r, "protobuf does not take a computation for one");
+}
+
 /* ---- computations */
 
 /* The order of instructions: that of the schedule, if it has each of them once. */
-static int *order_of(struct proto_reader *r, const HloWire__Computation *c,
+static int *order_of(struct proto_reader *r, const struct packed_computation *c,
                      const struct numbers *numbers)
 {
-    int *order = arena_array(r->arena, c->n_instructions, sizeof(*order));
+    int *order = arena_array(r->arena, c->count, sizeof(*order));
     const HloWire__InstructionIds *ids = NULL;
     size_t met = 0;
     bool *is_met;
 
-    for (size_t i = 0; i < c->n_instructions; i++)
+    for (size_t i = 0; i < c->count; i++)
         order[i] = (int)i;
     for (size_t s = 0; r->from->schedule && s < r->from->schedule->n_sequences; s++) {
-        if (r->from->schedule->sequences[s]->computation_id == c->id)
+        if (r->from->schedule->sequences[s]->computation_id == c->head->id)
             ids = r->from->schedule->sequences[s]->instructions;
     }
-    if (!ids || ids->n_instruction_ids != c->n_instructions)
+    if (!ids || ids->n_instruction_ids != c->count)
         return order;
-    is_met = mem_alloc(c->n_instructions + 1);
-    for (size_t i = 0; i < c->n_instructions; i++) {
+    is_met = mem_alloc(c->count + 1);
+    for (size_t i = 0; i < c->count; i++) {
         int index = find_number(numbers, ids->instruction_ids[i]);
 
         if (index >= 0 && !is_met[index]) {
@@ -92,7 +155,7 @@ static int *order_of(struct proto_reader *r, const HloWire__Computation *c,
         }
     }
     mem_free(is_met);
-    for (size_t i = 0; met < c->n_instructions && i < c->n_instructions; i++)
+    for (size_t i = 0; met < c->count && i < c->count; i++)
         order[i] = (int)i;
     return order;
 }
@@ -129,7 +192,8 @@ static int read_operands(struct proto_reader *r, const HloWire__Instruction *fro
         wide[k] = control[k];
     i->operand = operand;
     i->operand_count = (int)from->n_operand_ids;
-    i->control = (struct hlo_ints){(int)controls, wide};
+    if (controls)
+        i->detail->control = (struct hlo_ints){(int)controls, wide};
     return 0;
 }
 
@@ -157,11 +221,48 @@ static void drop_usual_comparison(struct hlo_instruction *i, const struct hlo_co
         i->comparison = HLO_COMPARE_DEFAULT;
 }
 
-static int read_instruction(struct proto_reader *r, const HloWire__Instruction *from,
-                            const struct numbers *computations, const struct numbers *n,
-                            const int *place, int index, int computation)
+static uint32_t hash_of(const unsigned char *bytes, size_t count)
 {
-    struct hlo_instruction i = {.op = hlo_opcode_find(from->opcode, strlen(from->opcode))};
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 16777619u;
+    return hash;
+}
+
+/* Many instructions have the same type: what its bytes have given before is given again. */
+static int read_type(struct proto_reader *r, const HloWire__Instruction *from,
+                     const struct packed *p, struct hlo_type *t)
+{
+    const unsigned char *at = p->data;
+    struct proto_known_type *known = NULL;
+    struct wire_field f, shape = {.data = NULL};
+    int shapes = 0;
+
+    while (wire_next(&at, p->data + p->bytes, &f))
+        if (f.id == INSTRUCTION_SHAPE && ++shapes)
+            shape = f;
+    if (shapes == 1)                    /* several are merged */
+        known = &r->known[hash_of(shape.data, shape.bytes) % PROTO_KNOWN_TYPES];
+    if (known && known->data && known->bytes == shape.bytes &&
+        memcmp(known->data, shape.data, shape.bytes) == 0) {
+        *t = known->type;
+        return 0;
+    }
+    if (proto_read_type(r, from->shape, t))
+        return -1;
+    if (known)
+        *known = (struct proto_known_type){shape.data, shape.bytes, *t};
+    return 0;
+}
+
+static int read_unpacked(struct proto_reader *r, const HloWire__Instruction *from,
+                         const struct packed *p,
+                         const struct numbers *computations, const struct numbers *n,
+                         const int *place, int index, int computation)
+{
+    struct hlo_instruction i = {.op = hlo_opcode_find(from->opcode, strlen(from->opcode)),
+                                .detail = HLO_NEW_DETAIL};
     const struct hlo_computation *c = &r->module->computation[computation];
 
     r->instruction = from->name;
@@ -169,7 +270,7 @@ static int read_instruction(struct proto_reader *r, const HloWire__Instruction *
         return proto_fail(r, "opcode \"%.80s\" is not known%s", from->opcode,
                           hlo_opcode_nearest(from->opcode, strlen(from->opcode)).text);
     i.name = arena_strdup(r->arena, from->name);
-    if (proto_read_type(r, from->shape, &i.type) ||
+    if (read_type(r, from, p, &i.type) ||
         read_operands(r, from, n, place, index, &i) ||
         read_callees(r, from, computations, &i) || proto_read_attributes(r, from, &i))
         return -1;
@@ -183,59 +284,104 @@ static int read_instruction(struct proto_reader *r, const HloWire__Instruction *
     return 0;
 }
 
-static int read_instructions(struct proto_reader *r, const HloWire__Computation *from,
+static int read_instruction(struct proto_reader *r, const struct packed *p,
+                            const struct numbers *computations, const struct numbers *n,
+                            const int *place, int index, int computation)
+{
+    HloWire__Instruction *from = hlo_wire__instruction__unpack(NULL, p->bytes, p->data);
+    int status;
+
+    if (!from)
+        return proto_fail(r, "protobuf does not take an instruction for one");
+    status = read_unpacked(r, from, p, computations, n, place, index, computation);
+    hlo_wire__instruction__free_unpacked(from, NULL);
+    return status;
+}
+
+static int read_instructions(struct proto_reader *r, const struct packed_computation *from,
                              const struct numbers *computations, int computation)
 {
-    size_t count = from->n_instructions;
+    size_t count = from->count;
     struct numbers n = {arena_array(r->arena, count, sizeof(struct numbered)), count};
     int *place = arena_array(r->arena, count, sizeof(*place)), *order, root;
 
     for (size_t i = 0; i < count; i++)
-        n.item[i] = (struct numbered){from->instructions[i]->id, (int)i};
+        n.item[i] = (struct numbered){from->instruction[i].id, (int)i};
     if (sort_numbers(r, &n, "instructions"))
         return -1;
     order = order_of(r, from, &n);
     for (size_t i = 0; i < count; i++)
         place[order[i]] = (int)i;
     for (size_t i = 0; i < count; i++) {
-        if (read_instruction(r, from->instructions[order[i]], computations, &n, place, (int)i,
+        if (read_instruction(r, &from->instruction[order[i]], computations, &n, place, (int)i,
                              computation))
             return -1;
     }
-    root = find_number(&n, from->root_id);
+    root = find_number(&n, from->head->root_id);
     if (root < 0)
-        return proto_fail(r, "no instruction has the root's number %" PRId64, from->root_id);
+        return proto_fail(r, "no instruction has the root's number %" PRId64, from->head->root_id);
     r->module->computation[computation].root = place[root];
     return 0;
 }
 
-static int read_computations(struct proto_reader *r)
+static int read_computation(struct proto_reader *r, const struct packed_computation *c,
+                            const struct numbers *n, int index)
 {
-    size_t count = r->from->n_computations;
+    const char *thread = c->head->execution_thread;
+
+    r->computation = c->head->name;
+    if (thread[0] && strcmp(thread, "main") != 0)
+        r->module->computation[index].thread = arena_strdup(r->arena, thread);
+    if (read_instructions(r, c, n, index))
+        return -1;
+    r->computation = NULL;
+    return 0;
+}
+
+static int find_entry(struct proto_reader *r, const struct numbers *n)
+{
+    struct hlo_module *m = r->module;
+
+    m->entry = find_number(n, r->from->entry_computation_id);
+    for (int i = 0; m->entry < 0 && i < m->computation_count; i++) {
+        if (strcmp(m->computation[i].name, r->from->entry_computation_name) == 0)
+            m->entry = i;
+    }
+    return m->entry < 0 ? proto_fail(r, "the module has no entry") : 0;
+}
+
+static int read_split(struct proto_reader *r, struct packed_computation *c, size_t count,
+                      const struct packed *packed)
+{
     struct numbers n = {arena_array(r->arena, count, sizeof(struct numbered)), count};
 
-    for (size_t i = 0; i < count; i++)
-        n.item[i] = (struct numbered){r->from->computations[i]->id, (int)i};
+    for (size_t i = 0; i < count; i++) {
+        if (split_computation(r, &packed[i], &c[i]))
+            return -1;
+        n.item[i] = (struct numbered){c[i].head->id, (int)i};
+    }
     if (sort_numbers(r, &n, "computations"))
         return -1;
     for (size_t i = 0; i < count; i++)
-        hlo_add_named_computation(r->module, arena_strdup(r->arena, r->from->computations[i]->name));
+        hlo_add_named_computation(r->module, arena_strdup(r->arena, c[i].head->name));
     for (size_t i = 0; i < count; i++) {
-        const HloWire__Computation *c = r->from->computations[i];
-
-        r->computation = c->name;
-        if (c->execution_thread[0] && strcmp(c->execution_thread, "main") != 0)
-            r->module->computation[i].thread = arena_strdup(r->arena, c->execution_thread);
-        if (read_instructions(r, c, &n, (int)i))
+        if (read_computation(r, &c[i], &n, (int)i))
             return -1;
-        r->computation = NULL;
     }
-    r->module->entry = find_number(&n, r->from->entry_computation_id);
-    for (int i = 0; r->module->entry < 0 && i < r->module->computation_count; i++) {
-        if (strcmp(r->module->computation[i].name, r->from->entry_computation_name) == 0)
-            r->module->entry = i;
-    }
-    return r->module->entry < 0 ? proto_fail(r, "the module has no entry") : 0;
+    return find_entry(r, &n);
+}
+
+static int read_computations(struct proto_reader *r, const unsigned char *bytes, size_t size)
+{
+    size_t count;
+    struct packed *packed = find_messages(r, bytes, size, MODULE_COMPUTATIONS, &count);
+    struct packed_computation *c = arena_array(r->arena, count, sizeof(*c));
+    int status = read_split(r, c, count, packed);
+
+    for (size_t i = 0; i < count; i++)
+        if (c[i].head)
+            hlo_wire__computation__free_unpacked(c[i].head, NULL);
+    return status;
 }
 
 /* ---- the head */
@@ -395,21 +541,26 @@ int hlo_proto_read(struct hlo_module *m, const void *bytes, size_t count, const 
 {
     struct proto_reader r = {.module = m, .arena = a, .file = file_name, .err = e};
     const unsigned char *at = bytes;
+    unsigned char *head;
     HloWire__Module *from;
+    size_t head_bytes;
     int status;
 
     hlo_module_init(m, a, "");
     m->file = arena_strdup(a, file_name);
     if (!find_module(&at, &count))
         return proto_fail(&r, "these bytes are no HloModuleProto and no HloProto");
-    if (wire_check(&hlo_wire__module__descriptor, at, count, file_name, e))
+    if (wire_check(&hlo_wire__module__descriptor, &hlo_wire__instruction__descriptor, at, count,
+                   file_name, e))
         return -1;
-    from = hlo_wire__module__unpack(NULL, count, at);
+    head = wire_without(at, count, MODULE_COMPUTATIONS, &head_bytes);
+    from = hlo_wire__module__unpack(NULL, head_bytes, head);
+    mem_free(head);
     if (!from)
         return proto_fail(&r, "protobuf does not take it for an HloModuleProto");
     r.from = from;
     m->name = arena_strdup(a, from->name);
-    status = read_head(&r) || read_computations(&r) ? -1 : 0;
+    status = read_head(&r) || read_computations(&r, at, count) ? -1 : 0;
     hlo_wire__module__free_unpacked(from, NULL);
     return status;
 }

@@ -164,6 +164,7 @@ int proto_read_other(struct proto_reader *r, const HloWire__Instruction *from, e
     if (from->result_accuracy)
         add_accuracy(&o, from->result_accuracy);
     made->count = o.count;
-    made->item = arena_copy(r->arena, o.pair, (size_t)o.count, sizeof(*o.pair));
+    made->item = o.count == 0 ? NULL :
+        arena_copy(r->arena, o.pair, (size_t)o.count, sizeof(*o.pair));
     return 0;
 }

@@ -4,12 +4,15 @@
  */
 #include "import/hlo_proto/wire.h"
 
+#include "base/arena.h"
+
 #include <stdint.h>
 #include <string.h>
 
 #define DEPTH_MAX 80                    /* types and literals nest up to 64 deep */
 #define MEMORY_TIMES 24                 /* a field of two bytes may become a message */
 #define MEMORY_LEAST ((uint64_t)64 << 20)
+#define SINGLE_BYTES 400                /* what is kept of one that is unpacked alone */
 #define BLOCK_BYTES 32                  /* what an allocation takes beside its content */
 
 struct walk {
@@ -17,6 +20,7 @@ struct walk {
     const char *file;
     struct err *err;
     uint64_t memory, memory_max;
+    const ProtobufCMessageDescriptor *single;
 };
 
 static bool take_varint(const unsigned char **at, const unsigned char *end, uint64_t *value)
@@ -100,6 +104,7 @@ static uint64_t memory_of(const struct wire_field *f, const ProtobufCFieldDescri
 static int walk_message(struct walk *w, const ProtobufCMessageDescriptor *kind,
                         const unsigned char *at, const unsigned char *end, int depth)
 {
+    uint64_t before = w->memory;
     struct wire_field f;
 
     w->memory += kind->sizeof_message + BLOCK_BYTES;
@@ -121,13 +126,31 @@ static int walk_message(struct walk *w, const ProtobufCMessageDescriptor *kind,
             walk_message(w, d->descriptor, f.data, f.data + f.bytes, depth + 1))
             return -1;
     }
+    if (kind == w->single)
+        w->memory = before + SINGLE_BYTES;
     return 0;
 }
 
-int wire_check(const ProtobufCMessageDescriptor *kind, const void *bytes, size_t count,
-               const char *file_name, struct err *e)
+unsigned char *wire_without(const unsigned char *bytes, size_t count, uint32_t id, size_t *copied)
 {
-    struct walk w = {.start = bytes, .file = file_name, .err = e,
+    unsigned char *made = mem_alloc_unset(count + 1);
+    const unsigned char *at = bytes, *here = bytes, *end = bytes + count;
+    struct wire_field f;
+
+    *copied = 0;
+    for (; wire_next(&at, end, &f); here = at) {
+        if (f.id == id)
+            continue;
+        memcpy(made + *copied, here, (size_t)(at - here));
+        *copied += (size_t)(at - here);
+    }
+    return made;
+}
+
+int wire_check(const ProtobufCMessageDescriptor *kind, const ProtobufCMessageDescriptor *single,
+               const void *bytes, size_t count, const char *file_name, struct err *e)
+{
+    struct walk w = {.start = bytes, .file = file_name, .err = e, .single = single,
                      .memory_max = MEMORY_LEAST + MEMORY_TIMES * (uint64_t)count};
 
     return walk_message(&w, kind, bytes, (const unsigned char *)bytes + count, 0);

@@ -8,14 +8,14 @@
 static void put_slices(struct proto_writer *w, const struct hlo_instruction *i,
                        HloWire__Instruction *to)
 {
-    to->n_slice_dimensions = (size_t)i->start.count;
-    to->slice_dimensions = PROTO_LIST(w, SliceDimension, i->start.count);
-    for (int d = 0; d < i->start.count; d++) {
+    to->n_slice_dimensions = (size_t)hlo_detail(i)->start.count;
+    to->slice_dimensions = PROTO_LIST(w, SliceDimension, hlo_detail(i)->start.count);
+    for (int d = 0; d < hlo_detail(i)->start.count; d++) {
         HloWire__SliceDimension *s = PROTO_NEW(w, SliceDimension, SLICE_DIMENSION);
 
-        s->start = i->start.item[d];
-        s->limit = i->limit.item[d];
-        s->stride = i->stride.count ? i->stride.item[d] : 1;
+        s->start = hlo_detail(i)->start.item[d];
+        s->limit = hlo_detail(i)->limit.item[d];
+        s->stride = hlo_detail(i)->stride.count ? hlo_detail(i)->stride.item[d] : 1;
         to->slice_dimensions[d] = s;
     }
 }
@@ -24,14 +24,14 @@ static void put_padding(struct proto_writer *w, const struct hlo_instruction *i,
                         HloWire__Instruction *to)
 {
     to->padding_config = PROTO_NEW(w, Padding, PADDING);
-    to->padding_config->n_dimensions = (size_t)i->low.count;
-    to->padding_config->dimensions = PROTO_LIST(w, PaddingDimension, i->low.count);
-    for (int d = 0; d < i->low.count; d++) {
+    to->padding_config->n_dimensions = (size_t)hlo_detail(i)->low.count;
+    to->padding_config->dimensions = PROTO_LIST(w, PaddingDimension, hlo_detail(i)->low.count);
+    for (int d = 0; d < hlo_detail(i)->low.count; d++) {
         HloWire__PaddingDimension *p = PROTO_NEW(w, PaddingDimension, PADDING_DIMENSION);
 
-        p->edge_padding_low = i->low.item[d];
-        p->edge_padding_high = i->high.item[d];
-        p->interior_padding = i->interior.count ? i->interior.item[d] : 0;
+        p->edge_padding_low = hlo_detail(i)->low.item[d];
+        p->edge_padding_high = hlo_detail(i)->high.item[d];
+        p->interior_padding = hlo_detail(i)->interior.count ? hlo_detail(i)->interior.item[d] : 0;
         to->padding_config->dimensions[d] = p;
     }
 }
@@ -39,7 +39,7 @@ static void put_padding(struct proto_writer *w, const struct hlo_instruction *i,
 static void put_gather(struct proto_writer *w, const struct hlo_instruction *i,
                        HloWire__Instruction *to)
 {
-    const struct hlo_gather *g = i->gather;
+    const struct hlo_gather *g = hlo_detail(i)->gather;
 
     to->indices_are_sorted = g->is_sorted;
     to->unique_indices = g->is_unique;
@@ -76,15 +76,15 @@ static void put_precision(struct proto_writer *w, const struct hlo_instruction *
     to->precision_config = PROTO_NEW(w, Precision, PRECISION);
     to->precision_config->n_operand_precision = 2;
     to->precision_config->operand_precision = p;
-    if (i->dot && i->dot->algorithm)
-        to->precision_config->algorithm = proto_algorithm_code(i->dot->algorithm);
+    if (hlo_detail(i)->dot && hlo_detail(i)->dot->algorithm)
+        to->precision_config->algorithm = proto_algorithm_code(hlo_detail(i)->dot->algorithm);
 }
 
 static void put_dot(struct proto_writer *w, const struct hlo_instruction *i,
                     HloWire__Instruction *to)
 {
     HloWire__DotDimensions *d = PROTO_NEW(w, DotDimensions, DOT_DIMENSIONS);
-    const struct hlo_dot *dot = i->dot;
+    const struct hlo_dot *dot = hlo_detail(i)->dot;
 
     PROTO_PUT(w, d, lhs_batch_dimensions, dot->lhs_batch);
     PROTO_PUT(w, d, rhs_batch_dimensions, dot->rhs_batch);
@@ -106,18 +106,18 @@ static void put_window(struct proto_writer *w, const struct hlo_instruction *i,
                        HloWire__Instruction *to)
 {
     to->window = PROTO_NEW(w, Window, WINDOW);
-    to->window->n_dimensions = (size_t)i->window_count;
-    to->window->dimensions = PROTO_LIST(w, WindowDimension, i->window_count);
-    for (int d = 0; d < i->window_count; d++) {
+    to->window->n_dimensions = (size_t)hlo_detail(i)->window_count;
+    to->window->dimensions = PROTO_LIST(w, WindowDimension, hlo_detail(i)->window_count);
+    for (int d = 0; d < hlo_detail(i)->window_count; d++) {
         HloWire__WindowDimension *m = PROTO_NEW(w, WindowDimension, WINDOW_DIMENSION);
 
-        m->size = i->window[d].size;
-        m->stride = i->window[d].stride;
-        m->padding_low = i->window[d].pad_low;
-        m->padding_high = i->window[d].pad_high;
-        m->base_dilation = i->window[d].base_dilation;
-        m->window_dilation = i->window[d].window_dilation;
-        m->window_reversal = i->window[d].is_reversed;
+        m->size = hlo_detail(i)->window[d].size;
+        m->stride = hlo_detail(i)->window[d].stride;
+        m->padding_low = hlo_detail(i)->window[d].pad_low;
+        m->padding_high = hlo_detail(i)->window[d].pad_high;
+        m->base_dilation = hlo_detail(i)->window[d].base_dilation;
+        m->window_dilation = hlo_detail(i)->window[d].window_dilation;
+        m->window_reversal = hlo_detail(i)->window[d].is_reversed;
         to->window->dimensions[d] = m;
     }
 }
@@ -190,9 +190,9 @@ static void put_index(struct proto_writer *w, const struct hlo_instruction *i,
 
 static void put_target(const struct hlo_instruction *i, HloWire__Instruction *to)
 {
-    ProtobufCBinaryData t = proto_bytes(i->target);
+    ProtobufCBinaryData t = proto_bytes(hlo_detail(i)->target);
 
-    t.len = i->target_bytes ? i->target_bytes : t.len;
+    t.len = hlo_detail(i)->target_bytes ? hlo_detail(i)->target_bytes : t.len;
     if (i->op == OPCODE_INFEED)
         to->infeed_config = t;
     else if (i->op == OPCODE_OUTFEED)
@@ -215,24 +215,24 @@ static void put_fields(struct proto_writer *w, const struct hlo_instruction *i, 
     if (has & HLO_HAS_PADDING)
         put_padding(w, i, to);
     if (i->op == OPCODE_DYNAMIC_SLICE)
-        PROTO_PUT(w, to, dynamic_slice_sizes, i->sizes);
+        PROTO_PUT(w, to, dynamic_slice_sizes, hlo_detail(i)->sizes);
     if (i->op == OPCODE_GATHER)
-        PROTO_PUT(w, to, gather_slice_sizes, i->sizes);
-    if ((has & HLO_HAS_GATHER) && i->gather)
+        PROTO_PUT(w, to, gather_slice_sizes, hlo_detail(i)->sizes);
+    if ((has & HLO_HAS_GATHER) && hlo_detail(i)->gather)
         put_gather(w, i, to);
-    if ((has & HLO_HAS_DOT) && i->dot)
+    if ((has & HLO_HAS_DOT) && hlo_detail(i)->dot)
         put_dot(w, i, to);
     if (has & HLO_HAS_PRECISION)
         put_precision(w, i, to);
-    if (i->window_count)
+    if (hlo_detail(i)->window_count)
         put_window(w, i, to);
-    if ((has & HLO_HAS_CONV) && i->conv)
-        put_conv(w, i->conv, to);
+    if ((has & HLO_HAS_CONV) && hlo_detail(i)->conv)
+        put_conv(w, hlo_detail(i)->conv, to);
     if (has & HLO_HAS_SOLVE)
         put_solve(w, i, to);
     if (has & HLO_HAS_FFT) {
         to->fft_type = (int32_t)i->fft;
-        PROTO_PUT(w, to, fft_length, i->sizes);
+        PROTO_PUT(w, to, fft_length, hlo_detail(i)->sizes);
     }
     if (has & HLO_HAS_RANDOM) {
         to->distribution = i->op == OPCODE_RNG ? (int32_t)i->random + 1 : 0;
@@ -242,8 +242,8 @@ static void put_fields(struct proto_writer *w, const struct hlo_instruction *i, 
         to->fusion_kind = proto_copy_text(w, fusions[i->fusion]);
     if (has & HLO_HAS_TARGET)
         put_target(i, to);
-    if ((has & HLO_HAS_GROUPS) && i->groups)
-        proto_write_groups(w, i->groups, to);
+    if ((has & HLO_HAS_GROUPS) && hlo_detail(i)->groups)
+        proto_write_groups(w, hlo_detail(i)->groups, to);
 }
 
 /* a quoted text behind a name: `scheduling_name="x"` */
@@ -287,20 +287,21 @@ int proto_write_attributes(struct proto_writer *w, const struct hlo_computation 
                            const struct hlo_instruction *i, HloWire__Instruction *to)
 {
     to->shape = proto_write_type(w, &i->type);
-    to->exponent_bits = i->exponent_bits;
-    to->mantissa_bits = i->mantissa_bits;
-    to->epsilon = (float)i->epsilon;
+    to->exponent_bits = hlo_detail(i)->exponent_bits;
+    to->mantissa_bits = hlo_detail(i)->mantissa_bits;
+    to->epsilon = (float)hlo_detail(i)->epsilon;
     to->is_stable = i->is_stable;
     to->largest = i->is_largest;
     to->is_reverse = i->is_reverse;
-    to->backend_config = proto_unquoted(w, i->config);
-    to->frontend_attributes = proto_write_pairs(w, &i->frontend);
+    to->backend_config = proto_unquoted(w, hlo_detail(i)->config);
+    to->frontend_attributes = proto_write_pairs(w, &hlo_detail(i)->frontend);
     put_fields(w, i, hlo_opcode_attributes(i->op), to);
     if (i->op == OPCODE_COMPARE)
         put_comparison(w, c, i, to);
     put_place(w, hlo_place_of(i), to);
-    if (i->sharding_count)
-        to->sharding = proto_write_shardings(w, i->sharding_count, i->sharding);
+    if (hlo_detail(i)->sharding_count)
+        to->sharding =
+            proto_write_shardings(w, hlo_detail(i)->sharding_count, hlo_detail(i)->sharding);
     if (i->literal) {
         to->shape = proto_write_laid_out(w, &i->type);
         to->literal = proto_write_literal(w, i->literal, &i->type);

@@ -156,7 +156,8 @@ static HloWire__Instruction *write_instruction(struct proto_writer *w, int compu
     const struct hlo_instruction *i = &w->module->computation[computation].instruction[index];
     HloWire__Instruction *to = PROTO_NEW(w, Instruction, INSTRUCTION);
     int64_t first = w->first[computation];
-    int64_t *control = arena_array(w->arena, (size_t)i->control.count, sizeof(*control));
+    int64_t *control =
+        arena_array(w->arena, (size_t)hlo_detail(i)->control.count, sizeof(*control));
 
     if (!hlo_opcode_name(i->op) || strncmp(hlo_opcode_name(i->op), "chlo.", 5) == 0) {
         err_at(w->err, w->file, i->line, i->col, "%s: HLO has no operation %s", i->name,
@@ -172,13 +173,13 @@ static HloWire__Instruction *write_instruction(struct proto_writer *w, int compu
                                              sizeof(int64_t));
     for (int k = 0; k < i->computation_count; k++)
         to->called_computation_ids[k] = w->number[i->computation[k]];
-    for (int k = 0; k < i->control.count; k++)
-        control[k] = first + i->control.item[k] + 1;
-    to->n_control_predecessor_ids = (size_t)i->control.count;
+    for (int k = 0; k < hlo_detail(i)->control.count; k++)
+        control[k] = first + hlo_detail(i)->control.item[k] + 1;
+    to->n_control_predecessor_ids = (size_t)hlo_detail(i)->control.count;
     to->control_predecessor_ids = control;
     if (i->op == OPCODE_CUSTOM_CALL)
         to->custom_call_api_version = 1;        /* the first one, unless it says another */
-    proto_write_other(w, &i->other, to);
+    proto_write_other(w, &hlo_detail(i)->other, to);
     return proto_write_attributes(w, &w->module->computation[computation], i, to) ? NULL : to;
 }
 

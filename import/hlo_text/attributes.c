@@ -55,13 +55,14 @@ bool hlo_attribute_is_owned(int row, enum hlo_opcode op)
 
 void hlo_fields_of(struct hlo_fields *f, const struct hlo_instruction *i)
 {
-    *f = (struct hlo_fields){.i = *i, .conv = {.feature_groups = 1, .batch_groups = 1}};
-    if (i->gather)
-        f->gather = *i->gather;
-    if (i->dot)
-        f->dot = *i->dot;
-    if (i->conv)
-        f->conv = *i->conv;
-    if (i->groups)
-        f->groups = *i->groups;
+    *f = (struct hlo_fields){
+        .i = *i, .d = *hlo_detail(i), .conv = {.feature_groups = 1, .batch_groups = 1}};
+    if (hlo_detail(i)->gather)
+        f->gather = *hlo_detail(i)->gather;
+    if (hlo_detail(i)->dot)
+        f->dot = *hlo_detail(i)->dot;
+    if (hlo_detail(i)->conv)
+        f->conv = *hlo_detail(i)->conv;
+    if (hlo_detail(i)->groups)
+        f->groups = *hlo_detail(i)->groups;
 }

@@ -11,6 +11,7 @@
 
 struct hlo_fields {
     struct hlo_instruction i;
+    struct hlo_detail d;
     struct hlo_gather gather;
     struct hlo_dot dot;
     struct hlo_conv conv;

@@ -85,14 +85,14 @@ static void print_kind_ranges(const struct printing *g)
     const struct hlo_instruction *i = &g->f->i;
 
     begin(g);
-    for (int d = 0; d < i->start.count; d++) {
-        fprintf(g->p->to, "%s[%" PRId64 ":%" PRId64, d ? ", " : "{", i->start.item[d],
-                i->limit.item[d]);
-        if (i->stride.count && i->stride.item[d] != 1)
-            fprintf(g->p->to, ":%" PRId64, i->stride.item[d]);
+    for (int d = 0; d < hlo_detail(i)->start.count; d++) {
+        fprintf(g->p->to, "%s[%" PRId64 ":%" PRId64, d ? ", " : "{", hlo_detail(i)->start.item[d],
+                hlo_detail(i)->limit.item[d]);
+        if (hlo_detail(i)->stride.count && hlo_detail(i)->stride.item[d] != 1)
+            fprintf(g->p->to, ":%" PRId64, hlo_detail(i)->stride.item[d]);
         fputc(']', g->p->to);
     }
-    fputs(i->start.count ? "}" : "{}", g->p->to);
+    fputs(hlo_detail(i)->start.count ? "}" : "{}", g->p->to);
 }
 
 static void print_kind_padding(const struct printing *g)
@@ -100,10 +100,11 @@ static void print_kind_padding(const struct printing *g)
     const struct hlo_instruction *i = &g->f->i;
 
     begin(g);
-    for (int d = 0; d < i->low.count; d++) {
-        fprintf(g->p->to, "%s%" PRId64 "_%" PRId64, d ? "x" : "", i->low.item[d], i->high.item[d]);
-        if (i->interior.count && i->interior.item[d])
-            fprintf(g->p->to, "_%" PRId64, i->interior.item[d]);
+    for (int d = 0; d < hlo_detail(i)->low.count; d++) {
+        fprintf(g->p->to, "%s%" PRId64 "_%" PRId64, d ? "x" : "", hlo_detail(i)->low.item[d],
+                hlo_detail(i)->high.item[d]);
+        if (hlo_detail(i)->interior.count && hlo_detail(i)->interior.item[d])
+            fprintf(g->p->to, "_%" PRId64, hlo_detail(i)->interior.item[d]);
     }
 }
 
@@ -143,8 +144,8 @@ static void print_window_reversal(FILE *to, int count, const struct hlo_window *
 
 static void print_kind_window(const struct printing *g)
 {
-    const struct hlo_window *w = g->f->i.window;
-    int count = g->f->i.window_count;
+    const struct hlo_window *w = hlo_detail(&g->f->i)->window;
+    int count = hlo_detail(&g->f->i)->window_count;
     FILE *to;
 
     if (count == 0 && is_optional(g))
@@ -252,7 +253,7 @@ static void print_kind_target(const struct printing *g)
     if (!text && is_optional(g))
         return;
     begin(g);
-    hlo_print_string(g->p, text ? text : "", text ? g->f->i.target_bytes : 0);
+    hlo_print_string(g->p, text ? text : "", text ? hlo_detail(&g->f->i)->target_bytes : 0);
 }
 
 static void print_callee(const struct printing *g, int role)
@@ -303,17 +304,17 @@ static void print_kind_sharding(const struct printing *g)
 {
     const struct hlo_instruction *i = &g->f->i;
 
-    if (i->sharding_count == 0)
+    if (hlo_detail(i)->sharding_count == 0)
         return;
     begin(g);
-    fputs(i->sharding_count > 1 ? "{" : "", g->p->to);
-    for (int n = 0; n < i->sharding_count; n++) {
-        const struct hlo_sharding *s = &i->sharding[n];
+    fputs(hlo_detail(i)->sharding_count > 1 ? "{" : "", g->p->to);
+    for (int n = 0; n < hlo_detail(i)->sharding_count; n++) {
+        const struct hlo_sharding *s = &hlo_detail(i)->sharding[n];
 
         fprintf(g->p->to, "%s%s", n ? ", " : "",
                 s->text && *s->text == '{' ? s->text : hlo_sharding_text(g->p->module->arena, s));
     }
-    fputs(i->sharding_count > 1 ? "}" : "", g->p->to);
+    fputs(hlo_detail(i)->sharding_count > 1 ? "}" : "", g->p->to);
 }
 
 static void print_kind_control(const struct printing *g)
@@ -406,5 +407,5 @@ void hlo_print_attributes(struct hlo_printer *p, const struct hlo_instruction *i
         if (hlo_attribute_is_owned(row, i->op))
             printers[hlo_attributes[row].kind](&g);
     }
-    hlo_print_other(p, &i->other);
+    hlo_print_other(p, &hlo_detail(i)->other);
 }

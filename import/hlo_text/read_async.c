@@ -9,10 +9,10 @@
 #include <string.h>
 
 /* the value of an attribute that is kept as it stands, without its quotes; NULL: there is none */
-static const char *thread_of(struct hlo_reader *r, const struct hlo_instruction *i)
+static const char *thread_of(struct hlo_reader *r, const struct hlo_detail *d)
 {
-    for (int p = 0; p < i->other.count; p++) {
-        const struct hlo_pair *pair = &i->other.item[p];
+    for (int p = 0; p < d->other.count; p++) {
+        const struct hlo_pair *pair = &d->other.item[p];
 
         if (strcmp(pair->key, "async_execution_thread") == 0 && strlen(pair->value) >= 2)
             return hlo_read_keep(r, (struct hlo_span){pair->value + 1, strlen(pair->value) - 2});
@@ -47,7 +47,8 @@ int hlo_read_async_start(struct hlo_reader *r, struct hlo_reading *g,
 {
     struct hlo_module *m = r->module;
     struct hlo_instruction *i = &g->f.i, wrapped = *i, start = *i;
-    struct hlo_computation body = {.line = i->line, .col = i->col, .thread = thread_of(r, i)};
+    struct hlo_detail *own = &g->f.d, of_wrapped = *own;
+    struct hlo_computation body = {.line = i->line, .col = i->col, .thread = thread_of(r, &g->f.d)};
     bool has_config = i->op == OPCODE_CUSTOM_CALL || i->op == OPCODE_FUSION;
 
     if (!g->has_type || i->type.part_count < 2)
@@ -55,19 +56,22 @@ int hlo_read_async_start(struct hlo_reader *r, struct hlo_reading *g,
                               "operands, the result and a state", hlo_opcode_name(i->op));
     wrapped.type = i->type.part[1];
     wrapped.name = hlo_opcode_name(i->op);
-    wrapped.sharding_count = 0;
-    wrapped.frontend = wrapped.other = (struct hlo_pairs){.count = 0};
-    wrapped.control = (struct hlo_ints){.count = 0};
-    wrapped.config = has_config ? i->config : NULL;
+    of_wrapped.sharding_count = 0;
+    of_wrapped.frontend = of_wrapped.other = (struct hlo_pairs){.count = 0};
+    of_wrapped.control = (struct hlo_ints){.count = 0};
+    of_wrapped.config = has_config ? own->config : NULL;
+    wrapped.detail = hlo_read_keep_detail(r, &of_wrapped);
     fill(r, &body, &wrapped, c);
 
     *i = (struct hlo_instruction){
         .op = OPCODE_ASYNC_START, .type = start.type, .operand = start.operand,
         .operand_count = start.operand_count, .computation_count = 1,
         .computation = hlo_pool_copy(&r->pool, &m->computation_count, 1, sizeof(int)),
-        .config = has_config ? NULL : start.config, .frontend = start.frontend,
-        .other = start.other, .sharding_count = start.sharding_count, .sharding = start.sharding,
-        .control = start.control, .place = start.place, .line = start.line, .col = start.col};
+        .place = start.place, .line = start.line, .col = start.col};
+    *own = (struct hlo_detail){
+        .config = has_config ? NULL : own->config, .frontend = own->frontend, .other = own->other,
+        .sharding_count = own->sharding_count, .sharding = own->sharding,
+        .control = own->control};
     MEM_ADD(m->computation, m->computation_count, m->computation_capacity) = body;
     return 0;
 }

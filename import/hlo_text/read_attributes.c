@@ -94,7 +94,7 @@ static int read_other(struct hlo_reader *r, struct hlo_reading *g, struct hlo_sp
 
     if (hlo_read_verbatim(r, &pair.value))
         return -1;
-    MEM_ADD(g->other, g->f.i.other.count, g->other_capacity) = pair;
+    MEM_ADD(g->other, g->f.d.other.count, g->other_capacity) = pair;
     return 0;
 }
 
@@ -129,6 +129,11 @@ static int check_required(struct hlo_reader *r, const struct hlo_reading *g)
     return 0;
 }
 
+struct hlo_detail *hlo_read_keep_detail(struct hlo_reader *r, const struct hlo_detail *d)
+{
+    return memcmp(d, &hlo_no_detail, sizeof(*d)) ? hlo_pool_copy(&r->pool, d, 1, sizeof(*d)) : NULL;
+}
+
 /* The instruction refers to what it has; lists of computations by role become one. */
 static void tie(struct hlo_reader *r, struct hlo_reading *g)
 {
@@ -137,18 +142,20 @@ static void tie(struct hlo_reader *r, struct hlo_reading *g)
     int roles = g->callee[1] >= 0 ? 2 : g->callee[0] >= 0 ? 1 : 0;
 
     if (has & HLO_HAS_GATHER)
-        i->gather = hlo_pool_copy(&r->pool, &g->f.gather, 1, sizeof(g->f.gather));
+        g->f.d.gather = hlo_pool_copy(&r->pool, &g->f.gather, 1, sizeof(g->f.gather));
     if (has & HLO_HAS_DOT)
-        i->dot = hlo_pool_copy(&r->pool, &g->f.dot, 1, sizeof(g->f.dot));
+        g->f.d.dot = hlo_pool_copy(&r->pool, &g->f.dot, 1, sizeof(g->f.dot));
     if (has & HLO_HAS_CONV)
-        i->conv = hlo_pool_copy(&r->pool, &g->f.conv, 1, sizeof(g->f.conv));
+        g->f.d.conv = hlo_pool_copy(&r->pool, &g->f.conv, 1, sizeof(g->f.conv));
     if (has & HLO_HAS_GROUPS)
-        i->groups = hlo_pool_copy(&r->pool, &g->f.groups, 1, sizeof(g->f.groups));
+        g->f.d.groups = hlo_pool_copy(&r->pool, &g->f.groups, 1, sizeof(g->f.groups));
     if (roles) {
         i->computation = hlo_pool_copy(&r->pool, g->callee, (size_t)roles, sizeof(int));
         i->computation_count = roles;
     }
-    i->other.item = hlo_pool_copy(&r->pool, g->other, (size_t)i->other.count, sizeof(*g->other));
+    if (g->f.d.other.count)
+        g->f.d.other.item =
+            hlo_pool_copy(&r->pool, g->other, (size_t)g->f.d.other.count, sizeof(*g->other));
 }
 
 int hlo_read_attributes(struct hlo_reader *r, struct hlo_reading *g)

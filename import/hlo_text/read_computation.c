@@ -42,6 +42,7 @@ static int infer_type(struct hlo_reader *r, const struct hlo_computation *c, str
     struct hlo_instruction i = g->f.i;
     struct err e;
 
+    i.detail = &g->f.d;
     if (g->name.length)
         i.name = hlo_read_keep(r, g->name);
     i.type.element = ELEMENT_COUNT;
@@ -65,6 +66,7 @@ static int add_instruction(struct hlo_reader *r, struct hlo_computation *c, stru
         i->name = hlo_pool_text(&r->pool, g->name.at, g->name.length);
         hlo_names_add(names_here(r), i->name, g->name.length, index);
     }
+    i->detail = hlo_read_keep_detail(r, &g->f.d);
     MEM_ADD(c->instruction, c->count, c->capacity) = *i;
     return 0;
 }

@@ -68,7 +68,7 @@ int hlo_read_verbatim(struct hlo_reader *r, const char **text)
 
 int hlo_read_kind_target(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
-    return hlo_read_string(r, field, &g->f.i.target_bytes);
+    return hlo_read_string(r, field, &g->f.d.target_bytes);
 }
 
 int hlo_read_kind_config(struct hlo_reader *r, struct hlo_reading *g, void *field)
@@ -119,8 +119,8 @@ int hlo_read_kind_sharding(struct hlo_reader *r, struct hlo_reading *g, void *fi
         return hlo_scan_unexpected(&r->scan, "a sharding in braces");
     if (hlo_scan_brackets(&r->scan, &text))
         return -1;
-    if (hlo_sharding_parse(r->module, text.at, text.length, &g->f.i.sharding_count,
-                           &g->f.i.sharding, &e))
+    if (hlo_sharding_parse(r->module, text.at, text.length, &g->f.d.sharding_count,
+                           &g->f.d.sharding, &e))
         return hlo_scan_error(&r->scan, text.at, "%s", e.msg);
     return 0;
 }

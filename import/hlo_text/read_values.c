@@ -108,7 +108,7 @@ static void keep_triples(struct hlo_reader *r, int count, struct hlo_ints *list[
 
 int hlo_read_kind_ranges(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
-    struct hlo_ints *list[3] = {field, &g->f.i.limit, &g->f.i.stride};
+    struct hlo_ints *list[3] = {field, &g->f.d.limit, &g->f.d.stride};
     struct hlo_scan *s = &r->scan;
     int count = 0;
 
@@ -153,7 +153,7 @@ static int read_paddings(struct hlo_reader *r, int *count)
 /* Of a scalar there is nothing between `padding=` and the comma behind it. */
 int hlo_read_kind_padding(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
-    struct hlo_ints *list[3] = {field, &g->f.i.high, &g->f.i.interior};
+    struct hlo_ints *list[3] = {field, &g->f.d.high, &g->f.d.interior};
     int count = 0;
 
     if (hlo_scan_see_int(&r->scan) && read_paddings(r, &count))
@@ -232,8 +232,8 @@ int hlo_read_kind_window(struct hlo_reader *r, struct hlo_reading *g, void *fiel
         for (int d = 0; d < rank; d++)
             set_window(&window[d], which, &r->ints[which == FIELD_PAD ? 3 * d : d]);
     }
-    g->f.i.window = window;
-    g->f.i.window_count = rank < 0 ? 0 : rank;
+    g->f.d.window = window;
+    g->f.d.window_count = rank < 0 ? 0 : rank;
     return 0;
 }
 

@@ -83,6 +83,9 @@ int hlo_read_async_start(struct hlo_reader *r, struct hlo_reading *g,
 /* a broadcast that stretches a dimension becomes a reshape in `c` and one that does not */
 void hlo_read_unstretch(struct hlo_reader *r, struct hlo_reading *g, struct hlo_computation *c);
 
+/* NULL where it says nothing; what it refers to is kept already */
+struct hlo_detail *hlo_read_keep_detail(struct hlo_reader *r, const struct hlo_detail *d);
+
 /* a value of an attribute, for each kind of attribute_kinds.def; `field`: where it belongs */
 #define KIND(ID, id) \
     int hlo_read_kind_##id(struct hlo_reader *r, struct hlo_reading *g, void *field);

@@ -18,7 +18,7 @@ struct numbering { int count, step, each, shift, spread; };
 static struct numbering numbering_of(const struct lower_scope *s)
 {
     int replicas = (int)s->l->module->replica_count, partitions = (int)s->l->module->partition_count;
-    const struct hlo_groups *g = s->now->groups;
+    const struct hlo_groups *g = hlo_detail(s->now)->groups;
     bool is_sum = s->now->op == OPCODE_ALL_REDUCE || s->now->op == OPCODE_ALL_GATHER ||
                   s->now->op == OPCODE_REDUCE_SCATTER;
 
@@ -48,7 +48,7 @@ static int32_t *add_members(const struct numbering *n, const struct hlo_groups *
 /* of equal sizes, as the graph has them; NULL: refused */
 static const struct graph_groups *groups_of(struct lower_scope *s)
 {
-    const struct hlo_groups *from = s->now->groups;
+    const struct hlo_groups *from = hlo_detail(s->now)->groups;
     struct graph_groups *g = arena_alloc(s->l->arena, sizeof(*g));
     struct numbering n = numbering_of(s);
     bool has_list = from && from->size.count > 0;
@@ -198,13 +198,13 @@ void lower_reduce_scatter(struct lower_scope *s, const struct hlo_instruction *i
 
 void lower_collective_permute(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    int own = i->groups ? i->groups->pair.count / 2 : 0, count = 0;
+    int own = hlo_detail(i)->groups ? hlo_detail(i)->groups->pair.count / 2 : 0, count = 0;
     struct numbering n = numbering_of(s);
     struct graph_pair *pair = arena_array(s->l->arena, (size_t)own * (size_t)n.each + 1,
                                           sizeof(*pair));
 
     for (int k = 0; k < own * n.each; k++) {
-        const int64_t *id = &i->groups->pair.item[2 * (k % own)];
+        const int64_t *id = &hlo_detail(i)->groups->pair.item[2 * (k % own)];
         int64_t shift = (int64_t)(k / own) * n.shift;
 
         pair[count++] = (struct graph_pair){(int32_t)(id[0] * n.step + shift),

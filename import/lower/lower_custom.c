@@ -14,7 +14,7 @@ static const struct { const char *begin, *what; } libraries[] = {
 
 void lower_custom_call(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    const char *target = i->target ? i->target : "";
+    const char *target = hlo_detail(i)->target ? hlo_detail(i)->target : "";
 
     (void)op;
     for (size_t k = 0; k < sizeof(libraries) / sizeof(libraries[0]); k++)

@@ -22,12 +22,13 @@ void lower_dynamic_slice(struct lower_scope *s, const struct hlo_instruction *i,
 {
     struct graph_node n = {.op = (enum graph_op)op};
 
-    if (i->sizes.count > GRAPH_RANK_MAX) {
-        lower_refuse(s, "%d dimensions are more than %d", i->sizes.count, GRAPH_RANK_MAX);
+    if (hlo_detail(i)->sizes.count > GRAPH_RANK_MAX) {
+        lower_refuse(s, "%d dimensions are more than %d", hlo_detail(i)->sizes.count,
+                     GRAPH_RANK_MAX);
         return;
     }
-    for (int d = 0; d < i->sizes.count; d++)
-        n.sizes[d] = i->sizes.item[d];
+    for (int d = 0; d < hlo_detail(i)->sizes.count; d++)
+        n.sizes[d] = hlo_detail(i)->sizes.item[d];
     lower_set(s, lower_add(s, &n, operands_and_starts(s, 1), i->operand_count));
 }
 
@@ -78,7 +79,7 @@ static const struct graph_gather *numbers_of(struct lower_scope *s, const struct
 
 void lower_gather(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    const struct graph_gather *g = numbers_of(s, i->gather, i->sizes);
+    const struct graph_gather *g = numbers_of(s, hlo_detail(i)->gather, hlo_detail(i)->sizes);
 
     if (g)
         lower_set(s, lower_add_operands(s, &(struct graph_node){.op = (enum graph_op)op,
@@ -104,7 +105,7 @@ bool lower_reduce_kind(enum hlo_opcode op, bool is_pred, enum graph_reduce *kind
 
 void lower_scatter(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    const struct graph_gather *g = numbers_of(s, i->gather, (struct hlo_ints){0});
+    const struct graph_gather *g = numbers_of(s, hlo_detail(i)->gather, (struct hlo_ints){0});
     struct graph_node n = {.op = (enum graph_op)op, .gather = g};
     enum hlo_opcode combines = structure_combines(s->l->module, i->computation[0], 0);
 

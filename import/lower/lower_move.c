@@ -123,9 +123,9 @@ void lower_slice(struct lower_scope *s, const struct hlo_instruction *i, int op)
     if (!has_rank(s, i->type.rank))
         return;
     for (int d = 0; d < i->type.rank; d++) {
-        n.start[d] = i->start.item[d];
-        n.limit[d] = i->limit.item[d];
-        n.stride[d] = i->stride.count ? i->stride.item[d] : 1;
+        n.start[d] = hlo_detail(i)->start.item[d];
+        n.limit[d] = hlo_detail(i)->limit.item[d];
+        n.stride[d] = hlo_detail(i)->stride.count ? hlo_detail(i)->stride.item[d] : 1;
     }
     lower_set(s, lower_add_operands(s, &n));
 }
@@ -143,9 +143,9 @@ void lower_pad(struct lower_scope *s, const struct hlo_instruction *i, int op)
         return;
     }
     for (int d = 0; d < i->type.rank; d++) {
-        n.low[d] = i->low.item[d];
-        n.high[d] = i->high.item[d];
-        n.interior[d] = i->interior.count ? i->interior.item[d] : 0;
+        n.low[d] = hlo_detail(i)->low.item[d];
+        n.high[d] = hlo_detail(i)->high.item[d];
+        n.interior[d] = hlo_detail(i)->interior.count ? hlo_detail(i)->interior.item[d] : 0;
     }
     lower_set(s, lower_add_operands(s, &n));
 }

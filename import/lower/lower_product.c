@@ -17,7 +17,7 @@ static enum graph_precision precision_of(const struct hlo_instruction *i)
         {"dot_tf32_tf32_f32_x3", PRECISION_HIGHEST}, {"dot_f32_f32_f32", PRECISION_HIGHEST},
         {"dot_f64_f64_f64", PRECISION_HIGHEST}, {"dot_f16_f16_f32", PRECISION_HIGH},
         {"dot_f16_f16_f16", PRECISION_HIGH}};
-    const char *algorithm = i->dot ? i->dot->algorithm : NULL;
+    const char *algorithm = hlo_detail(i)->dot ? hlo_detail(i)->dot->algorithm : NULL;
     enum hlo_precision p = i->precision[0] > i->precision[1] ? i->precision[0] : i->precision[1];
 
     for (size_t k = 0; algorithm && k < sizeof(known) / sizeof(known[0]); k++)
@@ -95,7 +95,7 @@ static void set_product(struct lower_scope *s, struct graph_node *n, enum graph_
 void lower_dot(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     struct graph_node n = {.op = (enum graph_op)op, .precision = precision_of(i)};
-    const struct hlo_dot *d = i->dot;
+    const struct hlo_dot *d = hlo_detail(i)->dot;
 
     if (d->lhs_batch.count > GRAPH_RANK_MAX || d->lhs_contract.count > GRAPH_RANK_MAX) {
         lower_refuse(s, "more than %d dimensions", GRAPH_RANK_MAX);
@@ -129,15 +129,17 @@ static const struct graph_conv *labels_of(struct lower_scope *s, const struct hl
 
 const struct graph_window *lower_windows(struct lower_scope *s, const struct hlo_instruction *i)
 {
-    struct graph_window *w = arena_array(s->l->arena, (size_t)i->window_count + 1, sizeof(*w));
+    struct graph_window *w =
+        arena_array(s->l->arena, (size_t)hlo_detail(i)->window_count + 1, sizeof(*w));
 
-    for (int d = 0; d < i->window_count; d++)
-        w[d] = (struct graph_window){
-            .size = i->window[d].size, .stride = i->window[d].stride,
-            .pad_low = i->window[d].pad_low, .pad_high = i->window[d].pad_high,
-            .base_dilation = i->window[d].base_dilation,
-            .window_dilation = i->window[d].window_dilation,
-            .is_reversed = i->window[d].is_reversed};
+    for (int d = 0; d < hlo_detail(i)->window_count; d++)
+        w[d] = (struct graph_window){.size = hlo_detail(i)->window[d].size,
+                                     .stride = hlo_detail(i)->window[d].stride,
+                                     .pad_low = hlo_detail(i)->window[d].pad_low,
+                                     .pad_high = hlo_detail(i)->window[d].pad_high,
+                                     .base_dilation = hlo_detail(i)->window[d].base_dilation,
+                                     .window_dilation = hlo_detail(i)->window[d].window_dilation,
+                                     .is_reversed = hlo_detail(i)->window[d].is_reversed};
     return w;
 }
 
@@ -145,12 +147,12 @@ void lower_convolution(struct lower_scope *s, const struct hlo_instruction *i, i
 {
     struct graph_node n = {.op = (enum graph_op)op, .precision = precision_of(i)};
 
-    if (i->conv->in_spatial.count > GRAPH_SPATIAL_MAX) {
-        lower_refuse(s, "%d spatial dimensions are more than %d", i->conv->in_spatial.count,
-                     GRAPH_SPATIAL_MAX);
+    if (hlo_detail(i)->conv->in_spatial.count > GRAPH_SPATIAL_MAX) {
+        lower_refuse(s, "%d spatial dimensions are more than %d",
+                     hlo_detail(i)->conv->in_spatial.count, GRAPH_SPATIAL_MAX);
         return;
     }
-    n.conv = labels_of(s, i->conv);
+    n.conv = labels_of(s, hlo_detail(i)->conv);
     n.window = lower_windows(s, i);
     set_product(s, &n, lower_shape(s, &i->type).dtype);
 }

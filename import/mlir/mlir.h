@@ -52,7 +52,7 @@ struct mlir_type {
     const struct mlir_type *const *result;
 };
 
-enum mlir_attr_kind {
+enum HLO_BYTE mlir_attr_kind {
     MLIR_UNIT,                          /* a name without a value */
     MLIR_BOOL,                          /* integer: 0 or 1 */
     MLIR_INTEGER,                       /* integer, type (NULL: i64) */
@@ -71,7 +71,7 @@ enum mlir_attr_kind {
     MLIR_RAW                            /* anything else, text as written */
 };
 
-enum mlir_location_kind {
+enum HLO_BYTE mlir_location_kind {
     MLIR_LOCATION_UNKNOWN,
     MLIR_LOCATION_FILE,                 /* text: the file; line, col, end_line, end_col */
     MLIR_LOCATION_NAME,                 /* text: the name; item[0] its child, if count */
@@ -99,13 +99,20 @@ struct mlir_named {
 struct mlir_attr {
     enum mlir_attr_kind kind;
     enum mlir_location_kind location;
+    bool is_splat;                      /* DENSE */
+    int count;
     const char *name;                   /* ENUM, DIALECT: with the dialect, without # */
     const struct mlir_type *type;       /* INTEGER, FLOAT, TYPE, DENSE; INTS: of its elements */
-    int64_t integer;                    /* of unsigned types the same bits */
-    double number;
+    union {
+        struct {
+            int64_t integer;            /* of unsigned types the same bits */
+            double number;
+        };
+        struct {
+            int line, col, end_line, end_col;   /* FILE locations */
+        };
+    };
     struct mlir_text text;
-    int line, col, end_line, end_col;   /* FILE locations */
-    int count;
     const struct mlir_attr *const *item;
     const struct mlir_named *named;
     const int64_t *ints;
@@ -113,15 +120,14 @@ struct mlir_attr {
      * byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One element if
      * is_splat. NULL: not in the file (elided, or a resource that has no blob). */
     const void *data;
-    bool is_splat;
 };
 
 struct mlir_value {
     int id;                             /* 0 .. value_count - 1, unique in the tree */
+    int index;                          /* of `op`, or of the block's arguments */
     const char *name;                   /* without % and #n; NULL: bytecode */
     const struct mlir_type *type;
     const struct mlir_op *op;           /* that has it as result `index`; NULL: a block's argument */
-    int index;
     const struct mlir_attr *location;   /* of an argument; NULL: not said */
 };
 
@@ -139,13 +145,10 @@ struct mlir_region {                    /* without blocks: a declaration's */
 
 struct mlir_op {
     const char *name;
-    int operand_count;
+    int operand_count, result_count, attr_count, region_count;
     const struct mlir_value *const *operand;
-    int result_count;
     struct mlir_value *result;
-    int attr_count;
     const struct mlir_named *attr;
-    int region_count;
     struct mlir_region *region;
     const struct mlir_attr *location;   /* NULL: not said */
     int line, col;                      /* in the text; bytecode: 0 */

@@ -233,8 +233,12 @@ int hlo_dot(struct hlo_builder *b, int x, int y, const struct hlo_dot *d, enum h
                 dim[rank++] = t->dim[k];
         }
     }
-    return add(b, (struct hlo_instruction){ .op = OPCODE_DOT, .dot = d, .precision = { p, p },
-                   .type = hlo_array_type(b->module->arena, e, rank, dim) }, 2, (int[]){ x, y });
+    return add(b,
+               (struct hlo_instruction){.op = OPCODE_DOT,
+                                        .detail = &(struct hlo_detail){.dot = d},
+                                        .precision = {p, p},
+                                        .type = hlo_array_type(b->module->arena, e, rank, dim)},
+               2, (int[]){x, y});
 }
 
 int hlo_scalar_computation(struct hlo_module *m, enum hlo_opcode op, enum hlo_element e)

@@ -74,9 +74,13 @@ int hlo_slice(struct hlo_builder *b, int x, const int64_t *start, const int64_t 
         step[d] = stride ? stride[d] : 1;
         dim[d] = limit[d] > start[d] ? (limit[d] - start[d] + step[d] - 1) / step[d] : 0;
     }
-    return add(b, (struct hlo_instruction){ .op = OPCODE_SLICE, .start = { rank, start },
-                                            .limit = { rank, limit }, .stride = { rank, step },
-                                            .type = shaped(b, x, rank, dim) }, 1, &x);
+    return add(b,
+               (struct hlo_instruction){.op = OPCODE_SLICE,
+                                        .detail = &(struct hlo_detail){.start = {rank, start},
+                                                                       .limit = {rank, limit},
+                                                                       .stride = {rank, step}},
+                                        .type = shaped(b, x, rank, dim)},
+               1, &x);
 }
 
 int hlo_slice_dim(struct hlo_builder *b, int x, int dim, int64_t start, int64_t limit)
@@ -103,11 +107,14 @@ int hlo_pad(struct hlo_builder *b, int x, int value, const int64_t *low, const i
         if (dim[d] < 0)
             dim[d] = 0;
     }
-    return add(b, (struct hlo_instruction){ .op = OPCODE_PAD, .low = { t->rank, low },
-                                            .high = { t->rank, high },
-                                            .interior = { t->rank, between },
-                                            .type = shaped(b, x, t->rank, dim) },
-               2, (int[]){ x, value });
+    return add(
+        b,
+        (struct hlo_instruction){.op = OPCODE_PAD,
+                                 .detail = &(struct hlo_detail){.low = {t->rank, low},
+                                                                .high = {t->rank, high},
+                                                                .interior = {t->rank, between}},
+                                 .type = shaped(b, x, t->rank, dim)},
+        2, (int[]){x, value});
 }
 
 int hlo_concatenate(struct hlo_builder *b, int count, const int *x, int dim)
@@ -133,8 +140,10 @@ int hlo_dynamic_slice(struct hlo_builder *b, int x, const int *start, const int6
 
     for (int d = 0; d < rank; d++)
         operand[d + 1] = start[d];
-    return add(b, (struct hlo_instruction){ .op = OPCODE_DYNAMIC_SLICE, .sizes = { rank, sizes },
-                                            .type = shaped(b, x, rank, sizes) },
+    return add(b,
+               (struct hlo_instruction){.op = OPCODE_DYNAMIC_SLICE,
+                                        .detail = &(struct hlo_detail){.sizes = {rank, sizes}},
+                                        .type = shaped(b, x, rank, sizes)},
                rank + 1, operand);
 }
 
@@ -179,8 +188,10 @@ int hlo_gather(struct hlo_builder *b, int x, int indices, const struct hlo_gathe
             dim[d] = where->dim[index++];
         }
     }
-    return add(b, (struct hlo_instruction){ .op = OPCODE_GATHER, .gather = g,
-                                            .sizes = { from->rank, slice_sizes },
-                                            .type = shaped(b, x, rank, dim) },
-               2, (int[]){ x, indices });
+    return add(b,
+               (struct hlo_instruction){
+                   .op = OPCODE_GATHER,
+                   .detail = &(struct hlo_detail){.gather = g, .sizes = {from->rank, slice_sizes}},
+                   .type = shaped(b, x, rank, dim)},
+               2, (int[]){x, indices});
 }

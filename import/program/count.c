@@ -77,18 +77,18 @@ static void count_dot(const struct counting *g)
 {
     double depth = 1;
 
-    for (int n = 0; n < g->i->dot->lhs_contract.count; n++)
-        depth *= (double)operand(g, 0)->dim[g->i->dot->lhs_contract.item[n]];
+    for (int n = 0; n < hlo_detail(g->i)->dot->lhs_contract.count; n++)
+        depth *= (double)operand(g, 0)->dim[hlo_detail(g->i)->dot->lhs_contract.item[n]];
     g->cost->flops += multiply_add(operand(g, 0)) * elements_of(&g->i->type) * depth;
 }
 
 static void count_convolution(const struct counting *g)
 {
     const struct hlo_type *kernel = operand(g, 1);
-    double taps = (double)kernel->dim[g->i->conv->kernel_in];
+    double taps = (double)kernel->dim[hlo_detail(g->i)->conv->kernel_in];
 
-    for (int n = 0; n < g->i->window_count; n++)
-        taps *= (double)g->i->window[n].size;
+    for (int n = 0; n < hlo_detail(g->i)->window_count; n++)
+        taps *= (double)hlo_detail(g->i)->window[n].size;
     g->cost->flops += multiply_add(kernel) * elements_of(&g->i->type) * taps;
 }
 
@@ -103,8 +103,8 @@ static double window_taps(const struct counting *g)
 {
     double taps = 1;
 
-    for (int n = 0; n < g->i->window_count; n++)
-        taps *= (double)g->i->window[n].size;
+    for (int n = 0; n < hlo_detail(g->i)->window_count; n++)
+        taps *= (double)hlo_detail(g->i)->window[n].size;
     return taps;
 }
 
@@ -141,8 +141,8 @@ static void count_fft(const struct counting *g)
 {
     double length = 1, elements = fmax(elements_of(operand(g, 0)), elements_of(&g->i->type));
 
-    for (int n = 0; n < g->i->sizes.count; n++)
-        length *= (double)g->i->sizes.item[n];
+    for (int n = 0; n < hlo_detail(g->i)->sizes.count; n++)
+        length *= (double)hlo_detail(g->i)->sizes.item[n];
     if (length > 1)
         g->cost->flops += 5 * elements * log2(length);
 }
@@ -184,7 +184,8 @@ static void count_call(const struct counting *g)
 
 int64_t hlo_trip_count(const struct hlo_instruction *i)
 {
-    const char *at = i->config ? strstr(i->config, "known_trip_count") : NULL;
+    const char *at =
+        hlo_detail(i)->config ? strstr(hlo_detail(i)->config, "known_trip_count") : NULL;
     long long count;
 
     at = at ? strstr(at, "\"n\"") : NULL;

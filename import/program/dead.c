@@ -12,9 +12,9 @@ static bool has_effect(const struct hlo_instruction *i)
     case OPCODE_RNG_GET_AND_UPDATE_STATE:
         return true;
     case OPCODE_CUSTOM_CALL:
-        for (int k = 0; k < i->other.count; k++) {
-            if (strcmp(i->other.item[k].key, "custom_call_has_side_effect") == 0)
-                return strcmp(i->other.item[k].value, "true") == 0;
+        for (int k = 0; k < hlo_detail(i)->other.count; k++) {
+            if (strcmp(hlo_detail(i)->other.item[k].key, "custom_call_has_side_effect") == 0)
+                return strcmp(hlo_detail(i)->other.item[k].value, "true") == 0;
         }
         return false;
     default:
@@ -60,8 +60,8 @@ static void eliminate_in(struct hlo_module *m, struct hlo_computation *c, const 
             index[i] = 1;
         for (int k = 0; index[i] && k < n->operand_count; k++)
             index[n->operand[k]] = 1;
-        for (int k = 0; index[i] && k < n->control.count; k++)
-            index[n->control.item[k]] = 1;
+        for (int k = 0; index[i] && k < hlo_detail(n)->control.count; k++)
+            index[hlo_detail(n)->control.item[k]] = 1;
     }
     for (int i = 0; i < c->count; i++) {
         struct hlo_instruction n = c->instruction[i];
@@ -73,11 +73,12 @@ static void eliminate_in(struct hlo_module *m, struct hlo_computation *c, const 
         operand = arena_array(m->arena, (size_t)n.operand_count, sizeof(*operand));
         for (int k = 0; k < n.operand_count; k++)
             operand[k] = index[n.operand[k]];
-        control = arena_array(m->arena, (size_t)n.control.count, sizeof(*control));
-        for (int k = 0; k < n.control.count; k++)
-            control[k] = index[n.control.item[k]];
+        control = arena_array(m->arena, (size_t)hlo_detail(&n)->control.count, sizeof(*control));
+        for (int k = 0; k < hlo_detail(&n)->control.count; k++)
+            control[k] = index[hlo_detail(&n)->control.item[k]];
         n.operand = operand;
-        n.control.item = control;
+        if (hlo_detail(&n)->control.count)
+            hlo_own_detail(m->arena, &n)->control.item = control;
         if (n.op == OPCODE_PARAMETER)
             c->parameter[n.index] = kept;
         if (i == c->root)

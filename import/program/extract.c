@@ -82,11 +82,11 @@ static void copy_instruction(struct extraction *x, const struct hlo_computation 
             given = *source;
         else
             given.index = parameters++;
-        given.control = (struct hlo_ints){.count = 0};
+        hlo_own_detail(x->made->arena, &given)->control = (struct hlo_ints){.count = 0};
         operand[n] = hlo_add(x->made, to, &given);
     }
     i.operand = operand;
-    i.control = (struct hlo_ints){.count = 0};
+    hlo_own_detail(x->made->arena, &i)->control = (struct hlo_ints){.count = 0};
     if (i.op == OPCODE_PARAMETER)
         i.index = 0;
     hlo_add(x->made, to, &i);

@@ -182,7 +182,7 @@ int infer_all_reduce(struct infer *x)
  * take part, of which a part of a program does not know how many there are */
 static int64_t group_size(struct infer *x)
 {
-    const struct hlo_groups *g = x->i->groups;
+    const struct hlo_groups *g = hlo_detail(x->i)->groups;
 
     return g->size.count ? g->size.item[0] : 0;
 }
@@ -192,9 +192,9 @@ static bool is_group(struct infer *x, int64_t factor)
 {
     int64_t size = group_size(x);
 
-    return size == 0 || factor == size
-           || (!x->i->groups->use_global_ids && factor % size == 0
-               && (x->i->groups->channel_id > 0 || factor == size * x->m->partition_count));
+    return size == 0 || factor == size ||
+           (!hlo_detail(x->i)->groups->use_global_ids && factor % size == 0 &&
+            (hlo_detail(x->i)->groups->channel_id > 0 || factor == size * x->m->partition_count));
 }
 
 /* Dimension dims[0] of `large` is as many times that of `small` as devices are in a group. */

@@ -103,7 +103,7 @@ int infer_bitcast_convert(struct infer *x)
 
 int infer_reduce_precision(struct infer *x)
 {
-    if (x->i->exponent_bits < 1)
+    if (hlo_detail(x->i)->exponent_bits < 1)
         return infer_fail(x, "it needs at least one bit of exponent");
     return like(x, 0);
 }

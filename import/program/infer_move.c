@@ -131,12 +131,13 @@ int infer_slice(struct infer *x)
     const struct hlo_type *from = infer_operand(x, 0);
     struct infer_dims d = {0};
 
-    if (i->start.count != from->rank || i->limit.count != from->rank
-        || (i->stride.count && i->stride.count != from->rank))
-        return infer_fail(x, "%d ranges are given for %d dimensions", i->start.count, from->rank);
+    if (hlo_detail(i)->start.count != from->rank || hlo_detail(i)->limit.count != from->rank
+        || (hlo_detail(i)->stride.count && hlo_detail(i)->stride.count != from->rank))
+        return infer_fail(x, "%d ranges are given for %d dimensions", hlo_detail(i)->start.count,
+                          from->rank);
     for (int k = 0; k < from->rank; k++) {
-        int64_t start = i->start.item[k], limit = i->limit.item[k];
-        int64_t stride = i->stride.count ? i->stride.item[k] : 1;
+        int64_t start = hlo_detail(i)->start.item[k], limit = hlo_detail(i)->limit.item[k];
+        int64_t stride = hlo_detail(i)->stride.count ? hlo_detail(i)->stride.item[k] : 1;
 
         if (start < 0 || start > limit || stride < 1
             || (from->dim[k] != HLO_UNBOUNDED && limit > from->dim[k]))
@@ -173,19 +174,21 @@ int infer_pad(struct infer *x)
         return -1;
     if (!infer_elements_agree(x, infer_operand(x, 1), from))
         return infer_fail(x, "the value has another type than the elements");
-    if (i->low.count != from->rank || i->high.count != from->rank
-        || (i->interior.count && i->interior.count != from->rank))
-        return infer_fail(x, "%d dimensions are padded, and there are %d", i->low.count,
+    if (hlo_detail(i)->low.count != from->rank || hlo_detail(i)->high.count != from->rank
+        || (hlo_detail(i)->interior.count && hlo_detail(i)->interior.count != from->rank))
+        return infer_fail(x, "%d dimensions are padded, and there are %d", hlo_detail(i)->low.count,
                           from->rank);
     for (int k = 0; k < from->rank; k++) {
-        int64_t interior = i->interior.count ? i->interior.item[k] : 0;
+        int64_t interior = hlo_detail(i)->interior.count ? hlo_detail(i)->interior.item[k] : 0;
         int64_t size = from->dim[k] == HLO_UNBOUNDED
                            ? HLO_UNBOUNDED
-                           : padded(from->dim[k], i->low.item[k], i->high.item[k], interior);
+                           : padded(from->dim[k], hlo_detail(i)->low.item[k],
+                                    hlo_detail(i)->high.item[k], interior);
 
         if (interior < 0 || (size < 0 && size != HLO_UNBOUNDED))
-            return infer_fail(x, "dimension %d cannot be padded by %" PRId64 "_%" PRId64 "_%"
-                              PRId64, k, i->low.item[k], i->high.item[k], interior);
+            return infer_fail(x,
+                              "dimension %d cannot be padded by %" PRId64 "_%" PRId64 "_%" PRId64,
+                              k, hlo_detail(i)->low.item[k], hlo_detail(i)->high.item[k], interior);
         if (infer_add_dim(x, &d, size, from->is_bounded && from->is_bounded[k]))
             return -1;
     }
@@ -222,10 +225,11 @@ int infer_dynamic_slice(struct infer *x)
     if (infer_check_operands(x, 1, -1))
         return -1;
     from = infer_operand(x, 0);
-    if (x->i->sizes.count != from->rank)
-        return infer_fail(x, "%d sizes are given for %d dimensions", x->i->sizes.count, from->rank);
+    if (hlo_detail(x->i)->sizes.count != from->rank)
+        return infer_fail(x, "%d sizes are given for %d dimensions", hlo_detail(x->i)->sizes.count,
+                          from->rank);
     for (int k = 0; k < from->rank; k++) {
-        int64_t size = x->i->sizes.item[k];
+        int64_t size = hlo_detail(x->i)->sizes.item[k];
 
         if (size < 0 || (from->dim[k] != HLO_UNBOUNDED && size > from->dim[k]))
             return infer_fail(x, "%" PRId64 " elements are taken of %" PRId64, size, from->dim[k]);
@@ -267,7 +271,7 @@ static bool contains(struct hlo_ints list, int64_t value)
 static int check_indices(struct infer *x, const struct hlo_type *whole,
                          const struct hlo_type *indices)
 {
-    const struct hlo_gather *g = x->i->gather;
+    const struct hlo_gather *g = hlo_detail(x->i)->gather;
     int64_t depth;
 
     if (!hlo_element_is_integer(indices->element))
@@ -318,8 +322,8 @@ static int next_kept_dim(const struct hlo_gather *g, int at)
 int infer_gather(struct infer *x)
 {
     const struct hlo_type *whole = infer_operand(x, 0), *indices = infer_operand(x, 1);
-    const struct hlo_gather *g = x->i->gather;
-    struct hlo_ints sizes = x->i->sizes;
+    const struct hlo_gather *g = hlo_detail(x->i)->gather;
+    struct hlo_ints sizes = hlo_detail(x->i)->sizes;
     struct infer_dims d = {0};
     int rank, counted = 0, kept = 0;
 
@@ -360,7 +364,7 @@ int infer_gather(struct infer *x)
 static int check_updates(struct infer *x, const struct hlo_type *whole,
                          const struct hlo_type *indices, const struct hlo_type *updates)
 {
-    const struct hlo_gather *g = x->i->gather;
+    const struct hlo_gather *g = hlo_detail(x->i)->gather;
     int rank = indices->rank - (g->index_vector_dim < indices->rank) + g->offset_dims.count;
     int counted = 0, kept = 0;
 
@@ -385,7 +389,7 @@ static int check_updates(struct infer *x, const struct hlo_type *whole,
 
 int infer_scatter(struct infer *x)
 {
-    const struct hlo_gather *g = x->i->gather;
+    const struct hlo_gather *g = hlo_detail(x->i)->gather;
     int count = x->i->operand_count / 2;
     struct hlo_type part[INFER_RANK_MAX];
     const struct hlo_type *indices;

@@ -54,7 +54,7 @@ static enum hlo_element product_element(const struct infer *x)
 int infer_dot(struct infer *x)
 {
     const struct hlo_type *a = infer_operand(x, 0), *b = infer_operand(x, 1);
-    const struct hlo_dot *dot = x->i->dot;
+    const struct hlo_dot *dot = hlo_detail(x->i)->dot;
     struct infer_dims d = {0};
 
     if (check_pairs(x, "contracting dimensions", dot->lhs_contract, dot->rhs_contract)
@@ -90,7 +90,7 @@ static int check_labels(struct infer *x, const char *what, int64_t first, int64_
 
 static int check_groups(struct infer *x, const struct hlo_type *in, const struct hlo_type *kernel)
 {
-    const struct hlo_conv *c = x->i->conv;
+    const struct hlo_conv *c = hlo_detail(x->i)->conv;
     int64_t features = in->dim[c->in_feature], batch = in->dim[c->in_batch];
     int64_t kernel_in = kernel->dim[c->kernel_in], kernel_out = kernel->dim[c->kernel_out];
 
@@ -134,7 +134,7 @@ int infer_window_size(struct infer *x, const struct hlo_window *w, int64_t size,
 int infer_convolution(struct infer *x)
 {
     const struct hlo_type *in = infer_operand(x, 0), *kernel = infer_operand(x, 1);
-    const struct hlo_conv *c = x->i->conv;
+    const struct hlo_conv *c = hlo_detail(x->i)->conv;
     struct infer_dims d = {.rank = in->rank};
     int spatial = in->rank - 2;
 
@@ -144,16 +144,16 @@ int infer_convolution(struct infer *x)
         || check_labels(x, "the result", c->out_batch, c->out_feature, c->out_spatial, in->rank)
         || check_groups(x, in, kernel))
         return -1;
-    if (x->i->window_count != spatial)
-        return infer_fail(x, "the window has %d dimensions, and there are %d", x->i->window_count,
-                          spatial);
+    if (hlo_detail(x->i)->window_count != spatial)
+        return infer_fail(x, "the window has %d dimensions, and there are %d",
+                          hlo_detail(x->i)->window_count, spatial);
     d.dim[c->out_batch] = in->dim[c->in_batch] == HLO_UNBOUNDED
                               ? HLO_UNBOUNDED
                               : in->dim[c->in_batch] / c->batch_groups;
     d.is_bounded[c->out_batch] = in->is_bounded && in->is_bounded[c->in_batch];
     d.dim[c->out_feature] = kernel->dim[c->kernel_out];
     for (int n = 0; n < spatial; n++) {
-        const struct hlo_window *w = &x->i->window[n];
+        const struct hlo_window *w = &hlo_detail(x->i)->window[n];
         int64_t at = c->in_spatial.item[n], out = c->out_spatial.item[n];
 
         if (!infer_dim_agrees(kernel->dim[c->kernel_spatial.item[n]], w->size))
@@ -219,13 +219,13 @@ int infer_reduce(struct infer *x)
 
 int infer_window(struct infer *x, const struct hlo_type *t, struct infer_dims *d)
 {
-    if (x->i->window_count != t->rank)
-        return infer_fail(x, "the window has %d dimensions, and the array %d", x->i->window_count,
-                          t->rank);
+    if (hlo_detail(x->i)->window_count != t->rank)
+        return infer_fail(x, "the window has %d dimensions, and the array %d",
+                          hlo_detail(x->i)->window_count, t->rank);
     for (int k = 0; k < t->rank; k++) {
         int64_t size;
 
-        if (infer_window_size(x, &x->i->window[k], t->dim[k], &size)
+        if (infer_window_size(x, &hlo_detail(x->i)->window[k], t->dim[k], &size)
             || infer_add_dim(x, d, size, t->is_bounded && t->is_bounded[k]))
             return -1;
     }
@@ -420,14 +420,16 @@ int infer_fft(struct infer *x)
     bool is_forward = x->i->fft == HLO_RFFT, is_back = x->i->fft == HLO_IRFFT;
     bool is_wide = from->element == ELEMENT_F64 || from->element == ELEMENT_C128;
     struct infer_dims d = {0};
-    int first = from->rank - x->i->sizes.count;
+    int first = from->rank - hlo_detail(x->i)->sizes.count;
 
-    if (x->i->sizes.count < 1 || first < 0)
-        return infer_fail(x, "%d lengths for %d dimensions", x->i->sizes.count, from->rank);
+    if (hlo_detail(x->i)->sizes.count < 1 || first < 0)
+        return infer_fail(x, "%d lengths for %d dimensions", hlo_detail(x->i)->sizes.count,
+                          from->rank);
     if (hlo_element_is_complex(from->element) == is_forward)
         return infer_fail(x, "its operand must be %s", is_forward ? "real" : "complex");
     for (int k = 0; k < from->rank; k++) {
-        int64_t length = k < first ? 0 : x->i->sizes.item[k - first], half = length / 2 + 1;
+        int64_t length = k < first ? 0 : hlo_detail(x->i)->sizes.item[k - first],
+                half = length / 2 + 1;
         bool is_last = k + 1 == from->rank;
 
         if (k >= first && (length < 0

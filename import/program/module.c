@@ -53,6 +53,14 @@ int hlo_add_named_computation(struct hlo_module *m, const char *name)
     return m->computation_count - 1;
 }
 
+const struct hlo_detail hlo_no_detail = { .target = NULL };
+
+struct hlo_detail *hlo_own_detail(struct arena *a, struct hlo_instruction *i)
+{
+    i->detail = arena_copy(a, hlo_detail(i), 1, sizeof(*i->detail));
+    return i->detail;
+}
+
 const struct hlo_place *hlo_place_of(const struct hlo_instruction *i)
 {
     static const struct hlo_place nothing = { .op_type = NULL };
@@ -148,6 +156,30 @@ static struct hlo_groups *copy_groups(struct arena *a, const struct hlo_groups *
     return g;
 }
 
+static struct hlo_detail *copy_detail(struct arena *a, const struct hlo_detail *from)
+{
+    struct hlo_detail *d;
+
+    if (!from || memcmp(from, &hlo_no_detail, sizeof(*from)) == 0)
+        return NULL;
+    d = copy_one(a, from, sizeof(*from));
+    copy_ints(a, &d->start);
+    copy_ints(a, &d->limit);
+    copy_ints(a, &d->stride);
+    copy_ints(a, &d->low);
+    copy_ints(a, &d->high);
+    copy_ints(a, &d->interior);
+    copy_ints(a, &d->sizes);
+    copy_ints(a, &d->control);
+    d->gather = copy_gather(a, d->gather);
+    d->dot = copy_dot(a, d->dot);
+    d->conv = copy_conv(a, d->conv);
+    d->groups = copy_groups(a, d->groups);
+    if (d->window_count)
+        d->window = arena_copy(a, d->window, (size_t)d->window_count, sizeof(*d->window));
+    return d;
+}
+
 /* What a caller may have on its stack; texts, literals and shardings live as long as the module. */
 static void copy_lists(struct arena *a, struct hlo_instruction *i)
 {
@@ -161,20 +193,7 @@ static void copy_lists(struct arena *a, struct hlo_instruction *i)
         i->computation = arena_copy(a, i->computation, (size_t)i->computation_count,
                                     sizeof(*i->computation));
     copy_ints(a, &i->dims);
-    copy_ints(a, &i->start);
-    copy_ints(a, &i->limit);
-    copy_ints(a, &i->stride);
-    copy_ints(a, &i->low);
-    copy_ints(a, &i->high);
-    copy_ints(a, &i->interior);
-    copy_ints(a, &i->sizes);
-    copy_ints(a, &i->control);
-    i->gather = copy_gather(a, i->gather);
-    i->dot = copy_dot(a, i->dot);
-    i->conv = copy_conv(a, i->conv);
-    i->groups = copy_groups(a, i->groups);
-    if (i->window_count)
-        i->window = arena_copy(a, i->window, (size_t)i->window_count, sizeof(*i->window));
+    i->detail = copy_detail(a, i->detail);
 }
 
 static void keep_parameter(struct hlo_computation *c, int64_t number, int index)

@@ -27,7 +27,10 @@
 #define HLO_UNBOUNDED INT64_MIN         /* a dimension written `?` without a bound */
 #define HLO_NESTING_MAX 64              /* tuples in tuples, regions in regions, braces in braces */
 
-enum hlo_element {
+/* instructions have several of these */
+#define HLO_BYTE __attribute__((packed))
+
+enum HLO_BYTE hlo_element {
 #define ELEMENT(id, name, mlir, kind, bits, bytes) ELEMENT_##id,
 #include "import/program/elements.def"
     ELEMENT_COUNT
@@ -36,7 +39,7 @@ enum hlo_element_kind {
     ELEMENT_KIND_PREDICATE, ELEMENT_KIND_SIGNED, ELEMENT_KIND_UNSIGNED, ELEMENT_KIND_FLOAT,
     ELEMENT_KIND_COMPLEX, ELEMENT_KIND_NONE
 };
-enum hlo_opcode {
+enum HLO_BYTE hlo_opcode {
 #define OPCODE(id, name, stablehlo, arity, computations, attributes) OPCODE_##id,
 #include "import/program/opcodes.def"
     OPCODE_COUNT
@@ -69,11 +72,11 @@ struct hlo_layout {
 
 struct hlo_type {
     enum hlo_element element;           /* ELEMENT_TUPLE: part[part_count] */
+    bool is_buffer;                     /* b(..): an array that keeps its place */
     int rank;
     const int64_t *dim;                 /* sizes, or bounds, or HLO_UNBOUNDED */
     const bool *is_bounded;             /* by dimension: `<=n`; NULL: none is */
     const struct hlo_layout *layout;    /* NULL: row-major, nothing said */
-    bool is_buffer;                     /* b(..): an array that keeps its place */
     int part_count;
     const struct hlo_type *part;
 };
@@ -95,15 +98,24 @@ struct hlo_literal {
     "print_large_constants=True or --xla_dump_large_constants; StableHLO without a limit of " \
     "elements or resources"
 
-enum hlo_direction { HLO_EQ, HLO_NE, HLO_LT, HLO_LE, HLO_GT, HLO_GE };
-enum hlo_comparison { HLO_COMPARE_DEFAULT, HLO_COMPARE_FLOAT, HLO_COMPARE_TOTAL,
+enum HLO_BYTE hlo_direction { HLO_EQ, HLO_NE, HLO_LT, HLO_LE, HLO_GT, HLO_GE };
+enum HLO_BYTE hlo_comparison { HLO_COMPARE_DEFAULT, HLO_COMPARE_FLOAT, HLO_COMPARE_TOTAL,
                       HLO_COMPARE_SIGNED, HLO_COMPARE_UNSIGNED };
-enum hlo_precision { HLO_PRECISION_DEFAULT, HLO_PRECISION_HIGH, HLO_PRECISION_HIGHEST };
-enum hlo_fft { HLO_FFT, HLO_IFFT, HLO_RFFT, HLO_IRFFT };
-enum hlo_solve { HLO_SOLVE_PLAIN, HLO_SOLVE_TRANSPOSED, HLO_SOLVE_ADJOINT };   /* transpose_a */
-enum hlo_random { HLO_RNG_UNIFORM, HLO_RNG_NORMAL,              /* rng */
+enum HLO_BYTE hlo_precision { HLO_PRECISION_DEFAULT, HLO_PRECISION_HIGH, HLO_PRECISION_HIGHEST };
+enum HLO_BYTE hlo_fft { HLO_FFT, HLO_IFFT, HLO_RFFT, HLO_IRFFT };
+enum HLO_BYTE hlo_solve {
+    HLO_SOLVE_PLAIN,
+    HLO_SOLVE_TRANSPOSED,
+    HLO_SOLVE_ADJOINT
+};                                                                       /* transpose_a */
+enum HLO_BYTE hlo_random { HLO_RNG_UNIFORM, HLO_RNG_NORMAL,              /* rng */
                   HLO_RNG_DEFAULT, HLO_RNG_THREE_FRY, HLO_RNG_PHILOX };    /* rng-bit-generator */
-enum hlo_fusion { HLO_FUSION_LOOP, HLO_FUSION_INPUT, HLO_FUSION_OUTPUT, HLO_FUSION_CUSTOM };
+enum HLO_BYTE hlo_fusion {
+    HLO_FUSION_LOOP,
+    HLO_FUSION_INPUT,
+    HLO_FUSION_OUTPUT,
+    HLO_FUSION_CUSTOM
+};
 
 struct hlo_window {                     /* one dimension; defaults 1, 1, 0, 0, 1, 1, false */
     int64_t size, stride, pad_low, pad_high, base_dilation, window_dilation;
@@ -166,42 +178,18 @@ struct hlo_place {                      /* what the program's author wrote; NULL
     int unit, edge;                     /* import/asis: the kernel, its result; 0: none, -1: a copy */
 };
 
-struct hlo_instruction {
-    enum hlo_opcode op;
-    struct hlo_type type;
-    const char *name;                   /* without %, unique in its computation */
-    int operand_count;
-    const int *operand;                 /* indices of instructions, each below its own */
-    int computation_count;              /* by role: reduce.. body; while body, condition; */
-    const int *computation;             /* select-and-scatter select, scatter; branches; indices */
-
-    /* attributes; zero where the operation has none (opcodes.def) */
-    int64_t index;                      /* PARAMETER number, GET_TUPLE_ELEMENT, IOTA dimension, */
-                                        /* TOPK k, BATCH_NORM feature, SCAN carries, delta */
-    const struct hlo_literal *literal;
-    struct hlo_ints dims;               /* `dimensions={}`; ALL_TO_ALL: split, concatenate, parts */
+/* What only some operations say; zero where the operation has none (opcodes.def) */
+struct hlo_detail {
     struct hlo_ints start, limit, stride;       /* SLICE; each of rank */
     struct hlo_ints low, high, interior;        /* PAD; each of rank */
     struct hlo_ints sizes;              /* DYNAMIC_SLICE, GATHER; FFT lengths */
     const struct hlo_gather *gather;
     const struct hlo_dot *dot;
-    enum hlo_precision precision[2];    /* of the operands */
-    int window_count;
     const struct hlo_window *window;
     const struct hlo_conv *conv;
-    enum hlo_direction direction;
-    enum hlo_comparison comparison;
+    int window_count;
     int exponent_bits, mantissa_bits;
     double epsilon;
-    bool is_lower, is_left, is_unit_diagonal;   /* CHOLESKY, TRIANGULAR_SOLVE */
-    enum hlo_solve transpose;
-    enum hlo_fft fft;
-    enum hlo_random random;
-    enum hlo_fusion fusion;
-    bool is_stable;                     /* SORT, TOPK */
-    bool is_largest;                    /* TOPK */
-    bool is_predicated;                 /* CONDITIONAL: by a pred; branch 0 is taken if true */
-    bool is_reverse;                    /* SCAN */
     const struct hlo_groups *groups;
     const char *target;                 /* custom_call_target; CALL of a composite: its name; */
     size_t target_bytes;                /* infeed_config, outfeed_config */
@@ -211,7 +199,36 @@ struct hlo_instruction {
     int sharding_count;                 /* 0: none; of a tuple one for each leaf, or one for all */
     const struct hlo_sharding *sharding;
     struct hlo_ints control;            /* control-predecessors: indices */
-    const struct hlo_place *place;      /* shared, never changed; NULL: nothing known */
+};
+
+/* Programs have very many: what few of them have is in `detail`, hlo_detail(i)->start */
+struct hlo_instruction {
+    enum hlo_opcode op;
+    enum hlo_direction direction;
+    enum hlo_comparison comparison;
+    enum hlo_precision precision[2];    /* of the operands */
+    enum hlo_solve transpose;
+    enum hlo_fft fft;
+    enum hlo_random random;
+    enum hlo_fusion fusion;
+    bool is_lower, is_left, is_unit_diagonal;   /* CHOLESKY, TRIANGULAR_SOLVE */
+    bool is_stable;                     /* SORT, TOPK */
+    bool is_largest;                    /* TOPK */
+    bool is_predicated;                 /* CONDITIONAL: by a pred; branch 0 is taken if true */
+    bool is_reverse;                    /* SCAN */
+    int operand_count;
+    int computation_count;              /* by role: reduce.. body; while body, condition; */
+    struct hlo_type type;
+    const char *name;                   /* without %, unique in its computation */
+    const int *operand;                 /* indices of instructions, each below its own */
+    const int *computation;             /* select-and-scatter select, scatter; branches; indices */
+    int64_t index;                      /* PARAMETER number, GET_TUPLE_ELEMENT, IOTA dimension, */
+                                        /* TOPK k, BATCH_NORM feature, SCAN carries, delta */
+    const struct hlo_literal *literal;
+    struct hlo_ints dims;               /* `dimensions={}`; ALL_TO_ALL: split, concatenate, parts */
+    struct hlo_detail *detail;          /* NULL: all zero. Its maker's until it is added, which */
+                                        /* copies it; then shared and never changed */
+    const struct hlo_place *place;      /* the same; NULL: nothing known */
     int line, col;                      /* in the file that was read */
 };
 
@@ -310,7 +327,16 @@ int hlo_type_leaves(const struct hlo_type *t);          /* arrays and tokens in 
 const struct hlo_type *hlo_type_leaf(const struct hlo_type *t, int n);
 char *hlo_type_print(const struct hlo_type *t, char *buf, size_t buf_bytes);   /* "f32[2,3]" */
 
-/* what is known of an instruction's place: nothing, rather than NULL */
+/* what few operations have, all zero rather than NULL; of the place the same */
+extern const struct hlo_detail hlo_no_detail;
+static inline const struct hlo_detail *hlo_detail(const struct hlo_instruction *i)
+{
+    return i->detail ? i->detail : &hlo_no_detail;
+}
+/* A copy of it, or one of zeros, in the arena becomes i's own: for who changes it. */
+struct hlo_detail *hlo_own_detail(struct arena *a, struct hlo_instruction *i);
+/* one of zeros of the block around, for who makes an instruction and adds it there */
+#define HLO_NEW_DETAIL (&(struct hlo_detail){ .target = NULL })
 const struct hlo_place *hlo_place_of(const struct hlo_instruction *i);
 /*
  * A place in the arena for `p`; of consecutive equal ones `last` is given again. NULL: p says

@@ -26,9 +26,11 @@ int hlo_copy_instruction(struct hlo_builder *b, const struct hlo_instruction *fr
                          const int *operand)
 {
     struct hlo_instruction i = *from;
+    struct hlo_detail d = *hlo_detail(from);
 
+    d.control = (struct hlo_ints){ 0 }; /* an order of its old computation */
+    i.detail = &d;
     i.operand = operand;
-    i.control = (struct hlo_ints){ 0 }; /* an order of its old computation */
     return hlo_add(b->module, b->computation, &i);
 }
 

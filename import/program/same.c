@@ -74,10 +74,10 @@ static bool same_conv(const struct hlo_conv *a, const struct hlo_conv *b)
 
 static bool same_window(const struct hlo_instruction *a, const struct hlo_instruction *b)
 {
-    if (a->window_count != b->window_count)
+    if (hlo_detail(a)->window_count != hlo_detail(b)->window_count)
         return false;
-    for (int d = 0; d < a->window_count; d++) {
-        const struct hlo_window *x = &a->window[d], *y = &b->window[d];
+    for (int d = 0; d < hlo_detail(a)->window_count; d++) {
+        const struct hlo_window *x = &hlo_detail(a)->window[d], *y = &hlo_detail(b)->window[d];
 
         if (x->size != y->size || x->stride != y->stride || x->pad_low != y->pad_low ||
             x->pad_high != y->pad_high || x->base_dilation != y->base_dilation ||
@@ -106,18 +106,22 @@ const char *hlo_instruction_differs(const struct hlo_instruction *a,
         {"index", a->index == b->index},
         {"value", same_literal(a->literal, b->literal)},
         {"dimensions", same_ints(a->dims, b->dims)},
-        {"slice", same_ints(a->start, b->start) && same_ints(a->limit, b->limit) &&
-                      same_ints(a->stride, b->stride)},
-        {"padding", same_ints(a->low, b->low) && same_ints(a->high, b->high) &&
-                        same_ints(a->interior, b->interior)},
-        {"sizes", same_ints(a->sizes, b->sizes)},
-        {"dimension numbers", same_gather(a->gather, b->gather) && same_dot(a->dot, b->dot) &&
-                                  same_conv(a->conv, b->conv)},
+        {"slice", same_ints(hlo_detail(a)->start, hlo_detail(b)->start) &&
+                      same_ints(hlo_detail(a)->limit, hlo_detail(b)->limit) &&
+                      same_ints(hlo_detail(a)->stride, hlo_detail(b)->stride)},
+        {"padding", same_ints(hlo_detail(a)->low, hlo_detail(b)->low) &&
+                        same_ints(hlo_detail(a)->high, hlo_detail(b)->high) &&
+                        same_ints(hlo_detail(a)->interior, hlo_detail(b)->interior)},
+        {"sizes", same_ints(hlo_detail(a)->sizes, hlo_detail(b)->sizes)},
+        {"dimension numbers", same_gather(hlo_detail(a)->gather, hlo_detail(b)->gather) &&
+                                  same_dot(hlo_detail(a)->dot, hlo_detail(b)->dot) &&
+                                  same_conv(hlo_detail(a)->conv, hlo_detail(b)->conv)},
         {"precision", a->precision[0] == b->precision[0] && a->precision[1] == b->precision[1]},
         {"window", same_window(a, b)},
         {"direction", a->direction == b->direction && a->comparison == b->comparison},
-        {"bits", a->exponent_bits == b->exponent_bits && a->mantissa_bits == b->mantissa_bits},
-        {"epsilon", a->epsilon == b->epsilon},
+        {"bits", hlo_detail(a)->exponent_bits == hlo_detail(b)->exponent_bits &&
+                     hlo_detail(a)->mantissa_bits == hlo_detail(b)->mantissa_bits},
+        {"epsilon", hlo_detail(a)->epsilon == hlo_detail(b)->epsilon},
         {"triangle", a->is_lower == b->is_lower && a->is_left == b->is_left &&
                          a->is_unit_diagonal == b->is_unit_diagonal &&
                          a->transpose == b->transpose},
@@ -125,8 +129,9 @@ const char *hlo_instruction_differs(const struct hlo_instruction *a,
         {"generator", a->random == b->random},
         {"order", a->is_stable == b->is_stable && a->is_largest == b->is_largest &&
                       a->is_reverse == b->is_reverse},
-        {"groups", same_groups(a->groups, b->groups)},
-        {"target", a->target_bytes == b->target_bytes && same_text(a->target, b->target)},
+        {"groups", same_groups(hlo_detail(a)->groups, hlo_detail(b)->groups)},
+        {"target", hlo_detail(a)->target_bytes == hlo_detail(b)->target_bytes &&
+                       same_text(hlo_detail(a)->target, hlo_detail(b)->target)},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

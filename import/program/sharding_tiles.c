@@ -201,10 +201,17 @@ static int step(struct hlo_builder *b, int x, const char *target, const struct h
                 const struct hlo_type *type)
 {
     struct hlo_instruction i = {
-        .op = OPCODE_CUSTOM_CALL, .type = *type, .operand_count = 1, .operand = &x,
-        .target = target, .target_bytes = strlen(target), .sharding_count = 1,
-        .sharding = arena_copy(b->module->arena, s, 1, sizeof(*s)),
-        .place = b->place, .line = b->line, .col = b->col,
+        .op = OPCODE_CUSTOM_CALL,
+        .type = *type,
+        .operand_count = 1,
+        .operand = &x,
+        .detail = &(struct hlo_detail){.target = target,
+                                       .target_bytes = strlen(target),
+                                       .sharding_count = 1,
+                                       .sharding = arena_copy(b->module->arena, s, 1, sizeof(*s))},
+        .place = b->place,
+        .line = b->line,
+        .col = b->col,
     };
 
     return hlo_add(b->module, b->computation, &i);

@@ -65,7 +65,7 @@ static int check_references(struct verifier *v, int index)
 {
     const struct hlo_instruction *i = v->i;
 
-    if ((int)i->op < 0 || i->op >= OPCODE_COUNT)
+    if (i->op >= OPCODE_COUNT)
         return FAIL(v, "%.80s has no operation", name_of(v));
     for (int n = 0; n < i->operand_count; n++) {
         if (i->operand[n] < 0 || i->operand[n] >= index)
@@ -75,8 +75,8 @@ static int check_references(struct verifier *v, int index)
         if (i->computation[n] < 0 || i->computation[n] >= v->m->computation_count)
             return FAIL(v, "%.80s: there is no computation %d", name_of(v), i->computation[n]);
     }
-    for (int n = 0; n < i->control.count; n++) {
-        if (i->control.item[n] < 0 || i->control.item[n] >= v->c->count)
+    for (int n = 0; n < hlo_detail(i)->control.count; n++) {
+        if (hlo_detail(i)->control.item[n] < 0 || hlo_detail(i)->control.item[n] >= v->c->count)
             return FAIL(v, "%.80s: control predecessor %d is not there", name_of(v), n);
     }
     return 0;
@@ -90,11 +90,12 @@ static int check_parts(struct verifier *v)
         unsigned group;
         const void *part;
         const char *name;
-    } parts[] = {{HLO_HAS_GATHER, v->i->gather, "dimension numbers"},
-                 {HLO_HAS_DOT, v->i->dot, "dimension numbers"},
-                 {HLO_HAS_CONV, v->i->conv, "dimension labels"},
-                 {HLO_HAS_GROUPS, v->i->groups, "groups"},
-                 {HLO_HAS_TARGET, v->i->op == OPCODE_CUSTOM_CALL ? v->i->target : "", "target"}};
+    } parts[] = {
+        {HLO_HAS_GATHER, hlo_detail(v->i)->gather, "dimension numbers"},
+        {HLO_HAS_DOT, hlo_detail(v->i)->dot, "dimension numbers"},
+        {HLO_HAS_CONV, hlo_detail(v->i)->conv, "dimension labels"},
+        {HLO_HAS_GROUPS, hlo_detail(v->i)->groups, "groups"},
+        {HLO_HAS_TARGET, v->i->op == OPCODE_CUSTOM_CALL ? hlo_detail(v->i)->target : "", "target"}};
 
     for (size_t n = 0; n < sizeof(parts) / sizeof(*parts); n++) {
         if ((has & parts[n].group) && !parts[n].part)
@@ -106,7 +107,7 @@ static int check_parts(struct verifier *v)
 
 static int check_groups(struct verifier *v)
 {
-    const struct hlo_groups *g = v->i->groups;
+    const struct hlo_groups *g = hlo_detail(v->i)->groups;
     int64_t ids = 0;
 
     if (!g)
@@ -140,9 +141,10 @@ static int check_sharding(struct verifier *v)
 {
     int leaves = hlo_type_leaves(&v->i->type);
 
-    if (v->i->sharding_count <= 1 || v->i->sharding_count == leaves)
+    if (hlo_detail(v->i)->sharding_count <= 1 || hlo_detail(v->i)->sharding_count == leaves)
         return 0;
-    return FAIL(v, "%.80s: %d shardings for %d arrays", name_of(v), v->i->sharding_count, leaves);
+    return FAIL(v, "%.80s: %d shardings for %d arrays", name_of(v),
+                hlo_detail(v->i)->sharding_count, leaves);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -242,8 +242,8 @@ static double work_of(const struct shard_rule *r, const struct hlo_instruction *
         return (double)hlo_type_bytes(r->tensor[r->tensor_count - 1].type) / 8;
     for (int f = 0; f < r->factor_count; f++)
         work *= (double)r->factor[f].size;
-    for (int w = 0; w < n->window_count; w++)
-        work *= (double)n->window[w].size;
+    for (int w = 0; w < hlo_detail(n)->window_count; w++)
+        work *= (double)hlo_detail(n)->window[w].size;
     return work / WORK_PER_BYTE;
 }
 

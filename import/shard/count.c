@@ -29,7 +29,7 @@ static int64_t bytes_of(const struct hlo_computation *c, const struct hlo_instru
 static struct shard_count_row describe(const struct hlo_module *m, int computation,
                                        const struct hlo_instruction *n)
 {
-    const struct hlo_groups *g = n->groups;
+    const struct hlo_groups *g = hlo_detail(n)->groups;
     struct shard_count_row row = {
         .op = n->op, .computation = computation, .groups = 1, .count = 1,
         .members = m->partition_count * m->replica_count,

@@ -194,9 +194,13 @@ int shard_all_gather(struct shard_emitter *e, int x, int dim, const struct shard
 {
     int64_t d = dim;
 
-    return add_collective(e, (struct hlo_instruction){
-        .op = OPCODE_ALL_GATHER, .groups = groups_of(e, axes, true), .dims = {1, &d},
-        .type = with_dim(e, x, dim, shard_axes_size(e->mesh, axes), 1)}, x);
+    return add_collective(
+        e,
+        (struct hlo_instruction){.op = OPCODE_ALL_GATHER,
+                                 .detail = &(struct hlo_detail){.groups = groups_of(e, axes, true)},
+                                 .dims = {1, &d},
+                                 .type = with_dim(e, x, dim, shard_axes_size(e->mesh, axes), 1)},
+        x);
 }
 
 int shard_all_reduce(struct shard_emitter *e, int x, const struct shard_axes *axes, int computation)
@@ -204,9 +208,14 @@ int shard_all_reduce(struct shard_emitter *e, int x, const struct shard_axes *ax
     struct hlo_type t = *hlo_type_of(e->b, x);
 
     t.layout = NULL;
-    return add_collective(e, (struct hlo_instruction){
-        .op = OPCODE_ALL_REDUCE, .groups = groups_of(e, axes, true), .type = t,
-        .computation_count = 1, .computation = &computation}, x);
+    return add_collective(
+        e,
+        (struct hlo_instruction){.op = OPCODE_ALL_REDUCE,
+                                 .detail = &(struct hlo_detail){.groups = groups_of(e, axes, true)},
+                                 .type = t,
+                                 .computation_count = 1,
+                                 .computation = &computation},
+        x);
 }
 
 int shard_reduce_scatter(struct shard_emitter *e, int x, int dim, const struct shard_axes *axes,
@@ -214,10 +223,15 @@ int shard_reduce_scatter(struct shard_emitter *e, int x, int dim, const struct s
 {
     int64_t d = dim;
 
-    return add_collective(e, (struct hlo_instruction){
-        .op = OPCODE_REDUCE_SCATTER, .groups = groups_of(e, axes, true), .dims = {1, &d},
-        .computation_count = 1, .computation = &computation,
-        .type = with_dim(e, x, dim, 1, shard_axes_size(e->mesh, axes))}, x);
+    return add_collective(
+        e,
+        (struct hlo_instruction){.op = OPCODE_REDUCE_SCATTER,
+                                 .detail = &(struct hlo_detail){.groups = groups_of(e, axes, true)},
+                                 .dims = {1, &d},
+                                 .computation_count = 1,
+                                 .computation = &computation,
+                                 .type = with_dim(e, x, dim, 1, shard_axes_size(e->mesh, axes))},
+        x);
 }
 
 int shard_all_to_all(struct shard_emitter *e, int x, int split, int joined,
@@ -229,9 +243,13 @@ int shard_all_to_all(struct shard_emitter *e, int x, int split, int joined,
 
     dim[joined] *= parts;
     t.dim = dim;
-    return add_collective(e, (struct hlo_instruction){
-        .op = OPCODE_ALL_TO_ALL, .groups = groups_of(e, axes, false), .dims = {3, dims}, .type = t},
-        x);
+    return add_collective(e,
+                          (struct hlo_instruction){
+                              .op = OPCODE_ALL_TO_ALL,
+                              .detail = &(struct hlo_detail){.groups = groups_of(e, axes, false)},
+                              .dims = {3, dims},
+                              .type = t},
+                          x);
 }
 
 /* which of all parts of an array device `number` has */
@@ -291,8 +309,11 @@ int shard_permute(struct shard_emitter *e, int x, const struct shard_lay *from,
     }
     mem_free(source);
     *g = (struct hlo_groups){.pair = {(int)(2 * devices), pair}, .channel_id = e->channel++};
-    return add_collective(e, (struct hlo_instruction){
-        .op = OPCODE_COLLECTIVE_PERMUTE, .groups = g, .type = with_dim(e, x, 0, 1, 1)}, x);
+    return add_collective(e,
+                          (struct hlo_instruction){.op = OPCODE_COLLECTIVE_PERMUTE,
+                                                   .detail = &(struct hlo_detail){.groups = g},
+                                                   .type = with_dim(e, x, 0, 1, 1)},
+                          x);
 }
 
 /* ----- sums of parts that are not all there */

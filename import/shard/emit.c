@@ -21,7 +21,7 @@ static int copy_as(struct shard_emitter *e, const struct hlo_instruction *n,
     struct hlo_instruction i = *n;
 
     i.type = *type;
-    i.sharding_count = 0;
+    hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     return hlo_copy_instruction(e->b, &i, operand);
 }
 
@@ -41,8 +41,8 @@ static void note_lays(struct shard_emitter *e, int made, const struct hlo_instru
 
     for (int l = 0; l < p->leaves; l++)
         s[l] = shard_lay_write(e->mesh, &p->lay[l], hlo_type_leaf(&n->type, l)->rank, a);
-    to->sharding = s;
-    to->sharding_count = p->leaves;
+    hlo_own_detail(a, to)->sharding = s;
+    to->detail->sharding_count = p->leaves;
 }
 
 static bool is_entry(const struct shard_emitter *e)
@@ -180,8 +180,8 @@ static int emit_whole(struct shard_emitter *e, const struct hlo_instruction *n,
 
 static bool is_call_of(const struct hlo_instruction *n, const char *target)
 {
-    return n->op == OPCODE_CUSTOM_CALL && n->operand_count == 1 && n->target &&
-           !strcmp(n->target, target);
+    return n->op == OPCODE_CUSTOM_CALL && n->operand_count == 1 && hlo_detail(n)->target &&
+           !strcmp(hlo_detail(n)->target, target);
 }
 
 /* by dimension first what lies by hand, then our own cuts */
@@ -233,8 +233,8 @@ static int emit_leave(struct shard_emitter *e, const struct hlo_instruction *n,
     uint32_t manual = from->manual & ~p->manual, ignored;
     struct shard_lay said = {0}, by_hand, lay;
 
-    if (n->sharding_count)
-        shard_lay_read(e->mesh, &n->sharding[0], n->type.rank, &said, &ignored);
+    if (hlo_detail(n)->sharding_count)
+        shard_lay_read(e->mesh, &hlo_detail(n)->sharding[0], n->type.rank, &said, &ignored);
     by_hand = join(&said, manual, &whole);
     if (check_region(e, n, operand_type(e, n, 0), &n->type, &by_hand))
         return -1;
@@ -311,7 +311,7 @@ static int64_t free_channel(const struct hlo_module *m)
 
     for (int c = 0; c < m->computation_count; c++)
         for (int i = 0; i < m->computation[c].count; i++) {
-            const struct hlo_groups *g = m->computation[c].instruction[i].groups;
+            const struct hlo_groups *g = hlo_detail(&m->computation[c].instruction[i])->groups;
 
             if (g && g->channel_id >= channel)
                 channel = g->channel_id + 1;

@@ -49,7 +49,7 @@ struct components {
 static void find_components(struct shard_emitter *e, const struct shard_cutting *c,
                             const int64_t *window, struct components *k)
 {
-    struct hlo_ints map = c->n->gather->start_index_map;
+    struct hlo_ints map = hlo_detail(c->n)->gather->start_index_map;
     const struct hlo_type *whole = c->rule->tensor[0].type;
 
     k->count = map.count;
@@ -68,8 +68,8 @@ static int shift(struct shard_emitter *e, const struct shard_cutting *c, int ind
                  const struct components *k)
 {
     return hlo_binary(e->b, OPCODE_SUBTRACT, indices,
-                      spread_components(e, indices, c->n->gather->index_vector_dim, k->first,
-                                        k->count));
+                      spread_components(e, indices, hlo_detail(c->n)->gather->index_vector_dim,
+                                        k->first, k->count));
 }
 
 /* whether all components of an index are in this device's part; without the vector's dimension */
@@ -77,7 +77,7 @@ static int find_own(struct shard_emitter *e, const struct shard_cutting *c, int 
                     const struct components *k)
 {
     struct hlo_type t = *hlo_type_of(e->b, shifted), yes = hlo_scalar_type(ELEMENT_PRED);
-    int64_t vector_dim = c->n->gather->index_vector_dim;
+    int64_t vector_dim = hlo_detail(c->n)->gather->index_vector_dim;
     int size = spread_components(e, shifted, vector_dim, k->size, k->count);
     int zero = hlo_constant_int(e->b, &t, 0);
     int own = hlo_binary(e->b, OPCODE_AND, hlo_compare(e->b, HLO_GE, shifted, zero),
@@ -92,7 +92,7 @@ static int find_own(struct shard_emitter *e, const struct shard_cutting *c, int 
 /* a predicate of each index, over the slices that are gathered */
 static int over_slices(struct shard_emitter *e, const struct shard_cutting *c, int pred)
 {
-    const struct hlo_ints offset = c->n->gather->offset_dims;
+    const struct hlo_ints offset = hlo_detail(c->n)->gather->offset_dims;
     int64_t dims[RANK_MAX];
     int count = 0;
 
@@ -108,7 +108,7 @@ static int over_slices(struct shard_emitter *e, const struct shard_cutting *c, i
 static int copy_with(struct shard_emitter *e, struct shard_cutting *c, struct hlo_instruction *i)
 {
     i->type = c->type;
-    i->sharding_count = 0;
+    hlo_own_detail(e->b->module->arena, i)->sharding_count = 0;
     return hlo_copy_instruction(e->b, i, c->operand);
 }
 
@@ -117,21 +117,22 @@ int shard_emit_gather(struct shard_emitter *e, struct shard_cutting *c)
     struct hlo_instruction i = *c->n;
     const struct hlo_type *whole = c->rule->tensor[0].type;
     struct hlo_type part = *hlo_type_of(e->b, c->operand[0]);
-    int64_t *sizes = arena_copy(e->b->module->arena, i.sizes.item, (size_t)i.sizes.count,
-                                sizeof(*sizes));
+    int64_t *sizes = arena_copy(e->b->module->arena, hlo_detail(&i)->sizes.item,
+                                (size_t)hlo_detail(&i)->sizes.count, sizeof(*sizes));
     struct hlo_type t = with_element(&c->type, c->type.element);
     struct components k;
     int indices = signed_indices(e, c->operand[1]), own, zero;
 
-    for (int d = 0; d < i.sizes.count; d++)
+    for (int d = 0; d < hlo_detail(&i)->sizes.count; d++)
         if (sizes[d] == whole->dim[d] && shard_index_factor(c, d) < 0)
             sizes[d] = part.dim[d];
-    find_components(e, c, i.sizes.item, &k);
-    i.sizes.item = sizes;
+    find_components(e, c, hlo_detail(&i)->sizes.item, &k);
+    hlo_own_detail(e->b->module->arena, &i)->sizes.item = sizes;
     zero = hlo_constant_int(e->b, &(struct hlo_type){.element = hlo_type_of(e->b, indices)->element},
                             0);
-    indices = hlo_clamp(e->b, hlo_splat(e->b, zero, hlo_type_of(e->b, indices)), indices,
-                        spread_components(e, indices, i.gather->index_vector_dim, k.end, k.count));
+    indices = hlo_clamp(
+        e->b, hlo_splat(e->b, zero, hlo_type_of(e->b, indices)), indices,
+        spread_components(e, indices, hlo_detail(&i)->gather->index_vector_dim, k.end, k.count));
     c->operand[1] = shift(e, c, indices, &k);
     own = find_own(e, c, c->operand[1], &k);
     return hlo_select(e->b, over_slices(e, c, own), copy_with(e, c, &i),

@@ -27,14 +27,14 @@ static struct hlo_ints part_sizes(struct arena *a, struct hlo_ints list, const s
 static void cut_groups(const struct shard_emitter *e, const struct shard_cutting *c,
                        struct hlo_instruction *i)
 {
-    struct hlo_conv *conv = arena_copy(e->b->module->arena, i->conv, 1, sizeof(*conv));
+    struct hlo_conv *conv = arena_copy(e->b->module->arena, hlo_detail(i)->conv, 1, sizeof(*conv));
     int64_t parts = shard_axes_size(e->mesh, &c->of_factor[0]);
 
     if (conv->feature_groups > 1)
         conv->feature_groups /= parts;
     else if (conv->batch_groups > 1)
         conv->batch_groups /= parts;
-    i->conv = conv;
+    hlo_own_detail(e->b->module->arena, i)->conv = conv;
 }
 
 static void cut_attributes(struct shard_emitter *e, const struct shard_cutting *c,
@@ -44,9 +44,11 @@ static void cut_attributes(struct shard_emitter *e, const struct shard_cutting *
     struct arena *a = e->b->module->arena;
 
     if (i->op == OPCODE_SLICE)
-        i->limit = part_sizes(a, i->limit, whole, hlo_type_of(e->b, c->operand[0]));
+        hlo_own_detail(a, i)->limit = part_sizes(a, hlo_detail(i)->limit, whole,
+                                                 hlo_type_of(e->b, c->operand[0]));
     else if (i->op == OPCODE_DYNAMIC_SLICE || i->op == OPCODE_GATHER)
-        i->sizes = part_sizes(a, i->sizes, whole, hlo_type_of(e->b, c->operand[0]));
+        hlo_own_detail(a, i)->sizes = part_sizes(a, hlo_detail(i)->sizes, whole,
+                                                 hlo_type_of(e->b, c->operand[0]));
     else if (i->op == OPCODE_CONVOLUTION)
         cut_groups(e, c, i);
 }
@@ -56,7 +58,7 @@ static int emit_plain(struct shard_emitter *e, struct shard_cutting *c)
     struct hlo_instruction i = *c->n;
 
     i.type = c->type;
-    i.sharding_count = 0;
+    hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     cut_attributes(e, c, &i);
     return hlo_copy_instruction(e->b, &i, c->operand);
 }
@@ -245,8 +247,8 @@ static struct hlo_type part_type(struct shard_emitter *e, const struct shard_cut
 
 static bool is_constraint(const struct hlo_instruction *n)
 {
-    return shard_is_identity_call(n) &&
-           (!strcmp(n->target, "Sharding") || strstr(n->target, "FuncResultSharding"));
+    return shard_is_identity_call(n) && (!strcmp(hlo_detail(n)->target, "Sharding") ||
+                                         strstr(hlo_detail(n)->target, "FuncResultSharding"));
 }
 
 static bool is_index_cut(const struct shard_cutting *c)
@@ -289,5 +291,5 @@ int shard_index_factor(const struct shard_cutting *c, int dim)
     int f = d->count == 1 ? d->factor[0] : -1;
 
     return f >= 0 && c->rule->factor[f].is_index && is_cut(c, f) &&
-           stands_in(c->n->gather->start_index_map, dim) ? f : -1;
+           stands_in(hlo_detail(c->n)->gather->start_index_map, dim) ? f : -1;
 }

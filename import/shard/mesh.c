@@ -149,8 +149,8 @@ static void for_each_sharding(const struct hlo_module *m, visit_sharding *visit,
         for (int i = 0; i < m->computation[c].count; i++) {
             const struct hlo_instruction *n = &m->computation[c].instruction[i];
 
-            for (int k = 0; k < n->sharding_count; k++)
-                visit(user, &n->sharding[k]);
+            for (int k = 0; k < hlo_detail(n)->sharding_count; k++)
+                visit(user, &hlo_detail(n)->sharding[k]);
         }
 }
 

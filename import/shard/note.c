@@ -18,7 +18,8 @@ int shard_first_leaf(const struct hlo_type *tuple, int index)
 
 static bool is_call_of(const struct hlo_instruction *n, const char *target)
 {
-    return n->op == OPCODE_CUSTOM_CALL && n->target && !strcmp(n->target, target);
+    return n->op == OPCODE_CUSTOM_CALL && hlo_detail(n)->target &&
+           !strcmp(hlo_detail(n)->target, target);
 }
 
 static void make_places(struct shard_state *s, int computation)
@@ -52,8 +53,8 @@ static uint32_t entered_axes(const struct shard_state *s, const struct hlo_instr
     struct shard_lay lay;
     uint32_t manual = 0;
 
-    if (n->sharding_count)
-        shard_lay_read(&s->mesh, &n->sharding[0], n->type.rank, &lay, &manual);
+    if (hlo_detail(n)->sharding_count)
+        shard_lay_read(&s->mesh, &hlo_detail(n)->sharding[0], n->type.rank, &lay, &manual);
     return manual;
 }
 
@@ -98,7 +99,8 @@ static void spread_manual(struct shard_state *s, int computation, uint32_t aroun
 /* `unspecified_dims=[0,2]` in a constraint's text: these may be cut by others */
 static uint32_t unspecified_dims(const struct hlo_instruction *n)
 {
-    const char *at = n->config ? strstr(n->config, "unspecified_dims=[") : NULL;
+    const char *at =
+        hlo_detail(n)->config ? strstr(hlo_detail(n)->config, "unspecified_dims=[") : NULL;
     uint32_t dims = 0;
 
     for (at = at ? at + strlen("unspecified_dims=[") : ""; *at >= '0' && *at <= '9'; ) {
@@ -183,10 +185,10 @@ static void note_instruction(struct shard_state *s, int computation, int i)
         note_entered(s, computation, p, n);
         return;
     }
-    if (n->sharding_count != 1 && n->sharding_count != p->leaves)
+    if (hlo_detail(n)->sharding_count != 1 && hlo_detail(n)->sharding_count != p->leaves)
         return;
     for (int l = 0; l < p->leaves; l++)
-        note_leaf(s, p, l, n, &n->sharding[n->sharding_count == 1 ? 0 : l]);
+        note_leaf(s, p, l, n, &hlo_detail(n)->sharding[hlo_detail(n)->sharding_count == 1 ? 0 : l]);
 }
 
 /* parameters of which nothing is said are whole; results, if the program does not leave it to us */

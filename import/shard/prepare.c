@@ -45,9 +45,9 @@ static int read_manual(const struct hlo_module *m, const char *cuts, const char 
 static int step(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                 const int *operand, bool is_entered)
 {
-    const char *cuts = value_of(&from->frontend,
+    const char *cuts = value_of(&hlo_detail(from)->frontend,
                                 is_entered ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings");
-    const char *axes = value_of(&from->frontend, "xla.sdy.manual_axes");
+    const char *axes = value_of(&hlo_detail(from)->frontend, "xla.sdy.manual_axes");
     const struct hlo_sharding *cut;
     int *made = arena_array(b->module->arena, (size_t)from->operand_count, sizeof(*made)), count;
     bool is_tuple = hlo_type_is_tuple(&from->type);
@@ -77,12 +77,14 @@ static int step(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_i
 static int note_shardy(struct hlo_rewrite *r, struct hlo_builder *b,
                        const struct hlo_instruction *from, const int *operand)
 {
-    const char *text = value_of(&from->frontend, "xla.sdy.sharding");
+    const char *text = value_of(&hlo_detail(from)->frontend, "xla.sdy.sharding");
     struct hlo_instruction noted = *from;
 
-    if (from->sharding_count || !text || !b->module->mesh_count)
+    if (hlo_detail(from)->sharding_count || !text || !b->module->mesh_count)
         return -1;
-    if (parse_value(b->module, text, &noted.sharding_count, &noted.sharding, r->err)) {
+    hlo_own_detail(b->module->arena, &noted);
+    if (parse_value(b->module, text, &noted.detail->sharding_count, &noted.detail->sharding,
+                    r->err)) {
         r->status = -1;
         return -1;
     }
@@ -92,7 +94,8 @@ static int note_shardy(struct hlo_rewrite *r, struct hlo_builder *b,
 static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
 {
-    const char *target = from->op == OPCODE_CUSTOM_CALL && from->target ? from->target : "";
+    const char *target =
+        from->op == OPCODE_CUSTOM_CALL && hlo_detail(from)->target ? hlo_detail(from)->target : "";
     int made;
 
     if (from->op == OPCODE_CALL || from->op == OPCODE_FUSION)
@@ -177,6 +180,7 @@ static void own_root(struct hlo_module *m, int computation)
     struct hlo_instruction root = c->instruction[c->root];
     struct hlo_builder b = {.module = m, .computation = computation, .place = root.place};
     int from = c->root, made, *part;
+    struct hlo_detail *d;
 
     if (root.op == OPCODE_TUPLE && !is_used(c, c->root))
         return;
@@ -189,8 +193,9 @@ static void own_root(struct hlo_module *m, int computation)
         made = hlo_unary(&b, OPCODE_COPY, from);
     }
     m->computation[computation].root = made;
-    m->computation[computation].instruction[made].sharding = root.sharding;
-    m->computation[computation].instruction[made].sharding_count = root.sharding_count;
+    d = hlo_own_detail(m->arena, &m->computation[computation].instruction[made]);
+    d->sharding = hlo_detail(&root)->sharding;
+    d->sharding_count = hlo_detail(&root)->sharding_count;
 }
 
 static void own_roots(struct hlo_module *m, const struct owning *o)
@@ -219,9 +224,10 @@ int64_t shard_partitions(const struct hlo_module *m)
         for (int i = 0; i < m->computation[c].count; i++) {
             const struct hlo_instruction *n = &m->computation[c].instruction[i];
 
-            for (int k = 0; k < n->sharding_count; k++)
-                if (n->sharding[k].kind == HLO_TILED && n->sharding[k].id.count > most)
-                    most = n->sharding[k].id.count;
+            for (int k = 0; k < hlo_detail(n)->sharding_count; k++)
+                if (hlo_detail(n)->sharding[k].kind == HLO_TILED &&
+                    hlo_detail(n)->sharding[k].id.count > most)
+                    most = hlo_detail(n)->sharding[k].id.count;
         }
     return most;
 }

@@ -83,18 +83,19 @@ static bool is_update_whole(const struct shard_made *m, int dim)
 }
 static bool is_unpadded(const struct shard_made *m, int dim)
 {
-    return !m->i->low.item[dim] && !m->i->high.item[dim] && !m->i->interior.item[dim];
+    return !hlo_detail(m->i)->low.item[dim] && !hlo_detail(m->i)->high.item[dim] &&
+           !hlo_detail(m->i)->interior.item[dim];
 }
 static bool is_pointwise_window(const struct shard_made *m, int dim)
 {
-    const struct hlo_window *w = &m->i->window[dim];
+    const struct hlo_window *w = &hlo_detail(m->i)->window[dim];
 
     return w->size == 1 && w->stride == 1 && !w->pad_low && !w->pad_high &&
            w->base_dilation == 1;
 }
 static bool is_before_fft(const struct shard_made *m, int dim)
 {
-    return dim < result_type(m)->rank - m->i->sizes.count;
+    return dim < result_type(m)->rank - hlo_detail(m->i)->sizes.count;
 }
 static bool is_batch(const struct shard_made *m, int dim)
 {
@@ -142,7 +143,7 @@ static void one_by_one(struct shard_made *m)
 
 static bool is_target(const struct hlo_instruction *i, const char *name)
 {
-    return i->target && !strcmp(i->target, name);
+    return hlo_detail(i)->target && !strcmp(hlo_detail(i)->target, name);
 }
 
 bool shard_is_identity_call(const struct hlo_instruction *i)

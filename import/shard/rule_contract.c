@@ -21,7 +21,7 @@ static int sum_factor(struct shard_rule *r, int64_t size)
 void shard_rule_dot(struct shard_made *m)
 {
     struct shard_rule *r = m->rule;
-    const struct hlo_dot *d = m->i->dot;
+    const struct hlo_dot *d = hlo_detail(m->i)->dot;
     int out = 0;
 
     r->sum = OPCODE_ADD;
@@ -59,7 +59,7 @@ void shard_rule_convolution(struct shard_made *m)
 {
     enum { INPUT, KERNEL, OUTPUT };
     struct shard_rule *r = m->rule;
-    const struct hlo_conv *c = m->i->conv;
+    const struct hlo_conv *c = hlo_detail(m->i)->conv;
     int64_t batch = r->tensor[OUTPUT].type->dim[c->out_batch];
     int64_t groups = c->feature_groups > 1 ? c->feature_groups : c->batch_groups;
     int f;

@@ -110,9 +110,9 @@ void shard_rule_gather(struct shard_made *m)
     if (r->tensor[0].type->rank > 64)
         return;
     r->sum = r->tensor[0].type->element == ELEMENT_PRED ? OPCODE_OR : OPCODE_ADD;
-    find_windows(r, &p, m->i->gather);
-    tie_windows(r, &p, m->i->gather);
-    tie_batches(r, &p, m->i->gather, false);
+    find_windows(r, &p, hlo_detail(m->i)->gather);
+    tie_windows(r, &p, hlo_detail(m->i)->gather);
+    tie_batches(r, &p, hlo_detail(m->i)->gather, false);
 }
 
 /* of one array; a scatter of several at once is done whole */
@@ -124,7 +124,7 @@ void shard_rule_scatter(struct shard_made *m)
     if (m->i->operand_count != 3 || r->tensor[0].type->rank > 64)
         return;
     r->sum = shard_sum_of(m->module, m->i->computation[0]);
-    find_windows(r, &p, m->i->gather);
-    tie_windows(r, &p, m->i->gather);
-    tie_batches(r, &p, m->i->gather, r->sum != OPCODE_COUNT);
+    find_windows(r, &p, hlo_detail(m->i)->gather);
+    tie_windows(r, &p, hlo_detail(m->i)->gather);
+    tie_batches(r, &p, hlo_detail(m->i)->gather, r->sum != OPCODE_COUNT);
 }

@@ -6,8 +6,9 @@
 
 static bool is_step_into_region(const struct hlo_instruction *n)
 {
-    return n->op == OPCODE_CUSTOM_CALL && n->target &&
-           (!strcmp(n->target, "SPMDFullToShardShape") || strstr(n->target, "GlobalToLocalShape"));
+    return n->op == OPCODE_CUSTOM_CALL && hlo_detail(n)->target &&
+           (!strcmp(hlo_detail(n)->target, "SPMDFullToShardShape") ||
+            strstr(hlo_detail(n)->target, "GlobalToLocalShape"));
 }
 
 /* collectives between partitions that no manual region has: a partitioner has been here */
@@ -21,7 +22,8 @@ static bool is_cut_already(const struct hlo_module *m)
 
             if (is_step_into_region(n))
                 return false;
-            has_exchange |= n->groups && n->groups->channel_id && !n->groups->is_host_transfer;
+            has_exchange |= hlo_detail(n)->groups && hlo_detail(n)->groups->channel_id &&
+                            !hlo_detail(n)->groups->is_host_transfer;
         }
     return has_exchange;
 }

@@ -19,7 +19,7 @@ static bool has_exchange(const struct hlo_module *m, int computation)
     for (int i = 0; i < c->count; i++) {
         const struct hlo_instruction *n = &c->instruction[i];
 
-        if (n->groups)
+        if (hlo_detail(n)->groups)
             return true;
         for (int k = 0; is_control(n->op) && k < n->computation_count; k++)
             if (has_exchange(m, n->computation[k]))

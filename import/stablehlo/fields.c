@@ -4,10 +4,20 @@
 #include <stddef.h>
 #include <string.h>
 
+/* both in one, so that a field has one name */
+struct home {
+    struct hlo_instruction i;
+    struct hlo_detail d;
+};
+#define OFFSET(field) \
+    (offsetof(struct home, field) < offsetof(struct home, d) \
+         ? offsetof(struct home, field) : offsetof(struct home, field) - offsetof(struct home, d))
+
 #define NEEDED FIELD_NEEDED
 static const struct field fields[] = {
 #define ATTR(op, field, name, kind, absent) \
-    { OPCODE_##op, offsetof(struct hlo_instruction, field), name, FIELD_##kind, absent },
+    { OPCODE_##op, OFFSET(field), offsetof(struct home, field) >= offsetof(struct home, d), name, \
+      FIELD_##kind, absent },
 #include "import/stablehlo/attributes.def"
 };
 static const struct field_word words[] = {

@@ -13,7 +13,8 @@ enum field_kind {
 
 struct field {
     enum hlo_opcode op;
-    size_t offset;                      /* in struct hlo_instruction */
+    size_t offset;                      /* in struct hlo_instruction, or in its detail */
+    bool is_detail;
     const char *name;
     enum field_kind kind;
     int64_t absent;

@@ -78,7 +78,7 @@ const struct mlir_attr *from_nested(const struct mlir_op *op, const char *outer,
 }
 
 static int enum_field(struct from *f, const struct mlir_op *op, const struct field *row,
-                      const struct mlir_attr *a, int *to)
+                      const struct mlir_attr *a, unsigned char *to)
 {
     bool is_word = a->kind == MLIR_ENUM || a->kind == MLIR_STRING;
     const struct field_word *w = is_word ? field_word_find(row->kind, a->text.data) : NULL;
@@ -87,7 +87,7 @@ static int enum_field(struct from *f, const struct mlir_op *op, const struct fie
         return from_fail(f, op, "%s is %.*s", row->name,
                          is_word && a->text.bytes < 40 ? (int)a->text.bytes : 13,
                          is_word ? a->text.data : "no such word");
-    *to = w->value;
+    *to = (unsigned char)w->value;
     return 0;
 }
 
@@ -103,7 +103,7 @@ static int one_field(struct from *f, const struct mlir_op *op, const struct fiel
         return 0;
     }
     if (field_is_enum(row->kind)) {
-        *(int *)to = (int)row->absent;
+        *(unsigned char *)to = (unsigned char)row->absent;
         return a ? enum_field(f, op, row, a, to) : 0;
     }
     if (row->kind == FIELD_REAL) {
@@ -132,7 +132,8 @@ int from_fields(struct from *f, const struct mlir_op *op, struct hlo_instruction
         const struct mlir_attr *a = mlir_op_attr(op, row->name);
         if (!a && row->absent == FIELD_NEEDED)
             return from_fail(f, op, "the attribute %s is missing", row->name);
-        if (one_field(f, op, row, a, (char *)i + row->offset))
+        char *home = row->is_detail ? (char *)i->detail : (char *)i;
+        if (one_field(f, op, row, a, home + row->offset))
             return -1;
     }
     return 0;

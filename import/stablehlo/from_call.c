@@ -37,7 +37,7 @@ static int call(struct from *f, const struct mlir_op *op, const char *attribute,
 
 int from_call(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { 0 };
+    struct hlo_instruction i = { .detail = HLO_NEW_DETAIL };
     return call(f, op, "callee", &i);
 }
 
@@ -45,7 +45,7 @@ int from_composite(struct from *f, const struct mlir_op *op)
 {
     const struct mlir_attr *name = symbol_of(op, "name");
     const struct mlir_attr *attributes = mlir_op_attr(op, "composite_attributes");
-    struct hlo_instruction i = { 0 };
+    struct hlo_instruction i = { .detail = HLO_NEW_DETAIL };
     int64_t version;
 
     if (!name)
@@ -54,14 +54,14 @@ int from_composite(struct from *f, const struct mlir_op *op)
         return from_fail(f, op, "a composite with regions is not known");
     if (from_int(f, op, "version", mlir_op_attr(op, "version"), 0, &version))
         return -1;
-    i.target = name->text.data;
-    i.target_bytes = name->text.bytes;
-    from_add_pair(f, &i.frontend, "composite.attributes",
+    i.detail->target = name->text.data;
+    i.detail->target_bytes = name->text.bytes;
+    from_add_pair(f, &i.detail->frontend, "composite.attributes",
                   attributes ? mlir_attr_text(f->arena, attributes) : "{}");
-    from_add_pair(f, &i.frontend, "composite.name", from_quoted(f, name->text));
-    from_add_pair(f, &i.frontend, "composite.version",
+    from_add_pair(f, &i.detail->frontend, "composite.name", from_quoted(f, name->text));
+    from_add_pair(f, &i.detail->frontend, "composite.version",
                   arena_printf(f->arena, "\"%lld\"", (long long)version));
-    from_add_pair(f, &i.other, "is_composite", "true");
+    from_add_pair(f, &i.detail->other, "is_composite", "true");
     return call(f, op, "decomposition", &i);
 }
 
@@ -69,7 +69,7 @@ int from_composite(struct from *f, const struct mlir_op *op)
 static int top_k(struct from *f, const struct mlir_op *op, const struct mlir_attr *k,
                  const struct mlir_attr *largest)
 {
-    struct hlo_instruction i = { .op = OPCODE_TOPK, .is_stable = true };
+    struct hlo_instruction i = { .op = OPCODE_TOPK, .detail = HLO_NEW_DETAIL, .is_stable = true };
     int *x;
 
     if (op->operand_count != 1 || op->result_count != 2 || !k)
@@ -116,7 +116,7 @@ static void keep(struct from *f, const struct mlir_op *op, const char *name,
     const struct mlir_attr *a = mlir_op_attr(op, name);
 
     if (a && (a->kind != MLIR_ARRAY || a->count))
-        from_add_pair(f, &i->other, name, mlir_attr_text(f->arena, a));
+        from_add_pair(f, &i->detail->other, name, mlir_attr_text(f->arena, a));
 }
 
 static int api_version(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
@@ -132,7 +132,7 @@ static int api_version(struct from *f, const struct mlir_op *op, struct hlo_inst
     if (version < 0 || version > 4)
         return from_fail(f, op, "no api_version is %lld", (long long)version);
     if (names[version])
-        from_add_pair(f, &i->other, "api_version", names[version]);
+        from_add_pair(f, &i->detail->other, "api_version", names[version]);
     return 0;
 }
 
@@ -157,9 +157,9 @@ static int custom_call_fields(struct from *f, const struct mlir_op *op, struct h
     const struct mlir_attr *config = mlir_op_attr(op, "backend_config");
 
     if (config && (config->kind != MLIR_STRING || config->text.bytes))
-        i->config = mlir_attr_text(f->arena, config);
+        i->detail->config = mlir_attr_text(f->arena, config);
     if (from_bool(mlir_op_attr(op, "has_side_effect"), false))
-        from_add_pair(f, &i->other, "custom_call_has_side_effect", "true");
+        from_add_pair(f, &i->detail->other, "custom_call_has_side_effect", "true");
     keep(f, op, "operand_layouts", i);
     keep(f, op, "result_layouts", i);
     keep(f, op, "output_operand_aliases", i);
@@ -169,7 +169,7 @@ static int custom_call_fields(struct from *f, const struct mlir_op *op, struct h
 int from_custom_call(struct from *f, const struct mlir_op *op)
 {
     const struct mlir_attr *name = symbol_of(op, "call_target_name");
-    struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL };
+    struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .detail = HLO_NEW_DETAIL };
     bool is_operation;
     int *x;
 
@@ -178,8 +178,8 @@ int from_custom_call(struct from *f, const struct mlir_op *op)
     int status = named_operation(f, op, name->text.data, &is_operation);
     if (is_operation)
         return status;
-    i.target = name->text.data;
-    i.target_bytes = name->text.bytes;
+    i.detail->target = name->text.data;
+    i.detail->target_bytes = name->text.bytes;
     if (custom_call_fields(f, op, &i))
         return -1;
     from_place(f, op);
@@ -214,15 +214,16 @@ static int table_of_functions(struct from *f, const struct mlir_op *op, const st
         f->m->replica_count = a->count;
     if (a->count && count / a->count > f->m->partition_count)
         f->m->partition_count = count / a->count;
-    from_add_pair(f, &i->frontend, "programs", mlir_attr_text(f->arena, a));
+    from_add_pair(f, &i->detail->frontend, "programs", mlir_attr_text(f->arena, a));
     return 0;
 }
 
 int from_run_parallel(struct from *f, const struct mlir_op *op)
 {
     const struct mlir_attr *programs = mlir_op_attr(op, "programs");
-    struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .target = op->name,
-                                 .target_bytes = strlen(op->name) };
+    struct hlo_instruction i = {
+        .op = OPCODE_CUSTOM_CALL,
+        .detail = &(struct hlo_detail){.target = op->name, .target_bytes = strlen(op->name)}};
     int *x;
 
     if (!programs || programs->kind != MLIR_ARRAY)
@@ -242,7 +243,7 @@ int from_check(struct from *f, const struct mlir_op *op)
 {
     const struct mlir_attr *value = mlir_op_attr(op, "value");
     size_t length = strlen(op->name), suffix = strlen("_const");
-    struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL };
+    struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .detail = HLO_NEW_DETAIL };
     const struct hlo_literal *l;
     int *x = from_operands(f, op);
 
@@ -257,12 +258,12 @@ int from_check(struct from *f, const struct mlir_op *op)
         bool is_const = length > suffix && !strcmp(op->name + length - suffix, "_const");
         length -= is_const ? suffix : 0;
     }
-    i.target = arena_printf(f->arena, "%.*s", (int)length, op->name);
-    i.target_bytes = length;
-    from_add_pair(f, &i.other, "custom_call_has_side_effect", "true");
+    i.detail->target = arena_printf(f->arena, "%.*s", (int)length, op->name);
+    i.detail->target_bytes = length;
+    from_add_pair(f, &i.detail->other, "custom_call_has_side_effect", "true");
     for (int k = 0; k < op->attr_count; k++) {
         if (strcmp(op->attr[k].name, "value"))
-            from_add_pair(f, &i.frontend, op->attr[k].name,
+            from_add_pair(f, &i.detail->frontend, op->attr[k].name,
                           mlir_attr_text(f->arena, op->attr[k].attr));
     }
     i.place = f->b.place;

@@ -60,18 +60,18 @@ static void shard_context(struct from *f, int data, struct hlo_instruction *i)
 {
     struct hlo_sharding *all;
 
-    if (i->sharding_count != data + 1)
+    if (i->detail->sharding_count != data + 1)
         return;
     all = arena_array(f->arena, (size_t)data + 2, sizeof(*all));
-    memcpy(all, i->sharding, (size_t)data * sizeof(*all));
-    all[data] = all[data + 1] = i->sharding[data];
-    i->sharding = all;
-    i->sharding_count = data + 2;
+    memcpy(all, i->detail->sharding, (size_t)data * sizeof(*all));
+    all[data] = all[data + 1] = i->detail->sharding[data];
+    i->detail->sharding = all;
+    i->detail->sharding_count = data + 2;
 }
 
 int from_send(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_SEND, .operand_count = 2 };
+    struct hlo_instruction i = { .op = OPCODE_SEND, .detail = HLO_NEW_DETAIL, .operand_count = 2 };
     int *x;
 
     if (op->operand_count < 1 || op->result_count != 1)
@@ -83,15 +83,18 @@ int from_send(struct from *f, const struct mlir_op *op)
     i.operand = pair;
     i.type = started_type(f, hlo_type_of(&f->b, pair[0]));
     int started = add(f, op, &i);
-    struct hlo_instruction done = { .op = OPCODE_SEND_DONE, .type = token_type(),
-                                    .operand_count = 1, .operand = &started, .groups = i.groups };
+    struct hlo_instruction done = {.op = OPCODE_SEND_DONE,
+                                   .type = token_type(),
+                                   .operand_count = 1,
+                                   .operand = &started,
+                                   .detail = &(struct hlo_detail){.groups = i.detail->groups}};
     from_define(f, &op->result[0], add(f, op, &done));
     return 0;
 }
 
 int from_recv(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_RECV, .operand_count = 1 };
+    struct hlo_instruction i = { .op = OPCODE_RECV, .detail = HLO_NEW_DETAIL, .operand_count = 1 };
     struct hlo_type data;
     int *x;
 
@@ -105,9 +108,11 @@ int from_recv(struct from *f, const struct mlir_op *op)
     shard_context(f, op->result_count - 1, &i);
     int started = add(f, op, &i);
     const struct hlo_type part[2] = { data, token_type() };
-    struct hlo_instruction done = { .op = OPCODE_RECV_DONE, .operand_count = 1,
-                                    .type = hlo_tuple_type(f->arena, 2, part),
-                                    .operand = &started, .groups = i.groups };
+    struct hlo_instruction done = {.op = OPCODE_RECV_DONE,
+                                   .operand_count = 1,
+                                   .type = hlo_tuple_type(f->arena, 2, part),
+                                   .operand = &started,
+                                   .detail = &(struct hlo_detail){.groups = i.detail->groups}};
     define_data(f, op, add(f, op, &done));
     return 0;
 }
@@ -118,14 +123,14 @@ static void config(const struct mlir_op *op, const char *name, struct hlo_instru
     const struct mlir_attr *a = mlir_op_attr(op, name);
 
     if (a && a->kind == MLIR_STRING && a->text.bytes) {
-        i->target = a->text.data;
-        i->target_bytes = a->text.bytes;
+        i->detail->target = a->text.data;
+        i->detail->target_bytes = a->text.bytes;
     }
 }
 
 int from_infeed(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_INFEED, .operand_count = 1 };
+    struct hlo_instruction i = {.op = OPCODE_INFEED, .detail = HLO_NEW_DETAIL, .operand_count = 1};
     struct hlo_type data;
     int *x;
 
@@ -143,7 +148,8 @@ int from_infeed(struct from *f, const struct mlir_op *op)
 
 int from_outfeed(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_OUTFEED, .operand_count = 2, .type = token_type() };
+    struct hlo_instruction i = {
+        .op = OPCODE_OUTFEED, .detail = HLO_NEW_DETAIL, .operand_count = 2, .type = token_type()};
     int *x;
 
     if (op->operand_count < 1 || op->result_count != 1)
@@ -159,7 +165,8 @@ int from_outfeed(struct from *f, const struct mlir_op *op)
 
 int from_all_to_all(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_ALL_TO_ALL, .operand_count = op->operand_count };
+    struct hlo_instruction i = {
+        .op = OPCODE_ALL_TO_ALL, .detail = HLO_NEW_DETAIL, .operand_count = op->operand_count};
     int64_t dims[3];
     int *x;
 

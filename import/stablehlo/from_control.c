@@ -208,9 +208,13 @@ static int loop(struct from *f, const struct mlir_op *op, struct captures *c)
     int body = condition < 0 ? -1 : tuple_region(f, op, &op->region[1], "while_body", &t, c, true);
     if (body < 0)
         return -1;
-    struct hlo_instruction i = { .op = OPCODE_WHILE, .type = t, .operand_count = 1,
-                                 .operand = &state, .computation_count = 2,
-                                 .computation = (int[]){ body, condition } };
+    struct hlo_instruction i = {.op = OPCODE_WHILE,
+                                .detail = HLO_NEW_DETAIL,
+                                .type = t,
+                                .operand_count = 1,
+                                .operand = &state,
+                                .computation_count = 2,
+                                .computation = (int[]){body, condition}};
     from_place(f, op);
     if (from_extra(f, op, &i))
         return -1;
@@ -262,9 +266,13 @@ static int conditional(struct from *f, const struct mlir_op *op, bool is_predica
     int count = op->region_count;
     int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
     int *made = arena_array(f->arena, (size_t)count + 1, sizeof(*made));
-    struct hlo_instruction i = { .op = OPCODE_CONDITIONAL, .is_predicated = is_predicated,
-                                 .operand = x, .operand_count = count + 1, .computation = made,
-                                 .computation_count = count };
+    struct hlo_instruction i = {.op = OPCODE_CONDITIONAL,
+                                .detail = HLO_NEW_DETAIL,
+                                .is_predicated = is_predicated,
+                                .operand = x,
+                                .operand_count = count + 1,
+                                .computation = made,
+                                .computation_count = count};
 
     if (op->operand_count != 1 || count < 1 || (is_predicated && count != 2))
         return from_fail(f, op, "it has %d operands and %d regions", op->operand_count, count);

@@ -38,11 +38,11 @@ static int finish_with(struct from *f, const struct mlir_op *op, struct hlo_inst
 
 int from_real_dynamic_slice(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_SLICE };
+    struct hlo_instruction i = { .op = OPCODE_SLICE, .detail = HLO_NEW_DETAIL };
 
-    if (operand_ints(f, op, 1, "the start", &i.start) ||
-        operand_ints(f, op, 2, "the limit", &i.limit) ||
-        operand_ints(f, op, 3, "the stride", &i.stride))
+    if (operand_ints(f, op, 1, "the start", &i.detail->start) ||
+        operand_ints(f, op, 2, "the limit", &i.detail->limit) ||
+        operand_ints(f, op, 3, "the stride", &i.detail->stride))
         return -1;
     return finish_with(f, op, &i, 1);
 }
@@ -54,52 +54,53 @@ int from_dynamic_broadcast_in_dim(struct from *f, const struct mlir_op *op)
 
 int from_dynamic_reshape(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_RESHAPE };
+    struct hlo_instruction i = { .op = OPCODE_RESHAPE, .detail = HLO_NEW_DETAIL };
     return finish_with(f, op, &i, 1);
 }
 
 int from_dynamic_iota(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_IOTA };
+    struct hlo_instruction i = { .op = OPCODE_IOTA, .detail = HLO_NEW_DETAIL };
     return from_attributes(f, op, &i) ? -1 : finish_with(f, op, &i, 0);
 }
 
 int from_dynamic_pad(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_PAD };
+    struct hlo_instruction i = { .op = OPCODE_PAD, .detail = HLO_NEW_DETAIL };
 
-    if (operand_ints(f, op, 2, "the padding in front", &i.low) ||
-        operand_ints(f, op, 3, "the padding behind", &i.high) ||
-        operand_ints(f, op, 4, "the padding between", &i.interior))
+    if (operand_ints(f, op, 2, "the padding in front", &i.detail->low) ||
+        operand_ints(f, op, 3, "the padding behind", &i.detail->high) ||
+        operand_ints(f, op, 4, "the padding between", &i.detail->interior))
         return -1;
     return finish_with(f, op, &i, 2);
 }
 
 int from_dynamic_gather(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_GATHER };
+    struct hlo_instruction i = { .op = OPCODE_GATHER, .detail = HLO_NEW_DETAIL };
 
-    if (from_gather(f, op, &i) || operand_ints(f, op, 2, "the size of slices", &i.sizes))
+    if (from_gather(f, op, &i) || operand_ints(f, op, 2, "the size of slices", &i.detail->sizes))
         return -1;
     return finish_with(f, op, &i, 2);
 }
 
 int from_dynamic_conv(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_CONVOLUTION };
+    struct hlo_instruction i = { .op = OPCODE_CONVOLUTION, .detail = HLO_NEW_DETAIL };
     struct hlo_ints padding;
 
     if (operand_ints(f, op, 2, "the padding", &padding) || from_conv(f, op, &i) ||
         from_window(f, op, &i) || from_precision(f, op, &i))
         return -1;
-    if (padding.count != 2 * i.window_count)
+    if (padding.count != 2 * hlo_detail(&i)->window_count)
         return from_fail(f, op, "the padding has %d numbers for %d dimensions", padding.count,
-                         i.window_count);
-    struct hlo_window *w = arena_copy(f->arena, i.window, (size_t)i.window_count, sizeof(*w));
-    for (int k = 0; k < i.window_count; k++) {
+                         hlo_detail(&i)->window_count);
+    struct hlo_window *w = arena_copy(f->arena, hlo_detail(&i)->window,
+                                      (size_t)hlo_detail(&i)->window_count, sizeof(*w));
+    for (int k = 0; k < hlo_detail(&i)->window_count; k++) {
         w[k].pad_low = padding.item[2 * k];
         w[k].pad_high = padding.item[2 * k + 1];
     }
-    i.window = w;
+    i.detail->window = w;
     return finish_with(f, op, &i, 2);
 }

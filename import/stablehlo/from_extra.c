@@ -46,7 +46,8 @@ int from_sharding(struct from *f, const struct mlir_op *op, const struct mlir_at
                        : arena_printf(f->arena, "<%s>", text);
         bytes = strlen(text);
     }
-    if (hlo_sharding_parse(f->m, text, bytes, &i->sharding_count, &i->sharding, &why))
+    if (hlo_sharding_parse(f->m, text, bytes, &i->detail->sharding_count, &i->detail->sharding,
+                           &why))
         return from_fail(f, op, "%s", why.msg);
     return 0;
 }
@@ -62,12 +63,12 @@ static bool is_sharding(const struct mlir_named *n)
 static int add_named(struct from *f, const struct mlir_op *op, const struct mlir_named *n,
                      struct hlo_instruction *i)
 {
-    if (is_sharding(n) && !i->sharding_count)
+    if (is_sharding(n) && !hlo_detail(i)->sharding_count)
         return from_sharding(f, op, n->attr, i);
     if (!strcmp(n->name, "mhlo.frontend_attributes") && n->attr->kind == MLIR_DICTIONARY)
-        add_frontend(f, n->attr, &i->frontend);
+        add_frontend(f, n->attr, &i->detail->frontend);
     else
-        from_add_pair(f, &i->other, n->name, mlir_attr_text(f->arena, n->attr));
+        from_add_pair(f, &i->detail->other, n->name, mlir_attr_text(f->arena, n->attr));
     return 0;
 }
 

@@ -35,7 +35,7 @@ int from_gather(struct from *f, const struct mlir_op *op, struct hlo_instruction
         return -1;
     g->is_sorted = from_bool(mlir_op_attr(op, "indices_are_sorted"), false);
     g->is_unique = from_bool(mlir_op_attr(op, "unique_indices"), false);
-    i->gather = g;
+    i->detail->gather = g;
     return 0;
 }
 
@@ -83,7 +83,7 @@ int from_dot(struct from *f, const struct mlir_op *op, struct hlo_instruction *i
         list(f, op, outer, "lhs_contracting_dimensions", &d->lhs_contract) ||
         list(f, op, outer, "rhs_contracting_dimensions", &d->rhs_contract) || algorithm(f, op, d))
         return -1;
-    i->dot = d;
+    i->detail->dot = d;
     return 0;
 }
 
@@ -150,6 +150,6 @@ int from_devices(struct from *f, const struct mlir_op *op, struct hlo_instructio
         return from_fail(f, op, "source_target_pairs are not pairs");
     g->use_global_ids = from_bool(mlir_op_attr(op, "use_global_device_ids"), false);
     g->is_host_transfer = from_bool(mlir_op_attr(op, "is_host_transfer"), false);
-    i->groups = g;
+    i->detail->groups = g;
     return 0;
 }

@@ -54,8 +54,11 @@ static int make_parameters(struct from *f, const struct mlir_op *op)
     for (int k = 0; k < b->argument_count; k++) {
         const struct mlir_value *v = &b->argument[k];
         bool has_dict = dicts && dicts->kind == MLIR_ARRAY && k < dicts->count;
-        struct hlo_instruction i = { .op = OPCODE_PARAMETER, .index = k, .line = op->line,
-                                     .col = op->col };
+        struct hlo_instruction i = {.op = OPCODE_PARAMETER,
+                                    .detail = HLO_NEW_DETAIL,
+                                    .index = k,
+                                    .line = op->line,
+                                    .col = op->col};
         if (from_type(f, op, v->type, &i.type) ||
             (has_dict && from_extra_of(f, op, dicts->item[k], &i)))
             return -1;
@@ -72,8 +75,9 @@ static int make_parameters(struct from *f, const struct mlir_op *op)
 /* a constraint that says the same already; one that says another thing is not how the result lies */
 static bool says_sharding(const struct hlo_instruction *i, const struct hlo_sharding *wanted)
 {
-    return i->op == OPCODE_CUSTOM_CALL && !strcmp(i->target, "Sharding") &&
-           i->sharding_count == 1 && !strcmp(i->sharding[0].text, wanted->text);
+    return i->op == OPCODE_CUSTOM_CALL && !strcmp(hlo_detail(i)->target, "Sharding") &&
+           hlo_detail(i)->sharding_count == 1 &&
+           !strcmp(hlo_detail(i)->sharding[0].text, wanted->text);
 }
 
 /* how the results lie: of a tuple its root says it, of one result a custom call behind it */
@@ -84,11 +88,11 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
     bool is_said = false;
 
     for (int k = 0; k < dicts->count; k++) {
-        struct hlo_instruction one = { 0 };
+        struct hlo_instruction one = { .detail = HLO_NEW_DETAIL };
         if (from_extra_of(f, op, dicts->item[k], &one))
             return -1;
-        is_said = is_said || one.sharding_count == 1;
-        all[k] = one.sharding_count == 1 ? one.sharding[0]
+        is_said = is_said || hlo_detail(&one)->sharding_count == 1;
+        all[k] = hlo_detail(&one)->sharding_count == 1 ? hlo_detail(&one)->sharding[0]
                                          : (struct hlo_sharding){ .kind = HLO_UNKNOWN,
                                                                   .text = "{unknown}" };
     }
@@ -96,14 +100,19 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
         return 0;
     struct hlo_instruction *root = &c->instruction[c->root];
     if (root->op == OPCODE_TUPLE && root->operand_count == dicts->count) {
-        root->sharding_count = dicts->count;
-        root->sharding = all;
+        hlo_own_detail(f->arena, root)->sharding_count = dicts->count;
+        root->detail->sharding = all;
     } else if (dicts->count == 1 && !says_sharding(root, all)) {
         int x = c->root;
-        struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .target = "Sharding",
-                                     .target_bytes = strlen("Sharding"), .type = root->type,
-                                     .operand_count = 1, .operand = &x, .sharding_count = 1,
-                                     .sharding = all };
+        struct hlo_instruction i = {.op = OPCODE_CUSTOM_CALL,
+                                    .detail =
+                                        &(struct hlo_detail){.target = "Sharding",
+                                                             .target_bytes = strlen("Sharding"),
+                                                             .sharding_count = 1,
+                                                             .sharding = all},
+                                    .type = root->type,
+                                    .operand_count = 1,
+                                    .operand = &x};
         hlo_add(f->m, f->b.computation, &i);
     }
     return 0;
@@ -144,7 +153,8 @@ static int mark_results(struct from *f, const struct mlir_op *op)
     if (result_shardings(f, op, dicts))
         return -1;
     struct hlo_computation *c = &f->m->computation[f->b.computation];
-    from_add_pair(f, &c->instruction[c->root].other, "res_attrs", mlir_attr_text(f->arena, dicts));
+    from_add_pair(f, &hlo_own_detail(f->arena, &c->instruction[c->root])->other, "res_attrs",
+                  mlir_attr_text(f->arena, dicts));
     return 0;
 }
 

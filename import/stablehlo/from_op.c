@@ -139,7 +139,7 @@ static void count_from_front(struct hlo_instruction *i, const struct mlir_op *op
 
 int from_plain(struct from *f, const struct mlir_op *op, enum hlo_opcode opcode)
 {
-    struct hlo_instruction i = { .op = opcode };
+    struct hlo_instruction i = { .op = opcode, .detail = HLO_NEW_DETAIL };
     int *x;
 
     if (check_arity(f, op, opcode) || from_attributes(f, op, &i) || make_regions(f, op, &i) ||

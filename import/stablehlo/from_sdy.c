@@ -8,8 +8,10 @@
 int from_sharding_constraint(struct from *f, const struct mlir_op *op)
 {
     const struct mlir_attr *a = mlir_op_attr(op, "sharding");
-    struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .target = "Sharding",
-                                 .target_bytes = strlen("Sharding"), .operand_count = 1 };
+    struct hlo_instruction i = {
+        .op = OPCODE_CUSTOM_CALL,
+        .detail = &(struct hlo_detail){.target = "Sharding", .target_bytes = strlen("Sharding")},
+        .operand_count = 1};
     int *x;
 
     if (!a || op->operand_count != 1 || op->result_count != 1)
@@ -26,15 +28,16 @@ static int list(struct from *f, const struct mlir_op *op, const char *name, int 
                 const struct hlo_sharding **to)
 {
     const struct mlir_attr *a = mlir_op_attr(op, name);
-    struct hlo_instruction i = { 0 };
+    struct hlo_instruction i = { .detail = HLO_NEW_DETAIL };
 
     if (!a || a->kind != MLIR_DIALECT)
         return from_fail(f, op, "the attribute %s is missing", name);
     if (count && from_sharding(f, op, a, &i))
         return -1;
-    if (i.sharding_count != count)
-        return from_fail(f, op, "%s has %d shardings for %d values", name, i.sharding_count, count);
-    *to = i.sharding;
+    if (hlo_detail(&i)->sharding_count != count)
+        return from_fail(f, op, "%s has %d shardings for %d values", name,
+                         hlo_detail(&i)->sharding_count, count);
+    *to = hlo_detail(&i)->sharding;
     return 0;
 }
 

@@ -5,7 +5,7 @@
 
 int from_constant(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_CONSTANT };
+    struct hlo_instruction i = { .op = OPCODE_CONSTANT, .detail = HLO_NEW_DETAIL };
 
     if (op->result_count != 1)
         return from_fail(f, op, "it has %d results and not one", op->result_count);
@@ -50,7 +50,7 @@ int from_create_token(struct from *f, const struct mlir_op *op)
 /* StableHLO's third operand is the shape, which the result's type has too */
 int from_random(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_RNG, .operand_count = 2 };
+    struct hlo_instruction i = { .op = OPCODE_RNG, .detail = HLO_NEW_DETAIL, .operand_count = 2 };
     int *x;
 
     if (op->operand_count != 3 || op->result_count != 1)
@@ -64,7 +64,8 @@ int from_random(struct from *f, const struct mlir_op *op)
 
 int from_barrier(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_OPT_BARRIER, .operand_count = 1 };
+    struct hlo_instruction i = {
+        .op = OPCODE_OPT_BARRIER, .detail = HLO_NEW_DETAIL, .operand_count = 1};
     int *x = from_operands(f, op);
 
     if (!x || from_result_type(f, op, &i.type))
@@ -114,8 +115,12 @@ int from_broadcast_of(struct from *f, const struct mlir_op *op, int x, struct hl
     }
     if (rank < all)
         x = hlo_reshape(&f->b, x, rank, kept);
-    struct hlo_instruction i = { .op = OPCODE_BROADCAST, .type = *to, .operand_count = 1,
-                                 .operand = &x, .dims = { rank, kept_dims } };
+    struct hlo_instruction i = {.op = OPCODE_BROADCAST,
+                                .detail = HLO_NEW_DETAIL,
+                                .type = *to,
+                                .operand_count = 1,
+                                .operand = &x,
+                                .dims = {rank, kept_dims}};
     return from_finish(f, op, &i);
 }
 
@@ -163,7 +168,7 @@ int from_ragged_dot(struct from *f, const struct mlir_op *op)
 /* the last dimension with the first */
 int from_plain_dot(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = { .op = OPCODE_DOT, .operand_count = 2 };
+    struct hlo_instruction i = { .op = OPCODE_DOT, .detail = HLO_NEW_DETAIL, .operand_count = 2 };
     struct hlo_dot *d = arena_alloc(f->arena, sizeof(*d));
     int64_t zero = 0;
     int *x;
@@ -177,7 +182,7 @@ int from_plain_dot(struct from *f, const struct mlir_op *op)
         return from_fail(f, op, "an operand has no dimensions");
     d->lhs_contract = hlo_ints_copy(f->arena, &last, 1);
     d->rhs_contract = hlo_ints_copy(f->arena, &zero, 1);
-    i.dot = d;
+    i.detail->dot = d;
     i.operand = x;
     return from_finish(f, op, &i);
 }

@@ -58,14 +58,14 @@ static int reduction_window(struct from *f, const struct mlir_op *op, struct hlo
     struct hlo_window *w = arena_array(f->arena, (size_t)rank + 1, sizeof(*w));
     for (int k = 0; k < rank; k++)
         w[k].size = or_else(size, k, 1);
-    i->window_count = rank;
-    i->window = w;
+    i->detail->window_count = rank;
+    i->detail->window = w;
     return fill(f, op, rank, w, "base_dilations", "window_dilations");
 }
 
 static int convolution_window(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
-    struct hlo_ints spatial = i->conv->kernel_spatial;
+    struct hlo_ints spatial = hlo_detail(i)->conv->kernel_spatial;
     const struct mlir_type *kernel = op->operand_count > 1 ? op->operand[1]->type : NULL;
     struct hlo_window *w = arena_array(f->arena, (size_t)spatial.count + 1, sizeof(*w));
 
@@ -75,8 +75,8 @@ static int convolution_window(struct from *f, const struct mlir_op *op, struct h
                              (long long)spatial.item[k]);
         w[k].size = kernel->dim[spatial.item[k]];
     }
-    i->window_count = spatial.count;
-    i->window = w;
+    i->detail->window_count = spatial.count;
+    i->detail->window = w;
     return fill(f, op, spatial.count, w, "lhs_dilation", "rhs_dilation");
 }
 
@@ -120,6 +120,6 @@ int from_conv(struct from *f, const struct mlir_op *op, struct hlo_instruction *
     if (c->in_spatial.count != c->kernel_spatial.count ||
         c->in_spatial.count != c->out_spatial.count)
         return from_fail(f, op, "input, kernel and output have different spatial dimensions");
-    i->conv = c;
+    i->detail->conv = c;
     return 0;
 }

@@ -50,7 +50,7 @@ static const struct mlir_attr *field_attr(struct to *t, const struct field *row,
         return has_absent && value == (row->absent != 0) ? NULL : mlir_bool(t->arena, value);
     }
     default: {
-        int value = *(const int *)at;
+        int value = *(const unsigned char *)at;
         return has_absent && value == row->absent ? NULL : enum_attr(t, row->kind, value);
     }
     }
@@ -62,7 +62,8 @@ void to_fields(struct to *t, const struct hlo_instruction *i, struct to_op *o)
     const struct field *row = field_rows(i->op, &count);
 
     for (; count > 0; count--, row++) {
-        const struct mlir_attr *a = field_attr(t, row, (const char *)i + row->offset);
+        const char *home = row->is_detail ? (const char *)hlo_detail(i) : (const char *)i;
+        const struct mlir_attr *a = field_attr(t, row, home + row->offset);
         if (a)
             to_attr(o, row->name, a);
     }
@@ -87,13 +88,14 @@ static void add_sharding(struct to *t, const struct hlo_instruction *i, struct t
 {
     const char *text = "";
 
-    for (int k = 0; k < i->sharding_count; k++) {
-        const char *one = hlo_sharding_text(t->arena, &i->sharding[k]);
+    for (int k = 0; k < hlo_detail(i)->sharding_count; k++) {
+        const char *one = hlo_sharding_text(t->arena, &hlo_detail(i)->sharding[k]);
         text = k ? arena_printf(t->arena, "%s, %s", text, one) : one;
     }
-    if (i->sharding_count > 1 || (i->sharding_count == 1 && hlo_type_is_tuple(&i->type)))
+    if (hlo_detail(i)->sharding_count > 1 ||
+        (hlo_detail(i)->sharding_count == 1 && hlo_type_is_tuple(&i->type)))
         text = arena_printf(t->arena, "{%s}", text);
-    if (i->sharding_count)
+    if (hlo_detail(i)->sharding_count)
         to_attr(o, "mhlo.sharding", mlir_string(t->arena, text, strlen(text)));
 }
 
@@ -113,19 +115,19 @@ static bool is_told(const char *key)
 void to_extra(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
     struct mlir_named *pair =
-        arena_array(t->arena, (size_t)i->frontend.count + 1, sizeof(*pair));
+        arena_array(t->arena, (size_t)hlo_detail(i)->frontend.count + 1, sizeof(*pair));
     int count = 0;
 
-    for (int k = 0; k < i->frontend.count; k++) {
-        const struct hlo_pair *f = &i->frontend.item[k];
+    for (int k = 0; k < hlo_detail(i)->frontend.count; k++) {
+        const struct hlo_pair *f = &hlo_detail(i)->frontend.item[k];
         if (!is_told(f->key))
             pair[count++] = (struct mlir_named){ f->key, to_kept(t, f->value) };
     }
     if (count)
         to_attr(o, "mhlo.frontend_attributes", mlir_dictionary(t->arena, count, pair));
     add_sharding(t, i, o);
-    for (int k = 0; k < i->other.count && o->attr_count < 40; k++) {
-        const struct hlo_pair *other = &i->other.item[k];
+    for (int k = 0; k < hlo_detail(i)->other.count && o->attr_count < 40; k++) {
+        const struct hlo_pair *other = &hlo_detail(i)->other.item[k];
         if (!is_told(other->key))
             to_attr(o, other->key, to_kept(t, other->value));
     }

@@ -80,8 +80,8 @@ static struct to_op begin(const struct hlo_instruction *i, const char *name)
 static void add_config(struct to *t, const struct hlo_instruction *i, const char *name,
                        struct to_op *o)
 {
-    if (i->target)
-        to_attr(o, name, mlir_string(t->arena, i->target, i->target_bytes));
+    if (hlo_detail(i)->target)
+        to_attr(o, name, mlir_string(t->arena, hlo_detail(i)->target, hlo_detail(i)->target_bytes));
 }
 
 int to_infeed(struct to *t, const struct hlo_instruction *i, struct to_value **v)
@@ -114,8 +114,8 @@ int to_send(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 
     set_operands(t, i, &o);
     set_results(t, NULL, &o);
-    if (i->groups)
-        to_devices(t, i->groups, &o);
+    if (hlo_detail(i)->groups)
+        to_devices(t, hlo_detail(i)->groups, &o);
     to_extra(t, i, &o);
     *v = one_value(t, to_make(t, &o), 0, &i->type);
     return 0;
@@ -130,8 +130,8 @@ int to_recv(struct to *t, const struct hlo_instruction *i, struct to_value **v)
     *type = hlo_tuple_type(t->arena, 2, pair);
     set_operands(t, i, &o);
     set_results(t, &i->type.part[0], &o);
-    if (i->groups)
-        to_devices(t, i->groups, &o);
+    if (hlo_detail(i)->groups)
+        to_devices(t, hlo_detail(i)->groups, &o);
     to_extra(t, i, &o);
     *v = pair_value(t, to_make(t, &o), type);
     return 0;

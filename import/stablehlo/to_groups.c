@@ -29,7 +29,7 @@ static const struct mlir_attr *dialect(struct to *t, const char *name, const str
 
 static void to_gather(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    const struct hlo_gather *g = i->gather;
+    const struct hlo_gather *g = hlo_detail(i)->gather;
     bool is_scatter = i->op == OPCODE_SCATTER;
     struct named_list l = { .count = 0 };
 
@@ -92,7 +92,7 @@ static bool to_algorithm(struct to *t, const char *name, struct to_op *o)
 
 static void to_dot(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    const struct hlo_dot *d = i->dot;
+    const struct hlo_dot *d = hlo_detail(i)->dot;
     struct named_list l = { .count = 0 };
 
     if (d->lhs_batch.count) {
@@ -126,7 +126,7 @@ static void to_precision(struct to *t, const struct hlo_instruction *i, struct t
 
 static void to_conv(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    const struct hlo_conv *c = i->conv;
+    const struct hlo_conv *c = hlo_detail(i)->conv;
     struct named_list l = { .count = 0 };
 
     add(&l, "input_batch_dimension", to_i64(t, c->in_batch));
@@ -147,27 +147,28 @@ static void to_conv(struct to *t, const struct hlo_instruction *i, struct to_op 
 static void window_ints(struct to *t, const struct hlo_instruction *i, struct to_op *o,
                         const char *name, size_t offset, int64_t absent)
 {
-    int64_t *item = arena_array(t->arena, (size_t)i->window_count + 1, sizeof(*item));
+    int64_t *item = arena_array(t->arena, (size_t)hlo_detail(i)->window_count + 1, sizeof(*item));
     bool is_said = absent == INT64_MIN;
 
-    for (int k = 0; k < i->window_count; k++) {
-        item[k] = *(const int64_t *)((const char *)&i->window[k] + offset);
+    for (int k = 0; k < hlo_detail(i)->window_count; k++) {
+        item[k] = *(const int64_t *)((const char *)&hlo_detail(i)->window[k] + offset);
         is_said = is_said || item[k] != absent;
     }
     if (is_said)
-        to_attr(o, name, to_ints(t, (struct hlo_ints){ i->window_count, item }));
+        to_attr(o, name, to_ints(t, (struct hlo_ints){ hlo_detail(i)->window_count, item }));
 }
 
 static void window_padding(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    int64_t *item = arena_array(t->arena, 2 * (size_t)i->window_count + 1, sizeof(*item));
-    const int64_t dim[2] = { i->window_count, 2 };
+    int64_t *item =
+        arena_array(t->arena, 2 * (size_t)hlo_detail(i)->window_count + 1, sizeof(*item));
+    const int64_t dim[2] = { hlo_detail(i)->window_count, 2 };
     bool is_said = false;
 
-    for (int k = 0; k < i->window_count; k++) {
-        item[2 * k] = i->window[k].pad_low;
-        item[2 * k + 1] = i->window[k].pad_high;
-        is_said = is_said || i->window[k].pad_low || i->window[k].pad_high;
+    for (int k = 0; k < hlo_detail(i)->window_count; k++) {
+        item[2 * k] = hlo_detail(i)->window[k].pad_low;
+        item[2 * k + 1] = hlo_detail(i)->window[k].pad_high;
+        is_said = is_said || hlo_detail(i)->window[k].pad_low || hlo_detail(i)->window[k].pad_high;
     }
     const struct mlir_type *i64 = mlir_scalar_type(t->arena, "i64", 3);
     if (is_said)
@@ -177,15 +178,15 @@ static void window_padding(struct to *t, const struct hlo_instruction *i, struct
 
 static void window_reversal(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    int64_t *item = arena_array(t->arena, (size_t)i->window_count + 1, sizeof(*item));
+    int64_t *item = arena_array(t->arena, (size_t)hlo_detail(i)->window_count + 1, sizeof(*item));
     bool is_said = false;
 
-    for (int k = 0; k < i->window_count; k++) {
-        item[k] = i->window[k].is_reversed;
-        is_said = is_said || i->window[k].is_reversed;
+    for (int k = 0; k < hlo_detail(i)->window_count; k++) {
+        item[k] = hlo_detail(i)->window[k].is_reversed;
+        is_said = is_said || hlo_detail(i)->window[k].is_reversed;
     }
     if (is_said)
-        to_attr(o, "window_reversal", mlir_ints(t->arena, i->window_count, item,
+        to_attr(o, "window_reversal", mlir_ints(t->arena, hlo_detail(i)->window_count, item,
                                                 mlir_scalar_type(t->arena, "i1", 2)));
 }
 
@@ -258,15 +259,15 @@ void to_devices(struct to *t, const struct hlo_groups *g, struct to_op *o)
 
 void to_groups(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    if (i->gather)
+    if (hlo_detail(i)->gather)
         to_gather(t, i, o);
-    if (i->dot)
+    if (hlo_detail(i)->dot)
         to_dot(t, i, o);
     to_precision(t, i, o);
-    if (i->conv)
+    if (hlo_detail(i)->conv)
         to_conv(t, i, o);
-    if (i->window)
+    if (hlo_detail(i)->window)
         to_window(t, i, o);
-    if (i->groups)
-        to_devices(t, i->groups, o);
+    if (hlo_detail(i)->groups)
+        to_devices(t, hlo_detail(i)->groups, o);
 }

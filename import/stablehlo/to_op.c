@@ -284,13 +284,14 @@ static const struct mlir_attr *symbol(struct to *t, int computation)
 
 static int to_composite(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    const char *attributes = to_pair(&i->frontend, "composite.attributes");
-    const char *version = to_pair(&i->frontend, "composite.version");
+    const char *attributes = to_pair(&hlo_detail(i)->frontend, "composite.attributes");
+    const char *version = to_pair(&hlo_detail(i)->frontend, "composite.version");
     int64_t number = version && version[0] == '"' ? version[1] - '0' : 0;
     struct to_op o;
 
     to_begin(t, i, "stablehlo.composite", &o);
-    to_attr(&o, "name", mlir_string(t->arena, i->target, strlen(i->target)));
+    to_attr(&o, "name",
+            mlir_string(t->arena, hlo_detail(i)->target, strlen(hlo_detail(i)->target)));
     if (attributes && strcmp(attributes, "{}"))
         to_attr(&o, "composite_attributes", to_kept(t, attributes));
     to_attr(&o, "decomposition", symbol(t, i->computation[0]));
@@ -304,7 +305,7 @@ static int to_call(struct to *t, const struct hlo_instruction *i, struct to_valu
 {
     struct to_op o;
 
-    if (i->target)
+    if (hlo_detail(i)->target)
         return to_composite(t, i, v);
     to_begin(t, i, "func.call", &o);
     to_attr(&o, "callee", symbol(t, i->computation[0]));
@@ -317,7 +318,7 @@ static void add_api_version(struct to *t, const struct hlo_instruction *i, struc
     static const char *const names[] = { "API_VERSION_STATUS_RETURNING",
                                          "API_VERSION_STATUS_RETURNING_UNIFIED",
                                          "API_VERSION_TYPED_FFI" };
-    const char *version = to_pair(&i->other, "api_version");
+    const char *version = to_pair(&hlo_detail(i)->other, "api_version");
 
     for (int k = 0; version && k < 3; k++) {
         if (!strcmp(version, names[k]))
@@ -329,10 +330,10 @@ static void add_api_version(struct to *t, const struct hlo_instruction *i, struc
 /* functions of StableHLO's tests that run beside each other */
 static int to_run_parallel(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    const char *programs = to_pair(&i->frontend, "programs");
+    const char *programs = to_pair(&hlo_detail(i)->frontend, "programs");
     struct to_op o;
 
-    to_begin(t, i, i->target, &o);
+    to_begin(t, i, hlo_detail(i)->target, &o);
     const struct mlir_attr *table = to_kept(t, programs ? programs : "[]");
     const struct mlir_attr **row = arena_array(t->arena, (size_t)table->count + 1, sizeof(*row));
     int next = 0;
@@ -354,14 +355,15 @@ static int to_custom_call(struct to *t, const struct hlo_instruction *i, struct 
         arena_array(t->arena, (size_t)i->computation_count + 1, sizeof(*called));
     struct to_op o;
 
-    if (!strcmp(i->target, "interpreter.run_parallel"))
+    if (!strcmp(hlo_detail(i)->target, "interpreter.run_parallel"))
         return to_run_parallel(t, i, v);
     to_begin(t, i, "stablehlo.custom_call", &o);
-    to_attr(&o, "call_target_name", mlir_string(t->arena, i->target, i->target_bytes));
+    to_attr(&o, "call_target_name",
+            mlir_string(t->arena, hlo_detail(i)->target, hlo_detail(i)->target_bytes));
     add_api_version(t, i, &o);
-    if (i->config)
-        to_attr(&o, "backend_config", to_kept(t, i->config));
-    if (to_pair(&i->other, "custom_call_has_side_effect"))
+    if (hlo_detail(i)->config)
+        to_attr(&o, "backend_config", to_kept(t, hlo_detail(i)->config));
+    if (to_pair(&hlo_detail(i)->other, "custom_call_has_side_effect"))
         to_attr(&o, "has_side_effect", mlir_bool(t->arena, true));
     for (int k = 0; k < i->computation_count; k++)
         called[k] = symbol(t, i->computation[k]);

@@ -242,15 +242,17 @@ static const struct mlir_attr *argument_dicts(struct to *t, const struct hlo_com
 static const struct mlir_attr *result_dicts(struct to *t, const struct hlo_computation *c, int count)
 {
     const struct hlo_instruction *root = &c->instruction[c->root];
-    const char *kept = to_pair(&root->other, "res_attrs");
+    const char *kept = to_pair(&hlo_detail(root)->other, "res_attrs");
     const struct mlir_attr **item = arena_array(t->arena, (size_t)count + 1, sizeof(*item));
 
     if (kept)
         return to_kept(t, kept);
-    if (root->op != OPCODE_TUPLE || root->sharding_count != count || count < 2)
+    if (root->op != OPCODE_TUPLE || hlo_detail(root)->sharding_count != count || count < 2)
         return NULL;
     for (int k = 0; k < count; k++) {
-        struct hlo_instruction one = { .sharding = &root->sharding[k], .sharding_count = 1 };
+        struct hlo_instruction one = {
+            .detail = &(struct hlo_detail){.sharding = &hlo_detail(root)->sharding[k],
+                                           .sharding_count = 1}};
         struct to_op o = { .attr_count = 0 };
         to_extra(t, &one, &o);
         item[k] = mlir_dictionary(t->arena, o.attr_count, o.attr);

@@ -17,14 +17,14 @@ static bool is_batch(const struct hlo_window *w, int64_t in, int64_t out)
 static bool is_product(const struct hlo_builder *b, const struct hlo_instruction *from,
                        const int *operand)
 {
-    const struct hlo_conv *c = from->conv;
+    const struct hlo_conv *c = hlo_detail(from)->conv;
     const struct hlo_type *in = hlo_type_of(b, operand[0]);
 
     if (!c || c->feature_groups > 1 || c->batch_groups > 1 || hlo_type_is_dynamic(&from->type) ||
-        hlo_type_is_dynamic(in) || c->in_spatial.count != from->window_count)
+        hlo_type_is_dynamic(in) || c->in_spatial.count != hlo_detail(from)->window_count)
         return false;
-    for (int k = 0; k < from->window_count; k++)
-        if (!is_batch(&from->window[k], in->dim[c->in_spatial.item[k]],
+    for (int k = 0; k < hlo_detail(from)->window_count; k++)
+        if (!is_batch(&hlo_detail(from)->window[k], in->dim[c->in_spatial.item[k]],
                       from->type.dim[c->out_spatial.item[k]]))
             return false;
     return true;
@@ -33,12 +33,12 @@ static bool is_product(const struct hlo_builder *b, const struct hlo_instruction
 int structure_convolution(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                           const struct hlo_instruction *from, const int *operand)
 {
-    const struct hlo_conv *c = from->conv;
+    const struct hlo_conv *c = hlo_detail(from)->conv;
     struct arena *a = b->module->arena;
     struct hlo_instruction i = *from;
     struct hlo_dot dot = {0};
     int64_t order[STRUCTURE_RANK_MAX], dim[STRUCTURE_RANK_MAX];
-    int batches = from->window_count, made;
+    int batches = hlo_detail(from)->window_count, made;
 
     (void)rewrite;
     if (from->type.rank > STRUCTURE_RANK_MAX || !is_product(b, from, operand))
@@ -55,10 +55,10 @@ int structure_convolution(struct hlo_rewrite *rewrite, struct hlo_builder *b,
         dim[order[d]] = from->type.dim[d];
     i.op = OPCODE_DOT;
     i.name = NULL;
-    i.dot = arena_copy(a, &dot, 1, sizeof(dot));
-    i.conv = NULL;
-    i.window = NULL;
-    i.window_count = 0;
+    hlo_own_detail(a, &i)->dot = arena_copy(a, &dot, 1, sizeof(dot));
+    i.detail->conv = NULL;
+    i.detail->window = NULL;
+    i.detail->window_count = 0;
     i.type = hlo_array_type(a, from->type.element, from->type.rank, dim);
     made = hlo_copy_instruction(b, &i, operand);
     return hlo_transpose(b, made, order);

@@ -87,7 +87,7 @@ static int split(struct hlo_builder *b, const struct hlo_instruction *from, cons
 int structure_custom_call(struct hlo_rewrite *r, struct hlo_builder *b,
                           const struct hlo_instruction *from, const int *operand)
 {
-    const char *target = from->target ? from->target : "";
+    const char *target = hlo_detail(from)->target ? hlo_detail(from)->target : "";
     bool is_pair = hlo_type_is_tuple(&from->type) && from->type.part_count == 2 &&
                    from->type.part[0].rank > 0;
 

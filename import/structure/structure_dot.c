@@ -90,7 +90,7 @@ static bool is_plain_float(enum hlo_element e)
 int structure_dot(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                   const struct hlo_instruction *from, const int *operand)
 {
-    struct product p = {.b = b, .d = from->dot, .side = {operand[0], operand[1]}};
+    struct product p = {.b = b, .d = hlo_detail(from)->dot, .side = {operand[0], operand[1]}};
     enum hlo_element x = hlo_type_of(b, operand[0])->element;
     enum hlo_element y = hlo_type_of(b, operand[1])->element, to = from->type.element;
     bool is_float = hlo_element_is_float(x) || hlo_element_is_float(y);

@@ -26,18 +26,19 @@ bool structure_origin(struct hlo_builder *b, struct hlo_instruction *i, int *ope
     struct hlo_gather *g;
     int64_t sizes[STRUCTURE_RANK_MAX];
 
-    if (i->gather->start_index_map.count > 0 || i->gather->index_vector_dim >= t.rank)
+    if (hlo_detail(i)->gather->start_index_map.count > 0 ||
+        hlo_detail(i)->gather->index_vector_dim >= t.rank)
         return false;
-    dim = free_dim(i->gather, hlo_type_of(b, operand[0])->rank);
+    dim = free_dim(hlo_detail(i)->gather, hlo_type_of(b, operand[0])->rank);
     if (dim < 0)
         return false;
     for (int d = 0; d < t.rank; d++)
-        sizes[d] = d == i->gather->index_vector_dim ? 1 : t.dim[d];
+        sizes[d] = d == hlo_detail(i)->gather->index_vector_dim ? 1 : t.dim[d];
     t = hlo_array_type(a, ELEMENT_S32, t.rank, sizes);
     operand[at] = hlo_constant_int(b, &t, 0);
-    g = arena_copy(a, i->gather, 1, sizeof(*g));
+    g = arena_copy(a, hlo_detail(i)->gather, 1, sizeof(*g));
     g->start_index_map.item = arena_copy(a, &(int64_t){dim}, 1, sizeof(int64_t));
     g->start_index_map.count = 1;
-    i->gather = g;
+    hlo_own_detail(a, i)->gather = g;
     return true;
 }

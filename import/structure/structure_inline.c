@@ -20,10 +20,10 @@ static const char *const identities[] = {
 
 static bool is_identity(const struct hlo_instruction *i)
 {
-    if (i->op != OPCODE_CUSTOM_CALL || !i->target || i->operand_count < 1)
+    if (i->op != OPCODE_CUSTOM_CALL || !hlo_detail(i)->target || i->operand_count < 1)
         return false;
     for (size_t k = 0; k < sizeof(identities) / sizeof(identities[0]); k++)
-        if (strcmp(i->target, identities[k]) == 0)
+        if (strcmp(hlo_detail(i)->target, identities[k]) == 0)
             return true;
     return false;
 }

@@ -56,7 +56,7 @@ static int elementwise(struct hlo_builder *b, const struct hlo_instruction *from
     i.line = b->line;
     i.col = b->col;
     i.operand = operand;
-    i.control = (struct hlo_ints){0};
+    hlo_own_detail(b->module->arena, &i)->control = (struct hlo_ints){0};
     i.type = hlo_array_type(b->module->arena, from->type.element, like->rank, like->dim);
     return hlo_add(b->module, b->computation, &i);
 }

@@ -328,7 +328,8 @@ static int carry(struct queuing *w, struct hlo_builder *b, const struct hlo_inst
         with[k] = from->op == OPCODE_CONDITIONAL && k == 0 ? operand[k]
                                                            : put_together(w, b, operand[k], NULL);
     i.type = with_slots(w, &from->type);
-    i.sharding_count = 0;               /* it spoke of the tuple as it was */
+    /* its sharding spoke of the tuple as it was */
+    hlo_own_detail(b->module->arena, &i)->sharding_count = 0;
     made = take_apart(w, b, hlo_copy_instruction(b, &i, with), &from->type, u->slot);
     mem_free(with);
     return made;

@@ -17,7 +17,7 @@ const char *structure_queue_name(enum structure_queue_kind kind)
 static struct structure_queue used_by(const struct hlo_computation *c,
                                       const struct hlo_instruction *i)
 {
-    bool is_host = i->groups && i->groups->is_host_transfer;
+    bool is_host = hlo_detail(i)->groups && hlo_detail(i)->groups->is_host_transfer;
     struct structure_queue q = {.kind = QUEUE_NONE, .type.element = ELEMENT_TOKEN, .at = i};
 
     if ((i->op == OPCODE_INFEED || i->op == OPCODE_RECV) && i->type.part_count >= 2)
@@ -34,7 +34,8 @@ static struct structure_queue used_by(const struct hlo_computation *c,
     default: break;
     }
     q.goes_in = q.kind == QUEUE_INFEED || q.kind == QUEUE_RECEIVE;
-    q.channel = q.kind == QUEUE_RECEIVE || q.kind == QUEUE_SEND ? i->groups->channel_id : 0;
+    q.channel =
+        q.kind == QUEUE_RECEIVE || q.kind == QUEUE_SEND ? hlo_detail(i)->groups->channel_id : 0;
     return q;
 }
 

@@ -106,9 +106,10 @@ static int slice(const struct squeeze *s, int x)
 
     for (int d = 0; d < s->before.rank; d++)
         if (s->place[d] >= 0) {
-            start[s->place[d]] = s->from->start.item[d];
-            limit[s->place[d]] = s->from->limit.item[d];
-            stride[s->place[d]] = s->from->stride.count ? s->from->stride.item[d] : 1;
+            start[s->place[d]] = hlo_detail(s->from)->start.item[d];
+            limit[s->place[d]] = hlo_detail(s->from)->limit.item[d];
+            stride[s->place[d]] =
+                hlo_detail(s->from)->stride.count ? hlo_detail(s->from)->stride.item[d] : 1;
         }
     return as_made(s, hlo_slice(s->b, x, start, limit, stride));
 }

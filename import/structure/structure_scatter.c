@@ -72,8 +72,8 @@ static int scatter_one(struct scatter *s, enum hlo_opcode op, int array, int ind
     i.computation = &body;
     i.operand = (int[]){array, indices, update};
     i.operand_count = 3;
-    i.sharding_count = 0;
-    i.control = (struct hlo_ints){0};
+    hlo_own_detail(s->b->module->arena, &i)->sharding_count = 0;
+    i.detail->control = (struct hlo_ints){0};
     return hlo_add(s->b->module, s->b->computation, &i);
 }
 
@@ -303,7 +303,10 @@ static int scatter_at_once(struct scatter *s)
 int structure_scatter(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                       const struct hlo_instruction *from, const int *operand)
 {
-    struct scatter s = {.b = b, .from = from, .g = from->gather, .body = from->computation[0],
+    struct scatter s = {.b = b,
+                        .from = from,
+                        .g = hlo_detail(from)->gather,
+                        .body = from->computation[0],
                         .count = from->operand_count / 2};
 
     (void)rewrite;

@@ -19,7 +19,7 @@ struct choice {
 static bool next_place(struct choice *c)
 {
     for (int d = c->rank - 1; d >= 0; d--) {
-        if (++c->place[d] < c->from->window[d].size)
+        if (++c->place[d] < hlo_detail(c->from)->window[d].size)
             return true;
         c->place[d] = 0;
     }
@@ -33,7 +33,7 @@ static int at_place(struct choice *c, int x, int outside)
     int64_t start[STRUCTURE_RANK_MAX], limit[STRUCTURE_RANK_MAX], stride[STRUCTURE_RANK_MAX];
 
     for (int d = 0; d < c->rank; d++) {
-        const struct hlo_window *w = &c->from->window[d];
+        const struct hlo_window *w = &hlo_detail(c->from)->window[d];
 
         low[d] = w->pad_low;
         high[d] = w->pad_high;
@@ -51,7 +51,7 @@ static int to_place(struct choice *c, int x, int elsewhere)
     int64_t low[STRUCTURE_RANK_MAX], high[STRUCTURE_RANK_MAX], between[STRUCTURE_RANK_MAX];
 
     for (int d = 0; d < c->rank; d++) {
-        const struct hlo_window *w = &c->from->window[d];
+        const struct hlo_window *w = &hlo_detail(c->from)->window[d];
         int64_t first = c->place[d] - w->pad_low, reach = (c->windows[d] - 1) * w->stride + 1;
 
         low[d] = first;
@@ -115,7 +115,7 @@ static int scatter(struct choice *c, int chosen, int source, int init)
 int structure_select_and_scatter(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                                  const struct hlo_instruction *from, const int *operand)
 {
-    struct choice c = {.b = b, .from = from, .rank = from->window_count};
+    struct choice c = {.b = b, .from = from, .rank = hlo_detail(from)->window_count};
     struct hlo_type t = *hlo_type_of(b, operand[0]), windows = *hlo_type_of(b, operand[1]);
     enum hlo_direction direction;
     int64_t places = 1;
@@ -128,7 +128,7 @@ int structure_select_and_scatter(struct hlo_rewrite *rewrite, struct hlo_builder
     for (int d = 0; d < c.rank; d++) {
         c.dim[d] = t.dim[d];
         c.windows[d] = windows.dim[d];
-        places *= from->window[d].size;
+        places *= hlo_detail(from)->window[d].size;
         if (places > PLACES_MAX || t.dim[d] == 0)
             return -1;
     }

@@ -136,11 +136,12 @@ int structure_reduce_precision(struct hlo_rewrite *rewrite, struct hlo_builder *
     (void)rewrite;
     if (!hlo_element_is_float(e) || e == ELEMENT_F64)
         return -1;
-    if (from->exponent_bits >= 8 && from->mantissa_bits >= 23)
+    if (hlo_detail(from)->exponent_bits >= 8 && hlo_detail(from)->mantissa_bits >= 23)
         return operand[0];
     x = hlo_convert(b, operand[0], ELEMENT_F32);
-    bits = round_mantissa(b, hlo_bitcast_convert(b, x, ELEMENT_U32), from->mantissa_bits);
-    bits = limit_exponent(b, bits, from->exponent_bits);
+    bits =
+        round_mantissa(b, hlo_bitcast_convert(b, x, ELEMENT_U32), hlo_detail(from)->mantissa_bits);
+    bits = limit_exponent(b, bits, hlo_detail(from)->exponent_bits);
     bits = hlo_select(b, hlo_compare(b, HLO_NE, x, x), x,
                       hlo_bitcast_convert(b, bits, ELEMENT_F32));
     return hlo_convert(b, bits, e);

@@ -12,7 +12,8 @@
 
 int64_t structure_trips(const struct hlo_instruction *i)
 {
-    const char *found = i->config ? strstr(i->config, "known_trip_count") : NULL;
+    const char *found =
+        hlo_detail(i)->config ? strstr(hlo_detail(i)->config, "known_trip_count") : NULL;
     int64_t trips;
 
     if (!found)
@@ -28,8 +29,8 @@ void structure_set_trips(struct hlo_builder *b, int loop, int64_t trips)
 {
     struct hlo_instruction *i = &b->module->computation[b->computation].instruction[loop];
 
-    i->config = arena_printf(b->module->arena, "{\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
-                             trips);
+    hlo_own_detail(b->module->arena, i)->config = arena_printf(
+        b->module->arena, "{\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}", trips);
 }
 
 /* an integer that does not depend on anything */

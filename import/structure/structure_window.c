@@ -42,7 +42,7 @@ static bool is_reduction(const struct windows *w)
     struct hlo_type t = *hlo_type_of(w->b, w->array[0]);
 
     for (int d = 0; d < w->rank; d++) {
-        const struct hlo_window *x = &w->from->window[d];
+        const struct hlo_window *x = &hlo_detail(w->from)->window[d];
 
         if (!is_plain(x) || (x->size != 1 && x->size != t.dim[d]) ||
             (x->size == 1 && x->stride != 1))
@@ -61,7 +61,7 @@ static int as_reduction(struct windows *w)
     int operand[2 * ARRAYS_MAX], rank = 0, result[ARRAYS_MAX], made;
 
     for (int d = 0; d < w->rank; d++) {
-        if (w->from->window[d].size != 1)
+        if (hlo_detail(w->from)->window[d].size != 1)
             reduced[i.dims.count++] = d;
         else
             kept[rank++] = first.dim[d];
@@ -123,7 +123,7 @@ static bool stays(const struct windows *w)
     if (!is_known(op))
         return false;
     for (int d = 0; d < w->rank; d++)
-        if (w->from->window[d].size >= LONG_WINDOW)
+        if (hlo_detail(w->from)->window[d].size >= LONG_WINDOW)
             return false;
     return is_identity(w->b, w->init[0], op) || op == OPCODE_MAXIMUM || op == OPCODE_MINIMUM ||
            op == OPCODE_AND || op == OPCODE_OR;
@@ -136,7 +136,7 @@ static void pad(struct windows *w)
     bool is_padded = false;
 
     for (int d = 0; d < w->rank; d++) {
-        const struct hlo_window *x = &w->from->window[d];
+        const struct hlo_window *x = &hlo_detail(w->from)->window[d];
 
         low[d] = x->pad_low;
         high[d] = x->pad_high;
@@ -198,7 +198,7 @@ static void stride(struct windows *w)
     bool is_needed = false;
 
     for (int d = 0; d < w->rank; d++) {
-        step[d] = w->from->window[d].stride;
+        step[d] = hlo_detail(w->from)->window[d].stride;
         high[d] = (result_dim(w->from, d) - 1) * step[d] + 1;
         is_needed = is_needed || high[d] != t.dim[d] || step[d] != 1;
     }
@@ -212,8 +212,9 @@ static int in_steps(struct windows *w)
 
     pad(w);
     for (int d = 0; d < w->rank; d++)
-        if (w->from->window[d].size > 1)
-            window_along(w, d, w->from->window[d].size, w->from->window[d].window_dilation);
+        if (hlo_detail(w->from)->window[d].size > 1)
+            window_along(w, d, hlo_detail(w->from)->window[d].size,
+                         hlo_detail(w->from)->window[d].window_dilation);
     stride(w);
     for (int k = 0; k < w->count; k++) {
         struct hlo_type t = *hlo_type_of(w->b, w->array[k]);
@@ -251,7 +252,7 @@ int structure_reduce_window(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                             const struct hlo_instruction *from, const int *operand)
 {
     struct windows w = {.b = b, .from = from, .body = from->computation[0],
-                        .count = from->operand_count / 2, .rank = from->window_count};
+                        .count = from->operand_count / 2, .rank = hlo_detail(from)->window_count};
     enum hlo_opcode op;
 
     (void)rewrite;

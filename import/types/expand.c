@@ -49,8 +49,10 @@ static int expand_operation(struct hlo_rewrite *r, struct hlo_builder *b,
     int made = EXPAND_KEEP;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && made == EXPAND_KEEP; i++) {
+        const char *target = hlo_detail(from)->target;
+
         if (rows[i].op == from->op
-            && (!rows[i].target || (from->target && !strcmp(rows[i].target, from->target))))
+            && (!rows[i].target || (target && !strcmp(rows[i].target, target))))
             made = is_nothing(&from->type) ? expand_to_nothing(b, &from->type)
                                            : rows[i].function(&s);
     }

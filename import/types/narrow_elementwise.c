@@ -54,7 +54,8 @@ static int reduce_precision(struct expand_site *s)
     enum hlo_element e = s->from->type.element;
     int x = hlo_convert(b, s->operand[0], ELEMENT_F32);
 
-    x = narrow_reduce_precision(b, x, s->from->exponent_bits, s->from->mantissa_bits);
+    x = narrow_reduce_precision(b, x, hlo_detail(s->from)->exponent_bits,
+                                hlo_detail(s->from)->mantissa_bits);
     return repr_form(e) == EXPAND_WIDE ? narrow_keep(b, x, e) : hlo_convert(b, x, e);
 }
 

@@ -87,7 +87,8 @@ int repr_copy(struct expand_site *s)
     int leaves = hlo_type_leaves(&i.type);
 
     i.type = repr_type(s->b->module->arena, &i.type);
-    if (i.sharding_count > 1 && i.sharding_count == leaves) {   /* each part as the whole */
+    if (hlo_detail(&i)->sharding_count > 1 &&
+        hlo_detail(&i)->sharding_count == leaves) { /* each part as the whole */
         struct hlo_sharding *sharding;
         int to = 0;
 
@@ -97,10 +98,10 @@ int repr_copy(struct expand_site *s)
             struct hlo_type own = repr_type(s->b->module->arena, hlo_type_leaf(&s->from->type, n));
 
             for (int k = 0; k < hlo_type_leaves(&own); k++)
-                sharding[to++] = s->from->sharding[n];
+                sharding[to++] = hlo_detail(s->from)->sharding[n];
         }
-        i.sharding = sharding;
-        i.sharding_count = to;
+        hlo_own_detail(s->b->module->arena, &i)->sharding = sharding;
+        i.detail->sharding_count = to;
     }
     return hlo_copy_instruction(s->b, &i, s->operand);
 }

@@ -61,9 +61,10 @@ static int64_t added_count(const struct expand_site *s)
     const struct hlo_type *y = expand_operand_type(s, 1);
     int64_t count = 1;
 
-    for (int k = 0; s->from->dot && k < s->from->dot->rhs_contract.count; k++)
-        count *= y->dim[s->from->dot->rhs_contract.item[k]];
-    return s->from->conv ? hlo_type_elements(y) : count;
+    for (int k = 0; hlo_detail(s->from)->dot && k < hlo_detail(s->from)->dot->rhs_contract.count;
+         k++)
+        count *= y->dim[hlo_detail(s->from)->dot->rhs_contract.item[k]];
+    return hlo_detail(s->from)->conv ? hlo_type_elements(y) : count;
 }
 
 static int byte_of(struct hlo_builder *b, int word, int k)

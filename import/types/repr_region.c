@@ -108,8 +108,8 @@ static int64_t added_count(const struct expand_site *s)
             count *= t->dim[s->from->dims.item[i]];
         return count;
     }
-    for (int i = 0; i < s->from->window_count; i++)
-        count *= s->from->window[i].size;
+    for (int i = 0; i < hlo_detail(s->from)->window_count; i++)
+        count *= hlo_detail(s->from)->window[i].size;
     return count;
 }
 

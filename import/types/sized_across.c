@@ -113,7 +113,7 @@ static int reduce_window(struct expand_site *s)
         operand[k] = sized_fill(s->b, &v, operand[half + k], NULL);
         for (int d = 0; d < rank && k == 0; d++)
             if (v.size[d] >= 0)
-                result.size[d] = window_size(s->b, v.size[d], &s->from->window[d]);
+                result.size[d] = window_size(s->b, v.size[d], &hlo_detail(s->from)->window[d]);
     }
     return with_sizes(s, apply_flat(s, count, operand, s->from), &result);
 }
@@ -177,7 +177,7 @@ static int sort(struct expand_site *s)
 
 static int dot(struct expand_site *s)
 {
-    const struct hlo_dot *d = s->from->dot;
+    const struct hlo_dot *d = hlo_detail(s->from)->dot;
     struct sized v[2], result;
     int operand[2], to = 0;
 
@@ -206,7 +206,7 @@ static int dot(struct expand_site *s)
 /* samples beyond the size give results beyond it; pictures have to be whole */
 static int convolution(struct expand_site *s)
 {
-    const struct hlo_conv *c = s->from->conv;
+    const struct hlo_conv *c = hlo_detail(s->from)->conv;
     struct sized x = sized_operand(s, 0), kernel = sized_operand(s, 1), result;
 
     no_sizes(&result);
@@ -222,7 +222,7 @@ static int convolution(struct expand_site *s)
 /* dimensions of the result that are no offsets are those of the indices, in their order */
 static int gather(struct expand_site *s)
 {
-    const struct hlo_gather *g = s->from->gather;
+    const struct hlo_gather *g = hlo_detail(s->from)->gather;
     struct sized x = sized_operand(s, 0), indices = sized_operand(s, 1), result;
     int from = 0, slice = 0;
 
@@ -258,9 +258,9 @@ static int scatter(struct expand_site *s)
     for (int d = 0; d < expand_operand_type(s, half + 1)->rank; d++) {
         struct sized update;
 
-        if (is_listed(s->from->gather->offset_dims, d))
+        if (is_listed(hlo_detail(s->from)->gather->offset_dims, d))
             continue;
-        update_dim += update_dim == s->from->gather->index_vector_dim;
+        update_dim += update_dim == hlo_detail(s->from)->gather->index_vector_dim;
         update = sized_operand(s, half + 1);
         if (indices.size[update_dim] < 0)
             indices.size[update_dim] = update.size[d];
@@ -276,19 +276,19 @@ static int custom_call(struct expand_site *s)
     int rank = expand_operand_type(s, 0)->rank, part[SIZED_RANK_MAX + 1];
     struct sized v = sized_operand(s, 0);
 
-    if (s->from->target && !strcmp(s->from->target, "PadToStatic")) {
+    if (hlo_detail(s->from)->target && !strcmp(hlo_detail(s->from)->target, "PadToStatic")) {
         part[0] = v.x;
         for (int d = 0; d < rank; d++)
             part[d + 1] = sized_size(s->b, &v, d);
         return hlo_tuple(s->b, rank + 1, part);
     }
-    if (s->from->target && !strcmp(s->from->target, "SliceToDynamic")) {
+    if (hlo_detail(s->from)->target && !strcmp(hlo_detail(s->from)->target, "SliceToDynamic")) {
         for (int d = 0; d < rank && d + 1 < s->from->operand_count; d++)
             v.size[d] = hlo_convert(s->b, s->operand[d + 1], ELEMENT_S32);
         return sized_make(s->b, &s->from->type, v);
     }
     return expand_refuse(s, "the custom call %s cannot take arrays of a bounded size",
-                         s->from->target ? s->from->target : "");
+                         hlo_detail(s->from)->target ? hlo_detail(s->from)->target : "");
 }
 
 int sized_across(struct expand_site *s)

@@ -81,8 +81,9 @@ static struct sized padded(struct expand_site *s)
     v.x = sized_fill(b, &v, s->operand[1], NULL);
     for (int d = 0; d < s->from->type.rank; d++)
         if (v.size[d] >= 0)
-            v.size[d] = padded_size(b, v.size[d], s->from->low.item[d] + s->from->high.item[d],
-                                    s->from->interior.item ? s->from->interior.item[d] : 0);
+            v.size[d] = padded_size(
+                b, v.size[d], hlo_detail(s->from)->low.item[d] + hlo_detail(s->from)->high.item[d],
+                hlo_detail(s->from)->interior.item ? hlo_detail(s->from)->interior.item[d] : 0);
     v.x = sized_apply(s, (int[]){v.x, s->operand[1]});
     return v;
 }
@@ -128,7 +129,7 @@ int sized_move(struct expand_site *s)
     case OPCODE_PAD:
         return sized_make(b, &i->type, padded(s));
     case OPCODE_DYNAMIC_SLICE:
-        return sized_make(b, &i->type, dynamic_slice(s, 1, i->sizes.item));
+        return sized_make(b, &i->type, dynamic_slice(s, 1, hlo_detail(i)->sizes.item));
     case OPCODE_DYNAMIC_UPDATE_SLICE:
         return sized_make(b, &i->type, dynamic_slice(s, 2, expand_operand_type(s, 1)->dim));
     case OPCODE_IOTA:
@@ -149,8 +150,9 @@ int sized_move(struct expand_site *s)
         if (i->op == OPCODE_BROADCAST)
             result.size[i->dims.item[d]] = v.size[d];
         else if (i->op == OPCODE_SLICE)
-            result.size[d] = sliced_size(b, v.size[d], i->start.item[d], i->limit.item[d],
-                                         i->stride.item ? i->stride.item[d] : 1);
+            result.size[d] = sliced_size(
+                b, v.size[d], hlo_detail(i)->start.item[d], hlo_detail(i)->limit.item[d],
+                hlo_detail(i)->stride.item ? hlo_detail(i)->stride.item[d] : 1);
     }
     for (int d = 0; i->op == OPCODE_TRANSPOSE && d < i->type.rank; d++)
         result.size[d] = v.size[i->dims.item[d]];

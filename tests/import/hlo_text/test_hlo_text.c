@@ -141,7 +141,7 @@ TEST(groups_of_devices_are_the_same_in_every_form)
         snprintf(text, sizeof(text), "e { x = f32[2] parameter(0) ROOT g = f32[4] all-gather(x), "
                  "dimensions={0}, replica_groups=%s, channel_id=3 }", forms[f]);
         m = read_whole(text);
-        g = find(m, "g")->groups;
+        g = hlo_detail(find(m, "g"))->groups;
         assert_int_equal(g->size.count, 4);
         assert_int_equal(g->id.count, 8);
         assert_memory_equal(g->id.item, ids, sizeof(ids));
@@ -180,7 +180,7 @@ TEST(layouts_windows_labels_and_paddings_are_taken_apart)
         "window={size=3x3 stride=2x1 pad=0_1x-1_3 rhs_reversal=0x1}\nz = f32[] constant(0)\n"
         "ROOT p = f32[2,8,10,15] pad(x, z), padding=0_0x0_0x3_-1x1_1_3 }");
     const struct hlo_layout *l = find(m, "x")->type.layout;
-    const struct hlo_window *w = find(m, "c")->window;
+    const struct hlo_window *w = hlo_detail(find(m, "c"))->window;
 
     assert_int_equal(l->minor_to_major.item[1], 0);
     assert_int_equal(l->tile_count, 2);
@@ -189,8 +189,8 @@ TEST(layouts_windows_labels_and_paddings_are_taken_apart)
     assert_int_equal(w[0].stride, 2);
     assert_int_equal(w[1].pad_low, -1);
     assert_true(w[1].is_reversed && !w[0].is_reversed);
-    assert_int_equal(find(m, "c")->conv->kernel_out, 3);
-    assert_int_equal(find(m, "p")->interior.item[3], 3);
+    assert_int_equal(hlo_detail(find(m, "c"))->conv->kernel_out, 3);
+    assert_int_equal(hlo_detail(find(m, "p"))->interior.item[3], 3);
     assert_int_equal(hlo_verify(m, &err), 0);
     done(m);
 }
@@ -204,9 +204,9 @@ TEST(what_nobody_reads_is_kept_as_it_stands)
     const struct hlo_instruction *x = find(m, "x");
 
     assert_string_equal(m->other.item[0].value, "{a, b}");
-    assert_int_equal(x->other.count, 2);
-    assert_string_equal(x->other.item[0].value, "{[1,2], \"}\"}");
-    assert_string_equal(x->config, "{\"a\":{\"b\":\"}\"}}");
+    assert_int_equal(hlo_detail(x)->other.count, 2);
+    assert_string_equal(hlo_detail(x)->other.item[0].value, "{[1,2], \"}\"}");
+    assert_string_equal(hlo_detail(x)->config, "{\"a\":{\"b\":\"}\"}}");
     assert_string_equal(hlo_place_of(x)->op_name, "a\tb");
     assert_string_equal(hlo_place_of(x)->rest, "more={1} less=2");
     done(m);
