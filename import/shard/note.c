@@ -85,7 +85,8 @@ static void spread_manual(struct shard_state *s, int computation, uint32_t aroun
             p->manual = around;
         for (int k = 0; k < n->operand_count; k++)
             p->manual |= shard_place_of(s, computation, n->operand[k])->manual;
-        if (is_call_of(n, "SPMDFullToShardShape"))
+        if (is_call_of(n, "SPMDFullToShardShape") ||
+            is_call_of(n, "Sharding"))          /* of what a region makes of nothing, at its end */
             p->manual |= entered_axes(s, n);
         else if (is_call_of(n, "SPMDShardToFullShape"))
             p->manual = left_axes(s, c, n, p->manual, around);

@@ -187,6 +187,42 @@ TEST(manual_regions_keep_their_own_collectives)
     rig_end(&r);
 }
 
+/* what takes nothing from outside lies by hand from its end on */
+TEST(manual_regions_may_take_nothing)
+{
+    struct shard_rig r;
+    struct eval_array *output;
+
+    rig_read(&r, "HloModule test, num_partitions=8\n"
+             "ENTRY main { i = u32[] partition-id()\n c = u32[] constant(2)\n"
+             "d = u32[] divide(i, c)\n b = u32[1] broadcast(d), dimensions={}\n"
+             "m = u32[1] custom-call(b), custom_call_target=\"Sharding\", sharding={manual}\n"
+             "ROOT y = u32[4] custom-call(m), custom_call_target=\"SPMDShardToFullShape\", "
+             "sharding={devices=[4,2]<=[8] last_tile_dim_replicate} }\n");
+    if (rig_cut(&r))
+        fail_msg("%s", r.e.msg);
+    output = rig_run_part(&r, rig_inputs(&r, 3));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(((const uint32_t *)output[0].data)[i], i);
+    rig_end(&r);
+}
+
+/* a result of six rows is the same on eight devices, though its constraint cuts it for them */
+TEST(results_are_cut_where_they_divide)
+{
+    struct shard_rig r;
+
+    rig_read(&r, "HloModule test, num_partitions=8\n"
+             "ENTRY main { x = f32[6,16] parameter(0)\n"
+             "ROOT y = f32[6,16] custom-call(x), custom_call_target=\"Sharding\", "
+             "sharding={devices=[4,2]<=[8]} }\n");
+    if (rig_cut(&r))
+        fail_msg("%s", r.e.msg);
+    assert_int_equal(r.boundary.result[0].part.dim[0], 3);
+    assert_int_equal(r.boundary.result[0].part.dim[1], 8);
+    rig_end(&r);
+}
+
 /* by hand over an axis of two, ours over the one of four inside */
 TEST(partly_manual_regions_are_cut_inside)
 {
@@ -274,6 +310,8 @@ int main(void)
         cmocka_unit_test(conditionals_of_cut_arrays),
         cmocka_unit_test(branches_exchange_nothing),
         cmocka_unit_test(manual_regions_keep_their_own_collectives),
+        cmocka_unit_test(manual_regions_may_take_nothing),
+        cmocka_unit_test(results_are_cut_where_they_divide),
         cmocka_unit_test(partly_manual_regions_are_cut_inside),
         cmocka_unit_test(devices_in_an_order_of_their_own),
         cmocka_unit_test(replicas_of_cut_programs_do_not_mix),

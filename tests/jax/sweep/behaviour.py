@@ -198,7 +198,7 @@ def compiled_programs_tell_of_themselves():
 def executables_are_saved_and_loaded():
     from jax.experimental import serialize_executable as s
     compiled = jax.jit(lambda x: x * 3).lower(np.float32(2)).compile()
-    assert s.deserialize_and_load(*s.serialize(compiled))(np.float32(2)) == 6
+    assert s.deserialize_and_load(*s.serialize(compiled), execution_devices=tpu()[:1])(np.float32(2)) == 6
 
 
 @check
@@ -241,12 +241,11 @@ def the_other_generators_work():
 @check
 def too_much_memory_is_an_error():
     try:
-        x = [jnp.zeros((1 << 31,), jnp.float32) for _ in range(8)]
-        jax.block_until_ready(x)
+        jax.block_until_ready(jnp.zeros((5, 1 << 30), jnp.float32))
     except Exception as error:
         assert "RESOURCE_EXHAUSTED" in str(error), str(error)[:300]
         return
-    raise AssertionError("64 GiB fit")
+    raise AssertionError("20 GiB fit")
 
 
 @check
