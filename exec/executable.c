@@ -51,6 +51,7 @@ static int compile(struct executable *x, struct err *e)
                                 .assume_trips = x->settings.assume_trips,
                                 .notes_are_sources = true};
 
+    x->loaded.cache = x->settings.cache;
     return loaded_compile(&x->graph.lowered.graph, &s, x->graph.devices, x->settings.core,
                           &x->slice, &x->arena, &x->loaded, e);
 }

@@ -19,6 +19,7 @@ struct executable_settings {
     struct machine_options engine;
     int64_t assume_trips;               /* as in struct module_settings */
     int64_t replicas, partitions;       /* 0: as the program says */
+    struct disk_cache *cache;           /* of programs compiled before; NULL: without */
     const int32_t *core;                /* by device: the first of its cores; NULL: in order */
 };
 

@@ -2,6 +2,7 @@
 #include "exec/loaded.h"
 
 #include "import/lower/lower_values.h"
+#include "stack/module/module_once.h"
 #include "stack/module/module_run.h"
 
 int loaded_cores_each(const struct chip *chip, bool has_megacore)
@@ -24,7 +25,7 @@ int loaded_compile(const struct graph *g, struct module_settings *settings, int 
         settings->device_core = l->core;
     }
     l->has_megacore = settings->megacore;
-    return module_compile(g, settings, a, &l->module, e);
+    return module_compile_once(g, settings, l->cache, a, &l->module, NULL, e);
 }
 
 int loaded_make_machine(struct loaded *l, const struct slice *slice, const struct chip *chip,

@@ -7,6 +7,7 @@
  */
 #ifndef EXEC_LOADED_H
 #define EXEC_LOADED_H
+#include "base/cache/disk_cache.h"
 #include "import/lower/lower.h"
 #include "sim/machine/machine.h"
 #include "stack/module/module.h"
@@ -17,6 +18,8 @@ struct loaded {
     int devices;
     int32_t *core;                      /* by device: its first */
     bool has_megacore;
+    struct disk_cache *cache;           /* of programs compiled before; NULL: without. Before */
+                                        /* loaded_compile the caller's to set */
 };
 
 struct loaded_device {                  /* one of them */

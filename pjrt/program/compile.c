@@ -3,6 +3,7 @@
 
 #include "pjrt/abi/functions.h"
 #include "pjrt/buffer/array.h"
+#include "pjrt/program/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ static int set_up(struct executable_settings *to, const struct PJRT_Executable *
     *to = (struct executable_settings){
         .slice = &t->slice, .chip = &t->chip, .codegen = s->codegen, .is_host = s->is_host,
         .has_megacore = t->cores_each > 1, .assume_trips = s->assume_trips,
+        .cache = kept_programs(),
         .engine = {.mode = s->mode, .thread_count = s->thread_count},
         .replicas = p->options.replicas, .partitions = p->options.partitions};
     if (devices == 1) {
