@@ -191,11 +191,18 @@ $(BUILD)/$(SO_FILE): $(LIB_OBJ) api/exports.map
 	  -Wl,-Bsymbolic -o $@ $(LIB_OBJ) $(LDLIBS)
 
 # It finds its own names first, and shows the loader's one and sy_ ones: nothing of it meets the
-# host's. Of the layers it has what it uses, and so needs fewer libraries (tests/cli/pjrt_library.sh).
-$(PJRT): $(PJRT_OBJ) $(BUILD)/libsystole.a pjrt/api/exports.map
+# host's. Of the layers it has what it uses, and so needs fewer libraries (tests/cli/pjrt_library.sh);
+# what writes and reads JSON is in it, not beside it.
+$(PJRT): $(PJRT_OBJ) $(BUILD)/libsystole.a $(BUILD)/pjrt/libjansson.a pjrt/api/exports.map
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libsystole_pjrt.so \
 	  -Wl,--version-script=pjrt/api/exports.map -Wl,-Bsymbolic -Wl,--as-needed -Wl,-z,defs -o $@ \
-	  $(PJRT_OBJ) $(BUILD)/libsystole.a $(LDLIBS)
+	  $(PJRT_OBJ) $(BUILD)/libsystole.a $(BUILD)/pjrt/libjansson.a $(filter-out -ljansson,$(LDLIBS))
+
+# Compiled for programs, it takes stdin from where a library cannot (it compares with it, to say where
+# text came from): one of our own (pjrt/account/jansson_stdin.c).
+$(BUILD)/pjrt/libjansson.a: | $(BUILD)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)$(OBJCOPY) --redefine-sym stdin=jansson_stdin "$$($(CC) -print-file-name=libjansson.a)" $@
 
 $(BUILD)/$(SONAME) $(BUILD)/libsystole.so: $(BUILD)/$(SO_FILE)
 	@ln -sf $(SO_FILE) $@

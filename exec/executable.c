@@ -137,6 +137,18 @@ static int read_results(struct executable *x, const struct loaded_device *d, voi
     return 0;
 }
 
+static int run_machine(struct executable *x, struct err *e)
+{
+    int status;
+
+    if (x->watch)
+        x->watch->begin(x->watcher, x);
+    status = machine_run(x->loaded.machine, e);
+    if (x->watch)
+        x->watch->end(x->watcher, x, status == 0);
+    return status;
+}
+
 static int run_on_cores(struct executable *x, const void *const *const *argument,
                         void *const *const *result, struct arena *a, struct err *e)
 {
@@ -150,7 +162,7 @@ static int run_on_cores(struct executable *x, const void *const *const *argument
         if (write_arguments(x, &d, argument[i], a, e))
             return -1;
     }
-    if (machine_run(x->loaded.machine, e))
+    if (run_machine(x, e))
         return -1;
     x->cycles = machine_cycles(x->loaded.machine);
     for (int i = 0; i < x->loaded.devices; i++) {

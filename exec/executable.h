@@ -23,10 +23,18 @@ struct executable_settings {
     const int32_t *core;                /* by device: the first of its cores; NULL: in order */
 };
 
+struct executable;
+
 /* how far it came before it failed */
 enum executable_stage {
     EXECUTABLE_READ, EXECUTABLE_CUT, EXECUTABLE_LOWER, EXECUTABLE_COMPILE, EXECUTABLE_FIT,
     EXECUTABLE_DONE
+};
+
+/* who is told of launches on cores: before the machine runs, and behind it */
+struct executable_watch {
+    void (*begin)(void *watcher, struct executable *x);
+    void (*end)(void *watcher, struct executable *x, bool is_done);
 };
 
 struct executable {
@@ -39,6 +47,8 @@ struct executable {
     int parameter_count, result_count;  /* leaves */
     const struct hlo_type **parameter, **result;        /* by leaf, of each device */
     int64_t launches, cycles;           /* so far; of the last */
+    const struct executable_watch *watch;       /* NULL: nobody; the caller's to set */
+    void *watcher;
 };
 
 /* 0, or -1 with where it ended; executable_fini is the caller's in any case */

@@ -25,7 +25,7 @@ int loaded_compile(const struct graph *g, struct module_settings *settings, int 
         settings->device_core = l->core;
     }
     l->has_megacore = settings->megacore;
-    return module_compile_once(g, settings, l->cache, a, &l->module, NULL, e);
+    return module_compile_once(g, settings, l->cache, a, &l->module, &l->was_found, e);
 }
 
 int loaded_make_machine(struct loaded *l, const struct slice *slice, const struct chip *chip,

@@ -18,6 +18,7 @@ struct loaded {
     int devices;
     int32_t *core;                      /* by device: its first */
     bool has_megacore;
+    bool was_found;                     /* in the cache */
     struct disk_cache *cache;           /* of programs compiled before; NULL: without. Before */
                                         /* loaded_compile the caller's to set */
 };

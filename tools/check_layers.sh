@@ -52,7 +52,7 @@ awk '
         allow["train"] = allow["stack"] " stack data keras"
         allow["api"] = allow["train"] " report train include"
         allow["files"] = allow["train"] " train"
-        allow["exec"] = allow["import"] " import"
+        allow["exec"] = allow["import"] " import report"
         allow["cli"] = allow["api"] " api files import exec"
         allow["pjrt"] = allow["exec"] " exec report include"
         allow["viz"] = allow["report"] " report"

@@ -7,7 +7,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/common/module_tables.h"
+#include "exec/module_tables.h"
 #include "cli/common/run_progress.h"
 #include "cli/compile/compile.h"
 #include "cli/common/engine_options.h"

@@ -2,7 +2,7 @@
 #include "cli/train/train.h"
 
 #include "base/units.h"
-#include "cli/common/module_tables.h"
+#include "exec/module_tables.h"
 
 #include <string.h>
 

@@ -22,6 +22,13 @@ void storage_drop(struct storage *s)
     mem_free(s);
 }
 
+void buffer_account(const struct storage *s, int64_t bytes, bool is_to_device)
+{
+    if (s->device)
+        account_copied(s->device->client->account, s->device->description->id, bytes,
+                       is_to_device);
+}
+
 static char *type_text(const struct array_type *t, char *buf, size_t buf_bytes)
 {
     struct hlo_type type = {.element = t->element, .rank = t->rank, .dim = t->dim};

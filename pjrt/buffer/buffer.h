@@ -32,6 +32,8 @@ struct PJRT_Buffer {
 
 struct storage *storage_hold(struct storage *s);
 void storage_drop(struct storage *s);   /* NULL is nothing */
+/* so many bytes of it have come from or gone to the host: its device's time goes on */
+void buffer_account(const struct storage *s, int64_t bytes, bool is_to_device);
 
 /*
  * A buffer whose elements are still to come: storage->data is to be filled, storage->ready kept.

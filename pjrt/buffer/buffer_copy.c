@@ -59,6 +59,7 @@ struct PJRT_Error *pjrt_Client_BufferFromHostBuffer(
     if (args->byte_strides && args->num_byte_strides)
         memcpy(stride, args->byte_strides, args->num_dims * sizeof(*stride));
     array_copy(&b->type, args->data, stride, b->storage->data, dense);
+    buffer_account(b->storage, b->storage->bytes, true);
     promise_keep(b->storage->ready, NULL);
     keep_done(&args->done_with_host_buffer, NULL);
     args->buffer = b;
@@ -83,6 +84,7 @@ static void copy_to_host(struct PJRT_Error *error, void *arg)
     if (!error) {
         array_dense_strides(&c->type, NULL, dense);
         array_copy(&c->type, c->from->data, dense, c->to, c->stride);
+        buffer_account(c->from, c->from->bytes, false);
     }
     promise_keep(c->done, error);
     promise_drop(c->done);

@@ -106,6 +106,7 @@ struct PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferData(
                           "not fit an array of %lld", (long long)args->transfer_size,
                           (long long)args->offset, (long long)s->bytes);
     memcpy((char *)s->data + args->offset, args->data, (size_t)args->transfer_size);
+    buffer_account(s, args->transfer_size, true);
     if (args->is_last_transfer && !promise_is_kept(s->ready))
         promise_keep(s->ready, NULL);
     done_at_once(&args->done_with_h2d_transfer);

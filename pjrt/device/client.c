@@ -97,6 +97,9 @@ static int make(struct PJRT_Client *c, struct err *e)
                                  sizeof(*c->memory_list));
     for (int i = 0; i < c->device_count; i++)
         make_device(c, i);
+    c->account = account_make(&(struct account_client){
+        .slice = &c->topology->slice, .chip = &c->topology->chip, .kind = c->topology->kind,
+        .devices = c->device_count, .cores_each = c->topology->cores_each});
     return 0;
 }
 
@@ -104,6 +107,8 @@ static void destroy(struct PJRT_Client *c)
 {
     if (c->launches)
         worker_destroy(c->launches);
+    if (c->account)
+        account_end(c->account);
     for (int i = 0; i < c->device_count * MEMORY_KINDS; i++)
         free_notes(c->memory_list[i]);
     if (c->topology)

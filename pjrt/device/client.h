@@ -6,6 +6,7 @@
  */
 #ifndef PJRT_CLIENT_H
 #define PJRT_CLIENT_H
+#include "pjrt/account/account.h"
 #include "pjrt/device/settings.h"
 #include "pjrt/device/topology.h"
 #include "pjrt/event/worker.h"
@@ -38,6 +39,7 @@ struct PJRT_Client {
     struct PJRT_Memory **memory_list;
     int device_count;
     struct worker *launches;
+    struct account *account;
 };
 
 struct memory *memory_of(struct PJRT_Memory *m);

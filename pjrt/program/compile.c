@@ -1,6 +1,7 @@
 /* Compiles programs of callers, and loads them onto devices. */
 #include "pjrt/program/program.h"
 
+#include "base/progress.h"
 #include "pjrt/abi/functions.h"
 #include "pjrt/buffer/array.h"
 #include "pjrt/program/kept.h"
@@ -183,11 +184,35 @@ struct PJRT_Executable *program_compile(const struct PJRT_TopologyDescription *t
     p->option_bytes = keep_bytes(options, option_size);
     p->option_size = option_size;
     p->slice_name = arena_strdup(&p->arena, t->name);
+    p->compile_s = -progress_seconds();
     *error = make(p, t, settings);
+    p->compile_s += progress_seconds();
     if (!*error)
         return p;
     program_drop(p);
     return NULL;
+}
+
+static void watch_begin(void *watcher, struct executable *x) { account_begin_launch(watcher, x); }
+
+static void watch_end(void *watcher, struct executable *x, bool is_done)
+{
+    account_end_launch(watcher, x, is_done);
+}
+
+/* launches are told of to the account of the client that loads it first */
+static void keep_account(struct PJRT_Client *c, struct PJRT_Executable *p)
+{
+    static const struct executable_watch watch = {watch_begin, watch_end};
+
+    pthread_mutex_lock(&p->mutex);
+    if (!p->account) {
+        p->account = account_compiled(c->account, &p->x, p->program, p->program_bytes,
+                                      p->x.loaded.was_found, p->compile_s);
+        p->x.watch = &watch;
+        p->x.watcher = p->account;
+    }
+    pthread_mutex_unlock(&p->mutex);
 }
 
 struct PJRT_LoadedExecutable *program_load(struct PJRT_Client *c, struct PJRT_Executable *p)
@@ -196,6 +221,7 @@ struct PJRT_LoadedExecutable *program_load(struct PJRT_Client *c, struct PJRT_Ex
 
     l->executable = p;
     l->client = c;
+    keep_account(c, p);
     l->device_count = p->options.is_portable && !p->options.device
                       ? 0 : (int)(p->options.replicas * p->options.partitions);
     l->device = mem_alloc(((size_t)l->device_count + 1) * sizeof(*l->device));

@@ -39,6 +39,8 @@ struct PJRT_Executable {
     bool *is_donated;                   /* by parameter: its buffer is given up at a launch */
     unsigned char *optimized;           /* hlo_with_config, once it was asked for */
     size_t optimized_bytes;
+    struct account_program *account;    /* of the client that loaded it first; NULL: none has */
+    double compile_s;                   /* of the host */
     pthread_mutex_t mutex;              /* of what is made when it is asked for */
 };
 

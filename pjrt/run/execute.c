@@ -5,6 +5,7 @@
 #include "pjrt/buffer/buffer.h"
 #include "pjrt/program/program.h"
 
+#include "base/progress.h"
 #include "pjrt/abi/functions.h"
 #include "pjrt/event/guard.h"
 
@@ -15,6 +16,7 @@ struct launch {
     int devices, arguments, results;
     struct storage **argument, **result;        /* by device, then by number */
     struct promise *done;
+    int *device;                        /* their ids */
 };
 
 static void free_launch(struct launch *l)
@@ -27,6 +29,7 @@ static void free_launch(struct launch *l)
     program_drop(l->executable);
     mem_free(l->argument);
     mem_free(l->result);
+    mem_free(l->device);
     mem_free(l);
 }
 
@@ -47,6 +50,7 @@ static struct PJRT_Error *run(const struct launch *l)
     struct PJRT_Error *error = wait_for_arguments(l);
     const void ***argument;
     void ***result;
+    double began_s = progress_seconds();
     struct arena a;
     struct err e;
 
@@ -66,6 +70,9 @@ static struct PJRT_Error *run(const struct launch *l)
     if (executable_launch(&l->executable->x, (const void *const *const *)argument,
                           (void *const *const *)result, &e))
         error = pjrt_error_of(PJRT_Error_Code_INTERNAL, &e);
+    else
+        account_launched(l->executable->account, &l->executable->x, l->device, l->devices,
+                         progress_seconds() - began_s);
     arena_fini(&a);
     return error;
 }
@@ -198,6 +205,9 @@ static struct launch *make_launch(const struct PJRT_LoadedExecutable_Execute_Arg
     l->argument = mem_alloc((size_t)(l->devices * l->arguments + 1) * sizeof(*l->argument));
     l->result = mem_alloc((size_t)(l->devices * l->results + 1) * sizeof(*l->result));
     l->done = promise_make();
+    l->device = mem_alloc((size_t)l->devices * sizeof(*l->device) + 1);
+    for (int d = 0; d < l->devices; d++)
+        l->device[d] = device_of(args, d)->description->id;
     for (int d = 0; d < l->devices; d++)
         for (int i = 0; i < l->arguments; i++)
             l->argument[d * l->arguments + i] = storage_hold(args->argument_lists[d][i]->storage);

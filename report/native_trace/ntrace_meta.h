@@ -22,6 +22,8 @@ struct ntrace_meta {
     bool has_other_opcodes;             /* written with another table of operations */
     const char *unknown;                /* what was not understood: "" or a sentence */
 };
+/* operations by number mean something only with the table that this stands for */
+int64_t ntrace_opcode_crc(void);
 /* both return text for mem_free, with its end in *size */
 char *ntrace_meta_print(const struct machine *m, const struct ntrace_options *o, size_t *size);
 int ntrace_meta_parse(const char *text, size_t size, struct arena *a, struct ntrace_meta *to,

@@ -1,5 +1,5 @@
 /* What the compiler knows of a program's memory and kernels, for the tables of its report. */
-#include "cli/common/module_tables.h"
+#include "exec/module_tables.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * What a report tells of a compiled module: its buffers, which are parameters and results, arrays as
  * its kernels touch them, and the windows of each kernel; and what its kernels are made of.
  */
-#ifndef CLI_MODULE_TABLES_H
-#define CLI_MODULE_TABLES_H
+#ifndef EXEC_MODULE_TABLES_H
+#define EXEC_MODULE_TABLES_H
 #include "report/view/run.h"
 #include "stack/module/module.h"
 
