@@ -1,6 +1,7 @@
 /* `systole explain` says why a step takes the time it takes. */
 #include "cli/commands/cli.h"
 
+#include "cli/common/out_folder.h"
 #include "cli/common/options.h"
 #include "cli/explain/explain.h"
 
@@ -78,7 +79,7 @@ int cmd_explain(int argc, char **argv)
 
     cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
-    if (explain_source_open(&s, args.path, &a, &e)) {
+    if (explain_source_open(&s, out_folder_run(args.path, &a), &a, &e)) {
         status = cli_fail(&e);
     } else {
         status = explain(&args, &s, &e) ? cli_fail(&e) : 0;

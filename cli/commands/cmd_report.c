@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "cli/common/out_folder.h"
 #include "cli/common/options.h"
 #include "report/tables/op_tree.h"
 #include "report/tables/saved.h"
@@ -211,7 +212,7 @@ static int report(const struct arguments *args, struct arena *a, struct err *e)
 {
     struct saved s;
 
-    if (saved_open(&s, args->path, a, e) || (args->sort && sort_tables(args, &s, e)))
+    if (saved_open(&s, out_folder_run(args->path, a), a, e) || (args->sort && sort_tables(args, &s, e)))
         return -1;
     for (int i = 0; args->top && i < TABLE_COUNT; i++)
         if (!is_tree(args, (enum table_id)i))

@@ -1,6 +1,8 @@
 /* Fills the run folder of a command that makes one launch: settings, counters and their origin. */
 #include "cli/common/out_folder.h"
 
+#include "report/view/run_programs.h"
+
 #include <assert.h>
 
 void out_folder_add(struct out_folder *f, const char *section, const char *key, const char *value,
@@ -38,6 +40,15 @@ const struct chip_origin *out_folder_origins(const char *origin, struct arena *a
     for (size_t i = 0; i < chip_param_count; i++)
         o[i].origin = origin;
     return o;
+}
+
+const char *out_folder_run(const char *path, struct arena *a)
+{
+    const char *note, *run = run_programs_dearest(path, a, &note);
+
+    if (note)
+        fprintf(stderr, "systole: %s\n", note);
+    return run;
 }
 
 int out_folder_write(const struct out_folder *f, const struct report_step *step,

@@ -26,6 +26,9 @@ void out_folder_add_engine(struct out_folder *f, const struct machine_options *e
 /* origins of a chip that no file and no --set told, as that of a snapshot */
 const struct chip_origin *out_folder_origins(const char *origin, struct arena *a);
 
+/* The run that `path` means: of a folder of several programs the dearest, which stderr is told. */
+const char *out_folder_run(const char *path, struct arena *a);
+
 /* Writes the folder and says so; of a run without a fault. */
 int out_folder_write(const struct out_folder *f, const struct report_step *step,
                      double host_seconds, struct err *e);

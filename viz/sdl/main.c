@@ -9,12 +9,19 @@
 #include "base/arena.h"
 #include "base/outfile.h"
 #include "report/view/run_folder.h"
+#include "report/view/run_programs.h"
 #include "viz/sdl/sdl_app.h"
 
 static struct ntrace *open_run(const char *name, struct arena *a, struct err *e)
 {
-    const char *path = name ? view_trace_path(name, a, e) : NULL;
-    struct ntrace *t = path ? ntrace_open(path, e) : NULL;
+    const char *note = NULL, *path;
+    struct ntrace *t;
+
+    name = name ? run_programs_dearest(name, a, &note) : NULL;
+    path = name ? view_trace_path(name, a, e) : NULL;
+    t = path ? ntrace_open(path, e) : NULL;
+    if (note)
+        fprintf(stderr, "systole-view: %s\n", note);
 
     if (t && path != name && run_folder_check_trace(name, t, e)) {
         ntrace_close(t);
