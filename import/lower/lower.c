@@ -322,10 +322,13 @@ int lower_program(const struct hlo_module *m, const struct lower_settings *s, st
         const struct lower_refusal *r = &l.refusal[0];
         char others[64] = "";
 
+        bool has_source = *r->source && strcmp(r->source, r->instruction) != 0;
+
         if (l.refusal_count > 1)
             snprintf(others, sizeof(others), " (and %d more)", l.refusal_count - 1);
-        status = err_at(e, r->file, r->line, r->col, "%s: %s: %s%s", r->instruction, r->opcode,
-                        r->reason, others);
+        status = err_at(e, r->file, r->line, r->col, "%s: %s: %s%s%s%s", r->instruction,
+                        r->opcode, r->reason, has_source ? "; it is from " : "",
+                        has_source ? r->source : "", others);
     }
     if (status == 0)
         status = graph_verify(&out->graph, e);
