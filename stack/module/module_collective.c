@@ -163,6 +163,19 @@ static int64_t stage_bytes(const struct module_settings *s)
     return s->stage_bytes > 0 ? s->stage_bytes : STAGE_BYTES;
 }
 
+/* A collective's number, until flags are given by it: what has a fence takes turns with that alone,
+ * so that all of them and all of their fences have one each. */
+static int number_of(struct module_plan *p, struct communicator *t)
+{
+    int *of = p->is_fence ? &t->fence : &t->fenced;
+
+    if (!p->fences)
+        return t->count++;
+    if (!*of)
+        *of = ++t->count;
+    return *of - 1;
+}
+
 static struct kernel_sums *make_sums(struct module_plan *p, const struct module_step *s,
                                      const struct graph_node *n,
                                      const struct kernel_collective_room *room)
@@ -178,8 +191,7 @@ static struct kernel_sums *make_sums(struct module_plan *p, const struct module_
     sums->spread = room->spread;
     sums->stage_bytes = stage_bytes(p->settings);
     sums->communicator = join_communicator(p, n, room->flag_count);
-    /* its number, until all are known */
-    sums->first_flag = p->communicator[sums->communicator].count++;
+    sums->first_flag = number_of(p, &p->communicator[sums->communicator]);
     return sums;
 }
 

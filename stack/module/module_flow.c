@@ -148,11 +148,12 @@ static int64_t rounds_of(const struct module_plan *p, const struct graph_node *n
 /*
  * Collectives that follow each other have other flags (module_plan_set_flags), which one that
  * follows itself cannot have: then a round of the loop is two of the body, the odd one in front.
+ * With fences (module_fence.c) none follows itself.
  */
 static int add_rounds(struct module_plan *p, const struct graph_node *n,
                       struct module_value **state, struct err *e)
 {
-    bool is_double = p->settings->replica_count > 1 &&
+    bool is_double = p->settings->replica_count > 1 && p->fences == 0 &&
                      (n->count == GRAPH_TRIPS_UNKNOWN
                           ? has_collectives(n)
                           : n->count > 1 && module_plan_has_lone_collective(n->called[0]));
@@ -176,33 +177,37 @@ static int add_rounds(struct module_plan *p, const struct graph_node *n,
 
 /*
  * Each of the collectives here has flags of its own, so that any may follow any other but itself.
- * In a loop around, what is left away in one round would let one follow itself.
+ * In a loop around, what is left away in one round would let one follow itself: they have fences
+ * there. Whether they do; who asks ends that by `p->fences -= ..` behind them.
  */
-static int check_collectives(struct module_plan *p, const struct graph_node *n, struct err *e)
+static bool begin_collectives(struct module_plan *p, const struct graph_node *n)
 {
+    bool has_fences;
+
     if (p->settings->replica_count <= 1 || !has_collectives(n))
-        return 0;
-    if (module_plan_is_in_flow(p))
-        return err_set(e, "%s: collectives where it is not known before whether they run, within "
-                       "another loop or conditional", n->name);
+        return false;
+    has_fences = module_plan_is_in_flow(p);
     p->flow_has_collectives = true;
-    return 0;
+    p->fences += has_fences;
+    return has_fences;
 }
 
 int module_walk_while(struct module_walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_value **state = module_walk_values(w->plan, n->operand_count);
+    bool has_fences = n->count == GRAPH_TRIPS_UNKNOWN && begin_collectives(w->plan, n);
+    int status;
 
-    if (n->count == GRAPH_TRIPS_UNKNOWN && check_collectives(w->plan, n, e))
-        return -1;
     for (int k = 0; k < n->operand_count; k++)
         state[k] = add_state(w, node, k);
     if (n->tuple_count)
         w->element[node] = state;
     else
         w->node[node] = state[0];
-    return n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
+    status = n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
+    w->plan->fences -= has_fences;
+    return status;
 }
 
 /* ----- conditionals */
@@ -269,7 +274,7 @@ static struct module_value **branch_results(struct module_walk *w, const struct 
     return result;
 }
 
-int module_walk_conditional(struct module_walk *w, int node, struct err *e)
+static int add_branches(struct module_walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_plan *p = w->plan;
@@ -277,8 +282,6 @@ int module_walk_conditional(struct module_walk *w, int node, struct err *e)
     struct module_step s = flow_step(STEP_BRANCH, n);
     int begin = p->step_count;
 
-    if (check_collectives(p, n, e))
-        return -1;
     for (int k = 1; k < n->operand_count; k++)
         operand[k - 1] = w->node[n->operand[k]];
     result = branch_results(w, n);
@@ -301,4 +304,13 @@ int module_walk_conditional(struct module_walk *w, int node, struct err *e)
     p->step[begin].other = p->step_count;
     module_plan_add_step(p, s);
     return 0;
+}
+
+int module_walk_conditional(struct module_walk *w, int node, struct err *e)
+{
+    bool has_fences = begin_collectives(w->plan, &w->g->node[node]);
+    int status = add_branches(w, node, e);
+
+    w->plan->fences -= has_fences;
+    return status;
 }

@@ -99,6 +99,7 @@ struct communicator {
     const struct graph_node *first;
     int count, flags;                   /* the most flags that one of them takes */
     bool is_in_loop;                    /* one of them */
+    int fenced, fence;                  /* numbers of those with fences and of fences; 0: none */
 };
 
 struct module_plan {
@@ -131,6 +132,8 @@ struct module_plan {
     int communicator_count;
     size_t communicator_capacity;
     bool flow_has_collectives;          /* some run only if a predicate says so */
+    int fences;                         /* flows around this place whose collectives need them */
+    bool is_fence;                      /* what is being added is one */
     const struct kernel_sums **sums;    /* of all collectives, in the order of the graph, */
     struct module_sum *sum;             /* and what is kept of them */
     int sum_count;
@@ -165,6 +168,8 @@ struct module_value *module_plan_new_value(struct module_plan *p, const char *na
  */
 int module_plan_add_collective(struct module_plan *p, struct module_step s, const struct graph *g,
                                int node, struct err *e);
+/* behind the collective that `n` is, where it may follow itself */
+int module_plan_add_fence(struct module_plan *p, const struct graph_node *n, struct err *e);
 void module_plan_fill_buckets(struct module_plan *p);
 /* a message to or from another program; its values are all there */
 int module_plan_add_message(struct module_plan *p, struct module_step s, const struct graph_node *n,

@@ -144,7 +144,7 @@ static int add_collective(struct module_walk *w, int node, struct err *e)
     if (module_plan_add_collective(w->plan, s, w->g, node, e))
         return -1;
     take_results(w, node, &s);
-    return 0;
+    return w->plan->fences ? module_plan_add_fence(w->plan, &w->g->node[node], e) : 0;
 }
 
 static int add_message(struct module_walk *w, int node, struct err *e)
