@@ -200,15 +200,16 @@ static int index_tilings(const struct kernel_job *job, struct tiling *list, int 
 }
 
 /*
- * Rows: a copy each, which takes the scalar side some cycles per run; elements likewise, a
- * granule each. A scatter moves all of the result besides.
+ * A gather's rows: a copy each, which takes the scalar side some cycles per run; elements likewise,
+ * a granule each. A scatter brings in the result, changes it and brings it back, one after the
+ * other.
  */
 static int index_cost(const struct kernel_job *job, const struct tiling *t,
                       struct kernel_cost *out)
 {
     struct index_work w;
     struct err e;
-    int64_t units, cycles_each, bytes_per_us;
+    int64_t units, bytes_per_us;
 
     (void)t;
     *out = (struct kernel_cost){0};
@@ -216,14 +217,16 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
         return -1;
     units = w.has_whole_rows ? shape_elems(&w.rows->shape) / w.rows->lanes
                              : shape_elems(&w.rows->shape);
-    cycles_each = w.is_scatter ? 14 : 6;
     bytes_per_us = (int64_t)(job->chip->dma_core_gbps * 1000);
     out->hbm_bytes = 2 * w.rows->bytes + (w.is_scatter ? 2 * w.result->bytes : 0);
-    out->compute_cycles = units * cycles_each;
+    out->compute_cycles = w.is_scatter ? index_scatter_cycles(&w) : units * 6;
     out->copy_cycles = out->hbm_bytes * job->chip->chip_clock_mhz / bytes_per_us;
     out->fixed_cycles = 3 * job->chip->dma_read_ns * job->chip->chip_clock_mhz / 1000;
-    out->total_cycles = out->fixed_cycles + (out->compute_cycles > out->copy_cycles
-                                             ? out->compute_cycles : out->copy_cycles);
+    out->total_cycles = out->fixed_cycles;
+    if (w.is_scatter || out->compute_cycles > out->copy_cycles)
+        out->total_cycles += out->compute_cycles;
+    if (w.is_scatter || out->copy_cycles >= out->compute_cycles)
+        out->total_cycles += out->copy_cycles;
     out->vmem_rows = job->vmem_rows;
     out->steps = 1;
     return 0;

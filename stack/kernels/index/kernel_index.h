@@ -93,6 +93,8 @@ void index_spot(struct index_work *w, int fast_dim, int u, const struct isa_oper
 int index_gather_rows(struct index_work *w, struct err *e);
 int index_gather_elements(struct index_work *w, struct err *e);
 int index_scatter(struct index_work *w, struct err *e);
+/* applying all updates in every panel, a block of them fetched ahead; INT64_MAX / 2: no plan fits */
+int64_t index_scatter_cycles(struct index_work *w);
 /* the case that needs no cutting: whole tiles; false if it is not that */
 bool index_whole_tiles(struct index_work *w);
 

@@ -23,6 +23,8 @@
 #define SUBLANES 8
 #define COLUMNS_AT_ONCE 8
 #define CHUNKS_UNROLLED 4               /* more column groups are a loop */
+#define BLOCK_SCALAR_CYCLES 100         /* to await a block and ask for the next one */
+#define UPDATE_SCALAR_CYCLES 20         /* an update's place, guards and addresses, one by one */
 #define PRED_INSIDE 9                   /* and the next ones, a pair for each of two */
 #define REGION_PANEL 1
 #define REGION_UPDATES 2
@@ -553,11 +555,46 @@ static int plan(struct scatter *s, bool is_dynamic, struct err *e)
     return 0;
 }
 
+static struct scatter scatter_of(struct index_work *w)
+{
+    return (struct scatter){.w = w, .updates = w->rows, .tile_rows = w->rows->tile_rows,
+                            .across = w->rows->is_linear ? 1 : w->rows->tiles_across};
+}
+
+/* of a tile row of updates: padding is gone through, too, and the elements of a batch wait
+ * together for their rotations */
+static int64_t tile_row_cycles(const struct scatter *s)
+{
+    const struct index_work *w = s->w;
+    const struct array *u = s->updates;
+    int64_t elements = u->is_linear ? u->tile_rows * ARRAY_LANES : u->tile_rows * u->lanes;
+
+    if (w->has_whole_rows && !u->is_linear)
+        return u->tile_rows * (UPDATE_SCALAR_CYCLES + 2 * (s->across / COLUMNS_AT_ONCE));
+    return elements * (UPDATE_SCALAR_CYCLES + w->job->chip->xlu_permute_cycles / index_batch(w));
+}
+
+int64_t index_scatter_cycles(struct index_work *w)
+{
+    bool is_dynamic = !w->indices;
+    struct scatter s = scatter_of(w);
+    const struct chip *chip = w->job->chip;
+    int64_t block, fetch, panels;
+    struct err e;
+
+    if (plan(&s, is_dynamic, &e))
+        return INT64_MAX / 2;
+    panels = is_dynamic ? 1 : div_up(w->result->tile_count, s.panel_tiles);
+    block = s.block_tile_rows * tile_row_cycles(&s);
+    fetch = (int64_t)chip->dma_read_ns * chip->chip_clock_mhz / 1000;
+    return panels * (s.updates->tile_count / s.block_tiles)
+           * (BLOCK_SCALAR_CYCLES + (block > fetch ? block : fetch));
+}
+
 int index_scatter(struct index_work *w, struct err *e)
 {
     bool is_dynamic = !w->indices;
-    struct scatter s = {.w = w, .updates = w->rows, .tile_rows = w->rows->tile_rows,
-                        .across = w->rows->is_linear ? 1 : w->rows->tiles_across};
+    struct scatter s = scatter_of(w);
 
     if (plan(&s, is_dynamic, e))
         return -1;

@@ -298,6 +298,50 @@ TEST(scatters_larger_than_vmem_go_panel_by_panel)
     }
 }
 
+/* rows wait for nobody, elements for rotations, a batch of them together; all panels for copies */
+TEST(predicted_cycles_of_scatters_follow_the_simulator)
+{
+    static const struct form list[] = {
+        {"rows", 2, 2, {2000, 60}, {900, 1},
+         {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1, .map_count = 1,
+          .index_vector_dim = 1, .slice_sizes = {1, 60}}},
+        {"long rows", 2, 2, {600, 3000}, {200, 1},
+         {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1, .map_count = 1,
+          .index_vector_dim = 1, .slice_sizes = {1, 3000}}},
+        {"elements", 1, 2, {700}, {1500, 1},
+         {.collapsed_count = 1, .map_count = 1, .index_vector_dim = 1, .slice_sizes = {1}}},
+        {"elements by two coordinates", 2, 2, {90, 300}, {700, 2},
+         {.collapsed_count = 2, .collapsed_dims = {0, 1}, .map_count = 2,
+          .start_index_map = {0, 1}, .index_vector_dim = 1, .slice_sizes = {1, 1}}}};
+    static const char *const chip[] = {"v3", "v5e", "v6e"};
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        for (int c = 0; c < 3; c++) {
+            struct kernel_rig r = {.chip = chip[c], .values = RIG_WHOLE};
+            const struct form *f = &list[i];
+            struct shape shape = shape_of_gather(f, DTYPE_F32);
+            int64_t predicted;
+            struct setup s;
+            int a, indices;
+
+            open_graph(&s);
+            a = parameter(&s, DTYPE_F32, f->rank, f->dim);
+            indices = parameter(&s, DTYPE_S32, f->index_rank, f->index);
+            r.input[1] = indices_of(&s, product(f->index, f->index_rank), f->dim[0], 5);
+            a = graph_scatter(&s.g, REDUCE_ADD, a, indices,
+                              graph_parameter(&s.g, shape, "updates"), &f->d);
+            graph_output(&s.g, a, f->name, -1);
+            kernel_rig_open(&r, &s.g);
+            kernel_rig_check(&r, 12);
+            predicted = r.segment.cost.total_cycles;
+            if (3 * r.cycles < 2 * predicted || 3 * r.cycles > 4 * predicted)
+                fail_msg("%s on %s: %lld cycles, %lld predicted", f->name, chip[c],
+                         (long long)r.cycles, (long long)predicted);
+            kernel_rig_close(&r);
+            close_graph(&s);
+        }
+}
+
 static void update(const char *chip, enum graph_dtype dtype, int rank, const int64_t *dim,
                    const int64_t *sizes, const int32_t *start, bool is_in_place)
 {
@@ -398,6 +442,7 @@ int main(void)
         cmocka_unit_test(dynamic_slices_begin_where_they_are_told_or_at_the_edge),
         cmocka_unit_test(scatters_of_every_form_agree),
         cmocka_unit_test(scatters_larger_than_vmem_go_panel_by_panel),
+        cmocka_unit_test(predicted_cycles_of_scatters_follow_the_simulator),
         cmocka_unit_test(dynamic_updates_land_where_they_are_told_or_at_the_edge),
         cmocka_unit_test(made_up_indices_are_in_range_and_of_their_law),
         cmocka_unit_test(a_fusion_with_something_else_in_it_is_refused),
