@@ -224,7 +224,7 @@ static bool is_recurrent(const struct layer *l)
 int layer_output_count(const struct layer *l)
 {
     if (is_recurrent(l))
-        return l->c.returns_state ? 1 + layer_state_count(l) : 1;
+        return 1 + (l->c.both == LAYER_APART) + (l->c.returns_state ? layer_state_count(l) : 0);
     return l->c.returns_scores ? 2 : 1;
 }
 
@@ -234,7 +234,8 @@ struct shape layer_more_shape(const struct layer *l, const struct shape *input,
     struct shape s = *output;
     int64_t keys = input[l->input_count > 1 ? 1 : 0].dim[0];
 
-    (void)which;
+    if (l->c.both == LAYER_APART && which == 1)
+        return s;
     if (!is_recurrent(l))               /* scores, of each head if there are several */
         return l->c.heads ? shape_make(DTYPE_F32, 3, (int64_t[]){l->c.heads, input[0].dim[0], keys})
                           : shape_make(DTYPE_F32, 2, (int64_t[]){input[0].dim[0], keys});

@@ -16,7 +16,7 @@
 #include "stack/nn/nn.h"
 
 #define LAYER_INPUTS_MAX 16
-#define LAYER_OUTPUTS_MAX 5             /* a two-way LSTM's, with its states */
+#define LAYER_OUTPUTS_MAX 6             /* a two-way LSTM's two, with their states */
 #define LAYER_VARIABLES_MAX 10
 
 enum layer_kind {
@@ -56,7 +56,8 @@ enum layer_masking {
 
 /* of recurrent layers: whether both directions run, and how their results become one */
 enum layer_merge {
-    LAYER_ONE_WAY, LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED, LAYER_AVERAGED
+    LAYER_ONE_WAY, LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED, LAYER_AVERAGED,
+    LAYER_APART                         /* each is an output of its own */
 };
 
 #define LAYER_OPEN INT64_MIN            /* where a part has no end of its own */

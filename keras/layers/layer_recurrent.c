@@ -399,7 +399,7 @@ static int masked_step(struct direction *d, int mask, int64_t t, int h, int *cel
 /*
  * States in the order of time if in_time, else in that in which they come; or the last one. The
  * states that it begins with are the inputs from `first_state` on, if there are any; those that it
- * ends with are outputs of the layer of the same numbers.
+ * ends with are outputs of the layer of the same numbers, or one further on behind a second output.
  */
 static int run(struct layer_call *c, int x, int place, bool is_backward, bool in_time,
                int first_state)
@@ -407,6 +407,7 @@ static int run(struct layer_call *c, int x, int place, bool is_backward, bool in
     struct direction d;
     int64_t steps = c->t->graph.node[x].shape.dim[1];
     int *states = arena_array(c->t->graph.arena, (size_t)steps, sizeof(*states)), h, cell, output;
+    int *last;
     bool has_all = c->layer->c.returns_sequences;
 
     start(&d, c, x, place);
@@ -426,9 +427,10 @@ static int run(struct layer_call *c, int x, int place, bool is_backward, bool in
         if (has_all)
             states[in_time ? t : i] = as_step(&d, output);
     }
-    c->more[first_state] = h;
+    last = &c->more[first_state + (c->layer->c.both == LAYER_APART)];
+    last[0] = h;
     if (is_lstm(c->layer))
-        c->more[first_state + 1] = cell;
+        last[1] = cell;
     return has_all && steps > 1 ? graph_concatenate(d.g, states, (int)steps, 1)
            : has_all            ? states[0]
                                 : output;
@@ -448,7 +450,7 @@ static int merged(struct layer_call *c, int a, int b)
 
 static int call_recurrent(struct layer_call *c)
 {
-    int each = c->layer->c.use_bias ? 3 : 2, x = c->input[0], forward;
+    int each = c->layer->c.use_bias ? 3 : 2, x = c->input[0], forward, backward;
     int second = 1 + layer_state_count(c->layer) / 2;
 
     /* a mask for the features of each sample, the same in all steps */
@@ -456,7 +458,11 @@ static int call_recurrent(struct layer_call *c)
     if (!is_two_way(c->layer))
         return run(c, x, 0, c->layer->c.goes_backward, false, 1);
     forward = run(c, x, 0, false, true, 1);
-    return merged(c, forward, run(c, x, each, true, true, second));
+    backward = run(c, x, each, true, true, second);
+    if (c->layer->c.both != LAYER_APART)
+        return merged(c, forward, backward);
+    c->more[1] = backward;
+    return forward;
 }
 
 const struct layer_functions layer_recurrent = {shape_recurrent, build_recurrent, call_recurrent};

@@ -211,6 +211,7 @@ static void add_parts(struct model *m, struct layer *l, const struct shape *in,
         int node = add_node(m, l, &call, 1, &s);
 
         m->node[node].part = i;
+        m->node[node].has_mask = m->node[call].has_mask && l->c.both == LAYER_APART && i == 1;
     }
 }
 

@@ -127,7 +127,8 @@ static void keep(struct walk *w, struct layer_call *c, int number, int value)
     w->mask[number] = w->m->node[number].has_mask ? layer_mask_of(c, value) : NODE_NONE;
     for (int k = 1; k < layer_output_count(l); k++) {
         w->value[number + k] = place(w, l, c->more[k]);
-        w->logits[number + k] = w->mask[number + k] = NODE_NONE;
+        w->logits[number + k] = NODE_NONE;
+        w->mask[number + k] = w->m->node[number + k].has_mask ? w->mask[number] : NODE_NONE;
     }
 }
 

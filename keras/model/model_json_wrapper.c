@@ -25,7 +25,8 @@ static int make_two_way(struct model_json_reader *r, const json_t *config, struc
     static const enum layer_merge modes[] = {LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED,
                                              LAYER_AVERAGED};
     const json_t *mode = json_object_get(config, "merge_mode");
-    int which = mode ? model_json_choice(r, mode, "merge_mode", names, COUNT_OF(names)) : 0;
+    int which = mode && !json_is_null(mode)
+                    ? model_json_choice(r, mode, "merge_mode", names, COUNT_OF(names)) : 0;
 
     if (which < 0)
         return -1;
@@ -34,7 +35,7 @@ static int make_two_way(struct model_json_reader *r, const json_t *config, struc
                                layer_class(l->kind));
     if (l->c.goes_backward)
         return model_json_fail(r, "Bidirectional's layer must not go backwards by itself");
-    l->c.both = modes[which];
+    l->c.both = mode && json_is_null(mode) ? LAYER_APART : modes[which];
     return 0;
 }
 

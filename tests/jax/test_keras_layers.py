@@ -120,6 +120,9 @@ def recurrent():
     x = keras.Input(shape)
     yield keras.Model(x, one_of(L.LSTM, L.GRU)(units, return_state=True)(x))
     yield keras.Model(x, L.Bidirectional(L.LSTM(2, return_state=True, return_sequences=True))(x))
+    for state in (False, True):
+        inner = one_of(L.LSTM, L.GRU)(2, return_sequences=True, return_state=state)
+        yield keras.Model(x, L.Bidirectional(inner, merge_mode=None)(x))
     states = L.LSTM(units, return_state=True)(x)[1:]
     y = keras.Input((2, 3))
     yield keras.Model([x, y], L.LSTM(units, return_sequences=True)(y, initial_state=states))
@@ -136,6 +139,8 @@ def masks():
     kind = one_of(L.LSTM, L.GRU, L.SimpleRNN)
     yield keras.Model(tokens, kind(3)(kind(2, return_sequences=True)(L.Dense(3)(x))))
     yield keras.Model(tokens, L.Bidirectional(kind(3, return_sequences=one_of(True, False)))(x))
+    both = L.Bidirectional(kind(2, return_sequences=True), merge_mode=None)(x)
+    yield keras.Model(tokens, kind(3)(L.Subtract()(both)))
     yield keras.Model(tokens, L.GlobalAveragePooling1D()(L.Dropout(0.5)(x)))
     yield keras.Model(tokens, L.MultiHeadAttention(2, 3)(x, x))
     yield keras.Model(tokens, L.Attention()([x, L.Dense(4)(x)]))
