@@ -309,6 +309,7 @@ check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tests/cli/cli_program_records.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tests/cli/cli_hardware.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/test_keras_applications.py
+	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_python.sh readers tests/readers/requirements.txt tests/readers/test_*.py
 	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_frameworks.sh
 
 headers: | $(BUILD)/deps.ok $(MADE_H)
@@ -388,7 +389,7 @@ clean:
 
 # and the environments of check-jax and check-long, in the user's cache
 distclean: clean
-	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/tf-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/torch-*
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/readers-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/tf-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/torch-*
 
 .PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers dead dead-functions clean distclean
 .SECONDARY:
