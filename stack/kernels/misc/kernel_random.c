@@ -12,15 +12,24 @@
 
 #include <string.h>
 
-#define CHUNK_TILES 64
+#define CHUNK_TILES_MAX 64
 #define UNROLLED 8
 #define TILE_ROWS 8
 #define SPILL_TILES 8
 #define PRED_LATER 8
 #define TILE_KEY INT32_C(-2048144789)   /* graph_rng_key: 0x85ebca6b from tile to tile */
 
+/* fewer where vector memory is small; 0: no two buffers fit */
+static int64_t chunk_tiles(const struct kernel_job *job)
+{
+    int64_t room = (job->vmem_rows / TILE_ROWS - SPILL_TILES) / 2;
+
+    return room > CHUNK_TILES_MAX ? CHUNK_TILES_MAX : room > 0 ? room : 0;
+}
+
 struct random_work {
     const struct kernel_job *job;
+    int64_t chunk;                      /* tiles */
     const struct graph_node *node;
     const struct array *to;
     struct vcode code;
@@ -60,10 +69,10 @@ static void draw_chunk(struct random_work *w, int64_t tiles)
 
     /* the chunk two before has left this buffer; it was a whole one */
     emit_scmp_ge(&w->code, PRED_LATER, w->step, I(2));
-    vcode_await(&w->code, out, CHUNK_TILES * INDEX_GRANULES, PRED_LATER);
+    vcode_await(&w->code, out, w->chunk * INDEX_GRANULES, PRED_LATER);
     builder_set(
         m, base,
-        builder_add(m, builder_mul(m, w->turn, CHUNK_TILES * TILE_ROWS), I(w->job->vmem_row)));
+        builder_add(m, builder_mul(m, w->turn, w->chunk * TILE_ROWS), I(w->job->vmem_row)));
     builder_set(m, row, base);
     vcode_begin_block(&w->code);
     if (tiles / UNROLLED) {
@@ -99,7 +108,7 @@ static void make_code(struct random_work *w)
 {
     struct builder *m = &w->m;
     struct isa_operand *start[] = {&w->key, &w->turn, &w->step, &w->at};
-    int64_t tiles = w->to->tile_count, whole = tiles / CHUNK_TILES, rest = tiles % CHUNK_TILES;
+    int64_t tiles = w->to->tile_count, whole = tiles / w->chunk, rest = tiles % w->chunk;
     int64_t chunks = whole + (rest > 0);
     int flag = w->job->first_flag + 1;
     struct isa_operand counter;
@@ -112,19 +121,19 @@ static void make_code(struct random_work *w)
     read_seed(w, w->job->operand[w->job->body->node[w->node->operand[0]].parameter_index]);
     if (whole) {
         counter = builder_loop_begin(m, whole);
-        draw_chunk(w, CHUNK_TILES);
+        draw_chunk(w, w->chunk);
         builder_loop_end(m, counter);
     }
     if (rest)
         draw_chunk(w, rest);
     for (int64_t i = chunks > 1 ? chunks - 2 : 0; i < chunks; i++)
         vcode_await(m->code, I(flag + (int)(i % 2)),
-                    (i < whole ? CHUNK_TILES : rest) * INDEX_GRANULES, -1);
+                    (i < whole ? w->chunk : rest) * INDEX_GRANULES, -1);
 }
 
 static int random_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
-    if (max < 1 || job->vmem_rows < (2 * CHUNK_TILES + SPILL_TILES) * TILE_ROWS)
+    if (max < 1 || !chunk_tiles(job))
         return 0;
     list[0] = (struct tiling){.count = 0};
     return 1;
@@ -142,8 +151,8 @@ static int random_cost(const struct kernel_job *job, const struct tiling *t,
         .copy_cycles = tiles * ARRAY_TILE_BYTES * mhz
                        / (int64_t)(job->chip->dma_core_gbps * 1000),
         .fixed_cycles = (job->chip->dma_read_ns + job->chip->dma_write_ns) * mhz / 1000,
-        .vmem_rows = (2 * CHUNK_TILES + SPILL_TILES) * TILE_ROWS,
-        .steps = div_up(tiles, CHUNK_TILES)};
+        .vmem_rows = (2 * chunk_tiles(job) + SPILL_TILES) * TILE_ROWS,
+        .steps = div_up(tiles, chunk_tiles(job))};
     out->total_cycles = out->fixed_cycles + (out->compute_cycles > out->copy_cycles
                                              ? out->compute_cycles : out->copy_cycles);
     return 0;
@@ -160,9 +169,9 @@ static int check_layout(const struct random_work *w, struct err *e)
 static int random_emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
                        struct segment *out, struct err *e)
 {
-    struct random_work w = {.job = job, .to = job->result[0],
+    struct random_work w = {.job = job, .chunk = chunk_tiles(job), .to = job->result[0],
                             .node = &job->body->node[job->body->output[0].node]};
-    int64_t spill = job->vmem_row + 2 * CHUNK_TILES * TILE_ROWS;
+    int64_t spill = job->vmem_row + 2 * chunk_tiles(job) * TILE_ROWS;
     int status;
 
     *out = (struct segment){.tiling = *t};

@@ -26,6 +26,7 @@ static void bits(const char *chip, int rank, const int64_t *dim, int64_t stream,
 TEST(every_tile_has_the_bits_of_its_number)
 {
     bits("v3", 0, NULL, 0, 1, 0);
+    bits("tiny", 2, (int64_t[]){300, 400}, 2, 7, 0);     /* whose vector memory has 64 tiles */
     bits("v6e", 1, (int64_t[]){1000}, 3, -5, 0);
     bits("v5e", 2, (int64_t[]){9, 130}, 1, 123456789, 1);
     bits("v3", 2, (int64_t[]){520, 129}, 7, 42, 0);
