@@ -125,12 +125,12 @@ static void predict(struct region *r, struct node *n)
     struct kernel_job job =
         module_plan_job(r->plan, &n->step, true, module_plan_scoped_bytes(r->plan->settings));
     const struct kernel_kind *kind = kernel_kind_of(n->step.body);
-    struct tiling t = {.predicted_cycles = 0};
+    struct tiling t[2] = {{.predicted_cycles = 0}};    /* of one alone any would do */
 
     if (n->step.sums || !kind)
         return;
-    n->is_solo = kind->tilings(&job, &t, 1) == 0;
-    n->cycles = (double)t.predicted_cycles + r->gap;
+    n->is_solo = kind->tilings(&job, t, 2) == 0;
+    n->cycles = (double)t[0].predicted_cycles + r->gap;
 }
 
 static struct module_step *add_order(struct region *r, const struct module_step *s)

@@ -1,7 +1,8 @@
 /*
  * The parts of a body with a convolution. Around it stand elementwise nodes of
  * the result's dimensions, or of one dimension, the features, or scalars;
- * broadcasts join them.
+ * broadcasts join them. Behind sums over all dimensions but the features stand
+ * such of one dimension alone.
  */
 #include "stack/kernels/conv/conv_body.h"
 
@@ -52,6 +53,9 @@ static int add_extra(struct conv_body *b, int node, struct err *e)
         return err_set(e, "%s: neither of the result's shape nor one value per feature", n->name);
     if (x.kind != EXTRA_FULL && array_element_bytes(n->shape.dtype) != 4)
         return err_set(e, "%s: values per feature must have 32 bits", n->name);
+    for (int i = 0; i < b->extra_count; i++)
+        if (b->extra[i].node == node)
+            return 0;
     if (b->extra_count == CONV_EXTRA_MAX)
         return err_set(e, "more than %d operands besides input and kernel", CONV_EXTRA_MAX);
     b->extra[b->extra_count++] = x;
@@ -91,11 +95,77 @@ static int visit(struct conv_body *b, int node, bool *is_seen, struct err *e)
     return 0;
 }
 
+/* one value per feature */
+static bool is_of_features(const struct conv_body *b, const struct graph_node *n)
+{
+    const struct graph_node *conv = &b->graph->node[b->conv];
+
+    return n->shape.rank == 1 && n->shape.dim[0] == conv->shape.dim[conv->conv->out_feature] &&
+           conv->shape.rank > 1;
+}
+
+/* a sum over all dimensions but the features; what is summed is `visit`'s */
+static int add_total(struct conv_body *b, int node, bool *is_seen, struct err *e)
+{
+    const struct graph_node *n = &b->graph->node[node], *conv = &b->graph->node[b->conv];
+    const struct graph_node *from = &b->graph->node[n->operand[0]];
+    uint32_t all = (1u << conv->shape.rank) - 1;
+
+    if (n->reduce_kind != REDUCE_ADD || n->shape.dtype != DTYPE_F32 ||
+        from->shape.dtype != DTYPE_F32 || !shape_same_dims(&from->shape, &conv->shape) ||
+        n->reduce_mask != (all & ~(1u << conv->conv->out_feature)))
+        return err_set(e, "%s: a reduction beside a convolution that is no sum of f32 per feature",
+                       n->name);
+    if (b->total_count == CONV_TOTALS_MAX)
+        return err_set(e, "more than %d sums per feature", CONV_TOTALS_MAX);
+    b->total[b->total_count++] = node;
+    return visit(b, n->operand[0], is_seen, e);
+}
+
+/* of a result with one value per feature, down to parameters and totals; is_late is its own */
+static int visit_late(struct conv_body *b, int node, bool *is_late, bool *is_seen, struct err *e)
+{
+    const struct graph_node *n = &b->graph->node[node];
+
+    if (is_late[node])
+        return 0;
+    is_late[node] = true;
+    if (n->op == HLO_PARAMETER)
+        return n->shape.rank > 1 ? err_set(e, "%s: more than one value per feature", n->name)
+                                 : add_extra(b, node, e);
+    if (n->op == HLO_REDUCE)
+        return add_total(b, node, is_seen, e);
+    if (n->op == HLO_BROADCAST) {
+        if (check_broadcast(b, n, e))
+            return -1;
+    } else if (n->op != HLO_CONSTANT && !fused_is_elementwise(n)) {
+        return err_set(e, "%s: %s behind sums per feature", n->name, graph_op_name(n->op));
+    }
+    for (int i = 0; i < n->operand_count; i++)
+        if (visit_late(b, n->operand[i], is_late, is_seen, e))
+            return -1;
+    return 0;
+}
+
+static int visit_result(struct conv_body *b, int i, bool *is_late, bool *is_seen, struct err *e)
+{
+    int node = b->graph->output[i].node;
+    const struct graph_node *n = &b->graph->node[node];
+
+    b->is_of_features[i] = is_of_features(b, n);
+    if (!b->is_of_features[i])
+        return shape_same_dims(&n->shape, &b->graph->node[b->conv].shape)
+                   ? visit(b, node, is_seen, e)
+                   : err_set(e, "%s: a result of other dimensions than the convolution", n->name);
+    if (n->shape.dtype != DTYPE_F32)
+        return err_set(e, "%s: values per feature that are no f32", n->name);
+    return visit_late(b, node, is_late, is_seen, e);
+}
+
 int conv_body_of(const struct graph *g, struct conv_body *b, struct err *e)
 {
-    const struct shape *result;
-    bool *is_seen;
-    int failed = 0;
+    bool *is_seen, *is_late;
+    int failed = 0, full = 0;
 
     memset(b, 0, sizeof(*b));
     b->graph = g;
@@ -104,16 +174,15 @@ int conv_body_of(const struct graph *g, struct conv_body *b, struct err *e)
     b->out_count = g->output_count;
     if (b->out_count < 1 || b->out_count > CONV_OUT_MAX)
         return err_set(e, "%d results (1..%d)", b->out_count, CONV_OUT_MAX);
-    result = &g->node[b->conv].shape;
     is_seen = mem_alloc((size_t)g->node_count);
+    is_late = mem_alloc((size_t)g->node_count);
     for (int i = 0; i < b->out_count && !failed; i++) {
-        const struct graph_node *n = &g->node[g->output[i].node];
-
-        failed = shape_same_dims(&n->shape, result)
-                     ? visit(b, g->output[i].node, is_seen, e)
-                     : err_set(e, "%s: a result of other dimensions than the convolution",
-                               n->name);
+        failed = visit_result(b, i, is_late, is_seen, e);
+        full += !b->is_of_features[i];
     }
     mem_free(is_seen);
+    mem_free(is_late);
+    if (!failed && full == 0)
+        return err_set(e, "sums per feature alone, without a result of the convolution's shape");
     return failed;
 }

@@ -126,8 +126,10 @@ static int64_t epilogue_cycles(const struct conv_plan *p)
     int64_t group;
 
     fused_cost(p->job->body, p->chip, &cost);
-    group = most(p->subs * (cost.load + 1), p->subs * cost.store);
-    group = most(group, div_up(p->subs * (cost.valu + 1 + vector_ops(p)), p->chip->slots_valu));
+    group = most(p->subs * (cost.load + 1) + p->total_count,
+                 p->subs * cost.store + p->total_count);
+    group = most(group, div_up(p->subs * (cost.valu + 1 + p->total_count + vector_ops(p)),
+                               p->chip->slots_valu));
     return groups * group;
 }
 
@@ -147,6 +149,8 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
 
         if (!p->is_used[i])
             continue;
+        if (is_out && p->is_of_features[i - WINDOW_OUT])
+            is_out = false;             /* a box, stored once */
         copy += bytes / port * (double)(is_out ? results : boxes(p, w));
         *(is_out ? &last : &first) += bytes / port;
         out->hbm_bytes += (int64_t)bytes * (is_out ? results : boxes(p, w));
@@ -204,12 +208,15 @@ struct search {
 
 static void offer(struct search *s, const struct tiling *t)
 {
-    struct conv_plan *p = mem_alloc(sizeof(*p));
+    struct conv_plan *p;
     struct kernel_cost cost;
     struct tiling found = *t;
     struct err e;
     int i;
 
+    if (s->max == 1 && s->count == 1)
+        return;                         /* who asks for one asks whether there is any */
+    p = mem_alloc(sizeof(*p));
     if (conv_plan_make(p, s->job, t, &e) == 0) {
         conv_plan_cost(p, &cost);
         found.count = TILING_MAX;

@@ -110,4 +110,10 @@ void conv_passes(struct conv_gen *g);
 
 /* conv_epilogue.c */
 int conv_epilogue(struct conv_gen *g, struct err *e);
+
+/* conv_totals.c: sums per feature begin at zero; behind the last step, what is computed of them */
+int conv_clear_totals(struct conv_gen *g, struct err *e);
+int conv_finish_totals(struct conv_gen *g, struct err *e);
+/* a vector's value for the features of a tile, or a scalar's, in all rows */
+int conv_load_vector(struct vcode *c, int pointer, int region, bool is_scalar);
 #endif

@@ -4,6 +4,10 @@
  *
  * Sums stand in the order of the rounds; results in the order of their windows.
  * Levels of loops that go on from one to the next in all of them are one loop.
+ *
+ * Where sums per feature are made, several groups of the innermost loop are one
+ * round: they come together in registers before the total in memory is touched,
+ * whose store the next round's load waits for.
  */
 #include <string.h>
 
@@ -13,25 +17,29 @@
 
 #define TILE_ROWS 8
 #define REGION_SUMS 1
-#define REGION_WINDOW 2                 /* and up, by window */
+#define REGION_WINDOW 2                 /* and up, by window or STREAM_TOTALS */
 #define LEVELS_MAX (WALK_LEVELS + 3)    /* rows of units, columns, groups of them */
 #define SPILL_TILES 16
+#define TOTAL_GROUPS_MAX 8              /* that come together before they go to a total */
 
 /* scalar registers: counters of the loops, sums, a pointer and a base per window */
 enum { S_COUNTER = 0, S_SUMS = LEVELS_MAX, S_POINTER, S_BASE = 20 };
 
 struct stream { int window; int pointer, base; };
 
-struct level { int64_t count, sums, window[WINDOW_COUNT]; };
+struct level { int64_t count, sums, window[STREAM_COUNT]; };
 
 struct epilogue {
     struct conv_gen *g;
     struct vcode code;
     struct fused fused;
-    struct stream stream[WINDOW_COUNT];
+    struct stream stream[STREAM_COUNT];
     int stream_count;
     int levels;
     struct level level[LEVELS_MAX];     /* innermost first */
+    int64_t groups, at;                 /* of the innermost level in a round; the one in hand */
+    int64_t sums_step, step[STREAM_COUNT];      /* from one to the next */
+    int total[CONV_TOTALS_MAX];         /* registers: of the groups of this round */
     const int64_t *r;                   /* the phase; */
     bool is_dead;                       /* all its sums are zero */
 };
@@ -45,6 +53,12 @@ static struct stream *stream_of(struct epilogue *x, int window)
 }
 
 /* ----- values of a group */
+
+/* `row` rows into the part of a window that belongs to the group in hand */
+static struct isa_rows rows_at(struct epilogue *x, int window, int64_t row)
+{
+    return isa_rows_at(R(stream_of(x, window)->pointer), row + x->at * x->step[window]);
+}
 
 /* groups of columns in a tile */
 static int64_t groups_in_tile(const struct conv_plan *p)
@@ -60,7 +74,10 @@ static int64_t groups_in_tile(const struct conv_plan *p)
 static int load_sums(struct epilogue *x, int64_t row)
 {
     const struct conv_plan *p = x->g->p;
-    int sum = emit_vld(&x->code, isa_rows_at(R(S_SUMS), row), REGION_SUMS);
+    int sum;
+
+    row += x->at * x->sums_step;
+    sum = emit_vld(&x->code, isa_rows_at(R(S_SUMS), row), REGION_SUMS);
 
     for (int64_t group = 1; group < groups_in_tile(p); group++) {
         int64_t first = group * p->group_columns, end = first + p->group_columns;
@@ -181,10 +198,9 @@ static void full_leaf(struct epilogue *x, int window, struct fused_value *out)
 {
     const struct conv_window *w = &x->g->p->window[window];
     int tiles = x->g->p->group_rows / w->array->tile_rows;
-    int base = stream_of(x, window)->pointer;
 
     for (int i = 0; i < tiles; i++) {
-        int v = emit_vld(&x->code, isa_rows_at(R(base), i * w->pitch[BOX_ROWS] * TILE_ROWS),
+        int v = emit_vld(&x->code, rows_at(x, window, i * w->pitch[BOX_ROWS] * TILE_ROWS),
                          REGION_WINDOW + window);
         struct fused_value part;
 
@@ -195,12 +211,6 @@ static void full_leaf(struct epilogue *x, int window, struct fused_value *out)
         fused_unpack(&x->code, x->g->chip, w->array->shape.dtype, v, &part);
         *out = part;
     }
-}
-
-/* lane 0 of the only row in every lane */
-static int spread_scalar(struct epilogue *x, int v)
-{
-    return emit_vbcast_lane(&x->code, 0, v, 0);
 }
 
 static int leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e)
@@ -229,10 +239,8 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
             full_leaf(x, window, out);
             return 0;
         }
-        v = emit_vld(&x->code, isa_rows_apart(R(stream_of(x, window)->pointer), 0, 0),
-                     REGION_WINDOW + window);
-        if (b->extra[i].kind == EXTRA_SCALAR)
-            v = spread_scalar(x, v);
+        v = conv_load_vector(&x->code, stream_of(x, window)->pointer, REGION_WINDOW + window,
+                             b->extra[i].kind == EXTRA_SCALAR);
         for (int part = 0; part < f->parts; part++)
             out->part[part] = R(v);
         return 0;
@@ -247,8 +255,37 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
 
 static void store(struct epilogue *x, int window, int64_t row, int v)
 {
-    emit_vst(&x->code, isa_rows_at(R(stream_of(x, window)->pointer), row), v,
-             REGION_WINDOW + window);
+    emit_vst(&x->code, rows_at(x, window, row), v, REGION_WINDOW + window);
+}
+
+/* the rows of the group to those of the groups before it in this round; rows stay apart in 8 */
+static int add_to_total(struct epilogue *x, int total, struct err *e)
+{
+    const struct conv_body *b = x->g->body;
+    int node = b->graph->node[b->total[total]].operand[0], sum;
+
+    if (fused_emit(&x->fused, node, e))
+        return -1;
+    sum = vcode_in_register(&x->code, x->fused.value[node].part[0]);
+    for (int part = 1; part < x->g->p->subs; part++)
+        sum = emit_vadd_f32(&x->code, R(sum), x->fused.value[node].part[part]);
+    x->total[total] = x->at == 0 ? sum : emit_vadd_f32(&x->code, R(x->total[total]), R(sum));
+    return 0;
+}
+
+/* what the groups of a round have come to */
+static void store_totals(struct epilogue *x)
+{
+    const struct conv_plan *p = x->g->p;
+    int region = REGION_WINDOW + STREAM_TOTALS;
+
+    for (int i = 0; i < p->total_count; i++) {
+        struct isa_rows rows = isa_rows_at(R(stream_of(x, STREAM_TOTALS)->pointer),
+                                           i * conv_total_tiles(p) * TILE_ROWS);
+        int before = emit_vld(&x->code, rows, region);
+
+        emit_vst(&x->code, rows, emit_vadd_f32(&x->code, R(before), R(x->total[i])), region);
+    }
 }
 
 static int group(struct epilogue *x, struct err *e)
@@ -256,11 +293,16 @@ static int group(struct epilogue *x, struct err *e)
     const struct conv_plan *p = x->g->p;
 
     fused_restart(&x->fused);
+    for (int i = 0; i < p->total_count; i++)
+        if (add_to_total(x, i, e))
+            return -1;
     for (int i = 0; i < p->out_count; i++) {
         const struct conv_window *w = &p->window[WINDOW_OUT + i];
         int node = x->g->body->graph->output[i].node;
         struct fused_value value;
 
+        if (p->is_of_features[i])
+            continue;
         if (fused_emit(&x->fused, node, e))
             return -1;
         value = x->fused.value[node];
@@ -283,19 +325,29 @@ static int group(struct epilogue *x, struct err *e)
 static bool is_full(const struct epilogue *x, int window)
 {
     return window < WINDOW_EXTRA ||
-           x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FULL;
+           (window != STREAM_TOTALS &&
+            x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FULL);
+}
+
+/* VMEM rows from the features of a tile to those of the next, of a window or totals */
+static int64_t column_step(const struct epilogue *x, int window)
+{
+    if (is_full(x, window) || window == STREAM_TOTALS)
+        return TILE_ROWS;
+    return x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FEATURES;
 }
 
 static int64_t window_step(const struct epilogue *x, int window, int walk_level)
 {
     const struct conv_plan *p = x->g->p;
-    const struct conv_window *w = &p->window[window];
+    const struct conv_window *w;
     int dim = CONV_SPATIAL - walk_level;
 
     if (window == WINDOW_LHS)
         return p->walk[walk_level].stride * TILE_ROWS;
     if (window == WINDOW_RHS || !is_full(x, window))
         return 0;
+    w = &p->window[window];
     if (walk_level == 0)
         return p->group_rows / w->array->tile_rows * w->pitch[BOX_ROWS] * TILE_ROWS;
     return p->shape.dim[dim].phases * w->pitch[dim] * TILE_ROWS;
@@ -327,14 +379,11 @@ static void add_level(struct epilogue *x, const struct level *level)
 static void add_columns(struct epilogue *x, int64_t sums)
 {
     const struct conv_plan *p = x->g->p;
-    struct level inner = {.count = p->window[WINDOW_OUT].box[BOX_LANES], .sums = sums}, outer;
+    struct level inner = {.count = p->window[WINDOW_OUT + p->first_out].box[BOX_LANES],
+                          .sums = sums}, outer;
 
-    for (int k = 0; k < x->stream_count; k++) {
-        int window = x->stream[k].window;
-
-        inner.window[window] = is_full(x, window) ? TILE_ROWS
-            : x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FEATURES ? 1 : 0;
-    }
+    for (int k = 0; k < x->stream_count; k++)
+        inner.window[x->stream[k].window] = column_step(x, x->stream[k].window);
     outer = (struct level){.count = 1};
     if (p->shape.batch_groups > 1 && p->group_columns > ARRAY_LANES) {
         int64_t tiles = p->group_columns / ARRAY_LANES;
@@ -379,6 +428,24 @@ static void choose_innermost(struct epilogue *x)
     x->level[0] = l;
 }
 
+/* groups of the same features that make a round of the innermost loop together */
+static void join_groups(struct epilogue *x)
+{
+    struct level *l = &x->level[0];
+
+    x->groups = 1;
+    if (x->g->p->total_count > 0 && l->window[STREAM_TOTALS] == 0)
+        for (int64_t groups = TOTAL_GROUPS_MAX; groups > 1 && x->groups == 1; groups--)
+            if (l->count % groups == 0)
+                x->groups = groups;
+    x->sums_step = l->sums;
+    memcpy(x->step, l->window, sizeof(x->step));
+    l->count /= x->groups;
+    l->sums *= x->groups;
+    for (int i = 0; i < STREAM_COUNT; i++)
+        l->window[i] *= x->groups;
+}
+
 static void make_levels(struct epilogue *x)
 {
     const struct conv_plan *p = x->g->p;
@@ -392,7 +459,7 @@ static void make_levels(struct epilogue *x)
         for (int k = 0; k < x->stream_count; k++)
             l.window[x->stream[k].window] = window_step(x, x->stream[k].window, i);
         if (i == p->split_level)
-            for (int k = 0; k < WINDOW_COUNT; k++)
+            for (int k = 0; k < STREAM_COUNT; k++)
                 split.window[k] = l.window[k] * l.count;
         if (i == 0 && p->shape.batch_groups > 1)
             l.count = p->out_groups;
@@ -407,6 +474,7 @@ static void make_levels(struct epilogue *x)
     if (x->levels == 0)
         x->level[x->levels++] = (struct level){.count = 1};
     choose_innermost(x);
+    join_groups(x);
 }
 
 /* level `i` goes on, when all below it have gone around */
@@ -444,8 +512,10 @@ static int phase(struct epilogue *x, const int64_t *r, int64_t sums, struct err 
     }
     for (int i = x->levels - 1; i >= 0; i--)
         vcode_loop_begin(&x->code, S_COUNTER + i, x->level[i].count);
-    if (group(x, e))
-        return -1;
+    for (x->at = 0; x->at < x->groups; x->at++)
+        if (group(x, e))
+            return -1;
+    store_totals(x);
     for (int i = 0; i < x->levels; i++) {
         step_level(x, i);
         vcode_loop_end(&x->code, S_COUNTER + i);
@@ -473,28 +543,38 @@ static int phases(struct epilogue *x, struct err *e)
 
 /* ----- around them */
 
+static bool is_stream(const struct conv_plan *p, int window)
+{
+    if (window == STREAM_TOTALS)
+        return p->total_count > 0;
+    return p->is_used[window] && (window < WINDOW_OUT || window >= WINDOW_EXTRA ||
+                                  !p->is_of_features[window - WINDOW_OUT]);
+}
+
 static void find_streams(struct epilogue *x)
 {
-    for (int i = x->g->p->is_vector ? WINDOW_LHS : WINDOW_OUT; i < WINDOW_COUNT; i++)
-        if (x->g->p->is_used[i]) {
+    for (int i = x->g->p->is_vector ? WINDOW_LHS : WINDOW_OUT; i < STREAM_COUNT; i++)
+        if (is_stream(x->g->p, i)) {
             int k = x->stream_count++;
 
             x->stream[k] = (struct stream){i, S_POINTER + k, S_BASE + k};
         }
 }
 
-/* VMEM rows of the windows' buffers; a vector's begins at the columns of this step */
+/* VMEM rows of the windows' buffers; a vector's and totals begin at the columns of this step */
 static void set_bases(struct conv_gen *g, const struct epilogue *x)
 {
     for (int k = 0; k < x->stream_count; k++) {
+        int window = x->stream[k].window;
         struct conv_value row, index;
 
         conv_begin(g, "epilogue");
-        row = conv_buffer_row(g, x->stream[k].window);
-        if (!is_full(x, x->stream[k].window) && g->p->count[GRID_F] > 1 &&
-            g->body->extra[x->stream[k].window - WINDOW_EXTRA].kind == EXTRA_FEATURES) {
+        row = window == STREAM_TOTALS ? conv_known(g->p->totals_row) : conv_buffer_row(g, window);
+        if (!is_full(x, window) && g->p->count[GRID_F] > 1 && column_step(x, window) > 0) {
+            int64_t rows = conv_column_tiles(g->p) * column_step(x, window);
+
             index = conv_load_word(g, conv_index_word(g, false, GRID_F));
-            row = conv_add(g, row, conv_mul(g, index, conv_known(conv_column_tiles(g->p))));
+            row = conv_add(g, row, conv_mul(g, index, conv_known(rows)));
         }
         bundler_add(&g->b, isa_smov(x->stream[k].base, conv_operand(row)));
         conv_end(g);

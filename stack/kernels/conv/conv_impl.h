@@ -11,7 +11,7 @@
  *   conv_transpose.c transposed rows, likewise; conv_pixels.c: rows in lines
  *   conv_nest.c      the loops of both
  *   conv_passes.c    the matrix units' work; conv_round.c, conv_levels.c
- *   conv_epilogue.c  sums to results
+ *   conv_epilogue.c  sums to results; conv_totals.c: what is summed per feature
  *   kernel_conv.c    the steps around them, the kernel's face
  */
 #ifndef STACK_CONV_IMPL_H
@@ -23,7 +23,8 @@
 #define CONV_SPATIAL 3                  /* dimensions, the outermost first; missing ones are 1 */
 #define CONV_PHASES_MAX 16              /* of a dimension */
 #define CONV_EXTRA_MAX 8                /* operands of the epilogue */
-#define CONV_OUT_MAX 4
+#define CONV_OUT_MAX 6
+#define CONV_TOTALS_MAX 4               /* sums per feature */
 #define CONV_DELAY_MAX 6
 #define CONV_TRANSPOSES_MAX 64          /* in straight code */
 
@@ -110,6 +111,8 @@ enum conv_window_number {
     WINDOW_LHS, WINDOW_RHS, WINDOW_OUT, WINDOW_EXTRA = WINDOW_OUT + CONV_OUT_MAX,
     WINDOW_COUNT = WINDOW_EXTRA + CONV_EXTRA_MAX
 };
+#define STREAM_TOTALS WINDOW_COUNT      /* what the epilogue goes through beside windows */
+#define STREAM_COUNT (WINDOW_COUNT + 1)
 
 /* How rows are walked: tiles from one to the next, of the source of rows and how many */
 #define WALK_LEVELS 4                   /* batch groups, then spatial dimensions from the last */
@@ -181,12 +184,14 @@ struct conv_plan {
 
     int phase_count;
 
-    int out_count, extra_count;
+    int out_count, extra_count, total_count;
+    bool is_of_features[CONV_OUT_MAX];  /* results of totals, stored behind the last step */
+    int first_out;                      /* the first result that is not */
     struct conv_window window[WINDOW_COUNT];
     bool is_used[WINDOW_COUNT];
 
     /* VMEM rows */
-    int64_t weights_row, sums_row, spill_row, vmem_rows;
+    int64_t weights_row, sums_row, totals_row, spill_row, vmem_rows;
     int64_t smem_words;
 };
 
@@ -197,8 +202,10 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
                    struct err *e);
 /* rows are read from lines, of f32, that are made from the window: pixels, or dense ones */
 bool conv_has_lines(const struct conv_plan *p);
+int64_t conv_step_taps(const struct conv_plan *p, int dim, int64_t r);  /* of a step */
 int64_t conv_level_count(const struct conv_plan *p, int dim, int64_t r); /* passes along it */
 int64_t conv_column_tiles(const struct conv_plan *p);   /* of a block */
+int64_t conv_total_tiles(const struct conv_plan *p);    /* of a total: columns of all blocks */
 bool conv_has_many_taps(const struct conv_plan *p);      /* in 128 of k */
 int64_t conv_span(const struct conv_plan *p, int dim);  /* inputs of a block */
 /* transposed: along a dimension the first members of k, and inputs from one to the next */

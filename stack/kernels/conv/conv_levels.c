@@ -24,7 +24,7 @@ int conv_live_phases(const struct conv_plan *p, struct live_phase *list)
                         x.rows += (d[i].phase[r[i]].offset - d[i].lowest) * p->base[i] *
                                   CONV_TILE_ROWS;
                     if (i == p->pair_level)
-                        x.is_odd = (d[i].dilation == 1 ? p->taps[i] : d[i].phase[r[i]].count) % 2;
+                        x.is_odd = conv_step_taps(p, i, r[i]) % 2;
                 }
                 if (is_live)
                     list[live++] = x;

@@ -79,7 +79,8 @@ static int check_layouts(struct conv_plan *p, const struct conv_body *b, struct 
                      p->is_rhs_swapped ? feature[CONV_RHS] : batch[CONV_RHS], e))
         return -1;
     for (int i = 0; i < p->out_count; i++)
-        if (check_layout(p->job->result[i], "result", feature[CONV_RESULT],
+        if (!p->is_of_features[i] &&
+            check_layout(p->job->result[i], "result", feature[CONV_RESULT],
                          batch[CONV_RESULT], e))
             return -1;
     for (int i = 0; i < p->extra_count; i++) {
@@ -105,7 +106,8 @@ static int check_rows(const struct conv_plan *p, const struct conv_body *b, stru
     bool has_bytes = false, has_halves = p->job->operand[b->lhs]->element_bytes == 2;
 
     for (int i = 0; i < p->out_count; i++)
-        note_rows(p->job->result[i], &has_bytes, &has_halves);
+        if (!p->is_of_features[i])
+            note_rows(p->job->result[i], &has_bytes, &has_halves);
     for (int i = 0; i < p->extra_count; i++)
         if (b->extra[i].kind == EXTRA_FULL)
             note_rows(p->job->operand[b->extra[i].operand], &has_bytes, &has_halves);
@@ -124,7 +126,7 @@ static void set_group(struct conv_plan *p, const struct conv_body *b)
     p->is_lhs_bf16 = p->job->operand[b->lhs]->element_bytes == 2 && !conv_has_lines(p);
     p->group_rows = p->is_lhs_bf16 ? 16 : 8;
     for (int i = 0; i < p->out_count; i++)
-        if (p->job->result[i]->tile_rows > p->group_rows)
+        if (!p->is_of_features[i] && p->job->result[i]->tile_rows > p->group_rows)
             p->group_rows = p->job->result[i]->tile_rows;
     for (int i = 0; i < p->extra_count; i++)
         if (b->extra[i].kind == EXTRA_FULL &&
@@ -174,15 +176,19 @@ static int64_t all_members(const struct conv_plan *p)
                ? p->members * p->slots : p->members;
 }
 
-static int64_t phase_taps(const struct conv_plan *p, int dim, int64_t r)
+/* taps of a step that phase `r` meets: of a share of a window that is cut, as many in each */
+int64_t conv_step_taps(const struct conv_plan *p, int dim, int64_t r)
 {
     const struct conv_dim *d = &p->shape.dim[dim];
 
-    if (dim == p->along)
-        return p->spread;
     if (d->dilation == 1)
         return p->taps[dim];
-    return d->phase[r].count;
+    return p->taps[dim] == d->taps ? d->phase[r].count : p->taps[dim] / d->tap_step;
+}
+
+static int64_t phase_taps(const struct conv_plan *p, int dim, int64_t r)
+{
+    return dim == p->along ? p->spread : conv_step_taps(p, dim, r);
 }
 
 /* inputs that a block of q outputs of each phase spans, with all its taps */
@@ -192,7 +198,7 @@ static int64_t span(const struct conv_plan *p, int dim)
     int64_t last = 0;
 
     for (int64_t r = 0; r < d->phases; r++) {
-        int64_t taps = d->dilation == 1 ? p->taps[dim] : d->phase[r].count;
+        int64_t taps = conv_step_taps(p, dim, r);
         int64_t end = d->phase[r].offset - d->lowest + (taps - 1) * d->tap_stride;
 
         if (taps && end > last)
@@ -503,10 +509,17 @@ static int64_t sum_tiles(const struct conv_plan *p)
     return p->is_vector ? 0 : column_tiles(p) * p->phase_count * p->rounds * p->unit_rows * p->subs;
 }
 
+int64_t conv_total_tiles(const struct conv_plan *p)
+{
+    return column_tiles(p) * p->count[GRID_F];
+}
+
 static void place(struct conv_plan *p)
 {
     int64_t row = p->job->vmem_row;
 
+    p->totals_row = row;
+    row += p->total_count * conv_total_tiles(p) * TILE_ROWS;
     p->sums_row = row;
     row += sum_tiles(p) * TILE_ROWS;
     p->weights_row = row;
@@ -548,6 +561,33 @@ static int64_t rows_past_sums(const struct conv_plan *p)
     if (p->group_columns < LANES && LANES % p->group_columns == 0)
         past += (round_up(groups, LANES / p->group_columns) - groups) * rows;
     return past;
+}
+
+/* every row of every block is one of the result: a total has nothing to leave out */
+static int check_totals(const struct conv_plan *p, struct err *e)
+{
+    bool is_exact = p->out_groups * p->group_rows * p->count[GRID_B] == p->shape.batch &&
+                    !conv_has_lines(p) && !p->is_grouped;
+
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        is_exact &= p->q[i] * p->shape.dim[i].phases * p->count[GRID_O0 + i] == p->shape.dim[i].out;
+    if (p->total_count > 0 && !is_exact)
+        return err_set(e, "sums per feature take blocks that divide the result");
+    return 0;
+}
+
+/* of a dilated input each share of the window's taps has whole rounds of the phases */
+static int check_taps(const struct conv_plan *p, struct err *e)
+{
+    for (int i = 0; i < CONV_SPATIAL; i++) {
+        const struct conv_dim *d = &p->shape.dim[i];
+
+        if (d->dilation > 1 && p->taps[i] != d->taps &&
+            (d->taps % p->taps[i] || p->taps[i] % d->tap_step))
+            return err_set(e, "shares of %lld taps of a window of %lld over a dilated input",
+                           (long long)p->taps[i], (long long)d->taps);
+    }
+    return 0;
 }
 
 static int check_fit(const struct conv_plan *p, struct err *e)
@@ -606,6 +646,10 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
         p->units = p->slots = p->halves = 1;
     p->out_count = b->out_count;
     p->extra_count = b->extra_count;
+    p->total_count = b->total_count;
+    memcpy(p->is_of_features, b->is_of_features, sizeof(p->is_of_features));
+    while (p->is_of_features[p->first_out])
+        p->first_out++;
     return check_kind(p, e) || check_layouts(p, b, e) || check_rows(p, b, e) ? -1 : 0;
 }
 
@@ -659,5 +703,5 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
         return err_set(e, "a convolution needs %d vector registers, the chip has %lld",
                        conv_vector_registers(p), (long long)p->chip->core_vregs);
     place(p);
-    return check_fit(p, e);
+    return check_totals(p, e) || check_taps(p, e) || check_fit(p, e) ? -1 : 0;
 }

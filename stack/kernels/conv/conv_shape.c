@@ -114,6 +114,16 @@ static bool has_large_window(const struct conv_shape *s)
     return taps > out;
 }
 
+/* the window is an image, too: of a gradient by kernel, whichever of the two was strided */
+static bool has_image_as_window(const struct conv_shape *s)
+{
+    bool is_image = true;
+
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        is_image &= s->dim[i].taps >= s->dim[i].in;
+    return is_image && has_large_window(s);
+}
+
 /*
  * A window larger than the result is a gradient by kernel. A first layer, few
  * features and a large batch, also has its contracted dimension along rows,
@@ -131,7 +141,7 @@ static enum conv_mode mode_of(const struct conv_shape *s)
     }
     if (s->batch_groups > 1)
         return CONV_TRANSPOSED;
-    if (s->feature_groups > 1 || is_dilated)
+    if (s->feature_groups > 1 || (is_dilated && !has_image_as_window(s)))
         return CONV_ROWS;
     if (has_large_window(s))
         return s->batch <= SMALL_FEATURES && s->features >= MANY_IMAGES ? CONV_ROWS

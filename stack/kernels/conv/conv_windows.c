@@ -54,7 +54,7 @@ static void lhs_window(struct conv_plan *p, const struct array *a)
         w->box[i] = conv_span(p, i);
         w->origin[i] = d->lowest;
         w->move[i][GRID_O0 + i] = p->q[i] * d->step;
-        w->move[i][GRID_T0 + i] = p->taps[i] * d->tap_stride;
+        w->move[i][GRID_T0 + i] = p->taps[i] / d->tap_step * d->tap_stride;
     }
     w->box[batch] = is_rows ? p->batch_tiles * p->parts : p->batch_tiles;
     w->move[batch][GRID_B] = w->box[batch];
@@ -150,7 +150,10 @@ void conv_make_windows(struct conv_plan *p, const struct conv_body *b)
     rhs_window(p, p->job->operand[b->rhs]);
     p->is_used[WINDOW_LHS] = p->is_used[WINDOW_RHS] = true;
     for (int i = 0; i < p->out_count; i++) {
-        result_window(p, &p->window[WINDOW_OUT + i], p->job->result[i]);
+        if (p->is_of_features[i])
+            vector_window(&p->window[WINDOW_OUT + i], p->job->result[i]);
+        else
+            result_window(p, &p->window[WINDOW_OUT + i], p->job->result[i]);
         p->is_used[WINDOW_OUT + i] = true;
     }
     for (int i = 0; i < p->extra_count; i++) {

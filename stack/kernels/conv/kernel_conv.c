@@ -164,11 +164,13 @@ static int finish_block(struct conv_gen *g, struct err *e)
 
     skip_unless_last(g, later);
     for (int i = 0; i < p->out_count; i++)
-        conv_room(g, WINDOW_OUT + i);
+        if (!p->is_of_features[i])
+            conv_room(g, WINDOW_OUT + i);
     if (conv_epilogue(g, e))
         return -1;
     for (int i = 0; i < p->out_count; i++)
-        conv_send(g, WINDOW_OUT + i);
+        if (!p->is_of_features[i])
+            conv_send(g, WINDOW_OUT + i);
     conv_here(g, later);
     return 0;
 }
@@ -188,6 +190,11 @@ static int step(struct conv_gen *g, struct err *e)
     conv_begin(g, NULL);
     count_down(g, CONV_STEPS_LEFT, P_TEMP);
     conv_end_branch(g, again, P_TEMP, false);
+    if (conv_finish_totals(g, e))
+        return -1;
+    for (int i = 0; i < g->p->out_count; i++)
+        if (g->p->is_of_features[i])
+            conv_send(g, WINDOW_OUT + i);
     for (int i = 0; i < g->p->out_count; i++)
         conv_wait_sent(g, WINDOW_OUT + i);
     return 0;
@@ -202,7 +209,7 @@ static int generate(struct conv_gen *g, struct segment *out, struct err *e)
     if (!g->p->is_vector)
         conv_passes_init(g);
     begin(g);
-    failed = step(g, e);
+    failed = conv_clear_totals(g, e) || step(g, e);
     if (!failed) {
         bundler_finish(&g->b, job->name, g->a, &out->program);
         failed = isa_check(&out->program, &g->b.limits, e);

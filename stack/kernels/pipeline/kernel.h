@@ -115,7 +115,10 @@ struct kernel_kind {
     const char *category;               /* XProf's hlo_category, "loop fusion" */
     /* 0 if it makes such bodies on this chip, else -1 with the reason */
     int (*check_supported)(const struct graph *body, const struct chip *chip, struct err *e);
-    /* fitting tilings, cheapest first; their number, at most `max`, 0 if none fits */
+    /*
+     * fitting tilings, cheapest first; their number, at most `max`, 0 if none fits. With a `max`
+     * of 1 it may be any that fits: who wants to know whether there is one asks so.
+     */
     int (*tilings)(const struct kernel_job *job, struct tiling *list, int max);
     int (*cost)(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out);
     int (*emit)(const struct kernel_job *job, const struct tiling *t, struct arena *a,

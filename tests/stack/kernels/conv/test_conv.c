@@ -63,6 +63,9 @@ TEST(gradients_by_kernel)
           "f01b_i01o->01bf 16x9x9x20 16x4x4x130 rhs_dilate=2x2",
           "f01b_i01o->01bf 140x6x6x20 140x6x6x13 pad=1_1x0_0 bf16",
           "f01b_i01o->01bf 16x9x9x20 16x5x5x130 pad=-1_1x1_-1 rhs_dilate=2x2",
+          "f01b_i01o->01bf 16x5x4x20 16x5x8x130 pad=0_0x1_1 lhs_dilate=1x2 bf16",
+          "f01b_i01o->01bf 128x7x5x40 128x7x11x20 pad=1_1x2_1 lhs_dilate=1x2 bf16",
+          "f01b_i01o->01bf 20x4x6x150 20x8x12x20 pad=1_1x1_1 lhs_dilate=2x2",
           "0fb_0io->0bf 5x8x3 5x8x4 pad=1_1",
           "f012b_i012o->012bf 2x3x4x5x6 2x3x4x5x7 pad=1_0x0_1x1_1");
 }
@@ -289,6 +292,96 @@ TEST(epilogues_are_computed_in_the_kernel)
         check_fused(&list[i]);
 }
 
+/*
+ * y = max(conv + residual, 0); sums over all pixels and images of the convolution, of the square
+ * of at most 8 of it and of that times the residual (whole numbers that f32 holds); two of them
+ * come out as mean and difference
+ */
+static void totals_graph(const struct conv_case *c, struct graph *g, int *conv_node)
+{
+    int conv = conv_case_graph(c, g), feature = c->conv.out_feature;
+    struct shape sums = g->node[conv].shape, residual = sums, vector;
+    uint32_t all = ((1u << sums.rank) - 1) & ~(1u << feature);
+    int wide, small, y, other, mean, square;
+
+    sums.dtype = DTYPE_F32;
+    residual.dtype = DTYPE_BF16;
+    vector = shape_make(DTYPE_F32, 1, &sums.dim[feature]);
+    wide = graph_convert(g, conv, DTYPE_F32);
+    other = graph_convert(g, graph_parameter(g, residual, "residual"), DTYPE_F32);
+    y = graph_binary(g, HLO_ADD, wide, other);
+    y = graph_binary(g, HLO_MAXIMUM, y, graph_splat(g, y, 0));
+    mean = graph_reduce(g, REDUCE_ADD, wide, all);
+    mean = graph_binary(g, HLO_MULTIPLY, mean, graph_splat(g, mean, 0.5));
+    small = graph_binary(g, HLO_MINIMUM, graph_binary(g, HLO_MAXIMUM, wide,
+                                                      graph_splat(g, wide, -8)),
+                         graph_splat(g, wide, 8));
+    square = graph_reduce(g, REDUCE_ADD, graph_binary(g, HLO_MULTIPLY, small, small), all);
+    square = graph_binary(g, HLO_SUBTRACT, square, graph_parameter(g, vector, "offset"));
+    graph_output(g, mean, "mean", -1);
+    graph_output(g, y, "y", -1);
+    graph_output(g, square, "square", -1);
+    graph_output(g, graph_reduce(g, REDUCE_ADD, graph_binary(g, HLO_MULTIPLY, small, other), all),
+                 "product", -1);
+    *conv_node = conv;
+}
+
+static void check_totals(const char *chip, const char *text, int64_t vmem_rows, const char *refusal)
+{
+    struct kernel_rig r = {.chip = chip, .codegen = CODEGEN_BEST, .vmem_rows = vmem_rows,
+                           .spoils_padding = true, .may_refuse = refusal != NULL};
+    struct conv_case c;
+    struct conv_layouts l;
+    struct arena a;
+    struct graph g;
+    int conv;
+
+    arena_init(&a);
+    graph_init(&g, &a, "totals");
+    conv_case_parse(&c, text);
+    totals_graph(&c, &g, &conv);
+    conv_rig_layouts(&r, &g, conv, &l);
+    for (int i = 0; i < 4; i++)
+        r.result_order[i] = i == 1 ? l.result : NULL;
+    r.operand_order[2] = l.result;
+    kernel_rig_open(&r, &g);
+    if (!refusal)
+        kernel_rig_check(&r, 1);
+    else if (!strstr(r.refusal, refusal))
+        fail_msg("%s on %s: refused with \"%s\"", text, chip, r.refusal);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* statistics of a batch norm: of one tile of features, of several, of a part of one */
+TEST(sums_per_feature_are_made_beside_the_result)
+{
+    static const char *const text[] = {
+        "b01f_01io->b01f 16x6x6x20 3x3x20x30 pad=1_1x1_1 bf16",
+        "b01f_01io->b01f 32x5x6x20 1x1x20x300 bf16 out=bf16",
+        "b01f_01io->b01f 16x8x8x130 3x3x130x140 pad=1_1x1_1 stride=2x2 bf16",
+        "b01f_01oi->b01f 16x4x4x20 3x3x150x20 pad=1_2x1_2 lhs_dilate=2x2 rhs_reversal=1x1 bf16",
+        "b01f_01oi->b01f 16x4x4x20 1x1x50x20 pad=0_1x0_1 lhs_dilate=2x2 bf16 out=bf16",
+        "b01f_01io->b01f 128x7x9x3 4x4x3x16 bf16"};
+
+    for (size_t i = 0; i < COUNT_OF(text); i++)
+        for (size_t k = 0; k < COUNT_OF(chips); k++)
+            check_totals(chips[k], text[i], 0, NULL);
+    for (int64_t kib = 6000; kib >= 4800; kib -= 1200) {
+        check_totals("v3", "b01f_01io->b01f 48x9x10x130 3x3x130x260 pad=1_1x1_1 bf16", 2 * kib,
+                     NULL);
+        check_totals("v5e", "b01f_01io->b01f 48x8x8x260 1x1x260x300 bf16", 2 * kib, NULL);
+    }
+}
+
+/* rows of padding would be added, too: such sums are a kernel of their own */
+TEST(sums_per_feature_of_images_that_fill_no_tile_are_refused)
+{
+    check_totals("v3", "b01f_01io->b01f 20x6x6x20 3x3x20x30 pad=1_1x1_1 bf16", 0,
+                 "no tiling goes with these layouts");
+}
+
 /* ----- time */
 
 /* 2 x 128 x 128 multipliers: 225792 cycles if they never wait; 1880 are the launch */
@@ -432,6 +525,8 @@ int main(void)
         cmocka_unit_test(feature_groups),
         cmocka_unit_test(batch_groups),
         cmocka_unit_test(epilogues_are_computed_in_the_kernel),
+        cmocka_unit_test(sums_per_feature_are_made_beside_the_result),
+        cmocka_unit_test(sums_per_feature_of_images_that_fill_no_tile_are_refused),
         cmocka_unit_test(a_convolution_from_hbm_keeps_the_units_of_a_v3_core_busy),
         cmocka_unit_test(images_that_are_not_there_take_little_time),
         cmocka_unit_test(few_rows_of_k_are_transposed_fast),
