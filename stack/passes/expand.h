@@ -9,6 +9,11 @@
  * to depth). NODE_NONE: `n` is another node. `n` and its operands are of `g`.
  */
 int expand_first_layer(struct graph *g, const struct graph_node *n);
+/*
+ * A gradient by a kernel of one pixel with its operands exchanged, where that leaves less to turn.
+ * NODE_NONE: `n` is another node, or lies well.
+ */
+int expand_turned(struct graph *g, const struct graph_node *n);
 
 /*
  * A collective of so many devices as kernels do it: of one device none at all; blocks that would

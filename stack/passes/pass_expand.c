@@ -7,6 +7,7 @@
  *
  *   convolution of bytes, and dots where units take none: of bf16 (stack/passes/expand_bytes.c).
  *   first layers of many images: space to depth (stack/passes/expand_first.c).
+ *   gradients by kernels of one pixel: operands change places (stack/passes/expand_turned.c).
  *   dots of words, and small ones in several passes: by vectors, or of bytes (expand_small.c).
  *   products of narrower types in several passes: one is exact.
  *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
@@ -102,6 +103,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
         first = expand_small(&w->to, n, has_dots);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_first_layer(&w->to, n);
+    if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
+        first = expand_turned(&w->to, n);
     if (first != NODE_NONE)
         return first;
     if (n->op == HLO_CONVOLUTION && n->precision != PRECISION_DEFAULT)

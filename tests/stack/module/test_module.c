@@ -131,6 +131,56 @@ TEST(training_a_cnn_matches)
                   r.worst);
 }
 
+/* convolution and batch norm, its statistics and offset with it; `wrt` gets the variables */
+static int normed(int y, const char *const *name, const int64_t *kernel, int *wrt)
+{
+    const struct nn_window same = {.padding = NN_SAME, .stride = {1, 1}};
+
+    wrt[0] = parameter(name[0], 4, kernel, DTYPE_F32);
+    wrt[1] = parameter(name[1], 1, &kernel[3], DTYPE_F32);
+    wrt[2] = parameter(name[2], 1, &kernel[3], DTYPE_F32);
+    y = nn_conv2d(&g, y, graph_convert(&g, wrt[0], DTYPE_BF16), &same);
+    return nn_batch_norm_training(&g, y, wrt[1], wrt[2], 0.01, false, 1).y;
+}
+
+/*
+ * A block of a residual network of few features, in pairs of pixels, with batch norms whose sums
+ * are made beside the convolutions: a step of training.
+ */
+TEST(training_a_residual_block_matches)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e"};
+    static const char *const name[3][3] = {{"k0", "s0", "o0"}, {"k1", "s1", "o1"},
+                                           {"k2", "s2", "o2"}};
+    const int64_t x_dims[] = {32, 4, 6, 130};
+    const int64_t k_dims[3][4] = {{1, 1, 130, 20}, {3, 3, 20, 20}, {1, 1, 20, 130}};
+
+    for (size_t i = 0; i < COUNT_OF(chips); i++) {
+        struct module_rig r = {.slice = chips[i], .relative = 3e-2, .absolute = 2e-2,
+                               .uses_fractions = true};
+        int x = graph_convert(&g, parameter("x", 4, x_dims, DTYPE_F32), DTYPE_BF16), y = x;
+        int wrt[9], gradient[9], loss;
+        struct err e;
+
+        for (int k = 0; k < 3; k++) {
+            y = normed(y, name[k], k_dims[k], &wrt[3 * k]);
+            if (k < 2)
+                y = nn_relu(&g, y);
+        }
+        y = graph_convert(&g, nn_relu(&g, nn_add(&g, y, x)), DTYPE_F32);
+        loss = nn_scale(&g, nn_mean(&g, graph_binary(&g, HLO_MULTIPLY, y, y), 15), 50);
+        if (graph_grad(&g, loss, wrt, 9, gradient, &e))
+            fail_msg("%s", e.msg);
+        graph_output(&g, loss, "loss", -1);
+        for (int k = 0; k < 9; k++)
+            graph_output(&g, gradient[k], "gradient", -1);
+        module_rig_check(&r, &g, 3);
+        print_message("%s: %d kernels, %lld cycles, worst %.3f\n", chips[i], r.kernel_count,
+                      (long long)r.cycles, r.worst);
+        one_graph_again();
+    }
+}
+
 /* six values that are read twice, with much in between: they wait in HBM on a v3 */
 static void build_waiting_values(void)
 {
@@ -489,6 +539,7 @@ int main(int argc, char **argv)
         RUN(moves_in_a_row_match),
         RUN(training_an_mlp_matches),
         RUN(training_a_cnn_matches),
+        RUN(training_a_residual_block_matches),
         RUN(a_transformer_layer_and_its_gradients_match),
         RUN(values_are_made_again_where_memory_is_short),
         RUN(too_little_memory_is_refused_with_both_figures),

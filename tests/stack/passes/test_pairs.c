@@ -1,0 +1,159 @@
+/*
+ * Arrays of few features in pairs of pixels (stack/passes/pass_pairs.c): networks drawn at random,
+ * with their gradients, compute what they computed before; what cannot be pairs stays. And
+ * gradients by kernels of one pixel (stack/passes/expand_turned.c).
+ */
+#include "base/rng.h"
+#include "tests/rigs/pass_rig.h"
+#include "tests/test.h"
+
+static const struct graph_conv labels = {
+    .spatial_count = 2, .in_batch = 0, .in_spatial = {1, 2}, .in_feature = 3,
+    .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+    .out_batch = 0, .out_spatial = {1, 2}, .out_feature = 3,
+    .feature_groups = 1, .batch_groups = 1};
+
+static int64_t pick(struct rng *r, int64_t first, int64_t last)
+{
+    return first + rng_below(r, (uint32_t)(last - first + 1));
+}
+
+static int layer(int x, int64_t taps, int64_t low, int64_t high, int64_t features, const char *name)
+{
+    const struct shape s = graph.node[x].shape;
+    const struct graph_window same = {taps, 1, low, high, 1, 1, false};
+    const struct graph_window w[2] = {same, same};
+    int k = graph_parameter(&graph, F32(taps, taps, s.dim[3], features), name);
+
+    return graph_convolution(&graph, x, k, w, &labels, DTYPE_F32, PRECISION_DEFAULT);
+}
+
+/* x * scale per feature, cut to 0..3, so that sums of whole numbers are exact; x's sum goes out */
+static int norm(int x, const char *name)
+{
+    const struct shape s = graph.node[x].shape;
+    int y = graph_broadcast(&graph, graph_parameter(&graph, F32(s.dim[3]), name), s, DIMS(3));
+
+    graph_output(&graph, graph_reduce(&graph, REDUCE_ADD, x, 7), name, -1);
+    y = graph_binary(&graph, HLO_MULTIPLY, x, y);
+    y = graph_binary(&graph, HLO_MAXIMUM, y, graph_splat(&graph, y, 0));
+    return graph_binary(&graph, HLO_MINIMUM, y, graph_splat(&graph, y, 3));
+}
+
+/* a weighted sum per feature, and the gradients of it by every parameter */
+static void finish(int y)
+{
+    int wrt[8], gradient[8], count = 0;
+    struct err e;
+    int loss = graph_reduce(&graph, REDUCE_ADD, y, 7);
+
+    loss = graph_binary(&graph, HLO_MULTIPLY, loss,
+                        graph_parameter(&graph, graph.node[loss].shape, "weight"));
+    loss = graph_reduce(&graph, REDUCE_ADD, loss, 1);
+    for (int i = 0; i < graph.parameter_count; i++)
+        wrt[count++] = graph.parameter[i];
+    assert_int_equal(graph_grad(&graph, loss, wrt, count, gradient, &e), 0);
+    graph_output(&graph, loss, "loss", -1);
+    for (int i = 0; i < count; i++)
+        graph_output(&graph, gradient[i], graph.node[wrt[i]].name, -1);
+}
+
+/* convolutions of so many features of input and result, gradients by kernel among them */
+static int count_features(int64_t in, int64_t out)
+{
+    int count = 0;
+
+    for (int i = 0; i < graph.node_count; i++) {
+        const struct graph_node *n = &graph.node[i];
+
+        count += n->op == HLO_CONVOLUTION && graph.node[n->operand[0]].shape.dim[3] == in &&
+                 n->shape.dim[3] == out;
+    }
+    return count;
+}
+
+/* wide, narrow, narrow, wide: a residual block's three convolutions, forwards and backwards */
+TEST(blocks_of_residual_networks_compute_the_same)
+{
+    struct rng r;
+
+    rng_init(&r, 5);
+    for (int i = 0; i < 8; i++) {
+        int64_t features = pick(&r, 17, 20), wide = pick(&r, 65, 70), taps = pick(&r, 1, 4);
+        int64_t low = pick(&r, 0, taps - 1), height = pick(&r, 3, 5), width = 2 * pick(&r, 2, 3);
+        int x = graph_parameter(&graph, F32(16, height, width, wide), "x"), y;
+
+        y = norm(layer(x, 1, 0, 0, features, "first"), "a");
+        y = norm(layer(y, taps, low, taps - 1 - low, features, "middle"), "b");
+        y = graph_binary(&graph, HLO_ADD, layer(y, 1, 0, 0, wide, "last"), x);
+        finish(y);
+        run_pass(pass_pairs);
+        assert_int_equal(count_features(wide, 2 * features), 3);
+        assert_int_equal(count_features(2 * features, 2 * features), 3);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
+/* the width changes, padding is cut off, and a part of it all is not in pairs */
+TEST(other_windows_compute_the_same)
+{
+    struct rng r;
+
+    rng_init(&r, 6);
+    for (int i = 0; i < 8; i++) {
+        int64_t taps = pick(&r, 1, 3), low = pick(&r, -1, 2), width = 2 * pick(&r, 2, 4);
+        int64_t high = 2 * pick(&r, 0, 1) + taps - 1 - low;
+        int x = graph_parameter(&graph, F32(16, 5, width, 30), "x"), y;
+
+        y = norm(layer(x, taps, low, high, 20, "first"), "a");
+        y = layer(y, 2, 1, 0, 24, "second");
+        finish(graph_binary(&graph, HLO_MAXIMUM, y, graph_splat(&graph, y, 0)));
+        run_pass(pass_pairs);
+        assert_true(count_features(40, 48) > 0);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
+/* a window along the width would want the pixels of a pair apart */
+TEST(arrays_that_others_read_stay)
+{
+    const struct graph_window plain = {1, 1, 0, 0, 1, 1, false};
+    struct graph_window w[4] = {plain, plain, {2, 2, 0, 0, 1, 1, false}, plain};
+    int x = graph_parameter(&graph, F32(16, 4, 6, 70), "x"), y;
+
+    y = norm(layer(x, 1, 0, 0, 20, "first"), "a");
+    graph_output(&graph, graph_reduce_window(&graph, REDUCE_MAX, y, w), "pool", -1);
+    run_pass(pass_pairs);
+    assert_int_equal(count_features(70, 20), 1);
+    assert_int_equal(count_features(70, 40), 0);
+}
+
+/* 300 features are three tiles of lanes, 20 one: those are turned, and then the result */
+TEST(gradients_by_one_pixel_change_places_where_less_is_turned)
+{
+    static const int64_t out[] = {20, 130, 300};
+
+    for (int i = 0; i < 3; i++) {
+        int x = graph_parameter(&graph, F32(4, 3, 5, 300), "x");
+
+        finish(norm(layer(x, 1, 0, 0, out[i], "k"), "a"));
+        run_pass(pass_expand);
+        assert_int_equal(count_of(&graph, HLO_TRANSPOSE), i == 2 ? 0 : 1);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RUN(blocks_of_residual_networks_compute_the_same),
+        RUN(other_windows_compute_the_same),
+        RUN(arrays_that_others_read_stay),
+        RUN(gradients_by_one_pixel_change_places_where_less_is_turned),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
