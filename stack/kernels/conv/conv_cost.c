@@ -11,6 +11,7 @@
 #define PASS_CYCLES 20                  /* between two passes */
 #define STEP_CYCLES 300                 /* waits, descriptors, indices */
 #define COPY_WEIGHT 0.05                /* of hidden copies: fewer are better, all else alike */
+#define COMPUTE_WEIGHT 0.05             /* of hidden work, which steps of one tile make long */
 #define LANES ARRAY_LANES
 #define MANY_TAPS 16                    /* of a dimension */
 #define FEW_FEATURES 16                 /* of a first layer */
@@ -162,7 +163,7 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
                                   boxes(p, &p->window[WINDOW_RHS]) * weights_cycles(p)) +
               boxes(p, &p->window[WINDOW_LHS]) * (transpose_cycles(p) + line_cycles(p)) +
               results * epilogue_cycles(p);
-    step = (double)compute > copy ? (double)compute + COPY_WEIGHT * copy : copy;
+    step = (double)compute > copy ? (double)compute + COPY_WEIGHT * copy : copy + COMPUTE_WEIGHT * (double)compute;
     out->compute_cycles = compute;
     out->copy_cycles = (int64_t)copy;
     out->fixed_cycles = (int64_t)(first + last);
