@@ -6,9 +6,10 @@
 /*
  * A convolution of many images with few channels and a stride of two in both of two dimensions,
  * or its gradient by the kernel, on images of half the size with four times the channels (space
- * to depth). NODE_NONE: `n` is another node. `n` and its operands are of `g`.
+ * to depth). NODE_NONE: `n` is another node. `n` and its operands are of `g`. In a graph that
+ * is trained fewer images are enough.
  */
-int expand_first_layer(struct graph *g, const struct graph_node *n);
+int expand_first_layer(struct graph *g, const struct graph_node *n, bool is_trained);
 /*
  * A gradient by a kernel of one pixel with its operands exchanged, where that leaves less to turn.
  * NODE_NONE: `n` is another node, or lies well.

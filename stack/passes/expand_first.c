@@ -9,7 +9,8 @@
 #include "base/units.h"
 
 #define CHANNELS_MAX 4
-#define IMAGES_MIN 16                   /* so many run along lanes, channels along rows */
+#define IMAGES_MIN 16                   /* so many run along lanes, channels along rows; */
+#define TRAINED_IMAGES_MIN 8            /* where pixels are no rows: with gradients by kernel */
 
 struct first {
     const struct graph_node *node;
@@ -18,7 +19,8 @@ struct first {
     int64_t taps[2], out[2];            /* pixels of the kernel, of the result of the layer */
 };
 
-static bool recognise(const struct graph *g, const struct graph_node *n, struct first *f)
+static bool recognise(const struct graph *g, const struct graph_node *n, bool is_trained,
+                      struct first *f)
 {
     const struct shape *in = &g->node[n->operand[0]].shape;
     const struct shape *kernel = &g->node[n->operand[1]].shape;
@@ -43,7 +45,8 @@ static bool recognise(const struct graph *g, const struct graph_node *n, struct 
         if (f->taps[i] < 3 || f->out[i] < f->taps[i])
             return false;
     }
-    return in->dim[f->channel_dim] <= CHANNELS_MAX && in->dim[f->image_dim] >= IMAGES_MIN;
+    return in->dim[f->channel_dim] <= CHANNELS_MAX &&
+           in->dim[f->image_dim] >= (is_trained ? TRAINED_IMAGES_MIN : IMAGES_MIN);
 }
 
 /* zeros before and behind dimensions 0 and 1; negative: cut off */
@@ -153,7 +156,7 @@ static int gradient(struct graph *g, const struct first *f, int x, struct graph_
     return graph_transpose(g, from_depth(g, f, y), back);
 }
 
-int expand_first_layer(struct graph *g, const struct graph_node *n)
+int expand_first_layer(struct graph *g, const struct graph_node *n, bool is_trained)
 {
     const struct graph_window plain = {1, 1, 0, 0, 1, 1, false};
     struct graph_window w[2] = {plain, plain};
@@ -161,7 +164,7 @@ int expand_first_layer(struct graph *g, const struct graph_node *n)
     struct first f;
     int x;
 
-    if (n->op != HLO_CONVOLUTION || !recognise(g, n, &f))
+    if (n->op != HLO_CONVOLUTION || !recognise(g, n, is_trained, &f))
         return NODE_NONE;
     conv = *n->conv;
     x = image(g, &f, &conv);

@@ -21,6 +21,7 @@
 #include "stack/passes/pass.h"
 
 #include "sim/chip/limits.h"
+#include "stack/kernels/conv/conv.h"
 #include "stack/passes/expand.h"
 #include "stack/hlo/rewrite.h"
 
@@ -102,7 +103,7 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     if (first == NODE_NONE)
         first = expand_small(&w->to, n, has_dots);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
-        first = expand_first_layer(&w->to, n);
+        first = expand_first_layer(&w->to, n, conv_has_gradients_by_kernel(w->from));
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_turned(&w->to, n);
     if (first != NODE_NONE)

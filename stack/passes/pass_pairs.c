@@ -23,9 +23,11 @@
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/kernels/conv/conv.h"
 
 #define FEATURES_MIN 17                 /* fewer: a first layer, which has layouts of its own */
-#define IMAGES_MIN 16                   /* fewer: pixels are rows, and lanes are no one's concern */
+#define IMAGES_MIN 16                   /* fewer: pixels are rows, and lanes are no one's concern; */
+#define TRAINED_IMAGES_MIN 8            /* but not where gradients by kernel want images there */
 #define WIDTH 2                         /* dimensions of an array */
 #define FEATURES 3
 
@@ -34,15 +36,16 @@ struct pairs {
     int *family;                        /* by node: one that stands for all; NODE_NONE: none */
     bool *is_refused;                   /* by node that stands for a family */
     bool *is_output;
+    int64_t images_min;
     int *packed;                        /* by node: the pairs, in the new graph */
 };
 
 /* ----- what may be pairs */
 
-static bool has_features(const struct shape *s)
+static bool has_features(const struct pairs *p, const struct shape *s)
 {
     return s->rank == 4 && s->dim[FEATURES] >= FEATURES_MIN &&
-           2 * s->dim[FEATURES] <= ARRAY_LANES && s->dim[WIDTH] % 2 == 0 && s->dim[0] >= IMAGES_MIN;
+           2 * s->dim[FEATURES] <= ARRAY_LANES && s->dim[WIDTH] % 2 == 0 && s->dim[0] >= p->images_min;
 }
 
 static bool is_spread(const struct graph *g, const struct graph_node *n)
@@ -113,7 +116,7 @@ static void find_families(struct pairs *p)
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
 
-        p->family[i] = has_features(&n->shape) && n->tuple_count == 0 && !is_spread(g, n)
+        p->family[i] = has_features(p, &n->shape) && n->tuple_count == 0 && !is_spread(g, n)
                            ? i : NODE_NONE;
         for (int k = 0; k < n->operand_count && p->family[i] >= 0 && is_elementwise(g, n); k++)
             if (p->family[n->operand[k]] >= 0)
@@ -466,6 +469,7 @@ int pass_pairs(struct graph *g, const struct pass_context *c, struct err *e)
         p.packed[i] = NODE_NONE;
     for (int i = 0; i < g->output_count; i++)
         p.is_output[g->output[i].node] = true;
+    p.images_min = conv_has_gradients_by_kernel(g) ? TRAINED_IMAGES_MIN : IMAGES_MIN;
     find_families(&p);
     while (refuse(&p))
         continue;

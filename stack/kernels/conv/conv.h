@@ -37,4 +37,7 @@ struct conv_layouts {                   /* minor first, as array.order */
 /* The order of dimensions for CONVOLUTION `node` of `g`. */
 void conv_layouts(const struct graph *g, int node, const struct chip *chip,
                   struct conv_layouts *out);
+
+/* the graph trains convolutions: then images are rows (or lanes) everywhere, pixels nowhere */
+bool conv_has_gradients_by_kernel(const struct graph *g);
 #endif

@@ -258,6 +258,20 @@ static void store(struct epilogue *x, int window, int64_t row, int v)
     emit_vst(&x->code, rows_at(x, window, row), v, REGION_WINDOW + window);
 }
 
+/* 8 rows of a value that is summed, zeros where there is no image; immediate 0: none at all */
+static struct isa_operand rows_of_total(struct epilogue *x, struct isa_operand value, int part)
+{
+    int64_t rows = x->g->p->shape.batch - part * TILE_ROWS;
+    int mask;
+
+    if (x->g->p->shape.batch > x->g->p->group_rows || rows >= TILE_ROWS)
+        return value;
+    if (rows <= 0)
+        return I(0);
+    mask = emit_vcmask(&x->code, (ARRAY_LANES - 1) << 13 | (int)(rows - 1) << 10);
+    return R(emit_vsel(&x->code, mask, value, I(0)));
+}
+
 /* the rows of the group to those of the groups before it in this round; rows stay apart in 8 */
 static int add_to_total(struct epilogue *x, int total, struct err *e)
 {
@@ -266,9 +280,13 @@ static int add_to_total(struct epilogue *x, int total, struct err *e)
 
     if (fused_emit(&x->fused, node, e))
         return -1;
-    sum = vcode_in_register(&x->code, x->fused.value[node].part[0]);
-    for (int part = 1; part < x->g->p->subs; part++)
-        sum = emit_vadd_f32(&x->code, R(sum), x->fused.value[node].part[part]);
+    sum = vcode_in_register(&x->code, rows_of_total(x, x->fused.value[node].part[0], 0));
+    for (int part = 1; part < x->g->p->subs; part++) {
+        struct isa_operand rows = rows_of_total(x, x->fused.value[node].part[part], part);
+
+        if (rows.kind == OPERAND_REG || rows.value != 0)
+            sum = emit_vadd_f32(&x->code, R(sum), rows);
+    }
     x->total[total] = x->at == 0 ? sum : emit_vadd_f32(&x->code, R(x->total[total]), R(sum));
     return 0;
 }

@@ -563,11 +563,12 @@ static int64_t rows_past_sums(const struct conv_plan *p)
     return past;
 }
 
-/* every row of every block is one of the result: a total has nothing to leave out */
+/* a total leaves out rows of the only group of a pixel, whose images end in it; else nothing */
 static int check_totals(const struct conv_plan *p, struct err *e)
 {
-    bool is_exact = p->out_groups * p->group_rows * p->count[GRID_B] == p->shape.batch &&
-                    !conv_has_lines(p) && !p->is_grouped;
+    int64_t rows = p->out_groups * p->group_rows * p->count[GRID_B];
+    bool is_exact = (rows == p->shape.batch || rows == p->group_rows) && !conv_has_lines(p) &&
+                    !p->is_grouped;
 
     for (int i = 0; i < CONV_SPATIAL; i++)
         is_exact &= p->q[i] * p->shape.dim[i].phases * p->count[GRID_O0 + i] == p->shape.dim[i].out;

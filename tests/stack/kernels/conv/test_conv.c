@@ -363,7 +363,9 @@ TEST(sums_per_feature_are_made_beside_the_result)
         "b01f_01io->b01f 16x8x8x130 3x3x130x140 pad=1_1x1_1 stride=2x2 bf16",
         "b01f_01oi->b01f 16x4x4x20 3x3x150x20 pad=1_2x1_2 lhs_dilate=2x2 rhs_reversal=1x1 bf16",
         "b01f_01oi->b01f 16x4x4x20 1x1x50x20 pad=0_1x0_1 lhs_dilate=2x2 bf16 out=bf16",
-        "b01f_01io->b01f 128x7x9x3 4x4x3x16 bf16"};
+        "b01f_01io->b01f 128x7x9x3 4x4x3x16 bf16", "b01f_01io->b01f 9x6x6x20 3x3x20x30 bf16",
+        "b01f_01io->b01f 13x5x6x140 1x1x140x30 bf16 out=bf16",
+        "b01f_01oi->b01f 11x4x4x20 3x3x50x20 pad=1_2x1_2 lhs_dilate=2x2 bf16"};
 
     for (size_t i = 0; i < COUNT_OF(text); i++)
         for (size_t k = 0; k < COUNT_OF(chips); k++)
