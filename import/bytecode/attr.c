@@ -337,7 +337,7 @@ const struct mlir_attr *bytecode_dense_of(struct bytecode_reader *r, struct byte
 
     if (bytecode_is_failed(s))
         return any_attr(r);
-    if (t->kind == MLIR_TENSOR)
+    if (t->kind == MLIR_TENSOR || t->kind == MLIR_VECTOR)
         made = mlir_dense_of_bytes(r->arena, t, data, bytes, &wrong);
     if (!made)
         bytecode_fail(s, "%s", wrong);
@@ -385,6 +385,18 @@ const struct mlir_type *bytecode_tensor_type(struct bytecode_reader *r, struct b
     }
     return bytecode_is_failed(s) ? any_type(r)
                                  : mlir_tensor_type(r->arena, item, rank, dim, encoding);
+}
+
+const struct mlir_type *bytecode_shaped_type(struct bytecode_reader *r, struct bytecode_stream *s,
+                                             enum mlir_type_kind kind,
+                                             const struct mlir_attr *encoding)
+{
+    const struct mlir_type *t = bytecode_tensor_type(r, s, encoding);
+    struct mlir_type *made = arena_copy(r->arena, t, 1, sizeof(*t));
+
+    if (t->kind == MLIR_TENSOR)
+        made->kind = kind;
+    return made;
 }
 
 struct mlir_text bytecode_text_of(struct bytecode_stream *s, const struct mlir_attr *a)

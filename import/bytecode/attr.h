@@ -52,6 +52,10 @@ const struct mlir_attr *bytecode_float_attr(struct bytecode_reader *r, struct by
 const struct mlir_attr *bytecode_dense_attr(struct bytecode_reader *r, struct bytecode_stream *s);
 const struct mlir_type *bytecode_tensor_type(struct bytecode_reader *r, struct bytecode_stream *s,
                                              const struct mlir_attr *encoding);
+/* a vector or a memref: a tensor of another kind */
+const struct mlir_type *bytecode_shaped_type(struct bytecode_reader *r, struct bytecode_stream *s,
+                                             enum mlir_type_kind kind,
+                                             const struct mlir_attr *encoding);
 const struct mlir_type *bytecode_unranked_type(struct bytecode_reader *r,
                                                struct bytecode_stream *s);
 /* elements as files store them, of a tensor type */

@@ -11,7 +11,7 @@ typedef const struct mlir_attr *attr_reader(struct bytecode_reader *r, struct by
 
 static attr_reader read_typed_string, read_symbol, read_nested_symbol, read_unit, read_call,
     read_file, read_fused, read_fused_with, read_named, read_unknown, read_resource,
-    read_dense_array, read_strings, read_file_range;
+    read_dense_array, read_strings, read_file_range, read_affine_map;
 
 /* by code; NULL: not known here (sparse elements, newer ones) */
 static attr_reader *const attr_readers[] = {
@@ -19,7 +19,7 @@ static attr_reader *const attr_readers[] = {
     read_symbol, read_nested_symbol, bytecode_type_attr, read_unit, bytecode_integer_attr,
     bytecode_float_attr, read_call, read_file, read_fused, read_fused_with, read_named,
     read_unknown, read_resource, read_dense_array, bytecode_dense_attr, read_strings, NULL,
-    bytecode_attr /* distinct: itself */, read_file_range
+    bytecode_attr /* distinct: itself */, read_file_range, read_affine_map
 };
 
 const struct mlir_attr *bytecode_builtin_attr(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -241,6 +241,36 @@ static const struct mlir_attr *read_strings(struct bytecode_reader *r, struct by
     return mlir_array(r->arena, (int)count, item);
 }
 
+/*
+ * Maps of indices, which only layouts of kernels' memory have. Identities are written as text;
+ * others are left unread, as a map that nobody knows.
+ */
+static const struct mlir_attr *read_affine_map(struct bytecode_reader *r,
+                                               struct bytecode_stream *s)
+{
+    uint64_t head = bytecode_varint(s), dims = head >> 2;
+    struct bytecode_writer w;
+    const char *text;
+
+    if (dims > 64) {
+        bytecode_fail(s, "a map of %llu dimensions", (unsigned long long)dims);
+        return NULL;
+    }
+    if ((head & 3) != 0) {
+        s->at = s->end;
+        return mlir_raw(r->arena, "affine_map<?>", strlen("affine_map<?>"));
+    }
+    bytecode_write(&w);
+    for (int part = 0; part < 2; part++) {
+        fputs(part ? ") -> (" : "affine_map<(", w.to);
+        for (uint64_t d = 0; d < dims; d++)
+            fprintf(w.to, "%sd%llu", d ? ", " : "", (unsigned long long)d);
+    }
+    fputs(")>", w.to);
+    text = bytecode_written(r, s, &w);
+    return mlir_raw(r->arena, text, strlen(text));
+}
+
 static const struct mlir_type *integer_type(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     static const char *const prefix[] = {"i", "si", "ui"};
@@ -254,6 +284,17 @@ static const struct mlir_type *integer_type(struct bytecode_reader *r, struct by
                                            (unsigned long long)(u >> 2)));
 }
 
+/* The layout, which kernels have as the identity until their compiler decides, is not kept. */
+static const struct mlir_type *memref_type(struct bytecode_reader *r, struct bytecode_stream *s,
+                                           bool has_space)
+{
+    const struct mlir_attr *space = has_space ? bytecode_attr(r, s) : NULL;
+    const struct mlir_type *t = bytecode_shaped_type(r, s, MLIR_MEMREF, space);
+
+    bytecode_attr(r, s);
+    return t;
+}
+
 const struct mlir_type *bytecode_builtin_type(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     static const char *const plain[] = {[1] = "index", [3] = "bf16", [4] = "f16", [5] = "f32",
@@ -265,6 +306,9 @@ const struct mlir_type *bytecode_builtin_type(struct bytecode_reader *r, struct 
         return bytecode_scalar(r, plain[code]);
     switch (code) {
     case 0: return integer_type(r, s);
+    case 10: return memref_type(r, s, false);
+    case 11: return memref_type(r, s, true);
+    case 19: return bytecode_shaped_type(r, s, MLIR_VECTOR, NULL);
     case 2: return bytecode_function_type(r, s);
     case 9: return bytecode_complex_type(r, s);
     case 12: return mlir_plain_type(r->arena, MLIR_NONE, "none", 4);

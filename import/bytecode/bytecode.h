@@ -11,4 +11,13 @@
 
 /* From magic to end; 0, or -1 with file and offset. The bytes need not stay afterwards. */
 int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e);
+
+/*
+ * The same of a module of any dialects in which every operation but the module has `prefix` before
+ * its name, which is taken off: bodies of kernels ("stable_mosaic."). Operations are not known here:
+ * names and attributes are as they stand in the file; attributes of other dialects are RAW texts,
+ * their types OPAQUE.
+ */
+int mlir_read_kernel(struct mlir_tree *t, const void *bytes, size_t count, const char *prefix,
+                     struct err *e);
 #endif

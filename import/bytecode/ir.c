@@ -26,6 +26,7 @@ struct ir_reader {
     const struct bytecode_op **op;      /* by index of the file's names; NULL: not known */
     struct scope *scope;
     size_t next, limit;                 /* numbers that the region at hand has left */
+    bool is_open;                       /* operations of any name, as they are */
     int depth;                          /* of regions */
     const char *parent;                 /* operation around what is read; "" at the top */
 };
@@ -131,6 +132,11 @@ static void read_attributes(struct ir_reader *ir, struct bytecode_stream *s, uin
     memcpy(all, own, (size_t)own_count * sizeof(*all));
     if (extra_count)
         memcpy(all + own_count, extra->named, (size_t)extra_count * sizeof(*all));
+    if (ir->is_open) {
+        op->attr = all;
+        op->attr_count = extra_count;
+        return;
+    }
     op->attr = bytecode_convert(ir->r, s, known, all, own_count + extra_count, &op->attr_count);
 }
 
@@ -355,6 +361,28 @@ static void read_modules(struct ir_reader *ir)
     t->module_count = top.op_count;
 }
 
+/* Names without their prefix; the module alone has none. */
+static int open_names(struct ir_reader *ir, const char *prefix)
+{
+    struct bytecode_file *f = &ir->r->file;
+    struct bytecode_stream s = bytecode_stream_over(f, f->start, 0);
+    size_t length = strlen(prefix);
+
+    for (size_t i = 0; i < f->op_count; i++) {
+        struct bytecode_op *op = arena_alloc(f->arena, sizeof(*op));
+        const char *name = f->op[i].name;
+
+        if (strcmp(name, "builtin.module") != 0 && strncmp(name, prefix, length) != 0) {
+            bytecode_fail(&s, "operation \"%s\" has no \"%s\" before its name: this is no "
+                          "kernel in its stable form", name, prefix);
+            return -1;
+        }
+        op->name = op->means = strcmp(name, "builtin.module") == 0 ? name : name + length;
+        ir->op[i] = op;
+    }
+    return 0;
+}
+
 /* Bytecode of other dialects is no portable artifact: its codes change with every LLVM. */
 static int check_dialects(struct bytecode_file *f)
 {
@@ -372,19 +400,35 @@ static int check_dialects(struct bytecode_file *f)
     return -1;
 }
 
-int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e)
+static int read_file(struct mlir_tree *t, const void *bytes, size_t count, const char *prefix,
+                     struct err *e)
 {
     struct bytecode_reader r = {.arena = t->arena, .tree = t};
     struct scope top = {.value = NULL};
-    struct ir_reader ir = {.r = &r, .scope = &top, .parent = ""};
+    struct ir_reader ir = {.r = &r, .scope = &top, .parent = "", .is_open = prefix != NULL};
 
     if (bytecode_file_read(&r.file, bytes, count, t->file, t->arena, e) ||
-        check_dialects(&r.file) || bytecode_read_tables(&r))
+        (!prefix && check_dialects(&r.file)))
         return -1;
     ir.op = arena_array(t->arena, r.file.op_count, sizeof(const struct bytecode_op *));
-    for (size_t i = 0; i < r.file.op_count; i++)
+    if (prefix ? open_names(&ir, prefix) : 0)
+        return -1;
+    if (bytecode_read_tables(&r))
+        return -1;
+    for (size_t i = 0; i < r.file.op_count && !prefix; i++)
         ir.op[i] = bytecode_op_find(t->arena, r.file.op[i].name);
     read_modules(&ir);
     mem_free(top.value);
     return r.file.fault.is_failed ? -1 : 0;
+}
+
+int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e)
+{
+    return read_file(t, bytes, count, NULL, e);
+}
+
+int mlir_read_kernel(struct mlir_tree *t, const void *bytes, size_t count, const char *prefix,
+                     struct err *e)
+{
+    return read_file(t, bytes, count, prefix, e);
 }

@@ -5,7 +5,7 @@
 
 size_t mlir_type_element_bytes(const struct mlir_type *t)
 {
-    const struct mlir_type *item = t->kind == MLIR_TENSOR ? t->item : t;
+    const struct mlir_type *item = t->item ? t->item : t;
     if (item->kind != MLIR_SCALAR) return 0;
     if (item->element != ELEMENT_COUNT) return hlo_element_bytes(item->element);
     return mlir_text_is(item->text, "index") ? sizeof(int64_t) : 0;

@@ -34,7 +34,9 @@ enum mlir_type_kind {
     MLIR_FUNCTION,
     MLIR_NONE,
     MLIR_QUANTIZED,                     /* !quant.uniform<..>: kept as text */
-    MLIR_OPAQUE                         /* any other: kept as text */
+    MLIR_OPAQUE,                        /* any other: kept as text */
+    MLIR_VECTOR,                        /* of kernels alone (mlir_read_kernel): as TENSOR, */
+    MLIR_MEMREF                         /* with its memory space as encoding, NULL none */
 };
 
 struct mlir_type {

@@ -26,9 +26,9 @@ static void print_types(FILE *to, int count, const struct mlir_type *const *t)
     }
 }
 
-static void print_tensor(FILE *to, const struct mlir_type *t)
+static void print_shaped(FILE *to, const struct mlir_type *t, const char *kind)
 {
-    fputs(t->is_ranked ? "tensor<" : "tensor<*x", to);
+    fprintf(to, "%s<%s", kind, t->is_ranked ? "" : "*x");
     for (int i = 0; i < t->rank; i++) {
         if (t->dim[i] == HLO_UNBOUNDED) fputs("?x", to);
         else fprintf(to, "%lldx", (long long)t->dim[i]);
@@ -44,7 +44,9 @@ static void print_tensor(FILE *to, const struct mlir_type *t)
 void mlir_print_type(FILE *to, const struct mlir_type *t)
 {
     switch (t->kind) {
-    case MLIR_TENSOR: print_tensor(to, t); return;
+    case MLIR_TENSOR: print_shaped(to, t, "tensor"); return;
+    case MLIR_VECTOR: print_shaped(to, t, "vector"); return;
+    case MLIR_MEMREF: print_shaped(to, t, "memref"); return;
     case MLIR_TOKEN: fputs("!stablehlo.token", to); return;
     case MLIR_NONE: fputs("none", to); return;
     case MLIR_TUPLE:

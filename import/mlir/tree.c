@@ -111,7 +111,7 @@ bool mlir_type_equal(const struct mlir_type *a, const struct mlir_type *b)
 int64_t mlir_type_elements(const struct mlir_type *t)
 {
     int64_t n = 1;
-    if (t->kind != MLIR_TENSOR || !t->is_ranked) return -1;
+    if ((t->kind != MLIR_TENSOR && t->kind != MLIR_VECTOR) || !t->is_ranked) return -1;
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] < 0 || __builtin_mul_overflow(n, t->dim[i], &n)) return -1;
     return n;

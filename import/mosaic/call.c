@@ -1,0 +1,96 @@
+/* A tpu_custom_call of a program with its operands and results, as a kernel. */
+#include "import/mosaic/mosaic_impl.h"
+
+#include <string.h>
+
+#define TARGET "tpu_custom_call"
+
+bool mosaic_is_call(const struct hlo_instruction *i)
+{
+    return i->op == OPCODE_CUSTOM_CALL && i->target && !strcmp(i->target, TARGET);
+}
+
+/* An array of the program as memory of the kernel; booleans are words there. */
+static int array_of(const struct hlo_type *t, struct mosaic_type *to, struct err *e)
+{
+    const char *name = t->element < ELEMENT_COUNT ? hlo_element_mlir_name(t->element) : "";
+    size_t length = strlen(name);
+
+    if (t->element == ELEMENT_TUPLE || t->rank > MOSAIC_RANK_MAX)
+        return err_set(e, "an operand that is no array of up to %d dimensions", MOSAIC_RANK_MAX);
+    *to = (struct mosaic_type){.kind = MOSAIC_REF, .space = MOSAIC_HBM, .rank = t->rank};
+    if (length && name[0] == 'u' && name[1] == 'i') {   /* kernels have no signs in their types */
+        name++;
+        length--;
+    }
+    to->element = mosaic_element_find(name, length);
+    if (to->element == MOSAIC_ELEMENT_COUNT)
+        return err_set(e, "an operand of %s, which kernels do not have", name);
+    for (int d = 0; d < t->rank; d++)
+        to->dim[d] = t->dim[d];
+    return 0;
+}
+
+static int attach(struct mosaic_kernel *k, const struct hlo_computation *c,
+                  const struct hlo_instruction *i, struct err *e)
+{
+    bool is_tuple = i->type.element == ELEMENT_TUPLE;
+    int inputs = i->operand_count - k->dynamic_count;
+    int outputs = is_tuple ? i->type.part_count : 1;
+
+    if (inputs < 0 || inputs + outputs != k->prefetch_count + k->operand_count)
+        return err_set(e, "the call has %d operands and %d results; its kernel takes %d bounds of "
+                       "its grid, %d prefetched and %d other arrays", i->operand_count, outputs,
+                       k->dynamic_count, k->prefetch_count, k->operand_count);
+    k->output_count = outputs;
+    k->array_count = inputs + outputs;
+    k->array = arena_array(k->arena, (size_t)k->array_count, sizeof(*k->array));
+    for (int n = 0; n < k->array_count; n++) {
+        const struct hlo_type *t =
+            n < inputs ? &c->instruction[i->operand[k->dynamic_count + n]].type
+            : is_tuple ? &i->type.part[n - inputs] : &i->type;
+
+        if (array_of(t, &k->array[n], e))
+            return -1;
+    }
+    return 0;
+}
+
+static struct mosaic_kernel *read_call(const struct hlo_computation *c,
+                                       const struct hlo_instruction *i, const char *file,
+                                       struct arena *a, struct err *e)
+{
+    struct mosaic_config config;
+    struct mosaic_kernel *k;
+
+    if (!i->config) {
+        err_set(e, "the call has no backend_config");
+        return NULL;
+    }
+    if (mosaic_config_read(i->config, a, &config, e))
+        return NULL;
+    k = mosaic_read_body(config.body, config.body_bytes, file, a, e);
+    if (!k)
+        return NULL;
+    k->vmem_limit_bytes = config.vmem_limit_bytes;
+    k->collective_id = config.collective_id;
+    k->has_communication = config.has_communication;
+    k->cost = config.cost;
+    if (attach(k, c, i, e) || mosaic_verify(k, e))
+        return NULL;
+    return k;
+}
+
+const struct mosaic_kernel *mosaic_of_call(const struct hlo_computation *c,
+                                           const struct hlo_instruction *i, const char *file,
+                                           struct arena *a, struct err *e)
+{
+    struct mosaic_kernel *k = read_call(c, i, file, a, e);
+
+    if (!k && !e->line) {
+        struct err inner = *e;
+
+        err_at(e, file ? file : "", i->line, i->col, "%s: %s", i->name, inner.msg);
+    }
+    return k;
+}
