@@ -7,6 +7,8 @@ int custom_topk(struct call *c);
 int custom_approx_topk(struct call *c);
 /* a function on several devices in step; operands and results device by device */
 int custom_run_parallel(struct call *c);
+/* a kernel written in Pallas */
+int custom_mosaic(struct call *c);
 int custom_full_to_shard(struct call *c);
 int custom_shard_to_full(struct call *c);
 /* got and want; failures go into the report, not into the error */

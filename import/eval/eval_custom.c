@@ -49,9 +49,6 @@ int eval_custom_call(struct call *c)
             return customs[k].handler(c);
     if (op != OPCODE_COUNT && eval_handler_of(op))
         return run_as(c, op);
-    if (!strcmp(target, "tpu_custom_call"))
-        return call_fail(c, "a kernel written for the TPU (Pallas, in Mosaic) is not evaluated on "
-                            "the host; export the program with its reference implementation");
     return call_fail(c, "the custom call \"%s\" is of another platform or unknown; export the "
                         "program for the TPU (jax.export with platforms=['tpu'])", target);
 }

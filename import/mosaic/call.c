@@ -1,6 +1,7 @@
 /* A tpu_custom_call of a program with its operands and results, as a kernel. */
 #include "import/mosaic/mosaic_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define TARGET "tpu_custom_call"
@@ -56,6 +57,61 @@ static int attach(struct mosaic_kernel *k, const struct hlo_computation *c,
     return 0;
 }
 
+/* the number behind `key`, and where it ends in *at; -1: the key is not there any more */
+static long number_behind(const char **at, const char *key)
+{
+    const char *found = strstr(*at, key);
+    char *end;
+    long n;
+
+    if (!found)
+        return -1;
+    n = strtol(found + strlen(key), &end, 10);
+    *at = end;
+    return n;
+}
+
+static void set_alias(struct mosaic_kernel *k, int *alias, long output, long operand)
+{
+    operand -= k->dynamic_count;
+    if (output >= 0 && output < k->output_count && operand >= 0 &&
+        operand < k->array_count - k->output_count)
+        alias[output] = (int)operand;
+}
+
+/* As StableHLO writes it, `output_tuple_indices = [0], operand_index = 1`, or HLO, `{0}: (1, {})`. */
+static void read_aliases(struct mosaic_kernel *k, const struct hlo_instruction *i)
+{
+    int *alias = arena_array(k->arena, (size_t)k->output_count, sizeof(*alias));
+
+    for (int n = 0; n < k->output_count; n++)
+        alias[n] = -1;
+    for (int p = 0; p < i->other.count; p++) {
+        const char *at = i->other.item[p].value;
+
+        if (!strcmp(i->other.item[p].key, "output_operand_aliases"))
+            for (long output; (output = number_behind(&at, "output_tuple_indices = [")) >= 0;)
+                set_alias(k, alias, output, number_behind(&at, "operand_index = "));
+        else if (!strcmp(i->other.item[p].key, "output_to_operand_aliasing"))
+            for (at = strchr(at, '{'); at && (at = strchr(at + 1, '{'));) {
+                long output = strtol(at + 1, NULL, 10);
+                long operand = number_behind(&at, "(");
+
+                set_alias(k, alias, output, operand);
+                at = strchr(at, '}');
+            }
+    }
+    k->alias = alias;
+}
+
+static bool has_side_effect(const struct hlo_instruction *i)
+{
+    for (int p = 0; p < i->other.count; p++)
+        if (strstr(i->other.item[p].key, "has_side_effect"))
+            return !strcmp(i->other.item[p].value, "true");
+    return false;
+}
+
 static struct mosaic_kernel *read_call(const struct hlo_computation *c,
                                        const struct hlo_instruction *i, const char *file,
                                        struct arena *a, struct err *e)
@@ -76,9 +132,11 @@ static struct mosaic_kernel *read_call(const struct hlo_computation *c,
     k->collective_id = config.collective_id;
     k->has_communication = config.has_communication;
     k->cost = config.cost;
-    if (attach(k, c, i, e) || mosaic_verify(k, e))
+    k->has_side_effect = has_side_effect(i);
+    if (attach(k, c, i, e))
         return NULL;
-    return k;
+    read_aliases(k, i);
+    return mosaic_verify(k, e) ? NULL : k;
 }
 
 const struct mosaic_kernel *mosaic_of_call(const struct hlo_computation *c,

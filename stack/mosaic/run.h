@@ -1,0 +1,31 @@
+/*
+ * Carries a kernel out on the host, slowly and obviously: the reference for values.
+ *
+ * The grid runs step by step, in order. A window's block is copied in when its index changes and
+ * written back when it changes again, and at the end; what overhangs the array is not a number going
+ * in and dropped going out. A DMA copies at once, when it is started, and raises its semaphore by
+ * the bytes; who waits for more than there is waits for ever, which is a mistake with its line.
+ * Memory that nobody has written holds NaN, of integers their smallest value.
+ *
+ * Products of f32 at default precision are those of bf16 operands with f32 sums, as the matrix
+ * units make them. Here are no times, and no order of sums that a core would have.
+ *
+ * Elements are words: a float of any width as the f32 that it is, an integer as its value.
+ */
+#ifndef STACK_MOSAIC_RUN_H
+#define STACK_MOSAIC_RUN_H
+#include "stack/mosaic/mosaic.h"
+
+struct mosaic_run_settings {
+    const int32_t *bound;               /* dynamic_count bounds of the grid */
+    int device, device_count;           /* device_count 0: one */
+    FILE *log;                          /* of pl.debug_print; NULL: left out */
+};
+
+/*
+ * array: of each of k->array a dense block of words; the last output_count are written. -1 with
+ * the kernel, its line and the step of the grid.
+ */
+int mosaic_run(const struct mosaic_kernel *k, uint32_t *const *array,
+               const struct mosaic_run_settings *s, struct err *e);
+#endif

@@ -1,0 +1,85 @@
+/* What the handlers of operations share: a run, its values, its memory. Private to stack/mosaic. */
+#ifndef STACK_MOSAIC_RUN_IMPL_H
+#define STACK_MOSAIC_RUN_IMPL_H
+#include "stack/mosaic/run.h"
+
+struct mosaic_buffer {                  /* of memory: dense words of one array */
+    uint32_t *word;
+    int64_t count;
+    bool is_owned;
+};
+
+struct mosaic_view {                    /* what a reference stands for */
+    struct mosaic_buffer *buffer;
+    int64_t offset;                     /* words */
+    int rank;
+    int64_t dim[MOSAIC_RANK_MAX], stride[MOSAIC_RANK_MAX];
+};
+
+struct mosaic_datum {                   /* of a value, by its type */
+    int64_t integer;                    /* scalars that are integers; others have word[0] */
+    uint32_t *word;                     /* dense, row-major */
+    int64_t count;
+    struct mosaic_view view;
+    struct mosaic_buffer *own;          /* that an allocation here has made */
+};
+
+struct mosaic_run {
+    const struct mosaic_kernel *k;
+    const struct mosaic_run_settings *s;
+    struct mosaic_datum *value;         /* by value's id */
+    const struct mosaic_op *ended;      /* the operation that ended the last block */
+    int64_t grid[MOSAIC_RANK_MAX], step[MOSAIC_RANK_MAX];
+    uint32_t seed[2];
+    uint64_t drawn;
+    struct mosaic_buffer barrier;
+    uint32_t barrier_word;
+    int depth;
+    struct err *err;
+};
+
+typedef int mosaic_handler(struct mosaic_run *r, const struct mosaic_op *op);
+#define MOSAIC(id, name, operands, results, regions, eval) mosaic_handler mosaic_eval_##eval;
+#include "stack/mosaic/ops.def"
+
+/* The line, the message and the step of the grid; -1. */
+int mosaic_stop(struct mosaic_run *r, const struct mosaic_op *op, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+int mosaic_run_block(struct mosaic_run *r, const struct mosaic_block *b);
+
+static inline struct mosaic_datum *mosaic_datum(struct mosaic_run *r, const struct mosaic_value *v)
+{
+    return &r->value[v->id];
+}
+static inline struct mosaic_datum *mosaic_in(struct mosaic_run *r, const struct mosaic_op *op,
+                                             int operand)
+{
+    return &r->value[op->operand[operand]->id];
+}
+static inline int64_t mosaic_int_in(struct mosaic_run *r, const struct mosaic_value *v)
+{
+    return r->value[v->id].integer;
+}
+/* The result's words, of its type's count, to be written; scalars have one. */
+uint32_t *mosaic_out(struct mosaic_run *r, const struct mosaic_op *op);
+void mosaic_set_int(struct mosaic_run *r, const struct mosaic_value *v, int64_t x);
+/* words of a value, scalars as one word */
+const uint32_t *mosaic_words(struct mosaic_run *r, const struct mosaic_value *v);
+void mosaic_copy_value(struct mosaic_run *r, const struct mosaic_value *to,
+                       const struct mosaic_value *from);
+/* values of the operation that has ended a block, from operand `first` on, as those of `to` */
+void mosaic_pass_on(struct mosaic_run *r, int first, struct mosaic_value *const *to, int count);
+
+/* A new buffer of a reference's type as the view of `v`, holding nothing that anybody has written */
+void mosaic_allocate(struct mosaic_run *r, const struct mosaic_value *v);
+struct mosaic_view mosaic_whole(struct mosaic_buffer *b, const struct mosaic_type *t);
+uint32_t mosaic_unwritten(enum mosaic_element e);
+
+/* an element rounded to its type: floats to nearest even, integers by their low bits with sign */
+float mosaic_round(enum mosaic_element e, float x);
+int64_t mosaic_wrap(enum mosaic_element e, int64_t x);
+
+/* The next index of a box in row-major order; false behind the last one. */
+bool mosaic_next(int64_t *index, const int64_t *dim, int rank);
+#endif
