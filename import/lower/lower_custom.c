@@ -1,5 +1,6 @@
 /* Says of custom calls that are left why cores cannot carry them out. */
 #include "import/lower/lower_impl.h"
+#include "import/mosaic/mosaic.h"
 
 #include <string.h>
 
@@ -12,11 +13,38 @@ static const struct { const char *begin, *what; } libraries[] = {
     {"xla_ffi_", "Python on the host"}, {"AwsNeuron", "AWS Neuron"},
 };
 
+/* A kernel of Pallas is a node of its own, whose kernel lives as long as the graph. */
+static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
+{
+    struct err e = {.msg = ""};
+    const struct mosaic_kernel *k = mosaic_of_call(s->c, i, s->l->module->file, s->l->arena, &e);
+    int *operand = arena_array(s->l->arena, (size_t)i->operand_count + 1, sizeof(*operand));
+    struct graph_node n = {.op = HLO_MOSAIC, .mosaic = k};
+    char text[700];
+    int node;
+
+    if (!k) {
+        lower_refuse(s, "%s", err_format(&e, text, sizeof(text)));
+        return;
+    }
+    for (int o = 0; o < i->operand_count; o++)
+        operand[o] = lower_operand(s, o);
+    node = lower_add(s, &n, operand, i->operand_count);
+    if (k->output_count > 1)
+        lower_set_results(s, node, k->output_count);
+    else
+        lower_set(s, node);
+}
+
 void lower_custom_call(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     const char *target = hlo_detail(i)->target ? hlo_detail(i)->target : "";
 
     (void)op;
+    if (mosaic_is_call(i)) {
+        lower_mosaic(s, i);
+        return;
+    }
     for (size_t k = 0; k < sizeof(libraries) / sizeof(libraries[0]); k++)
         if (strncmp(target, libraries[k].begin, strlen(libraries[k].begin)) == 0) {
             lower_refuse(s, "it calls %s of %s: export the program for the TPU", target,

@@ -24,6 +24,9 @@ struct emitter {
     struct spill_area spill;
     struct vcode_stats stats;
     uint32_t *loop_label;               /* by counter register: bundle of the loop's start */
+    uint32_t *block_label;              /* by block: its first bundle */
+    size_t *skip;                       /* operations that branch to a block, */
+    size_t skip_count, skip_capacity;
     struct isa_op *op;
     size_t op_count, op_capacity;
     struct isa_bundle *bundle;
@@ -290,6 +293,29 @@ static int64_t loop_cycles(const struct emitter *m, const struct code_block *b,
     return from->loop_count * (s->cycles > bundles ? s->cycles : bundles);
 }
 
+/* A branch behind the block, with its delay bundles; where to stands in its operand until all is
+ * placed. */
+static void emit_skip(struct emitter *m, const struct vcode_block *from)
+{
+    struct isa_op op = isa_sbr((int)from->skip_to);
+
+    op.pred = (uint8_t)from->skip_pred;
+    append_bundle(m, from->note);
+    append_op(m, &op);
+    MEM_ADD(m->skip, m->skip_count, m->skip_capacity) = m->op_count - 1;
+    for (int64_t i = 0; i < m->chip->core_branch_delay_bundles; i++)
+        append_bundle(m, from->note);
+}
+
+static void place_skips(struct emitter *m)
+{
+    for (size_t i = 0; i < m->skip_count; i++) {
+        struct isa_operand *to = &m->op[m->skip[i]].operand[0];
+
+        to->value = (int32_t)m->block_label[to->value];
+    }
+}
+
 static int compile_block(struct emitter *m, int block, struct err *e)
 {
     const struct vcode_block *from = &m->c->block[block];
@@ -330,7 +356,10 @@ static int compile_blocks(struct emitter *m, struct err *e)
 
     arena_init(&m->scratch);
     for (int b = 0; b < (int)m->c->block_count && !status; b++) {
+        m->block_label[b] = (uint32_t)m->bundle_count;
         status = compile_block(m, b, e);
+        if (!status && m->c->block[b].skip_to)
+            emit_skip(m, &m->c->block[b]);
         if (m->scratch.used_bytes > SCRATCH_BYTES)
             arena_fini(&m->scratch);
     }
@@ -364,6 +393,7 @@ static void init_emitter(struct emitter *m, struct arena *plan)
     m->m_block = arena_array(plan, masks, sizeof(int));
     m->v_taken = arena_array(plan, m->c->block_count, sizeof(uint64_t));
     m->loop_label = arena_array(plan, ISA_SREG_COUNT, sizeof(uint32_t));
+    m->block_label = arena_array(plan, m->c->block_count + 1, sizeof(uint32_t));
 }
 
 int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
@@ -382,6 +412,7 @@ int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_
     if (!status)
         status = compile_blocks(&m, e);
     if (!status) {
+        place_skips(&m);
         take_program(&m, program);
         m.stats.op_count = (int64_t)m.op_count;
         m.stats.bundle_count = (int64_t)m.bundle_count;
@@ -390,6 +421,7 @@ int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_
         *stats = m.stats;
     }
     mem_free(m.op);
+    mem_free(m.skip);
     mem_free(m.bundle);
     mem_free(m.note);
     mem_free(m.symbol);

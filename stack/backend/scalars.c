@@ -300,6 +300,8 @@ uint32_t *scalars_live_out(const struct vcode *c, uint32_t at_end, struct arena 
 
             if (c->block[b].is_loop_end)
                 out |= live_in[pins_loop_start(c, (int)b)] | 1u << c->block[b].counter_sreg;
+            if (c->block[b].skip_to)
+                out |= live_in[c->block[b].skip_to];
             block_uses(&c->block[b], &use, &def);
             in = use | (out & ~def);
             is_changed |= in != live_in[b] || out != live[b];

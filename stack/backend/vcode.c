@@ -57,7 +57,8 @@ void vcode_begin_block(struct vcode *c)
     const char *note = last ? last->note : NULL;
     bool is_same = c->note && note && !strcmp(c->note, note);
 
-    if (!last || last->op_count || last->bundles || last->is_loop_start || last->is_loop_end) {
+    if (!last || last->op_count || last->bundles || last->is_loop_start || last->is_loop_end ||
+        last->skip_to) {
         last = &MEM_ADD(c->block, c->block_count, c->block_capacity);
         memset(last, 0, sizeof(*last));
     }
@@ -112,6 +113,26 @@ void vcode_loop_end(struct vcode *c, int counter_sreg)
     b->is_loop_end = true;
     b->counter_sreg = counter_sreg;
     vcode_begin_block(c);
+}
+
+size_t vcode_skip_begin(struct vcode *c, int pred)
+{
+    size_t block = c->block_count - 1;
+
+    if (current_block(c)->bundles) {
+        vcode_begin_block(c);
+        block = c->block_count - 1;
+    }
+    current_block(c)->skip_pred = pred;
+    current_block(c)->skip_to = block + 1;      /* until vcode_skip_end knows */
+    vcode_begin_block(c);
+    return block;
+}
+
+void vcode_skip_end(struct vcode *c, size_t skip)
+{
+    vcode_begin_block(c);
+    c->block[skip].skip_to = c->block_count - 1;
 }
 
 void vcode_bundles(struct vcode *c, const struct isa_program *p)

@@ -41,6 +41,8 @@ struct vcode_block {
     bool is_loop_end;                   /* ends with counter--, branch to start while > 0 */
     int counter_sreg;                   /* of is_loop_start and is_loop_end blocks */
     int64_t loop_count;                 /* of is_loop_start: rounds */
+    int skip_pred;                      /* where it holds the block goes on at block skip_to */
+    size_t skip_to;                     /* 0: it goes on behind itself */
     int step_count;                     /* of is_loop_end: its last operations, vcode_loop_step's */
     const struct isa_program *bundles;  /* finished code in place of operations, else NULL */
     const char *note;                   /* source operation, for reports; may be NULL */
@@ -104,6 +106,13 @@ void vcode_loop_end(struct vcode *c, int counter_sreg);
  * software-pipeline it (modulo scheduling), correcting their offsets.
  */
 void vcode_loop_step(struct vcode *c, int sreg, int64_t step);
+
+/*
+ * Code that is left out where predicate `pred` holds: it ends the block, whose number vcode_skip_end
+ * takes. Skips nest with loops and with one another.
+ */
+size_t vcode_skip_begin(struct vcode *c, int pred);
+void vcode_skip_end(struct vcode *c, size_t skip);
 
 /*
  * Finished bundles in the place of a block: physical registers, branches inside

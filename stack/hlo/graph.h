@@ -59,7 +59,7 @@ enum graph_attribute {
     ATTRIBUTE_SIZES = 1 << 14, ATTRIBUTE_WINDOW = 1 << 15, ATTRIBUTE_LABELS = 1 << 16,
     ATTRIBUTE_WHERE = 1 << 17, ATTRIBUTE_GROUPS = 1 << 18, ATTRIBUTE_PAIRS = 1 << 19,
     ATTRIBUTE_MESSAGE = 1 << 20, ATTRIBUTE_COUNT = 1 << 21, ATTRIBUTE_CALLED = 1 << 22,
-    ATTRIBUTE_ATTENTION = 1 << 23, ATTRIBUTE_EDGE = 1 << 24
+    ATTRIBUTE_ATTENTION = 1 << 23, ATTRIBUTE_EDGE = 1 << 24, ATTRIBUTE_MOSAIC = 1 << 25
 };
 enum graph_dtype {
     DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
@@ -163,6 +163,7 @@ struct graph_attention {
 
 struct graph;
 struct kept_edge;                       /* stack/hlo/kept.h */
+struct mosaic_kernel;                   /* stack/mosaic/mosaic.h */
 
 struct graph_node {
     enum graph_op op;
@@ -202,6 +203,7 @@ struct graph_node {
     const struct graph_pair *pair;      /* COLLECTIVE_PERMUTE: `count` of them */
     const struct graph_message *message;        /* SEND, RECEIVE */
     const struct graph_attention *attention;    /* CUSTOM_CALL */
+    const struct mosaic_kernel *mosaic; /* MOSAIC */
     const struct kept_edge *edge;       /* ADD_DEPENDENCY of a program that is kept, or NULL */
     bool is_held;                       /* differentiation takes it for a constant */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
@@ -318,6 +320,9 @@ int graph_fusion(struct graph *g, const int *operand, int count, const struct gr
 /* `body` computes what the kernel does */
 int graph_custom_call(struct graph *g, const int *operand, int count, const struct graph *body,
                       const struct graph_attention *attention);
+/* the kernel must live as long as the graph */
+int graph_mosaic(struct graph *g, const int *operand, int count,
+                 const struct mosaic_kernel *kernel);
 const char *graph_attention_name(enum graph_attention_form form);       /* "flash_attention" */
 int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
 

@@ -42,6 +42,7 @@ static const struct {
     {ATTRIBUTE_COUNT, FIELD(count), false},
     {ATTRIBUTE_CALLED, FIELD(called), false},
     {ATTRIBUTE_ATTENTION, FIELD(attention), true},
+    {ATTRIBUTE_MOSAIC, FIELD(mosaic), false},
     {ATTRIBUTE_EDGE, FIELD(edge), false},
 };
 

@@ -199,6 +199,14 @@ int graph_custom_call(struct graph *g, const int *operand, int count, const stru
     return graph_add(g, &n, operand, count);
 }
 
+int graph_mosaic(struct graph *g, const int *operand, int count,
+                 const struct mosaic_kernel *kernel)
+{
+    struct graph_node n = {.op = HLO_MOSAIC, .mosaic = kernel};
+
+    return graph_add(g, &n, operand, count);
+}
+
 const char *graph_attention_name(enum graph_attention_form form)
 {
     static const char *const names[] = {"flash_attention", "paged_attention",

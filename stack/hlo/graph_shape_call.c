@@ -2,6 +2,9 @@
 #include "stack/hlo/graph_shape_impl.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "stack/mosaic/mosaic.h"
 
 int shape_infer_sorted(const struct graph *g, const struct graph_node *n, struct shape *out,
                        struct err *e)
@@ -124,9 +127,69 @@ static int check_conditional(const struct graph *g, const struct graph_node *n, 
     return 0;
 }
 
+static const struct {
+    enum mosaic_element element;
+    enum graph_dtype dtype[3];          /* that lie as such elements do; -1 behind the last */
+} element_types[] = {
+    {MOSAIC_F32, {DTYPE_F32, DTYPE_COUNT}}, {MOSAIC_BF16, {DTYPE_BF16, DTYPE_COUNT}},
+    {MOSAIC_I32, {DTYPE_S32, DTYPE_U32, DTYPE_COUNT}},
+    {MOSAIC_I8, {DTYPE_S8, DTYPE_U8, DTYPE_COUNT}},
+};
+
+static bool is_array_of(const struct shape *s, const struct mosaic_type *t)
+{
+    bool is_type = false;
+
+    for (size_t i = 0; i < sizeof(element_types) / sizeof(element_types[0]); i++)
+        for (int k = 0; element_types[i].element == t->element && k < 3 &&
+                        element_types[i].dtype[k] != DTYPE_COUNT; k++)
+            is_type |= element_types[i].dtype[k] == s->dtype;
+    return is_type && s->rank == t->rank &&
+           memcmp(s->dim, t->dim, (size_t)s->rank * sizeof(*s->dim)) == 0;
+}
+
+static struct shape shape_of_array(const struct mosaic_type *t)
+{
+    struct shape s = {.dtype = DTYPE_COUNT, .rank = t->rank};
+
+    for (size_t i = 0; i < sizeof(element_types) / sizeof(element_types[0]); i++)
+        if (element_types[i].element == t->element)
+            s.dtype = element_types[i].dtype[0];
+    memcpy(s.dim, t->dim, (size_t)t->rank * sizeof(*s.dim));
+    return s;
+}
+
+/* bounds of the grid, prefetched arrays, inputs */
+static int infer_mosaic(const struct graph *g, const struct graph_node *n, struct shape *out,
+                        struct err *e)
+{
+    const struct mosaic_kernel *k = n->mosaic;
+    int inputs = k->array_count - k->output_count;
+
+    if (n->operand_count != k->dynamic_count + inputs)
+        return err_set(e, "%s: %d operands, its kernel takes %d", n->name, n->operand_count,
+                       k->dynamic_count + inputs);
+    for (int i = 0; i < inputs; i++) {
+        const struct shape *s = shape_of_operand(g, n, k->dynamic_count + i);
+        char a[64], b[96];
+
+        if (!is_array_of(s, &k->array[i]))
+            return err_set(e, "%s: operand %d is %s, its kernel takes %s", n->name, i,
+                           shape_print(s, a, sizeof(a)),
+                           mosaic_type_print(&k->array[i], b, sizeof(b)));
+    }
+    *out = shape_of_array(&k->array[inputs]);
+    if (out->dtype == DTYPE_COUNT)
+        return err_set(e, "%s: a result of %s", n->name,
+                       mosaic_element_name(k->array[inputs].element));
+    return 0;
+}
+
 int shape_infer_call(const struct graph *g, const struct graph_node *n, struct shape *out,
                      struct err *e)
 {
+    if (n->op == HLO_MOSAIC)
+        return infer_mosaic(g, n, out, e);
     if (!n->called[0])
         return err_set(e, "%s: has no computation to call", n->name);
     if (check_parameters(g, n, n->op == HLO_CONDITIONAL, n->called[0], e) != 0 ||
@@ -157,6 +220,9 @@ int graph_result_count(const struct graph_node *n)
     case HLO_CONDITIONAL:
         count = n->called[0]->output_count;
         break;
+    case HLO_MOSAIC:
+        count = n->mosaic->output_count;
+        break;
     default:
         break;
     }
@@ -178,6 +244,9 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
     case HLO_WHILE:
     case HLO_CONDITIONAL:
         return *output_shape(n->called[0], result);
+    case HLO_MOSAIC:
+        return shape_of_array(&n->mosaic->array[n->mosaic->array_count -
+                                                n->mosaic->output_count + result]);
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:
     case HLO_ALL_GATHER:

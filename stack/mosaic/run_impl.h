@@ -80,6 +80,19 @@ uint32_t mosaic_unwritten(enum mosaic_element e);
 float mosaic_round(enum mosaic_element e, float x);
 int64_t mosaic_wrap(enum mosaic_element e, int64_t x);
 
+/* words from an index to the next along each dimension of a dense vector */
+void mosaic_strides(const struct mosaic_type *t, int64_t *stride);
+static inline int64_t mosaic_at(const int64_t *index, const int64_t *stride, int rank)
+{
+    int64_t sum = 0;
+
+    for (int d = 0; d < rank; d++)
+        sum += index[d] * stride[d];
+    return sum;
+}
+/* -1, with the message: the operation's vector has no such dimension */
+int mosaic_check_dim(struct mosaic_run *r, const struct mosaic_op *op, int64_t dim, int rank);
+
 /* The next index of a box in row-major order; false behind the last one. */
 bool mosaic_next(int64_t *index, const int64_t *dim, int rank);
 #endif

@@ -134,6 +134,23 @@ int64_t mosaic_wrap(enum mosaic_element e, int64_t x)
     return (int64_t)((uint64_t)x << (64 - bits)) >> (64 - bits);
 }
 
+void mosaic_strides(const struct mosaic_type *t, int64_t *stride)
+{
+    int64_t s = 1;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        stride[d] = s;
+        s *= t->dim[d];
+    }
+}
+
+int mosaic_check_dim(struct mosaic_run *r, const struct mosaic_op *op, int64_t dim, int rank)
+{
+    if (dim < 0 || dim >= rank)
+        return mosaic_stop(r, op, "dimension %lld of %d", (long long)dim, rank);
+    return 0;
+}
+
 bool mosaic_next(int64_t *index, const int64_t *dim, int rank)
 {
     for (int d = rank - 1; d >= 0; d--) {

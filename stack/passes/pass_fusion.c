@@ -63,6 +63,7 @@ static bool stands_alone(const struct graph *g, const struct graph_node *n)
     case HLO_CONDITIONAL:
     case HLO_FUSION:
     case HLO_CUSTOM_CALL:
+    case HLO_MOSAIC:
         return true;
     case HLO_CONSTANT:
         return n->literal != NULL;

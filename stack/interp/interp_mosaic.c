@@ -1,0 +1,78 @@
+/* Kernels of Pallas in a graph, by their own interpreter: stack/mosaic/run.h. */
+#include <string.h>
+
+#include "base/floats.h"
+#include "stack/interp/interp_ops.h"
+#include "stack/mosaic/run.h"
+
+static bool is_wide_float(bool is_wide, const struct mosaic_type *t)
+{
+    return is_wide && mosaic_is_float(t);
+}
+
+/* The words of an array: its own where they are words, else a copy. */
+static uint32_t *words_of(bool is_wide, const struct mosaic_type *t, void *data)
+{
+    int64_t count = mosaic_elements(t);
+    uint32_t *word;
+
+    if (!is_wide_float(is_wide, t))
+        return data;
+    word = mem_alloc((size_t)count * sizeof(*word) + 1);
+    for (int64_t i = 0; i < count; i++)
+        word[i] = f32_bits((float)((const double *)data)[i]);
+    return word;
+}
+
+static void give_back(bool is_wide, const struct mosaic_type *t, void *data, uint32_t *word,
+                      bool is_result)
+{
+    if (!is_wide_float(is_wide, t))
+        return;
+    for (int64_t i = 0; is_result && i < mosaic_elements(t); i++)
+        ((double *)data)[i] = (double)f32_from_bits(word[i]);
+    mem_free(word);
+}
+
+static size_t bytes_of(const struct mosaic_type *t)
+{
+    return (size_t)mosaic_elements(t) * sizeof(uint32_t);
+}
+
+int interp_mosaic(const struct graph_node *n, bool is_wide, int device, int device_count,
+                  void *const *input, void *const *output, struct err *e)
+{
+    const struct mosaic_kernel *k = n->mosaic;
+    int inputs = k->array_count - k->output_count, status;
+    uint32_t **array = mem_alloc(((size_t)k->array_count + 1) * sizeof(*array));
+    int32_t bound[MOSAIC_RANK_MAX] = {0};
+    struct mosaic_run_settings s = {.bound = bound, .device = device,
+                                    .device_count = device_count};
+
+    for (int i = 0; i < k->dynamic_count; i++)
+        bound[i] = *(const int32_t *)input[i];
+    for (int i = 0; i < k->array_count; i++)
+        array[i] = words_of(is_wide, &k->array[i],
+                            i < inputs ? input[k->dynamic_count + i] : output[i - inputs]);
+    /* a result in an operand's place begins as it; the operand itself may have other readers */
+    for (int i = 0; i < k->output_count; i++)
+        if (k->alias[i] >= 0)
+            memcpy(array[inputs + i], array[k->alias[i]], bytes_of(&k->array[inputs + i]));
+    for (int i = 0; i < k->output_count; i++)
+        if (k->alias[i] >= 0) {
+            give_back(is_wide, &k->array[k->alias[i]], NULL, array[k->alias[i]], false);
+            array[k->alias[i]] = array[inputs + i];
+        }
+    status = mosaic_run(k, array, &s, e);
+    for (int i = 0; i < k->array_count; i++) {
+        bool is_shared = false;
+
+        for (int o = 0; o < k->output_count; o++)
+            is_shared |= k->alias[o] == i;
+        if (!is_shared)
+            give_back(is_wide, &k->array[i], i < inputs ? NULL : output[i - inputs], array[i],
+                      i >= inputs && !status);
+    }
+    mem_free(array);
+    return status;
+}

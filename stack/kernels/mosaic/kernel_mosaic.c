@@ -1,0 +1,271 @@
+/* Kernels of kind "mosaic": those that a program brings, written in Pallas. docs/mosaic.md. */
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/mosaic/lower.h"
+
+#define SPILL_TILES 256
+
+static const struct graph_node *node_of(const struct graph *body)
+{
+    for (int i = 0; i < body->node_count; i++)
+        if (body->node[i].op == HLO_MOSAIC)
+            return &body->node[i];
+    return NULL;
+}
+
+/* ----- what is known before any code is made */
+
+static int number_block(struct lower *l, const struct mosaic_block *b, int at);
+
+static int number_op(struct lower *l, const struct mosaic_op *op, int at)
+{
+    int own = ++at;
+
+    for (int r = 0; r < op->region_count; r++)
+        at = number_block(l, op->region[r], at);
+    for (int i = 0; i < op->operand_count; i++)
+        if (l->last_use[op->operand[i]->id] < own)
+            l->last_use[op->operand[i]->id] = own;
+    return at;
+}
+
+/* Who reads a value last; what a loop reads from around it is read until the loop ends. */
+static int number_block(struct lower *l, const struct mosaic_block *b, int at)
+{
+    for (int i = 0; i < b->op_count; i++)
+        at = number_op(l, b->op[i], at);
+    return at;
+}
+
+static void extend_in(struct lower *l, const struct mosaic_block *b, int end, int first_inside)
+{
+    for (int i = 0; i < b->op_count; i++) {
+        const struct mosaic_op *op = b->op[i];
+
+        for (int k = 0; k < op->operand_count; k++)
+            if (op->operand[k]->id < first_inside && l->last_use[op->operand[k]->id] < end)
+                l->last_use[op->operand[k]->id] = end;
+        for (int r = 0; r < op->region_count; r++)
+            extend_in(l, op->region[r], end, first_inside);
+    }
+}
+
+static int first_id(const struct mosaic_block *b)
+{
+    int first = INT32_MAX;
+
+    for (int i = 0; i < b->argument_count; i++)
+        if (b->argument[i]->id < first)
+            first = b->argument[i]->id;
+    for (int i = 0; i < b->op_count; i++) {
+        for (int r = 0; r < b->op[i]->result_count; r++)
+            if (b->op[i]->result[r]->id < first)
+                first = b->op[i]->result[r]->id;
+        for (int r = 0; r < b->op[i]->region_count; r++) {
+            int inner = first_id(b->op[i]->region[r]);
+
+            first = inner < first ? inner : first;
+        }
+    }
+    return first;
+}
+
+static int count_ops(const struct mosaic_block *b)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->op_count; i++) {
+        n++;
+        for (int r = 0; r < b->op[i]->region_count; r++)
+            n += count_ops(b->op[i]->region[r]);
+    }
+    return n;
+}
+
+/* ids rise in the order of the text, but results come behind what is in their regions */
+static int extend_loops(struct lower *l, const struct mosaic_block *b, int at)
+{
+    for (int i = 0; i < b->op_count; i++) {
+        const struct mosaic_op *op = b->op[i];
+        int inner = ++at;
+
+        for (int r = 0; r < op->region_count; r++) {
+            int end = inner + count_ops(op->region[r]);
+
+            if (op->code == MOSAIC_FOR || op->code == MOSAIC_WHILE)
+                extend_in(l, op->region[r], end + 1, first_id(op->region[0]));
+            inner = extend_loops(l, op->region[r], inner);
+        }
+        at = inner;
+    }
+    return at;
+}
+
+static bool is_store(enum mosaic_code c)
+{
+    return c == MOSAIC_VECTOR_STORE || c == MOSAIC_TPU_VECTOR_STORE;
+}
+
+/* Values whose readers all round them to bf16: stores of bf16, products, and shapes of such. */
+static void find_rounded(struct lower *l, const struct mosaic_block *b)
+{
+    for (int i = b->op_count - 1; i >= 0; i--) {
+        const struct mosaic_op *op = b->op[i];
+
+        for (int r = op->region_count - 1; r >= 0; r--)
+            find_rounded(l, op->region[r]);
+        for (int k = 0; k < op->operand_count; k++) {
+            int id = op->operand[k]->id;
+            bool is_product = op->code == MOSAIC_MATMUL && k < 2;
+            bool is_shape = op->code == MOSAIC_SHAPE_CAST;
+
+            if (!is_product && !(is_shape && l->only_products[op->result[0]->id]))
+                l->only_products[id] = false;
+            if (!is_product && !(is_store(op->code) && k == 0) &&
+                !(is_shape && l->only_packed[op->result[0]->id]))
+                l->only_packed[id] = false;
+        }
+    }
+}
+
+static void analyse(struct lower *l)
+{
+    size_t values = (size_t)l->k->value_count + 1;
+
+    l->scalar = arena_array(l->a, values, sizeof(*l->scalar));
+    l->place = arena_array(l->a, values, sizeof(*l->place));
+    l->sum = arena_array(l->a, values, sizeof(*l->sum));
+    l->last_use = arena_array(l->a, values, sizeof(int));
+    l->live = arena_array(l->a, values, sizeof(const struct mosaic_value *));
+    l->only_packed = arena_array(l->a, values, sizeof(bool));
+    l->only_products = arena_array(l->a, values, sizeof(bool));
+    memset(l->only_packed, 1, values);
+    memset(l->only_products, 1, values);
+    number_block(l, l->k->main->body, 0);
+    extend_loops(l, l->k->main->body, 0);
+    find_rounded(l, l->k->main->body);
+}
+
+static void collect_operands(struct lower *l)
+{
+    const struct kernel_job *job = l->job;
+    const struct graph_node *n = node_of(job->body);
+    int count = 0, inputs = l->k->array_count - l->k->output_count;
+
+    l->operand = arena_array(l->a, (size_t)l->k->array_count + 1, sizeof(const struct array *));
+    for (int i = 0; i < n->operand_count; i++) {
+        const struct array *a =
+            job->operand[job->body->node[n->operand[i]].parameter_index];
+
+        if (i < l->k->dynamic_count)
+            l->bounds[i] = a;
+        else
+            l->operand[count++] = a;
+    }
+    for (int i = 0; i < l->k->output_count; i++)
+        l->operand[inputs + i] = job->result[i];
+}
+
+static void open_lower(struct lower *l, const struct kernel_job *job, struct arena *a,
+                       struct err *e)
+{
+    *l = (struct lower){.job = job, .k = node_of(job->body)->mosaic, .chip = job->chip, .a = a,
+                        .err = e, .next_region = LOWER_REGION_SCRATCH,
+                        .next_row = job->vmem_row + SPILL_TILES * TILE_ROWS,
+                        .next_smem = (int)round_up(job->smem, 32),
+                        .smem_end = (int)(job->smem + job->smem_bytes),
+                        .next_flag = job->first_flag};
+    vcode_init(&l->code, a);
+    l->code.note = job->name;
+    l->code.memo = job->memo;
+    builder_init(&l->m, &l->code, job->chip);
+    scalar_forget(l);
+    analyse(l);
+    collect_operands(l);
+}
+
+/* ----- the kind */
+
+static int check_supported(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    const struct mosaic_kernel *k = node_of(body)->mosaic;
+
+    (void)chip;
+    if (k->has_communication)
+        return err_set(e, "kernel %s: it communicates with other devices", k->name);
+    for (int i = 0; i < k->output_count; i++)
+        if (k->alias[i] >= 0)
+            return err_set(e, "kernel %s: a result in an operand's place", k->name);
+    return 0;
+}
+
+static bool is_row_major(const struct array *a)
+{
+    for (int i = 0; i < a->shape.rank; i++)
+        if (a->order[i] != a->shape.rank - 1 - i)
+            return false;
+    return true;
+}
+
+/* blocks are the program's; arrays lie row-major in HBM */
+static int tilings(const struct kernel_job *job, struct tiling *list, int max)
+{
+    for (int i = 0; i < job->operand_count; i++)
+        if (!is_row_major(job->operand[i]) || job->operand[i]->space != SPACE_HBM)
+            return 0;
+    for (int i = 0; i < job->result_count; i++)
+        if (!is_row_major(job->result[i]) || job->result[i]->space != SPACE_HBM)
+            return 0;
+    if (max < 1)
+        return 0;
+    list[0] = (struct tiling){.count = 0};
+    return 1;
+}
+
+/* No cost is known before the code is; what is copied at least is. */
+static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
+{
+    const struct mosaic_kernel *k = node_of(job->body)->mosaic;
+    int64_t mhz = job->chip->chip_clock_mhz;
+
+    (void)t;
+    *out = (struct kernel_cost){
+        .steps = grid_steps(k), .flops = k->cost.flops,
+        .fixed_cycles = (job->chip->dma_read_ns + job->chip->dma_write_ns) * mhz / 1000};
+    for (int i = 0; i < job->operand_count; i++)
+        out->hbm_bytes += job->operand[i]->bytes;
+    for (int i = 0; i < job->result_count; i++)
+        out->hbm_bytes += job->result[i]->bytes;
+    out->copy_cycles = out->hbm_bytes * mhz / (int64_t)(job->chip->dma_core_gbps * 1000);
+    out->total_cycles = out->fixed_cycles + out->copy_cycles;
+    return 0;
+}
+
+static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+                struct segment *out, struct err *e)
+{
+    struct err inner = {.msg = ""};
+    struct lower *l = arena_alloc(a, sizeof(*l));
+    int status;
+
+    *out = (struct segment){.tiling = *t};
+    open_lower(l, job, a, &inner);
+    status = grid_emit(l);
+    if (!status)
+        status = kernel_finish(job, &l->code, job->vmem_row, SPILL_TILES, a, out, &inner);
+    vcode_fini(&l->code);
+    if (!status) {
+        cost(job, t, &out->cost);
+        out->cost.vmem_rows = l->peak_rows - job->vmem_row;
+        return 0;
+    }
+    if (inner.line)
+        return err_set(e, "%s:%d:%d: %.400s", inner.file, inner.line, inner.col, inner.msg);
+    return err_set(e, "%s", inner.msg);
+}
+
+const struct kernel_kind kernel_mosaic = {
+    .name = "mosaic", .category = "custom-call", .check_supported = check_supported,
+    .tilings = tilings, .cost = cost, .emit = emit, .is_for_one_core = true,
+    .takes_all_vmem = true};

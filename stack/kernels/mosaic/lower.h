@@ -1,0 +1,173 @@
+/*
+ * Inside the kernels of Pallas: how a Mosaic kernel becomes virtual-register code. docs/mosaic.md.
+ *
+ * Operations are taken in the kernel's order, each by its row of lower.def. Scalars are computed at
+ * once: a scalar is a constant or a word of SMEM of its own, and registers of the block at hand keep
+ * what has been read (lower_scalar.c). Vectors are not: an operation on vectors is *pulled*, a tile
+ * of 8 rows by 128 lanes at a time, by what needs its result (tile.h). What needs results are
+ * *roots*: stores, and values that must stand in memory. Roots over the same rows are emitted as
+ * one loop over groups of rows, which the back end pipelines (lower_roots.c).
+ */
+#ifndef STACK_KERNELS_MOSAIC_LOWER_H
+#define STACK_KERNELS_MOSAIC_LOWER_H
+#include "stack/backend/builder.h"
+#include "stack/hlo/graph.h"
+#include "stack/kernels/pipeline/kernel.h"
+#include "stack/mosaic/mosaic.h"
+
+#define TILE_ROWS 8
+#define TILE_LANES 128
+#define LOWER_CACHE_FIRST 12            /* registers of scalars read in a block; below: pointers */
+#define LOWER_CACHE_COUNT 14            /* and counters of loops over tiles */
+#define LOWER_LOOP_FIRST 26             /* counters of the kernel's own loops, */
+#define LOWER_LOOPS_MAX 6               /* one in another */
+#define LOWER_REGION_SCRATCH 1          /* alias regions: scratch, then a number for each buffer */
+
+/* A word: known, or where it stands in SMEM. */
+struct scalar {
+    bool is_known;
+    int32_t value;
+    int smem;                           /* byte address */
+};
+
+/* Where elements of an array lie in rows of 512 bytes, or, in SMEM, in words. */
+struct tiles {
+    enum mosaic_element element;
+    int rank;
+    int64_t dim[MOSAIC_RANK_MAX];
+    int row_dim, lane_dim;              /* along sublanes and lanes; -1: of size 1 */
+    int rows;                           /* of a tile: 8, 16 of 16 bits, 32 of 8 */
+    int64_t row_step, lane_step;        /* from tile to tile, in rows of 512 bytes */
+    int64_t outer_step[MOSAIC_RANK_MAX];
+};
+
+/* A reference, or a vector that stands in memory. */
+struct place {
+    bool is_there;
+    enum mosaic_space space;
+    struct tiles t;
+    int64_t base;                       /* rows; SMEM: bytes; semaphores: number of the flag */
+    bool has_offset;
+    struct scalar offset;               /* to add to it */
+    int region;                         /* of the buffer */
+    int buffer;                         /* what it is part of: id of a value, -1 a vector's own */
+    int64_t sublane;                    /* row within a tile that a squeezed dimension has fixed */
+    bool is_spread;                     /* of one lane: it stands in all lanes */
+    bool covers_rows, covers_lanes;     /* up to the end of the array: padding behind is its own */
+};
+
+struct root {                           /* what a loop over tiles makes */
+    const struct mosaic_op *op;         /* a store, or */
+    const struct mosaic_value *value;   /* the value that goes */
+    struct place to;
+    const struct mosaic_value *mask;
+    bool is_value;                      /* `to` stands for the value from then on */
+};
+
+#define ROOTS_MAX 24
+
+struct lower {
+    const struct kernel_job *job;
+    const struct mosaic_kernel *k;
+    const struct chip *chip;
+    struct arena *a;
+    struct vcode code;
+    struct builder m;                   /* registers of the cache take turns in it */
+    struct err *err;
+    bool is_failed;
+
+    struct scalar *scalar;              /* by value */
+    struct place *place;                /* by value: references, and vectors in memory */
+    struct place *sum;                  /* by value: a product that is added to something */
+    int *last_use;                      /* by value: number of the last operation that reads it */
+    int at;                             /* number of the operation at hand */
+
+    /* memory: all that a kernel takes */
+    bool *only_packed;                  /* by value of bf16: who reads it rounds it */
+    bool *only_products;                /* by value: products alone read it, and round it */
+    const struct mosaic_value **live;   /* vectors that have been made and are read later */
+    int live_count;
+    int64_t next_row, peak_rows;        /* VMEM, from job->vmem_row on */
+    int next_smem, smem_end;
+    int next_flag;
+    int next_region;
+    struct scalar step[MOSAIC_RANK_MAX];        /* of the grid */
+    struct scalar bound[MOSAIC_RANK_MAX];
+    const struct array *bounds[MOSAIC_RANK_MAX];        /* of the grid, the call's first operands */
+    const struct array **operand;       /* of the call, behind the bounds, then results */
+
+    /* scalars that registers hold in the block at hand */
+    int cache[LOWER_CACHE_COUNT];       /* SMEM address, -1: none */
+    int cache_next, next_pred;
+    int loop_depth;
+
+    struct root root[ROOTS_MAX];        /* not emitted yet */
+    int root_count;
+};
+
+/* ----- failures: the first one stands */
+int pallas_fail(struct lower *l, const struct mosaic_op *op, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ----- scalars */
+static inline struct scalar scalar_known(int64_t x)
+{
+    return (struct scalar){.is_known = true, .value = (int32_t)x};
+}
+void scalar_forget(struct lower *l);                    /* a new block: no register holds anything */
+struct isa_operand scalar_use(struct lower *l, struct scalar s);
+struct scalar scalar_keep(struct lower *l, struct isa_operand in);      /* a word of its own */
+struct scalar scalar_word(struct lower *l);             /* one that is written later */
+void scalar_write(struct lower *l, struct scalar to, struct scalar from);
+struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b);
+struct scalar scalar_sub(struct lower *l, struct scalar a, struct scalar b);
+struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by);
+struct scalar scalar_of(struct lower *l, const struct mosaic_value *v);
+/* a predicate register that is true where s is (or is not) 0 */
+int scalar_test(struct lower *l, struct scalar s, bool is_zero);
+int64_t scalar_multiple(struct lower *l, const struct mosaic_value *v); /* that it surely is of */
+
+/* ----- blocks */
+void pallas_begin_block(struct lower *l);
+int pallas_block(struct lower *l, const struct mosaic_block *b);
+/* code that runs where `s` is not 0; what it was known to be decides at once: 0 never, 1 always */
+size_t pallas_if_begin(struct lower *l, struct scalar s);
+void pallas_if_end(struct lower *l, size_t skip);
+int pallas_loop_begin(struct lower *l);                  /* its counter */
+/* goes on while a < b */
+void pallas_loop_end(struct lower *l, int counter, struct scalar a, struct scalar b);
+
+/* ----- memory */
+int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what);
+void tiles_of(struct tiles *t, const struct mosaic_type *type);         /* row-major, whole tiles */
+int64_t tiles_rows(const struct tiles *t);              /* VMEM rows of all of it */
+struct place place_new(struct lower *l, const struct mosaic_type *type, const struct mosaic_op *op,
+                       const char *what);
+struct scalar place_row(struct lower *l, const struct place *p);        /* its first row */
+/* a buffer for what `v` is, in the space of its type */
+int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_value *v,
+               const char *what);
+/* p from an index on, with the sizes of `size`; NULL: its own. -1: where no tile begins */
+int place_slice(struct lower *l, const struct mosaic_op *op, const struct place *p,
+                const struct mosaic_value *const *index, const int64_t *size, struct place *to);
+int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
+               const struct place *to, struct isa_operand flag, int64_t *granules);
+
+/* ----- roots */
+int root_add(struct lower *l, const struct root *r);
+int root_flush(struct lower *l);
+/* values that are read later and come out of this buffer (-1: any) go into memory first */
+int root_save(struct lower *l, int buffer);
+/* the value stands in memory, now */
+int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p);
+bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
+
+/* ----- what a row of lower.def names */
+typedef int pallas_run(struct lower *l, const struct mosaic_op *op);
+#define LOWER(id, run, tile, op) pallas_run pallas_##run;
+#include "stack/kernels/mosaic/lower.def"
+
+/* ----- around the kernel */
+int grid_emit(struct lower *l);
+int64_t grid_steps(const struct mosaic_kernel *k);
+#endif

@@ -1,0 +1,583 @@
+/*
+ * The grid of a kernel: its steps one after the other, blocks of its windows in two buffers each, as
+ * Pallas documents it.
+ *
+ *   before the steps: prefetched arrays into SMEM; blocks of the first step on their way
+ *   each step: blocks of the next step on their way where their index changes; wait for this step's;
+ *   the body; blocks of results on their way where the next step has others
+ *   behind the steps: wait for the last results
+ *
+ * Where a block begins is one number, the row of HBM behind its array's first: blocks are the same
+ * where it is. Flags of results start as if all buffers had been sent.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/mosaic/lower.h"
+
+#define GRANULES_PER_ROW 16
+#define EDGES_MAX 3                     /* dimensions whose last block overhangs */
+
+struct window {
+    const struct mosaic_window *w;
+    struct place array, buffer;         /* the array; the first buffer */
+    bool is_output, is_fixed;           /* its block never changes */
+    int64_t rows;                       /* of a buffer */
+    int64_t granules;                   /* of a block */
+    int flag;                           /* of the first buffer, the other's behind it */
+    struct scalar at, next;             /* row where the block begins, now and in the next step */
+    struct scalar index[MOSAIC_RANK_MAX], next_index[MOSAIC_RANK_MAX];
+    struct scalar parity, row, is_new;  /* the buffer, its row, and whether the block has changed */
+    int edge[EDGES_MAX], edge_count;
+};
+
+struct grid {
+    struct lower *l;
+    struct window window[32];
+    int count;
+    bool is_single;                     /* one step */
+    struct scalar is_last;
+};
+
+static const struct mosaic_value *argument_of(const struct lower *l, int operand)
+{
+    return l->k->main->body->argument[l->k->grid_rank + l->k->prefetch_count + operand];
+}
+
+static struct place array_place(struct lower *l, int array)
+{
+    const struct array *a = l->operand[array];
+    struct place p = {.is_there = true, .space = a->space == SPACE_VMEM ? MOSAIC_VMEM : MOSAIC_HBM,
+                      .buffer = l->k->main->body->argument[l->k->grid_rank + array]->id,
+                      .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
+
+    tiles_of(&p.t, &l->k->array[array]);
+    p.base = a->address / ARRAY_ROW_BYTES;
+    return p;
+}
+
+/* ----- where blocks begin */
+
+/* The index map's results for the steps in `step`. */
+static int map_index(struct grid *g, const struct window *w, const struct scalar *step,
+                     struct scalar *index)
+{
+    struct lower *l = g->l;
+    const struct mosaic_block *map = w->w->transform->body;
+    const struct mosaic_op *end = map->op_count ? map->op[map->op_count - 1] : NULL;
+    int at = l->at;
+
+    for (int i = 0; i < l->k->grid_rank; i++)
+        l->scalar[map->argument[i]->id] = step[i];
+    for (int i = 0; i < l->k->prefetch_count; i++)
+        l->place[map->argument[l->k->grid_rank + i]->id] =
+            l->place[l->k->main->body->argument[l->k->grid_rank + i]->id];
+    if (pallas_block(l, map) || !end)
+        return -1;
+    l->at = at;
+    for (int d = 0; d < w->array.t.rank; d++)
+        index[d] = l->scalar[end->operand[d]->id];
+    return 0;
+}
+
+/* rows of HBM before a block, by its indices */
+static int row_of(struct grid *g, const struct window *w, const struct scalar *index,
+                  struct scalar *row)
+{
+    struct lower *l = g->l;
+    const struct tiles *t = &w->array.t;
+
+    *row = scalar_known(0);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t bound = w->w->bound[d], unit = t->outer_step[d] * bound;
+
+        if (w->w->is_element[d])
+            return pallas_fail(l, NULL, "windows by elements are not made");
+        if (index[d].is_known && (index[d].value < 0 || index[d].value * bound >= t->dim[d]))
+            return pallas_fail(l, NULL, "block %d of dimension %d, which has %lld blocks",
+                              index[d].value, d, (long long)div_up(t->dim[d], bound));
+        if (d == t->row_dim) {
+            if (bound % t->rows && bound < t->dim[d] && !(index[d].is_known && !index[d].value))
+                return pallas_fail(l, NULL, "blocks of %lld rows; multiples of %d are made",
+                                  (long long)bound, t->rows);
+            unit = bound / t->rows * t->row_step;
+        } else if (d == t->lane_dim) {
+            if (bound % TILE_LANES && bound < t->dim[d] && !(index[d].is_known && !index[d].value))
+                return pallas_fail(l, NULL, "blocks of %lld lanes; multiples of %d are made",
+                                  (long long)bound, TILE_LANES);
+            unit = t->rank == 1 ? bound / TILE_LANES : bound / TILE_LANES * t->lane_step;
+        }
+        *row = scalar_add(l, *row, scalar_mul(l, index[d], unit));
+    }
+    return 0;
+}
+
+/* ----- copies of blocks */
+
+/* The block at `row`, to or from the buffer `parity`, of these edges' lesser sizes. */
+static int copy_variant(struct grid *g, struct window *w, struct scalar row, struct scalar parity,
+                        unsigned edges)
+{
+    struct lower *l = g->l;
+    struct place array = w->array, buffer = w->buffer;
+    struct scalar flag = scalar_add(l, parity, scalar_known(w->flag));
+    int64_t granules;
+    struct isa_operand f;
+
+    array.has_offset = true;
+    array.offset = row;
+    buffer.has_offset = true;
+    buffer.offset = scalar_mul(l, parity, w->rows);
+    for (int d = 0; d < array.t.rank; d++)
+        array.t.dim[d] = w->w->bound[d] < array.t.dim[d] ? w->w->bound[d] : array.t.dim[d];
+    for (int i = 0; i < w->edge_count; i++)
+        if (edges >> i & 1)
+            array.t.dim[w->edge[i]] = w->array.t.dim[w->edge[i]] % w->w->bound[w->edge[i]];
+    memcpy(buffer.t.dim, array.t.dim, sizeof(buffer.t.dim));
+    f = scalar_use(l, flag);
+    if (w->is_output ? pallas_copy(l, NULL, &buffer, &array, f, &granules)
+                     : pallas_copy(l, NULL, &array, &buffer, f, &granules))
+        return -1;
+    if (granules < w->granules)         /* all blocks are waited for alike */
+        emit_vsyncadd(&l->code, scalar_use(l, flag), I(w->granules - granules));
+    return 0;
+}
+
+static int copy_block(struct grid *g, struct window *w, const struct scalar *index,
+                      struct scalar row, struct scalar parity)
+{
+    struct lower *l = g->l;
+
+    for (unsigned edges = 0; edges < 1u << w->edge_count; edges++) {
+        struct scalar is_it = scalar_known(1);
+        size_t skip[EDGES_MAX];
+        int skips = 0;
+
+        for (int i = 0; i < w->edge_count && !(is_it.is_known && !is_it.value); i++) {
+            int64_t last = w->array.t.dim[w->edge[i]] / w->w->bound[w->edge[i]];
+            struct scalar off = scalar_sub(l, index[w->edge[i]], scalar_known(last));
+            bool is_edge = edges >> i & 1;
+
+            if (off.is_known) {
+                is_it = scalar_known((off.value == 0) == is_edge);
+                continue;
+            }
+            skip[skips++] = vcode_skip_begin(&l->code, scalar_test(l, off, !is_edge));
+            scalar_forget(l);
+        }
+        if (!is_it.is_known || is_it.value)
+            if (copy_variant(g, w, row, parity, edges))
+                return -1;
+        while (skips) {
+            vcode_skip_end(&l->code, skip[--skips]);
+            scalar_forget(l);
+        }
+    }
+    return 0;
+}
+
+static void await_block(struct grid *g, const struct window *w, struct scalar parity)
+{
+    struct lower *l = g->l;
+    struct scalar flag = scalar_add(l, parity, scalar_known(w->flag));
+
+    vcode_await(&l->code, scalar_use(l, flag), w->granules, -1);
+}
+
+/* ----- windows */
+
+static int64_t block_granules(const struct tiles *t)
+{
+    return tiles_rows(t) * GRANULES_PER_ROW;
+}
+
+static int open_window(struct grid *g, int operand)
+{
+    struct lower *l = g->l;
+    struct window *w = &g->window[g->count++];
+    const struct mosaic_value *v = argument_of(l, operand);
+
+    *w = (struct window){.w = &l->k->window[operand],
+                         .array = array_place(l, l->k->prefetch_count + operand)};
+    w->is_output = operand >= l->k->operand_count - l->k->output_count;
+    if (!w->w->is_windowed && v->type.space != MOSAIC_VMEM && v->type.space != MOSAIC_SMEM) {
+        l->place[v->id] = w->array;
+        g->count--;
+        return 0;
+    }
+    if (v->type.space != MOSAIC_VMEM)
+        return pallas_fail(l, NULL, "a window of operand %d in %s; VMEM is made", operand,
+                          mosaic_space_name(v->type.space));
+    if (w->array.space != MOSAIC_HBM)
+        return pallas_fail(l, NULL, "operand %d stands in VMEM already", operand);
+    w->buffer = (struct place){.is_there = true, .space = MOSAIC_VMEM, .buffer = v->id,
+                               .region = l->next_region++, .covers_rows = true,
+                               .covers_lanes = true};
+    tiles_of(&w->buffer.t, &v->type);
+    w->rows = tiles_rows(&w->buffer.t);
+    w->flag = l->next_flag;
+    l->next_flag += 2;
+    if (l->next_flag > l->job->first_flag + l->job->flag_count)
+        return pallas_fail(l, NULL, "its windows need more sync flags than the chip has");
+    return 0;
+}
+
+/* Where the windows' blocks begin in the first step, and whether they ever change. */
+static int place_window(struct grid *g, int i, int operand)
+{
+    struct lower *l = g->l;
+    struct window *w = &g->window[i];
+    struct scalar row;
+    struct tiles t;
+    bool is_known = true;
+
+    if (!w->w->is_windowed) {           /* a kernel without a grid: the whole array */
+        struct mosaic_window *whole = arena_copy(l->a, w->w, 1, sizeof(*whole));
+
+        for (int d = 0; d < w->array.t.rank; d++)
+            whole->bound[d] = w->array.t.dim[d];
+        w->w = whole;
+        for (int d = 0; d < w->array.t.rank; d++)
+            w->index[d] = scalar_known(0);
+        w->at = scalar_known(0);
+        w->is_fixed = true;
+    } else {
+        if (map_index(g, w, l->step, w->index))
+            return -1;
+        for (int d = 0; d < w->array.t.rank; d++)
+            is_known &= w->index[d].is_known;
+        w->is_fixed = is_known || g->is_single;
+        if (row_of(g, w, w->index, &row))
+            return -1;
+        w->at = row;
+    }
+    for (int d = 0; d < w->array.t.rank; d++)
+        if (w->array.t.dim[d] % w->w->bound[d] && w->w->bound[d] < w->array.t.dim[d]) {
+            if (w->edge_count == EDGES_MAX)
+                return pallas_fail(l, NULL, "blocks of operand %d overhang in more than %d "
+                                  "dimensions", operand, EDGES_MAX);
+            w->edge[w->edge_count++] = d;
+        }
+    t = w->buffer.t;
+    for (int d = 0; d < t.rank; d++)
+        t.dim[d] = w->w->bound[d] < w->array.t.dim[d] ? w->w->bound[d] : w->array.t.dim[d];
+    w->granules = block_granules(&t);
+    w->buffer.base = pallas_rows(l, w->rows * (w->is_fixed ? 1 : 2), NULL, "a block of an operand");
+    w->parity = scalar_known(0);
+    l->place[argument_of(l, operand)->id] = w->buffer;
+    if (w->is_fixed)
+        return 0;
+    w->parity = scalar_word(l);
+    w->row = scalar_word(l);
+    w->is_new = scalar_word(l);
+    scalar_write(l, w->parity, scalar_known(0));
+    scalar_write(l, w->row, scalar_known(0));
+    scalar_write(l, w->is_new, scalar_known(1));
+    if (w->at.is_known) {
+        row = w->at;
+        w->at = scalar_word(l);
+        scalar_write(l, w->at, row);
+    } else {                            /* a word of its own, that the steps write */
+        row = scalar_word(l);
+        scalar_write(l, row, w->at);
+        w->at = row;
+    }
+    for (int d = 0; d < w->array.t.rank; d++) {
+        row = scalar_word(l);
+        scalar_write(l, row, w->index[d]);
+        w->index[d] = row;
+    }
+    l->place[argument_of(l, operand)->id].has_offset = true;
+    l->place[argument_of(l, operand)->id].offset = w->row;
+    return 0;
+}
+
+static int start_first(struct grid *g)
+{
+    struct lower *l = g->l;
+
+    for (int i = 0; i < g->count; i++) {
+        struct window *w = &g->window[i];
+
+        if (w->is_output && !w->is_fixed) {
+            emit_vsyncset(&l->code, I(w->flag), I(w->granules));
+            emit_vsyncset(&l->code, I(w->flag + 1), I(w->granules));
+        }
+        if (!w->is_output && copy_block(g, w, w->index, w->at, scalar_known(0)))
+            return -1;
+    }
+    for (int i = 0; i < g->count; i++)
+        if (g->window[i].is_fixed && !g->window[i].is_output)
+            await_block(g, &g->window[i], scalar_known(0));
+    pallas_begin_block(l);
+    return 0;
+}
+
+/* ----- a step */
+
+/* the step after this one, of no meaning after the last; and whether this is the last */
+static void next_step(struct grid *g, struct scalar *next)
+{
+    struct lower *l = g->l;
+    struct scalar carry = scalar_known(1);
+
+    for (int d = l->k->grid_rank - 1; d >= 0; d--) {
+        struct scalar sum = scalar_add(l, l->step[d], carry);
+        struct isa_operand x = scalar_use(l, sum), end = scalar_use(l, l->bound[d]);
+
+        emit_scmp_eq(&l->code, 1, x, end);
+        emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(1), I(0));
+        emit_select(&l->code, LOWER_CACHE_FIRST + 1, 1, I(0), x);
+        l->cache[0] = l->cache[1] = -1;
+        carry = scalar_keep(l, R(LOWER_CACHE_FIRST));
+        next[d] = scalar_keep(l, R(LOWER_CACHE_FIRST + 1));
+    }
+    g->is_last = carry;
+}
+
+/* 1 where the block changes with the next step: not behind the last one, unless it is a result's */
+static struct scalar changes(struct grid *g, const struct window *w)
+{
+    struct lower *l = g->l;
+    struct isa_operand a = scalar_use(l, w->at), b = scalar_use(l, w->next);
+    struct isa_operand last = scalar_use(l, g->is_last);
+
+    emit_scmp_ne(&l->code, 1, a, b);
+    emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(1), I(0));
+    if (w->is_output)
+        emit_sor(&l->code, LOWER_CACHE_FIRST, R(LOWER_CACHE_FIRST), last);
+    else {
+        emit_scmp_eq(&l->code, 1, last, I(1));
+        emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(0), R(LOWER_CACHE_FIRST));
+    }
+    l->cache[0] = -1;
+    return scalar_keep(l, R(LOWER_CACHE_FIRST));
+}
+
+static int step_begin(struct grid *g, struct scalar *next, struct scalar *change)
+{
+    struct lower *l = g->l;
+
+    next_step(g, next);
+    for (int i = 0; i < g->count; i++) {
+        struct window *w = &g->window[i];
+
+        if (w->is_fixed)
+            continue;
+        if (map_index(g, w, next, w->next_index) || row_of(g, w, w->next_index, &w->next))
+            return -1;
+        change[i] = changes(g, w);
+        if (w->is_output)
+            continue;
+        {
+            size_t skip = pallas_if_begin(l, change[i]);
+            struct scalar other = scalar_sub(l, scalar_known(1), w->parity);
+
+            if (copy_block(g, w, w->next_index, w->next, other))
+                return -1;
+            pallas_if_end(l, skip);
+        }
+    }
+    for (int i = 0; i < g->count; i++) {
+        struct window *w = &g->window[i];
+        size_t skip;
+
+        if (w->is_fixed)
+            continue;
+        skip = pallas_if_begin(l, w->is_new);
+        await_block(g, w, w->parity);
+        pallas_if_end(l, skip);
+    }
+    pallas_begin_block(l);
+    return 0;
+}
+
+static int step_end(struct grid *g, const struct scalar *next, const struct scalar *change)
+{
+    struct lower *l = g->l;
+
+    pallas_begin_block(l);
+    emit_sfence(&l->code);
+    for (int i = 0; i < g->count; i++) {
+        struct window *w = &g->window[i];
+        struct scalar parity;
+        struct isa_operand a, b;
+
+        if (w->is_fixed)
+            continue;
+        if (w->is_output) {
+            size_t skip = pallas_if_begin(l, change[i]);
+
+            if (copy_block(g, w, w->index, w->at, w->parity))
+                return -1;
+            pallas_if_end(l, skip);
+        }
+        a = scalar_use(l, w->parity);
+        b = scalar_use(l, change[i]);
+        emit_sxor(&l->code, LOWER_CACHE_FIRST, a, b);
+        l->cache[0] = -1;
+        parity = scalar_keep(l, R(LOWER_CACHE_FIRST));
+        scalar_write(l, w->parity, parity);
+        scalar_write(l, w->row, scalar_mul(l, parity, w->rows));
+        scalar_write(l, w->is_new, change[i]);
+        scalar_write(l, w->at, w->next);
+        for (int d = 0; d < w->array.t.rank && w->edge_count; d++)
+            scalar_write(l, w->index[d], w->next_index[d]);
+    }
+    for (int d = 0; d < l->k->grid_rank; d++)
+        scalar_write(l, l->step[d], next[d]);
+    return 0;
+}
+
+static int body(struct lower *l)
+{
+    for (int i = 0; i < l->k->grid_rank; i++)
+        l->scalar[l->k->main->body->argument[i]->id] = l->step[i];
+    pallas_begin_block(l);
+    return pallas_block(l, l->k->main->body);
+}
+
+static int put_steps(struct grid *g)
+{
+    struct lower *l = g->l;
+    struct scalar next[MOSAIC_RANK_MAX], change[32];
+    int counter;
+
+    if (g->is_single)
+        return body(l);
+    counter = pallas_loop_begin(l);
+    if (step_begin(g, next, change) || body(l) || step_end(g, next, change))
+        return -1;
+    pallas_loop_end(l, counter, g->is_last, scalar_known(1));
+    return 0;
+}
+
+static int put_results(struct grid *g)
+{
+    struct lower *l = g->l;
+
+    pallas_begin_block(l);
+    emit_sfence(&l->code);
+    for (int i = 0; i < g->count; i++) {
+        struct window *w = &g->window[i];
+
+        if (w->is_output && w->is_fixed &&
+            copy_block(g, w, w->index, w->at, scalar_known(0)))
+            return -1;
+    }
+    for (int i = 0; i < g->count; i++) {
+        struct window *w = &g->window[i];
+
+        if (!w->is_output)
+            continue;
+        await_block(g, w, scalar_known(0));
+        if (!w->is_fixed)
+            await_block(g, w, scalar_known(1));
+    }
+    pallas_begin_block(l);
+    return 0;
+}
+
+/* ----- prefetched arrays and bounds */
+
+/* HBM's words of one dimension follow each other, and so they do in SMEM */
+static int prefetch(struct lower *l, int array, int flag)
+{
+    const struct mosaic_value *v = l->k->main->body->argument[l->k->grid_rank + array];
+    struct place from = array_place(l, array), to;
+    int64_t granules;
+
+    l->next_smem = (int)round_up(l->next_smem, 32);
+    if (v->type.rank > 1)
+        return pallas_fail(l, NULL, "prefetched array %d has %d dimensions; one is made", array,
+                          v->type.rank);
+    if (place_open(l, NULL, v, "a prefetched array"))
+        return -1;
+    to = l->place[v->id];
+    l->next_smem = (int)round_up(l->next_smem, 32);
+    if (v->type.rank == 0) {
+        from.t.rank = to.t.rank = 1;
+        from.t.dim[0] = to.t.dim[0] = 1;
+    }
+    if (pallas_copy(l, NULL, &from, &to, I(flag), &granules))
+        return -1;
+    vcode_await(&l->code, I(flag), granules, -1);
+    return 0;
+}
+
+static int prefetch_bounds(struct lower *l, int flag)
+{
+    int next = 0;
+
+    for (int d = 0; d < l->k->grid_rank; d++) {
+        const struct array *a;
+
+        l->bound[d] = scalar_known(l->k->grid[d]);
+        if (l->k->grid[d] != MOSAIC_DYNAMIC)
+            continue;
+        a = l->bounds[next++];
+        l->next_smem = (int)round_up(l->next_smem, 32);
+        l->bound[d] = (struct scalar){.smem = l->next_smem};
+        l->next_smem += 32;
+        vcode_put(&l->code, isa_make_dma(OP_DMA_HBM_SMEM, I(a->address / 32), I(1),
+                                         I(l->bound[d].smem / 32), I(flag)));
+        vcode_await(&l->code, I(flag), 1, -1);
+        pallas_begin_block(l);
+    }
+    return 0;
+}
+
+int64_t grid_steps(const struct mosaic_kernel *k)
+{
+    int64_t steps = 1;
+
+    for (int i = 0; i < k->grid_rank; i++)
+        steps *= k->grid[i] == MOSAIC_DYNAMIC ? 1 : k->grid[i];
+    return steps;
+}
+
+static bool is_single(const struct mosaic_kernel *k)
+{
+    for (int i = 0; i < k->grid_rank; i++)
+        if (k->grid[i] != 1)
+            return false;
+    return true;
+}
+
+int grid_emit(struct lower *l)
+{
+    struct grid g = {.l = l, .is_single = is_single(l->k)};
+    int flag = l->next_flag++;
+
+    if (grid_steps(l->k) == 0)
+        return 0;
+    if (l->k->operand_count > 32)
+        return pallas_fail(l, NULL, "%d operands; 32 are the most", l->k->operand_count);
+    if (prefetch_bounds(l, flag))
+        return -1;
+    for (int i = 0; i < l->k->prefetch_count; i++)
+        if (prefetch(l, i, flag))
+            return -1;
+    pallas_begin_block(l);
+    for (int i = 0; i < l->k->grid_rank; i++) {
+        l->step[i] = g.is_single ? scalar_known(0) : scalar_word(l);
+        if (!g.is_single)
+            scalar_write(l, l->step[i], scalar_known(0));
+    }
+    for (int i = 0; i < l->k->operand_count; i++) {
+        int before = g.count;
+
+        if (open_window(&g, i) || (g.count > before && place_window(&g, before, i)))
+            return -1;
+    }
+    for (int i = 0; i < l->k->scratch_count; i++) {
+        const struct mosaic_value *v =
+            l->k->main->body->argument[l->k->main->body->argument_count - l->k->scratch_count + i];
+
+        if (place_open(l, NULL, v, v->name ? v->name : "a scratch buffer"))
+            return -1;
+    }
+    if (start_first(&g) || put_steps(&g) || put_results(&g))
+        return -1;
+    return l->is_failed ? -1 : 0;
+}

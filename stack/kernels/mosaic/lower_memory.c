@@ -1,0 +1,379 @@
+/* Loads and stores of a kernel, its copies and semaphores. */
+#include "stack/kernels/mosaic/lower.h"
+
+#include <string.h>
+
+#define GRANULES_PER_ROW 16
+#define GRANULE_BYTES 32
+
+/* ----- scalars */
+
+/* byte address of an element of SMEM, as base and offset of a load */
+static struct isa_operand address_of(struct lower *l, const struct place *p)
+{
+    return p->has_offset ? scalar_use(l, p->offset) : NONE;
+}
+
+int pallas_load(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *p = &l->place[op->operand[0]->id];
+    struct place at;
+    int to;
+
+    if (p->space != MOSAIC_SMEM)
+        return pallas_fail(l, op, "a scalar of %s; of SMEM it is made", mosaic_space_name(p->space));
+    if (place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 1, NULL, &at))
+        return -1;
+    {
+        struct isa_operand base = address_of(l, &at);
+
+        to = LOWER_CACHE_FIRST + l->cache_next;
+        l->cache[l->cache_next] = -1;
+        l->cache_next = (l->cache_next + 1) % LOWER_CACHE_COUNT;
+        emit_sld(&l->code, to, base, I(at.base));
+    }
+    l->scalar[op->result[0]->id] = scalar_keep(l, R(to));
+    return 0;
+}
+
+int pallas_store(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *p = &l->place[op->operand[1]->id];
+    struct place at;
+
+    if (p->space != MOSAIC_SMEM)
+        return pallas_fail(l, op, "a scalar into %s; into SMEM it is made",
+                          mosaic_space_name(p->space));
+    if (place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 2, NULL, &at))
+        return -1;
+    {
+        struct isa_operand value = scalar_use(l, scalar_of(l, op->operand[0]));
+        struct isa_operand base = address_of(l, &at);
+
+        emit_sst(&l->code, base, I(at.base), value);
+    }
+    return 0;
+}
+
+/* ----- vectors */
+
+static bool has_strides(const struct mosaic_op *op)
+{
+    const struct mosaic_attr *strides = mosaic_attr(op, "strides");
+
+    for (int i = 0; strides && i < strides->count; i++)
+        if (strides->ints[i] != 1)
+            return true;
+    return false;
+}
+
+static int vector_place(struct lower *l, const struct mosaic_op *op, int base,
+                        const struct mosaic_type *t, struct place *at)
+{
+    const struct place *p = &l->place[op->operand[base]->id];
+
+    if (p->space != MOSAIC_VMEM)
+        return pallas_fail(l, op, "a vector of %s; of VMEM it is made", mosaic_space_name(p->space));
+    if (has_strides(op))
+        return pallas_fail(l, op, "strides are not made");
+    if (t->rank != p->t.rank)
+        return pallas_fail(l, op, "a vector of %d dimensions of memory of %d", t->rank, p->t.rank);
+    return place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + base + 1,
+                       t->dim, at);
+}
+
+/* Nothing is read yet: the memory stands for the value until somebody writes there. */
+int pallas_vector_load(struct lower *l, const struct mosaic_op *op)
+{
+    if (op->segment_count && mosaic_in_group(op, 2))
+        return pallas_fail(l, op, "loads under a mask are not made");
+    return vector_place(l, op, 0, &op->result[0]->type, &l->place[op->result[0]->id]);
+}
+
+int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
+{
+    struct root r = {.op = op, .value = op->operand[0]};
+
+    if (mosaic_int(op, "add", 0))
+        return pallas_fail(l, op, "stores that add are not made");
+    r.mask = op->segment_count ? mosaic_in_group(op, 3) : NULL;
+    if (vector_place(l, op, 1, &op->operand[0]->type, &r.to))
+        return -1;
+    if (root_save(l, r.to.buffer))
+        return -1;
+    return root_add(l, &r);
+}
+
+/* ----- copies */
+
+static struct scalar granule_of(struct lower *l, const struct place *p)
+{
+    if (p->space == MOSAIC_SMEM)
+        return scalar_known(p->base / GRANULE_BYTES);
+    return scalar_mul(l, place_row(l, p), GRANULES_PER_ROW);
+}
+
+static int64_t outer_count(const struct tiles *t)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < t->rank; d++)
+        if (d != t->row_dim && d != t->lane_dim)
+            n *= t->dim[d];
+    return n;
+}
+
+/* what lies together: tiles along lanes, then rows of tiles, then outer dimensions from the last on */
+struct run { int64_t rows; int next_dim; };
+
+static int64_t across_of(const struct tiles *t)
+{
+    return t->lane_dim >= 0 ? (t->dim[t->lane_dim] + TILE_LANES - 1) / TILE_LANES : 1;
+}
+
+static int64_t down_of(const struct tiles *t)
+{
+    return t->row_dim >= 0 ? (t->dim[t->row_dim] + t->rows - 1) / t->rows : 1;
+}
+
+struct level { int64_t count, from, to; };      /* of a copy, in VMEM rows */
+
+#define LEVELS_MAX (MOSAIC_RANK_MAX + 1)
+
+/* Levels from the innermost on, those that go on in both without a gap being one with what is inside
+ * them; *rows is what lies together. */
+static int copy_levels(const struct tiles *a, const struct tiles *b, struct level *level,
+                       int64_t *rows)
+{
+    struct level all[LEVELS_MAX];
+    int count = 0, kept = 0;
+
+    all[count++] = (struct level){across_of(a), a->lane_step, b->lane_step};
+    all[count++] = (struct level){down_of(a), a->row_step, b->row_step};
+    for (int d = a->rank - 1; d >= 0; d--) {
+        int e = b->rank - 1 - (a->rank - 1 - d);
+
+        if (d != a->row_dim && d != a->lane_dim && count < LEVELS_MAX)
+            all[count++] = (struct level){a->dim[d], a->outer_step[d],
+                                          e >= 0 ? b->outer_step[e] : 0};
+    }
+    *rows = TILE_ROWS;
+    for (int i = 0; i < count; i++) {
+        if (all[i].count == 1)
+            continue;
+        if (!kept && all[i].from == *rows && all[i].to == *rows)
+            *rows *= all[i].count;
+        else if (kept && level[kept - 1].count * level[kept - 1].from == all[i].from &&
+                 level[kept - 1].count * level[kept - 1].to == all[i].to)
+            level[kept - 1].count *= all[i].count;
+        else
+            level[kept++] = all[i];
+    }
+    return kept;
+}
+
+static enum isa_opcode copy_code(enum mosaic_space from, enum mosaic_space to)
+{
+    bool is_hbm = from == MOSAIC_HBM || from == MOSAIC_ANY;
+    bool to_hbm = to == MOSAIC_HBM || to == MOSAIC_ANY;
+
+    if (is_hbm)
+        return to_hbm ? OP_DMA_HBM_HBM : to == MOSAIC_SMEM ? OP_DMA_HBM_SMEM : OP_DMA_HBM_VMEM;
+    if (from == MOSAIC_SMEM)
+        return to_hbm ? OP_DMA_SMEM_HBM : OP_DMA_SMEM_VMEM;
+    return to_hbm ? OP_DMA_VMEM_HBM : to == MOSAIC_SMEM ? OP_DMA_VMEM_SMEM : OP_DMA_VMEM_VMEM;
+}
+
+/* one copy of `rows` by a level, from and to granules in registers */
+static void put_copy(struct lower *l, enum isa_opcode code, struct isa_operand from,
+                     struct isa_operand to, const struct level *level, int64_t rows,
+                     struct isa_operand flag)
+{
+    int64_t run = rows * GRANULES_PER_ROW;
+
+    if (!level)
+        vcode_put(&l->code, isa_make_dma(code, from, I(run), to, flag));
+    else
+        vcode_put(&l->code, isa_make_dma_strided(code, from, I(run * level->count), to, flag,
+                                                 I(level->from * GRANULES_PER_ROW),
+                                                 I(level->to * GRANULES_PER_ROW), I(run)));
+}
+
+static int64_t smem_granules(const struct tiles *t)
+{
+    int64_t words = 1;
+
+    for (int d = 0; d < t->rank; d++)
+        words *= t->dim[d];
+    return (words * 4 + GRANULE_BYTES - 1) / GRANULE_BYTES;
+}
+
+#define COPIES_MAX 4096
+
+/*
+ * A copy as one DMA for each of the levels beyond the innermost. Parts of arrays of one dimension in
+ * SMEM are words that follow each other.
+ */
+int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
+               const struct place *to, struct isa_operand flag, int64_t *granules)
+{
+    struct level level[LEVELS_MAX];
+    enum isa_opcode code = copy_code(from->space, to->space);
+    struct scalar a, b;
+    int64_t rows, copies = 1, index[LEVELS_MAX] = {0};
+    int count;
+
+    a = granule_of(l, from);
+    b = granule_of(l, to);
+    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM) {
+        const struct tiles *words = from->space == MOSAIC_SMEM ? &from->t : &to->t;
+
+        if (words->rank != 1)
+            return pallas_fail(l, op, "an array of %d dimensions into SMEM; one is made",
+                              words->rank);
+        *granules = smem_granules(words);
+        vcode_put(&l->code, isa_make_dma(code, scalar_use(l, a), I(*granules), scalar_use(l, b),
+                                         flag));
+        return 0;
+    }
+    if (from->sublane || to->sublane)
+        return pallas_fail(l, op, "a copy from within a tile");
+    count = copy_levels(&from->t, &to->t, level, &rows);
+    for (int i = 1; i < count; i++)
+        copies *= level[i].count;
+    if (copies > COPIES_MAX)
+        return pallas_fail(l, op, "%lld copies of one", (long long)copies);
+    *granules = rows * GRANULES_PER_ROW * copies * (count ? level[0].count : 1);
+    for (int64_t c = 0; c < copies; c++) {
+        int64_t x = 0, y = 0;
+        struct scalar s, d;
+
+        for (int i = 1; i < count; i++) {
+            x += index[i] * level[i].from;
+            y += index[i] * level[i].to;
+        }
+        s = scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW));
+        d = scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW));
+        put_copy(l, code, scalar_use(l, s), scalar_use(l, d), count ? &level[0] : NULL, rows,
+                 flag);
+        for (int i = 1; i < count && ++index[i] == level[i].count; i++)
+            index[i] = 0;
+    }
+    (void)outer_count;
+    return 0;
+}
+
+static struct isa_operand flag_of(struct lower *l, const struct place *p)
+{
+    if (!p->has_offset)
+        return I(p->base);
+    return scalar_use(l, scalar_add(l, p->offset, scalar_known(p->base)));
+}
+
+static const struct place *place_in(const struct lower *l, const struct mosaic_value *v)
+{
+    return v ? &l->place[v->id] : NULL;
+}
+
+int pallas_enqueue_dma(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *from = place_in(l, mosaic_in_group(op, 0));
+    const struct place *to = place_in(l, mosaic_in_group(op, 2));
+    const struct place *done = place_in(l, mosaic_in_group(op, 3));
+    int64_t granules;
+
+    if (mosaic_in_group(op, 4) || mosaic_in_group(op, 5) || mosaic_in_group(op, 6))
+        return pallas_fail(l, op, "copies to other devices and cores are not made");
+    if (!from || !to || !done)
+        return pallas_fail(l, op, "a copy without a source, a target or a semaphore");
+    if (root_save(l, to->buffer) || root_flush(l))
+        return -1;
+    emit_sfence(&l->code);
+    return pallas_copy(l, op, from, to, flag_of(l, done), &granules);
+}
+
+/* granules that a copy to `p` raises its flag by: those of whole tiles */
+static int64_t granules_of(const struct place *p)
+{
+    if (p->space == MOSAIC_SMEM)
+        return smem_granules(&p->t);
+    return down_of(&p->t) * across_of(&p->t) * outer_count(&p->t) * TILE_ROWS * GRANULES_PER_ROW;
+}
+
+int pallas_wait_dma(struct lower *l, const struct mosaic_op *op)
+{
+    bool is_new = op->code == MOSAIC_WAIT_DMA2;
+    bool is_target = is_new || mosaic_int(op, "wait_target", 1);
+    const struct place *sem = place_in(l, mosaic_in_group(op, is_new ? 0 : is_target ? 3 : 1));
+    const struct place *to = place_in(l, mosaic_in_group(op, is_new || is_target ? 2 : 0));
+    struct isa_operand flag;
+
+    if (!sem || !to)
+        return pallas_fail(l, op, "it names no semaphore or no target");
+    if (root_flush(l) || root_save(l, to->buffer) || root_flush(l))
+        return -1;
+    pallas_begin_block(l);
+    flag = flag_of(l, sem);
+    vcode_await(&l->code, flag, granules_of(to), -1);
+    pallas_begin_block(l);
+    return 0;
+}
+
+int pallas_sem_read(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *p = &l->place[op->operand[0]->id];
+
+    vcode_put(&l->code, isa_vsyncmov(LOWER_CACHE_FIRST, flag_of(l, p)));
+    l->cache[0] = -1;
+    l->scalar[op->result[0]->id] = scalar_keep(l, R(LOWER_CACHE_FIRST));
+    return 0;
+}
+
+int pallas_sem_signal(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *p = &l->place[op->operand[0]->id];
+    struct isa_operand flag, amount;
+
+    if (mosaic_in_group(op, 2) || mosaic_in_group(op, 3) || mosaic_in_group(op, 4))
+        return pallas_fail(l, op, "signals to other devices and cores are not made");
+    if (root_flush(l))
+        return -1;
+    flag = flag_of(l, p);
+    amount = scalar_use(l, scalar_of(l, op->operand[1]));
+    emit_vsyncadd(&l->code, flag, amount);
+    return 0;
+}
+
+int pallas_sem_wait(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *p = &l->place[op->operand[0]->id];
+    struct scalar amount = scalar_of(l, op->operand[1]);
+    struct isa_operand flag;
+
+    if (root_flush(l) || root_save(l, -1) || root_flush(l))
+        return -1;
+    flag = flag_of(l, p);
+    if (amount.is_known) {
+        vcode_await(&l->code, flag, amount.value, -1);
+    } else {
+        struct isa_operand x = scalar_use(l, amount);
+        struct isa_operand minus = scalar_use(l, scalar_sub(l, scalar_known(0), amount));
+
+        emit_dma_done(&l->code, flag, x);
+        emit_vsyncadd(&l->code, flag, minus);
+    }
+    pallas_begin_block(l);
+    return 0;
+}
+
+int pallas_delay(struct lower *l, const struct mosaic_op *op)
+{
+    struct scalar ns = scalar_of(l, op->operand[0]);
+
+    if (!ns.is_known || ns.value < 0)
+        return pallas_fail(l, op, "a delay that is known as the kernel runs");
+    if (root_flush(l))
+        return -1;
+    vcode_put(&l->code, isa_vdelay(I((int64_t)ns.value * l->chip->chip_clock_mhz / 1000)));
+    return 0;
+}

@@ -1,0 +1,377 @@
+/*
+ * Where things lie: vectors and buffers in rows of VMEM, references to parts of arrays.
+ *
+ * Arrays lie as the compiler's own do (stack/hlo/array.h): tiles of 8, 16 or 32 rows by 128 lanes in
+ * row-major order of (outer dimensions, rows, lanes), in HBM and in VMEM alike; one dimension lies
+ * in rows of 128 elements.
+ */
+#include "stack/kernels/mosaic/lower.h"
+
+#include "base/units.h"
+
+int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what)
+{
+    int64_t first = l->next_row, limit = l->job->vmem_row + l->job->vmem_rows;
+
+    if (l->k->vmem_limit_bytes && l->k->vmem_limit_bytes / ARRAY_ROW_BYTES < l->job->vmem_rows)
+        limit = l->job->vmem_row + l->k->vmem_limit_bytes / ARRAY_ROW_BYTES;
+    l->next_row += round_up(rows, TILE_ROWS);
+    if (l->next_row > l->peak_rows)
+        l->peak_rows = l->next_row;
+    if (l->next_row > limit)
+        pallas_fail(l, op, "%s takes %lld KiB of VMEM, of which %lld KiB are left of %lld KiB", what,
+                   (long long)(rows * ARRAY_ROW_BYTES / 1024),
+                   (long long)((limit - first > 0 ? limit - first : 0) * ARRAY_ROW_BYTES / 1024),
+                   (long long)((limit - l->job->vmem_row) * ARRAY_ROW_BYTES / 1024));
+    return first;
+}
+
+static int tile_rows_of(enum mosaic_element e)
+{
+    int bits = mosaic_element_bits(e);
+
+    return bits >= 32 ? TILE_ROWS : TILE_ROWS * 32 / bits;
+}
+
+void tiles_of(struct tiles *t, const struct mosaic_type *type)
+{
+    int64_t rows, down, across, step;
+
+    *t = (struct tiles){.element = type->element, .rank = type->rank,
+                        .row_dim = type->rank - 2, .lane_dim = type->rank - 1,
+                        .rows = tile_rows_of(type->element)};
+    for (int d = 0; d < type->rank; d++)
+        t->dim[d] = type->dim[d];
+    if (type->rank < 2)
+        t->row_dim = -1;
+    if (type->rank < 1)
+        t->lane_dim = -1;
+    rows = t->row_dim >= 0 ? t->dim[t->row_dim] : 1;
+    down = div_up(rows, t->rows);
+    across = t->lane_dim >= 0 ? div_up(t->dim[t->lane_dim], TILE_LANES) : 1;
+    t->lane_step = TILE_ROWS;
+    t->row_step = across * TILE_ROWS;
+    step = down * t->row_step;
+    for (int d = type->rank - 3; d >= 0; d--) {
+        t->outer_step[d] = step;
+        step *= t->dim[d];
+    }
+}
+
+int64_t tiles_rows(const struct tiles *t)
+{
+    int64_t rows = t->row_dim >= 0 ? t->dim[t->row_dim] : 1;
+    int64_t lanes = t->lane_dim >= 0 ? t->dim[t->lane_dim] : 1, outer = 1;
+
+    for (int d = 0; d < t->rank; d++)
+        if (d != t->row_dim && d != t->lane_dim)
+            outer *= t->dim[d];
+    return outer * div_up(rows, t->rows) * div_up(lanes, TILE_LANES) * TILE_ROWS;
+}
+
+struct place place_new(struct lower *l, const struct mosaic_type *type, const struct mosaic_op *op,
+                       const char *what)
+{
+    struct place p = {.is_there = true, .space = MOSAIC_VMEM, .buffer = -1,
+                      .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
+    struct mosaic_type wide = *type;
+
+    if (wide.element == MOSAIC_I1)      /* truths are kept as words */
+        wide.element = MOSAIC_I32;
+    tiles_of(&p.t, &wide);
+    p.base = pallas_rows(l, tiles_rows(&p.t), op, what);
+    return p;
+}
+
+struct scalar place_row(struct lower *l, const struct place *p)
+{
+    struct scalar base = scalar_known(p->base);
+
+    return p->has_offset ? scalar_add(l, p->offset, base) : base;
+}
+
+/* ----- parts of an array */
+
+static void move_base(struct lower *l, struct place *p, struct scalar index, int64_t step)
+{
+    if (index.is_known) {
+        p->base += (int64_t)index.value * step;
+        return;
+    }
+    index = scalar_mul(l, index, step);
+    p->offset = p->has_offset ? scalar_add(l, p->offset, index) : index;
+    p->has_offset = true;
+}
+
+/* along rows: whole tiles, or, of 32 bits with one tile across, any row */
+static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *p,
+                     const struct mosaic_value *v)
+{
+    struct scalar index = scalar_of(l, v);
+    int64_t multiple = scalar_multiple(l, v);
+
+    if (p->t.rows == TILE_ROWS && p->t.row_step == TILE_ROWS) {
+        move_base(l, p, index, 1);
+        return 0;
+    }
+    if (multiple % p->t.rows == 0) {
+        if (index.is_known) {
+            p->base += index.value / p->t.rows * p->t.row_step;
+            return 0;
+        }
+        if (p->t.row_step % p->t.rows == 0) {
+            move_base(l, p, index, p->t.row_step / p->t.rows);
+            return 0;
+        }
+        emit_sshrl(&l->code, LOWER_CACHE_FIRST, scalar_use(l, index),
+                   I(__builtin_ctz((unsigned)p->t.rows)));
+        l->cache[0] = -1;
+        move_base(l, p, scalar_keep(l, R(LOWER_CACHE_FIRST)), p->t.row_step);
+        return 0;
+    }
+    if (index.is_known && p->t.rows == TILE_ROWS) {
+        p->base += index.value / TILE_ROWS * p->t.row_step;
+        p->sublane += index.value % TILE_ROWS;
+        return 0;
+    }
+    return pallas_fail(l, op, "rows from an index on that is no multiple of %d for certain "
+                      "(pl.multiple_of says that it is)", p->t.rows);
+}
+
+static int move_lanes(struct lower *l, const struct mosaic_op *op, struct place *p,
+                      const struct mosaic_value *v)
+{
+    struct scalar index = scalar_of(l, v);
+
+    if (scalar_multiple(l, v) % TILE_LANES)
+        return pallas_fail(l, op, "lanes from an index on that is no multiple of %d for certain "
+                          "(pl.multiple_of says that it is)", TILE_LANES);
+    if (index.is_known) {
+        p->base += index.value / TILE_LANES * p->t.lane_step;
+        return 0;
+    }
+    if (p->t.lane_step == TILE_ROWS) {  /* 128 lanes are 8 rows */
+        struct isa_operand x = scalar_use(l, index);
+
+        emit_sshrl(&l->code, LOWER_CACHE_FIRST, x, I(4));
+        l->cache[0] = -1;
+        move_base(l, p, scalar_keep(l, R(LOWER_CACHE_FIRST)), 1);
+        return 0;
+    }
+    return pallas_fail(l, op, "lanes of a reshaped array from a computed index on");
+}
+
+/* words of SMEM: element by element, as tiles of 32 bits lie or in one row */
+static void move_words(struct lower *l, struct place *p, int d, struct scalar index)
+{
+    move_base(l, p, index, p->t.outer_step[d] * 4);
+}
+
+int place_slice(struct lower *l, const struct mosaic_op *op, const struct place *p,
+                const struct mosaic_value *const *index, const int64_t *size, struct place *to)
+{
+    struct place made = *p;
+
+    for (int d = 0; d < p->t.rank; d++) {
+        struct scalar s = scalar_of(l, index[d]);
+        int64_t last = size ? size[d] : 1;
+
+        if (s.is_known && last >= 0 && (s.value < 0 || s.value + last > p->t.dim[d]))
+            return pallas_fail(l, op, "elements %d to %lld of dimension %d, which has %lld", s.value,
+                              (long long)(s.value + last - 1), d, (long long)p->t.dim[d]);
+        if (size && size[d] != p->t.dim[d]) {
+            made.t.dim[d] = size[d];
+            made.covers_rows = made.covers_rows && d != p->t.row_dim;
+            made.covers_lanes = made.covers_lanes && d != p->t.lane_dim;
+        }
+        if (s.is_known && s.value == 0)
+            continue;
+        if (p->space == MOSAIC_SMEM || p->space == MOSAIC_SEMAPHORES) {
+            if (p->space == MOSAIC_SMEM)
+                move_words(l, &made, d, s);
+            else
+                move_base(l, &made, s, p->t.outer_step[d]);
+        } else if (d == p->t.row_dim) {
+            if (move_rows(l, op, &made, index[d]))
+                return -1;
+        } else if (d == p->t.lane_dim) {
+            if (move_lanes(l, op, &made, index[d]))
+                return -1;
+        } else {
+            move_base(l, &made, s, p->t.outer_step[d]);
+        }
+    }
+    *to = made;
+    return 0;
+}
+
+/* dimensions of size 1 go or come; what is left keeps its order */
+static int squeeze(struct lower *l, const struct mosaic_op *op, const struct place *p,
+                   const struct mosaic_type *type, struct place *to)
+{
+    struct place made = *p;
+    int at = 0;
+
+    made.t.rank = type->rank;
+    made.t.row_dim = made.t.lane_dim = -1;
+    for (int d = 0; d < type->rank; d++) {
+        while (at < p->t.rank && p->t.dim[at] != type->dim[d] && p->t.dim[at] == 1)
+            at++;
+        made.t.dim[d] = type->dim[d] == MOSAIC_DYNAMIC && at < p->t.rank ? p->t.dim[at]
+                                                                        : type->dim[d];
+        if (at < p->t.rank && p->t.dim[at] == made.t.dim[d]) {
+            made.t.outer_step[d] = p->t.outer_step[at];
+            if (at == p->t.row_dim)
+                made.t.row_dim = d;
+            if (at == p->t.lane_dim)
+                made.t.lane_dim = d;
+            at++;
+        } else if (type->dim[d] == 1) {
+            made.t.outer_step[d] = 0;
+        } else {
+            return -1;
+        }
+    }
+    for (; at < p->t.rank; at++)
+        if (p->t.dim[at] != 1)
+            return -1;
+    (void)l;
+    (void)op;
+    *to = made;
+    return 0;
+}
+
+/* another list of outer dimensions and rows of the same lanes, where whole tiles follow each other */
+static int regroup(const struct place *p, const struct mosaic_type *type, struct place *to)
+{
+    struct tiles whole;
+    struct mosaic_type own = {.kind = MOSAIC_REF, .element = p->t.element, .rank = p->t.rank};
+    struct tiles now;
+
+    for (int d = 0; d < p->t.rank; d++)
+        own.dim[d] = p->t.dim[d];
+    tiles_of(&now, &own);
+    tiles_of(&whole, type);
+    if (p->t.rank < 2 || type->rank < 2 || p->t.row_dim != p->t.rank - 2 ||
+        p->t.dim[p->t.rank - 1] != type->dim[type->rank - 1] || now.row_step != p->t.row_step ||
+        (p->t.rank > 2 && now.outer_step[0] != p->t.outer_step[0]) ||
+        p->t.dim[p->t.rank - 2] % p->t.rows || type->dim[type->rank - 2] % p->t.rows)
+        return -1;
+    *to = *p;
+    to->t = whole;
+    return 0;
+}
+
+int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_type *t = &op->result[0]->type;
+    const struct place *p = &l->place[op->operand[0]->id];
+    struct place *to = &l->place[op->result[0]->id];
+
+    if (t->element != p->t.element)
+        return pallas_fail(l, op, "memory of one type seen as another");
+    if (squeeze(l, op, p, t, to) && regroup(p, t, to))
+        return pallas_fail(l, op, "other dimensions than its rows and lanes have");
+    return 0;
+}
+
+int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_type *t = &op->result[0]->type;
+    const struct place *p = &l->place[op->operand[0]->id];
+    int64_t size[MOSAIC_RANK_MAX];
+
+    if (t->rank != p->t.rank)
+        return pallas_fail(l, op, "%d dimensions of %d", t->rank, p->t.rank);
+    for (int d = 0; d < t->rank; d++) {
+        size[d] = t->dim[d];
+        if (size[d] == MOSAIC_DYNAMIC)
+            return pallas_fail(l, op, "a part whose size is known as the kernel runs");
+    }
+    return place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 1, size,
+                       &l->place[op->result[0]->id]);
+}
+
+int pallas_dim(struct lower *l, const struct mosaic_op *op)
+{
+    const struct place *p = &l->place[op->operand[0]->id];
+    struct scalar d = scalar_of(l, op->operand[1]);
+
+    if (!d.is_known || d.value < 0 || d.value >= p->t.rank)
+        return pallas_fail(l, op, "a dimension that is not known");
+    l->scalar[op->result[0]->id] = scalar_known(p->t.dim[d.value]);
+    return 0;
+}
+
+/* words of an array in SMEM */
+static void words_of(struct tiles *t)
+{
+    int64_t step = 1;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        t->outer_step[d] = step;
+        step *= t->dim[d];
+    }
+}
+
+static int open_words(struct lower *l, const struct mosaic_op *op, const struct mosaic_type *t,
+                      struct place *p)
+{
+    int64_t words = mosaic_elements(t);
+
+    p->t.row_dim = p->t.lane_dim = -1;
+    words_of(&p->t);
+    p->base = l->next_smem;
+    if (words < 0 || words * 4 > l->smem_end - l->next_smem)
+        return pallas_fail(l, op, "%lld words of SMEM, %d are left", (long long)words,
+                          (l->smem_end - l->next_smem) / 4);
+    l->next_smem += (int)words * 4;
+    return 0;
+}
+
+static int open_flags(struct lower *l, const struct mosaic_op *op, const struct mosaic_type *t,
+                      struct place *p)
+{
+    int64_t count = mosaic_elements(t), end = l->job->first_flag + l->job->flag_count;
+
+    p->t.row_dim = p->t.lane_dim = -1;
+    words_of(&p->t);
+    p->base = l->next_flag;
+    if (count < 0 || count > end - l->next_flag)
+        return pallas_fail(l, op, "%lld semaphores, %lld are left", (long long)count,
+                          (long long)(end - l->next_flag));
+    l->next_flag += (int)count;
+    return 0;
+}
+
+/* A buffer of its own, in the space that its type names. */
+int pallas_alloca(struct lower *l, const struct mosaic_op *op)
+{
+    return place_open(l, op, op->result[0], "a buffer of the kernel");
+}
+
+int pallas_sem_alloc(struct lower *l, const struct mosaic_op *op)
+{
+    return pallas_alloca(l, op);
+}
+
+int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_value *v,
+               const char *what)
+{
+    const struct mosaic_type *t = &v->type;
+    struct place *p = &l->place[v->id];
+
+    *p = (struct place){.is_there = true, .space = t->space, .buffer = v->id,
+                        .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
+    tiles_of(&p->t, t);
+    switch (t->space) {
+    case MOSAIC_SMEM: return open_words(l, op, t, p);
+    case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);
+    case MOSAIC_VMEM:
+        p->base = pallas_rows(l, tiles_rows(&p->t), op, what);
+        return l->is_failed ? -1 : 0;
+    default:
+        return pallas_fail(l, op, "%s in %s; VMEM, SMEM and semaphores are made", what,
+                          mosaic_space_name(t->space));
+    }
+}

@@ -1,0 +1,259 @@
+/*
+ * tpu.matmul: a step of the kernel of products (stack/kernels/dot/kernel_dot_code.h) on operands that
+ * stand in VMEM. Its sums stay there in columns of 128, row tile behind row tile; what the product is
+ * added to is added when the result is pulled.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_code.h"
+#include "stack/kernels/mosaic/tile.h"
+
+#define REG_LHS 16                      /* behind those that a step of products uses */
+#define REG_RHS 17
+
+static int matrix_type_of(enum mosaic_element e, enum matrix_type *type)
+{
+    switch (e) {
+    case MOSAIC_F32: *type = MATRIX_F32; return 0;
+    case MOSAIC_BF16: *type = MATRIX_BF16; return 0;
+    case MOSAIC_I8: *type = MATRIX_S8; return 0;
+    default: return -1;
+    }
+}
+
+/* what a product is of: rows, columns and contraction of one batch */
+struct product {
+    const struct mosaic_op *op;
+    struct mosaic_dot dot;
+    int64_t batches, m, n, k;
+    struct place lhs, rhs, sum;
+    enum matrix_type lhs_type, rhs_type;
+    bool is_rhs_transposed;
+};
+
+static bool is_zero(const struct mosaic_value *v)
+{
+    const struct mosaic_attr *a = v->op && v->op->code == MOSAIC_CONSTANT
+                                      ? mosaic_attr(v->op, "value") : NULL;
+
+    return a && a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat && a->element[0] == 0;
+}
+
+static int64_t free_size(const struct mosaic_type *t, const int *dims, int count)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < count; i++)
+        n *= t->dim[dims[i]];
+    return n;
+}
+
+static int check(struct lower *l, struct product *p)
+{
+    const struct mosaic_type *a = &p->op->operand[0]->type, *b = &p->op->operand[1]->type;
+    const struct mosaic_dot *d = &p->dot;
+
+    if (mosaic_dot_of(p->op, &p->dot, l->err))
+        return pallas_fail(l, p->op, "%s", l->err->msg);
+    if (d->is_exact && (a->element == MOSAIC_F32 || b->element == MOSAIC_F32))
+        return pallas_fail(l, p->op, "products of precision fp32 are not made");
+    if (matrix_type_of(a->element, &p->lhs_type) || matrix_type_of(b->element, &p->rhs_type))
+        return pallas_fail(l, p->op, "products of %s and %s", mosaic_element_name(a->element),
+                          mosaic_element_name(b->element));
+    if (d->lhs_contract != a->rank - 1)
+        return pallas_fail(l, p->op, "a left operand that is contracted along its rows");
+    if (d->lhs_free_count != 1 || d->rhs_free_count != 1)
+        return pallas_fail(l, p->op, "operands of %d and %d free dimensions", d->lhs_free_count,
+                          d->rhs_free_count);
+    p->is_rhs_transposed = d->rhs_contract == b->rank - 1;
+    p->m = free_size(a, d->lhs_free, 1);
+    p->n = free_size(b, d->rhs_free, 1);
+    p->k = a->dim[d->lhs_contract];
+    p->batches = free_size(a, d->lhs_batch, d->batch_count);
+    if (p->k != b->dim[d->rhs_contract] || d->batch_count > 1)
+        return pallas_fail(l, p->op, "%d batch dimensions, %lld and %lld elements contracted",
+                          d->batch_count, (long long)p->k,
+                          (long long)b->dim[d->rhs_contract]);
+    return 0;
+}
+
+/* the box of an operand: its base in a register, or known */
+static struct dot_box box_of(const struct place *p, int reg, bool depth_is_lanes, int64_t more)
+{
+    return (struct dot_box){.base = p->has_offset ? reg : -1, .row = p->base + p->sublane + more,
+                            .depth_step = depth_is_lanes ? p->t.lane_step : p->t.row_step,
+                            .side_step = depth_is_lanes ? p->t.row_step : p->t.lane_step};
+}
+
+/* rows from batch to batch */
+static int64_t batch_step(const struct place *p, const int *batch, int count)
+{
+    return count ? p->t.outer_step[batch[0]] : 0;
+}
+
+static struct dot_step step_of(struct lower *l, const struct product *p, int64_t batch,
+                               int64_t first_row, int64_t rows)
+{
+    int64_t packed = p->lhs.t.rows;
+    struct dot_step s = {
+        .chip = l->chip, .lhs_type = p->lhs_type, .rhs_type = p->rhs_type,
+        .is_rhs_transposed = p->is_rhs_transposed, .depth_tiles = div_up(p->k, ARRAY_LANES),
+        .first_step = -1, .transpose = {.is_new = -1}};
+
+    s.lhs = box_of(&p->lhs, REG_LHS, true,
+                   batch * batch_step(&p->lhs, p->dot.lhs_batch, p->dot.batch_count) +
+                       first_row / packed * p->lhs.t.row_step);
+    s.rhs = box_of(&p->rhs, REG_RHS, p->is_rhs_transposed,
+                   batch * batch_step(&p->rhs, p->dot.rhs_batch, p->dot.batch_count));
+    if (p->k % ARRAY_LANES)
+        s.lhs_depth = s.rhs_depth = p->k;
+    s.sum_tile_step = p->sum.t.lane_step;
+    s.sum_row = p->sum.base + batch * p->sum.t.lane_step * div_up(p->n, ARRAY_LANES) + first_row;
+    (void)rows;
+    return s;
+}
+
+/* one way of cutting a step: `units` share columns of `width` tiles, or have rows of their own */
+static bool cut(struct dot_step *s, const struct product *p, int64_t rows, int group, int width,
+                bool by_rows)
+{
+    int64_t tiles = div_up(p->n, ARRAY_LANES), each = rows, type_rows = matrix_rows(s->rhs_type);
+    struct err ignored;
+
+    s->units = (int)s->chip->mxu_count;
+    s->by_rows = by_rows;
+    s->group_rows = group;
+    s->width = width;
+    s->columns = tiles / width;
+    if (by_rows && rows % (s->units * group))
+        return false;
+    each = by_rows ? rows / s->units : rows;
+    s->rounds = div_up(each, group);
+    if (tiles % width || each % group || (by_rows && s->units == 1))
+        return false;
+    s->sum_column_step = width * s->sum_tile_step;
+    s->rhs_column_step = width * s->rhs.side_step *
+                         (s->is_rhs_transposed ? ARRAY_LANES / type_rows : 1);
+    s->lhs_unit_step = by_rows ? s->rounds * (group / matrix_rows(s->lhs_type)) * s->lhs.side_step
+                               : 0;
+    return dot_step_check(s, &ignored) == 0;
+}
+
+/* the cut that takes the fewest cycles */
+static bool choose_cut(struct dot_step *s, const struct product *p, int64_t rows)
+{
+    struct dot_step best = *s;
+    int64_t least = INT64_MAX;
+
+    for (int by_rows = 0; by_rows < 2; by_rows++)
+        for (int group = 8; group <= 32; group *= 2)
+            for (int width = 1; width <= DOT_WIDTH_MAX; width++) {
+                struct dot_step one = *s;
+                int64_t cycles;
+
+                if (!cut(&one, p, rows, group, width, by_rows))
+                    continue;
+                cycles = dot_step_cycles(&one);
+                if (cycles < least) {
+                    least = cycles;
+                    best = one;
+                }
+            }
+    *s = best;
+    return least < INT64_MAX;
+}
+
+/* rows that one step may have: a whole operand's, or as many as accumulators hold */
+static int64_t rows_of_step(const struct lower *l, int64_t rows)
+{
+    int64_t most = l->chip->mxu_accumulators ? l->chip->mxu_accumulators * TILE_ROWS
+                                             : DOT_ROUNDS_MAX * 8;
+    int64_t count = div_up(rows, most);
+
+    return round_up(div_up(rows, count), 32) < rows ? round_up(div_up(rows, count), 32) : rows;
+}
+
+static int put_step(struct lower *l, const struct product *p, int64_t batch, int64_t first,
+                    int64_t rows)
+{
+    struct dot_step s = step_of(l, p, batch, first, rows);
+    struct isa_program *code = arena_alloc(l->a, sizeof(*code));
+    struct err e = {.msg = ""};
+
+    if (!choose_cut(&s, p, rows))
+        return pallas_fail(l, p->op, "%lld rows by %lld columns are not made by the units",
+                          (long long)rows, (long long)p->n);
+    if (dot_step_code(&s, -1, l->a, code, &e))
+        return pallas_fail(l, p->op, "%s", e.msg);
+    vcode_bundles(&l->code, code);
+    return 0;
+}
+
+/* sums of a product: columns of 128, in each all row tiles, whole tiles of the operand's type */
+static struct place place_for_sums(struct lower *l, const struct product *p)
+{
+    const struct mosaic_type *t = &p->op->result[0]->type;
+    int64_t rows = round_up(p->m, p->lhs.t.rows > 8 ? p->lhs.t.rows : 8);
+    int64_t across = div_up(p->n, ARRAY_LANES);
+    struct place s = {.is_there = true, .space = MOSAIC_VMEM, .buffer = -1,
+                      .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
+
+    tiles_of(&s.t, t);
+    s.t.row_step = TILE_ROWS;
+    s.t.lane_step = rows;
+    for (int d = t->rank - 3; d >= 0; d--)
+        s.t.outer_step[d] = rows * across;
+    s.base = pallas_rows(l, p->batches * rows * across, p->op, "the result of a product");
+    return s;
+}
+
+static int set_base(struct lower *l, const struct place *p, int reg)
+{
+    if (p->has_offset)
+        emit_smov(&l->code, reg, scalar_use(l, p->offset));
+    return 0;
+}
+
+int pallas_matmul(struct lower *l, const struct mosaic_op *op)
+{
+    struct product p = {.op = op};
+    int64_t padded, each;
+
+    if (check(l, &p) || root_materialize(l, op->operand[0], &p.lhs) ||
+        root_materialize(l, op->operand[1], &p.rhs))
+        return -1;
+    if (matrix_type_of(p.lhs.t.element, &p.lhs_type) ||
+        matrix_type_of(p.rhs.t.element, &p.rhs_type))
+        return pallas_fail(l, op, "operands in memory of another type");
+    if (p.lhs.sublane || p.rhs.sublane)
+        return pallas_fail(l, op, "operands that begin within a tile");
+    p.sum = place_for_sums(l, &p);
+    padded = round_up(p.m, p.lhs.t.rows);
+    each = rows_of_step(l, padded);
+    pallas_begin_block(l);
+    set_base(l, &p.lhs, REG_LHS);
+    set_base(l, &p.rhs, REG_RHS);
+    for (int64_t b = 0; b < p.batches && !l->is_failed; b++)
+        for (int64_t first = 0; first < padded && !l->is_failed; first += each)
+            put_step(l, &p, b, first, padded - first < each ? padded - first : each);
+    pallas_begin_block(l);
+    if (is_zero(op->operand[2]))
+        l->place[op->result[0]->id] = p.sum;
+    else
+        l->sum[op->result[0]->id] = p.sum;
+    return l->is_failed ? -1 : 0;
+}
+
+/* what the product is added to, and the product */
+bool tile_matmul(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
+{
+    opnd before;
+
+    if (!tile_pull(t, op->operand[2], at, &before))
+        return false;
+    *out = mosaic_is_float(&op->result[0]->type)
+               ? add(t->c, before, tile_load(t, &t->l->sum[op->result[0]->id], at))
+               : iadd(t->c, before, tile_load(t, &t->l->sum[op->result[0]->id], at));
+    return !t->is_failed;
+}

@@ -1,0 +1,171 @@
+/* Reductions along rows and outer dimensions, which give a vector that stands in memory, and elements
+ * that leave vectors for the scalar unit. */
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/mosaic/tile.h"
+
+#define LANE_TILES 4                    /* that a loop over rows keeps in registers */
+
+struct reduction {
+    const struct mosaic_op *op;
+    const struct mosaic_value *from;
+    const char *kind;
+    enum mosaic_element element;
+    int64_t first_lane, lanes;          /* tiles, of this loop */
+    int64_t down, first_row;            /* row tiles of an outer index; the first one here */
+    int64_t last_rows;                  /* rows of the last row tile; 0: 8 */
+    int acc[LANE_TILES];                /* pinned registers */
+};
+
+static bool add_rows(struct tiler *t, int64_t row, int64_t parts)
+{
+    struct reduction *r = t->user;
+    opnd neutral;
+
+    tile_neutral(r->kind, r->element, &neutral);
+    for (int64_t p = 0; p < parts; p++)
+        for (int64_t i = 0; i < r->lanes; i++) {
+            struct tile_at at = {.row = r->first_row + row + p, .lane = r->first_lane + i};
+            opnd v;
+
+            if (!tile_pull(t, r->from, &at, &v))
+                return false;
+            if (r->last_rows && at.row % r->down == r->down - 1 && !t->is_moving)
+                v = choose(t->c, tile_row_mask(t, r->last_rows), v, neutral);
+            v = tile_combine(t, r->kind, r->element, R(r->acc[i]), v);
+            vcode_put(t->c, isa_vmov(r->acc[i], v));
+        }
+    return true;
+}
+
+/* all sublanes get what they give together */
+static int across_sublanes(struct lower *l, const struct reduction *r, int v)
+{
+    struct tiler t = {.l = l, .c = &l->code};
+
+    for (int by = TILE_ROWS / 2; by; by /= 2)
+        v = vcode_in_register(&l->code,
+                              tile_combine(&t, r->kind, r->element, R(v),
+                                           R(emit_vrot_slane(&l->code, v, I(by)))));
+    return v;
+}
+
+/* what is reduced into, for one outer index: `keeps` row by row, else a row */
+static int reduce_outer(struct lower *l, struct reduction *r, const struct place *to, int64_t row,
+                        int64_t rows_of_result)
+{
+    struct tiler t = {.l = l, .c = &l->code, .body = add_rows, .user = r};
+    int64_t across = tile_lanes_across(l, r->from);
+    opnd neutral;
+
+    tile_neutral(r->kind, r->element, &neutral);
+    for (int64_t lane = 0; lane < across; lane += LANE_TILES) {
+        int status;
+
+        r->first_lane = lane;
+        r->lanes = across - lane < LANE_TILES ? across - lane : LANE_TILES;
+        r->first_row = row * r->down;
+        pallas_begin_block(l);
+        for (int i = 0; i < r->lanes; i++) {
+            r->acc[i] = vcode_pinned_vreg(&l->code);
+            vcode_put(&l->code, isa_vmov(r->acc[i], neutral));
+        }
+        if (r->last_rows && r->down > 1) {      /* the last row tile by itself */
+            status = tile_loop(&t, r->down - 1, r->lanes);
+            r->first_row += r->down - 1;
+            status = status || tile_loop(&t, 1, r->lanes);
+        } else {
+            status = tile_loop(&t, r->down, r->lanes);
+        }
+        mem_free(t.memo);
+        mem_free(t.loaded);
+        t.memo = NULL;
+        t.loaded = NULL;
+        t.memo_count = t.memo_capacity = t.loaded_count = t.loaded_capacity = 0;
+        if (status)
+            return -1;
+        pallas_begin_block(l);
+        for (int i = 0; i < r->lanes; i++) {
+            int v = across_sublanes(l, r, vcode_in_register(&l->code, R(r->acc[i])));
+            int64_t at = to->base + row / TILE_ROWS * to->t.row_step +
+                         (lane + i) * to->t.lane_step;
+
+            emit_vst(&l->code,
+                     rows_of_result > 1 ? isa_rows_some(NONE, at, 1 << (row % TILE_ROWS))
+                                        : isa_rows_at(NONE, at), v, to->region);
+        }
+        pallas_begin_block(l);
+    }
+    return 0;
+}
+
+static uint32_t mask_of(const struct mosaic_op *op)
+{
+    const struct mosaic_attr *dims = mosaic_attr(op, "reduction_dims");
+    uint32_t mask = 0;
+
+    for (int i = 0; dims && dims->kind == MOSAIC_ATTR_INTS && i < dims->count; i++)
+        mask |= 1u << dims->ints[i];
+    return mask;
+}
+
+static bool is_neutral_start(const struct mosaic_op *op, opnd neutral)
+{
+    const struct mosaic_op *start = op->operand[1]->op;
+    const struct mosaic_attr *a = start && start->code == MOSAIC_CONSTANT
+                                      ? mosaic_attr(start, "value") : NULL;
+
+    return a && a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat &&
+           ((int32_t)a->element[0] == neutral.value ||
+            (neutral.value == 0 && a->element[0] == 0x80000000u));
+}
+
+/* Along lanes it is pulled; along rows it is computed here. */
+int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_value *from = op->operand[0], *to = op->result[0];
+    struct tile_layout layout = tile_layout_of(l, from);
+    struct reduction r = {.op = op, .from = from, .kind = mosaic_text(op, "kind", ""),
+                          .element = from->type.element};
+    uint32_t mask = mask_of(op);
+    int64_t outer;
+    struct place p;
+    opnd neutral;
+
+    if (to->type.kind != MOSAIC_VECTOR)
+        return pallas_fail(l, op, "to a scalar");
+    if (layout.lane_dim >= 0 && mask == 1u << layout.lane_dim)
+        return 0;
+    if (!tile_neutral(r.kind, r.element, &neutral) || !is_neutral_start(op, neutral))
+        return pallas_fail(l, op, "along rows, of kind \"%s\" and what it begins with", r.kind);
+    if (layout.row_dim < 0 || layout.lane_dim < 0 || mask != 1u << layout.row_dim ||
+        (from->type.element != MOSAIC_F32 && from->type.element != MOSAIC_I32))
+        return pallas_fail(l, op, "along other dimensions than the last two, one at a time");
+    r.down = tile_down(l, from);
+    r.last_rows = tile_row_count(l, from) % TILE_ROWS;
+    outer = tile_rows_down(l, from) / r.down;
+    if (root_flush(l))
+        return -1;
+    p = place_new(l, &to->type, op, "a reduction");
+    if (to->type.rank > 2)
+        return pallas_fail(l, op, "of %d dimensions", from->type.rank);
+    p.is_spread = false;
+    for (int64_t i = 0; i < outer; i++)
+        if (reduce_outer(l, &r, &p, i, outer))
+            return -1;
+    l->place[to->id] = p;
+    return 0;
+}
+
+/* ----- elements for the scalar unit */
+
+int pallas_extract(struct lower *l, const struct mosaic_op *op)
+{
+    return pallas_fail(l, op, "an element of a vector for the scalar unit");
+}
+
+int pallas_transpose(struct lower *l, const struct mosaic_op *op)
+{
+    return pallas_fail(l, op, "transposes are not made");
+}

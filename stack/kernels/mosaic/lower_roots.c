@@ -1,0 +1,426 @@
+/*
+ * Roots: what makes tiles of vectors be computed. Roots over the same rows wait for each other and
+ * become one loop, whose iterations the back end overlaps.
+ *
+ * A load stands for its memory until somebody writes there: before a store, a copy, a region, values
+ * that are read later and come out of that memory are roots themselves (root_save). Two roots are in
+ * one loop where neither writes what the other reads, but for the same tile in the same iteration.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/mosaic/tile.h"
+
+#define WORK_OF_ITERATION 8             /* tiles that are read or written, at least */
+#define TREE_MAX 4096                   /* values that a root is made of */
+#define UNROLL_MAX 8
+
+/* ----- what a value is made of */
+
+bool value_is_pulled(const struct lower *l, const struct mosaic_value *v)
+{
+    return v->type.kind == MOSAIC_VECTOR && !l->place[v->id].is_there;
+}
+
+/* rows of the result are made of the same rows of the operands */
+static bool is_local(const struct mosaic_op *op)
+{
+    switch (op->code) {
+    case MOSAIC_CONCATENATE: return mosaic_int(op, "dimension", 0) == op->result[0]->type.rank - 1;
+    case MOSAIC_STRIDED_SLICE:
+        return op->result[0]->type.rank < 2 ||
+               op->result[0]->type.dim[op->result[0]->type.rank - 2] ==
+                   op->operand[0]->type.dim[op->operand[0]->type.rank - 2];
+    default: return true;
+    }
+}
+
+struct walk {
+    struct lower *l;
+    bool (*visit)(struct walk *w, const struct mosaic_value *v, bool is_local);
+    const void *user;
+    bool *is_seen;                      /* by value */
+    int count;
+};
+
+/* every value of memory under v, and those that are pulled; true: `visit` has found what it wants */
+static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    if (v->type.kind != MOSAIC_VECTOR || w->is_seen[v->id] || w->count++ > TREE_MAX)
+        return false;
+    w->is_seen[v->id] = true;
+    if (w->visit(w, v, local))
+        return true;
+    if (w->l->place[v->id].is_there || !v->op)
+        return false;
+    for (int i = 0; i < v->op->operand_count; i++) {
+        const struct mosaic_value *o = v->op->operand[i];
+        bool same_rows = o->type.kind != MOSAIC_VECTOR ||
+                         tile_rows_down(w->l, o) == tile_rows_down(w->l, v);
+
+        if (walk(w, o, local && same_rows && is_local(v->op)))
+            return true;
+    }
+    return false;
+}
+
+static bool find(struct lower *l, const struct mosaic_value *v,
+                 bool (*visit)(struct walk *, const struct mosaic_value *, bool), const void *user)
+{
+    struct walk w = {.l = l, .visit = visit, .user = user,
+                     .is_seen = mem_alloc((size_t)l->k->value_count + 1)};
+    bool found = walk(&w, v, true);
+
+    mem_free(w.is_seen);
+    return found;
+}
+
+static bool is_of_buffer(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    const struct place *p = &w->l->place[v->id];
+    int buffer = *(const int *)w->user;
+
+    (void)local;
+    return p->is_there && p->buffer >= 0 && (buffer < 0 || p->buffer == buffer);
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+    return a->base == b->base && a->has_offset == b->has_offset &&
+           (!a->has_offset || (a->offset.is_known == b->offset.is_known &&
+                               a->offset.value == b->offset.value &&
+                               a->offset.smem == b->offset.smem)) &&
+           a->t.row_step == b->t.row_step && a->t.lane_step == b->t.lane_step &&
+           a->t.rows == b->t.rows && a->sublane == b->sublane;
+}
+
+/* read here and written there, not tile by tile */
+static bool collides(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    const struct place *p = &w->l->place[v->id], *to = w->user;
+
+    return p->is_there && p->region == to->region && !(local && same_place(p, to));
+}
+
+/* ----- adding roots */
+
+static bool go_together(struct lower *l, const struct root *a, const struct root *b)
+{
+    if (tile_rows_down(l, a->value) != tile_rows_down(l, b->value) ||
+        tile_down(l, a->value) != tile_down(l, b->value))
+        return false;
+    if (a->to.region == b->to.region && !same_place(&a->to, &b->to))
+        return false;
+    return !find(l, b->value, collides, &a->to) && !find(l, a->value, collides, &b->to) &&
+           !(b->mask && find(l, b->mask, collides, &a->to));
+}
+
+int root_add(struct lower *l, const struct root *r)
+{
+    bool fits = l->root_count < ROOTS_MAX;
+
+    for (int i = 0; i < l->root_count && fits; i++)
+        fits = go_together(l, &l->root[i], r);
+    if (!fits && root_flush(l))
+        return -1;
+    l->root[l->root_count++] = *r;
+    return 0;
+}
+
+static bool is_waiting(const struct lower *l, const struct mosaic_value *v)
+{
+    for (int i = 0; i < l->root_count; i++)
+        if (l->root[i].value == v && l->root[i].is_value)
+            return true;
+    return false;
+}
+
+/* products read bf16 of every f32 operand: a value that only they read is kept so */
+static bool is_for_products(const struct mosaic_value *v, const struct lower *l)
+{
+    return v->type.element == MOSAIC_F32 && v->type.rank == 2 && l->only_products[v->id];
+}
+
+static struct place place_for(struct lower *l, const struct mosaic_value *v)
+{
+    struct mosaic_type t = v->type;
+    struct tile_layout layout = tile_layout_of(l, v);
+    struct place p;
+
+    if (is_for_products(v, l))
+        t.element = MOSAIC_BF16;
+    if (layout.lane_dim < 0 && t.rank < MOSAIC_RANK_MAX) {
+        t.dim[t.rank++] = 1;            /* the value stands in every lane of its row */
+        p = place_new(l, &t, v->op, "a vector");
+        p.t.rank--;
+        p.t.row_dim = t.rank - 2;
+        p.t.lane_dim = -1;
+        p.is_spread = true;
+        return p;
+    }
+    p = place_new(l, &t, v->op, "a vector");
+    p.is_spread = p.t.lane_dim >= 0 && p.t.dim[p.t.lane_dim] == 1;
+    return p;
+}
+
+static int save(struct lower *l, const struct mosaic_value *v)
+{
+    if (is_waiting(l, v))
+        return 0;
+    return root_add(l, &(struct root){.value = v, .to = place_for(l, v), .is_value = true});
+}
+
+int root_save(struct lower *l, int buffer)
+{
+    for (int i = 0; i < l->live_count; i++) {
+        const struct mosaic_value *v = l->live[i];
+
+        if (l->last_use[v->id] <= l->at) {
+            l->live[i--] = l->live[--l->live_count];
+            continue;
+        }
+        if (find(l, v, is_of_buffer, &buffer) && save(l, v))
+            return -1;
+    }
+    return 0;
+}
+
+int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p)
+{
+    if (l->place[v->id].is_there && !is_waiting(l, v)) {
+        if (root_flush(l))
+            return -1;
+        *p = l->place[v->id];
+        return 0;
+    }
+    if (save(l, v) || root_flush(l))
+        return -1;
+    *p = l->place[v->id];
+    return 0;
+}
+
+/* ----- a loop over row tiles */
+
+/* Tiles of lanes, and rows of them, of the root whose value has the most. */
+static int64_t work_of(struct lower *l)
+{
+    int64_t work = 0;
+
+    for (int i = 0; i < l->root_count; i++)
+        work += tile_lanes_across(l, l->root[i].value);
+    return work;
+}
+
+/* one root's tiles of an iteration, `parts` row tiles from `row` on */
+static bool put_root(struct tiler *t, const struct root *r, int64_t row, int64_t parts)
+{
+    struct lower *l = t->l;
+    int64_t across = tile_lanes_across(l, r->value);
+    int64_t packed = r->to.t.rows / TILE_ROWS;
+
+    for (int64_t p = 0; p < parts; p += packed)
+        for (int64_t lane = 0; lane < across; lane++) {
+            struct tile_at at = {.row = row + p, .lane = lane, .all_lanes = r->to.is_spread};
+            int64_t here = parts - p < packed ? parts - p : packed;
+            opnd value[4];
+            int mask[4];
+
+            for (int64_t k = 0; k < here; k++) {
+                struct tile_at part = at;
+
+                part.row += k;
+                if (!tile_pull(t, r->value, &part, &value[k]))
+                    return false;
+                if (r->mask && !tile_mask(t, r->mask, &part, &mask[k]))
+                    return false;
+                if (r->value->type.element == MOSAIC_I1)
+                    value[k] = choose(t->c, value[k].value, I(1), I(0));
+            }
+            if (!tile_store(t, r->op ? r->op : r->value->op, &r->to, &at, value, (int)here,
+                            r->mask ? mask : NULL))
+                return false;
+        }
+    return true;
+}
+
+static void restart(struct tiler *t)
+{
+    t->memo_count = t->loaded_count = 0;
+    t->next_unit = 0;
+}
+
+static bool put_roots(struct tiler *t, int64_t row, int64_t parts)
+{
+    for (int i = 0; i < t->l->root_count && !t->is_failed; i++)
+        if (!put_root(t, &t->l->root[i], row, parts))
+            return false;
+    return !t->is_failed;
+}
+
+/* the values of one iteration */
+static bool put_iteration(struct tiler *t, int64_t row, int64_t parts)
+{
+    restart(t);
+    return t->body(t, row, parts) && !t->is_failed;
+}
+
+/* to nowhere: what an iteration asks for */
+static bool rehearse(struct tiler *t, int64_t row, int64_t parts)
+{
+    struct vcode nowhere;
+    bool is_right;
+
+    vcode_init(&nowhere, t->l->a);
+    t->c = &nowhere;
+    is_right = put_iteration(t, row, parts);
+    t->c = &t->l->code;
+    vcode_fini(&nowhere);
+    return is_right;
+}
+
+static void set_pointers(struct tiler *t)
+{
+    struct lower *l = t->l;
+
+    for (int i = 0; i < t->pointer_count; i++) {
+        const struct tile_pointer *p = &t->pointer[i];
+
+        if (p->has_offset)
+            emit_sld(&l->code, p->reg, NONE, I(p->smem));
+        else
+            emit_smov(&l->code, p->reg, I(p->value));
+    }
+}
+
+/* so many row tiles of an iteration that the loop has enough to overlap */
+static int64_t step_of(const struct tiler *t, int64_t run, int64_t work)
+{
+    int64_t step = t->parts;
+
+    while (step < run && run % (2 * step) == 0 && work * step < WORK_OF_ITERATION &&
+           step / t->parts < UNROLL_MAX)
+        step *= 2;
+    return step;
+}
+
+#define LOOP_COUNTER (TILE_POINTERS_MAX)        /* behind the pointers' registers */
+
+static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
+{
+    struct lower *l = t->l;
+    int64_t rounds;
+
+    t->step = step_of(t, run, work);
+    rounds = run / t->step;
+    t->is_moving = rounds > 1;
+    t->pointer_count = 0;
+    if (!rehearse(t, first, rounds ? t->step : run))
+        return false;
+    pallas_begin_block(l);
+    set_pointers(t);
+    if (rounds > 1) {
+        pallas_begin_block(l);
+        vcode_loop_begin(&l->code, LOOP_COUNTER, rounds);
+        if (!put_iteration(t, first, t->step))
+            return false;
+        for (int i = 0; i < t->pointer_count; i++)
+            if (t->pointer[i].step)
+                vcode_loop_step(&l->code, t->pointer[i].reg, t->pointer[i].step);
+        vcode_loop_end(&l->code, LOOP_COUNTER);
+        scalar_forget(l);
+        if (run % t->step == 0)
+            return true;
+        /* the rest, by itself: pointers stand behind the rounds */
+        return put_run(t, first + rounds * t->step, run % t->step, work);
+    }
+    if (rounds && !put_iteration(t, first, t->step))
+        return false;
+    pallas_begin_block(l);
+    if (rounds && run % t->step)
+        return put_run(t, first + t->step, run % t->step, work);
+    return rounds ? true : put_iteration(t, first, run);
+}
+
+int tile_loop(struct tiler *t, int64_t all, int64_t work)
+{
+    int64_t run;
+
+    t->run = all;
+    t->parts = 1;
+    t->step = all;
+    t->is_moving = all > 1;
+    if (!rehearse(t, 0, 1))             /* what goes on evenly, how many rows a tile has */
+        return -1;
+    run = t->run;
+    for (int64_t first = 0; first < all; first += run)
+        if (!put_run(t, first, all - first < run ? all - first : run, work))
+            return -1;
+    return 0;
+}
+
+/* ----- what is costly is not made twice */
+
+static bool is_costly(const struct mosaic_op *op)
+{
+    switch (op->code) {
+    case MOSAIC_EXP: case MOSAIC_EXP2: case MOSAIC_MATH_LOG: case MOSAIC_LOG2: case MOSAIC_LOG1P:
+    case MOSAIC_DIVF: case MOSAIC_TANH: case MOSAIC_RSQRT: case MOSAIC_SQRT: case MOSAIC_ERF:
+    case MOSAIC_SIN: case MOSAIC_COS: case MOSAIC_POWF: case MOSAIC_RECIPROCAL:
+    case MOSAIC_MULTI_REDUCTION:
+        return true;
+    default: return false;
+    }
+}
+
+struct costly { int number; const struct mosaic_value *found; };
+
+static bool is_read_again(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    struct costly *c = (struct costly *)(uintptr_t)w->user;
+
+    if (!local || w->l->place[v->id].is_there || !v->op || !is_costly(v->op) ||
+        w->l->last_use[v->id] <= w->l->at || is_waiting(w->l, v))
+        return false;
+    c->found = v;
+    return true;
+}
+
+static void keep_costly(struct lower *l)
+{
+    for (int i = 0; i < l->root_count && l->root_count < ROOTS_MAX; i++) {
+        struct costly c = {0};
+
+        while (l->root_count < ROOTS_MAX && find(l, l->root[i].value, is_read_again, &c)) {
+            struct root r = {.value = c.found, .to = place_for(l, c.found), .is_value = true};
+
+            if (!go_together(l, &l->root[0], &r))
+                break;
+            memmove(&l->root[1], &l->root[0], (size_t)l->root_count * sizeof(r));
+            l->root[0] = r;
+            l->root_count++;
+            i++;
+        }
+    }
+}
+
+int root_flush(struct lower *l)
+{
+    struct tiler t = {.l = l, .c = &l->code, .body = put_roots};
+    int status;
+
+    if (l->is_failed)
+        return -1;
+    if (l->root_count == 0)
+        return 0;
+    keep_costly(l);
+    pallas_begin_block(l);
+    status = tile_loop(&t, tile_rows_down(l, l->root[0].value), work_of(l));
+    pallas_begin_block(l);
+    mem_free(t.memo);
+    mem_free(t.loaded);
+    for (int i = 0; i < l->root_count; i++)
+        if (l->root[i].is_value)
+            l->place[l->root[i].value->id] = l->root[i].to;
+    l->root_count = 0;
+    return l->is_failed ? -1 : status;
+}

@@ -1,0 +1,525 @@
+/*
+ * Scalars of a kernel: constants, folded as far as they go, and words of SMEM. A block's registers
+ * keep those that it has read or made, so that SMEM is read once; the back end renames them.
+ */
+#include "stack/kernels/mosaic/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/floats.h"
+
+#define PRED_FIRST 1                    /* p0 belongs to loops */
+#define PRED_COUNT 12
+
+void scalar_forget(struct lower *l)
+{
+    for (int i = 0; i < LOWER_CACHE_COUNT; i++)
+        l->cache[i] = -1;
+}
+
+static int next_pred(struct lower *l)
+{
+    l->next_pred = (l->next_pred + 1) % PRED_COUNT;
+    return PRED_FIRST + l->next_pred;
+}
+
+/* the next register of the cache, which forgets what it held */
+static int take_register(struct lower *l)
+{
+    int at = l->cache_next;
+
+    l->cache_next = (at + 1) % LOWER_CACHE_COUNT;
+    l->cache[at] = -1;
+    return LOWER_CACHE_FIRST + at;
+}
+
+
+struct isa_operand scalar_use(struct lower *l, struct scalar s)
+{
+    int reg;
+
+    if (s.is_known)
+        return I(s.value);
+    for (int i = 0; i < LOWER_CACHE_COUNT; i++)
+        if (l->cache[i] == s.smem)
+            return R(LOWER_CACHE_FIRST + i);
+    reg = take_register(l);
+    emit_sld(&l->code, reg, NONE, I(s.smem));
+    l->cache[reg - LOWER_CACHE_FIRST] = s.smem;
+    return R(reg);
+}
+
+struct scalar scalar_word(struct lower *l)
+{
+    struct scalar s = {.smem = l->next_smem};
+
+    l->next_smem += 4;
+    if (l->next_smem > l->smem_end)
+        pallas_fail(l, NULL, "its scalars need more than the %d bytes of SMEM",
+                   (int)l->job->smem_bytes);
+    return s;
+}
+
+struct scalar scalar_keep(struct lower *l, struct isa_operand in)
+{
+    struct scalar s;
+
+    if (in.kind == OPERAND_IMM)
+        return scalar_known(in.value);
+    s = scalar_word(l);
+    emit_sst(&l->code, NONE, I(s.smem), in);
+    if (in.value >= LOWER_CACHE_FIRST && in.value < LOWER_CACHE_FIRST + LOWER_CACHE_COUNT)
+        l->cache[in.value - LOWER_CACHE_FIRST] = s.smem;
+    return s;
+}
+
+void scalar_write(struct lower *l, struct scalar to, struct scalar from)
+{
+    struct isa_operand value = scalar_use(l, from);
+
+    for (int i = 0; i < LOWER_CACHE_COUNT; i++)
+        if (l->cache[i] == to.smem)
+            l->cache[i] = -1;
+    emit_sst(&l->code, NONE, I(to.smem), value);
+}
+
+/* one operation of the scalar unit on two values */
+static struct scalar binary(struct lower *l, enum isa_opcode code, struct isa_operand a,
+                            struct isa_operand b)
+{
+    int to = take_register(l);
+
+    vcode_put(&l->code, isa_make_e_ss(code, to, a, b));
+    return scalar_keep(l, R(to));
+}
+
+struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b)
+{
+    if (a.is_known && b.is_known)
+        return scalar_known((int64_t)(int32_t)((uint32_t)a.value + (uint32_t)b.value));
+    if (a.is_known && a.value == 0)
+        return b;
+    if (b.is_known && b.value == 0)
+        return a;
+    return binary(l, OP_SADD, scalar_use(l, a), scalar_use(l, b));
+}
+
+struct scalar scalar_sub(struct lower *l, struct scalar a, struct scalar b)
+{
+    if (a.is_known && b.is_known)
+        return scalar_known((int64_t)(int32_t)((uint32_t)a.value - (uint32_t)b.value));
+    if (b.is_known && b.value == 0)
+        return a;
+    return binary(l, OP_SSUB, scalar_use(l, a), scalar_use(l, b));
+}
+
+struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by)
+{
+    struct isa_operand x;
+
+    if (a.is_known)
+        return scalar_known((int64_t)(int32_t)((uint32_t)a.value * (uint32_t)by));
+    if (by == 0)
+        return scalar_known(0);
+    if (by == 1)
+        return a;
+    x = scalar_use(l, a);
+    if (by > 0 && (by & (by - 1)) == 0)
+        return binary(l, OP_SSHLL, x, I(__builtin_ctzll((unsigned long long)by)));
+    return binary(l, OP_SMUL, x, I(by));
+}
+
+struct scalar scalar_of(struct lower *l, const struct mosaic_value *v)
+{
+    return l->scalar[v->id];
+}
+
+int scalar_test(struct lower *l, struct scalar s, bool is_zero)
+{
+    struct isa_operand x = scalar_use(l, s);
+    int p = next_pred(l);
+
+    if (is_zero)
+        emit_scmp_eq(&l->code, p, x, I(0));
+    else
+        emit_scmp_ne(&l->code, p, x, I(0));
+    return p;
+}
+
+static void set(struct lower *l, const struct mosaic_op *op, struct scalar s)
+{
+    l->scalar[op->result[0]->id] = s;
+}
+
+static bool is_scalar(const struct mosaic_op *op)
+{
+    return op->result[0]->type.kind == MOSAIC_SCALAR;
+}
+
+/* ----- what a scalar is surely a multiple of */
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+
+        a = b;
+        b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
+#define MULTIPLE_MAX (1 << 20)
+#define MULTIPLE_DEPTH 24
+
+static int64_t multiple(struct lower *l, const struct mosaic_value *v, int depth)
+{
+    struct scalar s = l->scalar[v->id];
+    const struct mosaic_op *op = v->op;
+    int64_t a, b;
+
+    if (s.is_known)
+        return s.value == 0 ? MULTIPLE_MAX : s.value < 0 ? -(int64_t)s.value : s.value;
+    if (!op || depth == 0)
+        return 1;
+    switch (op->code) {
+    case MOSAIC_ASSUME_MULTIPLE:
+        return mosaic_int(op, "multiple", 1);
+    case MOSAIC_INDEX_CAST: case MOSAIC_EXTSI: case MOSAIC_EXTUI: case MOSAIC_INDEX_CASTUI:
+        return multiple(l, op->operand[0], depth - 1);
+    case MOSAIC_MULI:
+        a = multiple(l, op->operand[0], depth - 1);
+        b = multiple(l, op->operand[1], depth - 1);
+        return a < MULTIPLE_MAX && b < MULTIPLE_MAX && a * b < MULTIPLE_MAX ? a * b : MULTIPLE_MAX;
+    case MOSAIC_ADDI: case MOSAIC_SUBI: case MOSAIC_MINSI: case MOSAIC_MAXSI:
+        return gcd(multiple(l, op->operand[0], depth - 1), multiple(l, op->operand[1], depth - 1));
+    case MOSAIC_SELECT:
+        return gcd(multiple(l, op->operand[1], depth - 1), multiple(l, op->operand[2], depth - 1));
+    default: return 1;
+    }
+}
+
+int64_t scalar_multiple(struct lower *l, const struct mosaic_value *v)
+{
+    return multiple(l, v, MULTIPLE_DEPTH);
+}
+
+/* ----- operations */
+
+int pallas_constant(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_attr *value = mosaic_attr(op, "value");
+    const struct mosaic_type *t = &op->result[0]->type;
+
+    if (!value)
+        return pallas_fail(l, op, "a constant without a value");
+    if (t->kind != MOSAIC_SCALAR)
+        return 0;
+    set(l, op, scalar_known(mosaic_is_float(t) ? (int64_t)(int32_t)f32_bits((float)value->number)
+                            : t->element == MOSAIC_I1 ? value->integer & 1 : value->integer));
+    return 0;
+}
+
+static bool fold(enum mosaic_code c, int32_t a, int32_t b, int32_t *to)
+{
+    switch (c) {
+    case MOSAIC_DIVSI: case MOSAIC_REMSI:
+        if (b == 0 || (a == INT32_MIN && b == -1))
+            return false;
+        *to = c == MOSAIC_DIVSI ? a / b : a % b;
+        return true;
+    case MOSAIC_DIVUI: case MOSAIC_REMUI:
+        if (b == 0)
+            return false;
+        *to = (int32_t)(c == MOSAIC_DIVUI ? (uint32_t)a / (uint32_t)b : (uint32_t)a % (uint32_t)b);
+        return true;
+    case MOSAIC_ANDI: *to = a & b; return true;
+    case MOSAIC_ORI: *to = a | b; return true;
+    case MOSAIC_XORI: *to = a ^ b; return true;
+    case MOSAIC_MINSI: *to = a < b ? a : b; return true;
+    case MOSAIC_MAXSI: *to = a > b ? a : b; return true;
+    case MOSAIC_SHLI: *to = (uint32_t)b < 32 ? (int32_t)((uint32_t)a << b) : 0; return true;
+    default: return false;
+    }
+}
+
+/* Quotient and rest without sign, by constants where there are such, else by the divider. */
+static struct isa_operand divide(struct lower *l, struct isa_operand a, struct isa_operand b,
+                                 bool is_rest)
+{
+    int q = take_register(l), r = take_register(l);
+
+    if (b.kind == OPERAND_IMM && b.value > 0 && (b.value & (b.value - 1)) == 0) {
+        if (is_rest)
+            emit_sand(&l->code, q, a, I(b.value - 1));
+        else
+            emit_sshrl(&l->code, q, a, I(__builtin_ctz((unsigned)b.value)));
+        return R(q);
+    }
+    vcode_put(&l->code, isa_sdivrem(a, b));
+    vcode_put(&l->code, isa_spop_drf(q));
+    vcode_put(&l->code, isa_spop_drf(r));
+    return R(is_rest ? r : q);
+}
+
+/* With signs: of the magnitudes, and the sign of the quotient, or of the dividend. */
+static struct isa_operand divide_signed(struct lower *l, struct isa_operand a,
+                                        struct isa_operand b, bool is_rest)
+{
+    int sign_a = take_register(l), sign_b = take_register(l), x = take_register(l),
+        y = take_register(l);
+    struct isa_operand q;
+
+    emit_sshra(&l->code, sign_a, a, I(31));
+    emit_sxor(&l->code, x, a, R(sign_a));
+    emit_ssub(&l->code, x, R(x), R(sign_a));
+    emit_sshra(&l->code, sign_b, b, I(31));
+    emit_sxor(&l->code, y, b, R(sign_b));
+    emit_ssub(&l->code, y, R(y), R(sign_b));
+    q = divide(l, R(x), b.kind == OPERAND_IMM && b.value > 0 ? b : R(y), is_rest);
+    if (!is_rest)
+        emit_sxor(&l->code, sign_a, R(sign_a), R(sign_b));
+    emit_sxor(&l->code, q.value, q, R(sign_a));
+    emit_ssub(&l->code, q.value, q, R(sign_a));
+    return q;
+}
+
+static enum isa_opcode plain_code(enum mosaic_code c)
+{
+    switch (c) {
+    case MOSAIC_ANDI: return OP_SAND;
+    case MOSAIC_ORI: return OP_SOR;
+    case MOSAIC_XORI: return OP_SXOR;
+    case MOSAIC_SHLI: return OP_SSHLL;
+    case MOSAIC_SHRSI: return OP_SSHRA;
+    case MOSAIC_SHRUI: return OP_SSHRL;
+    default: return OP_SMUL;
+    }
+}
+
+static struct scalar integer(struct lower *l, const struct mosaic_op *op, struct scalar a,
+                             struct scalar b)
+{
+    enum mosaic_code c = op->code;
+    struct isa_operand x, y;
+    int32_t known;
+    int to;
+
+    if (a.is_known && b.is_known && fold(c, a.value, b.value, &known))
+        return scalar_known(known);
+    switch (c) {
+    case MOSAIC_ADDI: return scalar_add(l, a, b);
+    case MOSAIC_SUBI: return scalar_sub(l, a, b);
+    case MOSAIC_MULI:
+        if (a.is_known || b.is_known)
+            return scalar_mul(l, a.is_known ? b : a, a.is_known ? a.value : b.value);
+        break;
+    default: break;
+    }
+    x = scalar_use(l, a);
+    y = scalar_use(l, b);
+    switch (c) {
+    case MOSAIC_DIVSI: case MOSAIC_REMSI:
+        return scalar_keep(l, divide_signed(l, x, y, c == MOSAIC_REMSI));
+    case MOSAIC_DIVUI: case MOSAIC_REMUI:
+        return scalar_keep(l, divide(l, x, y, c == MOSAIC_REMUI));
+    case MOSAIC_MINSI: case MOSAIC_MAXSI: case MOSAIC_MINUI: case MOSAIC_MAXUI:
+        to = take_register(l);
+        emit_smin_max(&l->code, to, x, y,
+                      c == MOSAIC_MINSI || c == MOSAIC_MINUI ? SMIN_MAX_MIN : SMIN_MAX_MAX,
+                      c == MOSAIC_MINSI || c == MOSAIC_MAXSI ? SMIN_MAX_S32 : SMIN_MAX_U32);
+        return scalar_keep(l, R(to));
+    case MOSAIC_ABSI:
+        to = take_register(l);
+        emit_ssub(&l->code, to, I(0), x);
+        emit_smin_max(&l->code, to, R(to), x, SMIN_MAX_MAX, SMIN_MAX_S32);
+        return scalar_keep(l, R(to));
+    default: return binary(l, plain_code(c), x, y);
+    }
+}
+
+int pallas_integer(struct lower *l, const struct mosaic_op *op)
+{
+    if (is_scalar(op))
+        set(l, op, integer(l, op, scalar_of(l, op->operand[0]),
+                           scalar_of(l, op->operand[op->operand_count - 1])));
+    return 0;
+}
+
+static bool compare_known(int64_t predicate, int32_t a, int32_t b)
+{
+    uint32_t ua = (uint32_t)a, ub = (uint32_t)b;
+    const bool holds[] = {a == b, a != b, a < b, a <= b, a > b, a >= b, ua < ub, ua <= ub, ua > ub,
+                          ua >= ub};
+
+    return predicate >= 0 && predicate < 10 && holds[predicate];
+}
+
+static struct scalar from_predicate(struct lower *l, int p)
+{
+    int to = take_register(l);
+
+    emit_select(&l->code, to, p, I(1), I(0));
+    return scalar_keep(l, R(to));
+}
+
+int pallas_cmpi(struct lower *l, const struct mosaic_op *op)
+{
+    static const enum isa_opcode is_signed[] = {OP_SCMP_EQ, OP_SCMP_NE, OP_SCMP_LT, OP_SCMP_LE,
+                                                OP_SCMP_GT, OP_SCMP_GE};
+    static const enum isa_scmp_u32_x0 is_unsigned[] = {SCMP_U32_LT, SCMP_U32_LE, SCMP_U32_GT,
+                                                       SCMP_U32_GE};
+    int64_t predicate = mosaic_int(op, "predicate", 0);
+    struct scalar a, b;
+    struct isa_operand x, y;
+    int p;
+
+    if (!is_scalar(op))
+        return 0;
+    a = scalar_of(l, op->operand[0]);
+    b = scalar_of(l, op->operand[1]);
+    if (predicate < 0 || predicate > 9)
+        return pallas_fail(l, op, "predicate %lld", (long long)predicate);
+    if (a.is_known && b.is_known) {
+        set(l, op, scalar_known(compare_known(predicate, a.value, b.value)));
+        return 0;
+    }
+    /* a truth compared with 0 is itself, or its negation */
+    x = scalar_use(l, a);
+    y = scalar_use(l, b);
+    p = next_pred(l);
+    if (predicate < 6)
+        vcode_put(&l->code, isa_make_q_ss(is_signed[predicate], p, x, y));
+    else
+        emit_scmp_u32(&l->code, p, x, y, is_unsigned[predicate - 6]);
+    set(l, op, from_predicate(l, p));
+    return 0;
+}
+
+int pallas_cmpf(struct lower *l, const struct mosaic_op *op)
+{
+    static const enum isa_scmp_f32_x0 codes[] = {SCMP_F32_EQ, SCMP_F32_GT, SCMP_F32_GE,
+                                                 SCMP_F32_LT, SCMP_F32_LE, SCMP_F32_NE};
+    int64_t predicate = mosaic_int(op, "predicate", 0);
+    int p;
+
+    if (!is_scalar(op))
+        return 0;
+    if ((predicate < 1 || predicate > 5) && predicate != 13)
+        return pallas_fail(l, op, "predicate %lld of scalars", (long long)predicate);
+    {
+        struct isa_operand x = scalar_use(l, scalar_of(l, op->operand[0]));
+        struct isa_operand y = scalar_use(l, scalar_of(l, op->operand[1]));
+
+        p = next_pred(l);
+        emit_scmp_f32(&l->code, p, x, y, codes[predicate == 13 ? 5 : predicate - 1]);
+    }
+    set(l, op, from_predicate(l, p));
+    return 0;
+}
+
+int pallas_select(struct lower *l, const struct mosaic_op *op)
+{
+    struct scalar c;
+    int p, to;
+
+    if (!is_scalar(op))
+        return 0;
+    c = scalar_of(l, op->operand[0]);
+    if (c.is_known) {
+        set(l, op, scalar_of(l, op->operand[c.value ? 1 : 2]));
+        return 0;
+    }
+    p = scalar_test(l, c, false);
+    {
+        struct isa_operand x = scalar_use(l, scalar_of(l, op->operand[1]));
+        struct isa_operand y = scalar_use(l, scalar_of(l, op->operand[2]));
+
+        to = take_register(l);
+        emit_select(&l->code, to, p, x, y);
+    }
+    set(l, op, scalar_keep(l, R(to)));
+    return 0;
+}
+
+/* Integers of scalars are words, booleans 0 or 1: only what changes the bits is an operation. */
+int pallas_convert(struct lower *l, const struct mosaic_op *op)
+{
+    bool from_float = mosaic_is_float(&op->operand[0]->type);
+    bool to_float = mosaic_is_float(&op->result[0]->type);
+    struct scalar a;
+    int to;
+
+    if (!is_scalar(op))
+        return 0;
+    a = scalar_of(l, op->operand[0]);
+    if (from_float == to_float) {
+        bool is_bit = op->result[0]->type.element == MOSAIC_I1;
+
+        if (op->code == MOSAIC_EXTSI && op->operand[0]->type.element == MOSAIC_I1)
+            a = scalar_sub(l, scalar_known(0), a);
+        set(l, op, is_bit && !a.is_known ? binary(l, OP_SAND, scalar_use(l, a), I(1)) : a);
+        return 0;
+    }
+    to = take_register(l);
+    if (to_float)
+        vcode_put(&l->code, isa_scvt_s32_f32(to, scalar_use(l, a)));
+    else
+        vcode_put(&l->code, isa_scvt_f32_s32(to, scalar_use(l, a)));
+    set(l, op, scalar_keep(l, R(to)));
+    return 0;
+}
+
+int pallas_float(struct lower *l, const struct mosaic_op *op)
+{
+    struct scalar a, b;
+    struct isa_operand x, y;
+    int to;
+
+    if (!is_scalar(op))
+        return 0;
+    a = scalar_of(l, op->operand[0]);
+    b = scalar_of(l, op->operand[op->operand_count - 1]);
+    x = scalar_use(l, a);
+    y = scalar_use(l, b);
+    to = take_register(l);
+    switch (op->code) {
+    case MOSAIC_ADDF: vcode_put(&l->code, isa_sadd_f32(to, x, y)); break;
+    case MOSAIC_SUBF: vcode_put(&l->code, isa_ssub_f32(to, x, y)); break;
+    case MOSAIC_MULF: vcode_put(&l->code, isa_smul_f32(to, x, y)); break;
+    case MOSAIC_NEGF: emit_sxor(&l->code, to, x, I(INT32_MIN)); break;
+    case MOSAIC_ABSF: emit_sand(&l->code, to, x, I(INT32_MAX)); break;
+    case MOSAIC_MAXIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MAX); break;
+    case MOSAIC_MINIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MIN); break;
+    default: return pallas_fail(l, op, "of scalars; of vectors it is made");
+    }
+    set(l, op, scalar_keep(l, R(to)));
+    return 0;
+}
+
+int pallas_same(struct lower *l, const struct mosaic_op *op)
+{
+    if (is_scalar(op))
+        set(l, op, scalar_of(l, op->operand[0]));
+    return 0;
+}
+
+int pallas_iteration_bound(struct lower *l, const struct mosaic_op *op)
+{
+    int64_t dim = mosaic_int(op, "dim", 0);
+
+    if (dim < 0 || dim >= l->k->grid_rank)
+        return pallas_fail(l, op, "dimension %lld of a grid of %d", (long long)dim,
+                          l->k->grid_rank);
+    set(l, op, l->bound[dim]);
+    return 0;
+}
+
+int pallas_device_id(struct lower *l, const struct mosaic_op *op)
+{
+    if (l->job->sums)
+        return pallas_fail(l, op, "kernels of several devices are not made");
+    set(l, op, scalar_known(0));
+    return 0;
+}

@@ -1,0 +1,103 @@
+/*
+ * Values of vectors tile by tile: a register of 8 rows by 128 lanes of 32 bits, pulled out of what
+ * computes it.
+ *
+ * The rows of a vector count through its outer dimensions: a *row tile* is 8 rows, and of a vector
+ * [4, 20, 300] there are 4 times 3, with 3 tiles of lanes each. Narrow types are unpacked when they
+ * are loaded and packed when they are stored; bf16 is f32 in registers, rounded where arithmetic
+ * made it; i1 is a mask.
+ *
+ * A loop runs over row tiles, `step` of them in an iteration; at->row is that of its first
+ * iteration. What cannot go on from one row tile to the next in equal steps says so by `run`: so
+ * many follow each other evenly, and the loop becomes several (lower_roots.c). The code of an
+ * iteration is written twice: first to nowhere, to learn what it asks for (pointers, scalars, run).
+ */
+#ifndef STACK_KERNELS_MOSAIC_TILE_H
+#define STACK_KERNELS_MOSAIC_TILE_H
+#include "stack/kernels/loop/fused_impl.h"
+#include "stack/kernels/mosaic/lower.h"
+
+#define TILE_POINTERS_MAX 11            /* scalar registers of a loop */
+
+struct tile_at {
+    int64_t row, lane;
+    bool all_rows, all_lanes;           /* of a vector with one row (lane): it in all of them */
+};
+
+struct tile_pointer {                   /* a register that goes on with the loop */
+    bool has_offset;
+    int smem;                           /* of the offset */
+    int32_t value;                      /* that is known */
+    int64_t step;                       /* per iteration; 0 of a plain scalar */
+    int reg;
+};
+
+struct tile_memo { int id; struct tile_at at; opnd out; };
+struct tile_loaded { int64_t key[6]; int reg; };
+
+struct tiler {
+    struct lower *l;
+    struct vcode *c;                    /* the kernel's, or one that is thrown away */
+    bool is_moving;                     /* a loop of more than one iteration */
+    int64_t step;                       /* row tiles of an iteration */
+    int64_t run;                        /* row tiles that follow each other evenly, at most */
+    int parts;                          /* row tiles in a tile of the narrowest type met */
+    struct tile_pointer pointer[TILE_POINTERS_MAX];
+    int pointer_count;
+    struct tile_memo *memo;
+    size_t memo_count, memo_capacity;
+    struct tile_loaded *loaded;
+    size_t loaded_count, loaded_capacity;
+    int next_unit;
+    int depth;
+    /* the code of row tiles `row` to row + parts - 1 */
+    bool (*body)(struct tiler *t, int64_t row, int64_t parts);
+    void *user;
+    bool is_failed;
+};
+
+/* A tile of a value; of i1 a mask register. false: failed. */
+bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at, opnd *out);
+bool tile_mask(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at, int *mask);
+bool tile_fail(struct tiler *t, const struct mosaic_op *op, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* register that holds a scalar, or an immediate */
+opnd tile_scalar(struct tiler *t, struct scalar s);
+/* at most so many row tiles follow each other evenly */
+void tile_limit(struct tiler *t, int64_t run);
+int tile_unit(struct tiler *t);         /* the next cross-lane unit */
+
+/* rows of a vector in its layout (1 where none are along sublanes), lanes likewise */
+int64_t tile_row_count(const struct lower *l, const struct mosaic_value *v);
+int64_t tile_lane_count(const struct lower *l, const struct mosaic_value *v);
+int64_t tile_rows_down(const struct lower *l, const struct mosaic_value *v);    /* row tiles, all */
+int64_t tile_lanes_across(const struct lower *l, const struct mosaic_value *v);
+int64_t tile_down(const struct lower *l, const struct mosaic_value *v); /* of one outer index */
+
+opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at);
+/* Stores `parts` row tiles from at->row on, as a tile of the type has them; `mask`, or -1, by part */
+bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place *p,
+                const struct tile_at *at, const opnd *value, int parts, const int *mask);
+
+/* the body over row tiles 0 to all - 1, `work` of which the body's tiles are; -1: failed */
+int tile_loop(struct tiler *t, int64_t all, int64_t work);
+
+/* operations' own: the functions that lower.def names */
+typedef bool tile_make(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
+                       opnd *out);
+#define LOWER(id, run, tile, op) tile_make tile_##tile;
+#include "stack/kernels/mosaic/lower.def"
+
+/* Which dimensions of an operation's result lie along rows and lanes; false: they do not go together
+ * with its operands'. */
+struct tile_layout { int row_dim, lane_dim; bool is_free; };
+struct tile_layout tile_layout_of(const struct lower *l, const struct mosaic_value *v);
+
+/* two values combined by a reduction's kind; its neutral element */
+opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd a, opnd b);
+bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out);
+/* mask of the lanes below `count`, of the rows below `count` */
+int tile_lane_mask(struct tiler *t, int64_t count);
+int tile_row_mask(struct tiler *t, int64_t count);
+#endif

@@ -1,0 +1,302 @@
+/* Tiles of what spreads, joins and cuts vectors, and of sums along lanes: no data moves but along
+ * lanes, it is only told where a tile is to be taken from. */
+#include "stack/kernels/mosaic/tile.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+bool tile_vector_load(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
+                      opnd *out)
+{
+    (void)at;
+    (void)out;
+    return tile_fail(t, op, "its memory is not known");
+}
+
+bool tile_broadcast(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
+                    opnd *out)
+{
+    const struct mosaic_value *from = op->operand[0], *to = op->result[0];
+    struct tile_layout layout;
+    struct tile_at there = *at;
+    int lead;
+    int64_t down, all_from, all_to;
+
+    if (from->type.kind == MOSAIC_SCALAR)
+        return tile_pull(t, from, at, out);
+    layout = tile_layout_of(t->l, from);
+    lead = to->type.rank - from->type.rank;
+    if (layout.lane_dim < 0 || layout.lane_dim != from->type.rank - 1)
+        return tile_fail(t, op, "of a vector that lies along rows");
+    if (from->type.dim[layout.lane_dim] == 1 && to->type.dim[to->type.rank - 1] != 1) {
+        there.lane = 0;
+        there.all_lanes = true;
+    }
+    down = tile_down(t->l, to);
+    all_from = tile_rows_down(t->l, from);
+    all_to = tile_rows_down(t->l, to);
+    if (tile_row_count(t->l, from) != tile_row_count(t->l, to)) {
+        if (all_from != 1) {            /* a row for each outer index */
+            int64_t outer_from = 0, scale = 1, outer = at->row / down;
+
+            tile_limit(t, down);
+            for (int d = to->type.rank - 3; d >= 0; d--) {
+                int64_t index = outer % to->type.dim[d];
+
+                outer /= to->type.dim[d];
+                if (d - lead >= 0 && from->type.dim[d - lead] != 1) {
+                    outer_from += index * scale;
+                    scale *= from->type.dim[d - lead];
+                }
+            }
+            there.row = outer_from;
+        } else {
+            there.row = 0;
+        }
+        there.all_rows = true;
+    } else if (all_from != all_to) {    /* the same rows for other outer indices */
+        int64_t outer_from = 0, scale = 1, outer = at->row / down;
+
+        tile_limit(t, down);
+        for (int d = to->type.rank - 3; d >= 0; d--) {
+            int64_t index = outer % to->type.dim[d];
+
+            outer /= to->type.dim[d];
+            if (d - lead >= 0 && from->type.dim[d - lead] != 1) {
+                outer_from += index * scale;
+                scale *= from->type.dim[d - lead];
+            }
+        }
+        there.row = outer_from * down + at->row % down;
+    }
+    return tile_pull(t, from, &there, out);
+}
+
+/* Rows, lanes and the order of outer dimensions stay: whole row tiles may be counted otherwise. */
+bool tile_reshape(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
+{
+    const struct mosaic_value *from = op->operand[0], *to = op->result[0];
+    int64_t rows_from = tile_row_count(t->l, from), rows_to = tile_row_count(t->l, to);
+    int64_t lanes_from = tile_lane_count(t->l, from), lanes_to = tile_lane_count(t->l, to);
+    struct tile_at there = *at;
+
+    if (lanes_from == lanes_to && (rows_from == rows_to ||
+                                   (rows_from % TILE_ROWS == 0 && rows_to % TILE_ROWS == 0)))
+        return tile_pull(t, from, &there, out);
+    return tile_fail(t, op, "a shape of other rows or lanes (%lld by %lld becomes %lld by %lld)",
+                     (long long)rows_from, (long long)lanes_from, (long long)rows_to,
+                     (long long)lanes_to);
+}
+
+bool tile_concatenate(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
+                      opnd *out)
+{
+    const struct mosaic_value *to = op->result[0];
+    struct tile_layout layout = tile_layout_of(t->l, to);
+    int64_t dim = mosaic_int(op, "dimension", 0), first = 0, wanted, unit;
+    struct tile_at there = *at;
+    int64_t down = tile_down(t->l, to);
+
+    if (dim == layout.lane_dim) {
+        unit = TILE_LANES;
+        wanted = at->lane;
+    } else if (dim == layout.row_dim) {
+        unit = TILE_ROWS;
+        wanted = at->row % down;
+    } else {
+        return tile_fail(t, op, "along a dimension outside of rows and lanes");
+    }
+    for (int i = 0; i < op->operand_count; i++) {
+        const struct mosaic_value *from = op->operand[i];
+        int64_t size = from->type.dim[dim], tiles = div_up(size, unit);
+
+        if (size % unit && i + 1 < op->operand_count)
+            return tile_fail(t, op, "parts of %lld along a dimension that lies in %lds",
+                             (long long)size, (long)unit);
+        if (dim == layout.row_dim)
+            tile_limit(t, tiles);
+        if (wanted < first + tiles && wanted >= first) {
+            if (dim == layout.lane_dim) {
+                there.lane = wanted - first;
+            } else {
+                if (tile_rows_down(t->l, to) != down)
+                    tile_limit(t, down);
+                there.row = at->row / down * tiles + (wanted - first);
+            }
+            return tile_pull(t, from, &there, out);
+        }
+        first += tiles;
+    }
+    return tile_fail(t, op, "its parts are fewer than its result");
+}
+
+bool tile_strided_slice(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
+                        opnd *out)
+{
+    const struct mosaic_attr *offsets = mosaic_attr(op, "offsets");
+    const struct mosaic_attr *strides = mosaic_attr(op, "strides");
+    const struct mosaic_value *from = op->operand[0], *to = op->result[0];
+    struct tile_layout layout = tile_layout_of(t->l, from);
+    struct tile_at there = *at;
+    int64_t down_to = tile_down(t->l, to), down_from = tile_down(t->l, from), outer_from = 0;
+    int64_t scale = 1, outer = at->row / down_to, row;
+
+    for (int i = 0; strides && i < strides->count; i++)
+        if (strides->ints[i] != 1)
+            return tile_fail(t, op, "strides are not made");
+    if (!offsets || offsets->count > from->type.rank)
+        return tile_fail(t, op, "it says no offsets");
+    row = at->row % down_to;
+    for (int d = from->type.rank - 1; d >= 0; d--) {
+        int64_t by = d < offsets->count ? offsets->ints[d] : 0;
+
+        if (d == layout.lane_dim) {
+            if (by % TILE_LANES)
+                return tile_fail(t, op, "lanes from %lld on, no multiple of %d", (long long)by,
+                                 TILE_LANES);
+            there.lane += by / TILE_LANES;
+        } else if (d == layout.row_dim) {
+            if (by % TILE_ROWS)
+                return tile_fail(t, op, "rows from %lld on, no multiple of %d", (long long)by,
+                                 TILE_ROWS);
+            row += by / TILE_ROWS;
+        } else {
+            outer_from += (outer % to->type.dim[d] + by) * scale;
+            outer /= to->type.dim[d];
+            scale *= from->type.dim[d];
+        }
+    }
+    if (tile_rows_down(t->l, to) != down_to)
+        tile_limit(t, down_to);
+    there.row = outer_from * down_from + row;
+    return tile_pull(t, from, &there, out);
+}
+
+/* ----- sums along lanes */
+
+opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd a, opnd b)
+{
+    bool is_float = mosaic_element_kind(e) == MOSAIC_KIND_FLOAT;
+
+    if (!strcmp(kind, "add") || !strcmp(kind, "sum"))
+        return is_float ? add(t->c, a, b) : iadd(t->c, a, b);
+    if (!strcmp(kind, "mul"))
+        return is_float ? mul(t->c, a, b) : imul(t->c, a, b);
+    if (!strncmp(kind, "max", 3))
+        return is_float ? R(emit_vmax_f32(t->c, a, b))
+                        : R(emit_vmax_int(t->c, a, b, VMAX_INT_MAX, kind[3] == 'u' ? VMAX_INT_U32
+                                                                                  : VMAX_INT_S32));
+    if (!strncmp(kind, "min", 3))
+        return is_float ? R(emit_vmin_f32(t->c, a, b))
+                        : R(emit_vmax_int(t->c, a, b, VMAX_INT_MIN, kind[3] == 'u' ? VMAX_INT_U32
+                                                                                  : VMAX_INT_S32));
+    if (!strcmp(kind, "and"))
+        return bit_and(t->c, a, b);
+    if (!strcmp(kind, "or"))
+        return bit_or(t->c, a, b);
+    return bit_xor(t->c, a, b);
+}
+
+bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out)
+{
+    bool is_float = mosaic_element_kind(e) == MOSAIC_KIND_FLOAT;
+
+    *out = I(0);
+    if (!strcmp(kind, "mul"))
+        *out = is_float ? F(1) : I(1);
+    else if (!strncmp(kind, "max", 3))
+        *out = is_float ? I((int32_t)0xff800000) : I(kind[3] == 'u' ? 0 : INT32_MIN);
+    else if (!strncmp(kind, "min", 3))
+        *out = is_float ? I(0x7f800000) : I(kind[3] == 'u' ? -1 : INT32_MAX);
+    else if (!strcmp(kind, "and"))
+        *out = I(-1);
+    else
+        return !strcmp(kind, "add") || !strcmp(kind, "sum") || !strcmp(kind, "or") ||
+               !strcmp(kind, "xor");
+    return true;
+}
+
+static bool is_neutral(const struct mosaic_value *v, opnd neutral)
+{
+    const struct mosaic_attr *a = v->op && v->op->code == MOSAIC_CONSTANT
+                                      ? mosaic_attr(v->op, "value") : NULL;
+
+    return a && a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat &&
+           ((int32_t)a->element[0] == neutral.value ||
+            (neutral.value == 0 && a->element[0] == 0x80000000u));
+}
+
+/* the lanes of one register combined, in all of them */
+static bool across_lanes(struct tiler *t, const struct mosaic_op *op, const char *kind,
+                         enum mosaic_element e, opnd v, opnd *out)
+{
+    int reg = vcode_in_register(t->c, v);
+
+    if (mosaic_element_kind(e) == MOSAIC_KIND_FLOAT && strcmp(kind, "mul")) {
+        *out = R(!strcmp(kind, "add") ? emit_vadd_xlane(t->c, tile_unit(t), reg)
+                 : !strncmp(kind, "max", 3) ? emit_vmax_xlane(t->c, tile_unit(t), reg)
+                                            : emit_vmin_xlane(t->c, tile_unit(t), reg));
+        return true;
+    }
+    (void)op;
+    for (int by = TILE_LANES / 2; by; by /= 2)
+        reg = vcode_in_register(t->c, tile_combine(t, kind, e, R(reg),
+                                                   R(emit_vrot_lane(t->c, tile_unit(t), reg,
+                                                                    I(by)))));
+    *out = R(reg);
+    return true;
+}
+
+#define LANE_TILES_MAX 256
+
+/* values pair by pair: short chains */
+static opnd tree(struct tiler *t, const char *kind, enum mosaic_element e, opnd *value, int64_t n)
+{
+    for (; n > 1; n = (n + 1) / 2)
+        for (int64_t i = 0; i < n / 2; i++) {
+            value[i] = tile_combine(t, kind, e, value[2 * i], value[2 * i + 1]);
+            if (i == n / 2 - 1 && n % 2)
+                value[i + 1] = value[n - 1];
+        }
+    return value[0];
+}
+
+bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
+                          opnd *out)
+{
+    const struct mosaic_value *from = op->operand[0];
+    const char *kind = mosaic_text(op, "kind", "");
+    enum mosaic_element e = from->type.element;
+    int64_t across = tile_lanes_across(t->l, from);
+    int64_t rest = tile_lane_count(t->l, from) % TILE_LANES;
+    opnd value[LANE_TILES_MAX], neutral, acc;
+
+    if (!tile_neutral(kind, e, &neutral))
+        return tile_fail(t, op, "of kind \"%s\"", kind);
+    if (across > LANE_TILES_MAX)
+        return tile_fail(t, op, "%lld lanes; %d are the most",
+                         (long long)tile_lane_count(t->l, from), LANE_TILES_MAX * TILE_LANES);
+    if (tile_lane_count(t->l, from) == 1) {
+        if (!tile_pull(t, from, at, &value[0]))
+            return false;
+        *out = value[0];
+    } else {
+        for (int64_t i = 0; i < across; i++) {
+            struct tile_at there = {.row = at->row, .lane = i, .all_rows = at->all_rows};
+
+            if (!tile_pull(t, from, &there, &value[i]))
+                return false;
+        }
+        if (rest)
+            value[across - 1] = choose(t->c, tile_lane_mask(t, rest), value[across - 1], neutral);
+        if (!across_lanes(t, op, kind, e, tree(t, kind, e, value, across), out))
+            return false;
+    }
+    if (is_neutral(op->operand[1], neutral))
+        return true;
+    if (!tile_pull(t, op->operand[1], at, &acc))
+        return false;
+    *out = tile_combine(t, kind, e, *out, acc);
+    return true;
+}
