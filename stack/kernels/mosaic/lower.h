@@ -116,6 +116,8 @@ static inline struct scalar scalar_known(int64_t x)
 }
 void scalar_forget(struct lower *l);                    /* a new block: no register holds anything */
 struct isa_operand scalar_use(struct lower *l, struct scalar s);
+/* a register for a result, out of the turn: of what was used before, the last few stay */
+int scalar_register(struct lower *l);
 struct scalar scalar_keep(struct lower *l, struct isa_operand in);      /* a word of its own */
 struct scalar scalar_word(struct lower *l);             /* one that is written later */
 void scalar_write(struct lower *l, struct scalar to, struct scalar from);

@@ -227,10 +227,13 @@ int pallas_if(struct lower *l, const struct mosaic_op *op)
             continue;
         }
         if (r == 1) {
-            int to = LOWER_CACHE_FIRST;
+            struct isa_operand x;
+            int to;
 
             pallas_begin_block(l);
-            emit_sxor(&l->code, to, scalar_use(l, c), I(1));
+            x = scalar_use(l, c);
+            to = scalar_register(l);
+            emit_sxor(&l->code, to, x, I(1));
             is_taken = scalar_keep(l, R(to));
         }
         skip = pallas_if_begin(l, is_taken);
@@ -268,11 +271,10 @@ int pallas_switch(struct lower *l, const struct mosaic_op *op)
             if (is_taken.value)
                 is_other = scalar_known(0);
         } else if (r < op->region_count) {
-            int p = scalar_test(l, is_taken, true);
+            int p = scalar_test(l, is_taken, true), to = scalar_register(l);
 
-            emit_select(&l->code, LOWER_CACHE_FIRST, p, I(1), I(0));
-            l->cache[0] = -1;
-            is_taken = scalar_keep(l, R(LOWER_CACHE_FIRST));
+            emit_select(&l->code, to, p, I(1), I(0));
+            is_taken = scalar_keep(l, R(to));
         }
         if (is_taken.is_known && !is_taken.value) {
             skip_numbers(l, b);
@@ -420,11 +422,11 @@ int pallas_for(struct lower *l, const struct mosaic_op *op)
         left = scalar_known(first.value < end.value);
     } else {
         struct isa_operand x = scalar_use(l, first), y = scalar_use(l, end);
+        int to = scalar_register(l);
 
         emit_scmp_lt(&l->code, 1, x, y);
-        emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(1), I(0));
-        l->cache[0] = -1;
-        left = scalar_keep(l, R(LOWER_CACHE_FIRST));
+        emit_select(&l->code, to, 1, I(1), I(0));
+        left = scalar_keep(l, R(to));
     }
     take_carried(l, op, b->argument + 1);
     if (left.is_known && !left.value) {

@@ -325,12 +325,13 @@ static void next_step(struct grid *g, struct scalar *next)
         struct scalar sum = scalar_add(l, l->step[d], carry);
         struct isa_operand x = scalar_use(l, sum), end = scalar_use(l, l->bound[d]);
 
+        int wraps = scalar_register(l), to = scalar_register(l);
+
         emit_scmp_eq(&l->code, 1, x, end);
-        emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(1), I(0));
-        emit_select(&l->code, LOWER_CACHE_FIRST + 1, 1, I(0), x);
-        l->cache[0] = l->cache[1] = -1;
-        carry = scalar_keep(l, R(LOWER_CACHE_FIRST));
-        next[d] = scalar_keep(l, R(LOWER_CACHE_FIRST + 1));
+        emit_select(&l->code, wraps, 1, I(1), I(0));
+        emit_select(&l->code, to, 1, I(0), x);
+        carry = scalar_keep(l, R(wraps));
+        next[d] = scalar_keep(l, R(to));
     }
     g->is_last = carry;
 }
@@ -341,17 +342,17 @@ static struct scalar changes(struct grid *g, const struct window *w)
     struct lower *l = g->l;
     struct isa_operand a = scalar_use(l, w->at), b = scalar_use(l, w->next);
     struct isa_operand last = scalar_use(l, g->is_last);
+    int to = scalar_register(l);
 
     emit_scmp_ne(&l->code, 1, a, b);
-    emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(1), I(0));
-    if (w->is_output)
-        emit_sor(&l->code, LOWER_CACHE_FIRST, R(LOWER_CACHE_FIRST), last);
-    else {
+    emit_select(&l->code, to, 1, I(1), I(0));
+    if (w->is_output) {
+        emit_sor(&l->code, to, R(to), last);
+    } else {
         emit_scmp_eq(&l->code, 1, last, I(1));
-        emit_select(&l->code, LOWER_CACHE_FIRST, 1, I(0), R(LOWER_CACHE_FIRST));
+        emit_select(&l->code, to, 1, I(0), R(to));
     }
-    l->cache[0] = -1;
-    return scalar_keep(l, R(LOWER_CACHE_FIRST));
+    return scalar_keep(l, R(to));
 }
 
 static int step_begin(struct grid *g, struct scalar *next, struct scalar *change)
@@ -402,6 +403,7 @@ static int step_end(struct grid *g, const struct scalar *next, const struct scal
         struct window *w = &g->window[i];
         struct scalar parity;
         struct isa_operand a, b;
+        int to;
 
         if (w->is_fixed)
             continue;
@@ -414,9 +416,9 @@ static int step_end(struct grid *g, const struct scalar *next, const struct scal
         }
         a = scalar_use(l, w->parity);
         b = scalar_use(l, change[i]);
-        emit_sxor(&l->code, LOWER_CACHE_FIRST, a, b);
-        l->cache[0] = -1;
-        parity = scalar_keep(l, R(LOWER_CACHE_FIRST));
+        to = scalar_register(l);
+        emit_sxor(&l->code, to, a, b);
+        parity = scalar_keep(l, R(to));
         scalar_write(l, w->parity, parity);
         scalar_write(l, w->row, scalar_mul(l, parity, w->rows));
         scalar_write(l, w->is_new, change[i]);

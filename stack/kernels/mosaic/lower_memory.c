@@ -27,9 +27,7 @@ int pallas_load(struct lower *l, const struct mosaic_op *op)
     {
         struct isa_operand base = address_of(l, &at);
 
-        to = LOWER_CACHE_FIRST + l->cache_next;
-        l->cache[l->cache_next] = -1;
-        l->cache_next = (l->cache_next + 1) % LOWER_CACHE_COUNT;
+        to = scalar_register(l);
         emit_sld(&l->code, to, base, I(at.base));
     }
     l->scalar[op->result[0]->id] = scalar_keep(l, R(to));
@@ -323,9 +321,11 @@ int pallas_sem_read(struct lower *l, const struct mosaic_op *op)
 {
     const struct place *p = &l->place[op->operand[0]->id];
 
-    vcode_put(&l->code, isa_vsyncmov(LOWER_CACHE_FIRST, flag_of(l, p)));
-    l->cache[0] = -1;
-    l->scalar[op->result[0]->id] = scalar_keep(l, R(LOWER_CACHE_FIRST));
+    struct isa_operand flag = flag_of(l, p);
+    int to = scalar_register(l);
+
+    vcode_put(&l->code, isa_vsyncmov(to, flag));
+    l->scalar[op->result[0]->id] = scalar_keep(l, R(to));
     return 0;
 }
 

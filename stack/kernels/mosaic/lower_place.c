@@ -103,6 +103,15 @@ static void move_base(struct lower *l, struct place *p, struct scalar index, int
     p->has_offset = true;
 }
 
+static struct scalar shifted(struct lower *l, struct scalar s, int by)
+{
+    struct isa_operand x = scalar_use(l, s);
+    int to = scalar_register(l);
+
+    emit_sshrl(&l->code, to, x, I(by));
+    return scalar_keep(l, R(to));
+}
+
 /* along rows: whole tiles, or, of 32 bits with one tile across, any row */
 static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *p,
                      const struct mosaic_value *v)
@@ -123,10 +132,7 @@ static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *
             move_base(l, p, index, p->t.row_step / p->t.rows);
             return 0;
         }
-        emit_sshrl(&l->code, LOWER_CACHE_FIRST, scalar_use(l, index),
-                   I(__builtin_ctz((unsigned)p->t.rows)));
-        l->cache[0] = -1;
-        move_base(l, p, scalar_keep(l, R(LOWER_CACHE_FIRST)), p->t.row_step);
+        move_base(l, p, shifted(l, index, __builtin_ctz((unsigned)p->t.rows)), p->t.row_step);
         return 0;
     }
     if (index.is_known && p->t.rows == TILE_ROWS) {
@@ -151,11 +157,7 @@ static int move_lanes(struct lower *l, const struct mosaic_op *op, struct place 
         return 0;
     }
     if (p->t.lane_step == TILE_ROWS) {  /* 128 lanes are 8 rows */
-        struct isa_operand x = scalar_use(l, index);
-
-        emit_sshrl(&l->code, LOWER_CACHE_FIRST, x, I(4));
-        l->cache[0] = -1;
-        move_base(l, p, scalar_keep(l, R(LOWER_CACHE_FIRST)), 1);
+        move_base(l, p, shifted(l, index, 4), 1);
         return 0;
     }
     return pallas_fail(l, op, "lanes of a reshaped array from a computed index on");

@@ -99,7 +99,7 @@ static struct dot_step step_of(struct lower *l, const struct product *p, int64_t
     struct dot_step s = {
         .chip = l->chip, .lhs_type = p->lhs_type, .rhs_type = p->rhs_type,
         .is_rhs_transposed = p->is_rhs_transposed, .depth_tiles = div_up(p->k, ARRAY_LANES),
-        .first_step = -1, .transpose = {.is_new = -1}};
+        .first_step = -1, .adds_up = true, .transpose = {.is_new = -1}};
 
     s.lhs = box_of(&p->lhs, REG_LHS, true,
                    batch * batch_step(&p->lhs, p->dot.lhs_batch, p->dot.batch_count) +

@@ -24,8 +24,7 @@ static int next_pred(struct lower *l)
     return PRED_FIRST + l->next_pred;
 }
 
-/* the next register of the cache, which forgets what it held */
-static int take_register(struct lower *l)
+int scalar_register(struct lower *l)
 {
     int at = l->cache_next;
 
@@ -44,7 +43,7 @@ struct isa_operand scalar_use(struct lower *l, struct scalar s)
     for (int i = 0; i < LOWER_CACHE_COUNT; i++)
         if (l->cache[i] == s.smem)
             return R(LOWER_CACHE_FIRST + i);
-    reg = take_register(l);
+    reg = scalar_register(l);
     emit_sld(&l->code, reg, NONE, I(s.smem));
     l->cache[reg - LOWER_CACHE_FIRST] = s.smem;
     return R(reg);
@@ -88,7 +87,7 @@ void scalar_write(struct lower *l, struct scalar to, struct scalar from)
 static struct scalar binary(struct lower *l, enum isa_opcode code, struct isa_operand a,
                             struct isa_operand b)
 {
-    int to = take_register(l);
+    int to = scalar_register(l);
 
     vcode_put(&l->code, isa_make_e_ss(code, to, a, b));
     return scalar_keep(l, R(to));
@@ -248,7 +247,7 @@ static bool fold(enum mosaic_code c, int32_t a, int32_t b, int32_t *to)
 static struct isa_operand divide(struct lower *l, struct isa_operand a, struct isa_operand b,
                                  bool is_rest)
 {
-    int q = take_register(l), r = take_register(l);
+    int q = scalar_register(l), r = scalar_register(l);
 
     if (b.kind == OPERAND_IMM && b.value > 0 && (b.value & (b.value - 1)) == 0) {
         if (is_rest)
@@ -267,8 +266,8 @@ static struct isa_operand divide(struct lower *l, struct isa_operand a, struct i
 static struct isa_operand divide_signed(struct lower *l, struct isa_operand a,
                                         struct isa_operand b, bool is_rest)
 {
-    int sign_a = take_register(l), sign_b = take_register(l), x = take_register(l),
-        y = take_register(l);
+    int sign_a = scalar_register(l), sign_b = scalar_register(l), x = scalar_register(l),
+        y = scalar_register(l);
     struct isa_operand q;
 
     emit_sshra(&l->code, sign_a, a, I(31));
@@ -325,13 +324,13 @@ static struct scalar integer(struct lower *l, const struct mosaic_op *op, struct
     case MOSAIC_DIVUI: case MOSAIC_REMUI:
         return scalar_keep(l, divide(l, x, y, c == MOSAIC_REMUI));
     case MOSAIC_MINSI: case MOSAIC_MAXSI: case MOSAIC_MINUI: case MOSAIC_MAXUI:
-        to = take_register(l);
+        to = scalar_register(l);
         emit_smin_max(&l->code, to, x, y,
                       c == MOSAIC_MINSI || c == MOSAIC_MINUI ? SMIN_MAX_MIN : SMIN_MAX_MAX,
                       c == MOSAIC_MINSI || c == MOSAIC_MAXSI ? SMIN_MAX_S32 : SMIN_MAX_U32);
         return scalar_keep(l, R(to));
     case MOSAIC_ABSI:
-        to = take_register(l);
+        to = scalar_register(l);
         emit_ssub(&l->code, to, I(0), x);
         emit_smin_max(&l->code, to, R(to), x, SMIN_MAX_MAX, SMIN_MAX_S32);
         return scalar_keep(l, R(to));
@@ -358,7 +357,7 @@ static bool compare_known(int64_t predicate, int32_t a, int32_t b)
 
 static struct scalar from_predicate(struct lower *l, int p)
 {
-    int to = take_register(l);
+    int to = scalar_register(l);
 
     emit_select(&l->code, to, p, I(1), I(0));
     return scalar_keep(l, R(to));
@@ -436,7 +435,7 @@ int pallas_select(struct lower *l, const struct mosaic_op *op)
         struct isa_operand x = scalar_use(l, scalar_of(l, op->operand[1]));
         struct isa_operand y = scalar_use(l, scalar_of(l, op->operand[2]));
 
-        to = take_register(l);
+        to = scalar_register(l);
         emit_select(&l->code, to, p, x, y);
     }
     set(l, op, scalar_keep(l, R(to)));
@@ -462,7 +461,7 @@ int pallas_convert(struct lower *l, const struct mosaic_op *op)
         set(l, op, is_bit && !a.is_known ? binary(l, OP_SAND, scalar_use(l, a), I(1)) : a);
         return 0;
     }
-    to = take_register(l);
+    to = scalar_register(l);
     if (to_float)
         vcode_put(&l->code, isa_scvt_s32_f32(to, scalar_use(l, a)));
     else
@@ -483,7 +482,7 @@ int pallas_float(struct lower *l, const struct mosaic_op *op)
     b = scalar_of(l, op->operand[op->operand_count - 1]);
     x = scalar_use(l, a);
     y = scalar_use(l, b);
-    to = take_register(l);
+    to = scalar_register(l);
     switch (op->code) {
     case MOSAIC_ADDF: vcode_put(&l->code, isa_sadd_f32(to, x, y)); break;
     case MOSAIC_SUBF: vcode_put(&l->code, isa_ssub_f32(to, x, y)); break;
