@@ -1,0 +1,172 @@
+"""Kernels of Pallas for the TPU, of the kinds that its documentation has, written for these tests.
+
+KERNELS lists (name, function, shapes of arguments, bound): the function takes `interpret` for JAX's
+TPU interpret mode, whose values the tests take for right.
+"""
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+F32, BF16, I32 = jnp.float32, jnp.bfloat16, jnp.int32
+
+
+def like(shape, dtype=F32):
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def add(x, y, interpret=False):
+    def kernel(x_ref, y_ref, o_ref):
+        o_ref[...] = x_ref[...] + y_ref[...]
+    block = pl.BlockSpec((16, 128), lambda i, j: (i, j))
+    return pl.pallas_call(kernel, out_shape=like(x.shape), grid=(3, 2), in_specs=[block, block],
+                          out_specs=block, interpret=interpret)(x, y)
+
+
+def softmax(x, interpret=False):
+    def kernel(x_ref, o_ref):
+        x = x_ref[...]
+        e = jnp.exp(x - jnp.max(x, axis=-1, keepdims=True))
+        o_ref[...] = e / jnp.sum(e, axis=-1, keepdims=True)
+    block = pl.BlockSpec((32, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(kernel, out_shape=like(x.shape), grid=(x.shape[0] // 32,),
+                          in_specs=[block], out_specs=block, interpret=interpret)(x)
+
+
+def matmul(x, y, interpret=False, bm=64, bk=128, bn=128):
+    def kernel(x_ref, y_ref, o_ref, acc):
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            acc[...] = jnp.zeros_like(acc)
+        acc[...] += jnp.dot(x_ref[...], y_ref[...], preferred_element_type=F32)
+
+        @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+        def _():
+            o_ref[...] = acc[...].astype(o_ref.dtype)
+    (m, k), n = x.shape, y.shape[1]
+    spec = pltpu.PrefetchScalarGridSpec(
+        num_scalar_prefetch=0, grid=(m // bm, n // bn, k // bk),
+        in_specs=[pl.BlockSpec((bm, bk), lambda i, j, k: (i, k)),
+                  pl.BlockSpec((bk, bn), lambda i, j, k: (k, j))],
+        out_specs=pl.BlockSpec((bm, bn), lambda i, j, k: (i, j)),
+        scratch_shapes=[pltpu.VMEM((bm, bn), F32)])
+    return pl.pallas_call(
+        kernel, grid_spec=spec, out_shape=like((m, n), x.dtype), interpret=interpret,
+        compiler_params=pltpu.CompilerParams(
+            dimension_semantics=("parallel", "parallel", "arbitrary")))(x, y)
+
+
+def overhang(x, interpret=False):
+    """Blocks that reach beyond their array."""
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jnp.tanh(x_ref[...]) * 2.0
+    block = pl.BlockSpec((32, 128), lambda i, j: (i, j))
+    return pl.pallas_call(kernel, out_shape=like(x.shape), grid=(2, 2), in_specs=[block],
+                          out_specs=block, interpret=interpret)(x)
+
+
+def gather_blocks(which, x, interpret=False):
+    """Scalar prefetch: the index map reads which block comes."""
+    def kernel(which_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[...] + which_ref[pl.program_id(0)].astype(F32)
+    spec = pltpu.PrefetchScalarGridSpec(
+        num_scalar_prefetch=1, grid=(which.shape[0],),
+        in_specs=[pl.BlockSpec((8, 128), lambda i, which: (which[i], 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i, which: (i, 0)))
+    return pl.pallas_call(kernel, grid_spec=spec, out_shape=like((8 * which.shape[0], 128)),
+                          interpret=interpret)(which, x)
+
+
+def copies(x, interpret=False):
+    """DMAs of the kernel's own, two buffers, a loop."""
+    def kernel(x_hbm, o_hbm, buffer, done, sems, sem):
+        steps = x_hbm.shape[0] // 16
+
+        def fetch(i, slot):
+            return pltpu.make_async_copy(x_hbm.at[pl.ds(i * 16, 16)], buffer.at[slot],
+                                         sems.at[slot])
+        fetch(0, 0).start()
+
+        def step(i, _):
+            slot = jax.lax.rem(i, 2)
+
+            @pl.when(i + 1 < steps)
+            def _():
+                fetch(i + 1, 1 - slot).start()
+            fetch(i, slot).wait()
+            done[...] = buffer[slot] * 3.0
+            out = pltpu.make_async_copy(done, o_hbm.at[pl.ds(i * 16, 16)], sem)
+            out.start()
+            out.wait()
+            return ()
+        jax.lax.fori_loop(0, steps, step, ())
+    hbm = pl.BlockSpec(memory_space=pl.ANY)
+    return pl.pallas_call(
+        kernel, out_shape=like(x.shape), in_specs=[hbm], out_specs=hbm, interpret=interpret,
+        scratch_shapes=[pltpu.VMEM((2, 16, x.shape[1]), F32), pltpu.VMEM((16, x.shape[1]), F32),
+                        pltpu.SemaphoreType.DMA((2,)), pltpu.SemaphoreType.DMA])(x)
+
+
+def flash(q, k, v, interpret=False, bq=128, bk=128):
+    """Attention with a running maximum and sum over blocks of keys."""
+    def kernel(q_ref, k_ref, v_ref, o_ref, m_ref, l_ref, acc_ref):
+        @pl.when(pl.program_id(2) == 0)
+        def _():
+            m_ref[...] = jnp.full_like(m_ref, -1e30)
+            l_ref[...] = jnp.zeros_like(l_ref)
+            acc_ref[...] = jnp.zeros_like(acc_ref)
+        s = jax.lax.dot_general(q_ref[0], k_ref[0], (((1,), (1,)), ((), ())),
+                                preferred_element_type=F32) * 0.125
+        m_now = jnp.maximum(m_ref[...], jnp.max(s, axis=1, keepdims=True))
+        p = jnp.exp(s - m_now[:, :1])
+        alpha = jnp.exp(m_ref[...] - m_now)
+        l_ref[...] = alpha * l_ref[...] + jnp.sum(p, axis=1, keepdims=True)
+        acc_ref[...] = alpha * acc_ref[...] + jnp.dot(p.astype(BF16), v_ref[0],
+                                                      preferred_element_type=F32)
+        m_ref[...] = m_now
+
+        @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+        def _():
+            o_ref[0] = (acc_ref[...] / l_ref[...]).astype(o_ref.dtype)
+    heads, length, depth = q.shape
+    return pl.pallas_call(
+        kernel, grid=(heads, length // bq, k.shape[1] // bk), out_shape=like(q.shape, q.dtype),
+        in_specs=[pl.BlockSpec((1, bq, depth), lambda h, i, j: (h, i, 0)),
+                  pl.BlockSpec((1, bk, depth), lambda h, i, j: (h, j, 0)),
+                  pl.BlockSpec((1, bk, depth), lambda h, i, j: (h, j, 0))],
+        out_specs=pl.BlockSpec((1, bq, depth), lambda h, i, j: (h, i, 0)),
+        scratch_shapes=[pltpu.VMEM((bq, 128), F32)] * 2 + [pltpu.VMEM((bq, depth), F32)],
+        interpret=interpret)(q, k, v)
+
+
+def masks(x, interpret=False):
+    """Indices, comparisons, selections, integers."""
+    def kernel(x_ref, o_ref):
+        x = x_ref[...]
+        rows = jax.lax.broadcasted_iota(I32, x.shape, 0)
+        lanes = jax.lax.broadcasted_iota(I32, x.shape, 1)
+        keep = (rows >= lanes) & (lanes % 3 != 1)
+        o_ref[...] = jnp.where(keep, x, (rows * 2 - lanes).astype(F32))
+    return pl.pallas_call(kernel, out_shape=like(x.shape), interpret=interpret)(x)
+
+
+def column_sums(x, interpret=False):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jnp.sum(x_ref[...], axis=0, keepdims=True)
+    return pl.pallas_call(kernel, out_shape=like((1, x.shape[1])), interpret=interpret)(x)
+
+
+KERNELS = [
+    ("add", add, [like((48, 256)), like((48, 256))], 1e-6),
+    ("softmax", softmax, [like((64, 384))], 3e-5),
+    ("matmul", matmul, [like((128, 256), BF16), like((256, 128), BF16)], 2e-2),
+    ("matmul_f32", matmul, [like((64, 128)), like((128, 256))], 2e-2),
+    ("overhang", overhang, [like((56, 200))], 3e-5),
+    ("gather_blocks", gather_blocks, [like((5,), I32), like((64, 128))], 1e-6),
+    ("copies", copies, [like((80, 128))], 1e-6),
+    ("flash", flash, [like((2, 256, 128), BF16)] * 3, 2e-2),
+    ("masks", masks, [like((40, 128))], 1e-6),
+    ("column_sums", column_sums, [like((52, 256))], 3e-5),
+]
