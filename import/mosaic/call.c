@@ -8,7 +8,7 @@
 
 bool mosaic_is_call(const struct hlo_instruction *i)
 {
-    return i->op == OPCODE_CUSTOM_CALL && i->target && !strcmp(i->target, TARGET);
+    return i->op == OPCODE_CUSTOM_CALL && hlo_detail(i)->target && !strcmp(hlo_detail(i)->target, TARGET);
 }
 
 /* An array of the program as memory of the kernel; booleans are words there. */
@@ -86,13 +86,13 @@ static void read_aliases(struct mosaic_kernel *k, const struct hlo_instruction *
 
     for (int n = 0; n < k->output_count; n++)
         alias[n] = -1;
-    for (int p = 0; p < i->other.count; p++) {
-        const char *at = i->other.item[p].value;
+    for (int p = 0; p < hlo_detail(i)->other.count; p++) {
+        const char *at = hlo_detail(i)->other.item[p].value;
 
-        if (!strcmp(i->other.item[p].key, "output_operand_aliases"))
+        if (!strcmp(hlo_detail(i)->other.item[p].key, "output_operand_aliases"))
             for (long output; (output = number_behind(&at, "output_tuple_indices = [")) >= 0;)
                 set_alias(k, alias, output, number_behind(&at, "operand_index = "));
-        else if (!strcmp(i->other.item[p].key, "output_to_operand_aliasing"))
+        else if (!strcmp(hlo_detail(i)->other.item[p].key, "output_to_operand_aliasing"))
             for (at = strchr(at, '{'); at && (at = strchr(at + 1, '{'));) {
                 long output = strtol(at + 1, NULL, 10);
                 long operand = number_behind(&at, "(");
@@ -106,9 +106,9 @@ static void read_aliases(struct mosaic_kernel *k, const struct hlo_instruction *
 
 static bool has_side_effect(const struct hlo_instruction *i)
 {
-    for (int p = 0; p < i->other.count; p++)
-        if (strstr(i->other.item[p].key, "has_side_effect"))
-            return !strcmp(i->other.item[p].value, "true");
+    for (int p = 0; p < hlo_detail(i)->other.count; p++)
+        if (strstr(hlo_detail(i)->other.item[p].key, "has_side_effect"))
+            return !strcmp(hlo_detail(i)->other.item[p].value, "true");
     return false;
 }
 
@@ -119,11 +119,11 @@ static struct mosaic_kernel *read_call(const struct hlo_computation *c,
     struct mosaic_config config;
     struct mosaic_kernel *k;
 
-    if (!i->config) {
+    if (!hlo_detail(i)->config) {
         err_set(e, "the call has no backend_config");
         return NULL;
     }
-    if (mosaic_config_read(i->config, a, &config, e))
+    if (mosaic_config_read(hlo_detail(i)->config, a, &config, e))
         return NULL;
     k = mosaic_read_body(config.body, config.body_bytes, file, a, e);
     if (!k)
