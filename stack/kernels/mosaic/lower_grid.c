@@ -37,6 +37,7 @@ struct grid {
     int count;
     bool is_single;                     /* one step */
     struct scalar is_last;
+    int words[32], words_count;         /* operands that are whole arrays in SMEM */
 };
 
 static const struct mosaic_value *argument_of(const struct lower *l, int operand)
@@ -184,6 +185,93 @@ static void await_block(struct grid *g, const struct window *w, struct scalar pa
     vcode_await(&l->code, scalar_use(l, flag), w->granules, -1);
 }
 
+/* ----- words in SMEM */
+
+#define KNOWN_WORDS_MAX 16              /* that are written rather than copied */
+
+/* a short table whose words the program says */
+static bool put_known(struct lower *l, int number, const struct place *to)
+{
+    int64_t words = to->t.rank ? to->t.dim[0] : 1;
+
+    if (!l->k->known || !l->k->known[number] || words > KNOWN_WORDS_MAX)
+        return false;
+    for (int64_t i = 0; i < words; i++)
+        emit_sst(&l->code, NONE, I(to->base + 4 * i), I(l->k->known[number][i]));
+    return true;
+}
+
+/* HBM's words of one dimension follow each other, and so they do in SMEM */
+static int prefetch(struct lower *l, int array, int flag)
+{
+    const struct mosaic_value *v = l->k->main->body->argument[l->k->grid_rank + array];
+    struct place from = array_place(l, array), to;
+    int64_t granules;
+
+    l->next_smem = (int)round_up(l->next_smem, 32);
+    if (v->type.rank > 1)
+        return pallas_fail(l, NULL, "prefetched array %d has %d dimensions; one is made", array,
+                          v->type.rank);
+    if (place_open(l, NULL, v, "a prefetched array"))
+        return -1;
+    to = l->place[v->id];
+    l->next_smem = (int)round_up(l->next_smem, 32);
+    if (v->type.rank == 0) {
+        from.t.rank = to.t.rank = 1;
+        from.t.dim[0] = to.t.dim[0] = 1;
+    }
+    if (array < l->k->prefetch_count && put_known(l, l->k->dynamic_count + array, &to))
+        return 0;
+    if (pallas_copy(l, NULL, &from, &to, I(flag), &granules))
+        return -1;
+    vcode_await(&l->code, I(flag), granules, -1);
+    return 0;
+}
+
+/* a result in SMEM, which the kernel writes */
+static int open_words(struct lower *l, int operand)
+{
+    l->next_smem = (int)round_up(l->next_smem, 32);
+    if (place_open(l, NULL, argument_of(l, operand), "a result in SMEM"))
+        return -1;
+    l->next_smem = (int)round_up(l->next_smem, 32);
+    return 0;
+}
+
+static int put_words(struct grid *g)
+{
+    struct lower *l = g->l;
+
+    for (int i = 0; i < g->words_count; i++) {
+        int operand = g->words[i];
+        struct place array, *from = &l->place[argument_of(l, operand)->id];
+        int64_t granules;
+
+        if (operand < l->k->operand_count - l->k->output_count)
+            continue;
+        array = array_place(l, l->k->prefetch_count + operand);
+        if (from->t.rank == 0) {
+            array.t.rank = from->t.rank = 1;
+            array.t.dim[0] = from->t.dim[0] = 1;
+        }
+        if (pallas_copy(l, NULL, from, &array, I(l->job->first_flag), &granules))
+            return -1;
+        vcode_await(&l->code, I(l->job->first_flag), granules, -1);
+    }
+    return 0;
+}
+
+/* the window's block is all of the array */
+static bool is_whole(const struct lower *l, int operand)
+{
+    const struct mosaic_type *t = &l->k->array[l->k->prefetch_count + operand];
+
+    for (int d = 0; d < t->rank; d++)
+        if (l->k->window[operand].bound[d] < t->dim[d])
+            return false;
+    return true;
+}
+
 /* ----- windows */
 
 static int64_t block_granules(const struct tiles *t)
@@ -205,9 +293,15 @@ static int open_window(struct grid *g, int operand)
         g->count--;
         return 0;
     }
+    if (v->type.space == MOSAIC_SMEM && (!w->w->is_windowed || is_whole(l, operand))) {
+        g->words[g->words_count++] = operand;
+        g->count--;
+        return w->is_output ? open_words(l, operand) : prefetch(l, l->k->prefetch_count + operand,
+                                                                l->job->first_flag);
+    }
     if (v->type.space != MOSAIC_VMEM)
-        return pallas_fail(l, NULL, "a window of operand %d in %s; VMEM is made", operand,
-                          mosaic_space_name(v->type.space));
+        return pallas_fail(l, NULL, "a window of operand %d in %s; VMEM is made, and whole arrays "
+                           "in SMEM", operand, mosaic_space_name(v->type.space));
     if (w->array.space != MOSAIC_HBM)
         return pallas_fail(l, NULL, "operand %d stands in VMEM already", operand);
     w->buffer = (struct place){.is_there = true, .space = MOSAIC_VMEM, .buffer = v->id,
@@ -476,36 +570,13 @@ static int put_results(struct grid *g)
         if (!w->is_fixed)
             await_block(g, w, scalar_known(1));
     }
+    if (put_words(g))
+        return -1;
     pallas_begin_block(l);
     return 0;
 }
 
 /* ----- prefetched arrays and bounds */
-
-/* HBM's words of one dimension follow each other, and so they do in SMEM */
-static int prefetch(struct lower *l, int array, int flag)
-{
-    const struct mosaic_value *v = l->k->main->body->argument[l->k->grid_rank + array];
-    struct place from = array_place(l, array), to;
-    int64_t granules;
-
-    l->next_smem = (int)round_up(l->next_smem, 32);
-    if (v->type.rank > 1)
-        return pallas_fail(l, NULL, "prefetched array %d has %d dimensions; one is made", array,
-                          v->type.rank);
-    if (place_open(l, NULL, v, "a prefetched array"))
-        return -1;
-    to = l->place[v->id];
-    l->next_smem = (int)round_up(l->next_smem, 32);
-    if (v->type.rank == 0) {
-        from.t.rank = to.t.rank = 1;
-        from.t.dim[0] = to.t.dim[0] = 1;
-    }
-    if (pallas_copy(l, NULL, &from, &to, I(flag), &granules))
-        return -1;
-    vcode_await(&l->code, I(flag), granules, -1);
-    return 0;
-}
 
 static int prefetch_bounds(struct lower *l, int flag)
 {
@@ -517,6 +588,10 @@ static int prefetch_bounds(struct lower *l, int flag)
         l->bound[d] = scalar_known(l->k->grid[d]);
         if (l->k->grid[d] != MOSAIC_DYNAMIC)
             continue;
+        if (l->k->known && l->k->known[next]) {
+            l->bound[d] = scalar_known(l->k->known[next++][0]);
+            continue;
+        }
         a = l->bounds[next++];
         l->next_smem = (int)round_up(l->next_smem, 32);
         l->bound[d] = (struct scalar){.smem = l->next_smem};

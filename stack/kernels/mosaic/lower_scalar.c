@@ -2,7 +2,7 @@
  * Scalars of a kernel: constants, folded as far as they go, and words of SMEM. A block's registers
  * keep those that it has read or made, so that SMEM is read once; the back end renames them.
  */
-#include "stack/kernels/mosaic/lower.h"
+#include "stack/kernels/mosaic/tile.h"
 
 #include <math.h>
 #include <string.h>
@@ -470,6 +470,23 @@ int pallas_convert(struct lower *l, const struct mosaic_op *op)
     return 0;
 }
 
+/* What the scalar unit has not: by the vector unit, and back by its queue. */
+static int float_by_vector(struct lower *l, const struct mosaic_op *op, struct isa_operand x,
+                           struct isa_operand y)
+{
+    opnd a, b;
+    int to;
+
+    a = x.kind == OPERAND_IMM ? R(emit_vmov(&l->code, x)) : R(emit_vstv(&l->code, x.value));
+    b = y.kind == OPERAND_IMM ? R(emit_vmov(&l->code, y)) : R(emit_vstv(&l->code, y.value));
+    a = tile_arithmetic(&l->code, op, a, b);
+    emit_vpush(&l->code, vcode_in_register(&l->code, a));
+    to = scalar_register(l);
+    vcode_put(&l->code, isa_spop(to));
+    set(l, op, scalar_keep(l, R(to)));
+    return 0;
+}
+
 int pallas_float(struct lower *l, const struct mosaic_op *op)
 {
     struct scalar a, b;
@@ -491,7 +508,7 @@ int pallas_float(struct lower *l, const struct mosaic_op *op)
     case MOSAIC_ABSF: emit_sand(&l->code, to, x, I(INT32_MAX)); break;
     case MOSAIC_MAXIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MAX); break;
     case MOSAIC_MINIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MIN); break;
-    default: return pallas_fail(l, op, "of scalars; of vectors it is made");
+    default: return float_by_vector(l, op, x, y);
     }
     set(l, op, scalar_keep(l, R(to)));
     return 0;

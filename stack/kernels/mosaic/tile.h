@@ -94,6 +94,9 @@ typedef bool tile_make(struct tiler *t, const struct mosaic_op *op, const struct
 struct tile_layout { int row_dim, lane_dim; bool is_free; };
 struct tile_layout tile_layout_of(const struct lower *l, const struct mosaic_value *v);
 
+/* an operation on floats, of registers */
+opnd tile_arithmetic(struct vcode *c, const struct mosaic_op *op, opnd a, opnd b);
+
 /* two values combined by a reduction's kind; its neutral element */
 opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd a, opnd b);
 bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out);

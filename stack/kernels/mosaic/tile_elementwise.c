@@ -50,6 +50,18 @@ bool tile_constant(struct tiler *t, const struct mosaic_op *op, const struct til
     return true;
 }
 
+opnd tile_arithmetic(struct vcode *c, const struct mosaic_op *op, opnd a, opnd b)
+{
+    switch (op->code) {
+    case MOSAIC_EXP2: return power_of_two(c, a);
+    case MOSAIC_LOG2: return binary_log(c, a);
+    case MOSAIC_RECIPROCAL: return reciprocal(c, a);
+    default:
+        return op->operand_count == 1 ? fused_float_unary(c, graph_ops[op->code], a)
+                                      : fused_float_binary(c, graph_ops[op->code], a, b);
+    }
+}
+
 bool tile_float(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
 {
     enum graph_op graph_op = graph_ops[op->code];
