@@ -38,14 +38,27 @@ static int number_block(struct lower *l, const struct mosaic_block *b, int at)
     return at;
 }
 
+static void set_later(int *to, int number)
+{
+    if (*to < number)
+        *to = number;
+}
+
 static void extend_in(struct lower *l, const struct mosaic_block *b, int end, int first_inside)
 {
     for (int i = 0; i < b->op_count; i++) {
         const struct mosaic_op *op = b->op[i];
 
-        for (int k = 0; k < op->operand_count; k++)
-            if (op->operand[k]->id < first_inside && l->last_use[op->operand[k]->id] < end)
-                l->last_use[op->operand[k]->id] = end;
+        for (int k = 0; k < op->operand_count; k++) {
+            int id = op->operand[k]->id;
+
+            if (id >= first_inside)
+                continue;
+            set_later(&l->last_use[id], end);
+            set_later(&l->needed_until[id], end);
+            if (l->read_whole[id])
+                set_later(&l->read_whole[id], end);
+        }
         for (int r = 0; r < op->region_count; r++)
             extend_in(l, op->region[r], end, first_inside);
     }
@@ -107,26 +120,50 @@ static bool is_store(enum mosaic_code c)
     return c == MOSAIC_VECTOR_STORE || c == MOSAIC_TPU_VECTOR_STORE;
 }
 
-/* Values whose readers all round them to bf16: stores of bf16, products, and shapes of such. */
-static void find_rounded(struct lower *l, const struct mosaic_block *b)
+/* An operation that does nothing but pass tiles on, or makes them when they are pulled. */
+static bool is_pulled_op(const struct mosaic_op *op)
+{
+    switch (op->code) {
+    case MOSAIC_MATMUL: case MOSAIC_TRANSPOSE: case MOSAIC_VECTOR_TRANSPOSE:
+        return false;
+    default:
+        return op->region_count == 0 && op->result_count == 1 &&
+               op->result[0]->type.kind == MOSAIC_VECTOR;
+    }
+}
+
+/*
+ * Backwards: until when a value is needed by a root, until when by one that does not round it to
+ * bf16; whether all who read it pack it.
+ */
+static int look_back(struct lower *l, const struct mosaic_block *b, int end)
 {
     for (int i = b->op_count - 1; i >= 0; i--) {
         const struct mosaic_op *op = b->op[i];
+        bool is_shape = op->code == MOSAIC_SHAPE_CAST;
+        int number;
 
         for (int r = op->region_count - 1; r >= 0; r--)
-            find_rounded(l, op->region[r]);
+            end = look_back(l, op->region[r], end);
+        number = end--;
         for (int k = 0; k < op->operand_count; k++) {
-            int id = op->operand[k]->id;
+            int id = op->operand[k]->id, until = number, whole = number;
             bool is_product = op->code == MOSAIC_MATMUL && k < 2;
-            bool is_shape = op->code == MOSAIC_SHAPE_CAST;
 
-            if (!is_product && !(is_shape && l->only_products[op->result[0]->id]))
-                l->only_products[id] = false;
+            if (is_pulled_op(op))
+                until = l->needed_until[op->result[0]->id];
+            if (is_product)
+                whole = 0;
+            else if (is_shape)
+                whole = l->read_whole[op->result[0]->id];
+            set_later(&l->needed_until[id], until > number ? until : number);
+            set_later(&l->read_whole[id], whole);
             if (!is_product && !(is_store(op->code) && k == 0) &&
                 !(is_shape && l->only_packed[op->result[0]->id]))
                 l->only_packed[id] = false;
         }
     }
+    return end;
 }
 
 static void analyse(struct lower *l)
@@ -139,12 +176,12 @@ static void analyse(struct lower *l)
     l->last_use = arena_array(l->a, values, sizeof(int));
     l->live = arena_array(l->a, values, sizeof(const struct mosaic_value *));
     l->only_packed = arena_array(l->a, values, sizeof(bool));
-    l->only_products = arena_array(l->a, values, sizeof(bool));
     memset(l->only_packed, 1, values);
-    memset(l->only_products, 1, values);
+    l->needed_until = arena_array(l->a, values, sizeof(int));
+    l->read_whole = arena_array(l->a, values, sizeof(int));
     number_block(l, l->k->main->body, 0);
+    look_back(l, l->k->main->body, count_ops(l->k->main->body));
     extend_loops(l, l->k->main->body, 0);
-    find_rounded(l, l->k->main->body);
 }
 
 static void collect_operands(struct lower *l)

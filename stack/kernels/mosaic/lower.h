@@ -62,6 +62,8 @@ struct root {                           /* what a loop over tiles makes */
     struct place to;
     const struct mosaic_value *mask;
     bool is_value;                      /* `to` stands for the value from then on */
+    bool is_wanted;                     /* there, whoever else reads it */
+    bool is_pulled_only;                /* for others of the loop, before memory is written */
 };
 
 #define ROOTS_MAX 24
@@ -80,11 +82,12 @@ struct lower {
     struct place *place;                /* by value: references, and vectors in memory */
     struct place *sum;                  /* by value: a product that is added to something */
     int *last_use;                      /* by value: number of the last operation that reads it */
+    int *needed_until;                  /* the same of the root that it goes into at last, */
+    int *read_whole;                    /* and of what reads it without rounding it to bf16 */
     int at;                             /* number of the operation at hand */
 
     /* memory: all that a kernel takes */
     bool *only_packed;                  /* by value of bf16: who reads it rounds it */
-    bool *only_products;                /* by value: products alone read it, and round it */
     const struct mosaic_value **live;   /* vectors that have been made and are read later */
     int live_count;
     int64_t next_row, peak_rows;        /* VMEM, from job->vmem_row on */
@@ -149,6 +152,8 @@ struct scalar place_row(struct lower *l, const struct place *p);        /* its f
 /* a buffer for what `v` is, in the space of its type */
 int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_value *v,
                const char *what);
+/* the same memory seen with other dimensions; false: its rows and lanes are others then */
+bool place_reshape(const struct place *p, const struct mosaic_type *type, struct place *to);
 /* p from an index on, with the sizes of `size`; NULL: its own. -1: where no tile begins */
 int place_slice(struct lower *l, const struct mosaic_op *op, const struct place *p,
                 const struct mosaic_value *const *index, const int64_t *size, struct place *to);

@@ -208,8 +208,7 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
 }
 
 /* dimensions of size 1 go or come; what is left keeps its order */
-static int squeeze(struct lower *l, const struct mosaic_op *op, const struct place *p,
-                   const struct mosaic_type *type, struct place *to)
+static int squeeze(const struct place *p, const struct mosaic_type *type, struct place *to)
 {
     struct place made = *p;
     int at = 0;
@@ -237,8 +236,6 @@ static int squeeze(struct lower *l, const struct mosaic_op *op, const struct pla
     for (; at < p->t.rank; at++)
         if (p->t.dim[at] != 1)
             return -1;
-    (void)l;
-    (void)op;
     *to = made;
     return 0;
 }
@@ -264,6 +261,11 @@ static int regroup(const struct place *p, const struct mosaic_type *type, struct
     return 0;
 }
 
+bool place_reshape(const struct place *p, const struct mosaic_type *type, struct place *to)
+{
+    return squeeze(p, type, to) == 0 || regroup(p, type, to) == 0;
+}
+
 int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
 {
     const struct mosaic_type *t = &op->result[0]->type;
@@ -272,7 +274,7 @@ int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
 
     if (t->element != p->t.element)
         return pallas_fail(l, op, "memory of one type seen as another");
-    if (squeeze(l, op, p, t, to) && regroup(p, t, to))
+    if (!place_reshape(p, t, to))
         return pallas_fail(l, op, "other dimensions than its rows and lanes have");
     return 0;
 }

@@ -135,10 +135,10 @@ static bool is_waiting(const struct lower *l, const struct mosaic_value *v)
     return false;
 }
 
-/* products read bf16 of every f32 operand: a value that only they read is kept so */
+/* products read bf16 of every f32 operand: a value that only they will read is kept so */
 static bool is_for_products(const struct mosaic_value *v, const struct lower *l)
 {
-    return v->type.element == MOSAIC_F32 && v->type.rank == 2 && l->only_products[v->id];
+    return v->type.element == MOSAIC_F32 && l->read_whole[v->id] <= l->at;
 }
 
 static struct place place_for(struct lower *l, const struct mosaic_value *v)
@@ -193,7 +193,24 @@ int root_materialize(struct lower *l, const struct mosaic_value *v, struct place
         *p = l->place[v->id];
         return 0;
     }
-    if (save(l, v) || root_flush(l))
+    /* another shape of the same rows and lanes is the same memory */
+    if ((v->op->code == MOSAIC_SHAPE_CAST || v->op->code == MOSAIC_TPU_RESHAPE) &&
+        v->type.element != MOSAIC_I1 && v->type.rank >= 2 &&
+        v->op->operand[0]->type.rank >= 2 && !is_waiting(l, v)) {
+        struct place from;
+
+        if (root_materialize(l, v->op->operand[0], &from))
+            return -1;
+        if (place_reshape(&from, &v->type, p)) {
+            l->place[v->id] = *p;
+            return 0;
+        }
+    }
+    if (save(l, v))
+        return -1;
+    for (int i = 0; i < l->root_count; i++)
+        l->root[i].is_wanted |= l->root[i].value == v;
+    if (root_flush(l))
         return -1;
     *p = l->place[v->id];
     return 0;
@@ -236,7 +253,8 @@ static bool put_root(struct tiler *t, const struct root *r, int64_t row, int64_t
                 if (r->value->type.element == MOSAIC_I1)
                     value[k] = choose(t->c, value[k].value, I(1), I(0));
             }
-            if (!tile_store(t, r->op ? r->op : r->value->op, &r->to, &at, value, (int)here,
+            if (!r->is_pulled_only &&
+                !tile_store(t, r->op ? r->op : r->value->op, &r->to, &at, value, (int)here,
                             r->mask ? mask : NULL))
                 return false;
         }
@@ -247,6 +265,14 @@ static void restart(struct tiler *t)
 {
     t->memo_count = t->loaded_count = 0;
     t->next_unit = 0;
+    t->lane_index = t->row_index = -1;
+}
+
+/* a value that was to be saved, and that only roots of this loop read: it need not be stored */
+static bool is_done(const struct lower *l, const struct root *r)
+{
+    return r->is_value && !r->is_wanted && l->last_use[r->value->id] <= l->at &&
+           l->needed_until[r->value->id] < l->at;
 }
 
 static bool put_roots(struct tiler *t, int64_t row, int64_t parts)
@@ -413,13 +439,15 @@ int root_flush(struct lower *l)
     if (l->root_count == 0)
         return 0;
     keep_costly(l);
+    for (int i = 0; i < l->root_count; i++)
+        l->root[i].is_pulled_only = is_done(l, &l->root[i]);
     pallas_begin_block(l);
     status = tile_loop(&t, tile_rows_down(l, l->root[0].value), work_of(l));
     pallas_begin_block(l);
     mem_free(t.memo);
     mem_free(t.loaded);
     for (int i = 0; i < l->root_count; i++)
-        if (l->root[i].is_value)
+        if (l->root[i].is_value && !l->root[i].is_pulled_only)
             l->place[l->root[i].value->id] = l->root[i].to;
     l->root_count = 0;
     return l->is_failed ? -1 : status;

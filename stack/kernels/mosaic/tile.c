@@ -473,6 +473,33 @@ int tile_row_mask(struct tiler *t, int64_t count)
 
 /* ----- indices */
 
+/* of an iteration once: the lane of each element, */
+static opnd lane_index(struct tiler *t)
+{
+    if (t->lane_index < 0)
+        t->lane_index = bit_and(t->c, R(emit_vlaneseq(t->c)), I(TILE_LANES - 1)).value;
+    return R(t->lane_index);
+}
+
+/* and its row, counted from the loop's first iteration */
+static opnd row_index(struct tiler *t)
+{
+    opnd moved;
+
+    if (t->row_index >= 0)
+        return R(t->row_index);
+    t->row_index = right(t->c, R(emit_vlaneseq(t->c)), I(7)).value;
+    moved = t->is_moving ? row_offset(t) : I(0);
+    if (moved.kind == OPERAND_REG)
+        t->row_index = iadd(t->c, R(t->row_index), R(emit_vstv(t->c, moved.value))).value;
+    return R(t->row_index);
+}
+
+static opnd joined(struct tiler *t, opnd a, opnd b)
+{
+    return a.kind == OPERAND_IMM && a.value == 0 ? b : iadd(t->c, a, b);
+}
+
 bool tile_iota(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
 {
     const struct mosaic_type *type = &op->result[0]->type;
@@ -493,18 +520,12 @@ bool tile_iota(struct tiler *t, const struct mosaic_op *op, const struct tile_at
 
         if (d == layout.lane_dim) {
             known += at->lane * TILE_LANES * scale;
-            x = bit_and(t->c, R(emit_vlaneseq(t->c)), I(TILE_LANES - 1));
-            sum = iadd(t->c, sum, scale == 1 ? x : imul(t->c, x, I(scale)));
+            x = lane_index(t);
+            sum = joined(t, sum, scale == 1 ? x : imul(t->c, x, I(scale)));
         } else if (d == layout.row_dim) {
             known += at->row % down * TILE_ROWS * scale;
-            x = at->all_rows ? I(0) : right(t->c, R(emit_vlaneseq(t->c)), I(7));
-            if (t->is_moving && !at->all_rows) {
-                opnd moved = row_offset(t);
-
-                if (moved.kind == OPERAND_REG)
-                    x = iadd(t->c, x, R(emit_vstv(t->c, moved.value)));
-            }
-            sum = iadd(t->c, sum, scale == 1 ? x : imul(t->c, x, I(scale)));
+            x = at->all_rows ? I(0) : row_index(t);
+            sum = joined(t, sum, scale == 1 ? x : imul(t->c, x, I(scale)));
         } else {
             for (int e = d + 1; e < type->rank; e++)
                 if (e != layout.row_dim && e != layout.lane_dim)
@@ -513,6 +534,7 @@ bool tile_iota(struct tiler *t, const struct mosaic_op *op, const struct tile_at
         }
         scale *= type->dim[d];
     }
-    *out = known ? iadd(t->c, sum, I(known)) : sum;
+    *out = known || sum.kind == OPERAND_IMM ? iadd(t->c, R(vcode_in_register(t->c, sum)), I(known))
+                                             : sum;
     return true;
 }

@@ -49,6 +49,7 @@ struct tiler {
     struct tile_loaded *loaded;
     size_t loaded_count, loaded_capacity;
     int next_unit;
+    int lane_index, row_index;          /* registers of this iteration; -1: not made */
     int depth;
     /* the code of row tiles `row` to row + parts - 1 */
     bool (*body)(struct tiler *t, int64_t row, int64_t parts);

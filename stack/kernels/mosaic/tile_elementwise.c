@@ -71,6 +71,8 @@ bool tile_float(struct tiler *t, const struct mosaic_op *op, const struct tile_a
         return false;
     if (op->operand_count == 1)
         *out = fused_float_unary(t->c, graph_op, in_register(t, a));
+    else if (op->code == MOSAIC_DIVF && a.kind == OPERAND_IMM && a.value == F(1).value)
+        *out = reciprocal(t->c, b);
     else
         *out = fused_float_binary(t->c, graph_op, a.kind == OPERAND_IMM && b.kind == OPERAND_IMM
                                                       ? in_register(t, a) : a, b);
