@@ -74,51 +74,14 @@ static void find_boundary(const struct shard_state *s, struct shard_boundary *b)
     add_leaves(s, c->root, -1, b->result, &b->result_count);
 }
 
-/* cuts of a dimension that divide it, the major axes first */
-static struct shard_lay even_lay(const struct shard_mesh *mesh, const struct shard_lay *lay,
-                                 const struct hlo_type *t)
-{
-    struct shard_lay even = {0};
-    int uneven = -1;
-
-    for (int i = 0; i < lay->count; i++) {
-        struct shard_cut cut = lay->cut[i];
-        int64_t parts = shard_lay_parts(mesh, &even, cut.dim) * mesh->size[cut.axis];
-
-        if (cut.dim == uneven || t->dim[cut.dim] % parts != 0)
-            uneven = cut.dim;
-        else
-            shard_lay_add(&even, cut.dim, cut.axis);
-    }
-    return even;
-}
-
-/*
- * Callers have parts of one size on each device, so what comes in and goes out is cut only as far
- * as its dimensions divide, as Shardy does it.
- */
-static void even_boundary(struct shard_state *s)
-{
-    const struct hlo_computation *c = &s->module->computation[s->module->entry];
-
-    for (int k = -1; k < c->parameter_count; k++) {
-        int i = k < 0 ? c->root : c->parameter[k];
-
-        for (int l = 0; i >= 0 && l < shard_place_of(s, s->module->entry, i)->leaves; l++) {
-            struct shard_lay *lay = &shard_place_of(s, s->module->entry, i)->lay[l];
-
-            *lay = even_lay(&s->mesh, lay, hlo_type_leaf(&c->instruction[i].type, l));
-        }
-    }
-}
-
 /* until what may not run exchanges nothing; what is made whole stays so, so this ends */
 static int cut(struct shard_state *s, struct hlo_module *made)
 {
     for (;;) {
         shard_note(s);
         shard_spread(s);
-        even_boundary(s);
+        if (shard_settle_boundary(s))
+            return -1;
         if (shard_emit(s, made))
             return -1;
         if (!shard_find_uncertain(s, made))

@@ -42,6 +42,8 @@ int64_t shard_partitions(const struct hlo_module *m);
 void shard_note(struct shard_state *s);
 /* lays of all others: forwards and backwards until nothing changes */
 void shard_spread(struct shard_state *s);
+/* parameters and results: cuts that callers can name and make; -1: a mesh that cannot be read */
+int shard_settle_boundary(struct shard_state *s);
 /* computations that may or may not run and exchange something in `made` are to be whole; false:
  * there are none that are not yet */
 bool shard_find_uncertain(struct shard_state *s, const struct hlo_module *made);

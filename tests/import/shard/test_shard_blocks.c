@@ -207,7 +207,7 @@ TEST(manual_regions_may_take_nothing)
     rig_end(&r);
 }
 
-/* a result of six rows is the same on eight devices, though its constraint cuts it for them */
+/* six rows are cut for two devices, though a constraint says four: they do not divide */
 TEST(results_are_cut_where_they_divide)
 {
     struct shard_rig r;
@@ -220,6 +220,23 @@ TEST(results_are_cut_where_they_divide)
         fail_msg("%s", r.e.msg);
     assert_int_equal(r.boundary.result[0].part.dim[0], 3);
     assert_int_equal(r.boundary.result[0].part.dim[1], 8);
+    rig_end(&r);
+}
+
+/* a result that is cut by a part of an axis is whole, for callers have no name for such a part */
+TEST(results_are_cut_by_axes_that_have_names)
+{
+    struct shard_rig r;
+
+    rig_read(&r, "HloModule test, num_partitions=8, frontend_attributes={xla.sdy.meshes="
+             "{mesh = #sdy.mesh<[\"x\"=8]>}}\n"
+             "ENTRY main { x = f32[16] parameter(0), sharding={devices=[8]<=[8]}\n"
+             "ROOT y = f32[4,4] reshape(x) }\n");
+    if (rig_cut(&r))
+        fail_msg("%s", r.e.msg);
+    assert_int_equal(r.boundary.parameter[0].part.dim[0], 2);
+    assert_int_equal(r.boundary.result[0].part.dim[0], 4);
+    assert_int_equal(r.boundary.result[0].part.dim[1], 4);
     rig_end(&r);
 }
 
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(manual_regions_keep_their_own_collectives),
         cmocka_unit_test(manual_regions_may_take_nothing),
         cmocka_unit_test(results_are_cut_where_they_divide),
+        cmocka_unit_test(results_are_cut_by_axes_that_have_names),
         cmocka_unit_test(partly_manual_regions_are_cut_inside),
         cmocka_unit_test(devices_in_an_order_of_their_own),
         cmocka_unit_test(replicas_of_cut_programs_do_not_mix),
