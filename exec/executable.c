@@ -96,6 +96,7 @@ int executable_make(struct executable *x, const struct executable_settings *s, c
 
 void executable_fini(struct executable *x)
 {
+    machines_forget(x);
     loaded_drop_machine(&x->loaded);
     program_graph_fini(&x->graph);
     arena_fini(&x->arena);
@@ -212,8 +213,10 @@ int executable_launch(struct executable *x, const void *const *const *argument,
     int status;
 
     arena_init(&a);
+    machines_begin(x);
     status = x->settings.is_host ? run_on_host(x, argument, result, &a, e)
                                  : run_on_cores(x, argument, result, &a, e);
+    machines_end(x);
     arena_fini(&a);
     if (status == 0)
         x->launches++;

@@ -8,6 +8,7 @@
 #ifndef EXEC_EXECUTABLE_H
 #define EXEC_EXECUTABLE_H
 #include "exec/loaded.h"
+#include "exec/machines.h"
 #include "exec/program_graph.h"
 
 struct executable_settings {
@@ -47,6 +48,7 @@ struct executable {
     int parameter_count, result_count;  /* leaves */
     const struct hlo_type **parameter, **result;        /* by leaf, of each device */
     int64_t launches, cycles;           /* so far; of the last */
+    struct machines_entry kept_machine;
     const struct executable_watch *watch;       /* NULL: nobody; the caller's to set */
     void *watcher;
 };
