@@ -77,15 +77,30 @@ static void list_outputs(struct PJRT_Executable *p)
     }
 }
 
+/* as JAX says it of an argument that may be anywhere in the results */
+static bool gives_up(const struct hlo_instruction *parameter)
+{
+    const struct hlo_pairs *other = &hlo_detail(parameter)->other;
+
+    for (int i = 0; i < other->count; i++)
+        if (strcmp(other->item[i].key, "jax.buffer_donor") == 0)
+            return strcmp(other->item[i].value, "false") != 0;
+    return false;
+}
+
 /* parameters whose place a result takes, and those that the program gives up otherwise */
 static void list_donations(struct PJRT_Executable *p)
 {
     const struct hlo_module *m = p->x.graph.module;
+    const struct hlo_computation *entry = &m->computation[m->entry];
 
     p->is_donated = arena_array(&p->arena, (size_t)p->parameters + 1, sizeof(*p->is_donated));
     for (int i = 0; i < m->alias_count; i++)
         if (m->alias[i].parameter < p->parameters && m->alias[i].parameter_path.count == 0)
             p->is_donated[m->alias[i].parameter] = true;
+    for (int i = 0; i < p->parameters && i < entry->parameter_count; i++)
+        if (gives_up(&entry->instruction[entry->parameter[i]]))
+            p->is_donated[i] = true;
     for (int i = 0; i < m->other.count; i++) {
         const char *text = m->other.item[i].value;
 
