@@ -11,7 +11,7 @@
 #define PASS_CYCLES 20                  /* between two passes */
 #define STEP_CYCLES 300                 /* waits, descriptors, indices */
 #define COPY_WEIGHT 0.05                /* of hidden copies: fewer are better, all else alike */
-#define COMPUTE_WEIGHT 0.05             /* of hidden work, which steps of one tile make long */
+#define COMPUTE_WEIGHT 0.02             /* of hidden work, which steps of one tile make long */
 #define LANES ARRAY_LANES
 #define MANY_TAPS 16                    /* of a dimension */
 #define FEW_FEATURES 16                 /* of a first layer */
