@@ -2,8 +2,8 @@
  * Inside `systole compile`: what its files share.
  *
  * compile_graph.c makes the graph, compile_fit.c finds batches that fit, compile_time.c runs it and
- * tells how long each kernel took, compile_tune.c tries tilings, compile_print.c prints,
- * compile_kept.c what --as-is has kept.
+ * tells how long each kernel took, compile_tune.c tries tilings, compile_print.c and
+ * compile_categories.c print, compile_kept.c what --as-is has kept.
  */
 #ifndef CLI_COMPILE_H
 #define CLI_COMPILE_H
@@ -99,6 +99,8 @@ void compile_tune(const struct module *m, const struct slice *slice, struct tuni
 
 /* a table of kernels; `times` may be NULL */
 void compile_print_kernels(const struct module *m, const struct compile_times *times);
+/* kernels, bytes and cycles by category, where there are many kernels */
+void compile_print_categories(const struct module *m, const struct compile_times *times);
 void compile_print_summary(const struct module *m, const struct compile_request *o,
                            const struct slice *slice, const struct chip *chip,
                            const struct compile_times *times);

@@ -233,6 +233,7 @@ void compile_print_summary(const struct module *m, const struct compile_request 
            m->linked[0].overlay_count == 1 ? "" : "s",
            text_thousands(m->flops).text);
     compile_print_kernels(m, times);
+    compile_print_categories(m, times);
     print_memory(m, chip);
     print_megacore(m, times);
     if (times)

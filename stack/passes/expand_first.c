@@ -10,7 +10,7 @@
 
 #define CHANNELS_MAX 4
 #define IMAGES_MIN 16                   /* so many run along lanes, channels along rows; */
-#define TRAINED_IMAGES_MIN 8            /* where pixels are no rows: with gradients by kernel */
+#define TRAINED_IMAGES_MIN 1            /* where pixels are no rows: with gradients by kernel */
 
 struct first {
     const struct graph_node *node;

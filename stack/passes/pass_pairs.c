@@ -27,7 +27,7 @@
 
 #define FEATURES_MIN 17                 /* fewer: a first layer, which has layouts of its own */
 #define IMAGES_MIN 16                   /* fewer: pixels are rows, and lanes are no one's concern; */
-#define TRAINED_IMAGES_MIN 8            /* but not where gradients by kernel want images there */
+#define TRAINED_IMAGES_MIN 1            /* but not where gradients by kernel want images there */
 #define WIDTH 2                         /* dimensions of an array */
 #define FEATURES 3
 

@@ -16,7 +16,6 @@
 
 #define SMALL_FEATURES 16               /* of a first layer */
 #define MANY_IMAGES 16                  /* that run along lanes there: whole tiles of rows */
-#define SOME_IMAGES 8                   /* that may, in a graph whose arrays have rows of images */
 #define WHOLE_TILES 16                  /* images: of bf16, and of f32 */
 #define LANES 128
 #define PIXELS_MAX 256                  /* of a line that passes take as rows */
@@ -215,32 +214,8 @@ int conv_shape_of(const struct graph_node *n, const struct shape *lhs, const str
     return 0;
 }
 
-/* a first layer of some images, or its gradient by kernel: images may run along lanes */
-static bool may_have_lanes_of_images(const struct conv_shape *s)
-{
-    bool is_large = has_large_window(s);
-    int64_t images = is_large ? s->features : s->batch, few = is_large ? s->batch : s->features;
-    int64_t taps = 1, dilation = 1;
-
-    for (int i = 0; i < CONV_SPATIAL; i++) {
-        taps *= s->dim[i].taps;
-        dilation *= s->dim[i].dilation;
-    }
-    return s->feature_groups == 1 && s->batch_groups == 1 && dilation == 1 && taps > 1 &&
-           few <= SMALL_FEATURES && images >= SOME_IMAGES && images < MANY_IMAGES;
-}
-
-static void put_images_along_lanes(struct conv_shape *s)
-{
-    s->mode = has_large_window(s) ? CONV_ROWS : CONV_TRANSPOSED;
-}
-
 void conv_shape_resolve(struct conv_shape *s, const struct array *lhs)
 {
-    int images = has_large_window(s) ? s->feature_dim[CONV_LHS] : s->batch_dim[CONV_LHS];
-
-    if (may_have_lanes_of_images(s) && lhs->lane_dim == images)
-        put_images_along_lanes(s);
     if (may_have_rows_of_pixels(s) && lhs->row_dim == s->spatial_dim[CONV_LHS][2])
         exchange_batch(s);
 }
@@ -296,8 +271,6 @@ void conv_layouts(const struct graph *g, int node, const struct chip *chip,
     (void)chip;
     memset(out, 0, sizeof(*out));
     conv_shape_of(n, &g->node[n->operand[0]].shape, &g->node[n->operand[1]].shape, &s, &e);
-    if (may_have_lanes_of_images(&s) && conv_has_gradients_by_kernel(g))
-        put_images_along_lanes(&s);
     if (wants_rows_of_pixels(&s, g->node[n->operand[0]].shape.dtype) &&
         !conv_has_gradients_by_kernel(g))
         exchange_batch(&s);
