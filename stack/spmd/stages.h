@@ -23,6 +23,7 @@ struct stages_request {
     const struct graph *g;
     int stage_count, micro_batches;
     const int *stage;                   /* by node: whose layer it comes from; -1: of none */
+#define STAGE_OF_ENDS (-2)              /* the last one's, if any stage's values are in it */
     const int *phase;                   /* by node */
     const int *parameter_stage;         /* by parameter: a variable's; -1: every stage has it */
     const bool *is_input;               /* by parameter */

@@ -117,6 +117,8 @@ static int choose_stage(struct stages_cut *c, int node, bool is_plain_node, stru
     int tag = c->r->stage[node], phase = c->phase[node];
     struct seen s = look(c, node);
 
+    if (tag == STAGE_OF_ENDS && s.highest != STAGE_ANY)
+        tag = c->r->stage_count - 1;
     c->stage_of[node] = STAGE_ANY;
     if (is_plain_node || node_of(c, node)->operand_count == 0)
         return 0;

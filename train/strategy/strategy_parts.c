@@ -69,14 +69,21 @@ static void take_whole(struct strategy *s, struct strategy_program *p)
 
 /* ----- stages */
 
-/* "gradients/dense/MatMul" is of what "dense/MatMul" is */
+/*
+ * "gradients/dense/MatMul" is of what "dense/MatMul" is; loss and metrics are the end's, also what
+ * of them is made of an earlier stage's mask alone.
+ */
 static int stage_of_source(const struct strategy *s, const char *source)
 {
     static const char prefix[] = "gradients/";
+    int stage;
 
     while (strncmp(source, prefix, sizeof(prefix) - 1) == 0)
         source += sizeof(prefix) - 1;
-    return s->stages.stage_of(s->stages.user, source);
+    stage = s->stages.stage_of(s->stages.user, source);
+    if (stage < 0 && (strcmp(source, "loss") == 0 || strncmp(source, "metrics", 7) == 0))
+        return STAGE_OF_ENDS;
+    return stage;
 }
 
 static void describe(struct strategy *s, const struct trace *t, struct stages_request *r)
