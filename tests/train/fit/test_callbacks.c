@@ -267,8 +267,8 @@ TEST(event_files_are_records_of_scalars)
     assert_int_equal(count_records(o.folder, "epoch_loss"), 1);
     assert_int_equal(count_records(o.folder, "epoch_mean_absolute_error"), 1);
     assert_int_equal(count_records(o.folder, "epoch_learning_rate"), 1);
-    close_watched(&w);
     assert_int_equal(system(arena_printf(&w.rig.arena, "rm -rf %s", folder)), 0);
+    close_watched(&w);
 }
 
 static void expect_file(const char *path, const char *expected)
