@@ -99,7 +99,8 @@ static int norms(struct graph *g, const struct constraint *c, int w)
         if (!(mask & 1u << d))
             dims[count++] = d;
     x = graph_reduce(g, REDUCE_ADD, nn_multiply(g, w, w), mask);
-    return graph_broadcast(g, graph_unary(g, HLO_SQRT, x), g->node[w].shape, dims);
+    x = graph_unary(g, HLO_SQRT, x);
+    return graph_broadcast(g, x, g->node[w].shape, dims);
 }
 
 int constraint_apply(struct graph *g, const struct constraint *c, int w)

@@ -288,8 +288,8 @@ static int call_tone(struct layer_call *c)
     if (c->layer->kind == LAYER_RANDOM_BRIGHTNESS) {
         x = nn_add(g, x, spread_images(g, nn_scale(g, draw(c, low, high), most - least), x));
     } else {                            /* factors are below and above 1 */
-        mean = graph_broadcast(g, nn_mean(g, x, 1u << 1 | 1u << 2), g->node[x].shape,
-                               (int[]){0, 3});
+        mean = nn_mean(g, x, 1u << 1 | 1u << 2);
+        mean = graph_broadcast(g, mean, g->node[x].shape, (int[]){0, 3});
         if (l->scale.count == 2)
             low = -low;
         int factor = spread_images(g, draw(c, 1.0 + low, 1.0 + high), x);

@@ -5,6 +5,7 @@
  */
 #include "base/floats.h"
 #include "base/rng.h"
+#include "stack/hlo/rewrite.h"
 #include "stack/interp/interp.h"
 #include "stack/passes/pass.h"
 #include "tests/rigs/run_graph.h"
@@ -490,6 +491,7 @@ static struct graph *sums_body(bool has_two)
     y = graph_binary(b, HLO_REMAINDER, y, graph_splat(b, y, 9));
     graph_output(b, graph_binary(b, HLO_MAXIMUM, x, y), "x", -1);
     graph_output(b, graph_binary(b, HLO_SUBTRACT, n, graph_splat(b, n, 1)), "n", -1);
+    graph_freeze(b);
     return b;
 }
 
@@ -501,6 +503,7 @@ static struct graph *is_left(void)
     graph_parameter(c, shape_make(DTYPE_F32, SHAPE(300)), "x");
     n = graph_parameter(c, shape_scalar(DTYPE_F32), "n");
     graph_output(c, graph_compare(c, COMPARE_GT, n, graph_splat(c, n, 0)), "on", -1);
+    graph_freeze(c);
     return c;
 }
 
@@ -510,6 +513,7 @@ static struct graph *one_branch(bool has_sum)
     int x = graph_parameter(b, shape_make(DTYPE_F32, SHAPE(300)), "x");
 
     graph_output(b, has_sum ? graph_all_reduce(b, x) : graph_unary(b, HLO_NEGATE, x), "x", -1);
+    graph_freeze(b);
     return b;
 }
 

@@ -6,6 +6,7 @@
  * test_module_flow [first seed [graphs]] runs other random graphs; without, half of the seeds are
  * fixed and half follow from the date, and are printed.
  */
+#include "stack/hlo/rewrite.h"
 #include "stack/module/module_run.h"
 #include "tests/generate/random_hlo.h"
 #include "tests/rigs/module_rig.h"
@@ -31,6 +32,13 @@ static struct graph *new_graph(const char *name)
     return to;
 }
 
+/* nothing more will be added: what it has is the arena's */
+static struct graph *whole(struct graph *of)
+{
+    graph_freeze(of);
+    return of;
+}
+
 static int s32_parameter(struct graph *to, const char *name)
 {
     return graph_parameter(to, shape_scalar(DTYPE_S32), name);
@@ -52,7 +60,7 @@ static struct graph *collatz_condition(void)
     graph_output(c, graph_binary(c, HLO_AND,
                                  graph_compare(c, COMPARE_GT, x, s32_constant(c, 1)),
                                  graph_compare(c, COMPARE_LT, n, s32_constant(c, 40))), "on", -1);
-    return c;
+    return whole(c);
 }
 
 static struct graph *half_branch(void)
@@ -62,7 +70,7 @@ static struct graph *half_branch(void)
 
     graph_output(b, graph_binary(b, HLO_DIVIDE, x, s32_constant(b, 2)), "x", -1);
     graph_output(b, v, "v", -1);
-    return b;
+    return whole(b);
 }
 
 static struct graph *up_branch(void)
@@ -72,9 +80,10 @@ static struct graph *up_branch(void)
 
     graph_output(b, graph_binary(b, HLO_ADD, s32_constant(b, 1),
                                  graph_binary(b, HLO_MULTIPLY, x, s32_constant(b, 3))), "x", -1);
-    wide = graph_broadcast(b, graph_convert(b, x, DTYPE_F32), b->node[v].shape, NULL);
+    wide = graph_convert(b, x, DTYPE_F32);
+    wide = graph_broadcast(b, wide, b->node[v].shape, NULL);
     graph_output(b, graph_binary(b, HLO_ADD, v, wide), "v", -1);
-    return b;
+    return whole(b);
 }
 
 static struct graph *collatz_body(void)
@@ -89,7 +98,7 @@ static struct graph *collatz_body(void)
     graph_output(b, graph_tuple_element(b, both, 0), "x", -1);
     graph_output(b, graph_tuple_element(b, both, 1), "v", -1);
     graph_output(b, graph_binary(b, HLO_ADD, n, s32_constant(b, 1)), "n", -1);
-    return b;
+    return whole(b);
 }
 
 /* x0 + `from` is where it starts */
