@@ -98,7 +98,8 @@ int pieces_make_convolution(struct graph *g, const struct graph_node *n, enum gr
     bool has_batch_groups = v.batch_groups > 1;
     struct cut c = {g, n->operand[0], n->operand[1], from, count};
 
-    memcpy(w, n->window, (size_t)v.spatial_count * sizeof(*w));
+    for (int i = 0; i < v.spatial_count; i++)       /* there may be none */
+        w[i] = n->window[i];
     cut_groups(&c, &v);
     if (!has_batch_groups)
         cut_features(&c, &v, is_grouped);
@@ -164,7 +165,8 @@ static int with_filled_holes(struct graph *g, const struct graph_node *n, int64_
     int x = n->operand[0];
     bool has_holes = false;
 
-    memcpy(w, n->window, (size_t)n->conv->spatial_count * sizeof(*w));
+    for (int i = 0; i < n->conv->spatial_count; i++)
+        w[i] = n->window[i];
     for (int i = 0; i < n->conv->spatial_count; i++)
         if (w[i].base_dilation > holes_max) {
             x = padded(g, x, n->conv->in_spatial[i], 0, w[i].base_dilation - 1);
