@@ -1,7 +1,5 @@
 /* Compiles programs for launches that come later, and carries these out. */
-#include "exec/executable.h"
-
-#include "import/eval/eval.h"
+#include "exec/executable_impl.h"
 
 #include <string.h>
 
@@ -67,6 +65,10 @@ static int advance(struct executable *x, const void *bytes, size_t size, const c
     if (cut(x, e))
         return -1;
     list_leaves(x);
+    structure_find_queues(x->graph.device, &x->arena, &x->queues);
+    if (executable_check_queues(x, e))
+        return -1;
+    x->graph.queue_entries = x->settings.queue_entries;
     if (x->settings.is_host) {
         *stage = EXECUTABLE_DONE;
         return 0;
@@ -104,91 +106,26 @@ void executable_fini(struct executable *x)
 
 /* ----- launches */
 
-static int make_machine(struct executable *x, struct err *e)
+bool executable_has_queues(const struct executable *x)
 {
-    if (x->loaded.machine)
-        return 0;
-    return loaded_make_machine(&x->loaded, &x->slice, &x->chip, &x->settings.engine, e) ||
-           loaded_put(&x->loaded, e) ? -1 : 0;
+    return x->queues.count > 0;
 }
 
-static int write_arguments(struct executable *x, const struct loaded_device *d,
-                           const void *const *argument, struct arena *a, struct err *e)
-{
-    for (int i = 0; i < x->parameter_count; i++)
-        if (loaded_write_leaf(d, &x->graph.lowered.parameter[i], argument[i], a, e))
-            return -1;
-    return 0;
-}
-
-static int read_results(struct executable *x, const struct loaded_device *d, void *const *result,
+/* what evaluates the program on the host */
+int executable_evaluate(struct executable *x, const struct eval_settings *with,
+                        const void *const *const *argument, void *const *const *result,
                         struct arena *a, struct err *e)
 {
-    for (int i = 0; i < x->result_count; i++) {
-        size_t bytes = hlo_type_bytes(x->result[i]);
-        void *data;
-
-        if (x->result[i]->element == ELEMENT_TOKEN)
-            continue;
-        data = loaded_read_leaf(d, &x->graph.lowered.result[i], NULL, a, e);
-        if (!data)
-            return -1;
-        memcpy(result[i], data, bytes);
-    }
-    return 0;
-}
-
-static int run_machine(struct executable *x, struct err *e)
-{
-    int status;
-
-    if (x->watch)
-        x->watch->begin(x->watcher, x);
-    status = machine_run(x->loaded.machine, e);
-    if (x->watch)
-        x->watch->end(x->watcher, x, status == 0);
-    return status;
-}
-
-static int run_on_cores(struct executable *x, const void *const *const *argument,
-                        void *const *const *result, struct arena *a, struct err *e)
-{
-    bool has_values = x->settings.engine.mode != MODE_TIMING;
-
-    if (make_machine(x, e))
-        return -1;
-    for (int i = 0; i < x->loaded.devices && has_values; i++) {
-        struct loaded_device d = loaded_device(&x->loaded, i);
-
-        if (write_arguments(x, &d, argument[i], a, e))
-            return -1;
-    }
-    if (run_machine(x, e))
-        return -1;
-    x->cycles = machine_cycles(x->loaded.machine);
-    for (int i = 0; i < x->loaded.devices; i++) {
-        struct loaded_device d = loaded_device(&x->loaded, i);
-
-        for (int k = 0; k < x->result_count && !has_values; k++)
-            memset(result[i][k], 0, hlo_type_bytes(x->result[k]));
-        if (has_values && read_results(x, &d, result[i], a, e))
-            return -1;
-    }
-    return 0;
-}
-
-static int run_on_host(struct executable *x, const void *const *const *argument,
-                       void *const *const *result, struct arena *a, struct err *e)
-{
-    const struct eval_settings settings = {
-        .precision = EVAL_BF16_DEFAULT, .replica_count = x->graph.module->replica_count,
-        .partition_count = x->graph.module->partition_count,
-        .threads = x->settings.engine.thread_count};
+    struct eval_settings settings = *with;
     size_t devices = (size_t)x->graph.devices;
     const struct eval_array **input = arena_array(a, devices, sizeof(*input));
     struct eval_array **output = arena_array(a, devices, sizeof(*output));
     struct eval_report report;
 
+    settings.precision = EVAL_BF16_DEFAULT;
+    settings.replica_count = x->graph.module->replica_count;
+    settings.partition_count = x->graph.module->partition_count;
+    settings.threads = x->settings.engine.thread_count;
     for (size_t d = 0; d < devices; d++) {
         struct eval_array *in = arena_array(a, (size_t)x->parameter_count + 1, sizeof(*in));
 
@@ -199,23 +136,104 @@ static int run_on_host(struct executable *x, const void *const *const *argument,
     }
     if (eval_run(x->graph.device, &settings, input, output, a, &report, e))
         return -1;
-    for (size_t d = 0; d < devices; d++)
+    for (size_t d = 0; d < devices && result; d++)
         for (int i = 0; i < x->result_count; i++)
             if (x->result[i]->element != ELEMENT_TOKEN)
                 memcpy(result[d][i], output[d][i].data, hlo_type_bytes(x->result[i]));
     return 0;
 }
 
-int executable_launch(struct executable *x, const void *const *const *argument,
-                      void *const *const *result, struct err *e)
+int executable_begin(struct executable *x, struct err *e)
+{
+    if (x->loaded.machine)
+        return 0;
+    return loaded_make_machine(&x->loaded, &x->slice, &x->chip, &x->settings.engine, e) ||
+           loaded_put(&x->loaded, e) ? -1 : 0;
+}
+
+int executable_write(struct executable *x, const void *const *const *argument, struct arena *a,
+                     struct err *e)
+{
+    for (int i = 0; i < x->loaded.devices; i++) {
+        struct loaded_device d = loaded_device(&x->loaded, i);
+
+        for (int k = 0; k < x->parameter_count; k++)
+            if (x->parameter[k]->element != ELEMENT_TOKEN &&
+                loaded_write_leaf(&d, &x->graph.lowered.parameter[k], argument[i][k], a, e))
+                return -1;
+    }
+    return 0;
+}
+
+int executable_read(struct executable *x, void *const *const *result, struct arena *a,
+                    struct err *e)
+{
+    for (int i = 0; i < x->loaded.devices; i++) {
+        struct loaded_device d = loaded_device(&x->loaded, i);
+
+        for (int k = 0; k < x->result_count; k++) {
+            void *data;
+
+            if (x->result[k]->element == ELEMENT_TOKEN)
+                continue;
+            data = loaded_read_leaf(&d, &x->graph.lowered.result[k], NULL, a, e);
+            if (!data)
+                return -1;
+            memcpy(result[i][k], data, hlo_type_bytes(x->result[k]));
+        }
+    }
+    return 0;
+}
+
+int executable_run(struct executable *x, struct err *e)
+{
+    int status;
+
+    if (x->watch)
+        x->watch->begin(x->watcher, x);
+    status = machine_run(x->loaded.machine, e);
+    if (x->watch)
+        x->watch->end(x->watcher, x, status == 0);
+    if (status)
+        return -1;
+    x->cycles = machine_cycles(x->loaded.machine);
+    return 0;
+}
+
+static int run_for_time(struct executable *x, void *const *const *result, struct err *e)
+{
+    for (int i = 0; i < x->loaded.devices; i++)
+        for (int k = 0; k < x->result_count; k++)
+            memset(result[i][k], 0, hlo_type_bytes(x->result[k]));
+    return executable_begin(x, e) || executable_run(x, e) ? -1 : 0;
+}
+
+static int launch(struct executable *x, const struct executable_host *host,
+                  const void *const *const *argument, void *const *const *result,
+                  struct arena *a, struct err *e)
+{
+    const struct eval_settings settings = {0};
+
+    if (!x->settings.is_host && x->settings.engine.mode == MODE_TIMING)
+        return run_for_time(x, result, e);
+    if (x->queues.count)
+        return executable_converse(x, host, argument, result, a, e);
+    if (x->settings.is_host)
+        return executable_evaluate(x, &settings, argument, result, a, e);
+    return executable_begin(x, e) || executable_write(x, argument, a, e) || executable_run(x, e) ||
+           executable_read(x, result, a, e) ? -1 : 0;
+}
+
+int executable_launch(struct executable *x, const struct executable_host *host,
+                      const void *const *const *argument, void *const *const *result,
+                      struct err *e)
 {
     struct arena a;
     int status;
 
     arena_init(&a);
     machines_begin(x);
-    status = x->settings.is_host ? run_on_host(x, argument, result, &a, e)
-                                 : run_on_cores(x, argument, result, &a, e);
+    status = launch(x, host, argument, result, &a, e);
     machines_end(x);
     arena_fini(&a);
     if (status == 0)

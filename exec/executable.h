@@ -19,12 +19,26 @@ struct executable_settings {
     bool is_host;                       /* evaluated on the host: values, no cycles */
     struct machine_options engine;
     int64_t assume_trips;               /* as in struct module_settings */
+    int64_t queue_entries;              /* as in struct lower_settings */
     int64_t replicas, partitions;       /* 0: as the program says */
     struct disk_cache *cache;           /* of programs compiled before; NULL: without */
     const int32_t *core;                /* by device: the first of its cores; NULL: in order */
 };
 
 struct executable;
+
+/*
+ * The host's end of a program that sends to it and receives from it while it runs (callbacks). Each
+ * is called once for each entry, in the program's order; `size` bytes of elements. -1 with the
+ * error: the launch fails.
+ */
+struct executable_host {
+    void *user;
+    int (*send)(void *user, int device, int64_t channel, const void *bytes, size_t size,
+                struct err *e);
+    int (*receive)(void *user, int device, int64_t channel, void *bytes, size_t size,
+                   struct err *e);
+};
 
 /* how far it came before it failed */
 enum executable_stage {
@@ -47,6 +61,7 @@ struct executable {
     struct loaded loaded;
     int parameter_count, result_count;  /* leaves */
     const struct hlo_type **parameter, **result;        /* by leaf, of each device */
+    struct structure_queues queues;     /* between it and its host */
     int64_t launches, cycles;           /* so far; of the last */
     struct machines_entry kept_machine;
     const struct executable_watch *watch;       /* NULL: nobody; the caller's to set */
@@ -56,8 +71,13 @@ struct executable {
 /* 0, or -1 with where it ended; executable_fini is the caller's in any case */
 int executable_make(struct executable *x, const struct executable_settings *s, const void *bytes,
                     size_t size, const char *name, enum executable_stage *stage, struct err *e);
-/* argument[device][leaf], result[device][leaf]: elements, those of results to be written */
-int executable_launch(struct executable *x, const void *const *const *argument,
-                      void *const *const *result, struct err *e);
+/*
+ * argument[device][leaf], result[device][leaf]: elements, those of results to be written. host: of a
+ * program with queues (executable_has_queues), else NULL.
+ */
+int executable_launch(struct executable *x, const struct executable_host *host,
+                      const void *const *const *argument, void *const *const *result,
+                      struct err *e);
+bool executable_has_queues(const struct executable *x);
 void executable_fini(struct executable *x);
 #endif

@@ -21,7 +21,8 @@ static int copy_as(struct shard_emitter *e, const struct hlo_instruction *n,
     struct hlo_instruction i = *n;
 
     i.type = *type;
-    hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
+    if (!shard_keeps_sharding(n))
+        hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     return hlo_copy_instruction(e->b, &i, operand);
 }
 

@@ -80,4 +80,12 @@ int shard_emit_gather(struct shard_emitter *e, struct shard_cutting *c);
 int shard_emit_scatter(struct shard_emitter *e, struct shard_cutting *c);
 /* the index factor of a dimension of the array; -1: none, or not cut */
 int shard_index_factor(const struct shard_cutting *c, int dim);
+/* what is said of how it lies is not for the parts any more, but that one device alone has the host */
+static inline bool shard_keeps_sharding(const struct hlo_instruction *n)
+{
+    bool is_message = n->op == OPCODE_SEND || n->op == OPCODE_RECV;
+    const struct hlo_detail *detail = hlo_detail(n);
+
+    return is_message && detail->sharding_count > 0 && detail->sharding[0].kind == HLO_MAXIMAL;
+}
 #endif

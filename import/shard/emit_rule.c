@@ -58,7 +58,8 @@ static int emit_plain(struct shard_emitter *e, struct shard_cutting *c)
     struct hlo_instruction i = *c->n;
 
     i.type = c->type;
-    hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
+    if (!shard_keeps_sharding(&i))
+        hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     cut_attributes(e, c, &i);
     return hlo_copy_instruction(e->b, &i, c->operand);
 }

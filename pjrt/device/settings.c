@@ -10,6 +10,7 @@
 #define DEFAULT_SLICE "v5e-8"
 #define DEFAULT_THREADS_MAX 4
 #define THREADS_MAX 256
+#define QUEUE_ENTRIES 256
 
 static const char *get(const char *name)
 {
@@ -60,7 +61,7 @@ static int64_t processors(void)
 int settings_read(struct settings *s, struct err *e)
 {
     const char *slice = get("SYSTOLE_TPU"), *codegen = get("SYSTOLE_CODEGEN");
-    int64_t threads = processors(), trips = 0;
+    int64_t threads = processors(), trips = 0, entries = QUEUE_ENTRIES;
 
     *s = (struct settings){.slice = slice ? slice : DEFAULT_SLICE, .codegen = CODEGEN_XLA};
     if (codegen && strcmp(codegen, "xla") != 0) {
@@ -69,9 +70,11 @@ int settings_read(struct settings *s, struct err *e)
         s->codegen = CODEGEN_BEST;
     }
     if (read_mode(s, e) || read_whole("SYSTOLE_THREADS", 1, THREADS_MAX, &threads, e) ||
+        read_whole("SYSTOLE_QUEUE_ENTRIES", 1, 1000000000, &entries, e) ||
         read_whole("SYSTOLE_ASSUME_TRIPS", 1, INT32_MAX, &trips, e))
         return -1;
     s->thread_count = (int)threads;
     s->assume_trips = trips;
+    s->queue_entries = entries;
     return 0;
 }

@@ -5,6 +5,7 @@
  *     SYSTOLE_MODE     both, timing, functional, host
  *     SYSTOLE_THREADS  of the host; never changes a result or a cycle
  *     SYSTOLE_CODEGEN  xla (default) or best
+ *     SYSTOLE_QUEUE_ENTRIES  how often a loop whose end is computed may call back in a launch
  *     SYSTOLE_ASSUME_TRIPS  in timing mode: rounds of loops whose ends are computed
  */
 #ifndef PJRT_SETTINGS_H
@@ -19,7 +20,7 @@ struct settings {
     enum run_mode mode;
     int thread_count;
     enum codegen codegen;
-    int64_t assume_trips;
+    int64_t assume_trips, queue_entries;
 };
 
 int settings_read(struct settings *s, struct err *e);

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "pjrt/abi/functions.h"
 #include "pjrt/event/guard.h"
+#include "pjrt/run/callbacks.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct launch {
     struct PJRT_Executable *executable;
     int devices, arguments, results;
     struct storage **argument, **result;        /* by device, then by number */
+    struct callbacks *callbacks;        /* NULL: none */
     struct promise *done;
     int *device;                        /* their ids */
 };
@@ -25,6 +27,7 @@ static void free_launch(struct launch *l)
         storage_drop(l->argument[i]);
     for (int i = 0; i < l->devices * l->results; i++)
         storage_drop(l->result[i]);
+    callbacks_free(l->callbacks);
     promise_drop(l->done);
     program_drop(l->executable);
     mem_free(l->argument);
@@ -67,9 +70,10 @@ static struct PJRT_Error *run(const struct launch *l)
         for (int i = 0; i < l->results; i++)
             result[d][i] = l->result[d * l->results + i]->data;
     }
-    if (executable_launch(&l->executable->x, (const void *const *const *)argument,
-                          (void *const *const *)result, &e))
-        error = pjrt_error_of(PJRT_Error_Code_INTERNAL, &e);
+    if (executable_launch(&l->executable->x, l->callbacks ? &l->callbacks->host : NULL,
+                          (const void *const *const *)argument, (void *const *const *)result, &e))
+        error = l->callbacks && l->callbacks->error ? pjrt_error_copy(l->callbacks->error)
+                                                    : pjrt_error_of(PJRT_Error_Code_INTERNAL, &e);
     else
         account_launched(l->executable->account, &l->executable->x, l->device, l->devices,
                          progress_seconds() - began_s);
@@ -109,6 +113,8 @@ static struct PJRT_Error *check_argument(const struct PJRT_Executable *p,
 
     if (!b->storage)
         return buffer_is_deleted(b);
+    if (wanted->element == ELEMENT_TOKEN)       /* JAX's are arrays without elements */
+        return NULL;
     for (int d = 0; fits && d < wanted->rank; d++)
         fits = b->type.dim[d] == wanted->dim[d];
     if (fits)
@@ -204,6 +210,7 @@ static struct launch *make_launch(const struct PJRT_LoadedExecutable_Execute_Arg
     l->results = l->executable->outputs;
     l->argument = mem_alloc((size_t)(l->devices * l->arguments + 1) * sizeof(*l->argument));
     l->result = mem_alloc((size_t)(l->devices * l->results + 1) * sizeof(*l->result));
+    l->callbacks = callbacks_copy(&l->executable->x, args->options, l->devices);
     l->done = promise_make();
     l->device = mem_alloc((size_t)l->devices * sizeof(*l->device) + 1);
     for (int d = 0; d < l->devices; d++)
