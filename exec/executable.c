@@ -96,6 +96,11 @@ int executable_make(struct executable *x, const struct executable_settings *s, c
     return advance(x, bytes, size, name, stage, e);
 }
 
+void executable_abandon_machine(struct executable *x)
+{
+    x->loaded.machine = NULL;
+}
+
 void executable_fini(struct executable *x)
 {
     machines_forget(x);

@@ -10,6 +10,7 @@
 #include "pjrt/program/version.h"
 
 #include "base/arena.h"
+#include "sim/machine/rounds.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,25 +23,37 @@ static void note_fork(void)
     atomic_store(&is_child, true);
 }
 
-/* these only read or free what is there, and callers take no error of them for an answer */
-static bool works_in_child(const char *name)
+static bool is_among(const char *name, const char *const *list, size_t count)
 {
-    static const char *const waits[] = {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * In the child of a fork the threads are gone, and locks may be held by nobody. What would work there
+ * is refused; what would free is left as it is; the rest only reads.
+ */
+static bool is_for_parent(const char *name, struct PJRT_Error **error)
+{
+    static const char *const work[] = {
         "Client_Create", "Client_Compile", "Compile", "Client_BufferFromHostBuffer",
         "LoadedExecutable_Execute", "Buffer_ToHostBuffer", "Buffer_CopyToDevice",
         "Buffer_CopyToMemory", "Event_Await", "Executable_DeserializeAndLoad"};
+    static const char *const frees[] = {
+        "Client_Destroy", "Executable_Destroy", "LoadedExecutable_Destroy", "Buffer_Destroy",
+        "Buffer_Delete", "Event_Destroy", "AsyncHostToDeviceTransferManager_Destroy"};
 
-    for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
-        if (strcmp(name, waits[i]) == 0)
-            return false;
-    return true;
-}
-
-static struct PJRT_Error *refuse_child(const char *name)
-{
-    return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION, "PJRT_%s in the child of a fork: the "
+    *error = NULL;
+    if (is_among(name, frees, sizeof(frees) / sizeof(*frees)))
+        return true;
+    if (!is_among(name, work, sizeof(work) / sizeof(*work)))
+        return false;
+    *error = pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION, "PJRT_%s in the child of a fork: the "
                       "simulated TPU is in the parent's process; start children by spawn, or "
                       "before JAX is used", name);
+    return true;
 }
 
 #define FUNCTION(name) \
@@ -49,8 +62,9 @@ static struct PJRT_Error *refuse_child(const char *name)
         struct PJRT_Error *error; \
         struct guard g; \
  \
-        if (atomic_load_explicit(&is_child, memory_order_relaxed) && !works_in_child(#name)) \
-            return refuse_child(#name); \
+        if (atomic_load_explicit(&is_child, memory_order_relaxed) && \
+            is_for_parent(#name, &error)) \
+            return error; \
         if (GUARD_ENTER(&g)) \
             return guard_error(&g); \
         error = pjrt_##name(args); \
@@ -81,12 +95,14 @@ const struct PJRT_Api *GetPjrtApi(void)
 
 struct PJRT_Error *pjrt_Plugin_Initialize(struct PJRT_Plugin_Initialize_Args *args)
 {
+    static const struct rounds_guard rounds = {.call = guard_call, .raise = guard_raise};
     static atomic_bool was_here;
 
     (void)args;
     if (!atomic_exchange(&was_here, true))
         pthread_atfork(NULL, NULL, note_fork);
     mem_when_exhausted(guard_memory_exhausted);
+    rounds_set_guard(&rounds);
     return NULL;
 }
 

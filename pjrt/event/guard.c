@@ -62,3 +62,37 @@ void guard_memory_exhausted(size_t bytes)
     snprintf(message, sizeof(message), "out of host memory (%zu bytes asked)", bytes);
     give_up(PJRT_Error_Code_RESOURCE_EXHAUSTED, message);
 }
+
+/* ----- other threads */
+
+static pthread_mutex_t broken_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct { enum PJRT_Error_Code code; char message[512]; } broken;
+
+bool guard_call(void (*fn)(void *context, int item), void *context, int item)
+{
+    struct guard g;
+
+    if (GUARD_ENTER(&g)) {
+        innermost = g.outer;
+        pthread_mutex_lock(&broken_lock);
+        broken.code = g.code;
+        memcpy(broken.message, g.message, sizeof(broken.message));
+        pthread_mutex_unlock(&broken_lock);
+        return false;
+    }
+    fn(context, item);
+    guard_leave(&g);
+    return true;
+}
+
+void guard_raise(void)
+{
+    char message[sizeof(broken.message)];
+    enum PJRT_Error_Code code;
+
+    pthread_mutex_lock(&broken_lock);
+    code = broken.code;
+    memcpy(message, broken.message, sizeof(message));
+    pthread_mutex_unlock(&broken_lock);
+    give_up(code, message);
+}

@@ -8,8 +8,8 @@
  *     ... what may fail ...
  *     guard_leave(&g);
  *
- * What the work held is lost then, and stays allocated. On a thread that has no guard the thread
- * stops for good: other threads of the process go on.
+ * What the work held is lost then, and stays allocated. A thread that has no guard stops for good:
+ * other threads of the process go on.
  */
 #ifndef PJRT_GUARD_H
 #define PJRT_GUARD_H
@@ -33,4 +33,11 @@ struct PJRT_Error *guard_error(struct guard *g);        /* ends it, too */
 
 /* for mem_when_exhausted: no memory is an error of the call that asked for it */
 void guard_memory_exhausted(size_t bytes) __attribute__((noreturn));
+
+/*
+ * The same of work on other threads (sim/machine/rounds.h): false when it was broken off, and then
+ * guard_raise on the thread that waits for it goes back to that one's guard with what happened.
+ */
+bool guard_call(void (*fn)(void *context, int item), void *context, int item);
+void guard_raise(void);
 #endif

@@ -37,6 +37,7 @@ struct PJRT_Executable {
     size_t *memory_kind_size;
     struct program_shardings parameter_sharding, output_sharding;
     bool *is_donated;                   /* by parameter: its buffer is given up at a launch */
+    struct PJRT_NamedValue *cost;       /* once it was asked for */
     unsigned char *optimized;           /* hlo_with_config, once it was asked for */
     size_t optimized_bytes;
     struct account_program *account;    /* of the client that loaded it first; NULL: none has */

@@ -90,6 +90,7 @@ static void work(void *arg)
 
     if (GUARD_ENTER(&g)) {
         error = guard_error(&g);
+        executable_abandon_machine(&l->executable->x);
     } else {
         error = run(l);
         guard_leave(&g);

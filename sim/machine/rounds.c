@@ -28,12 +28,27 @@ struct rounds {
     _Atomic uint64_t ticket;            /* round << 40 | count << 20 | next */
     atomic_int pending;                 /* items not finished */
     atomic_int sleepers;
-    atomic_bool quit;
+    atomic_bool quit, is_broken;        /* an item was broken off */
     pthread_mutex_t mutex;
     pthread_cond_t wake, done;
     pthread_t *thread;
     int thread_count;                   /* beside the caller */
 };
+
+static const struct rounds_guard *guard;
+
+void rounds_set_guard(const struct rounds_guard *g)
+{
+    guard = g;
+}
+
+static void carry_out(struct rounds *r, int item)
+{
+    if (!guard)
+        r->fn(r->context, item);
+    else if (!guard->call(r->fn, r->context, item))
+        atomic_store(&r->is_broken, true);
+}
 
 static void take_items(struct rounds *r)
 {
@@ -43,7 +58,7 @@ static void take_items(struct rounds *r)
 
         if (next >= ((uint32_t)(ticket >> ITEM_BITS) & ITEM_MASK))
             return;
-        r->fn(r->context, r->item[next]);
+        carry_out(r, r->item[next]);
         if (atomic_fetch_sub(&r->pending, 1) == 1) {
             pthread_mutex_lock(&r->mutex);
             pthread_cond_signal(&r->done);
@@ -160,4 +175,6 @@ void rounds_run(struct rounds *r, rounds_fn *fn, void *context, const int *item,
     open_round(r, fn, context, item, count);
     take_items(r);
     wait_until_done(r);
+    if (atomic_exchange(&r->is_broken, false))
+        guard->raise();
 }
