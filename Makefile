@@ -195,7 +195,7 @@ $(BUILD)/$(SO_FILE): $(LIB_OBJ) api/exports.map
 # what writes and reads JSON is in it, not beside it.
 $(PJRT): $(PJRT_OBJ) $(BUILD)/libsystole.a $(BUILD)/pjrt/libjansson.a pjrt/api/exports.map
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libsystole_pjrt.so \
-	  -Wl,--version-script=pjrt/api/exports.map -Wl,-Bsymbolic -Wl,--as-needed -Wl,-z,defs -o $@ \
+	  -Wl,--version-script=pjrt/api/exports.map -Wl,-Bsymbolic -Wl,--as-needed $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -o $@ \
 	  $(PJRT_OBJ) $(BUILD)/libsystole.a $(BUILD)/pjrt/libjansson.a $(filter-out -ljansson,$(LDLIBS))
 
 # Compiled for programs, it takes stdin from where a library cannot (it compares with it, to say where
@@ -262,6 +262,9 @@ $(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIE
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
+# What asserts call in the library, without the rest of it.
+$(BUILD)/tests/pjrt/test_pjrt_guard: $(BUILD)/pjrt/event/guard.o $(BUILD)/pjrt/event/error.o
+
 JAX_PROGRAMS := $(BUILD)/tests/jax/keras_values $(BUILD)/tests/jax/keras_numbers
 
 $(TEST_PROGRAMS) $(JAX_PROGRAMS): %: %.o $(BUILD)/libtested.so
@@ -288,7 +291,7 @@ $(BUILD)/tests/faults/fault_memory.so: tests/faults/fault_memory.c
 	$(call say,CC,$@)$(CC) -std=c11 -O2 -g $(WARN) -fPIC -shared -pthread -o $@ $< -ldl
 
 check: installable examples $(filter-out %.sh,$(strip $(TESTS))) $(FUZZERS) $(FAULTS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) FAULTS=$(abspath $(BUILD)/tests/faults) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
+	@SYSTOLE=$(abspath $(SYSTOLE)) SYSTOLE_PJRT=$(abspath $(PJRT)) FAULTS=$(abspath $(BUILD)/tests/faults) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS) $(SCRIPTS))
 
 fuzzers: $(FUZZERS)
 
@@ -330,8 +333,8 @@ demo: $(SYSTOLE)
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 # Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
-check-jax: $(SYSTOLE) $(JAX_PROGRAMS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) KERAS_NUMBERS=$(abspath $(BUILD)/tests/jax/keras_numbers) sh tools/check_jax.sh
+check-jax: $(SYSTOLE) $(PJRT) $(JAX_PROGRAMS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) SYSTOLE_PJRT=$(abspath $(PJRT)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) KERAS_NUMBERS=$(abspath $(BUILD)/tests/jax/keras_numbers) sh tools/check_jax.sh
 
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
@@ -369,7 +372,7 @@ BASH_PLACE := share/bash-completion/completions
 TO_INSTALL = 755,$(SYSTOLE),bin/systole $(if $(HAS_VIEWER),755$(comma)$(VIEWER)$(comma)bin/systole-view) \
   644,include/systole.h,include/systole.h $(foreach h,$(wildcard include/systole/*.h),644,$h,$h) \
   644,$(BUILD)/$(SO_FILE),lib/$(SO_FILE) link,$(SO_FILE),lib/$(SONAME) link,$(SONAME),lib/libsystole.so \
-  644,$(BUILD)/install/libsystole.a,lib/libsystole.a \
+  644,$(BUILD)/install/libsystole.a,lib/libsystole.a 755,$(PJRT),lib/libsystole_pjrt.so \
   644,$(BUILD)/install/systole.pc,lib/pkgconfig/systole.pc \
   $(foreach p,$(MAN_PAGES),644,$(BUILD)/install/$p.1,share/man/man1/$p.1) \
   644,$(BUILD)/install/completion.bash,$(BASH_PLACE)/systole \

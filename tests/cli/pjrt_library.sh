@@ -1,7 +1,7 @@
 #!/bin/sh
 # The library that frameworks load shows its own names only, and needs few other libraries.
 cd "$(dirname "$0")/../.." || exit 1
-library=${PJRT:-build/libsystole_pjrt.so}
+library=${SYSTOLE_PJRT:-build/libsystole_pjrt.so}
 [ -e "$library" ] || { echo "skipped: no $library"; exit 0; }
 
 shown=$(nm -D --defined-only "$library" | awk '{ print $3 }' | grep -v '^sy_' | tr '\n' ' ')

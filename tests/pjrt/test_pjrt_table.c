@@ -1,0 +1,337 @@
+/* The table of the device library, called as frameworks call it: buffers, programs, events, errors. */
+#define _DEFAULT_SOURCE                 /* MAP_ANONYMOUS */
+#include "tests/rigs/pjrt_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char add_one[] =
+    "HloModule add_one\nENTRY main {\n  x = f32[4] parameter(0)\n  one = f32[] constant(1)\n"
+    "  ones = f32[4] broadcast(one), dimensions={}\n  ROOT y = f32[4] add(x, ones)\n}\n";
+static const char donating[] =
+    "HloModule donating, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY main {\n"
+    "  x = f32[4] parameter(0)\n  ROOT y = f32[4] add(x, x)\n}\n";
+static const float four[4] = {1, 2, 3, 4};
+static const int64_t dims_of_four[1] = {4};
+
+TEST(every_slot_of_the_table_is_filled)
+{
+    void *const *slot = (void *const *)(const void *)((const char *)guest_api + offsetof(struct PJRT_Api, PJRT_Error_Destroy));
+    size_t count = (sizeof(*guest_api) - offsetof(struct PJRT_Api, PJRT_Error_Destroy)) / sizeof(*slot);
+
+    assert_int_equal(guest_api->struct_size, sizeof(*guest_api));
+    assert_int_equal(guest_api->pjrt_api_version.minor_version, PJRT_API_MINOR);
+    assert_int_equal(count, 138);
+    for (size_t i = 0; i < count; i++)
+        assert_non_null(slot[i]);
+}
+
+TEST(what_is_missing_says_so_by_its_name)
+{
+    ARGS(Buffer_Bitcast, args, .buffer = NULL);
+
+    guest_expect(guest_api->PJRT_Buffer_Bitcast(&args), PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Buffer_Bitcast");
+}
+
+TEST(the_client_has_the_devices_of_its_slice)
+{
+    ARGS(Client_Devices, devices, .client = guest_client);
+    ARGS(Device_GetDescription, description, .device = guest_device(3));
+    ARGS(DeviceDescription_Kind, kind);
+    ARGS(Client_LookupDevice, none, .client = guest_client, .id = 4);
+
+    CALL(Client_Devices, &devices);
+    assert_int_equal(devices.num_devices, 4);
+    CALL(Device_GetDescription, &description);
+    kind.device_description = description.device_description;
+    CALL(DeviceDescription_Kind, &kind);
+    assert_int_equal(kind.device_kind_size, strlen("TPU v5 lite"));
+    assert_memory_equal(kind.device_kind, "TPU v5 lite", kind.device_kind_size);
+    guest_expect(guest_api->PJRT_Client_LookupDevice(&none), PJRT_Error_Code_INVALID_ARGUMENT, "0..3");
+}
+
+/* strides of the caller's array: turned, backwards, with gaps */
+TEST(arrays_come_from_any_strides)
+{
+    static const struct { int64_t stride[2]; int first; } tried[] = {
+        {{12, 4}, 0}, {{4, 8}, 0}, {{-12, 4}, 3}, {{12, -4}, 2}, {{24, 8}, 0}};
+    static const int64_t dims[2] = {2, 3};
+    float data[12], got[6];
+
+    for (int i = 0; i < 12; i++)
+        data[i] = (float)i;
+    for (size_t t = 0; t < sizeof(tried) / sizeof(*tried); t++) {
+        ARGS(Client_BufferFromHostBuffer, args, .client = guest_client, .data = data + tried[t].first,
+             .dims = dims, .num_dims = 2, .type = PJRT_Buffer_Type_F32, .num_byte_strides = 2,
+             .byte_strides = tried[t].stride, .device = guest_device(0));
+        ARGS(Event_Destroy, destroy);
+
+        CALL(Client_BufferFromHostBuffer, &args);
+        destroy.event = args.done_with_host_buffer;
+        CALL(Event_Destroy, &destroy);
+        guest_read(args.buffer, got, sizeof(got));
+        for (int i = 0; i < 6; i++) {
+            int64_t at = tried[t].first + (i / 3 * tried[t].stride[0] + i % 3 * tried[t].stride[1]) / 4;
+
+            assert_true(got[i] == data[at]);
+        }
+        guest_destroy(args.buffer);
+    }
+}
+
+TEST(a_copy_to_the_host_has_the_order_that_is_asked_for)
+{
+    static const int64_t dims[2] = {2, 2}, order[2] = {0, 1};
+    struct PJRT_Buffer_MemoryLayout layout = {.type = PJRT_Buffer_MemoryLayout_Type_Tiled,
+        .tiled = {.minor_to_major = order, .minor_to_major_size = 2}};
+    struct PJRT_Buffer *b = guest_buffer(0, four, 2, dims);
+    float got[4];
+    ARGS(Buffer_ToHostBuffer, size, .src = b);
+    ARGS(Buffer_ToHostBuffer, args, .src = b, .dst = got, .dst_size = sizeof(got),
+         .host_layout = &layout);
+    ARGS(Buffer_ToHostBuffer, small, .src = b, .dst = got, .dst_size = 15);
+    ARGS(Event_Await, await);
+    ARGS(Event_Destroy, destroy);
+
+    CALL(Buffer_ToHostBuffer, &size);
+    assert_int_equal(size.dst_size, 16);
+    assert_null(size.event);
+    CALL(Buffer_ToHostBuffer, &args);
+    await.event = destroy.event = args.event;
+    CALL(Event_Await, &await);
+    CALL(Event_Destroy, &destroy);
+    assert_memory_equal(got, ((float[]){1, 3, 2, 4}), sizeof(got));
+    guest_expect(guest_api->PJRT_Buffer_ToHostBuffer(&small), PJRT_Error_Code_INVALID_ARGUMENT, "16");
+    guest_destroy(b);
+}
+
+TEST(a_program_is_launched_as_often_as_wanted)
+{
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    struct PJRT_Buffer *b = guest_buffer(0, four, 1, dims_of_four);
+    float got[4];
+
+    for (int i = 0; i < 20; i++) {
+        struct PJRT_Buffer *next = guest_execute(l, &b, 1);
+
+        guest_destroy(b);
+        b = next;
+    }
+    guest_destroy_executable(l);          /* launches under way go on */
+    guest_read(b, got, sizeof(got));
+    for (int i = 0; i < 4; i++)
+        assert_true(got[i] == four[i] + 20);
+    guest_destroy(b);
+}
+
+TEST(a_donated_argument_is_deleted_unless_it_must_stay)
+{
+    static const int64_t stays[1] = {0};
+    struct PJRT_LoadedExecutable *l = guest_compile(donating);
+    struct PJRT_Buffer *b = guest_buffer(0, four, 1, dims_of_four), *const *list = &b;
+    struct PJRT_Buffer *output[1], **outputs = output, *y;
+    struct PJRT_ExecuteOptions options = {.struct_size = sizeof(options),
+        .non_donatable_input_indices = stays, .num_non_donatable_input_indices = 1};
+    ARGS(LoadedExecutable_Execute, args, .executable = l, .options = &options,
+         .argument_lists = &list, .num_devices = 1, .num_args = 1, .output_lists = &outputs);
+    float got[4];
+
+    CALL(LoadedExecutable_Execute, &args);
+    assert_false(guest_is_deleted(b));
+    guest_destroy(output[0]);
+    y = guest_execute(l, &b, 1);
+    assert_true(guest_is_deleted(b));
+    guest_read(y, got, sizeof(got));
+    assert_true(got[3] == 8);
+    guest_expect(guest_api->PJRT_LoadedExecutable_Execute(&args), PJRT_Error_Code_INVALID_ARGUMENT, "donated");
+    guest_destroy(b);
+    guest_destroy(y);
+    guest_destroy_executable(l);
+}
+
+TEST(arguments_that_do_not_fit_are_refused)
+{
+    static const int64_t dims[2] = {2, 2};
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    struct PJRT_Buffer *b = guest_buffer(0, four, 2, dims), *const *list = &b;
+    struct PJRT_Buffer *output[1], **outputs = output;
+    struct PJRT_ExecuteOptions options = {.struct_size = sizeof(options)};
+    ARGS(LoadedExecutable_Execute, args, .executable = l, .options = &options,
+         .argument_lists = &list, .num_devices = 1, .num_args = 1, .output_lists = &outputs);
+
+    guest_expect(guest_api->PJRT_LoadedExecutable_Execute(&args), PJRT_Error_Code_INVALID_ARGUMENT, "f32[4]");
+    args.num_args = 0;
+    guest_expect(guest_api->PJRT_LoadedExecutable_Execute(&args), PJRT_Error_Code_INVALID_ARGUMENT,
+               "takes 1 arguments");
+    guest_destroy(b);
+    guest_destroy_executable(l);
+}
+
+/* an older caller's options end at the end of a page, with nothing behind it */
+TEST(options_are_read_no_further_than_their_caller_says)
+{
+    enum { OLD_BYTES = 80 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    struct PJRT_Buffer *b = guest_buffer(0, four, 1, dims_of_four), *const *list = &b;
+    struct PJRT_Buffer *output[1], **outputs = output;
+    ARGS(LoadedExecutable_Execute, args, .executable = l, .argument_lists = &list,
+         .num_devices = 1, .num_args = 1, .output_lists = &outputs);
+
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    args.options = (struct PJRT_ExecuteOptions *)(void *)(pages + page - OLD_BYTES);
+    memset(args.options, 0, OLD_BYTES);
+    args.options->struct_size = OLD_BYTES;
+    CALL(LoadedExecutable_Execute, &args);
+    guest_destroy(output[0]);
+    guest_destroy(b);
+    guest_destroy_executable(l);
+    munmap(pages, 2 * page);
+}
+
+static void count_call(struct PJRT_Error *error, void *user_arg)
+{
+    if (error)
+        guest_expect(error, PJRT_Error_Code_DATA_LOSS, "a cable");
+    *(int *)user_arg += error ? 100 : 1;
+}
+
+/* what never came is the error of all that was made of it, and of callbacks of events that are gone */
+TEST(an_error_goes_from_the_argument_to_whoever_waits)
+{
+    struct PJRT_ShapeSpec spec = {.struct_size = sizeof(spec), .dims = dims_of_four, .num_dims = 1,
+                                  .element_type = PJRT_Buffer_Type_F32};
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    ARGS(Device_DefaultMemory, memory, .device = guest_device(0));
+    ARGS(Client_CreateBuffersForAsyncHostToDevice, create, .client = guest_client, .shape_specs = &spec,
+         .num_shape_specs = 1);
+    ARGS(AsyncHostToDeviceTransferManager_RetrieveBuffer, retrieve);
+    ARGS(AsyncHostToDeviceTransferManager_SetBufferError, set,
+         .error_code = PJRT_Error_Code_DATA_LOSS, .error_message = "a cable", .error_message_size = 7);
+    ARGS(AsyncHostToDeviceTransferManager_Destroy, destroy);
+    ARGS(Buffer_ReadyEvent, ready);
+    ARGS(Event_OnReady, then, .callback = count_call);
+    ARGS(Event_Await, await);
+    ARGS(Event_Destroy, destroy_event);
+    struct PJRT_Buffer *y;
+    int calls = 0;
+
+    CALL(Device_DefaultMemory, &memory);
+    create.memory = memory.memory;
+    CALL(Client_CreateBuffersForAsyncHostToDevice, &create);
+    retrieve.transfer_manager = set.transfer_manager = destroy.transfer_manager =
+        create.transfer_manager;
+    CALL(AsyncHostToDeviceTransferManager_RetrieveBuffer, &retrieve);
+    y = guest_execute(l, &retrieve.buffer_out, 1);
+    ready.buffer = y;
+    CALL(Buffer_ReadyEvent, &ready);
+    then.event = destroy_event.event = ready.event;
+    then.user_arg = &calls;
+    CALL(Event_OnReady, &then);
+    CALL(Event_Destroy, &destroy_event);
+    assert_int_equal(calls, 0);
+    CALL(AsyncHostToDeviceTransferManager_SetBufferError, &set);
+    CALL(AsyncHostToDeviceTransferManager_Destroy, &destroy);
+    CALL(Buffer_ReadyEvent, &ready);
+    await.event = destroy_event.event = ready.event;
+    guest_expect(guest_api->PJRT_Event_Await(&await), PJRT_Error_Code_DATA_LOSS, "a cable");
+    CALL(Event_Destroy, &destroy_event);
+    guest_destroy(retrieve.buffer_out);
+    guest_destroy(y);
+    guest_destroy_executable(l);
+}
+
+TEST(arrays_that_a_device_has_no_room_for_are_refused)
+{
+    static const int64_t dims[2] = {1 << 16, 1 << 17};          /* 32 GiB of f32 */
+    ARGS(Client_CreateUninitializedBuffer, args, .client = guest_client, .shape_dims = dims,
+         .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32, .device = guest_device(1));
+
+    guest_expect(guest_api->PJRT_Client_CreateUninitializedBuffer(&args), PJRT_Error_Code_RESOURCE_EXHAUSTED,
+               "TPU_1 is out of memory");
+}
+
+/* on the host there is no such limit but the host's own */
+TEST(memory_that_the_host_has_not_is_an_error)
+{
+    static const int64_t dims[2] = {1 << 20, 1 << 20};
+    struct rlimit before, small;
+    ARGS(Device_AddressableMemories, memories, .device = guest_device(0));
+    ARGS(Client_CreateUninitializedBuffer, args, .client = guest_client, .shape_dims = dims,
+         .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32);
+
+    CALL(Device_AddressableMemories, &memories);
+    args.memory = memories.memories[1];
+    getrlimit(RLIMIT_AS, &before);
+    small = before;
+    small.rlim_cur = (rlim_t)1 << 41;
+    setrlimit(RLIMIT_AS, &small);
+    guest_expect(guest_api->PJRT_Client_CreateUninitializedBuffer(&args), PJRT_Error_Code_RESOURCE_EXHAUSTED,
+               "out of host memory");
+    setrlimit(RLIMIT_AS, &before);
+}
+
+TEST(bytes_that_are_no_program_are_refused_with_their_reason)
+{
+    char code[] = "HloModule broken\nENTRY main {\n  ROOT x = f32[4] add(y, y)\n}\n";
+    struct PJRT_Program program = {.struct_size = sizeof(program), .code = code,
+        .code_size = sizeof(code) - 1, .format = "hlo", .format_size = 3};
+    ARGS(Client_Compile, args, .client = guest_client, .program = &program, .compile_options = "");
+
+    guest_expect(guest_api->PJRT_Client_Compile(&args), PJRT_Error_Code_INVALID_ARGUMENT, "program:3:");
+    program.format = "llvm";
+    program.format_size = 4;
+    guest_expect(guest_api->PJRT_Client_Compile(&args), PJRT_Error_Code_INVALID_ARGUMENT, "mlir and hlo");
+    program.format = "hlo";
+    program.format_size = 3;
+    args.compile_options = "\xff\xff\xff";
+    args.compile_options_size = 3;
+    guest_expect(guest_api->PJRT_Client_Compile(&args), PJRT_Error_Code_INVALID_ARGUMENT, "options");
+}
+
+static int64_t bytes_in_use(int device)
+{
+    ARGS(Device_MemoryStats, args, .device = guest_device(device));
+
+    CALL(Device_MemoryStats, &args);
+    return args.bytes_in_use;
+}
+
+TEST(memory_in_use_is_given_back)
+{
+    static const int64_t dims[2] = {9, 129};                    /* 2 x 2 tiles */
+    int64_t before = bytes_in_use(2);
+    float *data = calloc(9 * 129, sizeof(*data));
+    struct PJRT_Buffer *b = guest_buffer(2, data, 2, dims);
+
+    free(data);
+    assert_int_equal(bytes_in_use(2) - before, 4 * 4096);
+    guest_destroy(b);
+    assert_int_equal(bytes_in_use(2), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_slot_of_the_table_is_filled),
+        cmocka_unit_test(what_is_missing_says_so_by_its_name),
+        cmocka_unit_test(the_client_has_the_devices_of_its_slice),
+        cmocka_unit_test(arrays_come_from_any_strides),
+        cmocka_unit_test(a_copy_to_the_host_has_the_order_that_is_asked_for),
+        cmocka_unit_test(a_program_is_launched_as_often_as_wanted),
+        cmocka_unit_test(a_donated_argument_is_deleted_unless_it_must_stay),
+        cmocka_unit_test(arguments_that_do_not_fit_are_refused),
+        cmocka_unit_test(options_are_read_no_further_than_their_caller_says),
+        cmocka_unit_test(an_error_goes_from_the_argument_to_whoever_waits),
+        cmocka_unit_test(arrays_that_a_device_has_no_room_for_are_refused),
+        cmocka_unit_test(memory_that_the_host_has_not_is_an_error),
+        cmocka_unit_test(bytes_that_are_no_program_are_refused_with_their_reason),
+        cmocka_unit_test(memory_in_use_is_given_back),
+    };
+    return cmocka_run_group_tests(tests, guest_load, guest_unload);
+}
