@@ -51,6 +51,8 @@ static void make_fingerprint(struct PJRT_Executable *p)
 static void list_outputs(struct PJRT_Executable *p)
 {
     size_t dims = 0, most;
+    const char **kind;
+    size_t *size;
 
     p->outputs = p->x.result_count;
     p->parameters = p->x.parameter_count;
@@ -60,8 +62,12 @@ static void list_outputs(struct PJRT_Executable *p)
     p->output_type = arena_array(&p->arena, most, sizeof(*p->output_type));
     p->output_rank = arena_array(&p->arena, most, sizeof(*p->output_rank));
     p->output_dim = arena_array(&p->arena, dims + 1, sizeof(*p->output_dim));
-    p->memory_kind = arena_array(&p->arena, most, sizeof(*p->memory_kind));
-    p->memory_kind_size = arena_array(&p->arena, most, sizeof(*p->memory_kind_size));
+    kind = arena_array(&p->arena, 2 * most, sizeof(*kind));
+    size = arena_array(&p->arena, 2 * most, sizeof(*size));
+    p->output_kind = kind;
+    p->output_kind_size = size;
+    p->parameter_kind = kind + most;
+    p->parameter_kind_size = size + most;
     dims = 0;
     for (int i = 0; i < p->outputs; i++) {
         const struct hlo_type *t = p->x.result[i];
@@ -71,10 +77,11 @@ static void list_outputs(struct PJRT_Executable *p)
         for (int d = 0; d < t->rank; d++)
             p->output_dim[dims++] = t->dim[d];
     }
-    for (size_t i = 0; i < most; i++) {
-        p->memory_kind[i] = memory_kind_name(MEMORY_DEVICE);
-        p->memory_kind_size[i] = strlen(p->memory_kind[i]);
+    for (size_t i = 0; i < 2 * most; i++) {
+        kind[i] = memory_kind_name(MEMORY_DEVICE);
+        size[i] = strlen(kind[i]);
     }
+    program_list_placements(p);
 }
 
 /* as JAX says it of an argument that may be anywhere in the results */

@@ -76,8 +76,8 @@ struct PJRT_Error *pjrt_Executable_OutputMemoryKinds(
     struct PJRT_Executable_OutputMemoryKinds_Args *args)
 {
     args->num_outputs = (size_t)args->executable->outputs;
-    args->memory_kinds = args->executable->memory_kind;
-    args->memory_kind_sizes = args->executable->memory_kind_size;
+    args->memory_kinds = args->executable->output_kind;
+    args->memory_kind_sizes = args->executable->output_kind_size;
     return NULL;
 }
 
@@ -85,8 +85,8 @@ struct PJRT_Error *pjrt_Executable_ParameterMemoryKinds(
     struct PJRT_Executable_ParameterMemoryKinds_Args *args)
 {
     args->num_parameters = (size_t)args->executable->parameters;
-    args->memory_kinds = args->executable->memory_kind;
-    args->memory_kind_sizes = args->executable->memory_kind_size;
+    args->memory_kinds = args->executable->parameter_kind;
+    args->memory_kind_sizes = args->executable->parameter_kind_size;
     return NULL;
 }
 

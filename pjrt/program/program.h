@@ -33,8 +33,9 @@ struct PJRT_Executable {
     enum PJRT_Buffer_Type *output_type;
     int64_t *output_dim;                /* of all outputs, one behind the other */
     size_t *output_rank;
-    const char **memory_kind;           /* of as many outputs or parameters as there are of both */
-    size_t *memory_kind_size;
+    enum memory_kind *placement;        /* by output: in which memory it lies */
+    const char **output_kind, **parameter_kind;         /* the same by name; parameters: device */
+    size_t *output_kind_size, *parameter_kind_size;
     struct program_shardings parameter_sharding, output_sharding;
     bool *is_donated;                   /* by parameter: its buffer is given up at a launch */
     struct PJRT_NamedValue *cost;       /* once it was asked for */
@@ -60,6 +61,7 @@ struct PJRT_Executable *program_compile(const struct PJRT_TopologyDescription *t
                                         size_t code_size, const char *options, size_t option_size,
                                         struct PJRT_Error **error);
 /* of an executable that has been cut for its devices, or is the same on all of them */
+void program_list_placements(struct PJRT_Executable *p);
 void program_list_shardings(struct PJRT_Executable *p);
 struct PJRT_Executable *program_hold(struct PJRT_Executable *p);
 void program_drop(struct PJRT_Executable *p);           /* NULL is nothing */

@@ -169,8 +169,8 @@ static struct PJRT_Error *make_results(const struct PJRT_LoadedExecutable_Execut
     for (; made < l->devices * l->results && !error; made += !error) {
         int d = made / l->results, i = made % l->results;
         const struct hlo_type *t = p->x.result[i];
-        struct PJRT_Buffer *b = buffer_make(&device_of(args, d)->memory[MEMORY_DEVICE], t->element,
-                                            t->rank, t->dim, &error);
+        struct PJRT_Buffer *b = buffer_make(&device_of(args, d)->memory[p->placement[i]],
+                                            t->element, t->rank, t->dim, &error);
 
         if (b) {
             args->output_lists[d][i] = b;

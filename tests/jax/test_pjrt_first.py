@@ -91,6 +91,15 @@ def test_loops_and_gradients():
     same(got, 1 - np.tanh(w) ** 2, 1e-5)
 
 
+def test_results_lie_in_the_memory_that_is_asked_for():
+    pinned = jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind="pinned_host")
+    x, y = jax.jit(lambda x: (x + 1, x + 2), out_shardings=(pinned, None))(np.float32(1))
+    assert x.sharding.memory_kind == "pinned_host" and y.sharding.memory_kind == "device"
+    assert float(x) == 2 and float(y) == 3
+    z = jax.jit(lambda x: jax.device_put(x, jax.memory.Space.Device) * 2)(x)
+    assert z.sharding.memory_kind == "device" and float(z) == 4
+
+
 def test_memory_is_counted():
     device = jax.devices()[7]
     before = device.memory_stats()["bytes_in_use"]
