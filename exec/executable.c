@@ -47,6 +47,7 @@ static int compile(struct executable *x, struct err *e)
                                 .replica_count = x->graph.devices,
                                 .megacore = x->settings.has_megacore,
                                 .assume_trips = x->settings.assume_trips,
+                                .assume_branch = x->settings.assume_branch,
                                 .notes_are_sources = true};
 
     x->loaded.cache = x->settings.cache;

@@ -19,6 +19,7 @@ struct executable_settings {
     bool is_host;                       /* evaluated on the host: values, no cycles */
     struct machine_options engine;
     int64_t assume_trips;               /* as in struct module_settings */
+    enum assumed_branch assume_branch;  /* likewise */
     int64_t queue_entries;              /* as in struct lower_settings */
     int64_t replicas, partitions;       /* 0: as the program says */
     struct disk_cache *cache;           /* of programs compiled before; NULL: without */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "pjrt/abi/functions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct memory_note {
@@ -83,6 +84,8 @@ static int make(struct PJRT_Client *c, struct err *e)
 {
     if (settings_read(&c->settings, e))
         return -1;
+    if (c->settings.mode == MODE_TIMING && !c->settings.is_host)
+        fputs("systole: SYSTOLE_MODE=timing counts cycles; all results are zeros\n", stderr);
     c->topology = topology_make(c->settings.slice, e);
     if (!c->topology)
         return -1;

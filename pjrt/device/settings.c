@@ -51,6 +51,18 @@ static int read_whole(const char *name, int64_t lo, int64_t hi, int64_t *to, str
     return 0;
 }
 
+static int read_branch(struct settings *s, struct err *e)
+{
+    const char *text = get("SYSTOLE_ASSUME_BRANCH");
+
+    if (!text || strcmp(text, "none") == 0)
+        return 0;
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return err_set(e, "SYSTOLE_ASSUME_BRANCH is \"%s\", allowed are none, true and false", text);
+    s->assume_branch = *text == 't' ? BRANCH_TRUE : BRANCH_FALSE;
+    return 0;
+}
+
 static int64_t processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -69,7 +81,7 @@ int settings_read(struct settings *s, struct err *e)
             return err_set(e, "SYSTOLE_CODEGEN is \"%s\", allowed are xla and best", codegen);
         s->codegen = CODEGEN_BEST;
     }
-    if (read_mode(s, e) || read_whole("SYSTOLE_THREADS", 1, THREADS_MAX, &threads, e) ||
+    if (read_mode(s, e) || read_branch(s, e) || read_whole("SYSTOLE_THREADS", 1, THREADS_MAX, &threads, e) ||
         read_whole("SYSTOLE_QUEUE_ENTRIES", 1, 1000000000, &entries, e) ||
         read_whole("SYSTOLE_ASSUME_TRIPS", 1, INT32_MAX, &trips, e))
         return -1;

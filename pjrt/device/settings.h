@@ -7,6 +7,7 @@
  *     SYSTOLE_CODEGEN  xla (default) or best
  *     SYSTOLE_QUEUE_ENTRIES  how often a loop whose end is computed may call back in a launch
  *     SYSTOLE_ASSUME_TRIPS  in timing mode: rounds of loops whose ends are computed
+ *     SYSTOLE_ASSUME_BRANCH  likewise: which computation a conditional takes, true or false
  */
 #ifndef PJRT_SETTINGS_H
 #define PJRT_SETTINGS_H
@@ -21,6 +22,7 @@ struct settings {
     int thread_count;
     enum codegen codegen;
     int64_t assume_trips, queue_entries;
+    enum assumed_branch assume_branch;
 };
 
 int settings_read(struct settings *s, struct err *e);

@@ -48,6 +48,20 @@ static struct PJRT_Error *wait_for_arguments(const struct launch *l)
     return NULL;
 }
 
+/* a launch that did not succeed: a callback's answer, what timing mode cannot know, a fault */
+static struct PJRT_Error *failure(const struct launch *l, const struct err *e)
+{
+    const struct executable *x = &l->executable->x;
+    char text[sizeof(*e) + 64];
+
+    if (l->callbacks && l->callbacks->error)
+        return pjrt_error_copy(l->callbacks->error);
+    if (x->settings.engine.mode == MODE_TIMING && x->loaded.module.asks_values)
+        return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION, "%s: SYSTOLE_ASSUME_TRIPS and "
+                          "SYSTOLE_ASSUME_BRANCH here", err_format(e, text, sizeof(text)));
+    return pjrt_error_of(PJRT_Error_Code_INTERNAL, e);
+}
+
 static struct PJRT_Error *run(const struct launch *l)
 {
     struct PJRT_Error *error = wait_for_arguments(l);
@@ -72,8 +86,7 @@ static struct PJRT_Error *run(const struct launch *l)
     }
     if (executable_launch(&l->executable->x, l->callbacks ? &l->callbacks->host : NULL,
                           (const void *const *const *)argument, (void *const *const *)result, &e))
-        error = l->callbacks && l->callbacks->error ? pjrt_error_copy(l->callbacks->error)
-                                                    : pjrt_error_of(PJRT_Error_Code_INTERNAL, &e);
+        error = failure(l, &e);
     else
         account_launched(l->executable->account, &l->executable->x, l->device, l->devices,
                          progress_seconds() - began_s);
