@@ -8,12 +8,14 @@
 #include "base/progress.h"
 #include "pjrt/abi/functions.h"
 #include "pjrt/event/guard.h"
+#include "pjrt/program/machines.h"
 #include "pjrt/run/callbacks.h"
 
 #include <string.h>
 
 struct launch {
     struct PJRT_Executable *executable;
+    struct PJRT_Client *client;
     int devices, arguments, results;
     struct storage **argument, **result;        /* by device, then by number */
     struct callbacks *callbacks;        /* NULL: none */
@@ -106,6 +108,7 @@ static void work(void *arg)
         executable_abandon_machine(&l->executable->x);
     } else {
         error = run(l);
+        machines_note(l->client, l->executable);
         guard_leave(&g);
     }
     for (int i = 0; i < l->devices * l->results; i++)
@@ -219,6 +222,7 @@ static struct launch *make_launch(const struct PJRT_LoadedExecutable_Execute_Arg
     struct launch *l = mem_alloc(sizeof(*l));
 
     l->executable = program_hold(args->executable->executable);
+    l->client = args->executable->client;
     l->devices = (int)args->num_devices;
     l->arguments = (int)args->num_args;
     l->results = l->executable->outputs;
