@@ -323,7 +323,7 @@ headers: | $(BUILD)/deps.ok $(MADE_H)
 dead:
 	@CFLAGS=-ffunction-sections $(MAKE) --no-print-directory BUILD=$(BUILD)/dead OPT=-O0 dead-functions
 
-dead-functions: $(LIB_OBJ) $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(VIZ_OBJ) \
+dead-functions: $(LIB_OBJ) $(PJRT_OBJ) $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(VIZ_OBJ) \
   $(if $(HAS_VIEWER),$(VIEW_OBJ)) $(EXAMPLE_SRC:%.c=$(BUILD)/%.o)
 	@CC="$(CC)" sh tools/dead_functions.sh $(BUILD) $(FILE_LIBS) $(LDLIBS) \
 	  $(if $(HAS_VIEWER),$(shell pkg-config --libs $(VIEW_PKGS)))

@@ -4,8 +4,8 @@
 # usage: sh tools/dead_functions.sh BUILD LIBRARIES...
 #
 # BUILD holds objects with a section for each function (-ffunction-sections, -O0: nothing is
-# inlined away). Each program, each example and the shared library, whose roots are the names of
-# include/systole.h, is linked once more, and the linker tells what it leaves out of them. What all
+# inlined away). Each program, each example and the shared libraries, whose roots are the names of
+# include/systole.h and GetPjrtApi, is linked once more, and the linker tells what it leaves out of them. What all
 # of them leave out is dead. Tests are no programs here: what they alone call belongs to tests/.
 set -e
 build=$1
@@ -34,9 +34,10 @@ rooms=$(sed -n 's/^LAYERS *:= *//p' Makefile)
 library=$(objects $rooms; echo "$build/chips_data.o")
 commands=$(objects cli)
 viewer=$(objects viz)
+guest=$(objects pjrt)
 
 # object function, of all that is ours
-for o in $library $commands $viewer; do
+for o in $library $commands $viewer $guest; do
     case $o in *.pb-c.o) continue;; esac
     objdump -h "$o" | sed -n "s|.* \.text\.\([^ ]*\) .*|$o \1|p"
 done | sort >"$work/all"
@@ -47,6 +48,7 @@ for e in $(objects examples); do
     reach "$e" $library
 done
 reach -shared -Wl,--version-script=api/exports.map -Wl,-Bsymbolic $library
+reach -shared -Wl,--version-script=pjrt/api/exports.map -Wl,-Bsymbolic $guest $library
 
 sort -u "$work/kept" | comm -23 "$work/all" - | sed "s|^$build/||; s|\.o |.c: |" >"$work/dead"
 if [ -s "$work/dead" ]; then

@@ -101,13 +101,20 @@ static int64_t alias_bytes(const struct PJRT_Executable *p)
     return bytes;
 }
 
+int64_t program_temp_bytes(const struct PJRT_Executable *p)
+{
+    int64_t bytes = p->x.loaded.module.hbm_bytes - bytes_of(p->x.parameter, p->parameters)
+                    - bytes_of(p->x.result, p->outputs) + alias_bytes(p);
+
+    return bytes > 0 ? bytes : 0;
+}
+
 struct PJRT_Error *pjrt_Executable_GetCompiledMemoryStats(
     struct PJRT_Executable_GetCompiledMemoryStats_Args *args)
 {
     const struct PJRT_Executable *p = args->executable;
     const struct module *m = &p->x.loaded.module;
     int64_t in = bytes_of(p->x.parameter, p->parameters), out = bytes_of(p->x.result, p->outputs);
-    int64_t alias = alias_bytes(p), temp = m->hbm_bytes - in - out + alias;
     int64_t code = 0;
 
     for (int i = 0; i < m->core_count; i++)
@@ -115,8 +122,8 @@ struct PJRT_Error *pjrt_Executable_GetCompiledMemoryStats(
     args->generated_code_size_in_bytes = code;
     args->argument_size_in_bytes = in;
     args->output_size_in_bytes = out;
-    args->alias_size_in_bytes = alias;
-    args->temp_size_in_bytes = temp > 0 ? temp : 0;
+    args->alias_size_in_bytes = alias_bytes(p);
+    args->temp_size_in_bytes = program_temp_bytes(p);
     args->host_generated_code_size_in_bytes = 0;
     args->host_argument_size_in_bytes = 0;
     args->host_output_size_in_bytes = 0;

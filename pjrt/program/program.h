@@ -63,6 +63,8 @@ struct PJRT_Executable *program_compile(const struct PJRT_TopologyDescription *t
                                         size_t code_size, const char *options, size_t option_size,
                                         struct PJRT_Error **error);
 /* of an executable that has been cut for its devices, or is the same on all of them */
+/* of a device's memory while it runs, beside its arguments and results */
+int64_t program_temp_bytes(const struct PJRT_Executable *p);
 void program_list_placements(struct PJRT_Executable *p);
 void program_list_shardings(struct PJRT_Executable *p);
 struct PJRT_Executable *program_hold(struct PJRT_Executable *p);

@@ -11,6 +11,7 @@
 #include "pjrt/program/machines.h"
 #include "pjrt/run/callbacks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct launch {
@@ -64,8 +65,30 @@ static struct PJRT_Error *failure(const struct launch *l, const struct err *e)
     return pjrt_error_of(PJRT_Error_Code_INTERNAL, e);
 }
 
+static struct PJRT_Device *device_number(const struct launch *l, int d)
+{
+    return l->client->device_list[l->device[d]];
+}
+
+/* what the program needs beside its arguments and results, while it runs */
+static struct PJRT_Error *take_memory(const struct launch *l, int64_t bytes)
+{
+    char what[256];
+
+    for (int d = 0; d < l->devices; d++) {
+        if (device_take_bytes(device_number(l, d), bytes) == 0)
+            continue;
+        for (int k = 0; k < d; k++)
+            device_give_bytes(device_number(l, k), bytes);
+        snprintf(what, sizeof(what), "%.200s while it runs", l->executable->name);
+        return device_is_full(device_number(l, d), what, bytes);
+    }
+    return NULL;
+}
+
 static struct PJRT_Error *run(const struct launch *l)
 {
+    int64_t temp_bytes = program_temp_bytes(l->executable);
     struct PJRT_Error *error = wait_for_arguments(l);
     const void ***argument;
     void ***result;
@@ -73,6 +96,8 @@ static struct PJRT_Error *run(const struct launch *l)
     struct arena a;
     struct err e;
 
+    if (!error)
+        error = take_memory(l, temp_bytes);
     if (error)
         return error;
     arena_init(&a);
@@ -93,6 +118,8 @@ static struct PJRT_Error *run(const struct launch *l)
         account_launched(l->executable->account, &l->executable->x, l->device, l->devices,
                          progress_seconds() - began_s);
     arena_fini(&a);
+    for (int d = 0; d < l->devices; d++)
+        device_give_bytes(device_number(l, d), temp_bytes);
     return error;
 }
 
