@@ -123,6 +123,25 @@ static struct PJRT_Error *run(const struct launch *l)
     return error;
 }
 
+/* Arguments and results are let go first: who hears of the end finds their memory free. */
+static void finish(struct launch *l, struct PJRT_Error *error)
+{
+    int results = l->devices * l->results;
+    struct promise **ready = mem_alloc((size_t)(results + 1) * sizeof(*ready));
+    struct promise *done = promise_hold(l->done);
+
+    for (int i = 0; i < results; i++)
+        ready[i] = promise_hold(l->result[i]->ready);
+    free_launch(l);
+    for (int i = 0; i < results; i++) {
+        promise_keep(ready[i], pjrt_error_copy(error));
+        promise_drop(ready[i]);
+    }
+    promise_keep(done, error);
+    promise_drop(done);
+    mem_free(ready);
+}
+
 /* on the client's thread */
 static void work(void *arg)
 {
@@ -138,10 +157,7 @@ static void work(void *arg)
         machines_note(l->client, l->executable);
         guard_leave(&g);
     }
-    for (int i = 0; i < l->devices * l->results; i++)
-        promise_keep(l->result[i]->ready, pjrt_error_copy(error));
-    promise_keep(l->done, error);
-    free_launch(l);
+    finish(l, error);
 }
 
 /* ----- the call */
