@@ -75,41 +75,37 @@ static struct storage *make_storage(struct memory *memory, const struct array_ty
     return s;
 }
 
-struct PJRT_Buffer *buffer_make(struct memory *memory, enum hlo_element element, int rank,
-                                const int64_t *dim, struct PJRT_Error **error)
+static struct PJRT_Buffer *make_buffer(struct memory *memory, const struct array_type *type,
+                                       struct storage *s)
 {
-    struct array_type type = {.element = element, .rank = rank, .dim = (int64_t *)dim};
-    struct storage *s = make_storage(memory, &type, error);
-    struct PJRT_Buffer *b;
+    size_t rank = (size_t)type->rank;
+    struct PJRT_Buffer *b = mem_alloc(sizeof(*b) + rank * 2 * sizeof(*type->dim));
 
-    if (!s)
-        return NULL;
-    b = mem_alloc(sizeof(*b) + (size_t)rank * 2 * sizeof(*dim));
     b->client = memory->device->client;
     b->memory = memory;
-    b->type = type;
+    b->type = *type;
     b->type.dim = (int64_t *)(b + 1);
     b->minor_to_major = b->type.dim + rank;
-    for (int d = 0; d < rank; d++) {
-        b->type.dim[d] = dim[d];
-        b->minor_to_major[d] = rank - 1 - d;
+    for (size_t d = 0; d < rank; d++) {
+        b->type.dim[d] = type->dim[d];
+        b->minor_to_major[d] = (int64_t)(rank - 1 - d);
     }
     b->storage = s;
     return b;
 }
 
-struct PJRT_Buffer *buffer_share(const struct PJRT_Buffer *from)
+struct PJRT_Buffer *buffer_make(struct memory *memory, enum hlo_element element, int rank,
+                                const int64_t *dim, struct PJRT_Error **error)
 {
-    size_t rank = (size_t)from->type.rank;
-    struct PJRT_Buffer *b = mem_alloc(sizeof(*b) + rank * 2 * sizeof(*b->type.dim));
+    struct array_type type = {.element = element, .rank = rank, .dim = (int64_t *)dim};
+    struct storage *s = make_storage(memory, &type, error);
 
-    memcpy(b, from, sizeof(*b) + rank * 2 * sizeof(*b->type.dim));
-    b->type.dim = (int64_t *)(b + 1);
-    b->minor_to_major = b->type.dim + rank;
-    b->external = NULL;
-    b->external_count = 0;
-    storage_hold(b->storage);
-    return b;
+    return s ? make_buffer(memory, &type, s) : NULL;
+}
+
+struct PJRT_Buffer *buffer_as(const struct PJRT_Buffer *from, const struct array_type *type)
+{
+    return make_buffer(from->memory, type, storage_hold(from->storage));
 }
 
 void buffer_delete(struct PJRT_Buffer *b)

@@ -41,8 +41,8 @@ void buffer_account(const struct storage *s, int64_t bytes, bool is_to_device);
  */
 struct PJRT_Buffer *buffer_make(struct memory *memory, enum hlo_element element, int rank,
                                 const int64_t *dim, struct PJRT_Error **error);
-/* another one of the same elements */
-struct PJRT_Buffer *buffer_share(const struct PJRT_Buffer *b);
+/* another one of the same bytes, which are as many in that type */
+struct PJRT_Buffer *buffer_as(const struct PJRT_Buffer *b, const struct array_type *type);
 void buffer_free(struct PJRT_Buffer *b);
 void buffer_delete(struct PJRT_Buffer *b);      /* its elements go when nobody else holds them */
 /* "f32[2,3]" in an error */

@@ -31,9 +31,10 @@ TEST(every_slot_of_the_table_is_filled)
 
 TEST(what_is_missing_says_so_by_its_name)
 {
-    ARGS(Buffer_Bitcast, args, .buffer = NULL);
+    ARGS(Client_CreateViewOfDeviceBuffer, args, .client = guest_client);
 
-    guest_expect(guest_api->PJRT_Buffer_Bitcast(&args), PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Buffer_Bitcast");
+    guest_expect(guest_api->PJRT_Client_CreateViewOfDeviceBuffer(&args),
+                 PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Client_CreateViewOfDeviceBuffer");
 }
 
 TEST(the_client_has_the_devices_of_its_slice)
@@ -294,6 +295,53 @@ TEST(bytes_that_are_no_program_are_refused_with_their_reason)
     guest_expect(guest_api->PJRT_Client_Compile(&args), PJRT_Error_Code_INVALID_ARGUMENT, "options");
 }
 
+TEST(bytes_are_an_array_of_another_type_too)
+{
+    static const int64_t dims[2] = {8, 2}, five[1] = {5};
+    struct PJRT_Buffer *b = guest_buffer(0, four, 1, dims_of_four);
+    ARGS(Buffer_Bitcast, args, .buffer = b, .element_type = PJRT_Buffer_Type_U8, .dims = dims,
+         .num_dims = 2);
+    ARGS(Buffer_Bitcast, wrong, .buffer = b, .element_type = PJRT_Buffer_Type_F32, .dims = five,
+         .num_dims = 1);
+    float got[4];
+
+    CALL(Buffer_Bitcast, &args);
+    guest_destroy(b);
+    guest_read(args.out_buffer, got, sizeof(got));
+    assert_memory_equal(got, four, sizeof(got));
+    guest_destroy(args.out_buffer);
+    b = wrong.buffer = guest_buffer(0, four, 1, dims_of_four);
+    guest_expect(guest_api->PJRT_Buffer_Bitcast(&wrong), PJRT_Error_Code_INVALID_ARGUMENT, "20");
+    guest_destroy(b);
+}
+
+/* a placeholder is an argument before anybody has filled it */
+TEST(a_placeholder_is_filled_later)
+{
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    ARGS(Device_DefaultMemory, memory, .device = guest_device(0));
+    ARGS(Client_CreateAliasBuffer, create, .client = guest_client, .shape_dims = dims_of_four,
+         .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32);
+    ARGS(Client_FulfillAliasBuffer, fulfil, .client = guest_client);
+    struct PJRT_Buffer *y, *b = guest_buffer(0, four, 1, dims_of_four);
+    float got[4];
+
+    CALL(Device_DefaultMemory, &memory);
+    create.memory = memory.memory;
+    CALL(Client_CreateAliasBuffer, &create);
+    y = guest_execute(l, &create.alias_buffer, 1);
+    fulfil.buffer = b;
+    fulfil.fulfill_alias_buffer_cb = create.fulfill_alias_buffer_cb;
+    CALL(Client_FulfillAliasBuffer, &fulfil);
+    guest_read(y, got, sizeof(got));
+    for (int i = 0; i < 4; i++)
+        assert_true(got[i] == four[i] + 1);
+    guest_destroy(b);
+    guest_destroy(y);
+    guest_destroy(create.alias_buffer);
+    guest_destroy_executable(l);
+}
+
 static int64_t bytes_in_use(int device)
 {
     ARGS(Device_MemoryStats, args, .device = guest_device(device));
@@ -332,6 +380,8 @@ int main(void)
         cmocka_unit_test(memory_that_the_host_has_not_is_an_error),
         cmocka_unit_test(bytes_that_are_no_program_are_refused_with_their_reason),
         cmocka_unit_test(memory_in_use_is_given_back),
+        cmocka_unit_test(bytes_are_an_array_of_another_type_too),
+        cmocka_unit_test(a_placeholder_is_filled_later),
     };
     return cmocka_run_group_tests(tests, guest_load, guest_unload);
 }
