@@ -97,14 +97,10 @@ int executable_make(struct executable *x, const struct executable_settings *s, c
     return advance(x, bytes, size, name, stage, e);
 }
 
-void executable_drop_machine(struct executable *x)
-{
-    loaded_drop_machine(&x->loaded);
-}
-
 void executable_abandon_machine(struct executable *x)
 {
     x->loaded.machine = NULL;
+    machines_end(x);
 }
 
 void executable_fini(struct executable *x)

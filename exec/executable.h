@@ -80,8 +80,6 @@ int executable_launch(struct executable *x, const struct executable_host *host,
                       const void *const *const *argument, void *const *const *result,
                       struct err *e);
 bool executable_has_queues(const struct executable *x);
-/* between launches; the next one makes another */
-void executable_drop_machine(struct executable *x);
 /* behind a launch that was broken off in the middle: its machine is given up, not freed */
 void executable_abandon_machine(struct executable *x);
 void executable_fini(struct executable *x);

@@ -5,7 +5,6 @@
 #include "pjrt/abi/functions.h"
 #include "pjrt/buffer/array.h"
 #include "pjrt/program/kept.h"
-#include "pjrt/program/machines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,6 @@ void program_drop(struct PJRT_Executable *p)
 {
     if (!p || atomic_fetch_sub(&p->holders, 1) != 1)
         return;
-    machines_forget(p);
     executable_fini(&p->x);
     mem_free(p->optimized);
     mem_free(p->program);

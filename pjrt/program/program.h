@@ -44,8 +44,6 @@ struct PJRT_Executable {
     struct account_program *account;    /* of the client that loaded it first; NULL: none has */
     double compile_s;                   /* of the host */
     pthread_mutex_t mutex;              /* of what is made when it is asked for */
-    struct PJRT_Executable *older;      /* pjrt/program/machines.h */
-    struct PJRT_Client *machine_owner;
 };
 
 struct PJRT_LoadedExecutable {

@@ -8,7 +8,6 @@
 #include "base/progress.h"
 #include "pjrt/abi/functions.h"
 #include "pjrt/event/guard.h"
-#include "pjrt/program/machines.h"
 #include "pjrt/run/callbacks.h"
 
 #include <stdio.h>
@@ -154,7 +153,6 @@ static void work(void *arg)
         executable_abandon_machine(&l->executable->x);
     } else {
         error = run(l);
-        machines_note(l->client, l->executable);
         guard_leave(&g);
     }
     finish(l, error);
