@@ -23,9 +23,9 @@ includes() {
 symbols() {
     find "$build" -name '*.o' | grep -vE "^$build/(tests|examples|san|debug|fuzz|clang|lib)/" |
     while read -r object; do
-        source=${object#"$build"/}; source=${source%.o}.c
-        [ -e "$source" ] && nm "$object" | sed "s|^|$source |"
-    done | awk '
+        source=${object#"$build"/}
+        [ -e "${source%.o}.c" ] && echo "$object"
+    done | xargs nm -A | sed "s|^$build/\([^:]*\)\.o:|\1.c |" | awk '
         { own = $1; sub(/\/[^\/]*$/, "", own) }
         $NF ~ /^__/ { next }            # of the C library, also where pjrt/ has its own
         $3 ~ /^[TDBRC]$/ && NF == 4 { home[$4] = own; next }
