@@ -86,15 +86,30 @@ static int batch_groups(struct expand_site *s, const int *operand)
     return hlo_concatenate(s->b, (int)parts, made, (int)conv->out_feature);
 }
 
+/* a result of floats: operands that are as exact, multiplied whole */
+static int as_floats(struct expand_site *s)
+{
+    struct hlo_instruction made = *s->from;
+    int operand[2];
+
+    for (int k = 0; k < 2; k++) {
+        operand[k] = hlo_convert(s->b, s->operand[k], made.type.element);
+        made.precision[k] = HLO_PRECISION_HIGHEST;
+    }
+    return hlo_copy_instruction(s->b, &made, operand);
+}
+
 int expand_convolution(struct expand_site *s)
 {
     enum hlo_element e = s->from->type.element;
     int operand[2], made;
     int64_t places = 1;
 
-    if (!hlo_element_is_integer(e) || (!is_wide_integer(expand_operand_type(s, 0)->element) &&
-                                       !is_wide_integer(expand_operand_type(s, 1)->element)))
+    if (!is_wide_integer(expand_operand_type(s, 0)->element) &&
+        !is_wide_integer(expand_operand_type(s, 1)->element))
         return EXPAND_KEEP;
+    if (!hlo_element_is_integer(e))
+        return hlo_element_is_float(e) ? as_floats(s) : EXPAND_KEEP;
     for (int d = 0; d < hlo_detail(s->from)->window_count; d++) {
         places *= hlo_detail(s->from)->window[d].size;
         if (places > PLACES_MAX)

@@ -80,6 +80,9 @@ TEST(convolutions_of_wide_integers)
     convolution("s16");
     convolution("s64");
     convolution("u64");
+    check(&(struct expand_rig){.bound = 1e-6, .floor = 1e9, .text =
+        "HloModule m\nENTRY e {\n x = s16[2,9,3] parameter(0)\n y = s16[3,3,5] parameter(1)\n"
+        " ROOT r = f32[2,7,5] convolution(x, y), window={size=3}, dim_labels=b0f_0io->b0f\n}\n"});
 }
 
 static void select_and_scatter(const char *e, const char *direction, const char *op, double bound)

@@ -1,4 +1,5 @@
 """jax.random: bits must be equal, what is computed from them near."""
+
 import jax
 import jax.numpy as jnp
 
@@ -15,14 +16,25 @@ def _sampler(name, sample, tolerance=1e-5, types=("float32",)):
     @entry("random", name, tolerance)
     def _(d):
         shape, dtype = d.shape(0, 3), d.choose(*types)
-        impl = d.choose("threefry2x32", "threefry2x32", "rbg", "unsafe_rbg") if name == "bits of rbg" else "threefry2x32"
-        return lambda k: sample(random.wrap_key_data(k, impl=impl), shape, jnp.dtype(dtype)), [_key(d)]
+        impl = (
+            d.choose("threefry2x32", "threefry2x32", "rbg", "unsafe_rbg")
+            if name == "bits of rbg"
+            else "threefry2x32"
+        )
+        return lambda k: sample(random.wrap_key_data(k, impl=impl), shape, jnp.dtype(dtype)), [
+            _key(d)
+        ]
 
 
 _FLOATS = ("float32", "float32", "bfloat16", "float16")
 _sampler("bits", random.bits, None, ("uint8", "uint16", "uint32"))
 _sampler("uniform", random.uniform, None, _FLOATS)
-_sampler("randint", lambda k, s, t: random.randint(k, s, -7, 100, t), None, ("int32", "int8", "uint8", "int16", "uint32"))
+_sampler(
+    "randint",
+    lambda k, s, t: random.randint(k, s, -7, 100, t),
+    None,
+    ("int32", "int8", "uint8", "int16", "uint32"),
+)
 _sampler("normal", random.normal, 1e-5, _FLOATS)
 _sampler("complex normal", lambda k, s, t: random.normal(k, s, jnp.complex64))
 _sampler("bernoulli", lambda k, s, t: random.bernoulli(k, 0.3, s))
@@ -54,7 +66,11 @@ _sampler("lognormal", lambda k, s, t: random.lognormal(k, 0.5, s), 1e-4)
 _sampler("generalized_normal", lambda k, s, t: random.generalized_normal(k, 1.5, s), 1e-3)
 _sampler("ball", lambda k, s, t: random.ball(k, 3, 2, s), 1e-3)
 _sampler("orthogonal", lambda k, s, t: random.orthogonal(k, 4, s[:1]), 1e-3)
-_sampler("multivariate_normal", lambda k, s, t: random.multivariate_normal(k, jnp.zeros(3), jnp.eye(3), s), 1e-2)
+_sampler(
+    "multivariate_normal",
+    lambda k, s, t: random.multivariate_normal(k, jnp.zeros(3), jnp.eye(3), s),
+    1e-2,
+)
 _sampler("double_sided_maxwell", lambda k, s, t: random.double_sided_maxwell(k, 0.5, 2.0, s), 1e-3)
 
 
@@ -70,7 +86,9 @@ def _(d):
     if which == 2:
         return lambda s: random.key_data(random.key(s)), [seed]
     if which == 3:
-        return lambda s: jax.vmap(lambda k: random.uniform(k, (3,)))(random.split(random.key(s), 4)), [seed]
+        return lambda s: jax.vmap(lambda k: random.uniform(k, (3,)))(
+            random.split(random.key(s), 4)
+        ), [seed]
     return lambda s: random.PRNGKey(s), [seed]
 
 
@@ -81,20 +99,35 @@ def _(d):
     if which == 0:
         return lambda k: random.permutation(random.wrap_key_data(k), n), [_key(d)]
     if which == 1:
-        return lambda k, x: random.permutation(random.wrap_key_data(k), x, axis=1, independent=True), [_key(d), x]
+        return lambda k, x: random.permutation(
+            random.wrap_key_data(k), x, axis=1, independent=True
+        ), [_key(d), x]
     if which == 2:
         return lambda k: random.choice(random.wrap_key_data(k), n, (5,)), [_key(d)]
     if which == 3:
-        return lambda k: random.choice(random.wrap_key_data(k), n, (min(n, 4),), replace=False), [_key(d)]
+        return lambda k: random.choice(random.wrap_key_data(k), n, (min(n, 4),), replace=False), [
+            _key(d)
+        ]
     if which == 4:
-        return lambda k: random.choice(random.wrap_key_data(k), 4, (5,), p=jnp.array([0.1, 0.2, 0.3, 0.4])), [_key(d)]
+        return lambda k: random.choice(
+            random.wrap_key_data(k), 4, (5,), p=jnp.array([0.1, 0.2, 0.3, 0.4])
+        ), [_key(d)]
     return lambda k, x: random.categorical(random.wrap_key_data(k), x, axis=-1), [_key(d), x]
 
 
 @entry("nn", "initializers", 1e-4)
 def _(d):
     from jax.nn import initializers as init
-    f = d.choose(init.glorot_normal(), init.he_uniform(), init.lecun_normal(), init.normal(), init.uniform(),
-                 init.truncated_normal(), init.orthogonal(), init.variance_scaling(2.0, "fan_avg", "uniform"))
+
+    f = d.choose(
+        init.glorot_normal(),
+        init.he_uniform(),
+        init.lecun_normal(),
+        init.normal(),
+        init.uniform(),
+        init.truncated_normal(),
+        init.orthogonal(),
+        init.variance_scaling(2.0, "fan_avg", "uniform"),
+    )
     shape = (d.integer(2, 9), d.integer(2, 9))
     return lambda k: f(random.wrap_key_data(k), shape), [_key(d)]

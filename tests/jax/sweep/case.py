@@ -1,5 +1,6 @@
 """A case of the sweep: a function, its arguments as NumPy arrays, and how far its results may be
 from those of JAX on the CPU."""
+
 import dataclasses
 from typing import Any, Callable
 
@@ -9,10 +10,19 @@ import numpy as np
 
 # The tolerance, absolute and relative, that JAX's own tests take for a type by default.
 DEFAULT_TOLERANCE = {
-    "float32": 1e-6, "complex64": 1e-6, "float16": 1e-3, "bfloat16": 1e-2,
-    "float8_e4m3fn": 1e-1, "float8_e4m3b11fnuz": 1e-1, "float8_e5m2": 1e-1,
-    "float8_e4m3": 1e-1, "float8_e3m4": 1e-1, "float8_e4m3fnuz": 1e-1, "float8_e5m2fnuz": 1e-1,
-    "float8_e8m0fnu": 1.0, "float4_e2m1fn": 1.0,
+    "float32": 1e-6,
+    "complex64": 1e-6,
+    "float16": 1e-3,
+    "bfloat16": 1e-2,
+    "float8_e4m3fn": 1e-1,
+    "float8_e4m3b11fnuz": 1e-1,
+    "float8_e5m2": 1e-1,
+    "float8_e4m3": 1e-1,
+    "float8_e3m4": 1e-1,
+    "float8_e4m3fnuz": 1e-1,
+    "float8_e5m2fnuz": 1e-1,
+    "float8_e8m0fnu": 1.0,
+    "float4_e2m1fn": 1.0,
 }
 
 
@@ -20,6 +30,7 @@ DEFAULT_TOLERANCE = {
 class Case:
     """`area` is what the record counts by; `tolerance` None means that of the type; `on_devices`
     makes the function for eight devices, where it needs them."""
+
     area: str
     name: str
     function: Callable[..., Any]
@@ -63,8 +74,10 @@ def difference(expected, actual, tolerance):
     if not np.any(wrong):
         return None
     place = tuple(int(i[0]) for i in np.nonzero(wrong)) if wrong.ndim else ()
-    return (f"{int(np.sum(wrong))} of {wrong.size} {expected.dtype.name} differ, at {place} "
-            f"{have[place]} where {want[place]} is due")
+    return (
+        f"{int(np.sum(wrong))} of {wrong.size} {expected.dtype.name} differ, at {place} "
+        f"{have[place]} where {want[place]} is due"
+    )
 
 
 def plain_type(array):

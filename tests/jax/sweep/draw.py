@@ -1,4 +1,5 @@
 """What a case is drawn from: shapes, types, values of several kinds, all from one seed."""
+
 import numpy as np
 
 from sweep.case import wide
@@ -44,10 +45,11 @@ class Draw:
     def broadcast(self, shape):
         """A shape that broadcasts to the given one."""
         shape = [1 if self.chance(0.2) else n for n in shape]
-        return tuple(shape[self.integer(0, len(shape)):]) if self.chance(0.2) else tuple(shape)
+        return tuple(shape[self.integer(0, len(shape)) :]) if self.chance(0.2) else tuple(shape)
 
     def array(self, shape=None, dtype=None, kind="default"):
-        """Values of a kind: default (normal, scale 3), small, unit, positive, nonzero, full, edge."""
+        """Values of a kind: default (normal, scale 3), small, unit, positive, nonzero, full,
+        edge."""
         shape = self.shape() if shape is None else tuple(shape)
         dtype = dtype or self.choose("float32", "float32", *REALS)
         target = wide(dtype)
@@ -105,7 +107,7 @@ class Draw:
             return None
         if which == 1:
             return self.axis(shape)
-        order = self.rng.permutation(len(shape))[:self.integer(1, len(shape))]
+        order = self.rng.permutation(len(shape))[: self.integer(1, len(shape))]
         return tuple(int(i) - (len(shape) if self.chance(0.3) else 0) for i in order)
 
     def permutation(self, n):

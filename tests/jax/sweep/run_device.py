@@ -1,5 +1,6 @@
 """Runs cases through JAX itself on the simulated TPU: operation by operation as the interpreter
 meets them, and jitted; the results are held against those of JAX on the CPU."""
+
 import time
 
 import jax
@@ -28,8 +29,10 @@ def run(case, ways):
     """(what became of it, a word on why, seconds), as run_exec.run does."""
     try:
         if case.on_devices:
-            expected = [np.asarray(plain_type(x)) for x in
-                        jax.tree_util.tree_leaves(case.on_devices(jax.devices("cpu"))(*case.args))]
+            expected = [
+                np.asarray(plain_type(x))
+                for x in jax.tree_util.tree_leaves(case.on_devices(jax.devices("cpu"))(*case.args))
+            ]
         else:
             expected = leaves(jax.jit(case.function), case.args, jax.devices("cpu")[0])
     except Exception as error:
@@ -37,18 +40,24 @@ def run(case, ways):
     begin = time.time()
     for way in ways:
         if way == "jit" and case.on_devices and case.jit_only:
-            continue                    # it says by itself what is jitted
+            continue  # it says by itself what is jitted
         try:
             if case.on_devices:
                 function = case.on_devices(jax.devices("tpu"))
                 function = jax.jit(function) if way == "jit" else function
-                actual = [np.asarray(plain_type(x)) for x in
-                          jax.tree_util.tree_leaves(function(*case.args))]
+                actual = [
+                    np.asarray(plain_type(x))
+                    for x in jax.tree_util.tree_leaves(function(*case.args))
+                ]
             else:
                 function = jax.jit(case.function) if way == "jit" else case.function
                 actual = leaves(function, case.args, jax.devices("tpu")[0])
         except Exception as error:
-            return "refused", f"{way}: {type(error).__name__}: {str(error)[:600]}", time.time() - begin
+            return (
+                "refused",
+                f"{way}: {type(error).__name__}: {str(error)[:600]}",
+                time.time() - begin,
+            )
         words = compare(expected, actual, case.tolerance)
         if words:
             return "wrong", f"{way}: {words}", time.time() - begin

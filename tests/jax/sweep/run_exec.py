@@ -1,5 +1,6 @@
 """Runs cases by `systole exec`: each is exported for the TPU, its program run with the case's
 arguments, its results held against JAX's own on the CPU."""
+
 import os
 import shutil
 import subprocess
@@ -16,9 +17,21 @@ SYSTOLE = os.environ.get("SYSTOLE", "./systole")
 
 # Names of element types in .safetensors files.
 SAFETENSORS_NAMES = {
-    "bool": "BOOL", "int8": "I8", "uint8": "U8", "int16": "I16", "uint16": "U16", "int32": "I32",
-    "uint32": "U32", "int64": "I64", "uint64": "U64", "float16": "F16", "bfloat16": "BF16",
-    "float32": "F32", "float64": "F64", "complex64": "C64", "float8_e4m3fn": "F8_E4M3",
+    "bool": "BOOL",
+    "int8": "I8",
+    "uint8": "U8",
+    "int16": "I16",
+    "uint16": "U16",
+    "int32": "I32",
+    "uint32": "U32",
+    "int64": "I64",
+    "uint64": "U64",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float32": "F32",
+    "float64": "F64",
+    "complex64": "C64",
+    "float8_e4m3fn": "F8_E4M3",
     "float8_e5m2": "F8_E5M2",
 }
 
@@ -29,6 +42,7 @@ class CannotExport(Exception):
 
 def write_safetensors(path, arrays):
     import json
+
     header, at = {}, 0
     data = []
     for name, array in arrays.items():
@@ -36,7 +50,11 @@ def write_safetensors(path, arrays):
         if kind is None:
             raise CannotExport(f"no name for {array.dtype.name} in the file")
         raw = np.ascontiguousarray(array).tobytes()
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + len(raw)]}
+        header[name] = {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "data_offsets": [at, at + len(raw)],
+        }
         at += len(raw)
         data.append(raw)
     text = json.dumps(header).encode()
@@ -47,6 +65,7 @@ def write_safetensors(path, arrays):
 
 def read_safetensors(path):
     import json
+
     types = {kind: name for name, kind in SAFETENSORS_NAMES.items()}
     with open(path, "rb") as f:
         size = int.from_bytes(f.read(8), "little")
@@ -65,19 +84,36 @@ def read_safetensors(path):
 
 def export(case):
     """The case's program for a TPU, and the arguments that it keeps."""
-    checks = [jax.export.DisabledSafetyCheck.platform(),
-              *(jax.export.DisabledSafetyCheck.custom_call(name) for name in
-                ("Eigh", "Qr", "LuDecomposition", "ProductOfElementaryHouseholderReflectors",
-                 "ApproxTopK", "TopK"))]
+    checks = [
+        jax.export.DisabledSafetyCheck.platform(),
+        *(
+            jax.export.DisabledSafetyCheck.custom_call(name)
+            for name in (
+                "Eigh",
+                "Qr",
+                "LuDecomposition",
+                "ProductOfElementaryHouseholderReflectors",
+                "ApproxTopK",
+                "TopK",
+            )
+        ),
+    ]
     try:
-        exported = jax.export.export(jax.jit(case.function), platforms=["tpu"],
-                                     disabled_checks=checks)(*case.args)
+        exported = jax.export.export(
+            jax.jit(case.function), platforms=["tpu"], disabled_checks=checks
+        )(*case.args)
     except Exception as error:
         raise CannotExport(f"{type(error).__name__}: {str(error)[:300]}") from error
     flat = jax.tree_util.tree_leaves(case.args)
     kept = [np.asarray(plain_type(flat[i])) for i in exported.module_kept_var_idx]
-    kept = [a.astype(v.dtype) if v.dtype != a.dtype and not jax.dtypes.issubdtype(v.dtype, jax.dtypes.prng_key) else a
-            for a, v in zip(kept, (exported.in_avals[i] for i in exported.module_kept_var_idx))]
+    kept = [
+        (
+            a.astype(v.dtype)
+            if v.dtype != a.dtype and not jax.dtypes.issubdtype(v.dtype, jax.dtypes.prng_key)
+            else a
+        )
+        for a, v in zip(kept, (exported.in_avals[i] for i in exported.module_kept_var_idx))
+    ]
     return exported.mlir_module_serialized, kept
 
 
@@ -87,8 +123,9 @@ def run(case, options, seconds=60, keep=None):
         try:
             module, args = export(case)
             write_safetensors(f"{folder}/in.safetensors", {str(i): a for i, a in enumerate(args)})
-            expected = [plain_type(x) for x in
-                        jax.tree_util.tree_leaves(jax.jit(case.function)(*case.args))]
+            expected = [
+                plain_type(x) for x in jax.tree_util.tree_leaves(jax.jit(case.function)(*case.args))
+            ]
         except CannotExport as error:
             return "skipped", str(error), 0.0
         except Exception as error:
@@ -104,8 +141,9 @@ def run(case, options, seconds=60, keep=None):
         if "host" not in options:
             command += ["--no-trace"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False,
-                                  timeout=seconds)
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=seconds
+            )
         except subprocess.TimeoutExpired:
             return "slow", f"more than {seconds} s", time.time() - begin
         took = time.time() - begin
