@@ -163,6 +163,8 @@ void account_launched(struct account_program *p, const struct executable *x, con
     end = start + launch_ps(a, x, cycles);
     for (int i = 0; i < devices; i++)
         a->time_ps[device[i]] = end;
+    for (int i = 0; i < devices; i++)
+        account_profile(device[i], true, p->name, start, end);
     p->launches++;
     p->cycles += cycles;
     p->launch_s += seconds;
@@ -183,6 +185,7 @@ void account_copied(struct account *a, int device, int64_t bytes, bool is_to_dev
     a->copies++;
     a->copy_bytes += bytes;
     a->copy_ps += end - start;
+    account_profile(device, false, account_copy_name(is_to_device), start, end);
     account_write_copy(a, device, bytes, is_to_device, start, end);
     pthread_mutex_unlock(&a->lock);
 }

@@ -48,6 +48,11 @@ struct account {
     pid_t process;
 };
 
+static inline const char *account_copy_name(bool is_to_device)
+{
+    return is_to_device ? "copy to device" : "copy to host";
+}
+
 /* ----- files, all of them doing nothing without SYSTOLE_OUT; the lock is held */
 
 void account_open_files(struct account *a);
@@ -65,6 +70,10 @@ void account_end_folder(struct account_program *p, struct executable *x, bool is
 /* what of the first launch the summary needs */
 void account_keep_ops(struct account_program *p, const struct executable *x);
 void account_print_summary(const struct account *a, FILE *to);
+
+/* for a profile, where one is wanted (pjrt/account/profile.h) */
+void account_profile(int device, bool is_launch, const char *name, int64_t start_ps,
+                     int64_t end_ps);
 
 /* tells once what is wrong with the files, and goes on without them */
 void account_fail_files(struct account *a, const struct err *e);

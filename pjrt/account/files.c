@@ -118,7 +118,7 @@ void account_write_copy(struct account *a, int device, int64_t bytes, bool is_to
 {
     if (!a->timeline_file)
         return;
-    print_event(a, device, is_to_device ? "copy to device" : "copy to host", start_ps, end_ps);
+    print_event(a, device, account_copy_name(is_to_device), start_ps, end_ps);
     fprintf(a->timeline_file, ",\"args\":{\"bytes\":%" PRId64 "}}", bytes);
 }
 

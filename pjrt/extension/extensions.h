@@ -5,6 +5,7 @@
 
 struct PJRT_Extension_Base *extensions_first(void);     /* NULL: none */
 /* one each, with what follows it in the chain */
+struct PJRT_Extension_Base *extension_profiler(struct PJRT_Extension_Base *next);
 struct PJRT_Extension_Base *extension_shardings(struct PJRT_Extension_Base *next);
 struct PJRT_Extension_Base *extension_memories(struct PJRT_Extension_Base *next);
 #endif

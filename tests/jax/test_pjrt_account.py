@@ -163,6 +163,35 @@ def test_nan_checks_work(folder):
     assert r.returncode != 0 and "FloatingPointError" in r.stderr, r.stderr
 
 
+PROFILE = """
+import glob, os, sys, jax, jax.numpy as jnp, numpy as np
+
+f = jax.jit(lambda x: jnp.tanh(x @ x).sum())
+x = np.ones((256, 256), np.float32)
+cost = f.lower(x).compile().cost_analysis()
+assert cost["flops"] >= 2 * 256 ** 3 and cost["bytes accessed"] >= 4 * 256 ** 2, cost
+assert 0 < cost["optimal_seconds"] < 1e-3, cost
+f(x).block_until_ready()
+with jax.profiler.trace(os.environ["PROFILE"]):
+    for _ in range(3):
+        f(x).block_until_ready()
+f(x).block_until_ready()
+path, = glob.glob(os.environ["PROFILE"] + "/**/*.xplane.pb", recursive=True)
+for plane in jax.profiler.ProfileData.from_file(path).planes:
+    for line in plane.lines:
+        if plane.name == "/device:TPU:0" and line.name == "XLA Modules":
+            events = list(line.events)
+            print(len(events), len({e.duration_ns for e in events}), {e.name for e in events})
+            ends = [e.start_ns + e.duration_ns for e in events]
+            assert all(end <= e.start_ns + 1 for end, e in zip(ends, events[1:])), ends
+"""
+
+
+def test_jaxs_profiler_gets_launches(folder):
+    r = run(PROFILE, XDG_CACHE_HOME=f"{folder}/cache", PROFILE=f"{folder}/profile")
+    assert r.returncode == 0 and r.stdout == "3 1 {'jit__lambda'}\n", r.stdout + r.stderr
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
