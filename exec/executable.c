@@ -30,12 +30,27 @@ static void list_leaves(struct executable *x)
         x->result[i] = hlo_type_leaf(result, i);
 }
 
+/* whether an instruction names devices, or asks which one it is on */
+static bool exchanges(const struct hlo_module *m)
+{
+    for (int c = 0; c < m->computation_count; c++)
+        for (int i = 0; i < m->computation[c].count; i++) {
+            const struct hlo_instruction *n = &m->computation[c].instruction[i];
+
+            if (hlo_detail(n)->groups || n->op == OPCODE_REPLICA_ID ||
+                n->op == OPCODE_PARTITION_ID)
+                return true;
+        }
+    return false;
+}
+
 static int cut(struct executable *x, struct err *e)
 {
     struct program_graph *g = &x->graph;
 
+    x->is_alone = x->settings.replicas > 1 && x->settings.partitions <= 1 && !exchanges(g->module);
     if (x->settings.replicas)
-        g->module->replica_count = x->settings.replicas;
+        g->module->replica_count = x->is_alone ? 1 : x->settings.replicas;
     if (x->settings.partitions)
         g->module->partition_count = x->settings.partitions;
     return program_graph_cut(g, &x->arena, e);

@@ -60,6 +60,8 @@ struct executable {
     struct chip chip;
     struct program_graph graph;
     struct loaded loaded;
+    bool is_alone;                      /* replicas that exchange nothing: it is one of them, and */
+                                        /* each launch is of one device */
     int parameter_count, result_count;  /* leaves */
     const struct hlo_type **parameter, **result;        /* by leaf, of each device */
     struct structure_queues queues;     /* between it and its host */

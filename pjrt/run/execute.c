@@ -91,7 +91,7 @@ static struct PJRT_Error *run(const struct launch *l)
     struct PJRT_Error *error = wait_for_arguments(l);
     const void ***argument;
     void ***result;
-    double began_s = progress_seconds();
+    int at_once = l->executable->x.is_alone ? 1 : l->devices;
     struct arena a;
     struct err e;
 
@@ -110,12 +110,17 @@ static struct PJRT_Error *run(const struct launch *l)
         for (int i = 0; i < l->results; i++)
             result[d][i] = l->result[d * l->results + i]->data;
     }
-    if (executable_launch(&l->executable->x, l->callbacks ? &l->callbacks->host : NULL,
-                          (const void *const *const *)argument, (void *const *const *)result, &e))
-        error = failure(l, &e);
-    else
-        account_launched(l->executable->account, &l->executable->x, l->device, l->devices,
-                         progress_seconds() - began_s);
+    for (int d = 0; d < l->devices && !error; d += at_once) {
+        double began_s = progress_seconds();
+
+        if (executable_launch(&l->executable->x, l->callbacks ? &l->callbacks->host : NULL,
+                              (const void *const *const *)&argument[d],
+                              (void *const *const *)&result[d], &e))
+            error = failure(l, &e);
+        else
+            account_launched(l->executable->account, &l->executable->x, &l->device[d], at_once,
+                             progress_seconds() - began_s);
+    }
     arena_fini(&a);
     for (int d = 0; d < l->devices; d++)
         device_give_bytes(device_number(l, d), temp_bytes);
@@ -190,7 +195,8 @@ static struct PJRT_Error *check(const struct PJRT_LoadedExecutable_Execute_Args 
 
     if (atomic_load(&l->is_deleted))
         return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s has been deleted", p->name);
-    if (args->num_devices != devices)
+    if (args->num_devices != devices &&
+        (!p->x.is_alone || args->num_devices != 1 || !ARGS_GET(args, execute_device, NULL)))
         return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s is for %zu devices, %zu were given "
                           "arguments", p->name, devices, args->num_devices);
     if (args->num_args != (size_t)p->parameters)
