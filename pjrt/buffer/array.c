@@ -52,6 +52,19 @@ static int64_t round_up(int64_t count, int64_t to)
     return (count + to - 1) / to;
 }
 
+/* tiles of the array with dimensions `lane` along lanes and `row` along rows */
+static int64_t tiles_of(const struct array_type *t, int lane, int row, int64_t lanes,
+                        int64_t tile_rows)
+{
+    int64_t tiles = 1;
+
+    for (int d = 0; d < t->rank; d++)
+        tiles *= d == lane ? round_up(t->dim[d], lanes)
+               : d == row ? round_up(t->dim[d], tile_rows) : t->dim[d];
+    return tiles;
+}
+
+/* in the order of dimensions that pads least: kernels of 3x3 are no dimensions of tiles */
 int64_t array_type_device_bytes(const struct array_type *t)
 {
     enum { TILE_BYTES = 4096, LANES = 128 };
@@ -66,9 +79,13 @@ int64_t array_type_device_bytes(const struct array_type *t)
     tile_rows = TILE_BYTES / LANES / (bytes > 4 ? 4 : bytes);
     if (t->rank < 2)
         return parts * TILE_BYTES * round_up(array_type_elements(t), LANES * tile_rows);
-    tiles = round_up(t->dim[t->rank - 1], LANES) * round_up(t->dim[t->rank - 2], tile_rows);
-    for (int d = 0; d < t->rank - 2; d++)
-        tiles *= t->dim[d];
+    tiles = tiles_of(t, t->rank - 1, t->rank - 2, LANES, tile_rows);
+    for (int lane = 0; lane < t->rank; lane++)
+        for (int row = 0; row < t->rank; row++) {
+            int64_t other = row == lane ? tiles : tiles_of(t, lane, row, LANES, tile_rows);
+
+            tiles = other < tiles ? other : tiles;
+        }
     return parts * TILE_BYTES * tiles;
 }
 

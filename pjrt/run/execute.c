@@ -202,7 +202,7 @@ static struct PJRT_Error *check(const struct PJRT_LoadedExecutable_Execute_Args 
     if (args->num_args != (size_t)p->parameters)
         return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s takes %d arguments, %zu were given",
                           p->name, p->parameters, args->num_args);
-    for (size_t d = 0; d < devices; d++)
+    for (size_t d = 0; d < args->num_devices; d++)
         for (size_t i = 0; i < args->num_args; i++) {
             struct PJRT_Error *error = check_argument(p, args->argument_lists[d][i], i);
 
