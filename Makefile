@@ -313,6 +313,7 @@ check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tests/cli/cli_hardware.sh
 	@SYSTOLE_LONG=1 SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/test_keras_applications.py
 	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_python.sh readers tests/readers/requirements.txt tests/readers/test_*.py
+	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh tests/jax/epoch_mnist.py
 	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_frameworks.sh
 
 headers: | $(BUILD)/deps.ok $(MADE_H)

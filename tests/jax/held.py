@@ -16,9 +16,9 @@ def numbers_of(run, name):
     return [float(word) for word in lines[0].split()[1:]]
 
 
-def start(command, environment):
+def start(command, environment, timeout=900):
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True,
-                          timeout=900, check=False)
+                          timeout=timeout, check=False)
 
 
 def on_cpu(script, *arguments, devices=8):
