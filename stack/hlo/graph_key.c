@@ -58,7 +58,8 @@ static const struct field node_fields[] = {
     SAVED(graph_node, high), SAVED(graph_node, interior), SAVED(graph_node, sizes),
     APART(graph_node, window), APART(graph_node, conv), APART(graph_node, gather),
     APART(graph_node, groups), APART(graph_node, pair), APART(graph_node, message),
-    APART(graph_node, attention), APART(graph_node, edge), SAVED_BOOL(graph_node, is_held),
+    APART(graph_node, attention), APART(graph_node, mosaic), APART(graph_node, edge),
+    SAVED_BOOL(graph_node, is_held),
     SAVED(graph_node, count), APART(graph_node, called)};
 
 static const struct field graph_fields[] = {
@@ -137,7 +138,7 @@ static void add_details(struct bytes *key, const struct graph *g, const struct g
 
 static bool add_node(struct bytes *key, const struct graph *g, const struct graph_node *n)
 {
-    if (n->message || n->edge)
+    if (n->message || n->edge || n->mosaic)
         return false;
     ADD_FIELDS(key, node_fields, n);
     ADD_FIELDS(key, shape_fields, &n->shape);
