@@ -23,6 +23,13 @@ static char *path_in(const char *folder, const char *name)
     return path;
 }
 
+static void give_up(struct account *a, const struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    account_fail_files(a, e);
+    pthread_mutex_unlock(&a->lock);
+}
+
 /* "003_jit_step": what is no letter, digit or dash of a function's name is no part of a file's */
 static char *folder_name(const struct account_program *p)
 {
@@ -90,7 +97,7 @@ void account_begin_folder(struct account_program *p, struct executable *x)
         status = begin_trace(p, x, folder, &e);
     mem_free(folder);
     if (status)
-        account_fail_files(p->account, &e);
+        give_up(p->account, &e);
 }
 
 /* ----- behind the launch */
@@ -173,7 +180,7 @@ void account_end_folder(struct account_program *p, struct executable *x, bool is
     if (p->account->out && p->file) {
         folder = path_in(p->account->out, p->file);
         if (write_folder(p, x, folder, is_done, &e))
-            account_fail_files(p->account, &e);
+            give_up(p->account, &e);
         mem_free(folder);
     }
     if (p->trace) {                     /* of files that are given up */
