@@ -11,6 +11,55 @@
 
 #include <string.h>
 
+enum { FAR_GAIN_MIN = 2 };              /* as stack/passes/pass_layout.c asks before it turns an array */
+
+struct shape hardware_in_order(const struct shape *s, const int *order)
+{
+    struct shape out = *s;
+
+    for (int i = 0; i < s->rank; i++)
+        out.dim[i] = s->dim[order[i]];
+    return out;
+}
+
+static int64_t bytes_in_order(const struct shape *s, const struct hardware_order *o)
+{
+    struct shape laid = hardware_in_order(s, o->dim);
+    struct array a;
+
+    array_init(&a, "", &laid, NULL);
+    return a.bytes;
+}
+
+/* all orders of the dimensions from `from` on; the first of the smallest is kept */
+static void try_orders(const struct shape *s, struct hardware_order *now, int from,
+                       struct hardware_order *best)
+{
+    for (int i = from; i < s->rank; i++) {
+        int taken = now->dim[i];
+
+        memmove(&now->dim[from + 1], &now->dim[from], (size_t)(i - from) * sizeof(taken));
+        now->dim[from] = taken;
+        try_orders(s, now, from + 1, best);
+        memmove(&now->dim[from], &now->dim[from + 1], (size_t)(i - from) * sizeof(taken));
+        now->dim[i] = taken;
+    }
+    if (from == s->rank && bytes_in_order(s, now) < bytes_in_order(s, best))
+        *best = *now;
+}
+
+struct hardware_order hardware_compact_order(const struct shape *s)
+{
+    struct hardware_order plain, near, far;
+
+    for (int i = 0; i < s->rank; i++)
+        plain.dim[i] = i;
+    near = far = plain;
+    try_orders(s, &plain, s->rank > 2 ? s->rank - 2 : 0, &near);
+    try_orders(s, &plain, 0, &far);
+    return FAR_GAIN_MIN * bytes_in_order(s, &far) <= bytes_in_order(s, &near) ? far : near;
+}
+
 static struct graph *begin(const char *name, struct arena *a)
 {
     struct graph *g = arena_alloc(a, sizeof(*g));
@@ -93,6 +142,24 @@ static int parameter(struct graph *g, struct shape shape, const char *name)
     return graph_parameter(g, shape, arena_printf(g->arena, "%s.%d", name, g->parameter_count));
 }
 
+/* likewise in its compact order */
+static int compact_parameter(struct graph *g, struct shape shape, const char *name)
+{
+    struct hardware_order order = hardware_compact_order(&shape);
+    int back[GRAPH_RANK_MAX];
+
+    for (int i = 0; i < shape.rank; i++)
+        back[order.dim[i]] = i;
+    return graph_transpose(g, parameter(g, hardware_in_order(&shape, order.dim), name), back);
+}
+
+static void compact_output(struct graph *g, int node, const char *name)
+{
+    struct hardware_order order = hardware_compact_order(&g->node[node].shape);
+
+    graph_output(g, graph_transpose(g, node, order.dim), name, -1);
+}
+
 static int vector(struct graph *g, int64_t length, const char *name)
 {
     return parameter(g, shape_make(DTYPE_BF16, 1, &length), name);
@@ -166,11 +233,11 @@ struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t k
                                          int64_t head_dim, struct arena *a)
 {
     struct graph *g = begin("attention", a);
-    int q = parameter(g, shape3(DTYPE_BF16, heads, q_len, head_dim), "q");
-    int k = parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "k");
-    int v = parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "v");
+    int q = compact_parameter(g, shape3(DTYPE_BF16, heads, q_len, head_dim), "q");
+    int k = compact_parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "k");
+    int v = compact_parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "v");
 
-    graph_output(g, attention(g, q, k, v, head_dim), "o", -1);
+    compact_output(g, attention(g, q, k, v, head_dim), "o");
     return done(g);
 }
 

@@ -6,6 +6,17 @@
 #define CLI_HARDWARE_GRAPHS_H
 #include "stack/hlo/graph.h"
 
+/*
+ * The order of memory, major first, in which XLA:TPU is taken to lay an argument or result of a
+ * program that nobody asks for a layout: that of the last two dimensions with less padding, or
+ * another one of all dimensions if it takes at most half of that. Profiles have f32[256,1]{0,1} and
+ * f32[1363,128,2]{1,2,0}; rows of (112,8,8) take as long as without padding, rows of 120 heads no
+ * longer than their share of 96.
+ */
+struct hardware_order { int dim[GRAPH_RANK_MAX]; };
+struct hardware_order hardware_compact_order(const struct shape *s);
+struct shape hardware_in_order(const struct shape *s, const int *order);
+
 /* one program each, bf16 operands and results unless they say otherwise */
 struct graph *hardware_gemm(int64_t m, int64_t k, int64_t n, struct arena *a);
 struct graph *hardware_ffn_gated(int64_t rows, int64_t hidden, int64_t inter, struct arena *a);

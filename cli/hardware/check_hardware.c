@@ -18,7 +18,7 @@
 struct arguments {
     const char *folder, *csv, *file, *row, *record, *against, *reason, *tables;
     struct cli_list set;
-    bool with_best, has_rows, has_kernels, is_part, has_unscored;
+    bool with_best, has_rows, has_kernels, is_part, is_all, has_unscored;
     int64_t limit;
 };
 
@@ -30,6 +30,8 @@ static const struct cli_option options[] = {
      AT(row)},
     {"limit", 0, "N", "the first N such rows of a file (default: all)", 1, CLI_WHOLE, AT(limit),
      .lo = 1, .hi = INT32_MAX},
+    {"all", 0, NULL, "every row of the files, also of those that take minutes, of which else some are "
+     "looked at", 1, CLI_FLAG, AT(is_all)},
     {"part", 0, NULL, "only the rows that make check runs, spread over all files", 1, CLI_FLAG,
      AT(is_part)},
     {"record", 0, "FILE.csv", "record each group's errors there, the best of what it holds kept, and "
@@ -111,10 +113,14 @@ static int read_files(struct hardware_file *files, int count, const struct argum
     int found = 0;
 
     for (int i = 0; i < count; i++) {
-        const char *path = arena_printf(a, "%s/%s", args->folder, files[i].name);
+        const char *name = files[i].name;               /* of a file of several chips FILE:CHIP */
+        const char *path = arena_printf(a, "%s/%.*s", args->folder, (int)strcspn(name, ":"), name);
 
         if ((args->file && !strstr(files[i].name, args->file)) || access(path, R_OK) != 0)
             continue;
+        files[i].is_all = args->is_all;
+        if (args->is_all)
+            files[i].every = 1;
         if (read_file(&files[i], path, a, e))
             return -1;
         keep_wanted(&files[i], args);
@@ -256,6 +262,8 @@ static int print_tables(const char *path, struct arena *a, struct err *e)
 
 static int check_arguments(const struct arguments *args, struct err *e)
 {
+    if ((args->record || args->against) && args->is_all)
+        return err_set(e, "a record has the rows that are looked at without --all");
     if (args->record && (args->row || args->limit || args->is_part))
         return err_set(e, "a record has all rows of a file: --record goes without --row, --limit "
                        "and --part");

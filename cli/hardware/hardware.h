@@ -58,6 +58,8 @@ struct hardware_row {
 struct hardware_file {
     const char *name, *chip, *peer;     /* peer: whose errors its rows quote */
     const char *about;
+    int every;                          /* of so many rows one is looked at, */
+    bool is_all;                        /* or all, also those that take minutes */
     int part_step;                      /* every so many rows one is in the part; 0: none */
     const struct hardware_layout *layout;       /* of its columns */
     const char *heading;                /* first field of the heading, NULL: the first line */

@@ -1,5 +1,5 @@
 /* Reads files of measurements, and makes a graph of each row's columns. */
-#include "cli/hardware/hardware.h"
+#include "cli/hardware/hardware_read.h"
 
 #include "base/units.h"
 #include "stack/hlo/rewrite.h"
@@ -13,7 +13,7 @@
 #define SIZE_MAX_FIELD 1e9
 #define BYTES_PER_GIB 1073741824.0
 
-static struct hardware_row *add_row(struct hardware_file *f, int line)
+struct hardware_row *hardware_add_row(struct hardware_file *f, int line)
 {
     struct hardware_row *r = &MEM_ADD(f->row, f->row_count, f->row_capacity);
 
@@ -25,19 +25,12 @@ static struct hardware_row *add_row(struct hardware_file *f, int line)
 
 /* ----- fields */
 
-struct fields {
-    const struct csv *csv;
-    int row;
-    struct err *e;
-    bool is_bad;                        /* some field was, and e tells which */
-};
-
-static const char *text(const struct fields *f, const char *column)
+const char *fields_text(const struct fields *f, const char *column)
 {
     return csv_text(f->csv, f->row, csv_find(f->csv, column));
 }
 
-static double number(struct fields *f, const char *column)
+double fields_number(struct fields *f, const char *column)
 {
     double value = NAN;
 
@@ -48,14 +41,14 @@ static double number(struct fields *f, const char *column)
 }
 
 /* a size of at least 1 */
-static int64_t size(struct fields *f, const char *column)
+int64_t fields_size(struct fields *f, const char *column)
 {
-    double value = number(f, column);
+    double value = fields_number(f, column);
 
     if (!f->is_bad && (!(value >= 1) || value > SIZE_MAX_FIELD || value != floor(value))) {
         err_at(f->e, f->csv->path, f->csv->row[f->row].line, 0,
                "%s: expected a whole number in 1..%g, found \"%s\"", column, SIZE_MAX_FIELD,
-               text(f, column));
+               fields_text(f, column));
         f->is_bad = true;
     }
     return f->is_bad ? 1 : (int64_t)value;
@@ -64,28 +57,28 @@ static int64_t size(struct fields *f, const char *column)
 /* likewise; 0 where the field is empty */
 static int64_t size_or_none(struct fields *f, const char *column)
 {
-    return isnan(number(f, column)) && !f->is_bad ? 0 : size(f, column);
+    return isnan(fields_number(f, column)) && !f->is_bad ? 0 : fields_size(f, column);
 }
 
 static bool is(const struct fields *f, const char *column, const char *value)
 {
-    return strcmp(text(f, column), value) == 0;
+    return strcmp(fields_text(f, column), value) == 0;
 }
 
 /* the columns that most files have */
 static struct hardware_row *begin_row(struct hardware_file *file, struct fields *f,
                                       double us_per_unit)
 {
-    struct hardware_row *r = add_row(file, f->csv->row[f->row].line);
+    struct hardware_row *r = hardware_add_row(file, f->csv->row[f->row].line);
 
-    r->workload = text(f, "workload");
-    r->group = text(f, "op");
-    r->measured_us = number(f, "measured_value") * us_per_unit;
-    r->peer_error_percent = number(f, "peer_abs_pct_err");
+    r->workload = fields_text(f, "workload");
+    r->group = fields_text(f, "op");
+    r->measured_us = fields_number(f, "measured_value") * us_per_unit;
+    r->peer_error_percent = fields_number(f, "peer_abs_pct_err");
     return r;
 }
 
-static void set_graph(struct hardware_row *r, struct graph *g)
+void hardware_set_graph(struct hardware_row *r, struct graph *g)
 {
     r->work = WORK_GRAPH;
     r->graph = g;
@@ -93,7 +86,7 @@ static void set_graph(struct hardware_row *r, struct graph *g)
     r->bytes = hardware_graph_bytes(g);
 }
 
-static void leave_out(struct hardware_row *r, const char *why_not)
+void hardware_leave_out(struct hardware_row *r, const char *why_not)
 {
     r->work = WORK_NONE;
     r->why_not = why_not;
@@ -105,6 +98,9 @@ struct hardware_layout {
     enum hardware_time time;
     double us_per_unit;
     const char *clock;                  /* NULL, or the column of the MHz that cycles are of */
+    /* instead of `read`: all rows */
+    int (*read_all)(struct hardware_file *file, const struct csv *c, struct arena *a,
+                    struct err *e);
 };
 
 static int read_rows(struct hardware_file *file, const struct csv *c, struct arena *a,
@@ -126,7 +122,7 @@ static int read_rows(struct hardware_file *file, const struct csv *c, struct are
 
         r->time = layout->time;
         if (!f.is_bad && isnan(r->measured_us))
-            leave_out(r, "no measured value");
+            hardware_leave_out(r, "no measured value");
         else if (!f.is_bad)
             layout->read(r, &f, a);
         if (f.is_bad)
@@ -145,10 +141,10 @@ static void set_attention(struct hardware_row *r, struct graph_attention *x, str
     struct err e;
 
     if (attention_graph(x, a, &g, &e)) {
-        leave_out(r, arena_strdup(a, e.msg));
+        hardware_leave_out(r, arena_strdup(a, e.msg));
         return;
     }
-    set_graph(r, g);
+    hardware_set_graph(r, g);
     r->flops = sequences * 4.0 * (double)x->heads_q * (double)x->depth * visible;
     r->bytes = sequences * 2.0 * (double)x->depth *
                (2.0 * (double)x->heads_q * (double)x->q_len +
@@ -158,9 +154,9 @@ static void set_attention(struct hardware_row *r, struct graph_attention *x, str
 static struct graph_attention attention_sizes(struct fields *f)
 {
     return (struct graph_attention){
-        .sequences = 1, .heads_q = size(f, "heads_q"), .heads_kv = size(f, "heads_kv"),
-        .q_len = size(f, "q_len"), .kv_len = size(f, "kv_len"),
-        .depth = size(f, "head_dim")};
+        .sequences = 1, .heads_q = fields_size(f, "heads_q"), .heads_kv = fields_size(f, "heads_kv"),
+        .q_len = fields_size(f, "q_len"), .kv_len = fields_size(f, "kv_len"),
+        .depth = fields_size(f, "head_dim")};
 }
 
 /* heads of a ragged row fold its sequences: models of the row's file have 8 heads of keys each */
@@ -182,20 +178,20 @@ static void set_ragged(struct hardware_row *r, struct fields *f, struct arena *a
 static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *a)
 {
     if (is(f, "op", "gemm")) {
-        set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+        hardware_set_graph(r, hardware_gemm(fields_size(f, "M"), fields_size(f, "K"), fields_size(f, "N"), a));
     } else if (is(f, "op", "ffn_gated")) {
-        set_graph(r, hardware_ffn_gated(size(f, "M"), size(f, "hidden"),
-                                           size(f, "inter"), a));
+        hardware_set_graph(r, hardware_ffn_gated(fields_size(f, "M"), fields_size(f, "hidden"),
+                                           fields_size(f, "inter"), a));
     } else if (is(f, "op", "ffn_erf")) {
-        set_graph(r, hardware_ffn_erf(size(f, "M"), size(f, "hidden"),
-                                         size(f, "inter"), a));
+        hardware_set_graph(r, hardware_ffn_erf(fields_size(f, "M"), fields_size(f, "hidden"),
+                                         fields_size(f, "inter"), a));
     } else if (is(f, "op", "attention_encoder")) {
-        set_graph(r, hardware_encoder_attention(size(f, "heads_q"), size(f, "q_len"),
-                                                size(f, "kv_len"), size(f, "head_dim"), a));
+        hardware_set_graph(r, hardware_encoder_attention(fields_size(f, "heads_q"), fields_size(f, "q_len"),
+                                                fields_size(f, "kv_len"), fields_size(f, "head_dim"), a));
     } else if (is(f, "op", "attention_ragged_paged")) {
         set_ragged(r, f, a);
     } else {
-        leave_out(r, "an operation that is not known here");
+        hardware_leave_out(r, "an operation that is not known here");
     }
 }
 
@@ -203,7 +199,7 @@ static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *
 static bool set_model(struct hardware_row *r, struct fields *f, struct arena *a)
 {
     static const char *const names[] = {"resnet18", "resnet50"};
-    double batch = number(f, "batch");
+    double batch = fields_number(f, "batch");
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct graph *g;
@@ -217,9 +213,9 @@ static bool set_model(struct hardware_row *r, struct fields *f, struct arena *a)
         graph_init(g, a, names[i]);
         snprintf(spec, sizeof(spec), "%s:batch=%.0f", names[i], isnan(batch) ? 1 : batch);
         if (zoo_build(g, spec, &variables, &e))
-            leave_out(r, arena_strdup(a, e.msg));
+            hardware_leave_out(r, arena_strdup(a, e.msg));
         else
-            set_graph(r, g);
+            hardware_set_graph(r, g);
         graph_freeze(g);
         return true;
     }
@@ -232,41 +228,41 @@ static void read_v3_op(struct hardware_row *r, struct fields *f, struct arena *a
     if (set_model(r, f, a))
         return;
     if (is(f, "op", "gemm"))
-        set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+        hardware_set_graph(r, hardware_gemm(fields_size(f, "M"), fields_size(f, "K"), fields_size(f, "N"), a));
     else if (is(f, "op", "conv2d"))
-        set_graph(r, hardware_conv(size(f, "batch"), size(f, "H"), size(f, "W"), size(f, "Cin"),
-                                   size(f, "Cout"), size(f, "kernel"), size(f, "stride"),
+        hardware_set_graph(r, hardware_conv(fields_size(f, "batch"), fields_size(f, "H"), fields_size(f, "W"), fields_size(f, "Cin"),
+                                   fields_size(f, "Cout"), fields_size(f, "kernel"), fields_size(f, "stride"),
                                    size_or_none(f, "pad"), a));
     else if (is(f, "op", "layernorm"))
-        set_graph(r, hardware_layer_norm(size(f, "rows"), size(f, "cols"), DTYPE_BF16, a));
+        hardware_set_graph(r, hardware_layer_norm(fields_size(f, "rows"), fields_size(f, "cols"), DTYPE_BF16, a));
     else if (is(f, "op", "softmax"))
-        set_graph(r, hardware_softmax(1, size(f, "rows"), size(f, "cols"), DTYPE_BF16, a));
+        hardware_set_graph(r, hardware_softmax(1, fields_size(f, "rows"), fields_size(f, "cols"), DTYPE_BF16, a));
     else if (is(f, "op", "encoder_block"))
-        set_graph(r, hardware_encoder_block(size(f, "seq"), size(f, "hidden"), size(f, "heads"),
+        hardware_set_graph(r, hardware_encoder_block(fields_size(f, "seq"), fields_size(f, "hidden"), fields_size(f, "heads"),
                                             a));
     else if (is(f, "op", "attention"))
-        set_graph(r, hardware_encoder_attention(size(f, "heads"), size(f, "seq"),
-                                                size(f, "seq"), size(f, "head_dim"), a));
+        hardware_set_graph(r, hardware_encoder_attention(fields_size(f, "heads"), fields_size(f, "seq"),
+                                                fields_size(f, "seq"), fields_size(f, "head_dim"), a));
     else
-        leave_out(r, "an operation that is not known here");
+        hardware_leave_out(r, "an operation that is not known here");
 }
 
 static void read_v3_secondary(struct hardware_row *r, struct fields *f, struct arena *a)
 {
     r->dtype = "bf16 assumed";
     if (is(f, "op", "gemm") || is(f, "op", "conv2d_as_gemm"))
-        set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+        hardware_set_graph(r, hardware_gemm(fields_size(f, "M"), fields_size(f, "K"), fields_size(f, "N"), a));
     else if (is(f, "op", "batched_gemm"))
-        set_graph(r, hardware_batched_dot(size(f, "batch"), size(f, "M"), size(f, "K"),
-                                          size(f, "N"), a));
+        hardware_set_graph(r, hardware_batched_dot(fields_size(f, "batch"), fields_size(f, "M"), fields_size(f, "K"),
+                                          fields_size(f, "N"), a));
     else if (is(f, "op", "softmax"))
-        set_graph(r, hardware_softmax(size(f, "batch"), size(f, "rows"), size(f, "cols"),
+        hardware_set_graph(r, hardware_softmax(fields_size(f, "batch"), fields_size(f, "rows"), fields_size(f, "cols"),
                                       DTYPE_BF16, a));
     else if (is(f, "op", "self_attention"))
-        set_graph(r, hardware_self_attention(size(f, "heads"), size(f, "seq"),
-                                             size(f, "hidden"), a));
+        hardware_set_graph(r, hardware_self_attention(fields_size(f, "heads"), fields_size(f, "seq"),
+                                             fields_size(f, "hidden"), a));
     else
-        leave_out(r, "a kernel told in words only");
+        hardware_leave_out(r, "a kernel told in words only");
 }
 
 static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a)
@@ -274,17 +270,17 @@ static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a
     static const struct { const char *op, *map; } maps[] = {
         {"elementwise_add", "add"}, {"elementwise_exp", "exp"}, {"reduce_read", "read"}};
     int64_t elements = size_or_none(f, "elements");
-    double low = number(f, "p10_us"), high = number(f, "p90_us");
+    double low = fields_number(f, "p10_us"), high = fields_number(f, "p90_us");
 
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         if (is(f, "op", maps[i].op)) {
-            set_graph(r, hardware_map(maps[i].map, size(f, "elements"), a));
+            hardware_set_graph(r, hardware_map(maps[i].map, fields_size(f, "elements"), a));
             r->map = maps[i].map;
         }
     r->elements = elements;
     if (r->work == WORK_NONE)
-        leave_out(r, "an operation that is not known here");
-    else if (number(f, "vmem_resident") == 1 && !is(f, "op", "reduce_read"))
+        hardware_leave_out(r, "an operation that is not known here");
+    else if (fields_number(f, "vmem_resident") == 1 && !is(f, "op", "reduce_read"))
         r->work = WORK_CHAIN;
     if (high > 1.5 * low)
         r->why_not = "measured values spread by more than half";
@@ -292,23 +288,23 @@ static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a
 
 static void read_attention_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
-    double share = number(f, "causal_fraction_computed");
+    double share = fields_number(f, "causal_fraction_computed");
     struct graph_attention x = attention_sizes(f);
     int64_t pages;
 
-    x.sequences = size(f, "batch");
+    x.sequences = fields_size(f, "batch");
     if (is(f, "op", "attention_decode")) {
         x.form = ATTENTION_PAGED;
-        if (sscanf(text(f, "block"), "ps%" SCNd64 "_ppcb%" SCNd64, &x.page_tokens, &pages) != 2) {
-            leave_out(r, "page sizes are not told");
+        if (sscanf(fields_text(f, "block"), "ps%" SCNd64 "_ppcb%" SCNd64, &x.page_tokens, &pages) != 2) {
+            hardware_leave_out(r, "page sizes are not told");
             return;
         }
         x.block_kv = pages * x.page_tokens;
     } else {
         x.form = ATTENTION_FLASH;
         x.is_causal = true;
-        if (sscanf(text(f, "block"), "bq%" SCNd64 "_bk%" SCNd64, &x.block_q, &x.block_kv) != 2) {
-            leave_out(r, "block sizes are not told");
+        if (sscanf(fields_text(f, "block"), "bq%" SCNd64 "_bk%" SCNd64, &x.block_q, &x.block_kv) != 2) {
+            hardware_leave_out(r, "block sizes are not told");
             return;
         }
     }
@@ -319,10 +315,10 @@ static void read_attention_row(struct hardware_row *r, struct fields *f, struct 
 /* "pallas bm=512 bk=1024 bn=1024", "pallas 128 fused rhs transpose", "XLA jnp.matmul" */
 static void read_pallas_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
-    const char *kernel = text(f, "kernel");
-    int64_t m = size(f, "M"), *block = r->tiling.size;
+    const char *kernel = fields_text(f, "kernel");
+    int64_t m = fields_size(f, "M"), *block = r->tiling.size;
 
-    set_graph(r, hardware_gemm(m, size(f, "K"), size(f, "N"), a));
+    hardware_set_graph(r, hardware_gemm(m, fields_size(f, "K"), fields_size(f, "N"), a));
     r->group = strncmp(kernel, "XLA", 3) == 0 ? "xla" : "pallas";
     if (strcmp(r->group, "pallas") == 0) {
         r->work = WORK_BLOCKS;
@@ -331,7 +327,7 @@ static void read_pallas_row(struct hardware_row *r, struct fields *f, struct are
             block[1] = block[2] = block[0];
         else if (sscanf(kernel, "pallas bm=%" SCNd64 " bk=%" SCNd64 " bn=%" SCNd64, &block[0],
                         &block[1], &block[2]) != 3)
-            leave_out(r, "another kernel: the right operand is transposed inside");
+            hardware_leave_out(r, "another kernel: the right operand is transposed inside");
     }
     if (m < 4096 && !r->why_not)
         r->why_not = "below 4096 the host's dispatch is all there is to see";
@@ -342,14 +338,14 @@ static void read_microbench_row(struct hardware_row *r, struct fields *f, struct
     double tflops = r->measured_us;     /* the column holds rates */
 
     if (!is(f, "op", "gemm")) {
-        leave_out(r, is(f, "op", "hbm_copy") ? "see \"Copies against a TPU\", tools/copies.sh"
+        hardware_leave_out(r, is(f, "op", "hbm_copy") ? "see \"Copies against a TPU\", tools/copies.sh"
                                              : "a collective: systole collective");
         return;
     }
-    set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+    hardware_set_graph(r, hardware_gemm(fields_size(f, "M"), fields_size(f, "K"), fields_size(f, "N"), a));
     r->measured_us = r->flops / tflops * 1e-6;
-    if (strstr(text(f, "hardware"), "v7x") == NULL || strstr(text(f, "timing"), "device") == NULL)
-        leave_out(r, "host time");
+    if (strstr(fields_text(f, "hardware"), "v7x") == NULL || strstr(fields_text(f, "timing"), "device") == NULL)
+        hardware_leave_out(r, "host time");
 }
 
 /* "local M=8192 K=8192 N=16384" */
@@ -358,13 +354,13 @@ static void read_sharded_row(struct hardware_row *r, struct fields *f, struct ar
     int64_t m, k, n;
 
     if (!is(f, "op", "gemm_sharded") ||
-        sscanf(text(f, "shape"), "local M=%" SCNd64 " K=%" SCNd64 " N=%" SCNd64, &m, &k, &n) != 3)
-        leave_out(r, "a layer or a collective of several cores");
+        sscanf(fields_text(f, "shape"), "local M=%" SCNd64 " K=%" SCNd64 " N=%" SCNd64, &m, &k, &n) != 3)
+        hardware_leave_out(r, "a layer or a collective of several cores");
     else if (m < 1 || k < 1 || n < 1 || (double)m > SIZE_MAX_FIELD ||
              (double)k > SIZE_MAX_FIELD || (double)n > SIZE_MAX_FIELD)
-        leave_out(r, "sizes out of range");
+        hardware_leave_out(r, "sizes out of range");
     else
-        set_graph(r, hardware_gemm(m, k, n, a));
+        hardware_set_graph(r, hardware_gemm(m, k, n, a));
 }
 
 /* one core's share of a step: cores_per_chip 2 on v3 */
@@ -375,20 +371,20 @@ static void read_training_row(struct hardware_row *r, struct fields *f, struct a
     char spec[64];
     struct err e;
 
-    r->measured_us = number(f, "derived_step_ms") * 1e3;
+    r->measured_us = fields_number(f, "derived_step_ms") * 1e3;
     graph_init(g, a, "step");
     snprintf(spec, sizeof(spec), "resnet50:train,batch=%" PRId64,
              chips ? batch / (2 * chips) : 0);
-    if (!is(f, "benchmark", "resnet") || strstr(text(f, "hardware"), "v3") == NULL)
-        leave_out(r, "a model or a generation that is not tried here");
+    if (!is(f, "benchmark", "resnet") || strstr(fields_text(f, "hardware"), "v3") == NULL)
+        hardware_leave_out(r, "a model or a generation that is not tried here");
     else if (isnan(r->measured_us))
-        leave_out(r, "no time of a step");
+        hardware_leave_out(r, "no time of a step");
     else if (chips == 0 || batch < 2 * chips)
-        leave_out(r, "no sample for each core");
+        hardware_leave_out(r, "no sample for each core");
     else if (zoo_build(g, spec, &variables, &e))
-        leave_out(r, arena_strdup(a, e.msg));
+        hardware_leave_out(r, arena_strdup(a, e.msg));
     else
-        set_graph(r, g);
+        hardware_set_graph(r, g);
     graph_freeze(g);
     if (r->work == WORK_GRAPH)
         r->why_not = "one core's share, without the all-reduce and the input";
@@ -406,27 +402,27 @@ static int read_profile(struct hardware_file *file, const struct csv *c, struct 
             return -1;
     for (int i = 0; i < c->row_count; i++) {
         struct fields f = {.csv = c, .row = i, .e = e};
-        struct hardware_row *r = add_row(file, c->row[i].line);
+        struct hardware_row *r = hardware_add_row(file, c->row[i].line);
         const char *why_not = NULL;
         double bytes;
 
-        r->workload = text(&f, "HLO op");
-        r->group = text(&f, "Category");
-        r->measured_us = number(&f, "Avg. self time (us)");
-        r->occurrences = number(&f, "#Occurrences");
-        r->flops = number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
-        bytes = number(&f, "Measured Memory BW (GiB/s)") * BYTES_PER_GIB * r->measured_us * 1e-6;
+        r->workload = fields_text(&f, "HLO op");
+        r->group = fields_text(&f, "Category");
+        r->measured_us = fields_number(&f, "Avg. self time (us)");
+        r->occurrences = fields_number(&f, "#Occurrences");
+        r->flops = fields_number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
+        bytes = fields_number(&f, "Measured Memory BW (GiB/s)") * BYTES_PER_GIB * r->measured_us * 1e-6;
         r->time = TIME_KERNEL;
         r->all_cores = true;
         if (f.is_bad)
             return -1;
         r->graph = hardware_rebuild(r->workload, r->group, r->flops, bytes, a, &why_not);
         if (!(r->measured_us > 0))
-            leave_out(r, "no time of its own");
+            hardware_leave_out(r, "no time of its own");
         else if (r->graph)
-            set_graph(r, r->graph);
+            hardware_set_graph(r, r->graph);
         else
-            leave_out(r, why_not);
+            hardware_leave_out(r, why_not);
     }
     return 0;
 }
@@ -444,13 +440,15 @@ LAYOUT(pallas, read_pallas_row, TIME_HOST, .us_per_unit = 1)
 LAYOUT(microbench, read_microbench_row, TIME_DEVICE, .us_per_unit = 1)
 LAYOUT(sharded, read_sharded_row, TIME_KERNEL, .us_per_unit = 1e3)
 LAYOUT(training, read_training_row, TIME_DEVICE, .us_per_unit = 1)
-LAYOUT(profile, NULL, TIME_KERNEL, .us_per_unit = 1)     /* by read_profile */
+LAYOUT(profile, NULL, TIME_KERNEL, .read_all = read_profile)
+LAYOUT(kernels, NULL, TIME_DEVICE, .read_all = hardware_read_kernels)
+LAYOUT(plain, NULL, TIME_DEVICE, .read_all = hardware_read_plain)
 
 int hardware_files(struct hardware_file **files, struct arena *a)
 {
     static const struct hardware_file known[] = {
-#define FILE(path, tpu, reader, step, whose, first, text) \
-        {.name = path, .chip = tpu, .layout = &layout_##reader, .part_step = step, .peer = whose, \
+#define FILE(path, tpu, reader, nth, step, whose, first, text) \
+        {.name = path, .chip = tpu, .layout = &layout_##reader, .every = nth, .part_step = step, .peer = whose, \
          .heading = first, .about = text},
 #include "cli/hardware/hardware.def"
     };
@@ -462,8 +460,11 @@ int hardware_files(struct hardware_file **files, struct arena *a)
 
 int hardware_read(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e)
 {
-    int status = f->layout->read ? read_rows(f, c, a, e) : read_profile(f, c, a, e);
+    int status = f->layout->read_all ? f->layout->read_all(f, c, a, e) : read_rows(f, c, a, e);
 
+    for (int i = 0; i < f->row_count; i += f->every)
+        f->row[i / f->every] = f->row[i];
+    f->row_count = (f->row_count + f->every - 1) / f->every;
     for (int i = 0; i < f->row_count; i++)
         f->row[i].is_in_part = f->part_step && i % f->part_step == 0;
     return status;

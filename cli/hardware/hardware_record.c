@@ -302,8 +302,8 @@ static int join_group(struct hardware_record_group *now, const struct hardware_r
                       const char *reason, struct err *e)
 {
     if (now->rows == old->rows && now->scored < old->scored)
-        return err_set(e, "%s, %s: %d rows are scored, %d were: rows scored never become fewer",
-                       now->file, now->group, now->scored, old->scored);
+        return err_set(e, "%s, %s (%s): %d rows are scored, %d were: rows scored never become fewer",
+                       now->file, now->group, now->set, now->scored, old->scored);
     now->reason = old->reason;
     if (!is_worse(now, old)) {
         now->best_mean = less(old->best_mean, now->mean);
@@ -311,9 +311,9 @@ static int join_group(struct hardware_record_group *now, const struct hardware_r
         return 0;
     }
     if (!reason)
-        return err_set(e, "%s, %s: mean %.1f %%, median %.1f %%; the best recorded are %.1f and "
+        return err_set(e, "%s, %s (%s): mean %.1f %%, median %.1f %%; the best recorded are %.1f and "
                        "%.1f %%: --reason says why it may become worse", now->file, now->group,
-                       now->mean, now->median, old->best_mean, old->best_median);
+                       now->set, now->mean, now->median, old->best_mean, old->best_median);
     now->reason = reason;
     return 0;
 }

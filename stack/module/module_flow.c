@@ -67,17 +67,57 @@ static bool is_replaced(const struct module_walk *w, int node, int k)
     return false;
 }
 
+static bool is_unchanged(const struct graph_node *n, int k)
+{
+    return n->called[0]->output[k].node == n->called[0]->parameter[k];
+}
+
+static bool is_read(const struct graph *body, int node)
+{
+    for (int i = 0; i < body->node_count; i++)
+        for (int j = 0; j < body->node[i].operand_count; j++)
+            if (body->node[i].operand[j] == node)
+                return true;
+    return false;
+}
+
+/* it lies in HBM, and each round of the loop would read it from there */
+static bool is_read_again(const struct module_walk *w, const struct graph_node *n, int k)
+{
+    const struct module_value *from = w->node[n->operand[k]];
+    enum buffer_role role = module_plan_buffer(w->plan, from)->role;
+
+    return is_unchanged(n, k) && role != BUFFER_TEMPORARY && role != BUFFER_STATE &&
+           is_read(n->called[0], n->called[0]->parameter[k]);
+}
+
+/*
+ * Operands that the body only reads are copied before a short loop of several rounds if all of them
+ * take no more than half of what VMEM has for arrays: its rounds then read the copies there.
+ */
+static bool keeps_what_it_reads(const struct module_walk *w, const struct graph_node *n)
+{
+    int64_t bytes = 0;
+
+    if (n->count == 1)
+        return false;
+    for (int k = 0; k < n->operand_count; k++)
+        if (is_read_again(w, n, k))
+            bytes += w->node[n->operand[k]]->array.bytes;
+    return bytes <= module_plan_resident_bytes(w->plan, n->called[0]->node_count) / 2;
+}
+
 /*
  * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
  * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
  */
-static struct module_value *add_state(struct module_walk *w, int node, int k)
+static struct module_value *add_state(struct module_walk *w, int node, int k, bool keeps)
 {
     const struct graph_node *n = &w->g->node[node];
-    const struct graph *body = n->called[0];
     struct module_value *from = w->node[n->operand[k]], *state;
+    bool is_copied = keeps && is_read_again(w, n, k);
 
-    if (body->output[k].node == body->parameter[k] || is_replaced(w, node, k))
+    if (!is_copied && (is_unchanged(n, k) || is_replaced(w, node, k)))
         return from;
     state = module_plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
                                   &from->array.shape, BUFFER_STATE, -1);
@@ -196,15 +236,19 @@ int module_walk_while(struct module_walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_value **state = module_walk_values(w->plan, n->operand_count);
+    struct module_value **result = module_walk_values(w->plan, n->operand_count);
+    bool keeps = keeps_what_it_reads(w, n);
     bool has_fences = n->count == GRAPH_TRIPS_UNKNOWN && begin_collectives(w->plan, n);
     int status;
 
-    for (int k = 0; k < n->operand_count; k++)
-        state[k] = add_state(w, node, k);
+    for (int k = 0; k < n->operand_count; k++) {
+        state[k] = add_state(w, node, k, keeps);
+        result[k] = is_unchanged(n, k) ? w->node[n->operand[k]] : state[k];
+    }
     if (n->tuple_count)
-        w->element[node] = state;
+        w->element[node] = result;
     else
-        w->node[node] = state[0];
+        w->node[node] = result[0];
     status = n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
     w->plan->fences -= has_fences;
     return status;

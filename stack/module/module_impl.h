@@ -250,6 +250,8 @@ bool module_plan_needs_barrier(const struct module_plan *p, int step);
 /* bytes of VMEM, from 0 on, that kernels have for windows, unless one takes all of it (plan); what
  * is behind holds arrays */
 int64_t module_plan_scoped_bytes(const struct module_settings *s);
+/* of VMEM, for arrays that live over so many steps; 0: they would lie in HBM */
+int64_t module_plan_resident_bytes(const struct module_plan *p, int steps);
 /* what a step's kernel has of it: with --codegen best a product has all that holds no array then */
 int64_t plan_free_bytes(const struct module_plan *p, int step);
 /* bytes of HBM that this core has */

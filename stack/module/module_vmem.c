@@ -137,6 +137,14 @@ static int64_t kernel_bytes(const struct module_plan *p)
     return module_plan_scoped_bytes(p->settings);
 }
 
+int64_t module_plan_resident_bytes(const struct module_plan *p, int steps)
+{
+    const struct module_settings *s = p->settings;
+
+    return keeps_arrays(s) && steps < RESIDENT_STEPS_MAX
+               ? s->chip->vmem_bytes - module_plan_scoped_bytes(s) : 0;
+}
+
 void module_plan_residents(struct module_plan *p, struct module *m)
 {
     struct candidate *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));

@@ -346,9 +346,31 @@ static void mistakes_in_a_file(void **state)
     }
 }
 
+/* what a loop only reads lies in VMEM, too: a step takes less than its bytes would at HBM's rate */
+static void chain_in_vector_memory(void **state)
+{
+    struct slice slice;
+    struct chip chip;
+    struct hardware_target t = {&slice, &chip, CODEGEN_XLA, false};
+    struct hardware_row row = {.work = WORK_CHAIN, .map = "add", .elements = 1 << 20,
+                               .time = TIME_KERNEL};
+    struct err e;
+    double bytes = 2.0 * (1 << 20), hbm_us;
+
+    (void)state;
+    assert_int_equal(slice_parse(&slice, "v6e", &e), 0);
+    assert_int_equal(chip_load_builtin(&chip, slice.chip_name, NULL, &arena, &e), 0);
+    assert_int_equal(slice_fit(&slice, &chip, &e), 0);
+    hbm_us = bytes / (chip_hbm_peak_bytes_per_second(&chip) * 1e-6);
+    hardware_simulate(&row, &t, &arena);
+    assert_null(row.error);
+    assert_true(row.simulated_us[CODEGEN_XLA] < hbm_us);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chain_in_vector_memory),
         cmocka_unit_test(product_with_epilogue),
         cmocka_unit_test(batched_product),
         cmocka_unit_test(product_of_heads),

@@ -137,7 +137,7 @@ TEST(the_generations_have_their_published_shape)
 
         assert_int_equal(chip_load_builtin(&c, published[i].name, NULL, NULL, &e), 0);
         assert_int_equal(c.chip_cores, published[i].cores);
-        assert_true((c.chip_peak_deviation_percent < 0) == (strcmp(published[i].name, "v7x") == 0));
+        assert_true(fabs(c.chip_peak_deviation_percent) < 1e-9);
         assert_int_equal(c.mxu_count, published[i].mxus);
         assert_int_equal(c.mxu_size, published[i].size);
         assert_int_equal(c.vmem_bytes, published[i].vmem_mib * MIB);
@@ -158,6 +158,8 @@ TEST(a_peak_that_deviates_is_told_from_one_that_is_listed)
     struct err e;
 
     assert_int_equal(chip_load_builtin(&c, "v7x", NULL, NULL, &e), 0);
+    c.chip_clock_mhz = 1900;            /* as XProf has it, with the deviation that it is listed by */
+    c.chip_peak_deviation_percent = -13.6;
     chip_check_peaks(&c, peaks);
     assert_string_equal(peaks[0].name, "bf16");
     assert_true(peaks[0].agrees && fabs(peaks[0].deviation_percent + 13.64) < 0.01);
