@@ -11,6 +11,7 @@
 #include "base/csv.h"
 #include "cli/graphs/hardware_graphs.h"
 #include "sim/chip/chip.h"
+#include "stack/collective/collective.h"
 #include "stack/hlo/graph.h"
 #include "stack/kernels/pipeline/kernel.h"
 
@@ -26,7 +27,15 @@ enum hardware_work {
     WORK_NONE,                          /* not simulated: `why_not` */
     WORK_GRAPH,                         /* the program of `graph` */
     WORK_BLOCKS,                        /* one product of a Pallas block size: `tiling` */
-    WORK_CHAIN                          /* one of many equal steps whose arrays stay in VMEM */
+    WORK_CHAIN,                         /* one of many equal steps whose arrays stay in VMEM */
+    WORK_COLLECTIVE                     /* `collective`, on a slice of its own */
+};
+
+/* groups of devices of a mesh [2, 4], which number it row by row */
+struct hardware_collective {
+    enum collective_kind kind;
+    int group;                          /* 2: along the first axis of the mesh, 4: the second */
+    int64_t bytes;                      /* that a device has before */
 };
 
 struct hardware_row {
@@ -38,6 +47,7 @@ struct hardware_row {
     bool all_cores;                     /* of the chip ran the same at the same time */
     struct graph *graph;
     struct tiling tiling;               /* count 0: the compiler's */
+    struct hardware_collective collective;
     const char *map;                    /* of WORK_CHAIN: add or exp, */
     int64_t elements;
     double measured_us, peer_error_percent;     /* NAN: none published */
@@ -97,6 +107,9 @@ void hardware_simulate(struct hardware_row *row, const struct hardware_target *t
 int hardware_simulate_all(struct hardware_file *f, const bool *wanted,
                           const struct hardware_target *t, bool with_best, struct arena *a,
                           struct err *e);
+/* hardware_collective.c: cycles of one collective of eight devices */
+int hardware_simulate_collective(const struct hardware_row *row, const struct chip *chip,
+                                 const char *chip_name, int64_t *cycles, struct err *e);
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip);
 
 /* hardware_print.c */

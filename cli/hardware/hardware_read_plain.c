@@ -1,5 +1,6 @@
 /*
- * Reads tables of few columns: products by their sizes, elementwise operations by name and shape.
+ * Reads tables of few columns: products by their sizes, elementwise operations by name and shape,
+ * small collectives.
  * Which they are says the heading.
  */
 #include "cli/hardware/hardware_read.h"
@@ -109,13 +110,36 @@ static void read_product(struct hardware_row *r, struct fields *f, bool is_capit
         hardware_set_graph(r, hardware_gemm(m, k, n, a));
 }
 
+/* ----- collectives */
+
+static void read_collective(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    struct hardware_collective *c = &r->collective;
+    const char *kind = fields_text(f, "kind");
+
+    r->group = kind;
+    c->group = (int)fields_size(f, "group");
+    c->bytes = fields_size(f, "bytes_per_device");
+    r->workload = arena_printf(a, "%s of %d, %" PRId64 " bytes", kind, c->group, c->bytes);
+    r->work = WORK_COLLECTIVE;
+    c->kind = strcmp(kind, "all_gather") == 0 ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
+    r->bytes = (double)c->bytes;
+    if (strcmp(kind, "all_gather") != 0 && strcmp(kind, "reduce_scatter") != 0)
+        hardware_leave_out(r, "an operation that is not known here");
+    else if (!f->is_bad && (strcmp(fields_text(f, "mesh"), "d=2,t=4") != 0 ||
+                            (c->group != 2 && c->group != 4)))
+        hardware_leave_out(r, "a mesh that is not known here");
+}
+
 int hardware_read_plain(struct hardware_file *file, const struct csv *c, struct arena *a,
                         struct err *e)
 {
     bool is_capital = csv_find(c, "M") >= 0, is_product = is_capital || csv_find(c, "m") >= 0;
-    const char *time = is_capital ? "measured_value" : "time_us";
+    bool is_collective = csv_find(c, "kind") >= 0;
+    const char *time = is_capital ? "measured_value" : is_collective ? "median_us" : "time_us";
 
-    if (csv_column(c, time, e) < 0 || (!is_product && csv_column(c, "shape", e) < 0))
+    if (csv_column(c, time, e) < 0 ||
+        (!is_product && csv_column(c, is_collective ? "mesh" : "shape", e) < 0))
         return -1;
     for (int i = 0; i < c->row_count; i++) {
         struct fields f = {.csv = c, .row = i, .e = e};
@@ -123,7 +147,9 @@ int hardware_read_plain(struct hardware_file *file, const struct csv *c, struct 
 
         r->measured_us = fields_number(&f, time);
         r->time = TIME_KERNEL;
-        if (is_product)
+        if (is_collective)
+            read_collective(r, &f, a);
+        else if (is_product)
             read_product(r, &f, is_capital, a);
         else
             read_elementwise(r, &f, a);

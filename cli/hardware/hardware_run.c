@@ -133,6 +133,10 @@ void hardware_simulate(struct hardware_row *row, const struct hardware_target *t
         status = simulate_chain(row, t, &cycles, &e);
         us = (double)cycles / mhz / (CHAIN_LONG - CHAIN_SHORT);
         break;
+    case WORK_COLLECTIVE:
+        status = hardware_simulate_collective(row, t->chip, t->slice->chip_name, &cycles, &e);
+        us = (double)cycles / mhz;
+        break;
     case WORK_BLOCKS:
         status = simulate_blocks(row, t, &cycles, &e);
         us = (double)cycles / mhz;
