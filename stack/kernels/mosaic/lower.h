@@ -160,6 +160,10 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
 int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
                const struct place *to, struct isa_operand flag, int64_t *granules);
 
+/* rows and lanes of a place change places */
+int transpose_place(struct lower *l, const struct mosaic_op *op, const struct place *from,
+                    const struct mosaic_type *type, struct place *to);
+
 /* ----- roots */
 int root_add(struct lower *l, const struct root *r);
 int root_flush(struct lower *l);

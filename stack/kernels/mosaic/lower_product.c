@@ -30,6 +30,7 @@ struct product {
     struct place lhs, rhs, sum;
     enum matrix_type lhs_type, rhs_type;
     bool is_rhs_transposed;
+    bool turns_lhs;                     /* it is contracted along its rows */
 };
 
 static bool is_zero(const struct mosaic_value *v)
@@ -61,8 +62,10 @@ static int check(struct lower *l, struct product *p)
     if (matrix_type_of(a->element, &p->lhs_type) || matrix_type_of(b->element, &p->rhs_type))
         return pallas_fail(l, p->op, "products of %s and %s", mosaic_element_name(a->element),
                           mosaic_element_name(b->element));
-    if (d->lhs_contract != a->rank - 1)
-        return pallas_fail(l, p->op, "a left operand that is contracted along its rows");
+    p->turns_lhs = d->lhs_contract != a->rank - 1;
+    if (p->turns_lhs && (d->lhs_contract != a->rank - 2 || d->batch_count))
+        return pallas_fail(l, p->op, "a left operand that is contracted along dimension %d of %d",
+                          d->lhs_contract, a->rank);
     if (d->lhs_free_count != 1 || d->rhs_free_count != 1)
         return pallas_fail(l, p->op, "operands of %d and %d free dimensions", d->lhs_free_count,
                           d->rhs_free_count);
@@ -223,6 +226,17 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
     if (check(l, &p) || root_materialize(l, op->operand[0], &p.lhs) ||
         root_materialize(l, op->operand[1], &p.rhs))
         return -1;
+    if (p.turns_lhs) {
+        struct mosaic_type t = op->operand[0]->type;
+        struct place turned;
+
+        t.element = p.lhs.t.element;
+        t.dim[t.rank - 2] = op->operand[0]->type.dim[t.rank - 1];
+        t.dim[t.rank - 1] = op->operand[0]->type.dim[t.rank - 2];
+        if (transpose_place(l, op, &p.lhs, &t, &turned))
+            return -1;
+        p.lhs = turned;
+    }
     if (matrix_type_of(p.lhs.t.element, &p.lhs_type) ||
         matrix_type_of(p.rhs.t.element, &p.rhs_type))
         return pallas_fail(l, op, "operands in memory of another type");

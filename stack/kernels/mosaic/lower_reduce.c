@@ -16,6 +16,8 @@ struct reduction {
     int64_t down, first_row;            /* row tiles of an outer index; the first one here */
     int64_t last_rows;                  /* rows of the last row tile; 0: 8 */
     int acc[LANE_TILES];                /* pinned registers */
+    bool is_all;                        /* lanes, too: into acc[0] */
+    int64_t last_lanes;                 /* of the last tile; 0: 128 */
 };
 
 static bool add_rows(struct tiler *t, int64_t row, int64_t parts)
@@ -33,8 +35,10 @@ static bool add_rows(struct tiler *t, int64_t row, int64_t parts)
                 return false;
             if (r->last_rows && at.row % r->down == r->down - 1 && !t->is_moving)
                 v = choose(t->c, tile_row_mask(t, r->last_rows), v, neutral);
-            v = tile_combine(t, r->kind, r->element, R(r->acc[i]), v);
-            vcode_put(t->c, isa_vmov(r->acc[i], v));
+            if (r->last_lanes && at.lane == tile_lanes_across(t->l, r->from) - 1)
+                v = choose(t->c, tile_lane_mask(t, r->last_lanes), v, neutral);
+            v = tile_combine(t, r->kind, r->element, R(r->acc[r->is_all ? 0 : i]), v);
+            vcode_put(t->c, isa_vmov(r->acc[r->is_all ? 0 : i], v));
         }
     return true;
 }
@@ -60,6 +64,10 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
     opnd neutral;
 
     tile_neutral(r->kind, r->element, &neutral);
+    if (r->is_all) {
+        r->acc[0] = vcode_pinned_vreg(&l->code);
+        vcode_put(&l->code, isa_vmov(r->acc[0], neutral));
+    }
     for (int64_t lane = 0; lane < across; lane += LANE_TILES) {
         int status;
 
@@ -67,7 +75,7 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
         r->lanes = across - lane < LANE_TILES ? across - lane : LANE_TILES;
         r->first_row = row * r->down;
         pallas_begin_block(l);
-        for (int i = 0; i < r->lanes; i++) {
+        for (int i = 0; i < r->lanes && !r->is_all; i++) {
             r->acc[i] = vcode_pinned_vreg(&l->code);
             vcode_put(&l->code, isa_vmov(r->acc[i], neutral));
         }
@@ -86,7 +94,7 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
         if (status)
             return -1;
         pallas_begin_block(l);
-        for (int i = 0; i < r->lanes; i++) {
+        for (int i = 0; i < r->lanes && !r->is_all; i++) {
             int v = across_sublanes(l, r, vcode_in_register(&l->code, R(r->acc[i])));
             int64_t at = to->base + row / TILE_ROWS * to->t.row_step +
                          (lane + i) * to->t.lane_step;
@@ -95,6 +103,17 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
                      rows_of_result > 1 ? isa_rows_some(NONE, at, 1 << (row % TILE_ROWS))
                                         : isa_rows_at(NONE, at), v, to->region);
         }
+        pallas_begin_block(l);
+    }
+    if (r->is_all) {
+        struct tiler one = {.l = l, .c = &l->code};
+        opnd all = R(across_sublanes(l, r, vcode_in_register(&l->code, R(r->acc[0]))));
+
+        if (tile_layout_of(l, r->from).lane_dim >= 0 &&
+            !tile_across_lanes(&one, r->kind, r->element, all, &all))
+            return -1;
+        emit_vst(&l->code, isa_rows_at(NONE, to->base), vcode_in_register(&l->code, all),
+                 to->region);
         pallas_begin_block(l);
     }
     return 0;
@@ -129,6 +148,7 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     struct reduction r = {.op = op, .from = from, .kind = mosaic_text(op, "kind", ""),
                           .element = from->type.element};
     uint32_t mask = mask_of(op);
+    bool keeps = false;
     int64_t outer;
     struct place p;
     opnd neutral;
@@ -139,7 +159,13 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
         return 0;
     if (!tile_neutral(r.kind, r.element, &neutral) || !is_neutral_start(op, neutral))
         return pallas_fail(l, op, "along rows, of kind \"%s\" and what it begins with", r.kind);
-    if (layout.row_dim < 0 || layout.lane_dim < 0 || mask != 1u << layout.row_dim ||
+    for (int d = 0; d < from->type.rank; d++)
+        if (!(mask >> d & 1) && from->type.dim[d] != 1)
+            keeps = true;
+    r.is_all = !keeps;
+    if (r.is_all)
+        r.last_lanes = tile_lane_count(l, from) > 1 ? tile_lane_count(l, from) % TILE_LANES : 0;
+    if (layout.row_dim < 0 || (!r.is_all && (layout.lane_dim < 0 || mask != 1u << layout.row_dim)) ||
         (from->type.element != MOSAIC_F32 && from->type.element != MOSAIC_I32))
         return pallas_fail(l, op, "along other dimensions than the last two, one at a time");
     r.down = tile_down(l, from);
@@ -150,7 +176,9 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     p = place_new(l, &to->type, op, "a reduction");
     if (to->type.rank > 2)
         return pallas_fail(l, op, "of %d dimensions", from->type.rank);
-    p.is_spread = false;
+    p.is_spread = r.is_all;
+    if (r.is_all && outer != 1)
+        return pallas_fail(l, op, "of all of %d dimensions", from->type.rank);
     for (int64_t i = 0; i < outer; i++)
         if (reduce_outer(l, &r, &p, i, outer))
             return -1;
@@ -160,12 +188,29 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
 
 /* ----- elements for the scalar unit */
 
+/* the first element of a vector of one: the queue to the scalar unit takes that of a register */
 int pallas_extract(struct lower *l, const struct mosaic_op *op)
 {
-    return pallas_fail(l, op, "an element of a vector for the scalar unit");
-}
+    const struct mosaic_value *from = op->operand[0];
+    struct tiler t = {.l = l, .c = &l->code, .lane_index = -1, .row_index = -1, .run = 1};
+    struct tile_at at = {.row = 0};
+    struct place p;
+    opnd v;
+    int to;
 
-int pallas_transpose(struct lower *l, const struct mosaic_op *op)
-{
-    return pallas_fail(l, op, "transposes are not made");
+    if (mosaic_elements(&from->type) != 1 || op->result[0]->type.kind != MOSAIC_SCALAR ||
+        mosaic_element_bits(from->type.element) != 32 || from->type.element == MOSAIC_I1)
+        return pallas_fail(l, op, "an element of a vector of several, or of narrow ones");
+    if (root_materialize(l, from, &p))
+        return -1;
+    pallas_begin_block(l);
+    if (p.has_offset)
+        return pallas_fail(l, op, "of memory whose place is computed");
+    v = tile_load(&t, &p, &at);
+    emit_vpush(&l->code, vcode_in_register(&l->code, v));
+    to = scalar_register(l);
+    vcode_put(&l->code, isa_spop(to));
+    l->scalar[op->result[0]->id] = scalar_keep(l, R(to));
+    mem_free(t.loaded);
+    return 0;
 }

@@ -100,6 +100,8 @@ opnd tile_arithmetic(struct vcode *c, const struct mosaic_op *op, opnd a, opnd b
 
 /* two values combined by a reduction's kind; its neutral element */
 opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd a, opnd b);
+bool tile_across_lanes(struct tiler *t, const char *kind, enum mosaic_element e, opnd v,
+                       opnd *out);
 bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out);
 /* mask of the lanes below `count`, of the rows below `count` */
 int tile_lane_mask(struct tiler *t, int64_t count);

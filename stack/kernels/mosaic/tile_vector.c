@@ -228,8 +228,7 @@ static bool is_neutral(const struct mosaic_value *v, opnd neutral)
 }
 
 /* the lanes of one register combined, in all of them */
-static bool across_lanes(struct tiler *t, const struct mosaic_op *op, const char *kind,
-                         enum mosaic_element e, opnd v, opnd *out)
+bool tile_across_lanes(struct tiler *t, const char *kind, enum mosaic_element e, opnd v, opnd *out)
 {
     int reg = vcode_in_register(t->c, v);
 
@@ -239,7 +238,6 @@ static bool across_lanes(struct tiler *t, const struct mosaic_op *op, const char
                                             : emit_vmin_xlane(t->c, tile_unit(t), reg));
         return true;
     }
-    (void)op;
     for (int by = TILE_LANES / 2; by; by /= 2)
         reg = vcode_in_register(t->c, tile_combine(t, kind, e, R(reg),
                                                    R(emit_vrot_lane(t->c, tile_unit(t), reg,
@@ -290,7 +288,7 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
         }
         if (rest)
             value[across - 1] = choose(t->c, tile_lane_mask(t, rest), value[across - 1], neutral);
-        if (!across_lanes(t, op, kind, e, tree(t, kind, e, value, across), out))
+        if (!tile_across_lanes(t, kind, e, tree(t, kind, e, value, across), out))
             return false;
     }
     if (is_neutral(op->operand[1], neutral))
