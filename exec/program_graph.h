@@ -21,7 +21,8 @@ struct program_graph {
     bool is_kept;
     struct lowered lowered;             /* of program_graph_lower */
     bool is_lowered;
-    int64_t queue_entries;              /* as in struct lower_settings */
+    int64_t queue_entries;              /* as in struct lower_settings, */
+    const struct lower_known *known;    /* and this */
 };
 
 /*

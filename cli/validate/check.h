@@ -5,5 +5,6 @@ int check_run_hardware(int argc, char **argv);
 int check_run_optimizers(int argc, char **argv);
 int check_run_models(int argc, char **argv);
 int check_run_programs(int argc, char **argv);
+int check_run_pallas(int argc, char **argv);
 int check_run_shapes(int argc, char **argv);
 #endif

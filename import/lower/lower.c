@@ -334,7 +334,7 @@ int lower_program(const struct hlo_module *m, const struct lower_settings *s, st
         graph_fini(&out->graph);
         status = -1;
     }
-    if (status == 0 && lower_tables(&out->graph, e)) {
+    if (status == 0 && lower_tables(&out->graph, s->known, e)) {
         graph_fini(&out->graph);
         status = -1;
     }

@@ -17,7 +17,12 @@
 
 enum { LOWER_QUEUE_ENTRIES = 64 };
 
+/* A parameter, by leaf, of one dimension of s32 whose elements are known before the launch: tables
+ * that kernels of Pallas prefetch and that are computed of it are worked out with it. */
+struct lower_known { int parameter; const int32_t *element; };
+
 struct lower_settings {
+    const struct lower_known *known;    /* or NULL */
     int device_count;                   /* that run the graph in step; 0: 1 */
     bool is_exact;                      /* import/expand/exact.h */
     const struct kept_program *kept;    /* made by import/asis of the program, or NULL */

@@ -70,7 +70,7 @@ int lower_result_in_order(const struct lower *l, struct graph *g, int node,
 const struct graph_window *lower_windows(struct lower_scope *s, const struct hlo_instruction *i);
 
 /* what kernels of Pallas prefetch, where it is made of constants, becomes constants */
-int lower_tables(struct graph *g, struct err *e);
+int lower_tables(struct graph *g, const struct lower_known *known, struct err *e);
 
 /* What each opcode becomes: rules.def. Sets the value of now. */
 typedef void lower_rule(struct lower_scope *s, const struct hlo_instruction *i, int op);

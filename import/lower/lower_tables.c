@@ -9,7 +9,8 @@
 #include "stack/mosaic/mosaic.h"
 
 struct tables {
-    bool *is_closed;                    /* by node: of constants alone */
+    const struct lower_known *known;
+    bool *is_closed;                    /* by node: of constants alone, and of what is known */
     struct err *err;
     bool is_failed;
 };
@@ -25,34 +26,45 @@ static bool may_be_closed(const struct graph_node *n)
     }
 }
 
-static void find_closed(const struct graph *g, bool *is_closed)
+static bool is_known(const struct graph_node *n, const struct lower_known *known)
+{
+    return known && n->op == HLO_PARAMETER && n->parameter_index == known->parameter;
+}
+
+static void find_closed(const struct graph *g, const struct lower_known *known, bool *is_closed)
 {
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
 
-        is_closed[i] = may_be_closed(n);
+        is_closed[i] = may_be_closed(n) || is_known(n, known);
         for (int k = 0; k < n->operand_count; k++)
             is_closed[i] = is_closed[i] && is_closed[n->operand[k]];
     }
 }
 
 /* What `node` needs of its graph, as a graph of its own. */
-static int add_needed(const struct graph *g, int node, struct graph *to, int *made)
+static int add_needed(const struct graph *g, int node, const struct lower_known *known,
+                      struct graph *to, int *made)
 {
     const struct graph_node *n = &g->node[node];
     int *operand;
 
     if (made[node] != NODE_NONE)
         return made[node];
+    if (is_known(n, known)) {
+        made[node] = graph_literal(to, n->shape, known->element);
+        return made[node];
+    }
     operand = arena_array(to->arena, (size_t)n->operand_count + 1, sizeof(*operand));
     for (int i = 0; i < n->operand_count; i++)
-        operand[i] = add_needed(g, n->operand[i], to, made);
+        operand[i] = add_needed(g, n->operand[i], known, to, made);
     made[node] = graph_add(to, n, operand, n->operand_count);
     return made[node];
 }
 
 /* The node's elements in the arena; NULL: failed. */
-static const void *value_of(const struct graph *g, int node, struct arena *a, struct err *e)
+static const void *value_of(const struct graph *g, int node, const struct lower_known *known,
+                            struct arena *a, struct err *e)
 {
     int *made = arena_array(a, (size_t)g->node_count, sizeof(*made));
     struct interp_value out = {NULL};
@@ -62,7 +74,7 @@ static const void *value_of(const struct graph *g, int node, struct arena *a, st
     for (int i = 0; i < g->node_count; i++)
         made[i] = NODE_NONE;
     graph_init(&alone, a, "table");
-    graph_output(&alone, add_needed(g, node, &alone, made), "table", -1);
+    graph_output(&alone, add_needed(g, node, known, &alone, made), "table", -1);
     status = interp_run(&alone, INTERP_DOT_F32, NULL, &out, a, e);
     graph_fini(&alone);
     return status ? NULL : out.data;
@@ -90,7 +102,7 @@ static int fold(struct rewrite *w, int node, struct graph_node *n, const void *u
         if (!t->is_closed[from] || w->from->node[from].tuple_count ||
             w->from->node[from].shape.dtype != DTYPE_S32)
             continue;
-        known[i] = value_of(w->from, from, w->to.arena, t->err);
+        known[i] = value_of(w->from, from, t->known, w->to.arena, t->err);
         if (!known[i]) {
             t->is_failed = true;
             return NODE_NONE;
@@ -103,9 +115,9 @@ static int fold(struct rewrite *w, int node, struct graph_node *n, const void *u
     return rewrite_add(&w->to, n);
 }
 
-int lower_tables(struct graph *g, struct err *e)
+int lower_tables(struct graph *g, const struct lower_known *known, struct err *e)
 {
-    struct tables t = {.err = e};
+    struct tables t = {.known = known, .err = e};
     bool has_kernels = false;
 
     for (int i = 0; i < g->node_count; i++)
@@ -113,7 +125,7 @@ int lower_tables(struct graph *g, struct err *e)
     if (!has_kernels)
         return 0;
     t.is_closed = mem_alloc((size_t)g->node_count * sizeof(*t.is_closed) + 1);
-    find_closed(g, t.is_closed);
+    find_closed(g, known, t.is_closed);
     rewrite_each(g, fold, &t);
     mem_free(t.is_closed);
     return t.is_failed ? -1 : 0;

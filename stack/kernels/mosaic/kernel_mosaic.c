@@ -4,8 +4,6 @@
 #include "base/units.h"
 #include "stack/kernels/mosaic/lower.h"
 
-#define SPILL_TILES 256
-
 static const struct graph_node *node_of(const struct graph *body)
 {
     for (int i = 0; i < body->node_count; i++)
@@ -143,8 +141,22 @@ static int look_back(struct lower *l, const struct mosaic_block *b, int end)
         bool is_shape = op->code == MOSAIC_SHAPE_CAST;
         int number;
 
-        for (int r = op->region_count - 1; r >= 0; r--)
-            end = look_back(l, op->region[r], end);
+        /* what a region gives may stand where its result does */
+        for (int r = op->region_count - 1; r >= 0; r--) {
+            const struct mosaic_block *in = op->region[r];
+            const struct mosaic_op *last = in->op_count ? in->op[in->op_count - 1] : NULL;
+
+            for (int k = 0; last && k < op->result_count && k < last->operand_count; k++)
+                set_later(&l->needed_until[last->operand[k]->id],
+                          l->needed_until[op->result[k]->id]);
+            for (int k = 0; k < in->argument_count; k++)
+                for (int q = 0; q < op->result_count; q++)
+                    set_later(&l->needed_until[in->argument[k]->id],
+                              l->needed_until[op->result[q]->id]);
+            for (int k = 0; k < in->argument_count; k++)
+                set_later(&l->needed_until[in->argument[k]->id], end);
+            end = look_back(l, in, end);
+        }
         number = end--;
         for (int k = 0; k < op->operand_count; k++) {
             int id = op->operand[k]->id, until = number, whole = number;
@@ -152,6 +164,8 @@ static int look_back(struct lower *l, const struct mosaic_block *b, int end)
 
             if (is_pulled_op(op))
                 until = l->needed_until[op->result[0]->id];
+            if (op->code == MOSAIC_FOR && k >= 3)
+                until = l->needed_until[op->region[0]->argument[k - 2]->id];
             if (is_product)
                 whole = 0;
             else if (is_shape)
@@ -209,7 +223,7 @@ static void open_lower(struct lower *l, const struct kernel_job *job, struct are
 {
     *l = (struct lower){.job = job, .k = node_of(job->body)->mosaic, .chip = job->chip, .a = a,
                         .err = e, .next_region = LOWER_REGION_SCRATCH,
-                        .next_row = job->vmem_row + SPILL_TILES * TILE_ROWS,
+                        .until = FOREVER,
                         .next_smem = (int)round_up(job->smem, 32),
                         .smem_end = (int)(job->smem + job->smem_bytes),
                         .next_flag = job->first_flag};
@@ -292,6 +306,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     if (!status)
         status = kernel_finish(job, &l->code, job->vmem_row, SPILL_TILES, a, out, &inner);
     vcode_fini(&l->code);
+    mem_free(l->taken);
     if (!status) {
         cost(job, t, &out->cost);
         out->cost.vmem_rows = l->peak_rows - job->vmem_row;

@@ -21,6 +21,8 @@
 #define LOWER_CACHE_COUNT 14            /* and counters of loops over tiles */
 #define LOWER_LOOP_FIRST 26             /* counters of the kernel's own loops, */
 #define LOWER_LOOPS_MAX 6               /* one in another */
+#define SPILL_TILES 256
+#define SPILL_ROWS (SPILL_TILES * TILE_ROWS)
 #define LOWER_REGION_SCRATCH 1          /* alias regions: scratch, then a number for each buffer */
 
 /* A word: known, or where it stands in SMEM. */
@@ -66,6 +68,9 @@ struct root {                           /* what a loop over tiles makes */
     bool is_pulled_only;                /* for others of the loop, before memory is written */
 };
 
+#define FOREVER INT32_MAX
+struct taken { int64_t row, rows; int until; };         /* free behind operation `until` */
+
 #define ROOTS_MAX 24
 
 struct lower {
@@ -90,7 +95,11 @@ struct lower {
     bool *only_packed;                  /* by value of bf16: who reads it rounds it */
     const struct mosaic_value **live;   /* vectors that have been made and are read later */
     int live_count;
-    int64_t next_row, peak_rows;        /* VMEM, from job->vmem_row on */
+    struct taken *taken;                /* VMEM, from job->vmem_row on, in the order of rows */
+    int taken_count;
+    size_t taken_capacity;
+    int until;                          /* given to what is taken: FOREVER, or an operation's */
+    int64_t peak_rows;
     int next_smem, smem_end;
     int next_flag;
     int next_region;
@@ -143,6 +152,10 @@ int pallas_loop_begin(struct lower *l);                  /* its counter */
 void pallas_loop_end(struct lower *l, int counter, struct scalar a, struct scalar b);
 
 /* ----- memory */
+/* what nobody reads any more is free; not while roots wait */
+void pallas_release(struct lower *l);
+/* what is taken is of this value; NULL: it stays */
+void pallas_take_for(struct lower *l, const struct mosaic_value *v);
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what);
 void tiles_of(struct tiles *t, const struct mosaic_type *type);         /* row-major, whole tiles */
 int64_t tiles_rows(const struct tiles *t);              /* VMEM rows of all of it */

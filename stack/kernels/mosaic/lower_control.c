@@ -118,8 +118,10 @@ static void open_result(struct lower *l, const struct mosaic_op *op, const struc
 {
     if (v->type.kind == MOSAIC_SCALAR)
         l->scalar[v->id] = scalar_word(l);
-    else if (v->type.kind == MOSAIC_VECTOR)
+    pallas_take_for(l, v);
+    if (v->type.kind == MOSAIC_VECTOR)
         l->place[v->id] = place_new(l, &v->type, op, "a vector that a region gives");
+    pallas_take_for(l, NULL);
 }
 
 /* `from` into what stands for `to` */

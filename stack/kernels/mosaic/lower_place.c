@@ -9,20 +9,53 @@
 
 #include "base/units.h"
 
+static int64_t limit_of(const struct lower *l)
+{
+    int64_t rows = l->job->vmem_rows;
+
+    if (l->k->vmem_limit_bytes && l->k->vmem_limit_bytes / ARRAY_ROW_BYTES < rows)
+        rows = l->k->vmem_limit_bytes / ARRAY_ROW_BYTES;
+    return l->job->vmem_row + rows;
+}
+
+void pallas_take_for(struct lower *l, const struct mosaic_value *v)
+{
+    l->until = v ? l->needed_until[v->id] : FOREVER;
+}
+
+void pallas_release(struct lower *l)
+{
+    int kept = 0;
+
+    for (int i = 0; i < l->taken_count; i++)
+        if (l->taken[i].until >= l->at)
+            l->taken[kept++] = l->taken[i];
+    l->taken_count = kept;
+}
+
+/* the first room between what is taken */
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what)
 {
-    int64_t first = l->next_row, limit = l->job->vmem_row + l->job->vmem_rows;
+    int64_t first = l->job->vmem_row + SPILL_ROWS, limit = limit_of(l), left;
+    int at = 0;
 
-    if (l->k->vmem_limit_bytes && l->k->vmem_limit_bytes / ARRAY_ROW_BYTES < l->job->vmem_rows)
-        limit = l->job->vmem_row + l->k->vmem_limit_bytes / ARRAY_ROW_BYTES;
-    l->next_row += round_up(rows, TILE_ROWS);
-    if (l->next_row > l->peak_rows)
-        l->peak_rows = l->next_row;
-    if (l->next_row > limit)
+    rows = round_up(rows, TILE_ROWS);
+    while (at < l->taken_count && l->taken[at].row < first + rows) {
+        first = l->taken[at].row + l->taken[at].rows;
+        at++;
+    }
+    left = limit - first > 0 ? limit - first : 0;
+    if (rows > left)
         pallas_fail(l, op, "%s takes %lld KiB of VMEM, of which %lld KiB are left of %lld KiB", what,
-                   (long long)(rows * ARRAY_ROW_BYTES / 1024),
-                   (long long)((limit - first > 0 ? limit - first : 0) * ARRAY_ROW_BYTES / 1024),
-                   (long long)((limit - l->job->vmem_row) * ARRAY_ROW_BYTES / 1024));
+                    (long long)(rows * ARRAY_ROW_BYTES / 1024),
+                    (long long)(left * ARRAY_ROW_BYTES / 1024),
+                    (long long)((limit - l->job->vmem_row) * ARRAY_ROW_BYTES / 1024));
+    MEM_ADD(l->taken, l->taken_count, l->taken_capacity) = (struct taken){0, 0, 0};
+    for (int i = l->taken_count - 1; i > at; i--)
+        l->taken[i] = l->taken[i - 1];
+    l->taken[at] = (struct taken){first, rows, l->until};
+    if (first + rows > l->peak_rows)
+        l->peak_rows = first + rows;
     return first;
 }
 

@@ -207,7 +207,9 @@ static struct place place_for_sums(struct lower *l, const struct product *p)
     s.t.lane_step = rows;
     for (int d = t->rank - 3; d >= 0; d--)
         s.t.outer_step[d] = rows * across;
+    pallas_take_for(l, p->op->result[0]);
     s.base = pallas_rows(l, p->batches * rows * across, p->op, "the result of a product");
+    pallas_take_for(l, NULL);
     return s;
 }
 
@@ -233,8 +235,10 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
         t.element = p.lhs.t.element;
         t.dim[t.rank - 2] = op->operand[0]->type.dim[t.rank - 1];
         t.dim[t.rank - 1] = op->operand[0]->type.dim[t.rank - 2];
+        l->until = l->at;
         if (transpose_place(l, op, &p.lhs, &t, &turned))
             return -1;
+        pallas_take_for(l, NULL);
         p.lhs = turned;
     }
     if (matrix_type_of(p.lhs.t.element, &p.lhs_type) ||

@@ -173,7 +173,9 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     outer = tile_rows_down(l, from) / r.down;
     if (root_flush(l))
         return -1;
+    pallas_take_for(l, to);
     p = place_new(l, &to->type, op, "a reduction");
+    pallas_take_for(l, NULL);
     if (to->type.rank > 2)
         return pallas_fail(l, op, "of %d dimensions", from->type.rank);
     p.is_spread = r.is_all;

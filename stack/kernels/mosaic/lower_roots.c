@@ -147,6 +147,7 @@ static struct place place_for(struct lower *l, const struct mosaic_value *v)
     struct tile_layout layout = tile_layout_of(l, v);
     struct place p;
 
+    pallas_take_for(l, v);
     if (is_for_products(v, l))
         t.element = MOSAIC_BF16;
     if (layout.lane_dim < 0 && t.rank < MOSAIC_RANK_MAX) {
@@ -156,9 +157,11 @@ static struct place place_for(struct lower *l, const struct mosaic_value *v)
         p.t.row_dim = t.rank - 2;
         p.t.lane_dim = -1;
         p.is_spread = true;
+        pallas_take_for(l, NULL);
         return p;
     }
     p = place_new(l, &t, v->op, "a vector");
+    pallas_take_for(l, NULL);
     p.is_spread = p.t.lane_dim >= 0 && p.t.dim[p.t.lane_dim] == 1;
     return p;
 }
@@ -450,5 +453,6 @@ int root_flush(struct lower *l)
         if (l->root[i].is_value && !l->root[i].is_pulled_only)
             l->place[l->root[i].value->id] = l->root[i].to;
     l->root_count = 0;
+    pallas_release(l);
     return l->is_failed ? -1 : status;
 }

@@ -107,5 +107,9 @@ int pallas_transpose(struct lower *l, const struct mosaic_op *op)
         return -1;
     if (from.t.element != t->element)
         return pallas_fail(l, op, "of %s", mosaic_element_name(t->element));
-    return transpose_place(l, op, &from, t, &l->place[op->result[0]->id]);
+    pallas_take_for(l, op->result[0]);
+    if (transpose_place(l, op, &from, t, &l->place[op->result[0]->id]))
+        return -1;
+    pallas_take_for(l, NULL);
+    return 0;
 }
