@@ -80,6 +80,16 @@ static const void *value_of(const struct graph *g, int node, const struct lower_
     return status ? NULL : out.data;
 }
 
+/* bounds of the grid, prefetched arrays, others that the kernel has in SMEM */
+static bool is_table(const struct mosaic_kernel *k, int array)
+{
+    const struct mosaic_block *b = k->main->body;
+
+    return array < k->prefetch_count ||
+           (k->grid_rank + array < b->argument_count &&
+            b->argument[k->grid_rank + array]->type.space == MOSAIC_SMEM);
+}
+
 /* The kernel with what it prefetches told, and its operands constants. */
 static int fold(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
@@ -91,15 +101,13 @@ static int fold(struct rewrite *w, int node, struct graph_node *n, const void *u
 
     if (n->op != HLO_MOSAIC)
         return NODE_NONE;
-    count = n->mosaic->dynamic_count + n->mosaic->prefetch_count;
-    if (count == 0)
-        return NODE_NONE;
+    count = n->operand_count;
     k = arena_copy(w->to.arena, n->mosaic, 1, sizeof(*k));
     known = arena_array(w->to.arena, (size_t)count, sizeof(const int32_t *));
     for (int i = 0; i < count; i++) {
         int from = own->operand[i];
 
-        if (!t->is_closed[from] || w->from->node[from].tuple_count ||
+        if (!is_table(n->mosaic, i - n->mosaic->dynamic_count) || !t->is_closed[from] || w->from->node[from].tuple_count ||
             w->from->node[from].shape.dtype != DTYPE_S32)
             continue;
         known[i] = value_of(w->from, from, t->known, w->to.arena, t->err);

@@ -140,8 +140,8 @@ struct mosaic_kernel {
     struct mosaic_type *array;          /* the call's operands behind the bounds, then results */
     int array_count;
     int dynamic_count;                  /* bounds of the grid that the call brings */
-    /* By bound, then by prefetched array: its elements where the program says them; NULL, or NULL
-     * instead of all: they are known as the kernel runs. */
+    /* By operand of the call: its elements where it is a bound, is prefetched or stands in SMEM and
+     * the program says them; NULL, or NULL instead of all: they are known as the kernel runs. */
     const int32_t *const *known;
     const int *alias;                   /* by result: the array that it overwrites, or -1 */
 

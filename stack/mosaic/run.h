@@ -22,6 +22,9 @@ struct mosaic_run_settings {
     FILE *log;                          /* of pl.debug_print; NULL: left out */
 };
 
+/* one operation on floats, not rounded to a narrower type; NaN for one of another kind */
+float mosaic_float(enum mosaic_code c, float a, float b);
+
 /*
  * array: of each of k->array a dense block of words; the last output_count are written. -1 with
  * the kernel, its line and the step of the grid.

@@ -157,7 +157,7 @@ static float min_of(float a, float b, bool wants_nan)
     return a < b || (a == b && signbit(a)) ? a : b;
 }
 
-static float floating(enum mosaic_code c, float a, float b)
+float mosaic_float(enum mosaic_code c, float a, float b)
 {
     switch (c) {
     case MOSAIC_ADDF: return a + b;
@@ -204,7 +204,7 @@ int mosaic_eval_float(struct mosaic_run *r, const struct mosaic_op *op)
     uint32_t *to = mosaic_out(r, op);
 
     for (int64_t i = 0; i < n; i++)
-        to[i] = w_of(mosaic_round(e, floating(op->code, f_of(a[i]), f_of(b[i]))));
+        to[i] = w_of(mosaic_round(e, mosaic_float(op->code, f_of(a[i]), f_of(b[i]))));
     return 0;
 }
 

@@ -220,7 +220,7 @@ static int prefetch(struct lower *l, int array, int flag)
         from.t.rank = to.t.rank = 1;
         from.t.dim[0] = to.t.dim[0] = 1;
     }
-    if (array < l->k->prefetch_count && put_known(l, l->k->dynamic_count + array, &to))
+    if (put_known(l, l->k->dynamic_count + array, &to))
         return 0;
     if (pallas_copy(l, NULL, &from, &to, I(flag), &granules))
         return -1;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/floats.h"
+#include "stack/mosaic/run.h"
 
 #define PRED_FIRST 1                    /* p0 belongs to loops */
 #define PRED_COUNT 12
@@ -497,6 +498,13 @@ int pallas_float(struct lower *l, const struct mosaic_op *op)
         return 0;
     a = scalar_of(l, op->operand[0]);
     b = scalar_of(l, op->operand[op->operand_count - 1]);
+    if (a.is_known && b.is_known) {
+        float known = mosaic_float(op->code, f32_from_bits((uint32_t)a.value),
+                                   f32_from_bits((uint32_t)b.value));
+
+        set(l, op, scalar_known((int32_t)f32_bits(known)));
+        return 0;
+    }
     x = scalar_use(l, a);
     y = scalar_use(l, b);
     to = scalar_register(l);

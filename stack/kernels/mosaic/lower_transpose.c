@@ -113,3 +113,67 @@ int pallas_transpose(struct lower *l, const struct mosaic_op *op)
     pallas_take_for(l, NULL);
     return 0;
 }
+
+/* ----- a row of lanes as a column of rows */
+
+static bool is_row(const struct lower *l, const struct mosaic_value *v)
+{
+    return tile_rows_down(l, v) == 1 && tile_row_count(l, v) == 1 && tile_lane_count(l, v) > 1;
+}
+
+/*
+ * Each 128 lanes of the row, in all sublanes, go through a cross-lane unit and come out as 16 tiles
+ * of rows, whose first lane is spread.
+ */
+static int turn_row(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_value *v = op->operand[0];
+    const struct mosaic_type *t = &op->result[0]->type;
+    struct vcode *c = &l->code;
+    struct place from, to;
+
+    if (root_materialize(l, v, &from))
+        return -1;
+    pallas_take_for(l, op->result[0]);
+    to = place_new(l, t, op, "a vector turned into a column");
+    pallas_take_for(l, NULL);
+    to.is_spread = true;
+    for (int64_t lane = 0; lane < tile_lanes_across(l, v); lane++) {
+        int64_t width = least(tile_lane_count(l, v) - lane * 128, 128);
+        struct isa_rows rows = rows_at(l, &from, 0, 0, lane);
+        struct isa_op op_one;
+
+        pallas_begin_block(l);
+        rows = rows_at(l, &from, 0, 0, lane);
+        rows.stride = 0;
+        op_one = isa_vxpose_cont(0, emit_vld(c, rows, from.region), round_up(width, 8),
+                                 VXPOSE_CONT_B32);
+        op_one.code = OP_VXPOSE_ONE;
+        vcode_put(c, op_one);
+        for (int64_t i = 0; i < div_up(width, 8); i++) {
+            int popped = vcode_vreg(c);
+
+            vcode_put(c, isa_vpop_trf(0, popped));
+            emit_vst(c, isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step),
+                     emit_vbcast_lane(c, 0, popped, 0), to.region);
+        }
+    }
+    pallas_begin_block(l);
+    l->place[op->result[0]->id] = to;
+    return l->is_failed ? -1 : 0;
+}
+
+/* Shapes are pulled; a row that becomes a column is turned here. */
+int pallas_reshape(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_type *t = &op->result[0]->type;
+    const struct mosaic_value *v = op->operand[0];
+
+    if (t->kind != MOSAIC_VECTOR)
+        return pallas_fail(l, op, "to a scalar");
+    if (t->rank == 2 && t->dim[1] == 1 && t->dim[0] > 1 && is_row(l, v) &&
+        tile_lane_count(l, v) == t->dim[0] && mosaic_element_bits(t->element) == 32 &&
+        t->element != MOSAIC_I1)
+        return turn_row(l, op);
+    return 0;
+}
