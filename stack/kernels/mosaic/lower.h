@@ -54,6 +54,9 @@ struct place {
     int region;                         /* of the buffer */
     int buffer;                         /* what it is part of: id of a value, -1 a vector's own */
     int64_t sublane;                    /* row within a tile that a squeezed dimension has fixed */
+    bool has_size;                      /* along size_dim it has so many, known as the kernel runs */
+    int size_dim;
+    struct scalar size;
     bool is_spread;                     /* of one lane: it stands in all lanes */
     bool covers_rows, covers_lanes;     /* up to the end of the array: padding behind is its own */
 };

@@ -206,6 +206,49 @@ static int64_t smem_granules(const struct tiles *t)
     return (words * 4 + GRANULE_BYTES - 1) / GRANULE_BYTES;
 }
 
+/* so many granules as a part of a computed size has: whole tiles of 128, 8 rows of 16 */
+static struct scalar sized_granules(struct lower *l, const struct place *p, bool is_run)
+{
+    int64_t down = down_of(&p->t), across = across_of(&p->t), each;
+    struct isa_operand x;
+    int to;
+
+    if (p->size_dim == p->t.lane_dim)   /* 128 lanes are a tile */
+        return is_run ? p->size : scalar_mul(l, p->size, down);
+    each = across * TILE_ROWS * GRANULES_PER_ROW;
+    x = scalar_use(l, p->size);
+    to = scalar_register(l);
+    emit_sshrl(&l->code, to, x, I(__builtin_ctz((unsigned)p->t.rows)));
+    return scalar_mul(l, scalar_keep(l, R(to)), each);
+}
+
+/* Of two dimensions: row tiles one after the other, in each so many tiles as there are. */
+static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct place *from,
+                      const struct place *to, struct isa_operand flag, struct scalar a,
+                      struct scalar b)
+{
+    const struct place *sized = from->has_size ? from : to;
+    enum isa_opcode code = copy_code(from->space, to->space);
+    bool is_lanes = sized->size_dim == sized->t.lane_dim;
+    struct scalar all, run;
+    struct isa_operand x, y, n, r;
+
+    if (outer_count(&sized->t) != 1 || !from->has_size || !to->has_size)
+        return pallas_fail(l, op, "a part of a computed size of an array of %d dimensions",
+                           sized->t.rank);
+    all = sized_granules(l, sized, false);
+    run = is_lanes ? sized_granules(l, sized, true)
+                   : scalar_known(across_of(&sized->t) * TILE_ROWS * GRANULES_PER_ROW);
+    x = scalar_use(l, a);
+    y = scalar_use(l, b);
+    n = scalar_use(l, all);
+    r = scalar_use(l, run);
+    vcode_put(&l->code, isa_make_dma_strided(code, x, n, y, flag,
+                                             I(from->t.row_step * GRANULES_PER_ROW),
+                                             I(to->t.row_step * GRANULES_PER_ROW), r));
+    return 0;
+}
+
 #define COPIES_MAX 4096
 
 /*
@@ -236,6 +279,8 @@ int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place 
     }
     if (from->sublane || to->sublane)
         return pallas_fail(l, op, "a copy from within a tile");
+    if (from->has_size || to->has_size)
+        return copy_sized(l, op, from, to, flag, a, b);
     count = copy_levels(&from->t, &to->t, level, &rows);
     for (int i = 1; i < count; i++)
         copies *= level[i].count;
@@ -298,6 +343,20 @@ static int64_t granules_of(const struct place *p)
     return down_of(&p->t) * across_of(&p->t) * outer_count(&p->t) * TILE_ROWS * GRANULES_PER_ROW;
 }
 
+static void await_scalar(struct lower *l, struct isa_operand flag, struct scalar amount)
+{
+    struct isa_operand x, minus;
+
+    if (amount.is_known) {
+        vcode_await(&l->code, flag, amount.value, -1);
+        return;
+    }
+    x = scalar_use(l, amount);
+    minus = scalar_use(l, scalar_sub(l, scalar_known(0), amount));
+    emit_dma_done(&l->code, flag, x);
+    emit_vsyncadd(&l->code, flag, minus);
+}
+
 int pallas_wait_dma(struct lower *l, const struct mosaic_op *op)
 {
     bool is_new = op->code == MOSAIC_WAIT_DMA2;
@@ -312,7 +371,10 @@ int pallas_wait_dma(struct lower *l, const struct mosaic_op *op)
         return -1;
     pallas_begin_block(l);
     flag = flag_of(l, sem);
-    vcode_await(&l->code, flag, granules_of(to), -1);
+    if (to->has_size)
+        await_scalar(l, flag, sized_granules(l, to, false));
+    else
+        vcode_await(&l->code, flag, granules_of(to), -1);
     pallas_begin_block(l);
     return 0;
 }
@@ -353,15 +415,7 @@ int pallas_sem_wait(struct lower *l, const struct mosaic_op *op)
     if (root_flush(l) || root_save(l, -1) || root_flush(l))
         return -1;
     flag = flag_of(l, p);
-    if (amount.is_known) {
-        vcode_await(&l->code, flag, amount.value, -1);
-    } else {
-        struct isa_operand x = scalar_use(l, amount);
-        struct isa_operand minus = scalar_use(l, scalar_sub(l, scalar_known(0), amount));
-
-        emit_dma_done(&l->code, flag, x);
-        emit_vsyncadd(&l->code, flag, minus);
-    }
+    await_scalar(l, flag, amount);
     pallas_begin_block(l);
     return 0;
 }

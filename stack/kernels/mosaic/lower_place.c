@@ -215,7 +215,7 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
             return pallas_fail(l, op, "elements %d to %lld of dimension %d, which has %lld", s.value,
                               (long long)(s.value + last - 1), d, (long long)p->t.dim[d]);
         if (size && size[d] != p->t.dim[d]) {
-            made.t.dim[d] = size[d];
+            made.t.dim[d] = size[d] < 0 ? p->t.dim[d] : size[d];
             made.covers_rows = made.covers_rows && d != p->t.row_dim;
             made.covers_lanes = made.covers_lanes && d != p->t.lane_dim;
         }
@@ -312,21 +312,46 @@ int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
     return 0;
 }
 
+/* elements of a dimension that are a tile; 2^30 where a part must be of a known size */
+static int64_t unit_of(const struct place *p, int dim)
+{
+    if (dim == p->t.lane_dim && p->t.lane_step == TILE_ROWS)
+        return TILE_LANES;
+    return dim == p->t.row_dim ? p->t.rows : INT64_C(1) << 30;
+}
+
 int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
 {
     const struct mosaic_type *t = &op->result[0]->type;
     const struct place *p = &l->place[op->operand[0]->id];
-    int64_t size[MOSAIC_RANK_MAX];
+    struct place *to = &l->place[op->result[0]->id];
+    const struct mosaic_value *dynamic = NULL;
+    int64_t size[MOSAIC_RANK_MAX] = {0};
+    int sizes, count, dim = 0;
 
     if (t->rank != p->t.rank)
         return pallas_fail(l, op, "%d dimensions of %d", t->rank, p->t.rank);
+    sizes = op->segment_count ? mosaic_group(op, 2, &count) : 1 + t->rank;
     for (int d = 0; d < t->rank; d++) {
         size[d] = t->dim[d];
-        if (size[d] == MOSAIC_DYNAMIC)
-            return pallas_fail(l, op, "a part whose size is known as the kernel runs");
+        if (size[d] != MOSAIC_DYNAMIC)
+            continue;
+        if (dynamic || sizes >= op->operand_count ||
+            scalar_multiple(l, op->operand[sizes]) % unit_of(p, d))
+            return pallas_fail(l, op, "a part of a computed size that is no whole number of tiles for "
+                               "certain (pl.multiple_of says that it is)");
+        dynamic = op->operand[sizes++];
+        dim = d;
+        size[d] = -1;
     }
-    return place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 1, size,
-                       &l->place[op->result[0]->id]);
+    if (place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 1, size, to))
+        return -1;
+    if (dynamic) {
+        to->has_size = true;
+        to->size_dim = dim;
+        to->size = scalar_of(l, dynamic);
+    }
+    return 0;
 }
 
 int pallas_dim(struct lower *l, const struct mosaic_op *op)

@@ -209,19 +209,25 @@ bool tile_cmpf(struct tiler *t, const struct mosaic_op *op, const struct tile_at
     opnd a, b;
     int m;
 
-    if (predicate < 1 || predicate > 14 || predicate == 8 || predicate == 7 || predicate == 6)
+    if (predicate < 1 || predicate > 14 || predicate == 8)
         return tile_fail(t, op, "predicate %lld", (long long)predicate);
     if (!pull2(t, op, at, &a, &b))
         return false;
     a = in_register(t, a);
     m = vcode_mask(t->c);
-    if (predicate == 14) {              /* neither is a number */
+    if (predicate == 6) {               /* less or greater */
+        b = in_register(t, b);
+        *out = R(emit_vmor(t->c, emit_vcmp_lt_f32(t->c, a, b), emit_vcmp_gt_f32(t->c, a, b)));
+        return true;
+    }
+    if (predicate == 14 || predicate == 7) {    /* one is no number; both are */
         int n = vcode_mask(t->c);
 
         b = in_register(t, b);
         vcode_put(t->c, isa_make_m_vv(OP_VCMP_NE_F32, m, a, a));
         vcode_put(t->c, isa_make_m_vv(OP_VCMP_NE_F32, n, b, b));
-        *out = R(emit_vmor(t->c, m, n));
+        m = emit_vmor(t->c, m, n);
+        *out = R(predicate == 7 ? emit_vmneg(t->c, m) : m);
         return true;
     }
     vcode_put(t->c, isa_make_m_vv(codes[predicate], m, a, b));
