@@ -185,6 +185,7 @@ static void analyse(struct lower *l)
     size_t values = (size_t)l->k->value_count + 1;
 
     l->scalar = arena_array(l->a, values, sizeof(*l->scalar));
+    l->is_late = arena_array(l->a, values, sizeof(bool));
     l->place = arena_array(l->a, values, sizeof(*l->place));
     l->sum = arena_array(l->a, values, sizeof(*l->sum));
     l->last_use = arena_array(l->a, values, sizeof(int));

@@ -86,7 +86,8 @@ struct lower {
     struct err *err;
     bool is_failed;
 
-    struct scalar *scalar;              /* by value */
+    struct scalar *scalar;              /* by value; scalar_of reads it */
+    bool *is_late;                      /* by value: a float that the vector unit makes when needed */
     struct place *place;                /* by value: references, and vectors in memory */
     struct place *sum;                  /* by value: a product that is added to something */
     int *last_use;                      /* by value: number of the last operation that reads it */

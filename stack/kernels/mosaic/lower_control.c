@@ -128,7 +128,7 @@ static void open_result(struct lower *l, const struct mosaic_op *op, const struc
 static int pass(struct lower *l, const struct mosaic_value *to, const struct mosaic_value *from)
 {
     if (to->type.kind == MOSAIC_SCALAR) {
-        scalar_write(l, l->scalar[to->id], l->scalar[from->id]);
+        scalar_write(l, l->scalar[to->id], scalar_of(l, from));
         return 0;
     }
     if (to->type.kind == MOSAIC_REF) {
@@ -181,7 +181,8 @@ static int inline_region(struct lower *l, const struct mosaic_op *op, const stru
     for (int i = 0; end && i < op->result_count; i++) {
         const struct mosaic_value *from = end->operand[i], *to = op->result[i];
 
-        l->scalar[to->id] = l->scalar[from->id];
+        if (from->type.kind == MOSAIC_SCALAR)
+            l->scalar[to->id] = scalar_of(l, from);
         if (from->type.kind == MOSAIC_VECTOR) {
             if (root_materialize(l, from, &l->place[to->id]))
                 return -1;
@@ -332,7 +333,8 @@ static int next_carried(struct lower *l, const struct mosaic_op *op, int first,
     for (int i = 0; i < count; i++) {
         const struct mosaic_value *from = end->operand[first + i];
 
-        held[i] = l->scalar[from->id];
+        if (from->type.kind == MOSAIC_SCALAR)
+            held[i] = scalar_of(l, from);
         for (int j = 0; j < i; j++)
             if (from->type.kind == MOSAIC_SCALAR && !held[i].is_known &&
                 held[i].smem == l->scalar[argument[j]->id].smem)
@@ -393,7 +395,8 @@ static int for_once(struct lower *l, const struct mosaic_op *op)
     for (int i = 0; i < op->result_count; i++) {
         const struct mosaic_value *from = op->operand[3 + i];
 
-        l->scalar[argument[i + 1]->id] = l->scalar[from->id];
+        if (from->type.kind == MOSAIC_SCALAR)
+            l->scalar[argument[i + 1]->id] = scalar_of(l, from);
         l->place[argument[i + 1]->id] = l->place[from->id];
         if (from->type.kind == MOSAIC_VECTOR &&
             root_materialize(l, from, &l->place[argument[i + 1]->id]))

@@ -130,8 +130,12 @@ struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by)
     return binary(l, OP_SMUL, x, I(by));
 }
 
+static void float_by_vector(struct lower *l, const struct mosaic_op *op);
+
 struct scalar scalar_of(struct lower *l, const struct mosaic_value *v)
 {
+    if (l->is_late[v->id])
+        float_by_vector(l, v->op);
     return l->scalar[v->id];
 }
 
@@ -475,12 +479,18 @@ int pallas_convert(struct lower *l, const struct mosaic_op *op)
     return 0;
 }
 
-/* What the scalar unit has not: by the vector unit, and back by its queue. */
-static int float_by_vector(struct lower *l, const struct mosaic_op *op, struct isa_operand x,
-                           struct isa_operand y)
+/*
+ * What the scalar unit has not: by the vector unit, and back by its queue. Where vectors alone need
+ * it, it is pulled as they are and this is not called.
+ */
+static void float_by_vector(struct lower *l, const struct mosaic_op *op)
 {
+    struct isa_operand x = scalar_use(l, scalar_of(l, op->operand[0]));
+    struct isa_operand y = scalar_use(l, scalar_of(l, op->operand[op->operand_count - 1]));
     opnd a, b;
     int to;
+
+    l->is_late[op->result[0]->id] = false;
 
     a = x.kind == OPERAND_IMM ? R(emit_vmov(&l->code, x)) : R(emit_vstv(&l->code, x.value));
     b = y.kind == OPERAND_IMM ? R(emit_vmov(&l->code, y)) : R(emit_vstv(&l->code, y.value));
@@ -489,7 +499,6 @@ static int float_by_vector(struct lower *l, const struct mosaic_op *op, struct i
     to = scalar_register(l);
     vcode_put(&l->code, isa_spop(to));
     set(l, op, scalar_keep(l, R(to)));
-    return 0;
 }
 
 int pallas_float(struct lower *l, const struct mosaic_op *op)
@@ -500,6 +509,10 @@ int pallas_float(struct lower *l, const struct mosaic_op *op)
 
     if (!is_scalar(op))
         return 0;
+    if (l->is_late[op->operand[0]->id] || l->is_late[op->operand[op->operand_count - 1]->id]) {
+        l->is_late[op->result[0]->id] = true;
+        return 0;
+    }
     a = scalar_of(l, op->operand[0]);
     b = scalar_of(l, op->operand[op->operand_count - 1]);
     if (a.is_known && b.is_known) {
@@ -520,7 +533,9 @@ int pallas_float(struct lower *l, const struct mosaic_op *op)
     case MOSAIC_ABSF: emit_sand(&l->code, to, x, I(INT32_MAX)); break;
     case MOSAIC_MAXIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MAX); break;
     case MOSAIC_MINIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MIN); break;
-    default: return float_by_vector(l, op, x, y);
+    default:
+        l->is_late[op->result[0]->id] = true;
+        return 0;
     }
     set(l, op, scalar_keep(l, R(to)));
     return 0;

@@ -127,19 +127,19 @@ static bool is_row(const struct lower *l, const struct mosaic_value *v)
  */
 static int turn_row(struct lower *l, const struct mosaic_op *op)
 {
-    const struct mosaic_value *v = op->operand[0];
+    const struct mosaic_value *row_value = op->operand[0];
     const struct mosaic_type *t = &op->result[0]->type;
     struct vcode *c = &l->code;
     struct place from, to;
 
-    if (root_materialize(l, v, &from))
+    if (root_materialize(l, row_value, &from))
         return -1;
     pallas_take_for(l, op->result[0]);
     to = place_new(l, t, op, "a vector turned into a column");
     pallas_take_for(l, NULL);
     to.is_spread = true;
-    for (int64_t lane = 0; lane < tile_lanes_across(l, v); lane++) {
-        int64_t width = least(tile_lane_count(l, v) - lane * 128, 128);
+    for (int64_t lane = 0; lane < tile_lanes_across(l, row_value); lane++) {
+        int64_t width = least(tile_lane_count(l, row_value) - lane * 128, 128);
         struct isa_rows rows = rows_at(l, &from, 0, 0, lane);
         struct isa_op op_one;
 
@@ -154,8 +154,15 @@ static int turn_row(struct lower *l, const struct mosaic_op *op)
             int popped = vcode_vreg(c);
 
             vcode_put(c, isa_vpop_trf(0, popped));
-            emit_vst(c, isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step),
-                     emit_vbcast_lane(c, 0, popped, 0), to.region);
+            emit_vst(c, isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step), popped,
+                     to.region);
+        }
+        pallas_begin_block(l);          /* a unit's answers of two kinds do not mix */
+        for (int64_t i = 0; i < div_up(width, 8); i++) {
+            struct isa_rows row = isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step);
+            int v = emit_vld(c, row, to.region);
+
+            emit_vst(c, row, emit_vbcast_lane(c, (int)(i % l->chip->xlu_count), v, 0), to.region);
         }
     }
     pallas_begin_block(l);

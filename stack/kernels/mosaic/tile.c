@@ -397,10 +397,19 @@ static bool same_at(const struct tile_at *a, const struct tile_at *b)
 }
 
 /* a scalar in all elements, or 0 and 1 of a truth as words */
-static bool pull_scalar(struct tiler *t, const struct mosaic_value *v, opnd *out)
+static bool pull_scalar(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at,
+                        opnd *out)
 {
-    opnd s = tile_scalar(t, t->l->scalar[v->id]);
+    opnd s, a, b;
 
+    if (t->l->is_late[v->id]) {
+        if (!tile_pull(t, v->op->operand[0], at, &a) ||
+            !tile_pull(t, v->op->operand[v->op->operand_count - 1], at, &b))
+            return false;
+        *out = tile_arithmetic(t->c, v->op, R(vcode_in_register(t->c, a)), b);
+        return true;
+    }
+    s = tile_scalar(t, t->l->scalar[v->id]);
     *out = s.kind == OPERAND_IMM ? s : R(emit_vstv(t->c, s.value));
     return true;
 }
@@ -419,7 +428,7 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
     bool is_right;
 
     if (v->type.kind == MOSAIC_SCALAR && v->type.element != MOSAIC_I1)
-        return pull_scalar(t, v, out);
+        return pull_scalar(t, v, at, out);
     for (size_t i = 0; i < t->memo_count; i++)
         if (t->memo[i].id == v->id && same_at(&t->memo[i].at, at)) {
             *out = t->memo[i].out;
