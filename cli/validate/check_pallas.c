@@ -145,7 +145,8 @@ struct work { struct check *c; struct row *row; };
 static int launch(const struct graph *g, const struct slice *slice, const struct chip *chip,
                   struct arena *a, struct result *out, struct err *e)
 {
-    struct module_settings s = {.chip = chip, .codegen = CODEGEN_XLA, .replica_count = 1};
+    struct module_settings s = {.chip = chip, .codegen = CODEGEN_XLA, .replica_count = 1,
+                                .megacore = chip->chip_megacore != 0};
     struct compile_launch run = {.slice = slice, .chip = chip, .graph = g, .cores = 1};
     struct compile_times times;
     struct module module;

@@ -289,6 +289,7 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
         out->hbm_bytes += job->operand[i]->bytes;
     for (int i = 0; i < job->result_count; i++)
         out->hbm_bytes += job->result[i]->bytes;
+    out->is_idle = job->core_count > 1 && job->core > 0 && grid_shared(k) < 0;
     out->copy_cycles = out->hbm_bytes * mhz / (int64_t)(job->chip->dma_core_gbps * 1000);
     out->total_cycles = out->fixed_cycles + out->copy_cycles;
     return 0;
@@ -320,5 +321,5 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 
 const struct kernel_kind kernel_mosaic = {
     .name = "mosaic", .category = "custom-call", .check_supported = check_supported,
-    .tilings = tilings, .cost = cost, .emit = emit, .is_for_one_core = true,
+    .tilings = tilings, .cost = cost, .emit = emit,
     .takes_all_vmem = true};

@@ -109,6 +109,8 @@ struct lower {
     int next_region;
     struct scalar step[MOSAIC_RANK_MAX];        /* of the grid */
     struct scalar bound[MOSAIC_RANK_MAX];
+    int64_t first_step[MOSAIC_RANK_MAX];        /* of this core, */
+    int64_t end_step[MOSAIC_RANK_MAX];          /* and behind its last; 0: the bound */
     const struct array *bounds[MOSAIC_RANK_MAX];        /* of the grid, the call's first operands */
     const struct array **operand;       /* of the call, behind the bounds, then results */
 
@@ -198,4 +200,6 @@ typedef int pallas_run(struct lower *l, const struct mosaic_op *op);
 /* ----- around the kernel */
 int grid_emit(struct lower *l);
 int64_t grid_steps(const struct mosaic_kernel *k);
+/* the dimension that two cores share, parallel and of an even number of steps; -1: none */
+int grid_shared(const struct mosaic_kernel *k);
 #endif

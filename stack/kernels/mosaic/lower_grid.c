@@ -417,13 +417,14 @@ static void next_step(struct grid *g, struct scalar *next)
 
     for (int d = l->k->grid_rank - 1; d >= 0; d--) {
         struct scalar sum = scalar_add(l, l->step[d], carry);
-        struct isa_operand x = scalar_use(l, sum), end = scalar_use(l, l->bound[d]);
+        struct isa_operand x = scalar_use(l, sum);
+        struct isa_operand end = l->end_step[d] ? I(l->end_step[d]) : scalar_use(l, l->bound[d]);
 
         int wraps = scalar_register(l), to = scalar_register(l);
 
         emit_scmp_eq(&l->code, 1, x, end);
         emit_select(&l->code, wraps, 1, I(1), I(0));
-        emit_select(&l->code, to, 1, I(0), x);
+        emit_select(&l->code, to, 1, I(l->first_step[d]), x);
         carry = scalar_keep(l, R(wraps));
         next[d] = scalar_keep(l, R(to));
     }
@@ -604,6 +605,15 @@ static int prefetch_bounds(struct lower *l, int flag)
     return 0;
 }
 
+int grid_shared(const struct mosaic_kernel *k)
+{
+    for (int i = 0; i < k->grid_rank; i++)
+        if (k->semantics[i] != MOSAIC_ARBITRARY && k->grid[i] != MOSAIC_DYNAMIC &&
+            k->grid[i] % 2 == 0)
+            return i;
+    return -1;
+}
+
 int64_t grid_steps(const struct mosaic_kernel *k)
 {
     int64_t steps = 1;
@@ -630,6 +640,12 @@ int grid_emit(struct lower *l)
         return 0;
     if (l->k->operand_count > 32)
         return pallas_fail(l, NULL, "%d operands; 32 are the most", l->k->operand_count);
+    if (l->job->core_count > 1 && grid_shared(l->k) >= 0) {
+        int d = grid_shared(l->k);
+
+        l->first_step[d] = l->job->core * (l->k->grid[d] / 2);
+        l->end_step[d] = l->first_step[d] + l->k->grid[d] / 2;
+    }
     if (prefetch_bounds(l, flag))
         return -1;
     for (int i = 0; i < l->k->prefetch_count; i++)
@@ -639,7 +655,7 @@ int grid_emit(struct lower *l)
     for (int i = 0; i < l->k->grid_rank; i++) {
         l->step[i] = g.is_single ? scalar_known(0) : scalar_word(l);
         if (!g.is_single)
-            scalar_write(l, l->step[i], scalar_known(0));
+            scalar_write(l, l->step[i], scalar_known(l->first_step[i]));
     }
     for (int i = 0; i < l->k->operand_count; i++) {
         int before = g.count;
