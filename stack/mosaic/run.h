@@ -19,6 +19,7 @@
 struct mosaic_run_settings {
     const int32_t *bound;               /* dynamic_count bounds of the grid */
     int device, device_count;           /* device_count 0: one */
+    int64_t most_operations;            /* 0: as many as it takes */
     FILE *log;                          /* of pl.debug_print; NULL: left out */
 };
 

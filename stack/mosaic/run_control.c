@@ -33,6 +33,9 @@ int mosaic_run_block(struct mosaic_run *r, const struct mosaic_block *b)
     for (int i = 0; i < b->op_count; i++) {
         const struct mosaic_op *op = b->op[i];
 
+        if (r->s->most_operations && ++r->operations > r->s->most_operations)
+            return mosaic_stop(r, op, "more than %lld operations",
+                               (long long)r->s->most_operations);
         if (op->code == MOSAIC_UNKNOWN)
             return mosaic_stop(r, op, "this operation is not known");
         if (handlers[op->code](r, op))

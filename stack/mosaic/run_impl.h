@@ -35,6 +35,7 @@ struct mosaic_run {
     struct mosaic_buffer barrier;
     uint32_t barrier_word;
     int depth;
+    int64_t operations;                 /* done so far */
     struct err *err;
 };
 

@@ -1,5 +1,5 @@
 /* What every kernel must satisfy before anybody carries it out or makes code of it. */
-#include "stack/mosaic/mosaic.h"
+#include "stack/mosaic/verify_impl.h"
 
 #include <string.h>
 
@@ -141,6 +141,66 @@ static int check_loops(const struct mosaic_kernel *k, const struct mosaic_op *op
     return 0;
 }
 
+#define ELEMENTS_MAX (INT64_C(1) << 28)
+
+/* a value that a region gives or takes has the type of what stands for it */
+static int check_same(const struct mosaic_kernel *k, const struct mosaic_op *op,
+                      const struct mosaic_value *a, const struct mosaic_value *b, struct err *e)
+{
+    char x[96], y[96];
+
+    if (a->type.kind == b->type.kind &&
+        (a->type.kind == MOSAIC_REF || mosaic_type_equal(&a->type, &b->type)))
+        return 0;
+    return mosaic_refuse(k, op, e, "%s becomes %s", mosaic_type_print(&b->type, x, sizeof(x)),
+                         mosaic_type_print(&a->type, y, sizeof(y)));
+}
+
+static int check_passed(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e)
+{
+    const struct mosaic_op *last[2] = {NULL, NULL};
+    int status = 0;
+
+    for (int r = 0; r < op->region_count && r < 2; r++)
+        if (op->region[r] && op->region[r]->op_count)
+            last[r] = op->region[r]->op[op->region[r]->op_count - 1];
+    for (int i = 0; op->code == MOSAIC_FOR && i < op->result_count && !status; i++)
+        status = check_same(k, op, op->region[0]->argument[i + 1], op->operand[i + 3], e) ||
+                 check_same(k, op, op->result[i], op->operand[i + 3], e) ||
+                 !last[0] || i >= last[0]->operand_count ||
+                 check_same(k, op, op->result[i], last[0]->operand[i], e);
+    for (int i = 0; op->code == MOSAIC_WHILE && i < op->operand_count && !status; i++)
+        status = check_same(k, op, op->region[0]->argument[i], op->operand[i], e) ||
+                 check_same(k, op, op->region[0]->argument[i], last[1]->operand[i], e);
+    for (int i = 0; op->code == MOSAIC_WHILE && i < op->result_count && !status; i++)
+        status = check_same(k, op, op->result[i], last[0]->operand[i + 1], e) ||
+                 check_same(k, op, op->region[1]->argument[i], last[0]->operand[i + 1], e);
+    for (int r = 0; r < op->region_count && op->code != MOSAIC_FOR && op->code != MOSAIC_WHILE; r++) {
+        const struct mosaic_block *b = op->region[r];
+        const struct mosaic_op *end = b->op_count ? b->op[b->op_count - 1] : NULL;
+
+        for (int i = 0; i < op->result_count && !status; i++)
+            status = !end || i >= end->operand_count ||
+                     check_same(k, op, op->result[i], end->operand[i], e);
+    }
+    if (status && !e->msg[0])
+        return mosaic_refuse(k, op, e, "its regions do not give what it does");
+    return status ? -1 : 0;
+}
+
+static int check_sizes(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e)
+{
+    for (int i = 0; i < op->result_count; i++) {
+        const struct mosaic_type *t = &op->result[i]->type;
+
+        if (t->kind == MOSAIC_VECTOR && (mosaic_elements(t) < 1 || mosaic_elements(t) > ELEMENTS_MAX))
+            return mosaic_refuse(k, op, e, "a vector of no elements or of more than 2^28");
+        if (op->code == MOSAIC_ALLOCA && mosaic_elements(t) > ELEMENTS_MAX)
+            return mosaic_refuse(k, op, e, "a buffer of more than 2^28 elements");
+    }
+    return 0;
+}
+
 static int check_op(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e)
 {
     if (check_segments(k, op, e))
@@ -150,6 +210,8 @@ static int check_op(const struct mosaic_kernel *k, const struct mosaic_op *op, s
     if (check_counts(k, op, e) || check_loops(k, op, e))
         return -1;
     if (is_elementwise(op->code) && check_shapes(k, op, e))
+        return -1;
+    if (check_sizes(k, op, e) || mosaic_verify_vector(k, op, e) || mosaic_verify_memory(k, op, e))
         return -1;
     switch (op->code) {
     case MOSAIC_VECTOR_LOAD: case MOSAIC_VECTOR_STORE: case MOSAIC_TPU_VECTOR_LOAD:
@@ -163,7 +225,7 @@ static int check_op(const struct mosaic_kernel *k, const struct mosaic_op *op, s
     for (int i = 0; i < op->region_count; i++)
         if (check_block(k, op->region[i], op, e))
             return -1;
-    return 0;
+    return check_passed(k, op, e);
 }
 
 static int check_block(const struct mosaic_kernel *k, const struct mosaic_block *b,
