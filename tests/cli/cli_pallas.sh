@@ -15,4 +15,26 @@ while IFS=, read -r name bound; do
     done
 done <"$work/kernels"
 
+# a call with this configuration, of one array of 8 by 128
+call() {
+    sed "s|CONFIG|$1|" >"$work/call.mlir" <<'MLIR'
+module @m {
+  func.func @main(%arg0: tensor<8x128xf32>) -> tensor<8x128xf32> {
+    %0 = stablehlo.custom_call @tpu_custom_call(%arg0) {backend_config = "CONFIG", api_version = 1 : i32} : (tensor<8x128xf32>) -> tensor<8x128xf32>
+    return %0 : tensor<8x128xf32>
+  }
+}
+MLIR
+}
+
+call '{\\22custom_call_config\\22: {\\22body\\22: \\22?!\\22}}'
+expect 1 'the body of the kernel is not written in base64' exec "$work/call.mlir" --tpu v5e
+call '{\\22custom_call_config\\22: {\\22body\\22: \\22AAAA\\22}}'
+expect 1 'does not begin with "ML' exec "$work/call.mlir" --tpu v5e
+expect 1 'does not begin with "ML' exec "$work/call.mlir" --backend host
+call '{\\22custom_call_config\\22: {\\22body\\22: \\22AAAA\\22, \\22serialization_format\\22: 3}}'
+expect 1 'serialization_format 3 of the body; 1, bytecode, is read' exec "$work/call.mlir" --tpu v5e
+call 'nothing'
+expect 1 'backend_config is no JSON object' exec "$work/call.mlir" --tpu v5e
+
 [ $failures -eq 0 ]
