@@ -284,6 +284,40 @@ static void forget_loads(struct tiler *t, int region)
     t->loaded_count = kept;
 }
 
+/* the region of memory that a value is a load of, in whatever shape; -1: it is computed */
+static int region_loaded(const struct lower *l, const struct mosaic_value *v)
+{
+    while (!l->place[v->id].is_there && v->op && v->op->code == MOSAIC_SHAPE_CAST)
+        v = v->op->operand[0];
+    return l->place[v->id].is_there && v->type.element != MOSAIC_I1 ? l->place[v->id].region : -1;
+}
+
+static bool is_written(const struct lower *l, int region)
+{
+    for (int i = 0; i < l->root_count; i++)
+        if (l->root[i].to.region == region && !l->root[i].is_pulled_only)
+            return true;
+    return false;
+}
+
+void tile_forget_loads(struct tiler *t)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->memo_count; i++) {
+        int region = region_loaded(t->l, t->memo[i].value);
+
+        if (region < 0 || is_written(t->l, region))
+            t->memo[kept++] = t->memo[i];
+    }
+    t->memo_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < t->loaded_count; i++)
+        if (is_written(t->l, (int)t->loaded[i].key[0]))
+            t->loaded[kept++] = t->loaded[i];
+    t->loaded_count = kept;
+}
+
 static enum graph_dtype dtype_of(enum mosaic_element e)
 {
     switch (e) {
@@ -452,7 +486,7 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
         t->depth--;
     }
     if (is_right)
-        MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, *out};
+        MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, *out, v};
     return is_right && !t->is_failed;
 }
 

@@ -32,7 +32,7 @@ struct tile_pointer {                   /* a register that goes on with the loop
     int reg;
 };
 
-struct tile_memo { int id; struct tile_at at; opnd out; };
+struct tile_memo { int id; struct tile_at at; opnd out; const struct mosaic_value *value; };
 struct tile_loaded { int64_t key[6]; int reg; };
 
 struct tiler {
@@ -76,6 +76,11 @@ int64_t tile_rows_down(const struct lower *l, const struct mosaic_value *v);    
 int64_t tile_lanes_across(const struct lower *l, const struct mosaic_value *v);
 int64_t tile_down(const struct lower *l, const struct mosaic_value *v); /* of one outer index */
 
+/*
+ * Tiles that are mere loads of memory that the loop does not write are read again by who asks next:
+ * behind a sum along lanes, which takes long, they would keep registers for as long.
+ */
+void tile_forget_loads(struct tiler *t);
 opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at);
 /* Stores `parts` row tiles from at->row on, as a tile of the type has them; `mask`, or -1, by part */
 bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place *p,

@@ -290,6 +290,7 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
             value[across - 1] = choose(t->c, tile_lane_mask(t, rest), value[across - 1], neutral);
         if (!tile_across_lanes(t, kind, e, tree(t, kind, e, value, across), out))
             return false;
+        tile_forget_loads(t);
     }
     if (is_neutral(op->operand[1], neutral))
         return true;
