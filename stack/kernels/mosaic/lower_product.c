@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/chip/limits.h"
 #include "stack/kernels/dot/kernel_dot_code.h"
 #include "stack/kernels/mosaic/tile.h"
 
@@ -62,6 +63,10 @@ static int check(struct lower *l, struct product *p)
     if (matrix_type_of(a->element, &p->lhs_type) || matrix_type_of(b->element, &p->rhs_type))
         return pallas_fail(l, p->op, "products of %s and %s", mosaic_element_name(a->element),
                           mosaic_element_name(b->element));
+    if (!mosaic_is_float(a) && (!chip_matmul_cycles(l->chip, p->lhs_type) ||
+                                !chip_push_cycles(l->chip, p->rhs_type)))
+        return pallas_fail(l, p->op, "products of integers, which the matrix units of %s do not "
+                           "make", l->chip->chip_name);
     p->turns_lhs = d->lhs_contract != a->rank - 1;
     if (p->turns_lhs && (d->lhs_contract != a->rank - 2 || d->batch_count))
         return pallas_fail(l, p->op, "a left operand that is contracted along dimension %d of %d",

@@ -158,6 +158,59 @@ def column_sums(x, interpret=False):
     return pl.pallas_call(kernel, out_shape=like((1, x.shape[1])), interpret=interpret)(x)
 
 
+def loop_carry(x, interpret=False):
+    """A loop that carries a vector, slices at computed rows."""
+    def kernel(x_ref, o_ref):
+        def step(i, carried):
+            return carried * 0.5 + x_ref[pl.ds(i * 8, 8), :]
+        o_ref[...] = jax.lax.fori_loop(0, x_ref.shape[0] // 8, step,
+                                       jnp.zeros((8, x_ref.shape[1]), F32))
+    return pl.pallas_call(kernel, out_shape=like((8, x.shape[1])), interpret=interpret)(x)
+
+
+def layernorm(x, g, interpret=False):
+    def kernel(x_ref, g_ref, o_ref):
+        x = x_ref[...].astype(F32)
+        mean = jnp.mean(x, axis=-1, keepdims=True)
+        variance = jnp.mean((x - mean) ** 2, axis=-1, keepdims=True)
+        o_ref[...] = ((x - mean) * jax.lax.rsqrt(variance + 1e-5) * g_ref[...]).astype(o_ref.dtype)
+    rows = pl.BlockSpec((16, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(kernel, grid=(x.shape[0] // 16,), out_shape=like(x.shape, BF16),
+                          in_specs=[rows, pl.BlockSpec((1, x.shape[1]), lambda i: (0, 0))],
+                          out_specs=rows, interpret=interpret)(x, g)
+
+
+def conditional(x, interpret=False):
+    """Both branches of a condition give a vector."""
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jax.lax.cond(pl.program_id(0) % 2 == 0, lambda: x_ref[...] * 2.0,
+                                  lambda: -x_ref[...])
+    block = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    return pl.pallas_call(kernel, grid=(x.shape[0] // 8,), in_specs=[block], out_specs=block,
+                          out_shape=like(x.shape), interpret=interpret)(x)
+
+
+def batched(x, y, interpret=False):
+    def kernel(x_ref, y_ref, o_ref):
+        o_ref[...] = jnp.einsum('bij,bjk->bik', x_ref[...], y_ref[...],
+                                preferred_element_type=F32)
+    return pl.pallas_call(kernel, out_shape=like((x.shape[0], x.shape[1], y.shape[2])),
+                          interpret=interpret)(x, y)
+
+
+def transposed(x, interpret=False):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...].T
+    return pl.pallas_call(kernel, out_shape=like(x.shape[::-1], x.dtype), interpret=interpret)(x)
+
+
+def narrow(x, interpret=False):
+    """Rows and lanes that fill no whole tiles."""
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] - jnp.max(x_ref[...], axis=1, keepdims=True)
+    return pl.pallas_call(kernel, out_shape=like(x.shape), interpret=interpret)(x)
+
+
 KERNELS = [
     ("add", add, [like((48, 256)), like((48, 256))], 1e-6),
     ("softmax", softmax, [like((64, 384))], 3e-5),
@@ -169,4 +222,10 @@ KERNELS = [
     ("flash", flash, [like((2, 256, 128), BF16)] * 3, 2e-2),
     ("masks", masks, [like((40, 128))], 1e-6),
     ("column_sums", column_sums, [like((52, 256))], 3e-5),
+    ("loop_carry", loop_carry, [like((64, 128))], 1e-5),
+    ("layernorm", layernorm, [like((32, 256), BF16), like((1, 256))], 2e-2),
+    ("conditional", conditional, [like((32, 128))], 1e-6),
+    ("batched", batched, [like((2, 16, 64)), like((2, 64, 128))], 2e-2),
+    ("transposed", transposed, [like((128, 256), BF16)], 1e-6),
+    ("narrow", narrow, [like((20, 100))], 1e-5),
 ]
