@@ -330,14 +330,8 @@ int lower_program(const struct hlo_module *m, const struct lower_settings *s, st
                         r->opcode, r->reason, has_source ? "; it is from " : "",
                         has_source ? r->source : "", others);
     }
-    if (status == 0 && lower_tables(&out->graph, e)) {
-        graph_fini(&out->graph);
-        status = -1;
-    }
-    if (status == 0 && lower_tables(&out->graph, s->known, e)) {
-        graph_fini(&out->graph);
-        status = -1;
-    }
+    if (status == 0)
+        status = lower_tables(&out->graph, s->known, e);
     if (status == 0)
         status = graph_verify(&out->graph, e);
     if (status != 0)
