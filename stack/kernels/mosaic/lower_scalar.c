@@ -501,6 +501,32 @@ static void float_by_vector(struct lower *l, const struct mosaic_op *op)
     set(l, op, scalar_keep(l, R(to)));
 }
 
+/* the exponent alone: its reciprocal is exact */
+static bool is_power_of_two(struct scalar s)
+{
+    uint32_t exponent = (uint32_t)s.value >> 23 & 255;
+
+    return s.is_known && ((uint32_t)s.value & 0x7fffff) == 0 && exponent > 1 && exponent < 253;
+}
+
+#define WHOLE_FROM F(8388608.0)         /* all floats from 2^23 on are whole numbers */
+
+/* The whole number towards zero, and one more or less where that is on the wrong side of x. */
+static int whole(struct lower *l, struct isa_operand x, bool is_up)
+{
+    int to = scalar_register(l), other = scalar_register(l), size = scalar_register(l);
+
+    vcode_put(&l->code, isa_scvt_f32_s32(to, x));
+    vcode_put(&l->code, isa_scvt_s32_f32(to, R(to)));
+    vcode_put(&l->code, isa_sadd_f32(other, R(to), F(is_up ? 1.0 : -1.0)));
+    emit_scmp_f32(&l->code, 1, R(to), x, is_up ? SCMP_F32_LT : SCMP_F32_GT);
+    emit_select(&l->code, to, 1, R(other), R(to));
+    emit_sand(&l->code, size, x, I(INT32_MAX));
+    emit_scmp_f32(&l->code, 1, R(size), WHOLE_FROM, SCMP_F32_LT);
+    emit_select(&l->code, to, 1, R(to), x);
+    return to;
+}
+
 int pallas_float(struct lower *l, const struct mosaic_op *op)
 {
     struct scalar a, b;
@@ -529,6 +555,16 @@ int pallas_float(struct lower *l, const struct mosaic_op *op)
     case MOSAIC_ADDF: vcode_put(&l->code, isa_sadd_f32(to, x, y)); break;
     case MOSAIC_SUBF: vcode_put(&l->code, isa_ssub_f32(to, x, y)); break;
     case MOSAIC_MULF: vcode_put(&l->code, isa_smul_f32(to, x, y)); break;
+    case MOSAIC_CEIL: case MOSAIC_FLOOR:
+        set(l, op, scalar_keep(l, R(whole(l, x, op->code == MOSAIC_CEIL))));
+        return 0;
+    case MOSAIC_DIVF:
+        if (!is_power_of_two(b)) {
+            l->is_late[op->result[0]->id] = true;
+            return 0;
+        }
+        vcode_put(&l->code, isa_smul_f32(to, x, F(1.0 / (double)f32_from_bits((uint32_t)b.value))));
+        break;
     case MOSAIC_NEGF: emit_sxor(&l->code, to, x, I(INT32_MIN)); break;
     case MOSAIC_ABSF: emit_sand(&l->code, to, x, I(INT32_MAX)); break;
     case MOSAIC_MAXIMUMF: emit_smin_max_f32(&l->code, to, x, y, SMIN_MAX_F32_MAX); break;
