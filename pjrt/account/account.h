@@ -1,15 +1,15 @@
 /*
- * The account of a client: which programs it compiled and launched, what the devices' clocks say, and
- * what is left of it in files.
+ * The account of a client: which programs it compiled and launched, what the devices' clocks say,
+ * and what is left of it in files.
  *
  * Device time is simulated. The launches of a device follow each other, a launch of several devices
  * begins when the last of them is free, and copies between host and device take the time of the
  * host link (host.pcie_gbps) at their place in that order.
  *
- * With SYSTOLE_OUT=DIR, each program that is launched leaves a folder of a run in DIR (docs/report.md):
- * itself, the reports and a trace of its first launch; beside them stand launches.csv, timeline.json
- * and, at the end, programs.csv and summary.txt. A folder that cannot be written is told once on
- * stderr, and is no error of the program.
+ * With SYSTOLE_OUT=DIR, each program that is launched leaves a folder of a run in DIR
+ * (docs/report.md): itself, the reports and a trace of its first launch; beside them stand
+ * launches.csv, timeline.json and, at the end, programs.csv and summary.txt. A folder that cannot
+ * be written is told once on stderr, and is no error of the program.
  *
  * At the end a summary goes to stderr, unless SYSTOLE_QUIET is 1 or nothing was launched. All
  * functions may be called from any thread.

@@ -53,7 +53,7 @@ static inline const char *account_copy_name(bool is_to_device)
     return is_to_device ? "copy to device" : "copy to host";
 }
 
-/* ----- files, all of them doing nothing without SYSTOLE_OUT; the lock is held, but by the folders' */
+/* ----- files; they do nothing without SYSTOLE_OUT. The lock is held, but in the folders' */
 
 void account_open_files(struct account *a);
 void account_write_launch(struct account *a, const struct account_program *p, const int *device,

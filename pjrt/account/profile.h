@@ -1,7 +1,7 @@
 /*
- * A profile of what devices do between two moments, as JAX's profiler asks for it: an XSpace with a plane
- * for each device, which XProf shows. Its lines are launches ("XLA Modules") and copies between host
- * and device; operations within a launch are in the trace that SYSTOLE_OUT leaves.
+ * A profile of what devices do between two moments, as JAX's profiler asks for it: an XSpace with a
+ * plane for each device, which XProf shows. Its lines are launches ("XLA Modules") and copies between
+ * host and device; operations within a launch are in the trace that SYSTOLE_OUT leaves.
  *
  * Times are the devices' (pjrt/account/account.h), counted from the host's clock at the beginning.
  */
