@@ -72,12 +72,25 @@ static int make_parameters(struct from *f, const struct mlir_op *op)
     return 0;
 }
 
+static bool is_same_list(struct hlo_ints a, struct hlo_ints b)
+{
+    return a.count == b.count &&
+           (a.count == 0 || !memcmp(a.item, b.item, (size_t)a.count * sizeof(*a.item)));
+}
+
+/* whichever language says it */
+static bool is_same_sharding(const struct hlo_sharding *a, const struct hlo_sharding *b)
+{
+    return a->kind == b->kind && a->device == b->device && is_same_list(a->tile, b->tile) &&
+           is_same_list(a->id, b->id) && is_same_list(a->subgroup, b->subgroup);
+}
+
 /* a constraint that says the same already; one that says another thing is not how the result lies */
 static bool says_sharding(const struct hlo_instruction *i, const struct hlo_sharding *wanted)
 {
     return i->op == OPCODE_CUSTOM_CALL && !strcmp(hlo_detail(i)->target, "Sharding") &&
            hlo_detail(i)->sharding_count == 1 &&
-           !strcmp(hlo_detail(i)->sharding[0].text, wanted->text);
+           is_same_sharding(&hlo_detail(i)->sharding[0], wanted);
 }
 
 /* how the results lie: of a tuple its root says it, of one result a custom call behind it */
