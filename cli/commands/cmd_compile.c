@@ -278,7 +278,7 @@ static int prepare(struct session *s, struct err *e)
 static int launch(struct session *s, struct err *e)
 {
     bool one_chip = s->o->replica_count > 1 && !s->o->all_chips &&
-                    compile_chips_are_alike(&s->slice);
+                    compile_chips_are_alike(&s->slice, &s->module);
     int cores = one_chip ? (int)s->chip.chip_cores : s->o->replica_count;
     struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = cores,
                                .one_chip = one_chip, .shows_progress = true,

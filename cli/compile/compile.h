@@ -46,9 +46,10 @@ struct compile_request {
 int compile_make_graph(struct compile_request *o, struct graph *g, struct arena *a,
                        struct err *e);
 
-/* one replica on each core of a slice of several chips; whether no chip of it is special */
+/* one replica on each core of a slice of several chips */
 int compile_replicas_on(const struct slice *slice);
-bool compile_chips_are_alike(const struct slice *slice);
+/* whether no chip is special, by its place or by what the program has it do: one stands for all */
+bool compile_chips_are_alike(const struct slice *slice, const struct module *m);
 /* of a request whose replicas are known */
 struct module_settings compile_settings(const struct compile_request *o, const struct slice *slice,
                                         const struct chip *chip);

@@ -11,8 +11,10 @@ int compile_replicas_on(const struct slice *slice)
     return slice->chip_count > 1 ? slice->core_count : 1;
 }
 
-bool compile_chips_are_alike(const struct slice *slice)
+bool compile_chips_are_alike(const struct slice *slice, const struct module *m)
 {
+    if (m->chips_differ)
+        return false;
     for (int i = 0; i < slice->dims; i++)
         if (slice->dim[i] > 2 && !slice->is_ring[i])
             return false;

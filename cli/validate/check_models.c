@@ -105,7 +105,7 @@ static int launch(const struct module *m, const struct graph *g, const struct sl
                   const struct chip *chip, struct arena *a, struct step_result *r, struct err *e)
 {
     int replicas = compile_replicas_on(slice);
-    bool one_chip = replicas > 1 && compile_chips_are_alike(slice);
+    bool one_chip = replicas > 1 && compile_chips_are_alike(slice, m);
     struct compile_launch l = {.slice = slice, .chip = chip, .one_chip = one_chip, .graph = g,
                                .cores = one_chip ? (int)chip->chip_cores : replicas};
     struct compile_times times;

@@ -20,6 +20,7 @@ struct collective_lists {
     enum collective_type type;
     int flag_count;                     /* flags 0..count - 1; the program takes one more */
     int64_t table_address;              /* in every core's HBM share, from here on free */
+    bool is_symmetric;                  /* as collective_is_symmetric: one chip can stand for all */
     int (*count)(const void *context, int core);
     void (*op)(const void *context, int core, int index, struct collective_op *out);
     const void *context;

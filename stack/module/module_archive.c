@@ -27,6 +27,7 @@ static const struct field module_fields[] = {
     APART(module, page), APART(module, kernel_count), SAVED(module, item_count),
     APART(module, constant_count), APART(module, sum_count), APART(module, page_count),
     APART(module, core_device), SAVED(module, core_count), SAVED(module, barrier_count),
+    SAVED_BOOL(module, chips_differ),
     APART(module, asks_values), APART(module, linked), SAVED(module, hbm_bytes),
     SAVED(module, vmem_peak_bytes), SAVED(module, alive_bytes), SAVED(module, hbm_limit),
     SAVED(module, payload_bytes), SAVED(module, padding_bytes), SAVED(module, flops),

@@ -1,6 +1,7 @@
 /* Compiles a module's steps to segments, and links them to the program. */
 #include "stack/module/module_impl.h"
 
+#include "stack/collective/collective_table.h"
 #include "stack/module/link.h"
 #include "stack/module/tuning.h"
 #include "stack/kernels/registry.h"
@@ -100,6 +101,7 @@ static int make_kernel(struct module *m, const struct module_plan *p,
     if (kernel_compile(&job, a, segment, e)
         || (p->settings->megacore && make_peer(k, p->memo, a, e)))
         return -1;
+    m->chips_differ |= segment->table && !segment->table->lists.is_symmetric;
     m->flops += k->flops * k->times;
     m->kernel_count++;
     return 0;
@@ -244,6 +246,7 @@ int module_make_kernels(struct module *m, struct module_plan *p, struct arena *a
     p->refused = arena_array(a, (size_t)p->step_count + 1, sizeof(*p->refused));
     m->kernel_count = m->item_count = p->barrier_step = 0;
     m->barrier_count = 0;
+    m->chips_differ = false;
     m->asks_values = NULL;
     m->flops = 0;
     for (int i = 0; i < p->step_count; i++) {

@@ -117,4 +117,25 @@ expect 0 ' cycles = ' compile $model --batch 8 --tpu v3 --run
 grep -q 'all-reduce' "$work/log" && fail "one core sums over several"
 expect 2 'allowed are sizes from 1 byte' compile mlp:train --tpu v3-8 --bucket 0
 
+# a sum of this size in groups of 16 goes up and down a tree, where chips do different things: none
+# stands for all, which once waited for ever
+cat >"$work/groups.hlo.txt" <<'END'
+HloModule groups, num_partitions=256
+
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+
+ENTRY main {
+  p = f32[24576]{0} parameter(0), sharding={replicated}
+  ROOT r = f32[24576]{0} all-reduce(p), channel_id=1, replica_groups=[16,16]<=[256], use_global_device_ids=true, to_apply=add, sharding={replicated}
+}
+END
+expect 0 ' cycles = ' compile "$work/groups.hlo.txt" --tpu v5e-256 --run
+one=$(cycles)
+expect 0 ' cycles = ' compile "$work/groups.hlo.txt" --tpu v5e-256 --run --all-chips
+[ "$one" -eq "$(cycles)" ] || fail "a tree over groups: $one cycles, all chips: $(cycles)"
+
 exit $failures

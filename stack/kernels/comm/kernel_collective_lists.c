@@ -450,11 +450,20 @@ static void give_op(const void *context, int core, int index, struct collective_
         *out = w->after[index - w->before_count - count];
 }
 
+/* Moves of which some device gets nothing, or gives nothing, are not the same everywhere. */
+static bool is_symmetric(const struct kernel_collective_work *w)
+{
+    if (w->plan)
+        return collective_is_symmetric(w->plan);
+    return !w->needs_zeros;
+}
+
 void kernel_collective_work_lists(const struct kernel_collective_work *w, int64_t table_address,
                                   struct collective_lists *out)
 {
     *out = (struct collective_lists){.type = w->type, .flag_count = w->flag_count,
-                                     .table_address = table_address, .count = count_ops,
+                                     .table_address = table_address,
+                                     .is_symmetric = is_symmetric(w), .count = count_ops,
                                      .op = give_op, .context = w};
 }
 
