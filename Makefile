@@ -125,7 +125,7 @@ $(BUILD)/sim/lanes/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl 
 endif
 
 # Loops over elements, which compilers make vectors of at this level.
-$(BUILD)/import/eval/kernel%.o $(BUILD)/import/eval/lane%.o $(BUILD)/import/eval/gemm.o $(BUILD)/import/eval/eval_convolution.o: CFLAGS += $(if $(SANITIZE),,-O3)
+$(BUILD)/import/lanes/kernel%.o $(BUILD)/import/lanes/lane%.o $(BUILD)/import/lanes/gemm.o $(BUILD)/import/eval/eval_convolution.o: CFLAGS += $(if $(SANITIZE),,-O3)
 
 # make and make install only say which packages are missing; these targets install them. The stamp
 # is made again when the script changes.
