@@ -86,9 +86,9 @@ static void copy_to_host(struct PJRT_Error *error, void *arg)
         array_copy(&c->type, c->from->data, dense, c->to, c->stride);
         buffer_account(c->from, c->from->bytes, false);
     }
+    storage_drop(c->from);              /* first: who hears of the end finds its memory free */
     promise_keep(c->done, error);
     promise_drop(c->done);
-    storage_drop(c->from);
     mem_free(c);
 }
 
@@ -149,9 +149,9 @@ static void copy_raw(struct PJRT_Error *error, void *arg)
 
     if (!error)
         memcpy(c->to, (const char *)c->from->data + c->offset, (size_t)c->bytes);
+    storage_drop(c->from);              /* first: who hears of the end finds its memory free */
     promise_keep(c->done, error);
     promise_drop(c->done);
-    storage_drop(c->from);
     mem_free(c);
 }
 
@@ -185,9 +185,9 @@ static void copy_storage(struct PJRT_Error *error, void *arg)
 
     if (!error)
         memcpy(c->to->data, c->from->data, (size_t)c->from->bytes);
+    storage_drop(c->from);
     promise_keep(c->to->ready, error);
     storage_drop(c->to);
-    storage_drop(c->from);
     mem_free(c);
 }
 

@@ -40,9 +40,9 @@ static void fill(struct PJRT_Error *error, void *arg)
 
     if (!error)
         memcpy(f->to->data, f->from->data, (size_t)f->to->bytes);
+    storage_drop(f->from);
     promise_keep(f->to->ready, error);
     storage_drop(f->to);
-    storage_drop(f->from);
     mem_free(f);
 }
 
@@ -84,9 +84,9 @@ static void copy(struct PJRT_Error *error, void *arg)
 
     if (!error)
         memcpy(c->to, (const char *)c->from->data + c->offset, (size_t)c->bytes);
+    storage_drop(c->from);
     promise_keep(c->done, error);
     promise_drop(c->done);
-    storage_drop(c->from);
     mem_free(c);
 }
 
