@@ -30,15 +30,18 @@ static void list_leaves(struct executable *x)
         x->result[i] = hlo_type_leaf(result, i);
 }
 
-/* whether an instruction names devices, or asks which one it is on */
+/*
+ * Whether an operation goes between devices, or between one and its host, which must know which, or
+ * asks which one it is on. Which groups it names says nothing: none are all devices.
+ */
 static bool exchanges(const struct hlo_module *m)
 {
     for (int c = 0; c < m->computation_count; c++)
         for (int i = 0; i < m->computation[c].count; i++) {
             const struct hlo_instruction *n = &m->computation[c].instruction[i];
 
-            if (hlo_detail(n)->groups || n->op == OPCODE_REPLICA_ID ||
-                n->op == OPCODE_PARTITION_ID)
+            if ((hlo_opcode_attributes(n->op) & HLO_HAS_GROUPS) ||
+                n->op == OPCODE_REPLICA_ID || n->op == OPCODE_PARTITION_ID)
                 return true;
         }
     return false;
