@@ -88,6 +88,13 @@ static void add_results(struct rh *m, int node, const double *bound, int count)
         rh_add(m, count > 1 ? graph_tuple_element(m->g, node, k) : node, bound[k]);
 }
 
+/* nothing more will be added: what they have is their arena's, which outlives them */
+static void whole(struct rh *a, struct rh *b)
+{
+    graph_freeze(a->g);
+    graph_freeze(b->g);
+}
+
 static void name_output(struct graph *g, int node)
 {
     graph_output(g, node, arena_printf(g->arena, "o%d", g->output_count), -1);
@@ -102,8 +109,10 @@ static void make_conditional(struct rh *m)
     double bound[3];
 
     make_some(yes, 1 + rh_below(m, 4));
-    if (yes->count == 0)
+    if (yes->count == 0) {
+        whole(yes, no);
         return;
+    }
     take_parameters(no, yes);
     make_some(no, rh_below(m, 4));
     for (int k = 0; k < results; k++) {
@@ -117,6 +126,7 @@ static void make_conditional(struct rh *m)
     take_parameters(yes, no);
     operand = operands_for(m, yes);
     pred = rh_like(m, shape_scalar(DTYPE_PRED)).node;
+    whole(yes, no);
     node = graph_conditional(m->g, pred, operand, yes->g->parameter_count, yes->g, no->g);
     add_results(m, node, bound, results);
 }
@@ -192,6 +202,7 @@ static void make_while(struct rh *m)
         name_output(body->g, k < state + 2 ? next[k] : parameter);
         bound[k] = k < 2 ? 8 : rh_parameter_bound(body->g->node[parameter].shape.dtype);
     }
+    whole(body, condition);
     node = graph_while_condition(m->g, operand, body->g->parameter_count, body->g, condition->g);
     for (int k = 0; k < state + 2; k++)
         rh_add(m, graph_tuple_element(m->g, node, k), bound[k]);
