@@ -1,7 +1,7 @@
 #!/bin/sh
 # Holds what the program computes against itself: built by every compiler found, at -O0 to -O3, on
 # every SIMD path, with 1 to 8 threads, in five locales, each alone and 40 combinations drawn of
-# them, weights, logs and cycles have one hash. A build by a compiler that warns fails, too.
+# them, weights, logs, cycles and the graphs of other frameworks' programs have one hash. A build by a compiler that warns fails, too.
 #
 #   sh tools/same_by_compilers.sh [SEED]
 #
@@ -42,6 +42,9 @@ hash_of() {
         "$systole" collective all-reduce --bytes 64K --tpu v4-8 --threads "$3" \
             >"$work/out/collective"
         "$systole" mem --tpu v5e --bytes 64K >"$work/out/mem"
+        for name in complex_matrices kalman_filter spectral_filter sort_statistics beam_search; do
+            "$systole" compile tests/import/data/programs/$name.mlirbc --tpu v5e --emit graph
+        done >"$work/out/graphs"
     ) 2>"$work/log" || { cat "$work/log"; echo "FAILED: $*"; failures=$((failures + 1)); }
     find "$work/out" -type f ! -name config.ini ! -name report.txt ! -name 'stats.*' |
         LC_ALL=C sort | xargs cat "$work/out/k/stats.json" |

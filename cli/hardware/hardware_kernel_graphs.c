@@ -113,7 +113,8 @@ static int logits_of(struct graph *g, const struct library_attention *x,
     if (x->is_causal) {
         struct shape plane = shape_make(DTYPE_S32, 2, (int64_t[]){s.dim[2], s.dim[3]});
 
-        visible = graph_compare(g, COMPARE_GE, graph_iota(g, plane, 0), graph_iota(g, plane, 1));
+        visible = graph_iota(g, plane, 0);
+        visible = graph_compare(g, COMPARE_GE, visible, graph_iota(g, plane, 1));
         s.dtype = DTYPE_PRED;
         visible = graph_broadcast(g, visible, s, (int[]){2, 3});
     } else if (x->has_mask) {
@@ -190,7 +191,8 @@ struct graph *library_gated_unit(struct shape x_shape, struct shape w_shape,
     int x = parameter(g, x_shape, "x"), w = parameter(g, w_shape, "w"), y, gate, up;
     struct shape flat = x_shape;
 
-    y = graph_dot_general(g, as_bf16(g, x), as_bf16(g, w), &dot, DTYPE_F32, PRECISION_DEFAULT);
+    x = as_bf16(g, x);
+    y = graph_dot_general(g, x, as_bf16(g, w), &dot, DTYPE_F32, PRECISION_DEFAULT);
     y = graph_convert(g, y, x_shape.dtype);
     flat.dim[last] = 2 * n;
     y = graph_convert(g, graph_reshape(g, y, flat), DTYPE_F32);
@@ -218,7 +220,8 @@ struct graph *library_cross_entropy(struct shape x_shape, struct shape w_shape, 
     enum graph_dtype type = x_shape.dtype;
     int logits, high, shifted, sum, log_sum, hot, loss;
 
-    logits = graph_dot_general(g, as_bf16(g, x), as_bf16(g, w), &dot, type, PRECISION_DEFAULT);
+    x = as_bf16(g, x);
+    logits = graph_dot_general(g, x, as_bf16(g, w), &dot, type, PRECISION_DEFAULT);
     logits = graph_convert(g, logits, DTYPE_F32);
     high = graph_reduce(g, REDUCE_MAX, logits, 1u << 1);
     shifted = graph_binary(g, HLO_SUBTRACT, logits, spread(g, high, logits, 1));

@@ -34,8 +34,11 @@ static int activation(struct graph *g, const char *op, int x)
         return graph_unary(g, HLO_LOGISTIC, x);
     if (strcmp(op, "tanh") == 0)
         return graph_unary(g, HLO_TANH, x);
-    if (strcmp(op, "binary_step") == 0)
-        return above(g, x, graph_splat(g, x, 1), graph_splat(g, x, 0));
+    if (strcmp(op, "binary_step") == 0) {
+        int one = graph_splat(g, x, 1);
+
+        return above(g, x, one, graph_splat(g, x, 0));
+    }
     if (strcmp(op, "leaky_relu") == 0 || strcmp(op, "parametric_relu") == 0)
         return above(g, x, x, nn_scale(g, x, 0.01));
     if (strcmp(op, "elu") == 0)

@@ -627,12 +627,13 @@ static void lay_as_wanted(struct rebuild *r, const struct profile_conv *c)
     struct conv_layouts wish;
     struct shape a = lhs->whole, b = rhs->whole;
     struct graph g;
+    int input;
 
     a.dtype = b.dtype = DTYPE_BF16;
     graph_init(&g, r->g->arena, "conv");
-    conv_layouts(&g, graph_convolution(&g, graph_parameter(&g, a, "a"), graph_parameter(&g, b, "b"),
-                                       c->window, &c->labels, DTYPE_F32, PRECISION_DEFAULT),
-                 NULL, &wish);
+    input = graph_parameter(&g, a, "a");
+    conv_layouts(&g, graph_convolution(&g, input, graph_parameter(&g, b, "b"), c->window,
+                                       &c->labels, DTYPE_F32, PRECISION_DEFAULT), NULL, &wish);
     graph_fini(&g);
     lay(lhs, wish.lhs);
     lay(rhs, wish.rhs);

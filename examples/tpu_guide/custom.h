@@ -100,9 +100,11 @@ static inline double result(sy_metric *m)
 static inline void print_epoch(const struct custom *g, sy_metric *const *loss,
                                sy_metric *const *right)
 {
+    double train_loss = result(loss[1]), train_right = result(right[1]);
+    double test_loss = result(loss[0]), test_right = result(right[0]);
+
     printf("epoch %lld  loss %.4f  accuracy %.4f  test loss %.4f  accuracy %.4f\n",
-           (long long)g->at.epoch + 1, result(loss[1]), result(right[1]), result(loss[0]),
-           result(right[0]));
+           (long long)g->at.epoch + 1, train_loss, train_right, test_loss, test_right);
     fflush(stdout);
 }
 

@@ -24,12 +24,13 @@ static inline sy_status linear_step(sy_context *c, const sy_tensor *in, int inpu
                                     sy_tensor *out, int outputs, void *user)
 {
     struct linear *l = user;
-    sy_tensor w[2] = {sy_read(c, l->kernel), sy_read(c, l->bias)}, gradient[2];
+    sy_tensor kernel = sy_read(c, l->kernel), bias = sy_read(c, l->bias);
+    sy_tensor w[2] = {kernel, bias}, gradient[2];
     sy_tensor logits = sy_add(c, sy_matmul(c, in[0], w[0], NULL), w[1]);
     sy_tensor p = sy_activation(c, "log_softmax", logits);
     sy_tensor picked = sy_reduce_sum(c, sy_multiply(c, p, sy_one_hot(c, in[1], 10)), 1);
     sy_tensor loss = sy_negate(c, sy_reduce_mean(c, picked, SY_NO_AXIS));
-    sy_tensor hit = sy_compare(c, "==", sy_argmax(c, logits, 1), in[1]);
+    sy_tensor hit = sy_compare(c, "==", sy_argmax(c, logits, 1), in[1]), right;
 
     (void)inputs, (void)outputs;
     if (sy_gradients(c, loss, w, 2, gradient) != SY_OK)
@@ -40,8 +41,8 @@ static inline sy_status linear_step(sy_context *c, const sy_tensor *in, int inpu
         sy_assign(c, i ? l->bias : l->kernel, sy_subtract(c, w[i], sy_scale(c, mean, 0.5)));
     }
     hit = sy_cast(c, hit, SY_F32);
-    sy_assign(c, l->right, sy_add(c, sy_read(c, l->right),
-                                  sy_reduce_sum(c, hit, SY_NO_AXIS)));
+    right = sy_read(c, l->right);
+    sy_assign(c, l->right, sy_add(c, right, sy_reduce_sum(c, hit, SY_NO_AXIS)));
     sy_assign(c, l->seen, sy_shift(c, sy_read(c, l->seen),
                                    (double)sy_tensor_shape(c, hit).dim[0]));
     out[0] = loss;

@@ -6,38 +6,76 @@
 #define EXPAND_ARITH_H
 #include "import/program/build.h"
 
+#include <assert.h>
+
 #define AR_PI 3.14159265358979323846
 #define AR_LN2 0.69314718055994530942
 
-#define AR_BINARY(name, op) \
-    static inline int ar_##name(struct hlo_builder *b, int x, int y) \
-    { \
-        return hlo_binary(b, OPCODE_##op, x, y); \
-    }
+/*
+ * Operands are handed to the builder one after another, and the instruction takes them from it: a
+ * formula makes its instructions in the order in which it is written. C leaves open in which order
+ * the arguments of a call are worked out, and compilers differ.
+ */
+static inline void ar_give(struct hlo_builder *b, int x)
+{
+    assert(b->given_count < HLO_GIVEN_MAX);
+    b->given[b->given_count++] = x;
+}
+
+static inline int ar_taken(struct hlo_builder *b)
+{
+    assert(b->given_count > 0);
+    return b->given[--b->given_count];
+}
+
+static inline int ar_binary(struct hlo_builder *b, enum hlo_opcode op)
+{
+    int y = ar_taken(b), x = ar_taken(b);
+
+    return hlo_binary(b, op, x, y);
+}
+
+static inline int ar_compare(struct hlo_builder *b, enum hlo_direction direction)
+{
+    int y = ar_taken(b), x = ar_taken(b);
+
+    return hlo_compare(b, direction, x, y);
+}
+
+static inline int ar_select(struct hlo_builder *b)
+{
+    int y = ar_taken(b), x = ar_taken(b), pred = ar_taken(b);
+
+    return hlo_select(b, pred, x, y);
+}
+
+#define ar_add(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_ADD))
+#define ar_sub(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_SUBTRACT))
+#define ar_mul(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_MULTIPLY))
+#define ar_div(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_DIVIDE))
+#define ar_min(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_MINIMUM))
+#define ar_max(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_MAXIMUM))
+#define ar_and(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_AND))
+#define ar_or(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_OR))
+#define ar_xor(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_XOR))
+#define ar_shl(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_SHIFT_LEFT))
+#define ar_shr(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_SHIFT_RIGHT_LOGICAL))
+#define ar_sar(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_SHIFT_RIGHT_ARITHMETIC))
+#define ar_pow(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_POWER))
+#define ar_atan2(b, x, y) (ar_give(b, x), ar_give(b, y), ar_binary(b, OPCODE_ATAN2))
+#define ar_eq(b, x, y) (ar_give(b, x), ar_give(b, y), ar_compare(b, HLO_EQ))
+#define ar_ne(b, x, y) (ar_give(b, x), ar_give(b, y), ar_compare(b, HLO_NE))
+#define ar_lt(b, x, y) (ar_give(b, x), ar_give(b, y), ar_compare(b, HLO_LT))
+#define ar_le(b, x, y) (ar_give(b, x), ar_give(b, y), ar_compare(b, HLO_LE))
+#define ar_gt(b, x, y) (ar_give(b, x), ar_give(b, y), ar_compare(b, HLO_GT))
+#define ar_ge(b, x, y) (ar_give(b, x), ar_give(b, y), ar_compare(b, HLO_GE))
+#define ar_sel(b, pred, x, y) (ar_give(b, pred), ar_give(b, x), ar_give(b, y), ar_select(b))
+
 #define AR_UNARY(name, op) \
     static inline int ar_##name(struct hlo_builder *b, int x) \
     { \
         return hlo_unary(b, OPCODE_##op, x); \
     }
-#define AR_COMPARE(name, direction) \
-    static inline int ar_##name(struct hlo_builder *b, int x, int y) \
-    { \
-        return hlo_compare(b, direction, x, y); \
-    }
-AR_BINARY(add, ADD)
-AR_BINARY(sub, SUBTRACT)
-AR_BINARY(mul, MULTIPLY)
-AR_BINARY(div, DIVIDE)
-AR_BINARY(min, MINIMUM)
-AR_BINARY(max, MAXIMUM)
-AR_BINARY(and, AND)
-AR_BINARY(or, OR)
-AR_BINARY(xor, XOR)
-AR_BINARY(shl, SHIFT_LEFT)
-AR_BINARY(shr, SHIFT_RIGHT_LOGICAL)
-AR_BINARY(sar, SHIFT_RIGHT_ARITHMETIC)
-AR_BINARY(pow, POWER)
-AR_BINARY(atan2, ATAN2)
 AR_UNARY(neg, NEGATE)
 AR_UNARY(abs, ABS)
 AR_UNARY(not, NOT)
@@ -52,17 +90,6 @@ AR_UNARY(sin, SINE)
 AR_UNARY(cos, COSINE)
 AR_UNARY(tanh, TANH)
 AR_UNARY(floor, FLOOR)
-AR_COMPARE(eq, HLO_EQ)
-AR_COMPARE(ne, HLO_NE)
-AR_COMPARE(lt, HLO_LT)
-AR_COMPARE(le, HLO_LE)
-AR_COMPARE(gt, HLO_GT)
-AR_COMPARE(ge, HLO_GE)
-
-static inline int ar_sel(struct hlo_builder *b, int pred, int x, int y)
-{
-    return hlo_select(b, pred, x, y);
-}
 
 /* the type of `like` with another element */
 static inline struct hlo_type ar_type(struct hlo_builder *b, int like, enum hlo_element e)

@@ -29,14 +29,15 @@ static int spread(const struct norm *n, int x)
 static int sum(const struct norm *n, int x)
 {
     int64_t *dims = arena_array(n->b->module->arena, (size_t)n->type.rank + 1, sizeof(*dims));
-    int count = 0;
+    int count = 0, zero;
 
     for (int d = 0; d < n->type.rank; d++)
         if (d != n->feature)
             dims[count++] = d;
     if (count == 0)
         return x;
-    return hlo_reduce(n->b, x, ar_scalar(n->b, ELEMENT_F32, 0), count, dims,
+    zero = ar_scalar(n->b, ELEMENT_F32, 0);
+    return hlo_reduce(n->b, x, zero, count, dims,
                       hlo_scalar_computation(n->b->module, OPCODE_ADD, ELEMENT_F32));
 }
 
@@ -83,8 +84,9 @@ int expand_batch_norm_inference(struct expand_site *s)
 {
     struct norm n = norm_of(s);
 
-    return expand_from_f32(s, normalise(&n, expand_to_f32(s, 0), expand_to_f32(s, 3),
-                                        expand_to_f32(s, 4)));
+    int x = expand_to_f32(s, 0), mean = expand_to_f32(s, 3), variance = expand_to_f32(s, 4);
+
+    return expand_from_f32(s, normalise(&n, x, mean, variance));
 }
 
 /* operands: input, scale, mean, variance, gradient of the output */

@@ -77,9 +77,10 @@ static int batch_groups(struct expand_site *s, const int *operand)
     hlo_own_detail(a, &from)->conv = conv;
     from.type = hlo_array_type(a, from.type.element, from.type.rank, dim);
     for (int64_t k = 0; k < parts; k++) {
-        made[k] = convolved(s, &from, (int[]){
-            part_of(s->b, operand[0], conv->in_batch, k, parts),
-            part_of(s->b, operand[1], conv->kernel_out, k, parts)});
+        int input = part_of(s->b, operand[0], conv->in_batch, k, parts);
+        int kernel = part_of(s->b, operand[1], conv->kernel_out, k, parts);
+
+        made[k] = convolved(s, &from, (int[]){input, kernel});
         if (made[k] < 0)
             return -1;
     }

@@ -101,8 +101,9 @@ static int move_on(struct hlo_builder *b, int x, int64_t half, int dim)
 static int total(struct hlo_builder *b, int x)
 {
     int64_t dims[3] = {0, 1, 2};
+    int zero = ar_scalar(b, ELEMENT_F32, 0);
 
-    return hlo_reduce(b, x, ar_scalar(b, ELEMENT_F32, 0), 3, dims,
+    return hlo_reduce(b, x, zero, 3, dims,
                       hlo_scalar_computation(b->module, OPCODE_ADD, ELEMENT_F32));
 }
 
@@ -119,14 +120,15 @@ static void round_body(struct hlo_builder *b, int *x, int round, const void *use
 {
     const struct turns *turns = user;
     int64_t half = turns->half;
-    int a = x[MATRIX], v, between = diagonal(b, block(b, a, half, 0, 1));
+    int a = x[MATRIX], v, between = diagonal(b, block(b, a, half, 0, 1)), first, second;
     struct turn turn = {.phase = -1};
 
     (void)round;
     if (matrix_is_complex(b, a))
         polar(b, between, &between, &turn.phase);
-    angle(b, matrix_real(b, diagonal(b, block(b, a, half, 0, 0))),
-          between, matrix_real(b, diagonal(b, block(b, a, half, 1, 1))), &turn.cosine, &turn.sine);
+    first = matrix_real(b, diagonal(b, block(b, a, half, 0, 0)));
+    second = matrix_real(b, diagonal(b, block(b, a, half, 1, 1)));
+    angle(b, first, between, second, &turn.cosine, &turn.sine);
     a = rotate_rows(b, a, half, &turn);
     a = mirror(b, rotate_rows(b, mirror(b, a), half, &turn));
     v = rotate_rows(b, x[VECTORS], half, &turn);

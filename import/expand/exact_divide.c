@@ -59,7 +59,7 @@ int exact_sin(struct hlo_builder *b, int x)
 
 int exact_tan(struct hlo_builder *b, int x)
 {
-    int y = exact_divide(b, ar_sin(b, x), ar_cos(b, x));
+    int sine = ar_sin(b, x), y = exact_divide(b, sine, ar_cos(b, x));
 
     return ar_sel(b, ar_lt(b, ar_abs(b, x), ar_num(b, x, 0x1p-12)), x, y);
 }

@@ -57,11 +57,12 @@ int exact_exp(struct hlo_builder *b, int x)
 /* 2^k (p + (1 - 2^-k)): the parentheses are a pair, as they may cancel half of p */
 int exact_expm1(struct hlo_builder *b, int x)
 {
-    int k, y, zero, inverse;
+    int k, y, zero, one, inverse;
     struct pair p = exact_exp_parts(b, plain(b, clamped(b, x, -30, 100)), &k), less, sum;
 
     inverse = power_of_two(b, ar_sub(b, ar_int(b, k, 0), clamp_int(b, k, -126, 126)));
-    less = pair_sum(b, ar_num(b, x, 1), ar_neg(b, inverse));
+    one = ar_num(b, x, 1);
+    less = pair_sum(b, one, ar_neg(b, inverse));
     sum = pair_sum(b, less.head, p.head);
     y = ar_add(b, sum.head, ar_add(b, sum.tail, ar_add(b, less.tail, p.tail)));
     y = exact_scale(b, y, k);

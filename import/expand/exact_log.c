@@ -33,8 +33,8 @@ static int is_between(struct hlo_builder *b, int x, double low, double high)
 
 int exact_log(struct hlo_builder *b, int x)
 {
-    int k, m = exact_mantissa(b, x, &k);
-    int y = log_of(b, ar_addn(b, m, -1), k, ar_num(b, x, 0));
+    int k, m = exact_mantissa(b, x, &k), above_one = ar_addn(b, m, -1);
+    int y = log_of(b, above_one, k, ar_num(b, x, 0));
 
     return ar_sel(b, is_between(b, x, MIN_NORMAL, INFINITY), y, ar_log(b, x));
 }
@@ -73,16 +73,16 @@ static struct pair log_of_mantissa(struct hlo_builder *b, int m)
 static struct pair log_of_exponent(struct hlo_builder *b, int k)
 {
     const double high = 0.693145751953125, low = AR_LN2 - high;
-    int exponent = hlo_convert(b, k, ELEMENT_F32);
+    int exponent = hlo_convert(b, k, ELEMENT_F32), head = ar_muln(b, exponent, high);
 
-    return pair_quick_sum(b, ar_muln(b, exponent, high), ar_muln(b, exponent, low));
+    return pair_quick_sum(b, head, ar_muln(b, exponent, low));
 }
 
 /* what is special of a power is what the compiler's own says, but for its size */
 int exact_power(struct hlo_builder *b, int x, int y)
 {
     int size = ar_abs(b, x), own = ar_pow(b, x, y), k, m = exact_mantissa(b, size, &k), is_plain;
-    struct pair l = pair_add(b, log_of_exponent(b, k), log_of_mantissa(b, m)), p;
+    struct pair whole = log_of_exponent(b, k), l = pair_add(b, whole, log_of_mantissa(b, m)), p;
     int z, limit;
 
     limit = ar_num(b, x, 0x1p40);       /* beyond that any x but 1 overflows, or is 0 */

@@ -73,7 +73,8 @@ static struct wave direct(struct hlo_builder *b, struct wave x, int64_t n, int s
 
     if (sign < 0)
         sine = ar_neg(b, sine);
-    y = (struct wave){product(b, x.real, cosine), product(b, x.real, sine)};
+    y.real = product(b, x.real, cosine);
+    y.imaginary = product(b, x.real, sine);
     if (x.imaginary >= 0) {
         y.real = ar_sub(b, y.real, product(b, x.imaginary, sine));
         y.imaginary = ar_add(b, y.imaginary, product(b, x.imaginary, cosine));
@@ -127,7 +128,9 @@ struct wave fourier_rows(struct hlo_builder *b, struct wave x, int64_t batch, in
     sine = wave_table(b, p, q, n, true);
     if (sign < 0)
         sine = ar_neg(b, sine);
-    x = fourier_turn(b, x, repeat(b, cosine, batch, p, q), repeat(b, sine, batch, p, q));
+    cosine = repeat(b, cosine, batch, p, q);
+    sine = repeat(b, sine, batch, p, q);
+    x = fourier_turn(b, x, cosine, sine);
     x = fourier_rows(b, x, batch * p, q, sign);
     x = map_wave(b, x, batch, p, q);            /* [batch, k1, k2] to [batch, k2, k1] */
     x.real = as_rows(b, x.real, batch, n);
@@ -215,8 +218,10 @@ int expand_fourier(struct expand_site *s)
     if (expand_operand_type(s, 0)->element == ELEMENT_C128
         || expand_operand_type(s, 0)->element == ELEMENT_F64)
         return expand_refuse(s, "nothing expands it for types of more than 32 bits a part");
-    if (kind != HLO_RFFT)
-        w = (struct wave){hlo_real(b, x), hlo_imaginary(b, x)};
+    if (kind != HLO_RFFT) {
+        w.real = hlo_real(b, x);
+        w.imaginary = hlo_imaginary(b, x);
+    }
     if (kind == HLO_RFFT) {
         w = along(b, w, rank - 1, sign);
         w.real = hlo_slice_dim(b, w.real, rank - 1, 0, last / 2 + 1);

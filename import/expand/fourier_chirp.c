@@ -83,11 +83,13 @@ struct wave fourier_chirp(struct hlo_builder *b, struct wave x, int64_t batch, i
     }
     transform_host(other, room, m);
     x = times(b, x, own, batch, n);
-    x = (struct wave){padded(b, x.real, m - n), padded(b, x.imaginary, m - n)};
+    x.real = padded(b, x.real, m - n);
+    x.imaginary = padded(b, x.imaginary, m - n);
     x = fourier_rows(b, x, batch, m, -1);
     x = times(b, x, other, batch, m);
     x = fourier_rows(b, x, batch, m, 1);
-    x = (struct wave){hlo_slice_dim(b, x.real, 1, 0, n), hlo_slice_dim(b, x.imaginary, 1, 0, n)};
+    x.real = hlo_slice_dim(b, x.real, 1, 0, n);
+    x.imaginary = hlo_slice_dim(b, x.imaginary, 1, 0, n);
     x = times(b, x, own, batch, n);
     mem_free(own);
     mem_free(other);

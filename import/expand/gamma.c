@@ -144,7 +144,9 @@ int expand_digamma(struct expand_site *s)
 
 int expand_zeta(struct expand_site *s)
 {
-    return expand_from_f32(s, zeta_of(s->b, expand_to_f32(s, 0), expand_to_f32(s, 1)));
+    int power = expand_to_f32(s, 0);
+
+    return expand_from_f32(s, zeta_of(s->b, power, expand_to_f32(s, 1)));
 }
 
 /* (-1)^(n + 1) n! zeta(n + 1, x); of 0 digamma; of other n than whole ones from 0 on NaN */

@@ -151,18 +151,23 @@ int matrix_squares(struct hlo_builder *b, int x)
 
 int matrix_conjugate(struct hlo_builder *b, int x)
 {
+    int real;
+
     if (!matrix_is_complex(b, x))
         return x;
-    return hlo_complex(b, hlo_real(b, x), ar_neg(b, hlo_imaginary(b, x)));
+    real = hlo_real(b, x);
+    return hlo_complex(b, real, ar_neg(b, hlo_imaginary(b, x)));
 }
 
 static int sum(struct hlo_builder *b, int x, int64_t dim)
 {
     struct hlo_type t = *hlo_type_of(b, x), scalar = hlo_scalar_type(t.element);
     int64_t kept[3] = {t.dim[0], t.dim[1], t.dim[2]};
+    int zero;
 
     kept[dim] = 1;
-    x = hlo_reduce(b, x, hlo_constant(b, &scalar, 0), 1, &dim,
+    zero = hlo_constant(b, &scalar, 0);
+    x = hlo_reduce(b, x, zero, 1, &dim,
                    hlo_scalar_computation(b->module, OPCODE_ADD, t.element));
     return hlo_reshape(b, x, 3, kept);
 }

@@ -38,8 +38,8 @@ static int with_output(struct hlo_builder *b, int all, int x, int dim, int at)
     int64_t *sizes = arena_copy(b->module->arena, t.dim, (size_t)t.rank, sizeof(*sizes));
 
     sizes[dim] = 1;
-    return hlo_dynamic_update_slice(b, all, hlo_reshape(b, x, t.rank, sizes),
-                                    starts(b, t.rank, dim, at));
+    x = hlo_reshape(b, x, t.rank, sizes);
+    return hlo_dynamic_update_slice(b, all, x, starts(b, t.rank, dim, at));
 }
 
 /* state: inputs, outputs, states */

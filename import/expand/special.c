@@ -18,7 +18,9 @@ static int complex_num(struct hlo_builder *b, int like, double real, double imag
 {
     struct hlo_type t = ar_type(b, like, ELEMENT_F32);
 
-    return hlo_complex(b, hlo_constant(b, &t, real), hlo_constant(b, &t, imaginary));
+    int part = hlo_constant(b, &t, real);
+
+    return hlo_complex(b, part, hlo_constant(b, &t, imaginary));
 }
 
 /* log(z + sqrt(z + 1) sqrt(z - 1)); sqrt of each factor keeps to the right branch */
@@ -181,11 +183,12 @@ int expand_square(struct expand_site *s)
 int expand_conj(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    int x = s->operand[0];
+    int x = s->operand[0], real;
 
     if (!hlo_element_is_complex(ar_element(b, x)))
         return x;
-    return hlo_complex(b, hlo_real(b, x), ar_neg(b, hlo_imaginary(b, x)));
+    real = hlo_real(b, x);
+    return hlo_complex(b, real, ar_neg(b, hlo_imaginary(b, x)));
 }
 
 int expand_is_inf(struct expand_site *s)

@@ -20,8 +20,8 @@ int expand_mulhi(struct expand_site *s)
     }
     if (!is_signed)
         return ar_mul_wide(b, x, y, NULL);
-    z = ar_mul_wide(b, hlo_bitcast_convert(b, x, ELEMENT_U32),
-                    hlo_bitcast_convert(b, y, ELEMENT_U32), NULL);
+    z = hlo_bitcast_convert(b, x, ELEMENT_U32);
+    z = ar_mul_wide(b, z, hlo_bitcast_convert(b, y, ELEMENT_U32), NULL);
     z = hlo_bitcast_convert(b, z, ELEMENT_S32);
     zero = ar_int(b, z, 0);
     z = ar_sub(b, z, ar_sel(b, ar_lt(b, x, zero), y, zero));

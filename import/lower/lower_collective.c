@@ -121,7 +121,7 @@ static int combine_gathered(struct lower_scope *s, int operand, const struct gra
     struct shape shape = s->g->node[operand].shape, apart = {.dtype = shape.dtype};
     struct graph_node gather = {.op = HLO_ALL_GATHER, .dim = 0, .groups = n->groups};
     struct graph_node reduce = {.op = HLO_REDUCE, .reduce_kind = n->reduce_kind, .reduce_mask = 1};
-    int start[GRAPH_RANK_MAX], node;
+    int start[GRAPH_RANK_MAX], node, rank;
 
     if (shape.rank == GRAPH_RANK_MAX)
         return lower_refuse(s, "%d dimensions, combined otherwise than by adding floats",
@@ -137,7 +137,8 @@ static int combine_gathered(struct lower_scope *s, int operand, const struct gra
     shape.dim[n->dim] /= n->groups->size;       /* REDUCE_SCATTER: the block of this rank */
     for (int d = 0; d < shape.rank; d++)
         start[d] = graph_constant(s->g, shape_scalar(DTYPE_S32), 0);
-    start[n->dim] = graph_binary(s->g, HLO_MULTIPLY, rank_of_device(s, n->groups),
+    rank = rank_of_device(s, n->groups);
+    start[n->dim] = graph_binary(s->g, HLO_MULTIPLY, rank,
                                  graph_constant(s->g, shape_scalar(DTYPE_S32),
                                                 (double)shape.dim[n->dim]));
     return graph_dynamic_slice(s->g, node, start, shape.dim);

@@ -21,6 +21,8 @@ void hlo_computation_trim(struct hlo_computation *c);
  */
 int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction *i);
 
+#define HLO_GIVEN_MAX 64
+
 /*
  * Where one writes: a computation, and the place and sharding that new instructions are given, so
  * that what an operation is expanded into is still told under its name.
@@ -30,6 +32,8 @@ struct hlo_builder {
     int computation;
     const struct hlo_place *place;
     int line, col;
+    int given[HLO_GIVEN_MAX];           /* operands of formulas that are being made (expand/arith.h) */
+    int given_count;
 };
 
 const struct hlo_type *hlo_type_of(const struct hlo_builder *b, int instruction);

@@ -102,9 +102,9 @@ int shard_index_of(struct shard_emitter *e, const struct shard_axes *axes)
 int shard_offset_of(struct shard_emitter *e, const struct shard_axes *axes, int64_t size)
 {
     int64_t parts = shard_axes_size(e->mesh, axes);
+    int index = shard_index_of(e, axes);
 
-    return hlo_binary(e->b, OPCODE_MULTIPLY, shard_index_of(e, axes),
-                      shard_s32(e, (size + parts - 1) / parts));
+    return hlo_binary(e->b, OPCODE_MULTIPLY, index, shard_s32(e, (size + parts - 1) / parts));
 }
 
 /* ----- collectives */
@@ -351,13 +351,14 @@ int shard_mask_end(struct shard_emitter *e, int x, int dim, const struct shard_a
                    int64_t size, int value)
 {
     struct hlo_type t = *hlo_type_of(e->b, x), at = t, bound;
-    int index, end;
+    int index, end, is_within;
 
     at.element = ELEMENT_S32;
     at.layout = NULL;
     bound = at;
     index = hlo_iota(e->b, &at, dim);
-    end = hlo_binary(e->b, OPCODE_SUBTRACT, shard_s32(e, size), shard_offset_of(e, axes, size));
-    return hlo_select(e->b, hlo_compare(e->b, HLO_LT, index, hlo_splat(e->b, end, &bound)), x,
-                      hlo_splat(e->b, value, &t));
+    end = shard_s32(e, size);
+    end = hlo_binary(e->b, OPCODE_SUBTRACT, end, shard_offset_of(e, axes, size));
+    is_within = hlo_compare(e->b, HLO_LT, index, hlo_splat(e->b, end, &bound));
+    return hlo_select(e->b, is_within, x, hlo_splat(e->b, value, &t));
 }

@@ -80,12 +80,13 @@ static int find_own(struct shard_emitter *e, const struct shard_cutting *c, int 
     int64_t vector_dim = hlo_detail(c->n)->gather->index_vector_dim;
     int size = spread_components(e, shifted, vector_dim, k->size, k->count);
     int zero = hlo_constant_int(e->b, &t, 0);
-    int own = hlo_binary(e->b, OPCODE_AND, hlo_compare(e->b, HLO_GE, shifted, zero),
-                         hlo_compare(e->b, HLO_LT, shifted, size));
+    int is_from = hlo_compare(e->b, HLO_GE, shifted, zero), init;
+    int own = hlo_binary(e->b, OPCODE_AND, is_from, hlo_compare(e->b, HLO_LT, shifted, size));
 
     if (vector_dim >= t.rank)
         return own;
-    return hlo_reduce(e->b, own, hlo_constant_int(e->b, &yes, 1), 1, &vector_dim,
+    init = hlo_constant_int(e->b, &yes, 1);
+    return hlo_reduce(e->b, own, init, 1, &vector_dim,
                       hlo_scalar_computation(e->b->module, OPCODE_AND, ELEMENT_PRED));
 }
 
@@ -121,7 +122,7 @@ int shard_emit_gather(struct shard_emitter *e, struct shard_cutting *c)
                                 (size_t)hlo_detail(&i)->sizes.count, sizeof(*sizes));
     struct hlo_type t = with_element(&c->type, c->type.element);
     struct components k;
-    int indices = signed_indices(e, c->operand[1]), own, zero;
+    int indices = signed_indices(e, c->operand[1]), own, zero, gathered;
 
     for (int d = 0; d < hlo_detail(&i)->sizes.count; d++)
         if (sizes[d] == whole->dim[d] && shard_index_factor(c, d) < 0)
@@ -130,13 +131,14 @@ int shard_emit_gather(struct shard_emitter *e, struct shard_cutting *c)
     hlo_own_detail(e->b->module->arena, &i)->sizes.item = sizes;
     zero = hlo_constant_int(e->b, &(struct hlo_type){.element = hlo_type_of(e->b, indices)->element},
                             0);
+    zero = hlo_splat(e->b, zero, hlo_type_of(e->b, indices));
     indices = hlo_clamp(
-        e->b, hlo_splat(e->b, zero, hlo_type_of(e->b, indices)), indices,
+        e->b, zero, indices,
         spread_components(e, indices, hlo_detail(&i)->gather->index_vector_dim, k.end, k.count));
     c->operand[1] = shift(e, c, indices, &k);
-    own = find_own(e, c, c->operand[1], &k);
-    return hlo_select(e->b, over_slices(e, c, own), copy_with(e, c, &i),
-                      hlo_constant_int(e->b, &t, 0));
+    own = over_slices(e, c, find_own(e, c, c->operand[1], &k));
+    gathered = copy_with(e, c, &i);
+    return hlo_select(e->b, own, gathered, hlo_constant_int(e->b, &t, 0));
 }
 
 /* the array on one device of those that have parts of the updates, what sums begin with on others */
@@ -152,8 +154,10 @@ static int first_only(struct shard_emitter *e, const struct shard_cutting *c, in
     if (!sum.count || shard_sum_is_idempotent(c->rule->sum))
         return x;
     pred = with_element(&t, ELEMENT_PRED);
-    is_first = hlo_compare(e->b, HLO_EQ, shard_index_of(e, &sum), shard_s32(e, 0));
-    return hlo_select(e->b, hlo_splat(e->b, is_first, &pred), x,
+    is_first = shard_index_of(e, &sum);
+    is_first = hlo_compare(e->b, HLO_EQ, is_first, shard_s32(e, 0));
+    is_first = hlo_splat(e->b, is_first, &pred);
+    return hlo_select(e->b, is_first, x,
                       hlo_splat(e->b, shard_identity(e, c->rule->sum, t.element), &t));
 }
 

@@ -56,8 +56,10 @@ static int multiply_and_sum(struct product *p, const struct hlo_instruction *fro
 
     x = hlo_broadcast(b, hlo_convert(b, x, e), 4, all, (int64_t[]){0, 1, 3});
     y = hlo_broadcast(b, hlo_convert(b, y, e), 4, all, (int64_t[]){0, 2, 3});
-    sum = hlo_reduce(b, hlo_binary(b, OPCODE_MULTIPLY, x, y), hlo_constant_int(b, &scalar, 0), 1,
-                     (int64_t[]){3}, hlo_scalar_computation(b->module, OPCODE_ADD, e));
+    x = hlo_binary(b, OPCODE_MULTIPLY, x, y);
+    sum = hlo_constant_int(b, &scalar, 0);
+    sum = hlo_reduce(b, x, sum, 1, (int64_t[]){3},
+                     hlo_scalar_computation(b->module, OPCODE_ADD, e));
     return hlo_reshape(b, sum, from->type.rank, from->type.dim);
 }
 
@@ -65,7 +67,7 @@ static int with_types(struct hlo_builder *b, const struct hlo_instruction *from,
                       const int *operand, enum hlo_element e, enum hlo_element result)
 {
     struct hlo_instruction i = *from;
-    int side[2] = {hlo_convert(b, operand[0], e), hlo_convert(b, operand[1], e)};
+    int x = hlo_convert(b, operand[0], e), y = hlo_convert(b, operand[1], e), side[2] = {x, y};
 
     i.type = hlo_array_type(b->module->arena, result, from->type.rank, from->type.dim);
     i.name = NULL;

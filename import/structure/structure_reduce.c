@@ -235,8 +235,10 @@ static int extreme_body(struct hlo_builder *from, enum hlo_element e, enum hlo_d
         takes = hlo_binary(&b, OPCODE_OR, takes, hlo_compare(&b, HLO_NE, a, a));
     ties = hlo_compare(&b, HLO_EQ, a, c);
     first = hlo_binary(&b, OPCODE_AND, ties, hlo_compare(&b, HLO_LT, i, k));
-    hlo_tuple(&b, 2, (int[]){hlo_select(&b, takes, a, c),
-                             hlo_select(&b, hlo_binary(&b, OPCODE_OR, takes, first), i, k)});
+    first = hlo_binary(&b, OPCODE_OR, takes, first);
+    a = hlo_select(&b, takes, a, c);
+    i = hlo_select(&b, first, i, k);
+    hlo_tuple(&b, 2, (int[]){a, i});
     return b.computation;
 }
 
@@ -259,12 +261,13 @@ static int reduce_extreme(struct reduction *r, enum hlo_direction direction)
     struct hlo_builder *b = r->b;
     struct hlo_type counted = *hlo_type_of(b, r->array[0]), word = hlo_scalar_type(ELEMENT_S32);
     enum hlo_element e = counted.element, places = hlo_type_of(b, r->array[1])->element;
-    int pair, part[2], argument[4], result[2];
+    int place, zero, pair, part[2], argument[4], result[2];
 
     counted = hlo_array_type(b->module->arena, ELEMENT_S32, counted.rank, counted.dim);
-    pair = reduce_pair(b, r->array[0], hlo_iota(b, &counted, (int)r->from->dims.item[0]),
-                       r->init[0], hlo_constant_int(b, &word, 0),
-                       extreme_body(b, e, direction), r->from);
+    place = hlo_iota(b, &counted, (int)r->from->dims.item[0]);
+    zero = hlo_constant_int(b, &word, 0);
+    pair = reduce_pair(b, r->array[0], place, r->init[0], zero, extreme_body(b, e, direction),
+                       r->from);
     part[0] = hlo_tuple_element(b, pair, 0);
     part[1] = hlo_convert(b, hlo_tuple_element(b, pair, 1), places);
     if (starts_at_end(b, r->init[0], direction))

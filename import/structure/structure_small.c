@@ -21,12 +21,13 @@ int structure_compare(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                       const struct hlo_instruction *from, const int *operand)
 {
     enum hlo_element e = hlo_type_of(b, operand[0])->element;
+    int x;
 
     (void)rewrite;
     if (from->comparison != HLO_COMPARE_TOTAL || !hlo_element_is_float(e) || e == ELEMENT_F64)
         return -1;
-    return hlo_compare(b, from->direction, structure_total_order(b, operand[0]),
-                       structure_total_order(b, operand[1]));
+    x = structure_total_order(b, operand[0]);
+    return hlo_compare(b, from->direction, x, structure_total_order(b, operand[1]));
 }
 
 int structure_map(struct hlo_rewrite *rewrite, struct hlo_builder *b,
@@ -77,7 +78,7 @@ int structure_topk(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     struct hlo_type t = *hlo_type_of(b, operand[0]);
     struct hlo_instruction turned = *from;
     enum hlo_opcode turn = hlo_element_is_float(t.element) ? OPCODE_NEGATE : OPCODE_NOT;
-    int x, made;
+    int x, made, values;
 
     (void)rewrite;
     if (from->is_largest || t.element == ELEMENT_PRED)
@@ -85,8 +86,8 @@ int structure_topk(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     x = hlo_unary(b, turn, operand[0]);
     turned.is_largest = true;
     made = hlo_copy_instruction(b, &turned, &x);
-    return hlo_tuple(b, 2, (int[]){hlo_unary(b, turn, hlo_tuple_element(b, made, 0)),
-                                   hlo_tuple_element(b, made, 1)});
+    values = hlo_unary(b, turn, hlo_tuple_element(b, made, 0));
+    return hlo_tuple(b, 2, (int[]){values, hlo_tuple_element(b, made, 1)});
 }
 
 static int words(struct hlo_builder *b, int like, uint32_t value)
@@ -131,7 +132,7 @@ int structure_reduce_precision(struct hlo_rewrite *rewrite, struct hlo_builder *
                                const struct hlo_instruction *from, const int *operand)
 {
     enum hlo_element e = from->type.element;
-    int x, bits;
+    int x, bits, is_nan;
 
     (void)rewrite;
     if (!hlo_element_is_float(e) || e == ELEMENT_F64)
@@ -142,7 +143,7 @@ int structure_reduce_precision(struct hlo_rewrite *rewrite, struct hlo_builder *
     bits =
         round_mantissa(b, hlo_bitcast_convert(b, x, ELEMENT_U32), hlo_detail(from)->mantissa_bits);
     bits = limit_exponent(b, bits, hlo_detail(from)->exponent_bits);
-    bits = hlo_select(b, hlo_compare(b, HLO_NE, x, x), x,
-                      hlo_bitcast_convert(b, bits, ELEMENT_F32));
+    is_nan = hlo_compare(b, HLO_NE, x, x);
+    bits = hlo_select(b, is_nan, x, hlo_bitcast_convert(b, bits, ELEMENT_F32));
     return hlo_convert(b, bits, e);
 }

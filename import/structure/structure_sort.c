@@ -141,6 +141,7 @@ static int is_before(struct sorting *s, const int *x, const int *y, int64_t leng
 {
     struct hlo_builder *b = s->b;
     int argument[2 * OPERANDS_MAX], less, more, tie, places = s->count - 1, end, in_x, in_y;
+    int only_x;
     struct hlo_type t;
 
     for (int k = 0; k < places; k++) {
@@ -153,8 +154,8 @@ static int is_before(struct sorting *s, const int *x, const int *y, int64_t leng
         argument[2 * k + 1] = x[k];
     }
     structure_lift(b, s->from->computation[0], argument, &more, 1);
-    tie = hlo_binary(b, OPCODE_AND, hlo_unary(b, OPCODE_NOT, more),
-                     hlo_compare(b, HLO_LT, x[places], y[places]));
+    tie = hlo_unary(b, OPCODE_NOT, more);
+    tie = hlo_binary(b, OPCODE_AND, tie, hlo_compare(b, HLO_LT, x[places], y[places]));
     less = hlo_binary(b, OPCODE_OR, less, tie);
     if (length == power)
         return less;
@@ -163,8 +164,9 @@ static int is_before(struct sorting *s, const int *x, const int *y, int64_t leng
     in_x = hlo_compare(b, HLO_LT, x[places], end);
     in_y = hlo_compare(b, HLO_LT, y[places], end);
     less = hlo_binary(b, OPCODE_AND, less, in_x);       /* both there: as compared */
-    return hlo_binary(b, OPCODE_OR, hlo_binary(b, OPCODE_AND, less, in_y),
-                      hlo_binary(b, OPCODE_AND, in_x, hlo_unary(b, OPCODE_NOT, in_y)));
+    less = hlo_binary(b, OPCODE_AND, less, in_y);
+    only_x = hlo_binary(b, OPCODE_AND, in_x, hlo_unary(b, OPCODE_NOT, in_y));
+    return hlo_binary(b, OPCODE_OR, less, only_x);
 }
 
 /* pred: blocks of `distance` that are to rise, of a network that is at runs of `run` */
@@ -189,11 +191,12 @@ static void exchange(struct sorting *s, int64_t distance, int64_t run, int64_t l
         y[k] = half(b, s->array[k], distance, 1);
     }
     t = *hlo_type_of(b, x[0]);
-    keeps = hlo_compare(b, HLO_EQ, is_before(s, x, y, length, power),
-                        rises(b, &t, distance, run));
+    keeps = is_before(s, x, y, length, power);
+    keeps = hlo_compare(b, HLO_EQ, keeps, rises(b, &t, distance, run));
     for (int k = 0; k < s->count; k++) {
         struct hlo_type whole = *hlo_type_of(b, s->array[k]);
-        int pair[2] = {hlo_select(b, keeps, x[k], y[k]), hlo_select(b, keeps, y[k], x[k])};
+        int near = hlo_select(b, keeps, x[k], y[k]), far = hlo_select(b, keeps, y[k], x[k]);
+        int pair[2] = {near, far};
 
         s->array[k] = hlo_reshape(b, hlo_concatenate(b, 2, pair, 1), whole.rank, whole.dim);
     }

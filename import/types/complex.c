@@ -52,7 +52,7 @@ static int unit_scale(struct hlo_builder *b, int size, int *inverse)
 struct repr_value complex_divide(struct hlo_builder *b, struct repr_value x, struct repr_value y)
 {
     int back, factor = unit_scale(b, larger_part(b, y), &back);
-    struct repr_value d = scale(b, y, factor), result;
+    struct repr_value d = scale(b, y, factor);
     int is_real = ar_ge(b, ar_abs(b, d.RE), ar_abs(b, d.IM));
     int large = ar_sel(b, is_real, d.RE, d.IM), small = ar_sel(b, is_real, d.IM, d.RE);
     int ratio = ar_div(b, small, large);
@@ -62,8 +62,9 @@ struct repr_value complex_divide(struct hlo_builder *b, struct repr_value x, str
     int imaginary = ar_sub(b, second, ar_mul(b, first, ratio));
 
     imaginary = ar_sel(b, is_real, imaginary, ar_neg(b, imaginary));
-    result = complex_make(ar_div(b, real, below), ar_div(b, imaginary, below));
-    return scale(b, result, factor);
+    real = ar_div(b, real, below);
+    imaginary = ar_div(b, imaginary, below);
+    return scale(b, complex_make(real, imaginary), factor);
 }
 
 int complex_abs(struct hlo_builder *b, struct repr_value x)
@@ -123,26 +124,27 @@ struct repr_value complex_log1p(struct hlo_builder *b, struct repr_value x)
 /* with m = |x|: sqrt((m + |a|) / 2) and the other part by division, each where it belongs */
 struct repr_value complex_sqrt(struct hlo_builder *b, struct repr_value x)
 {
-    int size = ar_muln(b, complex_abs(b, complex_make(ar_muln(b, x.RE, 0.5), ar_muln(b, x.IM, 0.5))),
-                       1);
+    int half_real = ar_muln(b, x.RE, 0.5), half_imaginary = ar_muln(b, x.IM, 0.5);
+    int size = ar_muln(b, complex_abs(b, complex_make(half_real, half_imaginary)), 1);
     int large = ar_sqrt(b, ar_add(b, size, ar_muln(b, ar_abs(b, x.RE), 0.5)));
     int zero = ar_num(b, large, 0), is_zero = ar_eq(b, large, zero);
     int small = ar_div(b, ar_muln(b, ar_abs(b, x.IM), 0.5), ar_sel(b, is_zero, ar_num(b, large, 1),
                                                                    large));
     int is_right = ar_ge(b, x.RE, zero), is_below = ar_lt(b, x.IM, zero);
-    int imaginary = ar_sel(b, is_right, small, large);
+    int imaginary = ar_sel(b, is_right, small, large), real;
     int is_infinite = ar_eq(b, ar_abs(b, x.IM), ar_num(b, large, INFINITY));
 
     imaginary = ar_sel(b, is_infinite, ar_num(b, large, INFINITY), imaginary);
-    return complex_make(ar_sel(b, is_infinite, ar_num(b, large, INFINITY),
-                               ar_sel(b, is_right, large, small)),
-                        ar_sel(b, is_below, ar_neg(b, imaginary), imaginary));
+    real = ar_sel(b, is_infinite, ar_num(b, large, INFINITY), ar_sel(b, is_right, large, small));
+    imaginary = ar_sel(b, is_below, ar_neg(b, imaginary), imaginary);
+    return complex_make(real, imaginary);
 }
 
 struct repr_value complex_rsqrt(struct hlo_builder *b, struct repr_value x)
 {
-    return complex_divide(b, complex_make(ar_num(b, x.RE, 1), ar_num(b, x.RE, 0)),
-                          complex_sqrt(b, x));
+    int real = ar_num(b, x.RE, 1), imaginary = ar_num(b, x.RE, 0);
+
+    return complex_divide(b, complex_make(real, imaginary), complex_sqrt(b, x));
 }
 
 /* e^(y log x); 0^y is 0, x^0 is 1 */

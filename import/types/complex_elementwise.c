@@ -42,6 +42,7 @@ static int compare(struct expand_site *s, struct repr_value x, struct repr_value
 static int unary(struct expand_site *s, struct repr_value x)
 {
     struct hlo_builder *b = s->b;
+    struct repr_value sine;
 
     switch (s->from->op) {
     case OPCODE_REAL:
@@ -55,21 +56,21 @@ static int unary(struct expand_site *s, struct repr_value x)
     case OPCODE_IS_FINITE:
         return ar_and(b, hlo_unary(b, s->from->op, x.part[0]), hlo_unary(b, s->from->op, x.part[1]));
     case OPCODE_CBRT: {
-        struct repr_value third = complex_make(ar_num(b, x.part[0], 1.0 / 3),
-                                               ar_num(b, x.part[0], 0));
+        int third = ar_num(b, x.part[0], 1.0 / 3), zero = ar_num(b, x.part[0], 0);
 
-        return repr_make(b, complex_power(b, x, third));
+        return repr_make(b, complex_power(b, x, complex_make(third, zero)));
     }
     case OPCODE_LOGISTIC: {
-        struct repr_value one = complex_make(ar_num(b, x.part[0], 1), ar_num(b, x.part[0], 0));
-        struct repr_value e = complex_exp(b, complex_make(ar_neg(b, x.part[0]),
-                                                          ar_neg(b, x.part[1])));
+        int one = ar_num(b, x.part[0], 1), zero = ar_num(b, x.part[0], 0);
+        int real = ar_neg(b, x.part[0]), imaginary = ar_neg(b, x.part[1]);
+        struct repr_value e = complex_exp(b, complex_make(real, imaginary));
 
         e.part[0] = ar_addn(b, e.part[0], 1);
-        return repr_make(b, complex_divide(b, one, e));
+        return repr_make(b, complex_divide(b, complex_make(one, zero), e));
     }
     case OPCODE_TAN:
-        return repr_make(b, complex_divide(b, complex_sine(b, x), complex_cosine(b, x)));
+        sine = complex_sine(b, x);
+        return repr_make(b, complex_divide(b, sine, complex_cosine(b, x)));
     default:
         break;
     }

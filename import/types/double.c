@@ -66,7 +66,7 @@ static struct repr_value from_f32(struct hlo_builder *b, int x)
 /* the quotient of the heads, then that of what it leaves, twice */
 static struct repr_value divide(struct hlo_builder *b, struct repr_value x, struct repr_value y)
 {
-    int first = ar_div(b, x.part[0], y.part[0]), second, third;
+    int first = ar_div(b, x.part[0], y.part[0]), second, third, is_finite, head;
     struct repr_value rest, q;
 
     rest = double_add(b, x, negate(b, double_multiply(b, y, from_f32(b, first))));
@@ -76,9 +76,9 @@ static struct repr_value divide(struct hlo_builder *b, struct repr_value x, stru
     q = quick_sum(b, first, second);
     q = quick_sum(b, q.part[0], ar_add(b, q.part[1], third));
     /* by zero and of infinities: what the heads say */
-    return make(ar_sel(b, hlo_unary(b, OPCODE_IS_FINITE, q.part[0]), q.part[0], first),
-                ar_sel(b, hlo_unary(b, OPCODE_IS_FINITE, q.part[0]), q.part[1],
-                       ar_num(b, first, 0)));
+    is_finite = hlo_unary(b, OPCODE_IS_FINITE, q.part[0]);
+    head = ar_sel(b, is_finite, q.part[0], first);
+    return make(head, ar_sel(b, is_finite, q.part[1], ar_num(b, first, 0)));
 }
 
 static struct repr_value choose(struct hlo_builder *b, int pred, struct repr_value x,
@@ -131,11 +131,12 @@ struct repr_value double_from_words(struct hlo_builder *b, struct repr_value x, 
 
 struct repr_value double_to_words(struct hlo_builder *b, struct repr_value x, bool is_signed)
 {
-    struct repr_value cut = choose(b, ar_lt(b, x.part[0], ar_num(b, x.part[0], 0)),
-                                   whole(b, OPCODE_CEIL, x), whole(b, OPCODE_FLOOR, x));
+    int is_negative = ar_lt(b, x.part[0], ar_num(b, x.part[0], 0));
+    struct repr_value above = whole(b, OPCODE_CEIL, x), below = whole(b, OPCODE_FLOOR, x);
+    struct repr_value cut = choose(b, is_negative, above, below);
+    struct repr_value head = words_from_f32(b, cut.part[0], is_signed);
 
-    return words_add(b, words_from_f32(b, cut.part[0], is_signed),
-                     words_from_f32(b, cut.part[1], true));
+    return words_add(b, head, words_from_f32(b, cut.part[1], true));
 }
 
 /* 23 bits of the mantissa and the exponent are the head, 29 bits the tail */
@@ -174,6 +175,7 @@ static int function(struct expand_site *s, struct repr_value x)
 static int unary(struct expand_site *s, struct repr_value x)
 {
     struct hlo_builder *b = s->b;
+    struct repr_value one;
     int is_negative;
 
     switch (s->from->op) {
@@ -185,7 +187,8 @@ static int unary(struct expand_site *s, struct repr_value x)
     case OPCODE_SQRT:
         return repr_make(b, square_root(b, x));
     case OPCODE_RSQRT:
-        return repr_make(b, divide(b, from_f32(b, ar_num(b, x.part[0], 1)), square_root(b, x)));
+        one = from_f32(b, ar_num(b, x.part[0], 1));
+        return repr_make(b, divide(b, one, square_root(b, x)));
     case OPCODE_FLOOR: case OPCODE_CEIL: case OPCODE_ROUND_NEAREST_EVEN:
     case OPCODE_ROUND_NEAREST_AFZ:
         return repr_make(b, whole(b, s->from->op, x));
@@ -201,8 +204,9 @@ static int unary(struct expand_site *s, struct repr_value x)
 static struct repr_value truncated(struct hlo_builder *b, struct repr_value x)
 {
     int is_negative = ar_lt(b, x.part[0], ar_num(b, x.part[0], 0));
+    struct repr_value above = whole(b, OPCODE_CEIL, x);
 
-    return choose(b, is_negative, whole(b, OPCODE_CEIL, x), whole(b, OPCODE_FLOOR, x));
+    return choose(b, is_negative, above, whole(b, OPCODE_FLOOR, x));
 }
 
 static int binary(struct expand_site *s, struct repr_value x, struct repr_value y)
@@ -237,6 +241,16 @@ static int binary(struct expand_site *s, struct repr_value x, struct repr_value 
     }
 }
 
+static struct repr_value spread(struct hlo_builder *b, struct repr_value scalar, int like)
+{
+    int head;
+
+    if (hlo_type_of(b, scalar.part[0])->rank == hlo_type_of(b, like)->rank)
+        return scalar;
+    head = ar_spread(b, scalar.part[0], like);
+    return make(head, ar_spread(b, scalar.part[1], like));
+}
+
 int double_elementwise(struct expand_site *s)
 {
     struct repr_value x, y, z;
@@ -253,10 +267,8 @@ int double_elementwise(struct expand_site *s)
     if (s->from->op != OPCODE_CLAMP)
         return expand_refuse(s, "nothing expands it for f64");
     z = repr_operand(s, 2);
-    if (hlo_type_of(b, x.part[0])->rank != hlo_type_of(b, y.part[0])->rank)
-        x = make(ar_spread(b, x.part[0], y.part[0]), ar_spread(b, x.part[1], y.part[0]));
-    if (hlo_type_of(b, z.part[0])->rank != hlo_type_of(b, y.part[0])->rank)
-        z = make(ar_spread(b, z.part[0], y.part[0]), ar_spread(b, z.part[1], y.part[0]));
+    x = spread(b, x, y.part[0]);
+    z = spread(b, z, y.part[0]);
     y = choose(b, compare(b, HLO_LT, y, x), x, y);
     return repr_make(b, choose(b, compare(b, HLO_GT, y, z), z, y));
 }

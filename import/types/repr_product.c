@@ -82,8 +82,8 @@ static int words_product(struct expand_site *s)
         return expand_refuse(s, "adds more than 65536 products of integers of 64 bits");
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 4; j++) {
-            int part = product(s, byte_of(b, x.part[0], i), byte_of(b, y.part[0], j),
-                               ELEMENT_U32, p);
+            int byte = byte_of(b, x.part[0], i);
+            int part = product(s, byte, byte_of(b, y.part[0], j), ELEMENT_U32, p);
             struct repr_value own = words_make(part, ar_int(b, part, 0));
 
             own = words_shift_left(b, own, 8 * (i + j));

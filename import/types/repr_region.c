@@ -147,7 +147,8 @@ static int words_sum(struct expand_site *s)
         sum[p] = plain_sum(s, ELEMENT_U32, (int[]){half, zero});
     }
     low = words_make(sum[0], ar_int(b, sum[0], 0));
-    high = words_make(ar_shli(b, sum[1], 16), ar_shri(b, sum[1], 16));
+    high.part[0] = ar_shli(b, sum[1], 16);
+    high.part[1] = ar_shri(b, sum[1], 16);
     low = words_add(b, low, high);
     low.part[1] = ar_add(b, low.part[1], ar_add(b, sum[2], ar_shli(b, sum[3], 16)));
     if (s->from->operand_count == 1)

@@ -111,7 +111,8 @@ static int fetch(struct expand_site *s, const struct sized *v, const struct size
                            .index_vector_dim = 1};
     int place = places(b, from, v, element_numbers(b, to, result));
 
-    place = hlo_gather(b, hlo_reshape(b, v->x, 1, &all), hlo_reshape(b, place, 2, column), &g, &one);
+    place = hlo_reshape(b, place, 2, column);
+    place = hlo_gather(b, hlo_reshape(b, v->x, 1, &all), place, &g, &one);
     return hlo_reshape(b, place, to->rank, to->dim);
 }
 

@@ -59,7 +59,9 @@ int words_is_negative(struct hlo_builder *b, struct repr_value x)
 
 struct repr_value words_abs(struct hlo_builder *b, struct repr_value x)
 {
-    return words_select(b, words_is_negative(b, x), words_negate(b, x), x);
+    int is_negative = words_is_negative(b, x);
+
+    return words_select(b, is_negative, words_negate(b, x), x);
 }
 
 /* by the high words; where they are equal by the low ones */
@@ -80,13 +82,15 @@ int words_compare(struct hlo_builder *b, enum hlo_direction d, struct repr_value
 
 struct repr_value words_shift_left(struct hlo_builder *b, struct repr_value x, int count)
 {
+    int low;
+
     if (count == 0)
         return x;
+    low = count >= 32 ? ar_int(b, x.part[0], 0) : ar_shli(b, x.part[0], count);
     if (count >= 32)
-        return words_make(ar_int(b, x.part[0], 0),
-                          count == 32 ? x.part[0] : ar_shli(b, x.part[0], count - 32));
-    return words_make(ar_shli(b, x.part[0], count),
-                      ar_or(b, ar_shli(b, x.part[1], count), ar_shri(b, x.part[0], 32 - count)));
+        return words_make(low, count == 32 ? x.part[0] : ar_shli(b, x.part[0], count - 32));
+    return words_make(low, ar_or(b, ar_shli(b, x.part[1], count),
+                                 ar_shri(b, x.part[0], 32 - count)));
 }
 
 /*

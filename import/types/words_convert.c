@@ -65,7 +65,8 @@ struct repr_value words_from_f32(struct hlo_builder *b, int x, bool is_signed)
     size = ar_sel(b, is_out, zero, ar_floor(b, size));
     high = ar_floor(b, ar_muln(b, size, 0x1p-32));
     low = ar_sub(b, size, ar_muln(b, high, 0x1p32));
-    y = words_make(word_of_float(b, low), word_of_float(b, high));
+    low = word_of_float(b, low);
+    y = words_make(low, word_of_float(b, high));
     most = words_constant(b, x, is_signed ? INT64_MAX : UINT64_MAX);
     y = words_select(b, is_out, most, y);
     if (!is_signed)

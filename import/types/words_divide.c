@@ -48,7 +48,7 @@ void words_divide(struct hlo_builder *b, struct repr_value x, struct repr_value 
                   struct repr_value *quotient, struct repr_value *remainder)
 {
     int x_negative, differ, is_zero;
-    struct repr_value ones;
+    struct repr_value size, ones;
 
     if (!is_signed) {
         divide_unsigned(b, x, y, quotient, remainder);
@@ -56,7 +56,8 @@ void words_divide(struct hlo_builder *b, struct repr_value x, struct repr_value 
     }
     x_negative = words_is_negative(b, x);
     differ = ar_xor(b, x_negative, words_is_negative(b, y));
-    divide_unsigned(b, words_abs(b, x), words_abs(b, y), quotient, remainder);
+    size = words_abs(b, x);
+    divide_unsigned(b, size, words_abs(b, y), quotient, remainder);
     *quotient = words_select(b, differ, words_negate(b, *quotient), *quotient);
     *remainder = words_select(b, x_negative, words_negate(b, *remainder), *remainder);
     is_zero = words_compare(b, HLO_EQ, y, words_constant(b, y.part[0], 0), false);

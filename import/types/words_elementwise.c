@@ -27,12 +27,13 @@ static struct repr_value from_count(struct hlo_builder *b, int count)
 static struct repr_value sign(struct hlo_builder *b, struct repr_value x, bool is_signed)
 {
     struct repr_value zero = words_constant(b, x.part[0], 0);
-    struct repr_value y = words_select(b, words_compare(b, HLO_NE, x, zero, false),
-                                       words_constant(b, x.part[0], 1), zero);
+    int is_some = words_compare(b, HLO_NE, x, zero, false), is_negative;
+    struct repr_value y = words_select(b, is_some, words_constant(b, x.part[0], 1), zero);
 
     if (!is_signed)
         return y;
-    return words_select(b, words_is_negative(b, x), words_constant(b, x.part[0], UINT64_MAX), y);
+    is_negative = words_is_negative(b, x);
+    return words_select(b, is_negative, words_constant(b, x.part[0], UINT64_MAX), y);
 }
 
 /* state: result, square, rest of the exponent, two words each */
@@ -57,21 +58,23 @@ static void power_round(struct hlo_builder *b, int *x, int round, const void *us
 static struct repr_value power(struct hlo_builder *b, struct repr_value x, struct repr_value y,
                                bool is_signed)
 {
-    struct repr_value one = words_constant(b, x.part[0], 1), none, is_none;
+    struct repr_value one = words_constant(b, x.part[0], 1), none;
     struct expand_loop loop = {.count = 6, .rounds = 64, .body = power_round,
                                .state = {one.part[0], one.part[1], x.part[0], x.part[1],
                                          y.part[0], y.part[1]}};
-    int is_odd;
+    int is_odd, is_one, is_minus_one;
 
     expand_loop(b, &loop);
     if (!is_signed)
         return words_make(loop.state[0], loop.state[1]);
     none = words_constant(b, x.part[0], UINT64_MAX);
     is_odd = ar_ne(b, ar_andi(b, y.part[0], 1), ar_int(b, y.part[0], 0));
-    is_none = words_select(b, words_compare(b, HLO_EQ, x, none, false),
-                           words_select(b, is_odd, none, one), words_constant(b, x.part[0], 0));
-    is_none = words_select(b, words_compare(b, HLO_EQ, x, one, false), one, is_none);
-    return words_select(b, words_is_negative(b, y), is_none,
+    is_minus_one = words_compare(b, HLO_EQ, x, none, false);
+    none = words_select(b, is_odd, none, one);
+    none = words_select(b, is_minus_one, none, words_constant(b, x.part[0], 0));
+    is_one = words_compare(b, HLO_EQ, x, one, false);
+    none = words_select(b, is_one, one, none);
+    return words_select(b, words_is_negative(b, y), none,
                         words_make(loop.state[0], loop.state[1]));
 }
 
@@ -98,6 +101,7 @@ static struct repr_value multiply_high(struct hlo_builder *b, struct repr_value 
 static int unary(struct expand_site *s, struct repr_value x, bool is_signed)
 {
     struct hlo_builder *b = s->b;
+    int low;
 
     switch (s->from->op) {
     case OPCODE_NEGATE:
@@ -107,7 +111,8 @@ static int unary(struct expand_site *s, struct repr_value x, bool is_signed)
     case OPCODE_SIGN:
         return repr_make(b, sign(b, x, is_signed));
     case OPCODE_NOT:
-        return repr_make(b, words_make(ar_not(b, x.part[0]), ar_not(b, x.part[1])));
+        low = ar_not(b, x.part[0]);
+        return repr_make(b, words_make(low, ar_not(b, x.part[1])));
     case OPCODE_POPCNT:
         return repr_make(b, from_count(b, ar_add(b, hlo_unary(b, OPCODE_POPCNT, x.part[0]),
                                                  hlo_unary(b, OPCODE_POPCNT, x.part[1]))));
@@ -152,9 +157,12 @@ static int binary(struct expand_site *s, struct repr_value x, struct repr_value 
 
 static struct repr_value spread(struct hlo_builder *b, struct repr_value scalar, int like)
 {
+    int low;
+
     if (hlo_type_of(b, scalar.part[0])->rank == hlo_type_of(b, like)->rank)
         return scalar;
-    return words_make(ar_spread(b, scalar.part[0], like), ar_spread(b, scalar.part[1], like));
+    low = ar_spread(b, scalar.part[0], like);
+    return words_make(low, ar_spread(b, scalar.part[1], like));
 }
 
 /* operations that give the same of numbers of 32 bits, if those and the result fit */

@@ -51,7 +51,8 @@ static struct graph *rest_of(struct graph *g, const struct graph *const *branch,
 int graph_switch(struct graph *g, int index, const int *operand, int count,
                  const struct graph *const *branch, int branches)
 {
-    int *all, node;
+    const struct graph *first;
+    int *all, pred, node;
 
     if (branches <= 2)
         return graph_conditional(g, is_number(g, index, 0), operand, count, branch[0],
@@ -60,8 +61,9 @@ int graph_switch(struct graph *g, int index, const int *operand, int count,
     for (int i = 0; i < count; i++)
         all[i] = operand[i];
     all[count] = index;
-    node = graph_conditional(g, is_number(g, index, 0), all, count + 1, with_index(g, branch[0]),
-                             rest_of(g, branch, branches, 1));
+    pred = is_number(g, index, 0);
+    first = with_index(g, branch[0]);
+    node = graph_conditional(g, pred, all, count + 1, first, rest_of(g, branch, branches, 1));
     mem_free(all);
     return node;
 }

@@ -203,12 +203,12 @@ static int new_slot(struct zoo *z, int variable, const char *kind)
 static void update_by_adam(struct zoo *z, int variable, int gradient, int rate, int step)
 {
     static const struct nn_adam adam = {0.9, 0.999, 1e-8, 0.01};
-    int slot[2] = {new_slot(z, variable, "m"), new_slot(z, variable, "v")};
-    int moment[2] = {slot[0], slot[1]};
+    int first = new_slot(z, variable, "m"), second = new_slot(z, variable, "v");
+    int moment[2] = {first, second};
 
     replace(z, variable, nn_adam(z->g, &adam, variable, gradient, rate, step, moment));
-    replace(z, slot[0], moment[0]);
-    replace(z, slot[1], moment[1]);
+    replace(z, first, moment[0]);
+    replace(z, second, moment[1]);
 }
 
 static void update_by_momentum(struct zoo *z, int variable, int gradient, int rate)

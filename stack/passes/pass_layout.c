@@ -446,7 +446,8 @@ static int rebuild_convolution(struct layout_assignment *l, int node)
 static int rebuild_dot(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
-    int operand[2] = {plain(l, n.operand[0]), plain(l, n.operand[1])}, rank = n.shape.rank;
+    int lhs = plain(l, n.operand[0]), rhs = plain(l, n.operand[1]);
+    int operand[2] = {lhs, rhs}, rank = n.shape.rank;
     struct layout_order found, usual = layout_order_identity(rank);
 
     n.operand = operand;

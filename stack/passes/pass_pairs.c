@@ -403,7 +403,7 @@ static int gradient(struct pairs *p, int node, bool is_in, bool is_kernel)
     struct width w = width_of(n.shape.dim[c.out_spatial[1]], n.window[1].pad_low);
     const int *from = p->w.from->node[node].operand;
     int x = is_in ? pairs_of(p, from[0]) : n.operand[0];
-    int k = is_kernel ? pairs_of(p, from[1]) : n.operand[1], y;
+    int k = is_kernel ? pairs_of(p, from[1]) : n.operand[1], y, first;
 
     window_of_gradient(&window[1], &w, g->node[x].shape.dim[WIDTH], is_in, is_kernel);
     label_kernel_gradient(&c);
@@ -412,8 +412,8 @@ static int gradient(struct pairs *p, int node, bool is_in, bool is_kernel)
         y = graph_reshape(g, y, shape_make(DTYPE_F32, 4, (const int64_t[]){
                 n.shape.dim[n.conv->out_spatial[0]], 2 * w.pair_taps,
                 n.shape.dim[n.conv->out_batch], 2 * n.shape.dim[n.conv->out_feature]}));
-    y = graph_binary(g, HLO_ADD, part_of(g, &n, y, &w, 0, is_in, is_kernel),
-                     part_of(g, &n, y, &w, 1, is_in, is_kernel));
+    first = part_of(g, &n, y, &w, 0, is_in, is_kernel);
+    y = graph_binary(g, HLO_ADD, first, part_of(g, &n, y, &w, 1, is_in, is_kernel));
     return as_gradient(g, &n, y);
 }
 

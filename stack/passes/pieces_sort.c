@@ -166,10 +166,11 @@ static void exchange(struct long_sort *s, int bit)
     swaps = graph_binary(g, HLO_OR, graph_compare(g, COMPARE_GT, low[KEYS], high[KEYS]), ties);
     for (int i = 0; i < s->arrays; i++) {
         const struct shape whole = g->node[s->array[i]].shape;
-        int both[2] = {graph_select(g, swaps, high[i], low[i]),
-                       graph_select(g, swaps, low[i], high[i])};
+        int first = graph_select(g, swaps, high[i], low[i]);
+        int second = graph_select(g, swaps, low[i], high[i]);
 
-        s->array[i] = graph_reshape(g, graph_concatenate(g, both, 2, dim), whole);
+        first = graph_concatenate(g, (int[]){first, second}, 2, dim);
+        s->array[i] = graph_reshape(g, first, whole);
     }
 }
 

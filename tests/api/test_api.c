@@ -274,11 +274,12 @@ static sy_status whole_product(sy_context *c, const sy_tensor *in, int inputs, s
 static sy_status cut_product(sy_context *c, const sy_tensor *in, int inputs, sy_tensor *out,
                              int outputs, void *user)
 {
+    sy_tensor rows = sy_split(c, in[0], (int[]){1, 2});
+
     (void)inputs;
     (void)outputs;
     (void)user;
-    out[0] = sy_matmul(c, sy_split(c, in[0], (int[]){1, 2}), sy_split(c, in[1], (int[]){2, 1}),
-                       "highest");
+    out[0] = sy_matmul(c, rows, sy_split(c, in[1], (int[]){2, 1}), "highest");
     return SY_OK;
 }
 

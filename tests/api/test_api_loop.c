@@ -295,16 +295,17 @@ static sy_status pair_step(sy_context *c, const sy_tensor *in, int inputs, sy_te
 {
     struct pair *p = user;
     sy_tensor fake = sy_model_forward(c, p->model[0], in[0], true);
-    sy_tensor says[2] = {sy_model_forward(c, p->model[1], in[0], true),
-                         sy_model_forward(c, p->model[1], fake, true)};
-    sy_tensor ones = sy_constant(c, SY_F32, sy_tensor_shape(c, says[0]), 1), loss[2];
+    sy_tensor of_real = sy_model_forward(c, p->model[1], in[0], true);
+    sy_tensor of_fake = sy_model_forward(c, p->model[1], fake, true);
+    sy_tensor ones = sy_constant(c, SY_F32, sy_tensor_shape(c, of_real), 1), loss[2];
     sy_tensor w[8], gradient[8];
 
     assert_true(inputs == 1 && outputs == 2);
-    loss[0] = sy_average_loss(c, sy_loss(c, "BinaryCrossentropy(from_logits=True)", ones, says[1]),
+    loss[0] = sy_average_loss(c, sy_loss(c, "BinaryCrossentropy(from_logits=True)", ones, of_fake),
                               0);
-    loss[1] = sy_average_loss(c, sy_add(c, sy_loss(c, "mse", ones, says[0]),
-                                        sy_loss(c, "mse", sy_scale(c, ones, 0), says[1])), 0);
+    loss[1] = sy_loss(c, "mse", ones, of_real);
+    loss[1] = sy_add(c, loss[1], sy_loss(c, "mse", sy_scale(c, ones, 0), of_fake));
+    loss[1] = sy_average_loss(c, loss[1], 0);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < p->count[k]; i++)
             w[i] = sy_read(c, p->v[k][i]);

@@ -171,7 +171,8 @@ static bool are_apart(const struct zones *a, const struct zones *b)
 static bool pick_zones(struct maker *m, enum space from, enum space to, struct random_copy *c)
 {
     for (int tries = 0; tries < 10; tries++) {
-        *c = (struct random_copy){.from = any_zones(m, from), .to = any_zones(m, to)};
+        *c = (struct random_copy){.from = any_zones(m, from)};
+        c->to = any_zones(m, to);
         if (are_apart(&c->from, &c->to) && zones_take_copy(m, &c->from, false)
             && zones_take_copy(m, &c->to, true) && keeps_lanes_out(m, &c->from, &c->to))
             return true;
@@ -273,6 +274,7 @@ static struct isa_operand number_operand(struct maker *m, int32_t value, bool *i
 /* a copy with a flag of its own, or another on a flag that waits for copies anyway */
 static struct flag_use *flag_of_copy(struct maker *m)
 {
+    uint8_t guard;
     int i;
 
     for (i = 0; i < m->use_count && chance(m, 30); i++) {
@@ -282,7 +284,8 @@ static struct flag_use *flag_of_copy(struct maker *m)
             && u->flag < flags_kept(m))
             return u;
     }
-    return use_flag(m, free_flag(m), lasting_guard(m));
+    guard = lasting_guard(m);
+    return use_flag(m, free_flag(m), guard);
 }
 
 static void start_copy(struct maker *m, struct flag_use *u, const struct random_copy *c,
@@ -359,8 +362,8 @@ void put_descriptor(unsigned char *to, const int32_t word[16])
 static void describe(struct maker *m, const struct random_copy *c, const struct shape *s, int flag,
                      unsigned char *to)
 {
-    int32_t word[16] = {(int32_t)c->from.space | (int32_t)c->to.space << 4,
-                        place(m, &c->from, s, 0), place(m, &c->to, s, 1), s->run,
+    int from = place(m, &c->from, s, 0), at = place(m, &c->to, s, 1);
+    int32_t word[16] = {(int32_t)c->from.space | (int32_t)c->to.space << 4, from, at, s->run,
                         1, 0, 0, 1, 0, 0, 1, 0, 0, flag, 0, 0};
 
     for (int i = 0; i < s->levels; i++) {

@@ -150,9 +150,12 @@ void make_flag(struct maker *m)
     struct flag_use *u = some_use(m);
 
     if (!u) {
+        uint8_t guard;
+
         if (m->use_count >= USES_MAX - 4)
             return;
-        make_change(m, use_flag(m, free_flag(m), lasting_guard(m)));
+        guard = lasting_guard(m);
+        make_change(m, use_flag(m, free_flag(m), guard));
         return;
     }
     if (u->is_fresh)

@@ -244,13 +244,14 @@ static void make_compare(struct maker *m)
 static void make_logic(struct maker *m)
 {
     struct pick a = find_or_make(m, PREDS, 7);
+    int with;
 
     if (below(m, 3) == 0) {
         add(m, graph_unary(m->g, HLO_NOT, a.node), 1, a.is_column);
         return;
     }
-    add(m, graph_binary(m->g, below(m, 2) ? HLO_AND : HLO_OR, a.node, partner(m, a).node), 1,
-        a.is_column);
+    with = partner(m, a).node;
+    add(m, graph_binary(m->g, below(m, 2) ? HLO_AND : HLO_OR, a.node, with), 1, a.is_column);
 }
 
 static void make_select(struct maker *m)

@@ -89,6 +89,8 @@ int rh_index(struct rh *m, int rank, const int64_t *dim, int64_t bound)
 /* DTYPE_COUNT as a type must not get here */
 struct rh_pick rh_find(struct rh *m, unsigned types, int lowest, int highest)
 {
+    int rank;
+
     for (int i = 0; i < 20 && m->count > 0; i++) {
         struct rh_pick p = m->pool[rh_below(m, m->count)];
         struct shape s = rh_shape(m, p.node);
@@ -96,8 +98,8 @@ struct rh_pick rh_find(struct rh *m, unsigned types, int lowest, int highest)
         if ((types & m->dtypes & RH_TYPE(s.dtype)) && s.rank >= lowest && s.rank <= highest)
             return p;
     }
-    return rh_parameter(m, rh_random_shape(m, rh_type(m, types),
-                                           lowest + rh_below(m, highest - lowest + 1)));
+    rank = lowest + rh_below(m, highest - lowest + 1);
+    return rh_parameter(m, rh_random_shape(m, rh_type(m, types), rank));
 }
 
 struct rh_pick rh_like(struct rh *m, struct shape s)

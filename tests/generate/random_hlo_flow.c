@@ -2,6 +2,7 @@
  * Loops that a condition ends, and conditionals, with random graphs as their computations, in
  * which there may be others.
  */
+#include "stack/hlo/rewrite.h"
 #include "tests/generate/random_hlo_impl.h"
 
 #include <stdlib.h>
@@ -144,10 +145,12 @@ static int bounded(struct rh *m, struct rh_pick p)
     enum graph_dtype t = rh_shape(m, p.node).dtype;
     double most = rh_parameter_bound(t);
     bool is_signed = t != DTYPE_U32 && t != DTYPE_U8;
+    int high;
 
     if (t == DTYPE_PRED || m->g->node[p.node].op == HLO_PARAMETER)
         return p.node;
-    return graph_clamp(m->g, scalar(m, t, is_signed ? -most : 0), p.node, scalar(m, t, most));
+    high = scalar(m, t, most);
+    return graph_clamp(m->g, scalar(m, t, is_signed ? -most : 0), p.node, high);
 }
 
 /* i < limit, and perhaps something about the largest of some elements */
@@ -164,9 +167,11 @@ static void end_condition(struct rh *c, int i, int limit)
         x = s.rank && s.dtype != DTYPE_PRED
                 ? graph_reduce(c->g, REDUCE_MAX, p.node, (1u << s.rank) - 1) : p.node;
         if (s.dtype != DTYPE_PRED || s.rank == 0) {
-            if (s.dtype != DTYPE_PRED)
-                x = graph_compare(c->g, (enum graph_compare)rh_below(c, 6), x,
-                                  scalar(c, s.dtype, rh_below(c, 4)));
+            if (s.dtype != DTYPE_PRED) {
+                int with = scalar(c, s.dtype, rh_below(c, 4));
+
+                x = graph_compare(c->g, (enum graph_compare)rh_below(c, 6), x, with);
+            }
             on = graph_binary(c->g, rh_below(c, 3) ? HLO_AND : HLO_OR, on, x);
             on = graph_binary(c->g, HLO_AND, on,
                               graph_compare(c->g, COMPARE_LT, i, scalar(c, DTYPE_S32, TRIPS_MAX)));
@@ -183,8 +188,11 @@ static void make_while(struct rh *m)
 
     i = rh_index(body, 0, NULL, 3);
     limit = rh_index(body, 0, NULL, TRIPS_MAX);
-    for (int k = 0; k < state; k++)
-        rh_parameter(body, rh_random_shape(body, rh_type(body, RH_ANY), rh_below(m, 4)));
+    for (int k = 0; k < state; k++) {
+        int rank = rh_below(m, 4);
+
+        rh_parameter(body, rh_random_shape(body, rh_type(body, RH_ANY), rank));
+    }
     make_some(body, 1 + rh_below(m, 4));
     next = arena_array(m->g->arena, (size_t)state + 2, sizeof(*next));
     next[0] = graph_binary(body->g, HLO_ADD, i, scalar(body, DTYPE_S32, 1));

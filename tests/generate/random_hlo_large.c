@@ -52,10 +52,12 @@ static int make_side(struct rh *m, const struct sides *s, int free_kind, enum gr
 /* the usual orders of dimensions are among the random ones, for matrices often */
 void rh_dot(struct rh *m)
 {
-    struct sides s = {.count = {rh_below(m, 3) ? 0 : 1 + rh_below(m, 2), rh_below(m, 4) ? 1 : 2,
-                                1 + (rh_below(m, 5) == 0), rh_below(m, 6) ? 1 : rh_below(m, 3)}};
+    int batch = rh_below(m, 3) ? 0 : 1 + rh_below(m, 2), contract = rh_below(m, 4) ? 1 : 2;
+    int rows = 1 + (rh_below(m, 5) == 0), columns = rh_below(m, 6) ? 1 : rh_below(m, 3);
+    struct sides s = {.count = {batch, contract, rows, columns}};
     struct graph_dot d = {.batch_count = s.count[0], .contract_count = s.count[1]};
     enum graph_dtype t = rh_type(m, product_types);
+    enum graph_precision precision;
     double terms = 1, bound;
     int a, b;
 
@@ -67,8 +69,8 @@ void rh_dot(struct rh *m)
     a = make_side(m, &s, 2, t, d.lhs_batch, d.lhs_contract);
     b = make_side(m, &s, 3, t, d.rhs_batch, d.rhs_contract);
     bound = terms * 64;
-    rh_add(m, graph_dot_general(m->g, a, b, &d, result_type(m, t, bound), any_precision(m)),
-           bound);
+    precision = any_precision(m);
+    rh_add(m, graph_dot_general(m->g, a, b, &d, result_type(m, t, bound), precision), bound);
 }
 
 /* ---- convolution ---- */
@@ -90,11 +92,13 @@ static bool random_window(struct rh *m, struct graph_window *w, int64_t length, 
 {
     int64_t padded, reach;
 
-    *w = (struct graph_window){.size = 1 + rh_below(m, 4), .stride = 1 + rh_below(m, 2),
-                               .pad_low = rh_below(m, 3), .pad_high = rh_below(m, 3),
-                               .base_dilation = rh_below(m, 5) ? 1 : 2,
-                               .window_dilation = rh_below(m, 5) ? 1 : 2,
-                               .is_reversed = rh_below(m, 6) == 0};
+    *w = (struct graph_window){.size = 1 + rh_below(m, 4)};
+    w->stride = 1 + rh_below(m, 2);
+    w->pad_low = rh_below(m, 3);
+    w->pad_high = rh_below(m, 3);
+    w->base_dilation = rh_below(m, 5) ? 1 : 2;
+    w->window_dilation = rh_below(m, 5) ? 1 : 2;
+    w->is_reversed = rh_below(m, 6) == 0;
     if (rh_below(m, 8) == 0)
         w->pad_low = -1;
     padded = (length - 1) * w->base_dilation + 1 + w->pad_low + w->pad_high;
@@ -113,6 +117,8 @@ void rh_conv(struct rh *m)
     struct graph_window w[2];
     int64_t places, groups = rh_below(m, 4) ? 1 : 1 + rh_below(m, 4);
     bool is_usual = rh_below(m, 2);
+    enum graph_precision precision;
+    enum graph_dtype of;
     double bound;
     int x;
 
@@ -140,8 +146,9 @@ void rh_conv(struct rh *m)
     k.dim[c.kernel_out] = out;
     bound = (double)(in * w[0].size * w[1].size) * 64;
     x = rh_parameter(m, a).node;
-    rh_add(m, graph_convolution(m->g, x, rh_parameter(m, k).node, w, &c,
-                                result_type(m, t, bound), any_precision(m)), bound);
+    precision = any_precision(m);
+    of = result_type(m, t, bound);
+    rh_add(m, graph_convolution(m->g, x, rh_parameter(m, k).node, w, &c, of, precision), bound);
 }
 
 /* ---- windows ---- */
@@ -316,10 +323,10 @@ void rh_sorted(struct rh *m)
 
 void rh_bits(struct rh *m)
 {
-    int seed = rh_index(m, 0, NULL, 1000);
+    int seed = rh_index(m, 0, NULL, 1000), stream = rh_below(m, 5);
 
-    rh_add(m, graph_rng_bits(m->g, rh_random_shape(m, DTYPE_U32, rh_below(m, 4)), seed,
-                             rh_below(m, 5)), 0x1p32);
+    rh_add(m, graph_rng_bits(m->g, rh_random_shape(m, DTYPE_U32, rh_below(m, 4)), seed, stream),
+           0x1p32);
 }
 
 /* x, y, row of a table -> larger of x and that row, y - x, next row */

@@ -74,8 +74,8 @@ static void scalar(struct writer *w, bool is_guardable)
         "scmp.eq.s32.totalorder", "scmp.ne.s32.totalorder", "scmp.lt.s32.totalorder",
         "scmp.le.s32.totalorder", "scmp.gt.s32.totalorder", "scmp.ge.s32.totalorder",
         "scmp.lt.u32.totalorder", "scmp.ge.u32.totalorder", "scmp.eq.u32.totalorder"};
-    int to = below(w, SCALARS), kind = below(w, 16);
-    const char *g = guard(w, is_guardable);
+    int to = below(w, SCALARS), kind = below(w, 16), from, with;
+    const char *g = guard(w, is_guardable), *how;
 
     if (kind < 6) {
         say(w, "s%d = sadd.s32 %ss%d, %d", to, g, to, constant(w));
@@ -85,20 +85,24 @@ static void scalar(struct writer *w, bool is_guardable)
         say(w, ", ");
         operand(w);
     } else if (kind < 12) {
-        say(w, "p%d = %s %ss%d, ", below(w, PREDICATES), one_of(w, compare, COUNT_OF(compare)), g,
-            below(w, SCALARS));
+        from = below(w, SCALARS);
+        how = one_of(w, compare, COUNT_OF(compare));
+        say(w, "p%d = %s %ss%d, ", below(w, PREDICATES), how, g, from);
         operand(w);
     } else if (kind == 12) {
-        say(w, "s%d = scalar_select %sp%d, s%d, ", to, g, below(w, PREDICATES),
-            below(w, SCALARS));
+        from = below(w, SCALARS);
+        say(w, "s%d = scalar_select %sp%d, s%d, ", to, g, below(w, PREDICATES), from);
         operand(w);
     } else if (kind == 13) {
-        say(w, "p%d = p%s %sp%d, p%d", below(w, PREDICATES), below(w, 2) ? "and" : "xor", g,
-            below(w, PREDICATES), below(w, PREDICATES));
+        from = below(w, PREDICATES);
+        with = below(w, PREDICATES);
+        how = below(w, 2) ? "and" : "xor";
+        say(w, "p%d = p%s %sp%d, p%d", below(w, PREDICATES), how, g, with, from);
     } else if (kind == 14) {
         say(w, "s%d = sld %s[smem:%d]", to, g, 4 * below(w, 16));
     } else if (below(w, 3) == 0) {
-        say(w, "sst %s[smem:%d], s%d", g, 64 + 4 * below(w, 16), below(w, SCALARS));
+        from = below(w, SCALARS);
+        say(w, "sst %s[smem:%d], s%d", g, 64 + 4 * below(w, 16), from);
     } else {
         say(w, "s%d = smov %s%d", to, g, constant(w));
     }
@@ -108,13 +112,17 @@ static void rows(struct writer *w)
 {
     static const char *const shape[] = {"", "", "", " ss:$8", " ss:$2 sm:$0xf", " sm:$0x3"};
 
-    say(w, "[vmem:s%d + %d]%s", below(w, SCALARS), 8 * below(w, 40),
-        one_of(w, shape, COUNT_OF(shape)));
+    const char *pattern = one_of(w, shape, COUNT_OF(shape));
+    int offset = 8 * below(w, 40);
+
+    say(w, "[vmem:s%d + %d]%s", below(w, SCALARS), offset, pattern);
 }
 
 static void load(struct writer *w, bool is_guardable)
 {
-    say(w, " ;; v%d = vld %s", 1 + below(w, 4), guard(w, is_guardable));
+    const char *g = guard(w, is_guardable);
+
+    say(w, " ;; v%d = vld %s", 1 + below(w, 4), g);
     rows(w);
 }
 
@@ -153,8 +161,11 @@ static void bundle(struct writer *w, bool is_body)
         load(w, is_body);
     if (below(w, 5) == 0)
         store(w, is_body);
-    if (below(w, 3) == 0)
-        say(w, " ;; v%d = vadd.f32 v%d, v%d", 6 + below(w, 3), 1 + below(w, 8), 1 + below(w, 8));
+    if (below(w, 3) == 0) {
+        int b = 1 + below(w, 8), a = 1 + below(w, 8);
+
+        say(w, " ;; v%d = vadd.f32 v%d, v%d", 6 + below(w, 3), a, b);
+    }
     if (below(w, 4) == 0)
         push_or_pop(w);
     say(w, " }\n");

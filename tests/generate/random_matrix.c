@@ -358,6 +358,14 @@ static bool pop_some_result(struct maker *m, int unit)
     return pop_accumulator(m, unit, number);
 }
 
+static void multiply_any(struct maker *m, int unit)
+{
+    uint8_t guard = m->limits.accumulator_count ? lasting_guard(m)
+                                                : fifo_guard(m, FIFO_RESULT + unit);
+
+    multiply(m, unit, any_rows_type(m, unit), guard, NULL);
+}
+
 void make_matrix(struct maker *m)
 {
     int unit = below(m, m->limits.mxu_count), what = below(m, 100);
@@ -376,9 +384,7 @@ void make_matrix(struct maker *m)
     else if (what < 98 && has_halves && m->fifo[FIFO_ROWS + unit].count > 0)
         take_rows_prep(m, unit);
     else if (what < 98)
-        multiply(m, unit, any_rows_type(m, unit),
-                 m->limits.accumulator_count ? lasting_guard(m) : fifo_guard(m, FIFO_RESULT + unit),
-                 NULL);
+        multiply_any(m, unit);
     else
         give_up_gains(m, unit);
 }

@@ -106,13 +106,16 @@ static void make_lanes(struct maker *m)
     static const enum isa_opcode binary[] = {OP_VADD_F32, OP_VMUL_F32, OP_VSUB_F32, OP_VMAX_F32,
                                              OP_VADD_S32, OP_VXOR_U32, OP_VAND_U32};
     int a = a_value(m), b = a_value(m), acc = m->pinned[below(m, PINNED_COUNT)];
+    struct isa_operand with;
 
     switch (below(m, 10)) {
     case 0:
-        emit(m, OP_VMOV, 2, operand_reg(new_value(m)), operand_imm(0x3f800000 + below(m, 9)), NONE);
+        with = operand_imm(0x3f800000 + below(m, 9));
+        emit(m, OP_VMOV, 2, operand_reg(new_value(m)), with, NONE);
         break;
     case 1:
-        emit(m, OP_VSTV, 2, operand_reg(new_value(m)), operand_reg(8 + below(m, 5)), NONE);
+        with = operand_reg(8 + below(m, 5));
+        emit(m, OP_VSTV, 2, operand_reg(new_value(m)), with, NONE);
         break;
     case 2:
         m->mask[m->mask_count++] = vcode_mask(m->c);
@@ -120,8 +123,9 @@ static void make_lanes(struct maker *m)
              operand_reg(b));
         break;
     case 3: {
-        struct isa_operand o[] = {operand_reg(new_value(m)), operand_reg(a_mask(m)),
-                                  operand_reg(a), operand_reg(b)};
+        int to = new_value(m), mask = a_mask(m);
+        struct isa_operand o[] = {operand_reg(to), operand_reg(mask), operand_reg(a),
+                                  operand_reg(b)};
 
         vcode_emit(m->c, OP_VSEL, 4, o);
         break;
@@ -136,8 +140,8 @@ static void make_lanes(struct maker *m)
                           .op[m->c->block[m->c->block_count - 1].op_count - 1]);
         break;
     default:
-        emit(m, binary[below(m, 7)], 3, operand_reg(new_value(m)), operand_reg(a),
-             operand_reg(b));
+        with = operand_reg(new_value(m));
+        emit(m, binary[below(m, 7)], 3, with, operand_reg(a), operand_reg(b));
     }
 }
 
@@ -145,6 +149,7 @@ static void make_scalar(struct maker *m)
 {
     int region = below(m, REGION_COUNT), from = 8 + below(m, 4), to = 8 + below(m, 4);
     int step = 8 * (below(m, 3) - 1);
+    struct isa_operand with, predicate;
 
     switch (below(m, 5)) {
     case 0:
@@ -154,8 +159,9 @@ static void make_scalar(struct maker *m)
         m->pointer_delta[region] += step;
         break;
     case 1:
-        emit(m, below(m, 2) ? OP_SCMP_GT : OP_SCMP_LT, 3, operand_reg(1 + below(m, 3)),
-             operand_reg(from), operand_imm(below(m, 100)));
+        with = operand_imm(below(m, 100));
+        predicate = operand_reg(1 + below(m, 3));
+        emit(m, below(m, 2) ? OP_SCMP_GT : OP_SCMP_LT, 3, predicate, operand_reg(from), with);
         break;
     case 2:
         emit(m, OP_SMUL, 3, operand_reg(to), operand_reg(from), operand_imm(3 + below(m, 9)));
@@ -246,10 +252,13 @@ static void make_xlu(struct maker *m)
         return;
     }
     make_room(m, 8 + xlu, m->chip->xlu_fifo_depth, 1);
-    if (which == 1)
+    if (which == 1) {
         op = emit(m, OP_VADD_XLANE, 1, operand_reg(a_value(m)), NONE, NONE);
-    else
-        op = emit(m, OP_VBCAST_LANE, 2, operand_reg(a_value(m)), operand_imm(below(m, 128)), NONE);
+    } else {
+        struct isa_operand lane = operand_imm(below(m, 128));
+
+        op = emit(m, OP_VBCAST_LANE, 2, operand_reg(a_value(m)), lane, NONE);
+    }
     op->op.unit_index = (uint8_t)xlu;
     add_waiting(m, 8 + xlu, which == 1 ? OP_VPOP_XLANE : OP_VPOP_PERMUTE, 1);
 }
@@ -258,10 +267,11 @@ static void make_eup_or_v2s(struct maker *m)
 {
     bool is_eup = below(m, 3) > 0;
     int f = is_eup ? 12 : 13;
+    struct isa_operand a;
 
     make_room(m, f, is_eup ? m->chip->eup_fifo_depth : m->chip->scalar_v2s_depth, 1);
-    emit(m, is_eup ? (below(m, 2) ? OP_VRCP : OP_VTANH) : OP_VPUSH, 1, operand_reg(a_value(m)),
-         NONE, NONE);
+    a = operand_reg(a_value(m));
+    emit(m, is_eup ? (below(m, 2) ? OP_VRCP : OP_VTANH) : OP_VPUSH, 1, a, NONE, NONE);
     add_waiting(m, f, is_eup ? OP_VPOP_EUP : OP_SPOP, 1);
 }
 

@@ -289,12 +289,15 @@ void make_xlu(struct maker *m)
 {
     int unit = below(m, m->limits.xlu_count);
 
-    if (chance(m, 45))
+    if (chance(m, 45)) {
         pop_entry(m, FIFO_XLU + unit);
-    else if (m->xlu[unit].is_open || chance(m, 30))
+    } else if (m->xlu[unit].is_open || chance(m, 30)) {
         make_transpose(m, unit);
-    else
-        push_lanes(m, unit, chance(m, 50), fifo_guard(m, FIFO_XLU + unit));
+    } else {
+        uint8_t guard = fifo_guard(m, FIFO_XLU + unit);
+
+        push_lanes(m, unit, chance(m, 50), guard);
+    }
 }
 
 void close_transposes(struct maker *m)

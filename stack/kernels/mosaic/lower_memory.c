@@ -260,6 +260,7 @@ int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place 
 {
     struct level level[LEVELS_MAX];
     enum isa_opcode code = copy_code(from->space, to->space);
+    struct isa_operand source;
     struct scalar a, b;
     int64_t rows, copies = 1, index[LEVELS_MAX] = {0};
     int count;
@@ -273,8 +274,8 @@ int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place 
             return pallas_fail(l, op, "an array of %d dimensions into SMEM; one is made",
                               words->rank);
         *granules = smem_granules(words);
-        vcode_put(&l->code, isa_make_dma(code, scalar_use(l, a), I(*granules), scalar_use(l, b),
-                                         flag));
+        source = scalar_use(l, a);
+        vcode_put(&l->code, isa_make_dma(code, source, I(*granules), scalar_use(l, b), flag));
         return 0;
     }
     if (from->sublane || to->sublane)
@@ -297,8 +298,8 @@ int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place 
         }
         s = scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW));
         d = scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW));
-        put_copy(l, code, scalar_use(l, s), scalar_use(l, d), count ? &level[0] : NULL, rows,
-                 flag);
+        source = scalar_use(l, s);
+        put_copy(l, code, source, scalar_use(l, d), count ? &level[0] : NULL, rows, flag);
         for (int i = 1; i < count && ++index[i] == level[i].count; i++)
             index[i] = 0;
     }

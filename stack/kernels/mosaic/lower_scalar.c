@@ -96,22 +96,28 @@ static struct scalar binary(struct lower *l, enum isa_opcode code, struct isa_op
 
 struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b)
 {
+    struct isa_operand x;
+
     if (a.is_known && b.is_known)
         return scalar_known((int64_t)(int32_t)((uint32_t)a.value + (uint32_t)b.value));
     if (a.is_known && a.value == 0)
         return b;
     if (b.is_known && b.value == 0)
         return a;
-    return binary(l, OP_SADD, scalar_use(l, a), scalar_use(l, b));
+    x = scalar_use(l, a);
+    return binary(l, OP_SADD, x, scalar_use(l, b));
 }
 
 struct scalar scalar_sub(struct lower *l, struct scalar a, struct scalar b)
 {
+    struct isa_operand x;
+
     if (a.is_known && b.is_known)
         return scalar_known((int64_t)(int32_t)((uint32_t)a.value - (uint32_t)b.value));
     if (b.is_known && b.value == 0)
         return a;
-    return binary(l, OP_SSUB, scalar_use(l, a), scalar_use(l, b));
+    x = scalar_use(l, a);
+    return binary(l, OP_SSUB, x, scalar_use(l, b));
 }
 
 struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by)
@@ -349,9 +355,12 @@ static struct scalar integer(struct lower *l, const struct mosaic_op *op, struct
 
 int pallas_integer(struct lower *l, const struct mosaic_op *op)
 {
-    if (is_scalar(op))
-        set(l, op, integer(l, op, scalar_of(l, op->operand[0]),
-                           scalar_of(l, op->operand[op->operand_count - 1])));
+    struct scalar x;
+
+    if (!is_scalar(op))
+        return 0;
+    x = scalar_of(l, op->operand[0]);
+    set(l, op, integer(l, op, x, scalar_of(l, op->operand[op->operand_count - 1])));
     return 0;
 }
 

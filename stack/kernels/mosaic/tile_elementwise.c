@@ -207,7 +207,7 @@ bool tile_cmpf(struct tiler *t, const struct mosaic_op *op, const struct tile_at
         [12] = OP_VCMP_GT_F32, [13] = OP_VCMP_NE_F32};
     int64_t predicate = mosaic_int(op, "predicate", 0);
     opnd a, b;
-    int m;
+    int m, less;
 
     if (predicate < 1 || predicate > 14 || predicate == 8)
         return tile_fail(t, op, "predicate %lld", (long long)predicate);
@@ -217,7 +217,8 @@ bool tile_cmpf(struct tiler *t, const struct mosaic_op *op, const struct tile_at
     m = vcode_mask(t->c);
     if (predicate == 6) {               /* less or greater */
         b = in_register(t, b);
-        *out = R(emit_vmor(t->c, emit_vcmp_lt_f32(t->c, a, b), emit_vcmp_gt_f32(t->c, a, b)));
+        less = emit_vcmp_lt_f32(t->c, a, b);
+        *out = R(emit_vmor(t->c, less, emit_vcmp_gt_f32(t->c, a, b)));
         return true;
     }
     if (predicate == 14 || predicate == 7) {    /* one is no number; both are */

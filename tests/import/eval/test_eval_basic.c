@@ -6,7 +6,9 @@
 static int binary_of(struct rig *r, enum hlo_opcode op, enum hlo_element e, const void *x,
                      const void *y, int64_t n)
 {
-    return hlo_binary(&r->b, op, rig_constant(r, e, 1, &n, x), rig_constant(r, e, 1, &n, y));
+    int left = rig_constant(r, e, 1, &n, x);
+
+    return hlo_binary(&r->b, op, left, rig_constant(r, e, 1, &n, y));
 }
 
 TEST(integers_wrap_and_divide_by_zero_to_all_ones)
@@ -95,16 +97,19 @@ TEST(a_sum_over_the_middle_dimension)
 {
     float x[2 * 3 * 4], want[2 * 4] = { 0 };
     const int64_t dim[] = { 2, 3, 4 }, along[] = { 1 };
-    struct hlo_type zero = hlo_scalar_type(ELEMENT_F32);
+    struct hlo_type scalar = hlo_scalar_type(ELEMENT_F32);
     struct rig r;
+    int array, zero;
 
     for (int k = 0; k < 24; k++) {
         x[k] = (float)(k * k % 17);
         want[k / 12 * 4 + k % 4] += x[k];
     }
     rig_init(&r);
-    hlo_reduce(&r.b, rig_constant(&r, ELEMENT_F32, 3, dim, x), hlo_constant(&r.b, &zero, 0), 1,
-               along, hlo_scalar_computation(&r.m, OPCODE_ADD, ELEMENT_F32));
+    array = rig_constant(&r, ELEMENT_F32, 3, dim, x);
+    zero = hlo_constant(&r.b, &scalar, 0);
+    hlo_reduce(&r.b, array, zero, 1, along,
+               hlo_scalar_computation(&r.m, OPCODE_ADD, ELEMENT_F32));
     assert_memory_equal(rig_run(&r), want, sizeof(want));
     rig_fini(&r);
 }
@@ -119,6 +124,7 @@ TEST(a_dot_with_its_dimensions_in_any_order)
     const struct hlo_dot d = { .lhs_batch = { 1, &zero }, .rhs_batch = { 1, &one },
                                .lhs_contract = { 1, &one }, .rhs_contract = { 1, &zero } };
     struct rig r;
+    int left;
 
     for (int k = 0; k < B * K * M; k++)
         x[k] = k * 7 % 11 - 5;
@@ -130,8 +136,9 @@ TEST(a_dot_with_its_dimensions_in_any_order)
                 for (int k = 0; k < K; k++)
                     want[(b * M + m) * N + n] += x[(b * K + k) * M + m] * y[(k * B + b) * N + n];
     rig_init(&r);
-    hlo_dot(&r.b, rig_constant(&r, ELEMENT_S32, 3, xd, x), rig_constant(&r, ELEMENT_S32, 3, yd, y),
-            &d, ELEMENT_S32, HLO_PRECISION_DEFAULT);
+    left = rig_constant(&r, ELEMENT_S32, 3, xd, x);
+    hlo_dot(&r.b, left, rig_constant(&r, ELEMENT_S32, 3, yd, y), &d, ELEMENT_S32,
+            HLO_PRECISION_DEFAULT);
     assert_memory_equal(rig_run(&r), want, sizeof(want));
     rig_fini(&r);
 }
@@ -161,8 +168,8 @@ TEST(a_loop_changes_its_state_in_place)
     parts[1] = x;
     hlo_tuple(&body, 2, parts);
     p = hlo_parameter(&condition, 0, &carried);
-    hlo_compare(&condition, HLO_LT, hlo_tuple_element(&condition, p, 0),
-                hlo_constant_int(&condition, &scalar, 10));
+    i = hlo_tuple_element(&condition, p, 0);
+    hlo_compare(&condition, HLO_LT, i, hlo_constant_int(&condition, &scalar, 10));
     parts[0] = hlo_constant_int(&r.b, &scalar, 0);
     parts[1] = hlo_constant_int(&r.b, &row, -1);
     loop = hlo_while(&r.b, hlo_tuple(&r.b, 2, parts), body.computation, condition.computation);

@@ -447,8 +447,8 @@ static int forward(struct trace *t, const int *input, int count, void *context,
     (void)e;
     embedding_begin(s, t, &w->m);
     kernel = trace_read(t, w->kernel);
-    x = graph_binary(g, HLO_MULTIPLY, embedding_lookup(s, 0, input[0], NODE_NONE),
-                     embedding_lookup(s, 1, input[1], NODE_NONE));
+    x = embedding_lookup(s, 0, input[0], NODE_NONE);
+    x = graph_binary(g, HLO_MULTIPLY, x, embedding_lookup(s, 1, input[1], NODE_NONE));
     x = graph_binary(g, HLO_MULTIPLY, x,
                      graph_broadcast(g, kernel, g->node[x].shape, (int[]){1}));
     x = graph_unary(g, HLO_LOGISTIC, graph_reduce(g, REDUCE_ADD, x, 2));

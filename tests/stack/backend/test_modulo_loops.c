@@ -59,8 +59,10 @@ static int through(struct vcode *c, enum isa_opcode push, enum isa_opcode pop, i
 
 static void add_f32(struct vcode *c, const int *pinned, int halves)
 {
+    int x = load(c, 1, 0), y = load(c, 2, 0);
+
     (void)pinned, (void)halves;
-    store(c, 3, op2(c, OP_VADD_F32, load(c, 1, 0), operand_reg(load(c, 2, 0))));
+    store(c, 3, op2(c, OP_VADD_F32, x, operand_reg(y)));
 }
 
 static void add_bf16(struct vcode *c, const int *pinned, int halves)
@@ -68,8 +70,10 @@ static void add_bf16(struct vcode *c, const int *pinned, int halves)
     int x = load(c, 1, 0), y = load(c, 2, 0), low, high;
 
     (void)pinned, (void)halves;
-    low = op2(c, OP_VADD_F32, op1(c, OP_VUNPACK_C_L, x), operand_reg(op1(c, OP_VUNPACK_C_L, y)));
-    high = op2(c, OP_VADD_F32, op1(c, OP_VUNPACK_C_H, x), operand_reg(op1(c, OP_VUNPACK_C_H, y)));
+    low = op1(c, OP_VUNPACK_C_L, x);
+    low = op2(c, OP_VADD_F32, low, operand_reg(op1(c, OP_VUNPACK_C_L, y)));
+    high = op1(c, OP_VUNPACK_C_H, x);
+    high = op2(c, OP_VADD_F32, high, operand_reg(op1(c, OP_VUNPACK_C_H, y)));
     store(c, 3, op2(c, OP_VPACK_C_BF16, high, operand_reg(low)));
 }
 

@@ -136,10 +136,10 @@ TEST(of_scatter_adding_and_replacing)
 TEST(of_sort_with_a_payload)
 {
     int x = input(DIMS(3, 4)), y = input(DIMS(3, 4));
-    int s = graph_sort(&r.g, (int[]){x, y}, 2, 1, COMPARE_GT);
+    int s = graph_sort(&r.g, (int[]){x, y}, 2, 1, COMPARE_GT), keys;
 
-    check(graph_binary(&r.g, HLO_MULTIPLY, graph_tuple_element(&r.g, s, 0),
-                       graph_tuple_element(&r.g, s, 1)));
+    keys = graph_tuple_element(&r.g, s, 0);
+    check(graph_binary(&r.g, HLO_MULTIPLY, keys, graph_tuple_element(&r.g, s, 1)));
 }
 
 TEST(of_sort_alone)
@@ -259,10 +259,9 @@ TEST(of_window_sums)
 TEST(of_max_and_min_pooling)
 {
     struct graph_window w[] = {window(3, 2, 1, 1, 1, 1), window(2, 2, 0, 0, 1, 1)};
-    int x = input(DIMS(5, 4));
+    int x = input(DIMS(5, 4)), most = graph_reduce_window(&r.g, REDUCE_MAX, x, w);
 
-    check(graph_binary(&r.g, HLO_ADD, graph_reduce_window(&r.g, REDUCE_MAX, x, w),
-                       graph_reduce_window(&r.g, REDUCE_MIN, x, w)));
+    check(graph_binary(&r.g, HLO_ADD, most, graph_reduce_window(&r.g, REDUCE_MIN, x, w)));
 }
 
 /* ---- calls ---- */
@@ -289,12 +288,12 @@ TEST(of_a_loop_whose_operands_depend_on_each_other)
 {
     struct graph body;
     int x = input(DIMS(3)), y = graph_unary(&r.g, HLO_COSINE, x);
-    int k = grig_parameter(&r, DTYPE_S32, 0, NULL, RIG_VALUES(1)), loop;
+    int k = grig_parameter(&r, DTYPE_S32, 0, NULL, RIG_VALUES(1)), loop, first;
 
     build_body(&body);
     loop = graph_while(&r.g, (int[]){x, y, k}, 3, &body, 3);
-    check(graph_binary(&r.g, HLO_ADD, graph_tuple_element(&r.g, loop, 0),
-                       graph_tuple_element(&r.g, loop, 1)));
+    first = graph_tuple_element(&r.g, loop, 0);
+    check(graph_binary(&r.g, HLO_ADD, first, graph_tuple_element(&r.g, loop, 1)));
     graph_fini(&body);
 }
 
@@ -311,9 +310,9 @@ TEST(of_a_fusion_given_the_same_operand_twice)
 TEST(of_tuples_and_all_reduce)
 {
     int x = input(DIMS(3)), y = graph_unary(&r.g, HLO_SINE, x);
-    int t = graph_tuple(&r.g, (int[]){x, y}, 2);
+    int t = graph_tuple(&r.g, (int[]){x, y}, 2), second = graph_tuple_element(&r.g, t, 1);
 
-    check(graph_all_reduce(&r.g, graph_binary(&r.g, HLO_MULTIPLY, graph_tuple_element(&r.g, t, 1),
+    check(graph_all_reduce(&r.g, graph_binary(&r.g, HLO_MULTIPLY, second,
                                               graph_tuple_element(&r.g, t, 0))));
 }
 

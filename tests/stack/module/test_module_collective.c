@@ -367,7 +367,7 @@ TEST(numbers_of_devices_are_values)
     struct err e;
 
     for (int is_pass = 0; is_pass < 2; is_pass++) {
-        int x, id, start_of[2];
+        int x, id, start_of[2], replica;
 
         start("v3-8");
         x = parameter(DTYPE_F32, SHAPE(64, 130));
@@ -376,7 +376,8 @@ TEST(numbers_of_devices_are_values)
         start_of[0] = graph_binary(&g, HLO_MULTIPLY, id, start_of[1]);
         output(graph_dynamic_slice(&g, x, start_of, (int64_t[]){8, 130}), "part");
         output(start_of[0], "start");
-        output(graph_binary(&g, HLO_ADD, graph_replica_id(&g), graph_replica_id(&g)), "twice");
+        replica = graph_replica_id(&g);
+        output(graph_binary(&g, HLO_ADD, replica, graph_replica_id(&g)), "twice");
         if (is_pass) {
             check(8);
         } else {
@@ -521,6 +522,7 @@ static struct graph *one_branch(bool has_sum)
 TEST(loops_and_conditionals_may_have_collectives)
 {
     for (int trips = 0; trips < 5; trips++) {
+        const struct graph *branch;
         int x, n, loop, pred;
 
         start("v5e-8");
@@ -531,7 +533,8 @@ TEST(loops_and_conditionals_may_have_collectives)
         loop = graph_while_condition(&g, (int[]){x, n}, 2, sums_body(trips % 2), is_left());
         x = graph_tuple_element(&g, loop, 0);
         pred = graph_compare(&g, COMPARE_LT, n, graph_splat(&g, n, 2));
-        x = graph_conditional(&g, pred, &x, 1, one_branch(true), one_branch(trips > 2));
+        branch = one_branch(true);
+        x = graph_conditional(&g, pred, &x, 1, branch, one_branch(trips > 2));
         graph_output(&g, graph_all_reduce(&g, x), "sum", -1);
         check(8);
         finish();

@@ -69,11 +69,11 @@ static int any_node(struct graph *to, int x, int y)
         return graph_reduce(to, REDUCE_ADD, x, s.rank ? (1u << s.rank) - 1 : 0);
     if (draw(10) == 0)
         return graph_convert(to, x, s.dtype == DTYPE_F32 ? DTYPE_S32 : DTYPE_F32);
-    if (draw(6) == 0 && s.rank == 2)
-        return graph_concatenate(to, (int[]){graph_slice(to, x, (int64_t[]){0, 0},
-                                                         (int64_t[]){3, s.dim[1]}, NULL),
-                                             graph_slice(to, y, (int64_t[]){3, 0}, s.dim, NULL)},
-                                 2, 0);
+    if (draw(6) == 0 && s.rank == 2) {
+        x = graph_slice(to, x, (int64_t[]){0, 0}, (int64_t[]){3, s.dim[1]}, NULL);
+        y = graph_slice(to, y, (int64_t[]){3, 0}, s.dim, NULL);
+        return graph_concatenate(to, (int[]){x, y}, 2, 0);
+    }
     return graph_binary(to, draw(2) ? HLO_ADD : HLO_MAXIMUM, x, y);
 }
 
