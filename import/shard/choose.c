@@ -3,7 +3,7 @@
  * already has, or that is summed over and all operands have; else along what costs least, in bytes
  * that a device exchanges and in work that is done several times.
  */
-#include "import/shard/emit.h"
+#include "import/shard/window.h"
 
 #include <string.h>
 
@@ -194,7 +194,8 @@ static void order_axes(const struct choosing *c, struct shard_axes *of_factor)
     }
 }
 
-/* last axes go until the parts of each factor are equal, or not more than its indices */
+/* last axes go until the parts of each factor are equal, or not more than its indices, and windows
+ * reach no further than a neighbour */
 static void trim(const struct choosing *c, struct shard_axes *of_factor)
 {
     for (int f = 0; f < c->factors; f++) {
@@ -203,7 +204,8 @@ static void trim(const struct choosing *c, struct shard_axes *of_factor)
         for (; of_factor[f].count; of_factor[f].count--) {
             int64_t parts = shard_axes_size(&c->s->mesh, &of_factor[f]);
 
-            if (factor->is_exact ? factor->size % parts == 0 : parts <= factor->size)
+            if ((factor->is_exact ? factor->size % parts == 0 : parts <= factor->size) &&
+                shard_windows_fit(c->rule, f, parts))
                 break;
         }
     }

@@ -294,12 +294,23 @@ static void find_sources(const struct shard_mesh *mesh, const struct shard_lay *
     mem_free(first);
 }
 
+static int add_permute(struct shard_emitter *e, int x, const int64_t *pair, int64_t count)
+{
+    struct hlo_groups *g = arena_alloc(e->b->module->arena, sizeof(*g));
+
+    *g = (struct hlo_groups){.pair = {(int)(2 * count), pair}, .channel_id = e->channel++};
+    return add_collective(e,
+                          (struct hlo_instruction){.op = OPCODE_COLLECTIVE_PERMUTE,
+                                                   .detail = &(struct hlo_detail){.groups = g},
+                                                   .type = with_dim(e, x, 0, 1, 1)},
+                          x);
+}
+
 int shard_permute(struct shard_emitter *e, int x, const struct shard_lay *from,
                   const struct shard_lay *to)
 {
-    struct arena *a = e->b->module->arena;
-    struct hlo_groups *g = arena_alloc(a, sizeof(*g));
-    int64_t devices = e->mesh->devices, *pair = arena_array(a, (size_t)devices * 2, sizeof(*pair));
+    int64_t devices = e->mesh->devices;
+    int64_t *pair = arena_array(e->b->module->arena, (size_t)devices * 2, sizeof(*pair));
     int64_t *source = mem_alloc((size_t)devices * sizeof(*source));
 
     find_sources(e->mesh, from, to, source);
@@ -308,12 +319,23 @@ int shard_permute(struct shard_emitter *e, int x, const struct shard_lay *from,
         pair[2 * n + 1] = e->mesh->device[n];
     }
     mem_free(source);
-    *g = (struct hlo_groups){.pair = {(int)(2 * devices), pair}, .channel_id = e->channel++};
-    return add_collective(e,
-                          (struct hlo_instruction){.op = OPCODE_COLLECTIVE_PERMUTE,
-                                                   .detail = &(struct hlo_detail){.groups = g},
-                                                   .type = with_dim(e, x, 0, 1, 1)},
-                          x);
+    return add_permute(e, x, pair, devices);
+}
+
+int shard_send(struct shard_emitter *e, int x, const struct shard_axes *axes,
+               const int64_t *sender)
+{
+    int64_t parts = shard_axes_size(e->mesh, axes), count = 0;
+    int64_t *pair = arena_array(e->b->module->arena, (size_t)e->mesh->devices * 2, sizeof(*pair));
+
+    for (int64_t n = 0; n < e->mesh->devices; n++)
+        for (int64_t i = 0; i < parts && is_first(e->mesh, axes, n); i++) {
+            if (sender[i] < 0)
+                continue;
+            pair[2 * count] = member(e->mesh, axes, n, sender[i]);
+            pair[2 * count++ + 1] = member(e->mesh, axes, n, i);
+        }
+    return add_permute(e, x, pair, count);
 }
 
 /* ----- sums of parts that are not all there */

@@ -44,6 +44,9 @@ int shard_all_to_all(struct shard_emitter *e, int x, int split, int joined,
                      const struct shard_axes *axes);
 int shard_permute(struct shard_emitter *e, int x, const struct shard_lay *from,
                   const struct shard_lay *to);
+/* from the device at place `sender` along the axes, by receiver; zeros for whom none (-1) sends */
+int shard_send(struct shard_emitter *e, int x, const struct shard_axes *axes,
+               const int64_t *sender);
 /* what a sum begins with, as a scalar */
 int shard_identity(struct shard_emitter *e, enum hlo_opcode sum, enum hlo_element element);
 /* x, but `value` (a scalar) where index `dim` lies behind the end of a dimension of `size` */
@@ -75,6 +78,7 @@ struct shard_cutting {                  /* an operation and how it is cut */
     const struct shard_axes *of_factor;
     int *operand;                       /* as it wants them */
     struct hlo_type type;               /* of the part */
+    bool is_summed;                     /* what devices have parts of is combined already */
 };
 int shard_emit_gather(struct shard_emitter *e, struct shard_cutting *c);
 int shard_emit_scatter(struct shard_emitter *e, struct shard_cutting *c);

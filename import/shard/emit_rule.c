@@ -1,5 +1,5 @@
 /* An operation with a rule: its operands brought to lie as it wants them, its part, sums, moves. */
-#include "import/shard/emit.h"
+#include "import/shard/window.h"
 
 #include <string.h>
 
@@ -61,6 +61,8 @@ static int emit_plain(struct shard_emitter *e, struct shard_cutting *c)
     if (!shard_keeps_sharding(&i))
         hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     cut_attributes(e, c, &i);
+    if (shard_is_window_cut(c))
+        return shard_emit_window(e, c, &i);
     return hlo_copy_instruction(e->b, &i, c->operand);
 }
 
@@ -88,6 +90,15 @@ static int splat_as(struct shard_emitter *e, int scalar, int like)
 
 /* ----- operands */
 
+/* a scalar of operand t that changes no sum */
+static int nothing_of(struct shard_emitter *e, const struct shard_cutting *c, int t)
+{
+    if (c->n->op == OPCODE_REDUCE && c->rule->sum == OPCODE_COUNT)
+        return c->operand[c->rule->operand_count / 2 + t];
+    return shard_identity(e, c->n->op == OPCODE_REDUCE ? c->rule->sum : OPCODE_ADD,
+                          c->rule->tensor[t].type->element);
+}
+
 /* what stands behind the end of a dimension that is summed over must not count */
 static int mask_operand(struct shard_emitter *e, const struct shard_cutting *c, int t, int x)
 {
@@ -100,9 +111,7 @@ static int mask_operand(struct shard_emitter *e, const struct shard_cutting *c, 
         if (f < 0 || !is_cut(c, f) || !c->rule->factor[f].is_sum || c->rule->factor[f].is_index ||
             size % shard_axes_size(e->mesh, &c->of_factor[f]) == 0)
             continue;
-        x = shard_mask_end(e, x, d, &c->of_factor[f], size,
-                           shard_identity(e, c->n->op == OPCODE_REDUCE ? c->rule->sum : OPCODE_ADD,
-                                          tensor->type->element));
+        x = shard_mask_end(e, x, d, &c->of_factor[f], size, nothing_of(e, c, t));
     }
     return x;
 }
@@ -115,6 +124,8 @@ static void bring_operands(struct shard_emitter *e, const struct shard_cutting *
         struct shard_lay want = shard_rule_lay(c->rule, t, c->of_factor);
 
         c->operand[t] = shard_move(e, operand[t], c->rule->tensor[t].type, &from->lay[0], &want);
+    }
+    for (int t = 0; t < c->rule->operand_count; t++) {
         if (c->n->op == OPCODE_DOT || c->n->op == OPCODE_CONVOLUTION || c->n->op == OPCODE_REDUCE)
             c->operand[t] = mask_operand(e, c, t, c->operand[t]);
     }
@@ -181,7 +192,7 @@ static int add_up(struct shard_emitter *e, const struct shard_cutting *c, int x,
     struct shard_axes sum = sum_axes(c), more;
     int computation, dim;
 
-    if (!sum.count)
+    if (!sum.count || c->is_summed)
         return x;
     computation = sum_computation(e, c, x);
     while ((dim = scatter_dim(e, t, now, want, &sum, &more)) >= 0) {
@@ -210,11 +221,45 @@ static int finish(struct shard_emitter *e, const struct shard_cutting *c,
     return hlo_type_is_tuple(&c->n->type) ? hlo_tuple(e->b, leaves, part) : part[0];
 }
 
+/* what each device has made of its part, all of them in a new first dimension */
+static int gather_parts(struct shard_emitter *e, int x, const struct shard_axes *axes)
+{
+    struct hlo_type t = *hlo_type_of(e->b, x);
+    int64_t dim[64] = {1};
+
+    memcpy(dim + 1, t.dim, (size_t)t.rank * sizeof(*dim));
+    return shard_all_gather(e, hlo_reshape(e->b, x, t.rank + 1, dim), 0, axes);
+}
+
+/* a reduction by a computation that no collective knows: once over the part, once over the parts */
+static int fold_parts(struct shard_emitter *e, struct shard_cutting *c,
+                      const struct shard_place *place)
+{
+    int arrays = c->rule->operand_count / 2, x = emit_plain(e, c);
+    struct shard_axes axes = sum_axes(c);
+    struct hlo_instruction again = *c->n;
+    int64_t first = 0;
+
+    for (int k = 0; k < arrays; k++) {
+        int part = hlo_type_is_tuple(&c->n->type) ? hlo_tuple_element(e->b, x, k) : x;
+
+        c->operand[k] = gather_parts(e, part, &axes);
+    }
+    again.type = c->type;
+    again.name = NULL;
+    again.dims = (struct hlo_ints){1, &first};
+    hlo_own_detail(e->b->module->arena, &again)->sharding_count = 0;
+    c->is_summed = true;
+    return finish(e, c, place, hlo_copy_instruction(e->b, &again, c->operand));
+}
+
 static int emit_reduce(struct shard_emitter *e, struct shard_cutting *c,
                        const struct shard_place *place)
 {
-    int init = c->operand[1], x;
+    int init = c->operand[c->rule->operand_count / 2], x;
 
+    if (is_sum_cut(c) && c->rule->sum == OPCODE_COUNT)
+        return fold_parts(e, c, place);
     if (!is_sum_cut(c) || shard_sum_is_idempotent(c->rule->sum))
         return finish(e, c, place, emit_plain(e, c));
     c->operand[1] = shard_identity(e, c->rule->sum, hlo_type_of(e->b, init)->element);

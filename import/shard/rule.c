@@ -28,6 +28,17 @@ void shard_tie(struct shard_rule *r, int tensor, int dim, int factor)
     d->factor = more;
 }
 
+void shard_tie_window(struct shard_rule *r, int tensor, int dim, int factor, struct shard_window w)
+{
+    struct shard_factor *f = &r->factor[factor];
+    int64_t size = r->tensor[tensor].type->dim[dim];
+
+    shard_tie(r, tensor, dim, factor);
+    r->tensor[tensor].dim[dim].window = arena_copy(r->arena, &w, 1, sizeof(w));
+    f->is_window = true;
+    f->size = size < f->size ? size : f->size;  /* no device is to be without a part of either */
+}
+
 /* ----- dimensions that pass through unless an attribute speaks of them */
 
 typedef bool is_free_dim(const struct shard_made *m, int dim);
@@ -81,11 +92,6 @@ static bool is_update_whole(const struct shard_made *m, int dim)
 {
     return operand_type(m, 0)->dim[dim] == operand_type(m, 1)->dim[dim];
 }
-static bool is_unpadded(const struct shard_made *m, int dim)
-{
-    return !hlo_detail(m->i)->low.item[dim] && !hlo_detail(m->i)->high.item[dim] &&
-           !hlo_detail(m->i)->interior.item[dim];
-}
 static bool is_pointwise_window(const struct shard_made *m, int dim)
 {
     const struct hlo_window *w = &hlo_detail(m->i)->window[dim];
@@ -114,8 +120,7 @@ static void elementwise(struct shard_made *m) { m->rule->is_plain = true; pass_w
 static void unlisted(struct shard_made *m) { pass_where(m, is_not_listed); }
 static void same_size(struct shard_made *m) { pass_where(m, is_same_size); }
 static void update_slice(struct shard_made *m) { pass_where(m, is_update_whole); }
-static void pad(struct shard_made *m) { pass_where(m, is_unpadded); }
-static void windows(struct shard_made *m) { pass_where(m, is_pointwise_window); }
+static void pointwise(struct shard_made *m) { pass_where(m, is_pointwise_window); }
 static void fft(struct shard_made *m) { pass_where(m, is_before_fft); }
 static void matrices(struct shard_made *m) { pass_where(m, is_batch); }
 static void top_k(struct shard_made *m) { pass_where(m, is_before_last); }
@@ -174,13 +179,14 @@ static shard_rule_fn *const table[OPCODE_COUNT] = {
     [OPCODE_MAP] = elementwise, [OPCODE_BITCAST] = shard_rule_reshape,
     [OPCODE_BITCAST_CONVERT] = shard_rule_bitcast_convert,
     [OPCODE_BROADCAST] = shard_rule_broadcast, [OPCODE_RESHAPE] = shard_rule_reshape,
-    [OPCODE_TRANSPOSE] = shard_rule_transpose, [OPCODE_REVERSE] = unlisted,
-    [OPCODE_CONCATENATE] = unlisted, [OPCODE_SLICE] = same_size, [OPCODE_PAD] = pad,
+    [OPCODE_TRANSPOSE] = shard_rule_transpose, [OPCODE_REVERSE] = shard_rule_reverse,
+    [OPCODE_CONCATENATE] = shard_rule_concatenate, [OPCODE_SLICE] = shard_rule_slice,
+    [OPCODE_PAD] = shard_rule_pad,
     [OPCODE_DYNAMIC_SLICE] = same_size, [OPCODE_DYNAMIC_UPDATE_SLICE] = update_slice,
     [OPCODE_GATHER] = shard_rule_gather, [OPCODE_SCATTER] = shard_rule_scatter,
     [OPCODE_DOT] = shard_rule_dot, [OPCODE_CONVOLUTION] = shard_rule_convolution,
-    [OPCODE_REDUCE] = shard_rule_reduce, [OPCODE_REDUCE_WINDOW] = windows,
-    [OPCODE_SELECT_AND_SCATTER] = windows, [OPCODE_SORT] = unlisted, [OPCODE_TOPK] = top_k,
+    [OPCODE_REDUCE] = shard_rule_reduce, [OPCODE_REDUCE_WINDOW] = shard_rule_windows,
+    [OPCODE_SELECT_AND_SCATTER] = pointwise, [OPCODE_SORT] = unlisted, [OPCODE_TOPK] = top_k,
     [OPCODE_CHOLESKY] = matrices, [OPCODE_TRIANGULAR_SOLVE] = matrices, [OPCODE_FFT] = fft,
     [OPCODE_BATCH_NORM_TRAINING] = shard_rule_batch_norm,
     [OPCODE_BATCH_NORM_INFERENCE] = shard_rule_batch_norm,
@@ -235,7 +241,8 @@ static void find_exact(struct shard_rule *r)
             const struct shard_dim *dim = &r->tensor[t].dim[d];
 
             for (int k = 0; k < dim->count; k++)
-                if (dim->count > 1 || r->factor[dim->factor[k]].size != r->tensor[t].type->dim[d])
+                if (dim->count > 1 || (!dim->window && !r->factor[dim->factor[k]].is_window &&
+                                       r->factor[dim->factor[k]].size != r->tensor[t].type->dim[d]))
                     r->factor[dim->factor[k]].is_exact = true;
         }
 }

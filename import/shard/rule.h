@@ -14,11 +14,23 @@
 
 struct shard_factor {
     int64_t size;
-    bool is_sum;                        /* parts of the results are to be combined, by rule.sum */
+    bool is_sum;                        /* parts of the results are to be combined, by rule.sum; */
+                                        /* OPCODE_COUNT: by the reduction's own computation */
     bool is_exact;                      /* it can only be cut into equal parts */
     bool is_index;                      /* indices point along it: gather, scatter */
+    bool is_window;                     /* some operand's dimension goes by a shard_window */
 };
-struct shard_dim { int count; short *factor; };        /* major first */
+/*
+ * Of an operand's dimension that is not gone over one by one: index r of the factor is made of the
+ * indices r * step + offset + [0, reach) of the dimension with base - 1 holes behind each element.
+ * A device fetches what its part needs of its neighbours' (window.h).
+ */
+struct shard_window { int64_t step, offset, reach, base; };
+struct shard_dim {
+    int count;
+    short *factor;                      /* major first */
+    const struct shard_window *window;  /* NULL: none; then there is one factor */
+};
 struct shard_tensor {
     const struct hlo_type *type;
     struct shard_dim *dim;              /* type->rank of them */
@@ -63,8 +75,11 @@ struct shard_made { struct shard_rule *rule; const struct hlo_module *module;
                     const struct hlo_instruction *i; };
 int shard_add_factor(struct shard_rule *r, int64_t size);
 void shard_tie(struct shard_rule *r, int tensor, int dim, int factor);
+void shard_tie_window(struct shard_rule *r, int tensor, int dim, int factor, struct shard_window w);
+void shard_tie_spatial(struct shard_made *m);        /* a convolution's windows */
 typedef void shard_rule_fn(struct shard_made *m);
 shard_rule_fn shard_rule_broadcast, shard_rule_reshape, shard_rule_transpose,
-    shard_rule_bitcast_convert, shard_rule_dot, shard_rule_convolution, shard_rule_reduce,
+    shard_rule_bitcast_convert, shard_rule_slice, shard_rule_pad, shard_rule_reverse,
+    shard_rule_concatenate, shard_rule_windows, shard_rule_dot, shard_rule_convolution, shard_rule_reduce,
     shard_rule_gather, shard_rule_scatter, shard_rule_batch_norm;
 #endif

@@ -82,6 +82,7 @@ void shard_rule_convolution(struct shard_made *m)
     f = sum_factor(r, r->tensor[KERNEL].type->dim[c->kernel_in]);
     shard_tie(r, INPUT, (int)c->in_feature, f);
     shard_tie(r, KERNEL, (int)c->kernel_in, f);
+    shard_tie_spatial(m);
 }
 
 static const enum hlo_opcode sums[] = {OPCODE_ADD, OPCODE_MULTIPLY, OPCODE_MAXIMUM, OPCODE_MINIMUM,
@@ -109,7 +110,8 @@ bool shard_sum_is_idempotent(enum hlo_opcode sum)
     return sum == OPCODE_MAXIMUM || sum == OPCODE_MINIMUM || sum == OPCODE_AND || sum == OPCODE_OR;
 }
 
-/* arrays, as many starting values, as many results */
+/* Arrays, as many starting values, as many results. What is no known sum, as an argmax, is folded again
+ * over what the devices have made of their parts. */
 void shard_rule_reduce(struct shard_made *m)
 {
     struct shard_rule *r = m->rule;
@@ -119,11 +121,7 @@ void shard_rule_reduce(struct shard_made *m)
     r->sum = arrays == 1 ? shard_sum_of(m->module, m->i->computation[0]) : OPCODE_COUNT;
     for (int d = 0; d < from->rank; d++) {
         bool is_kept = !stands_in(m->i->dims, d);
-        int f;
-
-        if (!is_kept && r->sum == OPCODE_COUNT)
-            continue;
-        f = is_kept ? shard_add_factor(r, from->dim[d]) : sum_factor(r, from->dim[d]);
+        int f = is_kept ? shard_add_factor(r, from->dim[d]) : sum_factor(r, from->dim[d]);
         for (int k = 0; k < arrays; k++) {
             shard_tie(r, k, d, f);
             if (is_kept)

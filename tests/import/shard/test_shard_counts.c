@@ -97,6 +97,90 @@ TEST(moves_take_the_collective_that_fits)
                  (struct counts){.permutes = 1});
 }
 
+/* ----- what a device sends of dimensions whose parts need their neighbours' elements */
+
+static int64_t bytes_of(const struct shard_count *c, enum hlo_opcode op)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < c->count; i++)
+        if (c->row[i].op == op)
+            bytes += c->row[i].bytes * c->row[i].count;
+    return bytes;
+}
+
+/* `body` has arrays cut by BATCH: permutes of so many bytes in all, and nothing else */
+static void check_halo(const char *body, int permutes, int64_t bytes)
+{
+    struct shard_rig r;
+    char text[4096];
+
+    snprintf(text, sizeof(text), "HloModule test, num_partitions=8\n%s%s", add_scalars, body);
+    rig_check(&r, text, 5, 1e-5);
+    if (shard_count_of(&r.count, OPCODE_ALL_GATHER, -1) > 0 ||
+        shard_count_of(&r.count, OPCODE_ALL_REDUCE, -1) > 0 ||
+        shard_count_of(&r.count, OPCODE_COLLECTIVE_PERMUTE, -1) != permutes ||
+        bytes_of(&r.count, OPCODE_COLLECTIVE_PERMUTE) != bytes) {
+        shard_count_print(&r.count, &r.part, stdout);
+        fail_msg("other than %d permutes of %lld bytes of\n%s", permutes, (long long)bytes, text);
+    }
+    rig_end(&r);
+}
+
+#define ROWS "f32[64,10] parameter(0), sharding=" BATCH "\n"
+#define CUT(TYPE) "ROOT t = (" TYPE ") tuple(r), sharding={" BATCH "} }\n"
+
+TEST(windows_exchange_as_many_rows_as_they_reach_over)
+{
+    check_halo("ENTRY main { p = " ROWS " z = f32[] constant(0)\n"
+               "r = f32[64,10] reduce-window(p, z), window={size=5x1 pad=2_2x0_0}, to_apply=add\n"
+               CUT("f32[64,10]"), 2, 2 * 2 * 10 * 4);
+    check_halo("ENTRY main { p = " ROWS " z = f32[] constant(0)\n"
+               "r = f32[32,10] reduce-window(p, z), window={size=3x1 stride=2x1 pad=0_1x0_0}, "
+               "to_apply=add\n" CUT("f32[32,10]"), 1, 10 * 4);
+    check_halo("ENTRY main { p = f32[2,64,6] parameter(0), sharding={devices=[1,8,1]<=[8]}\n"
+               "k = f32[3,6,4] parameter(1), sharding={replicated}\n"
+               "r = f32[2,64,4] convolution(p, k), window={size=3 pad=1_1}, "
+               "dim_labels=b0f_0io->b0f\n"
+               "ROOT t = (f32[2,64,4]) tuple(r), sharding={{devices=[1,8,1]<=[8]}} }\n",
+               2, 2 * 2 * 6 * 4);
+}
+
+TEST(windows_that_do_not_overlap_exchange_nothing)
+{
+    check_halo("ENTRY main { p = " ROWS " z = f32[] constant(0)\n"
+               "r = f32[32,10] reduce-window(p, z), window={size=2x1 stride=2x1}, to_apply=add\n"
+               CUT("f32[32,10]"), 0, 0);
+    check_halo("ENTRY main { p = " ROWS
+               "r = f32[32,10] slice(p), slice={[0:64:2], [0:10]}\n" CUT("f32[32,10]"), 0, 0);
+}
+
+TEST(what_is_shifted_or_reversed_sends_what_changes_its_device)
+{
+    check_halo("ENTRY main { p = " ROWS " z = f32[] constant(7)\n"
+               "r = f32[64,10] pad(p, z), padding=3_-3x0_0\n" CUT("f32[64,10]"), 1, 3 * 10 * 4);
+    check_halo("ENTRY main { p = " ROWS
+               "r = f32[64,10] reverse(p), dimensions={0}\n" CUT("f32[64,10]"), 1, 8 * 10 * 4);
+}
+
+TEST(an_argmax_over_parts_gathers_what_each_has_found)
+{
+    struct shard_rig r;
+
+    rig_check(&r, "HloModule test, num_partitions=8\n"
+              "top { x = f32[] parameter(0)\n i = s32[] parameter(1)\n y = f32[] parameter(2)\n"
+              "j = s32[] parameter(3)\n g = pred[] compare(x, y), direction=GE\n"
+              "a = f32[] select(g, x, y)\n b = s32[] select(g, i, j)\n"
+              "ROOT t = (f32[], s32[]) tuple(a, b) }\n"
+              "ENTRY main { p = " ROWS " i = s32[64,10] iota(), iota_dimension=0\n"
+              "z = f32[] constant(-inf)\n o = s32[] constant(0)\n"
+              "t = (f32[10], s32[10]) reduce(p, i, z, o), dimensions={0}, to_apply=top\n"
+              "r = s32[10] get-tuple-element(t), index=1\n"
+              "ROOT u = (s32[10]) tuple(r), sharding={{replicated}} }\n", 3, 0);
+    assert_int_equal(bytes_of(&r.count, OPCODE_ALL_GATHER), 2 * 8 * 10 * 4);
+    rig_end(&r);
+}
+
 /* take and put are each other's inverse, and every element has a device */
 TEST(parts_of_all_devices_are_the_whole)
 {
@@ -144,6 +228,10 @@ int main(void)
         cmocka_unit_test(tensor_parallel_layers_sum_once_a_pass),
         cmocka_unit_test(both_at_once_gather_over_one_axis_and_sum_over_the_other),
         cmocka_unit_test(moves_take_the_collective_that_fits),
+        cmocka_unit_test(windows_exchange_as_many_rows_as_they_reach_over),
+        cmocka_unit_test(windows_that_do_not_overlap_exchange_nothing),
+        cmocka_unit_test(what_is_shifted_or_reversed_sends_what_changes_its_device),
+        cmocka_unit_test(an_argmax_over_parts_gathers_what_each_has_found),
         cmocka_unit_test(parts_of_all_devices_are_the_whole),
     };
 

@@ -21,6 +21,8 @@ static const char *const add_scalars =
     "j = s32[] parameter(3)\n g = pred[] compare(x, y), direction=GE\n"
     "a = f32[] select(g, x, y)\n b = s32[] select(g, i, j)\n"
     "ROOT t = (f32[], s32[]) tuple(a, b) }\n"
+    "smooth { x = f32[] parameter(0)\n y = f32[] parameter(1)\n a = f32[] exponential(x)\n"
+    "b = f32[] exponential(y)\n c = f32[] add(a, b)\n ROOT z = f32[] log(c) }\n"
     "ge { x = f32[] parameter(0)\n y = f32[] parameter(1)\n"
     "ROOT z = pred[] compare(x, y), direction=GE }\n";
 
@@ -74,6 +76,58 @@ static const struct operation operations[] = {
      "r = f32[$A,2,$B] concatenate(a, b), dimensions={1}\n", "f32[$A,2,$B]", 3},
     {"reverse", "p = f32[$A,$B] parameter(0), sharding=@2\n"
      "r = f32[$A,$B] reverse(p), dimensions={1}\n", "f32[$A,$B]", 2},
+    {"argmax_of_two", "p = f32[$A,$B,$C] parameter(0), sharding=@3\n"
+     "i = s32[$A,$B,$C] iota(), iota_dimension=2\n"
+     "z = f32[] constant(-inf)\n o = s32[] constant(0)\n"
+     "t = (f32[$B], s32[$B]) reduce(p, i, z, o), dimensions={0,2}, to_apply=top\n"
+     "r = f32[$B] get-tuple-element(t), index=0\n", "f32[$B]", 1},
+    {"smooth_max", "p = f32[$A,$B] parameter(0), sharding=@2\n z = f32[] constant(-100)\n"
+     "r = f32[$B] reduce(p, z), dimensions={0}, to_apply=smooth\n", "f32[$B]", 1},
+    {"slice_inside", "p = f32[24,$C] parameter(0), sharding=@2\n"
+     "r = f32[13,$C] slice(p), slice={[7:20], [0:$C]}\n", "f32[13,$C]", 2},
+    {"slice_strided", "p = f32[31,12] parameter(0), sharding=@2\n"
+     "r = f32[10,6] slice(p), slice={[2:31:3], [1:12:2]}\n", "f32[10,6]", 2},
+    {"pad_both", "p = f32[16,9] parameter(0), sharding=@2\n z = f32[] constant(3)\n"
+     "r = f32[19,8] pad(p, z), padding=1_2x-2_1\n", "f32[19,8]", 2},
+    {"pad_large", "p = f32[6,$B] parameter(0), sharding=@2\n z = f32[] parameter(1)\n"
+     "r = f32[40,$B] pad(p, z), padding=30_4x0_0\n", "f32[40,$B]", 2},
+    {"pad_interior", "p = f32[12,8] parameter(0), sharding=@2\n z = f32[] constant(-2)\n"
+     "r = f32[24,16] pad(p, z), padding=1_0_1x0_1_1\n", "f32[24,16]", 2},
+    {"pieces", "p = f32[12,$B] parameter(0), sharding=@2\n q = f32[9,$B] parameter(1), sharding=@2\n"
+     "s = f32[1,$B] parameter(2), sharding=@2\n"
+     "r = f32[22,$B] concatenate(p, s, q), dimensions={0}\n", "f32[22,$B]", 2},
+    {"halves", "p = f32[$B,16] parameter(0), sharding=@2\n"
+     "a = f32[$B,8] slice(p), slice={[0:$B], [0:8]}\n"
+     "b = f32[$B,8] slice(p), slice={[0:$B], [8:16]}\n"
+     "n = f32[$B,8] negate(b)\n r = f32[$B,16] concatenate(n, a), dimensions={1}\n",
+     "f32[$B,16]", 2},
+    {"reverse_uneven", "p = f32[13,17] parameter(0), sharding=@2\n"
+     "r = f32[13,17] reverse(p), dimensions={0,1}\n", "f32[13,17]", 2},
+    {"neighbours", "p = f32[$A,16] parameter(0), sharding=@2\n z = f32[] constant(-inf)\n"
+     "r = f32[$A,16] reduce-window(p, z), window={size=1x3 pad=0_0x1_1}, to_apply=max\n",
+     "f32[$A,16]", 2},
+    {"pooling", "p = f32[19,22,$B] parameter(0), sharding=@3\n z = f32[] constant(0)\n"
+     "r = f32[9,11,$B] reduce-window(p, z), window={size=3x4x1 stride=2x2x1 pad=0_0x1_2x0_0}, "
+     "to_apply=add\n", "f32[9,11,$B]", 3},
+    {"argmax_windows", "p = f32[16,$B] parameter(0), sharding=@2\n"
+     "i = s32[16,$B] iota(), iota_dimension=0\n z = f32[] constant(-inf)\n o = s32[] constant(0)\n"
+     "t = (f32[8,$B], s32[8,$B]) reduce-window(p, i, z, o), window={size=3x1 stride=2x1 "
+     "pad=1_0x0_0}, to_apply=top\n r = s32[8,$B] get-tuple-element(t), index=1\n", "s32[8,$B]", 2},
+    {"running_sum", "p = f32[24,$B] parameter(0), sharding=@2\n z = f32[] constant(0)\n"
+     "r = f32[24,$B] reduce-window(p, z), window={size=24x1 pad=23_0x0_0}, to_apply=add\n",
+     "f32[24,$B]", 2},
+    {"image", "p = f32[2,17,16,3] parameter(0), sharding=@4\n"
+     "k = f32[3,5,3,$C] parameter(1), sharding=@4\n r = f32[2,9,16,$C] convolution(p, k), "
+     "window={size=3x5 stride=2x1 pad=1_1x4_4 rhs_dilate=1x2 rhs_reversal=0x1}, "
+     "dim_labels=b01f_01io->b01f\n", "f32[2,9,16,$C]", 4},
+    {"image_gradient", "p = f32[2,8,9,3] parameter(0), sharding=@4\n"
+     "k = f32[3,3,3,$C] parameter(1), sharding=@4\n r = f32[2,16,18,$C] convolution(p, k), "
+     "window={size=3x3 pad=1_2x2_1 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f\n",
+     "f32[2,16,18,$C]", 4},
+    {"kernel_gradient", "p = f32[4,16,17,3] parameter(0), sharding=@4\n"
+     "k = f32[4,8,17,5] parameter(1), sharding=@4\n r = f32[4,3,3,5] convolution(p, k), "
+     "window={size=8x17 pad=1_1x1_1 rhs_dilate=2x1}, dim_labels=f01b_i01o->01bf\n",
+     "f32[4,3,3,5]", 4},
     {"dynamic_slice", "p = f32[$AB,$C] parameter(0), sharding=@2\n i = s32[] parameter(1)\n"
      "z = s32[] constant(0)\n r = f32[$A,$C] dynamic-slice(p, i, z), dynamic_slice_sizes={$A,$C}\n",
      "f32[$A,$C]", 2},
