@@ -183,15 +183,27 @@ bool mosaic_read_attr(struct mosaic_reader *r, const struct mlir_named *from,
 
 /* ----- operations */
 
+/*
+ * Locations apart are one list: of each operation its own, then those of the arguments of each block
+ * in it, then those of the block's operations.
+ */
+static const struct mlir_attr *location_of(struct mosaic_reader *r, const struct mlir_attr *own)
+{
+    if (!r->locations)
+        return own;
+    return r->next_location < r->locations->count ? r->locations->item[r->next_location++] : NULL;
+}
+
 static struct mosaic_value *make_value(struct mosaic_reader *r, const struct mlir_value *from,
                                        const struct mosaic_op *op, int index)
 {
+    const struct mlir_attr *location = op ? NULL : location_of(r, from->location);
     struct mosaic_value *v = arena_alloc(r->arena, sizeof(*v));
 
     *v = (struct mosaic_value){.id = r->k->value_count++, .op = op, .index = index,
                                .type = mosaic_read_type(r, from->type)};
-    if (from->location && from->location->location == MLIR_LOCATION_NAME)
-        v->name = from->location->text.data;
+    if (location && location->location == MLIR_LOCATION_NAME)
+        v->name = location->text.data;
     r->value[from->id] = v;
     return v;
 }
@@ -221,11 +233,12 @@ static void read_attributes(struct mosaic_reader *r, const struct mlir_op *from,
 
 static void read_place(struct mosaic_reader *r, const struct mlir_op *from, struct mosaic_op *op)
 {
+    const struct mlir_attr *location = location_of(r, from->location);
     struct hlo_place place;
 
-    if (!from->location)
+    if (!location || location->kind != MLIR_LOCATION)
         return;
-    mlir_place_of(r->arena, from->location, &place);
+    mlir_place_of(r->arena, location, &place);
     op->place = (struct mosaic_place){place.file && strcmp(place.file, "-") ? place.file : NULL,
                                       place.op_name, place.line, place.col};
 }
@@ -234,6 +247,7 @@ static struct mosaic_op *read_op(struct mosaic_reader *r, const struct mlir_op *
 {
     struct mosaic_op *op = arena_alloc(r->arena, sizeof(*op));
 
+    op->number = ++r->k->operation_count;
     op->name = from->name;
     op->code = mosaic_code_find(from->name);
     read_place(r, from, op);
@@ -295,6 +309,7 @@ static void read_function(struct mosaic_reader *r, const struct mlir_op *op)
     const struct mlir_attr *name = mlir_op_attr(op, "sym_name");
     struct mosaic_function *f = arena_alloc(r->arena, sizeof(*f));
 
+    location_of(r, NULL);
     if (!name || name->kind != MLIR_STRING || op->region_count != 1) {
         mosaic_fail(r, "a function without a name or a body");
         return;
@@ -340,6 +355,7 @@ static int read_module(struct mosaic_reader *r, const struct mlir_op *module)
         r->k->name = name->text.data;
     if (read_version(r, module))
         return -1;
+    location_of(r, NULL);               /* the module's own */
     r->k->function = arena_array(r->arena, (size_t)b->op_count, sizeof(*r->k->function));
     for (int i = 0; i < b->op_count && !r->is_failed; i++) {
         if (strcmp(b->op[i]->name, "func.func"))
@@ -350,8 +366,31 @@ static int read_module(struct mosaic_reader *r, const struct mlir_op *module)
     return main ? mosaic_read_grid(r, main) : -1;
 }
 
+/* a module without operations whose attribute tpu.locs lists them */
+static int read_locations(struct mosaic_reader *r, const void *bytes, size_t count)
+{
+    struct mlir_tree tree;
+    const struct mlir_attr *list;
+
+    mlir_tree_init(&tree, r->arena, r->file);
+    if (mlir_read_kernel(&tree, bytes, count, STABLE_PREFIX, r->err))
+        return -1;
+    list = mlir_op_attr(tree.module[0], "tpu.locs");
+    if (!list || list->kind != MLIR_ARRAY)
+        return mosaic_fail(r, "its locations are no list (tpu.locs)");
+    r->locations = list;
+    return 0;
+}
+
 struct mosaic_kernel *mosaic_read_body(const void *bytes, size_t count, const char *file,
                                        struct arena *a, struct err *e)
+{
+    return mosaic_read_located(bytes, count, NULL, 0, file, a, e);
+}
+
+struct mosaic_kernel *mosaic_read_located(const void *bytes, size_t count, const void *locations,
+                                          size_t location_bytes, const char *file, struct arena *a,
+                                          struct err *e)
 {
     struct mosaic_reader r = {.arena = a, .file = file, .err = e};
     struct mlir_tree tree;
@@ -361,7 +400,8 @@ struct mosaic_kernel *mosaic_read_body(const void *bytes, size_t count, const ch
     r.k = arena_alloc(a, sizeof(*r.k));
     *r.k = (struct mosaic_kernel){.arena = a, .name = "main", .collective_id = -1};
     mlir_tree_init(&tree, a, file);
-    status = mlir_read_kernel(&tree, bytes, count, STABLE_PREFIX, e);
+    status = (locations && read_locations(&r, locations, location_bytes)) ||
+             mlir_read_kernel(&tree, bytes, count, STABLE_PREFIX, e) ? -1 : 0;
     if (!status) {
         r.value = arena_array(a, (size_t)tree.value_count, sizeof(*r.value));
         status = read_module(&r, tree.module[0]) || r.is_failed ? -1 : 0;

@@ -125,7 +125,8 @@ static struct mosaic_kernel *read_call(const struct hlo_computation *c,
     }
     if (mosaic_config_read(hlo_detail(i)->config, a, &config, e))
         return NULL;
-    k = mosaic_read_body(config.body, config.body_bytes, file, a, e);
+    k = mosaic_read_located(config.body, config.body_bytes, config.locations,
+                            config.location_bytes, file, a, e);
     if (!k)
         return NULL;
     k->vmem_limit_bytes = config.vmem_limit_bytes;

@@ -21,7 +21,11 @@ const struct mosaic_kernel *mosaic_of_call(const struct hlo_computation *c,
                                            const struct hlo_instruction *i, const char *file,
                                            struct arena *a, struct err *e);
 
-/* A body by itself: bytecode as it stands in the config, or what it is in base64. */
+/* A body by itself: bytecode as it stands in the config, decoded. */
 struct mosaic_kernel *mosaic_read_body(const void *bytes, size_t count, const char *file,
                                        struct arena *a, struct err *e);
+/* The same with its locations apart, as newer compilers have them (NULL: they are in the body). */
+struct mosaic_kernel *mosaic_read_located(const void *bytes, size_t count, const void *locations,
+                                          size_t location_bytes, const char *file, struct arena *a,
+                                          struct err *e);
 #endif

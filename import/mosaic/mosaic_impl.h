@@ -25,6 +25,8 @@ struct mosaic_reader {
     struct mosaic_kernel *k;
     const char *file;
     struct mosaic_value **value;        /* by number in the tree */
+    const struct mlir_attr *locations;  /* apart from the body, in its order; NULL: they are in it */
+    int next_location;
     int depth;
     struct err *err;
     bool is_failed;
