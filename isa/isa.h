@@ -109,6 +109,8 @@ struct isa_op {
     uint8_t pred_is_negated;
     uint8_t unit_index;                 /* which MXU or XLU; 0 elsewhere */
     uint8_t operand_count;
+    uint16_t origin;                    /* of kernels that a program brings: number of their own */
+                                        /* operation that it is for; 0: none. Not kept in files */
     struct isa_operand operand[ISA_OPERAND_MAX];
 };
 

@@ -283,6 +283,8 @@ static int run(struct session *s, struct err *e)
     if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->loaded.machine, s->title,
                               &s->o->out.command, e))
         return -1;
+    if (s->o->teller && s->o->teller->begin(s->o->teller->user, &s->loaded, e))
+        return -1;
     do {
         status = write_values(s, &fault);
         if (!s->o->is_quiet)
@@ -292,7 +294,9 @@ static int run(struct session *s, struct err *e)
             run_progress_end(&shown);
     } while (status == 0 && (status = read_values(s, &fault)) == 0 && runs_again(s));
     seconds = progress_seconds() - began_s;
-    if (!s->o->is_quiet)
+    if (s->o->teller && status == 0)
+        status = s->o->teller->end(s->o->teller->user, &s->loaded, &step, seconds, &fault);
+    else if (!s->o->is_quiet && !s->o->teller)
         print_run(s, &step, seconds, status == 0);
     s->o->cycles = machine_cycles(s->loaded.machine);
     s->o->kernels = s->loaded.module.kernel_count;

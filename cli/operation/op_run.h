@@ -10,6 +10,7 @@
 #include "cli/common/out_folder.h"
 #include "cli/common/trace_options.h"
 #include "exec/loaded.h"
+#include "report/view/run.h"
 
 /* what is done with each device's values before the run and behind it; in timing mode nothing */
 struct op_values {
@@ -18,6 +19,14 @@ struct op_values {
     int (*read)(void *user, const struct loaded_device *d, struct err *e);
     /* after the last device was read: does the program run once more? NULL: once */
     bool (*again)(void *user);
+};
+
+/* Who tells of a run in place of op_run's own tables; `begin` before the launch, `end` behind it. */
+struct op_teller {
+    void *user;
+    int (*begin)(void *user, const struct loaded *l, struct err *e);
+    int (*end)(void *user, const struct loaded *l, const struct report_step *step, double seconds,
+               struct err *e);
 };
 
 struct op_options {
@@ -37,6 +46,7 @@ struct op_options {
     const struct op_values *values;     /* NULL: of what memory holds */
     bool tells_sources;                 /* tables speak the names of the graph's author */
     bool is_quiet;                      /* nothing is printed */
+    const struct op_teller *teller;     /* NULL: nobody but op_run */
     int64_t cycles;                     /* of the last launch: set by op_run */
     int kernels;                        /* of the program: likewise */
     struct out_folder out;

@@ -177,7 +177,7 @@ static int run(struct work *w, struct arena *a, struct result *out, struct err *
     struct check *c = w->c;
     const char *path = arena_printf(a, "%s/%s", c->args->folder, w->row->file);
     struct program_graph p = {.module = NULL};
-    struct lower_known known = {-1, NULL};
+    struct lower_known known = {.parameter = -1};
     struct slice slice;
     struct chip chip;
     int64_t count;

@@ -19,7 +19,7 @@ enum { LOWER_QUEUE_ENTRIES = 64 };
 
 /* A parameter, by leaf, of one dimension of s32 whose elements are known before the launch: tables
  * that kernels of Pallas prefetch and that are computed of it are worked out with it. */
-struct lower_known { int parameter; const int32_t *element; };
+struct lower_known { int parameter; const int32_t *element; const struct lower_known *next; };
 
 struct lower_settings {
     const struct lower_known *known;    /* or NULL */

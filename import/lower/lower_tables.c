@@ -26,9 +26,13 @@ static bool may_be_closed(const struct graph_node *n)
     }
 }
 
-static bool is_known(const struct graph_node *n, const struct lower_known *known)
+/* what is known of a parameter, NULL: nothing */
+static const struct lower_known *find_known(const struct graph_node *n,
+                                            const struct lower_known *known)
 {
-    return known && n->op == HLO_PARAMETER && n->parameter_index == known->parameter;
+    while (known && n->op == HLO_PARAMETER && n->parameter_index != known->parameter)
+        known = known->next;
+    return n->op == HLO_PARAMETER ? known : NULL;
 }
 
 static void find_closed(const struct graph *g, const struct lower_known *known, bool *is_closed)
@@ -36,7 +40,7 @@ static void find_closed(const struct graph *g, const struct lower_known *known, 
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
 
-        is_closed[i] = may_be_closed(n) || is_known(n, known);
+        is_closed[i] = may_be_closed(n) || find_known(n, known);
         for (int k = 0; k < n->operand_count; k++)
             is_closed[i] = is_closed[i] && is_closed[n->operand[k]];
     }
@@ -51,8 +55,8 @@ static int add_needed(const struct graph *g, int node, const struct lower_known 
 
     if (made[node] != NODE_NONE)
         return made[node];
-    if (is_known(n, known)) {
-        made[node] = graph_literal(to, n->shape, known->element);
+    if (find_known(n, known)) {
+        made[node] = graph_literal(to, n->shape, find_known(n, known)->element);
         return made[node];
     }
     operand = arena_array(to->arena, (size_t)n->operand_count + 1, sizeof(*operand));

@@ -251,6 +251,8 @@ static void append_finished(struct emitter *m, const struct vcode_block *from,
 
             if (op.code == OP_SBR)
                 op.operand[0].value += (int32_t)first;
+            if (!op.origin)
+                op.origin = from->bundles_origin;
             append_op(m, &op);
         }
     }

@@ -141,6 +141,7 @@ void vcode_bundles(struct vcode *c, const struct isa_program *p)
     if (current_block(c)->is_loop_start)        /* whose label stands before the bundles */
         vcode_begin_block(c);
     current_block(c)->bundles = p;
+    current_block(c)->bundles_origin = c->origin;
     vcode_begin_block(c);
 }
 
@@ -150,6 +151,8 @@ struct vcode_op *vcode_put(struct vcode *c, struct isa_op op)
     struct vcode_op *o = &MEM_ADD(b->op, b->op_count, b->op_capacity);
 
     *o = (struct vcode_op){.op = op, .region = VCODE_REGION_ANY};
+    if (!o->op.origin)
+        o->op.origin = c->origin;
     return o;
 }
 

@@ -44,7 +44,8 @@ struct vcode_block {
     int skip_pred;                      /* where it holds the block goes on at block skip_to */
     size_t skip_to;                     /* 0: it goes on behind itself */
     int step_count;                     /* of is_loop_end: its last operations, vcode_loop_step's */
-    const struct isa_program *bundles;  /* finished code in place of operations, else NULL */
+    const struct isa_program *bundles;  /* finished code in place of operations, else NULL; */
+    uint16_t bundles_origin;            /* of its operations that have none themselves */
     const char *note;                   /* source operation, for reports; may be NULL */
 };
 
@@ -63,6 +64,7 @@ struct vcode {
     int *open_loop;                     /* their counters, outermost first */
     size_t open_count, open_capacity;
     const char *note;                   /* given to blocks begun from now on */
+    uint16_t origin;                    /* given to operations put from now on: struct isa_op */
     struct vcode_remark *remark;
     size_t remark_count, remark_capacity;
     uint32_t kept_sregs;                /* of a segment: who comes behind it reads these */

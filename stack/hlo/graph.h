@@ -323,6 +323,9 @@ int graph_custom_call(struct graph *g, const int *operand, int count, const stru
 /* the kernel must live as long as the graph */
 int graph_mosaic(struct graph *g, const int *operand, int count,
                  const struct mosaic_kernel *kernel);
+struct mosaic_type;
+/* of an array that such a kernel has; dtype DTYPE_COUNT: graphs have no such elements */
+struct shape graph_mosaic_shape(const struct mosaic_type *t);
 const char *graph_attention_name(enum graph_attention_form form);       /* "flash_attention" */
 int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
 

@@ -148,7 +148,7 @@ static bool is_array_of(const struct shape *s, const struct mosaic_type *t)
            memcmp(s->dim, t->dim, (size_t)s->rank * sizeof(*s->dim)) == 0;
 }
 
-static struct shape shape_of_array(const struct mosaic_type *t)
+struct shape graph_mosaic_shape(const struct mosaic_type *t)
 {
     struct shape s = {.dtype = DTYPE_COUNT, .rank = t->rank};
 
@@ -178,7 +178,7 @@ static int infer_mosaic(const struct graph *g, const struct graph_node *n, struc
                            shape_print(s, a, sizeof(a)),
                            mosaic_type_print(&k->array[i], b, sizeof(b)));
     }
-    *out = shape_of_array(&k->array[inputs]);
+    *out = graph_mosaic_shape(&k->array[inputs]);
     if (out->dtype == DTYPE_COUNT)
         return err_set(e, "%s: a result of %s", n->name,
                        mosaic_element_name(k->array[inputs].element));
@@ -245,7 +245,7 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
     case HLO_CONDITIONAL:
         return *output_shape(n->called[0], result);
     case HLO_MOSAIC:
-        return shape_of_array(&n->mosaic->array[n->mosaic->array_count -
+        return graph_mosaic_shape(&n->mosaic->array[n->mosaic->array_count -
                                                 n->mosaic->output_count + result]);
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:

@@ -103,9 +103,14 @@ int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment
     if (!kind)
         return err_set(e, "%s: no kernel makes %s", job->name,
                        graph_op_name(job->body->node[job->body->node_count - 1].op));
-    if (compile(kind, job, a, out, &inner))
+    if (compile(kind, job, a, out, &inner)) {
+        if (kind == &kernel_mosaic) {   /* the author's names and lines are in it */
+            *e = inner;
+            return -1;
+        }
         return err_set(e, "%s (%s): %s", job->name, kind->category,
                        without_name(inner.msg, job->name));
+    }
     return 0;
 }
 

@@ -60,7 +60,7 @@ static const struct field tiling_fields[] = {
 
 static const struct field segment_fields[] = {
     APART(segment, program), APART(segment, stats), APART(segment, cost), APART(segment, tiling),
-    APART(segment, table)};
+    APART(segment, table), APART(segment, buffer), APART(segment, buffer_count)};
 
 static const struct field link_fields[] = {
     APART(link_result, program), APART(link_result, stats), SAVED(link_result, overlay_count),

@@ -216,6 +216,10 @@ static struct graph *refuse(struct legalizing *l, struct err *e)
 
     if (!*l->why.msg)
         ask_kernel(l);
+    if (n->op == HLO_MOSAIC) {          /* its author chose the sizes, and the line says more */
+        *e = l->why;
+        return NULL;
+    }
     err_set(e, "%s%s%s of %s is not supported on this chip, nor is any part of it: %s; other sizes "
             "or types, or a chip with more vector memory, may do", n->source, *n->source ? ", " : "",
             graph_op_name(n->op), shape_print(&n->shape, shape, sizeof(shape)),

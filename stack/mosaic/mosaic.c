@@ -135,7 +135,7 @@ const struct mosaic_value *mosaic_in_group(const struct mosaic_op *op, int group
 int mosaic_refuse(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e,
                   const char *fmt, ...)
 {
-    char message[256];
+    char message[400];
     va_list args;
 
     va_start(args, fmt);

@@ -88,6 +88,7 @@ struct mosaic_place {                   /* in the Python source; file NULL: not 
 
 struct mosaic_op {
     enum mosaic_code code;
+    int number;                         /* from 1 on, unique in the kernel */
     const char *name;                   /* "tpu.matmul" */
     int operand_count, result_count, attr_count, region_count;
     struct mosaic_value **operand, **result;
@@ -123,7 +124,7 @@ struct mosaic_kernel {
     struct arena *arena;
     const char *name;
     int version;
-    int value_count;
+    int value_count, operation_count;
     int function_count;
     struct mosaic_function **function;
     const struct mosaic_function *main;

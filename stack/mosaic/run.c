@@ -18,8 +18,7 @@ static const struct mosaic_value *argument_of(const struct mosaic_run *r, int op
     return r->k->main->body->argument[r->k->grid_rank + r->k->prefetch_count + operand];
 }
 
-/* Where the block of this step begins, by the operand's index map. */
-static int find_block(struct mosaic_run *r, int operand, int64_t *first)
+int mosaic_find_block(struct mosaic_run *r, int operand, int64_t *first)
 {
     const struct mosaic_window *w = &r->k->window[operand];
     const struct mosaic_block *map = w->transform->body;
@@ -88,7 +87,7 @@ static int enter_block(struct mosaic_run *r, int operand, struct block *b)
     const struct mosaic_window *w = &r->k->window[operand];
     int64_t first[MOSAIC_RANK_MAX];
 
-    if (find_block(r, operand, first) || check_block(r, operand, b, first))
+    if (mosaic_find_block(r, operand, first) || check_block(r, operand, b, first))
         return -1;
     if (b->is_there && !memcmp(first, b->first, (size_t)b->type.rank * sizeof(*first)))
         return 0;
@@ -186,6 +185,17 @@ static int find_grid(struct mosaic_run *r, int64_t *steps)
     return 0;
 }
 
+void mosaic_free_values(struct mosaic_run *r)
+{
+    for (int i = 0; i < r->k->value_count; i++) {
+        mem_free(r->value[i].word);
+        if (r->value[i].own)
+            mem_free(r->value[i].own->word);
+        mem_free(r->value[i].own);
+    }
+    mem_free(r->value);
+}
+
 int mosaic_run(const struct mosaic_kernel *k, uint32_t *const *array,
                const struct mosaic_run_settings *s, struct err *e)
 {
@@ -200,16 +210,10 @@ int mosaic_run(const struct mosaic_kernel *k, uint32_t *const *array,
         place_arguments(&r, array, block);
         status = steps ? run_grid(&r, block + k->prefetch_count) || check_semaphores(&r) : 0;
     }
-    for (int i = 0; i < k->value_count; i++) {
-        mem_free(r.value[i].word);
-        if (r.value[i].own)
-            mem_free(r.value[i].own->word);
-        mem_free(r.value[i].own);
-    }
     for (int i = 0; i < k->array_count; i++)
         if (block[i].buffer.is_owned)
             mem_free(block[i].buffer.word);
-    mem_free(r.value);
+    mosaic_free_values(&r);
     mem_free(block);
     return status ? -1 : 0;
 }

@@ -48,6 +48,9 @@ int mosaic_stop(struct mosaic_run *r, const struct mosaic_op *op, const char *fm
     __attribute__((format(printf, 3, 4)));
 
 int mosaic_run_block(struct mosaic_run *r, const struct mosaic_block *b);
+/* where the operand's block of this step begins, by its index map */
+int mosaic_find_block(struct mosaic_run *r, int operand, int64_t *first);
+void mosaic_free_values(struct mosaic_run *r);
 
 static inline struct mosaic_datum *mosaic_datum(struct mosaic_run *r, const struct mosaic_value *v)
 {

@@ -309,14 +309,16 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
         status = kernel_finish(job, &l->code, job->vmem_row, SPILL_TILES, a, out, &inner);
     vcode_fini(&l->code);
     mem_free(l->taken);
+    out->buffer = arena_copy(a, l->buffer, (size_t)l->buffer_count, sizeof(*l->buffer));
+    out->buffer_count = l->buffer_count;
+    mem_free(l->buffer);
     if (!status) {
         cost(job, t, &out->cost);
         out->cost.vmem_rows = l->peak_rows - job->vmem_row;
         return 0;
     }
-    if (inner.line)
-        return err_set(e, "%s:%d:%d: %.400s", inner.file, inner.line, inner.col, inner.msg);
-    return err_set(e, "%s", inner.msg);
+    *e = inner;
+    return -1;
 }
 
 const struct kernel_kind kernel_mosaic = {

@@ -102,6 +102,9 @@ struct lower {
     struct taken *taken;                /* VMEM, from job->vmem_row on, in the order of rows */
     int taken_count;
     size_t taken_capacity;
+    struct kernel_buffer *buffer;       /* all that was ever taken */
+    int buffer_count;
+    size_t buffer_capacity;
     int until;                          /* given to what is taken: FOREVER, or an operation's */
     int64_t peak_rows;
     int next_smem, smem_end;
@@ -122,6 +125,15 @@ struct lower {
     struct root root[ROOTS_MAX];        /* not emitted yet */
     int root_count;
 };
+
+/* code put from now on is for this operation of the kernel; what was for before, to go back to it */
+static inline uint16_t pallas_origin(struct vcode *c, const struct mosaic_op *op)
+{
+    uint16_t before = c->origin;
+
+    c->origin = op && op->number <= UINT16_MAX ? (uint16_t)op->number : 0;
+    return before;
+}
 
 /* ----- failures: the first one stands */
 int pallas_fail(struct lower *l, const struct mosaic_op *op, const char *fmt, ...)
@@ -160,6 +172,8 @@ void pallas_loop_end(struct lower *l, int counter, struct scalar a, struct scala
 /* ----- memory */
 /* what nobody reads any more is free; not while roots wait */
 void pallas_release(struct lower *l);
+/* what was taken last is this, for tables of memory */
+void pallas_buffer_is(struct lower *l, enum kernel_buffer_kind kind, const char *name, int copies);
 /* what is taken is of this value; NULL: it stays */
 void pallas_take_for(struct lower *l, const struct mosaic_value *v);
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what);

@@ -13,7 +13,7 @@ static const struct { pallas_run *run; } rows[MOSAIC_UNKNOWN] = {
 
 int pallas_fail(struct lower *l, const struct mosaic_op *op, const char *fmt, ...)
 {
-    char message[200];
+    char message[360];
     va_list args;
 
     if (l->is_failed)
@@ -41,13 +41,16 @@ int pallas_block(struct lower *l, const struct mosaic_block *b)
 {
     for (int i = 0; i < b->op_count && !l->is_failed; i++) {
         const struct mosaic_op *op = b->op[i];
+        uint16_t before;
 
         l->at++;
         if (op->code == MOSAIC_UNKNOWN || !rows[op->code].run)
             return pallas_fail(l, op, "cores do not carry this operation out");
         note(l, op);
+        before = pallas_origin(&l->code, op);
         if (rows[op->code].run(l, op))
             return -1;
+        l->code.origin = before;
         for (int r = 0; r < op->result_count; r++)
             if (op->result[r]->type.kind == MOSAIC_VECTOR &&
                 l->last_use[op->result[r]->id] > l->at)

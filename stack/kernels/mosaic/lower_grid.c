@@ -316,6 +316,18 @@ static int open_window(struct grid *g, int operand)
     return 0;
 }
 
+/* as its author calls it, or by its number */
+static const char *window_name(struct lower *l, int operand)
+{
+    const struct mosaic_value *v = argument_of(l, operand);
+    int inputs = l->k->operand_count - l->k->output_count;
+
+    if (v->name)
+        return v->name;
+    return operand < inputs ? arena_printf(l->a, "operand %d", l->k->prefetch_count + operand)
+                            : arena_printf(l->a, "result %d", operand - inputs);
+}
+
 /* Where the windows' blocks begin in the first step, and whether they ever change. */
 static int place_window(struct grid *g, int i, int operand)
 {
@@ -323,6 +335,7 @@ static int place_window(struct grid *g, int i, int operand)
     struct window *w = &g->window[i];
     struct scalar row;
     struct tiles t;
+    const char *name;
     bool is_known = true;
 
     if (!w->w->is_windowed) {           /* a kernel without a grid: the whole array */
@@ -356,7 +369,9 @@ static int place_window(struct grid *g, int i, int operand)
     for (int d = 0; d < t.rank; d++)
         t.dim[d] = w->w->bound[d] < w->array.t.dim[d] ? w->w->bound[d] : w->array.t.dim[d];
     w->granules = block_granules(&t);
-    w->buffer.base = pallas_rows(l, w->rows * (w->is_fixed ? 1 : 2), NULL, "a block of an operand");
+    name = window_name(l, operand);
+    w->buffer.base = pallas_rows(l, w->rows * (w->is_fixed ? 1 : 2), NULL, name);
+    pallas_buffer_is(l, BUFFER_WINDOW, name, w->is_fixed ? 1 : 2);
     w->parity = scalar_known(0);
     l->place[argument_of(l, operand)->id] = w->buffer;
     if (w->is_fixed)

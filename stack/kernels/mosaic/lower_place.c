@@ -7,6 +7,9 @@
  */
 #include "stack/kernels/mosaic/lower.h"
 
+#include <string.h>
+
+#include "base/text.h"
 #include "base/units.h"
 
 static int64_t limit_of(const struct lower *l)
@@ -33,6 +36,64 @@ void pallas_release(struct lower *l)
     l->taken_count = kept;
 }
 
+/* ----- what was taken, for tables of memory */
+
+static void note_buffer(struct lower *l, const struct mosaic_op *op, const char *what, int64_t row,
+                        int64_t rows)
+{
+    MEM_ADD(l->buffer, l->buffer_count, l->buffer_capacity) = (struct kernel_buffer){
+        .kind = BUFFER_VECTOR, .name = what, .copies = 1, .row = row, .rows = rows,
+        .origin = op ? op->number : 0};
+}
+
+void pallas_buffer_is(struct lower *l, enum kernel_buffer_kind kind, const char *name, int copies)
+{
+    struct kernel_buffer *b = &l->buffer[l->buffer_count - 1];
+
+    b->kind = kind;
+    b->name = name;
+    b->copies = copies;
+}
+
+static int64_t kib(int64_t rows)
+{
+    return rows * ARRAY_ROW_BYTES / 1024;
+}
+
+/* All that stands there for the whole kernel, buffer by buffer, and what finds no room. */
+static void refuse_rows(struct lower *l, const struct mosaic_op *op, int64_t left, int64_t limit)
+{
+    struct kernel_buffer *last = &l->buffer[l->buffer_count - 1];
+    char taken[160] = "";
+    size_t at = 0;
+    int64_t others = 0;
+
+    last->does_not_fit = true;
+    for (int i = 0; i < l->buffer_count - 1; i++) {
+        const struct kernel_buffer *b = &l->buffer[i];
+        char one[64];
+
+        if (b->kind == BUFFER_VECTOR) {
+            continue;
+        } else if (b->copies > 1) {
+            text_print(one, sizeof(one), "%s%s %d x %lld", at ? ", " : "", b->name, b->copies,
+                       (long long)kib(b->rows / b->copies));
+        } else {
+            text_print(one, sizeof(one), "%s%s %lld", at ? ", " : "", b->name,
+                       (long long)kib(b->rows));
+        }
+        if (at + strlen(one) + 24 < sizeof(taken))
+            at += (size_t)text_print(taken + at, sizeof(taken) - at, "%s", one);
+        else
+            others += b->rows;
+    }
+    if (others)
+        text_print(taken + at, sizeof(taken) - at, ", others %lld", (long long)kib(others));
+    pallas_fail(l, op, "%s takes %lld KiB of VMEM, of which %lld KiB are left of %lld KiB%s%s",
+                last->name, (long long)kib(last->rows), (long long)kib(left),
+                (long long)kib(limit), taken[0] ? "; KiB taken: " : "", taken);
+}
+
 /* the first room between what is taken */
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what)
 {
@@ -45,11 +106,9 @@ int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, c
         at++;
     }
     left = limit - first > 0 ? limit - first : 0;
+    note_buffer(l, op, what, first, rows);
     if (rows > left)
-        pallas_fail(l, op, "%s takes %lld KiB of VMEM, of which %lld KiB are left of %lld KiB", what,
-                    (long long)(rows * ARRAY_ROW_BYTES / 1024),
-                    (long long)(left * ARRAY_ROW_BYTES / 1024),
-                    (long long)((limit - l->job->vmem_row) * ARRAY_ROW_BYTES / 1024));
+        refuse_rows(l, op, left, limit - l->job->vmem_row);
     MEM_ADD(l->taken, l->taken_count, l->taken_capacity) = (struct taken){0, 0, 0};
     for (int i = l->taken_count - 1; i > at; i--)
         l->taken[i] = l->taken[i - 1];
@@ -431,6 +490,7 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);
     case MOSAIC_VMEM:
         p->base = pallas_rows(l, tiles_rows(&p->t), op, what);
+        pallas_buffer_is(l, BUFFER_SCRATCH, what, 1);
         return l->is_failed ? -1 : 0;
     default:
         return pallas_fail(l, op, "%s in %s; VMEM, SMEM and semaphores are made", what,

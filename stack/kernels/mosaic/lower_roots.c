@@ -245,6 +245,7 @@ static bool put_root(struct tiler *t, const struct root *r, int64_t row, int64_t
             opnd value[4];
             int mask[4];
 
+            pallas_origin(t->c, r->op ? r->op : r->value->op);
             for (int64_t k = 0; k < here; k++) {
                 struct tile_at part = at;
 
@@ -435,6 +436,7 @@ static void keep_costly(struct lower *l)
 int root_flush(struct lower *l)
 {
     struct tiler t = {.l = l, .c = &l->code, .body = put_roots};
+    uint16_t before;
     int status;
 
     if (l->is_failed)
@@ -445,7 +447,9 @@ int root_flush(struct lower *l)
     for (int i = 0; i < l->root_count; i++)
         l->root[i].is_pulled_only = is_done(l, &l->root[i]);
     pallas_begin_block(l);
+    before = l->code.origin;
     status = tile_loop(&t, tile_rows_down(l, l->root[0].value), work_of(l));
+    l->code.origin = before;
     pallas_begin_block(l);
     mem_free(t.memo);
     mem_free(t.loaded);

@@ -460,6 +460,7 @@ static bool pull_place(struct tiler *t, const struct mosaic_value *v, const stru
 bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at, opnd *out)
 {
     bool is_right;
+    uint16_t before;
 
     if (v->type.kind == MOSAIC_SCALAR && v->type.element != MOSAIC_I1)
         return pull_scalar(t, v, at, out);
@@ -468,6 +469,7 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
             *out = t->memo[i].out;
             return true;
         }
+    before = pallas_origin(t->c, v->op);
     if (v->type.kind == MOSAIC_SCALAR) {
         opnd s = tile_scalar(t, t->l->scalar[v->id]);
         opnd word = s.kind == OPERAND_IMM ? R(emit_vmov(t->c, s)) : R(emit_vstv(t->c, s.value));
@@ -485,6 +487,7 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
         is_right = makers[v->op->code].make(t, v->op, at, out);
         t->depth--;
     }
+    t->c->origin = before;
     if (is_right)
         MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, *out, v};
     return is_right && !t->is_failed;

@@ -101,6 +101,17 @@ struct kernel_cost {                    /* of a tiling, in core cycles, for repo
     bool is_idle;                       /* the other core does all of it */
 };
 
+/* What a kernel that a program brings keeps in VMEM, for who asks where it went. */
+enum kernel_buffer_kind { BUFFER_WINDOW, BUFFER_SCRATCH, BUFFER_VECTOR, BUFFER_SPILLS };
+struct kernel_buffer {
+    enum kernel_buffer_kind kind;
+    const char *name;                   /* the argument's, or what the vector is */
+    int copies;                         /* of a window: 2 where the next block comes meanwhile */
+    int64_t row, rows;                  /* all copies of it */
+    int origin;                         /* as in struct isa_op; 0: there all the time */
+    bool does_not_fit;                  /* that is why there is no code */
+};
+
 struct segment {
     struct isa_program program;         /* branch targets count from its first bundle */
     struct vcode_stats stats;
@@ -108,6 +119,8 @@ struct segment {
     struct tiling tiling;               /* used */
     /* what the host writes into each core's HBM before the first launch; NULL: nothing */
     const struct collective_table *table;
+    const struct kernel_buffer *buffer; /* of kernels that a program brings; not kept in files */
+    int buffer_count;
 };
 
 struct kernel_kind {

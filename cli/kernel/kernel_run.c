@@ -1,0 +1,122 @@
+/* One kernel compiled and run, and what its bundles waited for. */
+#include "cli/kernel/kernel.h"
+
+#include <string.h>
+
+#include "sim/observe/trace.h"
+#include "stack/module/module_run.h"
+
+struct session {
+    const struct kernel_found *found;
+    struct arena *arena;
+    int (*told)(void *user, const struct kernel_timed *t, struct err *e);
+    void *user;
+    struct trace_sink sink;
+    struct kernel_waits waits;          /* as the trace tells of them */
+    bool is_traced;
+};
+
+/*
+ * Rounds of loops that are alike are not told of one by one. Their bundles wait for what they waited
+ * for in the rounds that were: shares of the whole wait, which the machine knows.
+ */
+static void on_core(void *context, int core, const struct trace_record *r, size_t count)
+{
+    struct session *s = context;
+
+    if (core != 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (r[i].kind == TRACE_STALL && r[i].bundle < s->waits.bundle_count)
+            s->waits.waited[r[i].bundle][r[i].reason] += (double)r[i].value;
+}
+
+/* a range of operands that holds what it holds: zeros, known in timing mode, too */
+static int begin(void *user, const struct loaded *l, struct err *e)
+{
+    struct session *s = user;
+    const struct isa_program *p = &l->module.linked[0].program;
+
+    (void)e;
+    s->waits.bundle_count = p->bundle_count;
+    s->waits.waited = arena_array(s->arena, (size_t)p->bundle_count + 1, sizeof(*s->waits.waited));
+    s->sink = (struct trace_sink){.context = s, .core = on_core};
+    if (!s->is_traced)
+        machine_set_trace(l->machine, &s->sink);
+    return 0;
+}
+
+/* waits by reason, so that those of a bundle come to what the machine has counted */
+static void scale(struct kernel_waits *w, const struct report_view *v)
+{
+    for (uint32_t b = 0; b < w->bundle_count; b++) {
+        double seen = 0, all = (double)v->bundle[b].stall_cycles;
+
+        for (int r = 0; r < STALL_COUNT; r++)
+            seen += w->waited[b][r];
+        for (int r = 0; r < STALL_COUNT && seen > 0; r++)
+            w->waited[b][r] *= all / seen;
+        if (seen == 0)
+            w->waited[b][STALL_OPERAND] = all;
+    }
+}
+
+int64_t kernel_bound(const struct mosaic_kernel *k, int dim)
+{
+    int operand = 0;
+
+    if (k->grid[dim] != MOSAIC_DYNAMIC)
+        return k->grid[dim];
+    for (int i = 0; i < dim; i++)
+        operand += k->grid[i] == MOSAIC_DYNAMIC;
+    return k->known && k->known[operand] ? k->known[operand][0] : 0;
+}
+
+static const struct module_kernel *kernel_in(const struct module *m)
+{
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernel[i].segment->buffer_count || m->kernel[i].segment->buffer)
+            return &m->kernel[i];
+    return m->kernel_count ? &m->kernel[0] : NULL;
+}
+
+static int end(void *user, const struct loaded *l, const struct report_step *step, double seconds,
+               struct err *e)
+{
+    struct session *s = user;
+    const struct module_kernel *kernel = kernel_in(&l->module);
+    struct kernel_timed t = {.found = s->found, .chip = machine_chip(l->machine),
+                             .module = &l->module, .waits = s->waits};
+
+    (void)seconds;
+    if (!s->is_traced)
+        machine_set_trace(l->machine, NULL);
+    if (!kernel)
+        return err_set(e, "kernel %s has no code: its grid has no steps", s->found->name);
+    t.segment = kernel->segment;
+    view_of_step(step, s->arena, &t.view);
+    t.steps = 1;
+    for (int i = 0; i < s->found->kernel->grid_rank; i++)
+        t.steps *= kernel_bound(s->found->kernel, i);
+    if (t.view.bundle) {
+        scale(&t.waits, &t.view);
+        kernel_lines(&t.view, &t.waits, s->found->kernel, s->arena, &t.lines);
+    }
+    return s->told(s->user, &t, e);
+}
+
+int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena *a,
+                int (*told)(void *user, const struct kernel_timed *t, struct err *e), void *user,
+                struct err *e)
+{
+    struct session s = {.found = k, .arena = a, .told = told, .user = user,
+                        .is_traced = o->trace.path != NULL};
+    const struct op_teller teller = {&s, begin, end};
+
+    if (k->unknown && o->engine.mode == MODE_TIMING)
+        return err_set(e, "kernel %s: which blocks it works on follows from values of %s", k->name,
+                       k->unknown);
+    o->teller = &teller;
+    o->is_quiet = true;
+    return op_run(o, k->graph, k->name, e);
+}

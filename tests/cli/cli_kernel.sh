@@ -1,0 +1,56 @@
+#!/bin/sh
+# systole kernel: the time of one kernel of Pallas, its VMEM by buffer, cycles by line of its source;
+# of a program and of a Mosaic module alone; and what is told where that cannot be.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/cli_rig.inc
+data=tests/import/data/pallas
+
+# the same cycles as in its program
+expect 0 'Line' kernel $data/flash.mlirbc --tpu v5e
+cycles=$(sed -n 's/ cycles = .*//p' "$work/log")
+grep -q 'operand 1 .*window .* 2 ' "$work/log" || fail "no window of two buffers: $(cat "$work/log")"
+grep -q 'kernels.py:.*result_fifo' "$work/log" || fail "no line that waits for a product"
+expect 0 "$cycles cycles" exec $data/flash.mlirbc --tpu v5e --mode timing
+
+# lines come to the cycles of the kernel, buffers to its VMEM
+expect 0 '' kernel $data/flash.mlirbc --tpu v6e --json "$work/kernel.json"
+sed -n 's/^ "cycles": *\([0-9]*\),/\1/p' "$work/kernel.json" >"$work/cycles"
+awk '/"lines"/ { inside = 1 } inside && /"cycles"/ { gsub(/[^0-9.e+]/, "", $2); sum += $2 }
+     END { printf "%d\n", sum + 0.5 }' "$work/kernel.json" >"$work/sum"
+cmp -s "$work/cycles" "$work/sum" || fail "lines: $(cat "$work/sum") of $(cat "$work/cycles") cycles"
+sed -n 's/^ "vmem_bytes": *\([0-9]*\),/\1/p' "$work/kernel.json" >"$work/vmem"
+awk '/"vmem": / { inside = 1 } /"units"/ { inside = 0 }
+     inside && /"bytes"/ { gsub(/[^0-9]/, "", $2); sum += $2 } END { print sum }' \
+    "$work/kernel.json" >"$work/sum"
+cmp -s "$work/vmem" "$work/sum" || fail "buffers: $(cat "$work/sum") of $(cat "$work/vmem") bytes"
+
+# bundles stand beside the lines
+expect 0 'kernels.py' kernel $data/softmax.mlirbc --bundles
+grep -q '^/\* .*:[0-9]* \*/ .*vpow2\|^/\* .*:[0-9]* \*/.*vst' "$work/log" || fail "no bundle with its line"
+
+# a Mosaic module by itself: arrays and results are found, the cycles are the same
+strings -n 100 $data/flash.mlirbc | grep -o 'TUzvUg[A-Za-z0-9+/=]*' | base64 -d >"$work/body"
+expect 0 "$cycles cycles" kernel "$work/body" --tpu v5e
+strings -n 100 $data/gather_blocks.mlirbc | grep -o 'TUzvUg[A-Za-z0-9+/=]*' | base64 -d >"$work/body"
+refuse 'follows from values of the call' kernel "$work/body"
+head -c 300 "$work/body" >"$work/cut"
+refuse 'bytecode' kernel "$work/cut"
+
+# tables that come from a parameter
+refuse 'follows from values of parameter 0 of the program: --input 0=' kernel $data/gather_blocks.mlirbc
+expect 0 'grid: 5 arbitrary' kernel $data/gather_blocks.mlirbc --input 0=iota
+refuse '--input 9=iota: the program has 2 parameters' kernel $data/gather_blocks.mlirbc --input 9=iota
+
+# which of them; none
+expect 0 'kernel main' kernel $data/add.mlirbc --kernel 1
+refuse "--kernel other: the program's kernels are 1 main" kernel $data/add.mlirbc --kernel other
+printf 'HloModule m\nENTRY e {\n  ROOT p = f32[8] parameter(0)\n}\n' >"$work/none.hlo"
+refuse 'there is no tpu_custom_call in it' kernel "$work/none.hlo"
+refuse 'No such file' kernel "$work/nothing"
+
+# VMEM: the limit, buffer by buffer
+expect 0 'of the scoped limit of 4,096 KiB' kernel $data/flash.mlirbc --vmem-limit-kib 4096
+refuse 'of 1280 KiB; KiB taken: operand 0 2 x 32, operand 1 2 x 32' kernel $data/flash.mlirbc \
+    --vmem-limit-kib 1280
+
+[ $failures -eq 0 ]
