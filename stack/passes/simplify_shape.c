@@ -181,6 +181,14 @@ int simplify_transpose(struct graph *g, const struct graph_node *n)
                                               : NODE_NONE;
 }
 
+static bool goes_up(const int *dims, int count)
+{
+    for (int i = 1; i < count; i++)
+        if (dims[i] <= dims[i - 1])
+            return false;
+    return true;
+}
+
 int simplify_broadcast(struct graph *g, const struct graph_node *n)
 {
     int dims[GRAPH_RANK_MAX], count = 0;
@@ -198,10 +206,10 @@ int simplify_broadcast(struct graph *g, const struct graph_node *n)
         return graph_broadcast(g, a.operand[0], n->shape, dims);
     }
     squeezed = shape_squeeze(&a.shape);
+    if (shape_elems(&a.shape) == shape_elems(&n->shape) && goes_up(n->dims, a.shape.rank))
+        return graph_reshape(g, n->operand[0], n->shape);
     if (squeezed.rank == a.shape.rank)
         return NODE_NONE;
-    if (shape_elems(&a.shape) == shape_elems(&n->shape))
-        return graph_reshape(g, n->operand[0], n->shape);
     for (int i = 0; i < a.shape.rank; i++)
         if (a.shape.dim[i] != 1)
             dims[count++] = n->dims[i];

@@ -202,6 +202,22 @@ void move_store_op(struct move_step *s, struct move_place at, int64_t stride, in
         emit_vst(s->m.code, rows, v, at.region);
 }
 
+/* all lanes where mask is -1; counted with its mask */
+void move_store_masked(struct move_step *s, struct move_place at, int64_t stride, int first,
+                       int end, int mask, int v)
+{
+    s->store += access_cycles(s, stride, end - first);
+    s->ops += move_fits_stride(stride) ? 1 : end - first;
+    if (s->is_counted)
+        return;
+    if (move_fits_stride(stride)) {
+        move_store_op(s, at, stride, (1 << end) - (1 << first), mask, v);
+        return;
+    }
+    for (int i = first; i < end; i++)
+        move_store_op(s, move_behind(at, i * stride), 0, 1 << i, mask, v);
+}
+
 /* lanes first_lane..end_lane-1, or all when they are not shared with others */
 void move_store_rows(struct move_step *s, struct move_place at, int64_t stride, int first, int end,
                        int first_lane, int end_lane, int v)
@@ -209,19 +225,10 @@ void move_store_rows(struct move_step *s, struct move_place at, int64_t stride, 
     bool is_masked = first_lane > 0 || end_lane < ARRAY_LANES;
     int mask = -1;
 
-    s->store += access_cycles(s, stride, end - first);
-    s->ops += (move_fits_stride(stride) ? 1 : end - first) + is_masked;
-    if (s->is_counted)
-        return;
-    if (is_masked) {
+    s->ops += is_masked;
+    if (is_masked && !s->is_counted)
         mask = emit_vcmask(s->m.code, first_lane << 3 | 7 << 10 | (end_lane - 1) << 13);
-    }
-    if (move_fits_stride(stride)) {
-        move_store_op(s, at, stride, (1 << end) - (1 << first), mask, v);
-        return;
-    }
-    for (int i = first; i < end; i++)
-        move_store_op(s, move_behind(at, i * stride), 0, 1 << i, mask, v);
+    move_store_masked(s, at, stride, first, end, mask, v);
 }
 
 int move_take_xlu(struct move_step *s)

@@ -54,6 +54,9 @@ int move_load_rows(struct move_step *s, struct move_place at, int64_t stride, in
 /* lanes first_lane..end_lane-1 alone */
 void move_store_rows(struct move_step *s, struct move_place at, int64_t stride, int first,
                      int end, int first_lane, int end_lane, int v);
+/* under a mask register; -1: all lanes */
+void move_store_masked(struct move_step *s, struct move_place at, int64_t stride, int first,
+                       int end, int mask, int v);
 /* lane_mask: a mask register or -1; not counted */
 void move_store_op(struct move_step *s, struct move_place at, int64_t stride, int sublanes,
                    int lane_mask, int v);

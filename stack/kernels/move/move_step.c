@@ -1,11 +1,11 @@
 /*
- * Emits one step of a move: eight rows at a time by strided loads, rotations and masked stores, or
- * through the transposing unit.
+ * Emits one step of a move: eight rows at a time by strided loads, rotations or permutes of lanes
+ * and masked stores, or through the transposing unit.
  */
 #include "stack/kernels/move/move_step.h"
 
 #include "base/units.h"
-#include "stack/kernels/move/move_loops.h"
+#include "stack/kernels/move/move_lanes.h"
 
 #define AXES_MAX MOVE_INDEX_DIMS_MAX
 #define RUNS_MAX 4000                   /* of straight code */
@@ -20,6 +20,7 @@ struct plan {
     int64_t from_row, from_lane, to_row, to_lane;
     int from_run, to_run;               /* the axis along the lanes of either side, or -1 */
     int eight;                          /* the axis of sublanes, or -1 */
+    int from_step, to_step;             /* lanes per element of a run that has both sides */
     bool is_shared;                     /* tiles of lanes hold more than one run */
 };
 
@@ -110,9 +111,31 @@ static int choose_eight(const struct plan *p)
     return best;
 }
 
-static void sort_axes(struct plan *p)
+/* the longest axis along the lanes of both sides, or -1 */
+static int longest_along(const struct plan *p)
+{
+    int best = -1;
+
+    for (int k = 0; k < p->count; k++)
+        if (p->axis[k].from_lane && p->axis[k].to_lane &&
+            (best < 0 || p->axis[k].count > p->axis[best].count))
+            best = k;
+    return best;
+}
+
+/* the lanes of both sides are of one axis, reversed or at a distance, or mixed by several */
+static bool is_stepped(const struct plan *p)
+{
+    if (p->from_run == p->to_run)
+        return p->from_run < 0;
+    return (p->from_run >= 0 && p->axis[p->from_run].to_lane) ||
+           (p->to_run >= 0 && p->axis[p->to_run].from_lane);
+}
+
+static void choose_runs(struct plan *p)
 {
     p->from_run = p->to_run = -1;
+    p->from_step = p->to_step = 1;
     for (int k = 0; k < p->count; k++) {
         if (p->axis[k].from_lane == 1)
             p->from_run = k;
@@ -120,8 +143,18 @@ static void sort_axes(struct plan *p)
             p->to_run = k;
     }
     lanes_to_rows(p);
+    if (is_stepped(p) && longest_along(p) >= 0) {
+        p->from_run = p->to_run = longest_along(p);
+        p->from_step = (int)p->axis[p->from_run].from_lane;
+        p->to_step = (int)p->axis[p->from_run].to_lane;
+    }
+}
+
+static void sort_axes(struct plan *p)
+{
+    choose_runs(p);
     split_periods(p);
-    p->is_shared = p->box->map.source_count > 1 || p->box->map.has_fill;
+    p->is_shared = p->box->map.source_count > 1 || p->box->map.has_fill || p->to_step != 1;
     for (int k = 0; k < p->count; k++)
         p->is_shared |= k != p->to_run && p->axis[k].to_lane != 0;
     p->eight = -1;
@@ -129,7 +162,8 @@ static void sort_axes(struct plan *p)
 
 /* ----- runs along the lanes of both sides */
 
-struct unit { int64_t from_row, to_row; int up, first_lane, end_lane; };
+/* part of a run that stays in one tile on either side */
+struct unit { int64_t from_row, to_row; struct move_lanes lanes; bool is_masked; };
 
 struct units {
     struct unit *unit;
@@ -137,6 +171,13 @@ struct units {
     int rows;
     int64_t from_stride, to_stride;
 };
+
+static int move_lanes_of(struct move_step *s, const struct move_lanes *l, int v)
+{
+    if (l->from_step == 1 && l->to_step == 1)
+        return move_rotate(s, v, l->to - l->from);
+    return move_permute(s, v, l);
+}
 
 static void move_units(struct move_loops *l, struct move_place from, struct move_place to)
 {
@@ -146,37 +187,43 @@ static void move_units(struct move_loops *l, struct move_place from, struct move
     for (int64_t i = 0; i < u->count; i++) {
         const struct unit *x = &u->unit[i];
         int v = move_load_rows(s, move_behind(from, x->from_row), u->from_stride, 0, u->rows);
+        int mask;
 
-        v = move_rotate(s, v, x->up);
-        move_store_rows(s, move_behind(to, x->to_row), u->to_stride, 0, u->rows, x->first_lane,
-                        x->end_lane, v);
+        v = move_lanes_of(s, &x->lanes, v);
+        mask = x->is_masked ? move_lanes_mask(s, &x->lanes) : -1;
+        move_store_masked(s, move_behind(to, x->to_row), u->to_stride, 0, u->rows, mask, v);
     }
 }
 
 static int64_t lane_tile(int64_t lane) { return lane / ARRAY_LANES; }
 
-/* pieces of one run that stay in one tile on either side */
+/* elements from this lane on, `step` lanes apart, that stay in its tile */
+static int64_t room_in_tile(int64_t lane, int64_t step)
+{
+    int64_t at = lane % ARRAY_LANES;
+
+    return step < 0 ? at / -step + 1 : (ARRAY_LANES - 1 - at) / step + 1;
+}
+
 static void cut_run(const struct plan *p, struct units *u, int64_t length, int64_t from_row,
                     int64_t from_lane, int64_t to_row, int64_t to_lane)
 {
     bool is_shared = p->is_shared || (to_lane % ARRAY_LANES && length > 1);
 
     for (int64_t done = 0; done < length;) {
-        int64_t from = from_lane + done, to = to_lane + done;
-        int64_t room = ARRAY_LANES - from % ARRAY_LANES, take = length - done;
+        int64_t from = from_lane + done * p->from_step, to = to_lane + done * p->to_step;
+        int64_t room = room_in_tile(from, p->from_step), take = length - done;
         struct unit *x = &u->unit[u->count++];
 
-        if (room > ARRAY_LANES - to % ARRAY_LANES)
-            room = ARRAY_LANES - to % ARRAY_LANES;
+        if (room > room_in_tile(to, p->to_step))
+            room = room_in_tile(to, p->to_step);
         take = take < room ? take : room;
         *x = (struct unit){
             .from_row = from_row + lane_tile(from) * p->box->from[p->source].lane_step,
             .to_row = to_row + lane_tile(to) * p->box->to.lane_step,
-            .up = (int)((to - from) & (ARRAY_LANES - 1)), .end_lane = ARRAY_LANES};
-        if (is_shared || take < length || to % ARRAY_LANES) {
-            x->first_lane = (int)(to % ARRAY_LANES);
-            x->end_lane = (int)(to % ARRAY_LANES + take);
-        }
+            .lanes = {.from = (int)(from % ARRAY_LANES), .to = (int)(to % ARRAY_LANES),
+                      .count = (int)take, .from_step = p->from_step, .to_step = p->to_step},
+            .is_masked = is_shared || take < length || to % ARRAY_LANES};
         done += take;
     }
 }
@@ -227,9 +274,17 @@ static void plain_loops(const struct plan *p, struct move_loops *l)
             move_add_loop(l, p->axis[k].count, p->axis[k].from_row, p->axis[k].to_row);
 }
 
-/* the runs `length` long, at `skip` of their axis, with `tiles` tiles of lanes behind each other */
+/* units that a run of this length is cut into, at most */
+static int64_t units_of(const struct plan *p, int64_t length)
+{
+    int64_t from = p->from_step < 0 ? -p->from_step : p->from_step;
+
+    return length * (from + p->to_step) / ARRAY_LANES + 3;
+}
+
+/* the runs `length` long, at `skip` of their axis, with `periods` of them behind each other */
 static void emit_runs(struct move_step *s, const struct plan *p, int64_t skip, int64_t length,
-                      int64_t tiles)
+                      int64_t periods)
 {
     const struct move_side *from = &p->box->from[p->source];
     const struct move_axis *eight = p->eight < 0 ? NULL : &p->axis[p->eight];
@@ -239,17 +294,17 @@ static void emit_runs(struct move_step *s, const struct plan *p, int64_t skip, i
     struct combos c;
 
     list_combos(p, &c);
-    if (c.total * (length / ARRAY_LANES * 2 + 2) > RUNS_MAX) {
+    if (c.total * units_of(p, length) > RUNS_MAX) {
         s->is_refused = true;
         return;
     }
-    u.unit = mem_alloc((size_t)(c.total * (length / ARRAY_LANES * 2 + 3)) * sizeof(*u.unit));
+    u.unit = mem_alloc((size_t)(c.total * units_of(p, length)) * sizeof(*u.unit));
     do {
         struct move_axis at = combo_offset(p, &c);
 
         cut_run(p, &u, length, p->from_row + at.from_row,
-                p->from_lane + at.from_lane + skip, p->to_row + at.to_row,
-                p->to_lane + at.to_lane + skip);
+                p->from_lane + at.from_lane + skip * p->from_step, p->to_row + at.to_row,
+                p->to_lane + at.to_lane + skip * p->to_step);
     } while (next_combo(p, &c));
     while (done < count) {
         struct move_loops l = {.step = s, .body = move_units, .user = &u, .units = u.count};
@@ -258,7 +313,8 @@ static void emit_runs(struct move_step *s, const struct plan *p, int64_t skip, i
 
         u.rows = (int)rows;
         plain_loops(p, &l);
-        move_add_loop(&l, tiles, from->lane_step, p->box->to.lane_step);
+        move_add_loop(&l, periods, length * p->from_step / ARRAY_LANES * from->lane_step,
+                      length * p->to_step / ARRAY_LANES * p->box->to.lane_step);
         move_add_loop(&l, groups, MOVE_SUBLANES * u.from_stride, MOVE_SUBLANES * u.to_stride);
         move_run_loops(&l, move_side_place(s, from, done * u.from_stride),
                   move_side_place(s, &p->box->to, done * u.to_stride));
@@ -279,19 +335,30 @@ static bool starts_tiles(const struct plan *p, bool is_result)
     return true;
 }
 
+/* elements after which a run is at the same lane of a tile again, on both sides */
+static int64_t period_of(const struct plan *p)
+{
+    int64_t from = ARRAY_LANES / gcd(ARRAY_LANES, p->from_step < 0 ? -p->from_step : p->from_step);
+    int64_t to = ARRAY_LANES / gcd(ARRAY_LANES, p->to_step);
+
+    return from > to ? from : to;       /* powers of two */
+}
+
 static void emit_along(struct move_step *s, struct plan *p)
 {
     int64_t length = p->from_run < 0 ? 1 : p->axis[p->from_run].count;
-    int64_t tiles = length / ARRAY_LANES;
+    int64_t period = period_of(p), periods = length / period;
+    bool is_shifted = p->from_step == 1 && p->to_step == 1 &&
+                      !(starts_tiles(p, false) && starts_tiles(p, true));
 
     p->eight = choose_eight(p);
-    if (tiles < 2 || !starts_tiles(p, false) || !starts_tiles(p, true)) {
+    if (periods < 2 || is_shifted) {
         emit_runs(s, p, 0, length, 1);
         return;
     }
-    emit_runs(s, p, 0, ARRAY_LANES, tiles);
-    if (length % ARRAY_LANES)
-        emit_runs(s, p, tiles * ARRAY_LANES, length % ARRAY_LANES, 1);
+    emit_runs(s, p, 0, period, periods);
+    if (length % period)
+        emit_runs(s, p, periods * period, length % period, 1);
 }
 
 /* ----- lanes of one side are rows of the other */
