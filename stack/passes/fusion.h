@@ -78,6 +78,9 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p);
 bool fusion_is_taken_or_why(const struct fusion *f, const struct fusion_group *p, struct err *why);
 
+/* a move joins the moves that read it where its array would be mostly padding: they are one then */
+bool fusion_skips_padding(struct fusion *f, struct fusion_group *p, int node);
+
 /* a group of one node */
 int fusion_new_group(struct fusion *f, int node);
 /* of a program that is kept (stack/hlo/kept.h): a group of each unit that one kernel makes */

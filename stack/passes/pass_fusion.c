@@ -289,6 +289,8 @@ static bool try_join(struct fusion *f, int group, int node)
         return false;
     if (p->is_whole)
         return !f->is_free[node] && insert_with_scalar(f, p, node);
+    if (fusion_skips_padding(f, p, node))
+        return true;
     if (f->is_free[node] || would_repeat(f, p, node) ||
         (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone ||
                                      fusion_spreads_sums(f, p))) ||

@@ -206,7 +206,8 @@ int simplify_broadcast(struct graph *g, const struct graph_node *n)
         return graph_broadcast(g, a.operand[0], n->shape, dims);
     }
     squeezed = shape_squeeze(&a.shape);
-    if (shape_elems(&a.shape) == shape_elems(&n->shape) && goes_up(n->dims, a.shape.rank))
+    if (shape_elems(&a.shape) == shape_elems(&n->shape) && goes_up(n->dims, a.shape.rank) &&
+        (squeezed.rank < a.shape.rank || a.shape.rank > 1))     /* loops turn vectors themselves */
         return graph_reshape(g, n->operand[0], n->shape);
     if (squeezed.rank == a.shape.rank)
         return NODE_NONE;

@@ -93,6 +93,30 @@ TEST(activations_go_behind_the_product_before_them)
     assert_int_equal(result_node()->op, HLO_DOT);
 }
 
+/* [rows, 64, 2] would be 64 times its elements in memory; [rows, 2, 64] is not made along */
+TEST(interleaved_halves_are_one_move)
+{
+    int x = graph_parameter(&graph, F32(80, 2, 64), "x");
+    int y = graph_transpose(&graph, x, DIMS(0, 2, 1));
+
+    graph_output(&graph, graph_reshape(&graph, y, F32(80, 128)), "out", -1);
+    run_pass(pass_fusion);
+    assert_int_equal(graph.node_count, 2);
+    assert_int_equal(result_node()->op, HLO_FUSION);
+}
+
+/* rows and columns exchanged fill their tiles: two kernels at the memory's pace */
+TEST(moves_of_full_arrays_stay_apart)
+{
+    int x = graph_parameter(&graph, F32(256, 384), "x");
+    int y = graph_transpose(&graph, x, DIMS(1, 0));
+
+    graph_output(&graph, graph_reverse(&graph, y, DIMS(0), 1), "out", -1);
+    run_pass(pass_fusion);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 1);
+    assert_int_equal(count_of(&graph, HLO_REVERSE), 1);
+}
+
 /* x erf(x) reads the product twice, and nobody else does */
 TEST(gelu_goes_behind_the_product_before_it)
 {
@@ -420,6 +444,8 @@ int main(void)
         RUN(sums_of_the_same_array_share_a_kernel),
         RUN(activations_go_behind_the_product_before_them),
         RUN(gelu_goes_behind_the_product_before_it),
+        RUN(interleaved_halves_are_one_move),
+        RUN(moves_of_full_arrays_stay_apart),
         RUN(cheap_values_are_made_again_and_costly_ones_stored),
         RUN(arrays_between_kernels_are_the_narrow_ones),
         RUN(products_scale_for_a_softmax_which_narrows_for_the_next),
