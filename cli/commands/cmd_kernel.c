@@ -14,6 +14,9 @@ static const struct cli_option options[] = {
     CLI_ROW_SEED(struct kernel_request, exec.seed, 1, "of random inputs"),
     {"vmem-limit-kib", 0, "KIB", "the limit of VMEM that the kernel may take, instead of the "
      "program's own", 1, CLI_WHOLE, AT(vmem_limit_kib), .lo = 1, .hi = 1 << 30},
+    {"check-bounds", 0, NULL, "carry the program out on the host, with values, and stop at a block or "
+     "a slice that lies outside of its array; --check-races and --check-unwritten include it", 2,
+     CLI_FLAG, AT(check_bounds)},
     {"bundles", 0, NULL, "print its bundles beside the lines of the source", 2, CLI_FLAG,
      AT(wants_bundles)},
     CLI_ROW_JSON(struct kernel_request, json, 2),
@@ -29,11 +32,14 @@ static const struct cli_syntax syntax = {
     .doc = "Time one kernel written in Pallas: cycles, shares of the peaks, VMEM by buffer, units, "
     "and where the cycles went, by line of the Python source. FILE is any program with a "
     "tpu_custom_call (HLO or StableHLO, text or bytes), or the bytes of a Mosaic module alone.\v"
-    "No TPU is needed: JAX lowers a kernel for it on any machine (docs/mosaic.md).\n\n"
+    "No TPU is needed: JAX lowers a kernel for it on any machine (docs/mosaic.md). With --check-races, "
+    "--check-unwritten or --check-bounds nothing is timed: the program is carried out on the host, and "
+    "what its kernels do wrong is told by line; the exit status is 1 where there is such.\n\n"
     "Examples:\n"
     "  systole kernel step.mlirbc --tpu v5e\n"
     "  systole kernel step.mlirbc --kernel 2 --tpu v6e --bundles\n"
-    "  systole kernel ragged.mlirbc --input 2=group_sizes.npy --json kernel.json"};
+    "  systole kernel ragged.mlirbc --input 2=group_sizes.npy --json kernel.json\n"
+    "  systole kernel step.mlirbc --check-races --check-unwritten --check-bounds"};
 
 struct telling { const struct kernel_request *r; struct arena *a; };
 
@@ -52,9 +58,11 @@ static int run(struct kernel_request *r, struct arena *a, struct err *e)
     struct kernel_file f;
     const struct kernel_found *found;
     struct telling telling = {r, a};
-    int status = kernel_open(r, &f, e);
+    int status = kernel_open(r, &f, e), wrong = 0;
 
-    if (!status) {
+    if (!status && kernel_is_checked(r)) {
+        status = kernel_check(r, &f, a, &wrong, e) ? -1 : wrong ? 1 : 0;
+    } else if (!status) {
         found = kernel_choose(&f, r->which, e);
         status = found ? kernel_time(&r->exec.run, found, a, tell, &telling, e) : -1;
     }
@@ -74,7 +82,9 @@ int cmd_kernel(int argc, char **argv)
     arena_init(&a);
     r.exec.run.out.command = command_of_argv(argc, argv, &a);
     cli_parse(&syntax, argc, argv, &r);
-    status = run(&r, &a, &e) ? cli_fail(&e) : 0;
+    status = run(&r, &a, &e);
+    if (status < 0)
+        status = cli_fail(&e);
     arena_fini(&a);
     return status;
 }

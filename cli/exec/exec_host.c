@@ -44,7 +44,7 @@ static int evaluate(const struct exec_options *o, struct exec_program *p, struct
         .precision = o->precision != EXEC_AS_PROGRAM ? EVAL_EXACT : EVAL_BF16_DEFAULT,
         .replica_count = p->graph.module->replica_count,
         .partition_count = p->graph.module->partition_count, .seed = (uint64_t)o->seed,
-        .user = p, .infeed = exec_evaluator_takes, .outfeed = exec_evaluator_gives};
+        .kernels = o->kernels, .user = p, .infeed = exec_evaluator_takes, .outfeed = exec_evaluator_gives};
     size_t devices = (size_t)p->graph.devices;
     const struct eval_array **input = arena_array(a, devices, sizeof(*input));
     struct eval_array **output = arena_array(a, devices, sizeof(*output));

@@ -3,8 +3,9 @@
  *
  * kernel_find.c reads a program, or a Mosaic module alone, and makes of each kernel in it a graph of
  * its own; kernel_run.c times one; kernel_lines.c shares its cycles out among the lines of the Python
- * source; kernel_tables.c puts the figures into tables, kernel_print.c prints them and writes JSON;
- * kernel_bundles.c prints its bundles beside the source.
+ * source; kernel_print.c puts the figures into tables, prints them and writes JSON;
+ * kernel_bundles.c prints its bundles beside the source; kernel_check.c carries it out on the host and
+ * tells what it does wrong.
  */
 #ifndef CLI_KERNEL_H
 #define CLI_KERNEL_H
@@ -83,6 +84,14 @@ struct kernel_timed {                   /* a kernel that has run */
 int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena *a,
                 int (*told)(void *user, const struct kernel_timed *t, struct err *e), void *user,
                 struct err *e);
+
+/*
+ * Carries the program out on the host and prints what its kernels do that they must not; the number of
+ * that in *found. -1: it was broken off, by an access outside of an array, for one.
+ */
+bool kernel_is_checked(const struct kernel_request *r);
+int kernel_check(const struct kernel_request *r, struct kernel_file *f, struct arena *a, int *found,
+                 struct err *e);
 
 void kernel_print(const struct kernel_request *r, const struct kernel_timed *t, struct arena *a);
 int kernel_write_json(const struct kernel_request *r, const struct kernel_timed *t, struct arena *a,

@@ -5,6 +5,7 @@
 
 #include "sim/observe/trace.h"
 #include "stack/module/module_run.h"
+#include "stack/mosaic/extent.h"
 
 struct session {
     const struct kernel_found *found;
@@ -80,6 +81,59 @@ static const struct module_kernel *kernel_in(const struct module *m)
     return m->kernel_count ? &m->kernel[0] : NULL;
 }
 
+/* ----- a launch that has failed, by the lines of the kernel */
+
+static int origin_in(const struct isa_program *p, uint32_t bundle)
+{
+    const struct isa_bundle *b = &p->bundle[bundle];
+
+    for (uint32_t i = 0; i < b->op_count; i++)
+        if (p->op[b->first_op + i].origin)
+            return p->op[b->first_op + i].origin;
+    return 0;
+}
+
+/* the operation that starts a copy, or raises a flag, which is not 0 at the end */
+static int origin_of_flag(const struct machine *m, const struct isa_program *p, int *flag)
+{
+    for (uint32_t i = 0; i < p->op_count; i++) {
+        const struct isa_op *op = &p->op[i];
+        const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+
+        for (int k = 0; op->origin && k < op->operand_count; k++)
+            if (info->role[k] == 'F' && op->operand[k].kind == OPERAND_IMM &&
+                machine_flag(m, 0, op->operand[k].value)) {
+                *flag = op->operand[k].value;
+                return op->origin;
+            }
+    }
+    return 0;
+}
+
+static void failed(void *user, const struct loaded *l, struct err *e)
+{
+    struct session *s = user;
+    const struct fault *f = machine_fault(l->machine);
+    const struct isa_program *p = &l->module.linked[0].program;
+    const struct mosaic_op *op = NULL;
+    struct err before = *e;
+    int flag = 0;
+
+    if (f->kind == FAULT_FLAG)
+        op = kernel_operation(s->found->kernel, origin_of_flag(l->machine, p, &flag));
+    else if (f->kind != FAULT_NONE && f->bundle < p->bundle_count)
+        op = kernel_operation(s->found->kernel, origin_in(p, f->bundle));
+    if (!op)
+        return;
+    if (f->kind == FAULT_FLAG)
+        mosaic_refuse(s->found->kernel, op, e, "%s: its semaphore has %d left at the end",
+                      op->code == MOSAIC_ENQUEUE_DMA ? "a copy that is never waited for"
+                                                     : "nobody waits for all of it",
+                      (int)machine_flag(l->machine, 0, flag));
+    else
+        mosaic_refuse(s->found->kernel, op, e, "%.300s", before.msg);
+}
+
 static int end(void *user, const struct loaded *l, const struct report_step *step, double seconds,
                struct err *e)
 {
@@ -111,8 +165,10 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
 {
     struct session s = {.found = k, .arena = a, .told = told, .user = user,
                         .is_traced = o->trace.path != NULL};
-    const struct op_teller teller = {&s, begin, end};
+    const struct op_teller teller = {&s, begin, end, failed};
 
+    if (mosaic_check_blocks(k->kernel, e))
+        return -1;
     if (k->unknown && o->engine.mode == MODE_TIMING)
         return err_set(e, "kernel %s: which blocks it works on follows from values of %s", k->name,
                        k->unknown);

@@ -294,6 +294,8 @@ static int run(struct session *s, struct err *e)
             run_progress_end(&shown);
     } while (status == 0 && (status = read_values(s, &fault)) == 0 && runs_again(s));
     seconds = progress_seconds() - began_s;
+    if (s->o->teller && status != 0)
+        s->o->teller->failed(s->o->teller->user, &s->loaded, &fault);
     if (s->o->teller && status == 0)
         status = s->o->teller->end(s->o->teller->user, &s->loaded, &step, seconds, &fault);
     else if (!s->o->is_quiet && !s->o->teller)

@@ -27,6 +27,8 @@ struct op_teller {
     int (*begin)(void *user, const struct loaded *l, struct err *e);
     int (*end)(void *user, const struct loaded *l, const struct report_step *step, double seconds,
                struct err *e);
+    /* the launch has failed: `e` may be said in other words */
+    void (*failed)(void *user, const struct loaded *l, struct err *e);
 };
 
 struct op_options {

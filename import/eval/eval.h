@@ -36,6 +36,8 @@ struct eval_queue {
     int device, leaf;                   /* of an entry, from the left */
 };
 
+struct mosaic_watch;
+
 struct eval_settings {
     enum eval_precision precision;
     int64_t replica_count, partition_count;     /* devices = their product; 0: 1 */
@@ -43,6 +45,7 @@ struct eval_settings {
     uint64_t step_limit;                /* instructions of all devices; 0: no limit */
     size_t memory_limit;                /* bytes of values at once; 0: three quarters of the host's */
     uint64_t seed;                      /* of rng */
+    struct mosaic_watch *kernels;       /* stack/mosaic/watch.h, of kernels of Pallas; or NULL */
     void *user;                         /* of the functions below */
     /* called now and then; anything but 0 stops the evaluation */
     int (*progress)(void *user, uint64_t steps, const struct hlo_instruction *i);

@@ -46,7 +46,8 @@ static int run(struct call *c, const struct mosaic_kernel *k, struct value *cons
     bool *is_shared = mem_alloc((size_t)k->array_count + 1);
     int32_t bound[MOSAIC_RANK_MAX] = {0};
     struct mosaic_run_settings s = {.bound = bound, .device = c->device,
-                                    .device_count = c->ev->device_count};
+                                    .device_count = c->ev->device_count,
+                                    .watch = c->ev->s.kernels};
     struct err inner = {.msg = ""};
     int status;
 

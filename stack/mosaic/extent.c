@@ -100,15 +100,20 @@ static int walk_grid(struct mosaic_run *r, struct mosaic_kernel *k)
     return 0;
 }
 
+/* prefetched arrays, as they are known, or zeros */
 static void place_tables(struct mosaic_run *r, const struct mosaic_kernel *k)
 {
     for (int i = 0; i < k->prefetch_count; i++) {
         const struct mosaic_value *v = k->main->body->argument[k->grid_rank + i];
+        const int32_t *known = k->known ? k->known[k->dynamic_count + i] : NULL;
+        size_t bytes;
 
         mosaic_allocate(r, v);
-        if (r->value[v->id].own)
-            memset(r->value[v->id].own->word, 0,
-                   (size_t)r->value[v->id].own->count * sizeof(uint32_t));
+        bytes = (size_t)r->value[v->id].own->count * sizeof(uint32_t);
+        if (known)
+            memcpy(r->value[v->id].own->word, known, bytes);
+        else
+            memset(r->value[v->id].own->word, 0, bytes);
     }
 }
 
@@ -128,6 +133,56 @@ int mosaic_find_arrays(struct mosaic_kernel *k, struct err *e)
     r.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*r.value));
     place_tables(&r, k);
     status = walk_grid(&r, k);
+    mosaic_free_values(&r);
+    return status;
+}
+
+#define BLOCKS_MAX 100000
+
+/* bounds of the grid; false: one is not known, or there are too many steps to look at */
+static bool find_bounds(struct mosaic_run *r)
+{
+    const struct mosaic_kernel *k = r->k;
+    int64_t blocks = k->operand_count;
+    int next = 0;
+
+    for (int i = 0; i < k->prefetch_count; i++)
+        if (!k->known || !k->known[k->dynamic_count + i])
+            return false;
+    for (int i = 0; i < k->grid_rank; i++) {
+        r->grid[i] = k->grid[i];
+        if (k->grid[i] == MOSAIC_DYNAMIC) {
+            if (!k->known || !k->known[next])
+                return false;
+            r->grid[i] = k->known[next++][0];
+        }
+        if (r->grid[i] < 1 || blocks > BLOCKS_MAX / r->grid[i])
+            return false;
+        blocks *= r->grid[i];
+    }
+    return true;
+}
+
+int mosaic_check_blocks(const struct mosaic_kernel *k, struct err *e)
+{
+    struct mosaic_run_settings settings = {.bound = NULL};
+    struct mosaic_run r = {.k = k, .s = &settings, .err = e};
+    int status = 0;
+
+    if (!find_bounds(&r))
+        return 0;
+    r.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*r.value));
+    place_tables(&r, k);
+    do {
+        for (int i = 0; i < k->operand_count && !status; i++) {
+            int64_t first[MOSAIC_RANK_MAX];
+
+            if (k->window[i].is_windowed)
+                status = mosaic_find_block(&r, i, first) ||
+                         mosaic_check_block(&r, i, &k->array[k->prefetch_count + i], first)
+                             ? -1 : 0;
+        }
+    } while (!status && mosaic_next(r.step, r.grid, k->grid_rank));
     mosaic_free_values(&r);
     return status;
 }

@@ -11,6 +11,12 @@
 
 /* Fills in array, array_count, output_count and alias. -1: a grid that only the call knows */
 int mosaic_find_arrays(struct mosaic_kernel *k, struct err *e);
+/*
+ * Whether the blocks of all steps begin within their arrays; -1 with the line and the step. Nothing is
+ * said (0) where a table that index maps read is not known before the launch, or of grids of more than
+ * some 100,000 blocks.
+ */
+int mosaic_check_blocks(const struct mosaic_kernel *k, struct err *e);
 /* whether array `array` of the call (behind its bounds) is a table in SMEM that decides what runs */
 bool mosaic_is_table(const struct mosaic_kernel *k, int array);
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stack/mosaic/run_impl.h"
+#include "stack/mosaic/watch_impl.h"
 
 struct block {                          /* of a windowed operand */
     struct mosaic_buffer array, buffer;
@@ -16,6 +16,16 @@ struct block {                          /* of a windowed operand */
 static const struct mosaic_value *argument_of(const struct mosaic_run *r, int operand)
 {
     return r->k->main->body->argument[r->k->grid_rank + r->k->prefetch_count + operand];
+}
+
+const struct mosaic_op *mosaic_place_of_map(const struct mosaic_kernel *k, int operand)
+{
+    const struct mosaic_block *map = k->window[operand].transform->body;
+
+    for (int i = 0; i < map->op_count; i++)
+        if (map->op[i]->place.file)
+            return map->op[i];
+    return NULL;
 }
 
 int mosaic_find_block(struct mosaic_run *r, int operand, int64_t *first)
@@ -39,17 +49,18 @@ int mosaic_find_block(struct mosaic_run *r, int operand, int64_t *first)
     return 0;
 }
 
-static int check_block(struct mosaic_run *r, int operand, const struct block *b,
+int mosaic_check_block(struct mosaic_run *r, int operand, const struct mosaic_type *array,
                        const int64_t *first)
 {
     const struct mosaic_window *w = &r->k->window[operand];
 
-    for (int d = 0; d < b->type.rank; d++)
-        if (first[d] + w->bound[d] <= 0 || first[d] >= b->type.dim[d] ||
+    for (int d = 0; d < array->rank; d++)
+        if (first[d] + w->bound[d] <= 0 || first[d] >= array->dim[d] ||
             (first[d] < 0 && !w->is_element[d]))
-            return mosaic_stop(r, NULL, "the block of operand %d from element %lld on, of "
-                               "dimension %d, lies outside its array, which has %lld", operand,
-                               (long long)first[d], d, (long long)b->type.dim[d]);
+            return mosaic_stop(r, mosaic_place_of_map(r->k, operand), "the block of operand %d from "
+                               "element %lld on, of dimension %d, lies outside its array, which "
+                               "has %lld", operand,
+                               (long long)first[d], d, (long long)array->dim[d]);
     return 0;
 }
 
@@ -87,19 +98,26 @@ static int enter_block(struct mosaic_run *r, int operand, struct block *b)
     const struct mosaic_window *w = &r->k->window[operand];
     int64_t first[MOSAIC_RANK_MAX];
 
-    if (mosaic_find_block(r, operand, first) || check_block(r, operand, b, first))
+    if (mosaic_find_block(r, operand, first) || mosaic_check_block(r, operand, &b->type, first))
         return -1;
+    if (is_output(r, operand))
+        watch_owner(r, operand, first, b->type.rank);
     if (b->is_there && !memcmp(first, b->first, (size_t)b->type.rank * sizeof(*first)))
         return 0;
-    if (b->is_there && is_output(r, operand))
+    if (b->is_there && is_output(r, operand)) {
+        watch_block(r, &b->buffer, operand, false);
         copy_block(b, w, false);
+    }
     memcpy(b->first, first, sizeof(first));
     b->is_there = true;
-    if (!is_output(r, operand))
+    watch_block(r, &b->buffer, operand, true);
+    if (!is_output(r, operand)) {
         copy_block(b, w, true);
-    else
-        for (int64_t i = 0; i < b->buffer.count; i++)
-            b->buffer.word[i] = mosaic_unwritten(b->type.element);
+        return 0;
+    }
+    for (int64_t i = 0; i < b->buffer.count; i++)
+        b->buffer.word[i] = mosaic_unwritten(b->type.element);
+    watch_set_written(&b->buffer, false);
     return 0;
 }
 
@@ -115,9 +133,17 @@ static int run_grid(struct mosaic_run *r, struct block *block)
             return -1;
     } while (mosaic_next(r->step, r->grid, r->k->grid_rank));
     for (int i = 0; i < r->k->operand_count; i++)
-        if (block[i].is_there && is_output(r, i))
+        if (block[i].is_there && is_output(r, i)) {
+            watch_block(r, &block[i].buffer, i, false);
             copy_block(&block[i], &r->k->window[i], false);
+        }
     return 0;
+}
+
+/* a result that begins as one of the operands */
+static bool is_begun(const struct mosaic_run *r, int array)
+{
+    return r->k->alias[array - (r->k->array_count - r->k->output_count)] >= 0;
 }
 
 /* Arrays of the call and blocks of them become what the arguments stand for. */
@@ -139,34 +165,43 @@ static void place_arguments(struct mosaic_run *r, uint32_t *const *array, struct
             b->buffer.word = mem_alloc((size_t)b->buffer.count * sizeof(uint32_t) + 1);
             b->buffer.is_owned = true;
         }
+        watch_buffer(r, &b->buffer, i < r->k->array_count - r->k->output_count || is_begun(r, i));
         mosaic_datum(r, argument[i])->view = mosaic_whole(&b->buffer, t);
     }
     for (int i = 0; i < r->k->scratch_count; i++)
         mosaic_allocate(r, argument[r->k->array_count + i]);
 }
 
-/* What is left in semaphores would disturb the next kernel. */
+/* What is left in a semaphore would disturb the next kernel. */
+int mosaic_check_semaphore(struct mosaic_run *r, const struct mosaic_op *at,
+                           const struct mosaic_value *v)
+{
+    const struct mosaic_buffer *b = r->value[v->id].own;
+
+    if (!b || r->value[v->id].view.buffer != b ||
+        mosaic_element_kind(v->type.element) != MOSAIC_KIND_SEMAPHORE)
+        return 0;
+    for (int64_t w = 0; w < b->count; w++) {
+        const struct mosaic_copy *c = watch_copy_of(r, &b->word[w]);
+
+        if (!b->word[w])
+            continue;
+        if (c) {
+            memcpy(r->step, c->step, sizeof(c->step));
+            return mosaic_stop(r, c->op, "a copy that is never waited for: its semaphore has %d "
+                               "left at the end", (int)b->word[w]);
+        }
+        return mosaic_refuse(r->k, at, r->err, "semaphore %s has %d left at the end",
+                             v->name ? v->name : "of its scratch", (int)b->word[w]);
+    }
+    return 0;
+}
+
 static int check_semaphores(struct mosaic_run *r)
 {
-    for (int i = 0; i < r->k->value_count; i++) {
-        const struct mosaic_buffer *b = r->value[i].own;
-
-        if (!b || r->value[i].view.buffer != b)
-            continue;
-        for (int j = 0; j < r->k->main->body->argument_count; j++) {
-            const struct mosaic_value *v = r->k->main->body->argument[j];
-
-            if (v->id != i || mosaic_element_kind(v->type.element) != MOSAIC_KIND_SEMAPHORE)
-                continue;
-            for (int64_t w = 0; w < b->count; w++)
-                if (b->word[w])
-                    return mosaic_refuse(r->k, NULL, r->err, "semaphore %s has %d left at the "
-                                         "end%s", v->name ? v->name : "of its scratch",
-                                         (int)b->word[w],
-                                         v->type.element == MOSAIC_DMA_SEMAPHORE
-                                             ? ": a copy was started and never waited for" : "");
-        }
-    }
+    for (int j = 0; j < r->k->main->body->argument_count; j++)
+        if (mosaic_check_semaphore(r, NULL, r->k->main->body->argument[j]))
+            return -1;
     return 0;
 }
 
@@ -189,8 +224,10 @@ void mosaic_free_values(struct mosaic_run *r)
 {
     for (int i = 0; i < r->k->value_count; i++) {
         mem_free(r->value[i].word);
-        if (r->value[i].own)
+        if (r->value[i].own) {
+            watch_free(r->value[i].own);
             mem_free(r->value[i].own->word);
+        }
         mem_free(r->value[i].own);
     }
     mem_free(r->value);
@@ -205,15 +242,21 @@ int mosaic_run(const struct mosaic_kernel *k, uint32_t *const *array,
     int status;
 
     r.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*r.value));
+    watch_begin(&r);
     status = find_grid(&r, &steps);
     if (!status) {
         place_arguments(&r, array, block);
         status = steps ? run_grid(&r, block + k->prefetch_count) || check_semaphores(&r) : 0;
     }
-    for (int i = 0; i < k->array_count; i++)
+    for (int i = 0; i < k->array_count; i++) {
+        watch_free(&block[i].buffer);
         if (block[i].buffer.is_owned)
             mem_free(block[i].buffer.word);
+    }
+    watch_end(&r);
     mosaic_free_values(&r);
+    if (!status && s->watch)
+        s->watch->kernels++;
     mem_free(block);
     return status ? -1 : 0;
 }

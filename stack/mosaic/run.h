@@ -15,12 +15,14 @@
 #ifndef STACK_MOSAIC_RUN_H
 #define STACK_MOSAIC_RUN_H
 #include "stack/mosaic/mosaic.h"
+#include "stack/mosaic/watch.h"
 
 struct mosaic_run_settings {
     const int32_t *bound;               /* dynamic_count bounds of the grid */
     int device, device_count;           /* device_count 0: one */
     int64_t most_operations;            /* 0: as many as it takes */
     FILE *log;                          /* of pl.debug_print; NULL: left out */
+    struct mosaic_watch *watch;         /* stack/mosaic/watch.h: finds what must not be; NULL */
 };
 
 /* one operation on floats, not rounded to a narrower type; NaN for one of another kind */

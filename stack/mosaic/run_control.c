@@ -162,9 +162,18 @@ int mosaic_eval_switch(struct mosaic_run *r, const struct mosaic_op *op)
     return run_region(r, op, op->region[0]);
 }
 
+/* run_scoped: what it has allocated ends with it, and semaphores must be as they began */
 int mosaic_eval_region(struct mosaic_run *r, const struct mosaic_op *op)
 {
-    return run_region(r, op, op->region[0]);
+    const struct mosaic_block *b = op->region[0];
+
+    if (run_region(r, op, b))
+        return -1;
+    for (int i = 0; i < b->op_count; i++)
+        if (b->op[i]->code == MOSAIC_SEM_ALLOC &&
+            mosaic_check_semaphore(r, b->op[i], b->op[i]->result[0]))
+            return -1;
+    return 0;
 }
 
 int mosaic_eval_call(struct mosaic_run *r, const struct mosaic_op *op)

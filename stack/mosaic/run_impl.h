@@ -3,10 +3,17 @@
 #define STACK_MOSAIC_RUN_IMPL_H
 #include "stack/mosaic/run.h"
 
+/* what is known of each word of a buffer (watch.h); NULL where nobody watches */
+struct mosaic_marks {
+    uint8_t *written;
+    uint16_t *writes, *reads;           /* of copies under way */
+};
+
 struct mosaic_buffer {                  /* of memory: dense words of one array */
     uint32_t *word;
     int64_t count;
     bool is_owned;
+    struct mosaic_marks marks;
 };
 
 struct mosaic_view {                    /* what a reference stands for */
@@ -24,6 +31,18 @@ struct mosaic_datum {                   /* of a value, by its type */
     struct mosaic_buffer *own;          /* that an allocation here has made */
 };
 
+struct mosaic_copy {                    /* started and not waited for */
+    const struct mosaic_op *op;
+    int64_t step[MOSAIC_RANK_MAX];
+    struct mosaic_view from, to;
+    const uint32_t *done, *sent;        /* words of the semaphores that tell of its ends, until */
+    int64_t done_bytes, sent_bytes;     /* they have been waited for; what is left of that */
+};
+struct mosaic_copies { struct mosaic_copy *item; int count; size_t capacity; };
+
+/* who writes a block: a step, indices of dimensions in order being 0 */
+struct mosaic_owner { int operand; int64_t first[MOSAIC_RANK_MAX], step[MOSAIC_RANK_MAX]; };
+
 struct mosaic_run {
     const struct mosaic_kernel *k;
     const struct mosaic_run_settings *s;
@@ -35,6 +54,11 @@ struct mosaic_run {
     struct mosaic_buffer barrier;
     uint32_t barrier_word;
     int depth;
+    bool *is_used;                      /* by value, of a run that is watched */
+    struct mosaic_copies copies;
+    struct mosaic_owner *owner;
+    int owner_count;
+    size_t owner_capacity;
     int64_t operations;                 /* done so far */
     struct err *err;
 };
@@ -47,9 +71,18 @@ typedef int mosaic_handler(struct mosaic_run *r, const struct mosaic_op *op);
 int mosaic_stop(struct mosaic_run *r, const struct mosaic_op *op, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* the operation of a window's index map whose line stands for it; NULL: none has one */
+const struct mosaic_op *mosaic_place_of_map(const struct mosaic_kernel *k, int operand);
+
 int mosaic_run_block(struct mosaic_run *r, const struct mosaic_block *b);
+/* 0, or -1: a semaphore is left raised; `at` is where it was made */
+int mosaic_check_semaphore(struct mosaic_run *r, const struct mosaic_op *at,
+                           const struct mosaic_value *v);
 /* where the operand's block of this step begins, by its index map */
 int mosaic_find_block(struct mosaic_run *r, int operand, int64_t *first);
+/* 0, or -1: it begins outside of its array */
+int mosaic_check_block(struct mosaic_run *r, int operand, const struct mosaic_type *array,
+                       const int64_t *first);
 void mosaic_free_values(struct mosaic_run *r);
 
 static inline struct mosaic_datum *mosaic_datum(struct mosaic_run *r, const struct mosaic_value *v)

@@ -1,5 +1,6 @@
 /* Memory on the host: loads, stores, views of arrays, copies and semaphores. */
 #include "stack/mosaic/run_impl.h"
+#include "stack/mosaic/watch_impl.h"
 
 #include <string.h>
 
@@ -67,13 +68,13 @@ static int find_access(struct mosaic_run *r, const struct mosaic_op *op, bool is
     return check_within(r, op, a->view, a->first, size);
 }
 
-static uint32_t *place_in(const struct access *a, const int64_t *index)
+static int64_t word_in(const struct access *a, const int64_t *index)
 {
     int64_t where[MOSAIC_RANK_MAX];
 
     for (int d = 0; d < a->t->rank; d++)
         where[d] = a->first[d] + index[d] * a->step[d];
-    return &a->view->buffer->word[place_of(a->view, where)];
+    return place_of(a->view, where);
 }
 
 static uint32_t sum_of(enum mosaic_element e, uint32_t a, uint32_t b)
@@ -87,12 +88,18 @@ static int load(struct mosaic_run *r, const struct mosaic_op *op, bool is_groupe
 {
     int64_t index[MOSAIC_RANK_MAX] = {0}, i = 0;
     uint32_t *to = mosaic_out(r, op);
+    bool is_used = watch_is_used(r, op);
     struct access a;
 
     if (find_access(r, op, false, is_grouped, &a))
         return -1;
     do {
-        to[i] = a.mask && !a.mask[i] ? 0 : *place_in(&a, index);
+        bool is_read = !a.mask || a.mask[i];
+        int64_t word = word_in(&a, index);
+
+        if (is_used && is_read)
+            watch_load(r, op, a.view->buffer, word, true);
+        to[i] = is_read ? a.view->buffer->word[word] : 0;
         i++;
     } while (mosaic_next(index, a.t->dim, a.t->rank));
     return 0;
@@ -107,10 +114,15 @@ static int store(struct mosaic_run *r, const struct mosaic_op *op, bool is_group
     if (find_access(r, op, true, is_grouped, &a))
         return -1;
     do {
-        uint32_t *to = place_in(&a, index);
+        int64_t word = word_in(&a, index);
+        uint32_t *to = &a.view->buffer->word[word];
 
-        if (!a.mask || a.mask[i])
+        if (!a.mask || a.mask[i]) {
+            if (a.adds)
+                watch_load(r, op, a.view->buffer, word, true);
+            watch_store(r, op, a.view->buffer, word);
             *to = a.adds ? sum_of(a.t->element, *to, from[i]) : from[i];
+        }
         i++;
     } while (mosaic_next(index, a.t->dim, a.t->rank));
     return 0;
@@ -149,6 +161,7 @@ int mosaic_eval_load(struct mosaic_run *r, const struct mosaic_op *op)
     read_index(r, op, 1, v->rank, index);
     if (check_within(r, op, v, index, ones))
         return -1;
+    watch_load(r, op, v->buffer, place_of(v, index), watch_is_used(r, op));
     word = v->buffer->word[place_of(v, index)];
     mosaic_set_int(r, op->result[0], (int32_t)word);
     return 0;
@@ -162,6 +175,7 @@ int mosaic_eval_store(struct mosaic_run *r, const struct mosaic_op *op)
     read_index(r, op, 2, v->rank, index);
     if (check_within(r, op, v, index, ones))
         return -1;
+    watch_store(r, op, v->buffer, place_of(v, index));
     v->buffer->word[place_of(v, index)] = mosaic_words(r, op->operand[0])[0];
     return 0;
 }
@@ -318,6 +332,7 @@ static int await(struct mosaic_run *r, const struct mosaic_op *op, const struct 
         return mosaic_stop(r, op, "it waits for %lld and the semaphore has %d: nothing that has "
                            "been started raises it", (long long)amount, (int)*s);
     *s -= (uint32_t)amount;
+    watch_wait(r, s, amount);
     return 0;
 }
 
@@ -333,6 +348,15 @@ static int64_t bytes_of(const struct mosaic_view *v, enum mosaic_element e)
     for (int d = 0; d < v->rank; d++)
         n *= v->dim[d];
     return (n * mosaic_element_bits(e) + 7) / 8;
+}
+
+/* what nobody has written stays so where it is copied to */
+static void copy_word(struct mosaic_buffer *to, int64_t at, const struct mosaic_buffer *from,
+                      int64_t from_at)
+{
+    to->word[at] = from->word[from_at];
+    if (to->marks.written)
+        to->marks.written[at] = !from->marks.written || from->marks.written[from_at];
 }
 
 /* groups: source, its semaphore, target, its semaphore, device, core */
@@ -351,8 +375,10 @@ int mosaic_eval_enqueue_dma(struct mosaic_run *r, const struct mosaic_op *op)
     to = &mosaic_datum(r, target)->view;
     if (from->rank != to->rank || memcmp(from->dim, to->dim, (size_t)to->rank * sizeof(*to->dim)))
         return mosaic_stop(r, op, "source and target have different sizes");
+    watch_copy(r, op, from, to, done ? semaphore(r, done) : NULL, sent ? semaphore(r, sent) : NULL,
+               bytes_of(to, target->type.element));
     do
-        to->buffer->word[place_of(to, index)] = from->buffer->word[place_of(from, index)];
+        copy_word(to->buffer, place_of(to, index), from->buffer, place_of(from, index));
     while (mosaic_next(index, to->dim, to->rank));
     if (done)
         *semaphore(r, done) += (uint32_t)bytes_of(to, target->type.element);

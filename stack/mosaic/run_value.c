@@ -1,5 +1,6 @@
 /* Values of a run: scalars, vectors, memory; elements rounded to their types. */
 #include "stack/mosaic/run_impl.h"
+#include "stack/mosaic/watch_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,7 +87,9 @@ void mosaic_allocate(struct mosaic_run *r, const struct mosaic_value *v)
         d->own = mem_alloc(sizeof(*d->own));
         d->own->word = mem_alloc_unset((size_t)(count > 0 ? count : 1) * sizeof(uint32_t));
         d->own->count = count;
+        d->own->marks = (struct mosaic_marks){NULL, NULL, NULL};
     }
+    watch_buffer(r, d->own, false);
     for (int64_t i = 0; i < count; i++)
         d->own->word[i] = mosaic_unwritten(v->type.element);
     d->view = mosaic_whole(d->own, &v->type);

@@ -1,0 +1,42 @@
+#!/bin/sh
+# systole kernel --check-races --check-unwritten --check-bounds: kernels with one mistake each
+# (tests/jax/pallas/mistakes.py) are told of with its line, kernels without any are not; and what is
+# told where such a kernel is timed.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/cli_rig.inc
+data=tests/import/data
+
+check() { expect "$1" "$2" kernel "$3" --check-races --check-unwritten --check-bounds --input 0=ones $4; }
+
+sed 1d $data/pallas_mistakes/mistakes.csv >"$work/mistakes"
+while IFS=, read -r name found; do
+    chip=v5e
+    [ $name = parallel_sum ] && chip=v5p       # where two cores share a parallel dimension
+    check 1 "$found" $data/pallas_mistakes/$name.mlir "--tpu $chip"
+    case $found in
+    race | unwritten)
+        grep -q "^$found: .*kernel main" "$work/log" || fail "$name: $(cat "$work/log")"
+        grep -q ' 1 found$' "$work/log" || fail "$name: more than its mistake: $(cat "$work/log")" ;;
+    *) [ "$(wc -l <"$work/log")" -eq 1 ] || fail "$name: one line expected: $(cat "$work/log")" ;;
+    esac
+done <"$work/mistakes"
+expect 0 ' 0 found' kernel $data/pallas_mistakes/parallel_sum.mlir --check-races --tpu v5e
+expect 1 'mistakes.py:' kernel $data/pallas_mistakes/wrong_slot.mlir --check-races
+expect 0 ' 0 found' kernel $data/pallas_mistakes/wrong_slot.mlir --check-unwritten
+expect 0 ' 0 found' kernel $data/pallas_mistakes/unwritten_rows.mlir --check-races
+
+# none of these has a mistake
+for name in add batched column_sums conditional copies flash layernorm loop_carry masks matmul narrow \
+            overhang softmax transposed; do
+    expect 0 '1 kernel was carried out on the host: 0 found' kernel $data/pallas/$name.mlirbc \
+        --check-races --check-unwritten --check-bounds
+done
+
+# timed, they end with the line, too
+timed() { refuse "$2" kernel $data/pallas_mistakes/$1.mlir --input 0=ones; }
+timed never_waited 'tpu.enqueue_dma: a copy that is never waited for: its semaphore has'
+timed left_raised 'tpu.sem_signal: nobody waits for all of it: its semaphore has 1 left at the end'
+timed waits_for_ever 'tpu.sem_wait: deadlock'
+timed block_outside 'the block of operand 0 from element 64 on, of dimension 0, lies outside its array, which has 64 (grid step 3)'
+
+[ $failures -eq 0 ]
