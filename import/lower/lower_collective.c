@@ -215,50 +215,30 @@ void lower_collective_permute(struct lower_scope *s, const struct hlo_instructio
                                                             .count = count}));
 }
 
-/* of what all devices have along `dim`, the blocks that are for this one: from each device one */
-static int blocks_for(struct lower_scope *s, int a, int rank, int split)
-{
-    struct shape shape = s->g->node[a].shape, cut = shape;
-    int start[GRAPH_RANK_MAX + 1], zero = graph_constant(s->g, shape_scalar(DTYPE_S32), 0.0);
-
-    for (int d = 0; d < shape.rank; d++)
-        start[d] = d == split ? rank : zero;
-    cut.dim[split] = 1;
-    return graph_dynamic_slice(s->g, a, start, cut.dim);
-}
-
-/*
- * One array in `size` blocks along `split`, block r for the device of rank r, and what has come
- * joined along `join`. The graph has no such operation: all devices' arrays are gathered, with a
- * dimension of their own in front, and each takes its blocks of them.
- */
+/* One array in `size` blocks along `split`, block r for the device of rank r, and what has come
+ * joined along `join`: blocks are entries of a dimension of their own in front meanwhile. */
 static int exchange(struct lower_scope *s, int a, const struct graph_groups *g, int split,
                     int join)
 {
-    struct shape shape = s->g->node[a].shape, apart = {.dtype = shape.dtype}, whole;
-    struct graph_node gather = {.op = HLO_ALL_GATHER, .dim = 0, .groups = g};
+    struct graph_node all = {.op = HLO_ALL_TO_ALL, .groups = g};
+    struct shape shape = s->g->node[a].shape, apart = {.dtype = shape.dtype}, whole = shape;
     int dims[GRAPH_RANK_MAX], node;
 
-    if (shape.rank + 2 > GRAPH_RANK_MAX || shape.dim[split] % g->size)
+    if (shape.rank + 1 > GRAPH_RANK_MAX || shape.dim[split] % g->size)
         return lower_refuse(s, "blocks of dimension %d, which has %lld elements", split,
                             (long long)shape.dim[split]);
-    apart.rank = shape.rank + 2;        /* [device, .., block, within the block, ..] */
-    apart.dim[0] = 1;
+    apart.rank = shape.rank + 1;        /* [.., block, within the block, ..] */
     for (int d = 0; d < shape.rank; d++)
-        apart.dim[1 + d + (d > split)] = shape.dim[d];
-    apart.dim[1 + split] = g->size;
-    apart.dim[2 + split] = shape.dim[split] / g->size;
-    node = lower_add(s, &gather, (int[]){graph_reshape(s->g, a, apart)}, 1);
-    node = blocks_for(s, node, rank_of_device(s, g), 1 + split);
-    apart.rank--;                       /* the block is chosen: [device, ..] */
-    apart.dim[0] = g->size;
-    for (int d = 0; d < shape.rank; d++)
-        apart.dim[1 + d] = d == split ? shape.dim[d] / g->size : shape.dim[d];
-    node = graph_reshape(s->g, node, apart);
-    for (int d = 0; d <= shape.rank; d++)       /* the device in front of `join` */
+        apart.dim[d + (d > split)] = shape.dim[d];
+    apart.dim[split] = g->size;
+    apart.dim[split + 1] = shape.dim[split] / g->size;
+    for (int d = 0; d < apart.rank; d++)        /* the block in front */
+        dims[d] = d == 0 ? split : d <= split ? d - 1 : d;
+    node = graph_transpose(s->g, graph_reshape(s->g, a, apart), dims);
+    node = lower_add(s, &all, &node, 1);
+    for (int d = 0; d < apart.rank; d++)        /* the device in front of `join` */
         dims[d] = d < join ? d + 1 : d == join ? 0 : d;
     node = graph_transpose(s->g, node, dims);
-    whole = shape;
     whole.dim[split] /= g->size;
     whole.dim[join] *= g->size;
     return graph_reshape(s->g, node, whole);

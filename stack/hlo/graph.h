@@ -344,6 +344,8 @@ int graph_reduce_scatter(struct graph *g, const int *operand, int count, int dim
 int graph_all_gather(struct graph *g, const int *operand, int count, int dim,
                      const struct graph_groups *groups);
 /* each target has what its source had, a device that is none zeros */
+/* entry r of dimension 0 from the device of rank r, which has one for each rank of its group */
+int graph_all_to_all(struct graph *g, int a, const struct graph_groups *groups);
 int graph_collective_permute(struct graph *g, int a, const struct graph_pair *pair, int count);
 /* the device's own number, a u32 scalar: HLO's partition-id, and its replica-id */
 int graph_partition_id(struct graph *g);

@@ -50,6 +50,13 @@ int graph_all_gather(struct graph *g, const int *operand, int count, int dim,
     return graph_add(g, &n, operand, count);
 }
 
+int graph_all_to_all(struct graph *g, int a, const struct graph_groups *groups)
+{
+    struct graph_node n = {.op = HLO_ALL_TO_ALL, .groups = keep_groups(g, groups)};
+
+    return graph_add(g, &n, &a, 1);
+}
+
 int graph_collective_permute(struct graph *g, int a, const struct graph_pair *pair, int count)
 {
     struct graph_node n = {.op = HLO_COLLECTIVE_PERMUTE, .count = count,

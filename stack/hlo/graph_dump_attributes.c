@@ -293,6 +293,7 @@ void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:
     case HLO_ALL_GATHER:
+    case HLO_ALL_TO_ALL:
     case HLO_COLLECTIVE_PERMUTE: print_collective(d, n); break;
     case HLO_REDUCE_WINDOW:
     case HLO_SELECT_AND_SCATTER: print_windowed(d, n); break;

@@ -46,6 +46,11 @@ static int check_block(const struct graph_node *n, const struct shape *a, struct
 {
     char text[128];
 
+    if (n->op == HLO_ALL_TO_ALL && (a->rank < 1 || a->dim[0] != n->groups->size))
+        return err_set(e, "%s: dimension 0 of %s has not an entry for each of the %d devices of a "
+                       "group", n->name, shape_print(a, text, sizeof(text)), n->groups->size);
+    if (n->op == HLO_ALL_TO_ALL)
+        return 0;
     if (n->dim < 0 || n->dim >= a->rank)
         return err_set(e, "%s: dimension %d of %s", n->name, n->dim,
                        shape_print(a, text, sizeof(text)));
@@ -85,7 +90,7 @@ static int check_operand(const struct graph_node *n, const struct shape *a, stru
 {
     struct shape whole;
 
-    if (n->op != HLO_ALL_GATHER && shape_infer_check_reduction(n, a, e))
+    if (n->op != HLO_ALL_GATHER && n->op != HLO_ALL_TO_ALL && shape_infer_check_reduction(n, a, e))
         return -1;
     if (n->op == HLO_ALL_REDUCE)
         return 0;

@@ -113,6 +113,18 @@ static void gather_group(const struct gathering *x)
             copy_block(x, from_of(x, r), to_of(x, to), r, x->from, false);
 }
 
+/* entry r of what rank `to` gets is entry `to` of what rank r has */
+static void exchange_group(const struct gathering *x)
+{
+    size_t bytes = (size_t)(shape_elems(x->from) / x->size) *
+                   interp_elem_bytes(x->all->is_wide, x->from->dtype);
+
+    for (int to = 0; to < x->size; to++)
+        for (int r = 0; r < x->size; r++)
+            memcpy((char *)to_of(x, to) + (size_t)r * bytes,
+                   (const char *)from_of(x, r) + (size_t)to * bytes, bytes);
+}
+
 static void permute(const struct interp_devices *all)
 {
     const struct graph_node *n = all->n;
@@ -145,6 +157,8 @@ void interp_collective(const struct interp_devices *all)
         x.first = i % groups * x.size;
         if (n->op == HLO_ALL_GATHER)
             gather_group(&x);
+        else if (n->op == HLO_ALL_TO_ALL)
+            exchange_group(&x);
         else
             reduce_group(&x);
     }

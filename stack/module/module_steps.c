@@ -268,6 +268,7 @@ static int visit(struct module_walk *w, int node, struct err *e)
     case HLO_ALL_REDUCE:
     case HLO_REDUCE_SCATTER:
     case HLO_ALL_GATHER:
+    case HLO_ALL_TO_ALL:
     case HLO_COLLECTIVE_PERMUTE:
         return add_collective(w, node, e);
     case HLO_SEND:

@@ -122,6 +122,21 @@ static bool is_cut_in_tiles(const struct graph *g, const struct graph_node *n)
     return false;
 }
 
+/* entries of whole tiles, one behind the other */
+static int in_entries(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node inner = *n;
+    struct shape apart = n->shape;
+    int a;
+
+    apart.rank = 3;
+    apart.dim[2] = n->shape.rank == 2 ? n->shape.dim[1] : 1;
+    apart.dim[1] = 1;
+    a = graph_reshape(g, n->operand[0], apart);
+    inner.operand = &a;
+    return graph_reshape(g, rewrite_add(g, &inner), n->shape);
+}
+
 int expand_collective(struct graph *g, const struct graph_node *n, int device_count)
 {
     bool is_alone = n->groups ? n->groups->size == 1 : device_count <= 1;
@@ -133,5 +148,7 @@ int expand_collective(struct graph *g, const struct graph_node *n, int device_co
     if ((n->op == HLO_REDUCE_SCATTER || n->op == HLO_ALL_GATHER) && is_cut_in_tiles(g, n) &&
         g->node[n->operand[0]].shape.rank < GRAPH_RANK_MAX)
         return along_new_dim(g, n);
+    if (n->op == HLO_ALL_TO_ALL && n->shape.rank < 3)
+        return in_entries(g, n);
     return rewrite_add(g, n);
 }

@@ -65,7 +65,7 @@ bool kernel_collective_may_spread(const struct kernel_collective_room_need *need
     const struct graph_groups *s = need->n->groups;
     int ranks = s ? s->size : need->devices->count, copies = 0;
 
-    if (need->n->op == HLO_COLLECTIVE_PERMUTE)
+    if (need->n->op == HLO_COLLECTIVE_PERMUTE || need->n->op == HLO_ALL_TO_ALL)
         return false;
     if (need->n->op != HLO_ALL_REDUCE && need->count > 1)
         copies = need->count;
@@ -277,4 +277,5 @@ static int collective_emit(const struct kernel_job *job, const struct tiling *t,
 KIND(all_reduce, "all-reduce");
 KIND(reduce_scatter, "reduce-scatter");
 KIND(all_gather, "all-gather");
+KIND(all_to_all, "all-to-all");
 KIND(collective_permute, "collective-permute");

@@ -9,6 +9,11 @@
 #include <assert.h>
 #include <string.h>
 
+/* of operations with a plan; others have COLLECTIVE_ALL_REDUCE here, as it has */
+static const enum collective_kind kinds[HLO_COUNT] = {
+    [HLO_ALL_REDUCE] = COLLECTIVE_ALL_REDUCE, [HLO_REDUCE_SCATTER] = COLLECTIVE_REDUCE_SCATTER,
+    [HLO_ALL_GATHER] = COLLECTIVE_ALL_GATHER, [HLO_ALL_TO_ALL] = COLLECTIVE_ALL_TO_ALL};
+
 /* ---- groups ---- */
 
 static int32_t core_of(const struct kernel_devices *d, int32_t device)
@@ -75,6 +80,11 @@ static void place_blocks(struct kernel_collective_work *w,
     bool is_gather = w->op == HLO_ALL_GATHER;
     int64_t in_bytes = is_gather ? w->block : w->ranks * w->block;
 
+    if (w->op == HLO_ALL_TO_ALL) {              /* entries lie one behind the other on both sides */
+        w->is_direct = true;
+        w->bucket_bytes = 0;
+        return;
+    }
     w->is_direct = is_direct(need, w->ranks);
     if (is_gather) {
         w->operands_inside = !w->is_direct;
@@ -178,7 +188,7 @@ void kernel_collective_work_resolve(struct kernel_collective_work *w,
         if (!w->results_inside)
             w->result_at[k] = need->result[k]->address - need->bucket_at;
     }
-    if (w->op != HLO_REDUCE_SCATTER && w->op != HLO_ALL_GATHER)
+    if (kinds[w->op] == COLLECTIVE_ALL_REDUCE)
         return;
     if (!w->is_direct)
         add_copies(w, need, a);
@@ -190,9 +200,11 @@ void kernel_collective_work_resolve(struct kernel_collective_work *w,
 
 /* ---- with a plan ---- */
 
-static const enum collective_kind kinds[HLO_COUNT] = {
-    [HLO_ALL_REDUCE] = COLLECTIVE_ALL_REDUCE, [HLO_REDUCE_SCATTER] = COLLECTIVE_REDUCE_SCATTER,
-    [HLO_ALL_GATHER] = COLLECTIVE_ALL_GATHER};
+/* nothing is added, so bytes of any type will do */
+static bool is_moved(enum graph_op op)
+{
+    return op == HLO_ALL_GATHER || op == HLO_ALL_TO_ALL;
+}
 
 static int set_type(const struct kernel_collective_room_need *need, enum collective_type *type,
                     struct err *e)
@@ -200,7 +212,7 @@ static int set_type(const struct kernel_collective_room_need *need, enum collect
     enum graph_dtype dtype = need->operand[0]->shape.dtype;
 
     *type = dtype == DTYPE_BF16 ? COLLECTIVE_BF16 : COLLECTIVE_F32;
-    if (dtype == DTYPE_F32 || dtype == DTYPE_BF16 || need->n->op == HLO_ALL_GATHER)
+    if (dtype == DTYPE_F32 || dtype == DTYPE_BF16 || is_moved(need->n->op))
         return 0;
     return err_set(e, "%ss add f32 and bf16 only", graph_op_name(need->n->op));
 }
@@ -257,6 +269,8 @@ static int64_t bytes_of_all(const struct kernel_collective_room_need *need)
     for (int k = 0; k < need->count; k++)
         bytes += need->n->op == HLO_ALL_REDUCE ? need->operand[k]->bytes
                                                : short_side(need, k)->bytes;
+    if (need->n->op == HLO_ALL_TO_ALL)          /* neither side is of one rank alone */
+        bytes /= need->operand[0]->shape.dim[0];
     return bytes;
 }
 

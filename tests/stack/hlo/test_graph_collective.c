@@ -88,6 +88,8 @@ TEST(groups_and_pairs_that_are_none)
             "n: dimension 2 of f32[6,12]");
     refused(NODE(.op = HLO_REDUCE_SCATTER, .groups = &four), p,
             "n: reduce-scatter does not take pred[4,4]");
+    refused(NODE(.op = HLO_ALL_TO_ALL, .groups = &four), x,
+            "n: dimension 0 of f32[6,12] has not an entry for each of the 4 devices of a group");
     refused(NODE(PAIRS({{0, 1}, {2, -1}})), x, "n: pair 1 is from 2 to -1");
     refused(NODE(PAIRS({{0, 1}, {2, 1}})), x, "n: pairs 0 and 1 have the same target");
     refused(NODE(PAIRS({{2, 1}, {2, 3}})), x, "n: pairs 0 and 1 have the same source");
@@ -228,6 +230,18 @@ TEST(devices_get_their_blocks)
     }
 }
 
+TEST(entries_change_places_with_devices)
+{
+    int x = parameter(DTYPE_F32, 4, 3);
+
+    graph_output(&g, graph_all_to_all(&g, x, &halves), "exchanged", -1);
+    fill(8);
+    run_as(INTERP_DOT_F32, 8);
+    for (int d = 0; d < 8; d++)
+        for (int i = 0; i < 12; i++)    /* entry i / 3 from that rank of {0 2 4 6} or {1 3 5 7} */
+            expect(d, 0, i, x_of(i / 3 * 2 + d % 2, 0, d / 2 * 3 + i % 3));
+}
+
 TEST(who_gets_nothing_has_zeros)
 {
     static const struct graph_pair chain[] = {{0, 1}, {1, 2}, {2, 3}};
@@ -363,6 +377,13 @@ TEST(gradient_of_an_all_reduce_in_groups)
     check_gradient(x, graph_all_reduce_groups(&g, &x, 1, &pairs), 4);
 }
 
+TEST(gradient_of_an_all_to_all)
+{
+    int x = parameter(DTYPE_F32, 2, 3);
+
+    check_gradient(x, graph_all_to_all(&g, x, &pairs), 4);
+}
+
 TEST(gradient_of_a_permute)
 {
     int x = parameter(DTYPE_F32, 2, 3);
@@ -379,12 +400,14 @@ int main(void)
         RUN(text),
         RUN(twice_the_same_stays_twice),
         RUN(devices_get_their_blocks),
+        RUN(entries_change_places_with_devices),
         RUN(who_gets_nothing_has_zeros),
         RUN(several_at_once_and_in_loops),
         RUN(other_numbers_of_devices_are_refused),
         RUN(gradient_of_an_all_gather),
         RUN(gradient_of_a_reduce_scatter),
         RUN(gradient_of_an_all_reduce_in_groups),
+        RUN(gradient_of_an_all_to_all),
         RUN(gradient_of_a_permute),
     };
 

@@ -224,6 +224,32 @@ TEST(permutes)
     finish();
 }
 
+/* of every rank and type, in all groups and in some, on cores in another order */
+TEST(all_to_alls)
+{
+    static const struct graph_groups *const groups[] = {&all_eight, &halves, &pairs, &fours};
+    static const char *const slices[] = {"v3-8", "v5e-8", "v4-8"};
+
+    for (size_t i = 0; i < COUNT_OF(slices) * COUNT_OF(groups); i++) {
+        const struct graph_groups *s = groups[i % COUNT_OF(groups)];
+        int x, y, w, v;
+
+        start(slices[i / COUNT_OF(groups)]);
+        run.device_core = i % 2 ? backwards : NULL;
+        run.device_count = 8;
+        x = parameter(DTYPE_F32, SHAPE(s->size, 5, 130));
+        y = parameter(DTYPE_BF16, SHAPE(s->size, 3, 20, 40));
+        w = parameter(DTYPE_S32, SHAPE(s->size, 7));
+        v = parameter(DTYPE_F32, SHAPE(s->size));
+        output(graph_all_to_all(&g, x, s), "matrices");
+        output(graph_all_to_all(&g, y, s), "half as wide");
+        output(graph_all_to_all(&g, graph_all_to_all(&g, w, s), s), "words, back");
+        output(graph_all_to_all(&g, graph_unary(&g, HLO_NEGATE, v), s), "one each");
+        check(8);
+        finish();
+    }
+}
+
 /* several operands are one message, with blocks of each */
 TEST(several_at_once)
 {
@@ -548,6 +574,7 @@ int main(void)
         cmocka_unit_test(groups_that_are_chips_axes_and_neither),
         cmocka_unit_test(devices_on_other_cores),
         cmocka_unit_test(permutes),
+        cmocka_unit_test(all_to_alls),
         cmocka_unit_test(several_at_once),
         cmocka_unit_test(small_ones_are_put_together),
         cmocka_unit_test(nobody_else),
