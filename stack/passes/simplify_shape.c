@@ -3,6 +3,7 @@
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/simplify.h"
 
+#include <math.h>
 #include <string.h>
 
 struct shape shape_squeeze(const struct shape *s)
@@ -98,6 +99,36 @@ static int reshaped(struct graph *g, int node, const struct shape *like)
     return graph_reshape(g, node, s);
 }
 
+enum { LANE_BYTES_MIN = 1 << 20 };
+
+/*
+ * One element of each row, which the reshape then puts along lanes: a column of one lane takes as
+ * much memory as all of the rows, and is written and read again. As the row's maximum where all
+ * others are the least there is, it is found by a reduction, which writes what is wanted at once.
+ */
+static int reshape_of_lane(struct graph *g, const struct graph_node *n, const struct graph_node *s)
+{
+    const struct shape *from = &g->node[s->operand[0]].shape;
+    int last = s->shape.rank - 1, operand = s->operand[0], is_it, least;
+    struct shape all = *from, mask = *from;
+    struct shape lanes = {.dtype = DTYPE_S32, .rank = 1, .dim = {from->dim[last]}};
+
+    if (s->shape.rank < 2 || s->shape.dim[last] != 1 || s->stride[last] != 1 ||
+        (from->dtype != DTYPE_F32 && from->dtype != DTYPE_BF16) ||
+        n->shape.rank != last || shape_elems(from) * 4 < LANE_BYTES_MIN)
+        return NODE_NONE;
+    for (int d = 0; d < last; d++)
+        if (s->shape.dim[d] != from->dim[d] || s->shape.dim[d] != n->shape.dim[d])
+            return NODE_NONE;
+    is_it = graph_compare(g, COMPARE_EQ, graph_iota(g, lanes, 0),
+                          graph_broadcast(g, graph_constant(g, shape_scalar(DTYPE_S32),
+                                                            (double)s->start[last]), lanes, NULL));
+    mask.dtype = DTYPE_PRED;
+    is_it = graph_broadcast(g, is_it, mask, &last);
+    least = graph_broadcast(g, graph_constant(g, shape_scalar(from->dtype), -INFINITY), all, NULL);
+    return graph_reduce(g, REDUCE_MAX, graph_select(g, is_it, operand, least), 1u << last);
+}
+
 int simplify_reshape(struct graph *g, const struct graph_node *n)
 {
     struct graph_node a;
@@ -115,6 +146,8 @@ int simplify_reshape(struct graph *g, const struct graph_node *n)
         return graph_convert(g, reshaped(g, a.operand[0], &n->shape), n->shape.dtype);
     if (a.op == HLO_TRANSPOSE)
         return reshape_of_transpose(g, n, &a);
+    if (a.op == HLO_SLICE)
+        return reshape_of_lane(g, n, &a);
     return a.op == HLO_BROADCAST ? reshape_of_broadcast(g, n, &a) : NODE_NONE;
 }
 
