@@ -43,7 +43,18 @@ struct code_block {
     int *v_fixed;                       /* physical register of a pinned one, else -1 */
     uint64_t v_free;                    /* physical registers for those not pinned */
     int branch_tail_cycles;             /* from the loop's compare to the end of the block */
+    int accumulators[ISA_UNIT_MAX];     /* that take turns as a FIFO would, by matrix unit */
 };
+
+/*
+ * accumulators.c: matrix units with accumulators in place of a FIFO (v7x). Code that pushes rows and
+ * pops results in order takes them in turn: the first results of a block go to number 0.
+ */
+void accumulators_take(struct code_block *b, const struct chip *chip);
+/* of an operation that has one: `turn` blocks like this one on; false: it has none */
+bool accumulators_turn(const struct code_block *b, struct isa_op *op, int turn);
+/* the push whose result operation i pops, -1: it pops none of these */
+int accumulators_push(const struct code_block *b, int i);
 
 /* to may issue `delay` cycles after from; 0 = may stand in the same bundle */
 struct depend_edge {

@@ -35,6 +35,7 @@ struct emitter {
     size_t note_count, note_capacity;
     struct isa_symbol *symbol;          /* of finished bundles */
     size_t symbol_count, symbol_capacity;
+    struct latch { int block; uint32_t first, end; } latch;     /* bundles of the last such block */
 };
 
 static uint32_t note_number(struct emitter *m, const char *note)
@@ -139,6 +140,7 @@ static int copy_block(struct emitter *m, struct code_block *b, int block, struct
         if (localize_op(m, b, block, &b->op[i].op, e))
             return -1;
     }
+    accumulators_take(b, m->chip);
     scalars_rename(b, from->step_count, m->live_out[block]);
     if (from->is_loop_end)
         append_loop_control(b, from->counter_sreg, m->chip);
@@ -265,6 +267,29 @@ static void note_peak(struct emitter *m, int block, int v_peak)
         m->stats.vreg_peak = v_peak;
 }
 
+/*
+ * The loop's first round latches its weights: the block that was to do it goes again. Between the two
+ * there is straight code at most.
+ */
+static void drop_latch(struct emitter *m, int loop)
+{
+    uint32_t first = m->latch.first, end = m->latch.end, ops, at;
+
+    if (end == first)
+        return;
+    at = m->bundle[first].first_op;
+    ops = end < m->bundle_count ? m->bundle[end].first_op - at : (uint32_t)m->op_count - at;
+    memmove(&m->op[at], &m->op[at + ops], (m->op_count - at - ops) * sizeof(*m->op));
+    m->op_count -= ops;
+    memmove(&m->bundle[first], &m->bundle[end], (m->bundle_count - end) * sizeof(*m->bundle));
+    m->bundle_count -= end - first;
+    for (size_t i = first; i < m->bundle_count; i++)
+        m->bundle[i].first_op -= ops;
+    for (int b = m->latch.block + 1; b <= loop; b++)
+        m->block_label[b] -= end - first;
+    m->latch = (struct latch){0, 0, 0};
+}
+
 /* a loop over this one block whose rounds may overlap, if that takes less than `limit_cycles` */
 static bool compile_overlapping(struct emitter *m, const struct code_block *b, int block,
                                 int64_t limit_cycles)
@@ -280,6 +305,7 @@ static bool compile_overlapping(struct emitter *m, const struct code_block *b, i
     if (!modulo_loop_once(&body, from->step_count, from->counter_sreg, from->loop_count,
                           limit_cycles, m->chip, m->c->memo, &p, &result))
         return false;
+    drop_latch(m, block);
     append_finished(m, from, &p);
     note_peak(m, block, result.v_used);
     m->stats.overlapped_loops++;
@@ -345,6 +371,8 @@ static int compile_block(struct emitter *m, int block, struct err *e)
         m->spill = spill;               /* it does without */
         return 0;
     }
+    if (from->is_loop_end)
+        m->latch = (struct latch){0, 0, 0};
     note_peak(m, block, registers_peak(&b, &s, &m_peak));
     registers_assign(&b, &s);
     emit_bundles(m, &b, &s, from);
@@ -360,6 +388,8 @@ static int compile_blocks(struct emitter *m, struct err *e)
     for (int b = 0; b < (int)m->c->block_count && !status; b++) {
         m->block_label[b] = (uint32_t)m->bundle_count;
         status = compile_block(m, b, e);
+        if (m->c->block[b].is_latch)
+            m->latch = (struct latch){b, m->block_label[b], (uint32_t)m->bundle_count};
         if (!status && m->c->block[b].skip_to)
             emit_skip(m, &m->c->block[b]);
         if (m->scratch.used_bytes > SCRATCH_BYTES)

@@ -44,7 +44,8 @@ static bool try_ii(struct search *f, int ii, struct modulo_schedule *s,
                    struct isa_program *out)
 {
     return try_order(f, ii, MODULO_BY_PATH, s, out) ||
-           try_order(f, ii, MODULO_BY_SOURCE, s, out);
+           try_order(f, ii, MODULO_BY_SOURCE, s, out) ||
+           try_order(f, ii, MODULO_LATE, s, out);
 }
 
 /*

@@ -177,6 +177,29 @@ static int *assign_file(const struct file *f, int ii, int unroll, int *used, str
     return number;
 }
 
+/* rounds that have accumulators of their own at a time: from a push until its results are popped */
+static int accumulator_rounds(const struct modulo_body *l, const struct modulo_schedule *s)
+{
+    int most = 1;
+
+    for (int i = 0; i < l->block->op_count; i++) {
+        int push = accumulators_push(l->block, i);
+        int rounds = push < 0 ? 1 : (int)div_up(s->time[i] + 1 - s->time[push], s->ii);
+
+        if (rounds > most)
+            most = rounds;
+    }
+    return most;
+}
+
+static bool has_accumulators(const struct modulo_body *l, int rounds)
+{
+    for (int unit = 0; unit < ISA_UNIT_MAX; unit++)
+        if (l->block->accumulators[unit] * (int64_t)rounds > l->chip->mxu_accumulators)
+            return false;
+    return true;
+}
+
 int modulo_least_unroll(const struct modulo_body *l, const struct modulo_schedule *s,
                         struct arena *a)
 {
@@ -189,7 +212,9 @@ int modulo_least_unroll(const struct modulo_body *l, const struct modulo_schedul
     if (sum_lives(&v, s->ii, &least) > __builtin_popcountll(l->block->v_free) ||
         sum_lives(&m, s->ii, &least) > ISA_MASK_COUNT)
         return 0;
-    return least;
+    if (accumulator_rounds(l, s) > least)
+        least = accumulator_rounds(l, s);
+    return has_accumulators(l, least) ? least : 0;
 }
 
 bool modulo_assign(const struct modulo_body *l, struct modulo_schedule *s, struct arena *a)
@@ -199,6 +224,8 @@ bool modulo_assign(const struct modulo_body *l, struct modulo_schedule *s, struc
     struct file m = {.count = b->m_count, .available = (1u << ISA_MASK_COUNT) - 1};
     int m_used;
 
+    if (!has_accumulators(l, s->unroll))
+        return false;
     find_lives(l, s, &v, &m, a);
     s->v_register = assign_file(&v, s->ii, s->unroll, &s->v_used, a);
     s->m_register = s->v_register ? assign_file(&m, s->ii, s->unroll, &m_used, a) : NULL;

@@ -289,13 +289,16 @@ static void add_fifo(struct modulo_body *l, const struct depend_fifo_use *u, int
     l->fifo_count++;
 }
 
-/* an accumulator is named by its operations: it must be popped before the next round adds to it */
+/*
+ * An accumulator is named by its operations: it must be popped before the next round adds to it.
+ * Those that take turns are others in the next round (modulo_assign.c).
+ */
 static void add_accumulators(struct modulo_body *l)
 {
     const struct code_block *b = l->block;
 
     for (int i = 0; i < b->op_count; i++) {
-        if (b->op[i].op.code != OP_VPOP_MRB)
+        if (b->op[i].op.code != OP_VPOP_MRB || b->accumulators[b->op[i].op.unit_index])
             continue;
         for (int k = 0; k < b->op_count; k++)
             if ((b->op[k].op.code == OP_VMATMUL_ACC || b->op[k].op.code == OP_VMATMUL_ACC_MSK) &&

@@ -29,6 +29,8 @@ struct placing {
     int *all_used;
     uint16_t *full;                     /* by row: bits of slots that take no more */
     int *owner;                         /* by unit and row: operation + 1, 0 = free */
+    enum modulo_order order;
+    int *maker;                         /* by vector register: operation that writes it, or -1 */
     int *first_user, *next_user;        /* by vector register; USERS_PER_OP * operation + operand */
 };
 
@@ -294,7 +296,7 @@ static void rank_ops(struct placing *p, enum modulo_order order, struct arena *a
     int64_t *key = arena_array(a, (size_t)p->count, sizeof(*key));
 
     for (int i = 0; i < p->count; i++)
-        key[i] = (order == MODULO_BY_PATH ? (int64_t)(FAR - p->height[i]) << 32 : 0) | i;
+        key[i] = (order != MODULO_BY_SOURCE ? (int64_t)(FAR - p->height[i]) << 32 : 0) | i;
     qsort(key, (size_t)p->count, sizeof(*key), compare_keys);
     for (int k = 0; k < p->count; k++) {
         p->op_of_rank[k] = (int)(key[k] & INT32_MAX);
@@ -363,6 +365,14 @@ static int last_other_use(const struct placing *p, int v, int i)
     return last;
 }
 
+/* what makes the register comes behind the operation that moves: neither pops nor carries */
+static bool follows(const struct placing *p, int v)
+{
+    int maker = p->maker[v];
+
+    return p->order == MODULO_LATE && maker >= 0 && p->l->use[maker].unit < 0;
+}
+
 /* by how many bundles registers are held longer when i moves from `was` to `time` */
 static int longer_lives(const struct placing *p, int i, int was, int time)
 {
@@ -373,7 +383,8 @@ static int longer_lives(const struct placing *p, int i, int was, int time)
     for (int k = 0; k < r->v_read_count; k++) {
         int last = last_other_use(p, r->v_read[k], i);
 
-        if (fixed[r->v_read[k]] < 0 && r->v_read[k] != r->v_write && last < time)
+        if (fixed[r->v_read[k]] < 0 && r->v_read[k] != r->v_write && last < time &&
+            !follows(p, r->v_read[k]))
             longer += time - (last > was ? last : was);
     }
     if ((r->v_write >= 0 && fixed[r->v_write] < 0) || r->m_write >= 0)
@@ -408,8 +419,12 @@ static void find_users(struct placing *p, struct arena *a)
 
     p->first_user = arena_array(a, (size_t)b->v_count + 1, sizeof(int));
     p->next_user = arena_array(a, (size_t)p->count * USERS_PER_OP, sizeof(int));
+    p->maker = arena_array(a, (size_t)b->v_count + 1, sizeof(int));
     for (int v = 0; v < b->v_count; v++)
-        p->first_user[v] = -1;
+        p->first_user[v] = p->maker[v] = -1;
+    for (int i = 0; i < p->count; i++)
+        if (b->regs[i].v_write >= 0)
+            p->maker[b->regs[i].v_write] = i;
     for (int i = 0; i < p->count; i++)
         for (int k = 0; k < b->regs[i].v_read_count; k++) {
             int user = i * USERS_PER_OP + k;
@@ -430,6 +445,10 @@ static void move_all_late(struct placing *p, struct arena *a)
     qsort(key, (size_t)p->count, sizeof(*key), compare_keys);
     for (int k = 0; k < p->count; k++)
         move_late(p, p->count - 1 - (int)(key[k] & INT32_MAX));
+    if (p->order == MODULO_LATE) {      /* what did not follow after all is looked at again */
+        p->order = MODULO_BY_PATH;
+        move_all_late(p, a);
+    }
 }
 
 static void take_schedule(const struct placing *p, struct modulo_schedule *s)
@@ -452,7 +471,7 @@ bool modulo_place(const struct modulo_body *l, int ii, enum modulo_order order,
                   struct modulo_schedule *s, struct arena *a)
 {
     size_t count = (size_t)l->block->op_count, rows = (size_t)ii;
-    struct placing p = {.l = l, .ii = ii, .count = (int)count};
+    struct placing p = {.l = l, .ii = ii, .count = (int)count, .order = order};
 
     p.time = arena_array(a, count, sizeof(int));
     p.last_time = arena_array(a, count, sizeof(int));

@@ -9,6 +9,8 @@
  */
 #include "stack/backend/modulo.h"
 
+#include "isa/matrix.h"
+
 #include "isa/op_make.h"
 
 #include <stdlib.h>
@@ -94,6 +96,11 @@ static struct isa_operand *offset_of(struct isa_op *op)
     return &op->operand[isa_info(op->code)->unit == UNIT_LOAD ? 2 : 1];
 }
 
+static bool is_multiplication(enum isa_opcode code)
+{
+    return code == OP_VMATMUL || code == OP_VMATMUL_ACC;
+}
+
 /* operation i of a round: registers of its turn, offset `steps` steps on */
 static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bundle)
 {
@@ -114,6 +121,9 @@ static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bu
     }
     if (step >= 0)
         offset_of(&op)->value += (int32_t)(w->l->step[step].step * steps);
+    accumulators_turn(w->l->block, &op, turn);
+    if (round == 0 && w->l->block->op[i].region == VCODE_LATCHES && is_multiplication(op.code))
+        op.operand[1 + MULTIPLY_LATCH].value = 1 + op.operand[1 + MULTIPLY_GAIN].value;
     add(w, &op, bundle, step);
 }
 

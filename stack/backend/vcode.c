@@ -65,6 +65,12 @@ void vcode_begin_block(struct vcode *c)
     last->note = is_same ? note : c->note ? arena_strdup(c->arena, c->note) : NULL;
 }
 
+void vcode_latch_begin(struct vcode *c)
+{
+    vcode_begin_block(c);
+    c->block[c->block_count - 1].is_latch = true;
+}
+
 void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
 {
     assert(count > 0 && count <= INT32_MAX);

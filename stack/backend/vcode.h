@@ -28,16 +28,18 @@
  * same base register (value) and disjoint offsets.
  */
 #define VCODE_REGION_ANY (-1)           /* may overlap everything */
+#define VCODE_LATCHES 1                 /* in place of a region, of a vmatmul: vcode_latch_begin */
 
 struct vcode_op {
     struct isa_op op;                   /* v and vm register numbers are virtual */
-    int region;                         /* of vld, vst; otherwise unused */
+    int region;                         /* of vld, vst; of vmatmul 0 or VCODE_LATCHES */
 };
 
 struct vcode_block {
     struct vcode_op *op;
     size_t op_count, op_capacity;
     bool is_loop_start;                 /* label: the loop's branch comes back here */
+    bool is_latch;                      /* vcode_latch_begin */
     bool is_loop_end;                   /* ends with counter--, branch to start while > 0 */
     int counter_sreg;                   /* of is_loop_start and is_loop_end blocks */
     int64_t loop_count;                 /* of is_loop_start: rounds */
@@ -108,6 +110,13 @@ void vcode_loop_end(struct vcode *c, int counter_sreg);
  * software-pipeline it (modulo scheduling), correcting their offsets.
  */
 void vcode_loop_step(struct vcode *c, int sreg, int64_t step);
+
+/*
+ * A new block, right before a loop of one block, that takes weights out of their staging registers by
+ * multiplications of which nobody wants the results. Where the loop is software-pipelined it is left
+ * out: the first round's operations that are marked VCODE_LATCHES do it.
+ */
+void vcode_latch_begin(struct vcode *c);
 
 /*
  * Code that is left out where predicate `pred` holds: it ends the block, whose number vcode_skip_end

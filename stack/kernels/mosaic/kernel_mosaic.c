@@ -122,7 +122,7 @@ static bool is_store(enum mosaic_code c)
 static bool is_pulled_op(const struct mosaic_op *op)
 {
     switch (op->code) {
-    case MOSAIC_MATMUL: case MOSAIC_TRANSPOSE: case MOSAIC_VECTOR_TRANSPOSE:
+    case MOSAIC_TRANSPOSE: case MOSAIC_VECTOR_TRANSPOSE:
         return false;
     default:
         return op->region_count == 0 && op->result_count == 1 &&
@@ -188,6 +188,7 @@ static void analyse(struct lower *l)
     l->is_late = arena_array(l->a, values, sizeof(bool));
     l->place = arena_array(l->a, values, sizeof(*l->place));
     l->sum = arena_array(l->a, values, sizeof(*l->sum));
+    l->pulled = arena_array(l->a, values, sizeof(*l->pulled));
     l->last_use = arena_array(l->a, values, sizeof(int));
     l->live = arena_array(l->a, values, sizeof(const struct mosaic_value *));
     l->only_packed = arena_array(l->a, values, sizeof(bool));

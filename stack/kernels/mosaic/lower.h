@@ -90,6 +90,7 @@ struct lower {
     bool *is_late;                      /* by value: a float that the vector unit makes when needed */
     struct place *place;                /* by value: references, and vectors in memory */
     struct place *sum;                  /* by value: a product that is added to something */
+    struct pulled **pulled;             /* by value: a product that loops multiply (product.h) */
     int *last_use;                      /* by value: number of the last operation that reads it */
     int *needed_until;                  /* the same of the root that it goes into at last, */
     int *read_whole;                    /* and of what reads it without rounding it to bf16 */
@@ -205,6 +206,12 @@ int root_save(struct lower *l, int buffer);
 /* the value stands in memory, now */
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p);
 bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
+/* matrix units that the products under a value take (product.h), beside those of all roots */
+int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);
+/* it stands in memory now, and no root that waits will change it */
+bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p);
+/* products under a value stand in memory from now on */
+int root_settle_products(struct lower *l, const struct mosaic_value *v);
 
 /* ----- what a row of lower.def names */
 typedef int pallas_run(struct lower *l, const struct mosaic_op *op);

@@ -7,8 +7,7 @@
 
 #include "base/units.h"
 #include "sim/chip/limits.h"
-#include "stack/kernels/dot/kernel_dot_code.h"
-#include "stack/kernels/mosaic/tile.h"
+#include "stack/kernels/mosaic/product.h"
 
 #define REG_LHS 16                      /* behind those that a step of products uses */
 #define REG_RHS 17
@@ -22,17 +21,6 @@ static int matrix_type_of(enum mosaic_element e, enum matrix_type *type)
     default: return -1;
     }
 }
-
-/* what a product is of: rows, columns and contraction of one batch */
-struct product {
-    const struct mosaic_op *op;
-    struct mosaic_dot dot;
-    int64_t batches, m, n, k;
-    struct place lhs, rhs, sum;
-    enum matrix_type lhs_type, rhs_type;
-    bool is_rhs_transposed;
-    bool turns_lhs;                     /* it is contracted along its rows */
-};
 
 static bool is_zero(const struct mosaic_value *v)
 {
@@ -225,26 +213,83 @@ static int set_base(struct lower *l, const struct place *p, int reg)
     return 0;
 }
 
+/* the left operand with rows and columns exchanged, in memory as long as `until` says */
+static int turn_left(struct lower *l, struct product *p)
+{
+    const struct mosaic_type *from = &p->op->operand[0]->type;
+    struct mosaic_type t = *from;
+    struct place turned;
+
+    t.element = p->lhs.t.element;
+    t.dim[t.rank - 2] = from->dim[t.rank - 1];
+    t.dim[t.rank - 1] = from->dim[t.rank - 2];
+    if (transpose_place(l, p->op, &p->lhs, &t, &turned))
+        return -1;
+    pallas_take_for(l, NULL);
+    p->lhs = turned;
+    return 0;
+}
+
+static bool lies_in_rows(const struct lower *l, const struct mosaic_value *v)
+{
+    struct tile_layout layout = tile_layout_of(l, v);
+
+    return layout.row_dim == v->type.rank - 2 && layout.lane_dim == v->type.rank - 1;
+}
+
+/* 1: the product is left to the loops that pull it; 0: it cannot be */
+static int leave_to_loops(struct lower *l, const struct product *made)
+{
+    const struct mosaic_op *op = made->op;
+    struct pulled *p;
+
+    if (!pulled_can(l->chip, made) || !lies_in_rows(l, op->operand[0]))
+        return 0;
+    p = arena_alloc(l->a, sizeof(*p));
+    *p = (struct pulled){.p = *made, .has_lhs = made->turns_lhs};
+    if (p->has_lhs) {
+        if (root_materialize(l, op->operand[0], &p->p.lhs))
+            return -1;
+        pallas_take_for(l, op->result[0]);
+        if (turn_left(l, &p->p))
+            return -1;
+    } else {
+        struct place ignored;
+
+        if (root_units(l, op->operand[0], false) + pulled_units(l->chip, made) >
+                l->chip->mxu_count &&
+            root_materialize(l, op->operand[0], &ignored))
+            return -1;
+    }
+    if (!root_is_settled(l, op->operand[1], &p->p.rhs) &&
+        root_materialize(l, op->operand[1], &p->p.rhs))
+        return -1;
+    if (p->p.rhs.sublane || matrix_type_of(p->p.rhs.t.element, &p->p.rhs_type))
+        return pallas_fail(l, op, "weights that begin within a tile, or of another type");
+    if (!pulled_can(l->chip, &p->p))
+        return 0;
+    l->pulled[op->result[0]->id] = p;
+    return 1;
+}
+
 int pallas_matmul(struct lower *l, const struct mosaic_op *op)
 {
     struct product p = {.op = op};
     int64_t padded, each;
+    int left;
 
-    if (check(l, &p) || root_materialize(l, op->operand[0], &p.lhs) ||
+    if (check(l, &p))
+        return -1;
+    left = leave_to_loops(l, &p);
+    if (left)
+        return left > 0 ? 0 : -1;
+    if (root_materialize(l, op->operand[0], &p.lhs) ||
         root_materialize(l, op->operand[1], &p.rhs))
         return -1;
     if (p.turns_lhs) {
-        struct mosaic_type t = op->operand[0]->type;
-        struct place turned;
-
-        t.element = p.lhs.t.element;
-        t.dim[t.rank - 2] = op->operand[0]->type.dim[t.rank - 1];
-        t.dim[t.rank - 1] = op->operand[0]->type.dim[t.rank - 2];
         l->until = l->at;
-        if (transpose_place(l, op, &p.lhs, &t, &turned))
+        if (turn_left(l, &p))
             return -1;
-        pallas_take_for(l, NULL);
-        p.lhs = turned;
     }
     if (matrix_type_of(p.lhs.t.element, &p.lhs_type) ||
         matrix_type_of(p.rhs.t.element, &p.rhs_type))
@@ -271,12 +316,21 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
 /* what the product is added to, and the product */
 bool tile_matmul(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
 {
-    opnd before;
+    const struct pulled *p = t->l->pulled[op->result[0]->id];
+    opnd before, product;
 
+    if (p && !pulled_tile(t, p, at, &product))
+        return false;
+    if (p && is_zero(op->operand[2])) {
+        *out = product;
+        return true;
+    }
     if (!tile_pull(t, op->operand[2], at, &before))
         return false;
-    *out = mosaic_is_float(&op->result[0]->type)
-               ? add(t->c, before, tile_load(t, &t->l->sum[op->result[0]->id], at))
-               : iadd(t->c, before, tile_load(t, &t->l->sum[op->result[0]->id], at));
+    if (!p)
+        product = tile_load(t, &t->l->sum[op->result[0]->id], at);
+    tile_meet(t, at, &before, &product);
+    *out = mosaic_is_float(&op->result[0]->type) ? add(t->c, before, product)
+                                                 : iadd(t->c, before, product);
     return !t->is_failed;
 }

@@ -88,6 +88,7 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
         }
         mem_free(t.memo);
         mem_free(t.loaded);
+        tile_lives_fini(&t);
         t.memo = NULL;
         t.loaded = NULL;
         t.memo_count = t.memo_capacity = t.loaded_count = t.loaded_capacity = 0;
@@ -171,7 +172,7 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     r.down = tile_down(l, from);
     r.last_rows = tile_row_count(l, from) % TILE_ROWS;
     outer = tile_rows_down(l, from) / r.down;
-    if (root_flush(l))
+    if (root_settle_products(l, from) || root_flush(l))
         return -1;
     pallas_take_for(l, to);
     p = place_new(l, &to->type, op, "a reduction");

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/kernels/mosaic/tile.h"
+#include "stack/kernels/mosaic/product.h"
 
 #define WORK_OF_ITERATION 8             /* tiles that are read or written, at least */
 #define TREE_MAX 4096                   /* values that a root is made of */
@@ -55,8 +55,9 @@ static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
         return false;
     for (int i = 0; i < v->op->operand_count; i++) {
         const struct mosaic_value *o = v->op->operand[i];
+        bool is_weights = v->op->code == MOSAIC_MATMUL && i == 1;
         bool same_rows = o->type.kind != MOSAIC_VECTOR ||
-                         tile_rows_down(w->l, o) == tile_rows_down(w->l, v);
+                         (!is_weights && tile_rows_down(w->l, o) == tile_rows_down(w->l, v));
 
         if (walk(w, o, local && same_rows && is_local(v->op)))
             return true;
@@ -102,6 +103,51 @@ static bool collides(struct walk *w, const struct mosaic_value *v, bool local)
     return p->is_there && p->region == to->region && !(local && same_place(p, to));
 }
 
+/* ----- products that a loop multiplies */
+
+static bool add_units(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    const struct pulled *p = w->l->place[v->id].is_there ? NULL : w->l->pulled[v->id];
+
+    (void)local;
+    if (p)
+        *(int *)(uintptr_t)w->user += pulled_units(w->l->chip, &p->p);
+    return false;
+}
+
+int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots)
+{
+    int units = 0;
+    struct walk w = {.l = l, .visit = add_units, .user = &units,
+                     .is_seen = mem_alloc((size_t)l->k->value_count + 1)};
+
+    walk(&w, v, true);
+    for (int i = 0; with_roots && i < l->root_count; i++)
+        walk(&w, l->root[i].value, true);
+    mem_free(w.is_seen);
+    return units;
+}
+
+static bool is_pulled_product(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    (void)local;
+    if (w->l->place[v->id].is_there || !w->l->pulled[v->id])
+        return false;
+    *(const struct mosaic_value **)(uintptr_t)w->user = v;
+    return true;
+}
+
+int root_settle_products(struct lower *l, const struct mosaic_value *v)
+{
+    const struct mosaic_value *product;
+    struct place p;
+
+    while (find(l, v, is_pulled_product, &product))
+        if (root_materialize(l, product, &p))
+            return -1;
+    return 0;
+}
+
 /* ----- adding roots */
 
 static bool go_together(struct lower *l, const struct root *a, const struct root *b)
@@ -121,6 +167,7 @@ int root_add(struct lower *l, const struct root *r)
 
     for (int i = 0; i < l->root_count && fits; i++)
         fits = go_together(l, &l->root[i], r);
+    fits = fits && root_units(l, r->value, true) <= l->chip->mxu_count;
     if (!fits && root_flush(l))
         return -1;
     l->root[l->root_count++] = *r;
@@ -186,6 +233,26 @@ int root_save(struct lower *l, int buffer)
             return -1;
     }
     return 0;
+}
+
+bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p)
+{
+    if (v->op && (v->op->code == MOSAIC_SHAPE_CAST || v->op->code == MOSAIC_TPU_RESHAPE) &&
+        !l->place[v->id].is_there) {
+        struct place from;
+
+        if (!root_is_settled(l, v->op->operand[0], &from) || !place_reshape(&from, &v->type, p))
+            return false;
+        l->place[v->id] = *p;
+        return true;
+    }
+    if (!l->place[v->id].is_there || is_waiting(l, v))
+        return false;
+    for (int i = 0; i < l->root_count; i++)
+        if (l->root[i].to.region == l->place[v->id].region)
+            return false;
+    *p = l->place[v->id];
+    return true;
 }
 
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p)
@@ -270,6 +337,8 @@ static void restart(struct tiler *t)
     t->memo_count = t->loaded_count = 0;
     t->next_unit = 0;
     t->lane_index = t->row_index = -1;
+    t->arrays_met = 0;
+    tile_lives_begin(t);
 }
 
 /* a value that was to be saved, and that only roots of this loop read: it need not be stored */
@@ -348,6 +417,7 @@ static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
         return false;
     pallas_begin_block(l);
     set_pointers(t);
+    pulled_latch(t, rounds > 1);
     if (rounds > 1) {
         pallas_begin_block(l);
         vcode_loop_begin(&l->code, LOOP_COUNTER, rounds);
@@ -357,6 +427,7 @@ static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
             if (t->pointer[i].step)
                 vcode_loop_step(&l->code, t->pointer[i].reg, t->pointer[i].step);
         vcode_loop_end(&l->code, LOOP_COUNTER);
+        t->marks_latches = false;
         scalar_forget(l);
         if (run % t->step == 0)
             return true;
@@ -379,7 +450,10 @@ int tile_loop(struct tiler *t, int64_t all, int64_t work)
     t->parts = 1;
     t->step = all;
     t->is_moving = all > 1;
-    if (!rehearse(t, 0, 1))             /* what goes on evenly, how many rows a tile has */
+    t->product_count = t->units_used = t->spills_taken = 0;
+    t->all = all;
+    if (!rehearse(t, 0, 1) ||           /* what goes on evenly, how many rows a tile has */
+        !pulled_load(t))
         return -1;
     run = t->run;
     for (int64_t first = 0; first < all; first += run)
@@ -396,7 +470,7 @@ static bool is_costly(const struct mosaic_op *op)
     case MOSAIC_EXP: case MOSAIC_EXP2: case MOSAIC_MATH_LOG: case MOSAIC_LOG2: case MOSAIC_LOG1P:
     case MOSAIC_DIVF: case MOSAIC_TANH: case MOSAIC_RSQRT: case MOSAIC_SQRT: case MOSAIC_ERF:
     case MOSAIC_SIN: case MOSAIC_COS: case MOSAIC_POWF: case MOSAIC_RECIPROCAL:
-    case MOSAIC_MULTI_REDUCTION:
+    case MOSAIC_MULTI_REDUCTION: case MOSAIC_MATMUL:
         return true;
     default: return false;
     }
@@ -453,6 +527,7 @@ int root_flush(struct lower *l)
     pallas_begin_block(l);
     mem_free(t.memo);
     mem_free(t.loaded);
+    tile_lives_fini(&t);
     for (int i = 0; i < l->root_count; i++)
         if (l->root[i].is_value && !l->root[i].is_pulled_only)
             l->place[l->root[i].value->id] = l->root[i].to;

@@ -218,6 +218,11 @@ static int64_t outer_rows(const struct tiles *t, int64_t outer)
     return rows;
 }
 
+int64_t tile_down_of(const struct place *p)
+{
+    return p->t.row_dim < 0 ? 1 : div_up(p->t.dim[p->t.row_dim], TILE_ROWS);
+}
+
 /* row tiles go on evenly from one outer index to the next */
 static bool is_even(const struct tiles *t, int64_t down)
 {
@@ -239,7 +244,7 @@ static bool is_even(const struct tiles *t, int64_t down)
 static struct isa_rows rows_of(struct tiler *t, const struct place *p, const struct tile_at *at,
                                int stride, int sublanes, int64_t *part)
 {
-    int64_t down = p->t.row_dim < 0 ? 1 : div_up(p->t.dim[p->t.row_dim], TILE_ROWS);
+    int64_t down = tile_down_of(p);
     int64_t packed = p->t.rows / TILE_ROWS, row = at->row, outer = row / down, offset;
     bool is_fixed = down == 1 && outer_rows(&p->t, 1) == 0 && at->row == 0 && at->all_rows;
     struct isa_operand base;
@@ -305,7 +310,7 @@ void tile_forget_loads(struct tiler *t)
     size_t kept = 0;
 
     for (size_t i = 0; i < t->memo_count; i++) {
-        int region = region_loaded(t->l, t->memo[i].value);
+        int region = t->memo[i].value ? region_loaded(t->l, t->memo[i].value) : -1;
 
         if (region < 0 || is_written(t->l, region))
             t->memo[kept++] = t->memo[i];
@@ -359,6 +364,13 @@ opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at)
     }
     v = unpacked(t, p, load_once(t, p, rows), part, at->all_rows);
     return spreads ? R(emit_vbcast_lane(t->c, tile_unit(t), vcode_in_register(t->c, v), 0)) : v;
+}
+
+int tile_load_packed(struct tiler *t, const struct place *p, const struct tile_at *at)
+{
+    int64_t part;
+
+    return load_once(t, p, rows_of(t, p, at, 1, ISA_ALL_SUBLANES, &part));
 }
 
 /* rows of the vector's last tile that there are; 0: all 8 */
@@ -448,6 +460,21 @@ static bool pull_scalar(struct tiler *t, const struct mosaic_value *v, const str
     return true;
 }
 
+bool tile_remembers(const struct tiler *t, int id, const struct tile_at *at, opnd *out)
+{
+    for (size_t i = 0; i < t->memo_count; i++)
+        if (t->memo[i].id == id && same_at(&t->memo[i].at, at)) {
+            *out = t->memo[i].out;
+            return true;
+        }
+    return false;
+}
+
+void tile_remember(struct tiler *t, int id, const struct tile_at *at, opnd v)
+{
+    MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){id, *at, v, NULL};
+}
+
 static bool pull_place(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at,
                        opnd *out)
 {
@@ -464,11 +491,8 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
 
     if (v->type.kind == MOSAIC_SCALAR && v->type.element != MOSAIC_I1)
         return pull_scalar(t, v, at, out);
-    for (size_t i = 0; i < t->memo_count; i++)
-        if (t->memo[i].id == v->id && same_at(&t->memo[i].at, at)) {
-            *out = t->memo[i].out;
-            return true;
-        }
+    if (tile_remembers(t, v->id, at, out))
+        return true;
     before = pallas_origin(t->c, v->op);
     if (v->type.kind == MOSAIC_SCALAR) {
         opnd s = tile_scalar(t, t->l->scalar[v->id]);

@@ -35,6 +35,14 @@ struct tile_pointer {                   /* a register that goes on with the loop
 struct tile_memo { int id; struct tile_at at; opnd out; const struct mosaic_value *value; };
 struct tile_loaded { int64_t key[6]; int reg; };
 
+#define TILE_PRODUCTS_MAX 16
+#define TILE_SPILLS_MAX 64
+
+struct tile_product {                   /* that the loop multiplies */
+    const struct pulled *pulled;
+    int arrays, first_unit, units;      /* of weights, in so many units */
+};
+
 struct tiler {
     struct lower *l;
     struct vcode *c;                    /* the kernel's, or one that is thrown away */
@@ -48,6 +56,14 @@ struct tiler {
     size_t memo_count, memo_capacity;
     struct tile_loaded *loaded;
     size_t loaded_count, loaded_capacity;
+    struct tile_product product[TILE_PRODUCTS_MAX];
+    int product_count, units_used;
+    bool has_latched, marks_latches;    /* product.h: pulled_latch */
+    uint32_t arrays_met;
+    int64_t all;                        /* row tiles of all its loops */
+    struct lives *lives;                /* tile_lives.c; NULL: nothing waits in memory */
+    struct place spill[TILE_SPILLS_MAX];
+    int spill_count, spills_taken;      /* of this iteration; that have a place */
     int next_unit;
     int lane_index, row_index;          /* registers of this iteration; -1: not made */
     int depth;
@@ -82,12 +98,25 @@ int64_t tile_down(const struct lower *l, const struct mosaic_value *v); /* of on
  */
 void tile_forget_loads(struct tiler *t);
 opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at);
+/* a tile as it lies in memory, of all its rows */
+int tile_load_packed(struct tiler *t, const struct place *p, const struct tile_at *at);
+int64_t tile_down_of(const struct place *p);            /* row tiles of one outer index */
+/* what stands for a tile in this iteration; ids below 0 are not those of values */
+bool tile_remembers(const struct tiler *t, int id, const struct tile_at *at, opnd *out);
+void tile_remember(struct tiler *t, int id, const struct tile_at *at, opnd v);
 /* Stores `parts` row tiles from at->row on, as a tile of the type has them; `mask`, or -1, by part */
 bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place *p,
                 const struct tile_at *at, const opnd *value, int parts, const int *mask);
 
 /* the body over row tiles 0 to all - 1, `work` of which the body's tiles are; -1: failed */
 int tile_loop(struct tiler *t, int64_t all, int64_t work);
+
+/*
+ * Two operands of an operation: one that would wait long for the other, in registers, waits in memory.
+ */
+void tile_meet(struct tiler *t, const struct tile_at *at, opnd *a, opnd *b);
+void tile_lives_begin(struct tiler *t);                 /* of an iteration */
+void tile_lives_fini(struct tiler *t);
 
 /* operations' own: the functions that lower.def names */
 typedef bool tile_make(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,

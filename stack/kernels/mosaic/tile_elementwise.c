@@ -14,8 +14,12 @@ static const enum graph_op graph_ops[MOSAIC_UNKNOWN] = {
 static bool pull2(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *a,
                   opnd *b)
 {
-    return tile_pull(t, op->operand[0], at, a) &&
-           tile_pull(t, op->operand[op->operand_count - 1], at, b);
+    if (!tile_pull(t, op->operand[0], at, a) ||
+        !tile_pull(t, op->operand[op->operand_count - 1], at, b))
+        return false;
+    if (op->operand_count > 1 && op->operand[0]->type.element != MOSAIC_I1)
+        tile_meet(t, at, a, b);
+    return true;
 }
 
 /* a result of bf16 is rounded, unless all who read it pack it, which rounds */
@@ -251,6 +255,7 @@ bool tile_select(struct tiler *t, const struct mosaic_op *op, const struct tile_
         *out = R(emit_vmor(t->c, yes, no));
         return true;
     }
+    tile_meet(t, at, &a, &b);
     *out = choose(t->c, m, a, b);
     return true;
 }
