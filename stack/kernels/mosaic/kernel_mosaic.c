@@ -82,14 +82,14 @@ static int first_id(const struct mosaic_block *b)
     return first;
 }
 
-static int count_ops(const struct mosaic_block *b)
+int pallas_count_ops(const struct mosaic_block *b)
 {
     int n = 0;
 
     for (int i = 0; i < b->op_count; i++) {
         n++;
         for (int r = 0; r < b->op[i]->region_count; r++)
-            n += count_ops(b->op[i]->region[r]);
+            n += pallas_count_ops(b->op[i]->region[r]);
     }
     return n;
 }
@@ -102,7 +102,7 @@ static int extend_loops(struct lower *l, const struct mosaic_block *b, int at)
         int inner = ++at;
 
         for (int r = 0; r < op->region_count; r++) {
-            int end = inner + count_ops(op->region[r]);
+            int end = inner + pallas_count_ops(op->region[r]);
 
             if (op->code == MOSAIC_FOR || op->code == MOSAIC_WHILE)
                 extend_in(l, op->region[r], end + 1, first_id(op->region[0]));
@@ -196,7 +196,7 @@ static void analyse(struct lower *l)
     l->needed_until = arena_array(l->a, values, sizeof(int));
     l->read_whole = arena_array(l->a, values, sizeof(int));
     number_block(l, l->k->main->body, 0);
-    look_back(l, l->k->main->body, count_ops(l->k->main->body));
+    look_back(l, l->k->main->body, pallas_count_ops(l->k->main->body));
     extend_loops(l, l->k->main->body, 0);
 }
 
@@ -313,6 +313,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     out->buffer = arena_copy(a, l->buffer, (size_t)l->buffer_count, sizeof(*l->buffer));
     out->buffer_count = l->buffer_count;
     mem_free(l->buffer);
+    mem_free(l->written);
     if (!status) {
         cost(job, t, &out->cost);
         out->cost.vmem_rows = l->peak_rows - job->vmem_row;

@@ -71,6 +71,13 @@ struct root {                           /* what a loop over tiles makes */
     bool is_pulled_only;                /* for others of the loop, before memory is written */
 };
 
+#define TURNED_MAX 4
+struct turned {                         /* a left operand, rows and columns exchanged */
+    const struct mosaic_value *value;
+    struct place place;
+    int at, epoch;
+};
+
 #define FOREVER INT32_MAX
 struct taken { int64_t row, rows; int until; };         /* free behind operation `until` */
 
@@ -123,6 +130,14 @@ struct lower {
     int cache_next, next_pred;
     int loop_depth;
 
+    /* lower_same.c: what need not be turned again */
+    int *written;                       /* by region: operation that has written there last */
+    size_t written_capacity;
+    int epoch;                          /* goes on with whatever may write without being noted */
+    struct turned turned[TURNED_MAX];
+    int turned_count;
+    int block_end;                      /* number of the last operation of the block at hand */
+
     struct root root[ROOTS_MAX];        /* not emitted yet */
     int root_count;
 };
@@ -163,6 +178,7 @@ int64_t scalar_multiple(struct lower *l, const struct mosaic_value *v); /* that 
 /* ----- blocks */
 void pallas_begin_block(struct lower *l);
 int pallas_block(struct lower *l, const struct mosaic_block *b);
+int pallas_count_ops(const struct mosaic_block *b);     /* with those of its regions */
 /* code that runs where `s` is not 0; what it was known to be decides at once: 0 never, 1 always */
 size_t pallas_if_begin(struct lower *l, struct scalar s);
 void pallas_if_end(struct lower *l, size_t skip);
@@ -198,7 +214,15 @@ int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place 
 int transpose_place(struct lower *l, const struct mosaic_op *op, const struct place *from,
                     const struct mosaic_type *type, struct place *to);
 
+/* ----- what has been made before (lower_same.c) */
+void same_note_write(struct lower *l, int region);
+/* where the value stands turned already; false: nowhere */
+bool same_turned(struct lower *l, const struct mosaic_value *v, struct place *to);
+void same_take_turned(struct lower *l, const struct mosaic_value *v);       /* as pallas_take_for */
+void same_keep_turned(struct lower *l, const struct mosaic_value *v, const struct place *place);
+
 /* ----- roots */
+bool root_same_place(const struct place *a, const struct place *b);
 int root_add(struct lower *l, const struct root *r);
 int root_flush(struct lower *l);
 /* values that are read later and come out of this buffer (-1: any) go into memory first */

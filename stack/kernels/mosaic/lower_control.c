@@ -37,13 +37,20 @@ static void note(struct lower *l, const struct mosaic_op *op)
                                 op->place.line);
 }
 
-int pallas_block(struct lower *l, const struct mosaic_block *b)
+/* memory may change that no root says to write */
+static bool may_write(const struct mosaic_op *op)
+{
+    return op->region_count || (op->code >= MOSAIC_SEM_ALLOC && op->code <= MOSAIC_WAIT_DMA);
+}
+
+static int block_ops(struct lower *l, const struct mosaic_block *b)
 {
     for (int i = 0; i < b->op_count && !l->is_failed; i++) {
         const struct mosaic_op *op = b->op[i];
         uint16_t before;
 
         l->at++;
+        l->epoch += may_write(op);
         if (op->code == MOSAIC_UNKNOWN || !rows[op->code].run)
             return pallas_fail(l, op, "cores do not carry this operation out");
         note(l, op);
@@ -57,6 +64,18 @@ int pallas_block(struct lower *l, const struct mosaic_block *b)
                 l->live[l->live_count++] = op->result[r];
     }
     return l->is_failed ? -1 : 0;
+}
+
+int pallas_block(struct lower *l, const struct mosaic_block *b)
+{
+    int around = l->block_end, status;
+
+    l->block_end = l->at + pallas_count_ops(b);
+    l->epoch++;
+    status = block_ops(l, b);
+    l->epoch++;
+    l->block_end = around;
+    return status;
 }
 
 void pallas_begin_block(struct lower *l)

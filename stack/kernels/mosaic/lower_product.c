@@ -248,11 +248,14 @@ static int leave_to_loops(struct lower *l, const struct product *made)
     p = arena_alloc(l->a, sizeof(*p));
     *p = (struct pulled){.p = *made, .has_lhs = made->turns_lhs};
     if (p->has_lhs) {
-        if (root_materialize(l, op->operand[0], &p->p.lhs))
-            return -1;
-        pallas_take_for(l, op->result[0]);
-        if (turn_left(l, &p->p))
-            return -1;
+        if (!same_turned(l, op->operand[0], &p->p.lhs)) {
+            if (root_materialize(l, op->operand[0], &p->p.lhs))
+                return -1;
+            same_take_turned(l, op->result[0]);
+            if (turn_left(l, &p->p))
+                return -1;
+            same_keep_turned(l, op->operand[0], &p->p.lhs);
+        }
     } else {
         struct place ignored;
 

@@ -85,7 +85,7 @@ static bool is_of_buffer(struct walk *w, const struct mosaic_value *v, bool loca
     return p->is_there && p->buffer >= 0 && (buffer < 0 || p->buffer == buffer);
 }
 
-static bool same_place(const struct place *a, const struct place *b)
+bool root_same_place(const struct place *a, const struct place *b)
 {
     return a->base == b->base && a->has_offset == b->has_offset &&
            (!a->has_offset || (a->offset.is_known == b->offset.is_known &&
@@ -100,7 +100,7 @@ static bool collides(struct walk *w, const struct mosaic_value *v, bool local)
 {
     const struct place *p = &w->l->place[v->id], *to = w->user;
 
-    return p->is_there && p->region == to->region && !(local && same_place(p, to));
+    return p->is_there && p->region == to->region && !(local && root_same_place(p, to));
 }
 
 /* ----- products that a loop multiplies */
@@ -155,7 +155,7 @@ static bool go_together(struct lower *l, const struct root *a, const struct root
     if (tile_rows_down(l, a->value) != tile_rows_down(l, b->value) ||
         tile_down(l, a->value) != tile_down(l, b->value))
         return false;
-    if (a->to.region == b->to.region && !same_place(&a->to, &b->to))
+    if (a->to.region == b->to.region && !root_same_place(&a->to, &b->to))
         return false;
     return !find(l, b->value, collides, &a->to) && !find(l, a->value, collides, &b->to) &&
            !(b->mask && find(l, b->mask, collides, &a->to));
@@ -171,6 +171,7 @@ int root_add(struct lower *l, const struct root *r)
     if (!fits && root_flush(l))
         return -1;
     l->root[l->root_count++] = *r;
+    same_note_write(l, r->to.region);
     return 0;
 }
 

@@ -103,14 +103,17 @@ int pallas_transpose(struct lower *l, const struct mosaic_op *op)
     for (int d = 0; d < t->rank; d++)
         if (p->ints[d] != (d == t->rank - 1 ? d - 1 : d == t->rank - 2 ? d + 1 : d))
             return pallas_fail(l, op, "of other dimensions than the last two");
+    if (same_turned(l, op->operand[0], &l->place[op->result[0]->id]))
+        return 0;
     if (root_materialize(l, op->operand[0], &from))
         return -1;
     if (from.t.element != t->element)
         return pallas_fail(l, op, "of %s", mosaic_element_name(t->element));
-    pallas_take_for(l, op->result[0]);
+    same_take_turned(l, op->result[0]);
     if (transpose_place(l, op, &from, t, &l->place[op->result[0]->id]))
         return -1;
     pallas_take_for(l, NULL);
+    same_keep_turned(l, op->operand[0], &l->place[op->result[0]->id]);
     return 0;
 }
 
