@@ -9,8 +9,9 @@ data=tests/import/data/pallas
 expect 0 'Line' kernel $data/flash.mlirbc --tpu v5e
 cycles=$(sed -n 's/ cycles = .*//p' "$work/log")
 grep -q 'operand 1 .*window .* 2 ' "$work/log" || fail "no window of two buffers: $(cat "$work/log")"
-grep -q 'kernels.py:.*result_fifo' "$work/log" || fail "no line that waits for a product"
 expect 0 "$cycles cycles" exec $data/flash.mlirbc --tpu v5e --mode timing
+expect 0 'Line' kernel $data/matmul.mlirbc --tpu v5e
+grep -q 'kernels.py:.*result_fifo' "$work/log" || fail "no line that waits for a product"
 
 # lines come to the cycles of the kernel, buffers to its VMEM
 expect 0 '' kernel $data/flash.mlirbc --tpu v6e --json "$work/kernel.json"
