@@ -347,7 +347,7 @@ bool layer_is_random(const struct layer *l)
     const struct layer_functions *f = kinds[l->kind].functions;
 
     return l->c.rate > 0.0 || l->c.recurrent_rate > 0.0 || l->c.stddev > 0.0 ||
-           f == &layer_flip || f == &layer_warp || f == &layer_tone;
+           f == &layer_flip || f == &layer_warp || f == &layer_tone || f == &layer_random_crop;
 }
 
 bool layer_takes_whole(enum layer_kind kind)

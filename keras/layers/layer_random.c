@@ -1,6 +1,6 @@
 /*
- * Images changed at random in training, each in its own way: mirrored, moved, turned, made larger,
- * lighter or richer in contrast. Else they are what they were.
+ * Images changed at random in training, each in its own way: mirrored, moved, turned, sheared, made
+ * larger, lighter or richer in contrast. Else they are what they were.
  */
 #include "keras/layers/layer_window.h"
 
@@ -32,9 +32,13 @@ static int spread_images(struct graph *g, int number, int x)
     return graph_broadcast(g, number, s, (int[]){0});
 }
 
-/* a number n is -n to n */
+/* a number n is -n to n, none is 0 */
 static void bounds(const struct layer_reals *given, double *low, double *high)
 {
+    if (given->count == 0) {
+        *low = *high = 0.0;
+        return;
+    }
     *low = given->count == 1 ? -fabs(given->value[0]) : fmin(given->value[0], given->value[1]);
     *high = given->count == 1 ? fabs(given->value[0]) : fmax(given->value[0], given->value[1]);
 }
@@ -48,6 +52,21 @@ static int check_pair(const struct layer *l, const char *field, const struct lay
                       "highest", field, given->count);
 }
 
+/* Keras takes factors from 0 on, and writes those of a number n as -n and n */
+static int check_shear(const struct layer *l, struct err *e)
+{
+    const struct layer_reals *given[2] = {&l->c.scale, &l->c.offset};
+
+    if (l->kind != LAYER_RANDOM_SHEAR)
+        return 0;
+    for (int i = 0; i < 2; i++)
+        for (int64_t k = 0; k < given[i]->count; k++)
+            if (!(fabs(given[i]->value[k]) <= 1.0))
+                return layer_fail(l, e, "\"%c_factor\" is %g; it must be at most 1", "xy"[i],
+                                  given[i]->value[k]);
+    return 0;
+}
+
 static int shape_random(const struct layer *l, const struct shape *in, int count,
                         struct shape *out, struct err *e)
 {
@@ -55,7 +74,8 @@ static int shape_random(const struct layer *l, const struct shape *in, int count
     if (layer_functions(l->kind) == &layer_tone && l->c.offset.count == 1)
         return layer_fail(l, e, "\"value_range\" must be a lowest and a highest value");
     if (check_pair(l, "factor", &l->c.scale, e) != 0 ||
-        check_pair(l, "width_factor", &l->c.offset, e) != 0)
+        check_pair(l, l->kind == LAYER_RANDOM_SHEAR ? "y_factor" : "width_factor", &l->c.offset,
+                   e) != 0 || check_shear(l, e) != 0)
         return -1;
     out->dtype = DTYPE_F32;
     return layer_image_shape(l, in, out, e);
@@ -122,6 +142,32 @@ static void rotate(struct source *s)
     s->from[0] = nn_add(s->g, nn_multiply(s->g, x, sine), of_y);
     of_y = nn_multiply(s->g, y, sine);
     s->from[1] = subtract(s->g, nn_multiply(s->g, x, cosine), of_y);
+}
+
+/*
+ * Each row moves by a share of its number, each column likewise, counted from the first; which way
+ * is drawn for both at once.
+ */
+static void shear(struct source *s)
+{
+    const struct layer_reals *given[2] = {&s->c->layer->c.offset, &s->c->layer->c.scale};
+    int number[2], drawn, way;
+
+    for (int axis = 0; axis < 2; axis++)
+        number[axis] = nn_shift(s->g, from_middle(s, axis), 0.5 * (double)(s->size[axis] - 1));
+    drawn = draw(s->c, 0.0, 1.0);
+    way = graph_compare(s->g, COMPARE_GT, drawn, graph_splat(s->g, drawn, 0.5));
+    for (int axis = 0; axis < 2; axis++) {
+        double low, high;
+        int share, back;
+
+        bounds(given[axis], &low, &high);
+        share = draw(s->c, low, high);
+        back = nn_scale(s->g, share, -1.0);
+        share = to_places(s, graph_select(s->g, way, back, share));
+        share = nn_multiply(s->g, number[1 - axis], share);
+        s->from[axis] = nn_add(s->g, share, from_middle(s, axis));
+    }
 }
 
 /* Factors are shares of the size: positive ones move down and right, and zoom out. */
@@ -257,6 +303,8 @@ static int call_warp(struct layer_call *c)
     x = graph_convert(g, x, DTYPE_F32);
     if (c->layer->kind == LAYER_RANDOM_ROTATION)
         rotate(&s);
+    else if (c->layer->kind == LAYER_RANDOM_SHEAR)
+        shear(&s);
     else
         move_or_zoom(&s);
     for (int axis = 0; axis < 2; axis++)

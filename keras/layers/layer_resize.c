@@ -142,13 +142,13 @@ const struct layer_functions layer_resize = {shape_resize, NULL, call_resize};
 
 /* ---- the middle ---- */
 
-/* of a dimension so long: what is kept, before it is resized if the image is too small */
+/* of a dimension so long: what is kept, before it is resized if that is another size */
 static int64_t kept_length(const struct layer *l, const struct shape *in, int axis)
 {
     const int64_t *to = l->c.size, *is = in->dim;
     int64_t as_shaped;
 
-    if (is[0] >= to[0] && is[1] >= to[1])
+    if (l->kind == LAYER_CENTER_CROP && is[0] >= to[0] && is[1] >= to[1])
         return to[axis];
     as_shaped = is[1 - axis] * to[axis] / to[1 - axis];
     return as_shaped < 1 ? 1 : as_shaped < is[axis] ? as_shaped : is[axis];
@@ -195,6 +195,37 @@ static int call_center_crop(struct layer_call *c)
 }
 
 const struct layer_functions layer_center_crop = {shape_center_crop, NULL, call_center_crop};
+
+/* where one of all places begins that leave `kept` of so many */
+static int drawn_start(struct layer_call *c, int64_t length, int64_t kept)
+{
+    int at = layer_uniform(c, shape_scalar(DTYPE_U32), 0.0, (double)(length - kept + 1));
+
+    return graph_convert(&c->t->graph, at, DTYPE_S32);
+}
+
+/*
+ * Keras leaves images as they are where it does not train, against its own documentation, whose
+ * largest part of that shape is taken here.
+ */
+static int call_random_crop(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[c->input[0]].shape;
+    const int64_t *to = c->layer->c.size;
+    int64_t kept[4] = {s.dim[0], to[0], to[1], s.dim[3]};
+    int start[4];
+
+    if (!c->t->is_training || s.dim[1] <= to[0] || s.dim[2] <= to[1])
+        return call_center_crop(c);
+    layer_source(c, "DynamicSlice");
+    start[0] = start[3] = graph_constant(g, shape_scalar(DTYPE_S32), 0);
+    for (int i = 0; i < 2; i++)
+        start[1 + i] = drawn_start(c, s.dim[1 + i], to[i]);
+    return graph_convert(g, graph_dynamic_slice(g, c->input[0], start, kept), c->dtype);
+}
+
+const struct layer_functions layer_random_crop = {shape_center_crop, NULL, call_random_crop};
 
 /* ---- repeating ---- */
 

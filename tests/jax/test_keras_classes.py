@@ -40,10 +40,10 @@ REFUSED = {
     "AdaptiveMaxPooling1D", "AdaptiveMaxPooling2D", "AdaptiveMaxPooling3D", "AugMix",
     "AutoContrast", "ContrastLimitedAdaptiveHistogramEqualization", "CutMix", "Equalization",
     "HashedCrossing", "Hashing", "Lambda", "MaxNumBoundingBoxes", "MelSpectrogram", "MixUp",
-    "Pipeline", "RandAugment", "RandomColorDegeneration", "RandomColorJitter", "RandomCrop",
+    "Pipeline", "RandAugment", "RandomColorDegeneration", "RandomColorJitter",
     "RandomElasticTransform", "RandomErasing", "RandomGaussianBlur", "RandomGrayscale", "RandomHue",
     "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomSaturation",
-    "RandomSharpness", "RandomShear", "ReversibleEmbedding", "STFTSpectrogram", "Solarization",
+    "RandomSharpness", "ReversibleEmbedding", "STFTSpectrogram", "Solarization",
     "SpectralNormalization",
 }
 SHAPES = [(8,), (8, 8), (8, 8, 3), (8, 8, 8, 3), (4, 8, 8, 3), (2, 8, 8, 8, 3)]

@@ -193,7 +193,8 @@ def preprocessing():
     shape = (draw.randint(4, 7), draw.randint(4, 7), 2)
     yield chain(shape, L.CenterCrop(draw.randint(2, 8), draw.randint(2, 8)))
     yield chain(shape, L.RandomFlip(), L.RandomZoom(0.1), L.RandomRotation(0.2),
-                L.RandomTranslation(0.1, 0.2), L.RandomContrast(0.1), L.RandomBrightness(0.3))
+                L.RandomTranslation(0.1, 0.2), L.RandomContrast(0.1), L.RandomBrightness(0.3),
+                L.RandomShear(0.3, 0.1))
     yield chain((1,), L.Discretization([-0.5, 0.0, 0.25], output_mode="one_hot"))
     yield chain((3,), L.Discretization([-0.5, 0.0, 0.25], output_mode=one_of("int", "multi_hot",
                                                                              "count")))

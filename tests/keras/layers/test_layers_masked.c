@@ -378,6 +378,91 @@ TEST(an_image_is_moved_by_whole_pixels)
         assert_true(fabs(is[i] - (i % 12 < 6 ? 7 : x[i - 6])) < 1e-9);
 }
 
+/* by a share of 1 each row moves by its number of pixels, to one side or to the other */
+TEST(an_image_is_sheared_by_whole_pixels)
+{
+    static const double all[] = {1, 1}, none[] = {0, 0};
+    struct layer *l = layer_of(LAYER_RANDOM_SHEAR);
+    int left = 0, images = 32;
+    const double *x, *is;
+
+    l->c.scale = (struct layer_reals){all, 2};
+    l->c.offset = (struct layer_reals){none, 2};
+    l->c.fill = FILL_CONSTANT;
+    l->c.mask_value = 7;
+    k.is_training = true;
+    k.batch = images;
+    krig_on(&k, l, DIMS(3, 4, 1));
+    is = krig_output(&k);
+    x = krig_value(&k, "input_layer");
+    for (int n = 0; n < images; n++) {
+        bool is_left = fabs(is[n * 12 + 4] - x[n * 12 + 5]) < 1e-6;
+
+        left += is_left;
+        for (int i = 0; i < 12; i++) {
+            int row = i / 4, from = i % 4 + (is_left ? row : -row);
+
+            assert_true(fabs(is[n * 12 + i] -
+                             (from < 0 || from > 3 ? 7 : x[n * 12 + row * 4 + from])) < 1e-6);
+        }
+    }
+    assert_in_range(left, 6, 26);
+}
+
+TEST(a_share_of_shear_above_one_is_refused)
+{
+    static const double much[] = {0, 1.5};
+    struct layer *l = layer_of(LAYER_RANDOM_SHEAR);
+    int x = krig_input(&k, DTYPE_F32, DIMS(3, 4, 1));
+
+    l->c.offset = (struct layer_reals){much, 2};
+    assert_non_null(strstr(krig_refused(&k, l, 1, &x), "\"y_factor\" is 1.5; it must be at most 1"));
+}
+
+/* one place for all images of a batch */
+TEST(images_are_cropped_at_one_place)
+{
+    struct layer *l = layer_of(LAYER_RANDOM_CROP);
+    const double *x, *is;
+    int found = 0;
+
+    l->c.size[0] = 2;
+    l->c.size[1] = 3;
+    k.is_training = true;
+    k.batch = 3;
+    krig_on(&k, l, DIMS(5, 6, 2));
+    is = krig_output(&k);
+    x = krig_value(&k, "input_layer");
+    for (int place = 0; place < 16; place++) {
+        bool is_here = true;
+
+        for (int i = 0; i < 3 * 2 * 3 * 2; i++) {
+            int n = i / 12, row = place / 4 + i / 6 % 2, column = place % 4 + i / 2 % 3;
+
+            is_here = is_here && is[i] == x[((n * 5 + row) * 6 + column) * 2 + i % 2];
+        }
+        found += is_here;
+    }
+    assert_int_equal(found, 1);
+}
+
+/* of 5 x 4 the first four rows, and of each four pixels their mean */
+TEST(where_nothing_is_trained_the_largest_part_is_resized)
+{
+    struct layer *l = layer_of(LAYER_RANDOM_CROP);
+    const double *x, *is;
+
+    l->c.size[0] = l->c.size[1] = 2;
+    krig_on(&k, l, DIMS(5, 4, 1));
+    is = krig_output(&k);
+    x = krig_value(&k, "input_layer");
+    for (int i = 0; i < 8; i++) {
+        const double *of = x + i / 4 * 20 + i / 2 % 2 * 8 + i % 2 * 2;
+
+        assert_true(fabs(is[i] - (of[0] + of[1] + of[4] + of[5]) / 4) < 1e-6);
+    }
+}
+
 /* ---- whole numbers ---- */
 
 TEST(numbers_are_counted_and_placed)
@@ -473,7 +558,10 @@ int main(void)
         UNIT(a_mask_where_it_is_not_heeded_is_refused), UNIT(states_are_outputs_and_inputs),
         UNIT(a_convolutional_lstm_has_right_gradients), UNIT(noise_has_its_mean_and_deviation),
         UNIT(alpha_dropout_drops_its_share), UNIT(each_image_is_mirrored_or_not),
-        UNIT(an_image_is_moved_by_whole_pixels), UNIT(numbers_are_counted_and_placed),
+        UNIT(an_image_is_moved_by_whole_pixels), UNIT(an_image_is_sheared_by_whole_pixels),
+        UNIT(a_share_of_shear_above_one_is_refused), UNIT(images_are_cropped_at_one_place),
+        UNIT(where_nothing_is_trained_the_largest_part_is_resized),
+        UNIT(numbers_are_counted_and_placed),
         UNIT(a_number_has_its_place_in_a_list), UNIT(channels_in_front_are_those_at_the_end),
     };
 
