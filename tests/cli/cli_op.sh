@@ -44,6 +44,9 @@ for c in 'flash_attention 4x64x128 2x256x128' 'paged_attention 2x8x1x128 2x512x1
     $systole op $c --tpu v6e >"$out" 2>&1 || fail "op $c: $(cat "$out")"
     grep -q ' custom-call ' "$out" || fail "op $c: no custom call but: $(cat "$out")"
 done
+for op in 'gather 1000x16 640' 'scatter 997x64 640'; do        # the smallest chip has room for indices
+    $systole op $op --tpu tiny >"$out" 2>&1 || fail "op $op on tiny: $(cat "$out")"
+done
 for op in 'reduce-add 8x8' 'argmax 8x8' 'sort 8x8' 'max-pool 1x8x8x8' 'scatter 9x8 7' 'topk 8x8'; do
     refused 1 'takes f32, bf16, s32, u32, s8, u8, not pred' op $op --dtype pred
 done
