@@ -135,10 +135,12 @@ static int emit_concatenate(struct shard_emitter *e, const struct shard_cutting 
         if (size && made >= 0) {
             struct hlo_type bound = at;
 
-            if (index < 0)
-                index = hlo_binary(e->b, OPCODE_ADD, hlo_iota(e->b, &at, dim),
+            if (index < 0) {
+                index = hlo_iota(e->b, &at, dim);
+                index = hlo_binary(e->b, OPCODE_ADD, index,
                                    hlo_splat(e->b, shard_offset_of(e, axes, c->n->type.dim[dim]),
                                              &bound));
+            }
             made = hlo_select(e->b, hlo_compare(e->b, HLO_LT, index,
                                                 hlo_splat(e->b, shard_s32(e, offset), &bound)),
                               made, piece);

@@ -279,8 +279,8 @@ static int join_anywhere(struct fetching *f, const struct piece *piece, int coun
 static int begin_of(struct fetching *f, int64_t more)
 {
     struct hlo_builder *b = f->e->b;
-    int scaled = hlo_binary(b, OPCODE_MULTIPLY, shard_index_of(f->e, f->axes),
-                            shard_s32(f->e, f->r->step));
+    int index = shard_index_of(f->e, f->axes);
+    int scaled = hlo_binary(b, OPCODE_MULTIPLY, index, shard_s32(f->e, f->r->step));
 
     return hlo_binary(b, OPCODE_ADD, scaled, shard_s32(f->e, f->r->first + more));
 }
@@ -312,14 +312,14 @@ static int fill_outside(struct fetching *f, int x, int fill)
 {
     struct hlo_builder *b = f->e->b;
     struct hlo_type t = *hlo_type_of(b, x), at = t;
-    int index, inside;
+    int index, first, inside;
 
     at.element = ELEMENT_S32;
     at.layout = t.layout = NULL;
-    index = hlo_binary(b, OPCODE_ADD, hlo_iota(b, &at, f->dim),
-                       hlo_splat(b, begin_of(f, 0), &at));
-    inside = hlo_binary(b, OPCODE_AND,
-                        hlo_compare(b, HLO_GE, index, hlo_splat(b, shard_s32(f->e, 0), &at)),
+    index = hlo_iota(b, &at, f->dim);
+    index = hlo_binary(b, OPCODE_ADD, index, hlo_splat(b, begin_of(f, 0), &at));
+    first = hlo_compare(b, HLO_GE, index, hlo_splat(b, shard_s32(f->e, 0), &at));
+    inside = hlo_binary(b, OPCODE_AND, first,
                         hlo_compare(b, HLO_LT, index,
                                     hlo_splat(b, shard_s32(f->e, f->r->size), &at)));
     return hlo_select(b, inside, x, hlo_splat(b, fill, &t));
