@@ -59,7 +59,8 @@ enum graph_attribute {
     ATTRIBUTE_SIZES = 1 << 14, ATTRIBUTE_WINDOW = 1 << 15, ATTRIBUTE_LABELS = 1 << 16,
     ATTRIBUTE_WHERE = 1 << 17, ATTRIBUTE_GROUPS = 1 << 18, ATTRIBUTE_PAIRS = 1 << 19,
     ATTRIBUTE_MESSAGE = 1 << 20, ATTRIBUTE_COUNT = 1 << 21, ATTRIBUTE_CALLED = 1 << 22,
-    ATTRIBUTE_ATTENTION = 1 << 23, ATTRIBUTE_EDGE = 1 << 24, ATTRIBUTE_MOSAIC = 1 << 25
+    ATTRIBUTE_ATTENTION = 1 << 23, ATTRIBUTE_EDGE = 1 << 24, ATTRIBUTE_MOSAIC = 1 << 25,
+    ATTRIBUTE_TRIPS = 1 << 26
 };
 enum graph_dtype {
     DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
@@ -161,6 +162,17 @@ struct graph_attention {
     int64_t page_tokens, pages;         /* PAGED, RAGGED: tokens of a page; how many there are */
 };
 
+/*
+ * Where a dynamic slice or update begins, as far as it follows from how often the loops around it
+ * have run: start d of `known` is first[d] + the sum of step[d][k] times the trips that loop k has
+ * done before, loop 0 being the innermost. The operand then says nothing.
+ */
+#define GRAPH_TRIP_LOOPS 4
+struct graph_trips {
+    int64_t known;                      /* bit d: start d is known */
+    int64_t first[GRAPH_RANK_MAX], step[GRAPH_RANK_MAX][GRAPH_TRIP_LOOPS];
+};
+
 struct graph;
 struct kept_edge;                       /* stack/hlo/kept.h */
 struct mosaic_kernel;                   /* stack/mosaic/mosaic.h */
@@ -195,6 +207,7 @@ struct graph_node {
     int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];   /* SLICE */
     int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX], interior[GRAPH_RANK_MAX];    /* PAD */
     int64_t sizes[GRAPH_RANK_MAX];      /* DYNAMIC_SLICE */
+    const struct graph_trips *trips;    /* DYNAMIC_SLICE, DYNAMIC_UPDATE_SLICE; or NULL */
     const struct graph_window *window;  /* CONVOLUTION: a window per spatial dimension; */
                                         /* REDUCE_WINDOW, SELECT_AND_SCATTER: per dimension */
     const struct graph_conv *conv;

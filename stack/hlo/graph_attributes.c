@@ -33,6 +33,7 @@ static const struct {
     {ATTRIBUTE_PADDING, FIELD(high), false},
     {ATTRIBUTE_PADDING, FIELD(interior), false},
     {ATTRIBUTE_SIZES, FIELD(sizes), false},
+    {ATTRIBUTE_TRIPS, FIELD(trips), true},
     {ATTRIBUTE_WINDOW, FIELD(window), true},
     {ATTRIBUTE_LABELS, FIELD(conv), true},
     {ATTRIBUTE_WHERE, FIELD(gather), true},
@@ -85,6 +86,7 @@ static bool same_details(const struct graph *g, const struct graph_node *a,
 
     return same_bytes(a->literal, b->literal, (size_t)shape_elems(&a->shape) * 4) &&
            same_bytes(a->conv, b->conv, sizeof(*a->conv)) &&
+           same_bytes(a->trips, b->trips, sizeof(*a->trips)) &&
            same_bytes(a->attention, b->attention, sizeof(*a->attention)) &&
            same_gather(a->gather, b->gather) && same_window(a->window, b->window, rank);
 }

@@ -158,6 +158,27 @@ static void print_padding(const struct graph_node *n, FILE *to)
     }
 }
 
+/* start 0 as 3+2*i0: 3, and 2 for each trip of the innermost loop so far */
+static void print_trips(const struct graph_dump *d, const struct graph_node *n)
+{
+    const struct graph_trips *t = n->trips;
+    const char *comma = "";
+
+    if (!t)
+        return;
+    fputs(", known_starts={", d->to);
+    for (int i = 0; i < n->shape.rank; i++) {
+        if (!(t->known >> i & 1))
+            continue;
+        fprintf(d->to, "%s%d:%" PRId64, comma, i, t->first[i]);
+        for (int k = 0; k < GRAPH_TRIP_LOOPS; k++)
+            if (t->step[i][k])
+                fprintf(d->to, "%+" PRId64 "*i%d", t->step[i][k], k);
+        comma = ", ";
+    }
+    fputs("}", d->to);
+}
+
 static void print_gather(const struct graph_dump *d, const struct graph_node *n)
 {
     const struct graph_gather *a = n->gather;
@@ -280,7 +301,9 @@ void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *
     case HLO_PAD: print_padding(n, to); break;
     case HLO_DYNAMIC_SLICE:
         print_sizes("dynamic_slice_sizes", n->sizes, n->shape.rank, to);
+        print_trips(d, n);
         break;
+    case HLO_DYNAMIC_UPDATE_SLICE: print_trips(d, n); break;
     case HLO_GATHER:
     case HLO_SCATTER: print_gather(d, n); break;
     case HLO_DOT: print_dot(n, to); break;

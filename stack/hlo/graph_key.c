@@ -38,6 +38,9 @@ static const struct field gather_fields[] = {
     SAVED(graph_gather, indices_batching), SAVED(graph_gather, index_vector_dim),
     SAVED(graph_gather, slice_sizes)};
 
+static const struct field trips_fields[] = {
+    SAVED(graph_trips, known), SAVED(graph_trips, first), SAVED(graph_trips, step)};
+
 static const struct field attention_fields[] = {
     SAVED(graph_attention, form), SAVED(graph_attention, is_causal),
     SAVED(graph_attention, sequences), SAVED(graph_attention, heads_q),
@@ -56,6 +59,7 @@ static const struct field node_fields[] = {
     SAVED(graph_node, reduce_kind), SAVED(graph_node, reduce_mask), SAVED(graph_node, start),
     SAVED(graph_node, limit), SAVED(graph_node, stride), SAVED(graph_node, low),
     SAVED(graph_node, high), SAVED(graph_node, interior), SAVED(graph_node, sizes),
+    APART(graph_node, trips),
     APART(graph_node, window), APART(graph_node, conv), APART(graph_node, gather),
     APART(graph_node, groups), APART(graph_node, pair), APART(graph_node, message),
     APART(graph_node, attention), APART(graph_node, mosaic), APART(graph_node, edge),
@@ -132,6 +136,8 @@ static void add_details(struct bytes *key, const struct graph *g, const struct g
         add_groups(key, n->groups);
     if (is_there(key, n->pair))
         bytes_append(key, n->pair, (size_t)n->count * sizeof(*n->pair));
+    if (is_there(key, n->trips))
+        ADD_FIELDS(key, trips_fields, n->trips);
     if (is_there(key, n->attention))
         ADD_FIELDS(key, attention_fields, n->attention);
 }

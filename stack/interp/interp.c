@@ -30,6 +30,7 @@ struct interp {
     struct slot *slot;
     size_t slot_count, slot_capacity;
     struct interp_room room[2];
+    const struct interp_trip *trip;     /* the innermost loop around this graph, or NULL */
 };
 
 /* inputs and outputs by device, by number */
@@ -172,13 +173,16 @@ static int run_condition(const struct interp *in, const struct graph_node *n,
 }
 
 /* `output` is the state; a device that does not go on keeps what it has */
-static int run_trips(const struct interp *in, const struct graph_node *n,
+static int run_trips(const struct interp *around, const struct graph_node *n,
                      void *const *const *output, void *const *const *before,
                      void *const *const *after, int32_t *goes_on, struct err *e)
 {
     bool has_condition = n->count == GRAPH_TRIPS_UNKNOWN;
+    struct interp_trip trip = {.outer = around->trip};
+    struct interp inside = *around, *in = &inside;
 
-    for (int64_t trip = 0; has_condition || trip < n->count; trip++) {
+    inside.trip = &trip;
+    for (; has_condition || trip.done < n->count; trip.done++) {
         bool any = true, all = true;
 
         for (int d = 0; d < in->device_count; d++)
@@ -324,7 +328,7 @@ static int run_node(struct interp *in, const struct graph_node *n, int device, v
 {
     struct interp_call c = {.g = in->g, .n = n, .value = in->value[device], .to = to,
                             .room = in->room, .is_wide = in->is_wide, .device = device,
-                            .rounds_dots = in->dot == INTERP_DOT_BF16};
+                            .trip = in->trip, .rounds_dots = in->dot == INTERP_DOT_BF16};
 
     if (n->operand_count > 0)
         c.type = call_shape(&c, 0)->dtype;
@@ -418,7 +422,7 @@ static int run_graph(const struct graph *g, const struct interp *like, void *con
 {
     size_t count = (size_t)g->node_count;
     struct interp in = {.g = g, .dot = like->dot, .is_wide = like->is_wide,
-                        .device_count = like->device_count};
+                        .device_count = like->device_count, .trip = like->trip};
     int result;
 
     in.value = make_table(&in, g->node_count);

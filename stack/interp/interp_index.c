@@ -13,6 +13,21 @@ static int64_t clamp_start(int64_t start, int64_t room)
     return start < 0 ? 0 : start > room ? room : start;
 }
 
+/* start d, which is operand `operand` unless the loops around tell it */
+static int64_t start_of(const struct interp_call *c, int d, int operand)
+{
+    const struct graph_trips *t = c->n->trips;
+    const struct interp_trip *trip = c->trip;
+    int64_t start;
+
+    if (!t || !(t->known >> d & 1))
+        return index_at(c, operand, 0);
+    start = t->first[d];
+    for (int k = 0; k < GRAPH_TRIP_LOOPS && trip; k++, trip = trip->outer)
+        start += t->step[d][k] * trip->done;
+    return start;
+}
+
 static void dynamic_slice(const struct interp_call *c)
 {
     const struct shape *a = call_shape(c, 0);
@@ -24,7 +39,7 @@ static void dynamic_slice(const struct interp_call *c)
     for (int i = 0; i < a->rank; i++) {
         copy.dim[i] = c->n->sizes[i];
         copy.in += copy.in_stride[i] *
-                   clamp_start(index_at(c, 1 + i, 0), a->dim[i] - c->n->sizes[i]);
+                   clamp_start(start_of(c, i, 1 + i), a->dim[i] - c->n->sizes[i]);
     }
     interp_copy(&copy, call_data(c, 0), c->to);
 }
@@ -41,7 +56,7 @@ static void dynamic_update_slice(const struct interp_call *c)
     for (int i = 0; i < a->rank; i++) {
         copy.dim[i] = update->dim[i];
         copy.out += copy.out_stride[i] *
-                    clamp_start(index_at(c, 2 + i, 0), a->dim[i] - update->dim[i]);
+                    clamp_start(start_of(c, i, 2 + i), a->dim[i] - update->dim[i]);
     }
     interp_copy(&copy, call_data(c, 1), c->to);
 }

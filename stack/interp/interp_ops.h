@@ -13,6 +13,12 @@ struct interp_room {
 };
 void *interp_room_of(struct interp_room *r, size_t bytes);      /* holds anything */
 
+/* a loop that is being carried out: how often it has run before, and the one around it */
+struct interp_trip {
+    int64_t done;
+    const struct interp_trip *outer;
+};
+
 /* one node to evaluate */
 struct interp_call {
     const struct graph *g;
@@ -24,6 +30,7 @@ struct interp_call {
     bool is_wide;                       /* INTERP_WIDE */
     bool rounds_dots;                   /* INTERP_DOT_BF16 */
     int device;                         /* its number */
+    const struct interp_trip *trip;     /* the innermost loop around it, or NULL */
 };
 
 /* one node to evaluate on all devices at once */

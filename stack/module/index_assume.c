@@ -6,6 +6,7 @@
 
 #include "stack/module/module_run.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/passes/trips.h"
 
 #include <string.h>
 
@@ -178,6 +179,7 @@ int index_assume(struct graph *g)
 {
     int before = g->parameter_count;
 
+    graph_know_trips(g);
     if (!asks_for_computed(g, true))
         return 0;
     keep_computed(g);

@@ -4,6 +4,9 @@
  */
 #include "stack/module/module_walk.h"
 
+#include "stack/backend/abi.h"
+#include "stack/hlo/graph_shape.h"
+
 static bool is_state(struct module_value *const *state, int count, const struct module_value *v)
 {
     for (int k = 0; k < count; k++)
@@ -81,13 +84,19 @@ static bool is_read(const struct graph *body, int node)
     return false;
 }
 
+/* It may say where a slice begins: what the host wrote is known in timing mode, its copy is not. */
+static bool is_whole_number(const struct shape *s)
+{
+    return shape_elems(s) == 1 && (s->dtype == DTYPE_S32 || s->dtype == DTYPE_U32);
+}
+
 /* it lies in HBM, and each round of the loop would read it from there */
 static bool is_read_again(const struct module_walk *w, const struct graph_node *n, int k)
 {
     const struct module_value *from = w->node[n->operand[k]];
     enum buffer_role role = module_plan_buffer(w->plan, from)->role;
 
-    return is_unchanged(n, k) && role != BUFFER_TEMPORARY && role != BUFFER_STATE &&
+    return is_unchanged(n, k) && !is_whole_number(&from->array.shape) && role != BUFFER_TEMPORARY && role != BUFFER_STATE &&
            is_read(n->called[0], n->called[0]->parameter[k]);
 }
 
@@ -169,6 +178,28 @@ static int add_round(struct module_plan *p, const struct graph_node *n, struct m
     return 0;
 }
 
+/* loops around this place that count their rounds in a word of SMEM each, the outermost first */
+static int counting_loops(const struct kernel_loop *loop)
+{
+    int count = 0;
+
+    for (; loop; loop = loop->outer)
+        count += loop->smem >= 0;
+    return count;
+}
+
+/* one more around the steps that follow; who asks ends that by `p->loop = p->loop->outer` */
+static void begin_rounds(struct module_plan *p, int64_t rounds, int64_t first, int64_t each)
+{
+    struct kernel_loop *l = arena_alloc(p->arena, sizeof(*l));
+
+    *l = (struct kernel_loop){.smem = -1, .rounds = rounds, .first = first, .each = each,
+                              .outer = p->loop};
+    if (rounds > 0)
+        l->smem = LINK_SMEM + 4 * counting_loops(p->loop);
+    p->loop = l;
+}
+
 static bool has_collectives(const struct graph_node *n)
 {
     return graph_has_collective(n->called[0]) || graph_has_collective(n->called[1]);
@@ -197,16 +228,26 @@ static int add_rounds(struct module_plan *p, const struct graph_node *n,
                      (n->count == GRAPH_TRIPS_UNKNOWN
                           ? has_collectives(n)
                           : n->count > 1 && module_plan_has_lone_collective(n->called[0]));
+    bool has_odd = is_double && n->count % 2 == 1;
+    const struct kernel_loop *around = p->loop;
     struct module_step s = flow_step(STEP_LOOP_BEGIN, n);
-    int begin;
+    int begin, status = 0;
 
-    if (is_double && n->count % 2 == 1 && add_round(p, n, state, -1, e))
-        return -1;
+    if (has_odd) {
+        begin_rounds(p, 0, 0, 0);
+        status = add_round(p, n, state, -1, e);
+        p->loop = around;
+    }
     begin = p->step_count;
     s.count = rounds_of(p, n, is_double);
     s.is_assumed = n->count == GRAPH_TRIPS_UNKNOWN && s.count > 0;
     module_plan_add_step(p, s);
-    if (add_round(p, n, state, begin, e) || (is_double && add_round(p, n, state, begin, e)))
+    for (int i = 0; i < 1 + is_double && status == 0; i++) {
+        begin_rounds(p, s.count, has_odd + i, 1 + is_double);
+        status = add_round(p, n, state, begin, e);
+        p->loop = around;
+    }
+    if (status)
         return -1;
     s = flow_step(STEP_LOOP_END, n);
     s.other = begin;

@@ -60,6 +60,7 @@ struct module_step {
     bool is_assumed;                    /* that count, whatever the operand holds */
     int other;                          /* of LOOP_BEGIN and BRANCH the end; of others the begin */
     int64_t times;
+    const struct kernel_loop *loop;     /* the innermost around it, or NULL */
     int unit;                           /* of a program that is kept, or 0 */
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
     struct kernel_sums *sums;           /* of a collective, else NULL */
@@ -132,6 +133,7 @@ struct module_plan {
     int communicator_count;
     size_t communicator_capacity;
     bool flow_has_collectives;          /* some run only if a predicate says so */
+    const struct kernel_loop *loop;     /* the innermost around this place, or NULL */
     int fences;                         /* flows around this place whose collectives need them */
     bool is_fence;                      /* what is being added is one */
     const struct kernel_sums **sums;    /* of all collectives, in the order of the graph, */

@@ -37,7 +37,7 @@ struct kernel_job module_plan_job(const struct module_plan *p, const struct modu
         .result = (const struct array *const *)step->result,
         .vmem_rows = vmem_bytes / ARRAY_ROW_BYTES,
         .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
-        .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
+        .loop = step->loop, .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
         .core_count = module_cores(s)};
 
     share_smem(p, step, is_beside, &job);

@@ -43,6 +43,7 @@ struct module_value *module_plan_new_value(struct module_plan *p, const char *na
 struct module_step *module_plan_add_step(struct module_plan *p, struct module_step s)
 {
     p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
+    s.loop = p->loop;
     p->step[p->step_count] = s;
     return &p->step[p->step_count++];
 }

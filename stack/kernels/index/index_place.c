@@ -28,6 +28,11 @@ static int window_count(const struct index_work *w)
            w->vector_dim == a->row_dim ? 1 : w->components;
 }
 
+bool index_is_known(const struct index_work *w, int k)
+{
+    return w->trips && (w->trips->known >> k & 1);
+}
+
 bool index_fits_smem(const struct index_work *w)
 {
     if (!w->indices)
@@ -118,7 +123,7 @@ static void fetch_starts(struct index_work *w)
 
     w->index_smem = w->smem_next;
     for (int k = 0; k < w->components; k++) {
-        if (w->axis[k].component < 0)
+        if (w->axis[k].component < 0 || index_is_known(w, k))
             continue;
         fetch(w, w->start[k], I(w->start[k]->address / ARRAY_GRANULE_BYTES), 1,
               I((w->index_smem + k * ARRAY_GRANULE_BYTES) / ARRAY_GRANULE_BYTES), -1);
@@ -238,6 +243,32 @@ static void load_word(struct index_work *w, struct isa_operand to, struct isa_op
     emit_sld(&w->code, to.value, is_imm ? NONE : base, I(offset + (is_imm ? base.value : 0)));
 }
 
+/*
+ * Start k from the words that count the rounds of loops: the first, which holds what they would add
+ * at word 0, less step * each for what every word is.
+ */
+static void known_start(struct index_work *w, int k, struct isa_operand to)
+{
+    const struct kernel_loop *loop = w->job->loop;
+    int64_t first = w->trips->first[k];
+    struct builder *m = &w->m;
+    int kept = m->next_sreg;
+
+    for (int i = 0; i < GRAPH_TRIP_LOOPS && loop; i++, loop = loop->outer)
+        first += w->trips->step[k][i] *
+                 (loop->first + (loop->smem < 0 ? 0 : loop->each * loop->rounds));
+    builder_set(m, to, I(first));
+    loop = w->job->loop;
+    for (int i = 0; i < GRAPH_TRIP_LOOPS && loop; i++, loop = loop->outer) {
+        if (!w->trips->step[k][i] || loop->smem < 0)
+            continue;
+        m->next_sreg = kept;
+        builder_set(m, to, builder_sub(m, to, builder_mul(m, index_word_get(w, loop->smem),
+                                                          w->trips->step[k][i] * loop->each)));
+    }
+    m->next_sreg = kept;
+}
+
 static int fast_index_dim(const struct index_work *w, int fast_dim)
 {
     for (int d = 0; d < w->indices->shape.rank; d++)
@@ -256,7 +287,10 @@ void index_load_batch(struct index_work *w, int fast_dim, int count,
     if (!a) {
         for (int k = 0; k < w->components; k++)
             for (int u = 0; u < count && is_used(w, k); u++)
-                load_word(w, to[k][u], I(w->index_smem + k * ARRAY_GRANULE_BYTES), 0);
+                if (index_is_known(w, k))
+                    known_start(w, k, to[k][u]);
+                else
+                    load_word(w, to[k][u], I(w->index_smem + k * ARRAY_GRANULE_BYTES), 0);
         return;
     }
     place_of_indices(w, &tile, &byte);

@@ -78,6 +78,7 @@ static void read_slice(struct index_work *w)
     w->is_clamped = true;
     w->components = w->rows->shape.rank;
     w->vector_dim = -1;
+    w->trips = w->node->trips;
     rank = w->components;
     for (int d = 0; d < rank; d++) {
         int64_t size = (w->is_scatter ? w->result : w->table)->shape.dim[d];

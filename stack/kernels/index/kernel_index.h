@@ -33,6 +33,7 @@ struct index_work {
     const struct array *rows;           /* result of a gather, updates of a scatter */
     const struct array *indices;        /* NULL: a scalar for each dimension, in `start` */
     const struct array *start[GRAPH_RANK_MAX];
+    const struct graph_trips *trips;    /* tells starts that are no operand's; or NULL */
     int vector_dim, components;         /* of indices; vector_dim -1: none */
     int rows_dim_of[GRAPH_RANK_MAX];    /* by dimension of indices: that of rows, -1 */
     struct index_axis axis[GRAPH_RANK_MAX];
@@ -57,6 +58,7 @@ struct index_work {
 /* Reads the node; -1 with the reason when it is not made. */
 int index_read(struct index_work *w, const struct kernel_job *job, struct err *e);
 bool index_fits_smem(const struct index_work *w);
+bool index_is_known(const struct index_work *w, int k);         /* start k, by w->trips */
 
 /* space x space to the opcode of a copy */
 enum isa_opcode index_copy_code(enum array_space from, enum array_space to);

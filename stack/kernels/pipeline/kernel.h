@@ -72,6 +72,16 @@ struct kernel_sums {
     int64_t part_cycles;                /* predicted, where there are several */
 };
 
+/*
+ * A loop that the kernel runs in. Rounds are counted in a word of SMEM, from `rounds` down to 1; the
+ * loop of the program has run first + each * (rounds - word) times before.
+ */
+struct kernel_loop {
+    int64_t smem;                       /* byte address of the word; -1: it is in round 0 */
+    int64_t rounds, first, each;
+    const struct kernel_loop *outer;    /* the one around it, or NULL */
+};
+
 struct collective_table;
 struct kernel_spread_times;
 
@@ -86,6 +96,7 @@ struct kernel_job {
     int first_flag, flag_count;
     int64_t smem, smem_bytes;           /* scratch, byte address */
     int core, core_count;               /* megacore: this core's part of the work; else 0 of 1 */
+    const struct kernel_loop *loop;     /* the innermost around it, or NULL */
     const struct tiling *tiling;        /* NULL: the cheapest */
     const struct kernel_sums *sums;     /* NULL: there is one device */
     struct memo *memo;                  /* of code that like kernels have in common, or NULL */
