@@ -142,8 +142,7 @@ static int parameter(struct graph *g, struct shape shape, const char *name)
     return graph_parameter(g, shape, arena_printf(g->arena, "%s.%d", name, g->parameter_count));
 }
 
-/* likewise in its compact order */
-static int compact_parameter(struct graph *g, struct shape shape, const char *name)
+int hardware_compact_parameter(struct graph *g, struct shape shape, const char *name)
 {
     struct hardware_order order = hardware_compact_order(&shape);
     int back[GRAPH_RANK_MAX];
@@ -153,7 +152,7 @@ static int compact_parameter(struct graph *g, struct shape shape, const char *na
     return graph_transpose(g, parameter(g, hardware_in_order(&shape, order.dim), name), back);
 }
 
-static void compact_output(struct graph *g, int node, const char *name)
+void hardware_compact_output(struct graph *g, int node, const char *name)
 {
     struct hardware_order order = hardware_compact_order(&g->node[node].shape);
 
@@ -233,11 +232,11 @@ struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t k
                                          int64_t head_dim, struct arena *a)
 {
     struct graph *g = begin("attention", a);
-    int q = compact_parameter(g, shape3(DTYPE_BF16, heads, q_len, head_dim), "q");
-    int k = compact_parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "k");
-    int v = compact_parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "v");
+    int q = hardware_compact_parameter(g, shape3(DTYPE_BF16, heads, q_len, head_dim), "q");
+    int k = hardware_compact_parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "k");
+    int v = hardware_compact_parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "v");
 
-    compact_output(g, attention(g, q, k, v, head_dim), "o");
+    hardware_compact_output(g, attention(g, q, k, v, head_dim), "o");
     return done(g);
 }
 

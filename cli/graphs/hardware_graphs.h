@@ -16,6 +16,9 @@
 struct hardware_order { int dim[GRAPH_RANK_MAX]; };
 struct hardware_order hardware_compact_order(const struct shape *s);
 struct shape hardware_in_order(const struct shape *s, const int *order);
+/* an argument or a result of the program that lies in its compact order, seen in its own shape */
+int hardware_compact_parameter(struct graph *g, struct shape shape, const char *name);
+void hardware_compact_output(struct graph *g, int node, const char *name);
 
 /* one program each, bf16 operands and results unless they say otherwise */
 struct graph *hardware_gemm(int64_t m, int64_t k, int64_t n, struct arena *a);

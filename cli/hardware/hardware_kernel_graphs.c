@@ -1,6 +1,8 @@
 /* Writes the graphs of library kernels: attention, gated units, cross entropy, norms, ragged dots. */
 #include "cli/hardware/hardware_kernels.h"
 
+#include "cli/graphs/hardware_graphs.h"
+
 #include "stack/hlo/rewrite.h"
 #include "stack/nn/nn.h"
 
@@ -88,9 +90,9 @@ static struct attention_parameters read_parameters(struct graph *g, const struct
 {
     struct attention_parameters p = {.bias = NODE_NONE, .mask = NODE_NONE};
 
-    p.q = parameter(g, x->q, "q");
-    p.k = parameter(g, x->k, "k");
-    p.v = parameter(g, x->v, "v");
+    p.q = hardware_compact_parameter(g, x->q, "q");
+    p.k = hardware_compact_parameter(g, x->k, "k");
+    p.v = hardware_compact_parameter(g, x->v, "v");
     if (x->has_bias)
         p.bias = parameter(g, shape_make(x->q.dtype, 3, (int64_t[]){x->q.dim[2], x->q.dim[1],
                                                                     x->k.dim[1]}), "bias");
@@ -138,7 +140,7 @@ struct graph *library_attention(const struct library_attention *x, struct arena 
     int sum = graph_reduce(g, REDUCE_ADD, power, 1u << 3);
     int weights = graph_binary(g, HLO_DIVIDE, power, spread(g, sum, power, 3));
 
-    graph_output(g, weighted(g, weights, v, false, x->q.dtype), "o", -1);
+    hardware_compact_output(g, weighted(g, weights, v, false, x->q.dtype), "o");
     if (x->has_residuals) {
         graph_output(g, high, "maximum", -1);
         graph_output(g, sum, "sum", -1);
@@ -153,8 +155,8 @@ struct graph *library_attention_gradient(const struct library_attention *x, stru
     struct shape rows = shape_make(DTYPE_F32, 3, (int64_t[]){x->q.dim[0], x->q.dim[2],
                                                              x->q.dim[1]});
     int high = parameter(g, rows, "maximum"), sum = parameter(g, rows, "sum");
-    int dout = parameter(g, shape4(x->q.dtype, x->q.dim[0], x->q.dim[1], x->q.dim[2],
-                                   x->v.dim[3]), "dout");
+    int dout = hardware_compact_parameter(g, shape4(x->q.dtype, x->q.dim[0], x->q.dim[1],
+                                                    x->q.dim[2], x->v.dim[3]), "dout");
     int logits = logits_of(g, x, &p, p.k);
     int power = graph_unary(g, HLO_EXP, graph_binary(g, HLO_SUBTRACT, logits,
                                                      spread(g, high, logits, 3)));
@@ -165,9 +167,9 @@ struct graph *library_attention_gradient(const struct library_attention *x, stru
                                                   spread(g, mean, slope, 3)));
     int scaled = nn_scale(g, ds, x->scale);
 
-    graph_output(g, weighted(g, scaled, p.k, false, x->q.dtype), "dq", -1);
-    graph_output(g, weighted(g, scaled, p.q, true, x->k.dtype), "dk", -1);
-    graph_output(g, weighted(g, weights, dout, true, x->v.dtype), "dv", -1);
+    hardware_compact_output(g, weighted(g, scaled, p.k, false, x->q.dtype), "dq");
+    hardware_compact_output(g, weighted(g, scaled, p.q, true, x->k.dtype), "dk");
+    hardware_compact_output(g, weighted(g, weights, dout, true, x->v.dtype), "dv");
     if (x->has_bias)
         graph_output(g, graph_convert(g, graph_reduce(g, REDUCE_ADD, ds, 1u << 0), x->q.dtype),
                      "dbias", -1);
@@ -188,7 +190,8 @@ struct graph *library_gated_unit(struct shape x_shape, struct shape w_shape,
     int last = x_shape.rank - 1;
     int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX], n = w_shape.dim[2];
     struct graph_dot dot = {.contract_count = 1, .lhs_contract = {last}, .rhs_contract = {0}};
-    int x = parameter(g, x_shape, "x"), w = parameter(g, w_shape, "w"), y, gate, up;
+    int x = hardware_compact_parameter(g, x_shape, "x");
+    int w = hardware_compact_parameter(g, w_shape, "w"), y, gate, up;
     struct shape flat = x_shape;
 
     x = as_bf16(g, x);

@@ -214,6 +214,7 @@ static void read_row(struct hardware_row *r, struct fields *f, bool takes_long, 
     r->measured_us = median * 1e3;
     r->measured_memory_bytes = fields_number(f, "peak_memory_mb") * 1e6;
     r->time = TIME_DEVICE;
+    r->is_one_device = true;
     why_not = !takes_long && median > long_ms ? "long: looked at with --all"
               : args ? read_operation(r, r->group, args, a) : "arguments that are no JSON";
     if (why_not)

@@ -18,10 +18,17 @@ static double core_gbps(const struct chip *chip)
     return chip_hbm_peak_bytes_per_second(chip) * 1e-9 / (double)chip->chip_cores;
 }
 
+/* both cores of the chip have a half of the row each */
+static bool is_halved(const struct hardware_row *row, const struct chip *chip)
+{
+    return row->is_one_device && chip->chip_megacore;
+}
+
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip)
 {
-    double peak = chip_core_flops_per_cycle(chip) * (double)chip->chip_clock_mhz;
-    double gbps = core_gbps(chip);
+    double cores = is_halved(row, chip) ? (double)chip->chip_cores : 1;
+    double peak = chip_core_flops_per_cycle(chip) * (double)chip->chip_clock_mhz * cores;
+    double gbps = core_gbps(chip) * cores;
     double flops_us = row->flops / (flops_share * peak);
     double bytes_us = row->bytes / (hbm_share * gbps * 1e3);
     double extra_us = row->time == TIME_HOST ? (double)chip->host_dispatch_us : 0;
@@ -44,7 +51,8 @@ static double around_us(const struct hardware_row *row, const struct chip *chip)
 static int simulate_graph(struct hardware_row *row, const struct graph *g,
                           const struct hardware_target *t, int64_t *cycles, struct err *e)
 {
-    struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1};
+    struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1,
+                                .megacore = is_halved(row, t->chip)};
     struct compile_launch launch = {.slice = t->slice, .chip = t->chip, .graph = g,
                                     .cores = row->all_cores ? (int)t->chip->chip_cores : 1};
     struct compile_times times;
