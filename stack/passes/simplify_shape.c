@@ -36,6 +36,26 @@ void reshape_runs_find(const struct shape *from, const struct shape *to, struct 
     }
 }
 
+/* whose the dimensions of a run are: of what is spread, new, or both */
+enum run_owner { RUN_NEW, RUN_SPREAD, RUN_BOTH };
+
+static enum run_owner run_owner(const struct graph *g, const struct graph_node *broadcast,
+                                const struct reshape_runs *runs, int run)
+{
+    const struct shape *inner = &g->node[broadcast->operand[0]].shape;
+    bool has_spread = false, has_new = false;
+    uint32_t spread = 0;
+
+    for (int i = 0; i < inner->rank; i++)
+        spread |= 1u << broadcast->dims[i];
+    for (int d = runs->from[run]; d < runs->from[run + 1]; d++)
+        if (broadcast->shape.dim[d] != 1) {
+            has_spread |= (spread >> d) & 1u;
+            has_new |= !((spread >> d) & 1u);
+        }
+    return has_spread ? (has_new ? RUN_BOTH : RUN_SPREAD) : RUN_NEW;
+}
+
 /*
  * broadcast to `n`'s operand, then reshape: where every run is either all of the
  * operand's or all new, it is a broadcast of a reshaped operand.
@@ -44,30 +64,36 @@ static int reshape_of_broadcast(struct graph *g, const struct graph_node *n,
                                 const struct graph_node *b)
 {
     struct shape small = {.dtype = n->shape.dtype}, shape = n->shape;
-    const struct shape *inner = &g->node[b->operand[0]].shape;
     int dims[GRAPH_RANK_MAX], operand = b->operand[0];
     struct reshape_runs runs;
-    uint32_t covered = 0;
 
-    for (int i = 0; i < inner->rank; i++)
-        covered |= 1u << b->dims[i];
     reshape_runs_find(&b->shape, &n->shape, &runs);
     for (int r = 0; r < runs.count; r++) {
-        bool has_covered = false, has_new = false;
+        enum run_owner owner = run_owner(g, b, &runs, r);
 
-        for (int d = runs.from[r]; d < runs.from[r + 1]; d++)
-            if (b->shape.dim[d] != 1) {
-                has_covered |= (covered >> d) & 1u;
-                has_new |= !((covered >> d) & 1u);
-            }
-        if (has_covered && has_new)
+        if (owner == RUN_BOTH)
             return NODE_NONE;
-        for (int d = runs.to[r]; has_covered && d < runs.to[r + 1]; d++) {
+        for (int d = runs.to[r]; owner == RUN_SPREAD && d < runs.to[r + 1]; d++) {
             dims[small.rank] = d;
             small.dim[small.rank++] = n->shape.dim[d];
         }
     }
     return graph_broadcast(g, graph_reshape(g, operand, small), shape, dims);
+}
+
+/* reshaped to `shape` it would be no broadcast any more, but an array that somebody has to write */
+static bool must_be_written(const struct graph *g, const struct graph_node *n,
+                            const struct shape *shape)
+{
+    struct reshape_runs runs;
+
+    if (n->op != HLO_BROADCAST)
+        return false;
+    reshape_runs_find(&n->shape, shape, &runs);
+    for (int r = 0; r < runs.count; r++)
+        if (run_owner(g, n, &runs, r) == RUN_BOTH)
+            return true;
+    return false;
 }
 
 /* Sizes of 1 go first, where that is all that the reshape does. */
@@ -328,10 +354,16 @@ static struct shape shape_before(const struct graph *g, const struct graph_node 
     return (struct shape){.rank = -1};
 }
 
-/* Rows and columns stay what they are, or no array in memory has to be reshaped for it. */
+/*
+ * Rows and columns stay what they are, or no array in memory has to be reshaped for it. A bias or
+ * a mask that is spread over some of the dimensions that were one before stays what it is.
+ */
 static bool is_worth_sinking(const struct graph *g, const struct graph_node *n,
                              const struct shape *before)
 {
+    for (int i = 0; i < n->operand_count; i++)
+        if (must_be_written(g, &g->node[n->operand[i]], before))
+            return false;
     if (before->rank > 0 && before->dim[before->rank - 1] == n->shape.dim[n->shape.rank - 1])
         return true;
     for (int i = 0; i < n->operand_count; i++) {

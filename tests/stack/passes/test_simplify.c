@@ -318,6 +318,34 @@ TEST(rounded_parts_are_gathered)
     assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_CONVERT);
 }
 
+/* of [batch x head, query, key]: spread over batches it would have to be written out for each */
+TEST(a_bias_of_heads_is_not_written_for_each_batch)
+{
+    int x = graph_parameter(&graph, F32(12, 16, 128), "x");
+    int bias = graph_parameter(&graph, F32(4, 16, 128), "bias");
+    int y = graph_reshape(&graph, x, F32(3, 4, 16, 128));
+
+    y = graph_binary(&graph, HLO_ADD, y,
+                     graph_broadcast(&graph, bias, F32(3, 4, 16, 128), (int[]){1, 2, 3}));
+    simplify(y);
+    assert_int_equal(result_node()->op, HLO_ADD);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 1);
+}
+
+/* the same for all heads: a broadcast before, a broadcast after */
+TEST(a_bias_of_all_heads_is_added_before_they_are_split)
+{
+    int x = graph_parameter(&graph, F32(12, 16, 128), "x");
+    int bias = graph_parameter(&graph, F32(16, 128), "bias");
+    int y = graph_reshape(&graph, x, F32(3, 4, 16, 128));
+
+    y = graph_binary(&graph, HLO_ADD, y,
+                     graph_broadcast(&graph, bias, F32(3, 4, 16, 128), (int[]){2, 3}));
+    simplify(y);
+    assert_int_equal(result_node()->op, HLO_RESHAPE);
+    assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_ADD);
+}
+
 /* 8 rows of bf16 are half a tile */
 TEST(parts_that_would_end_inside_tiles_are_gathered_first)
 {
@@ -356,6 +384,8 @@ int main(void)
         RUN(indices_that_have_their_dimension_stay),
         RUN(a_sum_over_devices_is_of_what_is_made),
         RUN(a_sum_over_devices_does_not_grow),
+        RUN(a_bias_of_heads_is_not_written_for_each_batch),
+        RUN(a_bias_of_all_heads_is_added_before_they_are_split),
         RUN(rounded_parts_are_gathered),
         RUN(parts_that_would_end_inside_tiles_are_gathered_first),
         RUN(a_gather_does_not_grow),
