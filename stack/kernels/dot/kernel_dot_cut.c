@@ -177,7 +177,8 @@ static int cut_chain(const struct cutter *c, int dim)
         || (k.count > 1 && x->units % part)
         || (x->units % part && dim == DIM_K))
         return refuse(c, "blocks do not cut its arrays alike");
-    if (c->plan->whole_mask >> axis & 1 || (x->units % part && c->plan->reduced_mask >> axis & 1))
+    /* the last block may overlap the one before: an extreme minds it not, a sum does */
+    if (c->plan->whole_mask >> axis & 1 || (x->units % part && c->plan->once_mask >> axis & 1))
         return refuse(c, "it needs all of a dimension at once");
     for (int i = 0; i < c->plan->array_count && axis == AXIS_ROWS; i++)
         if (c->plan->array[i].missing > 0)

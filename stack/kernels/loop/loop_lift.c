@@ -82,6 +82,7 @@ void loop_lift(struct loop_plan *p)
         if (p->is_lifted[i]) {
             p->mask[i] = p->full_mask;
             p->reduced_mask |= LANES;
+            p->once_mask |= LANES;
             p->has_lifted = true;
         }
 }

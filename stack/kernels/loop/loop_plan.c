@@ -174,6 +174,12 @@ static int level_of_operand(struct loop_plan *p, int i, int k)
     return p->level[k] + p->is_lifted[k];
 }
 
+/* the same however often it meets an element */
+static bool is_extreme(enum graph_reduce kind)
+{
+    return kind == REDUCE_MAX || kind == REDUCE_MIN || kind == REDUCE_AND || kind == REDUCE_OR;
+}
+
 static void find_levels(struct loop_plan *p)
 {
     for (int i = 0; i < p->body.node_count; i++) {
@@ -193,6 +199,8 @@ static void find_levels(struct loop_plan *p)
             continue;
         p->level[i]++;
         p->reduced_mask |= reduced;
+        if (!is_extreme(n->reduce_kind))
+            p->once_mask |= reduced;
     }
     for (int i = 0; i < p->body.node_count; i++) {
         if (p->level[i] + 1 > p->level_count)

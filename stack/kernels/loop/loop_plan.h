@@ -65,6 +65,7 @@ struct loop_plan {
     int axis_count;
     struct loop_axis axis[LOOP_AXIS_MAX];
     uint32_t full_mask, reduced_mask;   /* axes of the space; those that any reduction takes */
+    uint32_t once_mask;                 /* those of which a reduction must meet each element once */
     uint32_t whole_mask;                /* axes that must not be cut */
     bool is_linear, is_scalar;          /* of rank 0 or 1: axis 1 goes on where 0 ends; of 0 */
     int64_t linear_elements;

@@ -286,13 +286,52 @@ static void test_factor_is_read_once(void **state)
     arena_fini(&a);
 }
 
+/* [256,128] x [128,640] and what is reduced over its columns, in blocks of 256 columns */
+static void run_overlapping(const char *chip, enum graph_reduce kind, bool is_refused)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {1}, .rhs_contract = {0}};
+    struct tiling t = {.count = 3, .size = {128, 128, 256}};
+    struct kernel_rig r = {.chip = chip, .tiling = &t, .spoils_padding = true, .may_refuse = true,
+                           .values = RIG_WHOLE};
+    struct arena a;
+    struct graph g;
+    int x, y;
+
+    arena_init(&a);
+    graph_init(&g, &a, "overlapping");
+    x = graph_parameter(&g, shape_make(DTYPE_BF16, 2, (int64_t[]){256, 128}), "x");
+    y = graph_parameter(&g, shape_make(DTYPE_BF16, 2, (int64_t[]){128, 640}), "y");
+    x = graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT);
+    graph_output(&g, graph_convert(&g, x, DTYPE_BF16), "narrow", -1);
+    graph_output(&g, graph_reduce(&g, kind, x, 2), "reduced", -1);
+    kernel_rig_open(&r, &g);
+    assert_int_equal(r.refusal[0] != '\0', is_refused);
+    if (!is_refused)
+        kernel_rig_check(&r, 3);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* five tiles of columns by two: the last block begins a tile early, which only sums mind */
+static void test_blocks_that_overlap(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(chips); i++) {
+        run_overlapping(chips[i], REDUCE_MAX, false);
+        run_overlapping(chips[i], REDUCE_MIN, false);
+        run_overlapping(chips[i], REDUCE_ADD, true);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_stages),
                                        cmocka_unit_test(test_blocks),
                                        cmocka_unit_test(test_blocks_across_batches),
                                        cmocka_unit_test(test_batches),
-                                       cmocka_unit_test(test_factor_is_read_once)};
+                                       cmocka_unit_test(test_factor_is_read_once),
+                                       cmocka_unit_test(test_blocks_that_overlap)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
