@@ -1,6 +1,7 @@
 /* The rules of pass_simplify about values: constants, identities, conversions. */
 #include "stack/passes/simplify.h"
 
+#include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/interp/interp.h"
 
@@ -222,6 +223,9 @@ int simplify_convert(struct graph *g, const struct graph_node *n)
     if (a.op == HLO_CONVERT &&
         may_skip(g->node[a.operand[0]].shape.dtype, a.shape.dtype, n->shape.dtype))
         return graph_convert(g, a.operand[0], n->shape.dtype);
+    if (a.op == HLO_TRANSPOSE &&        /* the narrow array is turned: half of the bytes */
+        array_element_bytes(n->shape.dtype) < array_element_bytes(a.shape.dtype))
+        return graph_transpose(g, graph_convert(g, a.operand[0], n->shape.dtype), a.dims);
     if (a.op != HLO_BROADCAST)
         return NODE_NONE;
     shape = n->shape;
