@@ -267,12 +267,16 @@ static void join(struct product *p, int a, int b)
     }
 }
 
-/* heads and their size count as one where they are nothing else to this product */
+/*
+ * Heads and their size count as one where they are nothing else to this product. Batches stay
+ * apart: a mask may be spread over heads, a bias over samples. To the kernel they are one.
+ */
 static void join_pairs(struct product *p)
 {
     for (int a = 0; a < p->label_count; a++)
         for (int b = 0; b < p->label_count; b++)
-            if (a != b && place(p, LHS, b) + place(p, RHS, b) > -2 && is_pair(p, a, b)) {
+            if (a != b && !p->is_batch[a] && place(p, LHS, b) + place(p, RHS, b) > -2
+                && is_pair(p, a, b)) {
                 join(p, a, b);
                 b = -1;
             }
