@@ -13,24 +13,81 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ----- the grid: axes that stay outside, those that are reduced innermost */
 
+struct grid_axes { int axis[LOOP_AXIS_MAX], count; };       /* outermost first */
+
+static struct grid_axes axes_as_they_are(const struct loop_plan *p)
+{
+    struct grid_axes g = {.count = 0};
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = p->axis_count - 1; a >= 0; a--)
+            if ((int)(p->reduced_mask >> a & 1) == pass && p->axis[a].count > 1)
+                g.axis[g.count++] = a;
+    return g;
+}
+
+/* elements that windows fetch: one changes with the innermost axis that it moves along */
+static double fetched_elements(const struct loop_plan *p, const struct grid_axes *g)
+{
+    double sum = 0;
+
+    for (int i = 0; i < p->array_count; i++) {
+        double box = 1, changes = 1, steps = 1;
+
+        for (int a = 0; a < p->axis_count; a++)
+            if (p->array[i].mask >> a & 1)
+                box *= (double)p->axis[a].box;
+        for (int d = 0; d < g->count; d++) {
+            steps *= (double)p->axis[g->axis[d]].count;
+            if (p->array[i].mask >> g->axis[d] & 1)
+                changes = steps;
+        }
+        sum += box * changes;
+    }
+    return sum;
+}
+
+static struct grid_axes with_innermost(struct grid_axes g, int d)
+{
+    int axis = g.axis[d];
+
+    memmove(&g.axis[d], &g.axis[d + 1], (size_t)(g.count - 1 - d) * sizeof(axis));
+    g.axis[g.count - 1] = axis;
+    return g;
+}
+
+/*
+ * What is spread over an axis, a bias over the samples of a batch, is fetched once where that axis
+ * is the innermost. Where sums are made over steps their axis stays that.
+ */
+static struct grid_axes best_order(const struct loop_plan *p)
+{
+    struct grid_axes plain = axes_as_they_are(p), best = plain;
+
+    if (plain.count == 0 || p->reduced_mask >> plain.axis[plain.count - 1] & 1)
+        return plain;
+    for (int d = plain.count - 2; d >= 0; d--) {
+        struct grid_axes g = with_innermost(plain, d);
+
+        if (fetched_elements(p, &g) < fetched_elements(p, &best))
+            best = g;
+    }
+    return best;
+}
+
 static void order_grid(struct loop_plan *p)
 {
+    struct grid_axes g = best_order(p);
     struct pipeline *f = &p->pipeline;
 
-    f->dims = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int a = p->axis_count - 1; a >= 0; a--) {
-            struct loop_axis *x = &p->axis[a];
-
-            if ((int)(p->reduced_mask >> a & 1) != pass)
-                continue;
-            x->grid_dim = -1;
-            if (x->count == 1)
-                continue;
-            if (f->dims < PIPELINE_DIM_MAX)
-                f->count[f->dims] = x->count;
-            x->grid_dim = f->dims++;
-        }
+    for (int a = 0; a < p->axis_count; a++)
+        p->axis[a].grid_dim = -1;
+    for (int d = 0; d < g.count; d++) {
+        if (d < PIPELINE_DIM_MAX)
+            f->count[d] = p->axis[g.axis[d]].count;
+        p->axis[g.axis[d]].grid_dim = d;
+    }
+    f->dims = g.count;
 }
 
 /* ----- windows */

@@ -430,6 +430,40 @@ TEST(softmax_is_one_kernel)
     }
 }
 
+/* of a bias over samples: samples are innermost, and each block of it is fetched once */
+static void check_bias(const char *chip, enum graph_reduce kind)
+{
+    struct kernel_rig r = {.chip = chip, .vmem_rows = 3072, .values = RIG_WHOLE};
+    struct body b;
+    struct graph *g = open_body(&b, "bias");
+    struct shape s = shape_of(DTYPE_F32, 3, (int64_t[]){6, 512, 512});
+    int x = graph_parameter(g, s, "x"), y;
+    int64_t bytes = 0;
+
+    y = graph_parameter(g, shape_of(DTYPE_F32, 2, &s.dim[1]), "bias");
+    y = graph_binary(g, HLO_ADD, x, graph_broadcast(g, y, s, (int[]){1, 2}));
+    graph_output(g, y, "out", -1);
+    if (kind != REDUCE_REPLACE)
+        graph_output(g, graph_reduce(g, kind, y, 1), "sum", -1);
+    kernel_rig_open(&r, g);
+    kernel_rig_check(&r, 21);
+    assert_true(r.segment.cost.steps > 1);
+    for (int i = 0; i < g->parameter_count; i++)
+        bytes += r.operand[i].bytes;
+    for (int i = 0; i < g->output_count; i++)
+        bytes += r.result_array[i].bytes;
+    assert_in_range(r.segment.cost.hbm_bytes, bytes, bytes + bytes / 16);       /* blocks overlap */
+    kernel_rig_close(&r);
+    close_body(&b);
+}
+
+TEST(what_is_spread_over_samples_is_fetched_once)
+{
+    check_bias("v3", REDUCE_REPLACE);
+    check_bias("v6e", REDUCE_REPLACE);
+    check_bias("v6e", REDUCE_MAX);
+}
+
 static int over_lanes(struct graph *g, int column, struct shape s)
 {
     return graph_broadcast(g, column, s, (int[]){0, 1});
@@ -683,6 +717,7 @@ int main(void)
         cmocka_unit_test(the_place_of_a_maximum_takes_one_reduction_as_the_maximum_does),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
+        cmocka_unit_test(what_is_spread_over_samples_is_fetched_once),
         cmocka_unit_test(sums_over_one_tile_of_lanes_stay_in_registers),
         cmocka_unit_test(boxes_of_updates_in_place_overlap_only_where_nothing_is_read_again),
         cmocka_unit_test(the_last_group_of_rows_may_miss_tiles_and_the_others_are_cut),
