@@ -196,16 +196,10 @@ int executable_read(struct executable *x, void *const *const *result, struct are
     for (int i = 0; i < x->loaded.devices; i++) {
         struct loaded_device d = loaded_device(&x->loaded, i);
 
-        for (int k = 0; k < x->result_count; k++) {
-            void *data;
-
-            if (x->result[k]->element == ELEMENT_TOKEN)
-                continue;
-            data = loaded_read_leaf(&d, &x->graph.lowered.result[k], NULL, a, e);
-            if (!data)
+        for (int k = 0; k < x->result_count; k++)
+            if (x->result[k]->element != ELEMENT_TOKEN &&
+                loaded_read_into(&d, &x->graph.lowered.result[k], result[i][k], a, e))
                 return -1;
-            memcpy(result[i][k], data, hlo_type_bytes(x->result[k]));
-        }
     }
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "stack/module/module_once.h"
 #include "stack/module/module_run.h"
 
+#include <string.h>
+
 int loaded_cores_each(const struct chip *chip, bool has_megacore)
 {
     return has_megacore ? (int)chip->chip_cores : 1;
@@ -65,6 +67,20 @@ int loaded_write_leaf(const struct loaded_device *d, const struct lowered_leaf *
         if (leaf->graph[i] >= 0 &&
             module_write(d->module, d->machine, d->core, leaf->graph[i], word[i], e))
             return -1;
+    return 0;
+}
+
+int loaded_read_into(const struct loaded_device *d, const struct lowered_leaf *leaf, void *to,
+                     struct arena *a, struct err *e)
+{
+    void *data;
+
+    if (lowered_is_same(leaf) && leaf->graph[0] >= 0)
+        return module_read(d->module, d->machine, d->core, leaf->graph[0], to, e);
+    data = loaded_read_leaf(d, leaf, NULL, a, e);
+    if (!data)
+        return -1;
+    memcpy(to, data, hlo_type_bytes(&leaf->leaf.type));
     return 0;
 }
 

@@ -51,6 +51,8 @@ struct loaded_device loaded_device(const struct loaded *l, int number);
 /* the elements of a leaf, between launches; what is made on the way is in `a` */
 int loaded_write_leaf(const struct loaded_device *d, const struct lowered_leaf *leaf,
                       const void *from, struct arena *a, struct err *e);
+int loaded_read_into(const struct loaded_device *d, const struct lowered_leaf *leaf, void *to,
+                     struct arena *a, struct err *e);
 /* size[rank] gets how much is there of each dimension, unless NULL; NULL with the error set */
 void *loaded_read_leaf(const struct loaded_device *d, const struct lowered_leaf *leaf,
                        int64_t *size, struct arena *a, struct err *e);

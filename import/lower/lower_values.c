@@ -11,6 +11,11 @@ static void to_words(enum hlo_element e, int64_t count, const void *from, void *
         memcpy(to, from, (size_t)count * 4);
         return;
     }
+    if (e == ELEMENT_BF16) {
+        for (int64_t i = 0; i < count; i++)
+            ((uint32_t *)to)[i] = (uint32_t)((const uint16_t *)from)[i] << 16;
+        return;
+    }
     for (int64_t i = 0; i < count; i++) {
         const char *element = (const char *)from + (size_t)i * bytes;
 
@@ -75,6 +80,21 @@ static void *turned(const struct lowered_leaf *leaf, void *word, bool is_back, s
     return to;
 }
 
+static bool has_same_elements(const struct lowered_leaf *leaf)
+{
+    return leaf->leaf.parts == 1 && leaf->leaf.part == leaf->leaf.type.element;
+}
+
+static bool has_words(const struct lowered_leaf *leaf)
+{
+    return has_same_elements(leaf) && hlo_element_bytes(leaf->leaf.part) == 4;
+}
+
+bool lowered_is_same(const struct lowered_leaf *leaf)
+{
+    return has_words(leaf) && leaf->count == 1 && !leaf->order.rank;
+}
+
 static bool is_bounded(const struct hlo_type *t, int dim)
 {
     return t->is_bounded && t->is_bounded[dim];
@@ -101,14 +121,16 @@ void **lowered_pack(const struct lowered_leaf *leaf, const void *from, const int
     void **word = arena_array(a, (size_t)leaf->count + 1, sizeof(*word));
     void **part = arena_array(a, (size_t)leaf->leaf.parts + 1, sizeof(*part));
     size_t bytes = hlo_element_bytes(leaf->leaf.part);
+    bool is_same = has_same_elements(leaf), are_words = has_words(leaf);
 
-    for (int k = 0; k < leaf->leaf.parts; k++) {
-        part[k] = arena_array(a, (size_t)count + 1, bytes ? bytes : 1);
-        word[k] = arena_array(a, (size_t)count + 1, 4);
+    for (int k = 0; k < leaf->leaf.parts; k++) {        /* the caller's elements are only read */
+        part[k] = is_same ? (void *)(uintptr_t)from
+                          : arena_array(a, (size_t)count + 1, bytes ? bytes : 1);
+        word[k] = are_words ? part[k] : arena_array(a, (size_t)count + 1, 4);
     }
-    if (count > 0 && leaf->leaf.parts > 0)
+    if (count > 0 && leaf->leaf.parts > 0 && !is_same)
         expand_split(leaf->leaf.type.element, count, from, part);
-    for (int k = 0; k < leaf->leaf.parts; k++)
+    for (int k = 0; k < leaf->leaf.parts && !are_words; k++)
         to_words(leaf->leaf.part, count, part[k], word[k]);
     for (int k = 0; k < leaf->leaf.parts; k++)
         word[k] = turned(leaf, word[k], false, a);
@@ -130,16 +152,23 @@ void *lowered_unpack(const struct lowered_leaf *leaf, void *const *word, int64_t
 {
     int64_t count = hlo_type_elements(&leaf->leaf.type);
     void **part = arena_array(a, (size_t)leaf->leaf.parts + 1, sizeof(*part));
-    void *to = arena_array(a, (size_t)count + 1, hlo_element_bytes(leaf->leaf.type.element) + 1);
     size_t bytes = hlo_element_bytes(leaf->leaf.part);
+    bool are_words = has_words(leaf);
+    void *to;
 
     for (int k = 0; k < leaf->leaf.parts; k++) {
-        part[k] = arena_array(a, (size_t)count + 1, bytes ? bytes : 1);
-        from_words(leaf->leaf.part, count, turned(leaf, word[k], true, a), part[k]);
+        void *words = turned(leaf, word[k], true, a);
+
+        part[k] = are_words ? words : arena_array(a, (size_t)count + 1, bytes ? bytes : 1);
+        if (!are_words)
+            from_words(leaf->leaf.part, count, words, part[k]);
     }
-    if (count > 0 && leaf->leaf.parts > 0)
-        expand_join(leaf->leaf.type.element, count, (const void *const *)part, to);
     if (size)
         unpack_sizes(leaf, word, size);
+    if (has_same_elements(leaf))
+        return part[0];
+    to = arena_array(a, (size_t)count + 1, hlo_element_bytes(leaf->leaf.type.element) + 1);
+    if (count > 0 && leaf->leaf.parts > 0)
+        expand_join(leaf->leaf.type.element, count, (const void *const *)part, to);
     return to;
 }

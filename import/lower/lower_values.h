@@ -9,14 +9,17 @@
 #define IMPORT_LOWER_VALUES_H
 #include "import/lower/lower.h"
 
+/* whether the elements of the host are the words of the leaf's only array */
+bool lowered_is_same(const struct lowered_leaf *leaf);
+
 /*
- * The arrays of a leaf, leaf->count of them, from `a`. size: how much of each bounded dimension is
+ * The arrays of a leaf, leaf->count of them, from `a`; `from` itself where that is one. size: how much of each bounded dimension is
  * there, in the order of dimensions; NULL: all of it.
  */
 void **lowered_pack(const struct lowered_leaf *leaf, const void *from, const int64_t *size,
                     struct arena *a);
 
-/* The elements of a leaf from its arrays; size[rank], unless NULL, gets what is there of each. */
+/* The elements of a leaf from its arrays, from `a` or one of these; size[rank], unless NULL, gets what is there of each. */
 void *lowered_unpack(const struct lowered_leaf *leaf, void *const *word, int64_t *size,
                      struct arena *a);
 #endif

@@ -77,6 +77,7 @@ void core_init(struct core *c, int number, const struct chip *chip, int core_cou
     c->clock_mhz = chip->chip_clock_mhz;
     c->vmem = mem_alloc_lazy((size_t)chip->vmem_bytes);
     c->vmem_rows = chip->vmem_bytes / ROW_BYTES;
+    c->vmem_touched = mem_alloc((size_t)core_vmem_pages(c));
     c->store_gap_cycles = chip->vmem_store_to_load_cycles;
     c->smem = mem_alloc_sparse((size_t)chip->smem_bytes);
     c->cmem_bytes = chip->cmem_bytes / chip->chip_cores / ROW_BYTES * ROW_BYTES;
@@ -137,6 +138,7 @@ void core_fini(struct core *c)
     units_fini(c);
     ranges_fini(&c->unknown_host);
     mem_free_lazy(c->vmem);
+    mem_free(c->vmem_touched);
     mem_free_lazy(c->cmem);
     mem_free_lazy(c->smem);
     mem_free_lazy(c->lanes);

@@ -21,6 +21,7 @@
 #define TILE_BYTES 4096
 #define XLU_ROWS 128                    /* of the transpose buffer */
 #define ROW_BYTES 512                   /* a sublane row of VMEM */
+#define VMEM_PAGE_ROWS 128              /* what is noted of VMEM together */
 #define ROW_WORDS 128
 #define STORE_RING 256                  /* more stores than fit into vmem.store_to_load_cycles */
 #define STORE_BUCKET_BITS 6
@@ -215,6 +216,7 @@ struct core {
     unsigned char *vmem, *smem;
     int64_t smem_end;                   /* nothing has been written behind */
     int64_t vmem_rows;
+    unsigned char *vmem_touched;        /* by page: may have been written since it was made */
     struct hbm_store *hbm;              /* that it sees: its own, or its chip's */
     int64_t hbm_bytes;
     struct ranges *unknown_hbm;         /* timing mode: written from vectors (sim/core/known.h) */
@@ -353,6 +355,21 @@ bool dma_is_possible(const struct core *c, const struct dma *d);
 bool core_check_rows(struct core *c, const struct decoded_op *o, int first);
 void core_check_indexed_rows(struct core *c, const struct decoded_op *o);
 bool core_check_cmem_rows(struct core *c, const struct decoded_op *o);
+
+static inline int64_t core_vmem_pages(const struct core *c)
+{
+    return (c->vmem_rows + VMEM_PAGE_ROWS - 1) / VMEM_PAGE_ROWS;
+}
+
+/* rows of VMEM from `first` up to `end` may be written; those outside of it are not */
+static inline void core_note_vmem(struct core *c, int64_t first, int64_t end)
+{
+    int64_t page = (first > 0 ? first : 0) / VMEM_PAGE_ROWS;
+    int64_t last = ((end < c->vmem_rows ? end : c->vmem_rows) - 1) / VMEM_PAGE_ROWS;
+
+    for (; page <= last; page++)
+        c->vmem_touched[page] = 1;
+}
 
 /* bytes of SMEM up to `end` may have been written */
 static inline void core_note_smem(struct core *c, int64_t end)

@@ -102,8 +102,10 @@ static inline void vregs_drop(struct core *c, const struct decoded_bundle *b)
     c->vreg_by_entry &= live;
 }
 
+/* rows of VMEM are written next */
 static inline void vregs_before_rows(struct core *c, int64_t first, int64_t end)
 {
+    core_note_vmem(c, first, end);
     if (c->vreg_by_rows)
         vregs_settle_rows(c, first, end);
 }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "sim/observe/host_watch.h"
+#include "sim/fastpath/core_keep.h"
 #include "sim/fastpath/launch_log.h"
 #include "sim/machine/machine_impl.h"
 #include "sim/fastpath/origins.h"
@@ -39,7 +40,7 @@ struct replay_core {
     cycle_t *bundle_stall;
     struct bundle_copies *bundle_copies;
     struct core kept;                   /* with the results of the launch that was simulated */
-    unsigned char *memory;              /* SMEM, VMEM and CMEM before the launch */
+    struct core_keep memory;            /* before the launch */
     struct replay *all;
 };
 
@@ -97,7 +98,7 @@ void replay_destroy(struct replay *r)
         launch_log_fini(&k->log);
         mem_free(k->place);
         mem_free(k->here);
-        mem_free(k->memory);
+        core_keep_free(&k->memory);
         drop_scratch(k);
     }
     ready_fini(&r->ready);
@@ -128,11 +129,6 @@ static void stop_logging(struct machine *m)
     }
 }
 
-static size_t memory_bytes(const struct core *c)
-{
-    return (size_t)(c->chip->smem_bytes + c->chip->vmem_bytes + c->cmem_bytes);
-}
-
 /* whether a repeat may have to go back, and if so, whether all that it changes can be kept */
 static void plan_keeping(struct replay *r)
 {
@@ -145,7 +141,7 @@ static void plan_keeping(struct replay *r)
         if (!c->program)
             continue;
         r->may_break |= origins_has_late(r->core[i].origins);
-        bytes += (int64_t)memory_bytes(c) + c->host_write_bytes
+        bytes += core_keep_bytes(c) + c->host_write_bytes
                  + origins_written_bytes(r->core[i].origins, HBM_STORE_PAGE_BYTES);
     }
     if (r->may_break && (bytes > KEPT_MAX || r->breaks >= BREAKS_MAX))
@@ -185,8 +181,7 @@ void replay_forget_program(struct machine *m, int core)
     if (!m->replay)
         return;
     m->replay->breaks = 0;
-    mem_free(m->replay->core[core].memory);
-    m->replay->core[core].memory = NULL;
+    core_keep_free(&m->replay->core[core].memory);
     hbm_store_free_kept(m->core[core].hbm);
     hbm_store_free_kept(m->core[core].host);
 }
@@ -285,26 +280,14 @@ static void start(struct replay_core *k, struct core *c)
 
 static void keep_memories(struct replay_core *k, const struct core *c)
 {
-    size_t smem = (size_t)c->chip->smem_bytes, vmem = (size_t)c->chip->vmem_bytes;
-
-    if (!k->memory)
-        k->memory = mem_alloc(memory_bytes(c));
-    memcpy(k->memory, c->smem, smem);
-    memcpy(k->memory + smem, c->vmem, vmem);
-    if (c->cmem)
-        memcpy(k->memory + smem + vmem, c->cmem, (size_t)c->cmem_bytes);
+    core_keep(&k->memory, c);
     hbm_store_keep(c->hbm);
     hbm_store_keep(c->host);
 }
 
 static void put_back_memories(const struct replay_core *k, struct core *c)
 {
-    size_t smem = (size_t)c->chip->smem_bytes, vmem = (size_t)c->chip->vmem_bytes;
-
-    memcpy(c->smem, k->memory, smem);
-    memcpy(c->vmem, k->memory + smem, vmem);
-    if (c->cmem)
-        memcpy(c->cmem, k->memory + smem + vmem, (size_t)c->cmem_bytes);
+    core_put_back(&k->memory, c);
     hbm_store_put_back(c->hbm);
     hbm_store_put_back(c->host);
 }

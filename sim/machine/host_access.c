@@ -128,6 +128,7 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
     if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
         return -1;
     memcpy(m->core[core].vmem + address, from, (size_t)bytes);
+    core_note_vmem(&m->core[core], address / ROW_BYTES, (address + bytes + ROW_BYTES - 1) / ROW_BYTES);
     tell_checks(&m->core[core], SPACE_VMEM, address, bytes);
     return 0;
 }

@@ -58,6 +58,7 @@ static const struct field core_fields[] = {
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),
     APART(core, guarded_count),
     APART(core, s), APART(core, registers), APART(core, own), APART(core, m), APART(core, vmem),
+    APART(core, vmem_touched),
     APART(core, smem),
     APART(core, smem_end),
     APART(core, hbm), APART(core, unknown_hbm), APART(core, shares_hbm), APART(core, host),
@@ -113,8 +114,10 @@ static void archive_memories(struct core *c, struct archive *a)
     archive_sparse(a, c->registers, V_CONST * sizeof(*c->registers));
     archive_sparse(a, c->vmem, (size_t)c->chip->vmem_bytes);
     archive_sparse(a, c->smem, (size_t)c->chip->smem_bytes);
-    if (archive_is_loading(a))
+    if (archive_is_loading(a)) {
         c->smem_end = c->chip->smem_bytes;
+        core_note_vmem(c, 0, c->vmem_rows);
+    }
     archive_sparse(a, c->flag, (size_t)c->chip->sync_flags * sizeof(*c->flag));
     if (c->cmem)
         archive_sparse(a, c->cmem, (size_t)c->cmem_bytes);
