@@ -66,6 +66,7 @@ static int compile(struct executable *x, struct err *e)
                                 .megacore = x->settings.has_megacore,
                                 .assume_trips = x->settings.assume_trips,
                                 .assume_branch = x->settings.assume_branch,
+                                .keeps_roundings = x->settings.is_highest,
                                 .notes_are_sources = true};
 
     x->loaded.cache = x->settings.cache;
@@ -77,8 +78,8 @@ static int advance(struct executable *x, const void *bytes, size_t size, const c
                    enum executable_stage *stage, struct err *e)
 {
     *stage = EXECUTABLE_READ;
-    if (program_graph_read_bytes(&x->graph, bytes, size, arena_strdup(&x->arena, name), &x->arena,
-                                 e))
+    if (program_graph_read_bytes(&x->graph, bytes, size, arena_strdup(&x->arena, name),
+                                 x->settings.is_highest, &x->arena, e))
         return -1;
     *stage = EXECUTABLE_CUT;
     if (cut(x, e))
@@ -147,7 +148,7 @@ int executable_evaluate(struct executable *x, const struct eval_settings *with,
     struct eval_array **output = arena_array(a, devices, sizeof(*output));
     struct eval_report report;
 
-    settings.precision = EVAL_BF16_DEFAULT;
+    settings.precision = x->settings.is_highest ? EVAL_EXACT : EVAL_BF16_DEFAULT;
     settings.replica_count = x->graph.module->replica_count;
     settings.partition_count = x->graph.module->partition_count;
     settings.threads = x->settings.engine.thread_count;

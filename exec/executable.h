@@ -17,6 +17,7 @@ struct executable_settings {
     enum codegen codegen;
     bool has_megacore;
     bool is_host;                       /* evaluated on the host: values, no cycles */
+    bool is_highest;                    /* every product as if it asked for the highest precision */
     struct machine_options engine;
     int64_t assume_trips;               /* as in struct module_settings */
     enum assumed_branch assume_branch;  /* likewise */

@@ -45,9 +45,9 @@ int program_graph_read(struct program_graph *p, const char *path, bool is_highes
 }
 
 int program_graph_read_bytes(struct program_graph *p, const void *bytes, size_t size,
-                             const char *name, struct arena *a, struct err *e)
+                             const char *name, bool is_highest, struct arena *a, struct err *e)
 {
-    return take(p, program_read_bytes(bytes, size, name, a, e), name, false, e);
+    return take(p, program_read_bytes(bytes, size, name, a, e), name, is_highest, e);
 }
 
 /*

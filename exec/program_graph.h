@@ -33,7 +33,7 @@ int program_graph_read(struct program_graph *p, const char *path, bool is_highes
                        struct err *e);
 /* The same of bytes; `name` stands for the file in messages and must outlive the arena. */
 int program_graph_read_bytes(struct program_graph *p, const void *bytes, size_t size,
-                             const char *name, struct arena *a, struct err *e);
+                             const char *name, bool is_highest, struct arena *a, struct err *e);
 /* Cuts it for its devices, where it is for several. */
 int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e);
 /* Of a scheduled program: kernels, places and copies as it has them, behind program_graph_cut.

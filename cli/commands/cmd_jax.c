@@ -31,6 +31,18 @@ static int parse_mode(const struct cli_option *o, const char *text, void *values
                    text_did_you_mean(text, names, 4).text);
 }
 
+static int parse_precision(const struct cli_option *o, const char *text, void *values,
+                           struct err *e)
+{
+    struct arguments *args = values;
+
+    (void)o;
+    args->options.is_highest = strcmp(text, "highest") == 0;
+    if (args->options.is_highest || strcmp(text, "program") == 0)
+        return 0;
+    return err_set(e, "--precision is \"%s\", allowed are program and highest", text);
+}
+
 static const struct cli_option options[] = {
     {"tpu", 't', "NAME", "slice of chips as the cloud names it (default: SYSTOLE_TPU in the "
      "environment, else " PYTHON_TPU ")", 1, CLI_TEXT, AT(options.tpu)},
@@ -38,6 +50,8 @@ static const struct cli_option options[] = {
     {"mode", 'm', "MODE", "both (default): values and cycles; timing: cycles, all values being "
      "zero; functional: values; host: values without a simulated core", 1, CLI_OTHER,
      .parse = parse_mode},
+    {"precision", 0, "MODE", "of f32 products: program (default): as each asks for; highest: as exact "
+     "as they can be, all of them", 1, CLI_OTHER, .parse = parse_precision},
     {"assume-trips", 0, "N", "in timing mode: how often loops run that end by a computed condition",
      1, CLI_WHOLE, AT(options.assume_trips), .lo = 1, .hi = INT32_MAX},
     {"threads", 0, "N", "host threads; never changes a result or a cycle", 1, CLI_WHOLE,

@@ -25,7 +25,7 @@ struct python_options {
     int mode;                           /* enum python_mode; -1: not said */
     int threads;
     int64_t assume_trips;
-    bool is_quiet;
+    bool is_highest, is_quiet;
 };
 
 struct python_variable { const char *name, *value; };

@@ -90,6 +90,8 @@ int python_variables(const struct python_options *o, struct arena *a,
     if (o->assume_trips > 0)
         v[n++] = (struct python_variable){"SYSTOLE_ASSUME_TRIPS",
                                           arena_printf(a, "%lld", (long long)o->assume_trips)};
+    if (o->is_highest)
+        v[n++] = (struct python_variable){"SYSTOLE_PRECISION", "highest"};
     if (o->is_quiet)
         v[n++] = (struct python_variable){"SYSTOLE_QUIET", "1"};
     *count = n;

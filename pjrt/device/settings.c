@@ -63,6 +63,18 @@ static int read_branch(struct settings *s, struct err *e)
     return 0;
 }
 
+/* one of two words, of which the first stands where the variable does not */
+static int read_choice(const char *name, const char *usual, const char *other, bool *is_other,
+                       struct err *e)
+{
+    const char *text = get(name);
+
+    *is_other = text && strcmp(text, other) == 0;
+    if (text && !*is_other && strcmp(text, usual) != 0)
+        return err_set(e, "%s is \"%s\", allowed are %s and %s", name, text, usual, other);
+    return 0;
+}
+
 static int64_t processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -72,15 +84,15 @@ static int64_t processors(void)
 
 int settings_read(struct settings *s, struct err *e)
 {
-    const char *slice = get("SYSTOLE_TPU"), *codegen = get("SYSTOLE_CODEGEN");
+    const char *slice = get("SYSTOLE_TPU");
     int64_t threads = processors(), trips = 0, entries = QUEUE_ENTRIES;
+    bool is_best;
 
-    *s = (struct settings){.slice = slice ? slice : DEFAULT_SLICE, .codegen = CODEGEN_XLA};
-    if (codegen && strcmp(codegen, "xla") != 0) {
-        if (strcmp(codegen, "best") != 0)
-            return err_set(e, "SYSTOLE_CODEGEN is \"%s\", allowed are xla and best", codegen);
-        s->codegen = CODEGEN_BEST;
-    }
+    *s = (struct settings){.slice = slice ? slice : DEFAULT_SLICE};
+    if (read_choice("SYSTOLE_CODEGEN", "xla", "best", &is_best, e) ||
+        read_choice("SYSTOLE_PRECISION", "program", "highest", &s->is_highest, e))
+        return -1;
+    s->codegen = is_best ? CODEGEN_BEST : CODEGEN_XLA;
     if (read_mode(s, e) || read_branch(s, e) || read_whole("SYSTOLE_THREADS", 1, THREADS_MAX, &threads, e) ||
         read_whole("SYSTOLE_QUEUE_ENTRIES", 1, 1000000000, &entries, e) ||
         read_whole("SYSTOLE_ASSUME_TRIPS", 1, INT32_MAX, &trips, e))

@@ -5,6 +5,8 @@
  *     SYSTOLE_MODE     both, timing, functional, host
  *     SYSTOLE_THREADS  of the host; never changes a result or a cycle
  *     SYSTOLE_CODEGEN  xla (default) or best
+ *     SYSTOLE_PRECISION  program (default): products are as exact as it says; highest: all f32's as
+ *                      exact as they can be
  *     SYSTOLE_QUEUE_ENTRIES  how often a loop whose end is computed may call back in a launch
  *     SYSTOLE_ASSUME_TRIPS  in timing mode: rounds of loops whose ends are computed
  *     SYSTOLE_ASSUME_BRANCH  likewise: which computation a conditional takes, true or false
@@ -21,6 +23,7 @@ struct settings {
     enum run_mode mode;
     int thread_count;
     enum codegen codegen;
+    bool is_highest;                    /* all products of f32 */
     int64_t assume_trips, queue_entries;
     enum assumed_branch assume_branch;
 };

@@ -144,6 +144,7 @@ static int set_up(struct executable_settings *to, const struct PJRT_Executable *
 
     *to = (struct executable_settings){
         .slice = &t->slice, .chip = &t->chip, .codegen = s->codegen, .is_host = s->is_host,
+        .is_highest = s->is_highest,
         .has_megacore = t->cores_each > 1, .assume_trips = s->assume_trips,
         .assume_branch = s->assume_branch,
         .queue_entries = s->queue_entries,

@@ -42,16 +42,16 @@ unset SYSTOLE_TPU JAX_PLATFORMS TPU_LIBRARY_PATH PJRT_DEVICE
 # ----- Python -----
 cat >"$work/python" <<'END'
 #!/bin/sh
-echo "$JAX_PLATFORMS $SYSTOLE_TPU ${SYSTOLE_MODE-none} ${SYSTOLE_THREADS-none} ${SYSTOLE_QUIET-none} ${SYSTOLE_ASSUME_TRIPS-none} ${SYSTOLE_OUT-none}"
+echo "$JAX_PLATFORMS $SYSTOLE_TPU ${SYSTOLE_MODE-none} ${SYSTOLE_THREADS-none} ${SYSTOLE_QUIET-none} ${SYSTOLE_ASSUME_TRIPS-none} ${SYSTOLE_PRECISION-none} ${SYSTOLE_OUT-none}"
 echo "given:" "$@"
 exit 7
 END
 chmod +x "$work/python"
-expect 7 "tpu,cpu v5e-8 none none none none none" jax --python "$work/python" x.py
+expect 7 "tpu,cpu v5e-8 none none none none none none" jax --python "$work/python" x.py
 expect 7 "given: x.py --steps 2 -q --tpu v2" jax --python "$work/python" x.py --steps 2 -q --tpu v2
 expect 7 "given: -m pytest -x" jax --python "$work/python" -- -m pytest -x
-expect 7 "tpu,cpu v2-8 timing 2 1 5 $work/out" jax --python "$work/python" --tpu v2-8 --mode timing \
-    --threads 2 -q --assume-trips 5 --out "$work/out" x.py
+expect 7 "tpu,cpu v2-8 timing 2 1 5 highest $work/out" jax --python "$work/python" --tpu v2-8 --mode timing \
+    --threads 2 -q --assume-trips 5 --precision highest --out "$work/out" x.py
 [ -d "$work/out" ] || fail "--out makes no folder"
 (PYTHON=$work/python; export PYTHON; expect 7 "given: y.py" jax y.py; [ $failures -eq 0 ]) ||
     fail "PYTHON is not taken"
@@ -63,6 +63,7 @@ refuse "is no folder" jax --python "$work/python" --out "$work/python" x.py
 refuse "cannot make the folder" jax --python "$work/python" --out "$work/none/out" x.py
 expect 2 'did you mean "timing"?' jax --mode timin x.py
 expect 2 "allowed are" jax --threads 0 x.py
+expect 2 "allowed are program and highest" jax --precision high x.py
 expect 1 "python     wrong" pjrt --check --python "$work/python"
 
 # ----- the cache -----
