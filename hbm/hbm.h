@@ -136,7 +136,7 @@ bool hbm_store_match(struct hbm_store *s, int64_t address, const struct hbm_hold
 void hbm_hold_free(struct hbm_hold *h);
 /*
  * From hbm_store_keep on, pages are kept as they were before they are written to, until they are
- * put back or let go. Room for them stays with the store.
+ * put back or let go. Room for their list stays with the store.
  */
 void hbm_store_keep(struct hbm_store *s);
 void hbm_store_put_back(struct hbm_store *s);

@@ -30,7 +30,7 @@ struct block {
 static struct {
     pthread_mutex_t lock;
     int stores;
-    size_t used;                        /* pages that somebody has */
+    atomic_size_t used;                 /* pages that somebody has; changes under the lock */
     struct hbm_page *free;              /* each begins with the next one */
     struct block *block;                /* the newest, of which pages are cut */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -54,6 +54,11 @@ static void clear_pool(void)
         pool.block = last->next;
         mem_free_lazy(last);
     }
+}
+
+size_t hbm_pages_used(void)
+{
+    return atomic_load_explicit(&pool.used, memory_order_relaxed);
 }
 
 void hbm_pages_close(void)

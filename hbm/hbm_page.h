@@ -23,6 +23,8 @@ struct hbm_page {
 void hbm_pages_open(void);
 void hbm_pages_close(void);
 
+size_t hbm_pages_used(void);            /* by all stores and holds together */
+
 struct hbm_page *hbm_page_create(const struct hbm_page *like); /* NULL: zeros */
 struct hbm_page *hbm_page_create_unset(void);           /* for who writes all of it at once */
 bool hbm_page_is_shared(struct hbm_page *p);

@@ -29,8 +29,7 @@ struct table {
 
 struct kept_page {
     size_t number;
-    bool is_new;                        /* did not exist */
-    unsigned char *bytes;               /* room for a page; stays for the next time */
+    struct hbm_page *page;              /* as it was; NULL: it did not exist */
 };
 
 struct hbm_store {
@@ -39,7 +38,7 @@ struct hbm_store {
     struct table **tables;              /* NULL = no page of it exists */
     bool keeps;
     struct kept_page *kept;
-    size_t kept_count, kept_capacity;   /* beyond kept_count: empty, or with room */
+    size_t kept_count, kept_capacity;
 };
 
 _Static_assert(PAGE_BYTES == (size_t)1 << PAGE_SHIFT, "a page's number is part of an address");
@@ -146,36 +145,28 @@ void hbm_store_read(const struct hbm_store *s, int64_t address, void *to, size_t
     }
 }
 
-/* page `number`, which exists, before the first write to it since hbm_store_keep */
-static void keep_page(struct hbm_store *s, size_t number, bool is_new)
+/* before the first write to page `number` since hbm_store_keep: the next one makes another page */
+static void keep_page(struct hbm_store *s, size_t number)
 {
+    struct hbm_page *page = *page_at(s, number);
     struct table *t = s->tables[number >> TABLE_SHIFT];
     uint64_t bit = UINT64_C(1) << number % 64;
-    struct kept_page *k;
 
     if (t->is_kept[number % TABLE_PAGES / 64] & bit)
         return;
     t->is_kept[number % TABLE_PAGES / 64] |= bit;
-    k = &MEM_ADD(s->kept, s->kept_count, s->kept_capacity);
-    k->number = number;
-    k->is_new = is_new;
-    if (is_new)
-        return;
-    if (!k->bytes)
-        k->bytes = mem_alloc(PAGE_BYTES);
-    memcpy(k->bytes, t->page[number & (TABLE_PAGES - 1)]->bytes, PAGE_BYTES);
+    MEM_ADD(s->kept, s->kept_count, s->kept_capacity) =
+        (struct kept_page){number, hbm_page_share(page)};
 }
 
 /* `bytes` of it will be */
 static unsigned char *page_to_write(struct hbm_store *s, int64_t address, size_t bytes)
 {
     size_t number = (size_t)address >> PAGE_SHIFT;
-    bool is_new = s->keeps && !find_page(s, address);
-    unsigned char *page = make_page(s, number, bytes == PAGE_BYTES && !s->keeps);
 
     if (s->keeps)
-        keep_page(s, number, is_new);
-    return page;
+        keep_page(s, number);
+    return make_page(s, number, bytes == PAGE_BYTES);
 }
 
 void hbm_store_share_page(struct hbm_store *s, size_t number, struct hbm_page *page)
@@ -189,21 +180,23 @@ void hbm_store_share_page(struct hbm_store *s, size_t number, struct hbm_page *p
 void hbm_store_set_page(struct hbm_store *s, size_t number, struct hbm_page *page)
 {
     if (s->keeps)
-        keep_page(s, number, !*page_at(s, number));
+        keep_page(s, number);
     hbm_store_share_page(s, number, page);
 }
 
 #if defined(__x86_64__)
 #define LINE_BYTES 64u
 #define STREAM_BYTES_MIN 1024u
+#define STREAM_PAGES_MIN 512u           /* 32 MiB */
 
 /*
- * Past the host's caches: most of what programs write to HBM is more than those hold by the
- * time that it is read again, and a line that is written whole need not be read first.
+ * Past the host's caches, where all pages are more than these hold: what programs write there is
+ * not in them any more when it is read again, and a line that is written whole need not be read
+ * first.
  */
 static void write_bytes(unsigned char *to, const char *from, size_t bytes)
 {
-    if (bytes < STREAM_BYTES_MIN || (uintptr_t)to % LINE_BYTES != 0 || bytes % LINE_BYTES != 0) {
+    if (bytes < STREAM_BYTES_MIN || hbm_pages_used() < STREAM_PAGES_MIN || (uintptr_t)to % LINE_BYTES != 0 || bytes % LINE_BYTES != 0) {
         memcpy(to, from, bytes);
         return;
     }
@@ -258,10 +251,9 @@ static void stop_keeping(struct hbm_store *s, bool puts_back)
         const struct kept_page *k = &s->kept[i];
 
         s->tables[k->number >> TABLE_SHIFT]->is_kept[k->number % TABLE_PAGES / 64] = 0;
-        if (puts_back && k->is_new)
-            memset(make_page(s, k->number, true), 0, PAGE_BYTES);
-        else if (puts_back)
-            memcpy(make_page(s, k->number, true), k->bytes, PAGE_BYTES);
+        if (puts_back)
+            hbm_store_share_page(s, k->number, k->page);
+        hbm_page_release(k->page);
     }
     s->kept_count = 0;
     s->keeps = false;
@@ -279,8 +271,7 @@ void hbm_store_let_go(struct hbm_store *s)
 
 void hbm_store_free_kept(struct hbm_store *s)
 {
-    for (size_t i = 0; i < s->kept_capacity; i++)
-        mem_free(s->kept[i].bytes);
+    assert(s->kept_count == 0);
     mem_free(s->kept);
     s->kept = NULL;
     s->kept_count = s->kept_capacity = 0;
