@@ -139,7 +139,7 @@ bool executable_has_queues(const struct executable *x)
 
 /* what evaluates the program on the host */
 int executable_evaluate(struct executable *x, const struct eval_settings *with,
-                        const void *const *const *argument, void *const *const *result,
+                        struct value *const *const *argument, struct value *const *const *result,
                         struct arena *a, struct err *e)
 {
     struct eval_settings settings = *with;
@@ -156,7 +156,7 @@ int executable_evaluate(struct executable *x, const struct eval_settings *with,
         struct eval_array *in = arena_array(a, (size_t)x->parameter_count + 1, sizeof(*in));
 
         for (int i = 0; i < x->parameter_count; i++)
-            in[i] = (struct eval_array){.type = *x->parameter[i], .data = (void *)argument[d][i]};
+            in[i] = (struct eval_array){.type = *x->parameter[i], .data = (void *)(uintptr_t)value_data(argument[d][i])};
         input[d] = in;
         output[d] = arena_array(a, (size_t)x->result_count + 1, sizeof(**output));
     }
@@ -165,7 +165,7 @@ int executable_evaluate(struct executable *x, const struct eval_settings *with,
     for (size_t d = 0; d < devices && result; d++)
         for (int i = 0; i < x->result_count; i++)
             if (x->result[i]->element != ELEMENT_TOKEN)
-                memcpy(result[d][i], output[d][i].data, hlo_type_bytes(x->result[i]));
+                memcpy(value_room(result[d][i]), output[d][i].data, hlo_type_bytes(x->result[i]));
     return 0;
 }
 
@@ -177,7 +177,7 @@ int executable_begin(struct executable *x, struct err *e)
            loaded_put(&x->loaded, e) ? -1 : 0;
 }
 
-int executable_write(struct executable *x, const void *const *const *argument, struct arena *a,
+int executable_write(struct executable *x, struct value *const *const *argument, struct arena *a,
                      struct err *e)
 {
     for (int i = 0; i < x->loaded.devices; i++) {
@@ -185,13 +185,13 @@ int executable_write(struct executable *x, const void *const *const *argument, s
 
         for (int k = 0; k < x->parameter_count; k++)
             if (x->parameter[k]->element != ELEMENT_TOKEN &&
-                loaded_write_leaf(&d, &x->graph.lowered.parameter[k], argument[i][k], a, e))
+                value_write(argument[i][k], &d, &x->graph.lowered.parameter[k], a, e))
                 return -1;
     }
     return 0;
 }
 
-int executable_read(struct executable *x, void *const *const *result, struct arena *a,
+int executable_read(struct executable *x, struct value *const *const *result, struct arena *a,
                     struct err *e)
 {
     for (int i = 0; i < x->loaded.devices; i++) {
@@ -199,7 +199,7 @@ int executable_read(struct executable *x, void *const *const *result, struct are
 
         for (int k = 0; k < x->result_count; k++)
             if (x->result[k]->element != ELEMENT_TOKEN &&
-                loaded_read_into(&d, &x->graph.lowered.result[k], result[i][k], a, e))
+                value_read(result[i][k], &d, &x->graph.lowered.result[k], a, e))
                 return -1;
     }
     return 0;
@@ -220,16 +220,16 @@ int executable_run(struct executable *x, struct err *e)
     return 0;
 }
 
-static int run_for_time(struct executable *x, void *const *const *result, struct err *e)
+static int run_for_time(struct executable *x, struct value *const *const *result, struct err *e)
 {
     for (int i = 0; i < x->loaded.devices; i++)
         for (int k = 0; k < x->result_count; k++)
-            memset(result[i][k], 0, hlo_type_bytes(x->result[k]));
+            memset(value_room(result[i][k]), 0, hlo_type_bytes(x->result[k]));
     return executable_begin(x, e) || executable_run(x, e) ? -1 : 0;
 }
 
 static int launch(struct executable *x, const struct executable_host *host,
-                  const void *const *const *argument, void *const *const *result,
+                  struct value *const *const *argument, struct value *const *const *result,
                   struct arena *a, struct err *e)
 {
     const struct eval_settings settings = {0};
@@ -245,7 +245,7 @@ static int launch(struct executable *x, const struct executable_host *host,
 }
 
 int executable_launch(struct executable *x, const struct executable_host *host,
-                      const void *const *const *argument, void *const *const *result,
+                      struct value *const *const *argument, struct value *const *const *result,
                       struct err *e)
 {
     struct arena a;

@@ -2,7 +2,7 @@
  * A program of a framework from its bytes to launches, in a process that goes on: read, verified,
  * cut for its devices, compiled once, launched as often as wanted on arrays that the caller has.
  *
- * Arrays are dense and row-major, elements of hlo_element_bytes each; those of a program that was
+ * Arrays are values (exec/value.h), elements of hlo_element_bytes each; those of a program that was
  * cut are the parts of each device. Devices are numbered replica * partitions + partition.
  */
 #ifndef EXEC_EXECUTABLE_H
@@ -10,6 +10,7 @@
 #include "exec/loaded.h"
 #include "exec/machines.h"
 #include "exec/program_graph.h"
+#include "exec/value.h"
 
 struct executable_settings {
     const struct slice *slice;
@@ -76,11 +77,11 @@ struct executable {
 int executable_make(struct executable *x, const struct executable_settings *s, const void *bytes,
                     size_t size, const char *name, enum executable_stage *stage, struct err *e);
 /*
- * argument[device][leaf], result[device][leaf]: elements, those of results to be written. host: of a
+ * argument[device][leaf], result[device][leaf]: values, those of results to be filled. host: of a
  * program with queues (executable_has_queues), else NULL.
  */
 int executable_launch(struct executable *x, const struct executable_host *host,
-                      const void *const *const *argument, void *const *const *result,
+                      struct value *const *const *argument, struct value *const *const *result,
                       struct err *e);
 bool executable_has_queues(const struct executable *x);
 /* behind a launch that was broken off in the middle: its machine is given up, not freed */

@@ -24,7 +24,7 @@ struct entries {                        /* of a queue on a device */
 struct talk {
     struct executable *x;
     const struct executable_host *host;
-    const void *const *const *argument;
+    struct value *const *const *argument;
     struct arena *arena;
     struct entries *entries;            /* by queue and device */
     bool has_run, is_stale;             /* on cores; they have not had all that was received */
@@ -205,7 +205,7 @@ static int give_received(void *user, const struct eval_queue *to, const struct e
 }
 
 int executable_converse(struct executable *x, const struct executable_host *host,
-                        const void *const *const *argument, void *const *const *result,
+                        struct value *const *const *argument, struct value *const *const *result,
                         struct arena *a, struct err *e)
 {
     struct err own;

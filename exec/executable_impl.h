@@ -6,20 +6,20 @@
 
 /* Steps of a launch on cores; what is made on the way is in `a`. */
 int executable_begin(struct executable *x, struct err *e);      /* makes the machine, once */
-int executable_write(struct executable *x, const void *const *const *argument, struct arena *a,
+int executable_write(struct executable *x, struct value *const *const *argument, struct arena *a,
                      struct err *e);
 int executable_run(struct executable *x, struct err *e);
-int executable_read(struct executable *x, void *const *const *result, struct arena *a,
+int executable_read(struct executable *x, struct value *const *const *result, struct arena *a,
                     struct err *e);
 /* the same on the host; `with`: who takes and gives entries of queues; result NULL: not wanted */
 int executable_evaluate(struct executable *x, const struct eval_settings *with,
-                        const void *const *const *argument, void *const *const *result,
+                        struct value *const *const *argument, struct value *const *const *result,
                         struct arena *a, struct err *e);
 
 /* queues that a launch can serve: of sends and receives, of one array each */
 int executable_check_queues(const struct executable *x, struct err *e);
 /* a launch of a program that has such */
 int executable_converse(struct executable *x, const struct executable_host *host,
-                        const void *const *const *argument, void *const *const *result,
+                        struct value *const *const *argument, struct value *const *const *result,
                         struct arena *a, struct err *e);
 #endif

@@ -2,6 +2,7 @@
 #include "pjrt/buffer/buffer.h"
 
 #include "pjrt/abi/functions.h"
+#include "pjrt/event/guard.h"
 
 #include <string.h>
 
@@ -16,10 +17,45 @@ void storage_drop(struct storage *s)
     if (!s || atomic_fetch_sub(&s->holders, 1) != 1)
         return;
     promise_drop(s->ready);
-    mem_free(s->data);
+    value_fini(&s->value);
     if (s->device)
         device_give_bytes(s->device, s->device_bytes);
     mem_free(s);
+}
+
+void *storage_room(struct storage *s)
+{
+    return value_room(&s->value);
+}
+
+/* the elements may still lie as a device has them: room for the host's form is made now */
+const void *storage_data(struct storage *s, struct PJRT_Error **error)
+{
+    const void *data;
+    struct guard g;
+
+    if (GUARD_ENTER(&g)) {
+        *error = guard_error(&g);
+        return NULL;
+    }
+    data = value_data(&s->value);
+    guard_leave(&g);
+    return data;
+}
+
+struct PJRT_Error *storage_copy(struct storage *to, struct storage *from)
+{
+    struct PJRT_Error *error = NULL;
+    const void *data = storage_data(from, &error);
+    struct guard g;
+
+    if (error)
+        return error;
+    if (GUARD_ENTER(&g))
+        return guard_error(&g);
+    memcpy(storage_room(to), data, (size_t)to->bytes);
+    guard_leave(&g);
+    return NULL;
 }
 
 void buffer_account(const struct storage *s, int64_t bytes, bool is_to_device)
@@ -71,7 +107,7 @@ static struct storage *make_storage(struct memory *memory, const struct array_ty
     s->bytes = array_type_bytes(type);
     s->device = device;
     s->device_bytes = device_bytes;
-    s->data = mem_alloc_unset((size_t)s->bytes + 1);
+    value_init(&s->value, (size_t)s->bytes);
     return s;
 }
 
@@ -258,7 +294,8 @@ static struct PJRT_Error *address_of(struct PJRT_Buffer *b, void **to)
     if (!b->storage)
         return buffer_is_deleted(b);
     error = promise_wait(b->storage->ready);
-    *to = b->storage->data;
+    if (!error)
+        *to = (void *)(uintptr_t)storage_data(b->storage, &error);
     return error;
 }
 

@@ -1,13 +1,14 @@
 /*
  * Buffers: arrays of callers on a device, and what they share, the elements themselves.
  *
- * Elements are kept as the host has them (pjrt/buffer/array.h); a launch writes them into the
- * simulated memory and reads results from it. The bytes that they would take there are counted as
- * in use until nobody holds them. A storage is filled once, by a copy or by a launch; `ready` tells
- * when, or why not.
+ * Elements are a value (exec/value.h): as the host has them (pjrt/buffer/array.h), or as a launch
+ * left them in the simulated memory, from where the next one takes them. The bytes that they take
+ * there are counted as in use until nobody holds them. A storage is filled once, by a copy or by a
+ * launch; `ready` tells when, or why not.
  */
 #ifndef PJRT_BUFFER_H
 #define PJRT_BUFFER_H
+#include "exec/value.h"
 #include "pjrt/buffer/array.h"
 #include "pjrt/device/client.h"
 #include "pjrt/event/event.h"
@@ -15,7 +16,7 @@
 struct storage {
     atomic_int holders;
     struct promise *ready;
-    void *data;                         /* bytes of them */
+    struct value value;
     int64_t bytes, device_bytes;
     struct PJRT_Device *device;         /* whose memory it takes; NULL: a host's */
 };
@@ -32,11 +33,16 @@ struct PJRT_Buffer {
 
 struct storage *storage_hold(struct storage *s);
 void storage_drop(struct storage *s);   /* NULL is nothing */
+void *storage_room(struct storage *s);  /* bytes of elements, for who fills it */
+/* of one that is ready; NULL with the error: the host has no memory for them */
+const void *storage_data(struct storage *s, struct PJRT_Error **error);
+/* `to` becomes the same as `from`, which is ready */
+struct PJRT_Error *storage_copy(struct storage *to, struct storage *from);
 /* so many bytes of it have come from or gone to the host: its device's time goes on */
 void buffer_account(const struct storage *s, int64_t bytes, bool is_to_device);
 
 /*
- * A buffer whose elements are still to come: storage->data is to be filled, storage->ready kept.
+ * A buffer whose elements are still to come: its storage is to be filled, storage->ready kept.
  * NULL with the error: the memory is full.
  */
 struct PJRT_Buffer *buffer_make(struct memory *memory, enum hlo_element element, int rank,

@@ -1,5 +1,6 @@
 /* Copies between the caller's memory and buffers, and from buffer to buffer. */
 #include "pjrt/buffer/buffer.h"
+#include "pjrt/buffer/copying.h"
 
 #include "pjrt/abi/functions.h"
 
@@ -58,7 +59,7 @@ struct PJRT_Error *pjrt_Client_BufferFromHostBuffer(
     memcpy(stride, dense, sizeof(stride));
     if (args->byte_strides && args->num_byte_strides)
         memcpy(stride, args->byte_strides, args->num_dims * sizeof(*stride));
-    array_copy(&b->type, args->data, stride, b->storage->data, dense);
+    array_copy(&b->type, args->data, stride, storage_room(b->storage), dense);
     buffer_account(b->storage, b->storage->bytes, true);
     promise_keep(b->storage->ready, NULL);
     keep_done(&args->done_with_host_buffer, NULL);
@@ -79,11 +80,12 @@ struct to_host {
 static void copy_to_host(struct PJRT_Error *error, void *arg)
 {
     struct to_host *c = arg;
+    const void *data = error ? NULL : storage_data(c->from, &error);
     int64_t dense[PJRT_RANK_MAX];
 
     if (!error) {
         array_dense_strides(&c->type, NULL, dense);
-        array_copy(&c->type, c->from->data, dense, c->to, c->stride);
+        array_copy(&c->type, data, dense, c->to, c->stride);
         buffer_account(c->from, c->from->bytes, false);
     }
     storage_drop(c->from);              /* first: who hears of the end finds its memory free */
@@ -136,78 +138,32 @@ struct PJRT_Error *pjrt_Buffer_ToHostBuffer(struct PJRT_Buffer_ToHostBuffer_Args
 
 /* ----- bytes as they lie */
 
-struct raw_copy {
-    struct storage *from;
-    int64_t offset, bytes;
-    void *to;
-    struct promise *done;
-};
-
-static void copy_raw(struct PJRT_Error *error, void *arg)
-{
-    struct raw_copy *c = arg;
-
-    if (!error)
-        memcpy(c->to, (const char *)c->from->data + c->offset, (size_t)c->bytes);
-    storage_drop(c->from);              /* first: who hears of the end finds its memory free */
-    promise_keep(c->done, error);
-    promise_drop(c->done);
-    mem_free(c);
-}
-
 struct PJRT_Error *pjrt_Buffer_CopyRawToHost(struct PJRT_Buffer_CopyRawToHost_Args *args)
 {
-    struct storage *from = args->buffer->storage;
-    struct raw_copy *c;
+    struct PJRT_Error *error = NULL;
+    struct copying *c = copying_bytes(args->buffer, args->offset, args->transfer_size, &args->event,
+                                      &error);
 
-    if (!from)
-        return buffer_is_deleted(args->buffer);
-    if (args->offset < 0 || args->transfer_size < 0 ||
-        args->offset > from->bytes - args->transfer_size)
-        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%lld bytes from %lld on are asked for; "
-                          "the array has %lld", (long long)args->transfer_size,
-                          (long long)args->offset, (long long)from->bytes);
-    c = mem_alloc(sizeof(*c));
-    *c = (struct raw_copy){.from = storage_hold(from), .offset = args->offset, .to = args->dst,
-                           .bytes = args->transfer_size, .done = promise_make()};
-    args->event = event_of(c->done);
-    promise_then(from->ready, copy_raw, c);
-    return NULL;
+    if (c)
+        copying_begin(c, args->dst);
+    return error;
 }
 
 /* ----- from buffer to buffer */
-
-struct buffer_to_buffer { struct storage *from, *to; };
-
-static void copy_storage(struct PJRT_Error *error, void *arg)
-{
-    struct buffer_to_buffer *c = arg;
-
-    if (!error)
-        memcpy(c->to->data, c->from->data, (size_t)c->from->bytes);
-    storage_drop(c->from);
-    promise_keep(c->to->ready, error);
-    storage_drop(c->to);
-    mem_free(c);
-}
 
 static struct PJRT_Error *copy_to(struct PJRT_Buffer *b, struct memory *memory,
                                   struct PJRT_Buffer **to)
 {
     struct PJRT_Error *error = NULL;
-    struct buffer_to_buffer *c;
-    struct storage *from = b->storage;
 
-    if (!from)
+    if (!b->storage)
         return buffer_is_deleted(b);
     *to = buffer_make(memory, b->type.element, b->type.rank, b->type.dim, &error);
     if (error)
         return error;
     memcpy((*to)->minor_to_major, b->minor_to_major,
            (size_t)b->type.rank * sizeof(*b->minor_to_major));
-    c = mem_alloc(sizeof(*c));
-    *c = (struct buffer_to_buffer){storage_hold(from), storage_hold((*to)->storage)};
-    promise_then(from->ready, copy_storage, c);
+    storage_fill((*to)->storage, b->storage);
     return NULL;
 }
 
@@ -236,7 +192,7 @@ struct PJRT_Error *pjrt_Client_CreateUninitializedBuffer(
                                args->shape_dims, &error);
     if (error)
         return error;
-    memset(args->buffer->storage->data, 0, (size_t)args->buffer->storage->bytes);
+    memset(storage_room(args->buffer->storage), 0, (size_t)args->buffer->storage->bytes);
     promise_keep(args->buffer->storage->ready, NULL);
     return NULL;
 }

@@ -3,6 +3,7 @@
  * same elements as an array of another type.
  */
 #include "pjrt/buffer/buffer.h"
+#include "pjrt/buffer/copying.h"
 
 #include "pjrt/abi/functions.h"
 
@@ -32,24 +33,9 @@ struct PJRT_Error *pjrt_Client_CreateAliasBuffer(struct PJRT_Client_CreateAliasB
     return NULL;
 }
 
-struct filling { struct storage *from, *to; };
-
-static void fill(struct PJRT_Error *error, void *arg)
-{
-    struct filling *f = arg;
-
-    if (!error)
-        memcpy(f->to->data, f->from->data, (size_t)f->to->bytes);
-    storage_drop(f->from);
-    promise_keep(f->to->ready, error);
-    storage_drop(f->to);
-    mem_free(f);
-}
-
 struct PJRT_Error *pjrt_Client_FulfillAliasBuffer(struct PJRT_Client_FulfillAliasBuffer_Args *args)
 {
-    struct storage *to = args->fulfill_alias_buffer_cb->to, *from;
-    struct filling *f;
+    struct storage *to = args->fulfill_alias_buffer_cb->to;
 
     mem_free(args->fulfill_alias_buffer_cb);
     if (args->status_code != PJRT_Error_Code_OK || !args->buffer->storage ||
@@ -59,68 +45,35 @@ struct PJRT_Error *pjrt_Client_FulfillAliasBuffer(struct PJRT_Client_FulfillAlia
                          args->error_message)
             : pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a placeholder is filled by an array of "
                          "another size, or one that is deleted"));
-        storage_drop(to);
-        return NULL;
+    } else {
+        storage_fill(to, args->buffer->storage);
     }
-    from = storage_hold(args->buffer->storage);
-    f = mem_alloc(sizeof(*f));
-    *f = (struct filling){.from = from, .to = to};
-    promise_then(from->ready, fill, f);
+    storage_drop(to);
     return NULL;
 }
 
 /* ----- copies to where the caller does not know yet */
 
-struct later_copy {
-    struct storage *from;
-    int64_t offset, bytes;
-    void *to;
-    struct promise *done;
-};
-
-static void copy(struct PJRT_Error *error, void *arg)
-{
-    struct later_copy *c = arg;
-
-    if (!error)
-        memcpy(c->to, (const char *)c->from->data + c->offset, (size_t)c->bytes);
-    storage_drop(c->from);
-    promise_keep(c->done, error);
-    promise_drop(c->done);
-    mem_free(c);
-}
-
 static void begin_copy(struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args *args)
 {
-    struct later_copy *c = args->callback_data;
+    struct copying *c = args->callback_data;
 
-    c->to = args->dst;
     if (args->error_code == PJRT_Error_Code_OK)
-        promise_then(c->from->ready, copy, c);
+        copying_begin(c, args->dst);
     else
-        copy(pjrt_error(args->error_code, "%.*s", (int)args->error_message_size,
-                        args->error_message), c);
+        copying_fail(c, pjrt_error(args->error_code, "%.*s", (int)args->error_message_size,
+                                   args->error_message));
 }
 
 struct PJRT_Error *pjrt_Buffer_CopyRawToHostFuture(struct PJRT_Buffer_CopyRawToHostFuture_Args *args)
 {
-    struct storage *from = args->buffer->storage;
-    struct later_copy *c;
+    struct PJRT_Error *error = NULL;
+    struct copying *c = copying_bytes(args->buffer, args->offset, args->transfer_size, &args->event,
+                                      &error);
 
-    if (!from)
-        return buffer_is_deleted(args->buffer);
-    if (args->offset < 0 || args->transfer_size < 0 ||
-        args->offset > from->bytes - args->transfer_size)
-        return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%lld bytes from %lld on are asked for; "
-                          "the array has %lld", (long long)args->transfer_size,
-                          (long long)args->offset, (long long)from->bytes);
-    c = mem_alloc(sizeof(*c));
-    *c = (struct later_copy){.from = storage_hold(from), .offset = args->offset,
-                             .bytes = args->transfer_size, .done = promise_make()};
-    args->event = event_of(c->done);
     args->callback_data = c;
     args->future_ready_callback = begin_copy;
-    return NULL;
+    return error;
 }
 
 /* ----- another type of the same bytes */

@@ -105,7 +105,7 @@ struct PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferData(
         return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a transfer of %lld bytes to %lld does "
                           "not fit an array of %lld", (long long)args->transfer_size,
                           (long long)args->offset, (long long)s->bytes);
-    memcpy((char *)s->data + args->offset, args->data, (size_t)args->transfer_size);
+    memcpy((char *)storage_room(s) + args->offset, args->data, (size_t)args->transfer_size);
     buffer_account(s, args->transfer_size, true);
     if (args->is_last_transfer && !promise_is_kept(s->ready))
         promise_keep(s->ready, NULL);
@@ -136,7 +136,7 @@ struct PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
     if (wrong)
         return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a literal: %s", wrong);
     array_dense_strides(&type, NULL, dense);
-    array_copy(&type, args->data, stride, s->data, dense);
+    array_copy(&type, args->data, stride, storage_room(s), dense);
     if (!promise_is_kept(s->ready))
         promise_keep(s->ready, NULL);
     done_at_once(&args->done_with_h2d_transfer);

@@ -89,8 +89,7 @@ static struct PJRT_Error *run(const struct launch *l)
 {
     int64_t temp_bytes = program_temp_bytes(l->executable);
     struct PJRT_Error *error = wait_for_arguments(l);
-    const void ***argument;
-    void ***result;
+    struct value ***argument, ***result;
     int at_once = l->executable->x.is_alone ? 1 : l->devices;
     struct arena a;
     struct err e;
@@ -106,16 +105,16 @@ static struct PJRT_Error *run(const struct launch *l)
         argument[d] = arena_array(&a, (size_t)l->arguments + 1, sizeof(**argument));
         result[d] = arena_array(&a, (size_t)l->results + 1, sizeof(**result));
         for (int i = 0; i < l->arguments; i++)
-            argument[d][i] = l->argument[d * l->arguments + i]->data;
+            argument[d][i] = &l->argument[d * l->arguments + i]->value;
         for (int i = 0; i < l->results; i++)
-            result[d][i] = l->result[d * l->results + i]->data;
+            result[d][i] = &l->result[d * l->results + i]->value;
     }
     for (int d = 0; d < l->devices && !error; d += at_once) {
         double began_s = progress_seconds();
 
         if (executable_launch(&l->executable->x, l->callbacks ? &l->callbacks->host : NULL,
-                              (const void *const *const *)&argument[d],
-                              (void *const *const *)&result[d], &e))
+                              (struct value *const *const *)&argument[d],
+                              (struct value *const *const *)&result[d], &e))
             error = failure(l, &e);
         else
             account_launched(l->executable->account, &l->executable->x, &l->device[d], at_once,

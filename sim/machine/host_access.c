@@ -66,6 +66,20 @@ struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t add
     return hbm_store_hold(m->core[core].hbm, address, (size_t)bytes);
 }
 
+int machine_hbm_put(struct machine *m, int core, int64_t address, const struct hbm_hold *from,
+                    int64_t bytes, struct err *e)
+{
+    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
+        return -1;
+    if (m->watch)
+        m->core->hooks->watch.transfer_begin(m);
+    hbm_store_put(m->core[core].hbm, address, from);
+    ranges_remove(m->core[core].unknown_hbm, address, address + bytes);
+    if (m->watch)
+        m->core->hooks->watch.transfer_end(m);
+    return 0;
+}
+
 int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e)
 {

@@ -120,6 +120,10 @@ int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int
  */
 struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t address,
                                   int64_t bytes);
+/* as machine_hbm_write of what was held, of `bytes`, without a copy of whole pages: an address that
+ * is the same modulo HBM_STORE_PAGE_BYTES as where it was held */
+int machine_hbm_put(struct machine *m, int core, int64_t address, const struct hbm_hold *from,
+                    int64_t bytes, struct err *e);
 /* the same of the core's window of host memory, host.window_bytes that copies reach */
 int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e);

@@ -35,11 +35,10 @@ static void make(struct executable *x, const char *text, struct slice *slice, st
 TEST(a_sum_that_names_no_groups_is_over_all_replicas)
 {
     const float in[2][4] = {{1, 2, 3, 4}, {10, 20, 30, 40}};
-    const void *first[] = {in[0]}, *second[] = {in[1]};
-    const void *const *const argument[] = {first, second};
-    float out[2][4];
-    void *to_first[] = {out[0]}, *to_second[] = {out[1]};
-    void *const *const result[] = {to_first, to_second};
+    struct value from[2], to[2];
+    struct value *argument[2][1] = {{&from[0]}, {&from[1]}}, *result[2][1] = {{&to[0]}, {&to[1]}};
+    struct value *const *const arguments[] = {argument[0], argument[1]};
+    struct value *const *const results[] = {result[0], result[1]};
     struct executable x;
     struct slice slice;
     struct chip chip;
@@ -49,11 +48,19 @@ TEST(a_sum_that_names_no_groups_is_over_all_replicas)
     arena_init(&a);
     make(&x, all_sum, &slice, &chip, &a);
     assert_false(x.is_alone);
-    if (executable_launch(&x, NULL, argument, result, &e))
+    for (int d = 0; d < 2; d++) {
+        value_init(&from[d], sizeof(in[d]));
+        value_init(&to[d], sizeof(in[d]));
+        memcpy(value_room(&from[d]), in[d], sizeof(in[d]));
+    }
+    if (executable_launch(&x, NULL, arguments, results, &e))
         fail_msg("%s", e.msg);
-    for (int d = 0; d < 2; d++)
+    for (int d = 0; d < 2; d++) {
         for (int i = 0; i < 4; i++)
-            assert_true(out[d][i] == in[0][i] + in[1][i]);
+            assert_true(((const float *)value_data(&to[d]))[i] == in[0][i] + in[1][i]);
+        value_fini(&from[d]);
+        value_fini(&to[d]);
+    }
     executable_fini(&x);
     arena_fini(&a);
 }
