@@ -289,13 +289,22 @@ const struct mlir_type *bytecode_scalar(struct bytecode_reader *r, const char *n
     return mlir_scalar_type(r->arena, name, strlen(name));
 }
 
+/* of si32, which attributes of the tpu dialect have; 0: no such type, or of more than 64 bits */
+static int signed_bits(const struct mlir_text *text)
+{
+    long bits = text->bytes > 2 && text->bytes < 5 && !memcmp(text->data, "si", 2)
+                    ? strtol(text->data + 2, NULL, 10) : 0;
+
+    return bits > 0 && bits <= 64 ? (int)bits : 0;
+}
+
 /* Index is no element of a program but 64 bits here. */
 static int scalar_bits(const struct mlir_type *t)
 {
     if (t->kind != MLIR_SCALAR)
         return 0;
     if (t->element == ELEMENT_COUNT)
-        return mlir_text_is(t->text, "index") ? 64 : 0;
+        return mlir_text_is(t->text, "index") ? 64 : signed_bits(&t->text);
     return hlo_element_bits(t->element);
 }
 

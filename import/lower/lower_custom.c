@@ -13,7 +13,10 @@ static const struct { const char *begin, *what; } libraries[] = {
     {"xla_ffi_", "Python on the host"}, {"AwsNeuron", "AWS Neuron"},
 };
 
-/* A kernel of Pallas is a node of its own, whose kernel lives as long as the graph. */
+/*
+ * A kernel of Pallas is a node of its own, whose kernel lives as long as the graph. Kernels have no
+ * signs in their types: results are seen as the program has them.
+ */
 static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
 {
     struct err e = {.msg = ""};
@@ -21,7 +24,7 @@ static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
     int *operand = arena_array(s->l->arena, (size_t)i->operand_count + 1, sizeof(*operand));
     struct graph_node n = {.op = HLO_MOSAIC, .mosaic = k};
     char text[700];
-    int node;
+    int node, *result;
 
     if (!k) {
         lower_refuse(s, "%s", err_format(&e, text, sizeof(text)));
@@ -30,10 +33,18 @@ static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
     for (int o = 0; o < i->operand_count; o++)
         operand[o] = lower_operand(s, o);
     node = lower_add(s, &n, operand, i->operand_count);
-    if (k->output_count > 1)
-        lower_set_results(s, node, k->output_count);
-    else
-        lower_set(s, node);
+    if (s->g->node[node].op != HLO_MOSAIC) {
+        lower_set(s, node);             /* refused: what stands in its place */
+        return;
+    }
+    result = arena_array(s->l->arena, (size_t)k->output_count + 1, sizeof(*result));
+    for (int o = 0; o < k->output_count; o++) {
+        const struct hlo_type *t = i->type.element == ELEMENT_TUPLE ? &i->type.part[o] : &i->type;
+
+        result[o] = k->output_count > 1 ? graph_tuple_element(s->g, node, o) : node;
+        result[o] = graph_bitcast_convert(s->g, result[o], lower_shape(s, t).dtype);
+    }
+    lower_set_leaves(s, k->output_count, result);
 }
 
 void lower_custom_call(struct lower_scope *s, const struct hlo_instruction *i, int op)

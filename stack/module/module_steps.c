@@ -8,6 +8,7 @@
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/registry.h"
+#include "stack/mosaic/mosaic.h"
 
 #include <string.h>
 
@@ -113,6 +114,68 @@ static void take_results(struct module_walk *w, int node, const struct module_st
         w->node[node] = s->result[0];
 }
 
+/* does a node behind this one read what lies in the buffer; the graph's own outputs do, too */
+static bool is_read_later(const struct module_walk *w, int node, int buffer)
+{
+    for (int i = node + 1; i < w->g->node_count; i++)
+        for (int k = 0; k < w->g->node[i].operand_count; k++) {
+            int from = w->g->node[i].operand[k];
+
+            if (from < node && w->node[from] && w->node[from]->buffer == buffer)
+                return true;
+        }
+    for (int i = 0; i < w->g->output_count; i++) {
+        int from = w->g->output[i].node;
+
+        if (from < node && w->node[from] && w->node[from]->buffer == buffer)
+            return true;
+    }
+    return false;
+}
+
+/* a parameter that the program gives away for this node, as its output says */
+static bool is_given_away(const struct module_walk *w, int node, const struct module_value *v)
+{
+    for (int i = 0; w->is_main && i < w->g->output_count; i++) {
+        int from = w->g->output[i].node, alias = w->g->output[i].alias_parameter;
+
+        if (w->g->node[from].op == HLO_GET_TUPLE_ELEMENT)
+            from = w->g->node[from].operand[0];
+        if (from == node && alias >= 0 && w->plan->parameter[alias] == v)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A result of a kernel of Pallas that takes an operand's place: in its buffer, where nobody reads the
+ * operand any more, else in that of a copy, which the kernel then takes for the operand.
+ */
+static struct module_value *in_place_of(struct module_walk *w, int node, struct module_step *s,
+                                        int operand, const struct shape *shape)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct module_value *v = s->operand[operand];
+    const struct module_buffer *b = &w->plan->buffer[v->buffer];
+    bool is_free = (b->role == BUFFER_TEMPORARY && b->stands_for < 0) || is_given_away(w, node, v);
+
+    if (!is_free || is_read_later(w, node, v->buffer)) {
+        struct module_value *copy = module_plan_new_value(w->plan, n->name, shape,
+                                                          BUFFER_TEMPORARY, -1);
+
+        module_plan_add_copy(w->plan, v, copy);
+        v = s->operand[operand] = copy;
+    }
+    return module_plan_new_value(w->plan, n->name, shape, BUFFER_TEMPORARY, v->buffer);
+}
+
+/* the operand whose place result k takes; -1: none */
+static int operand_replaced(const struct graph_node *n, int k)
+{
+    return n->op == HLO_MOSAIC && n->mosaic->alias && n->mosaic->alias[k] >= 0
+               ? n->mosaic->dynamic_count + n->mosaic->alias[k] : -1;
+}
+
 static void add_kernel(struct module_walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
@@ -120,9 +183,13 @@ static void add_kernel(struct module_walk *w, int node)
     struct module_step s = step_of(w, node);
     struct graph *body;
 
-    for (int k = 0; k < s.result_count; k++)
-        s.result[k] = module_plan_new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
-                                            BUFFER_TEMPORARY, -1);
+    for (int k = 0; k < s.result_count; k++) {
+        const struct shape *shape = n->tuple_count ? &n->tuple[k] : &n->shape;
+        int operand = operand_replaced(n, k);
+
+        s.result[k] = operand >= 0 ? in_place_of(w, node, &s, operand, shape)
+                                   : module_plan_new_value(p, n->name, shape, BUFFER_TEMPORARY, -1);
+    }
     take_results(w, node, &s);
     if (n->op == HLO_FUSION) {
         s.body = n->called[0];

@@ -1,6 +1,9 @@
 /* Vectors as bits of other types, and random bits, on the host. */
 #include "stack/mosaic/run_impl.h"
 
+#include "base/threefry.h"
+#include "stack/mosaic/random.h"
+
 #include <math.h>
 
 #include "base/floats.h"
@@ -108,25 +111,39 @@ int mosaic_eval_stochastic_convert(struct mosaic_run *r, const struct mosaic_op 
 
 /* ----- random bits: a generator of our own, since the hardware's is not told */
 
+uint32_t mosaic_random_word(uint32_t key, int sublane, int lane)
+{
+    const uint32_t keys[2] = {key, 0}, counter[2] = {(uint32_t)(sublane % 4 * 128 + lane), 0};
+    uint32_t word[2];
+
+    threefry_2x32(keys, counter, word);
+    return word[sublane / 4];
+}
+
 int mosaic_eval_prng_seed(struct mosaic_run *r, const struct mosaic_op *op)
 {
-    r->seed[0] = r->seed[1] = 0;
+    r->random_key = 0;
     for (int i = 0; i < op->operand_count; i++)
-        r->seed[i % 2] = r->seed[i % 2] * 0x9e3779b9u + (uint32_t)mosaic_int_in(r, op->operand[i]);
-    r->drawn = 0;
+        r->random_key = mosaic_random_key(r->random_key,
+                                          (uint32_t)mosaic_int_in(r, op->operand[i]));
     return 0;
 }
 
+/* tiles count through outer dimensions, rows, lanes */
 int mosaic_eval_prng_bits(struct mosaic_run *r, const struct mosaic_op *op)
 {
+    const struct mosaic_type *t = &op->result[0]->type;
+    int64_t lanes = t->rank ? t->dim[t->rank - 1] : 1, rows = t->rank > 1 ? t->dim[t->rank - 2] : 1;
+    int64_t across = (lanes + 127) / 128, down = (rows + 7) / 8, count = mosaic_elements(t);
     uint32_t *to = mosaic_out(r, op);
 
-    for (int64_t i = 0; i < mosaic_elements(&op->result[0]->type); i++) {
-        uint64_t x = ((uint64_t)r->seed[0] << 32 | r->seed[1]) + ++r->drawn * 0x9e3779b97f4a7c15u;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t lane = i % lanes, row = i / lanes % rows, outer = i / lanes / rows;
+        int64_t tile = (outer * down + row / 8) * across + lane / 128;
 
-        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-        x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-        to[i] = (uint32_t)(x ^ x >> 31);
+        to[i] = mosaic_random_word(r->random_key + (uint32_t)tile, (int)(row % 8),
+                                   (int)(lane % 128));
     }
+    r->random_key += (uint32_t)(count / (lanes * rows) * down * across);
     return 0;
 }

@@ -49,8 +49,7 @@ struct mosaic_run {
     struct mosaic_datum *value;         /* by value's id */
     const struct mosaic_op *ended;      /* the operation that ended the last block */
     int64_t grid[MOSAIC_RANK_MAX], step[MOSAIC_RANK_MAX];
-    uint32_t seed[2];
-    uint64_t drawn;
+    uint32_t random_key;                /* random.h */
     struct mosaic_buffer barrier;
     uint32_t barrier_word;
     int depth;

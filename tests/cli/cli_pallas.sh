@@ -15,6 +15,16 @@ while IFS=, read -r name bound; do
     done
 done <"$work/kernels"
 
+# random bits are ours: the same on cores and on the host, others with another seed
+for name in random_uniform random_bits; do
+    for chip in v5e v7x; do
+        expect 0 '1 of 1 results are within' exec $data/$name.mlir --compare --tpu $chip --input 0=ones
+    done
+done
+"$systole" exec $data/random_uniform.mlir --input 0=ones | sed -n '/^ *0 /p' >"$work/ones"
+"$systole" exec $data/random_uniform.mlir --input 0=zeros | sed -n '/^ *0 /p' >"$work/zeros"
+cmp -s "$work/ones" "$work/zeros" && fail "the seed makes no difference: $(cat "$work/ones")"
+
 # a call with this configuration, of one array of 8 by 128
 call() {
     sed "s|CONFIG|$1|" >"$work/call.mlir" <<'MLIR'

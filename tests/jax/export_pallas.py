@@ -14,6 +14,9 @@ from safetensors.numpy import save_file
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "pallas"))
 from kernels import KERNELS  # noqa: E402
 
+# places in the source without the folder in which it was exported
+jax.config.update("jax_hlo_source_file_canonicalization_regex", "^.*/")
+
 CHECKS = [jax.export.DisabledSafetyCheck.custom_call("tpu_custom_call")]
 
 

@@ -247,9 +247,6 @@ static int check_supported(const struct graph *body, const struct chip *chip, st
     (void)chip;
     if (k->has_communication)
         return err_set(e, "kernel %s: it communicates with other devices", k->name);
-    for (int i = 0; i < k->output_count; i++)
-        if (k->alias[i] >= 0)
-            return err_set(e, "kernel %s: a result in an operand's place", k->name);
     return 0;
 }
 

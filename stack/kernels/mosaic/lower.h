@@ -118,6 +118,8 @@ struct lower {
     int next_smem, smem_end;
     int next_flag;
     int next_region;
+    struct scalar random;               /* key of the next tile of random bits, a word of its own */
+    bool is_seeded;
     struct scalar step[MOSAIC_RANK_MAX];        /* of the grid */
     struct scalar bound[MOSAIC_RANK_MAX];
     int64_t first_step[MOSAIC_RANK_MAX];        /* of this core, */

@@ -197,6 +197,13 @@ opnd tile_scalar(struct tiler *t, struct scalar s)
     return pointer(t, true, s, 0);
 }
 
+opnd tile_counter(struct tiler *t, struct scalar from, int64_t step)
+{
+    opnd p = pointer(t, true, from, t->step * step);
+
+    return p.kind == OPERAND_NONE ? I(0) : p;
+}
+
 /* the row tile of the iteration, times 8: what rows of the loop's first iteration are further on */
 static opnd row_offset(struct tiler *t)
 {

@@ -81,6 +81,8 @@ bool tile_fail(struct tiler *t, const struct mosaic_op *op, const char *fmt, ...
 
 /* register that holds a scalar, or an immediate */
 opnd tile_scalar(struct tiler *t, struct scalar s);
+/* a word that begins as `from` and goes on by `step` from row tile to row tile of the loop */
+opnd tile_counter(struct tiler *t, struct scalar from, int64_t step);
 /* at most so many row tiles follow each other evenly */
 void tile_limit(struct tiler *t, int64_t run);
 int tile_unit(struct tiler *t);         /* the next cross-lane unit */

@@ -328,3 +328,12 @@ bool tile_same(struct tiler *t, const struct mosaic_op *op, const struct tile_at
         return tile_fail(t, op, "bits of another width");
     return tile_pull(t, op->operand[0], at, out);
 }
+
+/* the same words as another type of 32 bits, in scalars' registers or vectors' alike */
+bool tile_words(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
+{
+    if (mosaic_element_bits(op->operand[0]->type.element) != 32 ||
+        mosaic_element_bits(op->result[0]->type.element) != 32)
+        return tile_fail(t, op, "of elements that are not all of 32 bits");
+    return tile_pull(t, op->operand[0], at, out);
+}

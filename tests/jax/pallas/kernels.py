@@ -211,6 +211,31 @@ def narrow(x, interpret=False):
     return pl.pallas_call(kernel, out_shape=like(x.shape), interpret=interpret)(x)
 
 
+def in_place(x, y, interpret=False):
+    """The result takes x's place; what a step reads, no step has written before."""
+    def kernel(x_ref, y_ref, o_ref):
+        o_ref[...] = x_ref[...] + y_ref[...]
+    block = pl.BlockSpec((16, 128), lambda i: (i, 0))
+    return pl.pallas_call(kernel, grid=(x.shape[0] // 16,), in_specs=[block, block],
+                          out_specs=block, out_shape=like(x.shape), input_output_aliases={0: 0},
+                          interpret=interpret)(x, y)
+
+
+def in_place_parts(x, y, interpret=False):
+    """Two kernels one behind the other write a part each of the same array, which is read after."""
+    def write(array, rows, at):
+        def kernel(x_hbm, y_ref, o_hbm, sem):
+            pltpu.async_copy(y_ref, o_hbm.at[pl.ds(at, 16)], sem).wait()
+        hbm = pl.BlockSpec(memory_space=pl.ANY)
+        return pl.pallas_call(kernel, in_specs=[hbm, pl.BlockSpec(memory_space=pltpu.VMEM)],
+                              out_specs=hbm, out_shape=like(array.shape),
+                              scratch_shapes=[pltpu.SemaphoreType.DMA],
+                              input_output_aliases={0: 0}, interpret=interpret)(array, rows)
+    made = x * 2.0
+    first = write(made, y, 8)
+    return write(first, y + 1.0, 32), made + first
+
+
 KERNELS = [
     ("add", add, [like((48, 256)), like((48, 256))], 1e-6),
     ("softmax", softmax, [like((64, 384))], 3e-5),
@@ -227,5 +252,7 @@ KERNELS = [
     ("conditional", conditional, [like((32, 128))], 1e-6),
     ("batched", batched, [like((2, 16, 64)), like((2, 64, 128))], 2e-2),
     ("transposed", transposed, [like((128, 256), BF16)], 1e-6),
+    ("in_place", in_place, [like((64, 128)), like((64, 128))], 1e-6),
+    ("in_place_parts", in_place_parts, [like((64, 128)), like((16, 128))], 1e-6),
     ("narrow", narrow, [like((20, 100))], 1e-5),
 ]
