@@ -67,6 +67,7 @@ struct collective_request {
     const int32_t *group;
     int group_count, group_size;
     int root;                           /* rank: broadcast, tree */
+    bool is_alike;                      /* AUTO: no tree where every chip can do the same */
     int shift;                          /* permute: rank r sends to rank r + shift of its group */
     const struct slice *slice;
     const struct chip *chip;

@@ -274,6 +274,26 @@ static int64_t bytes_of_all(const struct kernel_collective_room_need *need)
     return bytes;
 }
 
+/* From so many chips on, programs are timed by one chip that stands for all. */
+enum { ALIKE_CHIPS = 64 };
+
+/*
+ * Whole rows of VMEM on every rank, so that buckets which are blocks for each can stay there all the
+ * way; between many ranks a small one is summed as a whole, where that is quicker.
+ */
+static int64_t bytes_summed(const struct kernel_collective_work *w,
+                            const struct collective_request *r)
+{
+    struct collective_request blocks = *r, whole = *r;
+    double seconds;
+
+    blocks.bytes = round_up(w->block, (int64_t)w->ranks * ARRAY_ROW_BYTES);
+    whole.bytes = round_up(w->block, ARRAY_ROW_BYTES);
+    seconds = collective_estimate_seconds(&whole);
+    return seconds > 0 && seconds < collective_estimate_seconds(&blocks) ? whole.bytes
+                                                                         : blocks.bytes;
+}
+
 static int make_plan(struct kernel_collective_work *w,
                      const struct kernel_collective_room_need *need, struct arena *a, struct err *e)
 {
@@ -284,12 +304,10 @@ static int make_plan(struct kernel_collective_work *w,
     bool is_sum = w->op == HLO_ALL_REDUCE;
 
     own.vmem_bytes = need->vmem_bytes;
+    r.is_alike = need->devices->slice->chip_count >= ALIKE_CHIPS;
     w->ranks = r.group_size;
     w->block = bytes_of_all(need);
-    /* whole rows of VMEM on every rank, so that small buckets stay there all the way */
-    r.bytes = need->is_spread && is_sum ? w->block
-              : is_sum                  ? round_up(w->block, (int64_t)w->ranks * ARRAY_ROW_BYTES)
-                                        : w->block * w->ranks;
+    r.bytes = !is_sum ? w->block * w->ranks : need->is_spread ? w->block : bytes_summed(w, &r);
     if (set_type(need, &r.type, e) || check_blocks(need, w->ranks, e))
         return -1;
     w->type = r.type;

@@ -459,6 +459,50 @@ TEST(sums_are_as_near_as_additions_allow)
     check_near(&fours, DTYPE_F32);
 }
 
+/* ---- pods ---- */
+
+/* of all chips or of those along an axis, of any size: one chip can stand for all */
+static void check_chips_are_alike(int64_t elems, bool is_along_axis)
+{
+    struct graph_groups row = {16, 16, NULL};
+    struct module_settings settings = {.replica_count = 256};
+    int32_t *member = NULL;
+    struct module compiled;
+    struct slice v5e_256;
+    struct chip chip;
+    struct err e;
+    int x;
+
+    start("v5e-256");
+    member = arena_array(&arena, 256, sizeof(*member));
+    for (int i = 0; i < 256; i++)
+        member[i] = i;
+    row.member = member;
+    x = parameter(DTYPE_F32, 1, &elems);
+    output(graph_all_reduce_groups(&g, &x, 1, is_along_axis ? &row : NULL), "sum");
+    if (slice_parse(&v5e_256, slice, &e) ||
+        chip_load_builtin(&chip, v5e_256.chip_name, NULL, &arena, &e))
+        fail_msg("%s", e.msg);
+    settings.chip = &chip;
+    settings.slice = &v5e_256;
+    if (module_compile(&g, &settings, &arena, &compiled, &e))
+        fail_msg("%s", e.msg);
+    if (compiled.chips_differ)
+        fail_msg("%lld elements%s: chips do different things", (long long)elems,
+                 is_along_axis ? " along an axis" : "");
+    finish();
+}
+
+TEST(chips_of_a_pod_do_all_the_same)
+{
+    static const int64_t elems[] = {1, 300, 6000, 24576, 100000, 1 << 20};
+
+    for (size_t i = 0; i < COUNT_OF(elems); i++) {
+        check_chips_are_alike(elems[i], false);
+        check_chips_are_alike(elems[i], true);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void refused(const char *text)
@@ -581,6 +625,7 @@ int main(void)
         cmocka_unit_test(communicators_do_not_disturb_each_other),
         cmocka_unit_test(numbers_of_devices_are_values),
         cmocka_unit_test(sums_are_as_near_as_additions_allow),
+        cmocka_unit_test(chips_of_a_pod_do_all_the_same),
         cmocka_unit_test(what_does_not_go),
         cmocka_unit_test(loops_and_conditionals_may_have_collectives),
     };
