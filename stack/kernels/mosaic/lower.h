@@ -82,6 +82,8 @@ struct turned {                         /* a left operand, rows and columns exch
 struct taken { int64_t row, rows; int until; };         /* free behind operation `until` */
 
 #define ROOTS_MAX 24
+#define MADE_MAX 256
+#define MADE_SCOPES_MAX 64
 
 struct lower {
     const struct kernel_job *job;
@@ -104,6 +106,7 @@ struct lower {
     int at;                             /* number of the operation at hand */
 
     /* memory: all that a kernel takes */
+    uint8_t *depends;                   /* by value: tile_depends.c */
     bool *only_packed;                  /* by value of bf16: who reads it rounds it */
     const struct mosaic_value **live;   /* vectors that have been made and are read later */
     int live_count;
@@ -126,6 +129,12 @@ struct lower {
     int64_t end_step[MOSAIC_RANK_MAX];          /* and behind its last; 0: the bound */
     const struct array *bounds[MOSAIC_RANK_MAX];        /* of the grid, the call's first operands */
     const struct array **operand;       /* of the call, behind the bounds, then results */
+
+    struct made {                       /* scalars computed before, as far as the code around sees */
+        int code;                       /* of Mosaic's operation */
+        struct scalar a, b, result;
+    } made[MADE_MAX];
+    int made_count, made_scope[MADE_SCOPES_MAX], made_scopes;
 
     /* scalars that registers hold in the block at hand */
     int cache[LOWER_CACHE_COUNT];       /* SMEM address, -1: none */
@@ -173,6 +182,13 @@ struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b);
 struct scalar scalar_sub(struct lower *l, struct scalar a, struct scalar b);
 struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by);
 struct scalar scalar_of(struct lower *l, const struct mosaic_value *v);
+/*
+ * What is computed between the two is not there behind them: code that may be left out. A loop's body
+ * sees nothing of what was computed before it, for it may write the words that it was computed of.
+ */
+void scalar_scope_begin(struct lower *l);
+void scalar_scope_end(struct lower *l);
+void scalar_forget_made(struct lower *l);
 /* a predicate register that is true where s is (or is not) 0 */
 int scalar_test(struct lower *l, struct scalar s, bool is_zero);
 int64_t scalar_multiple(struct lower *l, const struct mosaic_value *v); /* that it surely is of */

@@ -72,7 +72,9 @@ int pallas_block(struct lower *l, const struct mosaic_block *b)
 
     l->block_end = l->at + pallas_count_ops(b);
     l->epoch++;
+    scalar_scope_begin(l);
     status = block_ops(l, b);
+    scalar_scope_end(l);
     l->epoch++;
     l->block_end = around;
     return status;
@@ -94,6 +96,7 @@ size_t pallas_if_begin(struct lower *l, struct scalar s)
         return SKIP_NEVER;
     skip = vcode_skip_begin(&l->code, scalar_test(l, s, true));
     scalar_forget(l);
+    scalar_scope_begin(l);
     return skip + 1;
 }
 
@@ -103,6 +106,7 @@ void pallas_if_end(struct lower *l, size_t skip)
         return;
     vcode_skip_end(&l->code, skip - 1);
     scalar_forget(l);
+    scalar_scope_end(l);
 }
 
 int pallas_loop_begin(struct lower *l)
@@ -117,6 +121,8 @@ int pallas_loop_begin(struct lower *l)
     pallas_begin_block(l);
     vcode_loop_begin(&l->code, counter, 1);
     scalar_forget(l);
+    scalar_forget_made(l);
+    scalar_scope_begin(l);
     return counter;
 }
 
@@ -131,6 +137,7 @@ void pallas_loop_end(struct lower *l, int counter, struct scalar a, struct scala
     emit_select(&l->code, counter, 1, I(2), I(1));
     vcode_loop_end(&l->code, counter);
     scalar_forget(l);
+    scalar_scope_end(l);
     l->loop_depth--;
 }
 

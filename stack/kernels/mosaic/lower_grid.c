@@ -165,6 +165,7 @@ static int copy_block(struct grid *g, struct window *w, const struct scalar *ind
             }
             skip[skips++] = vcode_skip_begin(&l->code, scalar_test(l, off, !is_edge));
             scalar_forget(l);
+            scalar_scope_begin(l);
         }
         if (!is_it.is_known || is_it.value)
             if (copy_variant(g, w, row, parity, edges))
@@ -172,6 +173,7 @@ static int copy_block(struct grid *g, struct window *w, const struct scalar *ind
         while (skips) {
             vcode_skip_end(&l->code, skip[--skips]);
             scalar_forget(l);
+            scalar_scope_end(l);
         }
     }
     return 0;

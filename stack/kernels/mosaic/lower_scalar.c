@@ -74,6 +74,65 @@ struct scalar scalar_keep(struct lower *l, struct isa_operand in)
     return s;
 }
 
+/* ----- what has been computed before */
+
+static bool is_same(struct scalar a, struct scalar b)
+{
+    return a.is_known == b.is_known && (a.is_known ? a.value == b.value : a.smem == b.smem);
+}
+
+static bool was_made(const struct lower *l, int code, struct scalar a, struct scalar b,
+                     struct scalar *result)
+{
+    for (int i = l->made_count - 1; i >= 0; i--)
+        if (l->made[i].code == code && is_same(l->made[i].a, a) && is_same(l->made[i].b, b)) {
+            *result = l->made[i].result;
+            return true;
+        }
+    return false;
+}
+
+static struct scalar made(struct lower *l, int code, struct scalar a, struct scalar b,
+                          struct scalar result)
+{
+    if (l->made_count < MADE_MAX)
+        l->made[l->made_count++] = (struct made){code, a, b, result};
+    return result;
+}
+
+static bool is_of_word(struct scalar s, int smem) { return !s.is_known && s.smem == smem; }
+
+/* a word is written: what was computed of it is of the past */
+static void forget_word(struct lower *l, int smem)
+{
+    for (int i = 0; i < l->made_count; i++)
+        if (is_of_word(l->made[i].a, smem) || is_of_word(l->made[i].b, smem) ||
+            is_of_word(l->made[i].result, smem))
+            l->made[i].code = -1;
+}
+
+void scalar_scope_begin(struct lower *l)
+{
+    if (l->made_scopes < MADE_SCOPES_MAX)
+        l->made_scope[l->made_scopes] = l->made_count;
+    l->made_scopes++;
+}
+
+void scalar_scope_end(struct lower *l)
+{
+    l->made_scopes--;
+    if (l->made_scopes >= MADE_SCOPES_MAX)
+        l->made_count = 0;
+    else if (l->made_count > l->made_scope[l->made_scopes])
+        l->made_count = l->made_scope[l->made_scopes];
+}
+
+void scalar_forget_made(struct lower *l)
+{
+    for (int i = 0; i < l->made_count; i++)
+        l->made[i].code = -1;
+}
+
 void scalar_write(struct lower *l, struct scalar to, struct scalar from)
 {
     struct isa_operand value = scalar_use(l, from);
@@ -81,6 +140,7 @@ void scalar_write(struct lower *l, struct scalar to, struct scalar from)
     for (int i = 0; i < LOWER_CACHE_COUNT; i++)
         if (l->cache[i] == to.smem)
             l->cache[i] = -1;
+    forget_word(l, to.smem);
     emit_sst(&l->code, NONE, I(to.smem), value);
 }
 
@@ -96,6 +156,7 @@ static struct scalar binary(struct lower *l, enum isa_opcode code, struct isa_op
 
 struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b)
 {
+    struct scalar before;
     struct isa_operand x;
 
     if (a.is_known && b.is_known)
@@ -104,24 +165,30 @@ struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b)
         return b;
     if (b.is_known && b.value == 0)
         return a;
+    if (was_made(l, MOSAIC_ADDI, a, b, &before))
+        return before;
     x = scalar_use(l, a);
-    return binary(l, OP_SADD, x, scalar_use(l, b));
+    return made(l, MOSAIC_ADDI, a, b, binary(l, OP_SADD, x, scalar_use(l, b)));
 }
 
 struct scalar scalar_sub(struct lower *l, struct scalar a, struct scalar b)
 {
+    struct scalar before;
     struct isa_operand x;
 
     if (a.is_known && b.is_known)
         return scalar_known((int64_t)(int32_t)((uint32_t)a.value - (uint32_t)b.value));
     if (b.is_known && b.value == 0)
         return a;
+    if (was_made(l, MOSAIC_SUBI, a, b, &before))
+        return before;
     x = scalar_use(l, a);
-    return binary(l, OP_SSUB, x, scalar_use(l, b));
+    return made(l, MOSAIC_SUBI, a, b, binary(l, OP_SSUB, x, scalar_use(l, b)));
 }
 
 struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by)
 {
+    struct scalar before, b = scalar_known(by);
     struct isa_operand x;
 
     if (a.is_known)
@@ -130,10 +197,13 @@ struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by)
         return scalar_known(0);
     if (by == 1)
         return a;
+    if (was_made(l, MOSAIC_MULI, a, b, &before))
+        return before;
     x = scalar_use(l, a);
     if (by > 0 && (by & (by - 1)) == 0)
-        return binary(l, OP_SSHLL, x, I(__builtin_ctzll((unsigned long long)by)));
-    return binary(l, OP_SMUL, x, I(by));
+        return made(l, MOSAIC_MULI, a, b,
+                    binary(l, OP_SSHLL, x, I(__builtin_ctzll((unsigned long long)by))));
+    return made(l, MOSAIC_MULI, a, b, binary(l, OP_SMUL, x, I(by)));
 }
 
 static void float_by_vector(struct lower *l, const struct mosaic_op *op);
@@ -355,12 +425,15 @@ static struct scalar integer(struct lower *l, const struct mosaic_op *op, struct
 
 int pallas_integer(struct lower *l, const struct mosaic_op *op)
 {
-    struct scalar x;
+    struct scalar x, y, result;
 
     if (!is_scalar(op))
         return 0;
     x = scalar_of(l, op->operand[0]);
-    set(l, op, integer(l, op, x, scalar_of(l, op->operand[op->operand_count - 1])));
+    y = scalar_of(l, op->operand[op->operand_count - 1]);
+    if (!was_made(l, op->code, x, y, &result))
+        result = made(l, op->code, x, y, integer(l, op, x, y));
+    set(l, op, result);
     return 0;
 }
 

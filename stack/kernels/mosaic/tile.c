@@ -491,13 +491,19 @@ static bool pull_place(struct tiler *t, const struct mosaic_value *v, const stru
     return !t->is_failed;
 }
 
-bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at, opnd *out)
+bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_at *where, opnd *out)
 {
+    unsigned depends = tile_depends(t->l, v);
+    struct tile_at one = *where, *at = &one;
     bool is_right;
     uint16_t before;
 
     if (v->type.kind == MOSAIC_SCALAR && v->type.element != MOSAIC_I1)
         return pull_scalar(t, v, at, out);
+    if (!(depends & TILE_ROWS_DIFFER))
+        one.row = 0;
+    if (!(depends & TILE_LANES_DIFFER))
+        one.lane = 0;
     if (tile_remembers(t, v->id, at, out))
         return true;
     before = pallas_origin(t->c, v->op);

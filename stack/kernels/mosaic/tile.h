@@ -79,6 +79,10 @@ bool tile_mask(struct tiler *t, const struct mosaic_value *v, const struct tile_
 bool tile_fail(struct tiler *t, const struct mosaic_op *op, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* by what its tiles differ */
+enum { TILE_ROWS_DIFFER = 1, TILE_LANES_DIFFER = 2 };
+unsigned tile_depends(const struct lower *l, const struct mosaic_value *v);
+
 /* register that holds a scalar, or an immediate */
 opnd tile_scalar(struct tiler *t, struct scalar s);
 /* a word that begins as `from` and goes on by `step` from row tile to row tile of the loop */
