@@ -304,6 +304,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     *out = (struct segment){.tiling = *t};
     open_lower(l, job, a, &inner);
     status = grid_emit(l);
+    scalar_drop_unread(l);
     if (!status)
         status = kernel_finish(job, &l->code, job->vmem_row, SPILL_TILES, a, out, &inner);
     vcode_fini(&l->code);

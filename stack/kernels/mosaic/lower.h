@@ -178,6 +178,8 @@ int scalar_register(struct lower *l);
 struct scalar scalar_keep(struct lower *l, struct isa_operand in);      /* a word of its own */
 struct scalar scalar_word(struct lower *l);             /* one that is written later */
 void scalar_write(struct lower *l, struct scalar to, struct scalar from);
+/* at the end: words that only the registers of their block have passed on are not stored */
+void scalar_drop_unread(struct lower *l);
 struct scalar scalar_add(struct lower *l, struct scalar a, struct scalar b);
 struct scalar scalar_sub(struct lower *l, struct scalar a, struct scalar b);
 struct scalar scalar_mul(struct lower *l, struct scalar a, int64_t by);

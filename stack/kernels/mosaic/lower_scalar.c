@@ -61,6 +61,8 @@ struct scalar scalar_word(struct lower *l)
     return s;
 }
 
+#define KEPT_WORD 3                     /* in place of a region: the only store of a word */
+
 struct scalar scalar_keep(struct lower *l, struct isa_operand in)
 {
     struct scalar s;
@@ -68,10 +70,55 @@ struct scalar scalar_keep(struct lower *l, struct isa_operand in)
     if (in.kind == OPERAND_IMM)
         return scalar_known(in.value);
     s = scalar_word(l);
-    emit_sst(&l->code, NONE, I(s.smem), in);
+    vcode_put(&l->code, isa_sst(NONE, I(s.smem), in))->region = KEPT_WORD;
     if (in.value >= LOWER_CACHE_FIRST && in.value < LOWER_CACHE_FIRST + LOWER_CACHE_COUNT)
         l->cache[in.value - LOWER_CACHE_FIRST] = s.smem;
     return s;
+}
+
+/* ----- words that nobody reads */
+
+static bool is_at(const struct isa_op *op, int base, int64_t *word)
+{
+    if (op->operand[base].kind == OPERAND_REG || op->operand[base + 1].kind != OPERAND_IMM)
+        return false;
+    *word = ((op->operand[base].kind == OPERAND_IMM ? op->operand[base].value : 0) +
+             (int64_t)op->operand[base + 1].value) / 4;
+    return true;
+}
+
+static void note_reads(const struct vcode_block *b, bool *is_read, int64_t words)
+{
+    int64_t word;
+
+    for (size_t i = 0; i < b->op_count; i++)
+        if (b->op[i].op.code == OP_SLD && is_at(&b->op[i].op, 1, &word) && word >= 0 &&
+            word < words)
+            is_read[word] = true;
+}
+
+static void drop_stores(struct vcode_block *b, const bool *is_read)
+{
+    size_t kept = 0;
+    int64_t word;
+
+    for (size_t i = 0; i < b->op_count; i++)
+        if (b->op[i].op.code != OP_SST || b->op[i].region != KEPT_WORD ||
+            !is_at(&b->op[i].op, 0, &word) || is_read[word])
+            b->op[kept++] = b->op[i];
+    b->op_count = kept;
+}
+
+void scalar_drop_unread(struct lower *l)
+{
+    int64_t words = l->next_smem / 4 + 1;
+    bool *is_read = mem_alloc((size_t)words * sizeof(*is_read));
+
+    for (size_t i = 0; i < l->code.block_count; i++)
+        note_reads(&l->code.block[i], is_read, words);
+    for (size_t i = 0; i < l->code.block_count; i++)
+        drop_stores(&l->code.block[i], is_read);
+    mem_free(is_read);
 }
 
 /* ----- what has been computed before */
@@ -454,6 +501,15 @@ static struct scalar from_predicate(struct lower *l, int p)
     return scalar_keep(l, R(to));
 }
 
+/* 0 or 1 */
+static bool is_truth(const struct mosaic_value *v)
+{
+    return v->type.element == MOSAIC_I1 ||
+           (v->op && v->op->code == MOSAIC_EXTUI && v->op->operand[0]->type.element == MOSAIC_I1);
+}
+
+#define CODE_OF_PREDICATE MOSAIC_UNKNOWN        /* of what has been compared, behind operations */
+
 int pallas_cmpi(struct lower *l, const struct mosaic_op *op)
 {
     static const enum isa_opcode is_signed[] = {OP_SCMP_EQ, OP_SCMP_NE, OP_SCMP_LT, OP_SCMP_LE,
@@ -461,7 +517,7 @@ int pallas_cmpi(struct lower *l, const struct mosaic_op *op)
     static const enum isa_scmp_u32_x0 is_unsigned[] = {SCMP_U32_LT, SCMP_U32_LE, SCMP_U32_GT,
                                                        SCMP_U32_GE};
     int64_t predicate = mosaic_int(op, "predicate", 0);
-    struct scalar a, b;
+    struct scalar a, b, result;
     struct isa_operand x, y;
     int p;
 
@@ -475,7 +531,14 @@ int pallas_cmpi(struct lower *l, const struct mosaic_op *op)
         set(l, op, scalar_known(compare_known(predicate, a.value, b.value)));
         return 0;
     }
-    /* a truth compared with 0 is itself, or its negation */
+    if (predicate == 1 && b.is_known && b.value == 0 && is_truth(op->operand[0])) {
+        set(l, op, a);                  /* a truth that is not 0 is itself */
+        return 0;
+    }
+    if (was_made(l, CODE_OF_PREDICATE + (int)predicate, a, b, &result)) {
+        set(l, op, result);
+        return 0;
+    }
     x = scalar_use(l, a);
     y = scalar_use(l, b);
     p = next_pred(l);
@@ -483,7 +546,7 @@ int pallas_cmpi(struct lower *l, const struct mosaic_op *op)
         vcode_put(&l->code, isa_make_q_ss(is_signed[predicate], p, x, y));
     else
         emit_scmp_u32(&l->code, p, x, y, is_unsigned[predicate - 6]);
-    set(l, op, from_predicate(l, p));
+    set(l, op, made(l, CODE_OF_PREDICATE + (int)predicate, a, b, from_predicate(l, p)));
     return 0;
 }
 
