@@ -188,6 +188,7 @@ static void analyse(struct lower *l)
     l->is_late = arena_array(l->a, values, sizeof(bool));
     l->place = arena_array(l->a, values, sizeof(*l->place));
     l->sum = arena_array(l->a, values, sizeof(*l->sum));
+    l->sum_parts = arena_array(l->a, values, sizeof(*l->sum_parts));
     l->depends = arena_array(l->a, values, sizeof(*l->depends));
     l->pulled = arena_array(l->a, values, sizeof(*l->pulled));
     l->last_use = arena_array(l->a, values, sizeof(int));

@@ -99,6 +99,7 @@ struct lower {
     bool *is_late;                      /* by value: a float that the vector unit makes when needed */
     struct place *place;                /* by value: references, and vectors in memory */
     struct place *sum;                  /* by value: a product that is added to something */
+    uint8_t *sum_parts;                 /* of it: sums that follow each other, to be added up */
     struct pulled **pulled;             /* by value: a product that loops multiply (product.h) */
     int *last_use;                      /* by value: number of the last operation that reads it */
     int *needed_until;                  /* the same of the root that it goes into at last, */

@@ -104,13 +104,22 @@ static struct dot_step step_of(struct lower *l, const struct product *p, int64_t
                    batch * batch_step(&p->rhs, p->dot.rhs_batch, p->dot.batch_count));
     if (p->k % ARRAY_LANES)
         s.lhs_depth = s.rhs_depth = p->k;
+    if (p->parts > 1) {
+        s.depth_tiles /= p->parts;
+        s.lhs_unit_step = s.depth_tiles * s.lhs.depth_step;
+        s.rhs_unit_step = s.depth_tiles * s.rhs.depth_step *
+                          (p->is_rhs_transposed ? 1 : ARRAY_LANES / matrix_rows(p->rhs_type));
+    }
     s.sum_tile_step = p->sum.t.lane_step;
     s.sum_row = p->sum.base + batch * p->sum.t.lane_step * div_up(p->n, ARRAY_LANES) + first_row;
     (void)rows;
     return s;
 }
 
-/* one way of cutting a step: `units` share columns of `width` tiles, or have rows of their own */
+/*
+ * One way of cutting a step: `units` share columns of `width` tiles, or have rows of their own, or,
+ * by_rows as well, parts of the contraction.
+ */
 static bool cut(struct dot_step *s, const struct product *p, int64_t rows, int group, int width,
                 bool by_rows)
 {
@@ -122,27 +131,28 @@ static bool cut(struct dot_step *s, const struct product *p, int64_t rows, int g
     s->group_rows = group;
     s->width = width;
     s->columns = tiles / width;
-    if (by_rows && rows % (s->units * group))
+    if (by_rows && p->parts <= 1 && rows % (s->units * group))
         return false;
-    each = by_rows ? rows / s->units : rows;
+    each = by_rows && p->parts <= 1 ? rows / s->units : rows;
     s->rounds = div_up(each, group);
     if (tiles % width || each % group || (by_rows && s->units == 1))
         return false;
     s->sum_column_step = width * s->sum_tile_step;
     s->rhs_column_step = width * s->rhs.side_step *
                          (s->is_rhs_transposed ? ARRAY_LANES / type_rows : 1);
-    s->lhs_unit_step = by_rows ? s->rounds * (group / matrix_rows(s->lhs_type)) * s->lhs.side_step
-                               : 0;
+    if (p->parts <= 1)
+        s->lhs_unit_step =
+            by_rows ? s->rounds * (group / matrix_rows(s->lhs_type)) * s->lhs.side_step : 0;
     return dot_step_check(s, &ignored) == 0;
 }
 
-/* the cut that takes the fewest cycles */
-static bool choose_cut(struct dot_step *s, const struct product *p, int64_t rows)
+/* the cut that takes the fewest cycles, which they are; INT64_MAX: there is none */
+static int64_t choose_cut(struct dot_step *s, const struct product *p, int64_t rows)
 {
     struct dot_step best = *s;
     int64_t least = INT64_MAX;
 
-    for (int by_rows = 0; by_rows < 2; by_rows++)
+    for (int by_rows = p->parts > 1; by_rows < 2; by_rows++)
         for (int group = 8; group <= 32; group *= 2)
             for (int width = 1; width <= DOT_WIDTH_MAX; width++) {
                 struct dot_step one = *s;
@@ -157,7 +167,7 @@ static bool choose_cut(struct dot_step *s, const struct product *p, int64_t rows
                 }
             }
     *s = best;
-    return least < INT64_MAX;
+    return least;
 }
 
 /* rows that one step may have: a whole operand's, or as many as accumulators hold */
@@ -177,7 +187,7 @@ static int put_step(struct lower *l, const struct product *p, int64_t batch, int
     struct isa_program *code = arena_alloc(l->a, sizeof(*code));
     struct err e = {.msg = ""};
 
-    if (!choose_cut(&s, p, rows))
+    if (choose_cut(&s, p, rows) == INT64_MAX)
         return pallas_fail(l, p->op, "%lld rows by %lld columns are not made by the units",
                           (long long)rows, (long long)p->n);
     if (dot_step_code(&s, -1, l->a, code, &e))
@@ -186,11 +196,35 @@ static int put_step(struct lower *l, const struct product *p, int64_t batch, int
     return 0;
 }
 
+/*
+ * Of few columns each unit gets a part of the contraction, and sums of its own: else some would idle,
+ * or have so few rows each that putting in weights takes longer than using them.
+ */
+static int parts_of(struct lower *l, const struct product *p, int64_t rows)
+{
+    int units = (int)l->chip->mxu_count;
+    struct product whole = *p, cut = *p;
+    struct dot_step s;
+    int64_t least;
+
+    whole.parts = 1;
+    cut.parts = units;
+    if (units < 2 || p->k % ((int64_t)units * chip_mxu_halves(l->chip) * ARRAY_LANES) ||
+        rows_of_step(l, rows) < rows)
+        return 1;
+    whole.sum.t.lane_step = rows;
+    cut.sum.t.lane_step = units * rows;
+    s = step_of(l, &whole, 0, 0, rows);
+    least = choose_cut(&s, &whole, rows);
+    s = step_of(l, &cut, 0, 0, rows);
+    return choose_cut(&s, &cut, rows) < least ? units : 1;
+}
+
 /* sums of a product: columns of 128, in each all row tiles, whole tiles of the operand's type */
 static struct place place_for_sums(struct lower *l, const struct product *p)
 {
     const struct mosaic_type *t = &p->op->result[0]->type;
-    int64_t rows = round_up(p->m, p->lhs.t.rows > 8 ? p->lhs.t.rows : 8);
+    int64_t rows = round_up(p->m, p->lhs.t.rows > 8 ? p->lhs.t.rows : 8) * p->parts;
     int64_t across = div_up(p->n, ARRAY_LANES);
     struct place s = {.is_there = true, .space = MOSAIC_VMEM, .buffer = -1,
                       .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
@@ -299,8 +333,9 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
         return pallas_fail(l, op, "operands in memory of another type");
     if (p.lhs.sublane || p.rhs.sublane)
         return pallas_fail(l, op, "operands that begin within a tile");
-    p.sum = place_for_sums(l, &p);
     padded = round_up(p.m, p.lhs.t.rows);
+    p.parts = parts_of(l, &p, padded);
+    p.sum = place_for_sums(l, &p);
     each = rows_of_step(l, padded);
     pallas_begin_block(l);
     set_base(l, &p.lhs, REG_LHS);
@@ -309,11 +344,28 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
         for (int64_t first = 0; first < padded && !l->is_failed; first += each)
             put_step(l, &p, b, first, padded - first < each ? padded - first : each);
     pallas_begin_block(l);
-    if (is_zero(op->operand[2]))
+    l->sum_parts[op->result[0]->id] = (uint8_t)p.parts;
+    if (is_zero(op->operand[2]) && p.parts == 1)
         l->place[op->result[0]->id] = p.sum;
     else
         l->sum[op->result[0]->id] = p.sum;
     return l->is_failed ? -1 : 0;
+}
+
+/* what the units have summed up each by itself */
+static opnd sum_of_parts(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at)
+{
+    int id = op->result[0]->id;
+    struct place part = t->l->sum[id];
+    int64_t rows = part.t.lane_step / t->l->sum_parts[id];
+    opnd sum = tile_load(t, &part, at);
+
+    for (int i = 1; i < t->l->sum_parts[id]; i++) {
+        part.base += rows;
+        sum = mosaic_is_float(&op->result[0]->type) ? add(t->c, sum, tile_load(t, &part, at))
+                                                    : iadd(t->c, sum, tile_load(t, &part, at));
+    }
+    return sum;
 }
 
 /* what the product is added to, and the product */
@@ -324,14 +376,14 @@ bool tile_matmul(struct tiler *t, const struct mosaic_op *op, const struct tile_
 
     if (p && !pulled_tile(t, p, at, &product))
         return false;
-    if (p && is_zero(op->operand[2])) {
+    if (!p)
+        product = sum_of_parts(t, op, at);
+    if (is_zero(op->operand[2])) {
         *out = product;
         return true;
     }
     if (!tile_pull(t, op->operand[2], at, &before))
         return false;
-    if (!p)
-        product = tile_load(t, &t->l->sum[op->result[0]->id], at);
     tile_meet(t, at, &before, &product);
     *out = mosaic_is_float(&op->result[0]->type) ? add(t->c, before, product)
                                                  : iadd(t->c, before, product);

@@ -23,6 +23,7 @@ struct product {
     enum matrix_type lhs_type, rhs_type;
     bool is_rhs_transposed;
     bool turns_lhs;                     /* it is contracted along its rows */
+    int parts;                          /* of the contraction: each unit sums up one of its own */
 };
 
 /* one that loops over row tiles multiply: its right operand stands in memory */

@@ -236,6 +236,61 @@ def in_place_parts(x, y, interpret=False):
     return write(first, y + 1.0, 32), made + first
 
 
+def deep(x, y, interpret=False):
+    """Few columns of a long contraction."""
+    def kernel(x_ref, y_ref, o_ref):
+        o_ref[...] += jnp.dot(x_ref[...], y_ref[...], preferred_element_type=F32)
+
+    def whole(x_ref, y_ref, o_ref):
+        o_ref[...] = jnp.ones_like(o_ref)
+        kernel(x_ref, y_ref, o_ref)
+    return pl.pallas_call(whole, out_shape=like((x.shape[0], y.shape[1])),
+                          interpret=interpret)(x, y)
+
+
+def scores(q, k, v, interpret=False):
+    """Attention whose widths, and whose keys, fill no whole tiles of lanes."""
+    def kernel(q_ref, k_ref, v_ref, o_ref):
+        s = jax.lax.dot_general(q_ref[...] * 0.25, k_ref[...], (((1,), (1,)), ((), ())),
+                                preferred_element_type=F32)
+        column = jax.lax.broadcasted_iota(I32, s.shape, 1)
+        row = jax.lax.broadcasted_iota(I32, s.shape, 0)
+        s = jnp.where(column <= row + 100, s, -1e30)
+        e = jnp.exp(s - jnp.max(s, axis=1, keepdims=True))
+        p = jnp.dot(e, v_ref[...], preferred_element_type=F32)
+        o_ref[...] = p / jnp.sum(e, axis=1, keepdims=True)
+    return pl.pallas_call(kernel, out_shape=like(q.shape), interpret=interpret)(q, k, v)
+
+
+def turned(x, y, interpret=False):
+    """One left operand, contracted along its rows, by two blocks of columns."""
+    def kernel(x_ref, y_ref, o_ref):
+        for i in range(2):
+            o_ref[:, 128 * i:128 * (i + 1)] = jax.lax.dot_general(
+                x_ref[...] * 2, y_ref[:, 128 * i:128 * (i + 1)], (((0,), (0,)), ((), ())),
+                preferred_element_type=F32)
+    return pl.pallas_call(kernel, out_shape=like((x.shape[1], 256)), interpret=interpret)(x, y)
+
+
+def rounds(x, y, interpret=False, width=128):
+    """A running maximum and sum over blocks of columns, written out one behind the other."""
+    def kernel(x_ref, y_ref, o_ref, m_ref, l_ref):
+        m_ref[...] = jnp.full_like(m_ref, -1e30)
+        l_ref[...] = jnp.zeros_like(l_ref)
+        for i in range(y_ref.shape[0] // width):
+            s = jax.lax.dot_general(x_ref[...], y_ref[width * i:width * (i + 1), :],
+                                    (((1,), (1,)), ((), ())), preferred_element_type=F32)
+            before = m_ref[...]
+            m = jnp.maximum(before, jnp.max(s, axis=1, keepdims=True))
+            l_ref[...] = (l_ref[...] * jnp.exp(before - m) +
+                          jnp.sum(jnp.exp(s - m[:, :1]), axis=1, keepdims=True))
+            m_ref[...] = m
+        o_ref[...] = m_ref[...] + jnp.log(l_ref[...])
+    return pl.pallas_call(kernel, out_shape=like((x.shape[0], 128)),
+                          scratch_shapes=[pltpu.VMEM((x.shape[0], 128), F32)] * 2,
+                          interpret=interpret)(x, y)
+
+
 KERNELS = [
     ("add", add, [like((48, 256)), like((48, 256))], 1e-6),
     ("softmax", softmax, [like((64, 384))], 3e-5),
@@ -255,4 +310,8 @@ KERNELS = [
     ("in_place", in_place, [like((64, 128)), like((64, 128))], 1e-6),
     ("in_place_parts", in_place_parts, [like((64, 128)), like((16, 128))], 1e-6),
     ("narrow", narrow, [like((20, 100))], 1e-5),
+    ("deep", deep, [like((32, 1536), BF16), like((1536, 128), BF16)], 2e-2),
+    ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
+    ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
+    ("rounds", rounds, [like((256, 128), BF16), like((512, 128), BF16)], 2e-2),
 ]
