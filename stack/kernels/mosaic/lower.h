@@ -242,6 +242,16 @@ bool same_turned(struct lower *l, const struct mosaic_value *v, struct place *to
 void same_take_turned(struct lower *l, const struct mosaic_value *v);       /* as pallas_take_for */
 void same_keep_turned(struct lower *l, const struct mosaic_value *v, const struct place *place);
 
+/* ----- floats that only the vector unit has (lower_cells.c) */
+/* a word of SMEM that need not be there; it takes a tile of VMEM */
+bool cell_can_be(const struct lower *l, const struct mosaic_value *v);
+int cell_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_value *v);
+int cell_load(struct lower *l, const struct mosaic_op *op);
+int cell_store(struct lower *l, const struct mosaic_op *op);
+int cell_extract(struct lower *l, const struct mosaic_op *op, const struct place *from);
+/* one of them is wanted by the scalar unit after all */
+void cell_to_scalar(struct lower *l, const struct mosaic_value *v);
+
 /* ----- roots */
 bool root_same_place(const struct place *a, const struct place *b);
 int root_add(struct lower *l, const struct root *r);

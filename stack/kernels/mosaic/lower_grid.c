@@ -246,15 +246,21 @@ static int put_words(struct grid *g)
 
     for (int i = 0; i < g->words_count; i++) {
         int operand = g->words[i];
-        struct place array, *from = &l->place[argument_of(l, operand)->id];
+        struct place array, cell, *from = &l->place[argument_of(l, operand)->id];
         int64_t granules;
 
         if (operand < l->k->operand_count - l->k->output_count)
             continue;
         array = array_place(l, l->k->prefetch_count + operand);
-        if (from->t.rank == 0) {
+        if (from->t.rank == 0 || array.t.rank == 0) {
             array.t.rank = from->t.rank = 1;
             array.t.dim[0] = from->t.dim[0] = 1;
+        }
+        if (from->space == MOSAIC_VMEM) {       /* lower_cells.c: a float in all of a tile */
+            cell = array;
+            cell.space = MOSAIC_VMEM;
+            cell.base = from->base;
+            from = &cell;
         }
         if (pallas_copy(l, NULL, from, &array, I(l->job->first_flag), &granules))
             return -1;

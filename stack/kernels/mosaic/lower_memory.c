@@ -20,6 +20,8 @@ int pallas_load(struct lower *l, const struct mosaic_op *op)
     struct place at;
     int to;
 
+    if (p->space == MOSAIC_VMEM && op->operand[0]->type.space == MOSAIC_SMEM)
+        return cell_load(l, op);
     if (p->space != MOSAIC_SMEM)
         return pallas_fail(l, op, "a scalar of %s; of SMEM it is made", mosaic_space_name(p->space));
     if (place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 1, NULL, &at))
@@ -39,6 +41,8 @@ int pallas_store(struct lower *l, const struct mosaic_op *op)
     const struct place *p = &l->place[op->operand[1]->id];
     struct place at;
 
+    if (p->space == MOSAIC_VMEM && op->operand[1]->type.space == MOSAIC_SMEM)
+        return cell_store(l, op);
     if (p->space != MOSAIC_SMEM)
         return pallas_fail(l, op, "a scalar into %s; into SMEM it is made",
                           mosaic_space_name(p->space));

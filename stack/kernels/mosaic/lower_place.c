@@ -482,6 +482,8 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     const struct mosaic_type *t = &v->type;
     struct place *p = &l->place[v->id];
 
+    if (cell_can_be(l, v))
+        return cell_open(l, op, v);
     *p = (struct place){.is_there = true, .space = t->space, .buffer = v->id,
                         .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
     tiles_of(&p->t, t);

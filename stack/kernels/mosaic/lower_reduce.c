@@ -209,6 +209,10 @@ int pallas_extract(struct lower *l, const struct mosaic_op *op)
     pallas_begin_block(l);
     if (p.has_offset)
         return pallas_fail(l, op, "of memory whose place is computed");
+    if (from->type.element == MOSAIC_F32) {
+        mem_free(t.loaded);
+        return cell_extract(l, op, &p);
+    }
     v = tile_load(&t, &p, &at);
     emit_vpush(&l->code, vcode_in_register(&l->code, v));
     to = scalar_register(l);

@@ -186,7 +186,7 @@ static bool is_waiting(const struct lower *l, const struct mosaic_value *v)
 /* products read bf16 of every f32 operand: a value that only they will read is kept so */
 static bool is_for_products(const struct mosaic_value *v, const struct lower *l)
 {
-    return v->type.element == MOSAIC_F32 && l->read_whole[v->id] <= l->at;
+    return v->type.element == MOSAIC_F32 && l->read_whole[v->id] < l->at;
 }
 
 static struct place place_for(struct lower *l, const struct mosaic_value *v)

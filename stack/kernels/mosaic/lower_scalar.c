@@ -257,7 +257,9 @@ static void float_by_vector(struct lower *l, const struct mosaic_op *op);
 
 struct scalar scalar_of(struct lower *l, const struct mosaic_value *v)
 {
-    if (l->is_late[v->id])
+    if (l->is_late[v->id] && l->place[v->id].is_there)
+        cell_to_scalar(l, v);
+    else if (l->is_late[v->id])
         float_by_vector(l, v->op);
     return l->scalar[v->id];
 }

@@ -455,6 +455,8 @@ static bool pull_scalar(struct tiler *t, const struct mosaic_value *v, const str
 {
     opnd s, a, b;
 
+    if (t->l->is_late[v->id] && cell_pull(t, v, out))
+        return true;
     if (t->l->is_late[v->id]) {
         if (!tile_pull(t, v->op->operand[0], at, &a) ||
             !tile_pull(t, v->op->operand[v->op->operand_count - 1], at, &b))

@@ -79,6 +79,9 @@ bool tile_mask(struct tiler *t, const struct mosaic_value *v, const struct tile_
 bool tile_fail(struct tiler *t, const struct mosaic_op *op, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* a float that stands in a tile (lower_cells.c); false: it does not */
+bool cell_pull(struct tiler *t, const struct mosaic_value *v, opnd *out);
+
 /* by what its tiles differ */
 enum { TILE_ROWS_DIFFER = 1, TILE_LANES_DIFFER = 2 };
 unsigned tile_depends(const struct lower *l, const struct mosaic_value *v);

@@ -291,6 +291,23 @@ def rounds(x, y, interpret=False, width=128):
                           interpret=interpret)(x, y)
 
 
+def word(x, interpret=False):
+    """A sum over all blocks in one word of SMEM, and as a result."""
+    def kernel(x_ref, o_ref, acc):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            acc[0] = 0.5
+        acc[0] -= jnp.sum(x_ref[...] * 2.0)
+
+        @pl.when(pl.program_id(0) == pl.num_programs(0) - 1)
+        def _():
+            o_ref[0] = acc[0] * 3.0
+    return pl.pallas_call(kernel, out_shape=like((1,)), grid=(3,),
+                          in_specs=[pl.BlockSpec((16, 256), lambda i: (i, 0))],
+                          out_specs=pl.BlockSpec(memory_space=pltpu.SMEM),
+                          scratch_shapes=[pltpu.SMEM((1,), F32)], interpret=interpret)(x)
+
+
 KERNELS = [
     ("add", add, [like((48, 256)), like((48, 256))], 1e-6),
     ("softmax", softmax, [like((64, 384))], 3e-5),
@@ -310,6 +327,7 @@ KERNELS = [
     ("in_place", in_place, [like((64, 128)), like((64, 128))], 1e-6),
     ("in_place_parts", in_place_parts, [like((64, 128)), like((16, 128))], 1e-6),
     ("narrow", narrow, [like((20, 100))], 1e-5),
+    ("word", word, [like((48, 256))], 1e-5),
     ("deep", deep, [like((32, 1536), BF16), like((1536, 128), BF16)], 2e-2),
     ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
     ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
