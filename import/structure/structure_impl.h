@@ -18,6 +18,9 @@ int structure_element(struct hlo_builder *b, int tuple, int index);
 /* instruction `index` of the computation that is being written; valid until the next one is made */
 const struct hlo_instruction *structure_at(const struct hlo_builder *b, int index);
 
+/* a whole number or predicate that does not depend on anything */
+bool structure_constant(const struct hlo_computation *c, int instruction, int64_t *value);
+
 /* notes how often the loop runs, as structure_trips reads it */
 void structure_set_trips(struct hlo_builder *b, int loop, int64_t trips);
 

@@ -55,6 +55,35 @@ static int inline_call(struct hlo_rewrite *r, struct hlo_builder *b,
     return hlo_inline(b, from->computation[0], operand);
 }
 
+/* the branch that is always taken; -1: that follows from values */
+static int lone_branch(const struct hlo_builder *b, const struct hlo_instruction *from, int chosen)
+{
+    int64_t n = 0;
+
+    if (from->computation_count > 1 &&
+        !structure_constant(&b->module->computation[b->computation], chosen, &n))
+        return -1;
+    if (from->is_predicated)
+        return n ? 0 : 1;
+    return n < 0 || n >= from->computation_count ? from->computation_count - 1 : (int)n;
+}
+
+/*
+ * JAX chooses among platforms so, long after it is known which one it is: by a number that another
+ * conditional gives.
+ */
+static int inline_branch(struct hlo_rewrite *r, struct hlo_builder *b,
+                         const struct hlo_instruction *from, const int *operand)
+{
+    int branch = lone_branch(b, from, operand[0]);
+    struct hlo_instruction call = *from;
+
+    if (branch < 0)
+        return -1;
+    call.computation = &from->computation[branch];
+    return inline_call(r, b, &call, &operand[1 + branch]);
+}
+
 /* the start of an asynchronous pair is a tuple of operands, result and more: [1] is the result */
 static int start_pair(struct hlo_builder *b, const struct hlo_instruction *from, int source,
                       int result)
@@ -129,6 +158,8 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     switch (from->op) {
     case OPCODE_CALL: case OPCODE_FUSION:
         return inline_call(r, b, from, operand);
+    case OPCODE_CONDITIONAL:
+        return inline_branch(r, b, from, operand);
     case OPCODE_ASYNC_START:
         return start_async(r, b, from, operand);
     case OPCODE_ALL_REDUCE_START:

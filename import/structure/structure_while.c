@@ -33,27 +33,6 @@ void structure_set_trips(struct hlo_builder *b, int loop, int64_t trips)
         b->module->arena, "{\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}", trips);
 }
 
-/* an integer that does not depend on anything */
-static bool constant_of(const struct hlo_computation *c, int instruction, int64_t *value)
-{
-    const struct hlo_instruction *i = &c->instruction[instruction];
-
-    switch (i->op) {
-    case OPCODE_CONSTANT:
-        if (!hlo_element_is_integer(i->type.element) || hlo_type_elements(&i->type) != 1 ||
-            !i->literal || !i->literal->data)
-            return false;
-        *value = hlo_element_load_int(i->type.element, i->literal->data);
-        return true;
-    case OPCODE_COPY: case OPCODE_RESHAPE: case OPCODE_BITCAST: case OPCODE_CONVERT:
-        return hlo_element_is_integer(i->type.element) &&
-               hlo_element_is_integer(c->instruction[i->operand[0]].type.element) &&
-               constant_of(c, i->operand[0], value);
-    default:
-        return false;
-    }
-}
-
 static int behind_copies(const struct hlo_computation *c, int instruction)
 {
     const struct hlo_instruction *i = &c->instruction[instruction];
@@ -98,7 +77,7 @@ static bool step_of(const struct hlo_computation *body, int part, int64_t *step)
     if (!i || (i->op != OPCODE_ADD && i->op != OPCODE_SUBTRACT))
         return false;
     for (int k = 0; k < 2; k++)
-        if (part_of(body, i->operand[k]) == part && constant_of(body, i->operand[1 - k], step) &&
+        if (part_of(body, i->operand[k]) == part && structure_constant(body, i->operand[1 - k], step) &&
             (i->op == OPCODE_ADD || k == 0)) {
             *step = i->op == OPCODE_ADD ? *step : -*step;
             return true;
@@ -116,7 +95,7 @@ static bool bound_of(const struct loop *l, int instruction, int64_t *bound)
 {
     int part, kept;
 
-    if (constant_of(l->condition, instruction, bound))
+    if (structure_constant(l->condition, instruction, bound))
         return true;
     part = part_of(l->condition, instruction);
     if (part < 0)
@@ -125,7 +104,7 @@ static bool bound_of(const struct loop *l, int instruction, int64_t *bound)
     if (kept < 0 || part_of(l->body, kept) != part)
         return false;
     kept = made_part(l->outside, l->state, part);
-    return kept >= 0 && constant_of(l->outside, kept, bound);
+    return kept >= 0 && structure_constant(l->outside, kept, bound);
 }
 
 static enum hlo_direction turned(enum hlo_direction d)
@@ -177,7 +156,7 @@ static int64_t trips_of(const struct loop *l)
             !bound_of(l, end->operand[1 - k], &bound))
             continue;
         first = made_part(l->outside, l->state, part);
-        if (first >= 0 && constant_of(l->outside, first, &start))
+        if (first >= 0 && structure_constant(l->outside, first, &start))
             return count_rounds(start, step, k == 0 ? end->direction : turned(end->direction),
                                 bound);
     }

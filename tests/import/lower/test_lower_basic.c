@@ -141,6 +141,64 @@ TEST(branches_are_chosen_by_predicates_and_by_numbers)
         " b2} }\n");
 }
 
+static int conditionals_of(const char *text)
+{
+    struct lower_settings settings = {.device_count = 1};
+    struct lowered l;
+    struct arena a;
+    struct err e;
+    struct hlo_module *m;
+    int count = 0;
+
+    arena_init(&a);
+    m = lower_read(text, &a);
+    assert_int_equal(lower_program(m, &settings, &a, &l, &e), 0);
+    for (int i = 0; i < l.graph.node_count; i++)
+        count += l.graph.node[i].op == HLO_CONDITIONAL;
+    graph_fini(&l.graph);
+    hlo_text_fini(m);
+    arena_fini(&a);
+    return count;
+}
+
+#define THREE_BRANCHES \
+    "HloModule m\n" \
+    "b0 { x = f32[6] parameter(0)\n  ROOT y = f32[6] negate(x) }\n" \
+    "b1 { x = f32[6] parameter(0)\n  ROOT y = f32[6] add(x, x) }\n" \
+    "b2 { x = f32[6] parameter(0)\n  ROOT y = f32[6] multiply(x, x) }\n"
+
+/* as JAX chooses among platforms: by a number that another conditional gives */
+TEST(branches_that_are_always_taken_are_no_conditionals)
+{
+    static const char *const text[] = {
+        THREE_BRANCHES
+        "ENTRY e { x = f32[6] parameter(0)\n  i = s32[] constant(1)\n"
+        "  ROOT c = f32[6] conditional(i, x, x, x), branch_computations={b0, b1, b2} }\n",
+        THREE_BRANCHES                  /* numbers out of range take the last */
+        "ENTRY e { x = f32[6] parameter(0)\n  i = s32[] constant(-1)\n"
+        "  ROOT c = f32[6] conditional(i, x, x, x), branch_computations={b0, b1, b2} }\n",
+        THREE_BRANCHES
+        "ENTRY e { x = f32[6] parameter(0)\n  p = pred[] constant(false)\n"
+        "  ROOT c = f32[6] conditional(p, x, x), true_computation=b0, false_computation=b2 }\n",
+        THREE_BRANCHES
+        "ENTRY e { x = f32[6] parameter(0)\n  i = s32[] parameter(1)\n"
+        "  ROOT c = f32[6] conditional(i, x), branch_computations={b1} }\n",
+        THREE_BRANCHES
+        "n0 { t = () parameter(0)\n  ROOT n = s32[] constant(2) }\n"
+        "n1 { t = () parameter(0)\n  ROOT n = s32[] constant(1) }\n"
+        "ENTRY e { x = f32[6] parameter(0)\n  p = s32[] constant(1)\n  t = () tuple()\n"
+        "  i = s32[] conditional(p, t, t), branch_computations={n0, n1}\n"
+        "  ROOT c = f32[6] conditional(i, x, x, x), branch_computations={b0, b1, b2} }\n"};
+
+    for (size_t k = 0; k < sizeof(text) / sizeof(text[0]); k++) {
+        TRY(text[k]);
+        assert_int_equal(conditionals_of(text[k]), 0);
+    }
+    assert_int_equal(conditionals_of(
+        THREE_BRANCHES "ENTRY e { x = f32[6] parameter(0)\n  i = s32[] parameter(1)\n  ROOT c ="
+        " f32[6] conditional(i, x, x), branch_computations={b0, b1} }\n"), 1);
+}
+
 TEST(other_types_are_widened_or_stand_in_parts)
 {
     TRY("HloModule m\n"
@@ -249,6 +307,7 @@ int main(void)
         cmocka_unit_test(calls_fusions_and_tuples_in_tuples_are_gone),
         cmocka_unit_test(loops_have_trips_or_a_condition),
         cmocka_unit_test(branches_are_chosen_by_predicates_and_by_numbers),
+        cmocka_unit_test(branches_that_are_always_taken_are_no_conditionals),
         cmocka_unit_test(other_types_are_widened_or_stand_in_parts),
         cmocka_unit_test(arrays_without_elements_have_no_place),
         cmocka_unit_test(dimensions_of_one_element_are_left_out_where_there_are_too_many),
