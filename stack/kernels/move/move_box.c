@@ -249,6 +249,23 @@ static bool extent_of(const struct move_box *b, int source, int dim, int64_t *lo
     return has_grid;
 }
 
+/*
+ * All of an outer dimension that follows on the one before it in memory is more of the same box
+ * dimension, of which there are few.
+ */
+static int add_whole_dim(struct move_side *side, int dim, int64_t count, int64_t stride)
+{
+    int last = side->box_dims - 1, first_outer = side->view.is_linear ? 1 : 2;
+
+    side->outer_step[dim] = 1;
+    if (last < first_outer || stride % side->box_stride[last] != 0 ||
+        stride / side->box_stride[last] != side->box_count[last])
+        return move_add_box_dim(side, count, stride);
+    side->outer_step[dim] = side->box_count[last];
+    side->box_count[last] *= count;
+    return last;
+}
+
 /* tiles along rows (lanes), then outer dimensions */
 static int plan_outer(struct move_box *b, int source, struct move_side *side, int dim)
 {
@@ -262,7 +279,7 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
     side->view.address += low * stride * ARRAY_TILE_BYTES;
     side->outer_box[dim] = -1;
     if (!has_grid) {
-        side->outer_box[dim] = high == low ? -1 : move_add_box_dim(side, high - low + 1, stride);
+        side->outer_box[dim] = high == low ? -1 : add_whole_dim(side, dim, high - low + 1, stride);
         return side->outer_box[dim] == -2 ? -1 : 0;
     }
     for (int k = 0; k < s->index_dim_count; k++) {
@@ -499,7 +516,7 @@ static void steps_of(const struct move_side *side, int dim, int own, int64_t sca
         if (own >= 0)
             *row = side->box_step[own];
         else if (side->outer_box[dim] >= 0)
-            *row = scale * side->box_step[side->outer_box[dim]];
+            *row = scale * side->outer_step[dim] * side->box_step[side->outer_box[dim]];
     }
 }
 

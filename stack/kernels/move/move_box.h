@@ -24,6 +24,7 @@ struct move_side {
     /* where dimensions of the array are in the box: */
     /* box dimension of an outer one, -1: one per index dimension */
     int outer_box[GRAPH_RANK_MAX];
+    int64_t outer_step[GRAPH_RANK_MAX]; /* places of that box dimension per index */
     int64_t low[GRAPH_RANK_MAX];        /* index at which the box begins, where no grid runs */
     /* rows of the image, once the pipeline has begun: */
     int64_t lane_step;                  /* from one tile of lanes to the next */

@@ -185,8 +185,8 @@ TEST(random_moves_in_little_vmem)
     random_moves(&(struct kernel_rig){.chip = "v3", .vmem_rows = 700}, 9000, 20, 20000, -1);
 }
 
-/* a move of x, f32[600, 700]; how many cycles its kernel takes, and whether values are right */
-static int64_t cycles_of_lanes(int (*move)(struct graph *g, int x))
+/* a move of x, f32[rows, lanes]: the cycles that its kernel takes; its values are checked */
+static int64_t cycles_of_move(int64_t rows, int64_t lanes, int (*move)(struct graph *g, int x))
 {
     struct kernel_rig r = {.chip = "v5e"};
     struct arena a;
@@ -196,7 +196,7 @@ static int64_t cycles_of_lanes(int (*move)(struct graph *g, int x))
 
     arena_init(&a);
     graph_init(&g, &a, "lanes");
-    x = graph_parameter(&g, shape_make(DTYPE_F32, 2, (const int64_t[]){600, 700}), "x");
+    x = graph_parameter(&g, shape_make(DTYPE_F32, 2, (const int64_t[]){rows, lanes}), "x");
     graph_output(&g, move(&g, x), "y", -1);
     kernel_rig_open(&r, &g);
     kernel_rig_check(&r, 4);
@@ -227,9 +227,20 @@ static int spread_lanes(struct graph *g, int x)
 /* A word moved by scalar arithmetic takes some hundred cycles; these are 420,000 and more. */
 TEST(lanes_in_another_order_or_distance_are_permuted)
 {
-    assert_in_range(cycles_of_lanes(reverse_lanes), 0, 40000);
-    assert_in_range(cycles_of_lanes(third_lanes), 0, 40000);
-    assert_in_range(cycles_of_lanes(spread_lanes), 0, 40000);
+    assert_in_range(cycles_of_move(600, 700, reverse_lanes), 0, 40000);
+    assert_in_range(cycles_of_move(600, 700, third_lanes), 0, 40000);
+    assert_in_range(cycles_of_move(600, 700, spread_lanes), 0, 40000);
+}
+
+static int heads_of(struct graph *g, int x)
+{
+    return graph_reshape(g, x, shape_make(DTYPE_F32, 5, (const int64_t[]){7, 33, 3, 1, 16}));
+}
+
+/* a box of five dimensions, of which three lie one behind the other in memory */
+TEST(outer_dimensions_that_follow_on_each_other_are_one)
+{
+    assert_in_range(cycles_of_move(231, 48, heads_of), 0, 20000);
 }
 
 int main(void)
@@ -242,6 +253,7 @@ int main(void)
         cmocka_unit_test(padding_along_outer_dimensions_is_made_in_regions),
         cmocka_unit_test(a_copy_to_another_layout_costs_its_bytes),
         cmocka_unit_test(sizes_that_nothing_divides_stay_fast),
+        cmocka_unit_test(outer_dimensions_that_follow_on_each_other_are_one),
         cmocka_unit_test(lanes_in_another_order_or_distance_are_permuted),
     };
 
