@@ -63,6 +63,40 @@ static void touch(struct buffers *b, const struct array *a, int k)
         r->last_bundle = first_bundle(b->m, k + 1) - 1;
 }
 
+/* what a kernel that the program brings keeps, buffer by buffer; its vectors share what is left */
+static void list_kernel(struct buffers *b, int k)
+{
+    const struct module_kernel *kernel = &b->m->kernel[k];
+    const struct segment *s = kernel->segment;
+    int64_t first = kernel->job.vmem_row, end = first + s->cost.vmem_rows;
+    struct arena *a = b->m->graph.arena;
+
+    for (int i = 0; i < s->buffer_count; i++) {
+        const struct kernel_buffer *from = &s->buffer[i];
+        struct report_buffer *r;
+
+        if (from->kind == BUFFER_VECTOR)
+            continue;
+        r = add_buffer(b, MEMORY_VMEM,
+                       arena_printf(a, "%s%s of %s", from->name,
+                                    from->copies > 1 ? ", two buffers," : "", kernel->name),
+                       from->row * ARRAY_ROW_BYTES, from->rows * ARRAY_ROW_BYTES);
+        r->first_bundle = first_bundle(b->m, k);
+        r->last_bundle = first_bundle(b->m, k + 1) - 1;
+        if (first < from->row + from->rows)
+            first = from->row + from->rows;
+    }
+    if (first < end) {
+        struct report_buffer *r = add_buffer(b, MEMORY_VMEM,
+                                             arena_printf(a, "values of %s", kernel->name),
+                                             first * ARRAY_ROW_BYTES,
+                                             (end - first) * ARRAY_ROW_BYTES);
+
+        r->first_bundle = first_bundle(b->m, k);
+        r->last_bundle = first_bundle(b->m, k + 1) - 1;
+    }
+}
+
 static void list_kernels(struct buffers *b)
 {
     for (int k = 0; k < b->m->kernel_count; k++) {
@@ -76,6 +110,10 @@ static void list_kernels(struct buffers *b)
             touch(b, kernel->job.result[i], k);
         if (bytes == 0)
             continue;
+        if (kernel->segment->buffer_count) {
+            list_kernel(b, k);
+            continue;
+        }
         r = add_buffer(b, MEMORY_VMEM, arena_printf(b->m->graph.arena, "windows of %s",
                                                     kernel->name),
                        kernel->job.vmem_row * ARRAY_ROW_BYTES, bytes);
@@ -89,7 +127,8 @@ static size_t room_for(const struct module *m)
     size_t count = (size_t)(m->graph.parameter_count + m->graph.output_count + m->kernel_count);
 
     for (int k = 0; k < m->kernel_count; k++)
-        count += (size_t)(m->kernel[k].job.operand_count + m->kernel[k].job.result_count);
+        count += (size_t)(m->kernel[k].job.operand_count + m->kernel[k].job.result_count) +
+                 (size_t)m->kernel[k].segment->buffer_count;
     return count + 1;
 }
 

@@ -47,7 +47,6 @@ const struct kernel_found *kernel_choose(const struct kernel_file *f, const char
 
 /* The place of operation `number` of the kernel; one without a file where it has none. */
 struct mosaic_place kernel_place(const struct mosaic_kernel *k, int number);
-const struct mosaic_op *kernel_operation(const struct mosaic_kernel *k, int number);
 
 /* steps of a dimension of the grid; 0: only the call knows */
 int64_t kernel_bound(const struct mosaic_kernel *k, int dim);

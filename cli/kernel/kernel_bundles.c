@@ -37,7 +37,7 @@ static const char *file_name(const char *path)
 /* where another line begins: what it says */
 static void print_source(struct printer *p, int number, FILE *to)
 {
-    const struct mosaic_op *op = kernel_operation(p->t->found->kernel, number);
+    const struct mosaic_op *op = mosaic_op_of(p->t->found->kernel, number);
 
     if (!op || number == p->last)
         return;

@@ -14,32 +14,9 @@
 #include "base/text.h"
 #include "base/units.h"
 
-static const struct mosaic_op *find_in(const struct mosaic_block *b, int number)
-{
-    for (int i = 0; i < b->op_count; i++) {
-        const struct mosaic_op *op = b->op[i], *inner;
-
-        if (op->number == number)
-            return op;
-        for (int r = 0; r < op->region_count; r++)
-            if ((inner = find_in(op->region[r], number)))
-                return inner;
-    }
-    return NULL;
-}
-
-const struct mosaic_op *kernel_operation(const struct mosaic_kernel *k, int number)
-{
-    const struct mosaic_op *op = NULL;
-
-    for (int i = 0; i < k->function_count && number && !op; i++)
-        op = find_in(k->function[i]->body, number);
-    return op;
-}
-
 struct mosaic_place kernel_place(const struct mosaic_kernel *k, int number)
 {
-    const struct mosaic_op *op = kernel_operation(k, number);
+    const struct mosaic_op *op = mosaic_op_of(k, number);
 
     return op ? op->place : (struct mosaic_place){NULL, NULL, 0, 0};
 }

@@ -14,8 +14,14 @@ struct session {
     void *user;
     struct trace_sink sink;
     struct kernel_waits waits;          /* as the trace tells of them */
-    bool is_traced;
+    const struct op_options *options;
 };
+
+/* somebody else is told of the launch */
+static bool is_traced(const struct session *s)
+{
+    return s->options->trace.path != NULL;
+}
 
 /*
  * Rounds of loops that are alike are not told of one by one. Their bundles wait for what they waited
@@ -42,7 +48,7 @@ static int begin(void *user, const struct loaded *l, struct err *e)
     s->waits.bundle_count = p->bundle_count;
     s->waits.waited = arena_array(s->arena, (size_t)p->bundle_count + 1, sizeof(*s->waits.waited));
     s->sink = (struct trace_sink){.context = s, .core = on_core};
-    if (!s->is_traced)
+    if (!is_traced(s))
         machine_set_trace(l->machine, &s->sink);
     return 0;
 }
@@ -120,9 +126,9 @@ static void failed(void *user, const struct loaded *l, struct err *e)
     int flag = 0;
 
     if (f->kind == FAULT_FLAG)
-        op = kernel_operation(s->found->kernel, origin_of_flag(l->machine, p, &flag));
+        op = mosaic_op_of(s->found->kernel, origin_of_flag(l->machine, p, &flag));
     else if (f->kind != FAULT_NONE && f->bundle < p->bundle_count)
-        op = kernel_operation(s->found->kernel, origin_in(p, f->bundle));
+        op = mosaic_op_of(s->found->kernel, origin_in(p, f->bundle));
     if (!op)
         return;
     if (f->kind == FAULT_FLAG)
@@ -143,8 +149,12 @@ static int end(void *user, const struct loaded *l, const struct report_step *ste
                              .module = &l->module, .waits = s->waits};
 
     (void)seconds;
-    if (!s->is_traced)
-        machine_set_trace(l->machine, NULL);
+    if (is_traced(s)) {                 /* the same once more, for what its bundles wait for */
+        machine_set_trace(l->machine, &s->sink);
+        if (machine_run(l->machine, e))
+            return -1;
+    }
+    machine_set_trace(l->machine, NULL);
     if (!kernel)
         return err_set(e, "kernel %s has no code: its grid has no steps", s->found->name);
     t.segment = kernel->segment;
@@ -164,7 +174,7 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
                 struct err *e)
 {
     struct session s = {.found = k, .arena = a, .told = told, .user = user,
-                        .is_traced = o->trace.path != NULL};
+                        .options = o};
     const struct op_teller teller = {&s, begin, end, failed};
 
     if (mosaic_check_blocks(k->kernel, e))
@@ -174,5 +184,6 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
                        k->unknown);
     o->teller = &teller;
     o->is_quiet = true;
+    o->tells_lines = true;
     return op_run(o, k->graph, k->name, e);
 }

@@ -47,6 +47,7 @@ struct op_options {
     bool keeps_roundings;               /* as in struct module_settings */
     const struct op_values *values;     /* NULL: of what memory holds */
     bool tells_sources;                 /* tables speak the names of the graph's author */
+    bool tells_lines;                   /* as notes_are_lines in struct module_settings */
     bool is_quiet;                      /* nothing is printed */
     const struct op_teller *teller;     /* NULL: nobody but op_run */
     int64_t cycles;                     /* of the last launch: set by op_run */

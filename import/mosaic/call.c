@@ -129,7 +129,8 @@ static struct mosaic_kernel *read_call(const struct hlo_computation *c,
                             config.location_bytes, file, a, e);
     if (!k)
         return NULL;
-    k->vmem_limit_bytes = config.vmem_limit_bytes;
+    k->vmem_limit_bytes = config.vmem_limit_bytes ? config.vmem_limit_bytes
+                                                  : mosaic_limit_of_flags(getenv("LIBTPU_INIT_ARGS"));
     k->collective_id = config.collective_id;
     k->has_communication = config.has_communication;
     k->cost = config.cost;

@@ -2,6 +2,7 @@
 #include "import/mosaic/mosaic_impl.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int digit(unsigned char c)
@@ -60,6 +61,17 @@ static int bytes_of(const json_t *call, const char *key, struct arena *a,
     *to = json_is_string(v) ? mosaic_base64(a, json_string_value(v), json_string_length(v), count)
                             : NULL;
     return *to ? 0 : err_set(e, "the %s of the kernel is not written in base64", key);
+}
+
+#define LIMIT_FLAG "--xla_tpu_scoped_vmem_limit_kib="
+
+/* what users give the TPU's compiler where a kernel says nothing itself; 0: nothing */
+int64_t mosaic_limit_of_flags(const char *flags)
+{
+    const char *at = flags ? strstr(flags, LIMIT_FLAG) : NULL;
+    long long kib = at ? strtoll(at + strlen(LIMIT_FLAG), NULL, 10) : 0;
+
+    return kib > 0 && kib < INT32_MAX ? kib * 1024 : 0;
 }
 
 static void limits(const json_t *call, struct mosaic_config *c)

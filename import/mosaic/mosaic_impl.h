@@ -17,6 +17,8 @@ struct mosaic_config {                  /* of a backend_config */
 
 /* `text`: as the program has it, quoted or not. -1 with a message without a place. */
 int mosaic_config_read(const char *text, struct arena *a, struct mosaic_config *c, struct err *e);
+/* bytes of --xla_tpu_scoped_vmem_limit_kib among the flags in LIBTPU_INIT_ARGS; 0: it is not there */
+int64_t mosaic_limit_of_flags(const char *flags);
 /* base64 of the standard alphabet; NULL: it is none */
 unsigned char *mosaic_base64(struct arena *a, const char *text, size_t length, size_t *bytes);
 

@@ -155,6 +155,8 @@ void module_plan_use_shadows(struct module_plan *p, bool is_used)
 
 static const char *note_of(const struct module_settings *s, const struct module_step *step)
 {
+    if (s->notes_are_lines && step->body->node[step->body->node_count - 1].op == HLO_MOSAIC)
+        return NULL;                    /* its bundles have their own */
     return s->notes_are_sources && *step->source ? step->source : step->name;
 }
 

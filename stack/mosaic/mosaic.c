@@ -93,6 +93,29 @@ char *mosaic_type_print(const struct mosaic_type *t, char *buf, size_t buf_bytes
     return buf;
 }
 
+static const struct mosaic_op *find_in(const struct mosaic_block *b, int number)
+{
+    for (int i = 0; i < b->op_count; i++) {
+        const struct mosaic_op *inner;
+
+        if (b->op[i]->number == number)
+            return b->op[i];
+        for (int r = 0; r < b->op[i]->region_count; r++)
+            if ((inner = find_in(b->op[i]->region[r], number)))
+                return inner;
+    }
+    return NULL;
+}
+
+const struct mosaic_op *mosaic_op_of(const struct mosaic_kernel *k, int number)
+{
+    const struct mosaic_op *op = NULL;
+
+    for (int i = 0; i < k->function_count && number && !op; i++)
+        op = find_in(k->function[i]->body, number);
+    return op;
+}
+
 const struct mosaic_attr *mosaic_attr(const struct mosaic_op *op, const char *name)
 {
     for (int i = 0; i < op->attr_count; i++)

@@ -168,6 +168,9 @@ bool mosaic_type_equal(const struct mosaic_type *a, const struct mosaic_type *b)
 bool mosaic_is_float(const struct mosaic_type *t);
 char *mosaic_type_print(const struct mosaic_type *t, char *buf, size_t buf_bytes);
 
+/* the operation of that number; NULL: there is none */
+const struct mosaic_op *mosaic_op_of(const struct mosaic_kernel *k, int number);
+
 /* Attributes by name; NULL or `otherwise` where the operation has none. */
 const struct mosaic_attr *mosaic_attr(const struct mosaic_op *op, const char *name);
 int64_t mosaic_int(const struct mosaic_op *op, const char *name, int64_t otherwise);

@@ -29,6 +29,15 @@ cmp -s "$work/vmem" "$work/sum" || fail "buffers: $(cat "$work/sum") of $(cat "$
 expect 0 'kernels.py' kernel $data/softmax.mlirbc --bundles
 grep -q '^/\* .*:[0-9]* \*/ .*vpow2\|^/\* .*:[0-9]* \*/.*vst' "$work/log" || fail "no bundle with its line"
 
+# a folder of results speaks of lines and buffers
+expect 0 'results in' kernel $data/flash.mlirbc --out "$work/run"
+grep -q ',kernels.py:[0-9]*,' "$work/run/ops.csv" || fail "no lines in ops.csv"
+grep -q '^VMEM,"operand 1, two buffers' "$work/run/memory.csv" || fail "no buffers in memory.csv"
+cp "$work/log" "$work/with"
+expect 0 'Line' kernel $data/flash.mlirbc
+sed '/^trace written/d; /^results in/d' "$work/with" | cmp -s - "$work/log" ||
+    fail "a folder changes what is printed"
+
 # a Mosaic module by itself: arrays and results are found, the cycles are the same
 strings -n 100 $data/flash.mlirbc | grep -o 'TUzvUg[A-Za-z0-9+/=]*' | base64 -d >"$work/body"
 expect 0 "$cycles cycles" kernel "$work/body" --tpu v5e
@@ -53,5 +62,11 @@ refuse 'No such file' kernel "$work/nothing"
 expect 0 'of the scoped limit of 4,096 KiB' kernel $data/flash.mlirbc --vmem-limit-kib 4096
 refuse 'of 1280 KiB; KiB taken: operand 0 2 x 32, operand 1 2 x 32' kernel $data/flash.mlirbc \
     --vmem-limit-kib 1280
+
+LIBTPU_INIT_ARGS='--xla_a=1 --xla_tpu_scoped_vmem_limit_kib=4096 --xla_b=2' \
+    "$systole" kernel $data/flash.mlirbc | grep -q 'of the scoped limit of 4,096 KiB' ||
+    fail "the limit of LIBTPU_INIT_ARGS"
+LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=1280 expect 1 'of VMEM, of which' \
+    exec $data/flash.mlirbc --mode timing
 
 [ $failures -eq 0 ]

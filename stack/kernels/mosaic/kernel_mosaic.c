@@ -308,6 +308,8 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     scalar_drop_unread(l);
     if (!status)
         status = kernel_finish(job, &l->code, job->vmem_row, SPILL_TILES, a, out, &inner);
+    if (!status)
+        pallas_note_lines(l, &out->program);
     vcode_fini(&l->code);
     mem_free(l->taken);
     out->buffer = arena_copy(a, l->buffer, (size_t)l->buffer_count, sizeof(*l->buffer));

@@ -273,6 +273,9 @@ typedef int pallas_run(struct lower *l, const struct mosaic_op *op);
 #define LOWER(id, run, tile, op) pallas_run pallas_##run;
 #include "stack/kernels/mosaic/lower.def"
 
+/* notes of the finished bundles: lines of the source */
+void pallas_note_lines(const struct lower *l, struct isa_program *p);
+
 /* ----- around the kernel */
 int grid_emit(struct lower *l);
 int64_t grid_steps(const struct mosaic_kernel *k);
