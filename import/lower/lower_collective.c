@@ -156,6 +156,92 @@ static void combine_all(struct lower_scope *s, const struct graph_node *n)
     lower_set_leaves(s, count, node);
 }
 
+/* ----- groups of different sizes: what all devices have is gathered, and others' do not count */
+
+static bool are_uneven(const struct hlo_instruction *i)
+{
+    const struct hlo_groups *g = hlo_detail(i)->groups;
+
+    for (int k = 1; g && k < g->size.count; k++)
+        if (g->size.item[k] != g->size.item[0])
+            return true;
+    return false;
+}
+
+/* the number of each device's group, by device */
+static int32_t *group_numbers(struct lower_scope *s)
+{
+    const struct hlo_groups *from = hlo_detail(s->now)->groups;
+    struct numbering n = numbering_of(s);
+    int devices = devices_of(s->l), first = 0, number = 0;
+    int32_t *of = arena_array(s->l->arena, (size_t)devices, sizeof(*of));
+    int32_t *member = arena_array(s->l->arena, (size_t)devices, sizeof(*member));
+
+    for (int k = 0; k < from->size.count; k++) {
+        int size = (int)from->size.item[k], each = size * n.spread;
+
+        add_members(&n, from, first, size, member);
+        for (int i = 0; i < each * n.each; i++)
+            of[member[i]] = number + i / each;
+        number += n.each;
+        first += size;
+    }
+    return of;
+}
+
+/* an array of all devices, of which those of other groups are what changes no sum */
+static int mask_others(struct lower_scope *s, int all, const int32_t *group,
+                       enum graph_reduce kind)
+{
+    struct shape shape = s->g->node[all].shape, at = shape_make(DTYPE_S32, 1, shape.dim);
+    struct shape bound = shape;
+    int own = lower_add(s, &(struct graph_node){.op = HLO_PARTITION_ID, .literal = group,
+                                                .count = shape.dim[0],
+                                                .shape = shape_scalar(DTYPE_S32)}, NULL, 0);
+    int numbers = graph_literal(s->g, at, group), is_own;
+
+    bound.dtype = DTYPE_PRED;
+    is_own = graph_compare(s->g, COMPARE_EQ, numbers, graph_broadcast(s->g, own, at, NULL));
+    is_own = graph_broadcast(s->g, is_own, bound, (int[]){0});
+    return graph_select(s->g, is_own, all,
+                        graph_constant(s->g, shape, graph_identity(kind, shape.dtype)));
+}
+
+static int combine_uneven(struct lower_scope *s, int operand, const int32_t *group,
+                          enum graph_reduce kind)
+{
+    struct graph_groups everyone = {.count = 1, .size = devices_of(s->l)};
+    struct graph_node gather = {.op = HLO_ALL_GATHER, .dim = 0,
+                                .groups = arena_copy(s->l->arena, &everyone, 1, sizeof(everyone))};
+    struct graph_node reduce = {.op = HLO_REDUCE, .reduce_kind = kind, .reduce_mask = 1};
+    struct shape shape = s->g->node[operand].shape, apart = {.dtype = shape.dtype};
+    int node;
+
+    if (shape.rank == GRAPH_RANK_MAX)
+        return lower_refuse(s, "%d dimensions, in groups of different sizes", shape.rank);
+    apart.rank = shape.rank + 1;
+    apart.dim[0] = 1;
+    for (int d = 0; d < shape.rank; d++)
+        apart.dim[1 + d] = shape.dim[d];
+    node = lower_add(s, &gather, (int[]){graph_reshape(s->g, operand, apart)}, 1);
+    node = mask_others(s, node, group, kind);
+    return lower_add(s, &reduce, &node, 1);
+}
+
+static void combine_all_uneven(struct lower_scope *s)
+{
+    int count = s->now->operand_count, *node = arena_array(s->l->arena, (size_t)count, sizeof(*node));
+    const int32_t *group = group_numbers(s);
+    enum graph_reduce kind = kind_of(s);
+
+    for (int k = 0; k < count; k++) {
+        node[k] = lower_operand(s, k);
+        if (node[k] != NODE_NONE)
+            node[k] = combine_uneven(s, node[k], group, kind);
+    }
+    lower_set_leaves(s, count, node);
+}
+
 static bool are_added_on_the_way(struct lower_scope *s, const struct graph_node *n)
 {
     for (int k = 0; k < s->now->operand_count; k++) {
@@ -183,8 +269,10 @@ static void collect(struct lower_scope *s, struct graph_node *n)
 
 void lower_all_reduce(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    (void)i;
-    collect(s, &(struct graph_node){.op = (enum graph_op)op});
+    if (are_uneven(i))
+        combine_all_uneven(s);
+    else
+        collect(s, &(struct graph_node){.op = (enum graph_op)op});
 }
 
 void lower_all_gather(struct lower_scope *s, const struct hlo_instruction *i, int op)
