@@ -275,8 +275,11 @@ $(TEST_PROGRAMS) $(JAX_PROGRAMS): %: %.o $(BUILD)/libtested.so
 FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a,\
   $(BUILD)/tests/fuzz/corpus_main.o $(BUILD)/libtested.so)
 
+# The device library, whole.
+$(BUILD)/tests/fuzz/fuzz_pjrt: $(PJRT_OBJ)
+
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
-	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(if $(FUZZING),$(FILE_LIBS)) $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) $(if $(FUZZING),$(FILE_LIBS)) $(LDLIBS)
 
 # What lets calls and allocations of a command fail (tests/faults/faults.sh); the sanitizers have an
 # allocator of their own.

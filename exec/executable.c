@@ -59,6 +59,17 @@ static int cut(struct executable *x, struct err *e)
     return program_graph_cut(g, &x->arena, e);
 }
 
+/* groups of collectives, and shardings, may name devices that the caller has not given it */
+static int check_devices(const struct executable *x, struct err *e)
+{
+    int64_t given = x->settings.replicas * x->settings.partitions;
+
+    if (given == 0 || x->graph.devices <= given)
+        return 0;
+    return err_set(e, "the program names %d devices, and is compiled for %lld", x->graph.devices,
+                   (long long)given);
+}
+
 static int compile(struct executable *x, struct err *e)
 {
     struct module_settings s = {.codegen = x->settings.codegen, .chip = &x->chip,
@@ -84,6 +95,10 @@ static int advance(struct executable *x, const void *bytes, size_t size, const c
     *stage = EXECUTABLE_CUT;
     if (cut(x, e))
         return -1;
+    if (check_devices(x, e)) {
+        *stage = EXECUTABLE_READ;
+        return -1;
+    }
     list_leaves(x);
     structure_find_queues(x->graph.device, &x->arena, &x->queues);
     if (executable_check_queues(x, e))

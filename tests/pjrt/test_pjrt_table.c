@@ -303,6 +303,19 @@ TEST(bytes_that_are_no_program_are_refused_with_their_reason)
     guest_expect(guest_api->PJRT_Client_Compile(&args), PJRT_Error_Code_INVALID_ARGUMENT, "options");
 }
 
+TEST(a_program_that_names_more_devices_than_it_is_compiled_for_is_refused)
+{
+    char code[] = "HloModule sums\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                  "  ROOT c = f32[] add(a, b)\n}\nENTRY main {\n  x = f32[4] parameter(0)\n"
+                  "  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=add\n}\n";
+    struct PJRT_Program program = {.struct_size = sizeof(program), .code = code,
+        .code_size = sizeof(code) - 1, .format = "hlo", .format_size = 3};
+    ARGS(Client_Compile, args, .client = guest_client, .program = &program, .compile_options = "");
+
+    guest_expect(guest_api->PJRT_Client_Compile(&args), PJRT_Error_Code_INVALID_ARGUMENT,
+                 "the program names 2 devices, and is compiled for 1");
+}
+
 TEST(bytes_are_an_array_of_another_type_too)
 {
     static const int64_t dims[2] = {8, 2}, five[1] = {5};
@@ -388,6 +401,7 @@ int main(void)
         cmocka_unit_test(memory_that_the_host_has_not_is_an_error),
         cmocka_unit_test(bytes_that_are_no_program_are_refused_with_their_reason),
         cmocka_unit_test(memory_in_use_is_given_back),
+        cmocka_unit_test(a_program_that_names_more_devices_than_it_is_compiled_for_is_refused),
         cmocka_unit_test(bytes_are_an_array_of_another_type_too),
         cmocka_unit_test(a_placeholder_is_filled_later),
     };
