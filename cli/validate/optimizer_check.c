@@ -22,8 +22,9 @@ const char *const optimizer_check_calls[] = {
     "Lion(0.1)", "Lamb(0.1)", "LARS(1.0)",
     "LARS(10.0, weight_decay=0.01, nesterov=True, exclude_from_layer_adaptation=['bias'])",
     "LARS(1.0, classic_momentum=False)",
-    "Ftrl(0.1)", "Ftrl(0.1, learning_rate_power=-0.7, l1_regularization_strength=0.01, "
-    "l2_regularization_strength=0.1, l2_shrinkage_regularization_strength=0.1, beta=0.1)",
+    "Ftrl(0.1)",
+    ("Ftrl(0.1, learning_rate_power=-0.7, l1_regularization_strength=0.01, "
+     "l2_regularization_strength=0.1, l2_shrinkage_regularization_strength=0.1, beta=0.1)"),
     "Muon(0.01)", "Muon(0.01, nesterov=False, ns_steps=3, rms_rate=None, adam_lr_ratio=0.5)",
     "ScheduleFreeAdamW(0.1)", "ScheduleFreeAdamW(0.1, warmup_steps=7, weight_decay=0.1)",
     "LossScaleOptimizer(Adam(0.1), initial_scale=1, dynamic_growth_steps=1000)",

@@ -315,7 +315,7 @@ static void ftrl(struct reference_variable *v, const struct step *s)
 static void schedule_free(struct reference_variable *v, const struct step *s)
 {
     double b1 = hyper(s->o, HYPER_BETA_1), b2 = hyper(s->o, HYPER_BETA_2);
-    double warm = hyper(s->o, HYPER_WARMUP_STEPS), lr = s->lr * (warm ? fmin(s->t / warm, 1) : 1);
+    double warm = hyper(s->o, HYPER_WARMUP_STEPS), lr = s->lr * (warm > 0 ? fmin(s->t / warm, 1) : 1);
 
     EACH(v, i) {
         double g = v->gradient[i], z = s->t == 1 ? v->before[i] : v->slot[0][i], x;

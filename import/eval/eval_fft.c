@@ -33,7 +33,7 @@ static void fft_power(lane_c128 *x, int64_t n, int sign)
             for (int64_t i = k; i < n; i += length) {
                 lane_c128 y = x[i + length / 2], z;
 
-                z = CMPLX(creal(y) * c - cimag(y) * s, creal(y) * s + cimag(y) * c);
+                z = complex_f64(creal(y) * c - cimag(y) * s, creal(y) * s + cimag(y) * c);
                 x[i + length / 2] = x[i] - z;
                 x[i] += z;
             }
@@ -54,7 +54,7 @@ static void fft_any(lane_c128 *x, int64_t n, int sign)
         double angle = sign * pi * (double)((uint64_t)k * (uint64_t)k % (uint64_t)(2 * n)) /
                        (double)n;
 
-        chirp[k] = CMPLX(cos(angle), sin(angle));
+        chirp[k] = complex_f64(cos(angle), sin(angle));
         a[k] = x[k] * chirp[k];
         b[k] = conj(chirp[k]);
         if (k)

@@ -4,15 +4,16 @@
  */
 #include "import/expand/fourier.h"
 
-#include <complex.h>
 #include <math.h>
+
+#include "base/complex_parts.h"
 
 /* e^(sign pi i j^2 / n) */
 static double complex chirp(int64_t j, int64_t n, int sign)
 {
     double angle = AR_PI * (double)(j * j % (2 * n)) / (double)n;
 
-    return CMPLX(cos(angle), sign * sin(angle));
+    return complex_f64(cos(angle), sign * sin(angle));
 }
 
 /* forwards in its place, of a power of two; `room` has as many */
@@ -28,7 +29,7 @@ static void transform_host(double complex *x, double complex *room, int64_t n)
     transform_host(room + n / 2, x, n / 2);
     for (int64_t k = 0; k < n / 2; k++) {
         double angle = -2 * AR_PI * (double)k / (double)n;
-        double complex odd = CMPLX(cos(angle), sin(angle)) * room[n / 2 + k];
+        double complex odd = complex_f64(cos(angle), sin(angle)) * room[n / 2 + k];
 
         x[k] = room[k] + odd;
         x[n / 2 + k] = room[k] - odd;

@@ -6,7 +6,7 @@
 /* (a + bi)(c + di) by its four products, without the C library's second look at infinities */
 static inline lane_c128 times(lane_c128 x, lane_c128 y)
 {
-    return CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y),
+    return complex_f64(creal(x) * creal(y) - cimag(x) * cimag(y),
                  creal(x) * cimag(y) + cimag(x) * creal(y));
 }
 
@@ -19,21 +19,21 @@ static lane_c128 power(lane_c128 x, lane_c128 y)
         return y == 0 ? 1 : creal(y) > 0 ? 0 : cpow(x, y);
     size = log(cabs(x));
     angle = carg(x);
-    return cexp(CMPLX(creal(y) * size - cimag(y) * angle, cimag(y) * size + creal(y) * angle));
+    return cexp(complex_f64(creal(y) * size - cimag(y) * angle, cimag(y) * size + creal(y) * angle));
 }
 
 static lane_c128 sign_of(lane_c128 x)
 {
     double size = cabs(x);
 
-    return size == 0 || size != size ? x : CMPLX(creal(x) / size, cimag(x) / size);
+    return size == 0 || size != size ? x : complex_f64(creal(x) / size, cimag(x) / size);
 }
 
 static lane_c128 expm1_of(lane_c128 x)
 {
     double half = sin(cimag(x) / 2), grown = expm1(creal(x));
 
-    return CMPLX(grown * cos(cimag(x)) - 2 * half * half, (grown + 1) * sin(cimag(x)));
+    return complex_f64(grown * cos(cimag(x)) - 2 * half * half, (grown + 1) * sin(cimag(x)));
 }
 
 /* log |1 + x| by the square's distance from 1 where x is small */
@@ -45,7 +45,7 @@ static lane_c128 log1p_of(lane_c128 x)
         size = log1p(a * (2 + a) + b * b) / 2;
     else
         size = log(hypot(1 + a, b));
-    return CMPLX(size, atan2(b, 1 + a));
+    return complex_f64(size, atan2(b, 1 + a));
 }
 
 static lane_c128 cbrt_of(lane_c128 x) { return power(x, 1.0 / 3); }
@@ -55,7 +55,7 @@ static lane_c128 square_of(lane_c128 x)
 {
     double a = creal(x), b = cimag(x);
 
-    return CMPLX((a - b) * (a + b), 2 * a * b);
+    return complex_f64((a - b) * (a + b), 2 * a * b);
 }
 
 #define BOTH1(name, function) \

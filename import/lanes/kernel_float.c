@@ -34,8 +34,8 @@ FLOATS(f32, float, f)
 FLOATS(f64, double, )
 KERNEL_UNARY(f32_rsqrt, float, float, 1 / sqrt((double)x[i]))
 KERNEL_UNARY(f64_rsqrt, double, double, 1 / sqrt(x[i]))
-KERNEL_BINARY(f32_complex, float, lane_c64, CMPLXF(x[i], y[i]))
-KERNEL_BINARY(f64_complex, double, lane_c128, CMPLX(x[i], y[i]))
+KERNEL_BINARY(f32_complex, float, lane_c64, complex_f32(x[i], y[i]))
+KERNEL_BINARY(f64_complex, double, lane_c128, complex_f64(x[i], y[i]))
 
 #define PAIR(name) { f32_##name, f64_##name }
 

@@ -4,9 +4,8 @@
  */
 #ifndef IMPORT_EVAL_LANE_H
 #define IMPORT_EVAL_LANE_H
+#include "base/complex_parts.h"
 #include "import/program/program.h"
-
-#include <complex.h>
 
 enum lane {
     LANE_PRED, LANE_S8, LANE_S16, LANE_S32, LANE_S64, LANE_U8, LANE_U16, LANE_U32, LANE_U64,
@@ -40,5 +39,9 @@ void lane_convert_wide(enum hlo_element to_type, void *to, enum hlo_element from
 /* the same between the lanes' own types */
 void lane_cast(enum lane to_lane, void *to, enum lane from_lane, const void *from, int64_t n);
 
+#ifdef __clang__                        /* which has no such word that does not warn */
+#define LANE_IVDEP
+#else
 #define LANE_IVDEP _Pragma("GCC ivdep")
+#endif
 #endif

@@ -85,10 +85,12 @@ static bool spread_while(const struct shard_state *s, int c, int i,
     int leaves = shard_place_of(s, c, i)->leaves, body = n->computation[0];
     int condition = n->computation[1], parameter = parameter_of(s, body);
 
-    return tie_values(s, c, n->operand[0], 0, body, parameter, 0, leaves) |
-           tie_values(s, body, parameter, 0, body, root_of(s, body), 0, leaves) |
-           tie_values(s, body, parameter, 0, condition, parameter_of(s, condition), 0, leaves) |
-           tie_values(s, body, parameter, 0, c, i, 0, leaves);
+    bool changes = tie_values(s, c, n->operand[0], 0, body, parameter, 0, leaves);
+
+    changes |= tie_values(s, body, parameter, 0, body, root_of(s, body), 0, leaves);
+    changes |= tie_values(s, body, parameter, 0, condition, parameter_of(s, condition), 0, leaves);
+    changes |= tie_values(s, body, parameter, 0, c, i, 0, leaves);
+    return changes;
 }
 
 static bool spread_conditional(const struct shard_state *s, int c, int i,
@@ -318,9 +320,13 @@ static void settle(const struct shard_state *s, int c, int i, const struct hlo_i
 void shard_spread(struct shard_state *s)
 {
     for (int is_plain_only = 1; is_plain_only >= 0; is_plain_only--)
-        for (int n = 0; n < SWEEPS_MAX; n++)
-            if (!(sweep(s, is_plain_only, false) | sweep(s, is_plain_only, true)))
+        for (int n = 0; n < SWEEPS_MAX; n++) {
+            bool changes = sweep(s, is_plain_only, false);
+
+            changes |= sweep(s, is_plain_only, true);
+            if (!changes)
                 break;
+        }
     for (int c = 0; c < s->module->computation_count; c++)
         for (int i = 0; i < s->module->computation[c].count && s->computation[c].is_cut; i++)
             settle(s, c, i, &s->module->computation[c].instruction[i]);

@@ -61,10 +61,10 @@ static struct int_range product(struct int_range x, struct int_range y, bool *ov
     int64_t corner[4];
     struct int_range z = {INT64_MAX, INT64_MIN};
 
-    *overflows = __builtin_mul_overflow(x.low, y.low, &corner[0])
-                 | __builtin_mul_overflow(x.low, y.high, &corner[1])
-                 | __builtin_mul_overflow(x.high, y.low, &corner[2])
-                 | __builtin_mul_overflow(x.high, y.high, &corner[3]);
+    *overflows = __builtin_mul_overflow(x.low, y.low, &corner[0]);
+    *overflows |= __builtin_mul_overflow(x.low, y.high, &corner[1]);
+    *overflows |= __builtin_mul_overflow(x.high, y.low, &corner[2]);
+    *overflows |= __builtin_mul_overflow(x.high, y.high, &corner[3]);
     for (int i = 0; i < 4; i++)
         z = united(z, (struct int_range){corner[i], corner[i]});
     return z;
@@ -74,8 +74,8 @@ static struct int_range sum(struct int_range x, struct int_range y, bool *overfl
 {
     struct int_range z;
 
-    *overflows = __builtin_add_overflow(x.low, y.low, &z.low)
-                 | __builtin_add_overflow(x.high, y.high, &z.high);
+    *overflows = __builtin_add_overflow(x.low, y.low, &z.low);
+    *overflows |= __builtin_add_overflow(x.high, y.high, &z.high);
     return z;
 }
 
@@ -83,8 +83,8 @@ static struct int_range difference(struct int_range x, struct int_range y, bool 
 {
     struct int_range z;
 
-    *overflows = __builtin_sub_overflow(x.low, y.high, &z.low)
-                 | __builtin_sub_overflow(x.high, y.low, &z.high);
+    *overflows = __builtin_sub_overflow(x.low, y.high, &z.low);
+    *overflows |= __builtin_sub_overflow(x.high, y.low, &z.high);
     return z;
 }
 

@@ -41,7 +41,7 @@ int regularizer_from_json(struct regularizer *r, const json_t *v, struct err *e)
     if (i < 0)
         return err_set(e, "is %s%s; it must be null, L1, L2, L1L2 or OrthogonalRegularizer",
                        name ? name : "without a name", near);
-    return number_table_read(&table, names[i].kind, v, r, e);
+    return number_table_read(&table, (int)names[i].kind, v, r, e);
 }
 
 static int sum_of(struct graph *g, int x, double factor)

@@ -16,7 +16,7 @@ static bool adds(enum isa_opcode code)
 
 static void name(struct isa_op *op, enum isa_opcode code, int accumulator)
 {
-    op->code = code;
+    op->code = (uint16_t)code;
     op->operand[op->operand_count++] =
         (struct isa_operand){.kind = OPERAND_IMM, .value = accumulator};
 }

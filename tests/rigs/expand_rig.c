@@ -1,6 +1,7 @@
 /* Programs before and after their expansion, side by side. */
 #include "tests/test.h"
 
+#include "base/complex_parts.h"
 #include "base/rng.h"
 #include "import/eval/eval.h"
 #include "import/expand/expand.h"
@@ -10,7 +11,6 @@
 #include "stack/interp/interp.h"
 #include "tests/rigs/expand_rig.h"
 
-#include <complex.h>
 #include <math.h>
 #include <time.h>
 
@@ -135,7 +135,7 @@ static double complex number(enum hlo_element e, const char *x)
     if (e == ELEMENT_C64) {
         const float *part = (const void *)x;
 
-        return CMPLX(part[0], part[1]);
+        return complex_f64(part[0], part[1]);
     }
     return hlo_element_load(e, x);
 }
