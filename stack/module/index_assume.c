@@ -135,6 +135,8 @@ static void assume_in_called(struct graph *g, struct graph_node *n)
         if (n->op == HLO_WHILE)         /* which hands it on to the next round */
             graph_output(called[0], parameter, called[0]->node[parameter].name, -1);
     }
+    for (int k = 0; k < GRAPH_CALLED_MAX && called[k]; k++)
+        graph_freeze(called[k]);
     n->operand = operand;
 }
 

@@ -2,6 +2,7 @@
  * Loops that a condition ends and conditionals in the reference interpreter: alone, in each other,
  * and where devices go different ways.
  */
+#include "stack/hlo/rewrite.h"
 #include "tests/rigs/graph_rig.h"
 #include "tests/test.h"
 
@@ -37,6 +38,13 @@ static struct graph *new_graph(const char *name)
     return g;
 }
 
+/* nothing more will be added: what it has is the arena's */
+static struct graph *whole(struct graph *g)
+{
+    graph_freeze(g);
+    return g;
+}
+
 static int s32_parameter(struct graph *g, const char *name)
 {
     return graph_parameter(g, shape_scalar(DTYPE_S32), name);
@@ -55,7 +63,7 @@ static struct graph *multiply_and_count(int factor)
 
     graph_output(g, graph_binary(g, HLO_MULTIPLY, x, constant(g, factor)), "x", -1);
     graph_output(g, graph_binary(g, HLO_ADD, n, constant(g, 1)), "n", -1);
-    return g;
+    return whole(g);
 }
 
 /* (x, n) -> x < limit */
@@ -66,7 +74,7 @@ static struct graph *is_below(int limit)
 
     s32_parameter(g, "n");
     graph_output(g, graph_compare(g, COMPARE_LT, x, constant(g, limit)), "goes_on", -1);
-    return g;
+    return whole(g);
 }
 
 TEST(a_condition_ends_a_loop)
@@ -93,7 +101,7 @@ static struct graph *times(int factor)
 
     graph_output(g, graph_binary(g, HLO_MULTIPLY, s32_parameter(g, "x"), constant(g, factor)), "y",
                  -1);
-    return g;
+    return whole(g);
 }
 
 TEST(a_predicate_chooses_one_of_two)
@@ -131,6 +139,8 @@ TEST(a_conditional_in_a_loop)
     graph_output(up, graph_binary(up, HLO_ADD, constant(up, 1),
                                   graph_binary(up, HLO_MULTIPLY, s32_parameter(up, "x"),
                                                constant(up, 3))), "y", -1);
+    whole(half);
+    whole(up);
     even = graph_compare(body, COMPARE_EQ, constant(body, 0),
                          graph_binary(body, HLO_REMAINDER, x, constant(body, 2)));
     graph_output(body, graph_conditional(body, even, &x, 1, half, up), "x", -1);
@@ -138,8 +148,8 @@ TEST(a_conditional_in_a_loop)
     graph_output(condition, graph_compare(condition, COMPARE_NE, s32_parameter(condition, "x"),
                                           constant(condition, 1)), "goes_on", -1);
     s32_parameter(condition, "n");
-    all = graph_while_condition(&r.g, (int[]){SCALAR(DTYPE_S32, 27), SCALAR(DTYPE_S32, 0)}, 2, body,
-                                condition);
+    all = graph_while_condition(&r.g, (int[]){SCALAR(DTYPE_S32, 27), SCALAR(DTYPE_S32, 0)}, 2,
+                                whole(body), whole(condition));
     EXPECT(graph_tuple_element(&r.g, all, 0), 1);
     EXPECT(graph_tuple_element(&r.g, all, 1), 111);
 }
@@ -190,7 +200,7 @@ TEST(a_sum_over_devices_on_one_way_alone_is_refused)
     graph_output(sums, graph_convert(sums, graph_all_reduce(sums, graph_convert(
                      sums, s32_parameter(sums, "x"), DTYPE_F32)), DTYPE_S32), "y", -1);
     is_first = graph_compare(&r.g, COMPARE_LT, id, constant(&r.g, 1));
-    graph_output(&r.g, graph_conditional(&r.g, is_first, &id, 1, sums, times(1)), "y", -1);
+    graph_output(&r.g, graph_conditional(&r.g, is_first, &id, 1, whole(sums), times(1)), "y", -1);
     assert_int_equal(run_on_devices(1, result, &e), 0);
     assert_int_equal(run_on_devices(2, result, &e), -1);
     assert_non_null(strstr(e.msg, "devices 0 and 1 go different ways"));

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "sim/machine/machine.h"
+#include "stack/hlo/rewrite.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
 
@@ -177,6 +178,7 @@ static void make_scan(struct bench *b)
                                       (int64_t[]){1, 128});
         }
         graph_output(branch[k], row, "row", -1);
+        graph_freeze(branch[k]);
     }
     graph_init(body, &b->arena, "body");
     rows = graph_parameter(body, shape2(DTYPE_F32, ROWS, 128), "rows");
@@ -189,6 +191,7 @@ static void make_scan(struct bench *b)
     graph_output(body, rows, "rows", -1);
     graph_output(body, graph_binary(body, HLO_ADD, sum, row), "sum", -1);
     graph_output(body, graph_binary(body, HLO_ADD, i, s32_scalar(body, 1)), "i", -1);
+    graph_freeze(body);
     rows = graph_parameter(&b->g, shape2(DTYPE_F32, ROWS, 128), "rows");
     sum = graph_parameter(&b->g, shape2(DTYPE_F32, 1, 128), "sum");
     all = graph_while(&b->g, (int[]){rows, sum, s32_scalar(&b->g, 0)}, 3, body, 5);
@@ -202,6 +205,7 @@ static void make_scan(struct bench *b)
     row = graph_dynamic_slice(same, i, (int[]){at, s32_scalar(same, 0)}, (int64_t[]){1, 128});
     graph_output(same, graph_dynamic_update_slice(same, i, row, (int[]){s32_scalar(same, 3), at}),
                  "x", -1);
+    graph_freeze(same);
     i = graph_parameter(&b->g, shape2(DTYPE_F32, 8, 128), "x");
     graph_output(&b->g, graph_while(&b->g, &i, 1, same, 2), "x", 2);
 }
