@@ -135,7 +135,7 @@ enum { LANE_BYTES_MIN = 1 << 20 };
 static int reshape_of_lane(struct graph *g, const struct graph_node *n, const struct graph_node *s)
 {
     const struct shape *from = &g->node[s->operand[0]].shape;
-    int last = s->shape.rank - 1, operand = s->operand[0], is_it, least;
+    int last = s->shape.rank - 1, operand = s->operand[0], lane, is_it, least;
     struct shape all = *from, mask = *from;
     struct shape lanes = {.dtype = DTYPE_S32, .rank = 1, .dim = {from->dim[last]}};
 
@@ -146,12 +146,12 @@ static int reshape_of_lane(struct graph *g, const struct graph_node *n, const st
     for (int d = 0; d < last; d++)
         if (s->shape.dim[d] != from->dim[d] || s->shape.dim[d] != n->shape.dim[d])
             return NODE_NONE;
-    is_it = graph_compare(g, COMPARE_EQ, graph_iota(g, lanes, 0),
-                          graph_broadcast(g, graph_constant(g, shape_scalar(DTYPE_S32),
-                                                            (double)s->start[last]), lanes, NULL));
+    lane = graph_constant(g, shape_scalar(DTYPE_S32), (double)s->start[last]);
+    lane = graph_broadcast(g, lane, lanes, NULL);
+    is_it = graph_compare(g, COMPARE_EQ, graph_iota(g, lanes, 0), lane);
     mask.dtype = DTYPE_PRED;
     is_it = graph_broadcast(g, is_it, mask, &last);
-    least = graph_broadcast(g, graph_constant(g, shape_scalar(from->dtype), -INFINITY), all, NULL);
+    least = graph_broadcast(g, graph_constant(g, shape_scalar(all.dtype), -INFINITY), all, NULL);
     return graph_reduce(g, REDUCE_MAX, graph_select(g, is_it, operand, least), 1u << last);
 }
 

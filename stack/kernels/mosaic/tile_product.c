@@ -249,8 +249,10 @@ static bool left_tile(struct tiler *t, const struct pulled *p, const struct plac
         v = tile_load(t, &p->p.lhs, &here);
     else if (!tile_pull(t, p->p.op->operand[0], &here, &v))
         return false;
-    if (p->p.k - depth * TILE_LANES < TILE_LANES)
-        v = bit_and(t->c, R(vcode_in_register(t->c, v)), lane_bits(t, p->p.k % TILE_LANES));
+    if (p->p.k - depth * TILE_LANES < TILE_LANES) {
+        v = R(vcode_in_register(t->c, v));
+        v = bit_and(t->c, v, lane_bits(t, p->p.k % TILE_LANES));
+    }
     *to = vcode_in_register(t->c, v);
     return !t->is_failed;
 }
