@@ -68,6 +68,9 @@ struct kernel_waits { uint32_t bundle_count; double (*waited)[STALL_COUNT]; };
 void kernel_lines(const struct report_view *v, const struct kernel_waits *w,
                   const struct mosaic_kernel *k, struct arena *a, struct kernel_lines *to);
 
+/* Behind the line in each note of the program its text, where the file is here. */
+void kernel_tell_source(const struct mosaic_kernel *k, struct isa_program *p, struct arena *a);
+
 struct kernel_timed {                   /* a kernel that has run */
     const struct kernel_found *found;
     const struct chip *chip;

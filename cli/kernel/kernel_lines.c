@@ -140,6 +140,8 @@ static int by_cycles(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : x->line - y->line;
 }
 
+#define SOURCE_CHARS 72                 /* of a line behind its number in a note */
+
 /* the text of a line of a file, without what is around it; "": it is not here */
 static const char *text_of(const char *file, int line, struct arena *a)
 {
@@ -175,4 +177,36 @@ void kernel_lines(const struct report_view *v, const struct kernel_waits *w,
     for (int i = 0; i < to->count; i++)
         if (to->line[i].file)
             to->line[i].text = text_of(to->line[i].file, to->line[i].line, a);
+}
+
+/* ----- notes of bundles: "kernels.py:33  s = jnp.dot(q, k)" */
+
+static bool is_note_of(const char *note, const struct mosaic_place *p)
+{
+    const char *slash = p->file ? strrchr(p->file, '/') : NULL, *name = slash ? slash + 1 : p->file;
+    size_t length = p->file ? strlen(name) : 0;
+
+    return p->file && !strncmp(note, name, length) && note[length] == ':' &&
+           strtol(note + length + 1, NULL, 10) == p->line;
+}
+
+void kernel_tell_source(const struct mosaic_kernel *k, struct isa_program *p, struct arena *a)
+{
+    const char **list = arena_array(a, (size_t)p->note_count + 1, sizeof(*list));
+
+    for (uint32_t n = 0; n < p->note_count; n++) {
+        list[n] = p->note[n];
+        for (int i = 1; i <= k->operation_count; i++) {
+            struct mosaic_place place = kernel_place(k, i);
+            const char *text;
+
+            if (!is_note_of(p->note[n], &place))
+                continue;
+            text = text_of(place.file, place.line, a);
+            if (*text)
+                list[n] = arena_printf(a, "%s  %.*s", p->note[n], SOURCE_CHARS, text);
+            break;
+        }
+    }
+    p->note = list;
 }

@@ -39,12 +39,14 @@ static void on_core(void *context, int core, const struct trace_record *r, size_
 }
 
 /* a range of operands that holds what it holds: zeros, known in timing mode, too */
-static int begin(void *user, const struct loaded *l, struct err *e)
+static int begin(void *user, struct loaded *l, struct err *e)
 {
     struct session *s = user;
     const struct isa_program *p = &l->module.linked[0].program;
 
     (void)e;
+    for (int i = 0; i < l->module.core_count; i++)
+        kernel_tell_source(s->found->kernel, &l->module.linked[i].program, s->arena);
     s->waits.bundle_count = p->bundle_count;
     s->waits.waited = arena_array(s->arena, (size_t)p->bundle_count + 1, sizeof(*s->waits.waited));
     s->sink = (struct trace_sink){.context = s, .core = on_core};

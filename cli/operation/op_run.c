@@ -281,10 +281,10 @@ static int run(struct session *s, struct err *e)
     if (s->o->tells_sources)
         module_list_sources(&s->loaded.module, &s->arena, &step);
     module_list_buffers(&s->loaded.module, &s->arena, &step);
+    if (s->o->teller && s->o->teller->begin(s->o->teller->user, &s->loaded, e))
+        return -1;
     if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->loaded.machine, s->title,
                               &s->o->out.command, e))
-        return -1;
-    if (s->o->teller && s->o->teller->begin(s->o->teller->user, &s->loaded, e))
         return -1;
     do {
         status = write_values(s, &fault);

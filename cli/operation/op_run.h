@@ -21,10 +21,10 @@ struct op_values {
     bool (*again)(void *user);
 };
 
-/* Who tells of a run in place of op_run's own tables; `begin` before the launch, `end` behind it. */
+/* Who tells of a run in place of op_run's own tables; `begin` before the launch is traced, `end` behind it. */
 struct op_teller {
     void *user;
-    int (*begin)(void *user, const struct loaded *l, struct err *e);
+    int (*begin)(void *user, struct loaded *l, struct err *e);
     int (*end)(void *user, const struct loaded *l, const struct report_step *step, double seconds,
                struct err *e);
     /* the launch has failed: `e` may be said in other words */

@@ -139,6 +139,8 @@ static void add_segment(struct linker *l, const struct isa_program *p, const cha
         add_symbol(l, symbol_name(l, p, i), first + p->symbol[i].bundle);
     for (uint32_t b = 0; b < p->bundle_count; b++) {
         add_bundle(l, number[p->bundle[b].note]);
+        if (!note)                      /* its own notes are of lines */
+            l->bundle[l->bundle_count - 1].line = p->bundle[b].line;
         for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
             struct isa_op op = p->op[p->bundle[b].first_op + i];
 

@@ -38,6 +38,10 @@ expect 0 'Line' kernel $data/flash.mlirbc
 sed '/^trace written/d; /^results in/d' "$work/with" | cmp -s - "$work/log" ||
     fail "a folder changes what is printed"
 
+# with the text of a line where the file is here
+(cd tests/jax/pallas && "$(cd "$OLDPWD" && realpath "$systole")" kernel "$OLDPWD/$data/layernorm.mlirbc" >"$work/log")
+grep -q 'kernels.py:[0-9]* .*jax.lax.rsqrt' "$work/log" || fail "no text of lines: $(cat "$work/log")"
+
 # a Mosaic module by itself: arrays and results are found, the cycles are the same
 strings -n 100 $data/flash.mlirbc | grep -o 'TUzvUg[A-Za-z0-9+/=]*' | base64 -d >"$work/body"
 expect 0 "$cycles cycles" kernel "$work/body" --tpu v5e

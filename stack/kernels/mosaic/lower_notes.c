@@ -32,6 +32,13 @@ static const char *text_of(struct notes *n, int number)
     return n->text[number];
 }
 
+static uint32_t line_of(const struct notes *n, int number)
+{
+    const struct mosaic_op *op = mosaic_op_of(n->l->k, number);
+
+    return op && op->place.file && op->place.line > 0 ? (uint32_t)op->place.line : 0;
+}
+
 static int origin_of(const struct isa_program *p, uint32_t bundle)
 {
     const struct isa_bundle *b;
@@ -71,8 +78,12 @@ void pallas_note_lines(const struct lower *l, struct isa_program *p)
     n.text = arena_array(l->a, (size_t)l->k->operation_count + 1, sizeof(*n.text));
     if (p->note_count)
         memcpy(list, p->note, p->note_count * sizeof(*list));
-    for (uint32_t b = 0; b < p->bundle_count; b++)
+    for (uint32_t b = 0; b < p->bundle_count; b++) {
+        int number = origin_of(p, b);
+
+        p->bundle[b].line = line_of(&n, number);
         if (!is_kept(p, b))
-            p->bundle[b].note = number_of(p, list, text_of(&n, origin_of(p, b)));
+            p->bundle[b].note = number_of(p, list, text_of(&n, number));
+    }
     p->note = list;
 }
