@@ -48,8 +48,7 @@ struct account *account_make(const struct account_client *client)
 
 static void free_program(struct account_program *p)
 {
-    for (int i = 0; i < p->op_count; i++)
-        mem_free(p->op[i].name);
+    account_free_ops(p);
     mem_free(p->name);
     mem_free(p->file);
     mem_free(p);
@@ -127,6 +126,8 @@ void account_begin_launch(struct account_program *p, struct executable *x)
 
 void account_end_launch(struct account_program *p, struct executable *x, bool is_done)
 {
+    if (is_done && account_is_profiled())
+        account_keep_order(p, x);
     if (p->launches > 0)
         return;
     if (is_done)
@@ -149,6 +150,24 @@ static int64_t launch_ps(const struct account *a, const struct executable *x, in
     return a->client.chip->launch_program_ns * 1000 + ps_of_cycles(a, cycles);
 }
 
+/*
+ * The launch, and its operations one behind the other as the program has them, each with all of its
+ * rounds, up to where the launch ends; before them is what starts it.
+ */
+static void profile_launch(const struct account *a, const struct account_program *p, int device,
+                           int64_t start, int64_t end)
+{
+    int64_t at = start + a->client.chip->launch_program_ns * 1000;
+
+    account_profile(device, PROFILE_LAUNCHES, p->name, start, end);
+    for (int i = 0; i < p->in_order_count && at < end; i++) {
+        int64_t next = at + ps_of_cycles(a, p->in_order[i].cycles);
+
+        account_profile(device, PROFILE_OPS, p->in_order[i].name, at, next < end ? next : end);
+        at = next;
+    }
+}
+
 void account_launched(struct account_program *p, const struct executable *x, const int *device,
                       int devices, double seconds)
 {
@@ -164,7 +183,7 @@ void account_launched(struct account_program *p, const struct executable *x, con
     for (int i = 0; i < devices; i++)
         a->time_ps[device[i]] = end;
     for (int i = 0; i < devices; i++)
-        account_profile(device[i], true, p->name, start, end);
+        profile_launch(a, p, device[i], start, end);
     p->launches++;
     p->cycles += cycles;
     p->launch_s += seconds;
@@ -185,7 +204,7 @@ void account_copied(struct account *a, int device, int64_t bytes, bool is_to_dev
     a->copies++;
     a->copy_bytes += bytes;
     a->copy_ps += end - start;
-    account_profile(device, false, account_copy_name(is_to_device), start, end);
+    account_profile(device, PROFILE_COPIES, account_copy_name(is_to_device), start, end);
     account_write_copy(a, device, bytes, is_to_device, start, end);
     pthread_mutex_unlock(&a->lock);
 }

@@ -26,8 +26,8 @@ struct account_program {
     int64_t launches, cycles;           /* of all launches */
     int64_t flops;                      /* of a launch, all its devices */
     int cores;                          /* that it runs on */
-    struct account_op op[ACCOUNT_OPS_MAX];      /* of the first launch, the dearest first */
-    int op_count;
+    struct account_op *op, *in_order;   /* of a launch: the dearest first; all as they follow */
+    int op_count, in_order_count;
     struct ntrace_writer *trace;        /* of the first launch, under way */
     char *trace_path;                   /* not published yet */
 };
@@ -67,12 +67,16 @@ void account_close_files(struct account *a);
 void account_begin_folder(struct account_program *p, struct executable *x);
 void account_end_folder(struct account_program *p, struct executable *x, bool is_done);
 
-/* what of the first launch the summary needs */
+/* what the summary needs of a launch, and a profile: kept once */
 void account_keep_ops(struct account_program *p, const struct executable *x);
+void account_keep_order(struct account_program *p, const struct executable *x);
+void account_free_ops(struct account_program *p);
 void account_print_summary(const struct account *a, FILE *to);
 
 /* for a profile, where one is wanted (pjrt/account/profile.h) */
-void account_profile(int device, bool is_launch, const char *name, int64_t start_ps,
+enum profile_line { PROFILE_LAUNCHES, PROFILE_OPS, PROFILE_COPIES, PROFILE_LINES };
+bool account_is_profiled(void);
+void account_profile(int device, enum profile_line line, const char *name, int64_t start_ps,
                      int64_t end_ps);
 
 /* tells once what is wrong with the files, and goes on without them */

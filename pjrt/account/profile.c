@@ -7,13 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-enum line { LINE_LAUNCHES, LINE_COPIES, LINE_COUNT };
-
-static const char *const line_name[LINE_COUNT] = {"XLA Modules", "Host transfers"};
+static const char *const line_name[PROFILE_LINES] = {"XLA Modules", "XLA Ops", "Host transfers"};
 
 struct event {
     int device;
-    enum line line;
+    enum profile_line line;
     int64_t name;                       /* its number among the profile's, from 1 */
     int64_t start_ps, end_ps;
 };
@@ -44,13 +42,22 @@ static int64_t name_number(struct profile *p, const char *name)
     return (int64_t)p->name_count;
 }
 
-void account_profile(int device, bool is_launch, const char *name, int64_t start_ps,
+bool account_is_profiled(void)
+{
+    bool is_wanted;
+
+    pthread_mutex_lock(&lock);
+    is_wanted = wanted != NULL;
+    pthread_mutex_unlock(&lock);
+    return is_wanted;
+}
+
+void account_profile(int device, enum profile_line line, const char *name, int64_t start_ps,
                      int64_t end_ps)
 {
     pthread_mutex_lock(&lock);
     if (wanted && device < wanted->devices) {
-        struct event e = {device, is_launch ? LINE_LAUNCHES : LINE_COPIES,
-                          name_number(wanted, name), start_ps, end_ps};
+        struct event e = {device, line, name_number(wanted, name), start_ps, end_ps};
 
         MEM_ADD(wanted->event, wanted->count, wanted->capacity) = e;
     }
@@ -97,7 +104,7 @@ void profile_end(struct profile *p)
 /* ----- the XSpace */
 
 /* one line of a device, its events in the order in which they were taken down */
-static XLine *make_line(struct profile *p, int device, enum line line)
+static XLine *make_line(struct profile *p, int device, enum profile_line line)
 {
     XLine *made = arena_alloc(&p->arena, sizeof(*made));
     size_t n = 0;
@@ -149,10 +156,10 @@ static XPlane *make_plane(struct profile *p, int device)
     xplane__init(plane);
     plane->id = device + 1;
     plane->name = arena_printf(&p->arena, "/device:TPU:%d", device);
-    plane->lines = arena_array(&p->arena, LINE_COUNT, sizeof(*plane->lines));
-    plane->n_lines = LINE_COUNT;
-    for (int i = 0; i < LINE_COUNT; i++)
-        plane->lines[i] = make_line(p, device, (enum line)i);
+    plane->lines = arena_array(&p->arena, PROFILE_LINES, sizeof(*plane->lines));
+    plane->n_lines = PROFILE_LINES;
+    for (int i = 0; i < PROFILE_LINES; i++)
+        plane->lines[i] = make_line(p, device, (enum profile_line)i);
     name_events(p, plane);
     return plane;
 }

@@ -3,52 +3,11 @@
 
 #include "base/progress.h"
 #include "base/text.h"
-#include "report/tables/op_stats.h"
-#include "report/view/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SHOWN 5
-
-static int by_cycles(const void *x, const void *y)
-{
-    const struct op_stat *a = x, *b = y;
-
-    if (a->cycles != b->cycles)
-        return a->cycles > b->cycles ? -1 : 1;
-    return a->note < b->note ? -1 : a->note > b->note;
-}
-
-static char *copy_text(const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-
-    return memcpy(mem_alloc_unset(bytes), text, bytes);
-}
-
-void account_keep_ops(struct account_program *p, const struct executable *x)
-{
-    const struct module *m = &x->loaded.module;
-    struct report_step step = {.title = p->name, .machine = x->loaded.machine,
-                               .program = &m->linked[0].program, .model_flops = m->flops};
-    struct report_view view;
-    struct op_stat *stat;
-    struct arena a;
-    size_t count;
-
-    if (p->account->is_quiet || x->settings.engine.mode == MODE_FUNCTIONAL || p->op_count > 0)
-        return;
-    arena_init(&a);
-    view_of_step(&step, &a, &view);
-    if (view.ops_core >= 0) {
-        stat = op_stats_gather(&view, &a, &count);
-        qsort(stat, count, sizeof(*stat), by_cycles);
-        for (size_t i = 0; i < count && p->op_count < ACCOUNT_OPS_MAX && stat[i].cycles > 0; i++)
-            p->op[p->op_count++] = (struct account_op){copy_text(stat[i].name), stat[i].cycles};
-    }
-    arena_fini(&a);
-}
 
 /* ----- the dearest of all programs */
 

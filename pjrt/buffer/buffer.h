@@ -29,6 +29,7 @@ struct PJRT_Buffer {
     struct storage *storage;            /* NULL: deleted */
     struct storage *external;           /* held for users outside, external_count times */
     int external_count;
+    uint64_t given_up_at;               /* the launch that it was given up to, by number */
 };
 
 struct storage *storage_hold(struct storage *s);

@@ -3,5 +3,5 @@
 
 struct PJRT_Extension_Base *extensions_first(void)
 {
-    return extension_profiler(extension_shardings(extension_memories(NULL)));
+    return extension_profiler(extension_shardings(extension_memories(extension_layouts(NULL))));
 }

@@ -8,4 +8,5 @@ struct PJRT_Extension_Base *extensions_first(void);     /* NULL: none */
 struct PJRT_Extension_Base *extension_profiler(struct PJRT_Extension_Base *next);
 struct PJRT_Extension_Base *extension_shardings(struct PJRT_Extension_Base *next);
 struct PJRT_Extension_Base *extension_memories(struct PJRT_Extension_Base *next);
+struct PJRT_Extension_Base *extension_layouts(struct PJRT_Extension_Base *next);
 #endif

@@ -180,6 +180,7 @@ static struct PJRT_Error *make(struct PJRT_Executable *p,
     list_outputs(p);
     list_donations(p);
     program_list_shardings(p);
+    program_list_layouts(p);
     make_fingerprint(p);
     return NULL;
 }

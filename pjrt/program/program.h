@@ -37,6 +37,7 @@ struct PJRT_Executable {
     const char **output_kind, **parameter_kind;         /* the same by name; parameters: device */
     size_t *output_kind_size, *parameter_kind_size;
     struct program_shardings parameter_sharding, output_sharding;
+    struct PJRT_Layouts_MemoryLayout **parameter_layout, **output_layout;
     bool *is_donated;                   /* by parameter: its buffer is given up at a launch */
     struct PJRT_NamedValue *cost;       /* once it was asked for */
     unsigned char *optimized;           /* hlo_with_config, once it was asked for */
@@ -65,6 +66,7 @@ struct PJRT_Executable *program_compile(const struct PJRT_TopologyDescription *t
 int64_t program_temp_bytes(const struct PJRT_Executable *p);
 void program_list_placements(struct PJRT_Executable *p);
 void program_list_shardings(struct PJRT_Executable *p);
+void program_list_layouts(struct PJRT_Executable *p);
 struct PJRT_Executable *program_hold(struct PJRT_Executable *p);
 void program_drop(struct PJRT_Executable *p);           /* NULL is nothing */
 /* takes the executable over, in any case */

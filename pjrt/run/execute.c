@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "pjrt/abi/functions.h"
 #include "pjrt/event/guard.h"
+#include "pjrt/program/layouts.h"
 #include "pjrt/run/callbacks.h"
 
 #include <stdio.h>
@@ -186,6 +187,45 @@ static struct PJRT_Error *check_argument(const struct PJRT_Executable *p,
                       hlo_type_print(wanted, text[1], sizeof(text[1])));
 }
 
+static bool is_kept(const struct PJRT_ExecuteOptions *o, int number)
+{
+    if (!o || !ARGS_HAVE(o, num_non_donatable_input_indices))
+        return false;
+    for (size_t i = 0; i < o->num_non_donatable_input_indices; i++)
+        if (o->non_donatable_input_indices[i] == number)
+            return true;
+    return false;
+}
+
+static bool is_given_up(const struct PJRT_LoadedExecutable_Execute_Args *args, int number)
+{
+    return args->executable->executable->is_donated[number] && !is_kept(args->options, number);
+}
+
+/* What is given up is the launch's alone: no other argument is the same. */
+static struct PJRT_Error *check_given_up(const struct PJRT_LoadedExecutable_Execute_Args *args,
+                                         struct PJRT_Buffer *const *list, int device)
+{
+    static atomic_uint_fast64_t launches;
+    uint64_t number = 1 + atomic_fetch_add(&launches, 1);
+    const char *name = args->executable->executable->name;
+
+    for (int i = 0; i < (int)args->num_args; i++) {
+        if (!is_given_up(args, i))
+            continue;
+        if (list[i]->given_up_at == number)
+            return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "Attempt to donate the same buffer "
+                              "twice in Execute(): argument %d of %s, device %d", i, name, device);
+        list[i]->given_up_at = number;
+    }
+    for (int i = 0; i < (int)args->num_args; i++)
+        if (list[i]->given_up_at == number && !is_given_up(args, i))
+            return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "Attempt to donate a buffer which is "
+                              "also used by the same call to Execute(): argument %d of %s, device %d",
+                              i, name, device);
+    return NULL;
+}
+
 static struct PJRT_Error *check(const struct PJRT_LoadedExecutable_Execute_Args *args)
 {
     const struct PJRT_LoadedExecutable *l = args->executable;
@@ -208,6 +248,12 @@ static struct PJRT_Error *check(const struct PJRT_LoadedExecutable_Execute_Args 
             if (error)
                 return error;
         }
+    for (size_t d = 0; d < args->num_devices; d++) {
+        struct PJRT_Error *error = check_given_up(args, args->argument_lists[d], (int)d);
+
+        if (error)
+            return error;
+    }
     return NULL;
 }
 
@@ -235,6 +281,8 @@ static struct PJRT_Error *make_results(const struct PJRT_LoadedExecutable_Execut
                                             t->element, t->rank, t->dim, &error);
 
         if (b) {
+            memcpy(b->minor_to_major, p->output_layout[i]->minor_to_major,
+                   (size_t)t->rank * sizeof(*b->minor_to_major));
             args->output_lists[d][i] = b;
             l->result[made] = storage_hold(b->storage);
         }
@@ -244,21 +292,11 @@ static struct PJRT_Error *make_results(const struct PJRT_LoadedExecutable_Execut
     return error;
 }
 
-static bool is_kept(const struct PJRT_ExecuteOptions *o, int number)
-{
-    if (!o || !ARGS_HAVE(o, num_non_donatable_input_indices))
-        return false;
-    for (size_t i = 0; i < o->num_non_donatable_input_indices; i++)
-        if (o->non_donatable_input_indices[i] == number)
-            return true;
-    return false;
-}
-
 static void give_up_arguments(const struct PJRT_LoadedExecutable_Execute_Args *args,
                               const struct launch *l)
 {
     for (int i = 0; i < l->arguments; i++)
-        if (l->executable->is_donated[i] && !is_kept(args->options, i))
+        if (is_given_up(args, i))
             for (int d = 0; d < l->devices; d++)
                 buffer_delete(args->argument_lists[d][i]);
 }

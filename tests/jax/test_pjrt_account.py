@@ -184,6 +184,14 @@ for plane in jax.profiler.ProfileData.from_file(path).planes:
             print(len(events), len({e.duration_ns for e in events}), {e.name for e in events})
             ends = [e.start_ns + e.duration_ns for e in events]
             assert all(end <= e.start_ns + 1 for end, e in zip(ends, events[1:])), ends
+        if plane.name == "/device:TPU:0" and line.name == "XLA Ops":
+            ops = list(line.events)
+            assert any("dot_general" in e.name for e in ops), [e.name for e in ops]
+            for launch in events:
+                inside = [e for e in ops if launch.start_ns - 1 <= e.start_ns < launch.start_ns + launch.duration_ns]
+                took = sum(e.duration_ns for e in inside)
+                assert len(inside) * len(events) == len(ops) and took <= launch.duration_ns + 1, (took, launch.duration_ns)
+                assert inside[0].start_ns > launch.start_ns and took > launch.duration_ns / 20
 """
 
 
