@@ -86,6 +86,7 @@ static struct shard_lay settled(const struct shard_mesh *mesh, const struct name
 int shard_settle_boundary(struct shard_state *s)
 {
     const struct hlo_computation *c = &s->module->computation[s->module->entry];
+    const struct named_axes any = {0};
     struct named_axes named;
 
     if (name_axes(s, &named))
@@ -94,9 +95,11 @@ int shard_settle_boundary(struct shard_state *s)
         int i = k < 0 ? c->root : c->parameter[k];
 
         for (int l = 0; i >= 0 && l < shard_place_of(s, s->module->entry, i)->leaves; l++) {
-            struct shard_lay *lay = &shard_place_of(s, s->module->entry, i)->lay[l];
+            struct shard_place *p = shard_place_of(s, s->module->entry, i);
+            bool is_asked = p->is_fixed[l] && !p->open[l];      /* in the caller's own words */
 
-            *lay = settled(&s->mesh, &named, lay, hlo_type_leaf(&c->instruction[i].type, l));
+            p->lay[l] = settled(&s->mesh, is_asked ? &any : &named, &p->lay[l],
+                                hlo_type_leaf(&c->instruction[i].type, l));
         }
     }
     return 0;

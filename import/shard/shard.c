@@ -1,6 +1,7 @@
 /* The steps of cutting a program, and what its parameters and results have become. */
 #include "import/program/sharding.h"
 #include "import/shard/shard_impl.h"
+#include "import/shard/turn.h"
 
 #include <string.h>
 
@@ -96,6 +97,7 @@ int shard_program(const struct hlo_module *from, const struct shard_options *opt
 {
     struct hlo_module flat;
     struct shard_state s = {.arena = a, .module = &flat, .err = e};
+    struct shard_turns turns;
     int64_t partitions;
     int status;
 
@@ -110,10 +112,14 @@ int shard_program(const struct hlo_module *from, const struct shard_options *opt
                        HLO_DEVICES_MAX);
     }
     shard_mesh_find(&s.mesh, &flat, partitions);
+    shard_turns_find(&s, &flat, &turns);
     s.is_whole = arena_array(a, (size_t)flat.computation_count, sizeof(*s.is_whole));
     status = cut(&s, made);
     if (!status) {
         find_boundary(&s, boundary);
+        status = shard_turns_make(&s, &turns, made, boundary);
+    }
+    if (!status) {
         made->partition_count = partitions;
         made->entry_parameter = NULL;   /* these spoke of whole arrays */
         made->entry_parameter_count = 0;

@@ -57,6 +57,31 @@ TEST(attention_cut_by_batch_and_heads)
           "last_tile_dim_replicate}} }\n");
 }
 
+/* the first sharding gives the order that everything else lies in */
+TEST(boundaries_in_other_orders_of_devices)
+{
+    static const char text[] =
+        "HloModule test, num_partitions=8\nENTRY main {\n"
+        "a = f32[8,16] parameter(0), sharding={devices=[8,1]<=[8]}\n"
+        "b = f32[8,16] parameter(1), sharding={devices=[8,1]7,6,5,4,3,2,1,0}\n"
+        "c = f32[8,16] parameter(2), sharding={devices=[2,2,2]0,3,5,6,1,2,4,7 last_tile_dim_replicate}\n"
+        "s = f32[8,16] add(a, b)\n p = f32[8,16] multiply(s, c)\n"
+        "q = f32[16,8] transpose(p), dimensions={1,0}\n"
+        "ROOT t = (f32[8,16], f32[16,8], f32[8,16]) tuple(p, q, b), sharding={{devices=[8,1]2,0,1,3,7,6,5,4}, "
+        "{devices=[4,2]7,5,3,1,6,4,2,0}, {devices=[8,1]<=[8]}} }\n";
+    struct shard_rig r;
+
+    for (uint64_t n = 0; n < 3; n++) {
+        rig_check(&r, text, (uint64_t)time(NULL) + n, 1e-5);
+        assert_int_equal(r.boundary.parameter[1].sharding.id.item[0], 7);
+        assert_int_equal(r.boundary.parameter[2].sharding.id.item[1], 3);
+        assert_int_equal(r.boundary.result[0].sharding.id.item[0], 2);
+        assert_int_equal(r.boundary.result[1].sharding.id.item[1], 5);
+        assert_int_equal(r.boundary.result[2].sharding.id.item[1], 1);
+        rig_end(&r);
+    }
+}
+
 TEST(experts_on_devices_of_their_own)
 {
     check("", "ENTRY main {\n"
@@ -321,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_cut_by_batch_and_heads),
+        cmocka_unit_test(boundaries_in_other_orders_of_devices),
         cmocka_unit_test(experts_on_devices_of_their_own),
         cmocka_unit_test(loops_whose_state_is_cut),
         cmocka_unit_test(two_loops_of_one_body_lie_as_each_wants),

@@ -28,6 +28,8 @@ from sweep import (
     areas_scipy,
     areas_sharding,
     behaviour,
+    behaviour_arrays,  # noqa: F401
+    behaviour_programs,  # noqa: F401
     run_device,
     run_exec,
 )
