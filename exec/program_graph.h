@@ -15,6 +15,8 @@ struct program_graph {
     bool is_cut;                        /* then `boundary` says where parts lie in whole arrays */
     struct shard_boundary boundary;
     int devices;                        /* replicas times partitions */
+    int assumed;                        /* constants that program_graph_assume has filled, */
+    const char *first_assumed;          /* and one of them */
     bool is_exact;                      /* for program_graph_lower: import/expand/exact.h */
     struct hlo_module scheduled;        /* of program_graph_keep: `device` for its kernels */
     struct kept_program kept;
@@ -34,6 +36,11 @@ int program_graph_read(struct program_graph *p, const char *path, bool is_highes
 /* The same of bytes; `name` stands for the file in messages and must outlive the arena. */
 int program_graph_read_bytes(struct program_graph *p, const void *bytes, size_t size,
                              const char *name, bool is_highest, struct arena *a, struct err *e);
+/* what a user is told of them */
+#define PROGRAM_ASSUMED \
+    "constants: the file leaves out the elements of %d, first %s: others stand for them\n"
+/* For timing alone: any elements for constants whose own the file leaves out. */
+void program_graph_assume(struct program_graph *p, struct arena *a);
 /* Cuts it for its devices, where it is for several. */
 int program_graph_cut(struct program_graph *p, struct arena *a, struct err *e);
 /* Of a scheduled program: kernels, places and copies as it has them, behind program_graph_cut.

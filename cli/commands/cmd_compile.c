@@ -88,6 +88,8 @@ static const struct cli_option options[] = {
     {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes; of "
      "numbered ones true is the first, false the last", 3, CLI_CHOICE,
      AT(assume_branch), .words = "none|true|false"},
+    {"assume-constants", 0, NULL, "others stand for elements of constants that the file leaves "
+     "out, {...}", 3, CLI_FLAG, AT(assumes_constants)},
     {"as-is", 0, NULL, "of a program that its compiler has optimized and scheduled: keep its kernels, their order, layouts, places and copies, and show its estimates beside ours", 3, CLI_FLAG, AT(is_kept)},
     {"json", 0, NULL, "with --as-is: print the table of units as JSON, and nothing else", 4, CLI_FLAG,
      AT(is_json)},

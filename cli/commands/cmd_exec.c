@@ -48,6 +48,8 @@ static const struct cli_option options[] = {
     {"assume-branch", 0, "WHICH", "likewise: which computation a conditional takes; of "
      "numbered ones true is the first, false the last", 3, CLI_CHOICE,
      AT(run.assume_branch), .words = "none|true|false"},
+    {"assume-constants", 0, NULL, "likewise: others stand for elements of constants that the file "
+     "leaves out", 3, CLI_FLAG, AT(assumes_constants)},
     {0}};
 
 static const struct cli_part parts[] = {
@@ -67,6 +69,8 @@ static int check(void *values, struct err *e)
     if ((o->run.assume_trips || o->run.assume_branch) && o->run.engine.mode != MODE_TIMING)
         return err_set(e, "--assume-trips and --assume-branch are for --mode timing; with values the "
                        "program's conditions say");
+    if (o->assumes_constants && o->run.engine.mode != MODE_TIMING)
+        return err_set(e, "--assume-constants is for --mode timing: values need the program's own");
     return 0;
 }
 

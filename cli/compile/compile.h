@@ -36,6 +36,7 @@ struct compile_request {
     int64_t assume_trips;               /* as in struct module_settings */
     enum assumed_branch assume_branch;
     bool is_run, is_tuned, is_inference, no_megacore;
+    bool assumes_constants;             /* program_graph_assume */
     bool is_kept, is_json;              /* --as-is; --json: of that the table alone */
     struct kept_program *kept;          /* what is kept of the program, with its notes; or NULL */
     struct machine_options engine;

@@ -7,6 +7,7 @@
 #include "stack/hlo/rewrite.h"
 #include "stack/nn/zoo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool compile_is_file(const char *model)
@@ -65,10 +66,15 @@ static int make_program(struct compile_request *o, struct graph *g, struct arena
 {
     struct program_graph p;
     int most = o->replica_count > 1 ? o->replica_count : 1;
-    int status = program_graph_read(&p, o->model, false, a, e) || program_graph_cut(&p, a, e) ||
-                 (o->is_kept && program_graph_keep(&p, false, a, e)) ||
-                 program_graph_lower(&p, a, e) ? -1 : 0;
+    int status = program_graph_read(&p, o->model, false, a, e);
 
+    if (status == 0 && o->assumes_constants)
+        program_graph_assume(&p, a);
+    if (p.assumed && !o->is_json)
+        printf(PROGRAM_ASSUMED, p.assumed, p.first_assumed);
+    status = status || program_graph_cut(&p, a, e) ||
+             (o->is_kept && program_graph_keep(&p, false, a, e)) ||
+             program_graph_lower(&p, a, e) ? -1 : 0;
     if (status == 0 && p.devices > most)
         status = cli_refuse_devices(&o->target, p.devices, most, 1, e);
     if (status == 0) {

@@ -29,6 +29,7 @@ struct exec_options {
     bool compare;                       /* on cores and on the host */
     bool is_kept;                       /* --as-is */
     bool is_quiet;                      /* nothing is printed */
+    bool assumes_constants;             /* timing mode: program_graph_assume */
     struct mosaic_watch *kernels;       /* finds what kernels of Pallas do wrong, on the host; NULL */
 };
 

@@ -71,8 +71,13 @@ int exec_load(const struct exec_options *o, struct exec_program *p, struct err *
 
     *p = (struct exec_program){0};
     arena_init(&p->arena);
-    if (program_graph_read(&p->graph, o->file, o->precision != EXEC_AS_PROGRAM, &p->arena, e) ||
-        program_graph_cut(&p->graph, &p->arena, e))
+    if (program_graph_read(&p->graph, o->file, o->precision != EXEC_AS_PROGRAM, &p->arena, e))
+        return -1;
+    if (o->assumes_constants)
+        program_graph_assume(&p->graph, &p->arena);
+    if (p->graph.assumed && !o->is_quiet)
+        printf(PROGRAM_ASSUMED, p->graph.assumed, p->graph.first_assumed);
+    if (program_graph_cut(&p->graph, &p->arena, e))
         return -1;
     p->graph.is_exact = wants_exact(o, p->graph.module);
     if (o->backend == EXEC_ON_CORES && !o->compare && exec_take_out_checks(p, e))

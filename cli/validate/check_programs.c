@@ -172,6 +172,7 @@ static int carry_out(const struct try *t, struct program_result *r, struct exec_
     o.run.trace.is_unwanted = true;
     o.run.assume_trips = has_values ? 0 : TRIPS_ASSUMED;
     o.run.assume_branch = has_values ? BRANCH_NONE : BRANCH_TRUE;
+    o.assumes_constants = !has_values;
     o.run.engine.mode = has_values ? MODE_BOTH : MODE_TIMING;
     o.backend = t->way.kind == WAY_HOST ? EXEC_ON_HOST : EXEC_ON_CORES;
     if (exec_load(&o, p, e))

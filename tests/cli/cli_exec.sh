@@ -131,6 +131,41 @@ printf 'HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[3] add
 refuse 'bad.hlo:4:' exec "$work/bad.hlo"
 printf 'HloModule m\nENTRY e {\n  ROOT a = f32[20] constant({...})\n}\n' >"$work/elided.hlo"
 refuse 'print_large_constants' exec "$work/elided.hlo"
+# cycles need no elements, those of a loop's body neither, if they are told so
+cat >"$work/short.hlo" <<'END'
+HloModule m
+
+body {
+  s = (s32[], f32[20]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[20] get-tuple-element(s), index=1
+  o = s32[] constant(1)
+  j = s32[] add(i, o)
+  c = f32[20] constant({...})
+  y = f32[20] multiply(x, c)
+  ROOT t = (s32[], f32[20]) tuple(j, y)
+}
+
+condition {
+  s = (s32[], f32[20]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+
+ENTRY e {
+  z = s32[] constant(0)
+  a = f32[20] constant({...})
+  s = (s32[], f32[20]) tuple(z, a)
+  w = (s32[], f32[20]) while(s), condition=condition, body=body
+  ROOT r = f32[20] get-tuple-element(w), index=1
+}
+END
+expect 0 'leaves out the elements of 2' exec "$work/short.hlo" --tpu v5e --mode timing --assume-constants
+expect 0 'leaves out the elements of 2' compile "$work/short.hlo" --tpu v5e --assume-constants
+refuse 'print_large_constants' compile "$work/short.hlo" --tpu v5e
+expect 2 'assume-constants is for' exec "$work/short.hlo" --tpu v5e --assume-constants
+refuse 'its elements are left out' exec "$work/short.hlo" --tpu v5e --mode timing
 refuse 'print_large_constants' exec "$work/elided.hlo" --backend host
 refuse 'print_large_constants' compile "$work/elided.hlo"
 sed 's/f32/s64/' "$work/elided.hlo" >"$work/elided64.hlo"
