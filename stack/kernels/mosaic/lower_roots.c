@@ -424,6 +424,8 @@ static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
         vcode_loop_begin(&l->code, LOOP_COUNTER, rounds);
         if (!put_iteration(t, first, t->step))
             return false;
+        if (t->body == put_roots)
+            tile_hoist(t, l->code.block_count - 1);
         for (int i = 0; i < t->pointer_count; i++)
             if (t->pointer[i].step)
                 vcode_loop_step(&l->code, t->pointer[i].reg, t->pointer[i].step);

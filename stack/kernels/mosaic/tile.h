@@ -117,6 +117,8 @@ void tile_remember(struct tiler *t, int id, const struct tile_at *at, opnd v);
 bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place *p,
                 const struct tile_at *at, const opnd *value, int parts, const int *mask);
 
+/* what is the same in all iterations goes before the loop, which block number `loop` is */
+void tile_hoist(struct tiler *t, size_t loop);
 /* the body over row tiles 0 to all - 1, `work` of which the body's tiles are; -1: failed */
 int tile_loop(struct tiler *t, int64_t all, int64_t work);
 
