@@ -378,13 +378,14 @@ static int longer_lives(const struct placing *p, int i, int was, int time)
 {
     const struct depend_regs *r = &p->l->block->regs[i];
     const int *fixed = p->l->block->v_fixed;
+    bool makes = r->v_write >= 0 || r->m_write >= 0;    /* a store is better early */
     int longer = 0;
 
     for (int k = 0; k < r->v_read_count; k++) {
         int last = last_other_use(p, r->v_read[k], i);
 
         if (fixed[r->v_read[k]] < 0 && r->v_read[k] != r->v_write && last < time &&
-            !follows(p, r->v_read[k]))
+            !(makes && follows(p, r->v_read[k])))
             longer += time - (last > was ? last : was);
     }
     if ((r->v_write >= 0 && fixed[r->v_write] < 0) || r->m_write >= 0)
