@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS_MAX 300                 /* of one module */
+#define SECONDS_MAX 1200                /* of one module */
 
 struct arguments {
     const char *folder, *measured, *file, *record;
