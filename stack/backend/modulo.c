@@ -9,7 +9,7 @@
 #define II_TRIES 24
 #define FEW_ROUNDS 16
 #define II_TRIES_BEHIND 3               /* beyond the first that will do, for few rounds */
-#define UNROLL_MAX 48
+#define UNROLL_MAX 64
 #define UNROLLS_TRIED 4
 
 struct search {

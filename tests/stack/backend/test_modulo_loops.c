@@ -271,9 +271,24 @@ TEST(loops_take_what_the_busiest_unit_needs)
     }
 }
 
+/* rows are pushed and popped as through a FIFO, which v7x has not: each round has its own accumulators */
+TEST(accumulators_take_turns_in_rounds_that_overlap)
+{
+    struct chip chip;
+    struct arena a;
+    struct err e;
+
+    arena_init(&a);
+    must(chip_load_builtin(&chip, "v7x", NULL, &a, &e), &e);
+    assert_true(chip.mxu_accumulators > 0);
+    check_case("v7x", &chip, &cases[COUNT_OF(cases) - 1]);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accumulators_take_turns_in_rounds_that_overlap),
         cmocka_unit_test(loops_take_what_the_busiest_unit_needs),
     };
 
