@@ -219,6 +219,49 @@ static int transpose_of_broadcast(struct graph *g, const struct graph_node *n,
     return graph_broadcast(g, operand, shape, dims);
 }
 
+/* the runs of a reshape whose operand is a transpose: which comes when before the transpose */
+static bool runs_before(const struct graph_node *t, const struct reshape_runs *r, int *run)
+{
+    for (int i = 0; i < r->count; i++) {
+        int at = i;
+
+        if (r->from[i] == r->from[i + 1] || r->to[i] == r->to[i + 1])
+            return false;
+        for (int d = r->from[i] + 1; d < r->from[i + 1]; d++)
+            if (t->dims[d] != t->dims[d - 1] + 1)
+                return false;
+        for (; at > 0 && t->dims[r->from[run[at - 1]]] > t->dims[r->from[i]]; at--)
+            run[at] = run[at - 1];
+        run[at] = i;
+    }
+    return true;
+}
+
+/*
+ * [729,128] turned, split into [128,27,27] and turned to [27,27,128] is split as it lies: dimensions
+ * that the reshape splits or joins stand next to each other before the first transpose, too.
+ */
+static int transpose_of_reshaped_transpose(struct graph *g, const struct graph_node *n,
+                                           const struct graph_node *reshape)
+{
+    const struct graph_node *t = &g->node[reshape->operand[0]];
+    struct shape split = {.dtype = n->shape.dtype};
+    int run[GRAPH_RANK_MAX], place[GRAPH_RANK_MAX], dims[GRAPH_RANK_MAX];
+    struct reshape_runs r;
+
+    reshape_runs_find(&t->shape, &reshape->shape, &r);
+    if (!runs_before(t, &r, run))
+        return NODE_NONE;
+    for (int i = 0; i < r.count; i++)
+        for (int d = r.to[run[i]]; d < r.to[run[i] + 1]; d++) {
+            place[d] = split.rank;
+            split.dim[split.rank++] = reshape->shape.dim[d];
+        }
+    for (int d = 0; d < n->shape.rank; d++)
+        dims[d] = place[n->dims[d]];
+    return graph_transpose(g, graph_reshape(g, t->operand[0], split), dims);
+}
+
 int simplify_transpose(struct graph *g, const struct graph_node *n)
 {
     int dims[GRAPH_RANK_MAX];
@@ -236,6 +279,12 @@ int simplify_transpose(struct graph *g, const struct graph_node *n)
     }
     if (a.op == HLO_BROADCAST)
         return transpose_of_broadcast(g, n, &a);
+    if (a.op == HLO_RESHAPE && g->node[a.operand[0]].op == HLO_TRANSPOSE) {
+        int made = transpose_of_reshaped_transpose(g, n, &a);
+
+        if (made != NODE_NONE)
+            return made;
+    }
     return moves_ones_only(&a.shape, n->dims) ? graph_reshape(g, n->operand[0], n->shape)
                                               : NODE_NONE;
 }

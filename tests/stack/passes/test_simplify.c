@@ -346,6 +346,38 @@ TEST(a_bias_of_all_heads_is_added_before_they_are_split)
     assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_ADD);
 }
 
+/* an array that is split lies otherwise before and behind: it is split where it is */
+TEST(transposes_around_a_reshape_meet)
+{
+    int x = graph_parameter(&graph, F32(15, 8), "x");
+    int y = graph_reshape(&graph, graph_transpose(&graph, x, (int[]){1, 0}), F32(8, 3, 5));
+
+    simplify(graph_transpose(&graph, y, (int[]){1, 2, 0}));
+    assert_int_equal(result_node()->op, HLO_RESHAPE);
+    assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_PARAMETER);
+}
+
+TEST(transposes_around_a_reshape_become_one)
+{
+    int x = graph_parameter(&graph, F32(3, 5, 7, 4), "x");
+    int y = graph_transpose(&graph, x, (int[]){3, 0, 1, 2});
+
+    y = graph_reshape(&graph, y, F32(2, 2, 15, 7));
+    simplify(graph_transpose(&graph, y, (int[]){3, 1, 0, 2}));
+    assert_int_equal(result_node()->op, HLO_TRANSPOSE);
+    assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_RESHAPE);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 1);
+}
+
+TEST(a_transpose_between_what_a_reshape_joins_stays)
+{
+    int x = graph_parameter(&graph, F32(3, 5, 4), "x");
+    int y = graph_transpose(&graph, x, (int[]){1, 0, 2});
+
+    simplify(graph_transpose(&graph, graph_reshape(&graph, y, F32(15, 4)), (int[]){1, 0}));
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 2);
+}
+
 /* 8 rows of bf16 are half a tile */
 TEST(parts_that_would_end_inside_tiles_are_gathered_first)
 {
@@ -386,6 +418,9 @@ int main(void)
         RUN(a_sum_over_devices_does_not_grow),
         RUN(a_bias_of_heads_is_not_written_for_each_batch),
         RUN(a_bias_of_all_heads_is_added_before_they_are_split),
+        RUN(transposes_around_a_reshape_meet),
+        RUN(transposes_around_a_reshape_become_one),
+        RUN(a_transpose_between_what_a_reshape_joins_stays),
         RUN(rounded_parts_are_gathered),
         RUN(parts_that_would_end_inside_tiles_are_gathered_first),
         RUN(a_gather_does_not_grow),
