@@ -136,6 +136,12 @@ static void sort_pairs(struct graph_dot *d)
         }
 }
 
+/* in lanes: what is turned stays there, so that whole rows move */
+static bool ends_free(const struct side *s, int rank)
+{
+    return s->free_count && s->free[s->free_count - 1] == rank - 1;
+}
+
 /* operand as [batch, free, contract] or [batch, contract, free], three or two dimensions */
 static int shaped(struct graph *g, int operand, struct side s, int *contract)
 {
@@ -147,14 +153,16 @@ static int shaped(struct graph *g, int operand, struct side s, int *contract)
     int turned[GRAPH_RANK_MAX], count = 0;
 
     if (!is_form(&s, from.rank)) {
+        is_first = ends_free(&s, from.rank);
         for (int i = 0; i < s.batch_count; i++)
             turned[count++] = s.batch[i];
+        for (int i = 0; i < s.contract_count && is_first; i++)
+            turned[count++] = s.contract[i];
         for (int i = 0; i < s.free_count; i++)
             turned[count++] = s.free[i];
-        for (int i = 0; i < s.contract_count; i++)
+        for (int i = 0; i < s.contract_count && !is_first; i++)
             turned[count++] = s.contract[i];
         operand = graph_transpose(g, operand, turned);
-        is_first = false;
     }
     if (s.batch_count)
         to.dim[to.rank++] = batch;

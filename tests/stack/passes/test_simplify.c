@@ -346,6 +346,20 @@ TEST(a_bias_of_all_heads_is_added_before_they_are_split)
     assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_ADD);
 }
 
+/* [k, batch, n]: whole rows of n change places, no lanes are turned */
+TEST(an_operand_of_another_order_keeps_its_lanes)
+{
+    struct graph_dot dot = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {1},
+                            .contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}};
+    int x = graph_parameter(&graph, F32(6, 9, 5), "x"), y = graph_parameter(&graph, F32(5, 6, 128), "y");
+
+    simplify(graph_dot_general(&graph, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT));
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 1);
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_TRANSPOSE)
+            assert_int_equal(graph.node[i].dims[2], 2);
+}
+
 /* an array that is split lies otherwise before and behind: it is split where it is */
 TEST(transposes_around_a_reshape_meet)
 {
@@ -418,6 +432,7 @@ int main(void)
         RUN(a_sum_over_devices_does_not_grow),
         RUN(a_bias_of_heads_is_not_written_for_each_batch),
         RUN(a_bias_of_all_heads_is_added_before_they_are_split),
+        RUN(an_operand_of_another_order_keeps_its_lanes),
         RUN(transposes_around_a_reshape_meet),
         RUN(transposes_around_a_reshape_become_one),
         RUN(a_transpose_between_what_a_reshape_joins_stays),
