@@ -347,7 +347,12 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
 
 /* ----- products */
 
-struct product { int lhs, rhs, result; struct graph_dot dot; double error, elems; int order; };
+struct product {
+    int lhs, rhs, result;
+    struct graph_dot dot;
+    double error, elems, bytes;         /* of its operands */
+    int order;
+};
 
 /* operands that the computation behind product or convolution has read already */
 typedef bool taken[PROFILE_ARRAYS_MAX];
@@ -411,13 +416,18 @@ struct search {
     struct product p, *best;
 };
 
-/* of two products of equal FLOPs that of larger operands; of the same ones by their order */
+/*
+ * Of two products of equal FLOPs that of larger operands; of narrower ones, for f32 is what is
+ * added to a product of bf16; of the same ones by their order.
+ */
 static bool is_likelier(const struct search *s)
 {
     const struct product *p = &s->p, *best = s->best;
 
     if (p->elems < best->elems || p->elems > best->elems)
         return p->elems > best->elems;
+    if (p->bytes < best->bytes || p->bytes > best->bytes)
+        return p->bytes < best->bytes;
     return p->lhs == best->lhs && p->rhs == best->rhs &&
            p->dot.batch_count == best->dot.batch_count && p->order > best->order;
 }
@@ -463,6 +473,21 @@ static void pair(struct search *s, int dim)
     }
 }
 
+static double bytes_of(const struct shape *s)
+{
+    return (double)(shape_elems(s) * array_element_bytes(s->dtype));
+}
+
+/* The only matrix of numbers may be multiplied by itself, as features that interact are. */
+static bool may_multiply(const struct rebuild *r, int a, int b)
+{
+    int numbers = 0;
+
+    for (int i = 0; i < r->op.operand_count; i++)
+        numbers += r->op.operand[i].shape.dtype != DTYPE_PRED && r->op.operand[i].shape.rank > 1;
+    return a != b || (numbers == 1 && r->op.operand[a].shape.dtype != DTYPE_PRED);
+}
+
 static struct product find_product(const struct rebuild *r, double flops)
 {
     struct product best = {.error = 1};
@@ -477,7 +502,8 @@ static struct product find_product(const struct rebuild *r, double flops)
                                    .p = {.lhs = a, .rhs = b, .result = c}};
 
                 s.p.elems = (double)(shape_elems(s.a) + shape_elems(s.b));
-                if (a != b && s.a->rank > 1 && s.b->rank > 1 && s.a->rank <= PRODUCT_RANK_MAX &&
+                s.p.bytes = bytes_of(s.a) + bytes_of(s.b);
+                if (may_multiply(r, a, b) && s.a->rank > 1 && s.b->rank > 1 && s.a->rank <= PRODUCT_RANK_MAX &&
                     s.b->rank <= PRODUCT_RANK_MAX)
                     pair(&s, 0);
             }
@@ -587,7 +613,7 @@ static const char *rebuild_product(struct rebuild *r, double flops)
     if (p.error >= 1)
         return "no two operands make a result with these FLOPs";
     a = factor(r, p.lhs, p.rhs, p.result, p.lhs, is_taken);
-    b = factor(r, p.lhs, p.rhs, p.result, p.rhs, is_taken);
+    b = p.lhs == p.rhs ? a : factor(r, p.lhs, p.rhs, p.result, p.rhs, is_taken);
     r->value = graph_dot_general(r->g, a, b, &p.dot, DTYPE_F32, PRECISION_DEFAULT);
     r->value = turned(r->g, r->value, &r->op.result[p.result].shape);
     return finish(r, p.result, is_taken);

@@ -86,6 +86,39 @@ static void batched_product(void **state)
 }
 
 /* sizes leave a choice: which of the two 16 is contracted, and which is which in the result */
+/* of three arrays of equal sizes the bf16 ones are multiplied, and f32 is what they are added to */
+static void product_added_to_a_sum(void **state)
+{
+    const char *why = NULL;
+    struct graph *g = rebuild(
+        "%f = f32[64,27,64]{2,1,0} fusion(f32[64,27,64]{2,1,0} %sum, bf16[64,27,27]{2,1,0} %a, "
+        "bf16[64,27,64]{2,0,1} %b), kind=kOutput", "convolution fusion",
+        2.0 * 64 * 27 * 27 * 64 + 64 * 27 * 64, &why);
+    const struct graph_node *dot;
+
+    (void)state;
+    assert_null(why);
+    dot = only(g, HLO_DOT);
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(g->node[dot->operand[k]].op, HLO_PARAMETER);
+    assert_int_equal(dot->dot.rhs_batch[0], 1);
+}
+
+/* features that interact: the only array but for a mask */
+static void product_of_one_array(void **state)
+{
+    const char *why = NULL;
+    struct graph *g = rebuild(
+        "%f = bf16[64,27,27]{2,1,0} fusion(pred[64,27,27]{2,1,0} %mask, bf16[64,27,128]{2,1,0} "
+        "%x), kind=kOutput", "convolution fusion", 2.0 * 64 * 27 * 27 * 128 + 64 * 27 * 27, &why);
+    const struct graph_node *dot;
+
+    (void)state;
+    assert_null(why);
+    dot = only(g, HLO_DOT);
+    assert_int_equal(dot->operand[0], dot->operand[1]);
+}
+
 static void product_of_heads(void **state)
 {
     const char *why;
@@ -373,6 +406,8 @@ int main(void)
         cmocka_unit_test(chain_in_vector_memory),
         cmocka_unit_test(product_with_epilogue),
         cmocka_unit_test(batched_product),
+        cmocka_unit_test(product_added_to_a_sum),
+        cmocka_unit_test(product_of_one_array),
         cmocka_unit_test(product_of_heads),
         cmocka_unit_test(product_beside_a_mask),
         cmocka_unit_test(loop_with_broadcast_and_sum),
