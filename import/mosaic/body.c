@@ -191,7 +191,10 @@ static const struct mlir_attr *location_of(struct mosaic_reader *r, const struct
 {
     if (!r->locations)
         return own;
-    return r->next_location < r->locations->count ? r->locations->item[r->next_location++] : NULL;
+    if (r->next_location == r->locations->count)
+        return NULL;
+    own = r->locations->item[r->next_location++];
+    return own && own->kind == MLIR_LOCATION ? own : NULL;
 }
 
 static struct mosaic_value *make_value(struct mosaic_reader *r, const struct mlir_value *from,
@@ -236,7 +239,7 @@ static void read_place(struct mosaic_reader *r, const struct mlir_op *from, stru
     const struct mlir_attr *location = location_of(r, from->location);
     struct hlo_place place;
 
-    if (!location || location->kind != MLIR_LOCATION)
+    if (!location)
         return;
     mlir_place_of(r->arena, location, &place);
     op->place = (struct mosaic_place){place.file && strcmp(place.file, "-") ? place.file : NULL,

@@ -67,6 +67,8 @@ static void find_outputs(struct mosaic_kernel *k)
     k->alias = alias;
 }
 
+#define STEPS_MAX 1000000
+
 /* what the blocks of one step reach */
 static int extend(struct mosaic_run *r, struct mosaic_kernel *k, int operand)
 {
@@ -84,12 +86,18 @@ static int extend(struct mosaic_run *r, struct mosaic_kernel *k, int operand)
 
 static int walk_grid(struct mosaic_run *r, struct mosaic_kernel *k)
 {
+    int64_t steps = 1;
+
     for (int i = 0; i < k->grid_rank; i++) {
         if (k->grid[i] == MOSAIC_DYNAMIC)
             return err_set(r->err, "kernel %s: bound %d of its grid is an operand of the call: the "
                            "module alone does not say it", k->name, i);
         if (k->grid[i] == 0)
             return 0;
+        if (steps > STEPS_MAX / k->grid[i])
+            return err_set(r->err, "kernel %s: a grid of more than %d steps: the arrays of a module "
+                           "alone are not looked for in so many", k->name, STEPS_MAX);
+        steps *= k->grid[i];
         r->grid[i] = k->grid[i];
     }
     do {
@@ -130,6 +138,8 @@ int mosaic_find_arrays(struct mosaic_kernel *k, struct err *e)
         k->array[i].space = MOSAIC_HBM;
     }
     find_outputs(k);
+    if (mosaic_verify(k, e))            /* before its index maps run */
+        return -1;
     r.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*r.value));
     place_tables(&r, k);
     status = walk_grid(&r, k);
