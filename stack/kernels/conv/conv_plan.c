@@ -176,13 +176,18 @@ static int64_t all_members(const struct conv_plan *p)
                ? p->members * p->slots : p->members;
 }
 
-/* taps of a step that phase `r` meets: of a share of a window that is cut, as many in each */
+/*
+ * Taps of a step that phase `r` meets: of a share of a window that is cut, as many in each that
+ * meets any.
+ */
 int64_t conv_step_taps(const struct conv_plan *p, int dim, int64_t r)
 {
     const struct conv_dim *d = &p->shape.dim[dim];
 
     if (d->dilation == 1)
         return p->taps[dim];
+    if (d->phase[r].count == 0)
+        return 0;
     return p->taps[dim] == d->taps ? d->phase[r].count : p->taps[dim] / d->tap_step;
 }
 

@@ -500,6 +500,36 @@ TEST(scatters_of_windows_below_their_stride_stay_in_their_result)
 }
 
 /* s8 and u8, by one convolution of bf16, or, where sums outgrow f32, by four */
+/*
+ * Where input and window are dilated alike every other output meets holes alone: zeros, in a kernel
+ * that takes the window tap by tap, too. The second result finds what the first left in memory.
+ */
+TEST(outputs_that_no_tap_meets_are_zero)
+{
+    const struct graph_window w[2] = {
+        {.size = 4, .stride = 1, .pad_high = 1, .base_dilation = 1, .window_dilation = 1},
+        {.size = 3, .stride = 1, .pad_high = 1, .base_dilation = 2, .window_dilation = 2}};
+    const struct graph_conv conv = {.spatial_count = 2, .in_spatial = {0, 1}, .in_feature = 2,
+                                    .in_batch = 3, .kernel_spatial = {0, 1}, .kernel_in = 2,
+                                    .kernel_out = 3, .out_spatial = {0, 1}, .out_batch = 2,
+                                    .out_feature = 3, .feature_groups = 1, .batch_groups = 3};
+    static const char *const chips[] = {"v5e", "v3-1", "v6e"};
+
+    for (size_t i = 0; i < COUNT_OF(chips); i++) {
+        struct module_rig r = {.slice = chips[i], .absolute = 1e-5, .relative = 1e-5};
+        struct shape image = shape_make(DTYPE_BF16, 4, (int64_t[]){8, 3, 128, 12});
+        struct shape kernel = shape_make(DTYPE_BF16, 4, (int64_t[]){4, 3, 128, 126});
+        int x = graph_parameter(&g, image, "x"), first = graph_parameter(&g, kernel, "first");
+        int second = graph_parameter(&g, kernel, "second");
+
+        first = graph_convolution(&g, x, first, w, &conv, DTYPE_F32, PRECISION_DEFAULT);
+        second = graph_convolution(&g, x, second, w, &conv, DTYPE_F32, PRECISION_DEFAULT);
+        graph_output(&g, graph_binary(&g, HLO_ADD, first, second), "y", -1);
+        module_rig_check(&r, &g, 21);
+        one_graph_again();
+    }
+}
+
 TEST(convolutions_of_bytes_match)
 {
     static const struct { enum graph_dtype dtype; int64_t features; } list[] = {
@@ -558,6 +588,7 @@ int main(int argc, char **argv)
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
         RUN(slices_of_a_product_begin_where_they_say),
         RUN(scatters_of_windows_below_their_stride_stay_in_their_result),
+        RUN(outputs_that_no_tap_meets_are_zero),
         RUN(convolutions_of_bytes_match),
         RUN(loops_match),
     };
