@@ -150,7 +150,7 @@ static int refuse_unbounded(const struct hlo_module *m, struct err *e)
 int expand_program(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                    struct expand_boundary *boundary, struct err *e)
 {
-    static expand_pass *const passes[] = {expand_operations, sized_rewrite, repr_rewrite,
+    static expand_pass *const passes[] = {expand_mixed, expand_operations, sized_rewrite, repr_rewrite,
                                           squeeze_rewrite, forward_elements};
     enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
     struct hlo_module between[PASSES];

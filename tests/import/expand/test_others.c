@@ -110,6 +110,20 @@ TEST(exchanges)
         " ROOT t = (f32[8,3], f32[8,3], f32[8,3], s64[2], s64[2]) tuple(x, y, z, w0, w1)\n}\n", .replicas = 4});
 }
 
+/* as optimized programs have them */
+TEST(floats_of_different_widths)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m, is_scheduled=true\nENTRY e {\n a = f32[6,8] parameter(0)\n b = bf16[6,8] parameter(1)\n i = s32[4] parameter(2)\n"
+        " p = pred[6,8] parameter(3)\n z = f32[] constant(1)\n g = bf16[4,8] gather(a, i), offset_dims={1}, "
+        "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
+        " s = bf16[3,8] slice(a), slice={[1:4],[0:8]}\n m = bf16[6,8] multiply(a, a)\n"
+        " c = f32[6,8] select(p, a, b)\n d = bf16[7,8] pad(b, z), padding=1_0x0_0\n"
+        " q = pred[6,8] compare(a, b), direction=LT\n"
+        " ROOT t = (bf16[4,8], bf16[3,8], bf16[6,8], f32[6,8], bf16[7,8], pred[6,8]) tuple(g, s, m, c, d, q)\n}\n",
+        .bound = 1e-2, .integer_bits = 2});
+}
+
 TEST(products_of_long_integers)
 {
     check(&(struct expand_rig){.text =
@@ -175,6 +189,7 @@ int main(void)
         cmocka_unit_test(blocks_with_scales), cmocka_unit_test(scans_forwards_and_back),
         cmocka_unit_test(the_largest_and_the_smallest), cmocka_unit_test(upper_halves_of_products),
         cmocka_unit_test(rounding_by_random_bits), cmocka_unit_test(exchanges), cmocka_unit_test(sums_over_devices),
+        cmocka_unit_test(floats_of_different_widths),
         cmocka_unit_test(products_of_long_integers),
         cmocka_unit_test(more_dimensions_than_the_compiler_has),
         cmocka_unit_test(bitcasts_keep_the_bytes_in_the_order_of_layouts),
