@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/kernels/mosaic/lower.h"
+#include "stack/kernels/mosaic/product.h"
 
 #define GRANULES_PER_ROW 16
 #define EDGES_MAX 3                     /* dimensions whose last block overhangs */
@@ -692,6 +692,12 @@ int grid_emit(struct lower *l)
 
         if (place_open(l, NULL, v, v->name ? v->name : "a scratch buffer"))
             return -1;
+        if (accumulates(l->k, v)) {     /* as sums of products lie */
+            struct tiles *t = &l->place[v->id].t;
+
+            t->row_step = TILE_ROWS;
+            t->lane_step = round_up(t->dim[0], TILE_ROWS);
+        }
     }
     if (start_first(&g) || put_steps(&g) || put_results(&g))
         return -1;

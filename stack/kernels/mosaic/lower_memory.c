@@ -101,6 +101,9 @@ int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
     r.mask = op->segment_count ? mosaic_in_group(op, 3) : NULL;
     if (vector_place(l, op, 1, &op->operand[0]->type, &r.to))
         return -1;
+    if (l->place[r.value->id].is_there && l->place[r.value->id].region == r.to.region &&
+        root_same_place(&l->place[r.value->id], &r.to) && !r.mask)
+        return 0;                       /* it stands there already */
     if (root_save(l, r.to.buffer))
         return -1;
     return root_add(l, &r);

@@ -9,6 +9,7 @@
 #include "sim/chip/limits.h"
 #include "stack/kernels/mosaic/product.h"
 
+#define PRED_FIRST_PASS 8               /* behind those that a step uses: false, sums stand there */
 #define REG_LHS 16                      /* behind those that a step of products uses */
 #define REG_RHS 17
 
@@ -95,7 +96,7 @@ static struct dot_step step_of(struct lower *l, const struct product *p, int64_t
     struct dot_step s = {
         .chip = l->chip, .lhs_type = p->lhs_type, .rhs_type = p->rhs_type,
         .is_rhs_transposed = p->is_rhs_transposed, .depth_tiles = div_up(p->k, ARRAY_LANES),
-        .first_step = -1, .adds_up = true, .transpose = {.is_new = -1}};
+        .first_step = p->is_in_place ? PRED_FIRST_PASS : -1, .adds_up = true, .transpose = {.is_new = -1}};
 
     s.lhs = box_of(&p->lhs, REG_LHS, true,
                    batch * batch_step(&p->lhs, p->dot.lhs_batch, p->dot.batch_count) +
@@ -312,6 +313,7 @@ static int leave_to_loops(struct lower *l, const struct product *made)
 int pallas_matmul(struct lower *l, const struct mosaic_op *op)
 {
     struct product p = {.op = op};
+    const struct mosaic_value *to, *sum = NULL;
     int64_t padded, each;
     int left;
 
@@ -335,9 +337,22 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
         return pallas_fail(l, op, "operands that begin within a tile");
     padded = round_up(p.m, p.lhs.t.rows);
     p.parts = parts_of(l, &p, padded);
-    p.sum = place_for_sums(l, &p);
+    to = p.parts == 1 && p.batches == 1 && padded == p.m && mosaic_is_float(&op->result[0]->type)
+             ? accumulated(l->k, op, &sum) : NULL;
+    p.is_in_place = to && l->place[to->id].t.row_step == TILE_ROWS &&
+                    l->place[to->id].t.lane_step == p.m && !l->place[to->id].has_offset;
+    if (p.is_in_place && (root_save(l, to->id) || root_flush(l)))
+        return -1;
+    if (p.is_in_place) {
+        p.sum = l->place[to->id];
+        same_note_write(l, p.sum.region);
+    } else {
+        p.sum = place_for_sums(l, &p);
+    }
     each = rows_of_step(l, padded);
     pallas_begin_block(l);
+    if (p.is_in_place)
+        emit_scmp_ne(&l->code, PRED_FIRST_PASS, I(0), I(0));
     set_base(l, &p.lhs, REG_LHS);
     set_base(l, &p.rhs, REG_RHS);
     for (int64_t b = 0; b < p.batches && !l->is_failed; b++)
@@ -345,6 +360,10 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
             put_step(l, &p, b, first, padded - first < each ? padded - first : each);
     pallas_begin_block(l);
     l->sum_parts[op->result[0]->id] = (uint8_t)p.parts;
+    if (p.is_in_place) {
+        l->place[sum->id] = p.sum;
+        return l->is_failed ? -1 : 0;
+    }
     if (is_zero(op->operand[2]) && p.parts == 1)
         l->place[op->result[0]->id] = p.sum;
     else

@@ -23,6 +23,7 @@ struct product {
     enum matrix_type lhs_type, rhs_type;
     bool is_rhs_transposed;
     bool turns_lhs;                     /* it is contracted along its rows */
+    bool is_in_place;                   /* it is added to what stands in `sum` */
     int parts;                          /* of the contraction: each unit sums up one of its own */
 };
 
@@ -31,6 +32,14 @@ struct pulled {
     struct product p;
     bool has_lhs;                       /* in p.lhs, turned; else the operand is pulled */
 };
+
+/*
+ * lower_accumulate.c: the buffer that a product is added to and stored back, and the value that the
+ * sum is; NULL: it is not. Whether a buffer is one, and of nothing else but loads and stores.
+ */
+const struct mosaic_value *accumulated(const struct mosaic_kernel *k, const struct mosaic_op *dot,
+                                       const struct mosaic_value **sum);
+bool accumulates(const struct mosaic_kernel *k, const struct mosaic_value *ref);
 
 /* matrix units whose gain registers hold its weights */
 int pulled_units(const struct chip *chip, const struct product *p);

@@ -328,6 +328,8 @@ KERNELS = [
     ("in_place_parts", in_place_parts, [like((64, 128)), like((16, 128))], 1e-6),
     ("narrow", narrow, [like((20, 100))], 1e-5),
     ("word", word, [like((48, 256))], 1e-5),
+    ("matmul_wide", functools.partial(matmul, bm=16, bk=128, bn=1280),
+     [like((32, 256), BF16), like((256, 1280), BF16)], 2e-2),
     ("deep", deep, [like((32, 1536), BF16), like((1536, 128), BF16)], 2e-2),
     ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
     ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
