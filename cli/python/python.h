@@ -37,6 +37,9 @@ struct python_variable { const char *name, *value; };
  */
 const char *python_library(struct arena *a, struct err *e);
 
+/* A script of examples/jax, beside this program; NULL: it is not there, as the message says. */
+const char *python_example(const char *name, struct arena *a, struct err *e);
+
 /* The variables, of which JAX's come first; -1: no such slice, no library, no such folder. */
 int python_variables(const struct python_options *o, struct arena *a,
                      struct python_variable v[PYTHON_VARIABLES_MAX], int *count, struct err *e);

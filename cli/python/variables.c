@@ -42,6 +42,16 @@ const char *python_library(struct arena *a, struct err *e)
     return NULL;
 }
 
+const char *python_example(const char *name, struct arena *a, struct err *e)
+{
+    const char *path = arena_printf(a, "%s/examples/jax/%s", own_folder(a), name);
+
+    if (access(path, R_OK) == 0)
+        return path;
+    err_set(e, "%s is not there; it is a part of the source tree", path);
+    return NULL;
+}
+
 /* a folder by its whole path, which is made where it is not there; NULL: it cannot */
 static const char *out_folder(const char *path, struct arena *a, struct err *e)
 {

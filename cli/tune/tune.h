@@ -3,7 +3,7 @@
  *
  * A folder has the variants, and a variants.csv that names them (examples/jax/lower_variants.py makes
  * both): the column `file`, a column for each parameter, and `error` where one could not be lowered.
- * tune_read.c reads it, tune_run.c times the variants in processes of their own, tune_table.c tells
+ * tune_lower.c has that script do it, tune_read.c reads the folder, tune_run.c times the variants in processes of their own, tune_table.c tells
  * which is best and writes the table, tune_map.c draws two of the parameters against each other in the
  * terminal, tune_png.c as a picture.
  */
@@ -35,7 +35,10 @@ struct tune_axis {
 
 struct tune {
     struct kernel_request kernel;       /* chip and options; of each variant in turn */
-    const char *folder, *csv, *png, *map;
+    const char *folder, *csv, *png, *map;       /* folder: or SCRIPT.py:FUNCTION, which is lowered */
+    struct cli_list vary, array;        /* for that: "block_m=128,256", "bf16[512,512]" */
+    const char *python, *keep;          /* interpreter; where variants stay, or NULL */
+    bool is_for_chip;                   /* the function asks for its chip */
     int64_t jobs, seconds;              /* at once; at most, of one */
     struct arena arena;
     struct tune_axis axis[TUNE_AXES_MAX];
@@ -47,6 +50,11 @@ struct tune {
     int rows, columns;                  /* axes of the map; rows -1: one row */
 };
 
+/*
+ * Where `folder` names a function of a script: lowers its variants, and makes `folder` theirs. *made:
+ * the folder to remove in the end; NULL: none.
+ */
+int tune_lower(struct tune *t, const char **made, struct err *e);
 int tune_read(struct tune *t, struct err *e);
 /* times all variants, telling on stderr how far it is */
 int tune_run(struct tune *t, struct err *e);

@@ -1,8 +1,7 @@
 """A product written in Pallas, whose blocks are parameters: `systole tune` finds the best.
 
-    python lower_variants.py pallas_matmul.py:matmul --vary block_m=256,512,1024 \\
-        --vary block_n=256,512 --vary block_k=256,512,1024 --out variants
-    systole tune variants --tpu v6e
+    systole tune examples/jax/pallas_matmul.py:matmul --vary block_m=256,512,1024 \\
+        --vary block_n=256,512 --vary block_k=256,512,1024 --tpu v6e
 """
 import jax
 import jax.numpy as jnp

@@ -39,6 +39,26 @@ awk '/^ *256 /{ if (!a) a = NR } /^ *1024 /{ if (!b) b = NR } END { exit !(a && 
 expect 0 '' tune "$work/v" --jobs 1 --csv "$work/one.csv"
 cmp -s "$work/one.csv" "$work/table.csv" || fail "another table with one job"
 
+# of a script: its variants are lowered first, here by a stand-in for Python that has them already
+cat >"$work/python" <<SH
+#!/bin/sh
+echo "\$@" >"$work/called"
+while [ "\$1" != --out ]; do shift; done
+mkdir -p "\$2" && cp "$work"/v/* "\$2"
+SH
+chmod +x "$work/python"
+expect 0 '2 of 4 variants run' tune script.py:f --vary block_m=256,1024 --vary block_n=8,16 \
+    --arg 'bf16[64,64]' --for-chip --tpu v5e-4 --python "$work/python" --keep "$work/kept"
+grep -q 'lower_variants.py script.py:f --vary block_m=256,1024 --vary block_n=8,16 --arg bf16.64,64. --tpu v5e --out' \
+    "$work/called" || fail "called with $(cat "$work/called")"
+[ -f "$work/kept/variants.csv" ] || fail "--keep keeps nothing"
+TMPDIR=$work expect 0 '2 of 4 variants run' tune script.py:f --vary m=1 --python "$work/python"
+ls -d "$work"/systole* 2>/dev/null && fail "lowered variants are left behind"
+printf '#!/bin/sh\nexit 3\n' >"$work/python"
+refuse 'could not be lowered' tune script.py:f --vary m=1 --python "$work/python"
+refuse 'which parameters of script.py:f vary?' tune script.py:f
+refuse 'are for SCRIPT.py:FUNCTION' tune "$work/v" --vary m=1
+
 refuse 'No such file' tune "$work/none"
 refuse '--map is "block_m,other"' tune "$work/v" --map block_m,other
 sed -i '/^[ab],/d' "$work/v/variants.csv"
