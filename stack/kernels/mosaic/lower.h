@@ -265,6 +265,8 @@ bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);
 /* it stands in memory now, and no root that waits will change it */
 bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p);
+/* zeros that wait to be stored in all of a buffer that nobody reads till then: they wait no more */
+bool root_take_zeros(struct lower *l, const struct place *to, struct root *zeros);
 /* products under a value stand in memory from now on */
 int root_settle_products(struct lower *l, const struct mosaic_value *v);
 

@@ -96,7 +96,7 @@ static struct dot_step step_of(struct lower *l, const struct product *p, int64_t
     struct dot_step s = {
         .chip = l->chip, .lhs_type = p->lhs_type, .rhs_type = p->rhs_type,
         .is_rhs_transposed = p->is_rhs_transposed, .depth_tiles = div_up(p->k, ARRAY_LANES),
-        .first_step = p->is_in_place ? PRED_FIRST_PASS : -1, .adds_up = true, .transpose = {.is_new = -1}};
+        .first_step = p->is_in_place && !p->is_first ? PRED_FIRST_PASS : -1, .adds_up = true, .transpose = {.is_new = -1}};
 
     s.lhs = box_of(&p->lhs, REG_LHS, true,
                    batch * batch_step(&p->lhs, p->dot.lhs_batch, p->dot.batch_count) +
@@ -314,6 +314,7 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
 {
     struct product p = {.op = op};
     const struct mosaic_value *to, *sum = NULL;
+    struct root zeros;
     int64_t padded, each;
     int left;
 
@@ -322,6 +323,8 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
     left = leave_to_loops(l, &p);
     if (left)
         return left > 0 ? 0 : -1;
+    to = accumulated(l->k, op, &sum);
+    p.is_first = to && l->place[to->id].is_there && root_take_zeros(l, &l->place[to->id], &zeros);
     if (root_materialize(l, op->operand[0], &p.lhs) ||
         root_materialize(l, op->operand[1], &p.rhs))
         return -1;
@@ -337,10 +340,11 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
         return pallas_fail(l, op, "operands that begin within a tile");
     padded = round_up(p.m, p.lhs.t.rows);
     p.parts = parts_of(l, &p, padded);
-    to = p.parts == 1 && p.batches == 1 && padded == p.m && mosaic_is_float(&op->result[0]->type)
-             ? accumulated(l->k, op, &sum) : NULL;
-    p.is_in_place = to && l->place[to->id].t.row_step == TILE_ROWS &&
+    p.is_in_place = to && p.parts == 1 && p.batches == 1 && padded == p.m &&
+                    mosaic_is_float(&op->result[0]->type) && l->place[to->id].t.row_step == TILE_ROWS &&
                     l->place[to->id].t.lane_step == p.m && !l->place[to->id].has_offset;
+    if (p.is_first && !p.is_in_place && (root_add(l, &zeros) || root_flush(l)))
+        return -1;
     if (p.is_in_place && (root_save(l, to->id) || root_flush(l)))
         return -1;
     if (p.is_in_place) {

@@ -6,6 +6,7 @@
  * that are read later and come out of that memory are roots themselves (root_save). Two roots are in
  * one loop where neither writes what the other reads, but for the same tile in the same iteration.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -234,6 +235,48 @@ int root_save(struct lower *l, int buffer)
             return -1;
     }
     return 0;
+}
+
+static bool reads_buffer(struct lower *l, int buffer)
+{
+    for (int i = 0; i < l->root_count; i++)
+        if (find(l, l->root[i].value, is_of_buffer, &buffer))
+            return true;
+    for (int i = 0; i < l->live_count; i++)
+        if (l->last_use[l->live[i]->id] > l->at && find(l, l->live[i], is_of_buffer, &buffer))
+            return true;
+    return false;
+}
+
+static bool is_zeros(const struct mosaic_value *v)
+{
+    const struct mosaic_op *op = v->op;
+    const struct mosaic_attr *a;
+
+    if (op && op->code == MOSAIC_BROADCAST)
+        op = op->operand[0]->op;
+    a = op && op->code == MOSAIC_CONSTANT ? mosaic_attr(op, "value") : NULL;
+    return a && (a->kind == MOSAIC_ATTR_FLOAT ? a->number == 0 && !signbit(a->number)
+                                              : a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat &&
+                                                    a->element[0] == 0);
+}
+
+bool root_take_zeros(struct lower *l, const struct place *to, struct root *zeros)
+{
+    for (int i = 0; i < l->root_count; i++) {
+        const struct root *r = &l->root[i];
+
+        if (r->op && !r->mask && r->to.region == to->region && root_same_place(&r->to, to) &&
+            r->to.t.dim[0] == to->t.dim[0] && r->to.t.dim[1] == to->t.dim[1] &&
+            is_zeros(r->value) && !reads_buffer(l, to->buffer)) {
+            *zeros = *r;
+            memmove(&l->root[i], &l->root[i + 1],
+                    (size_t)(l->root_count - i - 1) * sizeof(*l->root));
+            l->root_count--;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p)

@@ -23,7 +23,8 @@ struct product {
     enum matrix_type lhs_type, rhs_type;
     bool is_rhs_transposed;
     bool turns_lhs;                     /* it is contracted along its rows */
-    bool is_in_place;                   /* it is added to what stands in `sum` */
+    bool is_in_place;                   /* it is added to what stands in `sum`, */
+    bool is_first;                      /* or is put there: zeros would stand there else */
     int parts;                          /* of the contraction: each unit sums up one of its own */
 };
 

@@ -408,6 +408,23 @@ static bool store_part(struct tiler *t, const struct mosaic_op *op, const struct
     return true;
 }
 
+#define ID_OF_CONSTANTS (INT32_MIN + 2 * TILE_LANES)    /* the constant stands for a row */
+
+/* a constant is in one register for all of an iteration's stores */
+static int stored(struct tiler *t, opnd v)
+{
+    struct tile_at at = {.row = v.value};
+    opnd kept;
+
+    if (v.kind != OPERAND_IMM)
+        return vcode_in_register(t->c, v);
+    if (!tile_remembers(t, ID_OF_CONSTANTS, &at, &kept)) {
+        kept = R(vcode_in_register(t->c, v));
+        tile_remember(t, ID_OF_CONSTANTS, &at, kept);
+    }
+    return kept.value;
+}
+
 bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place *p,
                 const struct tile_at *at, const opnd *value, int parts, const int *mask)
 {
@@ -429,12 +446,12 @@ bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place 
     }
     rows = rows_of(t, p, at, 1, sublanes, &part);
     if (p->t.rows == TILE_ROWS) {
-        tile = vcode_in_register(t->c, value[0]);
+        tile = stored(t, value[0]);
     } else {
         if (dtype == DTYPE_COUNT)
             return tile_fail(t, op, "memory of %s", mosaic_element_name(p->t.element));
         for (int i = 0; i < p->t.rows / TILE_ROWS; i++)
-            packed.part[i] = R(vcode_in_register(t->c, value[i < parts ? i : parts - 1]));
+            packed.part[i] = R(stored(t, value[i < parts ? i : parts - 1]));
         tile = fused_pack(t->c, t->l->chip, dtype, &packed);
     }
     forget_loads(t, p->region);

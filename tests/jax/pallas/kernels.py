@@ -248,6 +248,20 @@ def deep(x, y, interpret=False):
                           interpret=interpret)(x, y)
 
 
+def zeros_first(x, y, interpret=False):
+    """A sum that begins with zeros and is read in between, with more columns than units hold."""
+    def kernel(x_ref, y_ref, o_ref, p_ref, acc):
+        acc[...] = jnp.zeros_like(acc)
+        acc[...] += jnp.dot(x_ref[:, :128], y_ref[...], preferred_element_type=F32)
+        p_ref[...] = acc[...]
+        acc[...] += jnp.dot(x_ref[:, 128:], y_ref[...], preferred_element_type=F32)
+        o_ref[...] = acc[...]
+    shape = like((x.shape[0], y.shape[1]))
+    return pl.pallas_call(kernel, out_shape=[shape, shape],
+                          scratch_shapes=[pltpu.VMEM(shape.shape, F32)],
+                          interpret=interpret)(x, y)
+
+
 def scores(q, k, v, interpret=False):
     """Attention whose widths, and whose keys, fill no whole tiles of lanes."""
     def kernel(q_ref, k_ref, v_ref, o_ref):
@@ -330,6 +344,7 @@ KERNELS = [
     ("word", word, [like((48, 256))], 1e-5),
     ("matmul_wide", functools.partial(matmul, bm=16, bk=128, bn=1280),
      [like((32, 256), BF16), like((256, 1280), BF16)], 2e-2),
+    ("zeros_first", zeros_first, [like((16, 256), BF16), like((128, 1280), BF16)], 2e-2),
     ("deep", deep, [like((32, 1536), BF16), like((1536, 128), BF16)], 2e-2),
     ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
     ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
