@@ -172,7 +172,7 @@ TEST(branches_pass_their_operands_on)
             graph_output(branch[i], sum, "again", -1);
         }
         pred = graph_compare(&g, COMPARE_GT, s32_constant(&g, which), s32_constant(&g, 0));
-        all = graph_conditional(&g, pred, (int[]){x, y}, 2, yes, no);
+        all = graph_conditional(&g, pred, (int[]){x, y}, 2, whole(yes), whole(no));
         for (int i = 0; i < 5; i++)
             graph_output(&g, graph_tuple_element(&g, all, i), arena_printf(&arena, "o%d", i),
                          i == 3 ? 1 : -1);
@@ -200,6 +200,8 @@ TEST(loops_of_both_kinds_nest)
         p = graph_parameter(c, shape_scalar(DTYPE_PRED), "p");
         s32_parameter(c, "n");
         graph_output(c, p, "p", -1);
+        whole(inner);
+        whole(c);
         v = vector_parameter(middle, "v");      /* v -> 2 * inner(v) */
         p = graph_constant(middle, shape_scalar(DTYPE_PRED), 1);
         all = graph_while_condition(middle, (int[]){v, p, s32_constant(middle, 0)}, 3, inner, c);
@@ -207,13 +209,14 @@ TEST(loops_of_both_kinds_nest)
         graph_output(middle, graph_binary(middle, HLO_ADD, v, v), "v", -1);
         v = vector_parameter(outer, "v");       /* v, n -> middle four times, n - 1 */
         n = s32_parameter(outer, "n");
-        graph_output(outer, graph_while(outer, &v, 1, middle, 4), "v", -1);
+        graph_output(outer, graph_while(outer, &v, 1, whole(middle), 4), "v", -1);
         graph_output(outer, graph_binary(outer, HLO_SUBTRACT, n, s32_constant(outer, 1)), "n", -1);
         vector_parameter(oc, "v");
         n = s32_parameter(oc, "n");
         graph_output(oc, graph_compare(oc, COMPARE_GT, n, s32_constant(oc, 0)), "on", -1);
-        all = graph_while_condition(&g, (int[]){vector_parameter(&g, "v"), s32_constant(&g, 2)}, 2,
-                                    outer, oc);
+        v = vector_parameter(&g, "v");
+        n = s32_constant(&g, 2);
+        all = graph_while_condition(&g, (int[]){v, n}, 2, whole(outer), whole(oc));
         graph_output(&g, graph_tuple_element(&g, all, 0), "v", -1);
         module_rig_check(&r, &g, 1);
         one_graph_again();
