@@ -340,14 +340,32 @@ static bool is_result_read(const struct graph *g, int node, int k)
     return false;
 }
 
-/* a state that only makes itself stays what it is: no kernel works it out */
+/* by node: one whole number, made of others; no message and no sum over devices is waited for */
+static bool *find_counts(const struct graph *body)
+{
+    bool *is_count = mem_alloc(((size_t)body->node_count + 1) * sizeof(*is_count));
+
+    for (int i = 0; i < body->node_count; i++) {
+        const struct graph_node *n = &body->node[i];
+
+        is_count[i] = n->tuple_count == 0 && is_whole(n->shape.dtype) &&
+                      shape_elems(&n->shape) == 1 &&
+                      (n->operand_count == 0 || graph_op_is_elementwise(n->op));
+        for (int k = 0; k < n->operand_count; k++)
+            is_count[i] = is_count[i] && is_count[n->operand[k]];
+    }
+    return is_count;
+}
+
+/* a count that only makes itself stays what it is: no kernel works it out */
 static void stop_counters(const struct graph *g, int node, struct graph *body)
 {
     bool *is_needed = mem_alloc(((size_t)body->node_count + 1) * sizeof(*is_needed));
     bool *is_kept = mem_alloc(((size_t)body->output_count + 1) * sizeof(*is_kept));
+    bool *is_count = find_counts(body);
 
     for (int k = 0; k < body->output_count; k++)
-        is_kept[k] = is_result_read(g, node, k);
+        is_kept[k] = !is_count[body->output[k].node] || is_result_read(g, node, k);
     for (bool is_new = true; is_new;) {
         is_new = false;
         for (int k = 0; k < body->output_count; k++)
@@ -363,6 +381,7 @@ static void stop_counters(const struct graph *g, int node, struct graph *body)
     graph_eliminate_dead(body);
     mem_free(is_needed);
     mem_free(is_kept);
+    mem_free(is_count);
 }
 
 static void stop_counters_of(struct graph *g)
