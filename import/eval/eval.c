@@ -2,6 +2,7 @@
 #include "import/eval/eval.h"
 #include "import/eval/eval_impl.h"
 #include "import/lanes/stride.h"
+#include "import/program/mixed.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -207,9 +208,15 @@ int eval_run(const struct hlo_module *m, const struct eval_settings *s,
 {
     struct eval_report nobodys;
     struct eval ev = { .report = r ? r : &nobodys, .err = e };
+    struct hlo_module widened;
     int status;
 
     *ev.report = (struct eval_report){ 0 };
+    if (hlo_is_mixed(m)) {
+        if (hlo_widen_mixed(m, &widened, a, e))
+            return -1;
+        m = &widened;
+    }
     ev.m = m;
     if (check_module(&ev))
         return -1;

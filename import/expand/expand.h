@@ -52,10 +52,6 @@ struct expand_boundary {
 int expand_program(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                    struct expand_boundary *boundary, struct err *e);
 
-/* operations of floats of different widths, in the widest (mixed.c); as expand_program's passes */
-int expand_mixed(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
-                 struct err *e);
-
 /* The form of an element; *part and *parts as in struct expand_leaf. */
 enum expand_form expand_form_of(enum hlo_element e, enum hlo_element *part, int *parts);
 

@@ -1,5 +1,6 @@
 /* The order of the passes, and what they leave of a program's parameters and results. */
 #include "import/expand/expand.h"
+#include "import/program/mixed.h"
 #include "import/types/repr.h"
 #include "import/types/sized.h"
 #include "import/expand/squeeze.h"
@@ -150,7 +151,7 @@ static int refuse_unbounded(const struct hlo_module *m, struct err *e)
 int expand_program(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                    struct expand_boundary *boundary, struct err *e)
 {
-    static expand_pass *const passes[] = {expand_mixed, expand_operations, sized_rewrite, repr_rewrite,
+    static expand_pass *const passes[] = {hlo_widen_mixed, expand_operations, sized_rewrite, repr_rewrite,
                                           squeeze_rewrite, forward_elements};
     enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
     struct hlo_module between[PASSES];

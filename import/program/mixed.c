@@ -3,7 +3,8 @@
  * for a TPU: bf16 out of f32, a select between both. It is done in the widest of them, and what
  * comes out is rounded to the type of the result.
  */
-#include "import/expand/expand.h"
+#include "import/program/mixed.h"
+
 #include "import/program/build.h"
 
 static bool is_one_by_one(enum hlo_opcode op)
@@ -23,14 +24,14 @@ static bool is_float(const struct hlo_type *t)
 }
 
 /* the widest of all floats; ELEMENT_COUNT where they are one, or no more than one */
-static enum hlo_element widest(const struct hlo_builder *b, const struct hlo_instruction *from,
+static enum hlo_element widest(const struct hlo_computation *c, const struct hlo_instruction *i,
                                const int *operand)
 {
-    enum hlo_element most = is_float(&from->type) ? from->type.element : ELEMENT_COUNT;
+    enum hlo_element most = is_float(&i->type) ? i->type.element : ELEMENT_COUNT;
     bool is_mixed = false;
 
-    for (int k = 0; k < from->operand_count; k++) {
-        const struct hlo_type *t = hlo_type_of(b, operand[k]);
+    for (int k = 0; k < i->operand_count; k++) {
+        const struct hlo_type *t = &c->instruction[operand[k]].type;
 
         if (!is_float(t))
             continue;
@@ -41,10 +42,24 @@ static enum hlo_element widest(const struct hlo_builder *b, const struct hlo_ins
     return is_mixed ? most : ELEMENT_COUNT;
 }
 
+bool hlo_is_mixed(const struct hlo_module *m)
+{
+    for (int c = 0; c < m->computation_count; c++)
+        for (int k = 0; k < m->computation[c].count; k++) {
+            const struct hlo_instruction *i = &m->computation[c].instruction[k];
+
+            if (is_one_by_one(i->op) &&
+                widest(&m->computation[c], i, i->operand) != ELEMENT_COUNT)
+                return true;
+        }
+    return false;
+}
+
 static int widen(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
 {
-    enum hlo_element wide = is_one_by_one(from->op) ? widest(b, from, operand) : ELEMENT_COUNT;
+    const struct hlo_computation *now = &b->module->computation[b->computation];
+    enum hlo_element wide = is_one_by_one(from->op) ? widest(now, from, operand) : ELEMENT_COUNT;
     struct hlo_instruction i = *from;
     int *own, made;
 
@@ -61,8 +76,8 @@ static int widen(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     return is_float(&from->type) ? hlo_convert(b, made, from->type.element) : made;
 }
 
-int expand_mixed(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
-                 struct err *e)
+int hlo_widen_mixed(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
+                    struct err *e)
 {
     struct hlo_rewrite r = {.visit = widen};
 
