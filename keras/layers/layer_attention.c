@@ -203,6 +203,31 @@ static int repeat_heads(struct layer_call *c, int x)
     return graph_reshape(g, graph_broadcast(g, x, wide, (int[]){0, 1, 2, 4}), s);
 }
 
+static bool may_hide_all(const struct layer_call *c)
+{
+    bool has_mask = c->layer->c.reach > 0;
+
+    for (int i = 0; i < c->input_count; i++)
+        has_mask |= c->mask[i] != NODE_NONE;
+    return has_mask;
+}
+
+/*
+ * A query that sees no key: a softmax would take all alike. Keras takes none where it works the
+ * weights out itself, because they are dropped or asked for; its fused attention takes all.
+ */
+static int leave_out_masked(struct layer_call *c, int weights, int scores)
+{
+    struct graph *g = &c->t->graph;
+    int is_seen, limit;
+
+    if (!may_hide_all(c) || !(c->layer->c.rate > 0 || c->layer->c.returns_scores))
+        return weights;
+    limit = graph_splat(g, scores, LAYER_MASKED / 2);
+    is_seen = graph_compare(g, COMPARE_GT, scores, limit);
+    return graph_select(g, is_seen, weights, graph_splat(g, weights, 0));
+}
+
 /* of [batch, positions, heads, width] each: what each query sees of the values */
 static int attend(struct layer_call *c, int q, int k, int v)
 {
@@ -211,14 +236,15 @@ static int attend(struct layer_call *c, int q, int k, int v)
                               .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {3}};
     struct graph_dot mix = {.batch_count = 2, .lhs_batch = {0, 1}, .rhs_batch = {0, 2},
                             .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {1}};
-    int s;
+    int s, weights;
 
     layer_source(c, "Scores");
     s = graph_dot_general(g, q, k, &score, DTYPE_F32, c->precision);
     s = nn_scale(g, s, 1.0 / sqrt((double)c->layer->c.units));
     s = mask_inputs(c, layer_mask_scores(c, s));
     layer_source(c, "Softmax");
-    c->more[1] = graph_convert(g, nn_softmax(g, s), c->dtype);
+    weights = leave_out_masked(c, nn_softmax(g, s), s);
+    c->more[1] = graph_convert(g, weights, c->dtype);
     s = layer_drop(c, c->more[1]);
     layer_source(c, "Mix");
     s = graph_dot_general(g, s, v, &mix, c->dtype, c->precision);
