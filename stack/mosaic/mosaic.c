@@ -2,6 +2,7 @@
 #include "stack/mosaic/mosaic.h"
 
 #include <stdarg.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -129,6 +130,21 @@ int64_t mosaic_int(const struct mosaic_op *op, const char *name, int64_t otherwi
     const struct mosaic_attr *a = mosaic_attr(op, name);
 
     return a && a->kind == MOSAIC_ATTR_INT ? a->integer : otherwise;
+}
+
+bool mosaic_is_zero(const struct mosaic_value *v)
+{
+    const struct mosaic_attr *a = v->op && v->op->code == MOSAIC_CONSTANT
+                                      ? mosaic_attr(v->op, "value") : NULL;
+
+    if (!a)
+        return false;
+    switch (a->kind) {
+    case MOSAIC_ATTR_INT:      return a->integer == 0;
+    case MOSAIC_ATTR_FLOAT:    return a->number == 0 && !signbit(a->number);
+    case MOSAIC_ATTR_ELEMENTS: return a->is_splat && a->element[0] == 0;
+    default:                   return false;
+    }
 }
 
 const char *mosaic_text(const struct mosaic_op *op, const char *name, const char *otherwise)

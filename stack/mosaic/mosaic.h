@@ -174,6 +174,8 @@ const struct mosaic_op *mosaic_op_of(const struct mosaic_kernel *k, int number);
 /* Attributes by name; NULL or `otherwise` where the operation has none. */
 const struct mosaic_attr *mosaic_attr(const struct mosaic_op *op, const char *name);
 int64_t mosaic_int(const struct mosaic_op *op, const char *name, int64_t otherwise);
+/* a constant whose elements are all +0 or the whole number 0 */
+bool mosaic_is_zero(const struct mosaic_value *v);
 const char *mosaic_text(const struct mosaic_op *op, const char *name, const char *otherwise);
 /* The first operand of a group (segment), and how many it has. */
 int mosaic_group(const struct mosaic_op *op, int group, int *count);

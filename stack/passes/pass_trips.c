@@ -59,6 +59,9 @@ static struct number combined(const struct number *a, int64_t times, const struc
     sum.first = a->first * times + b->first;
     for (int k = 0; k < GRAPH_TRIP_LOOPS; k++)
         sum.step[k] = a->step[k] * times + b->step[k];
+    for (int k = 0; k < GRAPH_TRIP_LOOPS; k++)
+        if (sum.step[k] > INT32_MAX || sum.step[k] < INT32_MIN)
+            return unknown;             /* also of a loop of one round, where no range tells */
     range_of(&sum, s, &low, &high);
     return low < (type == DTYPE_U32 ? 0 : INT32_MIN) || high > INT32_MAX ? unknown : sum;
 }
@@ -123,12 +126,14 @@ static bool is_whole(enum graph_dtype type)
     return type == DTYPE_S32 || type == DTYPE_U32 || type == DTYPE_PRED;
 }
 
+/* of a word; starts are s32 to the kernels, so what is beyond 2^31 is not followed */
 static struct number constant_of(const struct graph_node *n)
 {
-    if (!n->literal)
-        return number_of((int64_t)n->value);
-    return number_of(n->shape.dtype == DTYPE_U32 ? (int64_t)*(const uint32_t *)n->literal
-                                                 : *(const int32_t *)n->literal);
+    int64_t value = !n->literal ? (int64_t)n->value
+                    : n->shape.dtype == DTYPE_U32 ? (int64_t)*(const uint32_t *)n->literal
+                                                  : *(const int32_t *)n->literal;
+
+    return value > INT32_MAX ? unknown : number_of(value);
 }
 
 /* of predicates, which are 0 and 1 */
@@ -228,7 +233,7 @@ static struct number state_of(const struct graph_node *n, int k, const struct nu
     if (body->output[k].node == body->parameter[k])
         return x;
     x.step[0] = growth(body, k);
-    if (n->count == GRAPH_TRIPS_UNKNOWN || !x.step[0] || !x.is_known)
+    if (inside->trips[0] == 0 || !x.step[0] || !x.is_known)
         return unknown;
     return combined(&x, 1, &zero, body->node[body->parameter[k]].shape.dtype, inside);
 }
@@ -249,7 +254,8 @@ static void know_in_loop(struct graph *g, const struct graph_node *old, struct g
                          const struct number *known, const struct scope *s)
 {
     struct number *state = mem_alloc(((size_t)n->operand_count + 1) * sizeof(*state));
-    struct scope inside = {.trips = {n->count == GRAPH_TRIPS_UNKNOWN ? 0 : n->count}};
+    bool is_counted = n->count != GRAPH_TRIPS_UNKNOWN && n->count <= INT32_MAX;
+    struct scope inside = {.trips = {is_counted ? n->count : 0}};
 
     memcpy(inside.trips + 1, s->trips, sizeof(s->trips) - sizeof(s->trips[0]));
     for (int k = 0; k < n->operand_count; k++)

@@ -43,16 +43,6 @@ static bool is_store(const struct mosaic_op *op)
            !(op->segment_count && mosaic_in_group(op, 3)) && !mosaic_int(op, "add", 0);
 }
 
-static bool is_zero(const struct mosaic_value *v)
-{
-    const struct mosaic_attr *a = v->op && v->op->code == MOSAIC_CONSTANT
-                                      ? mosaic_attr(v->op, "value") : NULL;
-
-    return a && (a->kind == MOSAIC_ATTR_INT ? a->integer == 0
-                                            : a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat &&
-                                                  a->element[0] == 0);
-}
-
 /* all of a buffer of two dimensions is loaded or stored: of what type it is, and from its begin */
 static bool is_all(const struct mosaic_op *op, int ref, const struct mosaic_type *t)
 {
@@ -61,7 +51,7 @@ static bool is_all(const struct mosaic_op *op, int ref, const struct mosaic_type
     if (r->rank != 2 || t->rank != 2 || r->dim[0] != t->dim[0] || r->dim[1] != t->dim[1])
         return false;
     for (int k = ref + 1; k < op->operand_count; k++)
-        if (!is_zero(op->operand[k]))
+        if (!mosaic_is_zero(op->operand[k]))
             return false;
     return true;
 }
@@ -71,7 +61,7 @@ const struct mosaic_value *accumulated(const struct mosaic_kernel *k, const stru
 {
     const struct mosaic_op *add = only_reader(k, dot->result[0]), *store, *load;
 
-    if (!add || add->code != MOSAIC_ADDF || !is_zero(dot->operand[2]))
+    if (!add || add->code != MOSAIC_ADDF || !mosaic_is_zero(dot->operand[2]))
         return NULL;
     load = add->operand[add->operand[0] == dot->result[0] ? 1 : 0]->op;
     store = only_reader(k, add->result[0]);

@@ -23,14 +23,6 @@ static int matrix_type_of(enum mosaic_element e, enum matrix_type *type)
     }
 }
 
-static bool is_zero(const struct mosaic_value *v)
-{
-    const struct mosaic_attr *a = v->op && v->op->code == MOSAIC_CONSTANT
-                                      ? mosaic_attr(v->op, "value") : NULL;
-
-    return a && a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat && a->element[0] == 0;
-}
-
 static int64_t free_size(const struct mosaic_type *t, const int *dims, int count)
 {
     int64_t n = 1;
@@ -368,7 +360,7 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
         l->place[sum->id] = p.sum;
         return l->is_failed ? -1 : 0;
     }
-    if (is_zero(op->operand[2]) && p.parts == 1)
+    if (mosaic_is_zero(op->operand[2]) && p.parts == 1)
         l->place[op->result[0]->id] = p.sum;
     else
         l->sum[op->result[0]->id] = p.sum;
@@ -401,7 +393,7 @@ bool tile_matmul(struct tiler *t, const struct mosaic_op *op, const struct tile_
         return false;
     if (!p)
         product = sum_of_parts(t, op, at);
-    if (is_zero(op->operand[2])) {
+    if (mosaic_is_zero(op->operand[2])) {
         *out = product;
         return true;
     }

@@ -6,7 +6,6 @@
  * that are read later and come out of that memory are roots themselves (root_save). Two roots are in
  * one loop where neither writes what the other reads, but for the same tile in the same iteration.
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -250,15 +249,7 @@ static bool reads_buffer(struct lower *l, int buffer)
 
 static bool is_zeros(const struct mosaic_value *v)
 {
-    const struct mosaic_op *op = v->op;
-    const struct mosaic_attr *a;
-
-    if (op && op->code == MOSAIC_BROADCAST)
-        op = op->operand[0]->op;
-    a = op && op->code == MOSAIC_CONSTANT ? mosaic_attr(op, "value") : NULL;
-    return a && (a->kind == MOSAIC_ATTR_FLOAT ? a->number == 0 && !signbit(a->number)
-                                              : a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat &&
-                                                    a->element[0] == 0);
+    return mosaic_is_zero(v->op && v->op->code == MOSAIC_BROADCAST ? v->op->operand[0] : v);
 }
 
 bool root_take_zeros(struct lower *l, const struct place *to, struct root *zeros)
