@@ -13,12 +13,13 @@ os.environ["KERAS_BACKEND"] = "jax"
 import jax  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+import seeds  # noqa: E402
 from keras.src.applications.convnext import LayerScale  # noqa: E402
 
 VALUES = os.environ.get("KERAS_VALUES", "build/tests/jax/keras_values")
 TOLERANCE = 5e-5                        # of the largest output: Keras computes in float32
 L = keras.layers
-SEED = int(os.environ.get("SEED", random.randrange(10**6)))
+SEED = seeds.seed()
 draw = random.Random(SEED)
 
 
@@ -209,14 +210,15 @@ def noise():
 
 
 def augmented():
-    """With nothing left to chance, as in training."""
+    """With nothing left to chance, as in training. 0.31 and 0.21 take no pixel of these sizes to the
+    middle of two, where the rounding of a sum would choose the nearest one."""
     shape = (draw.randint(4, 8), draw.randint(4, 8), 2)
     how = {"fill_mode": one_of("reflect", "wrap", "constant", "nearest"), "fill_value": 0.5,
            "interpolation": one_of("bilinear", "bilinear", "nearest")}
     at = draw.uniform(-0.4, 0.4)
-    yield chain(shape, L.RandomTranslation((at, at), (0.3, 0.3), **how))
+    yield chain(shape, L.RandomTranslation((at, at), (0.31, 0.31), **how))
     yield chain(shape, L.RandomRotation((at, at), **how))
-    yield chain(shape, L.RandomZoom((at, at), one_of(None, (0.2, 0.2)), **how))
+    yield chain(shape, L.RandomZoom((at, at), one_of(None, (0.21, 0.21)), **how))
     yield chain(shape, L.RandomBrightness((at, at), value_range=(-1, 1)))
 
 

@@ -10,11 +10,12 @@ os.environ["KERAS_BACKEND"] = "jax"
 import jax  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+import seeds  # noqa: E402
 from keras.src.backend import set_keras_mask  # noqa: E402
 
 NUMBERS = os.environ.get("KERAS_NUMBERS", "build/tests/jax/keras_numbers")
 TOLERANCE = 2e-5                        # of the largest number: Keras computes in float32
-SEED = int(os.environ.get("SEED", random.randrange(10**6)))
+SEED = seeds.seed()
 draw = random.Random(SEED)
 rng = np.random.default_rng(SEED)
 # what has no numbers of its own, and names of the same class

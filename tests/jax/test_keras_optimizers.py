@@ -10,10 +10,11 @@ import sys
 os.environ["KERAS_BACKEND"] = "jax"
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+import seeds  # noqa: E402
 
 NUMBERS = os.environ.get("KERAS_NUMBERS", "build/tests/jax/keras_numbers")
 TOLERANCE = 2e-5                        # of a variable's largest: Keras computes in float32
-SEED = int(os.environ.get("SEED", random.randrange(10**6)))
+SEED = seeds.seed()
 draw = random.Random(SEED)
 rng = np.random.default_rng(SEED)
 STEPS = 6

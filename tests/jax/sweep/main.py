@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import sys
-import time
 import warnings
 import zlib
 
@@ -17,6 +16,7 @@ os.environ["XLA_FLAGS"] = (
 import jax
 import jax.numpy as jnp
 import numpy as np
+import seeds
 
 from sweep import (
     areas_control,
@@ -119,7 +119,7 @@ def main():
         return run_all(todo, given)
     if given.seed is not None or given.exec:
         return run_all(listed(given.areas.split(","), given.cases, given.seed or 1), given)
-    today = int(time.time()) // 86400
+    today = seeds.of_today()
     print(f"cases that roll: --seed {today}", flush=True)
     run_all(listed(given.areas.split(","), 6, today), given)
     print("fixed cases:", flush=True)
