@@ -34,4 +34,9 @@ int expand_small(struct graph *g, const struct graph_node *n, bool has_dots);
  * group of dimensions as one: for importers, where a product in passes would not do.
  */
 int expand_dot_by_vectors(struct graph *g, const struct graph_node *n, const int *operand);
+/*
+ * A gather of single elements from short tables, or a scatter of one into each row, by comparison,
+ * to the same bits. NODE_NONE: `n` is another node, or its table is long.
+ */
+int expand_lookup(struct graph *g, const struct graph_node *n);
 #endif

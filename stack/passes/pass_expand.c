@@ -10,6 +10,7 @@
  *   gradients by kernels of one pixel: operands change places (stack/passes/expand_turned.c).
  *   dots of words, and small ones in several passes: by vectors, or of bytes (expand_small.c).
  *   products of narrower types in several passes: one is exact.
+ *   gathers of single elements from short tables: by comparison (expand_lookup.c).
  *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
  *
  *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
@@ -102,6 +103,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     first = expand_bytes(&w->to, n, has_dots);
     if (first == NODE_NONE)
         first = expand_small(&w->to, n, has_dots);
+    if (first == NODE_NONE)
+        first = expand_lookup(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_first_layer(&w->to, n, conv_has_gradients_by_kernel(w->from));
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)

@@ -1,0 +1,346 @@
+/*
+ * Gathers of single elements from short tables, and scatters of one element into each row, by
+ * comparison: every place of the table is held against the index, and what is not asked for counts
+ * as no bits at all. A loss takes the probability of a label so, take_along_axis, a search in a
+ * sorted table; vectors compare 1024 places at once, where the kernel of elements (kernels/index)
+ * moves each by itself.
+ *
+ * Results are those of the gather to the bit: the sum is an OR of the bits of one element and of
+ * zeros. A scatter must have one update for each row of its operand, or add what gives the same sum
+ * in any order: words, and whole numbers that f32 holds, as those of a histogram.
+ */
+#include "stack/passes/expand.h"
+
+#include <math.h>
+
+#include "stack/hlo/graph_shape.h"
+
+/*
+ * A vector holds 1024 elements and takes some 4 operations for each; the kernel of elements takes
+ * 12 cycles for one that lies along lanes and up to 200 for one that does not (docs/kernels.md). So
+ * tables up to this are as fast at worst, and most are far below it.
+ */
+#define TABLE_MAX 16384
+#define WHOLE_MAX 0x1p24                /* whole numbers up to this are exact in f32 */
+#define COMPARED_MAX (1ll << 30)        /* places in all: what compiling and simulating may take */
+
+/* the dimensions of a gather's or scatter's operand and indices as what they are for */
+struct lookup {
+    int64_t batch, table, queries;      /* rows of the operand; elements, and what is asked, of one */
+    int order[GRAPH_RANK_MAX];          /* of the operand: batching dimensions, mapped, others */
+    int indices_rank;                   /* of them without the numbers of one index: */
+    int64_t indices_sizes[GRAPH_RANK_MAX];
+    int indices_order[GRAPH_RANK_MAX];  /* batching dimensions, others */
+};
+
+static void order_operand(const struct shape *s, const struct graph_gather *d, struct lookup *l)
+{
+    int at = 0;
+
+    for (int i = 0; i < d->batching_count; i++)
+        l->order[at++] = d->operand_batching[i];
+    for (int i = 0; i < d->map_count; i++)
+        l->order[at++] = d->start_index_map[i];
+    for (int i = 0; i < s->rank; i++)
+        if (!graph_dims_have(l->order, d->batching_count + d->map_count, i))
+            l->order[at++] = i;
+}
+
+static void order_indices(const struct shape *s, const struct graph_gather *d, struct lookup *l)
+{
+    int at = 0;
+
+    for (int i = 0; i < s->rank; i++)
+        if (i != d->index_vector_dim)
+            l->indices_sizes[l->indices_rank++] = s->dim[i];
+    for (int i = 0; i < d->batching_count; i++)
+        l->indices_order[at++] = d->indices_batching[i] - (d->indices_batching[i] >
+                                                           d->index_vector_dim);
+    for (int i = 0; i < l->indices_rank; i++)
+        if (!graph_dims_have(l->indices_order, d->batching_count, i)) {
+            l->queries *= l->indices_sizes[i];
+            l->indices_order[at++] = i;
+        }
+}
+
+/* false unless every index asks for one element, by dimensions that are mapped or go along */
+static bool find_lookup(const struct shape *operand, const struct shape *indices,
+                        const struct graph_gather *d, struct lookup *l)
+{
+    *l = (struct lookup){.batch = 1, .table = 1, .queries = 1};
+    if (indices->dtype != DTYPE_S32 || d->map_count == 0 || operand->rank == 0)
+        return false;
+    order_operand(operand, d, l);
+    order_indices(indices, d, l);
+    for (int i = 0; i < operand->rank; i++) {
+        int64_t size = operand->dim[l->order[i]];
+
+        if (i < d->batching_count)
+            l->batch *= size;
+        else if (i < d->batching_count + d->map_count)
+            l->table *= size;
+        else if (size != 1)
+            return false;
+    }
+    return l->table <= TABLE_MAX && l->queries > 0 && l->batch > 0 &&
+           l->table <= COMPARED_MAX / l->queries / l->batch;
+}
+
+/* the operand as [batch, table] */
+static int as_rows(struct graph *g, int x, const struct lookup *l)
+{
+    struct shape s = g->node[x].shape;
+
+    return graph_reshape(g, graph_transpose(g, x, l->order),
+                         shape_make(s.dtype, 2, (int64_t[]){l->batch, l->table}));
+}
+
+/* [batch, queries] from an array whose dimensions are those of the indices, and back */
+static int to_queries(struct graph *g, int x, const struct lookup *l)
+{
+    struct shape s = shape_make(g->node[x].shape.dtype, l->indices_rank, l->indices_sizes);
+
+    x = graph_transpose(g, graph_reshape(g, x, s), l->indices_order);
+    return graph_reshape(g, x, shape_make(s.dtype, 2, (int64_t[]){l->batch, l->queries}));
+}
+
+static int from_queries(struct graph *g, int x, const struct lookup *l)
+{
+    struct shape s = shape_make(g->node[x].shape.dtype, l->indices_rank, l->indices_sizes);
+    int back[GRAPH_RANK_MAX];
+
+    for (int i = 0; i < s.rank; i++) {
+        s.dim[i] = l->indices_sizes[l->indices_order[i]];
+        back[l->indices_order[i]] = i;
+    }
+    return graph_transpose(g, graph_reshape(g, x, s), back);
+}
+
+/* number `which` of each index, as [batch, queries] */
+static int component(struct graph *g, int indices, const struct graph_gather *d,
+                     const struct lookup *l, int which)
+{
+    struct shape s = g->node[indices].shape;
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+
+    if (d->index_vector_dim < s.rank) {
+        for (int i = 0; i < s.rank; i++)
+            limit[i] = s.dim[i];
+        start[d->index_vector_dim] = which;
+        limit[d->index_vector_dim] = which + 1;
+        indices = graph_slice(g, indices, start, limit, NULL);
+    }
+    return to_queries(g, indices, l);
+}
+
+/* where in its row each index asks, [batch, queries]: as a gather has it, clamped to the table */
+static int clamped_places(struct graph *g, int indices, const struct shape *operand,
+                          const struct graph_gather *d, const struct lookup *l)
+{
+    int place = NODE_NONE;
+
+    for (int i = 0; i < d->map_count; i++) {
+        int64_t size = operand->dim[d->start_index_map[i]];
+        int part = component(g, indices, d, l, i);
+
+        part = graph_binary(g, HLO_MAXIMUM, part, graph_splat(g, part, 0));
+        part = graph_binary(g, HLO_MINIMUM, part, graph_splat(g, part, (double)(size - 1)));
+        if (place != NODE_NONE) {
+            place = graph_binary(g, HLO_MULTIPLY, place, graph_splat(g, place, (double)size));
+            part = graph_binary(g, HLO_ADD, place, part);
+        }
+        place = part;
+    }
+    return place;
+}
+
+static int as_words(struct graph *g, int x)
+{
+    enum graph_dtype dtype = g->node[x].shape.dtype;
+
+    if (dtype == DTYPE_BF16)
+        x = graph_convert(g, x, DTYPE_F32);
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_U32
+           ? graph_bitcast_convert(g, x, DTYPE_S32) : graph_convert(g, x, DTYPE_S32);
+}
+
+static int of_words(struct graph *g, int x, enum graph_dtype dtype)
+{
+    if (dtype == DTYPE_BF16)
+        return graph_convert(g, graph_bitcast_convert(g, x, DTYPE_F32), dtype);
+    return dtype == DTYPE_F32 || dtype == DTYPE_U32 ? graph_bitcast_convert(g, x, dtype)
+                                                    : graph_convert(g, x, dtype);
+}
+
+/* the words asked for: of one table queries lie along lanes, of many the table does */
+static int look_up(struct graph *g, int rows, int places, const struct lookup *l)
+{
+    bool is_one = l->batch == 1, is_single = !is_one && l->queries == 1;
+    struct shape all = is_one ? shape_make(DTYPE_S32, 2, (int64_t[]){l->table, l->queries}) :
+                       is_single ? shape_make(DTYPE_S32, 2, (int64_t[]){l->batch, l->table}) :
+                       shape_make(DTYPE_S32, 3, (int64_t[]){l->batch, l->queries, l->table});
+    int axis = is_one ? 0 : all.rank - 1, at, found;
+
+    if (is_one) {
+        rows = graph_reshape(g, rows, shape_make(DTYPE_S32, 1, &l->table));
+        places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->queries));
+        rows = graph_broadcast(g, rows, all, (int[]){0});
+        places = graph_broadcast(g, places, all, (int[]){1});
+    } else if (is_single) {
+        places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->batch));
+        places = graph_broadcast(g, places, all, (int[]){0});
+    } else {
+        rows = graph_broadcast(g, rows, all, (int[]){0, 2});
+        places = graph_broadcast(g, places, all, (int[]){0, 1});
+    }
+    at = graph_compare(g, COMPARE_EQ, graph_iota(g, all, axis), places);
+    found = graph_select(g, at, rows, graph_splat(g, rows, 0));
+    return graph_reduce(g, REDUCE_OR, found, 1u << axis);
+}
+
+static int gather_by_comparison(struct graph *g, const struct graph_node *n)
+{
+    struct shape operand = g->node[n->operand[0]].shape;
+    const struct graph_gather *d = n->gather;
+    struct lookup l;
+    int words, places;
+
+    for (int i = 0; i < operand.rank; i++)
+        if (d->slice_sizes[i] != 1)
+            return NODE_NONE;
+    if (!find_lookup(&operand, &g->node[n->operand[1]].shape, d, &l))
+        return NODE_NONE;
+    words = as_words(g, as_rows(g, n->operand[0], &l));
+    places = clamped_places(g, n->operand[1], &operand, d, &l);
+    words = of_words(g, look_up(g, words, places, &l), operand.dtype);
+    return graph_reshape(g, from_queries(g, words, &l), n->shape);
+}
+
+/* where in its row each update goes, [batch, queries]; -1: outside, so that it is dropped */
+static int places_or_none(struct graph *g, int indices, const struct shape *operand,
+                          const struct graph_gather *d, const struct lookup *l)
+{
+    int place = clamped_places(g, indices, operand, d, l);
+    int outside = graph_splat(g, place, -1);
+
+    for (int i = 0; i < d->map_count; i++) {
+        int64_t size = operand->dim[d->start_index_map[i]];
+        int part = component(g, indices, d, l, i);
+
+        place = graph_select(g, graph_compare(g, COMPARE_LT, part, graph_splat(g, part, 0)),
+                             outside, place);
+        place = graph_select(g, graph_compare(g, COMPARE_GE, part,
+                                              graph_splat(g, part, (double)size)), outside, place);
+    }
+    return place;
+}
+
+static bool combines(enum graph_reduce kind, enum graph_op *op)
+{
+    static const enum graph_op ops[] = {[REDUCE_ADD] = HLO_ADD, [REDUCE_MAX] = HLO_MAXIMUM,
+                                        [REDUCE_MIN] = HLO_MINIMUM, [REDUCE_MUL] = HLO_MULTIPLY,
+                                        [REDUCE_AND] = HLO_AND, [REDUCE_OR] = HLO_OR};
+
+    if (kind > REDUCE_OR)
+        return false;
+    *op = ops[kind];
+    return true;
+}
+
+/* an update for each row: [batch, table] */
+static int update_rows(struct graph *g, const struct graph_node *n, const struct lookup *l,
+                       int rows, int places, int updates)
+{
+    struct shape all = g->node[rows].shape;
+    enum graph_op op = HLO_ADD;
+    int hit;
+
+    places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->batch));
+    updates = graph_reshape(g, updates, shape_make(all.dtype, 1, &l->batch));
+    updates = graph_broadcast(g, updates, all, (int[]){0});
+    all.dtype = DTYPE_S32;
+    places = graph_broadcast(g, places, all, (int[]){0});
+    hit = graph_compare(g, COMPARE_EQ, graph_iota(g, all, 1), places);
+    if (combines(n->reduce_kind, &op))
+        updates = graph_binary(g, op, rows, updates);
+    return graph_select(g, hit, updates, rows);
+}
+
+/* many updates of one table, whose sum is the same in any order */
+static int count_places(struct graph *g, const struct lookup *l, int table, int places, int updates)
+{
+    enum graph_dtype dtype = g->node[table].shape.dtype;
+    struct shape all = shape_make(dtype, 2, (int64_t[]){l->table, l->queries});
+    int hit, sum;
+
+    places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->queries));
+    updates = graph_reshape(g, updates, shape_make(dtype, 1, &l->queries));
+    updates = graph_broadcast(g, updates, all, (int[]){1});
+    all.dtype = DTYPE_S32;
+    places = graph_broadcast(g, places, all, (int[]){1});
+    hit = graph_compare(g, COMPARE_EQ, graph_iota(g, all, 0), places);
+    sum = graph_reduce(g, REDUCE_ADD,
+                       graph_select(g, hit, updates, graph_splat(g, updates, 0)), 1u << 1);
+    sum = graph_reshape(g, sum, g->node[table].shape);
+    return graph_binary(g, HLO_ADD, table, sum);
+}
+
+/* a constant whole number in every element; its magnitude, or more than any sum may be */
+static double whole_magnitude(const struct graph *g, int x)
+{
+    const struct graph_node *n = &g->node[x];
+
+    while (n->op == HLO_BROADCAST || n->op == HLO_RESHAPE)
+        n = &g->node[n->operand[0]];
+    return n->op == HLO_CONSTANT && !n->literal && n->value == floor(n->value) ? fabs(n->value)
+                                                                              : 2 * WHOLE_MAX;
+}
+
+static bool is_any_order(const struct graph *g, const struct graph_node *n, const struct lookup *l)
+{
+    enum graph_dtype dtype = n->shape.dtype;
+
+    if (n->reduce_kind != REDUCE_ADD || l->batch != 1)
+        return false;
+    if (dtype == DTYPE_S32 || dtype == DTYPE_U32)
+        return true;
+    return dtype == DTYPE_F32 &&
+           whole_magnitude(g, n->operand[0]) +
+           (double)l->queries * whole_magnitude(g, n->operand[2]) <= WHOLE_MAX;
+}
+
+static int scatter_by_comparison(struct graph *g, const struct graph_node *n)
+{
+    struct shape operand = g->node[n->operand[0]].shape, turned = operand;
+    struct shape updates = g->node[n->operand[2]].shape;
+    enum graph_op op;
+    struct lookup l;
+    bool is_row;
+    int rows, places, update, back[GRAPH_RANK_MAX];
+
+    if ((n->reduce_kind != REDUCE_REPLACE &&
+         (operand.dtype == DTYPE_PRED || !combines(n->reduce_kind, &op))) ||
+        !find_lookup(&operand, &g->node[n->operand[1]].shape, n->gather, &l) ||
+        shape_elems(&updates) != l.batch * l.queries)
+        return NODE_NONE;
+    is_row = l.queries == 1 && l.batch > 1;
+    if (!is_row && !is_any_order(g, n, &l))
+        return NODE_NONE;
+    rows = as_rows(g, n->operand[0], &l);
+    places = places_or_none(g, n->operand[1], &operand, n->gather, &l);
+    update = to_queries(g, n->operand[2], &l);
+    rows = is_row ? update_rows(g, n, &l, rows, places, update)
+                  : count_places(g, &l, rows, places, update);
+    for (int i = 0; i < operand.rank; i++) {
+        turned.dim[i] = operand.dim[l.order[i]];
+        back[l.order[i]] = i;
+    }
+    return graph_transpose(g, graph_reshape(g, rows, turned), back);
+}
+
+int expand_lookup(struct graph *g, const struct graph_node *n)
+{
+    if (n->op == HLO_GATHER)
+        return gather_by_comparison(g, n);
+    return n->op == HLO_SCATTER ? scatter_by_comparison(g, n) : NODE_NONE;
+}
