@@ -26,7 +26,7 @@
 
 /* the dimensions of a gather's or scatter's operand and indices as what they are for */
 struct lookup {
-    int64_t batch, table, queries;      /* rows of the operand; elements, and what is asked, of one */
+    int64_t batch, table, queries;      /* rows; elements of one; asked for in one */
     int order[GRAPH_RANK_MAX];          /* of the operand: batching dimensions, mapped, others */
     int indices_rank;                   /* of them without the numbers of one index: */
     int64_t indices_sizes[GRAPH_RANK_MAX];
