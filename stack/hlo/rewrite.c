@@ -111,6 +111,8 @@ void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
     graph_init(out, a, g->name);
     for (int i = 0; i < g->parameter_count; i++)
         moved[g->parameter[i]] = copy_parameter(out, &g->node[g->parameter[i]]);
+    for (int i = 0; i < out->node_count; i++)           /* `g` may be gone before */
+        out->node[i].name = arena_strdup(a, out->node[i].name);
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
         int *operand;

@@ -3,9 +3,14 @@
 
 #include <string.h>
 
+#include "stack/kernels/move/move_map.h"
 #include "stack/kernels/move/move_pieces.h"
 #include "stack/kernels/move/move_step.h"
 #include "stack/kernels/move/move_tiles.h"
+
+#define RUNS_UNKNOWN 2                  /* of a row, where odd sizes are cut anew */
+#define GENERAL_CYCLES 2000             /* whole arrays into VMEM first, the result out last */
+#define RUN_CYCLES 200                  /* its scalar arithmetic, load, select, store in a row */
 
 /* ---- the general path: every move, element run by element run ---- */
 
@@ -26,13 +31,51 @@ static int emit_general(const struct kernel_job *job, struct arena *a, struct se
     return move_tiles_end(&t, a, out, e);
 }
 
-/* a run of a few elements costs the latencies of its scalar arithmetic and of a rotation */
+static int lanes_of(const struct array *a)
+{
+    return a->is_linear ? a->shape.rank - 1 : a->lane_dim;
+}
+
+/* elements that lie next to each other along lanes in the operand and in the result */
+static int64_t run_elems(const struct move_source *s, const struct array *from,
+                         const struct array *to)
+{
+    for (int k = 0; k < s->index_dim_count; k++) {
+        const struct move_index_dim *x = &s->index_dim[k];
+
+        if (x->to_dim == lanes_of(to) && x->to_scale == 1)
+            return x->from_dim == lanes_of(from) && x->from_scale == 1 ? x->count : 1;
+    }
+    return 1;
+}
+
+/* what a row of the result takes; of one without a map a few, as reshapes of odd sizes do */
+static int64_t runs_of_row(const struct kernel_job *job)
+{
+    struct move_map *map = mem_alloc(sizeof(*map));
+    int64_t most = move_map_make(job->body, map) ? RUNS_UNKNOWN : 1;
+    const struct array *to = job->result[0];
+
+    for (int i = 0; i < map->source_count && most != RUNS_UNKNOWN; i++) {
+        int64_t run = run_elems(&map->source[i], job->operand[map->source[i].parameter], to);
+        int64_t size = to->shape.rank ? to->shape.dim[lanes_of(to)] : 1;
+        int64_t lanes = size < ARRAY_LANES ? size : ARRAY_LANES;
+
+        if (div_up(lanes, run) > most)
+            most = div_up(lanes, run);
+    }
+    mem_free(map);
+    return most;
+}
+
+/* a run costs the latencies of its scalar arithmetic and of a rotation, however short it is */
 static int64_t cost_general(const struct kernel_job *job)
 {
     if (move_tiles_least_rows(job, 0) > job->vmem_rows)
         return INT64_MAX;
-    return job->result[0]->tile_count * job->result[0]->tile_rows * 4 *
-           (job->chip->xlu_permute_cycles + 100) / job->core_count;
+    return GENERAL_CYCLES +
+           job->result[0]->tile_count * job->result[0]->tile_rows * runs_of_row(job) *
+           (job->chip->xlu_permute_cycles + RUN_CYCLES) / job->core_count;
 }
 
 const struct move_way move_general = {cost_general, emit_general};

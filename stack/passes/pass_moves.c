@@ -1,0 +1,178 @@
+/*
+ * Chains of transposes and reshapes that no kernel makes at the speed of the memory become several
+ * that stream (move_steps.h).
+ *
+ * What a chain costs operation by operation is set against all of it at once, where that streams,
+ * and against the steps. Most chains stream as they are, which their cost says, and stay.
+ */
+#include "stack/passes/pass.h"
+
+#include "stack/hlo/bitcast.h"
+#include "stack/hlo/rewrite.h"
+#include "stack/passes/move_steps.h"
+
+#define CHAIN_MAX 12
+#define STREAMING_TILE_CYCLES 40        /* of 4 KiB in or out: several times the memory's */
+#define STREAMING_CYCLES 3000
+
+struct moves {
+    const struct pass_context *context;
+    struct graph *g;
+    int *user_count, *user;             /* by node of the graph as it was; the last of them */
+};
+
+static bool is_move(const struct graph_node *n)
+{
+    return n->op == HLO_TRANSPOSE || n->op == HLO_RESHAPE || n->op == HLO_SLICE;
+}
+
+static int64_t tiles_of(const struct shape *s)
+{
+    struct array a;
+
+    array_init(&a, "", s, NULL);
+    return a.tile_count * a.tile_rows * ARRAY_ROW_BYTES / (8 * ARRAY_ROW_BYTES);
+}
+
+/* a graph of nodes list[count - 1] .. list[0], each of which reads the next; of g's `first` on */
+static struct graph *body_of(const struct graph *g, const int *list, int count, struct arena *a)
+{
+    struct graph *body = arena_alloc(a, sizeof(*body));
+    int node;
+
+    graph_init(body, a, "move");
+    node = graph_parameter(body, g->node[g->node[list[count - 1]].operand[0]].shape, "operand");
+    for (int i = count - 1; i >= 0; i--)
+        node = graph_add(body, &g->node[list[i]], &node, 1);
+    graph_output(body, node, "result", -1);
+    graph_freeze(body);
+    return body;
+}
+
+/* each operation by itself; those that rename elements where they are cost nothing */
+static int64_t apart_cycles(const struct moves *m, const int *list, int count, struct arena *a)
+{
+    int64_t cycles = 0;
+
+    for (int i = 0; i < count; i++) {
+        const struct graph_node *n = &m->g->node[list[i]];
+        int64_t one;
+
+        if (n->op == HLO_RESHAPE && array_is_bitcast(&m->g->node[n->operand[0]].shape, &n->shape))
+            continue;
+        one = move_cycles(body_of(m->g, &list[i], 1, a), m->context);
+        if (one == INT64_MAX)
+            return INT64_MAX;
+        cycles += one;
+    }
+    return cycles;
+}
+
+/* the chain that ends with the node, last operation first; its length */
+static int chain_of(const struct moves *m, int node, int *list)
+{
+    int count = 0;
+
+    for (int i = node; is_move(&m->g->node[i]) && count < CHAIN_MAX &&
+                       (i == node || m->user_count[i] == 1);
+         i = m->g->node[i].operand[0])
+        list[count++] = i;
+    return count;
+}
+
+/* a transpose or reshape whose value goes on to others than one more of them */
+static bool is_end(const struct moves *m, int node)
+{
+    return is_move(&m->g->node[node]) &&
+           (m->user_count[node] != 1 || !is_move(&m->g->node[m->user[node]]));
+}
+
+static int make_steps(struct rewrite *w, int operand, const char *source,
+                      const struct move_steps *steps)
+{
+    for (int i = 0; i < steps->count; i++) {
+        struct graph *body = arena_alloc(w->to.arena, sizeof(*body));
+
+        graph_copy(steps->body[i], w->to.arena, body);
+        graph_freeze(body);
+        w->to.source = source;
+        operand = graph_fusion(&w->to, &operand, 1, body);
+    }
+    return operand;
+}
+
+/* of an array in and one out, at some part of the memory's rate: nothing is sought for these */
+static int64_t streaming_cycles(const struct graph *body)
+{
+    return STREAMING_CYCLES + STREAMING_TILE_CYCLES *
+           (tiles_of(&body->node[body->parameter[0]].shape) +
+            tiles_of(&body->node[body->output[0].node].shape));
+}
+
+/* what the chain takes as it is; and the least: all of it at once, or several steps */
+static int64_t find_steps(const struct moves *m, const int *list, int count, struct arena *a,
+                          struct move_steps *steps)
+{
+    struct graph *whole = body_of(m->g, list, count, a);
+    int64_t enough = streaming_cycles(whole), apart = apart_cycles(m, list, count, a);
+
+    *steps = (struct move_steps){.cycles = INT64_MAX};
+    if (apart <= enough)
+        return apart;
+    steps->cycles = move_streamed_cycles(whole, m->context);
+    steps->count = steps->cycles < INT64_MAX;
+    steps->body[0] = whole;
+    if (steps->cycles > enough) {
+        struct move_steps more;
+
+        if (move_steps_find(whole, m->context, a, &more) && more.cycles < steps->cycles)
+            *steps = more;
+    }
+    return apart;
+}
+
+static int change(struct rewrite *w, int node, struct graph_node *n, const void *user)
+{
+    const struct moves *m = user;
+    int list[CHAIN_MAX], count, made = NODE_NONE;
+    struct move_steps steps;
+    struct arena a;
+
+    if (!is_end(m, node))
+        return NODE_NONE;
+    count = chain_of(m, node, list);
+    arena_init(&a);
+    if (find_steps(m, list, count, &a, &steps) > steps.cycles)
+        made = make_steps(w, w->moved[m->g->node[list[count - 1]].operand[0]], n->source,
+                          &steps);
+    arena_fini(&a);
+    return made;
+}
+
+static void find_users(struct moves *m, struct arena *a)
+{
+    const struct graph *g = m->g;
+
+    m->user_count = arena_array(a, (size_t)g->node_count + 1, sizeof(int));
+    m->user = arena_array(a, (size_t)g->node_count + 1, sizeof(int));
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++) {
+            m->user_count[g->node[i].operand[k]]++;
+            m->user[g->node[i].operand[k]] = i;
+        }
+    for (int i = 0; i < g->output_count; i++)
+        m->user_count[g->output[i].node] += 2;
+}
+
+int pass_moves(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    struct moves m = {.context = c, .g = g};
+    struct arena a;
+
+    (void)e;
+    arena_init(&a);
+    find_users(&m, &a);
+    rewrite_each(g, change, &m);
+    arena_fini(&a);
+    return 0;
+}
