@@ -173,6 +173,15 @@ static void tell(struct runner *r, const struct sweep_point *p)
     }
 }
 
+/* What a point that is done has said is of no use to anybody. */
+static int remove_log(struct sweep *s, const struct sweep_point *p, struct err *e)
+{
+    const char *path = log_of(s, p);
+
+    return unlink(path) == 0 ? 0
+                             : err_at(e, path, 0, 0, "cannot be removed: %s", strerror(errno));
+}
+
 static int end(struct runner *r, struct running *job, int status, struct err *e)
 {
     struct sweep_point *p = job->point;
@@ -189,10 +198,8 @@ static int end(struct runner *r, struct running *job, int status, struct err *e)
     if (!is_done)
         outfile_clean(p->folder);       /* it may have been killed */
     r->done++;
-    if (is_done)
-        unlink(log_of(r->sweep, p));
     tell(r, p);
-    return is_done ? sweep_keep(r->sweep, p, e) : 0;
+    return is_done && (remove_log(r->sweep, p, e) || sweep_keep(r->sweep, p, e)) ? -1 : 0;
 }
 
 static int reap(struct runner *r, struct err *e)

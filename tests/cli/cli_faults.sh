@@ -7,4 +7,8 @@ if [ ! -x "$tools/fault_calls" ]; then
     echo "skipped: no $tools/fault_calls; make check builds it"
     exit 0
 fi
-RANDOM_KILLS=3 sh tests/faults/faults.sh 200
+status=0
+RANDOM_KILLS=3 sh tests/faults/faults.sh 200 || status=1
+# of the few files that a sweep removes, each stays once
+KINDS=stays sh tests/faults/faults.sh 1 sweep || status=1
+exit $status

@@ -29,7 +29,9 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { READS = 1, WRITES = 2, NAMES = 4, SYNCS = 8, LOOKS = 16, WAITS = 32, SOCKETS = 64 };
+enum {
+    READS = 1, WRITES = 2, NAMES = 4, SYNCS = 8, LOOKS = 16, WAITS = 32, SOCKETS = 64, REMOVES = 128
+};
 
 /* What a call is for, and which of its arguments is a descriptor or a path (-1: none). */
 static const struct call {
@@ -62,9 +64,9 @@ static const struct call {
     {SYS_rename, "rename", NAMES, -1, 0},
     {SYS_renameat, "renameat", NAMES, -1, 1},
     {SYS_renameat2, "renameat2", NAMES, -1, 1},
-    {SYS_unlink, "unlink", NAMES, -1, 0},
-    {SYS_unlinkat, "unlinkat", NAMES, 0, 1},
-    {SYS_rmdir, "rmdir", NAMES, -1, 0},
+    {SYS_unlink, "unlink", NAMES | REMOVES, -1, 0},
+    {SYS_unlinkat, "unlinkat", NAMES | REMOVES, 0, 1},
+    {SYS_rmdir, "rmdir", NAMES | REMOVES, -1, 0},
     {SYS_fchmod, "fchmod", NAMES, 0, -1},
     {SYS_recvfrom, "recvfrom", READS | SOCKETS, 0, -1},
     {SYS_sendto, "sendto", WRITES | SOCKETS, 0, -1},
@@ -85,6 +87,7 @@ static const struct kind {
     enum { FAIL, HALVE, KILL } how;
 } kinds[] = {
     {"enospc", WRITES | SYNCS | NAMES, ENOSPC, FAIL},
+    {"stays", REMOVES, EPERM, FAIL},
     {"eio", READS | WRITES | SYNCS | NAMES | LOOKS, EIO, FAIL},
     {"eintr", READS | WRITES | WAITS | SOCKETS, EINTR, FAIL},
     {"short", READS | WRITES | SOCKETS, 0, HALVE},

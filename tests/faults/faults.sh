@@ -143,7 +143,7 @@ run_case() {
     took_s=$(awk -v ns=$(($(date +%s%N) - began)) 'BEGIN { print ns / 1e9 }')
     rm -rf "$work/whole"
     mv "$work/run" "$work/whole"
-    for kind in ${KINDS:-enospc eio eintr short memory kill}; do
+    for kind in ${KINDS:-enospc stays eio eintr short memory kill}; do
         [ "$kind" != kill ] || [ -n "$resumes" ] || continue
         [ "$kind" != memory ] || [ -e "$tools/fault_memory.so" ] || continue
         n=$((1 + (${#name} + ${#kind}) % step))     # not always the same ones
