@@ -1,6 +1,7 @@
 /* systole kernel: a kernel of Pallas by itself. */
 #include "cli/commands/cli.h"
 
+#include "cli/common/engine_options.h"
 #include "cli/kernel/kernel.h"
 
 #define AT(member) CLI_AT(struct kernel_request, member)
@@ -23,7 +24,8 @@ static const struct cli_option options[] = {
     {0}};
 
 static const struct cli_part parts[] = {
-    {&cli_op_options, offsetof(struct kernel_request, exec.run)}, {0}};
+    {&cli_op_options, offsetof(struct kernel_request, exec.run)},
+    {&cli_unwritten_options, offsetof(struct kernel_request, exec.run.engine)}, {0}};
 
 static const struct cli_syntax syntax = {
     .own = {options, parts, NULL}, .noun = "file",

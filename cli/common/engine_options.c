@@ -18,9 +18,13 @@ static const struct cli_option rows[] = {
      AT(no_memo)},
     {"check-races", 0, NULL, "stop at an access to a range that a copy under way touches",
      8, CLI_FLAG, AT(check_races)},
+    {0}};
+
+static const struct cli_option unwritten_rows[] = {
     {"check-unwritten", 0, NULL,
      "stop at a read of VMEM that nothing has written since the start", 8, CLI_FLAG,
      AT(check_unwritten)},
     {0}};
 
 const struct cli_options cli_engine_options = {.row = rows};
+const struct cli_options cli_unwritten_options = {.row = unwritten_rows};

@@ -65,7 +65,8 @@ static int check(void *values, struct err *e)
 
 static const struct cli_part parts[] = {
     {&cli_target_options, offsetof(struct run_options, target)},
-    {&cli_engine_options, offsetof(struct run_options, engine)}, {0}};
+    {&cli_engine_options, offsetof(struct run_options, engine)},
+    {&cli_unwritten_options, offsetof(struct run_options, engine)}, {0}};
 
 const struct cli_options cli_run_options = {rows, parts, check};
 

@@ -2,6 +2,7 @@
 
 #include "base/floats.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "sim/machine/machine.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/interp/interp.h"
@@ -124,6 +125,20 @@ static void compare(struct bench *b, int output, const void *got)
     }
 }
 
+/* NaNs where kernels work, and where they may read on behind that: each bit is set */
+static void spoil_vmem(struct bench *b, struct machine *m)
+{
+    int64_t behind = b->module.vmem_peak_bytes + 64 * KIB;
+    int64_t bytes = behind < b->chip.vmem_bytes ? behind : b->chip.vmem_bytes;
+    char *ones = mem_alloc((size_t)bytes);
+    struct err e;
+
+    memset(ones, 0xff, (size_t)bytes);
+    for (int core = 0; core <= b->r->megacore; core++)
+        must(machine_vmem_write(m, core, 0, ones, bytes, &e), &e);
+    mem_free(ones);
+}
+
 static void run(struct bench *b)
 {
     struct machine_options options = {.thread_count = b->r->threads ? b->r->threads : 1,
@@ -135,6 +150,8 @@ static void run(struct bench *b)
 
     m = machine_create(&b->slice, &b->chip, &options, &e);
     must(!m, &e);
+    if (b->r->spoils_vmem)
+        spoil_vmem(b, m);
     for (int i = 0; i < g->parameter_count; i++)
         must(module_write(&b->module, m, 0, i, b->in[i].data, &e), &e);
     must(module_load(&b->module, m, 0, &e), &e);

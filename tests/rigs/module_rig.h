@@ -21,6 +21,7 @@ struct module_rig {
     bool megacore;                      /* on both cores of the chip */
     int threads;                        /* of the host; 0: 1 */
     bool check_races;
+    bool spoils_vmem;                   /* it is full of NaNs before the launch */
     int launches;                       /* 0: 1; outputs over parameters go on from there */
     bool is_restored;                   /* what runs was saved and restored */
 

@@ -341,7 +341,7 @@ static void check_random(const struct variation *v)
                                .dtypes = v->dtypes,
                                .elems_max = 6000};
         struct module_rig r = {.slice = v->slice, .set = v->set, .uses_hlo_inputs = true,
-                               .may_refuse = true};
+                               .may_refuse = true, .spoils_vmem = seed % 2};
 
         random_hlo_build(&g, &h);
         g.name = arena_printf(&arena, "seed %d", (int)seed);
