@@ -37,8 +37,9 @@ int pieces_join(struct graph *g, const struct graph_node *n, const struct pieces
 
 /*
  * The operation in a form that more kernels make: groups of columns padded to whole tiles or
- * shares of one, large holes of the input filled with zeros; all of them, where there is no other
- * way (`is_last`). NODE_NONE: it is in that form.
+ * shares of one, f32 products of high precision as products of bf16, large holes of the input
+ * filled with zeros; all of them, where there is no other way (`is_last`). NODE_NONE: it is in
+ * that form.
  */
 int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last);
 
@@ -66,6 +67,9 @@ bool pieces_can_cut_index(const struct graph *g, const struct graph_node *n, int
 int pieces_make_gather(struct graph *g, const struct graph_node *n, const struct piece_part *p);
 int pieces_make_scatter(struct graph *g, const struct graph_node *n, const struct piece_part *p);
 int pieces_make_selection(struct graph *g, const struct graph_node *n, const struct piece_part *p);
+/* the sum of the products of bf16 parts that an f32 dot or convolution stands for, in the order of
+ * its passes, over all of the contraction each; NODE_NONE: there is one pass (pieces_precise.c) */
+int pieces_precise_product(struct graph *g, const struct graph_node *n);
 /* of a convolution (pieces_conv.c) */
 bool pieces_of_convolution(const struct graph *g, const struct graph_node *n, struct pieces *out);
 int pieces_make_convolution(struct graph *g, const struct graph_node *n, enum graph_dtype dtype,

@@ -186,5 +186,7 @@ int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last)
         node = with_filled_holes(g, n, is_last ? 1 : HOLES_MAX);
     if (n->op == HLO_CONVOLUTION && node == NODE_NONE)
         node = with_whole_groups(g, n);
+    if (node == NODE_NONE && (n->op == HLO_DOT || n->op == HLO_CONVOLUTION))
+        node = pieces_precise_product(g, n);
     return node;
 }

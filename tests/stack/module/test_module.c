@@ -423,6 +423,30 @@ TEST(dimensions_of_one_size_are_told_apart)
     module_rig_check(&r, &g, 7);
 }
 
+/* three parts of each tile do not fit the smallest vector memory, transposed or not */
+TEST(precise_products_fit_little_memory)
+{
+    static const struct { int64_t m, k, n; int of_lhs, of_rhs; } cases[] = {
+        {128, 48, 8, 0, 0}, {8, 48, 128, 0, 1}, {3, 48, 8, 0, 0}, {130, 300, 70, 0, 1}};
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int high = 0; high < 2; high++) {
+            const int64_t m = cases[i].m, k = cases[i].k, n = cases[i].n;
+            struct graph_dot dot = {.contract_count = 1, .lhs_contract = {cases[i].of_lhs},
+                                    .rhs_contract = {cases[i].of_rhs}};
+            struct module_rig r = {.slice = "tiny", .uses_fractions = true,
+                                   .absolute = high ? 1e-3 : 4e-5};
+            int x = graph_parameter(&g, dot.lhs_contract[0] ? F32(m, k) : F32(k, m), "x");
+            int y = graph_parameter(&g, dot.rhs_contract[0] ? F32(n, k) : F32(k, n), "y");
+
+            graph_output(&g, graph_dot_general(&g, x, y, &dot, DTYPE_F32,
+                                               high ? PRECISION_HIGH : PRECISION_HIGHEST),
+                         "product", -1);
+            module_rig_check(&r, &g, i + 1);
+            one_graph_again();
+        }
+}
+
 TEST(convolutions_and_windows_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_CONV | RANDOM_WINDOW, 16, 10,
@@ -583,6 +607,7 @@ int main(int argc, char **argv)
         RUN(products_match_too),
         RUN(products_are_spread_over_new_dimensions),
         RUN(dimensions_of_one_size_are_told_apart),
+        RUN(precise_products_fit_little_memory),
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
