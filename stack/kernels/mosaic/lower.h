@@ -38,6 +38,7 @@ struct tiles {
     int rank;
     int64_t dim[MOSAIC_RANK_MAX];
     int row_dim, lane_dim;              /* along sublanes and lanes; -1: of size 1 */
+    bool is_linear;                     /* one dimension, in rows of 128 that follow each other */
     int rows;                           /* of a tile: 8, 16 of 16 bits, 32 of 8 */
     int64_t row_step, lane_step;        /* from tile to tile, in rows of 512 bytes */
     int64_t outer_step[MOSAIC_RANK_MAX];
@@ -53,7 +54,15 @@ struct place {
     struct scalar offset;               /* to add to it */
     int region;                         /* of the buffer */
     int buffer;                         /* what it is part of: id of a value, -1 a vector's own */
-    int64_t sublane;                    /* row within a tile that a squeezed dimension has fixed */
+    /* It may begin within a tile, at a row and a lane that are known, or are so as the kernel runs: */
+    int64_t sublane, lane;              /* (0 where late ones stand for them) */
+    bool has_late_row, has_late_lane;
+    struct scalar late_row, late_lane;  /* then those, below a tile's rows, below 128 */
+    struct scalar row_offset;           /* offset to the word that has the row, */
+    struct scalar late_word;            /* and which of the word's rows it is */
+    struct scalar late_part, late_sublane, late_back;   /* late_row / 8, its rest, 8 less that */
+    struct scalar lane_turn;            /* 128 - late_lane */
+    int64_t stride;                     /* rows of memory from row to row; 0: 1 */
     bool has_size;                      /* along size_dim it has so many, known as the kernel runs */
     int size_dim;
     struct scalar size;
@@ -216,6 +225,7 @@ void pallas_buffer_is(struct lower *l, enum kernel_buffer_kind kind, const char 
 void pallas_take_for(struct lower *l, const struct mosaic_value *v);
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what);
 void tiles_of(struct tiles *t, const struct mosaic_type *type);         /* row-major, whole tiles */
+void tiles_linear(struct tiles *t);     /* those of memory: one dimension lies in rows of 128 */
 int64_t tiles_rows(const struct tiles *t);              /* VMEM rows of all of it */
 struct place place_new(struct lower *l, const struct mosaic_type *type, const struct mosaic_op *op,
                        const char *what);
@@ -228,6 +238,8 @@ bool place_reshape(const struct place *p, const struct mosaic_type *type, struct
 /* p from an index on, with the sizes of `size`; NULL: its own. -1: where no tile begins */
 int place_slice(struct lower *l, const struct mosaic_op *op, const struct place *p,
                 const struct mosaic_value *const *index, const int64_t *size, struct place *to);
+/* a tile of the vector is one of memory: what reads memory by itself can have it */
+bool place_is_plain(const struct place *p);
 int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
                const struct place *to, struct isa_operand flag, int64_t *granules);
 

@@ -53,6 +53,7 @@ static struct place array_place(struct lower *l, int array)
                       .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
 
     tiles_of(&p.t, &l->k->array[array]);
+    tiles_linear(&p.t);
     p.base = a->address / ARRAY_ROW_BYTES;
     return p;
 }
@@ -103,10 +104,12 @@ static int row_of(struct grid *g, const struct window *w, const struct scalar *i
                                   (long long)bound, t->rows);
             unit = bound / t->rows * t->row_step;
         } else if (d == t->lane_dim) {
-            if (bound % TILE_LANES && bound < t->dim[d] && !(index[d].is_known && !index[d].value))
-                return pallas_fail(l, NULL, "blocks of %lld lanes; multiples of %d are made",
-                                  (long long)bound, TILE_LANES);
-            unit = t->rank == 1 ? bound / TILE_LANES : bound / TILE_LANES * t->lane_step;
+            int64_t lanes = t->is_linear ? TILE_LANES * t->rows / TILE_ROWS : TILE_LANES;
+
+            if (bound % lanes && bound < t->dim[d] && !(index[d].is_known && !index[d].value))
+                return pallas_fail(l, NULL, "blocks of %lld lanes; multiples of %lld are made",
+                                  (long long)bound, (long long)lanes);
+            unit = bound / lanes * t->lane_step;
         }
         *row = scalar_add(l, *row, scalar_mul(l, index[d], unit));
     }
@@ -316,6 +319,7 @@ static int open_window(struct grid *g, int operand)
                                .region = l->next_region++, .covers_rows = true,
                                .covers_lanes = true};
     tiles_of(&w->buffer.t, &v->type);
+    tiles_linear(&w->buffer.t);
     w->rows = tiles_rows(&w->buffer.t);
     w->flag = l->next_flag;
     l->next_flag += 2;

@@ -153,6 +153,10 @@ static int copy_levels(const struct tiles *a, const struct tiles *b, struct leve
     struct level all[LEVELS_MAX];
     int count = 0, kept = 0;
 
+    if (a->is_linear && b->is_linear) {
+        *rows = tiles_rows(a);
+        return 0;
+    }
     all[count++] = (struct level){across_of(a), a->lane_step, b->lane_step};
     all[count++] = (struct level){down_of(a), a->row_step, b->row_step};
     for (int d = a->rank - 1; d >= 0; d--) {
@@ -348,6 +352,8 @@ static int64_t granules_of(const struct place *p)
 {
     if (p->space == MOSAIC_SMEM)
         return smem_granules(&p->t);
+    if (p->t.is_linear)
+        return tiles_rows(&p->t) * GRANULES_PER_ROW;
     return down_of(&p->t) * across_of(&p->t) * outer_count(&p->t) * TILE_ROWS * GRANULES_PER_ROW;
 }
 

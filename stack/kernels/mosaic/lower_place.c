@@ -150,11 +150,22 @@ void tiles_of(struct tiles *t, const struct mosaic_type *type)
     }
 }
 
+/* memory of one dimension, as it lies in HBM and, so that blocks are one copy, in VMEM */
+void tiles_linear(struct tiles *t)
+{
+    if (t->rank != 1)
+        return;
+    t->is_linear = true;
+    t->lane_step = 1;
+}
+
 int64_t tiles_rows(const struct tiles *t)
 {
     int64_t rows = t->row_dim >= 0 ? t->dim[t->row_dim] : 1;
     int64_t lanes = t->lane_dim >= 0 ? t->dim[t->lane_dim] : 1, outer = 1;
 
+    if (t->is_linear)
+        return div_up(lanes, TILE_LANES * t->rows / TILE_ROWS);
     for (int d = 0; d < t->rank; d++)
         if (d != t->row_dim && d != t->lane_dim)
             outer *= t->dim[d];
@@ -204,13 +215,49 @@ static struct scalar shifted(struct lower *l, struct scalar s, int by)
     return scalar_keep(l, R(to));
 }
 
-/* along rows: whole tiles, or, of 32 bits with one tile across, any row */
+static struct scalar masked(struct lower *l, struct scalar s, int64_t mask)
+{
+    struct isa_operand x = scalar_use(l, s);
+    int to = scalar_register(l);
+
+    emit_sand(&l->code, to, x, I(mask));
+    return scalar_keep(l, R(to));
+}
+
+static int log2_of(int64_t n) { return __builtin_ctz((unsigned)n); }
+
+/* from a row on that is computed, anywhere in a tile */
+static void move_late_rows(struct lower *l, struct place *p, struct scalar index)
+{
+    int64_t words = p->t.rows / TILE_ROWS;
+    struct scalar from = p->has_late_row ? p->late_row : scalar_known(p->sublane);
+
+    index = scalar_add(l, index, from);
+    move_base(l, p, shifted(l, index, log2_of(p->t.rows)), p->t.row_step);
+    p->sublane = 0;
+    p->has_late_row = true;
+    p->late_row = masked(l, index, p->t.rows - 1);
+    p->late_word = masked(l, p->late_row, words - 1);
+    p->late_part = shifted(l, p->late_row, log2_of(TILE_ROWS));
+    p->late_sublane = masked(l, p->late_row, TILE_ROWS - 1);
+    p->late_back = scalar_sub(l, scalar_known(TILE_ROWS), p->late_sublane);
+}
+
+static int refuse_part(struct lower *l, const struct mosaic_op *op, const char *what, int unit)
+{
+    return pallas_fail(l, op, "%s from an index on that is no multiple of %d for certain "
+                       "(pl.multiple_of says that it is)", what, unit);
+}
+
+/* along rows: whole tiles, or, of 32 bits with one tile across, any row; of VMEM any row at all */
 static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *p,
                      const struct mosaic_value *v)
 {
     struct scalar index = scalar_of(l, v);
     int64_t multiple = scalar_multiple(l, v);
 
+    if (p->stride > 1)
+        return pallas_fail(l, op, "a part of memory that is taken with a stride");
     if (p->t.rows == TILE_ROWS && p->t.row_step == TILE_ROWS) {
         move_base(l, p, index, 1);
         return 0;
@@ -224,35 +271,80 @@ static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *
             move_base(l, p, index, p->t.row_step / p->t.rows);
             return 0;
         }
-        move_base(l, p, shifted(l, index, __builtin_ctz((unsigned)p->t.rows)), p->t.row_step);
+        move_base(l, p, shifted(l, index, log2_of(p->t.rows)), p->t.row_step);
         return 0;
     }
-    if (index.is_known && p->t.rows == TILE_ROWS) {
-        p->base += index.value / TILE_ROWS * p->t.row_step;
-        p->sublane += index.value % TILE_ROWS;
+    if (index.is_known && !p->has_late_row && (p->t.rows == TILE_ROWS || p->space == MOSAIC_VMEM)) {
+        int64_t row = p->sublane + index.value;
+
+        p->base += row / p->t.rows * p->t.row_step;
+        p->sublane = row % p->t.rows;
         return 0;
     }
-    return pallas_fail(l, op, "rows from an index on that is no multiple of %d for certain "
-                      "(pl.multiple_of says that it is)", p->t.rows);
+    if (p->space != MOSAIC_VMEM)
+        return refuse_part(l, op, "rows", p->t.rows);
+    move_late_rows(l, p, index);
+    return 0;
+}
+
+/* of an array that lies in rows of 128, whose words have several rows each */
+static int move_linear(struct lower *l, const struct mosaic_op *op, struct place *p,
+                       const struct mosaic_value *v)
+{
+    struct scalar index = scalar_of(l, v);
+    int64_t unit = TILE_LANES * p->t.rows / TILE_ROWS, lane;
+
+    if (index.is_known && !p->has_late_lane) {
+        lane = p->lane + index.value;
+        p->base += lane / unit;
+        p->lane = lane % unit;
+        if (p->lane && p->space != MOSAIC_VMEM)
+            return refuse_part(l, op, "elements", (int)unit);
+        return 0;
+    }
+    if (scalar_multiple(l, v) % unit && (p->space != MOSAIC_VMEM || unit > TILE_LANES))
+        return refuse_part(l, op, "elements", (int)unit);
+    index = scalar_add(l, index, p->has_late_lane ? p->late_lane : scalar_known(p->lane));
+    move_base(l, p, shifted(l, index, log2_of(unit)), 1);
+    if (scalar_multiple(l, v) % unit == 0 && !p->has_late_lane && !p->lane)
+        return 0;
+    if (unit > TILE_LANES)
+        return refuse_part(l, op, "elements", (int)unit);
+    p->lane = 0;
+    p->has_late_lane = true;
+    p->late_lane = masked(l, index, TILE_LANES - 1);
+    p->lane_turn = scalar_sub(l, scalar_known(TILE_LANES), p->late_lane);
+    return 0;
 }
 
 static int move_lanes(struct lower *l, const struct mosaic_op *op, struct place *p,
                       const struct mosaic_value *v)
 {
     struct scalar index = scalar_of(l, v);
+    bool is_whole = scalar_multiple(l, v) % TILE_LANES == 0;
 
-    if (scalar_multiple(l, v) % TILE_LANES)
-        return pallas_fail(l, op, "lanes from an index on that is no multiple of %d for certain "
-                          "(pl.multiple_of says that it is)", TILE_LANES);
-    if (index.is_known) {
-        p->base += index.value / TILE_LANES * p->t.lane_step;
+    if (p->t.is_linear)
+        return move_linear(l, op, p, v);
+    if (!is_whole && p->space != MOSAIC_VMEM)
+        return refuse_part(l, op, "lanes", TILE_LANES);
+    if (index.is_known && !p->has_late_lane) {
+        int64_t lane = p->lane + index.value;
+
+        p->base += lane / TILE_LANES * p->t.lane_step;
+        p->lane = lane % TILE_LANES;
         return 0;
     }
-    if (p->t.lane_step == TILE_ROWS) {  /* 128 lanes are 8 rows */
-        move_base(l, p, shifted(l, index, 4), 1);
+    if (is_whole && !p->has_late_lane && !p->lane && p->t.lane_step == TILE_ROWS) {
+        move_base(l, p, shifted(l, index, 4), 1);       /* 128 lanes are 8 rows */
         return 0;
     }
-    return pallas_fail(l, op, "lanes of a reshaped array from a computed index on");
+    index = scalar_add(l, index, p->has_late_lane ? p->late_lane : scalar_known(p->lane));
+    move_base(l, p, shifted(l, index, log2_of(TILE_LANES)), p->t.lane_step);
+    p->lane = 0;
+    p->has_late_lane = true;
+    p->late_lane = masked(l, index, TILE_LANES - 1);
+    p->lane_turn = scalar_sub(l, scalar_known(TILE_LANES), p->late_lane);
+    return 0;
 }
 
 /* words of SMEM: element by element, as tiles of 32 bits lie or in one row */
@@ -295,6 +387,9 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
             move_base(l, &made, s, p->t.outer_step[d]);
         }
     }
+    if (made.has_late_row)
+        made.row_offset = scalar_add(l, made.offset,
+                                     shifted(l, made.late_row, log2_of(made.t.rows / TILE_ROWS)));
     *to = made;
     return 0;
 }
@@ -487,6 +582,7 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     *p = (struct place){.is_there = true, .space = t->space, .buffer = v->id,
                         .region = l->next_region++, .covers_rows = true, .covers_lanes = true};
     tiles_of(&p->t, t);
+    tiles_linear(&p->t);
     switch (t->space) {
     case MOSAIC_SMEM: return open_words(l, op, t, p);
     case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);

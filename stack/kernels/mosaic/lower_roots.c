@@ -92,7 +92,11 @@ bool root_same_place(const struct place *a, const struct place *b)
                                a->offset.value == b->offset.value &&
                                a->offset.smem == b->offset.smem)) &&
            a->t.row_step == b->t.row_step && a->t.lane_step == b->t.lane_step &&
-           a->t.rows == b->t.rows && a->sublane == b->sublane;
+           a->t.rows == b->t.rows && a->sublane == b->sublane && a->lane == b->lane &&
+           a->stride == b->stride && a->has_late_row == b->has_late_row &&
+           (!a->has_late_row || a->late_row.smem == b->late_row.smem) &&
+           a->has_late_lane == b->has_late_lane &&
+           (!a->has_late_lane || a->late_lane.smem == b->late_lane.smem);
 }
 
 /* read here and written there, not tile by tile */
@@ -281,7 +285,7 @@ bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place
         l->place[v->id] = *p;
         return true;
     }
-    if (!l->place[v->id].is_there || is_waiting(l, v))
+    if (!l->place[v->id].is_there || is_waiting(l, v) || !place_is_plain(&l->place[v->id]))
         return false;
     for (int i = 0; i < l->root_count; i++)
         if (l->root[i].to.region == l->place[v->id].region)
@@ -292,15 +296,15 @@ bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place
 
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p)
 {
-    if (l->place[v->id].is_there && !is_waiting(l, v)) {
+    if (l->place[v->id].is_there && !is_waiting(l, v) && place_is_plain(&l->place[v->id])) {
         if (root_flush(l))
             return -1;
         *p = l->place[v->id];
         return 0;
     }
     /* another shape of the same rows and lanes is the same memory */
-    if ((v->op->code == MOSAIC_SHAPE_CAST || v->op->code == MOSAIC_TPU_RESHAPE) &&
-        v->type.element != MOSAIC_I1 && v->type.rank >= 2 &&
+    if (v->op && (v->op->code == MOSAIC_SHAPE_CAST || v->op->code == MOSAIC_TPU_RESHAPE) &&
+        !l->place[v->id].is_there && v->type.element != MOSAIC_I1 && v->type.rank >= 2 &&
         v->op->operand[0]->type.rank >= 2 && !is_waiting(l, v)) {
         struct place from;
 

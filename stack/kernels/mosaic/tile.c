@@ -1,4 +1,4 @@
-/* Tiles of vectors: their layouts, pulling them, loading and storing them. */
+/* Tiles of vectors: their layouts, pulling them. */
 #include "stack/kernels/mosaic/tile.h"
 
 #include <stdarg.h>
@@ -164,10 +164,7 @@ int tile_unit(struct tiler *t)
     return unit;
 }
 
-/* the register that begins with the offset and goes on by `step`; one that is asked for again is the
- * same */
-static struct isa_operand pointer(struct tiler *t, bool has_offset, struct scalar offset,
-                                  int64_t step)
+struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar offset, int64_t step)
 {
     struct tile_pointer p = {.has_offset = has_offset && !offset.is_known,
                              .smem = offset.smem, .step = t->is_moving ? step : 0};
@@ -194,12 +191,12 @@ opnd tile_scalar(struct tiler *t, struct scalar s)
 {
     if (s.is_known)
         return I(s.value);
-    return pointer(t, true, s, 0);
+    return tile_address(t, true, s, 0);
 }
 
 opnd tile_counter(struct tiler *t, struct scalar from, int64_t step)
 {
-    opnd p = pointer(t, true, from, t->step * step);
+    opnd p = tile_address(t, true, from, t->step * step);
 
     return p.kind == OPERAND_NONE ? I(0) : p;
 }
@@ -207,93 +204,7 @@ opnd tile_counter(struct tiler *t, struct scalar from, int64_t step)
 /* the row tile of the iteration, times 8: what rows of the loop's first iteration are further on */
 static opnd row_offset(struct tiler *t)
 {
-    return pointer(t, false, scalar_known(0), t->step * TILE_ROWS);
-}
-
-/* ----- loads and stores */
-
-static int64_t outer_rows(const struct tiles *t, int64_t outer)
-{
-    int64_t rows = 0;
-
-    for (int d = t->rank - 1; d >= 0; d--) {
-        if (d == t->row_dim || d == t->lane_dim)
-            continue;
-        rows += outer % t->dim[d] * t->outer_step[d];
-        outer /= t->dim[d];
-    }
-    return rows;
-}
-
-int64_t tile_down_of(const struct place *p)
-{
-    return p->t.row_dim < 0 ? 1 : div_up(p->t.dim[p->t.row_dim], TILE_ROWS);
-}
-
-/* row tiles go on evenly from one outer index to the next */
-static bool is_even(const struct tiles *t, int64_t down)
-{
-    int64_t packed = t->rows / TILE_ROWS, step = down / packed * t->row_step;
-
-    if (down % packed)
-        return false;
-    for (int d = t->rank - 1; d >= 0; d--) {
-        if (d == t->row_dim || d == t->lane_dim || t->dim[d] == 1)
-            continue;
-        if (t->outer_step[d] != step)
-            return false;
-        step *= t->dim[d];
-    }
-    return true;
-}
-
-/* address of a tile; *part: which of the row tiles in it */
-static struct isa_rows rows_of(struct tiler *t, const struct place *p, const struct tile_at *at,
-                               int stride, int sublanes, int64_t *part)
-{
-    int64_t down = tile_down_of(p);
-    int64_t packed = p->t.rows / TILE_ROWS, row = at->row, outer = row / down, offset;
-    bool is_fixed = down == 1 && outer_rows(&p->t, 1) == 0 && at->row == 0 && at->all_rows;
-    struct isa_operand base;
-
-    row %= down;
-    if (!is_fixed && !is_even(&p->t, down))
-        tile_limit(t, down);
-    if (packed > t->parts)
-        t->parts = (int)packed;
-    *part = row % packed;
-    offset = p->base + outer_rows(&p->t, outer) + row / packed * p->t.row_step +
-             at->lane * p->t.lane_step + p->sublane;
-    base = pointer(t, p->has_offset, p->offset,
-                   is_fixed || at->all_rows ? 0 : t->step / packed * p->t.row_step);
-    if (base.kind == OPERAND_IMM) {
-        offset += base.value;
-        base = NONE;
-    }
-    return isa_rows_of(base, offset, stride, sublanes);
-}
-
-static int load_once(struct tiler *t, const struct place *p, struct isa_rows rows)
-{
-    int64_t key[6] = {p->region, rows.base.kind == OPERAND_REG ? rows.base.value : -1,
-                      rows.offset.value, rows.stride, rows.sublanes, 0};
-
-    for (size_t i = 0; i < t->loaded_count; i++)
-        if (!memcmp(t->loaded[i].key, key, sizeof(key)))
-            return t->loaded[i].reg;
-    MEM_ADD(t->loaded, t->loaded_count, t->loaded_capacity) = (struct tile_loaded){
-        .key = {key[0], key[1], key[2], key[3], key[4], 0}, .reg = emit_vld(t->c, rows, p->region)};
-    return t->loaded[t->loaded_count - 1].reg;
-}
-
-static void forget_loads(struct tiler *t, int region)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < t->loaded_count; i++)
-        if (t->loaded[i].key[0] != region)
-            t->loaded[kept++] = t->loaded[i];
-    t->loaded_count = kept;
+    return tile_address(t, false, scalar_known(0), t->step * TILE_ROWS);
 }
 
 /* the region of memory that a value is a load of, in whatever shape; -1: it is computed */
@@ -328,134 +239,6 @@ void tile_forget_loads(struct tiler *t)
         if (is_written(t->l, (int)t->loaded[i].key[0]))
             t->loaded[kept++] = t->loaded[i];
     t->loaded_count = kept;
-}
-
-static enum graph_dtype dtype_of(enum mosaic_element e)
-{
-    switch (e) {
-    case MOSAIC_F32: return DTYPE_F32;
-    case MOSAIC_BF16: return DTYPE_BF16;
-    case MOSAIC_I8: return DTYPE_S8;
-    case MOSAIC_I32: return DTYPE_S32;
-    default: return DTYPE_COUNT;
-    }
-}
-
-/* one row tile out of a packed tile */
-static opnd unpacked(struct tiler *t, const struct place *p, int tile, int64_t part, bool is_row)
-{
-    switch (p->t.element) {
-    case MOSAIC_BF16:
-        if (is_row)                     /* row 0 is the low half of sublane 0 */
-            return R(emit_vunpack_i_bf16(t->c, R(tile), VUNPACK_I_BF16_L));
-        return R(part ? emit_vunpack_c_h(t->c, R(tile)) : emit_vunpack_c_l(t->c, R(tile)));
-    case MOSAIC_I8:
-        if (is_row)
-            return R(emit_vshra_s32(t->c, R(emit_vshll_u32(t->c, R(tile), I(24))), I(24)));
-        return R(emit_vunpack_c_8(t->c, R(tile), (enum isa_vunpack_c_8_x0)part,
-                                  VUNPACK_C_8_S8));
-    default: return R(tile);
-    }
-}
-
-opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at)
-{
-    bool spreads = at->all_lanes && p->t.lane_dim >= 0 && !p->is_spread;
-    int64_t part;
-    struct isa_rows rows = rows_of(t, p, at, at->all_rows ? 0 : 1, ISA_ALL_SUBLANES, &part);
-    opnd v;
-
-    if (p->t.rows > TILE_ROWS && dtype_of(p->t.element) == DTYPE_COUNT) {
-        tile_fail(t, NULL, "memory of %s", mosaic_element_name(p->t.element));
-        return I(0);
-    }
-    v = unpacked(t, p, load_once(t, p, rows), part, at->all_rows);
-    return spreads ? R(emit_vbcast_lane(t->c, tile_unit(t), vcode_in_register(t->c, v), 0)) : v;
-}
-
-int tile_load_packed(struct tiler *t, const struct place *p, const struct tile_at *at)
-{
-    int64_t part;
-
-    return load_once(t, p, rows_of(t, p, at, 1, ISA_ALL_SUBLANES, &part));
-}
-
-/* rows of the vector's last tile that there are; 0: all 8 */
-static int64_t short_rows(const struct place *p, int64_t row)
-{
-    int64_t count = p->t.row_dim < 0 ? 1 : p->t.dim[p->t.row_dim];
-    int64_t down = div_up(count, TILE_ROWS);
-
-    return row % down == down - 1 ? count % TILE_ROWS : 0;
-}
-
-/* What the store must leave as it is: lanes and rows of a tile that others have too. */
-static bool store_part(struct tiler *t, const struct mosaic_op *op, const struct place *p,
-                       struct isa_rows rows, int tile, int64_t lanes, int mask)
-{
-    if (lanes) {
-        int own = tile_lane_mask(t, lanes);
-
-        mask = mask < 0 ? own : emit_vmand(t->c, mask, own);
-    }
-    if (mask < 0) {
-        emit_vst(t->c, rows, tile, p->region);
-        return true;
-    }
-    if (p->t.rows > TILE_ROWS)
-        return tile_fail(t, op, "a store of some of the elements of a packed tile");
-    emit_vst_msk(t->c, rows, mask, tile, p->region);
-    return true;
-}
-
-#define ID_OF_CONSTANTS (INT32_MIN + 2 * TILE_LANES)    /* the constant stands for a row */
-
-/* a constant is in one register for all of an iteration's stores */
-static int stored(struct tiler *t, opnd v)
-{
-    struct tile_at at = {.row = v.value};
-    opnd kept;
-
-    if (v.kind != OPERAND_IMM)
-        return vcode_in_register(t->c, v);
-    if (!tile_remembers(t, ID_OF_CONSTANTS, &at, &kept)) {
-        kept = R(vcode_in_register(t->c, v));
-        tile_remember(t, ID_OF_CONSTANTS, &at, kept);
-    }
-    return kept.value;
-}
-
-bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place *p,
-                const struct tile_at *at, const opnd *value, int parts, const int *mask)
-{
-    struct fused_value packed = {.is_mask = false};
-    enum graph_dtype dtype = dtype_of(p->t.element);
-    bool is_part = p->buffer >= 0;      /* memory of the program's: others may own the rest */
-    int64_t part, lanes = 0, here = is_part ? short_rows(p, at->row + parts - 1) : 0;
-    struct isa_rows rows;
-    int sublanes = ISA_ALL_SUBLANES, tile;
-
-    if (p->t.lane_dim >= 0 && is_part && (at->lane + 1) * TILE_LANES > p->t.dim[p->t.lane_dim])
-        lanes = p->t.dim[p->t.lane_dim] % TILE_LANES;
-    if (p->covers_lanes)
-        lanes = 0;
-    if (here && !p->covers_rows) {
-        if (p->t.rows > TILE_ROWS)
-            return tile_fail(t, op, "a store of some rows of a packed tile");
-        sublanes = (1 << here) - 1;
-    }
-    rows = rows_of(t, p, at, 1, sublanes, &part);
-    if (p->t.rows == TILE_ROWS) {
-        tile = stored(t, value[0]);
-    } else {
-        if (dtype == DTYPE_COUNT)
-            return tile_fail(t, op, "memory of %s", mosaic_element_name(p->t.element));
-        for (int i = 0; i < p->t.rows / TILE_ROWS; i++)
-            packed.part[i] = R(stored(t, value[i < parts ? i : parts - 1]));
-        tile = fused_pack(t->c, t->l->chip, dtype, &packed);
-    }
-    forget_loads(t, p->region);
-    return store_part(t, op, p, rows, tile, lanes, mask ? mask[0] : -1);
 }
 
 /* ----- pulling */

@@ -86,6 +86,10 @@ bool cell_pull(struct tiler *t, const struct mosaic_value *v, opnd *out);
 enum { TILE_ROWS_DIFFER = 1, TILE_LANES_DIFFER = 2 };
 unsigned tile_depends(const struct lower *l, const struct mosaic_value *v);
 
+/* The register that begins with the offset and goes on by `step`; one that is asked for again is the
+ * same. A known one that stays is an immediate, or NONE for 0. */
+struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar offset,
+                                int64_t step);
 /* register that holds a scalar, or an immediate */
 opnd tile_scalar(struct tiler *t, struct scalar s);
 /* a word that begins as `from` and goes on by `step` from row tile to row tile of the loop */
@@ -110,6 +114,7 @@ opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at)
 /* a tile as it lies in memory, of all its rows */
 int tile_load_packed(struct tiler *t, const struct place *p, const struct tile_at *at);
 int64_t tile_down_of(const struct place *p);            /* row tiles of one outer index */
+void tile_forget_region(struct tiler *t, int region);   /* what was loaded of it: it is written */
 /* what stands for a tile in this iteration; ids below 0 are not those of values */
 bool tile_remembers(const struct tiler *t, int id, const struct tile_at *at, opnd *out);
 void tile_remember(struct tiler *t, int id, const struct tile_at *at, opnd v);

@@ -218,7 +218,7 @@ static const struct place *packed_rows(const struct tiler *t, const struct pulle
     const struct place *lhs = p->has_lhs ? &p->p.lhs : &t->l->place[p->p.op->operand[0]->id];
 
     return lhs->is_there && lhs->t.element == MOSAIC_BF16 && lhs->t.rows == 2 * TILE_ROWS &&
-                   !lhs->sublane && t->parts % 2 == 0 && at->row % 2 == 0 &&
+                   place_is_plain(lhs) && t->parts % 2 == 0 && at->row % 2 == 0 &&
                    tile_down_of(lhs) % 2 == 0 && chip_matmul_cycles(t->l->chip, MATRIX_BF16)
                ? lhs : NULL;
 }

@@ -403,3 +403,9 @@ CASES = [
     ("while_loop", while_loop, [like((16, 128))]),
     ("gathered_lanes", gathered_lanes, [like((8, 128)), like((8, 128), I32)]),
 ]
+
+ARGUMENTS = {
+    "sparse_rows": {0: [[0, 5, -1], [7, -1, 2]]},
+    "dynamic_rows": {0: [16]},
+    "gathered_lanes": {1: [[(37 * i + j * j) % 128 for i in range(128)] for j in range(8)]},
+}

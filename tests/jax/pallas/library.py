@@ -1,7 +1,8 @@
 """Kernels of jax.experimental.pallas.ops.tpu, called on small arrays.
 
 CASES lists (name, function, shapes of arguments): what JAX itself ships for the TPU, so that a list
-of what runs and what is refused can be made (refusals.py).
+of what runs and what is refused can be made (../count_pallas.py). ARGUMENTS are those that cannot be
+drawn: sizes of groups, pages, lengths.
 """
 import functools
 
@@ -118,3 +119,15 @@ CASES = [
     ("splash_backward", gradient(splash_of(masks.CausalMask)), SPLASH),
     ("splash_backward_fused", gradient(splash_of(masks.CausalMask, fused=True)), SPLASH),
 ]
+
+GROUPS = {2: [100, 156, 0, 256]}
+PAGES = {3: [100, 37], 4: [list(range(8)), list(range(15, 7, -1))]}
+ARGUMENTS = {
+    "megablox_gmm": GROUPS,
+    "megablox_gmm_transposed": GROUPS,
+    "megablox_tgmm": GROUPS,
+    "paged_attention": PAGES,
+    "paged_attention_grid": PAGES,
+    "ragged_paged_attention": {2: [40, 64, 17, 50], 3: [list(range(i, 16, 4)) for i in range(4)],
+                               4: [0, 1, 33, 50, 64], 5: [4]},
+}
