@@ -13,6 +13,40 @@ static const struct { const char *begin, *what; } libraries[] = {
     {"xla_ffi_", "Python on the host"}, {"AwsNeuron", "AWS Neuron"},
 };
 
+/* memory of the call's array number `array` that only scalars are loaded of */
+static bool is_in_smem(const struct mosaic_kernel *k, int array)
+{
+    return array >= 0 &&
+           k->main->body->argument[k->grid_rank + array]->type.space == MOSAIC_SMEM;
+}
+
+/*
+ * A word of SMEM holds one element: narrow integers that a kernel takes there are widened before the
+ * call, with their signs, or without where the program's type has none.
+ */
+static const struct mosaic_kernel *widen_words(struct lower_scope *s, const struct mosaic_kernel *k,
+                                               int *operand, int count)
+{
+    struct mosaic_kernel *wide = NULL;
+
+    for (int o = 0; o < count; o++) {
+        int array = o - k->dynamic_count;
+
+        if (!is_in_smem(k, array) ||
+            mosaic_element_kind(k->array[array].element) != MOSAIC_KIND_INT ||
+            mosaic_element_bits(k->array[array].element) >= 32)
+            continue;
+        if (!wide) {
+            wide = arena_copy(s->l->arena, k, 1, sizeof(*k));
+            wide->array = arena_copy(s->l->arena, k->array, (size_t)k->array_count,
+                                     sizeof(*k->array));
+        }
+        wide->array[array].element = MOSAIC_I32;
+        operand[o] = graph_convert(s->g, operand[o], DTYPE_S32);
+    }
+    return wide ? wide : k;
+}
+
 /*
  * A kernel of Pallas is a node of its own, whose kernel lives as long as the graph. Kernels have no
  * signs in their types: results are seen as the program has them.
@@ -22,7 +56,7 @@ static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
     struct err e = {.msg = ""};
     const struct mosaic_kernel *k = mosaic_of_call(s->c, i, s->l->module->file, s->l->arena, &e);
     int *operand = arena_array(s->l->arena, (size_t)i->operand_count + 1, sizeof(*operand));
-    struct graph_node n = {.op = HLO_MOSAIC, .mosaic = k};
+    struct graph_node n = {.op = HLO_MOSAIC};
     char text[700];
     int node, *result;
 
@@ -32,6 +66,7 @@ static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
     }
     for (int o = 0; o < i->operand_count; o++)
         operand[o] = lower_operand(s, o);
+    n.mosaic = k = widen_words(s, k, operand, i->operand_count);
     node = lower_add(s, &n, operand, i->operand_count);
     if (s->g->node[node].op != HLO_MOSAIC) {
         lower_set(s, node);             /* refused: what stands in its place */

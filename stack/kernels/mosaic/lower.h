@@ -21,6 +21,8 @@
 #define LOWER_CACHE_COUNT 14            /* and counters of loops over tiles */
 #define LOWER_LOOP_FIRST 26             /* counters of the kernel's own loops, */
 #define LOWER_LOOPS_MAX 6               /* one in another */
+#define GRANULES_PER_ROW 16             /* of 512 bytes */
+#define GRANULE_BYTES 32
 #define SPILL_TILES 256
 #define SPILL_ROWS (SPILL_TILES * TILE_ROWS)
 #define LOWER_REGION_SCRATCH 1          /* alias regions: scratch, then a number for each buffer */
@@ -241,6 +243,17 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
 /* a tile of the vector is one of memory: what reads memory by itself can have it */
 bool place_is_plain(const struct place *p);
 int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
+               const struct place *to, struct isa_operand flag, int64_t *granules);
+enum isa_opcode pallas_copy_code(enum mosaic_space from, enum mosaic_space to);
+
+/* ----- arrays in SMEM: a word for each element (lower_words.c) */
+/* words from index to index, rows of more than one beginning at multiples of `unit` words */
+void words_steps(struct tiles *t, int64_t unit);
+int words_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_type *t,
+               struct place *p);
+int64_t words_granules(const struct tiles *t);          /* that a copy of them moves */
+/* pallas_copy where one of the two is in SMEM */
+int words_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
                const struct place *to, struct isa_operand flag, int64_t *granules);
 
 /* rows and lanes of a place change places */

@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "stack/kernels/mosaic/product.h"
 
-#define GRANULES_PER_ROW 16
 #define EDGES_MAX 3                     /* dimensions whose last block overhangs */
 
 struct window {
@@ -197,34 +196,33 @@ static void await_block(struct grid *g, const struct window *w, struct scalar pa
 /* a short table whose words the program says */
 static bool put_known(struct lower *l, int number, const struct place *to)
 {
-    int64_t words = to->t.rank ? to->t.dim[0] : 1;
+    int64_t words = 1, index[MOSAIC_RANK_MAX] = {0}, i = 0;
 
+    for (int d = 0; d < to->t.rank; d++)
+        words *= to->t.dim[d];
     if (!l->k->known || !l->k->known[number] || words > KNOWN_WORDS_MAX)
         return false;
-    for (int64_t i = 0; i < words; i++)
-        emit_sst(&l->code, NONE, I(to->base + 4 * i), I(l->k->known[number][i]));
+    for (; i < words; i++) {
+        int64_t at = 0;
+
+        for (int d = 0; d < to->t.rank; d++)
+            at += index[d] * to->t.outer_step[d];
+        emit_sst(&l->code, NONE, I(to->base + 4 * at), I(l->k->known[number][i]));
+        for (int d = to->t.rank - 1; d >= 0 && ++index[d] == to->t.dim[d]; d--)
+            index[d] = 0;
+    }
     return true;
 }
 
-/* HBM's words of one dimension follow each other, and so they do in SMEM */
 static int prefetch(struct lower *l, int array, int flag)
 {
     const struct mosaic_value *v = l->k->main->body->argument[l->k->grid_rank + array];
     struct place from = array_place(l, array), to;
     int64_t granules;
 
-    l->next_smem = (int)round_up(l->next_smem, 32);
-    if (v->type.rank > 1)
-        return pallas_fail(l, NULL, "prefetched array %d has %d dimensions; one is made", array,
-                          v->type.rank);
     if (place_open(l, NULL, v, "a prefetched array"))
         return -1;
     to = l->place[v->id];
-    l->next_smem = (int)round_up(l->next_smem, 32);
-    if (v->type.rank == 0) {
-        from.t.rank = to.t.rank = 1;
-        from.t.dim[0] = to.t.dim[0] = 1;
-    }
     if (put_known(l, l->k->dynamic_count + array, &to))
         return 0;
     if (pallas_copy(l, NULL, &from, &to, I(flag), &granules))
@@ -236,11 +234,7 @@ static int prefetch(struct lower *l, int array, int flag)
 /* a result in SMEM, which the kernel writes */
 static int open_words(struct lower *l, int operand)
 {
-    l->next_smem = (int)round_up(l->next_smem, 32);
-    if (place_open(l, NULL, argument_of(l, operand), "a result in SMEM"))
-        return -1;
-    l->next_smem = (int)round_up(l->next_smem, 32);
-    return 0;
+    return place_open(l, NULL, argument_of(l, operand), "a result in SMEM");
 }
 
 static int put_words(struct grid *g)
@@ -255,10 +249,6 @@ static int put_words(struct grid *g)
         if (operand < l->k->operand_count - l->k->output_count)
             continue;
         array = array_place(l, l->k->prefetch_count + operand);
-        if (from->t.rank == 0 || array.t.rank == 0) {
-            array.t.rank = from->t.rank = 1;
-            array.t.dim[0] = from->t.dim[0] = 1;
-        }
         if (from->space == MOSAIC_VMEM) {       /* lower_cells.c: a float in all of a tile */
             cell = array;
             cell.space = MOSAIC_VMEM;

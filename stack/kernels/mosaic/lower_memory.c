@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define GRANULES_PER_ROW 16
-#define GRANULE_BYTES 32
 
 /* ----- scalars */
 
@@ -113,8 +111,6 @@ int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
 
 static struct scalar granule_of(struct lower *l, const struct place *p)
 {
-    if (p->space == MOSAIC_SMEM)
-        return scalar_known(p->base / GRANULE_BYTES);
     return scalar_mul(l, place_row(l, p), GRANULES_PER_ROW);
 }
 
@@ -181,7 +177,7 @@ static int copy_levels(const struct tiles *a, const struct tiles *b, struct leve
     return kept;
 }
 
-static enum isa_opcode copy_code(enum mosaic_space from, enum mosaic_space to)
+enum isa_opcode pallas_copy_code(enum mosaic_space from, enum mosaic_space to)
 {
     bool is_hbm = from == MOSAIC_HBM || from == MOSAIC_ANY;
     bool to_hbm = to == MOSAIC_HBM || to == MOSAIC_ANY;
@@ -208,15 +204,6 @@ static void put_copy(struct lower *l, enum isa_opcode code, struct isa_operand f
                                                  I(level->to * GRANULES_PER_ROW), I(run)));
 }
 
-static int64_t smem_granules(const struct tiles *t)
-{
-    int64_t words = 1;
-
-    for (int d = 0; d < t->rank; d++)
-        words *= t->dim[d];
-    return (words * 4 + GRANULE_BYTES - 1) / GRANULE_BYTES;
-}
-
 /* so many granules as a part of a computed size has: whole tiles of 128, 8 rows of 16 */
 static struct scalar sized_granules(struct lower *l, const struct place *p, bool is_run)
 {
@@ -239,7 +226,7 @@ static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct 
                       struct scalar b)
 {
     const struct place *sized = from->has_size ? from : to;
-    enum isa_opcode code = copy_code(from->space, to->space);
+    enum isa_opcode code = pallas_copy_code(from->space, to->space);
     bool is_lanes = sized->size_dim == sized->t.lane_dim;
     struct scalar all, run;
     struct isa_operand x, y, n, r;
@@ -270,25 +257,16 @@ int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place 
                const struct place *to, struct isa_operand flag, int64_t *granules)
 {
     struct level level[LEVELS_MAX];
-    enum isa_opcode code = copy_code(from->space, to->space);
+    enum isa_opcode code = pallas_copy_code(from->space, to->space);
     struct isa_operand source;
     struct scalar a, b;
     int64_t rows, copies = 1, index[LEVELS_MAX] = {0};
     int count;
 
+    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM)
+        return words_copy(l, op, from, to, flag, granules);
     a = granule_of(l, from);
     b = granule_of(l, to);
-    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM) {
-        const struct tiles *words = from->space == MOSAIC_SMEM ? &from->t : &to->t;
-
-        if (words->rank != 1)
-            return pallas_fail(l, op, "an array of %d dimensions into SMEM; one is made",
-                              words->rank);
-        *granules = smem_granules(words);
-        source = scalar_use(l, a);
-        vcode_put(&l->code, isa_make_dma(code, source, I(*granules), scalar_use(l, b), flag));
-        return 0;
-    }
     if (from->sublane || to->sublane)
         return pallas_fail(l, op, "a copy from within a tile");
     if (from->has_size || to->has_size)
@@ -351,7 +329,7 @@ int pallas_enqueue_dma(struct lower *l, const struct mosaic_op *op)
 static int64_t granules_of(const struct place *p)
 {
     if (p->space == MOSAIC_SMEM)
-        return smem_granules(&p->t);
+        return words_granules(&p->t);
     if (p->t.is_linear)
         return tiles_rows(&p->t) * GRANULES_PER_ROW;
     return down_of(&p->t) * across_of(&p->t) * outer_count(&p->t) * TILE_ROWS * GRANULES_PER_ROW;

@@ -519,39 +519,13 @@ int pallas_dim(struct lower *l, const struct mosaic_op *op)
     return 0;
 }
 
-/* words of an array in SMEM */
-static void words_of(struct tiles *t)
-{
-    int64_t step = 1;
-
-    for (int d = t->rank - 1; d >= 0; d--) {
-        t->outer_step[d] = step;
-        step *= t->dim[d];
-    }
-}
-
-static int open_words(struct lower *l, const struct mosaic_op *op, const struct mosaic_type *t,
-                      struct place *p)
-{
-    int64_t words = mosaic_elements(t);
-
-    p->t.row_dim = p->t.lane_dim = -1;
-    words_of(&p->t);
-    p->base = l->next_smem;
-    if (words < 0 || words * 4 > l->smem_end - l->next_smem)
-        return pallas_fail(l, op, "%lld words of SMEM, %d are left", (long long)words,
-                          (l->smem_end - l->next_smem) / 4);
-    l->next_smem += (int)words * 4;
-    return 0;
-}
-
 static int open_flags(struct lower *l, const struct mosaic_op *op, const struct mosaic_type *t,
                       struct place *p)
 {
     int64_t count = mosaic_elements(t), end = l->job->first_flag + l->job->flag_count;
 
     p->t.row_dim = p->t.lane_dim = -1;
-    words_of(&p->t);
+    words_steps(&p->t, 1);
     p->base = l->next_flag;
     if (count < 0 || count > end - l->next_flag)
         return pallas_fail(l, op, "%lld semaphores, %lld are left", (long long)count,
@@ -584,7 +558,7 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     tiles_of(&p->t, t);
     tiles_linear(&p->t);
     switch (t->space) {
-    case MOSAIC_SMEM: return open_words(l, op, t, p);
+    case MOSAIC_SMEM: return words_open(l, op, t, p);
     case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);
     case MOSAIC_VMEM:
         p->base = pallas_rows(l, tiles_rows(&p->t), op, what);
