@@ -79,6 +79,7 @@ struct root {                           /* what a loop over tiles makes */
     const struct mosaic_value *mask;
     bool is_value;                      /* `to` stands for the value from then on */
     bool is_wanted;                     /* there, whoever else reads it */
+    bool adds;                          /* to what stands there */
     bool is_pulled_only;                /* for others of the loop, before memory is written */
 };
 
@@ -112,6 +113,8 @@ struct lower {
     struct place *sum;                  /* by value: a product that is added to something */
     uint8_t *sum_parts;                 /* of it: sums that follow each other, to be added up */
     struct pulled **pulled;             /* by value: a product that loops multiply (product.h) */
+    struct place *range;                /* by value: memory that a load with strides takes it of, */
+    int *move_run;                      /* row tiles of a moved vector that are made alike; 0: all */
     int *last_use;                      /* by value: number of the last operation that reads it */
     int *needed_until;                  /* the same of the root that it goes into at last, */
     int *read_whole;                    /* and of what reads it without rounding it to bf16 */
@@ -242,6 +245,11 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
                 const struct mosaic_value *const *index, const int64_t *size, struct place *to);
 /* a tile of the vector is one of memory: what reads memory by itself can have it */
 bool place_is_plain(const struct place *p);
+/* its last two dimensions lie along rows and lanes, as those of a vector do */
+bool place_is_native(const struct place *p);
+/* a vector into memory row by row (lower_rows.c), with strides by dimension */
+int pallas_store_rows(struct lower *l, const struct mosaic_op *op, const struct place *to,
+                      const int64_t *stride);
 int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
                const struct place *to, struct isa_operand flag, int64_t *granules);
 enum isa_opcode pallas_copy_code(enum mosaic_space from, enum mosaic_space to);
@@ -288,6 +296,8 @@ int root_materialize(struct lower *l, const struct mosaic_value *v, struct place
 bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
 /* matrix units that the products under a value take (product.h), beside those of all roots */
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);
+/* it does so in memory of its own, in rows and lanes of its last two dimensions */
+int root_own(struct lower *l, const struct mosaic_value *v);
 /* it stands in memory now, and no root that waits will change it */
 bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p);
 /* zeros that wait to be stored in all of a buffer that nobody reads till then: they wait no more */

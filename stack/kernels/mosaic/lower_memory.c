@@ -57,50 +57,99 @@ int pallas_store(struct lower *l, const struct mosaic_op *op)
 
 /* ----- vectors */
 
-static bool has_strides(const struct mosaic_op *op)
+/* by dimension, 1 where the operation says none; whether any is not 1 */
+static bool read_strides(const struct mosaic_op *op, int64_t *stride)
 {
     const struct mosaic_attr *strides = mosaic_attr(op, "strides");
+    bool is_any = false;
 
-    for (int i = 0; strides && i < strides->count; i++)
-        if (strides->ints[i] != 1)
-            return true;
-    return false;
+    for (int d = 0; d < MOSAIC_RANK_MAX; d++) {
+        stride[d] = strides && d < strides->count ? strides->ints[d] : 1;
+        is_any = is_any || stride[d] != 1;
+    }
+    return is_any;
 }
 
+/* The box of memory that a vector is loaded of or stored to, strides and all. */
 static int vector_place(struct lower *l, const struct mosaic_op *op, int base,
-                        const struct mosaic_type *t, struct place *at)
+                        const struct mosaic_type *t, const int64_t *stride, struct place *at)
 {
     const struct place *p = &l->place[op->operand[base]->id];
+    int64_t size[MOSAIC_RANK_MAX];
 
     if (p->space != MOSAIC_VMEM)
         return pallas_fail(l, op, "a vector of %s; of VMEM it is made", mosaic_space_name(p->space));
-    if (has_strides(op))
-        return pallas_fail(l, op, "strides are not made");
     if (t->rank != p->t.rank)
         return pallas_fail(l, op, "a vector of %d dimensions of memory of %d", t->rank, p->t.rank);
+    for (int d = 0; d < t->rank; d++) {
+        if (stride[d] < 1)
+            return pallas_fail(l, op, "a stride of %lld", (long long)stride[d]);
+        size[d] = (t->dim[d] - 1) * stride[d] + 1;
+    }
     return place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + base + 1,
-                       t->dim, at);
+                       size, at);
 }
 
-/* Nothing is read yet: the memory stands for the value until somebody writes there. */
+/* Strides of outer dimensions, and of rows that follow each other, are where tiles begin. */
+static bool take_strides(struct place *p, const struct mosaic_type *t, const int64_t *stride)
+{
+    for (int d = 0; d < t->rank; d++) {
+        if (stride[d] == 1)
+            continue;
+        if (d == p->t.lane_dim ||
+            (d == p->t.row_dim && (p->t.rows != TILE_ROWS || p->t.row_step != TILE_ROWS)))
+            return false;
+        if (d == p->t.row_dim)
+            p->stride = stride[d];
+        else
+            p->t.outer_step[d] *= stride[d];
+        p->t.dim[d] = t->dim[d];
+    }
+    return true;
+}
+
+/*
+ * Nothing is read yet: the memory stands for the value until somebody writes there. Where the vector's
+ * rows and lanes are not those of memory it is put together now (tile_moves.c).
+ */
 int pallas_vector_load(struct lower *l, const struct mosaic_op *op)
 {
-    if (op->segment_count && mosaic_in_group(op, 2))
+    bool has_mask = op->segment_count && mosaic_in_group(op, 2);
+    const struct mosaic_value *v = op->result[0];
+    int64_t stride[MOSAIC_RANK_MAX];
+    bool is_strided = read_strides(op, stride);
+    struct place at, with_strides;
+
+    if (has_mask)
         return pallas_fail(l, op, "loads under a mask are not made");
-    return vector_place(l, op, 0, &op->result[0]->type, &l->place[op->result[0]->id]);
+    if (vector_place(l, op, 0, &v->type, stride, &at))
+        return -1;
+    with_strides = at;
+    if (place_is_native(&at) && (!is_strided || take_strides(&with_strides, &v->type, stride))) {
+        l->place[v->id] = with_strides;
+        return 0;
+    }
+    l->range[v->id] = at;
+    return root_flush(l) || pallas_moved(l, op);
 }
 
 int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
 {
-    struct root r = {.op = op, .value = op->operand[0]};
+    struct root r = {.op = op, .value = op->operand[0], .adds = mosaic_int(op, "add", 0) != 0};
+    int64_t stride[MOSAIC_RANK_MAX];
+    bool is_strided = read_strides(op, stride);
 
-    if (mosaic_int(op, "add", 0))
-        return pallas_fail(l, op, "stores that add are not made");
     r.mask = op->segment_count ? mosaic_in_group(op, 3) : NULL;
-    if (vector_place(l, op, 1, &op->operand[0]->type, &r.to))
+    if (vector_place(l, op, 1, &op->operand[0]->type, stride, &r.to))
         return -1;
+    if (!place_is_native(&r.to) ||
+        (is_strided && !take_strides(&r.to, &op->operand[0]->type, stride))) {
+        if (r.mask || r.adds)
+            return pallas_fail(l, op, "a store that adds or is masked, to rows that are not its own");
+        return pallas_store_rows(l, op, &r.to, stride);
+    }
     if (l->place[r.value->id].is_there && l->place[r.value->id].region == r.to.region &&
-        root_same_place(&l->place[r.value->id], &r.to) && !r.mask)
+        root_same_place(&l->place[r.value->id], &r.to) && !r.mask && !r.adds)
         return 0;                       /* it stands there already */
     if (root_save(l, r.to.buffer))
         return -1;

@@ -22,15 +22,30 @@ bool value_is_pulled(const struct lower *l, const struct mosaic_value *v)
     return v->type.kind == MOSAIC_VECTOR && !l->place[v->id].is_there;
 }
 
-/* rows of the result are made of the same rows of the operands */
-static bool is_local(const struct mosaic_op *op)
+static bool begins_at_zero(const struct mosaic_op *op)
+{
+    const struct mosaic_attr *offsets = mosaic_attr(op, "offsets");
+
+    for (int d = 0; offsets && d < offsets->count; d++)
+        if (offsets->ints[d])
+            return false;
+    return true;
+}
+
+/* a tile of the result is made of the tiles of the operands at its own rows and lanes */
+static bool is_local(const struct lower *l, const struct mosaic_op *op)
 {
     switch (op->code) {
-    case MOSAIC_CONCATENATE: return mosaic_int(op, "dimension", 0) == op->result[0]->type.rank - 1;
+    case MOSAIC_SHAPE_CAST: case MOSAIC_TPU_RESHAPE: return tile_is_plain(l, op);
     case MOSAIC_STRIDED_SLICE:
-        return op->result[0]->type.rank < 2 ||
-               op->result[0]->type.dim[op->result[0]->type.rank - 2] ==
-                   op->operand[0]->type.dim[op->operand[0]->type.rank - 2];
+        return tile_is_plain(l, op) && begins_at_zero(op) &&
+               (op->result[0]->type.rank < 2 ||
+                op->result[0]->type.dim[op->result[0]->type.rank - 2] ==
+                    op->operand[0]->type.dim[op->operand[0]->type.rank - 2]);
+    case MOSAIC_CONCATENATE: case MOSAIC_REPEAT: case MOSAIC_ROTATE: case MOSAIC_DYNAMIC_ROTATE:
+    case MOSAIC_GATHER: case MOSAIC_DYNAMIC_GATHER: case MOSAIC_EXTRACT:
+    case MOSAIC_STRIDED_LOAD:
+        return false;
     default: return true;
     }
 }
@@ -59,7 +74,7 @@ static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
         bool same_rows = o->type.kind != MOSAIC_VECTOR ||
                          (!is_weights && tile_rows_down(w->l, o) == tile_rows_down(w->l, v));
 
-        if (walk(w, o, local && same_rows && is_local(v->op)))
+        if (walk(w, o, local && same_rows && is_local(w->l, v->op)))
             return true;
     }
     return false;
@@ -261,7 +276,7 @@ bool root_take_zeros(struct lower *l, const struct place *to, struct root *zeros
     for (int i = 0; i < l->root_count; i++) {
         const struct root *r = &l->root[i];
 
-        if (r->op && !r->mask && r->to.region == to->region && root_same_place(&r->to, to) &&
+        if (r->op && !r->mask && !r->adds && r->to.region == to->region && root_same_place(&r->to, to) &&
             r->to.t.dim[0] == to->t.dim[0] && r->to.t.dim[1] == to->t.dim[1] &&
             is_zeros(r->value) && !reads_buffer(l, to->buffer)) {
             *zeros = *r;
@@ -294,6 +309,15 @@ bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place
     return true;
 }
 
+int root_own(struct lower *l, const struct mosaic_value *v)
+{
+    if (save(l, v))
+        return -1;
+    for (int i = 0; i < l->root_count; i++)
+        l->root[i].is_wanted |= l->root[i].value == v;
+    return root_flush(l);
+}
+
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p)
 {
     if (l->place[v->id].is_there && !is_waiting(l, v) && place_is_plain(&l->place[v->id])) {
@@ -315,11 +339,7 @@ int root_materialize(struct lower *l, const struct mosaic_value *v, struct place
             return 0;
         }
     }
-    if (save(l, v))
-        return -1;
-    for (int i = 0; i < l->root_count; i++)
-        l->root[i].is_wanted |= l->root[i].value == v;
-    if (root_flush(l))
+    if (root_own(l, v))
         return -1;
     *p = l->place[v->id];
     return 0;
@@ -360,6 +380,9 @@ static bool put_root(struct tiler *t, const struct root *r, int64_t row, int64_t
                     return false;
                 if (r->mask && !tile_mask(t, r->mask, &part, &mask[k]))
                     return false;
+                if (r->adds)
+                    value[k] = tile_combine(t, "add", r->value->type.element, value[k],
+                                            tile_load(t, &r->to, &part));
                 if (r->value->type.element == MOSAIC_I1)
                     value[k] = choose(t->c, value[k].value, I(1), I(0));
             }

@@ -185,5 +185,5 @@ int pallas_reshape(struct lower *l, const struct mosaic_op *op)
         tile_lane_count(l, v) == t->dim[0] && mosaic_element_bits(t->element) == 32 &&
         t->element != MOSAIC_I1)
         return turn_row(l, op);
-    return 0;
+    return pallas_moved(l, op);
 }

@@ -140,6 +140,9 @@ typedef bool tile_make(struct tiler *t, const struct mosaic_op *op, const struct
 #define LOWER(id, run, tile, op) tile_make tile_##tile;
 #include "stack/kernels/mosaic/lower.def"
 
+/* its result's tiles are those of an operand: no element goes to another sublane or lane */
+bool tile_is_plain(const struct lower *l, const struct mosaic_op *op);
+
 /* Which dimensions of an operation's result lie along rows and lanes; false: they do not go together
  * with its operands'. */
 struct tile_layout { int row_dim, lane_dim; bool is_free; };

@@ -6,14 +6,6 @@
 
 #include "base/units.h"
 
-bool tile_vector_load(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
-                      opnd *out)
-{
-    (void)at;
-    (void)out;
-    return tile_fail(t, op, "its memory is not known");
-}
-
 bool tile_broadcast(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
                     opnd *out)
 {
@@ -73,20 +65,64 @@ bool tile_broadcast(struct tiler *t, const struct mosaic_op *op, const struct ti
     return tile_pull(t, from, &there, out);
 }
 
+/* ----- tiles that are those of an operand */
+
 /* Rows, lanes and the order of outer dimensions stay: whole row tiles may be counted otherwise. */
-bool tile_reshape(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
+static bool reshape_is_plain(const struct lower *l, const struct mosaic_op *op)
 {
     const struct mosaic_value *from = op->operand[0], *to = op->result[0];
-    int64_t rows_from = tile_row_count(t->l, from), rows_to = tile_row_count(t->l, to);
-    int64_t lanes_from = tile_lane_count(t->l, from), lanes_to = tile_lane_count(t->l, to);
-    struct tile_at there = *at;
+    int64_t rows_from = tile_row_count(l, from), rows_to = tile_row_count(l, to);
 
-    if (lanes_from == lanes_to && (rows_from == rows_to ||
-                                   (rows_from % TILE_ROWS == 0 && rows_to % TILE_ROWS == 0)))
-        return tile_pull(t, from, &there, out);
-    return tile_fail(t, op, "a shape of other rows or lanes (%lld by %lld becomes %lld by %lld)",
-                     (long long)rows_from, (long long)lanes_from, (long long)rows_to,
-                     (long long)lanes_to);
+    return tile_lane_count(l, from) == tile_lane_count(l, to) &&
+           (rows_from == rows_to || (rows_from % TILE_ROWS == 0 && rows_to % TILE_ROWS == 0));
+}
+
+/* parts of whole tiles along rows or lanes, but for the last */
+static bool concatenate_is_plain(const struct lower *l, const struct mosaic_op *op)
+{
+    struct tile_layout layout = tile_layout_of(l, op->result[0]);
+    int64_t dim = mosaic_int(op, "dimension", 0);
+    int64_t unit = dim == layout.lane_dim ? TILE_LANES : TILE_ROWS;
+
+    if (dim != layout.lane_dim && dim != layout.row_dim)
+        return false;
+    for (int i = 0; i + 1 < op->operand_count; i++)
+        if (op->operand[i]->type.dim[dim] % unit)
+            return false;
+    return true;
+}
+
+/* from a tile's first row and lane on, without strides */
+static bool slice_is_plain(const struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_attr *offsets = mosaic_attr(op, "offsets");
+    const struct mosaic_attr *strides = mosaic_attr(op, "strides");
+    struct tile_layout layout = tile_layout_of(l, op->operand[0]);
+
+    for (int i = 0; strides && i < strides->count; i++)
+        if (strides->ints[i] != 1)
+            return false;
+    for (int d = 0; offsets && d < offsets->count; d++)
+        if ((d == layout.lane_dim && offsets->ints[d] % TILE_LANES) ||
+            (d == layout.row_dim && offsets->ints[d] % TILE_ROWS))
+            return false;
+    return offsets && offsets->count <= op->operand[0]->type.rank;
+}
+
+bool tile_is_plain(const struct lower *l, const struct mosaic_op *op)
+{
+    switch (op->code) {
+    case MOSAIC_SHAPE_CAST: case MOSAIC_TPU_RESHAPE: return reshape_is_plain(l, op);
+    case MOSAIC_CONCATENATE: return concatenate_is_plain(l, op);
+    case MOSAIC_STRIDED_SLICE: return slice_is_plain(l, op);
+    default: return false;
+    }
+}
+
+bool tile_reshape(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
+{
+    return reshape_is_plain(t->l, op) ? tile_pull(t, op->operand[0], at, out)
+                                      : tile_moved(t, op, at, out);
 }
 
 bool tile_concatenate(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
@@ -94,30 +130,21 @@ bool tile_concatenate(struct tiler *t, const struct mosaic_op *op, const struct 
 {
     const struct mosaic_value *to = op->result[0];
     struct tile_layout layout = tile_layout_of(t->l, to);
-    int64_t dim = mosaic_int(op, "dimension", 0), first = 0, wanted, unit;
+    int64_t dim = mosaic_int(op, "dimension", 0), first = 0, down = tile_down(t->l, to);
+    bool is_lanes = dim == layout.lane_dim;
+    int64_t wanted = is_lanes ? at->lane : at->row % down;
     struct tile_at there = *at;
-    int64_t down = tile_down(t->l, to);
 
-    if (dim == layout.lane_dim) {
-        unit = TILE_LANES;
-        wanted = at->lane;
-    } else if (dim == layout.row_dim) {
-        unit = TILE_ROWS;
-        wanted = at->row % down;
-    } else {
-        return tile_fail(t, op, "along a dimension outside of rows and lanes");
-    }
+    if (!concatenate_is_plain(t->l, op))
+        return tile_moved(t, op, at, out);
     for (int i = 0; i < op->operand_count; i++) {
         const struct mosaic_value *from = op->operand[i];
-        int64_t size = from->type.dim[dim], tiles = div_up(size, unit);
+        int64_t tiles = div_up(from->type.dim[dim], is_lanes ? TILE_LANES : TILE_ROWS);
 
-        if (size % unit && i + 1 < op->operand_count)
-            return tile_fail(t, op, "parts of %lld along a dimension that lies in %lds",
-                             (long long)size, (long)unit);
-        if (dim == layout.row_dim)
+        if (!is_lanes)
             tile_limit(t, tiles);
         if (wanted < first + tiles && wanted >= first) {
-            if (dim == layout.lane_dim) {
+            if (is_lanes) {
                 there.lane = wanted - first;
             } else {
                 if (tile_rows_down(t->l, to) != down)
@@ -135,31 +162,21 @@ bool tile_strided_slice(struct tiler *t, const struct mosaic_op *op, const struc
                         opnd *out)
 {
     const struct mosaic_attr *offsets = mosaic_attr(op, "offsets");
-    const struct mosaic_attr *strides = mosaic_attr(op, "strides");
     const struct mosaic_value *from = op->operand[0], *to = op->result[0];
     struct tile_layout layout = tile_layout_of(t->l, from);
     struct tile_at there = *at;
     int64_t down_to = tile_down(t->l, to), down_from = tile_down(t->l, from), outer_from = 0;
     int64_t scale = 1, outer = at->row / down_to, row;
 
-    for (int i = 0; strides && i < strides->count; i++)
-        if (strides->ints[i] != 1)
-            return tile_fail(t, op, "strides are not made");
-    if (!offsets || offsets->count > from->type.rank)
-        return tile_fail(t, op, "it says no offsets");
+    if (!slice_is_plain(t->l, op))
+        return tile_moved(t, op, at, out);
     row = at->row % down_to;
     for (int d = from->type.rank - 1; d >= 0; d--) {
         int64_t by = d < offsets->count ? offsets->ints[d] : 0;
 
         if (d == layout.lane_dim) {
-            if (by % TILE_LANES)
-                return tile_fail(t, op, "lanes from %lld on, no multiple of %d", (long long)by,
-                                 TILE_LANES);
             there.lane += by / TILE_LANES;
         } else if (d == layout.row_dim) {
-            if (by % TILE_ROWS)
-                return tile_fail(t, op, "rows from %lld on, no multiple of %d", (long long)by,
-                                 TILE_ROWS);
             row += by / TILE_ROWS;
         } else {
             outer_from += (outer % to->type.dim[d] + by) * scale;
