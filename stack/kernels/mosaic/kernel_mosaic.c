@@ -190,6 +190,7 @@ static void analyse(struct lower *l)
     l->sum = arena_array(l->a, values, sizeof(*l->sum));
     l->sum_parts = arena_array(l->a, values, sizeof(*l->sum_parts));
     l->depends = arena_array(l->a, values, sizeof(*l->depends));
+    l->turn = arena_array(l->a, values, sizeof(*l->turn));
     l->range = arena_array(l->a, values, sizeof(*l->range));
     l->move_run = arena_array(l->a, values, sizeof(int));
     l->pulled = arena_array(l->a, values, sizeof(*l->pulled));

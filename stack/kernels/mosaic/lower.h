@@ -114,6 +114,7 @@ struct lower {
     uint8_t *sum_parts;                 /* of it: sums that follow each other, to be added up */
     struct pulled **pulled;             /* by value: a product that loops multiply (product.h) */
     struct place *range;                /* by value: memory that a load with strides takes it of, */
+    struct scalar *turn;                /* by value: what a tile of a rotated vector is rotated by */
     int *move_run;                      /* row tiles of a moved vector that are made alike; 0: all */
     int *last_use;                      /* by value: number of the last operation that reads it */
     int *needed_until;                  /* the same of the root that it goes into at last, */
@@ -208,6 +209,7 @@ void scalar_scope_end(struct lower *l);
 void scalar_forget_made(struct lower *l);
 /* a predicate register that is true where s is (or is not) 0 */
 int scalar_test(struct lower *l, struct scalar s, bool is_zero);
+struct scalar scalar_remainder(struct lower *l, struct scalar a, int64_t by);   /* 0 .. by - 1 */
 int64_t scalar_multiple(struct lower *l, const struct mosaic_value *v); /* that it surely is of */
 
 /* ----- blocks */
@@ -250,6 +252,9 @@ bool place_is_native(const struct place *p);
 /* a vector into memory row by row (lower_rows.c), with strides by dimension */
 int pallas_store_rows(struct lower *l, const struct mosaic_op *op, const struct place *to,
                       const int64_t *stride);
+/* it begins at this index of a dimension, which is surely a multiple of `multiple` */
+int place_move(struct lower *l, const struct mosaic_op *op, struct place *p, int dim,
+               struct scalar index, int64_t multiple);
 int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
                const struct place *to, struct isa_operand flag, int64_t *granules);
 enum isa_opcode pallas_copy_code(enum mosaic_space from, enum mosaic_space to);

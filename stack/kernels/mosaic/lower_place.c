@@ -251,11 +251,8 @@ static int refuse_part(struct lower *l, const struct mosaic_op *op, const char *
 
 /* along rows: whole tiles, or, of 32 bits with one tile across, any row; of VMEM any row at all */
 static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *p,
-                     const struct mosaic_value *v)
+                     struct scalar index, int64_t multiple)
 {
-    struct scalar index = scalar_of(l, v);
-    int64_t multiple = scalar_multiple(l, v);
-
     if (p->stride > 1)
         return pallas_fail(l, op, "a part of memory that is taken with a stride");
     if (p->t.rows == TILE_ROWS && p->t.row_step == TILE_ROWS) {
@@ -289,9 +286,8 @@ static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *
 
 /* of an array that lies in rows of 128, whose words have several rows each */
 static int move_linear(struct lower *l, const struct mosaic_op *op, struct place *p,
-                       const struct mosaic_value *v)
+                       struct scalar index, int64_t multiple)
 {
-    struct scalar index = scalar_of(l, v);
     int64_t unit = TILE_LANES * p->t.rows / TILE_ROWS, lane;
 
     if (index.is_known && !p->has_late_lane) {
@@ -302,11 +298,11 @@ static int move_linear(struct lower *l, const struct mosaic_op *op, struct place
             return refuse_part(l, op, "elements", (int)unit);
         return 0;
     }
-    if (scalar_multiple(l, v) % unit && (p->space != MOSAIC_VMEM || unit > TILE_LANES))
+    if (multiple % unit && (p->space != MOSAIC_VMEM || unit > TILE_LANES))
         return refuse_part(l, op, "elements", (int)unit);
     index = scalar_add(l, index, p->has_late_lane ? p->late_lane : scalar_known(p->lane));
     move_base(l, p, shifted(l, index, log2_of(unit)), 1);
-    if (scalar_multiple(l, v) % unit == 0 && !p->has_late_lane && !p->lane)
+    if (multiple % unit == 0 && !p->has_late_lane && !p->lane)
         return 0;
     if (unit > TILE_LANES)
         return refuse_part(l, op, "elements", (int)unit);
@@ -318,13 +314,12 @@ static int move_linear(struct lower *l, const struct mosaic_op *op, struct place
 }
 
 static int move_lanes(struct lower *l, const struct mosaic_op *op, struct place *p,
-                      const struct mosaic_value *v)
+                      struct scalar index, int64_t multiple)
 {
-    struct scalar index = scalar_of(l, v);
-    bool is_whole = scalar_multiple(l, v) % TILE_LANES == 0;
+    bool is_whole = multiple % TILE_LANES == 0;
 
     if (p->t.is_linear)
-        return move_linear(l, op, p, v);
+        return move_linear(l, op, p, index, multiple);
     if (!is_whole && p->space != MOSAIC_VMEM)
         return refuse_part(l, op, "lanes", TILE_LANES);
     if (index.is_known && !p->has_late_lane) {
@@ -353,6 +348,25 @@ static void move_words(struct lower *l, struct place *p, int d, struct scalar in
     move_base(l, p, index, p->t.outer_step[d] * 4);
 }
 
+int place_move(struct lower *l, const struct mosaic_op *op, struct place *p, int dim,
+               struct scalar index, int64_t multiple)
+{
+    int status = 0;
+
+    if (p->space == MOSAIC_SMEM)
+        move_words(l, p, dim, index);
+    else if (dim == p->t.row_dim)
+        status = move_rows(l, op, p, index, multiple);
+    else if (dim == p->t.lane_dim)
+        status = move_lanes(l, op, p, index, multiple);
+    else
+        move_base(l, p, index, p->t.outer_step[dim]);
+    if (p->has_late_row)
+        p->row_offset = scalar_add(l, p->offset,
+                                   shifted(l, p->late_row, log2_of(p->t.rows / TILE_ROWS)));
+    return status;
+}
+
 int place_slice(struct lower *l, const struct mosaic_op *op, const struct place *p,
                 const struct mosaic_value *const *index, const int64_t *size, struct place *to)
 {
@@ -372,24 +386,9 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
         }
         if (s.is_known && s.value == 0)
             continue;
-        if (p->space == MOSAIC_SMEM || p->space == MOSAIC_SEMAPHORES) {
-            if (p->space == MOSAIC_SMEM)
-                move_words(l, &made, d, s);
-            else
-                move_base(l, &made, s, p->t.outer_step[d]);
-        } else if (d == p->t.row_dim) {
-            if (move_rows(l, op, &made, index[d]))
-                return -1;
-        } else if (d == p->t.lane_dim) {
-            if (move_lanes(l, op, &made, index[d]))
-                return -1;
-        } else {
-            move_base(l, &made, s, p->t.outer_step[d]);
-        }
+        if (place_move(l, op, &made, d, s, scalar_multiple(l, index[d])))
+            return -1;
     }
-    if (made.has_late_row)
-        made.row_offset = scalar_add(l, made.offset,
-                                     shifted(l, made.late_row, log2_of(made.t.rows / TILE_ROWS)));
     *to = made;
     return 0;
 }

@@ -534,7 +534,8 @@ static bool is_costly(const struct mosaic_op *op)
     case MOSAIC_EXP: case MOSAIC_EXP2: case MOSAIC_MATH_LOG: case MOSAIC_LOG2: case MOSAIC_LOG1P:
     case MOSAIC_DIVF: case MOSAIC_TANH: case MOSAIC_RSQRT: case MOSAIC_SQRT: case MOSAIC_ERF:
     case MOSAIC_SIN: case MOSAIC_COS: case MOSAIC_POWF: case MOSAIC_RECIPROCAL:
-    case MOSAIC_MULTI_REDUCTION: case MOSAIC_MATMUL:
+    case MOSAIC_MULTI_REDUCTION: case MOSAIC_MATMUL: case MOSAIC_REDUCE_INDEX:
+    case MOSAIC_DYNAMIC_GATHER:
         return true;
     default: return false;
     }

@@ -431,6 +431,23 @@ static enum isa_opcode plain_code(enum mosaic_code c)
     }
 }
 
+struct scalar scalar_remainder(struct lower *l, struct scalar a, int64_t by)
+{
+    struct isa_operand x;
+    int to;
+
+    if (a.is_known)
+        return scalar_known((a.value % by + by) % by);
+    x = scalar_use(l, a);
+    if (by & (by - 1)) {                /* of a negative one the rest is negative, too */
+        a = scalar_add(l, scalar_keep(l, divide_signed(l, x, I(by), true)), scalar_known(by));
+        return scalar_keep(l, divide_signed(l, scalar_use(l, a), I(by), true));
+    }
+    to = scalar_register(l);
+    emit_sand(&l->code, to, x, I(by - 1));
+    return scalar_keep(l, R(to));
+}
+
 static struct scalar integer(struct lower *l, const struct mosaic_op *op, struct scalar a,
                              struct scalar b)
 {

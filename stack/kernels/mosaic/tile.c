@@ -87,7 +87,7 @@ struct tile_layout tile_layout_of(const struct lower *l, const struct mosaic_val
         free.is_free = true;
         return free;
     }
-    case MOSAIC_MULTI_REDUCTION:
+    case MOSAIC_MULTI_REDUCTION: case MOSAIC_REDUCE_INDEX:
         return (struct tile_layout){v->type.rank - 1, -1, false};
     case MOSAIC_BROADCAST:
         if (op->operand[0]->type.kind == MOSAIC_SCALAR)
