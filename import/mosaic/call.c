@@ -133,6 +133,7 @@ static struct mosaic_kernel *read_call(const struct hlo_computation *c,
                                                   : mosaic_limit_of_flags(getenv("LIBTPU_INIT_ARGS"));
     k->collective_id = config.collective_id;
     k->has_communication = config.has_communication;
+    k->skips_device_barrier = config.skips_device_barrier;
     k->cost = config.cost;
     k->has_side_effect = has_side_effect(i);
     if (attach(k, c, i, e))

@@ -100,6 +100,7 @@ static int read_call(const json_t *root, struct arena *a, struct mosaic_config *
     c->collective_id = json_object_get(call, "collective_id") ? (int)number(call, "collective_id")
                                                               : -1;
     c->has_communication = json_is_true(json_object_get(call, "has_communication"));
+    c->skips_device_barrier = json_is_true(json_object_get(call, "skip_device_barrier"));
     cost = json_object_get(call, "cost_estimate");
     c->cost = (struct mosaic_cost){.flops = number(cost, "flops"),
                                    .bytes = number(cost, "bytes_accessed"),

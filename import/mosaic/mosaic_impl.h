@@ -11,7 +11,7 @@ struct mosaic_config {                  /* of a backend_config */
     size_t location_bytes;
     int64_t vmem_limit_bytes;
     int collective_id;
-    bool has_communication;
+    bool has_communication, skips_device_barrier;
     struct mosaic_cost cost;
 };
 

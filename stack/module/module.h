@@ -105,6 +105,7 @@ struct module {
     const int32_t *core_device;         /* by core; NULL: the same number */
     int core_count;                     /* programs: 1, with megacore 2 */
     int64_t barrier_count;              /* in the text of each */
+    bool asks_number;                   /* a kernel reads its device's number, in SMEM */
     bool chips_differ;                  /* a collective has some do other things than others, so */
                                         /* that none can stand for all */
     const char *asks_values;            /* the first loop or conditional whose way is known to */

@@ -27,7 +27,7 @@ static const struct field module_fields[] = {
     APART(module, page), APART(module, kernel_count), SAVED(module, item_count),
     APART(module, constant_count), APART(module, sum_count), APART(module, page_count),
     APART(module, core_device), SAVED(module, core_count), SAVED(module, barrier_count),
-    SAVED_BOOL(module, chips_differ),
+    SAVED_BOOL(module, chips_differ), SAVED_BOOL(module, asks_number),
     APART(module, asks_values), APART(module, linked), SAVED(module, hbm_bytes),
     SAVED(module, vmem_peak_bytes), SAVED(module, alive_bytes), SAVED(module, hbm_limit),
     SAVED(module, payload_bytes), SAVED(module, padding_bytes), SAVED(module, flops),
@@ -359,6 +359,15 @@ static void walk_sums(struct walk *w, const struct kernel_sums **sums)
         *sums = arena_alloc(w->arena, sizeof(**sums));
 }
 
+static void walk_peers(struct walk *w, const struct kernel_peers **peers)
+{
+    bool is_there = *peers;
+
+    archive_bytes(&w->archive, &is_there, 1);
+    if (is_loading(w) && is_there)
+        *peers = arena_alloc(w->arena, sizeof(**peers));
+}
+
 static void walk_kernel(struct walk *w, const struct module *m, struct module_kernel *k)
 {
     archive_text(&w->archive, &k->name);
@@ -370,6 +379,7 @@ static void walk_kernel(struct walk *w, const struct module *m, struct module_ke
     walk_references(w, &k->job.result, &k->job.result_count);
     walk_body(w, &k->job.body);
     walk_sums(w, &k->job.sums);
+    walk_peers(w, &k->job.peers);
     walk_segment(w, &k->segment);
     if (m->core_count > 1)
         walk_segment(w, &k->peer_segment);

@@ -38,7 +38,7 @@ static bool any_overlap(struct module_value *const *x, int x_count, struct modul
 /* a collective has rooms of its own besides its arrays, and core 0 alone knows when it is done */
 static bool conflict(const struct module_step *before, const struct module_step *s)
 {
-    return before->sums || s->sums
+    return before->sums || s->sums || before->peers || s->peers
            || any_overlap(before->result, before->result_count, s->operand, s->operand_count)
            || any_overlap(before->result, before->result_count, s->result, s->result_count)
            || any_overlap(before->operand, before->operand_count, s->result, s->result_count);

@@ -64,6 +64,7 @@ struct module_step {
     int unit;                           /* of a program that is kept, or 0 */
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
     struct kernel_sums *sums;           /* of a collective, else NULL */
+    struct kernel_peers *peers;         /* of a kernel that knows of other devices, else NULL */
     bool fills_bucket;                  /* a copy for the collective that follows */
 };
 
@@ -199,6 +200,11 @@ const struct kernel_spread_times *module_plan_sum_times(const struct module_sett
                                                         int64_t bytes, struct arena *a);
 /* flags of collectives, the last ones of the core: two sets by turns for each communicator */
 int module_plan_collective_flags(const struct module_plan *p);
+/* Kernels that reach other devices by themselves (stack/module/module_peers.c): what the step needs
+ * to know of them, and the flags at which all devices meet before such a kernel */
+void module_plan_add_peers(struct module_plan *p, struct module_step *s,
+                           const struct mosaic_kernel *k);
+int module_plan_peer_flags(const struct module_plan *p);
 
 /* the buffer that holds it, after merging, and its offset there */
 struct module_buffer *module_plan_buffer(const struct module_plan *p, const struct module_value *v);

@@ -28,7 +28,7 @@ struct kernel_job module_plan_job(const struct module_plan *p, const struct modu
     const struct module_settings *s = p->settings;
     int first_flag = module_plan_kernel_flags(s);
     int flags = (int)s->chip->sync_flags - s->message_flags - first_flag -
-                module_plan_collective_flags(p);
+                module_plan_collective_flags(p) - module_plan_peer_flags(p);
     struct kernel_job job = {
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
         .body = step->body, .operand_count = step->operand_count,
@@ -41,6 +41,10 @@ struct kernel_job module_plan_job(const struct module_plan *p, const struct modu
         .core_count = module_cores(s)};
 
     share_smem(p, step, is_beside, &job);
+    if (step->peers) {
+        step->peers->first_flag = first_flag + flags;
+        job.peers = step->peers;
+    }
     return job;
 }
 
@@ -101,7 +105,8 @@ static int make_kernel(struct module *m, const struct module_plan *p,
     if (kernel_compile(&job, a, segment, e)
         || (p->settings->megacore && make_peer(k, p->memo, a, e)))
         return -1;
-    m->chips_differ |= segment->table && !segment->table->lists.is_symmetric;
+    m->chips_differ |= (segment->table && !segment->table->lists.is_symmetric) || step->peers;
+    m->asks_number |= step->peers != NULL;
     m->flops += k->flops * k->times;
     m->kernel_count++;
     return 0;

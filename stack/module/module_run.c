@@ -54,7 +54,7 @@ static bool is_in_hbm(const struct array *const *array, int count)
 /* what a kernel finds in VMEM, or hears of other cores, it has not from HBM (stack/kernels/pipeline/kernel.h) */
 static bool is_alone(const struct module_kernel *k)
 {
-    return !k->job.sums && is_in_hbm(k->job.operand, k->job.operand_count)
+    return !k->job.sums && !k->job.peers && is_in_hbm(k->job.operand, k->job.operand_count)
            && is_in_hbm(k->job.result, k->job.result_count);
 }
 
@@ -79,9 +79,14 @@ static int tell_kernels(const struct module *m, int own, struct machine *machine
 
 static int load_cores(const struct module *m, struct machine *machine, int first, struct err *e)
 {
+    int32_t device = m->core_device ? m->core_device[first] : first / m->core_count;
+
     for (int i = 0; i < m->core_count; i++) {
         int32_t peer = first + !i;
 
+        if (m->asks_number && machine_smem_write(machine, first + i, SMEM_REPLICA, &device,
+                                                 sizeof(device), e))
+            return -1;
         if (machine_load(machine, first + i, &m->linked[i].program, e)
             || tell_kernels(m, i, machine, first + i, e)
             || (m->core_count > 1

@@ -191,6 +191,8 @@ static void add_kernel(struct module_walk *w, int node)
                                    : module_plan_new_value(p, n->name, shape, BUFFER_TEMPORARY, -1);
     }
     take_results(w, node, &s);
+    if (n->op == HLO_MOSAIC && mosaic_asks_devices(n->mosaic))
+        module_plan_add_peers(p, &s, n->mosaic);
     if (n->op == HLO_FUSION) {
         s.body = n->called[0];
         s.is_fusion = true;

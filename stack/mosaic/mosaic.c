@@ -171,6 +171,50 @@ const struct mosaic_value *mosaic_in_group(const struct mosaic_op *op, int group
     return count ? op->operand[first] : NULL;
 }
 
+/* ----- other devices */
+
+static bool any_op(const struct mosaic_block *b, bool (*is_it)(const struct mosaic_op *))
+{
+    for (int i = 0; i < b->op_count; i++) {
+        if (is_it(b->op[i]))
+            return true;
+        for (int r = 0; r < b->op[i]->region_count; r++)
+            if (any_op(b->op[i]->region[r], is_it))
+                return true;
+    }
+    return false;
+}
+
+static bool any_op_of(const struct mosaic_kernel *k, bool (*is_it)(const struct mosaic_op *))
+{
+    for (int i = 0; i < k->function_count; i++)
+        if (any_op(k->function[i]->body, is_it))
+            return true;
+    return false;
+}
+
+static bool reaches_device(const struct mosaic_op *op)
+{
+    switch (op->code) {
+    case MOSAIC_SEM_BARRIER: return true;
+    case MOSAIC_SEM_SIGNAL: return mosaic_in_group(op, 2) != NULL;
+    case MOSAIC_ENQUEUE_DMA: return mosaic_in_group(op, 4) != NULL;
+    default: return false;
+    }
+}
+
+static bool asks_number(const struct mosaic_op *op) { return op->code == MOSAIC_DEVICE_ID; }
+
+bool mosaic_reaches_devices(const struct mosaic_kernel *k)
+{
+    return any_op_of(k, reaches_device);
+}
+
+bool mosaic_asks_devices(const struct mosaic_kernel *k)
+{
+    return mosaic_reaches_devices(k) || any_op_of(k, asks_number);
+}
+
 int mosaic_refuse(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e,
                   const char *fmt, ...)
 {

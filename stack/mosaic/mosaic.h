@@ -150,6 +150,7 @@ struct mosaic_kernel {
     int64_t vmem_limit_bytes;           /* 0: not said */
     int collective_id;                  /* -1: none */
     bool has_communication, has_side_effect;
+    bool skips_device_barrier;          /* devices need not meet before it */
     struct mosaic_cost cost;            /* the author's estimate; 0: not said */
 };
 
@@ -170,6 +171,10 @@ char *mosaic_type_print(const struct mosaic_type *t, char *buf, size_t buf_bytes
 
 /* the operation of that number; NULL: there is none */
 const struct mosaic_op *mosaic_op_of(const struct mosaic_kernel *k, int number);
+
+/* it sends to other devices or hears of them; it does so, or asks for its own number */
+bool mosaic_reaches_devices(const struct mosaic_kernel *k);
+bool mosaic_asks_devices(const struct mosaic_kernel *k);
 
 /* Attributes by name; NULL or `otherwise` where the operation has none. */
 const struct mosaic_attr *mosaic_attr(const struct mosaic_op *op, const char *name);

@@ -136,6 +136,8 @@ struct lower {
     int64_t peak_rows;
     int next_smem, smem_end;
     int next_flag;
+    struct place core_table;            /* of devices in SMEM, where a table says their cores */
+    int barrier_flag;                   /* of the semaphore that a collective id stands for; 0: none */
     int next_region;
     struct scalar random;               /* key of the next tile of random bits, a word of its own */
     bool is_seeded;
@@ -256,7 +258,7 @@ int pallas_store_rows(struct lower *l, const struct mosaic_op *op, const struct 
 int place_move(struct lower *l, const struct mosaic_op *op, struct place *p, int dim,
                struct scalar index, int64_t multiple);
 int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
-               const struct place *to, struct isa_operand flag, int64_t *granules);
+               const struct place *to, struct scalar flag, int64_t *granules);
 enum isa_opcode pallas_copy_code(enum mosaic_space from, enum mosaic_space to);
 
 /* ----- arrays in SMEM: a word for each element (lower_words.c) */
@@ -267,7 +269,7 @@ int words_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
 int64_t words_granules(const struct tiles *t);          /* that a copy of them moves */
 /* pallas_copy where one of the two is in SMEM */
 int words_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
-               const struct place *to, struct isa_operand flag, int64_t *granules);
+               const struct place *to, struct scalar flag, int64_t *granules);
 
 /* rows and lanes of a place change places */
 int transpose_place(struct lower *l, const struct mosaic_op *op, const struct place *from,
@@ -317,6 +319,11 @@ typedef int pallas_run(struct lower *l, const struct mosaic_op *op);
 
 /* notes of the finished bundles: lines of the source */
 void pallas_note_lines(const struct lower *l, struct isa_program *p);
+
+/* ----- other devices (lower_peers.c) */
+void peers_meet(struct lower *l);       /* before a kernel that reaches others */
+/* the core that an operation's groups of device and core name, in *core; false: its own */
+bool peers_core(struct lower *l, const struct mosaic_op *op, int device_group, struct scalar *core);
 
 /* ----- around the kernel */
 int grid_emit(struct lower *l);

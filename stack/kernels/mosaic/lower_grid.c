@@ -125,7 +125,6 @@ static int copy_variant(struct grid *g, struct window *w, struct scalar row, str
     struct place array = w->array, buffer = w->buffer;
     struct scalar flag = scalar_add(l, parity, scalar_known(w->flag));
     int64_t granules;
-    struct isa_operand f;
 
     array.has_offset = true;
     array.offset = row;
@@ -137,9 +136,8 @@ static int copy_variant(struct grid *g, struct window *w, struct scalar row, str
         if (edges >> i & 1)
             array.t.dim[w->edge[i]] = w->array.t.dim[w->edge[i]] % w->w->bound[w->edge[i]];
     memcpy(buffer.t.dim, array.t.dim, sizeof(buffer.t.dim));
-    f = scalar_use(l, flag);
-    if (w->is_output ? pallas_copy(l, NULL, &buffer, &array, f, &granules)
-                     : pallas_copy(l, NULL, &array, &buffer, f, &granules))
+    if (w->is_output ? pallas_copy(l, NULL, &buffer, &array, flag, &granules)
+                     : pallas_copy(l, NULL, &array, &buffer, flag, &granules))
         return -1;
     if (granules < w->granules)         /* all blocks are waited for alike */
         emit_vsyncadd(&l->code, scalar_use(l, flag), I(w->granules - granules));
@@ -225,7 +223,7 @@ static int prefetch(struct lower *l, int array, int flag)
     to = l->place[v->id];
     if (put_known(l, l->k->dynamic_count + array, &to))
         return 0;
-    if (pallas_copy(l, NULL, &from, &to, I(flag), &granules))
+    if (pallas_copy(l, NULL, &from, &to, scalar_known(flag), &granules))
         return -1;
     vcode_await(&l->code, I(flag), granules, -1);
     return 0;
@@ -255,7 +253,8 @@ static int put_words(struct grid *g)
             cell.base = from->base;
             from = &cell;
         }
-        if (pallas_copy(l, NULL, from, &array, I(l->job->first_flag), &granules))
+        if (pallas_copy(l, NULL, from, &array,
+                        scalar_known(l->job->first_flag), &granules))
             return -1;
         vcode_await(&l->code, I(l->job->first_flag), granules, -1);
     }
@@ -624,6 +623,8 @@ static int prefetch_bounds(struct lower *l, int flag)
 
 int grid_shared(const struct mosaic_kernel *k)
 {
+    if (mosaic_reaches_devices(k))
+        return -1;                      /* a device is one to the others: its first core */
     for (int i = 0; i < k->grid_rank; i++)
         if (k->semantics[i] != MOSAIC_ARBITRARY && k->grid[i] != MOSAIC_DYNAMIC &&
             k->grid[i] % 2 == 0)
@@ -663,6 +664,7 @@ int grid_emit(struct lower *l)
         l->first_step[d] = l->job->core * (l->k->grid[d] / 2);
         l->end_step[d] = l->first_step[d] + l->k->grid[d] / 2;
     }
+    peers_meet(l);
     if (prefetch_bounds(l, flag))
         return -1;
     for (int i = 0; i < l->k->prefetch_count; i++)

@@ -271,7 +271,7 @@ static struct scalar sized_granules(struct lower *l, const struct place *p, bool
 
 /* Of two dimensions: row tiles one after the other, in each so many tiles as there are. */
 static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct place *from,
-                      const struct place *to, struct isa_operand flag, struct scalar a,
+                      const struct place *to, struct scalar flag, struct scalar a,
                       struct scalar b)
 {
     const struct place *sized = from->has_size ? from : to;
@@ -290,7 +290,7 @@ static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct 
     y = scalar_use(l, b);
     n = scalar_use(l, all);
     r = scalar_use(l, run);
-    vcode_put(&l->code, isa_make_dma_strided(code, x, n, y, flag,
+    vcode_put(&l->code, isa_make_dma_strided(code, x, n, y, scalar_use(l, flag),
                                              I(from->t.row_step * GRANULES_PER_ROW),
                                              I(to->t.row_step * GRANULES_PER_ROW), r));
     return 0;
@@ -298,58 +298,108 @@ static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct 
 
 #define COPIES_MAX 4096
 
+/* a copy's way: its flags, and of a remote one the core that it goes to */
+struct way {
+    enum isa_opcode code;
+    struct scalar flag;
+    bool is_remote;
+    struct scalar core, sent;           /* flag here, that tells when the source has been read */
+};
+
+static enum isa_opcode remote_code(enum mosaic_space from, enum mosaic_space to)
+{
+    bool is_hbm = from == MOSAIC_HBM || from == MOSAIC_ANY;
+    bool to_hbm = to == MOSAIC_HBM || to == MOSAIC_ANY;
+
+    if (is_hbm)
+        return to_hbm ? OP_DMA_HBM_HBM_REMOTE : OP_DMA_HBM_VMEM_REMOTE;
+    return to_hbm ? OP_DMA_VMEM_HBM_REMOTE : OP_DMA_VMEM_REMOTE;
+}
+
+/* one copy of `rows` by a level; a remote one is a run at a time */
+static void put_level(struct lower *l, const struct way *w, struct scalar from, struct scalar to,
+                      const struct level *level, int64_t rows)
+{
+    int64_t count = w->is_remote && level ? level->count : 1;
+
+    if (!w->is_remote) {
+        struct isa_operand source = scalar_use(l, from);
+
+        struct isa_operand target = scalar_use(l, to);
+
+        put_copy(l, w->code, source, target, level, rows, scalar_use(l, w->flag));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        struct scalar x = scalar_add(l, from, scalar_known(level ? i * level->from * GRANULES_PER_ROW : 0));
+        struct scalar y = scalar_add(l, to, scalar_known(level ? i * level->to * GRANULES_PER_ROW : 0));
+        struct isa_operand source = scalar_use(l, x), target = scalar_use(l, y);
+        struct isa_operand sent = scalar_use(l, w->sent), core = scalar_use(l, w->core);
+
+        vcode_put(&l->code, isa_make_dma_rem(w->code, source, I(rows * GRANULES_PER_ROW), target,
+                                             scalar_use(l, w->flag), sent, core));
+    }
+}
+
 /*
  * A copy as one DMA for each of the levels beyond the innermost. Parts of arrays of one dimension in
  * SMEM are words that follow each other.
  */
-int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
-               const struct place *to, struct isa_operand flag, int64_t *granules)
+static int copy_by(struct lower *l, const struct mosaic_op *op, const struct place *from,
+                   const struct place *to, const struct way *w, int64_t *granules)
 {
     struct level level[LEVELS_MAX];
-    enum isa_opcode code = pallas_copy_code(from->space, to->space);
-    struct isa_operand source;
-    struct scalar a, b;
+    struct scalar a = granule_of(l, from), b = granule_of(l, to);
     int64_t rows, copies = 1, index[LEVELS_MAX] = {0};
     int count;
 
-    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM)
-        return words_copy(l, op, from, to, flag, granules);
-    a = granule_of(l, from);
-    b = granule_of(l, to);
-    if (from->sublane || to->sublane)
+    if (from->sublane || to->sublane || from->lane || to->lane || from->has_late_row ||
+        to->has_late_row || from->has_late_lane || to->has_late_lane)
         return pallas_fail(l, op, "a copy from within a tile");
     if (from->has_size || to->has_size)
-        return copy_sized(l, op, from, to, flag, a, b);
+        return w->is_remote ? pallas_fail(l, op, "a part of a computed size to another device")
+                            : copy_sized(l, op, from, to, w->flag, a, b);
     count = copy_levels(&from->t, &to->t, level, &rows);
     for (int i = 1; i < count; i++)
         copies *= level[i].count;
-    if (copies > COPIES_MAX)
+    if (copies * (w->is_remote && count ? level[0].count : 1) > COPIES_MAX)
         return pallas_fail(l, op, "%lld copies of one", (long long)copies);
     *granules = rows * GRANULES_PER_ROW * copies * (count ? level[0].count : 1);
     for (int64_t c = 0; c < copies; c++) {
         int64_t x = 0, y = 0;
-        struct scalar s, d;
 
         for (int i = 1; i < count; i++) {
             x += index[i] * level[i].from;
             y += index[i] * level[i].to;
         }
-        s = scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW));
-        d = scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW));
-        source = scalar_use(l, s);
-        put_copy(l, code, source, scalar_use(l, d), count ? &level[0] : NULL, rows, flag);
+        put_level(l, w, scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW)),
+                  scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW)), count ? &level[0] : NULL,
+                  rows);
         for (int i = 1; i < count && ++index[i] == level[i].count; i++)
             index[i] = 0;
     }
-    (void)outer_count;
     return 0;
+}
+
+int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
+                const struct place *to, struct scalar flag, int64_t *granules)
+{
+    struct way w = {.code = pallas_copy_code(from->space, to->space), .flag = flag};
+
+    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM)
+        return words_copy(l, op, from, to, flag, granules);
+    return copy_by(l, op, from, to, &w, granules);
+}
+
+/* number of the flag that a semaphore is */
+static struct scalar flag_number(struct lower *l, const struct place *p)
+{
+    return p->has_offset ? scalar_add(l, p->offset, scalar_known(p->base)) : scalar_known(p->base);
 }
 
 static struct isa_operand flag_of(struct lower *l, const struct place *p)
 {
-    if (!p->has_offset)
-        return I(p->base);
-    return scalar_use(l, scalar_add(l, p->offset, scalar_known(p->base)));
+    return scalar_use(l, flag_number(l, p));
 }
 
 static const struct place *place_in(const struct lower *l, const struct mosaic_value *v)
@@ -357,21 +407,39 @@ static const struct place *place_in(const struct lower *l, const struct mosaic_v
     return v ? &l->place[v->id] : NULL;
 }
 
+/* to another device: the target and its semaphore are there, at the same places as here */
+static int copy_remote(struct lower *l, const struct mosaic_op *op, const struct place *from,
+                       const struct place *to, const struct place *done, struct scalar core)
+{
+    const struct place *sent = place_in(l, mosaic_in_group(op, 1));
+    struct way w = {.code = remote_code(from->space, to->space), .is_remote = true, .core = core};
+    int64_t granules;
+
+    if (!sent)
+        return pallas_fail(l, op, "a copy to another device without a semaphore here");
+    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM)
+        return pallas_fail(l, op, "a copy of SMEM to another device");
+    w.sent = flag_number(l, sent);
+    w.flag = flag_number(l, done);
+    return copy_by(l, op, from, to, &w, &granules);
+}
+
 int pallas_enqueue_dma(struct lower *l, const struct mosaic_op *op)
 {
     const struct place *from = place_in(l, mosaic_in_group(op, 0));
     const struct place *to = place_in(l, mosaic_in_group(op, 2));
     const struct place *done = place_in(l, mosaic_in_group(op, 3));
+    struct scalar core;
     int64_t granules;
 
-    if (mosaic_in_group(op, 4) || mosaic_in_group(op, 5) || mosaic_in_group(op, 6))
-        return pallas_fail(l, op, "copies to other devices and cores are not made");
     if (!from || !to || !done)
         return pallas_fail(l, op, "a copy without a source, a target or a semaphore");
     if (root_save(l, to->buffer) || root_flush(l))
         return -1;
     emit_sfence(&l->code);
-    return pallas_copy(l, op, from, to, flag_of(l, done), &granules);
+    if (peers_core(l, op, 4, &core))
+        return copy_remote(l, op, from, to, done, core);
+    return l->is_failed ? -1 : pallas_copy(l, op, from, to, flag_number(l, done), &granules);
 }
 
 /* granules that a copy to `p` raises its flag by: those of whole tiles */
@@ -436,15 +504,21 @@ int pallas_sem_signal(struct lower *l, const struct mosaic_op *op)
 {
     const struct place *p = &l->place[op->operand[0]->id];
     struct isa_operand flag, amount;
+    struct scalar core;
+    bool is_remote;
 
-    if (mosaic_in_group(op, 2) || mosaic_in_group(op, 3) || mosaic_in_group(op, 4))
-        return pallas_fail(l, op, "signals to other devices and cores are not made");
     if (root_flush(l))
         return -1;
+    is_remote = peers_core(l, op, 2, &core);
     flag = flag_of(l, p);
     amount = scalar_use(l, scalar_of(l, op->operand[1]));
-    emit_vsyncadd(&l->code, flag, amount);
-    return 0;
+    if (is_remote) {
+        emit_sfence(&l->code);          /* what was stored before is there before it is told */
+        emit_vsyncadd_r(&l->code, flag, amount, scalar_use(l, core));
+    } else {
+        emit_vsyncadd(&l->code, flag, amount);
+    }
+    return l->is_failed ? -1 : 0;
 }
 
 int pallas_sem_wait(struct lower *l, const struct mosaic_op *op)

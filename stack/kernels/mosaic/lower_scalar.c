@@ -758,11 +758,3 @@ int pallas_iteration_bound(struct lower *l, const struct mosaic_op *op)
     set(l, op, l->bound[dim]);
     return 0;
 }
-
-int pallas_device_id(struct lower *l, const struct mosaic_op *op)
-{
-    if (l->job->sums)
-        return pallas_fail(l, op, "kernels of several devices are not made");
-    set(l, op, scalar_known(0));
-    return 0;
-}

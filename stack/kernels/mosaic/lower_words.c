@@ -101,7 +101,7 @@ struct words_copy {
     enum isa_opcode code;
     bool is_to_words;
     struct scalar array, words;         /* granules: where they begin */
-    struct isa_operand flag;
+    struct scalar flag;
 };
 
 /* `rows` rows of `run` granules, which begin so many granules behind those beginnings */
@@ -112,12 +112,12 @@ static void put_rows(struct lower *l, const struct words_copy *c, int64_t array,
     struct scalar b = scalar_add(l, c->words, scalar_known(words));
     struct isa_operand from = scalar_use(l, c->is_to_words ? a : b);
     struct isa_operand to = scalar_use(l, c->is_to_words ? b : a);
-    struct isa_operand x = I(GRANULES_PER_ROW), y = I(words_step);
+    struct isa_operand flag = scalar_use(l, c->flag), x = I(GRANULES_PER_ROW), y = I(words_step);
 
     if (rows == 1)
-        vcode_put(&l->code, isa_make_dma(c->code, from, I(run), to, c->flag));
+        vcode_put(&l->code, isa_make_dma(c->code, from, I(run), to, flag));
     else
-        vcode_put(&l->code, isa_make_dma_strided(c->code, from, I(rows * run), to, c->flag,
+        vcode_put(&l->code, isa_make_dma_strided(c->code, from, I(rows * run), to, flag,
                                                  c->is_to_words ? x : y, c->is_to_words ? y : x,
                                                  I(run)));
 }
@@ -153,7 +153,7 @@ static bool is_apart(const struct tiles *words, const struct place *p)
 }
 
 int words_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
-               const struct place *to, struct isa_operand flag, int64_t *granules)
+               const struct place *to, struct scalar flag, int64_t *granules)
 {
     bool is_to_words = to->space == MOSAIC_SMEM;
     const struct place *words = is_to_words ? to : from, *array = is_to_words ? from : to;

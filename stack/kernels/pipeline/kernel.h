@@ -73,6 +73,18 @@ struct kernel_sums {
 };
 
 /*
+ * The devices of a program, for a kernel that sends to others by itself, or asks for its number, which
+ * stands in SMEM (SMEM_REPLICA). The kernel's flags, SMEM and VMEM are at the same places on all of
+ * them; before the first thing that reaches another one, all meet by flags of their own.
+ */
+struct kernel_peers {
+    int count;
+    const struct array *cores;          /* in HBM: the core of each; NULL: its number times */
+    int cores_each;                     /* this */
+    int first_flag, flag_count;         /* that nothing else has: a round of the meeting each */
+};
+
+/*
  * A loop that the kernel runs in. Rounds are counted in a word of SMEM, from `rounds` down to 1; the
  * loop of the program has run first + each * (rounds - word) times before.
  */
@@ -99,6 +111,7 @@ struct kernel_job {
     const struct kernel_loop *loop;     /* the innermost around it, or NULL */
     const struct tiling *tiling;        /* NULL: the cheapest */
     const struct kernel_sums *sums;     /* NULL: there is one device */
+    const struct kernel_peers *peers;   /* NULL: it neither reaches others nor asks for its number */
     struct memo *memo;                  /* of code that like kernels have in common, or NULL */
     FILE *llo;                          /* virtual-register code is printed there, or NULL */
 };
