@@ -15,21 +15,16 @@ import sys
 import tempfile
 import time
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("NPROC", "16")    # threads: devices wait for each other in callbacks
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pallas"))
+from interpret import interpreted, tell_chip  # noqa: E402
 
 import jax  # noqa: E402
 import jax.export  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
-from jax._src.pallas.mosaic import tpu_info  # noqa: E402
-from jax.experimental.pallas import tpu as pltpu  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KINDS = {"v4": ("TPU v4", 1), "v5e": ("TPU v5 lite", 1), "v5p": ("TPU v5", 1),
-         "v6e": ("TPU v6 lite", 1), "v7x": ("TPU7x", 1)}
 CHECKS = [jax.export.DisabledSafetyCheck.custom_call("tpu_custom_call")]
 BOUND = 2e-2                            # of what goes through bf16; a case may say less
 
@@ -54,20 +49,6 @@ def argument(rng, s):
 
 def lowered(function, args):
     return jax.export.export(jax.jit(function), platforms=["tpu"], disabled_checks=CHECKS)(*args)
-
-
-def tell_chip(tpu):
-    """Kernels that ask for the chip are told of this one, though the device is a CPU."""
-    kind, cores = KINDS[tpu]
-    chip = tpu_info.chip_version_from_device_kind(kind)
-    tpu_info.registry["cpu"] = lambda: tpu_info.get_tpu_info_for_chip(chip, cores)
-
-
-def interpreted(function, args, mode):
-    """What TPU interpret mode makes of it. Copies are carried out when they are waited for, which
-    leaves elements unwritten where a kernel takes another's copy to be there without a wait."""
-    with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams(dma_execution_mode=mode)):
-        return jax.tree.leaves(jax.jit(function)(*args))
 
 
 def saved(a):
@@ -109,7 +90,8 @@ def count_one(case, made, options, folder):
                          capture_output=True, text=True, timeout=options.timeout)
     if run.returncode == 0:
         return "right"
-    return (run.stderr.strip() or run.stdout.strip()).splitlines()[-1]
+    told = (run.stderr.strip() or run.stdout.strip()).splitlines()
+    return told[-1] if told else f"status {run.returncode}"
 
 
 def main():

@@ -1,17 +1,19 @@
 """Writes tests/import/data/pallas: kernels of Pallas as JAX exports them for the TPU, arguments, and
 what JAX's TPU interpret mode makes of them. Usage: export_pallas.py FOLDER [NAME...]"""
-import functools
 import os
 import sys
 
-import jax
-import jax.export
-import jax.numpy as jnp
-import numpy as np
-from jax.experimental.pallas import tpu as pltpu
-from safetensors.numpy import save_file
-
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "pallas"))
+from interpret import interpreted, tell_chip  # noqa: E402
+
+import jax  # noqa: E402
+import jax.export  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from safetensors.numpy import save_file  # noqa: E402
+
+import guide  # noqa: E402
+import users  # noqa: E402
 from kernels import KERNELS  # noqa: E402
 
 # places in the source without the folder in which it was exported
@@ -21,13 +23,19 @@ CHECKS = [jax.export.DisabledSafetyCheck.custom_call("tpu_custom_call")]
 
 
 def argument(rng, s):
-    if s.dtype == jnp.int32:
-        return jnp.asarray(rng.integers(0, 8, s.shape), jnp.int32)
+    if jnp.issubdtype(s.dtype, jnp.integer):
+        return jnp.asarray(rng.integers(0, 8, s.shape), s.dtype)
     return jnp.asarray(rng.standard_normal(s.shape), s.dtype)
 
 
+# of the guide's those between devices
+BETWEEN = [(*case, 1e-6) for case in guide.CASES
+           if getattr(case[1], "__name__", "") == "exchange"]
+
+
 def main(folder, names):
-    for name, function, shapes, bound in KERNELS:
+    tell_chip("v5e")
+    for name, function, shapes, bound in KERNELS + users.CASES + BETWEEN:
         if names and name not in names:
             continue
         rng = np.random.default_rng(7)
@@ -36,8 +44,7 @@ def main(folder, names):
                                      disabled_checks=CHECKS)(*args)
         with open(f"{folder}/{name}.mlirbc", "wb") as f:
             f.write(exported.mlir_module_serialized)
-        values = jax.jit(functools.partial(function, interpret=pltpu.InterpretParams()))(*args)
-        values = jax.tree.leaves(values)
+        values = interpreted(function, args)
         save_file({f"{i}": np.asarray(a) for i, a in enumerate(args)},
                   f"{folder}/{name}.inputs.safetensors")
         save_file({f"{i}": np.asarray(v) for i, v in enumerate(values)},

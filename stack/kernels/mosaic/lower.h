@@ -251,6 +251,8 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
 bool place_is_plain(const struct place *p);
 /* its last two dimensions lie along rows and lanes, as those of a vector do */
 bool place_is_native(const struct place *p);
+/* one row of a place, by its index in all dimensions but that along lanes */
+struct place place_row_of(const struct place *p, const int64_t *index);
 /* a vector into memory row by row (lower_rows.c), with strides by dimension */
 int pallas_store_rows(struct lower *l, const struct mosaic_op *op, const struct place *to,
                       const int64_t *stride);
@@ -274,6 +276,13 @@ int words_copy(struct lower *l, const struct mosaic_op *op, const struct place *
 /* rows and lanes of a place change places */
 int transpose_place(struct lower *l, const struct mosaic_op *op, const struct place *from,
                     const struct mosaic_type *type, struct place *to);
+
+/* ----- vectors that lie along rows (lower_columns.c) */
+bool value_is_column(const struct lower *l, const struct mosaic_value *v);
+/* it stands in memory along lanes from now on */
+int column_turn(struct lower *l, const struct mosaic_value *v);
+/* likewise those that the operation does not take as columns */
+int column_settle(struct lower *l, const struct mosaic_op *op);
 
 /* ----- what has been made before (lower_same.c) */
 void same_note_write(struct lower *l, int region);
@@ -300,6 +309,7 @@ int root_flush(struct lower *l);
 int root_save(struct lower *l, int buffer);
 /* the value stands in memory, now */
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p);
+bool value_reads(struct lower *l, const struct mosaic_value *v, int region);
 bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
 /* matrix units that the products under a value take (product.h), beside those of all roots */
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);

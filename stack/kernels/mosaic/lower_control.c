@@ -55,7 +55,7 @@ static int block_ops(struct lower *l, const struct mosaic_block *b)
             return pallas_fail(l, op, "cores do not carry this operation out");
         note(l, op);
         before = pallas_origin(&l->code, op);
-        if (rows[op->code].run(l, op))
+        if (column_settle(l, op) || rows[op->code].run(l, op))
             return -1;
         l->code.origin = before;
         for (int r = 0; r < op->result_count; r++)
@@ -164,6 +164,8 @@ static int pass(struct lower *l, const struct mosaic_value *to, const struct mos
         l->place[to->id] = l->place[from->id];
         return 0;
     }
+    if (value_is_column(l, from) && column_turn(l, from))
+        return -1;
     return root_add(l, &(struct root){.value = from, .to = l->place[to->id]});
 }
 
@@ -338,6 +340,8 @@ int pallas_call(struct lower *l, const struct mosaic_op *op)
     return pallas_fail(l, op, "no function is called %s", name);
 }
 
+#define CARRIED_MAX 32
+
 /* what a loop carries: into places of its own */
 static int open_carried(struct lower *l, const struct mosaic_op *op, int first,
                         struct mosaic_value *const *argument, int count)
@@ -350,15 +354,77 @@ static int open_carried(struct lower *l, const struct mosaic_op *op, int first,
     return root_flush(l);
 }
 
+/* vectors that a loop carries on into its next round */
+struct carried {
+    struct mosaic_value *const *argument, *const *from;
+    int count;
+    bool is_done[CARRIED_MAX];
+};
+
+static bool is_left(const struct carried *c, int i)
+{
+    return !c->is_done[i] && c->argument[i]->type.kind != MOSAIC_SCALAR;
+}
+
+/* what another one that is left is made of, and so is not written yet */
+static bool is_read(struct lower *l, const struct carried *c, int i)
+{
+    for (int k = 0; k < c->count; k++)
+        if (k != i && is_left(c, k) && c->from[k]->type.kind == MOSAIC_VECTOR &&
+            value_reads(l, c->from[k], l->place[c->argument[i]->id].region))
+            return true;
+    return false;
+}
+
+/* the first that nothing left reads any more; -1: they read each other, or none is left */
+static int next_unread(struct lower *l, const struct carried *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (is_left(c, i) && !is_read(l, c, i))
+            return i;
+    return -1;
+}
+
+static bool is_argument(const struct carried *c, const struct mosaic_value *v)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->argument[i] == v)
+            return true;
+    return false;
+}
+
+static int pass_vectors(struct lower *l, const struct mosaic_op *op, struct carried *c)
+{
+    for (int i = 0; i < c->count; i++)
+        c->is_done[i] = c->from[i] == c->argument[i];
+    for (int i; (i = next_unread(l, c)) >= 0; c->is_done[i] = true)
+        if (pass(l, c->argument[i], c->from[i]))
+            return -1;
+    /* those that read each other stand in memory of their own before any of them is written */
+    for (int i = 0; i < c->count; i++) {
+        if (!is_left(c, i))
+            continue;
+        if (is_argument(c, c->from[i]))
+            return pallas_fail(l, op, "vectors that it carries change places");
+        if (root_own(l, c->from[i]))
+            return -1;
+    }
+    for (int i = 0; i < c->count; i++)
+        if (is_left(c, i) && pass(l, c->argument[i], c->from[i]))
+            return -1;
+    return 0;
+}
+
 /* Of values that change places with one another all are read before any is written. */
 static int next_carried(struct lower *l, const struct mosaic_op *op, int first,
                         struct mosaic_value *const *argument, int count,
                         const struct mosaic_op *end)
 {
-    struct scalar held[32];
+    struct scalar held[CARRIED_MAX];
+    struct carried c = {.argument = argument, .from = end->operand + first, .count = count};
 
-    if (count > 32)
-        return pallas_fail(l, op, "%d values are carried; 32 are the most", count);
+    if (count > CARRIED_MAX)
+        return pallas_fail(l, op, "%d values are carried; %d are the most", count, CARRIED_MAX);
     for (int i = 0; i < count; i++) {
         const struct mosaic_value *from = end->operand[first + i];
 
@@ -370,17 +436,8 @@ static int next_carried(struct lower *l, const struct mosaic_op *op, int first,
                 held[i] = scalar_keep(l, scalar_use(l, held[i]));
     }
     /* vectors first: what they are made of may be scalars of this round */
-    for (int i = 0; i < count; i++) {
-        const struct mosaic_value *from = end->operand[first + i];
-
-        if (from->type.kind == MOSAIC_SCALAR || from == argument[i])
-            continue;
-        for (int j = 0; j < count; j++)
-            if (from == argument[j])
-                return pallas_fail(l, op, "vectors that it carries change places");
-        if (pass(l, argument[i], from))
-            return -1;
-    }
+    if (pass_vectors(l, op, &c))
+        return -1;
     if (root_flush(l))
         return -1;
     for (int i = 0; i < count; i++)

@@ -100,6 +100,19 @@ static bool is_of_buffer(struct walk *w, const struct mosaic_value *v, bool loca
     return p->is_there && p->buffer >= 0 && (buffer < 0 || p->buffer == buffer);
 }
 
+static bool is_of_region(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    const struct place *p = &w->l->place[v->id];
+
+    (void)local;
+    return p->is_there && p->region == *(const int *)w->user;
+}
+
+bool value_reads(struct lower *l, const struct mosaic_value *v, int region)
+{
+    return find(l, v, is_of_region, &region);
+}
+
 bool root_same_place(const struct place *a, const struct place *b)
 {
     return a->base == b->base && a->has_offset == b->has_offset &&

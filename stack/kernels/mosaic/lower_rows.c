@@ -10,8 +10,7 @@
 #define ROWS_OF_BLOCK 32
 #define ROWS_MAX 8192
 
-/* one row of a place, by its index in all dimensions but that along lanes */
-static struct place row_of(const struct place *p, const int64_t *index)
+struct place place_row_of(const struct place *p, const int64_t *index)
 {
     struct place row = *p;
 
@@ -67,8 +66,8 @@ static bool put_rows(struct tiler *t, int64_t row, int64_t parts)
         struct place from, to;
 
         index_of(r, i, a, b);
-        from = row_of(r->from, a);
-        to = row_of(r->to, b);
+        from = place_row_of(r->from, a);
+        to = place_row_of(r->to, b);
         for (int64_t lane = 0; lane < r->lanes; lane++) {
             struct tile_at at = {.lane = lane, .all_rows = true}, there = {.lane = lane};
             opnd v = tile_load(t, &from, &at);

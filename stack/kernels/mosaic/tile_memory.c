@@ -469,8 +469,8 @@ static void store_packed_part(struct tiler *t, const struct place *p, const stru
     int64_t most = !splits_rows(p) ? 0 : p->has_late_row ? packed_of(p) : 1, k;
     int64_t first = splits_rows(p) ? p->sublane % TILE_ROWS : 0;
     struct where w = {.stride = 1, .sublanes = ISA_ALL_SUBLANES};
-    opnd by = p->has_late_row ? spread(t, p->late_row) : I(first), row;
-    opnd turned = v;
+    opnd by = p->has_late_row ? spread(t, p->late_row) : I(first), row, turned = v;
+    struct isa_rows rows;
 
     if (splits_rows(p)) {               /* rows go down by so many: they come from 8 less */
         opnd back = p->has_late_row ? tile_scalar(t, p->late_back) : I(TILE_ROWS - first);
@@ -490,7 +490,8 @@ static void store_packed_part(struct tiler *t, const struct place *p, const stru
             own = emit_vmand(t->c, emit_vcmp_ge_s32(t->c, row, I(0)),
                              emit_vcmp_lt_s32(t->c, row, I(part->rows)));
         }
-        exchange(t, p, rows_of(t, &to, at, &w, &k), k, joined_mask(t, mask, own), turned);
+        rows = rows_of(t, &to, at, &w, &k);
+        exchange(t, p, rows, k, joined_mask(t, mask, own), turned);
     }
 }
 

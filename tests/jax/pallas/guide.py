@@ -139,11 +139,11 @@ def dynamic_rows(start, x):
 # exchanges
 
 def over_devices(local):
-    def f(x):
+    def exchange(x):
         mesh = jax.sharding.Mesh(jax.devices()[:DEVICES], ("x",))
         return jax.shard_map(local, mesh=mesh, in_specs=P("x"), out_specs=P("x"),
                              check_vma=False)(x)
-    return f
+    return exchange
 
 
 def neighbours():
