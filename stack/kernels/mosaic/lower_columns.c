@@ -26,9 +26,8 @@ struct turn { const struct place *from, *to; int64_t outer, first, end, length; 
 static opnd turned(struct tiler *t, const struct turn *u, int64_t lane)
 {
     int64_t down = div_up(u->length, TILE_ROWS);
-    opnd index = isub(t->c, bit_and(t->c, R(emit_vlaneseq(t->c)), I(TILE_LANES - 1)),
-                      right(t->c, R(emit_vlaneseq(t->c)), I(7)));
-    opnd sum = I(0);
+    opnd row = right(t->c, R(emit_vlaneseq(t->c)), I(7)), sum = I(0);
+    opnd index = isub(t->c, bit_and(t->c, R(emit_vlaneseq(t->c)), I(TILE_LANES - 1)), row);
 
     for (int64_t k = 0; k < TILE_LANES / TILE_ROWS && lane * 16 + k < down; k++) {
         struct tile_at at = {.row = u->outer * down + lane * 16 + k};

@@ -367,14 +367,15 @@ static int copy_by(struct lower *l, const struct mosaic_op *op, const struct pla
     *granules = rows * GRANULES_PER_ROW * copies * (count ? level[0].count : 1);
     for (int64_t c = 0; c < copies; c++) {
         int64_t x = 0, y = 0;
+        struct scalar begin, end;
 
         for (int i = 1; i < count; i++) {
             x += index[i] * level[i].from;
             y += index[i] * level[i].to;
         }
-        put_level(l, w, scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW)),
-                  scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW)), count ? &level[0] : NULL,
-                  rows);
+        begin = scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW));
+        end = scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW));
+        put_level(l, w, begin, end, count ? &level[0] : NULL, rows);
         for (int i = 1; i < count && ++index[i] == level[i].count; i++)
             index[i] = 0;
     }

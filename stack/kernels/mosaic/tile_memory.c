@@ -186,6 +186,14 @@ static opnd spread(struct tiler *t, struct scalar s)
     return R(x.kind == OPERAND_IMM ? emit_vmov(t->c, x) : emit_vstv(t->c, x.value));
 }
 
+/* so much less a scalar, in all elements */
+static opnd less(struct tiler *t, int64_t from, struct scalar s)
+{
+    int all = emit_vmov(t->c, I(from));
+
+    return isub(t->c, R(all), spread(t, s));
+}
+
 /* true of rows (lanes) whose number is below `end` */
 static int rows_below(struct tiler *t, opnd end)
 {
@@ -248,8 +256,7 @@ static opnd load_across_words(struct tiler *t, const struct place *p, const stru
         a = R(load_once(t, p, rows_of(t, p, at, &w, &part)));
         w.more += next;
         b = R(load_once(t, p, rows_of(t, p, at, &w, &part)));
-        return choose(t->c, rows_below(t, isub(t->c, R(emit_vmov(t->c, I(TILE_ROWS))),
-                                               spread(t, p->late_row))), a, b);
+        return choose(t->c, rows_below(t, less(t, TILE_ROWS, p->late_row)), a, b);
     }
     w.sublanes = (1 << (TILE_ROWS - first)) - 1;
     a = R(load_once(t, p, rows_of(t, p, at, &w, &part)));
@@ -279,7 +286,7 @@ static opnd load_across_parts(struct tiler *t, const struct place *p, const stru
         b = choose(t->c, is_there, load_part(t, p, at, i + 1), b);
     }
     by = tile_scalar(t, p->late_sublane);
-    end = isub(t->c, R(emit_vmov(t->c, I(TILE_ROWS))), spread(t, p->late_sublane));
+    end = less(t, TILE_ROWS, p->late_sublane);
     a = R(emit_vrot_slane(t->c, vcode_in_register(t->c, a), by));
     b = R(emit_vrot_slane(t->c, vcode_in_register(t->c, b), by));
     return choose(t->c, rows_below(t, end), a, b);
@@ -322,7 +329,7 @@ static opnd load_lanes(struct tiler *t, const struct place *p, const struct tile
 {
     int64_t first = p->lane % TILE_LANES, here = lane_count(p) - at->lane * TILE_LANES;
     struct tile_at next = *at;
-    opnd a = load_rows(t, p, at), by, end;
+    opnd a = load_rows(t, p, at), b, by, end;
 
     if (!first && !p->has_late_lane)
         return a;
@@ -332,7 +339,8 @@ static opnd load_lanes(struct tiler *t, const struct place *p, const struct tile
         return a;
     next.lane++;
     end = p->has_late_lane ? spread(t, p->lane_turn) : I(TILE_LANES - first);
-    return choose(t->c, lanes_below(t, end), a, turn_lanes(t, load_rows(t, p, &next), by));
+    b = turn_lanes(t, load_rows(t, p, &next), by);
+    return choose(t->c, lanes_below(t, end), a, b);
 }
 
 opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at)
@@ -414,7 +422,7 @@ static void store_words(struct tiler *t, const struct place *p, const struct til
         put_words(t, p, rows_of(t, p, at, &w, &unused), part->mask, tile);
         return;
     }
-    below = rows_below(t, isub(t->c, R(emit_vmov(t->c, I(TILE_ROWS))), spread(t, p->late_row)));
+    below = rows_below(t, less(t, TILE_ROWS, p->late_row));
     put_words(t, p, rows_of(t, p, at, &w, &unused), joined_mask(t, part->mask, below), tile);
     w.more += p->t.row_step - TILE_ROWS;
     put_words(t, p, rows_of(t, p, at, &w, &unused),
@@ -487,8 +495,8 @@ static void store_packed_part(struct tiler *t, const struct place *p, const stru
         if (splits_rows(p) || part->rows < TILE_ROWS) { /* its number among the rows of v */
             row = iadd(t->c, right(t->c, R(emit_vlaneseq(t->c)), I(7)), I(i * TILE_ROWS));
             row = isub(t->c, row, by);
-            own = emit_vmand(t->c, emit_vcmp_ge_s32(t->c, row, I(0)),
-                             emit_vcmp_lt_s32(t->c, row, I(part->rows)));
+            own = emit_vcmp_ge_s32(t->c, row, I(0));
+            own = emit_vmand(t->c, own, emit_vcmp_lt_s32(t->c, row, I(part->rows)));
         }
         rows = rows_of(t, &to, at, &w, &k);
         exchange(t, p, rows, k, joined_mask(t, mask, own), turned);
