@@ -4,7 +4,7 @@
  */
 #include "stack/passes/fusion.h"
 
-#include "stack/kernels/move/move_map.h"
+#include "stack/passes/move_steps.h"
 
 #define PADDED_TIMES 4                  /* the memory of an array over that of its elements */
 
@@ -21,19 +21,17 @@ static bool is_mostly_padding(const struct shape *s)
     return a.bytes >= PADDED_TIMES * shape_elems(s) * array_element_bytes(s->dtype);
 }
 
-/* one pass over the operands makes the whole group */
-static bool has_map(const struct fusion *f, const struct fusion_group *p)
+/* one pass over the operands makes the whole group, at the speed of the memory */
+static bool is_streamed(const struct fusion *f, const struct fusion_group *p)
 {
-    struct move_map *map = mem_alloc(sizeof(*map));
     struct fusion_body body;
     struct arena a;
     bool is_made;
 
     arena_init(&a);
     is_made = fusion_make_body(f, p, &a, &body) && body.root_count == 1 &&
-              move_map_make(body.graph, map) == 0;
+              move_streamed_cycles(body.graph, f->context) < INT64_MAX;
     arena_fini(&a);
-    mem_free(map);
     return is_made;
 }
 
@@ -48,7 +46,7 @@ bool fusion_skips_padding(struct fusion *f, struct fusion_group *p, int node)
         if (!is_move(&f->g->node[p->member[i]]))
             return false;
     fusion_insert(f, p, node);
-    if (has_map(f, p))
+    if (is_streamed(f, p))
         return true;
     fusion_remove(f, p, node);
     return false;
