@@ -363,6 +363,36 @@ static bool reverses_nothing(const struct graph_node *n)
     return true;
 }
 
+/* of a transpose: less is turned behind the slice than before it */
+static int dynamic_slice_of(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node a = g->node[n->operand[0]], turned = *n;
+    struct graph_trips trips = {0};
+    int start[GRAPH_RANK_MAX + 1];
+
+    if (shape_equal(&a.shape, &n->shape))
+        return n->operand[0];
+    if (a.op != HLO_TRANSPOSE)
+        return NODE_NONE;
+    start[0] = a.operand[0];
+    turned.trips = n->trips ? &trips : NULL;
+    for (int i = 0; i < n->shape.rank; i++) {
+        int d = a.dims[i];
+
+        start[1 + d] = n->operand[1 + i];
+        turned.sizes[d] = n->sizes[i];
+        turned.shape.dim[d] = n->shape.dim[i];
+        if (!n->trips)
+            continue;
+        trips.known |= (n->trips->known >> i & 1) << d;
+        trips.first[d] = n->trips->first[i];
+        memcpy(trips.step[d], n->trips->step[i], sizeof(trips.step[d]));
+    }
+    if (n->trips)
+        turned.trips = arena_copy(g->arena, &trips, 1, sizeof(trips));
+    return graph_transpose(g, graph_add(g, &turned, start, n->operand_count), a.dims);
+}
+
 int simplify_move(struct graph *g, const struct graph_node *n)
 {
     switch (n->op) {
@@ -375,7 +405,7 @@ int simplify_move(struct graph *g, const struct graph_node *n)
     case HLO_REVERSE:
         return reverses_nothing(n) ? n->operand[0] : NODE_NONE;
     case HLO_DYNAMIC_SLICE:
-        return shape_equal(&g->node[n->operand[0]].shape, &n->shape) ? n->operand[0] : NODE_NONE;
+        return dynamic_slice_of(g, n);
     case HLO_DYNAMIC_UPDATE_SLICE:
         return shape_equal(&g->node[n->operand[1]].shape, &n->shape) ? n->operand[1] : NODE_NONE;
     default:

@@ -8,7 +8,7 @@ static const struct array *table_of(const struct index_work *w)
     return w->is_scatter ? w->result : w->table;
 }
 
-static bool is_of_whole_tiles(const struct index_work *w)
+bool index_is_whole(const struct index_work *w)
 {
     const struct array *t = table_of(w);
 
@@ -62,7 +62,7 @@ bool index_whole_tiles(struct index_work *w)
     struct array loops;
     struct index_nest nest;
 
-    if (!is_of_whole_tiles(w) || !index_fits_smem(w))
+    if (!index_is_whole(w) || !index_fits_smem(w))
         return false;
     run = first_of_run(w);
     loops = *w->rows;

@@ -220,7 +220,8 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
                              : shape_elems(&w.rows->shape);
     bytes_per_us = (int64_t)(job->chip->dma_core_gbps * 1000);
     out->hbm_bytes = 2 * w.rows->bytes + (w.is_scatter ? 2 * w.result->bytes : 0);
-    out->compute_cycles = w.is_scatter ? index_scatter_cycles(&w) : units * 6;
+    out->compute_cycles = !index_is_whole(&w) && index_shifts(&w) ? index_shift_cycles(&w) :
+                          w.is_scatter ? index_scatter_cycles(&w) : units * 6;
     out->copy_cycles = out->hbm_bytes * job->chip->chip_clock_mhz / bytes_per_us;
     out->fixed_cycles = 3 * job->chip->dma_read_ns * job->chip->chip_clock_mhz / 1000;
     out->total_cycles = out->fixed_cycles;
@@ -237,6 +238,8 @@ static int make_code(struct index_work *w, struct err *e)
 {
     if (index_whole_tiles(w))
         return 0;
+    if (index_shifts(w))
+        return index_shift(w, e);
     if (w->is_scatter)
         return index_scatter(w, e);
     return w->has_whole_rows ? index_gather_rows(w, e) : index_gather_elements(w, e);

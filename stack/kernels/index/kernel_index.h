@@ -97,8 +97,14 @@ int index_gather_elements(struct index_work *w, struct err *e);
 int index_scatter(struct index_work *w, struct err *e);
 /* applying all updates in every panel, a block of them fetched ahead; INT64_MAX / 2: no plan fits */
 int64_t index_scatter_cycles(struct index_work *w);
-/* the case that needs no cutting: whole tiles; false if it is not that */
+/* the case that needs no cutting: whole tiles; false if it is not that, or indices do not fit */
+bool index_is_whole(const struct index_work *w);
 bool index_whole_tiles(struct index_work *w);
+
+/* dynamic slices and updates that begin inside tiles: whether it makes this one; its cycles */
+bool index_shifts(struct index_work *w);
+int64_t index_shift_cycles(struct index_work *w);
+int index_shift(struct index_work *w, struct err *e);
 
 void index_copy_operand(struct index_work *w, int flag);
 

@@ -470,7 +470,7 @@ static void open_block_panel(struct scatter *s)
     builder_set(&w->m, s->panel, spot.tile);
     w->coordinate[s->fast_dim] = lane;
     w->m.next_sreg = kept;
-    panel_in(s);
+    move_panel(s, w->result, true);     /* which has the operand, and what blocks before changed */
 }
 
 static void apply_updates(struct scatter *s, bool is_dynamic)

@@ -89,6 +89,18 @@ TEST(a_conversion_by_way_of_floats_keeps_its_saturation)
     }
 }
 
+TEST(a_dynamic_slice_is_taken_before_a_transpose)
+{
+    int x = graph_parameter(&graph, F32(5, 6, 7), "x"), at[3];
+    int64_t sizes[] = {2, 4, 3};
+
+    for (int d = 0; d < 3; d++)
+        at[d] = graph_constant(&graph, shape_scalar(DTYPE_S32), 1 + d);
+    simplify(graph_dynamic_slice(&graph, graph_transpose(&graph, x, DIMS(2, 0, 1)), at, sizes));
+    assert_int_equal(result_node()->op, HLO_TRANSPOSE);
+    assert_int_equal(count_of(&graph, HLO_DYNAMIC_SLICE), 1);
+}
+
 TEST(chains_of_transposes_and_reshapes_become_one)
 {
     int x = graph_parameter(&graph, F32(2, 3, 4), "x");
@@ -415,6 +427,7 @@ int main(void)
         RUN(division_by_a_power_of_two_multiplies),
         RUN(a_conversion_back_disappears_only_if_exact),
         RUN(a_conversion_by_way_of_floats_keeps_its_saturation),
+        RUN(a_dynamic_slice_is_taken_before_a_transpose),
         RUN(chains_of_transposes_and_reshapes_become_one),
         RUN(transposed_and_reshaped_broadcasts_are_broadcasts),
         RUN(bias_of_a_product_of_three_dimensions_is_added_to_a_matrix),
