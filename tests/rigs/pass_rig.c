@@ -111,6 +111,7 @@ void run_pass(int (*pass)(struct graph *, const struct pass_context *, struct er
 {
     struct interp_value before[256], after[256];
     struct pass_context c = {.chip = &v5e, .replica_count = 1,
+                             .vmem_rows = KERNEL_VMEM_BYTES / ARRAY_ROW_BYTES,
                              .check_supported = kernel_check_supported};
     struct err e;
 
