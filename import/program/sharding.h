@@ -34,6 +34,14 @@ int hlo_sharding_parse_manual(const struct hlo_module *m, const struct hlo_mesh 
 const struct hlo_mesh *hlo_sharding_mesh(const struct hlo_module *m, const char *text,
                                          size_t length);
 
+/*
+ * Devices that differ in these axes only are a group, in the axes' order, the last counted fastest:
+ * `mesh = @name, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (2)4>]`, or with a mesh
+ * `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 8>], device_ids = [..]>` of its own.
+ */
+int hlo_groups_parse_axes(const struct hlo_module *m, const char *text, size_t length,
+                          struct hlo_groups *g, struct err *e);
+
 /* Adds the meshes of a header's xla.sdy.meshes, `{mesh = #sdy.mesh<["x"=2]>, ..}`, to the module. */
 int hlo_meshes_parse(struct hlo_module *m, const char *text, size_t length, struct err *e);
 

@@ -38,6 +38,13 @@ int sharding_read_iota(struct sharding_reader *r, struct hlo_ints *ids);
 int sharding_read_named(struct sharding_reader *r, struct hlo_sharding *s);
 int sharding_read_axes(struct sharding_reader *r, const struct hlo_mesh *mesh, const char *close,
                        struct sharding_axes *axes, bool *is_open);
+/* a quoted name, in the module's arena */
+int sharding_read_name(struct sharding_reader *r, const char **name);
+/* an axis by its quoted name; behind `part` stands `before)size` */
+int sharding_read_axis(struct sharding_reader *r, const struct hlo_mesh *mesh, const char *part,
+                       struct sharding_axis *a);
+/* @name of the module's, or mesh<["x"=2], device_ids=[0, 1]> */
+int sharding_read_mesh(struct sharding_reader *r, struct hlo_mesh *mesh);
 int sharding_of_names(struct sharding_reader *r, const struct sharding_named *n,
                       struct hlo_sharding *s);
 #endif

@@ -27,8 +27,19 @@ static int find_axis(const struct hlo_mesh *mesh, const char *name, size_t lengt
     return -1;
 }
 
-static int read_axis(struct sharding_reader *r, const struct hlo_mesh *mesh,
-                     struct sharding_axis *a)
+int sharding_read_name(struct sharding_reader *r, const char **name)
+{
+    const char *text;
+    size_t length;
+
+    if (read_name(r, &text, &length))
+        return -1;
+    *name = arena_printf(r->module->arena, "%.*s", (int)length, text);
+    return 0;
+}
+
+int sharding_read_axis(struct sharding_reader *r, const struct hlo_mesh *mesh, const char *part,
+                       struct sharding_axis *a)
 {
     const char *name;
     size_t length;
@@ -40,7 +51,7 @@ static int read_axis(struct sharding_reader *r, const struct hlo_mesh *mesh,
         return sharding_fail(r, "the mesh has no such axis");
     a->before = 1;
     a->size = mesh->size[a->axis];
-    if (!sharding_accept(r, ":("))
+    if (!sharding_accept(r, part))
         return 0;
     if (sharding_read_int(r, &a->before) || sharding_expect(r, ")") ||
         sharding_read_int(r, &a->size))
@@ -59,7 +70,7 @@ int sharding_read_axes(struct sharding_reader *r, const struct hlo_mesh *mesh, c
         } else {
             if (axes->count == SHARDING_DIMS_MAX)
                 return sharding_fail(r, "too many axes");
-            if (read_axis(r, mesh, &axes->item[axes->count]))
+            if (sharding_read_axis(r, mesh, ":(", &axes->item[axes->count]))
                 return -1;
             axes->count++;
         }
@@ -107,23 +118,20 @@ static int read_device_ids(struct sharding_reader *r, const char *open, const ch
 }
 
 /* what stands between the brackets of a mesh: 'x'=2, .. */
-static int read_mesh(struct sharding_reader *r, struct hlo_mesh *mesh)
+static int read_mesh_axes(struct sharding_reader *r, struct hlo_mesh *mesh)
 {
     const char *name[SHARDING_DIMS_MAX];
     int64_t size[SHARDING_DIMS_MAX];
     struct arena *a = r->module->arena;
 
     while (!sharding_accept(r, "]")) {
-        const char *text;
-        size_t length;
         int i = mesh->axis_count;
 
         if (i == SHARDING_DIMS_MAX)
             return sharding_fail(r, "too many axes");
-        if (read_name(r, &text, &length) || sharding_expect(r, "=") ||
+        if (sharding_read_name(r, &name[i]) || sharding_expect(r, "=") ||
             sharding_read_int(r, &size[i]))
             return -1;
-        name[i] = arena_printf(a, "%.*s", (int)length, text);
         mesh->axis_count++;
         sharding_accept(r, ",");
     }
@@ -150,14 +158,14 @@ static size_t name_length(const char *at, const char *end)
 }
 
 /* @name, @"name", or mesh<["x"=2], device_ids=[0, 1]> */
-static int read_shardy_mesh(struct sharding_reader *r, struct hlo_mesh *mesh)
+int sharding_read_mesh(struct sharding_reader *r, struct hlo_mesh *mesh)
 {
     const struct hlo_mesh *found;
     const char *name;
     size_t length;
 
     if (sharding_accept(r, "mesh<[")) {
-        if (read_mesh(r, mesh))
+        if (read_mesh_axes(r, mesh))
             return -1;
         if (sharding_accept(r, ", device_ids=") || sharding_accept(r, ",device_ids="))
             if (read_device_ids(r, "[", "]", &mesh->device))
@@ -194,7 +202,7 @@ int hlo_meshes_parse(struct hlo_module *m, const char *text, size_t length, stru
 
         mesh.name = arena_printf(m->arena, "%.*s", (int)name, r.at);
         r.at += name;
-        if (sharding_expect(&r, "=") || sharding_expect(&r, "#sdy.mesh<[") || read_mesh(&r, &mesh))
+        if (sharding_expect(&r, "=") || sharding_expect(&r, "#sdy.mesh<[") || read_mesh_axes(&r, &mesh))
             return -1;
         if (sharding_accept(&r, ", device_ids=") &&
             read_device_ids(&r, "[", "]", &mesh.device))
@@ -226,7 +234,7 @@ static int read_meanings(struct sharding_reader *r, struct sharding_named *n)
 
 static int read_hlo_names(struct sharding_reader *r, struct sharding_named *n)
 {
-    if (sharding_expect(r, "mesh[") || read_mesh(r, &n->mesh))
+    if (sharding_expect(r, "mesh[") || read_mesh_axes(r, &n->mesh))
         return -1;
     if (sharding_accept(r, ", device_ids=") || sharding_accept(r, ",device_ids="))
         if (read_device_ids(r, "(", ")", &n->mesh.device))
@@ -241,7 +249,7 @@ static int read_shardy_names(struct sharding_reader *r, struct sharding_named *n
 
     if (!is_old_form)
         sharding_accept(r, "#sdy.sharding");
-    if (sharding_expect(r, "<") || read_shardy_mesh(r, &n->mesh) || sharding_expect(r, ",") ||
+    if (sharding_expect(r, "<") || sharding_read_mesh(r, &n->mesh) || sharding_expect(r, ",") ||
         read_dims(r, n) || read_meanings(r, n) || sharding_expect(r, ">"))
         return -1;
     return is_old_form ? sharding_expect(r, ">") : 0;

@@ -1,6 +1,7 @@
 /* Attributes of several fields: dimension numbers of gather, scatter and dot, devices. */
 #include "import/stablehlo/from.h"
 
+#include "import/program/sharding.h"
 #include "import/stablehlo/fields.h"
 
 #include <stdio.h>
@@ -106,7 +107,17 @@ int from_precision(struct from *f, const struct mlir_op *op, struct hlo_instruct
     return 0;
 }
 
-/* rows of devices; a row that is shorter than others ends in -1 */
+static int groups_along(struct from *f, const struct mlir_op *op, const struct mlir_attr *a,
+                        struct hlo_groups *g)
+{
+    struct err why = { 0 };
+
+    if (hlo_groups_parse_axes(f->m, a->text.data, a->text.bytes, g, &why))
+        return from_fail(f, op, "replica_groups: %s", why.msg);
+    return 0;
+}
+
+/* rows of devices, of which a row that is shorter than others ends in -1; or axes of a mesh */
 static int groups(struct from *f, const struct mlir_op *op, const struct mlir_attr *a,
                   struct hlo_groups *g)
 {
@@ -114,6 +125,8 @@ static int groups(struct from *f, const struct mlir_op *op, const struct mlir_at
 
     if (!a)
         return 0;
+    if (a->kind == MLIR_DIALECT && !strcmp(a->name, "stablehlo.replica_group_mesh_axes"))
+        return groups_along(f, op, a, g);
     if (a->kind != MLIR_DENSE || a->type->kind != MLIR_TENSOR || a->type->rank != 2)
         return from_fail(f, op, "replica_groups is not a table of devices");
     if (from_ints(f, op, "replica_groups", a, &all))

@@ -98,6 +98,64 @@ TEST(a_receive_is_sharded_with_its_context)
     free(hlo);
 }
 
+/* an all-gather of two devices each on the mesh a=2, b=4, whose groups stand as in newer JAX */
+static void groups_are(const char *mesh, const char *axes, const char *wanted)
+{
+    char text[1500];
+
+    snprintf(text, sizeof(text),
+             "module attributes {mhlo.num_partitions = 8 : i32} {\n"
+             " sdy.mesh @m = <[\"a\"=2, \"b\"=4]>\n"
+             " sdy.mesh @turned = <[\"a\"=2, \"b\"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>\n"
+             " func.func @main(%%x: tensor<4xf32>) -> tensor<8xf32> {\n"
+             "  %%r = \"stablehlo.all_gather\"(%%x) <{all_gather_dim = 0 : i64, channel_handle = "
+             "#stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = "
+             "#stablehlo.replica_group_mesh_axes<mesh = %s, axes = [%s]>, use_global_device_ids}> : "
+             "(tensor<4xf32>) -> tensor<8xf32>\n"
+             "  return %%r : tensor<8xf32>\n }\n}\n", mesh, axes);
+    char *hlo = hlo_of(text);
+    if (!strstr(hlo, wanted))
+        fail_msg("no %s in %s", wanted, hlo);
+    free(hlo);
+}
+
+TEST(groups_are_the_devices_along_axes_of_a_mesh)
+{
+    groups_are("@m", "#stablehlo.axis_ref<name = \"a\">", "replica_groups={{0,4},{1,5},{2,6},{3,7}}");
+    groups_are("@turned", "<name = \"a\">", "replica_groups={{7,3},{6,2},{5,1},{4,0}}");
+    groups_are("@m", "#stablehlo.axis_ref<name = \"b\", sub_axis_info = (1)2>",
+               "replica_groups={{0,2},{1,3},{4,6},{5,7}}");
+    groups_are("@m", "#stablehlo.axis_ref<name = \"b\", sub_axis_info = (2)2>",
+               "replica_groups={{0,1},{2,3},{4,5},{6,7}}");
+    groups_are("#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = \"x\", size = 4>, "
+               "#stablehlo.mesh_axis<name = \"y\", size = 2>], device_ids = [0, 4, 1, 5, 2, 6, 3, 7]>",
+               "#stablehlo.axis_ref<name = \"y\">", "replica_groups={{0,4},{1,5},{2,6},{3,7}}");
+}
+
+TEST(groups_along_axes_that_are_not_there_are_refused)
+{
+    static const char *const bad[][2] = {
+        {"mesh = @m, axes = []", "replica_groups: sharding: the module has no such mesh"},
+        {"axes = []", "'mesh =' is wanted"},
+        {"mesh = #stablehlo.mesh<axes = [<name = \"x\", size = 2>]>, axes = [<name = \"y\">]",
+         "the mesh has no such axis"},
+        {"mesh = #stablehlo.mesh<axes = [<name = \"x\", size = 2>]>, axes = [<name = \"x\">, <name = \"x\">]",
+         "an axis is used twice"},
+        {"mesh = #stablehlo.mesh<axes = [<name = \"x\", size = 2>], device_ids = [3]>, axes = [<name = \"x\">]",
+         "another number of devices"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        char body[600];
+
+        snprintf(body, sizeof(body), "%%r = \"stablehlo.all_to_all\"(%%x) <{concat_dimension = 0 : i64, "
+                 "split_count = 2 : i64, split_dimension = 0 : i64, replica_groups = "
+                 "#stablehlo.replica_group_mesh_axes<%s>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+                 bad[i][0]);
+        is_refused(body, 2, bad[i][1]);
+    }
+}
+
 TEST(regions_take_what_they_use_from_around_them)
 {
     becomes("%c = stablehlo.constant dense<3> : tensor<i32>\n"
@@ -162,6 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_become_instructions),
         cmocka_unit_test(a_receive_is_sharded_with_its_context),
+        cmocka_unit_test(groups_are_the_devices_along_axes_of_a_mesh),
+        cmocka_unit_test(groups_along_axes_that_are_not_there_are_refused),
         cmocka_unit_test(regions_take_what_they_use_from_around_them),
         cmocka_unit_test(shapes_that_constants_say_are_static),
         cmocka_unit_test(arguments_say_what_they_share_with_results),
