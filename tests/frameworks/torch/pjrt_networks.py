@@ -1,7 +1,9 @@
 """Twenty training steps of a network by PyTorch, on its CPU or on simulated TPU cores by PyTorch/XLA,
-which is asked for by PJRT_DEVICE=TPU. Prints the losses.
+which is asked for by PJRT_DEVICE=TPU. Prints the losses. With a seed each element of what the network is
+given moves by at most MOVED of itself (of a parameter where the network is given integers), two roundings of
+f32: what the losses then change by is what the network makes of rounding.
 
-    python pjrt_networks.py mlp|resnet18|gpt cpu|tpu|spmd
+    python pjrt_networks.py mlp|resnet18|gpt cpu|tpu|spmd [SEED]
 """
 import sys
 
@@ -11,6 +13,10 @@ from torch import nn
 from torch.nn import functional as F
 
 STEPS = 20
+MOVED = 1.2e-7
+# At the others' rate the ResNet's loss goes up at first, and what rounding did to a relu close to zero
+# grows tenfold in a step: after six PyTorch is off from itself, moved so, by 4e-2 of the first loss.
+RATES = {"mlp": 0.05, "gpt": 0.05, "resnet18": 0.002}
 
 
 class Residual(nn.Module):
@@ -71,6 +77,13 @@ def batches(name):
             yield torch.tensor(x, dtype=torch.float32), torch.tensor(y)
 
 
+def moved(x, generator):
+    """x, each element a little off; as it is without a generator"""
+    if generator is None or not x.is_floating_point():
+        return x
+    return x * (1 + MOVED * (2 * torch.rand(x.shape, generator=generator, dtype=torch.float64) - 1)).float()
+
+
 def set_up(where):
     """the device, what ends a step there, and what cuts a batch over all devices"""
     if where == "cpu":
@@ -93,16 +106,20 @@ def set_up(where):
 
 
 def main():
-    name, where = sys.argv[1:]
+    name, where = sys.argv[1:3]
+    generator = torch.Generator().manual_seed(int(sys.argv[3])) if len(sys.argv) > 3 else None
     torch.manual_seed(0)
     model = {"mlp": mlp, "resnet18": resnet18, "gpt": Gpt}[name]()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(moved(parameter, generator))
     device, sync, cut = set_up(where)
     model = model.to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATES[name], momentum=0.9)
     losses = []
     for x, y in batches(name):
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(cut(x.to(device))), cut(y.to(device)))
+        loss = F.cross_entropy(model(cut(moved(x, generator).to(device))), cut(y.to(device)))
         loss.backward()
         optimizer.step()
         sync()
