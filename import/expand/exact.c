@@ -16,7 +16,7 @@ static const struct row *row_of(enum hlo_opcode op)
         {OPCODE_LOG_PLUS_ONE, exact_log1p, NULL}, {OPCODE_SQRT, exact_sqrt, NULL},
         {OPCODE_SINE, exact_sin, NULL}, {OPCODE_TAN, exact_tan, NULL},
         {OPCODE_TANH, NULL, NULL}, {OPCODE_COSINE, NULL, NULL}, {OPCODE_RSQRT, NULL, NULL},
-        {OPCODE_CBRT, NULL, NULL}, {OPCODE_ERF, NULL, NULL}, {OPCODE_ATAN2, NULL, NULL},
+        {OPCODE_CBRT, NULL, NULL}, {OPCODE_ERF, exact_erf, NULL}, {OPCODE_ATAN2, NULL, NULL},
         {OPCODE_DIVIDE, NULL, exact_divide}, {OPCODE_POWER, NULL, exact_power},
     };
 

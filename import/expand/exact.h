@@ -33,6 +33,7 @@ int exact_convolution(struct hlo_builder *b, const struct hlo_instruction *from,
 
 /* functions of f32 arrays: within how many ulp stands in docs/numerics.md */
 int exact_exp(struct hlo_builder *b, int x);
+int exact_erf(struct hlo_builder *b, int x);
 int exact_expm1(struct hlo_builder *b, int x);
 int exact_logistic(struct hlo_builder *b, int x);
 int exact_log(struct hlo_builder *b, int x);

@@ -38,10 +38,38 @@ static int log_gamma_above(struct hlo_builder *b, int z)
                   ar_log(b, lanczos_sum(b, z)));
 }
 
+/*
+ * Around its zeros at 1 and 2, where what log_gamma_above subtracts would cancel: log gamma(x) / (x - 1)
+ * of x from 0.5 to 1.5 in x - 1, log gamma(x) / (x - 2) to 3 in x - 2, interpolated at Chebyshev's nodes.
+ */
+static int log_gamma_near(struct hlo_builder *b, int x)
+{
+    static const double one[] = {
+        -0.167297333, 0.179739267, -0.058302138, 0.0653093085, -0.116579369, 0.131095514,
+        -0.143652916, 0.169134513, -0.207398206, 0.270594269, -0.400685519, 0.82246691,
+        -0.577215672};
+    static const double two[] = {
+        4.35766233e-05, -0.000207585254, 0.000535863161, -0.00121009583, 0.00288787996,
+        -0.0073820753, 0.0205807555, -0.067352511, 0.322467029, 0.422784328};
+    int from_one = ar_addn(b, x, -1), from_two = ar_addn(b, x, -2);
+
+    return ar_sel(b, ar_lt(b, x, ar_num(b, x, 1.5)),
+                  ar_mul(b, ar_poly(b, from_one, one, 13), from_one),
+                  ar_mul(b, ar_poly(b, from_two, two, 10), from_two));
+}
+
+/* of z + 1 from 0.5 on */
+static int log_gamma_of_positive(struct hlo_builder *b, int z)
+{
+    int x = ar_addn(b, z, 1);
+
+    return ar_sel(b, ar_lt(b, x, ar_num(b, x, 3)), log_gamma_near(b, x), log_gamma_above(b, z));
+}
+
 static int lgamma_of(struct hlo_builder *b, int x)
 {
     int reflects = ar_lt(b, x, ar_num(b, x, 0.5));
-    int z = ar_sel(b, reflects, ar_neg(b, x), ar_addn(b, x, -1)), y = log_gamma_above(b, z);
+    int z = ar_sel(b, reflects, ar_neg(b, x), ar_addn(b, x, -1)), y = log_gamma_of_positive(b, z);
     int sine = ar_log(b, ar_sin(b, ar_muln(b, distance_to_whole(b, x), AR_PI)));
     int mirrored = ar_sub(b, ar_addn(b, ar_neg(b, sine), log(AR_PI)), y);
     int infinite = ar_num(b, x, INFINITY);

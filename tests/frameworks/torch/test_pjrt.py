@@ -1,7 +1,7 @@
 """PyTorch/XLA, unmodified, on simulated TPU cores: an MLP, a ResNet-18 and a small GPT, twenty steps each, and
 an MLP data-parallel on eight devices, beside PyTorch's CPU at the highest precision. A loss may be off by
-BOUND, or by as much as PyTorch is from itself where its parameters and pictures move by a rounding or two, up
-to that step: no order of sums is nearer to the other than that."""
+BOUND, or by twice what PyTorch is from itself, up to that step, where its parameters and pictures move by a
+rounding or two: another order of sums is one more draw of such moves."""
 import os
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def on_cpu(script, name):
     bound = [BOUND] * len(wanted)
     for seed in SEEDS:
         moved = losses(command + [seed], f"{name} on the CPU, moved")
-        off = [abs(m - w) / wanted[0] for m, w in zip(moved, wanted)]
+        off = [2 * abs(m - w) / wanted[0] for m, w in zip(moved, wanted)]
         bound = [max(b, *off[:i + 1]) for i, b in enumerate(bound)]
     return wanted, bound
 

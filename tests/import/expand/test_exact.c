@@ -108,7 +108,7 @@ static const struct function functions[] = {
     {"exponential", exp, NULL, 1}, {"exponential-minus-one", expm1, NULL, 1},
     {"logistic", logistic_of, NULL, 1}, {"log", log, NULL, 1}, {"log-plus-one", log1p, NULL, 1},
     {"sqrt", sqrt, NULL, 0.501}, {"divide", NULL, NULL, 0.501}, {"power", NULL, pow, 1},
-    {"sine", sin, NULL, 3}, {"tan", tan, NULL, 4},
+    {"sine", sin, NULL, 3}, {"tan", tan, NULL, 4}, {"erf", erf, NULL, 1.5},
 };
 
 static double quotient(double x, double y) { return x / y; }

@@ -81,6 +81,7 @@ TEST(functions_of_chlo)
     check_chlo("erf_inv", 1, "f32", &(struct expand_rig){.has_specials = true, .low = -1, .high = 1, .bound = 2e-6});
     check_chlo("lgamma", 1, "f32", &(struct expand_rig){.has_specials = true, .low = -20, .high = 60, .bound = 5e-6,
                                                         .floor = 1});
+    check_chlo("lgamma", 1, "f32", &(struct expand_rig){.low = 0.5, .high = 3, .bound = 1e-6});
     check_chlo("digamma", 1, "f32", &(struct expand_rig){.low = 0.1, .high = 60, .bound = 3e-6,
                                                          .floor = 1});
     check_chlo("digamma", 1, "f32", &(struct expand_rig){.low = -20, .high = 0, .bound = 2e-4,
