@@ -1,15 +1,18 @@
 """What JAX's calls cost the host when its device is the simulated one: dispatch, steps of two networks
-beside JAX's CPU backend, memory over many launches. Not a test: times are nobody's to assert.
+beside JAX's CPU backend, memory over many launches, a large step compiled and found in the cache. Not a
+test: times are nobody's to assert.
 
-    python tests/jax/time_device.py [dispatch] [steps] [memory]"""
+    python tests/jax/time_device.py [dispatch] [steps] [memory] [cache]"""
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+LARGE_LAYERS = 6
 ON_CPU = os.environ.get("TIME_DEVICE_CPU") == "1"
 if ON_CPU:
     os.environ["JAX_PLATFORMS"] = "cpu"
@@ -53,22 +56,19 @@ class Cnn(nn.Module):
 
 
 class Transformer(nn.Module):
+    layers: int = 2
+
     @nn.compact
     def __call__(self, words):
         x = nn.Embed(96, 128)(words)
         mask = nn.make_causal_mask(words)
-        for _ in range(2):
+        for _ in range(self.layers):
             x = x + nn.SelfAttention(num_heads=4)(nn.LayerNorm()(x), mask=mask)
             x = x + nn.Dense(128)(nn.gelu(nn.Dense(512)(nn.LayerNorm()(x))))
         return nn.Dense(96)(x)
 
 
-def step_seconds(network, x, y, count=20):
-    """wall and processor seconds of a training step with Adam in steady state"""
-    parameters = network.init(jax.random.key(1), x)
-    optimizer = optax.adam(1e-3)
-
-    @jax.jit
+def training_step(network, x, y, optimizer):
     def step(parameters, state):
         def loss(p):
             return optax.softmax_cross_entropy_with_integer_labels(network.apply(p, x), y).mean()
@@ -76,6 +76,14 @@ def step_seconds(network, x, y, count=20):
         updates, state = optimizer.update(gradients, state)
         return optax.apply_updates(parameters, updates), state, value
 
+    return jax.jit(step)
+
+
+def step_seconds(network, x, y, count=20):
+    """wall and processor seconds of a training step with Adam in steady state"""
+    parameters = network.init(jax.random.key(1), x)
+    optimizer = optax.adam(1e-3)
+    step = training_step(network, x, y, optimizer)
     now = (parameters, optimizer.init(parameters))
     for i in range(count + 5):
         if i == 5:
@@ -107,9 +115,30 @@ def memory():
                   flush=True)
 
 
+def compile_large():
+    """a step of some 5,000 operations of StableHLO, in this process"""
+    network, optimizer, words = Transformer(layers=LARGE_LAYERS), optax.adam(1e-3), jnp.zeros((2, 64), int)
+    parameters = jax.eval_shape(network.init, jax.random.key(1), words)
+    lowered = training_step(network, words, words, optimizer).lower(
+        parameters, jax.eval_shape(optimizer.init, parameters))
+    operations = lowered.as_text().count(" stablehlo.")
+    wall, cpu = time.perf_counter(), time.process_time()
+    lowered.compile()
+    print(f"{operations} operations {time.perf_counter() - wall:8.2f} s {time.process_time() - cpu:8.2f} s "
+          "of processor time", flush=True)
+
+
+def cache():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("compiled", "found in the cache"):
+            print(f"{name:20}", end=" ", flush=True)
+            subprocess.run([sys.executable, __file__, "compile_large"], check=True,
+                           env={**os.environ, "XDG_CACHE_HOME": folder})
+
+
 def main():
-    wanted = sys.argv[1:] or ["dispatch", "steps", "memory"]
-    for part in (dispatch, steps, memory):
+    wanted = sys.argv[1:] or ["dispatch", "steps", "memory", "cache"]
+    for part in (dispatch, steps, memory, cache, compile_large):
         if part.__name__ not in wanted:
             continue
         part()
