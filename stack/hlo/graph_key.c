@@ -5,6 +5,7 @@
 #include "stack/hlo/graph_key.h"
 
 #include "stack/hlo/graph_shape.h"
+#include "stack/mosaic/mosaic_key.h"
 
 #include <string.h>
 
@@ -140,11 +141,13 @@ static void add_details(struct bytes *key, const struct graph *g, const struct g
         ADD_FIELDS(key, trips_fields, n->trips);
     if (is_there(key, n->attention))
         ADD_FIELDS(key, attention_fields, n->attention);
+    if (is_there(key, n->mosaic))
+        mosaic_key(n->mosaic, key);
 }
 
 static bool add_node(struct bytes *key, const struct graph *g, const struct graph_node *n)
 {
-    if (n->message || n->edge || n->mosaic)
+    if (n->message || n->edge)
         return false;
     ADD_FIELDS(key, node_fields, n);
     ADD_FIELDS(key, shape_fields, &n->shape);

@@ -11,8 +11,7 @@
 
 /*
  * Appends to `key`. False, and `key` means nothing: the graph has messages between programs
- * (graph_message), a kernel of Pallas (stack/mosaic) or a node of a program that is kept
- * (stack/hlo/kept.h), which have no key.
+ * (graph_message) or a node of a program that is kept (stack/hlo/kept.h), which have no key.
  */
 bool graph_key(const struct graph *g, struct bytes *key);
 #endif

@@ -1,8 +1,15 @@
-/* Programs from bytes to launches: whether replicas exchange anything, which decides how they run. */
+/*
+ * Programs from bytes to launches: whether replicas exchange anything, which decides how they run;
+ * kernels of Pallas that the cache on disk has.
+ */
+#include "base/cache/disk_cache.h"
 #include "exec/executable.h"
+#include "tests/rigs/program_files.h"
 #include "tests/test.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char all_sum[] =
     "HloModule m\n"
@@ -94,12 +101,89 @@ TEST(replicas_that_send_to_their_host_run_together)
     arena_fini(&a);
 }
 
+/* one launch of a program of a kernel on cores, with the same words in all its arguments */
+struct kernel_run { bool was_found; int64_t cycles; struct value result; };
+
+static void run_kernel(struct kernel_run *run, const char *path, struct disk_cache *cache)
+{
+    struct executable_settings settings = {.cache = cache, .engine = {.thread_count = 1}};
+    struct value in[4], *argument[1][4], *result[1][1] = {{&run->result}};
+    struct value *const *const arguments[] = {argument[0]}, *const *const results[] = {result[0]};
+    size_t size;
+    char *bytes = program_file_read(path, &size);
+    enum executable_stage stage;
+    struct executable x;
+    struct slice slice;
+    struct chip chip;
+    struct arena a;
+    struct err e = {0};
+
+    arena_init(&a);
+    settings.slice = &slice;
+    settings.chip = &chip;
+    if (slice_parse(&slice, "v5e-1", &e) || chip_load_builtin(&chip, "v5e", NULL, &a, &e) ||
+        slice_fit(&slice, &chip, &e) ||
+        executable_make(&x, &settings, bytes, size, "m", &stage, &e))
+        fail_msg("%s", e.msg);
+    assert_true(x.parameter_count <= 4 && x.result_count == 1);
+    for (int i = 0; i < x.parameter_count; i++) {
+        size_t in_bytes = hlo_type_bytes(x.parameter[i]);
+
+        argument[0][i] = &in[i];
+        value_init(&in[i], in_bytes);
+        for (size_t k = 0; k < in_bytes / sizeof(int32_t); k++)
+            ((int32_t *)value_room(&in[i]))[k] = (int32_t)(k % 3);
+    }
+    value_init(&run->result, hlo_type_bytes(x.result[0]));
+    if (executable_launch(&x, NULL, arguments, results, &e))
+        fail_msg("%s", e.msg);
+    run->was_found = x.loaded.was_found;
+    run->cycles = x.cycles;
+    for (int i = 0; i < x.parameter_count; i++)
+        value_fini(&in[i]);
+    executable_fini(&x);
+    arena_fini(&a);
+    free(bytes);
+}
+
+TEST(kernels_of_pallas_that_were_compiled_before_are_found)
+{
+    static const char *const names[] = {"matmul", "gather_blocks", "column_sums"};
+    char folder[] = "/tmp/systole.XXXXXX";
+    struct disk_cache_use removed;
+    struct disk_cache cache;
+    struct err e = {0};
+
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(disk_cache_open(&cache, folder, DISK_CACHE_BYTES_MAX, &e), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct kernel_run made, found;
+        char path[100];
+
+        snprintf(path, sizeof(path), "tests/import/data/pallas/%s.mlirbc", names[i]);
+        run_kernel(&made, path, &cache);
+        run_kernel(&found, path, &cache);
+        assert_false(made.was_found);
+        assert_true(found.was_found);
+        assert_int_equal(made.cycles, found.cycles);
+        assert_int_equal(made.result.bytes, found.result.bytes);
+        assert_memory_equal(value_data(&made.result), value_data(&found.result),
+                            made.result.bytes);
+        value_fini(&made.result);
+        value_fini(&found.result);
+    }
+    assert_int_equal(disk_cache_clear(&cache, &removed, &e), 0);
+    disk_cache_close(&cache);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_that_send_to_their_host_run_together),
         cmocka_unit_test(a_sum_that_names_no_groups_is_over_all_replicas),
         cmocka_unit_test(replicas_that_exchange_nothing_run_one_by_one),
+        cmocka_unit_test(kernels_of_pallas_that_were_compiled_before_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

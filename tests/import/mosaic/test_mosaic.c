@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "import/mosaic/mosaic.h"
+#include "stack/mosaic/mosaic_key.h"
 #include "isa/file.h"
 #include "tests/test.h"
 
@@ -128,6 +129,48 @@ static void test_broken_bodies(void **state)
     }
 }
 
+static bool have_one_key(const struct mosaic_kernel *a, const struct mosaic_kernel *b)
+{
+    struct bytes one = {0}, other = {0};
+    bool same;
+
+    mosaic_key(a, &one);
+    mosaic_key(b, &other);
+    same = one.size == other.size && memcmp(one.data, other.data, one.size) == 0;
+    mem_free(one.data);
+    mem_free(other.data);
+    return same;
+}
+
+/* read twice they have one key, and none has that of another or of itself changed */
+static void test_keys(void **state)
+{
+    static const char *const names[] = {"add", "gather_blocks", "matmul", "masks", "copies",
+                                        "column_sums"};
+    enum { COUNT = sizeof(names) / sizeof(*names) };
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        struct mosaic_kernel *k = read_body(names[i]), changed = *k;
+        struct mosaic_op *op = k->main->body->op[0], was = *op;
+
+        assert_true(have_one_key(k, read_body(names[i])));
+        for (int j = 0; j < i; j++)
+            assert_false(have_one_key(k, read_body(names[j])));
+        changed.vmem_limit_bytes++;
+        assert_false(have_one_key(k, &changed));
+        op->place.line++;
+        assert_false(have_one_key(k, read_body(names[i])));
+        *op = was;
+        if (k->operand_count && k->window[0].is_windowed) {
+            struct mosaic_window *w = (struct mosaic_window *)(uintptr_t)k->window;
+
+            w->bound[0]++;
+            assert_false(have_one_key(k, read_body(names[i])));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +179,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_operations_have_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_newer_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_bodies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
