@@ -5,7 +5,7 @@
 
 const struct PJRT_NamedValue *version_attributes(size_t *count)
 {
-    static const int64_t current[] = {1, 14, 1}, minimum[] = {0, 9, 0};
+    static const int64_t current[] = {1, 20, 0}, minimum[] = {0, 9, 0};
     static struct PJRT_NamedValue attribute[3];
 
     attribute[0] = named_int("xla_version", 2);
