@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/mosaic/expand.h"
 #include "stack/kernels/mosaic/lower.h"
 
 static const struct graph_node *node_of(const struct graph *body)
@@ -225,10 +226,10 @@ static void collect_operands(struct lower *l)
         l->operand[inputs + i] = job->result[i];
 }
 
-static void open_lower(struct lower *l, const struct kernel_job *job, struct arena *a,
-                       struct err *e)
+static void open_lower(struct lower *l, const struct kernel_job *job,
+                       const struct mosaic_kernel *k, struct arena *a, struct err *e)
 {
-    *l = (struct lower){.job = job, .k = node_of(job->body)->mosaic, .chip = job->chip, .a = a,
+    *l = (struct lower){.job = job, .k = k, .chip = job->chip, .a = a,
                         .err = e, .next_region = LOWER_REGION_SCRATCH,
                         .until = FOREVER,
                         .next_smem = (int)round_up(job->smem, 32),
@@ -301,10 +302,15 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 {
     struct err inner = {.msg = ""};
     struct lower *l = arena_alloc(a, sizeof(*l));
+    const struct mosaic_kernel *k = expand_kernel(node_of(job->body)->mosaic, job->chip, a, &inner);
     int status;
 
     *out = (struct segment){.tiling = *t};
-    open_lower(l, job, a, &inner);
+    if (!k) {
+        *e = inner;
+        return -1;
+    }
+    open_lower(l, job, k, a, &inner);
     status = grid_emit(l);
     scalar_drop_unread(l);
     if (!status)

@@ -277,6 +277,9 @@ int words_copy(struct lower *l, const struct mosaic_op *op, const struct place *
 int transpose_place(struct lower *l, const struct mosaic_op *op, const struct place *from,
                     const struct mosaic_type *type, struct place *to);
 
+/* the value stands in memory of its own, put together of what is in this place (tile_moves.c) */
+int moved_from(struct lower *l, const struct mosaic_value *v, const struct place *from);
+
 /* ----- vectors that lie along rows (lower_columns.c) */
 bool value_is_column(const struct lower *l, const struct mosaic_value *v);
 /* it stands in memory along lanes from now on */
@@ -310,6 +313,7 @@ int root_save(struct lower *l, int buffer);
 /* the value stands in memory, now */
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p);
 bool value_reads(struct lower *l, const struct mosaic_value *v, int region);
+bool value_moves_within(struct lower *l, const struct mosaic_value *v, const struct place *to);
 bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
 /* matrix units that the products under a value take (product.h), beside those of all roots */
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);

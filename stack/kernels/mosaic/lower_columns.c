@@ -8,9 +8,15 @@
 
 #define LANE_TILES_OF_BLOCK 4
 
+/* its last dimension is not along lanes, or the one before not along rows */
 static bool is_column_at(const struct tile_layout *layout, const struct mosaic_type *t)
 {
-    return t->rank > 0 && layout->lane_dim < 0 && !layout->is_free && t->dim[t->rank - 1] > 1;
+    int lane = t->rank - 1, row = t->rank - 2;
+
+    if (t->rank < 1 || layout->is_free)
+        return false;
+    return (layout->lane_dim != lane && (layout->lane_dim >= 0 || t->dim[lane] > 1)) ||
+           (row >= 0 && layout->row_dim != row && (layout->row_dim >= 0 || t->dim[row] > 1));
 }
 
 bool value_is_column(const struct lower *l, const struct mosaic_value *v)
@@ -18,6 +24,16 @@ bool value_is_column(const struct lower *l, const struct mosaic_value *v)
     struct tile_layout layout = tile_layout_of(l, v);
 
     return v->type.kind == MOSAIC_VECTOR && is_column_at(&layout, &v->type);
+}
+
+/* Its rows are another dimension than the last but one, and lanes its last one, of one element. */
+static int move_rows(struct lower *l, const struct mosaic_value *v)
+{
+    struct place from;
+
+    if (root_materialize(l, v, &from))
+        return -1;
+    return moved_from(l, v, &from);
 }
 
 struct turn { const struct place *from, *to; int64_t outer, first, end, length; };
@@ -56,7 +72,7 @@ static bool put_turned(struct tiler *t, int64_t row, int64_t parts)
     return !t->is_failed;
 }
 
-int column_turn(struct lower *l, const struct mosaic_value *v)
+static int turn(struct lower *l, const struct mosaic_value *v)
 {
     int64_t index[MOSAIC_RANK_MAX] = {0}, rows = 1, across;
     struct place from, to, row;
@@ -94,6 +110,11 @@ int column_turn(struct lower *l, const struct mosaic_value *v)
     return l->is_failed ? -1 : status;
 }
 
+int column_turn(struct lower *l, const struct mosaic_value *v)
+{
+    return v->type.dim[v->type.rank - 1] > 1 ? turn(l, v) : move_rows(l, v);
+}
+
 /* all vectors that an elementwise operation reads lie alike, or anyhow */
 static bool mixes(const struct lower *l, const struct mosaic_op *op)
 {
@@ -116,8 +137,8 @@ static bool keeps_column(const struct lower *l, const struct mosaic_op *op)
     const struct mosaic_type *t = &op->result[0]->type;
     struct tile_layout to = tile_layout_of(l, op->result[0]);
 
-    return t->kind == MOSAIC_VECTOR && to.row_dim >= 0 && !is_column_at(&to, t) &&
-           t->dim[to.row_dim] == op->operand[0]->type.dim[op->operand[0]->type.rank - 1];
+    return t->kind == MOSAIC_VECTOR && to.row_dim >= 0 &&
+           t->dim[to.row_dim] == tile_row_count(l, op->operand[0]);
 }
 
 static bool takes_columns(const struct lower *l, const struct mosaic_op *op)

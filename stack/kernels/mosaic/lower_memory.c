@@ -129,8 +129,7 @@ int pallas_vector_load(struct lower *l, const struct mosaic_op *op)
         l->place[v->id] = with_strides;
         return 0;
     }
-    l->range[v->id] = at;
-    return root_flush(l) || pallas_moved(l, op);
+    return moved_from(l, v, &at);
 }
 
 int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
@@ -153,6 +152,8 @@ int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
         return 0;                       /* it stands there already */
     if (root_save(l, r.to.buffer))
         return -1;
+    if (value_moves_within(l, r.value, &r.to) && root_own(l, r.value))
+        return -1;                      /* all is read before any of it is written */
     return root_add(l, &r);
 }
 

@@ -291,6 +291,13 @@ static int leave_to_loops(struct lower *l, const struct product *made)
             root_materialize(l, op->operand[0], &ignored))
             return -1;
     }
+    /* a sum that it adds to, of other products */
+    if (root_units(l, op->operand[2], false) + pulled_units(l->chip, made) > l->chip->mxu_count) {
+        struct place ignored;
+
+        if (root_materialize(l, op->operand[2], &ignored))
+            return -1;
+    }
     if (!root_is_settled(l, op->operand[1], &p->p.rhs) &&
         root_materialize(l, op->operand[1], &p->p.rhs))
         return -1;

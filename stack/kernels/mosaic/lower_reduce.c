@@ -97,11 +97,12 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
         pallas_begin_block(l);
         for (int i = 0; i < r->lanes && !r->is_all; i++) {
             int v = across_sublanes(l, r, vcode_in_register(&l->code, R(r->acc[i])));
-            int64_t at = to->base + row / TILE_ROWS * to->t.row_step +
-                         (lane + i) * to->t.lane_step;
+            int64_t rows = to->t.row_dim < 0 ? 1 : to->t.dim[to->t.row_dim], in = row % rows;
+            int64_t at = to->base + row / rows * div_up(rows, TILE_ROWS) * to->t.row_step +
+                         in / TILE_ROWS * to->t.row_step + (lane + i) * to->t.lane_step;
 
             emit_vst(&l->code,
-                     rows_of_result > 1 ? isa_rows_some(NONE, at, 1 << (row % TILE_ROWS))
+                     rows_of_result > 1 ? isa_rows_some(NONE, at, 1 << (in % TILE_ROWS))
                                         : isa_rows_at(NONE, at), v, to->region);
         }
         pallas_begin_block(l);
@@ -156,7 +157,7 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
 
     if (to->type.kind != MOSAIC_VECTOR)
         return pallas_fail(l, op, "to a scalar");
-    if (layout.lane_dim >= 0 && mask == 1u << layout.lane_dim)
+    if ((layout.lane_dim >= 0 && mask == 1u << layout.lane_dim) || tile_outer_reduced(op) >= 0)
         return 0;
     if (!tile_neutral(r.kind, r.element, &neutral) || !is_neutral_start(op, neutral))
         return pallas_fail(l, op, "along rows, of kind \"%s\" and what it begins with", r.kind);
@@ -177,8 +178,6 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     pallas_take_for(l, to);
     p = place_new(l, &to->type, op, "a reduction");
     pallas_take_for(l, NULL);
-    if (to->type.rank > 2)
-        return pallas_fail(l, op, "of %d dimensions", from->type.rank);
     p.is_spread = r.is_all;
     if (r.is_all && outer != 1)
         return pallas_fail(l, op, "of all of %d dimensions", from->type.rank);

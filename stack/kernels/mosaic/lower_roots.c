@@ -32,20 +32,26 @@ static bool begins_at_zero(const struct mosaic_op *op)
     return true;
 }
 
-/* a tile of the result is made of the tiles of the operands at its own rows and lanes */
-static bool is_local(const struct lower *l, const struct mosaic_op *op)
+/*
+ * Rows of the result are made of the same rows of the operands; and, where `by_tile`, each of its tiles
+ * of their tiles at the same lanes.
+ */
+static bool is_local(const struct lower *l, const struct mosaic_op *op, bool by_tile)
 {
     switch (op->code) {
     case MOSAIC_SHAPE_CAST: case MOSAIC_TPU_RESHAPE: return tile_is_plain(l, op);
     case MOSAIC_STRIDED_SLICE:
-        return tile_is_plain(l, op) && begins_at_zero(op) &&
+        return tile_is_plain(l, op) && (!by_tile || begins_at_zero(op)) &&
                (op->result[0]->type.rank < 2 ||
                 op->result[0]->type.dim[op->result[0]->type.rank - 2] ==
                     op->operand[0]->type.dim[op->operand[0]->type.rank - 2]);
-    case MOSAIC_CONCATENATE: case MOSAIC_REPEAT: case MOSAIC_ROTATE: case MOSAIC_DYNAMIC_ROTATE:
-    case MOSAIC_GATHER: case MOSAIC_DYNAMIC_GATHER: case MOSAIC_EXTRACT:
-    case MOSAIC_STRIDED_LOAD:
+    case MOSAIC_CONCATENATE:
+        return !by_tile && tile_is_plain(l, op) &&
+               mosaic_int(op, "dimension", 0) == op->result[0]->type.rank - 1;
+    case MOSAIC_REPEAT: case MOSAIC_ROTATE: case MOSAIC_DYNAMIC_ROTATE: case MOSAIC_GATHER:
+    case MOSAIC_DYNAMIC_GATHER: case MOSAIC_EXTRACT: case MOSAIC_STRIDED_LOAD:
         return false;
+    case MOSAIC_MULTI_REDUCTION: return tile_outer_reduced(op) < 0;
     default: return true;
     }
 }
@@ -53,6 +59,7 @@ static bool is_local(const struct lower *l, const struct mosaic_op *op)
 struct walk {
     struct lower *l;
     bool (*visit)(struct walk *w, const struct mosaic_value *v, bool is_local);
+    bool by_tile;
     const void *user;
     bool *is_seen;                      /* by value */
     int count;
@@ -74,7 +81,7 @@ static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
         bool same_rows = o->type.kind != MOSAIC_VECTOR ||
                          (!is_weights && tile_rows_down(w->l, o) == tile_rows_down(w->l, v));
 
-        if (walk(w, o, local && same_rows && is_local(w->l, v->op)))
+        if (walk(w, o, local && same_rows && is_local(w->l, v->op, w->by_tile)))
             return true;
     }
     return false;
@@ -133,6 +140,17 @@ static bool collides(struct walk *w, const struct mosaic_value *v, bool local)
     const struct place *p = &w->l->place[v->id], *to = w->user;
 
     return p->is_there && p->region == to->region && !(local && root_same_place(p, to));
+}
+
+/* a place that the value is made of, at other rows or lanes than those that go there */
+bool value_moves_within(struct lower *l, const struct mosaic_value *v, const struct place *to)
+{
+    struct walk w = {.l = l, .visit = collides, .by_tile = true, .user = to,
+                     .is_seen = mem_alloc((size_t)l->k->value_count + 1)};
+    bool found = walk(&w, v, true);
+
+    mem_free(w.is_seen);
+    return found;
 }
 
 /* ----- products that a loop multiplies */

@@ -78,7 +78,7 @@ struct tile_layout tile_layout_of(const struct lower *l, const struct mosaic_val
 
     if (p->is_there)
         return (struct tile_layout){p->t.row_dim, p->t.lane_dim, false};
-    if (!op || v->type.kind != MOSAIC_VECTOR)
+    if (!op || v->type.kind != MOSAIC_VECTOR || l->range[v->id].is_there)
         return native(&v->type);
     switch (op->code) {
     case MOSAIC_CONSTANT: {
@@ -87,7 +87,11 @@ struct tile_layout tile_layout_of(const struct lower *l, const struct mosaic_val
         free.is_free = true;
         return free;
     }
-    case MOSAIC_MULTI_REDUCTION: case MOSAIC_REDUCE_INDEX:
+    case MOSAIC_MULTI_REDUCTION:
+        if (tile_outer_reduced(op) >= 0)
+            return native(&v->type);
+        return (struct tile_layout){v->type.rank - 1, -1, false};
+    case MOSAIC_REDUCE_INDEX:
         return (struct tile_layout){v->type.rank - 1, -1, false};
     case MOSAIC_BROADCAST:
         if (op->operand[0]->type.kind == MOSAIC_SCALAR)
@@ -317,6 +321,8 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
         is_right = true;
     } else if (t->l->place[v->id].is_there) {
         is_right = pull_place(t, v, at, out);
+    } else if (t->l->range[v->id].is_there) {
+        is_right = tile_moved(t, v->op, at, out);
     } else if (!v->op || v->op->code == MOSAIC_UNKNOWN || !makers[v->op->code].make) {
         return tile_fail(t, v->op, "cores do not carry this operation out");
     } else if (t->depth >= DEPTH_MAX) {

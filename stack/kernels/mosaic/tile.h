@@ -140,6 +140,9 @@ typedef bool tile_make(struct tiler *t, const struct mosaic_op *op, const struct
 #define LOWER(id, run, tile, op) tile_make tile_##tile;
 #include "stack/kernels/mosaic/lower.def"
 
+/* the one dimension outside of rows and lanes that a reduction goes along; -1: it goes along others */
+int tile_outer_reduced(const struct mosaic_op *op);
+
 /* its result's tiles are those of an operand: no element goes to another sublane or lane */
 bool tile_is_plain(const struct lower *l, const struct mosaic_op *op);
 

@@ -29,11 +29,10 @@ struct group {
 
 struct groups { struct group *item; int count; size_t capacity; };
 
-/* of memory, l->range of its result */
-static bool is_load(const struct mosaic_op *op)
+/* it is memory that its elements come from */
+static bool is_load(const struct lower *l, const struct mosaic_op *op)
 {
-    return op->code == MOSAIC_STRIDED_LOAD || op->code == MOSAIC_VECTOR_LOAD ||
-           op->code == MOSAIC_TPU_VECTOR_LOAD;
+    return l->range[op->result[0]->id].is_there;
 }
 
 static int64_t amount_of(const struct lower *l, const struct mosaic_op *op)
@@ -71,7 +70,7 @@ static struct from_shape shape_from(const struct lower *l, const struct mosaic_o
 {
     const struct mosaic_value *v = op->operand[operand];
 
-    if (is_load(op)) {
+    if (is_load(l, op)) {
         const struct tiles *t = &l->range[op->result[0]->id].t;
 
         return (struct from_shape){{t->row_dim, t->lane_dim, false}, t->dim, t->rank};
@@ -79,11 +78,18 @@ static struct from_shape shape_from(const struct lower *l, const struct mosaic_o
     return (struct from_shape){tile_layout_of(l, v), v->type.dim, v->type.rank};
 }
 
-static int source_of(const struct mosaic_op *op, int64_t amount, const int64_t *to, int64_t *from)
+static bool has_strides(const struct mosaic_op *op)
 {
-    const struct mosaic_attr *strides = mosaic_attr(op, "strides");
+    return op->code == MOSAIC_STRIDED_LOAD || op->code == MOSAIC_VECTOR_LOAD ||
+           op->code == MOSAIC_TPU_VECTOR_LOAD;
+}
 
-    if (!is_load(op))
+static int source_of(const struct lower *l, const struct mosaic_op *op, int64_t amount,
+                     const int64_t *to, int64_t *from)
+{
+    const struct mosaic_attr *strides = has_strides(op) ? mosaic_attr(op, "strides") : NULL;
+
+    if (!is_load(l, op))
         return mosaic_move(op, amount, to, from);
     for (int d = 0; d < op->result[0]->type.rank; d++)
         from[d] = to[d] * (strides && d < strides->count ? strides->ints[d] : 1);
@@ -151,7 +157,7 @@ static bool find_groups(const struct lower *l, const struct mosaic_op *op, int64
 
             if (!index_of(l, op->result[0], row, lane * TILE_LANES + j, i, to))
                 continue;
-            operand = source_of(op, amount, to, from);
+            operand = source_of(l, op, amount, to, from);
             if (operand < 0)
                 return false;
             s = shape_from(l, op, operand);
@@ -208,7 +214,7 @@ static bool pull_group(struct tiler *t, const struct mosaic_op *op, const struct
     struct tile_at at = {.row = g->row, .lane = g->lane, .all_rows = g->one_row,
                          .all_lanes = g->one_lane};
 
-    if (is_load(op))
+    if (is_load(t->l, op))
         *out = tile_load(t, &t->l->range[op->result[0]->id], &at);
     else if (!tile_pull(t, op->operand[g->operand], &at, out))
         return false;
@@ -330,6 +336,18 @@ static bool is_free(const struct mosaic_value *v)
                   (op->code == MOSAIC_BROADCAST && op->operand[0]->type.kind == MOSAIC_SCALAR));
 }
 
+/* how the result is put together; it is no more than code may be */
+static int look(struct lower *l, const struct mosaic_op *op, struct survey *s)
+{
+    if (!survey(l, op, s))
+        return pallas_fail(l, op, "elements from places that are not known before it runs");
+    if (s->moves > MOVES_MAX)
+        return pallas_fail(l, op, "a vector that is put together of %lld parts; %d are the most",
+                           (long long)s->moves, MOVES_MAX);
+    l->move_run[op->result[0]->id] = (int)s->run;
+    return 0;
+}
+
 /* a result that is not put together out of tiles as they are */
 int pallas_moved(struct lower *l, const struct mosaic_op *op)
 {
@@ -340,17 +358,22 @@ int pallas_moved(struct lower *l, const struct mosaic_op *op)
         return pallas_fail(l, op, "to a scalar");
     if (tile_is_plain(l, op))
         return 0;
-    if (!survey(l, op, &s))
-        return pallas_fail(l, op, "elements from places that are not known before it runs");
-    if (s.moves > MOVES_MAX)
-        return pallas_fail(l, op, "a vector that is put together of %lld parts; %d are the most",
-                           (long long)s.moves, MOVES_MAX);
+    if (look(l, op, &s))
+        return -1;
     for (int i = 0; i < op->operand_count; i++)
         if (op->operand[i]->type.kind == MOSAIC_VECTOR && !is_free(op->operand[i]) &&
             !l->place[op->operand[i]->id].is_there && root_materialize(l, op->operand[i], &p))
             return -1;
-    l->move_run[op->result[0]->id] = (int)s.run;
-    if (!is_load(op) && s.run == tile_rows_down(l, op->result[0]) && s.most <= GROUPS_PULLED)
+    if (s.run == tile_rows_down(l, op->result[0]) && s.most <= GROUPS_PULLED)
         return 0;
     return root_own(l, op->result[0]);
+}
+
+int moved_from(struct lower *l, const struct mosaic_value *v, const struct place *from)
+{
+    struct survey s;
+
+    l->range[v->id] = *from;
+    l->place[v->id].is_there = false;
+    return root_flush(l) || look(l, v->op, &s) || root_own(l, v);
 }

@@ -277,6 +277,42 @@ static opnd tree(struct tiler *t, const char *kind, enum mosaic_element e, opnd 
     return value[0];
 }
 
+int tile_outer_reduced(const struct mosaic_op *op)
+{
+    const struct mosaic_attr *dims = mosaic_attr(op, "reduction_dims");
+
+    return dims && dims->kind == MOSAIC_ATTR_INTS && dims->count == 1 &&
+                   dims->ints[0] < op->operand[0]->type.rank - 2 ? (int)dims->ints[0] : -1;
+}
+
+/* tiles that differ in an outer index alone */
+static bool reduce_outer(struct tiler *t, const struct mosaic_op *op, const char *kind,
+                         const struct tile_at *at, opnd *out)
+{
+    const struct mosaic_value *from = op->operand[0], *to = op->result[0];
+    int dim = tile_outer_reduced(op);
+    int64_t down = tile_down(t->l, to), outer = at->row / down, inside = 1, first;
+    opnd value[LANE_TILES_MAX];
+
+    for (int d = dim + 1; d < from->type.rank - 2; d++)
+        inside *= from->type.dim[d];
+    if (from->type.dim[dim] > LANE_TILES_MAX)
+        return tile_fail(t, op, "along %lld elements; %d are the most",
+                         (long long)from->type.dim[dim], LANE_TILES_MAX);
+    if (tile_rows_down(t->l, to) != down)
+        tile_limit(t, down);
+    first = outer / inside * inside * from->type.dim[dim] + outer % inside;
+    for (int64_t i = 0; i < from->type.dim[dim]; i++) {
+        struct tile_at there = *at;
+
+        there.row = (first + i * inside) * down + at->row % down;
+        if (!tile_pull(t, from, &there, &value[i]))
+            return false;
+    }
+    *out = tree(t, kind, from->type.element, value, from->type.dim[dim]);
+    return true;
+}
+
 bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at,
                           opnd *out)
 {
@@ -292,7 +328,10 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
     if (across > LANE_TILES_MAX)
         return tile_fail(t, op, "%lld lanes; %d are the most",
                          (long long)tile_lane_count(t->l, from), LANE_TILES_MAX * TILE_LANES);
-    if (tile_lane_count(t->l, from) == 1) {
+    if (tile_outer_reduced(op) >= 0) {
+        if (!reduce_outer(t, op, kind, at, out))
+            return false;
+    } else if (tile_lane_count(t->l, from) == 1) {
         if (!tile_pull(t, from, at, &value[0]))
             return false;
         *out = value[0];

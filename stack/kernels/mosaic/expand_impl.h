@@ -1,0 +1,41 @@
+/* What the files that expand operations share: a kernel that is copied, and operations put into it. */
+#ifndef STACK_KERNELS_MOSAIC_EXPAND_IMPL_H
+#define STACK_KERNELS_MOSAIC_EXPAND_IMPL_H
+#include "stack/kernels/mosaic/expand.h"
+
+struct expand {
+    const struct mosaic_kernel *from;
+    struct mosaic_kernel *to;
+    const struct chip *chip;
+    struct arena *a;
+    struct mosaic_value **value;        /* the new one, by the id of the old one */
+    struct mosaic_op **list;            /* of the block at hand */
+    int count;
+    size_t capacity;
+    const struct mosaic_op *at;         /* that is expanded */
+    int calls;                          /* one in another */
+    struct err *err;
+};
+
+typedef struct mosaic_value *expanded;  /* short, since formulas are written with it */
+
+static inline expanded expand_operand(struct expand *e, const struct mosaic_op *op, int operand)
+{
+    return e->value[op->operand[operand]->id];
+}
+/* an operation of these operands; its result */
+expanded expand_op(struct expand *e, enum mosaic_code code, const struct mosaic_type *type,
+                   const expanded *operand, int count, const struct mosaic_attr *attr,
+                   int attr_count);
+expanded expand_op1(struct expand *e, enum mosaic_code code, const struct mosaic_type *type,
+                    expanded a);
+expanded expand_op2(struct expand *e, enum mosaic_code code, const struct mosaic_type *type,
+                    expanded a, expanded b);
+/* a constant of that type, all of whose elements are this word */
+expanded expand_constant(struct expand *e, const struct mosaic_type *type, uint32_t word);
+struct mosaic_type expand_type(const struct mosaic_type *t, enum mosaic_element element);
+
+/* an operation of its own kind: false where it stays; *result stands for its result */
+typedef bool expand_rule(struct expand *e, const struct mosaic_op *op, expanded *result);
+expand_rule expand_product, expand_reduction, expand_index, expand_bits, expand_rotation;
+#endif

@@ -1,0 +1,114 @@
+/*
+ * Products that the matrix units do not make at once.
+ *
+ * An exact product of f32 is six of bf16: each operand is the sum of three bf16, and the products of
+ * those are summed up but for the three smallest, the small ones first. A product of integers on a
+ * chip whose units have none is one of bf16, which holds all of 8 bits, over as many elements as f32
+ * counts exactly.
+ */
+#include "stack/kernels/mosaic/expand_impl.h"
+
+#include <string.h>
+
+#include "sim/chip/limits.h"
+
+#define EXACT_DEPTH 1024                /* 2^24 / (2^7 * 2^7) */
+#define PARTS 3
+#define ATTRS_MAX 16
+
+/* the same product of other operands, without its precision */
+static expanded product_of(struct expand *e, const struct mosaic_op *op, expanded a, expanded b,
+                           expanded sum)
+{
+    const expanded operand[] = {a, b, sum};
+    struct mosaic_attr attr[ATTRS_MAX];
+    int count = 0;
+
+    for (int i = 0; i < op->attr_count && count < ATTRS_MAX; i++)
+        if (strcmp(op->attr[i].name, "precision"))
+            attr[count++] = op->attr[i];
+    return expand_op(e, MOSAIC_MATMUL, &sum->type, operand, 3, attr, count);
+}
+
+/* an f32 vector as the sum of three of bf16, the largest first */
+static void split(struct expand *e, expanded x, expanded *part)
+{
+    const struct mosaic_type wide = x->type, narrow = expand_type(&wide, MOSAIC_BF16);
+
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = expand_op1(e, MOSAIC_TRUNCF, &narrow, x);
+        if (i < PARTS - 1)
+            x = expand_op2(e, MOSAIC_SUBF, &wide, x, expand_op1(e, MOSAIC_EXTF, &wide, part[i]));
+    }
+}
+
+static expanded exact(struct expand *e, const struct mosaic_op *op)
+{
+    static const int terms[][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
+    expanded a[PARTS], b[PARTS], start = expand_operand(e, op, 2), sum;
+
+    split(e, expand_operand(e, op, 0), a);
+    split(e, expand_operand(e, op, 1), b);
+    sum = expand_constant(e, &start->type, 0);
+    for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+        sum = product_of(e, op, a[terms[i][0]], b[terms[i][1]], sum);
+    return mosaic_is_zero(op->operand[2]) ? sum : expand_op2(e, MOSAIC_ADDF, &start->type, sum,
+                                                             start);
+}
+
+/* `size` elements of dimension `dim` from `first` on */
+static expanded part_of(struct expand *e, expanded x, int dim, int64_t first, int64_t size)
+{
+    int64_t *offsets = arena_array(e->a, (size_t)x->type.rank, sizeof(*offsets));
+    struct mosaic_type t = x->type;
+    struct mosaic_attr attr = {.name = "offsets", .kind = MOSAIC_ATTR_INTS, .count = t.rank,
+                               .ints = offsets};
+
+    if (size == t.dim[dim])
+        return x;
+    offsets[dim] = first;
+    t.dim[dim] = size;
+    return expand_op(e, MOSAIC_STRIDED_SLICE, &t, &x, 1, &attr, 1);
+}
+
+static expanded of_integers(struct expand *e, const struct mosaic_op *op,
+                            const struct mosaic_dot *d)
+{
+    expanded a = expand_operand(e, op, 0), b = expand_operand(e, op, 1);
+    expanded sum = expand_operand(e, op, 2);
+    const struct mosaic_type whole = sum->type, floats = expand_type(&whole, MOSAIC_F32);
+    struct mosaic_type t = expand_type(&a->type, MOSAIC_BF16);
+    int64_t depth = a->type.dim[d->lhs_contract];
+
+    a = expand_op1(e, MOSAIC_SITOFP, &t, a);
+    t = expand_type(&b->type, MOSAIC_BF16);
+    b = expand_op1(e, MOSAIC_SITOFP, &t, b);
+    for (int64_t first = 0; first < depth; first += EXACT_DEPTH) {
+        int64_t size = depth - first < EXACT_DEPTH ? depth - first : EXACT_DEPTH;
+        expanded x = part_of(e, a, d->lhs_contract, first, size);
+        expanded y = part_of(e, b, d->rhs_contract, first, size);
+        expanded z = product_of(e, op, x, y, expand_constant(e, &floats, 0));
+
+        sum = expand_op2(e, MOSAIC_ADDI, &whole, expand_op1(e, MOSAIC_FPTOSI, &whole, z), sum);
+    }
+    return sum;
+}
+
+bool expand_product(struct expand *e, const struct mosaic_op *op, expanded *result)
+{
+    const struct mosaic_type *a = &op->operand[0]->type, *b = &op->operand[1]->type;
+    struct mosaic_dot d;
+    struct err ignored;
+
+    if (mosaic_dot_of(op, &d, &ignored))
+        return false;
+    if (d.is_exact && a->element == MOSAIC_F32 && b->element == MOSAIC_F32) {
+        *result = exact(e, op);
+        return true;
+    }
+    if (a->element != MOSAIC_I8 || b->element != MOSAIC_I8 ||
+        op->result[0]->type.element != MOSAIC_I32 || chip_matmul_cycles(e->chip, MATRIX_S8))
+        return false;
+    *result = of_integers(e, op, &d);
+    return true;
+}
