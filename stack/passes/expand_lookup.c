@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
 
 /*
@@ -31,6 +32,7 @@ struct lookup {
     int indices_rank;                   /* of them without the numbers of one index: */
     int64_t indices_sizes[GRAPH_RANK_MAX];
     int indices_order[GRAPH_RANK_MAX];  /* batching dimensions, others */
+    bool keeps_dims;                    /* of one table: queries lie well in those that they have */
 };
 
 static void order_operand(const struct shape *s, const struct graph_gather *d, struct lookup *l)
@@ -82,6 +84,9 @@ static bool find_lookup(const struct shape *operand, const struct shape *indices
         else if (size != 1)
             return false;
     }
+    l->keeps_dims = d->batching_count == 0 && l->indices_rank > 1 &&
+                    l->indices_rank < GRAPH_RANK_MAX &&
+                    l->indices_sizes[l->indices_rank - 1] >= ARRAY_LANES / 2;
     return l->table <= TABLE_MAX && l->queries > 0 && l->batch > 0 &&
            l->table <= COMPARED_MAX / l->queries / l->batch;
 }
@@ -95,13 +100,13 @@ static int as_rows(struct graph *g, int x, const struct lookup *l)
                          shape_make(s.dtype, 2, (int64_t[]){l->batch, l->table}));
 }
 
-/* [batch, queries] from an array whose dimensions are those of the indices, and back */
+/* [batch, queries], or as they are, from an array of the indices' dimensions; and back */
 static int to_queries(struct graph *g, int x, const struct lookup *l)
 {
     struct shape s = shape_make(g->node[x].shape.dtype, l->indices_rank, l->indices_sizes);
 
     x = graph_transpose(g, graph_reshape(g, x, s), l->indices_order);
-    return graph_reshape(g, x, shape_make(s.dtype, 2, (int64_t[]){l->batch, l->queries}));
+    return l->keeps_dims ? x : graph_reshape(g, x, shape_make(s.dtype, 2, (int64_t[]){l->batch, l->queries}));
 }
 
 static int from_queries(struct graph *g, int x, const struct lookup *l)
@@ -172,30 +177,47 @@ static int of_words(struct graph *g, int x, enum graph_dtype dtype)
                                                     : graph_convert(g, x, dtype);
 }
 
-/* the words asked for: of one table queries lie along lanes, of many the table does */
-static int look_up(struct graph *g, int rows, int places, const struct lookup *l)
+/* what `places` have in `rows`, all of them compared along dimension `axis` */
+static int pick(struct graph *g, int rows, int places, int axis)
 {
-    bool is_one = l->batch == 1, is_single = !is_one && l->queries == 1;
-    struct shape all = is_one ? shape_make(DTYPE_S32, 2, (int64_t[]){l->table, l->queries}) :
-                       is_single ? shape_make(DTYPE_S32, 2, (int64_t[]){l->batch, l->table}) :
-                       shape_make(DTYPE_S32, 3, (int64_t[]){l->batch, l->queries, l->table});
-    int axis = is_one ? 0 : all.rank - 1, at, found;
+    struct shape all = g->node[rows].shape;
+    int at = graph_compare(g, COMPARE_EQ, graph_iota(g, all, axis), places);
+    int found = graph_select(g, at, rows, graph_splat(g, rows, 0));
 
-    if (is_one) {
-        rows = graph_reshape(g, rows, shape_make(DTYPE_S32, 1, &l->table));
+    return graph_reduce(g, REDUCE_OR, found, 1u << axis);
+}
+
+/* of one table: queries lie along lanes, or in their own dimensions */
+static int look_up_one(struct graph *g, int table, int places, const struct lookup *l)
+{
+    static const int dims[GRAPH_RANK_MAX] = {1, 2, 3, 4, 5, 6, 7};
+    struct shape all = {.dtype = DTYPE_S32, .rank = 1, .dim = {l->table}};
+
+    table = graph_reshape(g, table, all);
+    if (!l->keeps_dims)
         places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->queries));
-        rows = graph_broadcast(g, rows, all, (int[]){0});
-        places = graph_broadcast(g, places, all, (int[]){1});
-    } else if (is_single) {
+    for (int i = 0; i < g->node[places].shape.rank; i++)
+        all.dim[all.rank++] = g->node[places].shape.dim[i];
+    return pick(g, graph_broadcast(g, table, all, (int[]){0}),
+                graph_broadcast(g, places, all, dims), 0);
+}
+
+/* of many: the table lies along lanes */
+static int look_up_rows(struct graph *g, int rows, int places, const struct lookup *l)
+{
+    bool is_single = l->queries == 1;
+    struct shape all = is_single
+                       ? shape_make(DTYPE_S32, 2, (int64_t[]){l->batch, l->table})
+                       : shape_make(DTYPE_S32, 3, (int64_t[]){l->batch, l->queries, l->table});
+
+    if (is_single) {
         places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->batch));
         places = graph_broadcast(g, places, all, (int[]){0});
     } else {
         rows = graph_broadcast(g, rows, all, (int[]){0, 2});
         places = graph_broadcast(g, places, all, (int[]){0, 1});
     }
-    at = graph_compare(g, COMPARE_EQ, graph_iota(g, all, axis), places);
-    found = graph_select(g, at, rows, graph_splat(g, rows, 0));
-    return graph_reduce(g, REDUCE_OR, found, 1u << axis);
+    return pick(g, rows, places, all.rank - 1);
 }
 
 static int gather_by_comparison(struct graph *g, const struct graph_node *n)
@@ -212,7 +234,8 @@ static int gather_by_comparison(struct graph *g, const struct graph_node *n)
         return NODE_NONE;
     words = as_words(g, as_rows(g, n->operand[0], &l));
     places = clamped_places(g, n->operand[1], &operand, d, &l);
-    words = of_words(g, look_up(g, words, places, &l), operand.dtype);
+    words = l.batch == 1 ? look_up_one(g, words, places, &l) : look_up_rows(g, words, places, &l);
+    words = of_words(g, words, operand.dtype);
     return graph_reshape(g, from_queries(g, words, &l), n->shape);
 }
 
@@ -235,7 +258,7 @@ static int places_or_none(struct graph *g, int indices, const struct shape *oper
     return place;
 }
 
-static bool combines(enum graph_reduce kind, enum graph_op *op)
+bool expand_combines(enum graph_reduce kind, enum graph_op *op)
 {
     static const enum graph_op ops[] = {[REDUCE_ADD] = HLO_ADD, [REDUCE_MAX] = HLO_MAXIMUM,
                                         [REDUCE_MIN] = HLO_MINIMUM, [REDUCE_MUL] = HLO_MULTIPLY,
@@ -261,7 +284,7 @@ static int update_rows(struct graph *g, const struct graph_node *n, const struct
     all.dtype = DTYPE_S32;
     places = graph_broadcast(g, places, all, (int[]){0});
     hit = graph_compare(g, COMPARE_EQ, graph_iota(g, all, 1), places);
-    if (combines(n->reduce_kind, &op))
+    if (expand_combines(n->reduce_kind, &op))
         updates = graph_binary(g, op, rows, updates);
     return graph_select(g, hit, updates, rows);
 }
@@ -319,10 +342,11 @@ static int scatter_by_comparison(struct graph *g, const struct graph_node *n)
     int rows, places, update, back[GRAPH_RANK_MAX];
 
     if ((n->reduce_kind != REDUCE_REPLACE &&
-         (operand.dtype == DTYPE_PRED || !combines(n->reduce_kind, &op))) ||
+         (operand.dtype == DTYPE_PRED || !expand_combines(n->reduce_kind, &op))) ||
         !find_lookup(&operand, &g->node[n->operand[1]].shape, n->gather, &l) ||
         shape_elems(&updates) != l.batch * l.queries)
         return NODE_NONE;
+    l.keeps_dims = false;
     is_row = l.queries == 1 && l.batch > 1;
     if (!is_row && !is_any_order(g, n, &l))
         return NODE_NONE;

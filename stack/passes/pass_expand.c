@@ -11,6 +11,7 @@
  *   dots of words, and small ones in several passes: by vectors, or of bytes (expand_small.c).
  *   products of narrower types in several passes: one is exact.
  *   gathers of single elements from short tables: by comparison (expand_lookup.c).
+ *   gathers and scatters by one index: dynamic slices and updates (expand_single.c).
  *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
  *
  *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
@@ -103,6 +104,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     first = expand_bytes(&w->to, n, has_dots);
     if (first == NODE_NONE)
         first = expand_small(&w->to, n, has_dots);
+    if (first == NODE_NONE)
+        first = expand_single(&w->to, n);
     if (first == NODE_NONE)
         first = expand_lookup(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)

@@ -116,15 +116,18 @@ static void keep_taps(const struct graph_node *n, struct layout_order *o)
             o->dim[i] = along[count++];
 }
 
-/* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
-static struct layout_order order_of_scatter(const struct layout_assignment *l,
-                                            const struct graph_node *n)
+/*
+ * A gradient of pooling whose window would run inside tiles is slow, and pooling whose window would
+ * run along lanes: they get an order of their own.
+ */
+static struct layout_order order_of_window(const struct layout_assignment *l,
+                                           const struct graph_node *n)
 {
     struct layout_order o = layout_of_operands(l, n), plain = layout_order_identity(n->shape.rank);
     const struct layout_order *has = o.is_set ? &o : &plain;
-    int minor[GRAPH_RANK_MAX];
+    int minor[GRAPH_RANK_MAX], inside = n->op == HLO_SELECT_AND_SCATTER ? 2 : 1;
 
-    for (int i = n->shape.rank - 1; i >= 0 && i >= n->shape.rank - 2; i--)
+    for (int i = n->shape.rank - 1; i >= 0 && i >= n->shape.rank - inside; i--)
         if (n->window[has->dim[i]].size > 1 && window_order(&n->shape, n->window, minor))
             return from_minor(minor, n->shape.rank);
     return o;
@@ -246,8 +249,8 @@ static void find_forward(struct layout_assignment *l)
             *o = from_minor(wish.result, n->shape.rank);
         } else if (n->op == HLO_DOT) {
             o->is_set = dot_result_order(g, i, l->chip, o->dim);
-        } else if (n->op == HLO_SELECT_AND_SCATTER) {
-            *o = order_of_scatter(l, n);
+        } else if (n->op == HLO_SELECT_AND_SCATTER || n->op == HLO_REDUCE_WINDOW) {
+            *o = order_of_window(l, n);
             keep_taps(n, o);
         } else if (layout_keeps_order(n)) {
             *o = layout_of_operands(l, n);

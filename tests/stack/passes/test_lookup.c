@@ -1,6 +1,6 @@
 /*
- * Gathers of single elements and scatters into rows become comparisons: over drawn orders of
- * dimensions, types and indices in and out of range, bit for bit what they were.
+ * Gathers of single elements and scatters into rows become comparisons, windows of one index slices
+ * and updates: over drawn orders of dimensions, types and indices in and out of range, bit for bit.
  */
 #include "base/rng.h"
 #include "base/units.h"
@@ -78,7 +78,8 @@ static void draw_indices(struct drawn *d, bool has_queries)
             break;
         if (order[i] < g->batching_count)
             g->indices_batching[order[i]] = at;
-        d->indices.dim[at++] = order[i] < g->batching_count ? 2 + order[i] : 1 + below(5);
+        d->indices.dim[at++] = order[i] < g->batching_count ? 2 + order[i] :
+                               below(8) ? 1 + below(5) : 60 + below(9);
     }
     d->indices = shape_make(DTYPE_S32, at, d->indices.dim);
     for (int i = 0; i < count + g->offset_count; i++)
@@ -182,6 +183,61 @@ TEST(scatters_of_one_element_into_each_row_are_comparisons)
     }
 }
 
+/* a window of some of three dimensions, found by one index */
+static void draw_window(struct drawn *d, struct shape *window)
+{
+    struct graph_gather *g = &d->dims;
+
+    d->operand = shape_make((enum graph_dtype)below(DTYPE_COUNT), 3,
+                            (int64_t[]){1 + below(6), 1 + below(9), 1 + below(20)});
+    *window = d->operand;
+    window->rank = 0;
+    for (int i = 0; i < 3; i++) {
+        int64_t size = 1 + below((int)d->operand.dim[i]);
+
+        if (below(3) || (i == 2 && !g->map_count))
+            g->start_index_map[g->map_count++] = i;
+        g->slice_sizes[i] = size;
+        if (size == 1 && below(2)) {
+            g->collapsed_dims[g->collapsed_count++] = i;
+            continue;
+        }
+        g->offset_dims[g->offset_count] = g->offset_count;
+        g->offset_count++;
+        window->dim[window->rank++] = size;
+    }
+    d->indices = shape_make(DTYPE_S32, 1, (int64_t[]){g->map_count});
+}
+
+TEST(windows_of_one_index_are_slices_and_updates)
+{
+    for (int seed = 0; seed < 400; seed++) {
+        struct drawn d = {0};
+        struct interp_value in[3];
+        struct shape window;
+        int x, indices, kind;
+        bool is_scatter = seed & 1;
+
+        rng_init(&rng, (uint64_t)seed);
+        draw_window(&d, &window);
+        x = graph_parameter(&graph, d.operand, "x");
+        indices = graph_parameter(&graph, d.indices, "indices");
+        kind = d.operand.dtype == DTYPE_PRED || below(2) ? REDUCE_REPLACE : below(3);
+        if (is_scatter)
+            x = graph_scatter(&graph, (enum graph_reduce)kind, x, indices,
+                              graph_parameter(&graph, window, "updates"), &d.dims);
+        else
+            x = graph_gather(&graph, x, indices, &d.dims);
+        graph_output(&graph, x, "y", -1);
+        in[0] = values(&d.operand, -40, 80);
+        in[1] = values(&d.indices, -2, 8);
+        in[2] = values(&window, -40, 80);
+        check_same(in, is_scatter ? &d.operand : &window, is_scatter ? HLO_SCATTER : HLO_GATHER);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
 /* a histogram: adds of ones to zeros */
 static int histogram(double weight, int64_t samples)
 {
@@ -214,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RUN(gathers_of_elements_are_comparisons),
         RUN(scatters_of_one_element_into_each_row_are_comparisons),
+        RUN(windows_of_one_index_are_slices_and_updates),
         RUN(a_histogram_is_comparisons),
         RUN(sums_that_round_stay_scatters),
     };

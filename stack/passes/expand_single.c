@@ -1,0 +1,104 @@
+/*
+ * Gathers and scatters by a single index: a dynamic slice, and a dynamic update with what the window
+ * becomes. x.at[1:-1].add(y) is such a scatter, a step of a stencil over the inside of a grid.
+ *
+ * A gather's window is clamped into the array, as a slice is. A scatter leaves out a window that
+ * does not lie inside; then the update writes back what was there.
+ */
+#include "stack/passes/expand.h"
+
+#include "stack/hlo/graph_shape.h"
+
+/* where the window begins along each dimension of the operand, as scalars */
+static void find_starts(struct graph *g, const struct graph_node *n, int *start)
+{
+    const struct graph_gather *d = n->gather;
+    int rank = g->node[n->operand[0]].shape.rank, indices = n->operand[1];
+    int zero = graph_constant(g, shape_scalar(DTYPE_S32), 0);
+    int64_t count = d->map_count;
+
+    for (int i = 0; i < rank; i++)
+        start[i] = zero;
+    indices = graph_reshape(g, indices, shape_make(DTYPE_S32, 1, &count));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t end = i + 1;
+
+        start[d->start_index_map[i]] =
+            graph_reshape(g, graph_slice(g, indices, &i, &end, NULL), shape_scalar(DTYPE_S32));
+    }
+}
+
+/* one index, by which all of the window is found */
+static bool is_single(const struct graph *g, const struct graph_node *n)
+{
+    const struct shape *indices = &g->node[n->operand[1]].shape;
+
+    return indices->dtype == DTYPE_S32 && n->gather->batching_count == 0 &&
+           n->gather->map_count > 0 && shape_elems(indices) == n->gather->map_count;
+}
+
+static int gather_one(struct graph *g, const struct graph_node *n)
+{
+    int start[GRAPH_RANK_MAX];
+
+    find_starts(g, n, start);
+    return graph_reshape(g, graph_dynamic_slice(g, n->operand[0], start, n->gather->slice_sizes),
+                         n->shape);
+}
+
+/* a scalar: the window begins nowhere outside */
+static int is_inside(struct graph *g, const struct graph_node *n, const int *start,
+                     const struct shape *window)
+{
+    int inside = NODE_NONE;
+
+    for (int i = 0; i < n->gather->map_count; i++) {
+        int d = n->gather->start_index_map[i], s = start[d];
+        int last = graph_splat(g, s, (double)(n->shape.dim[d] - window->dim[d]));
+        int is_low = graph_compare(g, COMPARE_GE, s, graph_splat(g, s, 0));
+        int is_high = graph_compare(g, COMPARE_LE, s, last);
+
+        inside = inside == NODE_NONE ? is_low : graph_binary(g, HLO_AND, inside, is_low);
+        inside = graph_binary(g, HLO_AND, inside, is_high);
+    }
+    return inside;
+}
+
+/* the update's window as a part of the operand */
+static struct shape window_of(const struct graph *g, const struct graph_node *n)
+{
+    const struct shape *updates = &g->node[n->operand[2]].shape;
+    struct shape window = n->shape;
+    int at = 0;
+
+    for (int i = 0; i < window.rank; i++)
+        window.dim[i] = graph_dims_have(n->gather->collapsed_dims, n->gather->collapsed_count, i)
+                        ? 1 : updates->dim[n->gather->offset_dims[at++]];
+    return window;
+}
+
+static int scatter_one(struct graph *g, const struct graph_node *n)
+{
+    struct shape window = window_of(g, n), inside_shape = window;
+    bool is_replaced = n->reduce_kind == REDUCE_REPLACE;
+    int start[GRAPH_RANK_MAX], old, new, inside;
+    enum graph_op op = HLO_ADD;
+
+    if (!is_replaced && (n->shape.dtype == DTYPE_PRED || !expand_combines(n->reduce_kind, &op)))
+        return NODE_NONE;
+    find_starts(g, n, start);
+    inside_shape.dtype = DTYPE_PRED;
+    inside = graph_broadcast(g, is_inside(g, n, start, &window), inside_shape, NULL);
+    old = graph_dynamic_slice(g, n->operand[0], start, window.dim);
+    new = graph_reshape(g, n->operand[2], window);
+    if (!is_replaced)
+        new = graph_binary(g, op, old, new);
+    return graph_dynamic_update_slice(g, n->operand[0], graph_select(g, inside, new, old), start);
+}
+
+int expand_single(struct graph *g, const struct graph_node *n)
+{
+    if ((n->op != HLO_GATHER && n->op != HLO_SCATTER) || !is_single(g, n))
+        return NODE_NONE;
+    return n->op == HLO_GATHER ? gather_one(g, n) : scatter_one(g, n);
+}
