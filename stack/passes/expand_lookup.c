@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
 
@@ -65,6 +66,12 @@ static void order_indices(const struct shape *s, const struct graph_gather *d, s
         }
 }
 
+/* three quarters of the vectors along a dimension are elements of it */
+static bool fills_lanes(int64_t size)
+{
+    return 4 * size >= 3 * round_up(size, ARRAY_LANES);
+}
+
 /* false unless every index asks for one element, by dimensions that are mapped or go along */
 static bool find_lookup(const struct shape *operand, const struct shape *indices,
                         const struct graph_gather *d, struct lookup *l)
@@ -86,7 +93,7 @@ static bool find_lookup(const struct shape *operand, const struct shape *indices
     }
     l->keeps_dims = d->batching_count == 0 && l->indices_rank > 1 &&
                     l->indices_rank < GRAPH_RANK_MAX &&
-                    l->indices_sizes[l->indices_rank - 1] >= ARRAY_LANES / 2;
+                    fills_lanes(l->indices_sizes[l->indices_rank - 1]);
     return l->table <= TABLE_MAX && l->queries > 0 && l->batch > 0 &&
            l->table <= COMPARED_MAX / l->queries / l->batch;
 }

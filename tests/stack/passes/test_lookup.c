@@ -79,7 +79,7 @@ static void draw_indices(struct drawn *d, bool has_queries)
         if (order[i] < g->batching_count)
             g->indices_batching[order[i]] = at;
         d->indices.dim[at++] = order[i] < g->batching_count ? 2 + order[i] :
-                               below(8) ? 1 + below(5) : 60 + below(9);
+                               below(8) ? 1 + below(5) : 100 + below(9);
     }
     d->indices = shape_make(DTYPE_S32, at, d->indices.dim);
     for (int i = 0; i < count + g->offset_count; i++)
