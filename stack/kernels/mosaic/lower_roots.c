@@ -239,6 +239,35 @@ static bool is_for_products(const struct mosaic_value *v, const struct lower *l)
     return v->type.element == MOSAIC_F32 && l->read_whole[v->id] < l->at;
 }
 
+/* the value stands in every lane of its row; its rows are dimension `row_dim`, or there is one */
+static struct place place_for_rows(struct lower *l, const struct mosaic_type *t, int row_dim,
+                                   const struct mosaic_op *op)
+{
+    struct mosaic_type with_lanes = *t;
+    struct place p;
+    int at = 0;
+
+    for (int d = 0; d < t->rank; d++)
+        if (d != row_dim)
+            with_lanes.dim[at++] = t->dim[d];
+    if (row_dim >= 0)
+        with_lanes.dim[at++] = t->dim[row_dim];
+    with_lanes.dim[at++] = 1;
+    with_lanes.rank = at;
+    p = place_new(l, &with_lanes, op, "a vector");
+    for (int d = t->rank - 1, from = at - (row_dim >= 0 ? 3 : 2); d >= 0; d--) {
+        p.t.dim[d] = t->dim[d];
+        if (d != row_dim)
+            p.t.outer_step[d] = from == at - 2 ? 0 : p.t.outer_step[from];
+        from -= d != row_dim;
+    }
+    p.t.rank = t->rank;
+    p.t.row_dim = row_dim;
+    p.t.lane_dim = -1;
+    p.is_spread = true;
+    return p;
+}
+
 static struct place place_for(struct lower *l, const struct mosaic_value *v)
 {
     struct mosaic_type t = v->type;
@@ -249,12 +278,7 @@ static struct place place_for(struct lower *l, const struct mosaic_value *v)
     if (is_for_products(v, l))
         t.element = MOSAIC_BF16;
     if (layout.lane_dim < 0 && t.rank < MOSAIC_RANK_MAX) {
-        t.dim[t.rank++] = 1;            /* the value stands in every lane of its row */
-        p = place_new(l, &t, v->op, "a vector");
-        p.t.rank--;
-        p.t.row_dim = t.rank - 2;
-        p.t.lane_dim = -1;
-        p.is_spread = true;
+        p = place_for_rows(l, &t, layout.row_dim, v->op);
         pallas_take_for(l, NULL);
         return p;
     }
