@@ -47,6 +47,13 @@ static const struct mosaic_kernel *widen_words(struct lower_scope *s, const stru
     return wide ? wide : k;
 }
 
+/* The same bits as the program's type; those of 8 bits are as many whole numbers. */
+static int as_type(struct graph *g, int node, enum graph_dtype dtype)
+{
+    return dtype == DTYPE_U8 || dtype == DTYPE_S8 ? graph_convert(g, node, dtype)
+                                                  : graph_bitcast_convert(g, node, dtype);
+}
+
 /*
  * A kernel of Pallas is a node of its own, whose kernel lives as long as the graph. Kernels have no
  * signs in their types: results are seen as the program has them.
@@ -77,7 +84,7 @@ static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
         const struct hlo_type *t = i->type.element == ELEMENT_TUPLE ? &i->type.part[o] : &i->type;
 
         result[o] = k->output_count > 1 ? graph_tuple_element(s->g, node, o) : node;
-        result[o] = graph_bitcast_convert(s->g, result[o], lower_shape(s, t).dtype);
+        result[o] = as_type(s->g, result[o], lower_shape(s, t).dtype);
     }
     lower_set_leaves(s, k->output_count, result);
 }

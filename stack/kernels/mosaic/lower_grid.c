@@ -27,6 +27,7 @@ struct window {
     struct scalar at, next;             /* row where the block begins, now and in the next step */
     struct scalar index[MOSAIC_RANK_MAX], next_index[MOSAIC_RANK_MAX];
     struct scalar parity, row, is_new;  /* the buffer, its row, and whether the block has changed */
+    int64_t multiple[MOSAIC_RANK_MAX];  /* that an index surely is of */
     int edge[EDGES_MAX], edge_count;
 };
 
@@ -60,7 +61,7 @@ static struct place array_place(struct lower *l, int array)
 /* ----- where blocks begin */
 
 /* The index map's results for the steps in `step`. */
-static int map_index(struct grid *g, const struct window *w, const struct scalar *step,
+static int map_index(struct grid *g, struct window *w, const struct scalar *step,
                      struct scalar *index)
 {
     struct lower *l = g->l;
@@ -76,8 +77,45 @@ static int map_index(struct grid *g, const struct window *w, const struct scalar
     if (pallas_block(l, map) || !end)
         return -1;
     l->at = at;
-    for (int d = 0; d < w->array.t.rank; d++)
+    for (int d = 0; d < w->array.t.rank; d++) {
         index[d] = l->scalar[end->operand[d]->id];
+        w->multiple[d] = scalar_multiple(l, end->operand[d]);
+    }
+    return 0;
+}
+
+/* rows of HBM before a block that begins at this element of a dimension, where a tile does */
+static int row_of_element(struct lower *l, const struct window *w, int d, struct scalar index,
+                          struct scalar *row)
+{
+    const struct tiles *t = &w->array.t;
+    int64_t unit = d == t->row_dim ? t->rows : d == t->lane_dim ? TILE_LANES : 1;
+    int64_t step = d == t->row_dim ? t->row_step : d == t->lane_dim ? t->lane_step
+                                                                    : t->outer_step[d];
+    struct isa_operand x;
+    int to;
+
+    if (w->w->pad_low[d] || w->w->pad_high[d])
+        return pallas_fail(l, NULL, "a window by elements with padding");
+    if (index.is_known && (index.value < 0 || index.value + w->w->bound[d] > t->dim[d]))
+        return pallas_fail(l, NULL, "elements %d to %lld of dimension %d, which has %lld",
+                           index.value, (long long)(index.value + w->w->bound[d] - 1), d,
+                           (long long)t->dim[d]);
+    if (t->is_linear)
+        unit *= t->rows / TILE_ROWS;
+    if (d == t->row_dim && t->rows == TILE_ROWS && step == TILE_ROWS)
+        unit = step = 1;                /* rows follow each other */
+    if (index.is_known ? index.value % unit : w->multiple[d] % unit)
+        return pallas_fail(l, NULL, "a window that begins at elements of dimension %d that are no "
+                           "multiple of %lld for certain", d, (long long)unit);
+    if (index.is_known) {
+        *row = scalar_known(index.value / unit * step);
+        return 0;
+    }
+    x = scalar_use(l, index);
+    to = scalar_register(l);
+    emit_sshrl(&l->code, to, x, I(__builtin_ctz((unsigned)unit)));
+    *row = scalar_mul(l, scalar_keep(l, R(to)), step);
     return 0;
 }
 
@@ -92,8 +130,14 @@ static int row_of(struct grid *g, const struct window *w, const struct scalar *i
     for (int d = 0; d < t->rank; d++) {
         int64_t bound = w->w->bound[d], unit = t->outer_step[d] * bound;
 
-        if (w->w->is_element[d])
-            return pallas_fail(l, NULL, "windows by elements are not made");
+        struct scalar by;
+
+        if (w->w->is_element[d]) {
+            if (row_of_element(l, w, d, index[d], &by))
+                return -1;
+            *row = scalar_add(l, *row, by);
+            continue;
+        }
         if (index[d].is_known && (index[d].value < 0 || index[d].value * bound >= t->dim[d]))
             return pallas_fail(l, NULL, "block %d of dimension %d, which has %lld blocks",
                               index[d].value, d, (long long)div_up(t->dim[d], bound));
@@ -360,7 +404,8 @@ static int place_window(struct grid *g, int i, int operand)
         w->at = row;
     }
     for (int d = 0; d < w->array.t.rank; d++)
-        if (w->array.t.dim[d] % w->w->bound[d] && w->w->bound[d] < w->array.t.dim[d]) {
+        if (w->array.t.dim[d] % w->w->bound[d] && w->w->bound[d] < w->array.t.dim[d] &&
+            !w->w->is_element[d]) {
             if (w->edge_count == EDGES_MAX)
                 return pallas_fail(l, NULL, "blocks of operand %d overhang in more than %d "
                                   "dimensions", operand, EDGES_MAX);

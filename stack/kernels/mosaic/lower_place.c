@@ -465,6 +465,30 @@ int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
     return 0;
 }
 
+/* memory of another width of elements, in the same tiles */
+int pallas_memref_bitcast(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_type *t = &op->result[0]->type;
+    const struct place *p = &l->place[op->operand[0]->id];
+    struct mosaic_type own = {.kind = MOSAIC_REF, .element = p->t.element, .rank = p->t.rank};
+    struct place made = *p;
+    struct tiles whole;
+
+    if (t->element == p->t.element)
+        return pallas_memref_squeeze(l, op);
+    memcpy(own.dim, p->t.dim, sizeof(own.dim));
+    tiles_of(&whole, &own);
+    if (p->t.rank < 2 || t->rank != p->t.rank || !place_is_plain(p) ||
+        p->t.dim[p->t.rank - 2] % p->t.rows || whole.row_step != p->t.row_step ||
+        memcmp(whole.outer_step, p->t.outer_step, sizeof(whole.outer_step)) ||
+        mosaic_element_bits(t->element) < 8)
+        return pallas_fail(l, op, "memory of %s seen as %s in rows that are no whole tiles",
+                           mosaic_element_name(p->t.element), mosaic_element_name(t->element));
+    tiles_of(&made.t, t);
+    l->place[op->result[0]->id] = made;
+    return 0;
+}
+
 /* elements of a dimension that are a tile; 2^30 where a part must be of a known size */
 static int64_t unit_of(const struct place *p, int dim)
 {

@@ -102,7 +102,7 @@ int pallas_transpose(struct lower *l, const struct mosaic_op *op)
         return pallas_fail(l, op, "no permutation of its dimensions");
     for (int d = 0; d < t->rank; d++)
         if (p->ints[d] != (d == t->rank - 1 ? d - 1 : d == t->rank - 2 ? d + 1 : d))
-            return pallas_fail(l, op, "of other dimensions than the last two");
+            return pallas_moved(l, op);
     if (same_turned(l, op->operand[0], &l->place[op->result[0]->id]))
         return 0;
     if (root_materialize(l, op->operand[0], &from))

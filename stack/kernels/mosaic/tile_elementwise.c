@@ -165,6 +165,10 @@ bool tile_integer(struct tiler *t, const struct mosaic_op *op, const struct tile
         return false;
     if (a.kind == OPERAND_IMM && b.kind == OPERAND_IMM)
         a = in_register(t, a);
+    if (dtype == DTYPE_U8) {
+        a = bit_and(t->c, in_register(t, a), I(255));
+        b = bit_and(t->c, in_register(t, b), I(255));
+    }
     *out = op->operand_count == 1
                ? fused_integer_unary(t->c, graph_ops[op->code], dtype, in_register(t, a))
                : fused_integer_binary(t->c, graph_ops[op->code], dtype, a, b);
@@ -297,6 +301,8 @@ bool tile_convert(struct tiler *t, const struct mosaic_op *op, const struct tile
     if (from == MOSAIC_I1)
         return from_mask(t, op, a.value, out);
     a = in_register(t, a);
+    if (is_unsigned && from == MOSAIC_I8)
+        a = bit_and(t->c, a, I(255));   /* loads have signs */
     if (to == MOSAIC_I1) {
         *out = R(emit_vcmp_ne_s32(t->c, bit_and(t->c, a, I(1)), I(0)));
         return true;
@@ -332,8 +338,31 @@ bool tile_same(struct tiler *t, const struct mosaic_op *op, const struct tile_at
 /* the same words as another type of 32 bits, in scalars' registers or vectors' alike */
 bool tile_words(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
 {
-    if (mosaic_element_bits(op->operand[0]->type.element) != 32 ||
-        mosaic_element_bits(op->result[0]->type.element) != 32)
-        return tile_fail(t, op, "of elements that are not all of 32 bits");
     return tile_pull(t, op->operand[0], at, out);
+}
+
+/*
+ * Rows of narrow elements share words: elements of another width are the same tiles of memory, seen as
+ * others.
+ */
+int pallas_bitcast(struct lower *l, const struct mosaic_op *op)
+{
+    const struct mosaic_value *from = op->operand[0], *to = op->result[0];
+    int bits = mosaic_element_bits(from->type.element), wanted = mosaic_element_bits(to->type.element);
+    struct place *p = &l->place[to->id];
+
+    if (to->type.kind != MOSAIC_VECTOR)
+        return pallas_fail(l, op, "to a scalar");
+    if (bits == 32 && wanted == 32)
+        return 0;
+    if (to->type.rank < 2 || bits < 8 || wanted < 8 ||
+        from->type.dim[from->type.rank - 2] % (TILE_ROWS * 32 / bits))
+        return pallas_fail(l, op, "of %s as %s in rows that are no whole tiles",
+                           mosaic_element_name(from->type.element),
+                           mosaic_element_name(to->type.element));
+    if (root_own(l, from))
+        return -1;
+    *p = l->place[from->id];
+    tiles_of(&p->t, &to->type);
+    return 0;
 }
