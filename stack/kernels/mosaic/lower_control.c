@@ -385,16 +385,32 @@ static int next_unread(struct lower *l, const struct carried *c)
     return -1;
 }
 
-static bool is_argument(const struct carried *c, const struct mosaic_value *v)
+/* One that stays what it is, but in the place of another: a copy of it, before that is written. */
+static int copy_aside(struct lower *l, const struct mosaic_value *v, struct place *aside)
 {
-    for (int i = 0; i < c->count; i++)
-        if (c->argument[i] == v)
-            return true;
-    return false;
+    struct root r = {.value = v};
+
+    pallas_take_for(l, NULL);
+    r.to = *aside = place_new(l, &v->type, v->op, "a vector that changes places");
+    return root_add(l, &r) || root_flush(l);
 }
 
-static int pass_vectors(struct lower *l, const struct mosaic_op *op, struct carried *c)
+static int pass_copy(struct lower *l, const struct mosaic_value *to, const struct mosaic_value *v,
+                     const struct place *aside)
 {
+    struct place own = l->place[v->id];
+    int status;
+
+    l->place[v->id] = *aside;
+    status = pass(l, to, v) || root_flush(l);
+    l->place[v->id] = own;
+    return status ? -1 : 0;
+}
+
+static int pass_vectors(struct lower *l, struct carried *c)
+{
+    struct place aside[CARRIED_MAX];
+
     for (int i = 0; i < c->count; i++)
         c->is_done[i] = c->from[i] == c->argument[i];
     for (int i; (i = next_unread(l, c)) >= 0; c->is_done[i] = true)
@@ -404,13 +420,14 @@ static int pass_vectors(struct lower *l, const struct mosaic_op *op, struct carr
     for (int i = 0; i < c->count; i++) {
         if (!is_left(c, i))
             continue;
-        if (is_argument(c, c->from[i]))
-            return pallas_fail(l, op, "vectors that it carries change places");
-        if (root_own(l, c->from[i]))
+        aside[i] = l->place[c->from[i]->id];
+        if (aside[i].is_there ? copy_aside(l, c->from[i], &aside[i]) : root_own(l, c->from[i]))
             return -1;
+        if (!aside[i].is_there)
+            aside[i] = l->place[c->from[i]->id];
     }
     for (int i = 0; i < c->count; i++)
-        if (is_left(c, i) && pass(l, c->argument[i], c->from[i]))
+        if (is_left(c, i) && pass_copy(l, c->argument[i], c->from[i], &aside[i]))
             return -1;
     return 0;
 }
@@ -436,7 +453,7 @@ static int next_carried(struct lower *l, const struct mosaic_op *op, int first,
                 held[i] = scalar_keep(l, scalar_use(l, held[i]));
     }
     /* vectors first: what they are made of may be scalars of this round */
-    if (pass_vectors(l, op, &c))
+    if (pass_vectors(l, &c))
         return -1;
     if (root_flush(l))
         return -1;
