@@ -205,8 +205,9 @@ static int look_up_one(struct graph *g, int table, int places, const struct look
         places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->queries));
     for (int i = 0; i < g->node[places].shape.rank; i++)
         all.dim[all.rank++] = g->node[places].shape.dim[i];
-    return pick(g, graph_broadcast(g, table, all, (int[]){0}),
-                graph_broadcast(g, places, all, dims), 0);
+    table = graph_broadcast(g, table, all, (int[]){0});
+    places = graph_broadcast(g, places, all, dims);
+    return pick(g, table, places, 0);
 }
 
 /* of many: the table lies along lanes */

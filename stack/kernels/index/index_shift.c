@@ -172,13 +172,29 @@ static int sublane_numbers(struct shift *s)
     return emit_vshrl_u32(m->code, R(emit_vlaneseq(m->code)), I(7));
 }
 
+/* of numbers in every element: those below a scalar */
+static int is_below(struct shift *s, int numbers, struct isa_operand end)
+{
+    struct builder *m = &s->w->m;
+    int every = builder_splat(m, end);
+
+    return emit_vcmp_lt_s32(m->code, R(numbers), R(every));
+}
+
+static int added(struct shift *s, int numbers, struct isa_operand by)
+{
+    struct builder *m = &s->w->m;
+    int every = builder_splat(m, by);
+
+    return emit_vadd_s32(m->code, R(numbers), R(every));
+}
+
 /* the loaded rows whose sublane is below `first`, the others from elsewhere */
 static int join_rows(struct shift *s, int below, int others, struct isa_operand first)
 {
-    struct builder *m = &s->w->m;
-    int is_below = emit_vcmp_lt_s32(m->code, R(sublane_numbers(s)), R(builder_splat(m, first)));
+    int mask = is_below(s, sublane_numbers(s), first);
 
-    return emit_vsel(m->code, is_below, R(below), R(others));
+    return emit_vsel(s->w->m.code, mask, R(below), R(others));
 }
 
 /* eight rows of the wide array from s->sublane on in a tile at `at`, and on in the next strip's */
@@ -256,9 +272,8 @@ static void slice_tiles(struct shift *s, struct isa_operand at, struct isa_opera
         int made = tile[c];
 
         if (s->has_lanes)
-            made = emit_vsel(m->code, emit_vcmp_lt_s32(m->code, R(lane_numbers(s)),
-                                                       R(builder_splat(m, left))),
-                             R(tile[c]), R(tile[c + 1]));
+            made = emit_vsel(m->code, is_below(s, lane_numbers(s), left), R(tile[c]),
+                             R(tile[c + 1]));
         emit_vst(m->code, isa_rows_at(to, c * TILE_WORDS_ROWS), made, REGION_NARROW);
     }
     m->next_sreg = kept;
@@ -288,14 +303,13 @@ static int is_updated(struct shift *s, struct isa_operand row, struct isa_operan
     struct builder *m = &s->w->m;
     int zero = builder_splat(m, I(0)), rows, lanes, mask;
 
-    lanes = emit_vadd_s32(m->code, R(lane_numbers(s)), R(builder_splat(m, lane)));
-    mask = emit_vcmp_lt_s32(m->code, R(lanes), R(builder_splat(m, I(s->narrow->lanes))));
+    lanes = added(s, lane_numbers(s), lane);
+    mask = is_below(s, lanes, I(s->narrow->lanes));
     mask = emit_vmand(m->code, mask, emit_vcmp_ge_s32(m->code, R(lanes), R(zero)));
     if (!s->has_rows && s->narrow->rows % s->narrow->tile_rows == 0)
         return mask;
-    rows = emit_vadd_s32(m->code, R(sublane_numbers(s)), R(builder_splat(m, row)));
-    mask = emit_vmand(m->code, mask, emit_vcmp_lt_s32(m->code, R(rows),
-                                                      R(builder_splat(m, s->rows))));
+    rows = added(s, sublane_numbers(s), row);
+    mask = emit_vmand(m->code, mask, is_below(s, rows, s->rows));
     return emit_vmand(m->code, mask, emit_vcmp_ge_s32(m->code, R(rows), R(zero)));
 }
 
@@ -320,9 +334,7 @@ static void update_tiles(struct shift *s, struct isa_operand at, struct isa_oper
         int made = tile[c + s->has_lanes], old, mask;
 
         if (s->has_lanes)
-            made = emit_vsel(m->code, emit_vcmp_lt_s32(m->code, R(lane_numbers(s)),
-                                                       R(builder_splat(m, s->lane))),
-                             R(tile[c]), R(made));
+            made = emit_vsel(m->code, is_below(s, lane_numbers(s), s->lane), R(tile[c]), R(made));
         old = emit_vld(m->code, isa_rows_at(to, c * TILE_WORDS_ROWS), REGION_WIDE);
         mask = is_updated(s, s->strip_row, builder_add(m, lane, I(c * ARRAY_LANES)));
         emit_vst(m->code, isa_rows_at(to, c * TILE_WORDS_ROWS),
