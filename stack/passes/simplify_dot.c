@@ -142,6 +142,12 @@ static bool ends_free(const struct side *s, int rank)
     return s->free_count && s->free[s->free_count - 1] == rank - 1;
 }
 
+/* rows are contracted; a vector, which has nothing else, lies along lanes */
+static bool contracts_first(const struct side *s)
+{
+    return s->contract_count && s->contract[0] == s->batch_count && s->free_count;
+}
+
 /* operand as [batch, free, contract] or [batch, contract, free], three or two dimensions */
 static int shaped(struct graph *g, int operand, struct side s, int *contract)
 {
@@ -149,7 +155,7 @@ static int shaped(struct graph *g, int operand, struct side s, int *contract)
     int64_t batch = product(&from, s.batch, s.batch_count);
     int64_t deep = product(&from, s.contract, s.contract_count);
     int64_t free = product(&from, s.free, s.free_count);
-    bool is_first = s.contract_count && s.contract[0] == s.batch_count;
+    bool is_first = contracts_first(&s);
     int turned[GRAPH_RANK_MAX], count = 0;
 
     if (!is_form(&s, from.rank)) {
@@ -187,7 +193,7 @@ static bool is_renamed(const struct graph *g, int operand, const struct side *s)
 {
     const struct graph_node *n = &g->node[operand];
     struct shape flat = {.dtype = n->shape.dtype};
-    bool is_first = s->contract_count && s->contract[0] == s->batch_count;
+    bool is_first = contracts_first(s);
     int64_t free = product(&n->shape, s->free, s->free_count);
     int64_t deep = product(&n->shape, s->contract, s->contract_count);
 

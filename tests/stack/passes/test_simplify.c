@@ -89,6 +89,20 @@ TEST(a_conversion_by_way_of_floats_keeps_its_saturation)
     }
 }
 
+/* as [1, 900] by [1, 900]: along rows each of its elements would be a tile row of its own */
+TEST(a_vector_is_contracted_along_lanes)
+{
+    int x = graph_parameter(&graph, F32(900), "x"), y = graph_parameter(&graph, F32(900), "y");
+    struct graph_dot dot = {.contract_count = 1};
+
+    simplify(graph_dot_general(&graph, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT));
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_DOT)
+            for (int k = 0; k < 2; k++)
+                assert_int_equal(graph.node[graph.node[i].operand[k]].shape.dim[1], 900);
+    assert_int_equal(count_of(&graph, HLO_DOT), 1);
+}
+
 TEST(a_dynamic_slice_is_taken_before_a_transpose)
 {
     int x = graph_parameter(&graph, F32(5, 6, 7), "x"), at[3];
@@ -427,6 +441,7 @@ int main(void)
         RUN(division_by_a_power_of_two_multiplies),
         RUN(a_conversion_back_disappears_only_if_exact),
         RUN(a_conversion_by_way_of_floats_keeps_its_saturation),
+        RUN(a_vector_is_contracted_along_lanes),
         RUN(a_dynamic_slice_is_taken_before_a_transpose),
         RUN(chains_of_transposes_and_reshapes_become_one),
         RUN(transposed_and_reshaped_broadcasts_are_broadcasts),
