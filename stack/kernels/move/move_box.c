@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/move/move_loops.h"
 #include "stack/kernels/move/move_step.h"
 
 #define TILE_ROWS 8
@@ -249,13 +250,16 @@ static bool extent_of(const struct move_box *b, int source, int dim, int64_t *lo
     return has_grid;
 }
 
+/* box dimensions before it: tiles along rows and lanes */
+static int first_outer_of(const struct move_side *side) { return side->view.is_linear ? 1 : 2; }
+
 /*
  * All of an outer dimension that follows on the one before it in memory is more of the same box
  * dimension, of which there are few.
  */
 static int add_whole_dim(struct move_side *side, int dim, int64_t count, int64_t stride)
 {
-    int last = side->box_dims - 1, first_outer = side->view.is_linear ? 1 : 2;
+    int last = side->box_dims - 1, first_outer = first_outer_of(side);
 
     side->outer_step[dim] = 1;
     if (last < first_outer || stride % side->box_stride[last] != 0 ||
@@ -297,6 +301,24 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
     return 0;
 }
 
+/*
+ * Rows of an image between neighbours along the first of its outer dimensions, which have `dense`
+ * rows each: one more than that, so that eight of them lie in eight banks of VMEM.
+ */
+static int64_t image_pitch(int64_t dense)
+{
+    return dense % 2 == 0 && move_fits_stride(dense + 1) ? dense + 1 : dense;
+}
+
+static int64_t image_rows(const struct move_side *side)
+{
+    int64_t rows = side->view.tile_rows;
+
+    for (int i = 0; i < side->box_dims; i++)
+        rows = (i == first_outer_of(side) ? image_pitch(rows) : rows) * side->box_count[i];
+    return rows;
+}
+
 static int plan_side(struct move_box *b, int source, struct move_side *side)
 {
     const struct array *a = move_side_array(b, source);
@@ -335,7 +357,7 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
     side->has_image = a->element_bytes < 4 ||
                       (a->space == SPACE_VMEM && !a->is_linear && side->box_count[0] > 1 &&
                        a->tiles_across > 1);
-    side->image_rows = side->has_image ? side->tiles * a->tile_rows : 0;
+    side->image_rows = side->has_image ? image_rows(side) : 0;
     return 0;
 }
 
@@ -481,9 +503,10 @@ static void resolve_side(const struct move_box *b, struct move_side *side)
 {
     const struct array *a = &side->view;
     int64_t dense = a->tile_rows;
-    int first_outer = a->is_linear ? 1 : 2;
+    int first_outer = first_outer_of(side);
 
     for (int i = 0; i < side->box_dims; i++) {
+        dense = i == first_outer ? image_pitch(dense) : dense;
         side->box_step[i] =
             side->has_image ? dense : pipeline_stride(&b->pipeline, side->window, i);
         dense *= side->box_count[i];
