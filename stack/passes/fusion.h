@@ -80,6 +80,10 @@ bool fusion_is_taken_or_why(const struct fusion *f, const struct fusion_group *p
 
 /* a move joins the moves that read it where its array would be mostly padding: they are one then */
 bool fusion_skips_padding(struct fusion *f, struct fusion_group *p, int node);
+/* work on one array joins the move that reads it, with the numbers that it is made of */
+bool fusion_works_before_move(struct fusion *f, struct fusion_group *p, int node);
+/* the same where a reshape that moves nothing stands between the two: it is a member then */
+bool fusion_works_before_reshape(struct fusion *f, int node);
 
 /* a group of one node */
 int fusion_new_group(struct fusion *f, int node);

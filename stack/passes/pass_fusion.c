@@ -289,7 +289,7 @@ static bool try_join(struct fusion *f, int group, int node)
         return false;
     if (p->is_whole)
         return !f->is_free[node] && insert_with_scalar(f, p, node);
-    if (fusion_skips_padding(f, p, node))
+    if (fusion_skips_padding(f, p, node) || fusion_works_before_move(f, p, node))
         return true;
     if (f->is_free[node] || would_repeat(f, p, node) ||
         (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone ||
@@ -470,8 +470,8 @@ static void visit(struct fusion *f, int node)
     if (f->is_free[node])
         return;
     count = f->is_output[node] ? -1 : groups_of_users(f, node, list, USER_GROUPS_MAX);
-    if (count == 0)
-        return;                         /* nobody needs it */
+    if (count == 0 || fusion_works_before_reshape(f, node))
+        return;                         /* nobody needs it, or it has joined */
     if (count == 1 && !stays_behind_hero(f, node, list[0]) && try_join(f, list[0], node)) {
         f->node[node].owner = list[0];
         return;

@@ -354,7 +354,7 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
     side->tiles = 1;
     for (int i = 0; i < side->box_dims; i++)
         side->tiles *= side->box_count[i];
-    side->has_image = a->element_bytes < 4 ||
+    side->has_image = a->element_bytes < 4 || (source >= 0 && s->work != NODE_NONE) ||
                       (a->space == SPACE_VMEM && !a->is_linear && side->box_count[0] > 1 &&
                        a->tiles_across > 1);
     side->image_rows = side->has_image ? image_rows(side) : 0;

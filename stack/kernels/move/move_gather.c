@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/floats.h"
+#include "stack/kernels/move/move_work.h"
 
 static const struct isa_operand zero = {.kind = OPERAND_IMM};
 static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
@@ -74,6 +75,8 @@ int move_gather_check_supported(const struct graph *body, int node, struct err *
             return err_set(e, "%s: this conversion inside a move", n->name);
         break;
     default:
+        if (move_work_parameter(body, node) != NODE_NONE)
+            return 0;
         return err_set(e, "%s: %s inside a move", n->name, graph_op_name(n->op));
     }
     for (int i = 0; i < n->operand_count; i++)
@@ -484,6 +487,16 @@ static int converted(struct move_gather *g, enum graph_dtype from, enum graph_dt
     return move_gather_narrow(m, to, v);
 }
 
+static int worked(struct move_gather *g, int node, struct move_gather_place *p)
+{
+    const struct graph_node *from = &g->body->node[move_work_parameter(g->body, node)];
+    int v = move_gather_array_run(g, &g->operand[from->parameter_index], p);
+    struct fused_value value = {.part = {R(move_gather_widen(&g->m, from->shape.dtype, v))}};
+
+    move_work_emit(g->m.code, g->m.chip, g->body, node, &value, 1);
+    return move_gather_narrow(&g->m, g->body->node[node].shape.dtype, value.part[0].value);
+}
+
 int move_gather_node(struct move_gather *g, int node, struct move_gather_place *p)
 {
     const struct graph_node *n = &g->body->node[node];
@@ -515,8 +528,10 @@ int move_gather_node(struct move_gather *g, int node, struct move_gather_place *
     case HLO_REVERSE:
         through_reverse(g, n, p);
         break;
+    case HLO_COPY:
+        break;
     default:
-        assert(n->op == HLO_COPY);
+        return worked(g, node, p);
     }
     return move_gather_node(g, n->operand[0], p);
 }

@@ -1,14 +1,39 @@
-/* Unpacks boxes to images of 32-bit words and packs them again, and fills an image with padding. */
+/*
+ * Unpacks boxes to images of 32-bit words, with the work that is done on them, and packs them again,
+ * and fills an image with padding.
+ */
 #include "stack/kernels/move/move_gather.h"
 #include "stack/kernels/move/move_loops.h"
+#include "stack/kernels/move/move_work.h"
 
 static const struct isa_operand no_base = {.kind = OPERAND_IMM};
+
+/* the source whose side it is */
+static const struct move_source *source_of(const struct move_step *s, const struct move_side *side)
+{
+    return &s->box->map.source[side - s->box->from];
+}
+
+static void work_on(struct move_step *s, const struct move_side *side, struct fused_value *value,
+                    int parts)
+{
+    const struct graph *body = s->box->job->body;
+    int work = source_of(s, side)->work;
+
+    if (work == NODE_NONE)
+        return;
+    s->ops += parts * move_work_ops(body, work);
+    s->valu += parts * move_work_ops(body, work);
+    if (!s->is_counted)
+        move_work_emit(s->m.code, s->box->job->chip, body, work, value, parts);
+}
 
 static void unpack_tile(struct move_loops *l, struct move_place from, struct move_place to)
 {
     struct move_step *s = l->step;
     const struct move_side *side = l->user;
     int parts = side->view.tile_rows / MOVE_SUBLANES, v;
+    struct fused_value value = {.is_mask = false};
 
     s->store += parts - 1;
     s->ops += 2 * parts;
@@ -23,8 +48,11 @@ static void unpack_tile(struct move_loops *l, struct move_place from, struct mov
         } else if (parts == 4) {
             part = emit_vunpack_c_8(s->m.code, R(v), (enum isa_vunpack_c_8_x0)i, VUNPACK_C_8_U8);
         }
-        move_store_op(s, move_behind(to, i * MOVE_SUBLANES), 1, 0xff, -1, part);
+        value.part[i] = R(part);
     }
+    work_on(s, side, &value, parts);
+    for (int i = 0; i < parts && !s->is_counted; i++)
+        move_store_op(s, move_behind(to, i * MOVE_SUBLANES), 1, 0xff, -1, value.part[i].value);
     s->store++;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "stack/hlo/graph_shape.h"
+#include "stack/kernels/move/move_work.h"
 
 /* index dimensions of one source on the way down: "from" is the node that the walk has come to */
 struct walk {
@@ -229,11 +230,24 @@ static int walk_reshape(struct walk *w, const struct graph_node *n, struct move_
     return walk_node(w, n->operand[0], s);
 }
 
-/* between f32 and bf16, once: a value rounded in between could not be told from one that is not */
-static int walk_convert(struct walk *w, const struct graph_node *n, struct move_source s)
+static int walk_work(struct walk *w, int node, struct move_source s)
 {
+    int parameter = move_work_parameter(w->g, node);
+
+    if (parameter == NODE_NONE || w->map->has_fill)
+        return -1;
+    s.work = node;
+    return add_source(w, w->g->node[parameter].parameter_index, s);
+}
+
+/* between f32 and bf16, once: a value rounded in between could not be told from one that is not */
+static int walk_convert(struct walk *w, int node, struct move_source s)
+{
+    const struct graph_node *n = &w->g->node[node];
     enum graph_dtype from = w->g->node[n->operand[0]].shape.dtype;
 
+    if (w->g->node[n->operand[0]].op != HLO_PARAMETER && move_work_parameter(w->g, node) >= 0)
+        return walk_work(w, node, s);
     if (s.is_converted || !graph_dtype_is_float(from) || !graph_dtype_is_float(n->shape.dtype))
         return -1;
     s.is_converted = true;
@@ -247,14 +261,14 @@ static int walk_node(struct walk *w, int node, struct move_source s)
     switch (n->op) {
     case HLO_PARAMETER:   return add_source(w, n->parameter_index, s);
     case HLO_COPY:        return walk_node(w, n->operand[0], s);
-    case HLO_CONVERT:     return walk_convert(w, n, s);
+    case HLO_CONVERT:     return walk_convert(w, node, s);
     case HLO_TRANSPOSE:   return walk_transpose(w, n, s);
     case HLO_SLICE:       return walk_slice(w, n, s);
     case HLO_REVERSE:     return walk_reverse(w, n, s);
     case HLO_PAD:         return walk_pad(w, n, s);
     case HLO_CONCATENATE: return walk_concatenate(w, n, s);
     case HLO_RESHAPE:     return walk_reshape(w, n, s);
-    default:              return -1;
+    default:              return walk_work(w, node, s);
     }
 }
 
@@ -262,7 +276,7 @@ int move_map_make(const struct graph *body, struct move_map *out)
 {
     const struct graph_node *n = &body->node[body->output[0].node];
     struct walk w = {.g = body, .map = out};
-    struct move_source s = {.index_dim_count = n->shape.rank};
+    struct move_source s = {.index_dim_count = n->shape.rank, .work = NODE_NONE};
 
     memset(out, 0, sizeof(*out));
     for (int d = 0; d < n->shape.rank; d++)

@@ -25,6 +25,8 @@ struct move_index_dim {
 struct move_source {
     int parameter;
     bool is_converted;                  /* between f32 and bf16 on the way */
+    int work;                           /* node of the body that the operand's elements become first
+                                           (move_work.h); NODE_NONE: they stay what they are */
     int index_dim_count;
     struct move_index_dim index_dim[MOVE_INDEX_DIMS_MAX];
     int64_t from_first[GRAPH_RANK_MAX], to_first[GRAPH_RANK_MAX];      /* all at 0 */
@@ -37,6 +39,6 @@ struct move_map {
     double fill;
 };
 
-/* -1: not a move of this kind (computed values, broadcasts, reshapes that share no factors) */
+/* -1: not a move of this kind (computed values other than work, broadcasts, reshapes that share no factors) */
 int move_map_make(const struct graph *body, struct move_map *out);
 #endif

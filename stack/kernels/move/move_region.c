@@ -12,14 +12,16 @@
 #define TILE_ROWS_HELD 24               /* VMEM rows per tile: two buffers and some room */
 #define FILL_TILES 256                  /* of a box of padding alone, about */
 
-/* one type, or f32 and bf16 with images of f32 */
+/* one type, or f32 and bf16 with images of f32, in which work is done, too */
 static int check_types(struct move_box *b)
 {
     enum graph_dtype to = b->job->result[0]->shape.dtype;
 
     for (int i = 0; i < b->map.source_count; i++) {
-        b->has_floats |= move_side_array(b, i)->shape.dtype != to;
-        if ((move_side_array(b, i)->shape.dtype != to) != b->map.source[i].is_converted)
+        bool has_work = b->map.source[i].work != NODE_NONE;
+
+        b->has_floats |= move_side_array(b, i)->shape.dtype != to || has_work;
+        if (!has_work && (move_side_array(b, i)->shape.dtype != to) != b->map.source[i].is_converted)
             return -1;
     }
     return b->map.source_count ? 0 : -1;

@@ -232,6 +232,42 @@ TEST(lanes_in_another_order_or_distance_are_permuted)
     assert_in_range(cycles_of_move(600, 700, spread_lanes), 0, 40000);
 }
 
+/* e^(x / 4) of [3,20,5,70], rounded to bf16 where x is, with two dimensions exchanged */
+static int worked_and_turned(struct graph *g, enum graph_dtype dtype)
+{
+    int x = graph_parameter(g, shape_make(dtype, 4, (const int64_t[]){3, 20, 5, 70}), "x");
+    int quarter = graph_constant(g, shape_scalar(DTYPE_F32), 0.25), y;
+    struct shape all = g->node[x].shape;
+
+    all.dtype = DTYPE_F32;
+    y = graph_binary(g, HLO_MULTIPLY, dtype == DTYPE_F32 ? x : graph_convert(g, x, DTYPE_F32),
+                     graph_broadcast(g, quarter, all, NULL));
+    y = graph_unary(g, HLO_EXP, y);
+    y = dtype == DTYPE_F32 ? y : graph_convert(g, y, dtype);
+    return graph_transpose(g, y, (const int[]){0, 2, 1, 3});
+}
+
+TEST(work_on_an_operand_is_done_as_it_is_unpacked)
+{
+    static const char *const chips[] = {"v3", "v5e", "v7x"};
+
+    for (int i = 0; i < 12; i++) {
+        struct tiling t = {.count = 1, .size = {i % 2}};        /* the general way, and streamed */
+        struct kernel_rig r = {.chip = chips[i / 4], .tiling = &t, .ulp = 8};
+        struct arena a;
+        struct graph g;
+
+        arena_init(&a);
+        graph_init(&g, &a, "worked");
+        graph_output(&g, worked_and_turned(&g, i / 2 % 2 ? DTYPE_BF16 : DTYPE_F32), "y", -1);
+        kernel_rig_open(&r, &g);
+        kernel_rig_check(&r, 3);
+        kernel_rig_close(&r);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+}
+
 static int heads_of(struct graph *g, int x)
 {
     return graph_reshape(g, x, shape_make(DTYPE_F32, 5, (const int64_t[]){7, 33, 3, 1, 16}));
@@ -253,6 +289,7 @@ int main(void)
         cmocka_unit_test(padding_along_outer_dimensions_is_made_in_regions),
         cmocka_unit_test(a_copy_to_another_layout_costs_its_bytes),
         cmocka_unit_test(sizes_that_nothing_divides_stay_fast),
+        cmocka_unit_test(work_on_an_operand_is_done_as_it_is_unpacked),
         cmocka_unit_test(outer_dimensions_that_follow_on_each_other_are_one),
         cmocka_unit_test(lanes_in_another_order_or_distance_are_permuted),
     };
