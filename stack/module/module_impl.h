@@ -149,6 +149,17 @@ struct module_plan {
 int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *e);
 void module_plan_fini(struct module_plan *p);
 
+/*
+ * module_entry.c: how parameters and results of the main graph lie that only moves read and make;
+ * all others are row-major.
+ */
+/* the transpose that only names a parameter as it lies, `node` or what that renames; -1: none */
+int module_entry_reader(const struct module_settings *s, const struct graph *g, int node);
+/* a reshape that only leaves out ones lies as what it reshapes */
+void module_lay_out_renamed(struct module_plan *p, const struct graph *g, int node);
+void module_lay_out_parameter(struct module_plan *p, const struct graph *g, int parameter);
+void module_lay_out_result(struct module_plan *p, const struct graph *g, int output);
+
 /* the number of a new buffer; a value that gets the place of its buffer; a step before step `at` */
 int module_plan_add_buffer(struct module_plan *p, enum buffer_role role, int64_t bytes);
 void module_plan_keep_value(struct module_plan *p, struct module_value *v);

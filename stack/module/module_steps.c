@@ -243,54 +243,6 @@ struct module_value *module_plan_add_literal(struct module_plan *p, const char *
     return v;
 }
 
-/*
- * A parameter whose rows would be mostly padding (images of three channels) lies as the transpose
- * has it that is its only reader: XLA gives such arrays a compact layout at the entry, too. The
- * transpose's node; -1: it lies row-major.
- */
-static int entry_reader(const struct module_settings *s, const struct graph *g, int parameter)
-{
-    const struct graph_node *n = &g->node[parameter];
-    int reader = -1, readers = 0;
-    struct array plain, transposed;
-
-    if (n->op != HLO_PARAMETER || n->shape.rank < 2 ||
-        (s->place && s->place[n->parameter_index] >= 0))
-        return -1;
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0; k < g->node[i].operand_count; k++)
-            if (g->node[i].operand[k] == parameter) {
-                reader = i;
-                readers++;
-            }
-    if (readers != 1 || g->node[reader].op != HLO_TRANSPOSE)
-        return -1;
-    for (int i = 0; i < g->output_count; i++)
-        if (g->output[i].node == parameter || g->output[i].node == reader ||
-            g->output[i].alias_parameter == n->parameter_index)
-            return -1;
-    array_init(&plain, n->name, &n->shape, NULL);
-    array_init(&transposed, n->name, &g->node[reader].shape, NULL);
-    return plain.bytes >= 2 * array_payload_bytes(&plain) && transposed.bytes <= plain.bytes
-               ? reader
-               : -1;
-}
-
-/* the parameter's array, minor dimension first as the row-major result of the transpose has it */
-static void lay_out_parameter(struct module_plan *p, const struct graph *g, int parameter)
-{
-    const struct graph_node *n = &g->node[parameter];
-    int reader = entry_reader(p->settings, g, parameter), order[GRAPH_RANK_MAX];
-    struct module_value *v = p->parameter[n->parameter_index];
-
-    if (reader < 0)
-        return;
-    for (int i = 0; i < n->shape.rank; i++)
-        order[i] = g->node[reader].dims[n->shape.rank - 1 - i];
-    array_init(&v->array, n->name, &n->shape, order);
-    p->buffer[v->buffer].bytes = v->array.bytes;
-}
-
 /* the same bytes as the operand, otherwise read */
 static void stay_in_place(struct module_walk *w, int node)
 {
@@ -354,9 +306,11 @@ static int visit(struct module_walk *w, int node, struct err *e)
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
             break;
         stay_in_place(w, node);
+        if (w->is_main)
+            module_lay_out_renamed(p, w->g, node);
         return 0;
     case HLO_TRANSPOSE:
-        if (!w->is_main || entry_reader(p->settings, w->g, n->operand[0]) != node)
+        if (!w->is_main || module_entry_reader(p->settings, w->g, n->operand[0]) != node)
             break;
         stay_in_place(w, node);
         return 0;
@@ -407,6 +361,7 @@ static void set_outputs(struct module_plan *p, const struct graph *g)
             p->buffer[v->buffer].role = BUFFER_OUTPUT;
             p->buffer[v->buffer].must_stay = true;
             p->output[i] = v;
+            module_lay_out_result(p, g, i);
             continue;
         }
         own = module_plan_new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
@@ -425,7 +380,7 @@ int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *
         const struct graph_node *n = &g->node[g->parameter[i]];
 
         p->parameter[i] = module_plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
-        lay_out_parameter(p, g, g->parameter[i]);
+        module_lay_out_parameter(p, g, g->parameter[i]);
     }
     if (module_walk_graph(p, g, p->parameter, p->node, e))
         return -1;

@@ -1,0 +1,223 @@
+/*
+ * How arrays lie at the entry of a program, where XLA gives them a compact layout: the order of
+ * dimensions in which they are padded least. [tokens, heads, 64] of bf16 is as much padding as
+ * elements row-major, and none with tokens along lanes.
+ *
+ * That holds for what only moves read or make, whose kernels take any order; other kernels have
+ * their arrays row-major. A transpose that alone reads a parameter costs nothing where the parameter
+ * lies as it has it.
+ */
+#include "stack/module/module_impl.h"
+
+#include "stack/kernels/move/kernel_move.h"
+#include "stack/kernels/registry.h"
+
+#include <string.h>
+
+enum { FAR_TIMES = 2, COMPACT_BYTES_MIN = 1 << 20 };
+
+/* row-major, but the last two dimensions are these */
+static void order_with(int rank, int row, int lane, int *minor_first)
+{
+    int at = rank;
+
+    for (int d = 0; d < rank; d++)
+        if (d != row && d != lane)
+            minor_first[--at] = d;
+    minor_first[1] = row;
+    minor_first[0] = lane;
+}
+
+static int64_t bytes_in_order(const struct shape *s, const int *minor_first)
+{
+    struct array a;
+
+    array_init(&a, "", s, minor_first);
+    return a.bytes;
+}
+
+/* The least bytes, and the order that has them; of equal ones that which leaves most in place. */
+static int64_t compact_order(const struct shape *s, int *best)
+{
+    int order[GRAPH_RANK_MAX];
+    int64_t least, bytes;
+
+    order_with(s->rank, s->rank - 2, s->rank - 1, best);
+    least = bytes_in_order(s, best);
+    for (int lane = s->rank - 1; lane >= 0; lane--)
+        for (int row = s->rank - 1; row >= 0; row--) {
+            if (row == lane)
+                continue;
+            order_with(s->rank, row, lane, order);
+            bytes = bytes_in_order(s, order);
+            if (bytes < least) {
+                least = bytes;
+                memcpy(best, order, sizeof(order));
+            }
+        }
+    return least;
+}
+
+static bool is_move(const struct graph_node *n)
+{
+    if (n->op == HLO_FUSION)
+        return kernel_kind_of(n->called[0]) == &kernel_move;
+    return n->op == HLO_TRANSPOSE || n->op == HLO_COPY;
+}
+
+/* the arrays of the entry that are this module's to lay out */
+static bool is_ours(const struct module_settings *s, const struct graph_node *n)
+{
+    return n->shape.rank >= 2 && !s->kept &&
+           !(s->place && n->op == HLO_PARAMETER && s->place[n->parameter_index] >= 0);
+}
+
+static bool is_output(const struct graph *g, int node)
+{
+    for (int i = 0; i < g->output_count; i++)
+        if (g->output[i].node == node)
+            return true;
+    return false;
+}
+
+static bool is_given_back(const struct graph *g, int parameter)
+{
+    for (int i = 0; i < g->output_count; i++)
+        if (g->output[i].node == parameter ||
+            g->output[i].alias_parameter == g->node[parameter].parameter_index)
+            return true;
+    return false;
+}
+
+/* a reshape that leaves out sizes of 1 in front of all others: so many; 0: it is none */
+static int ones_left_out(const struct graph *g, int node)
+{
+    const struct graph_node *n = &g->node[node];
+    const struct shape *from;
+    int count;
+
+    if (n->op != HLO_RESHAPE)
+        return 0;
+    from = &g->node[n->operand[0]].shape;
+    count = from->rank - n->shape.rank;
+    if (count < 1 || n->shape.rank < 2)
+        return 0;
+    for (int d = 0; d < from->rank; d++)
+        if (from->dim[d] != (d < count ? 1 : n->shape.dim[d - count]))
+            return 0;
+    return count;
+}
+
+/*
+ * How many read the node, also through a reshape that leaves out ones, and the last of them; -1: one
+ * that is no move does, too.
+ */
+static int count_moves(const struct graph *g, int node, int *reader)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++) {
+            int through;
+
+            if (g->node[i].operand[k] != node)
+                continue;
+            through = ones_left_out(g, i) && !is_output(g, i) ? count_moves(g, i, reader) : 0;
+            if (through < 0 || (!through && !is_move(&g->node[i])))
+                return -1;
+            if (!through)
+                *reader = i;
+            count += through ? through : 1;
+        }
+    return count;
+}
+
+/* the order of the reader's operand in which it is row-major, in dimensions of the parameter */
+static void order_of_reader(const struct graph *g, int reader, int parameter, int *minor_first)
+{
+    const struct graph_node *n = &g->node[reader];
+    int ones = g->node[parameter].shape.rank - n->shape.rank;
+
+    for (int i = 0; i < n->shape.rank; i++)
+        minor_first[i] = n->dims[n->shape.rank - 1 - i] + ones;
+    for (int d = 0; d < ones; d++)
+        minor_first[n->shape.rank + d] = ones - 1 - d;
+}
+
+/* the parameter that the node is, or names */
+static int parameter_of(const struct graph *g, int node)
+{
+    return ones_left_out(g, node) ? g->node[node].operand[0] : node;
+}
+
+int module_entry_reader(const struct module_settings *s, const struct graph *g, int node)
+{
+    int parameter = parameter_of(g, node), reader = -1, order[GRAPH_RANK_MAX];
+    const struct graph_node *n = &g->node[parameter];
+    struct array plain;
+    int64_t turned, compact;
+
+    if (n->op != HLO_PARAMETER || !is_ours(s, n) || count_moves(g, parameter, &reader) != 1 ||
+        g->node[reader].op != HLO_TRANSPOSE || is_given_back(g, parameter) ||
+        is_output(g, reader))
+        return -1;
+    array_init(&plain, n->name, &n->shape, NULL);
+    turned = bytes_in_order(&g->node[reader].shape, NULL);
+    compact = plain.bytes < COMPACT_BYTES_MIN ? turned : compact_order(&n->shape, order);
+    if (plain.bytes >= 2 * array_payload_bytes(&plain))
+        return turned <= plain.bytes && turned < FAR_TIMES * compact ? reader : -1;
+    return turned == compact && compact < plain.bytes ? reader : -1;
+}
+
+/* the compact order where it is less than row-major */
+static bool takes_compact(const struct shape *s, int *order)
+{
+    int64_t plain = bytes_in_order(s, NULL);
+
+    return plain >= COMPACT_BYTES_MIN && compact_order(s, order) < plain;
+}
+
+static void lay_out(struct module_plan *p, struct module_value *v, const int *order)
+{
+    struct shape shape = v->array.shape;
+
+    array_init(&v->array, v->array.name, &shape, order);
+    p->buffer[v->buffer].bytes = v->array.bytes;
+}
+
+void module_lay_out_parameter(struct module_plan *p, const struct graph *g, int parameter)
+{
+    const struct graph_node *n = &g->node[parameter];
+    int reader = module_entry_reader(p->settings, g, parameter), order[GRAPH_RANK_MAX];
+
+    if (reader >= 0) {
+        order_of_reader(g, reader, parameter, order);
+    } else if (!is_ours(p->settings, n) || is_given_back(g, parameter) ||
+               count_moves(g, parameter, &reader) < 1 || !takes_compact(&n->shape, order)) {
+        return;
+    }
+    lay_out(p, p->parameter[n->parameter_index], order);
+}
+
+void module_lay_out_renamed(struct module_plan *p, const struct graph *g, int node)
+{
+    const struct graph_node *n = &g->node[node];
+    const struct array *from = &p->node[n->operand[0]]->array;
+    int ones = ones_left_out(g, node), order[GRAPH_RANK_MAX], count = 0;
+
+    for (int i = 0; ones && i < from->shape.rank; i++)
+        if (from->order[i] >= ones)
+            order[count++] = from->order[i] - ones;
+    if (ones)
+        array_init(&p->node[node]->array, n->name, &n->shape, order);
+}
+
+void module_lay_out_result(struct module_plan *p, const struct graph *g, int output)
+{
+    int node = g->output[output].node, reader, order[GRAPH_RANK_MAX];
+    const struct graph_node *n = &g->node[node];
+
+    if (is_ours(p->settings, n) && is_move(n) && g->output[output].alias_parameter < 0 &&
+        count_moves(g, node, &reader) == 0 && takes_compact(&n->shape, order))
+        lay_out(p, p->output[output], order);
+}
