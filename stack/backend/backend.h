@@ -106,7 +106,13 @@ int registers_spill(struct code_block *b, const struct chip *chip, struct spill_
                     struct err *e);
 
 /* modulo.c */
-struct modulo_result { int ii, stages, unroll, v_used; };
+struct modulo_result {
+    int ii, stages, unroll, v_used;
+    /* the schedule, to write the loop again: by operation, by virtual register and turn */
+    int op_count, v_count, m_count;     /* the latter two times unroll */
+    int *time, *v_register, *m_register;
+    int post_first;                     /* bundle where its epilogue begins; 0: it is straight code */
+};
 
 /*
  * A loop of `count` rounds over the block (whose last operations are its
@@ -116,10 +122,30 @@ struct modulo_result { int ii, stages, unroll, v_used; };
 bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_t count,
                  int64_t limit_cycles, const struct chip *chip, struct isa_program *out,
                  struct modulo_result *result);
+/* arrays of the result into the arena */
+void modulo_keep_result(struct modulo_result *r, struct arena *a);
 /* the same, looked up in `memo` first; NULL: there is none. *out then lives as long as it. */
 bool modulo_loop_once(const struct code_block *b, int step_count, int counter, int64_t count,
                       int64_t limit_cycles, const struct chip *chip, struct memo *memo,
                       struct isa_program *out, struct modulo_result *result);
+
+/*
+ * seam.c: the end of a loop that overlaps and the beginning of the next one, laid over each other.
+ * What the loops are, of the emitter's block: */
+struct seam_loop {
+    const struct code_block *body;      /* without loop control */
+    int block;                          /* of the code */
+    int phase;                          /* turn of its first round */
+    int post_first;                     /* bundle of its program where its epilogue begins */
+    const struct modulo_result *result;
+};
+
+/*
+ * The second loop with the end of the first in front of it, and what stood between the two; its phase
+ * and post_first are those of *out then. False: they do not go together.
+ */
+bool seam_join(const struct vcode *c, const struct seam_loop *first, struct seam_loop *second,
+               const struct chip *chip, struct arena *a, struct isa_program *out);
 
 /*
  * scalars.c: by block, the scalar registers that are read behind it before they

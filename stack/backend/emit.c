@@ -36,6 +36,13 @@ struct emitter {
     struct isa_symbol *symbol;          /* of finished bundles */
     size_t symbol_count, symbol_capacity;
     struct latch { int block; uint32_t first, end; } latch;     /* bundles of the last such block */
+    /* the last loop that overlaps and latches weights, which the next one may go on from (seam.c) */
+    struct arena seams;
+    struct last_loop {
+        bool is_there;
+        struct seam_loop loop;
+        uint32_t post;                  /* bundle where its epilogue begins */
+    } last;
 };
 
 static uint32_t note_number(struct emitter *m, const char *note)
@@ -290,6 +297,66 @@ static void drop_latch(struct emitter *m, int loop)
     m->latch = (struct latch){0, 0, 0};
 }
 
+static bool has_latches(const struct code_block *b)
+{
+    for (int i = 0; i < b->op_count; i++)
+        if (b->op[i].op.code == OP_VMATMUL && b->op[i].region == VCODE_LATCHES)
+            return true;
+    return false;
+}
+
+/* of the loop whose bundles, from `first` on, were appended last */
+static void keep_loop(struct emitter *m, uint32_t first, const struct seam_loop *l)
+{
+    const struct code_block *b = l->body;
+    struct code_block *body = arena_copy(&m->seams, b, 1, sizeof(*b));
+    struct modulo_result *kept = arena_copy(&m->seams, l->result, 1, sizeof(*kept));
+
+    body->arena = &m->seams;
+    body->op = arena_copy(&m->seams, b->op, (size_t)b->op_count, sizeof(*b->op));
+    body->regs = arena_copy(&m->seams, b->regs, (size_t)b->op_count, sizeof(*b->regs));
+    body->v_fixed = arena_copy(&m->seams, b->v_fixed, (size_t)b->v_count, sizeof(*b->v_fixed));
+    modulo_keep_result(kept, &m->seams);
+    m->last = (struct last_loop){.is_there = true, .loop = *l,
+                                 .post = first + (uint32_t)l->post_first};
+    m->last.loop.body = body;
+    m->last.loop.result = kept;
+}
+
+/* the loop goes on where the last one ends: its bundles take the place of that end */
+static bool append_joined(struct emitter *m, struct seam_loop *second)
+{
+    struct isa_program joined;
+    uint32_t post = m->last.post;
+
+    if (!m->last.is_there ||
+        !seam_join(m->c, &m->last.loop, second, m->chip, &m->seams, &joined))
+        return false;
+    m->op_count = m->bundle[post].first_op;
+    m->bundle_count = post;
+    for (int i = m->last.loop.block + 1; i <= second->block; i++)
+        m->block_label[i] = post;
+    append_finished(m, &m->c->block[second->block], &joined);
+    keep_loop(m, post, second);
+    return true;
+}
+
+static void append_loop(struct emitter *m, const struct code_block *b, int block,
+                        const struct isa_program *p, const struct modulo_result *result)
+{
+    struct seam_loop l = {.body = b, .block = block, .post_first = result->post_first,
+                          .result = result};
+    uint32_t first;
+
+    if (append_joined(m, &l))
+        return;
+    first = (uint32_t)m->bundle_count;
+    append_finished(m, &m->c->block[block], p);
+    m->last.is_there = false;
+    if (result->post_first && has_latches(b))
+        keep_loop(m, first, &l);
+}
+
 /* a loop over this one block whose rounds may overlap, if that takes less than `limit_cycles` */
 static bool compile_overlapping(struct emitter *m, const struct code_block *b, int block,
                                 int64_t limit_cycles)
@@ -306,7 +373,7 @@ static bool compile_overlapping(struct emitter *m, const struct code_block *b, i
                           limit_cycles, m->chip, m->c->memo, &p, &result))
         return false;
     drop_latch(m, block);
-    append_finished(m, from, &p);
+    append_loop(m, &body, block, &p, &result);
     note_peak(m, block, result.v_used);
     m->stats.overlapped_loops++;
     return true;
@@ -438,6 +505,7 @@ int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_
     int status;
 
     arena_init(&plan);
+    arena_init(&m.seams);
     init_emitter(&m, &plan);
     m.live_out = scalars_live_out(c, c->kept_sregs, &plan);
     status = registers_pin(c, chip, &plan, m.v_physical, m.v_taken, e);
@@ -457,6 +525,7 @@ int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_
     mem_free(m.bundle);
     mem_free(m.note);
     mem_free(m.symbol);
+    arena_fini(&m.seams);
     arena_fini(&plan);
     return status;
 }

@@ -35,7 +35,7 @@ static bool try_order(struct search *f, int ii, enum modulo_order order,
     least = modulo_least_unroll(f->l, s, f->a);
     for (s->unroll = least; least && s->unroll < least + UNROLLS_TRIED; s->unroll++)
         if (s->unroll <= UNROLL_MAX && modulo_bundles(f->l, s) <= BUNDLES_MAX &&
-            modulo_assign(f->l, s, f->a) && modulo_write(f->l, s, f->a, out))
+            modulo_assign(f->l, s, f->a) && modulo_write(f->l, s, f->a, out, NULL))
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ static bool search_ii(struct search *f, int ii, struct modulo_schedule *best,
     bool is_found = false;
 
     while (tries-- > 0 && cycles_of(f->l, ii, 1) < f->limit_cycles) {
-        struct modulo_schedule s;
+        struct modulo_schedule s = {.phase = 0};
         struct isa_program p;
 
         if (try_ii(f, ii, &s, &p)) {
@@ -91,7 +91,10 @@ bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_
     ii = modulo_mii(&l, b->arena);
     is_found = search_ii(&f, ii, &s, out);
     if (is_found) {
-        *result = (struct modulo_result){s.ii, s.stages, s.unroll, s.v_used};
+        *result = (struct modulo_result){
+            .ii = s.ii, .stages = s.stages, .unroll = s.unroll, .v_used = s.v_used,
+            .op_count = l.block->op_count, .v_count = l.block->v_count, .m_count = l.block->m_count,
+            .post_first = modulo_post_first(&l, &s), .time = s.time, .v_register = s.v_register, .m_register = s.m_register};
     }
     modulo_body_fini(&l);
     return is_found;

@@ -58,6 +58,23 @@ struct modulo_schedule {
     int unroll;                         /* kernel: so many rounds, registers take turns */
     int *v_register, *m_register;       /* by virtual register * unroll + round % unroll */
     int v_used;                         /* vector registers, beside pinned ones */
+    int phase;                          /* turn of round 0 */
+};
+
+/* An operation of a section of the code: bundle from the section's first, the step of its base or -1 */
+struct modulo_item { struct isa_op op; int bundle, step, region; };
+
+/*
+ * What begins and ends a loop, with the offsets of accesses as bases stand at the loop's begin, and
+ * behind its kernels, by `done` rounds later.
+ */
+struct modulo_ends {
+    struct modulo_item *pre, *post;
+    int pre_count, post_count;
+    int pre_bundles, kernel_bundles, post_bundles;
+    int64_t done;                       /* 0: there is no kernel, and no such ends */
+    int step_count;
+    struct modulo_step step[ISA_SREG_COUNT];
 };
 
 /* modulo_body.c: false when the loop is not one that can overlap */
@@ -88,6 +105,9 @@ bool modulo_assign(const struct modulo_body *l, struct modulo_schedule *s, struc
 
 /* modulo_write.c */
 int64_t modulo_bundles(const struct modulo_body *l, const struct modulo_schedule *s);
+/* false: no room for the loop's control; `ends` may be NULL */
+/* where the epilogue begins; 0: there is no kernel */
+int modulo_post_first(const struct modulo_body *l, const struct modulo_schedule *s);
 bool modulo_write(const struct modulo_body *l, const struct modulo_schedule *s, struct arena *a,
-                  struct isa_program *out);     /* false: no room for the loop's control */
+                  struct isa_program *out, struct modulo_ends *ends);
 #endif

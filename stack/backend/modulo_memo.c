@@ -40,6 +40,15 @@ static void keep_program(struct isa_program *p, struct arena *a)
     p->bundle = arena_copy(a, p->bundle, p->bundle_count, sizeof(*p->bundle));
 }
 
+void modulo_keep_result(struct modulo_result *r, struct arena *a)
+{
+    size_t unroll = (size_t)r->unroll;
+
+    r->time = arena_copy(a, r->time, (size_t)r->op_count, sizeof(int));
+    r->v_register = arena_copy(a, r->v_register, (size_t)r->v_count * unroll, sizeof(int));
+    r->m_register = arena_copy(a, r->m_register, (size_t)r->m_count * unroll, sizeof(int));
+}
+
 bool modulo_loop_once(const struct code_block *b, int step_count, int counter, int64_t count,
                       int64_t limit_cycles, const struct chip *chip, struct memo *memo,
                       struct isa_program *out, struct modulo_result *result)
@@ -57,8 +66,10 @@ bool modulo_loop_once(const struct code_block *b, int step_count, int counter, i
         known = arena_alloc(&memo->arena, sizeof(*known));
         known->is_found = modulo_loop(b, step_count, counter, count, limit_cycles, chip,
                                       &known->program, &known->result);
-        if (known->is_found)
+        if (known->is_found) {
             keep_program(&known->program, &memo->arena);
+            modulo_keep_result(&known->result, &memo->arena);
+        }
         memo_keep(memo, &k, known);
     }
     memo_key_fini(&k);

@@ -19,7 +19,8 @@
 #include "base/units.h"
 #include "sim/chip/limits.h"
 
-struct written { struct isa_op op; int bundle, step, number; };     /* step: of its base, or -1 */
+/* step: of its base, or -1 */
+struct written { struct isa_op op; int bundle, step, number, region; };
 
 struct section { int first, count; };   /* bundles */
 
@@ -66,6 +67,14 @@ int64_t modulo_bundles(const struct modulo_body *l, const struct modulo_schedule
     return (2 * (s->stages - 1) + full % s->unroll + s->unroll) * s->ii;
 }
 
+int modulo_post_first(const struct modulo_body *l, const struct modulo_schedule *s)
+{
+    struct writer w = {.l = l, .s = s};
+
+    plan(&w);
+    return w.kernels ? w.post.first : 0;
+}
+
 static int *used_of(struct writer *w, int bundle)
 {
     w->used = mem_grow(w->used, &w->used_capacity, (size_t)bundle + 1, sizeof(*w->used));
@@ -86,7 +95,7 @@ static bool has_room(struct writer *w, int bundle, enum isa_slot slot)
 static void add(struct writer *w, const struct isa_op *op, int bundle, int step)
 {
     w->item = mem_grow(w->item, &w->capacity, w->count + 1, sizeof(*w->item));
-    w->item[w->count] = (struct written){*op, bundle, step, (int)w->count};
+    w->item[w->count] = (struct written){*op, bundle, step, (int)w->count, VCODE_REGION_ANY};
     w->count++;
     used_of(w, bundle)[isa_info(op->code)->slot]++;
 }
@@ -107,7 +116,7 @@ static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bu
     const struct modulo_schedule *s = w->s;
     struct isa_op op = w->l->block->op[i].op;
     const struct isa_info *info = isa_info(op.code);
-    int step = w->l->step_of[i], turn = (int)(round % s->unroll);
+    int step = w->l->step_of[i], turn = (int)((round + s->phase) % s->unroll);
 
     for (int k = 0; k < op.operand_count; k++) {
         struct isa_operand *o = &op.operand[k];
@@ -125,6 +134,7 @@ static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bu
     if (round == 0 && w->l->block->op[i].region == VCODE_LATCHES && is_multiplication(op.code))
         op.operand[1 + MULTIPLY_LATCH].value = 1 + op.operand[1 + MULTIPLY_GAIN].value;
     add(w, &op, bundle, step);
+    w->item[w->count - 1].region = w->l->block->op[i].region;
 }
 
 /* a section's bundles; its first interval is number `first_interval`, bases stand at round `base` */
@@ -258,13 +268,42 @@ static void take_program(struct writer *w, struct isa_program *out)
     }
 }
 
-static bool write_all(struct writer *w)
+/* items from number `from` on, of a section */
+static struct modulo_item *take_items(const struct writer *w, size_t from, int first, int *count)
+{
+    struct modulo_item *to = arena_array(w->a, w->count - from + 1, sizeof(*to));
+
+    *count = (int)(w->count - from);
+    for (size_t i = from; i < w->count; i++)
+        to[i - from] = (struct modulo_item){w->item[i].op, w->item[i].bundle - first,
+                                            w->item[i].step, w->item[i].region};
+    return to;
+}
+
+static void open_ends(const struct writer *w, struct modulo_ends *ends)
+{
+    *ends = (struct modulo_ends){.pre_bundles = w->pre.count, .kernel_bundles = w->kernel.count,
+                                 .post_bundles = w->post.count,
+                                 .done = w->kernels * w->s->unroll,
+                                 .step_count = w->l->step_count};
+    memcpy(ends->step, w->l->step, sizeof(ends->step));
+}
+
+static bool write_all(struct writer *w, struct modulo_ends *ends)
 {
     int64_t first = w->s->stages - 1 + w->extra, done = w->kernels * w->s->unroll;
+    size_t before;
 
+    if (ends)
+        open_ends(w, ends);
     add_section(w, w->pre, 0, 0);
+    if (ends)
+        ends->pre = take_items(w, 0, w->pre.first, &ends->pre_count);
     add_section(w, w->kernel, first, 0);
+    before = w->count;
     add_section(w, w->post, w->l->count, done);
+    if (ends)
+        ends->post = take_items(w, before, w->post.first, &ends->post_count);
     if (w->kernels && (!add_control(w) || !advance_bases(w, &w->kernel, w->s->unroll)))
         return false;
     finish_registers(w);
@@ -272,14 +311,14 @@ static bool write_all(struct writer *w)
 }
 
 bool modulo_write(const struct modulo_body *l, const struct modulo_schedule *s, struct arena *a,
-                  struct isa_program *out)
+                  struct isa_program *out, struct modulo_ends *ends)
 {
     struct writer w = {.l = l, .s = s, .a = a};
     bool is_fine;
 
     chip_slots(l->chip, &w.slots);
     plan(&w);
-    is_fine = write_all(&w);
+    is_fine = write_all(&w, ends);
     if (is_fine)
         take_program(&w, out);
     mem_free(w.item);

@@ -305,6 +305,31 @@ def rounds(x, y, interpret=False, width=128):
                           interpret=interpret)(x, y)
 
 
+def key_parts(q, k, v, interpret=False, width=128):
+    """Attention of long blocks of queries, parts of the keys one behind the other."""
+    def kernel(q_ref, k_ref, v_ref, o_ref, m_ref, l_ref, acc_ref):
+        m_ref[...] = jnp.full_like(m_ref, -1e30)
+        l_ref[...] = jnp.zeros_like(l_ref)
+        acc_ref[...] = jnp.zeros_like(acc_ref)
+
+        def part(i, _):
+            at = pl.ds(i * width, width)
+            s = jax.lax.dot_general(q_ref[...], k_ref[at, :], (((1,), (1,)), ((), ())),
+                                    preferred_element_type=F32) * 0.125
+            m_now = jnp.maximum(m_ref[...], jnp.max(s, axis=1, keepdims=True))
+            p = jnp.exp(s - m_now[:, :1])
+            alpha = jnp.exp(m_ref[...] - m_now)
+            l_ref[...] = alpha * l_ref[...] + jnp.sum(p, axis=1, keepdims=True)
+            acc_ref[...] = alpha * acc_ref[...] + jnp.dot(p.astype(BF16), v_ref[at, :],
+                                                          preferred_element_type=F32)
+            m_ref[...] = m_now
+        jax.lax.fori_loop(0, k.shape[0] // width, part, None, unroll=True)
+        o_ref[...] = (acc_ref[...] / l_ref[...]).astype(o_ref.dtype)
+    return pl.pallas_call(
+        kernel, out_shape=like(q.shape, q.dtype), interpret=interpret,
+        scratch_shapes=[pltpu.VMEM((q.shape[0], 128), F32)] * 3)(q, k, v)
+
+
 def word(x, interpret=False):
     """A sum over all blocks in one word of SMEM, and as a result."""
     def kernel(x_ref, o_ref, acc):
@@ -349,4 +374,6 @@ KERNELS = [
     ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
     ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
     ("rounds", rounds, [like((256, 128), BF16), like((512, 128), BF16)], 2e-2),
+    # held against the host alone: values would be a megabyte
+    ("key_parts", key_parts, [like((2048, 128), BF16)] + [like((640, 128), BF16)] * 2, None),
 ]
