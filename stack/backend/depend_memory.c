@@ -38,11 +38,9 @@ struct memory_state {
     int root_count;
     struct access_list load, store;     /* since the last barrier */
     int barrier;                        /* last operation that all memory waits for, -1 */
-    int outside;                        /* last misc operation, -1 */
-    int smem_store;                     /* last sst since then, -1 */
+    int outside, smem_outside;          /* last misc operation, and that may reach SMEM, -1 */
     int other;                          /* last that touched other state, -1: random numbers */
-    int *smem_load;                     /* sld since the last sst or misc operation */
-    size_t smem_load_count, smem_load_capacity;
+    struct smem_list { int *op; size_t count, capacity; } smem_load, smem_store;   /* since then */
 };
 
 static struct base fresh_base(struct memory_state *st)
@@ -178,21 +176,53 @@ static void order_access(struct memory_state *st, int i)
     append(is_store ? &st->store : &st->load, &x);
 }
 
+/* the word that an sld or sst touches, where it stands in the operation; -1: a register says */
+static int64_t word_of(const struct isa_op *op)
+{
+    const struct isa_operand *address = &op->operand[op->code == OP_SLD ? 1 : 0];
+
+    return (op->code == OP_SLD || op->code == OP_SST) && address[0].kind == OPERAND_NONE &&
+                   address[1].kind == OPERAND_IMM
+               ? address[1].value : -1;
+}
+
+/* operation i behind those of the list that may touch what it touches */
+static void order_words(struct memory_state *st, const struct smem_list *list, int i)
+{
+    int64_t word = word_of(&st->b->op[i].op);
+
+    for (size_t k = 0; k < list->count; k++) {
+        int64_t other = word_of(&st->b->op[list->op[k]].op);
+
+        if (word < 0 || other < 0 || word == other)
+            depend_add(st->d, list->op[k], i, 1);
+    }
+}
+
 /* SMEM is written by DMA, so that sld and sst keep their place among misc operations */
 static void order_smem(struct memory_state *st, int i)
 {
     bool is_store = isa_info(st->b->op[i].op.code)->writes & ISA_SMEM;
+    struct smem_list *to = is_store ? &st->smem_store : &st->smem_load;
 
-    depend_add(st->d, st->outside, i, 1);
-    depend_add(st->d, st->smem_store, i, 1);
-    if (is_store) {
-        for (size_t k = 0; k < st->smem_load_count; k++)
-            depend_add(st->d, st->smem_load[k], i, 1);
-        st->smem_load_count = 0;
-        st->smem_store = i;
-        return;
-    }
-    MEM_ADD(st->smem_load, st->smem_load_count, st->smem_load_capacity) = i;
+    depend_add(st->d, st->smem_outside, i, 1);
+    order_words(st, &st->smem_store, i);
+    if (is_store)
+        order_words(st, &st->smem_load, i);
+    MEM_ADD(to->op, to->count, to->capacity) = i;
+}
+
+static void order_all(struct memory_state *st, struct smem_list *list, int i)
+{
+    for (size_t k = 0; k < list->count; k++)
+        depend_add(st->d, list->op[k], i, 1);
+    list->count = 0;
+}
+
+/* flags, by which copies of SMEM are waited for, and what copies it; a copy elsewhere does not */
+static bool may_reach_smem(const struct isa_op *op)
+{
+    return isa_info(op->code)->slot != SLOT_DMA || isa_touches((enum isa_opcode)op->code) & ISA_SMEM;
 }
 
 static void order_outside(struct memory_state *st, int i)
@@ -201,12 +231,13 @@ static void order_outside(struct memory_state *st, int i)
         depend_add(st->d, st->load.item[k].op, i, 1);
     for (size_t k = 0; k < st->store.count; k++)
         depend_add(st->d, st->store.item[k].op, i, 1);
-    for (size_t k = 0; k < st->smem_load_count; k++)
-        depend_add(st->d, st->smem_load[k], i, 1);
-    depend_add(st->d, st->smem_store, i, 1);
+    if (may_reach_smem(&st->b->op[i].op)) {
+        order_all(st, &st->smem_load, i);
+        order_all(st, &st->smem_store, i);
+        st->smem_outside = i;
+    }
     depend_add(st->d, st->outside, i, 1);
-    st->load.count = st->store.count = st->smem_load_count = 0;
-    st->smem_store = -1;
+    st->load.count = st->store.count = 0;
     st->outside = st->barrier = i;
 }
 
@@ -219,7 +250,7 @@ bool op_is_outside(enum isa_opcode code)
 void depend_memory(struct depend *d, const struct code_block *b, const struct chip *chip)
 {
     struct memory_state st = {.d = d, .b = b, .chip = chip, .root_count = 1,
-                              .barrier = -1, .outside = -1, .smem_store = -1,
+                              .barrier = -1, .outside = -1, .smem_outside = -1,
                               .other = -1};
 
     for (int k = 0; k < ISA_SREG_COUNT; k++)
@@ -242,5 +273,6 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
     }
     mem_free(st.load.item);
     mem_free(st.store.item);
-    mem_free(st.smem_load);
+    mem_free(st.smem_load.op);
+    mem_free(st.smem_store.op);
 }

@@ -183,18 +183,22 @@ static void run_memory(struct symbolic *x, const struct reading *r)
         memcpy(x->v[op->operand[0].value], row, sizeof(row));
 }
 
+/* a copy touches the scalar memory only if it is from or to there; who waits may wait for such */
 static void run_outside(struct symbolic *x, const struct reading *r)
 {
+    bool has_words = isa_info(r->op->code)->slot != SLOT_DMA ||
+                     isa_touches((enum isa_opcode)r->op->code) & ISA_SMEM;
+
     x->outside = mix(x->outside, r->op->code);
     for (int k = 0; k < r->op->operand_count; k++)
         x->outside = mix(x->outside, (uint64_t)(int64_t)r->scalar[k]);
     for (int i = 0; i < SYMBOLIC_SPILL_ROW; i++)
         x->outside = mix(x->outside, x->vmem[i]);
-    for (int i = 0; i < SYMBOLIC_WORDS; i++)
+    for (int i = 0; i < SYMBOLIC_WORDS && has_words; i++)
         x->outside = mix(x->outside, (uint64_t)x->smem[i]);
     for (int i = 0; i < SYMBOLIC_SPILL_ROW; i++)
         x->vmem[i] = mix(x->vmem[i], x->outside);
-    for (int i = 0; i < SYMBOLIC_WORDS; i++)
+    for (int i = 0; i < SYMBOLIC_WORDS && has_words; i++)
         x->smem[i] = (int32_t)(x->outside >> 40) + i;
 }
 

@@ -193,6 +193,7 @@ void scalar_forget(struct lower *l);                    /* a new block: no regis
 struct isa_operand scalar_use(struct lower *l, struct scalar s);
 /* a register for a result, out of the turn: of what was used before, the last few stay */
 int scalar_register(struct lower *l);
+int scalar_pred(struct lower *l);       /* a predicate register, out of the turn */
 struct scalar scalar_keep(struct lower *l, struct isa_operand in);      /* a word of its own */
 struct scalar scalar_word(struct lower *l);             /* one that is written later */
 void scalar_write(struct lower *l, struct scalar to, struct scalar from);

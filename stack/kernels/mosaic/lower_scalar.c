@@ -19,7 +19,7 @@ void scalar_forget(struct lower *l)
         l->cache[i] = -1;
 }
 
-static int next_pred(struct lower *l)
+int scalar_pred(struct lower *l)
 {
     l->next_pred = (l->next_pred + 1) % PRED_COUNT;
     return PRED_FIRST + l->next_pred;
@@ -267,7 +267,7 @@ struct scalar scalar_of(struct lower *l, const struct mosaic_value *v)
 int scalar_test(struct lower *l, struct scalar s, bool is_zero)
 {
     struct isa_operand x = scalar_use(l, s);
-    int p = next_pred(l);
+    int p = scalar_pred(l);
 
     if (is_zero)
         emit_scmp_eq(&l->code, p, x, I(0));
@@ -560,7 +560,7 @@ int pallas_cmpi(struct lower *l, const struct mosaic_op *op)
     }
     x = scalar_use(l, a);
     y = scalar_use(l, b);
-    p = next_pred(l);
+    p = scalar_pred(l);
     if (predicate < 6)
         vcode_put(&l->code, isa_make_q_ss(is_signed[predicate], p, x, y));
     else
@@ -584,7 +584,7 @@ int pallas_cmpf(struct lower *l, const struct mosaic_op *op)
         struct isa_operand x = scalar_use(l, scalar_of(l, op->operand[0]));
         struct isa_operand y = scalar_use(l, scalar_of(l, op->operand[1]));
 
-        p = next_pred(l);
+        p = scalar_pred(l);
         emit_scmp_f32(&l->code, p, x, y, codes[predicate == 13 ? 5 : predicate - 1]);
     }
     set(l, op, from_predicate(l, p));
