@@ -260,11 +260,16 @@ int mosaic_eval_memref_view(struct mosaic_run *r, const struct mosaic_op *op)
 
     v.rank = t->rank;
     for (int d = 0; d < t->rank; d++) {
-        while (at < from.rank && from.dim[at] != t->dim[d] && from.dim[at] == 1)
+        int64_t size = t->dim[d];
+
+        while (at < from.rank && from.dim[at] == 1 && size != 1 &&
+               (size != MOSAIC_DYNAMIC || from.rank - at > t->rank - d))
             at++;
-        v.dim[d] = t->dim[d];
-        v.stride[d] = at < from.rank && from.dim[at] == t->dim[d] ? from.stride[at] : 0;
-        at += at < from.rank && from.dim[at] == t->dim[d];
+        if (size == MOSAIC_DYNAMIC && at < from.rank)
+            size = from.dim[at];
+        v.dim[d] = size;
+        v.stride[d] = at < from.rank && from.dim[at] == size ? from.stride[at] : 0;
+        at += at < from.rank && from.dim[at] == size;
     }
     for (; at < from.rank && from.dim[at] == 1; at++)
         continue;

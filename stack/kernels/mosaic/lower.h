@@ -68,6 +68,7 @@ struct place {
     bool has_size;                      /* along size_dim it has so many, known as the kernel runs */
     int size_dim;
     struct scalar size;
+    bool has_half;                      /* the last of its tiles may be a half */
     bool is_spread;                     /* of one lane: it stands in all lanes */
     bool covers_rows, covers_lanes;     /* up to the end of the array: padding behind is its own */
 };
@@ -234,6 +235,7 @@ void pallas_buffer_is(struct lower *l, enum kernel_buffer_kind kind, const char 
 /* what is taken is of this value; NULL: it stays */
 void pallas_take_for(struct lower *l, const struct mosaic_value *v);
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what);
+bool pallas_has_room(const struct lower *l, int64_t rows);
 void tiles_of(struct tiles *t, const struct mosaic_type *type);         /* row-major, whole tiles */
 void tiles_linear(struct tiles *t);     /* those of memory: one dimension lies in rows of 128 */
 int64_t tiles_rows(const struct tiles *t);              /* VMEM rows of all of it */

@@ -284,6 +284,9 @@ static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct 
     if (outer_count(&sized->t) != 1 || !from->has_size || !to->has_size)
         return pallas_fail(l, op, "a part of a computed size of an array of %d dimensions",
                            sized->t.rank);
+    if (to->has_half && to->space != MOSAIC_VMEM)
+        return pallas_fail(l, op, "a part of a computed size that is no whole number of tiles for "
+                          "certain is written");
     all = sized_granules(l, sized, false);
     run = is_lanes ? sized_granules(l, sized, true)
                    : scalar_known(across_of(&sized->t) * TILE_ROWS * GRANULES_PER_ROW);

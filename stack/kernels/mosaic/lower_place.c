@@ -94,17 +94,31 @@ static void refuse_rows(struct lower *l, const struct mosaic_op *op, int64_t lef
                 (long long)kib(limit), taken[0] ? "; KiB taken: " : "", taken);
 }
 
-/* the first room between what is taken */
-int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what)
+/* the first room between what is taken: its row; *at: of what is taken, what comes behind it */
+static int64_t find_room(const struct lower *l, int64_t rows, int *at)
 {
-    int64_t first = l->job->vmem_row + SPILL_ROWS, limit = limit_of(l), left;
-    int at = 0;
+    int64_t first = l->job->vmem_row + SPILL_ROWS;
+
+    for (*at = 0; *at < l->taken_count && l->taken[*at].row < first + rows; ++*at)
+        first = l->taken[*at].row + l->taken[*at].rows;
+    return first;
+}
+
+bool pallas_has_room(const struct lower *l, int64_t rows)
+{
+    int at;
 
     rows = round_up(rows, TILE_ROWS);
-    while (at < l->taken_count && l->taken[at].row < first + rows) {
-        first = l->taken[at].row + l->taken[at].rows;
-        at++;
-    }
+    return find_room(l, rows, &at) + rows <= limit_of(l);
+}
+
+int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what)
+{
+    int64_t limit = limit_of(l), first, left;
+    int at;
+
+    rows = round_up(rows, TILE_ROWS);
+    first = find_room(l, rows, &at);
     left = limit - first > 0 ? limit - first : 0;
     note_buffer(l, op, what, first, rows);
     if (rows > left)
@@ -449,7 +463,13 @@ static int regroup(const struct place *p, const struct mosaic_type *type, struct
 
 bool place_reshape(const struct place *p, const struct mosaic_type *type, struct place *to)
 {
-    return squeeze(p, type, to) == 0 || regroup(p, type, to) == 0;
+    struct place from = *p;
+
+    if (squeeze(&from, type, to) && regroup(&from, type, to))
+        return false;
+    if (from.has_size)                  /* along rows or lanes, whatever their numbers are now */
+        to->size_dim = from.size_dim == from.t.lane_dim ? to->t.lane_dim : to->t.row_dim;
+    return true;
 }
 
 int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
@@ -497,6 +517,32 @@ static int64_t unit_of(const struct place *p, int dim)
     return dim == p->t.row_dim ? p->t.rows : INT64_C(1) << 30;
 }
 
+/*
+ * Of rows that are packed in twos Pallas rounds the last block of an array up to 8, half a tile: all
+ * of that tile is copied. Behind it the array ends, or what it is read into is not read.
+ */
+static bool may_have_half(const struct place *p, int dim, int64_t multiple)
+{
+    return dim == p->t.row_dim && p->t.rows == 2 * TILE_ROWS && multiple % TILE_ROWS == 0;
+}
+
+/* a part that goes on to the end of the array's last tile ends with the array */
+static int64_t known_size(const struct place *p, int dim, int64_t size)
+{
+    return size > p->t.dim[dim] && size <= round_up(p->t.dim[dim], unit_of(p, dim)) &&
+                   unit_of(p, dim) <= TILE_LANES
+               ? p->t.dim[dim] : size;
+}
+
+static struct scalar whole_tiles(struct lower *l, struct scalar size, int64_t unit)
+{
+    struct isa_operand x = scalar_use(l, scalar_add(l, size, scalar_known(unit - 1)));
+    int to = scalar_register(l);
+
+    emit_sand(&l->code, to, x, I(-unit));
+    return scalar_keep(l, R(to));
+}
+
 int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
 {
     const struct mosaic_type *t = &op->result[0]->type;
@@ -505,6 +551,7 @@ int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
     const struct mosaic_value *dynamic = NULL;
     int64_t size[MOSAIC_RANK_MAX] = {0};
     int sizes, count, dim = 0;
+    int64_t multiple = 0;
 
     if (t->rank != p->t.rank)
         return pallas_fail(l, op, "%d dimensions of %d", t->rank, p->t.rank);
@@ -513,8 +560,14 @@ int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
         size[d] = t->dim[d];
         if (size[d] != MOSAIC_DYNAMIC)
             continue;
+        if (sizes < op->operand_count && scalar_of(l, op->operand[sizes]).is_known) {
+            size[d] = known_size(p, d, scalar_of(l, op->operand[sizes++]).value);
+            continue;
+        }
+        if (!dynamic && sizes < op->operand_count)
+            multiple = scalar_multiple(l, op->operand[sizes]);
         if (dynamic || sizes >= op->operand_count ||
-            scalar_multiple(l, op->operand[sizes]) % unit_of(p, d))
+            (multiple % unit_of(p, d) && !may_have_half(p, d, multiple)))
             return pallas_fail(l, op, "a part of a computed size that is no whole number of tiles for "
                                "certain (pl.multiple_of says that it is)");
         dynamic = op->operand[sizes++];
@@ -527,6 +580,9 @@ int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
         to->has_size = true;
         to->size_dim = dim;
         to->size = scalar_of(l, dynamic);
+        to->has_half = multiple % unit_of(to, dim) != 0;
+        if (to->has_half)
+            to->size = whole_tiles(l, to->size, unit_of(to, dim));
     }
     return 0;
 }

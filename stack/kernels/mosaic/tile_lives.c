@@ -135,6 +135,8 @@ static const struct place *next_place(struct tiler *t)
 
     if (t->spill_count == TILE_SPILLS_MAX)
         return NULL;
+    if (t->spill_count >= t->spills_taken && !pallas_has_room(t->l, t->all * TILE_ROWS))
+        return NULL;                    /* it waits in a register */
     p = &t->spill[t->spill_count];
     if (t->spill_count++ < t->spills_taken)
         return p;

@@ -330,6 +330,25 @@ def key_parts(q, k, v, interpret=False, width=128):
         scratch_shapes=[pltpu.VMEM((q.shape[0], 128), F32)] * 3)(q, k, v)
 
 
+def last_block(x, interpret=False):
+    """Blocks of rows by hand, the last one shorter: 8 rows, which are half a tile of bf16."""
+    def kernel(x_hbm, o_ref, buffer, sem):
+        def step(i, _):
+            size = pl.multiple_of(jnp.minimum(32, x.shape[1] - 32 * i), 8)
+            copy = pltpu.make_async_copy(x_hbm.at[1, pl.ds(pl.multiple_of(32 * i, 32), size)],
+                                         buffer.at[0, pl.ds(0, size)], sem)
+            copy.start()
+            copy.wait()
+            rows = jax.lax.broadcasted_iota(I32, (32, x.shape[2]), 0)
+            o_ref[pl.ds(pl.multiple_of(32 * i, 32), 32), :] = jnp.where(
+                rows < size, buffer[0].astype(F32), 0.)
+        jax.lax.fori_loop(0, 3, step, None)
+    return pl.pallas_call(
+        kernel, in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_shape=like((96, x.shape[2])),
+        scratch_shapes=[pltpu.VMEM((1, 32, x.shape[2]), x.dtype), pltpu.SemaphoreType.DMA],
+        interpret=interpret)(x)
+
+
 def word(x, interpret=False):
     """A sum over all blocks in one word of SMEM, and as a result."""
     def kernel(x_ref, o_ref, acc):
@@ -373,6 +392,7 @@ KERNELS = [
     ("deep", deep, [like((32, 1536), BF16), like((1536, 128), BF16)], 2e-2),
     ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
     ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
+    ("last_block", last_block, [like((2, 72, 256), BF16)], 1e-6),
     ("rounds", rounds, [like((256, 128), BF16), like((512, 128), BF16)], 2e-2),
     # held against the host alone: values would be a megabyte
     ("key_parts", key_parts, [like((2048, 128), BF16)] + [like((640, 128), BF16)] * 2, None),
