@@ -60,17 +60,20 @@ struct walk {
     struct lower *l;
     bool (*visit)(struct walk *w, const struct mosaic_value *v, bool is_local);
     bool by_tile;
+    bool is_once;                       /* local or not is no matter: each value once */
     const void *user;
-    bool *is_seen;                      /* by value */
+    uint8_t *is_seen;                   /* by value: local, and not: bits */
     int count;
 };
 
 /* every value of memory under v, and those that are pulled; true: `visit` has found what it wants */
 static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
 {
-    if (v->type.kind != MOSAIC_VECTOR || w->is_seen[v->id] || w->count++ > TREE_MAX)
+    uint8_t seen = local && !w->is_once ? 1 : 2;
+
+    if (v->type.kind != MOSAIC_VECTOR || w->is_seen[v->id] & (seen | 2) || w->count++ > TREE_MAX)
         return false;
-    w->is_seen[v->id] = true;
+    w->is_seen[v->id] |= seen;
     if (w->visit(w, v, local))
         return true;
     if (w->l->place[v->id].is_there || !v->op)
@@ -168,7 +171,7 @@ static bool add_units(struct walk *w, const struct mosaic_value *v, bool local)
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots)
 {
     int units = 0;
-    struct walk w = {.l = l, .visit = add_units, .user = &units,
+    struct walk w = {.l = l, .visit = add_units, .user = &units, .is_once = true,
                      .is_seen = mem_alloc((size_t)l->k->value_count + 1)};
 
     walk(&w, v, true);

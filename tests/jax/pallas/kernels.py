@@ -330,6 +330,18 @@ def key_parts(q, k, v, interpret=False, width=128):
         scratch_shapes=[pltpu.VMEM((q.shape[0], 128), F32)] * 3)(q, k, v)
 
 
+def halves(x, interpret=False):
+    """Halves of rows that change places where they stand."""
+    def kernel(x_ref, o_ref, s):
+        s[...] = x_ref[...]
+        s[...] = jnp.concatenate([s[:, 128:], s[:, :128]], axis=1)
+        v = s[...]
+        s[...] = jnp.concatenate([v[:, 128:] * 2, v[:, :128]], axis=1)
+        o_ref[...] = s[...] + jnp.concatenate([v[:, :128], v[:, :128]], axis=1)
+    return pl.pallas_call(kernel, out_shape=like(x.shape, x.dtype), interpret=interpret,
+                          scratch_shapes=[pltpu.VMEM(x.shape, x.dtype)])(x)
+
+
 def last_block(x, interpret=False):
     """Blocks of rows by hand, the last one shorter: 8 rows, which are half a tile of bf16."""
     def kernel(x_hbm, o_ref, buffer, sem):
@@ -392,6 +404,7 @@ KERNELS = [
     ("deep", deep, [like((32, 1536), BF16), like((1536, 128), BF16)], 2e-2),
     ("scores", scores, [like((64, 96)), like((200, 96)), like((200, 96))], 2e-2),
     ("turned", turned, [like((128, 64), BF16), like((128, 256), BF16)], 2e-2),
+    ("halves", halves, [like((24, 256))], 1e-6),
     ("last_block", last_block, [like((2, 72, 256), BF16)], 1e-6),
     ("rounds", rounds, [like((256, 128), BF16), like((512, 128), BF16)], 2e-2),
     # held against the host alone: values would be a megabyte
