@@ -102,7 +102,7 @@ bool fusion_works_before_move(struct fusion *f, struct fusion_group *p, int node
             fusion_insert(f, p, inserted[i]);
         else
             inserted[i] = NODE_NONE;
-    if (p->has_hero && has_map(f, p))
+    if (p->has_hero && is_streamed(f, p))
         return true;
     for (int i = 0; i < count; i++)
         if (inserted[i] != NODE_NONE)
