@@ -25,6 +25,7 @@ struct kernel_found {                   /* one of a program */
     const char *name, *source;          /* "": not known */
     const struct mosaic_kernel *kernel;
     struct graph *graph;                /* of this kernel alone */
+    int devices;                        /* that it runs on at once: it reaches others; else 1 */
     /* a table that it needs before the launch and that nobody has told: what it is made of */
     const char *unknown;
 };

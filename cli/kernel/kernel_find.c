@@ -14,7 +14,7 @@ static struct kernel_found *add_found(struct kernel_file *f, const char *source,
 {
     struct kernel_found *n = &MEM_ADD(f->found, f->count, f->capacity);
 
-    *n = (struct kernel_found){.name = k->name, .source = source, .kernel = k,
+    *n = (struct kernel_found){.name = k->name, .source = source, .kernel = k, .devices = 1,
                                .graph = arena_alloc(&f->arena, sizeof(*n->graph))};
     graph_init(n->graph, &f->arena, k->name);
     n->graph->source = source;
@@ -60,6 +60,8 @@ static void take_node(struct kernel_file *f, const struct graph *g, int node)
     struct kernel_found *k = add_found(f, n->source, n->mosaic);
     int *operand = arena_array(&f->arena, (size_t)n->operand_count + 1, sizeof(*operand));
 
+    if (mosaic_reaches_devices(n->mosaic) && f->program.graph.devices > 1)
+        k->devices = f->program.graph.devices;
     for (int i = 0; i < n->operand_count; i++) {
         const struct graph_node *o = &g->node[n->operand[i]];
         bool is_table = n->mosaic->known && n->mosaic->known[i];

@@ -247,8 +247,12 @@ static void print_head(const struct kernel_timed *t)
 {
     const struct mosaic_kernel *k = t->found->kernel;
 
-    printf("kernel %s%s%s on %s of %s\n", k->name, *t->found->source ? ", " : "", t->found->source,
-           t->module->core_count > 1 ? "both cores (megacore)" : "one core", t->chip->chip_name);
+    printf("kernel %s%s%s on ", k->name, *t->found->source ? ", " : "", t->found->source);
+    if (t->found->devices > 1)
+        printf("%d devices of %s\n", t->found->devices, t->chip->chip_name);
+    else
+        printf("%s of %s\n", t->module->core_count > 1 ? "both cores (megacore)" : "one core",
+               t->chip->chip_name);
     for (int i = 0; i < k->grid_rank; i++)
         printf("%s%lld %s", i ? ", " : "grid: ", (long long)kernel_bound(k, i),
                semantics_name(k->semantics[i]));

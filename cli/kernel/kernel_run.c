@@ -184,6 +184,8 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
     if (k->unknown && o->engine.mode == MODE_TIMING)
         return err_set(e, "kernel %s: which blocks it works on follows from values of %s", k->name,
                        k->unknown);
+    if (k->devices > 1)
+        o->replicas = k->devices;
     o->teller = &teller;
     o->is_quiet = true;
     o->tells_lines = true;
