@@ -153,6 +153,38 @@ def online(x_ref, o_ref):
     o_ref[...] = most + jnp.log(total)
 
 
+def exact(x_ref, y_ref, o_ref):
+    o_ref[...] = jnp.dot(x_ref[...], y_ref[...], precision=jax.lax.Precision.HIGHEST)
+
+
+def sums(x_ref, all_ref, outer_ref, rows_ref, inner_ref):
+    """Over one dimension and over several."""
+    x = x_ref[...]
+    all_ref[...] = jnp.sum(x, axis=(0, 1, 2), keepdims=True)
+    outer_ref[...] = jnp.max(x, axis=0, keepdims=True)
+    rows_ref[...] = jnp.argmax(x[0], axis=0, keepdims=True).astype(I32)
+    inner_ref[...] = jnp.sum(x, axis=(1, 2), keepdims=True)
+
+
+def bits(x_ref, o_ref):
+    """Halves of words, and how many of their bits are set."""
+    words = pltpu.bitcast(x_ref[...], I32)
+    o_ref[...] = jax.lax.population_count(words) + jax.lax.clz(words)
+
+
+def swapped(x_ref, o_ref):
+    """Two states that change places in a loop."""
+    first, second = jax.lax.fori_loop(0, 5, lambda i, c: (c[1], c[0] + c[1]),
+                                      (x_ref[0:8], x_ref[8:16]))
+    o_ref[0:8] = first
+    o_ref[8:16] = second
+
+
+def overlapping(x_ref, o_ref):
+    """Windows by elements."""
+    o_ref[...] = x_ref[0:8] + x_ref[8:16]
+
+
 def table(which_ref, x_ref, o_ref):
     """A table of narrow integers in two dimensions, of which a row is as long as no granule."""
     o_ref[...] = x_ref[...] * which_ref[pl.program_id(0), pl.program_id(1)].astype(F32)
@@ -170,6 +202,12 @@ def with_heads(x):
     block = pl.BlockSpec((None, 4, None, 128), lambda i: (i, 0, 0, 0))
     return call(heads, [like(x.shape)] * 2, grid=(2,), in_specs=[block],
                 out_specs=[block] * 2)(x)
+
+
+def with_overlap(x):
+    return call(overlapping, like((48, 128)), grid=(6,),
+                in_specs=[pl.BlockSpec((pl.Element(16), pl.Element(128)), lambda i: (i * 8, 0))],
+                out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)))(x)
 
 
 def of(kernel, out, **settings):
@@ -200,5 +238,11 @@ CASES = [
      [like((2,), I32), like((16, 256))], 0.0),
     ("gathers", of(gathers, like((8, 128))), [like((8, 128)), like((8, 128), I32)], 0.0),
     ("online", of(online, like((24,))), [like((3, 24, 200))], 1e-5),
+    ("exact", of(exact, like((24, 128))), [like((24, 200)), like((200, 128))], 1e-6),
+    ("sums", of(sums, (like((1, 1, 1)), like((1, 20, 128)), like((1, 128), I32),
+                       like((3, 1, 1)))), [like((3, 20, 128))], 1e-5),
+    ("bits", of(bits, like((8, 128), I32)), [like((16, 128), BF16)], 0.0),
+    ("swapped", of(swapped, like((16, 128))), [like((16, 128))], 1e-6),
+    ("with_overlap", with_overlap, [like((64, 128))], 0.0),
     ("with_table", with_table, [like((3, 5), I8), like((24, 1024))], 0.0),
 ]
