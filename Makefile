@@ -396,7 +396,7 @@ clean:
 
 # and the environments of check-jax and check-long, in the user's cache
 distclean: clean
-	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/readers-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/tf-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/torch-*
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/readers-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/tf-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/torch-* "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/newest-*
 
 .PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers dead dead-functions clean distclean
 .SECONDARY:

@@ -15,7 +15,7 @@ skip_all() {
     exit 0
 }
 
-command -v "$python" >/dev/null || skip_all "no python3"
+"$python" -c '' 2>/dev/null || skip_all "no $python"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     skip_all "$("$python" --version) is older than 3.11, which the pinned packages need"
 "$python" -c 'import ensurepip, venv' 2>/dev/null || sh tools/install_deps.sh install jax ||
