@@ -8,13 +8,13 @@
 #include "cli/validate/check.h"
 
 #include "base/csv.h"
-#include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/common/fail.h"
 #include "cli/common/options.h"
 #include "cli/compile/compile.h"
 #include "cli/validate/apart.h"
+#include "cli/validate/pallas_record.h"
 #include "exec/program_graph.h"
 #include "isa/file.h"
 #include "stack/module/module.h"
@@ -26,7 +26,7 @@
 #define SECONDS_MAX 1200                /* of one module */
 
 struct arguments {
-    const char *folder, *measured, *file, *record;
+    const char *folder, *measured, *file, *record, *against;
     int64_t limit, every;
 };
 
@@ -40,6 +40,8 @@ static const struct cli_option options[] = {
      .hi = INT32_MAX},
     {"every", 0, "N", "of these each Nth", 1, CLI_WHOLE, AT(every), .lo = 1, .hi = INT32_MAX},
     {"record", 0, "FILE.csv", "write what became of each module there", 2, CLI_TEXT, AT(record)},
+    {"against", 0, "FILE.csv", "such a file from before: status 1 where a module is farther from "
+     "what was measured than it says, or refused now", 2, CLI_TEXT, AT(against)},
     {0}};
 
 static const struct cli_syntax syntax = {
@@ -53,24 +55,12 @@ static const struct cli_syntax syntax = {
     "so that what computes them on the TPU is not timed.\n\nExample:\n"
     "  systole check pallas ../shared/samples/pallas/modules/as_recorded --file v6e"};
 
-struct result {                         /* from the process that ran it */
-    bool is_done;
-    double us, memory_mb;
-    char message[300];
-};
-
-struct row {
-    const char *file, *tpu, *op, *arguments;
-    double measured_us, measured_mb;
-    struct result got;
-};
-
 struct check {
     const struct arguments *args;
     struct arena *a;
     struct csv index, measured, sizes;
     bool has_sizes;
-    struct row *row;
+    struct pallas_row *row;
     int count;
     size_t capacity;
 };
@@ -140,10 +130,10 @@ static const int32_t *group_sizes(struct check *c, const char *arguments, int64_
 
 /* ----- one module */
 
-struct work { struct check *c; struct row *row; };
+struct work { struct check *c; struct pallas_row *row; };
 
 static int launch(const struct graph *g, const struct slice *slice, const struct chip *chip,
-                  struct arena *a, struct result *out, struct err *e)
+                  struct arena *a, struct pallas_result *out, struct err *e)
 {
     struct module_settings s = {.chip = chip, .codegen = CODEGEN_XLA, .replica_count = 1,
                                 .megacore = chip->chip_megacore != 0};
@@ -172,7 +162,7 @@ static int leaf_of_groups(const struct program_graph *p)
     return -1;
 }
 
-static int run(struct work *w, struct arena *a, struct result *out, struct err *e)
+static int run(struct work *w, struct arena *a, struct pallas_result *out, struct err *e)
 {
     struct check *c = w->c;
     const char *path = arena_printf(a, "%s/%s", c->args->folder, w->row->file);
@@ -201,7 +191,7 @@ static int run(struct work *w, struct arena *a, struct result *out, struct err *
 
 static void run_apart(void *user, void *shared)
 {
-    struct result *out = shared;
+    struct pallas_result *out = shared;
     struct err e = {.msg = ""};
     struct arena a;
 
@@ -211,7 +201,7 @@ static void run_apart(void *user, void *shared)
     arena_fini(&a);
 }
 
-static int try_one(struct check *c, struct row *r, struct err *e)
+static int try_one(struct check *c, struct pallas_row *r, struct err *e)
 {
     struct work w = {c, r};
     struct apart_end end;
@@ -248,7 +238,7 @@ static int add_rows(struct check *c, struct err *e)
     for (int i = 0; i < c->index.row_count; i++) {
         const char *file = csv_text(&c->index, i, column[0]);
         long data = strtol(csv_text(&c->index, i, column[3]), NULL, 10);
-        struct row r = {.file = file, .tpu = csv_text(&c->index, i, column[1]),
+        struct pallas_row r = {.file = file, .tpu = csv_text(&c->index, i, column[1]),
                         .op = csv_text(&c->index, i, column[2]),
                         .arguments = csv_text(&c->index, i, column[4])};
         double ms;
@@ -282,7 +272,7 @@ static void print_group(const struct check *c, const char *tpu, const char *op)
     int all = 0, done = 0, near = 0;
 
     for (int i = 0; i < c->count; i++) {
-        const struct row *r = &c->row[i];
+        const struct pallas_row *r = &c->row[i];
 
         if (strcmp(r->tpu, tpu) || (op && strcmp(r->op, op)))
             continue;
@@ -325,26 +315,15 @@ static void print_sums(const struct check *c)
             print_group(c, c->row[i].tpu, NULL);
 }
 
-static int write_record(const struct check *c, struct err *e)
+/* -1 also where some are worse than the file of --against says */
+static int compare(const struct check *c, struct err *e)
 {
-    struct outfile out;
+    int worse = pallas_record_worse(c->args->against, c->row, c->count, c->a, e);
 
-    if (outfile_begin(&out, c->args->record, e))
-        return -1;
-    fprintf(out.to, "file,tpu,op,measured_us,simulated_us,measured_mb,simulated_mb,message\n");
-    for (int i = 0; i < c->count; i++) {
-        const struct row *r = &c->row[i];
-
-        text_print_file(out.to, "%s,%s,%s,%.1f,", r->file, r->tpu, r->op, r->measured_us);
-        if (r->got.is_done)
-            text_print_file(out.to, "%.1f,%.1f,%.1f,", r->got.us, r->measured_mb,
-                            r->got.memory_mb);
-        else
-            text_print_file(out.to, ",%.1f,,", r->measured_mb);
-        text_print_csv(r->got.is_done ? "" : r->got.message, out.to);
-        fputc('\n', out.to);
-    }
-    return outfile_commit(&out, e);
+    if (worse > 0)
+        return err_set(e, "%d modules are farther from what was measured than %s says", worse,
+                       c->args->against);
+    return worse;
 }
 
 static int check(struct check *c, struct err *e)
@@ -369,7 +348,9 @@ static int check(struct check *c, struct err *e)
         if (try_one(c, &c->row[i], e))
             return -1;
     print_sums(c);
-    return c->args->record ? write_record(c, e) : 0;
+    if (c->args->record && pallas_record_write(c->args->record, c->row, c->count, e))
+        return -1;
+    return c->args->against ? compare(c, e) : 0;
 }
 
 int check_run_pallas(int argc, char **argv)
