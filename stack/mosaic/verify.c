@@ -260,6 +260,11 @@ static int check_windows(const struct mosaic_kernel *k, struct err *e)
             w->transform->body->argument_count != k->grid_rank + k->prefetch_count))
             return err_set(e, "kernel %s: the index map of operand %d does not give an index for "
                            "each of its %d dimensions", k->name, i, t->rank);
+        for (int d = 0; w->is_windowed && d < t->rank; d++)
+            if (w->bound[d] != v->type.dim[d])
+                return err_set(e, "kernel %s: operand %d has blocks of %lld in dimension %d; the "
+                               "kernel takes %lld", k->name, i, (long long)w->bound[d], d,
+                               (long long)v->type.dim[d]);
     }
     return 0;
 }
