@@ -7,27 +7,7 @@
 
 #include "base/units.h"
 #include "stack/hlo/array.h"
-
-/* contracts batch and pixels, each pixel with the same one of the other image */
-static bool is_by_one_pixel(const struct graph *g, const struct graph_node *n)
-{
-    const struct graph_conv *c = n->conv;
-    const struct shape *in = &g->node[n->operand[0]].shape, *other = &g->node[n->operand[1]].shape;
-    int64_t pixels = 1;
-
-    if (c->feature_groups != 1 || c->batch_groups != 1)
-        return false;
-    for (int i = 0; i < c->spatial_count; i++) {
-        const struct graph_window *w = &n->window[i];
-        int64_t size = in->dim[c->in_spatial[i]];
-
-        if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || w->is_reversed ||
-            w->pad_low != 0 || w->pad_high != 0 || other->dim[c->kernel_spatial[i]] != size)
-            return false;
-        pixels *= size;
-    }
-    return pixels > 1;
-}
+#include "stack/passes/pixel_product.h"
 
 int expand_turned(struct graph *g, const struct graph_node *n)
 {
@@ -36,7 +16,7 @@ int expand_turned(struct graph *g, const struct graph_node *n)
     int order[GRAPH_RANK_MAX];
     int64_t in, out;
 
-    if (n->op != HLO_CONVOLUTION || !is_by_one_pixel(g, n))
+    if (n->op != HLO_CONVOLUTION || !pixel_product_is(g, n, n->operand[0], n->operand[1]))
         return NODE_NONE;
     in = g->node[n->operand[0]].shape.dim[c->in_batch];
     out = g->node[n->operand[1]].shape.dim[c->kernel_out];

@@ -6,7 +6,8 @@
  * layout is seen in the shapes of the text, transposes that only undo each
  * other are gone, and those that are left are copies that the program makes.
  *
- * Convolutions say what they want (stack/kernels/conv/conv.h); products have rows and columns exchanged where
+ * Convolutions say what they want (stack/kernels/conv/conv.h), and those that are products of
+ * images are products from here on (pixel_product.h); products have rows and columns exchanged where
  * that saves copies (layout_product.c). What comes behind them
  * follows, elementwise, in windows and in reductions; what has no wish follows
  * its readers. Parameters, outputs and all other operations are row-major as
@@ -18,6 +19,7 @@
 #include "stack/kernels/conv/conv.h"
 #include "stack/passes/dot_form.h"
 #include "stack/passes/layout_order.h"
+#include "stack/passes/pixel_product.h"
 #include "stack/passes/simplify.h"
 #include "stack/hlo/window.h"
 
@@ -423,6 +425,7 @@ static int rebuild_convolution(struct layout_assignment *l, int node)
     int rank = n.shape.rank, operand[2];
     struct conv_layouts wish;
     struct layout_order lhs, rhs, result = l->order[node];
+    int product;
 
     conv_layouts(l->w.from, node, l->chip, &wish);
     lhs = from_minor(wish.lhs, rank);
@@ -442,7 +445,9 @@ static int rebuild_convolution(struct layout_assignment *l, int node)
     operand[0] = layout_in_order(l, n.operand[0], &lhs);
     operand[1] = layout_in_order(l, n.operand[1], &rhs);
     n.conv = c;
-    return graph_add(&l->w.to, &n, operand, 2);
+    n.shape = layout_shape(&n.shape, &result);
+    product = pixel_product(&l->w.to, &n, operand[0], operand[1]);
+    return product != NODE_NONE ? product : graph_add(&l->w.to, &n, operand, 2);
 }
 
 /* in the order that was found, or as a plain product, which has no choice */

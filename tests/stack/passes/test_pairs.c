@@ -1,7 +1,7 @@
 /*
  * Arrays of few features in pairs of pixels (stack/passes/pass_pairs.c): networks drawn at random,
  * with their gradients, compute what they computed before; what cannot be pairs stays. And
- * gradients by kernels of one pixel (stack/passes/expand_turned.c).
+ * gradients by kernels of one pixel (stack/passes/expand_turned.c, pixel_product.h).
  */
 #include "base/rng.h"
 #include "tests/rigs/pass_rig.h"
@@ -146,6 +146,23 @@ TEST(gradients_by_one_pixel_change_places_where_less_is_turned)
     }
 }
 
+/* batches that fill tiles of rows are contracted in one run with the pixels; others stay */
+TEST(gradients_by_one_pixel_are_products)
+{
+    static const struct { int64_t batch, taps; int dots; } rows[] = {
+        {32, 1, 1}, {64, 1, 1}, {4, 1, 0}, {32, 3, 0}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        int x = graph_parameter(&graph, F32(rows[i].batch, 3, 5, 20), "x");
+
+        finish(norm(layer(x, rows[i].taps, 0, 0, 30, "k"), "a"));
+        run_pass(pass_layout);
+        assert_int_equal(count_of(&graph, HLO_DOT), rows[i].dots);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +170,7 @@ int main(void)
         RUN(other_windows_compute_the_same),
         RUN(arrays_that_others_read_stay),
         RUN(gradients_by_one_pixel_change_places_where_less_is_turned),
+        RUN(gradients_by_one_pixel_are_products),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
