@@ -179,6 +179,43 @@ static void whole_window(const struct loop_array *a, struct pipeline_window *w)
     w->box_stride[0] = 1;
 }
 
+/*
+ * Two cores each store the results that they make: a result that is not tiled has a window that
+ * moves along its outermost dimension where that is the grid's, too, so that no box is met again.
+ * One core stores all of it at the end. Packed ones are put together of an image of all.
+ */
+static int axis_of_window(const struct loop_plan *p, const struct loop_array *a)
+{
+    int outermost = -1;
+
+    if (p->job->core_count < 2 || !a->is_result || a->array->element_bytes != 4 ||
+        a->array->is_linear)
+        return -1;
+    for (int x = 0; x < p->axis_count; x++)
+        if (a->outer_rows[x] && (outermost < 0 || a->outer_rows[x] > a->outer_rows[outermost]))
+            outermost = x;
+    if (outermost < 0 || p->axis[outermost].grid_dim < 0)
+        return -1;
+    for (int d = 0; d < p->axis[outermost].grid_dim; d++)
+        if (p->pipeline.count[d] > 1)
+            return -1;
+    return outermost;
+}
+
+static void moving_window(const struct loop_plan *p, const struct loop_array *a,
+                          struct pipeline_window *w)
+{
+    const struct loop_axis *axis = &p->axis[a->moving_axis];
+    int64_t unit = a->outer_rows[a->moving_axis] / ROWS_PER_TILE;
+
+    w->box_dims = 1;
+    w->box_count[0] = axis->box * unit;
+    w->box_stride[0] = 1;
+    w->step[axis->grid_dim] = axis->box * unit;
+    if (axis->box * axis->count != axis->units)
+        w->limit[axis->grid_dim] = (axis->units - axis->box) * unit;
+}
+
 static bool needs_window(const struct loop_plan *p, int i)
 {
     const struct loop_array *a = &p->array[i];
@@ -205,7 +242,10 @@ static bool make_windows(struct loop_plan *p)
         w->array = a->array;
         w->is_result = a->is_result;
         w->first = a->first;
-        if (!a->is_tiled)
+        a->moving_axis = a->is_tiled ? -1 : axis_of_window(p, a);
+        if (a->moving_axis >= 0)
+            moving_window(p, a, w);
+        else if (!a->is_tiled)
             whole_window(a, w);
         else if (!tiled_window(p, a, w))
             return false;

@@ -582,6 +582,33 @@ TEST(convolutions_of_bytes_match)
     }
 }
 
+/* maxima and sums along lanes lie along lanes themselves: each core stores those of its batches */
+TEST(sums_along_lanes_are_made_by_both_cores)
+{
+    int64_t cycles[2];
+
+    for (int cores = 1; cores <= 2; cores++) {
+        struct module_rig r = {.slice = cores == 2 ? "v5p-2" : "v5p-1", .megacore = cores == 2,
+                               .relative = 1e-2, .absolute = 1e-3, .check_races = true};
+        int x = graph_parameter(&g, F32(7, 16, 128, 256), "x"), high, power, sum;
+
+        high = graph_reduce(&g, REDUCE_MAX, x, 8);
+        power = graph_broadcast(&g, high, g.node[x].shape, DIMS(0, 1, 2));
+        power = graph_unary(&g, HLO_EXP, graph_binary(&g, HLO_SUBTRACT, x, power));
+        sum = graph_reduce(&g, REDUCE_ADD, power, 8);
+        power = graph_binary(&g, HLO_DIVIDE, power,
+                             graph_broadcast(&g, sum, g.node[x].shape, DIMS(0, 1, 2)));
+        graph_output(&g, graph_convert(&g, power, DTYPE_BF16), "weights", -1);
+        graph_output(&g, high, "maximum", -1);
+        graph_output(&g, sum, "sum", -1);
+        module_rig_check(&r, &g, 1);
+        assert_int_equal(r.kernel_count, 1);
+        cycles[cores - 1] = r.cycles;
+        one_graph_again();
+    }
+    assert_in_range(cycles[1], 1, cycles[0] * 3 / 4);
+}
+
 TEST(loops_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
@@ -615,6 +642,7 @@ int main(int argc, char **argv)
         RUN(scatters_of_windows_below_their_stride_stay_in_their_result),
         RUN(outputs_that_no_tap_meets_are_zero),
         RUN(convolutions_of_bytes_match),
+        RUN(sums_along_lanes_are_made_by_both_cores),
         RUN(loops_match),
     };
 
