@@ -58,6 +58,15 @@ static void extend(struct module_plan *p, const struct module_value *v, int step
             b->last = p->step[i].other;
 }
 
+/*
+ * XLA gives results places of their own for the whole program, so that its memory is that of
+ * arguments, results and what is temporary (docs/accuracy.md, What peak memory tells).
+ */
+static bool holds_from_the_start(const struct module_plan *p, const struct module_buffer *b)
+{
+    return b->role == BUFFER_OUTPUT && b->first >= 0 && p->settings->codegen == CODEGEN_XLA;
+}
+
 void module_plan_lifetimes(struct module_plan *p)
 {
     int *around;
@@ -75,10 +84,14 @@ void module_plan_lifetimes(struct module_plan *p)
         for (int k = 0; k < p->step[i].operand_count; k++)
             extend(p, p->step[i].operand[k], i, around);
     mem_free(around);
-    for (int i = 0; i < p->buffer_count; i++)
-        if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE &&
-            p->buffer[i].role != BUFFER_SUMS)
-            p->buffer[i].last = p->step_count;
+    for (int i = 0; i < p->buffer_count; i++) {
+        struct module_buffer *b = &p->buffer[i];
+
+        if (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE && b->role != BUFFER_SUMS)
+            b->last = p->step_count;
+        if (holds_from_the_start(p, b))
+            b->first = 0;
+    }
 }
 
 static int last_reader(const struct module_plan *p, const struct module_value *v)

@@ -214,7 +214,30 @@ static bool is_made(const struct graph *g, int node, const struct chip *chip, co
     return product_is_made(g, n, chip);
 }
 
-bool dot_result_order(const struct graph *g, int node, const struct chip *chip, int *order)
+/*
+ * [batches, outer columns, rows, columns] of a result [batches, rows, outer columns, columns]: the
+ * right operand's outer dimensions are counted, and rows and columns tiled.
+ */
+static bool outer_columns_first(const struct graph *g, const struct graph_node *n, int *order)
+{
+    const struct graph_dot *d = &n->dot;
+    int rows = g->node[n->operand[0]].shape.rank - d->batch_count - d->contract_count;
+    int count = 0, columns = n->shape.rank - d->batch_count - rows;
+
+    if (rows < 1 || columns < 2)
+        return false;
+    for (int i = 0; i < d->batch_count; i++)
+        order[count++] = i;
+    for (int i = 0; i < columns - 1; i++)
+        order[count++] = d->batch_count + rows + i;
+    for (int i = 0; i < rows; i++)
+        order[count++] = d->batch_count + i;
+    order[count] = n->shape.rank - 1;
+    return true;
+}
+
+bool dot_result_order(const struct graph *g, int node, const struct chip *chip,
+                      enum codegen codegen, int *order)
 {
     const struct graph_node *n = &g->node[node];
     bool is_kept = simplify_dot_is_plain(g, n) ||
@@ -226,5 +249,8 @@ bool dot_result_order(const struct graph *g, int node, const struct chip *chip, 
         return true;
     for (int i = 0; i < GRAPH_RANK_MAX; i++)
         order[i] = i;
-    return simplify_dot_is_plain(g, n) || is_made(g, node, chip, order);
+    if (simplify_dot_is_plain(g, n) || is_made(g, node, chip, order))
+        return true;
+    return codegen == CODEGEN_XLA && outer_columns_first(g, n, order) &&
+           is_made(g, node, chip, order);
 }

@@ -11,6 +11,7 @@
 #define STACK_DOT_FORM_H
 #include "sim/chip/chip.h"
 #include "stack/hlo/graph.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 /* of the product `dot` of nodes lhs and rhs */
 bool dot_is_taken(const struct graph *g, int lhs, int rhs, const struct graph_dot *dot);
@@ -20,7 +21,11 @@ bool dot_is_made(const struct graph *g, int node, const struct chip *chip);
 
 /*
  * The order of the dimensions of dot `node`'s result that spares a transpose behind it: that of
- * what reads it, or as it is. False where the kernel makes neither.
+ * what reads it, or as it is. XLA has a third, with the outer dimensions of columns before the rows,
+ * behind which the result is copied where the program wants it otherwise (docs/accuracy.md, What
+ * peak memory tells); without that, columns are one dimension and the operand is copied, which is
+ * mostly smaller. False where the kernel makes none of them.
  */
-bool dot_result_order(const struct graph *g, int node, const struct chip *chip, int *order);
+bool dot_result_order(const struct graph *g, int node, const struct chip *chip,
+                      enum codegen codegen, int *order);
 #endif

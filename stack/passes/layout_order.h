@@ -8,6 +8,7 @@
 #define STACK_LAYOUT_ORDER_H
 #include "stack/hlo/rewrite.h"
 #include "sim/chip/chip.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 /* dimension i of the new array is dimension dim[i] of the old */
 struct layout_order {
@@ -18,6 +19,7 @@ struct layout_order {
 struct layout_assignment {
     struct rewrite w;
     const struct chip *chip;
+    enum codegen codegen;
     struct layout_order *order;         /* by node of the old graph */
     bool *is_transposed;                /* products, and what has its order from one */
 };

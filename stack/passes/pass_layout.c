@@ -250,7 +250,7 @@ static void find_forward(struct layout_assignment *l)
             conv_layouts(g, i, l->chip, &wish);
             *o = from_minor(wish.result, n->shape.rank);
         } else if (n->op == HLO_DOT) {
-            o->is_set = dot_result_order(g, i, l->chip, o->dim);
+            o->is_set = dot_result_order(g, i, l->chip, l->codegen, o->dim);
         } else if (n->op == HLO_SELECT_AND_SCATTER || n->op == HLO_REDUCE_WINDOW) {
             *o = order_of_window(l, n);
             keep_taps(n, o);
@@ -461,7 +461,7 @@ static int rebuild_dot(struct layout_assignment *l, int node)
     n.operand = operand;
     if (n.dot.has_order)
         return graph_add(&l->w.to, &n, operand, 2);
-    if (!dot_result_order(l->w.from, node, l->chip, found.dim))
+    if (!dot_result_order(l->w.from, node, l->chip, l->codegen, found.dim))
         return simplify_dot_flatten(&l->w.to, &n);
     n.dot.has_order = !layout_order_is_same(&found, &usual, rank);
     for (int i = 0; i < rank && n.dot.has_order; i++)
@@ -532,7 +532,7 @@ void layout_restore_outputs(struct layout_assignment *l)
 
 int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    struct layout_assignment l = {.chip = c->chip};
+    struct layout_assignment l = {.chip = c->chip, .codegen = c->codegen};
 
     (void)e;
     l.order = mem_alloc((size_t)g->node_count * sizeof(*l.order));

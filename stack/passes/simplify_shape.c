@@ -336,6 +336,10 @@ static int slice_of(struct graph *g, const struct graph_node *n)
     if (simplify_splat_value(g, n->operand[0], &value))
         return graph_broadcast(g, graph_constant(g, shape_scalar(n->shape.dtype), value),
                                n->shape, NULL);
+    if (a.op == HLO_CONVERT &&          /* the narrow array is cut: each reader widens its part */
+        array_element_bytes(g->node[a.operand[0]].shape.dtype) < array_element_bytes(a.shape.dtype))
+        return graph_convert(g, graph_slice(g, a.operand[0], n->start, n->limit, n->stride),
+                             n->shape.dtype);
     if (a.op != HLO_SLICE)
         return NODE_NONE;
     for (int i = 0; i < n->shape.rank; i++) {

@@ -274,6 +274,21 @@ TEST(moves_that_change_nothing_disappear)
     assert_int_equal(result_node()->start[1], 2);
 }
 
+/* a gate and what it lets through, halves of one product: neither is read as f32 from memory */
+TEST(halves_are_cut_before_they_are_widened)
+{
+    int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 2, (int64_t[]){3, 6}), "x"), y, half;
+    int64_t first[2] = {0}, middle[2] = {3, 3}, second[2] = {0, 3}, all[2] = {3, 6};
+
+    y = graph_convert(&graph, x, DTYPE_F32);
+    half = graph_slice(&graph, y, first, middle, NULL);
+    simplify(graph_binary(&graph, HLO_MULTIPLY, half, graph_slice(&graph, y, second, all, NULL)));
+    assert_int_equal(count_of(&graph, HLO_CONVERT), 2);
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_SLICE)
+            assert_int_equal(graph.node[i].shape.dtype, DTYPE_BF16);
+}
+
 /* ids [5,7] -> [5,7,1] for a gather: a copy that moves every element, and no need of it */
 TEST(indices_of_one_number_lose_their_dimension)
 {
@@ -454,6 +469,7 @@ int main(void)
         RUN(factors_of_a_whole_sum_go_behind_it),
         RUN(reductions_in_two_steps_are_one),
         RUN(moves_that_change_nothing_disappear),
+        RUN(halves_are_cut_before_they_are_widened),
         RUN(indices_of_one_number_lose_their_dimension),
         RUN(indices_that_have_their_dimension_stay),
         RUN(a_sum_over_devices_is_of_what_is_made),
