@@ -54,10 +54,15 @@ bool fusion_is_hero(const struct graph_node *n);
 bool fusion_is_offset(const struct fusion *f, int node);
 /* a hero that is work */
 bool fusion_is_work(const struct fusion *f, int node);
-/* the sum (or extreme) along lanes that a broadcast spreads, as in a softmax; or NODE_NONE */
+/*
+ * The sum (or extreme) that a broadcast spreads, as in a softmax; or NODE_NONE. With --codegen best
+ * those along lanes alone: others are cheap behind a product.
+ */
 int fusion_sum_of(const struct fusion *f, int node);
-/* a member spreads one that is a member */
+/* a member spreads one that is a member, or a member of `of` */
 bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p);
+bool fusion_spreads_sums_of(const struct fusion *f, const struct fusion_group *p,
+                            const struct fusion_group *of);
 bool fusion_has(const struct fusion_group *p, int node);
 void fusion_insert(struct fusion *f, struct fusion_group *p, int node);
 void fusion_remove(struct fusion *f, struct fusion_group *p, int node);

@@ -35,6 +35,11 @@ bool fusion_is_work(const struct fusion *f, int node)
     return fusion_is_hero(&f->g->node[node]) && !fusion_is_offset(f, node);
 }
 
+static bool is_along_lanes(const struct fusion *f, const struct graph_node *reduce)
+{
+    return reduce->reduce_mask >> (f->g->node[reduce->operand[0]].shape.rank - 1) & 1;
+}
+
 int fusion_sum_of(const struct fusion *f, int node)
 {
     const struct graph_node *n = &f->g->node[node];
@@ -45,21 +50,26 @@ int fusion_sum_of(const struct fusion *f, int node)
         node = n->operand[0];
         n = &f->g->node[node];
     }
-    if (n->op != HLO_REDUCE
-        || !(n->reduce_mask >> (f->g->node[n->operand[0]].shape.rank - 1) & 1))
+    if (n->op != HLO_REDUCE || (f->context->codegen == CODEGEN_BEST && !is_along_lanes(f, n)))
         return NODE_NONE;
     return node;
 }
 
-bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p)
+bool fusion_spreads_sums_of(const struct fusion *f, const struct fusion_group *p,
+                            const struct fusion_group *of)
 {
     for (int i = 0; i < p->member_count; i++) {
         int sum = fusion_sum_of(f, p->member[i]);
 
-        if (sum != NODE_NONE && fusion_has(p, sum))
+        if (sum != NODE_NONE && fusion_has(of, sum))
             return true;
     }
     return false;
+}
+
+bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p)
+{
+    return fusion_spreads_sums_of(f, p, p);
 }
 
 /* position of the first member not below `node` */

@@ -181,13 +181,26 @@ static bool try_merge(struct fusion *f, int into, int from)
     return is_taken;
 }
 
+/*
+ * A member of one spreads a sum that the other makes of a product's result. XLA stores the product
+ * and what is summed of it, and reads both for what it computes of them (docs/accuracy.md, What
+ * peak memory tells).
+ */
+static bool would_spread_sums(const struct fusion *f, const struct fusion_group *p,
+                              const struct fusion_group *q)
+{
+    return f->context->codegen == CODEGEN_XLA &&
+           (fusion_spreads_sums_of(f, p, q) || fusion_spreads_sums_of(f, q, p));
+}
+
 static bool is_candidate(struct fusion *f, int a, int b)
 {
     const struct fusion_group *p = &f->group[a], *q = &f->group[b];
 
     if (f->context->heroes_alone && (p->has_hero || q->has_hero))
         return false;
-    if (p->has_hero != q->has_hero && fusion_spreads_sums(f, p->has_hero ? q : p))
+    if (p->has_hero != q->has_hero &&
+        (fusion_spreads_sums(f, p->has_hero ? q : p) || would_spread_sums(f, p, q)))
         return false;
     return a != b && !p->is_gone && !q->is_gone && !(p->has_hero && q->has_hero) &&
            p->elems == q->elems && p->elems > 1 &&

@@ -144,6 +144,66 @@ static bool is_expensive(const struct graph_node *n)
     return (graph_op_traits(n->op) & TRAIT_EXPENSIVE) != 0;
 }
 
+/* rounds what a kernel computes: whoever reads it again reads the narrow array, not the wide one */
+static bool narrows(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node], *from = &f->g->node[n->operand[0]];
+
+    return n->op == HLO_CONVERT && n->shape.rank > 0 && !f->is_free[n->operand[0]] &&
+           array_element_bytes(n->shape.dtype) < array_element_bytes(from->shape.dtype);
+}
+
+/* made of an array of values as wide, by operations on arrays like it: of f32 scores, say */
+static bool is_of_wide_values(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    for (int depth = 0; fusion_is_simple(n) && depth < CHEAP_OPS_MAX; depth++) {
+        int next = NODE_NONE;
+
+        for (int k = 0; k < n->operand_count && next == NODE_NONE; k++)
+            if (f->g->node[n->operand[k]].op != HLO_BROADCAST &&
+                shape_equal(&f->g->node[n->operand[k]].shape, &n->shape))
+                next = n->operand[k];
+        if (next == NODE_NONE)
+            return false;
+        n = &f->g->node[next];
+    }
+    return n->shape.dtype == DTYPE_F32;
+}
+
+/*
+ * A function whose values are summed and go into a product. Of f32 scores XLA stores those and has
+ * it computed again as the product reads them (docs/accuracy.md, What peak memory tells). Scores
+ * of bf16 are half of the bytes, and what is computed of them is narrow when it is stored.
+ */
+static bool is_computed_again(const struct fusion *f, int node)
+{
+    const struct fusion_node *p = &f->node[node];
+    bool is_summed = false;
+
+    for (int i = 0; i < p->user_count; i++)
+        is_summed |= f->g->node[p->user[i]].op == HLO_REDUCE;
+    return f->context->codegen == CODEGEN_XLA && p->user_count == 2 && is_summed &&
+           is_of_wide_values(f, node);
+}
+
+/* what is less than its maximum, its share of its sum, and either of those two spread */
+static bool takes_sums(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    if (f->context->codegen != CODEGEN_XLA)
+        return false;
+    if (n->op == HLO_BROADCAST) {
+        for (int i = 0; i < f->node[node].user_count; i++)
+            if (is_of_wide_values(f, f->node[node].user[i]))
+                return true;
+        return false;
+    }
+    return is_of_wide_values(f, narrows(f, node) ? n->operand[0] : node);
+}
+
 /* Reads at most one array of its own size, and is done in few operations. */
 static bool is_cheap(const struct fusion *f, int node)
 {
@@ -153,7 +213,7 @@ static bool is_cheap(const struct fusion *f, int node)
 
     if (fusion_is_offset(f, node))
         return true;
-    if (!fusion_is_simple(n) || is_expensive(n))
+    if (!fusion_is_simple(n) || (is_expensive(n) && !is_computed_again(f, node)))
         return false;
     for (int k = 0; k < n->operand_count; k++)
         large += shape_elems(&f->g->node[n->operand[k]].shape) * 8 > elems &&
@@ -197,9 +257,9 @@ static bool is_from_reduction(const struct fusion *f, int node, int depth)
 
 /*
  * Computed from arrays that are there anyway, and from small ones, by operations of its own. What
- * is reduced goes on in the loop that reduces it.
+ * is reduced goes on in the loop that reduces it, unless the reader takes sums.
  */
-static bool reads_arrays(const struct fusion *f, int node)
+static bool reads_arrays(const struct fusion *f, int node, bool takes_sums)
 {
     const struct graph_node *n = &f->g->node[node];
     int64_t elems = shape_elems(&n->shape);
@@ -209,14 +269,14 @@ static bool reads_arrays(const struct fusion *f, int node)
         const struct graph_node *operand = &f->g->node[a];
 
         if (shape_elems(&operand->shape) * 8 <= elems) {
-            if (is_from_reduction(f, a, 0))
+            if (!takes_sums && is_from_reduction(f, a, 0))
                 return false;
             continue;
         }
         if (f->is_free[a] || f->is_output[a] || fusion_is_work(f, a))
             continue;
         if (!(fusion_is_simple(operand) || fusion_is_offset(f, a)) ||
-            (f->node[a].user_count > 1 && !is_cheap(f, a)) || !reads_arrays(f, a))
+            (f->node[a].user_count > 1 && !is_cheap(f, a)) || !reads_arrays(f, a, takes_sums))
             return false;
     }
     return true;
@@ -244,7 +304,8 @@ static bool costs_more(const struct fusion *f, const struct fusion_group *p, int
 
     for (int i = p->member_count - 1; i >= 0; i--)
         if (f->g->node[p->member[i]].op == HLO_DOT && is_needed(f, p, i, node))
-            return !(fusion_is_simple(n) || fusion_is_offset(f, node)) || !reads_arrays(f, node) ||
+            return !(fusion_is_simple(n) || fusion_is_offset(f, node)) ||
+                   !reads_arrays(f, node, takes_sums(f, node)) ||
                    (is_expensive(n) && is_read_again(f, p->member[i], node));
     return false;
 }
@@ -323,15 +384,6 @@ static int groups_of_users(const struct fusion *f, int node, int *list, int max)
         }
     }
     return count;
-}
-
-/* rounds what a kernel computes: whoever reads it again reads the narrow array, not the wide one */
-static bool narrows(const struct fusion *f, int node)
-{
-    const struct graph_node *n = &f->g->node[node], *from = &f->g->node[n->operand[0]];
-
-    return n->op == HLO_CONVERT && n->shape.rank > 0 && !f->is_free[n->operand[0]] &&
-           array_element_bytes(n->shape.dtype) < array_element_bytes(from->shape.dtype);
 }
 
 /* of what is computed again, all of it: a chain of cheap nodes must not grow without end */

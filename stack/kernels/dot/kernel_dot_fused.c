@@ -341,6 +341,15 @@ static int open_results(struct dot_fused_loops *t, const struct split *s,
     return begin_plan(x, job, &t->arena, e);
 }
 
+/* whether some array has dimensions outside tiles in other places, as a vector along the rows has */
+static bool lies_otherwise(const struct loop_plan *p, uint32_t outside)
+{
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].lane_axis != -2 && !p->array[i].is_tiled && p->array[i].mask & outside)
+            return true;
+    return false;
+}
+
 /* whether some value has one of the dimensions outside tiles and not another */
 static bool tells_apart(const struct dot_fused_loops *t)
 {
@@ -348,6 +357,8 @@ static bool tells_apart(const struct dot_fused_loops *t)
         const struct loop_plan *p = &t->fused[s].plan;
         uint32_t outside = p->full_mask & ~(1u << AXIS_LANES | 1u << AXIS_ROWS);
 
+        if (t->fused[s].is_there && lies_otherwise(p, outside))
+            return true;
         for (int i = 0; t->fused[s].is_there && i < p->body.node_count; i++)
             if (p->mask[i] & outside && (p->mask[i] & outside) != outside)
                 return true;

@@ -180,40 +180,31 @@ static void whole_window(const struct loop_array *a, struct pipeline_window *w)
 }
 
 /*
- * Two cores each store the results that they make: a result that is not tiled has a window that
- * moves along its outermost dimension where that is the grid's, too, so that no box is met again.
- * One core stores all of it at the end. Packed ones are put together of an image of all.
+ * A result that is not tiled may be two cores', a part each, along the axis that is outermost in it
+ * where the grid counts that: an outer dimension, or else rows. Packed ones are put together of an
+ * image of all.
  */
-static int axis_of_window(const struct loop_plan *p, const struct loop_array *a)
+static void let_parts(const struct loop_plan *p, const struct loop_array *a,
+                      struct pipeline_window *w)
 {
-    int outermost = -1;
+    const struct array *m = a->array;
+    int outermost = a->row_axis;
+    int64_t unit = m->tiles_across, align = m->tile_rows;
 
-    if (p->job->core_count < 2 || !a->is_result || a->array->element_bytes != 4 ||
-        a->array->is_linear)
-        return -1;
+    if (!a->is_result || m->element_bytes != 4 || m->is_linear)
+        return;
     for (int x = 0; x < p->axis_count; x++)
-        if (a->outer_rows[x] && (outermost < 0 || a->outer_rows[x] > a->outer_rows[outermost]))
+        if (a->outer_rows[x] && (align > 1 || a->outer_rows[x] > unit * ROWS_PER_TILE)) {
             outermost = x;
+            unit = a->outer_rows[x] / ROWS_PER_TILE;
+            align = 1;
+        }
     if (outermost < 0 || p->axis[outermost].grid_dim < 0)
-        return -1;
-    for (int d = 0; d < p->axis[outermost].grid_dim; d++)
-        if (p->pipeline.count[d] > 1)
-            return -1;
-    return outermost;
-}
-
-static void moving_window(const struct loop_plan *p, const struct loop_array *a,
-                          struct pipeline_window *w)
-{
-    const struct loop_axis *axis = &p->axis[a->moving_axis];
-    int64_t unit = a->outer_rows[a->moving_axis] / ROWS_PER_TILE;
-
-    w->box_dims = 1;
-    w->box_count[0] = axis->box * unit;
-    w->box_stride[0] = 1;
-    w->step[axis->grid_dim] = axis->box * unit;
-    if (axis->box * axis->count != axis->units)
-        w->limit[axis->grid_dim] = (axis->units - axis->box) * unit;
+        return;
+    w->core_dim = p->axis[outermost].grid_dim;
+    w->core_units = p->axis[outermost].box * p->axis[outermost].unit_elements;
+    w->core_align = align;
+    w->core_tiles = unit;
 }
 
 static bool needs_window(const struct loop_plan *p, int i)
@@ -242,13 +233,12 @@ static bool make_windows(struct loop_plan *p)
         w->array = a->array;
         w->is_result = a->is_result;
         w->first = a->first;
-        a->moving_axis = a->is_tiled ? -1 : axis_of_window(p, a);
-        if (a->moving_axis >= 0)
-            moving_window(p, a, w);
-        else if (!a->is_tiled)
+        if (!a->is_tiled) {
             whole_window(a, w);
-        else if (!tiled_window(p, a, w))
+            let_parts(p, a, w);
+        } else if (!tiled_window(p, a, w)) {
             return false;
+        }
         a->window = a->is_own ? -1 : f->window_count++;
     }
     return true;

@@ -139,19 +139,6 @@ struct loop_sval loop_nest_element(struct loop_nest *n, int axis)
     return out;
 }
 
-struct loop_sval loop_nest_in_box(struct loop_nest *n, int axis)
-{
-    const struct loop_axis *x = &n->p->axis[axis];
-    int64_t stride[LOOP_AXIS_MAX] = {0};
-    struct loop_sval out = {-1, 0};
-
-    stride[axis] = x->unit_elements;
-    if (n->loop_mask >> axis & 1)
-        out = find_track(n, -1, -1, stride);
-    out.add += n->unit[axis] * x->unit_elements;
-    return out;
-}
-
 static void start_track(struct loop_nest *n, const struct loop_nest_track *t)
 {
     if (t->axis >= 0) {

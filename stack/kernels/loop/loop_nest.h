@@ -86,7 +86,6 @@ struct loop_sval loop_nest_row(struct loop_nest *n, int base, int64_t row, const
                                uint32_t mask);
 /* element index of the unit in hand along an axis, in the whole space */
 struct loop_sval loop_nest_element(struct loop_nest *n, int axis);
-struct loop_sval loop_nest_in_box(struct loop_nest *n, int axis);      /* from the step's box on */
 /* is the unit the last along the axis? Only told of axes with edges. */
 bool loop_nest_is_last(const struct loop_nest *n, int axis);
 bool loop_nest_has_edge(const struct loop_plan *p, int axis);

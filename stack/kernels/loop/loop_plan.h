@@ -39,7 +39,6 @@ struct loop_array {
     int64_t unit_rows[LOOP_AXIS_MAX];   /* VMEM rows per unit of an axis, as the window has it */
     int64_t part_rows;                  /* from a tile of a group to the next */
     int64_t outer_rows[LOOP_AXIS_MAX];  /* not tiled: rows per index along its outer dimensions */
-    int moving_axis;                    /* not tiled: the window's; -1: it is all of the array */
     int64_t missing;                    /* tiles that the last group of rows has too few, */
     int64_t missing_at_end;             /* in the part in hand, and at the end of all rows */
     int window;

@@ -122,8 +122,8 @@ static struct loop_sval result_row(struct loop_nest *n, int array, struct loop_s
     struct loop_sval sub, row = loop_gather_row(n, a, is_image, &sub, lane);
 
     row.add += is_image ? loop_scratch_row(p) + a->image_row : loop_row(p, a);
-    if (a->moving_axis >= 0)
-        row = loop_sval_sum(n, row, (struct loop_sval){loop_base(p, a), 0});
+    if (!is_image && !a->is_own)
+        row.add -= pipeline_skipped_rows(&p->pipeline, a->window);
     *region = is_image ? LOOP_REGION_IMAGE + array : loop_region(p, array);
     return row;
 }

@@ -114,9 +114,7 @@ struct loop_sval loop_gather_row(struct loop_nest *n, const struct loop_array *a
         n, row, loop_sval_shifted(n, loop_sval_masked(n, down, tile_rows - 1), log2_of(pack)));
     for (int x = 0; x < n->p->axis_count; x++)
         if (a->outer_rows[x])
-            row = loop_sval_sum(n, row, loop_sval_scaled(n, x == a->moving_axis
-                                                                ? loop_nest_in_box(n, x)
-                                                                : loop_nest_element(n, x),
+            row = loop_sval_sum(n, row, loop_sval_scaled(n, loop_nest_element(n, x),
                                                          a->outer_rows[x] * outer_scale));
     *lane = loop_sval_masked(n, *lane, LANE_MASK); /* last: scalars of a unit are few */
     return row;

@@ -201,13 +201,28 @@ int pipeline_flag_count(const struct pipeline *f)
 
 /* ----- two cores */
 
+/* tiles of a result of one box before the upper half of the steps */
+static int64_t tiles_below(const struct pipeline *f, const struct pipeline_window *x, int d)
+{
+    return f->count[d] / 2 * x->core_units / x->core_align * x->core_tiles;
+}
+
+static bool has_parts(const struct pipeline *f, const struct pipeline_window *x, int d)
+{
+    return x->core_units > 0 && x->core_dim == d && x->box_dims == 1 && f->count[d] > 1 &&
+           f->count[d] / 2 * x->core_units % x->core_align == 0 &&
+           tiles_below(f, x, d) < x->box_count[0];
+}
+
 /* boxes that overlap must be one core's: the last two along a dimension */
 static bool may_share(const struct pipeline *f, int d)
 {
     for (int w = 0; w < f->window_count; w++) {
         const struct pipeline_window *x = &f->window[w];
 
-        if (x->is_result && (x->step[d] == 0 || (x->limit[d] && f->count[d] == 2)))
+        if (x->is_result && x->step[d] == 0 && !has_parts(f, x, d))
+            return false;
+        if (x->is_result && x->limit[d] && f->count[d] == 2)
             return false;
         if (x->short_count && x->short_dim == d && f->count[d] == 2)
             return false;               /* a box that does not move is a whole one */
@@ -227,6 +242,26 @@ static void take_half(struct pipeline *f, int core, int d)
 static void give_back(struct pipeline *f, int d)
 {
     f->first[d] = f->share[d] = 0;
+}
+
+static void take_parts(struct pipeline *f, int core, int d)
+{
+    for (int w = 0; w < f->window_count; w++) {
+        struct pipeline_window *x = &f->window[w];
+        int64_t below;
+
+        if (!x->is_result || x->step[d] != 0)
+            continue;
+        below = tiles_below(f, x, d);
+        x->skipped = core == 0 ? below : 0;
+        x->first += x->skipped;
+        x->box_count[0] = core == 0 ? x->box_count[0] - below : below;
+    }
+}
+
+int64_t pipeline_skipped_rows(const struct pipeline *f, int window)
+{
+    return f->window[window].skipped * TILE_ROWS;
 }
 
 void pipeline_share(struct pipeline *f, int core)
@@ -253,8 +288,10 @@ void pipeline_share(struct pipeline *f, int core)
         least_bytes = bytes;
         best = d;
     }
-    if (best >= 0)
+    if (best >= 0) {
         take_half(f, core, best);
+        take_parts(f, core, best);
+    }
     f->is_idle = best < 0 && core != 0;
 }
 

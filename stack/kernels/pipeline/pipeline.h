@@ -72,6 +72,13 @@ struct pipeline_window {
     int valid_sublanes;                         /* copied of each tile, from its first; 0: all 8 */
     int parts, part_dim;                        /* of the first box, along box_dims; 0: whole */
     int64_t part_count;                         /* of part_dim in a part; the last may have fewer */
+    /*
+     * A result of one box, of which two cores may each have a part along core_dim of the grid: a
+     * step has core_units units, core_align units have core_tiles tiles; 0: it is one core's.
+     */
+    int core_dim;
+    int64_t core_units, core_align, core_tiles;
+    int64_t skipped;                            /* by pipeline_share: tiles before the part */
 };
 
 /* Part i of a first box: granules from + i * from_step to VMEM granule to + i * to_step. */
@@ -101,7 +108,7 @@ struct pipeline {
 
 /*
  * Once windows are declared: a core's part of the steps, along a dimension along which all results
- * move and which is most evenly halved, of those the one with the fewest bytes to copy. Core 0 has
+ * move, or are parted, and which is most evenly halved, of those the one with the fewest bytes to copy. Core 0 has
  * the larger half, or, where there is no such dimension, everything: then the other core is idle.
  * Nothing happens where the job is for one core. What a kernel decides by cost it decides as core
  * 0, so that both cores decide alike.
@@ -140,6 +147,8 @@ void pipeline_finish(struct pipeline *f, struct vcode *c);
 void pipeline_end(struct pipeline *f, struct vcode *c);
 
 /* For code of the step: */
+/* rows of a whole box before what this core has of it */
+int64_t pipeline_skipped_rows(const struct pipeline *f, int window);
 int pipeline_base(const struct pipeline *f, int window); /* scalar register, or -1: none needed */
 int64_t pipeline_row(const struct pipeline *f, int window); /* immediate to add, VMEM rows */
 /* VMEM rows from a tile of the box to the next along box dimension `box_dim` */
