@@ -54,15 +54,18 @@ bool fusion_is_hero(const struct graph_node *n);
 bool fusion_is_offset(const struct fusion *f, int node);
 /* a hero that is work */
 bool fusion_is_work(const struct fusion *f, int node);
-/*
- * The sum (or extreme) that a broadcast spreads, as in a softmax; or NODE_NONE. With --codegen best
- * those along lanes alone: others are cheap behind a product.
- */
-int fusion_sum_of(const struct fusion *f, int node);
-/* a member spreads one that is a member, or a member of `of` */
+/* the sum (or extreme) along lanes, or any, that a broadcast spreads, as in a softmax; or NODE_NONE */
+int fusion_sum_of(const struct fusion *f, int node, bool along_any);
+/* a member spreads a sum along lanes that is a member; any sum that is a member of `of` */
 bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p);
 bool fusion_spreads_sums_of(const struct fusion *f, const struct fusion_group *p,
                             const struct fusion_group *of);
+/*
+ * A product of batches, attention's, whose scores XLA stores, with what is summed of them, for
+ * others to read (docs/accuracy.md, What peak memory tells); and whether one is a member.
+ */
+bool fusion_stores_product(const struct fusion *f, int node);
+bool fusion_has_stored_product(const struct fusion *f, const struct fusion_group *p);
 bool fusion_has(const struct fusion_group *p, int node);
 void fusion_insert(struct fusion *f, struct fusion_group *p, int node);
 void fusion_remove(struct fusion *f, struct fusion_group *p, int node);

@@ -40,7 +40,7 @@ static bool is_along_lanes(const struct fusion *f, const struct graph_node *redu
     return reduce->reduce_mask >> (f->g->node[reduce->operand[0]].shape.rank - 1) & 1;
 }
 
-int fusion_sum_of(const struct fusion *f, int node)
+int fusion_sum_of(const struct fusion *f, int node, bool along_any)
 {
     const struct graph_node *n = &f->g->node[node];
 
@@ -50,7 +50,7 @@ int fusion_sum_of(const struct fusion *f, int node)
         node = n->operand[0];
         n = &f->g->node[node];
     }
-    if (n->op != HLO_REDUCE || (f->context->codegen == CODEGEN_BEST && !is_along_lanes(f, n)))
+    if (n->op != HLO_REDUCE || (!along_any && !is_along_lanes(f, n)))
         return NODE_NONE;
     return node;
 }
@@ -59,7 +59,7 @@ bool fusion_spreads_sums_of(const struct fusion *f, const struct fusion_group *p
                             const struct fusion_group *of)
 {
     for (int i = 0; i < p->member_count; i++) {
-        int sum = fusion_sum_of(f, p->member[i]);
+        int sum = fusion_sum_of(f, p->member[i], true);
 
         if (sum != NODE_NONE && fusion_has(of, sum))
             return true;
@@ -69,7 +69,28 @@ bool fusion_spreads_sums_of(const struct fusion *f, const struct fusion_group *p
 
 bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p)
 {
-    return fusion_spreads_sums_of(f, p, p);
+    for (int i = 0; i < p->member_count; i++) {
+        int sum = fusion_sum_of(f, p->member[i], false);
+
+        if (sum != NODE_NONE && fusion_has(p, sum))
+            return true;
+    }
+    return false;
+}
+
+bool fusion_stores_product(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return f->context->codegen == CODEGEN_XLA && n->op == HLO_DOT && n->dot.batch_count > 0;
+}
+
+bool fusion_has_stored_product(const struct fusion *f, const struct fusion_group *p)
+{
+    for (int i = 0; i < p->member_count; i++)
+        if (fusion_stores_product(f, p->member[i]))
+            return true;
+    return false;
 }
 
 /* position of the first member not below `node` */

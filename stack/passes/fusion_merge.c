@@ -181,16 +181,13 @@ static bool try_merge(struct fusion *f, int into, int from)
     return is_taken;
 }
 
-/*
- * A member of one spreads a sum that the other makes of a product's result. XLA stores the product
- * and what is summed of it, and reads both for what it computes of them (docs/accuracy.md, What
- * peak memory tells).
- */
+/* a member of one spreads a sum that the other makes of a product that is stored */
 static bool would_spread_sums(const struct fusion *f, const struct fusion_group *p,
                               const struct fusion_group *q)
 {
-    return f->context->codegen == CODEGEN_XLA &&
-           (fusion_spreads_sums_of(f, p, q) || fusion_spreads_sums_of(f, q, p));
+    return (fusion_has_stored_product(f, p) || fusion_has_stored_product(f, q)) &&
+           (fusion_spreads_sums_of(f, p, q) || fusion_spreads_sums_of(f, q, p) ||
+            fusion_spreads_sums_of(f, p, p) || fusion_spreads_sums_of(f, q, q));
 }
 
 static bool is_candidate(struct fusion *f, int a, int b)

@@ -184,7 +184,7 @@ static bool is_computed_again(const struct fusion *f, int node)
 
     for (int i = 0; i < p->user_count; i++)
         is_summed |= f->g->node[p->user[i]].op == HLO_REDUCE;
-    return f->context->codegen == CODEGEN_XLA && p->user_count == 2 && is_summed &&
+    return is_expensive(&f->g->node[node]) && p->user_count == 2 && is_summed &&
            is_of_wide_values(f, node);
 }
 
@@ -193,8 +193,6 @@ static bool takes_sums(const struct fusion *f, int node)
 {
     const struct graph_node *n = &f->g->node[node];
 
-    if (f->context->codegen != CODEGEN_XLA)
-        return false;
     if (n->op == HLO_BROADCAST) {
         for (int i = 0; i < f->node[node].user_count; i++)
             if (is_of_wide_values(f, f->node[node].user[i]))
@@ -213,7 +211,7 @@ static bool is_cheap(const struct fusion *f, int node)
 
     if (fusion_is_offset(f, node))
         return true;
-    if (!fusion_is_simple(n) || (is_expensive(n) && !is_computed_again(f, node)))
+    if (!fusion_is_simple(n) || is_expensive(n))
         return false;
     for (int k = 0; k < n->operand_count; k++)
         large += shape_elems(&f->g->node[n->operand[k]].shape) * 8 > elems &&
@@ -276,7 +274,9 @@ static bool reads_arrays(const struct fusion *f, int node, bool takes_sums)
         if (f->is_free[a] || f->is_output[a] || fusion_is_work(f, a))
             continue;
         if (!(fusion_is_simple(operand) || fusion_is_offset(f, a)) ||
-            (f->node[a].user_count > 1 && !is_cheap(f, a)) || !reads_arrays(f, a, takes_sums))
+            (f->node[a].user_count > 1 && !is_cheap(f, a) &&
+             !(takes_sums && is_computed_again(f, a))) ||
+            !reads_arrays(f, a, takes_sums))
             return false;
     }
     return true;
@@ -305,7 +305,8 @@ static bool costs_more(const struct fusion *f, const struct fusion_group *p, int
     for (int i = p->member_count - 1; i >= 0; i--)
         if (f->g->node[p->member[i]].op == HLO_DOT && is_needed(f, p, i, node))
             return !(fusion_is_simple(n) || fusion_is_offset(f, node)) ||
-                   !reads_arrays(f, node, takes_sums(f, node)) ||
+                   !reads_arrays(f, node, fusion_stores_product(f, p->member[i]) &&
+                                              takes_sums(f, node)) ||
                    (is_expensive(n) && is_read_again(f, p->member[i], node));
     return false;
 }
@@ -354,7 +355,9 @@ static bool try_join(struct fusion *f, int group, int node)
         return true;
     if (f->is_free[node] || would_repeat(f, p, node) ||
         (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone ||
-                                     fusion_spreads_sums(f, p))) ||
+                                     fusion_spreads_sums(f, p) ||
+                                     (fusion_stores_product(f, node) &&
+                                      fusion_spreads_sums_of(f, p, p)))) ||
         (is_before_another_hero(f, p, node) && !widens(f, node)) ||
         (p->has_hero && (f->context->heroes_alone || (f->behind_hero[node] && !widens(f, node)) ||
                          costs_more(f, p, node))))
@@ -512,6 +515,17 @@ static bool take_back(struct fusion *f, int node)
     return true;
 }
 
+/* such a function, of one group with a product of those that XLA stores */
+static bool is_read_by_product(const struct fusion *f, int node, const int *list, int count)
+{
+    if (!is_computed_again(f, node))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (fusion_has_stored_product(f, &f->group[list[i]]))
+            return true;
+    return false;
+}
+
 #define USER_GROUPS_MAX 64
 
 static void visit(struct fusion *f, int node)
@@ -528,7 +542,7 @@ static void visit(struct fusion *f, int node)
         f->node[node].owner = list[0];
         return;
     }
-    if (count > 1 && is_cheap(f, node) && !narrows(f, node) &&
+    if (count > 1 && (is_cheap(f, node) || is_read_by_product(f, node, list, count)) && !narrows(f, node) &&
         source_depth(f, node) <= CHEAP_OPS_MAX && join_all(f, node, list, count)) {
         f->node[node].owner = list[0];
         return;

@@ -582,6 +582,34 @@ TEST(convolutions_of_bytes_match)
     }
 }
 
+/*
+ * Attention with scores of f32: they are stored once, and their maxima and sums; weights, which
+ * the second product computes as it reads the scores, never.
+ */
+TEST(weights_of_attention_are_not_stored)
+{
+    const int64_t heads = 8, positions = 512, size = 128;
+    struct graph_dot scores = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
+                               .contract_count = 1, .lhs_contract = {2}, .rhs_contract = {2}};
+    struct graph_dot sum = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
+                            .contract_count = 1, .lhs_contract = {2}, .rhs_contract = {1}};
+    struct shape narrow = shape_make(DTYPE_BF16, 3, (int64_t[]){heads, positions, size});
+    struct module_rig r = {.slice = "v3-1", .relative = 2e-2, .absolute = 2e-2,
+                           .uses_fractions = true, .check_races = true};
+    int q = graph_parameter(&g, narrow, "q"), k = graph_parameter(&g, narrow, "k");
+    int v = graph_parameter(&g, narrow, "v"), x, all;
+
+    x = nn_scale(&g, graph_dot_general(&g, q, k, &scores, DTYPE_F32, PRECISION_DEFAULT), 0.1);
+    all = graph_broadcast(&g, graph_reduce(&g, REDUCE_MAX, x, 4), g.node[x].shape, DIMS(0, 1));
+    x = graph_unary(&g, HLO_EXP, graph_binary(&g, HLO_SUBTRACT, x, all));
+    all = graph_broadcast(&g, graph_reduce(&g, REDUCE_ADD, x, 4), g.node[x].shape, DIMS(0, 1));
+    x = graph_convert(&g, graph_binary(&g, HLO_DIVIDE, x, all), DTYPE_BF16);
+    graph_output(&g, graph_dot_general(&g, x, v, &sum, DTYPE_BF16, PRECISION_DEFAULT), "o", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.kernel_count, 3);
+    assert_in_range(r.hbm_used_bytes, 1, heads * positions * (4 * size * 2 + positions * 4) + 65536);
+}
+
 /* maxima and sums along lanes lie along lanes themselves: each core stores those of its batches */
 TEST(sums_along_lanes_are_made_by_both_cores)
 {
@@ -642,6 +670,7 @@ int main(int argc, char **argv)
         RUN(scatters_of_windows_below_their_stride_stay_in_their_result),
         RUN(outputs_that_no_tap_meets_are_zero),
         RUN(convolutions_of_bytes_match),
+        RUN(weights_of_attention_are_not_stored),
         RUN(sums_along_lanes_are_made_by_both_cores),
         RUN(loops_match),
     };
