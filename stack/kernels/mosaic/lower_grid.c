@@ -188,8 +188,7 @@ static int copy_variant(struct grid *g, struct window *w, struct scalar row, str
     return 0;
 }
 
-/* one of several sizes, by the indices */
-static int copy_sizes(struct grid *g, struct window *w, const struct scalar *index,
+static int copy_block(struct grid *g, struct window *w, const struct scalar *index,
                       struct scalar row, struct scalar parity)
 {
     struct lower *l = g->l;
@@ -224,77 +223,12 @@ static int copy_sizes(struct grid *g, struct window *w, const struct scalar *ind
     return 0;
 }
 
-/* operations from number `first` of the block on that others see are carried out where `pred` holds */
-static void guard(struct lower *l, size_t first, int pred)
-{
-    struct vcode_block *b = &l->code.block[l->code.block_count - 1];
-
-    for (size_t i = first; i < b->op_count; i++)
-        if (isa_info(b->op[i].op.code)->slot == SLOT_DMA || b->op[i].op.code == OP_VSYNCADD)
-            b->op[i].op.pred = (uint8_t)pred;
-}
-
-/*
- * Where `when` is not 0. Blocks of one size take no branch: all that a step does about its windows is
- * one block of code, in which the scheduler hides what scalars wait for.
- */
-static int copy_block(struct grid *g, struct window *w, const struct scalar *index,
-                      struct scalar row, struct scalar parity, struct scalar when)
-{
-    struct lower *l = g->l;
-    size_t at;
-
-    if (when.is_known && !when.value)
-        return 0;
-    if (w->edge_count) {
-        at = pallas_if_begin(l, when);
-        if (copy_sizes(g, w, index, row, parity))
-            return -1;
-        pallas_if_end(l, at);
-        return 0;
-    }
-    at = l->code.block[l->code.block_count - 1].op_count;
-    if (when.is_known)
-        return copy_sizes(g, w, index, row, parity);
-    {
-        int pred = scalar_test(l, when, false);
-
-        if (copy_sizes(g, w, index, row, parity))
-            return -1;
-        guard(l, at, pred);
-    }
-    return 0;
-}
-
 static void await_block(struct grid *g, const struct window *w, struct scalar parity)
 {
     struct lower *l = g->l;
     struct scalar flag = scalar_add(l, parity, scalar_known(w->flag));
 
     vcode_await(&l->code, scalar_use(l, flag), w->granules, -1);
-}
-
-#define WAITS_AT_ONCE 4                 /* what they wait for stands in registers */
-
-/* blocks that are new in this step, of windows `first` on; the next one to wait for */
-static int await_new(struct grid *g, int first)
-{
-    struct lower *l = g->l;
-    struct { struct isa_operand flag; int pred, window; } wait[WAITS_AT_ONCE];
-    int count = 0, i;
-
-    for (i = first; i < g->count && count < WAITS_AT_ONCE; i++) {
-        const struct window *w = &g->window[i];
-
-        if (w->is_fixed)
-            continue;
-        wait[count].flag = scalar_use(l, scalar_add(l, w->parity, scalar_known(w->flag)));
-        wait[count].pred = scalar_test(l, w->is_new, false);
-        wait[count++].window = i;
-    }
-    for (int k = 0; k < count; k++)
-        vcode_await(&l->code, wait[k].flag, g->window[wait[k].window].granules, wait[k].pred);
-    return i;
 }
 
 /* ----- words in SMEM */
@@ -524,8 +458,7 @@ static int start_first(struct grid *g)
             emit_vsyncset(&l->code, I(w->flag), I(w->granules));
             emit_vsyncset(&l->code, I(w->flag + 1), I(w->granules));
         }
-        if (!w->is_output && copy_block(g, w, w->index, w->at, scalar_known(0),
-                                         scalar_known(1)))
+        if (!w->is_output && copy_block(g, w, w->index, w->at, scalar_known(0)))
             return -1;
     }
     for (int i = 0; i < g->count; i++)
@@ -548,11 +481,11 @@ static void next_step(struct grid *g, struct scalar *next)
         struct isa_operand x = scalar_use(l, sum);
         struct isa_operand end = l->end_step[d] ? I(l->end_step[d]) : scalar_use(l, l->bound[d]);
 
-        int wraps = scalar_register(l), to = scalar_register(l), p = scalar_pred(l);
+        int wraps = scalar_register(l), to = scalar_register(l);
 
-        emit_scmp_eq(&l->code, p, x, end);
-        emit_select(&l->code, wraps, p, I(1), I(0));
-        emit_select(&l->code, to, p, I(l->first_step[d]), x);
+        emit_scmp_eq(&l->code, 1, x, end);
+        emit_select(&l->code, wraps, 1, I(1), I(0));
+        emit_select(&l->code, to, 1, I(l->first_step[d]), x);
         carry = scalar_keep(l, R(wraps));
         next[d] = scalar_keep(l, R(to));
     }
@@ -565,17 +498,15 @@ static struct scalar changes(struct grid *g, const struct window *w)
     struct lower *l = g->l;
     struct isa_operand a = scalar_use(l, w->at), b = scalar_use(l, w->next);
     struct isa_operand last = scalar_use(l, g->is_last);
-    int differs = scalar_register(l), to = scalar_register(l), p = scalar_pred(l);
+    int to = scalar_register(l);
 
-    emit_scmp_ne(&l->code, p, a, b);
-    emit_select(&l->code, differs, p, I(1), I(0));
+    emit_scmp_ne(&l->code, 1, a, b);
+    emit_select(&l->code, to, 1, I(1), I(0));
     if (w->is_output) {
-        emit_sor(&l->code, to, R(differs), last);
+        emit_sor(&l->code, to, R(to), last);
     } else {
-        int q = scalar_pred(l);
-
-        emit_scmp_eq(&l->code, q, last, I(1));
-        emit_select(&l->code, to, q, I(0), R(differs));
+        emit_scmp_eq(&l->code, 1, last, I(1));
+        emit_select(&l->code, to, 1, I(0), R(to));
     }
     return scalar_keep(l, R(to));
 }
@@ -593,17 +524,27 @@ static int step_begin(struct grid *g, struct scalar *next, struct scalar *change
         if (map_index(g, w, next, w->next_index) || row_of(g, w, w->next_index, &w->next))
             return -1;
         change[i] = changes(g, w);
+        if (w->is_output)
+            continue;
+        {
+            size_t skip = pallas_if_begin(l, change[i]);
+            struct scalar other = scalar_sub(l, scalar_known(1), w->parity);
+
+            if (copy_block(g, w, w->next_index, w->next, other))
+                return -1;
+            pallas_if_end(l, skip);
+        }
     }
     for (int i = 0; i < g->count; i++) {
         struct window *w = &g->window[i];
+        size_t skip;
 
-        if (!w->is_fixed && !w->is_output &&
-            copy_block(g, w, w->next_index, w->next, scalar_sub(l, scalar_known(1), w->parity),
-                       change[i]))
-            return -1;
+        if (w->is_fixed)
+            continue;
+        skip = pallas_if_begin(l, w->is_new);
+        await_block(g, w, w->parity);
+        pallas_if_end(l, skip);
     }
-    for (int i = 0; i < g->count;)
-        i = await_new(g, i);
     pallas_begin_block(l);
     return 0;
 }
@@ -622,8 +563,13 @@ static int step_end(struct grid *g, const struct scalar *next, const struct scal
 
         if (w->is_fixed)
             continue;
-        if (w->is_output && copy_block(g, w, w->index, w->at, w->parity, change[i]))
-            return -1;
+        if (w->is_output) {
+            size_t skip = pallas_if_begin(l, change[i]);
+
+            if (copy_block(g, w, w->index, w->at, w->parity))
+                return -1;
+            pallas_if_end(l, skip);
+        }
         a = scalar_use(l, w->parity);
         b = scalar_use(l, change[i]);
         to = scalar_register(l);
@@ -674,8 +620,7 @@ static int put_results(struct grid *g)
         struct window *w = &g->window[i];
 
         if (w->is_output && w->is_fixed &&
-            copy_block(g, w, w->index, w->at, scalar_known(0),
-                                         scalar_known(1)))
+            copy_block(g, w, w->index, w->at, scalar_known(0)))
             return -1;
     }
     for (int i = 0; i < g->count; i++) {
