@@ -23,7 +23,7 @@ int pallas_record_write(const char *path, const struct pallas_row *row, int coun
 
         text_print_file(out.to, "%s,%s,%s,%.1f,", r->file, r->tpu, r->op, r->measured_us);
         if (r->got.is_done)
-            text_print_file(out.to, "%.1f,%.1f,%.1f,", r->got.us, r->measured_mb,
+            text_print_file(out.to, "%.3f,%.1f,%.1f,", r->got.us, r->measured_mb,
                             r->got.memory_mb);
         else
             text_print_file(out.to, ",%.1f,,", r->measured_mb);
