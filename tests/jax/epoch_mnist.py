@@ -1,5 +1,5 @@
 """The TPU guide's CNN in Keras 3, data-parallel on the eight cores of a v2-8, one epoch of the real MNIST: at
-least 98.0 % of its test pictures are told right. For make check-long: it takes hours. MNIST names the
+least 98.0 % of its test pictures are told right. For make check-long: half an hour. MNIST names the
 folder of its four files; without it the test skips."""
 import os
 import re
