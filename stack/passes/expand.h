@@ -41,6 +41,9 @@ int expand_dot_by_vectors(struct graph *g, const struct graph_node *n, const int
 int expand_lookup(struct graph *g, const struct graph_node *n);
 /* The operation that combines two elements as a scatter does; false: it replaces one. */
 bool expand_combines(enum graph_reduce kind, enum graph_op *op);
-/* A gather or scatter by one index, as a dynamic slice or update. NODE_NONE: another node. */
-int expand_single(struct graph *g, const struct graph_node *n);
+/*
+ * A gather or scatter by one index, as a dynamic slice or update, where kernels have so many rows
+ * of vector memory. NODE_NONE: another node, or a scatter of narrow types where there are few.
+ */
+int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
 #endif

@@ -4,10 +4,17 @@
  *
  * A gather's window is clamped into the array, as a slice is. A scatter leaves out a window that
  * does not lie inside; then the update writes back what was there.
+ *
+ * A slice of types narrower than a word, where it begins inside a tile, goes element by element, as a
+ * gather does, and takes more vector memory than a scatter: more than the smallest chip has.
  */
 #include "stack/passes/expand.h"
 
+#include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
+
+#define WORD_BYTES 4
+#define NARROW_ROWS 4096                /* of vector memory, with which elements are surely moved */
 
 /* where the window begins along each dimension of the operand, as scalars */
 static void find_starts(struct graph *g, const struct graph_node *n, int *start)
@@ -96,9 +103,12 @@ static int scatter_one(struct graph *g, const struct graph_node *n)
     return graph_dynamic_update_slice(g, n->operand[0], graph_select(g, inside, new, old), start);
 }
 
-int expand_single(struct graph *g, const struct graph_node *n)
+int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows)
 {
     if ((n->op != HLO_GATHER && n->op != HLO_SCATTER) || !is_single(g, n))
         return NODE_NONE;
-    return n->op == HLO_GATHER ? gather_one(g, n) : scatter_one(g, n);
+    if (n->op == HLO_GATHER)
+        return gather_one(g, n);
+    return array_element_bytes(n->shape.dtype) == WORD_BYTES || vmem_rows >= NARROW_ROWS
+           ? scatter_one(g, n) : NODE_NONE;
 }

@@ -105,7 +105,7 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     if (first == NODE_NONE)
         first = expand_small(&w->to, n, has_dots);
     if (first == NODE_NONE)
-        first = expand_single(&w->to, n);
+        first = expand_single(&w->to, n, c->vmem_rows);
     if (first == NODE_NONE)
         first = expand_lookup(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)

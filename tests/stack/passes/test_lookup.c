@@ -116,9 +116,11 @@ static struct interp_value values(const struct shape *s, int first, int count)
     return v;
 }
 
+static int64_t vmem_rows = KERNEL_VMEM_BYTES / ARRAY_ROW_BYTES;
+
 static void expand(void)
 {
-    struct pass_context context = {.chip = &v5e, .replica_count = 1};
+    struct pass_context context = {.chip = &v5e, .replica_count = 1, .vmem_rows = vmem_rows};
     struct err e;
 
     assert_int_equal(pass_expand(&graph, &context, &e), 0);
@@ -238,6 +240,23 @@ TEST(windows_of_one_index_are_slices_and_updates)
     }
 }
 
+/* x.at[3:10, 5:25].set(y) of bytes: a slice of them takes more memory than the smallest chip has */
+TEST(windows_of_bytes_stay_scatters_where_memory_is_little)
+{
+    int64_t usual_rows = vmem_rows;
+    struct graph_gather dims = {.map_count = 2, .start_index_map = {0, 1}, .offset_count = 2,
+                                .offset_dims = {0, 1}};
+    int x = graph_parameter(&graph, shape_make(DTYPE_S8, 2, (int64_t[]){30, 40}), "x");
+    int indices = graph_parameter(&graph, shape_make(DTYPE_S32, 1, (int64_t[]){2}), "indices");
+    int y = graph_parameter(&graph, shape_make(DTYPE_S8, 2, (int64_t[]){7, 20}), "y");
+
+    graph_output(&graph, graph_scatter(&graph, REDUCE_REPLACE, x, indices, y, &dims), "o", -1);
+    vmem_rows = 512;
+    expand();
+    vmem_rows = usual_rows;
+    assert_int_equal(count_of(&graph, HLO_SCATTER), 1);
+}
+
 /* a histogram: adds of ones to zeros */
 static int histogram(double weight, int64_t samples)
 {
@@ -271,6 +290,7 @@ int main(void)
         RUN(gathers_of_elements_are_comparisons),
         RUN(scatters_of_one_element_into_each_row_are_comparisons),
         RUN(windows_of_one_index_are_slices_and_updates),
+        RUN(windows_of_bytes_stay_scatters_where_memory_is_little),
         RUN(a_histogram_is_comparisons),
         RUN(sums_that_round_stay_scatters),
     };
