@@ -416,6 +416,18 @@ void index_spot(struct index_work *w, int fast_dim, int u, const struct isa_oper
     }
 }
 
+void index_only_spot(struct index_work *w, struct index_spot *s)
+{
+    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], one[GRAPH_RANK_MAX];
+    struct isa_operand unused[INDEX_BATCH];
+
+    index_batch_registers(w, 1, word, unused);
+    index_load_batch(w, -1, 1, word);
+    for (int k = 0; k < w->components; k++)
+        one[k] = word[k][0];
+    index_spot(w, -1, 0, one, 0, s);
+}
+
 /* one dimension outside tiles is a loop with its coordinate in a register */
 static void begin_single(struct index_work *w, const struct array *a, int d,
                          struct index_nest *n)

@@ -16,8 +16,7 @@
 
 #include "base/units.h"
 
-#define SUBLANES 8
-#define TILE_WORDS_ROWS 8               /* rows of 512 bytes of a tile */
+#define TILE_ROWS 8                     /* of 512 bytes; its sublanes */
 #define SPILL_ROWS 256
 #define COLUMNS_AT_ONCE 4               /* whose rotations are under way together */
 #define CLEARED_AT_ONCE 64              /* rows */
@@ -65,14 +64,14 @@ static bool plan(struct shift *s, struct index_work *w)
     for (int64_t k = 1; k <= narrow->tiles_down; k++) {
         /* and before, between and behind both what loads reach at their ends */
         int64_t rows = ((k + s->has_rows) * s->columns + (k + 4) * s->across + 4) *
-                       TILE_WORDS_ROWS + CLEARED_AT_ONCE;
+                       TILE_ROWS + CLEARED_AT_ONCE;
 
         if (narrow->tiles_down % k == 0 && rows <= room)
             s->block = k;
     }
     s->strips = s->block + s->has_rows;
-    s->wide_row = w->vmem_next + TILE_WORDS_ROWS;
-    s->narrow_row = s->wide_row + (s->strips * s->columns + 1 + 2 * s->across) * TILE_WORDS_ROWS;
+    s->wide_row = w->vmem_next + TILE_ROWS;
+    s->narrow_row = s->wide_row + (s->strips * s->columns + 1 + 2 * s->across) * TILE_ROWS;
     s->flag_in = w->flag_index + 1;
     s->flag_out = w->flag_index + 2;
     return s->block > 0;
@@ -83,16 +82,11 @@ static void find_place(struct shift *s)
 {
     struct index_work *w = s->w;
     struct builder *m = &w->m;
-    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], one[GRAPH_RANK_MAX];
-    struct isa_operand unused[INDEX_BATCH], end, lanes;
+    struct isa_operand end, lanes;
     struct index_spot spot;
     int kept = m->next_sreg;
 
-    index_batch_registers(w, 1, word, unused);
-    index_load_batch(w, -1, 1, word);
-    for (int k = 0; k < w->components; k++)
-        one[k] = word[k][0];
-    index_spot(w, -1, 0, one, 0, &spot);
+    index_only_spot(w, &spot);
     builder_set(m, s->tile, builder_add(m, spot.tile, builder_shift(m, spot.lane, -7)));
     builder_set(m, s->sublane, spot.sublane);
     builder_set(m, s->lane, builder_and(m, spot.lane, ARRAY_LANES - 1));
@@ -202,13 +196,13 @@ static int load_slice(struct shift *s, struct isa_operand at, int64_t offset)
 {
     struct builder *m = &s->w->m;
     int kept = m->next_sreg, here, behind;
-    int64_t next = (s->columns - 1) * TILE_WORDS_ROWS;
+    int64_t next = (s->columns - 1) * TILE_ROWS;
 
     here = emit_vld(m->code, isa_rows_at(at, offset), REGION_WIDE);
     if (!s->has_rows)
         return here;
     behind = emit_vld(m->code, isa_rows_at(at, offset + next), REGION_WIDE);
-    here = join_rows(s, here, behind, builder_sub(m, I(SUBLANES), s->sublane));
+    here = join_rows(s, here, behind, builder_sub(m, I(TILE_ROWS), s->sublane));
     m->next_sreg = kept;
     return here;
 }
@@ -222,7 +216,7 @@ static int load_update(struct shift *s, struct isa_operand at, int64_t offset)
 
     if (!s->has_rows)
         return here;
-    before = emit_vld(m->code, isa_rows_at(at, offset - (s->across - 1) * TILE_WORDS_ROWS),
+    before = emit_vld(m->code, isa_rows_at(at, offset - (s->across - 1) * TILE_ROWS),
                       REGION_NARROW);
     return join_rows(s, before, here, s->sublane);
 }
@@ -240,15 +234,15 @@ static void each_group(struct shift *s, struct isa_operand at, struct isa_operan
         struct isa_operand counter = builder_loop_begin(m, whole);
 
         make(s, at, to, COLUMNS_AT_ONCE);
-        builder_advance(m, at, COLUMNS_AT_ONCE * TILE_WORDS_ROWS);
-        builder_advance(m, to, COLUMNS_AT_ONCE * TILE_WORDS_ROWS);
+        builder_advance(m, at, COLUMNS_AT_ONCE * TILE_ROWS);
+        builder_advance(m, to, COLUMNS_AT_ONCE * TILE_ROWS);
         builder_loop_end(m, counter);
         m->next_sreg = kept;
     }
     if (rest > 0) {
         make(s, at, to, (int)rest);
-        builder_advance(m, at, rest * TILE_WORDS_ROWS);
-        builder_advance(m, to, rest * TILE_WORDS_ROWS);
+        builder_advance(m, at, rest * TILE_ROWS);
+        builder_advance(m, to, rest * TILE_ROWS);
     }
 }
 
@@ -264,7 +258,7 @@ static void slice_tiles(struct shift *s, struct isa_operand at, struct isa_opera
     up = builder_and(m, builder_sub(m, I(0), s->lane), ARRAY_LANES - 1);
     left = builder_sub(m, I(ARRAY_LANES), s->lane);
     for (int c = 0; c < count + s->has_lanes; c++) {
-        tile[c] = load_slice(s, at, c * TILE_WORDS_ROWS);
+        tile[c] = load_slice(s, at, c * TILE_ROWS);
         if (s->has_lanes)
             tile[c] = builder_rotate_lanes(m, tile[c], up);
     }
@@ -274,7 +268,7 @@ static void slice_tiles(struct shift *s, struct isa_operand at, struct isa_opera
         if (s->has_lanes)
             made = emit_vsel(m->code, is_below(s, lane_numbers(s), left), R(tile[c]),
                              R(tile[c + 1]));
-        emit_vst(m->code, isa_rows_at(to, c * TILE_WORDS_ROWS), made, REGION_NARROW);
+        emit_vst(m->code, isa_rows_at(to, c * TILE_ROWS), made, REGION_NARROW);
     }
     m->next_sreg = kept;
 }
@@ -290,7 +284,7 @@ static void slice_block(struct shift *s)
     builder_set(m, to, I(s->narrow_row));
     counter = builder_loop_begin(m, s->block);
     each_group(s, at, to, s->across, slice_tiles);
-    builder_advance(m, at, s->has_lanes * TILE_WORDS_ROWS);
+    builder_advance(m, at, s->has_lanes * TILE_ROWS);
     builder_loop_end(m, counter);
     m->next_sreg = kept;
 }
@@ -326,7 +320,7 @@ static void update_tiles(struct shift *s, struct isa_operand at, struct isa_oper
     for (int c = -s->has_lanes; c < count; c++) {
         int *made = &tile[c + s->has_lanes];
 
-        *made = load_update(s, at, c * TILE_WORDS_ROWS);
+        *made = load_update(s, at, c * TILE_ROWS);
         if (s->has_lanes)
             *made = builder_rotate_lanes(m, *made, s->lane);
     }
@@ -335,9 +329,9 @@ static void update_tiles(struct shift *s, struct isa_operand at, struct isa_oper
 
         if (s->has_lanes)
             made = emit_vsel(m->code, is_below(s, lane_numbers(s), s->lane), R(tile[c]), R(made));
-        old = emit_vld(m->code, isa_rows_at(to, c * TILE_WORDS_ROWS), REGION_WIDE);
+        old = emit_vld(m->code, isa_rows_at(to, c * TILE_ROWS), REGION_WIDE);
         mask = is_updated(s, s->strip_row, builder_add(m, lane, I(c * ARRAY_LANES)));
-        emit_vst(m->code, isa_rows_at(to, c * TILE_WORDS_ROWS),
+        emit_vst(m->code, isa_rows_at(to, c * TILE_ROWS),
                  emit_vsel(m->code, mask, R(made), R(old)), REGION_WIDE);
     }
     builder_advance(m, s->column, count * ARRAY_LANES);
@@ -358,7 +352,7 @@ static void update_block(struct shift *s)
     counter = builder_loop_begin(m, s->strips);
     builder_set(m, s->column, I(0));
     each_group(s, at, to, s->columns, update_tiles);
-    builder_advance(m, at, -s->has_lanes * TILE_WORDS_ROWS);
+    builder_advance(m, at, -s->has_lanes * TILE_ROWS);
     builder_advance(m, s->strip_row, s->narrow->tile_rows);
     builder_loop_end(m, counter);
     m->next_sreg = kept;
@@ -390,7 +384,7 @@ static void clear(struct shift *s)
 {
     struct builder *m = &s->w->m;
     int64_t tiles = s->w->is_scatter ? (s->block + 1) * s->across + 2 : 0;
-    int64_t end = s->narrow_row + tiles * TILE_WORDS_ROWS;
+    int64_t end = s->narrow_row + tiles * TILE_ROWS;
     int64_t rows = end - s->w->vmem_next;
     int kept = m->next_sreg, zero;
     struct isa_operand at = builder_reg(m), counter;
@@ -398,7 +392,7 @@ static void clear(struct shift *s)
     builder_set(m, at, I(s->w->vmem_next));
     counter = builder_loop_begin(m, div_up(rows, CLEARED_AT_ONCE));
     zero = emit_vmov(m->code, I(0));
-    for (int i = 0; i < CLEARED_AT_ONCE; i += TILE_WORDS_ROWS)
+    for (int i = 0; i < CLEARED_AT_ONCE; i += TILE_ROWS)
         emit_vst(m->code, isa_rows_at(at, i), zero, VCODE_REGION_ANY);
     builder_advance(m, at, CLEARED_AT_ONCE);
     builder_loop_end(m, counter);

@@ -34,16 +34,11 @@ static void copy_run(struct index_work *w, int64_t tiles, int flag)
 {
     const struct array *t = table_of(w);
     struct builder *m = &w->m;
-    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], one[GRAPH_RANK_MAX];
-    struct isa_operand unused[INDEX_BATCH], there, here;
+    struct isa_operand there, here;
     struct index_spot spot;
     int kept = m->next_sreg;
 
-    index_batch_registers(w, 1, word, unused);
-    index_load_batch(w, -1, 1, word);
-    for (int k = 0; k < w->components; k++)
-        one[k] = word[k][0];
-    index_spot(w, -1, 0, one, 0, &spot);
+    index_only_spot(w, &spot);
     there = builder_add(m, builder_shift(m, spot.tile, 7), I(t->address / ARRAY_GRANULE_BYTES));
     here = builder_add(m, builder_shift(m, index_outer_tile(w, w->rows), 7),
                        I(w->rows->address / ARRAY_GRANULE_BYTES));

@@ -90,6 +90,8 @@ struct index_spot {                     /* an element of the table, from its fir
 /* what row `u` of a batch along fast_dim means, word[component] its index vector */
 void index_spot(struct index_work *w, int fast_dim, int u, const struct isa_operand *word,
                 int first_pred, struct index_spot *s);
+/* where the only index vector of a dynamic slice or update leads, from the nest's coordinates */
+void index_only_spot(struct index_work *w, struct index_spot *s);
 
 /* one tile row of the table is so many tiles */
 int index_gather_rows(struct index_work *w, struct err *e);
