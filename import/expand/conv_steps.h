@@ -1,6 +1,6 @@
 /*
  * A convolution place by place of its window: what stands there, for all windows at once, and the
- * weights that it is multiplied by. Whoever adds the products up says how (exact_product.c,
+ * weights that it is multiplied by. Whoever adds the products up says how (import/exact/product.c,
  * convolution.c). Arrays are [batch, feature, space ..], weights [out, in].
  */
 #ifndef EXPAND_CONV_STEPS_H

@@ -1,7 +1,7 @@
 /* What the files of import/lower share: an instruction of a computation becomes nodes of a graph. */
 #ifndef IMPORT_LOWER_IMPL_H
 #define IMPORT_LOWER_IMPL_H
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 #include "import/structure/structure.h"
 #include "import/lower/lower.h"
 

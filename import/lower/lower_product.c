@@ -1,7 +1,7 @@
 /* Lowers dots and convolutions. */
 #include "import/lower/lower_impl.h"
 
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include <string.h>
 

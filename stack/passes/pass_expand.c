@@ -5,14 +5,14 @@
  *   into parts of 8 bits, which bf16 holds exactly, and the products of the
  *   parts are added, smallest first: 3 of two parts, or 6 of three.
  *
- *   convolution of bytes, and dots where units take none: of bf16 (stack/passes/expand_bytes.c).
- *   first layers of many images: space to depth (stack/passes/expand_first.c).
- *   gradients by kernels of one pixel: operands change places (stack/passes/expand_turned.c).
- *   dots of words, and small ones in several passes: by vectors, or of bytes (expand_small.c).
+ *   convolution of bytes, and dots where units take none: of bf16 (stack/expand/bytes.c).
+ *   first layers of many images: space to depth (stack/expand/first.c).
+ *   gradients by kernels of one pixel: operands change places (stack/expand/turned.c).
+ *   dots of words, and small ones in several passes: by vectors, or of bytes (stack/expand/small.c).
  *   products of narrower types in several passes: one is exact.
- *   gathers of single elements from short tables: by comparison (expand_lookup.c).
- *   gathers and scatters by one index: dynamic slices and updates (expand_single.c).
- *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
+ *   gathers of single elements from short tables: by comparison (stack/expand/lookup.c).
+ *   gathers and scatters by one index: dynamic slices and updates (stack/expand/single.c).
+ *   collectives of one device, and those whose blocks are no whole tiles (stack/expand/collective.c).
  *
  *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
  *   kernels compute element by element all have its shape.
@@ -24,7 +24,7 @@
 
 #include "sim/chip/limits.h"
 #include "stack/kernels/conv/conv.h"
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 #include "stack/hlo/rewrite.h"
 
 #define PARTS_MAX 3

@@ -14,7 +14,7 @@
 #include "stack/passes/pass.h"
 
 #include "stack/hlo/bitcast.h"
-#include "stack/passes/dot_form.h"
+#include "stack/kernels/dot/dot_form.h"
 #include "stack/passes/layout_order.h"
 
 #include <string.h>

@@ -17,9 +17,9 @@
 
 #include "stack/hlo/array.h"
 #include "stack/kernels/conv/conv.h"
-#include "stack/passes/dot_form.h"
+#include "stack/kernels/dot/dot_form.h"
 #include "stack/passes/layout_order.h"
-#include "stack/passes/pixel_product.h"
+#include "stack/expand/pixel_product.h"
 #include "stack/passes/simplify.h"
 #include "stack/hlo/window.h"
 

@@ -2,14 +2,14 @@
  * Rules of pass_simplify about products: the forms that the kernel for them takes.
  *
  * A product that becomes [M,K] x [K,N] by renaming alone does. One whose operands the kernel takes
- * as they lie, their many dimensions and all (stack/passes/dot_form.h), stays what it is: pass_layout
+ * as they lie, their many dimensions and all (dot_form.h), stays what it is: pass_layout
  * finds the order of its result. Any other is transposed and reshaped.
  */
 #include "stack/passes/simplify.h"
 
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/graph_shape.h"
-#include "stack/passes/dot_form.h"
+#include "stack/kernels/dot/dot_form.h"
 
 #include <string.h>
 
@@ -76,14 +76,6 @@ static bool is_form(const struct side *s, int rank)
         if (s->contract[i] != next++)
             return false;
     return next == rank;
-}
-
-static bool operand_is_form(const struct graph *g, const struct graph_node *n, bool is_rhs)
-{
-    int rank = g->node[n->operand[is_rhs]].shape.rank;
-    struct side s = side_of(&n->dot, is_rhs, rank);
-
-    return is_form(&s, rank);
 }
 
 int simplify_dot_operand(struct graph *g, const struct graph_node *n)
@@ -178,16 +170,6 @@ static int shaped(struct graph *g, int operand, struct side s, int *contract)
     return graph_reshape(g, operand, to);
 }
 
-bool simplify_dot_is_plain(const struct graph *g, const struct graph_node *n)
-{
-    int wanted = n->dot.batch_count ? 3 : 2;
-
-    return n->dot.batch_count <= 1 && n->dot.contract_count == 1 &&
-           g->node[n->operand[0]].shape.rank == wanted &&
-           g->node[n->operand[1]].shape.rank == wanted && operand_is_form(g, n, false) &&
-           operand_is_form(g, n, true);
-}
-
 /* whether the operand is in that form but for a reshape that only renames, or that there is none */
 static bool is_renamed(const struct graph *g, int operand, const struct side *s)
 {
@@ -250,7 +232,7 @@ int simplify_dot_shape(struct graph *g, const struct graph_node *n)
     struct graph_node copy = *n;
     struct side lhs, rhs;
 
-    if (n->op != HLO_DOT || n->dot.has_order || simplify_dot_is_plain(g, n))
+    if (n->op != HLO_DOT || n->dot.has_order || dot_is_plain(g, n))
         return NODE_NONE;
     sort_pairs(&copy.dot);
     lhs = side_of(&copy.dot, false, g->node[n->operand[0]].shape.rank);

@@ -1,7 +1,7 @@
 /*
  * Arrays of few features in pairs of pixels (stack/passes/pass_pairs.c): networks drawn at random,
  * with their gradients, compute what they computed before; what cannot be pairs stays. And
- * gradients by kernels of one pixel (stack/passes/expand_turned.c, pixel_product.h).
+ * gradients by kernels of one pixel (stack/expand/turned.c, pixel_product.h).
  */
 #include "base/rng.h"
 #include "tests/rigs/pass_rig.h"

@@ -5,7 +5,7 @@
  * bytes, so modulo 2^32 a product of two is the sum of ten products of bytes, each shifted by what
  * its bytes stand for.
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include "stack/hlo/graph_shape.h"
 

@@ -13,6 +13,9 @@
 #include "stack/hlo/graph.h"
 #include "stack/kernels/pipeline/kernel.h"
 
+/* [M,K] x [K,N], either operand the other way round, or such in one leading batch dimension */
+bool dot_is_plain(const struct graph *g, const struct graph_node *n);
+
 /* of the product `dot` of nodes lhs and rhs */
 bool dot_is_taken(const struct graph *g, int lhs, int rhs, const struct graph_dot *dot);
 

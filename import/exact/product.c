@@ -3,7 +3,7 @@
  * each of them and each sum rounded. The matrix unit adds parts of bf16, in an order of its own.
  */
 #include "import/expand/conv_steps.h"
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 enum { RANKS = 16, ADDED_MAX = 64, PRODUCTS_MAX = 1 << 16 };
 

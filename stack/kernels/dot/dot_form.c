@@ -2,11 +2,10 @@
  * Decides whether a product's operands can be taken as they lie, by how full its tiles and passes
  * would be.
  */
-#include "stack/passes/dot_form.h"
+#include "stack/kernels/dot/dot_form.h"
 
 #include "stack/hlo/graph_shape.h"
 #include "stack/kernels/dot/kernel_dot_body.h"
-#include "stack/passes/simplify.h"
 
 #include <string.h>
 
@@ -14,6 +13,17 @@
 #define ROWS_FILLED 32                  /* a multiple of any tile's rows */
 #define ROWS_MIN 64                     /* of a pass, where a plain product has more */
 #define EMPTY_MAX 1.25                  /* elements of tiles, by those that are used */
+
+bool dot_is_plain(const struct graph *g, const struct graph_node *n)
+{
+    const struct graph_dot *dot = &n->dot;
+    int rank = dot->batch_count + 2;
+
+    return dot->batch_count <= 1 && dot->contract_count == 1 &&
+           g->node[n->operand[0]].shape.rank == rank &&
+           g->node[n->operand[1]].shape.rank == rank &&
+           (!dot->batch_count || (!dot->lhs_batch[0] && !dot->rhs_batch[0]));
+}
 
 /* ----- operands */
 
@@ -240,7 +250,7 @@ bool dot_result_order(const struct graph *g, int node, const struct chip *chip,
                       enum codegen codegen, int *order)
 {
     const struct graph_node *n = &g->node[node];
-    bool is_kept = simplify_dot_is_plain(g, n) ||
+    bool is_kept = dot_is_plain(g, n) ||
                    dot_is_taken(g, n->operand[0], n->operand[1], &n->dot);
 
     if (n->dot.has_order || !is_kept)
@@ -249,7 +259,7 @@ bool dot_result_order(const struct graph *g, int node, const struct chip *chip,
         return true;
     for (int i = 0; i < GRAPH_RANK_MAX; i++)
         order[i] = i;
-    if (simplify_dot_is_plain(g, n) || is_made(g, node, chip, order))
+    if (dot_is_plain(g, n) || is_made(g, node, chip, order))
         return true;
     return codegen == CODEGEN_XLA && outer_columns_first(g, n, order) &&
            is_made(g, node, chip, order);

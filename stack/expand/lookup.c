@@ -9,7 +9,7 @@
  * zeros. A scatter must have one update for each row of its operand, or add what gives the same sum
  * in any order: words, and whole numbers that f32 holds, as those of a histogram.
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Recognises gradients by a kernel of one pixel, and makes products of them. */
-#include "stack/passes/pixel_product.h"
+#include "stack/expand/pixel_product.h"
 
-#include "stack/passes/dot_form.h"
+#include "stack/kernels/dot/dot_form.h"
 
 bool pixel_product_is(const struct graph *g, const struct graph_node *n, int lhs, int rhs)
 {

@@ -4,7 +4,7 @@
  * channels one of 4x4 over 12. As many products, zeros beside them, but with four times as many
  * in a row of k.
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include "base/units.h"
 

@@ -3,11 +3,11 @@
  * features the cross-lane unit turns, tile by tile. Where the input has more tiles of features than
  * the result, the two change places, and the small product is turned instead.
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include "base/units.h"
 #include "stack/hlo/array.h"
-#include "stack/passes/pixel_product.h"
+#include "stack/expand/pixel_product.h"
 
 int expand_turned(struct graph *g, const struct graph_node *n)
 {

@@ -1,5 +1,5 @@
 /* Quotients and roots with one more step: what they leave is exact in a pair, and goes in again. */
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The pass that gives functions their exact form, in f32 whatever float they are of. */
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 /* neither function: the compiler's own form, in f32 also where the machine has one of bf16 */
 struct row {

@@ -2,7 +2,7 @@
  * The pass that gives short sums their exact form: what StableHLO defines, one element after the
  * other, each sum rounded to the type. The machine's own sums are trees, or chains in another order.
  */
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 enum {
     ADDED_MAX = 64,                     /* elements that become one: each is an instruction or two */

@@ -1,5 +1,5 @@
 /* Logarithms, by the series of log((1 + s) / (1 - s)), and powers as e^(y log x) in pairs. */
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
  * b, c]
  *   all-gather of [a, b, c] along 1: [1, a, b, c] along 0, transposed to [a, N, b, c]; [a, N b, c]
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"

@@ -6,8 +6,8 @@
  *
  * exact_sums runs on a program as it was read, exact_functions when types are the compiler's.
  */
-#ifndef EXPAND_EXACT_H
-#define EXPAND_EXACT_H
+#ifndef EXACT_H
+#define EXACT_H
 #include "import/expand/pair.h"
 
 /* log 2 in two parts, of which the first has 9 bits: whole numbers below 2^15 times it are exact */

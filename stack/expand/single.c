@@ -8,7 +8,7 @@
  * A slice of types narrower than a word, where it begins inside a tile, goes element by element, as a
  * gather does, and takes more vector memory than a scatter: more than the smallest chip has.
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"

@@ -1,5 +1,5 @@
 /* e^x, e^x - 1 and the logistic function: x less a multiple of log 2, and a series of what is left. */
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 static int power_of_two(struct hlo_builder *b, int k)
 {

@@ -3,7 +3,7 @@
  * Where a sum may be larger, bytes are cut into multiples of 16 and what is left, so that each of
  * four sums is a multiple of what leaves it 24 bits; they are added as s32.
  */
-#include "stack/passes/expand.h"
+#include "stack/expand/expand.h"
 
 #include "stack/hlo/graph_shape.h"
 

@@ -6,7 +6,7 @@
 #include "tests/test.h"
 
 #include "base/rng.h"
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 #include "import/lower/lower.h"
 #include "import/read/read.h"
 #include "tests/rigs/expand_rig.h"

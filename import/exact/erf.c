@@ -3,7 +3,7 @@
  * added last, of erfc from 1 to 2 and from 2 to 4, where erf becomes 1. Of the smallest x what is added
  * would be no f32: it is the slope at 0 times x.
  */
-#include "import/expand/exact.h"
+#include "import/exact/exact.h"
 
 #define TWO_OVER_ROOT_PI 1.1283791670955126
 
