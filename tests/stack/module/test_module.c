@@ -1,22 +1,17 @@
 /*
  * Does a compiled graph compute on a simulated core what the interpreter computes?
- *
- * test_module [first seed [graphs]] runs more of the random graphs; the
- * variable SYSTOLE_DUMP_AFTER names a pass after which graphs are printed.
+ * Drawn graphs: test_module_random.c. The variable SYSTOLE_DUMP_AFTER names a pass after which
+ * graphs are printed.
  */
 #include "base/units.h"
 #include "stack/nn/nn.h"
 #include "stack/nn/zoo.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
-#include "tests/generate/random_hlo.h"
 #include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t first_seed = 1;
-static int graph_count;                 /* 0: as many as each test says */
 
 #define DIMS(...) (int[]){__VA_ARGS__}
 #define F32(...) \
@@ -323,41 +318,6 @@ TEST(outputs_take_their_places_in_another_shape)
     }
 }
 
-struct variation {
-    const char *slice, *set;
-    unsigned groups;
-    int count, op_count;
-    unsigned dtypes;                    /* 0: all */
-};
-
-/* bit for bit; graphs may be refused where no kernel makes something, not more than a few */
-static void check_random(const struct variation *v)
-{
-    int count = graph_count ? graph_count : v->count, refused = 0;
-
-    for (int i = 0; i < count; i++) {
-        uint64_t seed = first_seed + (uint64_t)i;
-        struct random_hlo h = {.seed = seed, .groups = v->groups, .op_count = v->op_count,
-                               .dtypes = v->dtypes,
-                               .elems_max = 6000};
-        struct module_rig r = {.slice = v->slice, .set = v->set, .uses_hlo_inputs = true,
-                               .may_refuse = true, .spoils_vmem = seed % 2};
-
-        random_hlo_build(&g, &h);
-        g.name = arena_printf(&arena, "seed %d", (int)seed);
-        module_rig_check(&r, &g, seed);
-        if (r.refusal[0])
-            print_message("seed %d refused: %s\n", (int)seed, r.refusal);
-        refused += r.refusal[0] != '\0';
-        one_graph_again();
-    }
-    print_message("%s: %d of %d graphs refused\n", v->slice, refused, count);
-    if (refused * 10 > count)
-        fail_msg("%d of %d graphs refused on %s", refused, count, v->slice);
-}
-
-#define BASIC (RANDOM_ELEMENTWISE | RANDOM_MOVE | RANDOM_REDUCE)
-
 /* a scalar that the same kernel has summed up, beside arrays of one and of two registers a group */
 TEST(scalars_beside_arrays_match)
 {
@@ -376,18 +336,6 @@ TEST(scalars_beside_arrays_match)
                      "chosen", -1);
         module_rig_check(&r, &g, 5 + i);
     }
-}
-
-TEST(elementwise_moves_and_reductions_match)
-{
-    check_random(&(struct variation){"v5e", NULL, BASIC, 20, 12, 0});
-    check_random(&(struct variation){"v3-1", NULL, BASIC, 20, 12, 0});
-}
-
-TEST(products_match_too)
-{
-    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
-    check_random(&(struct variation){"v6e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
 }
 
 /* behind a product: a dimension that it does not have, between its batches and its rows */
@@ -445,12 +393,6 @@ TEST(precise_products_fit_little_memory)
             module_rig_check(&r, &g, i + 1);
             one_graph_again();
         }
-}
-
-TEST(convolutions_and_windows_match)
-{
-    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_CONV | RANDOM_WINDOW, 16, 10,
-                                      1u << DTYPE_F32 | 1u << DTYPE_BF16});
 }
 
 /* three channels: row-major, 125 of 128 lanes would be padding */
@@ -637,12 +579,7 @@ TEST(sums_along_lanes_are_made_by_both_cores)
     assert_in_range(cycles[1], 1, cycles[0] * 3 / 4);
 }
 
-TEST(loops_match)
-{
-    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN(moves_in_a_row_match),
@@ -658,12 +595,9 @@ int main(int argc, char **argv)
         RUN(outputs_take_their_parameters_places_or_are_copied_there),
         RUN(outputs_take_their_places_in_another_shape),
         RUN(scalars_beside_arrays_match),
-        RUN(elementwise_moves_and_reductions_match),
-        RUN(products_match_too),
         RUN(products_are_spread_over_new_dimensions),
         RUN(dimensions_of_one_size_are_told_apart),
         RUN(precise_products_fit_little_memory),
-        RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
         RUN(slices_of_a_product_begin_where_they_say),
@@ -672,12 +606,7 @@ int main(int argc, char **argv)
         RUN(convolutions_of_bytes_match),
         RUN(weights_of_attention_are_not_stored),
         RUN(sums_along_lanes_are_made_by_both_cores),
-        RUN(loops_match),
     };
 
-    if (argc > 1)
-        first_seed = strtoull(argv[1], NULL, 10);
-    if (argc > 2)
-        graph_count = atoi(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
