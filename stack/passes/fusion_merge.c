@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define SMALL_ELEMS_MAX 2048
+#define SMALL_LISTS 256
+/* a group is tried with so many others: pieces of an operation are thousands, and full ones take none */
+#define SMALL_TRIES_MAX 64
 
 /* A unit is a group, or a free node: what happens as a whole. Groups come first. */
 static int unit_of(const struct fusion *f, int node)
@@ -190,6 +193,61 @@ static bool would_spread_sums(const struct fusion *f, const struct fusion_group 
             fusion_spreads_sums_of(f, p, p) || fusion_spreads_sums_of(f, q, q));
 }
 
+/* others read it, who belong to neither group */
+static bool is_stored(const struct fusion *f, int a, int b, int node)
+{
+    const struct fusion_node *x = &f->node[node];
+
+    if (x->owner != a && x->owner != b)
+        return false;
+    if (f->is_output[node])
+        return true;
+    for (int i = 0; i < x->user_count; i++) {
+        const struct fusion_node *user = &f->node[x->user[i]];
+
+        if (user->in_count == 0)
+            return true;
+        for (int k = 0; k < user->in_count; k++)
+            if (user->in[k] != a && user->in[k] != b && !fusion_has(&f->group[user->in[k]], node))
+                return true;
+    }
+    return false;
+}
+
+/* The two as one have few enough operands and results: told before the search, which takes longer. */
+static bool fit_together(const struct fusion *f, int a, int b)
+{
+    int operand[FUSION_ARRAYS_MAX], operands = 0, results = 0;
+
+    for (int side = 0; side < 2; side++) {
+        const struct fusion_group *p = &f->group[side ? b : a];
+
+        for (int i = 0; i < p->member_count; i++) {
+            const struct graph_node *n = &f->g->node[p->member[i]];
+
+            if (!side || !fusion_has(&f->group[a], p->member[i]))
+                results += is_stored(f, a, b, p->member[i]);
+            for (int k = 0; k < n->operand_count; k++) {
+                int at = 0;
+
+                if (fusion_has(&f->group[a], n->operand[k]) ||
+                    fusion_has(&f->group[b], n->operand[k]))
+                    continue;
+                while (at < operands && operand[at] != n->operand[k])
+                    at++;
+                if (at < operands)
+                    continue;
+                if (operands == FUSION_ARRAYS_MAX)
+                    return false;
+                operand[operands++] = n->operand[k];
+            }
+            if (operands + results > FUSION_ARRAYS_MAX)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool is_candidate(struct fusion *f, int a, int b)
 {
     const struct fusion_group *p = &f->group[a], *q = &f->group[b];
@@ -201,7 +259,8 @@ static bool is_candidate(struct fusion *f, int a, int b)
         return false;
     return a != b && !p->is_gone && !q->is_gone && !(p->has_hero && q->has_hero) &&
            p->elems == q->elems && p->elems > 1 &&
-           p->member_count + q->member_count <= FUSION_NODES_MAX && may_merge(f, a, b);
+           p->member_count + q->member_count <= FUSION_NODES_MAX && fit_together(f, a, b) &&
+           may_merge(f, a, b);
 }
 
 /* with a group that stores an array which `group` reads */
@@ -267,19 +326,55 @@ static const struct shape *shape_of(const struct fusion *f, const struct fusion_
     return &f->g->node[p->member[p->member_count - 1]].shape;
 }
 
-/* updates of small variables that know nothing of each other, as many as a kernel has arrays for */
-static void merge_small(struct fusion *f, int group)
+/* Small groups by the sizes that they have, each with the one before it that may have the same. */
+struct small_groups {
+    int *before;                        /* by group; -1: none */
+    int last[SMALL_LISTS];
+};
+
+static unsigned list_of(const struct shape *s)
 {
-    for (int other = group - 1; other >= 0 && is_small(f, &f->group[group]); other--)
-        if (is_small(f, &f->group[other]) &&
-            shape_same_dims(shape_of(f, &f->group[group]), shape_of(f, &f->group[other])) &&
-            is_candidate(f, group, other))
-            try_merge(f, other, group);
+    unsigned hash = 0;
+
+    for (int d = 0; d < s->rank; d++)
+        hash = hash * 31 + (unsigned)s->dim[d];
+    return hash % SMALL_LISTS;
+}
+
+static void find_small(struct fusion *f, struct small_groups *all)
+{
+    all->before = arena_array(&f->arena, (size_t)f->group_count, sizeof(int));
+    for (int i = 0; i < SMALL_LISTS; i++)
+        all->last[i] = -1;
+    for (int i = 0; i < f->group_count; i++)
+        if (is_small(f, &f->group[i])) {
+            int *last = &all->last[list_of(shape_of(f, &f->group[i]))];
+
+            all->before[i] = *last;
+            *last = i;
+        }
+}
+
+/* updates of small variables that know nothing of each other, as many as a kernel has arrays for */
+static void merge_small(struct fusion *f, const struct small_groups *all, int group)
+{
+    int tries = 0;
+
+    if (!is_small(f, &f->group[group]))
+        return;
+    for (int other = all->before[group]; other >= 0 && tries < SMALL_TRIES_MAX;
+         other = all->before[other])
+        if (shape_same_dims(shape_of(f, &f->group[group]), shape_of(f, &f->group[other]))) {
+            if (is_candidate(f, group, other) && try_merge(f, other, group))
+                return;
+            tries++;
+        }
 }
 
 void fusion_merge_groups(struct fusion *f)
 {
     size_t units = (size_t)(f->group_count + f->g->node_count);
+    struct small_groups small;
 
     f->turn = arena_array(&f->arena, units, sizeof(int));
     f->at_turn = arena_array(&f->arena, units, sizeof(int));
@@ -288,6 +383,7 @@ void fusion_merge_groups(struct fusion *f)
     for (int i = f->group_count - 1; i >= 0; i--)
         if (!f->group[i].is_gone && !f->group[i].has_hero && !merge_with_producer(f, i))
             merge_with_sibling(f, i);
+    find_small(f, &small);
     for (int i = f->group_count - 1; i >= 0; i--)
-        merge_small(f, i);
+        merge_small(f, &small, i);
 }

@@ -12,6 +12,7 @@
 #include "tests/test.h"
 
 #include <math.h>
+#include <time.h>
 
 TEST(bf16_arithmetic_is_done_in_f32)
 {
@@ -433,11 +434,36 @@ TEST(small_updates_of_one_shape_share_a_kernel)
     run_pass(pass_fusion);
     assert_int_equal(count_of(&graph, HLO_FUSION), 4);
 }
+/*
+ * Pieces of an operation, thousands of one shape, each with so many arrays that no two are one
+ * kernel: each tried with each would take minutes of processor time.
+ */
+TEST(thousands_of_small_groups_are_fused_in_their_number_s_time)
+{
+    enum { PIECES = 3000, ARRAYS = 11 };
+    struct pass_context c = {.chip = &v5e, .replica_count = 1,
+                             .check_supported = kernel_check_supported};
+    clock_t began;
+    struct err e;
+
+    for (int i = 0; i < PIECES; i++) {
+        int sum = graph_parameter(&graph, F32(3), "x");
+
+        for (int k = 1; k < ARRAYS; k++)
+            sum = graph_binary(&graph, HLO_ADD, sum, graph_parameter(&graph, F32(3), "x"));
+        graph_output(&graph, sum, "sum", -1);
+    }
+    began = clock();
+    assert_int_equal(pass_fusion(&graph, &c, &e), 0);
+    assert_in_range((clock() - began) / CLOCKS_PER_SEC, 0, 20);
+    assert_int_equal(count_of(&graph, HLO_FUSION), PIECES);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN(small_updates_of_one_shape_share_a_kernel),
+        RUN(thousands_of_small_groups_are_fused_in_their_number_s_time),
         RUN(bf16_arithmetic_is_done_in_f32),
         RUN(erf_of_bf16_is_short),
         RUN(a_chain_becomes_one_kernel),
