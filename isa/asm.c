@@ -337,7 +337,8 @@ static void undefined_label(struct assembler *as, const struct asm_label *use)
 {
     char hint[TEXT_NEAR_BYTES];
 
-    text_find(use->name, &as->label->name, sizeof(*as->label), as->label_count, hint);
+    text_find(use->name, as->label_count ? &as->label->name : NULL, sizeof(*as->label),
+              as->label_count, hint);
     asm_error(as, use->line, use->col, "undefined label \"%.80s\"%s", use->name, hint);
 }
 

@@ -10,7 +10,7 @@ static const struct { int operands, results, regions; } counts[] = {
 
 static int check_segments(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e)
 {
-    int sum = 0;
+    int64_t sum = 0;
 
     for (int i = 0; i < op->segment_count; i++) {
         if (op->segment[i] < 0)
@@ -18,7 +18,7 @@ static int check_segments(const struct mosaic_kernel *k, const struct mosaic_op 
         sum += op->segment[i];
     }
     if (op->segment_count && sum != op->operand_count)
-        return mosaic_refuse(k, op, e, "groups of %d operands in all; it has %d", sum,
+        return mosaic_refuse(k, op, e, "groups of %lld operands in all; it has %d", (long long)sum,
                              op->operand_count);
     return 0;
 }
