@@ -18,7 +18,7 @@
 
 #define ALIGN_BYTES 64u
 #define FIRST_BLOCK_BYTES (4u * 1024u)  /* many arenas hold little: what is taken is cleared */
-#define BLOCK_BYTES (256u * 1024u)      /* blocks double up to this */
+#define BLOCK_BYTES (256u * 1024u)      /* blocks are a quarter of what there is, up to this */
 #define LARGE_BYTES ((size_t)4 << 20)   /* growing arrays from here on are moved by the kernel */
 #define PIECE_ALIGN 8u
 #define PACKED_MAX 256u                 /* of a packed arena: pieces are smaller */
@@ -172,7 +172,7 @@ void mem_free_lazy(void *p)
  * to one across a growth is found. */
 static size_t grown_capacity(size_t capacity, size_t need, size_t elem_bytes)
 {
-    size_t grown = capacity ? capacity : 16;
+    size_t grown = capacity > 16 ? capacity : 16;
 
 #ifdef __SANITIZE_ADDRESS__
     if (need <= 4096)
@@ -256,9 +256,11 @@ static void *alloc_block(struct arena *a, size_t bytes)
     void *p;
 
     if (!b || b->size_bytes - b->used_bytes < size) {
-        size_t usual = b ? 2 * b->size_bytes : FIRST_BLOCK_BYTES, room;
+        size_t usual = a->used_bytes / 4 / ALIGN_BYTES * ALIGN_BYTES, room;
 
-        usual = usual < BLOCK_BYTES ? usual : BLOCK_BYTES;
+        usual = usual < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES
+                : usual < BLOCK_BYTES     ? usual
+                                          : BLOCK_BYTES;
         room = size > usual ? size : usual;
         b = mem_alloc(HEADER_BYTES + room);
         b->previous = a->last;

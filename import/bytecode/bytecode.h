@@ -13,6 +13,12 @@
 int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e);
 
 /*
+ * The same, but bodies of functions stay in the file until they are asked for (struct mlir_later):
+ * bytes and `e` stay as long as the tree is used.
+ */
+int mlir_open_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e);
+
+/*
  * The same of a module of any dialects in which every operation but the module has `prefix` before
  * its name, which is taken off: bodies of kernels ("stable_mosaic."). Operations are not known here:
  * names and attributes are as they stand in the file; attributes of other dialects are RAW texts,

@@ -197,10 +197,14 @@ static void read_entries(struct bytecode_file *f, struct bytecode_stream *s,
         if (group > count - done)
             bytecode_fail(s, "%zu attributes or types where %zu are left", group, count - done);
         for (size_t i = 0; i < group && !bytecode_is_failed(s); i++, done++) {
-            uint64_t bytes = bytecode_flagged(s, &entry[done].is_custom);
+            bool is_custom;
+            uint64_t bytes = bytecode_flagged(s, &is_custom);
 
-            entry[done].dialect = dialect;
-            entry[done].bytes = (size_t)bytes;
+            if (bytes > UINT32_MAX || dialect > INT32_MAX)
+                bytecode_fail(s, "an attribute or type of more than 4 GB");
+            entry[done].is_custom = is_custom;
+            entry[done].dialect = (unsigned)dialect & INT32_MAX;
+            entry[done].bytes = (uint32_t)bytes;
             entry[done].body = bytecode_take(bodies, bytes, "an attribute or type");
         }
     }

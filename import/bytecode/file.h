@@ -24,10 +24,10 @@ struct bytecode_op_name {
 };
 
 struct bytecode_entry {                 /* an attribute or a type */
-    size_t dialect;
-    bool is_custom;                     /* in the dialect's own code; else a text */
     const unsigned char *body;
-    size_t bytes;
+    uint32_t bytes;
+    unsigned is_custom : 1;             /* in the dialect's own code; else a text */
+    unsigned dialect : 31;
 };
 
 struct bytecode_blob { const unsigned char *data; size_t bytes; };

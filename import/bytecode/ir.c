@@ -8,28 +8,13 @@
 #include "import/bytecode/bytecode.h"
 
 #include "base/text.h"
-#include "import/bytecode/op.h"
+#include "import/bytecode/ir.h"
 
 #include <limits.h>
 #include <string.h>
 
 enum { HAS_ATTRS = 0x01, HAS_RESULTS = 0x02, HAS_OPERANDS = 0x04, HAS_SUCCESSORS = 0x08,
        HAS_REGIONS = 0x10, HAS_USE_LISTS = 0x20, HAS_PROPERTIES = 0x40 };
-
-struct scope {
-    const struct mlir_value **value;    /* NULL: promised by its region, not made yet */
-    size_t count, capacity;
-};
-
-struct ir_reader {
-    struct bytecode_reader *r;
-    const struct bytecode_op **op;      /* by index of the file's names; NULL: not known */
-    struct scope *scope;
-    size_t next, limit;                 /* numbers that the region at hand has left */
-    bool is_open;                       /* operations of any name, as they are */
-    int depth;                          /* of regions */
-    const char *parent;                 /* operation around what is read; "" at the top */
-};
 
 /* What is known of how values are used is of no use here. */
 static void skip_use_lists(struct bytecode_stream *s, size_t values)
@@ -80,15 +65,18 @@ static void read_operands(struct ir_reader *ir, struct bytecode_stream *s, struc
     op->operand_count = (int)count;
 }
 
-static void read_results(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
+/* Values may stay for longer than the operation, which they do not know then. */
+static void read_results(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op,
+                         struct arena *values)
 {
     size_t count = bytecode_count(s, "results");
 
-    op->result = arena_array(ir->r->arena, count, sizeof(*op->result));
+    op->result = arena_array(values, count, sizeof(*op->result));
     op->result_count = (int)count;
     for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
         op->result[i] = (struct mlir_value){.id = ir->r->tree->value_count++,
-                                            .type = bytecode_type(ir->r, s), .op = op,
+                                            .type = bytecode_type(ir->r, s),
+                                            .op = values == ir->r->arena ? op : NULL,
                                             .index = (int)i};
     }
 }
@@ -158,28 +146,43 @@ static void read_each_region(struct ir_reader *ir, struct bytecode_stream *s, st
     op->region = arena_take(ir->r->arena, all, (size_t)op->region_count, sizeof(*all));
 }
 
+static struct bytecode_stream section_of_regions(struct bytecode_stream *s,
+                                                 const struct mlir_op *op)
+{
+    uint8_t id = bytecode_byte(s);
+    uint64_t bytes = bytecode_varint(s);
+
+    if (id & 0x80)
+        bytecode_align(s, bytecode_varint(s));
+    if ((id & 0x7f) != 4)
+        bytecode_fail(s, "section %d where the regions of %s must be", id & 0x7f, op->name);
+    return bytecode_part(s, bytes, "regions");
+}
+
+/* of a function that has one; a declaration has none */
+static bool is_body(struct bytecode_stream section)
+{
+    return bytecode_count(&section, "blocks") == 1;
+}
+
 /* Isolated regions begin a scope, and from version 2 on stand in a section of their own. */
 static void read_isolated_regions(struct ir_reader *ir, struct bytecode_stream *s,
                                   struct mlir_op *op, uint64_t count)
 {
-    struct scope *outer = ir->scope, scope = {.value = NULL};
-    struct bytecode_stream section = *s;
+    struct ir_scope *outer = ir->scope, scope = {.value = NULL};
+    bool has_section = ir->r->file.version >= 2;
+    struct bytecode_stream section = has_section ? section_of_regions(s, op) : *s;
 
-    if (ir->r->file.version >= 2) {
-        uint8_t id = bytecode_byte(s);
-        uint64_t bytes = bytecode_varint(s);
-
-        if (id & 0x80)
-            bytecode_align(s, bytecode_varint(s));
-        if ((id & 0x7f) != 4)
-            bytecode_fail(s, "section %d where the regions of %s must be", id & 0x7f, op->name);
-        section = bytecode_part(s, bytes, "regions");
+    if (has_section && ir->is_later && count == 1 && strcmp(op->name, "func.func") == 0 &&
+        is_body(section)) {
+        ir_leave_body(ir, &section, op);
+        return;
     }
     ir->scope = &scope;
     read_each_region(ir, &section, op, count);
     mem_free(scope.value);
     ir->scope = outer;
-    if (ir->r->file.version >= 2)
+    if (has_section)
         bytecode_end(&section, "a section of regions");
     else
         s->at = section.at;
@@ -218,24 +221,15 @@ static bool is_bridge(const struct mlir_op *op)
            op->operand_count == 1 && op->result_count == 1;
 }
 
-/* NULL: an operation that leaves nothing behind. */
-static struct mlir_op *read_op(struct ir_reader *ir, struct bytecode_stream *s)
+/* all but its regions; false: a mistake */
+static bool read_head(struct ir_reader *ir, struct bytecode_stream *s, size_t name, uint8_t mask,
+                      struct mlir_op *op, struct arena *values)
 {
-    size_t i = bytecode_index(s, ir->r->file.op_count, "name of an operation");
-    uint8_t mask = bytecode_byte(s);
-    const struct bytecode_op *known = bytecode_is_failed(s) ? NULL : ir->op[i];
-    struct mlir_op *op = arena_alloc(ir->r->arena, sizeof(*op));
-
-    if (!bytecode_is_failed(s) && !known)
-        bytecode_fail(s, "operation \"%s\" is not known%s", ir->r->file.op[i].name,
-                      bytecode_op_nearest(ir->r->file.op[i].name).text);
-    if (!known)
-        return NULL;
-    op->name = name_of(ir, known);
+    op->name = name_of(ir, ir->op[name]);
     op->location = read_location(ir, s);
-    read_attributes(ir, s, mask, known, ir->r->file.op[i].is_registered, op);
+    read_attributes(ir, s, mask, ir->op[name], ir->r->file.op[name].is_registered, op);
     if (mask & HAS_RESULTS)
-        read_results(ir, s, op);
+        read_results(ir, s, op, values);
     if (mask & HAS_OPERANDS)
         read_operands(ir, s, op);
     if (mask & HAS_SUCCESSORS)
@@ -244,8 +238,37 @@ static struct mlir_op *read_op(struct ir_reader *ir, struct bytecode_stream *s)
         skip_use_lists(s, (size_t)op->result_count);
     for (int k = 0; k < op->result_count && !bytecode_is_failed(s); k++)
         define(ir, s, is_bridge(op) ? op->operand[0] : &op->result[k]);
-    if ((mask & HAS_REGIONS) && !bytecode_is_failed(s))
+    return !bytecode_is_failed(s);
+}
+
+static bool is_constant(const struct bytecode_op *known)
+{
+    const char *dot = strrchr(known->means, '.');
+
+    return dot && strcmp(dot, ".constant") == 0;
+}
+
+struct mlir_op *ir_read_op(struct ir_reader *ir, struct bytecode_stream *s)
+{
+    size_t i = bytecode_index(s, ir->r->file.op_count, "name of an operation");
+    uint8_t mask = bytecode_byte(s);
+    const struct bytecode_op *known = bytecode_is_failed(s) ? NULL : ir->op[i];
+    struct arena *stays = ir->r->arena, *passing = ir->passing;
+    struct mlir_op *op;
+
+    if (!bytecode_is_failed(s) && !known)
+        bytecode_fail(s, "operation \"%s\" is not known%s", ir->r->file.op[i].name,
+                      bytecode_op_nearest(ir->r->file.op[i].name).text);
+    if (!known)
+        return NULL;
+    if (passing && !is_constant(known))
+        ir->r->arena = passing;
+    ir->passing = NULL;                 /* what is within goes away with it */
+    op = arena_alloc(ir->r->arena, sizeof(*op));
+    if (read_head(ir, s, i, mask, op, stays) && (mask & HAS_REGIONS))
         read_regions(ir, s, op);
+    ir->passing = passing;
+    ir->r->arena = stays;
     return is_bridge(op) ? NULL : op;
 }
 
@@ -282,17 +305,25 @@ static void read_arguments(struct ir_reader *ir, struct bytecode_stream *s,
         skip_use_lists(s, count);
 }
 
-static void read_block(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_block *block)
+static uint64_t begin_block(struct ir_reader *ir, struct bytecode_stream *s,
+                            struct mlir_block *block)
 {
     bool has_arguments;
     uint64_t count = bytecode_flagged(s, &has_arguments);
-    struct mlir_op **op = NULL;
-    size_t capacity = 0;
 
     if (has_arguments)
         read_arguments(ir, s, block);
+    return count;
+}
+
+static void read_block_ops(struct ir_reader *ir, struct bytecode_stream *s,
+                           struct mlir_block *block, uint64_t count)
+{
+    struct mlir_op **op = NULL;
+    size_t capacity = 0;
+
     for (uint64_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        struct mlir_op *next = read_op(ir, s);
+        struct mlir_op *next = ir_read_op(ir, s);
 
         if (next)
             MEM_ADD(op, block->op_count, capacity) = next;
@@ -303,7 +334,7 @@ static void read_block(struct ir_reader *ir, struct bytecode_stream *s, struct m
 /* All values that live at once have a byte of their own in the file. */
 static void promise_values(struct ir_reader *ir, struct bytecode_stream *s)
 {
-    struct scope *scope = ir->scope;
+    struct ir_scope *scope = ir->scope;
     size_t count = bytecode_count(s, "values");
 
     if (scope->count + count > ir->r->file.bytes)
@@ -319,22 +350,39 @@ static void promise_values(struct ir_reader *ir, struct bytecode_stream *s)
     ir->limit = scope->count;
 }
 
-static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
-                        struct mlir_region *region)
+bool ir_begin_region(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_block *b,
+                     uint64_t *op_count)
 {
-    size_t blocks = bytecode_count(s, "blocks"), outer = ir->scope->count;
-    size_t next = ir->next, limit = ir->limit;
+    size_t blocks = bytecode_count(s, "blocks");
 
     if (blocks > 1)
         bytecode_fail(s, "a region of %zu blocks in %s: programs have one", blocks, ir->parent);
     if (blocks == 0 || bytecode_is_failed(s))
-        return;
+        return false;
     promise_values(ir, s);
-    region->block = arena_array(ir->r->arena, 1, sizeof(*region->block));
-    region->block_count = 1;
-    read_block(ir, s, &region->block[0]);
+    *op_count = begin_block(ir, s, b);
+    return true;
+}
+
+void ir_check_region(const struct ir_reader *ir, const struct bytecode_stream *s)
+{
     if (!bytecode_is_failed(s) && ir->next != ir->limit)
         bytecode_fail(s, "a region has %zu values fewer than it promised", ir->limit - ir->next);
+}
+
+static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
+                        struct mlir_region *region)
+{
+    size_t outer = ir->scope->count, next = ir->next, limit = ir->limit;
+    struct mlir_block block = {.op_count = 0};
+    uint64_t count;
+
+    if (!ir_begin_region(ir, s, &block, &count))
+        return;
+    read_block_ops(ir, s, &block, count);
+    region->block = arena_copy(ir->r->arena, &block, 1, sizeof(block));
+    region->block_count = 1;
+    ir_check_region(ir, s);
     ir->scope->count = outer;
     ir->next = next;
     ir->limit = limit;
@@ -347,7 +395,7 @@ static void read_modules(struct ir_reader *ir)
     struct bytecode_stream s = ir->r->file.ir;
     struct mlir_block top = {.op_count = 0};
 
-    read_block(ir, &s, &top);
+    read_block_ops(ir, &s, &top, begin_block(ir, &s, &top));
     bytecode_end(&s, "the section of operations");
     for (int i = 0; i < top.op_count && !bytecode_is_failed(&s); i++) {
         if (strcmp(top.op[i]->name, "builtin.module") != 0)
@@ -401,34 +449,41 @@ static int check_dialects(struct bytecode_file *f)
 }
 
 static int read_file(struct mlir_tree *t, const void *bytes, size_t count, const char *prefix,
-                     struct err *e)
+                     bool is_later, struct err *e)
 {
-    struct bytecode_reader r = {.arena = t->arena, .tree = t};
-    struct scope top = {.value = NULL};
-    struct ir_reader ir = {.r = &r, .scope = &top, .parent = "", .is_open = prefix != NULL};
+    struct bytecode_reader *r = arena_alloc(t->arena, sizeof(*r));
+    struct ir_scope top = {.value = NULL};
+    struct ir_reader ir = {.r = r, .scope = &top, .parent = "", .is_open = prefix != NULL,
+                           .is_later = is_later};
 
-    if (bytecode_file_read(&r.file, bytes, count, t->file, t->arena, e) ||
-        (!prefix && check_dialects(&r.file)))
+    *r = (struct bytecode_reader){.arena = t->arena, .tree = t};
+    if (bytecode_file_read(&r->file, bytes, count, t->file, t->arena, e) ||
+        (!prefix && check_dialects(&r->file)))
         return -1;
-    ir.op = arena_array(t->arena, r.file.op_count, sizeof(const struct bytecode_op *));
+    ir.op = arena_array(t->arena, r->file.op_count, sizeof(const struct bytecode_op *));
     if (prefix ? open_names(&ir, prefix) : 0)
         return -1;
-    if (bytecode_read_tables(&r))
+    if (bytecode_read_tables(r))
         return -1;
-    for (size_t i = 0; i < r.file.op_count && !prefix; i++)
-        ir.op[i] = bytecode_op_find(t->arena, r.file.op[i].name);
+    for (size_t i = 0; i < r->file.op_count && !prefix; i++)
+        ir.op[i] = bytecode_op_find(t->arena, r->file.op[i].name);
     read_modules(&ir);
     mem_free(top.value);
-    return r.file.fault.is_failed ? -1 : 0;
+    return r->file.fault.is_failed ? -1 : 0;
 }
 
 int mlir_read_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e)
 {
-    return read_file(t, bytes, count, NULL, e);
+    return read_file(t, bytes, count, NULL, false, e);
+}
+
+int mlir_open_bytecode(struct mlir_tree *t, const void *bytes, size_t count, struct err *e)
+{
+    return read_file(t, bytes, count, NULL, true, e);
 }
 
 int mlir_read_kernel(struct mlir_tree *t, const void *bytes, size_t count, const char *prefix,
                      struct err *e)
 {
-    return read_file(t, bytes, count, prefix, e);
+    return read_file(t, bytes, count, prefix, false, e);
 }

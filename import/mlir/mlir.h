@@ -115,13 +115,15 @@ struct mlir_attr {
         };
     };
     struct mlir_text text;
-    const struct mlir_attr *const *item;
-    const struct mlir_named *named;
-    const int64_t *ints;
-    /* DENSE: elements as struct hlo_literal has them: row-major, hlo_element_bytes each, i1 one
-     * byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One element if
-     * is_splat. NULL: not in the file (elided, or a resource that has no blob). */
-    const void *data;
+    union {                             /* what the kind says */
+        const struct mlir_attr *const *item;
+        const struct mlir_named *named;
+        const int64_t *ints;
+        /* DENSE: elements as struct hlo_literal has them: row-major, hlo_element_bytes each, i1
+         * one byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One
+         * element if is_splat. NULL: not in the file (elided, or a resource that has no blob). */
+        const void *data;
+    };
 };
 
 struct mlir_value {
@@ -133,11 +135,29 @@ struct mlir_value {
     const struct mlir_attr *location;   /* of an argument; NULL: not said */
 };
 
+struct mlir_block;
+
+/*
+ * Operations of a block that are read when their turn comes, and go away with the next: the arena
+ * is theirs, and of who reads them for as long. A value that comes from a constant still has its
+ * operation, one that another made has none.
+ */
+struct mlir_later {
+    /* Arguments, and how many operations there are; -1 with the message. What it opens it closes. */
+    int (*open)(struct mlir_later *l, struct mlir_block *b);
+    const struct mlir_op *(*next)(struct mlir_later *l);    /* NULL: none, or a mistake */
+    int (*close)(struct mlir_later *l);                     /* -1: something is behind them */
+    int op_count;                       /* that are left */
+    bool is_failed;                     /* there was a mistake */
+    struct arena arena;
+};
+
 struct mlir_block {
     int argument_count;
     struct mlir_value *argument;
     int op_count;
     struct mlir_op **op;
+    struct mlir_later *later;           /* NULL: all are in op */
 };
 
 struct mlir_region {                    /* without blocks: a declaration's */

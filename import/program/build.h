@@ -14,6 +14,8 @@ int hlo_add_named_computation(struct hlo_module *m, const char *name);
 /* A computation to which nothing more will be added gives back what it has too much: programs have
  * hundreds of small ones. Instructions move. */
 void hlo_computation_trim(struct hlo_computation *c);
+/* place for so many instructions, for who knows about how many there will be */
+void hlo_computation_reserve(struct hlo_computation *c, int count);
 
 /*
  * A copy of `i`, with lists copied into the arena. Its name NULL: made of the opcode. Sets root to

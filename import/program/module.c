@@ -180,10 +180,29 @@ static struct hlo_detail *copy_detail(struct arena *a, const struct hlo_detail *
     return d;
 }
 
-/* What a caller may have on its stack; texts, literals and shardings live as long as the module. */
-static void copy_lists(struct arena *a, struct hlo_instruction *i)
+static bool has_dims(const struct hlo_instruction *i, const struct hlo_type *t)
 {
-    i->type.dim = hlo_ints_copy(a, i->type.dim, i->type.rank).item;
+    return i->type.rank == t->rank &&
+           memcmp(i->type.dim, t->dim, (size_t)t->rank * sizeof(*t->dim)) == 0;
+}
+
+/* Most instructions have the sizes of their first operand, or of the one before. */
+static const int64_t *keep_dims(struct arena *a, const struct hlo_computation *c,
+                                const struct hlo_instruction *i)
+{
+    int near[2] = {i->operand_count ? i->operand[0] : -1, c->count - 1};
+
+    for (int k = 0; k < 2 && i->type.rank > 0; k++) {
+        if (near[k] >= 0 && has_dims(&c->instruction[near[k]], &i->type))
+            return c->instruction[near[k]].type.dim;
+    }
+    return hlo_ints_copy(a, i->type.dim, i->type.rank).item;
+}
+
+/* What a caller may have on its stack; texts, literals and shardings live as long as the module. */
+static void copy_lists(struct arena *a, const struct hlo_computation *c, struct hlo_instruction *i)
+{
+    i->type.dim = keep_dims(a, c, i);
     if (i->type.part_count)
         i->type.part = arena_copy(a, i->type.part, (size_t)i->type.part_count,
                                   sizeof(*i->type.part));
@@ -208,7 +227,7 @@ void hlo_computation_trim(struct hlo_computation *c)
 {
     struct hlo_instruction *exact;
 
-    if (c->count == 0 || (size_t)c->count == c->capacity || c->count > TRIMMED_MAX)
+    if (c->count == 0 || (size_t)c->count > c->capacity / 8 * 7 || c->count > TRIMMED_MAX)
         return;
     exact = mem_alloc_unset((size_t)c->count * sizeof(*exact));
     memcpy(exact, c->instruction, (size_t)c->count * sizeof(*exact));
@@ -217,19 +236,34 @@ void hlo_computation_trim(struct hlo_computation *c)
     c->capacity = (size_t)c->count;
 }
 
+void hlo_computation_reserve(struct hlo_computation *c, int count)
+{
+    size_t capacity = (size_t)count;
+    struct hlo_instruction *place;
+
+    if (count <= c->count || capacity <= c->capacity)
+        return;
+    place = mem_alloc(capacity * sizeof(*place));
+    if (c->count)
+        memcpy(place, c->instruction, (size_t)c->count * sizeof(*place));
+    mem_free(c->instruction);
+    c->instruction = place;
+    c->capacity = capacity;
+}
+
 int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction *i)
 {
     struct hlo_computation *c = &m->computation[computation];
     struct hlo_instruction made = *i;
     bool was_packed = arena_pack(m->arena, true);
 
-    copy_lists(m->arena, &made);
+    for (int k = 0; k < made.operand_count; k++)
+        assert(made.operand[k] >= 0 && made.operand[k] < c->count);
+    copy_lists(m->arena, c, &made);
     if (!made.name)
         made.name = arena_printf(m->arena, "x.%s.%lld", hlo_opcode_name(made.op),
                                  (long long)m->next_name++);
     arena_pack(m->arena, was_packed);
-    for (int k = 0; k < made.operand_count; k++)
-        assert(made.operand[k] >= 0 && made.operand[k] < c->count);
     MEM_ADD(c->instruction, c->count, c->capacity) = made;
     c->root = c->count - 1;
     if (made.op == OPCODE_PARAMETER)

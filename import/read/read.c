@@ -17,7 +17,7 @@ static struct hlo_module *read_bytecode(const void *bytes, size_t size, const ch
     struct mlir_tree tree;
 
     mlir_tree_init(&tree, a, name);
-    return mlir_read_bytecode(&tree, bytes, size, e) ? NULL : stablehlo_to_program(&tree, a, e);
+    return mlir_open_bytecode(&tree, bytes, size, e) ? NULL : stablehlo_to_program(&tree, a, e);
 }
 
 /* the artifact that jax.export has put into a flatbuffer, as a vector with its length in front */

@@ -7,18 +7,22 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { CHUNK_BYTES = 1 << 20 };
+enum { CHUNK_BYTES = 64 << 10, READ_BYTES_MAX = 1 << 30 };
 
-/* zlib reads what is no gzip as it is */
-static int read_all(gzFile from, const char *path, uint8_t **bytes, size_t *size, struct err *e)
+/* zlib reads what is no gzip as it is: then there is room for all at once, and to see the end */
+static int read_all(gzFile from, const char *path, size_t file_bytes, uint8_t **bytes, size_t *size,
+                    struct err *e)
 {
-    size_t capacity = 0;
+    size_t capacity = file_bytes + 2, left;
     int got;
 
     *size = 0;
+    *bytes = mem_alloc(capacity);
     do {
-        *bytes = mem_grow(*bytes, &capacity, *size + CHUNK_BYTES, 1);
-        got = gzread(from, *bytes + *size, CHUNK_BYTES - 1);
+        if (capacity - *size < 2)
+            *bytes = mem_grow(*bytes, &capacity, *size + CHUNK_BYTES, 1);
+        left = capacity - *size - 1;
+        got = gzread(from, *bytes + *size, left < READ_BYTES_MAX ? (unsigned)left : READ_BYTES_MAX);
         if (got < 0) {
             int code;
             const char *why = gzerror(from, &code);
@@ -49,7 +53,8 @@ int program_file_bytes(const char *path, uint8_t **bytes, size_t *size, struct e
     from = gzopen(path, "rb");
     if (!from)
         return err_at(e, path, 0, 0, "cannot be opened: %s", strerror(errno));
-    status = read_all(from, path, bytes, size, e);
+    status = read_all(from, path, S_ISREG(s.st_mode) ? (size_t)s.st_size : CHUNK_BYTES, bytes, size,
+                      e);
     closed = gzclose_r(from);
     if (status == 0 && closed == Z_BUF_ERROR)
         status = err_at(e, path, 0, 0, "the gzip ends too soon");

@@ -21,6 +21,14 @@ struct from_value {
     int computation, index;
 };
 
+/* Instructions that the same line of a program makes share their location, and so their place. */
+#define FROM_PLACES 1024
+
+struct from_place {
+    const struct mlir_attr *location;
+    const struct hlo_place *place;
+};
+
 struct from {
     const struct mlir_tree *tree;
     struct hlo_module *m;
@@ -28,6 +36,10 @@ struct from {
     struct err *err;
     struct hlo_builder b;               /* where instructions go */
     struct from_value *value;           /* by id */
+    int value_count;
+    size_t value_capacity;
+    struct from_place *places;          /* by a hash of the location, the last one to be asked for */
+    struct arena *scratch;              /* what only the operation at hand needs */
     struct from_function *function;
     int function_count;
     int depth;                          /* of functions that call each other, and of regions */
@@ -101,8 +113,10 @@ int from_plain(struct from *f, const struct mlir_op *op, enum hlo_opcode opcode)
 /* a computation of a region that uses nothing from around it; -1 */
 int from_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g,
                 const char *name);
-/* the operations of a block, and its return: one value, or a tuple */
-int from_block(struct from *f, const struct mlir_block *b);
+/* the operations of a block, and its return: one value, or a tuple; NULL after a mistake */
+const struct mlir_op *from_block(struct from *f, const struct mlir_block *b);
+/* no value that the tree has by now is defined yet */
+void from_know_values(struct from *f);
 const struct mlir_op *from_terminator(const struct mlir_block *b);
 
 /* from_module.c: the computation of a function, made when it is first asked for; -1 */

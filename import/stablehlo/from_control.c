@@ -6,41 +6,66 @@
 
 #include <string.h>
 
+static bool is_return(const struct mlir_op *op)
+{
+    const char *dot = strrchr(op->name, '.');
+
+    return dot && !strcmp(dot, ".return");
+}
+
 const struct mlir_op *from_terminator(const struct mlir_block *b)
 {
     const struct mlir_op *last = b->op_count ? b->op[b->op_count - 1] : NULL;
-    const char *dot = last ? strrchr(last->name, '.') : NULL;
-    return dot && !strcmp(dot, ".return") ? last : NULL;
+
+    return last && is_return(last) ? last : NULL;
+}
+
+static const struct mlir_op *no_return(struct from *f, const struct mlir_op *last)
+{
+    err_at(f->err, f->tree->file, last ? last->line : 0, 0, "a region does not end in return");
+    return NULL;
+}
+
+/* the same of operations that are read one by one */
+static const struct mlir_op *later_ops(struct from *f, struct mlir_later *l)
+{
+    const struct mlir_op *op = NULL;
+
+    while (l->op_count > 0) {
+        op = l->next(l);
+        from_know_values(f);
+        if (l->is_failed || (l->op_count > 0 && from_op(f, op)))
+            return NULL;
+    }
+    return op && is_return(op) ? op : no_return(f, op);
 }
 
 /* all but the return, which comes back; NULL after a mistake */
 static const struct mlir_op *block_ops(struct from *f, const struct mlir_block *b)
 {
-    const struct mlir_op *end = from_terminator(b);
+    const struct mlir_op *end = b->later ? later_ops(f, b->later) : from_terminator(b);
 
-    if (!end) {
-        err_at(f->err, f->tree->file, b->op_count ? b->op[b->op_count - 1]->line : 0, 0,
-               "a region does not end in return");
-        return NULL;
-    }
-    for (int k = 0; k < b->op_count - 1; k++) {
+    if (!end && !b->later)
+        return no_return(f, b->op_count ? b->op[b->op_count - 1] : NULL);
+    for (int k = 0; end && k < b->op_count - 1; k++) {
         if (from_op(f, b->op[k]))
             return NULL;
     }
-    from_place(f, end);
+    if (end)
+        from_place(f, end);
     return end;
 }
 
-int from_block(struct from *f, const struct mlir_block *b)
+const struct mlir_op *from_block(struct from *f, const struct mlir_block *b)
 {
     const struct mlir_op *end = block_ops(f, b);
     int *x = end ? from_operands(f, end) : NULL;
 
     if (!x)
-        return -1;
+        return NULL;
     int root = end->operand_count == 1 ? x[0] : hlo_tuple(&f->b, end->operand_count, x);
     f->m->computation[f->b.computation].root = root;
-    return 0;
+    return end;
 }
 
 /* goes into a new computation; what comes back is where one was, for leave */
@@ -80,6 +105,7 @@ int from_region(struct from *f, const struct mlir_op *op, const struct mlir_regi
         return -1;
     struct hlo_builder was = enter(f, name);
     const struct mlir_block *b = &g->block[0];
+    hlo_computation_reserve(&f->m->computation[f->b.computation], b->argument_count + b->op_count);
     for (int k = 0; k < b->argument_count; k++) {
         struct hlo_type t;
         if (from_type(f, op, b->argument[k].type, &t))
@@ -87,7 +113,7 @@ int from_region(struct from *f, const struct mlir_op *op, const struct mlir_regi
         from_location(f, b->argument[k].location);
         from_define(f, &b->argument[k], hlo_parameter(&f->b, k, &t));
     }
-    return from_block(f, b) ? -1 : leave(f, was);
+    return from_block(f, b) ? leave(f, was) : -1;
 }
 
 /* Values that regions use and that are made around them. */
@@ -175,7 +201,7 @@ static int tuple_region(struct from *f, const struct mlir_op *op, const struct m
         from_define(f, &b->argument[k], hlo_tuple_element(&f->b, state_parameter, k));
     for (int k = 0; k < c->count; k++)
         from_define(f, c->item[k], hlo_tuple_element(&f->b, state_parameter, b->argument_count + k));
-    if (keeps ? kept_result(f, b, c) : from_block(f, b))
+    if (keeps ? kept_result(f, b, c) : !from_block(f, b))
         return -1;
     put_back(f, c);
     return leave(f, was);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RESERVED_MAX 65536              /* from there on a list grows without a copy */
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct from_function *)a)->name, ((const struct from_function *)b)->name);
@@ -132,11 +134,9 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
 }
 
 /* the head says how many results there are, and of which types */
-static int check_results(struct from *f, const struct mlir_op *op)
+static int check_results(struct from *f, const struct mlir_op *op, const struct mlir_op *end)
 {
     const struct mlir_attr *t = mlir_op_attr(op, "function_type");
-    const struct mlir_block *b = &op->region[0].block[0];
-    const struct mlir_op *end = b->op[b->op_count - 1];
 
     if (!t || !t->type)
         return 0;
@@ -171,6 +171,44 @@ static int mark_results(struct from *f, const struct mlir_op *op)
     return 0;
 }
 
+static int fill_function(struct from *f, const struct mlir_op *op)
+{
+    const struct mlir_op *end;
+
+    if (make_parameters(f, op) || !(end = from_block(f, &op->region[0].block[0])) ||
+        check_results(f, op, end) || mark_results(f, op))
+        return -1;
+    hlo_computation_trim(&f->m->computation[f->b.computation]);
+    return 0;
+}
+
+/* One whose body is still in the file is opened for as long as its computation is made. */
+static int fill_opened(struct from *f, const struct mlir_op *op)
+{
+    struct mlir_block *b = &op->region[0].block[0];
+    struct arena *scratch = f->scratch;
+    int status;
+
+    if (!b->later)
+        return fill_function(f, op);
+    status = b->later->open(b->later, b);
+    from_know_values(f);
+    f->scratch = &b->later->arena;
+    if (!status) {
+        /* some operations become several instructions */
+        int64_t likely = (int64_t)b->later->op_count / 4 * 5 + b->argument_count;
+
+        hlo_computation_reserve(&f->m->computation[f->b.computation],
+                                likely < RESERVED_MAX ? (int)likely : RESERVED_MAX);
+        status = fill_function(f, op);
+    }
+    f->scratch = scratch;
+    if (b->later->close(b->later))
+        status = -1;
+    from_know_values(f);
+    return status;
+}
+
 static int make_function(struct from *f, struct from_function *fn)
 {
     const struct mlir_op *op = fn->op;
@@ -185,8 +223,7 @@ static int make_function(struct from *f, struct from_function *fn)
     f->b.computation = hlo_add_computation(f->m, fn->name);
     f->m->computation[f->b.computation].line = op->line;
     f->m->computation[f->b.computation].col = op->col;
-    if (make_parameters(f, op) || from_block(f, &op->region[0].block[0]) ||
-        check_results(f, op) || mark_results(f, op))
+    if (fill_opened(f, op))
         return -1;
     fn->computation = f->b.computation;
     fn->is_open = false;
@@ -252,8 +289,6 @@ static int make_module(struct from *f, const struct mlir_op *op)
     const struct mlir_block *b = op->region[0].block_count ? &op->region[0].block[0] : &empty;
 
     f->function_count = 0;
-    for (int k = 0; k < f->tree->value_count; k++)
-        f->value[k].computation = -1;
     if (from_module_attributes(f, op) || list_functions(f, b))
         return -1;
     for (int k = 0; k < b->op_count; k++) {
@@ -277,11 +312,12 @@ static void begin_module(struct from *f, struct hlo_module *m, const struct mlir
 
 struct hlo_module *stablehlo_to_program(const struct mlir_tree *t, struct arena *a, struct err *e)
 {
-    struct from f = { .tree = t, .arena = a, .err = e };
+    struct from f = { .tree = t, .arena = a, .err = e, .scratch = a };
     struct hlo_module *first = NULL, **last = &first;
     int status = 0;
 
-    f.value = mem_alloc(((size_t)t->value_count + 1) * sizeof(*f.value));
+    f.places = mem_alloc(FROM_PLACES * sizeof(*f.places));
+    from_know_values(&f);
     for (int k = 0; k < t->module_count && !status; k++) {
         *last = arena_alloc(a, sizeof(**last));
         begin_module(&f, *last, t->module[k]);
@@ -289,6 +325,7 @@ struct hlo_module *stablehlo_to_program(const struct mlir_tree *t, struct arena 
         last = &(*last)->next;
     }
     mem_free(f.value);
+    mem_free(f.places);
     for (struct hlo_module *m = first; status && m; m = m->next)
         hlo_module_fini(m);
     return status ? NULL : first;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define VALUES_FIRST 1000               /* of a text all are known at once */
+
 static const struct special {
     const char *name;
     int (*make)(struct from *f, const struct mlir_op *op);
@@ -26,10 +28,14 @@ int from_fail(struct from *f, const struct mlir_op *op, const char *fmt, ...)
 
 void from_location(struct from *f, const struct mlir_attr *location)
 {
+    struct from_place *kept = &f->places[(uintptr_t)location / sizeof(*location) % FROM_PLACES];
     struct hlo_place p;
 
-    mlir_place_of(f->arena, location, &p);
-    f->b.place = hlo_place_keep(f->arena, &p, f->b.place);
+    if (!location || kept->location != location) {
+        mlir_place_of(f->arena, location, &p);
+        *kept = (struct from_place){location, hlo_place_keep(f->arena, &p, f->b.place)};
+    }
+    f->b.place = kept->place;
 }
 
 void from_place(struct from *f, const struct mlir_op *op)
@@ -37,6 +43,18 @@ void from_place(struct from *f, const struct mlir_op *op)
     from_location(f, op->location);
     f->b.line = op->line;
     f->b.col = op->col;
+}
+
+void from_know_values(struct from *f)
+{
+    size_t wanted = (size_t)f->tree->value_count + 1;
+
+    if (!f->value && wanted > VALUES_FIRST)
+        f->value = mem_alloc((f->value_capacity = wanted) * sizeof(*f->value));
+    f->value = mem_grow(f->value, &f->value_capacity, wanted, sizeof(*f->value));
+    while (f->value_count < f->tree->value_count)
+        f->value[f->value_count++].computation = -1;
+    f->value_count = f->tree->value_count;
 }
 
 void from_define(struct from *f, const struct mlir_value *v, int index)
@@ -63,7 +81,7 @@ int from_operand(struct from *f, const struct mlir_op *op, const struct mlir_val
 
 int *from_operands(struct from *f, const struct mlir_op *op)
 {
-    int *x = arena_array(f->arena, (size_t)op->operand_count + 1, sizeof(*x));
+    int *x = arena_array(f->scratch, (size_t)op->operand_count + 1, sizeof(*x));
 
     for (int i = 0; i < op->operand_count; i++) {
         if ((x[i] = from_operand(f, op, op->operand[i])) < 0)
@@ -114,7 +132,7 @@ static int check_arity(struct from *f, const struct mlir_op *op, enum hlo_opcode
 
 static int make_regions(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
-    int *made = arena_array(f->arena, (size_t)op->region_count + 1, sizeof(*made));
+    int *made = arena_array(f->scratch, (size_t)op->region_count + 1, sizeof(*made));
     int wanted = hlo_opcode_computations(i->op);
 
     if (wanted >= 0 && wanted != op->region_count)

@@ -36,25 +36,28 @@ static int tensor_type(struct from *f, const struct mlir_op *op, const struct ml
         return from_fail(f, op, "a tensor without a rank");
     if (element_of(f, op, t->item, &to->element))
         return -1;
-    int64_t *dim = arena_copy(f->arena, t->dim, (size_t)t->rank, sizeof(*dim));
+    const int64_t *known = t->dim;      /* shared, unless bounds take the place of some */
+    int64_t *dim = NULL;
     for (int d = 0; d < t->rank; d++) {
-        if (dim[d] != HLO_UNBOUNDED)
+        if (t->dim[d] != HLO_UNBOUNDED)
             continue;
         if (!bounds || bounds->ints[d] == HLO_UNBOUNDED)
             return from_fail(f, op, "dimension %d of a tensor has no bound", d);
-        if (!is_bounded)
+        if (!is_bounded) {
             is_bounded = arena_array(f->arena, (size_t)t->rank, sizeof(*is_bounded));
+            known = dim = arena_copy(f->arena, t->dim, (size_t)t->rank, sizeof(*dim));
+        }
         is_bounded[d] = true;
         dim[d] = bounds->ints[d];
     }
     int64_t elements = 1;
     for (int d = 0; d < t->rank; d++) {
-        if (dim[d] < 0 || (dim[d] && __builtin_mul_overflow(elements, dim[d], &elements)) ||
+        if (known[d] < 0 || (known[d] && __builtin_mul_overflow(elements, known[d], &elements)) ||
             elements > INT64_MAX / 16)
             return from_fail(f, op, "a tensor of more elements than can be counted");
     }
     to->rank = t->rank;
-    to->dim = dim;
+    to->dim = known;
     to->is_bounded = is_bounded;
     return 0;
 }

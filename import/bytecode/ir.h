@@ -1,0 +1,38 @@
+/*
+ * The reader of operations, as its two files share it: ir.c reads them all into a tree, later.c
+ * leaves functions' bodies in the file and reads them an operation at a time.
+ */
+#ifndef IMPORT_BYTECODE_IR_H
+#define IMPORT_BYTECODE_IR_H
+#include "import/bytecode/op.h"
+
+struct ir_scope {
+    const struct mlir_value **value;    /* NULL: promised by its region, not made yet */
+    size_t count, capacity;
+};
+
+struct ir_reader {
+    struct bytecode_reader *r;
+    const struct bytecode_op **op;      /* by index of the file's names; NULL: not known */
+    struct ir_scope *scope;
+    size_t next, limit;                 /* numbers that the region at hand has left */
+    bool is_open;                       /* operations of any name, as they are */
+    bool is_later;                      /* bodies of functions are left in the file */
+    int depth;                          /* of regions */
+    const char *parent;                 /* operation around what is read; "" at the top */
+    /* what of an operation goes away with it, NULL: nothing; values and constants stay */
+    struct arena *passing;
+};
+
+/* NULL: an operation that leaves nothing behind, or a mistake. */
+struct mlir_op *ir_read_op(struct ir_reader *ir, struct bytecode_stream *s);
+/* The head of a region with a block: how many values it has, how many operations, its arguments.
+ * false: it has no block. */
+bool ir_begin_region(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_block *b,
+                     uint64_t *op_count);
+void ir_check_region(const struct ir_reader *ir, const struct bytecode_stream *s);   /* its end */
+
+/* later.c: the body of a function, which stands in `section`; op->region is made */
+void ir_leave_body(const struct ir_reader *ir, const struct bytecode_stream *section,
+                   struct mlir_op *op);
+#endif
