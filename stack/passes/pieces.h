@@ -38,8 +38,8 @@ int pieces_join(struct graph *g, const struct graph_node *n, const struct pieces
 /*
  * The operation in a form that more kernels make: groups of columns padded to whole tiles or
  * shares of one, f32 products of high precision as products of bf16, large holes of the input
- * filled with zeros; all of them, where there is no other way (`is_last`). NODE_NONE: it is in
- * that form.
+ * filled with zeros; where there is no other way (`is_last`) all holes, and narrow elements that
+ * are fetched by index as words. NODE_NONE: it is in that form.
  */
 int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last);
 
@@ -65,6 +65,8 @@ static inline bool pieces_is_cut(const struct piece_part *p, int d)
 /* what reads or writes by index or by choice (pieces_index.c) */
 bool pieces_can_cut_index(const struct graph *g, const struct graph_node *n, int dim);
 int pieces_make_gather(struct graph *g, const struct graph_node *n, const struct piece_part *p);
+/* a gather or dynamic slice of narrow elements as one of words; NODE_NONE: they are words */
+int pieces_wide_index(struct graph *g, const struct graph_node *n);
 int pieces_make_scatter(struct graph *g, const struct graph_node *n, const struct piece_part *p);
 int pieces_make_selection(struct graph *g, const struct graph_node *n, const struct piece_part *p);
 /* the sum of the products of bf16 parts that an f32 dot or convolution stands for, in the order of

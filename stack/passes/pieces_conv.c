@@ -188,5 +188,7 @@ int pieces_plain_form(struct graph *g, const struct graph_node *n, bool is_last)
         node = with_whole_groups(g, n);
     if (node == NODE_NONE && (n->op == HLO_DOT || n->op == HLO_CONVOLUTION))
         node = pieces_precise_product(g, n);
+    if (is_last && (n->op == HLO_GATHER || n->op == HLO_DYNAMIC_SLICE))
+        node = pieces_wide_index(g, n);
     return node;
 }

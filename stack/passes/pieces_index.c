@@ -175,3 +175,25 @@ int pieces_make_selection(struct graph *g, const struct graph_node *n, const str
             made = pieces_slice(g, made, d, skip[d], skip[d] + p->count[d]);
     return made;
 }
+
+static bool is_packed(const struct shape *s)
+{
+    return s->dtype == DTYPE_BF16 || s->dtype == DTYPE_S8 || s->dtype == DTYPE_U8;
+}
+
+/*
+ * Elements of words are fetched through less vector memory than narrow ones, whose tiles have more
+ * rows: what moves by index alone moves wide, and the bits are the same.
+ */
+int pieces_wide_index(struct graph *g, const struct graph_node *n)
+{
+    bool is_float = n->shape.dtype == DTYPE_BF16;
+    int wide, made;
+
+    if (!is_packed(&n->shape))
+        return NODE_NONE;
+    wide = graph_convert(g, n->operand[0], is_float ? DTYPE_F32 : DTYPE_S32);
+    made = n->op == HLO_GATHER ? graph_gather(g, wide, n->operand[1], n->gather)
+                               : graph_dynamic_slice(g, wide, n->operand + 1, n->shape.dim);
+    return graph_convert(g, made, n->shape.dtype);
+}

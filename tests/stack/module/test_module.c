@@ -395,6 +395,29 @@ TEST(precise_products_fit_little_memory)
         }
 }
 
+/* columns of narrow elements: as words they take half or a quarter of the vector memory */
+TEST(narrow_elements_are_fetched_by_index_through_little_memory)
+{
+    static const enum graph_dtype types[] = {DTYPE_BF16, DTYPE_S8, DTYPE_U8};
+
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        struct graph_gather columns = {.offset_count = 1, .offset_dims = {0}, .collapsed_count = 1,
+                                       .collapsed_dims = {1}, .map_count = 1,
+                                       .start_index_map = {1}, .index_vector_dim = 1,
+                                       .slice_sizes = {128, 1}};
+        struct module_rig r = {.slice = "tiny"};
+        int x = parameter("x", 2, (int64_t[]){128, 129}, types[i]);
+        int which = parameter("which", 2, (int64_t[]){7, 1}, DTYPE_S32);
+        int at = parameter("at", 0, NULL, DTYPE_S32);
+
+        graph_output(&g, graph_gather(&g, x, which, &columns), "columns", -1);
+        graph_output(&g, graph_dynamic_slice(&g, x, (int[]){at, at}, (int64_t[]){100, 1}), "part",
+                     -1);
+        module_rig_check(&r, &g, 1 + i);
+        one_graph_again();
+    }
+}
+
 /* three channels: row-major, 125 of 128 lanes would be padding */
 TEST(images_take_no_more_than_their_first_layer_needs)
 {
@@ -598,6 +621,7 @@ int main(void)
         RUN(products_are_spread_over_new_dimensions),
         RUN(dimensions_of_one_size_are_told_apart),
         RUN(precise_products_fit_little_memory),
+        RUN(narrow_elements_are_fetched_by_index_through_little_memory),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
         RUN(slices_of_a_product_begin_where_they_say),
