@@ -56,7 +56,7 @@ INLINE const lhs_type *lhs_of_rows(lhs_type *room, const uint32_t row[8][64], in
     vi high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 
     for (int i = 0; i < 64 * rows; i += V_LANES) {
-        vi pairs = v_loadi(row[0] + i);
+        vi pairs = v_loadi(row[i / 64] + i % 64);
         vf even = v_of_bits(v_shl(pairs, 16)), odd = v_of_bits(v_iand(pairs, v_seti(0xffff0000u)));
 
         _mm512_store_ps(room + 2 * i, _mm512_permutex2var_ps(even, low, odd));
