@@ -70,15 +70,20 @@ static int check_devices(const struct executable *x, struct err *e)
                    (long long)given);
 }
 
+struct module_settings executable_module_settings(const struct executable *x)
+{
+    return (struct module_settings){.codegen = x->settings.codegen, .chip = &x->chip,
+                                    .replica_count = x->graph.devices,
+                                    .megacore = x->settings.has_megacore,
+                                    .assume_trips = x->settings.assume_trips,
+                                    .assume_branch = x->settings.assume_branch,
+                                    .keeps_roundings = x->settings.is_highest,
+                                    .notes_are_sources = true};
+}
+
 static int compile(struct executable *x, struct err *e)
 {
-    struct module_settings s = {.codegen = x->settings.codegen, .chip = &x->chip,
-                                .replica_count = x->graph.devices,
-                                .megacore = x->settings.has_megacore,
-                                .assume_trips = x->settings.assume_trips,
-                                .assume_branch = x->settings.assume_branch,
-                                .keeps_roundings = x->settings.is_highest,
-                                .notes_are_sources = true};
+    struct module_settings s = executable_module_settings(x);
 
     x->loaded.cache = x->settings.cache;
     return loaded_compile(&x->graph.lowered.graph, &s, x->graph.devices, x->settings.core,

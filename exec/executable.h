@@ -83,6 +83,14 @@ int executable_make(struct executable *x, const struct executable_settings *s, c
 int executable_launch(struct executable *x, const struct executable_host *host,
                       struct value *const *const *argument, struct value *const *const *result,
                       struct err *e);
+/*
+ * What the compiler has made of the program of a device, as a program again: an instruction for each
+ * kernel, fusions with what they compute, loops with their bodies. Its entry has the program's parameters
+ * and results; where cores have others, it calls the graph's, and custom calls split and join. Where nothing was compiled (is_host) the program
+ * itself. In the arena; hlo_module_fini is the caller's, but of the program itself. NULL: a mistake.
+ */
+const struct hlo_module *executable_optimized(const struct executable *x, struct arena *a,
+                                              struct err *e);
 bool executable_has_queues(const struct executable *x);
 /* behind a launch that was broken off in the middle: its machine is given up, not freed */
 void executable_abandon_machine(struct executable *x);

@@ -16,6 +16,9 @@ int executable_evaluate(struct executable *x, const struct eval_settings *with,
                         struct value *const *const *argument, struct value *const *const *result,
                         struct arena *a, struct err *e);
 
+/* of its module */
+struct module_settings executable_module_settings(const struct executable *x);
+
 /* queues that a launch can serve: of sends and receives, of one array each */
 int executable_check_queues(const struct executable *x, struct err *e);
 /* a launch of a program that has such */

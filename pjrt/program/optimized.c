@@ -1,4 +1,4 @@
-/* The program of one device as callers read it, and what it takes of memory and time. */
+/* The optimised program as callers read it, and what it takes of memory and time. */
 #include "pjrt/program/program.h"
 
 #include "import/hlo_proto/hlo.pb-c.h"
@@ -58,19 +58,32 @@ static void pack(struct PJRT_Executable *p, const uint8_t *module, size_t size)
         hlo_wire__module__free_unpacked(read, NULL);
 }
 
-static int make_optimized(struct PJRT_Executable *p, struct err *e)
+static int write_optimized(struct PJRT_Executable *p, struct arena *a, struct err *e)
 {
+    const struct hlo_module *m = executable_optimized(&p->x, a, e);
     unsigned char *module;
     size_t size;
+    int status = m ? hlo_proto_write(m, &module, &size, e) : -1;
+
+    if (status == 0) {
+        pack(p, module, size);
+        mem_free(module);
+    }
+    if (m && m != p->x.graph.device)
+        hlo_module_fini((struct hlo_module *)(uintptr_t)m);
+    return status;
+}
+
+static int make_optimized(struct PJRT_Executable *p, struct err *e)
+{
+    struct arena a;
     int status = 0;
 
     pthread_mutex_lock(&p->mutex);
     if (!p->optimized) {
-        status = hlo_proto_write(p->x.graph.device, &module, &size, e);
-        if (status == 0) {
-            pack(p, module, size);
-            mem_free(module);
-        }
+        arena_init(&a);
+        status = write_optimized(p, &a, e);
+        arena_fini(&a);
     }
     pthread_mutex_unlock(&p->mutex);
     return status;

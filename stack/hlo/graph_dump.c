@@ -1,15 +1,20 @@
 /* Prints a graph as the text of an HLO module. */
 #include "stack/hlo/graph_dump.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* HLO identifiers hold no slashes */
+/* Identifiers of HLO hold letters, digits, and these: part 0 of a, "a{0}", is "a.0" there. */
 void graph_dump_name(const char *name, FILE *to)
 {
     fputc('%', to);
-    for (; *name; name++)
-        fputc(*name == '/' ? '.' : *name, to);
+    for (; *name; name++) {
+        bool is_plain = isalnum((unsigned char)*name) || strchr("_-.", *name);
+
+        if (is_plain || name[1])
+            fputc(is_plain ? *name : '.', to);
+    }
 }
 
 static void print_shape(const struct shape *s, FILE *to)
@@ -167,9 +172,18 @@ static void print_before(const struct graph_dump *d, const struct graph_node *n)
 
 static void print_metadata(const struct graph_node *n, FILE *to)
 {
-    if (n->source[0] != '\0')
-        fprintf(to, ", metadata={op_name=\"%s\"}", n->source);
+    if (n->source[0] != '\0') {
+        fputs(", metadata={op_name=\"", to);
+        for (const char *c = n->source; *c; c++)
+            fprintf(to, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+        fputs("\"}", to);
+    }
     fputc('\n', to);
+}
+
+static bool is_number(const struct graph_node *n)
+{
+    return n->op == HLO_PARTITION_ID || n->op == HLO_REPLICA_ID;
 }
 
 /* a result that HLO gives with others, and which of them it is; -1: the instruction's own */
@@ -180,8 +194,37 @@ static int element_wanted(const struct graph_node *n)
     return n->op == HLO_WHILE && n->tuple_count == 0 ? 0 : -1;
 }
 
+static bool is_ordered(const struct graph_node *n)
+{
+    return n->op == HLO_DOT && n->dot.has_order;
+}
+
+/* Where HLO's instruction gives something else than the node, that is the next one's: behind it
+ * stands what makes the node's of it. */
+static const char *suffix_of(const struct graph_node *n)
+{
+    return element_wanted(n) >= 0 ? ".all" : is_ordered(n) ? ".product" : is_number(n) ? ".id" : "";
+}
+
+/* of a product before its dimensions are put in order */
+static struct shape product_shape(const struct graph_node *n)
+{
+    struct shape s = n->shape;
+
+    for (int i = 0; i < s.rank; i++)
+        s.dim[n->dot.order[i]] = n->shape.dim[i];
+    return s;
+}
+
 static void print_result_type(const struct graph_dump *d, const struct graph_node *n)
 {
+    struct shape product = is_ordered(n) ? product_shape(n) : n->shape;
+
+    if (is_ordered(n) || is_number(n)) {
+        product.dtype = is_number(n) ? DTYPE_U32 : product.dtype;
+        print_shape(&product, d->to);
+        return;
+    }
     if (is_arg(n) || n->op == HLO_RNG_BITS) {
         struct shape first = n->shape;
 
@@ -234,14 +277,22 @@ static void print_arguments(const struct graph_dump *d, const struct graph_node 
     }
 }
 
+/* by a name that HLO has */
+static const char *instruction_of(const struct graph_dump *d, const struct graph_node *n)
+{
+    if (is_spread_constant(n))
+        return "broadcast";
+    if (n->op == HLO_PARAMETER && d->takes_tuple)
+        return "get-tuple-element";
+    return graph_dump_target(n) ? "custom-call" : graph_op_name(n->op);
+}
+
 static void print_main(const struct graph_dump *d, const struct graph_node *n, bool is_root)
 {
-    const char *op = is_spread_constant(n)                      ? "broadcast"
-                     : n->op == HLO_PARAMETER && d->takes_tuple ? "get-tuple-element"
-                                                                : graph_op_name(n->op);
+    const char *op = instruction_of(d, n), *suffix = suffix_of(n);
 
-    fputs(is_root && element_wanted(n) < 0 ? "  ROOT " : "  ", d->to);
-    print_own(n, element_wanted(n) < 0 ? "" : ".all", d->to);
+    fputs(is_root && !suffix[0] ? "  ROOT " : "  ", d->to);
+    print_own(n, suffix, d->to);
     fputs(" = ", d->to);
     print_result_type(d, n);
     fprintf(d->to, " %s(", op);
@@ -257,18 +308,57 @@ static void print_main(const struct graph_dump *d, const struct graph_node *n, b
     print_metadata(n, d->to);
 }
 
+/* what a device's number stands for, where that is another number */
+static void print_number_table(const struct graph_dump *d, const struct graph_node *n)
+{
+    struct shape all = shape_make(n->shape.dtype, 1, &n->count), one = all;
+
+    one.dim[0] = 1;
+    begin_line(d, n, ".by_device", &all, "constant");
+    for (int64_t i = 0; i < n->count; i++)
+        fprintf(d->to, "%s%" PRId32, i ? ", " : "{", ((const int32_t *)n->literal)[i]);
+    fputs("})\n", d->to);
+    begin_line(d, n, ".its", &one, "dynamic-slice");
+    print_own(n, ".by_device, ", d->to);
+    print_own(n, ".id), dynamic_slice_sizes={1}\n", d->to);
+}
+
+static void print_dimensions(const int *dims, int count, FILE *to)
+{
+    fputc(')', to);
+    graph_dump_dims("dimensions", dims, count, to);
+    fputc('\n', to);
+}
+
+static void print_after(const struct graph_dump *d, const struct graph_node *n)
+{
+    bool has_table = n->op == HLO_PARTITION_ID && n->literal;
+
+    fputs(element_wanted(n) >= 0 ? " get-tuple-element("
+          : is_ordered(n)        ? " transpose("
+          : has_table            ? " reshape("
+                                 : " convert(", d->to);
+    print_own(n, has_table ? ".its" : suffix_of(n), d->to);
+    if (element_wanted(n) >= 0)
+        fprintf(d->to, "), index=%d\n", element_wanted(n));
+    else if (is_ordered(n))
+        print_dimensions(n->dot.order, n->shape.rank, d->to);
+    else
+        fputs(")\n", d->to);
+}
+
 static void print_node(const struct graph_dump *d, const struct graph_node *n, bool is_root)
 {
     print_before(d, n);
     print_main(d, n, is_root);
-    if (element_wanted(n) < 0)
+    if (!suffix_of(n)[0])
         return;
+    if (n->op == HLO_PARTITION_ID && n->literal)
+        print_number_table(d, n);
     fputs(is_root ? "  ROOT " : "  ", d->to);
     print_own(n, " = ", d->to);
     print_shape(&n->shape, d->to);
-    fputs(" get-tuple-element(", d->to);
-    print_own(n, ".all", d->to);
-    fprintf(d->to, "), index=%d\n", element_wanted(n));
+    print_after(d, n);
 }
 
 static void print_results(const struct graph_dump *d)

@@ -28,6 +28,9 @@ void graph_dump_value(enum graph_dtype dtype, double value, FILE *to);
 void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *n);
 void graph_dump_literal(const struct graph_node *n, FILE *to);
 
+/* of what HLO has no instruction for: the target of a custom call; NULL: it has */
+const char *graph_dump_target(const struct graph_node *n);
+
 /* "add", "maximum" ... as parts of the names of the computations that graph_dump_helpers prints */
 const char *graph_dump_reduction(enum graph_reduce kind);
 const char *graph_dump_direction(enum graph_compare direction); /* "EQ" */

@@ -59,8 +59,6 @@ static void print_dot(const struct graph_node *n, FILE *to)
     }
     graph_dump_dims("lhs_contracting_dims", n->dot.lhs_contract, n->dot.contract_count, to);
     graph_dump_dims("rhs_contracting_dims", n->dot.rhs_contract, n->dot.contract_count, to);
-    if (n->dot.has_order)
-        graph_dump_dims("result_dims", n->dot.order, n->shape.rank, to);
     print_precision(n, to);
 }
 
@@ -166,7 +164,7 @@ static void print_trips(const struct graph_dump *d, const struct graph_node *n)
 
     if (!t)
         return;
-    fputs(", known_starts={", d->to);
+    fputs(", frontend_attributes={known_starts=\"", d->to);
     for (int i = 0; i < n->shape.rank; i++) {
         if (!(t->known >> i & 1))
             continue;
@@ -176,7 +174,7 @@ static void print_trips(const struct graph_dump *d, const struct graph_node *n)
                 fprintf(d->to, "%+" PRId64 "*i%d", t->step[i][k], k);
         comma = ", ";
     }
-    fputs("}", d->to);
+    fputs("\"}", d->to);
 }
 
 static void print_gather(const struct graph_dump *d, const struct graph_node *n)
@@ -227,6 +225,8 @@ static void print_collective(const struct graph_dump *d, const struct graph_node
         print_groups(n->groups, d->to);
     if (n->op == HLO_REDUCE_SCATTER || n->op == HLO_ALL_GATHER)
         graph_dump_dims("dimensions", &n->dim, 1, d->to);
+    if (n->op == HLO_ALL_TO_ALL)
+        fputs(", dimensions={0}", d->to);
     if (n->op == HLO_ALL_REDUCE || n->op == HLO_REDUCE_SCATTER)
         print_applied(d, n);
     if (n->op != HLO_COLLECTIVE_PERMUTE)
@@ -280,16 +280,25 @@ static void print_custom_call(const struct graph_dump *d, const struct graph_nod
             a->block_kv);
 }
 
+const char *graph_dump_target(const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_MOSAIC: return "tpu_custom_call";
+    case HLO_SEND: return "systole.send";
+    case HLO_RECEIVE: return "systole.recv";
+    case HLO_ADD_DEPENDENCY: return "systole.after";
+    default: return NULL;
+    }
+}
+
 void graph_dump_attributes(const struct graph_dump *d, const struct graph_node *n)
 {
     FILE *to = d->to;
 
+    if (graph_dump_target(n))
+        fprintf(to, ", custom_call_target=\"%s\"", graph_dump_target(n));
+
     switch (n->op) {
-    case HLO_PARTITION_ID:
-        for (int64_t i = 0; n->literal && i < n->count; i++)
-            fprintf(to, "%s%" PRId32 "%s", i ? "," : ", by_device={",
-                    ((const int32_t *)n->literal)[i], i + 1 < n->count ? "" : "}");
-        break;
     case HLO_IOTA: fprintf(to, ", iota_dimension=%d", n->dim); break;
     case HLO_BROADCAST:
     case HLO_TRANSPOSE:

@@ -177,12 +177,77 @@ TEST(kernels_of_pallas_that_were_compiled_before_are_found)
     rmdir(folder);
 }
 
+static const struct hlo_type *entry_type(const struct hlo_module *m, int parameter)
+{
+    const struct hlo_computation *c = &m->computation[m->entry];
+
+    return &c->instruction[parameter < 0 ? c->root : c->parameter[parameter]].type;
+}
+
+/* the optimised program of one in a file: valid, and with the boundary of the program itself */
+static void check_optimized(const char *name, const char *tpu, struct disk_cache *cache)
+{
+    struct executable_settings settings = {.cache = cache, .engine = {.thread_count = 1}};
+    char path[100];
+    const struct hlo_module *m = NULL;
+    enum executable_stage stage;
+    struct executable x;
+    struct slice slice;
+    struct chip chip;
+    struct arena a;
+    struct err e = {0};
+    size_t size;
+    char *bytes;
+
+    snprintf(path, sizeof(path), "tests/import/data/programs/%s.mlirbc", name);
+    bytes = program_file_read(path, &size);
+    arena_init(&a);
+    settings.slice = &slice;
+    settings.chip = &chip;
+    if (slice_parse(&slice, tpu, &e) || chip_load_builtin(&chip, "v5e", NULL, &a, &e) ||
+        slice_fit(&slice, &chip, &e) ||
+        executable_make(&x, &settings, bytes, size, name, &stage, &e) ||
+        !(m = executable_optimized(&x, &a, &e)) || hlo_verify(m, &e))
+        fail_msg("%s: %s", name, e.msg);
+    assert_int_equal(m->computation[m->entry].parameter_count,
+                     x.graph.device->computation[x.graph.device->entry].parameter_count);
+    for (int i = -1; i < m->computation[m->entry].parameter_count; i++)
+        assert_true(hlo_type_equal(entry_type(m, i), entry_type(x.graph.device, i)));
+    hlo_module_fini((struct hlo_module *)(uintptr_t)m);
+    executable_fini(&x);
+    arena_fini(&a);
+    free(bytes);
+}
+
+/* in the cache, where there is no graph any more, as well */
+TEST(the_optimised_program_is_one_with_the_same_boundary)
+{
+    static const char *const names[] = {"mlp_adam", "complex_matrices", "kalman_filter",
+                                        "beam_search", "sort_statistics"};
+    char folder[] = "/tmp/systole.XXXXXX";
+    struct disk_cache_use removed;
+    struct disk_cache cache;
+    struct err e = {0};
+
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(disk_cache_open(&cache, folder, DISK_CACHE_BYTES_MAX, &e), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        check_optimized(names[i], "v5e-1", i == 0 ? &cache : NULL);
+    check_optimized(names[0], "v5e-1", &cache);
+    check_optimized("sharded_moe", "v5e-8", NULL);
+    check_optimized("sharded_pipeline", "v5e-8", NULL);
+    assert_int_equal(disk_cache_clear(&cache, &removed, &e), 0);
+    disk_cache_close(&cache);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_that_send_to_their_host_run_together),
         cmocka_unit_test(a_sum_that_names_no_groups_is_over_all_replicas),
         cmocka_unit_test(replicas_that_exchange_nothing_run_one_by_one),
+        cmocka_unit_test(the_optimised_program_is_one_with_the_same_boundary),
         cmocka_unit_test(kernels_of_pallas_that_were_compiled_before_are_found),
     };
 

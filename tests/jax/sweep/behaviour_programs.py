@@ -53,10 +53,23 @@ def text_of_programs_is_read_by_xla():
         (lambda x: jnp.sort(x)[::-1].astype(jnp.bfloat16), [np.arange(9.0, dtype=np.float32)]),
         (lambda x, i: x.at[i].add(1)[i], [np.ones((5, 3), np.float32), np.array([1, 3])]),
         (lambda k: jax.random.normal(k, (4,)), [jax.random.key(0)]),
+        (lambda x: [jnp.fft.fft(x), {"half": x.real.astype("float16")}], [np.ones(8, np.complex64)]),
     ):
         text = jax.jit(f).lower(*args).compile().as_text()
         hlo = _hlo.hlo_module_from_text(text)
         assert hlo.name and hlo.as_serialized_hlo_module_proto()
+
+
+@check
+def text_of_programs_is_what_the_compiler_made():
+    """A product with what stands before and behind it is one fusion, in the program's own names."""
+    f = jax.jit(lambda x: jnp.tanh(jnp.exp(x) @ x + 1))
+    text = f.lower(np.ones((64, 64), np.float32)).compile().as_text()
+    entry = text[text.index("ENTRY") :]
+    assert " fusion(" in entry and " dot(" not in entry and " tanh(" not in entry, entry
+    assert " dot(" in text and "jit(" in text and "/tanh" in text
+    again = jax.jit(lambda x: jnp.tanh(jnp.exp(x) @ x + 1))      # found on disk, if there is a cache
+    assert again.lower(np.ones((64, 64), np.float32)).compile().as_text().count(" fusion(") == text.count(" fusion(")
 
 
 @check

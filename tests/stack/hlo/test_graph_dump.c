@@ -253,6 +253,30 @@ TEST(a_condition_and_branches_are_computations_of_one_tuple)
     graph_fini(&condition);
 }
 
+TEST(what_hlo_has_otherwise_is_said_in_its_way)
+{
+    struct graph_dot d = {.contract_count = 1, .lhs_contract = {1}, .has_order = 1, .order = {1, 0}};
+    static const int32_t numbers[] = {4, 7};
+    int a = f32(DIMS(2, 3)), b = f32(DIMS(3, 5)), quoted, number;
+
+    graph_dot_general(&r.g, a, b, &d, DTYPE_F32, PRECISION_DEFAULT);
+    number = graph_partition_id(&r.g);
+    r.g.node[number].literal = numbers;
+    r.g.node[number].count = 2;
+    quoted = graph_unary(&r.g, HLO_EXP, a);
+    r.g.node[quoted].name = "part{1}";
+    r.g.node[quoted].source = "say \"exp\"";
+    DUMPS("%dot.2.product = f32[2,5] dot(%p0, %p1), lhs_contracting_dims={1}, "
+          "rhs_contracting_dims={0}\n"
+          "  %dot.2 = f32[5,2] transpose(%dot.2.product), dimensions={1,0}\n",
+          "%partition-id.3.id = u32[] partition-id()\n"
+          "  %partition-id.3.by_device = s32[2] constant({4, 7})\n"
+          "  %partition-id.3.its = s32[1] dynamic-slice(%partition-id.3.by_device, "
+          "%partition-id.3.id), dynamic_slice_sizes={1}\n"
+          "  %partition-id.3 = s32[] reshape(%partition-id.3.its)\n",
+          "%part.1 = f32[2,3] exponential(%p0), metadata={op_name=\"say \\\"exp\\\"\"}\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +284,7 @@ int main(void)
         UNIT(windows), UNIT(indices), UNIT(sorts_and_random_bits),
         UNIT(a_loop_carries_a_counter_and_a_fusion_is_bare),
         UNIT(a_condition_and_branches_are_computations_of_one_tuple),
+        UNIT(what_hlo_has_otherwise_is_said_in_its_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
