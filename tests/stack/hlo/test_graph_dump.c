@@ -270,10 +270,10 @@ TEST(what_hlo_has_otherwise_is_said_in_its_way)
           "rhs_contracting_dims={0}\n"
           "  %dot.2 = f32[5,2] transpose(%dot.2.product), dimensions={1,0}\n",
           "%partition-id.3.id = u32[] partition-id()\n"
-          "  %partition-id.3.by_device = s32[2] constant({4, 7})\n"
-          "  %partition-id.3.its = s32[1] dynamic-slice(%partition-id.3.by_device, "
+          "  %partition-id.3.by_device = u32[2] constant({4, 7})\n"
+          "  %partition-id.3.its = u32[1] dynamic-slice(%partition-id.3.by_device, "
           "%partition-id.3.id), dynamic_slice_sizes={1}\n"
-          "  %partition-id.3 = s32[] reshape(%partition-id.3.its)\n",
+          "  %partition-id.3 = u32[] reshape(%partition-id.3.its)\n",
           "%part.1 = f32[2,3] exponential(%p0), metadata={op_name=\"say \\\"exp\\\"\"}\n");
 }
 
