@@ -298,7 +298,12 @@ static const struct mlir_type *memref_type(struct bytecode_reader *r, struct byt
 const struct mlir_type *bytecode_builtin_type(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     static const char *const plain[] = {[1] = "index", [3] = "bf16", [4] = "f16", [5] = "f32",
-                                        [6] = "f64", [7] = "f80", [8] = "f128"};
+                                        [6] = "f64", [7] = "f80", [8] = "f128", [21] = "tf32",
+                                        [22] = "f8E5M2", [23] = "f8E4M3", [24] = "f8E4M3FN",
+                                        [25] = "f8E5M2FNUZ", [26] = "f8E4M3FNUZ",
+                                        [27] = "f8E4M3B11FNUZ", [28] = "f8E3M4",
+                                        [29] = "f4E2M1FN", [30] = "f6E2M3FN",
+                                        [31] = "f6E3M2FN", [32] = "f8E8M0FNU"};
     uint64_t code = bytecode_varint(s);
     const struct mlir_attr *encoding = NULL;
 

@@ -32,6 +32,17 @@ static int array_of(const struct hlo_type *t, struct mosaic_type *to, struct err
     return 0;
 }
 
+/* Programs for cores have wider elements in place of these, and 8-bit floats' codes. */
+static bool stands_for(enum mosaic_element given, enum mosaic_element own)
+{
+    switch (own) {
+    case MOSAIC_I2: case MOSAIC_I4: return given == MOSAIC_I8;
+    case MOSAIC_I16: return given == MOSAIC_I32;
+    case MOSAIC_F16: case MOSAIC_F4E2M1FN: return given == MOSAIC_F32;
+    default: return mosaic_is_fp8(own) && given == MOSAIC_I8;
+    }
+}
+
 static int attach(struct mosaic_kernel *k, const struct hlo_computation *c,
                   const struct hlo_instruction *i, struct err *e)
 {
@@ -53,6 +64,12 @@ static int attach(struct mosaic_kernel *k, const struct hlo_computation *c,
 
         if (array_of(t, &k->array[n], e))
             return -1;
+        if (k->grid_rank + n < k->main->body->argument_count) {
+            enum mosaic_element own = k->main->body->argument[k->grid_rank + n]->type.element;
+
+            if (stands_for(k->array[n].element, own))
+                k->array[n].element = own;
+        }
     }
     return 0;
 }

@@ -47,6 +47,7 @@ int repr_iota(struct expand_site *s);
 int repr_convert(struct expand_site *s);
 int repr_bitcast(struct expand_site *s);
 int repr_product(struct expand_site *s);        /* dot, convolution */
+int repr_kernel(struct expand_site *s);         /* a kernel of Pallas */
 /* `from` with these operands and the type that stands for its own */
 int repr_copy(struct expand_site *s);
 

@@ -4,6 +4,7 @@
  */
 #include "import/types/repr.h"
 
+#include "import/mosaic/mosaic.h"
 #include "import/types/words.h"
 
 int repr_index(struct expand_site *s, int operand)
@@ -144,6 +145,8 @@ int repr_move(struct expand_site *s)
         return repr_copy(s);
     if (s->from->op == OPCODE_SELECT && hlo_type_is_tuple(&s->from->type))
         return expand_refuse(s, "selects between tuples");
+    if (s->from->op == OPCODE_CUSTOM_CALL && mosaic_is_call(s->from))
+        return repr_kernel(s);
     if (s->from->op == OPCODE_CUSTOM_CALL && !is_marker(s))
         return repr_copy(s);            /* who knows it takes parts; others refuse it by its name */
     if (!hlo_type_is_tuple(&s->from->type))

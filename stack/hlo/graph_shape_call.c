@@ -134,6 +134,11 @@ static const struct {
     {MOSAIC_F32, {DTYPE_F32, DTYPE_COUNT}}, {MOSAIC_BF16, {DTYPE_BF16, DTYPE_COUNT}},
     {MOSAIC_I32, {DTYPE_S32, DTYPE_U32, DTYPE_COUNT}},
     {MOSAIC_I8, {DTYPE_S8, DTYPE_U8, DTYPE_COUNT}},
+    /* graphs have no narrower ones: wider elements have their values, floats of 8 bits are codes */
+    {MOSAIC_I2, {DTYPE_S8, DTYPE_U8, DTYPE_COUNT}}, {MOSAIC_I4, {DTYPE_S8, DTYPE_U8, DTYPE_COUNT}},
+    {MOSAIC_I16, {DTYPE_S32, DTYPE_U32, DTYPE_COUNT}}, {MOSAIC_F16, {DTYPE_F32, DTYPE_COUNT}},
+    {MOSAIC_F4E2M1FN, {DTYPE_F32, DTYPE_COUNT}}, {MOSAIC_F8E5M2, {DTYPE_U8, DTYPE_COUNT}},
+    {MOSAIC_F8E4M3FN, {DTYPE_U8, DTYPE_COUNT}}, {MOSAIC_F8E4M3B11FNUZ, {DTYPE_U8, DTYPE_COUNT}},
 };
 
 static bool is_array_of(const struct shape *s, const struct mosaic_type *t)

@@ -7,30 +7,37 @@
 
 static bool is_wide_float(bool is_wide, const struct mosaic_type *t)
 {
-    return is_wide && mosaic_is_float(t);
+    return is_wide && mosaic_is_float(t) && !mosaic_is_fp8(t->element);
 }
 
 /* The words of an array: its own where they are words, else a copy. */
 static uint32_t *words_of(bool is_wide, const struct mosaic_type *t, void *data)
 {
     int64_t count = mosaic_elements(t);
+    bool is_float = is_wide_float(is_wide, t);
     uint32_t *word;
 
-    if (!is_wide_float(is_wide, t))
+    if (!is_float && !mosaic_is_fp8(t->element))
         return data;
     word = mem_alloc((size_t)count * sizeof(*word) + 1);
     for (int64_t i = 0; i < count; i++)
-        word[i] = f32_bits((float)((const double *)data)[i]);
+        word[i] = is_float ? f32_bits((float)((const double *)data)[i])
+                           : mosaic_word_of_code(t->element, ((const uint32_t *)data)[i]);
     return word;
 }
 
 static void give_back(bool is_wide, const struct mosaic_type *t, void *data, uint32_t *word,
                       bool is_result)
 {
-    if (!is_wide_float(is_wide, t))
+    bool is_float = is_wide_float(is_wide, t);
+
+    if (!is_float && !mosaic_is_fp8(t->element))
         return;
     for (int64_t i = 0; is_result && i < mosaic_elements(t); i++)
-        ((double *)data)[i] = (double)f32_from_bits(word[i]);
+        if (is_float)
+            ((double *)data)[i] = (double)f32_from_bits(word[i]);
+        else
+            ((uint32_t *)data)[i] = mosaic_code_of_word(t->element, word[i]);
     mem_free(word);
 }
 

@@ -69,6 +69,11 @@ bool mosaic_type_equal(const struct mosaic_type *a, const struct mosaic_type *b)
            !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof(*a->dim));
 }
 
+bool mosaic_is_fp8(enum mosaic_element e)
+{
+    return mosaic_element_kind(e) == MOSAIC_KIND_FLOAT && mosaic_element_bits(e) == 8;
+}
+
 bool mosaic_is_float(const struct mosaic_type *t)
 {
     return mosaic_element_kind(t->element) == MOSAIC_KIND_FLOAT;

@@ -167,6 +167,7 @@ const char *mosaic_space_name(enum mosaic_space s);
 int64_t mosaic_elements(const struct mosaic_type *t);
 bool mosaic_type_equal(const struct mosaic_type *a, const struct mosaic_type *b);
 bool mosaic_is_float(const struct mosaic_type *t);
+bool mosaic_is_fp8(enum mosaic_element e);
 char *mosaic_type_print(const struct mosaic_type *t, char *buf, size_t buf_bytes);
 
 /* the operation of that number; NULL: there is none */

@@ -25,6 +25,11 @@ struct mosaic_run_settings {
     struct mosaic_watch *watch;         /* stack/mosaic/watch.h: finds what must not be; NULL */
 };
 
+/* An array of 8-bit floats outside of kernels has their codes: the word of one, and back. Of other
+ * elements they are the same. */
+uint32_t mosaic_word_of_code(enum mosaic_element e, uint32_t code);
+uint32_t mosaic_code_of_word(enum mosaic_element e, uint32_t word);
+
 /* one operation on floats, not rounded to a narrower type; NaN for one of another kind */
 float mosaic_float(enum mosaic_code c, float a, float b);
 

@@ -109,20 +109,46 @@ static float round_f16(float x)
     return copysignf(size > 65504.0f ? INFINITY : size, x);
 }
 
+static const struct fp8 *fp8_of(enum mosaic_element e)
+{
+    switch (e) {
+    case MOSAIC_F8E5M2: return &fp8_e5m2;
+    case MOSAIC_F8E4M3FN: return &fp8_e4m3fn;
+    case MOSAIC_F8E4M3B11FNUZ: return &fp8_e4m3b11fnuz;
+    default: return NULL;
+    }
+}
+
+uint32_t mosaic_word_of_code(enum mosaic_element e, uint32_t code)
+{
+    return fp8_of(e) ? fp8_to_f32_bits(*fp8_of(e), code & 0xff) : code;
+}
+
+uint32_t mosaic_code_of_word(enum mosaic_element e, uint32_t word)
+{
+    return fp8_of(e) ? fp8_from_f32_bits(*fp8_of(e), word) : word;
+}
+
+/* to the nearest of 0, 0.5, 1, 1.5, 2, 3, 4, 6, ties to the even code */
+static float round_f4(float x)
+{
+    float size = fabsf(x), step = size < 2 ? 0.5f : size < 4 ? 1 : 2;
+
+    if (isnan(x))
+        return -0.0f;                   /* no code says so */
+    if (size >= 6)
+        return copysignf(6, x);
+    size = nearbyintf(size / step) * step;
+    return copysignf(size > 6 ? 6 : size, x);
+}
+
 float mosaic_round(enum mosaic_element e, float x)
 {
     switch (e) {
     case MOSAIC_BF16: return f32_round_to_bf16(x);
     case MOSAIC_F16: return round_f16(x);
-    case MOSAIC_F8E5M2:
-        return f32_from_bits(fp8_to_f32_bits(fp8_e5m2, fp8_from_f32_bits(fp8_e5m2, f32_bits(x))));
-    case MOSAIC_F8E4M3FN:
-        return f32_from_bits(fp8_to_f32_bits(fp8_e4m3fn,
-                                             fp8_from_f32_bits(fp8_e4m3fn, f32_bits(x))));
-    case MOSAIC_F8E4M3B11FNUZ:
-        return f32_from_bits(fp8_to_f32_bits(
-            fp8_e4m3b11fnuz, fp8_from_f32_bits(fp8_e4m3b11fnuz, f32_bits(x))));
-    default: return x;
+    case MOSAIC_F4E2M1FN: return round_f4(x);
+    default: return f32_from_bits(mosaic_word_of_code(e, mosaic_code_of_word(e, f32_bits(x))));
     }
 }
 

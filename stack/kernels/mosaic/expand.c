@@ -17,6 +17,7 @@ static expanded new_value(struct expand *e, const struct mosaic_type *type)
     struct mosaic_value *v = arena_alloc(e->a, sizeof(*v));
 
     *v = (struct mosaic_value){.id = e->to->value_count++, .type = *type};
+    v->type.element = expand_wider(type->element);
     return v;
 }
 
@@ -114,11 +115,13 @@ static int copy_op(struct expand *e, const struct mosaic_op *op)
 {
     struct mosaic_op *made = arena_copy(e->a, op, 1, sizeof(*op));
 
+    if (expand_can_widen(e, op))
+        return -1;
     made->operand = arena_array(e->a, (size_t)op->operand_count + 1, sizeof(*made->operand));
     made->result = arena_array(e->a, (size_t)op->result_count + 1, sizeof(*made->result));
     made->region = arena_array(e->a, (size_t)op->region_count + 1, sizeof(*made->region));
     for (int i = 0; i < op->operand_count; i++)
-        made->operand[i] = e->value[op->operand[i]->id];
+        made->operand[i] = expand_unsigned(e, op, e->value[op->operand[i]->id], i);
     for (int i = 0; i < op->region_count; i++) {
         made->region[i] = copy_block(e, op->region[i]);
         if (!made->region[i])
@@ -131,7 +134,7 @@ static int copy_op(struct expand *e, const struct mosaic_op *op)
         e->value[op->result[i]->id] = made->result[i];
     }
     put(e, made);
-    return 0;
+    return expand_wrap(e, op);
 }
 
 static const struct mosaic_function *callee(const struct mosaic_kernel *k, const struct mosaic_op *op)
@@ -241,11 +244,12 @@ const struct mosaic_kernel *expand_kernel(const struct mosaic_kernel *k, const s
     int status;
 
     for (int i = 0; i < k->function_count; i++)
-        is_any = is_any || is_expanded(k->function[i]->body);
+        is_any = is_any || is_expanded(k->function[i]->body) || expand_is_narrow(k->function[i]->body);
     if (!is_any)
         return k;
     x.to = arena_copy(a, k, 1, sizeof(*k));
     x.to->value_count = 0;
+    x.to->array = expand_wider_arrays(k, a);
     x.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*x.value));
     status = copy_functions(&x);
     mem_free(x.value);

@@ -35,6 +35,17 @@ expanded expand_op2(struct expand *e, enum mosaic_code code, const struct mosaic
 expanded expand_constant(struct expand *e, const struct mosaic_type *type, uint32_t word);
 struct mosaic_type expand_type(const struct mosaic_type *t, enum mosaic_element element);
 
+/*
+ * Integers of 2, 4 and 16 bits (expand_narrow.c): elements of 8 and 32 bits stand for them, whose
+ * values theirs are. What arithmetic makes is wrapped; who reads a value without its sign gets its bits.
+ */
+enum mosaic_element expand_wider(enum mosaic_element e);
+struct mosaic_type *expand_wider_arrays(const struct mosaic_kernel *k, struct arena *a);
+bool expand_is_narrow(const struct mosaic_block *b);    /* there are such values in it */
+int expand_can_widen(struct expand *e, const struct mosaic_op *op);
+expanded expand_unsigned(struct expand *e, const struct mosaic_op *op, expanded x, int operand);
+int expand_wrap(struct expand *e, const struct mosaic_op *op);
+
 /* an operation of its own kind: false where it stays; *result stands for its result */
 typedef bool expand_rule(struct expand *e, const struct mosaic_op *op, expanded *result);
 expand_rule expand_product, expand_reduction, expand_index, expand_bits, expand_rotation;

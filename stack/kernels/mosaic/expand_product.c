@@ -94,6 +94,27 @@ static expanded of_integers(struct expand *e, const struct mosaic_op *op,
     return sum;
 }
 
+static enum matrix_type fp8_matrix(enum mosaic_element e)
+{
+    return e == MOSAIC_F8E5M2     ? MATRIX_F8E5M2
+           : e == MOSAIC_F8E4M3FN ? MATRIX_F8E4M3FN
+                                  : MATRIX_F8E4M3B11FNUZ;
+}
+
+/* the units of this chip take both operands as they are */
+static bool is_native(const struct chip *chip, enum mosaic_element a, enum mosaic_element b)
+{
+    return a == b && chip_matmul_cycles(chip, fp8_matrix(a)) && chip_push_cycles(chip, fp8_matrix(a));
+}
+
+/* bf16 has all values of 8-bit floats */
+static expanded as_bf16(struct expand *e, expanded x)
+{
+    struct mosaic_type t = expand_type(&x->type, MOSAIC_BF16);
+
+    return mosaic_is_fp8(x->type.element) ? expand_op1(e, MOSAIC_EXTF, &t, x) : x;
+}
+
 bool expand_product(struct expand *e, const struct mosaic_op *op, expanded *result)
 {
     const struct mosaic_type *a = &op->operand[0]->type, *b = &op->operand[1]->type;
@@ -106,7 +127,13 @@ bool expand_product(struct expand *e, const struct mosaic_op *op, expanded *resu
         *result = exact(e, op);
         return true;
     }
-    if (a->element != MOSAIC_I8 || b->element != MOSAIC_I8 ||
+    if ((mosaic_is_fp8(a->element) || mosaic_is_fp8(b->element)) &&
+        !is_native(e->chip, a->element, b->element)) {
+        *result = product_of(e, op, as_bf16(e, expand_operand(e, op, 0)),
+                             as_bf16(e, expand_operand(e, op, 1)), expand_operand(e, op, 2));
+        return true;
+    }
+    if (expand_wider(a->element) != MOSAIC_I8 || expand_wider(b->element) != MOSAIC_I8 ||
         op->result[0]->type.element != MOSAIC_I32 || chip_matmul_cycles(e->chip, MATRIX_S8))
         return false;
     *result = of_integers(e, op, &d);

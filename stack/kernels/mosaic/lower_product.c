@@ -19,6 +19,9 @@ static int matrix_type_of(enum mosaic_element e, enum matrix_type *type)
     case MOSAIC_F32: *type = MATRIX_F32; return 0;
     case MOSAIC_BF16: *type = MATRIX_BF16; return 0;
     case MOSAIC_I8: *type = MATRIX_S8; return 0;
+    case MOSAIC_F8E5M2: *type = MATRIX_F8E5M2; return 0;
+    case MOSAIC_F8E4M3FN: *type = MATRIX_F8E4M3FN; return 0;
+    case MOSAIC_F8E4M3B11FNUZ: *type = MATRIX_F8E4M3B11FNUZ; return 0;
     default: return -1;
     }
 }

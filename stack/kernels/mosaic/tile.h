@@ -17,7 +17,8 @@
 #include "stack/kernels/loop/fused_impl.h"
 #include "stack/kernels/mosaic/lower.h"
 
-#define TILE_POINTERS_MAX 11            /* scalar registers of a loop */
+#define TILE_POINTERS_MAX 11            /* scalar registers of a loop; where they do not suffice, */
+#define CROWDED_POINTERS_MAX 7          /* so many addresses, then steps that others share */
 
 struct tile_at {
     int64_t row, lane;
@@ -52,6 +53,7 @@ struct tiler {
     int parts;                          /* row tiles in a tile of the narrowest type met */
     struct tile_pointer pointer[TILE_POINTERS_MAX];
     int pointer_count;
+    bool is_crowded, is_too_small;      /* more addresses than registers; it has turned out so */
     struct tile_memo *memo;
     size_t memo_count, memo_capacity;
     struct tile_loaded *loaded;
@@ -70,6 +72,7 @@ struct tiler {
     /* the code of row tiles `row` to row + parts - 1 */
     bool (*body)(struct tiler *t, int64_t row, int64_t parts);
     void *user;
+    bool hoists;                        /* what all its iterations share is made before it */
     bool is_failed;
 };
 
@@ -153,6 +156,9 @@ struct tile_layout tile_layout_of(const struct lower *l, const struct mosaic_val
 
 /* an operation on floats, of registers */
 opnd tile_arithmetic(struct vcode *c, const struct mosaic_op *op, opnd a, opnd b);
+
+/* as 8 bits have it, in a register of f32 */
+opnd tile_round_fp8(struct tiler *t, enum mosaic_element e, opnd x);
 
 /* two values combined by a reduction's kind; its neutral element */
 opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd a, opnd b);

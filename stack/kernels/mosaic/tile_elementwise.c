@@ -25,6 +25,8 @@ static bool pull2(struct tiler *t, const struct mosaic_op *op, const struct tile
 /* a result of bf16 is rounded, unless all who read it pack it, which rounds */
 static opnd rounded(struct tiler *t, const struct mosaic_op *op, opnd x)
 {
+    if (mosaic_is_fp8(op->result[0]->type.element))
+        return tile_round_fp8(t, op->result[0]->type.element, x);
     if (op->result[0]->type.element != MOSAIC_BF16 || t->l->only_packed[op->result[0]->id])
         return x;
     return fused_round_bf16(t->c, x);
@@ -277,11 +279,13 @@ static bool from_mask(struct tiler *t, const struct mosaic_op *op, int m, opnd *
     return true;
 }
 
+/* as it is in registers */
 static enum graph_dtype dtype_of(enum mosaic_element e, bool is_unsigned)
 {
     switch (e) {
-    case MOSAIC_F32: return DTYPE_F32;
-    case MOSAIC_BF16: return DTYPE_BF16;
+    case MOSAIC_F32: case MOSAIC_BF16: case MOSAIC_F8E5M2: case MOSAIC_F8E4M3FN:
+    case MOSAIC_F8E4M3B11FNUZ:
+        return DTYPE_F32;
     case MOSAIC_I8: return is_unsigned ? DTYPE_U8 : DTYPE_S8;
     case MOSAIC_I32: case MOSAIC_INDEX: return is_unsigned ? DTYPE_U32 : DTYPE_S32;
     default: return DTYPE_COUNT;
@@ -309,11 +313,9 @@ bool tile_convert(struct tiler *t, const struct mosaic_op *op, const struct tile
     }
     if (dtype_of(from, is_unsigned) == DTYPE_COUNT || dtype_of(to, is_unsigned) == DTYPE_COUNT)
         return tile_fail(t, op, "%s to %s", mosaic_element_name(from), mosaic_element_name(to));
-    if (from == MOSAIC_BF16 && to == MOSAIC_F32) {
-        *out = a;
-    } else if (to == MOSAIC_BF16 && from == MOSAIC_F32) {
-        *out = rounded(t, op, a);
-    } else if (to == MOSAIC_BF16) {
+    if (mosaic_is_float(&op->operand[0]->type) && mosaic_is_float(&op->result[0]->type)) {
+        *out = to == MOSAIC_F32 || mosaic_is_fp8(from) ? a : rounded(t, op, a);
+    } else if (mosaic_is_float(&op->result[0]->type)) {
         *out = rounded(t, op, fused_convert(t->c, dtype_of(from, is_unsigned), DTYPE_F32, a));
     } else if (!strcmp(mosaic_text(op, "rounding_mode", ""), "to_nearest_even") &&
                mosaic_is_float(&op->operand[0]->type)) {
@@ -321,8 +323,7 @@ bool tile_convert(struct tiler *t, const struct mosaic_op *op, const struct tile
 
         *out = fused_convert(t->c, DTYPE_F32, dtype_of(to, is_unsigned), whole);
     } else {
-        *out = fused_convert(t->c, from == MOSAIC_BF16 ? DTYPE_F32 : dtype_of(from, is_unsigned),
-                             dtype_of(to, is_unsigned), a);
+        *out = fused_convert(t->c, dtype_of(from, is_unsigned), dtype_of(to, is_unsigned), a);
     }
     return true;
 }

@@ -126,20 +126,58 @@ static enum graph_dtype dtype_of(enum mosaic_element e)
     case MOSAIC_F32: return DTYPE_F32;
     case MOSAIC_BF16: return DTYPE_BF16;
     case MOSAIC_I8: return DTYPE_S8;
+    case MOSAIC_F8E5M2: case MOSAIC_F8E4M3FN: case MOSAIC_F8E4M3B11FNUZ: return DTYPE_U8;
     case MOSAIC_I32: return DTYPE_S32;
     default: return DTYPE_COUNT;
     }
 }
 
+/* type of the unit that unpacks bytes */
+static enum isa_vunpack_c_8_x1 byte_type(enum mosaic_element e)
+{
+    switch (e) {
+    case MOSAIC_F8E5M2: return VUNPACK_C_8_F8E5M2;
+    case MOSAIC_F8E4M3FN: return VUNPACK_C_8_F8E4M3FN;
+    case MOSAIC_F8E4M3B11FNUZ: return VUNPACK_C_8_F8E4M3B11FNUZ;
+    default: return VUNPACK_C_8_S8;
+    }
+}
+
+/* what is packed: of 8-bit floats their codes */
+static opnd code_of(struct tiler *t, enum mosaic_element e, opnd v)
+{
+    if (!mosaic_is_fp8(e))
+        return v;
+    return R(emit_vcvt_fp8_f32(t->c, R(vcode_in_register(t->c, v)),
+                               e == MOSAIC_F8E5M2     ? VCVT_FP8_F32_F8E5M2
+                               : e == MOSAIC_F8E4M3FN ? VCVT_FP8_F32_F8E4M3FN
+                                                      : VCVT_FP8_F32_F8E4M3B11FNUZ));
+}
+
+/* and back, of a word's low byte */
+static opnd of_code(struct tiler *t, enum mosaic_element e, opnd word)
+{
+    if (!mosaic_is_fp8(e))
+        return word;
+    return R(emit_vcvt_f32_fp8(t->c, word,
+                               e == MOSAIC_F8E5M2     ? VCVT_F32_FP8_F8E5M2
+                               : e == MOSAIC_F8E4M3FN ? VCVT_F32_FP8_F8E4M3FN
+                                                      : VCVT_F32_FP8_F8E4M3B11FNUZ));
+}
+
+opnd tile_round_fp8(struct tiler *t, enum mosaic_element e, opnd x)
+{
+    return of_code(t, e, code_of(t, e, x));
+}
 
 /* one row tile out of a packed tile */
 static opnd unpacked(struct tiler *t, const struct place *p, int tile, int64_t part)
 {
     switch (p->t.element) {
     case MOSAIC_BF16: return R(part ? emit_vunpack_c_h(t->c, R(tile)) : emit_vunpack_c_l(t->c, R(tile)));
-    case MOSAIC_I8:
+    case MOSAIC_I8: case MOSAIC_F8E5M2: case MOSAIC_F8E4M3FN: case MOSAIC_F8E4M3B11FNUZ:
         return R(emit_vunpack_c_8(t->c, R(tile), (enum isa_vunpack_c_8_x0)part,
-                                  VUNPACK_C_8_S8));
+                                  byte_type(p->t.element)));
     default: return R(tile);
     }
 }
@@ -160,7 +198,7 @@ static opnd unpacked_row(struct tiler *t, const struct place *p, int tile, int64
         word = left(t->c, word, left(t->c, isub(t->c, R(emit_vmov(t->c, I(3))), *late), I(3)));
     else if (part < 3)
         word = left(t->c, word, I(24 - 8 * part));
-    return R(emit_vshra_s32(t->c, word, I(24)));
+    return of_code(t, p->t.element, R(emit_vshra_s32(t->c, word, I(24))));
 }
 
 /* ----- rows */
@@ -407,7 +445,7 @@ static void store_words(struct tiler *t, const struct place *p, const struct til
     int all = (1 << part->rows) - 1, here = (1 << (TILE_ROWS - first)) - 1;
     struct where w = {.is_late = p->has_late_row, .more = first, .stride = 1,
                       .sublanes = all & here};
-    int below;
+    int below, mask;
 
     if (!p->has_late_row) {
         put_words(t, p, rows_of(t, p, at, &w, &unused), part->mask, tile);
@@ -423,10 +461,11 @@ static void store_words(struct tiler *t, const struct place *p, const struct til
         return;
     }
     below = rows_below(t, less(t, TILE_ROWS, p->late_row));
-    put_words(t, p, rows_of(t, p, at, &w, &unused), joined_mask(t, part->mask, below), tile);
+    mask = joined_mask(t, part->mask, below);
+    put_words(t, p, rows_of(t, p, at, &w, &unused), mask, tile);
     w.more += p->t.row_step - TILE_ROWS;
-    put_words(t, p, rows_of(t, p, at, &w, &unused),
-              joined_mask(t, part->mask, emit_vmneg(t->c, below)), tile);
+    mask = joined_mask(t, part->mask, emit_vmneg(t->c, below));
+    put_words(t, p, rows_of(t, p, at, &w, &unused), mask, tile);
 }
 
 /* Row tile number `k` of a packed tile is exchanged where the mask says so. */
@@ -439,6 +478,8 @@ static void exchange(struct tiler *t, const struct place *p, struct isa_rows row
     for (int64_t i = 0; i < packed_of(p); i++)
         all.part[i] = unpacked(t, p, tile, i);
     all.part[k] = mask < 0 ? v : choose(t->c, mask, v, all.part[k]);
+    for (int64_t i = 0; i < packed_of(p); i++)
+        all.part[i] = code_of(t, p->t.element, all.part[i]);
     emit_vst(t->c, rows, fused_pack(t->c, t->l->chip, dtype_of(p->t.element), &all), p->region);
     tile_forget_region(t, p->region);
 }
@@ -456,6 +497,7 @@ static void exchange_row(struct tiler *t, const struct place *p, const struct ti
         all[i] = unpacked_row(t, p, tile, i, NULL);
         if (i == k)
             all[i] = mask < 0 ? v : choose(t->c, mask, v, all[i]);
+        all[i] = code_of(t, p->t.element, all[i]);
     }
     if (p->t.element == MOSAIC_BF16) {
         word = R(emit_vpack_i_bf16(t->c, all[1], all[0]));
@@ -522,10 +564,12 @@ static void store_lanes(struct tiler *t, const struct place *p, const struct til
     }
     from = p->has_late_lane ? spread(t, p->late_lane) : R(emit_vmov(t->c, I(first)));
     v = turn_lanes(t, v, p->has_late_lane ? tile_scalar(t, p->late_lane) : I(first));
-    if (part.mask >= 0)                 /* the mask goes with its elements */
-        part.mask = emit_vcmp_ne_s32(
-            t->c, turn_lanes(t, choose(t->c, part.mask, I(1), I(0)),
-                             p->has_late_lane ? tile_scalar(t, p->late_lane) : I(first)), I(0));
+    if (part.mask >= 0) {               /* the mask goes with its elements */
+        opnd ones = choose(t->c, part.mask, I(1), I(0));
+
+        ones = turn_lanes(t, ones, p->has_late_lane ? tile_scalar(t, p->late_lane) : I(first));
+        part.mask = emit_vcmp_ne_s32(t->c, ones, I(0));
+    }
     index = isub(t->c, bit_and(t->c, R(emit_vlaneseq(t->c)), I(TILE_LANES - 1)), from);
     last = I(part.lanes);
     here = emit_vcmp_ge_s32(t->c, index, I(0));
@@ -555,8 +599,10 @@ static void put_part(struct tiler *t, const struct place *p, const struct tile_a
 static bool covers_tile(const struct place *p, const struct tile_at *at, int parts, const int *mask)
 {
     bool is_part = p->buffer >= 0;      /* memory of the program's: others may own the rest */
+    int64_t down = tile_down_of(p), first = at->row % down;
+    bool is_all = first % packed_of(p) == 0 && (parts == packed_of(p) || first + parts == down);
     int64_t rows = parts * TILE_ROWS - TILE_ROWS + rows_here(p, at->row + parts - 1);
-    bool all_rows = !is_part || p->covers_rows || rows == p->t.rows;
+    bool all_rows = is_all && (!is_part || p->covers_rows || rows == p->t.rows);
     bool all_lanes = !is_part || p->covers_lanes || p->t.lane_dim < 0 ||
                      (at->lane + 1) * TILE_LANES <= p->t.dim[p->t.lane_dim];
 
@@ -571,15 +617,16 @@ bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place 
     bool is_part = p->buffer >= 0;
     struct fused_value packed = {.is_mask = false};
     struct where w = {.stride = 1, .sublanes = ISA_ALL_SUBLANES};
+    struct isa_rows rows;
     int64_t unused;
 
     if (p->t.rows > TILE_ROWS && dtype == DTYPE_COUNT)
         return tile_fail(t, op, "memory of %s", mosaic_element_name(p->t.element));
     if (covers_tile(p, at, parts, mask)) {
         for (int i = 0; i < p->t.rows / TILE_ROWS; i++)
-            packed.part[i] = R(stored(t, value[i < parts ? i : parts - 1]));
-        emit_vst(t->c, rows_of(t, p, at, &w, &unused), fused_pack(t->c, t->l->chip, dtype, &packed),
-                 p->region);
+            packed.part[i] = code_of(t, p->t.element, R(stored(t, value[i < parts ? i : parts - 1])));
+        rows = rows_of(t, p, at, &w, &unused);
+        emit_vst(t->c, rows, fused_pack(t->c, t->l->chip, dtype, &packed), p->region);
         tile_forget_region(t, p->region);
         return true;
     }

@@ -31,7 +31,7 @@ int pulled_units(const struct chip *chip, const struct product *p)
 bool pulled_can(const struct chip *chip, const struct product *p)
 {
     return p->batches == 1 && p->m >= 2 * TILE_ROWS && p->n > 1 &&
-           !matrix_is_integer(p->lhs_type) && !matrix_is_integer(p->rhs_type) &&
+           matrix_rows(p->lhs_type) <= 2 * TILE_ROWS && matrix_rows(p->rhs_type) <= 2 * TILE_ROWS &&
            chip_matmul_cycles(chip, MATRIX_F32) && chip_push_cycles(chip, p->rhs_type) &&
            (p->is_rhs_transposed || p->k % matrix_rows(p->rhs_type) == 0) &&
            pulled_units(chip, p) <= chip->mxu_count;
