@@ -11,9 +11,7 @@
 #include "base/units.h"
 #include "stack/kernels/mosaic/product.h"
 
-#define WORK_OF_ITERATION 8             /* tiles that are read or written, at least */
 #define TREE_MAX 4096                   /* values that a root is made of */
-#define UNROLL_MAX 8
 
 /* ----- what a value is made of */
 
@@ -201,6 +199,31 @@ int root_settle_products(struct lower *l, const struct mosaic_value *v)
     return 0;
 }
 
+struct inner { const struct mosaic_value *around, *found; };
+
+static bool is_inner_product(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    struct inner *i = (struct inner *)(uintptr_t)w->user;
+
+    (void)local;
+    if (v == i->around || w->l->place[v->id].is_there || !w->l->pulled[v->id])
+        return false;
+    i->found = v;
+    return true;
+}
+
+/* A value of more products than the units hold weights for: some of them stand in memory first. */
+static int settle_surplus(struct lower *l, const struct mosaic_value *v)
+{
+    struct inner i = {.around = v};
+    struct place ignored;
+
+    while (root_units(l, v, false) > l->chip->mxu_count && find(l, v, is_inner_product, &i))
+        if (root_materialize(l, i.found, &ignored))
+            return -1;
+    return 0;
+}
+
 /* ----- adding roots */
 
 static bool go_together(struct lower *l, const struct root *a, const struct root *b)
@@ -216,8 +239,11 @@ static bool go_together(struct lower *l, const struct root *a, const struct root
 
 int root_add(struct lower *l, const struct root *r)
 {
-    bool fits = l->root_count < ROOTS_MAX;
+    bool fits;
 
+    if (settle_surplus(l, r->value))
+        return -1;
+    fits = l->root_count < ROOTS_MAX;
     for (int i = 0; i < l->root_count && fits; i++)
         fits = go_together(l, &l->root[i], r);
     fits = fits && root_units(l, r->value, true) <= l->chip->mxu_count;
@@ -415,17 +441,27 @@ static int64_t work_of(struct lower *l)
     return work;
 }
 
+/* of so many row tiles from `row` on, how many go into one packed tile */
+static int64_t together(const struct lower *l, const struct root *r, int64_t row, int64_t most)
+{
+    int64_t packed = r->to.t.rows / TILE_ROWS, down = tile_down(l, r->value);
+    int64_t at = row % down, here = packed - at % packed;
+
+    if (here > down - at)
+        here = down - at;
+    return here < most ? here : most;
+}
+
 /* one root's tiles of an iteration, `parts` row tiles from `row` on */
 static bool put_root(struct tiler *t, const struct root *r, int64_t row, int64_t parts)
 {
     struct lower *l = t->l;
     int64_t across = tile_lanes_across(l, r->value);
-    int64_t packed = r->to.t.rows / TILE_ROWS;
 
-    for (int64_t p = 0; p < parts; p += packed)
+    for (int64_t p = 0, here; p < parts; p += here) {
+        here = together(l, r, row + p, parts - p);
         for (int64_t lane = 0; lane < across; lane++) {
             struct tile_at at = {.row = row + p, .lane = lane, .all_lanes = r->to.is_spread};
-            int64_t here = parts - p < packed ? parts - p : packed;
             opnd value[4];
             int mask[4];
 
@@ -449,16 +485,8 @@ static bool put_root(struct tiler *t, const struct root *r, int64_t row, int64_t
                             r->mask ? mask : NULL))
                 return false;
         }
+    }
     return true;
-}
-
-static void restart(struct tiler *t)
-{
-    t->memo_count = t->loaded_count = 0;
-    t->next_unit = 0;
-    t->lane_index = t->row_index = -1;
-    t->arrays_met = 0;
-    tile_lives_begin(t);
 }
 
 /* a value that was to be saved, and that only roots of this loop read: it need not be stored */
@@ -474,114 +502,6 @@ static bool put_roots(struct tiler *t, int64_t row, int64_t parts)
         if (!put_root(t, &t->l->root[i], row, parts))
             return false;
     return !t->is_failed;
-}
-
-/* the values of one iteration */
-static bool put_iteration(struct tiler *t, int64_t row, int64_t parts)
-{
-    restart(t);
-    return t->body(t, row, parts) && !t->is_failed;
-}
-
-/* to nowhere: what an iteration asks for */
-static bool rehearse(struct tiler *t, int64_t row, int64_t parts)
-{
-    struct vcode nowhere;
-    bool is_right;
-
-    vcode_init(&nowhere, t->l->a);
-    t->c = &nowhere;
-    is_right = put_iteration(t, row, parts);
-    t->c = &t->l->code;
-    vcode_fini(&nowhere);
-    return is_right;
-}
-
-static void set_pointers(struct tiler *t)
-{
-    struct lower *l = t->l;
-
-    for (int i = 0; i < t->pointer_count; i++) {
-        const struct tile_pointer *p = &t->pointer[i];
-
-        if (p->has_offset)
-            emit_sld(&l->code, p->reg, NONE, I(p->smem));
-        else
-            emit_smov(&l->code, p->reg, I(p->value));
-    }
-}
-
-/* so many row tiles of an iteration that the loop has enough to overlap */
-static int64_t step_of(const struct tiler *t, int64_t run, int64_t work)
-{
-    int64_t step = t->parts;
-
-    while (step < run && run % (2 * step) == 0 && work * step < WORK_OF_ITERATION &&
-           step / t->parts < UNROLL_MAX)
-        step *= 2;
-    return step;
-}
-
-#define LOOP_COUNTER (TILE_POINTERS_MAX)        /* behind the pointers' registers */
-
-static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
-{
-    struct lower *l = t->l;
-    int64_t rounds;
-
-    t->step = step_of(t, run, work);
-    rounds = run / t->step;
-    t->is_moving = rounds > 1;
-    t->pointer_count = 0;
-    if (!rehearse(t, first, rounds ? t->step : run))
-        return false;
-    pallas_begin_block(l);
-    set_pointers(t);
-    pulled_latch(t, rounds > 1);
-    if (rounds > 1) {
-        pallas_begin_block(l);
-        vcode_loop_begin(&l->code, LOOP_COUNTER, rounds);
-        if (!put_iteration(t, first, t->step))
-            return false;
-        if (t->body == put_roots)
-            tile_hoist(t, l->code.block_count - 1);
-        for (int i = 0; i < t->pointer_count; i++)
-            if (t->pointer[i].step)
-                vcode_loop_step(&l->code, t->pointer[i].reg, t->pointer[i].step);
-        vcode_loop_end(&l->code, LOOP_COUNTER);
-        t->marks_latches = false;
-        scalar_forget(l);
-        if (run % t->step == 0)
-            return true;
-        /* the rest, by itself: pointers stand behind the rounds */
-        return put_run(t, first + rounds * t->step, run % t->step, work);
-    }
-    if (rounds && !put_iteration(t, first, t->step))
-        return false;
-    pallas_begin_block(l);
-    if (rounds && run % t->step)
-        return put_run(t, first + t->step, run % t->step, work);
-    return rounds ? true : put_iteration(t, first, run);
-}
-
-int tile_loop(struct tiler *t, int64_t all, int64_t work)
-{
-    int64_t run;
-
-    t->run = all;
-    t->parts = 1;
-    t->step = all;
-    t->is_moving = all > 1;
-    t->product_count = t->units_used = t->spills_taken = 0;
-    t->all = all;
-    if (!rehearse(t, 0, 1) ||           /* what goes on evenly, how many rows a tile has */
-        !pulled_load(t))
-        return -1;
-    run = t->run;
-    for (int64_t first = 0; first < all; first += run)
-        if (!put_run(t, first, all - first < run ? all - first : run, work))
-            return -1;
-    return 0;
 }
 
 /* ----- what is costly is not made twice */
@@ -632,7 +552,7 @@ static void keep_costly(struct lower *l)
 
 int root_flush(struct lower *l)
 {
-    struct tiler t = {.l = l, .c = &l->code, .body = put_roots};
+    struct tiler t = {.l = l, .c = &l->code, .body = put_roots, .hoists = true};
     uint16_t before;
     int status;
 

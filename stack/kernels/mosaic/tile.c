@@ -168,27 +168,73 @@ int tile_unit(struct tiler *t)
     return unit;
 }
 
+static struct tile_pointer *find_pointer(struct tiler *t, const struct tile_pointer *p)
+{
+    for (int i = 0; i < t->pointer_count; i++)
+        if (t->pointer[i].has_offset == p->has_offset && t->pointer[i].smem == p->smem &&
+            t->pointer[i].step == p->step && t->pointer[i].value == p->value)
+            return &t->pointer[i];
+    return NULL;
+}
+
+static struct isa_operand add_pointer(struct tiler *t, struct tile_pointer *p)
+{
+    p->reg = t->pointer_count;
+    t->pointer[t->pointer_count++] = *p;
+    return R(p->reg);
+}
+
+/*
+ * The loop has more addresses than registers: this one is read in every iteration, and what has been
+ * gone on by is added to it, which all that go on by as much share.
+ */
+static struct isa_operand read_address(struct tiler *t, const struct tile_pointer *p)
+{
+    struct isa_operand gone = I(0);
+    int reg;
+
+    if (p->step) {
+        struct tile_pointer way = {.step = p->step}, *found = find_pointer(t, &way);
+
+        if (!found && t->pointer_count == TILE_POINTERS_MAX) {
+            tile_fail(t, NULL, "a loop over tiles goes on by more than %d different steps",
+                      TILE_POINTERS_MAX - CROWDED_POINTERS_MAX);
+            return NONE;
+        }
+        gone = found ? R(found->reg) : add_pointer(t, &way);
+    }
+    if (!p->has_offset) {
+        reg = scalar_register(t->l);
+        emit_sadd(t->c, reg, gone, I(p->value));
+        return R(reg);
+    }
+    reg = scalar_register(t->l);
+    emit_sld(t->c, reg, NONE, I(p->smem));
+    if (p->step)
+        emit_sadd(t->c, reg, R(reg), gone);
+    return R(reg);
+}
+
 struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar offset, int64_t step)
 {
     struct tile_pointer p = {.has_offset = has_offset && !offset.is_known,
-                             .smem = offset.smem, .step = t->is_moving ? step : 0};
+                             .smem = offset.smem, .step = t->is_moving ? step : 0}, *found;
 
     if (!p.has_offset)
         p.smem = 0;
     p.value = has_offset && offset.is_known ? offset.value : 0;
     if (!p.has_offset && !p.step)
         return p.value ? I(p.value) : NONE;
-    for (int i = 0; i < t->pointer_count; i++)
-        if (t->pointer[i].has_offset == p.has_offset && t->pointer[i].smem == p.smem &&
-            t->pointer[i].step == p.step && t->pointer[i].value == p.value)
-            return R(t->pointer[i].reg);
+    found = find_pointer(t, &p);
+    if (found)
+        return R(found->reg);
+    if (t->is_crowded && t->pointer_count >= CROWDED_POINTERS_MAX)
+        return read_address(t, &p);
     if (t->pointer_count == TILE_POINTERS_MAX) {
-        tile_fail(t, NULL, "a loop over tiles needs more than %d addresses", TILE_POINTERS_MAX);
+        t->is_too_small = true;         /* once more, crowded */
         return NONE;
     }
-    p.reg = t->pointer_count;
-    t->pointer[t->pointer_count++] = p;
-    return R(p.reg);
+    return add_pointer(t, &p);
 }
 
 opnd tile_scalar(struct tiler *t, struct scalar s)

@@ -1,0 +1,139 @@
+/*
+ * A loop over row tiles: what an iteration asks for is learnt by writing it to nowhere, then it is
+ * written as a loop of as many as follow each other evenly, and the rest behind it.
+ */
+#include "stack/kernels/mosaic/product.h"
+
+#define WORK_OF_ITERATION 8             /* tiles that are read or written, at least */
+#define UNROLL_MAX 8
+
+static void restart(struct tiler *t)
+{
+    t->memo_count = t->loaded_count = 0;
+    t->next_unit = 0;
+    t->lane_index = t->row_index = -1;
+    t->arrays_met = 0;
+    tile_lives_begin(t);
+}
+
+/* the values of one iteration */
+static bool put_iteration(struct tiler *t, int64_t row, int64_t parts)
+{
+    restart(t);
+    return t->body(t, row, parts) && !t->is_failed;
+}
+
+static bool put_nowhere(struct tiler *t, int64_t row, int64_t parts)
+{
+    struct vcode nowhere;
+    bool is_right;
+
+    vcode_init(&nowhere, t->l->a);
+    t->c = &nowhere;
+    is_right = put_iteration(t, row, parts);
+    t->c = &t->l->code;
+    vcode_fini(&nowhere);
+    return is_right;
+}
+
+/* what an iteration asks for */
+static bool rehearse(struct tiler *t, int64_t row, int64_t parts)
+{
+    bool is_right = put_nowhere(t, row, parts);
+
+    if (is_right && t->is_too_small) {
+        t->is_crowded = true;
+        t->is_too_small = false;
+        t->pointer_count = 0;
+        is_right = put_nowhere(t, row, parts);
+    }
+    return is_right;
+}
+
+static void set_pointers(struct tiler *t)
+{
+    struct lower *l = t->l;
+
+    for (int i = 0; i < t->pointer_count; i++) {
+        const struct tile_pointer *p = &t->pointer[i];
+
+        if (p->has_offset)
+            emit_sld(&l->code, p->reg, NONE, I(p->smem));
+        else
+            emit_smov(&l->code, p->reg, I(p->value));
+    }
+}
+
+/* so many row tiles of an iteration that the loop has enough to overlap */
+static int64_t step_of(const struct tiler *t, int64_t run, int64_t work)
+{
+    int64_t step = t->parts;
+
+    while (step < run && run % (2 * step) == 0 && work * step < WORK_OF_ITERATION &&
+           step / t->parts < UNROLL_MAX)
+        step *= 2;
+    return step;
+}
+
+#define LOOP_COUNTER (TILE_POINTERS_MAX)        /* behind the pointers' registers */
+
+static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
+{
+    struct lower *l = t->l;
+    int64_t rounds;
+
+    t->step = step_of(t, run, work);
+    rounds = run / t->step;
+    t->is_moving = rounds > 1;
+    t->pointer_count = 0;
+    if (!rehearse(t, first, rounds ? t->step : run))
+        return false;
+    pallas_begin_block(l);
+    set_pointers(t);
+    pulled_latch(t, rounds > 1);
+    if (rounds > 1) {
+        pallas_begin_block(l);
+        vcode_loop_begin(&l->code, LOOP_COUNTER, rounds);
+        if (!put_iteration(t, first, t->step))
+            return false;
+        if (t->hoists)
+            tile_hoist(t, l->code.block_count - 1);
+        for (int i = 0; i < t->pointer_count; i++)
+            if (t->pointer[i].step)
+                vcode_loop_step(&l->code, t->pointer[i].reg, t->pointer[i].step);
+        vcode_loop_end(&l->code, LOOP_COUNTER);
+        t->marks_latches = false;
+        scalar_forget(l);
+        if (run % t->step == 0)
+            return true;
+        /* the rest, by itself: pointers stand behind the rounds */
+        return put_run(t, first + rounds * t->step, run % t->step, work);
+    }
+    if (rounds && !put_iteration(t, first, t->step))
+        return false;
+    pallas_begin_block(l);
+    if (rounds && run % t->step)
+        return put_run(t, first + t->step, run % t->step, work);
+    return rounds ? true : put_iteration(t, first, run);
+}
+
+int tile_loop(struct tiler *t, int64_t all, int64_t work)
+{
+    int64_t run;
+
+    t->run = all;
+    t->parts = 1;
+    t->step = all;
+    t->is_moving = all > 1;
+    t->product_count = t->units_used = t->spills_taken = 0;
+    t->all = all;
+    if (!rehearse(t, 0, 1) ||           /* what goes on evenly, how many rows a tile has */
+        !pulled_load(t))
+        return -1;
+    /* fewer than a packed tile has: what goes into it is made in one piece, one after the other */
+    run = t->run < t->parts ? t->parts : t->run;
+    for (int64_t first = 0; first < all; first += run)
+        if (!put_run(t, first, all - first < run ? all - first : run, work))
+            return -1;
+    return 0;
+}
