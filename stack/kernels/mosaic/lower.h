@@ -60,6 +60,7 @@ struct place {
     int64_t sublane, lane;              /* (0 where late ones stand for them) */
     bool has_late_row, has_late_lane;
     struct scalar late_row, late_lane;  /* then those, below a tile's rows, below 128 */
+    int64_t late_multiple;              /* that late_row surely is of */
     struct scalar row_offset;           /* offset to the word that has the row, */
     struct scalar late_word;            /* and which of the word's rows it is */
     struct scalar late_part, late_sublane, late_back;   /* late_row / 8, its rest, 8 less that */
@@ -242,6 +243,8 @@ int64_t tiles_rows(const struct tiles *t);              /* VMEM rows of all of i
 struct place place_new(struct lower *l, const struct mosaic_type *type, const struct mosaic_op *op,
                        const char *what);
 struct scalar place_row(struct lower *l, const struct place *p);        /* its first row */
+struct scalar place_shifted(struct lower *l, struct scalar s, int by);  /* to the right */
+struct scalar place_masked(struct lower *l, struct scalar s, int64_t mask);
 /* a buffer for what `v` is, in the space of its type */
 int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_value *v,
                const char *what);

@@ -1,5 +1,5 @@
 /* Loads and stores of a kernel, its copies and semaphores. */
-#include "stack/kernels/mosaic/lower.h"
+#include "stack/kernels/mosaic/copy.h"
 
 #include <string.h>
 
@@ -159,243 +159,6 @@ int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
 
 /* ----- copies */
 
-static struct scalar granule_of(struct lower *l, const struct place *p)
-{
-    return scalar_mul(l, place_row(l, p), GRANULES_PER_ROW);
-}
-
-static int64_t outer_count(const struct tiles *t)
-{
-    int64_t n = 1;
-
-    for (int d = 0; d < t->rank; d++)
-        if (d != t->row_dim && d != t->lane_dim)
-            n *= t->dim[d];
-    return n;
-}
-
-/* what lies together: tiles along lanes, then rows of tiles, then outer dimensions from the last on */
-struct run { int64_t rows; int next_dim; };
-
-static int64_t across_of(const struct tiles *t)
-{
-    return t->lane_dim >= 0 ? (t->dim[t->lane_dim] + TILE_LANES - 1) / TILE_LANES : 1;
-}
-
-static int64_t down_of(const struct tiles *t)
-{
-    return t->row_dim >= 0 ? (t->dim[t->row_dim] + t->rows - 1) / t->rows : 1;
-}
-
-struct level { int64_t count, from, to; };      /* of a copy, in VMEM rows */
-
-#define LEVELS_MAX (MOSAIC_RANK_MAX + 1)
-
-/* Levels from the innermost on, those that go on in both without a gap being one with what is inside
- * them; *rows is what lies together. */
-static int copy_levels(const struct tiles *a, const struct tiles *b, struct level *level,
-                       int64_t *rows)
-{
-    struct level all[LEVELS_MAX];
-    int count = 0, kept = 0;
-
-    if (a->is_linear && b->is_linear) {
-        *rows = tiles_rows(a);
-        return 0;
-    }
-    all[count++] = (struct level){across_of(a), a->lane_step, b->lane_step};
-    all[count++] = (struct level){down_of(a), a->row_step, b->row_step};
-    for (int d = a->rank - 1; d >= 0; d--) {
-        int e = b->rank - 1 - (a->rank - 1 - d);
-
-        if (d != a->row_dim && d != a->lane_dim && count < LEVELS_MAX)
-            all[count++] = (struct level){a->dim[d], a->outer_step[d],
-                                          e >= 0 ? b->outer_step[e] : 0};
-    }
-    *rows = TILE_ROWS;
-    for (int i = 0; i < count; i++) {
-        if (all[i].count == 1)
-            continue;
-        if (!kept && all[i].from == *rows && all[i].to == *rows)
-            *rows *= all[i].count;
-        else if (kept && level[kept - 1].count * level[kept - 1].from == all[i].from &&
-                 level[kept - 1].count * level[kept - 1].to == all[i].to)
-            level[kept - 1].count *= all[i].count;
-        else
-            level[kept++] = all[i];
-    }
-    return kept;
-}
-
-enum isa_opcode pallas_copy_code(enum mosaic_space from, enum mosaic_space to)
-{
-    bool is_hbm = from == MOSAIC_HBM || from == MOSAIC_ANY;
-    bool to_hbm = to == MOSAIC_HBM || to == MOSAIC_ANY;
-
-    if (is_hbm)
-        return to_hbm ? OP_DMA_HBM_HBM : to == MOSAIC_SMEM ? OP_DMA_HBM_SMEM : OP_DMA_HBM_VMEM;
-    if (from == MOSAIC_SMEM)
-        return to_hbm ? OP_DMA_SMEM_HBM : OP_DMA_SMEM_VMEM;
-    return to_hbm ? OP_DMA_VMEM_HBM : to == MOSAIC_SMEM ? OP_DMA_VMEM_SMEM : OP_DMA_VMEM_VMEM;
-}
-
-/* one copy of `rows` by a level, from and to granules in registers */
-static void put_copy(struct lower *l, enum isa_opcode code, struct isa_operand from,
-                     struct isa_operand to, const struct level *level, int64_t rows,
-                     struct isa_operand flag)
-{
-    int64_t run = rows * GRANULES_PER_ROW;
-
-    if (!level)
-        vcode_put(&l->code, isa_make_dma(code, from, I(run), to, flag));
-    else
-        vcode_put(&l->code, isa_make_dma_strided(code, from, I(run * level->count), to, flag,
-                                                 I(level->from * GRANULES_PER_ROW),
-                                                 I(level->to * GRANULES_PER_ROW), I(run)));
-}
-
-/* so many granules as a part of a computed size has: whole tiles of 128, 8 rows of 16 */
-static struct scalar sized_granules(struct lower *l, const struct place *p, bool is_run)
-{
-    int64_t down = down_of(&p->t), across = across_of(&p->t), each;
-    struct isa_operand x;
-    int to;
-
-    if (p->size_dim == p->t.lane_dim)   /* 128 lanes are a tile */
-        return is_run ? p->size : scalar_mul(l, p->size, down);
-    each = across * TILE_ROWS * GRANULES_PER_ROW;
-    x = scalar_use(l, p->size);
-    to = scalar_register(l);
-    emit_sshrl(&l->code, to, x, I(__builtin_ctz((unsigned)p->t.rows)));
-    return scalar_mul(l, scalar_keep(l, R(to)), each);
-}
-
-/* Of two dimensions: row tiles one after the other, in each so many tiles as there are. */
-static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct place *from,
-                      const struct place *to, struct scalar flag, struct scalar a,
-                      struct scalar b)
-{
-    const struct place *sized = from->has_size ? from : to;
-    enum isa_opcode code = pallas_copy_code(from->space, to->space);
-    bool is_lanes = sized->size_dim == sized->t.lane_dim;
-    struct scalar all, run;
-    struct isa_operand x, y, n, r;
-
-    if (outer_count(&sized->t) != 1 || !from->has_size || !to->has_size)
-        return pallas_fail(l, op, "a part of a computed size of an array of %d dimensions",
-                           sized->t.rank);
-    if (to->has_half && to->space != MOSAIC_VMEM)
-        return pallas_fail(l, op, "a part of a computed size that is no whole number of tiles for "
-                          "certain is written");
-    all = sized_granules(l, sized, false);
-    run = is_lanes ? sized_granules(l, sized, true)
-                   : scalar_known(across_of(&sized->t) * TILE_ROWS * GRANULES_PER_ROW);
-    x = scalar_use(l, a);
-    y = scalar_use(l, b);
-    n = scalar_use(l, all);
-    r = scalar_use(l, run);
-    vcode_put(&l->code, isa_make_dma_strided(code, x, n, y, scalar_use(l, flag),
-                                             I(from->t.row_step * GRANULES_PER_ROW),
-                                             I(to->t.row_step * GRANULES_PER_ROW), r));
-    return 0;
-}
-
-#define COPIES_MAX 4096
-
-/* a copy's way: its flags, and of a remote one the core that it goes to */
-struct way {
-    enum isa_opcode code;
-    struct scalar flag;
-    bool is_remote;
-    struct scalar core, sent;           /* flag here, that tells when the source has been read */
-};
-
-static enum isa_opcode remote_code(enum mosaic_space from, enum mosaic_space to)
-{
-    bool is_hbm = from == MOSAIC_HBM || from == MOSAIC_ANY;
-    bool to_hbm = to == MOSAIC_HBM || to == MOSAIC_ANY;
-
-    if (is_hbm)
-        return to_hbm ? OP_DMA_HBM_HBM_REMOTE : OP_DMA_HBM_VMEM_REMOTE;
-    return to_hbm ? OP_DMA_VMEM_HBM_REMOTE : OP_DMA_VMEM_REMOTE;
-}
-
-/* one copy of `rows` by a level; a remote one is a run at a time */
-static void put_level(struct lower *l, const struct way *w, struct scalar from, struct scalar to,
-                      const struct level *level, int64_t rows)
-{
-    int64_t count = w->is_remote && level ? level->count : 1;
-
-    if (!w->is_remote) {
-        struct isa_operand source = scalar_use(l, from);
-
-        struct isa_operand target = scalar_use(l, to);
-
-        put_copy(l, w->code, source, target, level, rows, scalar_use(l, w->flag));
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        struct scalar x = scalar_add(l, from, scalar_known(level ? i * level->from * GRANULES_PER_ROW : 0));
-        struct scalar y = scalar_add(l, to, scalar_known(level ? i * level->to * GRANULES_PER_ROW : 0));
-        struct isa_operand source = scalar_use(l, x), target = scalar_use(l, y);
-        struct isa_operand sent = scalar_use(l, w->sent), core = scalar_use(l, w->core);
-
-        vcode_put(&l->code, isa_make_dma_rem(w->code, source, I(rows * GRANULES_PER_ROW), target,
-                                             scalar_use(l, w->flag), sent, core));
-    }
-}
-
-/*
- * A copy as one DMA for each of the levels beyond the innermost. Parts of arrays of one dimension in
- * SMEM are words that follow each other.
- */
-static int copy_by(struct lower *l, const struct mosaic_op *op, const struct place *from,
-                   const struct place *to, const struct way *w, int64_t *granules)
-{
-    struct level level[LEVELS_MAX];
-    struct scalar a = granule_of(l, from), b = granule_of(l, to);
-    int64_t rows, copies = 1, index[LEVELS_MAX] = {0};
-    int count;
-
-    if (from->sublane || to->sublane || from->lane || to->lane || from->has_late_row ||
-        to->has_late_row || from->has_late_lane || to->has_late_lane)
-        return pallas_fail(l, op, "a copy from within a tile");
-    if (from->has_size || to->has_size)
-        return w->is_remote ? pallas_fail(l, op, "a part of a computed size to another device")
-                            : copy_sized(l, op, from, to, w->flag, a, b);
-    count = copy_levels(&from->t, &to->t, level, &rows);
-    for (int i = 1; i < count; i++)
-        copies *= level[i].count;
-    if (copies * (w->is_remote && count ? level[0].count : 1) > COPIES_MAX)
-        return pallas_fail(l, op, "%lld copies of one", (long long)copies);
-    *granules = rows * GRANULES_PER_ROW * copies * (count ? level[0].count : 1);
-    for (int64_t c = 0; c < copies; c++) {
-        int64_t x = 0, y = 0;
-        struct scalar begin, end;
-
-        for (int i = 1; i < count; i++) {
-            x += index[i] * level[i].from;
-            y += index[i] * level[i].to;
-        }
-        begin = scalar_add(l, a, scalar_known(x * GRANULES_PER_ROW));
-        end = scalar_add(l, b, scalar_known(y * GRANULES_PER_ROW));
-        put_level(l, w, begin, end, count ? &level[0] : NULL, rows);
-        for (int i = 1; i < count && ++index[i] == level[i].count; i++)
-            index[i] = 0;
-    }
-    return 0;
-}
-
-int pallas_copy(struct lower *l, const struct mosaic_op *op, const struct place *from,
-                const struct place *to, struct scalar flag, int64_t *granules)
-{
-    struct way w = {.code = pallas_copy_code(from->space, to->space), .flag = flag};
-
-    if (from->space == MOSAIC_SMEM || to->space == MOSAIC_SMEM)
-        return words_copy(l, op, from, to, flag, granules);
-    return copy_by(l, op, from, to, &w, granules);
-}
-
 /* number of the flag that a semaphore is */
 static struct scalar flag_number(struct lower *l, const struct place *p)
 {
@@ -417,7 +180,7 @@ static int copy_remote(struct lower *l, const struct mosaic_op *op, const struct
                        const struct place *to, const struct place *done, struct scalar core)
 {
     const struct place *sent = place_in(l, mosaic_in_group(op, 1));
-    struct way w = {.code = remote_code(from->space, to->space), .is_remote = true, .core = core};
+    struct copy_way w = {.code = copy_remote_code(from->space, to->space), .is_remote = true, .core = core};
     int64_t granules;
 
     if (!sent)
@@ -426,7 +189,7 @@ static int copy_remote(struct lower *l, const struct mosaic_op *op, const struct
         return pallas_fail(l, op, "a copy of SMEM to another device");
     w.sent = flag_number(l, sent);
     w.flag = flag_number(l, done);
-    return copy_by(l, op, from, to, &w, &granules);
+    return copy_put(l, op, from, to, &w, &granules);
 }
 
 int pallas_enqueue_dma(struct lower *l, const struct mosaic_op *op)
@@ -445,16 +208,6 @@ int pallas_enqueue_dma(struct lower *l, const struct mosaic_op *op)
     if (peers_core(l, op, 4, &core))
         return copy_remote(l, op, from, to, done, core);
     return l->is_failed ? -1 : pallas_copy(l, op, from, to, flag_number(l, done), &granules);
-}
-
-/* granules that a copy to `p` raises its flag by: those of whole tiles */
-static int64_t granules_of(const struct place *p)
-{
-    if (p->space == MOSAIC_SMEM)
-        return words_granules(&p->t);
-    if (p->t.is_linear)
-        return tiles_rows(&p->t) * GRANULES_PER_ROW;
-    return down_of(&p->t) * across_of(&p->t) * outer_count(&p->t) * TILE_ROWS * GRANULES_PER_ROW;
 }
 
 static void await_scalar(struct lower *l, struct isa_operand flag, struct scalar amount)
@@ -486,9 +239,9 @@ int pallas_wait_dma(struct lower *l, const struct mosaic_op *op)
     pallas_begin_block(l);
     flag = flag_of(l, sem);
     if (to->has_size)
-        await_scalar(l, flag, sized_granules(l, to, false));
+        await_scalar(l, flag, copy_sized_granules(l, to));
     else
-        vcode_await(&l->code, flag, granules_of(to), -1);
+        vcode_await(&l->code, flag, copy_granules(to), -1);
     pallas_begin_block(l);
     return 0;
 }

@@ -220,20 +220,28 @@ static void move_base(struct lower *l, struct place *p, struct scalar index, int
     p->has_offset = true;
 }
 
-static struct scalar shifted(struct lower *l, struct scalar s, int by)
+struct scalar place_shifted(struct lower *l, struct scalar s, int by)
 {
-    struct isa_operand x = scalar_use(l, s);
-    int to = scalar_register(l);
+    struct isa_operand x;
+    int to;
 
+    if (s.is_known || by == 0)
+        return by ? scalar_known((uint32_t)s.value >> by) : s;
+    x = scalar_use(l, s);
+    to = scalar_register(l);
     emit_sshrl(&l->code, to, x, I(by));
     return scalar_keep(l, R(to));
 }
 
-static struct scalar masked(struct lower *l, struct scalar s, int64_t mask)
+struct scalar place_masked(struct lower *l, struct scalar s, int64_t mask)
 {
-    struct isa_operand x = scalar_use(l, s);
-    int to = scalar_register(l);
+    struct isa_operand x;
+    int to;
 
+    if (s.is_known)
+        return scalar_known(s.value & mask);
+    x = scalar_use(l, s);
+    to = scalar_register(l);
     emit_sand(&l->code, to, x, I(mask));
     return scalar_keep(l, R(to));
 }
@@ -241,19 +249,23 @@ static struct scalar masked(struct lower *l, struct scalar s, int64_t mask)
 static int log2_of(int64_t n) { return __builtin_ctz((unsigned)n); }
 
 /* from a row on that is computed, anywhere in a tile */
-static void move_late_rows(struct lower *l, struct place *p, struct scalar index)
+static void move_late_rows(struct lower *l, struct place *p, struct scalar index, int64_t multiple)
 {
-    int64_t words = p->t.rows / TILE_ROWS;
+    int64_t words = p->t.rows / TILE_ROWS, before = p->has_late_row ? p->late_multiple : p->t.rows;
     struct scalar from = p->has_late_row ? p->late_row : scalar_known(p->sublane);
 
+    p->late_multiple = p->t.rows;       /* the largest power of two that all are of */
+    while (multiple % p->late_multiple || before % p->late_multiple || p->sublane % p->late_multiple)
+        p->late_multiple /= 2;
+
     index = scalar_add(l, index, from);
-    move_base(l, p, shifted(l, index, log2_of(p->t.rows)), p->t.row_step);
+    move_base(l, p, place_shifted(l, index, log2_of(p->t.rows)), p->t.row_step);
     p->sublane = 0;
     p->has_late_row = true;
-    p->late_row = masked(l, index, p->t.rows - 1);
-    p->late_word = masked(l, p->late_row, words - 1);
-    p->late_part = shifted(l, p->late_row, log2_of(TILE_ROWS));
-    p->late_sublane = masked(l, p->late_row, TILE_ROWS - 1);
+    p->late_row = place_masked(l, index, p->t.rows - 1);
+    p->late_word = place_masked(l, p->late_row, words - 1);
+    p->late_part = place_shifted(l, p->late_row, log2_of(TILE_ROWS));
+    p->late_sublane = place_masked(l, p->late_row, TILE_ROWS - 1);
     p->late_back = scalar_sub(l, scalar_known(TILE_ROWS), p->late_sublane);
 }
 
@@ -282,19 +294,19 @@ static int move_rows(struct lower *l, const struct mosaic_op *op, struct place *
             move_base(l, p, index, p->t.row_step / p->t.rows);
             return 0;
         }
-        move_base(l, p, shifted(l, index, log2_of(p->t.rows)), p->t.row_step);
+        move_base(l, p, place_shifted(l, index, log2_of(p->t.rows)), p->t.row_step);
         return 0;
     }
-    if (index.is_known && !p->has_late_row && (p->t.rows == TILE_ROWS || p->space == MOSAIC_VMEM)) {
+    if (p->space != MOSAIC_VMEM && multiple % (p->t.rows / TILE_ROWS))
+        return refuse_part(l, op, "rows", p->t.rows / TILE_ROWS);
+    if (index.is_known && !p->has_late_row) {
         int64_t row = p->sublane + index.value;
 
         p->base += row / p->t.rows * p->t.row_step;
         p->sublane = row % p->t.rows;
         return 0;
     }
-    if (p->space != MOSAIC_VMEM)
-        return refuse_part(l, op, "rows", p->t.rows);
-    move_late_rows(l, p, index);
+    move_late_rows(l, p, index, multiple);
     return 0;
 }
 
@@ -315,14 +327,14 @@ static int move_linear(struct lower *l, const struct mosaic_op *op, struct place
     if (multiple % unit && (p->space != MOSAIC_VMEM || unit > TILE_LANES))
         return refuse_part(l, op, "elements", (int)unit);
     index = scalar_add(l, index, p->has_late_lane ? p->late_lane : scalar_known(p->lane));
-    move_base(l, p, shifted(l, index, log2_of(unit)), 1);
+    move_base(l, p, place_shifted(l, index, log2_of(unit)), 1);
     if (multiple % unit == 0 && !p->has_late_lane && !p->lane)
         return 0;
     if (unit > TILE_LANES)
         return refuse_part(l, op, "elements", (int)unit);
     p->lane = 0;
     p->has_late_lane = true;
-    p->late_lane = masked(l, index, TILE_LANES - 1);
+    p->late_lane = place_masked(l, index, TILE_LANES - 1);
     p->lane_turn = scalar_sub(l, scalar_known(TILE_LANES), p->late_lane);
     return 0;
 }
@@ -344,14 +356,14 @@ static int move_lanes(struct lower *l, const struct mosaic_op *op, struct place 
         return 0;
     }
     if (is_whole && !p->has_late_lane && !p->lane && p->t.lane_step == TILE_ROWS) {
-        move_base(l, p, shifted(l, index, 4), 1);       /* 128 lanes are 8 rows */
+        move_base(l, p, place_shifted(l, index, 4), 1);       /* 128 lanes are 8 rows */
         return 0;
     }
     index = scalar_add(l, index, p->has_late_lane ? p->late_lane : scalar_known(p->lane));
-    move_base(l, p, shifted(l, index, log2_of(TILE_LANES)), p->t.lane_step);
+    move_base(l, p, place_shifted(l, index, log2_of(TILE_LANES)), p->t.lane_step);
     p->lane = 0;
     p->has_late_lane = true;
-    p->late_lane = masked(l, index, TILE_LANES - 1);
+    p->late_lane = place_masked(l, index, TILE_LANES - 1);
     p->lane_turn = scalar_sub(l, scalar_known(TILE_LANES), p->late_lane);
     return 0;
 }
@@ -377,7 +389,7 @@ int place_move(struct lower *l, const struct mosaic_op *op, struct place *p, int
         move_base(l, p, index, p->t.outer_step[dim]);
     if (p->has_late_row)
         p->row_offset = scalar_add(l, p->offset,
-                                   shifted(l, p->late_row, log2_of(p->t.rows / TILE_ROWS)));
+                                   place_shifted(l, p->late_row, log2_of(p->t.rows / TILE_ROWS)));
     return status;
 }
 

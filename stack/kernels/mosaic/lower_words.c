@@ -167,6 +167,8 @@ int words_copy(struct lower *l, const struct mosaic_op *op, const struct place *
                            mosaic_element_name(array->t.element));
     if (is_apart(&words->t, words))
         return pallas_fail(l, op, "a part of SMEM that begins within %d bytes", GRANULE_BYTES);
+    if (array->has_late_row)
+        return pallas_fail(l, op, "a copy from within a tile");
     if (words->t.rank > 1 && (array->t.row_dim != array->t.rank - 2 ||
                               array->t.lane_dim != array->t.rank - 1 || array->sublane))
         return pallas_fail(l, op, "a part of other memory whose rows are not its rows");
