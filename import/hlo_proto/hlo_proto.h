@@ -32,6 +32,8 @@ int hlo_proto_read(struct hlo_module *m, const void *bytes, size_t count, const 
 int hlo_proto_write(const struct hlo_module *m, unsigned char **bytes, size_t *count,
                     struct err *e);
 
+/* A type as a ShapeProto, in the arena: row-major where it has no layout. */
+const char *hlo_proto_write_type(const struct hlo_type *t, struct arena *a, size_t *count);
 /* A sharding of one array as an OpSharding, in the arena. */
 const char *hlo_proto_write_sharding(const struct hlo_sharding *s, struct arena *a, size_t *count);
 #endif

@@ -1,4 +1,5 @@
 /* Types and constants as messages. */
+#include "import/hlo_proto/hlo_proto.h"
 #include "import/hlo_proto/read.h"
 #include "import/hlo_proto/write.h"
 
@@ -80,6 +81,18 @@ HloWire__Shape *proto_write_laid_out(struct proto_writer *w, const struct hlo_ty
         t->element != ELEMENT_OPAQUE)
         made->layout = write_layout(w, t);
     return made;
+}
+
+const char *hlo_proto_write_type(const struct hlo_type *t, struct arena *a, size_t *count)
+{
+    struct proto_writer w = {.arena = a};
+    const HloWire__Shape *made = proto_write_laid_out(&w, t);
+    uint8_t *bytes;
+
+    *count = hlo_wire__shape__get_packed_size(made);
+    bytes = arena_alloc(a, *count + 1);
+    hlo_wire__shape__pack(made, bytes);
+    return (const char *)bytes;
 }
 
 /* How far apart elements are in the order of a layout, by dimension. */

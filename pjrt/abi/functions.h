@@ -1,6 +1,6 @@
 /*
  * The functions behind the table, one for each row of functions.def; the rooms of pjrt/ have them,
- * pjrt/api/missing.def those that nobody has yet. An error is the caller's to destroy; NULL: none.
+ * and one that none has does not link. An error is the caller's to destroy; NULL: none.
  */
 #ifndef PJRT_FUNCTIONS_H
 #define PJRT_FUNCTIONS_H

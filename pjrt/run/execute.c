@@ -10,6 +10,7 @@
 #include "pjrt/event/guard.h"
 #include "pjrt/program/layouts.h"
 #include "pjrt/run/callbacks.h"
+#include "pjrt/run/pending.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct launch {
     struct callbacks *callbacks;        /* NULL: none */
     struct promise *done;
     int *device;                        /* their ids */
+    struct pending pending;
 };
 
 static void free_launch(struct launch *l)
@@ -150,9 +152,13 @@ static void finish(struct launch *l, struct PJRT_Error *error)
 static void work(void *arg)
 {
     struct launch *l = arg;
-    struct PJRT_Error *error;
+    struct PJRT_Error *error = pending_end(&l->pending);
     struct guard g;
 
+    if (error) {
+        finish(l, error);
+        return;
+    }
     if (GUARD_ENTER(&g)) {
         error = guard_error(&g);
         executable_abandon_machine(&l->executable->x);
@@ -339,6 +345,10 @@ struct PJRT_Error *pjrt_LoadedExecutable_Execute(struct PJRT_LoadedExecutable_Ex
     give_up_arguments(args, l);
     for (int d = 0; args->device_complete_events && d < l->devices; d++)
         args->device_complete_events[d] = event_of(l->done);
+    l->pending = (struct pending){.client = l->client, .device = l->device, .devices = l->devices,
+                                  .number = args->options ? ARGS_GET(args->options, launch_id, 0)
+                                                          : 0};
+    pending_begin(&l->pending);
     worker_do(args->executable->client->launches, work, l);
     return NULL;
 }

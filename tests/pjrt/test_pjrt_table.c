@@ -1,5 +1,6 @@
 /* The table of the device library, called as frameworks call it: buffers, programs, events, errors. */
 #define _DEFAULT_SOURCE                 /* MAP_ANONYMOUS */
+#include "import/hlo_proto/hlo.pb-c.h"
 #include "tests/rigs/pjrt_rig.h"
 
 #include <sched.h>
@@ -29,14 +30,6 @@ TEST(every_slot_of_the_table_is_filled)
     assert_int_equal(count, 138);
     for (size_t i = 0; i < count; i++)
         assert_non_null(slot[i]);
-}
-
-TEST(what_is_missing_says_so_by_its_name)
-{
-    ARGS(Client_CreateViewOfDeviceBuffer, args, .client = guest_client);
-
-    guest_expect(guest_api->PJRT_Client_CreateViewOfDeviceBuffer(&args),
-                 PJRT_Error_Code_UNIMPLEMENTED, "PJRT_Client_CreateViewOfDeviceBuffer");
 }
 
 TEST(the_client_has_the_devices_of_its_slice)
@@ -363,6 +356,156 @@ TEST(a_placeholder_is_filled_later)
     guest_destroy_executable(l);
 }
 
+static void count_view(void *address, void *user_arg)
+{
+    *(int *)user_arg += address != NULL;
+}
+
+/* of the library's own addresses, in an order of dimensions that the caller says */
+TEST(a_view_has_the_elements_of_an_address)
+{
+    static const int64_t dims[2] = {2, 2}, order[2] = {0, 1};
+    struct PJRT_Buffer_MemoryLayout layout = {.type = PJRT_Buffer_MemoryLayout_Type_Tiled,
+        .tiled = {.minor_to_major = order, .minor_to_major_size = 2}};
+    struct PJRT_Buffer *b = guest_buffer(0, four, 2, dims);
+    ARGS(Buffer_UnsafePointer, address, .buffer = b);
+    int done = 0;
+    float got[4];
+    ARGS(Client_CreateViewOfDeviceBuffer, view, .client = guest_client, .dims = dims,
+         .num_dims = 2, .element_type = PJRT_Buffer_Type_F32, .layout = &layout,
+         .device = guest_device(1), .on_delete_callback = count_view,
+         .on_delete_callback_arg = &done);
+    ARGS(Client_CreateViewOfDeviceBuffer, nothing, .client = guest_client, .dims = dims,
+         .num_dims = 2, .element_type = PJRT_Buffer_Type_F32, .device = guest_device(1));
+
+    CALL(Buffer_UnsafePointer, &address);
+    view.device_buffer_ptr = (void *)address.buffer_pointer;
+    CALL(Client_CreateViewOfDeviceBuffer, &view);
+    guest_destroy(b);
+    guest_read(view.buffer, got, sizeof(got));
+    assert_memory_equal(got, ((float[]){1, 3, 2, 4}), sizeof(got));
+    assert_int_equal(done, 1);
+    guest_destroy(view.buffer);
+    guest_expect(guest_api->PJRT_Client_CreateViewOfDeviceBuffer(&nothing),
+                 PJRT_Error_Code_INVALID_ARGUMENT, "no address");
+}
+
+static struct PJRT_Error *error_of(struct PJRT_Buffer *b)
+{
+    ARGS(Buffer_ReadyEvent, ready, .buffer = b);
+    ARGS(Event_Await, await);
+    ARGS(Event_Destroy, destroy);
+    struct PJRT_Error *error;
+
+    CALL(Buffer_ReadyEvent, &ready);
+    await.event = destroy.event = ready.event;
+    error = guest_api->PJRT_Event_Await(&await);
+    CALL(Event_Destroy, &destroy);
+    return error;
+}
+
+TEST(a_donated_array_comes_when_what_it_waits_for_has_come)
+{
+    enum PJRT_Error_Code codes[2] = {PJRT_Error_Code_OK, PJRT_Error_Code_CANCELLED};
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    float got[4];
+
+    for (int i = 0; i < 2; i++) {
+        struct PJRT_Buffer *b = guest_buffer(0, four, 1, dims_of_four), *y;
+        ARGS(Buffer_DonateWithControlDependency, donate, .buffer = b);
+        struct PJRT_Buffer_DonateWithControlDependency_Callback_Args comes = {
+            .struct_size = sizeof(comes), .error_code = codes[i], .error_message = "too late",
+            .error_message_size = 8};
+
+        CALL(Buffer_DonateWithControlDependency, &donate);
+        assert_true(guest_is_deleted(b));
+        y = guest_execute(l, &donate.out_buffer, 1);
+        comes.callback_data = donate.callback_data;
+        donate.dependency_ready_callback(&comes);
+        if (i == 0)
+            guest_read(y, got, sizeof(got));
+        else
+            guest_expect(error_of(y), PJRT_Error_Code_CANCELLED, "too late");
+        guest_expect(guest_api->PJRT_Buffer_DonateWithControlDependency(&donate),
+                     PJRT_Error_Code_INVALID_ARGUMENT, "donated");
+        guest_destroy(b);
+        guest_destroy(y);
+        guest_destroy(donate.out_buffer);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_true(got[i] == four[i] + 1);
+    guest_destroy_executable(l);
+}
+
+/* launch 7 waits behind one whose argument has not come */
+TEST(a_launch_that_waits_is_told_to_fail)
+{
+    struct PJRT_LoadedExecutable *l = guest_compile(add_one);
+    struct PJRT_ExecuteOptions options = {.struct_size = sizeof(options), .launch_id = 7};
+    struct PJRT_Buffer *b = guest_buffer(0, four, 1, dims_of_four), *const *list = &b, *first;
+    struct PJRT_Buffer *output[1], **outputs = output;
+    ARGS(LoadedExecutable_Execute, args, .executable = l, .options = &options,
+         .argument_lists = &list, .num_devices = 1, .num_args = 1, .output_lists = &outputs);
+    ARGS(Device_DefaultMemory, memory, .device = guest_device(0));
+    ARGS(Client_CreateAliasBuffer, create, .client = guest_client, .shape_dims = dims_of_four,
+         .shape_num_dims = 1, .shape_element_type = PJRT_Buffer_Type_F32);
+    ARGS(Client_FulfillAliasBuffer, fulfil, .client = guest_client, .buffer = b);
+    ARGS(Device_PoisonExecution, poison, .device = guest_device(0), .launch_id = 7,
+         .error_code = PJRT_Error_Code_ABORTED, .error_message = "a mask", .error_message_size = 6);
+    ARGS(Device_PoisonExecution, elsewhere, .device = guest_device(1), .launch_id = 7,
+         .error_code = PJRT_Error_Code_ABORTED, .error_message = "", .error_message_size = 0);
+    float got[4];
+
+    CALL(Device_DefaultMemory, &memory);
+    create.memory = memory.memory;
+    CALL(Client_CreateAliasBuffer, &create);
+    first = guest_execute(l, &create.alias_buffer, 1);
+    CALL(LoadedExecutable_Execute, &args);
+    CALL(Device_PoisonExecution, &elsewhere);
+    assert_false(elsewhere.poisoned);
+    CALL(Device_PoisonExecution, &poison);
+    assert_true(poison.poisoned);
+    CALL(Device_PoisonExecution, &poison);
+    assert_false(poison.poisoned);
+    fulfil.fulfill_alias_buffer_cb = create.fulfill_alias_buffer_cb;
+    CALL(Client_FulfillAliasBuffer, &fulfil);
+    guest_read(first, got, sizeof(got));
+    assert_true(got[0] == 2);
+    guest_expect(error_of(output[0]), PJRT_Error_Code_ABORTED, "a mask");
+    guest_destroy(output[0]);
+    guest_destroy(first);
+    guest_destroy(create.alias_buffer);
+    guest_destroy(b);
+    guest_destroy_executable(l);
+}
+
+TEST(a_shape_in_a_kind_of_memory_is_told)
+{
+    static const int64_t dims[2] = {3, 5}, order[2] = {0, 1};
+    struct PJRT_Buffer_MemoryLayout layout = {.type = PJRT_Buffer_MemoryLayout_Type_Tiled,
+        .tiled = {.minor_to_major = order, .minor_to_major_size = 2}};
+    ARGS(Client_TopologyDescription, topology, .client = guest_client);
+    ARGS(TopologyDescription_MakeCanonicalShapeForMemorySpace, make, .memory_space_kind_id = 1,
+         .dims = dims, .num_dims = 2, .element_type = PJRT_Buffer_Type_F32, .layout = &layout);
+    HloWire__Shape *shape;
+
+    CALL(Client_TopologyDescription, &topology);
+    make.topology = topology.topology;
+    CALL(TopologyDescription_MakeCanonicalShapeForMemorySpace, &make);
+    shape = hlo_wire__shape__unpack(NULL, make.serialized_shape_size,
+                                    (const uint8_t *)make.serialized_shape);
+    assert_non_null(shape);
+    assert_int_equal(shape->n_dimensions, 2);
+    assert_int_equal(shape->dimensions[1], 5);
+    assert_int_equal(shape->layout->minor_to_major[0], 0);
+    assert_int_equal(shape->layout->memory_space, 5);
+    hlo_wire__shape__free_unpacked(shape, NULL);
+    make.serialized_shape_deleter(make.serialized_shape);
+    make.memory_space_kind_id = 3;
+    guest_expect(guest_api->PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace(&make),
+                 PJRT_Error_Code_INVALID_ARGUMENT, "0..2");
+}
+
 static int64_t bytes_in_use(int device)
 {
     ARGS(Device_MemoryStats, args, .device = guest_device(device));
@@ -388,7 +531,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_slot_of_the_table_is_filled),
-        cmocka_unit_test(what_is_missing_says_so_by_its_name),
         cmocka_unit_test(the_client_has_the_devices_of_its_slice),
         cmocka_unit_test(arrays_come_from_any_strides),
         cmocka_unit_test(a_copy_to_the_host_has_the_order_that_is_asked_for),
@@ -404,6 +546,10 @@ int main(void)
         cmocka_unit_test(a_program_that_names_more_devices_than_it_is_compiled_for_is_refused),
         cmocka_unit_test(bytes_are_an_array_of_another_type_too),
         cmocka_unit_test(a_placeholder_is_filled_later),
+        cmocka_unit_test(a_view_has_the_elements_of_an_address),
+        cmocka_unit_test(a_donated_array_comes_when_what_it_waits_for_has_come),
+        cmocka_unit_test(a_launch_that_waits_is_told_to_fail),
+        cmocka_unit_test(a_shape_in_a_kind_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, guest_load, guest_unload);
 }
