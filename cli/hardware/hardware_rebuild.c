@@ -10,7 +10,6 @@
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/kernels/conv/conv.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -65,7 +64,7 @@ static int read_numbers(const char **at, char end, int64_t *to)
 }
 
 /* dimensions of size 1 say nothing here; false: one of size 0 */
-static bool drop_ones(struct profile_array *x)
+bool profile_drop_ones(struct profile_array *x)
 {
     int kept = 0;
 
@@ -111,7 +110,8 @@ static bool read_array(const char **at, struct profile_array *to)
         to->at[which] = rank - 1 - i;
     }
     to->whole = to->shape;
-    if (!drop_ones(to))
+    to->has_batch_in_lanes = rank > 1 && to->at[0] == rank - 1;
+    if (!profile_drop_ones(to))
         return false;
     to->bytes = (double)shape_elems(&to->shape) * array_element_bytes(dtype);
     return true;
@@ -225,8 +225,11 @@ static void add_operand(struct rebuild *r, int node, bool is_mask)
 
 static int numbered_parameter(struct rebuild *r, const struct profile_array *x, const char *name)
 {
-    return graph_parameter(r->g, x->shape,
-                           arena_printf(r->g->arena, "%s.%d", name, r->g->parameter_count));
+    struct shape lies = profile_image_lies(r, &x->shape);
+    int node = graph_parameter(r->g, lies, arena_printf(r->g->arena, "%s.%d", name,
+                                                        r->g->parameter_count));
+
+    return profile_image_read(r, node, &x->shape);
 }
 
 /* a parameter like `x`, as f32 over the root's shape; NODE_NONE if it does not fit */
@@ -274,7 +277,7 @@ static bool add_result(struct rebuild *r, const struct profile_array *x, int num
         node = graph_compare(r->g, COMPARE_GT, node, graph_splat(r->g, node, 0));
     else
         node = graph_convert(r->g, node, x->shape.dtype);
-    graph_output(r->g, node, "y", -1);
+    graph_output(r->g, profile_image_write(r, node), "y", -1);
     return true;
 }
 
@@ -510,6 +513,15 @@ static struct product find_product(const struct rebuild *r, double flops)
     return best;
 }
 
+/* Of two operands that look alike: what stands behind the second in the text is for that. */
+static bool is_for_other(const struct rebuild *r, int i, int operand, int other)
+{
+    const struct shape *s = &r->op.operand[i].shape;
+
+    return same_sizes(&r->op.operand[operand].shape, s) && same_sizes(&r->op.operand[other].shape, s) &&
+           other < i && (operand > i || other > operand);
+}
+
 /*
  * Each operand of the product in bf16, and beside it what is like it and not like the result: it
  * is multiplied in, as masks and factors of gradients are.
@@ -517,7 +529,8 @@ static struct product find_product(const struct rebuild *r, double flops)
 static int factor(struct rebuild *r, int lhs, int rhs, int result, int operand, bool *is_taken)
 {
     const struct profile_array *x = &r->op.operand[operand];
-    struct rebuild side = {.g = r->g, .op = r->op, .root = x->shape, .value = NODE_NONE};
+    struct rebuild side = {.g = r->g, .op = r->op, .root = x->shape, .value = NODE_NONE,
+                           .images = r->images};
 
     is_taken[operand] = true;
     side.root.dtype = DTYPE_F32;
@@ -526,6 +539,7 @@ static int factor(struct rebuild *r, int lhs, int rhs, int result, int operand, 
         int dims[GRAPH_RANK_MAX], node;
 
         if (is_taken[i] || is_small(r, y) || i == lhs || i == rhs ||
+            is_for_other(r, i, operand, operand == lhs ? rhs : lhs) ||
             same_sizes(&y->shape, &r->op.result[result].shape) ||
             !(same_sizes(&y->shape, &side.root) || fits(&y->shape, &side.root, dims)))
             continue;
@@ -626,46 +640,6 @@ static int in_shape(struct graph *g, int node, struct shape shape)
     return shape_same_dims(&g->node[node].shape, &shape) ? node : graph_reshape(g, node, shape);
 }
 
-/* dimensions in another order of memory, minor first */
-static void lay(struct profile_array *x, const int *order)
-{
-    struct shape old = x->whole;
-    int place[GRAPH_RANK_MAX];
-
-    for (int i = 0; i < old.rank; i++) {
-        int from = order[old.rank - 1 - i];
-
-        x->whole.dim[i] = old.dim[from];
-        place[from] = i;
-    }
-    for (int i = 0; i < old.rank; i++)
-        x->at[i] = place[x->at[i]];
-    drop_ones(x);
-}
-
-/*
- * A network's convolutions have the layouts that their kernels ask for, which need not be those of
- * the profile: the same work is timed, not the transposes that would lie between the two.
- */
-static void lay_as_wanted(struct rebuild *r, const struct profile_conv *c)
-{
-    struct profile_array *lhs = &r->op.operand[c->lhs], *rhs = &r->op.operand[c->rhs];
-    struct conv_layouts wish;
-    struct shape a = lhs->whole, b = rhs->whole;
-    struct graph g;
-    int input;
-
-    a.dtype = b.dtype = DTYPE_BF16;
-    graph_init(&g, r->g->arena, "conv");
-    input = graph_parameter(&g, a, "a");
-    conv_layouts(&g, graph_convolution(&g, input, graph_parameter(&g, b, "b"), c->window,
-                                       &c->labels, DTYPE_F32, PRECISION_DEFAULT), NULL, &wish);
-    graph_fini(&g);
-    lay(lhs, wish.lhs);
-    lay(rhs, wish.rhs);
-    lay(&r->op.result[c->result], wish.result);
-}
-
 static const char *rebuild_convolution(struct rebuild *r, double flops)
 {
     struct profile_conv c;
@@ -674,7 +648,7 @@ static const char *rebuild_convolution(struct rebuild *r, double flops)
 
     if (!profile_find_convolution(&r->op, flops, &c))
         return "no two operands make a result with these FLOPs";
-    lay_as_wanted(r, &c);
+    profile_lay_images(r, &c);
     profile_find_convolution(&r->op, flops, &c);        /* its labels, in the new order */
     a = factor(r, c.lhs, c.rhs, c.result, c.lhs, is_taken);
     b = factor(r, c.lhs, c.rhs, c.result, c.rhs, is_taken);

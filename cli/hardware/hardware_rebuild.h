@@ -15,6 +15,7 @@ struct profile_array {
     int text_dim[GRAPH_RANK_MAX];       /* dimension i of `shape` is this one of the text */
     double bytes;
     bool is_mask, is_packed;            /* of predicates, of bits: it chooses */
+    bool has_batch_in_lanes;            /* its first dimension in the text is the minor one */
 };
 
 struct profile_op {
@@ -31,7 +32,10 @@ struct rebuild {
     struct shape root;                  /* f32 */
     int value;                          /* so far, in f32 */
     int op_count;
+    int64_t images;                     /* of a batch whose images come in pairs of pixels; or 0 */
 };
+
+bool profile_drop_ones(struct profile_array *x);        /* false: it has no elements */
 
 /* hardware_rebuild_conv.c: operands `lhs` and `rhs` make `result`, or one of its gradients does */
 struct profile_conv {
@@ -40,6 +44,16 @@ struct profile_conv {
     struct graph_conv labels;           /* dimensions of `whole` */
 };
 bool profile_find_convolution(const struct profile_op *op, double flops, struct profile_conv *c);
+
+/*
+ * hardware_rebuild_images.c: a convolution's arrays in the order that its kernel asks for; if
+ * `images` is set by it, images have the order of the text, and lie as pairs of pixels beside the
+ * program, which reads and writes them by reshapes that move nothing
+ */
+void profile_lay_images(struct rebuild *r, const struct profile_conv *c);
+struct shape profile_image_lies(const struct rebuild *r, const struct shape *image);
+int profile_image_read(const struct rebuild *r, int node, const struct shape *image);
+int profile_image_write(const struct rebuild *r, int node);
 
 /* hardware_rebuild_move.c: what moves data, gathers and scatters; NULL, or why it is not rebuilt */
 bool profile_is_move(const char *category);

@@ -10,6 +10,7 @@
 
 /* FLOPs of a profile leave taps in the padding out, and have elementwise work beside */
 static const double flops_low = 0.7, flops_high = 1.15, beside_max = 64;
+enum { TAPS_MAX = 16 };                 /* along a dimension: larger ones are images, no kernels */
 
 enum part { IMAGE, KERNEL, RESULT };
 
@@ -119,7 +120,7 @@ static bool is_like_convolution(const struct view *image, const struct view *ker
         struct axis x = {.in = size(image, 1 + i), .out = size(result, 1 + i),
                          .taps = size(kernel, i)};
 
-        if (!find_stride(&x))
+        if (x.taps > TAPS_MAX || !find_stride(&x))
             return false;
         c->window[i] = window(&x, made);
     }

@@ -221,6 +221,44 @@ static void convolutions(void **state)
     }
 }
 
+/* whose features fill half a tile, with the batch along lanes instead: pixels in twos */
+static void images_in_pairs(void **state)
+{
+    const char *why = NULL;
+    struct graph *g = rebuild(
+        "%f = bf16[16,8,6,32]{0,3,2,1} fusion(bf16[16,8,6,32]{0,3,2,1} %x, f32[3,3,32,32]{3,2,1,0} "
+        "%k, bf16[16,8,6,32]{0,3,2,1} %y)", "convolution fusion", 2.0 * 16 * 8 * 6 * 32 * 9 * 32,
+        &why);
+
+    (void)state;
+    assert_null(why);
+    only(g, HLO_CONVOLUTION);
+    assert_result(g, 0, "bf16[8,3,16,64]");
+    g = rebuild(
+        "%f = bf16[1,1,32,32]{3,2,1,0} fusion(bf16[16,8,6,32]{3,0,2,1} %x, bf16[16,8,6,32]{3,0,2,1} "
+        "%y)", "convolution fusion", 2.0 * 16 * 8 * 6 * 32 * 32, &why);
+    assert_null(why);
+    assert_int_equal(g->parameter_count, 2);
+    assert_true(shape_elems(&g->node[g->output[0].node].shape) == 32 * 32);
+}
+
+/* of arrays that are alike, what stands behind the second operand is multiplied into that */
+static void factor_of_the_second(void **state)
+{
+    const char *why = NULL;
+    struct graph *g = rebuild(
+        "%f = f32[3,3,32,32]{3,2,1,0} fusion(bf16[16,8,6,32]{3,0,2,1} %x, bf16[16,8,6,32]{3,0,2,1} "
+        "%dy, bf16[16,8,6,32]{3,0,2,1} %y)", "convolution fusion", 2.0 * 16 * 8 * 6 * 32 * 9 * 32,
+        &why);
+    const struct graph_node *conv;
+
+    (void)state;
+    assert_null(why);
+    conv = only(g, HLO_CONVOLUTION);
+    assert_int_equal(g->node[conv->operand[0]].op, HLO_PARAMETER);
+    assert_int_not_equal(g->node[conv->operand[1]].op, HLO_PARAMETER);
+}
+
 /* the text alone says what moves, and in which layouts */
 static void what_moves(void **state)
 {
@@ -412,6 +450,8 @@ int main(void)
         cmocka_unit_test(product_beside_a_mask),
         cmocka_unit_test(loop_with_broadcast_and_sum),
         cmocka_unit_test(convolutions),
+        cmocka_unit_test(images_in_pairs),
+        cmocka_unit_test(factor_of_the_second),
         cmocka_unit_test(what_moves),
         cmocka_unit_test(update_in_place),
         cmocka_unit_test(what_shapes_do_not_tell),
