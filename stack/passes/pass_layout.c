@@ -212,6 +212,99 @@ static bool order_of_reshape(const struct layout_assignment *l, const struct gra
     return true;
 }
 
+/* ----- what convolutions wish of what others compute for them */
+
+struct wish {
+    struct layout_order order;
+    bool is_torn;                       /* readers wish for several */
+    struct layout_order made;           /* of what is computed elementwise from a convolution */
+};
+
+static void add_wish(struct wish *w, const struct layout_order *order, int rank)
+{
+    if (w->order.is_set && order->is_set && !layout_order_is_same(&w->order, order, rank))
+        w->is_torn = true;
+    w->is_torn |= !order->is_set;
+    w->order = *order;
+}
+
+/* sums, and transposes, take any order */
+static void wish_of_reader(const struct layout_assignment *l, struct wish *wish, int node)
+{
+    const struct graph *g = l->w.from;
+    const struct graph_node *n = &g->node[node];
+    struct conv_layouts c;
+
+    if (n->op == HLO_REDUCE || n->op == HLO_TRANSPOSE)
+        return;
+    if (n->op == HLO_CONVOLUTION)
+        conv_layouts(g, node, l->chip, &c);
+    for (int k = 0; k < n->operand_count; k++) {
+        int rank = g->node[n->operand[k]].shape.rank;
+        struct layout_order order = {.is_set = false};
+
+        if (n->op == HLO_CONVOLUTION && k < 2)
+            order = from_minor(k == 0 ? c.lhs : c.rhs, rank);
+        else if (graph_op_is_elementwise(n->op) && rank == n->shape.rank)
+            order = wish[node].made.is_set ? wish[node].made : wish[node].order;
+        if (wish[node].is_torn && !wish[node].made.is_set && n->op != HLO_CONVOLUTION)
+            order.is_set = false;
+        add_wish(&wish[n->operand[k]], &order, rank);
+    }
+}
+
+static void find_made(const struct layout_assignment *l, struct wish *wish)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+        struct conv_layouts c;
+
+        if (n->op == HLO_CONVOLUTION) {
+            conv_layouts(g, i, l->chip, &c);
+            wish[i].made = from_minor(c.result, n->shape.rank);
+        }
+        for (int k = 0; k < n->operand_count && graph_op_is_elementwise(n->op); k++)
+            if (wish[n->operand[k]].made.is_set && !wish[i].made.is_set)
+                wish[i].made = wish[n->operand[k]].made;
+    }
+}
+
+/*
+ * By node: the order that all wish of it that read what is computed of it elementwise:
+ * convolutions, and what meets their results
+ */
+static struct wish *find_wishes(const struct layout_assignment *l)
+{
+    const struct graph *g = l->w.from;
+    struct wish *wish = mem_alloc((size_t)g->node_count * sizeof(*wish));
+    const struct layout_order none = {.is_set = false};
+
+    find_made(l, wish);
+    for (int i = 0; i < g->output_count; i++)
+        add_wish(&wish[g->output[i].node], &none, 0);
+    for (int i = g->node_count - 1; i >= 0; i--)
+        wish_of_reader(l, wish, i);
+    return wish;
+}
+
+/* A transpose that moves nothing in the order that convolutions wish: what they read follows it. */
+static bool follow_wish(struct layout_assignment *l, const struct wish *wish, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+    struct layout_order turned = {0};
+
+    if (n->op != HLO_TRANSPOSE || wish[node].is_torn || !wish[node].order.is_set)
+        return false;
+    order_of_transpose(l, n, &turned);
+    if (!layout_order_is_same(&turned, &wish[node].order, n->shape.rank))
+        return false;
+    l->order[node] = turned;
+    l->is_transposed[node] = true;
+    return true;
+}
+
 /*
  * What would be mostly padding row-major, and lies otherwise before it is transposed or reshaped (the
  * kernels of PyTorch's convolutions, with 3 x 3 or 1 x 1 as their last dimensions), keeps the order
@@ -237,18 +330,20 @@ static bool follow_turned(struct layout_assignment *l, int node)
 static void find_forward(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
+    struct wish *wish = find_wishes(l);
 
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
         struct layout_order *o = &l->order[i];
 
-        if (l->is_transposed[i] || follow_transposed(l, i) || follow_turned(l, i))
+        if (l->is_transposed[i] || follow_transposed(l, i) || follow_wish(l, wish, i) ||
+            follow_turned(l, i))
             continue;
         if (n->op == HLO_CONVOLUTION) {
-            struct conv_layouts wish;
+            struct conv_layouts c;
 
-            conv_layouts(g, i, l->chip, &wish);
-            *o = from_minor(wish.result, n->shape.rank);
+            conv_layouts(g, i, l->chip, &c);
+            *o = from_minor(c.result, n->shape.rank);
         } else if (n->op == HLO_DOT) {
             o->is_set = dot_result_order(g, i, l->chip, l->codegen, o->dim);
         } else if (n->op == HLO_SELECT_AND_SCATTER || n->op == HLO_REDUCE_WINDOW) {
@@ -263,6 +358,7 @@ static void find_forward(struct layout_assignment *l)
             *o = layout_order_identity(n->shape.rank);
         }
     }
+    mem_free(wish);
 }
 
 static void follow_readers(struct layout_assignment *l)

@@ -17,7 +17,8 @@
  * and gradients by kernel are those of these kernels, added up over r and s.
  *
  * A *family* is arrays that elementwise work joins. It is laid out in pairs where all that makes
- * them and all that reads them can be: convolutions, elementwise work, sums per feature.
+ * them and all that reads them can be: convolutions, elementwise work, sums per feature, and
+ * reshapes of the program itself between pixels and their pairs.
  */
 #include "stack/passes/pass.h"
 
@@ -94,6 +95,32 @@ static bool is_elementwise(const struct graph *g, const struct graph_node *n)
     return true;
 }
 
+static struct shape shape_of_pairs(const struct shape *s)
+{
+    struct shape to = *s;
+
+    to.dim[WIDTH] /= 2;
+    to.dim[FEATURES] *= 2;
+    return to;
+}
+
+/* a reshape of the array `pixels` of the program from its pairs, or to them */
+static bool is_between(const struct graph_node *n, const struct shape *pixels,
+                       const struct shape *other)
+{
+    struct shape s = *pixels;
+
+    if (n->op != HLO_RESHAPE || pixels->rank != 4 || pixels->dim[WIDTH] % 2 != 0)
+        return false;
+    s = shape_of_pairs(&s);
+    return shape_equal(&s, other);
+}
+
+static bool is_from_pairs(const struct graph *g, const struct graph_node *n)
+{
+    return n->op == HLO_RESHAPE && is_between(n, &n->shape, &g->node[n->operand[0]].shape);
+}
+
 static int find(const struct pairs *p, int node)
 {
     while (node != NODE_NONE && p->family[node] != node)
@@ -138,6 +165,8 @@ static bool may_read(const struct pairs *p, int user, int k)
 
     if (is_elementwise(g, n))
         return p->family[user] >= 0;
+    if (is_between(n, &g->node[n->operand[k]].shape, &n->shape))
+        return true;
     if (n->op == HLO_REDUCE)
         return n->reduce_mask == 7 && n->reduce_kind == REDUCE_ADD &&
                n->shape.dtype == g->node[n->operand[k]].shape.dtype;
@@ -159,7 +188,7 @@ static bool refuse(struct pairs *p)
 
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
-        bool is_right = may_make(n) || is_elementwise(g, n);
+        bool is_right = may_make(n) || is_elementwise(g, n) || is_from_pairs(g, n);
 
         if (is_pairs(p, i)) {
             for (int k = 0; k < n->operand_count && is_elementwise(g, n); k++)
@@ -175,15 +204,6 @@ static bool refuse(struct pairs *p)
 }
 
 /* ----- elementwise work and sums */
-
-static struct shape shape_of_pairs(const struct shape *s)
-{
-    struct shape to = *s;
-
-    to.dim[WIDTH] /= 2;
-    to.dim[FEATURES] *= 2;
-    return to;
-}
 
 /* [features] twice */
 static int twice(struct graph *g, int v)
@@ -438,9 +458,11 @@ static void visit(struct pairs *p, int node)
     if (n->op == HLO_CONVOLUTION)
         made = convolution(p, node);
     else if (is_pairs(p, node))
-        made = elementwise(p, node);
+        made = n->op == HLO_RESHAPE ? p->w.moved[n->operand[0]] : elementwise(p, node);
     else if (n->op == HLO_REDUCE && is_pairs(p, n->operand[0]))
         made = sum(p, node);
+    else if (n->op == HLO_RESHAPE && is_pairs(p, n->operand[0]))
+        made = pairs_of(p, n->operand[0]);
     if (made == NODE_NONE) {
         rewrite_copy(&p->w, node);
         return;

@@ -130,6 +130,43 @@ TEST(arrays_that_others_read_stay)
     assert_int_equal(count_features(70, 40), 0);
 }
 
+/* images of 20 features that the program itself has in pairs, and wants so: nothing is taken apart */
+TEST(pairs_of_the_program_stay_pairs)
+{
+    const struct shape pixels = F32(16, 4, 6, 20), pairs = F32(16, 4, 3, 40);
+    int x = graph_reshape(&graph, graph_parameter(&graph, pairs, "x"), pixels);
+    int y = norm(layer(x, 3, 1, 1, 20, "k"), "a");
+
+    y = graph_binary(&graph, HLO_ADD, y, x);
+    graph_output(&graph, graph_reshape(&graph, y, pairs), "y", -1);
+    run_pass(pass_pairs);
+    assert_int_equal(count_features(40, 40), 1);
+    assert_int_equal(count_features(20, 20), 0);
+}
+
+/*
+ * Images that lie as a convolution wants them are read through a transpose that moves nothing, and
+ * so is what is computed of them before it, and added behind it.
+ */
+TEST(what_is_computed_of_turned_images_is_not_turned)
+{
+    const struct shape lies = F32(4, 6, 32, 20), image = F32(32, 4, 6, 20);
+    int turned[2], y;
+
+    for (int i = 0; i < 2; i++) {
+        int x = graph_parameter(&graph, lies, i ? "x" : "y");
+
+        turned[i] = graph_transpose(&graph, x, DIMS(2, 0, 1, 3));
+        turned[i] = graph_binary(&graph, HLO_MULTIPLY, turned[i], graph_splat(&graph, turned[i], 2));
+    }
+    assert_true(shape_equal(&graph.node[turned[0]].shape, &image));
+    y = graph_binary(&graph, HLO_ADD, layer(turned[0], 3, 1, 1, 20, "k"), turned[1]);
+    graph_output(&graph, graph_transpose(&graph, y, DIMS(1, 2, 0, 3)), "z", -1);
+    run_pass(pass_layout);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+}
+
 /* 300 features are three tiles of lanes, 20 one: those are turned, and then the result */
 TEST(gradients_by_one_pixel_change_places_where_less_is_turned)
 {
@@ -169,6 +206,8 @@ int main(void)
         RUN(blocks_of_residual_networks_compute_the_same),
         RUN(other_windows_compute_the_same),
         RUN(arrays_that_others_read_stay),
+        RUN(pairs_of_the_program_stay_pairs),
+        RUN(what_is_computed_of_turned_images_is_not_turned),
         RUN(gradients_by_one_pixel_change_places_where_less_is_turned),
         RUN(gradients_by_one_pixel_are_products),
     };
