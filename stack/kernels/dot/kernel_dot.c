@@ -157,6 +157,27 @@ static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, 
     return status;
 }
 
+/* zeros behind the end of the contraction, in its last step */
+static int put_tail(struct dot_grid *g, bool is_rhs, struct vcode *c, struct arena *a, struct err *e)
+{
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    struct vcode_stats stats;
+    struct vcode alone;
+    int status;
+
+    if (!dot_masks_tail(g, is_rhs))
+        return 0;
+    vcode_init(&alone, a);
+    alone.memo = c->memo;
+    alone.kept_sregs = PIPELINE_SREGS;
+    dot_mask_tail(g, is_rhs, &alone);
+    status = vcode_compile_segment(&alone, g->step.chip, 0, 0, a, code, &stats, e);
+    vcode_fini(&alone);
+    if (status == 0)
+        vcode_bundles(c, guarded(code, g->is_tail, g->step.chip, a));
+    return status;
+}
+
 /* predicate: the box of a window is new in this step; -1: it always is */
 static int is_new(struct dot_grid *g, bool is_rhs)
 {
@@ -250,6 +271,8 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
         g->step.first_step = pipeline_is_first(&g->pipeline, g->contraction);
         is_last = pipeline_is_last(&g->pipeline, g->contraction);
     }
+    if (dot_masks_tail(g, false))
+        g->is_tail = pipeline_is_last(&g->pipeline, 1u << g->dim[DIM_K]);
     lhs_is_new = is_new(g, false);
     rhs_is_new = is_new(g, true);
     if (g->step.parts.count)
@@ -262,6 +285,7 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     dot_set_transpose(g, lhs_is_new);
     if (put_fused(g, &g->lhs_block, lhs_is_new, c, a, e)
         || put_fused(g, &g->rhs_block, rhs_is_new, c, a, e)
+        || put_tail(g, false, c, a, e) || put_tail(g, true, c, a, e)
         || prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
         || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
                    &g->step.rhs, e))

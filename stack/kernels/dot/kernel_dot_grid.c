@@ -265,7 +265,7 @@ static void mask_padding(struct dot_grid *g)
 {
     const struct dot_problem *p = g->p;
 
-    if (p->k % TILE == 0)
+    if (p->k % TILE == 0 || g->depth * TILE < p->k)
         return;
     if (!dot_prepares(g, false))
         g->step.lhs_depth = p->k;

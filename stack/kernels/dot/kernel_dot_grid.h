@@ -44,6 +44,7 @@ struct dot_grid {
     int window[DOT_ARRAYS_MAX], lhs_window, rhs_window;
     int64_t sum_rows;                   /* VMEM rows of sums */
     struct dot_block lhs_block, rhs_block, result_block;        /* windows are -1 then */
+    int is_tail;                        /* predicate: the end of a contraction that is cut */
     bool transposes_first;              /* all of a left operand, none beside passes */
     struct dot_step step;               /* what does not depend on registers */
 };

@@ -76,7 +76,9 @@ struct dot_code {
     int64_t from_rows;                  /* the round that S_LHS points to */
     int (*touched_at)[DOT_RESULTS_MAX]; /* sums of a round of rows: last load or store, */
     int (*stored_at)[DOT_RESULTS_MAX];  /* and last store */
-    int *transposed_at;                 /* by pass of a column: last store of its rows, or -1 */
+    int *transposed_at;                 /* by pass of a column and round: last store of its rows, or -1 */
+    int *trf_popped_at;                 /* by tile of squares beside passes: its pop, or -1 */
+    int64_t trf_count;
 };
 
 int64_t dot_span_rounds(const struct dot_code *d);

@@ -19,13 +19,11 @@
 /* registers of the copy; the pipeline's own are above */
 enum { S_ROW_LOOP, S_TILE_LOOP, S_FROM, S_TO, S_FROM_ROW, S_TO_ROW, S_LEFT, S_LEFT_ROW };
 
-struct place { int base; int64_t row, row_step, lane_step; };   /* of tiles in VMEM */
-
 struct copy {
     struct dot_grid *g;
     struct vcode *c;
     const struct dot_matrix *m;
-    struct place from;
+    struct dot_place from;
     bool is_rhs;
     bool is_ragged, is_cut;             /* the contraction ends in a square; in steps of several */
     int terms;
@@ -39,21 +37,23 @@ int dot_terms(const struct dot_problem *p)
     return precision_passes(p->precision)->pass_count;
 }
 
-static bool is_ragged(const struct dot_problem *p) { return p->k % TILE != 0; }
+/* behind the contraction boxes have something, and no zeros yet (kernel_dot_tail.c) */
+static bool is_ragged(const struct dot_grid *g)
+{
+    return g->p->k % TILE != 0 && !dot_masks_tail(g, false);
+}
 
 /* which step has the end of the contraction is known as the code runs */
 static bool is_cut(const struct dot_grid *g)
 {
-    return is_ragged(g->p) && g->depth * TILE < g->p->k;
+    return is_ragged(g) && g->depth * TILE < g->p->k;
 }
 
 bool dot_prepares(const struct dot_grid *g, bool is_rhs)
 {
     const struct dot_problem *p = g->p;
 
-    if (is_rhs)
-        return (is_cut(g) && !matrix_is_integer(p->rhs_type)) || dot_terms(p) > 1;
-    return p->is_lhs_transposed || is_cut(g) || dot_terms(p) > 1;
+    return (!is_rhs && p->is_lhs_transposed) || dot_terms(p) > 1;
 }
 
 enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs)
@@ -67,7 +67,7 @@ bool dot_prepares_batches(const struct dot_grid *g)
     bool ends_in_square = g->depth > 1 || p->k % matrix_rows(p->lhs_type) != 0;
 
     return p->is_lhs_transposed && dot_terms(p) == 1 && !dot_prepares(g, true)
-           && !(is_ragged(p) && ends_in_square)
+           && !(p->k % TILE != 0 && ends_in_square)
            && g->depth * div_up(g->groups * p->group_rows, TILE) <= SQUARES_TOGETHER;
 }
 
@@ -108,22 +108,22 @@ static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, fal
 /* passes whose rows are transposed before the step, 0: all */
 static int transposed_before(const struct dot_grid *g)
 {
-    if (g->transposes_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p)
+    if (g->transposes_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g)
         || dot_terms(g->p) > 1)
         return 0;
     return dot_transpose_passes(&g->step, squares_across(g));
 }
 
 /* of an operand: its window, or the block of its fused loop */
-static struct place place_of(const struct dot_grid *g, bool is_rhs)
+struct dot_place dot_place_of(const struct dot_grid *g, bool is_rhs)
 {
     const struct dot_block *block = is_rhs ? &g->rhs_block : &g->lhs_block;
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
     if (block->fused)
-        return (struct place){-1, pipeline_scratch_row(&g->pipeline) + block->row,
+        return (struct dot_place){-1, pipeline_scratch_row(&g->pipeline) + block->row,
                               block->lanes * TILE_ROWS, TILE_ROWS};
-    return (struct place){pipeline_base(&g->pipeline, window), pipeline_row(&g->pipeline, window),
+    return (struct dot_place){pipeline_base(&g->pipeline, window), pipeline_row(&g->pipeline, window),
                           pipeline_stride(&g->pipeline, window, 1),
                           pipeline_stride(&g->pipeline, window, 0)};
 }
@@ -131,7 +131,7 @@ static struct place place_of(const struct dot_grid *g, bool is_rhs)
 void dot_set_transpose(struct dot_grid *g, int is_new)
 {
     int groups = TILE / matrix_rows(g->p->lhs_type);
-    struct place from = place_of(g, false);
+    struct dot_place from = dot_place_of(g, false);
     int64_t to_row_step = g->depth * TILE_ROWS;
 
     g->step.transpose = (struct dot_transpose){
@@ -182,7 +182,7 @@ static int64_t square_cycles(const struct dot_grid *g, int64_t rows)
 static int64_t transposed_cycles(const struct dot_grid *g)
 {
     int64_t across = squares_across(g), each = square_cycles(g, TILE), cycles = 0;
-    int64_t rest = is_cut(g) ? 0 : g->p->k % TILE, depth = g->depth - (rest > 0);
+    int64_t rest = is_ragged(g) && !is_cut(g) ? g->p->k % TILE : 0, depth = g->depth - (rest > 0);
     bool is_wide = is_transposed_across(across, depth);
     int64_t inner = is_wide ? across : depth, outer = is_wide ? depth : across;
 
@@ -376,26 +376,6 @@ static void copy_rows(struct copy *k, int64_t units, int64_t lanes)
     vcode_loop_end(k->c, S_ROW_LOOP);
 }
 
-/* the first `rows` rows of a tile, zeros for what padding holds behind them */
-static int keep_rows(struct copy *k, int tile, int64_t rows)
-{
-    int64_t per_word = matrix_rows(k->g->p->lhs_type) / 8, words = rows / per_word;
-    int64_t part = rows % per_word * (32 / per_word);   /* bits of the word behind them */
-    int bits = -1;
-
-    if (part) {
-        int mask = emit_vcmask(k->c, (TILE - 1) << 13 | words << 10 | words);
-
-        bits = emit_vsel(k->c, mask, I((1 << part) - 1), I(0));
-    }
-    if (words) {
-        int mask = emit_vcmask(k->c, (TILE - 1) << 13 | (words - 1) << 10);
-
-        bits = emit_vsel(k->c, mask, I(-1), part ? R(bits) : I(0));
-    }
-    return emit_vand_u32(k->c, R(tile), R(bits));
-}
-
 /* `rows` of a square of 128 x 128 into a cross-lane unit, zeros for the others */
 static void push_rows(struct copy *k, int unit, int64_t from, int64_t rows)
 {
@@ -409,7 +389,7 @@ static void push_rows(struct copy *k, int unit, int64_t from, int64_t rows)
         struct isa_op op;
 
         if (rows < (i + 1) * per_tile)
-            v = keep_rows(k, v, rows - i * per_tile);
+            v = dot_keep_rows(k->c, v, rows - i * per_tile, per_tile);
         op = isa_vxpose_cont(unit, v, TILE, type);
         op.code = count == 1       ? OP_VXPOSE_ONE
                   : i == 0         ? OP_VXPOSE_START
@@ -554,9 +534,9 @@ static void copy_transposed(struct copy *k, int64_t squares)
 
 static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c)
 {
-    struct copy k = {.g = g, .c = c, .from = place_of(g, is_rhs), .is_rhs = is_rhs,
+    struct copy k = {.g = g, .c = c, .from = dot_place_of(g, is_rhs), .is_rhs = is_rhs,
                      .terms = dot_terms(g->p),
-                     .is_ragged = is_ragged(g->p), .is_cut = is_cut(g), .to_row = to_row,
+                     .is_ragged = is_ragged(g), .is_cut = is_cut(g), .to_row = to_row,
                      .depth = g->depth,
                      .m = is_rhs ? &g->p->rhs : &g->p->lhs};
     int64_t lanes = box_lanes(g, is_rhs);

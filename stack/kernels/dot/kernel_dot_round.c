@@ -21,8 +21,10 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
 {
     rounds_open(&d->rounds, note, ii);
     d->from_rows = 0;
-    for (int i = 0; i < d->passes; i++)
+    for (int64_t i = 0; i < d->passes * d->s->rounds; i++)
         d->transposed_at[i] = -1;
+    for (int64_t i = 0; i < d->trf_count; i++)
+        d->trf_popped_at[i] = -1;
     for (int64_t i = 0; i < d->s->rounds; i++)
         for (int r = 0; r < DOT_RESULTS_MAX; r++)
             d->touched_at[i][r] = d->stored_at[i][r] = -1;
@@ -119,7 +121,7 @@ static int next_lhs(struct dot_code *d)
 /* the time from which rows of a round, transposed in this section, stand in memory */
 static int transposed_at(const struct dot_code *d, int64_t round)
 {
-    return d->b.ii ? 0 : d->transposed_at[round / d->s->rounds % d->passes] + 1;
+    return d->b.ii ? 0 : d->transposed_at[round % (d->passes * d->s->rounds)] + 1;
 }
 
 /* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */

@@ -8,7 +8,8 @@
 #include "sim/chip/limits.h"
 #include "stack/kernels/dot/kernel_dot_impl.h"
 
-#define STRAIGHT_ROUNDS_MAX 1024        /* of a span without a loop */
+#define STRAIGHT_ROUNDS_MAX 1024        /* of a span without a loop; so that squares are transposed */
+#define TRANSPOSED_ROUNDS_MAX 256       /* beside it, where a loop would do as well: */
 #define SPAN_ROUNDS_MAX 128             /* of one with several columns */
 #define TILE 128
 #define UNITS_OF_CHIPS 4                /* at most, without --set */
@@ -170,7 +171,9 @@ static void choose_pop_delay(struct dot_code *d)
         d->pop_delay = d->s->rounds;
         return;
     }
-    if (d->s->rounds < d->pop_delay && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX) {
+    if (d->passes * d->s->rounds <= (d->s->rounds < d->pop_delay        ? STRAIGHT_ROUNDS_MAX
+                                     : d->s->transpose.passes_before ? TRANSPOSED_ROUNDS_MAX
+                                                                     : 0)) {
         d->span_columns = columns_of_span(d->s);
         d->span = d->span_columns * d->passes;
     }
@@ -200,7 +203,11 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     rounds_init(&d->rounds, &d->b, DOT_ROUND_OPS_MAX, rounds + 1, a);
     d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
     d->stored_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->stored_at));
-    d->transposed_at = arena_array(a, (size_t)d->passes, sizeof(int));
+    d->transposed_at = arena_array(a, (size_t)(d->passes * d->s->rounds), sizeof(int));
+    d->trf_count = s->transpose.passes_before
+                       ? d->passes * d->halves * s->transpose.squares * (TILE / matrix_rows(s->lhs_type))
+                       : 0;
+    d->trf_popped_at = arena_array(a, (size_t)d->trf_count + 1, sizeof(int));
     return give_registers(d, e);
 }
 

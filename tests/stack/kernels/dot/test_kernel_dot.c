@@ -206,6 +206,56 @@ static void test_transposed_ends(void **state)
 }
 
 /*
+ * 64 rounds a pass, more than the latency takes; of each step one square in two is transposed beside
+ * its first pass, and stands in the rounds of the second that read it
+ */
+static void test_transposed_beside_long_passes(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e"};
+    static const int64_t blocks[][3] = {{1024, 256, 256}, {512, 256, 128}, {1024, 512, 128}};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < 2 * COUNT_OF(blocks); i++) {
+            struct product p = {1024, 512, 256, i % 2 ? DTYPE_F32 : DTYPE_BF16, DTYPE_F32, 0, 0};
+            struct tiling t = {.count = 3, .size = {blocks[i / 2][0], blocks[i / 2][1],
+                                                    blocks[i / 2][2]}};
+            struct kernel_rig r = {.chip = chips[c], .tiling = &t};
+
+            check(&r, &p);
+        }
+}
+
+/* a contraction that the grid cuts, whose last step has part of a square; operands either way */
+static void test_ends_of_cut_contractions(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e"};
+    static const int64_t depths[] = {1000, 913, 785};
+    struct tiling t = {.count = 3, .size = {128, 256, 128}};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (int i = 0; i < 8; i++) {
+            struct product p = {i % 3 ? 256 : 200, depths[i % 3], 136,
+                                i / 4 ? DTYPE_F32 : DTYPE_BF16, DTYPE_F32, i % 2, i / 2 % 2};
+            struct kernel_rig r = {.chip = chips[c], .tiling = depths[i % 3] > 896 ? &t : NULL,
+                                   .spoils_padding = true};
+
+            check(&r, &p);
+        }
+}
+
+/* 131 whole steps of the contraction do not pay for the end of the last */
+static void test_an_end_costs_one_step(void **state)
+{
+    static const struct product whole = {1024, 4096, 1024, DTYPE_F32, DTYPE_BF16, 0, 0};
+    static const struct product ends = {1024, 4092, 1024, DTYPE_F32, DTYPE_BF16, 0, 0};
+
+    (void)state;
+    assert_true(time_of(&ends) < time_of(&whole) + 4000);
+}
+
+/*
  * Of 32 squares a v3 takes 2 tiles each, and 8 come out in 64 cycles; before they followed each
  * other with a wait of 144 cycles, and took 8 tiles of 16 cycles.
  */
@@ -414,6 +464,9 @@ int main(void)
         cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_transposing_is_hidden),
         cmocka_unit_test(test_transposed_ends),
+        cmocka_unit_test(test_transposed_beside_long_passes),
+        cmocka_unit_test(test_ends_of_cut_contractions),
+        cmocka_unit_test(test_an_end_costs_one_step),
         cmocka_unit_test(test_few_rows_are_transposed_fast),
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
