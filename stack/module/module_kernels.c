@@ -138,15 +138,38 @@ static void add_barrier(struct module *m, struct module_plan *p, int step)
     p->barrier_step = step;
 }
 
-/* copies that start before a step, and those that are waited for there */
+/* a copy that takes longer by its bytes than until its first byte has come */
+static bool is_long(const struct module_plan *p, const struct module_shadow *s)
+{
+    const struct chip *c = p->settings->chip;
+
+    return (double)s->hbm->array.bytes > (double)c->dma_core_gbps * (double)c->dma_read_ns;
+}
+
+static void add_starts(struct module *m, const struct module_plan *p, int step, bool is_behind)
+{
+    for (int i = 0; i < p->shadow_count; i++) {
+        const struct module_shadow *s = &p->shadow[i];
+        bool may_wait = s->step > step && is_long(p, s) &&
+                        !p->settings->kept;     /* its compiler's schedule says what starts first */
+
+        if (s->first == step && !s->is_again && may_wait == is_behind)
+            add_copy(m, s, LINK_COPY_START);
+    }
+}
+
+/*
+ * Copies that start before a step, and those that are waited for there. A long one that a later
+ * step reads starts behind the wait: beside it, it would take its share of the memory's rate from
+ * what is needed now.
+ */
 static void add_copies_before(struct module *m, const struct module_plan *p, int step)
 {
-    for (int i = 0; i < p->shadow_count; i++)
-        if (p->shadow[i].first == step && !p->shadow[i].is_again)
-            add_copy(m, &p->shadow[i], LINK_COPY_START);
+    add_starts(m, p, step, false);
     for (int i = 0; i < p->shadow_count; i++)
         if (p->shadow[i].step == step && !p->shadow[i].is_again)
             add_copy(m, &p->shadow[i], LINK_COPY_DONE);
+    add_starts(m, p, step, true);
 }
 
 void module_plan_use_shadows(struct module_plan *p, bool is_used)
