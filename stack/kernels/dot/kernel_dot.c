@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "stack/kernels/dot/kernel_dot_epilogue.h"
+#include "stack/kernels/dot/kernel_dot_columns.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 
 #define TILE_ROWS 8                     /* of VMEM */
@@ -43,16 +44,19 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
     struct dot_fused_loops s;
     struct dot_grid g;
     struct err e;
-    int status = dot_open(&s, job, false, &e);
+    int status = -1;
 
-    if (status == 0) {
-        struct tiling whole = completed(&s.problem, job, t);
+    for (int choice = 0; choice < CHOICE_COUNT && status; choice++) {
+        status = dot_open(&s, job, (enum dot_choice)choice, &e);
+        if (status == 0) {
+            struct tiling whole = completed(&s.problem, job, t);
 
-        status = dot_grid_make(&g, &s.problem, job, &whole, &e);
+            status = dot_grid_make(&g, &s.problem, job, &whole, &e);
+        }
+        if (status == 0)
+            dot_grid_cost(&g, out);
+        dot_close(&s);
     }
-    if (status == 0)
-        dot_grid_cost(&g, out);
-    dot_close(&s);
     return status;
 }
 
@@ -290,6 +294,8 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
         || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
                    &g->step.rhs, e))
         return -1;
+    if (!g->result_block.fused)
+        dot_columns_unpack(g, c);
     set_strides(g);
     if (!g->result_block.fused && dot_epilogue_make(&epilogue, g, a, e))
         return -1;
@@ -397,9 +403,9 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     struct err ignored;
     int status = -1;
 
-    for (int staged = 0; staged < 2 && status; staged++) {      /* rounds may lack registers */
-        status = dot_open(&s, job, staged != 0, staged ? &ignored : e)
-                 || emit_with(&s, job, t, a, out, staged ? &ignored : e) ? -1 : 0;
+    for (int choice = 0; choice < CHOICE_COUNT && status; choice++) {   /* registers may lack */
+        status = dot_open(&s, job, (enum dot_choice)choice, choice ? &ignored : e)
+                 || emit_with(&s, job, t, a, out, choice ? &ignored : e) ? -1 : 0;
         dot_close(&s);
     }
     return status;

@@ -69,12 +69,20 @@ static int check_operand(const struct graph *body, int node, const struct chip *
     return 0;
 }
 
-bool dot_body_is_vector(const struct graph *body, const struct graph_node *n)
+int dot_body_vector(const struct graph *body, const struct graph_node *n)
 {
-    const struct graph_node *from = &body->node[n->operand[0]];
+    int node = n->operand[0];
+    const struct graph_node *from = &body->node[node];
 
+    if (from->op == HLO_CONVERT && from->shape.dtype == DTYPE_F32
+        && body->node[from->operand[0]].shape.dtype == DTYPE_BF16) {
+        node = from->operand[0];
+        from = &body->node[node];
+    }
     return from->op == HLO_PARAMETER && from->shape.rank == 1
-           && (from->shape.dtype == DTYPE_F32 || from->shape.dtype == DTYPE_S32);
+                   && (from->shape.dtype == DTYPE_F32 || from->shape.dtype == DTYPE_S32
+                       || from->shape.dtype == DTYPE_BF16)
+               ? node : NODE_NONE;
 }
 
 /* what a round can compute of its results */
@@ -85,10 +93,10 @@ static int check_result(const struct graph *body, int dot, int node, struct err 
     if (node == dot || (n->op == HLO_CONSTANT && !n->literal)
         || (n->op == HLO_PARAMETER && shape_same_dims(&n->shape, &body->node[dot].shape)))
         return 0;
-    if (n->op == HLO_BROADCAST && dot_body_is_vector(body, n))
+    if (n->op == HLO_BROADCAST && dot_body_vector(body, n) != NODE_NONE)
         return 0;
     if (n->op == HLO_BROADCAST && body->node[n->operand[0]].op != HLO_CONSTANT)
-        return err_set(e, "%s: with a product go arrays of its shape, vectors of f32 or s32 along "
+        return err_set(e, "%s: with a product go arrays of its shape, vectors of f32, bf16 or s32 along "
                        "its columns and constants", n->name);
     if (n->op != HLO_BROADCAST && !fused_is_elementwise(n))
         return err_set(e, "%s (%s) cannot be computed with a product", n->name,

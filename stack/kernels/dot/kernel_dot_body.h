@@ -62,8 +62,8 @@ int dot_body_check(const struct graph *body, const struct chip *chip, struct err
 int dot_body_find(const struct graph *body);
 /* the parameter that an operand is, behind conversions that the unit makes itself; else -1 */
 int dot_body_parameter(const struct graph *body, int node);
-/* of a broadcast: whether it spreads a vector that a kernel can load per column */
-bool dot_body_is_vector(const struct graph *body, const struct graph_node *n);
+/* the parameter whose elements a broadcast spreads, one per column, bf16 as f32; or NODE_NONE */
+int dot_body_vector(const struct graph *body, const struct graph_node *n);
 int dot_body_type(enum graph_dtype dtype, enum matrix_type *type);
 
 /*

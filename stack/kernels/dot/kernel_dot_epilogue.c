@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_columns.h"
 #include "stack/kernels/loop/fused_impl.h"
 #include "stack/backend/emitters.h"
 
@@ -42,7 +43,7 @@ static struct dot_pointer pointer_to_columns(const struct writer *w, int extra)
 
     return (struct dot_pointer){
         .base = pipeline_index(&g->pipeline, g->dim[DIM_N]),
-        .row = pipeline_row(&g->pipeline, g->window[extra]),
+        .row = dot_columns_row(g, extra),
         .column_step = g->batches > 1 ? 0 : g->step.width, .base_scale = g->tiles,
         .base_max = most};
 }
@@ -196,7 +197,7 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
             out->part[part] = fused_constant(from->shape.dtype, from->value);
         return 0;
     }
-    extra = find_extra(w, n->op == HLO_BROADCAST ? n->operand[0] : node);
+    extra = find_extra(w, n->op == HLO_BROADCAST ? dot_body_vector(f->body, n) : node);
     if (extra < 0)
         return err_set(e, "%s cannot be computed with a product", n->name);
     if (w->g->p->extra[extra].kind == EXTRA_COLUMNS)

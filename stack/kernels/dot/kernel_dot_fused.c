@@ -173,7 +173,11 @@ static struct graph *results_of(const struct split *s, const struct kernel_job *
 
 /* ----- whether all of it can be made */
 
-#define ROUND_OPS_MAX 24                /* per element; more than that get a loop of their own */
+/*
+ * Operations for an element (hlo_ops.def), above which a loop over the block is faster than rounds,
+ * in which passes wait for them: docs/gemm.md, Epilogue.
+ */
+#define ROUND_OPS_MAX 12
 
 static int check_fused(const struct graph *g, bool may_reduce, struct err *e)
 {
@@ -198,13 +202,19 @@ static bool fits_rounds(const struct graph *body, const struct array *result)
 }
 
 /* what is computed of the results is long: rounds have few registers for it, a loop has them all */
-static bool is_long(const struct graph *body, int dot)
+static bool is_long(const struct graph *body, int dot, struct arena *a)
 {
+    bool *is_behind = arena_array(a, (size_t)body->node_count, sizeof(*is_behind));
     int ops = 0;
 
-    for (int i = 0; i < body->node_count; i++)
-        if (i != dot && needs_dot(body, i, dot))
-            ops += graph_op_cost(body->node[i].op).round;
+    for (int i = dot + 1; i < body->node_count; i++) {
+        const struct graph_node *n = &body->node[i];
+
+        for (int k = 0; k < n->operand_count; k++)
+            is_behind[i] |= n->operand[k] == dot || is_behind[n->operand[k]];
+        if (is_behind[i])
+            ops += graph_op_cost(n->op).round;
+    }
     return ops > ROUND_OPS_MAX;
 }
 
@@ -221,16 +231,8 @@ static bool begins_further_on(const struct graph *body, int dot)
     return false;
 }
 
-static int split_body(struct split *s, const struct graph *body, const struct chip *chip,
-                      bool epilogue_is_loop, const struct array *result, struct arena *a,
-                      struct err *e)
+static int split_operands(struct split *s, struct arena *a, struct err *e)
 {
-    const struct graph *plain;
-    struct err ignored;
-
-    *s = (struct split){.body = body, .dot = dot_body_find(body)};
-    if (s->dot < 0)
-        return err_set(e, s->dot == NODE_NONE ? "no product" : "more than one product in a kernel");
     for (int i = 0; i < FUSED_RESULT; i++) {
         if (find_operand(s, i, e))
             return -1;
@@ -238,11 +240,15 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
             && check_fused(operand_of(s, i, NULL, NULL, a), false, e))
             return -1;
     }
-    plain = product_of(s, NULL, NULL, NULL, a);
-    if (!epilogue_is_loop && !is_long(body, s->dot) && fits_rounds(plain, result)
-        && dot_body_check(plain, chip, &ignored) == 0)
-        return 0;
-    s->epilogue_is_loop = true;
+    return 0;
+}
+
+/* whether a fused loop can compute what is computed of the results */
+static int check_results(const struct split *s, const struct chip *chip, struct arena *a,
+                         struct err *e)
+{
+    const struct graph *body = s->body;
+
     for (int i = 0; i < body->output_count; i++)
         if (body->output[i].node != s->dot && !needs_dot(body, body->output[i].node, s->dot))
             return err_set(e, "a result that does not depend on the product");
@@ -253,14 +259,36 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
     return check_fused(results_of(s, NULL, NULL, NULL, a), true, e);
 }
 
+static int split_body(struct split *s, const struct graph *body, const struct chip *chip,
+                      enum dot_choice choice, const struct array *result, struct arena *a,
+                      struct err *e)
+{
+    const struct graph *plain;
+    bool fits;
+
+    *s = (struct split){.body = body, .dot = dot_body_find(body)};
+    if (s->dot < 0)
+        return err_set(e, s->dot == NODE_NONE ? "no product" : "more than one product in a kernel");
+    if (split_operands(s, a, e))
+        return -1;
+    plain = product_of(s, NULL, NULL, NULL, a);
+    fits = fits_rounds(plain, result) && dot_body_check(plain, chip, e) == 0;
+    s->epilogue_is_loop = (!fits || is_long(body, s->dot, a)) != (choice == CHOICE_OTHER);
+    if (s->epilogue_is_loop)
+        return check_results(s, chip, a, e);
+    return fits ? 0 : err_set(e, "what is computed of the results does not go into rounds");
+}
+
 int dot_fused_check(const struct graph *body, const struct chip *chip, struct err *e)
 {
     struct split s;
     struct arena a;
+    struct err ignored;
     int status;
 
     arena_init(&a);
-    status = split_body(&s, body, chip, false, NULL, &a, e);
+    status = split_body(&s, body, chip, CHOICE_FIRST, NULL, &a, e)
+             && split_body(&s, body, chip, CHOICE_OTHER, NULL, &a, &ignored) ? -1 : 0;
     arena_fini(&a);
     return status;
 }
@@ -366,14 +394,14 @@ static bool tells_apart(const struct dot_fused_loops *t)
     return false;
 }
 
-int dot_open(struct dot_fused_loops *t, const struct kernel_job *job, bool epilogue_is_loop,
+int dot_open(struct dot_fused_loops *t, const struct kernel_job *job, enum dot_choice choice,
              struct err *e)
 {
     struct split s;
 
     memset(t, 0, sizeof(*t));
     arena_init(&t->arena);
-    if (split_body(&s, job->body, job->chip, epilogue_is_loop, job->result[0], &t->arena, e))
+    if (split_body(&s, job->body, job->chip, choice, job->result[0], &t->arena, e))
         return -1;
     for (int i = 0; i < FUSED_RESULT; i++)
         if (s.root[i] != NODE_NONE && open_operand(t, &s, i, job, e))

@@ -41,8 +41,14 @@ struct dot_fused_loops {
 /* what a graph alone tells: 0, or -1 with the reason */
 int dot_fused_check(const struct graph *body, const struct chip *chip, struct err *e);
 
-/* with the arrays of a job; close it in any case. epilogue_is_loop: no epilogue in rounds. */
-int dot_open(struct dot_fused_loops *s, const struct kernel_job *job, bool epilogue_is_loop,
+/*
+ * What is computed of the results goes into rounds or is a fused loop: the way that is faster by
+ * its length, or the other one, where that cannot be made.
+ */
+enum dot_choice { CHOICE_FIRST, CHOICE_OTHER, CHOICE_COUNT };
+
+/* with the arrays of a job; close it in any case */
+int dot_open(struct dot_fused_loops *s, const struct kernel_job *job, enum dot_choice choice,
              struct err *e);
 void dot_close(struct dot_fused_loops *s);
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_columns.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 #include "stack/kernels/dot/kernel_dot_fused.h"
 
@@ -472,6 +473,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return -1;
     pipeline_share(&g->pipeline, job->core);
     place_blocks(g);
+    dot_columns_place(g);
     if (t->size[DOT_PARTS])
         dot_grid_begin_early(g);
     if (overlaps_in_place(&g->pipeline))

@@ -43,6 +43,7 @@ struct dot_grid {
     enum dot_share share;
     int window[DOT_ARRAYS_MAX], lhs_window, rhs_window;
     int64_t sum_rows;                   /* VMEM rows of sums */
+    int64_t columns_row[DOT_ARRAYS_MAX];        /* of the scratch: kernel_dot_columns.h */
     struct dot_block lhs_block, rhs_block, result_block;        /* windows are -1 then */
     int is_tail;                        /* predicate: the end of a contraction that is cut */
     bool transposes_first;              /* all of a left operand, none beside passes */

@@ -322,7 +322,7 @@ static bool is_per_column(const struct graph *body, int node, const struct array
 {
     const struct graph_node *n = &body->node[node];
 
-    return n->op == HLO_BROADCAST && dot_body_is_vector(body, n)
+    return n->op == HLO_BROADCAST && dot_body_vector(body, n) != NODE_NONE
            && n->dims[0] == result->lane_dim;
 }
 
@@ -360,8 +360,10 @@ static int read_extras(struct reader *r, const struct kernel_job *job, struct er
         const struct graph_node *n = &p->body->node[i];
 
         if (is_per_column(p->body, i, result)) {
-            if (add_extra(p, job->operand[p->body->node[n->operand[0]].parameter_index],
-                          EXTRA_COLUMNS, n->operand[0], false, e))
+            int vector = dot_body_vector(p->body, n);
+
+            if (add_extra(p, job->operand[p->body->node[vector].parameter_index], EXTRA_COLUMNS,
+                          vector, false, e))
                 return -1;
         } else if (n->op == HLO_PARAMETER && shape_same_dims(&n->shape, &r->dot->shape)
                    && !is_needed(p->body, i, p->node)) {

@@ -172,28 +172,37 @@ static void try_rows(struct search *s)
         try_columns(s, groups * p->group_rows, SHARE_COLUMNS);
 }
 
+static void try_all(struct search *s)
+{
+    const struct kernel_job *job = s->job;
+
+    if (job->codegen == CODEGEN_XLA && s->scoped.vmem_rows > WINDOW_ROWS_XLA)
+        s->scoped.vmem_rows = WINDOW_ROWS_XLA;
+    try_rows(s);
+    if (s->count == 0 && s->scoped.vmem_rows < job->vmem_rows) {
+        s->scoped = *job;
+        try_rows(s);
+    }
+    if (s->count == 0) {
+        s->takes_small = true;
+        try_rows(s);
+    }
+}
+
 int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
     struct search s = {.job = job, .scoped = *job, .list = list, .max = max};
-    struct dot_fused_loops t;
-    struct err e;
 
-    if (dot_open(&t, job, false, &e)) {
-        dot_close(&t);
-        return 0;
-    }
-    s.p = &t.problem;
-    if (job->codegen == CODEGEN_XLA && s.scoped.vmem_rows > WINDOW_ROWS_XLA)
-        s.scoped.vmem_rows = WINDOW_ROWS_XLA;
-    try_rows(&s);
-    if (s.count == 0 && s.scoped.vmem_rows < job->vmem_rows) {
+    for (int choice = 0; choice < CHOICE_COUNT && s.count == 0; choice++) {
+        struct dot_fused_loops t;
+        struct err e;
+
         s.scoped = *job;
-        try_rows(&s);
+        s.takes_small = false;
+        s.p = &t.problem;
+        if (dot_open(&t, job, (enum dot_choice)choice, &e) == 0)
+            try_all(&s);
+        dot_close(&t);
     }
-    if (s.count == 0) {
-        s.takes_small = true;
-        try_rows(&s);
-    }
-    dot_close(&t);
     return s.count;
 }

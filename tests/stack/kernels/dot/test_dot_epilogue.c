@@ -1,0 +1,134 @@
+/*
+ * What is computed of a product's results: vectors of bf16 go into the rounds of the last pass as
+ * vectors of f32 do, and what is long for rounds becomes a loop.
+ */
+#include "base/units.h"
+#include "tests/rigs/kernel_rig.h"
+#include "tests/test.h"
+
+static const int columns[] = {1};
+
+struct product {
+    int64_t m, k, n;
+    enum graph_dtype vector;            /* the bias's */
+    bool is_silu;
+};
+
+/* silu of a product and a bias of this type, or the product, the bias and a factor of it */
+static void build(struct graph *g, struct arena *a, const struct product *p)
+{
+    int x, y, bias, sum;
+    struct shape s;
+
+    graph_init(g, a, "product");
+    x = graph_parameter(g, shape_make(DTYPE_BF16, 2, (int64_t[]){p->m, p->k}), "x");
+    y = graph_parameter(g, shape_make(DTYPE_BF16, 2, (int64_t[]){p->k, p->n}), "y");
+    sum = graph_dot(g, x, y, 1, 0, PRECISION_DEFAULT);
+    s = g->node[sum].shape;
+    bias = graph_parameter(g, shape_make(p->vector, 1, &p->n), "bias");
+    sum = graph_binary(g, HLO_ADD, sum,
+                       graph_broadcast(g, graph_convert(g, bias, DTYPE_F32), s, columns));
+    if (p->is_silu) {
+        sum = graph_binary(g, HLO_MULTIPLY, sum, graph_unary(g, HLO_LOGISTIC, sum));
+    } else {
+        struct shape spread = s;
+
+        spread.dtype = p->vector;
+        sum = graph_binary(g, HLO_MULTIPLY, sum,
+                           graph_convert(g, graph_broadcast(g, bias, spread, columns), DTYPE_F32));
+    }
+    graph_output(g, sum, "out", -1);
+}
+
+static cycle_t run(struct kernel_rig *r, const struct product *p, bool has_values)
+{
+    struct arena a;
+    struct graph g;
+    cycle_t cycles;
+
+    arena_init(&a);
+    build(&g, &a, p);
+    kernel_rig_open(r, &g);
+    if (has_values)
+        kernel_rig_check(r, (uint64_t)(p->m + p->n));
+    cycles = kernel_rig_time(r);
+    kernel_rig_close(r);
+    graph_fini(&g);
+    arena_fini(&a);
+    return cycles;
+}
+
+/* of widths whose tiles are odd and even, one and many pieces of 16, in one step and in several */
+static void test_vectors_of_bf16(void **state)
+{
+    static const char *const chips[] = {"v2", "v3", "v4", "v5e", "v6e", "v7x", "tiny"};
+    static const int64_t widths[] = {1, 128, 200, 640, 1152, 2304, 4500};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < COUNT_OF(widths); i++) {
+            struct product p = {c % 2 ? 136 : 40, 64, widths[i], DTYPE_BF16, false};
+            struct kernel_rig r = {.chip = chips[c], .spoils_padding = true};
+
+            run(&r, &p, true);
+        }
+}
+
+/* the grid cuts columns; its last block moves back to end with the array */
+static void test_blocks_of_columns(void **state)
+{
+    static const int64_t block[] = {128, 256, 384};
+    static const struct product p = {64, 128, 1152, DTYPE_BF16, false};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(block); i++) {
+        struct tiling t = {.count = 6, .size = {32, 128, block[i], 1}};
+        struct kernel_rig r = {.chip = "v5e", .tiling = &t};
+
+        run(&r, &p, true);
+    }
+}
+
+/* unpacking it takes a few bundles of a step, and no loop over the results */
+static void test_costs_no_more_than_f32(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e"};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++) {
+        struct product wide = {2048, 512, 1024, DTYPE_F32, false};
+        struct product narrow = {2048, 512, 1024, DTYPE_BF16, false};
+        struct kernel_rig r = {.chip = chips[c]}, other = r;
+        cycle_t all = run(&r, &wide, false);
+
+        assert_true(run(&other, &narrow, false) < all + all / 50);
+    }
+}
+
+/* in rounds it took three times as long as the product and its bias */
+static void test_functions_are_loops(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e"};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++) {
+        struct product plain = {4096, 256, 512, DTYPE_F32, false};
+        struct product silu = {4096, 256, 512, DTYPE_F32, true};
+        struct kernel_rig r = {.chip = chips[c]}, other = r;
+        cycle_t least = run(&r, &plain, false);
+
+        assert_true(run(&other, &silu, false) < least * 8 / 5);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_vectors_of_bf16),
+        cmocka_unit_test(test_blocks_of_columns),
+        cmocka_unit_test(test_costs_no_more_than_f32),
+        cmocka_unit_test(test_functions_are_loops),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
