@@ -1,4 +1,5 @@
 /* Goes through a computation's instructions, all devices in step. */
+#include "import/eval/custom.h"
 #include "import/eval/handlers.h"
 
 #include <stdio.h>
@@ -225,9 +226,12 @@ static int run_instruction(struct frame *f, int index)
     const struct hlo_instruction *i = &f->c->instruction[index];
     eval_group_handler group = eval_group_handler_of(i->op);
     eval_handler handler = eval_handler_of(i->op);
+    bool was_run;
 
-    if (count_steps(f, i) || spread_operands(f, index))
+    if (count_steps(f, i) || spread_operands(f, index) || eval_kernel_between(f, index, &was_run))
         return -1;
+    if (was_run)
+        return 0;
     if (group)
         return group(f, index);
     if (!handler)

@@ -290,15 +290,6 @@ static int run_conditional(const struct interp *in, const struct graph_node *n,
     return status;
 }
 
-static int run_mosaic(const struct interp *in, const struct graph_node *n,
-                      void *const *const *input, void *const *const *output, struct err *e)
-{
-    for (int d = 0; d < in->device_count; d++)
-        if (interp_mosaic(n, in->is_wide, d, in->device_count, input[d], output[d], e))
-            return -1;
-    return 0;
-}
-
 static int run_call(const struct interp *in, const struct graph_node *n, int node, struct err *e)
 {
     int results = n->tuple_count ? n->tuple_count : 1, result;
@@ -312,7 +303,7 @@ static int run_call(const struct interp *in, const struct graph_node *n, int nod
         for (int i = 0; i < results; i++)
             output[d][i] = interp_part(in->is_wide, n, in->value[d][node], i);
     }
-    result = n->op == HLO_MOSAIC        ? run_mosaic(in, n, from, to, e)
+    result = n->op == HLO_MOSAIC        ? interp_mosaic(n, in->is_wide, in->device_count, from, to, e)
              : n->op == HLO_WHILE       ? run_loop(in, n, from, to, e)
              : n->op == HLO_CONDITIONAL ? run_conditional(in, n, from, to, e)
                                         : run_graph(n->called[0], in, from, to, e);

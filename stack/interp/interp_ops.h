@@ -119,7 +119,7 @@ void interp_collective(const struct interp_devices *all);
 
 /* one step of a reduction of this type, exact for floats */
 double interp_fold(enum graph_reduce kind, enum graph_dtype dtype, double sum, double x);
-/* a kernel of Pallas on one device */
-int interp_mosaic(const struct graph_node *n, bool is_wide, int device, int device_count,
-                  void *const *input, void *const *output, struct err *e);
+/* a kernel of Pallas; input and output by device */
+int interp_mosaic(const struct graph_node *n, bool is_wide, int device_count,
+                  void *const *const *input, void *const *const *output, struct err *e);
 #endif

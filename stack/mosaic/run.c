@@ -6,7 +6,7 @@
 
 #include "stack/mosaic/watch_impl.h"
 
-struct block {                          /* of a windowed operand */
+struct mosaic_block_run {               /* of a windowed operand */
     struct mosaic_buffer array, buffer;
     struct mosaic_type type;            /* of the whole array */
     int64_t first[MOSAIC_RANK_MAX];     /* element of the array where it begins */
@@ -65,7 +65,7 @@ int mosaic_check_block(struct mosaic_run *r, int operand, const struct mosaic_ty
 }
 
 /* between array and block; elements beyond the array are unwritten in the block */
-static void copy_block(struct block *b, const struct mosaic_window *w, bool is_in)
+static void copy_block(struct mosaic_block_run *b, const struct mosaic_window *w, bool is_in)
 {
     int64_t index[MOSAIC_RANK_MAX] = {0}, i = 0;
 
@@ -93,7 +93,7 @@ static bool is_output(const struct mosaic_run *r, int operand)
     return operand >= r->k->operand_count - r->k->output_count;
 }
 
-static int enter_block(struct mosaic_run *r, int operand, struct block *b)
+static int enter_block(struct mosaic_run *r, int operand, struct mosaic_block_run *b)
 {
     const struct mosaic_window *w = &r->k->window[operand];
     int64_t first[MOSAIC_RANK_MAX];
@@ -121,7 +121,7 @@ static int enter_block(struct mosaic_run *r, int operand, struct block *b)
     return 0;
 }
 
-static int run_grid(struct mosaic_run *r, struct block *block)
+static int run_grid(struct mosaic_run *r, struct mosaic_block_run *block)
 {
     do {
         for (int i = 0; i < r->k->operand_count; i++)
@@ -147,12 +147,12 @@ static bool is_begun(const struct mosaic_run *r, int array)
 }
 
 /* Arrays of the call and blocks of them become what the arguments stand for. */
-static void place_arguments(struct mosaic_run *r, uint32_t *const *array, struct block *block)
+static void place_arguments(struct mosaic_run *r, uint32_t *const *array, struct mosaic_block_run *block)
 {
     struct mosaic_value *const *argument = r->k->main->body->argument + r->k->grid_rank;
 
     for (int i = 0; i < r->k->array_count; i++) {
-        struct block *b = &block[i];
+        struct mosaic_block_run *b = &block[i];
         const struct mosaic_type *t = &argument[i]->type;
         bool is_windowed =
             i >= r->k->prefetch_count && r->k->window[i - r->k->prefetch_count].is_windowed;
@@ -165,6 +165,7 @@ static void place_arguments(struct mosaic_run *r, uint32_t *const *array, struct
             b->buffer.word = mem_alloc((size_t)b->buffer.count * sizeof(uint32_t) + 1);
             b->buffer.is_owned = true;
         }
+        b->buffer.id = argument[i]->id;
         watch_buffer(r, &b->buffer, i < r->k->array_count - r->k->output_count || is_begun(r, i));
         mosaic_datum(r, argument[i])->view = mosaic_whole(&b->buffer, t);
     }
@@ -233,30 +234,52 @@ void mosaic_free_values(struct mosaic_run *r)
     mem_free(r->value);
 }
 
+int mosaic_run_begin(struct mosaic_run *r, uint32_t *const *array)
+{
+    r->value = mem_alloc(((size_t)r->k->value_count + 1) * sizeof(*r->value));
+    r->block = mem_alloc(((size_t)r->k->array_count + 1) * sizeof(*r->block));
+    r->barrier = (struct mosaic_buffer){.word = &r->barrier_word, .count = 1, .id = BARRIER_ID};
+    watch_begin(r);
+    watch_buffer(r, &r->barrier, true);
+    if (find_grid(r, &r->steps))
+        return -1;
+    place_arguments(r, array, r->block);
+    return 0;
+}
+
+int mosaic_run_go(struct mosaic_run *r)
+{
+    return r->steps ? run_grid(r, r->block + r->k->prefetch_count) : 0;
+}
+
+int mosaic_run_check(struct mosaic_run *r)
+{
+    return r->steps ? check_semaphores(r) : 0;
+}
+
+void mosaic_run_end(struct mosaic_run *r)
+{
+    for (int i = 0; i < r->k->array_count; i++) {
+        watch_free(&r->block[i].buffer);
+        if (r->block[i].buffer.is_owned)
+            mem_free(r->block[i].buffer.word);
+    }
+    watch_free(&r->barrier);
+    watch_end(r);
+    mosaic_free_values(r);
+    mem_free(r->block);
+}
+
 int mosaic_run(const struct mosaic_kernel *k, uint32_t *const *array,
                const struct mosaic_run_settings *s, struct err *e)
 {
-    struct mosaic_run r = {.k = k, .s = s, .err = e};
-    struct block *block = mem_alloc(((size_t)k->array_count + 1) * sizeof(*block));
-    int64_t steps;
-    int status;
+    struct mosaic_copies copies = {NULL, 0, 0};
+    struct mosaic_run r = {.k = k, .s = s, .err = e, .copies = &copies};
+    int status = mosaic_run_begin(&r, array) || mosaic_run_go(&r) || mosaic_run_check(&r);
 
-    r.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*r.value));
-    watch_begin(&r);
-    status = find_grid(&r, &steps);
-    if (!status) {
-        place_arguments(&r, array, block);
-        status = steps ? run_grid(&r, block + k->prefetch_count) || check_semaphores(&r) : 0;
-    }
-    for (int i = 0; i < k->array_count; i++) {
-        watch_free(&block[i].buffer);
-        if (block[i].buffer.is_owned)
-            mem_free(block[i].buffer.word);
-    }
-    watch_end(&r);
-    mosaic_free_values(&r);
+    mosaic_run_end(&r);
+    mem_free(copies.item);
     if (!status && s->watch)
         s->watch->kernels++;
-    mem_free(block);
     return status ? -1 : 0;
 }

@@ -39,4 +39,10 @@ float mosaic_float(enum mosaic_code c, float a, float b);
  */
 int mosaic_run(const struct mosaic_kernel *k, uint32_t *const *array,
                const struct mosaic_run_settings *s, struct err *e);
+/*
+ * The same on several devices that reach each other, s and array by device: they take turns, each
+ * going on until it waits for what is not there yet.
+ */
+int mosaic_run_team(const struct mosaic_kernel *k, int count, uint32_t *const *const *array,
+                    const struct mosaic_run_settings *s, struct err *e);
 #endif

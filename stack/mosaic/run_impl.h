@@ -7,14 +7,19 @@
 struct mosaic_marks {
     uint8_t *written;
     uint16_t *writes, *reads;           /* of copies under way */
+    /* of several devices (watch_team.c): when its own has used a word last; of a semaphore's word
+     * what its waiter learns, a number for each device */
+    uint32_t *used, *told;
 };
 
 struct mosaic_buffer {                  /* of memory: dense words of one array */
     uint32_t *word;
     int64_t count;
     bool is_owned;
+    int id;                             /* of the value that it is; BARRIER_ID */
     struct mosaic_marks marks;
 };
+#define BARRIER_ID (-1)
 
 struct mosaic_view {                    /* what a reference stands for */
     struct mosaic_buffer *buffer;
@@ -52,9 +57,14 @@ struct mosaic_run {
     uint32_t random_key;                /* random.h */
     struct mosaic_buffer barrier;
     uint32_t barrier_word;
+    struct mosaic_block_run *block;     /* by array (run.c) */
+    int64_t steps;                      /* 0: none */
+    struct mosaic_team *team;           /* of several devices; NULL: it is alone */
+    int number;                         /* in the team */
+    uint32_t *clock;                    /* by member: what this one knows of its time; NULL: unwatched */
     int depth;
     bool *is_used;                      /* by value, of a run that is watched */
-    struct mosaic_copies copies;
+    struct mosaic_copies *copies;       /* of all devices */
     struct mosaic_owner *owner;
     int owner_count;
     size_t owner_capacity;
@@ -72,6 +82,22 @@ int mosaic_stop(struct mosaic_run *r, const struct mosaic_op *op, const char *fm
 
 /* the operation of a window's index map whose line stands for it; NULL: none has one */
 const struct mosaic_op *mosaic_place_of_map(const struct mosaic_kernel *k, int operand);
+
+/* A run in parts, as a team makes it: all begin before any goes, all have gone before any ends. */
+int mosaic_run_begin(struct mosaic_run *r, uint32_t *const *array);
+int mosaic_run_go(struct mosaic_run *r);
+int mosaic_run_check(struct mosaic_run *r);             /* what it leaves behind */
+void mosaic_run_end(struct mosaic_run *r);
+
+/* ----- several devices (run_team.c) */
+int team_count(const struct mosaic_run *r);             /* 1: it is alone */
+/* the member that is this device; NULL: none */
+struct mosaic_run *team_member(struct mosaic_run *r, int64_t device);
+/* what a buffer here is there; NULL: not there yet */
+struct mosaic_buffer *team_buffer(struct mosaic_run *there, const struct mosaic_buffer *here);
+/* Others go on until the semaphore has so much. 0; 1: it never will; -1: the run is over. */
+int team_await(struct mosaic_run *r, const uint32_t *semaphore, int64_t amount);
+void team_yield(struct mosaic_run *r);                  /* others go on first */
 
 int mosaic_run_block(struct mosaic_run *r, const struct mosaic_block *b);
 /* 0, or -1: a semaphore is left raised; `at` is where it was made */

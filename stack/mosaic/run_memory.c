@@ -199,7 +199,6 @@ int mosaic_eval_sem_barrier(struct mosaic_run *r, const struct mosaic_op *op)
 {
     struct mosaic_datum *d = mosaic_datum(r, op->result[0]);
 
-    r->barrier = (struct mosaic_buffer){.word = &r->barrier_word, .count = 1};
     d->view = mosaic_whole(&r->barrier, &op->result[0]->type);
     return 0;
 }
@@ -297,46 +296,80 @@ int mosaic_eval_memref_bitcast(struct mosaic_run *r, const struct mosaic_op *op)
 
 /* ----- semaphores and copies */
 
-static uint32_t *semaphore(struct mosaic_run *r, const struct mosaic_value *v)
+/* a word of a semaphore's memory, here or in a member of the team */
+struct flag { struct mosaic_buffer *buffer; int64_t word; };
+
+static struct flag flag_of(struct mosaic_run *r, const struct mosaic_value *v)
 {
     const struct mosaic_view *view = &mosaic_datum(r, v)->view;
 
-    return &view->buffer->word[view->offset];
+    return (struct flag){view->buffer, view->offset};
 }
+
+static uint32_t *word_of(const struct flag *f) { return &f->buffer->word[f->word]; }
 
 int mosaic_eval_sem_read(struct mosaic_run *r, const struct mosaic_op *op)
 {
-    mosaic_set_int(r, op->result[0], (int32_t)*semaphore(r, op->operand[0]));
+    struct flag f = flag_of(r, op->operand[0]);
+
+    team_yield(r);                      /* a loop may wait so */
+    mosaic_set_int(r, op->result[0], (int32_t)*word_of(&f));
     return 0;
 }
 
-/* a device that is named: this one, for the others are not here */
-static int check_device(struct mosaic_run *r, const struct mosaic_op *op,
-                        const struct mosaic_value *device)
+/* the member of the team that a device is, *there; NULL: this one, or none is named */
+static int find_device(struct mosaic_run *r, const struct mosaic_op *op,
+                       const struct mosaic_value *device, struct mosaic_run **there)
 {
-    if (device && mosaic_int_in(r, device) != r->s->device)
-        return mosaic_stop(r, op, "it reaches device %lld: kernels of several devices are not "
-                           "evaluated on the host", (long long)mosaic_int_in(r, device));
+    struct mosaic_run *found = device ? team_member(r, mosaic_int_in(r, device)) : r;
+
+    if (!found)
+        return mosaic_stop(r, op, "it reaches device %lld, and the kernel runs on %d",
+                           (long long)mosaic_int_in(r, device), team_count(r));
+    *there = found == r ? NULL : found;
     return 0;
+}
+
+static int over_there(struct mosaic_run *r, const struct mosaic_op *op, struct mosaic_run *there,
+                      struct mosaic_buffer **buffer)
+{
+    if (there)
+        *buffer = team_buffer(there, *buffer);
+    return *buffer ? 0 : mosaic_stop(r, op, "it reaches a buffer that device %d does not have yet",
+                                     there->s->device);
+}
+
+static void raise_flag(struct mosaic_run *r, const struct flag *f, int64_t by)
+{
+    *word_of(f) += (uint32_t)by;
+    watch_tell(r, f->buffer, f->word);
 }
 
 int mosaic_eval_sem_signal(struct mosaic_run *r, const struct mosaic_op *op)
 {
-    if (check_device(r, op, mosaic_in_group(op, 2)))
+    struct flag f = flag_of(r, op->operand[0]);
+    struct mosaic_run *there;
+
+    if (find_device(r, op, mosaic_in_group(op, 2), &there) || over_there(r, op, there, &f.buffer))
         return -1;
-    *semaphore(r, op->operand[0]) += (uint32_t)mosaic_int_in(r, op->operand[1]);
+    raise_flag(r, &f, mosaic_int_in(r, op->operand[1]));
     return 0;
 }
 
 static int await(struct mosaic_run *r, const struct mosaic_op *op, const struct mosaic_value *sem,
                  int64_t amount)
 {
-    uint32_t *s = semaphore(r, sem);
+    struct flag f = flag_of(r, sem);
+    uint32_t *s = word_of(&f);
+    int status = team_await(r, s, amount);
 
-    if ((int32_t)*s < amount)
+    if (status > 0)
         return mosaic_stop(r, op, "it waits for %lld and the semaphore has %d: nothing that has "
                            "been started raises it", (long long)amount, (int)*s);
+    if (status)
+        return -1;
     *s -= (uint32_t)amount;
+    watch_learn(r, f.buffer, f.word);
     watch_wait(r, s, amount);
     return 0;
 }
@@ -369,26 +402,35 @@ int mosaic_eval_enqueue_dma(struct mosaic_run *r, const struct mosaic_op *op)
 {
     const struct mosaic_value *source = mosaic_in_group(op, 0), *target = mosaic_in_group(op, 2);
     const struct mosaic_value *sent = mosaic_in_group(op, 1), *done = mosaic_in_group(op, 3);
-    const struct mosaic_view *from, *to;
-    int64_t index[MOSAIC_RANK_MAX] = {0};
+    struct flag sent_flag = {NULL, 0}, done_flag = {NULL, 0};
+    struct mosaic_view from, to;
+    struct mosaic_run *there;
+    int64_t index[MOSAIC_RANK_MAX] = {0}, bytes;
 
     if (!source || !target || !mosaic_is_ref(source) || !mosaic_is_ref(target))
         return mosaic_stop(r, op, "it has no source or no target");
-    if (check_device(r, op, mosaic_in_group(op, 4)))
-        return -1;
-    from = &mosaic_datum(r, source)->view;
-    to = &mosaic_datum(r, target)->view;
-    if (from->rank != to->rank || memcmp(from->dim, to->dim, (size_t)to->rank * sizeof(*to->dim)))
+    from = mosaic_datum(r, source)->view;
+    to = mosaic_datum(r, target)->view;
+    if (from.rank != to.rank || memcmp(from.dim, to.dim, (size_t)to.rank * sizeof(*to.dim)))
         return mosaic_stop(r, op, "source and target have different sizes");
-    watch_copy(r, op, from, to, done ? semaphore(r, done) : NULL, sent ? semaphore(r, sent) : NULL,
-               bytes_of(to, target->type.element));
-    do
-        copy_word(to->buffer, place_of(to, index), from->buffer, place_of(from, index));
-    while (mosaic_next(index, to->dim, to->rank));
-    if (done)
-        *semaphore(r, done) += (uint32_t)bytes_of(to, target->type.element);
     if (sent)
-        *semaphore(r, sent) += (uint32_t)bytes_of(from, source->type.element);
+        sent_flag = flag_of(r, sent);
+    if (done)
+        done_flag = flag_of(r, done);
+    if (find_device(r, op, mosaic_in_group(op, 4), &there) ||
+        over_there(r, op, there, &to.buffer) ||
+        (done && over_there(r, op, there, &done_flag.buffer)))
+        return -1;
+    bytes = bytes_of(&to, target->type.element);
+    watch_copy(r, op, &from, &to, there, done ? word_of(&done_flag) : NULL,
+               sent ? word_of(&sent_flag) : NULL, bytes);
+    do
+        copy_word(to.buffer, place_of(&to, index), from.buffer, place_of(&from, index));
+    while (mosaic_next(index, to.dim, to.rank));
+    if (done)
+        raise_flag(r, &done_flag, bytes);
+    if (sent)
+        raise_flag(r, &sent_flag, bytes);
     return 0;
 }
 

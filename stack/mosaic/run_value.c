@@ -87,7 +87,8 @@ void mosaic_allocate(struct mosaic_run *r, const struct mosaic_value *v)
         d->own = mem_alloc(sizeof(*d->own));
         d->own->word = mem_alloc_unset((size_t)(count > 0 ? count : 1) * sizeof(uint32_t));
         d->own->count = count;
-        d->own->marks = (struct mosaic_marks){NULL, NULL, NULL};
+        d->own->id = v->id;
+        d->own->marks = (struct mosaic_marks){.written = NULL};
     }
     watch_buffer(r, d->own, false);
     for (int64_t i = 0; i < count; i++)

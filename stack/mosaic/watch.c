@@ -17,10 +17,8 @@ static bool is_same(const struct err *a, const struct err *b)
     return !strncmp(a->msg, b->msg, strcspn(a->msg, "("));
 }
 
-static void found(struct mosaic_run *r, enum mosaic_finding_kind kind, const struct mosaic_op *op,
-                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-static void found(struct mosaic_run *r, enum mosaic_finding_kind kind, const struct mosaic_op *op,
-                  const char *fmt, ...)
+void watch_found(struct mosaic_run *r, enum mosaic_finding_kind kind, const struct mosaic_op *op,
+                 const char *fmt, ...)
 {
     struct mosaic_watch *w = r->s->watch;
     struct err here, *before = r->err;
@@ -94,7 +92,6 @@ bool watch_is_used(const struct mosaic_run *r, const struct mosaic_op *op)
 void watch_end(struct mosaic_run *r)
 {
     mem_free(r->is_used);
-    mem_free(r->copies.item);
     mem_free(r->owner);
 }
 
@@ -112,6 +109,10 @@ void watch_buffer(struct mosaic_run *r, struct mosaic_buffer *b, bool is_written
     if (w->races && !b->marks.writes) {
         b->marks.writes = mem_alloc(count * sizeof(uint16_t));
         b->marks.reads = mem_alloc(count * sizeof(uint16_t));
+        if (r->clock) {
+            b->marks.used = mem_alloc(count * sizeof(uint32_t));
+            b->marks.told = mem_alloc(count * (size_t)team_count(r) * sizeof(uint32_t));
+        }
     }
     watch_set_written(b, is_written);
 }
@@ -127,15 +128,17 @@ void watch_free(struct mosaic_buffer *b)
     mem_free(b->marks.written);
     mem_free(b->marks.writes);
     mem_free(b->marks.reads);
-    b->marks = (struct mosaic_marks){NULL, NULL, NULL};
+    mem_free(b->marks.used);
+    mem_free(b->marks.told);
+    b->marks = (struct mosaic_marks){.written = NULL};
 }
 
 /* the copy under way that touches a word: as its target, or as its source */
 static const struct mosaic_copy *touching(const struct mosaic_run *r, const struct mosaic_buffer *b,
                                           int64_t word, bool is_target)
 {
-    for (int i = 0; i < r->copies.count; i++) {
-        const struct mosaic_copy *c = &r->copies.item[i];
+    for (int i = 0; i < r->copies->count; i++) {
+        const struct mosaic_copy *c = &r->copies->item[i];
         const struct mosaic_view *v = is_target ? &c->to : &c->from;
         int64_t index[MOSAIC_RANK_MAX] = {0};
 
@@ -155,7 +158,7 @@ static void race(struct mosaic_run *r, const struct mosaic_op *op, const struct 
     const struct mosaic_copy *c = touching(r, b, word, is_target);
     const char *slash = c && c->op->place.file ? strrchr(c->op->place.file, '/') : NULL;
 
-    found(r, MOSAIC_RACE, op, "it %s memory that a copy under way %s%s%s%s%.0d; nobody has waited "
+    watch_found(r, MOSAIC_RACE, op, "it %s memory that a copy under way %s%s%s%s%.0d; nobody has waited "
           "for the copy", doing, is_target ? "writes" : "reads", c ? ", started at " : "",
           c && c->op->place.file ? slash ? slash + 1 : c->op->place.file : "",
           c && c->op->place.file ? ":" : "", c ? c->op->place.line : 0);
@@ -166,8 +169,10 @@ void watch_load(struct mosaic_run *r, const struct mosaic_op *op, const struct m
 {
     if (b->marks.writes && b->marks.writes[word] && is_used)
         race(r, op, b, word, true, "reads");
+    if (is_used)
+        watch_use(r, b, word);
     if (b->marks.written && !b->marks.written[word] && is_used)
-        found(r, MOSAIC_UNWRITTEN, op, "it reads memory that nothing has written");
+        watch_found(r, MOSAIC_UNWRITTEN, op, "it reads memory that nothing has written");
 }
 
 void watch_store(struct mosaic_run *r, const struct mosaic_op *op, struct mosaic_buffer *b,
@@ -177,6 +182,7 @@ void watch_store(struct mosaic_run *r, const struct mosaic_op *op, struct mosaic
         race(r, op, b, word, true, "writes");
     else if (b->marks.reads && b->marks.reads[word])
         race(r, op, b, word, false, "writes");
+    watch_use(r, b, word);
     if (b->marks.written)
         b->marks.written[word] = true;
 }
@@ -220,16 +226,21 @@ static void check_copy(struct mosaic_run *r, const struct mosaic_op *op,
 }
 
 void watch_copy(struct mosaic_run *r, const struct mosaic_op *op, const struct mosaic_view *from,
-                const struct mosaic_view *to, const uint32_t *done, const uint32_t *sent,
-                int64_t bytes)
+                const struct mosaic_view *to, const struct mosaic_run *there,
+                const uint32_t *done, const uint32_t *sent, int64_t bytes)
 {
     struct mosaic_copy *c;
 
     check_copy(r, op, from, false);
     check_copy(r, op, to, true);
+    watch_use_all(r, from);
+    if (!there)
+        watch_use_all(r, to);
+    else
+        watch_reach(r, op, to, there);
     mark(from, false, 1);
     mark(to, true, 1);
-    c = &MEM_ADD(r->copies.item, r->copies.count, r->copies.capacity);
+    c = &MEM_ADD(r->copies->item, r->copies->count, r->copies->capacity);
     *c = (struct mosaic_copy){.op = op, .from = *from, .to = *to, .done = done, .sent = sent,
                               .done_bytes = bytes, .sent_bytes = bytes};
     memcpy(c->step, r->step, sizeof(c->step));
@@ -239,16 +250,17 @@ static void drop_finished(struct mosaic_run *r)
 {
     int kept = 0;
 
-    for (int i = 0; i < r->copies.count; i++)
-        if (r->copies.item[i].done || r->copies.item[i].sent)
-            r->copies.item[kept++] = r->copies.item[i];
-    r->copies.count = kept;
+    for (int i = 0; i < r->copies->count; i++)
+        if (r->copies->item[i].done || r->copies->item[i].sent)
+            r->copies->item[kept++] = r->copies->item[i];
+    r->copies->count = kept;
 }
 
 /* of a local copy one semaphore tells of both ends */
-static void finish(struct mosaic_copy *c, bool is_done)
+static void finish(struct mosaic_run *r, struct mosaic_copy *c, bool is_done)
 {
     if (is_done) {
+        watch_use_all(r, &c->to);
         mark(&c->to, true, -1);
         if (!c->sent && c->sent_bytes >= 0)
             mark(&c->from, false, -1);
@@ -262,8 +274,8 @@ static void finish(struct mosaic_copy *c, bool is_done)
 
 void watch_wait(struct mosaic_run *r, const uint32_t *semaphore, int64_t amount)
 {
-    for (int i = 0; i < r->copies.count && amount > 0; i++) {
-        struct mosaic_copy *c = &r->copies.item[i];
+    for (int i = 0; i < r->copies->count && amount > 0; i++) {
+        struct mosaic_copy *c = &r->copies->item[i];
         bool is_done = c->done == semaphore;
         int64_t *left = is_done ? &c->done_bytes : &c->sent_bytes, taken;
 
@@ -273,16 +285,16 @@ void watch_wait(struct mosaic_run *r, const uint32_t *semaphore, int64_t amount)
         *left -= taken;
         amount -= taken;
         if (*left == 0)
-            finish(c, is_done);
+            finish(r, c, is_done);
     }
     drop_finished(r);
 }
 
 const struct mosaic_copy *watch_copy_of(const struct mosaic_run *r, const uint32_t *semaphore)
 {
-    for (int i = 0; i < r->copies.count; i++)
-        if (r->copies.item[i].done == semaphore || r->copies.item[i].sent == semaphore)
-            return &r->copies.item[i];
+    for (int i = 0; i < r->copies->count; i++)
+        if (r->copies->item[i].done == semaphore || r->copies->item[i].sent == semaphore)
+            return &r->copies->item[i];
     return NULL;
 }
 
@@ -294,7 +306,7 @@ void watch_block(struct mosaic_run *r, const struct mosaic_buffer *b, int operan
         if (b->marks.writes[i] || (is_in && b->marks.reads[i])) {
             const struct mosaic_copy *c = touching(r, b, i, b->marks.writes[i] != 0);
 
-            found(r, MOSAIC_RACE, c ? c->op : NULL, "this copy is under way when the block of "
+            watch_found(r, MOSAIC_RACE, c ? c->op : NULL, "this copy is under way when the block of "
                   "operand %d %s", operand, is_in ? "comes" : "is written back");
             return;
         }
@@ -315,7 +327,7 @@ void watch_owner(struct mosaic_run *r, int operand, const int64_t *first, int ra
         if (o->operand != operand || memcmp(o->first, now.first, sizeof(now.first)))
             continue;
         if (memcmp(o->step, now.step, sizeof(now.step)))
-            found(r, MOSAIC_RACE, mosaic_place_of_map(r->k, operand), "a block of operand %d is "
+            watch_found(r, MOSAIC_RACE, mosaic_place_of_map(r->k, operand), "a block of operand %d is "
                   "written by steps that differ in a parallel dimension: two cores may write it at "
                   "once", operand);
         return;

@@ -17,12 +17,27 @@ void watch_store(struct mosaic_run *r, const struct mosaic_op *op, struct mosaic
 bool watch_is_used(const struct mosaic_run *r, const struct mosaic_op *op);
 
 /* A copy starts; a wait takes `amount` off a semaphore. */
+/* `there`: the member of the team that the target is of; NULL: this one */
 void watch_copy(struct mosaic_run *r, const struct mosaic_op *op, const struct mosaic_view *from,
-                const struct mosaic_view *to, const uint32_t *done, const uint32_t *sent,
-                int64_t bytes);
+                const struct mosaic_view *to, const struct mosaic_run *there,
+                const uint32_t *done, const uint32_t *sent, int64_t bytes);
 void watch_wait(struct mosaic_run *r, const uint32_t *semaphore, int64_t amount);
 /* the first copy under way that raises this semaphore; NULL: none */
 const struct mosaic_copy *watch_copy_of(const struct mosaic_run *r, const uint32_t *semaphore);
+
+/* ----- several devices: what one has used, and who knows that it has (watch_team.c) */
+void watch_use(const struct mosaic_run *r, const struct mosaic_buffer *b, int64_t word);
+void watch_use_all(const struct mosaic_run *r, const struct mosaic_view *v);
+/* this member writes memory of another one, which may be using it */
+void watch_reach(struct mosaic_run *r, const struct mosaic_op *op, const struct mosaic_view *to,
+                 const struct mosaic_run *there);
+/* A semaphore is raised: who waits for it knows what this member knows now. */
+void watch_tell(struct mosaic_run *r, const struct mosaic_buffer *semaphore, int64_t word);
+void watch_learn(struct mosaic_run *r, const struct mosaic_buffer *semaphore, int64_t word);
+
+/* a finding at an operation */
+void watch_found(struct mosaic_run *r, enum mosaic_finding_kind kind, const struct mosaic_op *op,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* a block comes or goes while a copy of the kernel's own touches its buffer */
 void watch_block(struct mosaic_run *r, const struct mosaic_buffer *b, int operand, bool is_in);
