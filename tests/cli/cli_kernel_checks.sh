@@ -25,6 +25,20 @@ expect 1 'mistakes.py:' kernel $data/pallas_mistakes/wrong_slot.mlir --check-rac
 expect 0 ' 0 found' kernel $data/pallas_mistakes/wrong_slot.mlir --check-unwritten
 expect 0 ' 0 found' kernel $data/pallas_mistakes/unwritten_rows.mlir --check-races
 
+# kernels of four devices (tests/jax/pallas/mistakes_devices.py), which JAX's detector finds the same
+# races in; two of them have none
+sed 1d $data/pallas_mistakes/devices.csv >"$work/mistakes"
+while IFS=, read -r name found; do
+    file=$data/pallas_mistakes/$name.mlir
+    if [ -z "$found" ]; then
+        expect 0 ' 0 found' kernel $file --tpu v5e-4 --check-races --check-unwritten
+    else
+        expect 1 "$found" kernel $file --tpu v5e-4 --check-races --check-unwritten
+    fi
+done <"$work/mistakes"
+expect 1 'tpu.enqueue_dma: it writes memory of device 3, which uses it' \
+    kernel $data/pallas_mistakes/zeros_late.mlir --tpu v5e-4 --check-races
+
 # none of these has a mistake
 for name in add batched column_sums conditional copies flash layernorm loop_carry masks matmul narrow \
             overhang softmax transposed; do

@@ -15,13 +15,15 @@ while IFS=, read -r name bound; do
     done
 done <"$work/kernels"
 
-# kernels between devices: the network is there only with simulated cores
+# kernels between devices, on simulated cores and on the host
 for name in right_permute ring_gather ring_sum ring_scatter; do
     set -- exec $data/$name.mlirbc --inputs $data/$name.inputs.safetensors \
         --expect $data/$name.outputs.safetensors --tolerance 1e-6
     for chips in v5e-4 v5p-8; do
         expect 0 '1 of 1 results are within' "$@" --tpu $chips
     done
+    expect 0 '1 of 1 results are within' "$@" --tpu v5e-4 --backend host
+    expect 0 '1 of 1 results are within' exec $data/$name.mlirbc --tpu v5p-8 --compare
     expect 0 ' cycles = ' exec $data/$name.mlirbc --tpu v5e-4 --mode timing
 done
 
