@@ -87,7 +87,8 @@ static int unknown_name(struct assembler *as, struct scan_token w)
     char wanted[64], hint[TEXT_NEAR_BYTES];
 
     snprintf(wanted, sizeof(wanted), "%.*s", (int)w.length, w.start);
-    text_find(wanted, &as->name->name, sizeof(*as->name), as->name_count, hint);
+    text_find(wanted, as->name_count ? &as->name->name : NULL, sizeof(*as->name), as->name_count,
+              hint);
     return asm_error_at(as, &as->scan, "unknown name \"%s\"%s", wanted, hint);
 }
 

@@ -133,6 +133,8 @@ static int reckon(struct parser *p, char op, struct number *a, const struct numb
         break;
     }
     a->is_real = !is_whole;
+    if (!isfinite(a->real))             /* 0**-1, 10.0**400, (-8)**0.5 */
+        return fail_number(p, "expected a finite number");
     return overflows && is_whole ? fail_number(p, "expected a whole number of 64 bits") : 0;
 }
 

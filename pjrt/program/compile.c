@@ -189,7 +189,8 @@ static char *keep_bytes(const char *bytes, size_t size)
 {
     char *kept = mem_alloc_unset(size + 1);
 
-    memcpy(kept, bytes, size);
+    if (size)
+        memcpy(kept, bytes, size);
     kept[size] = 0;
     return kept;
 }

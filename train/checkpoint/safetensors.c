@@ -320,7 +320,8 @@ void safetensors_close(struct safetensors *s)
 int safetensors_find(const struct safetensors *s, const char *name, struct err *e)
 {
     char near[TEXT_NEAR_BYTES];
-    int i = text_find(name, &s->tensor->name, sizeof(*s->tensor), (size_t)s->tensor_count, near);
+    const char *const *first = s->tensor_count ? &s->tensor->name : NULL;
+    int i = text_find(name, first, sizeof(*s->tensor), (size_t)s->tensor_count, near);
 
     return i >= 0 ? i : err_at(e, s->path, 0, 0, "has no tensor \"%.*s\"%s", SHOWN, name, near);
 }

@@ -65,6 +65,12 @@ TEST(mistakes_are_shown_where_they_are)
     expect_error("Dense(1-)", 9, "expected a number, found ')' at column 9 of \"Dense(1-)\"");
     expect_error("Dense(1/(2-2))", 14, "expected no division by 0, found ')' at column 14 of "
                  "\"Dense(1/(2-2))\"");
+    expect_error("Dense(0**-3)", 12, "expected a finite number, found ')' at column 12 of "
+                 "\"Dense(0**-3)\"");
+    expect_error("Dense(1e300*1e300)", 18, "expected a finite number, found ')' at column 18 of "
+                 "\"Dense(1e300*1e300)\"");
+    expect_error("Dense(1*(-8)**0.5)", 18, "expected a finite number, found ')' at column 18 of "
+                 "\"Dense(1*(-8)**0.5)\"");
     expect_error("Dense(2x)", 7, "expected a number, found '2' at column 7 of \"Dense(2x)\"");
     expect_error("Dense(9223372036854775807+1)", 28, "expected a whole number of 64 bits, found "
                  "')' at column 28 of \"Dense(9223372036854775807+1)\"");
