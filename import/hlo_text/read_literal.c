@@ -243,13 +243,13 @@ static int read_array(struct hlo_reader *r, struct hlo_literal *l)
     int64_t count = hlo_type_elements(&l->type);
 
     l->type.layout = NULL;
+    if (hlo_type_is_dynamic(&l->type))
+        return hlo_scan_error(s, s->at, "a literal cannot have a size that is not known");
     if (take_elided(s))
         return 0;
     if (hlo_element_kind(l->type.element) == ELEMENT_KIND_NONE)
         return hlo_scan_error(s, s->at, "there are no literals of %s",
                               hlo_element_name(l->type.element));
-    if (hlo_type_is_dynamic(&l->type))
-        return hlo_scan_error(s, s->at, "a literal cannot have a size that is not known");
     if (hlo_element_is_complex(f.part))
         f.part = f.part == ELEMENT_C64 ? ELEMENT_F32 : ELEMENT_F64;
     f.part_bytes = hlo_element_bytes(f.part);
