@@ -26,7 +26,8 @@ bool pieces_of_convolution(const struct graph *g, const struct graph_node *n, st
                                               c->out_batch};
     out->dim[CUT_COLUMNS] = (struct piece_dim){is_whole ? 1 : k->dim[c->kernel_out], LANES,
                                                c->out_feature};
-    out->dim[CUT_FEATURES] = (struct piece_dim){is_whole ? 1 : x->dim[c->in_feature], ROWS, -1};
+    out->dim[CUT_FEATURES] = (struct piece_dim){c->feature_groups > 1 ? 1 : x->dim[c->in_feature],
+                                                ROWS, -1};
     for (int i = 0; i < 3; i++) {
         bool is_there = i < c->spatial_count;
         int out_dim = is_there ? c->out_spatial[i] : 0;
@@ -59,19 +60,22 @@ static void cut_groups(struct cut *c, struct graph_conv *v)
         v->feature_groups = end - first;
 }
 
-static void cut_features(struct cut *c, const struct graph_conv *v, bool is_grouped)
+/* `v` is the convolution as a whole: groups of images share all features, groups of features none */
+static void cut_features(struct cut *c, const struct graph_conv *v)
 {
     const int64_t *f = c->from, *n = c->count;
 
-    c->x = pieces_slice(c->g, c->x, v->in_batch, f[CUT_IMAGES], f[CUT_IMAGES] + n[CUT_IMAGES]);
-    if (is_grouped)
+    if (v->batch_groups == 1)
+        c->x = pieces_slice(c->g, c->x, v->in_batch, f[CUT_IMAGES], f[CUT_IMAGES] + n[CUT_IMAGES]);
+    if (v->feature_groups > 1)
         return;
     c->x = pieces_slice(c->g, c->x, v->in_feature, f[CUT_FEATURES],
                         f[CUT_FEATURES] + n[CUT_FEATURES]);
     c->k = pieces_slice(c->g, c->k, v->kernel_in, f[CUT_FEATURES],
                         f[CUT_FEATURES] + n[CUT_FEATURES]);
-    c->k = pieces_slice(c->g, c->k, v->kernel_out, f[CUT_COLUMNS],
-                        f[CUT_COLUMNS] + n[CUT_COLUMNS]);
+    if (v->batch_groups == 1)
+        c->k = pieces_slice(c->g, c->k, v->kernel_out, f[CUT_COLUMNS],
+                            f[CUT_COLUMNS] + n[CUT_COLUMNS]);
 }
 
 static void cut_window(struct cut *c, const struct graph_node *n, int i, struct graph_window *w)
@@ -94,15 +98,12 @@ int pieces_make_convolution(struct graph *g, const struct graph_node *n, enum gr
 {
     struct graph_window w[GRAPH_SPATIAL_MAX];
     struct graph_conv v = *n->conv;
-    bool is_grouped = v.feature_groups * v.batch_groups > 1;
-    bool has_batch_groups = v.batch_groups > 1;
     struct cut c = {g, n->operand[0], n->operand[1], from, count};
 
     for (int i = 0; i < v.spatial_count; i++)       /* there may be none */
         w[i] = n->window[i];
     cut_groups(&c, &v);
-    if (!has_batch_groups)
-        cut_features(&c, &v, is_grouped);
+    cut_features(&c, n->conv);
     for (int i = 0; i < v.spatial_count; i++)
         cut_window(&c, n, i, &w[i]);
     return graph_convolution(g, c.x, c.k, w, &v, dtype, n->precision);

@@ -418,6 +418,22 @@ TEST(narrow_elements_are_fetched_by_index_through_little_memory)
     }
 }
 
+/* groups of images share their features, which are cut where there are more than fit */
+TEST(groups_of_images_of_many_features_fit_little_memory)
+{
+    const struct graph_window w[2] = {{3, 1, 0, 0, 1, 2, false}, {2, 1, 0, 0, 1, 1, false}};
+    const struct graph_conv conv = {.spatial_count = 2, .in_spatial = {1, 2}, .in_feature = 3,
+                                    .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+                                    .out_spatial = {1, 2}, .out_feature = 3,
+                                    .feature_groups = 1, .batch_groups = 4};
+    struct module_rig r = {.slice = "tiny"};
+    int x = graph_parameter(&g, F32(12, 9, 6, 129), "x");
+    int k = graph_parameter(&g, F32(3, 2, 129, 12), "k");
+
+    graph_output(&g, graph_convolution(&g, x, k, w, &conv, DTYPE_F32, PRECISION_DEFAULT), "y", -1);
+    module_rig_check(&r, &g, 1);
+}
+
 /* three channels: row-major, 125 of 128 lanes would be padding */
 TEST(images_take_no_more_than_their_first_layer_needs)
 {
@@ -622,6 +638,7 @@ int main(void)
         RUN(dimensions_of_one_size_are_told_apart),
         RUN(precise_products_fit_little_memory),
         RUN(narrow_elements_are_fetched_by_index_through_little_memory),
+        RUN(groups_of_images_of_many_features_fit_little_memory),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
         RUN(slices_of_a_product_begin_where_they_say),
