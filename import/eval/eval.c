@@ -202,22 +202,15 @@ static int run_entry(struct eval *ev, const struct eval_array *const *input,
     return status;
 }
 
-int eval_run(const struct hlo_module *m, const struct eval_settings *s,
-             const struct eval_array *const *input, struct eval_array *const *output,
-             struct arena *a, struct eval_report *r, struct err *e)
+static int run_module(const struct hlo_module *m, const struct eval_settings *s,
+                      const struct eval_array *const *input, struct eval_array *const *output,
+                      struct arena *a, struct eval_report *r, struct err *e)
 {
     struct eval_report nobodys;
-    struct eval ev = { .report = r ? r : &nobodys, .err = e };
-    struct hlo_module widened;
+    struct eval ev = { .m = m, .report = r ? r : &nobodys, .err = e };
     int status;
 
     *ev.report = (struct eval_report){ 0 };
-    if (hlo_is_mixed(m)) {
-        if (hlo_widen_mixed(m, &widened, a, e))
-            return -1;
-        m = &widened;
-    }
-    ev.m = m;
     if (check_module(&ev))
         return -1;
     eval_init(&ev, m, s);
@@ -225,5 +218,21 @@ int eval_run(const struct hlo_module *m, const struct eval_settings *s,
     ev.report->steps = ev.steps;
     value_pool_free(&ev.pool);
     arena_fini(&ev.scratch);
+    return status;
+}
+
+int eval_run(const struct hlo_module *m, const struct eval_settings *s,
+             const struct eval_array *const *input, struct eval_array *const *output,
+             struct arena *a, struct eval_report *r, struct err *e)
+{
+    struct hlo_module widened;
+    int status;
+
+    if (!hlo_is_mixed(m))
+        return run_module(m, s, input, output, a, r, e);
+    if (hlo_widen_mixed(m, &widened, a, e))
+        return -1;
+    status = run_module(&widened, s, input, output, a, r, e);
+    hlo_module_fini(&widened);
     return status;
 }
