@@ -6,6 +6,7 @@
 #include "base/arena.h"
 
 #include "base/outfile.h"
+#include "base/sanitized.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -21,6 +22,9 @@
 #define BLOCK_BYTES (256u * 1024u)      /* blocks are a quarter of what there is, up to this */
 #define LARGE_BYTES ((size_t)4 << 20)   /* growing arrays from here on are moved by the kernel */
 #define PIECE_ALIGN 8u
+/* under the address sanitizer: behind what an arena hands out, and behind pieces */
+#define GUARD_BYTES (SANITIZED_ADDRESS ? ALIGN_BYTES : 0u)
+#define PIECE_GUARD_BYTES (SANITIZED_ADDRESS ? PIECE_ALIGN : 0u)
 #define PACKED_MAX 256u                 /* of a packed arena: pieces are smaller */
 #define PIECES_MIN 1024u                /* what they are cut from at once, and at most */
 #define PIECES_MAX (16u * 1024u)
@@ -174,10 +178,8 @@ static size_t grown_capacity(size_t capacity, size_t need, size_t elem_bytes)
 {
     size_t grown = capacity > 16 ? capacity : 16;
 
-#ifdef __SANITIZE_ADDRESS__
-    if (need <= 4096)
+    if (SANITIZED_ADDRESS && need <= 4096)
         return need;
-#endif
     while (grown < need)
         grown += grown / (grown < LARGE_BYTES / elem_bytes ? 2 : 8);
     return grown;
@@ -255,20 +257,22 @@ static void *alloc_block(struct arena *a, size_t bytes)
     struct arena_block *b = a->last;
     void *p;
 
-    if (!b || b->size_bytes - b->used_bytes < size) {
+    if (!b || b->size_bytes - b->used_bytes < size + GUARD_BYTES) {
         size_t usual = a->used_bytes / 4 / ALIGN_BYTES * ALIGN_BYTES, room;
 
         usual = usual < FIRST_BLOCK_BYTES ? FIRST_BLOCK_BYTES
                 : usual < BLOCK_BYTES     ? usual
                                           : BLOCK_BYTES;
-        room = size > usual ? size : usual;
+        room = size + GUARD_BYTES > usual ? size + GUARD_BYTES : usual;
         b = mem_alloc(HEADER_BYTES + room);
         b->previous = a->last;
         b->size_bytes = room;
         a->last = b;
+        POISON((char *)b + HEADER_BYTES, room);
     }
     p = (char *)b + HEADER_BYTES + b->used_bytes;
-    b->used_bytes += size;
+    UNPOISON(p, size);
+    b->used_bytes += size + GUARD_BYTES;
     a->used_bytes += size;
     return p;
 }
@@ -279,16 +283,18 @@ static void *alloc_piece(struct arena *a, size_t bytes)
     char *p;
 
     size = size ? size : PIECE_ALIGN;
-    if (a->piece_bytes < size) {
+    if (a->piece_bytes < size + PIECE_GUARD_BYTES) {
         size_t room = a->used_bytes / 16 / ALIGN_BYTES * ALIGN_BYTES;
 
         room = room < PIECES_MIN ? PIECES_MIN : room > PIECES_MAX ? PIECES_MAX : room;
         a->piece = alloc_block(a, room);
         a->piece_bytes = room;
+        POISON(a->piece, room);
     }
     p = a->piece;
-    a->piece += size;
-    a->piece_bytes -= size;
+    UNPOISON(p, bytes);
+    a->piece += size + PIECE_GUARD_BYTES;
+    a->piece_bytes -= size + PIECE_GUARD_BYTES;
     return p;
 }
 

@@ -1,5 +1,6 @@
 /* Arenas hand out aligned memory, or small pieces side by side; arrays grow and keep what they hold. */
 #include "base/arena.h"
+#include "base/sanitized.h"
 #include "tests/test.h"
 
 TEST(a_packed_arena_puts_small_pieces_side_by_side)
@@ -11,7 +12,7 @@ TEST(a_packed_arena_puts_small_pieces_side_by_side)
     assert_false(arena_pack(&a, true));
     first = arena_strdup(&a, "name");
     second = arena_alloc(&a, 24);
-    assert_ptr_equal(second, first + 8);
+    assert_ptr_equal(second, first + (SANITIZED_ADDRESS ? 16 : 8));
     assert_int_equal((uintptr_t)arena_alloc(&a, 256) % 64, 0);
     assert_true(arena_pack(&a, false));
     assert_int_equal((uintptr_t)arena_alloc(&a, 8) % 64, 0);
@@ -42,6 +43,28 @@ TEST(packed_pieces_are_zeroed_and_apart)
 }
 
 /* Large ones are moved by the kernel, small ones copied. */
+TEST(what_is_behind_an_allocation_is_poisoned_under_the_address_sanitizer)
+{
+#if SANITIZED_ADDRESS
+    for (int is_packed = 0; is_packed < 2; is_packed++) {
+        char *first, *second;
+        struct arena a;
+
+        arena_init(&a);
+        arena_pack(&a, is_packed);
+        first = arena_alloc(&a, 64);
+        second = arena_alloc(&a, 64);
+        assert_false(__asan_address_is_poisoned(first + 63));
+        assert_true(__asan_address_is_poisoned(first + 64));
+        assert_true(__asan_address_is_poisoned(second - 1));
+        assert_true(__asan_address_is_poisoned(second + 64));
+        arena_fini(&a);
+    }
+#else
+    SKIP("not built with it");
+#endif
+}
+
 TEST(growing_arrays_keep_what_they_hold_and_add_zeros)
 {
     size_t capacity = 0, before = 0;
@@ -67,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packed_arena_puts_small_pieces_side_by_side),
         cmocka_unit_test(packed_pieces_are_zeroed_and_apart),
+        cmocka_unit_test(what_is_behind_an_allocation_is_poisoned_under_the_address_sanitizer),
         cmocka_unit_test(growing_arrays_keep_what_they_hold_and_add_zeros),
     };
 

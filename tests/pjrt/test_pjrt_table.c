@@ -3,6 +3,8 @@
 #include "import/hlo_proto/hlo.pb-c.h"
 #include "tests/rigs/pjrt_rig.h"
 
+#include "base/sanitized.h"
+
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -264,7 +266,7 @@ TEST(memory_that_the_host_has_not_is_an_error)
     ARGS(Client_CreateUninitializedBuffer, args, .client = guest_client, .shape_dims = dims,
          .shape_num_dims = 2, .shape_element_type = PJRT_Buffer_Type_F32);
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if SANITIZED_ADDRESS || SANITIZED_THREAD
     SKIP("sanitizers need the addresses themselves");
 #endif
     CALL(Device_AddressableMemories, &memories);

@@ -252,11 +252,11 @@ static void assert_same_way(const struct log_core *whole, const struct log_core 
 
 static void assert_same_copies(const struct log_core *whole, const struct log_core *tail)
 {
-    const struct trace_dma *a = whole->dma + (whole->dma_count - tail->dma_count);
+    size_t before = whole->dma_count - tail->dma_count;
 
     assert_true(whole->dma_count >= tail->dma_count);
     for (size_t i = 0; i < tail->dma_count; i++) {
-        const struct trace_dma *x = &a[i], *y = &tail->dma[i];
+        const struct trace_dma *x = &whole->dma[before + i], *y = &tail->dma[i];
 
         assert_int_equal(x->number, y->number);
         assert_int_equal(x->issued_at, y->issued_at);

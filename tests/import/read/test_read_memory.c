@@ -7,6 +7,7 @@
  */
 #include "import/read/read.h"
 
+#include "base/sanitized.h"
 #include "import/hlo_proto/hlo_proto.h"
 #include "import/hlo_text/hlo_text.h"
 #include "import/mlir/print.h"
@@ -170,7 +171,7 @@ static void check_forms(void)
 
 TEST(reading_a_text_or_a_message_takes_at_most_ten_times_its_bytes)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_ADDRESS
     SKIP("the sanitizer's memory counts too");
 #endif
     check_forms();
@@ -203,7 +204,7 @@ TEST(reading_an_artifact_takes_at_most_five_times_its_bytes_and_what_they_declar
 {
     static const char *const names[] = {"vit_flax", "diffusion_unet", "llama_block", "gpt_block"};
 
-#if defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_ADDRESS
     SKIP("the sanitizer's memory counts too");
 #endif
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -5,6 +5,7 @@
  */
 #include "base/floats.h"
 #include "base/rng.h"
+#include "base/sanitized.h"
 #include "base/units.h"
 #include "stack/collective/collective_program.h"
 #include "tests/rigs/rig.h"
@@ -545,7 +546,7 @@ TEST(a_core_takes_little_memory_in_timing_mode)
     int64_t before = resident_bytes();
     struct rig r;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if SANITIZED_ADDRESS || SANITIZED_THREAD
     SKIP("sanitizers take memory of their own");
 #endif
     if (before == 0)
