@@ -208,6 +208,10 @@ int mosaic_eval_float(struct mosaic_run *r, const struct mosaic_op *op)
     return 0;
 }
 
+/*
+ * Predicate 6 is MLIR's "ordered and not equal", with which JAX writes x != y; isnan is x != x. As in
+ * JAX's interpret mode, and as the unit's vcmp.ne, no number differs from what is none.
+ */
 int mosaic_eval_cmpf(struct mosaic_run *r, const struct mosaic_op *op)
 {
     const uint32_t *wa = mosaic_words(r, op->operand[0]), *wb = mosaic_words(r, op->operand[1]);
@@ -217,7 +221,7 @@ int mosaic_eval_cmpf(struct mosaic_run *r, const struct mosaic_op *op)
         float a = f_of(wa[i]), b = f_of(wb[i]);
         bool o = !isnan(a) && !isnan(b);
         const bool holds[] = {false, o && a == b, o && a > b, o && a >= b, o && a < b,
-                              o && a <= b, o && a != b, o, !o || a == b, !o || a > b,
+                              o && a <= b, !o || a != b, o, !o || a == b, !o || a > b,
                               !o || a >= b, !o || a < b, !o || a <= b, !o || a != b, !o, true};
 
         put_int(r, op, i, predicate >= 0 && predicate < 16 && holds[predicate]);

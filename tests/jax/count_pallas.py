@@ -70,7 +70,7 @@ def count_one(case, made, options, folder):
     try:
         exported = lowered(function, args)
     except Exception as e:              # JAX itself may not lower it
-        return f"not lowered: {str(e).splitlines()[0]}"
+        return f"not lowered: {(str(e) or repr(e)).splitlines()[0]}"
     with open(f"{path}.mlirbc", "wb") as f:
         f.write(exported.mlir_module_serialized)
     save_file({f"{i}": saved(a) for i, a in enumerate(args)}, f"{path}.inputs.safetensors")
@@ -79,7 +79,7 @@ def count_one(case, made, options, folder):
         if any(np.isnan(np.asarray(v, np.float32)).any() for v in values):
             values = interpreted(function, args, "eager")
     except Exception as e:
-        return f"not interpreted: {str(e).splitlines()[0]}"
+        return f"not interpreted: {(str(e) or repr(e)).splitlines()[0]}"
     save_file({f"{i}": saved(v) for i, v in enumerate(values)},
               f"{path}.outputs.safetensors")
     devices = devices_of(exported)

@@ -20,13 +20,20 @@ struct window {
     int64_t words;                      /* its blocks are so many rows of words and no whole tiles */
 };
 
+struct words_window {
+    int operand;
+    struct place whole;
+    bool is_cut;                        /* a step sees a block of it */
+};
+
 struct grid {
     struct lower *l;
     struct window window[32];
     int count;
     bool is_single;                     /* one step */
     struct scalar is_last;
-    int words[32], words_count;         /* operands that are whole arrays in SMEM */
+    struct words_window words[32];      /* operands that stand in SMEM, all of their arrays */
+    int words_count;
 };
 
 /* argument of the kernel's function for an operand; the array of a call's operand, in memory */
@@ -48,4 +55,6 @@ int grid_window_place(struct grid *g, int window, int operand);
 
 /* an array into SMEM before the steps */
 int grid_prefetch(struct lower *l, int array, int flag);
+/* what this step sees of those that stand there */
+int grid_window_words(struct grid *g);
 #endif

@@ -21,8 +21,8 @@ static int put_words(struct grid *g)
     struct lower *l = g->l;
 
     for (int i = 0; i < g->words_count; i++) {
-        int operand = g->words[i];
-        struct place array, cell, *from = &l->place[grid_argument(l, operand)->id];
+        int operand = g->words[i].operand;
+        struct place array, cell, *from = &g->words[i].whole;
         int64_t granules;
 
         if (operand < l->k->operand_count - l->k->output_count)
@@ -184,11 +184,15 @@ static int step_end(struct grid *g, const struct scalar *next, const struct scal
     return 0;
 }
 
-static int body(struct lower *l)
+static int body(struct grid *g)
 {
+    struct lower *l = g->l;
+
     for (int i = 0; i < l->k->grid_rank; i++)
         l->scalar[l->k->main->body->argument[i]->id] = l->step[i];
     pallas_begin_block(l);
+    if (grid_window_words(g))
+        return -1;
     return pallas_block(l, l->k->main->body);
 }
 
@@ -199,9 +203,9 @@ static int put_steps(struct grid *g)
     int counter;
 
     if (g->is_single)
-        return body(l);
+        return body(g);
     counter = pallas_loop_begin(l);
-    if (step_begin(g, next, change) || body(l) || step_end(g, next, change))
+    if (step_begin(g, next, change) || body(g) || step_end(g, next, change))
         return -1;
     pallas_loop_end(l, counter, g->is_last, scalar_known(1));
     return 0;
@@ -263,9 +267,20 @@ static int prefetch_bounds(struct lower *l, int flag)
     return 0;
 }
 
+/* a result stands in SMEM, which each core has for itself */
+static bool has_result_in_words(const struct mosaic_kernel *k)
+{
+    const struct mosaic_block *b = k->main->body;
+
+    for (int i = k->array_count - k->output_count; i < k->array_count; i++)
+        if (b->argument[k->grid_rank + i]->type.space == MOSAIC_SMEM)
+            return true;
+    return false;
+}
+
 int grid_shared(const struct mosaic_kernel *k)
 {
-    if (mosaic_reaches_devices(k))
+    if (mosaic_reaches_devices(k) || has_result_in_words(k))
         return -1;                      /* a device is one to the others: its first core */
     for (int i = 0; i < k->grid_rank; i++)
         if (k->semantics[i] != MOSAIC_ARBITRARY && k->grid[i] != MOSAIC_DYNAMIC &&

@@ -578,7 +578,7 @@ int pallas_cmpf(struct lower *l, const struct mosaic_op *op)
 
     if (!is_scalar(op))
         return 0;
-    if ((predicate < 1 || predicate > 5) && predicate != 13)
+    if ((predicate < 1 || predicate > 6) && predicate != 13)
         return pallas_fail(l, op, "predicate %lld of scalars", (long long)predicate);
     {
         struct isa_operand x = scalar_use(l, scalar_of(l, op->operand[0]));

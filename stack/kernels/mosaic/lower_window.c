@@ -253,27 +253,93 @@ static bool put_known(struct lower *l, int number, const struct place *to)
     return true;
 }
 
-int grid_prefetch(struct lower *l, int array, int flag)
+/* array number `array` of the call goes to where it is in SMEM */
+static int fetch(struct lower *l, int array, const struct place *to, int flag)
 {
-    const struct mosaic_value *v = l->k->main->body->argument[l->k->grid_rank + array];
-    struct place from = grid_array(l, array), to;
+    struct place from = grid_array(l, array);
     int64_t granules;
 
-    if (place_open(l, NULL, v, "a prefetched array"))
-        return -1;
-    to = l->place[v->id];
-    if (put_known(l, l->k->dynamic_count + array, &to))
+    if (put_known(l, l->k->dynamic_count + array, to))
         return 0;
-    if (pallas_copy(l, NULL, &from, &to, scalar_known(flag), &granules))
+    if (pallas_copy(l, NULL, &from, to, scalar_known(flag), &granules))
         return -1;
     vcode_await(&l->code, I(flag), granules, -1);
     return 0;
 }
 
-/* a result in SMEM, which the kernel writes */
-static int open_words(struct lower *l, int operand)
+int grid_prefetch(struct lower *l, int array, int flag)
 {
-    return place_open(l, NULL, grid_argument(l, operand), "a result in SMEM");
+    const struct mosaic_value *v = l->k->main->body->argument[l->k->grid_rank + array];
+
+    if (place_open(l, NULL, v, "a prefetched array"))
+        return -1;
+    return fetch(l, array, &l->place[v->id], flag);
+}
+
+/* of an array whose blocks are seen step by step: all of it, and the part that a step sees */
+static int open_cut(struct lower *l, int operand, struct words_window *w)
+{
+    const struct mosaic_value *v = grid_argument(l, operand);
+    struct mosaic_type t = l->k->array[l->k->prefetch_count + operand];
+
+    t.space = MOSAIC_SMEM;
+    w->is_cut = true;
+    w->whole = (struct place){.is_there = true, .space = MOSAIC_SMEM, .buffer = v->id,
+                              .region = l->next_region++, .covers_rows = true,
+                              .covers_lanes = true};
+    tiles_of(&w->whole.t, &t);
+    tiles_linear(&w->whole.t);
+    return words_open(l, NULL, &t, &w->whole);
+}
+
+/* an operand in SMEM; results are written there, and go to their arrays behind the steps */
+static int open_words(struct grid *g, int operand, bool is_cut, bool is_output)
+{
+    struct lower *l = g->l;
+    struct words_window *w = &g->words[g->words_count++];
+    const struct mosaic_value *v = grid_argument(l, operand);
+    int array = l->k->prefetch_count + operand;
+
+    *w = (struct words_window){.operand = operand};
+    if (is_cut)
+        return open_cut(l, operand, w) ||
+               (!is_output && fetch(l, array, &w->whole, l->job->first_flag)) ? -1 : 0;
+    if (is_output ? place_open(l, NULL, v, "a result in SMEM")
+                  : grid_prefetch(l, array, l->job->first_flag))
+        return -1;
+    w->whole = l->place[v->id];
+    return 0;
+}
+
+int grid_window_words(struct grid *g)
+{
+    struct lower *l = g->l;
+
+    for (int i = 0; i < g->words_count; i++) {
+        const struct words_window *words = &g->words[i];
+        struct window w = {.w = &l->k->window[words->operand], .array = words->whole};
+        struct place *here = &l->place[grid_argument(l, words->operand)->id];
+        struct scalar offset = scalar_known(0);
+
+        if (!words->is_cut)
+            continue;
+        if (grid_window_index(g, &w, l->step, w.index))
+            return -1;
+        *here = words->whole;
+        for (int d = 0; d < w.array.t.rank; d++) {
+            int64_t step = (w.w->is_element[d] ? 1 : w.w->bound[d]) * w.array.t.outer_step[d] * 4;
+
+            offset = scalar_add(l, offset, scalar_mul(l, w.index[d], step));
+            here->t.dim[d] = w.w->bound[d];
+        }
+        here->has_offset = true;
+        here->offset = offset;
+        if (offset.is_known) {
+            here->has_offset = false;
+            here->base += offset.value;
+        }
+    }
+    return 0;
 }
 
 /* the window's block is all of the array */
@@ -319,15 +385,13 @@ int grid_window_open(struct grid *g, int operand)
         g->count--;
         return 0;
     }
-    if (v->type.space == MOSAIC_SMEM && (!w->w->is_windowed || is_whole(l, operand))) {
-        g->words[g->words_count++] = operand;
+    if (v->type.space == MOSAIC_SMEM) {
         g->count--;
-        return w->is_output ? open_words(l, operand) : grid_prefetch(l, l->k->prefetch_count + operand,
-                                                                l->job->first_flag);
+        return open_words(g, operand, w->w->is_windowed && !is_whole(l, operand), w->is_output);
     }
     if (v->type.space != MOSAIC_VMEM)
-        return pallas_fail(l, NULL, "a window of operand %d in %s; VMEM is made, and whole arrays "
-                           "in SMEM", operand, mosaic_space_name(v->type.space));
+        return pallas_fail(l, NULL, "a window of operand %d in %s; VMEM and SMEM are made", operand,
+                           mosaic_space_name(v->type.space));
     if (w->array.space != MOSAIC_HBM)
         return pallas_fail(l, NULL, "operand %d stands in VMEM already", operand);
     w->buffer = (struct place){.is_there = true, .space = MOSAIC_VMEM, .buffer = v->id,

@@ -208,16 +208,17 @@ bool tile_cmpi(struct tiler *t, const struct mosaic_op *op, const struct tile_at
     return true;
 }
 
-/* ordered comparisons are false of NaN, unordered ones negations of the opposite */
+/* Ordered comparisons are false of NaN, unordered ones negations of the opposite; 6 is JAX's !=, which
+ * NaN satisfies (stack/mosaic/run_elementwise.c). */
 bool tile_cmpf(struct tiler *t, const struct mosaic_op *op, const struct tile_at *at, opnd *out)
 {
     static const enum isa_opcode codes[] = {
         [1] = OP_VCMP_EQ_F32, [2] = OP_VCMP_GT_F32, [3] = OP_VCMP_GE_F32, [4] = OP_VCMP_LT_F32,
-        [5] = OP_VCMP_LE_F32, [9] = OP_VCMP_LE_F32, [10] = OP_VCMP_LT_F32, [11] = OP_VCMP_GE_F32,
+        [5] = OP_VCMP_LE_F32, [6] = OP_VCMP_NE_F32, [9] = OP_VCMP_LE_F32, [10] = OP_VCMP_LT_F32, [11] = OP_VCMP_GE_F32,
         [12] = OP_VCMP_GT_F32, [13] = OP_VCMP_NE_F32};
     int64_t predicate = mosaic_int(op, "predicate", 0);
     opnd a, b;
-    int m, less;
+    int m;
 
     if (predicate < 1 || predicate > 14 || predicate == 8)
         return tile_fail(t, op, "predicate %lld", (long long)predicate);
@@ -225,12 +226,6 @@ bool tile_cmpf(struct tiler *t, const struct mosaic_op *op, const struct tile_at
         return false;
     a = in_register(t, a);
     m = vcode_mask(t->c);
-    if (predicate == 6) {               /* less or greater */
-        b = in_register(t, b);
-        less = emit_vcmp_lt_f32(t->c, a, b);
-        *out = R(emit_vmor(t->c, less, emit_vcmp_gt_f32(t->c, a, b)));
-        return true;
-    }
     if (predicate == 14 || predicate == 7) {    /* one is no number; both are */
         int n = vcode_mask(t->c);
 
