@@ -46,4 +46,8 @@ bool expand_combines(enum graph_reduce kind, enum graph_op *op);
  * of vector memory. NODE_NONE: another node, or a scatter of narrow types where there are few.
  */
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
+/* Whether a gather or scatter is by one index; and where its indices are put together of single
+ * numbers, which node has number `part`, else NODE_NONE. */
+bool expand_is_single(const struct graph *g, const struct graph_node *n);
+int expand_single_part(const struct graph *g, const struct graph_node *n, int part);
 #endif

@@ -16,27 +16,42 @@
 #define WORD_BYTES 4
 #define NARROW_ROWS 4096                /* of vector memory, with which elements are surely moved */
 
+int expand_single_part(const struct graph *g, const struct graph_node *n, int part)
+{
+    int node = n->operand[1];
+
+    while (g->node[node].op == HLO_RESHAPE)
+        node = g->node[node].operand[0];
+    return g->node[node].op == HLO_CONCATENATE && g->node[node].operand_count == n->gather->map_count
+               ? g->node[node].operand[part]
+               : NODE_NONE;
+}
+
+/* number i of the index, a scalar */
+static int start_of(struct graph *g, const struct graph_node *n, int64_t i)
+{
+    int part = expand_single_part(g, n, (int)i);
+    int64_t count = n->gather->map_count, end = i + 1;
+
+    if (part == NODE_NONE)
+        part = graph_slice(g, graph_reshape(g, n->operand[1], shape_make(DTYPE_S32, 1, &count)), &i,
+                           &end, NULL);
+    return graph_reshape(g, part, shape_scalar(DTYPE_S32));
+}
+
 /* where the window begins along each dimension of the operand, as scalars */
 static void find_starts(struct graph *g, const struct graph_node *n, int *start)
 {
-    const struct graph_gather *d = n->gather;
-    int rank = g->node[n->operand[0]].shape.rank, indices = n->operand[1];
+    int rank = g->node[n->operand[0]].shape.rank;
     int zero = graph_constant(g, shape_scalar(DTYPE_S32), 0);
-    int64_t count = d->map_count;
 
     for (int i = 0; i < rank; i++)
         start[i] = zero;
-    indices = graph_reshape(g, indices, shape_make(DTYPE_S32, 1, &count));
-    for (int64_t i = 0; i < count; i++) {
-        int64_t end = i + 1;
-
-        start[d->start_index_map[i]] =
-            graph_reshape(g, graph_slice(g, indices, &i, &end, NULL), shape_scalar(DTYPE_S32));
-    }
+    for (int i = 0; i < n->gather->map_count; i++)
+        start[n->gather->start_index_map[i]] = start_of(g, n, i);
 }
 
-/* one index, by which all of the window is found */
-static bool is_single(const struct graph *g, const struct graph_node *n)
+bool expand_is_single(const struct graph *g, const struct graph_node *n)
 {
     const struct shape *indices = &g->node[n->operand[1]].shape;
 
@@ -105,7 +120,7 @@ static int scatter_one(struct graph *g, const struct graph_node *n)
 
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows)
 {
-    if ((n->op != HLO_GATHER && n->op != HLO_SCATTER) || !is_single(g, n))
+    if ((n->op != HLO_GATHER && n->op != HLO_SCATTER) || !expand_is_single(g, n))
         return NODE_NONE;
     if (n->op == HLO_GATHER)
         return gather_one(g, n);

@@ -5,6 +5,8 @@
 #include "stack/module/index_assume.h"
 
 #include "stack/module/module_run.h"
+#include "stack/expand/expand.h"
+#include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/trips.h"
 
@@ -60,6 +62,33 @@ static bool is_known(const struct graph *g, int node, bool is_main)
            (op == HLO_CONSTANT && g->node[node].shape.rank == 0);
 }
 
+/* A gather or scatter by one index of several numbers: it becomes a slice or update (expand.h),
+ * whose starts are these, each by itself. 0: another node. */
+static int parts_of(const struct graph *g, const struct graph_node *n)
+{
+    bool is_single = (n->op == HLO_GATHER || n->op == HLO_SCATTER) && expand_is_single(g, n);
+
+    return is_single && n->gather->map_count > 1 ? n->gather->map_count : 0;
+}
+
+/* of operand k of a node, which is an index */
+static bool knows(const struct graph *g, const struct graph_node *n, int k, bool is_main)
+{
+    int parts = parts_of(g, n);
+
+    if (parts == 0)
+        return is_known(g, n->operand[k], is_main);
+    for (int i = 0; i < parts; i++) {
+        int part = expand_single_part(g, n, i);
+
+        while (part != NODE_NONE && g->node[part].op == HLO_RESHAPE)
+            part = g->node[part].operand[0];
+        if (part == NODE_NONE || !is_known(g, part, is_main))
+            return false;
+    }
+    return true;
+}
+
 static bool asks_for_computed(const struct graph *g, bool is_main)
 {
     int first;
@@ -68,7 +97,7 @@ static bool asks_for_computed(const struct graph *g, bool is_main)
         const struct graph_node *n = &g->node[i];
 
         for (int k = 0, end = index_operands(n, &first); k < end; k++)
-            if (k >= first && !is_known(g, n->operand[k], is_main))
+            if (k >= first && !knows(g, n, k, is_main))
                 return true;
         for (int k = 0; k < GRAPH_CALLED_MAX; k++)
             if ((n->op == HLO_WHILE || n->op == HLO_CONDITIONAL) && n->called[k] &&
@@ -147,6 +176,27 @@ static int first_result(struct graph *g, const struct graph_node *old, int node)
                                                                   : node;
 }
 
+/* an assumed scalar or array; in a body what it stands for is needed still */
+static int assume_one(struct rewrite *w, struct shape shape, int computed, bool is_main)
+{
+    int assumed = add_assumed(&w->to, shape);
+
+    return is_main ? assumed : graph_add_dependency(&w->to, assumed, computed);
+}
+
+static int assume_index(struct rewrite *w, const struct graph_node *old, int computed, bool is_main)
+{
+    struct shape shape = w->to.node[computed].shape;
+    int parts = parts_of(w->from, old), part[GRAPH_RANK_MAX];
+
+    if (parts == 0)
+        return assume_one(w, shape, computed, is_main);
+    for (int i = 0; i < parts; i++)
+        part[i] = graph_reshape(&w->to, assume_one(w, shape_scalar(DTYPE_S32), computed, is_main),
+                                shape_make(DTYPE_S32, 1, (int64_t[]){1}));
+    return graph_reshape(&w->to, graph_concatenate(&w->to, part, parts, 0), shape);
+}
+
 /* the node with parameters for what is computed of its indices; in a body that is still needed */
 static void copy_assuming(struct rewrite *w, int node, bool is_main)
 {
@@ -155,12 +205,8 @@ static void copy_assuming(struct rewrite *w, int node, bool is_main)
     int first;
 
     for (int k = 0, end = index_operands(&n, &first); k < end; k++)
-        if (k >= first && !is_known(w->from, old->operand[k], is_main)) {
-            int assumed = add_assumed(&w->to, w->to.node[n.operand[k]].shape);
-
-            n.operand[k] = is_main ? assumed
-                                   : graph_add_dependency(&w->to, assumed, n.operand[k]);
-        }
+        if (k >= first && !knows(w->from, old, k, is_main))
+            n.operand[k] = assume_index(w, old, n.operand[k], is_main);
     if (n.op == HLO_WHILE || n.op == HLO_CONDITIONAL)
         assume_in_called(&w->to, &n);
     w->moved[node] = first_result(&w->to, old, rewrite_add(&w->to, &n));
@@ -222,6 +268,17 @@ static void want(struct wanted *w, int64_t end, bool has_pages)
         w->end = end;
 }
 
+/* number `part` of an index that is put together */
+static void want_part(const struct graph *g, const struct graph_node *n, int part,
+                      struct wanted *wanted)
+{
+    int node = expand_single_part(g, n, part);
+
+    if (node != NODE_NONE)
+        want(&wanted[before_reshapes(g, node)],
+             g->node[n->operand[0]].shape.dim[n->gather->start_index_map[part]], false);
+}
+
 static void find_wanted(const struct graph *g, struct wanted *wanted);
 
 /* operands are wanted as the parameters that they become are */
@@ -251,10 +308,14 @@ static void find_wanted(const struct graph *g, struct wanted *wanted)
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
 
-        for (int k = 0, last = index_operands(n, &first); k < last; k++)
+        int parts = parts_of(g, n);
+
+        for (int k = 0, last = index_operands(n, &first); k < last && parts == 0; k++)
             if (k >= first)
                 want(&wanted[before_reshapes(g, n->operand[k])], index_end(g, n, k, first),
                      n->op == HLO_CUSTOM_CALL);
+        for (int k = 0; k < parts; k++)
+            want_part(g, n, k, wanted);
         if (n->op == HLO_WHILE || n->op == HLO_CONDITIONAL)
             find_in_called(g, n, wanted);
     }

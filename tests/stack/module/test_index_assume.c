@@ -154,6 +154,31 @@ TEST(starts_of_dynamic_slices_are_indices_too)
     close_bench(&b);
 }
 
+/* it becomes a dynamic slice, by numbers that kernels would have to cut out */
+TEST(an_index_of_several_numbers_is_assumed_number_by_number)
+{
+    const struct graph_gather d = {.collapsed_count = 2, .collapsed_dims = {0, 1}, .map_count = 2,
+                                   .start_index_map = {0, 1}, .slice_sizes = {1, 1}};
+    const char *const texts[] = {"computed", "given"};
+    struct bench b;
+
+    for (int given = 0; given < 2; given++) {
+        int x, w, at;
+
+        print_message("%s\n", texts[given]);
+        open_bench(&b);
+        x = graph_parameter(&b.g, shape2(DTYPE_F32, ROWS, 128), "x");
+        w = graph_parameter(&b.g, shape2(given ? DTYPE_S32 : DTYPE_F32, 2, given ? 1 : 50), "w");
+        at = given ? graph_reshape(&b.g, w, shape_make(DTYPE_S32, 1, (int64_t[]){2}))
+                   : graph_reduce(&b.g, REDUCE_ARGMAX, w, 2);
+        graph_output(&b.g, graph_gather(&b.g, x, at, &d), "element", -1);
+        assert_int_equal(index_assume(&b.g), 2);
+        must(run(&b, &b.g), &b.err);
+        assert_int_equal(index_assume(&b.g), 0);
+        close_bench(&b);
+    }
+}
+
 static int s32_scalar(struct graph *g, double value)
 {
     return graph_constant(g, shape_scalar(DTYPE_S32), value);
@@ -254,6 +279,7 @@ int main(void)
         cmocka_unit_test(computed_indices_become_parameters_and_what_computes_them_stays),
         cmocka_unit_test(written_indices_lie_inside_the_smaller_table),
         cmocka_unit_test(starts_of_dynamic_slices_are_indices_too),
+        cmocka_unit_test(an_index_of_several_numbers_is_assumed_number_by_number),
         cmocka_unit_test(loops_and_branches_are_given_indices),
         cmocka_unit_test(a_table_of_pages_has_each_page_once),
     };
