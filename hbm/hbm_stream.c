@@ -114,11 +114,13 @@ struct group {
 static int64_t count_paced(const struct hbm_config *c, const struct hbm_queue *q,
                            const struct hbm_stream *s, ps_t edge, int64_t count)
 {
-    const struct hbm_held *next = &q->held[q->first];
+    const struct hbm_held *next;
     int64_t held;
 
-    if (!s->has_edge_at_bursts || q->first == q->count || next->bursts > 1 ||
-        (next->times > 1 && next->step_ps != c->burst_ps) ||
+    if (!s->has_edge_at_bursts || q->first == q->count)
+        return 1;
+    next = &q->held[q->first];
+    if (next->bursts > 1 || (next->times > 1 && next->step_ps != c->burst_ps) ||
         next->leave_at <= edge + c->burst_ps - s->cycle_ps ||
         next->leave_at > edge + c->burst_ps)
         return 1;
