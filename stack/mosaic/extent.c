@@ -131,6 +131,9 @@ int mosaic_find_arrays(struct mosaic_kernel *k, struct err *e)
     struct mosaic_run r = {.k = k, .s = &settings, .err = e};
     int status;
 
+    k->array = NULL;
+    if (mosaic_verify(k, e))            /* operations, before their operands are looked at */
+        return -1;
     k->array_count = k->prefetch_count + k->operand_count;
     k->array = arena_array(k->arena, (size_t)k->array_count + 1, sizeof(*k->array));
     for (int i = 0; i < k->array_count; i++) {
@@ -138,7 +141,7 @@ int mosaic_find_arrays(struct mosaic_kernel *k, struct err *e)
         k->array[i].space = MOSAIC_HBM;
     }
     find_outputs(k);
-    if (mosaic_verify(k, e))            /* before its index maps run */
+    if (mosaic_verify(k, e))            /* windows, before their index maps run */
         return -1;
     r.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*r.value));
     place_tables(&r, k);
