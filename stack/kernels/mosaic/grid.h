@@ -3,6 +3,7 @@
 #define STACK_KERNELS_MOSAIC_GRID_H
 #include "stack/kernels/mosaic/product.h"
 
+#define WINDOWS_MAX 64
 #define EDGES_MAX 3                     /* dimensions whose last block overhangs */
 
 struct window {
@@ -28,11 +29,11 @@ struct words_window {
 
 struct grid {
     struct lower *l;
-    struct window window[32];
+    struct window window[WINDOWS_MAX];
     int count;
     bool is_single;                     /* one step */
     struct scalar is_last;
-    struct words_window words[32];      /* operands that stand in SMEM, all of their arrays */
+    struct words_window words[WINDOWS_MAX]; /* operands that stand in SMEM with all of their array */
     int words_count;
 };
 
@@ -41,12 +42,13 @@ const struct mosaic_value *grid_argument(const struct lower *l, int operand);
 struct place grid_array(struct lower *l, int array);
 
 /* the index map's results for the steps in `step`; rows of HBM before the block of these indices */
-int grid_window_index(struct grid *g, struct window *w, const struct scalar *step, struct scalar *index);
+int grid_window_index(struct grid *g, struct window *w, const struct scalar *step,
+                      struct scalar *index);
 int grid_window_row(struct grid *g, const struct window *w, const struct scalar *index,
                struct scalar *row);
 /* the block at `row`, to or from the buffer `parity`; waiting for it */
-int grid_window_copy(struct grid *g, struct window *w, const struct scalar *index, struct scalar row,
-                struct scalar parity);
+int grid_window_copy(struct grid *g, struct window *w, const struct scalar *index,
+                     struct scalar row, struct scalar parity);
 void grid_window_await(struct grid *g, const struct window *w, struct scalar parity);
 /* a window's buffers and flags, or the operand's place where it needs none; 1: there is a window */
 int grid_window_open(struct grid *g, int operand);

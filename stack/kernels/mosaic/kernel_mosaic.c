@@ -226,12 +226,44 @@ static void collect_operands(struct lower *l)
         l->operand[inputs + i] = job->result[i];
 }
 
+/* tiles across of the widest vector */
+static int64_t widest_in(const struct mosaic_block *b)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < b->op_count; i++) {
+        const struct mosaic_op *op = b->op[i];
+
+        for (int r = 0; r < op->result_count; r++) {
+            const struct mosaic_type *t = &op->result[r]->type;
+            int64_t across = t->kind == MOSAIC_VECTOR && t->rank
+                                 ? div_up(t->dim[t->rank - 1], TILE_LANES) : 0;
+
+            most = across > most ? across : most;
+        }
+        for (int r = 0; r < op->region_count; r++) {
+            int64_t across = widest_in(op->region[r]);
+
+            most = across > most ? across : most;
+        }
+    }
+    return most;
+}
+
+/* a row of a wide vector is more than registers hold */
+static int64_t spill_tiles(const struct mosaic_kernel *k)
+{
+    int64_t most = widest_in(k->main->body);
+
+    return SPILL_TILES + (most > WIDE_TILES ? 4 * most : 0);
+}
+
 static void open_lower(struct lower *l, const struct kernel_job *job,
                        const struct mosaic_kernel *k, struct arena *a, struct err *e)
 {
     *l = (struct lower){.job = job, .k = k, .chip = job->chip, .a = a,
                         .err = e, .next_region = LOWER_REGION_SCRATCH,
-                        .until = FOREVER,
+                        .until = FOREVER, .spill_tiles = spill_tiles(k),
                         .next_smem = (int)round_up(job->smem, 32),
                         .smem_end = (int)(job->smem + job->smem_bytes),
                         .next_flag = job->first_flag};
@@ -314,7 +346,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     status = grid_emit(l);
     scalar_drop_unread(l);
     if (!status)
-        status = kernel_finish(job, &l->code, job->vmem_row, SPILL_TILES, a, out, &inner);
+        status = kernel_finish(job, &l->code, job->vmem_row, l->spill_tiles, a, out, &inner);
     if (!status)
         pallas_note_lines(l, &out->program);
     vcode_fini(&l->code);

@@ -23,8 +23,8 @@
 #define LOWER_LOOPS_MAX 6               /* one in another */
 #define GRANULES_PER_ROW 16             /* of 512 bytes */
 #define GRANULE_BYTES 32
-#define SPILL_TILES 256
-#define SPILL_ROWS (SPILL_TILES * TILE_ROWS)
+#define SPILL_TILES 256                 /* at least; four for each tile across of a wide vector */
+#define WIDE_TILES 64
 #define LOWER_REGION_SCRATCH 1          /* alias regions: scratch, then a number for each buffer */
 
 /* A word: known, or where it stands in SMEM. */
@@ -124,6 +124,7 @@ struct lower {
     int at;                             /* number of the operation at hand */
 
     /* memory: all that a kernel takes */
+    int64_t spill_tiles;                /* from job->vmem_row on, for registers */
     uint8_t *depends;                   /* by value: tile_depends.c */
     bool *only_packed;                  /* by value of bf16: who reads it rounds it */
     const struct mosaic_value **live;   /* vectors that have been made and are read later */

@@ -118,7 +118,8 @@ static int step_begin(struct grid *g, struct scalar *next, struct scalar *change
 
         if (w->is_fixed)
             continue;
-        if (grid_window_index(g, w, next, w->next_index) || grid_window_row(g, w, w->next_index, &w->next))
+        if (grid_window_index(g, w, next, w->next_index) ||
+            grid_window_row(g, w, w->next_index, &w->next))
             return -1;
         change[i] = changes(g, w);
         if (w->is_output)
@@ -199,7 +200,7 @@ static int body(struct grid *g)
 static int put_steps(struct grid *g)
 {
     struct lower *l = g->l;
-    struct scalar next[MOSAIC_RANK_MAX], change[32];
+    struct scalar next[MOSAIC_RANK_MAX], change[WINDOWS_MAX];
     int counter;
 
     if (g->is_single)
@@ -313,8 +314,9 @@ int grid_emit(struct lower *l)
 
     if (grid_steps(l->k) == 0)
         return 0;
-    if (l->k->operand_count > 32)
-        return pallas_fail(l, NULL, "%d operands; 32 are the most", l->k->operand_count);
+    if (l->k->operand_count > WINDOWS_MAX)
+        return pallas_fail(l, NULL, "%d operands; %d are the most", l->k->operand_count,
+                           WINDOWS_MAX);
     if (l->job->core_count > 1 && grid_shared(l->k) >= 0) {
         int d = grid_shared(l->k);
 

@@ -97,7 +97,7 @@ static void refuse_rows(struct lower *l, const struct mosaic_op *op, int64_t lef
 /* the first room between what is taken: its row; *at: of what is taken, what comes behind it */
 static int64_t find_room(const struct lower *l, int64_t rows, int *at)
 {
-    int64_t first = l->job->vmem_row + SPILL_ROWS;
+    int64_t first = l->job->vmem_row + l->spill_tiles * TILE_ROWS;
 
     for (*at = 0; *at < l->taken_count && l->taken[*at].row < first + rows; ++*at)
         first = l->taken[*at].row + l->taken[*at].rows;

@@ -263,7 +263,7 @@ bool tile_across_lanes(struct tiler *t, const char *kind, enum mosaic_element e,
     return true;
 }
 
-#define LANE_TILES_MAX 256
+#define TOGETHER_MAX 64                 /* values of a sum that wait for each other at most */
 
 /* values pair by pair: short chains */
 static opnd tree(struct tiler *t, const char *kind, enum mosaic_element e, opnd *value, int64_t n)
@@ -275,6 +275,17 @@ static opnd tree(struct tiler *t, const char *kind, enum mosaic_element e, opnd 
                 value[i + 1] = value[n - 1];
         }
     return value[0];
+}
+
+/* one more of them: where too many would wait, those that do become one first */
+static void gather(struct tiler *t, const char *kind, enum mosaic_element e, opnd *value, int64_t *n,
+                   opnd next)
+{
+    if (*n == TOGETHER_MAX) {
+        value[0] = tree(t, kind, e, value, *n);
+        *n = 1;
+    }
+    value[(*n)++] = next;
 }
 
 int tile_outer_reduced(const struct mosaic_op *op)
@@ -291,14 +302,11 @@ static bool reduce_outer(struct tiler *t, const struct mosaic_op *op, const char
 {
     const struct mosaic_value *from = op->operand[0], *to = op->result[0];
     int dim = tile_outer_reduced(op);
-    int64_t down = tile_down(t->l, to), outer = at->row / down, inside = 1, first;
-    opnd value[LANE_TILES_MAX];
+    int64_t down = tile_down(t->l, to), outer = at->row / down, inside = 1, first, n = 0;
+    opnd value[TOGETHER_MAX], next;
 
     for (int d = dim + 1; d < from->type.rank - 2; d++)
         inside *= from->type.dim[d];
-    if (from->type.dim[dim] > LANE_TILES_MAX)
-        return tile_fail(t, op, "along %lld elements; %d are the most",
-                         (long long)from->type.dim[dim], LANE_TILES_MAX);
     if (tile_rows_down(t->l, to) != down)
         tile_limit(t, down);
     first = outer / inside * inside * from->type.dim[dim] + outer % inside;
@@ -306,10 +314,11 @@ static bool reduce_outer(struct tiler *t, const struct mosaic_op *op, const char
         struct tile_at there = *at;
 
         there.row = (first + i * inside) * down + at->row % down;
-        if (!tile_pull(t, from, &there, &value[i]))
+        if (!tile_pull(t, from, &there, &next))
             return false;
+        gather(t, kind, from->type.element, value, &n, next);
     }
-    *out = tree(t, kind, from->type.element, value, from->type.dim[dim]);
+    *out = tree(t, kind, from->type.element, value, n);
     return true;
 }
 
@@ -321,13 +330,11 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
     enum mosaic_element e = from->type.element;
     int64_t across = tile_lanes_across(t->l, from);
     int64_t rest = tile_lane_count(t->l, from) % TILE_LANES;
-    opnd value[LANE_TILES_MAX], neutral, acc;
+    opnd value[TOGETHER_MAX], neutral, acc, next;
+    int64_t n = 0;
 
     if (!tile_neutral(kind, e, &neutral))
         return tile_fail(t, op, "of kind \"%s\"", kind);
-    if (across > LANE_TILES_MAX)
-        return tile_fail(t, op, "%lld lanes; %d are the most",
-                         (long long)tile_lane_count(t->l, from), LANE_TILES_MAX * TILE_LANES);
     if (tile_outer_reduced(op) >= 0) {
         if (!reduce_outer(t, op, kind, at, out))
             return false;
@@ -339,12 +346,13 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
         for (int64_t i = 0; i < across; i++) {
             struct tile_at there = {.row = at->row, .lane = i, .all_rows = at->all_rows};
 
-            if (!tile_pull(t, from, &there, &value[i]))
+            if (!tile_pull(t, from, &there, &next))
                 return false;
+            if (rest && i == across - 1)
+                next = choose(t->c, tile_lane_mask(t, rest), next, neutral);
+            gather(t, kind, e, value, &n, next);
         }
-        if (rest)
-            value[across - 1] = choose(t->c, tile_lane_mask(t, rest), value[across - 1], neutral);
-        if (!tile_across_lanes(t, kind, e, tree(t, kind, e, value, across), out))
+        if (!tile_across_lanes(t, kind, e, tree(t, kind, e, value, n), out))
             return false;
         tile_forget_loads(t);
     }

@@ -443,6 +443,30 @@ def dot_int8_scaled(x, w, s):
     )(x, w, s)
 
 
+def wide_softmax(x):
+    """A row of 50,257 elements, as a vocabulary has them."""
+    def kernel(x_ref, o_ref):
+        o_ref[...] = jax.nn.softmax(x_ref[...] * 0.3, axis=-1)
+
+    b = pl.BlockSpec((8, x.shape[1]), lambda i: (i, 0))
+    return call(
+        kernel, like(x.shape), grid=(x.shape[0] // 8,), in_specs=[b], out_specs=b
+    )(x)
+
+
+def all_keys(q, k, v):
+    """Attention whose scores of all keys stand in memory at once."""
+    def kernel(q_ref, k_ref, v_ref, o_ref):
+        s = jax.lax.dot_general(
+            q_ref[...], k_ref[...], (((1,), (1,)), ((), ())), preferred_element_type=F32
+        )
+        p = jnp.exp(0.088 * (s - jnp.max(s, axis=1, keepdims=True)))
+        out = jnp.dot(p.astype(BF16), v_ref[...], preferred_element_type=F32)
+        o_ref[...] = (out / jnp.sum(p, axis=1, keepdims=True)).astype(BF16)
+
+    return call(kernel, like(q.shape, BF16))(q, k, v)
+
+
 ARGUMENTS = {"grouped_matmul": {0: [0, 2, 1, 2]}}
 CASES = [
     ("smem_blocks", smem_blocks, [like((4, 1, 1)), like((32, 128))], 1e-6),
@@ -499,4 +523,6 @@ CASES = [
         [like((64, 384), I8), like((384, 256), I8), like((1, 256))],
         1e-6,
     ),
+    ("wide_softmax", wide_softmax, [like((8, 50257))], 1e-5),
+    ("all_keys", all_keys, [like((32, 128), BF16)] + [like((17408, 128), BF16)] * 2, 2e-2),
 ]
