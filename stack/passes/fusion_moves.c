@@ -79,12 +79,23 @@ static bool is_work(const struct fusion *f, int node, int number[WORK_OPERANDS],
     return arrays == 1;
 }
 
+/* rounds what is computed behind a product: its kernel stores the narrow array */
+static bool narrows_results(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node], *from = &f->g->node[n->operand[0]];
+
+    return n->op == HLO_CONVERT &&
+           array_element_bytes(n->shape.dtype) < array_element_bytes(from->shape.dtype) &&
+           f->behind_hero[n->operand[0]];
+}
+
 bool fusion_works_before_move(struct fusion *f, struct fusion_group *p, int node)
 {
     int number[WORK_OPERANDS], inserted[2 * WORK_OPERANDS + 1], numbers, count = 0;
 
     if (f->context->heroes_alone || f->is_free[node] || f->is_output[node] ||
-        f->node[node].user_count != 1 || !is_work(f, node, number, &numbers))
+        f->node[node].user_count != 1 || narrows_results(f, node) ||
+        !is_work(f, node, number, &numbers))
         return false;
     for (int i = 0; i < p->member_count; i++) {
         const struct graph_node *m = &f->g->node[p->member[i]];

@@ -51,8 +51,9 @@ static int add_extra(struct conv_body *b, int node, struct err *e)
         x.kind = EXTRA_FULL;
     else
         return err_set(e, "%s: neither of the result's shape nor one value per feature", n->name);
-    if (x.kind != EXTRA_FULL && array_element_bytes(n->shape.dtype) != 4)
-        return err_set(e, "%s: values per feature must have 32 bits", n->name);
+    if (x.kind != EXTRA_FULL && array_element_bytes(n->shape.dtype) != 4 &&
+        !(x.kind == EXTRA_FEATURES && n->shape.dtype == DTYPE_BF16))
+        return err_set(e, "%s: values per feature must be bf16 or have 32 bits", n->name);
     for (int i = 0; i < b->extra_count; i++)
         if (b->extra[i].node == node)
             return 0;

@@ -14,6 +14,7 @@
 #include "stack/backend/emitters.h"
 #include "stack/kernels/conv/conv_emit.h"
 #include "stack/kernels/loop/fused.h"
+#include "stack/kernels/pipeline/vector_rows.h"
 
 #define TILE_ROWS 8
 #define REGION_SUMS 1
@@ -587,7 +588,9 @@ static void set_bases(struct conv_gen *g, const struct epilogue *x)
         struct conv_value row, index;
 
         conv_begin(g, "epilogue");
-        row = window == STREAM_TOTALS ? conv_known(g->p->totals_row) : conv_buffer_row(g, window);
+        row = window == STREAM_TOTALS ? conv_known(g->p->totals_row)
+              : is_full(x, window)    ? conv_buffer_row(g, window)
+                                      : conv_known(g->p->vector_row[window]);
         if (!is_full(x, window) && g->p->count[GRID_F] > 1 && column_step(x, window) > 0) {
             int64_t rows = conv_column_tiles(g->p) * column_step(x, window);
 
@@ -597,6 +600,15 @@ static void set_bases(struct conv_gen *g, const struct epilogue *x)
         bundler_add(&g->b, isa_smov(x->stream[k].base, conv_operand(row)));
         conv_end(g);
     }
+}
+
+static void unpack_vectors(struct epilogue *x)
+{
+    const struct conv_plan *p = x->g->p;
+
+    for (int i = WINDOW_EXTRA; i < WINDOW_COUNT; i++)
+        if (p->is_used[i] && p->vector_row[i] != p->window[i].row)
+            vector_rows_unpack(p->window[i].array, p->window[i].row, p->vector_row[i], &x->code);
 }
 
 int conv_epilogue(struct conv_gen *g, struct err *e)
@@ -616,6 +628,7 @@ int conv_epilogue(struct conv_gen *g, struct err *e)
     fused_init(&x->fused, &x->code, g->chip, g->body->graph, g->p->subs, g->a);
     x->fused.leaf = leaf;
     x->fused.user = x;
+    unpack_vectors(x);
     failed = phases(x, e) ||
              vcode_compile_segment(&x->code, g->chip, g->p->spill_row, SPILL_TILES, g->a, &program,
                                    &g->stats, e);

@@ -192,6 +192,7 @@ struct conv_plan {
 
     /* VMEM rows */
     int64_t weights_row, sums_row, totals_row, spill_row, vmem_rows;
+    int64_t vector_row[WINDOW_COUNT];   /* of a vector: its window's, or where it is unpacked */
     int64_t smem_words;
 };
 

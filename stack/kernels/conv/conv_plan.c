@@ -16,6 +16,7 @@
 #include "stack/kernels/conv/conv_body.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/kernels/conv/conv_impl.h"
+#include "stack/kernels/pipeline/vector_rows.h"
 
 #define LANES ARRAY_LANES
 #define TILE_ROWS 8                     /* VMEM rows of a tile */
@@ -546,6 +547,8 @@ static void place(struct conv_plan *p)
         row += w->tiles * TILE_ROWS * w->buffers;
         flag += 2;
         p->smem_words += WINDOW_WORDS;
+        p->vector_row[i] = i < WINDOW_EXTRA || !vector_rows(w->array) ? w->row : row;
+        row += i < WINDOW_EXTRA ? 0 : vector_rows(w->array);
     }
     p->spill_row = row;
     row += SPILL_TILES * TILE_ROWS;

@@ -165,7 +165,7 @@ int conv_finish_totals(struct conv_gen *g, struct err *e)
     emit_smov(&x->code, S_TOTALS, I(g->p->totals_row));
     for (int i = 0; i < WINDOW_COUNT; i++)
         if (is_vector(x, i))
-            emit_smov(&x->code, S_VECTOR + i, I(g->p->window[i].row));
+            emit_smov(&x->code, S_VECTOR + i, I(g->p->vector_row[i]));
     vcode_loop_begin(&x->code, S_COUNTER, tiles);
     failed = store_results(x, e);
     vcode_loop_step(&x->code, S_TOTALS, TILE_ROWS);

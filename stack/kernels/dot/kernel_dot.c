@@ -3,8 +3,8 @@
 
 #include "base/units.h"
 #include "stack/kernels/dot/kernel_dot_epilogue.h"
-#include "stack/kernels/dot/kernel_dot_columns.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
+#include "stack/kernels/pipeline/vector_rows.h"
 
 #define TILE_ROWS 8                     /* of VMEM */
 #define SPILL_TILES 64
@@ -264,6 +264,14 @@ static int step_code(const struct dot_step *s, int is_last, struct memo *memo, s
     return status;
 }
 
+static void unpack_columns(const struct dot_grid *g, struct vcode *c)
+{
+    for (int i = 0; i < g->p->extra_count; i++)
+        if (g->columns_row[i] >= 0)
+            vector_rows_unpack(g->p->extra[i].matrix.array,
+                               pipeline_row(&g->pipeline, g->window[i]), dot_columns_row(g, i), c);
+}
+
 static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct err *e)
 {
     struct isa_program *code = arena_alloc(a, sizeof(*code));
@@ -295,7 +303,7 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
                    &g->step.rhs, e))
         return -1;
     if (!g->result_block.fused)
-        dot_columns_unpack(g, c);
+        unpack_columns(g, c);
     set_strides(g);
     if (!g->result_block.fused && dot_epilogue_make(&epilogue, g, a, e))
         return -1;

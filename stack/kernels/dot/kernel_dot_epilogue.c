@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/kernels/dot/kernel_dot_columns.h"
 #include "stack/kernels/loop/fused_impl.h"
 #include "stack/backend/emitters.h"
 

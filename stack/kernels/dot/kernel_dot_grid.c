@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/kernels/dot/kernel_dot_columns.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 #include "stack/kernels/dot/kernel_dot_fused.h"
+#include "stack/kernels/pipeline/vector_rows.h"
 
 #define TILE 128
 #define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
@@ -247,6 +247,24 @@ static void place_blocks(struct dot_grid *g)
     g->pipeline.scratch_rows = next;
 }
 
+/* VMEM of vectors that each step unpacks */
+static void place_columns(struct dot_grid *g)
+{
+    for (int i = 0; i < g->p->extra_count; i++) {
+        const struct dot_extra *x = &g->p->extra[i];
+        int64_t rows = x->kind == EXTRA_COLUMNS ? vector_rows(x->matrix.array) : 0;
+
+        g->columns_row[i] = rows ? g->pipeline.scratch_rows : -1;
+        g->pipeline.scratch_rows += rows;
+    }
+}
+
+int64_t dot_columns_row(const struct dot_grid *g, int extra)
+{
+    return g->columns_row[extra] < 0 ? pipeline_row(&g->pipeline, g->window[extra])
+                                     : pipeline_scratch_row(&g->pipeline) + g->columns_row[extra];
+}
+
 static void find_blocks(struct dot_grid *g)
 {
     struct dot_fused_loops *s = g->p->fused;
@@ -473,7 +491,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return -1;
     pipeline_share(&g->pipeline, job->core);
     place_blocks(g);
-    dot_columns_place(g);
+    place_columns(g);
     if (t->size[DOT_PARTS])
         dot_grid_begin_early(g);
     if (overlaps_in_place(&g->pipeline))

@@ -43,7 +43,7 @@ struct dot_grid {
     enum dot_share share;
     int window[DOT_ARRAYS_MAX], lhs_window, rhs_window;
     int64_t sum_rows;                   /* VMEM rows of sums */
-    int64_t columns_row[DOT_ARRAYS_MAX];        /* of the scratch: kernel_dot_columns.h */
+    int64_t columns_row[DOT_ARRAYS_MAX];        /* of the scratch, of unpacked vectors; or -1 */
     struct dot_block lhs_block, rhs_block, result_block;        /* windows are -1 then */
     int is_tail;                        /* predicate: the end of a contraction that is cut */
     bool transposes_first;              /* all of a left operand, none beside passes */
@@ -69,6 +69,9 @@ uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs);
  */
 int dot_cut_fused(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
                   enum dot_dim along, enum dot_dim down, struct err *e);
+
+/* behind pipeline_begin: the row of a vector's first 128 elements, as rounds load it */
+int64_t dot_columns_row(const struct dot_grid *g, int extra);
 
 /* the dimension outside of rows and columns that is cut into steps of several batches */
 int dot_batch_dim(const struct dot_problem *p);          /* -1: there is none */

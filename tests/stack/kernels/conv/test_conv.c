@@ -238,8 +238,18 @@ TEST(random_convolutions)
 
 struct fused_case { const char *chip, *text; bool has_second; };
 
+/* a parameter with a value of this type for each feature, as f32 */
+static int features(struct graph *g, const struct shape *like, enum graph_dtype type,
+                    const char *name)
+{
+    struct shape s = *like;
+
+    s.dtype = type;
+    return graph_convert(g, graph_parameter(g, s, name), DTYPE_F32);
+}
+
 /* y = max(conv * scale + bias + residual, 0), rounded; and the convolution itself */
-static void check_fused(const struct fused_case *f)
+static void check_fused(const struct fused_case *f, enum graph_dtype bias)
 {
     struct kernel_rig r = {.chip = f->chip, .codegen = CODEGEN_BEST};
     struct conv_case c;
@@ -260,7 +270,7 @@ static void check_fused(const struct fused_case *f)
     x = graph_binary(&g, HLO_MULTIPLY, conv,
                      graph_broadcast(&g, graph_parameter(&g, vector, "scale"), sums, &feature));
     x = graph_binary(&g, HLO_ADD, x,
-                     graph_broadcast(&g, graph_parameter(&g, vector, "bias"), sums, &feature));
+                     graph_broadcast(&g, features(&g, &vector, bias, "bias"), sums, &feature));
     x = graph_binary(&g, HLO_ADD, x,
                      graph_convert(&g, graph_parameter(&g, residual, "residual"), DTYPE_F32));
     x = graph_binary(&g, HLO_MULTIPLY, x,
@@ -286,10 +296,13 @@ TEST(epilogues_are_computed_in_the_kernel)
         {"v5e", "b01f_01io->b01f 20x6x7x20 3x3x20x30 pad=1_1x1_1 stride=2x1", true},
         {"v6e", "b01f_01oi->b01f 9x4x4x20 3x3x300x20 pad=1_2x1_2 lhs_dilate=2x2 bf16", true},
         {"v7x", "b01f_01io->b01f 3x6x6x16 3x3x4x16 pad=1_1x1_1 fgc=4 bf16", false},
+        {"v5p", "b01f_01io->b01f 3x2x2x8 1x1x8x2300 bf16", true},
         {"v4", "f01b_i01o->01bf 6x6x6x20 6x6x6x30 pad=1_1x1_1 bf16", true}};
 
-    for (size_t i = 0; i < COUNT_OF(list); i++)
-        check_fused(&list[i]);
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        check_fused(&list[i], DTYPE_F32);
+        check_fused(&list[i], DTYPE_BF16);
+    }
 }
 
 /*
@@ -297,7 +310,8 @@ TEST(epilogues_are_computed_in_the_kernel)
  * of at most 8 of it and of that times the residual (whole numbers that f32 holds); two of them
  * come out as mean and difference
  */
-static void totals_graph(const struct conv_case *c, struct graph *g, int *conv_node)
+static void totals_graph(const struct conv_case *c, struct graph *g, enum graph_dtype offset,
+                         int *conv_node)
 {
     int conv = conv_case_graph(c, g), feature = c->conv.out_feature;
     struct shape sums = g->node[conv].shape, residual = sums, vector;
@@ -317,7 +331,7 @@ static void totals_graph(const struct conv_case *c, struct graph *g, int *conv_n
                                                       graph_splat(g, wide, -8)),
                          graph_splat(g, wide, 8));
     square = graph_reduce(g, REDUCE_ADD, graph_binary(g, HLO_MULTIPLY, small, small), all);
-    square = graph_binary(g, HLO_SUBTRACT, square, graph_parameter(g, vector, "offset"));
+    square = graph_binary(g, HLO_SUBTRACT, square, features(g, &vector, offset, "offset"));
     graph_output(g, mean, "mean", -1);
     graph_output(g, y, "y", -1);
     graph_output(g, square, "square", -1);
@@ -339,7 +353,8 @@ static void check_totals(const char *chip, const char *text, int64_t vmem_rows, 
     arena_init(&a);
     graph_init(&g, &a, "totals");
     conv_case_parse(&c, text);
-    totals_graph(&c, &g, &conv);
+    /* both types of a value per feature, each on some chips */
+    totals_graph(&c, &g, chip[1] & 1 ? DTYPE_BF16 : DTYPE_F32, &conv);
     conv_rig_layouts(&r, &g, conv, &l);
     for (int i = 0; i < 4; i++)
         r.result_order[i] = i == 1 ? l.result : NULL;
