@@ -115,15 +115,13 @@ struct mlir_attr {
         };
     };
     struct mlir_text text;
-    union {                             /* what the kind says */
-        const struct mlir_attr *const *item;
-        const struct mlir_named *named;
-        const int64_t *ints;
-        /* DENSE: elements as struct hlo_literal has them: row-major, hlo_element_bytes each, i1
-         * one byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One
-         * element if is_splat. NULL: not in the file (elided, or a resource that has no blob). */
-        const void *data;
-    };
+    const struct mlir_attr *const *item;
+    const struct mlir_named *named;
+    const int64_t *ints;
+    /* DENSE: elements as struct hlo_literal has them: row-major, hlo_element_bytes each, i1 one
+     * byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One element if
+     * is_splat. NULL: not in the file (elided, or a resource that has no blob). */
+    const void *data;
 };
 
 struct mlir_value {

@@ -84,6 +84,8 @@ int from_extra(struct from *f, const struct mlir_op *op, struct hlo_instruction 
 int from_extra_of(struct from *f, const struct mlir_op *op, const struct mlir_attr *dict,
                   struct hlo_instruction *i)
 {
+    if (dict && dict->kind != MLIR_DICTIONARY)
+        return from_fail(f, op, "what is said of an argument or a result is no dictionary");
     for (int k = 0; dict && k < dict->count; k++) {
         /* the module's aliases say that */
         bool is_alias = !strcmp(dict->named[k].name, "tf.aliasing_output");

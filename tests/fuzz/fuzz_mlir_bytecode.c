@@ -1,5 +1,7 @@
-/* Any bytes are a portable artifact, or give an error. */
+/* Any bytes are a portable artifact, or give an error: as a tree, and as a program, whose functions
+ * are read one by one. */
 #include "import/bytecode/bytecode.h"
+#include "import/stablehlo/stablehlo.h"
 #include "tests/rigs/round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,6 +20,26 @@ static void check(const struct mlir_tree *t, const struct mlir_op *op)
     }
 }
 
+static void check_program(const uint8_t *data, size_t size)
+{
+    struct err e = {.msg = ""};
+    struct hlo_module *m = NULL, *next;
+    struct mlir_tree t;
+    struct arena a;
+
+    arena_init(&a);
+    mlir_tree_init(&t, &a, "input");
+    if (mlir_open_bytecode(&t, data, size, &e) == 0)
+        m = stablehlo_to_program(&t, &a, &e);
+    if (!m && !e.msg[0])
+        fuzz_fail("refused without a message", "");
+    for (; m; m = next) {
+        next = m->next;
+        hlo_module_fini(m);
+    }
+    arena_fini(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err e = {.msg = ""};
@@ -33,5 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_fail("refused without a message", "");
     }
     arena_fini(&a);
+    check_program(data, size);
     return 0;
 }

@@ -215,6 +215,23 @@ TEST(what_no_program_has_is_refused_by_name)
     is_refused("%0 = stablehlo.compare XX, %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>", 2, "comparison_direction");
 }
 
+TEST(what_is_said_of_an_argument_is_a_dictionary)
+{
+    static const char text[] =
+        "\"builtin.module\"() ({\n"
+        "  \"func.func\"() <{arg_attrs = [[1 : i32]], function_type = (tensor<f32>) -> (), "
+        "sym_name = \"main\"}> ({\n"
+        "  ^bb0(%a: tensor<f32>):\n    \"func.return\"() : () -> ()\n  }) : () -> ()\n"
+        "}) : () -> ()\n";
+    struct arena a;
+    struct err e;
+
+    arena_init(&a);
+    assert_null(stablehlo_read_text(text, strlen(text), "text", &a, &e));
+    assert_non_null(strstr(e.msg, "is no dictionary"));
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_receive_is_sharded_with_its_context),
         cmocka_unit_test(groups_are_the_devices_along_axes_of_a_mesh),
         cmocka_unit_test(groups_along_axes_that_are_not_there_are_refused),
+        cmocka_unit_test(what_is_said_of_an_argument_is_a_dictionary),
         cmocka_unit_test(regions_take_what_they_use_from_around_them),
         cmocka_unit_test(shapes_that_constants_say_are_static),
         cmocka_unit_test(arguments_say_what_they_share_with_results),
