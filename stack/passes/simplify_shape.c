@@ -1,5 +1,6 @@
 /* The rules of pass_simplify about moving data by a fixed rule. */
 #include "stack/hlo/array.h"
+#include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/simplify.h"
 
@@ -262,6 +263,15 @@ static int transpose_of_reshaped_transpose(struct graph *g, const struct graph_n
     return graph_transpose(g, graph_reshape(g, t->operand[0], split), dims);
 }
 
+/* floats to more bytes */
+static bool is_widened(const struct graph *g, const struct graph_node *convert)
+{
+    enum graph_dtype from = g->node[convert->operand[0]].shape.dtype;
+
+    return graph_dtype_is_float(from) && graph_dtype_is_float(convert->shape.dtype) &&
+           array_element_bytes(from) < array_element_bytes(convert->shape.dtype);
+}
+
 int simplify_transpose(struct graph *g, const struct graph_node *n)
 {
     int dims[GRAPH_RANK_MAX];
@@ -277,6 +287,8 @@ int simplify_transpose(struct graph *g, const struct graph_node *n)
             dims[i] = a.dims[n->dims[i]];
         return graph_transpose(g, a.operand[0], dims);
     }
+    if (a.op == HLO_CONVERT && is_widened(g, &a))       /* the narrow array is turned */
+        return graph_convert(g, graph_transpose(g, a.operand[0], n->dims), n->shape.dtype);
     if (a.op == HLO_BROADCAST)
         return transpose_of_broadcast(g, n, &a);
     if (a.op == HLO_RESHAPE && g->node[a.operand[0]].op == HLO_TRANSPOSE) {

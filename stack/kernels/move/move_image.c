@@ -69,7 +69,7 @@ static void pack_tile(struct move_loops *l, struct move_place from, struct move_
         s->store++;
         return;
     }
-    if (s->box->has_floats)
+    if (s->box->has_floats && parts == 2)
         part[0] = emit_vpack_c_bf16(s->m.code, R(part[1]), R(part[0]));
     for (int i = 0; i < parts / 2 && !s->box->has_floats; i++)
         part[i] = emit_vpack_b16(s->m.code, R(part[2 * i + 1]), R(part[2 * i]), VPACK_B16_C);

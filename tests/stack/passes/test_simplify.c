@@ -35,6 +35,14 @@ TEST(subtracting_from_nothing_stays)
     assert_int_equal(result_node()->op, HLO_SUBTRACT);
 }
 
+TEST(what_is_widened_and_turned_is_turned_first)
+{
+    int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 2, (const int64_t[]){4, 9}), "x");
+
+    simplify(graph_transpose(&graph, graph_convert(&graph, x, DTYPE_F32), DIMS(1, 0)));
+    assert_int_equal(result_node()->op, HLO_CONVERT);
+    assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_TRANSPOSE);
+}
 TEST(division_by_a_power_of_two_multiplies)
 {
     int x = graph_parameter(&graph, F32(4, 9), "x");
@@ -453,6 +461,7 @@ int main(void)
         RUN(operations_on_constants_are_done),
         RUN(adding_nothing_disappears),
         RUN(subtracting_from_nothing_stays),
+        RUN(what_is_widened_and_turned_is_turned_first),
         RUN(division_by_a_power_of_two_multiplies),
         RUN(a_conversion_back_disappears_only_if_exact),
         RUN(a_conversion_by_way_of_floats_keeps_its_saturation),

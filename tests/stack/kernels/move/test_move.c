@@ -180,6 +180,33 @@ TEST(padding_along_outer_dimensions_is_made_in_regions)
     pad_image(DTYPE_S8);
 }
 
+/* f32 that a move has computed on its way lies in vector memory as it is: nothing is packed */
+TEST(what_is_computed_and_turned_into_vector_memory_streams)
+{
+    static const int order[] = {0, 1};
+
+    for (int i = 0; i < 2; i++) {
+        struct kernel_rig r = {.chip = "v6e", .result_order = {order}, .results_in_vmem = 1};
+        struct arena a;
+        struct graph g;
+        int x;
+
+        arena_init(&a);
+        graph_init(&g, &a, "widened");
+        x = graph_parameter(&g, shape_make(i ? DTYPE_F32 : DTYPE_BF16, 2,
+                                           (const int64_t[]){256, 384}), "x");
+        graph_output(&g, graph_unary(&g, HLO_COPY,
+                                     i ? graph_unary(&g, HLO_NEGATE, x)
+                                       : graph_convert(&g, x, DTYPE_F32)), "y", -1);
+        kernel_rig_open(&r, &g);
+        assert_int_equal(r.segment.tiling.size[0], 1);          /* streamed */
+        kernel_rig_check(&r, 5);
+        kernel_rig_close(&r);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+}
+
 TEST(random_moves_in_little_vmem)
 {
     random_moves(&(struct kernel_rig){.chip = "v3", .vmem_rows = 700}, 9000, 20, 20000, -1);
@@ -285,6 +312,7 @@ int main(void)
         cmocka_unit_test(random_moves_the_general_way),
         cmocka_unit_test(random_moves_the_cheapest_way),
         cmocka_unit_test(random_moves_shared_by_two_cores),
+        cmocka_unit_test(what_is_computed_and_turned_into_vector_memory_streams),
         cmocka_unit_test(random_moves_in_little_vmem),
         cmocka_unit_test(padding_along_outer_dimensions_is_made_in_regions),
         cmocka_unit_test(a_copy_to_another_layout_costs_its_bytes),
