@@ -7,7 +7,8 @@
  * that is contracted and one that is not: scores q^T k, values v^T weights^T, and all gradients of
  * both. So every array of a batched product of which one tiled dimension is narrow and the other
  * fills lanes better lies with the latter along lanes; projections make and take it so, and what
- * stands between follows. docs/kernels.md.
+ * stands between follows. And scores, which are reduced over their keys, have these along rows and
+ * queries along lanes, so that sums need no cross-lane unit. docs/kernels.md.
  *
  * Works on the graph as it is written, before pass_simplify makes plain matrices of products.
  */
@@ -154,6 +155,59 @@ static void wish(struct heads *h, int node, const struct layout_order *o)
 {
     if (!h->l.order[node].is_set)
         h->l.order[node] = *o;
+}
+
+/* ----- scores */
+
+/* dimensions over which is reduced what is computed elementwise of `product`, one bit each */
+static uint32_t reduced_dims(const struct graph *g, int product, bool *comes_of_it)
+{
+    uint32_t mask = 0;
+
+    memset(comes_of_it, 0, (size_t)g->node_count * sizeof(*comes_of_it));
+    comes_of_it[product] = true;
+    for (int i = product + 1; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        for (int k = 0; k < n->operand_count && comes_of_it[n->operand[k]]; k++)
+            if (n->op == HLO_REDUCE)
+                mask |= n->reduce_mask;
+        for (int k = 0; k < n->operand_count && graph_op_is_elementwise(n->op); k++)
+            comes_of_it[i] |= comes_of_it[n->operand[k]] &&
+                              shape_same_dims(&g->node[n->operand[k]].shape, &n->shape);
+    }
+    return mask;
+}
+
+/* batches, then the dimension that is reduced, then the other, which fills lanes as well */
+static bool order_of_scores(const struct graph *g, int node, bool *comes_of_it,
+                            struct layout_order *o)
+{
+    const struct shape *s = &g->node[node].shape;
+    int last = s->rank - 1;
+
+    if (s->dim[last] < LANES || s->dim[last - 1] < LANES ||
+        filled(s->dim[last - 1]) < filled(s->dim[last]) ||
+        reduced_dims(g, node, comes_of_it) != 1u << last)
+        return false;
+    *o = layout_order_identity(s->rank);
+    o->dim[last] = last - 1;
+    o->dim[last - 1] = last;
+    return true;
+}
+
+static void wish_for_scores(struct heads *h)
+{
+    const struct graph *g = h->l.w.from;
+    bool *comes_of_it = mem_alloc((size_t)g->node_count * sizeof(*comes_of_it));
+
+    for (int i = 0; i < g->node_count; i++) {
+        struct layout_order o;
+
+        if (h->is_seed[i] && !h->l.order[i].is_set && order_of_scores(g, i, comes_of_it, &o))
+            wish(h, i, &o);
+    }
+    mem_free(comes_of_it);
 }
 
 static bool find_seeds(struct heads *h)
@@ -417,6 +471,7 @@ int pass_heads(struct graph *g, const struct pass_context *c, struct err *e)
     h.is_seed = mem_alloc((size_t)g->node_count * sizeof(*h.is_seed));
     h.l.w.from = g;
     if (find_seeds(&h)) {
+        wish_for_scores(&h);
         rewrite_begin(&h.l.w, g);
         wish_backwards(&h);
         follow(&h);

@@ -76,20 +76,15 @@ static bool has_roots(const struct loop_nest *n)
     return false;
 }
 
-/* axes that a phase reduces go innermost, so that sums stay in registers for a block */
-static void order_axes(struct loop_nest *n)
+/* axes of all reductions of a phase */
+static uint32_t reduced_here(const struct loop_nest *n)
 {
     uint32_t reduced = 0;
 
     for (int i = 0; i < n->p->body.node_count; i++)
         if (is_reduced_here(n, i))
             reduced |= loop_reduced_axes(n->p, i);
-    n->axis_count = 0;
-    for (int pass = 1; pass >= 0; pass--)
-        for (int a = 0; a < n->p->axis_count; a++)
-            if (n->mask >> a & 1 && (int)(reduced >> a & 1) == pass
-                && !(n->p->is_linear && a == AXIS_LANES))
-                n->axis_order[n->axis_count++] = a;
+    return reduced;
 }
 
 int loop_unit_ops(const struct loop_plan *p)
@@ -98,6 +93,49 @@ int loop_unit_ops(const struct loop_plan *p)
 
     fused_cost(&p->body, p->job->chip, &k);
     return (k.valu + k.pop + 2) * p->parts + 4;
+}
+
+/*
+ * Nothing but rows is reduced, and all that a sum takes is a block: it stays in registers, and no
+ * edge is apart.
+ */
+static bool sums_columns(const struct loop_plan *p)
+{
+    return p->reduced_mask == 1u << AXIS_ROWS && !p->is_linear && p->axis[AXIS_ROWS].grid_dim < 0 &&
+           p->axis[AXIS_ROWS].box * loop_unit_ops(p) <= PLAIN_OPS;
+}
+
+/* then the long axes outside are loops inside those over lanes, or over rows where a block has lanes */
+static void order_columns(struct loop_nest *n)
+{
+    const int innermost = reduced_here(n) ? AXIS_ROWS : AXIS_LANES;
+
+    n->axis_count = 0;
+    if (n->mask >> innermost & 1)
+        n->axis_order[n->axis_count++] = innermost;
+    for (int a = AXIS_ROWS + 1; a < n->p->axis_count; a++)
+        if (n->mask >> a & 1)
+            n->axis_order[n->axis_count++] = a;
+    for (int a = AXIS_LANES; a <= AXIS_ROWS; a++)
+        if (a != innermost && n->mask >> a & 1)
+            n->axis_order[n->axis_count++] = a;
+}
+
+/* axes that a phase reduces go innermost, so that sums stay in registers for a block */
+static void order_axes(struct loop_nest *n)
+{
+    uint32_t reduced = reduced_here(n);
+
+    if (sums_columns(n->p)) {
+        order_columns(n);
+        return;
+    }
+    n->axis_count = 0;
+    for (int pass = 1; pass >= 0; pass--)
+        for (int a = 0; a < n->p->axis_count; a++)
+            if (n->mask >> a & 1 && (int)(reduced >> a & 1) == pass
+                && !(n->p->is_linear && a == AXIS_LANES))
+                n->axis_order[n->axis_count++] = a;
 }
 
 static int64_t best_part(int64_t units, int64_t most)
@@ -146,6 +184,8 @@ static void choose_unroll(struct loop_nest *n)
     n->is_plain = n->p->job->codegen == CODEGEN_XLA && n->p->reduced_mask == 0
                   && n->mask == n->p->full_mask;
     room = block_room(n);
+    if (sums_columns(n->p) && reduced_here(n))
+        room = room > n->p->axis[AXIS_ROWS].box ? room : n->p->axis[AXIS_ROWS].box;
     n->loop_mask = 0;
     for (int k = 0; k < n->axis_count; k++) {
         int a = n->axis_order[k];

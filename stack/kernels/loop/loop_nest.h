@@ -24,10 +24,14 @@ struct loop_nest_track {
 /* a scalar: a register (-1: none) and a constant to add */
 struct loop_sval { int sreg; int64_t add; };
 
+enum { NEST_APART = 3 };
+
 struct loop_nest_sum {                  /* what a block adds to a sum in memory */
     int node, part;
     struct loop_sval row;
     struct isa_operand value, index;
+    struct isa_operand apart[NEST_APART];       /* further values, so that none waits for the one before */
+    int added;
 };
 
 /* columns on their way into a row of a result: each of its lanes is in one sublane, the others 0 */

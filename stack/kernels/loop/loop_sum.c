@@ -171,6 +171,25 @@ static struct loop_sval sum_place(struct loop_nest *n, int reduce)
                          p->mask[reduce]);
 }
 
+/* One value after the other would wait for each addition: so several are added up in turn. */
+static void add_apart(struct loop_nest *n, struct loop_nest_sum *s, struct isa_operand value)
+{
+    int which = ++s->added % (NEST_APART + 1);
+    struct isa_operand *to = which ? &s->apart[which - 1] : &s->value;
+
+    *to = s->added <= NEST_APART ? value
+                                 : combine(n->code, n->p->body.node[s->node].reduce_kind,
+                                           type_of(n->p, s->node), *to, value);
+}
+
+static void join_apart(struct loop_nest *n, struct loop_nest_sum *s)
+{
+    for (int i = 0; i < s->added && i < NEST_APART; i++)
+        s->value = combine(n->code, n->p->body.node[s->node].reduce_kind, type_of(n->p, s->node),
+                           s->value, s->apart[i]);
+    s->added = 0;
+}
+
 static void add_entry(struct loop_nest *n, int reduce, struct loop_sval row,
                       struct isa_operand value, struct isa_operand index)
 {
@@ -184,7 +203,7 @@ static void add_entry(struct loop_nest *n, int reduce, struct loop_sval row,
         if (loop_is_arg(x))
             keep_extreme(n->code, &s->value, &s->index, value, index);
         else
-            s->value = combine(n->code, x->reduce_kind, type_of(n->p, reduce), s->value, value);
+            add_apart(n, s, value);
         return;
     }
     if (n->sum_count == NEST_SUM_MAX) {
@@ -326,6 +345,7 @@ void loop_flush_sums(struct loop_nest *n)
         struct loop_sval behind = {s->row.sreg, s->row.add + index_offset(n->p, s->node)};
         struct isa_operand old;
 
+        join_apart(n, s);
         if (loop_is_summed_at_once(n, s->node)) {
             store_sum(n, s);
             continue;
