@@ -252,7 +252,7 @@ struct graph *library_normalization(struct shape x_shape, int axis, bool has_res
 {
     struct graph *g = begin("normalization", a);
     struct shape along = shape_make(DTYPE_F32, 1, &x_shape.dim[axis]);
-    int x = graph_convert(g, parameter(g, x_shape, "x"), DTYPE_F32);
+    int x = graph_convert(g, hardware_compact_parameter(g, x_shape, "x"), DTYPE_F32);
     int scale = parameter(g, along, "scale"), offset = parameter(g, along, "offset");
     struct shape s = g->node[x].shape;
     int mean = mean_over(g, x, axis), centred, variance, rate, y;
@@ -263,7 +263,7 @@ struct graph *library_normalization(struct shape x_shape, int axis, bool has_res
     y = nn_multiply(g, centred, spread(g, rate, x, axis));
     y = nn_multiply(g, y, graph_broadcast(g, scale, s, &axis));
     y = nn_add(g, y, graph_broadcast(g, offset, s, &axis));
-    graph_output(g, graph_convert(g, y, x_shape.dtype), "y", -1);
+    hardware_compact_output(g, graph_convert(g, y, x_shape.dtype), "y");
     if (has_residuals) {
         graph_output(g, mean, "mean", -1);
         graph_output(g, rate, "rate", -1);
