@@ -232,26 +232,36 @@ static void move_inputs(struct exec_program *p)
     }
 }
 
+/* the values of a tensor, also of one without elements, which has some place all the same */
+static void *copy_values(struct arena *a, const struct exec_tensor *t)
+{
+    size_t bytes = hlo_type_bytes(&t->type);
+    void *values = arena_array(a, bytes + 1, 1);
+
+    memcpy(values, t->data, bytes);
+    return values;
+}
+
 /* results and what went out, copied */
 static struct exec_tensor *copy_outputs(struct exec_program *p)
 {
     struct exec_tensor *to = outputs(p, &p->arena);
 
-    for (int i = 0; i < p->result_count + p->outfeed_count; i++) {
+    for (int i = 0; i < p->result_count + p->outfeed_count; i++)
         if (to[i].data)
-            to[i].data = arena_copy(&p->arena, to[i].data, hlo_type_bytes(&to[i].type) + 1, 1);
-    }
+            to[i].data = copy_values(&p->arena, &to[i]);
     return to;
 }
 
 static struct exec_tensor *copy_tensors(struct exec_program *p, const struct exec_tensor *from,
                                         int count)
 {
-    struct exec_tensor *to = arena_copy(&p->arena, from, (size_t)count + 1, sizeof(*to));
+    struct exec_tensor *to = arena_array(&p->arena, (size_t)count + 1, sizeof(*to));
 
     for (int i = 0; i < count; i++) {
+        to[i] = from[i];
         if (from[i].data)
-            to[i].data = arena_copy(&p->arena, from[i].data, hlo_type_bytes(&from[i].type) + 1, 1);
+            to[i].data = copy_values(&p->arena, &from[i]);
     }
     return to;
 }
