@@ -15,6 +15,8 @@
 /* Whether every element of `node` is the same known number, and which. */
 bool simplify_splat_value(const struct graph *g, int node, double *value);
 
+int simplify_slice(struct graph *g, const struct graph_node *n);
+
 /* the same as such a product, transposed and reshaped before and behind it as need be */
 int simplify_dot_flatten(struct graph *g, const struct graph_node *n);
 

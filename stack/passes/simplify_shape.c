@@ -337,32 +337,6 @@ int simplify_broadcast(struct graph *g, const struct graph_node *n)
     return graph_broadcast(g, graph_reshape(g, n->operand[0], squeezed), n->shape, dims);
 }
 
-static int slice_of(struct graph *g, const struct graph_node *n)
-{
-    struct graph_node a = g->node[n->operand[0]];
-    int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX];
-    double value;
-
-    if (shape_equal(&a.shape, &n->shape))
-        return n->operand[0];
-    if (simplify_splat_value(g, n->operand[0], &value))
-        return graph_broadcast(g, graph_constant(g, shape_scalar(n->shape.dtype), value),
-                               n->shape, NULL);
-    if (a.op == HLO_CONVERT &&          /* the narrow array is cut: each reader widens its part */
-        array_element_bytes(g->node[a.operand[0]].shape.dtype) < array_element_bytes(a.shape.dtype))
-        return graph_convert(g, graph_slice(g, a.operand[0], n->start, n->limit, n->stride),
-                             n->shape.dtype);
-    if (a.op != HLO_SLICE)
-        return NODE_NONE;
-    for (int i = 0; i < n->shape.rank; i++) {
-        if (a.stride[i] != 1)
-            return NODE_NONE;
-        start[i] = a.start[i] + n->start[i];
-        limit[i] = a.start[i] + n->limit[i];
-    }
-    return graph_slice(g, a.operand[0], start, limit, n->stride);
-}
-
 static bool pads_nothing(const struct graph_node *n)
 {
     for (int i = 0; i < n->shape.rank; i++)
@@ -413,7 +387,7 @@ int simplify_move(struct graph *g, const struct graph_node *n)
 {
     switch (n->op) {
     case HLO_SLICE:
-        return slice_of(g, n);
+        return simplify_slice(g, n);
     case HLO_PAD:
         return pads_nothing(n) ? n->operand[0] : NODE_NONE;
     case HLO_CONCATENATE:
