@@ -156,6 +156,39 @@ static int reshape_of_lane(struct graph *g, const struct graph_node *n, const st
     return graph_reduce(g, REDUCE_MAX, graph_select(g, is_it, operand, least), 1u << last);
 }
 
+/* an iota whose dimension the reshape leaves as it is, of its size and so many elements inside it */
+static int reshape_of_iota(struct graph *g, const struct graph_node *n,
+                           const struct graph_node *iota)
+{
+    int64_t inside = 1, other = 1;
+
+    for (int i = iota->dim + 1; i < iota->shape.rank; i++)
+        inside *= iota->shape.dim[i];
+    for (int i = n->shape.rank - 1; i >= 0; i--) {
+        if (other == inside && n->shape.dim[i] == iota->shape.dim[iota->dim])
+            return graph_iota(g, n->shape, i);
+        other *= n->shape.dim[i];
+    }
+    return NODE_NONE;
+}
+
+/* a function of an array that a broadcast has given sizes of 1 alone: of the array without them */
+static int reshape_of_function(struct graph *g, const struct graph_node *n,
+                               const struct graph_node *function)
+{
+    const struct graph_node *spread = &g->node[function->operand[0]];
+    struct graph_node plain = *function;
+    int x;
+
+    if (function->operand_count != 1 || spread->op != HLO_BROADCAST ||
+        shape_elems(&g->node[spread->operand[0]].shape) != shape_elems(&spread->shape) ||
+        !shape_same_dims(&g->node[spread->operand[0]].shape, &n->shape))
+        return NODE_NONE;
+    x = spread->operand[0];
+    plain.shape = n->shape;
+    return graph_add(g, &plain, &x, 1);
+}
+
 int simplify_reshape(struct graph *g, const struct graph_node *n)
 {
     struct graph_node a;
@@ -173,6 +206,10 @@ int simplify_reshape(struct graph *g, const struct graph_node *n)
         return graph_convert(g, reshaped(g, a.operand[0], &n->shape), n->shape.dtype);
     if (a.op == HLO_TRANSPOSE)
         return reshape_of_transpose(g, n, &a);
+    if (a.op == HLO_IOTA)
+        return reshape_of_iota(g, n, &a);
+    if (graph_op_is_elementwise(a.op))
+        return reshape_of_function(g, n, &a);
     if (a.op == HLO_SLICE)
         return reshape_of_lane(g, n, &a);
     return a.op == HLO_BROADCAST ? reshape_of_broadcast(g, n, &a) : NODE_NONE;

@@ -43,6 +43,32 @@ TEST(what_is_widened_and_turned_is_turned_first)
     assert_int_equal(result_node()->op, HLO_CONVERT);
     assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_TRANSPOSE);
 }
+
+TEST(an_iota_of_other_dimensions_is_an_iota)
+{
+    static const int64_t wide[] = {1, 6, 5, 1}, narrow[] = {2, 3, 5}, folded[] = {6, 5};
+    int x = graph_iota(&graph, shape_make(DTYPE_S32, 4, wide), 2);
+    int y = graph_iota(&graph, shape_make(DTYPE_S32, 3, narrow), 1);
+
+    x = graph_reshape(&graph, x, shape_make(DTYPE_S32, 3, narrow));
+    graph_output(&graph, graph_reshape(&graph, y, shape_make(DTYPE_S32, 2, folded)), "folded", -1);
+    simplify(x);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 1);         /* of the one that is cut off */
+}
+
+TEST(a_function_of_a_vector_is_not_of_a_column)
+{
+    int x = graph_parameter(&graph, F32(256), "x"), y = graph_parameter(&graph, F32(3, 5), "y");
+
+    x = graph_unary(&graph, HLO_NEGATE, graph_broadcast(&graph, x, F32(256, 1), DIMS(0)));
+    y = graph_unary(&graph, HLO_NEGATE, graph_broadcast(&graph, y, F32(3, 1, 5), DIMS(0, 2)));
+    graph_output(&graph, graph_reshape(&graph, y, F32(5, 3)), "as others", -1);
+    simplify(graph_reshape(&graph, x, F32(256)));
+    y = graph.output[1].node;
+    assert_int_equal(graph.node[y].op, HLO_NEGATE);
+    assert_int_equal(graph.node[graph.node[y].operand[0]].op, HLO_PARAMETER);
+}
+
 TEST(division_by_a_power_of_two_multiplies)
 {
     int x = graph_parameter(&graph, F32(4, 9), "x");
@@ -480,6 +506,8 @@ int main(void)
         RUN(moves_that_change_nothing_disappear),
         RUN(halves_are_cut_before_they_are_widened),
         RUN(indices_of_one_number_lose_their_dimension),
+        RUN(an_iota_of_other_dimensions_is_an_iota),
+        RUN(a_function_of_a_vector_is_not_of_a_column),
         RUN(indices_that_have_their_dimension_stay),
         RUN(a_sum_over_devices_is_of_what_is_made),
         RUN(a_sum_over_devices_does_not_grow),
