@@ -199,15 +199,8 @@ static int check_size(const struct layer *l, const struct shape *s, struct err *
 int layer_shape(const struct layer *l, const struct shape *input, int input_count,
                 struct shape *output, struct err *e)
 {
-    char text[160], first[160];
-
     if (layer_check_fields(l, e) != 0 || check_count(l, input_count, e) != 0)
         return -1;
-    for (int i = 0; i < l->input_count && i < input_count && l->variable_count > 0; i++)
-        if (!shape_same_dims(&l->input[i], &input[i]))
-            return layer_fail(l, e, "it was made for samples of shape %s and cannot take %s",
-                              layer_shape_text(&l->input[i], first, sizeof(first)),
-                              layer_shape_text(&input[i], text, sizeof(text)));
     if (kinds[l->kind].functions->shape(l, input, input_count, output, e) != 0)
         return -1;
     return check_size(l, output, e);

@@ -105,22 +105,56 @@ int model_input(struct model *m, const char *name, const struct shape *sample)
     return node;
 }
 
+/* adds what the layer would make for these inputs */
+static void build_alone(const struct layer *l, const char *name, const struct shape *in, int count,
+                        struct variable_set *set)
+{
+    struct layer alone = *l;
+
+    alone.name = name;
+    alone.variable_count = 0;
+    alone.input_count = count;
+    memcpy(alone.input, in, (size_t)count * sizeof(*in));
+    layer_functions(l->kind)->build(&(struct layer_build){&alone, set, set->arena});
+}
+
+/* the variables that the layer has from its first call are those that this one needs */
+static bool has_same_variables(const struct layer *l, const struct shape *in, int count)
+{
+    struct arena arena;
+    struct variable_set set;
+    int had;
+    bool is_same;
+
+    arena_init(&arena);
+    variable_set_init(&set, &arena);
+    build_alone(l, "first", l->input, l->input_count, &set);
+    had = set.count;
+    build_alone(l, "again", in, count, &set);
+    is_same = set.count == 2 * had;
+    for (int i = 0; i < had && is_same; i++)
+        is_same = shape_same_dims(&set.variable[i].shape, &set.variable[had + i].shape);
+    variable_set_fini(&set);
+    arena_fini(&arena);
+    return is_same;
+}
+
 /* variables have shapes from the first call, which later ones must fit */
 static int check_again(const struct layer *l, const struct shape *in, int count, struct err *e)
 {
     char first[160], now[160];
-    bool has_variables = layer_functions(l->kind)->build != NULL;
+    bool has_variables = layer_functions(l->kind)->build != NULL, differs = count != l->input_count;
 
     if (!l->is_called || !has_variables)
         return 0;
-    for (int i = 0; i < count; i++)
-        if (count != l->input_count || !shape_same_dims(&l->input[i], &in[i]))
-            return layer_fail(l, e, "it was called with %d input%s, samples of shape %s, and "
-                              "cannot be called with %d, %s", l->input_count,
-                              l->input_count == 1 ? "" : "s",
-                              layer_shape_text(&l->input[0], first, sizeof(first)), count,
-                              layer_shape_text(&in[i], now, sizeof(now)));
-    return 0;
+    for (int i = 0; i < count && !differs; i++)
+        differs = !shape_same_dims(&l->input[i], &in[i]);
+    if (!differs || has_same_variables(l, in, count))
+        return 0;
+    return layer_fail(l, e, "it was called with %d input%s, samples of shape %s, and cannot be "
+                      "called with %d, %s", l->input_count, l->input_count == 1 ? "" : "s",
+                      layer_shape_text(&l->input[0], first, sizeof(first)), count,
+                      layer_shape_text(&in[0], now, sizeof(now)));
 }
 
 /* A layer that is called on each step sees samples without that dimension. */

@@ -318,6 +318,21 @@ TEST(a_shared_layer_takes_one_shape)
                         "samples of shape [3], and cannot be called with 1, [4]");
 }
 
+/* an embedding of sequences of two lengths, a convolution of images of two sizes */
+TEST(a_shared_layer_takes_other_shapes_if_its_variables_fit)
+{
+    int x[2] = {krig_input(&k, DTYPE_F32, DIMS(5, 3)), krig_input(&k, DTYPE_F32, DIMS(2, 4, 3))};
+    struct layer *l = dense("a", 2);
+
+    krig_call(&k, l, 1, &x[0]);
+    krig_call(&k, l, 1, &x[1]);
+    model_output(&k.m, 2);
+    model_output(&k.m, 3);
+    krig_trace(&k);
+    assert_int_equal(k.set.count, 2);
+    krig_check_gradients(&k);
+}
+
 TEST(variables_too_large_for_any_memory_are_refused)
 {
     int x = krig_input(&k, DTYPE_F32, DIMS(1, 1 << 20));
@@ -371,6 +386,7 @@ int main(void)
         UNIT(models_without_input_or_with_loose_ends_are_refused),
         UNIT(an_output_that_leads_nowhere_is_refused), UNIT(names_must_be_plain_and_unique),
         UNIT(two_models_of_a_set_need_different_names), UNIT(a_shared_layer_takes_one_shape),
+        UNIT(a_shared_layer_takes_other_shapes_if_its_variables_fit),
         UNIT(variables_too_large_for_any_memory_are_refused),
         UNIT(shapes_and_counts_of_inputs_are_checked),
     };
