@@ -113,6 +113,19 @@ TEST(frozen_batch_normalization_trains_by_its_averages)
     assert_int_equal(model_parameter_count(&k.m, true), 0);
 }
 
+/* it learns gamma and beta, by its averages, which stay */
+TEST(batch_normalization_that_never_trains_is_normal_by_its_averages)
+{
+    struct layer *l = layer_of(LAYER_BATCH_NORMALIZATION);
+
+    l->never_trains = true;
+    k.is_training = true;
+    on_images(l);
+    krig_trace(&k);
+    assert_false(k.t.variable[2].is_assigned);
+    assert_true(model_parameter_count(&k.m, true) > 0);
+}
+
 TEST(batch_normalization_without_scale_and_centre)
 {
     struct layer *l = layer_of(LAYER_BATCH_NORMALIZATION);
@@ -526,6 +539,7 @@ int main(void)
         UNIT(batch_normalization_moves_its_averages_by_a_hundredth),
         UNIT(batch_normalization_evaluates_by_its_averages),
         UNIT(frozen_batch_normalization_trains_by_its_averages),
+        UNIT(batch_normalization_that_never_trains_is_normal_by_its_averages),
         UNIT(batch_normalization_without_scale_and_centre),
         UNIT(synchronized_batch_normalization_sums_over_replicas),
         UNIT(batch_normalization_has_right_gradients), UNIT(batch_normalization_runs_on_the_core),

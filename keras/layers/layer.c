@@ -355,7 +355,7 @@ int layer_drop(struct layer_call *c, int x)
 
 int layer_drop_rate(struct layer_call *c, int x, double rate)
 {
-    if (!c->t->is_training || rate <= 0.0)
+    if (!layer_trains(c) || rate <= 0.0)
         return x;
     layer_source(c, "Dropout");
     return nn_dropout(&c->t->graph, x, rate, c->seed, (*c->stream)++);
@@ -380,7 +380,12 @@ int layer_drop_shared(struct layer_call *c, int x, uint32_t own)
     return graph_binary(g, HLO_MULTIPLY, x, graph_broadcast(g, factor, s, dims));
 }
 
+bool layer_trains(const struct layer_call *c)
+{
+    return c->t->is_training && !c->layer->never_trains;
+}
+
 bool layer_learns(const struct layer_call *c)
 {
-    return c->t->is_training && c->layer->is_trainable;
+    return layer_trains(c) && c->layer->is_trainable;
 }

@@ -102,6 +102,7 @@ struct layer {
     const char *name;
     struct layer_config c;              /* to be changed until it is called first */
     bool is_trainable;
+    bool never_trains;                  /* in training it does what it does else */
     bool is_distributed;                /* it is called on each step of its inputs by itself */
     int64_t features;                   /* the dimension, the batch being 0, that it takes for the */
                                         /* last one; 0: that is where it is */

@@ -130,7 +130,8 @@ int layer_drop_shared(struct layer_call *c, int x, uint32_t own);
 int layer_mask_scores(struct layer_call *c, int scores);
 /* and as a mask [batch, positions] along this dimension of them; NODE_NONE: there is none */
 int layer_mask_along(struct graph *g, int scores, int mask, int dim);
-/* in training, and not frozen */
+/* in training, of a layer that heeds it; and not frozen */
+bool layer_trains(const struct layer_call *c);
 bool layer_learns(const struct layer_call *c);
 /* of a recurrent layer, of both directions */
 int layer_state_count(const struct layer *l);

@@ -69,7 +69,7 @@ static int call_noise(struct layer_call *c)
     struct graph *g = &c->t->graph;
     int x = c->input[0], n;
 
-    if (!c->t->is_training || (l->rate <= 0.0 && l->stddev <= 0.0))
+    if (!layer_trains(c) || (l->rate <= 0.0 && l->stddev <= 0.0))
         return x;
     layer_source(c, "Noise");
     if (c->layer->kind == LAYER_ALPHA_DROPOUT)

@@ -89,7 +89,7 @@ static int call_flip(struct layer_call *c)
     struct graph *g = &c->t->graph;
     int x = c->input[0], dims[2] = {1, 2}, other, drawn;
 
-    if (!c->t->is_training)
+    if (!layer_trains(c))
         return x;
     layer_source(c, "RandomFlip");
     drawn = spread_images(g, draw(c, 0.0, 1.0), x);
@@ -297,7 +297,7 @@ static int call_warp(struct layer_call *c)
                        .size = {in.dim[1], in.dim[2]}};
     int x = c->input[0];
 
-    if (!c->t->is_training)
+    if (!layer_trains(c))
         return x;
     layer_source(c, layer_class(c->layer->kind));
     x = graph_convert(g, x, DTYPE_F32);
@@ -329,7 +329,7 @@ static int call_tone(struct layer_call *c)
     int x = graph_convert(g, c->input[0], DTYPE_F32), mean;
     double low, high;
 
-    if (!c->t->is_training)
+    if (!layer_trains(c))
         return c->input[0];
     layer_source(c, layer_class(c->layer->kind));
     bounds(&l->scale, &low, &high);

@@ -365,7 +365,7 @@ static void drop_states(struct direction *d)
 {
     double rate = d->c->layer->c.recurrent_rate;
 
-    if (d->c->t->is_training && rate > 0.0)
+    if (layer_trains(d->c) && rate > 0.0)
         d->kept = layer_drop_rate(d->c, graph_constant(d->g, d->state, 1.0), rate);
 }
 

@@ -216,7 +216,7 @@ static int call_random_crop(struct layer_call *c)
     int64_t kept[4] = {s.dim[0], to[0], to[1], s.dim[3]};
     int start[4];
 
-    if (!c->t->is_training || s.dim[1] <= to[0] || s.dim[2] <= to[1])
+    if (!layer_trains(c) || s.dim[1] <= to[0] || s.dim[2] <= to[1])
         return call_center_crop(c);
     layer_source(c, "DynamicSlice");
     start[0] = start[3] = graph_constant(g, shape_scalar(DTYPE_S32), 0);

@@ -2,7 +2,7 @@
  * Keras JSON: models as blocks of calls, functional ones and chains, and models inside models. A
  * block makes its layers once and may be called several times.
  */
-#include "keras/model/model_json.h"
+#include "keras/model/model_json_block.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,42 +12,6 @@
 
 #define CALLS_MAX (4 * MODEL_LAYERS_MAX)
 #define DEPTH_MAX 16                    /* of models inside models */
-
-struct reference {                      /* an output of one call of a layer of the file, */
-    int layer;                          /* or, if -1, an input of the block */
-    int64_t call, output;
-};
-
-struct call {
-    int layer;
-    struct reference input[LAYER_INPUTS_MAX];
-    int input_count;
-    bool takes_mask;                    /* the file says that its input has one */
-    int *node;                          /* of the model, an output each, once made; else NULL */
-    int node_count;
-};
-
-struct json_block {
-    struct model_json_reader *r;
-    const json_t *layers;               /* of the file */
-    const char **name;                  /* by layer of the file */
-    struct layer **layer;               /* NULL: an input, or a model inside the model */
-    struct json_block **inner;
-    bool *is_mask;                      /* operations that make masks, which layers here do */
-    int *first_call;                    /* of each layer: its calls are those up to the next's */
-    struct call *call;
-    int layer_count, call_count;
-    int *input;                         /* layers that are inputs, in the model's order */
-    int input_count;
-    struct reference *output;
-    int output_count;
-    int chain_input;                    /* of the outermost model, if it is a chain; else -1 */
-};
-
-static bool is_input(const struct json_block *f, int layer)
-{
-    return !f->layer[layer] && !f->inner[layer] && !f->is_mask[layer];
-}
 
 static int find_layer(struct json_block *f, const char *name)
 {
@@ -112,10 +76,22 @@ static bool is_nothing(const json_t *v)
     return json_is_null(v) || json_is_array(v);
 }
 
-/* Keras says training=True to layers that do the same either way, such as Resizing. */
 static bool changes_in_training(const struct layer *l)
 {
     return l->kind == LAYER_BATCH_NORMALIZATION || layer_is_random(l);
+}
+
+/*
+ * What a call says of training. Keras 3 writes what it found, and each step says it anew (3.15.1);
+ * in older files it is the author's word, and of a layer that drops, True would be another model.
+ */
+static bool takes_training(struct json_block *f, struct call *c, const json_t *v, bool is_old)
+{
+    const struct layer *l = f->layer[c->layer];
+
+    if (json_is_false(v))
+        c->never_trains = is_old;
+    return !is_old || json_is_false(v) || (l && !changes_in_training(l));
 }
 
 static bool is_tensor(const json_t *v)
@@ -152,7 +128,7 @@ static bool set_switch(struct layer *l, const char *key, bool is_on)
 }
 
 /* arguments by name that change what a layer does */
-static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
+static int add_named(struct json_block *f, struct call *c, json_t *kwargs, bool is_old)
 {
     static const char *const inputs[] = {"query", "value", "key", "inputs", "initial_state"};
     struct layer *l = f->layer[c->layer];
@@ -169,8 +145,8 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
         for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
             is_input = is_input || strcmp(key, inputs[i]) == 0;
         c->takes_mask = c->takes_mask || is_mask_argument(key, v);
-        if (is_input || is_nothing(v) || json_is_false(v) || is_mask_argument(key, v) ||
-            (strcmp(key, "training") == 0 && l && !changes_in_training(l)))
+        if (is_input || is_nothing(v) || is_mask_argument(key, v) ||
+            (strcmp(key, "training") == 0 && takes_training(f, c, v, is_old)) || json_is_false(v))
             continue;
         if (!json_is_true(v) || !set_switch(l, key, true))
             return model_json_fail(f->r,
@@ -194,7 +170,8 @@ static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
     if (is_history(v)) {
         if (add_reference(f, c, v) != 0)
             return -1;
-        return json_is_object(json_array_get(v, 3)) ? add_named(f, c, json_array_get(v, 3)) : 0;
+        return json_is_object(json_array_get(v, 3)) ? add_named(f, c, json_array_get(v, 3), true)
+                                                    : 0;
     }
     if (json_is_number(v) && f->layer[c->layer] && json_op_takes_numbers(f->layer[c->layer]))
         return 0;                       /* the operation has read it */
@@ -213,7 +190,34 @@ static int read_call(struct json_block *f, struct call *c, const json_t *node)
         return add_inputs(f, c, node);
     if (add_inputs(f, c, json_object_get(node, "args")) != 0)
         return -1;
-    return add_named(f, c, json_object_get(node, "kwargs"));
+    return add_named(f, c, json_object_get(node, "kwargs"), false);
+}
+
+static void never_train(struct json_block *f, int layer)
+{
+    struct json_block *inner = f->inner[layer];
+
+    if (f->layer[layer])
+        f->layer[layer]->never_trains = true;
+    for (int i = 0; inner && i < inner->layer_count; i++)
+        never_train(inner, i);
+}
+
+/* training=False of all calls of a layer, or of a model's */
+static int heed_training(struct json_block *f)
+{
+    for (int i = 0; i < f->layer_count; i++) {
+        int calls = f->first_call[i + 1] - f->first_call[i], never = 0;
+
+        f->r->name = f->name[i];
+        for (int k = f->first_call[i]; k < f->first_call[i + 1]; k++)
+            never += f->call[k].never_trains;
+        if (never > 0 && never < calls)
+            return model_json_fail(f->r, "its calls differ in \"training\", which is not supported");
+        if (never > 0)
+            never_train(f, i);
+    }
+    return 0;
 }
 
 static int read_calls(struct json_block *f)
@@ -223,12 +227,12 @@ static int read_calls(struct json_block *f)
                                               "inbound_nodes");
 
         f->r->name = f->name[i];
-        for (int k = f->first_call[i]; !is_input(f, i) && k < f->first_call[i + 1]; k++)
+        for (int k = f->first_call[i]; !json_block_is_input(f, i) && k < f->first_call[i + 1]; k++)
             if (read_call(f, &f->call[k],
                           json_array_get(nodes, (size_t)(k - f->first_call[i]))) != 0)
                 return -1;
     }
-    return 0;
+    return heed_training(f);
 }
 
 static void make_call_list(struct json_block *f, int count)
@@ -252,13 +256,13 @@ static int list_calls(struct json_block *f)
         f->r->name = f->name[i];
         if (f->is_mask[i])
             calls = 0;                  /* the layers that make masks do it themselves */
-        else if (!is_input(f, i) && calls < 1)
+        else if (!json_block_is_input(f, i) && calls < 1)
             return model_json_fail(f->r,
                                    "it is not connected to anything: \"inbound_nodes\" is empty");
         if (calls > CALLS_MAX)
             return model_json_fail(f->r, "it is called %zu times, more than %d", calls, CALLS_MAX);
         f->first_call[i] = count;
-        count += is_input(f, i) ? 1 : (int)calls;
+        count += json_block_is_input(f, i) ? 1 : (int)calls;
         if (count > CALLS_MAX)
             return model_json_fail(f->r, "with its calls the model has more than %d", CALLS_MAX);
     }
@@ -269,7 +273,7 @@ static int list_calls(struct json_block *f)
 /* a chain: each layer is called once, on the one before it */
 static void list_chain(struct json_block *f)
 {
-    int first = is_input(f, 0) ? 1 : 0;
+    int first = json_block_is_input(f, 0) ? 1 : 0;
 
     for (int i = 0; i < f->layer_count; i++)
         f->first_call[i] = i;
@@ -408,7 +412,7 @@ static const json_t *end_of(const json_t *ends, size_t i)
 
 static int add_input(struct json_block *f, int layer)
 {
-    bool is_new = is_input(f, layer);
+    bool is_new = json_block_is_input(f, layer);
 
     for (int i = 0; i < f->input_count; i++)
         is_new = is_new && f->input[i] != layer;
@@ -441,7 +445,7 @@ static int list_inputs(struct json_block *f, const json_t *config)
 
         for (int k = 0; k < named; k++)
             is_named = is_named || f->input[k] == i;
-        if (is_input(f, i) && !is_named)
+        if (json_block_is_input(f, i) && !is_named)
             f->input[f->input_count++] = i;
     }
     return f->input_count > 0 ? 0 : model_json_fail(f->r, "the model has no InputLayer");
@@ -503,7 +507,7 @@ static struct json_block *read_block(struct model_json_reader *r, const json_t *
         return NULL;
     if (!json_is_functional(model)) {
         for (int i = 1; i < f->layer_count; i++)
-            if (is_input(f, i)) {
+            if (json_block_is_input(f, i)) {
                 r->name = f->name[i];
                 model_json_fail(r, "an InputLayer must come first, and there can be only one");
                 return NULL;
@@ -514,6 +518,7 @@ static struct json_block *read_block(struct model_json_reader *r, const json_t *
     if (list_calls(f) != 0 || list_inputs(f, config) != 0 || read_calls(f) != 0 ||
         list_outputs(f, config) != 0)
         return NULL;
+    json_block_renumber(f);
     return f;
 }
 
@@ -535,138 +540,4 @@ int json_block_input(struct json_block *f, int i)
         return f->chain_input;
     f->r->name = NULL;
     return model_json_read_input(f->r, json_array_get(f->layers, index), index);
-}
-
-/* ---- calls in order ---- */
-
-/* the call's number among all, or -1 with a message */
-static int call_of(struct json_block *f, const struct reference *at)
-{
-    int count = f->first_call[at->layer + 1] - f->first_call[at->layer];
-
-    if (at->call < 0 || at->call >= count)
-        return model_json_fail(f->r,
-                               "it takes call %" PRId64 " of \"%s\", which is called %d time%s",
-                               at->call, f->name[at->layer], count, count == 1 ? "" : "s");
-    return f->first_call[at->layer] + (int)at->call;
-}
-
-/* 1: *node is the output's; 0: it is not made yet; -1: there is none */
-static int find_output(struct json_block *f, const struct reference *at, const int *input,
-                       int *node)
-{
-    const struct call *c;
-    int from;
-
-    if (at->layer < 0) {
-        *node = input[at->output];
-        return 1;
-    }
-    from = call_of(f, at);
-    if (from < 0)
-        return -1;
-    c = &f->call[from];
-    if (!c->node)
-        return 0;
-    if (at->output >= c->node_count)
-        return model_json_fail(f->r, "it takes output %" PRId64 " of \"%s\", which has %d",
-                               at->output, f->name[at->layer], c->node_count);
-    *node = c->node[at->output];
-    return 1;
-}
-
-/* a mask that the file gives a call must be one that its inputs have */
-static int check_mask(struct json_block *f, const struct call *c, const int *input)
-{
-    bool has_mask = !c->takes_mask;
-
-    for (int i = 0; i < c->input_count; i++)
-        has_mask = has_mask || f->r->model->node[input[i]].has_mask;
-    if (c->takes_mask && f->layer[c->layer]->kind != LAYER_ATTENTION &&
-        layer_masking(f->layer[c->layer]->kind) == MASK_FOLLOWED && c->input_count > 3)
-        has_mask = false;               /* a mask beside initial states */
-    return has_mask ? 0
-                    : model_json_fail(f->r, "argument \"mask\" of its call is not the mask of its "
-                                            "input, which is not supported");
-}
-
-/* 1: made; 0: something that it takes is not made yet; -1: a mistake */
-static int try_call(struct json_block *f, struct call *c, const int *outer)
-{
-    struct json_block *inner = f->inner[c->layer];
-    int input[LAYER_INPUTS_MAX];
-
-    f->r->name = f->name[c->layer];
-    for (int i = 0; i < c->input_count; i++) {
-        int found = find_output(f, &c->input[i], outer, &input[i]);
-
-        if (found != 1)
-            return found;
-    }
-    if (inner) {
-        c->node_count = json_block_call(inner, input, c->input_count, &c->node);
-        return c->node_count < 0 ? -1 : 1;
-    }
-    c->node_count = layer_output_count(f->layer[c->layer]);
-    c->node = arena_array(f->r->arena, (size_t)c->node_count, sizeof(*c->node));
-    c->node[0] = model_call(f->r->model, f->layer[c->layer], input, c->input_count, f->r->err);
-    if (c->node[0] < 0 || check_mask(f, c, input) != 0)
-        return -1;
-    for (int i = 1; i < c->node_count; i++)
-        c->node[i] = c->node[0] + i;
-    return model_json_check_built(f->r, json_array_get(f->layers, (size_t)c->layer),
-                                  f->layer[c->layer])
-               ? -1
-               : 1;
-}
-
-/* Files list a layer behind what it takes, nearly: so few rounds do. */
-static int make_calls(struct json_block *f, const int *input)
-{
-    bool has_more = true, has_made = true;
-
-    while (has_more && has_made) {
-        has_more = has_made = false;
-        for (int i = 0; i < f->call_count; i++) {
-            int made = f->call[i].node ? 0 : try_call(f, &f->call[i], input);
-
-            if (made < 0)
-                return -1;
-            has_made = has_made || made;
-            has_more = has_more || !f->call[i].node;
-        }
-    }
-    for (int i = 0; i < f->call_count && has_more; i++) {
-        f->r->name = f->name[f->call[i].layer];
-        if (!f->call[i].node)
-            return model_json_fail(f->r,
-                                   "it takes its own output, by way of other layers or at once: "
-                                   "the graph has a cycle");
-    }
-    return 0;
-}
-
-int json_block_call(struct json_block *f, const int *input, int count, int **output)
-{
-    if (count != f->input_count)
-        return model_json_fail(f->r, "it is a model of %d input%s, but is called on %d",
-                               f->input_count, f->input_count == 1 ? "" : "s", count);
-    for (int i = 0; i < f->call_count; i++)
-        f->call[i].node = NULL;         /* of an earlier call of the same block */
-    for (int i = 0; i < count; i++)
-        if (f->input[i] >= 0) {
-            struct call *c = &f->call[f->first_call[f->input[i]]];
-
-            c->node = arena_array(f->r->arena, 1, sizeof(*c->node));
-            c->node[0] = input[i];
-            c->node_count = 1;
-        }
-    if (make_calls(f, input) != 0)
-        return -1;
-    *output = arena_array(f->r->arena, (size_t)f->output_count + 1, sizeof(**output));
-    f->r->name = NULL;
-    for (int i = 0; i < f->output_count; i++)
-        if (find_output(f, &f->output[i], input, &(*output)[i]) != 1)
-            return -1;
-    return f->output_count;
 }

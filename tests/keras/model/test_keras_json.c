@@ -301,6 +301,66 @@ TEST(training_is_taken_where_it_changes_nothing)
     assert_non_null(strstr(e.msg, "argument \"training\" of its call is not supported"));
 }
 
+#define LAYER(class, name, config, nodes) \
+    "{'class_name': '" class "', 'name': '" name "', 'config': {'name': '" name "'" config "}, " \
+    "'inbound_nodes': [" nodes "]}"
+#define FUNCTIONAL(layers, ends) \
+    "{'class_name': 'Functional', 'name': 'f', 'config': {'name': 'f', 'layers': [" layers "], " ends "}}"
+#define INNER(nodes) \
+    "{'class_name': 'Functional', 'name': 'in', 'config': {'name': 'in', 'layers': [" \
+    LAYER("InputLayer", "i", ", 'batch_shape': [null, 4]", "") ", " \
+    LAYER("BatchNormalization", "b", "", "[['i', 0, 0]]") "], 'input_layers': [['i', 0, 0]], " \
+    "'output_layers': [['b', 0, 0]]}, 'inbound_nodes': [" nodes "]}"
+#define INPUT_X LAYER("InputLayer", "x", ", 'batch_shape': [null, 4]", "")
+#define NEW_NODE(history) \
+    "{'args': [{'class_name': '__keras_tensor__', 'config': {'keras_history': " history "}}], " \
+    "'kwargs': {'training': true}}"
+
+/* Keras 1 and 2: the graph that it was made of is call 0 */
+TEST(calls_of_a_model_inside_older_ones_are_counted_from_one)
+{
+    load(FUNCTIONAL(INPUT_X ", " INNER("[['x', 0, 0, {}]], [['in', 1, 0, {}]]") ", "
+                    LAYER("Dense", "d", ", 'units': 3", "[['in', 2, 0, {}]]"),
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['d', 0, 0]]"));
+    assert_int_equal(m.node_count, 4);
+    expect_sample(m.output[0], SIZES(3));
+}
+
+/* Keras 3: only among the outputs */
+TEST(an_output_that_a_model_inside_makes_is_counted_from_one)
+{
+    load(FUNCTIONAL(INPUT_X ", " INNER(NEW_NODE("['x', 0, 0]") ", " NEW_NODE("['d', 0, 0]")) ", "
+                    LAYER("Dense", "d", ", 'units': 4", NEW_NODE("['in', 0, 0]")),
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['in', 1, 0], ['in', 2, 0]]"));
+    assert_int_equal(m.output_count, 2);
+    assert_int_equal(m.output[0], 1);
+    assert_int_equal(m.output[1], 3);
+}
+
+/* base(x, training=False), as TensorFlow's guide to transfer learning has it */
+TEST(a_model_that_is_called_without_training_does_not_train)
+{
+    load(FUNCTIONAL(INPUT_X ", " INNER("[['x', 0, 0, {'training': false}]]") ", "
+                    LAYER("Dropout", "d", ", 'rate': 0.5", "[['in', 1, 0, {}]]"),
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['d', 0, 0]]"));
+    assert_true(m.layer[0]->never_trains && m.layer[0]->is_trainable);
+    assert_false(m.layer[1]->never_trains);
+    model_fini(&m);
+    assert_int_equal(read_text(FUNCTIONAL(INPUT_X ", "
+        INNER("[['x', 0, 0, {'training': false}]], [['in', 1, 0, {}]]"),
+        "'input_layers': [['x', 0, 0]], 'output_layers': [['in', 2, 0]]")), -1);
+    assert_string_equal(e.msg, "layer \"in\": its calls differ in \"training\", which is not "
+                        "supported");
+}
+
+/* Keras 3.15.1 says it anew at each step, whatever the call said */
+TEST(what_calls_of_keras_three_say_of_training_is_read_over)
+{
+    load(FUNCTIONAL(INPUT_X ", " LAYER("Dropout", "d", ", 'rate': 0.5", NEW_NODE("['x', 0, 0]")),
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['d', 0, 0]]"));
+    assert_false(m.layer[0]->never_trains);
+}
+
 /* a chain inside a functional model, called twice: one layer, two calls */
 TEST(a_model_is_a_layer_of_another_one)
 {
@@ -517,6 +577,10 @@ int main(void)
         UNIT(variance_scaling_says_its_mode_and_distribution),
         UNIT(other_names_and_spellings_are_taken), UNIT(a_model_is_a_layer_of_another_one),
         UNIT(training_is_taken_where_it_changes_nothing),
+        UNIT(calls_of_a_model_inside_older_ones_are_counted_from_one),
+        UNIT(an_output_that_a_model_inside_makes_is_counted_from_one),
+        UNIT(a_model_that_is_called_without_training_does_not_train),
+        UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
         UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
         UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
         UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),
