@@ -123,14 +123,14 @@ static int loop_depth(const struct module_plan *p, int step)
     return depth;
 }
 
-/* the step's result that lies where v does */
-static const struct array *result_at(const struct module_plan *p, const struct module_step *s,
-                                     const struct module_value *v)
+/* which of the step's results lies where v does; -1: none */
+static int result_at(const struct module_plan *p, const struct module_step *s,
+                     const struct module_value *v)
 {
     for (int k = 0; k < s->result_count; k++)
         if (module_plan_buffer(p, s->result[k]) == module_plan_buffer(p, v))
-            return &s->result[k]->array;
-    return NULL;
+            return k;
+    return -1;
 }
 
 /* element by element in the same place, of one size each */
@@ -141,14 +141,37 @@ static bool lie_alike(const struct array *a, const struct array *b)
 }
 
 /*
- * Each element of the results depends on the element of `old` at the place of v's, or on none. The
- * kernel may see both in another shape than v and `old` have, as rows of a reshape that moves
- * nothing.
+ * Sums stand between the phases of a kernel, so a result that takes `old` (`depends`, by node) and
+ * a sum that `own` does not need is made when `own` may have been stored, over `old`.
+ */
+static bool is_stored_first(const struct graph *g, int own, const bool *depends)
+{
+    uint64_t *sums = mem_alloc(((size_t)g->node_count + 1) * sizeof(*sums));
+    bool is_first = false;
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++) {
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            sums[i] |= sums[g->node[i].operand[k]];
+        if (g->node[i].op == HLO_REDUCE)
+            sums[i] |= count < 63 ? (uint64_t)1 << count++ : (uint64_t)1 << 63;
+    }
+    for (int i = 0; i < g->output_count; i++)
+        is_first |= depends[g->output[i].node] && (sums[g->output[i].node] & ~sums[own]) != 0;
+    mem_free(sums);
+    return is_first;
+}
+
+/*
+ * Each element of the results depends on the element of `old` at the place of v's, or on none, and
+ * is made before that is overwritten. The kernel may see both in another shape than v and `old`
+ * have, as rows of a reshape that moves nothing.
  */
 static bool is_pointwise(const struct module_plan *p, const struct module_step *s,
                          const struct module_value *v, const struct module_value *old)
 {
-    const struct array *result = result_at(p, s, v);
+    const int own = result_at(p, s, v);
+    const struct array *result = own >= 0 ? &s->result[own]->array : NULL;
     const struct graph *g = s->body;
     bool *depends = mem_alloc((size_t)g->node_count);
     bool is_fine = result && result->bytes == old->array.bytes;
@@ -167,6 +190,7 @@ static bool is_pointwise(const struct module_plan *p, const struct module_step *
         if (depends[i] && n->op != HLO_PARAMETER)
             is_fine = graph_op_is_elementwise(n->op) && shape_same_dims(&n->shape, &result->shape);
     }
+    is_fine = is_fine && !is_stored_first(g, g->output[own].node, depends);
     mem_free(depends);
     return is_fine;
 }

@@ -4,6 +4,7 @@
  */
 #include "stack/kernels/loop/loop_nest.h"
 
+#include "base/arena.h"
 #include "base/units.h"
 
 #define OPS_PER_BLOCK 256
@@ -31,6 +32,38 @@ static bool is_needed(const struct loop_plan *p, int node)
     return p->is_kept[node] && !loop_is_direct(p, node) && !p->is_finished[node];
 }
 
+/* whether a result of this phase behind number `result` takes the value of `parameter` */
+static bool is_read_behind(const struct loop_nest *n, int result, int parameter)
+{
+    const struct graph *g = &n->p->body;
+    bool *takes = mem_alloc((size_t)g->node_count), is_read = false;
+
+    takes[parameter] = true;
+    for (int i = parameter + 1; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            takes[i] |= takes[g->node[i].operand[k]];
+    for (int i = result + 1; i < g->output_count; i++)
+        is_read |= takes[g->output[i].node] && is_root_of(n->p, g->output[i].node, n->mask, n->level);
+    mem_free(takes);
+    return is_read;
+}
+
+/* A result that lies where an operand does: what others of the unit take of it is loaded first. */
+static int load_overwritten(struct loop_nest *n, int result)
+{
+    const struct loop_plan *p = n->p;
+    int region = loop_region(p, p->operand_count + result);
+
+    if (region >= p->operand_count)
+        return 0;
+    for (int i = 0; i < p->body.node_count; i++)
+        if (p->body.node[i].op == HLO_PARAMETER && p->mask[i] == n->mask &&
+            loop_region(p, p->array_of[i]) == region && is_read_behind(n, result, i) &&
+            fused_emit(&n->fused, i, n->e))
+            return -1;
+    return 0;
+}
+
 static int emit_unit(struct loop_nest *n)
 {
     const struct loop_plan *p = n->p;
@@ -49,7 +82,7 @@ static int emit_unit(struct loop_nest *n)
 
         if (!is_root_of(p, node, n->mask, n->level))
             continue;
-        if (fused_emit(&n->fused, node, n->e))
+        if (fused_emit(&n->fused, node, n->e) || load_overwritten(n, i))
             return -1;
         loop_store_result(n, i, node);
     }
