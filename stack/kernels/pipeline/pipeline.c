@@ -350,7 +350,19 @@ static double window_bytes(const struct pipeline *f, int window)
     return pipeline_is_copied(f, window) ? (double)(c.granules * GRANULE_BYTES) : 0;
 }
 
-/* a box is asked for before its step waits for the last one: two steps take a round trip */
+/*
+ * A box is asked for before its step waits for the last one: two steps take a round trip. A result's
+ * place is waited for behind the step's own code, which that wait hides.
+ */
+static double round_trip_cycles(const struct chip *chip, double in, double out, double bytes_per_cycle)
+{
+    double bytes = (in + out) / bytes_per_cycle;
+    double read = in > 0 ? (cycles_of_ns(chip, chip->dma_read_ns) + bytes) / 2 + STEP_CYCLES : 0;
+    double write = (cycles_of_ns(chip, chip->dma_write_ns) + bytes) / 2 + (in > 0 ? 0 : STEP_CYCLES);
+
+    return out > 0 && write > read ? write : read;
+}
+
 static double latency_bound(const struct pipeline *f, double bytes_per_cycle)
 {
     double most = 0;
@@ -359,9 +371,7 @@ static double latency_bound(const struct pipeline *f, double bytes_per_cycle)
         double in = (double)(pipeline_class_granules(f, d, false) * GRANULE_BYTES);
         double out = (double)(pipeline_class_granules(f, d, true) * GRANULE_BYTES), cycles;
 
-        cycles = (cycles_of_ns(f->job->chip, in > 0 ? f->job->chip->dma_read_ns
-                                                    : f->job->chip->dma_write_ns)
-                  + (in + out) / bytes_per_cycle) / 2 + STEP_CYCLES;
+        cycles = round_trip_cycles(f->job->chip, in, out, bytes_per_cycle);
         for (int i = 0; i <= d; i++)
             cycles *= (double)pipeline_steps(f, i);
         most = in + out > 0 && cycles > most ? cycles : most;
