@@ -4,9 +4,10 @@
  *
  * Sums keep single arrays, which the compiler does faster: complex ones of real and imaginary parts
  * by themselves, integers of 64 bits of pieces of 16 bits, as long as fewer than 2^16 are added.
+ * Sums and products of narrow integers are those of the wider type, wrapped once at the end.
  */
+#include "import/types/narrow.h"
 #include "import/types/repr.h"
-
 #include "import/types/words.h"
 
 static enum hlo_element element_of(const struct hlo_type *t) { return t->element; }
@@ -55,6 +56,14 @@ static bool has_pairs(const struct expand_site *s)
     return false;
 }
 
+static bool has_narrow(const struct expand_site *s)
+{
+    for (int k = 0; k < s->from->operand_count; k++)
+        if (!is_indices(s, k) && repr_form(expand_operand_type(s, k)->element) == EXPAND_WIDE)
+            return true;
+    return false;
+}
+
 /* the body's only operation on its two parameters; OPCODE_COUNT: it has others */
 static enum hlo_opcode body_operation(const struct expand_site *s)
 {
@@ -68,17 +77,48 @@ static enum hlo_opcode body_operation(const struct expand_site *s)
     return root->op;
 }
 
-/* the operation over `arrays`, with other starts, of a type and with the sum of scalars as its body */
-static int plain_sum(struct expand_site *s, enum hlo_element e, const int *operand)
+/* the operation over `arrays`, with other starts, of a type and with `op` of scalars as its body */
+static int plain(struct expand_site *s, enum hlo_opcode op, enum hlo_element e, const int *operand)
 {
     struct hlo_instruction i = *s->from;
-    int body = hlo_scalar_computation(s->b->module, OPCODE_ADD, e);
+    int body = hlo_scalar_computation(s->b->module, op, e);
     const struct hlo_type *t = result_type(s, 0);
 
     i.name = NULL;
     i.type = hlo_array_type(s->b->module->arena, e, t->rank, t->dim);
     i.computation = &body;
     return hlo_copy_instruction(s->b, &i, operand);
+}
+
+static int plain_sum(struct expand_site *s, enum hlo_element e, const int *operand)
+{
+    return plain(s, OPCODE_ADD, e, operand);
+}
+
+/* what a narrow integer's bits are at the end, those above them have no part in */
+static bool is_of_low_bits(const struct expand_site *s)
+{
+    enum hlo_element e = expand_operand_type(s, 0)->element;
+    enum hlo_opcode op = s->from->op, body;
+
+    if ((op != OPCODE_REDUCE && op != OPCODE_REDUCE_WINDOW && op != OPCODE_SCATTER &&
+         op != OPCODE_ALL_REDUCE && op != OPCODE_REDUCE_SCATTER) ||
+        hlo_type_is_tuple(&s->from->type) || repr_form(e) != EXPAND_WIDE ||
+        !hlo_element_is_integer(e))
+        return false;
+    body = body_operation(s);
+    return body == OPCODE_ADD || body == OPCODE_MULTIPLY;
+}
+
+static int wrapped_at_the_end(struct expand_site *s)
+{
+    enum hlo_element e = expand_operand_type(s, 0)->element, wide;
+    int operand[3], parts;
+
+    for (int k = 0; k < s->from->operand_count; k++)
+        operand[k] = is_indices(s, k) ? repr_index(s, k) : s->operand[k];
+    expand_form_of(e, &wide, &parts);
+    return narrow_keep(s->b, plain(s, body_operation(s), wide, operand), e);
 }
 
 static int complex_sum(struct expand_site *s)
@@ -319,10 +359,12 @@ int repr_region(struct expand_site *s)
     bool is_sum, is_window;
     bool is_collective = s->from->op == OPCODE_ALL_REDUCE || s->from->op == OPCODE_REDUCE_SCATTER;
 
+    if (is_collective && !is_single && (has_pairs(s) || has_narrow(s)))
+        return each_by_itself(s);
+    if (is_of_low_bits(s))
+        return wrapped_at_the_end(s);
     if (!has_pairs(s))
         return copy_single(s);
-    if (is_collective && !is_single)
-        return each_by_itself(s);
     is_window = s->from->op == OPCODE_REDUCE
                 || (s->from->op == OPCODE_REDUCE_WINDOW && starts_at_zero(s));
     is_sum = is_single && s->from->computation_count == 1 && s->from->op != OPCODE_SORT

@@ -251,6 +251,18 @@ static void *from_graph(const struct hlo_type *t, const void *data, struct arena
     return to;
 }
 
+/* of several devices: there is a graph */
+static void check_lowered(const struct hlo_module *old, struct arena *a)
+{
+    struct lower_settings settings = {.device_count = (int)old->replica_count};
+    struct lowered lowered;
+    struct err e = {0};
+
+    if (lower_program(old, &settings, a, &lowered, &e))
+        fail_msg("%s", e.msg);
+    graph_fini(&lowered.graph);
+}
+
 /* the graph that the program is lowered to, by the graph's own interpreter */
 static void check_graph(const struct expand_rig *rig, const struct hlo_module *old,
                         const struct expand_boundary *boundary, const struct eval_array *split,
@@ -331,6 +343,8 @@ void expand_rig_check(const struct expand_rig *rig, uint64_t seed)
             compare_leaf(rig, n, &boundary.result[n], &want[k][n], got[k], &a);
     if (replicas == 1 && !rig->has_subnormals)
         check_graph(rig, old, &boundary, split[0], want[0], got[0], &a);
+    if (replicas > 1)
+        check_lowered(old, &a);
     hlo_module_fini(&plain);
     hlo_module_fini(&made);
     program_free(old);

@@ -1,6 +1,7 @@
 /*
  * A program as HLO or StableHLO text, evaluated on the host as it is, after its expansion, and as
- * the graph that it is lowered to, on the same random inputs: are the results the same?
+ * the graph that it is lowered to, on the same random inputs: are the results the same? Of several
+ * devices the graph is made, not evaluated.
  */
 #ifndef TESTS_EXPAND_RIG_H
 #define TESTS_EXPAND_RIG_H

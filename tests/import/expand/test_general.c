@@ -1,6 +1,7 @@
 /*
  * What neither the network nor the matrix unit nor the compiler's windows take as it is: sums over
- * devices of any type by any computation, convolutions of wide integers, select-and-scatter of 64 bits.
+ * devices of any type by any computation, sums of narrow integers, convolutions of wide ones,
+ * select-and-scatter of 64 bits.
  */
 #include "tests/test.h"
 
@@ -19,7 +20,7 @@ static void check(const struct expand_rig *rig)
 static const char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static const char *text_of(const char *fmt, ...)
 {
-    static char text[1200];
+    static char text[1600];
     va_list args;
 
     va_start(args, fmt);
@@ -29,8 +30,9 @@ static const char *text_of(const char *fmt, ...)
     return text;
 }
 
-#define BODY "HloModule m, replica_count=4\ns { a = %s[] parameter(0)\n b = %s[] parameter(1)\n" \
-             " ROOT c = %s[] %s(a, b) }\n"
+#define SUM "s { a = %s[] parameter(0)\n b = %s[] parameter(1)\n ROOT c = %s[] %s(a, b) }\n"
+#define SINGLE "HloModule m\n" SUM
+#define BODY "HloModule m, replica_count=4\n" SUM
 
 static void sum_of_devices(const char *e, const char *op, double bound)
 {
@@ -55,6 +57,42 @@ TEST(devices_combine_any_type_by_any_operation)
     sum_of_devices("f64", "maximum", 1e-12);
     sum_of_devices("f16", "add", 2e-3);
     sum_of_devices("c64", "multiply", 1e-5);
+}
+
+/* which the wider type adds and multiplies, wrapped at the end */
+TEST(devices_combine_narrow_integers)
+{
+    static const char *const types[] = {"s4", "u4", "s8", "s16", "u16"};
+    static const char *const ops[] = {"add", "multiply", "maximum", "and"};
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++)
+            sum_of_devices(types[i], ops[k], 0);
+    check(&(struct expand_rig){.replicas = 4, .text = text_of(
+        BODY "ENTRY e {\n x = s16[3,5] parameter(0)\n y = s16[7] parameter(1)\n"
+        " ROOT r = (s16[3,5], s16[7]) all-reduce(x, y), replica_groups={}, to_apply=s\n}\n",
+        "s16", "s16", "s16", "add")});
+}
+
+static void many_at_once(const char *e, const char *op)
+{
+    check(&(struct expand_rig){.text = text_of(
+        SINGLE "ENTRY e {\n x = %s[5,40] parameter(0)\n z = %s[] parameter(1)\n"
+        " i = s32[9,1] parameter(2)\n u = %s[9,40] parameter(3)\n"
+        " r = %s[5] reduce(x, z), dimensions={1}, to_apply=s\n"
+        " w = %s[5,41] reduce-window(x, z), window={size=1x4 pad=0_0x2_2}, to_apply=s\n"
+        " c = %s[5,40] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},"
+        " scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=s\n"
+        " ROOT t = (%s[5], %s[5,41], %s[5,40]) tuple(r, w, c)\n}\n",
+        e, e, e, op, e, e, e, e, e, e, e, e, e)});
+}
+
+TEST(sums_and_products_of_narrow_integers_wrap)
+{
+    many_at_once("s16", "add");
+    many_at_once("u16", "multiply");
+    many_at_once("s4", "add");
+    many_at_once("u4", "multiply");
 }
 
 static void convolution(const char *e)
@@ -108,6 +146,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_combine_any_type_by_any_operation),
+        cmocka_unit_test(devices_combine_narrow_integers),
+        cmocka_unit_test(sums_and_products_of_narrow_integers_wrap),
         cmocka_unit_test(convolutions_of_wide_integers),
         cmocka_unit_test(select_and_scatter_of_64_bits),
     };
