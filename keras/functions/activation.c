@@ -31,7 +31,7 @@ const char *activation_title(enum activation_kind kind)
 int activation_find(const char *name, enum activation_kind *kind, struct err *e)
 {
     const char *names[COUNT_OF(kinds)];
-    char list[300] = "";
+    char list[400] = "";
 
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         size_t used = strlen(list);
@@ -99,6 +99,45 @@ static int softsign(struct graph *g, int x)
     return graph_binary(g, HLO_DIVIDE, x, nn_shift(g, graph_unary(g, HLO_ABS, x), 1.0));
 }
 
+/* x less what is of it within the bounds */
+static int soft_shrink(struct graph *g, int x, double bound)
+{
+    return graph_binary(g, HLO_SUBTRACT, x, bounded(g, x, -bound, bound));
+}
+
+static int hard_shrink(struct graph *g, int x, double bound)
+{
+    int size = graph_unary(g, HLO_ABS, x), zero = graph_splat(g, x, 0.0);
+
+    return graph_select(g, graph_compare(g, COMPARE_GT, size, graph_splat(g, x, bound)), x, zero);
+}
+
+static int tanh_shrink(struct graph *g, int x)
+{
+    return graph_binary(g, HLO_SUBTRACT, x, graph_unary(g, HLO_TANH, x));
+}
+
+static int sparse_sigmoid(struct graph *g, int x)
+{
+    return bounded(g, nn_scale(g, nn_shift(g, x, 1.0), 0.5), 0.0, 1.0);
+}
+
+static int sparse_plus(struct graph *g, int x)
+{
+    int half = nn_scale(g, nn_shift(g, bounded(g, x, -1.0, 1.0), 1.0), 0.5);
+    int square = nn_multiply(g, half, half);
+    int is_high = graph_compare(g, COMPARE_GE, x, graph_splat(g, x, 1.0));
+
+    return graph_select(g, is_high, x, square);
+}
+
+static int squareplus(struct graph *g, int x, double b)
+{
+    int root = graph_unary(g, HLO_SQRT, nn_shift(g, nn_multiply(g, x, x), b));
+
+    return nn_scale(g, nn_add(g, x, root), 0.5);
+}
+
 int activation_apply(struct graph *g, const struct activation *a, int x)
 {
     switch (a->kind) {
@@ -125,6 +164,12 @@ int activation_apply(struct graph *g, const struct activation *a, int x)
     case ACTIVATION_EXPONENTIAL: return graph_unary(g, HLO_EXP, x);
     case ACTIVATION_SOFTMAX: return nn_softmax(g, x);
     case ACTIVATION_LOG_SOFTMAX: return log_softmax(g, x);
+    case ACTIVATION_TANH_SHRINK: return tanh_shrink(g, x);
+    case ACTIVATION_SOFT_SHRINK: return soft_shrink(g, x, a->alpha);
+    case ACTIVATION_HARD_SHRINK: return hard_shrink(g, x, a->alpha);
+    case ACTIVATION_SPARSE_PLUS: return sparse_plus(g, x);
+    case ACTIVATION_SPARSE_SIGMOID: return sparse_sigmoid(g, x);
+    case ACTIVATION_SQUAREPLUS: return squareplus(g, x, a->alpha);
     case ACTIVATION_LINEAR:
     case ACTIVATION_COUNT: break;
     }

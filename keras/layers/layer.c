@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "keras/layers/layer_fields.h"
+#include "keras/layers/layer_operation.h"
 
 static const struct {
     const char *class, *name;
@@ -218,6 +219,8 @@ int layer_output_count(const struct layer *l)
 {
     if (is_recurrent(l))
         return 1 + (l->c.both == LAYER_APART) + (l->c.returns_state ? layer_state_count(l) : 0);
+    if (l->kind == LAYER_OPERATION)
+        return operation_output_count(l);
     return l->c.returns_scores ? 2 : 1;
 }
 
@@ -229,6 +232,8 @@ struct shape layer_more_shape(const struct layer *l, const struct shape *input,
 
     if (l->c.both == LAYER_APART && which == 1)
         return s;
+    if (l->kind == LAYER_OPERATION)
+        return operation_more_shape(l, input, output, which);
     if (!is_recurrent(l))               /* scores, of each head if there are several */
         return l->c.heads ? shape_make(DTYPE_F32, 3, (int64_t[]){l->c.heads, input[0].dim[0], keys})
                           : shape_make(DTYPE_F32, 2, (int64_t[]){input[0].dim[0], keys});

@@ -16,7 +16,8 @@
 #include "stack/nn/nn.h"
 
 #define LAYER_INPUTS_MAX 16
-#define LAYER_OUTPUTS_MAX 6             /* a two-way LSTM's two, with their states */
+#define LAYER_OUTPUTS_MAX 16            /* of a Split */
+#define LAYER_CONSTANTS_MAX 3           /* operands of an operation that may be constants */
 #define LAYER_VARIABLES_MAX 10
 
 enum layer_kind {
@@ -68,14 +69,21 @@ struct layer_reals {
     int64_t count;
 };
 
+/* a constant, without a batch; value NULL: there is none */
+struct layer_array {
+    struct shape shape;
+    const double *value;
+};
+
 /* layer_fields.def says which ones a kind has, and what they are called there */
 struct layer_config {
     int64_t units, rows, heads, value_units, groups, axis, multiplier;
     int64_t size[3], strides[3], dilation[3];   /* height, width; of volumes depth before them */
     int64_t pads[6];                            /* before and behind each of them */
     int64_t reach, axes[2];
-    int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX];  /* GET_ITEM: of shape_count dimensions, */
-    unsigned taken;                                     /* bit d: one element, the dimension goes */
+    int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX];  /* GET_ITEM: of shape_count indices, */
+    int64_t step[GRAPH_RANK_MAX];
+    unsigned taken, added, wide;        /* bit i: one element; a new dimension; all that no other says */
     int64_t shape[GRAPH_RANK_MAX];                      /* of RESHAPE one may be -1 */
     int64_t shape_count;
     double momentum, epsilon, rate, recurrent_rate, max_value, negative_slope, threshold, alpha;
@@ -84,6 +92,9 @@ struct layer_config {
     int choice, fill;                   /* of the names of layer_choices: one of the enums above */
     const char *equation, *bias_axes;
     struct layer_reals mean, variance, scale, offset;
+    int operation;                      /* OPERATION: which one (operations.def); its constants by */
+    struct layer_array constant[LAYER_CONSTANTS_MAX];   /* operand, its numbers in a list */
+    struct layer_reals list;
     bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims, is_inverse;
     bool returns_sequences, goes_backward, has_forget_bias, resets_after, returns_state;
     bool zeroes_masked, is_gated, masks_zero, returns_scores;

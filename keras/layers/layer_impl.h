@@ -80,6 +80,7 @@ LAYER_FUNCTIONS(layer_scale)
 LAYER_FUNCTIONS(recurrent)
 LAYER_FUNCTIONS(merge)
 LAYER_FUNCTIONS(concatenate)
+LAYER_FUNCTIONS(operation)
 #undef LAYER_FUNCTIONS
 
 /* layer "name": ... ; -1 */
@@ -92,6 +93,11 @@ int layer_expect_rank(const struct layer *l, const struct shape *in, int rank,
 int layer_expect_last_axis(const struct layer *l, const struct shape *in, struct err *e);
 /* "[28, 28, 1]" */
 char *layer_shape_text(const struct shape *s, char *buf, size_t buf_bytes);
+
+/* `in` spreads over `all` as NumPy's arrays do, aligned at the end; -1: it does not */
+int layer_widen(struct shape *all, const struct shape *in);
+/* a node with the batch in front, repeated to the shape of samples that it spreads over */
+int layer_spread(struct graph *g, int x, const struct shape *sample);
 
 /* -1 unless there is no number, one, or one for each feature */
 int layer_check_reals(const struct layer *l, const char *field, const struct layer_reals *given,

@@ -9,8 +9,7 @@ static int64_t common_size(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
-/* `in` spreads over `all` as NumPy's arrays do, aligned at the end; -1: it does not */
-static int widen(struct shape *all, const struct shape *in)
+int layer_widen(struct shape *all, const struct shape *in)
 {
     int more = in->rank - all->rank;
 
@@ -36,7 +35,7 @@ static int shape_merge(const struct layer *l, const struct shape *in, int count,
 
     *out = in[0];
     for (int i = 1; i < count; i++)
-        if (widen(out, &in[i]) != 0)
+        if (layer_widen(out, &in[i]) != 0)
             return layer_fail(l, e, "its inputs' samples have shapes %s and %s; sizes must be "
                               "equal, or 1 where one of them is to be repeated",
                               layer_shape_text(&in[0], first, sizeof(first)),
@@ -44,8 +43,7 @@ static int shape_merge(const struct layer *l, const struct shape *in, int count,
     return 0;
 }
 
-/* a node with the batch in front, repeated to the merged shape */
-static int spread(struct graph *g, int x, const struct shape *sample)
+int layer_spread(struct graph *g, int x, const struct shape *sample)
 {
     struct shape s = g->node[x].shape, to = s, kept = s;
     int dims[GRAPH_RANK_MAX] = {0}, missing = sample->rank - (s.rank - 1);
@@ -87,12 +85,12 @@ static int call_merge(struct layer_call *c)
         sample.rank--;
         for (int d = 0; d < sample.rank; d++)
             sample.dim[d] = sample.dim[d + 1];
-        widen(&all, &sample);           /* shape_merge has refused what does not spread */
+        layer_widen(&all, &sample);           /* shape_merge has refused what does not spread */
     }
     layer_source(c, layer_class(c->layer->kind));
-    x = spread(g, c->input[0], &all);
+    x = layer_spread(g, c->input[0], &all);
     for (int i = 1; i < c->input_count; i++)
-        x = graph_binary(g, operation(c->layer->kind), x, spread(g, c->input[i], &all));
+        x = graph_binary(g, operation(c->layer->kind), x, layer_spread(g, c->input[i], &all));
     return c->layer->kind == LAYER_AVERAGE ? nn_scale(g, x, 1.0 / c->input_count) : x;
 }
 

@@ -1,60 +1,114 @@
-/* Parts of samples, as x[:, 1:-1, 0] takes them. */
-#include "keras/layers/layer_impl.h"
-
+/* Parts of samples, as x[:, 1:-1, ::2, ..., None, 0] takes them. */
 #include <inttypes.h>
 
+#include "keras/layers/layer_impl.h"
+
 /* where the part begins and ends along a dimension of this size; false: nothing is left of it */
-static bool range_of(const struct layer_config *c, int dim, int64_t size, int64_t *from, int64_t *to)
+static bool range_of(const struct layer_config *c, int i, int64_t size, int64_t *from, int64_t *to)
 {
-    bool is_given = dim < c->shape_count;
-    int64_t low = is_given ? c->low[dim] : LAYER_OPEN, high = is_given ? c->high[dim] : LAYER_OPEN;
+    int64_t low = c->low[i], high = c->high[i];
 
     *from = low == LAYER_OPEN ? 0 : low < 0 ? low + size : low;
     *to = high == LAYER_OPEN ? size : high < 0 ? high + size : high;
-    if (is_given && (c->taken & (1u << dim)))
+    if (c->taken & (1u << i))
         return *to = *from + 1, *from >= 0 && *from < size;
     *from = *from < 0 ? 0 : *from;
     *to = *to > size ? size : *to;
     return *from < *to;
 }
 
+/* what is taken of samples; and the shape that it has in the end */
+struct part {
+    int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], step[GRAPH_RANK_MAX];
+    struct shape shape;
+};
+
+static void take_whole(struct part *p, int d, int64_t size)
+{
+    p->start[d] = 0;
+    p->limit[d] = size;
+    p->step[d] = 1;
+    p->shape.dim[p->shape.rank++] = size;
+}
+
+/* the dimension that has no such part, or `rank` where there are too many indices; -1: all have */
+static int find_part(const struct layer_config *c, const struct shape *in, struct part *p)
+{
+    int indexed = 0, d = 0;
+
+    *p = (struct part){.shape = {.dtype = in->dtype}};
+    for (int i = 0; i < c->shape_count; i++)
+        indexed += !((c->added | c->wide) & (1u << i));
+    for (int i = 0; i < c->shape_count; i++) {
+        int last = c->wide & (1u << i) ? d + in->rank - indexed : d;
+
+        for (; d < last; d++)
+            take_whole(p, d, in->dim[d]);
+        if (c->wide & (1u << i))
+            continue;
+        if (c->added & (1u << i)) {
+            p->shape.dim[p->shape.rank++] = 1;
+            continue;
+        }
+        if (d == in->rank || !range_of(c, i, in->dim[d], &p->start[d], &p->limit[d]))
+            return d;
+        p->step[d] = c->taken & (1u << i) ? 1 : c->step[i];
+        if (!(c->taken & (1u << i)))
+            p->shape.dim[p->shape.rank++] = (p->limit[d] - p->start[d] + p->step[d] - 1) /
+                                            p->step[d];
+        d++;
+    }
+    for (; d < in->rank; d++)
+        take_whole(p, d, in->dim[d]);
+    return -1;
+}
+
 static int shape_slice(const struct layer *l, const struct shape *in, int count,
                        struct shape *out, struct err *e)
 {
     char text[160];
+    struct part p;
+    int wrong, added = 0;
 
     (void)count;
-    *out = (struct shape){.dtype = in->dtype};
-    for (int d = 0; d < in->rank; d++) {
-        int64_t from, to;
-
-        if (!range_of(&l->c, d, in->dim[d], &from, &to))
-            return layer_fail(l, e, "dimension %d of samples %s has no such part", d + 1,
-                              layer_shape_text(in, text, sizeof(text)));
-        if (d >= l->c.shape_count || !(l->c.taken & (1u << d)))
-            out->dim[out->rank++] = to - from;
-    }
-    if (l->c.shape_count <= in->rank)
-        return 0;
-    return layer_fail(l, e, "it takes a part of %" PRId64 " dimensions of samples %s",
-                      l->c.shape_count, layer_shape_text(in, text, sizeof(text)));
+    for (unsigned bits = l->c.added; bits; bits &= bits - 1)
+        added++;
+    if (in->rank + added + 1 > GRAPH_RANK_MAX)
+        return layer_fail(l, e, "its part would have more than %d dimensions", GRAPH_RANK_MAX - 1);
+    wrong = find_part(&l->c, in, &p);
+    *out = p.shape;
+    if (wrong == in->rank)
+        return layer_fail(l, e, "it takes a part of more dimensions than samples %s have",
+                          layer_shape_text(in, text, sizeof(text)));
+    if (wrong >= 0)
+        return layer_fail(l, e, "dimension %d of samples %s has no such part", wrong + 1,
+                          layer_shape_text(in, text, sizeof(text)));
+    return 0;
 }
 
 static int call_slice(struct layer_call *c)
 {
     struct graph *g = &c->t->graph;
-    struct shape s = g->node[c->input[0]].shape, to = {.dtype = s.dtype, .rank = 1};
+    struct shape s = g->node[c->input[0]].shape, sample = s, to = s;
     int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX] = {s.dim[0]};
+    int64_t step[GRAPH_RANK_MAX] = {1};
+    struct part p;
     int x;
 
-    to.dim[0] = s.dim[0];
+    sample.rank--;
+    for (int d = 0; d < sample.rank; d++)
+        sample.dim[d] = s.dim[d + 1];
+    find_part(&c->layer->c, &sample, &p);
     for (int d = 1; d < s.rank; d++) {
-        range_of(&c->layer->c, d - 1, s.dim[d], &start[d], &limit[d]);
-        if (d > c->layer->c.shape_count || !(c->layer->c.taken & (1u << (d - 1))))
-            to.dim[to.rank++] = limit[d] - start[d];
+        start[d] = p.start[d - 1];
+        limit[d] = p.limit[d - 1];
+        step[d] = p.step[d - 1];
     }
+    to.rank = p.shape.rank + 1;
+    for (int d = 1; d < to.rank; d++)
+        to.dim[d] = p.shape.dim[d - 1];
     layer_source(c, "Slice");
-    x = graph_slice(g, c->input[0], start, limit, NULL);
+    x = graph_slice(g, c->input[0], start, limit, step);
     return graph_reshape(g, x, to);
 }
 

@@ -66,6 +66,11 @@ bool json_is_op(const json_t *layer);
 struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index);
 /* its arguments may be numbers, which it has in its parameters */
 bool json_op_takes_numbers(const struct layer *l);
+/* one of operations.def */
+struct layer *json_read_operation(struct model_json_reader *r, const json_t *layer,
+                                  const char *class, const char *name);
+/* a number, a list of such, or an array that Keras wrote out */
+bool json_is_constant(const json_t *v);
 /* it makes a mask, or makes one of masks: Keras 3 writes how masks come about */
 bool json_is_mask_op(const json_t *layer);
 

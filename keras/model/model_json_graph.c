@@ -146,7 +146,8 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs, bool 
             is_input = is_input || strcmp(key, inputs[i]) == 0;
         c->takes_mask = c->takes_mask || is_mask_argument(key, v);
         if (is_input || is_nothing(v) || is_mask_argument(key, v) ||
-            (strcmp(key, "training") == 0 && takes_training(f, c, v, is_old)) || json_is_false(v))
+            (strcmp(key, "training") == 0 && takes_training(f, c, v, is_old)) || json_is_false(v) ||
+            (strcmp(key, "constant_values") == 0 && l && l->kind == LAYER_OPERATION))
             continue;
         if (!json_is_true(v) || !set_switch(l, key, true))
             return model_json_fail(f->r,
@@ -162,6 +163,8 @@ static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
 {
     if (f->layer[c->layer] && f->layer[c->layer]->kind == LAYER_GET_ITEM && c->input_count > 0)
         return 0;                       /* its other argument says which part */
+    if (f->layer[c->layer] && json_op_takes_numbers(f->layer[c->layer]) && json_is_constant(v))
+        return 0;                       /* the operation has read it */
     if (json_is_object(v)) {
         const json_t *h = json_object_get(json_object_get(v, "config"), "keras_history");
 
@@ -173,8 +176,6 @@ static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
         return json_is_object(json_array_get(v, 3)) ? add_named(f, c, json_array_get(v, 3), true)
                                                     : 0;
     }
-    if (json_is_number(v) && f->layer[c->layer] && json_op_takes_numbers(f->layer[c->layer]))
-        return 0;                       /* the operation has read it */
     if (!json_is_array(v))
         return model_json_fail(f->r, "it is called on what is no output of a layer");
     for (size_t i = 0; i < json_array_size(v); i++)

@@ -8,20 +8,31 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "keras/layers/layer_operation.h"
 
+/* number: what its alpha is called there; NULL: it has none */
 static const struct {
     const char *class;
     enum activation_kind activation;
+    const char *number;
 } functions[] = {
-    {"Relu", ACTIVATION_RELU}, {"Relu6", ACTIVATION_RELU6}, {"Sigmoid", ACTIVATION_SIGMOID},
-    {"Tanh", ACTIVATION_TANH}, {"Softmax", ACTIVATION_SOFTMAX}, {"Silu", ACTIVATION_SILU},
-    {"Gelu", ACTIVATION_GELU}, {"Elu", ACTIVATION_ELU}, {"Selu", ACTIVATION_SELU},
-    {"Celu", ACTIVATION_CELU}, {"Softplus", ACTIVATION_SOFTPLUS},
-    {"Softsign", ACTIVATION_SOFTSIGN}, {"Mish", ACTIVATION_MISH},
-    {"HardSigmoid", ACTIVATION_HARD_SIGMOID}, {"HardSilu", ACTIVATION_HARD_SILU},
-    {"HardSwish", ACTIVATION_HARD_SILU}, {"HardTanh", ACTIVATION_HARD_TANH},
-    {"LogSigmoid", ACTIVATION_LOG_SIGMOID}, {"LogSoftmax", ACTIVATION_LOG_SOFTMAX},
-    {"Exp", ACTIVATION_EXPONENTIAL},
+    {"Relu", ACTIVATION_RELU, NULL}, {"Relu6", ACTIVATION_RELU6, NULL},
+    {"Sigmoid", ACTIVATION_SIGMOID, NULL}, {"Tanh", ACTIVATION_TANH, NULL},
+    {"Softmax", ACTIVATION_SOFTMAX, NULL}, {"Silu", ACTIVATION_SILU, NULL},
+    {"Gelu", ACTIVATION_GELU, NULL}, {"Elu", ACTIVATION_ELU, "alpha"},
+    {"Selu", ACTIVATION_SELU, NULL}, {"Celu", ACTIVATION_CELU, "alpha"},
+    {"LeakyRelu", ACTIVATION_LEAKY_RELU, "negative_slope"},
+    {"Softplus", ACTIVATION_SOFTPLUS, NULL}, {"Softsign", ACTIVATION_SOFTSIGN, NULL},
+    {"Mish", ACTIVATION_MISH, NULL}, {"HardSigmoid", ACTIVATION_HARD_SIGMOID, NULL},
+    {"HardSilu", ACTIVATION_HARD_SILU, NULL}, {"HardSwish", ACTIVATION_HARD_SILU, NULL},
+    {"HardTanh", ACTIVATION_HARD_TANH, NULL}, {"LogSigmoid", ACTIVATION_LOG_SIGMOID, NULL},
+    {"LogSoftmax", ACTIVATION_LOG_SOFTMAX, NULL}, {"Exp", ACTIVATION_EXPONENTIAL, NULL},
+    {"TanhShrink", ACTIVATION_TANH_SHRINK, NULL},
+    {"SoftShrink", ACTIVATION_SOFT_SHRINK, "threshold"},
+    {"HardShrink", ACTIVATION_HARD_SHRINK, "threshold"},
+    {"SparsePlus", ACTIVATION_SPARSE_PLUS, NULL},
+    {"SparseSigmoid", ACTIVATION_SPARSE_SIGMOID, NULL},
+    {"Squareplus", ACTIVATION_SQUAREPLUS, "b"},
 };
 
 /* of two arrays, or of an array and a number: then the number goes into scale or offset */
@@ -34,8 +45,8 @@ static const struct {
     {"Divide", LAYER_COUNT},
 };
 
-static const char *const others[] = {"Reshape", "Concatenate", "Negative", "Transpose", "Mean",
-                                     "Max", "Identity", "GetItem"};
+static const char *const others[] = {"Reshape", "Concatenate", "Negative", "Transpose", "Identity",
+                                     "GetItem"};
 
 bool json_is_op(const json_t *layer)
 {
@@ -59,12 +70,13 @@ bool json_is_mask_op(const json_t *layer)
 
 bool json_op_takes_numbers(const struct layer *l)
 {
-    return l->kind == LAYER_RESCALING;
+    return l->kind == LAYER_RESCALING || l->kind == LAYER_OPERATION;
 }
 
 static int unknown_op(struct model_json_reader *r, const char *class)
 {
-    const char *names[COUNT_OF(functions) + COUNT_OF(merges) + COUNT_OF(others)];
+    const char *names[COUNT_OF(functions) + COUNT_OF(merges) + COUNT_OF(others) + OPERATION_COUNT];
+    const char *const *classes;
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT_OF(functions); i++)
@@ -73,6 +85,8 @@ static int unknown_op(struct model_json_reader *r, const char *class)
         names[count++] = merges[i].class;
     for (size_t i = 0; i < COUNT_OF(others); i++)
         names[count++] = others[i];
+    for (int i = 0; i < operation_classes(&classes); i++)
+        names[count++] = classes[i];
     return model_json_fail(r,
                            "operation %s of keras.ops is not supported%s; docs/keras.md lists them",
                            class, text_did_you_mean(class, names, count).text);
@@ -91,7 +105,7 @@ static struct layer *rescaling(struct model_json_reader *r, const char *name, do
     return l;
 }
 
-/* x + n, n - x, x * n, x / n; NULL: no such operation */
+/* x + n, n - x, x * n, x / n; NULL: another operation */
 static struct layer *with_number(struct model_json_reader *r, const char *class, const char *name,
                                  double n, bool is_first)
 {
@@ -103,10 +117,10 @@ static struct layer *with_number(struct model_json_reader *r, const char *class,
         return rescaling(r, name, n, 0);
     if (strstr(class, "Divide") && !is_first && n != 0.0)
         return rescaling(r, name, 1.0 / n, 0);
-    model_json_fail(r, "operation %s of an array and a number is not supported", class);
     return NULL;
 }
 
+/* as a layer that there is without operations, or NULL */
 static struct layer *merge(struct model_json_reader *r, const json_t *layer, const char *class,
                            const char *name, enum layer_kind kind)
 {
@@ -117,10 +131,9 @@ static struct layer *merge(struct model_json_reader *r, const json_t *layer, con
     if (json_is_number(a) || json_is_number(b))
         return with_number(r, class, name, json_number_value(json_is_number(a) ? a : b),
                            json_is_number(a));
-    if (kind != LAYER_COUNT)
-        return model_layer(r->model, kind, name);
-    model_json_fail(r, "operation %s of two arrays is not supported", class);
-    return NULL;
+    if (kind == LAYER_COUNT || json_is_constant(a) || json_is_constant(b))
+        return NULL;
+    return model_layer(r->model, kind, name);
 }
 
 /* numbers of a list behind the one of the batch; -1: they are not */
@@ -141,69 +154,74 @@ static int read_list(struct model_json_reader *r, const json_t *v, const char *f
     return 0;
 }
 
-/* over height and width, or over the steps of a sequence */
-static struct layer *pool(struct model_json_reader *r, const json_t *config, const char *name,
-                          bool is_max)
+static bool is_ellipsis(const json_t *v)
 {
-    const json_t *axis = json_object_get(config, "axis");
-    bool has_one = json_integer_value(json_array_size(axis) ? json_array_get(axis, 0) : axis) == 1;
-    struct layer *l = NULL;
+    const char *class = json_string_value(json_object_get(v, "class_name"));
 
-    if (has_one && json_array_size(axis) == 2 && json_integer_value(json_array_get(axis, 1)) == 2)
-        l = model_layer(r->model, is_max ? LAYER_GLOBAL_MAX_POOLING2D
-                                         : LAYER_GLOBAL_AVERAGE_POOLING2D, name);
-    else if (has_one && json_array_size(axis) < 2)
-        l = model_layer(r->model, is_max ? LAYER_GLOBAL_MAX_POOLING1D
-                                         : LAYER_GLOBAL_AVERAGE_POOLING1D, name);
-    else
-        model_json_fail(r,
-                        "\"axis\" must be 1, or [1, 2]: other means and maxima are not supported");
-    if (l)
-        l->c.keeps_dims = json_is_true(json_object_get(config, "keepdims"));
-    return l;
+    return class && strcmp(class, "__ellipsis__") == 0;
 }
 
-/* one index of x[...]: a whole number, or {start, stop, step}, which Keras 3 wraps; -1: neither */
+/* one index of x[...]: a whole number, None, ..., or {start, stop, step}, which Keras 3 wraps; -1 */
 static int read_index(struct model_json_reader *r, const json_t *v, struct layer *l)
 {
     const json_t *s = json_object_get(v, "config") ? json_object_get(v, "config") : v;
     const json_t *start = json_object_get(s, "start"), *stop = json_object_get(s, "stop");
     const json_t *step = json_object_get(s, "step");
-    int64_t d = l->c.shape_count++;
+    int64_t i = l->c.shape_count++;
 
+    l->c.low[i] = l->c.high[i] = LAYER_OPEN;
+    l->c.step[i] = 1;
     if (json_is_integer(v)) {
-        l->c.low[d] = json_integer_value(v);
-        l->c.taken |= 1u << d;
-        return 0;
+        l->c.low[i] = json_integer_value(v);
+        l->c.taken |= 1u << i;
+    } else if (json_is_null(v)) {
+        l->c.added |= 1u << i;
+    } else if (is_ellipsis(v)) {
+        if (l->c.wide)
+            return model_json_fail(r, "a part of an array has \"...\" twice");
+        l->c.wide |= 1u << i;
     }
-    if (!json_is_object(v) || (model_json_is_given(step) && json_integer_value(step) != 1) ||
+    if (json_is_integer(v) || json_is_null(v) || is_ellipsis(v))
+        return 0;
+    if (!json_is_object(v) ||
+        (model_json_is_given(step) && (!json_is_integer(step) || json_integer_value(step) < 1)) ||
         (model_json_is_given(start) && !json_is_integer(start)) ||
         (model_json_is_given(stop) && !json_is_integer(stop)))
-        return model_json_fail(r, "a part of an array must be given by whole numbers, one behind the "
-                               "other");
-    l->c.low[d] = model_json_is_given(start) ? json_integer_value(start) : LAYER_OPEN;
-    l->c.high[d] = model_json_is_given(stop) ? json_integer_value(stop) : LAYER_OPEN;
+        return model_json_fail(r, "a part of an array must be given by whole numbers, in steps "
+                               "forward");
+    l->c.low[i] = model_json_is_given(start) ? json_integer_value(start) : LAYER_OPEN;
+    l->c.high[i] = model_json_is_given(stop) ? json_integer_value(stop) : LAYER_OPEN;
+    l->c.step[i] = model_json_is_given(step) ? json_integer_value(step) : 1;
     return 0;
 }
 
-/* x[:, 1:, 0], the batch whole */
+/* the batch whole, by its own index, or by "..." that is for what comes behind, too */
+static bool is_batch(struct model_json_reader *r, const json_t *v)
+{
+    struct layer batch = {0};
+
+    return is_ellipsis(v) || (!json_is_null(v) && read_index(r, v, &batch) == 0 &&
+                              !batch.c.taken && batch.c.low[0] == LAYER_OPEN &&
+                              batch.c.high[0] == LAYER_OPEN && batch.c.step[0] == 1);
+}
+
+/* x[:, 1:, 0] */
 static struct layer *get_item(struct model_json_reader *r, const json_t *layer, const char *name)
 {
     const json_t *args = json_object_get(json_array_get(json_object_get(layer, "inbound_nodes"), 0),
                                          "args");
     const json_t *list = json_array_get(args, 1);
     size_t count = json_is_array(list) ? json_array_size(list) : 1;
-    struct layer *l = model_layer(r->model, LAYER_GET_ITEM, name), batch = {0};
+    const json_t *first = json_is_array(list) ? json_array_get(list, 0) : list;
+    struct layer *l = model_layer(r->model, LAYER_GET_ITEM, name);
 
-    if (count > GRAPH_RANK_MAX ||
-        read_index(r, json_is_array(list) ? json_array_get(list, 0) : list, &batch) != 0 ||
-        batch.c.taken || batch.c.low[0] != LAYER_OPEN || batch.c.high[0] != LAYER_OPEN) {
+    if (count > GRAPH_RANK_MAX || !is_batch(r, first)) {
         model_json_fail(r, "a part of the batch, or of an array of more than %d dimensions, is not "
                         "supported", GRAPH_RANK_MAX - 1);
         return NULL;
     }
-    for (size_t i = 1; i < count; i++)
-        if (read_index(r, json_array_get(list, i), l) != 0)
+    for (size_t i = is_ellipsis(first) ? 0 : 1; i < count; i++)
+        if (read_index(r, json_is_array(list) ? json_array_get(list, i) : list, l) != 0)
             return NULL;
     return l;
 }
@@ -217,8 +235,6 @@ static struct layer *other(struct model_json_reader *r, const json_t *config, co
         return rescaling(r, name, -1, 0);
     if (strcmp(class, "Identity") == 0)
         return model_layer(r->model, LAYER_IDENTITY, name);
-    if (strcmp(class, "Mean") == 0 || strcmp(class, "Max") == 0)
-        return pool(r, config, name, class[1] == 'a');
     if (strcmp(class, "Concatenate") == 0) {
         l = model_layer(r->model, LAYER_CONCATENATE, name);
         if (json_is_integer(json_object_get(config, "axis")))
@@ -237,22 +253,47 @@ static struct layer *other(struct model_json_reader *r, const json_t *config, co
     return NULL;
 }
 
+/* its number, and the axis of a softmax */
+static struct layer *function(struct model_json_reader *r, const json_t *config, const char *name,
+                              size_t i)
+{
+    struct layer *l = model_layer(r->model, LAYER_ACTIVATION, name);
+    const json_t *axis = json_object_get(config, "axis");
+    enum activation_kind kind = functions[i].activation;
+    const json_t *number = functions[i].number ? json_object_get(config, functions[i].number) : NULL;
+
+    if (kind == ACTIVATION_GELU && !json_is_false(json_object_get(config, "approximate")))
+        kind = ACTIVATION_GELU_TANH;
+    l->c.activation = activation_standard(kind);
+    if (json_is_number(number))
+        l->c.activation.alpha = json_number_value(number);
+    if (kind != ACTIVATION_SOFTMAX && kind != ACTIVATION_LOG_SOFTMAX)
+        return l;
+    if ((axis && !json_is_integer(axis)) || (axis && json_integer_value(axis) == 0)) {
+        model_json_fail(r, "\"axis\" must be a whole number, not the batch's, 0");
+        return NULL;
+    }
+    l->features = json_integer_value(axis) == -1 ? 0 : json_integer_value(axis);
+    return l;
+}
+
 static struct layer *make_layer(struct model_json_reader *r, const json_t *config,
                                 const char *class, const char *name, const json_t *layer)
 {
-    for (size_t i = 0; i < COUNT_OF(functions); i++)
-        if (strcmp(class, functions[i].class) == 0) {
-            struct layer *l = model_layer(r->model, LAYER_ACTIVATION, name);
+    struct layer *l = NULL;
 
-            l->c.activation = activation_standard(functions[i].activation);
-            return l;
-        }
-    for (size_t i = 0; i < COUNT_OF(merges); i++)
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
+        if (strcmp(class, functions[i].class) == 0)
+            return function(r, config, name, i);
+    for (size_t i = 0; i < COUNT_OF(merges) && !l; i++)
         if (strcmp(class, merges[i].class) == 0)
-            return merge(r, layer, class, name, merges[i].kind);
+            l = merge(r, layer, class, name, merges[i].kind);
+    if (l)
+        return l;
     if (strcmp(class, "GetItem") == 0)
         return get_item(r, layer, name);
-    return other(r, config, class, name);
+    return operation_find(class) >= 0 ? json_read_operation(r, layer, class, name)
+                                      : other(r, config, class, name);
 }
 
 struct layer *json_read_op(struct model_json_reader *r, const json_t *layer, size_t index)

@@ -70,6 +70,12 @@ static double expected(enum activation_kind kind, const double *x, int i)
     case ACTIVATION_EXPONENTIAL: return exp(v);
     case ACTIVATION_SOFTMAX: return exp(v) / sum;
     case ACTIVATION_LOG_SOFTMAX: return v - log(sum);
+    case ACTIVATION_TANH_SHRINK: return v - tanh(v);
+    case ACTIVATION_SOFT_SHRINK: return fabs(v) > 0.5 ? v - copysign(0.5, v) : 0;
+    case ACTIVATION_HARD_SHRINK: return fabs(v) > 0.5 ? v : 0;
+    case ACTIVATION_SPARSE_PLUS: return v <= -1 ? 0 : v < 1 ? (v + 1) * (v + 1) / 4 : v;
+    case ACTIVATION_SPARSE_SIGMOID: return bound((v + 1) / 2, 0, 1);
+    case ACTIVATION_SQUAREPLUS: return (v + sqrt(v * v + 4)) / 2;
     case ACTIVATION_COUNT: break;
     }
     return NAN;

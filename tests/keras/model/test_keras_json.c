@@ -361,6 +361,39 @@ TEST(what_calls_of_keras_three_say_of_training_is_read_over)
     assert_false(m.layer[0]->never_trains);
 }
 
+#define OPERATION(class, config, args) \
+    FUNCTIONAL(INPUT_X ", {'module': 'keras.src.ops.numpy', 'class_name': '" class "', 'config': " \
+               "{'name': 'o'" config "}, 'name': 'o', 'inbound_nodes': [{'args': [" args "], " \
+               "'kwargs': {}}]}", "'input_layers': [['x', 0, 0]], 'output_layers': [['o', 0, 0]]")
+#define TENSOR_X "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['x', 0, 0]}}"
+
+/* what stands in the configuration changes what an operation does */
+TEST(operations_are_read_with_their_parameters)
+{
+    load(OPERATION("Gelu", ", 'approximate': true", TENSOR_X));
+    assert_int_equal(m.layer[0]->c.activation.kind, ACTIVATION_GELU_TANH);
+    model_fini(&m);
+    load(OPERATION("Elu", ", 'alpha': 0.25", TENSOR_X));
+    assert_true(m.layer[0]->c.activation.alpha == 0.25);
+    model_fini(&m);
+    load(OPERATION("TrueDivide", "", "1.0, " TENSOR_X));
+    expect_sample(m.output[0], SIZES(4));
+    assert_true(*m.layer[0]->c.constant[0].value == 1);
+    model_fini(&m);
+    load(OPERATION("Add", "", TENSOR_X ", {'class_name': '__tensor__', 'config': {'value': "
+                   "[[1, 2, 3, 4]], 'dtype': 'float32'}}"));
+    assert_int_equal(m.layer[0]->c.constant[1].shape.rank, 1);
+    assert_true(m.layer[0]->c.constant[1].value[3] == 4);
+    model_fini(&m);
+    load(OPERATION("GetItem", "", TENSOR_X ", [{'class_name': '__ellipsis__', 'config': {}}, 0]"));
+    expect_sample(m.output[0], 0, NULL);
+    model_fini(&m);
+    assert_int_equal(read_text(OPERATION("Add", "", TENSOR_X ", [[1, 2], [3]]")), -1);
+    assert_non_null(strstr(e.msg, "a constant that is no array"));
+    assert_int_equal(read_text(OPERATION("Softmax", ", 'axis': 0", TENSOR_X)), -1);
+    assert_string_equal(e.msg, "layer \"o\": \"axis\" must be a whole number, not the batch's, 0");
+}
+
 /* a chain inside a functional model, called twice: one layer, two calls */
 TEST(a_model_is_a_layer_of_another_one)
 {
@@ -456,7 +489,8 @@ TEST(unknown_classes_and_fields_name_the_nearest)
                    "unknown activation \"rleu\" (did you mean \"relu\"?); there are linear, relu, "
                    "relu6, leaky_relu, elu, celu, selu, gelu, gelu_tanh, silu, tanh, sigmoid, "
                    "log_sigmoid, softplus, softsign, mish, hard_sigmoid, hard_silu, hard_tanh, "
-                   "exponential, softmax, log_softmax");
+                   "exponential, softmax, log_softmax, tanh_shrink, "
+                   "soft_shrink, hard_shrink, sparse_plus, sparse_sigmoid, squareplus");
     expect_refusal(ONE("Dense", "'units': 3, 'kernel_initializer': 'glorot'"), "layer \"l\": "
                    "\"kernel_initializer\": unknown initializer \"glorot\"");
     expect_refusal(ONE("Dense", "'units': 3, 'bias_regularizer': 'max'"), "layer \"l\": "
@@ -581,6 +615,7 @@ int main(void)
         UNIT(an_output_that_a_model_inside_makes_is_counted_from_one),
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
+        UNIT(operations_are_read_with_their_parameters),
         UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
         UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
         UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),
