@@ -42,8 +42,19 @@ int expand_lookup(struct graph *g, const struct graph_node *n);
 /* The operation that combines two elements as a scatter does; false: it replaces one. */
 bool expand_combines(enum graph_reduce kind, enum graph_op *op);
 /*
+ * Dynamic slices and updates of vectors from a start, a scalar, that is not known: by comparison, or
+ * as rows. NODE_NONE: another node; or they are left to kernels, being short, of whole tiles, or of
+ * too long a vector.
+ */
+int expand_vector(struct graph *g, const struct graph_node *n);
+int expand_vector_slice(struct graph *g, int x, int start, int64_t count);
+int expand_vector_update(struct graph *g, int x, int update, int start);
+/* x with one element, number `at`, combined with `update`; outside none is */
+int expand_vector_element(struct graph *g, int x, int update, int at, enum graph_reduce kind);
+/*
  * A gather or scatter by one index, as a dynamic slice or update, where kernels have so many rows
- * of vector memory. NODE_NONE: another node, or a scatter of narrow types where there are few.
+ * of vector memory, or, of vectors, as above. NODE_NONE: another node, or a scatter of narrow types
+ * where there are few.
  */
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
 /* Whether a gather or scatter is by one index; and where its indices are put together of single

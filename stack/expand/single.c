@@ -59,13 +59,27 @@ bool expand_is_single(const struct graph *g, const struct graph_node *n)
            n->gather->map_count > 0 && shape_elems(indices) == n->gather->map_count;
 }
 
+/* `size` elements of the operand from `start` on */
+static int slice_of(struct graph *g, int x, const int *start, const int64_t *size)
+{
+    int slice = g->node[x].shape.rank == 1 ? expand_vector_slice(g, x, start[0], size[0]) : NODE_NONE;
+
+    return slice == NODE_NONE ? graph_dynamic_slice(g, x, start, size) : slice;
+}
+
+static int with_update(struct graph *g, int x, int update, const int *start)
+{
+    int all = g->node[x].shape.rank == 1 ? expand_vector_update(g, x, update, start[0]) : NODE_NONE;
+
+    return all == NODE_NONE ? graph_dynamic_update_slice(g, x, update, start) : all;
+}
+
 static int gather_one(struct graph *g, const struct graph_node *n)
 {
     int start[GRAPH_RANK_MAX];
 
     find_starts(g, n, start);
-    return graph_reshape(g, graph_dynamic_slice(g, n->operand[0], start, n->gather->slice_sizes),
-                         n->shape);
+    return graph_reshape(g, slice_of(g, n->operand[0], start, n->gather->slice_sizes), n->shape);
 }
 
 /* a scalar: the window begins nowhere outside */
@@ -109,13 +123,18 @@ static int scatter_one(struct graph *g, const struct graph_node *n)
     if (!is_replaced && (n->shape.dtype == DTYPE_PRED || !expand_combines(n->reduce_kind, &op)))
         return NODE_NONE;
     find_starts(g, n, start);
+    if (window.rank == 1 && window.dim[0] == 1) {
+        new = expand_vector_element(g, n->operand[0], n->operand[2], start[0], n->reduce_kind);
+        if (new != NODE_NONE)
+            return new;
+    }
     inside_shape.dtype = DTYPE_PRED;
     inside = graph_broadcast(g, is_inside(g, n, start, &window), inside_shape, NULL);
-    old = graph_dynamic_slice(g, n->operand[0], start, window.dim);
+    old = slice_of(g, n->operand[0], start, window.dim);
     new = graph_reshape(g, n->operand[2], window);
     if (!is_replaced)
         new = graph_binary(g, op, old, new);
-    return graph_dynamic_update_slice(g, n->operand[0], graph_select(g, inside, new, old), start);
+    return with_update(g, n->operand[0], graph_select(g, inside, new, old), start);
 }
 
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows)

@@ -9,6 +9,7 @@
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/trips.h"
+#include "stack/passes/vectors.h"
 
 #include <string.h>
 
@@ -227,6 +228,7 @@ int index_assume(struct graph *g)
 {
     int before = g->parameter_count;
 
+    graph_expand_vectors(g);
     graph_know_trips(g);
     if (!asks_for_computed(g, true))
         return 0;

@@ -34,6 +34,7 @@ struct pass_context {
 
 /* stack/passes/passes.def names some of them more than once */
 int pass_devices(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_vectors(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_trips(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_pairs(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_heads(struct graph *g, const struct pass_context *c, struct err *e);

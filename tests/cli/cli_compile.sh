@@ -13,7 +13,7 @@ expect 2 '--policy is "half", allowed are float32, mixed_bfloat16' compile $mode
 expect 2 'no optimizer "loin"' compile $model --optimizer loin
 expect 2 '--emit is "llvm", allowed are graph, llo, bundles, listing' compile $model --emit llvm
 expect 2 'it needs --run' compile $model --emit listing
-expect 2 '--dump-after is "nothing", allowed are trips, heads, simplify, ' compile $model --dump-after nothing
+expect 2 '--dump-after is "nothing", allowed are vectors, trips, heads, ' compile $model --dump-after nothing
 refuse 'no/such.json: ' compile no/such.json
 refuse '"resnet5"' compile resnet5
 refuse 'batch is "0"; it must be 1 to 65536' compile mlp:batch=0

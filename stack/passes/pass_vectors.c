@@ -1,0 +1,43 @@
+/*
+ * Slices and updates of vectors, by any operation, become what kernels do tile by tile
+ * (stack/expand/vector.c): before the pass that finds starts, of which these make more.
+ */
+#include "stack/passes/pass.h"
+#include "stack/passes/vectors.h"
+
+#include "stack/expand/expand.h"
+#include "stack/hlo/rewrite.h"
+
+static int expand(struct rewrite *w, int node, struct graph_node *n, const void *user)
+{
+    int made = NODE_NONE;
+
+    (void)node;
+    (void)user;
+    if (n->trips || n->unit || n->operand_count == 0 || w->to.node[n->operand[0]].shape.rank != 1)
+        return NODE_NONE;
+    made = expand_vector(&w->to, n);
+    return made == NODE_NONE ? expand_single(&w->to, n, INT64_MAX) : made;
+}
+
+int pass_vectors(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    (void)c;
+    (void)e;
+    rewrite_each(g, expand, NULL);
+    return 0;
+}
+
+static int expand_all(struct graph *g, const void *user, struct err *e)
+{
+    rewrite_flow(g, expand_all, user, e);
+    rewrite_each(g, expand, NULL);
+    return 0;
+}
+
+void graph_expand_vectors(struct graph *g)
+{
+    struct err e = {0};
+
+    expand_all(g, NULL, &e);
+}
