@@ -113,6 +113,14 @@ static int find_operand(struct split *s, int which, struct err *e)
     return 0;
 }
 
+/* what is computed of the results reads an operand of the product once more, by blocks of its own */
+static void read_operands_again(struct part *p)
+{
+    for (int i = 0; i < p->from->node_count; i++)
+        if (p->from->node[i].op == HLO_PARAMETER)
+            p->moved[i] = NODE_NONE;
+}
+
 /* the product with its operands, and with what is computed of its results unless that is staged */
 static struct graph *product_of(const struct split *s, const struct kernel_job *job,
                                 const struct array **operand, const struct dot_fused_loop *fused,
@@ -126,15 +134,15 @@ static struct graph *product_of(const struct split *s, const struct kernel_job *
             p.moved[s->root[i]] = graph_convert(p.to, p.moved[s->root[i]],
                                                 s->body->node[s->root[i]].shape.dtype);
         }
+    copy(&p, s->dot);
     if (s->epilogue_is_loop) {
-        struct graph_node *n;
+        struct graph_node *n = &p.to->node[p.moved[s->dot]];
 
-        copy(&p, s->dot);
-        n = &p.to->node[p.moved[s->dot]];
         if (n->shape.dtype == DTYPE_BF16)
             n->shape.dtype = DTYPE_F32;
         graph_output(p.to, p.moved[s->dot], "sums", -1);
     } else {
+        read_operands_again(&p);
         for (int i = 0; i < s->body->output_count; i++)
             graph_output(p.to, copy(&p, s->body->output[i].node), s->body->output[i].name, -1);
     }
@@ -272,7 +280,8 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
     if (split_operands(s, a, e))
         return -1;
     plain = product_of(s, NULL, NULL, NULL, a);
-    fits = fits_rounds(plain, result) && dot_body_check(plain, chip, e) == 0;
+    fits = plain->parameter_count + plain->output_count <= LOOP_ARRAY_MAX && fits_rounds(plain, result)
+           && dot_body_check(plain, chip, e) == 0;
     s->epilogue_is_loop = (!fits || is_long(body, s->dot, a)) != (choice == CHOICE_OTHER);
     if (s->epilogue_is_loop)
         return check_results(s, chip, a, e);
