@@ -23,6 +23,7 @@
  * tables up to this are as fast at worst, and most are far below it.
  */
 #define TABLE_MAX 16384
+#define COMPUTED_MAX 262144             /* of rows that a pass makes or reads: see is_short */
 #define WHOLE_MAX 0x1p24                /* whole numbers up to this are exact in f32 */
 #define COMPARED_MAX (1ll << 30)        /* places in all: what compiling and simulating may take */
 
@@ -94,8 +95,26 @@ static bool find_lookup(const struct shape *operand, const struct shape *indices
     l->keeps_dims = d->batching_count == 0 && l->indices_rank > 1 &&
                     l->indices_rank < GRAPH_RANK_MAX &&
                     fills_lanes(l->indices_sizes[l->indices_rank - 1]);
-    return l->table <= TABLE_MAX && l->queries > 0 && l->batch > 0 &&
-           l->table <= COMPARED_MAX / l->queries / l->batch;
+    return l->queries > 0 && l->batch > 0 && l->table <= COMPARED_MAX / l->queries / l->batch;
+}
+
+static bool is_stored(const struct graph *g, int x)
+{
+    const struct graph_node *n = &g->node[x];
+
+    while (n->op == HLO_RESHAPE || n->op == HLO_TRANSPOSE || n->op == HLO_CONVERT)
+        n = &g->node[n->operand[0]];
+    return n->op == HLO_PARAMETER || n->op == HLO_GET_TUPLE_ELEMENT;
+}
+
+/*
+ * One element of each row of what the program computes, as a loss over a vocabulary has it: the
+ * pass that makes or reads the rows compares beside, and what is scattered is not stored by itself.
+ */
+static bool is_short(const struct graph *g, int operand, const struct lookup *l)
+{
+    return l->table <= (l->queries == 1 && l->batch > 1 && !is_stored(g, operand) ? COMPUTED_MAX
+                                                                                : TABLE_MAX);
 }
 
 /* the operand as [batch, table] */
@@ -238,7 +257,8 @@ static int gather_by_comparison(struct graph *g, const struct graph_node *n)
     for (int i = 0; i < operand.rank; i++)
         if (d->slice_sizes[i] != 1)
             return NODE_NONE;
-    if (!find_lookup(&operand, &g->node[n->operand[1]].shape, d, &l))
+    if (!find_lookup(&operand, &g->node[n->operand[1]].shape, d, &l)
+        || !is_short(g, n->operand[0], &l))
         return NODE_NONE;
     words = as_words(g, as_rows(g, n->operand[0], &l));
     places = clamped_places(g, n->operand[1], &operand, d, &l);
@@ -352,7 +372,7 @@ static int scatter_by_comparison(struct graph *g, const struct graph_node *n)
     if ((n->reduce_kind != REDUCE_REPLACE &&
          (operand.dtype == DTYPE_PRED || !expand_combines(n->reduce_kind, &op))) ||
         !find_lookup(&operand, &g->node[n->operand[1]].shape, n->gather, &l) ||
-        shape_elems(&updates) != l.batch * l.queries)
+        !is_short(g, n->operand[0], &l) || shape_elems(&updates) != l.batch * l.queries)
         return NODE_NONE;
     l.keeps_dims = false;
     is_row = l.queries == 1 && l.batch > 1;

@@ -126,6 +126,22 @@ static void expand(void)
     assert_int_equal(pass_expand(&graph, &context, &e), 0);
 }
 
+/* a gather's result and a scatter's: neither operation is left */
+static void check_pair(const struct interp_value *in, const struct shape *picked,
+                       const struct shape *spread)
+{
+    struct interp_value before[2], after[2];
+    struct err e;
+
+    assert_int_equal(interp_run(&graph, INTERP_DOT_F32, in, before, &arena, &e), 0);
+    expand();
+    assert_int_equal(count_of(&graph, HLO_GATHER), 0);
+    assert_int_equal(count_of(&graph, HLO_SCATTER), 0);
+    assert_int_equal(interp_run(&graph, INTERP_DOT_F32, in, after, &arena, &e), 0);
+    assert_memory_equal(after[0].data, before[0].data, (size_t)shape_elems(picked) * 4);
+    assert_memory_equal(after[1].data, before[1].data, (size_t)shape_elems(spread) * 4);
+}
+
 static void check_same(const struct interp_value *in, const struct shape *result,
                        enum graph_op gone)
 {
@@ -180,6 +196,41 @@ TEST(scatters_of_one_element_into_each_row_are_comparisons)
         in[1] = values(&d.indices, -3, 14);
         in[2] = values(&d.result, -40, 80);
         check_same(in, &d.operand, HLO_SCATTER);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
+/* a label of each of eight rows over a vocabulary longer than a table may be */
+static const struct graph_gather labels = {
+    .collapsed_count = 1, .collapsed_dims = {1}, .map_count = 1, .start_index_map = {1},
+    .batching_count = 1, .index_vector_dim = 1, .slice_sizes = {1, 1}};
+
+TEST(labels_of_what_is_computed_are_comparisons_over_a_long_vocabulary)
+{
+    struct shape s = shape_make(DTYPE_F32, 2, (int64_t[]){8, 50257});
+    struct shape labels_shape = shape_make(DTYPE_S32, 2, (int64_t[]){8, 1});
+    struct shape picked = shape_make(DTYPE_F32, 1, (int64_t[]){8});
+
+    for (int is_computed = 0; is_computed < 2; is_computed++) {
+        struct interp_value in[3] = {values(&s, -40, 80), values(&labels_shape, -3, 50264),
+                                     values(&picked, -40, 80)};
+        int x = graph_parameter(&graph, s, "x");
+        int at = graph_parameter(&graph, labels_shape, "labels");
+        int updates = graph_parameter(&graph, picked, "updates");
+        int logits = is_computed ? graph_binary(&graph, HLO_MULTIPLY, x, x) : x;
+        int zeros = is_computed ? graph_splat(&graph, x, 0) : x;
+        int scattered = graph_scatter(&graph, REDUCE_ADD, zeros, at, updates, &labels);
+
+        graph_output(&graph, graph_gather(&graph, logits, at, &labels), "y", -1);
+        graph_output(&graph, scattered, "z", -1);
+        if (is_computed) {
+            check_pair(in, &picked, &s);
+        } else {
+            expand();
+            assert_int_equal(count_of(&graph, HLO_GATHER), 1);
+            assert_int_equal(count_of(&graph, HLO_SCATTER), 1);
+        }
         pass_rig_teardown(NULL);
         pass_rig_setup(NULL);
     }
@@ -289,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RUN(gathers_of_elements_are_comparisons),
         RUN(scatters_of_one_element_into_each_row_are_comparisons),
+        RUN(labels_of_what_is_computed_are_comparisons_over_a_long_vocabulary),
         RUN(windows_of_one_index_are_slices_and_updates),
         RUN(windows_of_bytes_stay_scatters_where_memory_is_little),
         RUN(a_histogram_is_comparisons),
