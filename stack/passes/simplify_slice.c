@@ -2,7 +2,7 @@
  * Rules of pass_simplify about slices. One that takes at most half of what a reshape or a transpose
  * gives stands before it, where it can: less is moved, and the parts of a product's columns that are
  * told apart by a dimension of their own, [tokens, 3, heads, 64] or [rows, 2, 128], are columns of
- * the product, which is read as it lies.
+ * the product, which is read as it lies. Of pairs, [tokens, 64, 2], one half is every second element.
  */
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
@@ -19,31 +19,28 @@ static bool takes_all(const struct graph_node *n, const struct shape *of, int di
 }
 
 /*
- * What a slice takes of dimensions `first` to `end` - 1, as places of the one dimension that they
- * are together: one index of each outer one, a range of the next, all of those inside of it.
+ * What a slice takes of dimensions `first` to `end` - 1, as places of the one dimension `at` that they
+ * are together: false unless these follow each other at one distance.
  */
 static bool joined(const struct graph_node *n, const struct shape *of, int first, int end,
-                   int64_t *start, int64_t *limit)
+                   struct part *p, int at)
 {
-    int dim = first;
-    int64_t inside = 1;
+    int64_t start = 0, count = 1, stride = 1, inside = 1;
 
-    for (*start = 0; dim < end && n->limit[dim] - n->start[dim] == 1; dim++)
-        *start = *start * of->dim[dim] + n->start[dim];
-    if (dim < end && n->stride[dim] != 1)
-        return false;
-    *limit = *start + 1;
-    if (dim < end) {
-        *limit = *start * of->dim[dim] + n->limit[dim];
-        *start = *start * of->dim[dim] + n->start[dim];
-    }
-    for (int d = dim + 1; d < end; d++) {
-        if (!takes_all(n, of, d))
+    for (int d = end - 1; d >= first; d--) {
+        int64_t taken = n->shape.dim[d], step = n->stride[d] * inside;
+
+        if (taken > 1 && count > 1 && step != count * stride)
             return false;
+        if (taken > 1 && count == 1)
+            stride = step;
+        count *= taken;
+        start += n->start[d] * inside;
         inside *= of->dim[d];
     }
-    *start *= inside;
-    *limit *= inside;
+    p->start[at] = start;
+    p->limit[at] = start + (count - 1) * stride + 1;
+    p->stride[at] = stride;
     return true;
 }
 
@@ -67,7 +64,7 @@ static bool before_reshape(const struct graph_node *n, const struct shape *from,
         if (is_whole)
             continue;
         if (r.from[i + 1] - r.from[i] != 1 ||
-            !joined(n, to, r.to[i], r.to[i + 1], &p->start[r.from[i]], &p->limit[r.from[i]]))
+            !joined(n, to, r.to[i], r.to[i + 1], p, r.from[i]))
             return false;
     }
     return true;

@@ -106,6 +106,21 @@ TEST(queries_keys_and_values_are_columns)
             assert_int_equal(graph.node[graph.node[i].operand[0]].op, HLO_PARAMETER);
 }
 
+/* the first and the second of neighbours, as rotations of positions take them */
+TEST(halves_of_pairs_are_every_second_element)
+{
+    int x = graph_parameter(&graph, F32(4, 6, 32), "x"), y, half[2];
+
+    y = graph_reshape(&graph, x, F32(4, 6, 16, 2));
+    for (int i = 0; i < 2; i++)
+        half[i] = graph_slice(&graph, y, (int64_t[]){0, 0, 0, i}, (int64_t[]){4, 6, 16, i + 1}, NULL);
+    simplify(graph_binary(&graph, HLO_SUBTRACT, half[0], half[1]));
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_SLICE)
+            assert_int_equal(graph.node[i].stride[2], 2);
+    assert_int_equal(count_of(&graph, HLO_SLICE), 2);
+}
+
 TEST(most_of_a_turned_array_is_taken_behind_the_turn)
 {
     int x = graph_parameter(&graph, F32(40, 30), "x");
@@ -117,16 +132,17 @@ TEST(most_of_a_turned_array_is_taken_behind_the_turn)
 
 int main(void)
 {
-    struct CMUnitTest tests[DRAWS + 2];
+    struct CMUnitTest tests[DRAWS + 3];
     const struct CMUnitTest drawn = RUN(drawn_slices_take_what_they_took);
     const struct CMUnitTest named[] = {RUN(queries_keys_and_values_are_columns),
+                                       RUN(halves_of_pairs_are_every_second_element),
                                        RUN(most_of_a_turned_array_is_taken_behind_the_turn)};
 
     printf("SYSTOLE_SEED=%llu\n", (unsigned long long)lower_seed());
     rng_init(&rng, lower_seed());
     for (int i = 0; i < DRAWS; i++)
         tests[i] = drawn;
-    tests[DRAWS] = named[0];
-    tests[DRAWS + 1] = named[1];
+    for (size_t i = 0; i < COUNT_OF(named); i++)
+        tests[DRAWS + i] = named[i];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
