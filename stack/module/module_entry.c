@@ -3,12 +3,13 @@
  * dimensions in which they are padded least. [tokens, heads, 64] of bf16 is as much padding as
  * elements row-major, and none with tokens along lanes.
  *
- * That holds for what only moves read or make, whose kernels take any order; other kernels have
- * their arrays row-major. A transpose that alone reads a parameter costs nothing where the parameter
+ * That holds for what only moves read or make, whose kernels take any order, as long as they stream
+ * then, too; other kernels have their arrays row-major. A transpose that alone reads a parameter costs nothing where the parameter
  * lies as it has it.
  */
 #include "stack/module/module_impl.h"
 
+#include "stack/hlo/graph_shape.h"
 #include "stack/kernels/move/kernel_move.h"
 #include "stack/kernels/registry.h"
 
@@ -177,6 +178,70 @@ static bool takes_compact(const struct shape *s, int *order)
     return plain >= COMPACT_BYTES_MIN && compact_order(s, order) < plain;
 }
 
+/* the move reads `from`, or all of its operands as they lie, and makes `to`, or a row-major array */
+static bool streams(const struct module_plan *p, const struct graph *g, int move, int operand,
+                    const struct array *from, const struct array *to)
+{
+    const struct graph_node *n = &g->node[move];
+    const struct module_settings *s = p->settings;
+    const struct array **list;
+    struct array *plain, result;
+    struct kernel_job job = {.chip = s->chip, .codegen = s->codegen, .name = n->name, .source = "",
+                             .operand_count = n->operand_count, .result_count = 1, .core_count = 1,
+                             .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
+                             .flag_count = 2 * PIPELINE_WINDOW_MAX};
+    struct arena a;
+    int64_t cycles;
+
+    arena_init(&a);
+    job.body = n->op == HLO_FUSION ? n->called[0] : kernel_body_of(g, move, &a);
+    list = arena_array(&a, (size_t)n->operand_count, sizeof(*list));
+    plain = arena_array(&a, (size_t)n->operand_count, sizeof(*plain));
+    for (int i = 0; i < n->operand_count; i++) {
+        array_init(&plain[i], "", &job.body->node[job.body->parameter[i]].shape, NULL);
+        list[i] = !from ? &p->node[n->operand[i]]->array : n->operand[i] == operand ? from : &plain[i];
+    }
+    array_init(&result, "", &n->shape, NULL);
+    job.operand = list;
+    job.result = (const struct array *const[]){to ? to : &result};
+    cycles = move_stream.cost(&job);
+    arena_fini(&a);
+    return cycles < INT64_MAX;
+}
+
+/* an array of what a reshape leaves of this one without its ones in front */
+static void rename_array(const struct array *from, int ones, const struct shape *shape, struct array *to)
+{
+    int order[GRAPH_RANK_MAX], count = 0;
+
+    for (int i = 0; i < from->shape.rank; i++)
+        if (from->order[i] >= ones)
+            order[count++] = from->order[i] - ones;
+    array_init(to, to->name, shape, order);
+}
+
+/* all moves that read the node, where it lies as `array` */
+static bool readers_stream(const struct module_plan *p, const struct graph *g, int node,
+                           const struct array *array)
+{
+    for (int i = 0; i < g->node_count; i++) {
+        int ones = ones_left_out(g, i);
+
+        if (!graph_dims_have(g->node[i].operand, g->node[i].operand_count, node))
+            continue;
+        if (ones && !is_output(g, i)) {
+            struct array renamed = {.name = array->name};
+
+            rename_array(array, ones, &g->node[i].shape, &renamed);
+            if (!readers_stream(p, g, i, &renamed))
+                return false;
+        } else if (!streams(p, g, i, node, array, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void lay_out(struct module_plan *p, struct module_value *v, const int *order)
 {
     struct shape shape = v->array.shape;
@@ -192,9 +257,15 @@ void module_lay_out_parameter(struct module_plan *p, const struct graph *g, int 
 
     if (reader >= 0) {
         order_of_reader(g, reader, parameter, order);
-    } else if (!is_ours(p->settings, n) || is_given_back(g, parameter) ||
-               count_moves(g, parameter, &reader) < 1 || !takes_compact(&n->shape, order)) {
-        return;
+    } else {
+        struct array compact;
+
+        if (!is_ours(p->settings, n) || is_given_back(g, parameter) ||
+            count_moves(g, parameter, &reader) < 1 || !takes_compact(&n->shape, order))
+            return;
+        array_init(&compact, n->name, &n->shape, order);
+        if (!readers_stream(p, g, parameter, &compact))
+            return;
     }
     lay_out(p, p->parameter[n->parameter_index], order);
 }
@@ -202,22 +273,22 @@ void module_lay_out_parameter(struct module_plan *p, const struct graph *g, int 
 void module_lay_out_renamed(struct module_plan *p, const struct graph *g, int node)
 {
     const struct graph_node *n = &g->node[node];
-    const struct array *from = &p->node[n->operand[0]]->array;
-    int ones = ones_left_out(g, node), order[GRAPH_RANK_MAX], count = 0;
+    int ones = ones_left_out(g, node);
 
-    for (int i = 0; ones && i < from->shape.rank; i++)
-        if (from->order[i] >= ones)
-            order[count++] = from->order[i] - ones;
     if (ones)
-        array_init(&p->node[node]->array, n->name, &n->shape, order);
+        rename_array(&p->node[n->operand[0]]->array, ones, &n->shape, &p->node[node]->array);
 }
 
 void module_lay_out_result(struct module_plan *p, const struct graph *g, int output)
 {
     int node = g->output[output].node, reader, order[GRAPH_RANK_MAX];
     const struct graph_node *n = &g->node[node];
+    struct array compact;
 
-    if (is_ours(p->settings, n) && is_move(n) && g->output[output].alias_parameter < 0 &&
-        count_moves(g, node, &reader) == 0 && takes_compact(&n->shape, order))
+    if (!is_ours(p->settings, n) || !is_move(n) || g->output[output].alias_parameter >= 0 ||
+        count_moves(g, node, &reader) != 0 || !takes_compact(&n->shape, order))
+        return;
+    array_init(&compact, n->name, &n->shape, order);
+    if (streams(p, g, node, NODE_NONE, NULL, &compact))
         lay_out(p, p->output[output], order);
 }
