@@ -171,11 +171,11 @@ static const struct mlir_attr *read_elements(struct mlir_reader *r, const struct
         r->at = end;
         return mlir_dense(r->arena, t, arena_alloc(r->arena, s.width), true);
     }
-    if (*r->at == '"') {
+    if (mlir_next_char(r) == '"') {
         const struct mlir_attr *a = read_hex(r, t);
         return a && !mlir_expect(r, ">") ? a : NULL;
     }
-    bool is_list = *r->at == '[';
+    bool is_list = mlir_next_char(r) == '[';
     /* no more elements than the text has characters for */
     if (is_list && n > end - r->at)
         return mlir_fail(r, "fewer elements than the %lld of the type", (long long)n), NULL;

@@ -131,7 +131,7 @@ static int read_blocks(struct mlir_reader *r, struct mlir_region *g, struct mlir
     g->block = first;
     if (has_head && read_block_head(r, first)) return -1;
     if (mlir_read_block_ops(r, first)) return -1;
-    if (*r->at == '^') return mlir_fail(r, "a region of several blocks");
+    if (mlir_next_char(r) == '^') return mlir_fail(r, "a region of several blocks");
     return mlir_expect(r, "}");
 }
 
