@@ -61,7 +61,7 @@ uint32_t mosaic_unwritten(enum mosaic_element e)
     switch (mosaic_element_kind(e)) {
     case MOSAIC_KIND_FLOAT: return F32_NAN_BITS;
     case MOSAIC_KIND_SEMAPHORE: return 0;
-    default: return (uint32_t)mosaic_wrap(e, INT64_C(1) << (mosaic_element_bits(e) - 1));
+    default: return (uint32_t)mosaic_wrap(e, (int64_t)(UINT64_C(1) << (mosaic_element_bits(e) - 1)));
     }
 }
 
