@@ -180,9 +180,9 @@ static int tell_missing(struct weights_reader *r, const struct whole_layer *w, i
 /* Keras counts the samples that a Normalization has adapted to; nobody else needs the number. */
 static bool is_count(const struct weights_array *w)
 {
-    const char *own = strrchr(w->name, '/');
+    const char *slash = strrchr(w->name, '/'), *own = slash ? slash + 1 : w->name;
 
-    return own && w->rank == 0 && (strcmp(own, "/count") == 0 || strcmp(own, "/count:0") == 0);
+    return w->rank == 0 && (strcmp(own, "count") == 0 || strcmp(own, "count:0") == 0);
 }
 
 static struct weights_layer without_counts(struct weights_reader *r,

@@ -71,28 +71,52 @@ static int part_around(const struct model *m, int part, struct arena *a)
     return weights_part_of(m, name, NULL);
 }
 
+/* the part's first layer, in the model's order, in which layers and models inside are counted */
+static int first_of(const struct model *m, int part)
+{
+    size_t length = strlen(m->part[part].prefix);
+
+    for (int i = 0; i < m->layer_count; i++)
+        if (strncmp(m->layer[i]->name, m->part[part].prefix, length) == 0)
+            return i;
+    return m->layer_count;
+}
+
+/* parts and layers of this class in the model `in`, before its layer `end` */
+static int count_before(const struct model *m, const int *in, int model, const char *class, int end)
+{
+    int count = 0;
+
+    for (int i = 0; i < m->part_count; i++)
+        count += in[i] == model && strcmp(m->part[i].class, class) == 0 && first_of(m, i) < end;
+    for (int i = 0; i < m->layer_count && i < end; i++)
+        count += in[m->part_count + i] == model && strcmp(layer_whole_class(m->layer[i]), class) == 0;
+    return count;
+}
+
 struct weights_places weights_places_of(const struct model *m, struct arena *a)
 {
     struct weights_places p = {arena_array(a, (size_t)m->layer_count + 1, sizeof(*p.layer)),
                                arena_array(a, (size_t)m->part_count + 1, sizeof(*p.part))};
     int *in = arena_array(a, (size_t)m->layer_count + (size_t)m->part_count + 1, sizeof(*in));
 
-    for (int i = 0; i < m->part_count; i++) {
-        int before = 0;
-
+    for (int i = 0; i < m->part_count; i++)
         in[i] = part_around(m, i, a);
-        for (int k = 0; k < i; k++)
-            before += in[k] == in[i] && strcmp(m->part[k].class, m->part[i].class) == 0;
-        p.part[i] = below(&p, in[i], numbered(m->part[i].class, before, a), a);
+    for (int i = 0; i < m->layer_count; i++)
+        in[m->part_count + i] = weights_part_of(m, m->layer[i]->name, NULL);
+    for (int i = 0; i < m->part_count; i++) {
+        const char *class = m->part[i].class;
+
+        p.part[i] = below(&p, in[i], numbered(class, count_before(m, in, in[i], class,
+                                                                  first_of(m, i)), a), a);
+        if (strcmp(class, "TimeDistributed") == 0)
+            p.part[i] = arena_printf(a, "%s/layer", p.part[i]);
     }
     for (int i = 0; i < m->layer_count; i++) {
         const char *class = layer_whole_class(m->layer[i]);
-        int before = 0;
+        int model = in[m->part_count + i];
 
-        in[i] = weights_part_of(m, m->layer[i]->name, NULL);
-        for (int k = 0; k < i; k++)
-            before += in[k] == in[i] && strcmp(layer_whole_class(m->layer[k]), class) == 0;
-        p.layer[i] = below(&p, in[i], numbered(class, before, a), a);
+        p.layer[i] = below(&p, model, numbered(class, count_before(m, in, model, class, i), a), a);
     }
     return p;
 }
@@ -136,7 +160,7 @@ const char *weights_variable_path(const struct layer *l, int i, const char *plac
 
     for (int k = 0; k < i; k++)
         before += inside(l, k, set->variable[l->variable[k]].name + skip) == part;
-    return arena_printf(a, "%s/%s%svars/%d", place, l->is_distributed ? "layer/" : "", part,
+    return arena_printf(a, "%s/%s%svars/%d", place, l->is_distributed && l->wrapped[0] ? "layer/" : "", part,
                         before);
 }
 

@@ -1,6 +1,7 @@
 /* Writes weights for Keras 3, alone or in a .keras, and as safetensors. */
 #include "files/weights.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +115,42 @@ static int write_h5(struct writer *w, struct bytes *to, struct err *e)
     return h5_write(w->item, w->item_count, to, e);
 }
 
+/*
+ * The model as Keras 3 reads it in a .keras: with a module, by which it finds the class. What an .h5
+ * or a file of an older Keras says has none, TensorFlow.js has more around it.
+ */
+static char *config_of(struct writer *w)
+{
+    json_t *root = json_loads(w->config, 0, NULL);
+    json_t *topology = json_object_get(root, "modelTopology"), *model = root;
+    const char *class;
+    char *text, *copy;
+
+    if (topology)
+        model = json_object_get(topology, "model_config") ? json_object_get(topology, "model_config")
+                                                          : topology;
+    if (!model || (model == root && json_object_get(model, "module"))) {
+        json_decref(root);
+        return arena_strdup(w->arena, w->config);
+    }
+    class = json_string_value(json_object_get(model, "class_name"));
+    if (class && strcmp(class, "Model") == 0)
+        json_object_set_new(model, "class_name", json_string("Functional"));
+    class = json_string_value(json_object_get(model, "class_name"));
+    if (!json_object_get(model, "module"))
+        json_object_set_new(model, "module", json_string(class && strcmp(class, "Functional") == 0
+                                                             ? "keras.src.models.functional"
+                                                             : "keras"));
+    text = json_dumps(model, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    copy = arena_strdup(w->arena, text ? text : w->config);
+    free(text);
+    json_decref(root);
+    return copy;
+}
+
 static int write_keras(struct writer *w, struct bytes *to, struct err *e)
 {
+    const char *config = config_of(w);
     struct bytes weights;
     int status;
 
@@ -123,7 +158,7 @@ static int write_keras(struct writer *w, struct bytes *to, struct err *e)
         return -1;
     status = zipfile_write((const struct zipfile_member[]){
         {"metadata.json", METADATA, strlen(METADATA)},
-        {"config.json", w->config, strlen(w->config)},
+        {"config.json", config, strlen(config)},
         {"model.weights.h5", weights.data, weights.size}}, 3, to, e);
     mem_free(weights.data);
     return status;

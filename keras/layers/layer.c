@@ -62,7 +62,7 @@ const char *layer_class(enum layer_kind kind)
 const char *layer_whole_class(const struct layer *l)
 {
     return l->operation ? l->operation
-           : l->is_distributed ? "TimeDistributed"
+           : l->is_distributed && l->wrapped[0] ? "TimeDistributed"
            : l->c.both != LAYER_ONE_WAY ? "Bidirectional"
            : l->cell                    ? "RNN"
            : l->kind == LAYER_GROUP_QUERY_ATTENTION ? "GroupedQueryAttention"

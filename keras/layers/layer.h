@@ -79,6 +79,7 @@ struct layer_array {
 struct layer_config {
     int64_t units, rows, heads, value_units, groups, axis, multiplier;
     int64_t size[3], strides[3], dilation[3];   /* height, width; of volumes depth before them */
+    int64_t output_padding[3];                  /* -1: none is given */
     int64_t pads[6];                            /* before and behind each of them */
     int64_t reach, axes[2];
     int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX];  /* GET_ITEM: of shape_count indices, */

@@ -89,6 +89,8 @@ static int call_merge(struct layer_call *c)
     }
     layer_source(c, layer_class(c->layer->kind));
     x = layer_spread(g, c->input[0], &all);
+    if (c->layer->kind == LAYER_CUSTOM_SCALE)
+        return nn_add(g, x, nn_scale(g, layer_spread(g, c->input[1], &all), c->layer->c.alpha));
     for (int i = 1; i < c->input_count; i++)
         x = graph_binary(g, operation(c->layer->kind), x, layer_spread(g, c->input[i], &all));
     return c->layer->kind == LAYER_AVERAGE ? nn_scale(g, x, 1.0 / c->input_count) : x;

@@ -6,14 +6,47 @@
 
 #include <inttypes.h>
 
-/* elements of the output along one dimension */
-static int64_t stretched(const struct layer_config *c, int axis, int64_t length)
-{
-    int64_t covered = layer_reach(c->size[axis], c->dilation[axis]), stride = c->strides[axis];
+/* zeros around the spread input, from which the reversed kernel makes the output */
+struct edges {
+    int64_t low, high;
+};
 
-    if (c->padding == NN_SAME || covered < stride)
-        return length * stride;
-    return length * stride + covered - stride;
+/* as Keras reckons them where the layer has an output_padding, which the sizes then follow */
+static struct edges stated_edges(const struct layer_config *c, int axis, int64_t covered)
+{
+    int64_t more = c->output_padding[axis], all = covered + covered % 2 - 2 + more;
+    struct edges e = {covered - 1, covered - 1 + more};
+
+    if (c->padding == NN_SAME) {
+        e.low = all / 2 + all % 2 < covered - 1 ? all / 2 + all % 2 : covered - 1;
+        e.high = all - e.low;
+    }
+    return e;
+}
+
+/* what the convolution whose gradient this is would pad in front, seen from the other side */
+static struct edges edges_of(const struct layer *l, int axis, int64_t length)
+{
+    const struct layer_config *c = &l->c;
+    int64_t covered = layer_reach(c->size[axis], c->dilation[axis]), stride = c->strides[axis];
+    int64_t padded = c->padding == NN_SAME && covered > stride ? (covered - stride) / 2 : 0;
+    int64_t out = length * stride, spread = (length - 1) * stride + 1;
+    struct edges e = {.low = covered - 1 - padded};
+
+    if (axis < layer_spatial_dims(l->kind) && c->output_padding[axis] >= 0)
+        return stated_edges(c, axis, covered);
+    out += c->padding == NN_SAME || covered < stride ? 0 : covered - stride;
+    e.high = out + covered - 1 - spread - e.low;
+    return e;
+}
+
+/* elements of the output along one dimension */
+static int64_t stretched(const struct layer *l, int axis, int64_t length)
+{
+    int64_t covered = layer_reach(l->c.size[axis], l->c.dilation[axis]);
+    struct edges e = edges_of(l, axis, length);
+
+    return (length - 1) * l->c.strides[axis] + 1 + e.low + e.high - (covered - 1);
 }
 
 static int shape_transposed(const struct layer *l, const struct shape *in, int count,
@@ -23,7 +56,7 @@ static int shape_transposed(const struct layer *l, const struct shape *in, int c
     if (layer_image_shape(l, in, out, e) != 0)
         return -1;
     for (int i = 0; i < layer_spatial_dims(l->kind); i++)
-        out->dim[i] = stretched(&l->c, i, out->dim[i]);
+        out->dim[i] = stretched(l, i, out->dim[i]);
     out->dtype = DTYPE_F32;
     out->dim[out->rank - 1] = l->c.units;
     layer_sample_shape(l, out);
@@ -42,18 +75,14 @@ static void build_transposed(struct layer_build *b)
         layer_add_weight(b, "bias", SIZES(c->units), &c->bias_initializer, &c->bias_regularizer);
 }
 
-/* what the convolution whose gradient this is would pad in front, seen from the other side */
-static struct graph_window window_of(const struct layer_config *c, int axis, int64_t length)
+static struct graph_window window_of(const struct layer *l, int axis, int64_t length)
 {
-    int64_t covered = layer_reach(c->size[axis], c->dilation[axis]), stride = c->strides[axis];
-    int64_t out = stretched(c, axis, length), spread = (length - 1) * stride + 1;
-    int64_t padded = c->padding == NN_SAME && covered > stride ? (covered - stride) / 2 : 0;
-    struct graph_window w = {.size = c->size[axis], .stride = 1, .base_dilation = stride,
-                             .window_dilation = c->dilation[axis], .is_reversed = true};
+    struct edges e = edges_of(l, axis, length);
 
-    w.pad_low = covered - 1 - padded;
-    w.pad_high = out + covered - 1 - spread - w.pad_low;
-    return w;
+    return (struct graph_window){.size = l->c.size[axis], .stride = 1,
+                                 .pad_low = e.low, .pad_high = e.high,
+                                 .base_dilation = l->c.strides[axis],
+                                 .window_dilation = l->c.dilation[axis], .is_reversed = true};
 }
 
 static int call_transposed(struct layer_call *c)
@@ -66,7 +95,7 @@ static int call_transposed(struct layer_call *c)
     int kernel = layer_read_cast(c, 0), x = layer_to_image(c, c->input[0]);
 
     for (int i = 0; i < dims; i++)
-        windows[i] = window_of(l, i, g->node[x].shape.dim[1 + i]);
+        windows[i] = window_of(c->layer, i, g->node[x].shape.dim[1 + i]);
     layer_source(c, layer_class(c->layer->kind));
     kernel = layer_image_kernel(g, kernel, layer_spatial_dims(c->layer->kind));
     x = graph_convolution(g, x, kernel, windows, &conv, c->dtype, c->precision);

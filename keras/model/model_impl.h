@@ -12,4 +12,6 @@ bool model_is_plain_name(const char *name);
 /* a node whose samples have `rank` dimensions: the layer's features to the end, or back */
 int model_move_features(struct graph *g, const struct layer *l, int node, int rank, bool is_back);
 enum graph_dtype model_dtype_of(const struct model *m, const struct layer *l);
+/* the variables that the layer has from its first call are those that a call on these would make */
+bool model_has_same_variables(const struct layer *l, const struct shape *in, int count);
 #endif

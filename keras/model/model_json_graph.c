@@ -293,11 +293,50 @@ static void list_chain(struct json_block *f)
 
 static struct json_block *read_block(struct model_json_reader *r, const json_t *model, int depth);
 
-static void add_part(struct model *m, const char *prefix, const json_t *inner)
+static void add_part(struct model *m, const char *prefix, const char *class)
 {
     m->part = mem_grow(m->part, &m->part_capacity, (size_t)m->part_count + 1, sizeof(*m->part));
-    m->part[m->part_count++] = (struct model_part){
-        prefix, json_is_functional(inner) ? "Functional" : "Sequential"};
+    m->part[m->part_count++] = (struct model_part){prefix, class};
+}
+
+/* a model inside the model, whose layers have names of their own */
+static int read_inner(struct json_block *f, int i, const json_t *model, const char *class,
+                      int depth)
+{
+    const char *outside = f->r->prefix;
+
+    f->r->prefix = arena_printf(f->r->arena, "%s%s/", outside, f->name[i]);
+    add_part(f->r->model, f->r->prefix, class);
+    f->inner[i] = read_block(f->r, model, depth + 1);
+    f->r->prefix = outside;
+    return f->inner[i] ? 0 : -1;
+}
+
+/* each layer of the model on each step by itself; -1: one is so already */
+static int distribute(struct json_block *f)
+{
+    for (int i = 0; i < f->layer_count; i++) {
+        struct layer *l = f->layer[i];
+
+        f->r->name = f->name[i];
+        if (l && l->is_distributed)
+            return model_json_fail(f->r, "TimeDistributed inside a TimeDistributed model is not "
+                                   "supported");
+        if (l)
+            l->is_distributed = true;
+        if (f->inner[i] && distribute(f->inner[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* TimeDistributed of a model; NULL: it is something else */
+static const json_t *distributed_model(const json_t *layer)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+    const json_t *inner = json_object_get(json_object_get(layer, "config"), "layer");
+
+    return class && strcmp(class, "TimeDistributed") == 0 && json_is_model(inner) ? inner : NULL;
 }
 
 /* a name that v, or something in it, refers to is that of a mask */
@@ -326,16 +365,14 @@ static bool is_mask_op(struct json_block *f, const json_t *layer)
 static int read_one(struct json_block *f, int i, int depth)
 {
     const json_t *layer = json_array_get(f->layers, (size_t)i);
-    const char *outside = f->r->prefix;
     enum layer_kind kind;
 
-    if (json_is_model(layer)) {
-        f->r->prefix = arena_printf(f->r->arena, "%s%s/", outside, f->name[i]);
-        add_part(f->r->model, f->r->prefix, layer);
-        f->inner[i] = read_block(f->r, layer, depth + 1);
-        f->r->prefix = outside;
-        return f->inner[i] ? 0 : -1;
-    }
+    if (json_is_model(layer))
+        return read_inner(f, i, layer, json_is_functional(layer) ? "Functional" : "Sequential",
+                          depth);
+    if (distributed_model(layer))
+        return read_inner(f, i, distributed_model(layer), "TimeDistributed", depth)
+                   ? -1 : distribute(f->inner[i]);
     if (is_mask_op(f, layer)) {
         f->is_mask[i] = true;
         return 0;

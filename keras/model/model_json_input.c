@@ -198,6 +198,16 @@ int model_json_read_input(struct model_json_reader *r, const json_t *layer, size
     return model_input(r->model, name, &sample);
 }
 
+/* sizes that Keras built a shared layer for, or adapted one to, need not be those of this call */
+static bool would_fit(const struct layer *l, const struct shape *sample)
+{
+    bool is_known = sample->rank == l->input[0].rank;
+
+    for (int d = 0; d < sample->rank; d++)
+        is_known = is_known && sample->dim[d] > 0;
+    return is_known && model_has_same_variables(l, sample, 1);
+}
+
 /* only a plain list is of one input; others say the same in more words */
 int model_json_check_built(struct model_json_reader *r, const json_t *layer, const struct layer *l)
 {
@@ -210,7 +220,7 @@ int model_json_check_built(struct model_json_reader *r, const json_t *layer, con
         return 0;
     if (model_json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
         return -1;
-    if (model_json_sizes_fit(&sample, &l->input[0]))
+    if (model_json_sizes_fit(&sample, &l->input[0]) || would_fit(l, &sample))
         return 0;
     return model_json_fail(r,
                            "\"build_config.input_shape\" says samples of shape %s, but it is given "

@@ -96,7 +96,18 @@ def parts():
     return model, numbers.normal(size=(11, steps, features)), 3
 
 
-MODELS = (cnn, lstm, transformer, nested, frozen, parts)
+def distributed():
+    """A model on each step, as networks of videos have it, beside a layer on each."""
+    side = draw.randint(5, 7)
+    inner = keras.Sequential([keras.Input((side, side, 1)), L.Conv2D(3, 3, activation="relu"),
+                              L.BatchNormalization(), L.GlobalAveragePooling2D(), L.Dense(4)])
+    model = keras.Sequential([
+        keras.Input((3, side, side, 1)), L.TimeDistributed(inner), L.TimeDistributed(L.Dense(3)),
+        L.GRU(4), L.Dense(3, activation="softmax")])
+    return model, numbers.normal(size=(9, 3, side, side, 1)), 3
+
+
+MODELS = (cnn, lstm, transformer, nested, frozen, parts, distributed)
 
 
 def fill(model):
@@ -208,6 +219,20 @@ def check_to_keras(model, x):
             expect_near(f"{out} in Keras", back.predict(x, verbose=0), np.load(path("q.npy")))
 
 
+def check_from_older(model):
+    """What a .h5 says of the model becomes a .keras that Keras loads."""
+    values = [np.array(w) for w in model.weights]
+    try:
+        keras.models.load_model(path("m.h5"), compile=False)
+    except (TypeError, ValueError, AttributeError):
+        return                          # Keras refuses its own
+    run("train", path("m.h5"), "--weights", path("m.h5"), "--data", path("d.npz"), "--backend",
+        "host", "--tpu", "v2-2", "--batch", "8", "--steps", "1", "--optimizer", "SGD(0.0)",
+        "--save", path("newer.keras"))
+    back = keras.models.load_model(path("newer.keras"), compile=False)
+    expect_weights("of .h5 as .keras", back, values, but=("moving_",))
+
+
 def table_of_keras(model):
     lines, rows = [], []
     model.summary(line_length=400, print_fn=lambda text, **_: lines.extend(text.splitlines()))
@@ -254,6 +279,7 @@ def check(make):
                   metrics=["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(k=2)])
     check_from_keras(model, x, y)
     check_to_keras(model, x)
+    check_from_older(model)
     check_summary(keras.models.load_model(path("m.keras"), compile=False), path("m.keras"))
 
 

@@ -63,6 +63,7 @@ def windows_2d():
     yield chain(shape, L.DepthwiseConv2D(size, depth_multiplier=one_of(1, 2), **how))
     yield chain(shape, L.SeparableConv2D(3, size, depth_multiplier=one_of(1, 2), **how))
     yield chain(shape, L.Conv2DTranspose(2, size, **apart))
+    yield chain(shape, L.Conv2DTranspose(2, size, output_padding=draw.randint(0, stride - 1), **how))
     yield chain(shape, L.MaxPooling2D(size, **apart))
     yield chain(shape, L.AveragePooling2D(size, **apart))
     yield chain(shape, L.ZeroPadding2D(((0, 2), (1, 0))))

@@ -169,7 +169,8 @@ TEST(separable_conv1d_has_right_gradients)
 }
 
 /* every step adds its kernel to the output; "same" cuts what sticks out, half of it in front */
-static void check_transposed(int size, int stride, enum nn_padding padding)
+/* more: output_padding; -1: none */
+static void check_stretched(int size, int stride, enum nn_padding padding, int more)
 {
     enum { STEPS = 4, IN = 2, OUT = 3 };
     struct layer *l = layer_of(LAYER_CONV1D_TRANSPOSE);
@@ -179,8 +180,14 @@ static void check_transposed(int size, int stride, enum nn_padding padding)
     const double *x, *kernel, *bias, *is;
     double want[2 * 64 * OUT];
 
+    if (more >= 0) {                    /* Keras's sizes: of its padding, and so many behind */
+        out = (STEPS - 1) * stride + (padding == NN_SAME ? size % 2 : size) + more;
+        cut = padding == NN_SAME ? size - 1 - (size + size % 2 - 1 + more) / 2 : 0;
+        cut = cut < 0 ? 0 : cut;
+    }
     convolved(l, OUT, size, stride);
     l->c.padding = padding;
+    l->c.output_padding[0] = more;
     krig_on(&k, l, DIMS(STEPS, IN));
     is = krig_output(&k);
     x = krig_value(&k, "input_layer");
@@ -203,6 +210,14 @@ static void check_transposed(int size, int stride, enum nn_padding padding)
     krig_check_gradients(&k);
 }
 
+static void check_transposed(int size, int stride, enum nn_padding padding)
+{
+    check_stretched(size, stride, padding, -1);
+}
+
+TEST(transposed_with_elements_behind) { check_stretched(3, 2, NN_SAME, 1); }
+TEST(transposed_with_none_behind) { check_stretched(4, 3, NN_SAME, 0); }
+TEST(transposed_valid_with_elements_behind) { check_stretched(3, 3, NN_VALID, 2); }
 TEST(transposed_valid) { check_transposed(3, 2, NN_VALID); }
 TEST(transposed_same) { check_transposed(3, 2, NN_SAME); }
 TEST(transposed_same_of_four) { check_transposed(4, 2, NN_SAME); }
@@ -598,7 +613,8 @@ int main(void)
         UNIT(average_pooling1d_does_not_count_padding),
         UNIT(depthwise_conv1d_keeps_channels_apart),
         UNIT(separable_conv2d_is_a_depthwise_and_a_pointwise_one),
-        UNIT(separable_conv1d_has_right_gradients), UNIT(transposed_valid),
+        UNIT(separable_conv1d_has_right_gradients), UNIT(transposed_valid), UNIT(transposed_with_elements_behind),
+        UNIT(transposed_with_none_behind), UNIT(transposed_valid_with_elements_behind),
         UNIT(transposed_same), UNIT(transposed_same_of_four), UNIT(transposed_with_gaps),
         UNIT(transposed_without_strides), UNIT(conv2d_transpose_runs_on_the_core),
         UNIT(lstm_goes_through_its_gates_step_by_step),

@@ -417,6 +417,43 @@ TEST(a_model_is_a_layer_of_another_one)
     assert_true(m.layer[1]->c.scale.value[0] == -1 && m.layer[1]->c.offset.value[0] == 1);
 }
 
+#define EACH_STEP(layers) \
+    "{'class_name': 'Sequential', 'config': {'name': 's', 'layers': [{'class_name': 'InputLayer', " \
+    "'config': {'name': 'x', 'batch_shape': [null, 5, 4, 4, 1]}}, {'class_name': " \
+    "'TimeDistributed', 'config': {'name': 't', 'layer': {'class_name': 'Sequential', 'config': " \
+    "{'name': 'i', 'layers': [" layers "]}}}}]}}"
+
+TEST(a_model_may_be_on_each_step)
+{
+    load(EACH_STEP("{'class_name': 'Conv2D', 'config': {'name': 'c', 'filters': 2, 'kernel_size': "
+                   "3}}, {'class_name': 'Flatten', 'config': {'name': 'f'}}"));
+    assert_string_equal(m.layer[1]->name, "t/c");
+    expect_sample(m.output[0], SIZES(5, 8));
+    model_fini(&m);
+    assert_int_equal(read_text(EACH_STEP("{'class_name': 'TimeDistributed', 'config': {'name': 'd', "
+        "'layer': {'class_name': 'Dense', 'config': {'name': 'e', 'units': 2}}}}")), -1);
+    assert_string_equal(e.msg, "layer \"d\": TimeDistributed inside a TimeDistributed model is not "
+                        "supported");
+}
+
+/* where it was built first, or adapted, need not be where it is called */
+TEST(a_layer_may_have_been_built_for_other_sizes)
+{
+    static const char text[] =
+        "{'class_name': 'Sequential', 'config': {'name': 's', 'layers': [{'class_name': "
+        "'InputLayer', 'config': {'name': 'x', 'batch_shape': [null, 6, 6, 3]}}, {'class_name': "
+        "'Conv2D', 'config': {'name': 'c', 'filters': 2, 'kernel_size': 3}, 'build_config': "
+        "{'input_shape': [null, 20, 12, %s]}}]}}";
+    char same[sizeof(text)], other[sizeof(text)];
+
+    snprintf(same, sizeof(same), text, "3");
+    snprintf(other, sizeof(other), text, "4");
+    load(same);
+    model_fini(&m);
+    assert_int_equal(read_text(other), -1);
+    assert_non_null(strstr(e.msg, "\"build_config.input_shape\" says samples of shape [20, 12, 4]"));
+}
+
 /* ---- mistakes ---- */
 
 TEST(broken_json_is_told_with_line_and_column)
@@ -615,7 +652,8 @@ int main(void)
         UNIT(an_output_that_a_model_inside_makes_is_counted_from_one),
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
-        UNIT(operations_are_read_with_their_parameters),
+        UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
+        UNIT(a_layer_may_have_been_built_for_other_sizes),
         UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
         UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
         UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),
