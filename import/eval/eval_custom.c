@@ -58,27 +58,16 @@ int custom_topk(struct call *c)
     return sort_topk(c, true);
 }
 
-/* the number after a key of the configuration; `otherwise` where it has none */
-static int64_t config_number(const struct call *c, const char *key, int64_t otherwise)
-{
-    const char *at = hlo_detail(c->i)->config ? strstr(hlo_detail(c->i)->config, key) : NULL;
-
-    at = at ? at + strlen(key) : NULL;
-    while (at && *at && (*at < '0' || *at > '9') && *at != '-')
-        at++;
-    return at && *at ? strtoll(at, NULL, 10) : otherwise;
-}
-
 /* operands, then their initial values; the best ones by the comparison, exactly, along a dimension */
 int custom_approx_topk(struct call *c)
 {
     int count = c->i->operand_count / 2, rank = c->operand[0]->rank, along, status = 0;
+    struct hlo_type t = {.rank = rank};
     struct value **sorted = mem_alloc((size_t)count * sizeof(*sorted));
 
-    along = (int)config_number(c, "reduction_dim", rank - 1);
-    if (along < 0)
-        along += rank;
-    if (c->i->computation_count != 1 || along < 0 || along >= rank)
+    t.dim = c->operand[0]->dim;
+    along = hlo_partial_dimension(c->i, &t);
+    if (c->i->computation_count != 1 || along < 0)
         status = call_fail(c, "it needs one comparison and a reduction_dim below %d", rank);
     if (!status && c->i->type.element == ELEMENT_TUPLE)
         call_result_tuple(c);

@@ -82,27 +82,14 @@ int expand_topk(struct expand_site *s)
 
 int expand_topk_call(struct expand_site *s) { return top(s, true); }
 
-/* the number behind a key of the configuration */
-static int64_t config_number(const char *config, const char *key, int64_t otherwise)
-{
-    const char *at = config ? strstr(config, key) : NULL;
-
-    if (!at)
-        return otherwise;
-    at += strlen(key);
-    at += strcspn(at, "-0123456789");
-    return *at ? strtoll(at, NULL, 10) : otherwise;
-}
-
 /* arrays, then their start values; a comparison of theirs in pairs */
 int expand_approx_topk(struct expand_site *s)
 {
     int rank = expand_operand_type(s, 0)->rank;
-    int64_t dim = config_number(hlo_detail(s->from)->config, "reduction_dim", rank - 1);
+    int dim = hlo_partial_dimension(s->from, expand_operand_type(s, 0));
 
-    dim = dim < 0 ? dim + rank : dim;
-    if (s->from->computation_count != 1 || dim < 0 || dim >= rank || s->from->operand_count % 2)
+    if (s->from->computation_count != 1 || dim < 0 || s->from->operand_count % 2)
         return expand_refuse(s, "it needs a comparison and a reduction_dim below %d", rank);
-    return sorted_heads(s, s->from->operand_count / 2, s->operand, (int)dim,
+    return sorted_heads(s, s->from->operand_count / 2, s->operand, dim,
                         s->from->computation[0]);
 }

@@ -338,6 +338,10 @@ struct hlo_detail *hlo_own_detail(struct arena *a, struct hlo_instruction *i);
 /* one of zeros of the block around, for who makes an instruction and adds it there */
 #define HLO_NEW_DETAIL (&(struct hlo_detail){ .target = NULL })
 const struct hlo_place *hlo_place_of(const struct hlo_instruction *i);
+
+/* Of ApproxTopK and PartialReduce of such an array: along which dimension the best are taken; -1: it
+ * has none such. */
+int hlo_partial_dimension(const struct hlo_instruction *i, const struct hlo_type *operand);
 /*
  * A place in the arena for `p`; of consecutive equal ones `last` is given again. NULL: p says
  * nothing. Texts are those of p.

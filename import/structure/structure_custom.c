@@ -25,15 +25,10 @@ static int approximate(struct hlo_rewrite *r, struct hlo_builder *b,
     struct hlo_type t = *hlo_type_of(b, operand[0]), part[8];
     const struct hlo_type *first = hlo_type_is_tuple(&from->type) ? &from->type.part[0]
                                                                   : &from->type;
-    int64_t dim = -1;
+    int64_t dim = hlo_partial_dimension(from, &t);
     int sorted, result[8];
 
-    for (int d = 0; d < t.rank; d++)
-        if (t.dim[d] != first->dim[d])
-            dim = d;
-    if (dim < 0)
-        dim = t.rank - 1;
-    if (i.operand_count < 1 || i.operand_count > 8 || first->rank != t.rank)
+    if (dim < 0 || i.operand_count < 1 || i.operand_count > 8 || first->rank != t.rank)
         return -1;
     for (int k = 0; k < i.operand_count; k++)
         part[k] = *hlo_type_of(b, operand[k]);

@@ -63,13 +63,34 @@ TEST(the_largest_and_the_smallest)
             check(&(struct expand_rig){.text = text});
         }
     }
-    check(&(struct expand_rig){.text =
-        "HloModule m\ngt { x = f32[] parameter(0)\n y = f32[] parameter(1)\n i = s32[] parameter(2)\n"
-        " j = s32[] parameter(3)\n ROOT p = pred[] compare(x, y), direction=GT }\n"
-        "ENTRY e {\n a = f32[3,20] parameter(0)\n i = s32[3,20] iota(), iota_dimension=1\n l = f32[] constant(-inf)\n"
-        " z = s32[] constant(-1)\n ROOT t = (f32[3,6], s32[3,6]) custom-call(a, i, l, z), "
-        "custom_call_target=\"ApproxTopK\", called_computations={gt}, "
-        "backend_config={\"reduction_dim\": 1, \"recall_target\": 0.95}\n}\n"});
+}
+
+/* as HLO has its configuration, and as JAX's programs in StableHLO do; 20: all of them, sorted */
+TEST(the_best_along_the_dimension_that_is_told)
+{
+    static const char *const configs[] = {
+        "backend_config={\"reduction_dim\": %d, \"recall_target\": 0.95}",
+        "mhlo.backend_config={aggregate_to_topk = true, recall_target = 9.5e-01 : f32,"
+        " reduction_dim = %d : i64, top_k = 6 : i64}"};
+    static const struct { const char *operand, *result; int dim; } shapes[] = {
+        {"3,20", "3,6", 1}, {"20,3", "6,3", 0}, {"20,20", "20,20", 0}, {"20,20", "20,20", 1}};
+    char text[1000], config[200];
+
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const char *o = shapes[i].operand, *r = shapes[i].result;
+
+            snprintf(config, sizeof(config), configs[k], shapes[i].dim);
+            snprintf(text, sizeof(text), "HloModule m\n"
+                     "gt { x = f32[] parameter(0)\n y = f32[] parameter(1)\n i = s32[] parameter(2)\n"
+                     " j = s32[] parameter(3)\n ROOT p = pred[] compare(x, y), direction=GT }\n"
+                     "ENTRY e {\n a = f32[%s] parameter(0)\n i = s32[%s] iota(), iota_dimension=%d\n"
+                     " l = f32[] constant(-inf)\n z = s32[] constant(-1)\n"
+                     " ROOT t = (f32[%s], s32[%s]) custom-call(a, i, l, z), "
+                     "custom_call_target=\"ApproxTopK\", called_computations={gt}, %s\n}\n",
+                     o, o, shapes[i].dim, r, r, config);
+            check(&(struct expand_rig){.text = text});
+        }
 }
 
 TEST(upper_halves_of_products)
@@ -187,7 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_of_rows_and_of_contracted_elements),
         cmocka_unit_test(blocks_with_scales), cmocka_unit_test(scans_forwards_and_back),
-        cmocka_unit_test(the_largest_and_the_smallest), cmocka_unit_test(upper_halves_of_products),
+        cmocka_unit_test(the_largest_and_the_smallest), cmocka_unit_test(the_best_along_the_dimension_that_is_told),
+        cmocka_unit_test(upper_halves_of_products),
         cmocka_unit_test(rounding_by_random_bits), cmocka_unit_test(exchanges), cmocka_unit_test(sums_over_devices),
         cmocka_unit_test(floats_of_different_widths),
         cmocka_unit_test(products_of_long_integers),
