@@ -60,7 +60,8 @@ const char *const timing_introduction[] = {
     "the `vmem.banks` take a cycle for each row too many.\n\n",
     "**DMA and flags.** A copy takes a place among `dma.queue_depth`, a fixed `read_ns`,\n"
     "`write_ns` or `local_ns`, and the time of its bytes through the core's port\n"
-    "(`core_gbps`) and the HBM. Runs take whole vectors of `vector_bytes`; what a port has\n"
+    "(`core_gbps`) and the HBM; of the copies that a port has queued the first `turn_copies`\n"
+    "share it by chunks, the others wait. Runs take whole vectors of `vector_bytes`; what a port has\n"
     "asked for and not yet got back is bounded by `staging_bytes`. The two cores of a chip are\n"
     "joined by a link of `peer_gbps` each way, `peer_ns` long. A core that waits for a\n"
     "flag goes on `sync.resume_cycles` after the flag is satisfied. Copies from and to the\n"

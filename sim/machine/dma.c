@@ -2,9 +2,9 @@
  * The DMA engines, chunk by chunk.
  *
  * Copies from the host share one port of their core, those to the host another,
- * then come those from HBM, to HBM, from CMEM, to CMEM, and the rest. A port takes a chunk,
- * is free again after the chunk's bytes at the port's rate, and turns to the
- * next copy. Chunks do not wait for each other's data, but for a place in the
+ * then come those from HBM, to HBM, from CMEM, to CMEM, and the rest. A port takes a chunk
+ * and is free again after the chunk's bytes at the port's rate. The first dma.turn_copies
+ * copies of its queue take turns, chunk by chunk. Chunks do not wait for each other's data, but for a place in the
  * port's staging memory (sim/machine/staging.h). Copies to other cores share one more
  * port, each copy at the pace of the first link it uses.
  */
@@ -64,6 +64,19 @@ int64_t dma_port_staging_bytes(const struct chip *chip, int port)
 static void port_put(struct machine *m, struct dma_port *p, int slot)
 {
     p->slot[(p->first + p->count++) % (int)m->chip.dma_queue_depth] = slot;
+}
+
+/* behind those whose turn comes first: `dma.turn_copies` of a port take turns, the rest waits */
+static void port_put_back(struct machine *m, struct dma_port *p, int slot)
+{
+    int depth = (int)m->chip.dma_queue_depth, turns = (int)m->chip.dma_turn_copies - 1;
+    int before = turns < p->count ? turns : p->count;
+
+    p->first = (p->first + depth - 1) % depth;
+    p->count++;
+    for (int i = 0; i < before; i++)
+        p->slot[(p->first + i) % depth] = p->slot[(p->first + i + 1) % depth];
+    p->slot[(p->first + before) % depth] = slot;
 }
 
 static int port_take(struct machine *m, struct dma_port *p)
@@ -307,7 +320,7 @@ static void take_chunk(struct machine *m, struct core *c, int port)
     d->last_ps = later(d->last_ps, end);
     d->done_bytes += bytes;
     if (d->done_bytes < d->bytes)
-        port_put(m, p, slot);
+        port_put_back(m, p, slot);
     else
         serial_push(m, d->last_ps + fixed_ps(m, d), EVENT_DONE, c, slot);
 }

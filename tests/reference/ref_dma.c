@@ -485,6 +485,16 @@ static int64_t vector_count(const struct ref_machine *m, const struct ref_copy *
 }
 
 /* The copy whose turn it is moves a chunk, and goes to the end of the line. */
+/* a copy with bytes left comes behind the others that take turns */
+static void queue_again(const struct chip *chip, struct ref_port *p, int index)
+{
+    int at = (int)chip->dma_turn_copies - 1;
+
+    at = at < p->count ? at : p->count;
+    memmove(p->copy + at + 1, p->copy + at, (size_t)(p->count++ - at) * sizeof(*p->copy));
+    p->copy[at] = index;
+}
+
 void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
 {
     const double gbps[] = {m->chip.dma_core_gbps, m->chip.dma_core_gbps, m->chip.cmem_read_gbps,
@@ -507,7 +517,7 @@ void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
     d->last_ps = later(d->last_ps, end);
     d->done += count;
     if (d->done < d->size)
-        p->copy[p->count++] = index;
+        queue_again(&m->chip, p, index);
     else
         ref_follow(c, d->last_ps + fixed_ps(&m->chip, d),
                    (struct ref_event){.kind = REF_COPY_DONE, .index = index});

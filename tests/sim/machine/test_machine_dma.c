@@ -334,6 +334,44 @@ TEST(remote_copies_of_a_core_take_turns)
     rig_close(&r);
 }
 
+/* a copy of 2 chunks behind `long_count` of 32: whether the first of those is through before it */
+static bool long_copy_is_first(const char *turn_copies, int long_count)
+{
+    const struct rig_options options = {.set = {turn_copies}};
+    char text[512];
+    struct rig r;
+    bool is_first;
+    size_t n = 0;
+
+    with(&options, "v3", &r);
+    for (int i = 0; i < long_count; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "{ dma.hbm_to_vmem 0, 4096, %d, [sflag:%d] }\n", i * 4096, i);
+    n += (size_t)snprintf(text + n, sizeof(text) - n,
+                          "{ dma.hbm_to_vmem 65536, 256, 32768, [sflag:5] }\n"
+                          "{ dma.done.wait [sflag:5], 256 }\n{ s1 = vsyncmov [sflag:0] }\n"
+                          "{ vsyncpa [sflag:5], 0 }\n");
+    for (int i = 0; i < long_count; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "{ dma.done.wait [sflag:%d], 4096 }\n{ vsyncpa [sflag:%d], 0 }\n",
+                              i, i);
+    snprintf(text + n, sizeof(text) - n,
+             "{ p1 = scmp.eq.s32.totalorder s1, 0 }\n{ shalt.err (p1) }\n{ shalt }");
+    rig_load(&r, 0, text);
+    is_first = rig_run(&r) == 0;
+    rig_close(&r);
+    return is_first;
+}
+
+TEST(as_many_copies_of_a_port_take_turns_as_the_chip_says)
+{
+    assert_true(long_copy_is_first("dma.turn_copies=1", 1));
+    assert_false(long_copy_is_first("dma.turn_copies=2", 1));
+    assert_true(long_copy_is_first("dma.turn_copies=2", 2));
+    assert_false(long_copy_is_first("dma.turn_copies=3", 2));
+    assert_false(long_copy_is_first("dma.turn_copies=64", 2));
+}
+
 TEST(remote_add_wakes_a_core_and_is_charged_to_the_network)
 {
     struct rig r;
@@ -461,6 +499,7 @@ int main(void)
         cmocka_unit_test(words_reach_smem_from_hbm_and_vmem),
         cmocka_unit_test(remote_copy_moves_data_and_raises_both_flags),
         cmocka_unit_test(remote_copies_of_a_core_take_turns),
+        cmocka_unit_test(as_many_copies_of_a_port_take_turns_as_the_chip_says),
         cmocka_unit_test(remote_add_wakes_a_core_and_is_charged_to_the_network),
         cmocka_unit_test(two_streams_share_a_chip_and_take_longer_than_one),
         cmocka_unit_test(two_sync_operations_of_a_bundle_are_settled_in_turn),
