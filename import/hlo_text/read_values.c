@@ -146,7 +146,7 @@ static int read_paddings(struct hlo_reader *r, int *count)
         *hlo_read_add_int(r, count) = low;
         *hlo_read_add_int(r, count) = high;
         *hlo_read_add_int(r, count) = interior;
-    } while (hlo_scan_take(s, 'x'));
+    } while (hlo_scan_take_close(s, 'x'));     /* a name on the next line may begin so */
     return 0;
 }
 

@@ -145,6 +145,14 @@ bool hlo_scan_take(struct hlo_scan *s, char c)
     return true;
 }
 
+bool hlo_scan_take_close(struct hlo_scan *s, char c)
+{
+    if (s->at == s->end || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
 bool hlo_scan_take_text(struct hlo_scan *s, const char *text)
 {
     if (!hlo_scan_see_text(s, text))

@@ -46,6 +46,7 @@ bool hlo_scan_is_end(struct hlo_scan *s);
 bool hlo_scan_see(struct hlo_scan *s, char c);
 bool hlo_scan_see_text(struct hlo_scan *s, const char *text);   /* "->", "{...}" */
 bool hlo_scan_take(struct hlo_scan *s, char c);
+bool hlo_scan_take_close(struct hlo_scan *s, char c);       /* with no blank in between */
 bool hlo_scan_take_text(struct hlo_scan *s, const char *text);
 bool hlo_scan_take_word(struct hlo_scan *s, const char *word);  /* a whole identifier */
 int hlo_scan_want(struct hlo_scan *s, char c);

@@ -24,8 +24,7 @@ static enum kind kind_of(const struct array *a, int dim)
     return dim == a->row_dim ? KIND_ROW : KIND_OUTER;
 }
 
-/* elements along a dimension that a tile covers */
-static int64_t tile_extent(const struct array *a, int dim)
+int64_t move_tile_extent(const struct array *a, int dim)
 {
     switch (kind_of(a, dim)) {
     case KIND_LANE: return a->is_linear ? (int64_t)a->tile_rows * ARRAY_LANES : ARRAY_LANES;
@@ -52,15 +51,16 @@ int64_t move_least_inner(const struct move_source *s, int k, const struct array 
                            bool is_result)
 {
     struct end me = end_of(&s->index_dim[k], is_result);
-    int64_t extent = tile_extent(a, me.dim), count = s->index_dim[k].count;
+    int64_t extent = move_tile_extent(a, me.dim), count = s->index_dim[k].count;
     int64_t first = (is_result ? s->to_first : s->from_first)[me.dim], below = 1;
+    bool is_apart = is_result;          /* boxes of an operand may have tiles in common */
 
-    if (me.scale < 0)
-        return count;
     if (extent == 1)
         return 1;
+    if (me.scale < 0)
+        return count;
     if (me.scale % extent == 0)
-        return first % extent ? count : 1;
+        return is_apart && first % extent ? count : 1;
     for (int i = 0; i < s->index_dim_count; i++) {
         struct end other = end_of(&s->index_dim[i], is_result);
 
@@ -69,7 +69,7 @@ int64_t move_least_inner(const struct move_source *s, int k, const struct array 
         if (other.dim == me.dim && other.scale < me.scale)
             below += other.scale * (s->index_dim[i].count - 1);
     }
-    if (below > me.scale || first % extent)
+    if (below > me.scale || (is_apart && first % extent))
         return count;
     for (int64_t inner = 1; inner < count; inner++)
         if (count % inner == 0 && me.scale * inner % extent == 0)
@@ -178,9 +178,9 @@ static int number_grid(struct move_box *b)
         for (int e = d + 1; e < count; e++) {   /* the result's major index dimensions outside */
             const struct array *to = move_side_array(b, -1);
             const struct move_index_dim *x = &s->index_dim[order[d]], *y = &s->index_dim[order[e]];
-            int64_t xs = tile_extent(to, x->to_dim) > 1 ? x->to_scale
+            int64_t xs = move_tile_extent(to, x->to_dim) > 1 ? x->to_scale
                          : array_outer_stride(to, x->to_dim) * x->to_scale * ARRAY_LANES * 64;
-            int64_t ys = tile_extent(to, y->to_dim) > 1 ? y->to_scale
+            int64_t ys = move_tile_extent(to, y->to_dim) > 1 ? y->to_scale
                          : array_outer_stride(to, y->to_dim) * y->to_scale * ARRAY_LANES * 64;
 
             if (ys > xs) {
@@ -330,7 +330,7 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
     for (int k = 0; k < MOVE_INDEX_DIMS_MAX; k++)
         b->index_dim_box[source < 0 ? MOVE_SOURCES_MAX : source][k] = -1;
     for (int i = a->is_linear; i < 2; i++) {    /* box dimensions 0: rows, 1: lanes */
-        int64_t low = 0, high = 0, extent = tile_extent(a, inside[i]), tiles;
+        int64_t low = 0, high = 0, extent = move_tile_extent(a, inside[i]), tiles;
         int64_t stride = tile_stride(a, inside[i]);
 
         if (a->shape.rank)
@@ -349,7 +349,7 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
 
         if (g >= 0)
             side->grid_step[g] = e.scale * b->inner[source < 0 ? 0 : source][k]
-                                 / tile_extent(a, e.dim) * tile_stride(a, e.dim);
+                                 / move_tile_extent(a, e.dim) * tile_stride(a, e.dim);
     }
     side->tiles = 1;
     for (int i = 0; i < side->box_dims; i++)

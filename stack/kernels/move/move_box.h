@@ -53,7 +53,7 @@ struct move_box {
     int64_t cycles;                     /* of all steps, copies and all, about */
 };
 
-#define MOVE_REGIONS_MAX 16
+#define MOVE_REGIONS_MAX 48
 
 /*
  * The result in one region or, where large sizes do not divide, in several, each

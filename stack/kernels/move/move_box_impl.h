@@ -6,6 +6,9 @@
 /* operand of a source; source < 0: the result */
 const struct array *move_side_array(const struct move_box *b, int source);
 
+/* elements along a dimension that a tile covers */
+int64_t move_tile_extent(const struct array *a, int dim);
+
 /*
  * Least part of index dimension k that a box must hold so that boxes are made of whole
  * tiles on this side: all of it, unless what is below and some of it fill tiles.

@@ -1,9 +1,11 @@
 /*
  * The regions of a move's result: one, as a rule. Where a size that no tile
  * divides is too large for a box, its whole chunks and the rest; where padding
- * lies beside the source along outer dimensions, the source and the padding.
+ * lies beside the source along outer dimensions, the source and the padding; where
+ * sources meet within tiles, each one's whole tiles and the seams (move_seam.h).
  */
 #include "stack/kernels/move/move_box_impl.h"
+#include "stack/kernels/move/move_seam.h"
 
 #include <string.h>
 
@@ -27,6 +29,15 @@ static int check_types(struct move_box *b)
     return b->map.source_count ? 0 : -1;
 }
 
+/* RAGGED_CHUNK, or a tile of either side, which of bytes has more elements */
+static int64_t ragged_chunk(const struct move_box *b, const struct move_index_dim *x)
+{
+    int64_t from = move_tile_extent(move_side_array(b, 0), x->from_dim);
+    int64_t to = move_tile_extent(move_side_array(b, -1), x->to_dim), most = from > to ? from : to;
+
+    return most > RAGGED_CHUNK ? most : RAGGED_CHUNK;
+}
+
 /* the largest one that boxes must hold whole only because they do not divide it; -1: none */
 static int ragged_index_dim(const struct move_box *b, int64_t *main_count)
 {
@@ -36,7 +47,7 @@ static int ragged_index_dim(const struct move_box *b, int64_t *main_count)
     if (b->map.source_count > 1 || b->map.has_fill)
         return -1;
     for (int k = 0; k < s->index_dim_count; k++) {
-        int64_t chunk = RAGGED_CHUNK, whole = s->index_dim[k].count / chunk * chunk;
+        int64_t chunk = ragged_chunk(b, &s->index_dim[k]), whole = s->index_dim[k].count / chunk * chunk;
         struct move_source main = *s;
 
         if (b->inner[0][k] < s->index_dim[k].count || !whole || whole == s->index_dim[k].count ||
@@ -161,13 +172,34 @@ static int cut_padding(struct move_box *b, struct move_box *padding, int max)
 
 static int plan_region(struct move_box *b, struct move_box *list, int *count);
 
+/* whole tiles of each operand, and the tiles in which they meet, along the first dimension that can */
+static int plan_seams(struct move_box *b, struct move_box *list, int *count)
+{
+    struct move_box *part = mem_alloc(MOVE_REGIONS_MAX * sizeof(*part));
+    const struct array *a = b->job->result[0];
+    int parts = 0, status = 0;
+
+    for (int d = a->shape.rank - 1; d >= 0 && !parts; d--)
+        if (move_tile_extent(a, d) > 1)
+            parts = move_cut_seams(b, d, move_tile_extent(a, d), part, MOVE_REGIONS_MAX - *count);
+    for (int i = 0; i < parts && !status; i++) {
+        status = *count == MOVE_REGIONS_MAX ? -1 : 0;
+        if (!status) {
+            list[*count] = part[i];
+            status = plan_region(&list[*count], list, count);
+        }
+    }
+    mem_free(part);
+    return parts ? status : -1;
+}
+
 /* b is the next box of the list; regions of padding follow it */
 static int plan_padding(struct move_box *b, struct move_box *list, int *count)
 {
     struct move_box *padding = mem_alloc(MOVE_REGIONS_MAX * sizeof(*padding));
     int rest = cut_padding(b, padding, MOVE_REGIONS_MAX), status;
 
-    status = rest ? plan_region(b, list, count) : -1;
+    status = rest ? plan_region(b, list, count) : plan_seams(b, list, count);
     for (int i = 0; i < rest && !status; i++) {
         if (*count == MOVE_REGIONS_MAX) {
             status = -1;

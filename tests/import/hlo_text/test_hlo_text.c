@@ -178,7 +178,8 @@ TEST(layouts_windows_labels_and_paddings_are_taken_apart)
         "e { x = f32[2,8,8,4]{3,0,2,1:T(8,128)(2,1)S(1)} parameter(0) k = f32[3,3,4,5] parameter(1)\n"
         "c = f32[2,4,8,5] convolution(x, k), dim_labels=b01f_01io->b01f, "
         "window={size=3x3 stride=2x1 pad=0_1x-1_3 rhs_reversal=0x1}\nz = f32[] constant(0)\n"
-        "ROOT p = f32[2,8,10,15] pad(x, z), padding=0_0x0_0x3_-1x1_1_3 }");
+        "p = f32[2,8,10,15] pad(x, z), padding=0_0x0_0x3_-1x1_1_3\n"
+        "x_2 = f32[2,8,10,15] abs(p)\nROOT r = f32[2,8,10,15] add(p, x_2) }");
     const struct hlo_layout *l = find(m, "x")->type.layout;
     const struct hlo_window *w = hlo_detail(find(m, "c"))->window;
 
