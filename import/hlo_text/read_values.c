@@ -141,7 +141,7 @@ static int read_paddings(struct hlo_reader *r, int *count)
 
         if (hlo_scan_int(s, -INT64_MAX, INT64_MAX, &low) || hlo_scan_want(s, '_')
             || hlo_scan_int(s, -INT64_MAX, INT64_MAX, &high)
-            || (hlo_scan_take(s, '_') && hlo_scan_int(s, 0, INT64_MAX, &interior)))
+            || (hlo_scan_take_close(s, '_') && hlo_scan_int(s, 0, INT64_MAX, &interior)))
             return -1;
         *hlo_read_add_int(r, count) = low;
         *hlo_read_add_int(r, count) = high;

@@ -47,7 +47,8 @@ static int ragged_index_dim(const struct move_box *b, int64_t *main_count)
     if (b->map.source_count > 1 || b->map.has_fill)
         return -1;
     for (int k = 0; k < s->index_dim_count; k++) {
-        int64_t chunk = ragged_chunk(b, &s->index_dim[k]), whole = s->index_dim[k].count / chunk * chunk;
+        int64_t chunk = ragged_chunk(b, &s->index_dim[k]);
+        int64_t whole = s->index_dim[k].count / chunk * chunk;
         struct move_source main = *s;
 
         if (b->inner[0][k] < s->index_dim[k].count || !whole || whole == s->index_dim[k].count ||
@@ -172,7 +173,7 @@ static int cut_padding(struct move_box *b, struct move_box *padding, int max)
 
 static int plan_region(struct move_box *b, struct move_box *list, int *count);
 
-/* whole tiles of each operand, and the tiles in which they meet, along the first dimension that can */
+/* whole tiles of each operand, and those in which they meet, along the first dimension that can */
 static int plan_seams(struct move_box *b, struct move_box *list, int *count)
 {
     struct move_box *part = mem_alloc(MOVE_REGIONS_MAX * sizeof(*part));
@@ -180,8 +181,7 @@ static int plan_seams(struct move_box *b, struct move_box *list, int *count)
     int parts = 0, status = 0;
 
     for (int d = a->shape.rank - 1; d >= 0 && !parts; d--)
-        if (move_tile_extent(a, d) > 1)
-            parts = move_cut_seams(b, d, move_tile_extent(a, d), part, MOVE_REGIONS_MAX - *count);
+        parts = move_cut_seams(b, d, move_tile_extent(a, d), part, MOVE_REGIONS_MAX - *count);
     for (int i = 0; i < parts && !status; i++) {
         status = *count == MOVE_REGIONS_MAX ? -1 : 0;
         if (!status) {

@@ -1,7 +1,7 @@
 /*
- * Cuts the region of a result along a dimension of its tiles: where several operands follow each
- * other, or padding stands beside one, the whole tiles of each operand are a region of their own,
- * which streams, and the tiles in which they meet are small ones.
+ * Cuts the region of a result along a dimension: where several operands follow each other, or
+ * padding stands beside one, the whole tiles of each operand are a region of their own, which
+ * streams, and the tiles in which they meet, where the dimension is one of the tiles', are small.
  */
 #include "stack/kernels/move/move_seam.h"
 
@@ -12,7 +12,8 @@
 /* whole tiles of one operand, or what lies between two of those */
 struct range { int64_t low, end; };
 
-#define TILES_MIN 4                     /* of an operand's own region: fewer are part of a seam */
+#define TILES_MIN 4                     /* of an operand's own region: fewer are part of a seam; */
+                                        /* outside of tiles there are none */
 
 /* the places along the dimension that a source gives, which follow each other; false: they do not */
 static bool places_of(const struct move_source *s, int dim, struct range *r)
@@ -30,8 +31,8 @@ static bool places_of(const struct move_source *s, int dim, struct range *r)
 }
 
 /*
- * Whole tiles within the range; where the region ends, so may a tile. Beside padding one more tile is
- * left to the seam, which no operand would have a part of.
+ * Whole tiles within the range; where the region ends, so may a tile. Beside padding one more tile
+ * is left to the seam, which no operand would have a part of.
  */
 static struct range whole_tiles(const struct range *r, const struct range *region, int64_t extent,
                                 bool has_fill)
@@ -112,7 +113,7 @@ static int find_whole(const struct move_box *b, int dim, int64_t extent, struct 
         if (!places_of(&b->map.source[i], dim, &r) || r.end - r.low == region.end - region.low)
             return 0;
         w = whole_tiles(&r, &region, extent, b->map.has_fill);
-        if (w.end - w.low < TILES_MIN * extent)
+        if (w.end - w.low < (extent > 1 ? TILES_MIN * extent : 1))
             continue;
         if (count && w.low < list[count - 1].end)
             return 0;

@@ -1,6 +1,7 @@
 /*
- * Long vectors and rows that are cut, joined and padded at places where no tile begins: they stream,
- * in vector memory that holds a small part of them, and are what they were.
+ * Long vectors and rows that are cut, joined and padded at places where no tile begins, and batches
+ * that are joined: they stream, in vector memory that holds a small part of them, and are what they
+ * were.
  */
 #include "base/rng.h"
 #include "base/units.h"
@@ -33,15 +34,18 @@ static int joined(struct graph *g, enum graph_dtype type, int rank)
 {
     int part[6], count = (int)between(2, 6);
 
-    for (int i = 0; i < count; i++)
-        part[i] = graph_parameter(g, row(type, rank, i % 2 ? between(1, 3000) : between(9000, 40000)),
-                                  "abcdef" + i);
+    for (int i = 0; i < count; i++) {
+        int64_t size = i % 2 ? between(1, 3000) : between(9000, 40000);
+
+        part[i] = graph_parameter(g, row(type, rank, size), "abcdef" + i);
+    }
     return graph_concatenate(g, part, count, rank - 1);
 }
 
 static int cut(struct graph *g, enum graph_dtype type, int rank)
 {
-    int64_t start[3] = {0}, limit[3] = {3, 5, 0}, stride[3] = {1, 1, 1}, size = between(60000, 90000);
+    int64_t start[3] = {0}, limit[3] = {3, 5, 0}, stride[3] = {1, 1, 1};
+    int64_t size = between(60000, 90000);
 
     start[rank - 1] = between(1, 9000);
     limit[rank - 1] = size - between(0, 9000);
@@ -98,6 +102,34 @@ TEST(what_is_padded_streams)
         check(padded, i);
 }
 
+/* batches of [60, 256], more than vector memory holds, one behind the other */
+TEST(batches_are_joined_as_they_stream)
+{
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
+
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        struct kernel_rig r = {.chip = "v5e", .vmem_rows = 3000};
+        struct arena a;
+        struct graph g;
+        int part[3];
+
+        arena_init(&a);
+        graph_init(&g, &a, "batches");
+        for (int k = 0; k < 3; k++) {
+            struct shape s = shape_make(types[i], 3, (const int64_t[]){between(1, 30), 60, 256});
+
+            part[k] = graph_parameter(&g, s, "xyz" + k);
+        }
+        graph_output(&g, graph_concatenate(&g, part, 3, 0), "y", -1);
+        kernel_rig_open(&r, &g);
+        assert_int_equal(r.segment.tiling.size[0], 1);          /* streamed */
+        kernel_rig_check(&r, 7);
+        kernel_rig_close(&r);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+}
+
 /* an element took some hundred cycles */
 TEST(outer_dimensions_are_reversed_as_they_stream)
 {
@@ -127,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_joined_streams), cmocka_unit_test(what_is_cut_streams),
         cmocka_unit_test(what_is_padded_streams),
+        cmocka_unit_test(batches_are_joined_as_they_stream),
         cmocka_unit_test(outer_dimensions_are_reversed_as_they_stream),
     };
 
