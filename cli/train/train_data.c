@@ -5,6 +5,7 @@
 #include "cli/train/train.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -215,11 +216,27 @@ static float f32_of(const struct data_tensor *x, int64_t i, float pixel)
     }
 }
 
-/* of s32 and u8 */
+/* floating ones are whole: check_whole */
 static int32_t s32_of(const struct data_tensor *x, int64_t i)
 {
-    return x->spec.dtype == DATA_S32 ? ((const int32_t *)x->data)[i]
-                                     : ((const uint8_t *)x->data)[i];
+    switch (x->spec.dtype) {
+    case DATA_F32: return (int32_t)((const float *)x->data)[i];
+    case DATA_S32: return ((const int32_t *)x->data)[i];
+    default: return ((const uint8_t *)x->data)[i];
+    }
+}
+
+/* Keras takes classes and ids as floats, too; -1 where one is no whole number of 32 bits */
+static int check_whole(const struct data_tensor *x, const char *path, bool is_label, struct err *e)
+{
+    int64_t elems = data_spec_elems(&x->spec), each = elems / x->spec.dim[0];
+    const float *value = x->data;
+
+    for (int64_t i = 0; i < elems && x->spec.dtype == DATA_F32; i++)
+        if (!(fabsf(value[i]) < 0x1p31f && value[i] == truncf(value[i])))
+            return err_at(e, path, 0, 0, "%s %g of sample %" PRId64 " is not a whole number",
+                          is_label ? "label" : "element", (double)value[i], i / each);
+    return 0;
 }
 
 static bool is_s32(const struct shape *sample) { return sample->dtype == DTYPE_S32; }
@@ -243,7 +260,7 @@ static const void *convert(struct train_run *t, const struct data_tensor *x, con
     bool is_label = output >= 0;
     void *to;
 
-    if (each != shape_elems(sample) || (is_s32(sample) && x->spec.dtype == DATA_F32)) {
+    if (each != shape_elems(sample)) {
         err_at(e, path, 0, 0, "%s are %s, model %s%s%s takes %s",
                is_label ? "labels" : "samples", print_sample(x, has, sizeof(has)), t->model.name,
                t->options->task == TASK_PREDICT ? "" : " with loss ",
@@ -252,6 +269,8 @@ static const void *convert(struct train_run *t, const struct data_tensor *x, con
                shape_print(sample, wants, sizeof(wants)));
         return NULL;
     }
+    if (is_s32(sample) && check_whole(x, path, is_label, e) != 0)
+        return NULL;
     to = arena_array(&t->arena, (size_t)elems, 4);
     for (int64_t i = 0; i < elems; i++)
         if (is_s32(sample))

@@ -29,7 +29,7 @@ set_of train 16
 refuse 'no output "sort"; its outputs' train $with --data "$data" --loss sort=mse
 refuse '"-1" is no number from 0 up' train $with --data "$data" --loss-weights kind=-1
 refuse '"x" is no number from 0 up' train $with --data "$data" --loss-weights x
-refuse 'y_test_size.npy: labels are' train $with --data "$data"
+refuse 'labels of shape [] do not fit predictions of shape [1]' train $with --data "$data"
 
 # the first epoch's loss without a step that changes anything
 loss() {
