@@ -20,8 +20,8 @@ int model_json_read_sample(struct model_json_reader *r, const json_t *v, const c
     if (!json_is_array(v) || size < 1 || size > 6)
         return model_json_fail(
             r, "\"%s\" must be a list of the batch (null) and up to 5 dimensions", field);
-    if (!json_is_null(json_array_get(v, 0)))
-        return model_json_fail(r, "\"%s\" fixes the batch size; it must be null there", field);
+    if (!json_is_null(json_array_get(v, 0)) && !json_is_integer(json_array_get(v, 0)))
+        return model_json_fail(r, "\"%s\" must begin with the batch, null or a whole number", field);
     for (size_t i = 1; i < size; i++) {
         const json_t *d = json_array_get(v, i);
 

@@ -19,6 +19,25 @@ bool json_is_wrapper(const json_t *layer)
            strcmp(class_of(layer), "TimeDistributed") == 0;
 }
 
+/* -1: the backward layer computes something else than the forward one turned round */
+static int check_backward(struct model_json_reader *r, const json_t *forward,
+                          const json_t *backward)
+{
+    static const char *const fields[] = {"units", "activation", "recurrent_activation", "use_bias",
+                                         "reset_after", "return_sequences", "return_state",
+                                         "dropout", "recurrent_dropout"};
+
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const json_t *a = json_object_get(forward, fields[i]);
+        const json_t *b = json_object_get(backward, fields[i]);
+
+        if (a && b && !json_equal(a, b))
+            return model_json_fail(r, "the layers of a Bidirectional differ in \"%s\", which is not "
+                                   "supported", fields[i]);
+    }
+    return 0;
+}
+
 static int make_two_way(struct model_json_reader *r, const json_t *config, struct layer *l)
 {
     static const char *const names[] = {"concat", "sum", "mul", "ave"};
@@ -35,6 +54,9 @@ static int make_two_way(struct model_json_reader *r, const json_t *config, struc
                                layer_class(l->kind));
     if (l->c.goes_backward)
         return model_json_fail(r, "Bidirectional's layer must not go backwards by itself");
+    if (check_backward(r, json_object_get(json_object_get(config, "layer"), "config"),
+                       json_object_get(json_object_get(config, "backward_layer"), "config")) != 0)
+        return -1;
     l->c.both = mode && json_is_null(mode) ? LAYER_APART : modes[which];
     return 0;
 }

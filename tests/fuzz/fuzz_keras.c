@@ -22,7 +22,7 @@ static void trace(struct model *m, struct arena *a, struct variable_set *set)
 
         memmove(s.dim + 1, s.dim, (size_t)s.rank++ * sizeof(*s.dim));
         s.dim[0] = 3;
-        input[i] = trace_input(&t, "input", &s);
+        input[i] = trace_input(&t, arena_printf(a, "input_%d", i), &s);
     }
     model_forward(&t, m, input, result, &penalty);
     for (int i = 0; i < m->output_count; i++)

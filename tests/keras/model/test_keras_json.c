@@ -436,6 +436,23 @@ TEST(a_model_may_be_on_each_step)
                         "supported");
 }
 
+/* the backward layer has a configuration of its own, of which only the names were read once */
+TEST(the_two_layers_of_a_bidirectional_one_compute_the_same)
+{
+#define TWO_WAYS(activation) \
+    "{'class_name': 'Sequential', 'config': {'name': 's', 'layers': [{'class_name': 'InputLayer', " \
+    "'config': {'name': 'x', 'batch_shape': [7, 5, 4]}}, {'class_name': 'Bidirectional', " \
+    "'config': {'name': 'b', 'layer': {'class_name': 'LSTM', 'config': {'name': 'f', 'units': 2, " \
+    "'activation': 'tanh'}}, 'backward_layer': {'class_name': 'LSTM', 'config': {'name': 'g', " \
+    "'units': 2, 'activation': '" activation "', 'go_backwards': true}}}}]}}"
+    load(TWO_WAYS("tanh"));
+    expect_sample(m.output[0], SIZES(4));
+    model_fini(&m);
+    assert_int_equal(read_text(TWO_WAYS("relu")), -1);
+    assert_string_equal(e.msg, "layer \"b\": the layers of a Bidirectional differ in "
+                        "\"activation\", which is not supported");
+}
+
 /* where it was built first, or adapted, need not be where it is called */
 TEST(a_layer_may_have_been_built_for_other_sizes)
 {
@@ -496,8 +513,8 @@ TEST(inputs_must_have_fixed_sizes)
                    "layer \"x\": dimension 1 of \"batch_shape\" is null; sizes are fixed on a TPU: "
                    "say it with --input-shape");
     expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
-                   " 'config': {'name': 'x', 'batch_shape': [32, 4]}}]}}",
-                   "layer \"x\": \"batch_shape\" fixes the batch size; it must be null there");
+                   " 'config': {'name': 'x', 'batch_shape': [[32], 4]}}]}}",
+                   "layer \"x\": \"batch_shape\" must begin with the batch, null or a whole number");
     expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
                    " 'config': {'name': 'x', 'batch_shape': [null, 4], 'dtype': 'string'}}]}}",
                    "layer \"x\": \"dtype\" is string; an input must be of floats or whole numbers");
@@ -654,6 +671,7 @@ int main(void)
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
         UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
         UNIT(a_layer_may_have_been_built_for_other_sizes),
+        UNIT(the_two_layers_of_a_bidirectional_one_compute_the_same),
         UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
         UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
         UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),
