@@ -178,14 +178,31 @@ static void fill_with_zeros(struct nest_body *b, const struct transpose *x)
             }
 }
 
+/* rest of a dimension of `count` places in bodies of `unroll`, too short to pop beside pushes */
+static bool has_short_rest(const struct conv_plan *p, int64_t count, int64_t unroll)
+{
+    int64_t rest = count % unroll * p->slots * p->batch_tiles;
+
+    return rest && rest < POP_DELAY * (int64_t)p->chip->xlu_count;
+}
+
+/*
+ * Places of a body. A divisor of their number needs no second nest for the rest; of a number that
+ * has none near, as 59 rows of an image with their border, the rest is a nest of its own.
+ */
 static int64_t unroll_of(const struct conv_plan *p, int64_t count)
 {
-    int64_t unroll = within(BLOCKS_USUAL / (p->slots * p->batch_tiles), count);
+    int64_t usual = within(BLOCKS_USUAL / (p->slots * p->batch_tiles), count), unroll = usual;
 
-    if (unroll < 1)
+    if (usual <= 1)
         return 1;
     while (count % unroll)
         unroll--;
+    if (2 * unroll >= usual)
+        return unroll;
+    for (int64_t i = usual; 2 * i >= usual && i > 1; i--)
+        if (!has_short_rest(p, count, i))
+            return i;
     return unroll;
 }
 
@@ -238,33 +255,54 @@ static void transpose_loops(struct conv_gen *g, struct transpose *x, struct conv
     conv_end(g);
 }
 
+/* where the places along each spatial dimension begin in the window, and in the rows made */
+struct places { int64_t count, from, to; };
+
+/* a nest over `first` .. of blocks of features, places `skip` .. of dimension `inner` in bodies */
+static void transpose_places(struct conv_gen *g, struct transpose *x, int64_t first, int64_t end,
+                             const struct places *at, int inner, int64_t skip, int64_t count,
+                             int64_t unroll)
+{
+    const struct conv_plan *p = x->p;
+    int64_t unit = LANES / x->height * x->w->pitch[BOX_ROWS];
+    struct conv_nest n = {0};
+    struct nest_body b = {.g = g};
+
+    conv_nest_level(&n, end - first, p->slots * unit * TILE_ROWS, p->feature_stride * TILE_ROWS);
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        if (i != inner)
+            conv_nest_level(&n, at[i].count, at[i].from * TILE_ROWS, at[i].to * TILE_ROWS);
+    conv_nest_level(&n, count / unroll, unroll * at[inner].from * TILE_ROWS,
+                    unroll * at[inner].to * TILE_ROWS);
+    list_blocks(x, unroll, at[inner].from, at[inner].to, (int)g->chip->xlu_count);
+    transpose_loops(g, x, &n, &b,
+                    (first * p->slots * unit + skip * at[inner].from) * TILE_ROWS,
+                    p->rows_row + (first * p->feature_stride + skip * at[inner].to) * TILE_ROWS);
+}
+
 static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t first, int64_t end)
 {
     const struct conv_plan *p = x->p;
-    int64_t unit = LANES / x->height * x->w->pitch[BOX_ROWS], unroll;
-    struct conv_nest n = {0};
-    struct nest_body b = {.g = g};
-    int64_t extent[CONV_SPATIAL], from[CONV_SPATIAL];
+    struct places at[CONV_SPATIAL];
+    int64_t unroll, whole;
+    int inner = CONV_SPATIAL - 1;
 
     if (end <= first)
         return;
-    for (int i = 0; i < CONV_SPATIAL; i++) {
-        extent[i] = conv_places(p, i);
-        from[i] = conv_place_step(p, i) * x->w->pitch[i];
-    }
-    unroll = unroll_of(p, extent[2]);
-    conv_nest_level(&n, end - first, p->slots * unit * TILE_ROWS, p->feature_stride * TILE_ROWS);
-    conv_nest_level(&n, extent[0], from[0] * TILE_ROWS, p->base[0] * TILE_ROWS);
-    conv_nest_level(&n, extent[1], from[1] * TILE_ROWS, p->base[1] * TILE_ROWS);
-    conv_nest_level(&n, extent[2] / unroll, unroll * from[2] * TILE_ROWS,
-              unroll * p->base[2] * TILE_ROWS);
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        at[i] = (struct places){conv_places(p, i), conv_place_step(p, i) * x->w->pitch[i],
+                                p->base[i]};
+    while (inner > 0 && at[inner].count == 1)
+        inner--;
+    unroll = unroll_of(p, at[inner].count);
+    whole = at[inner].count / unroll * unroll;
     x->features -= first * p->slots * LANES;
     x->depth = round_up(conv_has_many_taps(p) ? p->members * p->member_rows
                                               : within(x->features, LANES), x->height);
-    list_blocks(x, unroll, from[2], p->base[2], (int)g->chip->xlu_count);
-    transpose_loops(g, x, &n, &b,
-                    first * p->slots * unit * TILE_ROWS,
-                    p->rows_row + first * p->feature_stride * TILE_ROWS);
+    transpose_places(g, x, first, end, at, inner, 0, whole, unroll);
+    if (whole < at[inner].count)
+        transpose_places(g, x, first, end, at, inner, whole, at[inner].count - whole,
+                         at[inner].count - whole);
     x->features += first * p->slots * LANES;
 }
 
