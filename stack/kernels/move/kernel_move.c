@@ -83,6 +83,7 @@ const struct move_way move_general = {cost_general, emit_general};
 /* ---- streamed: boxes of whole tiles, moved in VMEM between copies in and out ---- */
 
 struct stream {
+    struct move_words words;
     struct move_box region[MOVE_REGIONS_MAX];   /* of the result */
     struct move_box box;                        /* of the one at hand */
 };
@@ -105,7 +106,7 @@ static void emit_step(struct move_step *step, void *user)
 
 static struct move_pieces regions_of(struct stream *s, const struct kernel_job *job)
 {
-    return (struct move_pieces){.count = move_box_plan(job, s->region), .user = s,
+    return (struct move_pieces){.count = move_box_plan(job, &s->words, s->region), .user = s,
                                 .plan = plan_region, .box = &s->box, .step = emit_step};
 }
 

@@ -12,6 +12,7 @@
 #define STACK_MOVE_BOX_H
 #include "stack/kernels/pipeline/pipeline.h"
 #include "stack/kernels/move/move_map.h"
+#include "stack/kernels/move/move_words.h"
 
 struct move_side {
     struct array view;                  /* the array from the first box's first tile on */
@@ -58,9 +59,9 @@ struct move_box {
 /*
  * The result in one region or, where large sizes do not divide, in several, each
  * with boxes of its own: their number, in list[MOVE_REGIONS_MAX]. -1: no map, no
- * box that fits, other types.
+ * box that fits, other types. `words` is the boxes' and lives as long as they do.
  */
-int move_box_plan(const struct kernel_job *job, struct move_box *list);
+int move_box_plan(const struct kernel_job *job, struct move_words *words, struct move_box *list);
 
 /* rows of the images; again after pipeline_begin */
 void move_box_resolve(struct move_box *b);

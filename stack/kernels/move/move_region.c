@@ -245,17 +245,19 @@ static int plan_region(struct move_box *b, struct move_box *list, int *count)
     return k < 0 ? plan_padding(b, list, count) : plan_ragged(b, k, main_count, list, count);
 }
 
-int move_box_plan(const struct kernel_job *job, struct move_box *list)
+int move_box_plan(const struct kernel_job *job, struct move_words *words, struct move_box *list)
 {
-    const struct shape *to = &job->result[0]->shape;
+    const struct shape *to;
     int count = 0;
 
     memset(list, 0, sizeof(*list));
     list->job = job;
+    if (move_map_make(job->body, &list->map) || check_types(list))
+        return -1;
+    if (move_words_make(words, job, &list->map))
+        list->job = &words->job;
+    to = &list->job->result[0]->shape;
     for (int d = 0; d < to->rank; d++)
         list->last[d] = to->dim[d] - 1;
-    if (move_map_make(job->body, &list->map) || check_types(list) ||
-        plan_region(list, list, &count))
-        return -1;
-    return count;
+    return plan_region(list, list, &count) ? -1 : count;
 }

@@ -306,6 +306,42 @@ TEST(outer_dimensions_that_follow_on_each_other_are_one)
     assert_in_range(cycles_of_move(231, 48, heads_of), 0, 20000);
 }
 
+/* halves of rows of lanes that change places between two images, [h, w, 2 n, 2 x 64] */
+static int halves_of_lanes(struct graph *g, enum graph_dtype dtype, int64_t n)
+{
+    int x = graph_parameter(g, shape_make(dtype, 4, (const int64_t[]){4, 14, 2 * n, 128}), "x");
+
+    x = graph_reshape(g, x, shape_make(dtype, 6, (const int64_t[]){4, 14, 2, n, 2, 64}));
+    x = graph_transpose(g, x, (const int[]){0, 1, 4, 3, 2, 5});
+    return graph_reshape(g, x, shape_make(dtype, 4, (const int64_t[]){4, 28, n, 128}));
+}
+
+/* as bytes that are copied in and out: nothing is unpacked where rows of a word stay together */
+TEST(rows_of_a_word_move_together)
+{
+    static const enum graph_dtype dtype[] = {DTYPE_BF16, DTYPE_S8, DTYPE_BF16, DTYPE_S8};
+    static const int64_t rows[] = {64, 64, 9, 18};
+
+    for (int i = 0; i < 4; i++) {
+        struct kernel_rig r = {.chip = "v3", .values = RIG_HARD};
+        struct arena a;
+        struct graph g;
+
+        arena_init(&a);
+        graph_init(&g, &a, "halves");
+        graph_output(&g, halves_of_lanes(&g, dtype[i], rows[i]), "y", -1);
+        kernel_rig_open(&r, &g);
+        kernel_rig_check(&r, 6);
+        if (i < 2)
+            assert_true((double)kernel_rig_time(&r) <
+                        1.5 * 2 * (double)array_payload_bytes(&r.operand[0]) / 450e9 * 940e6 +
+                        5000);
+        kernel_rig_close(&r);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test(work_on_an_operand_is_done_as_it_is_unpacked),
         cmocka_unit_test(outer_dimensions_that_follow_on_each_other_are_one),
         cmocka_unit_test(lanes_in_another_order_or_distance_are_permuted),
+        cmocka_unit_test(rows_of_a_word_move_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
