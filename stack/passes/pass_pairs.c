@@ -17,14 +17,16 @@
  * and gradients by kernel are those of these kernels, added up over r and s.
  *
  * A *family* is arrays that elementwise work joins. It is laid out in pairs where all that makes
- * them and all that reads them can be: convolutions, elementwise work, sums per feature, and
- * reshapes of the program itself between pixels and their pairs.
+ * them and all that reads them can be: convolutions, elementwise work, sums per feature, windows
+ * (pools and their gradients, of pairs of images: stack/passes/pairs_images.h), and reshapes of
+ * the program itself between pixels and their pairs.
  */
 #include "stack/passes/pass.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/conv/conv.h"
+#include "stack/passes/pairs_images.h"
 
 #define FEATURES_MIN 17                 /* fewer: a first layer, which has layouts of its own */
 #define IMAGES_MIN 16                   /* fewer: pixels are rows, and lanes are no one's concern; */
@@ -38,7 +40,8 @@ struct pairs {
     bool *is_refused;                   /* by node that stands for a family */
     bool *is_output;
     int64_t images_min;
-    int *packed;                        /* by node: the pairs, in the new graph */
+    int *packed;                        /* by node: the pairs, in the new graph; */
+    int *images;                        /* pairs of images, where a window reads them */
 };
 
 /* ----- what may be pairs */
@@ -56,14 +59,19 @@ static bool is_spread(const struct graph *g, const struct graph_node *n)
     return rank == 0 || (rank == 1 && n->shape.rank == 4 && n->dims[0] == FEATURES);
 }
 
-/* contracts batch and pixels: a gradient by kernel */
+static bool has_pixels(const int *spatial) { return spatial[0] == 1 && spatial[1] == WIDTH; }
+
+/* contracts batch and pixels of what is its kernel: a gradient by kernel */
 static bool is_by_kernel(const struct graph_node *n)
 {
-    return n->conv->in_feature == 0 && n->conv->in_batch == FEATURES && n->conv->kernel_in == 0 &&
-           n->conv->kernel_out == FEATURES;
+    return n->conv->kernel_in == 0 && n->conv->kernel_out == FEATURES;
 }
 
-static bool has_pixels(const int *spatial) { return spatial[0] == 1 && spatial[1] == WIDTH; }
+/* an input of such a gradient that may be pairs; a first layer's, with images last, stays */
+static bool is_input_by_kernel(const struct graph_conv *c)
+{
+    return c->in_feature == 0 && c->in_batch == FEATURES && has_pixels(c->in_spatial);
+}
 
 /* labels of an array in the order of its dimensions */
 static bool is_input_plain(const struct graph_conv *c)
@@ -151,10 +159,12 @@ static void find_families(struct pairs *p)
     }
 }
 
-/* a convolution whose result may be pairs */
-static bool may_make(const struct graph_node *n)
+/* a convolution or a window whose result may be pairs */
+static bool may_make(const struct pairs *p, const struct graph_node *n)
 {
-    return n->op == HLO_CONVOLUTION && is_plain_along_width(n) && is_result_plain(n->conv);
+    if (n->op == HLO_CONVOLUTION)
+        return is_plain_along_width(n) && is_result_plain(n->conv);
+    return pairs_is_window(p->w.from, n) && is_pairs(p, n->operand[0]);
 }
 
 /* node `user` may read its operand k as pairs */
@@ -167,6 +177,8 @@ static bool may_read(const struct pairs *p, int user, int k)
         return p->family[user] >= 0;
     if (is_between(n, &g->node[n->operand[k]].shape, &n->shape))
         return true;
+    if (pairs_is_window(g, n))
+        return is_pairs(p, n->operand[0]);
     if (n->op == HLO_REDUCE)
         return n->reduce_mask == 7 && n->reduce_kind == REDUCE_ADD &&
                n->shape.dtype == g->node[n->operand[k]].shape.dtype;
@@ -174,10 +186,8 @@ static bool may_read(const struct pairs *p, int user, int k)
         return false;
     if (!is_by_kernel(n))
         return k == 0 && is_input_plain(n->conv);
-    if (!has_pixels(n->conv->in_spatial) || !has_pixels(n->conv->kernel_spatial) ||
-        n->window[1].is_reversed)
-        return false;
-    return true;
+    return has_pixels(n->conv->kernel_spatial) && !n->window[1].is_reversed &&
+           (k == 1 || is_input_by_kernel(n->conv));
 }
 
 /* what makes or reads an array as no pairs keeps its whole family so; whether any was refused */
@@ -188,7 +198,7 @@ static bool refuse(struct pairs *p)
 
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
-        bool is_right = may_make(n) || is_elementwise(g, n) || is_from_pairs(g, n);
+        bool is_right = may_make(p, n) || is_elementwise(g, n) || is_from_pairs(g, n);
 
         if (is_pairs(p, i)) {
             for (int k = 0; k < n->operand_count && is_elementwise(g, n); k++)
@@ -250,6 +260,30 @@ static int sum(struct pairs *p, int node)
 
     v = graph_reshape(g, v, shape_make(n->shape.dtype, 2, (const int64_t[]){2, n->shape.dim[0]}));
     return graph_reduce(g, REDUCE_ADD, v, 1);
+}
+
+/* ----- windows */
+
+/* what is no pairs becomes images, too */
+static int images_of(struct pairs *p, int node)
+{
+    struct graph *g = &p->w.to;
+
+    if (p->images[node] == NODE_NONE)
+        p->images[node] = is_pairs(p, node) ? pairs_to_images(g, pairs_of(p, node), true)
+                                            : pairs_to_images(g, p->w.moved[node], false);
+    return p->images[node];
+}
+
+static int window(struct pairs *p, int node)
+{
+    const int *from = p->w.from->node[node].operand;
+    struct graph_node n = rewrite_node(&p->w, node);
+
+    n.operand[0] = images_of(p, from[0]);
+    if (n.op == HLO_SELECT_AND_SCATTER)
+        n.operand[1] = images_of(p, from[1]);
+    return pairs_from_images(&p->w.to, pairs_window_of_images(&p->w.to, &n), is_pairs(p, node));
 }
 
 /* ----- convolutions */
@@ -457,6 +491,8 @@ static void visit(struct pairs *p, int node)
     graph_stand_for(&p->w.to, n);
     if (n->op == HLO_CONVOLUTION)
         made = convolution(p, node);
+    else if (pairs_is_window(p->w.from, n) && is_pairs(p, n->operand[0]))
+        made = window(p, node);
     else if (is_pairs(p, node))
         made = n->op == HLO_RESHAPE ? p->w.moved[n->operand[0]] : elementwise(p, node);
     else if (n->op == HLO_REDUCE && is_pairs(p, n->operand[0]))
@@ -487,10 +523,11 @@ int pass_pairs(struct graph *g, const struct pass_context *c, struct err *e)
     arena_init(&a);
     p.family = arena_array(&a, count, sizeof(int));
     p.packed = arena_array(&a, count, sizeof(int));
+    p.images = arena_array(&a, count, sizeof(int));
     p.is_refused = arena_array(&a, count, sizeof(bool));
     p.is_output = arena_array(&a, count, sizeof(bool));
     for (int i = 0; i < g->node_count; i++)
-        p.packed[i] = NODE_NONE;
+        p.packed[i] = p.images[i] = NODE_NONE;
     for (int i = 0; i < g->output_count; i++)
         p.is_output[g->output[i].node] = true;
     p.images_min = conv_has_gradients_by_kernel(g) ? TRAINED_IMAGES_MIN : IMAGES_MIN;

@@ -116,18 +116,98 @@ TEST(other_windows_compute_the_same)
     }
 }
 
-/* a window along the width would want the pixels of a pair apart */
+/* windows of 2 x 2 whose operand has so many features */
+static int count_windows(int64_t features)
+{
+    int count = 0;
+
+    for (int i = 0; i < graph.node_count; i++) {
+        const struct graph_node *n = &graph.node[i];
+
+        count += (n->op == HLO_REDUCE_WINDOW || n->op == HLO_SELECT_AND_SCATTER) &&
+                 graph.node[n->operand[0]].shape.dim[3] == features;
+    }
+    return count;
+}
+
+static int pool(int x, int64_t size, int64_t stride, int64_t low, int64_t high)
+{
+    const struct graph_window plain = {1, 1, 0, 0, 1, 1, false};
+    const struct graph_window w = {size, stride, low, high, 1, 1, false};
+    const struct graph_window all[] = {plain, w, w, plain};
+
+    return graph_reduce_window(&graph, REDUCE_MAX, x, all);
+}
+
+/* a first layer as it is expanded, of images that run along lanes, with its gradient by kernel */
+static int first_layer(int images, int64_t height, int64_t width, int64_t taps, int64_t features)
+{
+    const struct graph_window plain = {taps, 1, 0, 0, 1, 1, false};
+    const struct graph_window w[] = {plain, plain};
+    struct graph_conv lanes = labels;
+    int x = graph_parameter(&graph, F32(height, width, 3, images), "x");
+
+    lanes.in_spatial[0] = 0;
+    lanes.in_spatial[1] = 1;
+    lanes.in_feature = 2;
+    lanes.in_batch = 3;
+    return graph_convolution(&graph, x, graph_parameter(&graph, F32(taps, taps, 3, features), "k"),
+                             w, &lanes, DTYPE_F32, PRECISION_DEFAULT);
+}
+
+/* a window along the width wants the pixels of a pair apart: it has pairs of images */
+TEST(pools_and_their_gradients_are_of_pairs_of_images)
+{
+    struct rng r;
+
+    rng_init(&r, 8);
+    for (int i = 0; i < 8; i++) {
+        int64_t taps = pick(&r, 1, 3), size = pick(&r, 2, 3), features = pick(&r, 17, 20);
+        int64_t height = 4 * pick(&r, 1, 2), width = 4 * pick(&r, 1, 2);
+        int y = norm(first_layer(16, height + taps - 1, width + taps - 1, taps, features), "a");
+
+        y = pool(y, size, 2, 0, size - 2);
+        y = norm(layer(y, 3, 1, 1, 20, "next"), "b");
+        finish(y);
+        run_pass(pass_pairs);
+        assert_int_equal(count_windows(features), 0);
+        assert_int_equal(count_windows(2 * features), 2);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+}
+
+/* what a pool makes may be of odd width, or go out: then it is no pairs, and the rest is */
+TEST(pools_of_pairs_may_make_what_is_none)
+{
+    int x = graph_parameter(&graph, F32(16, 6, 6, 70), "x"), y;
+
+    y = pool(norm(layer(x, 1, 0, 0, 20, "first"), "a"), 2, 2, 0, 0);
+    y = layer(y, 1, 0, 0, 24, "second");
+    finish(y);
+    run_pass(pass_pairs);
+    assert_int_equal(count_windows(40), 2);
+    assert_int_equal(count_features(70, 40), 2);        /* forwards, and the gradient by kernel */
+}
+
+/* batches whose halves end inside tiles, and windows along features, keep all that meets them */
 TEST(arrays_that_others_read_stay)
 {
     const struct graph_window plain = {1, 1, 0, 0, 1, 1, false};
-    struct graph_window w[4] = {plain, plain, {2, 2, 0, 0, 1, 1, false}, plain};
-    int x = graph_parameter(&graph, F32(16, 4, 6, 70), "x"), y;
+    struct graph_window w[4] = {plain, plain, plain, {2, 2, 0, 0, 1, 1, false}};
 
-    y = norm(layer(x, 1, 0, 0, 20, "first"), "a");
-    graph_output(&graph, graph_reduce_window(&graph, REDUCE_MAX, y, w), "pool", -1);
-    run_pass(pass_pairs);
-    assert_int_equal(count_features(70, 20), 1);
-    assert_int_equal(count_features(70, 40), 0);
+    for (int i = 0; i < 2; i++) {
+        int x = graph_parameter(&graph, F32(i ? 24 : 16, 4, 6, 70), "x"), y;
+
+        y = norm(layer(x, 1, 0, 0, 20, "first"), "a");
+        graph_output(&graph, i ? pool(y, 2, 2, 0, 0)
+                               : graph_reduce_window(&graph, REDUCE_MAX, y, w), "pool", -1);
+        run_pass(pass_pairs);
+        assert_int_equal(count_features(70, 20), 1);
+        assert_int_equal(count_features(70, 40), 0);
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
 }
 
 /* images of 20 features that the program itself has in pairs, and wants so: nothing is taken apart */
@@ -205,6 +285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RUN(blocks_of_residual_networks_compute_the_same),
         RUN(other_windows_compute_the_same),
+        RUN(pools_and_their_gradients_are_of_pairs_of_images),
+        RUN(pools_of_pairs_may_make_what_is_none),
         RUN(arrays_that_others_read_stay),
         RUN(pairs_of_the_program_stay_pairs),
         RUN(what_is_computed_of_turned_images_is_not_turned),
