@@ -86,6 +86,9 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p);
 bool fusion_is_taken_or_why(const struct fusion *f, const struct fusion_group *p, struct err *why);
 
+/* predicted cycles of the kernel that makes this group; INT64_MAX: none does */
+int64_t fusion_cycles(const struct fusion *f, const struct fusion_group *p);
+
 /* a move joins the moves that read it where its array would be mostly padding: they are one then */
 bool fusion_skips_padding(struct fusion *f, struct fusion_group *p, int node);
 /* work on one array joins the move that reads it, with the numbers that it is made of */
@@ -100,6 +103,13 @@ void fusion_keep_units(struct fusion *f);
 
 /* groups that read the same, or one of which reads the other, become one with several roots */
 void fusion_merge_groups(struct fusion *f);
+
+/* group `from` goes into another, if a kernel makes both in fewer cycles than `most`, and nothing waits
+   in a circle then */
+bool fusion_merge_two(struct fusion *f, int into, int from, int64_t most);
+
+/* what makes a convolution's input goes into its kernel, where that takes less time than both */
+void fusion_make_inputs(struct fusion *f);
 
 /* fewer arrays between groups: readers compute again what costs less than to write and read it */
 void fusion_recompute(struct fusion *f);

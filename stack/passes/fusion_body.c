@@ -261,9 +261,12 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
     return fits;
 }
 
-/* a tiling fits, with all arrays in HBM: else the body is one that only looks like a kernel's */
-static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
-                       const struct pass_context *c)
+/*
+ * The best of `max` tilings, with all arrays in HBM; false: none fits, the body is one that only looks
+ * like a kernel's. Of one any is as good.
+ */
+static bool find_tiling(const struct kernel_kind *kind, const struct graph *body,
+                        const struct pass_context *c, struct tiling *t, int max)
 {
     struct array array[2 * FUSION_ARRAYS_MAX];
     const struct array *list[2 * FUSION_ARRAYS_MAX];
@@ -275,7 +278,6 @@ static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
         .smem = LINK_SMEM_END, .smem_bytes = c->chip->smem_bytes - LINK_SMEM_END,
         .core_count = 1};
     int64_t address = 0;
-    struct tiling t;
 
     for (int i = 0; i < job.operand_count + job.result_count; i++) {
         int node = i < job.operand_count ? body->parameter[i]
@@ -286,7 +288,15 @@ static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
         address += array[i].bytes;
         list[i] = &array[i];
     }
-    return kind->tilings(&job, &t, 1) > 0;
+    return kind->tilings(&job, t, max) > 0;
+}
+
+static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
+                       const struct pass_context *c)
+{
+    struct tiling t;
+
+    return find_tiling(kind, body, c, &t, 1);
 }
 
 /* moves and windows go at the memory's pace alone, element by element with anything else */
@@ -361,4 +371,22 @@ bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)
     struct err why;
 
     return fusion_is_taken_or_why(f, p, &why);
+}
+
+int64_t fusion_cycles(const struct fusion *f, const struct fusion_group *p)
+{
+    const struct kernel_kind *kind;
+    struct fusion_body body;
+    struct tiling best[2];
+    int64_t cycles = INT64_MAX;
+    struct arena a;
+
+    arena_init(&a);
+    if (fusion_make_body(f, p, &a, &body) && body.root_count > 0) {
+        kind = kernel_kind_of(body.graph);
+        if (kind && find_tiling(kind, body.graph, f->context, best, 2))
+            cycles = best[0].predicted_cycles;
+    }
+    arena_fini(&a);
+    return cycles;
 }

@@ -145,8 +145,11 @@ static void undo(struct fusion *f, int into, int from, const int *added, int cou
     }
 }
 
-/* Moves all members of `from`; those that both have stay `into`'s if they were. */
-static bool try_merge(struct fusion *f, int into, int from)
+/*
+ * Moves all members of `from`; those that both have stay `into`'s if they were. Not where that takes
+ * `most` cycles; INT64_MAX: whatever it takes.
+ */
+static bool merge_within(struct fusion *f, int into, int from, int64_t most)
 {
     struct fusion_group *p = &f->group[into], *q = &f->group[from];
     int *added = mem_alloc((size_t)q->member_count * sizeof(*added)), count = 0;
@@ -168,7 +171,7 @@ static bool try_merge(struct fusion *f, int into, int from)
             f->node[node].owner = into;
         added[count++] = node;
     }
-    is_taken = fusion_is_taken(f, p);
+    is_taken = fusion_is_taken(f, p) && (most == INT64_MAX || fusion_cycles(f, p) < most);
     if (is_taken) {
         while (q->member_count > 0)
             fusion_remove(f, q, q->member[q->member_count - 1]);
@@ -182,6 +185,11 @@ static bool try_merge(struct fusion *f, int into, int from)
     mem_free(added);
     mem_free(shared);
     return is_taken;
+}
+
+static bool try_merge(struct fusion *f, int into, int from)
+{
+    return merge_within(f, into, from, INT64_MAX);
 }
 
 /* a member of one spreads a sum that the other makes of a product that is stored */
@@ -246,6 +254,15 @@ static bool fit_together(const struct fusion *f, int a, int b)
         }
     }
     return true;
+}
+
+bool fusion_merge_two(struct fusion *f, int into, int from, int64_t most)
+{
+    const struct fusion_group *p = &f->group[into], *q = &f->group[from];
+
+    return into != from && !p->is_gone && !q->is_gone &&
+           p->member_count + q->member_count <= FUSION_NODES_MAX && fit_together(f, into, from) &&
+           may_merge(f, into, from) && merge_within(f, into, from, most);
 }
 
 static bool is_candidate(struct fusion *f, int a, int b)

@@ -341,6 +341,18 @@ static bool is_of_another(const struct fusion *f, const struct fusion_group *p, 
     return f->context->kept && unit && unit != p->unit;
 }
 
+/*
+ * What makes a convolution's input or kernel: it may go into its kernel later, all of it at once, if
+ * that pays (fusion_make_inputs).
+ */
+static bool is_before_convolution(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    for (int i = p->member_count - 1; i >= 0 && p->has_hero; i--)
+        if (f->g->node[p->member[i]].op == HLO_CONVOLUTION)
+            return is_needed(f, p, i, node);
+    return false;
+}
+
 static bool try_join(struct fusion *f, int group, int node)
 {
     struct fusion_group *p = &f->group[group];
@@ -360,7 +372,8 @@ static bool try_join(struct fusion *f, int group, int node)
                                       fusion_spreads_sums_of(f, p, p)))) ||
         (is_before_another_hero(f, p, node) && !widens(f, node)) ||
         (p->has_hero && (f->context->heroes_alone || (f->behind_hero[node] && !widens(f, node)) ||
-                         costs_more(f, p, node))))
+                         costs_more(f, p, node))) ||
+        (is_before_convolution(f, p, node) && !widens(f, node)))
         return false;
     return insert_with_scalar(f, p, node);
 }
@@ -601,6 +614,7 @@ int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
             visit(&f, i);
     if (!c->kept) {
         fusion_merge_groups(&f);
+        fusion_make_inputs(&f);
         fusion_recompute(&f);
     }
     fusion_emit(&f);

@@ -135,7 +135,10 @@ static void clear_slabs(struct conv_gen *g, int64_t stores, int64_t outer, int64
     conv_loop_end(g, again, S_SLAB_OUTER);
 }
 
-/* what lies before (behind) the array in dimension i, of the buffer at VMEM row `row` */
+/*
+ * What lies before (behind) the array in dimension i: of the buffer at VMEM row `fixed_row`, else
+ * (-1) of the one that is fetched next, or that is in use.
+ */
 static void clear_side(struct conv_gen *g, const struct conv_window *w, int i, bool is_high,
                        bool is_fetch, int64_t fixed_row)
 {
@@ -151,7 +154,9 @@ static void clear_side(struct conv_gen *g, const struct conv_window *w, int i, b
     count = is_high ? conv_sub(g, conv_known(w->box[i]), conv_add(g, piece.low, piece.valid))
                     : conv_min(g, piece.low, conv_known(w->box[i]));
     if (fixed_row < 0) {
-        row = conv_load_word(g, w->smem + 4 * WORD_FETCH_BUFFER);
+        row = w->buffers == 1
+                  ? conv_known(0)
+                  : conv_load_word(g, w->smem + 4 * (is_fetch ? WORD_FETCH_BUFFER : WORD_BUFFER));
         row = conv_add(g, conv_mul(g, row, conv_known(w->tiles * TILE_ROWS)), conv_known(w->row));
     } else {
         row = conv_known(fixed_row);
@@ -194,14 +199,28 @@ static void clear_sides(struct conv_gen *g, const struct conv_window *w, bool fi
     }
 }
 
+/* what the input is made of lies, and ends, like it */
+static bool has_border(const struct conv_plan *p, int window)
+{
+    return window >= WINDOW_MAKER && p->is_used[window] && !p->is_maker_vector[window - WINDOW_MAKER];
+}
+
 void conv_clear_borders(struct conv_gen *g)
 {
-    for (int i = 0; i < WINDOW_OUT; i++) {
+    for (int i = 0; i < WINDOW_COUNT; i++) {
         const struct conv_window *w = &g->p->window[i];
 
+        if (i >= WINDOW_OUT && !has_border(g->p, i))
+            continue;
         for (int buffer = 0; buffer < w->buffers; buffer++)
             clear_sides(g, w, true, true, w->row + buffer * w->tiles * TILE_ROWS);
     }
+}
+
+void conv_clear_window(struct conv_gen *g, int window)
+{
+    clear_sides(g, &g->p->window[window], true, false, -1);
+    clear_sides(g, &g->p->window[window], false, false, -1);
 }
 
 /* ----- copies */
@@ -329,18 +348,6 @@ static void copy(struct conv_gen *g, const struct conv_window *w, bool is_in)
     conv_here(g, skip);
 }
 
-void conv_fetch(struct conv_gen *g, int window)
-{
-    const struct conv_window *w = &g->p->window[window];
-    int skip = conv_label(g);
-
-    skip_unless_new(g, w, true, skip);
-    if (window < WINDOW_OUT)
-        clear_sides(g, w, false, true, -1);
-    copy(g, w, true);
-    conv_here(g, skip);
-}
-
 void conv_send(struct conv_gen *g, int window)
 {
     copy(g, &g->p->window[window], false);
@@ -348,14 +355,14 @@ void conv_send(struct conv_gen *g, int window)
 
 /* ----- waiting */
 
-/* until what is under way to or from the buffer in use has arrived; its word becomes 0 */
-static void wait_buffer(struct conv_gen *g, const struct conv_window *w)
+/* until what is under way to or from a buffer, whose number is at `at`, has arrived; its word is 0 then */
+static void wait_buffer_at(struct conv_gen *g, const struct conv_window *w, int64_t at)
 {
     struct conv_value buffer, granules, flag, none;
     int word_reg, count;
 
     conv_begin(g, NULL);
-    buffer = w->buffers == 1 ? conv_known(0) : conv_load_word(g, w->smem + 4 * WORD_BUFFER);
+    buffer = w->buffers == 1 ? conv_known(0) : conv_load_word(g, at);
     word_reg = conv_to_register(g, conv_mul(g, buffer, conv_known(4)));
     count = g->temp++;
     bundler_add(&g->b, isa_sld(count, R(word_reg), I(w->smem + 4 * WORD_GRANULES)));
@@ -376,6 +383,19 @@ static void wait_buffer(struct conv_gen *g, const struct conv_window *w)
     conv_end(g);
 }
 
+/* the one in use */
+static void wait_buffer(struct conv_gen *g, const struct conv_window *w)
+{
+    wait_buffer_at(g, w, w->smem + 4 * WORD_BUFFER);
+}
+
+/* the input that was made in the buffer which is to be filled anew */
+static void wait_until_left(struct conv_gen *g)
+{
+    wait_buffer_at(g, &g->p->window[WINDOW_OUT + g->p->made_out],
+                   g->p->window[WINDOW_LHS].smem + 4 * WORD_FETCH_BUFFER);
+}
+
 static void switch_buffer(struct conv_gen *g, const struct conv_window *w)
 {
     struct conv_value buffer;
@@ -386,6 +406,20 @@ static void switch_buffer(struct conv_gen *g, const struct conv_window *w)
     buffer = conv_load_word(g, w->smem + 4 * WORD_BUFFER);
     conv_store_word(g, w->smem + 4 * WORD_BUFFER, conv_sub(g, conv_known(1), buffer));
     conv_end(g);
+}
+
+void conv_fetch(struct conv_gen *g, int window)
+{
+    const struct conv_window *w = &g->p->window[window];
+    int skip = conv_label(g);
+
+    skip_unless_new(g, w, true, skip);
+    if (window == WINDOW_LHS && g->p->made_out >= 0)
+        wait_until_left(g);
+    if (window < WINDOW_OUT || has_border(g->p, window))
+        clear_sides(g, w, false, true, -1);
+    copy(g, w, true);
+    conv_here(g, skip);
 }
 
 void conv_take(struct conv_gen *g, int window, int other_label)

@@ -10,6 +10,7 @@
 #define STREAM_SHARE 0.8                /* of its port that streams from and to HBM reach */
 #define PASS_CYCLES 20                  /* between two passes */
 #define STEP_CYCLES 300                 /* waits, descriptors, indices */
+#define LOOP_CYCLES 150                 /* what overlaps in a loop of work begins and ends alone */
 #define COPY_WEIGHT 0.05                /* of hidden copies: fewer are better, all else alike */
 #define COMPUTE_WEIGHT 0.02             /* of hidden work, which steps of one tile make long */
 #define LANES ARRAY_LANES
@@ -120,18 +121,57 @@ static int64_t vector_ops(const struct conv_plan *p)
     return p->is_vector ? taps * 4 : 0;
 }
 
+/* slots that a register takes before the convolution, or behind it */
+static void cost_beside(const struct conv_plan *p, bool is_before, struct fused_cost *cost)
+{
+    bool *is_maker = mem_alloc((size_t)p->job->body->node_count);
+    struct conv_body b;
+    struct err e;
+
+    if (p->maker_count > 0 && conv_body_of(p->job->body, &b, &e) == 0)
+        conv_body_makers(&b, is_maker);
+    fused_cost_of(p->job->body, p->chip, is_maker, is_before, cost);
+    mem_free(is_maker);
+}
+
+/* of a box of the input: its operands are loaded and unpacked, it is packed and stored */
+static int64_t make_cycles(const struct conv_plan *p)
+{
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+    int64_t parts = w->array->tile_rows / 8, full = 0, tile;
+    struct fused_cost cost;
+
+    if (p->maker_count == 0)
+        return 0;
+    cost_beside(p, true, &cost);
+    for (int i = 0; i < p->maker_count; i++)
+        full += !p->is_maker_vector[i];
+    tile = most(full + (p->maker_count - full + 3) / 4,
+                div_up(parts * (cost.valu + (parts > 1 ? full + 1 : 0)), p->chip->slots_valu));
+    return w->tiles * tile + LOOP_CYCLES * least(w->box[BOX_LANES], w->tiles / w->box[BOX_LANES]);
+}
+
 static int64_t epilogue_cycles(const struct conv_plan *p)
 {
     struct fused_cost cost;
     int64_t groups = conv_column_tiles(p) * p->phase_count * p->rounds * p->unit_rows;
     int64_t group;
 
-    fused_cost(p->job->body, p->chip, &cost);
+    cost_beside(p, false, &cost);
     group = most(p->subs * (cost.load + 1) + p->total_count,
                  p->subs * cost.store + p->total_count);
     group = most(group, div_up(p->subs * (cost.valu + 1 + p->total_count + vector_ops(p)),
                                p->chip->slots_valu));
-    return groups * group;
+    return groups * group + LOOP_CYCLES * p->total_count;
+}
+
+static int64_t tiles_of(const struct conv_window *w)
+{
+    int64_t tiles = 1;
+
+    for (int i = 0; i < BOX_DIMS; i++)
+        tiles *= w->box[i];
+    return tiles;
 }
 
 void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
@@ -146,12 +186,12 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
     for (int i = 0; i < WINDOW_COUNT; i++) {
         const struct conv_window *w = &p->window[i];
         bool is_out = i >= WINDOW_OUT && i < WINDOW_EXTRA;
-        double bytes = (double)(w->tiles * ARRAY_TILE_BYTES);
+        double bytes = (double)(tiles_of(w) * ARRAY_TILE_BYTES);
 
         if (!p->is_used[i])
             continue;
-        if (is_out && p->is_of_features[i - WINDOW_OUT])
-            is_out = false;             /* a box, stored once */
+        if (is_out && !conv_is_block(p, i - WINDOW_OUT))
+            is_out = false;             /* a box, stored once; the input's, as they come */
         copy += bytes / port * (double)(is_out ? results : boxes(p, w));
         *(is_out ? &last : &first) += bytes / port;
         out->hbm_bytes += (int64_t)bytes * (is_out ? results : boxes(p, w));
@@ -161,7 +201,8 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
                             : count * (p->passes * p->column_groups * pass_cycles(p) +
                                        p->chip->mxu_latency_cycles) +
                                   boxes(p, &p->window[WINDOW_RHS]) * weights_cycles(p)) +
-              boxes(p, &p->window[WINDOW_LHS]) * (transpose_cycles(p) + line_cycles(p)) +
+              boxes(p, &p->window[WINDOW_LHS]) * (make_cycles(p) + transpose_cycles(p) +
+                                                  line_cycles(p)) +
               results * epilogue_cycles(p);
     step = (double)compute > copy ? (double)compute + COPY_WEIGHT * copy : copy + COMPUTE_WEIGHT * (double)compute;
     out->compute_cycles = compute;
@@ -366,7 +407,7 @@ int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
 
     if (conv_check_job(job, &e)) {      /* the message is for kernel_conv.c's emit */
         list[0] = (struct tiling){.count = 1, .size = {1}};
-        return 1;
+        return conv_body_of(job->body, &b, &e) == 0 && b.maker_count > 0 ? 0 : 1;
     }
     if (conv_body_of(job->body, &b, &e) ||
         conv_shape_of(&job->body->node[b.conv], &job->operand[b.lhs]->shape,

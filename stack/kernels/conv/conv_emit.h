@@ -94,6 +94,13 @@ void conv_wait_sent(struct conv_gen *g, int window);
 /* VMEM row of the buffer in use, in an open section */
 struct conv_value conv_buffer_row(struct conv_gen *g, int window);
 
+/* of the window in use, again: what has been computed over its borders */
+void conv_clear_window(struct conv_gen *g, int window);
+
+/* conv_make.c: the input, from the windows of what it is made of, in its own; it leaves if it is a
+   result */
+int conv_make_input(struct conv_gen *g, struct err *e);
+
 /* conv_prep.c */
 void conv_prepare_weights(struct conv_gen *g);
 

@@ -320,7 +320,7 @@ static int group(struct epilogue *x, struct err *e)
         int node = x->g->body->graph->output[i].node;
         struct fused_value value;
 
-        if (p->is_of_features[i])
+        if (!conv_is_block(p, i))
             continue;
         if (fused_emit(&x->fused, node, e))
             return -1;
@@ -566,8 +566,8 @@ static bool is_stream(const struct conv_plan *p, int window)
 {
     if (window == STREAM_TOTALS)
         return p->total_count > 0;
-    return p->is_used[window] && (window < WINDOW_OUT || window >= WINDOW_EXTRA ||
-                                  !p->is_of_features[window - WINDOW_OUT]);
+    return p->is_used[window] && window < WINDOW_MAKER &&
+           (window < WINDOW_OUT || window >= WINDOW_EXTRA || conv_is_block(p, window - WINDOW_OUT));
 }
 
 static void find_streams(struct epilogue *x)
@@ -606,7 +606,7 @@ static void unpack_vectors(struct epilogue *x)
 {
     const struct conv_plan *p = x->g->p;
 
-    for (int i = WINDOW_EXTRA; i < WINDOW_COUNT; i++)
+    for (int i = WINDOW_EXTRA; i < WINDOW_MAKER; i++)
         if (p->is_used[i] && p->vector_row[i] != p->window[i].row)
             vector_rows_unpack(p->window[i].array, p->window[i].row, p->vector_row[i], &x->code);
 }

@@ -7,6 +7,7 @@
  *   conv_cost.c      candidates and their cycles
  *   conv_code.c      straight code, values, loops
  *   conv_copy.c      windows in and out
+ *   conv_make.c      the input, where it is computed of what has been copied
  *   conv_prep.c      weights, made ready in VMEM
  *   conv_transpose.c transposed rows, likewise; conv_pixels.c: rows in lines
  *   conv_nest.c      the loops of both
@@ -23,6 +24,7 @@
 #define CONV_SPATIAL 3                  /* dimensions, the outermost first; missing ones are 1 */
 #define CONV_PHASES_MAX 16              /* of a dimension */
 #define CONV_EXTRA_MAX 8                /* operands of the epilogue */
+#define CONV_MAKERS_MAX 12              /* operands that the input is made of */
 #define CONV_OUT_MAX 6
 #define CONV_TOTALS_MAX 4               /* sums per feature */
 #define CONV_DELAY_MAX 6
@@ -109,7 +111,7 @@ enum conv_word {
 
 enum conv_window_number {
     WINDOW_LHS, WINDOW_RHS, WINDOW_OUT, WINDOW_EXTRA = WINDOW_OUT + CONV_OUT_MAX,
-    WINDOW_COUNT = WINDOW_EXTRA + CONV_EXTRA_MAX
+    WINDOW_MAKER = WINDOW_EXTRA + CONV_EXTRA_MAX, WINDOW_COUNT = WINDOW_MAKER + CONV_MAKERS_MAX
 };
 #define STREAM_TOTALS WINDOW_COUNT      /* what the epilogue goes through beside windows */
 #define STREAM_COUNT (WINDOW_COUNT + 1)
@@ -185,6 +187,13 @@ struct conv_plan {
     int phase_count;
 
     int out_count, extra_count, total_count;
+    /*
+     * The input may be made in its window, of operands that lie like it: the window is the first
+     * one's, and those of the others move with it. The result that is the input, if any (else -1):
+     * it leaves from there.
+     */
+    int maker_count, made_out;
+    bool is_maker_vector[CONV_MAKERS_MAX];      /* one value per lane of it, or a scalar */
     bool is_of_features[CONV_OUT_MAX];  /* results of totals, stored behind the last step */
     int first_out;                      /* the first result that is not */
     struct conv_window window[WINDOW_COUNT];
@@ -198,6 +207,8 @@ struct conv_plan {
 
 /* -1: no tiling makes it: layouts, chip, epilogue */
 int conv_check_job(const struct kernel_job *job, struct err *e);
+/* result i is of a block's sums: neither one value per feature nor the input */
+bool conv_is_block(const struct conv_plan *p, int i);
 /* -1: it does not fit, or the arrays' layouts are others */
 int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const struct tiling *t,
                    struct err *e);

@@ -80,7 +80,7 @@ static int check_layouts(struct conv_plan *p, const struct conv_body *b, struct 
                      p->is_rhs_swapped ? feature[CONV_RHS] : batch[CONV_RHS], e))
         return -1;
     for (int i = 0; i < p->out_count; i++)
-        if (!p->is_of_features[i] &&
+        if (conv_is_block(p, i) &&
             check_layout(p->job->result[i], "result", feature[CONV_RESULT],
                          batch[CONV_RESULT], e))
             return -1;
@@ -95,6 +95,11 @@ static int check_layouts(struct conv_plan *p, const struct conv_body *b, struct 
     return 0;
 }
 
+bool conv_is_block(const struct conv_plan *p, int i)
+{
+    return !p->is_of_features[i] && i != p->made_out;
+}
+
 static void note_rows(const struct array *a, bool *has_bytes, bool *has_halves)
 {
     *has_bytes = *has_bytes || a->tile_rows == 32;
@@ -107,7 +112,7 @@ static int check_rows(const struct conv_plan *p, const struct conv_body *b, stru
     bool has_bytes = false, has_halves = p->job->operand[b->lhs]->element_bytes == 2;
 
     for (int i = 0; i < p->out_count; i++)
-        if (!p->is_of_features[i])
+        if (conv_is_block(p, i))
             note_rows(p->job->result[i], &has_bytes, &has_halves);
     for (int i = 0; i < p->extra_count; i++)
         if (b->extra[i].kind == EXTRA_FULL)
@@ -127,7 +132,7 @@ static void set_group(struct conv_plan *p, const struct conv_body *b)
     p->is_lhs_bf16 = p->job->operand[b->lhs]->element_bytes == 2 && !conv_has_lines(p);
     p->group_rows = p->is_lhs_bf16 ? 16 : 8;
     for (int i = 0; i < p->out_count; i++)
-        if (!p->is_of_features[i] && p->job->result[i]->tile_rows > p->group_rows)
+        if (conv_is_block(p, i) && p->job->result[i]->tile_rows > p->group_rows)
             p->group_rows = p->job->result[i]->tile_rows;
     for (int i = 0; i < p->extra_count; i++)
         if (b->extra[i].kind == EXTRA_FULL &&
@@ -541,12 +546,16 @@ static void place(struct conv_plan *p)
 
         if (!p->is_used[i])
             continue;
-        w->row = row;
         w->flag = flag;
         w->smem = p->job->smem + 4 * p->smem_words;
-        row += w->tiles * TILE_ROWS * w->buffers;
         flag += 2;
         p->smem_words += WINDOW_WORDS;
+        if (p->made_out >= 0 && i == WINDOW_OUT + p->made_out) {
+            w->row += p->window[WINDOW_LHS].row;
+            continue;
+        }
+        w->row = row;
+        row += w->tiles * TILE_ROWS * w->buffers;
         p->vector_row[i] = i < WINDOW_EXTRA || !vector_rows(w->array) ? w->row : row;
         row += i < WINDOW_EXTRA ? 0 : vector_rows(w->array);
     }
@@ -612,6 +621,9 @@ static int check_fit(const struct conv_plan *p, struct err *e)
     if (p->count[GRID_C] > 1 && p->shape.features % p->features_here)
         return err_set(e, "%lld input features do not divide into blocks of %lld",
                        (long long)p->shape.features, (long long)p->features_here);
+    if (p->smem_words / WINDOW_WORDS * 2 > p->job->flag_count)
+        return err_set(e, "%lld windows take two flags each, the kernel has %d",
+                       (long long)(p->smem_words / WINDOW_WORDS), p->job->flag_count);
     if (p->vmem_rows > p->job->vmem_rows)
         return err_set(e, "the tiling takes %lld KiB of vector memory, the kernel has %lld",
                        (long long)(p->vmem_rows / 2), (long long)(p->job->vmem_rows / 2));
@@ -656,10 +668,15 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
     p->out_count = b->out_count;
     p->extra_count = b->extra_count;
     p->total_count = b->total_count;
+    p->maker_count = b->maker_count;
+    p->made_out = b->made_out;
+    for (int i = 0; i < p->maker_count; i++)
+        p->is_maker_vector[i] = b->maker[i].kind != EXTRA_FULL;
     memcpy(p->is_of_features, b->is_of_features, sizeof(p->is_of_features));
-    while (p->is_of_features[p->first_out])
+    while (!conv_is_block(p, p->first_out))
         p->first_out++;
-    return check_kind(p, e) || check_layouts(p, b, e) || check_rows(p, b, e) ? -1 : 0;
+    return check_kind(p, e) || check_layouts(p, b, e) || conv_check_makers(p, b, e) ||
+                   check_rows(p, b, e) ? -1 : 0;
 }
 
 int conv_check_job(const struct kernel_job *job, struct err *e)
@@ -712,5 +729,5 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
         return err_set(e, "a convolution needs %d vector registers, the chip has %lld",
                        conv_vector_registers(p), (long long)p->chip->core_vregs);
     place(p);
-    return check_totals(p, e) || check_taps(p, e) || check_fit(p, e) ? -1 : 0;
+    return conv_check_made(p, e) || check_totals(p, e) || check_taps(p, e) || check_fit(p, e) ? -1 : 0;
 }

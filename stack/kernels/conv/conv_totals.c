@@ -118,7 +118,7 @@ static bool is_vector(const struct finish *x, int window)
 {
     const struct conv_plan *p = x->g->p;
 
-    if (!p->is_used[window] || window < WINDOW_OUT)
+    if (!p->is_used[window] || window < WINDOW_OUT || window >= WINDOW_MAKER)
         return false;
     return window < WINDOW_EXTRA ? p->is_of_features[window - WINDOW_OUT]
                                  : x->g->body->extra[window - WINDOW_EXTRA].kind != EXTRA_FULL;

@@ -8,6 +8,7 @@
 #include "stack/kernels/conv/conv_body.h"
 
 #define LANES ARRAY_LANES
+#define TILE_ROWS 8                     /* VMEM rows of a tile */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -123,6 +124,21 @@ static void result_window(struct conv_plan *p, struct conv_window *w, const stru
     w->move[BOX_LANES][GRID_F] = conv_column_tiles(p);
 }
 
+/* The input as a result: of each box what no other holds; it leaves from the input's window. */
+static void made_window(struct conv_plan *p, const struct array *a)
+{
+    const struct conv_window *lhs = &p->window[WINDOW_LHS];
+    struct conv_window *w = &p->window[WINDOW_OUT + p->made_out];
+
+    *w = *lhs;
+    view(w, a, &p->shape, CONV_LHS);
+    for (int i = 0; i < CONV_SPATIAL; i++) {
+        w->origin[i] = 0;
+        w->box[i] = p->q[i] * p->shape.dim[i].step;
+        w->row -= lhs->origin[i] * lhs->pitch[i] * TILE_ROWS;
+    }
+}
+
 /* a linear array, all of it */
 static void vector_window(struct conv_window *w, const struct array *a)
 {
@@ -150,11 +166,13 @@ void conv_make_windows(struct conv_plan *p, const struct conv_body *b)
     rhs_window(p, p->job->operand[b->rhs]);
     p->is_used[WINDOW_LHS] = p->is_used[WINDOW_RHS] = true;
     for (int i = 0; i < p->out_count; i++) {
+        p->is_used[WINDOW_OUT + i] = true;
+        if (i == p->made_out)
+            continue;
         if (p->is_of_features[i])
             vector_window(&p->window[WINDOW_OUT + i], p->job->result[i]);
         else
             result_window(p, &p->window[WINDOW_OUT + i], p->job->result[i]);
-        p->is_used[WINDOW_OUT + i] = true;
     }
     for (int i = 0; i < p->extra_count; i++) {
         struct conv_window *w = &p->window[WINDOW_EXTRA + i];
@@ -166,7 +184,21 @@ void conv_make_windows(struct conv_plan *p, const struct conv_body *b)
             vector_window(w, a);
         p->is_used[WINDOW_EXTRA + i] = true;
     }
+    for (int i = 0; i < p->maker_count; i++) {
+        struct conv_window *w = &p->window[WINDOW_MAKER + i];
+        const struct array *a = p->job->operand[b->maker[i].operand];
+
+        if (b->maker[i].kind == EXTRA_FULL) {
+            *w = p->window[WINDOW_LHS];
+            view(w, a, &p->shape, CONV_LHS);
+        } else {
+            vector_window(w, a);
+        }
+        p->is_used[WINDOW_MAKER + i] = b->maker[i].operand != b->lhs;
+    }
     for (int i = 0; i < WINDOW_COUNT; i++)
         if (p->is_used[i])
             finish_window(&p->window[i], moves(p, &p->window[i]) ? 2 : 1);
+    if (p->made_out >= 0)
+        made_window(p, p->job->result[p->made_out]);
 }

@@ -18,7 +18,8 @@ static int check_supported(const struct graph *body, const struct chip *chip, st
         return -1;
     n = &body->node[b.conv];
     return conv_shape_of(n, &body->node[n->operand[0]].shape, &body->node[n->operand[1]].shape,
-                         &s, e);
+                         &s, e) ||
+                   conv_check_made_shape(&s, &b, e) ? -1 : 0;
 }
 
 static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
@@ -118,12 +119,14 @@ static void fetch_next(struct conv_gen *g)
     conv_here(g, skip);
 }
 
-static void take_inputs(struct conv_gen *g)
+static int take_inputs(struct conv_gen *g, struct err *e)
 {
     const struct conv_plan *p = g->p;
     int same_lhs = conv_label(g), same_rhs = conv_label(g);
 
     conv_take(g, WINDOW_LHS, same_lhs);
+    if (p->maker_count > 0 && conv_make_input(g, e))
+        return -1;
     if (p->shape.mode == CONV_TRANSPOSED)
         conv_transpose_rows(g);
     if (conv_has_lines(p))
@@ -133,13 +136,14 @@ static void take_inputs(struct conv_gen *g)
     if (!p->is_vector)
         conv_prepare_weights(g);
     conv_here(g, same_rhs);
-    for (int i = WINDOW_EXTRA; i < WINDOW_COUNT; i++)
+    for (int i = WINDOW_EXTRA; i < WINDOW_MAKER; i++)
         if (p->is_used[i]) {
             int same = conv_label(g);
 
             conv_take(g, i, same);
             conv_here(g, same);
         }
+    return 0;
 }
 
 /* branches to `label` unless this is the last step of its sums */
@@ -164,12 +168,12 @@ static int finish_block(struct conv_gen *g, struct err *e)
 
     skip_unless_last(g, later);
     for (int i = 0; i < p->out_count; i++)
-        if (!p->is_of_features[i])
+        if (conv_is_block(p, i))
             conv_room(g, WINDOW_OUT + i);
     if (conv_epilogue(g, e))
         return -1;
     for (int i = 0; i < p->out_count; i++)
-        if (!p->is_of_features[i])
+        if (conv_is_block(p, i))
             conv_send(g, WINDOW_OUT + i);
     conv_here(g, later);
     return 0;
@@ -181,7 +185,8 @@ static int step(struct conv_gen *g, struct err *e)
 
     conv_here(g, again);
     fetch_next(g);
-    take_inputs(g);
+    if (take_inputs(g, e))
+        return -1;
     if (!g->p->is_vector)
         conv_passes(g);
     if (finish_block(g, e))

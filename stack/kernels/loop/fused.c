@@ -376,6 +376,12 @@ void fused_count(const struct vcode *c, struct fused_cost *out)
 
 void fused_cost(const struct graph *body, const struct chip *chip, struct fused_cost *out)
 {
+    fused_cost_of(body, chip, NULL, false, out);
+}
+
+void fused_cost_of(const struct graph *body, const struct chip *chip, const bool *is_marked,
+                   bool wanted, struct fused_cost *out)
+{
     struct arena a;
     struct vcode c;
     struct fused f;
@@ -386,7 +392,8 @@ void fused_cost(const struct graph *body, const struct chip *chip, struct fused_
     fused_init(&f, &c, chip, body, 1, &a);
     f.leaf = free_leaf;
     for (int i = 0; i < body->node_count; i++)
-        fused_emit(&f, i, &e);
+        if (!is_marked || is_marked[i] == wanted)
+            fused_emit(&f, i, &e);
     fused_count(&c, out);
     vcode_fini(&c);
     arena_fini(&a);

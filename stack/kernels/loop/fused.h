@@ -64,6 +64,9 @@ struct isa_op fused_combine(enum graph_reduce kind, enum graph_dtype t, int to,
 
 void fused_count(const struct vcode *c, struct fused_cost *out);
 void fused_cost(const struct graph *body, const struct chip *chip, struct fused_cost *out);
+/* of those nodes alone that are marked as `wanted` says */
+void fused_cost_of(const struct graph *body, const struct chip *chip, const bool *is_marked,
+                   bool wanted, struct fused_cost *out);
 
 /* `value` as an immediate of the type; of a predicate 0 or 1 */
 struct isa_operand fused_constant(enum graph_dtype dtype, double value);
