@@ -3,7 +3,9 @@
  * their kernels ask for, which need not be those of the profile: the same work is timed, not the
  * transposes that would lie between the two. Where features fill at most half a tile of lanes XLA
  * lays the batch along lanes, and a network compiled here has two pixels there
- * (stack/passes/pass_pairs.c); so a row of such images has them in pairs, too.
+ * (stack/passes/pass_pairs.c); so a row of such images has them in pairs, too. So does what a first
+ * layer makes, whose images lie with the batch along lanes and a line of pixels along rows, as those
+ * of a program do that asks for no layout.
  */
 #include "cli/hardware/hardware_rebuild.h"
 
@@ -14,6 +16,7 @@
 
 enum { N, H, W, C, IMAGE_RANK };
 enum { FEATURES_MIN = 17, IMAGES_MIN = 16 };    /* fewer have layouts of their own */
+enum { CHANNELS_MAX = 4 };                      /* of a first layer */
 
 /* minor first: features along lanes, images along rows, pixels outside */
 static const int rows_order[IMAGE_RANK] = {C, N, W, H};
@@ -83,6 +86,29 @@ static bool is_image(const struct rebuild *r, const struct shape *s)
     return r->images > 0 && s->rank == IMAGE_RANK && s->dim[N] == r->images && s->dim[H] > 1;
 }
 
+/* the images of a first layer with a stride of two, of three channels or so, or of its gradient */
+static bool has_first_layer(const struct rebuild *r, const struct profile_conv *c)
+{
+    const struct shape *image = &r->op.operand[c->lhs].whole;
+    int64_t channels = image->dim[c->labels.in_feature];
+    bool is_forward = c->window[0].stride == 2 && c->window[1].stride == 2;
+    bool is_gradient = c->window[0].window_dilation == 2 && c->window[1].window_dilation == 2;
+
+    if (is_gradient)
+        channels = image->dim[c->labels.in_batch];
+    return (is_forward || is_gradient) && image->rank == IMAGE_RANK && channels <= CHANNELS_MAX;
+}
+
+static void lay_first(struct profile_array *x, const struct profile_conv *c)
+{
+    bool is_gradient = c->window[0].window_dilation == 2;
+    int images = is_gradient ? c->labels.in_feature : c->labels.in_batch;
+    int channels = is_gradient ? c->labels.in_batch : c->labels.in_feature;
+    const int order[] = {images, c->labels.in_spatial[1], channels, c->labels.in_spatial[0]};
+
+    lay(x, order);
+}
+
 /* steps of one along the width, and no first layer */
 static bool reads_paired(const struct rebuild *r, const struct profile_conv *c)
 {
@@ -147,7 +173,15 @@ int profile_image_write(const struct rebuild *r, int node)
 void profile_lay_images(struct rebuild *r, const struct profile_conv *c)
 {
     struct conv_layouts wish = wish_of(r, c);
+    struct profile_array *rhs = &r->op.operand[c->rhs], *result = &r->op.result[c->result];
 
+    if (has_first_layer(r, c) && (is_paired(rhs) || is_paired(result))) {
+        lay_first(&r->op.operand[c->lhs], c);
+        lay_as_text(rhs);
+        lay_as_text(result);
+        r->images = is_paired(rhs) ? rhs->whole.dim[N] : result->whole.dim[N];
+        return;
+    }
     if (reads_paired(r, c)) {
         lay_as_text(&r->op.operand[c->lhs]);
         lay_as_text(&r->op.operand[c->rhs]);
