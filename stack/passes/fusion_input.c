@@ -1,8 +1,9 @@
 /*
- * What makes a convolution's input goes into the convolution's kernel: a batch norm with its relu, the
- * gradient of one. The kernel makes the input as it arrives (stack/kernels/conv/conv_make.c), and
- * stores it beside its result where others read it, too; so nobody reads it from memory for the
- * convolution, and copies of the one hide behind the passes of the other.
+ * What makes a convolution's input goes into its kernel: a batch norm with its relu, the gradient of
+ * one; and so does what makes its other operand, such a gradient again where it is one by kernel.
+ * The kernel makes both as they arrive (stack/kernels/conv/conv_make.c), and stores the input beside
+ * its result where others read it, too; so nobody reads it from memory for the convolution, and
+ * copies of the one hide behind the passes of the other.
  */
 #include "stack/passes/fusion.h"
 
@@ -23,15 +24,12 @@ static int convolution_of(const struct fusion *f, const struct fusion_group *p)
     return NODE_NONE;
 }
 
-static void make_input(struct fusion *f, int group)
+static void make_operand(struct fusion *f, int group, int conv, int k)
 {
     const struct fusion_group *p = &f->group[group];
-    int conv = convolution_of(f, p), input, owner;
+    int input = f->g->node[conv].operand[k], owner;
     int64_t apart, alone;
 
-    if (conv == NODE_NONE)
-        return;
-    input = f->g->node[conv].operand[0];
     while (fusion_has(p, input) && f->g->node[input].operand_count == 1)
         input = f->g->node[input].operand[0];   /* widened on the way */
     owner = f->node[input].owner;
@@ -48,7 +46,10 @@ void fusion_make_inputs(struct fusion *f)
 {
     if (f->context->heroes_alone || f->context->check_supported)
         return;
-    for (int i = 0; i < f->group_count; i++)
-        if (!f->group[i].is_gone && f->group[i].has_hero)
-            make_input(f, i);
+    for (int i = 0; i < f->group_count; i++) {
+        int conv = f->group[i].is_gone ? NODE_NONE : convolution_of(f, &f->group[i]);
+
+        for (int k = 0; k < 2 && conv != NODE_NONE; k++)
+            make_operand(f, i, conv, k);
+    }
 }

@@ -3,7 +3,8 @@
  * the result's dimensions, or of one dimension, the features, or scalars;
  * broadcasts join them. Behind sums over all dimensions but the features stand
  * such of one dimension alone. The input is a parameter, or elementwise work on such of its own
- * dimensions, on vectors along one of them and on scalars; it may be a result, too.
+ * dimensions, on vectors along one of them and on scalars; it may be a result, too. So is the
+ * kernel.
  */
 #include "stack/kernels/conv/conv_body.h"
 
@@ -21,13 +22,13 @@ static int parameter_behind(const struct graph *g, int node)
     return g->node[node].op == HLO_PARAMETER ? g->node[node].parameter_index : -1;
 }
 
-/* ----- what the input is made of */
+/* ----- what input and kernel are made of */
 
-static int add_maker(struct conv_body *b, int node, int dim, struct err *e)
+static int add_maker(struct conv_body *b, enum conv_role role, int node, int dim, struct err *e)
 {
     const struct graph_node *n = &b->graph->node[node];
-    const struct shape *made = &b->graph->node[b->made].shape;
-    struct conv_maker x = {.operand = n->parameter_index, .node = node, .dim = dim};
+    const struct shape *made = &b->graph->node[b->made[role]].shape;
+    struct conv_maker x = {.role = role, .operand = n->parameter_index, .node = node, .dim = dim};
 
     if (n->shape.rank == 0)
         x.kind = EXTRA_SCALAR;
@@ -37,15 +38,16 @@ static int add_maker(struct conv_body *b, int node, int dim, struct err *e)
              array_element_bytes(n->shape.dtype) == array_element_bytes(made->dtype))
         x.kind = EXTRA_FULL;
     else
-        return err_set(e, "%s: the input is made of arrays like it, vectors and scalars", n->name);
+        return err_set(e, "%s: input and kernel are made of arrays like them, vectors and scalars",
+                       n->name);
     if (x.kind != EXTRA_FULL && array_element_bytes(n->shape.dtype) != 4 &&
         n->shape.dtype != DTYPE_BF16)
         return err_set(e, "%s: vectors before a convolution are bf16 or have 32 bits", n->name);
     for (int i = 0; i < b->maker_count; i++)
-        if (b->maker[i].node == node)
+        if (b->maker[i].role == role && b->maker[i].node == node)
             return b->maker[i].dim == dim ? 0 : err_set(e, "%s: along two dimensions", n->name);
     if (b->maker_count == CONV_MAKERS_MAX)
-        return err_set(e, "an input made of more than %d operands", CONV_MAKERS_MAX);
+        return err_set(e, "input and kernel made of more than %d operands", CONV_MAKERS_MAX);
     b->maker[b->maker_count++] = x;
     return 0;
 }
@@ -54,7 +56,8 @@ static int add_maker(struct conv_body *b, int node, int dim, struct err *e)
  * Down to parameters. `dim`: of the input, along which a vector has been spread; else -1. seen[]:
  * by node the last one's plus two.
  */
-static int visit_made(struct conv_body *b, int node, int dim, int *seen, struct err *e)
+static int visit_made(struct conv_body *b, enum conv_role role, int node, int dim, int *seen,
+                      struct err *e)
 {
     const struct graph_node *n = &b->graph->node[node], *from;
 
@@ -62,48 +65,48 @@ static int visit_made(struct conv_body *b, int node, int dim, int *seen, struct 
         return 0;
     seen[node] = dim + 2;
     if (n->op == HLO_PARAMETER)
-        return add_maker(b, node, dim, e);
+        return add_maker(b, role, node, dim, e);
     if (n->op == HLO_CONSTANT && !n->literal)
         return 0;
     if (n->op == HLO_BROADCAST) {
         from = &b->graph->node[n->operand[0]];
         if (from->shape.rank > 1 || (dim >= 0 && from->shape.rank == 1 && n->shape.rank > 1))
             return err_set(e, "%s: a broadcast of more than a vector", n->name);
-        return visit_made(b, n->operand[0],
+        return visit_made(b, role, n->operand[0],
                           from->shape.rank == 1 && n->shape.rank > 1 ? n->dims[0] : dim, seen,
                           e);
     }
     if (!fused_is_elementwise(n))
         return err_set(e, "%s: %s before a convolution", n->name, graph_op_name(n->op));
     for (int i = 0; i < n->operand_count; i++)
-        if (visit_made(b, n->operand[i], dim, seen, e))
+        if (visit_made(b, role, n->operand[i], dim, seen, e))
             return -1;
     return 0;
 }
 
-/* operand 0 of the convolution, through conversions that lose nothing */
-static int find_made(struct conv_body *b, struct err *e)
+/* an operand of the convolution, through conversions that lose nothing */
+static int find_made(struct conv_body *b, enum conv_role role, int *array, struct err *e)
 {
     const struct graph *g = b->graph;
-    int node = g->node[b->conv].operand[0], *seen, failed;
+    int node = g->node[b->conv].operand[role], *seen, failed;
 
     while (g->node[node].op == HLO_CONVERT && g->node[node].shape.dtype == DTYPE_F32 &&
            g->node[g->node[node].operand[0]].shape.dtype == DTYPE_BF16)
         node = g->node[node].operand[0];
     if (!graph_dtype_is_float(g->node[node].shape.dtype) || !fused_is_elementwise(&g->node[node]))
-        return err_set(e, "%s: its input must be a parameter or made elementwise",
+        return err_set(e, "%s: its operands must be parameters or made elementwise",
                        g->node[b->conv].name);
-    b->made = node;
+    b->made[role] = node;
     seen = mem_alloc((size_t)g->node_count * sizeof(*seen));
-    failed = visit_made(b, node, -1, seen, e);
+    failed = visit_made(b, role, node, -1, seen, e);
     mem_free(seen);
     if (failed)
         return -1;
     for (int i = b->maker_count - 1; i >= 0; i--)
-        if (b->maker[i].kind == EXTRA_FULL && b->graph->node[b->maker[i].node].shape.dtype ==
-                                                  b->graph->node[node].shape.dtype)
-            b->lhs = b->maker[i].operand;
-    return b->lhs >= 0 ? 0 : err_set(e, "%s: an input that is made of no array of its type",
+        if (b->maker[i].role == role && b->maker[i].kind == EXTRA_FULL &&
+            g->node[b->maker[i].node].shape.dtype == g->node[node].shape.dtype)
+            *array = b->maker[i].operand;
+    return *array >= 0 ? 0 : err_set(e, "%s: an operand that is made of no array of its type",
                                      g->node[b->conv].name);
 }
 
@@ -116,10 +119,10 @@ static void mark(const struct graph *g, int node, bool *is_maker)
         mark(g, g->node[node].operand[i], is_maker);
 }
 
-void conv_body_makers(const struct conv_body *b, bool *is_maker)
+void conv_body_makers(const struct conv_body *b, enum conv_role role, bool *is_maker)
 {
-    if (b->made != NODE_NONE)
-        mark(b->graph, b->made, is_maker);
+    if (b->made[role] != NODE_NONE)
+        mark(b->graph, b->made[role], is_maker);
 }
 
 /* ----- */
@@ -138,9 +141,9 @@ static int find_conv(const struct graph *g, struct conv_body *b, struct err *e)
         return err_set(e, "no convolution");
     b->lhs = parameter_behind(g, g->node[b->conv].operand[0]);
     b->rhs = parameter_behind(g, g->node[b->conv].operand[1]);
-    if (b->rhs < 0)
-        return err_set(e, "%s: its kernel must be a parameter", g->node[b->conv].name);
-    return b->lhs < 0 ? find_made(b, e) : 0;
+    if (b->lhs < 0 && find_made(b, CONV_LHS, &b->lhs, e))
+        return -1;
+    return b->rhs < 0 ? find_made(b, CONV_RHS, &b->rhs, e) : 0;
 }
 
 static int add_extra(struct conv_body *b, int node, struct err *e)
@@ -258,7 +261,7 @@ static int visit_result(struct conv_body *b, int i, bool *is_late, bool *is_seen
     int node = b->graph->output[i].node;
     const struct graph_node *n = &b->graph->node[node];
 
-    if (node == b->made && b->made_out < 0) {
+    if (node == b->made[CONV_LHS] && b->made_out < 0) {
         b->made_out = i;
         return 0;
     }
@@ -279,7 +282,7 @@ int conv_body_of(const struct graph *g, struct conv_body *b, struct err *e)
 
     memset(b, 0, sizeof(*b));
     b->graph = g;
-    b->made = NODE_NONE;
+    b->made[CONV_LHS] = b->made[CONV_RHS] = NODE_NONE;
     b->made_out = -1;
     if (find_conv(g, b, e))
         return -1;

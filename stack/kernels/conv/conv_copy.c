@@ -202,7 +202,8 @@ static void clear_sides(struct conv_gen *g, const struct conv_window *w, bool fi
 /* what the input is made of lies, and ends, like it */
 static bool has_border(const struct conv_plan *p, int window)
 {
-    return window >= WINDOW_MAKER && p->is_used[window] && !p->is_maker_vector[window - WINDOW_MAKER];
+    return window >= WINDOW_MAKER && p->is_used[window] &&
+           !p->is_maker_vector[window - WINDOW_MAKER];
 }
 
 void conv_clear_borders(struct conv_gen *g)
@@ -355,7 +356,7 @@ void conv_send(struct conv_gen *g, int window)
 
 /* ----- waiting */
 
-/* until what is under way to or from a buffer, whose number is at `at`, has arrived; its word is 0 then */
+/* until what is under way to or from the buffer whose number is at `at` has arrived: its word is 0 */
 static void wait_buffer_at(struct conv_gen *g, const struct conv_window *w, int64_t at)
 {
     struct conv_value buffer, granules, flag, none;

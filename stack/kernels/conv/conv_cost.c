@@ -121,29 +121,31 @@ static int64_t vector_ops(const struct conv_plan *p)
     return p->is_vector ? taps * 4 : 0;
 }
 
-/* slots that a register takes before the convolution, or behind it */
-static void cost_beside(const struct conv_plan *p, bool is_before, struct fused_cost *cost)
+/* slots that a register takes of what is made of a role; of CONV_RESULT: behind the convolution */
+static void cost_beside(const struct conv_plan *p, enum conv_role role, struct fused_cost *cost)
 {
     bool *is_maker = mem_alloc((size_t)p->job->body->node_count);
     struct conv_body b;
     struct err e;
 
     if (p->maker_count > 0 && conv_body_of(p->job->body, &b, &e) == 0)
-        conv_body_makers(&b, is_maker);
-    fused_cost_of(p->job->body, p->chip, is_maker, is_before, cost);
+        for (int i = 0; i < CONV_RESULT; i++)
+            if (role == CONV_RESULT || role == (enum conv_role)i)
+                conv_body_makers(&b, (enum conv_role)i, is_maker);
+    fused_cost_of(p->job->body, p->chip, is_maker, role != CONV_RESULT, cost);
     mem_free(is_maker);
 }
 
-/* of a box of the input: its operands are loaded and unpacked, it is packed and stored */
-static int64_t make_cycles(const struct conv_plan *p)
+/* of a box of input or kernel: its operands are loaded and unpacked, it is packed and stored */
+static int64_t make_cycles(const struct conv_plan *p, enum conv_role role)
 {
-    const struct conv_window *w = &p->window[WINDOW_LHS];
+    const struct conv_window *w = &p->window[role == CONV_LHS ? WINDOW_LHS : WINDOW_RHS];
     int64_t parts = w->array->tile_rows / 8, full = 0, tile;
     struct fused_cost cost;
 
-    if (p->maker_count == 0)
+    if (!p->is_made[role])
         return 0;
-    cost_beside(p, true, &cost);
+    cost_beside(p, role, &cost);
     for (int i = 0; i < p->maker_count; i++)
         full += !p->is_maker_vector[i];
     tile = most(full + (p->maker_count - full + 3) / 4,
@@ -157,7 +159,7 @@ static int64_t epilogue_cycles(const struct conv_plan *p)
     int64_t groups = conv_column_tiles(p) * p->phase_count * p->rounds * p->unit_rows;
     int64_t group;
 
-    cost_beside(p, false, &cost);
+    cost_beside(p, CONV_RESULT, &cost);
     group = most(p->subs * (cost.load + 1) + p->total_count,
                  p->subs * cost.store + p->total_count);
     group = most(group, div_up(p->subs * (cost.valu + 1 + p->total_count + vector_ops(p)),
@@ -200,8 +202,9 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
               (p->is_vector ? 0
                             : count * (p->passes * p->column_groups * pass_cycles(p) +
                                        p->chip->mxu_latency_cycles) +
-                                  boxes(p, &p->window[WINDOW_RHS]) * weights_cycles(p)) +
-              boxes(p, &p->window[WINDOW_LHS]) * (make_cycles(p) + transpose_cycles(p) +
+                                  boxes(p, &p->window[WINDOW_RHS]) *
+                                      (weights_cycles(p) + make_cycles(p, CONV_RHS))) +
+              boxes(p, &p->window[WINDOW_LHS]) * (make_cycles(p, CONV_LHS) + transpose_cycles(p) +
                                                   line_cycles(p)) +
               results * epilogue_cycles(p);
     step = (double)compute > copy ? (double)compute + COPY_WEIGHT * copy : copy + COMPUTE_WEIGHT * (double)compute;

@@ -97,9 +97,9 @@ struct conv_value conv_buffer_row(struct conv_gen *g, int window);
 /* of the window in use, again: what has been computed over its borders */
 void conv_clear_window(struct conv_gen *g, int window);
 
-/* conv_make.c: the input, from the windows of what it is made of, in its own; it leaves if it is a
-   result */
-int conv_make_input(struct conv_gen *g, struct err *e);
+/* conv_make.c: the input or the kernel, from the windows of what it is made of, in its own; the input
+   leaves if it is a result */
+int conv_make(struct conv_gen *g, enum conv_role role, struct err *e);
 
 /* conv_prep.c */
 void conv_prepare_weights(struct conv_gen *g);

@@ -7,7 +7,7 @@
  *   conv_cost.c      candidates and their cycles
  *   conv_code.c      straight code, values, loops
  *   conv_copy.c      windows in and out
- *   conv_make.c      the input, where it is computed of what has been copied
+ *   conv_make.c      input and kernel, where they are computed of what has been copied
  *   conv_prep.c      weights, made ready in VMEM
  *   conv_transpose.c transposed rows, likewise; conv_pixels.c: rows in lines
  *   conv_nest.c      the loops of both
@@ -24,7 +24,7 @@
 #define CONV_SPATIAL 3                  /* dimensions, the outermost first; missing ones are 1 */
 #define CONV_PHASES_MAX 16              /* of a dimension */
 #define CONV_EXTRA_MAX 8                /* operands of the epilogue */
-#define CONV_MAKERS_MAX 12              /* operands that the input is made of */
+#define CONV_MAKERS_MAX 12              /* operands that input and kernel are made of */
 #define CONV_OUT_MAX 6
 #define CONV_TOTALS_MAX 4               /* sums per feature */
 #define CONV_DELAY_MAX 6
@@ -188,12 +188,13 @@ struct conv_plan {
 
     int out_count, extra_count, total_count;
     /*
-     * The input may be made in its window, of operands that lie like it: the window is the first
-     * one's, and those of the others move with it. The result that is the input, if any (else -1):
-     * it leaves from there.
+     * Input and kernel may be made in their windows, of operands that lie like them: a window is the
+     * first one's, and those of the others move with it. The result that is the input, if any (else
+     * -1): it leaves from there.
      */
     int maker_count, made_out;
     bool is_maker_vector[CONV_MAKERS_MAX];      /* one value per lane of it, or a scalar */
+    bool is_made[CONV_RESULT];                  /* by role */
     bool is_of_features[CONV_OUT_MAX];  /* results of totals, stored behind the last step */
     int first_out;                      /* the first result that is not */
     struct conv_window window[WINDOW_COUNT];

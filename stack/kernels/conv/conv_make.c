@@ -1,8 +1,9 @@
 /*
- * The input of a convolution, made in its own window of what has been copied there and beside it:
- * batch norm, its gradient, relu, whatever is elementwise, once for each box that comes. All tiles
- * of the box are made, and what lies outside of the array becomes zero again; where the input is
- * a result, it is copied from the window, in which the passes read it.
+ * The input of a convolution, or its kernel, which is an image of gradients in a gradient by kernel,
+ * made in its own window of what has been copied there and beside it: batch norm, its gradient,
+ * relu, whatever is elementwise, once for each box that comes. All tiles of the box are made, and
+ * what lies outside of the array becomes zero again; where the input is a result, it is copied from
+ * the window, in which the passes read it.
  */
 #include <string.h>
 
@@ -16,9 +17,9 @@
 #define SPILL_TILES 16
 #define TILES_MAX 8                     /* of a round, which share what runs along lanes */
 
-/* scalar registers: counters, a pointer for the input's window and each operand's, their bases */
-enum { S_INNER, S_OUTER, S_INPUT, S_MAKER, S_INPUT_BASE = 16, S_MAKER_BASE };
-/* loads of the input's window precede its stores in a round, and no two rounds meet */
+/* scalar registers: counters, a pointer for the own window and each operand's, their bases */
+enum { S_INNER, S_OUTER, S_OWN, S_MAKER, S_OWN_BASE = 16, S_MAKER_BASE };
+/* loads of the own window precede its stores in a round, and no two rounds meet */
 enum { REGION_IN = 1, REGION_OUT, REGION_MAKER };
 
 /* ----- the plan */
@@ -28,15 +29,15 @@ int conv_check_makers(const struct conv_plan *p, const struct conv_body *b, stru
     const struct array *lhs = p->job->operand[b->lhs];
 
     for (int i = 0; i < p->maker_count; i++) {
-        const struct array *a = p->job->operand[b->maker[i].operand];
+        const struct conv_maker *m = &b->maker[i];
+        const struct array *a = p->job->operand[m->operand];
+        const struct array *like = p->job->operand[m->role == CONV_LHS ? b->lhs : b->rhs];
 
-        if (b->maker[i].kind == EXTRA_FULL &&
-            (a->tile_rows != lhs->tile_rows || a->is_linear ||
-             memcmp(a->order, lhs->order, sizeof(a->order)) != 0))
-            return err_set(e, "%s: what the input is made of must lie alike", a->name);
-        if (b->maker[i].kind == EXTRA_FEATURES &&
-            (b->maker[i].dim != lhs->lane_dim ||
-             a->shape.dim[0] != lhs->shape.dim[lhs->lane_dim]))
+        if (m->kind == EXTRA_FULL && (a->tile_rows != like->tile_rows || a->is_linear ||
+                                      memcmp(a->order, like->order, sizeof(a->order)) != 0))
+            return err_set(e, "%s: what input or kernel is made of must lie alike", a->name);
+        if (m->kind == EXTRA_FEATURES && (m->dim != like->lane_dim ||
+                                          a->shape.dim[0] != like->shape.dim[like->lane_dim]))
             return err_set(e, "%s: a vector before a convolution runs along lanes", a->name);
     }
     if (p->made_out >= 0 && memcmp(p->job->result[p->made_out]->order, lhs->order,
@@ -54,7 +55,7 @@ int conv_check_made_shape(const struct conv_shape *s, const struct conv_body *b,
             return err_set(e, "the input as a result takes a window that moves over all of it");
     }
     return b->maker_count > 0 && s->is_depthwise
-               ? err_set(e, "the input of a depthwise convolution is no parameter") : 0;
+               ? err_set(e, "input and kernel of a depthwise convolution are parameters") : 0;
 }
 
 static bool moves_along(const struct conv_plan *p, const struct conv_window *w, int grid)
@@ -91,14 +92,22 @@ int conv_check_made(const struct conv_plan *p, struct err *e)
 
 struct make {
     struct conv_gen *g;
+    enum conv_role role;
+    int window, array;                  /* its own; the operand that is copied there */
     struct vcode code;
     struct fused fused;
     int64_t tile, tile_step;            /* of a round: the one in hand; VMEM rows to the next */
 };
 
-static bool is_input(const struct make *x, int maker)
+static bool is_own(const struct make *x, int maker)
 {
-    return x->g->body->maker[maker].operand == x->g->body->lhs;
+    return x->g->body->maker[maker].operand == x->array;
+}
+
+/* what another array is made of */
+static bool is_other(const struct make *x, int maker)
+{
+    return x->g->body->maker[maker].role != x->role;
 }
 
 static int leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e)
@@ -120,11 +129,11 @@ static int leaf(struct fused *f, int node, struct fused_value *out, void *user, 
         return 0;
     }
     for (int i = 0; i < b->maker_count; i++) {
-        struct isa_rows rows = isa_rows_at(R(is_input(x, i) ? S_INPUT : S_MAKER + i),
+        struct isa_rows rows = isa_rows_at(R(is_own(x, i) ? S_OWN : S_MAKER + i),
                                            x->tile * x->tile_step);
-        int region = is_input(x, i) ? REGION_IN : REGION_MAKER + i, v;
+        int region = is_own(x, i) ? REGION_IN : REGION_MAKER + i, v;
 
-        if (b->maker[i].node != node)
+        if (b->maker[i].node != node || is_other(x, i))
             continue;
         if (b->maker[i].kind != EXTRA_FULL) {
             v = conv_load_vector(&x->code, S_MAKER + i, region,
@@ -155,18 +164,19 @@ static void forget_tile(struct make *x)
 static int make_tile(struct make *x, struct err *e)
 {
     const struct conv_body *b = x->g->body;
-    enum graph_dtype dtype = b->graph->node[b->made].shape.dtype;
+    int made = b->made[x->role];
+    enum graph_dtype dtype = b->graph->node[made].shape.dtype;
     struct fused_value value;
     int v;
 
-    if (fused_emit(&x->fused, b->made, e))
+    if (fused_emit(&x->fused, made, e))
         return -1;
-    value = x->fused.value[b->made];
+    value = x->fused.value[made];
     for (int part = 0; part < x->fused.parts; part++)
         value.part[part] = R(vcode_in_register(&x->code, value.part[part]));
     v = x->fused.parts == 1 ? value.part[0].value
                             : fused_pack(&x->code, x->g->chip, dtype, &value);
-    emit_vst(&x->code, isa_rows_at(R(S_INPUT), x->tile * x->tile_step), v, REGION_OUT);
+    emit_vst(&x->code, isa_rows_at(R(S_OWN), x->tile * x->tile_step), v, REGION_OUT);
     return 0;
 }
 
@@ -181,23 +191,23 @@ static int64_t tiles_of_round(int64_t tiles)
 }
 
 /* a loop over columns of tiles, or over rounds of the tiles of one; VMEM rows to the next */
-struct level { int64_t count, input, vector; };
+struct level { int64_t count, rows, vector; };
 
 /* `below`: the loop inside, which has gone around */
 static void step_level(struct make *x, const struct level *l, const struct level *below)
 {
     const struct conv_body *b = x->g->body;
-    int64_t input = l->input - (below ? below->count * below->input : 0);
+    int64_t rows = l->rows - (below ? below->count * below->rows : 0);
     int64_t vector = l->vector - (below ? below->count * below->vector : 0);
 
-    if (input)
-        vcode_loop_step(&x->code, S_INPUT, input);
+    if (rows)
+        vcode_loop_step(&x->code, S_OWN, rows);
     for (int i = 0; i < b->maker_count; i++) {
-        int64_t step = b->maker[i].kind == EXTRA_FULL       ? input
+        int64_t step = b->maker[i].kind == EXTRA_FULL       ? rows
                        : b->maker[i].kind == EXTRA_FEATURES ? vector
                                                             : 0;
 
-        if (!is_input(x, i) && step)
+        if (!is_own(x, i) && !is_other(x, i) && step)
             vcode_loop_step(&x->code, S_MAKER + i, step);
     }
 }
@@ -216,20 +226,20 @@ static int make_round(struct make *x, int64_t tiles, struct err *e)
 /* rounds of several tiles of a column; the longer loop is inside, where rounds overlap */
 static int make_box(struct make *x, struct err *e)
 {
-    const struct conv_window *w = &x->g->p->window[WINDOW_LHS];
+    const struct conv_window *w = &x->g->p->window[x->window];
     int64_t columns = w->box[BOX_LANES], tiles = w->tiles / columns;
     int64_t round = tiles_of_round(tiles);
     struct level along = {columns, TILE_ROWS, 1}, down = {tiles / round, 0, 0};
     struct level *inner, *outer;
 
     x->tile_step = columns * TILE_ROWS;
-    down.input = round * x->tile_step;
+    down.rows = round * x->tile_step;
     inner = down.count >= along.count ? &down : &along;
     outer = inner == &down ? &along : &down;
     vcode_begin_block(&x->code);
-    emit_smov(&x->code, S_INPUT, R(S_INPUT_BASE));
+    emit_smov(&x->code, S_OWN, R(S_OWN_BASE));
     for (int i = 0; i < x->g->body->maker_count; i++)
-        if (!is_input(x, i))
+        if (!is_own(x, i) && !is_other(x, i))
             emit_smov(&x->code, S_MAKER + i, R(S_MAKER_BASE + i));
     if (outer->count > 1)
         vcode_loop_begin(&x->code, S_OUTER, outer->count);
@@ -246,9 +256,9 @@ static int make_box(struct make *x, struct err *e)
 }
 
 /* the first column of the step's box, of a vector: along the dimensions that its window moves in */
-static struct conv_value first_column(struct conv_gen *g)
+static struct conv_value first_column(struct conv_gen *g, int window)
 {
-    const struct conv_window *w = &g->p->window[WINDOW_LHS];
+    const struct conv_window *w = &g->p->window[window];
     struct conv_value at = conv_known(w->origin[BOX_LANES]);
 
     for (int grid = 0; grid < GRID_DIMS; grid++)
@@ -258,23 +268,24 @@ static struct conv_value first_column(struct conv_gen *g)
     return at;
 }
 
-static void set_bases(struct conv_gen *g)
+static void set_bases(struct make *x)
 {
+    struct conv_gen *g = x->g;
     const struct conv_body *b = g->body;
 
-    conv_begin(g, "input");
-    bundler_add(&g->b, isa_smov(S_INPUT_BASE, conv_operand(conv_buffer_row(g, WINDOW_LHS))));
+    conv_begin(g, x->role == CONV_LHS ? "input" : "kernel");
+    bundler_add(&g->b, isa_smov(S_OWN_BASE, conv_operand(conv_buffer_row(g, x->window))));
     conv_end(g);
     for (int i = 0; i < b->maker_count; i++) {
         struct conv_value row;
 
-        if (b->maker[i].operand == b->lhs)
+        if (is_own(x, i) || is_other(x, i))
             continue;
         conv_begin(g, NULL);
         row = b->maker[i].kind == EXTRA_FULL ? conv_buffer_row(g, WINDOW_MAKER + i)
                                              : conv_known(g->p->vector_row[WINDOW_MAKER + i]);
         if (b->maker[i].kind == EXTRA_FEATURES)
-            row = conv_add(g, row, first_column(g));
+            row = conv_add(g, row, first_column(g, x->window));
         bundler_add(&g->b, isa_smov(S_MAKER_BASE + i, conv_operand(row)));
         conv_end(g);
     }
@@ -284,23 +295,24 @@ static void unpack_vectors(struct make *x)
 {
     const struct conv_plan *p = x->g->p;
 
-    for (int i = WINDOW_MAKER; i < WINDOW_COUNT; i++)
-        if (p->is_used[i] && p->vector_row[i] != p->window[i].row)
-            vector_rows_unpack(p->window[i].array, p->window[i].row, p->vector_row[i], &x->code);
+    for (int i = 0; i < p->maker_count; i++) {
+        int w = WINDOW_MAKER + i;
+
+        if (p->is_used[w] && !is_other(x, i) && p->vector_row[w] != p->window[w].row)
+            vector_rows_unpack(p->window[w].array, p->window[w].row, p->vector_row[w], &x->code);
+    }
 }
 
-static int make_input(struct conv_gen *g, struct err *e)
+static int make_in_window(struct make *x, struct err *e)
 {
-    struct make *x = arena_alloc(g->a, sizeof(*x));
-    const struct array *lhs = g->p->window[WINDOW_LHS].array;
+    struct conv_gen *g = x->g;
+    const struct array *own = g->p->window[x->window].array;
     struct isa_program program;
     int failed;
 
-    memset(x, 0, sizeof(*x));
-    x->g = g;
-    set_bases(g);
+    set_bases(x);
     vcode_init(&x->code, g->a);
-    fused_init(&x->fused, &x->code, g->chip, g->body->graph, lhs->tile_rows / TILE_ROWS, g->a);
+    fused_init(&x->fused, &x->code, g->chip, g->body->graph, own->tile_rows / TILE_ROWS, g->a);
     x->fused.leaf = leaf;
     x->fused.user = x;
     unpack_vectors(x);
@@ -314,17 +326,23 @@ static int make_input(struct conv_gen *g, struct err *e)
     return 0;
 }
 
-int conv_make_input(struct conv_gen *g, struct err *e)
+int conv_make(struct conv_gen *g, enum conv_role role, struct err *e)
 {
     const struct conv_plan *p = g->p;
+    struct make *x = arena_alloc(g->a, sizeof(*x));
 
-    for (int i = WINDOW_MAKER; i < WINDOW_COUNT; i++)
-        if (p->is_used[i])
-            conv_room(g, i);            /* what has been copied in: as it is waited for */
-    if (make_input(g, e))
+    memset(x, 0, sizeof(*x));
+    x->g = g;
+    x->role = role;
+    x->window = role == CONV_LHS ? WINDOW_LHS : WINDOW_RHS;
+    x->array = role == CONV_LHS ? g->body->lhs : g->body->rhs;
+    for (int i = 0; i < p->maker_count; i++)
+        if (p->is_used[WINDOW_MAKER + i] && !is_other(x, i))
+            conv_room(g, WINDOW_MAKER + i);     /* what has been copied in: as it is waited for */
+    if (make_in_window(x, e))
         return -1;
-    conv_clear_window(g, WINDOW_LHS);
-    if (p->made_out >= 0) {
+    conv_clear_window(g, x->window);
+    if (role == CONV_LHS && p->made_out >= 0) {
         conv_room(g, WINDOW_OUT + p->made_out);
         conv_send(g, WINDOW_OUT + p->made_out);
     }

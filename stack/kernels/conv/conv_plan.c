@@ -672,6 +672,8 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
     p->made_out = b->made_out;
     for (int i = 0; i < p->maker_count; i++)
         p->is_maker_vector[i] = b->maker[i].kind != EXTRA_FULL;
+    for (int role = 0; role < CONV_RESULT; role++)
+        p->is_made[role] = b->made[role] != NODE_NONE;
     memcpy(p->is_of_features, b->is_of_features, sizeof(p->is_of_features));
     while (!conv_is_block(p, p->first_out))
         p->first_out++;

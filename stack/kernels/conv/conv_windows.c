@@ -189,12 +189,13 @@ void conv_make_windows(struct conv_plan *p, const struct conv_body *b)
         const struct array *a = p->job->operand[b->maker[i].operand];
 
         if (b->maker[i].kind == EXTRA_FULL) {
-            *w = p->window[WINDOW_LHS];
-            view(w, a, &p->shape, CONV_LHS);
+            *w = p->window[b->maker[i].role == CONV_LHS ? WINDOW_LHS : WINDOW_RHS];
+            view(w, a, &p->shape, b->maker[i].role);
         } else {
             vector_window(w, a);
         }
-        p->is_used[WINDOW_MAKER + i] = b->maker[i].operand != b->lhs;
+        p->is_used[WINDOW_MAKER + i] =
+            b->maker[i].operand != (b->maker[i].role == CONV_LHS ? b->lhs : b->rhs);
     }
     for (int i = 0; i < WINDOW_COUNT; i++)
         if (p->is_used[i])

@@ -125,7 +125,7 @@ static int take_inputs(struct conv_gen *g, struct err *e)
     int same_lhs = conv_label(g), same_rhs = conv_label(g);
 
     conv_take(g, WINDOW_LHS, same_lhs);
-    if (p->maker_count > 0 && conv_make_input(g, e))
+    if (p->is_made[CONV_LHS] && conv_make(g, CONV_LHS, e))
         return -1;
     if (p->shape.mode == CONV_TRANSPOSED)
         conv_transpose_rows(g);
@@ -133,6 +133,8 @@ static int take_inputs(struct conv_gen *g, struct err *e)
         conv_prepare_lines(g);
     conv_here(g, same_lhs);
     conv_take(g, WINDOW_RHS, same_rhs);
+    if (p->is_made[CONV_RHS] && conv_make(g, CONV_RHS, e))
+        return -1;
     if (!p->is_vector)
         conv_prepare_weights(g);
     conv_here(g, same_rhs);
