@@ -279,14 +279,17 @@ const char *mlir_balanced_end(struct mlir_reader *r, const char *at)
 
     for (const char *p = at; p < r->end; p++) {
         if (*p == '"') {
-            p = string_end(p + 1, r->end);
-            if (!p) return NULL;
+            const char *end = string_end(p + 1, r->end);
+            if (!end || memchr(p, '\0', (size_t)(end - p))) return NULL;
+            p = end;
+        } else if (!*p) {
+            return NULL;                /* what is kept as text would end here */
         } else if (*p == '-' && p + 1 < r->end && p[1] == '>') {
             p++;
-        } else if (*p && strchr("<([{", *p)) {
+        } else if (strchr("<([{", *p)) {
             if (depth == sizeof(open)) return NULL;
             open[depth++] = *p;
-        } else if (*p && strchr(">)]}", *p)) {
+        } else if (strchr(">)]}", *p)) {
             const char *pair = "<>()[]{}";
             if (depth == 0 || strchr(pair, open[depth - 1])[1] != *p) return NULL;
             if (--depth == 0) return p + 1;
