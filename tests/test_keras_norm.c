@@ -3,6 +3,7 @@
 #include "tests/test.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct keras_rig k;
 
@@ -199,6 +200,41 @@ TEST(layer_normalization_is_over_the_last_dimension)
                                                        gamma[f] + beta[f])) < CLOSE);
     }
     krig_check_gradients(&k);
+}
+
+TEST(layer_normalization_may_be_over_several_dimensions_at_once)
+{
+    struct layer *l = layer_of(LAYER_LAYER_NORMALIZATION);
+    const double *is, *x, *gamma, *beta;
+    double mean = 0, variance = 0;
+    int64_t axes[] = {1, -1};
+
+    memcpy(l->c.shape, axes, sizeof(axes));
+    l->c.shape_count = 2;
+    krig_on(&k, l, DIMS(3, FEATURES));
+    is = krig_output(&k);
+    x = krig_value(&k, "input_layer");
+    gamma = krig_value(&k, "layer_normalization/gamma");
+    beta = krig_value(&k, "layer_normalization/beta");
+    for (int i = 0; i < 3 * FEATURES; i++)
+        mean += x[i] / (3 * FEATURES);
+    for (int i = 0; i < 3 * FEATURES; i++)
+        variance += pow(x[i] - mean, 2) / (3 * FEATURES);
+    for (int i = 0; i < 3 * FEATURES; i++)
+        assert_true(fabs(is[i] - ((x[i] - mean) / sqrt(variance + 1e-3) * gamma[i] + beta[i])) <
+                    CLOSE);
+    krig_check_gradients(&k);
+}
+
+TEST(layer_normalization_of_other_dimensions_is_refused)
+{
+    struct layer *l = layer_of(LAYER_LAYER_NORMALIZATION);
+    int64_t axes[] = {1, 2};
+    int x = krig_input(&k, DTYPE_F32, DIMS(3, 4, FEATURES));
+
+    memcpy(l->c.shape, axes, sizeof(axes));
+    l->c.shape_count = 2;
+    assert_non_null(strstr(krig_refused(&k, l, 1, &x), "must be the last dimensions"));
 }
 
 TEST(layer_normalization_runs_on_the_core)
@@ -544,6 +580,8 @@ int main(void)
         UNIT(synchronized_batch_normalization_sums_over_replicas),
         UNIT(batch_normalization_has_right_gradients), UNIT(batch_normalization_runs_on_the_core),
         UNIT(layer_normalization_is_over_the_last_dimension),
+        UNIT(layer_normalization_may_be_over_several_dimensions_at_once),
+        UNIT(layer_normalization_of_other_dimensions_is_refused),
         UNIT(layer_normalization_runs_on_the_core), UNIT(embedding_takes_rows_of_a_small_table),
         UNIT(layer_normalization_runs_on_the_core), UNIT(embedding_takes_rows_of_a_large_table),
         UNIT(position_embedding_gives_each_position_its_row),

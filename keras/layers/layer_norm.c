@@ -93,17 +93,71 @@ static int call_batch_norm(struct layer_call *c)
 
 const struct layer_functions layer_batch_norm = {shape_norm, build_batch_norm, call_batch_norm};
 
+/* ---- along the last dimension, or several ---- */
+
+/* how many it normalises together */
+static int joined(const struct layer *l)
+{
+    return l->c.shape_count > 1 ? (int)l->c.shape_count : 1;
+}
+
+static int shape_layer_norm(const struct layer *l, const struct shape *in, int count,
+                            struct shape *out, struct err *e)
+{
+    uint32_t given = 0, last = 0;
+
+    for (int i = 0; i < l->c.shape_count && l->c.shape_count <= in->rank; i++) {
+        int64_t at = l->c.shape[i] < 0 ? l->c.shape[i] + in->rank : l->c.shape[i] - 1;
+
+        given |= at >= 0 && at < in->rank ? 1u << at : 0;
+        last |= 1u << (in->rank - 1 - i);
+    }
+    if (given != last || l->c.shape_count > in->rank)
+        return layer_fail(l, e, "\"axis\" must be the last dimensions of its samples");
+    return shape_norm(l, in, count, out, e);
+}
+
+static void build_layer_norm(struct layer_build *b)
+{
+    const struct layer_config *c = &b->layer->c;
+    const struct shape *in = &b->layer->input[0];
+    int count = joined(b->layer);
+    const int64_t *dim = &in->dim[in->rank - count];
+
+    if (c->is_scaled)
+        layer_add_weight(b, "gamma", count, dim, &c->kernel_initializer, &c->kernel_regularizer);
+    if (c->is_centered)
+        layer_add_weight(b, "beta", count, dim, &c->bias_initializer, &c->bias_regularizer);
+}
+
+/* the last dimensions of a node as one */
+static int join_last(struct graph *g, int x, int count)
+{
+    struct shape s = g->node[x].shape;
+
+    for (; count > 1; count--, s.rank--)
+        s.dim[s.rank - 2] *= s.dim[s.rank - 1];
+    return graph_reshape(g, x, s);
+}
+
 static int call_layer_norm(struct layer_call *c)
 {
     const struct layer_config *l = &c->layer->c;
-    int gamma = vector_of(c, l->is_scaled, 0, 1.0);
-    int beta = vector_of(c, l->is_centered, l->is_scaled ? 1 : 0, 0.0);
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[c->input[0]].shape, joint;
+    int count = joined(c->layer), x = join_last(g, c->input[0], count);
+    int gamma = l->is_scaled ? join_last(g, layer_read(c, 0), count) : NODE_NONE;
+    int beta = l->is_centered ? join_last(g, layer_read(c, l->is_scaled), count) : NODE_NONE;
 
+    joint = shape_make(DTYPE_F32, 1, &g->node[x].shape.dim[g->node[x].shape.rank - 1]);
     layer_source(c, "LayerNorm");
-    return nn_layer_norm(&c->t->graph, c->input[0], gamma, beta, l->epsilon);
+    gamma = l->is_scaled ? gamma : graph_constant(g, joint, 1.0);
+    beta = l->is_centered ? beta : graph_constant(g, joint, 0.0);
+    return graph_reshape(g, nn_layer_norm(g, x, gamma, beta, l->epsilon), s);
 }
 
-const struct layer_functions layer_layer_norm = {shape_norm, build_scale, call_layer_norm};
+const struct layer_functions layer_layer_norm = {shape_layer_norm, build_layer_norm,
+                                                 call_layer_norm};
 
 /* ---- by groups of channels ---- */
 

@@ -106,12 +106,27 @@ static int read_pads(struct model_json_reader *r, const json_t *v, const char *f
     return 0;
 }
 
+/* several dimensions that are normalised together */
+static int read_axes(struct model_json_reader *r, const json_t *v, const char *field,
+                     struct layer_config *c)
+{
+    c->shape_count = (int64_t)json_array_size(v);
+    if (c->shape_count > GRAPH_RANK_MAX)
+        return model_json_fail(r, "\"%s\" has more than %d numbers", field, GRAPH_RANK_MAX);
+    for (int64_t i = 0; i < c->shape_count; i++)
+        if (read_whole(r, json_array_get(v, (size_t)i), field, &c->shape[i]) != 0)
+            return -1;
+    return 0;
+}
+
 /* the dimension of features: where it is not the last one it is moved there and back */
 static int read_axis(struct model_json_reader *r, const json_t *v, const char *field,
                      struct layer *l)
 {
     if (json_array_size(v) == 1)
         v = json_array_get(v, 0);
+    if (json_array_size(v) > 1 && l->kind == LAYER_LAYER_NORMALIZATION)
+        return read_axes(r, v, field, &l->c);
     if (read_whole(r, v, field, &l->features) != 0)
         return -1;
     if (l->features == 0)

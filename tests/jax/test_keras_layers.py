@@ -229,6 +229,7 @@ def elementwise():
     shape = (draw.randint(2, 5), draw.randint(2, 5), 6)
     yield chain(shape, L.GroupNormalization(one_of(1, 2, 3, -1), epsilon=0.01))
     yield chain(shape, L.LayerNormalization())
+    yield chain(shape, L.LayerNormalization(axis=one_of([2, 3], [-1, -2, -3])))
     yield chain(shape, LayerScale(draw.uniform(-2, 2), shape[-1]))
     yield chain(shape, L.BatchNormalization())
     yield chain(shape, L.RMSNormalization(), L.UnitNormalization())
