@@ -65,6 +65,19 @@ static int check_shapes(const struct mosaic_kernel *k, const struct mosaic_op *o
     return 0;
 }
 
+/* memref.load and memref.store are of one element. */
+static int check_element(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e)
+{
+    const struct mosaic_type *t = op->code == MOSAIC_LOAD    ? &op->result[0]->type
+                                  : op->code == MOSAIC_STORE ? &op->operand[0]->type : NULL;
+    char text[96];
+
+    if (!t || t->kind == MOSAIC_SCALAR)
+        return 0;
+    return mosaic_refuse(k, op, e, "%s; it is of one element",
+                         mosaic_type_print(t, text, sizeof(text)));
+}
+
 /* Loads and stores: a reference, an index for each of its dimensions. */
 static int check_access(const struct mosaic_kernel *k, const struct mosaic_op *op, struct err *e)
 {
@@ -88,7 +101,7 @@ static int check_access(const struct mosaic_kernel *k, const struct mosaic_op *o
     for (int i = 0; i < count; i++)
         if (op->operand[at + 1 + i]->type.kind != MOSAIC_SCALAR)
             return mosaic_refuse(k, op, e, "index %d is no scalar", i);
-    return 0;
+    return check_element(k, op, e);
 }
 
 static int check_terminator(const struct mosaic_kernel *k, const struct mosaic_block *b,
