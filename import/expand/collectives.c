@@ -1,7 +1,8 @@
 /*
  * Collectives that devices do not carry out by themselves: collective-broadcast by an all-gather, of
  * which each device takes the first one's array; sums of types and by computations that the network
- * does not combine by: each device has all arrays sent, and combines them in the order of devices.
+ * does not combine by: each device has all arrays sent, and combines them in the order of devices;
+ * a ragged all-to-all likewise, of which each takes the rows that are for it.
  */
 #include "import/expand/expand.h"
 #include "import/expand/site.h"
@@ -37,7 +38,7 @@ static int64_t group_size(const struct expand_site *s)
 {
     const struct hlo_groups *g = hlo_detail(s->from)->groups;
     int64_t replicas = s->old->replica_count, partitions = s->old->partition_count;
-    bool has_both = replicas > 1 && partitions > 1, is_sum = s->from->op != OPCODE_COLLECTIVE_BROADCAST;
+    bool has_both = replicas > 1 && partitions > 1, is_sum = s->from->op == OPCODE_ALL_REDUCE || s->from->op == OPCODE_REDUCE_SCATTER;
     bool has_list = g && g->size.count > 0;
     int64_t ids = has_list ? g->size.item[0] : 0;
 
@@ -164,6 +165,72 @@ int expand_reduce_scatter(struct expand_site *s)
         result[k] = scattered(s, s->operand[k], devices);
     return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
                                              : result[0];
+}
+
+/* what each device of the group has in its row for this one, as s32 */
+static int sent_here(struct expand_site *s, int operand)
+{
+    int64_t zero = 0;
+    int x = hlo_convert(s->b, s->operand[operand], ELEMENT_S32);
+    struct hlo_instruction i = {.op = OPCODE_ALL_TO_ALL,
+                                .operand_count = 1,
+                                .dims = {1, &zero},
+                                .detail =
+                                    &(struct hlo_detail){.groups = hlo_detail(s->from)->groups},
+                                .type = *hlo_type_of(s->b, x)};
+
+    return hlo_copy_instruction(s->b, &i, &x);
+}
+
+static int number_at(struct hlo_builder *b, int x, int64_t k)
+{
+    return hlo_reshape(b, hlo_slice_dim(b, x, 0, k, k + 1), 0, NULL);
+}
+
+/* `to` with `size` rows of x, from `first` on, in its rows from `at` on */
+static int with_rows(struct hlo_builder *b, int to, int x, int first, int at, int size)
+{
+    struct hlo_type t = *hlo_type_of(b, to), rows = t, value = hlo_scalar_type(t.element);
+    int64_t *around = arena_array(b->module->arena, (size_t)t.rank + 1, sizeof(*around));
+    int *start = arena_array(b->module->arena, (size_t)t.rank + 1, sizeof(*start)), number, is_new;
+
+    rows.element = ELEMENT_S32;
+    number = hlo_iota(b, &rows, 0);
+    is_new = hlo_compare(b, HLO_GE, number, hlo_splat(b, at, &rows));
+    number = hlo_compare(b, HLO_LT, number, hlo_splat(b, ar_add(b, at, size), &rows));
+    is_new = hlo_binary(b, OPCODE_AND, is_new, number);
+    around[0] = t.dim[0];               /* so that no start of the slice is clamped */
+    x = hlo_pad(b, x, hlo_constant_int(b, &value, 0), around, around, NULL);
+    for (int d = 1; d < t.rank; d++)
+        start[d] = ar_scalar(b, ELEMENT_S32, 0);
+    start[0] = ar_addi(b, ar_sub(b, first, at), t.dim[0]);
+    return hlo_select(b, is_new, hlo_dynamic_slice(b, x, start, t.dim), to);
+}
+
+/* Each device is sent what all have, and takes the rows that they have for it. */
+int expand_ragged_all_to_all(struct expand_site *s)
+{
+    struct hlo_builder *b = s->b;
+    struct hlo_type t = *expand_operand_type(s, 0);
+    int64_t devices = group_size(s);
+    int all, first, size, at, to = s->operand[1];
+
+    for (int k = 2; k < 6; k++)
+        if (expand_operand_type(s, k)->rank != 1 || expand_operand_type(s, k)->dim[0] != devices)
+            return expand_refuse(s, "each device of a group must have one part for each");
+    all = gathered(s, s->operand[0], devices);
+    first = sent_here(s, 2);
+    size = sent_here(s, 3);
+    at = sent_here(s, 4);
+    for (int64_t k = 0; k < devices; k++) {
+        int x = hlo_reshape(b, hlo_slice_dim(b, all, 0, k, k + 1), t.rank, t.dim);
+        int number[3] = {number_at(b, first, k), 0, 0};
+
+        number[1] = number_at(b, at, k);
+        number[2] = number_at(b, size, k);
+        to = with_rows(b, to, x, number[0], number[1], number[2]);
+    }
+    return to;
 }
 
 /* arrays of several types go one by one */

@@ -78,6 +78,9 @@ int from_gather(struct from *f, const struct mlir_op *op, struct hlo_instruction
 int from_dot(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
 int from_precision(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
 int from_devices(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
+/* of a custom call, in its configuration; NULL: none */
+int from_devices_told(struct from *f, const struct mlir_op *op, const struct mlir_attr *config,
+                      struct hlo_instruction *i);
 /* from_window.c */
 int from_window(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);
 int from_conv(struct from *f, const struct mlir_op *op, struct hlo_instruction *i);

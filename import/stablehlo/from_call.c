@@ -166,6 +166,24 @@ static int custom_call_fields(struct from *f, const struct mlir_op *op, struct h
     return api_version(f, op, i) || called_computations(f, op, i) ? -1 : 0;
 }
 
+/* HLO's operation has no other form in StableHLO */
+static int ragged_all_to_all(struct from *f, const struct mlir_op *op)
+{
+    struct hlo_instruction i = {.op = OPCODE_RAGGED_ALL_TO_ALL, .detail = HLO_NEW_DETAIL};
+    int *x;
+
+    if (op->operand_count != 6 || op->result_count != 1)
+        return from_fail(f, op, "it takes six operands and has one result");
+    if (from_devices_told(f, op, mlir_op_attr(op, "backend_config"), &i))
+        return -1;
+    from_place(f, op);
+    if (!(x = from_operands(f, op)) || from_result_type(f, op, &i.type))
+        return -1;
+    i.operand = x;
+    i.operand_count = op->operand_count;
+    return from_finish(f, op, &i);
+}
+
 int from_custom_call(struct from *f, const struct mlir_op *op)
 {
     const struct mlir_attr *name = symbol_of(op, "call_target_name");
@@ -178,6 +196,8 @@ int from_custom_call(struct from *f, const struct mlir_op *op)
     int status = named_operation(f, op, name->text.data, &is_operation);
     if (is_operation)
         return status;
+    if (!strcmp(name->text.data, "ragged_all_to_all"))
+        return ragged_all_to_all(f, op);
     i.detail->target = name->text.data;
     i.detail->target_bytes = name->text.bytes;
     if (custom_call_fields(f, op, &i))

@@ -148,6 +148,18 @@ static int groups(struct from *f, const struct mlir_op *op, const struct mlir_at
     return 0;
 }
 
+int from_devices_told(struct from *f, const struct mlir_op *op, const struct mlir_attr *config,
+                      struct hlo_instruction *i)
+{
+    struct hlo_groups *g = arena_alloc(f->arena, sizeof(*g));
+
+    i->detail->groups = g;
+    return groups(f, op, mlir_attr_find(config, "replica_groups"), g) ||
+                   from_int(f, op, "channel_id", mlir_attr_find(config, "channel_id"), 0,
+                            &g->channel_id)
+               ? -1 : 0;
+}
+
 int from_devices(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
     struct hlo_groups *g = arena_alloc(f->arena, sizeof(*g));

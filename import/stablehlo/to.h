@@ -57,6 +57,8 @@ void to_attr(struct to_op *o, const char *name, const struct mlir_attr *a);
 void to_fields(struct to *t, const struct hlo_instruction *i, struct to_op *o);
 void to_groups(struct to *t, const struct hlo_instruction *i, struct to_op *o);
 void to_devices(struct to *t, const struct hlo_groups *g, struct to_op *o);
+/* the same as the configuration of a custom call */
+const struct mlir_attr *to_devices_told(struct to *t, const struct hlo_groups *g);
 /* frontend attributes, shardings, all else; as attributes of an operation, or as a dictionary */
 void to_extra(struct to *t, const struct hlo_instruction *i, struct to_op *o);
 const struct mlir_attr *to_kept(struct to *t, const char *text);       /* an attribute, or a string */

@@ -213,7 +213,7 @@ static const struct mlir_attr *table(struct to *t, int64_t rows, int64_t cols, c
     return mlir_dense(t->arena, mlir_tensor_type(t->arena, i64, 2, dim, NULL), item, false);
 }
 
-static void replica_groups(struct to *t, const struct hlo_groups *g, struct to_op *o)
+static const struct mlir_attr *group_table(struct to *t, const struct hlo_groups *g)
 {
     int64_t longest = 0;
     int next = 0;
@@ -226,7 +226,18 @@ static void replica_groups(struct to *t, const struct hlo_groups *g, struct to_o
         for (int64_t k = 0; k < longest; k++)
             item[r * longest + k] = k < g->size.item[r] ? g->id.item[next++] : -1;
     }
-    to_attr(o, "replica_groups", table(t, g->size.count, longest, item));
+    return table(t, g->size.count, longest, item);
+}
+
+const struct mlir_attr *to_devices_told(struct to *t, const struct hlo_groups *g)
+{
+    struct mlir_named told[2];
+    int count = 0;
+
+    if (g->channel_id)
+        told[count++] = (struct mlir_named){"channel_id", to_i64(t, g->channel_id)};
+    told[count++] = (struct mlir_named){"replica_groups", group_table(t, g)};
+    return mlir_dictionary(t->arena, count, told);
 }
 
 /* between devices, to the host or from it */
@@ -245,7 +256,7 @@ void to_devices(struct to *t, const struct hlo_groups *g, struct to_op *o)
     if (is_permute || g->pair.count)
         to_attr(o, "source_target_pairs", table(t, g->pair.count / 2, 2, g->pair.item));
     else if (o->from->op != OPCODE_SEND && o->from->op != OPCODE_RECV)
-        replica_groups(t, g, o);
+        to_attr(o, "replica_groups", group_table(t, g));
     if (g->channel_id) {
         add(&channel, "handle", to_i64(t, g->channel_id));
         add(&channel, "type", to_i64(t, channel_type(o->from->op, g)));
@@ -268,6 +279,6 @@ void to_groups(struct to *t, const struct hlo_instruction *i, struct to_op *o)
         to_conv(t, i, o);
     if (hlo_detail(i)->window)
         to_window(t, i, o);
-    if (hlo_detail(i)->groups)
+    if (hlo_detail(i)->groups && i->op != OPCODE_RAGGED_ALL_TO_ALL)     /* in its configuration */
         to_devices(t, hlo_detail(i)->groups, o);
 }

@@ -373,6 +373,21 @@ static int to_custom_call(struct to *t, const struct hlo_instruction *i, struct 
     return 0;
 }
 
+/* whose groups stand in its configuration */
+static int to_ragged_all_to_all(struct to *t, const struct hlo_instruction *i,
+                                struct to_value **v)
+{
+    static const char name[] = "ragged_all_to_all";
+    struct to_op o;
+
+    to_begin(t, i, "stablehlo.custom_call", &o);
+    to_attr(&o, "api_version", mlir_integer(t->arena, 4, mlir_scalar_type(t->arena, "i32", 3)));
+    to_attr(&o, "backend_config", to_devices_told(t, hlo_detail(i)->groups));
+    to_attr(&o, "call_target_name", mlir_string(t->arena, name, strlen(name)));
+    *v = to_emit(t, &o);
+    return 0;
+}
+
 static const struct special {
     enum hlo_opcode op;
     int (*make)(struct to *t, const struct hlo_instruction *i, struct to_value **v);
@@ -389,6 +404,7 @@ static const struct special {
     { OPCODE_OPT_BARRIER, to_barrier },
     { OPCODE_TOPK, to_top_k },
     { OPCODE_ALL_TO_ALL, to_all_to_all },
+    { OPCODE_RAGGED_ALL_TO_ALL, to_ragged_all_to_all },
     { OPCODE_CALL, to_call },
     { OPCODE_CUSTOM_CALL, to_custom_call },
     { OPCODE_WHILE, to_while },

@@ -132,6 +132,30 @@ TEST(exchanges)
 }
 
 /* as optimized programs have them */
+/* up to three of four rows for each device, which lie from four times the sender's number on */
+TEST(exchanges_of_as_many_rows_as_are_told)
+{
+    static const char *const types[] = {"f32", "bf16", "s64", "c64", "s8", "pred"};
+    static const char *const groups[] = {"{{2,0,1,3}}", "{}"};
+    char text[1600];
+
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const char *e = types[i];
+
+            snprintf(text, sizeof(text), "HloModule m, replica_count=4\nENTRY e {\n"
+                     " a = %s[16,5] parameter(0)\n o = %s[16,5] parameter(1)\n n = s32[4] parameter(2)\n"
+                     " three = s32[4] constant({3,3,3,3})\n size = s32[4] and(n, three)\n"
+                     " first = s32[4] constant({12,0,8,4})\n r = u32[] replica-id()\n rs = s32[] convert(r)\n"
+                     " four = s32[] constant(4)\n p = s32[] multiply(rs, four)\n"
+                     " at = s32[4] broadcast(p), dimensions={}\n"
+                     " taken = s32[4] all-to-all(size), dimensions={0}, replica_groups=%s\n"
+                     " ROOT x = %s[16,5] ragged-all-to-all(a, o, first, size, at, taken), replica_groups=%s\n}\n",
+                     e, e, groups[k], e, groups[k]);
+            check(&(struct expand_rig){.text = text, .replicas = 4});
+        }
+}
+
 TEST(floats_of_different_widths)
 {
     check(&(struct expand_rig){.text =
@@ -210,7 +234,8 @@ int main(void)
         cmocka_unit_test(blocks_with_scales), cmocka_unit_test(scans_forwards_and_back),
         cmocka_unit_test(the_largest_and_the_smallest), cmocka_unit_test(the_best_along_the_dimension_that_is_told),
         cmocka_unit_test(upper_halves_of_products),
-        cmocka_unit_test(rounding_by_random_bits), cmocka_unit_test(exchanges), cmocka_unit_test(sums_over_devices),
+        cmocka_unit_test(rounding_by_random_bits), cmocka_unit_test(exchanges),
+        cmocka_unit_test(exchanges_of_as_many_rows_as_are_told), cmocka_unit_test(sums_over_devices),
         cmocka_unit_test(floats_of_different_widths),
         cmocka_unit_test(products_of_long_integers),
         cmocka_unit_test(more_dimensions_than_the_compiler_has),

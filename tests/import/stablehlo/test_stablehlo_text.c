@@ -79,6 +79,35 @@ TEST(operations_become_instructions)
 }
 
 /* HLO's receive has a context between data and token, which StableHLO's shardings do not count */
+#define RAGGED "stablehlo.custom_call @ragged_all_to_all(%x, %x, %i, %i, %i, %i) {api_version = 4 : i32, " \
+               "backend_config = {channel_id = 1 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}} : " \
+               "(tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) " \
+               "-> tensor<2x3xf32>"
+
+/* as JAX writes it, and as it is printed again */
+TEST(a_call_of_ragged_all_to_all_is_the_operation)
+{
+    static const char text[] = "func.func @main(%x: tensor<2x3xf32>, %i: tensor<2xi32>) -> tensor<2x3xf32> {\n"
+                               "  %r = " RAGGED "\n  return %r : tensor<2x3xf32>\n}\n";
+    struct err e = {.msg = ""};
+    struct arena a;
+    char *hlo = hlo_of(text), *printed;
+    size_t bytes;
+    FILE *to = text_memory(&printed, &bytes);
+
+    assert_non_null(strstr(hlo, "ragged-all-to-all(x, x, i, i, i, i), channel_id=1, replica_groups={{1,0}}"));
+    arena_init(&a);
+    struct hlo_module *m = stablehlo_read_text(text, strlen(text), "t.mlir", &a, &e);
+    assert_int_equal(stablehlo_print(m, to, &(struct mlir_print_options){.no_locations = true}, &e), 0);
+    text_memory_end(to, &printed);
+    if (!strstr(printed, "@ragged_all_to_all(") || strstr(printed, "channel_handle"))
+        fail_msg("%s", printed);
+    hlo_module_fini(m);
+    arena_fini(&a);
+    free(printed);
+    free(hlo);
+}
+
 TEST(a_receive_is_sharded_with_its_context)
 {
     char *hlo = hlo_of(
@@ -236,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_become_instructions),
+        cmocka_unit_test(a_call_of_ragged_all_to_all_is_the_operation),
         cmocka_unit_test(a_receive_is_sharded_with_its_context),
         cmocka_unit_test(groups_are_the_devices_along_axes_of_a_mesh),
         cmocka_unit_test(groups_along_axes_that_are_not_there_are_refused),

@@ -345,7 +345,7 @@ def _(d):
     f = d.choose(
         lambda m, n, k: jax.random.uniform(jax.random.wrap_key_data(k), (8, 16)),
         lambda m, n, k: jax.random.bits(jax.random.wrap_key_data(k), (16, 8)),
-        lambda m, n, k: jax.random.key_data(jax.random.split(jax.random.wrap_key_data(k), 8)),
+        lambda m, n, k: jax.random.key_data(jax.random.split(jax.random.wrap_key_data(k), (8, 8))),
         lambda m, n, k: jax.random.randint(jax.random.wrap_key_data(k), (8, 8), 0, 100),
     )
     spec = d.choose(P("x"), P(None, "x"), P())
