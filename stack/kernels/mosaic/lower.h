@@ -159,7 +159,8 @@ struct lower {
 
     /* scalars that registers hold in the block at hand */
     int cache[LOWER_CACHE_COUNT];       /* SMEM address, -1: none */
-    int cache_next, next_pred;
+    int64_t cache_used[LOWER_CACHE_COUNT], cache_uses;  /* who was used last keeps its register */
+    int next_pred;
     int loop_depth;
 
     /* lower_same.c: what need not be turned again */

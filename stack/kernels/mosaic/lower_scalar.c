@@ -25,15 +25,23 @@ int scalar_pred(struct lower *l)
     return PRED_FIRST + l->next_pred;
 }
 
-int scalar_register(struct lower *l)
+static int use_register(struct lower *l, int at)
 {
-    int at = l->cache_next;
-
-    l->cache_next = (at + 1) % LOWER_CACHE_COUNT;
-    l->cache[at] = -1;
+    l->cache_used[at] = ++l->cache_uses;
     return LOWER_CACHE_FIRST + at;
 }
 
+/* The one that has not been used for longest: operands of what is being written are still there. */
+int scalar_register(struct lower *l)
+{
+    int at = 0;
+
+    for (int i = 1; i < LOWER_CACHE_COUNT; i++)
+        if (l->cache_used[i] < l->cache_used[at])
+            at = i;
+    l->cache[at] = -1;
+    return use_register(l, at);
+}
 
 struct isa_operand scalar_use(struct lower *l, struct scalar s)
 {
@@ -43,7 +51,7 @@ struct isa_operand scalar_use(struct lower *l, struct scalar s)
         return I(s.value);
     for (int i = 0; i < LOWER_CACHE_COUNT; i++)
         if (l->cache[i] == s.smem)
-            return R(LOWER_CACHE_FIRST + i);
+            return R(use_register(l, i));
     reg = scalar_register(l);
     emit_sld(&l->code, reg, NONE, I(s.smem));
     l->cache[reg - LOWER_CACHE_FIRST] = s.smem;

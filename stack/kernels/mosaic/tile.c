@@ -334,6 +334,28 @@ void tile_remember(struct tiler *t, int id, const struct tile_at *at, opnd v)
     MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){id, *at, v, NULL};
 }
 
+#define MASKS_KEPT 8                     /* of a core's mask registers, none of which can be spilled */
+
+/* Of masks the last ones made are remembered: others are compared again where they are asked for. */
+static void remember_pulled(struct tiler *t, const struct mosaic_value *v,
+                            const struct tile_at *at, opnd out)
+{
+    size_t oldest = t->memo_count;
+    int masks = 0;
+
+    for (size_t i = t->memo_count; v->type.element == MOSAIC_I1 && i-- > 0;)
+        if (t->memo[i].value && t->memo[i].value->type.element == MOSAIC_I1) {
+            masks++;
+            oldest = i;
+        }
+    if (masks >= MASKS_KEPT) {
+        memmove(t->memo + oldest, t->memo + oldest + 1,
+                (t->memo_count - oldest - 1) * sizeof(*t->memo));
+        t->memo_count--;
+    }
+    MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, out, v};
+}
+
 static bool pull_place(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at,
                        opnd *out)
 {
@@ -380,7 +402,7 @@ bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_
     }
     t->c->origin = before;
     if (is_right)
-        MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, *out, v};
+        remember_pulled(t, v, at, *out);
     return is_right && !t->is_failed;
 }
 

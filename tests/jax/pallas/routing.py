@@ -6,21 +6,9 @@ CASES lists (name, function, shapes of arguments, bound) as library.py does.
 
 import jax
 import jax.numpy as jnp
+from common import ANY, BF16, F32, I8, I32, SMEM, VMEM, call, like
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
-
-F32, BF16, I32, I8 = jnp.float32, jnp.bfloat16, jnp.int32, jnp.int8
-SMEM = pl.BlockSpec(memory_space=pltpu.SMEM)
-VMEM = pl.BlockSpec(memory_space=pltpu.VMEM)
-ANY = pl.BlockSpec(memory_space=pl.ANY)
-
-
-def like(shape, dtype=F32):
-    return jax.ShapeDtypeStruct(tuple(shape), dtype)
-
-
-def call(kernel, out, **settings):
-    return pl.pallas_call(kernel, out_shape=out, **settings)
 
 
 # routing, gathers, scans
