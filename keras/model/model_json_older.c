@@ -294,6 +294,19 @@ static const struct { const char *function, *class, *argument, *parameter; } fun
     {"concat", "Concatenate", "axis", "axis"}, {"reshape", "Reshape", "shape", "newshape"},
     {"transpose", "Transpose", "perm", "axes"}, {"compat.v1.transpose", "Transpose", "perm", "axes"},
     {"math.reduce_mean", "Mean", "axis", "axis"}, {"math.reduce_max", "Max", "axis", "axis"},
+    {"math.square", "Square", NULL, NULL}, {"math.sqrt", "Sqrt", NULL, NULL},
+    {"math.rsqrt", "Rsqrt", NULL, NULL}, {"math.abs", "Absolute", NULL, NULL},
+    {"math.exp", "Exp", NULL, NULL}, {"math.log", "Log", NULL, NULL},
+    {"math.log1p", "Log1p", NULL, NULL}, {"math.sin", "Sin", NULL, NULL},
+    {"math.cos", "Cos", NULL, NULL}, {"math.sign", "Sign", NULL, NULL},
+    {"math.floor", "Floor", NULL, NULL}, {"math.ceil", "Ceil", NULL, NULL},
+    {"math.pow", "Power", NULL, NULL}, {"math.greater", "Greater", NULL, NULL},
+    {"math.less", "Less", NULL, NULL}, {"math.reduce_sum", "Sum", "axis", "axis"},
+    {"math.reduce_min", "Min", "axis", "axis"}, {"math.reduce_std", "Std", "axis", "axis"},
+    {"math.reduce_variance", "Var", "axis", "axis"},
+    {"math.reduce_logsumexp", "Logsumexp", "axis", "axis"},
+    {"expand_dims", "ExpandDims", "axis", "axis"}, {"squeeze", "Squeeze", "axis", "axis"},
+    {"linalg.matmul", "Matmul", NULL, NULL},
     {"__operators__.getitem", "GetItem", NULL, NULL},
 };
 
@@ -301,7 +314,7 @@ static const struct { const char *function, *class, *argument, *parameter; } fun
 static bool says_nothing(const char *key, const json_t *v)
 {
     return json_is_null(v) || json_is_false(v) || strcmp(key, "name") == 0 ||
-           strcmp(key, "slice_spec") == 0 || strcmp(key, "y") == 0;
+           strcmp(key, "slice_spec") == 0 || strcmp(key, "y") == 0 || strcmp(key, "b") == 0;
 }
 
 /* ["x", 0, 0, {"y": 2.0}], or a list of such, as {"args": [["x", 0, 0], 2.0]} */
@@ -317,6 +330,7 @@ static int turn_node(struct model_json_reader *r, json_t *config, size_t row, co
         json_array_append(first, json_array_get(node, i));
     json_array_append_new(args, first);
     second = json_object_get(kwargs, row + 1 == COUNT_OF(functions) ? "slice_spec" : "y");
+    second = second ? second : json_object_get(kwargs, "b");    /* of a matmul */
     if (model_json_is_given(second))
         json_array_append(args, (json_t *)(uintptr_t)second);
     json_object_foreach((json_t *)(uintptr_t)kwargs, key, v) {

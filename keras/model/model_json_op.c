@@ -262,14 +262,16 @@ static struct layer *function(struct model_json_reader *r, const json_t *config,
     enum activation_kind kind = functions[i].activation;
     const json_t *number = functions[i].number ? json_object_get(config, functions[i].number) : NULL;
 
-    if (kind == ACTIVATION_GELU && !json_is_false(json_object_get(config, "approximate")))
+    if (kind == ACTIVATION_GELU && json_is_true(json_object_get(config, "approximate")))
         kind = ACTIVATION_GELU_TANH;
     l->c.activation = activation_standard(kind);
     if (json_is_number(number))
         l->c.activation.alpha = json_number_value(number);
     if (kind != ACTIVATION_SOFTMAX && kind != ACTIVATION_LOG_SOFTMAX)
         return l;
-    if ((axis && !json_is_integer(axis)) || (axis && json_integer_value(axis) == 0)) {
+    if (!model_json_is_given(axis))
+        return l;
+    if (!json_is_integer(axis) || json_integer_value(axis) == 0) {
         model_json_fail(r, "\"axis\" must be a whole number, not the batch's, 0");
         return NULL;
     }

@@ -373,6 +373,9 @@ TEST(operations_are_read_with_their_parameters)
     load(OPERATION("Gelu", ", 'approximate': true", TENSOR_X));
     assert_int_equal(m.layer[0]->c.activation.kind, ACTIVATION_GELU_TANH);
     model_fini(&m);
+    load(OPERATION("Gelu", "", TENSOR_X));
+    assert_int_equal(m.layer[0]->c.activation.kind, ACTIVATION_GELU);
+    model_fini(&m);
     load(OPERATION("Elu", ", 'alpha': 0.25", TENSOR_X));
     assert_true(m.layer[0]->c.activation.alpha == 0.25);
     model_fini(&m);

@@ -130,6 +130,15 @@ TEST(operations_of_tensorflow_are_layers)
                                 &(struct shape){.rank = 1, .dim = {4}}));
 }
 
+/* of a model as tf.keras 2 writes it: squares, roots, sums, a gelu that is by erf unless it says so */
+TEST(functions_of_tensorflow_are_operations)
+{
+    expect("2022_tf_functions", NULL, 6 * 6 + 6, SIZES(4 * 12));
+    assert_int_equal(layer_of("tf.math.square")->kind, LAYER_OPERATION);
+    assert_int_equal(layer_of("tf.nn.gelu")->c.activation.kind, ACTIVATION_GELU);
+    assert_true(layer_of("tf.math.reduce_sum")->c.keeps_dims);
+}
+
 TEST(expressions_stand_for_numbers)
 {
     expect("2023_build_config", NULL, 27 * 4 + 16 * 16 * 4 * 2 + 2, SIZES(2));
@@ -180,7 +189,8 @@ int main(void)
         UNIT(a_merge_is_the_layer_of_its_mode), UNIT(a_residual_network_of_2018_is_read),
         UNIT(a_decoder_begins_with_the_encoders_states), UNIT(masks_go_through_both_directions),
         UNIT(what_separable_layers_inherited_says_nothing),
-        UNIT(operations_of_tensorflow_are_layers), UNIT(expressions_stand_for_numbers),
+        UNIT(operations_of_tensorflow_are_layers), UNIT(functions_of_tensorflow_are_operations),
+        UNIT(expressions_stand_for_numbers),
         UNIT(open_sizes_are_said_beside_the_file),
         UNIT(masks_that_a_file_writes_out_are_those_that_layers_make),
         UNIT(a_lambda_is_refused_by_its_layer_and_class),
