@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "base/units.h"
 
+#define CELLS "cell/cells/"              /* of an RNN of several cells, below its own place */
+
 /* Keras's rule: "MultiHeadAttention" is multi_head_attention, "Conv2D" conv2d, "PReLU" p_re_lu */
 static const char *snake_of(const char *class, struct arena *a)
 {
@@ -94,6 +96,24 @@ static int count_before(const struct model *m, const int *in, int model, const c
     return count;
 }
 
+/* the class of the cell that a layer stands for inside an RNN of several */
+static const char *cell_of(const struct layer *l, struct arena *a)
+{
+    return arena_printf(a, "%sCell", layer_class(l->kind));
+}
+
+/* "layers/rnn/cell/cells/lstm_cell_1" */
+static const char *cell_place(const struct model *m, const struct weights_places *p, const int *in,
+                              int layer, struct arena *a)
+{
+    int part = in[m->part_count + layer], before = 0;
+
+    for (int i = 0; i < layer; i++)
+        before += in[m->part_count + i] == part && m->layer[i]->kind == m->layer[layer]->kind;
+    return arena_printf(a, "%s/" CELLS "%s", p->part[part],
+                        numbered(cell_of(m->layer[layer], a), before, a));
+}
+
 struct weights_places weights_places_of(const struct model *m, struct arena *a)
 {
     struct weights_places p = {arena_array(a, (size_t)m->layer_count + 1, sizeof(*p.layer)),
@@ -116,7 +136,10 @@ struct weights_places weights_places_of(const struct model *m, struct arena *a)
         const char *class = layer_whole_class(m->layer[i]);
         int model = in[m->part_count + i];
 
-        p.layer[i] = below(&p, model, numbered(class, count_before(m, in, model, class, i), a), a);
+        p.layer[i] = model >= 0 && strcmp(m->part[model].class, "RNN") == 0
+                         ? cell_place(m, &p, in, i, a)
+                         : below(&p, model, numbered(class, count_before(m, in, model, class, i), a),
+                                 a);
     }
     return p;
 }
@@ -156,12 +179,13 @@ const char *weights_variable_path(const struct layer *l, int i, const char *plac
 {
     size_t skip = strlen(l->name) + 1;
     const char *part = inside(l, i, set->variable[l->variable[i]].name + skip);
+    bool is_wrapped = l->is_distributed && l->wrapped[0];
     int before = 0;
 
     for (int k = 0; k < i; k++)
         before += inside(l, k, set->variable[l->variable[k]].name + skip) == part;
-    return arena_printf(a, "%s/%s%svars/%d", place, l->is_distributed && l->wrapped[0] ? "layer/" : "", part,
-                        before);
+    return arena_printf(a, "%s/%s%svars/%d", place, is_wrapped ? "layer/" : "",
+                        strstr(place, CELLS) ? "" : part, before);
 }
 
 /* ---- reading ---- */

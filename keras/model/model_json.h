@@ -9,6 +9,8 @@
 #define MODEL_LAYERS_MAX 4000
 #define JSON_CELL_FIELD "_cell"         /* in a config that stands for an RNN of a cell: its name */
 
+#define JSON_STACK_FIELD "_stack"       /* in a Sequential's that stands for an RNN of several cells */
+
 struct model_json_reader {
     struct model *model;
     struct arena *arena;

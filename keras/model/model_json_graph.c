@@ -312,6 +312,14 @@ static int read_inner(struct json_block *f, int i, const json_t *model, const ch
     return f->inner[i] ? 0 : -1;
 }
 
+/* Keras's, of a model or of what is read as one */
+static const char *class_of_model(const json_t *model)
+{
+    if (json_object_get(json_object_get(model, "config"), JSON_STACK_FIELD))
+        return "RNN";
+    return json_is_functional(model) ? "Functional" : "Sequential";
+}
+
 /* each layer of the model on each step by itself; -1: one is so already */
 static int distribute(struct json_block *f)
 {
@@ -368,8 +376,7 @@ static int read_one(struct json_block *f, int i, int depth)
     enum layer_kind kind;
 
     if (json_is_model(layer))
-        return read_inner(f, i, layer, json_is_functional(layer) ? "Functional" : "Sequential",
-                          depth);
+        return read_inner(f, i, layer, class_of_model(layer), depth);
     if (distributed_model(layer))
         return read_inner(f, i, distributed_model(layer), "TimeDistributed", depth)
                    ? -1 : distribute(f->inner[i]);

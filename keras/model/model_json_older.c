@@ -235,6 +235,7 @@ static int unstack(struct model_json_reader *r, json_t *layer, const json_t *rnn
         json_object_set_new(json_object_get(one, "config"), JSON_CELL_FIELD, json_string(""));
         json_array_append_new(layers, one);
     }
+    json_object_set_new(config, JSON_STACK_FIELD, json_true());
     json_object_set_new(layer, "class_name", json_string("Sequential"));
     json_object_set_new(layer, "config", config);
     return 0;
