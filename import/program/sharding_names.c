@@ -286,7 +286,7 @@ int hlo_sharding_parse_manual(const struct hlo_module *m, const struct hlo_mesh 
 const struct hlo_mesh *hlo_sharding_mesh(const struct hlo_module *m, const char *text,
                                          size_t length)
 {
-    const char *at = memchr(text, '@', length);
+    const char *at = length ? memchr(text, '@', length) : NULL;    /* of nothing it may be NULL */
 
     if (!at)
         return NULL;
