@@ -17,6 +17,7 @@
 #define COMPARED_MAX (1ll << 21)        /* elements that one of them is looked for among */
 #define PADDED_MAX (1ll << 20)          /* elements that are copied to make whole rows, */
 #define PADDED_TIMES 64                 /* or so many times what is moved */
+#define JOINED_TIMES 512                /* elements that are copied for one that is changed, at most */
 #define SLICED_MIN 192                  /* elements: fewer are taken one by one */
 
 static int64_t length_of(const struct graph *g, int x) { return g->node[x].shape.dim[0]; }
@@ -210,6 +211,28 @@ int expand_vector_update(struct graph *g, int x, int update, int start)
     return graph_convert(g, updated(g, x, update, start), t);
 }
 
+/*
+ * An update that begins at a known place is what is before, it and what is behind, which stream; a
+ * few elements are cheaper where they are.
+ */
+static int joined(struct graph *g, const struct graph_node *n)
+{
+    int x = n->operand[0], update = n->operand[1], part[3], parts = 0;
+    int64_t length = length_of(g, x), count = length_of(g, update), zero = 0;
+    int64_t start = (int64_t)g->node[n->operand[2]].value, end;
+
+    if (g->node[n->operand[2]].literal || count * JOINED_TIMES < length)
+        return NODE_NONE;
+    start = start < 0 ? 0 : start < length - count ? start : length - count;
+    end = start + count;
+    if (start > 0)
+        part[parts++] = graph_slice(g, x, &zero, &start, NULL);
+    part[parts++] = update;
+    if (end < length)
+        part[parts++] = graph_slice(g, x, &end, &length, NULL);
+    return parts > 1 ? graph_concatenate(g, part, parts, 0) : update;
+}
+
 int expand_vector(struct graph *g, const struct graph_node *n)
 {
     bool is_update = n->op == HLO_DYNAMIC_UPDATE_SLICE;
@@ -219,7 +242,7 @@ int expand_vector(struct graph *g, const struct graph_node *n)
         return NODE_NONE;
     start = n->operand[is_update ? 2 : 1];
     if (g->node[start].op == HLO_CONSTANT)      /* a plain slice, soon */
-        return NODE_NONE;
+        return is_update && length_of(g, n->operand[1]) > 1 ? joined(g, n) : NODE_NONE;
     return is_update ? expand_vector_update(g, n->operand[0], n->operand[1], start)
                      : expand_vector_slice(g, n->operand[0], start, n->shape.dim[0]);
 }

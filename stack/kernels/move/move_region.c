@@ -11,6 +11,7 @@
 
 /* of an index dimension that nothing divides, the whole ones first */
 #define RAGGED_CHUNK 1024
+#define RAGGED_CHUNKS_MIN 16
 #define TILE_ROWS_HELD 24               /* VMEM rows per tile: two buffers and some room */
 #define FILL_TILES 256                  /* of a box of padding alone, about */
 
@@ -29,13 +30,20 @@ static int check_types(struct move_box *b)
     return b->map.source_count ? 0 : -1;
 }
 
-/* RAGGED_CHUNK, or a tile of either side, which of bytes has more elements */
+/*
+ * RAGGED_CHUNK, or a tile of either side, which of bytes has more elements; of a large count a power
+ * of two times that, so that boxes may have any of those sizes, however the count is made.
+ */
 static int64_t ragged_chunk(const struct move_box *b, const struct move_index_dim *x)
 {
     int64_t from = move_tile_extent(move_side_array(b, 0), x->from_dim);
-    int64_t to = move_tile_extent(move_side_array(b, -1), x->to_dim), most = from > to ? from : to;
+    int64_t to = move_tile_extent(move_side_array(b, -1), x->to_dim), chunk = RAGGED_CHUNK;
 
-    return most > RAGGED_CHUNK ? most : RAGGED_CHUNK;
+    chunk = from > chunk ? from : chunk;
+    chunk = to > chunk ? to : chunk;
+    while (chunk * RAGGED_CHUNKS_MIN <= x->count)
+        chunk *= 2;
+    return chunk;
 }
 
 /* the largest one that boxes must hold whole only because they do not divide it; -1: none */
