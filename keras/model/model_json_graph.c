@@ -13,10 +13,11 @@
 #define CALLS_MAX (4 * MODEL_LAYERS_MAX)
 #define DEPTH_MAX 16                    /* of models inside models */
 
+/* of those that were read already */
 static int find_layer(struct json_block *f, const char *name)
 {
     for (int i = 0; i < f->layer_count; i++)
-        if (strcmp(f->name[i], name) == 0)
+        if (f->name[i] && strcmp(f->name[i], name) == 0)
             return i;
     return -1;
 }
