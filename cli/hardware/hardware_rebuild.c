@@ -661,14 +661,15 @@ static const char *rebuild_convolution(struct rebuild *r, double flops)
 
 static const char *rebuild(struct rebuild *r, const char *category, double flops)
 {
-    const char *why_not;
+    struct profile_conv c;
 
     if (strncmp(category, "convolution", 11) != 0)
         return strcmp(category, "loop fusion") == 0 ||
                strcmp(category, "non-fusion elementwise") == 0
                    ? rebuild_loop(r, flops) : profile_rebuild_move(r, category);
-    why_not = rebuild_product(r, flops);
-    return why_not ? rebuild_convolution(r, flops) : NULL;
+    if (profile_find_convolution(&r->op, flops, &c))
+        return rebuild_convolution(r, flops);   /* of one pixel, too: as a network has it */
+    return rebuild_product(r, flops);
 }
 
 struct graph *hardware_rebuild(const char *hlo, const char *category, double flops, double bytes,

@@ -198,6 +198,8 @@ static void convolutions(void **state)
          "f32[7,7,3,32]{3,2,1,0} %k)", 2.0 * 16 * 14 * 14 * 32 * 49 * 3, 2, 2, 3, 1, 1},
         {"%f.5 = bf16[16,14,14,64]{3,0,2,1} fusion(bf16[16,28,28,32]{3,0,2,1} %x, "
          "f32[1,1,32,64]{3,2,1,0} %k)", 2.0 * 16 * 14 * 14 * 32 * 64, 2, 0, -1, 1, 1},
+        {"%f.6 = bf16[16,14,14,256]{3,0,2,1} fusion(bf16[16,14,14,128]{3,0,2,1} %x, "
+         "f32[1,1,128,256]{3,2,1,0} %k)", 2.0 * 16 * 14 * 14 * 128 * 256, 1, 0, 0, 1, 1},
     };
 
     (void)state;
@@ -240,6 +242,14 @@ static void images_in_pairs(void **state)
     assert_null(why);
     assert_int_equal(g->parameter_count, 2);
     assert_true(shape_elems(&g->node[g->output[0].node].shape) == 32 * 32);
+    /* a first layer, whose images have lines of pixels along rows */
+    g = rebuild(
+        "%f = bf16[16,8,6,32]{0,3,2,1} fusion(bf16[16,12,3,16]{3,2,1,0} %x, f32[7,7,3,32]{3,2,1,0} "
+        "%k)", "convolution fusion", 2.0 * 16 * 8 * 6 * 32 * 49 * 3, &why);
+    assert_null(why);
+    assert_int_equal(only(g, HLO_CONVOLUTION)->window[0].stride, 2);
+    assert_result(g, 0, "bf16[8,3,16,64]");
+    assert_int_equal(g->node[g->parameter[0]].shape.dim[1], 3);
 }
 
 /* of arrays that are alike, what stands behind the second operand is multiplied into that */
