@@ -47,6 +47,13 @@ bool expand_combines(enum graph_reduce kind, enum graph_op *op);
  * too long a vector.
  */
 int expand_vector(struct graph *g, const struct graph_node *n);
+
+/*
+ * A product of one row with each of many matrices that lie apart, by vectors, where a copy of the
+ * matrices would take longer. NODE_NONE: `n` is another node, or is faster as a product.
+ */
+struct chip;
+int expand_row(struct graph *g, const struct graph_node *n, const struct chip *chip);
 int expand_vector_slice(struct graph *g, int x, int start, int64_t count);
 int expand_vector_update(struct graph *g, int x, int update, int start);
 /* x with one element, number `at`, combined with `update`; outside none is */

@@ -10,10 +10,12 @@
 
 static int expand(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
-    int made = NODE_NONE;
+    const struct chip *chip = user;
+    int made;
 
     (void)node;
-    (void)user;
+    if (chip && n->op == HLO_DOT)
+        return expand_row(&w->to, n, chip);
     if (n->trips || n->unit || n->operand_count == 0 || w->to.node[n->operand[0]].shape.rank != 1)
         return NODE_NONE;
     made = expand_vector(&w->to, n);
@@ -22,9 +24,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
 
 int pass_vectors(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    (void)c;
     (void)e;
-    rewrite_each(g, expand, NULL);
+    rewrite_each(g, expand, c->chip);
     return 0;
 }
 
