@@ -10,6 +10,13 @@
  * is trained fewer images are enough.
  */
 int expand_first_layer(struct graph *g, const struct graph_node *n, bool is_trained);
+
+/*
+ * A convolution of few channels whose windows lie side by side, as a product of patches.
+ * NODE_NONE: `n` is another node.
+ */
+int expand_patches(struct graph *g, const struct graph_node *n);
+
 /*
  * A gradient by a kernel of one pixel with its operands exchanged, where that leaves less to turn.
  * NODE_NONE: `n` is another node, or lies well.
