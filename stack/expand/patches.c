@@ -107,8 +107,9 @@ int expand_patches(struct graph *g, const struct graph_node *n)
     if (n->op != HLO_CONVOLUTION || !has_patches(g, n))
         return NODE_NONE;
     channels_first = c->in_feature < c->in_spatial[0];
-    y = graph_dot_general(g, patches_of(g, n, channels_first), kernel_matrix(g, n, channels_first),
-                          &dot, n->shape.dtype, n->precision);
+    y = patches_of(g, n, channels_first);
+    y = graph_dot_general(g, y, kernel_matrix(g, n, channels_first), &dot, n->shape.dtype,
+                          n->precision);
     s.dim[s.rank++] = n->shape.dim[c->out_batch];
     order[c->out_batch] = 0;
     for (int i = 0; i < c->spatial_count; i++) {

@@ -126,8 +126,8 @@ int expand_row(struct graph *g, const struct graph_node *n, const struct chip *c
         return NODE_NONE;
     all = g->node[many->node].shape;
     all.dtype = DTYPE_F32;
-    y = graph_binary(g, HLO_MULTIPLY, graph_convert(g, many->node, DTYPE_F32),
-                     spread_row(g, row, many, d, &all));
+    y = graph_convert(g, many->node, DTYPE_F32);
+    y = graph_binary(g, HLO_MULTIPLY, y, spread_row(g, row, many, d, &all));
     for (int i = 0; i < d->contract_count; i++)
         mask |= 1u << many->contract[i];
     y = in_order(g, graph_reduce(g, REDUCE_ADD, y, mask), many, d);
