@@ -14,7 +14,7 @@
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/bitcast.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 #include <string.h>
 

@@ -20,7 +20,7 @@
 #include "stack/kernels/dot/dot_form.h"
 #include "stack/passes/layout_order.h"
 #include "stack/expand/pixel_product.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 #include "stack/hlo/window.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Applies the rules of stack/passes/simplify.def over and over until none applies. */
+/* Applies the rules of stack/passes/simplify/simplify.def over and over until none applies. */
 #include "stack/passes/pass.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 #define ROUNDS_MAX 12                   /* each round shortens all chains */
 
@@ -9,7 +9,7 @@ typedef int (*rule_function)(struct graph *g, const struct graph_node *n);
 
 static const rule_function rules[] = {
 #define RULE(function, text) function,
-#include "stack/passes/simplify.def"
+#include "stack/passes/simplify/simplify.def"
 };
 
 /* the node that stands for `n` after one rule, or NODE_NONE */

@@ -5,7 +5,7 @@
 #include "stack/hlo/bitcast.h"
 #include "stack/interp/interp.h"
 #include "stack/nn/nn.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 #include "tests/rigs/pass_rig.h"
 #include "tests/generate/random_graph.h"
 #include "tests/generate/random_hlo.h"

@@ -2,7 +2,7 @@
 #include "base/units.h"
 #include "stack/interp/interp.h"
 #include "stack/nn/nn.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 #include "tests/rigs/pass_rig.h"
 #include "tests/test.h"
 

@@ -1,5 +1,5 @@
 /* The rules of pass_simplify about reductions. */
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 static bool is_arg(enum graph_reduce kind)
 {

@@ -6,7 +6,7 @@
  */
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 #include <string.h>
 

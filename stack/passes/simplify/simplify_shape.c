@@ -2,7 +2,7 @@
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 #include <math.h>
 #include <string.h>

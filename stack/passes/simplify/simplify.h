@@ -1,5 +1,5 @@
 /*
- * What the rules of pass_simplify share (stack/passes/simplify.def).
+ * What the rules of pass_simplify share (stack/passes/simplify/simplify.def).
  *
  * A rule looks at a node `n` whose operands are in `g` and returns the node of
  * `g` that stands for it, making what it needs, or NODE_NONE where it has
@@ -10,7 +10,7 @@
 #include "stack/hlo/graph.h"
 
 #define RULE(function, text) int function(struct graph *g, const struct graph_node *n);
-#include "stack/passes/simplify.def"
+#include "stack/passes/simplify/simplify.def"
 
 /* Whether every element of `node` is the same known number, and which. */
 bool simplify_splat_value(const struct graph *g, int node, double *value);

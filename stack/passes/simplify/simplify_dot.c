@@ -5,7 +5,7 @@
  * as they lie, their many dimensions and all (dot_form.h), stays what it is: pass_layout
  * finds the order of its result. Any other is transposed and reshaped.
  */
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/graph_shape.h"

@@ -1,5 +1,5 @@
 /* The rules of pass_simplify about values: constants, identities, conversions. */
-#include "stack/passes/simplify.h"
+#include "stack/passes/simplify/simplify.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"
