@@ -186,7 +186,9 @@ int mlir_read_text(struct mlir_tree *t, const char *text, size_t bytes, struct e
     begin_lists(&r);
     r.name_slot = mem_alloc(MLIR_NAME_SLOTS * sizeof(int));
     memset(r.name_slot, 0xff, MLIR_NAME_SLOTS * sizeof(int));
-    int status = read_all(&r, text + bytes);
+    const char *zero = memchr(text, '\0', bytes);
+    int status = zero ? mlir_fail_at(&r, zero, "a byte of value 0, which no text has")
+                      : read_all(&r, text + bytes);
     if (!status) {
         t->module_count = (int)r.modules.count;
         t->module = arena_copy(t->arena, r.modules.item, r.modules.count, sizeof(*t->module));

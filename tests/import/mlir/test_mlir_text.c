@@ -172,6 +172,23 @@ TEST(mistakes_are_told_with_their_place)
     is_refused("module {", 1, 9, "expected \"}\"");
 }
 
+/* also where a name, a string or a comment would end with it */
+TEST(a_byte_of_value_0_is_no_text)
+{
+    static const char text[] = "module {\n // \0 }\n}\n";
+    struct mlir_tree t;
+    struct arena a;
+    struct err e;
+
+    arena_init(&a);
+    mlir_tree_init(&t, &a, "zero");
+    assert_int_equal(mlir_read_text(&t, text, sizeof(text) - 1, &e), -1);
+    assert_non_null(strstr(e.msg, "a byte of value 0"));
+    assert_int_equal(e.line, 2);
+    assert_int_equal(e.col, 5);
+    arena_fini(&a);
+}
+
 TEST(nothing_nests_without_end)
 {
     char text[2000] = "\"a.b\"() {v = ";
@@ -210,6 +227,7 @@ int main(void)
         cmocka_unit_test(dense_elements_are_lists_or_one_or_digits),
         cmocka_unit_test(locations_say_name_and_place),
         cmocka_unit_test(values_have_names_in_their_own_scope),
+        cmocka_unit_test(a_byte_of_value_0_is_no_text),
         cmocka_unit_test(mistakes_are_told_with_their_place),
         cmocka_unit_test(nothing_nests_without_end),
         cmocka_unit_test(parts_of_a_file_have_names_of_their_own),
