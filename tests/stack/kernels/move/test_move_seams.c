@@ -63,23 +63,29 @@ static int padded(struct graph *g, enum graph_dtype type, int rank)
     return graph_pad(g, x, graph_constant(g, shape_scalar(type), 3), low, high, interior);
 }
 
+/* on a chip, in vector memory of some 1.5 MiB: streamed, and the interpreter's values */
+static void check_streamed(const char *chip, const struct graph *g)
+{
+    struct kernel_rig r = {.chip = chip, .vmem_rows = 3000};
+
+    kernel_rig_open(&r, g);
+    assert_int_equal(r.segment.tiling.size[0], 1);
+    kernel_rig_check(&r, 7);
+    kernel_rig_close(&r);
+}
+
 static void check(int (*make)(struct graph *, enum graph_dtype, int), int draw)
 {
     static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
     static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
-    enum graph_dtype type = types[draw % 3];
-    struct kernel_rig r = {.chip = chips[between(0, 3)]};
+    const char *chip = chips[between(0, 3)];
     struct arena a;
     struct graph g;
 
     arena_init(&a);
     graph_init(&g, &a, "seams");
-    graph_output(&g, make(&g, type, (int)between(1, 3)), "y", -1);
-    r.vmem_rows = 3000;
-    kernel_rig_open(&r, &g);
-    assert_int_equal(r.segment.tiling.size[0], 1);              /* streamed */
-    kernel_rig_check(&r, (uint64_t)draw);
-    kernel_rig_close(&r);
+    graph_output(&g, make(&g, types[draw % 3], (int)between(1, 3)), "y", -1);
+    check_streamed(chip, &g);
     graph_fini(&g);
     arena_fini(&a);
 }
@@ -108,7 +114,6 @@ TEST(batches_are_joined_as_they_stream)
     static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
 
     for (size_t i = 0; i < COUNT_OF(types); i++) {
-        struct kernel_rig r = {.chip = "v5e", .vmem_rows = 3000};
         struct arena a;
         struct graph g;
         int part[3];
@@ -121,10 +126,7 @@ TEST(batches_are_joined_as_they_stream)
             part[k] = graph_parameter(&g, s, "xyz" + k);
         }
         graph_output(&g, graph_concatenate(&g, part, 3, 0), "y", -1);
-        kernel_rig_open(&r, &g);
-        assert_int_equal(r.segment.tiling.size[0], 1);          /* streamed */
-        kernel_rig_check(&r, 7);
-        kernel_rig_close(&r);
+        check_streamed("v5e", &g);
         graph_fini(&g);
         arena_fini(&a);
     }
@@ -136,7 +138,6 @@ TEST(outer_dimensions_are_reversed_as_they_stream)
     static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
 
     for (size_t i = 0; i < COUNT_OF(types); i++) {
-        struct kernel_rig r = {.chip = "v5e", .vmem_rows = 3000};
         struct arena a;
         struct graph g;
         int x;
@@ -145,10 +146,7 @@ TEST(outer_dimensions_are_reversed_as_they_stream)
         graph_init(&g, &a, "reversed");
         x = graph_parameter(&g, shape_make(types[i], 3, (const int64_t[]){37, 56, 96}), "x");
         graph_output(&g, graph_reverse(&g, x, (const int[]){0}, 1), "y", -1);
-        kernel_rig_open(&r, &g);
-        assert_int_equal(r.segment.tiling.size[0], 1);          /* streamed */
-        kernel_rig_check(&r, 7);
-        kernel_rig_close(&r);
+        check_streamed("v5e", &g);
         graph_fini(&g);
         arena_fini(&a);
     }
