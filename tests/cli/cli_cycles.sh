@@ -1,4 +1,4 @@
 #!/bin/sh
-# The cycles of 60 of our own programs are those that tests/cycles/cycles.txt has.
+# The cycles of our own programs are those that tests/cycles/cycles.txt has.
 cd "$(dirname "$0")/../.." || exit 1
 sh tools/cycles.sh
