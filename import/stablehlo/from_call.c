@@ -166,22 +166,29 @@ static int custom_call_fields(struct from *f, const struct mlir_op *op, struct h
     return api_version(f, op, i) || called_computations(f, op, i) ? -1 : 0;
 }
 
+/* of this operation, its operands and result beside what is known of it */
+static int finish_call(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
+{
+    int *x;
+
+    from_place(f, op);
+    if (!(x = from_operands(f, op)) || from_result_type(f, op, &i->type))
+        return -1;
+    i->operand = x;
+    i->operand_count = op->operand_count;
+    return from_finish(f, op, i);
+}
+
 /* HLO's operation has no other form in StableHLO */
 static int ragged_all_to_all(struct from *f, const struct mlir_op *op)
 {
     struct hlo_instruction i = {.op = OPCODE_RAGGED_ALL_TO_ALL, .detail = HLO_NEW_DETAIL};
-    int *x;
 
     if (op->operand_count != 6 || op->result_count != 1)
         return from_fail(f, op, "it takes six operands and has one result");
     if (from_devices_told(f, op, mlir_op_attr(op, "backend_config"), &i))
         return -1;
-    from_place(f, op);
-    if (!(x = from_operands(f, op)) || from_result_type(f, op, &i.type))
-        return -1;
-    i.operand = x;
-    i.operand_count = op->operand_count;
-    return from_finish(f, op, &i);
+    return finish_call(f, op, &i);
 }
 
 int from_custom_call(struct from *f, const struct mlir_op *op)
@@ -189,7 +196,6 @@ int from_custom_call(struct from *f, const struct mlir_op *op)
     const struct mlir_attr *name = symbol_of(op, "call_target_name");
     struct hlo_instruction i = { .op = OPCODE_CUSTOM_CALL, .detail = HLO_NEW_DETAIL };
     bool is_operation;
-    int *x;
 
     if (!name)
         return from_fail(f, op, "the attribute call_target_name is missing");
@@ -202,12 +208,7 @@ int from_custom_call(struct from *f, const struct mlir_op *op)
     i.detail->target_bytes = name->text.bytes;
     if (custom_call_fields(f, op, &i))
         return -1;
-    from_place(f, op);
-    if (!(x = from_operands(f, op)) || from_result_type(f, op, &i.type))
-        return -1;
-    i.operand = x;
-    i.operand_count = op->operand_count;
-    return from_finish(f, op, &i);
+    return finish_call(f, op, &i);
 }
 
 /* functions of a table of them, row by row; each row is a replica, its functions the partitions' */
@@ -244,18 +245,12 @@ int from_run_parallel(struct from *f, const struct mlir_op *op)
     struct hlo_instruction i = {
         .op = OPCODE_CUSTOM_CALL,
         .detail = &(struct hlo_detail){.target = op->name, .target_bytes = strlen(op->name)}};
-    int *x;
 
     if (!programs || programs->kind != MLIR_ARRAY)
         return from_fail(f, op, "the attribute programs is missing");
     if (table_of_functions(f, op, programs, &i))
         return -1;
-    from_place(f, op);
-    if (!(x = from_operands(f, op)) || from_result_type(f, op, &i.type))
-        return -1;
-    i.operand = x;
-    i.operand_count = op->operand_count;
-    return from_finish(f, op, &i);
+    return finish_call(f, op, &i);
 }
 
 /* "check.expect_eq_const" with its constant as a second operand is "check.expect_eq" */

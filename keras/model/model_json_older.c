@@ -297,7 +297,7 @@ static const struct { const char *function, *class, *argument, *parameter; } fun
     {"math.reduce_mean", "Mean", "axis", "axis"}, {"math.reduce_max", "Max", "axis", "axis"},
     {"math.square", "Square", NULL, NULL}, {"math.sqrt", "Sqrt", NULL, NULL},
     {"math.rsqrt", "Rsqrt", NULL, NULL}, {"math.abs", "Absolute", NULL, NULL},
-    {"math.exp", "Exp", NULL, NULL}, {"math.log", "Log", NULL, NULL},
+    {"math.log", "Log", NULL, NULL},
     {"math.log1p", "Log1p", NULL, NULL}, {"math.sin", "Sin", NULL, NULL},
     {"math.cos", "Cos", NULL, NULL}, {"math.sign", "Sign", NULL, NULL},
     {"math.floor", "Floor", NULL, NULL}, {"math.ceil", "Ceil", NULL, NULL},

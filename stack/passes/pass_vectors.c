@@ -1,6 +1,8 @@
 /*
- * Slices and updates of vectors, by any operation, become what kernels do tile by tile
- * (stack/expand/vector.c): before the pass that finds starts, of which these make more.
+ * What vectors do better than kernels of elements or products, as the program has it. Slices and
+ * updates of vectors, by any operation, become what kernels do tile by tile (stack/expand/vector.c):
+ * before the pass that finds starts, of which these make more. Products of one row with each of many
+ * matrices become sums (stack/expand/row.c): before dots are put into order, which copies those.
  */
 #include "stack/passes/pass.h"
 #include "stack/passes/vectors.h"
