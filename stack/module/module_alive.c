@@ -16,7 +16,7 @@ struct layer { const char *name; int length; int64_t bytes; };
 
 static bool is_in_hbm(const struct module_buffer *b)
 {
-    return module_buffer_lives(b) && b->space == SPACE_HBM && !b->is_given;
+    return module_buffer_lives(b) && b->space == SPACE_HBM && !b->is_given && !b->is_guest;
 }
 
 /* parameters and literals live from before the first step to behind the last */

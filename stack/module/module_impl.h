@@ -29,6 +29,9 @@ struct module_buffer {
     enum buffer_role role;
     int64_t bytes;
     int first, last;                    /* steps between which it holds something; -1: before all */
+    int made;                           /* of a result that has its place from the start: when it is
+                                           written; before that it is lent */
+    bool is_guest;                      /* lies in a result's place that is lent */
     enum array_space space;
     int64_t address;
     int stands_for;                     /* merged into this one; -1: none */
@@ -91,6 +94,8 @@ struct module_room {
 };
 /* The lowest free place; copies under way keep off what is read behind arrays, and come last. */
 bool module_room_place(struct module_room *r, struct module_buffer *b, enum array_space space);
+/* Buffer `at`, of a list of which those before have places, takes a result's that is lent. */
+bool module_lend(struct module_buffer *const *list, int at);
 static inline bool module_buffer_lives(const struct module_buffer *b)
 {
     return b->stands_for < 0 && b->last >= 0;

@@ -60,11 +60,20 @@ static void extend(struct module_plan *p, const struct module_value *v, int step
 
 /*
  * XLA gives results places of their own for the whole program, so that its memory is that of
- * arguments, results and what is temporary (docs/accuracy.md, What peak memory tells).
+ * arguments, results and what is temporary (docs/accuracy.md, What peak memory tells); until a
+ * result is written, its place is lent (stack/module/module_lent.c).
  */
 static bool holds_from_the_start(const struct module_plan *p, const struct module_buffer *b)
 {
     return b->role == BUFFER_OUTPUT && b->first >= 0 && p->settings->codegen == CODEGEN_XLA;
+}
+
+/* the step, or the outermost loop around it, in which each round writes again */
+static int outermost(const int *around, int step)
+{
+    while (around[step] >= 0)
+        step = around[step];
+    return step;
 }
 
 void module_plan_lifetimes(struct module_plan *p)
@@ -83,15 +92,18 @@ void module_plan_lifetimes(struct module_plan *p)
     for (int i = 0; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++)
             extend(p, p->step[i].operand[k], i, around);
-    mem_free(around);
     for (int i = 0; i < p->buffer_count; i++) {
         struct module_buffer *b = &p->buffer[i];
 
         if (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE && b->role != BUFFER_SUMS)
             b->last = p->step_count;
-        if (holds_from_the_start(p, b))
+        b->made = -1;
+        if (holds_from_the_start(p, b)) {
+            b->made = outermost(around, b->first);
             b->first = 0;
+        }
     }
+    mem_free(around);
 }
 
 static int last_reader(const struct module_plan *p, const struct module_value *v)

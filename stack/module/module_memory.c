@@ -1,7 +1,8 @@
 /*
  * Addresses: parameters and literals first, then buffers by lifetime, the
- * largest first, each at the lowest place that is free while it lives. What
- * lies in VMEM instead: stack/module/module_vmem.c.
+ * largest first, each at the lowest place that is free while it lives, or in
+ * a result's that is lent (stack/module/module_lent.c). What lies in VMEM
+ * instead: stack/module/module_vmem.c.
  */
 #include "stack/module/module_impl.h"
 
@@ -25,6 +26,8 @@ static int larger_first(const void *x, const void *y)
 
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
+    if ((a->made >= 0) != (b->made >= 0))
+        return a->made >= 0 ? -1 : 1;   /* who lends comes before who borrows */
     return a < b ? -1 : a > b;
 }
 
@@ -69,8 +72,11 @@ static int64_t place_in_hbm(struct module_plan *p, struct module *m)
         }
     }
     qsort(list, (size_t)count, sizeof(*list), larger_first);
-    for (int i = 0; i < count; i++)
-        module_room_place(&r, list[i], SPACE_HBM);
+    for (int i = 0; i < count; i++) {
+        list[i]->is_guest = module_lend(list, i);
+        if (!list[i]->is_guest)
+            module_room_place(&r, list[i], SPACE_HBM);
+    }
     m->hbm_bytes = r.base;
     module_plan_fullest_step(p, &m->alive_bytes);
     for (int i = 0; i < r.count; i++)
@@ -108,8 +114,10 @@ int64_t module_plan_memory(struct module_plan *p, struct module *m)
     int64_t too_much;
 
     m->payload_bytes = m->padding_bytes = m->resident_count = 0;
-    for (int i = 0; i < p->buffer_count; i++)
+    for (int i = 0; i < p->buffer_count; i++) {
         p->buffer[i].space = SPACE_HBM;
+        p->buffer[i].is_guest = false;
+    }
     module_plan_residents(p, m);
     too_much = place_in_hbm(p, m);
     if (too_much)
