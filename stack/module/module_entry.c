@@ -4,8 +4,9 @@
  * elements row-major, and none with tokens along lanes.
  *
  * That holds for what only moves read or make, whose kernels take any order, as long as they stream
- * then, too; other kernels have their arrays row-major. A transpose that alone reads a parameter costs nothing where the parameter
- * lies as it has it.
+ * then, too; other kernels have their arrays row-major. A transpose that alone reads a parameter
+ * costs nothing where the parameter lies as it has it. What a kernel of Pallas reads or makes is
+ * copied from or to such an array, as XLA does it.
  */
 #include "stack/module/module_impl.h"
 
@@ -65,6 +66,9 @@ static bool is_move(const struct graph_node *n)
         return kernel_kind_of(n->called[0]) == &kernel_move;
     return n->op == HLO_TRANSPOSE || n->op == HLO_COPY;
 }
+
+/* a kernel that the program brings, which has its arrays row-major and nothing else */
+static bool is_brought(const struct graph_node *n) { return n->op == HLO_MOSAIC; }
 
 /* the arrays of the entry that are this module's to lay out */
 static bool is_ours(const struct module_settings *s, const struct graph_node *n)
@@ -178,35 +182,57 @@ static bool takes_compact(const struct shape *s, int *order)
     return plain >= COMPACT_BYTES_MIN && compact_order(s, order) < plain;
 }
 
+/* the move streams from arrays that lie so to such a result */
+static bool body_streams(const struct module_plan *p, const struct graph *body,
+                         const struct array *const *operand, int count, const struct array *result)
+{
+    const struct module_settings *s = p->settings;
+    struct kernel_job job = {.chip = s->chip, .codegen = s->codegen, .name = "", .source = "",
+                             .body = body, .operand = operand, .operand_count = count,
+                             .result = &result, .result_count = 1, .core_count = 1,
+                             .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
+                             .flag_count = 2 * PIPELINE_WINDOW_MAX};
+
+    return move_stream.cost(&job) < INT64_MAX;
+}
+
 /* the move reads `from`, or all of its operands as they lie, and makes `to`, or a row-major array */
 static bool streams(const struct module_plan *p, const struct graph *g, int move, int operand,
                     const struct array *from, const struct array *to)
 {
     const struct graph_node *n = &g->node[move];
-    const struct module_settings *s = p->settings;
+    const struct graph *body;
     const struct array **list;
     struct array *plain, result;
-    struct kernel_job job = {.chip = s->chip, .codegen = s->codegen, .name = n->name, .source = "",
-                             .operand_count = n->operand_count, .result_count = 1, .core_count = 1,
-                             .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
-                             .flag_count = 2 * PIPELINE_WINDOW_MAX};
     struct arena a;
-    int64_t cycles;
+    bool is_fine;
 
     arena_init(&a);
-    job.body = n->op == HLO_FUSION ? n->called[0] : kernel_body_of(g, move, &a);
+    body = n->op == HLO_FUSION ? n->called[0] : kernel_body_of(g, move, &a);
     list = arena_array(&a, (size_t)n->operand_count, sizeof(*list));
     plain = arena_array(&a, (size_t)n->operand_count, sizeof(*plain));
     for (int i = 0; i < n->operand_count; i++) {
-        array_init(&plain[i], "", &job.body->node[job.body->parameter[i]].shape, NULL);
+        array_init(&plain[i], "", &body->node[body->parameter[i]].shape, NULL);
         list[i] = !from ? &p->node[n->operand[i]]->array : n->operand[i] == operand ? from : &plain[i];
     }
     array_init(&result, "", &n->shape, NULL);
-    job.operand = list;
-    job.result = (const struct array *const[]){to ? to : &result};
-    cycles = move_stream.cost(&job);
+    is_fine = body_streams(p, body, list, n->operand_count, to ? to : &result);
     arena_fini(&a);
-    return cycles < INT64_MAX;
+    return is_fine;
+}
+
+/* a copy of an array that lies like this to one that lies like that */
+static bool copy_streams(const struct module_plan *p, const struct array *from, const struct array *to)
+{
+    struct graph body;
+    struct arena a;
+    bool is_fine;
+
+    arena_init(&a);
+    module_copy_body(&body, &from->shape, &a);
+    is_fine = body_streams(p, &body, &from, 1, to);
+    arena_fini(&a);
+    return is_fine;
 }
 
 /* an array of what a reshape leaves of this one without its ones in front */
@@ -240,6 +266,33 @@ static bool readers_stream(const struct module_plan *p, const struct graph *g, i
         }
     }
     return true;
+}
+
+/* those that read the node are kernels that the program brings, all of them */
+static bool is_for_brought(const struct graph *g, int node)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++)
+        if (graph_dims_have(g->node[i].operand, g->node[i].operand_count, node)) {
+            if (!is_brought(&g->node[i]))
+                return false;
+            count++;
+        }
+    return count > 0 && !is_output(g, node);
+}
+
+/* of an array that such a kernel has row-major: it lies at the entry in this order, or another */
+static bool is_turned_at_entry(const struct module_plan *p, const struct graph_node *n, int *order,
+                               bool is_result)
+{
+    struct array compact, plain;
+
+    if (p->settings->is_kernel_alone || !is_ours(p->settings, n) || !takes_compact(&n->shape, order))
+        return false;
+    array_init(&compact, n->name, &n->shape, order);
+    array_init(&plain, n->name, &n->shape, NULL);
+    return is_result ? copy_streams(p, &plain, &compact) : copy_streams(p, &compact, &plain);
 }
 
 static void lay_out(struct module_plan *p, struct module_value *v, const int *order)
@@ -291,4 +344,35 @@ void module_lay_out_result(struct module_plan *p, const struct graph *g, int out
     array_init(&compact, n->name, &n->shape, order);
     if (streams(p, g, node, NODE_NONE, NULL, &compact))
         lay_out(p, p->output[output], order);
+}
+
+struct module_value *module_copy_parameter(struct module_plan *p, const struct graph *g, int parameter)
+{
+    const struct graph_node *n = &g->node[parameter];
+    struct module_value *own = p->parameter[n->parameter_index], *copy;
+    int order[GRAPH_RANK_MAX];
+
+    if (is_given_back(g, parameter) || !is_for_brought(g, parameter) ||
+        !is_turned_at_entry(p, n, order, false))
+        return own;
+    lay_out(p, own, order);
+    copy = module_plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY, -1);
+    module_plan_add_copy(p, own, copy);
+    return copy;
+}
+
+struct module_value *module_copy_result(struct module_plan *p, const struct graph *g, int output)
+{
+    const struct graph_node *n = &g->node[g->output[output].node];
+    const struct graph_node *maker = n->op == HLO_GET_TUPLE_ELEMENT ? &g->node[n->operand[0]] : n;
+    struct module_value *made = p->node[g->output[output].node], *own;
+    int order[GRAPH_RANK_MAX];
+
+    if (!is_brought(maker) || g->output[output].alias_parameter >= 0 ||
+        !is_turned_at_entry(p, n, order, true))
+        return NULL;
+    own = module_plan_new_value(p, g->output[output].name, &n->shape, BUFFER_OUTPUT, -1);
+    lay_out(p, own, order);
+    module_plan_add_copy(p, made, own);
+    return own;
 }

@@ -164,6 +164,13 @@ int module_entry_reader(const struct module_settings *s, const struct graph *g, 
 void module_lay_out_renamed(struct module_plan *p, const struct graph *g, int node);
 void module_lay_out_parameter(struct module_plan *p, const struct graph *g, int parameter);
 void module_lay_out_result(struct module_plan *p, const struct graph *g, int output);
+/* what reads the parameter has instead: itself, or a copy of it as it lies at the entry */
+struct module_value *module_copy_parameter(struct module_plan *p, const struct graph *g,
+                                           int parameter);
+/* the copy that is the output in place of what has been made, or NULL */
+struct module_value *module_copy_result(struct module_plan *p, const struct graph *g, int output);
+/* a kernel's graph that copies an array of this shape */
+void module_copy_body(struct graph *body, const struct shape *shape, struct arena *a);
 
 /* the number of a new buffer; a value that gets the place of its buffer; a step before step `at` */
 int module_plan_add_buffer(struct module_plan *p, enum buffer_role role, int64_t bytes);

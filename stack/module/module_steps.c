@@ -73,16 +73,22 @@ struct module_value **module_walk_values(struct module_plan *p, int count)
     return arena_array(p->arena, (size_t)count + 1, sizeof(struct module_value *));
 }
 
+void module_copy_body(struct graph *body, const struct shape *shape, struct arena *a)
+{
+    int x;
+
+    graph_init(body, a, "copy");
+    x = graph_parameter(body, *shape, "x");
+    graph_output(body, graph_unary(body, HLO_COPY, x), "copy", -1);
+    graph_freeze(body);
+}
+
 void module_plan_add_copy(struct module_plan *p, struct module_value *from, struct module_value *to)
 {
     struct graph *body = arena_alloc(p->arena, sizeof(*body));
     struct module_value **operand = module_walk_values(p, 1), **result = module_walk_values(p, 1);
-    int x;
 
-    graph_init(body, p->arena, "copy");
-    x = graph_parameter(body, from->array.shape, "x");
-    graph_output(body, graph_unary(body, HLO_COPY, x), "copy", -1);
-    graph_freeze(body);
+    module_copy_body(body, &from->array.shape, p->arena);
     operand[0] = from;
     result[0] = to;
     module_plan_add_step(p, (struct module_step){
@@ -357,6 +363,11 @@ static void set_outputs(struct module_plan *p, const struct graph *g)
             p->output[i] = p->parameter[alias];
             continue;
         }
+        own = p->buffer[v->buffer].role == BUFFER_TEMPORARY ? module_copy_result(p, g, i) : NULL;
+        if (own) {
+            p->output[i] = own;
+            continue;
+        }
         if (p->buffer[v->buffer].role == BUFFER_TEMPORARY) {
             p->buffer[v->buffer].role = BUFFER_OUTPUT;
             p->buffer[v->buffer].must_stay = true;
@@ -372,6 +383,8 @@ static void set_outputs(struct module_plan *p, const struct graph *g)
 
 int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *e)
 {
+    struct module_value **read = module_walk_values(p, g->parameter_count);
+
     p->parameter = module_walk_values(p, g->parameter_count);
     p->parameter_count = g->parameter_count;
     p->output = module_walk_values(p, g->output_count);
@@ -381,8 +394,9 @@ int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *
 
         p->parameter[i] = module_plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
         module_lay_out_parameter(p, g, g->parameter[i]);
+        read[i] = module_copy_parameter(p, g, g->parameter[i]);
     }
-    if (module_walk_graph(p, g, p->parameter, p->node, e))
+    if (module_walk_graph(p, g, read, p->node, e))
         return -1;
     set_outputs(p, g);
     module_plan_fill_buckets(p);
