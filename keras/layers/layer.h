@@ -37,8 +37,12 @@ const char *keras_policy_name(enum keras_policy p);
 /* -1 with the names there are */
 int keras_policy_find(const char *name, enum keras_policy *p, struct err *e);
 
-/* how pixels between pixels are made: the nearest one, or along lines between them */
-enum layer_interpolation { INTERPOLATION_NEAREST, INTERPOLATION_BILINEAR };
+/* how pixels between pixels are made: the nearest one, along lines or cubics between them, by the
+   windowed sine of 6 or 10 pixels */
+enum layer_interpolation {
+    INTERPOLATION_NEAREST, INTERPOLATION_BILINEAR, INTERPOLATION_BICUBIC, INTERPOLATION_LANCZOS3,
+    INTERPOLATION_LANCZOS5
+};
 /* what stands beyond an image's edge: a value, the last pixel, the image mirrored or repeated */
 enum layer_fill { FILL_CONSTANT, FILL_NEAREST, FILL_REFLECT, FILL_WRAP };
 enum layer_flip { FLIP_HORIZONTAL, FLIP_VERTICAL, FLIP_BOTH };
@@ -95,10 +99,11 @@ struct layer_config {
     struct layer_reals mean, variance, scale, offset;
     int operation;                      /* OPERATION: which one (operations.def); its constants by */
     struct layer_array constant[LAYER_CONSTANTS_MAX];   /* operand, its numbers in a list */
-    struct layer_reals list;
+    struct layer_reals list;            /* or the axes of an attention; none: all but the last */
     bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims, is_inverse;
     bool returns_sequences, goes_backward, has_forget_bias, resets_after, returns_state;
     bool zeroes_masked, is_gated, masks_zero, returns_scores;
+    bool crops_aspect, pads_aspect, antialiases;
     enum layer_merge both;
     struct activation activation, recurrent_activation;
     struct initializer kernel_initializer, bias_initializer, mean_initializer;

@@ -1,5 +1,5 @@
 /* Builds attention of several heads, with the variables as Keras lays them out. */
-#include "keras/layers/layer_impl.h"
+#include "keras/layers/attention_axes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,9 +28,14 @@ static int64_t key_heads(const struct layer *l)
     return is_grouped(l) ? l->c.groups : l->c.heads;
 }
 
+static int64_t width_of(const struct shape *s)
+{
+    return s->dim[s->rank - 1];
+}
+
 static int64_t output_width(const struct layer *l, const struct shape *in)
 {
-    return l->c.shape_count ? l->c.shape[0] : in[QUERY].dim[1];
+    return l->c.shape_count ? l->c.shape[0] : width_of(&in[QUERY]);
 }
 
 static int check_parameters(const struct layer *l, struct err *e)
@@ -51,14 +56,17 @@ static int shape_attention(const struct layer *l, const struct shape *in, int co
     if (check_parameters(l, e) != 0)
         return -1;
     for (int i = 0; i < count; i++)
-        if (layer_expect_rank(l, &in[i], 2, "[positions, width]", e) != 0)
+        if (is_grouped(l) || in[QUERY].rank < 3
+                ? layer_expect_rank(l, &in[i], 2, "[positions, width]", e)
+                : attention_check_axes(l, &in[QUERY], &in[i], e))
             return -1;
-    if (key->dim[0] != value->dim[0])
-        return layer_fail(l, e, "its value has %" PRId64 " positions, its key %" PRId64
-                          "; they must be equal", value->dim[0], key->dim[0]);
+    for (int d = 0; d < key->rank - 1; d++)
+        if (key->dim[d] != value->dim[d])
+            return layer_fail(l, e, "its value has %" PRId64 " positions, its key %" PRId64
+                              "; they must be equal", value->dim[d], key->dim[d]);
     *out = in[QUERY];
     out->dtype = DTYPE_F32;
-    out->dim[1] = output_width(l, in);
+    out->dim[out->rank - 1] = output_width(l, in);
     return 0;
 }
 
@@ -88,16 +96,16 @@ static void build_attention(struct layer_build *b)
     int count = b->layer->input_count;
     int64_t out = output_width(b->layer, in), heads = key_heads(b->layer);
 
-    build_part(b, "query", in[QUERY].dim[1], c->heads, c->units);
-    build_part(b, "key", in[input_of(count, KEY)].dim[1], heads, c->units);
-    build_part(b, "value", in[input_of(count, VALUE)].dim[1], heads, value_width(c));
+    build_part(b, "query", width_of(&in[QUERY]), c->heads, c->units);
+    build_part(b, "key", width_of(&in[input_of(count, KEY)]), heads, c->units);
+    build_part(b, "value", width_of(&in[input_of(count, VALUE)]), heads, value_width(c));
     layer_add_weight(b, "attention_output/kernel", SIZES(c->heads, value_width(c), out),
                      &c->kernel_initializer, &c->kernel_regularizer);
     if (c->use_bias)
         layer_add_weight(b, "attention_output/bias", SIZES(out), &c->bias_initializer,
                          &c->bias_regularizer);
     if (c->is_gated)
-        build_part(b, "gate", in[QUERY].dim[1], c->heads, value_width(c));
+        build_part(b, "gate", width_of(&in[QUERY]), c->heads, value_width(c));
 }
 
 /* part `which` of query, key, value, output, gate: the place of its kernel */
@@ -253,18 +261,21 @@ static int attend(struct layer_call *c, int q, int k, int v)
 
 static int call_attention(struct layer_call *c)
 {
-    const int *in = c->input;
-    int q = project(c, in[QUERY], 0, 1, "Query");
-    int k = repeat_heads(c, project(c, in[input_of(c->input_count, KEY)], 1, 1, "Key"));
-    int v = repeat_heads(c, project(c, in[input_of(c->input_count, VALUE)], 2, 1, "Value"));
-    int seen = attend(c, q, k, v);
+    struct shape query = c->t->graph.node[c->input[QUERY]].shape;
+    int in[3], q, k, v, seen;
 
+    for (int i = 0; i < c->input_count; i++)
+        in[i] = attention_gather_axes(c, c->input[i]);
+    q = project(c, in[QUERY], 0, 1, "Query");
+    k = repeat_heads(c, project(c, in[input_of(c->input_count, KEY)], 1, 1, "Key"));
+    v = repeat_heads(c, project(c, in[input_of(c->input_count, VALUE)], 2, 1, "Value"));
+    seen = attend(c, q, k, v);
     if (c->layer->c.is_gated) {
         int gate = project(c, in[QUERY], 4, 1, "Gate");
 
         seen = nn_multiply(&c->t->graph, seen, graph_unary(&c->t->graph, HLO_LOGISTIC, gate));
     }
-    return project(c, seen, 3, 2, "Output");
+    return attention_spread_axes(c, project(c, seen, 3, 2, "Output"), &query);
 }
 
 const struct layer_functions layer_attention = {shape_attention, build_attention, call_attention};

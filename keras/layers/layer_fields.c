@@ -26,7 +26,7 @@ bool layer_field_is_required(const struct layer_field *f)
 const char *const *layer_choices(const char *field)
 {
     static const struct { const char *field, *name[LAYER_CHOICES_MAX]; } choices[] = {
-        {"interpolation", {"nearest", "bilinear"}},
+        {"interpolation", {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"}},
         {"fill_mode", {"constant", "nearest", "reflect", "wrap"}},
         {"mode", {"horizontal", "vertical", "horizontal_and_vertical"}},
         {"output_mode", {"int", "one_hot", "multi_hot", "count"}},

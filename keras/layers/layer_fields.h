@@ -19,13 +19,13 @@ struct layer_field {
     enum layer_field_type type;
     size_t offset;                      /* in struct layer_config */
     double standard;                    /* NaN: must be given */
-    double low, high;
+    double low, high;                   /* of a CHOICE: how many of its names it may have; 0: all */
 };
 
 extern const struct layer_field layer_fields[];
 extern const size_t layer_field_count;
 
-#define LAYER_CHOICES_MAX 5
+#define LAYER_CHOICES_MAX 6
 /* the names that a field of type CHOICE may have, in the order of their enum; NULL behind them */
 const char *const *layer_choices(const char *field);
 /* whole numbers that a field of this type holds and bounds; 0: none */

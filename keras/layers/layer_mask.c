@@ -28,6 +28,8 @@ static int check_masked(const struct layer *l, const struct shape *in, struct er
         why = layer_class(l->kind);
     else if (l->kind == LAYER_CONCATENATE && in[0].rank != 2)
         why = "Concatenate of more than [steps, features]";
+    else if (l->kind == LAYER_MULTI_HEAD_ATTENTION && in[0].rank != 2)
+        why = "MultiHeadAttention of more than [positions, width]";
     if (!why)
         return 0;
     return layer_fail(l, e, "its input is masked, by mask_zero or Masking before it; %s that heeds "

@@ -1,4 +1,5 @@
 /* Pooling of sequences, images and volumes, by windows and of all places at once. */
+#include "keras/layers/blend.h"
 #include "keras/layers/layer_window.h"
 
 /* Keras: as large as the window unless given */
@@ -98,3 +99,84 @@ static int call_global_pool(struct layer_call *c)
 }
 
 const struct layer_functions layer_global_pool = {shape_global_pool, NULL, call_global_pool};
+
+/* ---- as many windows as are wanted ---- */
+
+static int shape_adaptive_pool(const struct layer *l, const struct shape *in, int count,
+                               struct shape *out, struct err *e)
+{
+    (void)count;
+    if (layer_image_shape(l, in, out, e) != 0)
+        return -1;
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++)
+        out->dim[i] = l->c.size[i];
+    layer_sample_shape(l, out);
+    return 0;
+}
+
+/* the largest of x along one dimension, between start and end */
+static int largest_part(struct graph *g, int x, int axis, int64_t start, int64_t end)
+{
+    struct nn_window w = {.size = {1, 1, 1}, .stride = {1, 1, 1}, .padding = NN_VALID};
+    const struct shape *s = &g->node[x].shape;
+    int64_t low[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < s->rank; d++)
+        limit[d] = s->dim[d];
+    low[1 + axis] = start;
+    limit[1 + axis] = end;
+    w.size[axis] = w.stride[axis] = end - start;
+    return nn_max_pool(g, graph_slice(g, x, low, limit, NULL), &w);
+}
+
+static int adapt_largest(struct layer_call *c, int x, int axis, int64_t to, int64_t from)
+{
+    struct graph *g = &c->t->graph;
+    int *part = arena_array(g->arena, (size_t)to, sizeof(*part));
+
+    for (int64_t i = 0; i < to; i++)
+        part[i] = largest_part(g, x, axis, adaptive_start(i, to, from), adaptive_end(i, to, from));
+    return to == 1 ? part[0] : graph_concatenate(g, part, (int)to, 1 + axis);
+}
+
+/* windows that are all alike, none of which meets another */
+static bool is_even(struct layer_call *c, int x, struct nn_window *w)
+{
+    bool is = true;
+
+    for (int i = 0; i < layer_image_dims(c->layer->kind); i++) {
+        int64_t to = c->layer->c.size[i], from = c->t->graph.node[x].shape.dim[1 + i];
+
+        is = is && from % to == 0;
+        w->size[i] = w->stride[i] = from / to;
+    }
+    return is;
+}
+
+static int call_adaptive_pool(struct layer_call *c)
+{
+    const struct layer *l = c->layer;
+    struct graph *g = &c->t->graph;
+    int x = layer_to_image(c, c->input[0]);
+    struct nn_window even = {.padding = NN_VALID};
+    bool is_max = l->kind == LAYER_ADAPTIVE_MAX_POOLING1D ||
+                  l->kind == LAYER_ADAPTIVE_MAX_POOLING2D ||
+                  l->kind == LAYER_ADAPTIVE_MAX_POOLING3D;
+
+    layer_source(c, is_max ? "MaxPool" : "AvgPool");
+    if (is_even(c, x, &even)) {
+        x = is_max ? nn_max_pool(g, x, &even) : nn_average_pool(g, x, &even);
+        return layer_from_image(c, x);
+    }
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
+        int64_t from = g->node[x].shape.dim[1 + i], to = l->c.size[i];
+
+        if (is_max)
+            x = adapt_largest(c, x, i, to, from);
+        else
+            x = layer_blend(g, x, 1 + i, blend_means(g, to, from));
+    }
+    return graph_convert(g, layer_from_image(c, x), c->dtype);
+}
+
+const struct layer_functions layer_adaptive_pool = {shape_adaptive_pool, NULL, call_adaptive_pool};

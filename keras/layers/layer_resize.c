@@ -1,8 +1,8 @@
 /* Layers that make samples larger or smaller: cropping, up-sampling, resizing, repeating. */
+#include "keras/layers/blend.h"
 #include "keras/layers/layer_window.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 /* ---- cropping ---- */
 
@@ -56,10 +56,21 @@ static int shape_resize(const struct layer *l, const struct shape *in, int count
     (void)count;
     if (layer_image_shape(l, in, out, e) != 0)
         return -1;
+    if (l->c.crops_aspect && l->c.pads_aspect)
+        return layer_fail(l, e, "\"crop_to_aspect_ratio\" and \"pad_to_aspect_ratio\" are both "
+                          "true; one may be");
     for (int i = 0; i < layer_spatial_dims(l->kind); i++)
         out->dim[i] = resized(l, i, out->dim[i]);
     layer_sample_shape(l, out);
     return 0;
+}
+
+/* how long one side is of an image that has the shape `to` and the other side of `is` */
+static int64_t shaped_length(const int64_t *to, const int64_t *is, int axis)
+{
+    int64_t length = is[1 - axis] * to[axis] / to[1 - axis];
+
+    return length < 1 ? 1 : length;
 }
 
 /* every element of dimension `dim` `times` times */
@@ -78,41 +89,27 @@ static int repeat_elements(struct graph *g, int x, int dim, int64_t times)
     return graph_reshape(g, graph_broadcast(g, x, spread, dims), s);
 }
 
-/*
- * Weights [to, from] of each old element in each new one. Centres of pixels lie half a pixel
- * inside; beyond the first and the last centre their values go on.
- */
-static int blend_matrix(struct graph *g, int how, int64_t to, int64_t from)
+/* the images' part of the new shape, or the images with edges that give them that shape */
+static int call_aspect(struct layer_call *c, int x)
 {
-    float *w = arena_array(g->arena, (size_t)(to * from), sizeof(*w));
+    const struct layer *l = c->layer;
+    struct graph *g = &c->t->graph;
+    const struct shape s = g->node[x].shape;
+    int64_t low[4] = {0}, limit[4] = {s.dim[0], 0, 0, s.dim[3]}, none[4] = {0};
+    int fill;
 
-    for (int64_t i = 0; i < to; i++) {
-        double at = ((double)i + 0.5) * (double)from / (double)to - 0.5;
-        int64_t low;
-        double part;
+    for (int i = 0; i < 2; i++) {
+        int64_t shaped = shaped_length(l->c.size, &s.dim[1], i), is = s.dim[1 + i];
 
-        if (how == INTERPOLATION_NEAREST)
-            at = floor(at + 0.5);
-        at = fmin(fmax(at, 0.0), (double)(from - 1));
-        low = (int64_t)at;
-        part = at - (double)low;
-        w[i * from + low] = (float)(1.0 - part);
-        if (part > 0.0)
-            w[i * from + low + 1] = (float)part;
+        low[1 + i] = l->c.crops_aspect && shaped < is ? (is - shaped) / 2 : 0;
+        limit[1 + i] = low[1 + i] + (l->c.crops_aspect && shaped < is ? shaped : is);
+        if (l->c.pads_aspect && shaped > is)
+            low[1 + i] = (shaped - is) / 2;     /* on either side, as Keras has it */
     }
-    return graph_literal(g, shape_make(DTYPE_F32, 2, (int64_t[]){to, from}), w);
-}
-
-/* dimension `dim` of x by the matrix: a product in f32, then the dimension back to its place */
-static int blend(struct graph *g, int x, int dim, int matrix)
-{
-    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {dim}, .rhs_contract = {1}};
-    int rank = g->node[x].shape.rank, dims[GRAPH_RANK_MAX];
-
-    for (int d = 0; d < rank; d++)
-        dims[d] = d < dim ? d : d == dim ? rank - 1 : d - 1;
-    return graph_transpose(g, graph_dot_general(g, x, matrix, &dot, DTYPE_F32, PRECISION_HIGHEST),
-                           dims);
+    if (l->c.crops_aspect)
+        return graph_slice(g, x, low, limit, NULL);
+    fill = graph_convert(g, graph_constant(g, shape_scalar(DTYPE_F32), l->c.mask_value), s.dtype);
+    return graph_pad(g, x, fill, low, low, none);
 }
 
 static int call_resize(struct layer_call *c)
@@ -122,18 +119,18 @@ static int call_resize(struct layer_call *c)
     int x = layer_to_image(c, c->input[0]);
 
     layer_source(c, "Resize");
+    if (l->c.crops_aspect || l->c.pads_aspect)
+        x = call_aspect(c, x);
     for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
         int64_t from = g->node[x].shape.dim[1 + i], to = resized(l, i, from);
 
         if (to == from)
             continue;
-        if (l->c.choice == INTERPOLATION_NEAREST && to % from == 0) {
+        if (l->c.choice == INTERPOLATION_NEAREST && to % from == 0)
             x = repeat_elements(g, x, 1 + i, to / from);
-        } else {
-            int matrix = blend_matrix(g, l->c.choice, to, from);
-
-            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i, matrix);
-        }
+        else
+            x = layer_blend(g, x, 1 + i,
+                            blend_pixels(g, l->c.choice, l->c.antialiases, to, from));
     }
     return graph_convert(g, layer_from_image(c, x), c->dtype);
 }
@@ -150,8 +147,8 @@ static int64_t kept_length(const struct layer *l, const struct shape *in, int ax
 
     if (l->kind == LAYER_CENTER_CROP && is[0] >= to[0] && is[1] >= to[1])
         return to[axis];
-    as_shaped = is[1 - axis] * to[axis] / to[1 - axis];
-    return as_shaped < 1 ? 1 : as_shaped < is[axis] ? as_shaped : is[axis];
+    as_shaped = shaped_length(to, is, axis);
+    return as_shaped < is[axis] ? as_shaped : is[axis];
 }
 
 static int shape_center_crop(const struct layer *l, const struct shape *in, int count,
@@ -185,11 +182,8 @@ static int call_center_crop(struct layer_call *c)
     for (int i = 0; i < 2; i++) {
         int64_t from = g->node[x].shape.dim[1 + i], to = c->layer->c.size[i];
 
-        if (to != from) {
-            int matrix = blend_matrix(g, INTERPOLATION_BILINEAR, to, from);
-
-            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i, matrix);
-        }
+        if (to != from)
+            x = layer_blend(g, x, 1 + i, blend_pixels(g, INTERPOLATION_BILINEAR, false, to, from));
     }
     return graph_convert(g, x, c->dtype);
 }

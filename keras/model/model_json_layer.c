@@ -179,9 +179,6 @@ static int check_other(struct model_json_reader *r, struct layer *l, const char 
         return read_data_format(r, v, l);
     if (strcmp(name, "groups") == 0 && json_integer_value(v) == 1)
         return 0;                       /* where there are no others */
-    if (strcmp(name, "attention_axes") == 0 && json_array_size(v) == 1 &&
-        json_integer_value(json_array_get(v, 0)) == 1)
-        return 0;
     if (strcmp(name, "stateful") == 0)
         return model_json_fail(r, "\"stateful\" is not supported: states begin anew with each batch");
     return unknown_field(r, l->kind, name);

@@ -185,14 +185,17 @@ static int read_padding(struct model_json_reader *r, const json_t *v, const stru
     return 0;
 }
 
-static int read_listed(struct model_json_reader *r, const json_t *v, const char *field, int *to)
+static int read_listed(struct model_json_reader *r, const json_t *v, const struct layer_field *f,
+                       int *to)
 {
-    const char *const *names = layer_choices(field);
+    const char *const *names = layer_choices(f->name);
     size_t count = 0;
 
     while (count < LAYER_CHOICES_MAX && names[count])
         count++;
-    *to = model_json_choice(r, v, field, names, count);
+    if (f->high > 0)
+        count = (size_t)f->high;
+    *to = model_json_choice(r, v, f->name, names, count);
     return *to < 0 ? -1 : 0;
 }
 
@@ -311,7 +314,7 @@ int model_json_read_field(struct model_json_reader *r, const struct layer_field 
     case FIELD_PADS3: return read_pads(r, v, f->name, 3, to);
     case FIELD_AXIS: return read_axis(r, v, f->name, l);
     case FIELD_PADDING: return read_padding(r, v, f, to);
-    case FIELD_CHOICE: return read_listed(r, v, f->name, to);
+    case FIELD_CHOICE: return read_listed(r, v, f, to);
     case FIELD_TEXT: return read_text(r, v, f->name, to);
     case FIELD_ACTIVATION: return read_activation(r, v, f->name, to);
     case FIELD_INITIALIZER: return read_initializer(r, v, f->name, to);

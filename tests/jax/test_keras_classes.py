@@ -36,9 +36,7 @@ NOT_MADE = {"Layer", "InputSpec", "FlaxLayer", "JaxLayer", "TFSMLayer", "TorchMo
             "LSTMCell", "GRUCell", "SimpleRNNCell", "Wrapper"}
 # what is said to be read, by docs/keras.md
 REFUSED = {
-    "AdaptiveAveragePooling1D", "AdaptiveAveragePooling2D", "AdaptiveAveragePooling3D",
-    "AdaptiveMaxPooling1D", "AdaptiveMaxPooling2D", "AdaptiveMaxPooling3D", "AugMix",
-    "AutoContrast", "ContrastLimitedAdaptiveHistogramEqualization", "CutMix", "Equalization",
+    "AugMix", "AutoContrast", "ContrastLimitedAdaptiveHistogramEqualization", "CutMix", "Equalization",
     "HashedCrossing", "Hashing", "Lambda", "MaxNumBoundingBoxes", "MelSpectrogram", "MixUp",
     "Pipeline", "RandAugment", "RandomColorDegeneration", "RandomColorJitter",
     "RandomElasticTransform", "RandomErasing", "RandomGaussianBlur", "RandomGrayscale", "RandomHue",

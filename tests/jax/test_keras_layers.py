@@ -88,6 +88,23 @@ def windows_3d():
                 L.UpSampling3D((1, 2, draw.randint(1, 3))))
 
 
+def sizes():
+    """Images of other sizes, and windows cut to a number of them."""
+    shape = (draw.randint(3, 9), draw.randint(3, 9), 2)
+    method = one_of("bicubic", "lanczos3", "lanczos5", "bilinear")
+    yield chain(shape, L.Resizing(draw.randint(2, 14), draw.randint(2, 14), interpolation=method,
+                                  antialias=one_of(True, False)))
+    yield chain(shape, L.Resizing(draw.randint(2, 9), draw.randint(2, 9), interpolation=method,
+                                  **one_of({"crop_to_aspect_ratio": True},
+                                           {"pad_to_aspect_ratio": True, "fill_value": 0.5})))
+    yield chain(shape, L.UpSampling2D((draw.randint(1, 3), 2), interpolation=method))
+    to = tuple(draw.randint(1, 5) for _ in range(3))
+    yield chain(shape, one_of(L.AdaptiveMaxPooling2D, L.AdaptiveAveragePooling2D)(to[:2]))
+    yield chain(shape[1:], one_of(L.AdaptiveMaxPooling1D, L.AdaptiveAveragePooling1D)(to[0]))
+    yield chain((draw.randint(2, 5), *shape), one_of(L.AdaptiveMaxPooling3D,
+                                                     L.AdaptiveAveragePooling3D)(to))
+
+
 def channels_first():
     """Keras computes most of these on the CPU with channels last alone; their values are those."""
     shape = (draw.randint(2, 4), draw.randint(5, 7), draw.randint(5, 7))
@@ -173,6 +190,12 @@ def attention():
         sliding_window=one_of(None, 2))(query, value, **causal))
     yield keras.Model([query, value], L.MultiHeadAttention(2, 3)(
         query, value, return_attention_scores=True))
+    rows, columns = draw.randint(2, 4), draw.randint(1, 4)
+    pixels, others = keras.Input((rows, columns, 4)), keras.Input((rows, draw.randint(1, 4), 5))
+    yield keras.Model(pixels, L.MultiHeadAttention(2, 3, attention_axes=one_of(
+        None, 1, (2,), (1, 2), -2))(pixels, pixels))
+    yield keras.Model([pixels, others], L.MultiHeadAttention(
+        3, 2, attention_axes=2, use_gate=one_of(True, False))(pixels, others))
     yield keras.Model([query, value], L.Attention()([query, value], return_attention_scores=True))
 
 
@@ -337,7 +360,7 @@ def compare(model, alike=None, training=False):
         check(f"the gradient of {variable.path}", slopes[names[variable.path]], want, largest)
 
 
-FAMILIES = (windows_1d, windows_2d, windows_3d, channels_first, recurrent, masks, attention, products,
+FAMILIES = (windows_1d, windows_2d, windows_3d, sizes, channels_first, recurrent, masks, attention, products,
             elementwise, preprocessing, noise, augmented, graphs)
 
 
