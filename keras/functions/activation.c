@@ -131,6 +131,53 @@ static int sparse_plus(struct graph *g, int x)
     return graph_select(g, is_high, x, square);
 }
 
+/* sums up to here along the last dimension */
+static int running_sum(struct graph *g, int x)
+{
+    struct graph_window w[GRAPH_RANK_MAX];
+    const struct shape *s = &g->node[x].shape;
+
+    for (int d = 0; d < s->rank; d++)
+        w[d] = (struct graph_window){.size = 1, .stride = 1, .base_dilation = 1,
+                                     .window_dilation = 1};
+    w[s->rank - 1].size = s->dim[s->rank - 1];
+    w[s->rank - 1].pad_low = s->dim[s->rank - 1] - 1;
+    return graph_reduce_window(g, REDUCE_ADD, x, w);
+}
+
+/* of the last dimension, in its place */
+static int sum_last(struct graph *g, int x)
+{
+    struct shape s = g->node[x].shape;
+    int dims[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < s.rank; d++)
+        dims[d] = d;
+    return graph_broadcast(g, graph_reduce(g, REDUCE_ADD, x, 1u << (s.rank - 1)), s, dims);
+}
+
+/*
+ * The largest r numbers support it of which the r-th is above (their sum - 1) / r. The threshold is
+ * the sum of their running sums, less 1, over r, as Keras 3.15.1 has it: Martins and Astudillo
+ * (2016) have the last of these sums alone there.
+ */
+static int sparsemax(struct graph *g, int x)
+{
+    enum graph_dtype dtype = g->node[x].shape.dtype;
+    int z = graph_convert(g, x, DTYPE_F32), zero = graph_splat(g, z, 0.0);
+    int sorted = graph_sort(g, &z, 1, g->node[z].shape.rank - 1, COMPARE_GT);
+    int sums = running_sum(g, sorted), numbers, supports, count, threshold;
+
+    numbers = nn_shift(g, graph_iota(g, g->node[z].shape, g->node[z].shape.rank - 1), 1.0);
+    supports = graph_binary(g, HLO_DIVIDE, nn_shift(g, sums, -1.0), numbers);
+    supports = graph_compare(g, COMPARE_GT, sorted, supports);
+    count = sum_last(g, graph_select(g, supports, graph_splat(g, z, 1.0), zero));
+    threshold = nn_shift(g, sum_last(g, graph_select(g, supports, sums, zero)), -1.0);
+    threshold = graph_binary(g, HLO_DIVIDE, threshold, count);
+    z = graph_binary(g, HLO_SUBTRACT, z, threshold);
+    return graph_convert(g, graph_binary(g, HLO_MAXIMUM, z, zero), dtype);
+}
+
 static int squareplus(struct graph *g, int x, double b)
 {
     int root = graph_unary(g, HLO_SQRT, nn_shift(g, nn_multiply(g, x, x), b));
@@ -169,6 +216,7 @@ int activation_apply(struct graph *g, const struct activation *a, int x)
     case ACTIVATION_HARD_SHRINK: return hard_shrink(g, x, a->alpha);
     case ACTIVATION_SPARSE_PLUS: return sparse_plus(g, x);
     case ACTIVATION_SPARSE_SIGMOID: return sparse_sigmoid(g, x);
+    case ACTIVATION_SPARSEMAX: return sparsemax(g, x);
     case ACTIVATION_SQUAREPLUS: return squareplus(g, x, a->alpha);
     case ACTIVATION_LINEAR:
     case ACTIVATION_COUNT: break;

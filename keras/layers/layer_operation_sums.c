@@ -6,6 +6,11 @@ static bool is_argument(const struct layer *l)
     return l->c.operation == OPERATION_ARGMAX || l->c.operation == OPERATION_ARGMIN;
 }
 
+static bool is_running(const struct layer *l)
+{
+    return l->c.operation == OPERATION_CUMSUM || l->c.operation == OPERATION_CUMPROD;
+}
+
 static int check_sums(const struct layer *l, const struct shape *in, int count, struct err *e)
 {
     uint32_t mask;
@@ -13,7 +18,7 @@ static int check_sums(const struct layer *l, const struct shape *in, int count, 
     (void)count;
     if (operation_axes(l, in->rank, &mask, e) != 0)
         return -1;
-    if ((is_argument(l) || l->c.operation == OPERATION_CUMSUM) && l->c.shape_count != 1)
+    if ((is_argument(l) || is_running(l)) && l->c.shape_count != 1)
         return layer_fail(l, e, "\"axis\" must be one");
     if (l->c.operation == OPERATION_NORMALIZE && l->c.alpha != 2.0)
         return layer_fail(l, e, "\"order\" must be 2");
@@ -97,6 +102,54 @@ static int running_sum(struct graph *g, int x, uint32_t mask)
     return graph_reduce_window(g, REDUCE_ADD, x, w);
 }
 
+/* places from..to of one dimension */
+static int part(struct graph *g, int x, int dim, int64_t from, int64_t to)
+{
+    const struct shape *s = &g->node[x].shape;
+    int64_t low[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < s->rank; d++)
+        limit[d] = s->dim[d];
+    low[dim] = from;
+    limit[dim] = to;
+    return graph_slice(g, x, low, limit, NULL);
+}
+
+/* one half times the other until one is left: so a gradient is a product of others, and right where
+   factors are 0 */
+static int product(struct graph *g, int x, uint32_t mask)
+{
+    for (int d = 0; d < g->node[x].shape.rank; d++)
+        while (mask & (1u << d) && g->node[x].shape.dim[d] > 1) {
+            int64_t size = g->node[x].shape.dim[d], half = size / 2;
+            int odd = size % 2 ? part(g, x, d, size - 1, size) : NODE_NONE;
+            int low = part(g, x, d, 0, half), high = part(g, x, d, half, 2 * half);
+
+            x = graph_binary(g, HLO_MULTIPLY, low, high);
+            if (odd != NODE_NONE)
+                x = graph_concatenate(g, (int[]){x, odd}, 2, d);
+        }
+    return x;
+}
+
+/* each times the one 1, 2, 4, .. places before it */
+static int running_product(struct graph *g, int x, uint32_t mask)
+{
+    int64_t low[GRAPH_RANK_MAX] = {0}, none[GRAPH_RANK_MAX] = {0}, size;
+    int dim = 0, one = graph_constant(g, shape_scalar(DTYPE_F32), 1.0);
+
+    while (!(mask & (1u << dim)))
+        dim++;
+    size = g->node[x].shape.dim[dim];
+    for (int64_t apart = 1; apart < size; apart *= 2) {
+        int before = part(g, x, dim, 0, size - apart);
+
+        low[dim] = apart;
+        x = graph_binary(g, HLO_MULTIPLY, x, graph_pad(g, before, one, low, none, none));
+    }
+    return x;
+}
+
 /* the place of the first extreme; no gradient goes through */
 static int argument(struct graph *g, enum graph_reduce kind, int x, uint32_t mask)
 {
@@ -120,6 +173,8 @@ static int make(struct graph *g, const struct layer_config *l, int x, uint32_t m
     case OPERATION_ARGMAX: return argument(g, REDUCE_ARGMAX, x, mask);
     case OPERATION_ARGMIN: return argument(g, REDUCE_ARGMIN, x, mask);
     case OPERATION_CUMSUM: return running_sum(g, x, mask);
+    case OPERATION_PROD: return product(g, x, mask);
+    case OPERATION_CUMPROD: return running_product(g, x, mask);
     default: return mean(g, x, mask);
     }
 }
@@ -137,7 +192,7 @@ static int call_sums(struct layer_call *c, const int *operand, int count)
     (void)count;
     operation_axes(c->layer, s.rank - 1, &mask, &e);        /* checked before */
     x = graph_convert(g, make(g, l, x, mask), c->dtype);
-    if (l->keeps_dims || l->operation == OPERATION_NORMALIZE || l->operation == OPERATION_CUMSUM)
+    if (l->keeps_dims || l->operation == OPERATION_NORMALIZE || is_running(c->layer))
         return x;
     for (int d = 0; d < s.rank; d++)
         if (!(mask & (1u << d)))

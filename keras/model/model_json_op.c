@@ -32,6 +32,7 @@ static const struct {
     {"HardShrink", ACTIVATION_HARD_SHRINK, "threshold"},
     {"SparsePlus", ACTIVATION_SPARSE_PLUS, NULL},
     {"SparseSigmoid", ACTIVATION_SPARSE_SIGMOID, NULL},
+    {"Sparsemax", ACTIVATION_SPARSEMAX, NULL},
     {"Squareplus", ACTIVATION_SQUAREPLUS, "b"},
 };
 

@@ -43,7 +43,7 @@ ELEMENTS = {
     "LeakyRelu": lambda x: ops.leaky_relu(x, 0.35), "Elu": lambda x: ops.elu(x, alpha=0.5),
     "Celu": lambda x: ops.celu(x, alpha=0.5), "HardShrink": ops.hard_shrink,
     "SoftShrink": lambda x: ops.soft_shrink(x, 0.2), "TanhShrink": ops.tanh_shrink,
-    "Squareplus": ops.squareplus, "SparsePlus": ops.sparse_plus,
+    "Squareplus": ops.squareplus, "Sparsemax": ops.sparsemax, "SparsePlus": ops.sparse_plus,
     "SparseSigmoid": ops.sparse_sigmoid, "HardTanh": ops.hard_tanh,
     "Softmax": lambda x: ops.softmax(x, axis=1), "LogSoftmax": lambda x: ops.log_softmax(x, axis=1),
 }
@@ -56,6 +56,8 @@ SUMS = {
     "Var": lambda x: x / ops.sqrt(ops.var(x, axis=-1, keepdims=True) + 1e-3),
     "Logsumexp": lambda x: ops.logsumexp(x, axis=-1), "Average": lambda x: ops.average(x, axis=1),
     "Normalize": lambda x: ops.normalize(x, axis=-1), "Cumsum": lambda x: ops.cumsum(x, axis=1),
+    "Prod": lambda x: ops.prod(x, axis=1), "Cumprod": lambda x: ops.cumprod(x, axis=-1),
+    "Prod of zeros": lambda x: ops.prod(ops.relu(x + 0.5), axis=(1, 2), keepdims=True) + x,
     "Argmax": lambda x: x[:, 0] * ops.cast(ops.argmax(x, axis=1), "float32"),
     "Argmin": lambda x: x[:, :, 0] + ops.cast(ops.argmin(x, axis=-1), "float32"),
 }
