@@ -179,9 +179,11 @@ const char *weights_variable_path(const struct layer *l, int i, const char *plac
 {
     size_t skip = strlen(l->name) + 1;
     const char *part = inside(l, i, set->variable[l->variable[i]].name + skip);
-    bool is_wrapped = l->is_distributed && l->wrapped[0];
+    bool is_wrapped = layer_is_around(l);
     int before = 0;
 
+    if (l->c.power_iterations > 0 && i == l->variable_count - 1)
+        return arena_printf(a, "%s/vars/1", place);     /* behind the kernel, which it lists, too */
     for (int k = 0; k < i; k++)
         before += inside(l, k, set->variable[l->variable[k]].name + skip) == part;
     return arena_printf(a, "%s/%s%svars/%d", place, is_wrapped ? "layer/" : "",
@@ -291,6 +293,12 @@ static int take_layer(struct weights_reader *r, const struct h5_file *f, const s
         if (weights_take(r, l, l->variable[i], &from, title_of(f, place, r->arena)) != 0)
             return -1;
         used[item - f->item] = item;
+    }
+    if (l->c.power_iterations > 0) {    /* the kernel once more */
+        const struct h5_item *item = h5_find(f, arena_printf(r->arena, "%s/vars/0", place), NULL);
+
+        if (item)
+            used[item - f->item] = item;
     }
     return 0;
 }

@@ -89,6 +89,9 @@ static void add_layer(struct writer *w, const struct layer *l, const char *place
     for (int i = 0; i < l->variable_count; i++)
         add_array(w, weights_variable_path(l, i, place, w->m->set, w->arena),
                   &w->m->set->variable[l->variable[i]].shape, value_of(w, l->variable[i]), false);
+    if (l->c.power_iterations > 0)      /* Keras keeps its kernel outside, too */
+        add_array(w, arena_printf(w->arena, "%s/vars/0", place),
+                  &w->m->set->variable[l->variable[0]].shape, value_of(w, l->variable[0]), false);
     if (l->kind == LAYER_NORMALIZATION && l->variable_count > 0)
         add_count(w, place);
 }

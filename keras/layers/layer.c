@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "keras/layers/layer_fields.h"
 #include "keras/layers/layer_operation.h"
+#include "keras/layers/spectral.h"
 
 static const struct {
     const char *class, *name;
@@ -63,10 +64,16 @@ const char *layer_whole_class(const struct layer *l)
 {
     return l->operation ? l->operation
            : l->is_distributed && l->wrapped[0] ? "TimeDistributed"
+           : l->c.power_iterations > 0 ? "SpectralNormalization"
            : l->c.both != LAYER_ONE_WAY ? "Bidirectional"
            : l->cell                    ? "RNN"
            : l->kind == LAYER_GROUP_QUERY_ATTENTION ? "GroupedQueryAttention"
                                                     : layer_class(l->kind);
+}
+
+bool layer_is_around(const struct layer *l)
+{
+    return l->wrapped[0] && (l->is_distributed || l->c.power_iterations > 0);
 }
 
 const char *layer_standard_name(enum layer_kind kind)
@@ -254,7 +261,7 @@ static int add(struct layer_build *b, struct variable *v, const char *name, int 
     struct layer *l = b->layer;
 
     assert(l->variable_count < LAYER_VARIABLES_MAX);
-    v->name = l->is_distributed && l->wrapped[0]
+    v->name = layer_is_around(l) && strcmp(name, SPECTRAL_VECTOR) != 0
                   ? arena_printf(b->arena, "%s/%s/%s", l->name, l->wrapped[0], name)
                   : arena_printf(b->arena, "%s/%s", l->name, name);
     v->shape = shape_make(DTYPE_F32, rank, dim);
@@ -298,6 +305,8 @@ int layer_read(struct layer_call *c, int place)
 
     layer_source(c, "ReadVariable");
     node = trace_read_whole(c->t, c->layer->variable[place]);
+    if (place == 0 && c->layer->c.power_iterations > 0 && layer_trains(c))
+        node = spectral_kernel(c, node);
     c->t->graph.source = source;
     return node;
 }

@@ -86,6 +86,7 @@ struct layer_config {
     int64_t output_padding[3];                  /* -1: none is given */
     int64_t pads[6];                            /* before and behind each of them */
     int64_t reach, axes[2];
+    int64_t power_iterations;           /* of a SpectralNormalization around it; 0: there is none */
     int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX];  /* GET_ITEM: of shape_count indices, */
     int64_t step[GRAPH_RANK_MAX];
     unsigned taken, added, wide;        /* bit i: one element; a new dimension; all that no other says */
@@ -142,6 +143,8 @@ const char *layer_class(enum layer_kind kind);
    keras.ops the operation's */
 const char *layer_whole_class(const struct layer *l);
 enum layer_masking layer_masking(enum layer_kind kind);
+/* its variables belong to a layer inside it: TimeDistributed, SpectralNormalization */
+bool layer_is_around(const struct layer *l);
 /* -1 with the nearest class and all classes */
 int layer_find(const char *class, enum layer_kind *kind, struct err *e);
 /* Keras's standard values; numbers that must be given are 0 */

@@ -11,6 +11,7 @@
 
 #include "keras/layers/layer_fields.h"
 #include "keras/layers/layer_impl.h"
+#include "keras/layers/spectral.h"
 #include "keras/model/model_impl.h"
 
 void model_init(struct model *m, struct arena *a, const char *name)
@@ -105,6 +106,16 @@ int model_input(struct model *m, const char *name, const struct shape *sample)
     return node;
 }
 
+static void build_layer(struct layer *l, struct variable_set *set, struct arena *a)
+{
+    struct layer_build b = {l, set, a};
+
+    if (layer_functions(l->kind)->build)
+        layer_functions(l->kind)->build(&b);
+    if (l->c.power_iterations > 0)
+        spectral_build(&b);
+}
+
 /* adds what the layer would make for these inputs */
 static void build_alone(const struct layer *l, const char *name, const struct shape *in, int count,
                         struct variable_set *set)
@@ -115,7 +126,7 @@ static void build_alone(const struct layer *l, const char *name, const struct sh
     alone.variable_count = 0;
     alone.input_count = count;
     memcpy(alone.input, in, (size_t)count * sizeof(*in));
-    layer_functions(l->kind)->build(&(struct layer_build){&alone, set, set->arena});
+    build_layer(&alone, set, set->arena);
 }
 
 bool model_has_same_variables(const struct layer *l, const struct shape *in, int count)
@@ -430,10 +441,7 @@ int model_build(struct model *m, struct variable_set *set, struct err *e)
     m->set = set;
     m->first_variable = set->count;
     for (int i = 0; i < m->layer_count; i++) {
-        const struct layer_functions *f = layer_functions(m->layer[i]->kind);
-
-        if (f->build)
-            f->build(&(struct layer_build){m->layer[i], set, m->arena});
+        build_layer(m->layer[i], set, m->arena);
         if (check_sizes(m->layer[i], set, e) != 0)
             return -1;
         has_dropout = has_dropout || layer_is_random(m->layer[i]);

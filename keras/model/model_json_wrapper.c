@@ -1,10 +1,13 @@
-/* Reads layers around layers from Keras JSON: Bidirectional, TimeDistributed. */
+/* Reads layers around layers from Keras JSON: Bidirectional, TimeDistributed,
+   SpectralNormalization. */
 #include "keras/model/model_json.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "keras/layers/layer_impl.h"
+#include "keras/layers/spectral.h"
+
+#define POWER_ITERATIONS_MAX 100
 
 static const char *class_of(const json_t *layer)
 {
@@ -16,7 +19,8 @@ static const char *class_of(const json_t *layer)
 bool json_is_wrapper(const json_t *layer)
 {
     return strcmp(class_of(layer), "Bidirectional") == 0 ||
-           strcmp(class_of(layer), "TimeDistributed") == 0;
+           strcmp(class_of(layer), "TimeDistributed") == 0 ||
+           strcmp(class_of(layer), "SpectralNormalization") == 0;
 }
 
 /* -1: the backward layer computes something else than the forward one turned round */
@@ -61,6 +65,19 @@ static int make_two_way(struct model_json_reader *r, const json_t *config, struc
     return 0;
 }
 
+static int make_spectral(struct model_json_reader *r, const json_t *config, struct layer *l)
+{
+    const json_t *v = json_object_get(config, "power_iterations");
+
+    if (!spectral_takes(l->kind))
+        return model_json_fail(r, "SpectralNormalization is of a layer with a kernel, not of %s", layer_class(l->kind));
+    l->c.power_iterations = v ? json_integer_value(v) : 1;
+    if (l->c.power_iterations < 1 || l->c.power_iterations > POWER_ITERATIONS_MAX)
+        return model_json_fail(r, "\"power_iterations\" must be a whole number in 1..%d",
+                               POWER_ITERATIONS_MAX);
+    return 0;
+}
+
 /* as the file has it, or by its class: Keras 2 does not say the backward one's */
 static const char *inner_name(struct model_json_reader *r, const json_t *layer,
                               const char *direction, const struct layer *l)
@@ -98,7 +115,8 @@ struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer
     l->wrapped[1] = inner_name(r, json_object_get(config, "backward_layer"), "backward", l);
     if (strcmp(class_of(layer), "TimeDistributed") == 0)
         l->is_distributed = true;
-    else if (make_two_way(r, config, l) != 0)
+    else if (strcmp(class_of(layer), "SpectralNormalization") == 0
+                 ? make_spectral(r, config, l) != 0 : make_two_way(r, config, l) != 0)
         return NULL;
     return l;
 }

@@ -42,7 +42,6 @@ REFUSED = {
     "RandomElasticTransform", "RandomErasing", "RandomGaussianBlur", "RandomGrayscale", "RandomHue",
     "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomSaturation",
     "RandomSharpness", "ReversibleEmbedding", "STFTSpectrogram", "Solarization",
-    "SpectralNormalization",
 }
 SHAPES = [(8,), (8, 8), (8, 8, 3), (8, 8, 8, 3), (4, 8, 8, 3), (2, 8, 8, 8, 3)]
 

@@ -248,6 +248,15 @@ def augmented():
 
 
 
+def spectral():
+    shape = (draw.randint(3, 6), draw.randint(3, 6), 3)
+    how = {"power_iterations": one_of(1, 2, 3)}
+    yield chain(shape, L.SpectralNormalization(L.Conv2D(4, 2, activation="tanh"), **how),
+                L.SpectralNormalization(L.DepthwiseConv2D(2)), L.Flatten(),
+                L.SpectralNormalization(L.Dense(3, use_bias=one_of(True, False))))
+    yield chain(shape, L.SpectralNormalization(L.Conv2DTranspose(2, 2, strides=2), **how))
+
+
 def elementwise():
     shape = (draw.randint(2, 5), draw.randint(2, 5), 6)
     yield chain(shape, L.GroupNormalization(one_of(1, 2, 3, -1), epsilon=0.01))
@@ -327,13 +336,13 @@ def flat(outputs):
     return [np.array(v, float).ravel() for v in keras.tree.flatten(outputs)]
 
 
-def gradients(model, batch):
+def gradients(model, batch, training=False):
     """By weight, of the first output's sum, each element times the sine of its place."""
     trained = [v.value for v in model.trainable_variables]
     others = [v.value for v in model.non_trainable_variables]
 
     def weighted(trained):
-        outputs, _ = model.stateless_call(trained, others, batch, training=False)
+        outputs, _ = model.stateless_call(trained, others, batch, training=training)
         y = keras.tree.flatten(outputs)[0].ravel()
         return (y * np.sin(np.arange(y.size, dtype="float32") + 1)).sum()
     return jax.grad(weighted)(trained)
@@ -347,21 +356,23 @@ def compare(model, alike=None, training=False):
     batch = batch if len(batch) > 1 else batch[0]
     if alike:
         alike.set_weights([w.numpy() for w in model.weights])
+    state = [w.numpy() for w in model.weights]
     right = flat((alike or model)(batch, training=training))
+    model.set_weights(state)            # which training may change
     if len(right) != len(outputs):
         raise ValueError(f"there are {len(outputs)} outputs, not {len(right)}")
     for is_, want in zip(outputs, right):
         check("the output", is_, want)
-    if alike or training:
+    if alike:
         return
-    wanted = [flat(want)[0] for want in gradients(model, batch)]
+    wanted = [flat(want)[0] for want in gradients(model, batch, training)]
     largest = max((np.abs(want).max() for want in wanted), default=0)   # some are 0 but for rounding
     for variable, want in zip(model.trainable_variables, wanted):
         check(f"the gradient of {variable.path}", slopes[names[variable.path]], want, largest)
 
 
 FAMILIES = (windows_1d, windows_2d, windows_3d, sizes, channels_first, recurrent, masks, attention, products,
-            elementwise, preprocessing, noise, augmented, graphs)
+            elementwise, preprocessing, noise, augmented, spectral, graphs)
 
 
 def main():
@@ -373,7 +384,7 @@ def main():
                 model, alike = model if isinstance(model, tuple) else (model, None)
                 count += 1
                 try:
-                    compare(model, alike, training=family is augmented)
+                    compare(model, alike, training=family in (augmented, spectral))
                 except ValueError as mistake:
                     classes = [layer["class_name"] for layer in
                                json.loads(model.to_json())["config"]["layers"]]
