@@ -39,6 +39,37 @@ static double elu(double x, double alpha)
     return x > 0 ? x : alpha * (exp(x) - 1);
 }
 
+/* the sum of all of the row that are at least v, and how many they are */
+static double sum_from(const double *row, double v, int *count)
+{
+    double sum = 0;
+
+    *count = 0;
+    for (int c = 0; c < COLUMNS; c++)
+        if (row[c] >= v) {
+            sum += row[c];
+            ++*count;
+        }
+    return sum;
+}
+
+/* of a row without equal ones: those support it that are above (sum - 1) / how many */
+static double sparsemax(const double *row, double v)
+{
+    double sums = 0;
+    int support = 0, count;
+
+    for (int c = 0; c < COLUMNS; c++) {
+        double sum = sum_from(row, row[c], &count);
+
+        if (row[c] > (sum - 1) / count) {
+            sums += sum;
+            support++;
+        }
+    }
+    return bound(v - (sums - 1) / support, 0, INFINITY);
+}
+
 /* of element i of x; Keras's documented formulas */
 static double expected(enum activation_kind kind, const double *x, int i)
 {
@@ -75,6 +106,7 @@ static double expected(enum activation_kind kind, const double *x, int i)
     case ACTIVATION_HARD_SHRINK: return fabs(v) > 0.5 ? v : 0;
     case ACTIVATION_SPARSE_PLUS: return v <= -1 ? 0 : v < 1 ? (v + 1) * (v + 1) / 4 : v;
     case ACTIVATION_SPARSE_SIGMOID: return bound((v + 1) / 2, 0, 1);
+    case ACTIVATION_SPARSEMAX: return sparsemax(x + i / COLUMNS * COLUMNS, v);
     case ACTIVATION_SQUAREPLUS: return (v + sqrt(v * v + 4)) / 2;
     case ACTIVATION_COUNT: break;
     }
@@ -113,7 +145,7 @@ TEST(each_has_its_slope)
         tear_down(NULL);
         set_up(NULL);
         for (int i = 0; i < COUNT; i++)
-            values[i] = -4 + 8 * ((double)(i * 7 % COUNT) + 0.4) / COUNT;
+            values[i] = -4 + 7.9 * ((double)(i * 7 % COUNT) + 0.4) / COUNT;
         x = grig_parameter(&r, DTYPE_F32, DIMS(ROWS, COLUMNS), values);
         grig_check_gradients(&r, apply((enum activation_kind)kind, x));
     }

@@ -141,7 +141,7 @@ TEST(sums_and_their_like_have_values_and_gradients)
         l->c.alpha = 2;
         l->c.threshold = 1e-7;
         x = krig_call(&k, l, 1, &x);
-        if (i == OPERATION_CUMSUM || i == OPERATION_NORMALIZE)
+        if (i == OPERATION_CUMSUM || i == OPERATION_CUMPROD || i == OPERATION_NORMALIZE)
             expect_shape(x, DIMS(3, 4));
         else
             expect_shape(x, DIMS(4));

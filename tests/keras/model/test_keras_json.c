@@ -547,7 +547,8 @@ TEST(unknown_classes_and_fields_name_the_nearest)
                    "relu6, leaky_relu, elu, celu, selu, gelu, gelu_tanh, silu, tanh, sigmoid, "
                    "log_sigmoid, softplus, softsign, mish, hard_sigmoid, hard_silu, hard_tanh, "
                    "exponential, softmax, log_softmax, tanh_shrink, "
-                   "soft_shrink, hard_shrink, sparse_plus, sparse_sigmoid, squareplus");
+                   "soft_shrink, hard_shrink, sparse_plus, sparse_sigmoid, sparsemax, "
+                   "squareplus");
     expect_refusal(ONE("Dense", "'units': 3, 'kernel_initializer': 'glorot'"), "layer \"l\": "
                    "\"kernel_initializer\": unknown initializer \"glorot\"");
     expect_refusal(ONE("Dense", "'units': 3, 'bias_regularizer': 'max'"), "layer \"l\": "
@@ -589,9 +590,26 @@ TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(ONE("Conv2D", "'filters': 3, 'kernel_size': 1, 'strides': 2, 'dilation_rate': "
                        "2"),
                    "layer \"l\": \"strides\" and \"dilation_rate\" cannot both be above 1");
-    expect_refusal(ONE("MultiHeadAttention", "'num_heads': 2, 'key_dim': 2"), "layer \"l\": its "
-                   "input's samples have shape [4, 4, 2], but MultiHeadAttention takes [positions, "
-                   "width]");
+    expect_refusal(ONE("MultiHeadAttention", "'num_heads': 2, 'key_dim': 2, 'attention_axes': 3"),
+                   "layer \"l\": \"attention_axes\" must be some of the dimensions 1..2 of its "
+                   "query, of samples [4, 4, 2]");
+    expect_refusal(ONE("MultiHeadAttention", "'num_heads': 2, 'key_dim': 2, 'sliding_window': 2"),
+                   "layer \"l\": of samples [4, 4, 2] with several dimensions of positions causal "
+                   "masks, sliding windows and scores are not supported");
+    expect_refusal(ONE("Resizing", "'height': 2, 'width': 2, 'crop_to_aspect_ratio': true, "
+                       "'pad_to_aspect_ratio': true"),
+                   "layer \"l\": \"crop_to_aspect_ratio\" and \"pad_to_aspect_ratio\" are both true; "
+                   "one may be");
+    expect_refusal(ONE("Resizing", "'height': 2, 'width': 2, 'pad_to_aspect_ratio': true, "
+                       "'fill_mode': 'reflect'"),
+                   "layer \"l\": \"fill_mode\" is \"reflect\"; it must be \"constant\"");
+    expect_refusal(ONE("AdaptiveMaxPooling2D", "'output_size': 0"),
+                   "layer \"l\": \"output_size\" is 0, not in 1..1024");
+    expect_refusal(ONE("SpectralNormalization", "'layer': {'class_name': 'Flatten', 'config': {}}"),
+                   "layer \"l\": SpectralNormalization is of a layer with a kernel, not of Flatten");
+    expect_refusal(ONE("SpectralNormalization", "'layer': {'class_name': 'Dense', 'config': "
+                       "{'units': 2}}, 'power_iterations': 0"),
+                   "layer \"l\": \"power_iterations\" must be a whole number in 1..100");
     expect_refusal(ONE("Reshape", "'target_shape': [5, -1]"), "layer \"l\": samples of shape "
                    "[4, 4, 2] have 32 elements, which \"target_shape\" [5, -1] does not hold");
     expect_refusal(ONE("Reshape", "'target_shape': [-2]"), "layer \"l\": \"target_shape\" is [-2] "
