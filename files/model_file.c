@@ -59,5 +59,11 @@ int model_file_read(struct model *m, struct arena *a, const char *path, const ch
         return -1;
     if (text)
         *text = (struct model_file){(const char *)bytes, training};
-    return model_from_json_text(m, a, path, (const char *)bytes, size, input_sizes, e);
+    if (model_from_json_text(m, a, path, (const char *)bytes, size, input_sizes, e) != 0)
+        return -1;
+    if (m->file_policy)
+        fprintf(stderr, "systole: %s: layers of policy %s are computed as %s, for TPU cores have no "
+                "%s\n", path, m->file_policy, keras_policy_name(m->policy),
+                strcmp(m->file_policy, "float64") == 0 ? "float64" : "float16");
+    return 0;
 }

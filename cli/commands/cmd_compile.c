@@ -63,7 +63,7 @@ static const struct cli_option options[] = {
      .lo = 1, .hi = 1 << 20},
     {"input-shape", 0, "SIZES", "likewise, of samples, where the file leaves them open: 28x28x1, or "
      "by input, image=28x28x1,ids=64", 2, CLI_TEXT, AT(input_sizes)},
-    {"policy", 0, "NAME", "likewise: float32 (default) or mixed_bfloat16", 2, CLI_CHOICE,
+    {"policy", 0, "NAME", "likewise: float32 or mixed_bfloat16 (default: what the file says)", 2, CLI_CHOICE,
      AT(policy_given), .words = "float32|mixed_bfloat16"},
     {"optimizer", 0, "NAME", "likewise, by Keras's name (default: Adam)", 2, CLI_OTHER,
      .parse = parse_optimizer},

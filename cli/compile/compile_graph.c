@@ -30,7 +30,8 @@ static int trace_keras(const struct compile_request *o, struct model *m, struct 
         .batch = o->batch * o->replica_count};
 
     optimizer_init(&optimizer, o->optimizer);
-    m->policy = o->policy;
+    if (o->policy_given >= 0)
+        m->policy = o->policy;
     return fit_trace(&options, !o->is_inference, t, e);
 }
 

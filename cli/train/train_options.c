@@ -235,7 +235,8 @@ static const struct cli_option task_rows[][4] = {
 static const char *help_of(const struct train_options *standards, int i, struct arena *a)
 {
     const char *standard = standards->value[i].text;
-    bool shows = rows[i].kind != FLAG && *standard && strcmp(standard, "0") != 0;
+    bool shows = rows[i].kind != FLAG && *standard && strcmp(standard, "0") != 0 &&
+                 i != OPT_POLICY;       /* a file may say another one */
 
     if (standards->task != TASK_TRAIN && i == OPT_WEIGHTS)
         return "the weights: .weights.h5, .keras, .h5, safetensors, or the model.json of "

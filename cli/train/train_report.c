@@ -16,6 +16,8 @@ static const char *resolved(struct train_run *t, enum train_option o)
         return "drawn digits";
     if (o == OPT_THREADS)
         return arena_printf(&t->arena, "%d", t->thread_count);
+    if (o == OPT_POLICY)
+        return keras_policy_name(t->model.policy);
     if (h != HYPER_NONE && !train_value(t, o)->is_given)
         return arena_printf(&t->arena, "%.9g", t->optimizer.hyper[h]);
     return train_value(t, o)->text;

@@ -290,7 +290,8 @@ static int create_fit(struct train_run *t, struct err *e)
     if (t->options->task != TASK_PREDICT && choose_metrics(t, e))
         return -1;
     t->optimizer = t->options->optimizer;
-    t->model.policy = (enum keras_policy)train_value(t, OPT_POLICY)->integer;
+    if (train_value(t, OPT_POLICY)->is_given)
+        t->model.policy = (enum keras_policy)train_value(t, OPT_POLICY)->integer;
     t->model.precision = (enum graph_precision)train_value(t, OPT_PRECISION)->integer;
     t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     o = options_of(t);
@@ -557,7 +558,7 @@ void train_print_header(const struct train_run *t)
     print_layers(&t->model);
     printf(", %s parameters\n", text_thousands(model_parameter_count(&t->model, true)).text);
     print_machine(t);
-    printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
+    printf("numerics   policy %s, precision %s\n", keras_policy_name(t->model.policy),
            train_value(t, OPT_PRECISION)->text);
     print_optimizer(t);
     printf("data       %s: %s training and %s test %s of %s\n",

@@ -45,6 +45,21 @@ int keras_policy_find(const char *name, enum keras_policy *p, struct err *e)
                    name);
 }
 
+int keras_policy_read(const char *name, enum keras_policy *p, struct err *e)
+{
+    static const struct { const char *name; enum keras_policy is; } others[] = {
+        {"mixed_float16", KERAS_MIXED_BFLOAT16}, {"float16", KERAS_BFLOAT16},
+        {"float64", KERAS_FLOAT32},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (strcmp(name, others[i].name) == 0) {
+            *p = others[i].is;
+            return 0;
+        }
+    return keras_policy_find(name, p, e);
+}
+
 const struct layer_functions *layer_functions(enum layer_kind kind)
 {
     return kinds[kind].functions;

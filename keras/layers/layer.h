@@ -36,6 +36,9 @@ enum keras_policy { KERAS_FLOAT32, KERAS_MIXED_BFLOAT16, KERAS_BFLOAT16, KERAS_P
 const char *keras_policy_name(enum keras_policy p);
 /* -1 with the names there are */
 int keras_policy_find(const char *name, enum keras_policy *p, struct err *e);
+/* the same of a file's: types that the cores have not are computed in the nearest one that they have,
+   float16 in bfloat16 and float64 in float32 */
+int keras_policy_read(const char *name, enum keras_policy *p, struct err *e);
 
 /* how pixels between pixels are made: the nearest one, along lines or cubics between them, by the
    windowed sine of 6 or 10 pixels */

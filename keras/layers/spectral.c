@@ -29,9 +29,9 @@ static int unit(struct graph *g, int v)
 {
     struct shape s = g->node[v].shape;
     int square = graph_reduce(g, REDUCE_ADD, nn_multiply(g, v, v), 3);
-    int by = graph_binary(g, HLO_MINIMUM, graph_unary(g, HLO_RSQRT, square),
-                          graph_splat(g, square, 1e12));
+    int by = graph_unary(g, HLO_RSQRT, square);
 
+    by = graph_binary(g, HLO_MINIMUM, by, graph_splat(g, by, 1e12));
     return nn_multiply(g, v, graph_broadcast(g, by, s, NULL));
 }
 

@@ -39,6 +39,7 @@ struct model {
     struct arena *arena;
     const char *name;
     enum keras_policy policy;           /* to be set before it is traced; float32 */
+    const char *file_policy;            /* a Keras file's that the cores have not; NULL: there is none */
     enum graph_precision precision;     /* of products */
     uint64_t seed;                      /* of dropout's random bits: to be set before model_build */
     struct layer **layer;

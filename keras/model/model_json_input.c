@@ -161,7 +161,7 @@ static int read_input_dtype(struct model_json_reader *r, const json_t *v, enum g
     static const char *const whole[] = {"int32", "int64", "int16", "int8", "uint8", "uint16",
                                         "uint32"};
     static const char *const real[] = {"float32", "float16", "bfloat16", "float64",
-                                       "mixed_bfloat16"};
+                                       "mixed_bfloat16", "mixed_float16"};
     const char *name = model_json_is_given(v) ? model_json_dtype_name(v) : "float32";
 
     *to = DTYPE_F32;

@@ -196,8 +196,10 @@ static int read_policy(struct model_json_reader *r, const json_t *config, int *p
         return 0;
     if (!name)
         return model_json_fail(r, "\"dtype\" must be the name of a policy");
-    if (keras_policy_find(name, &p, &e) != 0)
+    if (keras_policy_read(name, &p, &e) != 0)
         return model_json_fail(r, "%s", e.msg);
+    if (strcmp(name, keras_policy_name(p)) != 0)
+        r->model->file_policy = arena_strdup(r->arena, name);
     *policy = (int)p;
     return 0;
 }

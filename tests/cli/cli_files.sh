@@ -54,4 +54,14 @@ expect 0 'kernels' compile tests/corpus/zip/model.keras --inference
 head -c 900 "$work/w.keras" >"$work/cut.keras"
 refuse 'is no whole zip archive' evaluate "$work/cut.keras" --data $data
 
+# ----- a file's policy is the run's unless another is said; types that cores have not are named
+sed 's/"float32"/"mixed_float16"/' $mlp >"$work/half.json"
+grep -q mixed_float16 "$work/half.json" || fail "no policy in $mlp"
+expect 0 'layers of policy mixed_float16 are computed as mixed_bfloat16' train "$work/half.json" \
+    --data $data $small --batch 64 --steps 1
+grep -q 'policy mixed_bfloat16,' "$work/log" || fail "another policy: $(cat "$work/log")"
+expect 0 'policy float32,' train "$work/half.json" --data $data $small --batch 64 --steps 1 \
+    --policy float32
+expect 0 'mixed_bfloat16, 8 samples' summary "$work/half.json"
+
 [ $failures -eq 0 ]

@@ -197,6 +197,29 @@ TEST(policies_follow_the_model_or_stay_a_layer_s_own)
     assert_int_equal(m.layer[2]->policy, KERAS_FLOAT32);
 }
 
+TEST(types_that_cores_have_not_are_computed_in_the_nearest)
+{
+    static const struct { const char *name; enum keras_policy is; } policies[] = {
+        {"mixed_float16", KERAS_MIXED_BFLOAT16}, {"float16", KERAS_BFLOAT16},
+        {"float64", KERAS_FLOAT32},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        char text[400];
+
+        snprintf(text, sizeof(text), "{'class_name': 'Sequential', 'config': {'layers': ["
+                 INPUT("x", 4) ", {'class_name': 'Dense', 'config': {'name': 'a', 'units': 2, "
+                 "'dtype': {'class_name': 'Policy', 'config': {'name': '%s'}}}}]}}",
+                 policies[i].name);
+        if (read_text(text) != 0)
+            fail_msg("%s", e.msg);
+        assert_int_equal(m.policy, policies[i].is);
+        assert_string_equal(m.file_policy, policies[i].name);
+        assert_int_equal(m.layer[1]->policy, -1);
+        model_fini(&m);
+    }
+}
+
 /* one layer behind an input of samples [4, 4, 2], or [4] of a Dense */
 #define ONE(class, config) "{'class_name': 'Sequential', 'config': {'layers': [" \
     INPUT("x", 4, 4, 2) ", {'class_name': '" class "', 'config': {'name': 'l', " config "}}]}}"
@@ -554,8 +577,8 @@ TEST(unknown_classes_and_fields_name_the_nearest)
     expect_refusal(ONE("Dense", "'units': 3, 'bias_regularizer': 'max'"), "layer \"l\": "
                    "\"bias_regularizer\" is max; it must be null, L1, L2, L1L2 or "
                    "OrthogonalRegularizer");
-    expect_refusal(ONE("Dense", "'units': 3, 'dtype': 'float16'"), "layer \"l\": unknown dtype "
-                   "policy \"float16\"; there are float32, mixed_bfloat16, bfloat16");
+    expect_refusal(ONE("Dense", "'units': 3, 'dtype': 'float8_e4m3fn'"), "layer \"l\": unknown "
+                   "dtype policy \"float8_e4m3fn\"; there are float32, mixed_bfloat16, bfloat16");
 }
 
 TEST(missing_and_bad_values_are_named)
@@ -681,7 +704,8 @@ int main(void)
         UNIT(a_sequential_of_keras_2_states_its_input_in_the_first_layer),
         UNIT(a_functional_model_of_keras_2_is_read),
         UNIT(arguments_by_name_are_inputs_of_attention),
-        UNIT(policies_follow_the_model_or_stay_a_layer_s_own), UNIT(every_class_is_read),
+        UNIT(policies_follow_the_model_or_stay_a_layer_s_own),
+        UNIT(types_that_cores_have_not_are_computed_in_the_nearest), UNIT(every_class_is_read),
         UNIT(a_field_beside_a_switch_that_is_off_says_nothing),
         UNIT(variance_scaling_says_its_mode_and_distribution),
         UNIT(other_names_and_spellings_are_taken), UNIT(a_model_is_a_layer_of_another_one),
