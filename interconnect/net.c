@@ -87,8 +87,6 @@ struct net *net_create(const struct net_config *config)
     for (int i = 0; i < COSTS; i++)
         n->cost[i].bytes = -1;
     net_grid_init(&n->grid, config);
-    for (int axis = 0; axis < NET_DIM_MAX; axis++)
-        assert(!config->is_folded || n->grid.is_ring[axis] || config->dim[axis] <= 2);
     add_links(n);
     return n;
 }
@@ -220,6 +218,16 @@ static int freest_axis(const struct net *n, ps_t at, const struct port *ports, s
     return best_axis;
 }
 
+/* Folded, messages along a line take both ways in turn, as those of all its chips do on average. */
+static int port_of(const struct net *n, const struct net_route *w, int axis)
+{
+    bool is_line = n->config.is_folded && !n->grid.is_ring[axis] && n->grid.dim[axis] > 2;
+
+    if (is_line && w->step[axis] % 2 == 0)
+        return axis * DIRECTIONS + (w->step[axis] < 0);
+    return axis * DIRECTIONS + (w->step[axis] > 0);
+}
+
 static void tell(const struct net *n, const struct net_hop *h, int64_t payload, int64_t wire)
 {
     const struct net_use use = {.link = h->link, .start = h->start, .end = h->free_at,
@@ -239,8 +247,8 @@ struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_route *rout
     struct link *l;
 
     assert(route->step[axis] != 0);
+    p = &ports[port_of(n, route, axis)];
     route->step[axis] = (int16_t)(route->step[axis] - step);
-    p = &ports[axis * DIRECTIONS + (step > 0)];
     l = &n->link[p->link];
     hop.next = p->next;
     hop.link = p->link;

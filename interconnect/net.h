@@ -24,8 +24,10 @@
  * times, which is what the k messages of its kind that pass each chip do in the
  * whole torus. The two agree if takes that fall on one link at one instant come
  * in an order that does not depend on chip numbers (who has come farthest first,
- * say). Only with axes that are rings or at most two chips long: there no chip
- * is special.
+ * say). That is so with axes that are rings or at most two chips long: there no
+ * chip is special. On a line, whose ends are, it is a mean: of the links of a
+ * folded ring, 0 2 4 .. 5 3 1, each carries one message of two hops each way, so
+ * a message takes both ways in turn.
  *
  * Not modelled: flit buffers and credits (a message that waits does not keep
  * those behind it from their links), virtual channels, link errors.

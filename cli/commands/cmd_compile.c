@@ -74,8 +74,8 @@ static const struct cli_option options[] = {
      "(default: by links, latency, and what hides them)", 2, CLI_BYTES, AT(bucket_bytes), .lo = 1,
      .hi = (int64_t)1 << 40},
     {"all-chips", 0, NULL,
-     "likewise, with --run: simulate every chip (default: the first one stands for all where none "
-     "is special: axes that are rings or two chips long)", 3, CLI_FLAG, AT(all_chips)},
+     "likewise, with --run: simulate every chip (default: the first one stands for all where all "
+     "do the same: axes that are rings or two chips long, and from 16 chips on meshes, too)", 3, CLI_FLAG, AT(all_chips)},
     {"no-overlap", 0, NULL, "likewise: no kernel runs beside an all-reduce", 2, CLI_FLAG,
      AT(sums_wait)},
     {"run", 0, NULL, "simulate one step, too: cycles of each kernel", 3, CLI_FLAG, AT(is_run)},

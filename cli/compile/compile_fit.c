@@ -5,6 +5,7 @@
 
 #define STEP 8                          /* batches are told in multiples of it, where they are */
 #define TRIES_MAX 12
+#define LINE_CHIPS_MIN 16               /* of a mesh that does not close: fewer are all simulated */
 
 int compile_replicas_on(const struct slice *slice)
 {
@@ -13,12 +14,12 @@ int compile_replicas_on(const struct slice *slice)
 
 bool compile_chips_are_alike(const struct slice *slice, const struct module *m)
 {
-    if (m->chips_differ)
-        return false;
+    bool closes = true;
+
     for (int i = 0; i < slice->dims; i++)
-        if (slice->dim[i] > 2 && !slice->is_ring[i])
-            return false;
-    return !slice->is_twisted;
+        closes &= slice->dim[i] <= 2 || slice->is_ring[i];
+    return !m->chips_differ && !slice->is_twisted &&
+           (closes || slice->chip_count >= LINE_CHIPS_MIN);
 }
 
 struct module_settings compile_settings(const struct compile_request *o, const struct slice *slice,

@@ -83,10 +83,9 @@ static void create_cores(struct machine *m)
 static int check_one_chip(const struct slice *slice, const struct machine_options *o,
                           struct err *e)
 {
-    for (int i = 0; i < slice->dims && o->one_chip; i++)
-        if (slice->dim[i] > 2 && (!slice->is_ring[i] || slice->is_twisted))
-            return err_set(e, "one chip cannot stand for all of %s: %d chips along %c do not close "
-                           "to a ring", slice->name, slice->dim[i], "xyz"[i]);
+    if (o->one_chip && slice->is_twisted)
+        return err_set(e, "one chip cannot stand for all of %s, which is a twisted torus",
+                       slice->name);
     if (o->one_chip && o->mode != MODE_TIMING)
         return err_set(e, "one chip stands for all in timing mode only");
     return 0;

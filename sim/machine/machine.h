@@ -35,7 +35,9 @@ struct machine_options {
     bool one_chip;                      /* timing mode: the first chip stands for all. Only its
                                            cores have programs; what they send to another chip
                                            comes to the core of that place on their own, from as
-                                           far. Axes that are rings or at most two chips long */
+                                           far. Exact with axes that are rings or at most two
+                                           chips long, a mean on lines (interconnect/net.h); not
+                                           of a twisted torus */
     int thread_count;                   /* host threads, at least 1 */
     const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512", "avx512bf16" */
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */

@@ -147,6 +147,8 @@ void collective_op(const struct collective_plan *p, int core, int index,
  * the same operations, sizes and distances. Then one chip stands for all.
  */
 bool collective_is_symmetric(const struct collective_plan *p);
+/* Whether they are but for distances along lines: one chip stands for all on average. */
+bool collective_is_uniform(const struct collective_plan *p);
 
 /* The smallest size that `bytes` must be a multiple of for this kind, algorithm and slice. */
 int64_t collective_unit(const struct collective_request *r);

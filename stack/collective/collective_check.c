@@ -54,7 +54,7 @@ bool plan_suits(const struct collective_plan *p)
 {
     const struct collective_request *r = &p->request;
 
-    if (!has_way(r) || (r->is_alike && r->algo == COLLECTIVE_TREE && plan_closes(p)))
+    if (!has_way(r) || (r->is_alike && r->algo == COLLECTIVE_TREE))
         return false;
     if (r->bytes % collective_unit(r) || (r->chunk_bytes && !(CHUNKED & BIT(r->algo))))
         return false;

@@ -133,5 +133,6 @@ int plan_direct(struct collective_plan *p, struct arena *a, struct err *e)
     default: write_broadcast(&b, a);
     }
     p->is_symmetric = p->request.kind != COLLECTIVE_BROADCAST && plan_closes(p);
+    p->is_uniform = p->request.kind == COLLECTIVE_ALL_TO_ALL && !p->place_of;
     return plan_build_end(&b, e);
 }

@@ -231,6 +231,7 @@ int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)
 
     plan_set_axes(p, false, a);
     p->is_symmetric = plan_closes(p);
+    p->is_uniform = !p->place_of;
     if (check_vmem(p, e))
         return -1;
     plan_build_begin(&b, p, a);

@@ -74,7 +74,7 @@ struct collective_plan {
     struct collective_arrays arrays;
     int64_t block_bytes, vmem_bytes;
     int flag_count;
-    bool is_symmetric;
+    bool is_symmetric, is_uniform;      /* as collective_is_symmetric, collective_is_uniform */
     struct plan_layout layout[PLAN_LAYOUTS];
     struct plan_op *op;
     struct plan_shape *shape;

@@ -136,6 +136,11 @@ bool collective_is_symmetric(const struct collective_plan *p)
     return p->is_symmetric;
 }
 
+bool collective_is_uniform(const struct collective_plan *p)
+{
+    return p->is_symmetric || p->is_uniform;
+}
+
 static const struct plan_segment *segment_of(const struct collective_plan *p,
                                              const struct plan_rank *r)
 {

@@ -21,6 +21,7 @@ struct collective_lists {
     int flag_count;                     /* flags 0..count - 1; the program takes one more */
     int64_t table_address;              /* in every core's HBM share, from here on free */
     bool is_symmetric;                  /* as collective_is_symmetric: one chip can stand for all */
+    bool is_uniform;                    /* as collective_is_uniform: on lines, too, on average */
     int (*count)(const void *context, int core);
     void (*op)(const void *context, int core, int index, struct collective_op *out);
     const void *context;

@@ -40,6 +40,7 @@ int plan_torus(struct collective_plan *p, struct arena *a, struct err *e)
     plan_set_axes(p, true, a);
     axis_count = list_axes(p, axis);
     p->is_symmetric = plan_closes(p);
+    p->is_uniform = !p->place_of;
     for (int i = 0; i < axis_count; i++)
         routes[count++] = make_route(p, axis, axis_count, i, 1);
     for (int i = 0; i < axis_count; i++)

@@ -105,7 +105,7 @@ static int make_kernel(struct module *m, const struct module_plan *p,
     if (kernel_compile(&job, a, segment, e)
         || (p->settings->megacore && make_peer(k, p->memo, a, e)))
         return -1;
-    m->chips_differ |= (segment->table && !segment->table->lists.is_symmetric) || step->peers;
+    m->chips_differ |= (segment->table && !segment->table->lists.is_uniform) || step->peers;
     m->asks_number |= step->peers != NULL;
     m->flops += k->flops * k->times;
     m->kernel_count++;

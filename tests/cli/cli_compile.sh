@@ -107,6 +107,13 @@ expect 0 ' cycles = ' compile mlp:train,batch=64 --tpu v3-8 --run --all-chips
 all=$(cycles)
 [ $((one * 100)) -gt $((all * 99)) ] && [ $((one * 99)) -lt $((all * 100)) ] ||
     fail "one chip: $one cycles, all chips: $all"
+# nor does a mesh of 4x4 close: one chip is a mean of its places
+expect 0 ' cycles = ' compile mlp:train,batch=32 --tpu v3-32 --run
+one=$(cycles)
+expect 0 ' cycles = ' compile mlp:train,batch=32 --tpu v3-32 --run --all-chips
+all=$(cycles)
+[ $((one * 100)) -gt $((all * 98)) ] && [ $((one * 98)) -lt $((all * 100)) ] &&
+    [ "$one" -ne "$all" ] || fail "one chip of a mesh: $one cycles, all chips: $all"
 # a Keras model's step sums its gradients as training on the slice does
 expect 0 ' for each of 8 cores of TPU v3' compile $model --batch 8 --tpu v3-8 --run
 for line in '^communication: 1 collective$' '  all-reduce  .* all-reduce$' \

@@ -509,6 +509,36 @@ TEST(one_chip_stands_for_all_of_a_torus)
     fold(3, 3, 6, true);
 }
 
+/* 0 2 4 .. 5 3 1: every link of a line carries one message each way, at the ends of one hop */
+TEST(one_chip_stands_for_all_of_a_ring_that_is_folded_on_a_line)
+{
+    struct net_config config = {.dim = {6, 1, 1}, .link_gbps = 3.0, .packet_bytes = 128,
+                                .packet_overhead_bytes = 14, .hop_ps = 12345};
+    static const int ring[] = {0, 2, 4, 5, 3, 1};
+    struct net *whole = net_create(&config), *one;
+    ps_t last[2] = {0, 0};
+
+    for (int i = 0; i < 6; i++) {
+        struct net_route w = net_route(whole, ring[i], ring[(i + 1) % 6]);
+        struct net_hop hop = net_take(whole, 0, ring[i], &w, 1000);
+
+        if (!net_is_there(w))
+            hop = net_take(whole, hop.head_at, hop.next, &w, 1000);
+        last[0] = hop.there_at > last[0] ? hop.there_at : last[0];
+    }
+    config.is_folded = true;
+    one = net_create(&config);
+    struct net_route w = net_route(one, 0, 2);
+    last[1] = net_take(one, 0, 0, &w, 1000).head_at;
+    last[1] = net_take(one, last[1], 0, &w, 1000).there_at;
+    assert_int_equal(last[0], last[1]);
+    assert_int_equal(net_link_count(one), 2);
+    for (int i = 0; i < net_link_count(whole); i++)
+        assert_int_equal(net_link(whole, i)->busy_ps, net_link(one, i % 2)->busy_ps);
+    net_destroy(whole);
+    net_destroy(one);
+}
+
 static const struct net_config twisted_4x4x8 = {
     .dim = {4, 4, 8}, .is_twisted = true, .link_gbps = 1.0, .packet_bytes = 100,
     .packet_overhead_bytes = 10, .hop_ps = 300000,
@@ -662,6 +692,7 @@ int main(void)
         cmocka_unit_test(ways_lead_where_they_should),
         cmocka_unit_test(traffic_between_all_pairs_loads_all_links_of_a_torus_alike),
         cmocka_unit_test(one_chip_stands_for_all_of_a_torus),
+        cmocka_unit_test(one_chip_stands_for_all_of_a_ring_that_is_folded_on_a_line),
         cmocka_unit_test(short_axes_of_a_twisted_torus_come_out_halfway_along_the_long_ones),
         cmocka_unit_test(ways_in_a_twisted_torus_are_shortest_and_load_it_evenly),
         cmocka_unit_test(a_payload_takes_whole_flits),

@@ -275,7 +275,7 @@ static int64_t bytes_of_all(const struct kernel_collective_room_need *need)
 }
 
 /* From so many chips on, programs are timed by one chip that stands for all. */
-enum { ALIKE_CHIPS = 64 };
+enum { ALIKE_CHIPS = 16 };
 
 /*
  * Whole rows of VMEM on every rank, so that buckets which are blocks for each can stay there all the
@@ -483,10 +483,10 @@ static void give_op(const void *context, int core, int index, struct collective_
 }
 
 /* Moves of which some device gets nothing, or gives nothing, are not the same everywhere. */
-static bool is_symmetric(const struct kernel_collective_work *w)
+static bool is_uniform(const struct kernel_collective_work *w)
 {
     if (w->plan)
-        return collective_is_symmetric(w->plan);
+        return collective_is_uniform(w->plan);
     return !w->needs_zeros;
 }
 
@@ -495,7 +495,8 @@ void kernel_collective_work_lists(const struct kernel_collective_work *w, int64_
 {
     *out = (struct collective_lists){.type = w->type, .flag_count = w->flag_count,
                                      .table_address = table_address,
-                                     .is_symmetric = is_symmetric(w), .count = count_ops,
+                                     .is_symmetric = w->plan && collective_is_symmetric(w->plan),
+                                     .is_uniform = is_uniform(w), .count = count_ops,
                                      .op = give_op, .context = w};
 }
 

@@ -342,6 +342,9 @@ TEST(only_whole_tori_are_symmetric)
                 assert_int_equal(collective_is_symmetric(b.plan),
                                  is_torus && algo != COLLECTIVE_TREE &&
                                  (is_line || algo >= COLLECTIVE_TORUS));
+            if (b.slice.chip_count > 1 && !is_line)
+                assert_int_equal(collective_is_uniform(b.plan),
+                                 algo == COLLECTIVE_TORUS || algo == COLLECTIVE_EXCHANGE);
             close_bench(&b);
         }
 }
