@@ -92,4 +92,7 @@ struct nn_adam {
 /* step: f32 scalar, 1 in the first step; moment[2] are replaced by the new ones */
 int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
             int step, int moment[2]);
+/* likewise, the change scaled by the variable's length over its own, 1 where one is 0 */
+int nn_lamb(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
+            int step, int moment[2]);
 #endif

@@ -21,8 +21,9 @@ static int corrected(struct graph *g, int moment, double beta, int step)
     return graph_binary(g, HLO_DIVIDE, moment, nn_spread(g, weight, moment));
 }
 
-int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
-            int step, int moment[2])
+/* what Adam takes off a variable at a rate of 1 */
+static int adam_change(struct graph *g, const struct nn_adam *o, int variable, int gradient,
+                       int step, int moment[2])
 {
     int change, root;
 
@@ -34,5 +35,33 @@ int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient
     change = graph_binary(g, HLO_DIVIDE, corrected(g, moment[0], o->beta_1, step), fourth);
     if (o->weight_decay != 0.0)
         change = nn_add(g, change, nn_scale(g, variable, o->weight_decay));
+    return change;
+}
+
+int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
+            int step, int moment[2])
+{
+    int change = adam_change(g, o, variable, gradient, step, moment);
+
     return nn_subtract(g, variable, nn_multiply(g, nn_spread(g, rate, variable), change));
+}
+
+static int length_of(struct graph *g, int x)
+{
+    uint32_t all = (1u << g->node[x].shape.rank) - 1;
+
+    return graph_unary(g, HLO_SQRT, graph_reduce(g, REDUCE_ADD, nn_multiply(g, x, x), all));
+}
+
+int nn_lamb(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
+            int step, int moment[2])
+{
+    int change = adam_change(g, o, variable, gradient, step, moment);
+    int own = length_of(g, variable), length = length_of(g, change);
+    int zero = graph_splat(g, own, 0.0), one = graph_splat(g, own, 1.0), ratio;
+
+    ratio = graph_select(g, graph_compare(g, COMPARE_GT, nn_multiply(g, own, length), zero),
+                         graph_binary(g, HLO_DIVIDE, own, length), one);
+    int scaled = nn_multiply(g, rate, ratio);
+    return nn_subtract(g, variable, nn_multiply(g, nn_spread(g, scaled, variable), change));
 }

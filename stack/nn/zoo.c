@@ -200,13 +200,16 @@ static int new_slot(struct zoo *z, int variable, const char *kind)
     return graph_parameter(z->g, n->shape, arena_printf(z->g->arena, "%s/%s", n->name, kind));
 }
 
+/* or by LAMB, which takes Adam's change at a rate of its own for each variable */
 static void update_by_adam(struct zoo *z, int variable, int gradient, int rate, int step)
 {
-    static const struct nn_adam adam = {0.9, 0.999, 1e-8, 0.01};
+    static const struct nn_adam adam = {0.9, 0.999, 1e-8, 0.01}, lamb = {0.9, 0.999, 1e-6, 0.01};
+    bool is_lamb = z->optimizer == ZOO_LAMB;
     int first = new_slot(z, variable, "m"), second = new_slot(z, variable, "v");
     int moment[2] = {first, second};
 
-    replace(z, variable, nn_adam(z->g, &adam, variable, gradient, rate, step, moment));
+    replace(z, variable, is_lamb ? nn_lamb(z->g, &lamb, variable, gradient, rate, step, moment)
+                                 : nn_adam(z->g, &adam, variable, gradient, rate, step, moment));
     replace(z, first, moment[0]);
     replace(z, second, moment[1]);
 }
@@ -238,7 +241,8 @@ static int train(struct zoo *z, struct err *e)
 {
     struct shape scalar = shape_scalar(DTYPE_F32);
     int rate = graph_parameter(z->g, scalar, "learning_rate");
-    int step = z->optimizer == ZOO_ADAM ? graph_parameter(z->g, scalar, "step") : NODE_NONE;
+    bool counts = z->optimizer != ZOO_MOMENTUM;
+    int step = counts ? graph_parameter(z->g, scalar, "step") : NODE_NONE;
     int *wrt = mem_alloc(2 * (size_t)z->count * sizeof(*wrt)), *gradient = wrt + z->count;
     int count = 0, status;
 
@@ -254,7 +258,7 @@ static int train(struct zoo *z, struct err *e)
         sum_gradients(z, wrt, gradient, count);
     for (int i = 0; i < count && status == 0; i++) {
         z->g->source = arena_printf(z->g->arena, "optimizer/%s", z->g->node[wrt[i]].name);
-        if (z->optimizer == ZOO_ADAM)
+        if (counts)
             update_by_adam(z, wrt[i], gradient[i], rate, step);
         else
             update_by_momentum(z, wrt[i], gradient[i], rate);

@@ -6,7 +6,7 @@
  * graph's parameters. Forward it has the outputs of inference; training it has
  * "loss" and every updated variable, average and slot, each in the place of the
  * parameter that it replaces. Variables and slots are f32, used in the model's
- * element type; parameters "learning_rate" and, with Adam, "step" (from 1 on)
+ * element type; parameters "learning_rate" and, with Adam and LAMB, "step" (from 1 on)
  * are f32 scalars, "seed" of dropout an s32 one.
  */
 #ifndef STACK_ZOO_H

@@ -12,7 +12,7 @@ struct zoo_variable {
     int update;                         /* what replaces it; NODE_NONE: the optimizer does */
 };
 
-enum zoo_optimizer { ZOO_MOMENTUM, ZOO_ADAM };
+enum zoo_optimizer { ZOO_MOMENTUM, ZOO_ADAM, ZOO_LAMB };
 
 struct zoo {
     struct graph *g;
@@ -25,6 +25,8 @@ struct zoo {
     int loss;                           /* NODE_NONE where there is none */
     int seed, stream;                   /* of dropout: parameter, and numbers given out */
     enum zoo_optimizer optimizer;
+    int64_t width;                      /* of a text's positions, */
+    int layers, heads;                  /* and what attends to them */
     int replica_count;
 };
 
@@ -51,7 +53,7 @@ int zoo_batch_norm(struct zoo *z, const char *name, int x);
 int zoo_layer_norm(struct zoo *z, const char *name, int x);
 int zoo_dropout(struct zoo *z, int x);
 
-/* one layer of a transformer of 12 heads; norms in front (GPT) or behind (BERT) */
+/* one layer of a transformer of z->heads; norms in front (GPT) or behind (BERT) */
 int zoo_transformer(struct zoo *z, const char *name, int x, bool is_gpt);
 
 /* each builds the model up to its outputs or loss */

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#define HEADS 12
 #define EPSILON 1e-5
 #define MOVING 0.9                      /* share that moving averages keep */
 
@@ -87,11 +86,11 @@ int zoo_dropout(struct zoo *z, int x)
 /* [batch, positions, width] -> [batch, positions, heads, width of a head] */
 static int project(struct zoo *z, const char *name, int x, int64_t width)
 {
-    int64_t head = width / HEADS;
+    int64_t head = width / z->heads;
 
     zoo_enter(z, name);
-    x = nn_dense(z->g, x, zoo_weight(z, "kernel", ZOO_DIMS(width, HEADS, head)), 1);
-    x = nn_bias(z->g, x, zoo_weight(z, "bias", ZOO_DIMS(HEADS, head)));
+    x = nn_dense(z->g, x, zoo_weight(z, "kernel", ZOO_DIMS(width, z->heads, head)), 1);
+    x = nn_bias(z->g, x, zoo_weight(z, "bias", ZOO_DIMS(z->heads, head)));
     zoo_leave(z);
     return x;
 }
@@ -105,15 +104,15 @@ static int third(struct zoo *z, int x, int number, int64_t width)
 
     x = graph_slice(z->g, x, start, limit, NULL);
     s.rank = 4;
-    s.dim[2] = HEADS;
-    s.dim[3] = width / HEADS;
+    s.dim[2] = z->heads;
+    s.dim[3] = width / z->heads;
     return graph_reshape(z->g, x, s);
 }
 
 /* GPT-2 projects all three at once */
 static int attend(struct zoo *z, int x, bool is_gpt)
 {
-    int64_t width = last_size(z, x), head = width / HEADS;
+    int64_t width = last_size(z, x), head = width / z->heads;
     int q, k, v;
 
     zoo_enter(z, "attention");
@@ -130,7 +129,7 @@ static int attend(struct zoo *z, int x, bool is_gpt)
     }
     x = nn_attention(z->g, q, k, v, is_gpt);
     zoo_enter(z, "out");
-    x = nn_dense(z->g, x, zoo_weight(z, "kernel", ZOO_DIMS(HEADS, head, width)), 2);
+    x = nn_dense(z->g, x, zoo_weight(z, "kernel", ZOO_DIMS(z->heads, head, width)), 2);
     x = nn_bias(z->g, x, zoo_weight(z, "bias", ZOO_DIMS(width)));
     zoo_leave(z);
     zoo_leave(z);

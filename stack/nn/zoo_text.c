@@ -1,8 +1,18 @@
 /* Writes the zoo's models of text. */
 #include "stack/nn/zoo_impl.h"
 
-enum { WIDTH = 768, LAYERS = 12, BERT_WORDS = 30522, BERT_POSITIONS = 512, GPT_WORDS = 50257,
-       GPT_POSITIONS = 1024 };
+#include "base/units.h"
+
+enum { BERT_WORDS = 30522, BERT_POSITIONS = 512, GPT_WORDS = 50257, GPT_POSITIONS = 1024 };
+/* masked positions of a text, as a large BERT is trained: 15 of 100, at most 76 */
+enum { MASKED_PERCENT = 15, MASKED_MAX = 76 };
+
+static void set_sizes(struct zoo *z, int64_t width, int layers, int heads)
+{
+    z->width = width;
+    z->layers = layers;
+    z->heads = heads;
+}
 
 static int tokens(struct zoo *z, const char *name)
 {
@@ -18,8 +28,8 @@ static int64_t at_least(int64_t a, int64_t b)
 /* the first rows of the table of positions, for each text of the batch */
 static int add_positions(struct zoo *z, int x, int64_t table_rows)
 {
-    int64_t start[2] = {0, 0}, limit[2] = {z->o->sequence, WIDTH};
-    int table = zoo_weight(z, "positions", ZOO_DIMS(at_least(table_rows, z->o->sequence), WIDTH));
+    int64_t start[2] = {0, 0}, limit[2] = {z->o->sequence, z->width};
+    int table = zoo_weight(z, "positions", ZOO_DIMS(at_least(table_rows, z->o->sequence), z->width));
 
     table = graph_slice(z->g, table, start, limit, NULL);
     return nn_add(z->g, x, nn_spread(z->g, table, x));
@@ -29,7 +39,7 @@ static int layers(struct zoo *z, int x, bool is_gpt)
 {
     char name[32];
 
-    for (int i = 0; i < LAYERS; i++) {
+    for (int i = 0; i < z->layers; i++) {
         snprintf(name, sizeof(name), "layer_%d", i + 1);
         x = zoo_transformer(z, name, x, is_gpt);
     }
@@ -59,9 +69,11 @@ static int word_loss(struct zoo *z, int x, int table, const char *labels)
 
 void zoo_bert_block(struct zoo *z)
 {
-    struct shape s = shape_make(z->o->dtype, ZOO_DIMS(z->o->batch, z->o->sequence, WIDTH));
-    int x = graph_parameter(z->g, s, "x"), y, wanted;
+    int x, y, wanted;
 
+    set_sizes(z, 768, 12, 12);
+    struct shape s = shape_make(z->o->dtype, ZOO_DIMS(z->o->batch, z->o->sequence, z->width));
+    x = graph_parameter(z->g, s, "x");
     y = zoo_transformer(z, "layer", x, false);
     if (!z->o->is_training) {
         graph_output(z->g, y, "y", -1);
@@ -78,8 +90,8 @@ static int bert_embedding(struct zoo *z, int *table)
     int segments, x;
 
     zoo_enter(z, "embedding");
-    *table = zoo_weight(z, "words", ZOO_DIMS(BERT_WORDS, WIDTH));
-    segments = zoo_weight(z, "segments", ZOO_DIMS(2, WIDTH));
+    *table = zoo_weight(z, "words", ZOO_DIMS(BERT_WORDS, z->width));
+    segments = zoo_weight(z, "segments", ZOO_DIMS(2, z->width));
     x = nn_embedding(z->g, *table, tokens(z, "tokens"));
     x = nn_add(z->g, x, nn_embedding(z->g, segments, tokens(z, "segments")));
     x = zoo_dropout(z, zoo_layer_norm(z, "norm", add_positions(z, x, BERT_POSITIONS)));
@@ -90,26 +102,71 @@ static int bert_embedding(struct zoo *z, int *table)
 /* the first position's, through a dense layer */
 static int pool(struct zoo *z, int x)
 {
-    struct shape s = shape_make(z->o->dtype, ZOO_DIMS(z->o->batch, WIDTH));
-    int64_t start[3] = {0}, limit[3] = {z->o->batch, 1, WIDTH};
+    struct shape s = shape_make(z->o->dtype, ZOO_DIMS(z->o->batch, z->width));
+    int64_t start[3] = {0}, limit[3] = {z->o->batch, 1, z->width};
 
     x = graph_reshape(z->g, graph_slice(z->g, x, start, limit, NULL), s);
-    return graph_unary(z->g, HLO_TANH, zoo_dense(z, "pooler", x, WIDTH));
+    return graph_unary(z->g, HLO_TANH, zoo_dense(z, "pooler", x, z->width));
+}
+
+static void finish_bert(struct zoo *z, int x, int words)
+{
+    int pooled = pool(z, x), follows;
+
+    follows = graph_parameter(z->g, shape_make(DTYPE_S32, ZOO_DIMS(z->o->batch)), "follows");
+    int third = nn_cross_entropy(z->g, zoo_dense(z, "sentences", pooled, 2), follows);
+    z->loss = nn_add(z->g, words, third);
+}
+
+static void show_bert(struct zoo *z, int x)
+{
+    graph_output(z->g, x, "hidden", -1);
+    graph_output(z->g, pool(z, x), "pooled", -1);
 }
 
 void zoo_bert_base(struct zoo *z)
 {
-    int table, x = layers(z, bert_embedding(z, &table), false), pooled = pool(z, x), follows;
+    int table, x;
 
+    set_sizes(z, 768, 12, 12);
+    x = layers(z, bert_embedding(z, &table), false);
     z->optimizer = ZOO_ADAM;
-    if (!z->o->is_training) {
-        graph_output(z->g, x, "hidden", -1);
-        graph_output(z->g, pooled, "pooled", -1);
-        return;
-    }
-    follows = graph_parameter(z->g, shape_make(DTYPE_S32, ZOO_DIMS(z->o->batch)), "follows");
-    int third = nn_cross_entropy(z->g, zoo_dense(z, "sentences", pooled, 2), follows);
-    z->loss = nn_add(z->g, word_loss(z, x, table, "labels"), third);
+    if (z->o->is_training)
+        finish_bert(z, x, word_loss(z, x, table, "labels"));
+    else
+        show_bert(z, x);
+}
+
+/* of what stands at the masked positions of each text */
+static int masked_loss(struct zoo *z, int x, int table)
+{
+    int64_t count = div_up(z->o->sequence * MASKED_PERCENT, 100), rows = z->o->batch;
+    struct shape flat = shape_make(z->o->dtype, ZOO_DIMS(rows * z->o->sequence, z->width));
+    int at, labels, loss;
+
+    count = count < MASKED_MAX ? count : MASKED_MAX;
+    zoo_enter(z, "words");
+    at = graph_parameter(z->g, shape_make(DTYPE_S32, ZOO_DIMS(rows, count)), "masked");
+    labels = graph_parameter(z->g, shape_make(DTYPE_S32, ZOO_DIMS(rows, count)), "labels");
+    x = nn_embedding(z->g, graph_reshape(z->g, x, flat), at);
+    x = zoo_layer_norm(z, "norm", nn_gelu(z->g, zoo_dense(z, "dense", x, z->width), true));
+    x = nn_bias(z->g, words_of(z, x, table), zoo_weight(z, "bias", ZOO_DIMS(BERT_WORDS)));
+    loss = nn_cross_entropy(z->g, x, labels);
+    zoo_leave(z);
+    return loss;
+}
+
+void zoo_bert_large(struct zoo *z)
+{
+    int table, x;
+
+    set_sizes(z, 1024, 24, 16);
+    x = layers(z, bert_embedding(z, &table), false);
+    z->optimizer = ZOO_LAMB;
+    if (z->o->is_training)
+        finish_bert(z, x, masked_loss(z, x, table));
+    else
+        show_bert(z, x);
 }
 
 /* ---- GPT-2 ---- */
@@ -118,9 +175,10 @@ void zoo_gpt2_small(struct zoo *z)
 {
     int table, x;
 
+    set_sizes(z, 768, 12, 12);
     z->optimizer = ZOO_ADAM;
     zoo_enter(z, "embedding");
-    table = zoo_weight(z, "words", ZOO_DIMS(GPT_WORDS, WIDTH));
+    table = zoo_weight(z, "words", ZOO_DIMS(GPT_WORDS, z->width));
     x = nn_embedding(z->g, table, tokens(z, "tokens"));
     x = zoo_dropout(z, add_positions(z, x, GPT_POSITIONS));
     zoo_leave(z);

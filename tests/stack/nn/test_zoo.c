@@ -68,12 +68,16 @@ TEST(flops_are_as_published)
     assert_near(giga_flops("bert-base:batch=1"), text, 0.03);
     text = 12 * (24.0 * 1024 * 768 * 768 + 4.0 * 1024 * 1024 * 768) + 2.0 * 1024 * 768 * 50257;
     assert_near(giga_flops("gpt2-small:batch=1"), text / 1e9, 0.03);
+    text = 24 * (24.0 * 512 * 1024 * 1024 + 4.0 * 512 * 512 * 1024) / 1e9;
+    assert_near(giga_flops("bert-large:batch=1"), text, 0.01);
+    text += 2.0 * 76 * (1024 * 30522 + 1024 * 1024) / 1e9;
+    assert_near(giga_flops("bert-large:batch=1,train"), 3 * text, 0.03);
 }
 
 TEST(training_replaces_every_variable_in_place)
 {
     static const char *const names[] = {"mlp", "lenet", "cnn", "resnet18", "resnet50", "bert-block",
-                                        "bert-base", "gpt2-small"};
+                                        "bert-base", "bert-large", "gpt2-small"};
 
     for (int i = 0; i < zoo_count(); i++) {
         int aliased = 0, inputs = 0;
