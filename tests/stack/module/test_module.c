@@ -207,6 +207,43 @@ TEST(values_are_made_again_where_memory_is_short)
     assert_true(r.hbm_used_bytes < used);
 }
 
+/* two results of a kernel each, of a product that nobody else reads */
+static void build_waiting_products(void)
+{
+    const int64_t dims[] = {128, 256}, square[] = {256, 256};
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {1}, .rhs_contract = {0}};
+    int x = parameter("x", 2, dims, DTYPE_BF16), late[8];
+
+    for (int i = 0; i < 4; i++) {
+        int w = parameter(arena_printf(&arena, "w.%d", i), 2, square, DTYPE_BF16), y;
+
+        y = graph_dot_general(&g, x, w, &dot, DTYPE_F32, PRECISION_DEFAULT);
+        late[2 * i] = nn_multiply(&g, y, y);
+        late[2 * i + 1] = graph_unary(&g, HLO_NEGATE, late[2 * i]);
+        for (int k = 0; k < 2; k++)
+            graph_output(&g, graph_reduce(&g, REDUCE_ADD, graph_reverse(&g, late[2 * i + k],
+                                          DIMS(0), 1), 1), "sum", -1);
+    }
+    for (int i = 0; i < 8; i++)
+        graph_output(&g, graph_reduce(&g, REDUCE_MAX, graph_reverse(&g, late[i], DIMS(1), 1), 1),
+                     "most", -1);
+}
+
+TEST(products_are_made_again_where_nothing_else_is_left)
+{
+    struct module_rig r = {.slice = "v3-1"};
+    int64_t used;
+
+    build_waiting_products();
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.remat_count, 0);
+    used = r.hbm_used_bytes;
+    r.hbm_bytes = used - 128 * 1024;
+    module_rig_check(&r, &g, 1);
+    assert_true(r.remat_count > 0);
+    assert_true(r.hbm_used_bytes < used);
+}
+
 TEST(too_little_memory_is_refused_with_both_figures)
 {
     struct module_rig r = {.slice = "v3-1", .hbm_bytes = 300 * 1024, .may_refuse = true};
@@ -627,6 +664,7 @@ int main(void)
         RUN(training_a_residual_block_matches),
         RUN(a_transformer_layer_and_its_gradients_match),
         RUN(values_are_made_again_where_memory_is_short),
+        RUN(products_are_made_again_where_nothing_else_is_left),
         RUN(too_little_memory_is_refused_with_both_figures),
         RUN(operands_are_fetched_ahead_and_results_stay),
         RUN(nothing_is_fetched_to_where_a_kernel_reads_behind_its_array),
