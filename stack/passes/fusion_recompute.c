@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define CHAIN_MAX 32                    /* nodes that a reader computes again */
+#define CHAIN_MAX 96                    /* nodes that a reader computes again */
 #define ROOTS_MAX 16
 #define GAIN_MIN 2.0                    /* cycles of memory per cycle of arithmetic */
 
@@ -19,8 +19,9 @@ struct again {
     struct fusion *f;
     int owner, reader, source;
     int chain[CHAIN_MAX], count;        /* nodes that the reader gets */
-    int roots, ops;                     /* arrays that it does not read; operations per element */
-    int dropped;                        /* arrays that nobody reads then */
+    int ops;                            /* per element */
+    int64_t read_bytes, stored_bytes;   /* of an element: in arrays that it no longer reads, of
+                                           which those that nobody reads are no longer stored */
 };
 
 static bool is_large(const struct again *x, int node)
@@ -44,6 +45,24 @@ static bool is_constant(const struct fusion *f, int node)
            (n->op == HLO_BROADCAST && is_constant(f, n->operand[0]));
 }
 
+static bool is_float(const struct fusion *f, int node)
+{
+    enum graph_dtype dtype = f->g->node[node].shape.dtype;
+
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16;
+}
+
+/* operations per element; what is rounded to be widened again is not (pass_excess) */
+static int ops_of(const struct again *x, int node)
+{
+    const struct graph_node *n = &x->f->g->node[node];
+
+    if (n->op == HLO_CONVERT && n->operand[0] != x->source && is_float(x->f, node) &&
+        is_float(x->f, n->operand[0]))
+        return 0;
+    return graph_op_cost(n->op).again;
+}
+
 /* elementwise of the source and of constants; adds what the reader does not have to the chain */
 static bool add_chain(struct again *x, int node)
 {
@@ -60,7 +79,7 @@ static bool add_chain(struct again *x, int node)
     if (x->count == CHAIN_MAX)
         return false;
     x->chain[x->count++] = node;
-    x->ops += fusion_has(&x->f->group[x->reader], node) ? 0 : graph_op_cost(n->op).again;
+    x->ops += fusion_has(&x->f->group[x->reader], node) ? 0 : ops_of(x, node);
     return n->operand_count > 0 || is_constant(x->f, node);
 }
 
@@ -112,12 +131,18 @@ static bool is_before_hero(const struct fusion *f, const struct fusion_group *p,
     return false;
 }
 
+static int64_t element_bytes(const struct fusion *f, int node)
+{
+    return array_element_bytes(f->g->node[node].shape.dtype);
+}
+
 /* the arrays that the reader would no longer read */
 static void find_chain(struct again *x)
 {
     const struct fusion_group *p = &x->f->group[x->owner];
 
-    x->count = x->roots = x->ops = x->dropped = 0;
+    x->count = x->ops = 0;
+    x->read_bytes = x->stored_bytes = 0;
     for (int i = 0; i < p->member_count; i++) {
         int node = p->member[i], list[ROOTS_MAX], before = x->count, ops = x->ops;
 
@@ -130,8 +155,9 @@ static void find_chain(struct again *x)
             x->ops = ops;
             continue;
         }
-        x->roots++;
-        x->dropped += readers(x->f, node, x->owner, list, ROOTS_MAX) == 1;
+        x->read_bytes += element_bytes(x->f, node);
+        if (readers(x->f, node, x->owner, list, ROOTS_MAX) == 1)
+            x->stored_bytes += element_bytes(x->f, node);
     }
 }
 
@@ -142,9 +168,10 @@ static double gain(const struct again *x)
     double per_cycle = c->dma_core_gbps * 1e3 / (double)c->chip_clock_mhz;
     int list[ROOTS_MAX], stored = readers(x->f, x->source, x->owner, list, ROOTS_MAX) > 0 ||
                                   x->f->is_output[x->source];
-    int arrays = x->roots - !reads(x->f, x->reader, x->source) + x->dropped - !stored;
+    int64_t bytes = x->read_bytes + x->stored_bytes, own = element_bytes(x->f, x->source);
 
-    return 4.0 * arrays / per_cycle;
+    bytes -= own * (!reads(x->f, x->reader, x->source) + !stored);
+    return (double)bytes / per_cycle;
 }
 
 static double cost(const struct again *x)
@@ -183,11 +210,11 @@ static void try_reader(struct fusion *f, int owner, int reader)
         double spared;
 
         if (f->node[x.source].owner != owner || shape_elems(&n->shape) != p->elems ||
-            n->shape.dtype != DTYPE_F32 || is_constant(f, x.source))
+            !is_float(f, x.source) || is_constant(f, x.source))
             continue;
         find_chain(&x);
         spared = gain(&x) - cost(&x);
-        if (x.roots == 0 || gain(&x) < GAIN_MIN * cost(&x) || spared <= most)
+        if (x.read_bytes == 0 || gain(&x) < GAIN_MIN * cost(&x) || spared <= most)
             continue;
         most = spared;
         best = x;
