@@ -18,7 +18,7 @@
 struct arguments {
     const char *folder, *csv, *file, *row, *record, *against, *reason, *tables;
     struct cli_list set;
-    bool with_best, has_rows, has_kernels, is_part, is_all, has_unscored;
+    bool with_best, has_rows, has_kernels, is_part, is_all, has_unscored, no_models;
     int64_t limit;
 };
 
@@ -32,6 +32,8 @@ static const struct cli_option options[] = {
      .lo = 1, .hi = INT32_MAX},
     {"all", 0, NULL, "every row of the files, also of those that take minutes, of which else some are "
      "looked at", 1, CLI_FLAG, AT(is_all)},
+    {"no-models", 0, NULL, "no steps of whole models, which take minutes each", 1, CLI_FLAG,
+     AT(no_models)},
     {"part", 0, NULL, "only the rows that make check runs, spread over all files", 1, CLI_FLAG,
      AT(is_part)},
     {"record", 0, "FILE.csv", "record each group's errors there, the best of what it holds kept, and "
@@ -90,7 +92,7 @@ static int read_file(struct hardware_file *f, const char *path, struct arena *a,
 
 static bool is_wanted(const struct hardware_row *r, const struct arguments *args)
 {
-    if (args->is_part && !r->is_in_part)
+    if ((args->is_part && !r->is_in_part) || (args->no_models && r->work == WORK_STEP))
         return false;
     return !args->row || strstr(r->workload, args->row) ||
            (r->group && strstr(r->group, args->row));
@@ -141,10 +143,13 @@ static char *signature(const struct hardware_row *r)
     size_t size;
     FILE *to;
 
-    if (r->work != WORK_GRAPH || !r->graph)
+    if (r->work != WORK_STEP && (r->work != WORK_GRAPH || !r->graph))
         return NULL;
     to = text_memory(&text, &size);
-    graph_dump(r->graph, to);
+    if (r->work == WORK_STEP)
+        fprintf(to, "%s on %s", r->model, r->slice);
+    else
+        graph_dump(r->graph, to);
     text_memory_end(to, &text);
     return text;
 }
@@ -177,7 +182,7 @@ static int simulate_file(struct hardware_file *f, const struct arguments *args, 
     bool *wanted = arena_array(a, count, sizeof(*wanted));
     struct slice slice;
     struct chip chip;
-    struct hardware_target t = {&slice, &chip, CODEGEN_XLA, args->has_kernels};
+    struct hardware_target t = {&slice, &chip, CODEGEN_XLA, args->has_kernels, args->set};
 
     if (cli_load_slice(&(struct cli_target){f->chip, args->set}, &slice, &chip, NULL, a, e))
         return -1;

@@ -3,12 +3,14 @@
  * what we simulate (docs/accuracy.md).
  *
  * A row becomes a graph, which is compiled as `systole compile` does and run
- * in timing mode on one core. The time counts what the measurement counts:
+ * in timing mode on one core; a step of a whole model on all cores of its slice. The time counts
+ * what the measurement counts:
  * the kernels alone, the launch of the program, or the host's dispatch too.
  */
 #ifndef CLI_HARDWARE_H
 #define CLI_HARDWARE_H
 #include "base/csv.h"
+#include "cli/common/options.h"
 #include "cli/graphs/hardware_graphs.h"
 #include "sim/chip/chip.h"
 #include "stack/collective/collective.h"
@@ -28,7 +30,8 @@ enum hardware_work {
     WORK_GRAPH,                         /* the program of `graph` */
     WORK_BLOCKS,                        /* one product of a Pallas block size: `tiling` */
     WORK_CHAIN,                         /* one of many equal steps whose arrays stay in VMEM */
-    WORK_COLLECTIVE                     /* `collective`, on a slice of its own */
+    WORK_COLLECTIVE,                    /* `collective`, on a slice of its own */
+    WORK_STEP                           /* of `model` on `slice`, with all its cores */
 };
 
 /* groups of devices of a mesh [2, 4], which number it row by row */
@@ -49,6 +52,7 @@ struct hardware_row {
     struct graph *graph;
     struct tiling tiling;               /* count 0: the compiler's */
     struct hardware_collective collective;
+    const char *model, *slice;          /* of WORK_STEP: as stack/nn/zoo.h names it; v3-32 */
     const char *map;                    /* of WORK_CHAIN: add or exp, */
     int64_t elements;
     double measured_us, peer_error_percent;     /* NAN: none published */
@@ -98,6 +102,7 @@ struct hardware_target {
     const struct chip *chip;
     enum codegen codegen;
     bool prints_kernels;
+    struct cli_list set;                /* parameters of chips that are other than built in */
 };
 void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
                        struct arena *a);
@@ -111,6 +116,9 @@ int hardware_simulate_all(struct hardware_file *f, const bool *wanted,
 /* hardware_collective.c: cycles of one collective of eight devices */
 int hardware_simulate_collective(const struct hardware_row *row, const struct chip *chip,
                                  const char *chip_name, int64_t *cycles, struct err *e);
+/* hardware_step.c: a step of a whole model, on the row's own slice */
+int hardware_simulate_step(struct hardware_row *row, const struct hardware_target *t, double *us,
+                           struct err *e);
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip);
 
 /* hardware_print.c */

@@ -363,31 +363,37 @@ static void read_sharded_row(struct hardware_row *r, struct fields *f, struct ar
         hardware_set_graph(r, hardware_gemm(m, k, n, a));
 }
 
-/* one core's share of a step: cores_per_chip 2 on v3 */
+/* what is trained, and how much of it is a step of one core: "", it is not known here */
+static const char *spec_of(const struct fields *f, int64_t batch, struct arena *a)
+{
+    if (is(f, "benchmark", "resnet"))
+        return arena_printf(a, "resnet50:train,batch=%" PRId64, batch);
+    if (is(f, "benchmark", "bert"))
+        return arena_printf(a, "bert-large:train,batch=%" PRId64, batch);
+    return "";
+}
+
+/* a step of a submission, "tpu-v3-32-TF2.0", as all its cores share it; names count cores */
 static void read_training_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
-    int64_t chips = size_or_none(f, "chips"), batch = size_or_none(f, "global_batch"), variables;
-    struct graph *g = arena_alloc(a, sizeof(*g));
-    char spec[64];
-    struct err e;
+    int64_t batch = size_or_none(f, "global_batch");
+    char generation[8];
+    int cores;
 
     r->measured_us = fields_number(f, "derived_step_ms") * 1e3;
-    graph_init(g, a, "step");
-    snprintf(spec, sizeof(spec), "resnet50:train,batch=%" PRId64,
-             chips ? batch / (2 * chips) : 0);
-    if (!is(f, "benchmark", "resnet") || strstr(fields_text(f, "hardware"), "v3") == NULL)
-        hardware_leave_out(r, "a model or a generation that is not tried here");
+    r->flops = r->bytes = 0;
+    if (sscanf(fields_text(f, "system"), "tpu-%7[a-z0-9]-%d", generation, &cores) != 2 || cores < 1)
+        hardware_leave_out(r, "its slice is not told");
     else if (isnan(r->measured_us))
         hardware_leave_out(r, "no time of a step");
-    else if (chips == 0 || batch < 2 * chips)
-        hardware_leave_out(r, "no sample for each core");
-    else if (zoo_build(g, spec, &variables, &e))
-        hardware_leave_out(r, arena_strdup(a, e.msg));
+    else if (batch < cores || batch % cores)
+        hardware_leave_out(r, "no whole samples for each core");
+    else if (!*spec_of(f, batch / cores, a))
+        hardware_leave_out(r, "a model that is not tried here");
     else
-        hardware_set_graph(r, g);
-    graph_freeze(g);
-    if (r->work == WORK_GRAPH)
-        r->why_not = "one core's share, without the all-reduce and the input";
+        r->work = WORK_STEP;
+    r->model = r->work == WORK_STEP ? spec_of(f, batch / cores, a) : "";
+    r->slice = r->work == WORK_STEP ? arena_printf(a, "%s-%d", generation, cores) : "";
 }
 
 /* XProf's statistics of operations: text of the HLO operation, average time, rates */
@@ -439,7 +445,7 @@ LAYOUT(attention, read_attention_row, TIME_KERNEL, .us_per_unit = 1)
 LAYOUT(pallas, read_pallas_row, TIME_HOST, .us_per_unit = 1)
 LAYOUT(microbench, read_microbench_row, TIME_DEVICE, .us_per_unit = 1)
 LAYOUT(sharded, read_sharded_row, TIME_KERNEL, .us_per_unit = 1e3)
-LAYOUT(training, read_training_row, TIME_DEVICE, .us_per_unit = 1)
+LAYOUT(training, read_training_row, TIME_KERNEL, .us_per_unit = 1)
 LAYOUT(profile, NULL, TIME_KERNEL, .read_all = read_profile)
 LAYOUT(kernels, NULL, TIME_DEVICE, .read_all = hardware_read_kernels)
 LAYOUT(plain, NULL, TIME_DEVICE, .read_all = hardware_read_plain)

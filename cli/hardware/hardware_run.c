@@ -33,7 +33,7 @@ double hardware_baseline_us(const struct hardware_row *row, const struct chip *c
     double bytes_us = row->bytes / (hbm_share * gbps * 1e3);
     double extra_us = row->time == TIME_HOST ? (double)chip->host_dispatch_us : 0;
 
-    return fmax(flops_us, bytes_us) + constant_us + extra_us;
+    return row->work == WORK_STEP ? NAN : fmax(flops_us, bytes_us) + constant_us + extra_us;
 }
 
 /* what a measurement counts beside the kernels */
@@ -144,6 +144,9 @@ void hardware_simulate(struct hardware_row *row, const struct hardware_target *t
     case WORK_COLLECTIVE:
         status = hardware_simulate_collective(row, t->chip, t->slice->chip_name, &cycles, &e);
         us = (double)cycles / mhz;
+        break;
+    case WORK_STEP:
+        status = hardware_simulate_step(row, t, &us, &e);
         break;
     case WORK_BLOCKS:
         status = simulate_blocks(row, t, &cycles, &e);

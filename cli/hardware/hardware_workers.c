@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 64, ROW_SECONDS_MAX = 300, ERROR_BYTES = 300, POLL_US = 20000 };
+enum { WORKERS_MAX = 64, ROW_SECONDS_MAX = 300, STEP_SECONDS_MAX = 3600, ERROR_BYTES = 300, POLL_US = 20000 };
 
 struct outcome {                        /* of a row; all of it is shared */
     double simulated_us[2], baseline_us, memory_bytes;
@@ -62,6 +62,12 @@ static void simulate(struct crew *c, int row, struct arena *a)
     to->is_done = true;
 }
 
+/* steps of whole models take minutes */
+static unsigned seconds_of(const struct hardware_row *r)
+{
+    return r->work == WORK_STEP ? STEP_SECONDS_MAX : ROW_SECONDS_MAX;
+}
+
 static void work(struct crew *c, int number)
 {
     const struct rlimit none = {0, 0};
@@ -74,7 +80,7 @@ static void work(struct crew *c, int number)
         if (!c->wanted[row])
             continue;
         c->shared->taken[number] = row + 1;
-        alarm(ROW_SECONDS_MAX);
+        alarm(seconds_of(&c->file->row[row]));
         arena_init(&a);
         simulate(c, row, &a);
         arena_fini(&a);
@@ -110,7 +116,8 @@ static int replace(struct crew *c, int number, int status, struct err *e)
     c->shared->taken[number] = 0;
     if (to) {
         if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-            snprintf(to->error, sizeof(to->error), "not done in %d s", ROW_SECONDS_MAX);
+            snprintf(to->error, sizeof(to->error), "not done in %u s",
+                     seconds_of(&c->file->row[row]));
         else
             snprintf(to->error, sizeof(to->error), "the simulator broke off: %s",
                      WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it ended");
