@@ -11,6 +11,8 @@
 #define CLI_KERNEL_H
 #include "cli/common/options.h"
 #include "cli/exec/exec.h"
+#include "report/native_trace/ntrace_listing.h"
+#include "report/view/line_share.h"
 #include "report/view/view.h"
 #include "stack/mosaic/mosaic.h"
 
@@ -57,17 +59,30 @@ struct kernel_line {
     const char *file;                   /* NULL: what no line of the source stands for */
     int line;
     const char *text;                   /* of the line, where the file is here; or what it is */
-    double issued, waited, stall[STALL_COUNT];
-    double bytes;                       /* of copies that it has started */
+    struct line_sums sums;
 };
 struct kernel_lines { struct kernel_line *line; int count; };
+
+/* Lines that a program's operations are for; line 0 is none. Without sums. */
+struct kernel_source {
+    struct kernel_line *line;
+    int count;
+    int *of_op;                         /* by operation of the program */
+    int *of_number, number_count;       /* by number of the kernel's operation */
+};
+void kernel_source_of(const struct isa_program *p, const struct mosaic_kernel *k, struct arena *a,
+                      struct kernel_source *to);
 
 /* cycles that each bundle waited, by reason; the sums are those of the view */
 struct kernel_waits { uint32_t bundle_count; double (*waited)[STALL_COUNT]; };
 
 /* Lines by cycles, most first. Texts of files that can be read; all in the arena. */
 void kernel_lines(const struct report_view *v, const struct kernel_waits *w,
-                  const struct mosaic_kernel *k, struct arena *a, struct kernel_lines *to);
+                  const struct kernel_source *s, struct arena *a, struct kernel_lines *to);
+
+/* What the program was made of, for a trace: lines, code before it was scheduled, buffers. */
+int kernel_list(const struct kernel_source *s, const struct module *m, struct arena *a,
+                struct ntrace_listing *to, struct err *e);
 
 /* Behind the line in each note of the program its text, where the file is here. */
 void kernel_tell_source(const struct mosaic_kernel *k, struct isa_program *p, struct arena *a);

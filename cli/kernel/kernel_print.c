@@ -191,14 +191,14 @@ static const char *reasons_of(const struct kernel_line *l, struct arena *a)
     int first = 0, second = -1;
 
     for (int r = 1; r < STALL_COUNT; r++)
-        if (l->stall[r] > l->stall[first])
+        if (l->sums.stall[r] > l->sums.stall[first])
             first = r;
     for (int r = 0; r < STALL_COUNT; r++)
-        if (r != first && (second < 0 || l->stall[r] > l->stall[second]))
+        if (r != first && (second < 0 || l->sums.stall[r] > l->sums.stall[second]))
             second = r;
-    if (l->stall[first] < 0.5)
+    if (l->sums.stall[first] < 0.5)
         return "";
-    if (l->stall[second] < 0.5 || l->stall[second] * 5 < l->stall[first])
+    if (l->sums.stall[second] < 0.5 || l->sums.stall[second] * 5 < l->sums.stall[first])
         return stall_name((enum stall_reason)first);
     return arena_printf(a, "%s, %s", stall_name((enum stall_reason)first),
                         stall_name((enum stall_reason)second));
@@ -212,10 +212,10 @@ static void list_lines(const struct kernel_timed *t, struct table *to, struct ar
         const char *name = !l->file ? "(none)"
                            : arena_printf(a, "%s:%d", slash ? slash + 1 : l->file, l->line);
 
-        TABLE_ROW(to, cell_text(name), cell_real(l->issued + l->waited),
-                  cell_real(view_percent(l->issued + l->waited, (double)cycles_of(t))),
-                  cell_real(l->issued), cell_real(l->waited), cell_text(reasons_of(l, a)),
-                  cell_text(l->text), cell_text(l->file), cell_int(l->line), cell_real(l->bytes));
+        TABLE_ROW(to, cell_text(name), cell_real(l->sums.issued + l->sums.waited),
+                  cell_real(view_percent(l->sums.issued + l->sums.waited, (double)cycles_of(t))),
+                  cell_real(l->sums.issued), cell_real(l->sums.waited), cell_text(reasons_of(l, a)),
+                  cell_text(l->text), cell_text(l->file), cell_int(l->line), cell_real(l->sums.bytes));
     }
 }
 

@@ -15,6 +15,7 @@ struct session {
     struct trace_sink sink;
     struct kernel_waits waits;          /* as the trace tells of them */
     const struct op_options *options;
+    struct kernel_source source;
 };
 
 /* somebody else is told of the launch */
@@ -166,9 +167,17 @@ static int end(void *user, const struct loaded *l, const struct report_step *ste
         t.steps *= kernel_bound(s->found->kernel, i);
     if (t.view.bundle) {
         scale(&t.waits, &t.view);
-        kernel_lines(&t.view, &t.waits, s->found->kernel, s->arena, &t.lines);
+        kernel_source_of(t.view.ops_program, s->found->kernel, s->arena, &s->source);
+        kernel_lines(&t.view, &t.waits, &s->source, s->arena, &t.lines);
     }
     return s->told(s->user, &t, e);
+}
+
+static int list(void *user, const struct loaded *l, struct ntrace_listing *to, struct err *e)
+{
+    struct session *s = user;
+
+    return s->source.count ? kernel_list(&s->source, &l->module, s->arena, to, e) : 0;
 }
 
 int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena *a,
@@ -177,7 +186,7 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
 {
     struct session s = {.found = k, .arena = a, .told = told, .user = user,
                         .options = o};
-    const struct op_teller teller = {&s, begin, end, failed};
+    const struct op_teller teller = {&s, begin, end, failed, list};
 
     if (mosaic_check_blocks(k->kernel, e))
         return -1;

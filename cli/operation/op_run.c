@@ -262,6 +262,17 @@ static void print_run(struct session *s, const struct report_step *step, double 
     printf("\ncompiled in %.3f s, simulated in %.3f s\n", s->compile_s, seconds);
 }
 
+static int put_listing(struct session *s, struct ntrace_writer *w, struct err *e)
+{
+    struct ntrace_listing listing = {0};
+
+    if (s->o->teller->list(s->o->teller->user, &s->loaded, &listing, e))
+        return -1;
+    if (listing.line_count > 0)
+        ntrace_writer_put_listing(w, &listing);
+    return 0;
+}
+
 static int run(struct session *s, struct err *e)
 {
     struct report_step step = {.title = s->title, .machine = s->loaded.machine,
@@ -301,6 +312,8 @@ static int run(struct session *s, struct err *e)
         status = s->o->teller->end(s->o->teller->user, &s->loaded, &step, seconds, &fault);
     else if (!s->o->is_quiet && !s->o->teller)
         print_run(s, &step, seconds, status == 0);
+    if (s->o->teller && status == 0 && trace.writer)
+        status = put_listing(s, trace.writer, &fault);
     s->o->cycles = machine_cycles(s->loaded.machine);
     s->o->kernels = s->loaded.module.kernel_count;
     if (trace_recording_end(&trace, &step, stdout, e) && status == 0)

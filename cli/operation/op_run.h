@@ -29,6 +29,8 @@ struct op_teller {
                struct err *e);
     /* the launch has failed: `e` may be said in other words */
     void (*failed)(void *user, const struct loaded *l, struct err *e);
+    /* behind `end`, of a launch that is traced: what the program was made of */
+    int (*list)(void *user, const struct loaded *l, struct ntrace_listing *to, struct err *e);
 };
 
 struct op_options {

@@ -51,6 +51,7 @@ struct ntrace_info {
     size_t launch_count;
     const struct ntrace_launch *launch;
     const char *stats_json;             /* or "" */
+    const struct ntrace_listing *listing;       /* of core 0's program; NULL: not told */
 };
 const struct ntrace_info *ntrace_info(const struct ntrace *t);
 bool ntrace_has_suffix(const char *path);       /* whether the name ends in .strace */

@@ -289,6 +289,20 @@ static void read_stats(struct ntrace *t)
     ntrace_unuse(t, l);
 }
 
+static void read_listing(struct ntrace *t)
+{
+    struct ntrace_chunk *c = last_chunk(t, CHUNK_LISTING, 0);
+    struct ntrace_loaded *l = c && !t->info.listing ? ntrace_use(t, c) : NULL;
+    struct ntrace_listing *listing;
+
+    if (!l)
+        return;
+    listing = arena_alloc(&t->arena, sizeof(*listing));
+    if (ntrace_listing_parse((const char *)l->data, c->head.bytes, &t->arena, listing) == 0)
+        t->info.listing = listing;
+    ntrace_unuse(t, l);
+}
+
 int ntrace_describe(struct ntrace *t, struct err *e)
 {
     struct ntrace_info *i = &t->info;
@@ -300,6 +314,7 @@ int ntrace_describe(struct ntrace *t, struct err *e)
     read_cores(t);
     read_totals(t);
     read_stats(t);
+    read_listing(t);
     i->level = m->level;
     i->title = m->title;
     i->command = m->command;

@@ -35,6 +35,7 @@ enum ntrace_chunk_kind {
     CHUNK_RECORDS, CHUNK_DMAS, CHUNK_HBM, CHUNK_LINKS,
     CHUNK_CORE_CELLS, CHUNK_DMA_CELLS, CHUNK_HBM_CELLS, CHUNK_LINK_CELLS, CHUNK_NOTE_CELLS,
     CHUNK_INDEX,                        /* all chunks before it */
+    CHUNK_LISTING,                      /* JSON: ntrace_listing.h */
     CHUNK_KIND_COUNT
 };
 

@@ -288,6 +288,14 @@ void ntrace_writer_put_stats(struct ntrace_writer *w, const char *json)
     strcpy(w->stats, json);
 }
 
+void ntrace_writer_put_listing(struct ntrace_writer *w, const struct ntrace_listing *l)
+{
+    char *text = ntrace_listing_print(l);
+
+    if (text)
+        write_text(w, CHUNK_LISTING, 0, text, strlen(text));
+}
+
 static void release(struct ntrace_other_out *o, int count)
 {
     for (int i = 0; i < count; i++)

@@ -6,6 +6,7 @@
 #ifndef REPORT_NTRACE_WRITER_H
 #define REPORT_NTRACE_WRITER_H
 #include "base/err.h"
+#include "report/native_trace/ntrace_listing.h"
 #include "sim/observe/trace.h"
 
 enum trace_level {
@@ -42,6 +43,8 @@ void ntrace_writer_name_launch(struct ntrace_writer *w, const char *name);
 int ntrace_writer_flush(struct ntrace_writer *w, struct err *e);
 /* stats.json of the run, kept in the file; before the close */
 void ntrace_writer_put_stats(struct ntrace_writer *w, const char *json);
+/* what the program was made of; likewise */
+void ntrace_writer_put_listing(struct ntrace_writer *w, const struct ntrace_listing *l);
 /* closes and frees; -1 with *e set when anything could not be written */
 int ntrace_writer_close(struct ntrace_writer *w, struct err *e);
 #endif

@@ -60,6 +60,8 @@ static void print_op(const struct printer *p, const struct vcode_op *o, bool is_
         fprintf(p->to, "  // region %d", o->region);
     if (is_step)
         fputs("  // to the next round", p->to);
+    if (o->op.origin)
+        fprintf(p->to, "  // operation %d", o->op.origin);
     fputc('\n', p->to);
 }
 

@@ -34,6 +34,18 @@ expect 0 'results in' kernel $data/flash.mlirbc --out "$work/run"
 grep -q ',kernels.py:[0-9]*,' "$work/run/ops.csv" || fail "no lines in ops.csv"
 grep -q '^VMEM,"operand 1, two buffers' "$work/run/memory.csv" || fail "no buffers in memory.csv"
 cp "$work/log" "$work/with"
+
+# its trace has the lines, what was made of them, and buffers, which the viewer draws
+grep -aq '"file":"kernels.py","number":122,' "$work/run/trace.strace" || fail "no lines in the trace"
+grep -aq '\["[^"]*vmax.xlane[^"]*",[1-9]' "$work/run/trace.strace" || fail "no operation of a line there"
+grep -aq '"name":"operand 1","kind":"window","copies":2' "$work/run/trace.strace" || fail "no buffers there"
+if [ -x ./systole-view ]; then
+    for panel in source vmem; do
+        ./systole-view "$work/run" --panel $panel --png "$work/panel.png" >"$work/log" 2>&1 ||
+            fail "no picture of the panel $panel: $(cat "$work/log")"
+    done
+fi
+cp "$work/with" "$work/log"
 expect 0 'Line' kernel $data/flash.mlirbc
 sed '/^trace written/d; /^results in/d' "$work/with" | cmp -s - "$work/log" ||
     fail "a folder changes what is printed"

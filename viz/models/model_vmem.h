@@ -46,6 +46,18 @@ struct vmem_model {
 void vmem_model_fini(struct vmem_model *m);
 void vmem_model_load(struct vmem_model *m, struct ntrace *run, int core, cycle_t from,
                      cycle_t end, size_t columns);
+/*
+ * Buffers of a kernel in the order of their addresses, each copy of a window by itself, vectors that
+ * stand side by side as one; what shares a place is one lane. Returns their count, 0 where nobody has
+ * told of buffers.
+ */
+struct vmem_lane { char name[80]; int64_t address, end; };
+int vmem_lanes(const struct ntrace_listing *l, struct vmem_lane *to, int most);
+/* where an address stands among lanes of equal height, 0..1, and the other way round */
+double vmem_lane_share(const struct vmem_lane *lane, int count, double address);
+int64_t vmem_lane_address(const struct vmem_lane *lane, int count, double share);
+const struct vmem_lane *vmem_lane_of(const struct vmem_lane *lane, int count, int64_t address);
+
 /* the copy that touches the address at the time, the last that began; NULL none */
 const struct vmem_copy *vmem_model_at(const struct vmem_model *m, double cycle, int64_t address);
 #endif

@@ -14,9 +14,13 @@
 
 #define COLUMN_PIXELS 3
 
+#define LANES_MAX 64
+
 struct vmem_panel {
     struct vmem_model model;
     struct view_shown shown;            /* that the model is of */
+    struct vmem_lane lane[LANES_MAX];   /* of a kernel whose buffers are known; count 0: addresses */
+    int lane_count;
 };
 
 struct vmem_places {
@@ -34,6 +38,7 @@ static void prepare(struct vmem_panel *p, const struct view *v, int width)
 {
     const int columns = width / COLUMN_PIXELS;
 
+    p->lane_count = v->core == 0 ? vmem_lanes(ntrace_info(v->run)->listing, p->lane, LANES_MAX) : 0;
     if (view_shown_changes(&p->shown, v, v->core, columns))
         vmem_model_load(&p->model, v->run, v->core, p->shown.from, p->shown.end,
                         (size_t)(columns > 1 ? columns : 1));
@@ -60,7 +65,11 @@ static void legend(enum theme t, struct legend_entry entry[KEY_COUNT])
     memcpy(entry, all, sizeof(all));
 }
 
-static struct vmem_places place(const struct view *v, const struct draw_list *d, struct rect area)
+#define ADDRESS_CHARS 11                /* 1023.5 KiB */
+#define LANE_CHARS 26                   /* a buffer's name, or the beginning of it */
+
+static struct vmem_places place(const struct vmem_panel *p, const struct view *v,
+                                const struct draw_list *d, struct rect area)
 {
     struct rect r = rect_inset(area, draw_scaled(d, 10));
     const int gap = draw_scaled(d, 8), small = draw_line_height(d, TEXT_SMALL);
@@ -72,7 +81,8 @@ static struct vmem_places place(const struct view *v, const struct draw_list *d,
     rect_cut_top(&r, gap);
     at.legend = layout_spare_bottom(&r, layout_legend_height(d, r.w, entry, KEY_COUNT));
     rect_cut_bottom(&r, gap);
-    at.left = rect_cut_left(&r, draw_text_width(d, TEXT_SMALL, "1023.5 KiB ") + gap);
+    at.left = rect_cut_left(&r, (p->lane_count ? LANE_CHARS : ADDRESS_CHARS) *
+                                    draw_char_width(d, TEXT_SMALL) + gap);
     at.ruler = layout_spare_top(&r, axis_ruler_height(d));
     at.curve = layout_spare_bottom(&r, 5 * small);
     rect_cut_bottom(&r, at.curve.h > 0 ? gap + small : 0);
@@ -89,15 +99,49 @@ static double shown_bytes(const struct vmem_model *m)
            : most > (double)m->vmem_bytes ? (double)m->vmem_bytes : most;
 }
 
-/* low addresses at the top, as in a listing */
-static int address_y(const struct vmem_model *m, struct rect map, double address)
+/* low addresses at the top, as in a listing; of buffers each has as much of the height */
+static int address_y(const struct vmem_panel *p, struct rect map, double address)
 {
-    const double y = address / shown_bytes(m) * map.h;
+    const double share = p->lane_count ? vmem_lane_share(p->lane, p->lane_count, address)
+                                       : address / shown_bytes(&p->model);
 
-    return map.y + (int)(y > map.h ? map.h : y);
+    return map.y + (int)(share > 1 ? map.h : share * map.h);
+}
+
+static int64_t address_at(const struct vmem_panel *p, struct rect map, int y)
+{
+    const double share = (double)(y - map.y) / map.h;
+
+    return p->lane_count ? vmem_lane_address(p->lane, p->lane_count, share)
+                         : (int64_t)(share * shown_bytes(&p->model));
 }
 
 /* ---- drawing ---- */
+
+/* names of buffers, where a lane has room for one */
+static void draw_lanes(const struct vmem_panel *p, const struct view *v, struct draw_list *d,
+                       const struct vmem_places *at)
+{
+    const int line = draw_line_height(d, TEXT_SMALL);
+    int below = at->map.y;
+
+    for (int i = 0; i < p->lane_count; i++) {
+        const int y = at->map.y + at->map.h * i / p->lane_count;
+
+        draw_line(d, at->map.x, y, at->map.x + at->map.w, y, 1, theme_color(v->theme, COLOR_GRID));
+        if (y < below || y + line > at->map.y + at->map.h)
+            continue;
+        draw_text_fit(d, (struct rect){at->left.x, y, at->left.w, line}, TEXT_SMALL,
+                      theme_color(v->theme, COLOR_TEXT), p->lane[i].name);
+        below = y + line;
+        if (below + line > at->map.y + at->map.h * (i + 1) / p->lane_count)
+            continue;
+        draw_text_fit(d, (struct rect){at->left.x, below, at->left.w, line}, TEXT_SMALL,
+                      theme_color(v->theme, COLOR_DIM_TEXT),
+                      quantity_bytes((double)(p->lane[i].end - p->lane[i].address)).text);
+        below += line;
+    }
+}
 
 static void draw_axis(const struct vmem_panel *p, const struct view *v, struct draw_list *d,
                       const struct vmem_places *at)
@@ -105,12 +149,16 @@ static void draw_axis(const struct vmem_panel *p, const struct view *v, struct d
     const int line = draw_line_height(d, TEXT_SMALL), parts = at->map.h / (3 * line);
     int64_t step = VMEM_TILE_BYTES;
 
+    if (p->lane_count) {
+        draw_lanes(p, v, d, at);
+        return;
+    }
     if (parts < 1)
         return;
     while ((double)step * parts < shown_bytes(&p->model))
         step *= 2;
     for (int64_t address = 0; (double)address < shown_bytes(&p->model); address += step) {
-        const int y = address_y(&p->model, at->map, (double)address);
+        const int y = address_y(p, at->map, (double)address);
 
         draw_line(d, at->map.x, y, at->map.x + at->map.w, y, 1, theme_color(v->theme, COLOR_GRID));
         if (y + line <= at->map.y + at->map.h)
@@ -141,8 +189,8 @@ static struct rect copy_box(const struct vmem_panel *p, const struct view *v, st
                             const struct vmem_copy *c, double from, double end)
 {
     const struct axis a = axis_of_view(v, map);
-    const int y = address_y(&p->model, map, (double)c->address);
-    const int bottom = address_y(&p->model, map, (double)(c->address + c->bytes));
+    const int y = address_y(p, map, (double)c->address);
+    const int bottom = address_y(p, map, (double)(c->address + c->bytes));
 
     return axis_rect(&a, from, end, y, bottom > y ? bottom - y : 1);
 }
@@ -228,8 +276,8 @@ static void draw_column(const struct vmem_panel *p, const struct view *v, struct
             ;
         if (!how)
             continue;
-        y = address_y(m, map, (double)tile * VMEM_TILE_BYTES);
-        end = address_y(m, map, (double)next * VMEM_TILE_BYTES);
+        y = address_y(p, map, (double)tile * VMEM_TILE_BYTES);
+        end = address_y(p, map, (double)next * VMEM_TILE_BYTES);
         draw_touched(v, d, axis_rect(&a, from, from + (double)m->width_cycles, y,
                                      end > y + thin ? end - y : thin), how);
     }
@@ -279,20 +327,23 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
                        : m->has_accesses ? "" : " Zoom in to see loads and stores.";
 
     snprintf(text, sizeof(text), "VMEM of core %d: %zu copies in the cycles shown%s; addresses up "
-             "to %s of %s are touched. Two bands that take turns are double buffering: one is "
-             "filled while the other is used.%s", m->core, m->copy_count,
+             "to %s of %s are touched. %s%s", m->core, m->copy_count,
              m->has_more ? " (the first of more: zoom in to see the others)" : "",
              quantity_bytes((double)m->highest_byte).text,
-             quantity_bytes((double)m->vmem_bytes).text, more);
+             quantity_bytes((double)m->vmem_bytes).text,
+             p->lane_count ? "Lanes are the kernel's buffers, of equal height whatever their size: a "
+                             "window with two copies is filled in one while the other is used."
+                           : "Two bands that take turns are double buffering: one is filled while "
+                             "the other is used.", more);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
 static void draw(void *state, const struct view *v, struct draw_list *d, struct rect area)
 {
     struct vmem_panel *p = state;
-    const struct vmem_places at = place(v, d, area);
+    struct vmem_places at = place(p, v, d, area);
     struct legend_entry entry[KEY_COUNT];
-    struct rect through = at.map;
+    struct rect through;
 
     if (ntrace_info(v->run)->level < TRACE_OP) {
         layout_nothing(d, area, v->theme, "This trace has only launches: record with --trace-level "
@@ -300,6 +351,9 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         return;
     }
     prepare(p, v, at.map.w);
+    at = place(p, v, d, area);          /* names of buffers take more room than addresses */
+    prepare(p, v, at.map.w);
+    through = at.map;
     draw_words(p, v, d, at.words);
     draw_rect(d, at.map, theme_color(v->theme, COLOR_PANEL));
     if (at.ruler.h > 0)
@@ -308,7 +362,8 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     draw_clip(d, at.map);
     draw_copies(p, v, d, at.map);
     draw_accesses(p, v, d, at.map);
-    draw_copy_names(p, v, d, at.map);
+    if (!p->lane_count)
+        draw_copy_names(p, v, d, at.map);
     draw_clip_end(d);
     if (at.curve.h > 0)
         draw_curve(p, v, d, &at);
@@ -326,12 +381,12 @@ static bool input(void *state, struct view *v, const struct input *i, const stru
     struct vmem_panel *p = state;
     const struct vmem_copy *c;
     struct axis a;
-    struct vmem_places at = place(v, d, area);
+    struct vmem_places at = place(p, v, d, area);
 
     if (i->kind == INPUT_PRESS && i->button == 1 && rect_has(at.map, i->x, i->y)) {
         a = axis_of_view(v, at.map);
         c = vmem_model_at(&p->model, axis_cycle(&a, i->x),
-                          (int64_t)((i->y - at.map.y) * shown_bytes(&p->model) / at.map.h));
+                          address_at(p, at.map, i->y));
         if (!c || c->core != v->core)
             return false;
         v->has_bundle = true;
@@ -352,13 +407,17 @@ static const char *hover(void *state, const struct view *v, const struct draw_li
     const struct vmem_copy *c;
     struct axis axis;
     int64_t address;
-    struct vmem_places at = place(v, d, area);
+    struct vmem_places at = place(p, v, d, area);
 
     if (!rect_has(at.map, x, y))
         return "";
     axis = axis_of_view(v, at.map);
-    address = (int64_t)((y - at.map.y) * shown_bytes(&p->model) / at.map.h);
+    address = address_at(p, at.map, y);
     c = vmem_model_at(&p->model, axis_cycle(&axis, x), address);
+    if (!c && p->lane_count)
+        return arena_printf(a, "%s: byte 0x%llx, row %lld", vmem_lane_of(p->lane, p->lane_count,
+                            address)->name, (unsigned long long)address,
+                            (long long)(address / VMEM_ROW_BYTES));
     if (!c)
         return arena_printf(a, "byte 0x%llx, row %lld", (unsigned long long)address,
                             (long long)(address / VMEM_ROW_BYTES));
