@@ -84,10 +84,10 @@ static bool is_read(const struct graph *body, int node)
     return false;
 }
 
-/* It may say where a slice begins: what the host wrote is known in timing mode, its copy is not. */
-static bool is_whole_number(const struct shape *s)
+/* They may say where slices begin: what the host wrote is known in timing mode, its copy is not. */
+static bool may_be_indices(const struct shape *s)
 {
-    return shape_elems(s) == 1 && (s->dtype == DTYPE_S32 || s->dtype == DTYPE_U32);
+    return s->dtype == DTYPE_S32 || s->dtype == DTYPE_U32;
 }
 
 /* it lies in HBM, and each round of the loop would read it from there */
@@ -96,7 +96,8 @@ static bool is_read_again(const struct module_walk *w, const struct graph_node *
     const struct module_value *from = w->node[n->operand[k]];
     enum buffer_role role = module_plan_buffer(w->plan, from)->role;
 
-    return is_unchanged(n, k) && !is_whole_number(&from->array.shape) && role != BUFFER_TEMPORARY && role != BUFFER_STATE &&
+    return is_unchanged(n, k) && !may_be_indices(&from->array.shape) &&
+           role != BUFFER_TEMPORARY && role != BUFFER_STATE &&
            is_read(n->called[0], n->called[0]->parameter[k]);
 }
 
@@ -117,8 +118,8 @@ static bool keeps_what_it_reads(const struct module_walk *w, const struct graph_
 }
 
 /*
- * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
- * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
+ * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if nobody
+ * asks for it afterwards; else in memory of its own, copied before.
  */
 static struct module_value *add_state(struct module_walk *w, int node, int k, bool keeps)
 {
@@ -126,7 +127,8 @@ static struct module_value *add_state(struct module_walk *w, int node, int k, bo
     struct module_value *from = w->node[n->operand[k]], *state;
     bool is_copied = keeps && is_read_again(w, n, k);
 
-    if (!is_copied && (is_unchanged(n, k) || is_replaced(w, node, k)))
+    if (!is_copied && (is_unchanged(n, k) || is_replaced(w, node, k) ||
+                       module_walk_may_take(w, node, k)))
         return from;
     state = module_plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
                                   &from->array.shape, BUFFER_STATE, -1);
@@ -156,7 +158,7 @@ static int add_exit(struct module_plan *p, const struct graph_node *n, struct mo
     struct module_value **inside = module_walk_values(p, condition->node_count);
     struct module_step s = flow_step(STEP_LOOP_EXIT, n);
 
-    if (module_walk_graph(p, condition, state, inside, e))
+    if (module_walk_graph(p, condition, state, NULL, inside, e))
         return -1;
     s.other = begin;
     add_guard(p, s, inside[condition->output[0].node]);
@@ -168,11 +170,14 @@ static int add_round(struct module_plan *p, const struct graph_node *n, struct m
 {
     const struct graph *body = n->called[0];
     struct module_value **inside = module_walk_values(p, body->node_count);
+    bool *may_change = arena_alloc(p->arena, (size_t)n->operand_count * sizeof(*may_change));
 
+    for (int k = 0; k < n->operand_count; k++)
+        may_change[k] = !is_unchanged(n, k);
     if (n->count == GRAPH_TRIPS_UNKNOWN && add_exit(p, n, state, begin, e))
         return -1;
     begin = p->step_count - 1;
-    if (module_walk_graph(p, body, state, inside, e))
+    if (module_walk_graph(p, body, state, may_change, inside, e))
         return -1;
     close_loop(p, body, inside, state, begin);
     return 0;
@@ -189,12 +194,13 @@ static int counting_loops(const struct kernel_loop *loop)
 }
 
 /* one more around the steps that follow; who asks ends that by `p->loop = p->loop->outer` */
-static void begin_rounds(struct module_plan *p, int64_t rounds, int64_t first, int64_t each)
+static void begin_rounds(struct module_plan *p, int64_t rounds, int64_t first, int64_t each,
+                         bool is_assumed)
 {
     struct kernel_loop *l = arena_alloc(p->arena, sizeof(*l));
 
     *l = (struct kernel_loop){.smem = -1, .rounds = rounds, .first = first, .each = each,
-                              .outer = p->loop};
+                              .is_assumed = is_assumed, .outer = p->loop};
     if (rounds > 0)
         l->smem = LINK_SMEM + 4 * counting_loops(p->loop);
     p->loop = l;
@@ -234,7 +240,7 @@ static int add_rounds(struct module_plan *p, const struct graph_node *n,
     int begin, status = 0;
 
     if (has_odd) {
-        begin_rounds(p, 0, 0, 0);
+        begin_rounds(p, 0, 0, 0, false);
         status = add_round(p, n, state, -1, e);
         p->loop = around;
     }
@@ -243,7 +249,7 @@ static int add_rounds(struct module_plan *p, const struct graph_node *n,
     s.is_assumed = n->count == GRAPH_TRIPS_UNKNOWN && s.count > 0;
     module_plan_add_step(p, s);
     for (int i = 0; i < 1 + is_double && status == 0; i++) {
-        begin_rounds(p, s.count, has_odd + i, 1 + is_double);
+        begin_rounds(p, s.count, has_odd + i, 1 + is_double, s.is_assumed);
         status = add_round(p, n, state, begin, e);
         p->loop = around;
     }
@@ -339,7 +345,7 @@ static int add_branch(struct module_plan *p, const struct graph_node *n, int whi
     struct module_value **inside = module_walk_values(p, branch->node_count);
     int first_buffer = p->buffer_count;
 
-    if (module_walk_graph(p, branch, operand, inside, e))
+    if (module_walk_graph(p, branch, operand, NULL, inside, e))
         return -1;
     close_branch(p, n, branch, inside, result, first_buffer);
     return 0;

@@ -236,6 +236,14 @@ int64_t module_plan_offset(const struct module_plan *p, const struct module_valu
 /* whether a loop's new value may be made in the place of the state `old`; the loop begins there */
 bool module_plan_may_advance(const struct module_plan *p, const struct module_value *v,
                              const struct module_value *old, int begin);
+/* module_reuse.c: the operand that a kernel changes in its place where it may; -1: none */
+int module_changed_operand(const struct graph_node *n);
+/* the step is such a kernel, and of its operands that one alone lies in the buffer */
+bool module_plan_is_changed(const struct module_plan *p, const struct module_step *s,
+                            const struct module_buffer *b);
+/* as much as the step reads of operand k: a slice and not what it is cut from */
+const struct module_value *module_plan_read(const struct module_plan *p, const struct module_step *s,
+                                            int k);
 /* lifetimes from the steps */
 void module_plan_lifetimes(struct module_plan *p);
 /* outputs take their parameters' places, or are copied there at the end */
@@ -251,6 +259,11 @@ int module_plan_fullest_step(const struct module_plan *p, int64_t *most);
  * it is next read. False: there is none whose operands are still there.
  */
 bool module_plan_rematerialise(struct module_plan *p);
+/*
+ * An output may lie where `v` does, in HBM: it is not what a loop works on, or that would not fit
+ * VMEM, where the loop takes less time, so that a copy behind it is worth it.
+ */
+bool module_plan_may_be_output(const struct module_plan *p, const struct module_value *v);
 /* of module_plan_memory: temporaries that stay in VMEM; copies of operands there */
 void module_plan_residents(struct module_plan *p, struct module *m);
 void module_plan_prefetches(struct module_plan *p, struct module *m);
@@ -281,7 +294,7 @@ bool module_plan_needs_barrier(const struct module_plan *p, int step);
 /* bytes of VMEM, from 0 on, that kernels have for windows, unless one takes all of it (plan); what
  * is behind holds arrays */
 int64_t module_plan_scoped_bytes(const struct module_settings *s);
-/* of VMEM, for arrays that live over so many steps; 0: they would lie in HBM */
+/* of VMEM, for arrays that a loop of so many steps works on; 0: they would lie in HBM */
 int64_t module_plan_resident_bytes(const struct module_plan *p, int steps);
 /* what a step's kernel has of it: with --codegen best a product has all that holds no array then */
 int64_t plan_free_bytes(const struct module_plan *p, int step);

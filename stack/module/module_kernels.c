@@ -58,16 +58,22 @@ static struct kernel_job job_of(const struct module_plan *p, const struct module
                                      : plan_free_bytes(p, at));
 }
 
-static int64_t payload_of(const struct module_step *s)
+/* an operand that is changed in its place is written as far as it is read */
+static int64_t payload_of(const struct module_plan *p, const struct module_step *s)
 {
     int64_t bytes = 0;
 
     if (s->sums && s->sums->part)
         return 0;
     for (int i = 0; i < s->operand_count; i++)
-        bytes += array_payload_bytes(&s->operand[i]->array);
-    for (int i = 0; i < s->result_count; i++)
-        bytes += array_payload_bytes(&s->result[i]->array);
+        bytes += array_payload_bytes(&module_plan_read(p, s, i)->array);
+    for (int i = 0; i < s->result_count; i++) {
+        bool is_changed = s->operand_count > 0 &&
+                          module_plan_is_changed(p, s, module_plan_buffer(p, s->result[i]));
+
+        bytes += array_payload_bytes(is_changed ? &module_plan_read(p, s, 0)->array
+                                                : &s->result[i]->array);
+    }
     return bytes;
 }
 
@@ -96,7 +102,7 @@ static int make_kernel(struct module *m, const struct module_plan *p,
         .name = step->name, .source = step->source, .category = kind ? kind->category : "",
         .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
         .unit = step->unit,
-        .payload_bytes = payload_of(step)};
+        .payload_bytes = payload_of(p, step)};
     if (!step->sums || step->sums->part == 0)
         k->flops = graph_flops(step->body);
     k->job.tiling = tuning_find(p->settings->tuning, &k->job);

@@ -106,14 +106,20 @@ void module_plan_lifetimes(struct module_plan *p)
     mem_free(around);
 }
 
-static int last_reader(const struct module_plan *p, const struct module_value *v)
+/* that reads or, as a kernel or a loop may in its operand's place, writes it */
+static int last_user(const struct module_plan *p, const struct module_value *v)
 {
+    const struct module_buffer *b = module_plan_buffer(p, v);
     int last = -1;
 
-    for (int i = 0; i < p->step_count; i++)
+    for (int i = 0; i < p->step_count; i++) {
         for (int k = 0; k < p->step[i].operand_count; k++)
-            if (module_plan_buffer(p, p->step[i].operand[k]) == module_plan_buffer(p, v))
+            if (module_plan_buffer(p, p->step[i].operand[k]) == b)
                 last = i;
+        for (int k = 0; k < p->step[i].result_count; k++)
+            if (module_plan_buffer(p, p->step[i].result[k]) == b)
+                last = i;
+    }
     return last;
 }
 
@@ -210,14 +216,16 @@ static bool is_pointwise(const struct module_plan *p, const struct module_step *
 bool module_plan_may_advance(const struct module_plan *p, const struct module_value *v,
                              const struct module_value *old, int begin)
 {
-    int writer = first_writer(p, v), reader = last_reader(p, old);
+    int writer = first_writer(p, v), user = last_user(p, old);
     const struct kernel_kind *kind;
 
     if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || p->buffer[v->buffer].stands_for >= 0 ||
-        writer <= begin || reader > writer ||
+        writer <= begin || user > writer ||
         module_plan_buffer(p, v)->bytes != module_plan_buffer(p, old)->bytes)
         return false;
-    if (reader < writer)
+    if (user < writer)
+        return true;
+    if (module_plan_is_changed(p, &p->step[writer], module_plan_buffer(p, old)))
         return true;
     kind = kernel_kind_of(p->step[writer].body);
     return kind == kernel_kind_named("loop") && is_pointwise(p, &p->step[writer], v, old);
@@ -226,14 +234,16 @@ bool module_plan_may_advance(const struct module_plan *p, const struct module_va
 static bool may_overwrite(const struct module_plan *p, const struct module_value *v,
                           const struct module_value *old)
 {
-    int writer = first_writer(p, v), reader = last_reader(p, old);
+    int writer = first_writer(p, v), user = last_user(p, old);
     const struct kernel_kind *kind;
 
-    if (module_plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
+    if (module_plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || user > writer ||
         module_plan_buffer(p, v)->bytes != module_plan_buffer(p, old)->bytes ||
         loop_depth(p, writer) > 0)
         return false;
-    if (reader < writer)
+    if (user < writer)
+        return true;
+    if (module_plan_is_changed(p, &p->step[writer], module_plan_buffer(p, old)))
         return true;
     kind = kernel_kind_of(p->step[writer].body);
     return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot") ||

@@ -120,39 +120,6 @@ static void take_results(struct module_walk *w, int node, const struct module_st
         w->node[node] = s->result[0];
 }
 
-/* does a node behind this one read what lies in the buffer; the graph's own outputs do, too */
-static bool is_read_later(const struct module_walk *w, int node, int buffer)
-{
-    for (int i = node + 1; i < w->g->node_count; i++)
-        for (int k = 0; k < w->g->node[i].operand_count; k++) {
-            int from = w->g->node[i].operand[k];
-
-            if (from < node && w->node[from] && w->node[from]->buffer == buffer)
-                return true;
-        }
-    for (int i = 0; i < w->g->output_count; i++) {
-        int from = w->g->output[i].node;
-
-        if (from < node && w->node[from] && w->node[from]->buffer == buffer)
-            return true;
-    }
-    return false;
-}
-
-/* a parameter that the program gives away for this node, as its output says */
-static bool is_given_away(const struct module_walk *w, int node, const struct module_value *v)
-{
-    for (int i = 0; w->is_main && i < w->g->output_count; i++) {
-        int from = w->g->output[i].node, alias = w->g->output[i].alias_parameter;
-
-        if (w->g->node[from].op == HLO_GET_TUPLE_ELEMENT)
-            from = w->g->node[from].operand[0];
-        if (from == node && alias >= 0 && w->plan->parameter[alias] == v)
-            return true;
-    }
-    return false;
-}
-
 /*
  * A result of a kernel of Pallas that takes an operand's place: in its buffer, where nobody reads the
  * operand any more, else in that of a copy, which the kernel then takes for the operand.
@@ -162,10 +129,8 @@ static struct module_value *in_place_of(struct module_walk *w, int node, struct 
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_value *v = s->operand[operand];
-    const struct module_buffer *b = &w->plan->buffer[v->buffer];
-    bool is_free = (b->role == BUFFER_TEMPORARY && b->stands_for < 0) || is_given_away(w, node, v);
 
-    if (!is_free || is_read_later(w, node, v->buffer)) {
+    if (!module_walk_may_take(w, node, operand)) {
         struct module_value *copy = module_plan_new_value(w->plan, n->name, shape,
                                                           BUFFER_TEMPORARY, -1);
 
@@ -191,10 +156,13 @@ static void add_kernel(struct module_walk *w, int node)
 
     for (int k = 0; k < s.result_count; k++) {
         const struct shape *shape = n->tuple_count ? &n->tuple[k] : &n->shape;
-        int operand = operand_replaced(n, k);
+        int operand = operand_replaced(n, k), changed = module_changed_operand(n);
+        bool is_changed = changed >= 0 && module_walk_may_take(w, node, changed);
 
-        s.result[k] = operand >= 0 ? in_place_of(w, node, &s, operand, shape)
-                                   : module_plan_new_value(p, n->name, shape, BUFFER_TEMPORARY, -1);
+        s.result[k] = operand >= 0
+                          ? in_place_of(w, node, &s, operand, shape)
+                          : module_plan_new_value(p, n->name, shape, BUFFER_TEMPORARY,
+                                                  is_changed ? s.operand[changed]->buffer : -1);
     }
     take_results(w, node, &s);
     if (n->op == HLO_MOSAIC && mosaic_asks_devices(n->mosaic))
@@ -338,9 +306,11 @@ static int visit(struct module_walk *w, int node, struct err *e)
 }
 
 int module_walk_graph(struct module_plan *p, const struct graph *g,
-                      struct module_value **parameter, struct module_value **node, struct err *e)
+                      struct module_value **parameter, const bool *may_change,
+                      struct module_value **node, struct err *e)
 {
-    struct module_walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node};
+    struct module_walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node,
+                            .first_buffer = p->buffer_count, .may_change = may_change};
 
     w.element = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(*w.element));
     for (int i = 0; i < g->parameter_count; i++)
@@ -351,7 +321,10 @@ int module_walk_graph(struct module_plan *p, const struct graph *g,
     return 0;
 }
 
-/* Outputs that are parameters, literals, loops' states or other outputs get a copy of their own. */
+/*
+ * Outputs that are parameters, literals, other outputs, or what a loop works on in VMEM get a copy
+ * of their own.
+ */
 static void set_outputs(struct module_plan *p, const struct graph *g)
 {
     for (int i = 0; i < g->output_count; i++) {
@@ -368,7 +341,7 @@ static void set_outputs(struct module_plan *p, const struct graph *g)
             p->output[i] = own;
             continue;
         }
-        if (p->buffer[v->buffer].role == BUFFER_TEMPORARY) {
+        if (module_plan_may_be_output(p, v)) {
             p->buffer[v->buffer].role = BUFFER_OUTPUT;
             p->buffer[v->buffer].must_stay = true;
             p->output[i] = v;
@@ -396,7 +369,7 @@ int module_plan_steps(struct module_plan *p, const struct graph *g, struct err *
         module_lay_out_parameter(p, g, g->parameter[i]);
         read[i] = module_copy_parameter(p, g, g->parameter[i]);
     }
-    if (module_walk_graph(p, g, read, p->node, e))
+    if (module_walk_graph(p, g, read, NULL, p->node, e))
         return -1;
     set_outputs(p, g);
     module_plan_fill_buckets(p);

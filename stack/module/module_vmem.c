@@ -28,7 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESIDENT_STEPS_MAX 12           /* an array that stays longer takes room from others */
+#define RESIDENT_STEPS_MAX 12           /* an array that stays longer takes room from others, */
+#define ROUNDS_GUESSED 16.0             /* of a loop that ends by its condition */
+#define READS_MIN 3                     /* of an array by its loop: fewer do not pay for a copy */
+#define LOOP_SHARE 16                   /* but for what a loop works on up to this part of it */
 #define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
 #define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
 #define SQUARE_ROWS 128
@@ -44,14 +47,41 @@ int64_t module_plan_scoped_bytes(const struct module_settings *s)
     return s->chip->vmem_bytes > KERNEL_VMEM_BYTES ? KERNEL_VMEM_BYTES : s->chip->vmem_bytes;
 }
 
-static int64_t reads_of(const struct module_plan *p, const struct module_buffer *b)
+/* how often a step runs in a launch */
+static double rounds_of(const struct module_step *s)
 {
-    int64_t reads = 0;
+    double rounds = 1;
 
-    for (int i = b->first; i <= b->last && i < p->step_count; i++)
+    for (const struct kernel_loop *l = s->loop; l; l = l->outer)
+        rounds *= l->rounds > 0 && !l->is_assumed ? (double)l->rounds : ROUNDS_GUESSED;
+    return rounds;
+}
+
+static double part_read(const struct module_plan *p, const struct module_step *s, int k)
+{
+    return (double)module_plan_read(p, s, k)->array.bytes / (double)s->operand[k]->array.bytes;
+}
+
+/* how often all of it is read in a launch, from step `first` to `last` */
+static double reads_of(const struct module_plan *p, const struct module_buffer *b, int first, int last)
+{
+    double reads = 0;
+
+    for (int i = first; i <= last && i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++)
-            reads += module_plan_buffer(p, p->step[i].operand[k]) == b;
+            if (module_plan_buffer(p, p->step[i].operand[k]) == b)
+                reads += rounds_of(&p->step[i]) * part_read(p, &p->step[i], k);
     return reads;
+}
+
+/* reads and the write, for each step of staying, of which there are as many as its loop has rounds */
+static double gain_of(const struct module_plan *p, const struct module_buffer *b)
+{
+    double steps = 1;
+
+    for (int i = b->first + 1; i <= b->last && i < p->step_count; i++)
+        steps += rounds_of(&p->step[i]);
+    return (1 + reads_of(p, b, b->first, b->last)) / steps;
 }
 
 /* all kernels that touch it take arrays in VMEM */
@@ -141,8 +171,58 @@ int64_t module_plan_resident_bytes(const struct module_plan *p, int steps)
 {
     const struct module_settings *s = p->settings;
 
-    return keeps_arrays(s) && steps < RESIDENT_STEPS_MAX
-               ? s->chip->vmem_bytes - module_plan_scoped_bytes(s) : 0;
+    int64_t room = keeps_arrays(s) ? s->chip->vmem_bytes - module_plan_scoped_bytes(s) : 0;
+
+    return steps < RESIDENT_STEPS_MAX ? room : room / LOOP_SHARE;
+}
+
+static bool writes(const struct module_plan *p, const struct module_step *s,
+                   const struct module_buffer *b)
+{
+    for (int i = 0; i < s->result_count; i++)
+        if (module_plan_buffer(p, s->result[i]) == b)
+            return true;
+    return false;
+}
+
+/* it is made, or made anew, in each round of a loop */
+static bool is_of_loop(const struct module_plan *p, const struct module_buffer *b, int first, int last)
+{
+    for (int i = first; i <= last && i < p->step_count; i++)
+        if (p->step[i].loop && writes(p, &p->step[i], b))
+            return true;
+    return false;
+}
+
+/* so that it is read again soon enough, or small beside what its loop takes */
+static bool is_worth_staying(const struct module_plan *p, const struct module_buffer *b)
+{
+    int steps = b->last - b->first;
+
+    return b->kept == PLACE_VMEM || steps <= RESIDENT_STEPS_MAX ||
+           (b->bytes <= module_plan_resident_bytes(p, steps) && is_of_loop(p, b, b->first, b->last));
+}
+
+static bool touches(const struct module_plan *p, const struct module_step *s,
+                    const struct module_buffer *b)
+{
+    for (int k = 0; k < s->operand_count; k++)
+        if (module_plan_buffer(p, s->operand[k]) == b)
+            return true;
+    return writes(p, s, b);
+}
+
+bool module_plan_may_be_output(const struct module_plan *p, const struct module_value *v)
+{
+    const struct module_buffer *b = &p->buffer[v->buffer];
+    int first = 0;
+
+    if ((b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) || b->stands_for >= 0)
+        return false;
+    while (first < p->step_count && !touches(p, &p->step[first], b))
+        first++;
+    return !is_of_loop(p, b, first, p->step_count) || reads_of(p, b, first, p->step_count) < READS_MIN ||
+           b->bytes > module_plan_resident_bytes(p, p->step_count - first);
 }
 
 void module_plan_residents(struct module_plan *p, struct module *m)
@@ -163,13 +243,12 @@ void module_plan_residents(struct module_plan *p, struct module *m)
 
         if (!module_buffer_lives(b) || b->must_stay ||
             (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
-            (b->kept != PLACE_VMEM && b->last - b->first > RESIDENT_STEPS_MAX) ||
-            b->kept == PLACE_HBM || !may_stay(p, b))
+            !is_worth_staying(p, b) || b->kept == PLACE_HBM || !may_stay(p, b))
             continue;
         list[count++] = (struct candidate){
             b, b->kept == PLACE_VMEM
                    ? HUGE_VAL           /* not a choice */
-                   : (double)(1 + reads_of(p, b)) / (double)(1 + b->last - b->first)};
+                   : gain_of(p, b)};
     }
     qsort(list, (size_t)count, sizeof(*list), better_first);
     for (int i = 0; i < count; i++)
@@ -224,15 +303,6 @@ static double step_cycles(const struct module_plan *p, const struct module_step 
             copies += copy_cycles(p, s->result[i]->array.bytes);
     flops = (double)graph_flops(s->body) / chip_core_flops_per_cycle(p->settings->chip);
     return flops > copies ? flops : copies;
-}
-
-static bool writes(const struct module_plan *p, const struct module_step *s,
-                   const struct module_buffer *b)
-{
-    for (int i = 0; i < s->result_count; i++)
-        if (module_plan_buffer(p, s->result[i]) == b)
-            return true;
-    return false;
 }
 
 /* the earliest step before which the copy may start, and be hidden by what runs from there on */

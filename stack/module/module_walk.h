@@ -13,14 +13,25 @@ struct module_walk {
     struct module_value **node;
     struct module_value ***element;     /* of nodes with several results */
     bool is_main;
+    int first_buffer;                   /* those from here on have been made for this graph */
+    const bool *may_change;             /* by parameter: it lies in memory that is this graph's to
+                                           write; NULL: none does */
 };
 
 /* room for `count` values, and one */
 struct module_value **module_walk_values(struct module_plan *p, int count);
 
-/* the steps of a graph whose parameters are these values; each node's value goes to node[] */
+/*
+ * The steps of a graph whose parameters are these values; each node's value goes to node[].
+ * may_change as in struct module_walk.
+ */
 int module_walk_graph(struct module_plan *p, const struct graph *g,
-                      struct module_value **parameter, struct module_value **node, struct err *e);
+                      struct module_value **parameter, const bool *may_change,
+                      struct module_value **node, struct err *e);
+
+/* module_reuse.c: nobody reads operand k of the node afterwards, and its memory is this graph's to
+ * write */
+bool module_walk_may_take(const struct module_walk *w, int node, int k);
 
 int module_walk_while(struct module_walk *w, int node, struct err *e);
 int module_walk_conditional(struct module_walk *w, int node, struct err *e);

@@ -200,6 +200,13 @@ static int index_tilings(const struct kernel_job *job, struct tiling *list, int 
     return max > 0 && is_enough;
 }
 
+/* a dynamic update whose operand lies where its result does moves what it changes */
+static bool is_in_place(const struct index_work *w)
+{
+    return !w->indices && w->table && w->table->space == w->result->space &&
+           w->table->address == w->result->address;
+}
+
 /*
  * A gather's rows: a copy each, which takes the scalar side some cycles per run; elements likewise,
  * a granule each. A scatter brings in the result, changes it and brings it back, one after the
@@ -219,9 +226,10 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
     units = w.has_whole_rows ? shape_elems(&w.rows->shape) / w.rows->lanes
                              : shape_elems(&w.rows->shape);
     bytes_per_us = (int64_t)(job->chip->dma_core_gbps * 1000);
-    out->hbm_bytes = 2 * w.rows->bytes + (w.is_scatter ? 2 * w.result->bytes : 0);
+    out->hbm_bytes = 2 * w.rows->bytes + (w.is_scatter && !is_in_place(&w) ? 2 * w.result->bytes : 0);
     out->compute_cycles = !index_is_whole(&w) && index_shifts(&w) ? index_shift_cycles(&w) :
-                          w.is_scatter ? index_scatter_cycles(&w) : units * 6;
+                          w.is_scatter && !index_is_whole(&w) ? index_scatter_cycles(&w)
+                                                              : units * 6;
     out->copy_cycles = out->hbm_bytes * job->chip->chip_clock_mhz / bytes_per_us;
     out->fixed_cycles = 3 * job->chip->dma_read_ns * job->chip->chip_clock_mhz / 1000;
     out->total_cycles = out->fixed_cycles;

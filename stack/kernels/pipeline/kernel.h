@@ -91,6 +91,7 @@ struct kernel_peers {
 struct kernel_loop {
     int64_t smem;                       /* byte address of the word; -1: it is in round 0 */
     int64_t rounds, first, each;
+    bool is_assumed;                    /* the rounds, which its condition decides */
     const struct kernel_loop *outer;    /* the one around it, or NULL */
 };
 
