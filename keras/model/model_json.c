@@ -67,18 +67,39 @@ static const json_t *stated_input(const json_t *config, const json_t *first, con
     return model_json_is_given(v) ? v : NULL;
 }
 
+/* what takes the input of a model that is a layer: its first layer's, and so on */
+static const json_t *first_inside(const json_t *layer)
+{
+    while (json_is_model(layer)) {
+        const json_t *config = json_object_get(layer, "config");
+
+        layer = json_array_get(json_is_array(config) ? config : json_object_get(config, "layers"), 0);
+    }
+    return layer;
+}
+
+static bool takes_whole(const json_t *layer)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+    const char *dtype = json_string_value(json_object_get(json_object_get(layer, "config"), "dtype"));
+
+    return class && (strcmp(class, "Embedding") == 0 ||
+                     (strcmp(class, "InputLayer") == 0 && dtype && strstr(dtype, "int")));
+}
+
 int json_stated_input(struct model_json_reader *r, const json_t *model, const json_t *first)
 {
-    const char *field, *class = json_string_value(json_object_get(first, "class_name"));
-    const json_t *v = stated_input(json_object_get(model, "config"), first, &field);
+    const json_t *taker = first_inside(first), *v;
+    const char *field;
     struct shape sample;
 
+    v = stated_input(json_object_get(model, "config"), taker, &field);
     if (!v)
         return model_json_fail(r, "the shape of its input is stated nowhere: add an InputLayer or "
                                "\"build_input_shape\"");
     if (model_json_read_sample(r, v, field, &sample) != 0)
         return -1;
-    if (class && strcmp(class, "Embedding") == 0)
+    if (takes_whole(taker))
         sample.dtype = DTYPE_S32;
     return model_json_fix_sizes(r, "", field, &sample) ? -1 : model_input(r->model, NULL, &sample);
 }

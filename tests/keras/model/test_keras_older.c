@@ -174,6 +174,12 @@ TEST(masks_that_a_file_writes_out_are_those_that_layers_make)
     assert_string_equal(m.layer[m.node[m.output[1]].layer]->name, "size");
 }
 
+/* the first layer's first layer says what the input is */
+TEST(a_chain_of_chains_has_its_input_inside)
+{
+    expect("2017_chain_of_chains", NULL, 39 * 16 + 16 + 16 * 4 + 4 + 4 * 3 + 3, SIZES(3));
+}
+
 TEST(a_lambda_is_refused_by_its_layer_and_class)
 {
     assert_int_equal(model_from_json(&m, &arena, path_of("2019_lambda"), &e), -1);
@@ -193,6 +199,7 @@ int main(void)
         UNIT(expressions_stand_for_numbers),
         UNIT(open_sizes_are_said_beside_the_file),
         UNIT(masks_that_a_file_writes_out_are_those_that_layers_make),
+        UNIT(a_chain_of_chains_has_its_input_inside),
         UNIT(a_lambda_is_refused_by_its_layer_and_class),
     };
 
