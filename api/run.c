@@ -192,9 +192,10 @@ sy_status sy_strategy_run_steps(sy_strategy *s, const char *name, sy_step step, 
         return SY_ERROR;
     if (!name || !step)
         return api_fail_text("the %s of a step is NULL", name ? "function" : "name");
-    if (input_count < 0 || output_count < 0 || times < 1)
-        return api_fail_text("step %s: %d times, %d inputs and %d outputs", name, times,
-                             input_count, output_count);
+    if (times < 1)
+        return api_fail_text("step %s: a launch of %d steps; there must be at least 1", name, times);
+    if (input_count < 0 || output_count < 0)
+        return api_fail_text("step %s: %d inputs and %d outputs", name, input_count, output_count);
     return run(s, name, find_function(s, step, user, output_count, times), input, input_count,
                output, output_count);
 }

@@ -28,10 +28,11 @@ typedef struct sy_checkpoint {
 sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c);
 /*
  * From the newest whole checkpoint of c->folder: variables, c->step, c->epoch, and c->data goes on
- * with the very next batch. The same variables must be there, from a strategy with as many
- * replicas. As with sy_model_restore damaged ones are passed over. SY_END: there is none. SY_ERROR:
- * damage (the tensor and byte), other variables or shapes (both are named), another pipeline;
- * before the last nothing has changed.
+ * with the very next batch. The same variables must be there; the strategy that saved may have had
+ * another number of replicas, or have been on the host: of what each replica has for itself a sum is
+ * then replica 0's, a mean all replicas'. As with sy_model_restore damaged ones are passed over.
+ * SY_END: there is none. SY_ERROR: damage (the tensor and byte), other variables or shapes (both
+ * are named), another pipeline; before the last nothing has changed.
  */
 sy_status sy_checkpoint_restore(sy_strategy *s, sy_checkpoint *c);
 

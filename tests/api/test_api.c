@@ -251,6 +251,8 @@ TEST(several_steps_in_one_launch_are_those_one_by_one)
     assert_memory_equal(sy_value_data(out[0], 0), one, sizeof(one));
     assert_true(read_scalar(l.w) == w);
     sy_value_free(out[0]);
+    expect_error(sy_strategy_run_steps(r.strategy, "descend", descend, &l, 0, in, 2, out, 1),
+                 "step descend: a launch of 0 steps; there must be at least 1");
     expect_error(sy_strategy_run_steps(r.strategy, "descend", descend, &l, 3, in, 2, out, 1),
                  "inputs of 3 steps hold one array per step, dimension 0 must be 3; there is "
                  "f32[2,4]");
