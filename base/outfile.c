@@ -311,17 +311,17 @@ int outfile_check(const char *path, struct err *e)
 /* ----- locks */
 
 /* who has it says so in the file */
-static int fail_locked(int fd, const char *path, struct err *e)
+static int fail_locked(int fd, const char *name, struct err *e)
 {
     char text[24] = "";
     ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
 
-    return err_set(e, "%s is being written by %s%.*s", path, got > 0 ? "process " : "another process",
+    return err_set(e, "%s is being written by %s%.*s", name, got > 0 ? "process " : "another process",
                    (int)strcspn(text, "\n"), text);
 }
 
 /* 1: it went away before it could be locked */
-static int try_lock(struct outfile_lock *l, const char *path, struct err *e)
+static int try_lock(struct outfile_lock *l, const char *name, struct err *e)
 {
     struct stat mine, there;
     char text[24];
@@ -331,8 +331,8 @@ static int try_lock(struct outfile_lock *l, const char *path, struct err *e)
     if (l->fd < 0)
         return err_set(e, "cannot write %s: %s", l->path, strerror(errno));
     if (flock(l->fd, LOCK_EX | LOCK_NB) != 0) {
-        status = errno == EWOULDBLOCK ? fail_locked(l->fd, path, e)
-                                      : err_set(e, "cannot lock %s: %s", path, strerror(errno));
+        status = errno == EWOULDBLOCK ? fail_locked(l->fd, name, e)
+                                      : err_set(e, "cannot lock %s: %s", name, strerror(errno));
         if (errno != EWOULDBLOCK)       /* where nobody can lock, nobody holds it */
             unlink(l->path);
     } else if (fstat(l->fd, &mine) != 0 || stat(l->path, &there) != 0 ||
@@ -350,6 +350,11 @@ static int try_lock(struct outfile_lock *l, const char *path, struct err *e)
 
 int outfile_lock(struct outfile_lock *l, const char *path, struct err *e)
 {
+    return outfile_lock_named(l, path, path, e);
+}
+
+int outfile_lock_named(struct outfile_lock *l, const char *path, const char *name, struct err *e)
+{
     size_t length = strlen(path);
     struct stat st;
     int status;
@@ -361,7 +366,7 @@ int outfile_lock(struct outfile_lock *l, const char *path, struct err *e)
         return -1;
     l->path = mem_alloc(length + sizeof(".lock"));
     snprintf(l->path, length + sizeof(".lock"), "%s.lock", path);
-    while ((status = try_lock(l, path, e)) > 0)
+    while ((status = try_lock(l, name, e)) > 0)
         ;
     if (status == 0) {
         replace_unfinished(NULL, l->path);

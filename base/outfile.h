@@ -51,6 +51,8 @@ struct outfile_lock {
     int fd;
 };
 int outfile_lock(struct outfile_lock *l, const char *path, struct err *e);
+/* the same where the user knows it by another name, which the message has */
+int outfile_lock_named(struct outfile_lock *l, const char *path, const char *name, struct err *e);
 void outfile_unlock(struct outfile_lock *l);
 /* of a path whose lock was refused: whether this process has it */
 bool outfile_is_mine(const char *path);

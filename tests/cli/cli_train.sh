@@ -333,7 +333,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done
 # shellcheck disable=SC2086
 {
-    expect 1 "checkpoints is being written by process $holder" train $part --overwrite \
+    expect 1 "$work/held is being written by process $holder" train $part --overwrite \
         --checkpoint "$work/held"
     expect 1 "held.csv is being written by process $holder" train $part --csv-log "$work/held.csv"
     kill -KILL $holder

@@ -103,7 +103,7 @@ int checkpoint_lock(struct outfile_lock *l, const char *folder, struct err *e)
         return err_set(e, "the path of the folder of checkpoints is too long");
     if (checkpoint_make_folder(folder, e))
         return -1;
-    return outfile_lock(l, path, e) && !outfile_is_mine(path) ? -1 : 0;
+    return outfile_lock_named(l, path, folder, e) && !outfile_is_mine(path) ? -1 : 0;
 }
 
 int checkpoint_check_own(const char *folder, int64_t step, struct err *e)
