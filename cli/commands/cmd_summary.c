@@ -10,7 +10,7 @@ struct arguments {
     struct cli_target target;
     struct summary_options options;
     enum keras_policy policy;
-    bool has_policy, is_forward, is_plain;
+    bool has_policy, is_forward, is_plain, is_json;
 };
 
 #define AT(member) CLI_AT(struct arguments, member)
@@ -37,6 +37,7 @@ static const struct cli_option options[] = {
      AT(is_forward)},
     {"plain", 0, NULL, "no cycles: layers, shapes, parameters and operations alone", 1, CLI_FLAG,
      AT(is_plain)},
+    {"json", 0, NULL, "the rows as JSON, for programs", 1, CLI_FLAG, AT(is_json)},
     {0}};
 
 static const struct cli_part parts[] = {
@@ -75,6 +76,8 @@ static int summarize(struct arguments *args, struct model *m, struct variable_se
     }
     if (summary_make(m, &args->options, a, &s, e))
         return args->is_plain ? -1 : cli_add_chip(&args->target, e);
+    if (args->is_json)
+        return summary_print_json(&s, stdout, e);
     summary_print(&s, stdout);
     return 0;
 }

@@ -101,7 +101,8 @@ void cli_walk_options(const struct cli_options *o,
     {"tpu", 't', "NAME", "chip, or slice of chips as the cloud names it (default: %s)", group, \
      CLI_TEXT, CLI_AT(type, member)}
 #define CLI_ROW_CODEGEN(type, member, group) \
-    {"codegen", 0, "POLICY", "xla (default): as XLA would compile it; best: as well as we can", \
+    {"codegen", 0, "POLICY", \
+     "xla: as XLA would compile it; best: as well as we can (default: %s)", \
      group, CLI_CHOICE, CLI_AT(type, member), .words = "xla|best"}
 #define CLI_ROW_SEED(type, member, group, doc) \
     {"seed", 0, "N", doc " (default: %s)", group, CLI_WHOLE, CLI_AT(type, member), .hi = INT64_MAX}

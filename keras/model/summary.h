@@ -42,4 +42,6 @@ int summary_make(const struct model *m, const struct summary_options *o, struct 
                  struct summary *out, struct err *e);
 enum summary_bound summary_bound_of(const struct summary_row *r);
 void summary_print(const struct summary *s, FILE *to);
+/* the same rows and totals as one JSON object, for programs */
+int summary_print_json(const struct summary *s, FILE *to, struct err *e);
 #endif

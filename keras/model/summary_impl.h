@@ -9,6 +9,8 @@ struct summary_shown {
     struct summary_row sum;             /* of its layers; `layer` is not set */
 };
 
+/* "compute", "copies", "start and end"; "": nothing */
+const char *summary_bound_name(enum summary_bound b);
 /* The rows that Keras's table has, in its order; how many there are. */
 int summary_show(const struct summary *s, struct arena *a, struct summary_shown **row);
 /* Keras leaves the last column out where each row takes what the one before it gives. */

@@ -7,7 +7,12 @@
 #include "base/text.h"
 #include "base/units.h"
 
-static const char *const bounds[] = {"", "compute", "copies", "start and end"};
+const char *summary_bound_name(enum summary_bound b)
+{
+    static const char *const names[] = {"", "compute", "copies", "start and end"};
+
+    return names[b];
+}
 
 /* "(None, 26, 26, 256)" */
 static const char *shape_text(const struct shape *s, struct arena *a)
@@ -55,7 +60,7 @@ static void print_layers(const struct summary *s, FILE *to)
                                                              : NULL),
                   row[i].name ? cell_int(r->parameters) : cell_none(), number(r->flops),
                   number(r->forward_cycles), number(r->backward_cycles),
-                  cell_text(bounds[summary_bound_of(r)]), cell_text(row[i].from));
+                  cell_text(summary_bound_name(summary_bound_of(r))), cell_text(row[i].from));
     }
     table_print_text(&t, to);
     table_end(&t);

@@ -12,6 +12,7 @@ for chip in tiny v2 v3 v4 v5e v5p v6e v7x; do
     $systole gemm 200x300x400 --tpu $chip >"$out" || fail "$chip: $(tail -1 "$out")"
     grep -q '^within the bound of OpenBLAS: at most 0\.[0-9]* of' "$out" || fail "$chip: not checked"
 done
+$systole gemm --help | grep -q '(default: best)' || fail "help names another default of --codegen"
 $systole gemm --m 700 --n 520 --k 600 --out-type bf16 >"$out" || fail "bf16: $(tail -1 "$out")"
 grep -q '2^-8 |c|$' "$out" || fail "bf16: $(tail -1 "$out")"
 grep -q '^gemm 700x520x600 on one core of TPU v3, --codegen best: 1 kernel, [0-9]* bundles$' \

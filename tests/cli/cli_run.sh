@@ -105,4 +105,8 @@ printf '{ vpush v1 }\n{ s1 = spop }\n{ shalt }\n' >"$dir/pop.tasm"
 expect 1 "spop needs an element of a vector, which timing mode does not work out; use --mode both" \
     "$dir/pop.tasm" --mode timing
 expect 2 "which program?"
+$systole run examples/mnist_mlp.json >"$out" 2>&1 && fail "a model runs as a program"
+grep -q 'is JSON, no program in assembly; systole train, summary and compile take Keras models$' "$out" ||
+    fail "a model is read as assembly: $(head -1 "$out")"
+
 exit $status

@@ -224,7 +224,8 @@ static void assert_refused(const char *spec, const char *text)
 
 TEST(what_is_wrong_with_a_name_is_said)
 {
-    assert_refused("resnet5", "no model is called \"resnet5\" (did you mean \"resnet50\"?)");
+    assert_refused("resnet5", "no model is called \"resnet5\" (did you mean \"resnet50\"?), and a "
+                   "file has a dot or a slash in its name");
     assert_refused("mlp:batch=0", "batch is \"0\"; it must be 1 to 65536");
     assert_refused("mlp:dtype=f16", "dtype is \"f16\"; it must be f32 or bf16");
     assert_refused("mlp:sequence=5", "mlp has no sequence");
