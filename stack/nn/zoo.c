@@ -58,7 +58,7 @@ static int find_model(const char *name, struct err *e)
         if (strcmp(names[i], name) == 0)
             return i;
     }
-    return err_set(e, "no model is called \"%s\"%s", name,
+    return err_set(e, "no model is called \"%s\"%s, and a file has a dot or a slash in its name", name,
                    text_did_you_mean(name, names, COUNT_OF(names)).text);
 }
 
