@@ -94,8 +94,6 @@ struct module_room {
 };
 /* The lowest free place; copies under way keep off what is read behind arrays, and come last. */
 bool module_room_place(struct module_room *r, struct module_buffer *b, enum array_space space);
-/* Buffer `at`, of a list of which those before have places, takes a result's that is lent. */
-bool module_lend(struct module_buffer *const *list, int at);
 static inline bool module_buffer_lives(const struct module_buffer *b)
 {
     return b->stands_for < 0 && b->last >= 0;
@@ -171,6 +169,12 @@ struct module_value *module_copy_parameter(struct module_plan *p, const struct g
 struct module_value *module_copy_result(struct module_plan *p, const struct graph *g, int output);
 /* a kernel's graph that copies an array of this shape */
 void module_copy_body(struct graph *body, const struct shape *shape, struct arena *a);
+
+/* Buffer `at`, of a list of which those before have places, takes a result's that is lent. */
+bool module_lend(const struct module_plan *p, struct module_buffer *const *list, int at);
+/* the step that makes the result reads `b`, last of all, element by element in the same places */
+bool module_plan_is_made_of(const struct module_plan *p, const struct module_buffer *result,
+                            const struct module_buffer *b);
 
 /* the number of a new buffer; a value that gets the place of its buffer; a step before step `at` */
 int module_plan_add_buffer(struct module_plan *p, enum buffer_role role, int64_t bytes);

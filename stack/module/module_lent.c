@@ -2,7 +2,8 @@
  * A result has its place for the whole program (stack/module/module_lifetimes.c), but holds nothing
  * before it is written. So long its place is lent to what is temporary, one buffer after the other,
  * as XLA's assignment of buffers does: the largest come first, each takes the smallest place that
- * is no smaller than itself and that nobody has while it lives.
+ * is no smaller than itself and that nobody has while it lives. What a result is made of element by
+ * element, in the same places, may lie there, too.
  */
 #include "stack/module/module_impl.h"
 
@@ -20,14 +21,15 @@ static bool is_taken(struct module_buffer *const *list, int at, const struct mod
     return false;
 }
 
-bool module_lend(struct module_buffer *const *list, int at)
+bool module_lend(const struct module_plan *p, struct module_buffer *const *list, int at)
 {
     struct module_buffer *b = list[at];
 
     if (b->role != BUFFER_TEMPORARY || b->made >= 0)
         return false;
     for (int i = at - 1; i >= 0; i--)   /* the smallest place that is large enough stands last */
-        if (list[i]->made > b->last && !is_taken(list, at, list[i])) {
+        if ((list[i]->made > b->last || module_plan_is_made_of(p, list[i], b)) &&
+            !is_taken(list, at, list[i])) {
             b->address = list[i]->address;
             b->space = SPACE_HBM;
             return true;

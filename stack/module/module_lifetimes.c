@@ -250,6 +250,23 @@ static bool may_overwrite(const struct module_plan *p, const struct module_value
             kind == kernel_kind_named("conv")) && is_pointwise(p, &p->step[writer], v, old);
 }
 
+bool module_plan_is_made_of(const struct module_plan *p, const struct module_buffer *result,
+                            const struct module_buffer *b)
+{
+    const struct module_step *s = &p->step[b->last];
+    const struct module_value *own = NULL;
+    bool is_fine = b->last == result->made && b->bytes == result->bytes &&
+                   s->kind == STEP_KERNEL && kernel_kind_of(s->body) == kernel_kind_named("loop");
+
+    for (int k = 0; is_fine && k < s->result_count; k++)
+        if (module_plan_buffer(p, s->result[k]) == result)
+            own = s->result[k];
+    for (int k = 0; own && is_fine && k < s->operand_count; k++)
+        if (module_plan_buffer(p, s->operand[k]) == b)
+            is_fine = is_pointwise(p, s, own, s->operand[k]);
+    return own && is_fine;
+}
+
 void module_plan_alias_outputs(struct module_plan *p, const struct graph *g)
 {
     for (int i = 0; i < g->output_count; i++) {

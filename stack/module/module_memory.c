@@ -73,7 +73,7 @@ static int64_t place_in_hbm(struct module_plan *p, struct module *m)
     }
     qsort(list, (size_t)count, sizeof(*list), larger_first);
     for (int i = 0; i < count; i++) {
-        list[i]->is_guest = module_lend(list, i);
+        list[i]->is_guest = module_lend(p, list, i);
         if (!list[i]->is_guest)
             module_room_place(&r, list[i], SPACE_HBM);
     }

@@ -74,6 +74,40 @@ TEST(what_a_result_is_made_of_keeps_off_its_place)
     assert_true(used_bytes(&r) >= 2 * (int64_t)PRODUCT_BYTES);
 }
 
+/* of a large product that a small one reads first, whose maxima are taken off each row of it */
+static int less_maxima(int large)
+{
+    int small = dot(large, parameter(COLUMNS, FEW, "w"));
+    int most = graph_reduce(&g, REDUCE_MAX, small, 1u << 1);
+
+    return graph_binary(&g, HLO_SUBTRACT, large,
+                        graph_broadcast(&g, most, g.node[large].shape, (int[]){0}));
+}
+
+TEST(what_a_result_is_made_of_element_by_element_lies_in_its_place)
+{
+    struct module_rig r = {.slice = "v3"};
+    int large = dot(parameter(ROWS, FEW, "u"), parameter(FEW, COLUMNS, "v"));
+    int64_t bytes;
+
+    graph_output(&g, less_maxima(large), "y", -1);
+    bytes = used_bytes(&r);
+    assert_in_range(bytes, PRODUCT_BYTES, PRODUCT_BYTES + PRODUCT_BYTES / 4);
+}
+
+/* a product that is no loop, element by element, reads it last */
+TEST(what_is_read_again_keeps_off_the_place_of_a_result)
+{
+    struct module_rig r = {.slice = "v3"};
+    int large = dot(parameter(ROWS, FEW, "u"), parameter(FEW, COLUMNS, "v"));
+    int y = less_maxima(large);
+
+    graph_output(&g, y, "y", -1);
+    graph_output(&g, dot(graph_binary(&g, HLO_ADD, y, large), parameter(COLUMNS, FEW, "z")), "z",
+                 -1);
+    assert_true(used_bytes(&r) >= 2 * (int64_t)PRODUCT_BYTES);
+}
+
 /* large products one after the other: each takes the place when the one before is dead */
 TEST(several_take_the_place_one_after_the_other)
 {
@@ -93,6 +127,8 @@ int main(void)
         RUN(what_is_dead_before_a_result_is_written_takes_its_place),
         RUN(what_is_larger_than_a_result_does_not_take_its_place),
         RUN(what_a_result_is_made_of_keeps_off_its_place),
+        RUN(what_a_result_is_made_of_element_by_element_lies_in_its_place),
+        RUN(what_is_read_again_keeps_off_the_place_of_a_result),
         RUN(several_take_the_place_one_after_the_other),
     };
 
