@@ -40,6 +40,18 @@ expect 0 'HBM   12.4 MiB' compile $data/odd_columns.mlirbc --tpu v5e --run
 cycles=$("$systole" kernel $data/odd_columns.mlirbc --tpu v5e | sed -n 's/^\([0-9,]*\) cycles = .*/\1/p' | tr -d ,)
 [ "${cycles:-99999}" -lt 30000 ] || fail "a kernel with copies of its arrays: $cycles cycles"
 
+# windows that reach out of their arrays, by whole rows of tiles or along another dimension; of ones
+# sums of three neighbours, the middle one twice, are 4, and 3 where one is outside
+for chip in v5e v5p v7x; do
+    for name in halo_padded halo_images halo_one_image; do
+        expect 0 '1 of 1 results are within' exec $data/$name.mlirbc --compare --tpu $chip
+    done
+done
+for name in halo_images halo_one_image; do
+    expect 0 ' cycles = ' exec $data/$name.mlirbc --input 0=ones
+    grep -q '128\] *3 *4 ' "$work/log" || fail "$name of ones: $(cat "$work/log")"
+done
+
 # random bits are ours: the same on cores and on the host, others with another seed
 for name in random_uniform random_bits; do
     for chip in v5e v7x; do

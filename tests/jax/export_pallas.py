@@ -42,7 +42,8 @@ BETWEEN = [(*case, 1e-6) for case in guide.CASES
 
 def main(folder, names):
     tell_chip("v5e")
-    for name, function, shapes, bound in KERNELS + users.CASES + BETWEEN + KEPT:
+    for name, function, shapes, bound in (KERNELS + users.CASES + BETWEEN + KEPT +
+                                          libraries.PADDED):
         if names and name not in names:
             continue
         rng = np.random.default_rng(7)

@@ -5,6 +5,7 @@
 
 #define WINDOWS_MAX 64
 #define EDGES_MAX 3                     /* dimensions whose last block overhangs */
+#define SLICES_MAX 64                   /* of a block that reaches out of its array */
 
 struct window {
     const struct mosaic_window *w;
@@ -19,6 +20,7 @@ struct window {
     int64_t multiple[MOSAIC_RANK_MAX];  /* that an index surely is of */
     int edge[EDGES_MAX], edge_count;
     int64_t words;                      /* its blocks are so many rows of words and no whole tiles */
+    int padded;                         /* a dimension where blocks reach out of the array; -1 */
 };
 
 struct words_window {

@@ -53,20 +53,37 @@ int grid_window_index(struct grid *g, struct window *w, const struct scalar *ste
     return 0;
 }
 
-/* rows of HBM before a block that begins at this element of a dimension, where a tile does */
+/* elements that a block may begin at, and rows of memory between them */
+static void unit_of(const struct tiles *t, int d, int64_t *unit, int64_t *step)
+{
+    *unit = d == t->row_dim ? t->rows : d == t->lane_dim ? TILE_LANES : 1;
+    *step = d == t->row_dim ? t->row_step : d == t->lane_dim ? t->lane_step : t->outer_step[d];
+}
+
+/* does it lie in the array, with padding at least in part */
+static bool is_within(const struct window *w, int d, int64_t first)
+{
+    int64_t end = first + w->w->bound[d];
+
+    return w->padded == d ? first < w->array.t.dim[d] && end > 0
+                          : first >= 0 && end <= w->array.t.dim[d];
+}
+
+/*
+ * Rows of HBM before a block that begins at this element of a dimension, where a tile does; before
+ * the array's first they are negative.
+ */
 static int row_of_element(struct lower *l, const struct window *w, int d, struct scalar index,
                           struct scalar *row)
 {
     const struct tiles *t = &w->array.t;
-    int64_t unit = d == t->row_dim ? t->rows : d == t->lane_dim ? TILE_LANES : 1;
-    int64_t step = d == t->row_dim ? t->row_step : d == t->lane_dim ? t->lane_step
-                                                                    : t->outer_step[d];
+    int64_t unit, step;
     struct isa_operand x;
     int to;
 
-    if (w->w->pad_low[d] || w->w->pad_high[d])
-        return pallas_fail(l, NULL, "a window by elements with padding");
-    if (index.is_known && (index.value < 0 || index.value + w->w->bound[d] > t->dim[d]))
+    unit_of(t, d, &unit, &step);
+    index = scalar_sub(l, index, scalar_known(w->w->pad_low[d]));
+    if (index.is_known && !is_within(w, d, index.value))
         return pallas_fail(l, NULL, "elements %d to %lld of dimension %d, which has %lld",
                            index.value, (long long)(index.value + w->w->bound[d] - 1), d,
                            (long long)t->dim[d]);
@@ -74,7 +91,7 @@ static int row_of_element(struct lower *l, const struct window *w, int d, struct
         unit *= t->rows / TILE_ROWS;
     if (d == t->row_dim && t->rows == TILE_ROWS && step == TILE_ROWS)
         unit = step = 1;                /* rows follow each other */
-    if (index.is_known ? index.value % unit : w->multiple[d] % unit)
+    if (index.is_known ? index.value % unit : w->multiple[d] % unit || w->w->pad_low[d] % unit)
         return pallas_fail(l, NULL, "a window that begins at elements of dimension %d that are no "
                            "multiple of %lld for certain", d, (long long)unit);
     if (index.is_known) {
@@ -83,7 +100,7 @@ static int row_of_element(struct lower *l, const struct window *w, int d, struct
     }
     x = scalar_use(l, index);
     to = scalar_register(l);
-    emit_sshrl(&l->code, to, x, I(__builtin_ctz((unsigned)unit)));
+    emit_sshra(&l->code, to, x, I(__builtin_ctz((unsigned)unit)));
     *row = scalar_mul(l, scalar_keep(l, R(to)), step);
     return 0;
 }
@@ -185,11 +202,79 @@ static int copy_variant(struct grid *g, struct window *w, const struct scalar *i
     return 0;
 }
 
+/* slice `i` of a block that reaches out of its array, which lies in it */
+static int copy_slice(struct grid *g, struct window *w, struct scalar row, struct scalar parity, int i)
+{
+    struct lower *l = g->l;
+    struct place array = w->array, buffer = w->buffer;
+    int64_t unit, step, granules, step_there;
+    int d = w->padded;
+
+    unit_of(&array.t, d, &unit, &step);
+    unit_of(&buffer.t, d, &unit, &step_there);
+    for (int k = 0; k < array.t.rank; k++)
+        array.t.dim[k] = w->w->bound[k] < array.t.dim[k] ? w->w->bound[k] : array.t.dim[k];
+    array.t.dim[d] = unit;
+    memcpy(buffer.t.dim, array.t.dim, sizeof(buffer.t.dim));
+    array.has_offset = buffer.has_offset = true;
+    array.offset = scalar_add(l, row, scalar_known(i * step));
+    buffer.offset = scalar_add(l, scalar_mul(l, parity, w->rows), scalar_known(i * step_there));
+    return pallas_copy(l, NULL, &array, &buffer, scalar_add(l, parity, scalar_known(w->flag)),
+                       &granules);
+}
+
+/*
+ * A block that may reach out of its array comes in slices, of which those outside are left out; all
+ * blocks are waited for alike.
+ */
+static int copy_padded(struct grid *g, struct window *w, const struct scalar *index,
+                       struct scalar row, struct scalar parity)
+{
+    struct lower *l = g->l;
+    int64_t unit, step, count;
+    int d = w->padded;
+
+    unit_of(&w->array.t, d, &unit, &step);
+    count = w->w->bound[d] / unit;
+    for (int i = 0; i < count; i++) {
+        struct scalar first = scalar_add(l, index[d], scalar_known(i * unit - w->w->pad_low[d]));
+        struct isa_operand x = scalar_use(l, first), end = scalar_use(l, scalar_known(w->array.t.dim[d]));
+        struct isa_operand flag;
+        int is_out = scalar_pred(l);
+        size_t skip;
+
+        emit_scmp_u32(&l->code, is_out, x, end, SCMP_U32_GE);
+        skip = vcode_skip_begin(&l->code, is_out);
+        scalar_forget(l);
+        scalar_scope_begin(l);
+        if (copy_slice(g, w, row, parity, i))
+            return -1;
+        vcode_skip_end(&l->code, skip);
+        scalar_forget(l);
+        scalar_scope_end(l);
+        is_out = scalar_pred(l);
+        x = scalar_use(l, first);
+        end = scalar_use(l, scalar_known(w->array.t.dim[d]));
+        emit_scmp_u32(&l->code, is_out, x, end, SCMP_U32_LT);
+        skip = vcode_skip_begin(&l->code, is_out);
+        scalar_forget(l);
+        scalar_scope_begin(l);
+        flag = scalar_use(l, scalar_add(l, parity, scalar_known(w->flag)));
+        emit_vsyncadd(&l->code, flag, I(w->granules / count));
+        vcode_skip_end(&l->code, skip);
+        scalar_forget(l);
+        scalar_scope_end(l);
+    }
+    return 0;
+}
+
 int grid_window_copy(struct grid *g, struct window *w, const struct scalar *index,
                       struct scalar row, struct scalar parity)
 {
     struct lower *l = g->l;
 
+    if (w->padded >= 0)
+        return copy_padded(g, w, index, row, parity);
     for (unsigned edges = 0; edges < 1u << w->edge_count; edges++) {
         struct scalar is_it = scalar_known(1);
         size_t skip[EDGES_MAX];
@@ -282,6 +367,10 @@ static int open_cut(struct lower *l, int operand, struct words_window *w)
     const struct mosaic_value *v = grid_argument(l, operand);
     struct mosaic_type t = l->k->array[l->k->prefetch_count + operand];
 
+    for (int d = 0; d < t.rank; d++)
+        if (l->k->window[operand].pad_low[d] || l->k->window[operand].pad_high[d])
+            return pallas_fail(l, NULL, "operand %d: a window by elements with padding in SMEM",
+                               operand);
     t.space = MOSAIC_SMEM;
     w->is_cut = true;
     w->whole = (struct place){.is_there = true, .space = MOSAIC_SMEM, .buffer = v->id,
@@ -371,6 +460,29 @@ static int64_t block_words(const struct tiles *t, const struct mosaic_window *w)
     return w->bound[d] / packed;
 }
 
+/* the dimension along which blocks reach out of the array, where they do */
+static int find_padding(struct lower *l, struct window *w, int operand)
+{
+    int64_t unit, step;
+
+    w->padded = -1;
+    for (int d = 0; d < w->array.t.rank && w->w->is_windowed; d++) {
+        if (!w->w->is_element[d] || (!w->w->pad_low[d] && !w->w->pad_high[d]))
+            continue;
+        if (w->padded >= 0 || w->is_output || w->array.t.is_linear)
+            return pallas_fail(l, NULL, "operand %d: a window by elements with padding %s", operand,
+                               w->is_output ? "of a result" : w->padded >= 0
+                               ? "along several dimensions" : "of an array of one dimension");
+        w->padded = d;
+        unit_of(&w->array.t, d, &unit, &step);
+        if (w->w->bound[d] % unit || w->w->bound[d] / unit > SLICES_MAX)
+            return pallas_fail(l, NULL, "operand %d: a window by elements with padding, of %lld "
+                               "along dimension %d; multiples of %lld, %d of them at most, are made",
+                               operand, (long long)w->w->bound[d], d, (long long)unit, SLICES_MAX);
+    }
+    return 0;
+}
+
 int grid_window_open(struct grid *g, int operand)
 {
     struct lower *l = g->l;
@@ -401,6 +513,8 @@ int grid_window_open(struct grid *g, int operand)
     tiles_linear(&w->buffer.t);
     w->rows = tiles_rows(&w->buffer.t);
     w->words = block_words(&w->array.t, w->w);
+    if (find_padding(l, w, operand))
+        return -1;
     w->flag = l->next_flag;
     l->next_flag += 2;
     if (l->next_flag > l->job->first_flag + l->job->flag_count)
@@ -460,7 +574,8 @@ int grid_window_place(struct grid *g, int i, int operand)
         }
     t = w->buffer.t;
     for (int d = 0; d < t.rank; d++)
-        t.dim[d] = w->w->bound[d] < w->array.t.dim[d] ? w->w->bound[d] : w->array.t.dim[d];
+        t.dim[d] = w->w->bound[d] < w->array.t.dim[d] || d == w->padded ? w->w->bound[d]
+                                                                       : w->array.t.dim[d];
     w->granules = block_granules(&t);
     name = window_name(l, operand);
     w->buffer.base = pallas_rows(l, w->rows * (w->is_fixed ? 1 : 2), NULL, name);
