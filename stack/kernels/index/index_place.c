@@ -438,33 +438,50 @@ static void begin_single(struct index_work *w, const struct array *a, int d,
     n->counter = builder_loop_begin(&w->m, a->shape.dim[d]);
 }
 
-/* several are one loop too, whose coordinates are words of SMEM */
-static void begin_several(struct index_work *w, const struct array *a, int64_t count,
-                          struct index_nest *n)
+void index_nest_words(struct index_work *w, const struct array *a)
 {
-    int64_t inner = count;
-
     for (int i = 0; i < a->outer_count; i++)
         if (a->shape.dim[a->outer_dim[i]] > 1 && !w->coordinate_smem[a->outer_dim[i]])
             w->coordinate_smem[a->outer_dim[i]] = index_word(w, 0);
-    n->flat = builder_reg(&w->m);
-    builder_set(&w->m, n->flat, I(0));
-    n->counter = builder_loop_begin(&w->m, count);
+}
+
+void index_nest_place(struct index_work *w, const struct array *a, struct isa_operand flat)
+{
+    int64_t inner = index_outer_places(a);
+
     for (int i = 0; i < a->outer_count; i++) {
         int d = a->outer_dim[i], kept = w->m.next_sreg;
 
         inner /= a->shape.dim[d];
         if (a->shape.dim[d] > 1)
             index_word_set(w, w->coordinate_smem[d],
-                           builder_mod(&w->m, builder_div(&w->m, n->flat, inner), a->shape.dim[d]));
+                           builder_mod(&w->m, builder_div(&w->m, flat, inner), a->shape.dim[d]));
         w->m.next_sreg = kept;
     }
+}
+
+/* several are one loop too, whose coordinates are words of SMEM */
+static void begin_several(struct index_work *w, const struct array *a, struct index_nest *n)
+{
+    index_nest_words(w, a);
+    n->flat = builder_reg(&w->m);
+    builder_set(&w->m, n->flat, I(0));
+    n->counter = builder_loop_begin(&w->m, index_outer_places(a));
+    index_nest_place(w, a, n->flat);
+}
+
+int64_t index_outer_places(const struct array *a)
+{
+    int64_t count = 1;
+
+    for (int i = 0; i < a->outer_count; i++)
+        count *= a->shape.dim[a->outer_dim[i]];
+    return count;
 }
 
 void index_nest_begin(struct index_work *w, const struct array *a, struct index_nest *n)
 {
     int dims = 0, last = 0;
-    int64_t count = 1;
 
     for (int i = 0; i < a->outer_count; i++) {
         int d = a->outer_dim[i];
@@ -474,13 +491,12 @@ void index_nest_begin(struct index_work *w, const struct array *a, struct index_
             continue;
         dims++;
         last = d;
-        count *= a->shape.dim[d];
     }
     n->is_loop = dims > 0;
     if (dims == 1)
         begin_single(w, a, last, n);
     else if (dims)
-        begin_several(w, a, count, n);
+        begin_several(w, a, n);
 }
 
 void index_nest_end(struct index_work *w, struct index_nest *n)

@@ -270,6 +270,8 @@ static int index_emit(const struct kernel_job *job, const struct tiling *t, stru
     w.smem_next = job->smem;
     w.flag_index = job->first_flag;
     status = make_code(&w, e);
+    if (!status && w.m.is_exhausted)
+        status = err_set(e, "%s: its code takes more scalar registers than there are", w.node->name);
     if (!status)
         status = kernel_finish(job, &w.code, spill_row, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);

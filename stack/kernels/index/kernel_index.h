@@ -114,6 +114,10 @@ void index_copy_operand(struct index_work *w, int flag);
 struct index_nest { bool is_loop; struct isa_operand counter, flat; };
 void index_nest_begin(struct index_work *w, const struct array *a, struct index_nest *n);
 void index_nest_end(struct index_work *w, struct index_nest *n);
+/* the same by hand: words for the coordinates, and into them those of place `flat` of so many */
+int64_t index_outer_places(const struct array *a);
+void index_nest_words(struct index_work *w, const struct array *a);
+void index_nest_place(struct index_work *w, const struct array *a, struct isa_operand flat);
 struct isa_operand index_coordinate(struct index_work *w, int d);
 /* the tile that the nest stands at: of the outer dimensions of `a` */
 struct isa_operand index_outer_tile(struct index_work *w, const struct array *a);

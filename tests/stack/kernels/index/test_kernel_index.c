@@ -380,11 +380,14 @@ TEST(dynamic_updates_land_where_they_are_told_or_at_the_edge)
     update("v4", DTYPE_BF16, 1, (int64_t[]){5000}, (int64_t[]){2048}, (int32_t[]){1001}, true);
 }
 
-/* a slice or an update of any type and size, at any place, on a chip with much memory or little */
-static void draw_slice(struct rng *rng, bool is_update)
+/*
+ * a slice or an update of any type and size, at any place, on a chip with much memory or little; of
+ * so many matrices at most
+ */
+static void draw_slice(struct rng *rng, bool is_update, uint32_t matrices)
 {
     static const char *const chips[] = {"v2", "v3", "v4", "v5e", "v6e", "v7x", "tiny"};
-    int rank = 1 + (int)rng_below(rng, 4), at[4];
+    int rank = matrices > 4 ? 3 + (int)rng_below(rng, 2) : 1 + (int)rng_below(rng, 4), at[4];
     enum graph_dtype dtype = (enum graph_dtype)rng_below(rng, 2 * DTYPE_COUNT);
     struct kernel_rig r = {.chip = chips[rng_below(rng, COUNT_OF(chips))], .values = RIG_HARD,
                            .set = rng_below(rng, 3) ? NULL : "vmem.bytes=393216",
@@ -394,15 +397,17 @@ static void draw_slice(struct rng *rng, bool is_update)
     int32_t start[4];
     struct setup s;
     int a, b = NODE_NONE, result;
+    uint32_t outer = matrices > 4 ? 2 : 1;
     bool is_part = false;
 
     r.operands_in_vmem = rng_below(rng, 4);
     r.results_in_vmem = r.alias[0] ? r.operands_in_vmem & 1 : rng_below(rng, 2);
     dtype = dtype < DTYPE_COUNT ? dtype : DTYPE_F32;
     /* of those that index_shift.c makes: the kernel of elements reads what it then leaves out */
-    r.checks_accesses = rank > 1 && array_element_bytes(dtype) == 4 && strcmp(r.chip, "tiny") != 0;
+    r.checks_accesses = rank > 1 && strcmp(r.chip, "tiny") != 0;
     for (int d = 0; d < rank; d++) {
-        dim[d] = 1 + rng_below(rng, d == rank - 1 ? 600 : d == rank - 2 ? 60 : 4);
+        dim[d] = 1 + rng_below(rng, d == rank - 1 ? 600 / outer : d == rank - 2 ? 60 / outer :
+                                    d == rank - 3 ? matrices : 4 / outer);
         sizes[d] = rng_below(rng, 3) ? 1 + rng_below(rng, (uint32_t)dim[d]) : dim[d];
         start[d] = (int32_t)rng_below(rng, (uint32_t)dim[d] + 20) - 10;
         is_part |= sizes[d] < dim[d];
@@ -433,7 +438,18 @@ TEST(drawn_slices_and_updates_move_what_the_interpreter_moves)
 
     for (uint64_t seed = 0; seed < 120; seed++) {
         rng_init(&rng, seed);
-        draw_slice(&rng, seed & 1);
+        draw_slice(&rng, seed & 1, 4);
+    }
+}
+
+/* a step of time or a position of a cache: groups of matrices, whose last one overlaps another */
+TEST(drawn_slices_and_updates_of_many_matrices)
+{
+    struct rng rng;
+
+    for (uint64_t seed = 1000; seed < 1080; seed++) {
+        rng_init(&rng, seed);
+        draw_slice(&rng, seed & 1, 90);
     }
 }
 
@@ -505,6 +521,7 @@ int main(void)
         cmocka_unit_test(predicted_cycles_of_scatters_follow_the_simulator),
         cmocka_unit_test(dynamic_updates_land_where_they_are_told_or_at_the_edge),
         cmocka_unit_test(drawn_slices_and_updates_move_what_the_interpreter_moves),
+        cmocka_unit_test(drawn_slices_and_updates_of_many_matrices),
         cmocka_unit_test(made_up_indices_are_in_range_and_of_their_law),
         cmocka_unit_test(a_fusion_with_something_else_in_it_is_refused),
     };
