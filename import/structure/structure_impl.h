@@ -32,6 +32,9 @@ void structure_indices(struct hlo_builder *b, const struct hlo_instruction *from
 
 /* of a gather or scatter; false: its indices have numbers, and nothing is changed */
 bool structure_origin(struct hlo_builder *b, struct hlo_instruction *i, int *operand);
+/* Those of scalars become ones of arrays of one element, and what these make scalars again. */
+bool structure_of_scalar(struct hlo_builder *b, struct hlo_instruction *i, int *operand);
+int structure_to_scalar(struct hlo_builder *b, const struct hlo_instruction *from, int made);
 
 /* Each gives what stands for the instruction, or -1: it stays as it is. */
 structure_visitor structure_reduce, structure_reduce_window, structure_select_and_scatter;

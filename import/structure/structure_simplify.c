@@ -35,11 +35,16 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
                  const int *operand)
 {
     struct hlo_instruction at_origin = *from;
+    const struct hlo_instruction *was = from;
     int count = from->operand_count, made = -1;
+    bool is_scalar;
     int *own = mem_alloc(((size_t)count + 1) * sizeof(*own));
 
     memcpy(own, operand, (size_t)count * sizeof(*own));
     structure_indices(b, from, own);
+    is_scalar = structure_of_scalar(b, &at_origin, own);
+    if (is_scalar)
+        from = &at_origin;
     if ((from->op == OPCODE_GATHER || from->op == OPCODE_SCATTER) &&
         structure_origin(b, &at_origin, own))
         from = &at_origin;
@@ -49,7 +54,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     if (made < 0 && memcmp(own, operand, (size_t)count * sizeof(*own)) != 0)
         made = hlo_copy_instruction(b, from, own);
     mem_free(own);
-    return made;
+    return is_scalar ? structure_to_scalar(b, was, made) : made;
 }
 
 int structure_simplify(const struct hlo_module *old, struct hlo_module *made, struct arena *a,

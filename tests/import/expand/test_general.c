@@ -134,6 +134,24 @@ static void select_and_scatter(const char *e, const char *direction, const char 
         " select=t, scatter=s\n}\n", e, e, direction, e, e, e, op, e, e, e, e)});
 }
 
+/* an index without numbers: x.at[...].set(y) and x[()] of scalars */
+TEST(scatters_into_scalars)
+{
+    static const char *const ops[] = {"ROOT c = f32[] add(a, b)", "ROOT c = f32[] maximum(b, a)",
+                                      "ROOT c = f32[] subtract(a, b)", "ROOT c = f32[] copy(b)",
+                                      "d = f32[] multiply(a, a)\n ROOT c = f32[] add(d, b)"};
+
+    for (size_t k = 0; k < sizeof(ops) / sizeof(ops[0]); k++)
+        check(&(struct expand_rig){.text = text_of(
+            "HloModule m\ns { a = f32[] parameter(0)\n b = f32[] parameter(1)\n %s }\n"
+            "ENTRY e {\n x = f32[] parameter(0)\n u = f32[] parameter(1)\n i = s32[0] constant({})\n"
+            " c = f32[] scatter(x, i, u), update_window_dims={}, inserted_window_dims={},"
+            " scatter_dims_to_operand_dims={}, index_vector_dim=0, to_apply=s\n"
+            " g = f32[] gather(x, i), offset_dims={}, collapsed_slice_dims={}, start_index_map={},"
+            " index_vector_dim=0, slice_sizes={}\n"
+            " ROOT t = (f32[], f32[]) tuple(c, g)\n}\n", ops[k])});
+}
+
 TEST(select_and_scatter_of_64_bits)
 {
     select_and_scatter("s64", "GE", "add", 0);
@@ -149,6 +167,7 @@ int main(void)
         cmocka_unit_test(devices_combine_narrow_integers),
         cmocka_unit_test(sums_and_products_of_narrow_integers_wrap),
         cmocka_unit_test(convolutions_of_wide_integers),
+        cmocka_unit_test(scatters_into_scalars),
         cmocka_unit_test(select_and_scatter_of_64_bits),
     };
 
