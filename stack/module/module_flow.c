@@ -58,11 +58,12 @@ static bool is_replaced(const struct module_walk *w, int node, int k)
         for (int j = 0; j < g->node[i].operand_count; j++)
             if (g->node[i].operand[j] == operand && (i != node || j != k))
                 return false;
+    for (int i = 0; i < g->output_count; i++)
+        if (g->output[i].node == operand)       /* wherever it goes, it is what it was */
+            return false;
     for (int i = 0; i < g->output_count; i++) {
         const struct graph_node *n = &g->node[g->output[i].node];
 
-        if (g->output[i].node == operand)
-            return false;
         if (g->output[i].alias_parameter == index)
             return g->output[i].node == node ||
                    (n->op == HLO_GET_TUPLE_ELEMENT && n->operand[0] == node && n->dim == k);
