@@ -227,17 +227,66 @@ static int count_all(const struct whole_layer *w, int count)
     return all;
 }
 
+/* the only one that ends in "conv/kernel", whatever models its layer is in; NULL: there is none */
+static const struct weights_array *find_own(const struct weights_reader *r, const struct layer *l,
+                                            int variable, const struct weights_layer *all)
+{
+    const struct weights_array *found = NULL;
+    const char *own;
+
+    weights_part_of(r->m, l->name, &own);
+    own = arena_printf(r->arena, "%s%s", own, r->m->set->variable[variable].name + strlen(l->name));
+    for (int i = 0; i < all->count; i++)
+        if (is_named(all->array[i].name, own, true)) {
+            if (found)
+                return NULL;
+            found = &all->array[i];
+        }
+    return found;
+}
+
+/*
+ * TensorFlow.js lists what a model of models trains before what none of them does: by layers' own
+ * names, if each variable has an array to itself. 1: not all have.
+ */
+static int take_own(struct weights_reader *r, const struct weights_layer *all)
+{
+    const struct model *m = r->m;
+    const struct weights_array **of = arena_array(r->arena, (size_t)all->count + 1, sizeof(*of));
+    int count = 0;
+
+    for (int i = 0; i < m->layer_count; i++)
+        for (int v = 0; v < m->layer[i]->variable_count; v++, count++) {
+            of[count] = find_own(r, m->layer[i], m->layer[i]->variable[v], all);
+            for (int k = 0; k < count; k++)
+                if (of[k] == of[count])
+                    return 1;
+            if (!of[count])
+                return 1;
+        }
+    count = 0;
+    for (int i = 0; i < m->layer_count; i++)
+        for (int v = 0; v < m->layer[i]->variable_count; v++, count++)
+            if (weights_take(r, m->layer[i], m->layer[i]->variable[v], of[count],
+                             of[count]->name) != 0)
+                return -1;
+    return 0;
+}
+
 int weights_of_list(struct weights_reader *r, struct weights_array *array, int count)
 {
     struct weights_layer all = {.array = array, .count = count}, *layer;
     struct whole_layer *w;
-    int whole_count = list_whole(r, &w), at = 0;
+    int whole_count = list_whole(r, &w), at = 0, status;
 
     all = without_counts(r, &all);
     layer = arena_array(r->arena, (size_t)whole_count + 1, sizeof(*layer));
     if (all.count != count_all(w, whole_count))
         return err_at(r->err, r->path, 0, 0, "has %d weights, by names that the model \"%s\" has "
                       "not; the model has %d", all.count, r->m->name, count_all(w, whole_count));
+    status = take_own(r, &all);
+    if (status <= 0)
+        return status;
     for (int i = 0; i < whole_count; at += w[i++].count)
         layer[i] = (struct weights_layer){w[i].name, all.array + at, w[i].count};
     return weights_of_layers(r, layer, whole_count);

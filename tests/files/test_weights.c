@@ -270,6 +270,37 @@ TEST(weights_of_tensorflow_js_come_out_of_their_shards)
     unlink(in_folder("model.json"));
 }
 
+/* what is trained in any of the models comes before what is not in the first */
+TEST(weights_of_models_in_models_are_found_by_their_layers_names)
+{
+#define NAMED(name, shape) "{\"name\": \"" name "\", \"shape\": " shape ", \"dtype\": \"float32\"}"
+    static const char file[] =
+        "{\"modelTopology\": {\"class_name\": \"Sequential\", \"config\": {\"name\": \"m\", \"layers\": ["
+        "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"base\", \"layers\": ["
+        "{\"class_name\": \"Dense\", \"config\": {\"units\": 1, \"use_bias\": false, \"name\": \"a\", "
+        "\"batch_input_shape\": [null, 1]}}, {\"class_name\": \"BatchNormalization\", \"config\": "
+        "{\"name\": \"b\", \"scale\": false}}]}}, {\"class_name\": \"Sequential\", \"config\": "
+        "{\"name\": \"top\", \"layers\": [{\"class_name\": \"Dense\", \"config\": {\"units\": 1, "
+        "\"name\": \"c\", \"batch_input_shape\": [null, 1]}}]}}]}}, \"weightsManifest\": [{\"paths\": "
+        "[\"a.bin\"], \"weights\": [" NAMED("a/kernel", "[1, 1]") ", " NAMED("b/beta", "[1]") ", "
+        NAMED("c/kernel", "[1, 1]") ", " NAMED("c/bias", "[1]") ", " NAMED("b/moving_mean", "[1]") ", "
+        NAMED("b/moving_variance", "[1]") "]}]}";
+    static const float values[] = {1, 2, 5, 6, 3, 4};   /* variables are 1, 2, .. in the model's order */
+    struct weights_value *value;
+    int count;
+
+    put_file(in_folder("a.bin"), values, sizeof(values));
+    put_file(in_folder("model.json"), file, strlen(file));
+    load(in_folder("model.json"));
+    assert_int_equal(weights_read(in_folder("model.json"), &m, &arena, &value, &count, &e), 0);
+    assert_int_equal(count, 6);
+    for (int i = 0; i < count; i++)
+        assert_float_equal(value[i].value[0], (float)(1 + value[i].variable), 0);
+    unlink(in_folder("a.bin"));
+    unlink(in_folder("model.json"));
+#undef NAMED
+}
+
 TEST(a_graph_of_tensorflow_js_is_no_keras_model)
 {
     static const char graph[] = "{\"format\": \"graph-model\", \"modelTopology\": {\"node\": []}}";
@@ -375,6 +406,7 @@ int main(void)
         UNIT(names_that_differ_leave_the_order_of_layers),
         UNIT(layers_that_are_missing_or_left_over_are_named_with_the_nearest),
         UNIT(weights_of_tensorflow_js_come_out_of_their_shards),
+        UNIT(weights_of_models_in_models_are_found_by_their_layers_names),
         UNIT(a_graph_of_tensorflow_js_is_no_keras_model),
         UNIT(damaged_files_are_read_or_refused),
         UNIT(groups_within_themselves_links_elsewhere_and_endless_arrays_are_refused),
