@@ -17,7 +17,7 @@ static const char *const neutral[] = {
     "name", "trainable", "dtype", "batch_shape", "batch_input_shape", "input_shape", "seed",
     "autocast", "input_length", "supports_masking", "fused", "_self_extracted", "query_shape",
     "key_shape", "value_shape", "unroll", "implementation", "time_major", "input_dim",
-    JSON_CELL_FIELD
+    "rng_type", JSON_CELL_FIELD
 };
 /* the same of one kind: in Keras 2 some have their base class's parameters, too */
 static const struct { enum layer_kind kind; const char *name; } neutral_there[] = {

@@ -61,6 +61,7 @@ static int make_two_way(struct model_json_reader *r, const json_t *config, struc
     if (check_backward(r, json_object_get(json_object_get(config, "layer"), "config"),
                        json_object_get(json_object_get(config, "backward_layer"), "config")) != 0)
         return -1;
+    l->c.zeroes_masked = l->c.returns_sequences;        /* whatever the layer inside says */
     l->c.both = mode && json_is_null(mode) ? LAYER_APART : modes[which];
     return 0;
 }

@@ -284,6 +284,28 @@ TEST(a_field_beside_a_switch_that_is_off_says_nothing)
             "'renorm': true, 'renorm_momentum': 0.99")), -1);
 }
 
+/* which files of Keras 2 do not say */
+TEST(both_directions_give_zeros_where_a_mask_is_if_they_give_sequences)
+{
+    for (int gives = 0; gives < 2; gives++) {
+        const char *text = arena_printf(
+            &arena, "{'class_name': 'Sequential', 'config': {'layers': [" INPUT("x", 4, 2) ", "
+            "{'class_name': 'Bidirectional', 'config': {'name': 'l', 'layer': {'class_name': 'LSTM', "
+            "'config': {'units': 2, 'return_sequences': %s}}}}]}}", gives ? "true" : "false");
+
+        if (read_text(text) != 0)
+            fail_msg("%s", e.msg);
+        assert_int_equal(m.layer[1]->c.zeroes_masked, gives);
+        model_fini(&m);
+    }
+}
+
+TEST(how_random_bits_were_drawn_says_nothing)
+{
+    if (read_text(ONE("RandomFlip", "'mode': 'horizontal', 'seed': null, 'rng_type': 'stateless'")) != 0)
+        fail_msg("%s", e.msg);
+}
+
 TEST(variance_scaling_says_its_mode_and_distribution)
 {
     const struct initializer *i;
@@ -707,6 +729,8 @@ int main(void)
         UNIT(policies_follow_the_model_or_stay_a_layer_s_own),
         UNIT(types_that_cores_have_not_are_computed_in_the_nearest), UNIT(every_class_is_read),
         UNIT(a_field_beside_a_switch_that_is_off_says_nothing),
+        UNIT(both_directions_give_zeros_where_a_mask_is_if_they_give_sequences),
+        UNIT(how_random_bits_were_drawn_says_nothing),
         UNIT(variance_scaling_says_its_mode_and_distribution),
         UNIT(other_names_and_spellings_are_taken), UNIT(a_model_is_a_layer_of_another_one),
         UNIT(training_is_taken_where_it_changes_nothing),
