@@ -115,10 +115,10 @@ ps_t hbm_queue_full_until(struct hbm_queue *q, int64_t limit, ps_t at)
     over = q->bursts - limit + 1;       /* so many have to leave */
     for (size_t k = q->first; over > 0; k++) {
         const struct hbm_held *i = &q->held[k];
-        int64_t times = div_up(over, i->bursts);
+        int64_t times = i->times;
 
-        if (times > i->times)
-            times = i->times;
+        if (times > 1 && times * i->bursts > over)      /* divisions are dear */
+            times = div_up(over, i->bursts);
         at = i->leave_at + (times - 1) * i->step_ps;
         over -= times * i->bursts;
     }
