@@ -71,6 +71,8 @@ int expand_vector_element(struct graph *g, int x, int update, int at, enum graph
  * where there are few.
  */
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
+/* A gather or scatter without the numbers of its index vectors that are always zero. */
+int expand_starts(struct graph *g, const struct graph_node *n);
 /* Whether a gather or scatter is by one index; and where its indices are put together of single
  * numbers, which node has number `part`, else NODE_NONE. */
 bool expand_is_single(const struct graph *g, const struct graph_node *n);

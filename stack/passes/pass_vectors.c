@@ -3,6 +3,8 @@
  * updates of vectors, by any operation, become what kernels do tile by tile (stack/expand/vector.c):
  * before the pass that finds starts, of which these make more. Products of one row with each of many
  * matrices become sums (stack/expand/row.c): before dots are put into order, which copies those.
+ * Index vectors lose their zeros (stack/expand/starts.c): before indices are assumed, and nothing can
+ * be told of them any more.
  */
 #include "stack/passes/pass.h"
 #include "stack/passes/vectors.h"
@@ -18,6 +20,9 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     (void)node;
     if (chip && n->op == HLO_DOT)
         return expand_row(&w->to, n, chip);
+    if (!n->unit && (n->op == HLO_GATHER || n->op == HLO_SCATTER) &&
+        w->to.node[n->operand[0]].shape.rank > 1)
+        return expand_starts(&w->to, n);
     if (n->trips || n->unit || n->operand_count == 0 || w->to.node[n->operand[0]].shape.rank != 1)
         return NODE_NONE;
     made = expand_vector(&w->to, n);
