@@ -60,8 +60,9 @@ int nn_lamb(struct graph *g, const struct nn_adam *o, int variable, int gradient
     int own = length_of(g, variable), length = length_of(g, change);
     int zero = graph_splat(g, own, 0.0), one = graph_splat(g, own, 1.0), ratio;
 
-    ratio = graph_select(g, graph_compare(g, COMPARE_GT, nn_multiply(g, own, length), zero),
-                         graph_binary(g, HLO_DIVIDE, own, length), one);
+    ratio = graph_binary(g, HLO_DIVIDE, own, length);
+    ratio = graph_select(g, graph_compare(g, COMPARE_GT, nn_multiply(g, own, length), zero), ratio,
+                         one);
     int scaled = nn_multiply(g, rate, ratio);
     return nn_subtract(g, variable, nn_multiply(g, nn_spread(g, scaled, variable), change));
 }

@@ -142,7 +142,7 @@ static int masked_loss(struct zoo *z, int x, int table)
 {
     int64_t count = div_up(z->o->sequence * MASKED_PERCENT, 100), rows = z->o->batch;
     struct shape flat = shape_make(z->o->dtype, ZOO_DIMS(rows * z->o->sequence, z->width));
-    int at, labels, loss;
+    int at, labels, loss, bias;
 
     count = count < MASKED_MAX ? count : MASKED_MAX;
     zoo_enter(z, "words");
@@ -150,7 +150,8 @@ static int masked_loss(struct zoo *z, int x, int table)
     labels = graph_parameter(z->g, shape_make(DTYPE_S32, ZOO_DIMS(rows, count)), "labels");
     x = nn_embedding(z->g, graph_reshape(z->g, x, flat), at);
     x = zoo_layer_norm(z, "norm", nn_gelu(z->g, zoo_dense(z, "dense", x, z->width), true));
-    x = nn_bias(z->g, words_of(z, x, table), zoo_weight(z, "bias", ZOO_DIMS(BERT_WORDS)));
+    bias = zoo_weight(z, "bias", ZOO_DIMS(BERT_WORDS));
+    x = nn_bias(z->g, words_of(z, x, table), bias);
     loss = nn_cross_entropy(z->g, x, labels);
     zoo_leave(z);
     return loss;
