@@ -63,6 +63,15 @@ static int print_gradients(void)
     return 0;
 }
 
+/* what only a training reads has no value else */
+static bool is_read(int variable)
+{
+    for (int i = 0; i < k.graph.g.parameter_count; i++)
+        if (k.t.parameter[i].kind == TRACE_VARIABLE && k.t.parameter[i].index == variable)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     int status;
@@ -80,7 +89,7 @@ int main(int argc, char **argv)
     }
     krig_trace(&k);
     for (int i = 0; i < k.set.count; i++)
-        if (i != k.m.seed_variable)
+        if (i != k.m.seed_variable && is_read(i))
             print("VAR", k.set.variable[i].name, krig_value(&k, k.set.variable[i].name),
                   shape_elems(&k.set.variable[i].shape));
     for (int i = 0; i < k.m.input_count; i++) {
