@@ -202,7 +202,7 @@ int expand_eigh(struct expand_site *s)
     struct hlo_builder *b = s->b;
     const struct hlo_type *t = &s->from->type;
     bool is_lower, is_sorted;
-    int x = matrix_open(s, 0), one, values, vectors;
+    int x = matrix_open_apart(s, 0), one, values, vectors;
     int64_t n = matrix_rows(b, x), low[3] = {0}, high[3] = {0, n % 2, n % 2};
     struct turns turns = {.half = (n + 1) / 2, .tolerance = 1e-14};
     struct expand_loop loop = {.count = COUNT, .body = round_body, .goes_on = goes_on,

@@ -13,15 +13,6 @@ static int size_of(struct hlo_builder *b, int x)
     return ar_abs(b, x);
 }
 
-static int reduce_rows(struct hlo_builder *b, int x, enum hlo_opcode op, int init)
-{
-    struct hlo_type t = *hlo_type_of(b, x);
-    int64_t dim = 1, kept[3] = {t.dim[0], 1, t.dim[2]};
-
-    x = hlo_reduce(b, x, init, 1, &dim, hlo_scalar_computation(b->module, op, t.element));
-    return hlo_reshape(b, x, 3, kept);
-}
-
 /* the row of the first of the largest elements from row j on: s32 [batch, 1, 1] */
 static int pivot_row(struct hlo_builder *b, int column, int j)
 {
@@ -30,11 +21,11 @@ static int pivot_row(struct hlo_builder *b, int column, int j)
     int is_largest;
 
     size = ar_sel(b, below, size, ar_num(b, size, -1));
-    largest = reduce_rows(b, size, OPCODE_MAXIMUM, hlo_constant(b, &scalar, -1));
+    largest = matrix_reduce_rows(b, size, OPCODE_MAXIMUM, hlo_constant(b, &scalar, -1));
     rows = matrix_row_number(b, size);
     is_largest = ar_and(b, below, ar_ge(b, size, matrix_spread(b, largest, size)));
     rows = ar_sel(b, is_largest, rows, ar_int(b, rows, INT32_MAX));
-    rows = reduce_rows(b, rows, OPCODE_MINIMUM, ar_scalar(b, ELEMENT_S32, INT32_MAX));
+    rows = matrix_reduce_rows(b, rows, OPCODE_MINIMUM, ar_scalar(b, ELEMENT_S32, INT32_MAX));
     /* a column of NaN has no largest: it keeps its row */
     return ar_sel(b, ar_eq(b, rows, ar_int(b, rows, INT32_MAX)), ar_spread(b, j, rows), rows);
 }
@@ -78,18 +69,14 @@ int expand_lu(struct expand_site *s)
     const struct hlo_type *t = &s->from->type;
     int x = matrix_open(s, 0), result[3], numbers;
     int64_t m = matrix_rows(b, x), n = matrix_columns(b, x), least = m < n ? m : n;
-    int64_t dim[3] = {hlo_type_of(b, x)->dim[0], m, 1};
     struct expand_loop loop = {.count = COUNT, .body = round_body, .rounds = least};
-    struct hlo_type order = hlo_array_type(b->module->arena, ELEMENT_S32, 3, dim), pivots;
 
     if (!hlo_type_is_tuple(t) || t->part_count != 3)
         return expand_refuse(s, "its results must be a matrix, pivots and a permutation");
-    dim[1] = least;
-    pivots = hlo_array_type(b->module->arena, ELEMENT_S32, 3, dim);
-    numbers = hlo_iota(b, &order, 1);
+    numbers = matrix_row_number(b, matrix_zero(b, x, least, 1));
     loop.state[PACKED] = x;
-    loop.state[PIVOTS] = hlo_constant_int(b, &pivots, 0);
-    loop.state[ORDER] = numbers;
+    loop.state[PIVOTS] = ar_int(b, numbers, 0);
+    loop.state[ORDER] = matrix_row_number(b, matrix_zero(b, x, m, 1));
     expand_loop(b, &loop);
     for (int i = 0; i < 3; i++)
         result[i] = matrix_close(b, loop.state[i], &t->part[i]);

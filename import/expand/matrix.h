@@ -1,6 +1,9 @@
 /*
  * Batches of matrices [batch, rows, columns] for linear algebra in loops: columns [batch, rows, 1],
  * rows [batch, 1, columns] and numbers [batch, 1, 1] at places that are computed (s32 scalars).
+ *
+ * Many small ones lie across: [rows, columns, batch / 128, 128], so that a vector has an element of
+ * each of 1024 matrices in place of all elements of one. What pads the batch is zero at first.
  */
 #ifndef EXPAND_MATRIX_H
 #define EXPAND_MATRIX_H
@@ -10,6 +13,7 @@
 /* all dimensions before the last two as one; narrow floats and f64 as f32 */
 int matrix_open(struct expand_site *s, int operand);
 int matrix_open_vector(struct expand_site *s, int operand);    /* [.., n] to [batch, n, 1] */
+int matrix_open_apart(struct expand_site *s, int operand);     /* never across */
 /* back to a type of the instruction, converted to its element */
 int matrix_close(struct hlo_builder *b, int x, const struct hlo_type *t);
 
@@ -37,4 +41,5 @@ int matrix_squares(struct hlo_builder *b, int x);              /* of magnitudes;
 int matrix_conjugate(struct hlo_builder *b, int x);            /* real ones: x */
 int matrix_sum_rows(struct hlo_builder *b, int x);             /* [batch, 1, columns] */
 int matrix_sum_columns(struct hlo_builder *b, int x);          /* [batch, rows, 1] */
+int matrix_reduce_rows(struct hlo_builder *b, int x, enum hlo_opcode op, int init);
 #endif
