@@ -355,6 +355,10 @@ static int read_member(struct arrays *from, const char *name, struct arena *a,
 
     for (int k = 0; k < from->zip.count; k++)
         names[k] = from->zip.name[k];
+    if (i < 0 && strcmp(name, "x_test") == 0 && zipfile_find(&from->zip, "x_train.npy") >= 0 &&
+        zipfile_find(&from->zip, "y_train.npy") >= 0)
+        return err_at(e, from->where, 0, 0, "has no \"x_test\" to test with; others are named as in "
+                      "%s:x_train,y_train,x_train,y_train", from->where);
     if (i < 0)
         return err_at(e, from->where, 0, 0, "has no array \"%s\"%s; it holds %s", name,
                       text_did_you_mean(arena_printf(a, "%s.npy", name), names,

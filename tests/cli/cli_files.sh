@@ -64,4 +64,15 @@ expect 0 'policy float32,' train "$work/half.json" --data $data $small --batch 6
     --policy float32
 expect 0 'mixed_bfloat16, 8 samples' summary "$work/half.json"
 
+# ----- samples to train on alone
+mkdir "$work/alone" && (cd "$work/alone" && unzip -q "$OLDPWD/$data" x_train.npy y_train.npy 2>/dev/null &&
+    python3 -c "import zipfile; z = zipfile.ZipFile('../alone.npz', 'w')
+for name in ('x_train.npy', 'y_train.npy'): z.write(name)" 2>/dev/null)
+if [ -f "$work/alone.npz" ]; then
+    refuse "has no \"x_test\" to test with; others are named as in $work/alone.npz:x_train,y_train,x_train,y_train" \
+        train $mlp --data "$work/alone.npz" $small --batch 64 --steps 1
+    expect 0 '256 training and 256 test' train $mlp --data "$work/alone.npz:x_train,y_train,x_train,y_train" $small \
+        --batch 64 --steps 1
+fi
+
 [ $failures -eq 0 ]
