@@ -344,6 +344,8 @@ static const char *why_nothing(const struct view *v)
     return ntrace_info(v->run)->level < TRACE_BUNDLE
            ? "This trace has no bundles: record with --trace-level bundle to see how often each "
              "ran and waited."
+           : ntrace_info(v->run)->listing
+           ? "The lines are of core 0's program, and this core has another one."
            : "This run is of no kernel with a source: systole kernel FILE --out DIR leaves one.";
 }
 
