@@ -226,7 +226,9 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
     units = w.has_whole_rows ? shape_elems(&w.rows->shape) / w.rows->lanes
                              : shape_elems(&w.rows->shape);
     bytes_per_us = (int64_t)(job->chip->dma_core_gbps * 1000);
-    out->hbm_bytes = 2 * w.rows->bytes + (w.is_scatter && !is_in_place(&w) ? 2 * w.result->bytes : 0);
+    out->hbm_bytes = 2 * w.rows->bytes;
+    if (w.is_scatter && !is_in_place(&w) && !index_by_windows(&w))
+        out->hbm_bytes += 2 * w.result->bytes;
     out->compute_cycles = !index_is_whole(&w) && index_shifts(&w) ? index_shift_cycles(&w) :
                           w.is_scatter && !index_is_whole(&w) ? index_scatter_cycles(&w)
                                                               : units * 6;

@@ -99,6 +99,7 @@ int index_gather_elements(struct index_work *w, struct err *e);
 int index_scatter(struct index_work *w, struct err *e);
 /* applying all updates in every panel, a block of them fetched ahead; INT64_MAX / 2: no plan fits */
 int64_t index_scatter_cycles(struct index_work *w);
+bool index_by_windows(const struct index_work *w);
 /* the case that needs no cutting: whole tiles; false if it is not that, or indices do not fit */
 bool index_is_whole(const struct index_work *w);
 bool index_whole_tiles(struct index_work *w);

@@ -450,7 +450,7 @@ static void update_block(struct scatter *s)
     m->next_sreg = kept;
 }
 
-/* a dynamic update: the panel begins where the block's first row goes */
+/* the panel begins where the block's first row goes; with one that goes nowhere, where the table does */
 static void open_block_panel(struct scatter *s)
 {
     struct index_work *w = s->w;
@@ -467,13 +467,16 @@ static void open_block_panel(struct scatter *s)
     for (int k = 0; k < w->components; k++)
         one[k] = word[k][0];
     index_spot(w, s->fast_dim, 0, one, PRED_INSIDE, &spot);
-    builder_set(&w->m, s->panel, spot.tile);
+    if (spot.is_inside.kind == OPERAND_REG)
+        emit_select(&w->code, s->panel.value, PRED_INSIDE, spot.tile, I(0));
+    else
+        builder_set(&w->m, s->panel, spot.tile);
     w->coordinate[s->fast_dim] = lane;
     w->m.next_sreg = kept;
     move_panel(s, w->result, true);     /* which has the operand, and what blocks before changed */
 }
 
-static void apply_updates(struct scatter *s, bool is_dynamic)
+static void apply_updates(struct scatter *s, bool has_panels)
 {
     struct index_work *w = s->w;
     struct index_nest nest;
@@ -486,10 +489,10 @@ static void apply_updates(struct scatter *s, bool is_dynamic)
     builder_set(&w->m, s->lane, I(0));
     counter = builder_loop_begin(&w->m, s->updates->tiles_down / s->block_tile_rows);
     block_begin(s);
-    if (is_dynamic)
+    if (has_panels)
         open_block_panel(s);
     update_block(s);
-    if (is_dynamic)
+    if (has_panels)
         move_panel(s, w->result, false);
     builder_loop_end(&w->m, counter);
     index_nest_end(w, &nest);
@@ -561,6 +564,29 @@ static struct scatter scatter_of(struct index_work *w)
                             .across = w->rows->is_linear ? 1 : w->rows->tiles_across};
 }
 
+/*
+ * Windows whose rows lie together, each at a place of its own: a scatter of few into a large table
+ * in its place brings in what a window covers, as a dynamic update does, and not the table.
+ */
+bool index_by_windows(const struct index_work *w)
+{
+    const struct array *t = w->result, *u = w->rows;
+    const struct chip *chip = w->job->chip;
+    int64_t fetch = 3 * (int64_t)chip->dma_read_ns * chip->chip_clock_mhz / 1000, windows;
+    double table;
+
+    if (!w->indices || !w->has_whole_rows || !w->table || w->table->space != t->space ||
+        w->table->address != t->address || w->axis[t->row_dim].is_batch ||
+        w->axis[t->row_dim].rows_dim != u->row_dim)
+        return false;
+    for (int d = 0; d < w->indices->shape.rank; d++)
+        if (d != w->vector_dim && (w->rows_dim_of[d] == u->row_dim || w->rows_dim_of[d] == u->lane_dim))
+            return false;
+    windows = u->tile_count / u->tiles_across;
+    table = 2.0 * (double)t->bytes * (double)chip->chip_clock_mhz / (chip->dma_core_gbps * 1e3);
+    return (double)(windows * (fetch + BLOCK_SCALAR_CYCLES)) < table;
+}
+
 /* of a tile row of updates: padding is gone through, too, and the elements of a batch wait
  * together for their rotations */
 static int64_t tile_row_cycles(const struct scatter *s)
@@ -576,7 +602,7 @@ static int64_t tile_row_cycles(const struct scatter *s)
 
 int64_t index_scatter_cycles(struct index_work *w)
 {
-    bool is_dynamic = !w->indices;
+    bool is_dynamic = !w->indices || index_by_windows(w);
     struct scatter s = scatter_of(w);
     const struct chip *chip = w->job->chip;
     int64_t block, fetch, panels;
@@ -593,7 +619,7 @@ int64_t index_scatter_cycles(struct index_work *w)
 
 int index_scatter(struct index_work *w, struct err *e)
 {
-    bool is_dynamic = !w->indices;
+    bool is_dynamic = !w->indices || index_by_windows(w);
     struct scatter s = scatter_of(w);
 
     if (plan(&s, is_dynamic, e))
