@@ -258,9 +258,11 @@ bool module_plan_is_made_of(const struct module_plan *p, const struct module_buf
     bool is_fine = b->last == result->made && b->bytes == result->bytes &&
                    s->kind == STEP_KERNEL && kernel_kind_of(s->body) == kernel_kind_named("loop");
 
-    for (int k = 0; is_fine && k < s->result_count; k++)
+    for (int k = 0; is_fine && k < s->result_count; k++) {
         if (module_plan_buffer(p, s->result[k]) == result)
             own = s->result[k];
+        is_fine = module_plan_buffer(p, s->result[k]) != b;     /* nobody reads that: it is made here */
+    }
     for (int k = 0; own && is_fine && k < s->operand_count; k++)
         if (module_plan_buffer(p, s->operand[k]) == b)
             is_fine = is_pointwise(p, s, own, s->operand[k]);

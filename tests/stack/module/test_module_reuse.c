@@ -213,10 +213,13 @@ static void draw_body(struct draw *d, int count)
 
 static uint64_t seed_of(int i)
 {
+    static const uint64_t found[] = {70304, 610597};    /* that were wrong once */
     static uint64_t today;
 
     if (given_seed)
         return given_seed + (uint64_t)i;
+    if (i < (int)COUNT_OF(found))
+        return found[i];
     if (!today)
         today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
     return (i % 2 ? today : 1) + (uint64_t)i;
