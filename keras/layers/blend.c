@@ -1,8 +1,10 @@
 /* Makes the matrices by which dimensions become others, and multiplies by them. */
 #include "keras/layers/blend.h"
 
+#include <inttypes.h>
 #include <math.h>
 
+#define BLEND_ELEMENTS_MAX (1 << 26)
 #define PI 3.14159265358979323846
 
 /* how far a kernel reaches, in old pixels */
@@ -84,6 +86,14 @@ int blend_pixels(struct graph *g, int how, bool antialiases, int64_t to, int64_t
             blend_row(w + i * from, how, at, wide, from);
     }
     return matrix_of(g, w, to, from);
+}
+
+int blend_check(const struct layer *l, int64_t to, int64_t from, struct err *e)
+{
+    if ((double)to * (double)from <= BLEND_ELEMENTS_MAX)
+        return 0;
+    return layer_fail(l, e, "to make %" PRId64 " of %" PRId64 " elements takes a matrix of more than "
+                      "%d", to, from, BLEND_ELEMENTS_MAX);
 }
 
 int64_t adaptive_start(int64_t which, int64_t to, int64_t from)

@@ -14,6 +14,8 @@
 int blend_pixels(struct graph *g, int how, bool antialiases, int64_t to, int64_t from);
 /* means of the windows of adaptive pooling */
 int blend_means(struct graph *g, int64_t to, int64_t from);
+/* -1: the matrix would have more elements than a host should hold for one layer */
+int blend_check(const struct layer *l, int64_t to, int64_t from, struct err *e);
 /* dimension `dim` of x by the matrix: a product in f32, then the dimension back to its place */
 int layer_blend(struct graph *g, int x, int dim, int matrix);
 

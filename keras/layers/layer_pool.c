@@ -108,8 +108,11 @@ static int shape_adaptive_pool(const struct layer *l, const struct shape *in, in
     (void)count;
     if (layer_image_shape(l, in, out, e) != 0)
         return -1;
-    for (int i = 0; i < layer_spatial_dims(l->kind); i++)
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
+        if (blend_check(l, l->c.size[i], out->dim[i], e) != 0)
+            return -1;
         out->dim[i] = l->c.size[i];
+    }
     layer_sample_shape(l, out);
     return 0;
 }

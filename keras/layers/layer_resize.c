@@ -50,19 +50,10 @@ static int64_t resized(const struct layer *l, int axis, int64_t length)
     return l->kind == LAYER_RESIZING ? l->c.size[axis] : length * l->c.size[axis];
 }
 
-static int shape_resize(const struct layer *l, const struct shape *in, int count,
-                        struct shape *out, struct err *e)
+/* it is no repetition of what is there */
+static bool needs_blend(const struct layer *l, int64_t to, int64_t from)
 {
-    (void)count;
-    if (layer_image_shape(l, in, out, e) != 0)
-        return -1;
-    if (l->c.crops_aspect && l->c.pads_aspect)
-        return layer_fail(l, e, "\"crop_to_aspect_ratio\" and \"pad_to_aspect_ratio\" are both "
-                          "true; one may be");
-    for (int i = 0; i < layer_spatial_dims(l->kind); i++)
-        out->dim[i] = resized(l, i, out->dim[i]);
-    layer_sample_shape(l, out);
-    return 0;
+    return l->c.choice != INTERPOLATION_NEAREST || to % from != 0;
 }
 
 /* how long one side is of an image that has the shape `to` and the other side of `is` */
@@ -71,6 +62,46 @@ static int64_t shaped_length(const int64_t *to, const int64_t *is, int axis)
     int64_t length = is[1 - axis] * to[axis] / to[1 - axis];
 
     return length < 1 ? 1 : length;
+}
+
+/* a side of an image, once a part of it is taken or edges are put around it */
+static int64_t taken_length(const struct layer *l, const int64_t *is, int axis)
+{
+    int64_t shaped = l->c.crops_aspect || l->c.pads_aspect ? shaped_length(l->c.size, is, axis) : 0;
+
+    if (l->c.crops_aspect)
+        return shaped < is[axis] ? shaped : is[axis];
+    if (l->c.pads_aspect && shaped > is[axis])          /* as much on either side, as Keras has it */
+        return is[axis] + (shaped - is[axis]) / 2 * 2;
+    return is[axis];
+}
+
+static int shape_resize(const struct layer *l, const struct shape *in, int count,
+                        struct shape *out, struct err *e)
+{
+    struct shape image;
+    double elems;
+
+    (void)count;
+    if (layer_image_shape(l, in, out, e) != 0)
+        return -1;
+    if (l->c.crops_aspect && l->c.pads_aspect)
+        return layer_fail(l, e, "\"crop_to_aspect_ratio\" and \"pad_to_aspect_ratio\" are both "
+                          "true; one may be");
+    image = *out;
+    elems = (double)image.dim[image.rank - 1];
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
+        int64_t from = taken_length(l, image.dim, i);
+
+        elems *= (double)from;
+        out->dim[i] = resized(l, i, from);
+        if (needs_blend(l, out->dim[i], from) && blend_check(l, out->dim[i], from, e) != 0)
+            return -1;
+    }
+    if (l->c.pads_aspect && elems > 0x1p31)
+        return layer_fail(l, e, "\"pad_to_aspect_ratio\" makes images of more than 2^31 elements");
+    layer_sample_shape(l, out);
+    return 0;
 }
 
 /* every element of dimension `dim` `times` times */
@@ -99,12 +130,10 @@ static int call_aspect(struct layer_call *c, int x)
     int fill;
 
     for (int i = 0; i < 2; i++) {
-        int64_t shaped = shaped_length(l->c.size, &s.dim[1], i), is = s.dim[1 + i];
+        int64_t is = s.dim[1 + i], taken = taken_length(l, &s.dim[1], i);
 
-        low[1 + i] = l->c.crops_aspect && shaped < is ? (is - shaped) / 2 : 0;
-        limit[1 + i] = low[1 + i] + (l->c.crops_aspect && shaped < is ? shaped : is);
-        if (l->c.pads_aspect && shaped > is)
-            low[1 + i] = (shaped - is) / 2;     /* on either side, as Keras has it */
+        low[1 + i] = (taken < is ? is - taken : taken - is) / 2;
+        limit[1 + i] = low[1 + i] + taken;
     }
     if (l->c.crops_aspect)
         return graph_slice(g, x, low, limit, NULL);

@@ -128,6 +128,18 @@ TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(ONE("Resizing", "'height': 2, 'width': 2, 'pad_to_aspect_ratio': true, "
                        "'fill_mode': 'reflect'"),
                    "layer \"l\": \"fill_mode\" is \"reflect\"; it must be \"constant\"");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [" INPUT("x", 4, 60000, 99)
+                   ", {'class_name': 'Resizing', 'config': {'name': 'l', 'height': 500, 'width': 5, "
+                   "'interpolation': 'nearest', 'pad_to_aspect_ratio': true}}]}}", "layer \"l\": to make "
+                   "500 of 6000000 elements takes a matrix of more than 67108864");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [" INPUT("x", 4, 60000, 99)
+                   ", {'class_name': 'Resizing', 'config': {'name': 'l', 'height': 10, 'width': 1, "
+                   "'pad_to_aspect_ratio': true}}]}}", "layer \"l\": \"pad_to_aspect_ratio\" makes "
+                   "images of more than 2^31 elements");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [" INPUT("x", 16384, 1, 1)
+                   ", {'class_name': 'Resizing', 'config': {'name': 'l', 'height': 16385, 'width': 1, "
+                   "'interpolation': 'bicubic'}}]}}", "layer \"l\": to make 16385 of 16384 elements "
+                   "takes a matrix of more than 67108864");
     expect_refusal(ONE("AdaptiveMaxPooling2D", "'output_size': 0"),
                    "layer \"l\": \"output_size\" is 0, not in 1..1024");
     expect_refusal(ONE("SpectralNormalization", "'layer': {'class_name': 'Flatten', 'config': {}}"),
