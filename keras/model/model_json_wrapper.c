@@ -114,6 +114,8 @@ struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer
     l->is_trainable = l->is_trainable && !json_is_false(json_object_get(config, "trainable"));
     l->wrapped[0] = inner_name(r, inner, "forward", l);
     l->wrapped[1] = inner_name(r, json_object_get(config, "backward_layer"), "backward", l);
+    if (strcmp(l->wrapped[0], l->wrapped[1]) == 0)      /* variables are told apart by them */
+        l->wrapped[1] = arena_printf(r->arena, "backward_%s", l->wrapped[1]);
     if (strcmp(class_of(layer), "TimeDistributed") == 0)
         l->is_distributed = true;
     else if (strcmp(class_of(layer), "SpectralNormalization") == 0

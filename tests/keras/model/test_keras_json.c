@@ -218,6 +218,16 @@ TEST(both_directions_give_zeros_where_a_mask_is_if_they_give_sequences)
     }
 }
 
+TEST(both_directions_of_one_name_have_variables_of_their_own)
+{
+#define NAMED_LSTM "{'class_name': 'LSTM', 'config': {'name': 'b', 'units': 2}}"
+    load("{'class_name': 'Sequential', 'config': {'layers': [" INPUT("x", 4, 2) ", "
+         "{'class_name': 'Bidirectional', 'config': {'name': 'l', 'layer': " NAMED_LSTM
+         ", 'backward_layer': " NAMED_LSTM "}}]}}");
+    assert_string_equal(set.variable[0].name, "l/b/lstm_cell/kernel");
+    assert_string_equal(set.variable[3].name, "l/backward_b/lstm_cell/kernel");
+}
+
 TEST(how_random_bits_were_drawn_says_nothing)
 {
     if (read_text(ONE("RandomFlip", "'mode': 'horizontal', 'seed': null, 'rng_type': 'stateless'")) != 0)
@@ -451,6 +461,7 @@ int main(void)
         UNIT(types_that_cores_have_not_are_computed_in_the_nearest), UNIT(every_class_is_read),
         UNIT(a_field_beside_a_switch_that_is_off_says_nothing),
         UNIT(both_directions_give_zeros_where_a_mask_is_if_they_give_sequences),
+        UNIT(both_directions_of_one_name_have_variables_of_their_own),
         UNIT(how_random_bits_were_drawn_says_nothing),
         UNIT(variance_scaling_says_its_mode_and_distribution),
         UNIT(other_names_and_spellings_are_taken), UNIT(a_model_is_a_layer_of_another_one),
