@@ -46,6 +46,8 @@ int expand_dot_by_vectors(struct graph *g, const struct graph_node *n, const int
  * to the same bits. NODE_NONE: `n` is another node, or its table is long.
  */
 int expand_lookup(struct graph *g, const struct graph_node *n);
+/* A gather that surely becomes one by comparison, so that its indices may be what a kernel made. */
+bool expand_is_compared(const struct graph *g, const struct graph_node *n);
 /* The operation that combines two elements as a scatter does; false: it replaces one. */
 bool expand_combines(enum graph_reduce kind, enum graph_op *op);
 /*

@@ -154,7 +154,7 @@ static int component(struct graph *g, int indices, const struct graph_gather *d,
     struct shape s = g->node[indices].shape;
     int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
 
-    if (d->index_vector_dim < s.rank) {
+    if (d->index_vector_dim < s.rank && s.dim[d->index_vector_dim] > 1) {
         for (int i = 0; i < s.rank; i++)
             limit[i] = s.dim[i];
         start[d->index_vector_dim] = which;
@@ -247,6 +247,24 @@ static int look_up_rows(struct graph *g, int rows, int places, const struct look
     return pick(g, rows, places, all.rank - 1);
 }
 
+/* of single elements; false: of windows */
+static bool takes_elements(const struct graph *g, const struct graph_node *n)
+{
+    for (int i = 0; i < g->node[n->operand[0]].shape.rank; i++)
+        if (n->gather->slice_sizes[i] != 1)
+            return false;
+    return true;
+}
+
+bool expand_is_compared(const struct graph *g, const struct graph_node *n)
+{
+    struct lookup l;
+
+    return n->op == HLO_GATHER && !expand_is_single(g, n) && takes_elements(g, n) &&
+           find_lookup(&g->node[n->operand[0]].shape, &g->node[n->operand[1]].shape, n->gather, &l) &&
+           l.table <= TABLE_MAX;
+}
+
 static int gather_by_comparison(struct graph *g, const struct graph_node *n)
 {
     struct shape operand = g->node[n->operand[0]].shape;
@@ -254,11 +272,9 @@ static int gather_by_comparison(struct graph *g, const struct graph_node *n)
     struct lookup l;
     int words, places;
 
-    for (int i = 0; i < operand.rank; i++)
-        if (d->slice_sizes[i] != 1)
-            return NODE_NONE;
-    if (!find_lookup(&operand, &g->node[n->operand[1]].shape, d, &l)
-        || !is_short(g, n->operand[0], &l))
+    if (!takes_elements(g, n) ||
+        !find_lookup(&operand, &g->node[n->operand[1]].shape, d, &l) ||
+        !is_short(g, n->operand[0], &l))
         return NODE_NONE;
     words = as_words(g, as_rows(g, n->operand[0], &l));
     places = clamped_places(g, n->operand[1], &operand, d, &l);

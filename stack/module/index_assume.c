@@ -15,9 +15,15 @@
 
 #define SEEDS 1048576                   /* of random bits, of which none is slower than another */
 
-/* operands first..end - 1 of a node are indices, starts or seeds; 0: none */
-static int index_operands(const struct graph_node *n, int *first)
+/*
+ * Operands first..end - 1 of a node are indices, starts or seeds that the scalar side reads; 0: none.
+ * A gather by comparison reads its indices as vectors do, which may be anything.
+ */
+static int index_operands(const struct graph *g, const struct graph_node *n, int *first)
 {
+    *first = 0;
+    if (n->op == HLO_GATHER && expand_is_compared(g, n))
+        return 0;
     switch (n->op) {
     case HLO_GATHER: case HLO_SCATTER: *first = 1; return 2;
     case HLO_CUSTOM_CALL:               /* the pages' table is the last one */
@@ -97,7 +103,7 @@ static bool asks_for_computed(const struct graph *g, bool is_main)
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
 
-        for (int k = 0, end = index_operands(n, &first); k < end; k++)
+        for (int k = 0, end = index_operands(g, n, &first); k < end; k++)
             if (k >= first && !knows(g, n, k, is_main))
                 return true;
         for (int k = 0; k < GRAPH_CALLED_MAX; k++)
@@ -115,7 +121,7 @@ static void keep_computed(struct graph *g)
     char name[32];
 
     for (int i = 0; i < g->node_count; i++)
-        for (int k = 0, end = index_operands(&g->node[i], &first); k < end; k++)
+        for (int k = 0, end = index_operands(g, &g->node[i], &first); k < end; k++)
             if (k >= first && !is_known(g, g->node[i].operand[k], true)) {
                 snprintf(name, sizeof(name), "computed.%d", count++);
                 graph_output(g, g->node[i].operand[k], name, -1);
@@ -205,7 +211,7 @@ static void copy_assuming(struct rewrite *w, int node, bool is_main)
     struct graph_node n = rewrite_node(w, node);
     int first;
 
-    for (int k = 0, end = index_operands(&n, &first); k < end; k++)
+    for (int k = 0, end = index_operands(w->from, old, &first); k < end; k++)
         if (k >= first && !knows(w->from, old, k, is_main))
             n.operand[k] = assume_index(w, old, n.operand[k], is_main);
     if (n.op == HLO_WHILE || n.op == HLO_CONDITIONAL)
@@ -312,7 +318,7 @@ static void find_wanted(const struct graph *g, struct wanted *wanted)
 
         int parts = parts_of(g, n);
 
-        for (int k = 0, last = index_operands(n, &first); k < last && parts == 0; k++)
+        for (int k = 0, last = index_operands(g, n, &first); k < last && parts == 0; k++)
             if (k >= first)
                 want(&wanted[before_reshapes(g, n->operand[k])], index_end(g, n, k, first),
                      n->op == HLO_CUSTOM_CALL);

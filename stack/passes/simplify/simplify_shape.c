@@ -172,21 +172,62 @@ static int reshape_of_iota(struct graph *g, const struct graph_node *n,
     return NODE_NONE;
 }
 
-/* a function of an array that a broadcast has given sizes of 1 alone: of the array without them */
+enum { SPREAD_DEPTH = 4 };              /* functions of functions, as an index is made of */
+
+static int function_without_spread(struct graph *g, const struct graph_node *n,
+                                   const struct shape *like, int depth);
+
+/*
+ * Node `x` with the dimensions of `like`, if a broadcast gave it sizes of 1 alone, or what it is a
+ * function of; or it is one number everywhere, which scalars of select and clamp are as they stand.
+ */
+static int without_spread(struct graph *g, int x, const struct shape *like, int depth,
+                          bool *has_array)
+{
+    struct graph_node a = g->node[x];
+    struct shape to = *like, from;
+
+    to.dtype = a.shape.dtype;
+    if (a.shape.rank == 0)
+        return x;
+    if (graph_op_is_elementwise(a.op)) {
+        *has_array = true;
+        return function_without_spread(g, &a, like, depth + 1);
+    }
+    if (a.op != HLO_BROADCAST)
+        return NODE_NONE;
+    from = g->node[a.operand[0]].shape;
+    if (from.rank == 0)
+        return graph_broadcast(g, a.operand[0], to, NULL);
+    if (!shape_same_dims(&from, like))
+        return NODE_NONE;
+    *has_array = true;
+    return a.operand[0];
+}
+
+static int function_without_spread(struct graph *g, const struct graph_node *n,
+                                   const struct shape *like, int depth)
+{
+    struct graph_node plain = *n;
+    int operand[3];
+    bool has_array = false;
+
+    for (int k = 0; k < n->operand_count; k++) {
+        operand[k] = depth > SPREAD_DEPTH ? NODE_NONE
+                     : without_spread(g, n->operand[k], like, depth, &has_array);
+        if (operand[k] == NODE_NONE)
+            return NODE_NONE;
+    }
+    plain.shape = *like;
+    plain.shape.dtype = n->shape.dtype;
+    return has_array ? graph_add(g, &plain, operand, n->operand_count) : NODE_NONE;
+}
+
+/* a function of arrays that broadcasts have given sizes of 1 alone: of the arrays without them */
 static int reshape_of_function(struct graph *g, const struct graph_node *n,
                                const struct graph_node *function)
 {
-    const struct graph_node *spread = &g->node[function->operand[0]];
-    struct graph_node plain = *function;
-    int x;
-
-    if (function->operand_count != 1 || spread->op != HLO_BROADCAST ||
-        shape_elems(&g->node[spread->operand[0]].shape) != shape_elems(&spread->shape) ||
-        !shape_same_dims(&g->node[spread->operand[0]].shape, &n->shape))
-        return NODE_NONE;
-    x = spread->operand[0];
-    plain.shape = n->shape;
-    return graph_add(g, &plain, &x, 1);
+    return function_without_spread(g, function, &n->shape, 0);
 }
 
 int simplify_reshape(struct graph *g, const struct graph_node *n)
@@ -202,14 +243,18 @@ int simplify_reshape(struct graph *g, const struct graph_node *n)
         return graph_reshape(g, a.operand[0], n->shape);
     if (a.op == HLO_CONSTANT && a.literal)
         return graph_literal(g, n->shape, a.literal);
+    if (graph_op_is_elementwise(a.op)) {
+        int made = reshape_of_function(g, n, &a);
+
+        if (made != NODE_NONE)
+            return made;
+    }
     if (a.op == HLO_CONVERT && n->shape.rank <= 1)      /* a vector: the conversion is nothing */
         return graph_convert(g, reshaped(g, a.operand[0], &n->shape), n->shape.dtype);
     if (a.op == HLO_TRANSPOSE)
         return reshape_of_transpose(g, n, &a);
     if (a.op == HLO_IOTA)
         return reshape_of_iota(g, n, &a);
-    if (graph_op_is_elementwise(a.op))
-        return reshape_of_function(g, n, &a);
     if (a.op == HLO_SLICE)
         return reshape_of_lane(g, n, &a);
     return a.op == HLO_BROADCAST ? reshape_of_broadcast(g, n, &a) : NODE_NONE;
