@@ -74,6 +74,8 @@ int nn_average_pool(struct graph *g, int x, const struct nn_window *w); /* paddi
 
 /* ---- attention: q, k, v are [batch, positions, heads, width] ---- */
 int nn_attention(struct graph *g, int q, int k, int v, bool is_causal);
+/* the same with scores of the type of q, as a program of bf16 throughout has them */
+int nn_attention_rounded(struct graph *g, int q, int k, int v, bool is_causal);
 /*
  * The same as a custom call (docs/kernels.md says how operands lie), the computation of which is
  * nn_attention's. Operands: their number and shapes; FLASH: q, k, v; PAGED: q, pages of k, pages of

@@ -23,7 +23,8 @@ static int mask_future(struct graph *g, int scores, int64_t past)
     return graph_select(g, is_seen, scores, graph_splat(g, scores, MASKED));
 }
 
-static int attend(struct graph *g, int q, int k, int v, bool is_causal, int64_t past)
+static int attend(struct graph *g, int q, int k, int v, bool is_causal, int64_t past,
+                  enum graph_dtype scores)
 {
     enum graph_dtype dtype = g->node[q].shape.dtype;
     double width = (double)g->node[q].shape.dim[3];
@@ -31,7 +32,7 @@ static int attend(struct graph *g, int q, int k, int v, bool is_causal, int64_t 
                               .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {3}};
     struct graph_dot mix = {.batch_count = 2, .lhs_batch = {0, 1}, .rhs_batch = {0, 2},
                             .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {1}};
-    int s = graph_dot_general(g, q, k, &score, DTYPE_F32, PRECISION_DEFAULT);
+    int s = graph_dot_general(g, q, k, &score, scores, PRECISION_DEFAULT);
 
     s = nn_scale(g, s, 1.0 / sqrt(width));
     if (is_causal)
@@ -43,7 +44,12 @@ static int attend(struct graph *g, int q, int k, int v, bool is_causal, int64_t 
 
 int nn_attention(struct graph *g, int q, int k, int v, bool is_causal)
 {
-    return attend(g, q, k, v, is_causal, 0);
+    return attend(g, q, k, v, is_causal, 0, DTYPE_F32);
+}
+
+int nn_attention_rounded(struct graph *g, int q, int k, int v, bool is_causal)
+{
+    return attend(g, q, k, v, is_causal, 0, g->node[q].shape.dtype);
 }
 
 /* ---- as a custom call ---- */
@@ -156,7 +162,8 @@ static struct graph *computation(struct graph *g, const struct graph_attention *
     q = turn_queries(body, a, operand[0], false);
     k = for_each_query_head(body, a, keys_of(body, a, operand, 0));
     v = for_each_query_head(body, a, keys_of(body, a, operand, 1));
-    o = attend(body, q, k, v, a->form != ATTENTION_FLASH || a->is_causal, a->kv_len - a->q_len);
+    o = attend(body, q, k, v, a->form != ATTENTION_FLASH || a->is_causal, a->kv_len - a->q_len,
+               DTYPE_F32);
     o = graph_reshape(body, turn_queries(body, a, o, true), shape[0]);
     graph_output(body, o, "o", -1);
     graph_freeze(body);

@@ -27,6 +27,7 @@ struct zoo {
     enum zoo_optimizer optimizer;
     int64_t width;                      /* of a text's positions, */
     int layers, heads;                  /* and what attends to them */
+    bool rounds_scores;                 /* to the model's type */
     int replica_count;
 };
 

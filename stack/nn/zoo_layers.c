@@ -127,7 +127,8 @@ static int attend(struct zoo *z, int x, bool is_gpt)
         k = project(z, "key", x, width);
         v = project(z, "value", x, width);
     }
-    x = nn_attention(z->g, q, k, v, is_gpt);
+    x = z->rounds_scores ? nn_attention_rounded(z->g, q, k, v, is_gpt)
+                         : nn_attention(z->g, q, k, v, is_gpt);
     zoo_enter(z, "out");
     x = nn_dense(z->g, x, zoo_weight(z, "kernel", ZOO_DIMS(z->heads, head, width)), 2);
     x = nn_bias(z->g, x, zoo_weight(z, "bias", ZOO_DIMS(width)));

@@ -162,6 +162,7 @@ void zoo_bert_large(struct zoo *z)
     int table, x;
 
     set_sizes(z, 1024, 24, 16);
+    z->rounds_scores = true;
     x = layers(z, bert_embedding(z, &table), false);
     z->optimizer = ZOO_LAMB;
     if (z->o->is_training)
