@@ -271,23 +271,27 @@ struct graph *library_normalization(struct shape x_shape, int axis, bool has_res
     return done(g);
 }
 
-struct graph *library_ragged_dot(int64_t groups, int64_t rows, int64_t k, int64_t n,
-                                enum library_ragged form, enum graph_dtype result, struct arena *a)
+struct graph *library_ragged_dot(const struct library_ragged *r, struct arena *a)
 {
     struct graph *g = begin("ragged_dot", a);
-    bool is_gradient = form == RAGGED_GRADIENT;
-    struct graph_dot dot = {.batch_count = 1, .contract_count = 1,
-                            .lhs_contract = {is_gradient ? 1 : 2},
-                            .rhs_contract = {form == RAGGED_TRANSPOSED ? 2 : 1}};
-    int64_t left[] = {groups, rows, k}, right[] = {groups, is_gradient ? rows : k, n};
-    int x, y;
+    bool is_gradient = r->form == RAGGED_GRADIENT, is_transposed = r->form == RAGGED_TRANSPOSED;
+    struct graph_dot dot = {.batch_count = 1, .contract_count = 1, .is_alone = 1,
+                            .lhs_contract = {is_gradient ? 1 : 2}, .rhs_contract = {1}};
+    int64_t left[] = {r->groups, r->rows, r->k};
+    int64_t right[] = {r->groups, is_gradient ? r->rows : is_transposed ? r->n : r->k,
+                       is_transposed ? r->k : r->n};
+    int64_t rest[] = {r->empty_groups, right[1], right[2]};
+    int x = parameter(g, shape_make(DTYPE_BF16, 3, left), "lhs");
+    int y = parameter(g, shape_make(DTYPE_BF16, 3, right), "rhs");
 
-    if (form == RAGGED_TRANSPOSED) {
-        right[1] = n;
-        right[2] = k;
-    }
-    x = parameter(g, shape_make(DTYPE_BF16, 3, left), "lhs");
-    y = parameter(g, shape_make(DTYPE_BF16, 3, right), "rhs");
-    graph_output(g, graph_dot_general(g, x, y, &dot, result, PRECISION_DEFAULT), "y", -1);
+    if (r->empty_groups && !is_gradient)
+        parameter(g, shape_make(DTYPE_BF16, 3, rest), "rhs of empty groups");
+    if (is_transposed)
+        y = graph_transpose(g, y, (int[]){0, 2, 1});
+    y = graph_dot_general(g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT);
+    y = graph_convert(g, y, DTYPE_BF16);
+    graph_output(g, y, "y", -1);
+    if (r->has_residuals)
+        graph_output(g, y, "residuals", -1);
     return done(g);
 }

@@ -28,9 +28,16 @@ struct graph *library_normalization(struct shape x, int axis, bool has_residuals
 /*
  * A ragged product as one of equal groups: [groups, rows of a group, k] by [groups, k, n], n and k
  * the other way round where the weights are transposed; its gradient by the weights contracts the
- * rows. Where the edges of groups lie is not in it: the compiler has no ragged product.
+ * rows. Where the edges of groups lie is not in it: the compiler has no ragged product. As the
+ * published peaks of memory prove it of XLA, it is a kernel that leaves f32, rounded by another,
+ * and transposed weights are copied first. Residuals are the result once more.
  */
-enum library_ragged { RAGGED_PLAIN, RAGGED_TRANSPOSED, RAGGED_GRADIENT };
-struct graph *library_ragged_dot(int64_t groups, int64_t rows, int64_t k, int64_t n,
-                                enum library_ragged form, enum graph_dtype result, struct arena *a);
+enum library_ragged_form { RAGGED_PLAIN, RAGGED_TRANSPOSED, RAGGED_GRADIENT };
+struct library_ragged {
+    enum library_ragged_form form;
+    int64_t groups, empty_groups;       /* with rows, and without: whose weights nobody reads */
+    int64_t rows, k, n;
+    bool has_residuals;
+};
+struct graph *library_ragged_dot(const struct library_ragged *r, struct arena *a);
 #endif

@@ -124,22 +124,23 @@ static const char *normalization(struct hardware_row *r, const json_t *args, str
     return NULL;
 }
 
-/* the number of groups and their rows, of a list of rows or of two numbers */
-static bool read_groups(const json_t *sizes, int64_t *groups, int64_t *rows)
+/* the number of groups with rows and without, and their rows, of a list or of two numbers */
+static bool read_groups(const json_t *sizes, struct library_ragged *r, int64_t *rows)
 {
     size_t i;
     json_t *size;
 
-    *groups = json_integer_value(json_object_get(sizes, "num_groups"));
+    r->groups = json_integer_value(json_object_get(sizes, "num_groups"));
     *rows = json_integer_value(json_object_get(sizes, "total_size"));
     if (json_is_array(sizes)) {
-        *groups = *rows = 0;
+        r->groups = *rows = 0;
         json_array_foreach(sizes, i, size) {
-            *groups += json_integer_value(size) > 0;
+            r->groups += json_integer_value(size) > 0;
             *rows += json_integer_value(size);
         }
+        r->empty_groups = (int64_t)json_array_size(sizes) - r->groups;
     }
-    return *groups > 0 && *rows >= *groups;
+    return r->groups > 0 && *rows >= r->groups;
 }
 
 static const char *ragged_dot(struct hardware_row *r, const json_t *args, struct arena *a)
@@ -147,20 +148,21 @@ static const char *ragged_dot(struct hardware_row *r, const json_t *args, struct
     const json_t *dims = json_object_get(json_object_get(args, "ragged_dot_dimension_numbers"),
                                          "dot_dimension_numbers");
     const json_t *contract = json_array_get(dims, 0);
-    int64_t left = json_integer_value(json_array_get(json_array_get(contract, 0), 0)), groups, rows;
+    int64_t left = json_integer_value(json_array_get(json_array_get(contract, 0), 0)), rows;
     int64_t right = json_integer_value(json_array_get(json_array_get(contract, 1), 0));
-    enum library_ragged form = left == 0 ? RAGGED_GRADIENT
-                              : right == 2 ? RAGGED_TRANSPOSED : RAGGED_PLAIN;
+    struct library_ragged p = {
+        .form = left == 0 ? RAGGED_GRADIENT : right == 2 ? RAGGED_TRANSPOSED : RAGGED_PLAIN,
+        .has_residuals = is_true(args, "return_residuals")};
     struct shape x, w;
-    int64_t n;
 
     if (!read_shape(json_object_get(args, "lhs"), 2, &x) ||
-        !read_shape(json_object_get(args, "rhs"), form == RAGGED_GRADIENT ? 2 : 3, &w) ||
-        !read_groups(json_object_get(args, "group_sizes"), &groups, &rows))
+        !read_shape(json_object_get(args, "rhs"), p.form == RAGGED_GRADIENT ? 2 : 3, &w) ||
+        !read_groups(json_object_get(args, "group_sizes"), &p, &rows))
         return "shapes that are not known here";
-    n = form == RAGGED_PLAIN ? w.dim[2] : w.dim[1];
-    hardware_set_graph(r, library_ragged_dot(groups, (rows + groups - 1) / groups, x.dim[1], n,
-                                            form, x.dtype, a));
+    p.rows = (rows + p.groups - 1) / p.groups;
+    p.k = x.dim[1];
+    p.n = p.form == RAGGED_PLAIN ? w.dim[2] : w.dim[1];
+    hardware_set_graph(r, library_ragged_dot(&p, a));
     return NULL;
 }
 

@@ -91,6 +91,8 @@ struct graph_dot {
     int lhs_batch[GRAPH_RANK_MAX], rhs_batch[GRAPH_RANK_MAX];
     int lhs_contract[GRAPH_RANK_MAX], rhs_contract[GRAPH_RANK_MAX];
     int has_order, order[GRAPH_RANK_MAX];
+    int is_alone;                       /* a kernel by itself, as of groups of rows: nothing else
+                                           goes into it, arrays lie in HBM and as they come */
 };
 
 /* one dimension of a window, as HLO's window={size= stride= pad= lhs_dilate= rhs_dilate=} */

@@ -17,7 +17,7 @@ static const struct field shape_fields[] = {
 static const struct field dot_fields[] = {
     SAVED(graph_dot, batch_count), SAVED(graph_dot, contract_count), SAVED(graph_dot, lhs_batch),
     SAVED(graph_dot, rhs_batch), SAVED(graph_dot, lhs_contract), SAVED(graph_dot, rhs_contract),
-    SAVED(graph_dot, has_order), SAVED(graph_dot, order)};
+    SAVED(graph_dot, has_order), SAVED(graph_dot, order), SAVED(graph_dot, is_alone)};
 
 static const struct field window_fields[] = {
     SAVED(graph_window, size), SAVED(graph_window, stride), SAVED(graph_window, pad_low),

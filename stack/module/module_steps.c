@@ -103,7 +103,8 @@ static struct module_step step_of(struct module_walk *w, int node)
     const struct graph_node *n = &w->g->node[node];
     struct module_step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
                             .unit = n->unit, .operand_count = n->operand_count,
-                            .result_count = n->tuple_count ? n->tuple_count : 1};
+                            .result_count = n->tuple_count ? n->tuple_count : 1,
+                            .is_in_hbm = n->op == HLO_DOT && n->dot.is_alone};
 
     s.operand = module_walk_values(w->plan, s.operand_count);
     s.result = module_walk_values(w->plan, s.result_count);

@@ -69,6 +69,8 @@ static bool stands_alone(const struct graph *g, const struct graph_node *n)
         return n->literal != NULL;
     case HLO_RESHAPE:
         return array_is_bitcast(&g->node[n->operand[0]].shape, &n->shape);
+    case HLO_DOT:
+        return n->dot.is_alone;
     default:
         return false;
     }

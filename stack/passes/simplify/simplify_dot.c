@@ -84,7 +84,7 @@ int simplify_dot_operand(struct graph *g, const struct graph_node *n)
     int operand[2] = {n->operand[0], n->operand[1]};
     bool has_changed = false;
 
-    if (n->op != HLO_DOT || n->dot.has_order)
+    if (n->op != HLO_DOT || n->dot.has_order || n->dot.is_alone)
         return NODE_NONE;
     for (int k = 0; k < 2; k++) {
         const struct graph_node *t = &g->node[operand[k]];
@@ -232,7 +232,7 @@ int simplify_dot_shape(struct graph *g, const struct graph_node *n)
     struct graph_node copy = *n;
     struct side lhs, rhs;
 
-    if (n->op != HLO_DOT || n->dot.has_order || dot_is_plain(g, n))
+    if (n->op != HLO_DOT || n->dot.has_order || n->dot.is_alone || dot_is_plain(g, n))
         return NODE_NONE;
     sort_pairs(&copy.dot);
     lhs = side_of(&copy.dot, false, g->node[n->operand[0]].shape.rank);

@@ -628,6 +628,32 @@ TEST(weights_of_attention_are_not_stored)
     assert_in_range(r.hbm_used_bytes, 1, heads * positions * (4 * size * 2 + positions * 4) + 65536);
 }
 
+/* its operand is turned before it and its result rounded behind it, each by a kernel, all in HBM */
+TEST(a_product_that_is_alone_has_nothing_else_in_its_kernel)
+{
+    struct graph_dot dot = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                            .rhs_contract = {1}};
+    const int64_t groups = 2, rows = 256, k = 128, n = 384;
+
+    for (int is_alone = 0; is_alone < 2; is_alone++) {
+        struct module_rig r = {.slice = "v5e-1", .relative = 1e-2, .absolute = 1e-2,
+                               .uses_fractions = true};
+        int64_t left[] = {groups, rows, k}, right[] = {groups, n, k};
+        int x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, left), "x");
+        int y = graph_parameter(&g, shape_make(DTYPE_BF16, 3, right), "y");
+
+        dot.is_alone = is_alone;
+        y = graph_transpose(&g, y, DIMS(0, 2, 1));
+        y = graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT);
+        graph_output(&g, graph_convert(&g, y, DTYPE_BF16), "z", -1);
+        module_rig_check(&r, &g, 1);
+        assert_int_equal(r.kernel_count, is_alone ? 3 : 1);
+        assert_in_range(r.hbm_used_bytes, is_alone ? 6 * groups * rows * n : 0,
+                        is_alone ? 1 << 30 : groups * (2 * k * (rows + n) + 2 * rows * n) + 65536);
+        one_graph_again();
+    }
+}
+
 /* maxima and sums along lanes lie along lanes themselves: each core stores those of its batches */
 TEST(sums_along_lanes_are_made_by_both_cores)
 {
@@ -684,6 +710,7 @@ int main(void)
         RUN(outputs_that_no_tap_meets_are_zero),
         RUN(convolutions_of_bytes_match),
         RUN(weights_of_attention_are_not_stored),
+        RUN(a_product_that_is_alone_has_nothing_else_in_its_kernel),
         RUN(sums_along_lanes_are_made_by_both_cores),
     };
 
