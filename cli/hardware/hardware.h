@@ -34,9 +34,11 @@ enum hardware_work {
     WORK_STEP                           /* of `model` on `slice`, with all its cores */
 };
 
-/* groups of devices of a mesh [2, 4], which number it row by row */
+/* of all cores of a slice, or of groups of devices of a mesh [2, 4], which number it row by row */
 struct hardware_collective {
     enum collective_kind kind;
+    enum collective_type type;
+    int cores;                          /* of the slice; 0: of the mesh */
     int group;                          /* 2: along the first axis of the mesh, 4: the second */
     int64_t bytes;                      /* that a device has before */
 };
@@ -113,7 +115,7 @@ void hardware_simulate(struct hardware_row *row, const struct hardware_target *t
 int hardware_simulate_all(struct hardware_file *f, const bool *wanted,
                           const struct hardware_target *t, bool with_best, struct arena *a,
                           struct err *e);
-/* hardware_collective.c: cycles of one collective of eight devices */
+/* hardware_collective.c: cycles of one, on the cores of a mesh, of a slice step by step */
 int hardware_simulate_collective(const struct hardware_row *row, const struct chip *chip,
                                  const char *chip_name, int64_t *cycles, struct err *e);
 /* hardware_step.c: a step of a whole model, on the row's own slice */

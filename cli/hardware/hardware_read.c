@@ -425,6 +425,8 @@ static int read_profile(struct hardware_file *file, const struct csv *c, struct 
         r->graph = hardware_rebuild(r->workload, r->group, r->flops, bytes, a, &why_not);
         if (!(r->measured_us > 0))
             hardware_leave_out(r, "no time of its own");
+        else if (hardware_read_all_reduce(r->workload, &r->collective))
+            r->work = WORK_COLLECTIVE;
         else if (r->graph)
             hardware_set_graph(r, r->graph);
         else

@@ -27,4 +27,7 @@ int hardware_read_kernels(struct hardware_file *file, const struct csv *c, struc
                           struct err *e);
 int hardware_read_plain(struct hardware_file *file, const struct csv *c, struct arena *a,
                         struct err *e);
+
+/* hardware_read_sums.c: of a profile's operation; false: it is no all-reduce that is known here */
+bool hardware_read_all_reduce(const char *hlo, struct hardware_collective *to);
 #endif

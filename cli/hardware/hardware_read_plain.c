@@ -121,6 +121,7 @@ static void read_collective(struct hardware_row *r, struct fields *f, struct are
     const char *kind = fields_text(f, "kind");
 
     r->group = kind;
+    c->type = COLLECTIVE_BF16;
     c->group = (int)fields_size(f, "group");
     c->bytes = fields_size(f, "bytes_per_device");
     r->workload = arena_printf(a, "%s of %d, %" PRId64 " bytes", kind, c->group, c->bytes);

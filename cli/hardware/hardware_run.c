@@ -33,7 +33,9 @@ double hardware_baseline_us(const struct hardware_row *row, const struct chip *c
     double bytes_us = row->bytes / (hbm_share * gbps * 1e3);
     double extra_us = row->time == TIME_HOST ? (double)chip->host_dispatch_us : 0;
 
-    return row->work == WORK_STEP ? NAN : fmax(flops_us, bytes_us) + constant_us + extra_us;
+    if (row->work == WORK_STEP || row->work == WORK_COLLECTIVE)
+        return NAN;
+    return fmax(flops_us, bytes_us) + constant_us + extra_us;
 }
 
 /* what a measurement counts beside the kernels */
