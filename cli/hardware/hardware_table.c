@@ -78,7 +78,7 @@ static const struct mark marks[] = {
 };
 
 static const struct { const char *name, *heading; int decimals; const char *suffix; } figures[] = {
-    {"mean", "mean", 1, " %"}, {"median", "median", 1, " %"},
+    {"second_mean", "second mean", 1, " %"}, {"mean", "mean", 1, " %"}, {"median", "median", 1, " %"},
     {"weighted", "weighted by time", 1, " %"}, {"ratio", "ratio of sums", 2, ""},
     {"covered", "time covered", 0, " %"}, {"memory_mean", "peak memory, mean", 1, " %"},
     {"memory_median", "peak memory, median", 1, " %"}};
