@@ -432,7 +432,7 @@ static void chain_in_vector_memory(void **state)
 {
     struct slice slice;
     struct chip chip;
-    struct hardware_target t = {&slice, &chip, CODEGEN_XLA, false};
+    struct hardware_target t = {.slice = &slice, .chip = &chip, .codegen = CODEGEN_XLA};
     struct hardware_row row = {.work = WORK_CHAIN, .map = "add", .elements = 1 << 20,
                                .time = TIME_KERNEL};
     struct err e;
