@@ -16,5 +16,7 @@ int copy_put(struct lower *l, const struct mosaic_op *op, const struct place *fr
              const struct place *to, const struct copy_way *w, int64_t *granules);
 /* granules that a copy to `p` raises its flag by: those of whole tiles; of a computed size */
 int64_t copy_granules(const struct place *p);
+/* whether its size is known as the kernel runs, and granules it then has */
+bool copy_has_size(const struct place *p);
 struct scalar copy_sized_granules(struct lower *l, const struct place *p);
 #endif

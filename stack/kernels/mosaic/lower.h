@@ -66,9 +66,8 @@ struct place {
     struct scalar late_part, late_sublane, late_back;   /* late_row / 8, its rest, 8 less that */
     struct scalar lane_turn;            /* 128 - late_lane */
     int64_t stride;                     /* rows of memory from row to row; 0: 1 */
-    bool has_size;                      /* along size_dim it has so many, known as the kernel runs */
-    int size_dim;
-    struct scalar size;
+    bool has_row_size, has_lane_size;   /* it has so many, known as the kernel runs: whole tiles */
+    struct scalar row_size, lane_size;
     bool has_half;                      /* the last of its tiles may be a half */
     bool is_spread;                     /* of one lane: it stands in all lanes */
     bool covers_rows, covers_lanes;     /* up to the end of the array: padding behind is its own */

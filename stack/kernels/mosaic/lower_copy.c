@@ -94,20 +94,48 @@ static void put_copy(struct lower *l, enum isa_opcode code, struct isa_operand f
                                                  I(level->to * GRANULES_PER_ROW), I(run)));
 }
 
-/* so many granules as a part of a computed size has: whole tiles of 128, 8 rows of 16 */
-static struct scalar sized_granules(struct lower *l, const struct place *p, bool is_run)
+bool copy_has_size(const struct place *p) { return p->has_row_size || p->has_lane_size; }
+
+static struct scalar product(struct lower *l, struct scalar a, struct scalar b)
 {
-    int64_t down = down_of(&p->t), across = across_of(&p->t), each;
-    struct isa_operand x;
+    struct isa_operand x, y;
     int to;
 
-    if (p->size_dim == p->t.lane_dim)   /* 128 lanes are a tile */
-        return is_run ? p->size : scalar_mul(l, p->size, down);
-    each = across * TILE_ROWS * GRANULES_PER_ROW;
-    x = scalar_use(l, p->size);
+    if (a.is_known || b.is_known)
+        return a.is_known ? scalar_mul(l, b, a.value) : scalar_mul(l, a, b.value);
+    x = scalar_use(l, a);
+    y = scalar_use(l, b);
     to = scalar_register(l);
-    emit_sshrl(&l->code, to, x, I(__builtin_ctz((unsigned)p->t.rows)));
-    return scalar_mul(l, scalar_keep(l, R(to)), each);
+    emit_smul(&l->code, to, x, y);
+    return scalar_keep(l, R(to));
+}
+
+static struct scalar shifted(struct lower *l, struct scalar s, int by)
+{
+    struct isa_operand x = scalar_use(l, s);
+    int to = scalar_register(l);
+
+    emit_sshrl(&l->code, to, x, I(by));
+    return scalar_keep(l, R(to));
+}
+
+/* granules that lie together in a part: of a tile row's lanes, of which 128 are a tile of 128; of a
+ * vector, 8 of whose words are one */
+static struct scalar run_granules(struct lower *l, const struct place *p)
+{
+    if (!p->has_lane_size)
+        return scalar_known(across_of(&p->t) * TILE_ROWS * GRANULES_PER_ROW);
+    return p->t.is_linear ? shifted(l, p->lane_size, 3) : p->lane_size;
+}
+
+/* of all of a part of a computed size: whole tiles */
+static struct scalar sized_granules(struct lower *l, const struct place *p)
+{
+    struct scalar run = run_granules(l, p), down = scalar_known(down_of(&p->t));
+
+    if (p->has_row_size)
+        down = shifted(l, p->row_size, __builtin_ctz((unsigned)p->t.rows));
+    return product(l, down, run);
 }
 
 /* Of two dimensions: row tiles one after the other, in each so many tiles as there are. */
@@ -115,21 +143,20 @@ static int copy_sized(struct lower *l, const struct mosaic_op *op, const struct 
                       const struct place *to, struct scalar flag, struct scalar a,
                       struct scalar b)
 {
-    const struct place *sized = from->has_size ? from : to;
+    const struct place *sized = copy_has_size(from) ? from : to;
     enum isa_opcode code = pallas_copy_code(from->space, to->space);
-    bool is_lanes = sized->size_dim == sized->t.lane_dim;
     struct scalar all, run;
     struct isa_operand x, y, n, r;
 
-    if (outer_count(&sized->t) != 1 || !from->has_size || !to->has_size)
+    if (outer_count(&sized->t) != 1 || from->has_row_size != to->has_row_size ||
+        from->has_lane_size != to->has_lane_size)
         return pallas_fail(l, op, "a part of a computed size of an array of %d dimensions",
                            sized->t.rank);
     if (to->has_half && to->space != MOSAIC_VMEM)
         return pallas_fail(l, op, "a part of a computed size that is no whole number of tiles for "
                           "certain is written");
-    all = sized_granules(l, sized, false);
-    run = is_lanes ? sized_granules(l, sized, true)
-                   : scalar_known(across_of(&sized->t) * TILE_ROWS * GRANULES_PER_ROW);
+    all = sized_granules(l, sized);
+    run = run_granules(l, sized);
     x = scalar_use(l, a);
     y = scalar_use(l, b);
     n = scalar_use(l, all);
@@ -349,13 +376,13 @@ int copy_put(struct lower *l, const struct mosaic_op *op, const struct place *fr
     if (from->lane || to->lane || from->has_late_lane || to->has_late_lane || from->stride > 1 ||
         to->stride > 1)
         return pallas_fail(l, op, "a copy from within a tile");
-    if (!is_linear && !from->has_size && !to->has_size && (splits_tiles(from) || splits_tiles(to)))
+    if (!is_linear && !copy_has_size(from) && !copy_has_size(to) && (splits_tiles(from) || splits_tiles(to)))
         return copy_parts(l, op, from, to, w, granules);
     if (from->sublane || to->sublane || from->has_late_row || to->has_late_row)
         return pallas_fail(l, op, "a copy from within a tile");
     a = scalar_mul(l, place_row(l, from), GRANULES_PER_ROW);
     b = scalar_mul(l, place_row(l, to), GRANULES_PER_ROW);
-    if (from->has_size || to->has_size)
+    if (copy_has_size(from) || copy_has_size(to))
         return w->is_remote ? pallas_fail(l, op, "a part of a computed size to another device")
                             : copy_sized(l, op, from, to, w->flag, a, b);
     *granules = put_levels(l, op, w, &from->t, &to->t, TILE_ROWS, a, b);
@@ -384,5 +411,5 @@ int64_t copy_granules(const struct place *p)
 
 struct scalar copy_sized_granules(struct lower *l, const struct place *p)
 {
-    return sized_granules(l, p, false);
+    return sized_granules(l, p);
 }

@@ -238,7 +238,7 @@ int pallas_wait_dma(struct lower *l, const struct mosaic_op *op)
         return -1;
     pallas_begin_block(l);
     flag = flag_of(l, sem);
-    if (to->has_size)
+    if (copy_has_size(to))
         await_scalar(l, flag, copy_sized_granules(l, to));
     else
         vcode_await(&l->code, flag, copy_granules(to), -1);

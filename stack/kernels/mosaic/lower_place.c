@@ -477,11 +477,7 @@ bool place_reshape(const struct place *p, const struct mosaic_type *type, struct
 {
     struct place from = *p;
 
-    if (squeeze(&from, type, to) && regroup(&from, type, to))
-        return false;
-    if (from.has_size)                  /* along rows or lanes, whatever their numbers are now */
-        to->size_dim = from.size_dim == from.t.lane_dim ? to->t.lane_dim : to->t.row_dim;
-    return true;
+    return !squeeze(&from, type, to) || !regroup(&from, type, to);
 }
 
 int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
@@ -521,10 +517,12 @@ int pallas_memref_bitcast(struct lower *l, const struct mosaic_op *op)
     return 0;
 }
 
-/* elements of a dimension that are a tile; 2^30 where a part must be of a known size */
+/* elements of a dimension that are a tile, of a vector of words a row of memory; 2^30 where a part
+ * must be of a known size */
 static int64_t unit_of(const struct place *p, int dim)
 {
-    if (dim == p->t.lane_dim && p->t.lane_step == TILE_ROWS)
+    if (dim == p->t.lane_dim && (p->t.lane_step == TILE_ROWS ||
+                                 (p->t.is_linear && p->t.rank == 1 && p->t.rows == TILE_ROWS)))
         return TILE_LANES;
     return dim == p->t.row_dim ? p->t.rows : INT64_C(1) << 30;
 }
@@ -555,15 +553,49 @@ static struct scalar whole_tiles(struct lower *l, struct scalar size, int64_t un
     return scalar_keep(l, R(to));
 }
 
+/* of a part: the values that say its size along rows or lanes, and what those surely are of */
+struct sizes { const struct mosaic_value *of_row, *of_lane; int64_t multiple; };
+
+/* Notes a size that is known as the kernel runs; false: the part may end within a tile, or it is not
+ * along the last two dimensions. */
+static bool add_size(struct lower *l, const struct place *p, int dim, const struct mosaic_value *size,
+                     struct sizes *sizes)
+{
+    int64_t multiple = scalar_multiple(l, size);
+
+    if (multiple % unit_of(p, dim) && !may_have_half(p, dim, multiple))
+        return false;
+    if (dim == p->t.lane_dim) {
+        sizes->of_lane = size;
+    } else {
+        sizes->of_row = size;
+        sizes->multiple = multiple;
+    }
+    return true;
+}
+
+static void set_sizes(struct lower *l, struct place *to, const struct sizes *sizes)
+{
+    to->has_row_size = sizes->of_row != NULL;
+    to->has_lane_size = sizes->of_lane != NULL;
+    if (to->has_lane_size)
+        to->lane_size = scalar_of(l, sizes->of_lane);
+    if (!to->has_row_size)
+        return;
+    to->row_size = scalar_of(l, sizes->of_row);
+    to->has_half = sizes->multiple % to->t.rows != 0;
+    if (to->has_half)
+        to->row_size = whole_tiles(l, to->row_size, to->t.rows);
+}
+
 int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
 {
     const struct mosaic_type *t = &op->result[0]->type;
     const struct place *p = &l->place[op->operand[0]->id];
     struct place *to = &l->place[op->result[0]->id];
-    const struct mosaic_value *dynamic = NULL;
+    struct sizes late = {0};
     int64_t size[MOSAIC_RANK_MAX] = {0};
-    int sizes, count, dim = 0;
-    int64_t multiple = 0;
+    int sizes, count;
 
     if (t->rank != p->t.rank)
         return pallas_fail(l, op, "%d dimensions of %d", t->rank, p->t.rank);
@@ -576,26 +608,14 @@ int pallas_memref_slice(struct lower *l, const struct mosaic_op *op)
             size[d] = known_size(p, d, scalar_of(l, op->operand[sizes++]).value);
             continue;
         }
-        if (!dynamic && sizes < op->operand_count)
-            multiple = scalar_multiple(l, op->operand[sizes]);
-        if (dynamic || sizes >= op->operand_count ||
-            (multiple % unit_of(p, d) && !may_have_half(p, d, multiple)))
+        if (sizes >= op->operand_count || !add_size(l, p, d, op->operand[sizes++], &late))
             return pallas_fail(l, op, "a part of a computed size that is no whole number of tiles for "
                                "certain (pl.multiple_of says that it is)");
-        dynamic = op->operand[sizes++];
-        dim = d;
         size[d] = -1;
     }
     if (place_slice(l, op, p, (const struct mosaic_value *const *)op->operand + 1, size, to))
         return -1;
-    if (dynamic) {
-        to->has_size = true;
-        to->size_dim = dim;
-        to->size = scalar_of(l, dynamic);
-        to->has_half = multiple % unit_of(to, dim) != 0;
-        if (to->has_half)
-            to->size = whole_tiles(l, to->size, unit_of(to, dim));
-    }
+    set_sizes(l, to, &late);
     return 0;
 }
 

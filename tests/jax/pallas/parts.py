@@ -143,6 +143,38 @@ def bf16_dma8(at, x):
     )(at, x)
 
 
+def sized_parts(n, x, v):
+    """parts whose rows and lanes, and a vector's words, are counted as the kernel runs"""
+
+    def kernel(n_ref, x_hbm, v_hbm, o_ref, ov_ref, buf, words, sem):
+        def copy(source, target):
+            c = pltpu.make_async_copy(source, target, sem)
+            c.start()
+            c.wait()
+
+        buf[...] = jnp.zeros_like(buf)
+        words[...] = jnp.zeros_like(words)
+        rows = pl.ds(0, 16 * (1 + (n_ref[0] & 3)))
+        lanes = pl.ds(0, 128 * (1 + (n_ref[1] & 1)))
+        count = pl.ds(0, 128 * (1 + (n_ref[2] & 7)))
+        first = pl.ds(128 * (n_ref[1] & 1), 128 * (1 + (n_ref[1] & 1)))
+        copy(x_hbm.at[rows, first], buf.at[rows, lanes])
+        copy(v_hbm.at[count], words.at[count])
+        o_ref[...] = buf[...]
+        ov_ref[...] = words[...]
+
+    return call(
+        kernel,
+        [like((64, 256), x.dtype), like((1024,), I32)],
+        in_specs=[SMEM, ANY, ANY],
+        scratch_shapes=[
+            pltpu.VMEM((64, 256), x.dtype),
+            pltpu.VMEM((1024,), I32),
+            pltpu.SemaphoreType.DMA,
+        ],
+    )(n, x, v)
+
+
 def paged_kv(pages, kv, q):
     """pages of 16 tokens x 2 heads of bf16, copied, then reshaped"""
 
@@ -556,6 +588,12 @@ CASES = [
     ("fp8_e5", fp8_e5, [like((32, 128))], 0.0),
     ("bf16_rows8", bf16_rows8, [like((40, 128), BF16)] * 2, 1e-2),
     ("bf16_heads8", bf16_heads8, [like((5, 8, 128), BF16)], 1e-2),
+    (
+        "sized_parts",
+        sized_parts,
+        [like((3,), I32), like((64, 512), BF16), like((1024,), I32)],
+        0.0,
+    ),
     ("bf16_dma8", bf16_dma8, [like((1,), I32), like((64, 128), BF16)], 0.0),
     (
         "paged_kv",
