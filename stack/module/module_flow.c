@@ -1,11 +1,20 @@
 /*
- * Loops and conditionals among the steps of a launch: where their arrays lie, and which steps
- * stand around those of their computations.
+ * Loops among the steps of a launch: where their arrays lie, and which steps stand around those of
+ * their computations.
  */
 #include "stack/module/module_walk.h"
 
 #include "stack/backend/abi.h"
 #include "stack/hlo/graph_shape.h"
+
+struct module_value *module_walk_save(struct module_plan *p, struct module_value *v)
+{
+    struct module_value *saved = module_plan_new_value(p, v->array.name, &v->array.shape,
+                                                       BUFFER_TEMPORARY, -1);
+
+    module_plan_add_copy(p, v, saved);
+    return saved;
+}
 
 static bool is_state(struct module_value *const *state, int count, const struct module_value *v)
 {
@@ -31,13 +40,8 @@ static void close_loop(struct module_plan *p, const struct graph *body,
         from[k] = inside[node];
         if (from[k]->buffer == state[k]->buffer)
             from[k] = NULL;             /* unchanged */
-        else if (is_state(state, count, from[k])) {
-            struct module_value *saved = module_plan_new_value(
-                p, from[k]->array.name, &from[k]->array.shape, BUFFER_TEMPORARY, -1);
-
-            module_plan_add_copy(p, from[k], saved);
-            from[k] = saved;
-        }
+        else if (is_state(state, count, from[k]))
+            from[k] = module_walk_save(p, from[k]);
     }
     for (int k = 0; k < count; k++)
         if (from[k] && module_plan_may_advance(p, from[k], state[k], begin))
@@ -137,13 +141,12 @@ static struct module_value *add_state(struct module_walk *w, int node, int k, bo
     return state;
 }
 
-static struct module_step flow_step(enum module_step_kind kind, const struct graph_node *n)
+struct module_step module_walk_step(enum module_step_kind kind, const struct graph_node *n)
 {
     return (struct module_step){.kind = kind, .name = n->name, .source = n->source};
 }
 
-/* a step that reads a predicate and goes one way or the other */
-static void add_guard(struct module_plan *p, struct module_step s, struct module_value *pred)
+void module_walk_guard(struct module_plan *p, struct module_step s, struct module_value *pred)
 {
     s.operand = module_walk_values(p, 1);
     s.operand[0] = pred;
@@ -157,12 +160,12 @@ static int add_exit(struct module_plan *p, const struct graph_node *n, struct mo
 {
     const struct graph *condition = n->called[1];
     struct module_value **inside = module_walk_values(p, condition->node_count);
-    struct module_step s = flow_step(STEP_LOOP_EXIT, n);
+    struct module_step s = module_walk_step(STEP_LOOP_EXIT, n);
 
     if (module_walk_graph(p, condition, state, NULL, inside, e))
         return -1;
     s.other = begin;
-    add_guard(p, s, inside[condition->output[0].node]);
+    module_walk_guard(p, s, inside[condition->output[0].node]);
     return 0;
 }
 
@@ -237,7 +240,7 @@ static int add_rounds(struct module_plan *p, const struct graph_node *n,
                           : n->count > 1 && module_plan_has_lone_collective(n->called[0]));
     bool has_odd = is_double && n->count % 2 == 1;
     const struct kernel_loop *around = p->loop;
-    struct module_step s = flow_step(STEP_LOOP_BEGIN, n);
+    struct module_step s = module_walk_step(STEP_LOOP_BEGIN, n);
     int begin, status = 0;
 
     if (has_odd) {
@@ -256,19 +259,14 @@ static int add_rounds(struct module_plan *p, const struct graph_node *n,
     }
     if (status)
         return -1;
-    s = flow_step(STEP_LOOP_END, n);
+    s = module_walk_step(STEP_LOOP_END, n);
     s.other = begin;
     p->step[begin].other = p->step_count;
     module_plan_add_step(p, s);
     return 0;
 }
 
-/*
- * Each of the collectives here has flags of its own, so that any may follow any other but itself.
- * In a loop around, what is left away in one round would let one follow itself: they have fences
- * there. Whether they do; who asks ends that by `p->fences -= ..` behind them.
- */
-static bool begin_collectives(struct module_plan *p, const struct graph_node *n)
+bool module_walk_begin_collectives(struct module_plan *p, const struct graph_node *n)
 {
     bool has_fences;
 
@@ -286,7 +284,7 @@ int module_walk_while(struct module_walk *w, int node, struct err *e)
     struct module_value **state = module_walk_values(w->plan, n->operand_count);
     struct module_value **result = module_walk_values(w->plan, n->operand_count);
     bool keeps = keeps_what_it_reads(w, n);
-    bool has_fences = n->count == GRAPH_TRIPS_UNKNOWN && begin_collectives(w->plan, n);
+    bool has_fences = n->count == GRAPH_TRIPS_UNKNOWN && module_walk_begin_collectives(w->plan, n);
     int status;
 
     for (int k = 0; k < n->operand_count; k++) {
@@ -298,111 +296,6 @@ int module_walk_while(struct module_walk *w, int node, struct err *e)
     else
         w->node[node] = result[0];
     status = n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
-    w->plan->fences -= has_fences;
-    return status;
-}
-
-/* ----- conditionals */
-
-/* the number of the operand that output k of a computation is; -1: it is made there */
-static int passed_on(const struct graph *g, int k)
-{
-    const struct graph_node *n = &g->node[g->output[k].node];
-
-    return n->op == HLO_PARAMETER ? n->parameter_index : -1;
-}
-
-/* both branches give the same operand: it is the result, where it lies */
-static bool is_passed_on(const struct graph_node *n, int k)
-{
-    int index = passed_on(n->called[0], k);
-
-    return index >= 0 && index == passed_on(n->called[1], k);
-}
-
-/* results of a branch, whose buffers are those from `first_buffer` on, go to where both have them */
-static void close_branch(struct module_plan *p, const struct graph_node *n,
-                         const struct graph *branch, struct module_value **inside,
-                         struct module_value **result, int first_buffer)
-{
-    for (int k = 0; k < branch->output_count; k++) {
-        struct module_value *from = inside[branch->output[k].node];
-        struct module_buffer *b = &p->buffer[from->buffer];
-
-        if (is_passed_on(n, k))
-            continue;
-        if (from->buffer >= first_buffer && b->stands_for < 0 && b->bytes == result[k]->array.bytes &&
-            (b->role == BUFFER_TEMPORARY || b->role == BUFFER_STATE))
-            b->stands_for = result[k]->buffer;
-        else
-            module_plan_add_copy(p, from, result[k]);
-    }
-}
-
-static int add_branch(struct module_plan *p, const struct graph_node *n, int which,
-                      struct module_value **operand, struct module_value **result, struct err *e)
-{
-    const struct graph *branch = n->called[which];
-    struct module_value **inside = module_walk_values(p, branch->node_count);
-    int first_buffer = p->buffer_count;
-
-    if (module_walk_graph(p, branch, operand, NULL, inside, e))
-        return -1;
-    close_branch(p, n, branch, inside, result, first_buffer);
-    return 0;
-}
-
-/* the values of all results; new ones have no place yet */
-static struct module_value **branch_results(struct module_walk *w, const struct graph_node *n)
-{
-    struct module_value **result = module_walk_values(w->plan, n->called[0]->output_count);
-
-    for (int k = 0; k < n->called[0]->output_count; k++)
-        result[k] = is_passed_on(n, k)
-                        ? w->node[n->operand[1 + passed_on(n->called[0], k)]]
-                        : module_plan_new_value(w->plan, n->name,
-                                                n->tuple_count ? &n->tuple[k] : &n->shape,
-                                                BUFFER_TEMPORARY, -1);
-    return result;
-}
-
-static int add_branches(struct module_walk *w, int node, struct err *e)
-{
-    const struct graph_node *n = &w->g->node[node];
-    struct module_plan *p = w->plan;
-    struct module_value **operand = module_walk_values(p, n->operand_count), **result;
-    struct module_step s = flow_step(STEP_BRANCH, n);
-    int begin = p->step_count;
-
-    for (int k = 1; k < n->operand_count; k++)
-        operand[k - 1] = w->node[n->operand[k]];
-    result = branch_results(w, n);
-    if (n->tuple_count)
-        w->element[node] = result;
-    else
-        w->node[node] = result[0];
-    s.is_assumed = p->settings->assume_branch != BRANCH_NONE;
-    s.count = p->settings->assume_branch == BRANCH_TRUE;
-    add_guard(p, s, w->node[n->operand[0]]);
-    if (add_branch(p, n, 0, operand, result, e))
-        return -1;
-    s = flow_step(STEP_ELSE, n);
-    s.other = begin;
-    module_plan_add_step(p, s);
-    if (add_branch(p, n, 1, operand, result, e))
-        return -1;
-    s = flow_step(STEP_JOIN, n);
-    s.other = begin;
-    p->step[begin].other = p->step_count;
-    module_plan_add_step(p, s);
-    return 0;
-}
-
-int module_walk_conditional(struct module_walk *w, int node, struct err *e)
-{
-    bool has_fences = begin_collectives(w->plan, &w->g->node[node]);
-    int status = add_branches(w, node, e);
-
     w->plan->fences -= has_fences;
     return status;
 }

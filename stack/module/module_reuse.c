@@ -36,46 +36,55 @@ static bool is_read_later(const struct module_walk *w, int node, int buffer)
     return false;
 }
 
-/* it has been made for this graph, or given to it as what its loop changes */
+/* it has been made for this graph, or given to it as what its loop or branch changes */
 static bool is_own(const struct module_walk *w, const struct module_value *v)
 {
     const struct module_buffer *b = &w->plan->buffer[v->buffer];
 
-    if ((b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) || b->stands_for >= 0)
+    if (b->stands_for >= 0)
         return false;
     if (v->buffer >= w->first_buffer)
-        return true;
+        return b->role == BUFFER_TEMPORARY || b->role == BUFFER_STATE;
     for (int k = 0; w->may_change && k < w->g->parameter_count; k++)
         if (w->may_change[k] && w->node[w->g->parameter[k]]->buffer == v->buffer)
             return true;
     return false;
 }
 
-/* a parameter that the program gives away for this node, as its output says */
-static bool is_given_away(const struct module_walk *w, int node, const struct module_value *v)
+/* a parameter that the program gives away for this result of the node, as its output says */
+static bool is_given_away(const struct module_walk *w, int node, int result,
+                          const struct module_value *v)
 {
     for (int i = 0; w->is_main && i < w->g->output_count; i++) {
-        int from = w->g->output[i].node, alias = w->g->output[i].alias_parameter;
+        int from = w->g->output[i].node, alias = w->g->output[i].alias_parameter, number = 0;
 
-        if (w->g->node[from].op == HLO_GET_TUPLE_ELEMENT)
+        if (w->g->node[from].op == HLO_GET_TUPLE_ELEMENT) {
+            number = w->g->node[from].dim;
             from = w->g->node[from].operand[0];
-        if (from == node && alias >= 0 && w->plan->parameter[alias] == v)
+        }
+        if (from == node && number == result && alias >= 0 && w->plan->parameter[alias] == v)
             return true;
     }
     return false;
 }
 
-bool module_walk_may_take(const struct module_walk *w, int node, int k)
+bool module_walk_may_become(const struct module_walk *w, int node, int k, int result)
 {
     const struct graph_node *n = &w->g->node[node];
     const struct module_value *v = w->node[n->operand[k]];
 
-    if (!v || (!is_own(w, v) && !is_given_away(w, node, v)))
+    if (!v || (!is_own(w, v) && !is_given_away(w, node, result, v)))
         return false;
     for (int i = 0; i < n->operand_count; i++)
-        if (i != k && lies_there(w, n->operand[i], v->buffer))
-            return false;
+        if (i != k && lies_there(w, n->operand[i], v->buffer) &&
+            (n->op != HLO_CONDITIONAL || i == 0))
+            return false;               /* of a branch, its own steps tell who reads it when */
     return !is_read_later(w, node, v->buffer);
+}
+
+bool module_walk_may_take(const struct module_walk *w, int node, int k)
+{
+    return module_walk_may_become(w, node, k, w->g->node[node].op == HLO_WHILE ? k : 0);
 }
 
 int module_changed_operand(const struct graph_node *n)

@@ -1,6 +1,6 @@
 /*
  * The walk over a graph's nodes that lists the steps of a launch (module_steps.c), and what loops
- * and conditionals add to it (module_flow.c). Private to these two.
+ * (module_flow.c) and conditionals (module_branch.c) add to it. Private to these three.
  */
 #ifndef STACK_MODULE_WALK_H
 #define STACK_MODULE_WALK_H
@@ -32,6 +32,20 @@ int module_walk_graph(struct module_plan *p, const struct graph *g,
 /* module_reuse.c: nobody reads operand k of the node afterwards, and its memory is this graph's to
  * write */
 bool module_walk_may_take(const struct module_walk *w, int node, int k);
+/* the same of a node with several results, of which number `result` would lie there */
+bool module_walk_may_become(const struct module_walk *w, int node, int k, int result);
+
+/* what loops and conditionals have in common: a step of flow; one that reads a predicate and goes
+ * one way or the other; a copy of what is about to be overwritten */
+struct module_step module_walk_step(enum module_step_kind kind, const struct graph_node *n);
+void module_walk_guard(struct module_plan *p, struct module_step s, struct module_value *pred);
+struct module_value *module_walk_save(struct module_plan *p, struct module_value *v);
+/*
+ * Each of the collectives here has flags of its own, so that any may follow any other but itself.
+ * In a loop around, what is left away in one round would let one follow itself: they have fences
+ * there. Whether they do; who asks ends that by `p->fences -= ..` behind them.
+ */
+bool module_walk_begin_collectives(struct module_plan *p, const struct graph_node *n);
 
 int module_walk_while(struct module_walk *w, int node, struct err *e);
 int module_walk_conditional(struct module_walk *w, int node, struct err *e);

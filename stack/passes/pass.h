@@ -46,4 +46,5 @@ int pass_moves(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_combine(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_excess(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_readers(struct graph *g, const struct pass_context *c, struct err *e);
 #endif

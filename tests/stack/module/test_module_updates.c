@@ -245,12 +245,86 @@ TEST(a_loop_that_stacks_rows_moves_them_alone)
     assert_in_range(many, few / 2, few + few / 10);
 }
 
+/* (rows, 8, 128), counter -> one branch puts a row into it, the other leaves it */
+static int put_or_leave(struct graph *b, int x, int i, struct shape all)
+{
+    struct graph *puts = new_graph("puts"), *leaves = new_graph("leaves");
+    int inside, zero, row;
+
+    inside = graph_parameter(puts, all, "x");
+    zero = number(puts, 0);
+    row = graph_broadcast(puts, graph_constant(puts, shape_scalar(DTYPE_F32), 7),
+                          shape_make(DTYPE_F32, 3, (int64_t[]){1, 8, 128}), NULL);
+    row = graph_dynamic_update_slice(puts, inside, row,
+                                     (int[]){graph_parameter(puts, shape_scalar(DTYPE_S32), "i"),
+                                             zero, zero});
+    graph_output(puts, row, "x", -1);
+    graph_freeze(puts);
+    graph_output(leaves, graph_parameter(leaves, all, "x"), "x", -1);
+    graph_parameter(leaves, shape_scalar(DTYPE_S32), "i");
+    graph_freeze(leaves);
+    return graph_conditional(b, graph_compare(b, COMPARE_GT, i, number(b, 9)), (int[]){x, i}, 2,
+                             puts, leaves);
+}
+
+/* (x, i) -> row i of x is row i - 1, and row i + 1 is read, which the graph lists behind that */
+static int put_then_read(struct graph *b, int x, int i, struct shape all)
+{
+    const int64_t row[3] = {1, 8, 128};
+    int zero = number(b, 0), before, behind;
+
+    before = graph_dynamic_slice(b, x, (int[]){graph_binary(b, HLO_SUBTRACT, i, number(b, 1)), zero,
+                                               zero}, row);
+    x = graph_dynamic_update_slice(b, x, before, (int[]){i, zero, zero});
+    behind = graph_dynamic_slice(b, b->node[x].operand[0],
+                                 (int[]){graph_binary(b, HLO_ADD, i, number(b, 1)), zero, zero}, row);
+    (void)all;
+    return graph_dynamic_update_slice(b, x, graph_unary(b, HLO_NEGATE, behind),
+                                      (int[]){i, zero, zero});
+}
+
+/* cycles of 20 rounds of such a step over an array of so many rows, which is given away */
+static int64_t cycles_of_steps(int64_t rows,
+                               int (*step)(struct graph *b, int x, int i, struct shape all))
+{
+    struct module_rig r = {.slice = "v5e"};
+    struct shape all = shape_make(DTYPE_F32, 3, (int64_t[]){rows, 8, 128});
+    struct graph *b = new_graph("body");
+    int x = graph_parameter(b, all, "x"), i = graph_parameter(b, shape_scalar(DTYPE_S32), "i"), loop;
+
+    graph_output(b, step(b, x, i, all), "x", -1);
+    graph_output(b, graph_binary(b, HLO_ADD, i, number(b, 1)), "i", -1);
+    graph_freeze(b);
+    x = graph_parameter(&g, all, "x");
+    loop = graph_while(&g, (int[]){x, number(&g, 0)}, 2, b, 20);
+    graph_output(&g, graph_tuple_element(&g, loop, 0), "x", 0);
+    module_rig_check(&r, &g, 1);
+    one_graph_again();
+    return r.cycles;
+}
+
+TEST(a_branch_that_changes_a_row_moves_it_alone)
+{
+    int64_t few = cycles_of_steps(64, put_or_leave), many = cycles_of_steps(4096, put_or_leave);
+
+    assert_in_range(many, few / 2, few + few / 10);
+}
+
+TEST(who_reads_an_array_stands_before_what_changes_it)
+{
+    int64_t few = cycles_of_steps(64, put_then_read), many = cycles_of_steps(4096, put_then_read);
+
+    assert_in_range(many, few / 2, few + few / 10);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(drawn_updates_leave_what_is_read_later),
         RUN(what_a_loop_begins_with_may_be_a_result_too),
         RUN(a_loop_that_stacks_rows_moves_them_alone),
+        RUN(a_branch_that_changes_a_row_moves_it_alone),
+        RUN(who_reads_an_array_stands_before_what_changes_it),
     };
 
     given_seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
