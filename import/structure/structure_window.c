@@ -206,12 +206,16 @@ static void stride(struct windows *w)
         w->array[k] = hlo_slice(w->b, w->array[k], low, high, step);
 }
 
+/*
+ * The last dimension comes first, so that what is combined stays in the order of the window's
+ * places: a body that keeps the first of equals keeps the one that it names.
+ */
 static int in_steps(struct windows *w)
 {
     int argument[2 * ARRAYS_MAX];
 
     pad(w);
-    for (int d = 0; d < w->rank; d++)
+    for (int d = w->rank - 1; d >= 0; d--)
         if (hlo_detail(w->from)->window[d].size > 1)
             window_along(w, d, hlo_detail(w->from)->window[d].size,
                          hlo_detail(w->from)->window[d].window_dilation);

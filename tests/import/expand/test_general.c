@@ -135,6 +135,18 @@ static void select_and_scatter(const char *e, const char *direction, const char 
 }
 
 /* an index without numbers: x.at[...].set(y) and x[()] of scalars */
+/* TensorFlow's second gradient of a pool compares upper halves of words, whose lower ones differ */
+TEST(windows_keep_the_first_of_equals)
+{
+    check(&(struct expand_rig){.text =
+        "HloModule m\n"
+        "s { a = s32[] parameter(0)\n b = s32[] parameter(1)\n n = s32[] constant(3)\n"
+        " x = s32[] and(a, n)\n y = s32[] and(b, n)\n p = pred[] compare(x, y), direction=GE\n"
+        " ROOT c = s32[] select(p, a, b) }\n"
+        "ENTRY e {\n x = s32[6,9] parameter(0)\n z = s32[] constant(0)\n"
+        " ROOT r = s32[3,4] reduce-window(x, z), window={size=2x3 stride=2x2}, to_apply=s\n}\n"});
+}
+
 TEST(scatters_into_scalars)
 {
     static const char *const ops[] = {"ROOT c = f32[] add(a, b)", "ROOT c = f32[] maximum(b, a)",
@@ -167,6 +179,7 @@ int main(void)
         cmocka_unit_test(devices_combine_narrow_integers),
         cmocka_unit_test(sums_and_products_of_narrow_integers_wrap),
         cmocka_unit_test(convolutions_of_wide_integers),
+        cmocka_unit_test(windows_keep_the_first_of_equals),
         cmocka_unit_test(scatters_into_scalars),
         cmocka_unit_test(select_and_scatter_of_64_bits),
     };
