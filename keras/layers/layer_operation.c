@@ -12,6 +12,8 @@
 #define SUMS &operation_sums
 #define MOVES &operation_moves
 #define PRODUCTS &operation_products
+#define ORDER &operation_order
+#define NETWORK &operation_network
 static const struct operation_info infos[] = {
 #define OPERATION(id, class, form, operands, list, number, other, meaning) \
     {class, form, operands, list, number, other},
@@ -44,17 +46,18 @@ int operation_classes(const char *const **class)
 int operation_output_count(const struct layer *l)
 {
     if (l->c.operation != OPERATION_SPLIT)
-        return 1;
+        return l->c.operation == OPERATION_TOP_K ? 2 : 1;
     return l->c.choice ? (int)l->c.list.count + 1 : (int)l->c.list.value[0];
 }
 
 struct shape operation_more_shape(const struct layer *l, const struct shape *input,
                                   const struct shape *output, int which)
 {
-    int axis = operation_axis(l->c.shape[0], input->rank) - 1, parts = operation_output_count(l);
+    int axis = l->c.shape_count ? operation_axis(l->c.shape[0], input->rank) - 1 : 0;
+    int parts = operation_output_count(l);
     struct shape s = *output;
 
-    if (l->c.choice)
+    if (l->c.operation == OPERATION_SPLIT && l->c.choice)
         s.dim[axis] = (which == parts - 1 ? input->dim[axis] : (int64_t)l->c.list.value[which]) -
                       (int64_t)l->c.list.value[which - 1];
     return s;
@@ -88,6 +91,38 @@ int operation_axes(const struct layer *l, int rank, uint32_t *mask, struct err *
 int operation_reshape(struct graph *g, int x, int rank, const int64_t *dim)
 {
     return graph_reshape(g, x, shape_make(g->node[x].shape.dtype, rank, dim));
+}
+
+int operation_part(struct graph *g, int x, int dim, int64_t first, int64_t end)
+{
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+
+    memcpy(limit, g->node[x].shape.dim, sizeof(limit));
+    start[dim] = first;
+    limit[dim] = end;
+    return graph_slice(g, x, start, limit, NULL);
+}
+
+int operation_reduce(struct graph *g, enum graph_reduce kind, int x, uint32_t mask)
+{
+    struct shape s = g->node[x].shape;
+    int node = graph_reduce(g, kind, x, mask);
+
+    for (int d = 0; d < s.rank; d++)
+        s.dim[d] = mask & (1u << d) ? 1 : s.dim[d];
+    return operation_reshape(g, node, s.rank, s.dim);
+}
+
+int operation_is_not_zero(struct graph *g, int x)
+{
+    return graph_compare(g, COMPARE_NE, x, graph_splat(g, x, 0.0));
+}
+
+int operation_truth(struct layer_call *c, int predicate)
+{
+    struct graph *g = &c->t->graph;
+
+    return graph_hold(g, graph_convert(g, predicate, c->dtype));
 }
 
 /* ---- operands ---- */

@@ -29,17 +29,17 @@ struct operation_form {
     /* operands are nodes; a constant's has no batch */
     int (*call)(struct layer_call *c, const int *operand, int count);
 };
-extern const struct operation_form operation_elements, operation_sums, operation_moves,
-    operation_products;
+extern const struct operation_form operation_elements, operation_sums, operation_order,
+    operation_moves, operation_products, operation_network;
 
 const struct operation_info *operation_info(int operation);
 /* -1: there is none of this class */
 int operation_find(const char *class);
 /* all classes, for messages; their number */
 int operation_classes(const char *const **class);
-/* of a Split; else 1 */
+/* of a Split, and of a TopK; else 1 */
 int operation_output_count(const struct layer *l);
-/* of the part `which` of a Split, from 1 */
+/* of output `which`, from 1 */
 struct shape operation_more_shape(const struct layer *l, const struct shape *input,
                                   const struct shape *output, int which);
 
@@ -47,6 +47,15 @@ struct shape operation_more_shape(const struct layer *l, const struct shape *inp
 int operation_axis(int64_t axis, int rank);
 /* the dimensions in the layer's axes, the batch being 0; -1 with a message */
 int operation_axes(const struct layer *l, int rank, uint32_t *mask, struct err *e);
+/* its truth: 1 where the predicate is, else 0; no gradient goes through */
+int operation_truth(struct layer_call *c, int predicate);
+int operation_is_not_zero(struct graph *g, int x);
+/* an operation of one array, element by element */
+int operation_of_one(struct layer_call *c, int x);
+/* elements first .. end - 1 along a dimension, which counts the batch */
+int operation_part(struct graph *g, int x, int dim, int64_t first, int64_t end);
+/* the sum, or another of these, with dimensions of 1 in place of the mask's */
+int operation_reduce(struct graph *g, enum graph_reduce kind, int x, uint32_t mask);
 /* a node like x with its sizes of this many dimensions */
 int operation_reshape(struct graph *g, int x, int rank, const int64_t *dim);
 #endif

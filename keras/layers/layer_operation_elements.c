@@ -1,6 +1,4 @@
 /* Operations of keras.ops element by element. */
-#include <math.h>
-
 #include "keras/layers/layer_operation.h"
 
 static int check_elements(const struct layer *l, const struct shape *in, int count, struct err *e)
@@ -63,22 +61,9 @@ static void spread_all(struct layer_call *c, const int *operand, int count, int 
                    ? spread_constant(g, operand[i], to) : layer_spread(g, operand[i], &all);
 }
 
-/* 1 where it is so, else 0; no gradient goes through */
-static int truth(struct layer_call *c, int predicate)
-{
-    struct graph *g = &c->t->graph;
-
-    return graph_hold(g, graph_convert(g, predicate, c->dtype));
-}
-
 static int compare(struct layer_call *c, enum graph_compare direction, int a, int b)
 {
-    return truth(c, graph_compare(&c->t->graph, direction, a, b));
-}
-
-static int is_not_zero(struct graph *g, int x)
-{
-    return graph_compare(g, COMPARE_NE, x, graph_splat(g, x, 0.0));
+    return operation_truth(c, graph_compare(&c->t->graph, direction, a, b));
 }
 
 static int floor_divide(struct graph *g, int a, int b)
@@ -88,7 +73,7 @@ static int floor_divide(struct graph *g, int a, int b)
 
 static int divide_no_nan(struct graph *g, int a, int b)
 {
-    int is_there = is_not_zero(g, b), one = graph_splat(g, b, 1.0), zero = graph_splat(g, b, 0.0);
+    int is_there = operation_is_not_zero(g, b), one = graph_splat(g, b, 1.0), zero = graph_splat(g, b, 0.0);
     int by = graph_select(g, is_there, b, one);
 
     return graph_select(g, is_there, graph_binary(g, HLO_DIVIDE, a, by), zero);
@@ -107,9 +92,30 @@ static int power(struct layer_call *c, const int *x)
     return *by->value == 2.0 ? square : graph_binary(g, HLO_MULTIPLY, square, x[0]);
 }
 
+/* the larger times the root of 1 + the square of their quotient, which does not overflow */
+static int hypotenuse(struct graph *g, int a, int b)
+{
+    int one = graph_unary(g, HLO_ABS, a), other = graph_unary(g, HLO_ABS, b);
+    int large = graph_binary(g, HLO_MAXIMUM, one, other), by, root;
+
+    by = divide_no_nan(g, graph_binary(g, HLO_MINIMUM, one, other), large);
+    root = graph_unary(g, HLO_SQRT, nn_shift(g, graph_binary(g, HLO_MULTIPLY, by, by), 1.0));
+    return graph_binary(g, HLO_MULTIPLY, large, root);
+}
+
+/* the larger + ln(1 + e^-distance) */
+static int log_of_sum(struct graph *g, int a, int b)
+{
+    int large = graph_binary(g, HLO_MAXIMUM, a, b);
+    int apart = graph_unary(g, HLO_ABS, graph_binary(g, HLO_SUBTRACT, a, b));
+    int rest = graph_unary(g, HLO_EXP, graph_unary(g, HLO_NEGATE, apart));
+
+    return nn_add(g, large, graph_unary(g, HLO_LOG1P, rest));
+}
+
 static int select_by(struct graph *g, const int *x)
 {
-    return graph_select(g, is_not_zero(g, x[0]), x[1], x[2]);
+    return graph_select(g, operation_is_not_zero(g, x[0]), x[1], x[2]);
 }
 
 static int several(struct layer_call *c, const int *x)
@@ -137,92 +143,19 @@ static int several(struct layer_call *c, const int *x)
     case OPERATION_LESS: return compare(c, COMPARE_LT, x[0], x[1]);
     case OPERATION_LESS_EQUAL: return compare(c, COMPARE_LE, x[0], x[1]);
     case OPERATION_LOGICAL_AND:
-        second = is_not_zero(g, x[1]);
-        return truth(c, graph_binary(g, HLO_AND, is_not_zero(g, x[0]), second));
+        second = operation_is_not_zero(g, x[1]);
+        return operation_truth(c, graph_binary(g, HLO_AND, operation_is_not_zero(g, x[0]), second));
     case OPERATION_LOGICAL_OR:
-        second = is_not_zero(g, x[1]);
-        return truth(c, graph_binary(g, HLO_OR, is_not_zero(g, x[0]), second));
+        second = operation_is_not_zero(g, x[1]);
+        return operation_truth(c, graph_binary(g, HLO_OR, operation_is_not_zero(g, x[0]), second));
+    case OPERATION_LOGICAL_XOR:
+        second = operation_is_not_zero(g, x[1]);
+        return operation_truth(c, graph_binary(g, HLO_XOR, operation_is_not_zero(g, x[0]), second));
+    case OPERATION_HYPOT: return hypotenuse(g, x[0], x[1]);
+    case OPERATION_LOGADDEXP: return log_of_sum(g, x[0], x[1]);
+    case OPERATION_FULL_LIKE: return x[1];
     case OPERATION_WHERE: return select_by(g, x);
     default: return graph_binary(g, HLO_DIVIDE, x[0], x[1]);
-    }
-}
-
-static int truncated(struct graph *g, int x)
-{
-    int up = graph_unary(g, HLO_CEIL, x), down = graph_unary(g, HLO_FLOOR, x);
-    int is_low = graph_compare(g, COMPARE_LT, x, graph_splat(g, x, 0.0));
-
-    return graph_select(g, is_low, up, down);
-}
-
-/* e^x, and e^-x times `sign`, in the mean */
-static int hyperbolic(struct graph *g, int x, double sign)
-{
-    int up = graph_unary(g, HLO_EXP, x);
-    int down = graph_unary(g, HLO_EXP, graph_unary(g, HLO_NEGATE, x));
-
-    return nn_scale(g, nn_add(g, up, nn_scale(g, down, sign)), 0.5);
-}
-
-static int clipped(struct graph *g, const struct layer_config *l, int x)
-{
-    x = isnan(l->alpha) ? x : graph_binary(g, HLO_MAXIMUM, x, graph_splat(g, x, l->alpha));
-    return isnan(l->threshold) ? x
-                               : graph_binary(g, HLO_MINIMUM, x, graph_splat(g, x, l->threshold));
-}
-
-static int thresholded(struct graph *g, const struct layer_config *l, int x)
-{
-    int is_above = graph_compare(g, COMPARE_GT, x, graph_splat(g, x, l->alpha));
-
-    return graph_select(g, is_above, x, graph_splat(g, x, l->threshold));
-}
-
-/* c.choice: 0 floating, 1 whole numbers, 2 truths */
-static int cast(struct layer_call *c, int x)
-{
-    struct graph *g = &c->t->graph;
-
-    if (c->layer->c.choice == 2)
-        return truth(c, is_not_zero(g, x));
-    return c->layer->c.choice == 1 ? truncated(g, x) : x;
-}
-
-static int alone(struct layer_call *c, int x)
-{
-    struct graph *g = &c->t->graph;
-
-    switch (c->layer->c.operation) {
-    case OPERATION_LOGICAL_NOT: return compare(c, COMPARE_EQ, x, graph_splat(g, x, 0.0));
-    case OPERATION_CLIP: return clipped(g, &c->layer->c, x);
-    case OPERATION_SQUARE: return graph_binary(g, HLO_MULTIPLY, x, x);
-    case OPERATION_SQRT: return graph_unary(g, HLO_SQRT, x);
-    case OPERATION_RSQRT: return graph_unary(g, HLO_RSQRT, x);
-    case OPERATION_ABSOLUTE:
-    case OPERATION_ABS: return graph_unary(g, HLO_ABS, x);
-    case OPERATION_SIGN: return graph_unary(g, HLO_SIGN, x);
-    case OPERATION_RECIPROCAL: return graph_binary(g, HLO_DIVIDE, graph_splat(g, x, 1.0), x);
-    case OPERATION_LOG: return graph_unary(g, HLO_LOG, x);
-    case OPERATION_LOG2: return nn_scale(g, graph_unary(g, HLO_LOG, x), 1.0 / log(2.0));
-    case OPERATION_LOG10: return nn_scale(g, graph_unary(g, HLO_LOG, x), 1.0 / log(10.0));
-    case OPERATION_LOG1P: return graph_unary(g, HLO_LOG1P, x);
-    case OPERATION_EXPM1: return graph_unary(g, HLO_EXPM1, x);
-    case OPERATION_EXP2: return graph_unary(g, HLO_EXP, nn_scale(g, x, log(2.0)));
-    case OPERATION_SIN: return graph_unary(g, HLO_SINE, x);
-    case OPERATION_COS: return graph_unary(g, HLO_COSINE, x);
-    case OPERATION_TAN: return graph_unary(g, HLO_TAN, x);
-    case OPERATION_SINH: return hyperbolic(g, x, -1.0);
-    case OPERATION_COSH: return hyperbolic(g, x, 1.0);
-    case OPERATION_ARCTAN: return graph_binary(g, HLO_ATAN2, x, graph_splat(g, x, 1.0));
-    case OPERATION_ERF: return graph_unary(g, HLO_ERF, x);
-    case OPERATION_FLOOR: return graph_unary(g, HLO_FLOOR, x);
-    case OPERATION_CEIL: return graph_unary(g, HLO_CEIL, x);
-    case OPERATION_ROUND: return graph_unary(g, HLO_ROUND_EVEN, x);
-    case OPERATION_TRUNC: return truncated(g, x);
-    case OPERATION_CAST: return cast(c, x);
-    case OPERATION_STOP_GRADIENT: return graph_hold(g, graph_unary(g, HLO_COPY, x));
-    case OPERATION_THRESHOLD: return thresholded(g, &c->layer->c, x);
-    default: return x;
     }
 }
 
@@ -231,7 +164,7 @@ static int call_elements(struct layer_call *c, const int *operand, int count)
     int x[LAYER_INPUTS_MAX + LAYER_CONSTANTS_MAX];
 
     spread_all(c, operand, count, x);
-    return count == 1 ? alone(c, x[0]) : several(c, x);
+    return count == 1 ? operation_of_one(c, x[0]) : several(c, x);
 }
 
 const struct operation_form operation_elements = {check_elements, call_elements};

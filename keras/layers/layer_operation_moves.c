@@ -126,6 +126,9 @@ static int check_moves(const struct layer *l, const struct shape *in, int count,
     case OPERATION_PAD: return check_pad(l, in, e);
     case OPERATION_TAKE: return check_take(l, in, e);
     case OPERATION_FLIP: return operation_axes(l, in->rank, &mask, e);
+    case OPERATION_DIFF:
+        return axis_of(l, in->rank) && in->dim[axis_of(l, in->rank) - 1] > 1 ? 0 : no_axis(l, e);
+    case OPERATION_FLIPLR: return in->rank > 0 ? 0 : no_axis(l, e);
     case OPERATION_SWAPAXES:
     case OPERATION_MOVEAXIS:
         return operation_axis((int64_t)l->c.alpha, in->rank) < 0 ||
@@ -152,17 +155,6 @@ static int check_moves(const struct layer *l, const struct shape *in, int count,
 }
 
 /* ---- what is made ---- */
-
-/* elements first .. end - 1 along a dimension */
-static int part(struct graph *g, int x, int axis, int64_t first, int64_t end)
-{
-    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
-
-    memcpy(limit, g->node[x].shape.dim, sizeof(limit));
-    start[axis] = first;
-    limit[axis] = end;
-    return graph_slice(g, x, start, limit, NULL);
-}
 
 /* `x` as it is but for dimensions of 1 where the mask has a bit, of this many in all */
 static int expand(struct graph *g, int x, uint32_t mask, int rank)
@@ -195,7 +187,7 @@ static int split(struct layer_call *c, int x, int axis)
 
     for (int i = 0; i < parts; i++) {
         int64_t to = i == parts - 1 ? size : l->c.choice ? listed(l, i) : size / parts * (i + 1);
-        int node = part(g, x, axis, from, to);
+        int node = operation_part(g, x, axis, from, to);
 
         if (i == 0)
             first = node;
@@ -275,9 +267,17 @@ static int roll(struct graph *g, int x, int axis, int64_t by)
     by = (by % size + size) % size;
     if (by == 0)
         return x;
-    piece[0] = part(g, x, axis, size - by, size);
-    piece[1] = part(g, x, axis, 0, size - by);
+    piece[0] = operation_part(g, x, axis, size - by, size);
+    piece[1] = operation_part(g, x, axis, 0, size - by);
     return graph_concatenate(g, piece, 2, axis);
+}
+
+static int differences(struct graph *g, int x, int axis)
+{
+    int64_t size = g->node[x].shape.dim[axis];
+    int later = operation_part(g, x, axis, 1, size);
+
+    return graph_binary(g, HLO_SUBTRACT, later, operation_part(g, x, axis, 0, size - 1));
 }
 
 static int take(const struct layer *l, struct graph *g, int x, int axis)
@@ -289,7 +289,7 @@ static int take(const struct layer *l, struct graph *g, int x, int axis)
         int64_t place = (int64_t)at->value[i];
 
         place += place < 0 ? g->node[x].shape.dim[axis] : 0;
-        piece[i] = part(g, x, axis, place, place + 1);
+        piece[i] = operation_part(g, x, axis, place, place + 1);
     }
     return at->shape.dim[0] == 1 ? piece[0]
                                  : graph_concatenate(g, piece, (int)at->shape.dim[0], axis);
@@ -333,9 +333,9 @@ static int space_to_depth(struct graph *g, int x, int64_t b)
 static int gated(struct graph *g, int x, int axis)
 {
     int64_t half = g->node[x].shape.dim[axis] / 2;
-    int gate = graph_unary(g, HLO_LOGISTIC, part(g, x, axis, half, 2 * half));
+    int gate = graph_unary(g, HLO_LOGISTIC, operation_part(g, x, axis, half, 2 * half));
 
-    return graph_binary(g, HLO_MULTIPLY, part(g, x, axis, 0, half), gate);
+    return graph_binary(g, HLO_MULTIPLY, operation_part(g, x, axis, 0, half), gate);
 }
 
 static int call_moves(struct layer_call *c, const int *operand, int count)
@@ -372,6 +372,8 @@ static int call_moves(struct layer_call *c, const int *operand, int count)
                 dims[flipped++] = d;
         return graph_reverse(g, x, dims, flipped);
     }
+    case OPERATION_FLIPLR: return graph_reverse(g, x, (int[]){1}, 1);
+    case OPERATION_DIFF: return differences(g, x, axis);
     case OPERATION_ROLL: return roll(g, x, axis, listed(l, 0));
     case OPERATION_TAKE: return take(l, g, x, axis);
     case OPERATION_TRIL: return triangle(g, x, l->c.alpha, false);

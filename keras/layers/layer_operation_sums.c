@@ -25,18 +25,7 @@ static int check_sums(const struct layer *l, const struct shape *in, int count, 
     return 0;
 }
 
-/* over the mask, with dimensions of 1 in its place */
-static int reduce(struct graph *g, enum graph_reduce kind, int x, uint32_t mask)
-{
-    struct shape s = g->node[x].shape;
-    int node = graph_reduce(g, kind, x, mask);
-
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = mask & (1u << d) ? 1 : s.dim[d];
-    return operation_reshape(g, node, s.rank, s.dim);
-}
-
-/* what reduce gives as the array that it is of */
+/* what operation_reduce gives as the array that it is of */
 static int back(struct graph *g, int x, int like)
 {
     struct shape sample = g->node[like].shape;
@@ -53,7 +42,7 @@ static int mean(struct graph *g, int x, uint32_t mask)
 
     for (int d = 0; d < g->node[x].shape.rank; d++)
         count *= mask & (1u << d) ? g->node[x].shape.dim[d] : 1;
-    return nn_scale(g, reduce(g, REDUCE_ADD, x, mask), 1.0 / (double)count);
+    return nn_scale(g, operation_reduce(g, REDUCE_ADD, x, mask), 1.0 / (double)count);
 }
 
 static int square(struct graph *g, int x)
@@ -71,9 +60,9 @@ static int variance(struct graph *g, int x, uint32_t mask)
 /* by way of the largest, which changes no gradient */
 static int log_sum(struct graph *g, int x, uint32_t mask)
 {
-    int largest = graph_hold(g, reduce(g, REDUCE_MAX, x, mask));
+    int largest = graph_hold(g, operation_reduce(g, REDUCE_MAX, x, mask));
     int off = graph_binary(g, HLO_SUBTRACT, x, back(g, largest, x));
-    int sum = reduce(g, REDUCE_ADD, graph_unary(g, HLO_EXP, off), mask);
+    int sum = operation_reduce(g, REDUCE_ADD, graph_unary(g, HLO_EXP, off), mask);
 
     return nn_add(g, graph_unary(g, HLO_LOG, sum), largest);
 }
@@ -81,7 +70,7 @@ static int log_sum(struct graph *g, int x, uint32_t mask)
 /* Keras: x times 1 / length, at most 1 / epsilon */
 static int normalize(struct graph *g, int x, uint32_t mask, double epsilon)
 {
-    int by = graph_unary(g, HLO_RSQRT, reduce(g, REDUCE_ADD, square(g, x), mask));
+    int by = graph_unary(g, HLO_RSQRT, operation_reduce(g, REDUCE_ADD, square(g, x), mask));
 
     by = graph_binary(g, HLO_MINIMUM, by, graph_splat(g, by, 1.0 / epsilon));
     return graph_binary(g, HLO_MULTIPLY, x, back(g, by, x));
@@ -102,19 +91,6 @@ static int running_sum(struct graph *g, int x, uint32_t mask)
     return graph_reduce_window(g, REDUCE_ADD, x, w);
 }
 
-/* places from..to of one dimension */
-static int part(struct graph *g, int x, int dim, int64_t from, int64_t to)
-{
-    const struct shape *s = &g->node[x].shape;
-    int64_t low[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
-
-    for (int d = 0; d < s->rank; d++)
-        limit[d] = s->dim[d];
-    low[dim] = from;
-    limit[dim] = to;
-    return graph_slice(g, x, low, limit, NULL);
-}
-
 /* one half times the other until one is left: so a gradient is a product of others, and right where
    factors are 0 */
 static int product(struct graph *g, int x, uint32_t mask)
@@ -122,8 +98,8 @@ static int product(struct graph *g, int x, uint32_t mask)
     for (int d = 0; d < g->node[x].shape.rank; d++)
         while (mask & (1u << d) && g->node[x].shape.dim[d] > 1) {
             int64_t size = g->node[x].shape.dim[d], half = size / 2;
-            int odd = size % 2 ? part(g, x, d, size - 1, size) : NODE_NONE;
-            int low = part(g, x, d, 0, half), high = part(g, x, d, half, 2 * half);
+            int odd = size % 2 ? operation_part(g, x, d, size - 1, size) : NODE_NONE;
+            int low = operation_part(g, x, d, 0, half), high = operation_part(g, x, d, half, 2 * half);
 
             x = graph_binary(g, HLO_MULTIPLY, low, high);
             if (odd != NODE_NONE)
@@ -142,7 +118,7 @@ static int running_product(struct graph *g, int x, uint32_t mask)
         dim++;
     size = g->node[x].shape.dim[dim];
     for (int64_t apart = 1; apart < size; apart *= 2) {
-        int before = part(g, x, dim, 0, size - apart);
+        int before = operation_part(g, x, dim, 0, size - apart);
 
         low[dim] = apart;
         x = graph_binary(g, HLO_MULTIPLY, x, graph_pad(g, before, one, low, none, none));
@@ -153,30 +129,68 @@ static int running_product(struct graph *g, int x, uint32_t mask)
 /* the place of the first extreme; no gradient goes through */
 static int argument(struct graph *g, enum graph_reduce kind, int x, uint32_t mask)
 {
-    return graph_hold(g, graph_convert(g, reduce(g, kind, x, mask), DTYPE_F32));
+    return graph_hold(g, graph_convert(g, operation_reduce(g, kind, x, mask), DTYPE_F32));
+}
+
+/* ones where there is a truth, of which the least is for all and the largest for any */
+static int truths(struct graph *g, enum graph_reduce kind, int x, uint32_t mask)
+{
+    int is_true = graph_convert(g, operation_is_not_zero(g, x), DTYPE_F32);
+
+    return graph_hold(g, operation_reduce(g, kind, is_true, mask));
+}
+
+static int range(struct graph *g, int x, uint32_t mask)
+{
+    int most = operation_reduce(g, REDUCE_MAX, x, mask);
+
+    return graph_binary(g, HLO_SUBTRACT, most, operation_reduce(g, REDUCE_MIN, x, mask));
+}
+
+/* x, or what it is off its mean, by the root of the mean square of that */
+static int norm(struct graph *g, int x, uint32_t mask, bool is_centred, double epsilon)
+{
+    int by;
+
+    if (is_centred)
+        x = graph_binary(g, HLO_SUBTRACT, x, back(g, mean(g, x, mask), x));
+    by = graph_unary(g, HLO_RSQRT, nn_shift(g, mean(g, square(g, x), mask), epsilon));
+    return graph_binary(g, HLO_MULTIPLY, x, back(g, by, x));
 }
 
 static int make(struct graph *g, const struct layer_config *l, int x, uint32_t mask)
 {
     switch (l->operation) {
-    case OPERATION_SUM: return reduce(g, REDUCE_ADD, x, mask);
+    case OPERATION_SUM: return operation_reduce(g, REDUCE_ADD, x, mask);
     case OPERATION_MAX:
-    case OPERATION_AMAX: return reduce(g, REDUCE_MAX, x, mask);
+    case OPERATION_AMAX: return operation_reduce(g, REDUCE_MAX, x, mask);
     case OPERATION_MIN:
-    case OPERATION_AMIN: return reduce(g, REDUCE_MIN, x, mask);
+    case OPERATION_AMIN: return operation_reduce(g, REDUCE_MIN, x, mask);
     case OPERATION_VAR: return variance(g, x, mask);
     case OPERATION_STD: return graph_unary(g, HLO_SQRT, variance(g, x, mask));
     case OPERATION_LOGSUMEXP: return log_sum(g, x, mask);
     case OPERATION_NORM:
-        return graph_unary(g, HLO_SQRT, reduce(g, REDUCE_ADD, square(g, x), mask));
+        return graph_unary(g, HLO_SQRT, operation_reduce(g, REDUCE_ADD, square(g, x), mask));
     case OPERATION_NORMALIZE: return normalize(g, x, mask, l->threshold);
     case OPERATION_ARGMAX: return argument(g, REDUCE_ARGMAX, x, mask);
     case OPERATION_ARGMIN: return argument(g, REDUCE_ARGMIN, x, mask);
     case OPERATION_CUMSUM: return running_sum(g, x, mask);
     case OPERATION_PROD: return product(g, x, mask);
     case OPERATION_CUMPROD: return running_product(g, x, mask);
+    case OPERATION_ALL: return truths(g, REDUCE_MIN, x, mask);
+    case OPERATION_ANY: return truths(g, REDUCE_MAX, x, mask);
+    case OPERATION_COUNT_NONZERO: return truths(g, REDUCE_ADD, x, mask);
+    case OPERATION_PTP: return range(g, x, mask);
+    case OPERATION_LAYER_NORM: return norm(g, x, mask, true, l->threshold);
+    case OPERATION_RMS_NORM: return norm(g, x, mask, false, l->threshold);
     default: return mean(g, x, mask);
     }
+}
+
+static bool keeps_shape(const struct layer *l)
+{
+    return is_running(l) || l->c.operation == OPERATION_NORMALIZE ||
+           l->c.operation == OPERATION_LAYER_NORM || l->c.operation == OPERATION_RMS_NORM;
 }
 
 /* sums are f32 whatever the operand is */
@@ -192,7 +206,7 @@ static int call_sums(struct layer_call *c, const int *operand, int count)
     (void)count;
     operation_axes(c->layer, s.rank - 1, &mask, &e);        /* checked before */
     x = graph_convert(g, make(g, l, x, mask), c->dtype);
-    if (l->keeps_dims || l->operation == OPERATION_NORMALIZE || is_running(c->layer))
+    if (l->keeps_dims || keeps_shape(c->layer))
         return x;
     for (int d = 0; d < s.rank; d++)
         if (!(mask & (1u << d)))

@@ -1,7 +1,22 @@
-/* Parts of samples, as x[:, 1:-1, ::2, ..., None, 0] takes them. */
+/* Parts of samples, as x[:, 1:-1, ::2, ::-1, ..., None, 0] takes them. */
 #include <inttypes.h>
 
 #include "keras/layers/layer_impl.h"
+
+/* from the last element on, as a range forward whose last element is the part's first */
+static bool range_backward(const struct layer_config *c, int i, int64_t size, int64_t *from,
+                           int64_t *to)
+{
+    int64_t first = c->low[i], end = c->high[i], step = -c->step[i];
+
+    first = first == LAYER_OPEN ? size - 1 : first < 0 ? first + size : first;
+    first = first >= size ? size - 1 : first;
+    end = end == LAYER_OPEN ? -1 : end < 0 ? end + size : end;
+    end = end < -1 ? -1 : end;
+    *from = first - (first - end - 1) / step * step;
+    *to = first + 1;
+    return first > end && first >= 0;
+}
 
 /* where the part begins and ends along a dimension of this size; false: nothing is left of it */
 static bool range_of(const struct layer_config *c, int i, int64_t size, int64_t *from, int64_t *to)
@@ -12,6 +27,8 @@ static bool range_of(const struct layer_config *c, int i, int64_t size, int64_t 
     *to = high == LAYER_OPEN ? size : high < 0 ? high + size : high;
     if (c->taken & (1u << i))
         return *to = *from + 1, *from >= 0 && *from < size;
+    if (c->step[i] < 0)
+        return range_backward(c, i, size, from, to);
     *from = *from < 0 ? 0 : *from;
     *to = *to > size ? size : *to;
     return *from < *to;
@@ -20,6 +37,7 @@ static bool range_of(const struct layer_config *c, int i, int64_t size, int64_t 
 /* what is taken of samples; and the shape that it has in the end */
 struct part {
     int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], step[GRAPH_RANK_MAX];
+    int flipped[GRAPH_RANK_MAX], flipped_count;         /* dimensions that go backward */
     struct shape shape;
 };
 
@@ -52,7 +70,9 @@ static int find_part(const struct layer_config *c, const struct shape *in, struc
         }
         if (d == in->rank || !range_of(c, i, in->dim[d], &p->start[d], &p->limit[d]))
             return d;
-        p->step[d] = c->taken & (1u << i) ? 1 : c->step[i];
+        p->step[d] = c->taken & (1u << i) ? 1 : c->step[i] < 0 ? -c->step[i] : c->step[i];
+        if (c->step[i] < 0 && !(c->taken & (1u << i)))
+            p->flipped[p->flipped_count++] = d + 1;
         if (!(c->taken & (1u << i)))
             p->shape.dim[p->shape.rank++] = (p->limit[d] - p->start[d] + p->step[d] - 1) /
                                             p->step[d];
@@ -109,6 +129,8 @@ static int call_slice(struct layer_call *c)
         to.dim[d] = p.shape.dim[d - 1];
     layer_source(c, "Slice");
     x = graph_slice(g, c->input[0], start, limit, step);
+    if (p.flipped_count > 0)
+        x = graph_reverse(g, x, p.flipped, p.flipped_count);
     return graph_reshape(g, x, to);
 }
 

@@ -1,4 +1,5 @@
-/* Declares what a model in Keras JSON is once it is read; private to model_json_graph.c, _calls.c. */
+/* Declares what a model in Keras JSON is once it is read; private to model_json_graph.c,
+ * _calls.c, _masks.c. */
 #ifndef KERAS_MODEL_JSON_BLOCK_H
 #define KERAS_MODEL_JSON_BLOCK_H
 #include "keras/model/model_json.h"
@@ -40,6 +41,8 @@ static inline bool json_block_is_input(const struct json_block *f, int layer)
     return !f->layer[layer] && !f->inner[layer] && !f->is_mask[layer];
 }
 
+/* fills is_mask from the layers of the file and the model's outputs; names need not be read yet */
+void json_block_find_masks(struct json_block *f, const json_t *config);
 /* calls of inner models by their place in the file, whatever Keras counts them from */
 void json_block_renumber(struct json_block *f);
 #endif

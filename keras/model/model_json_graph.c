@@ -348,28 +348,6 @@ static const json_t *distributed_model(const json_t *layer)
     return class && strcmp(class, "TimeDistributed") == 0 && json_is_model(inner) ? inner : NULL;
 }
 
-/* a name that v, or something in it, refers to is that of a mask */
-static bool takes_mask(struct json_block *f, const json_t *v, int depth)
-{
-    const json_t *h = json_object_get(json_object_get(v, "config"), "keras_history");
-    const char *name = json_string_value(json_array_get(h ? h : v, 0));
-    int layer = name ? find_layer(f, name) : -1;
-
-    for (size_t i = 0; i < json_array_size(v) && !h && depth < 4; i++)
-        if (takes_mask(f, json_array_get(v, i), depth + 1))
-            return true;
-    return layer >= 0 && f->is_mask[layer];
-}
-
-/* an operation of masks, or of anything and a mask */
-static bool is_mask_op(struct json_block *f, const json_t *layer)
-{
-    const json_t *node = json_array_get(json_object_get(layer, "inbound_nodes"), 0);
-
-    return json_is_mask_op(layer) ||
-           (json_is_op(layer) && takes_mask(f, json_object_get(node, "args"), 0));
-}
-
 /* a layer, a model with names of its own, or nothing for an input; -1 */
 static int read_one(struct json_block *f, int i, int depth)
 {
@@ -381,10 +359,8 @@ static int read_one(struct json_block *f, int i, int depth)
     if (distributed_model(layer))
         return read_inner(f, i, distributed_model(layer), "TimeDistributed", depth)
                    ? -1 : distribute(f->inner[i]);
-    if (is_mask_op(f, layer)) {
-        f->is_mask[i] = true;
+    if (f->is_mask[i])
         return 0;
-    }
     if (json_is_op(layer) || json_is_wrapper(layer)) {
         f->layer[i] = json_is_op(layer) ? json_read_op(f->r, layer, (size_t)i)
                                         : json_read_wrapper(f->r, layer, (size_t)i);
@@ -549,6 +525,7 @@ static struct json_block *read_block(struct model_json_reader *r, const json_t *
     f = new_block(r, layers);
     if (depth == 0 && !json_is_functional(model) && add_chain_input(f, model) != 0)
         return NULL;
+    json_block_find_masks(f, config);
     if (read_layers(f, depth) != 0)
         return NULL;
     if (!json_is_functional(model)) {

@@ -101,7 +101,7 @@ static void rename_fields(const json_t *layer, json_t *config)
     if (is_class(layer, "Embedding") && json_is_number(json_object_get(config, "dropout")) &&
         json_number_value(json_object_get(config, "dropout")) == 0.0)
         json_object_del(config, "dropout");
-    if (!is_class(layer, "InputLayer") && !is_class(layer, "Cast") &&
+    if (!is_class(layer, "InputLayer") && !json_is_op(layer) &&
         strstr(text_of(config, "dtype"), "int"))
         json_object_del(config, "dtype");       /* of the first layer's input, as of an Embedding's */
 }

@@ -47,7 +47,7 @@ static const struct {
 };
 
 static const char *const others[] = {"Reshape", "Concatenate", "Negative", "Transpose", "Identity",
-                                     "GetItem"};
+                                     "GetItem", "Hstack", "Resize"};
 
 bool json_is_op(const json_t *layer)
 {
@@ -185,11 +185,10 @@ static int read_index(struct model_json_reader *r, const json_t *v, struct layer
     if (json_is_integer(v) || json_is_null(v) || is_ellipsis(v))
         return 0;
     if (!json_is_object(v) ||
-        (model_json_is_given(step) && (!json_is_integer(step) || json_integer_value(step) < 1)) ||
+        (model_json_is_given(step) && (!json_is_integer(step) || json_integer_value(step) == 0)) ||
         (model_json_is_given(start) && !json_is_integer(start)) ||
         (model_json_is_given(stop) && !json_is_integer(stop)))
-        return model_json_fail(r, "a part of an array must be given by whole numbers, in steps "
-                               "forward");
+        return model_json_fail(r, "a part of an array must be given by whole numbers");
     l->c.low[i] = model_json_is_given(start) ? json_integer_value(start) : LAYER_OPEN;
     l->c.high[i] = model_json_is_given(stop) ? json_integer_value(stop) : LAYER_OPEN;
     l->c.step[i] = model_json_is_given(step) ? json_integer_value(step) : 1;
@@ -227,6 +226,21 @@ static struct layer *get_item(struct model_json_reader *r, const json_t *layer, 
     return l;
 }
 
+/* of images: the layer Resizing, which has its size as two numbers */
+static struct layer *resize(struct model_json_reader *r, const json_t *config, const char *name)
+{
+    const json_t *size = json_object_get(config, "size");
+    json_t *as_layer = json_copy((json_t *)(uintptr_t)config);
+    struct layer *l;
+
+    json_object_set(as_layer, "height", json_array_get(size, 0));
+    json_object_set(as_layer, "width", json_array_get(size, 1));
+    json_object_del(as_layer, "size");
+    l = model_json_make_layer(r, as_layer, LAYER_RESIZING, name);
+    json_decref(as_layer);
+    return l;
+}
+
 static struct layer *other(struct model_json_reader *r, const json_t *config, const char *class,
                            const char *name)
 {
@@ -242,6 +256,13 @@ static struct layer *other(struct model_json_reader *r, const json_t *config, co
             l->c.axis = json_integer_value(json_object_get(config, "axis"));
         return l;
     }
+    if (strcmp(class, "Hstack") == 0) {
+        l = model_layer(r->model, LAYER_CONCATENATE, name);
+        l->c.axis = 1;
+        return l;
+    }
+    if (strcmp(class, "Resize") == 0)
+        return resize(r, config, name);
     if (strcmp(class, "Reshape") == 0) {
         l = model_layer(r->model, LAYER_RESHAPE, name);
         return read_list(r, json_object_get(config, "newshape"), "newshape", l) ? NULL : l;

@@ -180,6 +180,30 @@ static int cast_to(const json_t *config)
     return strcmp(name, "bool") == 0 ? 2 : strstr(name, "int") != NULL;
 }
 
+/* windows: their strides, one number or one for each dimension, and what stands around the edges */
+static int read_windows(struct model_json_reader *r, const json_t *config, struct layer *l)
+{
+    static const char *const paddings[] = {"valid", "same"};
+    const json_t *strides = json_object_get(config, "strides"), *dilation;
+    int padding = model_json_choice(r, json_object_get(config, "padding"), "padding", paddings, 2);
+
+    dilation = json_object_get(config, "dilation_rate");
+    if (padding < 0)
+        return -1;
+    l->c.padding = padding ? NN_SAME : NN_VALID;
+    if (model_json_is_given(dilation) && json_integer_value(dilation) != 1)
+        return model_json_fail(r, "\"dilation_rate\" must be 1");
+    for (size_t i = 0; i < 3 && model_json_is_given(strides); i++) {
+        const json_t *one = json_is_array(strides) ? json_array_get(strides, i) : strides;
+
+        if (one && (!json_is_integer(one) || json_integer_value(one) < 1 ||
+                    json_integer_value(one) > 65536))
+            return model_json_fail(r, "\"strides\" must be whole numbers from 1 to 65536");
+        l->c.strides[i] = json_integer_value(one);
+    }
+    return 0;
+}
+
 /* parameters that other values than these are not supported of */
 static int check_others(struct model_json_reader *r, const json_t *config, struct layer *l)
 {
@@ -194,6 +218,14 @@ static int check_others(struct model_json_reader *r, const json_t *config, struc
         return model_json_fail(r, "\"ord\" must be 2");
     if (l->c.operation == OPERATION_NORM && model_json_is_given(ord) && l->c.shape_count > 1)
         return model_json_fail(r, "\"ord\" of matrices is not supported");
+    if (json_is_true(json_object_get(config, "rms_scaling")) ||
+        model_json_is_given(json_object_get(config, "attn_logits_soft_cap")))
+        return model_json_fail(r, "\"rms_scaling\" and \"attn_logits_soft_cap\" are not supported");
+    if (l->c.operation == OPERATION_DIFF && json_integer_value(json_object_get(config, "n")) != 1)
+        return model_json_fail(r, "\"n\" must be 1");
+    if (model_json_is_given(json_object_get(config, "posinf")) ||
+        model_json_is_given(json_object_get(config, "neginf")))
+        return model_json_fail(r, "\"posinf\" and \"neginf\" must be null");
     if (model_json_is_given(json_object_get(config, "initial")))
         return model_json_fail(r, "\"initial\" is not supported");
     return 0;
@@ -204,7 +236,9 @@ static void settle_numbers(struct layer_config *c)
 {
     if (c->operation == OPERATION_CLIP)
         return;
-    if (c->operation == OPERATION_NORMALIZE && isnan(c->threshold))
+    if (isnan(c->threshold) && (c->operation == OPERATION_NORMALIZE ||
+                                c->operation == OPERATION_LAYER_NORM ||
+                                c->operation == OPERATION_RMS_NORM))
         c->threshold = EPSILON;
     c->alpha = isnan(c->alpha) || fabs(c->alpha) > 0x1p31 ? 0.0 : c->alpha;
     c->threshold = isnan(c->threshold) || fabs(c->threshold) > 0x1p31 ? 0.0 : c->threshold;
@@ -231,8 +265,11 @@ struct layer *json_read_operation(struct model_json_reader *r, const json_t *lay
         read_number(r, config, info->other, &l->c.threshold) != 0 ||
         check_others(r, config, l) != 0)
         return NULL;
-    if (l->c.operation == OPERATION_CAST)
+    if (l->c.operation == OPERATION_CAST || l->c.operation == OPERATION_SATURATE_CAST)
         l->c.choice = cast_to(config);
+    if (info->form == &operation_network && info->list && read_windows(r, config, l) != 0)
+        return NULL;
+    l->c.is_causal = json_is_true(json_object_get(config, "is_causal"));
     settle_numbers(&l->c);
     return l;
 }

@@ -16,6 +16,14 @@ def drawn(*shape):
     return numbers.normal(size=shape).astype("float32")
 
 
+def image(x):
+    return ops.stack([x, x * x, ops.sin(x), -x], axis=-1)
+
+
+def heads(x):
+    return ops.reshape(x, (-1, STEPS, 2, WIDTH // 2))
+
+
 ELEMENTS = {
     "Square": ops.square, "Absolute": abs, "Expm1": ops.expm1, "Exp": ops.exp, "Sin": ops.sin,
     "Cos": ops.cos, "Sinh": ops.sinh, "Cosh": ops.cosh, "Arctan": ops.arctan, "Erf": ops.erf,
@@ -45,6 +53,19 @@ ELEMENTS = {
     "SoftShrink": lambda x: ops.soft_shrink(x, 0.2), "TanhShrink": ops.tanh_shrink,
     "Squareplus": ops.squareplus, "Sparsemax": ops.sparsemax, "SparsePlus": ops.sparse_plus,
     "SparseSigmoid": ops.sparse_sigmoid, "HardTanh": ops.hard_tanh,
+    "OnesLike": lambda x: x + ops.ones_like(x), "ZerosLike": lambda x: ops.maximum(x, ops.zeros_like(x)),
+    "FullLike": lambda x: x * ops.full_like(x, 2.5), "Cbrt": lambda x: ops.cbrt(x * x + 1),
+    "Hypot": lambda x: ops.hypot(x, x + 1), "Logaddexp": lambda x: ops.logaddexp(x, 2 * x + 0.1),
+    "LogicalXor": lambda x: x * ops.cast(ops.logical_xor(x > 0, x > 0.5), "float32"),
+    "Arcsin": lambda x: ops.arcsin(ops.tanh(x) * 0.9), "Arccos": lambda x: ops.arccos(ops.tanh(x) * 0.9),
+    "Arcsinh": ops.arcsinh, "Arccosh": lambda x: ops.arccosh(ops.exp(x) + 1.1), "Erfc": ops.erfc,
+    "Arctanh": lambda x: ops.arctanh(ops.tanh(x) * 0.9), "Deg2rad": ops.deg2rad, "Copy": ops.copy,
+    "Rad2deg": ops.rad2deg, "SaturateCast": lambda x: x * ops.cast(ops.saturate_cast(x * 3, "int32"), "float32"),
+    "Isnan": lambda x: ops.where(ops.isnan(x / x), 0.0, x), "NanToNum": ops.nan_to_num,
+    "Isfinite": lambda x: ops.where(ops.isfinite(1 / ops.relu(x)), x, 0.5 * x),
+    "Isinf": lambda x: x * ops.cast(ops.isinf(1 / ops.relu(x)), "float32"),
+    "ConvertToTensor": ops.convert_to_tensor,
+    "a mask as a value": lambda x: x * ops.cast(ops.not_equal(x, 0), "float32"),
     "Softmax": lambda x: ops.softmax(x, axis=1), "LogSoftmax": lambda x: ops.log_softmax(x, axis=1),
 }
 # but Norm, which Keras 3.15.1 does not run on JAX once it has an axis
@@ -58,8 +79,38 @@ SUMS = {
     "Normalize": lambda x: ops.normalize(x, axis=-1), "Cumsum": lambda x: ops.cumsum(x, axis=1),
     "Prod": lambda x: ops.prod(x, axis=1), "Cumprod": lambda x: ops.cumprod(x, axis=-1),
     "Prod of zeros": lambda x: ops.prod(ops.relu(x + 0.5), axis=(1, 2), keepdims=True) + x,
+    "All": lambda x: x * ops.cast(ops.all(x > -1, axis=-1, keepdims=True), "float32"),
+    "Any": lambda x: x[:, 0] * ops.cast(ops.any(x > 1, axis=1), "float32"),
+    "CountNonzero": lambda x: x[:, 0] * ops.cast(ops.count_nonzero(x > 0, axis=1), "float32"),
+    "Ptp": lambda x: ops.ptp(x, axis=1), "LayerNorm": ops.layer_normalization,
+    "LayerNorm over two": lambda x: ops.layer_normalization(x, axis=(1, 2)),
+    "RMSNorm": ops.rms_normalization,
     "Argmax": lambda x: x[:, 0] * ops.cast(ops.argmax(x, axis=1), "float32"),
     "Argmin": lambda x: x[:, :, 0] + ops.cast(ops.argmin(x, axis=-1), "float32"),
+}
+ORDER = {
+    "Sort": lambda x: ops.sort(x, axis=1) * drawn(STEPS, WIDTH), "Median": lambda x: ops.median(x, axis=1),
+    "Sort last": lambda x: ops.sort(x) * drawn(WIDTH), "Median of many": lambda x: ops.median(
+        ops.concatenate([x, x[:, :1] * 2], axis=1), axis=1, keepdims=True) + x,
+    "Argsort": lambda x: x * ops.cast(ops.argsort(x, axis=1), "float32"),
+    "TopK": lambda x: ops.top_k(x, 3)[0] * drawn(3),
+    "TopK's places": lambda x: x[..., :2] * ops.cast(ops.top_k(x, 2)[1], "float32"),
+    "TakeAlongAxis": lambda x: ops.take_along_axis(x, ops.argsort(x * x, axis=1), axis=1),
+    "TakeAlongAxis last": lambda x: ops.take_along_axis(x, ops.top_k(ops.sin(x), 2)[1], axis=-1),
+}
+IMAGES = {
+    "MaxPool": lambda x: ops.max_pool(image(x), 2, 2), "MaxPool same": lambda x: ops.max_pool(
+        image(x), (3, 2), (2, 1), padding="same"),
+    "AveragePool": lambda x: ops.average_pool(image(x), 3, 1, padding="same"),
+    "MaxPool of steps": lambda x: ops.max_pool(x, 2, 1), "RGBToGrayscale": lambda x:
+    ops.image.rgb_to_grayscale(image(x)[..., :3]),
+    "ExtractPatches": lambda x: ops.image.extract_patches(image(x), (2, 3)),
+    "ExtractPatches same": lambda x: ops.image.extract_patches(image(x), 3, strides=2, padding="same"),
+    "Resize": lambda x: ops.image.resize(image(x), (7, 5)),
+    "Resize to the nearest": lambda x: ops.image.resize(image(x), (STEPS * 2, WIDTH), interpolation="nearest"),
+    "DotProductAttention": lambda x: ops.dot_product_attention(*[heads(x)] * 3),
+    "DotProductAttention, causal": lambda x: ops.dot_product_attention(
+        heads(x), heads(x * 2), heads(x + 1), is_causal=True),
 }
 MOVES = {
     "ExpandDims": lambda x: ops.expand_dims(x, (1, -1)), "Squeeze": lambda x: ops.squeeze(x[:, :1]),
@@ -73,6 +124,9 @@ MOVES = {
     "Moveaxis": lambda x: ops.moveaxis(ops.stack([x, x * x], axis=1), 1, -1),
     "Flip": lambda x: ops.flip(x, axis=1) * ops.flip(x, axis=-1),
     "Roll": lambda x: ops.roll(x, AT, axis=1) + ops.roll(x, -1, axis=2),
+    "Diff": lambda x: ops.diff(x, axis=1), "Fliplr": lambda x: ops.fliplr(x) * drawn(STEPS, WIDTH),
+    "Hstack": lambda x: ops.hstack([x, x * x]), "x[:, ::-1]": lambda x: x[:, ::-1] * drawn(STEPS, WIDTH),
+    "x[..., 4:0:-2]": lambda x: x[..., 4:0:-2], "x[:, -2::-1]": lambda x: x[:, -2::-1],
     "Take": lambda x: ops.take(x, [0, AT, -1], axis=1),
     "OneHot": lambda x: ops.one_hot(ops.cast(ops.argmax(x, axis=-1), "int32"), WIDTH) * x,
     "DepthToSpace": lambda x: ops.depth_to_space(ops.reshape(x, (-1, 1, STEPS * WIDTH // 4, 4)), 2),
@@ -94,8 +148,11 @@ PRODUCTS = {
 
 def main():
     failures = []
-    families = {**ELEMENTS, **SUMS, **MOVES, **PRODUCTS}
+    families = {**ELEMENTS, **SUMS, **ORDER, **MOVES, **PRODUCTS, **IMAGES}
+    only = sys.argv[1:]
     for name, made in families.items():
+        if only and name not in only:
+            continue
         x = keras.Input((STEPS, WIDTH))
         model = keras.Model(x, made(keras.layers.Dense(WIDTH)(x)))
         try:

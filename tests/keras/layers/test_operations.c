@@ -43,6 +43,14 @@ static void expect(const double *is, double want)
 
 /* ---- element by element ---- */
 
+/* logarithms, roots and powers take what is above 0, inverse functions what these give */
+static double in_domain(enum operation_kind kind, double size)
+{
+    if (kind == OPERATION_ARCSIN || kind == OPERATION_ARCCOS || kind == OPERATION_ARCTANH)
+        return 0.13 + fmod(size, 0.6);
+    return (kind == OPERATION_ARCCOSH ? 1.2 : 0.13) + size;
+}
+
 /* of operands that keep away from where a function has no slope */
 static void check_element(enum operation_kind kind)
 {
@@ -62,7 +70,7 @@ static void check_element(enum operation_kind kind)
     krig_trace(&k);
     value = krig_value(&k, "input_layer");
     for (int i = 0; i < 12; i++)
-        value[i] = 0.13 + fabs(value[i]);       /* logarithms, roots and powers have it so */
+        value[i] = in_domain(kind, fabs(value[i]));
     value = krig_value(&k, "input_layer_1");
     for (int i = 0; i < 12; i++)
         value[i] = 0.37 + fabs(value[i]);
@@ -141,7 +149,8 @@ TEST(sums_and_their_like_have_values_and_gradients)
         l->c.alpha = 2;
         l->c.threshold = 1e-7;
         x = krig_call(&k, l, 1, &x);
-        if (i == OPERATION_CUMSUM || i == OPERATION_CUMPROD || i == OPERATION_NORMALIZE)
+        if (i == OPERATION_CUMSUM || i == OPERATION_CUMPROD || i == OPERATION_NORMALIZE ||
+            i == OPERATION_LAYER_NORM || i == OPERATION_RMS_NORM)
             expect_shape(x, DIMS(3, 4));
         else
             expect_shape(x, DIMS(4));
@@ -168,6 +177,88 @@ TEST(variance_is_over_all_of_several_axes)
         square += in[i] * in[i] / 6;
     }
     expect(is, square - mean * mean);
+}
+
+/* ---- by size ---- */
+
+static const double *ordered(struct layer *l, const double *in)
+{
+    int x = krig_input(&k, DTYPE_F32, DIMS(5));
+
+    krig_call(&k, l, 1, &x);
+    krig_trace(&k);
+    memcpy(krig_value(&k, "input_layer"), in, 5 * sizeof(*in));
+    return krig_output(&k);
+}
+
+TEST(elements_come_in_order_and_the_first_of_equals_first)
+{
+    static const double in[] = {3, -1, 3, 2, -1}, sorted[] = {-1, -1, 2, 3, 3};
+    static const double places[] = {1, 4, 3, 0, 2}, largest[] = {3, 3, 2};
+    const double *is = ordered(along(OPERATION_SORT, -1), in);
+    struct layer *l;
+
+    for (int i = 0; i < 5; i++)
+        expect(&is[i], sorted[i]);
+    krig_fini(&k);
+    krig_init(&k);
+    is = ordered(along(OPERATION_ARGSORT, 1), in);
+    for (int i = 0; i < 5; i++)
+        expect(&is[i], places[i]);
+    krig_fini(&k);
+    krig_init(&k);
+    l = operation(OPERATION_TOP_K);
+    l->c.alpha = 3;
+    is = ordered(l, in);
+    for (int i = 0; i < 3; i++)
+        expect(&is[i], largest[i]);
+    krig_fini(&k);
+    krig_init(&k);
+    expect(ordered(along(OPERATION_MEDIAN, 1), in), 2);
+}
+
+/* places from the end are negative ones */
+TEST(elements_are_taken_at_places_that_are_computed)
+{
+    int x[2] = {krig_input(&k, DTYPE_F32, DIMS(3, 2)), krig_input(&k, DTYPE_F32, DIMS(2, 2))};
+    static const double places[] = {2, 0, -1, 1};
+    const double *is, *in;
+
+    expect_shape(krig_call(&k, along(OPERATION_TAKE_ALONG_AXIS, 1), 2, x), DIMS(2, 2));
+    krig_trace(&k);
+    memcpy(krig_value(&k, "input_layer_1"), places, sizeof(places));
+    in = krig_value(&k, "input_layer");
+    is = krig_output(&k);
+    expect(&is[0], in[4]);
+    expect(&is[1], in[1]);
+    expect(&is[2], in[4]);
+    expect(&is[3], in[3]);
+}
+
+/* ---- windows ---- */
+
+TEST(windows_of_images_have_values_and_gradients)
+{
+    static const enum operation_kind kinds[] = {OPERATION_MAX_POOL, OPERATION_AVERAGE_POOL,
+                                                OPERATION_EXTRACT_PATCHES};
+    static const double size = 2;
+
+    for (int i = 0; i < 3; i++) {
+        struct layer *l;
+        int x;
+
+        krig_fini(&k);
+        krig_init(&k);
+        x = krig_input(&k, DTYPE_F32, DIMS(3, 5, 2));
+        l = operation(kinds[i]);
+        l->c.list = (struct layer_reals){&size, 1};
+        l->c.strides[0] = l->c.strides[1] = 2;
+        l->c.padding = NN_SAME;
+        x = krig_call(&k, l, 1, &x);
+        expect_shape(x, DIMS(2, 3, kinds[i] == OPERATION_EXTRACT_PATCHES ? 8 : 2));
+        krig_trace(&k);
+        krig_check_gradients(&k);
+    }
 }
 
 /* ---- moves ---- */
@@ -336,6 +427,9 @@ int main(void)
         UNIT(operations_of_two_arrays_are_numpys), UNIT(a_constant_is_spread_over_the_samples),
         UNIT(sums_and_their_like_have_values_and_gradients),
         UNIT(variance_is_over_all_of_several_axes), UNIT(a_dimension_is_put_in_and_taken_out),
+        UNIT(elements_come_in_order_and_the_first_of_equals_first),
+        UNIT(elements_are_taken_at_places_that_are_computed),
+        UNIT(windows_of_images_have_values_and_gradients),
         UNIT(elements_are_repeated_and_all_of_them), UNIT(what_is_rolled_comes_in_in_front),
         UNIT(parts_of_a_split_are_outputs), UNIT(elements_are_taken_by_a_list_of_places),
         UNIT(axes_change_places_or_go_elsewhere), UNIT(products_are_of_what_their_letters_say),

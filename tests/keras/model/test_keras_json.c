@@ -361,6 +361,10 @@ TEST(operations_are_read_with_their_parameters)
     assert_int_equal(m.layer[0]->c.constant[1].shape.rank, 1);
     assert_true(m.layer[0]->c.constant[1].value[3] == 4);
     model_fini(&m);
+    load(OPERATION("GetItem", "", TENSOR_X ", [{'class_name': '__ellipsis__', 'config': {}}, "
+                   "{'start': 3, 'stop': 0, 'step': -2}]"));
+    expect_sample(m.output[0], SIZES(2));
+    model_fini(&m);
     load(OPERATION("GetItem", "", TENSOR_X ", [{'class_name': '__ellipsis__', 'config': {}}, 0]"));
     expect_sample(m.output[0], 0, NULL);
     model_fini(&m);
@@ -368,6 +372,24 @@ TEST(operations_are_read_with_their_parameters)
     assert_non_null(strstr(e.msg, "a constant that is no array"));
     assert_int_equal(read_text(OPERATION("Softmax", ", 'axis': 0", TENSOR_X)), -1);
     assert_string_equal(e.msg, "layer \"o\": \"axis\" must be a whole number, not the batch's, 0");
+}
+
+#define OF(name) "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['" name "', 0, 0]}}"
+#define OP(class, name, args) \
+    "{'module': 'keras.src.ops.numpy', 'class_name': '" class "', 'config': {'name': '" name "'}, " \
+    "'name': '" name "', 'inbound_nodes': [{'args': [" args "], 'kwargs': {}}]}"
+
+/* Keras writes both alike: what only layers take as their mask is left out, the rest is computed */
+TEST(an_operation_of_masks_that_is_computed_with_is_no_mask)
+{
+    load(FUNCTIONAL(INPUT_X ", " OP("OnesLike", "o", OF("x")) ", "
+                    OP("Multiply", "m", OF("o") ", " OF("x")) ", "
+                    OP("NotEqual", "n", OF("x") ", 0") ", "
+                    OP("Softmax", "s", OF("m")),
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['s', 0, 0]]"));
+    assert_int_equal(m.layer_count, 4);        /* the input and three operations */
+    assert_string_equal(m.layer[0]->operation, "OnesLike");
+    assert_string_equal(m.layer[1]->operation, "Multiply");
 }
 
 /* a chain inside a functional model, called twice: one layer, two calls */
@@ -471,6 +493,7 @@ int main(void)
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
         UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
+        UNIT(an_operation_of_masks_that_is_computed_with_is_no_mask),
         UNIT(a_layer_may_have_been_built_for_other_sizes),
         UNIT(the_two_layers_of_a_bidirectional_one_compute_the_same),
     };
