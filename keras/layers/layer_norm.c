@@ -257,28 +257,95 @@ const struct layer_functions layer_layer_scale = {shape_layer_scale, build_layer
 
 #define DEVIATION_MIN 1e-7              /* Keras's epsilon, below which it does not divide */
 
+/* the dimensions of samples, from 1, whose places each have numbers of their own; -1: no such ones */
+static int find_kept(const struct layer *l, int rank, uint32_t *mask)
+{
+    *mask = l->c.choice ? 0 : 1u << rank;
+    for (int64_t i = 0; l->c.choice && i < l->c.shape_count; i++) {
+        int64_t d = l->c.shape[i] < 0 ? l->c.shape[i] + rank + 1 : l->c.shape[i];
+
+        if (d < 1 || d > rank)
+            return -1;
+        *mask |= 1u << d;
+    }
+    return 0;
+}
+
+/* the shape of these numbers */
+static struct shape kept_shape(const struct layer *l, const struct shape *in)
+{
+    struct shape s = {.dtype = DTYPE_F32};
+    uint32_t mask;
+
+    find_kept(l, in->rank, &mask);
+    for (int d = 1; d <= in->rank; d++)
+        if (mask & (1u << d))
+            s.dim[s.rank++] = in->dim[d - 1];
+    return s;
+}
+
 static int shape_feature_norm(const struct layer *l, const struct shape *in, int count,
                               struct shape *out, struct err *e)
 {
-    int64_t features = in->rank > 0 ? in->dim[in->rank - 1] : 1;
+    int64_t numbers = 1;
+    struct shape kept;
+    uint32_t mask;
 
-    if (layer_check_reals(l, "mean", &l->c.mean, features, e) != 0 ||
-        layer_check_reals(l, "variance", &l->c.variance, features, e) != 0)
+    if (shape_norm(l, in, count, out, e) != 0)
+        return -1;
+    if (find_kept(l, in->rank, &mask) != 0)
+        return layer_fail(l, e, "\"axis\" names what samples of %d dimensions have not; the batch "
+                          "is 0, which is not supported", in->rank);
+    kept = kept_shape(l, in);
+    for (int d = 0; d < kept.rank; d++)
+        numbers *= kept.dim[d];
+    if (layer_check_reals(l, "mean", &l->c.mean, numbers, e) != 0 ||
+        layer_check_reals(l, "variance", &l->c.variance, numbers, e) != 0)
         return -1;
     if ((l->c.mean.count == 0) != (l->c.variance.count == 0))
         return layer_fail(l, e, "\"mean\" and \"variance\" must both be given, or neither");
-    return shape_norm(l, in, count, out, e);
+    return 0;
 }
 
 static void build_feature_norm(struct layer_build *b)
 {
     static const struct initializer zeros = {.kind = INITIALIZER_ZEROS};
     static const struct initializer ones = {.kind = INITIALIZER_ONES};
+    struct shape kept = kept_shape(b->layer, &b->layer->input[0]);
 
     if (b->layer->c.mean.count > 0)
         return;
-    layer_add_mean(b, "mean", SIZES(features_of(b->layer)), &zeros);
-    layer_add_mean(b, "variance", SIZES(features_of(b->layer)), &ones);
+    layer_add_mean(b, "mean", kept.rank, kept.dim, &zeros);
+    layer_add_mean(b, "variance", kept.rank, kept.dim, &ones);
+}
+
+/* numbers of the file, or of a variable, as an array like x */
+static int spread_kept(struct layer_call *c, const struct layer_reals *given, int place, int x)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[x].shape, sample = s, kept;
+    int dims[GRAPH_RANK_MAX], count = 0, node;
+    int64_t numbers = 1;
+    uint32_t mask;
+    float *v;
+
+    sample.rank--;
+    for (int d = 0; d < sample.rank; d++)
+        sample.dim[d] = s.dim[d + 1];
+    find_kept(c->layer, sample.rank, &mask);
+    for (int d = 1; d < s.rank; d++)
+        if (mask & (1u << d))
+            dims[count++] = d;
+    kept = kept_shape(c->layer, &sample);
+    for (int d = 0; d < kept.rank; d++)
+        numbers *= kept.dim[d];
+    if (given->count == 0)
+        return graph_broadcast(g, layer_read(c, place), s, dims);
+    v = arena_array(g->arena, (size_t)numbers, sizeof(*v));
+    for (int64_t i = 0; i < numbers; i++)
+        v[i] = (float)given->value[given->count == 1 ? 0 : i];
+    node = graph_literal(g, kept, v);
+    return graph_broadcast(g, node, s, dims);
 }
 
 /* (x - mean) / deviation; inverse: x deviation + mean */
@@ -286,16 +353,12 @@ static int call_feature_norm(struct layer_call *c)
 {
     const struct layer_config *l = &c->layer->c;
     struct graph *g = &c->t->graph;
-    bool is_given = l->mean.count > 0;
-    int mean = is_given ? layer_literal(c, &l->mean) : layer_read(c, 0);
-    int variance = is_given ? layer_literal(c, &l->variance) : layer_read(c, 1);
-    int x = graph_convert(g, c->input[0], DTYPE_F32), deviation;
+    int x = graph_convert(g, c->input[0], DTYPE_F32), mean, deviation;
 
     layer_source(c, "Normalization");
-    deviation = graph_unary(g, HLO_SQRT, variance);
+    mean = spread_kept(c, &l->mean, 0, x);
+    deviation = graph_unary(g, HLO_SQRT, spread_kept(c, &l->variance, 1, x));
     deviation = graph_binary(g, HLO_MAXIMUM, deviation, graph_splat(g, deviation, DEVIATION_MIN));
-    mean = nn_spread(g, mean, x);
-    deviation = nn_spread(g, deviation, x);
     if (l->is_inverse)
         x = nn_add(g, nn_multiply(g, x, deviation), mean);
     else

@@ -412,6 +412,8 @@ static int modernize(struct model_json_reader *r, json_t *layer, int depth)
     if (is_class(layer, "BatchNormalization") &&
         json_integer_value(json_object_get(config, "mode")) == 0)
         json_object_del(config, "mode");
+    if (is_class(layer, "Normalization") && json_is_null(json_object_get(config, "axis")))
+        json_object_set_new(config, "axis", json_array());
     if (is_class(layer, "TimeDistributedDense"))
         json_object_set_new(layer, "class_name", json_string("Dense"));
     if (modernize(r, json_object_get(config, "layer"), depth + 1) != 0 ||

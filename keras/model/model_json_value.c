@@ -106,7 +106,7 @@ static int read_pads(struct model_json_reader *r, const json_t *v, const char *f
     return 0;
 }
 
-/* several dimensions that are normalised together */
+/* several dimensions that are normalised together, or apart */
 static int read_axes(struct model_json_reader *r, const json_t *v, const char *field,
                      struct layer_config *c)
 {
@@ -127,6 +127,10 @@ static int read_axis(struct model_json_reader *r, const json_t *v, const char *f
         v = json_array_get(v, 0);
     if (json_array_size(v) > 1 && l->kind == LAYER_LAYER_NORMALIZATION)
         return read_axes(r, v, field, &l->c);
+    if (json_is_array(v) && l->kind == LAYER_NORMALIZATION) {
+        l->c.choice = true;             /* these dimensions; none: a number for all of a sample */
+        return read_axes(r, v, field, &l->c);
+    }
     if (read_whole(r, v, field, &l->features) != 0)
         return -1;
     if (l->features == 0)

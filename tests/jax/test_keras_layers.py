@@ -267,6 +267,9 @@ def elementwise():
     yield chain(shape, L.RMSNormalization(), L.UnitNormalization())
     yield chain(shape, L.Normalization(mean=[1.0, 2, 3, 4, 5, 6], variance=[4.0, 1, 2, 3, 4, 5],
                                        invert=one_of(True, False)))
+    yield chain(shape, L.Normalization(axis=None, mean=0.3, variance=1.7))
+    yield chain(shape, L.Normalization(axis=one_of((1, 3), (3, -3)), mean=np.arange(6.0 * shape[0]).reshape(
+        shape[0], 6), variance=np.linspace(1, 2, 6 * shape[0]).reshape(shape[0], 6)))
     yield chain(shape, L.Rescaling([1.0, 2, 3, 4, 5, 6], offset=0.5))
     yield chain(shape, L.PReLU(shared_axes=one_of(None, [1], [1, 2])))
     yield chain(shape, one_of(L.ReLU(6, 0.1, 0.2), L.LeakyReLU(0.2), L.ELU(0.7), L.Softmax()))

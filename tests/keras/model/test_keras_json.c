@@ -340,6 +340,29 @@ TEST(what_calls_of_keras_three_say_of_training_is_read_over)
                "'kwargs': {}}]}", "'input_layers': [['x', 0, 0]], 'output_layers': [['o', 0, 0]]")
 #define TENSOR_X "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['x', 0, 0]}}"
 
+/* Keras's guides have axis=None, which is one mean of all numbers, as [] or null */
+TEST(a_normalization_is_of_the_dimensions_that_it_names)
+{
+    static const struct { const char *axis; int rank; int64_t first; } cases[] = {
+        {"[]", 0, 1}, {"null", 0, 1}, {"-1", 1, 6}, {"[3]", 1, 6}, {"[1, 3]", 2, 4}, {"[-1, 2]", 2, 5},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[512];
+        struct variable *v;
+
+        snprintf(text, sizeof(text), "{'class_name': 'Sequential', 'config': {'name': 's', 'layers': "
+                 "[{'class_name': 'InputLayer', 'config': {'name': 'x', 'batch_shape': "
+                 "[null, 4, 5, 6]}}, {'class_name': 'Normalization', 'config': {'name': "
+                 "'n%zu', 'axis': %s}}]}}", i, cases[i].axis);
+        load(text);
+        v = &set.variable[m.layer[1]->variable[0]];
+        assert_int_equal(v->shape.rank, cases[i].rank);
+        assert_true(v->shape.rank == 0 || v->shape.dim[0] == cases[i].first);
+        model_fini(&m);
+    }
+}
+
 /* what stands in the configuration changes what an operation does */
 TEST(operations_are_read_with_their_parameters)
 {
@@ -492,6 +515,7 @@ int main(void)
         UNIT(an_output_that_a_model_inside_makes_is_counted_from_one),
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
+        UNIT(a_normalization_is_of_the_dimensions_that_it_names),
         UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
         UNIT(an_operation_of_masks_that_is_computed_with_is_no_mask),
         UNIT(a_layer_may_have_been_built_for_other_sizes),
