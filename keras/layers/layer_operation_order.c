@@ -117,6 +117,7 @@ static int call_order(struct layer_call *c, const int *operand, int count)
     struct graph *g = &c->t->graph;
     int x = operand[0], axis = axis_of(c->layer, g->node[x].shape.rank - 1);
     struct shape s = g->node[x].shape;
+    int places;
 
     (void)count;
     switch (c->layer->c.operation) {
@@ -124,7 +125,8 @@ static int call_order(struct layer_call *c, const int *operand, int count)
     case OPERATION_ARGSORT: return as_numbers(c, sorted_places(g, x, axis));
     case OPERATION_TOP_K: return top_k(c, x);
     case OPERATION_TAKE_ALONG_AXIS:
-        x = take_along(g, exchange(g, x, axis, false), exchange(g, operand[1], axis, false));
+        places = exchange(g, operand[1], axis, false);
+        x = take_along(g, exchange(g, x, axis, false), places);
         return exchange(g, x, axis, true);
     default: break;
     }
