@@ -234,3 +234,22 @@ int mosaic_refuse(const struct mosaic_kernel *k, const struct mosaic_op *op, str
                       k->name, op->name, message);
     return err_set(e, "kernel %s: %s%s%s", k->name, op ? op->name : "", op ? ": " : "", message);
 }
+
+bool mosaic_neutral(const char *kind, enum mosaic_element e, uint32_t *word)
+{
+    bool is_float = mosaic_element_kind(e) == MOSAIC_KIND_FLOAT;
+
+    *word = 0;
+    if (!strcmp(kind, "mul"))
+        *word = is_float ? 0x3f800000u : 1;
+    else if (!strncmp(kind, "max", 3))
+        *word = is_float ? 0xff800000u : kind[3] == 'u' ? 0 : 0x80000000u;
+    else if (!strncmp(kind, "min", 3))
+        *word = is_float ? 0x7f800000u : kind[3] == 'u' ? 0xffffffffu : 0x7fffffffu;
+    else if (!strcmp(kind, "and"))
+        *word = 0xffffffffu;
+    else
+        return !strcmp(kind, "add") || !strcmp(kind, "sum") || !strcmp(kind, "or") ||
+               !strcmp(kind, "xor");
+    return true;
+}

@@ -183,6 +183,8 @@ int64_t mosaic_int(const struct mosaic_op *op, const char *name, int64_t otherwi
 /* a constant whose elements are all +0 or the whole number 0 */
 bool mosaic_is_zero(const struct mosaic_value *v);
 const char *mosaic_text(const struct mosaic_op *op, const char *name, const char *otherwise);
+/* what a reduction of this kind ("add", "maxsi", ...) may begin with; false: of no such kind */
+bool mosaic_neutral(const char *kind, enum mosaic_element e, uint32_t *word);
 /* The first operand of a group (segment), and how many it has. */
 int mosaic_group(const struct mosaic_op *op, int group, int *count);
 /* operand `group` of an operation in groups of at most one; NULL: it has none */

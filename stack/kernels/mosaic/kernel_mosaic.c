@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/kernels/mosaic/expand.h"
+#include "stack/kernels/mosaic/expand/expand.h"
 #include "stack/kernels/mosaic/lower.h"
 
 static const struct graph_node *node_of(const struct graph *body)

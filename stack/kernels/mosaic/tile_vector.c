@@ -217,20 +217,11 @@ opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd
 
 bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out)
 {
-    bool is_float = mosaic_element_kind(e) == MOSAIC_KIND_FLOAT;
+    uint32_t word;
 
-    *out = I(0);
-    if (!strcmp(kind, "mul"))
-        *out = is_float ? F(1) : I(1);
-    else if (!strncmp(kind, "max", 3))
-        *out = is_float ? I((int32_t)0xff800000) : I(kind[3] == 'u' ? 0 : INT32_MIN);
-    else if (!strncmp(kind, "min", 3))
-        *out = is_float ? I(0x7f800000) : I(kind[3] == 'u' ? -1 : INT32_MAX);
-    else if (!strcmp(kind, "and"))
-        *out = I(-1);
-    else
-        return !strcmp(kind, "add") || !strcmp(kind, "sum") || !strcmp(kind, "or") ||
-               !strcmp(kind, "xor");
+    if (!mosaic_neutral(kind, e, &word))
+        return false;
+    *out = I((int32_t)word);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* Counts of bits by arithmetic, and rotations by a computed amount and a stride as two. */
-#include "stack/kernels/mosaic/expand_impl.h"
+#include "stack/kernels/mosaic/expand/expand_impl.h"
 
 static expanded shift_right(struct expand *e, expanded x, uint32_t by)
 {

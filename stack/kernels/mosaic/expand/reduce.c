@@ -2,11 +2,9 @@
  * Reductions over several dimensions as one after the other, from outer dimensions to lanes, and the
  * index of an extreme along other dimensions than the last as the least index that has it.
  */
-#include "stack/kernels/mosaic/expand_impl.h"
+#include "stack/kernels/mosaic/expand/expand_impl.h"
 
 #include <string.h>
-
-#include "stack/kernels/mosaic/tile.h"
 
 static uint32_t mask_of(const struct mosaic_op *op)
 {
@@ -64,10 +62,10 @@ bool expand_reduction(struct expand *e, const struct mosaic_op *op, expanded *re
     uint32_t mask = mask_of(op);
     int left_over = __builtin_popcount(mask);
     expanded x = expand_operand(e, op, 0);
-    opnd neutral;
+    uint32_t neutral;
 
     if (left_over < 2 || op->result[0]->type.kind != MOSAIC_VECTOR ||
-        (is_at_once(t, mask) && !has_outer(t, mask)) || !tile_neutral(kind, t->element, &neutral))
+        (is_at_once(t, mask) && !has_outer(t, mask)) || !mosaic_neutral(kind, t->element, &neutral))
         return false;
     for (int d = 0, at = 0; d < t->rank; d++) {
         struct mosaic_type to;
@@ -77,7 +75,7 @@ bool expand_reduction(struct expand *e, const struct mosaic_op *op, expanded *re
             continue;
         }
         to = without(&x->type, at);
-        x = reduce(e, x, at, kind, --left_over ? expand_constant(e, &to, (uint32_t)neutral.value)
+        x = reduce(e, x, at, kind, --left_over ? expand_constant(e, &to, neutral)
                                                : expand_operand(e, op, 1));
     }
     *result = x;

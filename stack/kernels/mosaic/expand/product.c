@@ -6,7 +6,7 @@
  * chip whose units have none is one of bf16, which holds all of 8 bits, over as many elements as f32
  * counts exactly.
  */
-#include "stack/kernels/mosaic/expand_impl.h"
+#include "stack/kernels/mosaic/expand/expand_impl.h"
 
 #include <string.h>
 

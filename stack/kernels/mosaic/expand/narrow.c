@@ -1,5 +1,5 @@
 /* Integers of 2, 4 and 16 bits, for which vectors have no registers: in those of 8 and 32 bits. */
-#include "stack/kernels/mosaic/expand_impl.h"
+#include "stack/kernels/mosaic/expand/expand_impl.h"
 
 enum mosaic_element expand_wider(enum mosaic_element e)
 {

@@ -1,7 +1,7 @@
 /* What the files that expand operations share: a kernel that is copied, and operations put into it. */
 #ifndef STACK_KERNELS_MOSAIC_EXPAND_IMPL_H
 #define STACK_KERNELS_MOSAIC_EXPAND_IMPL_H
-#include "stack/kernels/mosaic/expand.h"
+#include "stack/kernels/mosaic/expand/expand.h"
 
 struct expand {
     const struct mosaic_kernel *from;
@@ -36,7 +36,7 @@ expanded expand_constant(struct expand *e, const struct mosaic_type *type, uint3
 struct mosaic_type expand_type(const struct mosaic_type *t, enum mosaic_element element);
 
 /*
- * Integers of 2, 4 and 16 bits (expand_narrow.c): elements of 8 and 32 bits stand for them, whose
+ * Integers of 2, 4 and 16 bits (narrow.c): elements of 8 and 32 bits stand for them, whose
  * values theirs are. What arithmetic makes is wrapped; who reads a value without its sign gets its bits.
  */
 enum mosaic_element expand_wider(enum mosaic_element e);

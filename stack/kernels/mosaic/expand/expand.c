@@ -1,5 +1,5 @@
 /* Copies a kernel, with other operations for those that a rule expands and bodies for calls. */
-#include "stack/kernels/mosaic/expand_impl.h"
+#include "stack/kernels/mosaic/expand/expand_impl.h"
 
 #include <string.h>
 
