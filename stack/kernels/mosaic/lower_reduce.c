@@ -20,6 +20,12 @@ struct reduction {
     int64_t last_lanes;                 /* of the last tile; 0: 128 */
 };
 
+/* a vector of one lane stands in all of them: those are not to be reduced */
+static bool has_lanes(const struct lower *l, const struct reduction *r)
+{
+    return tile_layout_of(l, r->from).lane_dim >= 0 && tile_lane_count(l, r->from) > 1;
+}
+
 static bool add_rows(struct tiler *t, int64_t row, int64_t parts)
 {
     struct reduction *r = t->user;
@@ -28,7 +34,8 @@ static bool add_rows(struct tiler *t, int64_t row, int64_t parts)
     tile_neutral(r->kind, r->element, &neutral);
     for (int64_t p = 0; p < parts; p++)
         for (int64_t i = 0; i < r->lanes; i++) {
-            struct tile_at at = {.row = r->first_row + row + p, .lane = r->first_lane + i};
+            struct tile_at at = {.row = r->first_row + row + p, .lane = r->first_lane + i,
+                                 .all_lanes = r->is_all && !has_lanes(t->l, r)};
             opnd v;
 
             if (!tile_pull(t, r->from, &at, &v))
@@ -111,7 +118,7 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
         struct tiler one = {.l = l, .c = &l->code};
         opnd all = R(across_sublanes(l, r, vcode_in_register(&l->code, R(r->acc[0]))));
 
-        if (tile_layout_of(l, r->from).lane_dim >= 0 &&
+        if (has_lanes(l, r) &&
             !tile_across_lanes(&one, r->kind, r->element, all, &all))
             return -1;
         emit_vst(&l->code, isa_rows_at(NONE, to->base), vcode_in_register(&l->code, all),

@@ -25,20 +25,24 @@ static expanded ones_in(struct expand *e, expanded x)
     return shift_right(e, x, 24);
 }
 
+/* of narrow integers those of a word whose others are zeros */
 bool expand_bits(struct expand *e, const struct mosaic_op *op, expanded *result)
 {
     expanded x = expand_operand(e, op, 0);
+    const struct mosaic_type own = x->type, word = expand_type(&own, MOSAIC_I32);
+    int bits = mosaic_element_bits(op->operand[0]->type.element);
 
-    if (mosaic_element_bits(x->type.element) != 32)
-        return false;
-    if (op->code == MOSAIC_CTPOP) {
-        *result = ones_in(e, x);
-        return true;
-    }
-    for (uint32_t by = 1; by < 32; by *= 2)     /* ones from the first one on: the others lead */
-        x = expand_op2(e, MOSAIC_ORI, &x->type, x, shift_right(e, x, by));
+    if (mosaic_element_bits(own.element) < 32)
+        x = expand_op1(e, MOSAIC_EXTSI, &word, x);
+    if (bits < 32)
+        x = bits_of(e, x, (1u << bits) - 1);
+    if (op->code == MOSAIC_CTLZ)
+        for (uint32_t by = 1; by < 32; by *= 2)     /* ones from the first one on: the others lead */
+            x = expand_op2(e, MOSAIC_ORI, &word, x, shift_right(e, x, by));
     x = ones_in(e, x);
-    *result = expand_op2(e, MOSAIC_SUBI, &x->type, expand_constant(e, &x->type, 32), x);
+    if (op->code == MOSAIC_CTLZ)
+        x = expand_op2(e, MOSAIC_SUBI, &word, expand_constant(e, &word, (uint32_t)bits), x);
+    *result = mosaic_element_bits(own.element) < 32 ? expand_op1(e, MOSAIC_TRUNCI, &own, x) : x;
     return true;
 }
 

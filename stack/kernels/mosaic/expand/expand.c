@@ -8,7 +8,10 @@
 static expand_rule *const rules[MOSAIC_UNKNOWN] = {
     [MOSAIC_MATMUL] = expand_product, [MOSAIC_MULTI_REDUCTION] = expand_reduction,
     [MOSAIC_REDUCE_INDEX] = expand_index, [MOSAIC_CTPOP] = expand_bits,
-    [MOSAIC_CTLZ] = expand_bits, [MOSAIC_DYNAMIC_ROTATE] = expand_rotation};
+    [MOSAIC_CTLZ] = expand_bits, [MOSAIC_DYNAMIC_ROTATE] = expand_rotation,
+    [MOSAIC_PACK_ELEMENTWISE] = expand_pack, [MOSAIC_UNPACK_ELEMENTWISE] = expand_unpack,
+    [MOSAIC_STOCHASTIC_CONVERT] = expand_stochastic, [MOSAIC_TPU_BITCAST] = expand_bitcast,
+    [MOSAIC_ARITH_BITCAST] = expand_bitcast};
 
 /* ----- what is put in */
 
@@ -115,7 +118,7 @@ static int copy_op(struct expand *e, const struct mosaic_op *op)
 {
     struct mosaic_op *made = arena_copy(e->a, op, 1, sizeof(*op));
 
-    if (expand_can_widen(e, op))
+    if (expand_check_bits(e, op))
         return -1;
     made->operand = arena_array(e->a, (size_t)op->operand_count + 1, sizeof(*made->operand));
     made->result = arena_array(e->a, (size_t)op->result_count + 1, sizeof(*made->result));

@@ -42,11 +42,12 @@ struct mosaic_type expand_type(const struct mosaic_type *t, enum mosaic_element 
 enum mosaic_element expand_wider(enum mosaic_element e);
 struct mosaic_type *expand_wider_arrays(const struct mosaic_kernel *k, struct arena *a);
 bool expand_is_narrow(const struct mosaic_block *b);    /* there are such values in it */
-int expand_can_widen(struct expand *e, const struct mosaic_op *op);
 expanded expand_unsigned(struct expand *e, const struct mosaic_op *op, expanded x, int operand);
 int expand_wrap(struct expand *e, const struct mosaic_op *op);
+int expand_check_bits(struct expand *e, const struct mosaic_op *op);     /* packs.c */
 
 /* an operation of its own kind: false where it stays; *result stands for its result */
 typedef bool expand_rule(struct expand *e, const struct mosaic_op *op, expanded *result);
 expand_rule expand_product, expand_reduction, expand_index, expand_bits, expand_rotation;
+expand_rule expand_pack, expand_unpack, expand_stochastic, expand_bitcast;
 #endif

@@ -40,21 +40,6 @@ bool expand_is_narrow(const struct mosaic_block *b)
     return false;
 }
 
-/* bits seen as elements of another width or kind are not those of the wider element */
-int expand_can_widen(struct expand *e, const struct mosaic_op *op)
-{
-    switch (op->code) {
-    case MOSAIC_ARITH_BITCAST: case MOSAIC_TPU_BITCAST: case MOSAIC_CTPOP: case MOSAIC_CTLZ:
-        if (is_narrow(op->operand[0]) || is_narrow(op->result[0]))
-            return mosaic_refuse(e->from, op, e->err, "of %s",
-                                 mosaic_element_name(is_narrow(op->operand[0])
-                                                         ? op->operand[0]->type.element
-                                                         : op->result[0]->type.element));
-        return 0;
-    default: return 0;
-    }
-}
-
 static bool reads_bits(enum mosaic_code c)
 {
     switch (c) {

@@ -55,18 +55,38 @@ static bool is_at_once(const struct mosaic_type *t, uint32_t mask)
     return t->rank >= 2 && mask >> (t->rank - 2) == 3;
 }
 
+/* the start of a reduction in another type: neutral ones stay constants */
+static expanded start_as(struct expand *e, const struct mosaic_op *op, uint32_t neutral)
+{
+    const struct mosaic_op *from = op->operand[1]->op;
+    const struct mosaic_attr *a = from && from->code == MOSAIC_CONSTANT ? mosaic_attr(from, "value")
+                                                                        : NULL;
+    const struct mosaic_type t = expand_type(&op->operand[1]->type, MOSAIC_F32);
+
+    return a && a->kind == MOSAIC_ATTR_ELEMENTS && a->is_splat && a->element[0] == neutral
+               ? expand_constant(e, &t, neutral)
+               : expand_op1(e, MOSAIC_EXTF, &t, expand_operand(e, op, 1));
+}
+
+/* Registers add up words: bf16 along other dimensions than lanes is reduced as f32. */
 bool expand_reduction(struct expand *e, const struct mosaic_op *op, expanded *result)
 {
     const struct mosaic_type *t = &op->operand[0]->type;
     const char *kind = mosaic_text(op, "kind", "");
-    uint32_t mask = mask_of(op);
+    uint32_t mask = mask_of(op), neutral;
+    bool is_widened = t->element == MOSAIC_BF16 && mask != 1u << (t->rank - 1);
     int left_over = __builtin_popcount(mask);
-    expanded x = expand_operand(e, op, 0);
-    uint32_t neutral;
+    expanded x = expand_operand(e, op, 0), start = expand_operand(e, op, 1);
 
-    if (left_over < 2 || op->result[0]->type.kind != MOSAIC_VECTOR ||
-        (is_at_once(t, mask) && !has_outer(t, mask)) || !mosaic_neutral(kind, t->element, &neutral))
+    if (op->result[0]->type.kind != MOSAIC_VECTOR || !mosaic_neutral(kind, t->element, &neutral) ||
+        (!is_widened && (left_over < 2 || (is_at_once(t, mask) && !has_outer(t, mask)))))
         return false;
+    if (is_widened) {
+        const struct mosaic_type wide = expand_type(t, MOSAIC_F32);
+
+        x = expand_op1(e, MOSAIC_EXTF, &wide, x);
+        start = start_as(e, op, neutral);
+    }
     for (int d = 0, at = 0; d < t->rank; d++) {
         struct mosaic_type to;
 
@@ -75,10 +95,9 @@ bool expand_reduction(struct expand *e, const struct mosaic_op *op, expanded *re
             continue;
         }
         to = without(&x->type, at);
-        x = reduce(e, x, at, kind, --left_over ? expand_constant(e, &to, neutral)
-                                               : expand_operand(e, op, 1));
+        x = reduce(e, x, at, kind, --left_over ? expand_constant(e, &to, neutral) : start);
     }
-    *result = x;
+    *result = is_widened ? expand_op1(e, MOSAIC_TRUNCF, &op->result[0]->type, x) : x;
     return true;
 }
 
