@@ -76,9 +76,9 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static int64_t ctlz(uint32_t x)
+static int64_t leading_zeros(uint32_t x, int bits)
 {
-    return x ? __builtin_clz(x) : 32;
+    return x ? __builtin_clz(x) - (32 - bits) : bits;
 }
 
 /* a of b by the operation, ua and ub the same without sign; what divides by zero gives -1 */
@@ -105,7 +105,6 @@ static int64_t integer(enum mosaic_code c, int64_t a, int64_t b, uint64_t ua, ui
     case MOSAIC_MINUI: return ua < ub ? a : b;
     case MOSAIC_MAXUI: return ua > ub ? a : b;
     case MOSAIC_ABSI: return a < 0 ? (int64_t)-(uint64_t)a : a;
-    case MOSAIC_CTLZ: return ctlz((uint32_t)ua);
     case MOSAIC_CTPOP: return __builtin_popcountll(ua);
     default: return 0;
     }
@@ -126,8 +125,11 @@ int mosaic_eval_integer(struct mosaic_run *r, const struct mosaic_op *op)
 
     for (int64_t i = 0; i < n; i++) {
         int64_t a = int_at(r, op->operand[0], i), b = int_at(r, op->operand[last], i);
+        uint64_t ua = without_sign(e, a);
 
-        put_int(r, op, i, integer(op->code, a, b, without_sign(e, a), without_sign(e, b)));
+        put_int(r, op, i, op->code == MOSAIC_CTLZ
+                              ? leading_zeros((uint32_t)ua, e == MOSAIC_INDEX ? 32 : mosaic_element_bits(e))
+                              : integer(op->code, a, b, ua, without_sign(e, b)));
     }
     return 0;
 }

@@ -62,6 +62,11 @@ done
 "$systole" exec $data/random_uniform.mlir --input 0=zeros | sed -n '/^ *0 /p' >"$work/zeros"
 cmp -s "$work/ones" "$work/zeros" && fail "the seed makes no difference: $(cat "$work/ones")"
 
+# elements packed into words and taken out of them, rounding by chance: interpret mode lacks them
+for chip in v5e v7x; do
+    expect 0 '6 of 6 results are within' exec $data/packs.mlirbc --compare --tpu $chip --tolerance 0
+done
+
 # a float that a kernel takes out of a vector to add it up needs no scalar unit, and so no values
 expect 0 ' cycles = ' exec $data/word.mlirbc --tpu v7x --mode timing
 

@@ -15,6 +15,7 @@ import guide  # noqa: E402
 import libraries  # noqa: E402
 import models  # noqa: E402
 import parts  # noqa: E402
+import primitives  # noqa: E402
 import routing  # noqa: E402
 import searches  # noqa: E402
 import steps  # noqa: E402
@@ -43,7 +44,7 @@ BETWEEN = [(*case, 1e-6) for case in guide.CASES
 def main(folder, names):
     tell_chip("v5e")
     for name, function, shapes, bound in (KERNELS + users.CASES + BETWEEN + KEPT +
-                                          libraries.PADDED):
+                                          libraries.PADDED + primitives.CASES):
         if names and name not in names:
             continue
         rng = np.random.default_rng(7)

@@ -21,11 +21,12 @@ struct hoist {
 
 static struct vcode_block *body_of(const struct hoist *h) { return &h->t->c->block[h->loop]; }
 
-static bool moves(const struct tiler *t, int sreg)
+/* It is set before the loop and stays; what a crowded loop reads in every iteration is not there yet. */
+static bool stays(const struct tiler *t, int sreg)
 {
     for (int i = 0; i < t->pointer_count; i++)
-        if (t->pointer[i].reg == sreg && t->pointer[i].step)
-            return true;
+        if (t->pointer[i].reg == sreg)
+            return !t->pointer[i].step;
     return false;
 }
 
@@ -52,7 +53,7 @@ static bool is_same_op(const struct hoist *h, const struct isa_op *op)
                 return false;
             break;
         case STATE_S:
-            if (op->code != OP_VSTV || moves(h->t, o->value))
+            if (op->code != OP_VSTV || !stays(h->t, o->value))
                 return false;
             break;
         default: return false;

@@ -4,7 +4,7 @@
  * An exact product of f32 is six of bf16: each operand is the sum of three bf16, and the products of
  * those are summed up but for the three smallest, the small ones first. A product of integers on a
  * chip whose units have none is one of bf16, which holds all of 8 bits, over as many elements as f32
- * counts exactly.
+ * counts exactly. An integer operand beside a float one becomes a float first.
  */
 #include "stack/kernels/mosaic/expand/expand_impl.h"
 
@@ -42,13 +42,13 @@ static void split(struct expand *e, expanded x, expanded *part)
     }
 }
 
-static expanded exact(struct expand *e, const struct mosaic_op *op)
+static expanded exact(struct expand *e, const struct mosaic_op *op, expanded x, expanded y)
 {
     static const int terms[][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
     expanded a[PARTS], b[PARTS], start = expand_operand(e, op, 2), sum;
 
-    split(e, expand_operand(e, op, 0), a);
-    split(e, expand_operand(e, op, 1), b);
+    split(e, x, a);
+    split(e, y, b);
     sum = expand_constant(e, &start->type, 0);
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
         sum = product_of(e, op, a[terms[i][0]], b[terms[i][1]], sum);
@@ -115,22 +115,42 @@ static expanded as_bf16(struct expand *e, expanded x)
     return mosaic_is_fp8(x->type.element) ? expand_op1(e, MOSAIC_EXTF, &t, x) : x;
 }
 
+/* an integer operand beside a float one: in the float's type, bf16 where that is an 8-bit one */
+static expanded as_float(struct expand *e, expanded x, enum mosaic_element other)
+{
+    struct mosaic_type t = expand_type(&x->type, other == MOSAIC_F32 ? MOSAIC_F32 : MOSAIC_BF16);
+
+    return mosaic_is_float(&x->type) ? x : expand_op1(e, MOSAIC_SITOFP, &t, x);
+}
+
 bool expand_product(struct expand *e, const struct mosaic_op *op, expanded *result)
 {
     const struct mosaic_type *a = &op->operand[0]->type, *b = &op->operand[1]->type;
+    expanded x, y;
     struct mosaic_dot d;
     struct err ignored;
+    bool is_mixed;
 
     if (mosaic_dot_of(op, &d, &ignored))
         return false;
-    if (d.is_exact && a->element == MOSAIC_F32 && b->element == MOSAIC_F32) {
-        *result = exact(e, op);
+    x = expand_operand(e, op, 0);
+    y = expand_operand(e, op, 1);
+    is_mixed = mosaic_is_float(a) != mosaic_is_float(b);
+    if (is_mixed) {
+        x = as_bf16(e, as_float(e, x, b->element));
+        y = as_bf16(e, as_float(e, y, a->element));
+    }
+    if (d.is_exact && x->type.element == MOSAIC_F32 && y->type.element == MOSAIC_F32) {
+        *result = exact(e, op, x, y);
+        return true;
+    }
+    if (is_mixed) {
+        *result = product_of(e, op, x, y, expand_operand(e, op, 2));
         return true;
     }
     if ((mosaic_is_fp8(a->element) || mosaic_is_fp8(b->element)) &&
         !is_native(e->chip, a->element, b->element)) {
-        *result = product_of(e, op, as_bf16(e, expand_operand(e, op, 0)),
-                             as_bf16(e, expand_operand(e, op, 1)), expand_operand(e, op, 2));
+        *result = product_of(e, op, as_bf16(e, x), as_bf16(e, y), expand_operand(e, op, 2));
         return true;
     }
     if (expand_wider(a->element) != MOSAIC_I8 || expand_wider(b->element) != MOSAIC_I8 ||

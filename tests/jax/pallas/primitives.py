@@ -1,0 +1,112 @@
+"""Single operations of types and shapes that none of the other kernels has, and drawn chains of them.
+
+CASES lists (name, function, shapes of arguments, bound) as library.py does; a bound of None is of
+operations that interpret mode lacks: host and cores are held against each other.
+"""
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+from common import BF16, F32, I8, I32, like
+
+I16, I4, U8, U16, U32 = jnp.int16, jnp.int4, jnp.uint8, jnp.uint16, jnp.uint32
+
+
+def values(function):
+    """A kernel that makes the function's results of all of its arguments."""
+    @functools.wraps(function)
+    def made(*arrays):
+        results = jax.eval_shape(function, *arrays)
+
+        def kernel(*refs):
+            for ref, value in zip(refs[len(arrays):], function(*[r[...] for r in refs[:len(arrays)]])):
+                ref[...] = value
+        return pl.pallas_call(kernel, out_shape=[like(r.shape, r.dtype) for r in results])(*arrays)
+    return made
+
+
+@values
+def counts_of_bits(a, b, c, d):
+    """Of 8 and 16 bits, which are wider in registers."""
+    return [f(x * 29) for x in (a, b, c, d) for f in (lax.population_count, lax.clz)]
+
+
+@values
+def rows_as_others(a, b, c, d):
+    """Rows of narrow integers share words."""
+    return [pltpu.bitcast(a * 77, I32), pltpu.bitcast(b * 77777, I16), pltpu.bitcast(c * 7, I16),
+            pltpu.bitcast(a * 77, I8), pltpu.bitcast(d, I32), pltpu.bitcast(b * 77777, I4)]
+
+
+@values
+def bits_of_halves(x, y):
+    """bf16 as 16 bits and back, its sign."""
+    bits = lax.bitcast_convert_type(x, I16)
+    return [jnp.sign(x), bits, lax.bitcast_convert_type(y + 16256, BF16),
+            lax.bitcast_convert_type(x, U16) >> 3]
+
+
+@values
+def extremes_of_halves(x, y):
+    """bf16 along rows and outer dimensions, which have no registers of their own."""
+    return [jnp.max(x, 0), jnp.min(x, 0, keepdims=True), jnp.max(y, 0), jnp.min(y, 1),
+            jnp.max(y, (0, 1))]
+
+
+@values
+def columns_to_scalars(x):
+    """A column stands in all lanes: each of its rows counts once."""
+    column = jnp.sum(x, 1, keepdims=True)
+    row = lax.broadcasted_iota(I32, column.shape, 0)
+    sums = [jnp.sum(column), jnp.sum(jnp.where(row == 3, column, 0)), jnp.sum(x[:, :1]),
+            jnp.sum(column * x[:, :1]), jnp.sum(x[:13, :1]), jnp.max(column * 2)]
+    return [jnp.full((8, 128), s) for s in sums]
+
+
+@values
+def crowded_loop(x):
+    """More scalars than a loop has registers; some of them are read in every iteration."""
+    bounded = functools.partial(jnp.clip, min=-8, max=8)
+    k = bounded(bounded(bounded(x) ** 2).reshape(3, 24, 192))
+    first = lax.broadcasted_iota(I32, k.shape, 0) < 1
+    q = bounded(jnp.where(first, bounded(k * k), k))
+    return [bounded(lax.fori_loop(0, 1, lambda i, c: bounded(c * 0.5 + q + i), q))]
+
+
+@values
+def mixed_products(x, y, z, w):
+    """A float operand beside an integer one."""
+    dot = functools.partial(jnp.dot, preferred_element_type=F32)
+    return [dot(x, z), dot(z.T, x.T), dot(x, w), dot(y, z, precision="highest")]
+
+
+@values
+def packs(x, y, bits):
+    """Several elements in a word, and f32 rounded by chance."""
+    halves = pltpu.pack_elementwise([x, x * 3], packed_dtype=BF16)
+    whole = [y, y * 3, y - 5, y * 7]
+    eighths = pltpu.pack_elementwise(whole, packed_dtype=I8)
+    return [halves, eighths,
+            pltpu.unpack_elementwise(halves, index=1, packed_dtype=BF16, unpacked_dtype=F32),
+            pltpu.unpack_elementwise(eighths, index=2, packed_dtype=I8, unpacked_dtype=I32),
+            pltpu.stochastic_round(x, bits * 8191, target_dtype=BF16),
+            pltpu.stochastic_round(x * 1e30 * 1e10, bits, target_dtype=BF16)]
+
+
+CASES = [
+    ("counts_of_bits", counts_of_bits,
+     [like((32, 128), d) for d in (I8, U8, I16, U16)], 0.0),
+    ("rows_as_others", rows_as_others,
+     [like((64, 128), I16), like((16, 128), I32), like((64, 128), I8), like((64, 128), I4)], 0.0),
+    ("bits_of_halves", bits_of_halves, [like((16, 128), BF16), like((16, 128), I16)], 0.0),
+    ("extremes_of_halves", extremes_of_halves, [like((13, 200), BF16), like((3, 5, 130), BF16)], 0.0),
+    ("columns_to_scalars", columns_to_scalars, [like((64, 64))], 1e-5),
+    ("crowded_loop", crowded_loop, [like((3, 12, 384))], 1e-6),
+    ("mixed_products", mixed_products,
+     [like((64, 128), BF16), like((64, 128)), like((128, 64), I8), like((128, 64), I4)], 1e-2),
+    ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
+]
