@@ -73,6 +73,18 @@ int expand_vector_element(struct graph *g, int x, int update, int at, enum graph
  * where there are few.
  */
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
+/* A gather or scatter by indices that count, as slices or updates. NODE_NONE: nobody can tell. */
+int expand_counted(struct graph *g, const struct graph_node *n);
+/*
+ * A gather or scatter of which one number counts the rows, by comparison as expand_lookup does it.
+ * NODE_NONE: none does, or it is nothing to compare.
+ */
+int expand_own_rows(struct graph *g, const struct graph_node *n);
+/*
+ * A gather or scatter of columns, which are whole along some dimensions but not along lanes, as one
+ * of rows of the transposed array. NODE_NONE: it is none, or is faster as it is.
+ */
+int expand_columns(struct graph *g, const struct graph_node *n);
 /* A gather or scatter without the numbers of its index vectors that are always zero. */
 int expand_starts(struct graph *g, const struct graph_node *n);
 /* Whether a gather or scatter is by one index; and where its indices are put together of single

@@ -12,6 +12,7 @@
  *   dots of words, and small ones in several passes: by vectors, or of bytes (stack/expand/small.c).
  *   products of narrower types in several passes: one is exact.
  *   gathers of single elements from short tables: by comparison (stack/expand/lookup.c).
+ *   gathers and scatters of columns: of rows of the transposed array (stack/expand/columns.c).
  *   gathers and scatters by one index: dynamic slices and updates (stack/expand/single.c).
  *   collectives of one device, and those whose blocks are no whole tiles (stack/expand/collective.c).
  *
@@ -109,6 +110,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
         first = expand_single(&w->to, n, c->vmem_rows);
     if (first == NODE_NONE)
         first = expand_lookup(&w->to, n);
+    if (first == NODE_NONE)
+        first = expand_columns(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_patches(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)

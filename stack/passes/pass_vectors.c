@@ -3,7 +3,8 @@
  * updates of vectors, by any operation, become what kernels do tile by tile (stack/expand/vector.c):
  * before the pass that finds starts, of which these make more. Products of one row with each of many
  * matrices become sums (stack/expand/row.c): before dots are put into order, which copies those.
- * Index vectors lose their zeros (stack/expand/starts.c): before indices are assumed, and nothing can
+ * Indices that count become slices (stack/expand/counted.c) or rows (stack/expand/own_rows.c), and
+ * index vectors lose their zeros (stack/expand/starts.c): before indices are assumed, and nothing can
  * be told of them any more.
  */
 #include "stack/passes/pass.h"
@@ -11,6 +12,16 @@
 
 #include "stack/expand/expand.h"
 #include "stack/hlo/rewrite.h"
+
+/* what is known of many indices; of none, those of a vector stay as they are */
+static int expand_known(struct graph *g, const struct graph_node *n)
+{
+    int made = expand_counted(g, n);
+
+    if (made == NODE_NONE)
+        made = expand_own_rows(g, n);
+    return made == NODE_NONE && g->node[n->operand[0]].shape.rank > 1 ? expand_starts(g, n) : made;
+}
 
 static int expand(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
@@ -21,8 +32,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     if (chip && n->op == HLO_DOT)
         return expand_row(&w->to, n, chip);
     if (!n->unit && (n->op == HLO_GATHER || n->op == HLO_SCATTER) &&
-        w->to.node[n->operand[0]].shape.rank > 1)
-        return expand_starts(&w->to, n);
+        !expand_is_single(&w->to, n))
+        return expand_known(&w->to, n);
     if (n->trips || n->unit || n->operand_count == 0 || w->to.node[n->operand[0]].shape.rank != 1)
         return NODE_NONE;
     made = expand_vector(&w->to, n);
