@@ -107,6 +107,7 @@ struct layer_config {
     bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims, is_inverse;
     bool returns_sequences, goes_backward, has_forget_bias, resets_after, returns_state;
     bool zeroes_masked, is_gated, masks_zero, returns_scores;
+    bool takes_pairs;                   /* of an attention: its last input says which pairs count */
     bool crops_aspect, pads_aspect, antialiases;
     enum layer_merge both;
     struct activation activation, recurrent_activation;

@@ -12,6 +12,12 @@ static int input_of(int count, int which)
     return which < count ? which : count - 1;
 }
 
+/* query, value and key, without the mask of pairs that may come behind them */
+static int vector_count(const struct layer *l, int count)
+{
+    return count - l->c.takes_pairs;
+}
+
 static int64_t value_width(const struct layer_config *c)
 {
     return c->value_units ? c->value_units : c->units;
@@ -48,13 +54,33 @@ static int check_parameters(const struct layer *l, struct err *e)
     return 0;
 }
 
-static int shape_attention(const struct layer *l, const struct shape *in, int count,
+/* [query, key], or [heads, query, key], any of them 1: as Keras's attention_mask */
+static int check_pairs(const struct layer *l, const struct shape *mask, const struct shape *query,
+                       const struct shape *key, struct err *e)
+{
+    int64_t wanted[3] = {l->c.heads, query->dim[0], key->dim[0]};
+    bool is_sound = query->rank == 2 && (mask->rank == 2 || mask->rank == 3);
+    char text[160];
+
+    for (int d = 0; d < mask->rank && is_sound; d++)
+        is_sound = mask->dim[d] == 1 || mask->dim[d] == wanted[d + 3 - mask->rank];
+    return is_sound ? 0 : layer_fail(l, e, "its attention_mask has samples %s; they must be [%" PRId64
+                                     ", %" PRId64 "], a number for each query and key, of each "
+                                     "head or of all", layer_shape_text(mask, text, sizeof(text)),
+                                     wanted[1], wanted[2]);
+}
+
+static int shape_attention(const struct layer *l, const struct shape *in, int all,
                            struct shape *out, struct err *e)
 {
+    int count = vector_count(l, all);
     const struct shape *key = &in[input_of(count, KEY)], *value = &in[input_of(count, VALUE)];
 
     if (check_parameters(l, e) != 0)
         return -1;
+    if (count < 1 || count > 3)
+        return layer_fail(l, e, "%s takes a query, a value and a key, not %d inputs",
+                          layer_class(l->kind), count);
     for (int i = 0; i < count; i++)
         if (is_grouped(l) || in[QUERY].rank < 3
                 ? layer_expect_rank(l, &in[i], 2, "[positions, width]", e)
@@ -64,6 +90,8 @@ static int shape_attention(const struct layer *l, const struct shape *in, int co
         if (key->dim[d] != value->dim[d])
             return layer_fail(l, e, "its value has %" PRId64 " positions, its key %" PRId64
                               "; they must be equal", value->dim[d], key->dim[d]);
+    if (count < all && check_pairs(l, &in[count], &in[QUERY], key, e) != 0)
+        return -1;
     *out = in[QUERY];
     out->dtype = DTYPE_F32;
     out->dim[out->rank - 1] = output_width(l, in);
@@ -93,7 +121,7 @@ static void build_attention(struct layer_build *b)
 {
     const struct layer_config *c = &b->layer->c;
     const struct shape *in = b->layer->input;
-    int count = b->layer->input_count;
+    int count = vector_count(b->layer, b->layer->input_count);
     int64_t out = output_width(b->layer, in), heads = key_heads(b->layer);
 
     build_part(b, "query", width_of(&in[QUERY]), c->heads, c->units);
@@ -184,15 +212,37 @@ int layer_mask_along(struct graph *g, int scores, int mask, int dim)
                         masked);
 }
 
+/* less the pairs for which the last input has 0 */
+static int mask_pairs(struct layer_call *c, int scores)
+{
+    struct graph *g = &c->t->graph;
+    struct shape all = g->node[scores].shape, s;
+    int pairs = graph_convert(g, c->input[c->input_count - 1], DTYPE_F32), counts;
+
+    all.rank--;
+    for (int d = 0; d < all.rank; d++)
+        all.dim[d] = all.dim[d + 1];
+    s = g->node[pairs].shape;
+    if (s.rank == 3)                    /* of all heads */
+        pairs = graph_reshape(g, pairs, shape_make(DTYPE_F32, 4, (int64_t[]){s.dim[0], 1, s.dim[1],
+                                                                             s.dim[2]}));
+    pairs = layer_spread(g, pairs, &all);
+    counts = graph_compare(g, COMPARE_NE, pairs, graph_splat(g, pairs, 0.0));
+    return graph_select(g, counts, scores, graph_splat(g, scores, LAYER_MASKED));
+}
+
 /* [batch, heads, query, key] less what a mask of an input leaves out */
 static int mask_inputs(struct layer_call *c, int scores)
 {
     struct graph *g = &c->t->graph;
+    int count = vector_count(c->layer, c->input_count);
 
     scores = layer_mask_along(g, scores, c->mask[QUERY], 2);
-    for (int i = VALUE; i < c->input_count; i++)
+    for (int i = VALUE; i < count; i++)
         scores = layer_mask_along(g, scores, c->mask[i], 3);
-    return c->input_count == 1 ? layer_mask_along(g, scores, c->mask[QUERY], 3) : scores;
+    if (c->layer->c.takes_pairs)
+        scores = mask_pairs(c, scores);
+    return count == 1 ? layer_mask_along(g, scores, c->mask[QUERY], 3) : scores;
 }
 
 /* [batch, positions, heads, width], each head several times */
@@ -213,9 +263,9 @@ static int repeat_heads(struct layer_call *c, int x)
 
 static bool may_hide_all(const struct layer_call *c)
 {
-    bool has_mask = c->layer->c.reach > 0;
+    bool has_mask = c->layer->c.reach > 0 || c->layer->c.takes_pairs;
 
-    for (int i = 0; i < c->input_count; i++)
+    for (int i = 0; i < vector_count(c->layer, c->input_count); i++)
         has_mask |= c->mask[i] != NODE_NONE;
     return has_mask;
 }
@@ -262,13 +312,13 @@ static int attend(struct layer_call *c, int q, int k, int v)
 static int call_attention(struct layer_call *c)
 {
     struct shape query = c->t->graph.node[c->input[QUERY]].shape;
-    int in[3], q, k, v, seen;
+    int in[3], count = vector_count(c->layer, c->input_count), q, k, v, seen;
 
-    for (int i = 0; i < c->input_count; i++)
+    for (int i = 0; i < count; i++)
         in[i] = attention_gather_axes(c, c->input[i]);
     q = project(c, in[QUERY], 0, 1, "Query");
-    k = repeat_heads(c, project(c, in[input_of(c->input_count, KEY)], 1, 1, "Key"));
-    v = repeat_heads(c, project(c, in[input_of(c->input_count, VALUE)], 2, 1, "Value"));
+    k = repeat_heads(c, project(c, in[input_of(count, KEY)], 1, 1, "Key"));
+    v = repeat_heads(c, project(c, in[input_of(count, VALUE)], 2, 1, "Value"));
     seen = attend(c, q, k, v);
     if (c->layer->c.is_gated) {
         int gate = project(c, in[QUERY], 4, 1, "Gate");

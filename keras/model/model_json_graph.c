@@ -128,6 +128,20 @@ static bool set_switch(struct layer *l, const char *key, bool is_on)
     return true;
 }
 
+/* attention_mask comes behind query, value and key, in all of a layer's calls or in none */
+static int add_pairs(struct json_block *f, struct call *c, const json_t *v)
+{
+    struct layer *l = f->layer[c->layer];
+    bool is_given = model_json_is_given(v), is_first = c == &f->call[f->first_call[c->layer]];
+
+    if (!l || (l->kind != LAYER_MULTI_HEAD_ATTENTION && l->kind != LAYER_GROUP_QUERY_ATTENTION))
+        return 0;
+    if (!is_first && l->c.takes_pairs != is_given)
+        return model_json_fail(f->r, "its calls differ in \"attention_mask\", which is not supported");
+    l->c.takes_pairs = is_given;
+    return is_given ? add_inputs(f, c, v) : 0;
+}
+
 /* arguments by name that change what a layer does */
 static int add_named(struct json_block *f, struct call *c, json_t *kwargs, bool is_old)
 {
@@ -140,11 +154,14 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs, bool 
         if (model_json_is_given(json_object_get(kwargs, inputs[i])) &&
             add_inputs(f, c, json_object_get(kwargs, inputs[i])) != 0)
             return -1;
+    if (add_pairs(f, c, json_object_get(kwargs, "attention_mask")) != 0)
+        return -1;
     json_object_foreach(kwargs, key, v) {
         bool is_input = false;
 
         for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
             is_input = is_input || strcmp(key, inputs[i]) == 0;
+        is_input = is_input || (l && l->c.takes_pairs && strcmp(key, "attention_mask") == 0);
         c->takes_mask = c->takes_mask || is_mask_argument(key, v);
         if (is_input || is_nothing(v) || is_mask_argument(key, v) ||
             (strcmp(key, "training") == 0 && takes_training(f, c, v, is_old)) || json_is_false(v) ||

@@ -53,7 +53,7 @@ static bool refers(struct json_block *f, const json_t *v, bool is_value, int dep
     return found;
 }
 
-/* what a call takes but for masks of its inputs */
+/* what a call takes but for masks of its inputs: attention_mask is one of pairs, and an input */
 static bool call_refers(struct json_block *f, const json_t *node, bool is_value)
 {
     const char *key;
@@ -64,7 +64,7 @@ static bool call_refers(struct json_block *f, const json_t *node, bool is_value)
         return refers(f, node, is_value, 0);
     found = refers(f, json_object_get(node, "args"), is_value, 0);
     json_object_foreach(json_object_get(node, "kwargs"), key, v)
-        if (!strstr(key, "mask"))
+        if (!strstr(key, "mask") || strcmp(key, "attention_mask") == 0)
             found = refers(f, v, is_value, 0) || found;
     return found;
 }

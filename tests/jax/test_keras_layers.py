@@ -188,6 +188,11 @@ def attention():
         2, 3, **one_of({}, {"value_dim": 5, "dropout": 0.1}), output_shape=one_of(None, 6),
         use_gate=one_of(True, False),
         sliding_window=one_of(None, 2))(query, value, **causal))
+    pairs = keras.Input(one_of((query.shape[1], value.shape[1]), (1, value.shape[1]), (2, 1, value.shape[1])))
+    yield keras.Model([query, value, pairs], L.MultiHeadAttention(2, 3)(
+        query, value, attention_mask=pairs > -1))
+    yield keras.Model(query, L.MultiHeadAttention(2, 3)(query, query, attention_mask=keras.ops.matmul(
+        query, keras.ops.transpose(query, (0, 2, 1))) > 0, use_causal_mask=True))
     yield keras.Model([query, value], L.MultiHeadAttention(2, 3)(
         query, value, return_attention_scores=True))
     rows, columns = draw.randint(2, 4), draw.randint(1, 4)

@@ -340,6 +340,31 @@ TEST(what_calls_of_keras_three_say_of_training_is_read_over)
                "'kwargs': {}}]}", "'input_layers': [['x', 0, 0]], 'output_layers': [['o', 0, 0]]")
 #define TENSOR_X "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['x', 0, 0]}}"
 
+#define OF(name) "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['" name "', 0, 0]}}"
+#define OP(class, name, args) \
+    "{'module': 'keras.src.ops.numpy', 'class_name': '" class "', 'config': {'name': '" name "'}, " \
+    "'name': '" name "', 'inbound_nodes': [{'args': [" args "], 'kwargs': {}}]}"
+#define HEADS(kwargs) \
+    FUNCTIONAL("{'class_name': 'InputLayer', 'config': {'name': 'x', 'batch_shape': [null, 3, 4]}, " \
+               "'name': 'x', 'inbound_nodes': []}, " OP("NotEqual", "p", OF("x") ", 0") ", " \
+               "{'class_name': 'MultiHeadAttention', 'config': {'name': 'h', 'num_heads': 2, " \
+               "'key_dim': 3}, 'name': 'h', 'inbound_nodes': [" kwargs "]}", \
+               "'input_layers': [['x', 0, 0]], 'output_layers': [['h', 0, 0]]")
+#define HEADS_OF(kwargs) "{'args': [" OF("x") ", " OF("x") "], 'kwargs': {" kwargs "}}"
+
+TEST(an_attention_may_be_told_which_pairs_count)
+{
+    load(HEADS(HEADS_OF("'attention_mask': null")));
+    assert_false(m.layer[0]->c.takes_pairs);
+    model_fini(&m);
+    assert_int_equal(read_text(HEADS(HEADS_OF("'attention_mask': " OF("p")))), -1);
+    assert_string_equal(e.msg, "layer \"h\": its attention_mask has samples [3, 4]; they must be "
+                        "[3, 3], a number for each query and key, of each head or of all");
+    assert_int_equal(read_text(HEADS(HEADS_OF("") ", " HEADS_OF("'attention_mask': " OF("p")))), -1);
+    assert_string_equal(e.msg, "layer \"h\": its calls differ in \"attention_mask\", which is not "
+                        "supported");
+}
+
 /* Keras's guides have axis=None, which is one mean of all numbers, as [] or null */
 TEST(a_normalization_is_of_the_dimensions_that_it_names)
 {
@@ -396,11 +421,6 @@ TEST(operations_are_read_with_their_parameters)
     assert_int_equal(read_text(OPERATION("Softmax", ", 'axis': 0", TENSOR_X)), -1);
     assert_string_equal(e.msg, "layer \"o\": \"axis\" must be a whole number, not the batch's, 0");
 }
-
-#define OF(name) "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['" name "', 0, 0]}}"
-#define OP(class, name, args) \
-    "{'module': 'keras.src.ops.numpy', 'class_name': '" class "', 'config': {'name': '" name "'}, " \
-    "'name': '" name "', 'inbound_nodes': [{'args': [" args "], 'kwargs': {}}]}"
 
 /* Keras writes both alike: what only layers take as their mask is left out, the rest is computed */
 TEST(an_operation_of_masks_that_is_computed_with_is_no_mask)
@@ -515,6 +535,7 @@ int main(void)
         UNIT(an_output_that_a_model_inside_makes_is_counted_from_one),
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
+        UNIT(an_attention_may_be_told_which_pairs_count),
         UNIT(a_normalization_is_of_the_dimensions_that_it_names),
         UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
         UNIT(an_operation_of_masks_that_is_computed_with_is_no_mask),
