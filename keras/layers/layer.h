@@ -108,6 +108,7 @@ struct layer_config {
     bool returns_sequences, goes_backward, has_forget_bias, resets_after, returns_state;
     bool zeroes_masked, is_gated, masks_zero, returns_scores;
     bool takes_pairs;                   /* of an attention: its last input says which pairs count */
+    bool transposes;                    /* of a product: its second operand's rows are its columns */
     bool crops_aspect, pads_aspect, antialiases;
     enum layer_merge both;
     struct activation activation, recurrent_activation;

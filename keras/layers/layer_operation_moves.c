@@ -6,6 +6,8 @@
 
 #define TAKEN_MAX 256                   /* places of a Take, each a slice */
 
+enum { CONSTANT, REFLECTED, SYMMETRIC };        /* what stands around an array, as choice */
+
 static int64_t listed(const struct layer *l, int i)
 {
     return (int64_t)l->c.list.value[i];
@@ -46,10 +48,15 @@ static int check_pad(const struct layer *l, const struct shape *in, struct err *
 {
     bool is_sound = l->c.list.count == 2 * (in->rank + 1);
 
-    for (int i = 0; i < l->c.list.count && is_sound; i++)
-        is_sound = listed(l, i) >= 0 && listed(l, i) <= (i < 2 ? 0 : 65536);
+    for (int i = 0; i < l->c.list.count && is_sound; i++) {
+        int64_t most = i < 2 ? 0 : l->c.choice == CONSTANT ? 65536
+                                 : in->dim[i / 2 - 1] - (l->c.choice == REFLECTED);
+
+        is_sound = listed(l, i) >= 0 && listed(l, i) <= most;
+    }
     return is_sound ? 0 : layer_fail(l, e, "\"pad_width\" must be [0, 0] for the batch and two "
-                                     "whole numbers up to 65536 for each dimension of samples");
+                                     "whole numbers for each dimension of samples, up to 65536, or of "
+                                     "what is mirrored");
 }
 
 static int check_tile(const struct layer *l, const struct shape *in, struct err *e)
@@ -234,12 +241,37 @@ static int tile(const struct layer *l, struct graph *g, int x)
     return x;
 }
 
+/* what lies at the two ends of a dimension, the other way round; REFLECTED without the end itself */
+static int mirror(struct graph *g, int x, int dim, int64_t low, int64_t high, bool has_end)
+{
+    int64_t size = g->node[x].shape.dim[dim], apart = has_end ? 0 : 1;
+    int piece[3], count = 0;
+
+    if (low > 0) {
+        piece[count] = operation_part(g, x, dim, apart, apart + low);
+        piece[count] = graph_reverse(g, piece[count], &dim, 1);
+        count++;
+    }
+    piece[count++] = x;
+    if (high > 0) {
+        piece[count] = operation_part(g, x, dim, size - apart - high, size - apart);
+        piece[count] = graph_reverse(g, piece[count], &dim, 1);
+        count++;
+    }
+    return count == 1 ? x : graph_concatenate(g, piece, count, dim);
+}
+
 static int pad(const struct layer *l, struct graph *g, int x)
 {
     struct shape s = g->node[x].shape;
     int64_t low[GRAPH_RANK_MAX] = {0}, high[GRAPH_RANK_MAX] = {0}, none[GRAPH_RANK_MAX] = {0};
-    int value = graph_constant(g, shape_scalar(s.dtype), l->c.mask_value);
+    int value;
 
+    for (int d = 0; d < s.rank && l->c.choice != CONSTANT; d++)
+        x = mirror(g, x, d, listed(l, 2 * d), listed(l, 2 * d + 1), l->c.choice == SYMMETRIC);
+    if (l->c.choice != CONSTANT)
+        return x;
+    value = graph_constant(g, shape_scalar(s.dtype), l->c.mask_value);
     for (int d = 0; d < s.rank; d++) {
         low[d] = listed(l, 2 * d);
         high[d] = listed(l, 2 * d + 1);

@@ -58,6 +58,16 @@ static void name_product(struct letters *q, int a, int b, int over, int from)
     append(q->out, 'p', b - from - over);
 }
 
+/* rows and columns of the second operand */
+static void exchange_last(char *word)
+{
+    size_t at = strlen(word);
+    char last = word[at - 1];
+
+    word[at - 1] = word[at - 2];
+    word[at - 2] = last;
+}
+
 /* ranks count the batch */
 static bool find_letters(const struct layer *l, int a, int b, struct letters *q)
 {
@@ -73,11 +83,13 @@ static bool find_letters(const struct layer *l, int a, int b, struct letters *q)
         if (l->c.operation != OPERATION_TENSORDOT && b != 2)
             return false;
         name_product(q, a, b, over, 0);
-        return true;
+    } else {
+        if (l->c.operation != OPERATION_MATMUL || a != b || a < 3)
+            return false;
+        name_product(q, a, b, 1, a - 2);
     }
-    if (l->c.operation != OPERATION_MATMUL || a != b || a < 3)
-        return false;
-    name_product(q, a, b, 1, a - 2);
+    if (l->c.operation == OPERATION_MATMUL && l->c.transposes)
+        exchange_last(q->b);
     return true;
 }
 

@@ -79,6 +79,10 @@ bool json_is_mask_op(const json_t *layer);
 /* gives the fields and classes of older files the names that Keras 3 has for them; -1 */
 int json_modernize(struct model_json_reader *r, json_t *model);
 
+/* an operation of TensorFlow, which tf.keras 2 writes; it becomes one of keras.ops, or -1 */
+bool json_is_tf_operation(const json_t *layer);
+int json_turn_tf_operation(struct model_json_reader *r, json_t *layer, json_t *config);
+
 /* Bidirectional or TimeDistributed: the layer inside, which knows that it is wrapped */
 bool json_is_wrapper(const json_t *layer);
 struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer, size_t index);

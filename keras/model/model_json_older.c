@@ -276,105 +276,6 @@ static int unwrap_rnn(struct model_json_reader *r, json_t *layer, const json_t *
     return 0;
 }
 
-/* ---- operations of TensorFlow among layers ---- */
-
-/* tf.keras's operations as those of keras.ops, with the arguments that become parameters */
-static const struct { const char *function, *class, *argument, *parameter; } functions[] = {
-    {"__operators__.add", "Add", NULL, NULL}, {"math.add", "Add", NULL, NULL},
-    {"math.subtract", "Subtract", NULL, NULL}, {"math.multiply", "Multiply", NULL, NULL},
-    {"math.divide", "Divide", NULL, NULL}, {"math.truediv", "Divide", NULL, NULL},
-    {"math.maximum", "Maximum", NULL, NULL}, {"math.minimum", "Minimum", NULL, NULL},
-    {"math.negative", "Negative", NULL, NULL}, {"nn.relu", "Relu", NULL, NULL},
-    {"nn.relu6", "Relu6", NULL, NULL}, {"nn.sigmoid", "Sigmoid", NULL, NULL},
-    {"math.sigmoid", "Sigmoid", NULL, NULL}, {"nn.tanh", "Tanh", NULL, NULL},
-    {"math.tanh", "Tanh", NULL, NULL}, {"nn.softmax", "Softmax", NULL, NULL},
-    {"nn.silu", "Silu", NULL, NULL}, {"nn.swish", "Silu", NULL, NULL}, {"nn.gelu", "Gelu", NULL, NULL},
-    {"nn.elu", "Elu", NULL, NULL}, {"nn.selu", "Selu", NULL, NULL},
-    {"nn.softplus", "Softplus", NULL, NULL}, {"math.softplus", "Softplus", NULL, NULL},
-    {"math.exp", "Exp", NULL, NULL}, {"identity", "Identity", NULL, NULL},
-    {"concat", "Concatenate", "axis", "axis"}, {"reshape", "Reshape", "shape", "newshape"},
-    {"transpose", "Transpose", "perm", "axes"}, {"compat.v1.transpose", "Transpose", "perm", "axes"},
-    {"math.reduce_mean", "Mean", "axis", "axis"}, {"math.reduce_max", "Max", "axis", "axis"},
-    {"math.square", "Square", NULL, NULL}, {"math.sqrt", "Sqrt", NULL, NULL},
-    {"math.rsqrt", "Rsqrt", NULL, NULL}, {"math.abs", "Absolute", NULL, NULL},
-    {"math.log", "Log", NULL, NULL},
-    {"math.log1p", "Log1p", NULL, NULL}, {"math.sin", "Sin", NULL, NULL},
-    {"math.cos", "Cos", NULL, NULL}, {"math.sign", "Sign", NULL, NULL},
-    {"math.floor", "Floor", NULL, NULL}, {"math.ceil", "Ceil", NULL, NULL},
-    {"math.pow", "Power", NULL, NULL}, {"math.greater", "Greater", NULL, NULL},
-    {"math.less", "Less", NULL, NULL}, {"math.reduce_sum", "Sum", "axis", "axis"},
-    {"math.reduce_min", "Min", "axis", "axis"}, {"math.reduce_std", "Std", "axis", "axis"},
-    {"math.reduce_variance", "Var", "axis", "axis"},
-    {"math.reduce_logsumexp", "Logsumexp", "axis", "axis"},
-    {"expand_dims", "ExpandDims", "axis", "axis"}, {"squeeze", "Squeeze", "axis", "axis"},
-    {"linalg.matmul", "Matmul", NULL, NULL},
-    {"__operators__.getitem", "GetItem", NULL, NULL},
-};
-
-/* arguments that such a call has beside its arrays, where they say nothing */
-static bool says_nothing(const char *key, const json_t *v)
-{
-    return json_is_null(v) || json_is_false(v) || strcmp(key, "name") == 0 ||
-           strcmp(key, "slice_spec") == 0 || strcmp(key, "y") == 0 || strcmp(key, "b") == 0;
-}
-
-/* ["x", 0, 0, {"y": 2.0}], or a list of such, as {"args": [["x", 0, 0], 2.0]} */
-static int turn_node(struct model_json_reader *r, json_t *config, size_t row, const json_t *node,
-                     json_t *args)
-{
-    const json_t *kwargs = json_array_get(node, 3), *second;
-    bool is_number = strcmp(json_string_value(json_array_get(node, 0)), "_CONSTANT_VALUE") == 0;
-    json_t *first = is_number ? json_incref(json_array_get(node, 2)) : json_array(), *v;
-    const char *key;
-
-    for (size_t i = 0; i < 3 && !is_number; i++)
-        json_array_append(first, json_array_get(node, i));
-    json_array_append_new(args, first);
-    second = json_object_get(kwargs, row + 1 == COUNT_OF(functions) ? "slice_spec" : "y");
-    second = second ? second : json_object_get(kwargs, "b");    /* of a matmul */
-    if (model_json_is_given(second))
-        json_array_append(args, (json_t *)(uintptr_t)second);
-    json_object_foreach((json_t *)(uintptr_t)kwargs, key, v) {
-        if (functions[row].argument && strcmp(key, functions[row].argument) == 0)
-            json_object_set(config, functions[row].parameter, v);
-        else if (strcmp(key, "keepdims") == 0 || strcmp(key, "approximate") == 0)
-            json_object_set(config, key, v);
-        else if (!says_nothing(key, v))
-            return model_json_fail(r, "argument \"%s\" of %s is not supported", key,
-                                   functions[row].function);
-    }
-    return 0;
-}
-
-static int turn_operation(struct model_json_reader *r, json_t *layer, json_t *config)
-{
-    const char *function = text_of(config, "function");
-    const json_t *nodes = json_object_get(layer, "inbound_nodes"), *node = json_array_get(nodes, 0);
-    json_t *args = json_array(), *call = json_object(), *list = json_array();
-    size_t row = 0;
-    int status = 0;
-
-    r->name = text_of(config, "name");
-    while (row < COUNT_OF(functions) && strcmp(functions[row].function, function) != 0)
-        row++;
-    if (row == COUNT_OF(functions) || json_array_size(nodes) != 1)
-        status = model_json_fail(r, "%s of tf.%s%s is not supported", text_of(layer, "class_name"),
-                                 function, row < COUNT_OF(functions) ? " called several times" : "");
-    if (json_is_string(json_array_get(node, 0)))
-        status = status ? status : turn_node(r, config, row, node, args);
-    for (size_t i = 0; i < json_array_size(node) && status == 0; i++)
-        if (json_is_string(json_array_get(json_array_get(node, i), 0)))
-            status = turn_node(r, config, row, json_array_get(node, i), args);
-    json_object_set_new(call, "args", args);
-    json_array_append_new(list, call);
-    if (status == 0) {
-        json_object_set_new(layer, "class_name", json_string(functions[row].class));
-        json_object_set_new(layer, "module", json_string("keras.ops.numpy"));
-    }
-    json_object_set_new(layer, "inbound_nodes", list);
-    return status;
-}
-
 /* ---- the tree ---- */
 
 static int modernize(struct model_json_reader *r, json_t *layer, int depth);
@@ -402,8 +303,8 @@ static int modernize(struct model_json_reader *r, json_t *layer, int depth)
         return modernize_all(r, json_object_get(config, "layers"), depth + 1);
     if (is_class(layer, "Merge"))
         return split_merge(r, layer, config);
-    if (is_class(layer, "TFOpLambda") || is_class(layer, "SlicingOpLambda"))
-        return turn_operation(r, layer, config);
+    if (json_is_tf_operation(layer))
+        return json_turn_tf_operation(r, layer, config);
     rename_fields(layer, config);
     join_sizes(config);
     replace_text(config, "data_format", "tf", "channels_last");

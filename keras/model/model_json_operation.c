@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "keras/layers/layer_operation.h"
 
 #define CONSTANT_ELEMS_MAX 1048576
@@ -207,11 +208,18 @@ static int read_windows(struct model_json_reader *r, const json_t *config, struc
 /* parameters that other values than these are not supported of */
 static int check_others(struct model_json_reader *r, const json_t *config, struct layer *l)
 {
+    static const char *const modes[] = {"constant", "reflect", "symmetric"};
     const json_t *mode = json_object_get(config, "mode"), *ord = json_object_get(config, "ord");
     const char *format = json_string_value(json_object_get(config, "data_format"));
 
-    if (json_is_string(mode) && strcmp(json_string_value(mode), "constant") != 0)
-        return model_json_fail(r, "\"mode\" must be \"constant\"");
+    if (l->c.operation == OPERATION_PAD) {
+        int which = model_json_is_given(mode)
+                        ? model_json_choice(r, mode, "mode", modes, COUNT_OF(modes)) : 0;
+
+        if (which < 0)
+            return -1;
+        l->c.choice = which;
+    }
     if (format && strcmp(format, "channels_last") != 0)
         return model_json_fail(r, "\"data_format\" must be \"channels_last\"");
     if (model_json_is_given(ord) && json_number_value(ord) != 2.0)
@@ -269,6 +277,7 @@ struct layer *json_read_operation(struct model_json_reader *r, const json_t *lay
         l->c.choice = cast_to(config);
     if (info->form == &operation_network && info->list && read_windows(r, config, l) != 0)
         return NULL;
+    l->c.transposes = json_is_true(json_object_get(config, "transpose_b"));
     l->c.is_causal = json_is_true(json_object_get(config, "is_causal"));
     settle_numbers(&l->c);
     return l;

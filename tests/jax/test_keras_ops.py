@@ -120,6 +120,8 @@ MOVES = {
     "Stack last": lambda x: ops.stack([x, x, x * x], axis=-1),
     "Repeat": lambda x: ops.repeat(x, 3, axis=1), "Tile": lambda x: ops.tile(x, (1, 2, 3)),
     "Pad": lambda x: ops.pad(x, ((0, 0), (1, 2), (0, 1)), constant_values=2.5),
+    "Pad by reflection": lambda x: ops.pad(x, ((0, 0), (1, 3), (0, 2)), mode="reflect"),
+    "Pad by symmetry": lambda x: ops.pad(x, ((0, 0), (STEPS, 1), (2, 0)), mode="symmetric"),
     "Swapaxes": lambda x: ops.swapaxes(x, 1, 2), "Glu": lambda x: ops.glu(x, axis=1),
     "Moveaxis": lambda x: ops.moveaxis(ops.stack([x, x * x], axis=1), 1, -1),
     "Flip": lambda x: ops.flip(x, axis=1) * ops.flip(x, axis=-1),

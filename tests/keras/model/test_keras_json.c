@@ -344,6 +344,36 @@ TEST(what_calls_of_keras_three_say_of_training_is_read_over)
 #define OP(class, name, args) \
     "{'module': 'keras.src.ops.numpy', 'class_name': '" class "', 'config': {'name': '" name "'}, " \
     "'name': '" name "', 'inbound_nodes': [{'args': [" args "], 'kwargs': {}}]}"
+#define TF(function, kwargs) \
+    FUNCTIONAL(INPUT_X ", {'class_name': 'TFOpLambda', 'config': {'name': 'o', 'function': '" \
+               function "'}, 'name': 'o', 'inbound_nodes': [['x', 0, 0, {" kwargs "}]]}", \
+               "'input_layers': [['x', 0, 0]], 'output_layers': [['o', 0, 0]]")
+
+/* tf.keras 2 writes arguments beside the arrays, under TensorFlow's names */
+TEST(operations_of_tensorflow_are_those_of_keras)
+{
+    load(TF("split", "'num_or_size_splits': [1, 3], 'axis': 1"));
+    expect_sample(m.output[0], SIZES(1));
+    assert_true(m.layer[0]->c.list.count == 1 && *m.layer[0]->c.list.value == 1);
+    model_fini(&m);
+    load(TF("where", "'x': ['x', 0, 0], 'y': 0.5"));
+    assert_true(*m.layer[0]->c.constant[2].value == 0.5);
+    model_fini(&m);
+    load(TF("clip_by_value", "'clip_value_min': -1, 'clip_value_max': 2, 'name': null"));
+    assert_true(m.layer[0]->c.alpha == -1 && m.layer[0]->c.threshold == 2);
+    model_fini(&m);
+    load(TF("pad", "'paddings': [[0, 0], [1, 2]], 'mode': 'REFLECT', 'constant_values': 0"));
+    expect_sample(m.output[0], SIZES(7));
+    model_fini(&m);
+    assert_int_equal(read_text(TF("gather", "'indices': [1], 'batch_dims': 0")), -1);
+    assert_string_equal(e.msg, "layer \"o\": its axes are not those of its samples; the batch is 0, "
+                        "which is not supported");
+    assert_int_equal(read_text(TF("cumprod", "")), -1);
+    assert_string_equal(e.msg, "layer \"o\": TFOpLambda of tf.cumprod is not supported");
+    assert_int_equal(read_text(TF("nn.relu", "'alpha': 2")), -1);
+    assert_string_equal(e.msg, "layer \"o\": argument \"alpha\" of nn.relu is not supported");
+}
+
 #define HEADS(kwargs) \
     FUNCTIONAL("{'class_name': 'InputLayer', 'config': {'name': 'x', 'batch_shape': [null, 3, 4]}, " \
                "'name': 'x', 'inbound_nodes': []}, " OP("NotEqual", "p", OF("x") ", 0") ", " \
@@ -535,6 +565,7 @@ int main(void)
         UNIT(an_output_that_a_model_inside_makes_is_counted_from_one),
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
+        UNIT(operations_of_tensorflow_are_those_of_keras),
         UNIT(an_attention_may_be_told_which_pairs_count),
         UNIT(a_normalization_is_of_the_dimensions_that_it_names),
         UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
