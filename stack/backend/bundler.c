@@ -54,11 +54,11 @@ void bundler_begin(struct bundler *b, const char *note, int ii)
     forget(b->s, ISA_SREG_COUNT);
     forget(b->p, ISA_PRED_ALWAYS + 1);
     forget(b->m, ISA_MASK_COUNT);
-    b->first_eup_push = b->last_eup_push = b->last_eup_pop = -1;
-    b->eup_push_count = b->eup_pop_count = 0;
+    b->first_eup_push = b->last_eup_push = b->first_eup_pop = b->last_eup_pop = -1;
+    b->eup_push_count = b->eup_pop_count = b->eup_held = 0;
     for (int i = 0; i < ISA_UNIT_MAX; i++)
         for (int kind = 0; kind < 2; kind++)
-            b->last_push[kind][i] = b->last_pop[kind][i] = -1;
+            b->last_push[kind][i] = b->last_pop[kind][i] = b->first_pop[kind][i] = -1;
 }
 
 static bool has_room(struct bundler *b, const struct isa_op *op, int at)
@@ -171,7 +171,9 @@ static int eup_room(const struct bundler *b)
 
     if (depth > BUNDLER_EUP_MAX)
         depth = BUNDLER_EUP_MAX;
-    behind = b->eup_push_count - depth;
+    behind = b->eup_under_way + b->eup_push_count - depth;
+    if (b->ii)                          /* place_eup_pop counts what is under way */
+        return 0;
     return behind >= 0 && behind < b->eup_pop_count
                ? b->eup_pop_at[behind % BUNDLER_EUP_MAX] + 1 : 0;
 }
@@ -190,6 +192,46 @@ static int earliest(struct bundler *b, const struct isa_op *op, int not_before)
     return at;
 }
 
+/* in a loop a unit's results of a round are popped before those of the next one */
+static void place_unit_pop(struct bundler *b, const struct isa_op *op, int at)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+    int *first = &b->first_pop[info->unit == UNIT_XLU][op->unit_index];
+
+    if (*first < 0)
+        *first = at;
+    if (b->ii && at - *first >= b->ii)
+        b->is_too_long = true;
+}
+
+static void place_eup_push(struct bundler *b, int at)
+{
+    if (b->first_eup_push < 0)
+        b->first_eup_push = at;
+    if (b->ii && at - b->first_eup_push >= b->ii)
+        b->is_too_long = true;
+    b->eup_push_at[b->eup_push_count++ % BUNDLER_EUP_MAX] = at;
+}
+
+/*
+ * In a loop pushes of a round come before those of the next one, and so do pops; results are under
+ * way in as many rounds at once as the II goes into the time from push to pop, and have to find room.
+ */
+static void place_eup_pop(struct bundler *b, int at)
+{
+    int number = b->eup_pop_count++, depth = (int)b->chip->eup_fifo_depth;
+
+    b->eup_pop_at[number % BUNDLER_EUP_MAX] = at;
+    if (!b->ii)
+        return;
+    if (b->first_eup_pop < 0)
+        b->first_eup_pop = at;
+    b->eup_held += (at - b->eup_push_at[number % BUNDLER_EUP_MAX]) / b->ii + 1;
+    if (at - b->first_eup_pop >= b->ii || b->eup_held > depth
+        || b->eup_push_count - number > BUNDLER_EUP_MAX)
+        b->is_too_long = true;
+}
+
 static void place(struct bundler *b, const struct isa_op *op, int at)
 {
     int *last = last_of_unit(b, op);
@@ -198,13 +240,12 @@ static void place(struct bundler *b, const struct isa_op *op, int at)
     visit(b, op, &at, true);
     if (last)
         *last = at;
-    if (last == &b->last_eup_push && b->first_eup_push < 0)
-        b->first_eup_push = at;
-    b->eup_push_count += last == &b->last_eup_push;
-    if (last == &b->last_eup_pop)
-        b->eup_pop_at[b->eup_pop_count++ % BUNDLER_EUP_MAX] = at;
-    if (last == &b->last_eup_pop && b->ii && at - b->first_eup_push >= b->ii)
-        b->is_too_long = true;
+    if (last == &b->last_eup_push)
+        place_eup_push(b, at);
+    else if (last == &b->last_eup_pop)
+        place_eup_pop(b, at);
+    else if (last && isa_info((enum isa_opcode)op->code)->slot == SLOT_POP)
+        place_unit_pop(b, op, at);
 }
 
 int bundler_add_after(struct bundler *b, int not_before, struct isa_op op)
@@ -277,6 +318,7 @@ void bundler_end(struct bundler *b)
         write_bundle(b, first[row], next);
     mem_free(first);
     mem_free(next);
+    b->eup_under_way += b->eup_push_count - b->eup_pop_count;
     bundler_drop(b);
 }
 

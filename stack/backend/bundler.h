@@ -12,8 +12,8 @@
  *
  * A section with an initiation interval (II) is the body of a loop that is
  * software-pipelined: it is `ii` bundles long and an operation placed at time t runs t / II
- * rounds later than its round began, in bundle t mod II. All results of the
- * transcendental unit are popped before the next round pushes into it.
+ * rounds later than its round began, in bundle t mod II. All pushes into the
+ * transcendental unit come before those of the next round, and all pops before its.
  */
 #ifndef STACK_BUNDLER_H
 #define STACK_BUNDLER_H
@@ -47,9 +47,13 @@ struct bundler {
     bool is_too_long;                   /* more than fits the II, or than a value lives */
     struct bundler_register v[ISA_VREG_MAX], s[ISA_SREG_COUNT], p[ISA_PRED_ALWAYS + 1];
     struct bundler_register m[ISA_MASK_COUNT];
-    int first_eup_push, last_eup_push, last_eup_pop;
-    int eup_push_count, eup_pop_count, eup_pop_at[BUNDLER_EUP_MAX];     /* by pop, the last ones */
+    int first_eup_push, last_eup_push, first_eup_pop, last_eup_pop;
+    int eup_push_count, eup_pop_count;
+    int eup_push_at[BUNDLER_EUP_MAX], eup_pop_at[BUNDLER_EUP_MAX];      /* the last ones */
+    int eup_held;                       /* with an II: results in the FIFO at once, at most */
+    int eup_under_way;                  /* pushed in finished sections and not popped there */
     int last_push[2][ISA_UNIT_MAX], last_pop[2][ISA_UNIT_MAX];  /* matrix, cross-lane units */
+    int first_pop[2][ISA_UNIT_MAX];
 };
 
 void bundler_init(struct bundler *b, const struct chip *chip);

@@ -32,7 +32,7 @@
 #define GRAPH_TRIPS_UNKNOWN (-1)        /* of a loop whose condition ends it */
 
 enum graph_op {
-#define HLO(id, name, arity, kind, types, again, round, traits, attributes, meaning) HLO_##id,
+#define HLO(id, name, arity, kind, types, again, traits, attributes, meaning) HLO_##id,
 #include "stack/hlo/hlo_ops.def"
     HLO_COUNT
 };
@@ -417,8 +417,7 @@ bool graph_op_is_elementwise(enum graph_op op);         /* UNARY, BINARY or OTHE
 unsigned graph_op_types(enum graph_op op);      /* of elementwise operands: bits 1 << dtype */
 unsigned graph_op_traits(enum graph_op op);     /* of enum graph_op_trait */
 unsigned graph_op_attributes(enum graph_op op); /* of enum graph_attribute */
-struct graph_op_cost { int again, round; };     /* vector operations per element: hlo_ops.def */
-struct graph_op_cost graph_op_cost(enum graph_op op);
+int graph_op_cost(enum graph_op op);    /* vector operations per element: hlo_ops.def, again */
 
 /* Every rule of the IR (stack/hlo/graph_shape.h); passes are checked with it, importers report it. */
 int graph_verify(const struct graph *g, struct err *e);

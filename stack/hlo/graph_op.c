@@ -28,10 +28,10 @@ static const struct {
     int arity;
     enum graph_op_kind kind;
     unsigned types, traits, attributes;
-    struct graph_op_cost cost;
+    int cost;
 } ops[] = {
-#define HLO(id, text, operands, group, types, again, round, traits, attributes, meaning) \
-    {text, operands, KIND_##group, types, traits, attributes, {again, round}},
+#define HLO(id, text, operands, group, types, again, traits, attributes, meaning) \
+    {text, operands, KIND_##group, types, traits, attributes, again},
 #include "stack/hlo/hlo_ops.def"
 };
 
@@ -78,7 +78,7 @@ unsigned graph_op_attributes(enum graph_op op)
     return ops[op].attributes;
 }
 
-struct graph_op_cost graph_op_cost(enum graph_op op)
+int graph_op_cost(enum graph_op op)
 {
     assert(op < HLO_COUNT);
     return ops[op].cost;

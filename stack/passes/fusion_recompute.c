@@ -60,7 +60,7 @@ static int ops_of(const struct again *x, int node)
     if (n->op == HLO_CONVERT && n->operand[0] != x->source && is_float(x->f, node) &&
         is_float(x->f, n->operand[0]))
         return 0;
-    return graph_op_cost(n->op).again;
+    return graph_op_cost(n->op);
 }
 
 /* elementwise of the source and of constants; adds what the reader does not have to the chain */

@@ -107,6 +107,19 @@ static int check_result(const struct graph *body, int dot, int node, struct err 
     return 0;
 }
 
+void dot_body_epilogue_cost(const struct graph *body, int dot, const struct chip *chip,
+                            struct fused_cost *out)
+{
+    bool *is_behind = mem_alloc((size_t)body->node_count);
+
+    memset(is_behind, 0, (size_t)body->node_count);
+    for (int i = dot + 1; i < body->node_count; i++)
+        for (int k = 0; k < body->node[i].operand_count; k++)
+            is_behind[i] |= body->node[i].operand[k] == dot || is_behind[body->node[i].operand[k]];
+    fused_cost_of(body, chip, is_behind, true, out);
+    mem_free(is_behind);
+}
+
 int dot_body_check(const struct graph *body, const struct chip *chip, struct err *e)
 {
     int at = dot_body_find(body);

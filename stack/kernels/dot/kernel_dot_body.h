@@ -13,6 +13,7 @@
 #ifndef STACK_KERNEL_DOT_BODY_H
 #define STACK_KERNEL_DOT_BODY_H
 #include "isa/matrix.h"
+#include "stack/kernels/loop/fused.h"
 #include "stack/kernels/pipeline/kernel.h"
 
 #define DOT_OUTER_MAX 6
@@ -52,9 +53,13 @@ struct dot_problem {
         int node;                       /* parameter, or the node that is a result */
         bool is_result;
     } extra[DOT_ARRAYS_MAX];
+    struct fused_cost epilogue;         /* of a register of results, in rounds */
     struct dot_fused_loops *fused;      /* computed around it (kernel_dot_fused.h); or NULL */
 };
 
+/* slots that a register of results takes of what is computed of them */
+void dot_body_epilogue_cost(const struct graph *body, int dot, const struct chip *chip,
+                            struct fused_cost *out);
 /* what a graph alone tells: 0, or -1 with the reason */
 int dot_body_check(const struct graph *body, const struct chip *chip, struct err *e);
 

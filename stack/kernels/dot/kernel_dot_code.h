@@ -62,6 +62,8 @@ struct dot_epilogue {
     struct isa_op *op;
     int op_count, vreg_count, mask_count;
     int input[DOT_WIDTH_MAX][DOT_PARTS_MAX];    /* virtual registers of the sums */
+    int first_op[DOT_WIDTH_MAX];        /* by tile of the column */
+    bool *is_late;                      /* by operation: placed behind the transcendental unit's push */
     const bool *is_edge;                /* by operation: left out in the last round, whose rows */
                                         /* end before it does */
     int pointer_count;
@@ -127,6 +129,7 @@ struct dot_step {
                                         /* -1: none do */
     bool adds_up;                       /* the contraction goes on in later steps: no epilogue */
     const struct dot_epilogue *epilogue;
+    int64_t epilogue_cycles;            /* of a round, about: what its slots take */
 };
 
 /* whether this chip's units and registers do it, with a reason when not */
@@ -148,7 +151,7 @@ void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct 
 /* what a step comes to where arrays count whole */
 int64_t dot_step_flops(const struct dot_step *s);
 
-/* cycles of a pass and of a step, about */
+/* cycles of a pass without an epilogue and of a step, about */
 int64_t dot_pass_cycles(const struct dot_step *s);
 int64_t dot_step_cycles(const struct dot_step *s);
 

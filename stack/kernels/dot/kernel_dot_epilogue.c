@@ -238,6 +238,7 @@ static int put_tile(struct writer *w, struct err *e)
     const struct dot_problem *p = w->g->p;
 
     fused_restart(&w->fused);
+    w->x->first_op[w->tile] = (int)w->code.block[0].op_count;
     for (int part = 0; part < p->group_rows / 8; part++)
         w->x->input[w->tile][part] = vcode_vreg(&w->code);
     for (int i = 0; i < p->extra_count; i++) {
@@ -270,6 +271,7 @@ static int put_all(struct writer *w, struct err *e)
     x->is_edge = w->is_edge;
     x->vreg_count = w->code.vreg_count;
     x->mask_count = w->code.mask_count;
+    dot_epilogue_order(x, w->is_edge, w->a);
     return 0;
 }
 

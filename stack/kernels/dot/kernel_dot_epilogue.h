@@ -8,4 +8,10 @@
 /* -1: something in the body that cannot be computed in the place of a result */
 int dot_epilogue_make(struct dot_epilogue *x, struct dot_grid *g, struct arena *a,
                       struct err *e);
+
+/* kernel_dot_long.c: a loop behind the product is faster; `rows` of a round */
+bool dot_epilogue_is_long(const struct graph *body, int rows, const struct chip *chip);
+
+/* kernel_dot_order.c: its operations in the order in which they need the fewest registers */
+void dot_epilogue_order(struct dot_epilogue *x, bool *is_edge, struct arena *a);
 #endif

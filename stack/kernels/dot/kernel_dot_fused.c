@@ -1,5 +1,6 @@
 /* Stages of a product: which parts of a body they are, and the loop fusions that they become. */
 #include "stack/kernels/dot/kernel_dot_fused.h"
+#include "stack/kernels/dot/kernel_dot_epilogue.h"
 
 #include <string.h>
 
@@ -181,12 +182,6 @@ static struct graph *results_of(const struct split *s, const struct kernel_job *
 
 /* ----- whether all of it can be made */
 
-/*
- * Operations for an element (hlo_ops.def), above which a loop over the block is faster than rounds,
- * in which passes wait for them: docs/gemm.md, Epilogue.
- */
-#define ROUND_OPS_MAX 12
-
 static int check_fused(const struct graph *g, bool may_reduce, struct err *e)
 {
     for (int i = 0; i < g->node_count && !may_reduce; i++)
@@ -207,23 +202,6 @@ static bool fits_rounds(const struct graph *body, const struct array *result)
             return false;
     }
     return true;
-}
-
-/* what is computed of the results is long: rounds have few registers for it, a loop has them all */
-static bool is_long(const struct graph *body, int dot, struct arena *a)
-{
-    bool *is_behind = arena_array(a, (size_t)body->node_count, sizeof(*is_behind));
-    int ops = 0;
-
-    for (int i = dot + 1; i < body->node_count; i++) {
-        const struct graph_node *n = &body->node[i];
-
-        for (int k = 0; k < n->operand_count; k++)
-            is_behind[i] |= n->operand[k] == dot || is_behind[n->operand[k]];
-        if (is_behind[i])
-            ops += graph_op_cost(n->op).round;
-    }
-    return ops > ROUND_OPS_MAX;
 }
 
 /* the loop over results sees one block of them at a time, in which a slice would begin anew */
@@ -267,12 +245,23 @@ static int check_results(const struct split *s, const struct chip *chip, struct 
     return check_fused(results_of(s, NULL, NULL, NULL, a), true, e);
 }
 
+/* of the left operand, as passes take it */
+static int rows_of_round(const struct graph *plain)
+{
+    const struct graph_node *dot = &plain->node[dot_body_find(plain)];
+    int parameter = dot_body_parameter(plain, dot->operand[0]);
+    enum matrix_type type = MATRIX_F32;
+
+    dot_body_type(plain->node[plain->parameter[parameter]].shape.dtype, &type);
+    return matrix_rows(type);
+}
+
 static int split_body(struct split *s, const struct graph *body, const struct chip *chip,
                       enum dot_choice choice, const struct array *result, struct arena *a,
                       struct err *e)
 {
     const struct graph *plain;
-    bool fits;
+    bool fits, is_long;
 
     *s = (struct split){.body = body, .dot = dot_body_find(body)};
     if (s->dot < 0)
@@ -282,7 +271,8 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
     plain = product_of(s, NULL, NULL, NULL, a);
     fits = plain->parameter_count + plain->output_count <= LOOP_ARRAY_MAX && fits_rounds(plain, result)
            && dot_body_check(plain, chip, e) == 0;
-    s->epilogue_is_loop = (!fits || is_long(body, s->dot, a)) != (choice == CHOICE_OTHER);
+    is_long = fits && dot_epilogue_is_long(plain, rows_of_round(plain), chip);
+    s->epilogue_is_loop = (!fits || is_long) != (choice == CHOICE_OTHER);
     if (s->epilogue_is_loop)
         return check_results(s, chip, a, e);
     return fits ? 0 : err_set(e, "what is computed of the results does not go into rounds");

@@ -292,6 +292,17 @@ static void mask_padding(struct dot_grid *g)
         g->step.rhs_depth = p->k;
 }
 
+/* the fullest slots of what is computed of a round's results; their sums are added before */
+static int64_t epilogue_cycles(const struct dot_grid *g, const struct chip *chip)
+{
+    const struct fused_cost *c = &g->p->epilogue;
+    int64_t results = g->step.width * g->p->group_rows / 8 * (g->step.by_rows ? g->step.units : 1);
+    int64_t valu = c->valu + (c->valu > 0), cycles = div_up(results * valu, chip->slots_valu);
+    int64_t eup = chip->slots_eup ? div_up(results * c->eup, chip->slots_eup) : 0;
+
+    return cycles > eup ? cycles : eup;
+}
+
 static void make_step(struct dot_grid *g, const struct chip *chip, int width)
 {
     const struct dot_problem *p = g->p;
@@ -308,6 +319,7 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         .columns = g->batches / matrices * (g->tiles / width),
         .depth_tiles = g->depth * dot_terms(p),
         .first_step = -1};
+    s->epilogue_cycles = g->result_block.fused ? 0 : epilogue_cycles(g, chip);
     s->gap_cycles = g->pipeline.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->adds_up = g->result_block.fused != NULL;
     if (g->contraction || s->adds_up)

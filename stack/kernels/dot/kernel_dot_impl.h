@@ -68,7 +68,7 @@ struct dot_code {
     int v_transpose;
     int v_pool, pool_count;             /* for the epilogue */
     struct isa_op *epilogue;            /* with physical registers */
-    int next_lhs, next_sum, next_weights;
+    int next_lhs, next_weights;
     int v_zero;                         /* of those for weights one that holds zeros, or -1 */
 
     /* the section at work */
@@ -99,8 +99,9 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
 void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
                    const struct dot_results *how, const struct dot_place *at);
 
-/* kernel_dot_units.c: cycles that a round keeps a unit's array */
+/* kernel_dot_units.c: cycles that a round keeps a unit's array; its epilogue takes more */
 int64_t dot_round_cycles(const struct dot_step *s);
+bool dot_epilogue_is_slow(const struct dot_step *s);
 
 /* kernel_dot_transpose.c: what is transposed beside round `round` of the first column */
 void dot_put_transposes(struct dot_code *d, int64_t round);

@@ -418,5 +418,6 @@ int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, bool i
     list_dims(&r);
     if (read_extras(&r, job, e) || read_tiled(&r, e))
         return -1;
+    dot_body_epilogue_cost(p->body, p->node, job->chip, &p->epilogue);
     return read_outers(&r, is_apart, e);
 }

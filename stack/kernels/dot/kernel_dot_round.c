@@ -3,6 +3,7 @@
  * out of them, added to their sums or handed to the epilogue.
  */
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #include "stack/kernels/dot/kernel_dot_impl.h"
@@ -210,13 +211,45 @@ static int result_at(const struct dot_code *d, int64_t round)
     return d->rounds.pushed_at[round] >= 0 ? d->rounds.pushed_at[round] : 0;
 }
 
+static int later_of(int a, int b) { return a > b ? a : b; }
+
+/*
+ * In a loop what is computed of the tiles of a round begins one tile after the other, evenly over
+ * the II: begun all at once, the last ones would wait for slots with all of their registers.
+ */
+static int start_of(const struct dot_code *d, int unit, int tile)
+{
+    int units = d->s->by_rows ? d->s->units : 1, width = d->s->width;
+    int64_t rounds = d->chip->mxu_fifo_depth / (d->s->group_rows / 8 * d->halves);
+
+    /* only where it is long; and a round's results stay in the FIFO for up to one round more */
+    if (!d->b.ii || !dot_epilogue_is_slow(d->s) || (!d->has_accumulators && d->pop_delay + 2 > rounds))
+        return 0;
+    return d->b.ii * ((units > 1 ? unit : 0) * width + tile) / (units * width);
+}
+
+/* a result leaves its unit as late as those behind it can wait */
+static int pop_at(const struct dot_code *d, int i)
+{
+    int at = INT_MAX;
+
+    for (int k = i; k < d->result_count; k++) {
+        const struct dot_result *r = &d->result[k];
+        int start = r->unit == d->result[i].unit && r->tile >= 0
+                        ? start_of(d, r->unit, r->tile) : INT_MAX;
+
+        at = start < at ? start : at;
+    }
+    return at == INT_MAX ? 0 : at;
+}
+
 static int put_pop(struct dot_code *d, const struct dot_result *r, int to, int64_t round,
-                   int64_t rows)
+                   int64_t rows, int not_before)
 {
     bool is_integer = matrix_is_integer(d->s->lhs_type);
     int accumulator = (int)(rows * (d->s->group_rows / 8)) + r->part;
 
-    return rounds_put(&d->rounds, result_at(d, round),
+    return rounds_put(&d->rounds, later_of(not_before, result_at(d, round)),
                         d->has_accumulators ? isa_vpop_mrb(r->unit, to, is_integer, accumulator)
                                             : isa_vpop_mrf(r->unit, to, is_integer));
 }
@@ -225,8 +258,6 @@ static int64_t sum_offset(const struct dot_code *d, int64_t rows, const struct d
 {
     return (rows - at->round) * d->s->group_rows + at->columns * d->s->sum_column_step;
 }
-
-static int later_of(int a, int b) { return a > b ? a : b; }
 
 /* the sum of a result into register `to`: what stood in VMEM, or zero */
 static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
@@ -240,8 +271,7 @@ static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
         rounds_put(&d->rounds, 0, isa_make_d_vv(add, popped, R(popped), I(0)));
         return;
     }
-    sum = d->v_sum + d->next_sum;
-    d->next_sum = (d->next_sum + 1) % d->sum_count;
+    sum = d->v_sum + i % d->sum_count;
     if (how->source == SOURCE_GUARDED)
         rounds_put(&d->rounds, 0, isa_vmov(sum, I(0)));
     when = put_load(d, sum, at->is_loop ? S_SUM : S_SUM_COLUMN, offset, d->s->group_rows,
@@ -266,7 +296,7 @@ static void store_sum(struct dot_code *d, int i, int popped, int64_t rows,
 
 /* an operation of the epilogue, its addresses set to this round's place */
 static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64_t rows,
-                            const struct dot_place *at)
+                            const struct dot_place *at, int not_before)
 {
     const struct isa_info *info = isa_info((enum isa_opcode)from->code);
     struct isa_op op = *from;
@@ -274,7 +304,7 @@ static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64
     const struct dot_pointer *p;
 
     if (base < 0) {
-        rounds_put(&d->rounds, 0, op);
+        rounds_put(&d->rounds, not_before, op);
         return;
     }
     pointer = op.operand[base].value - S_OUT;
@@ -282,7 +312,7 @@ static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64
     op.operand[base].value = (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer;
     op.operand[base + 1].value += (int32_t)((rows - at->round) * p->round_step
                                             + at->columns * p->column_step);
-    if (rounds_put(&d->rounds, 0, op) >= 0)
+    if (rounds_put(&d->rounds, not_before, op) >= 0)
         correct_offset(d, (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer, base + 1, p->round_step);
 }
 
@@ -291,9 +321,17 @@ static void put_epilogue(struct dot_code *d, int64_t rows, const struct dot_plac
     const struct dot_epilogue *e = d->s->epilogue;
     int all = d->s->by_rows ? d->s->units : 1;
 
-    for (int i = 0; i < all * e->op_count; i++)
-        if (d->b.ii || rows < d->s->rounds - 1 || !e->is_edge[i % e->op_count])
-            put_epilogue_op(d, &d->epilogue[i], rows, at);
+    for (int i = 0; i < all * e->op_count; i++) {
+        int op = i % e->op_count, tile = d->s->width - 1, start;
+
+        while (tile > 0 && e->first_op[tile] > op)
+            tile--;
+        start = start_of(d, i / e->op_count, tile);
+        if (d->b.ii && e->is_late[op])
+            start = later_of(start, d->b.last_eup_push);
+        if (d->b.ii || rows < d->s->rounds - 1 || !e->is_edge[op])
+            put_epilogue_op(d, &d->epilogue[i], rows, at, start);
+    }
 }
 
 void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
@@ -307,7 +345,7 @@ void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
         const struct dot_result *r = &d->result[i];
         int popped = d->v_popped + i % d->popped_count;
 
-        last = put_pop(d, r, popped, round, rows);
+        last = put_pop(d, r, popped, round, rows, how->use == USE_EPILOGUE ? pop_at(d, i) : 0);
         if (r->tile < 0)
             continue;
         put_sum(d, i, popped, rows, how, at);

@@ -303,6 +303,7 @@ static void find_next_column(struct dot_code *d)
 static void straight_code(struct dot_code *d, const struct span *t, const char *note)
 {
     dot_begin(d, note, 0);
+    d->b.eup_under_way = 0;             /* the rounds of the span before are all out */
     put_straight_rounds(d, t);
     if (!t->begins_column && !t->ends_column)
         dot_start_part(d);

@@ -30,6 +30,11 @@ int64_t dot_round_cycles(const struct dot_step *s)
     return chip_matmul_cycles(s->chip, type) * s->group_rows / matrix_rows(type);
 }
 
+bool dot_epilogue_is_slow(const struct dot_step *s)
+{
+    return s->epilogue_cycles > dot_round_cycles(s);
+}
+
 /* rounds that cover the latency of a unit, as far as its FIFO holds their results */
 static int64_t pop_delay_of(const struct dot_step *s)
 {
@@ -296,7 +301,9 @@ int64_t dot_pass_cycles(const struct dot_step *s)
 int64_t dot_step_cycles(const struct dot_step *s)
 {
     int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip));
-    int64_t span = columns_of_span(s) * passes * dot_pass_cycles(s);
+    int64_t pass = dot_pass_cycles(s), epilogue = s->rounds * s->epilogue_cycles;
+    int64_t span = columns_of_span(s)
+                   * (passes * pass + (epilogue > pass ? epilogue - pass : 0));
 
     if (span < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
         span = s->chip->mxu_latency_cycles;             /* its results come no earlier */
