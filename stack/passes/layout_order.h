@@ -37,11 +37,15 @@ struct layout_order layout_reduced(const struct layout_order *from, uint32_t mas
 /* that of the first operand of its rank that has another than the usual one; else not set */
 struct layout_order layout_of_operands(const struct layout_assignment *l,
                                        const struct graph_node *n);
+/* that an array has in memory when its dimensions are in this order */
+int64_t layout_padded_bytes(const struct shape *s, const struct layout_order *o);
 struct shape layout_shape(const struct shape *s, const struct layout_order *o);
 /* the new node of old node `node` in this order */
 int layout_in_order(struct layout_assignment *l, int node, const struct layout_order *wanted);
 /* The new node of any operation but transposes, products and convolutions, by the orders. */
 int layout_rebuild(struct layout_assignment *l, int node);
+/* layout_islands.c: orders of elementwise work that would be mostly padding, before any other */
+void layout_islands(struct layout_assignment *l);
 struct kept_program;
 /* layout_kept.c: orders of a program that is kept, before any other; an edge with such an order */
 void layout_keep_edges(struct layout_assignment *l, struct kept_program *kept);

@@ -9,8 +9,8 @@
  * Convolutions say what they want (stack/kernels/conv/conv.h), and those that are products of
  * images are products from here on (pixel_product.h); products have rows and columns exchanged where
  * that saves copies (layout_product.c). What comes behind them
- * follows, elementwise, in windows and in reductions; what has no wish follows
- * its readers. Parameters, outputs and all other operations are row-major as
+ * follows, elementwise, in windows and in reductions; elementwise work that nobody gives an order
+ * takes the one with the least padding (layout_islands.c); what has no wish follows its readers. Parameters, outputs and all other operations are row-major as
  * the program has them: XLA's default for the entry of a module.
  */
 #include "stack/passes/pass.h"
@@ -159,7 +159,7 @@ static bool follow_transposed(struct layout_assignment *l, int node)
 
 enum { TURNED_BYTES_MIN = 1 << 20, TURNED_GAIN_MIN = 2 };
 
-static int64_t padded_bytes(const struct shape *s, const struct layout_order *o)
+int64_t layout_padded_bytes(const struct shape *s, const struct layout_order *o)
 {
     int minor[GRAPH_RANK_MAX];
     struct array a;
@@ -317,10 +317,10 @@ static bool follow_turned(struct layout_assignment *l, int node)
 
     if ((n->op != HLO_TRANSPOSE && n->op != HLO_RESHAPE) || n->shape.rank < 3 ||
         l->w.from->node[n->operand[0]].tuple_count ||
-        padded_bytes(&n->shape, &plain) < TURNED_BYTES_MIN ||
+        layout_padded_bytes(&n->shape, &plain) < TURNED_BYTES_MIN ||
         !(n->op == HLO_TRANSPOSE ? order_of_transpose(l, n, &turned)
                                  : order_of_reshape(l, n, &turned)) ||
-        padded_bytes(&n->shape, &plain) < TURNED_GAIN_MIN * padded_bytes(&n->shape, &turned))
+        layout_padded_bytes(&n->shape, &plain) < TURNED_GAIN_MIN * layout_padded_bytes(&n->shape, &turned))
         return false;
     l->order[node] = turned;
     l->is_transposed[node] = true;
@@ -336,7 +336,7 @@ static void find_forward(struct layout_assignment *l)
         const struct graph_node *n = &g->node[i];
         struct layout_order *o = &l->order[i];
 
-        if (l->is_transposed[i] || follow_transposed(l, i) || follow_wish(l, wish, i) ||
+        if (o->is_set || l->is_transposed[i] || follow_transposed(l, i) || follow_wish(l, wish, i) ||
             follow_turned(l, i))
             continue;
         if (n->op == HLO_CONVOLUTION) {
@@ -637,6 +637,8 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
     layout_transpose_products(&l);
     if (c->kept)
         layout_keep_edges(&l, c->kept);
+    else
+        layout_islands(&l);
     find_forward(&l);
     follow_readers(&l);
     fill(&l);
