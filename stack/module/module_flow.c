@@ -75,64 +75,16 @@ static bool is_replaced(const struct module_walk *w, int node, int k)
     return false;
 }
 
-static bool is_unchanged(const struct graph_node *n, int k)
-{
-    return n->called[0]->output[k].node == n->called[0]->parameter[k];
-}
-
-static bool is_read(const struct graph *body, int node)
-{
-    for (int i = 0; i < body->node_count; i++)
-        for (int j = 0; j < body->node[i].operand_count; j++)
-            if (body->node[i].operand[j] == node)
-                return true;
-    return false;
-}
-
-/* They may say where slices begin: what the host wrote is known in timing mode, its copy is not. */
-static bool may_be_indices(const struct shape *s)
-{
-    return s->dtype == DTYPE_S32 || s->dtype == DTYPE_U32;
-}
-
-/* it lies in HBM, and each round of the loop would read it from there */
-static bool is_read_again(const struct module_walk *w, const struct graph_node *n, int k)
-{
-    const struct module_value *from = w->node[n->operand[k]];
-    enum buffer_role role = module_plan_buffer(w->plan, from)->role;
-
-    return is_unchanged(n, k) && !may_be_indices(&from->array.shape) &&
-           role != BUFFER_TEMPORARY && role != BUFFER_STATE &&
-           is_read(n->called[0], n->called[0]->parameter[k]);
-}
-
-/*
- * Operands that the body only reads are copied before a short loop of several rounds if all of them
- * take no more than half of what VMEM has for arrays: its rounds then read the copies there.
- */
-static bool keeps_what_it_reads(const struct module_walk *w, const struct graph_node *n)
-{
-    int64_t bytes = 0;
-
-    if (n->count == 1)
-        return false;
-    for (int k = 0; k < n->operand_count; k++)
-        if (is_read_again(w, n, k))
-            bytes += w->node[n->operand[k]]->array.bytes;
-    return bytes <= module_plan_resident_bytes(w->plan, n->called[0]->node_count) / 2;
-}
-
 /*
  * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if nobody
  * asks for it afterwards; else in memory of its own, copied before.
  */
-static struct module_value *add_state(struct module_walk *w, int node, int k, bool keeps)
+static struct module_value *add_state(struct module_walk *w, int node, int k, bool is_copied)
 {
     const struct graph_node *n = &w->g->node[node];
     struct module_value *from = w->node[n->operand[k]], *state;
-    bool is_copied = keeps && is_read_again(w, n, k);
 
-    if (!is_copied && (is_unchanged(n, k) || is_replaced(w, node, k) ||
+    if (!is_copied && (module_walk_is_unchanged(n, k) || is_replaced(w, node, k) ||
                        module_walk_may_take(w, node, k)))
         return from;
     state = module_plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
@@ -177,7 +129,7 @@ static int add_round(struct module_plan *p, const struct graph_node *n, struct m
     bool *may_change = arena_alloc(p->arena, (size_t)n->operand_count * sizeof(*may_change));
 
     for (int k = 0; k < n->operand_count; k++)
-        may_change[k] = !is_unchanged(n, k);
+        may_change[k] = !module_walk_is_unchanged(n, k);
     if (n->count == GRAPH_TRIPS_UNKNOWN && add_exit(p, n, state, begin, e))
         return -1;
     begin = p->step_count - 1;
@@ -283,13 +235,14 @@ int module_walk_while(struct module_walk *w, int node, struct err *e)
     const struct graph_node *n = &w->g->node[node];
     struct module_value **state = module_walk_values(w->plan, n->operand_count);
     struct module_value **result = module_walk_values(w->plan, n->operand_count);
-    bool keeps = keeps_what_it_reads(w, n);
+    bool *is_kept = arena_array(w->plan->arena, (size_t)n->operand_count + 1, sizeof(*is_kept));
     bool has_fences = n->count == GRAPH_TRIPS_UNKNOWN && module_walk_begin_collectives(w->plan, n);
     int status;
 
+    module_walk_keep_read(w, node, is_kept);
     for (int k = 0; k < n->operand_count; k++) {
-        state[k] = add_state(w, node, k, keeps);
-        result[k] = is_unchanged(n, k) ? w->node[n->operand[k]] : state[k];
+        state[k] = add_state(w, node, k, is_kept[k]);
+        result[k] = module_walk_is_unchanged(n, k) ? w->node[n->operand[k]] : state[k];
     }
     if (n->tuple_count)
         w->element[node] = result;

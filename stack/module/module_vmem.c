@@ -194,12 +194,26 @@ static bool is_of_loop(const struct module_plan *p, const struct module_buffer *
     return false;
 }
 
-/* so that it is read again soon enough, or small beside what its loop takes */
+/* the rounds of loops read all of it several times, and it leaves room for what they make */
+static bool is_read_in_rounds(const struct module_plan *p, const struct module_buffer *b)
+{
+    double reads = 0;
+
+    if (b->bytes > module_plan_resident_bytes(p, 0) / 2)
+        return false;
+    for (int i = b->first; i <= b->last && i < p->step_count; i++)
+        for (int k = 0; p->step[i].loop && k < p->step[i].operand_count; k++)
+            if (module_plan_buffer(p, p->step[i].operand[k]) == b)
+                reads += rounds_of(&p->step[i]) * part_read(p, &p->step[i], k);
+    return reads >= READS_MIN;
+}
+
+/* so that it is read again soon enough, or often, or is small beside what its loop takes */
 static bool is_worth_staying(const struct module_plan *p, const struct module_buffer *b)
 {
     int steps = b->last - b->first;
 
-    return b->kept == PLACE_VMEM || steps <= RESIDENT_STEPS_MAX ||
+    return b->kept == PLACE_VMEM || steps <= RESIDENT_STEPS_MAX || is_read_in_rounds(p, b) ||
            (b->bytes <= module_plan_resident_bytes(p, steps) && is_of_loop(p, b, b->first, b->last));
 }
 

@@ -47,6 +47,11 @@ struct module_value *module_walk_save(struct module_plan *p, struct module_value
  */
 bool module_walk_begin_collectives(struct module_plan *p, const struct graph_node *n);
 
+/* module_again.c: the loop's body gives operand k back as it is; operands, by number, of which a copy
+ * is made before the loop for its rounds to read */
+bool module_walk_is_unchanged(const struct graph_node *loop, int k);
+void module_walk_keep_read(const struct module_walk *w, int node, bool *is_kept);
+
 int module_walk_while(struct module_walk *w, int node, struct err *e);
 int module_walk_conditional(struct module_walk *w, int node, struct err *e);
 #endif
