@@ -251,7 +251,7 @@ void data_batch(const struct image_set *d, const uint32_t *order, int64_t first,
     float scaled[256];
 
     for (int i = 0; i < 256; i++)
-        scaled[i] = (float)i / 255.0f;
+        scaled[i] = d->is_raw ? (float)i : (float)i / 255.0f;
     for (int64_t i = 0; i < n; i++) {
         uint32_t sample = order[first + i];
         const uint8_t *pixel = d->pixel + sample * d->elems;

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct image_set {
@@ -11,6 +12,7 @@ struct image_set {
     int rows, columns, classes;
     uint8_t *pixel;                     /* (count, elems), 0..255 */
     uint8_t *label;                     /* (count) */
+    bool is_raw;                        /* samples are 0..255, else 0..1 */
 };
 
 /*
@@ -27,7 +29,7 @@ void data_make_digits(struct image_set *train, struct image_set *test, int64_t t
 /* a permutation of 0..count-1 for one epoch */
 void data_shuffle(uint32_t *order, int64_t count, uint64_t seed, int epoch);
 
-/* pixel / 255 as f32 for samples order[first..first+n) */
+/* pixel / 255, or the pixel, as f32 for samples order[first..first+n) */
 void data_batch(const struct image_set *d, const uint32_t *order, int64_t first, int64_t n,
                 float *x, int32_t *labels);
 #endif

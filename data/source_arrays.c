@@ -102,7 +102,7 @@ static int parse_npy(const unsigned char *bytes, int64_t size, const char *path,
     if (npy_parse_array(bytes, (size_t)size, path, &array, e))
         return -1;
     dtype = array.type[0] == 'f' ? DATA_F32
-            : array.elem_bytes == 1 && array.type[0] != 'i' ? DATA_U8 : DATA_S32;
+            : array.elem_bytes == 1 && array.type[0] == 'u' ? DATA_U8 : DATA_S32;    /* truths, too */
     arena_init(&a);
     status = npy_take(&array, dtype == DATA_F32 ? "f4" : dtype == DATA_S32 ? "i4" : array.type,
                       path, &a, e);

@@ -94,6 +94,7 @@ static int load_images(struct train_run *t, const char *folder, struct err *e)
         return -1;
     if (check_images(t, train, where, e))
         return -1;
+    train->is_raw = test->is_raw = model_scales_bytes(&t->model, 0);
     t->data_noun = "images";
     t->data_shape = arena_printf(&t->arena, "%dx%d", train->rows, train->columns);
     batches_of_images(&t->train_batches, train, true, seed_of(t), &t->arena);
@@ -207,12 +208,12 @@ static int find_arrays(struct train_run *t, struct arrays *from, struct err *e)
     return take_names(t, from, colon + 5, e);
 }
 
-static float f32_of(const struct data_tensor *x, int64_t i, float pixel)
+static float f32_of(const struct data_tensor *x, int64_t i, float white)
 {
     switch (x->spec.dtype) {
     case DATA_F32: return ((const float *)x->data)[i];
     case DATA_S32: return (float)((const int32_t *)x->data)[i];
-    default: return (float)((const uint8_t *)x->data)[i] * pixel;
+    default: return (float)((const uint8_t *)x->data)[i] / white;
     }
 }
 
@@ -250,17 +251,57 @@ static const char *print_sample(const struct data_tensor *x, char *text, size_t 
     return data_spec_print(&s, text, bytes);
 }
 
-/* an array as the model wants its samples, or the labels of an output if that is not -1; samples of
- * bytes become 0..1 where f32 is wanted */
-static const void *convert(struct train_run *t, const struct data_tensor *x, const char *path,
-                           const struct shape *sample, int output, struct err *e)
+/* sizes other than 1, in order */
+static int list_sizes(const int64_t *dim, int rank, int64_t *size)
 {
-    int64_t elems = data_spec_elems(&x->spec), each = elems / x->spec.dim[0];
+    int count = 0;
+
+    for (int d = 0; d < rank; d++)
+        if (dim[d] != 1)
+            size[count++] = dim[d];
+    return count;
+}
+
+/* the same sizes but for those of 1, or all elements in a row: else an order would be made up */
+static bool fits(const struct data_spec *x, const struct shape *sample)
+{
+    int64_t is[DATA_RANK_MAX], wanted[GRAPH_RANK_MAX], each = 1;
+    int has = list_sizes(x->dim + 1, x->rank - 1, is);
+    int wants = list_sizes(sample->dim, sample->rank, wanted);
+
+    for (int d = 0; d < has; d++)
+        each *= is[d];
+    if (each != shape_elems(sample))
+        return false;
+    return has <= 1 || wants <= 1 ||
+           (has == wants && memcmp(is, wanted, (size_t)has * sizeof(*is)) == 0);
+}
+
+/* what bytes are divided by where f32 are wanted, and says so; a label's stay as they are */
+static float white_of(struct train_run *t, const struct data_tensor *x, const char *path,
+                      const struct shape *sample, int input)
+{
+    bool is_raw = input >= 0 && model_scales_bytes(&t->model, input);
+
+    if (x->spec.dtype != DATA_U8 || is_s32(sample) || input < 0)
+        return 1.0f;
+    fprintf(stderr, "systole: %s: bytes are read as 0..%s\n", path,
+            is_raw ? "255, which the model scales itself" : "1");
+    return is_raw ? 1.0f : 255.0f;
+}
+
+/* an array as the samples of an input of the model wants them, or as the labels of an output, the
+ * other of the two being -1 */
+static const void *convert(struct train_run *t, const struct data_tensor *x, const char *path,
+                           const struct shape *sample, int input, int output, struct err *e)
+{
+    int64_t elems = data_spec_elems(&x->spec);
     char has[96], wants[96];
     bool is_label = output >= 0;
+    float white;
     void *to;
 
-    if (each != shape_elems(sample)) {
+    if (!fits(&x->spec, sample)) {
         err_at(e, path, 0, 0, "%s are %s, model %s%s%s takes %s",
                is_label ? "labels" : "samples", print_sample(x, has, sizeof(has)), t->model.name,
                t->options->task == TASK_PREDICT ? "" : " with loss ",
@@ -271,12 +312,13 @@ static const void *convert(struct train_run *t, const struct data_tensor *x, con
     }
     if (is_s32(sample) && check_whole(x, path, is_label, e) != 0)
         return NULL;
+    white = white_of(t, x, path, sample, input);
     to = arena_array(&t->arena, (size_t)elems, 4);
     for (int64_t i = 0; i < elems; i++)
         if (is_s32(sample))
             ((int32_t *)to)[i] = s32_of(x, i);
         else
-            ((float *)to)[i] = f32_of(x, i, is_label ? 1.0f : 1.0f / 255.0f);
+            ((float *)to)[i] = f32_of(x, i, white);
     return to;
 }
 
@@ -306,7 +348,7 @@ static const void *load_weights(struct train_run *t, int64_t count, struct err *
         err_at(e, path, 0, 0, "%" PRId64 " weights of %" PRId64 " training samples",
                x->tensor[0].spec.dim[0], count);
     else if (x)
-        weight = convert(t, &x->tensor[0], path, &one, 0, e);
+        weight = convert(t, &x->tensor[0], path, &one, -1, 0, e);
     if (x)
         element_release(x);
     return weight;
@@ -327,7 +369,8 @@ static int take_arrays(struct train_run *t, const struct data_element *all,
                                                             output_of(t, output));
 
         elems[i] = shape_elems(&sample);
-        tensor[i] = convert(t, &all->tensor[i], path[i], &sample, output < 0 ? -1 : output, e);
+        tensor[i] = convert(t, &all->tensor[i], path[i], &sample, output < 0 ? i : -1,
+                            output < 0 ? -1 : output, e);
         if (!tensor[i] || (output >= 0 && is_s32(&sample) &&
                            check_classes(t, tensor[i], count, elems[i], output, path[i], e)))
             return -1;
@@ -482,7 +525,8 @@ static int load_inputs(struct train_run *t, struct arrays *from, struct err *e)
     t->data_noun = "samples";
     t->sample_count = x->tensor[0].spec.dim[0];
     for (; taken < count; taken++) {
-        t->sample[taken] = convert(t, &x->tensor[taken], path[taken], input_of(t, taken), -1, e);
+        t->sample[taken] = convert(t, &x->tensor[taken], path[taken], input_of(t, taken), taken, -1,
+                                   e);
         if (!t->sample[taken])
             break;
     }

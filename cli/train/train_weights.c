@@ -19,6 +19,10 @@ int train_load_weights(struct train_run *t, struct err *e)
     if (is_own && t->options->task == TASK_TRAIN)
         return 0;                       /* a training begins anew unless told otherwise */
     arena_init(&a);
+    if (is_own && weights_list(&t->model, &a, &value) == 0) {
+        arena_fini(&a);                 /* there are none that the file could lack */
+        return 0;
+    }
     status = weights_read(path, &t->model, &a, &value, &count, e);
     for (int i = 0; i < count && status == 0; i++)
         status = strategy_write(fit_strategy(t->fit), value[i].variable, value[i].value, e);

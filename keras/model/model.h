@@ -103,6 +103,8 @@ struct model_mark { int layers, nodes, inputs, outputs; };
 struct model_mark model_mark(const struct model *m);
 void model_take_back(struct model *m, struct model_mark mark);
 
+/* pixels of 0..255 of this input are brought into a small range by the model's first layers */
+bool model_scales_bytes(const struct model *m, int input);
 /* the outermost model inside the model whose layer has this name; -1: none */
 int model_part_of(const struct model *m, const char *name);
 int64_t model_parameter_count(const struct model *m, bool of_trainable);

@@ -54,6 +54,39 @@ expect 0 'kernels' compile tests/corpus/zip/model.keras --inference
 head -c 900 "$work/w.keras" >"$work/cut.keras"
 refuse 'is no whole zip archive' evaluate "$work/cut.keras" --data $data
 
+# ----- samples have the model's shape, whatever has as many elements; bytes are pixels, truths not
+npy() {                                 # FILE TYPE SHAPE BYTES
+    { printf '\223NUMPY\001\000\166\000'
+      printf "%-117s\n" "{'descr': '$2', 'fortran_order': False, 'shape': ($3), }"
+      printf "$4"; } >"$1"
+}
+model() {                               # FILE LAYER: of samples [2, 3, 1], and what the layer makes
+    printf '%s' '{"class_name": "Sequential", "config": {"name": "s", "layers": [' \
+        '{"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [null, 2, 3, 1]}}, ' \
+        "$2" ', {"class_name": "Flatten", "config": {"name": "f"}}]}}' >"$1"
+}
+values() { tail -c 24 "$1" | od -An -tfF | awk '{ for (i = 1; i <= NF; i++) printf " %g", $i }'; }
+model "$work/raw.json" '{"class_name": "Rescaling", "config": {"name": "r", "scale": "1./255"}}'
+model "$work/unit.json" '{"class_name": "Rescaling", "config": {"name": "r", "scale": 2}}'
+npy "$work/u1.npy" '|u1' '1, 2, 3' '\000\063\146\231\314\377'
+npy "$work/b1.npy" '|b1' '1, 2, 3' '\000\001\001\000\000\001'
+npy "$work/turned.npy" '|u1' '1, 3, 2' '\000\063\146\231\314\377'
+npy "$work/row.npy" '|u1' '1, 6' '\000\063\146\231\314\377'
+for array in u1 row; do
+    expect 0 "$array.npy: bytes are read as 0..255, which the model scales itself" \
+        predict "$work/raw.json" --data "$work/$array.npy" --out "$work/p.npy" --backend host
+    [ "$(values "$work/p.npy")" = ' 0 0.2 0.4 0.6 0.8 1' ] ||
+        fail "bytes into Rescaling(1/255): $(values "$work/p.npy")"
+done
+expect 0 'u1.npy: bytes are read as 0..1' \
+    predict "$work/unit.json" --data "$work/u1.npy" --out "$work/p.npy" --backend host
+[ "$(values "$work/p.npy")" = ' 0 0.4 0.8 1.2 1.6 2' ] || fail "bytes: $(values "$work/p.npy")"
+expect 0 'b1.npy: b1 elements are read as i4' \
+    predict "$work/unit.json" --data "$work/b1.npy" --out "$work/p.npy" --backend host
+[ "$(values "$work/p.npy")" = ' 0 2 2 0 0 2' ] || fail "truths: $(values "$work/p.npy")"
+refuse 'turned.npy: samples are u8[3,2], model s takes f32[2,3,1]' \
+    predict "$work/raw.json" --data "$work/turned.npy" --out "$work/p.npy" --backend host
+
 # ----- a file's policy is the run's unless another is said; types that cores have not are named
 sed 's/"float32"/"mixed_float16"/' $mlp >"$work/half.json"
 grep -q mixed_float16 "$work/half.json" || fail "no policy in $mlp"
