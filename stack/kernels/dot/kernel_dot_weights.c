@@ -174,16 +174,17 @@ static void put_lane_bits(struct dot_code *d, int to, int64_t count)
     bundler_add(&d->b, isa_vsel(to, 0, I(-1), I(0)));
 }
 
-/* ones in words, and halves of words, of rows before `count` of a tile of f32 or bf16 */
+/* ones in words, and in the part of a word, of rows before `count` of a tile */
 static void put_row_bits(struct dot_code *d, int to, int64_t count)
 {
     int per_word = matrix_values_per_word(d->s->rhs_type);
+    int part = (int)(count % per_word) * (32 / per_word);       /* bits of the word that ends them */
 
     bundler_add(&d->b, isa_vlaneseq(to));
     bundler_add(&d->b, isa_vshrl_u32(to, R(to), I(7)));
     bundler_add(&d->b, isa_vcmp_lt_s32(0, R(to), I(count / per_word)));
     bundler_add(&d->b, isa_vcmp_lt_s32(1, R(to), I((count + per_word - 1) / per_word)));
-    bundler_add(&d->b, isa_vsel(to, 1, I(0xffff), I(0)));
+    bundler_add(&d->b, isa_vsel(to, 1, I((1 << part) - 1), I(0)));
     bundler_add(&d->b, isa_vsel(to, 0, I(-1), R(to)));
 }
 

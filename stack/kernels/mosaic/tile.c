@@ -440,8 +440,7 @@ static opnd lane_index(struct tiler *t)
     return R(t->lane_index);
 }
 
-/* and its row, counted from the loop's first iteration */
-static opnd row_index(struct tiler *t)
+opnd tile_row_index(struct tiler *t)
 {
     opnd moved;
 
@@ -483,7 +482,7 @@ bool tile_iota(struct tiler *t, const struct mosaic_op *op, const struct tile_at
             sum = joined(t, sum, scale == 1 ? x : imul(t->c, x, I(scale)));
         } else if (d == layout.row_dim) {
             known += at->row % down * TILE_ROWS * scale;
-            x = at->all_rows ? I(0) : row_index(t);
+            x = at->all_rows ? I(0) : tile_row_index(t);
             sum = joined(t, sum, scale == 1 ? x : imul(t->c, x, I(scale)));
         } else {
             for (int e = d + 1; e < type->rank; e++)

@@ -168,4 +168,6 @@ bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out);
 /* mask of the lanes below `count`, of the rows below `count` */
 int tile_lane_mask(struct tiler *t, int64_t count);
 int tile_row_mask(struct tiler *t, int64_t count);
+/* an element's row, counted from the loop's first iteration */
+opnd tile_row_index(struct tiler *t);
 #endif

@@ -518,6 +518,7 @@ static void store_packed_part(struct tiler *t, const struct place *p, const stru
 {
     int64_t most = !splits_rows(p) ? 0 : p->has_late_row ? packed_of(p) : 1, k;
     int64_t first = splits_rows(p) ? p->sublane % TILE_ROWS : 0;
+    int given = part->mask;
     struct where w = {.stride = 1, .sublanes = ISA_ALL_SUBLANES};
     opnd by = p->has_late_row ? spread(t, p->late_row) : I(first), row, turned = v;
     struct isa_rows rows;
@@ -526,10 +527,15 @@ static void store_packed_part(struct tiler *t, const struct place *p, const stru
         opnd back = p->has_late_row ? tile_scalar(t, p->late_back) : I(TILE_ROWS - first);
 
         turned = R(emit_vrot_slane(t->c, vcode_in_register(t->c, v), back));
+        if (given >= 0) {               /* the mask goes with its elements */
+            int ones = vcode_in_register(t->c, choose(t->c, given, I(1), I(0)));
+
+            given = emit_vcmp_ne_s32(t->c, R(emit_vrot_slane(t->c, ones, back)), I(0));
+        }
     }
     for (int64_t i = 0; i <= most; i++) {
         struct place to = *p;
-        int mask = part->mask, own = -1;
+        int own = -1;
 
         if (!p->has_late_row && i * TILE_ROWS >= first + part->rows)
             break;
@@ -541,7 +547,7 @@ static void store_packed_part(struct tiler *t, const struct place *p, const stru
             own = emit_vmand(t->c, own, emit_vcmp_lt_s32(t->c, row, I(part->rows)));
         }
         rows = rows_of(t, &to, at, &w, &k);
-        exchange(t, p, rows, k, joined_mask(t, mask, own), turned);
+        exchange(t, p, rows, k, joined_mask(t, given, own), turned);
     }
 }
 
@@ -595,14 +601,30 @@ static void put_part(struct tiler *t, const struct place *p, const struct tile_a
         store_packed_part(t, p, at, v, part);
 }
 
+/* Its last tile is not full: a loop that comes to it there writes by the number of each row. */
+static bool ends_within(const struct place *p)
+{
+    return row_count(p) > p->t.rows && row_count(p) % p->t.rows != 0;
+}
+
+static int mask_of_rows(struct tiler *t, const struct place *p, const struct tile_at *at)
+{
+    int64_t down = tile_down_of(p);
+
+    if (at->row >= down)
+        tile_limit(t, down);
+    return emit_vcmp_lt_s32(t->c, tile_row_index(t), I(row_count(p) - at->row % down * TILE_ROWS));
+}
+
 /* all of a packed tile, or more than that of what only this kernel has */
-static bool covers_tile(const struct place *p, const struct tile_at *at, int parts, const int *mask)
+static bool covers_tile(const struct tiler *t, const struct place *p, const struct tile_at *at, int parts, const int *mask)
 {
     bool is_part = p->buffer >= 0;      /* memory of the program's: others may own the rest */
     int64_t down = tile_down_of(p), first = at->row % down;
     bool is_all = first % packed_of(p) == 0 && (parts == packed_of(p) || first + parts == down);
     int64_t rows = parts * TILE_ROWS - TILE_ROWS + rows_here(p, at->row + parts - 1);
-    bool all_rows = is_all && (!is_part || p->covers_rows || rows == p->t.rows);
+    bool all_rows = is_all && (!is_part || p->covers_rows ||
+                               (rows == p->t.rows && !(t->is_moving && ends_within(p))));
     bool all_lanes = !is_part || p->covers_lanes || p->t.lane_dim < 0 ||
                      (at->lane + 1) * TILE_LANES <= p->t.dim[p->t.lane_dim];
 
@@ -622,7 +644,7 @@ bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place 
 
     if (p->t.rows > TILE_ROWS && dtype == DTYPE_COUNT)
         return tile_fail(t, op, "memory of %s", mosaic_element_name(p->t.element));
-    if (covers_tile(p, at, parts, mask)) {
+    if (covers_tile(t, p, at, parts, mask)) {
         for (int i = 0; i < p->t.rows / TILE_ROWS; i++)
             packed.part[i] = code_of(t, p->t.element, R(stored(t, value[i < parts ? i : parts - 1])));
         rows = rows_of(t, p, at, &w, &unused);
@@ -637,6 +659,8 @@ bool tile_store(struct tiler *t, const struct mosaic_op *op, const struct place 
         there.row += i;
         if ((is_part && !p->covers_rows) || splits_rows(p) || p->t.is_linear)
             one.rows = rows_here(p, there.row);
+        if (one.rows == TILE_ROWS && is_part && !p->covers_rows && t->is_moving && ends_within(p))
+            one.mask = joined_mask(t, one.mask, mask_of_rows(t, p, &there));
         if (p->t.lane_dim >= 0 && is_part && !p->covers_lanes)
             one.lanes = p->t.dim[p->t.lane_dim] - there.lane * TILE_LANES;
         if (one.lanes > TILE_LANES)

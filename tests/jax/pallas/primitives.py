@@ -11,9 +11,9 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from common import BF16, F32, I8, I32, like
+from common import BF16, F32, FP8, I4, I8, I16, I32, like
 
-I16, I4, U8, U16, U32 = jnp.int16, jnp.int4, jnp.uint8, jnp.uint16, jnp.uint32
+U8, U16, U32 = jnp.uint8, jnp.uint16, jnp.uint32
 
 
 def values(function):
@@ -84,6 +84,27 @@ def mixed_products(x, y, z, w):
     return [dot(x, z), dot(z.T, x.T), dot(x, w), dot(y, z, precision="highest")]
 
 
+def parts_of_rows(*arrays):
+    """More than two row tiles, the last one not full, into the middle of memory."""
+    def kernel(*refs):
+        for from_ref, to_ref in zip(refs[:len(arrays)], refs[len(arrays):]):
+            to_ref[...] = from_ref[...]
+        a_ref, b_ref, c_ref, d_ref = refs[len(arrays):]
+        a_ref[3:20, :] = a_ref[3:20, :] * 2
+        b_ref[16:49, :] = b_ref[16:49, :] * 2
+        c_ref[32:102, :] = jnp.full((70, 128), 5, I8)
+        d_ref[1:, 5:30, :] = d_ref[:2, 5:30, :] * 2
+    return pl.pallas_call(kernel, out_shape=[like(a.shape, a.dtype) for a in arrays])(*arrays)
+
+
+@values
+def shallow_products(a, b, c, d):
+    """8-bit products whose last word has three of its four rows, or two."""
+    dot = functools.partial(jnp.dot, preferred_element_type=I32)
+    return [dot(a[:, :3], b[:3]), dot(a, b), dot(a[:, :6], b[:6]), dot(a[:8, :5], b[:5]),
+            jnp.dot(c, d, preferred_element_type=F32)]
+
+
 @values
 def packs(x, y, bits):
     """Several elements in a word, and f32 rounded by chance."""
@@ -108,5 +129,9 @@ CASES = [
     ("crowded_loop", crowded_loop, [like((3, 12, 384))], 1e-6),
     ("mixed_products", mixed_products,
      [like((64, 128), BF16), like((64, 128)), like((128, 64), I8), like((128, 64), I4)], 1e-2),
+    ("parts_of_rows", parts_of_rows,
+     [like((75, 1)), like((64, 128), BF16), like((128, 128), I8), like((3, 40, 130))], 0.0),
+    ("shallow_products", shallow_products,
+     [like((32, 31), I8), like((31, 128), I8), like((32, 7), FP8), like((7, 128), FP8)], 1e-6),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
 ]
