@@ -54,6 +54,15 @@ static const char *unknown_of(struct kernel_file *f, const struct graph *g, int 
                                         parameter);
 }
 
+/* An array that the program gives the kernel once already is the same here; -1: it is another one. */
+static int given_before(const struct graph_node *n, const int *operand, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (n->operand[k] == n->operand[i])
+            return operand[k];
+    return -1;
+}
+
 static void take_node(struct kernel_file *f, const struct graph *g, int node)
 {
     const struct graph_node *n = &g->node[node];
@@ -66,9 +75,11 @@ static void take_node(struct kernel_file *f, const struct graph *g, int node)
         const struct graph_node *o = &g->node[n->operand[i]];
         bool is_table = n->mosaic->known && n->mosaic->known[i];
 
-        operand[i] = is_table && o->op == HLO_CONSTANT
-                         ? graph_add(k->graph, o, NULL, 0)
-                         : graph_parameter(k->graph, o->shape, o->name);
+        operand[i] = given_before(n, operand, i);
+        if (operand[i] < 0)
+            operand[i] = is_table && o->op == HLO_CONSTANT
+                             ? graph_add(k->graph, o, NULL, 0)
+                             : graph_parameter(k->graph, o->shape, o->name);
         if (!is_table && !k->unknown && mosaic_is_table(n->mosaic, i - n->mosaic->dynamic_count))
             k->unknown = unknown_of(f, g, n->operand[i]);
     }

@@ -25,6 +25,14 @@ awk '/"vmem": / { inside = 1 } /"units"/ { inside = 0 }
     "$work/kernel.json" >"$work/sum"
 cmp -s "$work/vmem" "$work/sum" || fail "buffers: $(cat "$work/sum") of $(cat "$work/vmem") bytes"
 
+# an array that a kernel gets twice
+expect 0 ' cycles = ' kernel $data/twice.mlirbc
+
+# columns that a loop carries are one pass over the rows, and stand in all lanes: 39,081 cycles before
+expect 0 ' cycles = ' kernel $data/threshold.mlirbc --tpu v5e
+columns=$(sed -n 's/^\([0-9,]*\) cycles = .*/\1/p' "$work/log" | tr -d ,)
+[ "${columns:-99999}" -lt 9000 ] || fail "columns that a loop carries: $columns cycles"
+
 # bundles stand beside the lines
 expect 0 'kernels.py' kernel $data/softmax.mlirbc --bundles
 grep -q '^/\* .*:[0-9]* \*/ .*vpow2\|^/\* .*:[0-9]* \*/.*vst' "$work/log" || fail "no bundle with its line"

@@ -256,6 +256,10 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
                 const struct mosaic_value *const *index, const int64_t *size, struct place *to);
 /* a tile of the vector is one of memory: what reads memory by itself can have it */
 bool place_is_plain(const struct place *p);
+/* it has one lane, so that all of them may hold what that one does: `is_spread` */
+bool place_is_column(const struct place *p);
+/* a buffer of two dimensions and 32 bits that is loaded and stored, and nothing else */
+bool place_only_loops_use(const struct mosaic_kernel *k, const struct mosaic_value *ref);
 /* its last two dimensions lie along rows and lanes, as those of a vector do */
 bool place_is_native(const struct place *p);
 /* one row of a place, by its index in all dimensions but that along lanes */
@@ -326,6 +330,7 @@ bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);
 /* it does so in memory of its own, in rows and lanes of its last two dimensions */
 int root_own(struct lower *l, const struct mosaic_value *v);
+int root_keep(struct lower *l, const struct mosaic_value *v);   /* likewise, when roots are flushed */
 /* it stands in memory now, and no root that waits will change it */
 bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p);
 /* zeros that wait to be stored in all of a buffer that nobody reads till then: they wait no more */

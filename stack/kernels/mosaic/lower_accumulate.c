@@ -103,3 +103,13 @@ bool accumulates(const struct mosaic_kernel *k, const struct mosaic_value *ref)
     look(&s, k->main->body);
     return s.is_found && !s.is_other;
 }
+
+bool place_only_loops_use(const struct mosaic_kernel *k, const struct mosaic_value *ref)
+{
+    struct search s = {.k = k, .ref = ref};
+
+    if (ref->type.rank != 2 || mosaic_element_bits(ref->type.element) != 32)
+        return false;
+    look(&s, k->main->body);
+    return !s.is_found && !s.is_other;
+}

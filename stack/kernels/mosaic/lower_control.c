@@ -150,6 +150,7 @@ static void open_result(struct lower *l, const struct mosaic_op *op, const struc
     pallas_take_for(l, v);
     if (v->type.kind == MOSAIC_VECTOR)
         l->place[v->id] = place_new(l, &v->type, op, "a vector that a region gives");
+    l->place[v->id].is_spread = place_is_column(&l->place[v->id]);
     pallas_take_for(l, NULL);
 }
 
@@ -421,11 +422,14 @@ static int pass_vectors(struct lower *l, struct carried *c)
         if (!is_left(c, i))
             continue;
         aside[i] = l->place[c->from[i]->id];
-        if (aside[i].is_there ? copy_aside(l, c->from[i], &aside[i]) : root_own(l, c->from[i]))
+        if (aside[i].is_there ? copy_aside(l, c->from[i], &aside[i]) : root_keep(l, c->from[i]))
             return -1;
-        if (!aside[i].is_there)
-            aside[i] = l->place[c->from[i]->id];
     }
+    if (root_flush(l))
+        return -1;
+    for (int i = 0; i < c->count; i++)
+        if (is_left(c, i) && !aside[i].is_there)
+            aside[i] = l->place[c->from[i]->id];
     for (int i = 0; i < c->count; i++)
         if (is_left(c, i) && pass_copy(l, c->argument[i], c->from[i], &aside[i]))
             return -1;

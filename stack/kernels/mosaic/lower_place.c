@@ -656,6 +656,11 @@ int pallas_sem_alloc(struct lower *l, const struct mosaic_op *op)
     return pallas_alloca(l, op);
 }
 
+bool place_is_column(const struct place *p)
+{
+    return p->is_there && p->t.lane_dim >= 0 && p->t.dim[p->t.lane_dim] == 1;
+}
+
 int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_value *v,
                const char *what)
 {
@@ -673,6 +678,7 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);
     case MOSAIC_VMEM:
         p->base = pallas_rows(l, tiles_rows(&p->t), op, what);
+        p->is_spread = place_is_column(p) && place_only_loops_use(l->k, v);
         pallas_buffer_is(l, BUFFER_SCRATCH, what, 1);
         return l->is_failed ? -1 : 0;
     default:

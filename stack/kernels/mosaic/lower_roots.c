@@ -313,7 +313,7 @@ static struct place place_for(struct lower *l, const struct mosaic_value *v)
     }
     p = place_new(l, &t, v->op, "a vector");
     pallas_take_for(l, NULL);
-    p.is_spread = p.t.lane_dim >= 0 && p.t.dim[p.t.lane_dim] == 1;
+    p.is_spread = place_is_column(&p);
     return p;
 }
 
@@ -393,13 +393,18 @@ bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place
     return true;
 }
 
-int root_own(struct lower *l, const struct mosaic_value *v)
+int root_keep(struct lower *l, const struct mosaic_value *v)
 {
     if (save(l, v))
         return -1;
     for (int i = 0; i < l->root_count; i++)
         l->root[i].is_wanted |= l->root[i].value == v;
-    return root_flush(l);
+    return 0;
+}
+
+int root_own(struct lower *l, const struct mosaic_value *v)
+{
+    return root_keep(l, v) || root_flush(l) ? -1 : 0;
 }
 
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p)

@@ -105,6 +105,52 @@ def shallow_products(a, b, c, d):
             jnp.dot(c, d, preferred_element_type=F32)]
 
 
+def twice(x):
+    """One array as two operands, in blocks of their own."""
+    def kernel(a_ref, b_ref, o_ref):
+        o_ref[...] = a_ref[...] * b_ref[0:1, :]
+    return pl.pallas_call(
+        kernel, grid=(4, 2), out_shape=like(x.shape),
+        in_specs=[pl.BlockSpec((16, 128), lambda i, j: (i, j)),
+                  pl.BlockSpec((16, 128), lambda i, j: (3 - i, j))],
+        out_specs=pl.BlockSpec((16, 128), lambda i, j: (i, j)))(x, x)
+
+
+def threshold(x):
+    """Two columns that a loop carries, each made of the other: one pass over the rows makes both."""
+    def kernel(x_ref, o_ref):
+        p = jnp.abs(x_ref[...])
+
+        def halve(_, bounds):
+            low, high = bounds
+            middle = (low + high) / 2
+            kept = jnp.sum(jnp.where(p >= middle, p, 0), -1, keepdims=True)
+            return jnp.where(kept >= 100, middle, low), jnp.where(kept >= 100, high, middle)
+        low, _ = lax.fori_loop(0, 12, halve, (jnp.zeros((64, 1)), jnp.max(p, -1, keepdims=True)))
+        o_ref[...] = jnp.where(p >= low, p, 0)
+    return pl.pallas_call(kernel, out_shape=like(x.shape))(x)
+
+
+def running_columns(x):
+    """Scratch of one lane: what stands there stands in all lanes."""
+    def kernel(x_ref, o_ref, most_ref, sum_ref):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            most_ref[...] = jnp.full_like(most_ref, -jnp.inf)
+            sum_ref[...] = jnp.zeros_like(sum_ref)
+        most = jnp.maximum(most_ref[...], jnp.max(x_ref[...], 1, keepdims=True))
+        old = sum_ref[...] * jnp.exp(most_ref[...] - most)
+        sum_ref[...] = old + jnp.sum(jnp.exp(x_ref[...] - most), 1, keepdims=True)
+        most_ref[...] = most
+        most_ref[9:30, :] = most_ref[9:30, :] + 1
+        o_ref[...] = most_ref[...] + sum_ref[...]
+    return pl.pallas_call(
+        kernel, grid=(x.shape[1] // 128,), out_shape=like((x.shape[0], 1)),
+        in_specs=[pl.BlockSpec((x.shape[0], 128), lambda i: (0, i))],
+        out_specs=pl.BlockSpec((x.shape[0], 1), lambda i: (0, 0)),
+        scratch_shapes=[pltpu.VMEM((x.shape[0], 1), F32)] * 2)(x)
+
+
 @values
 def packs(x, y, bits):
     """Several elements in a word, and f32 rounded by chance."""
@@ -133,5 +179,8 @@ CASES = [
      [like((75, 1)), like((64, 128), BF16), like((128, 128), I8), like((3, 40, 130))], 0.0),
     ("shallow_products", shallow_products,
      [like((32, 31), I8), like((31, 128), I8), like((32, 7), FP8), like((7, 128), FP8)], 1e-6),
+    ("twice", twice, [like((64, 256))], 1e-6),
+    ("threshold", threshold, [like((64, 512))], 1e-5),
+    ("running_columns", running_columns, [like((40, 256))], 1e-5),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
 ]
