@@ -321,6 +321,8 @@ int root_add(struct lower *l, const struct root *r);
 int root_flush(struct lower *l);
 /* values that are read later and come out of this buffer (-1: any) go into memory first */
 int root_save(struct lower *l, int buffer);
+/* and those that read this value as it lies now: it is about to lie otherwise */
+int root_save_over(struct lower *l, const struct mosaic_value *v);
 /* the value stands in memory, now */
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p);
 bool value_reads(struct lower *l, const struct mosaic_value *v, int region);

@@ -112,6 +112,8 @@ static int turn(struct lower *l, const struct mosaic_value *v)
 
 int column_turn(struct lower *l, const struct mosaic_value *v)
 {
+    if (root_save_over(l, v))
+        return -1;
     return v->type.dim[v->type.rank - 1] > 1 ? turn(l, v) : move_rows(l, v);
 }
 

@@ -339,6 +339,24 @@ int root_save(struct lower *l, int buffer)
     return 0;
 }
 
+static bool is_the_one(struct walk *w, const struct mosaic_value *v, bool local)
+{
+    (void)local;
+    return v == w->user;
+}
+
+int root_save_over(struct lower *l, const struct mosaic_value *v)
+{
+    for (int i = 0; i < l->live_count; i++) {
+        const struct mosaic_value *w = l->live[i];
+
+        if (w != v && l->last_use[w->id] > l->at && !l->place[w->id].is_there &&
+            find(l, w, is_the_one, v) && save(l, w))
+            return -1;
+    }
+    return 0;
+}
+
 static bool reads_buffer(struct lower *l, int buffer)
 {
     for (int i = 0; i < l->root_count; i++)

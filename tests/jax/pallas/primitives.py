@@ -152,6 +152,17 @@ def running_columns(x):
 
 
 @values
+def columns_stored(x):
+    """A column is stored as a row while what was made of it waits beside other columns."""
+    most = jnp.max(x, 2)
+    first = most.astype(BF16)
+    rest = most - first.astype(F32)
+    second = rest.astype(BF16)
+    return [first, second, (rest - second.astype(F32)).astype(BF16),
+            lax.dot_general(most, most, (((0,), (0,)), ((), ())), precision="highest")]
+
+
+@values
 def packs(x, y, bits):
     """Several elements in a word, and f32 rounded by chance."""
     halves = pltpu.pack_elementwise([x, x * 3], packed_dtype=BF16)
@@ -182,5 +193,6 @@ CASES = [
     ("twice", twice, [like((64, 256))], 1e-6),
     ("threshold", threshold, [like((64, 512))], 1e-5),
     ("running_columns", running_columns, [like((40, 256))], 1e-5),
+    ("columns_stored", columns_stored, [like((3, 2, 133))], 1e-5),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
 ]
