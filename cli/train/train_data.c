@@ -331,8 +331,9 @@ static int check_classes(const struct train_run *t, const int32_t *label, int64_
     for (int64_t i = 0; i < count * each; i++)
         if (label[i] < 0 || label[i] >= classes)
             return err_at(e, path, 0, 0, "label %d of sample %" PRId64 " is not in 0..%" PRId64
-                          ", the units of model %s's last layer", label[i], i / each, classes - 1,
-                          t->model.name);
+                          ", the units of model %s's last layer%s", label[i], i / each,
+                          classes - 1, t->model.name,
+                          classes == 1 ? "; with one unit there is --loss binary_crossentropy" : "");
     return 0;
 }
 

@@ -10,32 +10,52 @@
 
 /* ----- what is watched */
 
+/* 0: the loss; from 1: metrics, in order; -1: it is none of them */
+static int find_monitored(const struct fit_options *o, const char *name, struct err *e)
+{
+    const char *plain = strncmp(name, "val_", 4) == 0 ? name + 4 : name;
+    const char *candidate[64] = {"loss"};
+    struct near_text near;
+    char list[160] = "loss";
+    size_t count = 1;
+
+    if (strcmp(plain, "loss") == 0)
+        return 0;
+    for (int i = 0; i < o->metric_count; i++) {
+        if (strcmp(plain, o->metric[i].name) == 0)
+            return i + 1;
+        if (count < COUNT_OF(candidate))
+            candidate[count++] = o->metric[i].name;
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), ", %s", o->metric[i].name);
+    }
+    near = text_did_you_mean(plain, candidate, count);
+    if (*near.text)
+        return err_set(e, "there is no \"%s\" to watch%s", name, near.text);
+    return err_set(e, "there is no \"%s\" to watch; there are %s, and these with val_ in front", name,
+                   list);
+}
+
+int callback_check_monitored(const struct fit *f, const char *name, struct err *e)
+{
+    return find_monitored(fit_options(f), name, e) < 0 ? -1 : 0;
+}
+
 int callback_monitored(const struct fit *f, const struct fit_log *log, const char *name,
                        double *value, struct err *e)
 {
-    const struct fit_options *o = fit_options(f);
     bool is_validation = strncmp(name, "val_", 4) == 0;
-    const char *plain = is_validation ? name + 4 : name;
-    const char *candidate[64] = {"loss"};
-    size_t count = 1;
+    int which = find_monitored(fit_options(f), name, e);
 
+    if (which < 0)
+        return -1;
     if (is_validation && !log->has_validation)
         return err_set(e, "%s is to be watched, but epoch %" PRId64 " has no validation", name,
                        log->epoch);
-    if (strcmp(plain, "loss") == 0) {
+    if (which == 0)
         *value = is_validation ? log->validation_loss : log->loss;
-        return 0;
-    }
-    for (int i = 0; i < o->metric_count; i++) {
-        if (strcmp(plain, o->metric[i].name) == 0) {
-            *value = is_validation ? log->validation_metric[i] : log->metric[i];
-            return 0;
-        }
-        if (count < COUNT_OF(candidate))
-            candidate[count++] = o->metric[i].name;
-    }
-    return err_set(e, "there is no \"%s\" to watch%s", name,
-                   text_did_you_mean(plain, candidate, count).text);
+    else
+        *value = is_validation ? log->validation_metric[which - 1] : log->metric[which - 1];
+    return 0;
 }
 
 bool callback_larger_is_better(const char *monitor)
@@ -113,9 +133,11 @@ static int stopper_begin(void *context, struct fit *f, struct err *e)
     struct stopper *s = context;
     const struct model *m = fit_options(f)->model;
     const struct variable *variable = strategy_variables(fit_strategy(f))->variable;
-    bool goes_on = watch_keep(&s->watch, f, "early_stopping");
+    bool goes_on;
 
-    (void)e;
+    if (callback_check_monitored(f, s->watch.monitor, e))
+        return -1;
+    goes_on = watch_keep(&s->watch, f, "early_stopping");
     s->kept = arena_array(s->arena, (size_t)m->variable_count + 1, sizeof(*s->kept));
     for (int i = 0; i < m->variable_count && s->options.restores_best; i++) {
         const struct variable *v = &variable[m->first_variable + i];
@@ -193,7 +215,8 @@ static int plateau_begin(void *context, struct fit *f, struct err *e)
 {
     struct plateau *p = context;
 
-    (void)e;
+    if (callback_check_monitored(f, p->watch.monitor, e))
+        return -1;
     watch_keep(&p->watch, f, "plateau");
     fit_keep(f, "plateau/cooling", &p->cooling, sizeof(p->cooling));
     return 0;

@@ -75,6 +75,8 @@ int callback_csv(struct fit_callback *c, const char *path, bool appends, struct 
 int callback_csv_by(struct fit_callback *c, const char *path, char separator, bool appends,
                     struct arena *a, struct err *e);
 
+/* before a training begins; -1: there is no such number, the nearest is named, or all are */
+int callback_check_monitored(const struct fit *f, const char *name, struct err *e);
 /* of an epoch's log; -1: there is no such number in it, the nearest is named */
 int callback_monitored(const struct fit *f, const struct fit_log *log, const char *name,
                        double *value, struct err *e);

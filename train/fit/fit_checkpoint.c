@@ -75,17 +75,21 @@ struct saver {
     struct best { double value; int64_t is_known; } best;
 };
 
+static const char *monitor_of(const struct checkpoint_options *o)
+{
+    return o->monitor ? o->monitor : "val_loss";
+}
+
 /* whether this epoch is better than all before, where only such ones count */
 static int is_wanted(struct saver *s, struct fit *f, const struct fit_log *log, struct err *e)
 {
-    const char *monitor = s->options.monitor ? s->options.monitor : "val_loss";
     double value;
 
     if (s->options.frequency < 0)
         return 0;
     if (!s->options.best_only)
         return log->epoch % (s->options.frequency ? s->options.frequency : 1) == 0;
-    if (callback_monitored(f, log, monitor, &value, e))
+    if (callback_monitored(f, log, monitor_of(&s->options), &value, e))
         return -1;
     if (s->best.is_known &&
         !(s->options.larger_is_better ? value > s->best.value : value < s->best.value))
@@ -129,7 +133,8 @@ static int begin(void *context, struct fit *f, struct err *e)
     const struct checkpoint_options *o = &s->options;
     struct err why;
 
-    if (checkpoint_lock(&s->lock, o->folder, e))
+    if ((o->best_only && callback_check_monitored(f, monitor_of(o), e)) ||
+        checkpoint_lock(&s->lock, o->folder, e))
         return -1;
     if (o->best_only)
         fit_keep(f, "checkpoint/best", &s->best, sizeof(s->best));

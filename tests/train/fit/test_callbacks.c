@@ -116,6 +116,24 @@ TEST(accuracies_are_better_when_larger_and_losses_when_smaller)
     close_watched(&w);
 }
 
+/* Keras finds out when the first epoch is over */
+TEST(what_is_not_there_to_be_watched_is_told_before_training)
+{
+    struct early_stopping o = {.monitor = "val_acc"};
+    struct reduce_on_plateau p = {.monitor = "val_acc"};
+    struct fit_callback c;
+    struct watched w;
+
+    open_watched(&w);
+    callback_early_stopping(&c, &o, &w.rig.arena);
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), -1);
+    assert_string_equal(w.rig.err.msg, "there is no \"val_acc\" to watch; there are loss, "
+                                       "mean_absolute_error, and these with val_ in front");
+    callback_reduce_on_plateau(&c, &p, &w.rig.arena);
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), -1);
+    close_watched(&w);
+}
+
 static double rate(struct watched *w)
 {
     double r;
@@ -328,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_stopping_waits_and_puts_the_best_back),
         cmocka_unit_test(accuracies_are_better_when_larger_and_losses_when_smaller),
+        cmocka_unit_test(what_is_not_there_to_be_watched_is_told_before_training),
         cmocka_unit_test(plateaus_reduce_the_rate_and_cool_down),
         cmocka_unit_test(schedules_set_the_rate_of_each_epoch),
         cmocka_unit_test(rates_are_read_as_tables_and_formulas),
