@@ -67,6 +67,7 @@ bool fusion_spreads_sums_of(const struct fusion *f, const struct fusion_group *p
 bool fusion_stores_product(const struct fusion *f, int node);
 bool fusion_has_stored_product(const struct fusion *f, const struct fusion_group *p);
 bool fusion_has(const struct fusion_group *p, int node);
+int fusion_place(const struct fusion_group *p, int node);       /* of the first member not below it */
 void fusion_insert(struct fusion *f, struct fusion_group *p, int node);
 void fusion_remove(struct fusion *f, struct fusion_group *p, int node);
 

@@ -93,8 +93,7 @@ bool fusion_has_stored_product(const struct fusion *f, const struct fusion_group
     return false;
 }
 
-/* position of the first member not below `node` */
-static int place_of(const struct fusion_group *p, int node)
+int fusion_place(const struct fusion_group *p, int node)
 {
     int low = 0, high = p->member_count;
 
@@ -111,7 +110,7 @@ static int place_of(const struct fusion_group *p, int node)
 
 bool fusion_has(const struct fusion_group *p, int node)
 {
-    int at = place_of(p, node);
+    int at = fusion_place(p, node);
 
     return at < p->member_count && p->member[at] == node;
 }
@@ -138,7 +137,7 @@ static void recount(struct fusion *f, struct fusion_group *p)
 void fusion_insert(struct fusion *f, struct fusion_group *p, int node)
 {
     struct fusion_node *x = &f->node[node];
-    int at = place_of(p, node);
+    int at = fusion_place(p, node);
 
     if (at < p->member_count && p->member[at] == node)
         return;
@@ -156,7 +155,7 @@ void fusion_insert(struct fusion *f, struct fusion_group *p, int node)
 void fusion_remove(struct fusion *f, struct fusion_group *p, int node)
 {
     struct fusion_node *x = &f->node[node];
-    int at = place_of(p, node);
+    int at = fusion_place(p, node);
 
     p->member_count--;
     memmove(p->member + at, p->member + at + 1,

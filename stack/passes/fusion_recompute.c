@@ -116,19 +116,31 @@ static bool reads(const struct fusion *f, int group, int node)
     return false;
 }
 
-/* a product's operand, or what becomes one: that is prepared by blocks, often more than once */
+/* one of the operands is the node, or a member that comes of it; `comes`, by place in the group */
+static bool comes_of(const struct fusion_group *p, const struct graph_node *n, int node,
+                     const bool *comes)
+{
+    for (int k = 0; k < n->operand_count; k++)
+        if (n->operand[k] == node ||
+            (fusion_has(p, n->operand[k]) && comes[fusion_place(p, n->operand[k])]))
+            return true;
+    return false;
+}
+
+/*
+ * a product's operand, or what becomes one: that is prepared by blocks, often more than once.
+ * Members rise, so one way through them finds all that comes of the node.
+ */
 static bool is_before_hero(const struct fusion *f, const struct fusion_group *p, int node)
 {
-    for (int i = 0; i < p->member_count; i++) {
-        int user = p->member[i];
-        const struct graph_node *n = &f->g->node[user];
+    bool *comes = mem_alloc((size_t)p->member_count + 1), is_before = false;
 
-        for (int k = 0; k < n->operand_count; k++)
-            if (n->operand[k] == node &&
-                (fusion_is_work(f, user) || is_before_hero(f, p, user)))
-                return true;
+    for (int i = 0; i < p->member_count && !is_before; i++) {
+        comes[i] = comes_of(p, &f->g->node[p->member[i]], node, comes);
+        is_before = comes[i] && fusion_is_work(f, p->member[i]);
     }
-    return false;
+    mem_free(comes);
+    return is_before;
 }
 
 static int64_t element_bytes(const struct fusion *f, int node)
