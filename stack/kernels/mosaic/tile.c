@@ -172,7 +172,8 @@ static struct tile_pointer *find_pointer(struct tiler *t, const struct tile_poin
 {
     for (int i = 0; i < t->pointer_count; i++)
         if (t->pointer[i].has_offset == p->has_offset && t->pointer[i].smem == p->smem &&
-            t->pointer[i].step == p->step && t->pointer[i].value == p->value)
+            t->pointer[i].step == p->step && t->pointer[i].value == p->value &&
+            t->pointer[i].is_number == p->is_number)
             return &t->pointer[i];
     return NULL;
 }
@@ -194,7 +195,7 @@ static struct isa_operand read_address(struct tiler *t, const struct tile_pointe
     int reg;
 
     if (p->step) {
-        struct tile_pointer way = {.step = p->step}, *found = find_pointer(t, &way);
+        struct tile_pointer way = {.step = p->step, .is_number = true}, *found = find_pointer(t, &way);
 
         if (!found && t->pointer_count == TILE_POINTERS_MAX) {
             tile_fail(t, NULL, "a loop over tiles goes on by more than %d different steps",
@@ -215,7 +216,12 @@ static struct isa_operand read_address(struct tiler *t, const struct tile_pointe
     return R(reg);
 }
 
-struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar offset, int64_t step)
+/*
+ * What loads and stores alone read goes on by offsets of theirs where rounds overlap; a number that an
+ * operation reads, too, has to be added to, and who shared its register would wait for that.
+ */
+static struct isa_operand pointer_of(struct tiler *t, bool has_offset, struct scalar offset,
+                                     int64_t step, bool is_number)
 {
     struct tile_pointer p = {.has_offset = has_offset && !offset.is_known,
                              .smem = offset.smem, .step = t->is_moving ? step : 0}, *found;
@@ -225,6 +231,7 @@ struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar 
     p.value = has_offset && offset.is_known ? offset.value : 0;
     if (!p.has_offset && !p.step)
         return p.value ? I(p.value) : NONE;
+    p.is_number = is_number && p.step;
     found = find_pointer(t, &p);
     if (found)
         return R(found->reg);
@@ -237,6 +244,11 @@ struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar 
     return add_pointer(t, &p);
 }
 
+struct isa_operand tile_address(struct tiler *t, bool has_offset, struct scalar offset, int64_t step)
+{
+    return pointer_of(t, has_offset, offset, step, false);
+}
+
 opnd tile_scalar(struct tiler *t, struct scalar s)
 {
     if (s.is_known)
@@ -246,7 +258,7 @@ opnd tile_scalar(struct tiler *t, struct scalar s)
 
 opnd tile_counter(struct tiler *t, struct scalar from, int64_t step)
 {
-    opnd p = tile_address(t, true, from, t->step * step);
+    opnd p = pointer_of(t, true, from, t->step * step, true);
 
     return p.kind == OPERAND_NONE ? I(0) : p;
 }
@@ -254,7 +266,7 @@ opnd tile_counter(struct tiler *t, struct scalar from, int64_t step)
 /* the row tile of the iteration, times 8: what rows of the loop's first iteration are further on */
 static opnd row_offset(struct tiler *t)
 {
-    return tile_address(t, false, scalar_known(0), t->step * TILE_ROWS);
+    return pointer_of(t, false, scalar_known(0), t->step * TILE_ROWS, true);
 }
 
 /* the region of memory that a value is a load of, in whatever shape; -1: it is computed */

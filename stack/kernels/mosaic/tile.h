@@ -30,6 +30,7 @@ struct tile_pointer {                   /* a register that goes on with the loop
     int smem;                           /* of the offset */
     int32_t value;                      /* that is known */
     int64_t step;                       /* per iteration; 0 of a plain scalar */
+    bool is_number;                     /* read by others than loads and stores */
     int reg;
 };
 

@@ -11,7 +11,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-from common import BF16, F32, FP8, I4, I8, I16, I32, like
+from common import BF16, F32, FP8, I4, I8, I16, I32, call, like
 
 U8, U16, U32 = jnp.uint8, jnp.uint16, jnp.uint32
 
@@ -162,6 +162,19 @@ def columns_stored(x):
             lax.dot_general(most, most, (((0,), (0,)), ((), ())), precision="highest")]
 
 
+def numbered_rows(x):
+    """A loop over rows that compares their numbers, which go on beside its addresses."""
+    def kernel(x_ref, o_ref, most_ref):
+        row = 32 + lax.broadcasted_iota(I32, x.shape, 0)
+        column = lax.broadcasted_iota(I32, x.shape, 1)
+        scores = jnp.where(row >= column, x_ref[...], -1e30)
+        most = jnp.max(scores, 1, keepdims=True)
+        p = jnp.exp(scores - most)
+        o_ref[...] = p / jnp.sum(p, 1, keepdims=True)
+        most_ref[...] = jnp.broadcast_to(most, most_ref.shape)
+    return call(kernel, [like(x.shape), like(x.shape)])(x)
+
+
 @values
 def packs(x, y, bits):
     """Several elements in a word, and f32 rounded by chance."""
@@ -194,5 +207,6 @@ CASES = [
     ("threshold", threshold, [like((64, 512))], 1e-5),
     ("running_columns", running_columns, [like((40, 256))], 1e-5),
     ("columns_stored", columns_stored, [like((3, 2, 133))], 1e-5),
+    ("numbered_rows", numbered_rows, [like((256, 128))], 1e-5),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
 ]
