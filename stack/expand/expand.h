@@ -82,7 +82,8 @@ int expand_counted(struct graph *g, const struct graph_node *n);
 int expand_own_rows(struct graph *g, const struct graph_node *n);
 /*
  * A gather or scatter of columns, which are whole along some dimensions but not along lanes, as one
- * of rows of the transposed array. NODE_NONE: it is none, or is faster as it is.
+ * of rows of the transposed array; a gather of windows of short rows as one of longer ones.
+ * NODE_NONE: it is none, or is faster as it is.
  */
 int expand_columns(struct graph *g, const struct graph_node *n);
 /* A gather or scatter without the numbers of its index vectors that are always zero. */

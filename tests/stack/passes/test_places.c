@@ -260,6 +260,19 @@ TEST(columns_are_rows_of_the_transposed)
     assert_in_range(cycles_of("triangles"), 1, 60000);
 }
 
+/* a cache by beams: 4,096 rows of 64, one by one 130 thousand */
+TEST(windows_of_short_rows_are_long_rows)
+{
+    struct shape both = shape_make(DTYPE_S32, 2, (int64_t[]){16, 2});
+    int x = graph_parameter(&g, shape_make(DTYPE_F32, 5, (int64_t[]){4, 4, 32, 8, 64}), "x");
+    struct graph_gather how = {.offset_count = 3, .offset_dims = {1, 2, 3}, .collapsed_count = 2,
+                               .collapsed_dims = {0, 1}, .map_count = 2, .start_index_map = {0, 1},
+                               .index_vector_dim = 1, .slice_sizes = {1, 1, 32, 8, 64}};
+
+    graph_output(&g, graph_gather(&g, x, graph_parameter(&g, both, "k"), &how), "made", -1);
+    assert_in_range(cycles_of("beams"), 1, 40000);
+}
+
 /* a number in each row, which the indices count */
 TEST(rows_that_indices_count_are_compared)
 {
@@ -279,7 +292,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(any_places_are_found), RUN(columns_that_count_are_slices),
-        RUN(columns_are_rows_of_the_transposed), RUN(rows_that_indices_count_are_compared),
+        RUN(columns_are_rows_of_the_transposed),
+        RUN(windows_of_short_rows_are_long_rows), RUN(rows_that_indices_count_are_compared),
     };
 
     given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
