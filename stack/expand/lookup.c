@@ -6,12 +6,11 @@
  * moves each by itself.
  *
  * Results are those of the gather to the bit: the sum is an OR of the bits of one element and of
- * zeros. A scatter must have one update for each row of its operand, or add what gives the same sum
- * in any order: words, and whole numbers that f32 holds, as those of a histogram.
+ * zeros. A scatter must have one update for each row of its operand, or combine by sums, maxima or
+ * minima, whose updates may come in any order: sums of floats are those of a reduction, not of one
+ * update after the other, as HLO allows both.
  */
 #include "stack/expand/expand.h"
-
-#include <math.h>
 
 #include "base/units.h"
 #include "stack/hlo/array.h"
@@ -24,7 +23,6 @@
  */
 #define TABLE_MAX 16384
 #define COMPUTED_MAX 262144             /* of rows that a pass makes or reads: see is_short */
-#define WHOLE_MAX 0x1p24                /* whole numbers up to this are exact in f32 */
 #define COMPARED_MAX (1ll << 30)        /* places in all: what compiling and simulating may take */
 
 /* the dimensions of a gather's or scatter's operand and indices as what they are for */
@@ -333,47 +331,53 @@ static int update_rows(struct graph *g, const struct graph_node *n, const struct
     return graph_select(g, hit, updates, rows);
 }
 
-/* many updates of one table, whose sum is the same in any order */
-static int count_places(struct graph *g, const struct lookup *l, int table, int places, int updates)
+/* what all updates of each place of the tables come to: [batch, table] */
+static int combined_updates(struct graph *g, enum graph_reduce kind, const struct lookup *l,
+                            int places, int updates)
 {
-    enum graph_dtype dtype = g->node[table].shape.dtype;
-    struct shape all = shape_make(dtype, 2, (int64_t[]){l->table, l->queries});
-    int hit, sum;
+    enum graph_dtype dtype = g->node[updates].shape.dtype;
+    struct shape all = shape_make(dtype, 3, (int64_t[]){l->batch, l->table, l->queries});
+    struct shape asked = shape_make(dtype, 2, (int64_t[]){l->batch, l->queries});
+    int hit;
 
-    places = graph_reshape(g, places, shape_make(DTYPE_S32, 1, &l->queries));
-    updates = graph_reshape(g, updates, shape_make(dtype, 1, &l->queries));
-    updates = graph_broadcast(g, updates, all, (int[]){1});
-    all.dtype = DTYPE_S32;
-    places = graph_broadcast(g, places, all, (int[]){1});
-    hit = graph_compare(g, COMPARE_EQ, graph_iota(g, all, 0), places);
-    sum = graph_reduce(g, REDUCE_ADD,
-                       graph_select(g, hit, updates, graph_splat(g, updates, 0)), 1u << 1);
-    sum = graph_reshape(g, sum, g->node[table].shape);
-    return graph_binary(g, HLO_ADD, table, sum);
+    updates = graph_broadcast(g, graph_reshape(g, updates, asked), all, (int[]){0, 2});
+    all.dtype = asked.dtype = DTYPE_S32;
+    places = graph_broadcast(g, graph_reshape(g, places, asked), all, (int[]){0, 2});
+    hit = graph_compare(g, COMPARE_EQ, graph_iota(g, all, 1), places);
+    updates = graph_select(g, hit, updates, graph_splat(g, updates, graph_identity(kind, dtype)));
+    return graph_reduce(g, kind, updates, 1u << 2);
 }
 
-/* a constant whole number in every element; its magnitude, or more than any sum may be */
-static double whole_magnitude(const struct graph *g, int x)
+/* A place that nobody asks for keeps its bits, be it a zero with a sign. */
+static int combine_places(struct graph *g, const struct graph_node *n, const struct lookup *l,
+                          int rows, int places, int updates)
 {
-    const struct graph_node *n = &g->node[x];
+    enum graph_dtype dtype = g->node[rows].shape.dtype;
+    enum graph_op op = HLO_ADD;
+    int change, made, zero;
 
-    while (n->op == HLO_BROADCAST || n->op == HLO_RESHAPE)
-        n = &g->node[n->operand[0]];
-    return n->op == HLO_CONSTANT && !n->literal && n->value == floor(n->value) ? fabs(n->value)
-                                                                              : 2 * WHOLE_MAX;
+    if (dtype == DTYPE_BF16) {          /* sums are rounded once */
+        rows = graph_convert(g, rows, DTYPE_F32);
+        updates = graph_convert(g, updates, DTYPE_F32);
+    }
+    expand_combines(n->reduce_kind, &op);
+    change = combined_updates(g, n->reduce_kind, l, places, updates);
+    made = graph_binary(g, op, rows, change);
+    if (n->reduce_kind == REDUCE_ADD && graph_dtype_is_float(dtype)) {
+        zero = graph_compare(g, COMPARE_EQ, change, graph_splat(g, change, 0));
+        made = graph_select(g, zero, rows, made);
+    }
+    return graph_convert(g, made, dtype);
 }
 
-static bool is_any_order(const struct graph *g, const struct graph_node *n, const struct lookup *l)
+/* updates of one place may come in any order: sums of floats in that of a reduction */
+static bool is_any_order(const struct graph_node *n)
 {
     enum graph_dtype dtype = n->shape.dtype;
 
-    if (n->reduce_kind != REDUCE_ADD || l->batch != 1)
-        return false;
-    if (dtype == DTYPE_S32 || dtype == DTYPE_U32)
-        return true;
-    return dtype == DTYPE_F32 &&
-           whole_magnitude(g, n->operand[0]) +
-           (double)l->queries * whole_magnitude(g, n->operand[2]) <= WHOLE_MAX;
+    return (n->reduce_kind == REDUCE_ADD || n->reduce_kind == REDUCE_MAX ||
+            n->reduce_kind == REDUCE_MIN) &&
+           (graph_dtype_is_float(dtype) || dtype == DTYPE_S32 || dtype == DTYPE_U32);
 }
 
 static int scatter_by_comparison(struct graph *g, const struct graph_node *n)
@@ -392,13 +396,13 @@ static int scatter_by_comparison(struct graph *g, const struct graph_node *n)
         return NODE_NONE;
     l.keeps_dims = false;
     is_row = l.queries == 1 && l.batch > 1;
-    if (!is_row && !is_any_order(g, n, &l))
+    if (!is_row && (!is_any_order(n) || l.table > TABLE_MAX))
         return NODE_NONE;
     rows = as_rows(g, n->operand[0], &l);
     places = places_or_none(g, n->operand[1], &operand, n->gather, &l);
     update = to_queries(g, n->operand[2], &l);
     rows = is_row ? update_rows(g, n, &l, rows, places, update)
-                  : count_places(g, &l, rows, places, update);
+                  : combine_places(g, n, &l, rows, places, update);
     for (int i = 0; i < operand.rank; i++) {
         turned.dim[i] = operand.dim[l.order[i]];
         back[l.order[i]] = i;

@@ -273,6 +273,31 @@ TEST(windows_of_short_rows_are_long_rows)
     assert_in_range(cycles_of("beams"), 1, 40000);
 }
 
+/*
+ * Sums of some 60 fractions for each of 50 places in any order; one after the other 285 thousand. A
+ * sum of 120 numbers up to 1 is off by at most 120 * 120 * 2^-24.
+ */
+TEST(updates_of_one_place_add_up)
+{
+    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_BF16};
+
+    for (size_t k = 0; k < COUNT_OF(dtypes); k++) {
+        struct module_rig r = {.uses_fractions = true, .absolute = 120 * 120 * 0x1p-24,
+                               .relative = dtypes[k] == DTYPE_BF16 ? 0x1p-8 : 0};
+        struct shape one = shape_make(DTYPE_S32, 2, (int64_t[]){3000, 1});
+        int x = graph_parameter(&g, shape_make(dtypes[k], 1, (int64_t[]){50}), "x"), at;
+        int y = graph_parameter(&g, shape_make(dtypes[k], 1, (int64_t[]){3000}), "y");
+        struct graph_gather how = {.collapsed_count = 1, .map_count = 1, .index_vector_dim = 1};
+
+        at = graph_binary(&g, HLO_REMAINDER, graph_iota(&g, one, 0), splat(one, 53));
+        graph_output(&g, graph_scatter(&g, REDUCE_ADD, x, at, y, &how), "made", -1);
+        g.name = "sums";
+        module_rig_check(&r, &g, 1);
+        assert_in_range(r.cycles, 1, 60000);
+        one_graph_again();
+    }
+}
+
 /* a number in each row, which the indices count */
 TEST(rows_that_indices_count_are_compared)
 {
@@ -293,7 +318,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         RUN(any_places_are_found), RUN(columns_that_count_are_slices),
         RUN(columns_are_rows_of_the_transposed),
-        RUN(windows_of_short_rows_are_long_rows), RUN(rows_that_indices_count_are_compared),
+        RUN(windows_of_short_rows_are_long_rows), RUN(updates_of_one_place_add_up),
+        RUN(rows_that_indices_count_are_compared),
     };
 
     given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
