@@ -504,6 +504,16 @@ static int read_head(struct proto_reader *r)
 
 /* ---- bytes */
 
+/* Of a module in an HloProto; a name that bytes of another table stand in has numbers there. */
+static bool is_computation(const struct wire_field *f)
+{
+    const unsigned char *p = f->data;
+    struct wire_field first;
+
+    return f->id == 3 && f->kind == 2 && p && wire_next(&p, f->data + f->bytes, &first) &&
+           first.kind == 2;
+}
+
 /* An HloProto has the module as its first field; a module has its name there. */
 static bool find_module(const unsigned char **at, size_t *count)
 {
@@ -519,7 +529,7 @@ static bool find_module(const unsigned char **at, size_t *count)
             continue;
         for (bool has_name = false; q && wire_next(&q, f.data + f.bytes, &inner);) {
             has_name |= inner.id == 1 && inner.kind == 2;
-            if (has_name && inner.id == 3 && inner.kind == 2) {
+            if (has_name && is_computation(&inner)) {
                 *at = f.data;
                 *count = f.bytes;
                 return true;
