@@ -217,7 +217,8 @@ int expand_fourier(struct expand_site *s)
 
     if (expand_operand_type(s, 0)->element == ELEMENT_C128
         || expand_operand_type(s, 0)->element == ELEMENT_F64)
-        return expand_refuse(s, "nothing expands it for types of more than 32 bits a part");
+        return expand_refuse(s, "nothing expands it for types of more than 32 bits a part: convert "
+                             "its operand to f32 or c64 before, as programs for a TPU do");
     if (kind != HLO_RFFT) {
         w.real = hlo_real(b, x);
         w.imaginary = hlo_imaginary(b, x);

@@ -218,6 +218,21 @@ static void check_result(struct lower_scope *s)
     }
 }
 
+/* what else a program may say; "": nothing that is known */
+static const char *advice(enum hlo_opcode op)
+{
+    switch (op) {
+    case OPCODE_SEND:
+    case OPCODE_SEND_DONE:
+    case OPCODE_RECV:
+    case OPCODE_RECV_DONE:
+        return ": devices send to each other by collective-permute (lax.ppermute); to and from the "
+               "host with is_host_transfer=true";
+    default:
+        return "";
+    }
+}
+
 static void lower_instruction(struct lower_scope *s, const struct hlo_instruction *i)
 {
     s->now = i;
@@ -228,7 +243,7 @@ static void lower_instruction(struct lower_scope *s, const struct hlo_instructio
         return;
     }
     if (!rules[i->op].run) {
-        lower_refuse(s, "the cores have no operation for it");
+        lower_refuse(s, "the cores have no operation for it%s", advice(i->op));
         return;
     }
     rules[i->op].run(s, i, rules[i->op].op);

@@ -96,7 +96,8 @@ int complex_elementwise(struct expand_site *s)
         return repr_make(s->b, complex_make(x.part[s->from->op == OPCODE_REAL ? 0 : 2],
                                             x.part[s->from->op == OPCODE_REAL ? 1 : 3]));
     if (e == ELEMENT_C128)
-        return expand_refuse(s, "nothing expands it for c128; c64 is the widest complex type here");
+        return expand_refuse(s, "nothing expands it for c128; c64 is the widest complex type here, as "
+                             "on a TPU: convert to it before");
     if (s->from->operand_count == 1)
         return unary(s, x);
     y = repr_operand(s, 1);

@@ -297,6 +297,13 @@ TEST(all_that_is_refused_is_told_at_once)
     assert_non_null(strstr(list, "3 a: it calls lapack_sgeev of LAPACK on the host"));
     assert_non_null(strstr(list, "5 c: the custom call mine is not known"));
     assert_non_null(strstr(list, "its elements are left out"));
+    list = lower_refused("HloModule m\n"
+                         "ENTRY e { t = token[] after-all()\n"
+                         "  r = (f32[4], u32[], token[]) recv(t), channel_id=1\n"
+                         "  d = (f32[4], token[]) recv-done(r), channel_id=1\n"
+                         "  ROOT x = f32[4] get-tuple-element(d), index=0 }\n", &a);
+    assert_non_null(strstr(list, "the cores have no operation for it: devices send to each other by "
+                                 "collective-permute"));
     arena_fini(&a);
 }
 
