@@ -149,11 +149,13 @@ static int check_moves(const struct layer *l, const struct shape *in, int count,
             return layer_fail(l, e, "\"num_classes\" must be 1..65536");
         return axis_of(l, in->rank + 1) == in->rank + 1 ? 0 : no_axis(l, e);
     case OPERATION_REPEAT:
-    case OPERATION_ROLL:
-        if (l->c.list.count != 1 || (l->c.operation == OPERATION_REPEAT &&
-                                     (listed(l, 0) < 1 || listed(l, 0) > 65536)))
+        if (l->c.list.count != 1 || listed(l, 0) < 1 || listed(l, 0) > 65536)
             return layer_fail(l, e, "it takes one whole number");
         return axis_of(l, in->rank) ? 0 : no_axis(l, e);
+    case OPERATION_ROLL:
+        if (l->c.list.count != l->c.shape_count)
+            return layer_fail(l, e, "it takes as many whole numbers as axes");
+        return operation_axes(l, in->rank, &mask, e);
     case OPERATION_GLU:
         return axis_of(l, in->rank) && in->dim[axis_of(l, in->rank) - 1] % 2 == 0
                    ? 0 : layer_fail(l, e, "its axis is no even number of elements");
@@ -406,7 +408,10 @@ static int call_moves(struct layer_call *c, const int *operand, int count)
     }
     case OPERATION_FLIPLR: return graph_reverse(g, x, (int[]){1}, 1);
     case OPERATION_DIFF: return differences(g, x, axis);
-    case OPERATION_ROLL: return roll(g, x, axis, listed(l, 0));
+    case OPERATION_ROLL:
+        for (int i = 0; i < l->c.list.count; i++)
+            x = roll(g, x, operation_axis(l->c.shape[i], rank), listed(l, i));
+        return x;
     case OPERATION_TAKE: return take(l, g, x, axis);
     case OPERATION_TRIL: return triangle(g, x, l->c.alpha, false);
     case OPERATION_TRIU: return triangle(g, x, l->c.alpha, true);

@@ -83,6 +83,9 @@ int json_modernize(struct model_json_reader *r, json_t *model);
 bool json_is_tf_operation(const json_t *layer);
 int json_turn_tf_operation(struct model_json_reader *r, json_t *layer, json_t *config);
 
+/* parts of arrays whose batch is not in front become parts of those that have it there */
+void json_put_batch_first(json_t *layers, const json_t *outputs);
+
 /* Bidirectional or TimeDistributed: the layer inside, which knows that it is wrapped */
 bool json_is_wrapper(const json_t *layer);
 struct layer *json_read_wrapper(struct model_json_reader *r, const json_t *layer, size_t index);

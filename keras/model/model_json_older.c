@@ -299,8 +299,13 @@ static int modernize(struct model_json_reader *r, json_t *layer, int depth)
         return modernize_all(r, config, depth + 1);
     if (!json_is_object(config))
         return 0;
-    if (json_is_model(layer))
-        return modernize_all(r, json_object_get(config, "layers"), depth + 1);
+    if (json_is_model(layer)) {
+        if (modernize_all(r, json_object_get(config, "layers"), depth + 1) != 0)
+            return -1;
+        json_put_batch_first(json_object_get(config, "layers"),
+                             json_object_get(config, "output_layers"));
+        return 0;
+    }
     if (is_class(layer, "Merge"))
         return split_merge(r, layer, config);
     if (json_is_tf_operation(layer))

@@ -49,10 +49,37 @@ static const struct {
 static const char *const others[] = {"Reshape", "Concatenate", "Negative", "Transpose", "Identity",
                                      "GetItem", "Hstack", "Resize"};
 
+static bool is_merge(const char *class)
+{
+    for (size_t i = 0; i < COUNT_OF(merges); i++)
+        if (strcmp(merges[i].class, class) == 0)
+            return true;
+    return false;
+}
+
+/* An .h5 of Keras 3 names no modules: no layer is called so, or it is called on two arrays, where
+   the layer of this name is on a list of them. */
+static bool is_nameless_op(const json_t *layer)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+    const json_t *node = json_array_get(json_object_get(layer, "inbound_nodes"), 0);
+    const json_t *args = json_object_get(node, "args");
+    enum layer_kind kind;
+    struct err e;
+
+    if (!class || !args || json_object_get(json_object_get(layer, "config"), "trainable"))
+        return false;
+    if (is_merge(class))
+        return json_array_size(args) > 1;
+    return operation_find(class) >= 0 && layer_find(class, &kind, &e) != 0;
+}
+
 bool json_is_op(const json_t *layer)
 {
     const char *module = json_string_value(json_object_get(layer, "module"));
 
+    if (!json_object_get(layer, "module"))
+        return is_nameless_op(layer);
     return module && (strncmp(module, "keras.src.ops.", 14) == 0 ||
                       strncmp(module, "keras.ops.", 10) == 0);
 }

@@ -374,6 +374,38 @@ TEST(operations_of_tensorflow_are_those_of_keras)
     assert_string_equal(e.msg, "layer \"o\": argument \"alpha\" of nn.relu is not supported");
 }
 
+#define BATCH_SECOND(index) \
+    FUNCTIONAL("{'class_name': 'InputLayer', 'config': {'name': 'x', 'batch_shape': [null, 5, 3, 4]}, " \
+               "'name': 'x', 'inbound_nodes': []}, " \
+               "{'module': 'keras.src.ops.numpy', 'class_name': 'Transpose', 'config': {'name': 't', " \
+               "'axes': [2, 0, 1, 3]}, 'name': 't', 'inbound_nodes': [{'args': [" OF("x") "], " \
+               "'kwargs': {}}]}, " OP("GetItem", "q", OF("t") ", " index), \
+               "'input_layers': [['x', 0, 0]], 'output_layers': [['q', 0, 0]]")
+
+/* an .h5 of Keras 3 has no modules */
+TEST(an_operation_is_known_without_its_module)
+{
+    load(FUNCTIONAL(INPUT_X ", {'class_name': 'Square', 'config': {'name': 'o'}, 'name': 'o', "
+                    "'inbound_nodes': [{'args': [" OF("x") "], 'kwargs': {}}]}, {'class_name': "
+                    "'Multiply', 'config': {'name': 'm'}, 'name': 'm', 'inbound_nodes': [{'args': "
+                    "[0.5, " OF("o") "], 'kwargs': {}}]}",
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['m', 0, 0]]"));
+    assert_string_equal(m.layer[0]->operation, "Square");
+    assert_true(*m.layer[1]->c.scale.value == 0.5);
+}
+
+/* q = transpose(qkv, ...)[0] has its batch in front, although what it is a part of has not */
+TEST(a_part_may_bring_the_batch_to_the_front)
+{
+    load(BATCH_SECOND("0"));
+    expect_sample(m.output[0], SIZES(5, 4));
+    model_fini(&m);
+    load(BATCH_SECOND("[-1, {'start': null, 'stop': null, 'step': null}, 2]"));
+    expect_sample(m.output[0], SIZES(4));
+    model_fini(&m);
+    assert_int_equal(read_text(BATCH_SECOND("[{'start': 1, 'stop': null, 'step': null}]")), -1);
+}
+
 #define HEADS(kwargs) \
     FUNCTIONAL("{'class_name': 'InputLayer', 'config': {'name': 'x', 'batch_shape': [null, 3, 4]}, " \
                "'name': 'x', 'inbound_nodes': []}, " OP("NotEqual", "p", OF("x") ", 0") ", " \
@@ -566,6 +598,8 @@ int main(void)
         UNIT(a_model_that_is_called_without_training_does_not_train),
         UNIT(what_calls_of_keras_three_say_of_training_is_read_over),
         UNIT(operations_of_tensorflow_are_those_of_keras),
+        UNIT(an_operation_is_known_without_its_module),
+        UNIT(a_part_may_bring_the_batch_to_the_front),
         UNIT(an_attention_may_be_told_which_pairs_count),
         UNIT(a_normalization_is_of_the_dimensions_that_it_names),
         UNIT(operations_are_read_with_their_parameters), UNIT(a_model_may_be_on_each_step),
