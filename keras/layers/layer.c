@@ -75,10 +75,17 @@ const char *layer_class(enum layer_kind kind)
     return kinds[kind].class;
 }
 
+/* TimeDistributed is around it; not around a model that it is a layer of */
+static bool is_on_steps_itself(const struct layer *l)
+{
+    return l->is_distributed && l->wrapped[0] && l->c.both == LAYER_ONE_WAY &&
+           l->c.power_iterations == 0;
+}
+
 const char *layer_whole_class(const struct layer *l)
 {
     return l->operation ? l->operation
-           : l->is_distributed && l->wrapped[0] ? "TimeDistributed"
+           : is_on_steps_itself(l) ? "TimeDistributed"
            : l->c.power_iterations > 0 ? "SpectralNormalization"
            : l->c.both != LAYER_ONE_WAY ? "Bidirectional"
            : l->cell                    ? "RNN"
@@ -88,7 +95,7 @@ const char *layer_whole_class(const struct layer *l)
 
 bool layer_is_around(const struct layer *l)
 {
-    return l->wrapped[0] && (l->is_distributed || l->c.power_iterations > 0);
+    return is_on_steps_itself(l) || (l->wrapped[0] && l->c.power_iterations > 0);
 }
 
 const char *layer_standard_name(enum layer_kind kind)

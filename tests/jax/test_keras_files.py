@@ -100,7 +100,8 @@ def distributed():
     """A model on each step, as networks of videos have it, beside a layer on each; stacked cells."""
     side = draw.randint(5, 7)
     inner = keras.Sequential([keras.Input((side, side, 1)), L.Conv2D(3, 3, activation="relu"),
-                              L.BatchNormalization(), L.GlobalAveragePooling2D(), L.Dense(4)])
+                              L.BatchNormalization(), L.Reshape((-1, 3)), L.Bidirectional(L.GRU(2)),
+                              L.Dense(4)])
     model = keras.Sequential([
         keras.Input((3, side, side, 1)), L.TimeDistributed(inner), L.TimeDistributed(L.Dense(3)),
         L.RNN([L.GRUCell(3), L.LSTMCell(4), L.GRUCell(4)]), L.Dense(3, activation="softmax")])

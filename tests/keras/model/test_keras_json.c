@@ -533,6 +533,12 @@ TEST(a_model_may_be_on_each_step)
     assert_string_equal(m.layer[1]->name, "t/c");
     expect_sample(m.output[0], SIZES(5, 8));
     model_fini(&m);
+    load(EACH_STEP("{'class_name': 'Reshape', 'config': {'name': 'r', 'target_shape': [4, 4]}}, "
+                   "{'class_name': 'Bidirectional', 'config': {'name': 'b', 'layer': {'class_name': "
+                   "'GRU', 'config': {'name': 'g', 'units': 3}}}}"));
+    expect_sample(m.output[0], SIZES(5, 6));
+    assert_string_equal(layer_whole_class(m.layer[2]), "Bidirectional");    /* files place it so */
+    model_fini(&m);
     assert_int_equal(read_text(EACH_STEP("{'class_name': 'TimeDistributed', 'config': {'name': 'd', "
         "'layer': {'class_name': 'Dense', 'config': {'name': 'e', 'units': 2}}}}")), -1);
     assert_string_equal(e.msg, "layer \"d\": TimeDistributed inside a TimeDistributed model is not "
