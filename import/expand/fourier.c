@@ -24,19 +24,22 @@ static int64_t factor_of(int64_t n)
     return best;
 }
 
-/* cos or sin of 2 pi j k / n for j < rows, k < columns; n below 2^26 */
-static int wave_table(struct hlo_builder *b, int64_t rows, int64_t columns, int64_t n, bool is_sine)
+/* cos or sin of 2 pi j k / n for j < rows, k < columns, n below 2^26; `blocks` of it on a diagonal */
+static int wave_table(struct hlo_builder *b, int64_t rows, int64_t columns, int64_t n, bool is_sine,
+                      int64_t blocks)
 {
-    int64_t dim[2] = {rows, columns};
+    int64_t dim[2] = {blocks * rows, blocks * columns};
     struct hlo_type t = hlo_array_type(b->module->arena, ELEMENT_F32, 2, dim);
-    float *data = mem_alloc((size_t)(rows * columns) * sizeof(*data));
+    float *data = mem_alloc((size_t)(dim[0] * dim[1]) * sizeof(*data));
     const struct hlo_literal *l;
 
-    for (int64_t j = 0; j < rows; j++) {
-        for (int64_t k = 0; k < columns; k++) {
-            double angle = 2 * AR_PI * (double)(j * k % n) / (double)n;
+    for (int64_t j = 0; j < dim[0]; j++) {
+        float *row = data + j * dim[1] + j / rows * columns;
 
-            data[j * columns + k] = (float)(is_sine ? sin(angle) : cos(angle));
+        for (int64_t k = 0; k < columns; k++) {
+            double angle = 2 * AR_PI * (double)(j % rows * k % n) / (double)n;
+
+            row[k] = (float)(is_sine ? sin(angle) : cos(angle));
         }
     }
     l = hlo_literal_copy(b->module->arena, &t, data);
@@ -65,10 +68,22 @@ struct wave fourier_turn(struct hlo_builder *b, struct wave x, int cosine, int s
     return y;
 }
 
-/* [batch, n] whole; sign -1 forwards, 1 back */
-static struct wave direct(struct hlo_builder *b, struct wave x, int64_t n, int sign)
+/*
+ * So many rows of n beside each other fill a row of the matrix units, of those `peers` that are of
+ * one transform: each element of it reaches all others anyway, be it infinite.
+ */
+static int64_t rows_beside(int64_t n, int64_t peers)
 {
-    int cosine = wave_table(b, n, n, n, false), sine = wave_table(b, n, n, n, true);
+    int64_t count = DIRECT_MAX / n < peers ? DIRECT_MAX / n : peers;
+
+    while (count > 1 && peers % count)
+        count--;
+    return count > 1 ? count : 1;
+}
+
+/* [batch, n] whole, side by side as the tables have them; sign -1 forwards, 1 back */
+static struct wave by_tables(struct hlo_builder *b, struct wave x, int cosine, int sine, int sign)
+{
     struct wave y;
 
     if (sign < 0)
@@ -82,16 +97,37 @@ static struct wave direct(struct hlo_builder *b, struct wave x, int64_t n, int s
     return y;
 }
 
+static int as_rows(struct hlo_builder *b, int x, int64_t rows, int64_t columns)
+{
+    return hlo_reshape(b, x, 2, (int64_t[]){rows, columns});
+}
+
+static struct wave as_rows_of(struct hlo_builder *b, struct wave x, int64_t rows, int64_t columns)
+{
+    x.real = as_rows(b, x.real, rows, columns);
+    if (x.imaginary >= 0)
+        x.imaginary = as_rows(b, x.imaginary, rows, columns);
+    return x;
+}
+
+/* [batch, n] whole, of which `peers` rows, one behind the other, are of one transform */
+static struct wave direct(struct hlo_builder *b, struct wave x, int64_t batch, int64_t n, int sign,
+                          int64_t peers)
+{
+    int64_t beside = rows_beside(n, peers);
+    int cosine = wave_table(b, n, n, n, false, beside), sine = wave_table(b, n, n, n, true, beside);
+
+    if (beside == 1)
+        return by_tables(b, x, cosine, sine, sign);
+    x = as_rows_of(b, x, batch / beside, beside * n);
+    return as_rows_of(b, by_tables(b, x, cosine, sine, sign), batch, n);
+}
+
 static int swap_last(struct hlo_builder *b, int x, int64_t batch, int64_t p, int64_t q)
 {
     int64_t three[3] = {batch, p, q}, order[3] = {0, 2, 1};
 
     return hlo_transpose(b, hlo_reshape(b, x, 3, three), order);
-}
-
-static int as_rows(struct hlo_builder *b, int x, int64_t rows, int64_t columns)
-{
-    return hlo_reshape(b, x, 2, (int64_t[]){rows, columns});
 }
 
 static struct wave map_wave(struct hlo_builder *b, struct wave x, int64_t batch, int64_t p,
@@ -111,8 +147,9 @@ static int repeat(struct hlo_builder *b, int table, int64_t batch, int64_t p, in
     return as_rows(b, hlo_broadcast(b, table, 3, dim, dims), batch * p, q);
 }
 
-/* element j = j1 q + j2, frequency k = k1 + p k2 */
-struct wave fourier_rows(struct hlo_builder *b, struct wave x, int64_t batch, int64_t n, int sign)
+/* element j = j1 q + j2, frequency k = k1 + p k2; `peers` as in direct */
+static struct wave rows_of(struct hlo_builder *b, struct wave x, int64_t batch, int64_t n, int sign,
+                           int64_t peers)
 {
     int64_t p = factor_of(n), q = n / p;
     int cosine, sine;
@@ -120,22 +157,25 @@ struct wave fourier_rows(struct hlo_builder *b, struct wave x, int64_t batch, in
     if (p == 1 && n > TABLE_MAX)
         return fourier_chirp(b, x, batch, n, sign);
     if (p == 1)
-        return direct(b, x, n, sign);
+        return direct(b, x, batch, n, sign, peers);
     x = map_wave(b, x, batch, p, q);            /* rows of j1 for each j2 */
-    x = direct(b, x, p, sign);
-    x = map_wave(b, x, batch, q, p);            /* rows of j2 for each k1 */
-    cosine = wave_table(b, p, q, n, false);
-    sine = wave_table(b, p, q, n, true);
+    x = direct(b, x, batch * q, p, sign, q);
+    cosine = wave_table(b, q, p, n, false, 1);
+    sine = wave_table(b, q, p, n, true, 1);
     if (sign < 0)
         sine = ar_neg(b, sine);
-    cosine = repeat(b, cosine, batch, p, q);
-    sine = repeat(b, sine, batch, p, q);
-    x = fourier_turn(b, x, cosine, sine);
-    x = fourier_rows(b, x, batch * p, q, sign);
+    cosine = repeat(b, cosine, batch, q, p);
+    sine = repeat(b, sine, batch, q, p);
+    x = fourier_turn(b, x, cosine, sine);       /* while the longer of the two lies along lanes */
+    x = map_wave(b, x, batch, q, p);            /* rows of j2 for each k1 */
+    x = rows_of(b, x, batch * p, q, sign, p);
     x = map_wave(b, x, batch, p, q);            /* [batch, k1, k2] to [batch, k2, k1] */
-    x.real = as_rows(b, x.real, batch, n);
-    x.imaginary = as_rows(b, x.imaginary, batch, n);
-    return x;
+    return as_rows_of(b, x, batch, n);
+}
+
+struct wave fourier_rows(struct hlo_builder *b, struct wave x, int64_t batch, int64_t n, int sign)
+{
+    return rows_of(b, x, batch, n, sign, 1);
 }
 
 /* dimension `dim` to the end of two dimensions, and back */
