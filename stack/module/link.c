@@ -18,6 +18,8 @@
 #define FLOWS_MAX 64                    /* loops and conditionals in each other */
 #define EXITS_MAX 4                     /* branches out of one */
 
+#define LATE_MAX 64                     /* copies that start inside a segment; more: before it */
+
 struct note {
     const char *text;
     uint32_t number;
@@ -48,6 +50,7 @@ struct linker {
     struct note *notes;                 /* by text */
     struct flow flow[FLOWS_MAX];
     int flow_count, counter_count, kernel_count;
+    struct { const struct link_item *item[LATE_MAX]; int count; } late;     /* COPY_STARTs */
 };
 
 static uint32_t note_number(struct linker *l, const char *text)
@@ -130,40 +133,6 @@ static const char *symbol_name(const struct linker *l, const struct isa_program 
     return arena_printf(l->a, "k%d_%s", l->kernel_count, p->symbol[i].name);
 }
 
-static void add_segment(struct linker *l, const struct isa_program *p, const char *note)
-{
-    const uint32_t *number = merge_notes(l, p, note), first = (uint32_t)l->bundle_count;
-
-    add_symbol(l, arena_printf(l->a, "k%d", l->kernel_count), first);
-    for (uint32_t i = 0; i < p->symbol_count; i++)
-        add_symbol(l, symbol_name(l, p, i), first + p->symbol[i].bundle);
-    for (uint32_t b = 0; b < p->bundle_count; b++) {
-        add_bundle(l, number[p->bundle[b].note]);
-        if (!note)                      /* its own notes are of lines */
-            l->bundle[l->bundle_count - 1].line = p->bundle[b].line;
-        for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
-            struct isa_op op = p->op[p->bundle[b].first_op + i];
-
-            if (op.code == OP_SBR)
-                op.operand[0].value += (int32_t)first;
-            add_op(l, &op);
-        }
-    }
-}
-
-/* The wait of a gap is charged to the marker behind it, so that the kernel does not get it. */
-static void add_kernel(struct linker *l, const struct link_item *item)
-{
-    uint32_t note = note_number(l, "between kernels");
-    int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
-
-    if (cycles > 0 && (l->kernel_count || l->flow_count))
-        put(l, note, isa_vdelay(I(cycles)));
-    put(l, note, isa_vtrace(I(l->kernel_count)));
-    add_segment(l, &item->segment->program, item->note);
-    l->kernel_count++;
-}
-
 static int check_flag(const struct linker *l, const struct link_item *item, struct err *e)
 {
     if (item->flag >= 0 && item->flag < l->chip->sync_flags)
@@ -192,11 +161,91 @@ static int32_t granules_of(const struct link_item *item)
     return (int32_t)(item->from->tile_count * GRANULES_PER_TILE);
 }
 
-static int add_copy(struct linker *l, const struct link_item *item, struct err *e)
+static void put_copy(struct linker *l, const struct link_item *item)
 {
     static const enum isa_opcode code[2][2] = {
         [SPACE_HBM] = {[SPACE_HBM] = OP_DMA_HBM_HBM, [SPACE_VMEM] = OP_DMA_HBM_VMEM},
         [SPACE_VMEM] = {[SPACE_HBM] = OP_DMA_VMEM_HBM, [SPACE_VMEM] = OP_DMA_VMEM_VMEM}};
+    const struct array *from = item->from, *to = item->to;
+
+    put(l, note_number(l, copy_note(l, item)),
+        isa_make_dma(code[from->space][to->space],
+                     I((int32_t)(from->address / ARRAY_GRANULE_BYTES)), I(granules_of(item)),
+                     I((int32_t)(to->address / ARRAY_GRANULE_BYTES)), I(item->flag)));
+}
+
+/*
+ * Where late copies start: the bundle of the first wait for a copy into vector memory, in straight
+ * code from the segment's first bundle on, into which nothing branches. 0: there is none.
+ */
+static uint32_t first_wait(const struct isa_program *p)
+{
+    bool has_asked = false;
+    uint32_t wait = 0;
+
+    for (uint32_t b = 0; b < p->bundle_count && !wait; b++)
+        for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
+            enum isa_opcode code = (enum isa_opcode)p->op[p->bundle[b].first_op + i].code;
+
+            if (code == OP_SBR || (code == OP_DMA_DONE && !has_asked))
+                return 0;
+            has_asked |= code == OP_DMA_HBM_VMEM;
+            if (code == OP_DMA_DONE)
+                wait = b;
+        }
+    for (uint32_t i = 0; i < p->op_count; i++)
+        if (p->op[i].code == OP_SBR && (uint32_t)p->op[i].operand[0].value <= wait)
+            return 0;
+    return wait;
+}
+
+static void put_late_copies(struct linker *l)
+{
+    for (int i = 0; i < l->late.count; i++)
+        put_copy(l, l->late.item[i]);
+    l->late.count = 0;
+}
+
+static void add_segment(struct linker *l, const struct isa_program *p, const char *note)
+{
+    const uint32_t *number = merge_notes(l, p, note), first = (uint32_t)l->bundle_count;
+    uint32_t wait = first_wait(p), late = (uint32_t)l->late.count;
+
+    add_symbol(l, arena_printf(l->a, "k%d", l->kernel_count), first);
+    for (uint32_t i = 0; i < p->symbol_count; i++)
+        add_symbol(l, symbol_name(l, p, i),
+                   first + p->symbol[i].bundle + (p->symbol[i].bundle > wait ? late : 0));
+    for (uint32_t b = 0; b < p->bundle_count; b++) {
+        if (b == wait)
+            put_late_copies(l);
+        add_bundle(l, number[p->bundle[b].note]);
+        if (!note)                      /* its own notes are of lines */
+            l->bundle[l->bundle_count - 1].line = p->bundle[b].line;
+        for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
+            struct isa_op op = p->op[p->bundle[b].first_op + i];
+
+            if (op.code == OP_SBR)
+                op.operand[0].value += (int32_t)(first + late);
+            add_op(l, &op);
+        }
+    }
+}
+
+/* The wait of a gap is charged to the marker behind it, so that the kernel does not get it. */
+static void add_kernel(struct linker *l, const struct link_item *item)
+{
+    uint32_t note = note_number(l, "between kernels");
+    int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
+
+    if (cycles > 0 && (l->kernel_count || l->flow_count))
+        put(l, note, isa_vdelay(I(cycles)));
+    put(l, note, isa_vtrace(I(l->kernel_count)));
+    add_segment(l, &item->segment->program, item->note);
+    l->kernel_count++;
+}
+
+static int check_copy(const struct linker *l, const struct link_item *item, struct err *e)
+{
     const struct array *from = item->from, *to = item->to;
     char x[128], y[128];
 
@@ -207,11 +256,19 @@ static int add_copy(struct linker *l, const struct link_item *item, struct err *
                        array_print(from, x, sizeof(x)));
     if (from->tile_count > INT32_MAX / GRANULES_PER_TILE)
         return err_set(e, "copy of %s: more than 256 GiB at once", from->name);
-    if (from->tile_count)
-        put(l, note_number(l, copy_note(l, item)),
-            isa_make_dma(code[from->space][to->space],
-                         I((int32_t)(from->address / ARRAY_GRANULE_BYTES)), I(granules_of(item)),
-                         I((int32_t)(to->address / ARRAY_GRANULE_BYTES)), I(item->flag)));
+    return 0;
+}
+
+static int add_copy(struct linker *l, const struct link_item *item, struct err *e)
+{
+    if (check_copy(l, item, e))
+        return -1;
+    if (!item->from->tile_count)
+        return 0;
+    if (item->is_beside && l->late.count < LATE_MAX)
+        l->late.item[l->late.count++] = item;
+    else
+        put_copy(l, item);
     return 0;
 }
 
@@ -433,6 +490,8 @@ static int add_barrier(struct linker *l, const struct link_item *item, struct er
 
 static int add_item(struct linker *l, const struct link_item *item, struct err *e)
 {
+    if (item->kind != LINK_SEGMENT && item->kind != LINK_COPY_START && item->kind != LINK_COPY_DONE)
+        put_late_copies(l);
     switch (item->kind) {
     case LINK_SEGMENT:
         add_kernel(l, item);
@@ -468,6 +527,7 @@ static int add_items(struct linker *l, const struct link_item *item, int count,
                 out->stats.vreg_peak = s->vreg_peak;
         }
     }
+    put_late_copies(l);
     out->first_bundle[count] = (uint32_t)l->bundle_count;
     if (l->flow_count)
         return err_set(e, "%d loops or conditionals have not ended", l->flow_count);

@@ -41,6 +41,8 @@ struct link_item {
                                         /* a scalar predicate */
     int flag;                           /* COPY_*: of this copy alone while it is under way; */
                                         /* BARRIER: of barriers alone; LOOP_EXIT, BRANCH: any free */
+    bool is_beside;                     /* COPY_START: inside the segment that comes next, behind */
+                                        /* the copies that it waits for first */
     int64_t count;                      /* LOOP_BEGIN; BRANCH, if assumed: 1 for true */
     bool is_assumed;                    /* `from` does not count: LOOP_EXIT leaves after the count */
                                         /* of LOOP_BEGIN, of which the same holds */

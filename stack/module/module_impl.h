@@ -77,6 +77,7 @@ struct module_shadow {
     int first;                          /* the step before which the copy starts */
     struct module_value *hbm, *vmem;
     int flag;
+    bool is_hidden;                     /* until it is read, kernels take longer than it does */
     bool is_again;                      /* read by a later step, too: the copy is there */
 };
 

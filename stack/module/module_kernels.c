@@ -126,13 +126,15 @@ static struct link_item *add_item(struct module *m, enum link_kind kind, const c
     return item;
 }
 
-static void add_copy(struct module *m, const struct module_shadow *s, enum link_kind kind)
+static struct link_item *add_copy(struct module *m, const struct module_shadow *s,
+                                  enum link_kind kind)
 {
     struct link_item *item = add_item(m, kind, s->hbm->array.name);
 
     item->from = &s->hbm->array;
     item->to = &s->vmem->array;
     item->flag = s->flag;
+    return item;
 }
 
 /* flags of copies end there */
@@ -152,30 +154,25 @@ static bool is_long(const struct module_plan *p, const struct module_shadow *s)
     return (double)s->hbm->array.bytes > (double)c->dma_core_gbps * (double)c->dma_read_ns;
 }
 
-static void add_starts(struct module *m, const struct module_plan *p, int step, bool is_behind)
-{
-    for (int i = 0; i < p->shadow_count; i++) {
-        const struct module_shadow *s = &p->shadow[i];
-        bool may_wait = s->step > step && is_long(p, s) &&
-                        !p->settings->kept;     /* its compiler's schedule says what starts first */
-
-        if (s->first == step && !s->is_again && may_wait == is_behind)
-            add_copy(m, s, LINK_COPY_START);
-    }
-}
-
 /*
- * Copies that start before a step, and those that are waited for there. A long one that a later
- * step reads starts behind the wait: beside it, it would take its share of the memory's rate from
- * what is needed now.
+ * Copies that start before a step, and those that are waited for there. One that a later step reads
+ * and that is long, or hidden by the kernels until then, starts behind the first copies of this
+ * step's kernel: before or beside them, it would take its share of the memory's rate from what is
+ * needed now.
  */
 static void add_copies_before(struct module *m, const struct module_plan *p, int step)
 {
-    add_starts(m, p, step, false);
+    for (int i = 0; i < p->shadow_count; i++) {
+        const struct module_shadow *s = &p->shadow[i];
+
+        if (s->first == step && !s->is_again)
+            add_copy(m, s, LINK_COPY_START)->is_beside =
+                s->step > step && (is_long(p, s) || s->is_hidden)
+                && !p->settings->kept;  /* its compiler's schedule says what starts first */
+    }
     for (int i = 0; i < p->shadow_count; i++)
         if (p->shadow[i].step == step && !p->shadow[i].is_again)
             add_copy(m, &p->shadow[i], LINK_COPY_DONE);
-    add_starts(m, p, step, true);
 }
 
 void module_plan_use_shadows(struct module_plan *p, bool is_used)

@@ -35,6 +35,7 @@
 #define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
 #define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
 #define SQUARE_ROWS 128
+#define VECTOR_ELEMS 1024               /* of an operation of the vector ALU */
 #define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
 
 int module_plan_copy_flags(const struct chip *c)
@@ -315,7 +316,9 @@ static double step_cycles(const struct module_plan *p, const struct module_step 
     for (int i = 0; i < s->result_count; i++)
         if (s->result[i]->array.space == SPACE_HBM)
             copies += copy_cycles(p, s->result[i]->array.bytes);
-    flops = (double)graph_flops(s->body) / chip_core_flops_per_cycle(p->settings->chip);
+    flops = (double)graph_flops(s->body)
+            / (is_product(s) ? chip_core_flops_per_cycle(p->settings->chip)
+                             : (double)(VECTOR_ELEMS * p->settings->chip->slots_valu));
     return flops > copies ? flops : copies;
 }
 
@@ -388,6 +391,17 @@ static bool add_shadow(struct module_plan *p, struct module *m, struct module_sh
     return b;
 }
 
+/* the kernels beside a copy take longer than it does, from the time at which it is asked for */
+static bool is_hidden(const struct module_plan *p, const struct module_shadow *s)
+{
+    const struct chip *c = p->settings->chip;
+    double latency = (double)(c->dma_read_ns * c->chip_clock_mhz) / 1e3, hidden = 0;
+
+    for (int step = s->first; step < s->step; step++)
+        hidden += step_cycles(p, &p->step[step]);
+    return hidden >= copy_cycles(p, s->hbm->array.bytes) + latency;
+}
+
 /* `last_start`: the last step before which the copy may start; true: it is made */
 static bool fetch_operand(struct module_plan *p, struct module *m, int step, int index,
                           int last_start)
@@ -397,6 +411,7 @@ static bool fetch_operand(struct module_plan *p, struct module *m, int step, int
     for (int start = earliest_start(p, step, v); start <= last_start; start++) {
         struct module_shadow s = {.step = step, .operand = index, .hbm = v, .first = start};
 
+        s.is_hidden = is_hidden(p, &s);
         if (add_shadow(p, m, s)) {
             m->prefetch_count++;
             return true;

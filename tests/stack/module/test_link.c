@@ -4,9 +4,11 @@
 #include "sim/machine/machine.h"
 #include "stack/module/link.h"
 #include "tests/rigs/chip_set.h"
+#include "isa/op_make.h"
 
 #define TILE_ELEMS 1024
 #define FLAG 5
+#define TILE_GRANULES (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)
 
 struct bench {
     struct arena arena;
@@ -312,6 +314,67 @@ TEST(copies_run_beside_kernels_and_are_waited_for)
     close_bench(&b);
 }
 
+/* a copy of 64 tiles into VMEM, `row` on, its wait, a loop behind it */
+static void make_copying_segment(struct bench *b, struct segment *s, struct segment *loop)
+{
+    struct isa_program *p = &s->program, *from = &loop->program;
+    const struct isa_op ask = isa_make_dma(OP_DMA_HBM_VMEM, I(0), I(64 * TILE_GRANULES), I(0), I(FLAG + 1));
+    const struct isa_op wait = isa_dma_done(I(FLAG + 1), I(64 * TILE_GRANULES));
+    const struct isa_op reset = isa_vsyncadd(I(FLAG + 1), I(-64 * TILE_GRANULES));
+    const struct isa_op first[] = {ask, wait, reset};
+
+    *s = *loop;
+    p->op = arena_array(&b->arena, from->op_count + 3, sizeof(*p->op));
+    p->bundle = arena_array(&b->arena, from->bundle_count + 3, sizeof(*p->bundle));
+    for (uint32_t i = 0; i < 3; i++) {
+        p->op[i] = first[i];
+        p->bundle[i] = (struct isa_bundle){.first_op = i, .op_count = 1};
+    }
+    for (uint32_t i = 0; i < from->op_count; i++) {
+        p->op[i + 3] = from->op[i];
+        if (p->op[i + 3].code == OP_SBR)
+            p->op[i + 3].operand[0].value += 3;
+    }
+    for (uint32_t i = 0; i < from->bundle_count; i++) {
+        p->bundle[i + 3] = from->bundle[i];
+        p->bundle[i + 3].first_op += 3;
+    }
+    p->op_count += 3;
+    p->bundle_count += 3;
+    p->symbol_count = 0;
+}
+
+/* what the kernel waits for first comes first, and its loop finds its way */
+TEST(a_copy_for_later_starts_behind_the_first_ones_of_a_kernel)
+{
+    struct array hbm = an_array(SPACE_HBM, 1 << 20, 512 * TILE_ELEMS);
+    struct array vmem = an_array(SPACE_VMEM, 2048 * 512, 512 * TILE_ELEMS);
+    cycle_t cycles[2];
+
+    for (int is_beside = 0; is_beside < 2; is_beside++) {
+        struct bench b;
+        struct segment s, loop;
+        struct link_result linked;
+
+        open_bench(&b, "dma.turn_copies=1");
+        make_segment(&b, &loop, 1024, 1.0f, 1.0f, 500);
+        make_copying_segment(&b, &s, &loop);
+        struct link_item item[] = {
+            {.kind = LINK_COPY_START, .from = &hbm, .to = &vmem, .flag = FLAG,
+             .is_beside = is_beside},
+            {.kind = LINK_SEGMENT, .segment = &s},
+            {.kind = LINK_COPY_DONE, .from = &hbm, .to = &vmem, .flag = FLAG}};
+
+        link_items(&b, item, 3, &linked);
+        set_rows(&b, 0, 1024, 0.0f);
+        run(&b, &linked);
+        cycles[is_beside] = machine_cycles(b.m);
+        assert_true(row_of_vmem(&b, 0, 1024) == 500.0f);
+        close_bench(&b);
+    }
+    assert_true(cycles[1] + 1000 < cycles[0]);
+}
+
 TEST(loops_of_items_nest)
 {
     struct bench b;
@@ -424,6 +487,7 @@ int main(void)
         cmocka_unit_test(steps_advance_registers_at_the_end_of_a_round),
         cmocka_unit_test(a_gap_stands_between_kernels_and_only_there),
         cmocka_unit_test(copies_run_beside_kernels_and_are_waited_for),
+        cmocka_unit_test(a_copy_for_later_starts_behind_the_first_ones_of_a_kernel),
         cmocka_unit_test(loops_of_items_nest),
         cmocka_unit_test(a_barrier_holds_both_cores_of_a_chip),
         cmocka_unit_test(what_cannot_be_linked_is_refused_by_name),
