@@ -140,6 +140,18 @@ TEST(windows_keep_the_first_of_equals)
 {
     check(&(struct expand_rig){.text =
         "HloModule m\n"
+        "s { a = f32[] parameter(0)\n b = f32[] parameter(1)\n n = s32[] constant(-65536)\n"
+        " s = s32[] bitcast-convert(a)\n t = s32[] bitcast-convert(b)\n"
+        " i = s32[] and(s, n)\n j = s32[] and(t, n)\n"
+        " x = f32[] bitcast-convert(i)\n y = f32[] bitcast-convert(j)\n"
+        " p = pred[] compare(x, y), direction=GE\n ROOT c = f32[] select(p, a, b) }\n"
+        "ENTRY e {\n x = f32[6,9] parameter(0)\n z = f32[] constant(-inf)\n"
+        " u = f32[6,9] reduce-precision(x), exponent_bits=8, mantissa_bits=2\n"
+        " v = s32[6,9] bitcast-convert(u)\n i = s32[6,9] iota(), iota_dimension=1\n"
+        " w = s32[6,9] add(v, i)\n y = f32[6,9] bitcast-convert(w)\n"
+        " ROOT r = f32[3,4] reduce-window(y, z), window={size=2x3 stride=2x2}, to_apply=s\n}\n"});
+    check(&(struct expand_rig){.text =
+        "HloModule m\n"
         "s { a = s32[] parameter(0)\n b = s32[] parameter(1)\n n = s32[] constant(3)\n"
         " x = s32[] and(a, n)\n y = s32[] and(b, n)\n p = pred[] compare(x, y), direction=GE\n"
         " ROOT c = s32[] select(p, a, b) }\n"
