@@ -57,6 +57,17 @@ static bool is_merge(const char *class)
     return false;
 }
 
+static bool is_known(const char *class)
+{
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
+        if (strcmp(functions[i].class, class) == 0)
+            return true;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (strcmp(others[i], class) == 0)
+            return true;
+    return operation_find(class) >= 0;
+}
+
 /* An .h5 of Keras 3 names no modules: no layer is called so, or it is called on two arrays, where
    the layer of this name is on a list of them. */
 static bool is_nameless_op(const json_t *layer)
@@ -71,7 +82,8 @@ static bool is_nameless_op(const json_t *layer)
         return false;
     if (is_merge(class))
         return json_array_size(args) > 1;
-    return operation_find(class) >= 0 && layer_find(class, &kind, &e) != 0;
+    return is_known(class) && (layer_find(class, &kind, &e) != 0 ||
+                               json_object_get(json_object_get(layer, "config"), "newshape"));
 }
 
 bool json_is_op(const json_t *layer)

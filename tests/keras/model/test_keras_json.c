@@ -392,6 +392,13 @@ TEST(an_operation_is_known_without_its_module)
                     "'input_layers': [['x', 0, 0]], 'output_layers': [['m', 0, 0]]"));
     assert_string_equal(m.layer[0]->operation, "Square");
     assert_true(*m.layer[1]->c.scale.value == 0.5);
+    model_fini(&m);
+    load(FUNCTIONAL(INPUT_X ", {'class_name': 'Relu', 'config': {'name': 'o'}, 'name': 'o', "
+                    "'inbound_nodes': [{'args': [" OF("x") "], 'kwargs': {}}]}, {'class_name': "
+                    "'Reshape', 'config': {'name': 'm', 'newshape': [-1, 2, 2]}, 'name': 'm', "
+                    "'inbound_nodes': [{'args': [" OF("o") "], 'kwargs': {}}]}",
+                    "'input_layers': [['x', 0, 0]], 'output_layers': [['m', 0, 0]]"));
+    expect_sample(m.output[0], SIZES(2, 2));
 }
 
 /* q = transpose(qkv, ...)[0] has its batch in front, although what it is a part of has not */
