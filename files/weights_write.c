@@ -118,6 +118,39 @@ static int write_h5(struct writer *w, struct bytes *to, struct err *e)
     return h5_write(w->item, w->item_count, to, e);
 }
 
+static bool is_operation(const json_t *layer)
+{
+    const json_t *config = json_object_get(layer, "config");
+    const json_t *node = json_array_get(json_object_get(layer, "inbound_nodes"), 0);
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+    enum layer_kind kind;
+    struct err e;
+
+    if (!class || !json_object_get(node, "args") || json_object_get(config, "trainable") ||
+        json_object_get(layer, "module"))
+        return false;
+    return layer_find(class, &kind, &e) != 0 || json_object_get(config, "newshape") ||
+           (json_array_size(json_object_get(node, "args")) > 1 && !json_object_get(config, "dtype"));
+}
+
+/*
+ * Operations of keras.ops get the module that an .h5 of Keras 3 leaves out, and without which Keras
+ * takes them for layers that there are not: none is called so, or one that is takes a list of arrays.
+ */
+static void name_operations(json_t *model)
+{
+    json_t *layers = json_object_get(json_object_get(model, "config"), "layers");
+
+    for (size_t i = 0; i < json_array_size(layers); i++) {
+        json_t *layer = json_array_get(layers, i);
+
+        if (json_object_get(json_object_get(layer, "config"), "layers"))
+            name_operations(layer);
+        else if (is_operation(layer))
+            json_object_set_new(layer, "module", json_string("keras.src.ops"));
+    }
+}
+
 /*
  * The model as Keras 3 reads it in a .keras: with a module, by which it finds the class. What an .h5
  * or a file of an older Keras says has none, TensorFlow.js has more around it.
@@ -140,6 +173,7 @@ static char *config_of(struct writer *w)
     if (class && strcmp(class, "Model") == 0)
         json_object_set_new(model, "class_name", json_string("Functional"));
     class = json_string_value(json_object_get(model, "class_name"));
+    name_operations(model);
     if (!json_object_get(model, "module"))
         json_object_set_new(model, "module", json_string(class && strcmp(class, "Functional") == 0
                                                              ? "keras.src.models.functional"
