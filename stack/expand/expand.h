@@ -12,6 +12,12 @@
 int expand_first_layer(struct graph *g, const struct graph_node *n, bool is_trained);
 
 /*
+ * A convolution along one dimension with one feature in and out, as one of many features, each by
+ * itself. NODE_NONE: `n` is another node, or has little to do.
+ */
+int expand_filter(struct graph *g, const struct graph_node *n);
+
+/*
  * A convolution of few channels whose windows lie side by side, as a product of patches.
  * NODE_NONE: `n` is another node.
  */

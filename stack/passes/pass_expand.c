@@ -7,6 +7,7 @@
  *
  *   convolution of bytes, and dots where units take none: of bf16 (stack/expand/bytes.c).
  *   first layers of many images: space to depth (stack/expand/first.c).
+ *   filters of one feature along one dimension: of segments side by side (stack/expand/filter.c).
  *   few channels in windows side by side: products of patches (stack/expand/patches.c).
  *   gradients by kernels of one pixel: operands change places (stack/expand/turned.c).
  *   dots of words, and small ones in several passes: by vectors, or of bytes (stack/expand/small.c).
@@ -112,6 +113,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
         first = expand_lookup(&w->to, n);
     if (first == NODE_NONE)
         first = expand_columns(&w->to, n);
+    if (first == NODE_NONE)
+        first = expand_filter(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_patches(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
