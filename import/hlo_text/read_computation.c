@@ -239,6 +239,19 @@ static int read_operation(struct hlo_reader *r, struct hlo_computation *c, struc
     return add_instruction(r, c, g);
 }
 
+/* the word before the result's name; an instruction may have that name itself */
+static bool take_root(struct hlo_scan *s)
+{
+    const char *at = s->at;
+
+    if (!hlo_scan_take_word(s, "ROOT"))
+        return false;
+    if (!hlo_scan_see(s, '='))
+        return true;
+    s->at = at;
+    return false;
+}
+
 static int read_instruction(struct hlo_reader *r, struct hlo_computation *c)
 {
     struct hlo_scan *s = &r->scan;
@@ -246,7 +259,7 @@ static int read_instruction(struct hlo_reader *r, struct hlo_computation *c)
     bool is_root;
 
     begin(r, &g);
-    is_root = hlo_scan_take_word(s, "ROOT");
+    is_root = take_root(s);
     if (is_root && c->root >= 0)
         return hlo_scan_error(s, g.at, "the computation has a ROOT already");
     if (hlo_scan_name(s, &g.name, "an instruction") || hlo_scan_want(s, '='))

@@ -63,6 +63,8 @@ int mlir_read_signature(struct mlir_reader *r, struct mlir_draft *d, enum mlir_r
     if (results == MLIR_RESULTS_NONE) {
         r->signature.count = d->signature_mark;
     } else if (results != MLIR_RESULTS_EACH) {
+        if (r->signature.count == d->signature_mark)    /* `()` */
+            return mlir_fail_at(r, at, "expected a type of the result");
         r->signature.item[d->signature_mark] = r->signature.item[r->signature.count - 1];
         r->signature.count = d->signature_mark + 1;
     }
