@@ -11,11 +11,10 @@
 #include "tests/generate/random_hlo.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char *const slices[] = {"v5e", "v3-1", "v6e", "v2"};
 
@@ -289,28 +288,14 @@ TEST(assumed_ways_take_the_same_cycles_in_both_modes)
 
 /* ----- random graphs */
 
-static uint64_t given_seed;
-static int graph_count;                 /* 0: as many as each test says */
-
-/* half of the seeds are always the same */
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
 
 static void check_random(const char *slice, unsigned groups, int count, bool megacore)
 {
     int refused = 0;
 
-    count = graph_count ? graph_count : count;
+    count = seeds_count(count);
     for (int i = 0; i < count; i++) {
-        uint64_t seed = seed_of(i);
+        uint64_t seed = seeds_at(i);
         struct random_hlo h = {.seed = seed, .groups = groups | RANDOM_FLOW, .op_count = 6,
                                .elems_max = 3000};
         struct module_rig r = {.slice = slice, .uses_hlo_inputs = true, .may_refuse = true,
@@ -324,8 +309,8 @@ static void check_random(const char *slice, unsigned groups, int count, bool meg
         refused += r.refusal[0] != '\0';
         one_graph_again();
     }
-    print_message("%s: seeds %lld..%lld, %d of %d graphs refused\n", slice, (long long)seed_of(0),
-                  (long long)seed_of(count - 1), refused, count);
+    print_message("%s: seeds %lld..%lld, %d of %d graphs refused\n", slice, (long long)seeds_at(0),
+                  (long long)seeds_at(count - 1), refused, count);
     if (refused * 10 > count)
         fail_msg("%d of %d graphs refused on %s", refused, count, slice);
 }
@@ -361,7 +346,6 @@ int main(int argc, char **argv)
         RUN(random_ways_of_all_work), RUN(random_ways_of_both_cores),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,10 +10,9 @@
 #include "stack/hlo/rewrite.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
-#include <time.h>
 
 #define STATES_MAX 4
 #define TRIPS 3
@@ -22,8 +21,6 @@ static const char *const slices[] = {"v5e", "v3-1", "v6e", "v7x"};
 static const struct { int rank; int64_t dim[3]; } sizes[] = {
     {1, {15}}, {1, {300}}, {2, {24, 200}}, {2, {5, 7}}, {3, {3, 8, 130}}};
 
-static uint64_t given_seed;
-static int graph_count;
 
 static struct shape size_of(size_t i)
 {
@@ -132,20 +129,9 @@ static int draw(struct graph *b, struct rng *r, const int *state, int states, in
     return graph_binary(b, ops[kind % 4], x, draw(b, r, state, states, depth - 1));
 }
 
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
-
 TEST(states_that_become_what_is_drawn)
 {
-    int count = graph_count ? graph_count : 60;
+    int count = seeds_count(60);
 
     for (int i = 0; i < count; i++) {
         int s[STATES_MAX], states;
@@ -153,17 +139,17 @@ TEST(states_that_become_what_is_drawn)
         struct graph *b;
         struct rng r;
 
-        rng_init(&r, seed_of(i));
+        rng_init(&r, seeds_at(i));
         states = 2 + (int)rng_below(&r, STATES_MAX - 1);
         shape = size_of(rng_below(&r, COUNT_OF(sizes)));
         b = new_body(states, shape, s);
         for (int k = 0; k < states; k++)
             graph_output(b, draw(b, &r, s, states, 3), names[k], -1);
         loop_over(b, states, shape);
-        g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-        check(slices[rng_below(&r, COUNT_OF(slices))], seed_of(i));
+        g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+        check(slices[rng_below(&r, COUNT_OF(slices))], seeds_at(i));
     }
-    print_message("seeds %lld..%lld\n", (long long)seed_of(0), (long long)seed_of(count - 1));
+    seeds_print(count);
 }
 
 int main(int argc, char **argv)
@@ -174,7 +160,6 @@ int main(int argc, char **argv)
         RUN(states_that_become_what_is_drawn),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,7 @@
  * Starts of slices that follow from the rounds of loops: what is found out of them, that values
  * stay what they were, and that timing mode takes the cycles that values take.
  *
- * test_trips [first seed [graphs]] draws other loops; without, half of the seeds are fixed and half
- * follow from the date, and are printed.
+ * test_trips [first seed [graphs]] draws other loops (tests/rigs/seeds.h).
  */
 #include "base/rng.h"
 #include "stack/hlo/rewrite.h"
@@ -11,10 +10,9 @@
 #include "stack/passes/trips.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
-#include <time.h>
 
 #define ROWS 23
 #define WIDTH 40
@@ -293,42 +291,28 @@ static void draw_loop(struct draw *d, struct graph *to, int depth, int *table, i
     *sum = graph_tuple_element(to, all, 1);
 }
 
-static uint64_t given_seed;
-static int graph_count = 30;
-
-/* half of the seeds are always the same */
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
 
 TEST(drawn_loops_have_the_values_that_they_had)
 {
     static const char *const slices[] = {"v5e", "v3-1", "v6e", "v2"};
 
-    for (int i = 0; i < graph_count; i++) {
+    for (int i = 0; i < seeds_count(30); i++) {
         struct module_rig r = {.slice = slices[i % 4]};
         int table = graph_parameter(&g, table_shape(), "table");
         int sum = graph_parameter(&g, row_shape(), "sum");
         struct draw d = {0};
 
-        rng_init(&d.rng, seed_of(i));
+        rng_init(&d.rng, seeds_at(i));
         draw_loop(&d, &g, LOOPS_MAX - 1, &table, &sum);
         graph_output(&g, table, "table", -1);
         graph_output(&g, sum, "sum", -1);
-        g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-        module_rig_check(&r, &g, seed_of(i));
+        g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+        module_rig_check(&r, &g, seeds_at(i));
         graph_know_trips(&g);           /* for the interpreter, too */
-        module_rig_check(&r, &g, seed_of(i));
+        module_rig_check(&r, &g, seeds_at(i));
         one_graph_again();
     }
-    print_message("seeds %lld and %lld on\n", (long long)seed_of(0), (long long)seed_of(1));
+    seeds_print(seeds_count(30));
 }
 
 int main(int argc, char **argv)
@@ -339,7 +323,6 @@ int main(int argc, char **argv)
         RUN(drawn_loops_have_the_values_that_they_had),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : graph_count;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,16 @@
  * Filters, convolutions along one dimension with one feature in and out: whatever their taps, paddings
  * and order of dimensions, do their values stay, and do they take the lanes?
  *
- * test_filter [first seed [graphs]] draws others; without, half of the seeds are fixed and half
- * follow from the date, and are printed.
+ * test_filter [first seed [graphs]] draws others (tests/rigs/seeds.h).
  */
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
-#include <time.h>
 
-static uint64_t given_seed;
-static int graph_count;
 static struct rng rng;
 
 static int64_t below(int64_t end) { return (int64_t)rng_below(&rng, (uint32_t)end); }
@@ -58,34 +54,23 @@ static void draw_filter(struct filter *f)
     f->has_features_first = below(2);
 }
 
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
-
 TEST(any_filter_keeps_its_values)
 {
     static const char *const slices[] = {"v5e", "v3-1", "v6e"};
-    int count = graph_count ? graph_count : 40;
+    int count = seeds_count(40);
 
     for (int i = 0; i < count; i++) {
         struct module_rig r = {.slice = slices[i % 3]};
         struct filter f;
 
-        rng_init(&rng, seed_of(i));
+        rng_init(&rng, seeds_at(i));
         draw_filter(&f);
         add_filter(&f, below(3) ? PRECISION_DEFAULT : PRECISION_HIGHEST);
-        g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-        module_rig_check(&r, &g, seed_of(i));
+        g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+        module_rig_check(&r, &g, seeds_at(i));
         one_graph_again();
     }
-    print_message("seeds %lld..%lld\n", (long long)seed_of(0), (long long)seed_of(count - 1));
+    seeds_print(count);
 }
 
 /* a lane for each segment: in one lane 2.3 million cycles */
@@ -105,7 +90,6 @@ int main(int argc, char **argv)
         RUN(any_filter_keeps_its_values), RUN(a_long_filter_takes_the_lanes),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,17 @@
  * of points, distances to centres, forces. Do values stay, whoever reads them, and is none of it
  * mostly padding?
  *
- * test_islands [first seed [graphs]] draws others; without, half of the seeds are fixed and half
- * follow from the date, and are printed.
+ * test_islands [first seed [graphs]] draws others (tests/rigs/seeds.h).
  */
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static uint64_t given_seed;
-static int graph_count;
 static struct rng rng;
 
 static int64_t below(int64_t end) { return (int64_t)rng_below(&rng, (uint32_t)end); }
@@ -93,34 +89,23 @@ static void draw_readers(int x)
     }
 }
 
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
-
 TEST(any_islands_have_their_values)
 {
     static const char *const slices[] = {"v5e", "v3-1", "v6e"};
-    int count = graph_count ? graph_count : 60;
+    int count = seeds_count(60);
 
     for (int i = 0; i < count; i++) {
         struct module_rig r = {.slice = slices[i % 3]};
         struct shape s;
 
-        rng_init(&rng, seed_of(i));
+        rng_init(&rng, seeds_at(i));
         s = draw_shape();
         draw_readers(draw_work(&s));
-        g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-        module_rig_check(&r, &g, seed_of(i));
+        g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+        module_rig_check(&r, &g, seeds_at(i));
         one_graph_again();
     }
-    print_message("seeds %lld..%lld\n", (long long)seed_of(0), (long long)seed_of(count - 1));
+    seeds_print(count);
 }
 
 /* row-major 543 thousand cycles */
@@ -146,7 +131,6 @@ int main(int argc, char **argv)
         RUN(any_islands_have_their_values), RUN(distances_of_points_are_not_padded),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

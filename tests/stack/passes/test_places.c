@@ -3,24 +3,20 @@
  * operand's rows, that a literal has, or that are computed: whatever becomes of them (slices,
  * comparisons, rows of a transposed array), do values stay?
  *
- * test_places [first seed [graphs]] draws others; without, half of the seeds are fixed and half
- * follow from the date, and are printed.
+ * test_places [first seed [graphs]] draws others (tests/rigs/seeds.h).
  */
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BATCH_DIMS_MAX 2                /* of the indices */
 #define MOVED_MAX 6000                  /* elements, some of which kernels move one by one */
 
-static uint64_t given_seed;
-static int graph_count;
 static struct rng rng;
 
 struct places {
@@ -188,39 +184,28 @@ static void add_node(struct places *p)
     graph_output(&g, made, "made", -1);
 }
 
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
-
 TEST(any_places_are_found)
 {
     static const char *const slices[] = {"v5e", "v3-1", "v6e"};
     static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_S32, DTYPE_BF16};
-    int count = graph_count ? graph_count : 200;
+    int count = seeds_count(200);
 
     for (int i = 0; i < count; i++) {
         struct module_rig r = {.slice = slices[i % 3]};
         struct places p;
         struct shape rows;
 
-        rng_init(&rng, seed_of(i));
+        rng_init(&rng, seeds_at(i));
         draw_places(&p, dtypes[below(COUNT_OF(dtypes))]);
         rows = rows_of(&p);
         if (rows.rank <= 6 && shape_elems(&rows) <= MOVED_MAX) {
             add_node(&p);
-            g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-            module_rig_check(&r, &g, seed_of(i));
+            g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+            module_rig_check(&r, &g, seeds_at(i));
         }
         one_graph_again();
     }
-    print_message("seeds %lld..%lld\n", (long long)seed_of(0), (long long)seed_of(count - 1));
+    seeds_print(count);
 }
 
 static int64_t cycles_of(const char *name)
@@ -322,7 +307,6 @@ int main(int argc, char **argv)
         RUN(rows_that_indices_count_are_compared),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,23 +2,19 @@
  * Gathers and scatters of a window for each of a batch, whose index vectors have a number for every
  * dimension: do zeros among them go, and nothing else, so that values stay and windows are rows?
  *
- * test_starts [first seed [graphs]] draws others; without, half of the seeds are fixed and half
- * follow from the date, and are printed.
+ * test_starts [first seed [graphs]] draws others (tests/rigs/seeds.h).
  */
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define NUMBERS 3                       /* of an index vector: along all dimensions but the batch */
 
-static uint64_t given_seed;
-static int graph_count;
 static struct rng rng;
 
 static int64_t below(int64_t end) { return (int64_t)rng_below(&rng, (uint32_t)end); }
@@ -113,34 +109,23 @@ static void add_windows(const struct windows *w, int vectors, bool is_gather, bo
     graph_output(&g, made, "made", is_gather || below(2) ? -1 : g.node[table].parameter_index);
 }
 
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
-
 TEST(any_windows_begin_where_they_did)
 {
     static const char *const slices[] = {"v5e", "v3-1", "v6e"};
-    int count = graph_count ? graph_count : 60;
+    int count = seeds_count(60);
 
     for (int i = 0; i < count; i++) {
         struct module_rig r = {.slice = slices[i % 3]};
         struct windows w;
 
-        rng_init(&rng, seed_of(i));
+        rng_init(&rng, seeds_at(i));
         draw_sizes(&w);
         add_windows(&w, draw_vectors(&w), below(2), below(2));
-        g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-        module_rig_check(&r, &g, seed_of(i));
+        g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+        module_rig_check(&r, &g, seeds_at(i));
         one_graph_again();
     }
-    print_message("seeds %lld..%lld\n", (long long)seed_of(0), (long long)seed_of(count - 1));
+    seeds_print(count);
 }
 
 /* tiles of a cache, each at its place: by elements 1,024 times as much of the scalar side */
@@ -181,7 +166,6 @@ int main(int argc, char **argv)
         RUN(a_batch_of_updates_leaves_a_large_table_where_it_lies),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,16 @@
  * Dynamic slices and updates of vectors, and gathers and scatters by one index, from starts inside
  * and outside: the same elements as on the host, and not element by element.
  *
- * test_vectors [first seed [graphs]] draws others; without, half of the seeds are fixed and half
- * follow from the date, and are printed.
+ * test_vectors [first seed [graphs]] draws others (tests/rigs/seeds.h).
  */
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
-#include <stdlib.h>
-#include <time.h>
 
-static uint64_t given_seed;
-static int graph_count;
 static struct rng rng;
 
 static int64_t below(int64_t end) { return (int64_t)rng_below(&rng, (uint32_t)end); }
@@ -85,17 +81,6 @@ static void add_gather(enum graph_dtype t, int64_t length, int64_t count)
     graph_output(&g, graph_gather(&g, x, index, &how), "gathered", -1);
 }
 
-static uint64_t seed_of(int i)
-{
-    static uint64_t today;
-
-    if (given_seed)
-        return given_seed + (uint64_t)i;
-    if (!today)
-        today = 1000 + (uint64_t)time(NULL) % 1000000 * 100;
-    return (i % 2 ? today : 1) + (uint64_t)i;
-}
-
 /* near whole rows and tiles, or anything */
 static int64_t drawn_length(void)
 {
@@ -112,25 +97,25 @@ TEST(any_part_of_any_vector)
     static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_F32, DTYPE_S32, DTYPE_U32,
                                              DTYPE_BF16, DTYPE_S8, DTYPE_U8, DTYPE_PRED};
     static const char *const slices[] = {"v5e", "v3-1", "v7x", "v2"};
-    int count = graph_count ? graph_count : 120;
+    int count = seeds_count(120);
 
     for (int i = 0; i < count; i++) {
         struct module_rig r = {.slice = NULL};
         int64_t length, part;
         enum graph_dtype t;
 
-        rng_init(&rng, seed_of(i));
+        rng_init(&rng, seeds_at(i));
         length = drawn_length();
         part = below(3) ? 1 + below(length) : below(2) ? 1 : 128 * (1 + below(length / 128 + 1));
         part = part > length ? length : part;
         t = types[below(COUNT_OF(types))];
         r.slice = slices[below(COUNT_OF(slices))];
         add[below(COUNT_OF(add))](t, length, part);
-        g.name = arena_printf(&arena, "seed %lld", (long long)seed_of(i));
-        module_rig_check(&r, &g, seed_of(i));
+        g.name = arena_printf(&arena, "seed %lld", (long long)seeds_at(i));
+        module_rig_check(&r, &g, seeds_at(i));
         one_graph_again();
     }
-    print_message("seeds %lld..%lld\n", (long long)seed_of(0), (long long)seed_of(count - 1));
+    seeds_print(count);
 }
 
 static int64_t cycles_of(void (*add)(enum graph_dtype, int64_t, int64_t), int64_t length,
@@ -163,7 +148,6 @@ int main(int argc, char **argv)
         RUN(any_part_of_any_vector), RUN(no_element_is_moved_by_itself),
     };
 
-    given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
-    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
