@@ -130,6 +130,16 @@ const struct mosaic_attr *mosaic_attr(const struct mosaic_op *op, const char *na
     return NULL;
 }
 
+uint32_t mosaic_reduced_dims(const struct mosaic_op *op)
+{
+    const struct mosaic_attr *dims = mosaic_attr(op, "reduction_dims");
+    uint32_t mask = 0;
+
+    for (int i = 0; dims && dims->kind == MOSAIC_ATTR_INTS && i < dims->count; i++)
+        mask |= 1u << dims->ints[i];
+    return mask;
+}
+
 int64_t mosaic_int(const struct mosaic_op *op, const char *name, int64_t otherwise)
 {
     const struct mosaic_attr *a = mosaic_attr(op, name);

@@ -183,6 +183,8 @@ int64_t mosaic_int(const struct mosaic_op *op, const char *name, int64_t otherwi
 /* a constant whose elements are all +0 or the whole number 0 */
 bool mosaic_is_zero(const struct mosaic_value *v);
 const char *mosaic_text(const struct mosaic_op *op, const char *name, const char *otherwise);
+/* the dimensions that a reduction goes along: bit d for dimension d */
+uint32_t mosaic_reduced_dims(const struct mosaic_op *op);
 /* what a reduction of this kind ("add", "maxsi", ...) may begin with; false: of no such kind */
 bool mosaic_neutral(const char *kind, enum mosaic_element e, uint32_t *word);
 /* The first operand of a group (segment), and how many it has. */

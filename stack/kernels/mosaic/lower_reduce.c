@@ -128,16 +128,6 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
     return 0;
 }
 
-static uint32_t mask_of(const struct mosaic_op *op)
-{
-    const struct mosaic_attr *dims = mosaic_attr(op, "reduction_dims");
-    uint32_t mask = 0;
-
-    for (int i = 0; dims && dims->kind == MOSAIC_ATTR_INTS && i < dims->count; i++)
-        mask |= 1u << dims->ints[i];
-    return mask;
-}
-
 static bool is_neutral_start(const struct mosaic_op *op, opnd neutral)
 {
     const struct mosaic_op *start = op->operand[1]->op;
@@ -156,7 +146,7 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     struct tile_layout layout = tile_layout_of(l, from);
     struct reduction r = {.op = op, .from = from, .kind = mosaic_text(op, "kind", ""),
                           .element = from->type.element};
-    uint32_t mask = mask_of(op);
+    uint32_t mask = mosaic_reduced_dims(op);
     bool keeps = false;
     int64_t outer;
     struct place p;

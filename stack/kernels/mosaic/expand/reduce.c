@@ -6,16 +6,6 @@
 
 #include <string.h>
 
-static uint32_t mask_of(const struct mosaic_op *op)
-{
-    const struct mosaic_attr *dims = mosaic_attr(op, "reduction_dims");
-    uint32_t mask = 0;
-
-    for (int i = 0; dims && dims->kind == MOSAIC_ATTR_INTS && i < dims->count; i++)
-        mask |= 1u << dims->ints[i];
-    return mask;
-}
-
 static expanded reduce(struct expand *e, expanded x, int dim, const char *kind, expanded start)
 {
     const expanded operand[] = {x, start};
@@ -73,7 +63,7 @@ bool expand_reduction(struct expand *e, const struct mosaic_op *op, expanded *re
 {
     const struct mosaic_type *t = &op->operand[0]->type;
     const char *kind = mosaic_text(op, "kind", "");
-    uint32_t mask = mask_of(op), neutral;
+    uint32_t mask = mosaic_reduced_dims(op), neutral;
     bool is_widened = t->element == MOSAIC_BF16 && mask != 1u << (t->rank - 1);
     int left_over = __builtin_popcount(mask);
     expanded x = expand_operand(e, op, 0), start = expand_operand(e, op, 1);
