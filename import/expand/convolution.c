@@ -1,11 +1,23 @@
 /*
- * Convolutions of integers that the matrix unit does not take, of more than 8 bits: at each place of
- * the window a product of matrices, which integers of all widths have.
+ * Convolutions that no kernel takes, at each place of the window a product of matrices: those of
+ * integers of more than 8 bits, which products have in all widths, and those along more than three
+ * dimensions, as moments of patches have them.
  */
 #include "import/expand/conv_steps.h"
 #include "import/expand/site.h"
 
-enum { PLACES_MAX = 1024 };
+enum { PLACES_MAX = 1024, SPACE_MAX = 3 };     /* SPACE_MAX: of kernels, stack/hlo/graph.h */
+
+/* products of floats are added up in f32 */
+static enum hlo_element sum_element(enum hlo_element e)
+{
+    return hlo_element_is_float(e) ? ELEMENT_F32 : e;
+}
+
+static enum hlo_precision precision_of(const struct hlo_instruction *i)
+{
+    return i->precision[0] > i->precision[1] ? i->precision[0] : i->precision[1];
+}
 
 /* of groups, [groups, batch, space .., out of a group] */
 static int product_at(struct conv_steps *s, int64_t place)
@@ -20,7 +32,7 @@ static int product_at(struct conv_steps *s, int64_t place)
     x = hlo_reshape(s->b, x, 3 + s->space, dim);
     y = hlo_reshape(s->b, y, 3, (int64_t[]){s->groups, s->out / s->groups, s->in});
     return hlo_dot(s->b, x, y, arena_copy(s->b->module->arena, &dot, 1, sizeof(dot)),
-                   ar_element(s->b, x), HLO_PRECISION_DEFAULT);
+                   sum_element(ar_element(s->b, x)), precision_of(s->from));
 }
 
 /* to [batch, out, space ..] */
@@ -51,6 +63,7 @@ static int convolved(struct expand_site *s, const struct hlo_instruction *from, 
 
         sum = sum < 0 ? product : ar_add(s->b, sum, product);
     }
+    sum = hlo_convert(s->b, sum, from->type.element);
     return conv_steps_end(&steps, groups_to_features(&steps, sum));
 }
 
@@ -100,26 +113,40 @@ static int as_floats(struct expand_site *s)
     return hlo_copy_instruction(s->b, &made, operand);
 }
 
-int expand_convolution(struct expand_site *s)
+static bool is_deep(const struct hlo_instruction *i)
 {
-    enum hlo_element e = s->from->type.element;
-    int operand[2], made;
-    int64_t places = 1;
+    enum hlo_element e = i->type.element;
 
-    if (!is_wide_integer(expand_operand_type(s, 0)->element) &&
-        !is_wide_integer(expand_operand_type(s, 1)->element))
-        return EXPAND_KEEP;
-    if (!hlo_element_is_integer(e))
-        return hlo_element_is_float(e) ? as_floats(s) : EXPAND_KEEP;
+    return hlo_detail(i)->window_count > SPACE_MAX && (e == ELEMENT_F32 || e == ELEMENT_BF16);
+}
+
+static int by_places(struct expand_site *s, const int *operand)
+{
+    int64_t places = 1;
+    int made;
+
     for (int d = 0; d < hlo_detail(s->from)->window_count; d++) {
         places *= hlo_detail(s->from)->window[d].size;
         if (places > PLACES_MAX)
             return expand_refuse(s, "a window of more than %d places of %s", PLACES_MAX,
-                                 hlo_element_name(e));
+                                 hlo_element_name(s->from->type.element));
     }
+    made = hlo_detail(s->from)->conv->batch_groups > 1 ? batch_groups(s, operand)
+                                                       : convolved(s, s->from, operand);
+    return made < 0 ? EXPAND_KEEP : made;
+}
+
+int expand_convolution(struct expand_site *s)
+{
+    enum hlo_element e = s->from->type.element;
+    int operand[2];
+
+    if (!is_wide_integer(expand_operand_type(s, 0)->element) &&
+        !is_wide_integer(expand_operand_type(s, 1)->element))
+        return is_deep(s->from) ? by_places(s, s->operand) : EXPAND_KEEP;
+    if (!hlo_element_is_integer(e))
+        return hlo_element_is_float(e) ? as_floats(s) : EXPAND_KEEP;
     for (int k = 0; k < 2; k++)
         operand[k] = hlo_convert(s->b, s->operand[k], e);
-    made = hlo_detail(s->from)->conv->batch_groups > 1 ? batch_groups(s, operand)
-                                           : convolved(s, s->from, operand);
-    return made < 0 ? EXPAND_KEEP : made;
+    return by_places(s, operand);
 }

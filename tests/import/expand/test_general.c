@@ -1,6 +1,7 @@
 /*
  * What neither the network nor the matrix unit nor the compiler's windows take as it is: sums over
- * devices of any type by any computation, sums of narrow integers, convolutions of wide ones,
+ * devices of any type by any computation, sums of narrow integers, convolutions of wide ones
+ * and along more than three dimensions,
  * select-and-scatter of 64 bits.
  */
 #include "tests/test.h"
@@ -123,6 +124,28 @@ TEST(convolutions_of_wide_integers)
         " ROOT r = f32[2,7,5] convolution(x, y), window={size=3}, dim_labels=b0f_0io->b0f\n}\n"});
 }
 
+/* four of them in groups of features and of the batch, five in bf16 */
+TEST(convolutions_along_more_than_three_dimensions)
+{
+    static const char highest[] = " operand_precision={highest,highest}\n}\n";
+
+    check(&(struct expand_rig){.bound = 1e-6, .floor = 10, .text = text_of(
+        "HloModule m\nENTRY e {\n x = f32[2,4,5,3,4,3] parameter(0)\n"
+        " y = f32[6,2,2,1,2,3] parameter(1)\n"
+        " ROOT r = f32[2,6,3,3,3,2] convolution(x, y), window={size=2x1x2x3 stride=2x1x1x1"
+        " pad=1_0x0_0x0_0x1_0}, dim_labels=bf0123_oi0123->bf0123, feature_group_count=2,%s", highest)});
+    check(&(struct expand_rig){.bound = 1e-6, .floor = 10, .text = text_of(
+        "HloModule m\nENTRY e {\n x = f32[4,3,2,3,2,2] parameter(0)\n"
+        " y = f32[2,1,2,1,2,6] parameter(1)\n"
+        " ROOT r = f32[2,2,2,2,2,6] convolution(x, y), window={size=2x1x2x1 rhs_reversal=1x0x0x0},"
+        " dim_labels=b0123f_0123io->b0123f, batch_group_count=2,%s", highest)});
+    check(&(struct expand_rig){.bound = 1e-2, .floor = 10, .text =
+        "HloModule m\nENTRY e {\n x = bf16[1,2,3,2,3,2,2] parameter(0)\n"
+        " y = bf16[3,2,2,2,1,2,1] parameter(1)\n"
+        " ROOT r = bf16[1,3,2,1,3,1,2] convolution(x, y), window={size=2x2x1x2x1},"
+        " dim_labels=bf01234_oi01234->bf01234\n}\n"});
+}
+
 static void select_and_scatter(const char *e, const char *direction, const char *op, double bound)
 {
     check(&(struct expand_rig){.bound = bound, .floor = 1, .text = text_of(
@@ -191,6 +214,7 @@ int main(void)
         cmocka_unit_test(devices_combine_narrow_integers),
         cmocka_unit_test(sums_and_products_of_narrow_integers_wrap),
         cmocka_unit_test(convolutions_of_wide_integers),
+        cmocka_unit_test(convolutions_along_more_than_three_dimensions),
         cmocka_unit_test(windows_keep_the_first_of_equals),
         cmocka_unit_test(scatters_into_scalars),
         cmocka_unit_test(select_and_scatter_of_64_bits),
