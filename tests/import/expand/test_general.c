@@ -1,8 +1,7 @@
 /*
  * What neither the network nor the matrix unit nor the compiler's windows take as it is: sums over
- * devices of any type by any computation, sums of narrow integers, convolutions of wide ones
- * and along more than three dimensions,
- * select-and-scatter of 64 bits.
+ * devices of any type by any computation, sums of narrow integers, convolutions of wide ones and
+ * along more than three dimensions, select-and-scatter of 64 bits.
  */
 #include "tests/test.h"
 
