@@ -510,8 +510,9 @@ static bool is_computation(const struct wire_field *f)
     const unsigned char *p = f->data;
     struct wire_field first;
 
-    return f->id == 3 && f->kind == 2 && p && wire_next(&p, f->data + f->bytes, &first) &&
-           first.kind == 2;
+    if (f->id != 3 || f->kind != 2)
+        return false;
+    return f->bytes == 0 || (wire_next(&p, f->data + f->bytes, &first) && first.kind == 2);
 }
 
 /* An HloProto has the module as its first field; a module has its name there. */

@@ -233,10 +233,12 @@ static struct memo_key key_of(const struct dot_step *s, int is_last)
 
         memcpy(&x, s->epilogue, sizeof(x));
         x.op = NULL;
-        x.is_edge = NULL;
+        x.is_edge = x.is_late = NULL;
         memo_key_add(&k, &x, sizeof(x));
         memo_key_add(&k, s->epilogue->op, count * sizeof(*s->epilogue->op));
         memo_key_add(&k, s->epilogue->is_edge, count * sizeof(*s->epilogue->is_edge));
+        if (s->epilogue->is_late)
+            memo_key_add(&k, s->epilogue->is_late, count * sizeof(*s->epilogue->is_late));
     }
     return k;
 }
