@@ -103,6 +103,15 @@ static void describe(struct PJRT_TopologyDescription *t)
     t->attribute_count = 2;
 }
 
+/* where the cores of a chip are one device, part of a chip is none */
+static int check_devices(const struct PJRT_TopologyDescription *t, struct err *e)
+{
+    if (t->device_count > 0)
+        return 0;
+    return err_set(e, "%s is no device: the %d cores of a %s chip are one; the smallest slice is %s-%d",
+                   t->name, t->cores_each, t->slice.chip_name, t->slice.chip_name, t->cores_each);
+}
+
 struct PJRT_TopologyDescription *topology_make(const char *slice_name, struct err *e)
 {
     struct PJRT_TopologyDescription *t = mem_alloc(sizeof(*t));
@@ -116,6 +125,10 @@ struct PJRT_TopologyDescription *topology_make(const char *slice_name, struct er
         return NULL;
     }
     describe(t);
+    if (check_devices(t, e)) {
+        topology_free(t);
+        return NULL;
+    }
     return t;
 }
 

@@ -10,8 +10,9 @@
  * images are products from here on (pixel_product.h); products have rows and columns exchanged where
  * that saves copies (layout_product.c). What comes behind them
  * follows, elementwise, in windows and in reductions; elementwise work that nobody gives an order
- * takes the one with the least padding (layout_islands.c); what has no wish follows its readers. Parameters, outputs and all other operations are row-major as
- * the program has them: XLA's default for the entry of a module.
+ * takes the one with the least padding (layout_islands.c); what has no wish follows its readers.
+ * Parameters, outputs and all other operations are row-major as the program has them: XLA's default
+ * for the entry of a module.
  */
 #include "stack/passes/pass.h"
 

@@ -508,6 +508,15 @@ TEST(a_shape_in_a_kind_of_memory_is_told)
                  PJRT_Error_Code_INVALID_ARGUMENT, "0..2");
 }
 
+/* one core of a chip whose two cores are one device */
+TEST(part_of_a_device_is_refused)
+{
+    ARGS(TopologyDescription_Create, create, .topology_name = "v4-1", .topology_name_size = 4);
+
+    guest_expect(guest_api->PJRT_TopologyDescription_Create(&create),
+                 PJRT_Error_Code_INVALID_ARGUMENT, "the smallest slice is v4-2");
+}
+
 static int64_t bytes_in_use(int device)
 {
     ARGS(Device_MemoryStats, args, .device = guest_device(device));
@@ -552,6 +561,7 @@ int main(void)
         cmocka_unit_test(a_donated_array_comes_when_what_it_waits_for_has_come),
         cmocka_unit_test(a_launch_that_waits_is_told_to_fail),
         cmocka_unit_test(a_shape_in_a_kind_of_memory_is_told),
+        cmocka_unit_test(part_of_a_device_is_refused),
     };
     return cmocka_run_group_tests(tests, guest_load, guest_unload);
 }
