@@ -283,6 +283,26 @@ TEST(updates_of_one_place_add_up)
     }
 }
 
+/* jax.vmap of such sums, maxima and minima: each row has updates of its own, some outside */
+TEST(each_row_has_its_own_updates)
+{
+    static const enum graph_reduce kinds[] = {REDUCE_ADD, REDUCE_MAX, REDUCE_MIN};
+
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        struct shape rows = shape_make(DTYPE_F32, 2, (int64_t[]){5, 37});
+        struct shape updates = shape_make(DTYPE_F32, 2, (int64_t[]){5, 200});
+        int x = graph_parameter(&g, rows, "x"), y = graph_parameter(&g, updates, "y");
+        int at = graph_parameter(&g, shape_make(DTYPE_S32, 3, (int64_t[]){5, 200, 1}), "at");
+        struct graph_gather how = {.collapsed_count = 1, .collapsed_dims = {1}, .map_count = 1,
+                                   .start_index_map = {1}, .batching_count = 1,
+                                   .operand_batching = {0}, .indices_batching = {0},
+                                   .index_vector_dim = 2};
+
+        graph_output(&g, graph_scatter(&g, kinds[k], x, at, y, &how), "made", -1);
+        assert_in_range(cycles_of("updates of rows"), 1, 20000);
+    }
+}
+
 /* a number in each row, which the indices count */
 TEST(rows_that_indices_count_are_compared)
 {
@@ -304,6 +324,7 @@ int main(int argc, char **argv)
         RUN(any_places_are_found), RUN(columns_that_count_are_slices),
         RUN(columns_are_rows_of_the_transposed),
         RUN(windows_of_short_rows_are_long_rows), RUN(updates_of_one_place_add_up),
+        RUN(each_row_has_its_own_updates),
         RUN(rows_that_indices_count_are_compared),
     };
 
