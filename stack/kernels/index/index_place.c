@@ -117,16 +117,35 @@ static void fetch(struct index_work *w, const struct array *from, struct isa_ope
               isa_if(pred, isa_make_dma(code, granule, I(granules), to, I(w->flag_index))));
 }
 
+/* the one element of an array in VMEM, by way of a vector */
+static void push_start(struct index_work *w, const struct array *from, int64_t smem)
+{
+    struct isa_rows row = isa_rows_apart(NONE, from->address / ARRAY_ROW_BYTES, 0);
+    int kept = w->m.next_sreg;
+    struct isa_operand to = builder_reg(&w->m);
+
+    emit_vpush(&w->code, emit_vld(&w->code, row, VCODE_REGION_ANY));
+    emit_spop(&w->code, to.value);
+    emit_sst(&w->code, NONE, I(smem), to);
+    w->m.next_sreg = kept;
+}
+
 static void fetch_starts(struct index_work *w)
 {
     int count = 0;
 
     w->index_smem = w->smem_next;
     for (int k = 0; k < w->components; k++) {
+        int64_t at = w->index_smem + k * ARRAY_GRANULE_BYTES;
+
         if (w->axis[k].component < 0 || index_is_known(w, k))
             continue;
+        if (w->start[k]->space == SPACE_VMEM) {
+            push_start(w, w->start[k], at);
+            continue;
+        }
         fetch(w, w->start[k], I(w->start[k]->address / ARRAY_GRANULE_BYTES), 1,
-              I((w->index_smem + k * ARRAY_GRANULE_BYTES) / ARRAY_GRANULE_BYTES), -1);
+              I(at / ARRAY_GRANULE_BYTES), -1);
         count++;
     }
     if (count)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define COPY_CYCLES 6                   /* the scalar side's of one that is asked for */
+
 static const struct array *table_of(const struct index_work *w)
 {
     return w->is_scatter ? w->result : w->table;
@@ -21,13 +23,21 @@ bool index_is_whole(const struct index_work *w)
 /* outer dimensions of `rows` from here on lie one behind the other in the table too */
 static int first_of_run(const struct index_work *w)
 {
-    const struct array *t = table_of(w);
     int i = w->rows->outer_count;
 
     while (i > 0 && w->axis[w->rows->outer_dim[i - 1]].component < 0)
         i--;
-    (void)t;
     return i > 0 ? i - 1 : 0;
+}
+
+int64_t index_whole_cycles(const struct index_work *w)
+{
+    const struct chip *chip = w->job->chip;
+    int64_t copies = 1;
+
+    for (int i = 0; i < first_of_run(w); i++)
+        copies *= w->rows->shape.dim[w->rows->outer_dim[i]];
+    return copies * COPY_CYCLES + chip->dma_local_ns * chip->chip_clock_mhz / 1000;
 }
 
 static void copy_run(struct index_work *w, int64_t tiles, int flag)

@@ -11,6 +11,7 @@
 
 #define SPILL_TILES 32
 #define TILE_ROWS (ARRAY_TILE_BYTES / ARRAY_ROW_BYTES)
+#define COPY_CYCLES 6                   /* the scalar side's of one that is asked for */
 
 static const struct graph_node *only_node(const struct graph *body)
 {
@@ -207,6 +208,20 @@ static bool is_in_place(const struct index_work *w)
            w->table->address == w->result->address;
 }
 
+static int64_t compute_cycles(struct index_work *w)
+{
+    int64_t rows = shape_elems(&w->rows->shape);
+
+    if (index_is_direct(w))
+        return index_direct_cycles(w);
+    if (index_is_whole(w))
+        return index_whole_cycles(w);
+    if (index_shifts(w))
+        return index_shift_cycles(w);
+    return w->is_scatter ? index_scatter_cycles(w)
+                         : COPY_CYCLES * (w->has_whole_rows ? rows / w->rows->lanes : rows);
+}
+
 /*
  * A gather's rows: a copy each, which takes the scalar side some cycles per run; elements likewise,
  * a granule each. A scatter brings in the result, changes it and brings it back, one after the
@@ -217,23 +232,20 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
 {
     struct index_work w;
     struct err e;
-    int64_t units, bytes_per_us;
+    int64_t bytes_per_us;
 
     (void)t;
     *out = (struct kernel_cost){0};
     if (index_read(&w, job, &e))
         return -1;
-    units = w.has_whole_rows ? shape_elems(&w.rows->shape) / w.rows->lanes
-                             : shape_elems(&w.rows->shape);
     bytes_per_us = (int64_t)(job->chip->dma_core_gbps * 1000);
-    out->hbm_bytes = 2 * w.rows->bytes;
+    out->hbm_bytes = index_is_direct(&w) ? 0 : 2 * w.rows->bytes;
     if (w.is_scatter && !is_in_place(&w) && !index_by_windows(&w))
         out->hbm_bytes += 2 * w.result->bytes;
-    out->compute_cycles = !index_is_whole(&w) && index_shifts(&w) ? index_shift_cycles(&w) :
-                          w.is_scatter && !index_is_whole(&w) ? index_scatter_cycles(&w)
-                                                              : units * 6;
+    out->compute_cycles = compute_cycles(&w);
     out->copy_cycles = out->hbm_bytes * job->chip->chip_clock_mhz / bytes_per_us;
-    out->fixed_cycles = 3 * job->chip->dma_read_ns * job->chip->chip_clock_mhz / 1000;
+    if (!index_is_direct(&w))
+        out->fixed_cycles = 3 * job->chip->dma_read_ns * job->chip->chip_clock_mhz / 1000;
     out->total_cycles = out->fixed_cycles;
     if (w.is_scatter || out->compute_cycles > out->copy_cycles)
         out->total_cycles += out->compute_cycles;
@@ -246,6 +258,8 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
 
 static int make_code(struct index_work *w, struct err *e)
 {
+    if (index_is_direct(w))
+        return index_direct(w, e);
     if (index_whole_tiles(w))
         return 0;
     if (index_shifts(w))

@@ -103,6 +103,13 @@ bool index_by_windows(const struct index_work *w);
 /* the case that needs no cutting: whole tiles; false if it is not that, or indices do not fit */
 bool index_is_whole(const struct index_work *w);
 bool index_whole_tiles(struct index_work *w);
+int64_t index_whole_cycles(const struct index_work *w);
+
+/* dynamic slices and updates of arrays in VMEM, by loads and stores: likewise; of whole tiles only
+ * where that takes less time than a copy */
+bool index_is_direct(struct index_work *w);
+int64_t index_direct_cycles(struct index_work *w);
+int index_direct(struct index_work *w, struct err *e);
 
 /* dynamic slices and updates that begin inside tiles: whether it makes this one; its cycles */
 bool index_shifts(struct index_work *w);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "stack/kernels/index/index_data.h"
 #include "tests/rigs/kernel_rig.h"
+#include "tests/rigs/seeds.h"
 
 struct setup {
     struct arena arena;
@@ -384,7 +385,7 @@ TEST(dynamic_updates_land_where_they_are_told_or_at_the_edge)
  * a slice or an update of any type and size, at any place, on a chip with much memory or little; of
  * so many matrices at most
  */
-static void draw_slice(struct rng *rng, bool is_update, uint32_t matrices)
+static void draw_slice(struct rng *rng, bool is_update, uint32_t matrices, bool is_in_vmem)
 {
     static const char *const chips[] = {"v2", "v3", "v4", "v5e", "v6e", "v7x", "tiny"};
     int rank = matrices > 4 ? 3 + (int)rng_below(rng, 2) : 1 + (int)rng_below(rng, 4), at[4];
@@ -402,6 +403,8 @@ static void draw_slice(struct rng *rng, bool is_update, uint32_t matrices)
 
     r.operands_in_vmem = rng_below(rng, 4);
     r.results_in_vmem = r.alias[0] ? r.operands_in_vmem & 1 : rng_below(rng, 2);
+    if (is_in_vmem)                     /* starts, too */
+        r.operands_in_vmem = r.results_in_vmem = ~0u;
     dtype = dtype < DTYPE_COUNT ? dtype : DTYPE_F32;
     /* of those that index_shift.c makes: the kernel of elements reads what it then leaves out */
     r.checks_accesses = rank > 1 && strcmp(r.chip, "tiny") != 0;
@@ -438,7 +441,7 @@ TEST(drawn_slices_and_updates_move_what_the_interpreter_moves)
 
     for (uint64_t seed = 0; seed < 120; seed++) {
         rng_init(&rng, seed);
-        draw_slice(&rng, seed & 1, 4);
+        draw_slice(&rng, seed & 1, 4, false);
     }
 }
 
@@ -449,7 +452,20 @@ TEST(drawn_slices_and_updates_of_many_matrices)
 
     for (uint64_t seed = 1000; seed < 1080; seed++) {
         rng_init(&rng, seed);
-        draw_slice(&rng, seed & 1, 90);
+        draw_slice(&rng, seed & 1, 90, false);
+    }
+}
+
+/* no copy, and nothing outside the arrays is touched */
+TEST(drawn_slices_and_updates_in_vmem)
+{
+    int count = seeds_count(160);
+    struct rng rng;
+
+    seeds_print(count);
+    for (int i = 0; i < count; i++) {
+        rng_init(&rng, seeds_at(i));
+        draw_slice(&rng, i & 1, i & 2 ? 20 : 4, true);
     }
 }
 
@@ -508,7 +524,7 @@ TEST(a_fusion_with_something_else_in_it_is_refused)
     close_graph(&s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_a_table_come_for_every_type_and_awkward_sizes),
@@ -522,9 +538,11 @@ int main(void)
         cmocka_unit_test(dynamic_updates_land_where_they_are_told_or_at_the_edge),
         cmocka_unit_test(drawn_slices_and_updates_move_what_the_interpreter_moves),
         cmocka_unit_test(drawn_slices_and_updates_of_many_matrices),
+        cmocka_unit_test(drawn_slices_and_updates_in_vmem),
         cmocka_unit_test(made_up_indices_are_in_range_and_of_their_law),
         cmocka_unit_test(a_fusion_with_something_else_in_it_is_refused),
     };
 
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
