@@ -109,14 +109,15 @@ struct loop_sval loop_gather_row(struct loop_nest *n, const struct loop_array *a
     row = loop_sval_scaled(n, loop_sval_shifted(n, down, log2_of(tile_rows)), m->tiles_across);
     row =
         loop_sval_scaled(n, loop_sval_sum(n, row, loop_sval_shifted(n, across, 7)), ROWS_PER_TILE);
-    *sub = loop_sval_masked(n, down, pack - 1);
     row = loop_sval_sum(
         n, row, loop_sval_shifted(n, loop_sval_masked(n, down, tile_rows - 1), log2_of(pack)));
     for (int x = 0; x < n->p->axis_count; x++)
         if (a->outer_rows[x])
             row = loop_sval_sum(n, row, loop_sval_scaled(n, loop_nest_element(n, x),
                                                          a->outer_rows[x] * outer_scale));
-    *lane = loop_sval_masked(n, *lane, LANE_MASK); /* last: scalars of a unit are few */
+    /* last: scalars of a unit are few, and take turns */
+    *sub = loop_sval_masked(n, down, pack - 1);
+    *lane = loop_sval_masked(n, *lane, LANE_MASK);
     return row;
 }
 
