@@ -92,6 +92,11 @@ int expand_own_rows(struct graph *g, const struct graph_node *n);
  * NODE_NONE: it is none, or is faster as it is.
  */
 int expand_columns(struct graph *g, const struct graph_node *n);
+/*
+ * A gather of a window for each place of a batch, or a scatter of one into each array of a batch, by
+ * steps that all places take or leave, to the same bits. NODE_NONE: it is none, or is faster as it is.
+ */
+int expand_windows(struct graph *g, const struct graph_node *n);
 /* A gather or scatter without the numbers of its index vectors that are always zero. */
 int expand_starts(struct graph *g, const struct graph_node *n);
 /* Whether a gather or scatter is by one index; and where its indices are put together of single

@@ -362,9 +362,28 @@ static void find_forward(struct layout_assignment *l)
     mem_free(wish);
 }
 
+/* by node: nobody gives it an order, nor what it is computed from, which is spread or counted */
+static bool *find_free(const struct layout_assignment *l)
+{
+    const struct graph *g = l->w.from;
+    bool *is_free = mem_alloc((size_t)g->node_count * sizeof(*is_free));
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        if (l->order[i].is_set)
+            continue;
+        is_free[i] = layout_has_any_order(n) || graph_op_is_elementwise(n->op);
+        for (int k = 0; k < n->operand_count && !layout_has_any_order(n); k++)
+            is_free[i] &= is_free[n->operand[k]];
+    }
+    return is_free;
+}
+
 static void follow_readers(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
+    bool *is_free = find_free(l);
 
     for (int i = g->node_count - 1; i >= 0; i--) {
         const struct graph_node *n = &g->node[i];
@@ -372,11 +391,11 @@ static void follow_readers(struct layout_assignment *l)
         for (int k = 0; layout_keeps_order(n) && l->order[i].is_set && k < n->operand_count; k++) {
             int a = n->operand[k];
 
-            if (!l->order[a].is_set && layout_has_any_order(&g->node[a]) &&
-                g->node[a].shape.rank == n->shape.rank)
+            if (!l->order[a].is_set && is_free[a] && g->node[a].shape.rank == n->shape.rank)
                 l->order[a] = l->order[i];
         }
     }
+    mem_free(is_free);
 }
 
 /* what nobody has said anything about, in the order of the nodes */

@@ -3,15 +3,25 @@
  * updates of vectors, by any operation, become what kernels do tile by tile (stack/expand/vector.c):
  * before the pass that finds starts, of which these make more. Products of one row with each of many
  * matrices become sums (stack/expand/row.c): before dots are put into order, which copies those.
- * Indices that count become slices (stack/expand/counted.c) or rows (stack/expand/own_rows.c), and
- * index vectors lose their zeros (stack/expand/starts.c): before indices are assumed, and nothing can
- * be told of them any more.
+ * Indices that count become slices (stack/expand/counted.c) or rows (stack/expand/own_rows.c),
+ * index vectors lose their zeros (stack/expand/starts.c), and windows come by steps
+ * (stack/expand/windows.c): before indices are assumed, and nothing can be told of them any more.
  */
 #include "stack/passes/pass.h"
 #include "stack/passes/vectors.h"
 
 #include "stack/expand/expand.h"
 #include "stack/hlo/rewrite.h"
+
+/* of the numbers that index vectors have and that are not always zero */
+static int expand_begun(struct graph *g, const struct graph_node *n)
+{
+    int fewer = expand_starts(g, n), made;
+    struct graph_node begun = fewer == NODE_NONE ? *n : g->node[fewer];
+
+    made = expand_windows(g, &begun);
+    return made == NODE_NONE ? fewer : made;
+}
 
 /* what is known of many indices; of none, those of a vector stay as they are */
 static int expand_known(struct graph *g, const struct graph_node *n)
@@ -20,7 +30,9 @@ static int expand_known(struct graph *g, const struct graph_node *n)
 
     if (made == NODE_NONE)
         made = expand_own_rows(g, n);
-    return made == NODE_NONE && g->node[n->operand[0]].shape.rank > 1 ? expand_starts(g, n) : made;
+    if (made != NODE_NONE)
+        return made;
+    return g->node[n->operand[0]].shape.rank > 1 ? expand_begun(g, n) : expand_windows(g, n);
 }
 
 static int expand(struct rewrite *w, int node, struct graph_node *n, const void *user)
