@@ -49,7 +49,7 @@ struct fifo {
  */
 struct quadrant {
     bool is_columns;
-    bool is_used;                       /* else all zeros, and memory that is not touched yet */
+    uint32_t filled;                    /* groups from the top on that pushes gave; the others are zeros */
     uint32_t top;
     uint32_t pair[SIMD_ARRAY_PAIRS * 128]; /* rows: [16][4][128]; columns: [16][64][8] */
 };

@@ -62,13 +62,10 @@ void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, str
     m->deferred = arena_array(a, m->result.mask + 1, sizeof(*m->deferred));
 }
 
-/* one that is not used is as it was made: its memory may be untouched, and stays so */
+/* all zeros, whatever stands there; its memory is not touched before a push is */
 static void clear_quadrant(struct quadrant *q)
 {
-    if (!q->is_used)
-        return;
-    memset(q->pair, 0, sizeof(q->pair));
-    q->is_used = false;
+    q->filled = 0;
     q->is_columns = false;
     q->top = 0;
 }
@@ -96,7 +93,8 @@ void mxu_reset(struct mxu *m, const struct chip *chip)
 /* the quadrant as 64 pairs of rows, 128 wide */
 static void quadrant_read(const struct quadrant *q, uint32_t array[SIMD_ARRAY_PAIRS][128])
 {
-    for (int group = 0; group < 16; group++) {
+    memset(array, 0, q->filled < 16 ? sizeof(array[0]) * SIMD_ARRAY_PAIRS : 0);
+    for (int group = 0; group < (int)q->filled; group++) {
         const uint32_t *from = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
 
         if (!q->is_columns) {
@@ -131,10 +129,11 @@ static void set_kind(struct quadrant *q, bool is_columns)
 {
     if (q->is_columns == is_columns)
         return;
-    if (is_columns)
+    if (q->filled && is_columns)
         make_columns(q);
-    else
+    else if (q->filled)
         make_rows(q);
+    q->filled = q->filled ? 16 : 0;
     q->is_columns = is_columns;
     q->top = 0;
 }
@@ -145,24 +144,26 @@ static void shift_in(struct quadrant *q, bool is_columns, const uint32_t *groups
 {
     const size_t bytes = GROUP_WORDS * sizeof(*groups);
 
-    if (!q->is_used && !groups) {
+    if (!q->filled && !groups) {
         if (fallen)
             memset(fallen, 0, (size_t)count * bytes);
         return;
     }
     set_kind(q, is_columns);
-    q->is_used = true;
     q->top = (q->top + 16 - (uint32_t)count) % 16;
     for (int group = 0; group < count; group++) {
         uint32_t *slot = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
 
-        if (fallen)
+        if (fallen && (uint32_t)(16 - count + group) < q->filled)
             memcpy(fallen + group * GROUP_WORDS, slot, bytes);
+        else if (fallen)
+            memset(fallen + group * GROUP_WORDS, 0, bytes);
         if (groups)
             memcpy(slot, groups + group * GROUP_WORDS, bytes);
         else
             memset(slot, 0, bytes);
     }
+    q->filled = q->filled + (uint32_t)count < 16 ? q->filled + (uint32_t)count : 16;
 }
 
 /* What a push does: groups of the operand and of the prep register, NULL = zeros. */
@@ -408,6 +409,8 @@ static void load_gain(struct core *c, struct mxu *unit, const struct matrix_op *
         change_array(c, unit, m->gain);
     for (i = 0; i < quadrants; i++)
         quadrant_read(&unit->staging[m->staging][i], unit->gain[m->gain][i]);
+    for (i = 0; i < quadrants; i++)
+        clear_quadrant(&unit->staging[m->staging][i]);
     if (c->borrows && quadrants == 1) {
         i = (int)(unit->gain[m->gain] - unit->array);
         unit->is_finite[i] = c->simd->are_finite(weights_of(unit, i));

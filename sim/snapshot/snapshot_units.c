@@ -34,7 +34,7 @@ static const struct field mxu_fields[] = {
 };
 
 static const struct field quadrant_fields[] = {
-    SAVED_BOOL(quadrant, is_columns), SAVED_BOOL(quadrant, is_used), SAVED(quadrant, top),
+    SAVED_BOOL(quadrant, is_columns), SAVED(quadrant, filled), SAVED(quadrant, top),
     APART(quadrant, pair)};
 
 /* what the rings can hold, and only a listing's FIFOs grow */

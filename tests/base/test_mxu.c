@@ -69,6 +69,7 @@ static void multiply(struct plain *m, enum matrix_type type, bool has_upper, int
     plain_add(m, "{ vmatmul%s.%s.vlgmr.msr%c.gmr%c.mxu0 v3 }\n", has_upper ? ".mubr" : "", name,
               'a' + staging, 'a' + gain);
     memcpy(m->gain[gain], m->staging[staging], sizeof(m->gain[gain]));
+    memset(m->staging[staging], 0, sizeof(m->staging[staging]));
     plain_pop(m, matrix_is_integer(type) ? "vpop.s32.mrf" : "vpop.f32.mrf",
               halves * matrix_rows(type) / 8);
 }
@@ -224,6 +225,26 @@ TEST(staging_registers_hold_zeros_at_the_start_of_every_launch)
     }
 }
 
+/* what a latch has taken does not stand beside what is pushed later */
+TEST(a_latch_leaves_zeros_in_the_staging_register)
+{
+    static struct plain_tile lower, upper, again[2];
+
+    for (int mode = 0; mode < 4; mode++)
+        for (int is_xpose = 0; is_xpose < 2; is_xpose++) {
+            plain_begin(&model);
+            for (int i = 0; i < 16; i++)
+                push(&model, MATRIX_BF16, 1, is_xpose, 0);
+            multiply(&model, MATRIX_BF16, true, 0, 0, &lower, &upper);
+            for (int i = 0; i < 3; i++)
+                push(&model, MATRIX_BF16, mode, !is_xpose, 0);
+            multiply(&model, MATRIX_BF16, true, 0, 1, &again[0], &again[1]);
+            plain_run(&model);
+            check(&model, 0, 0, &lower, &upper);
+            check(&model, 4, 1, &again[0], &again[1]);
+        }
+}
+
 /* drop from a tile of 32-bit values what a mask of random words leaves out */
 static void mask_out(struct plain *m, struct plain_tile *t, int mask)
 {
@@ -261,6 +282,7 @@ TEST(masks_leave_out_words_of_every_operand)
             plain_push(&model, 0, 3, is_xpose, &t[0], &t[1]);
         }
         memcpy(model.gain[0], model.staging[0], sizeof(model.gain[0]));
+        memset(model.staging[0], 0, sizeof(model.staging[0]));
         plain_random(&t[2], MATRIX_F32, &model.rng);
         plain_random(&t[3], MATRIX_F32, &model.rng);
         mask_out(&model, &t[2], 3);
@@ -288,6 +310,7 @@ int main(void)
         T(left_hand_side_without_its_upper_half_counts_as_zeros),
         T(two_gain_registers_keep_their_weights),
         T(staging_registers_hold_zeros_at_the_start_of_every_launch),
+        T(a_latch_leaves_zeros_in_the_staging_register),
         T(masks_leave_out_words_of_every_operand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,6 +296,8 @@ static void load_gain(struct ref_op *x, const struct matrix_op *m, struct ref_mx
 
     if (m->staging >= 0) {
         *gain = *u->staging[m->staging];
+        memset(u->staging[m->staging]->value, 0, sizeof(gain->value));
+        u->staging[m->staging]->is_touched = false;
         find_zero_rows(gain);
         if (gain->kind == WEIGHTS_NONE)         /* zeros are of any kind */
             gain->kind = kind_of(m->type);

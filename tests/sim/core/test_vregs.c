@@ -47,8 +47,10 @@ static void multiply(const uint32_t *tile, int how)
 {
     uint32_t row[8][64];
 
-    if (how & 2)
+    if (how & 2) {
         memcpy(model.gain[how & 1], model.staging, sizeof(model.staging));
+        memset(model.staging, 0, sizeof(model.staging));
+    }
     path->rows_of_f32(row, tile);
     path->matmul(model.fifo[model.pushed++ % FIFO_DEPTH], NULL, (const uint32_t (*)[64])row,
                  (const uint32_t (*)[128])model.gain[how & 1]);
@@ -228,14 +230,15 @@ static const char *write_program(const struct step *body, char *text, size_t roo
 {
     size_t n = 0;
 
-    for (int i = 15; i >= 0; i--)
-        n += (size_t)snprintf(text + n, room - n,
-                              "{ v31 = vld [vmem:%d] }\n{ vmatpush.msra.mxu0 v31 }\n",
-                              WEIGHTS + 8 * i);
-    n += (size_t)snprintf(text + n, room - n, "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v31 }\n"
-                          "{ v31 = vpop.f32.mrf.mxu0 }\n"
-                          "{ vmatmul.f32.vlgmr.msra.gmrb.mxu0 v31 }\n"
-                          "{ v31 = vpop.f32.mrf.mxu0 }\n{ s2 = smov 0 }\n"
+    for (int gain = 'a'; gain <= 'b'; gain++) {
+        for (int i = 15; i >= 0; i--)
+            n += (size_t)snprintf(text + n, room - n,
+                                  "{ v31 = vld [vmem:%d] }\n{ vmatpush.msra.mxu0 v31 }\n",
+                                  WEIGHTS + 8 * i);
+        n += (size_t)snprintf(text + n, room - n, "{ vmatmul.f32.vlgmr.msra.gmr%c.mxu0 v31 }\n"
+                              "{ v31 = vpop.f32.mrf.mxu0 }\n", gain);
+    }
+    n += (size_t)snprintf(text + n, room - n, "{ s2 = smov 0 }\n"
                           "{ p2 = scmp.lt.s32.totalorder s2, 0 ;; "
                           "p3 = scmp.lt.s32.totalorder s2, 0 }\nloop:\n");
     for (int i = 0; i < BODY; i++)
@@ -258,10 +261,10 @@ static void fill_model(struct rng *r)
 
 static void run_model(const struct step *body)
 {
-    memcpy(model.reg[31], model.vmem + WEIGHTS * 128, 4096);
-    for (int i = 15; i >= 0; i--)
-        push_weights(model.vmem + (WEIGHTS + 8 * i) * 128);
     for (int i = 0; i < 2; i++) {
+        memcpy(model.reg[31], model.vmem + WEIGHTS * 128, 4096);
+        for (int k = 15; k >= 0; k--)
+            push_weights(model.vmem + (WEIGHTS + 8 * k) * 128);
         multiply(model.reg[31], 2 + i);
         carry_out(&(struct step){.kind = POP, .d = 31});
     }

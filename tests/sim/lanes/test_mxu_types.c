@@ -60,7 +60,8 @@ TEST(every_code_of_fp8_goes_through_the_array)
                 codes.code[r][5 * tile + (int)r] = (uint32_t)(32 * tile) + r;
             plain_pack(&codes);
             plain_load(&model, 2, codes.word);
-            plain_add(&model, "{ vmatmul.%s.vlgmr.msra.gmra.mxu0 v2 }\n", matrix_type_name(type));
+            plain_add(&model, "{ vmatmul.%s%s.gmra.mxu0 v2 }\n", matrix_type_name(type),
+                      tile ? "" : ".vlgmr.msra");
             plain_pop(&model, "vpop.f32.mrf", 4);
         }
         plain_run(&model);
@@ -306,7 +307,7 @@ TEST(accumulators_of_integers_add_as_integers)
         plain_add(&model, "{ vmatprep.subr.mxu0 v1 }\n{ vmatpush1.u8.msra.mxu0 v1 }\n");
     for (int i = 0; i < 3; i++)
         plain_add(&model, "{ vmatprep.mubr.u8.mxu0 v1 }\n"
-                          "{ vmatmul.mubr.u8.vlgmr.msra.gmra.mrb[2].mxu0 v1 }\n");
+                          "{ vmatmul.mubr.u8%s.gmra.mrb[2].mxu0 v1 }\n", i ? "" : ".vlgmr.msra");
     plain_pop(&model, "vpop.s32.mrb[4]", 2);
     plain_run(&model);
     plain_result(&model, 1, word);
