@@ -395,7 +395,7 @@ static int emit_with(struct dot_fused_loops *s, const struct kernel_job *job,
         return -1;
     while (compile(&g, job, a, out, e)) {
         /* whose registers may be what lacks */
-        bool had_transposes = g.step.transpose.passes_before > 0;
+        bool had_transposes = g.step.transpose.passes_before || g.step.transpose.span_columns;
 
         if ((!had_transposes && !narrow(&whole))
             || dot_grid_make(&g, &s->problem, job, &whole, &ignored))

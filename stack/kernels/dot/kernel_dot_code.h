@@ -38,6 +38,7 @@ enum dot_scalar {
     S_WEIGHTS,                          /* of the next pass */
     S_LOOP, S_PASSES, S_COLUMNS,        /* left to run */
     S_NEXT_WEIGHTS = S_PASSES,          /* in the last pass of a column: of the next column */
+    S_SQUARES = S_LOOP,                 /* in spans without a loop: of batches to be transposed */
     S_OUT = S_COLUMNS + 1,              /* pointers of the epilogue, this round */
     S_OUT_COLUMN = S_OUT + DOT_POINTERS_MAX,    /* this column, first round */
     S_PART = S_OUT_COLUMN + DOT_POINTERS_MAX - 1        /* of the operands: awaited next */
@@ -81,6 +82,10 @@ struct dot_epilogue {
  */
 struct dot_transpose {
     int passes_before;                  /* transposed before the step; 0: all of them are */
+    int span_columns;                   /* with batches: columns whose batches are; 0: all */
+    int batches;                        /* of them */
+    int64_t tiles;                      /* of each square of a batch, that are not padding */
+    int64_t batch_step, to_batch_step;  /* VMEM rows from batch to batch */
     int is_new;                         /* predicate: else they stand there already; -1: never */
     int64_t squares;                    /* of a tile of the contraction */
     struct dot_box from;                /* steps from square to square */
@@ -140,6 +145,13 @@ int dot_step_check(const struct dot_step *s, struct err *e);
  * contraction, must stand there before the step: then the others come in time. 0: all.
  */
 int dot_transpose_passes(const struct dot_step *s, int64_t squares);
+
+/*
+ * Of a step whose columns are `at_once` batches each: columns whose batches must be transposed
+ * before it, those of a span, where all others come in time beside the spans before theirs; 0: all.
+ */
+int dot_transpose_columns(const struct dot_step *s, int at_once, int64_t squares, int64_t tiles);
+
 
 /* whether each pass is code of its own, and there are enough of them for operands in parts */
 bool dot_step_takes_parts(const struct dot_step *s);

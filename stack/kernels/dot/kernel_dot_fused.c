@@ -182,14 +182,6 @@ static struct graph *results_of(const struct split *s, const struct kernel_job *
 
 /* ----- whether all of it can be made */
 
-static int check_fused(const struct graph *g, bool may_reduce, struct err *e)
-{
-    for (int i = 0; i < g->node_count && !may_reduce; i++)
-        if (g->node[i].op == HLO_REDUCE)
-            return err_set(e, "an operand of a product is computed with a reduction");
-    return loop_plan_check_supported(g, e);
-}
-
 /* a vector that is spread along another dimension than the results' lanes is a fused loop's work */
 static bool fits_rounds(const struct graph *body, const struct array *result)
 {
@@ -223,7 +215,7 @@ static int split_operands(struct split *s, struct arena *a, struct err *e)
         if (find_operand(s, i, e))
             return -1;
         if (s->root[i] != NODE_NONE
-            && check_fused(operand_of(s, i, NULL, NULL, a), false, e))
+            && loop_plan_check_supported(operand_of(s, i, NULL, NULL, a), e))
             return -1;
     }
     return 0;
@@ -242,7 +234,7 @@ static int check_results(const struct split *s, const struct chip *chip, struct 
         return err_set(e, "a slice that leaves out the product's first results");
     if (dot_body_check(product_of(s, NULL, NULL, NULL, a), chip, e))
         return -1;
-    return check_fused(results_of(s, NULL, NULL, NULL, a), true, e);
+    return loop_plan_check_supported(results_of(s, NULL, NULL, NULL, a), e);
 }
 
 /* of the left operand, as passes take it */

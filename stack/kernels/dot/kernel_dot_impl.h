@@ -11,6 +11,7 @@
 #define DOT_TILE_ROWS 8                 /* of VMEM */
 #define DOT_RESULTS_MAX 64              /* tiles of results in a round */
 #define DOT_TRANSPOSE_REGISTERS 2
+#define DOT_SPAN_ROUNDS_MAX 128         /* of a span with several columns */
 
 enum dot_label {
     LABEL_COLUMN, LABEL_LOOP, LABEL_MIDDLE = LABEL_LOOP + 4, LABEL_COUNT = LABEL_MIDDLE + 3,
@@ -56,6 +57,7 @@ struct dot_code {
     int ii;
     int advanced_at[ISA_SREG_COUNT];    /* bundle of the loop in which a pointer goes on */
     int unit_tiles[DOT_UNITS_MAX], unit_first[DOT_UNITS_MAX];
+    bool some_have_two;                 /* tiles of weights beside each other, pushed together */
     struct dot_result result[DOT_RESULTS_MAX];
     int result_count;
     int64_t column_rows;                /* VMEM rows from one tile of sums to the next */
@@ -69,6 +71,7 @@ struct dot_code {
     int v_pool, pool_count;             /* for the epilogue */
     struct isa_op *epilogue;            /* with physical registers */
     int next_lhs, next_weights;
+    bool is_first_pass;                 /* weights are those of a step's first one */
     int v_zero;                         /* of those for weights one that holds zeros, or -1 */
 
     /* the section at work */
@@ -105,6 +108,10 @@ bool dot_epilogue_is_slow(const struct dot_step *s);
 
 /* kernel_dot_transpose.c: what is transposed beside round `round` of the first column */
 void dot_put_transposes(struct dot_code *d, int64_t round);
+
+
+/* kernel_dot_batches.c: of the next span's batches, beside round `round` of a span */
+void dot_put_batch_transposes(struct dot_code *d, int64_t round);
 
 /* kernel_dot_parts.c: at the start of a step, at the end of a pass, and in the straight rounds of
  * the next one */

@@ -114,6 +114,23 @@ static int transposed_before(const struct dot_grid *g)
     return dot_transpose_passes(&g->step, squares_across(g));
 }
 
+static int batches_at_once(const struct dot_grid *g)
+{
+    return g->share == SHARE_BATCHES ? g->step.units : 1;
+}
+
+/* columns whose batches are transposed before the step, 0: all */
+static int columns_before(const struct dot_grid *g)
+{
+    int64_t rows = is_ragged(g) ? g->p->k : TILE;
+
+    if (g->transposes_first || dot_prepared_batches(g) == 1 || !g->p->is_lhs_transposed
+        || dot_terms(g->p) > 1 || dot_grid_inside(g, false))
+        return 0;
+    return dot_transpose_columns(&g->step, batches_at_once(g), squares_across(g),
+                                 div_up(rows, matrix_rows(g->p->lhs_type)));
+}
+
 /* of an operand: its window, or the block of its fused loop */
 struct dot_place dot_place_of(const struct dot_grid *g, bool is_rhs)
 {
@@ -128,6 +145,15 @@ struct dot_place dot_place_of(const struct dot_grid *g, bool is_rhs)
                           pipeline_stride(&g->pipeline, window, 0)};
 }
 
+static void add_batches(const struct dot_grid *g, struct dot_transpose *t)
+{
+    t->span_columns = columns_before(g);
+    t->batches = t->span_columns * batches_at_once(g);
+    t->tiles = div_up(is_ragged(g) ? g->p->k : TILE, matrix_rows(g->p->lhs_type));
+    t->batch_step = dot_batch_stride(g, g->lhs_window, &g->p->lhs);
+    t->to_batch_step = dot_prepared_rows(g, false) / dot_prepared_batches(g);
+}
+
 void dot_set_transpose(struct dot_grid *g, int is_new)
 {
     int groups = TILE / matrix_rows(g->p->lhs_type);
@@ -140,6 +166,8 @@ void dot_set_transpose(struct dot_grid *g, int is_new)
                  .side_step = from.lane_step},
         .group_step = from.row_step, .to_group_step = to_row_step,
         .to_square_step = groups * to_row_step};
+    if (columns_before(g))
+        add_batches(g, &g->step.transpose);
 }
 
 /* units that take `count` squares in turn */
@@ -155,12 +183,20 @@ static int64_t squares_at_once(const struct dot_grid *g, int64_t count)
 /* whether the loop inside goes across squares of a step, not along the contraction */
 static bool is_transposed_across(int64_t across, int64_t depth) { return across >= depth; }
 
-/* batches whose squares are transposed in one piece of straight code */
+/* that are transposed before the step */
+static int64_t batches_before(const struct dot_grid *g)
+{
+    int columns = columns_before(g);
+
+    return columns ? columns * batches_at_once(g) : dot_prepared_batches(g);
+}
+
+/* of those, whose squares are transposed in one piece of straight code */
 static int64_t batches_together(const struct dot_grid *g)
 {
     int64_t most = SQUARES_TOGETHER / (squares_across(g) * g->depth);
 
-    while (most > 1 && dot_prepared_batches(g) % most)
+    while (most > 1 && batches_before(g) % most)
         most--;
     return most;
 }
@@ -202,7 +238,7 @@ static int64_t transpose_cycles(const struct dot_grid *g)
     int64_t before = transposed_before(g) * dot_halves(chip), each = square_cycles(g, TILE);
 
     if (g->batches > 1)
-        return dot_prepared_batches(g)
+        return batches_before(g)
                * (squares_across(g) * g->depth * each / chip->xlu_count
                   + (chip->xlu_xpose_cycles + each) / batches_together(g));
     if (before)
@@ -453,7 +489,7 @@ static void copy_batches(struct copy *k, int64_t across)
 
     behind = (behind < SQUARES_BEHIND_MAX ? behind : SQUARES_BEHIND_MAX) * units;
     begin_row(k);
-    vcode_loop_begin(k->c, S_ROW_LOOP, dot_prepared_batches(k->g) / together);
+    vcode_loop_begin(k->c, S_ROW_LOOP, batches_before(k->g) / together);
     for (int64_t i = 0; i < count + behind; i++) {
         struct square old = square_of(k, across, i - behind);
 

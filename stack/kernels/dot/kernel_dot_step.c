@@ -153,7 +153,6 @@ static void put_straight_rounds(struct dot_code *d, const struct span *t)
 {
     int64_t all = dot_span_rounds(d);
 
-    d->v_zero = -1;                     /* its code may be come to on two ways */
     for (int64_t round = 0; round < d->straight; round++) {
         bool is_last = round < d->pop_delay;
         int64_t popped = is_last ? round - d->pop_delay + all : round - d->pop_delay;
@@ -173,7 +172,9 @@ static void put_straight_rounds(struct dot_code *d, const struct span *t)
         if (!d->has_accumulators)
             dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
         put_next_weights(d, t, pushed, round % d->s->rounds);
-        if (t->is_first && d->v_transpose >= 0)
+        if (d->s->transpose.span_columns)
+            dot_put_batch_transposes(d, round);
+        else if (t->is_first && d->v_transpose >= 0)
             dot_put_transposes(d, round);
     }
 }
@@ -278,6 +279,9 @@ static void advance_span(struct dot_code *d, const struct span *t)
 
     if (rows)
         bundler_add(&d->b, isa_sadd(S_LHS_PASS, R(S_LHS_PASS), I(rows)));
+    if (d->s->transpose.span_columns)
+        bundler_add(&d->b, isa_sadd(S_SQUARES, R(S_SQUARES),
+                                    I(d->s->transpose.batches * d->s->transpose.batch_step)));
     if (t->ends_column)
         bundler_add(&d->b, isa_sadd(S_WEIGHTS, R(S_NEXT_WEIGHTS), I(pass_weights(d))));
     else
@@ -373,6 +377,9 @@ static void begin_step(struct dot_code *d)
     dot_put_bits(d);
     set_base(d, S_WEIGHTS, s->rhs.base, s->rhs.row);
     set_base(d, S_LHS_PASS, s->lhs.base, s->lhs.row);
+    if (s->transpose.span_columns)
+        set_base(d, S_SQUARES, s->transpose.from.base,
+                 s->transpose.from.row + s->transpose.batches * s->transpose.batch_step);
     set_base(d, S_SUM_COLUMN, -1, s->sum_row - d->span_columns * s->sum_column_step);
     for (int i = 0; i < pointer_count(d); i++) {
         const struct dot_pointer *p = &s->epilogue->pointer[i];
@@ -390,7 +397,9 @@ static void begin_step(struct dot_code *d)
     if (s->first_step >= 0)
         bundler_add(&d->b, isa_pneg(P_LATER, s->first_step));
     d->v_zero = -1;
+    d->is_first_pass = true;
     dot_put_weights(d, S_WEIGHTS, 0, d->passes == 1, 0, dot_weight_items(d));
+    d->is_first_pass = false;
     bundler_add(&d->b, isa_sadd(S_WEIGHTS, R(S_WEIGHTS), I(pass_weights(d))));
     bundler_end(&d->b);
 }

@@ -10,7 +10,6 @@
 
 #define STRAIGHT_ROUNDS_MAX 1024        /* of a span without a loop; so that squares are transposed */
 #define TRANSPOSED_ROUNDS_MAX 256       /* beside it, where a loop would do as well: */
-#define SPAN_ROUNDS_MAX 128             /* of one with several columns */
 #define TILE 128
 #define UNITS_OF_CHIPS 4                /* at most, without --set */
 #define PARTS_MIN 4                     /* the first two are waited for at once */
@@ -58,10 +57,21 @@ static int columns_of_span(const struct dot_step *s)
 {
     int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds, count = 1;
 
+    if (s->transpose.span_columns)
+        return s->transpose.span_columns;
+
     for (int64_t i = 2; i <= s->columns && count * each < pop_delay_of(s); i++)
-        if (s->columns % i == 0 && i * each <= SPAN_ROUNDS_MAX)
+        if (s->columns % i == 0 && i * each <= DOT_SPAN_ROUNDS_MAX)
             count = i;
     return (int)count;
+}
+
+/* rows of the contraction that a pass has, taken over all of them: the last one may have fewer */
+static int64_t pass_rows(const struct dot_step *s)
+{
+    int64_t all = s->rhs_depth ? s->rhs_depth : s->depth_tiles * TILE;
+
+    return div_up(all, div_up(s->depth_tiles, dot_halves(s->chip)));
 }
 
 /* of a pass, into each unit */
@@ -76,7 +86,7 @@ static int64_t weight_cycles(const struct dot_step *s)
     if (s->valid_columns && s->valid_columns < rows)
         rows = s->valid_columns;
     if (!s->is_rhs_transposed)
-        rows = s->chip->mxu_size;
+        rows = pass_rows(s);
     return factor * chip_push_cycles(s->chip, type) * div_up(rows, matrix_rows(type));
 }
 
@@ -92,6 +102,7 @@ static void place_tiles(struct dot_code *d)
 
         d->unit_first[u] = s->by_rows ? 0 : first;
         d->unit_tiles[u] = share;
+        d->some_have_two |= share > 1 && !s->is_rhs_transposed;
         first += share;
     }
 }
@@ -138,6 +149,12 @@ static bool needs_row_bits(const struct dot_step *s)
     return !s->is_rhs_transposed && s->rhs_depth % matrix_rows(s->rhs_type);
 }
 
+/* squares beside passes */
+static bool transposes(const struct dot_step *s)
+{
+    return s->transpose.passes_before || s->transpose.span_columns;
+}
+
 static int give_registers(struct dot_code *d, struct err *e)
 {
     int all = (int)d->chip->core_vregs, next = 0, wide = all > 32 ? 2 : 1;
@@ -155,8 +172,8 @@ static int give_registers(struct dot_code *d, struct err *e)
     next += d->weights_count * d->weight_set;
     d->v_lane_bits = needs_lane_bits(d->s) ? next++ : -1;
     d->v_row_bits = needs_row_bits(d->s) ? next++ : -1;
-    d->v_transpose = d->s->transpose.passes_before ? next : -1;
-    next += d->s->transpose.passes_before ? DOT_TRANSPOSE_REGISTERS : 0;
+    d->v_transpose = transposes(d->s) ? next : -1;
+    next += transposes(d->s) ? DOT_TRANSPOSE_REGISTERS : 0;
     d->v_popped = next;
     d->popped_count = least(d->result_count, all - next);
     next += d->popped_count;
@@ -177,8 +194,8 @@ static void choose_pop_delay(struct dot_code *d)
         return;
     }
     if (d->passes * d->s->rounds <= (d->s->rounds < d->pop_delay        ? STRAIGHT_ROUNDS_MAX
-                                     : d->s->transpose.passes_before ? TRANSPOSED_ROUNDS_MAX
-                                                                     : 0)) {
+                                     : transposes(d->s)          ? TRANSPOSED_ROUNDS_MAX
+                                                                 : 0)) {
         d->span_columns = columns_of_span(d->s);
         d->span = d->span_columns * d->passes;
     }

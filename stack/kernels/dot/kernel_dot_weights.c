@@ -52,12 +52,21 @@ static void load(struct dot_code *d, int to, int base, int64_t row)
     bundler_add(&d->b, isa_vld(to, isa_rows_at(R(base), row)));
 }
 
-/* a tile into a unit, the one in `upper` (-1: none) beside it in the array */
+/*
+ * A tile into a unit, the one in `upper` (-1: none) beside it in the array. Both are two bundles and
+ * take the unit as long as one: a unit of one tile leaves as many to the others, which would wait
+ * for it in each.
+ */
 static void push(struct dot_code *d, int unit, int from, int upper, enum matrix_type type)
 {
+    int after = 0;
+
     if (upper >= 0)
         bundler_add(&d->b, isa_vmatprep_subr(unit, upper, (int)type));
-    bundler_add(&d->b, isa_vmatpush(unit, from, upper >= 0, (int)type, d->s->is_rhs_transposed, 0));
+    else if (d->some_have_two)
+        after = d->b.last_push[0][unit] + 2;
+    bundler_add_after(&d->b, after,
+                      isa_vmatpush(unit, from, upper >= 0, (int)type, d->s->is_rhs_transposed, 0));
 }
 
 struct item {                           /* a tile of weights and the one beside it */
@@ -111,26 +120,24 @@ static int next_set(struct dot_code *d)
     return set;
 }
 
-/* a register of zeros: one for all that follow, until its turn comes */
-static int zeros(struct dot_code *d)
+/*
+ * Zeros for rows that the contraction does not have, before the first pass of a step alone: what
+ * others have pushed and not taken may stand there. A pass that takes weights leaves zeros.
+ */
+static void put_zeros(struct dot_code *d, int unit)
 {
     if (d->v_zero < 0) {
         d->v_zero = next_set(d);
         bundler_add(&d->b, isa_vmov(d->v_zero, I(0)));
     }
-    return d->v_zero;
+    push(d, unit, d->v_zero, -1, d->unpacks_weights ? MATRIX_F32 : d->s->rhs_type);
 }
 
 static void put_item(struct dot_code *d, int unit, const struct item *it, int part, int base,
                      int64_t offset)
 {
-    int v;
+    int v = next_set(d);
 
-    if (it->is_zero) {
-        push(d, unit, zeros(d), -1, d->unpacks_weights ? MATRIX_F32 : d->s->rhs_type);
-        return;
-    }
-    v = next_set(d);
     if (v == d->v_zero)
         d->v_zero = -1;
     load(d, v, base, offset + it->row);
@@ -161,7 +168,10 @@ void dot_put_weights(struct dot_code *d, int base, int64_t offset, bool is_last,
         if (group >= items_of_unit(d, unit))
             continue;
         it = item_of(d, unit, group, is_last);
-        put_item(d, unit, &it, part, base, offset);
+        if (it.is_zero && d->is_first_pass)
+            put_zeros(d, unit);
+        if (!it.is_zero)
+            put_item(d, unit, &it, part, base, offset);
     }
 }
 

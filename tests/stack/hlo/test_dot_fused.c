@@ -254,6 +254,50 @@ static void test_batches(void **state)
     assert_true(ran >= 22);
 }
 
+/* an operand less its maxima, plus its sums, along what is contracted, as a softmax has them */
+static void test_sums_before(void **state)
+{
+    static const int64_t sizes[][4] = {{24, 32, 32, 32}, {12, 32, 328, 328}, {6, 64, 200, 130},
+                                       {3, 300, 129, 40}};
+    int refused = 0;
+
+    (void)state;
+    for (int at = 0; at < 56; at++) {
+        const int64_t *z = sizes[at % 4];
+        int is_rows = at / 4 % 2, kept[] = {0, 2 - is_rows}, dim = 1 + is_rows;
+        struct graph_dot dot = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
+                                .contract_count = 1, .lhs_contract = {dim}, .rhs_contract = {1}};
+        struct kernel_rig r = {.chip = chips[at % (int)COUNT_OF(chips)], .spoils_padding = true,
+                               .may_refuse = true, .any_zero = true, .values = RIG_WHOLE};
+        struct arena a;
+        struct graph g;
+        struct maker m = {.g = &g, .a = &a};
+        int x, y, high, sum;
+
+        arena_init(&a);
+        graph_init(&g, &a, "weights");
+        x = parameter(&m, shape_make(at % 3 ? DTYPE_BF16 : DTYPE_F32, 3,
+                                     (int64_t[]){z[0], is_rows ? z[1] : z[2], is_rows ? z[2] : z[1]}));
+        x = widened(&m, x);
+        high = graph_reduce(&g, REDUCE_MAX, x, 1u << dim);
+        x = graph_binary(&g, HLO_SUBTRACT, x, graph_broadcast(&g, high, g.node[x].shape, kept));
+        sum = clamped(&m, graph_reduce(&g, REDUCE_ADD, x, 1u << dim), 8);
+        x = graph_binary(&g, HLO_ADD, x, graph_broadcast(&g, sum, g.node[x].shape, kept));
+        y = parameter(&m, shape_make(DTYPE_BF16, 3, (int64_t[]){z[0], z[2], z[3]}));
+        x = graph_dot_general(&g, graph_convert(&g, x, DTYPE_BF16), y, &dot, DTYPE_F32,
+                              PRECISION_DEFAULT);
+        graph_output(&g, x, "y", -1);
+        kernel_rig_open(&r, &g);
+        if (!r.refusal[0])
+            kernel_rig_check(&r, (uint64_t)at);
+        refused += r.refusal[0] != '\0';
+        kernel_rig_close(&r);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+    assert_int_equal(refused, 0);
+}
+
 /* batches of two dimensions are one to the grid: each step copies its own of a factor, no more */
 static void test_factor_is_read_once(void **state)
 {
@@ -327,6 +371,7 @@ static void test_blocks_that_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_stages),
+                                       cmocka_unit_test(test_sums_before),
                                        cmocka_unit_test(test_blocks),
                                        cmocka_unit_test(test_blocks_across_batches),
                                        cmocka_unit_test(test_batches),

@@ -294,6 +294,45 @@ static void test_head_tilings(void **state)
     assert_true(made >= all / 2);   /* others do not fit columns, units or accumulators */
 }
 
+/*
+ * Many heads, q and k with their size along rows: squares of k go through the cross-lane unit beside
+ * the passes of heads before theirs, wherever a step ends and whoever shares what.
+ */
+static void test_turned_heads(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
+    static const struct { int64_t batches, m, k, n; } sizes[] = {
+        {24, 328, 32, 328}, {32, 128, 64, 128}, {12, 256, 64, 200}, {20, 200, 128, 72},
+        {18, 328, 16, 40}, {9, 300, 48, 128}};
+    struct graph_dot dot = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
+                            .contract_count = 1, .lhs_contract = {1}, .rhs_contract = {1}};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < COUNT_OF(sizes); i++)
+            for (int policy = 0; policy < 2; policy++) {
+                struct kernel_rig r = {.chip = chips[c], .spoils_padding = true,
+                                       .codegen = policy ? CODEGEN_BEST : CODEGEN_XLA};
+                struct arena a;
+                struct graph g;
+                int x, y;
+
+                arena_init(&a);
+                graph_init(&g, &a, "scores");
+                x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){
+                                        sizes[i].batches, sizes[i].k, sizes[i].m}), "k");
+                y = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){
+                                        sizes[i].batches, sizes[i].k, sizes[i].n}), "q");
+                graph_output(&g, graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT),
+                             "scores", -1);
+                kernel_rig_open(&r, &g);
+                kernel_rig_check(&r, i);
+                kernel_rig_close(&r);
+                graph_fini(&g);
+                arena_fini(&a);
+            }
+}
+
 /* heads as in BERT, whose rows enter the units a period of the loop after they are loaded */
 static void test_long_heads(void **state)
 {
@@ -316,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_many_dimensions),
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_head_tilings),
+        cmocka_unit_test(test_turned_heads),
         cmocka_unit_test(test_long_heads),
     };
 
