@@ -112,6 +112,9 @@ bool fusion_merge_two(struct fusion *f, int into, int from, int64_t most);
 /* what makes a convolution's input goes into its kernel, where that takes less time than both */
 void fusion_make_inputs(struct fusion *f);
 
+/* a softmax goes into the kernel of the product that reads its weights */
+void fusion_make_softmaxes(struct fusion *f);
+
 /* fewer arrays between groups: readers compute again what costs less than to write and read it */
 void fusion_recompute(struct fusion *f);
 

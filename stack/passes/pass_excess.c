@@ -36,7 +36,7 @@ static int unrounded(const struct graph *g, const struct graph_node *n)
         return NODE_NONE;
     a = &g->node[n->operand[0]];
     if (a->shape.dtype == DTYPE_F32)
-        return n->operand[0];           /* a product that has become f32 */
+        return n->operand[0];           /* a product that has become f32, scores that stay it */
     if (a->op == HLO_CONVERT && a->shape.dtype == DTYPE_BF16 &&
         g->node[a->operand[0]].shape.dtype == DTYPE_F32)
         return a->operand[0];

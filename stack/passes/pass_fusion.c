@@ -617,6 +617,7 @@ int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
     if (!c->kept) {
         fusion_merge_groups(&f);
         fusion_make_inputs(&f);
+        fusion_make_softmaxes(&f);
         fusion_recompute(&f);
     }
     fusion_emit(&f);
