@@ -20,7 +20,7 @@
 #define ALIGN_BYTES 64u
 #define FIRST_BLOCK_BYTES (4u * 1024u)  /* many arenas hold little: what is taken is cleared */
 #define BLOCK_BYTES (256u * 1024u)      /* blocks are a quarter of what there is, up to this */
-#define LARGE_BYTES ((size_t)4 << 20)   /* growing arrays from here on are moved by the kernel */
+#define LARGE_BYTES ((size_t)256 << 10)   /* growing arrays from here on are moved by the kernel */
 #define PIECE_ALIGN 8u
 /* under the address sanitizer: behind what an arena hands out, and behind pieces */
 #define GUARD_BYTES (SANITIZED_ADDRESS ? ALIGN_BYTES : 0u)

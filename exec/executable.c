@@ -12,16 +12,16 @@ static const struct hlo_computation *entry_of(const struct executable *x)
 static void list_leaves(struct executable *x)
 {
     const struct hlo_computation *entry = entry_of(x);
-    const struct hlo_type *result = &entry->instruction[entry->root].type;
+    const struct hlo_type *result = entry->instruction[entry->root].type;
     int n = 0;
 
     for (int i = 0; i < entry->parameter_count; i++)
-        x->parameter_count += hlo_type_leaves(&entry->instruction[entry->parameter[i]].type);
+        x->parameter_count += hlo_type_leaves(entry->instruction[entry->parameter[i]].type);
     x->result_count = hlo_type_leaves(result);
     x->parameter = arena_array(&x->arena, (size_t)x->parameter_count + 1, sizeof(*x->parameter));
     x->result = arena_array(&x->arena, (size_t)x->result_count + 1, sizeof(*x->result));
     for (int i = 0; i < entry->parameter_count; i++) {
-        const struct hlo_type *t = &entry->instruction[entry->parameter[i]].type;
+        const struct hlo_type *t = entry->instruction[entry->parameter[i]].type;
 
         for (int k = 0; k < hlo_type_leaves(t); k++)
             x->parameter[n++] = hlo_type_leaf(t, k);

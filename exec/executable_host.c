@@ -58,10 +58,10 @@ int executable_check_queues(const struct executable *x, struct err *e)
         if (q->kind == QUEUE_SEND || q->kind == QUEUE_RECEIVE) {
             if (q->leaves == 1)
                 continue;
-            return err_set(e, "%s: %s of %d arrays; one is served", q->at->name,
+            return err_set(e, "%s: %s of %d arrays; one is served", hlo_name(q->at),
                            structure_queue_name(q->kind), q->leaves);
         }
-        return err_set(e, "%s: %s is not served; sends and receives are", q->at->name,
+        return err_set(e, "%s: %s is not served; sends and receives are", hlo_name(q->at),
                        structure_queue_name(q->kind));
     }
     return 0;
@@ -115,9 +115,10 @@ static int read_sent(struct talk *t, int d)
         if (q->goes_in)
             continue;
         if (*count > leaf->leaf.type.dim[0])
-            return err_set(t->e, "%s was used %d times in a launch, there is room for %lld: "
-                           "SYSTOLE_QUEUE_ENTRIES says another number", q->at->name, (int)*count,
-                           (long long)leaf->leaf.type.dim[0]);
+            return err_set(t->e,
+                           "%s was used %d times in a launch, there is room for %lld: "
+                           "SYSTOLE_QUEUE_ENTRIES says another number",
+                           hlo_name(q->at), (int)*count, (long long)leaf->leaf.type.dim[0]);
         of->on_cores = loaded_read_leaf(&device, leaf++, NULL, t->arena, t->e);
         if (!of->on_cores)
             return -1;
@@ -164,7 +165,7 @@ static int take_sent(void *user, const struct eval_queue *from, const struct eva
             return fail(t);
         if (number >= of->on_cores_count) {
             err_set(t->e, "%s: the cores have sent it %lld times, the host's evaluator more often: "
-                    "their roundings took other branches", q->at->name,
+                    "their roundings took other branches", hlo_name(q->at),
                     (long long)of->on_cores_count);
             return fail(t);
         }

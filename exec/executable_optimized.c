@@ -18,12 +18,12 @@ static const struct hlo_computation *entry_of(const struct hlo_module *m)
 
 static const struct hlo_type *parameter_type(const struct hlo_module *m, int number)
 {
-    return &entry_of(m)->instruction[entry_of(m)->parameter[number]].type;
+    return entry_of(m)->instruction[entry_of(m)->parameter[number]].type;
 }
 
 static const struct hlo_type *result_type(const struct hlo_module *m)
 {
-    return &entry_of(m)->instruction[entry_of(m)->root].type;
+    return entry_of(m)->instruction[entry_of(m)->root].type;
 }
 
 static bool has_same_parameters(const struct hlo_module *a, const struct hlo_module *b)
@@ -69,7 +69,7 @@ struct interface {
 static int custom_call(struct interface *f, const char *target, const struct hlo_type *t, int count,
                        const int *operand)
 {
-    struct hlo_instruction i = {.op = OPCODE_CUSTOM_CALL, .type = *t, .operand_count = count,
+    struct hlo_instruction i = {.op = OPCODE_CUSTOM_CALL, .type = t, .operand_count = count,
                                 .operand = operand, .detail = HLO_NEW_DETAIL};
 
     i.detail->target = target;
@@ -79,7 +79,7 @@ static int custom_call(struct interface *f, const char *target, const struct hlo
 
 static const struct hlo_type *inner_parameter(const struct interface *f, int number)
 {
-    return &f->inner->instruction[f->inner->parameter[number]].type;
+    return f->inner->instruction[f->inner->parameter[number]].type;
 }
 
 /* an array of the program as those that cores have of it */

@@ -7,21 +7,21 @@
 
 static bool is_elided(const struct hlo_instruction *i)
 {
-    return i->op == OPCODE_CONSTANT && !hlo_type_is_tuple(&i->type) && i->literal &&
+    return i->op == OPCODE_CONSTANT && !hlo_type_is_tuple(i->type) && i->literal &&
            !i->literal->data;
 }
 
 static void assume(struct hlo_instruction *i, struct arena *a)
 {
     struct hlo_literal *l = arena_copy(a, i->literal, 1, sizeof(*l));
-    int64_t count = hlo_type_elements(&i->type);
-    size_t bytes = hlo_element_bytes(i->type.element);
+    int64_t count = hlo_type_elements(i->type);
+    size_t bytes = hlo_element_bytes(i->type->element);
     char *data = arena_array(a, (size_t)count, bytes);
     uint32_t state = 1;
 
     for (int64_t k = 0; k < count; k++) {
         state = state * 1664525u + 1013904223u;         /* the usual congruence; its high bit */
-        hlo_element_store_int(i->type.element, state >> 31, data + (size_t)k * bytes);
+        hlo_element_store_int(i->type->element, state >> 31, data + (size_t)k * bytes);
     }
     l->data = data;
     l->is_splat = false;
@@ -39,6 +39,6 @@ void program_graph_assume(struct program_graph *p, struct arena *a)
             assume(i, a);
             p->assumed++;
             if (!p->first_assumed)
-                p->first_assumed = i->name;
+                p->first_assumed = hlo_name_in(a, i);
         }
 }

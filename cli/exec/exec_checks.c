@@ -160,5 +160,5 @@ const struct hlo_type *exec_pair_type(const struct exec_program *p, int n)
     const struct hlo_instruction *call = p->checks->call[n / 2];
     const struct hlo_module *m = p->graph.module;
 
-    return &m->computation[m->entry].instruction[call->operand[n % 2]].type;
+    return m->computation[m->entry].instruction[call->operand[n % 2]].type;
 }

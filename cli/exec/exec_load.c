@@ -24,19 +24,19 @@ static void list_parameters(struct exec_program *p, const struct hlo_computation
     int leaves = 0;
 
     for (int i = 0; i < entry->parameter_count; i++)
-        leaves += hlo_type_leaves(&entry->instruction[entry->parameter[i]].type);
+        leaves += hlo_type_leaves(entry->instruction[entry->parameter[i]].type);
     p->parameter = arena_array(&p->arena, (size_t)leaves + 1, sizeof(*p->parameter));
     for (int i = 0; i < entry->parameter_count; i++) {
         const struct hlo_instruction *n = &entry->instruction[entry->parameter[i]];
 
-        add_leaves(p, &n->type, arena_printf(&p->arena, "parameter %d (%s)", i, n->name),
+        add_leaves(p, n->type, arena_printf(&p->arena, "parameter %d (%s)", i, hlo_name(n)),
                    p->parameter, &p->parameter_count);
     }
 }
 
 static void list_results(struct exec_program *p, const struct hlo_computation *entry)
 {
-    const struct hlo_type *t = &entry->instruction[entry->root].type;
+    const struct hlo_type *t = entry->instruction[entry->root].type;
     int leaves = hlo_type_leaves(t);
 
     p->result = arena_array(&p->arena, (size_t)(leaves + exec_pair_count(p) + 1),

@@ -18,16 +18,18 @@ struct parallel {
 
 bool exec_is_parallel(const struct hlo_instruction *i)
 {
-    return i->op == OPCODE_CUSTOM_CALL && hlo_detail(i)->target && i->computation_count > 0 &&
+    return i->op == OPCODE_CUSTOM_CALL && hlo_detail(i)->target &&
+           hlo_detail(i)->computation_count > 0 &&
            strcmp(hlo_detail(i)->target, "interpreter.run_parallel") == 0;
 }
 
 /* u32: replica x partitions + partition */
 static int device_number(struct parallel *p)
 {
-    struct hlo_instruction i = {.op = OPCODE_REPLICA_ID, .type = hlo_scalar_type(ELEMENT_U32)};
+    struct hlo_instruction i = {.op = OPCODE_REPLICA_ID,
+                                .type = HLO_TYPE(hlo_scalar_type(ELEMENT_U32))};
     int replica = hlo_copy_instruction(p->b, &i, NULL), partition;
-    struct hlo_type t = i.type;
+    struct hlo_type t = *i.type;
 
     i.op = OPCODE_PARTITION_ID;
     partition = hlo_copy_instruction(p->b, &i, NULL);
@@ -77,8 +79,8 @@ static int gathered(struct parallel *p, int x)
     int64_t *id = arena_array(a, (size_t)p->devices, sizeof(*id)), *size = arena_alloc(a, sizeof(*size));
     int64_t zero = 0;
     struct hlo_groups *all = arena_alloc(a, sizeof(*all));
-    struct hlo_instruction i = {.op = OPCODE_ALL_GATHER, .operand_count = 1, .dims = {1, &zero},
-                                .detail = &(struct hlo_detail){.groups = all}};
+    struct hlo_instruction i = {.op = OPCODE_ALL_GATHER, .operand_count = 1,
+                                .detail = &(struct hlo_detail){.dims = {1, &zero}, .groups = all}};
     struct hlo_type t;
 
     for (int d = 0; d < p->devices; d++)
@@ -88,7 +90,7 @@ static int gathered(struct parallel *p, int x)
                                .use_global_ids = true};
     x = stacked(p, x, 1);
     t = *hlo_type_of(p->b, x);
-    i.type = t = hlo_array_type(a, t.element, t.rank, t.dim);
+    i.type = HLO_TYPE(t = hlo_array_type(a, t.element, t.rank, t.dim));
     ((int64_t *)t.dim)[0] = p->devices;
     return hlo_copy_instruction(p->b, &i, &x);
 }
@@ -109,7 +111,7 @@ static int run_function(struct parallel *p, const int *operand, int *all)
 
     for (int k = 0; k < parameters; k++)
         own[k] = own_operand(p, operand, parameters, k, number);
-    made = hlo_call(p->b, p->from->computation[0], parameters, own);
+    made = hlo_call(p->b, hlo_detail(p->from)->computation[0], parameters, own);
     t = *hlo_type_of(p->b, made);
     if (!hlo_type_is_tuple(&t)) {
         all[0] = gathered(p, made);
@@ -125,14 +127,14 @@ static int run_function(struct parallel *p, const int *operand, int *all)
 static bool has_own_operands(const struct parallel *p, const int *operand)
 {
     const struct hlo_computation *c =
-        &p->b->module->computation[p->from->computation[0]];
+        &p->b->module->computation[hlo_detail(p->from)->computation[0]];
     int parameters = p->from->operand_count / p->devices;
 
     if (c->parameter_count != parameters)
         return false;
     for (int k = 0; k < p->from->operand_count; k++)
         if (!hlo_type_equal(hlo_type_of(p->b, operand[k]),
-                            &c->instruction[c->parameter[k % parameters]].type))
+                            c->instruction[c->parameter[k % parameters]].type))
             return false;
     return true;
 }
@@ -140,28 +142,28 @@ static bool has_own_operands(const struct parallel *p, const int *operand)
 int exec_run_parallel(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand,
                       struct err *e)
 {
-    struct parallel p = {.b = b, .from = from, .devices = from->computation_count,
+    struct parallel p = {.b = b, .from = from, .devices = hlo_detail(from)->computation_count,
                          .rows = eval_parallel_rows(from)};
-    int leaves = hlo_type_is_tuple(&from->type) ? from->type.part_count : 1, count;
+    int leaves = hlo_type_is_tuple(from->type) ? from->type->part_count : 1, count;
     int *all = arena_array(b->module->arena, (size_t)leaves + 1, sizeof(*all));
     int *result = arena_array(b->module->arena, (size_t)leaves + 1, sizeof(*result));
 
     for (int k = 1; k < p.devices; k++)
-        if (from->computation[k] != from->computation[0])
+        if (hlo_detail(from)->computation[k] != hlo_detail(from)->computation[0])
             return err_set(e, "%s: devices with functions of their own do not run in step",
-                           from->name);
+                           hlo_name(from));
     if (p.devices % p.rows || from->operand_count % p.devices || leaves % p.devices)
-        return err_set(e, "%s: %d operands and %d results do not fit %d functions", from->name,
+        return err_set(e, "%s: %d operands and %d results do not fit %d functions", hlo_name(from),
                        from->operand_count, leaves, p.devices);
     if (!has_own_operands(&p, operand))
-        return err_set(e, "%s: its operands are not what the function takes", from->name);
+        return err_set(e, "%s: its operands are not what the function takes", hlo_name(from));
     b->module->replica_count = p.rows;
     b->module->partition_count = p.devices / p.rows;
     count = run_function(&p, operand, all);
     for (int k = 0; k < leaves; k++) {
         if (k % count >= count || all[k % count] < 0)
-            return err_set(e, "%s: result %d is no array", from->name, k);
+            return err_set(e, "%s: result %d is no array", hlo_name(from), k);
         result[k] = result_of(&p, all[k % count], k / count);
     }
-    return hlo_type_is_tuple(&from->type) ? hlo_tuple(b, leaves, result) : result[0];
+    return hlo_type_is_tuple(from->type) ? hlo_tuple(b, leaves, result) : result[0];
 }

@@ -50,7 +50,8 @@ static struct exec_tensor tensor_of(struct exec_program *p, bool goes_in, int le
     const struct structure_queue *q = queue_of_leaf(p->queues, goes_in, leaf);
     const struct hlo_type *t = hlo_type_leaf(&q->type, leaf - q->first);
     const char *kind = goes_in ? "infeed" : "outfeed";
-    const char *at = *q->at->name ? q->at->name : structure_queue_name(q->kind);
+    const char *at = q->at->label && *hlo_name(q->at) ? hlo_name_in(&p->arena, q->at)
+                                                      : structure_queue_name(q->kind);
 
     return (struct exec_tensor){
         .name = q->channel ? arena_printf(&p->arena, "%s %d (%s, channel %lld)", kind, leaf, at,
@@ -262,7 +263,7 @@ static int take_count(const struct exec_program *p, int queue, int device, int64
     if (count > capacity)
         return err_at(e, p->graph.module->file ? p->graph.module->file : "", q->at->line, q->at->col,
                       "%s: %s was used %lld times in a run, its array has room for %lld: "
-                      "--queue-entries says another number", q->at->name,
+                      "--queue-entries says another number", hlo_name(q->at),
                       structure_queue_name(q->kind), (long long)count, (long long)capacity);
     *used += count;
     return 0;

@@ -26,9 +26,9 @@ static void tell(struct walk *w, const struct hlo_instruction *x, const struct h
 
     if (w->differences++ >= SHOWN_MAX)
         return;
-    printf("  line %d %s = %s %s: another %s: line %d %s = %s %s\n", x->line, x->name,
-           hlo_type_print(&x->type, from, sizeof(from)), hlo_opcode_name(x->op), what, y->line,
-           y->name, hlo_type_print(&y->type, to, sizeof(to)), hlo_opcode_name(y->op));
+    printf("  line %d %s = %s %s: another %s: line %d %s = %s %s\n", x->line, hlo_name(x),
+           hlo_type_print(x->type, from, sizeof(from)), hlo_opcode_name(x->op), what, y->line,
+           hlo_name(y), hlo_type_print(y->type, to, sizeof(to)), hlo_opcode_name(y->op));
 }
 
 static void push(struct visits *v, int computation_a, int a, int computation_b, int b)
@@ -53,9 +53,10 @@ static void hold(struct walk *w, struct visits *v, struct visit at)
     *pair = at.b + 1;
     for (int k = 0; k < x->operand_count; k++)
         push(v, at.computation_a, x->operand[k], at.computation_b, y->operand[k]);
-    for (int k = 0; k < x->computation_count; k++)
-        push(v, x->computation[k], w->a->computation[x->computation[k]].root, y->computation[k],
-             w->b->computation[y->computation[k]].root);
+    for (int k = 0; k < hlo_detail(x)->computation_count; k++)
+        push(v, hlo_detail(x)->computation[k],
+             w->a->computation[hlo_detail(x)->computation[k]].root, hlo_detail(y)->computation[k],
+             w->b->computation[hlo_detail(y)->computation[k]].root);
 }
 
 static void walk(struct walk *w)

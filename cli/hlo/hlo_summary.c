@@ -67,7 +67,7 @@ static void print_parameters(const struct hlo_computation *entry, bool whole)
     for (int p = 0; p < shown; p++) {
         const struct hlo_instruction *i = &entry->instruction[entry->parameter[p]];
 
-        add_array(&t, p, i->name, &i->type, i);
+        add_array(&t, p, hlo_name_in(t.arena, i), i->type, i);
     }
     table_print_text(&t, stdout);
     table_end(&t);
@@ -78,7 +78,7 @@ static void print_parameters(const struct hlo_computation *entry, bool whole)
 static void print_results(const struct hlo_computation *entry, bool whole)
 {
     const struct hlo_instruction *root = &entry->instruction[entry->root];
-    int leaves = hlo_type_leaves(&root->type);
+    int leaves = hlo_type_leaves(root->type);
     int shown = whole || leaves < ROWS_SHOWN ? leaves : ROWS_SHOWN;
     struct table t;
 
@@ -88,7 +88,7 @@ static void print_results(const struct hlo_computation *entry, bool whole)
         const struct hlo_instruction *i = root->op == OPCODE_TUPLE && leaves == root->operand_count
                                               ? &entry->instruction[root->operand[r]] : root;
 
-        add_array(&t, r, i->name, hlo_type_leaf(&root->type, r), i);
+        add_array(&t, r, hlo_name_in(t.arena, i), hlo_type_leaf(root->type, r), i);
     }
     table_print_text(&t, stdout);
     table_end(&t);
@@ -122,7 +122,7 @@ static void print_queues(const struct hlo_module *m)
                           cell_text(arena_strdup(t.arena, hlo_type_print(
                               hlo_type_leaf(&q.item[k].type, n), text, sizeof(text)))),
                           q.item[k].uses >= 0 ? cell_int(q.item[k].uses) : cell_none(),
-                          cell_text(q.item[k].at->name));
+                          cell_text(hlo_name_in(t.arena, q.item[k].at)));
             }
         }
         table_print_text(&t, stdout);
@@ -240,12 +240,12 @@ void hlo_summary_to_json(const struct hlo_module *m, json_t *to)
 
     for (int p = 0; entry && p < entry->parameter_count; p++)
         json_array_append_new(parameters,
-                              array_to_json(entry->instruction[entry->parameter[p]].name,
-                                            &entry->instruction[entry->parameter[p]].type));
-    for (int r = 0; entry && r < hlo_type_leaves(&entry->instruction[entry->root].type); r++)
-        json_array_append_new(results,
-                              array_to_json(entry->instruction[entry->root].name,
-                                            hlo_type_leaf(&entry->instruction[entry->root].type, r)));
+                              array_to_json(hlo_name(&entry->instruction[entry->parameter[p]]),
+                                            entry->instruction[entry->parameter[p]].type));
+    for (int r = 0; entry && r < hlo_type_leaves(entry->instruction[entry->root].type); r++)
+        json_array_append_new(
+            results, array_to_json(hlo_name(&entry->instruction[entry->root]),
+                                   hlo_type_leaf(entry->instruction[entry->root].type, r)));
     for (int op = 0; op < OPCODE_COUNT; op++) {
         if (counts.by_opcode[op])
             json_object_set_new(operations, hlo_opcode_name((enum hlo_opcode)op),

@@ -154,7 +154,7 @@ static int leaf_of_groups(const struct program_graph *p)
     const struct hlo_computation *c = &p->module->computation[p->module->entry];
 
     for (int i = 0; i < c->parameter_count; i++) {
-        const struct hlo_type *t = &c->instruction[c->parameter[i]].type;
+        const struct hlo_type *t = c->instruction[c->parameter[i]].type;
 
         if (t->element == ELEMENT_S32 && t->rank == 1)
             return i;

@@ -37,13 +37,14 @@ static bool is_no_work(const struct hlo_instruction *i)
 static bool is_flow(const struct keeping *k, const struct hlo_instruction *i)
 {
     return i->op == OPCODE_WHILE || i->op == OPCODE_CONDITIONAL ||
-           (i->op == OPCODE_CALL && k->callers[i->computation[0]] == 1);
+           (i->op == OPCODE_CALL && k->callers[hlo_detail(i)->computation[0]] == 1);
 }
 
 static int add_unit(struct keeping *k, const struct hlo_instruction *i)
 {
     struct kept_program *p = k->kept;
-    struct kept_unit u = {.name = i->name, .opcode = hlo_opcode_name(i->op), .line = i->line};
+    struct kept_unit u = {
+        .name = hlo_name_in(k->arena, i), .opcode = hlo_opcode_name(i->op), .line = i->line};
 
     u.kind = i->op == OPCODE_COPY_START  ? KEPT_COPY
              : i->op == OPCODE_COPY_DONE ? KEPT_DONE : KEPT_KERNEL;
@@ -73,8 +74,8 @@ static int number_units(struct keeping *k, int computation, struct err *e)
         const struct hlo_instruction *i = &c->instruction[n];
 
         if (is_flow(k, i)) {            /* the last one first: a loop's condition before its body */
-            for (int b = i->computation_count - 1; b >= 0; b--)
-                if (number_units(k, i->computation[b], e))
+            for (int b = hlo_detail(i)->computation_count - 1; b >= 0; b--)
+                if (number_units(k, hlo_detail(i)->computation[b], e))
                     return -1;
             continue;
         }
@@ -82,7 +83,7 @@ static int number_units(struct keeping *k, int computation, struct err *e)
             continue;
         if (k->kept->unit_count == UNITS_MAX)
             return err_at(e, k->module->file ? k->module->file : "", i->line, i->col,
-                          "%s: more than %d kernels in the schedule", i->name, UNITS_MAX);
+                          "%s: more than %d kernels in the schedule", hlo_name(i), UNITS_MAX);
         unit[n] = add_unit(k, i);
         if (i->op == OPCODE_COPY_DONE && start_of(c, i) >= 0)
             k->kept->unit[unit[start_of(c, i)]].done = unit[n];
@@ -96,8 +97,8 @@ static void count_callers(struct keeping *k)
         for (int n = 0; n < k->module->computation[c].count; n++) {
             const struct hlo_instruction *i = &k->module->computation[c].instruction[n];
 
-            for (int b = 0; b < i->computation_count; b++)
-                k->callers[i->computation[b]]++;
+            for (int b = 0; b < hlo_detail(i)->computation_count; b++)
+                k->callers[hlo_detail(i)->computation[b]]++;
         }
 }
 
@@ -162,8 +163,12 @@ static const struct hlo_place *kept_place(struct hlo_builder *b, const struct hl
 static int leave(struct keeping *k, struct hlo_builder *b, int unit, int x,
                  const struct hlo_type *t)
 {
-    struct hlo_instruction barrier = {.op = OPCODE_OPT_BARRIER, .operand_count = 1, .type = *t,
-                                      .place = b->place, .line = b->line, .col = b->col};
+    struct hlo_instruction barrier = {.op = OPCODE_OPT_BARRIER,
+                                      .operand_count = 1,
+                                      .type = t,
+                                      .place = b->place,
+                                      .line = b->line,
+                                      .col = hlo_column(b->col)};
     int *part, made;
 
     if (!hlo_type_is_tuple(t)) {
@@ -187,7 +192,7 @@ static int inline_unit(struct hlo_builder *b, const struct hlo_instruction *from
                        const int *operand, int unit)
 {
     int first = b->module->computation[b->computation].count;
-    int result = hlo_inline(b, from->computation[0], operand);
+    int result = hlo_inline(b, hlo_detail(from)->computation[0], operand);
     struct hlo_computation *c = &b->module->computation[b->computation];
 
     for (int i = first; i < c->count; i++) {
@@ -195,7 +200,7 @@ static int inline_unit(struct hlo_builder *b, const struct hlo_instruction *from
 
         if (!p.op_name) {
             p = *hlo_place_of(from);
-            p.op_name = p.op_name ? p.op_name : from->name;
+            p.op_name = p.op_name ? p.op_name : hlo_name_in(b->module->arena, from);
         }
         c->instruction[i].place = kept_place(b, &p, unit, p.edge);
     }
@@ -222,7 +227,7 @@ static const struct hlo_type *done_type(const struct hlo_computation *c, int sta
             if (n->op == OPCODE_ASYNC_UPDATE)
                 at = i;
             else if (n->op == OPCODE_ASYNC_DONE || n->op == OPCODE_COPY_DONE)
-                t = &n->type;
+                t = n->type;
             else
                 return NULL;
         }
@@ -260,12 +265,12 @@ static bool is_start_left_out(const struct keeping *k, const struct hlo_builder 
 /* a constant whose elements the file leaves out: nobody knows them, as those of a parameter */
 static int come_in(struct keeping *k, struct hlo_builder *b, const struct hlo_instruction *from)
 {
-    struct hlo_instruction i = {.op = OPCODE_PARAMETER, .type = from->type, .name = from->name,
+    struct hlo_instruction i = {.op = OPCODE_PARAMETER, .type = from->type, .label = from->label,
                                 .place = from->place, .line = from->line, .col = from->col};
 
     i.index = k->module->computation[b->computation].parameter_count + k->kept->elided++;
     if (!k->kept->first_elided)
-        k->kept->first_elided = from->name;
+        k->kept->first_elided = hlo_name_in(k->arena, from);
     return hlo_copy_instruction(b, &i, NULL);
 }
 
@@ -282,15 +287,16 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
         return k->unit[b->computation] && is_start_left_out(k, b, from) ? operand[0] : -1;
     if (from->op == OPCODE_CONSTANT && k->kept->takes_elided &&
         b->computation == k->module->entry &&
-        !hlo_type_is_tuple(&from->type) && from->literal && !from->literal->data)
+        !hlo_type_is_tuple(from->type) && from->literal && !from->literal->data)
         return come_in(k, b, from);
     if (!unit)                          /* what is in a fusion is inlined with it */
-        return from->op == OPCODE_FUSION ? hlo_inline(b, from->computation[0], operand) : -1;
+        return from->op == OPCODE_FUSION ? hlo_inline(b, hlo_detail(from)->computation[0], operand)
+                                         : -1;
     own.place = kept_place(b, hlo_place_of(from), unit, hlo_place_of(from)->edge);
     b->place = own.place;
     switch (from->op) {
     case OPCODE_FUSION: case OPCODE_CALL:
-        return leave(k, b, unit, inline_unit(b, from, operand, unit), &from->type);
+        return leave(k, b, unit, inline_unit(b, from, operand, unit), from->type);
     case OPCODE_COPY_START: case OPCODE_ASYNC_START:
         return start_unit(k, b, from, operand, unit);
     case OPCODE_ALL_REDUCE_START: case OPCODE_ALL_GATHER_START:
@@ -300,7 +306,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     default:
         /* a copy inside a fusion is nothing, this one is a kernel */
         own.place = kept_place(b, own.place, unit, from->op == OPCODE_COPY ? -1 : 0);
-        return leave(k, b, unit, hlo_copy_instruction(b, &own, operand), &from->type);
+        return leave(k, b, unit, hlo_copy_instruction(b, &own, operand), from->type);
     }
 }
 

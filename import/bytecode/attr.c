@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AGAIN_BYTES 16u                 /* what reading a location costs beside its bytes */
+
 static const struct bytecode_dialect bytecode_dialects[] = {
     {"builtin", bytecode_builtin_attr, bytecode_builtin_type},
     {"vhlo", bytecode_vhlo_attr, bytecode_vhlo_type},
@@ -118,6 +120,41 @@ static const struct mlir_type *read_type(struct bytecode_reader *r,
     return made ? made : any_type(r);
 }
 
+static bool is_location(struct bytecode_reader *r, const struct bytecode_entry *entry)
+{
+    struct bytecode_stream s = bytecode_stream_over(&r->file, entry->body, entry->bytes);
+
+    return entry->is_custom && entry->bytes > 0 &&
+           strcmp(r->file.dialect[entry->dialect], "builtin") == 0 &&
+           bytecode_is_location(bytecode_varint(&s));
+}
+
+/*
+ * A location, or one that another is made of, in the arena of the moment. Many may name one long
+ * chain, so there is an end to reading them again: from then on each is kept.
+ */
+static const struct mlir_attr *location_at(struct bytecode_reader *r, struct bytecode_stream *s,
+                                           size_t i)
+{
+    size_t cost = r->file.attr[i].bytes + AGAIN_BYTES;
+    bool stays = r->again_left < cost;
+    struct arena *was = r->arena;
+    const struct mlir_attr *made;
+
+    if (r->attr[i])
+        return r->attr[i];
+    if (!enter(r, s, &r->attr_begun[i]))
+        return any_attr(r);
+    r->arena = stays ? r->file.arena : r->arena;
+    r->again_left -= stays ? 0 : cost;
+    made = read_attr(r, &r->file.attr[i]);
+    r->arena = was;
+    r->attr[i] = stays ? made : NULL;
+    r->attr_begun[i] = false;
+    r->depth--;
+    return made;
+}
+
 static const struct mlir_attr *attr_at(struct bytecode_reader *r, struct bytecode_stream *s,
                                        uint64_t index)
 {
@@ -127,6 +164,8 @@ static const struct mlir_attr *attr_at(struct bytecode_reader *r, struct bytecod
         return any_attr(r);
     if (r->attr[i])
         return r->attr[i];
+    if (r->place && is_location(r, &r->file.attr[i]))
+        return location_at(r, s, i);
     if (!enter(r, s, &r->attr_begun[i]))
         return any_attr(r);
     r->attr[i] = read_attr(r, &r->file.attr[i]);
@@ -137,6 +176,61 @@ static const struct mlir_attr *attr_at(struct bytecode_reader *r, struct bytecod
 const struct mlir_attr *bytecode_attr(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     return attr_at(r, s, bytecode_varint(s));
+}
+
+/* Names of operations are few, and each place has one. */
+static const char *keep_op_type(struct bytecode_reader *r, const char *name)
+{
+    for (int k = 0; k < BYTECODE_OP_TYPES && k < r->op_types; k++)
+        if (strcmp(r->op_type[k], name) == 0)
+            return r->op_type[k];
+    name = arena_strdup(r->file.arena, name);
+    r->op_type[r->op_types++ % BYTECODE_OP_TYPES] = name;
+    return name;
+}
+
+static const struct hlo_place *place_of(struct bytecode_reader *r,
+                                        const struct mlir_attr *location)
+{
+    const struct hlo_place *kept;
+    struct hlo_place p;
+
+    mlir_place_of(r->arena, location, &p);
+    if (p.op_type)
+        p.op_type = keep_op_type(r, p.op_type);
+    kept = hlo_place_keep(r->file.arena, &p, r->last_place);
+    if (kept)
+        r->last_place = kept;
+    return kept ? kept : &hlo_nowhere;
+}
+
+const struct mlir_attr *bytecode_place(struct bytecode_reader *r, struct bytecode_stream *s)
+{
+    size_t i = bytecode_index(s, r->file.attr_count, "attribute");
+    const struct mlir_attr *location;
+    struct arena passing, *was = r->arena;
+    struct mlir_attr *made;
+    bool is_one;
+
+    arena_init(&passing);
+    arena_pack(&passing, true);
+    if (bytecode_is_failed(s))
+        return any_attr(r);
+    if (!r->place[i]) {
+        r->arena = &passing;
+        location = attr_at(r, s, i);
+        is_one = !bytecode_is_failed(s) && location->kind == MLIR_LOCATION;
+        if (is_one)
+            r->place[i] = place_of(r, location);
+        r->arena = was;
+        arena_fini(&passing);
+        if (!is_one)
+            return any_attr(r);
+    }
+    made = bytecode_shared_text(r, MLIR_LOCATION, (struct mlir_text){"", 0});
+    made->location = MLIR_LOCATION_PLACE;
+    made->data = r->place[i] == &hlo_nowhere ? NULL : r->place[i];
+    return made;
 }
 
 const struct mlir_attr *bytecode_attr_or_null(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -216,7 +310,7 @@ const struct mlir_attr *bytecode_written_attr(struct bytecode_reader *r, struct 
     return mlir_dialect(r->arena, name, text, strlen(text), 0, NULL);
 }
 
-int bytecode_read_tables(struct bytecode_reader *r)
+int bytecode_read_tables(struct bytecode_reader *r, bool is_later)
 {
     struct bytecode_file *f = &r->file;
     struct bytecode_stream s = bytecode_stream_over(f, f->start, 0);
@@ -228,8 +322,12 @@ int bytecode_read_tables(struct bytecode_reader *r)
     r->type_begun = arena_array(r->arena, f->type_count, sizeof(*r->type_begun));
     for (size_t i = 0; i < f->type_count && !bytecode_is_failed(&s); i++)
         type_at(r, &s, i);
+    if (is_later)
+        r->place = arena_array(r->arena, f->attr_count + 1, sizeof(const struct hlo_place *));
+    r->again_left = SPEND_BYTES + SPEND_TIMES * f->bytes;
     for (size_t i = 0; i < f->attr_count && !bytecode_is_failed(&s); i++)
-        attr_at(r, &s, i);
+        if (!is_later || !is_location(r, &f->attr[i]))
+            attr_at(r, &s, i);
     return bytecode_is_failed(&s) ? -1 : 0;
 }
 

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 
+#define BYTECODE_OP_TYPES 64            /* a power of two */
 #define BYTECODE_DEPTH_MAX 1000         /* chains of call sites in locations are long */
 
 struct bytecode_reader {
@@ -25,10 +26,27 @@ struct bytecode_reader {
     bool *attr_begun, *type_begun;
     int depth;
     size_t bytes_left;                  /* of texts and elements made anew (bytecode_spend) */
+    /*
+     * Nearly all attributes of a program are locations: where bodies are read later, an operation's
+     * is read when its turn comes, and what stays is the place that it means. NULL: they are read
+     * and kept as all others.
+     */
+    const struct hlo_place **place;     /* by index; NULL: not known yet */
+    const struct hlo_place *last_place;
+    const char *op_type[BYTECODE_OP_TYPES];     /* of places: some of those met last */
+    int op_types;
+    size_t again_left;                  /* bytes of locations that may be read more than once */
 };
 
-/* Reads both tables, every entry. -1 with the message. */
-int bytecode_read_tables(struct bytecode_reader *r);
+/* Reads both tables, every entry, but locations where `is_later`. -1 with the message. */
+int bytecode_read_tables(struct bytecode_reader *r, bool is_later);
+/*
+ * The location whose index comes next, as its place (MLIR_LOCATION_PLACE), in the arena of the
+ * moment; another attribute: as it is.
+ */
+const struct mlir_attr *bytecode_place(struct bytecode_reader *r, struct bytecode_stream *s);
+/* whether the builtin attribute of this code is a location */
+bool bytecode_is_location(uint64_t code);
 
 /* The entry whose index comes next; when failed some attribute or type, never NULL. */
 const struct mlir_attr *bytecode_attr(struct bytecode_reader *r, struct bytecode_stream *s);

@@ -22,6 +22,18 @@ static attr_reader *const attr_readers[] = {
     bytecode_attr /* distinct: itself */, read_file_range, read_affine_map
 };
 
+bool bytecode_is_location(uint64_t code)
+{
+    static attr_reader *const of_locations[] = {read_call, read_file, read_fused, read_fused_with,
+                                                read_named, read_unknown, read_file_range};
+
+    for (size_t i = 0; i < sizeof(of_locations) / sizeof(of_locations[0]); i++)
+        if (code < sizeof(attr_readers) / sizeof(attr_readers[0]) &&
+            attr_readers[code] == of_locations[i])
+            return true;
+    return false;
+}
+
 const struct mlir_attr *bytecode_builtin_attr(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     uint64_t code = bytecode_varint(s);

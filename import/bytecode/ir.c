@@ -13,6 +13,8 @@
 #include <limits.h>
 #include <string.h>
 
+#define IDS_MAX ((size_t)INT_MAX / 4)   /* of the values of one scope */
+
 enum { HAS_ATTRS = 0x01, HAS_RESULTS = 0x02, HAS_OPERANDS = 0x04, HAS_SUCCESSORS = 0x08,
        HAS_REGIONS = 0x10, HAS_USE_LISTS = 0x20, HAS_PROPERTIES = 0x40 };
 
@@ -33,13 +35,43 @@ static void skip_use_lists(struct bytecode_stream *s, size_t values)
     }
 }
 
-static void define(struct ir_reader *ir, struct bytecode_stream *s, const struct mlir_value *v)
+/* the next number is `v`, which has the type of this index */
+static void define(struct ir_reader *ir, struct bytecode_stream *s, const struct mlir_value *v,
+                   size_t type)
 {
     if (ir->next >= ir->limit) {
         bytecode_fail(s, "a region has more values than the %zu it promised", ir->limit);
         return;
     }
-    ir->scope->value[ir->next++] = v;
+    if (ir->scope->is_later)
+        ir->scope->slot[ir->next++] = (struct ir_slot){.type = (uint32_t)type + 1};
+    else
+        ir->scope->value[ir->next++] = v;
+}
+
+/* a constant as the operation that made it, as far as its users look */
+static const struct mlir_op *constant_again(struct arena *a, const struct mlir_attr *value)
+{
+    struct mlir_named named = {"value", value};
+    struct mlir_op op = {.name = "stablehlo.constant", .attr_count = 1};
+
+    op.attr = arena_copy(a, &named, 1, sizeof(named));
+    return arena_copy(a, &op, 1, sizeof(op));
+}
+
+/* What a body has read before it keeps in few bytes; who uses it has it made again. */
+static const struct mlir_value *value_again(struct ir_reader *ir, size_t i)
+{
+    const struct ir_scope *scope = ir->scope;
+    struct ir_slot slot = scope->slot[i];
+    struct mlir_value v = {.type = ir->r->type[slot.type - 1]};
+
+    if (slot.is && slot.is % 2 == 0)
+        return value_again(ir, slot.is / 2 - 1);
+    v.id = scope->first_id + (int)i;
+    if (slot.is)
+        v.op = constant_again(ir->r->arena, scope->constant[slot.is / 2]);
+    return arena_copy(ir->r->arena, &v, 1, sizeof(v));
 }
 
 static const struct mlir_value *read_operand(struct ir_reader *ir, struct bytecode_stream *s)
@@ -48,9 +80,11 @@ static const struct mlir_value *read_operand(struct ir_reader *ir, struct byteco
 
     if (bytecode_is_failed(s))
         return NULL;
-    if (!ir->scope->value[i])
+    if (ir->scope->is_later ? !ir->scope->slot[i].type : !ir->scope->value[i]) {
         bytecode_fail(s, "value %zu is used before it is made", i);
-    return ir->scope->value[i];
+        return NULL;
+    }
+    return ir->scope->is_later ? value_again(ir, i) : ir->scope->value[i];
 }
 
 static void read_operands(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
@@ -65,25 +99,34 @@ static void read_operands(struct ir_reader *ir, struct bytecode_stream *s, struc
     op->operand_count = (int)count;
 }
 
-/* Values may stay for longer than the operation, which they do not know then. */
-static void read_results(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op,
-                         struct arena *values)
+static int next_id(const struct ir_reader *ir, size_t k)
 {
-    size_t count = bytecode_count(s, "results");
+    return ir->scope->is_later ? ir->scope->first_id + (int)(ir->next + k)
+                               : ir->r->tree->value_count++;
+}
 
-    op->result = arena_array(values, count, sizeof(*op->result));
+/* `type`: the indices of their types */
+static size_t *read_results(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
+{
+    size_t count = bytecode_count(s, "results"), *type;
+
+    op->result = arena_array(ir->r->arena, count, sizeof(*op->result));
+    type = arena_array(ir->r->arena, count, sizeof(*type));
     op->result_count = (int)count;
     for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        op->result[i] = (struct mlir_value){.id = ir->r->tree->value_count++,
-                                            .type = bytecode_type(ir->r, s),
-                                            .op = values == ir->r->arena ? op : NULL,
-                                            .index = (int)i};
+        type[i] = bytecode_index(s, ir->r->file.type_count, "type");
+        if (bytecode_is_failed(s))
+            break;
+        op->result[i] = (struct mlir_value){.id = next_id(ir, i), .type = ir->r->type[type[i]],
+                                            .op = op, .index = (int)i};
     }
+    return type;
 }
 
 static const struct mlir_attr *read_location(struct ir_reader *ir, struct bytecode_stream *s)
 {
-    const struct mlir_attr *location = bytecode_attr(ir->r, s);
+    const struct mlir_attr *location = ir->scope->is_later ? bytecode_place(ir->r, s)
+                                                           : bytecode_attr(ir->r, s);
 
     if (location->kind != MLIR_LOCATION)
         bytecode_fail(s, "a location that is another attribute");
@@ -165,11 +208,20 @@ static bool is_body(struct bytecode_stream section)
     return bytecode_count(&section, "blocks") == 1;
 }
 
+void ir_scope_fini(struct ir_scope *scope)
+{
+    mem_free(scope->value);
+    mem_free(scope->slot);
+    mem_free(scope->constant);
+    *scope = (struct ir_scope){.value = NULL};
+}
+
 /* Isolated regions begin a scope, and from version 2 on stand in a section of their own. */
 static void read_isolated_regions(struct ir_reader *ir, struct bytecode_stream *s,
                                   struct mlir_op *op, uint64_t count)
 {
-    struct ir_scope *outer = ir->scope, scope = {.value = NULL};
+    struct ir_scope *outer = ir->scope, scope = {.is_later = outer->is_later,
+                                                 .first_id = ir->r->tree->value_count};
     bool has_section = ir->r->file.version >= 2;
     struct bytecode_stream section = has_section ? section_of_regions(s, op) : *s;
 
@@ -180,7 +232,7 @@ static void read_isolated_regions(struct ir_reader *ir, struct bytecode_stream *
     }
     ir->scope = &scope;
     read_each_region(ir, &section, op, count);
-    mem_free(scope.value);
+    ir_scope_fini(&scope);
     ir->scope = outer;
     if (has_section)
         bytecode_end(&section, "a section of regions");
@@ -221,26 +273,6 @@ static bool is_bridge(const struct mlir_op *op)
            op->operand_count == 1 && op->result_count == 1;
 }
 
-/* all but its regions; false: a mistake */
-static bool read_head(struct ir_reader *ir, struct bytecode_stream *s, size_t name, uint8_t mask,
-                      struct mlir_op *op, struct arena *values)
-{
-    op->name = name_of(ir, ir->op[name]);
-    op->location = read_location(ir, s);
-    read_attributes(ir, s, mask, ir->op[name], ir->r->file.op[name].is_registered, op);
-    if (mask & HAS_RESULTS)
-        read_results(ir, s, op, values);
-    if (mask & HAS_OPERANDS)
-        read_operands(ir, s, op);
-    if (mask & HAS_SUCCESSORS)
-        bytecode_fail(s, "%s goes on in another block, which programs do not have", op->name);
-    if (mask & HAS_USE_LISTS)
-        skip_use_lists(s, (size_t)op->result_count);
-    for (int k = 0; k < op->result_count && !bytecode_is_failed(s); k++)
-        define(ir, s, is_bridge(op) ? op->operand[0] : &op->result[k]);
-    return !bytecode_is_failed(s);
-}
-
 static bool is_constant(const struct bytecode_op *known)
 {
     const char *dot = strrchr(known->means, '.');
@@ -248,12 +280,61 @@ static bool is_constant(const struct bytecode_op *known)
     return dot && strcmp(dot, ".constant") == 0;
 }
 
+/* The operation's results are the next numbers. */
+static void define_results(struct ir_reader *ir, struct bytecode_stream *s,
+                           const struct bytecode_op *known, const struct mlir_op *op,
+                           const size_t *type, size_t bridged)
+{
+    struct ir_scope *scope = ir->scope;
+
+    for (int k = 0; k < op->result_count && !bytecode_is_failed(s); k++)
+        define(ir, s, is_bridge(op) ? op->operand[0] : &op->result[k], type[k]);
+    if (!scope->is_later || bytecode_is_failed(s) || op->result_count != 1)
+        return;
+    if (is_bridge(op)) {
+        scope->slot[ir->next - 1].is = (uint32_t)bridged * 2 + 2;
+    } else if (is_constant(known) && mlir_op_attr(op, "value")) {
+        scope->slot[ir->next - 1].is = (uint32_t)scope->constant_count * 2 + 1;
+        MEM_ADD(scope->constant, scope->constant_count, scope->constant_capacity) =
+            mlir_op_attr(op, "value");
+    }
+}
+
+/* the number of the first operand, which stands next */
+static size_t first_operand(struct bytecode_stream s)
+{
+    bytecode_varint(&s);
+    return (size_t)bytecode_varint(&s);
+}
+
+/* all but its regions; false: a mistake */
+static bool read_head(struct ir_reader *ir, struct bytecode_stream *s, size_t name, uint8_t mask,
+                      struct mlir_op *op)
+{
+    size_t *type = NULL, first = 0;
+
+    op->name = name_of(ir, ir->op[name]);
+    op->location = read_location(ir, s);
+    read_attributes(ir, s, mask, ir->op[name], ir->r->file.op[name].is_registered, op);
+    if (mask & HAS_RESULTS)
+        type = read_results(ir, s, op);
+    if (mask & HAS_OPERANDS) {
+        first = first_operand(*s);
+        read_operands(ir, s, op);
+    }
+    if (mask & HAS_SUCCESSORS)
+        bytecode_fail(s, "%s goes on in another block, which programs do not have", op->name);
+    if (mask & HAS_USE_LISTS)
+        skip_use_lists(s, (size_t)op->result_count);
+    define_results(ir, s, ir->op[name], op, type, first);
+    return !bytecode_is_failed(s);
+}
+
 struct mlir_op *ir_read_op(struct ir_reader *ir, struct bytecode_stream *s)
 {
     size_t i = bytecode_index(s, ir->r->file.op_count, "name of an operation");
     uint8_t mask = bytecode_byte(s);
     const struct bytecode_op *known = bytecode_is_failed(s) ? NULL : ir->op[i];
-    struct arena *stays = ir->r->arena, *passing = ir->passing;
     struct mlir_op *op;
 
     if (!bytecode_is_failed(s) && !known)
@@ -261,14 +342,9 @@ struct mlir_op *ir_read_op(struct ir_reader *ir, struct bytecode_stream *s)
                       bytecode_op_nearest(ir->r->file.op[i].name).text);
     if (!known)
         return NULL;
-    if (passing && !is_constant(known))
-        ir->r->arena = passing;
-    ir->passing = NULL;                 /* what is within goes away with it */
     op = arena_alloc(ir->r->arena, sizeof(*op));
-    if (read_head(ir, s, i, mask, op, stays) && (mask & HAS_REGIONS))
+    if (read_head(ir, s, i, mask, op) && (mask & HAS_REGIONS))
         read_regions(ir, s, op);
-    ir->passing = passing;
-    ir->r->arena = stays;
     return is_bridge(op) ? NULL : op;
 }
 
@@ -276,20 +352,16 @@ static void read_argument(struct ir_reader *ir, struct bytecode_stream *s, struc
                           int index)
 {
     bool has_location = true;
-    const struct mlir_type *type;
+    struct bytecode_stream whole = *s;
+    uint64_t i = ir->r->file.version >= 4 ? bytecode_flagged(s, &has_location)
+                                          : bytecode_varint(s);
+    size_t type = bytecode_check_index(&whole, i, ir->r->file.type_count, "type");
 
-    if (ir->r->file.version >= 4) {
-        struct bytecode_stream whole = *s;
-        uint64_t i = bytecode_flagged(s, &has_location);
-
-        bytecode_check_index(&whole, i, ir->r->file.type_count, "type");
-        type = bytecode_is_failed(s) ? NULL : ir->r->type[i];
-    } else {
-        type = bytecode_type(ir->r, s);
-    }
-    *v = (struct mlir_value){.id = ir->r->tree->value_count++, .type = type, .index = index,
+    if (bytecode_is_failed(s))
+        return;
+    *v = (struct mlir_value){.id = next_id(ir, 0), .type = ir->r->type[type], .index = index,
                              .location = has_location ? read_location(ir, s) : NULL};
-    define(ir, s, v);
+    define(ir, s, v, type);
 }
 
 static void read_arguments(struct ir_reader *ir, struct bytecode_stream *s,
@@ -331,20 +403,35 @@ static void read_block_ops(struct ir_reader *ir, struct bytecode_stream *s,
     block->op = arena_take(ir->r->arena, op, (size_t)block->op_count, sizeof(struct mlir_op *));
 }
 
+static void make_room(struct ir_reader *ir, size_t count)
+{
+    struct ir_scope *scope = ir->scope;
+    int *ids = &ir->r->tree->value_count;
+
+    if (!scope->is_later) {
+        scope->value = mem_grow(scope->value, &scope->capacity, count + 1,
+                                sizeof(const struct mlir_value *));
+        memset(scope->value + scope->count, 0,
+               (count - scope->count) * sizeof(const struct mlir_value *));
+    } else {
+        scope->slot = mem_grow(scope->slot, &scope->capacity, count + 1, sizeof(*scope->slot));
+        memset(scope->slot + scope->count, 0, (count - scope->count) * sizeof(*scope->slot));
+        if ((size_t)*ids < (size_t)scope->first_id + count)
+            *ids = scope->first_id + (int)count;
+    }
+}
+
 /* All values that live at once have a byte of their own in the file. */
 static void promise_values(struct ir_reader *ir, struct bytecode_stream *s)
 {
     struct ir_scope *scope = ir->scope;
-    size_t count = bytecode_count(s, "values");
+    size_t count = bytecode_count(s, "values"), most = ir->r->file.bytes;
 
-    if (scope->count + count > ir->r->file.bytes)
+    if (scope->count + count > (most < IDS_MAX ? most : IDS_MAX))
         bytecode_fail(s, "more values than the file has bytes");
     if (bytecode_is_failed(s))
         return;
-    scope->value = mem_grow(scope->value, &scope->capacity, scope->count + count + 1,
-                            sizeof(const struct mlir_value *));
-    for (size_t i = 0; i < count; i++)
-        scope->value[scope->count + i] = NULL;
+    make_room(ir, scope->count + count);
     ir->next = scope->count;
     scope->count += count;
     ir->limit = scope->count;
@@ -463,12 +550,12 @@ static int read_file(struct mlir_tree *t, const void *bytes, size_t count, const
     ir.op = arena_array(t->arena, r->file.op_count, sizeof(const struct bytecode_op *));
     if (prefix ? open_names(&ir, prefix) : 0)
         return -1;
-    if (bytecode_read_tables(r))
+    if (bytecode_read_tables(r, is_later))
         return -1;
     for (size_t i = 0; i < r->file.op_count && !prefix; i++)
         ir.op[i] = bytecode_op_find(t->arena, r->file.op[i].name);
     read_modules(&ir);
-    mem_free(top.value);
+    ir_scope_fini(&top);
     return r->file.fault.is_failed ? -1 : 0;
 }
 

@@ -6,9 +6,20 @@
 #define IMPORT_BYTECODE_IR_H
 #include "import/bytecode/op.h"
 
+/* A value of a body that is read later: what makes it anew for an operation that uses it. */
+struct ir_slot {
+    uint32_t type;                      /* its index + 1; 0: promised by its region, not made yet */
+    uint32_t is;                        /* 0: itself; 2 i + 1: constant i; 2 i + 2: value i */
+};
+
 struct ir_scope {
     const struct mlir_value **value;    /* NULL: promised by its region, not made yet */
+    struct ir_slot *slot;               /* instead of them, where is_later */
     size_t count, capacity;
+    bool is_later;
+    int first_id;                       /* of slot 0 in the tree; those of others follow */
+    const struct mlir_attr **constant;
+    size_t constant_count, constant_capacity;
 };
 
 struct ir_reader {
@@ -20,8 +31,6 @@ struct ir_reader {
     bool is_later;                      /* bodies of functions are left in the file */
     int depth;                          /* of regions */
     const char *parent;                 /* operation around what is read; "" at the top */
-    /* what of an operation goes away with it, NULL: nothing; values and constants stay */
-    struct arena *passing;
 };
 
 /* NULL: an operation that leaves nothing behind, or a mistake. */
@@ -31,6 +40,8 @@ struct mlir_op *ir_read_op(struct ir_reader *ir, struct bytecode_stream *s);
 bool ir_begin_region(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_block *b,
                      uint64_t *op_count);
 void ir_check_region(const struct ir_reader *ir, const struct bytecode_stream *s);   /* its end */
+
+void ir_scope_fini(struct ir_scope *scope);
 
 /* later.c: the body of a function, which stands in `section`; op->region is made */
 void ir_leave_body(const struct ir_reader *ir, const struct bytecode_stream *section,

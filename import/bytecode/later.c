@@ -12,7 +12,6 @@
 
 struct body {
     struct mlir_later later;            /* first: it is found by it */
-    struct arena values;                /* and constants */
     struct ir_reader ir;                /* as where the function stands */
     struct ir_scope scope;
     struct bytecode_stream section, at;
@@ -36,12 +35,12 @@ static int body_open(struct mlir_later *l, struct mlir_block *block)
     struct arena *was = b->ir.r->arena;
     uint64_t count = 0;
 
-    begin_arena(&b->values);
     begin_arena(&l->arena);
     b->at = b->section;
-    b->ir.scope = &b->scope;
     b->values_before = b->ir.r->tree->value_count;
-    b->ir.r->arena = &b->values;
+    b->scope = (struct ir_scope){.is_later = true, .first_id = b->values_before};
+    b->ir.scope = &b->scope;
+    b->ir.r->arena = &l->arena;
     ir_begin_region(&b->ir, &b->at, block, &count);
     b->ir.r->arena = was;
     if (count > bytecode_left(&b->at) / OP_BYTES_MIN)
@@ -60,8 +59,8 @@ static const struct mlir_op *body_next(struct mlir_later *l)
         arena_fini(&l->arena);
         begin_arena(&l->arena);
     }
-    b->ir.r->arena = &b->values;
-    b->ir.passing = &l->arena;
+    b->ir.r->tree->value_count = b->scope.first_id + (int)b->scope.count;
+    b->ir.r->arena = &l->arena;
     while (!op && l->op_count > 0 && !bytecode_is_failed(&b->at)) {
         op = ir_read_op(&b->ir, &b->at);
         l->op_count--;
@@ -79,9 +78,7 @@ static int body_close(struct mlir_later *l)
         ir_check_region(&b->ir, &b->at);
         bytecode_end(&b->at, "a section of regions");
     }
-    mem_free(b->scope.value);
-    b->scope = (struct ir_scope){.value = NULL};
-    arena_fini(&b->values);
+    ir_scope_fini(&b->scope);
     arena_fini(&l->arena);
     b->ir.r->tree->value_count = b->values_before;
     return bytecode_is_failed(&b->at) ? -1 : 0;

@@ -42,7 +42,7 @@ int eval_parallel_rows(const struct hlo_instruction *i)
     for (int k = 0; k < l->count; k++)
         for (const char *t = l->item[k].value; t && !strcmp(l->item[k].key, "programs") && *t; t++)
             rows += *t == '[';
-    return rows > 0 ? rows : i->computation_count;
+    return rows > 0 ? rows : hlo_detail(i)->computation_count;
 }
 
 static int run(struct call *c, int count, int parameters, struct value **result)
@@ -57,7 +57,7 @@ static int run(struct call *c, int count, int parameters, struct value **result)
         for (int p = 0; p < parameters; p++)
             row[k][p] = value_hold(c->operand[k * parameters + p]);
     }
-    status = eval_computation(c->ev, c->i->computation[0], count, device, row, result);
+    status = eval_computation(c->ev, hlo_detail(c->i)->computation[0], count, device, row, result);
     mem_free(device);
     mem_free(row);
     mem_free(item);
@@ -66,12 +66,13 @@ static int run(struct call *c, int count, int parameters, struct value **result)
 
 int custom_run_parallel(struct call *c)
 {
-    int count = c->i->computation_count, rows = eval_parallel_rows(c->i), next = 0, status;
+    int count = hlo_detail(c->i)->computation_count, rows = eval_parallel_rows(c->i), next = 0,
+        status;
     struct devices before = devices_of(c->ev);
     struct value **result;
 
     for (int k = 1; k < count; k++)
-        if (c->i->computation[k] != c->i->computation[0])
+        if (hlo_detail(c->i)->computation[k] != hlo_detail(c->i)->computation[0])
             return call_fail(c, "devices with functions of their own are not run in step");
     if (count < 1 || count % rows || c->i->operand_count % count)
         return call_fail(c, "%d operands and %d rows do not fit %d functions",
@@ -80,7 +81,7 @@ int custom_run_parallel(struct call *c)
     set_devices(c->ev, new_devices(c->ev, count, rows));
     status = run(c, count, c->i->operand_count / count, result);
     set_devices(c->ev, before);
-    if (!status && c->i->type.element != ELEMENT_TUPLE) {
+    if (!status && c->i->type->element != ELEMENT_TUPLE) {
         c->result = value_hold(result[0]);
     } else if (!status) {
         call_result_tuple(c);

@@ -19,7 +19,7 @@ int eval_input_count(const struct hlo_module *m)
     int n = 0;
 
     for (int p = 0; p < c->parameter_count; p++)
-        n += hlo_type_leaves(&c->instruction[c->parameter[p]].type);
+        n += hlo_type_leaves(c->instruction[c->parameter[p]].type);
     return n;
 }
 
@@ -28,7 +28,7 @@ const struct hlo_type *eval_input_type(const struct hlo_module *m, int n)
     const struct hlo_computation *c = entry_of(m);
 
     for (int p = 0; p < c->parameter_count; p++) {
-        const struct hlo_type *t = &c->instruction[c->parameter[p]].type;
+        const struct hlo_type *t = c->instruction[c->parameter[p]].type;
 
         if (n < hlo_type_leaves(t))
             return hlo_type_leaf(t, n);
@@ -41,7 +41,7 @@ int eval_output_count(const struct hlo_module *m)
 {
     const struct hlo_computation *c = entry_of(m);
 
-    return hlo_type_leaves(&c->instruction[c->root].type);
+    return hlo_type_leaves(c->instruction[c->root].type);
 }
 
 static bool has_size(const struct eval_array *a, int d)
@@ -126,7 +126,7 @@ static int give_results(struct eval *ev, struct value *v, struct eval_array *out
     else if (value_leaves(v, leaf, count) != count)
         status = eval_fail(ev, root, "the result has other parts than its type");
     for (int k = 0; k < count && !status; k++)
-        output[k] = array_of(leaf[k], hlo_type_leaf(&root->type, k), a);
+        output[k] = array_of(leaf[k], hlo_type_leaf(root->type, k), a);
     mem_free(leaf);
     return status;
 }
@@ -144,9 +144,9 @@ static int check_module(struct eval *ev)
         for (int i = 0; i < m->computation[k].count; i++) {
             const struct hlo_instruction *at = &m->computation[k].instruction[i];
 
-            if (at->type.rank > EVAL_RANK_MAX)
+            if (at->type->rank > EVAL_RANK_MAX)
                 return eval_fail(ev, at, "it has %d dimensions; the host evaluates up to %d",
-                                 at->type.rank, EVAL_RANK_MAX);
+                                 at->type->rank, EVAL_RANK_MAX);
         }
     return 0;
 }
@@ -191,7 +191,7 @@ static int run_entry(struct eval *ev, const struct eval_array *const *input,
         device[k] = k;
         argument[k] = arena_array(&ev->scratch, parameters + 1, sizeof(**argument));
         for (int p = 0; p < c->parameter_count; p++)
-            argument[k][p] = build(ev, &c->instruction[c->parameter[p]].type, &next);
+            argument[k][p] = build(ev, c->instruction[c->parameter[p]].type, &next);
     }
     status = eval_computation(ev, ev->m->entry, ev->device_count, device, argument, result);
     for (int k = 0; k < ev->device_count; k++) {

@@ -65,7 +65,7 @@ static int check(struct call *c, is_alike alike, double bound)
     int64_t wrong = 0, first = -1, n = value_count(c->operand[0]);
 
     c->ev->report->checks++;
-    c->result = c->i->type.element == ELEMENT_TUPLE ? value_tuple(&c->ev->pool, 0, NULL)
+    c->result = c->i->type->element == ELEMENT_TUPLE ? value_tuple(&c->ev->pool, 0, NULL)
                                                     : value_token(&c->ev->pool);
     if (c->i->operand_count < 2)
         return call_fail(c, "a check compares two arrays");

@@ -145,14 +145,14 @@ int collective_run(struct frame *f, int index, collective_handler handler)
 /* results: one array, or a tuple with one for each operand */
 struct value *collective_part(struct call *c, int k)
 {
-    if (c->i->type.element != ELEMENT_TUPLE || c->i->operand_count == 1)
+    if (c->i->type->element != ELEMENT_TUPLE || c->i->operand_count == 1)
         return c->result;
     return c->result->part[k];
 }
 
 int collective_results(struct call *c)
 {
-    const struct hlo_type *t = &c->i->type;
+    const struct hlo_type *t = c->i->type;
 
     if (t->element != ELEMENT_TUPLE)
         return call_result(c);
@@ -166,7 +166,7 @@ int collective_results(struct call *c)
 /* The sum (or what the region does) of one operand over a group, in the order of the group. */
 struct value *collective_reduced(struct call *c, const struct collective_group *g, int operand)
 {
-    struct region *r = region_of(c->ev, c->i->computation[0]);
+    struct region *r = region_of(c->ev, hlo_detail(c->i)->computation[0]);
     struct value *sum = NULL;
 
     for (int k = 0; k < g->count; k++) {
@@ -198,7 +198,7 @@ struct value *collective_reduced(struct call *c, const struct collective_group *
 
 static int all_reduce_one(struct call *c, const struct collective_group *g)
 {
-    bool is_tuple = c->i->type.element == ELEMENT_TUPLE;
+    bool is_tuple = c->i->type->element == ELEMENT_TUPLE;
 
     if (is_tuple)
         call_result_tuple(c);
@@ -237,8 +237,8 @@ void collective_copy(struct value *to, int to_dim, int64_t to_at, const struct v
 
 static int all_gather_one(struct call *c, const struct collective_group *g)
 {
-    int along = (int)c->i->dims.item[0];
-    const struct hlo_type *whole = &c->i->type;
+    int along = (int)hlo_detail(c->i)->dims.item[0];
+    const struct hlo_type *whole = c->i->type;
     bool is_start = c->i->op == OPCODE_ALL_GATHER_START;
 
     for (int o = 0; o < c->i->operand_count; o++) {
@@ -285,7 +285,7 @@ static int place_in(const struct collective_group *g, int device)
 
 static int reduce_scatter_one(struct call *c, const struct collective_group *g)
 {
-    int along = (int)c->i->dims.item[0], place = place_in(g, c->device);
+    int along = (int)hlo_detail(c->i)->dims.item[0], place = place_in(g, c->device);
 
     if (collective_results(c))
         return -1;
@@ -310,7 +310,7 @@ int eval_reduce_scatter(struct frame *f, int index)
 static int all_to_all_one(struct call *c, const struct collective_group *g)
 {
     int place = place_in(g, c->device);
-    bool is_tuple = c->i->type.element == ELEMENT_TUPLE;
+    bool is_tuple = c->i->type->element == ELEMENT_TUPLE;
 
     if (collective_results(c))
         return -1;
@@ -323,8 +323,10 @@ static int all_to_all_one(struct call *c, const struct collective_group *g)
             memcpy(c->result->part[k]->data, from->data,
                    (size_t)value_count(from) * value_element_bytes(from));
         else if (!is_tuple)
-            collective_copy(c->result, (int)c->i->dims.item[c->i->dims.count > 1 ? 1 : 0], k, from,
-                            (int)c->i->dims.item[0], place, g->count);
+            collective_copy(
+                c->result,
+                (int)hlo_detail(c->i)->dims.item[hlo_detail(c->i)->dims.count > 1 ? 1 : 0], k, from,
+                (int)hlo_detail(c->i)->dims.item[0], place, g->count);
     }
     return 0;
 }

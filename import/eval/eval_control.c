@@ -121,7 +121,7 @@ int eval_call(struct frame *f, int index)
 {
     const struct hlo_instruction *i = &f->c->instruction[index];
 
-    return call_on(f, index, i->computation[0], 0, i->operand_count);
+    return call_on(f, index, hlo_detail(i)->computation[0], 0, i->operand_count);
 }
 
 /* devices that a loop goes on with: which of the frame's, their numbers, states, conditions */
@@ -208,8 +208,8 @@ int eval_while(struct frame *f, int index)
     int status;
 
     loop_init(&l, f, index);
-    while (!(status = loop_test(&l, f, index, i->computation[1])) && l.count &&
-           !(status = loop_step(&l, f, i->computation[0])))
+    while (!(status = loop_test(&l, f, index, hlo_detail(i)->computation[1])) && l.count &&
+           !(status = loop_step(&l, f, hlo_detail(i)->computation[0])))
         continue;
     loop_fini(&l, f);
     return status;
@@ -220,16 +220,18 @@ static int branch_of(struct frame *f, int k, const struct hlo_instruction *i)
 {
     int64_t n = value_int(*frame_value(f, k, i->operand[0]), 0);
 
-    if (i->is_predicated)
+    if (hlo_detail(i)->is_predicated)
         return n ? 0 : 1;
-    return n < 0 || n >= i->computation_count ? i->computation_count - 1 : (int)n;
+    return n < 0 || n >= hlo_detail(i)->computation_count ? hlo_detail(i)->computation_count - 1
+                                                          : (int)n;
 }
 
 /* a branch on the devices that take it; with an operand, or with none */
 static int run_branch(struct frame *f, int index, int branch, const int *taken)
 {
     const struct hlo_instruction *i = &f->c->instruction[index];
-    int parameters = f->ev->m->computation[i->computation[branch]].parameter_count, count = 0;
+    int parameters = f->ev->m->computation[hlo_detail(i)->computation[branch]].parameter_count,
+        count = 0;
     int *device = mem_alloc((size_t)f->device_count * sizeof(*device));
     struct value ***row = argument_rows(f->device_count, parameters);
     struct value **result = mem_alloc((size_t)f->device_count * sizeof(*result));
@@ -243,7 +245,8 @@ static int run_branch(struct frame *f, int index, int branch, const int *taken)
         device[count++] = f->device[k];
     }
     if (count)
-        status = eval_computation(f->ev, i->computation[branch], count, device, row, result);
+        status =
+            eval_computation(f->ev, hlo_detail(i)->computation[branch], count, device, row, result);
     for (int k = 0, n = 0; k < f->device_count && !status; k++)
         if (taken[k] == branch)
             *frame_value(f, k, index) = result[n++];
@@ -261,7 +264,7 @@ int eval_conditional(struct frame *f, int index)
 
     for (int k = 0; k < f->device_count; k++)
         taken[k] = branch_of(f, k, i);
-    for (int b = 0; b < i->computation_count && !status; b++)
+    for (int b = 0; b < hlo_detail(i)->computation_count && !status; b++)
         status = run_branch(f, index, b, taken);
     mem_free(taken);
     return status;
@@ -272,7 +275,7 @@ int eval_async_start(struct frame *f, int index)
 {
     const struct hlo_instruction *i = &f->c->instruction[index];
 
-    return call_on(f, index, i->computation[0], 0, i->operand_count);
+    return call_on(f, index, hlo_detail(i)->computation[0], 0, i->operand_count);
 }
 
 int eval_partition_id(struct call *c)

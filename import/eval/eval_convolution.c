@@ -304,9 +304,9 @@ int eval_convolution(struct call *c)
     int order[EVAL_RANK_MAX], status = -1;
     int64_t dim[EVAL_RANK_MAX];
 
-    v.e = gemm_element(c->i->type.element, c->operand[0]->element, c->operand[1]->element);
+    v.e = gemm_element(c->i->type->element, c->operand[0]->element, c->operand[1]->element);
     v.bytes = hlo_element_bytes(v.e);
-    call_dims(c, &c->i->type, dim);
+    call_dims(c, c->i->type, dim);
     in_order(v.at, order);
     v.in = operand_ordered(c, operand_as(c, 0, v.e), order);
     kernel_order(v.at, order);

@@ -67,9 +67,9 @@ int custom_approx_topk(struct call *c)
 
     t.dim = c->operand[0]->dim;
     along = hlo_partial_dimension(c->i, &t);
-    if (c->i->computation_count != 1 || along < 0)
+    if (hlo_detail(c->i)->computation_count != 1 || along < 0)
         status = call_fail(c, "it needs one comparison and a reduction_dim below %d", rank);
-    if (!status && c->i->type.element == ELEMENT_TUPLE)
+    if (!status && c->i->type->element == ELEMENT_TUPLE)
         call_result_tuple(c);
     for (int k = 0; k < count && !status; k++) {
         sorted[k] = call_array(c, c->operand[k]->element, rank, c->operand[k]->dim);
@@ -78,7 +78,7 @@ int custom_approx_topk(struct call *c)
     if (!status)
         status = sort_operands(c, count, along, sorted);
     for (int k = 0; k < count && !status; k++) {
-        struct value *to = c->i->type.element == ELEMENT_TUPLE
+        struct value *to = c->i->type->element == ELEMENT_TUPLE
                                ? call_part(c, k) : call_result(c) ? NULL : c->result;
         struct stride_copy s = { .rank = rank };
 

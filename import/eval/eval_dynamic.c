@@ -14,8 +14,8 @@ static void same_as_operands(const struct call *c, const struct hlo_type *t, int
 
 static void of_broadcast(const struct call *c, int64_t *dim)
 {
-    for (int d = 0; d < c->operand[0]->rank && d < c->i->dims.count; d++)
-        dim[c->i->dims.item[d]] = c->operand[0]->dim[d];
+    for (int d = 0; d < c->operand[0]->rank && d < hlo_detail(c->i)->dims.count; d++)
+        dim[hlo_detail(c->i)->dims.item[d]] = c->operand[0]->dim[d];
 }
 
 /* The bounded dimension takes what is left of the operand's elements. */
@@ -35,13 +35,13 @@ static void of_reshape(const struct call *c, const struct hlo_type *t, int64_t *
 
 static void of_transpose(const struct call *c, int64_t *dim)
 {
-    for (int d = 0; d < c->i->dims.count; d++)
-        dim[d] = c->operand[0]->dim[c->i->dims.item[d]];
+    for (int d = 0; d < hlo_detail(c->i)->dims.count; d++)
+        dim[d] = c->operand[0]->dim[hlo_detail(c->i)->dims.item[d]];
 }
 
 static void of_concatenate(const struct call *c, int64_t *dim)
 {
-    int along = (int)c->i->dims.item[0];
+    int along = (int)hlo_detail(c->i)->dims.item[0];
 
     for (int d = 0; d < c->operand[0]->rank; d++)
         dim[d] = c->operand[0]->dim[d];
@@ -83,8 +83,8 @@ static void of_reduce(const struct call *c, int64_t *dim)
     for (int d = 0; d < c->operand[0]->rank; d++) {
         bool is_reduced = false;
 
-        for (int k = 0; k < c->i->dims.count; k++)
-            is_reduced |= c->i->dims.item[k] == d;
+        for (int k = 0; k < hlo_detail(c->i)->dims.count; k++)
+            is_reduced |= hlo_detail(c->i)->dims.item[k] == d;
         if (!is_reduced)
             dim[to++] = c->operand[0]->dim[d];
     }
@@ -147,11 +147,11 @@ static void of_convolution(const struct call *c, int64_t *dim)
 
 static void of_set_size(const struct call *c, int64_t *dim)
 {
-    int along = (int)c->i->dims.item[0];
+    int along = (int)hlo_detail(c->i)->dims.item[0];
 
     for (int d = 0; d < c->operand[0]->rank; d++)
         dim[d] = c->operand[0]->dim[d];
-    dim[along] = clamp_int(value_int(c->operand[1], 0), 0, c->i->type.dim[along]);
+    dim[along] = clamp_int(value_int(c->operand[1], 0), 0, c->i->type->dim[along]);
 }
 
 static void of_dynamic_reshape(const struct call *c, int64_t *dim)
@@ -198,7 +198,7 @@ int eval_get_dimension_size(struct call *c)
 {
     if (call_result(c))
         return -1;
-    hlo_element_store_int(c->result->element, c->operand[0]->dim[c->i->dims.item[0]],
+    hlo_element_store_int(c->result->element, c->operand[0]->dim[hlo_detail(c->i)->dims.item[0]],
                           c->result->data);
     return 0;
 }
@@ -208,12 +208,12 @@ int eval_set_dimension_size(struct call *c)
 {
     struct stride_copy s = { .rank = c->operand[0]->rank };
     struct value *from = c->operand[0];
-    int along = (int)c->i->dims.item[0];
+    int along = (int)hlo_detail(c->i)->dims.item[0];
     int64_t dim[EVAL_RANK_MAX];
 
     for (int d = 0; d < from->rank; d++)
         dim[d] = from->dim[d];
-    dim[along] = clamp_int(value_int(c->operand[1], 0), 0, c->i->type.dim[along]);
+    dim[along] = clamp_int(value_int(c->operand[1], 0), 0, c->i->type->dim[along]);
     c->result = call_array(c, from->element, from->rank, dim);
     if (!c->result)
         return -1;

@@ -76,8 +76,8 @@ static bool apply_to_numbers(struct call *c, const struct apply *a)
         data[k] = c->operand[k]->data;
     }
     apply_array(a, element, data, 1);
-    call_dims(c, &c->i->type, dim);
-    c->result = value_splat(c->i->type.element, c->i->type.rank, dim, element);
+    call_dims(c, c->i->type, dim);
+    c->result = value_splat(c->i->type->element, c->i->type->rank, dim, element);
     return true;
 }
 
@@ -101,8 +101,8 @@ static int apply_to(struct call *c, const struct apply *a)
 static int place_of_result(const struct call *c)
 {
     for (int k = 0; k < c->i->operand_count; k++)
-        if (value_element_bytes(c->operand[k]) == hlo_element_bytes(c->i->type.element) &&
-            c->operand[k]->rank == c->i->type.rank && call_may_overwrite(c, k))
+        if (value_element_bytes(c->operand[k]) == hlo_element_bytes(c->i->type->element) &&
+            c->operand[k]->rank == c->i->type->rank && call_may_overwrite(c, k))
             return k;
     return 0;
 }
@@ -124,7 +124,7 @@ int eval_elementwise(struct call *c)
 /* a scalar predicate chooses one operand as it is */
 int eval_select(struct call *c)
 {
-    if (c->operand[0]->rank == 0 && c->i->type.rank > 0) {
+    if (c->operand[0]->rank == 0 && c->i->type->rank > 0) {
         c->result = value_hold(c->operand[value_int(c->operand[0], 0) ? 1 : 2]);
         return 0;
     }
@@ -133,7 +133,7 @@ int eval_select(struct call *c)
 
 int eval_convert(struct call *c)
 {
-    if (c->operand[0]->element == c->i->type.element)
+    if (c->operand[0]->element == c->i->type->element)
         return eval_same(c);
     return eval_elementwise(c);
 }
@@ -157,7 +157,7 @@ static void repack(char *to, int to_bits, const char *from, int from_bits, int64
 /* elements of other widths: the ratio is a dimension that comes or goes at the end */
 int eval_bitcast_convert(struct call *c)
 {
-    enum hlo_element to = c->i->type.element, from = c->operand[0]->element;
+    enum hlo_element to = c->i->type->element, from = c->operand[0]->element;
     int64_t bits = value_count(c->operand[0]) * hlo_element_bits(from);
 
     if ((int)hlo_element_bytes(to) * 8 == hlo_element_bits(to) &&
@@ -186,7 +186,7 @@ int eval_stochastic_convert(struct call *c)
 {
     struct value *x = c->operand[0], *random = c->operand[1];
     int bits = hlo_element_bits(random->element);
-    enum hlo_element e = c->i->type.element;
+    enum hlo_element e = c->i->type->element;
     int64_t high = ((int64_t)1 << (hlo_element_bits(e) < 64 ? hlo_element_bits(e) - 1 : 62)) - 1;
 
     if (!hlo_element_is_integer(e) || !hlo_element_is_float(x->element))
@@ -211,7 +211,7 @@ int eval_stochastic_convert(struct call *c)
 
 int eval_map(struct call *c)
 {
-    struct region *r = region_of(c->ev, c->i->computation[0]);
+    struct region *r = region_of(c->ev, hlo_detail(c->i)->computation[0]);
     const void *in[64];
     void *out[1];
 

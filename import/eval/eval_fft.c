@@ -169,9 +169,9 @@ int eval_fft(struct call *c)
         return -1;
     if (value_count(c->result) == 0)
         return 0;
-    if (c->i->fft == HLO_IRFFT)
+    if (hlo_detail(c->i)->fft == HLO_IRFFT)
         back_to_real(c);
     else
-        transform(c, c->i->fft == HLO_IFFT ? 1 : -1);
+        transform(c, hlo_detail(c->i)->fft == HLO_IFFT ? 1 : -1);
     return 0;
 }

@@ -24,7 +24,7 @@ static int check_stack(const struct call *c, int operand)
 
 static int parts(struct call *c, struct value **part, int count)
 {
-    if (c->i->type.part_count != count)
+    if (c->i->type->part_count != count)
         return call_fail(c, "%s gives %d results", hlo_detail(c->i)->target, count);
     call_result_tuple(c);
     for (int k = 0; k < count; k++)
@@ -52,7 +52,7 @@ static void finish_cholesky(struct linalg_matrix *m, bool is_lower, bool failed)
 int eval_cholesky(struct call *c)
 {
     struct linalg_matrix m;
-    const char *uplo = c->i->is_lower ? "L" : "U";
+    const char *uplo = hlo_detail(c->i)->is_lower ? "L" : "U";
     int info;
 
     if (check_stack(c, 0) || call_result(c))
@@ -65,7 +65,7 @@ int eval_cholesky(struct call *c)
             dpotrf_(uplo, &m.rows, m.data, &m.rows, &info);
         else
             zpotrf_(uplo, &m.rows, m.data, &m.rows, &info);
-        finish_cholesky(&m, c->i->is_lower, info != 0);
+        finish_cholesky(&m, hlo_detail(c->i)->is_lower, info != 0);
         linalg_matrix_give(&m, c->result, k);
     }
     linalg_matrix_fini(&m);
@@ -75,11 +75,12 @@ int eval_cholesky(struct call *c)
 int eval_triangular_solve(struct call *c)
 {
     const struct hlo_instruction *i = c->i;
-    CBLAS_SIDE side = i->is_left ? CblasLeft : CblasRight;
-    CBLAS_UPLO uplo = i->is_lower ? CblasLower : CblasUpper;
-    CBLAS_TRANSPOSE turned = i->transpose == HLO_SOLVE_PLAIN ? CblasNoTrans
-                             : i->transpose == HLO_SOLVE_ADJOINT ? CblasConjTrans : CblasTrans;
-    CBLAS_DIAG diagonal = i->is_unit_diagonal ? CblasUnit : CblasNonUnit;
+    CBLAS_SIDE side = hlo_detail(i)->is_left ? CblasLeft : CblasRight;
+    CBLAS_UPLO uplo = hlo_detail(i)->is_lower ? CblasLower : CblasUpper;
+    CBLAS_TRANSPOSE turned = hlo_detail(i)->transpose == HLO_SOLVE_PLAIN     ? CblasNoTrans
+                             : hlo_detail(i)->transpose == HLO_SOLVE_ADJOINT ? CblasConjTrans
+                                                                             : CblasTrans;
+    CBLAS_DIAG diagonal = hlo_detail(i)->is_unit_diagonal ? CblasUnit : CblasNonUnit;
     const double one[2] = { 1, 0 };
     struct linalg_matrix a, b;
 

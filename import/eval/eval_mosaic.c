@@ -50,7 +50,7 @@ struct device_run {
 
 static int open_results(struct call *c, const struct mosaic_kernel *k, struct device_run *d)
 {
-    bool is_tuple = c->i->type.element == ELEMENT_TUPLE;
+    bool is_tuple = c->i->type->element == ELEMENT_TUPLE;
 
     if (k->output_count > (int)(sizeof(d->result) / sizeof(d->result[0])))
         return call_fail(c, "a kernel of %d results", k->output_count);

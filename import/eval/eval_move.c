@@ -43,13 +43,13 @@ int eval_iota(struct call *c)
 int eval_broadcast(struct call *c)
 {
     enum { WORTH_A_SPLAT = 1024 };
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
     int64_t step[EVAL_RANK_MAX], dim[EVAL_RANK_MAX];
 
-    call_dims(c, &c->i->type, dim);
+    call_dims(c, c->i->type, dim);
     if (c->operand[0]->is_splat || (value_count(c->operand[0]) == 1 &&
                                     value_product(dim, 0, s.rank) >= WORTH_A_SPLAT)) {
-        c->result = value_splat(c->i->type.element, s.rank, dim, c->operand[0]->data);
+        c->result = value_splat(c->i->type->element, s.rank, dim, c->operand[0]->data);
         return 0;
     }
     if (call_result(c))
@@ -60,7 +60,7 @@ int eval_broadcast(struct call *c)
         s.dim[d] = c->result->dim[d];
     for (int d = 0; d < c->operand[0]->rank; d++)
         if (c->operand[0]->dim[d] > 1)
-            s.from_step[c->i->dims.item[d]] = step[d];
+            s.from_step[hlo_detail(c->i)->dims.item[d]] = step[d];
     stride_copy(s, result_bytes(c), c->result->data, c->operand[0]->data);
     return 0;
 }
@@ -69,8 +69,8 @@ int eval_reshape(struct call *c)
 {
     int64_t dim[EVAL_RANK_MAX];
 
-    call_dims(c, &c->i->type, dim);
-    if (value_product(dim, 0, c->i->type.rank) != value_count(c->operand[0]))
+    call_dims(c, c->i->type, dim);
+    if (value_product(dim, 0, c->i->type->rank) != value_count(c->operand[0]))
         return call_fail(c, "%lld elements cannot have the result's sizes",
                          (long long)value_count(c->operand[0]));
     return call_result_view(c, 0);
@@ -99,7 +99,7 @@ static struct stride_copy in_order(const struct value *v, const int *order, bool
  */
 int eval_bitcast(struct call *c)
 {
-    const struct hlo_type *t = &c->i->type, *from = &c->f->c->instruction[c->i->operand[0]].type;
+    const struct hlo_type *t = c->i->type, *from = c->f->c->instruction[c->i->operand[0]].type;
     int from_order[EVAL_RANK_MAX], order[EVAL_RANK_MAX];
     int64_t count = value_count(c->operand[0]);
     size_t bytes = value_element_bytes(c->operand[0]);
@@ -127,13 +127,13 @@ int eval_bitcast(struct call *c)
 
 int eval_transpose(struct call *c)
 {
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
     int64_t step[EVAL_RANK_MAX];
     int last = -1;
     bool is_same = true;
 
     for (int d = 0; d < s.rank; d++) {          /* only sizes of one change places */
-        int from = (int)c->i->dims.item[d];
+        int from = (int)hlo_detail(c->i)->dims.item[d];
 
         if (c->operand[0]->dim[from] == 1)
             continue;
@@ -148,7 +148,7 @@ int eval_transpose(struct call *c)
     value_strides(c->result, s.to_step);
     for (int d = 0; d < s.rank; d++) {
         s.dim[d] = c->result->dim[d];
-        s.from_step[d] = step[c->i->dims.item[d]];
+        s.from_step[d] = step[hlo_detail(c->i)->dims.item[d]];
     }
     stride_copy(s, result_bytes(c), c->result->data, c->operand[0]->data);
     return 0;
@@ -156,7 +156,7 @@ int eval_transpose(struct call *c)
 
 int eval_reverse(struct call *c)
 {
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
     int64_t first = 0;
 
     if (call_result(c))
@@ -165,8 +165,8 @@ int eval_reverse(struct call *c)
     value_strides(c->result, s.to_step);
     for (int d = 0; d < s.rank; d++)
         s.dim[d] = c->result->dim[d];
-    for (int k = 0; k < c->i->dims.count; k++) {
-        int d = (int)c->i->dims.item[k];
+    for (int k = 0; k < hlo_detail(c->i)->dims.count; k++) {
+        int d = (int)hlo_detail(c->i)->dims.item[k];
 
         first += (s.dim[d] - 1) * s.from_step[d];
         s.from_step[d] = -s.from_step[d];
@@ -177,9 +177,9 @@ int eval_reverse(struct call *c)
 
 int eval_concatenate(struct call *c)
 {
-    int along = (int)c->i->dims.item[0];
+    int along = (int)hlo_detail(c->i)->dims.item[0];
     int64_t at = 0;
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
 
     if (call_result(c))
         return -1;
@@ -198,7 +198,7 @@ int eval_concatenate(struct call *c)
 
 int eval_slice(struct call *c)
 {
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
     int64_t first = 0;
 
     if (call_result(c))
@@ -228,7 +228,7 @@ static void pad_range(int64_t n, int64_t to, int64_t low, int64_t step, int64_t 
 
 int eval_pad(struct call *c)
 {
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
     int64_t to = 0, from = 0;
 
     if (call_result(c))
@@ -274,7 +274,7 @@ static int64_t start_of(const struct call *c, const struct value *array, const i
 
 int eval_dynamic_slice(struct call *c)
 {
-    struct stride_copy s = { .rank = c->i->type.rank };
+    struct stride_copy s = { .rank = c->i->type->rank };
     int64_t first;
 
     if (call_result(c))

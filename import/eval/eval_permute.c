@@ -43,8 +43,8 @@ static struct value *zeros_like(struct call *c, const struct value *v)
 static int permute_one(struct call *c)
 {
     int source = source_of(c);
-    bool is_tuple = c->i->op == OPCODE_COLLECTIVE_PERMUTE && c->i->type.element == ELEMENT_TUPLE;
-    int count = is_tuple ? c->i->type.part_count : 1;
+    bool is_tuple = c->i->op == OPCODE_COLLECTIVE_PERMUTE && c->i->type->element == ELEMENT_TUPLE;
+    int count = is_tuple ? c->i->type->part_count : 1;
 
     if (is_tuple)
         call_result_tuple(c);

@@ -89,7 +89,7 @@ static int multiply(struct call *c, const struct side *ls, const struct side *rs
 
 int eval_dot(struct call *c)
 {
-    enum hlo_element e = gemm_element(c->i->type.element, c->operand[0]->element,
+    enum hlo_element e = gemm_element(c->i->type->element, c->operand[0]->element,
                                       c->operand[1]->element);
     struct side ls, rs;
 

@@ -47,7 +47,7 @@ int eval_infeed(struct call *c)
 
     if (!c->ev->s.infeed)
         return call_fail(c, "no host gives it anything");
-    c->result = receive(c, &q, &c->i->type);
+    c->result = receive(c, &q, c->i->type);
     return c->result ? 0 : -1;
 }
 
@@ -105,9 +105,9 @@ int eval_receive(struct call *c)
 
     if (!is_host_transfer(c))
         return call_fail(c, "messages between devices are not known; those of the host are");
-    if (!c->ev->s.infeed || c->i->type.part_count < 1)
+    if (!c->ev->s.infeed || c->i->type->part_count < 1)
         return call_fail(c, "no host gives it anything");
-    return start(c, receive(c, &q, &c->i->type.part[0]));
+    return start(c, receive(c, &q, &c->i->type->part[0]));
 }
 
 int eval_send(struct call *c)

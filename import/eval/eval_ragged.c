@@ -92,6 +92,7 @@ static struct value *plain_dot(const struct ragged *r, struct value *x, struct v
     struct hlo_detail detail = *hlo_detail(&i);
     struct hlo_dot dot = *r->dot;
     struct value *operand[2] = { x, y };
+    struct hlo_type type = *i.type;
     struct call sub = *r->c;
     int status = -1;
 
@@ -104,9 +105,10 @@ static struct value *plain_dot(const struct ragged *r, struct value *x, struct v
     sub.operand = operand;
     sub.result = NULL;
     if (x && y) {
-        i.type.rank = dot_dims(&dot, x, y, dim);
-        i.type.dim = dim;
-        i.type.is_bounded = NULL;
+        type.rank = dot_dims(&dot, x, y, dim);
+        type.dim = dim;
+        type.is_bounded = NULL;
+        i.type = &type;
         status = eval_dot(&sub);
     }
     value_drop(&r->c->ev->pool, x);

@@ -109,7 +109,7 @@ int eval_rng_bit_generator(struct call *c)
     struct value *state = c->operand[0], *after;
     uint64_t word[3] = { 0 };
     size_t bytes = (size_t)value_count(state) * value_element_bytes(state);
-    bool is_threefry = c->i->random == HLO_RNG_THREE_FRY;
+    bool is_threefry = hlo_detail(c->i)->random == HLO_RNG_THREE_FRY;
     struct bits b = { .c = c };
 
     if (bytes < 16 || bytes > sizeof(word))
@@ -170,7 +170,7 @@ static double normal(struct call *c)
 /* uniform: from a to below b; normal: mean a, deviation b */
 int eval_rng(struct call *c)
 {
-    enum hlo_element e = c->i->type.element;
+    enum hlo_element e = c->i->type->element;
     bool is_float = hlo_element_is_float(e);
     double a, b;
 
@@ -180,7 +180,7 @@ int eval_rng(struct call *c)
     b = is_float ? hlo_element_load(e, c->operand[1]->data) : (double)value_int(c->operand[1], 0);
     for (int64_t k = 0; k < value_count(c->result); k++) {
         char *to = (char *)c->result->data + (size_t)k * value_element_bytes(c->result);
-        double x = c->i->random == HLO_RNG_NORMAL ? a + b * normal(c)
+        double x = hlo_detail(c->i)->random == HLO_RNG_NORMAL ? a + b * normal(c)
                                                   : a + (b - a) * uniform(c, false);
 
         if (is_float)

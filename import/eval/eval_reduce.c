@@ -17,8 +17,8 @@ struct reduce_view {
 
 static bool is_reduced(const struct hlo_instruction *i, int d)
 {
-    for (int k = 0; k < i->dims.count; k++)
-        if (i->dims.item[k] == d)
+    for (int k = 0; k < hlo_detail(i)->dims.count; k++)
+        if (hlo_detail(i)->dims.item[k] == d)
             return true;
     return false;
 }
@@ -253,17 +253,18 @@ static int reduce_by_region(struct call *c, struct region *r)
 
 int eval_reduce(struct call *c)
 {
-    struct region *r = region_of(c->ev, c->i->computation[0]);
+    struct region *r = region_of(c->ev, hlo_detail(c->i)->computation[0]);
     enum hlo_opcode op = region_operation(r);
     struct fold f;
 
     if (c->i->operand_count == 2 && op != OPCODE_COUNT &&
-        c->operand[0]->element == c->i->type.element && fold_init(&f, FOLD_WIDE, op, c->operand[0]->element))
+        c->operand[0]->element == c->i->type->element &&
+        fold_init(&f, FOLD_WIDE, op, c->operand[0]->element))
         return reduce_by_fold(c, &f);
-    if (c->i->type.element != ELEMENT_TUPLE)
+    if (c->i->type->element != ELEMENT_TUPLE)
         return call_result(c) ? -1 : reduce_by_region(c, r);
     call_result_tuple(c);
-    for (int k = 0; k < c->i->type.part_count; k++)
+    for (int k = 0; k < c->i->type->part_count; k++)
         if (!call_part(c, k))
             return -1;
     return reduce_by_region(c, r);

@@ -16,7 +16,7 @@ struct scan {
 /* position p of an input, in the sizes that the computation's parameter has */
 static struct value *slice_of(const struct scan *s, int k, int64_t p)
 {
-    const struct hlo_type *t = &s->body->instruction[s->body->parameter[k]].type;
+    const struct hlo_type *t = s->body->instruction[s->body->parameter[k]].type;
     const struct value *from = s->c->operand[k];
     struct value *made = call_array(s->c, t->element, t->rank, t->dim);
     struct stride_copy copy = { .rank = from->rank };
@@ -63,7 +63,7 @@ static int scan_step(const struct scan *s, int64_t p)
         s->argument[s->inputs + k] = state[k];
         state[k] = NULL;
     }
-    if (eval_one(s->c->ev, s->c->i->computation[0], s->c->device, s->argument, &made))
+    if (eval_one(s->c->ev, hlo_detail(s->c->i)->computation[0], s->c->device, s->argument, &made))
         return -1;
     if (!value_spread(&s->c->ev->pool, made)) {
         value_drop(&s->c->ev->pool, made);
@@ -81,15 +81,15 @@ static int scan_step(const struct scan *s, int64_t p)
 int eval_scan(struct call *c)
 {
     const struct hlo_instruction *i = c->i;
-    struct scan s = { .c = c, .body = &c->ev->m->computation[i->computation[0]] };
+    struct scan s = { .c = c, .body = &c->ev->m->computation[hlo_detail(i)->computation[0]] };
     size_t room;
     int status = 0;
 
     s.states = (int)i->index;
     s.inputs = i->operand_count - s.states;
-    s.outputs = i->type.part_count - s.states;
-    s.along = i->dims.count ? (int)i->dims.item[0] : 0;
-    if (i->type.element != ELEMENT_TUPLE || s.inputs < 1 || s.outputs < 0 ||
+    s.outputs = i->type->part_count - s.states;
+    s.along = hlo_detail(i)->dims.count ? (int)hlo_detail(i)->dims.item[0] : 0;
+    if (i->type->element != ELEMENT_TUPLE || s.inputs < 1 || s.outputs < 0 ||
         s.body->parameter_count != i->operand_count)
         return call_fail(c, "%d operands with %d states do not fit its computation",
                          i->operand_count, s.states);
@@ -100,11 +100,11 @@ int eval_scan(struct call *c)
             return -1;
     for (int k = 0; k < s.states; k++)
         c->result->part[s.outputs + k] = value_hold(c->operand[s.inputs + k]);
-    room = (size_t)(i->operand_count + i->type.part_count);
+    room = (size_t)(i->operand_count + i->type->part_count);
     s.argument = mem_alloc(room * sizeof(*s.argument));
     s.leaf = s.argument + i->operand_count;
     for (int64_t p = 0; p < s.n && !status; p++)
-        status = scan_step(&s, i->is_reverse ? s.n - 1 - p : p);
+        status = scan_step(&s, hlo_detail(i)->is_reverse ? s.n - 1 - p : p);
     mem_free(s.argument);
     return status;
 }

@@ -150,7 +150,7 @@ static int scatter_all(struct scatter *s)
 static int make_results(struct scatter *s)
 {
     struct call *c = s->c;
-    bool is_tuple = c->i->type.element == ELEMENT_TUPLE;
+    bool is_tuple = c->i->type->element == ELEMENT_TUPLE;
 
     if (is_tuple)
         call_result_tuple(c);
@@ -179,7 +179,7 @@ int eval_scatter(struct call *c)
     enum hlo_opcode op;
     int status;
 
-    s.r = region_of(c->ev, c->i->computation[0]);
+    s.r = region_of(c->ev, hlo_detail(c->i)->computation[0]);
     s.to = mem_alloc(6 * count * sizeof(void *));
     s.update = s.to + count;
     s.in = (const void **)(void *)(s.update + count);

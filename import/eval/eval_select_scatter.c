@@ -144,8 +144,8 @@ int eval_select_and_scatter(struct call *c)
     const struct value *source = c->operand[1];
     enum hlo_opcode op;
 
-    s.select = region_of(c->ev, c->i->computation[0]);
-    s.scatter = region_of(c->ev, c->i->computation[1]);
+    s.select = region_of(c->ev, hlo_detail(c->i)->computation[0]);
+    s.scatter = region_of(c->ev, hlo_detail(c->i)->computation[1]);
     op = region_operation(s.scatter);
     if (op != OPCODE_COUNT && !lane_is_narrow(source->element))
         s.fast = kernel_of(op, lane_of(source->element));

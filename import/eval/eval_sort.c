@@ -212,7 +212,7 @@ int sort_operands(struct call *c, int count, int along, struct value *const *res
     struct sort s = { .c = c, .count = count };
     int status = 0;
 
-    s.r = region_of(c->ev, c->i->computation[0]);
+    s.r = region_of(c->ev, hlo_detail(c->i)->computation[0]);
     s.n = c->operand[0]->dim[along];
     if (s.n > INT32_MAX)
         return call_fail(c, "a line of more than %d elements is not sorted here", INT32_MAX);
@@ -242,10 +242,10 @@ int eval_sort(struct call *c)
     if (call_dimension(c, &along))
         return -1;
     result = mem_alloc((size_t)count * sizeof(*result));
-    if (c->i->type.element == ELEMENT_TUPLE)
+    if (c->i->type->element == ELEMENT_TUPLE)
         call_result_tuple(c);
     for (int k = 0; k < count && !status; k++) {
-        if (c->i->type.element == ELEMENT_TUPLE)
+        if (c->i->type->element == ELEMENT_TUPLE)
             result[k] = call_part(c, k);
         else
             result[k] = call_result(c) ? NULL : c->result;
@@ -303,4 +303,4 @@ int sort_topk(struct call *c, bool is_largest)
     return status;
 }
 
-int eval_topk(struct call *c) { return sort_topk(c, c->i->is_largest); }
+int eval_topk(struct call *c) { return sort_topk(c, hlo_detail(c->i)->is_largest); }

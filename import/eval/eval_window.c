@@ -164,14 +164,14 @@ int eval_reduce_window(struct call *c)
 {
     size_t count = (size_t)c->i->operand_count / 2;
     struct windows s = { .c = c, .count = (int)count, .rank = c->operand[0]->rank };
-    bool is_tuple = c->i->type.element == ELEMENT_TUPLE;
+    bool is_tuple = c->i->type->element == ELEMENT_TUPLE;
     enum hlo_opcode op;
     int status = 0;
 
-    s.r = region_of(c->ev, c->i->computation[0]);
+    s.r = region_of(c->ev, hlo_detail(c->i)->computation[0]);
     op = region_operation(s.r);
     s.is_fold = s.count == 1 && op != OPCODE_COUNT &&
-                c->operand[0]->element == c->i->type.element &&
+                c->operand[0]->element == c->i->type->element &&
                 fold_init(&s.fold, FOLD_STEPS, op, c->operand[0]->element);
     s.result = mem_alloc(5 * count * sizeof(void *));
     s.room = s.result + count;

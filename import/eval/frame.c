@@ -14,7 +14,7 @@ static int fail_at(struct eval *ev, const struct hlo_instruction *i, const char 
 
     vsnprintf(text, sizeof(text), fmt, list);
     return err_at(ev->err, ev->m->file ? ev->m->file : "", i->line, i->col, "%s: %s",
-                  i->name ? i->name : hlo_opcode_name(i->op), text);
+                  i->label ? hlo_name(i) : hlo_opcode_name(i->op), text);
 }
 
 int eval_fail(struct eval *ev, const struct hlo_instruction *i, const char *fmt, ...)
@@ -54,8 +54,8 @@ int call_result(struct call *c)
 {
     int64_t dim[EVAL_RANK_MAX];
 
-    call_dims(c, &c->i->type, dim);
-    c->result = call_array(c, c->i->type.element, c->i->type.rank, dim);
+    call_dims(c, c->i->type, dim);
+    c->result = call_array(c, c->i->type->element, c->i->type->rank, dim);
     return c->result ? 0 : -1;
 }
 
@@ -74,14 +74,14 @@ bool call_may_overwrite(const struct call *c, int k)
 int call_result_over(struct call *c, int k)
 {
     struct value *v = c->operand[k];
-    enum hlo_element e = c->i->type.element;
+    enum hlo_element e = c->i->type->element;
     int64_t dim[EVAL_RANK_MAX];
 
-    call_dims(c, &c->i->type, dim);
+    call_dims(c, c->i->type, dim);
     if (!call_may_overwrite(c, k) || hlo_element_bytes(e) != value_element_bytes(v) ||
-        value_count(v) != value_product(dim, 0, c->i->type.rank))
+        value_count(v) != value_product(dim, 0, c->i->type->rank))
         return call_result(c);
-    c->result = e == v->element ? value_hold(v) : value_view(v, e, c->i->type.rank, dim);
+    c->result = e == v->element ? value_hold(v) : value_view(v, e, c->i->type->rank, dim);
     return 0;
 }
 
@@ -89,15 +89,15 @@ int call_result_view(struct call *c, int k)
 {
     int64_t dim[EVAL_RANK_MAX];
 
-    call_dims(c, &c->i->type, dim);
-    c->result = value_view(c->operand[k], c->i->type.element, c->i->type.rank, dim);
+    call_dims(c, c->i->type, dim);
+    c->result = value_view(c->operand[k], c->i->type->element, c->i->type->rank, dim);
     return 0;
 }
 
 int call_dimension(const struct call *c, int *along)
 {
     int rank = c->operand[0]->rank;
-    int64_t d = c->i->dims.count ? c->i->dims.item[0] : rank - 1;
+    int64_t d = hlo_detail(c->i)->dims.count ? hlo_detail(c->i)->dims.item[0] : rank - 1;
 
     *along = (int)d;
     return d < 0 || d >= rank ? call_fail(c, "dimension %lld of %d", (long long)d, rank) : 0;
@@ -105,13 +105,13 @@ int call_dimension(const struct call *c, int *along)
 
 int call_result_tuple(struct call *c)
 {
-    c->result = value_tuple(&c->ev->pool, c->i->type.part_count, NULL);
+    c->result = value_tuple(&c->ev->pool, c->i->type->part_count, NULL);
     return 0;
 }
 
 struct value *call_part(struct call *c, int part)
 {
-    const struct hlo_type *t = &c->i->type.part[part];
+    const struct hlo_type *t = &c->i->type->part[part];
     int64_t dim[EVAL_RANK_MAX];
 
     call_dims(c, t, dim);

@@ -65,16 +65,16 @@ struct value *operand_ordered(struct call *c, struct value *v, const int *order)
 
 int operand_store(struct call *c, struct value *product)
 {
-    enum hlo_element e = c->i->type.element;
+    enum hlo_element e = c->i->type->element;
     int64_t dim[EVAL_RANK_MAX];
 
     if (!product)
         return -1;
-    call_dims(c, &c->i->type, dim);
+    call_dims(c, c->i->type, dim);
     if (product->element == e) {
-        c->result = value_view(product, e, c->i->type.rank, dim);
+        c->result = value_view(product, e, c->i->type->rank, dim);
     } else {
-        c->result = call_array(c, e, c->i->type.rank, dim);
+        c->result = call_array(c, e, c->i->type->rank, dim);
         if (c->result)
             lane_convert(e, c->result->data, product->element, product->data,
                          value_count(product));

@@ -60,7 +60,7 @@ static bool add_step(struct compiler *c, const struct hlo_instruction *i, const 
     struct region_step s = { .to = 0 };
     enum hlo_element from;
 
-    if (i->operand_count < 1 || i->operand_count > APPLY_OPERANDS_MAX || hlo_type_is_tuple(&i->type))
+    if (i->operand_count < 1 || i->operand_count > APPLY_OPERANDS_MAX || hlo_type_is_tuple(i->type))
         return false;
     for (int o = 0; o < i->operand_count; o++) {
         if (at[i->operand[o]].count != 1)
@@ -70,7 +70,7 @@ static bool add_step(struct compiler *c, const struct hlo_instruction *i, const 
     from = c->r->type[s.from[i->op == OPCODE_SELECT ? 1 : 0]];
     if (!apply_init(&s.apply, i, from) || c->r->step_count == REGION_STEPS_MAX)
         return false;
-    s.to = add_register(c, i->type.element);
+    s.to = add_register(c, i->type->element);
     MEM_ADD(c->r->step, c->r->step_count, c->r->step_capacity) = s;
     *made = one_leaf(c, s.to);
     return true;
@@ -81,14 +81,14 @@ static bool add_constant(struct compiler *c, const struct hlo_instruction *i, st
 {
     int reg;
     char lane[LANE_BYTES_MAX] __attribute__((aligned(16)));
-    size_t bytes = lane_bytes(lane_of(i->type.element));
+    size_t bytes = lane_bytes(lane_of(i->type->element));
 
     if (!i->literal || !i->literal->data)
         return false;
-    reg = add_register(c, i->type.element);
+    reg = add_register(c, i->type->element);
     c->r->room = mem_grow(c->r->room, &c->r->register_capacity, (size_t)reg + 1, sizeof(char *));
     c->r->room[reg] = arena_alloc(&c->ev->scratch, APPLY_BLOCK * bytes);
-    lane_widen(i->type.element, lane, hlo_literal_at(i->literal, 0), 1);
+    lane_widen(i->type->element, lane, hlo_literal_at(i->literal, 0), 1);
     for (int n = 0; n < APPLY_BLOCK; n++)
         memcpy(c->r->room[reg] + (size_t)n * bytes, lane, bytes);
     *made = one_leaf(c, reg);
@@ -106,7 +106,7 @@ static bool add_call(struct compiler *c, const struct hlo_instruction *i, const 
 
     for (int o = 0; o < i->operand_count; o++)
         argument[o] = at[i->operand[o]];
-    return c->depth < REGION_DEPTH_MAX && compile(c, i->computation[0], argument, made);
+    return c->depth < REGION_DEPTH_MAX && compile(c, hlo_detail(i)->computation[0], argument, made);
 }
 
 static bool add_tuple(struct compiler *c, const struct hlo_instruction *i, const struct leaves *at,
@@ -126,15 +126,15 @@ static bool add_instruction(struct compiler *c, const struct hlo_instruction *i,
                             const struct leaves *at, const struct leaves *parameter,
                             struct leaves *made)
 {
-    if (!hlo_type_is_tuple(&i->type) && (hlo_type_is_dynamic(&i->type) ||
-                                         hlo_type_elements(&i->type) != 1))
+    if (!hlo_type_is_tuple(i->type) && (hlo_type_is_dynamic(i->type) ||
+                                         hlo_type_elements(i->type) != 1))
         return false;
     switch (i->op) {
     case OPCODE_PARAMETER:
         *made = parameter[i->index];
         return true;
     case OPCODE_CONSTANT:
-        return !hlo_type_is_tuple(&i->type) && add_constant(c, i, made);
+        return !hlo_type_is_tuple(i->type) && add_constant(c, i, made);
     case OPCODE_TUPLE:
         return add_tuple(c, i, at, made);
     case OPCODE_GET_TUPLE_ELEMENT:
@@ -147,7 +147,7 @@ static bool add_instruction(struct compiler *c, const struct hlo_instruction *i,
     case OPCODE_COPY: case OPCODE_RESHAPE: case OPCODE_BROADCAST: case OPCODE_TRANSPOSE:
     case OPCODE_BITCAST: case OPCODE_OPT_BARRIER:
         *made = at[i->operand[0]];
-        return i->op != OPCODE_BITCAST || c->r->type[made->reg[0]] == i->type.element;
+        return i->op != OPCODE_BITCAST || c->r->type[made->reg[0]] == i->type->element;
     default:
         return add_step(c, i, at, made);
     }
@@ -180,7 +180,7 @@ static bool compile_whole(struct compiler *c, const struct hlo_computation *from
     parameter = arena_array(&c->ev->scratch, (size_t)r->parameter_count + 1, sizeof(*parameter));
     for (int p = 0; p < r->parameter_count; p++) {
         if (from->parameter[p] < 0 ||
-            lane_of(from->instruction[from->parameter[p]].type.element) == LANE_COUNT)
+            lane_of(from->instruction[from->parameter[p]].type->element) == LANE_COUNT)
             return false;
         parameter[p] = one_leaf(c, add_register(c, r->parameter[p]));
     }
@@ -208,7 +208,7 @@ static void give_room(struct eval *ev, struct region *r)
 struct region *region_of(struct eval *ev, int computation)
 {
     const struct hlo_computation *from = &ev->m->computation[computation];
-    const struct hlo_type *result = &from->instruction[from->root].type;
+    const struct hlo_type *result = from->instruction[from->root].type;
     struct compiler c = { .ev = ev };
     struct region *r;
 
@@ -223,7 +223,7 @@ struct region *region_of(struct eval *ev, int computation)
                                  sizeof(*r->result_type));
     for (int p = 0; p < r->parameter_count; p++)
         if (from->parameter[p] >= 0)
-            r->parameter[p] = from->instruction[from->parameter[p]].type.element;
+            r->parameter[p] = from->instruction[from->parameter[p]].type->element;
     for (int k = 0; k < r->result_count; k++)
         r->result_type[k] = hlo_type_leaf(result, k)->element;
     r->is_slow = !compile_whole(&c, from);

@@ -30,7 +30,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
                  const int *operand)
 {
     const struct row *row = row_of(from->op);
-    enum hlo_element e = from->type.element;
+    enum hlo_element e = from->type->element;
     int x[2], y;
 
     (void)r;

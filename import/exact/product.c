@@ -67,7 +67,7 @@ int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const i
 
         sum = sum < 0 ? product : ar_add(b, sum, product);
     }
-    return hlo_reshape(b, sum, from->type.rank, from->type.dim);
+    return hlo_reshape(b, sum, from->type->rank, from->type->dim);
 }
 
 /* a feature of each group, for every feature that is made of it */
@@ -108,7 +108,7 @@ int exact_convolution(struct hlo_builder *b, const struct hlo_instruction *from,
 
     if (!conv_steps_begin(&s, b, from, operand) || s.places * s.in < 1 || s.places > ADDED_MAX ||
         s.places * s.in > ADDED_MAX ||
-        s.places * s.in * hlo_type_elements(&from->type) > PRODUCTS_MAX)
+        s.places * s.in * hlo_type_elements(from->type) > PRODUCTS_MAX)
         return -1;
     for (int64_t place = 0; place < s.places; place++) {
         int x = conv_steps_input(&s, place), y = conv_steps_kernel(&s, place);

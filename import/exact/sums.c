@@ -13,7 +13,7 @@ enum {
 /* ADD or MULTIPLY of two scalars and nothing else; OPCODE_COUNT: anything else */
 static enum hlo_opcode body_of(const struct hlo_module *m, const struct hlo_instruction *from)
 {
-    const struct hlo_computation *c = &m->computation[from->computation[0]];
+    const struct hlo_computation *c = &m->computation[hlo_detail(from)->computation[0]];
     const struct hlo_instruction *root = &c->instruction[c->root];
 
     if (from->operand_count != 2 || (root->op != OPCODE_ADD && root->op != OPCODE_MULTIPLY) ||
@@ -51,7 +51,7 @@ static int at_place(struct hlo_builder *b, const struct hlo_instruction *from, i
         const struct hlo_window *w = &hlo_detail(from)->window[d];
 
         start[d] = place % w->size * w->window_dilation;
-        limit[d] = start[d] + (from->type.dim[d] - 1) * w->stride + 1;
+        limit[d] = start[d] + (from->type->dim[d] - 1) * w->stride + 1;
         stride[d] = w->stride;
         place /= w->size;
     }
@@ -72,14 +72,14 @@ static int add_element(struct hlo_builder *b, enum hlo_opcode op, int sum, int x
     if (!is_bf16)
         return hlo_binary(b, op, sum, x);
     sum = hlo_binary(b, op, sum, hlo_convert(b, x, ELEMENT_F32));
-    i.type = *hlo_type_of(b, sum);
+    i.type = hlo_type_of(b, sum);
     return hlo_copy_instruction(b, &i, &sum);
 }
 
 static int first_sum(struct hlo_builder *b, const struct hlo_instruction *from, int init,
                      bool is_bf16)
 {
-    int sum = hlo_splat(b, init, &from->type);
+    int sum = hlo_splat(b, init, from->type);
 
     return is_bf16 ? hlo_convert(b, sum, ELEMENT_F32) : sum;
 }
@@ -88,13 +88,13 @@ static int exact_windows(const struct hlo_module *m, struct hlo_builder *b,
                          const struct hlo_instruction *from, const int *operand)
 {
     enum hlo_opcode op = body_of(m, from);
-    int64_t size = 1, count = hlo_type_elements(&from->type);
-    bool is_bf16 = from->type.element == ELEMENT_BF16;
+    int64_t size = 1, count = hlo_type_elements(from->type);
+    bool is_bf16 = from->type->element == ELEMENT_BF16;
     int x, sum;
 
     for (int d = 0; d < hlo_detail(from)->window_count && size <= ADDED_MAX; d++)
         size *= hlo_detail(from)->window[d].size;
-    if (op == OPCODE_COUNT || !is_float(from->type.element) ||
+    if (op == OPCODE_COUNT || !is_float(from->type->element) ||
         hlo_detail(from)->window_count > RANKS || size < 2 || size > ADDED_MAX || count < 1 ||
         size * count > ALL_MAX)
         return -1;
@@ -102,7 +102,7 @@ static int exact_windows(const struct hlo_module *m, struct hlo_builder *b,
     sum = first_sum(b, from, operand[1], is_bf16);
     for (int64_t place = 0; place < size; place++)
         sum = add_element(b, op, sum, at_place(b, from, x, place), is_bf16);
-    return hlo_convert(b, sum, from->type.element);
+    return hlo_convert(b, sum, from->type->element);
 }
 
 /* reduced dimensions first, in their own order, as one */
@@ -116,8 +116,8 @@ static int reduced_first(struct hlo_builder *b, const struct hlo_instruction *fr
         for (int d = 0; d < t.rank; d++) {
             bool is_reduced = false;
 
-            for (int k = 0; k < from->dims.count; k++)
-                is_reduced = is_reduced || from->dims.item[k] == d;
+            for (int k = 0; k < hlo_detail(from)->dims.count; k++)
+                is_reduced = is_reduced || hlo_detail(from)->dims.item[k] == d;
             if (is_reduced != (pass == 0))
                 continue;
             order[rank++] = d;
@@ -136,17 +136,17 @@ static int exact_reduce(const struct hlo_module *m, struct hlo_builder *b,
 {
     enum hlo_opcode op = body_of(m, from);
     const struct hlo_type *t = hlo_type_of(b, operand[0]);
-    int64_t all = hlo_type_elements(t), kept = hlo_type_elements(&from->type);
+    int64_t all = hlo_type_elements(t), kept = hlo_type_elements(from->type);
     int x, sum;
 
-    if (op == OPCODE_COUNT || from->type.element != ELEMENT_F32 || kept == 0 || all <= kept ||
+    if (op == OPCODE_COUNT || from->type->element != ELEMENT_F32 || kept == 0 || all <= kept ||
         all / kept > ADDED_MAX || all > ALL_MAX || t->rank >= RANKS)
         return -1;
     x = reduced_first(b, from, operand[0]);
-    sum = hlo_splat(b, operand[1], &from->type);
+    sum = hlo_splat(b, operand[1], from->type);
     for (int64_t k = 0; k < all / kept; k++)
         sum = hlo_binary(b, op, sum, hlo_reshape(b, hlo_slice_dim(b, x, 0, k, k + 1),
-                                                 from->type.rank, from->type.dim));
+                                                 from->type->rank, from->type->dim));
     return sum;
 }
 
@@ -155,7 +155,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
 {
     bool is_product = from->op == OPCODE_DOT || from->op == OPCODE_CONVOLUTION;
 
-    if (hlo_type_is_tuple(&from->type) || from->operand_count != 2)
+    if (hlo_type_is_tuple(from->type) || from->operand_count != 2)
         return -1;
     for (int k = 0; k < 2; k++)
         if (hlo_type_is_dynamic(hlo_type_of(b, operand[k])) ||
@@ -167,9 +167,9 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     case OPCODE_REDUCE_WINDOW:
         return exact_windows(r->old, b, from, operand);
     case OPCODE_DOT:
-        return from->type.element == ELEMENT_F32 ? exact_dot(b, from, operand) : -1;
+        return from->type->element == ELEMENT_F32 ? exact_dot(b, from, operand) : -1;
     case OPCODE_CONVOLUTION:
-        return from->type.element == ELEMENT_F32 ? exact_convolution(b, from, operand) : -1;
+        return from->type->element == ELEMENT_F32 ? exact_convolution(b, from, operand) : -1;
     default:
         return -1;
     }

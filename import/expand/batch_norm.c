@@ -66,7 +66,7 @@ static int result_tuple(struct expand_site *s, const int *x)
     int part[3];
 
     for (int i = 0; i < 3; i++)
-        part[i] = hlo_convert(s->b, x[i], s->from->type.part[i].element);
+        part[i] = hlo_convert(s->b, x[i], s->from->type->part[i].element);
     return hlo_tuple(s->b, 3, part);
 }
 

@@ -32,13 +32,13 @@ int expand_cholesky(struct expand_site *s)
     int x = matrix_open(s, 0), factor;
     struct expand_loop loop = {.count = COUNT, .body = round_body, .rounds = matrix_rows(b, x)};
 
-    if (!s->from->is_lower)
+    if (!hlo_detail(s->from)->is_lower)
         x = matrix_conjugate(b, matrix_transpose(b, x));
     loop.state[REST] = x;
     loop.state[FACTOR] = matrix_zero(b, x, loop.rounds, loop.rounds);
     expand_loop(b, &loop);
     factor = loop.state[FACTOR];
-    if (!s->from->is_lower)
+    if (!hlo_detail(s->from)->is_lower)
         factor = matrix_conjugate(b, matrix_transpose(b, factor));
-    return matrix_close(b, factor, &s->from->type);
+    return matrix_close(b, factor, s->from->type);
 }

@@ -14,18 +14,17 @@ static int gathered(struct expand_site *s, int x, int64_t devices)
     struct hlo_builder *b = s->b;
     struct hlo_type t = *hlo_type_of(b, x);
     int64_t *dim = arena_array(b->module->arena, (size_t)t.rank + 2, sizeof(*dim)), zero = 0;
-    struct hlo_instruction i = {.op = OPCODE_ALL_GATHER,
-                                .operand_count = 1,
-                                .dims = {1, &zero},
-                                .detail =
-                                    &(struct hlo_detail){.groups = hlo_detail(s->from)->groups}};
+    struct hlo_instruction i = {
+        .op = OPCODE_ALL_GATHER,
+        .operand_count = 1,
+        .detail = &(struct hlo_detail){.dims = {1, &zero}, .groups = hlo_detail(s->from)->groups}};
 
     dim[0] = 1;
     for (int d = 0; d < t.rank; d++)
         dim[d + 1] = t.dim[d];
     x = hlo_reshape(b, x, t.rank + 1, dim);
     dim[0] = devices;
-    i.type = hlo_array_type(b->module->arena, t.element, t.rank + 1, dim);
+    i.type = HLO_TYPE(hlo_array_type(b->module->arena, t.element, t.rank + 1, dim));
     return hlo_copy_instruction(b, &i, &x);
 }
 
@@ -53,7 +52,7 @@ static int64_t group_size(const struct expand_site *s)
 
 int expand_collective_broadcast(struct expand_site *s)
 {
-    struct hlo_type t = s->from->type;
+    struct hlo_type t = *s->from->type;
     int64_t devices = group_size(s);
     int x;
 
@@ -66,7 +65,7 @@ int expand_collective_broadcast(struct expand_site *s)
 /* whether devices combine elements of this type by this computation on the way */
 static bool combines_on_the_way(const struct expand_site *s, enum hlo_element e)
 {
-    enum hlo_opcode op = structure_combines(s->old, s->from->computation[0], 0);
+    enum hlo_opcode op = structure_combines(s->old, hlo_detail(s->from)->computation[0], 0);
     enum hlo_element part;
     int parts;
 
@@ -90,7 +89,7 @@ static bool is_left_to_devices(const struct expand_site *s)
 {
     for (int k = 0; k < s->from->operand_count; k++)
         if (!combines_on_the_way(s, expand_operand_type(s, k)->element))
-            return !structure_can_lift(s->old, s->from->computation[0]);
+            return !structure_can_lift(s->old, hlo_detail(s->from)->computation[0]);
     return true;
 }
 
@@ -109,7 +108,7 @@ static int combined(struct expand_site *s, int x, int dim, int64_t devices)
         int row = hlo_reshape(b, hlo_slice_dim(b, x, dim, k, k + 1), t.rank - 1, kept), next;
 
         if (sum >= 0)
-            structure_lift(b, s->from->computation[0], (int[]){sum, row}, &next, 1);
+            structure_lift(b, hlo_detail(s->from)->computation[0], (int[]){sum, row}, &next, 1);
         sum = sum >= 0 ? next : row;
     }
     return sum;
@@ -125,7 +124,7 @@ int expand_all_reduce(struct expand_site *s)
     result = arena_array(s->b->module->arena, (size_t)s->from->operand_count, sizeof(*result));
     for (int k = 0; k < s->from->operand_count; k++)
         result[k] = combined(s, gathered(s, s->operand[k], devices), 0, devices);
-    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
+    return hlo_type_is_tuple(s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
                                              : result[0];
 }
 
@@ -135,19 +134,19 @@ static int scattered(struct expand_site *s, int x, int64_t devices)
     struct hlo_builder *b = s->b;
     struct hlo_instruction i = {.op = OPCODE_ALL_TO_ALL,
                                 .operand_count = 1,
-                                .dims = s->from->dims,
+                                .type = hlo_type_of(b, x),
                                 .detail =
-                                    &(struct hlo_detail){.groups = hlo_detail(s->from)->groups},
-                                .type = *hlo_type_of(b, x)};
-    int64_t *dim = arena_array(b->module->arena, (size_t)i.type.rank + 2, sizeof(*dim));
-    int at = (int)s->from->dims.item[0];
+                                    &(struct hlo_detail){.dims = hlo_detail(s->from)->dims,
+                                                         .groups = hlo_detail(s->from)->groups}};
+    int64_t *dim = arena_array(b->module->arena, (size_t)i.type->rank + 2, sizeof(*dim));
+    int at = (int)hlo_detail(s->from)->dims.item[0];
 
     x = hlo_copy_instruction(b, &i, &x);
-    for (int d = 0; d < i.type.rank; d++)
-        dim[d + (d >= at)] = i.type.dim[d];
+    for (int d = 0; d < i.type->rank; d++)
+        dim[d + (d >= at)] = i.type->dim[d];
     dim[at] = devices;
-    dim[at + 1] = i.type.dim[at] / devices;
-    return combined(s, hlo_reshape(b, x, i.type.rank + 1, dim), at, devices);
+    dim[at + 1] = i.type->dim[at] / devices;
+    return combined(s, hlo_reshape(b, x, i.type->rank + 1, dim), at, devices);
 }
 
 int expand_reduce_scatter(struct expand_site *s)
@@ -155,7 +154,7 @@ int expand_reduce_scatter(struct expand_site *s)
     int64_t devices = group_size(s);
     int *result;
 
-    if (is_left_to_devices(s) || s->from->dims.count != 1)
+    if (is_left_to_devices(s) || hlo_detail(s->from)->dims.count != 1)
         return EXPAND_KEEP;
     if (s->old->replica_count > 1 && s->old->partition_count > 1 && hlo_detail(s->from)->groups &&
         hlo_detail(s->from)->groups->channel_id > 0) /* of an all-to-all the numbers are others */
@@ -163,7 +162,7 @@ int expand_reduce_scatter(struct expand_site *s)
     result = arena_array(s->b->module->arena, (size_t)s->from->operand_count, sizeof(*result));
     for (int k = 0; k < s->from->operand_count; k++)
         result[k] = scattered(s, s->operand[k], devices);
-    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
+    return hlo_type_is_tuple(s->from->type) ? hlo_tuple(s->b, s->from->operand_count, result)
                                              : result[0];
 }
 
@@ -172,12 +171,11 @@ static int sent_here(struct expand_site *s, int operand)
 {
     int64_t zero = 0;
     int x = hlo_convert(s->b, s->operand[operand], ELEMENT_S32);
-    struct hlo_instruction i = {.op = OPCODE_ALL_TO_ALL,
-                                .operand_count = 1,
-                                .dims = {1, &zero},
-                                .detail =
-                                    &(struct hlo_detail){.groups = hlo_detail(s->from)->groups},
-                                .type = *hlo_type_of(s->b, x)};
+    struct hlo_instruction i = {
+        .op = OPCODE_ALL_TO_ALL,
+        .operand_count = 1,
+        .type = hlo_type_of(s->b, x),
+        .detail = &(struct hlo_detail){.dims = {1, &zero}, .groups = hlo_detail(s->from)->groups}};
 
     return hlo_copy_instruction(s->b, &i, &x);
 }
@@ -242,14 +240,14 @@ int expand_all_gather(struct expand_site *s)
 
     for (int k = 1; k < count; k++)
         is_mixed = is_mixed || expand_operand_type(s, k)->element != expand_operand_type(s, 0)->element;
-    if (!is_mixed || !hlo_type_is_tuple(&s->from->type))
+    if (!is_mixed || !hlo_type_is_tuple(s->from->type))
         return EXPAND_KEEP;
     for (int k = 0; k < count; k++) {
         struct hlo_instruction own = *s->from;
 
-        own.name = NULL;
+        own.label = 0;
         own.operand_count = 1;
-        own.type = s->from->type.part[k];
+        own.type = &s->from->type->part[k];
         hlo_own_detail(s->b->module->arena, &own)->sharding_count = 0;
         result[k] = hlo_copy_instruction(s->b, &own, &s->operand[k]);
     }

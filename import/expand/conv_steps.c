@@ -32,7 +32,7 @@ bool conv_steps_begin(struct conv_steps *s, struct hlo_builder *b,
 
     *s = (struct conv_steps){
         .b = b, .from = from, .space = hlo_detail(from)->window_count, .places = 1};
-    if (s->space + 3 > CONV_RANKS || conv->batch_groups > 1 || hlo_type_elements(&from->type) == 0)
+    if (s->space + 3 > CONV_RANKS || conv->batch_groups > 1 || hlo_type_elements(from->type) == 0)
         return false;
     s->batch = x.dim[conv->in_batch];
     s->in = y.dim[conv->kernel_in];
@@ -41,7 +41,7 @@ bool conv_steps_begin(struct conv_steps *s, struct hlo_builder *b,
     s->result[0] = s->batch;
     s->result[1] = s->out;
     for (int d = 0; d < s->space; d++) {
-        s->result[2 + d] = from->type.dim[conv->out_spatial.item[d]];
+        s->result[2 + d] = from->type->dim[conv->out_spatial.item[d]];
         s->places *= hlo_detail(from)->window[d].size;
     }
     s->input = padded(s, arrange(s, operand[0], conv->in_batch, conv->in_feature,

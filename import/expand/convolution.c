@@ -63,7 +63,7 @@ static int convolved(struct expand_site *s, const struct hlo_instruction *from, 
 
         sum = sum < 0 ? product : ar_add(s->b, sum, product);
     }
-    sum = hlo_convert(s->b, sum, from->type.element);
+    sum = hlo_convert(s->b, sum, from->type->element);
     return conv_steps_end(&steps, groups_to_features(&steps, sum));
 }
 
@@ -82,13 +82,13 @@ static int batch_groups(struct expand_site *s, const int *operand)
     struct hlo_conv *conv = arena_copy(a, hlo_detail(s->from)->conv, 1, sizeof(*conv));
     struct hlo_instruction from = *s->from;
     int64_t parts = conv->batch_groups;
-    int64_t *dim = arena_copy(a, from.type.dim, (size_t)from.type.rank, sizeof(*dim));
+    int64_t *dim = arena_copy(a, from.type->dim, (size_t)from.type->rank, sizeof(*dim));
     int *made = arena_array(a, (size_t)parts, sizeof(*made));
 
     conv->batch_groups = 1;
     dim[conv->out_feature] /= parts;
     hlo_own_detail(a, &from)->conv = conv;
-    from.type = hlo_array_type(a, from.type.element, from.type.rank, dim);
+    from.type = HLO_TYPE(hlo_array_type(a, from.type->element, from.type->rank, dim));
     for (int64_t k = 0; k < parts; k++) {
         int input = part_of(s->b, operand[0], conv->in_batch, k, parts);
         int kernel = part_of(s->b, operand[1], conv->kernel_out, k, parts);
@@ -107,7 +107,7 @@ static int as_floats(struct expand_site *s)
     int operand[2];
 
     for (int k = 0; k < 2; k++) {
-        operand[k] = hlo_convert(s->b, s->operand[k], made.type.element);
+        operand[k] = hlo_convert(s->b, s->operand[k], made.type->element);
         made.precision[k] = HLO_PRECISION_HIGHEST;
     }
     return hlo_copy_instruction(s->b, &made, operand);
@@ -115,7 +115,7 @@ static int as_floats(struct expand_site *s)
 
 static bool is_deep(const struct hlo_instruction *i)
 {
-    enum hlo_element e = i->type.element;
+    enum hlo_element e = i->type->element;
 
     return hlo_detail(i)->window_count > SPACE_MAX && (e == ELEMENT_F32 || e == ELEMENT_BF16);
 }
@@ -129,7 +129,7 @@ static int by_places(struct expand_site *s, const int *operand)
         places *= hlo_detail(s->from)->window[d].size;
         if (places > PLACES_MAX)
             return expand_refuse(s, "a window of more than %d places of %s", PLACES_MAX,
-                                 hlo_element_name(s->from->type.element));
+                                 hlo_element_name(s->from->type->element));
     }
     made = hlo_detail(s->from)->conv->batch_groups > 1 ? batch_groups(s, operand)
                                                        : convolved(s, s->from, operand);
@@ -138,7 +138,7 @@ static int by_places(struct expand_site *s, const int *operand)
 
 int expand_convolution(struct expand_site *s)
 {
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     int operand[2];
 
     if (!is_wide_integer(expand_operand_type(s, 0)->element) &&

@@ -168,8 +168,10 @@ static void sort_pairs(struct hlo_builder *b, int *values, int *vectors)
     int keys = matrix_spread(b, matrix_transpose(b, *values), *vectors), first, second, sorted;
     int payload = mirror(b, *vectors);
     int64_t last = 2;
-    struct hlo_instruction i = {.op = OPCODE_SORT, .is_stable = true, .operand_count = 2,
-                                .computation_count = 1, .dims = {1, &last}};
+    struct hlo_instruction i = {.op = OPCODE_SORT,
+                                .operand_count = 2,
+                                .detail = &(struct hlo_detail){
+                                    .is_stable = true, .computation_count = 1, .dims = {1, &last}}};
 
     carried = hlo_scalar_type(ar_element(b, payload));
     c.computation = hlo_add_computation(m, "rising");
@@ -180,8 +182,8 @@ static void sort_pairs(struct hlo_builder *b, int *values, int *vectors)
     ar_lt(&c, first, second);
     part[0] = *hlo_type_of(b, keys);
     part[1] = *hlo_type_of(b, payload);
-    i.type = hlo_tuple_type(m->arena, 2, part);
-    i.computation = &c.computation;
+    i.type = HLO_TYPE(hlo_tuple_type(m->arena, 2, part));
+    i.detail->computation = &c.computation;
     sorted = hlo_copy_instruction(b, &i, (int[]){keys, payload});
     *vectors = hlo_tuple_element(b, sorted, 1);         /* [batch, n, n], vectors as columns */
     *values = matrix_transpose(b, hlo_slice_dim(b, hlo_tuple_element(b, sorted, 0), 1, 0, 1));
@@ -200,7 +202,7 @@ static void read_config(const char *text, bool *is_lower, bool *is_sorted)
 int expand_eigh(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     bool is_lower, is_sorted;
     int x = matrix_open_apart(s, 0), one, values, vectors;
     int64_t n = matrix_rows(b, x), low[3] = {0}, high[3] = {0, n % 2, n % 2};

@@ -72,7 +72,7 @@ int expand_erfc(struct expand_site *s)
 {
     int x = expand_to_f32(s, 0);
 
-    return expand_from_f32(s, s->from->type.element == ELEMENT_BF16 ? erfc_of_bf16(s->b, x)
+    return expand_from_f32(s, s->from->type->element == ELEMENT_BF16 ? erfc_of_bf16(s->b, x)
                                                                     : erfc_of_f32(s->b, x));
 }
 

@@ -249,7 +249,7 @@ static int mirror(struct hlo_builder *b, int x, int64_t n, bool is_conjugate)
 int expand_fourier(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_fft kind = s->from->fft;
+    enum hlo_fft kind = hlo_detail(s->from)->fft;
     int rank = expand_operand_type(s, 0)->rank, count = hlo_detail(s->from)->sizes.count;
     int64_t last = count ? hlo_detail(s->from)->sizes.item[count - 1] : 1;
     int sign = kind == HLO_FFT || kind == HLO_RFFT ? -1 : 1, x = s->operand[0];

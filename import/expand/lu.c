@@ -66,7 +66,7 @@ static void round_body(struct hlo_builder *b, int *x, int j, const void *user)
 int expand_lu(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     int x = matrix_open(s, 0), result[3], numbers;
     int64_t m = matrix_rows(b, x), n = matrix_columns(b, x), least = m < n ? m : n;
     struct expand_loop loop = {.count = COUNT, .body = round_body, .rounds = least};

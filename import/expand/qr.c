@@ -54,7 +54,7 @@ static void factor_round(struct hlo_builder *b, int *x, int j, const void *user)
 int expand_qr(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     int x = matrix_open(s, 0), result[COUNT];
     int64_t m = matrix_rows(b, x), n = matrix_columns(b, x);
     struct expand_loop loop = {.count = COUNT, .body = factor_round, .rounds = m < n ? m : n};
@@ -89,7 +89,7 @@ int expand_reflectors(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
     int x = matrix_open(s, 0), taus = matrix_open_vector(s, 1), one;
-    int64_t count = matrix_rows(b, taus), columns = s->from->type.dim[s->from->type.rank - 1];
+    int64_t count = matrix_rows(b, taus), columns = s->from->type->dim[s->from->type->rank - 1];
     struct expand_loop loop = {.count = PRODUCT_COUNT, .body = product_round, .rounds = count,
                                .user = &count};
 
@@ -100,5 +100,5 @@ int expand_reflectors(struct expand_site *s)
     loop.state[VECTORS] = x;
     loop.state[FACTORS] = taus;
     expand_loop(b, &loop);
-    return matrix_close(b, loop.state[PRODUCT], &s->from->type);
+    return matrix_close(b, loop.state[PRODUCT], s->from->type);
 }

@@ -62,7 +62,7 @@ static void round_body(struct hlo_builder *b, int *x, int group, const void *use
 {
     const struct ragged *r = user;
     const struct hlo_dot *dot = hlo_detail(r->from)->dot;
-    enum hlo_element e = r->from->type.element;
+    enum hlo_element e = r->from->type->element;
     struct hlo_dot plain = {.lhs_batch = dot->lhs_batch, .lhs_contract = dot->lhs_contract,
                             .rhs_batch = without(b, dot->rhs_batch, r->group_dim),
                             .rhs_contract = without(b, dot->rhs_contract, r->group_dim)};
@@ -79,7 +79,7 @@ static void round_body(struct hlo_builder *b, int *x, int group, const void *use
                          ar_num(b, x[LHS], 0));
         int rhs = ar_sel(b, within(b, x[RHS], r->rhs_along, x[START], end), x[RHS],
                          ar_num(b, x[RHS], 0));
-        struct hlo_type t = r->from->type;
+        struct hlo_type t = *r->from->type;
         int64_t *dim = arena_copy(b->module->arena, t.dim, (size_t)t.rank, sizeof(*dim));
         int *start = arena_array(b->module->arena, (size_t)t.rank, sizeof(*start));
 
@@ -106,7 +106,7 @@ int expand_ragged_dot(struct expand_site *s)
     struct hlo_builder *b = s->b;
     const struct hlo_dot *d = hlo_detail(s->from)->dot;
     struct ragged r = {.from = s->from, .rhs_along = -1};
-    struct hlo_type t = s->from->type;
+    struct hlo_type t = *s->from->type;
     struct expand_loop loop = {.count = COUNT, .body = round_body, .user = &r};
 
     r.along = d->lhs_ragged.count ? (int)d->lhs_ragged.item[0] : -1;

@@ -261,8 +261,8 @@ static int bits_as(struct hlo_builder *b, struct random_bits bits, enum hlo_elem
 
 int expand_random_bits(struct expand_site *s)
 {
-    const struct hlo_type *t = hlo_type_is_tuple(&s->from->type) ? &s->from->type.part[1]
-                                                                 : &s->from->type;
+    const struct hlo_type *t = hlo_type_is_tuple(s->from->type) ? &s->from->type->part[1]
+                                                                 : s->from->type;
     struct state state;
     struct random_bits bits;
     int result[2];
@@ -271,10 +271,10 @@ int expand_random_bits(struct expand_site *s)
         return expand_refuse(s, "draws no numbers");
     if (read_state(s, &state))
         return expand_refuse(s, "its state must be u64[2], u64[3], u32[4] or u32[6]");
-    bits = s->from->random == HLO_RNG_THREE_FRY ? draw_threefry(s->b, &state, t)
+    bits = hlo_detail(s->from)->random == HLO_RNG_THREE_FRY ? draw_threefry(s->b, &state, t)
                                                 : draw_philox(s->b, &state, t);
     result[1] = bits_as(s->b, bits, t->element);
-    if (!hlo_type_is_tuple(&s->from->type))
+    if (!hlo_type_is_tuple(s->from->type))
         return result[1];
     result[0] = write_state(s, &state);
     return hlo_tuple(s->b, 2, result);
@@ -313,13 +313,13 @@ static int uniform_integers(struct expand_site *s, int words)
     int value = hlo_bitcast_convert(b, scaled, ELEMENT_S32);
 
     value = ar_add(b, value, ar_spread(b, low, value));
-    return hlo_convert(b, value, s->from->type.element);
+    return hlo_convert(b, value, s->from->type->element);
 }
 
 int expand_random_numbers(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     int words, value, first, second;
 
     if (t->element == ELEMENT_F32 || t->element == ELEMENT_BF16 || t->element == ELEMENT_S32
@@ -331,7 +331,8 @@ int expand_random_numbers(struct expand_site *s)
     value = unit_floats(b, words);
     first = ar_spread(b, expand_to_f32(s, 0), value);
     second = ar_spread(b, expand_to_f32(s, 1), value);
-    if (s->from->random == HLO_RNG_NORMAL) {    /* Box and Muller: mean, standard deviation */
+    if (hlo_detail(s->from)->random ==
+        HLO_RNG_NORMAL) { /* Box and Muller: mean, standard deviation */
         int angle = ar_muln(b, unit_floats(b, unseeded_words(s, t, 1)), 6.283185307179586);
         int size = ar_sqrt(b, ar_muln(b, ar_log(b, ar_addn(b, ar_neg(b, value), 1)), -2));
 
@@ -345,5 +346,5 @@ int expand_random_numbers(struct expand_site *s)
 /* the state that nobody else reads: a constant, as every launch begins anew */
 int expand_random_state(struct expand_site *s)
 {
-    return hlo_constant_int(s->b, &s->from->type, 0x7012395b);
+    return hlo_constant_int(s->b, s->from->type, 0x7012395b);
 }

@@ -49,14 +49,14 @@ static void round_body(struct hlo_builder *b, int *x, int round, const void *use
     int argument[LOOP_STATE_MAX], at = round, result, *output = x + s->inputs;
     int *state = output + s->outputs;
 
-    if (s->from->is_reverse)
+    if (hlo_detail(s->from)->is_reverse)
         at = ar_sub(b, ar_scalar(b, ELEMENT_S32, s->positions - 1), round);
     for (int k = 0; k < s->inputs; k++)
         argument[k] = input_at(b, x[k], s->dim, at,
-                               &s->body->instruction[s->body->parameter[k]].type);
+                               s->body->instruction[s->body->parameter[k]].type);
     for (int k = 0; k < s->states; k++)
         argument[s->inputs + k] = state[k];
-    result = hlo_call(b, s->from->computation[0], s->inputs + s->states, argument);
+    result = hlo_call(b, hlo_detail(s->from)->computation[0], s->inputs + s->states, argument);
     for (int k = 0; k < s->outputs + s->states; k++) {
         int part = hlo_type_is_tuple(hlo_type_of(b, result)) ? hlo_tuple_element(b, result, k)
                                                              : result;
@@ -71,19 +71,19 @@ int expand_scan(struct expand_site *s)
     struct scan scan = {.from = i, .states = (int)i->index};
     struct expand_loop loop = {.body = round_body, .user = &scan};
 
-    scan.body = &s->old->computation[i->computation[0]];
+    scan.body = &s->old->computation[hlo_detail(i)->computation[0]];
     scan.inputs = i->operand_count - scan.states;
-    scan.outputs = i->type.part_count - scan.states;
-    scan.dim = i->dims.count ? (int)i->dims.item[0] : 0;
+    scan.outputs = i->type->part_count - scan.states;
+    scan.dim = hlo_detail(i)->dims.count ? (int)hlo_detail(i)->dims.item[0] : 0;
     loop.count = scan.inputs + scan.outputs + scan.states;
-    if (!hlo_type_is_tuple(&i->type) || scan.inputs < 1 || scan.outputs < 0
+    if (!hlo_type_is_tuple(i->type) || scan.inputs < 1 || scan.outputs < 0
         || loop.count > LOOP_STATE_MAX)
         return expand_refuse(s, "it needs an input, and at most %d arrays", LOOP_STATE_MAX);
     scan.positions = loop.rounds = expand_operand_type(s, 0)->dim[scan.dim];
     for (int k = 0; k < scan.inputs; k++)
         loop.state[k] = s->operand[k];
     for (int k = 0; k < scan.outputs; k++)
-        loop.state[scan.inputs + k] = hlo_constant_int(s->b, &i->type.part[k], 0);
+        loop.state[scan.inputs + k] = hlo_constant_int(s->b, &i->type->part[k], 0);
     for (int k = 0; k < scan.states; k++)
         loop.state[scan.inputs + scan.outputs + k] = s->operand[scan.inputs + k];
     expand_loop(s->b, &loop);

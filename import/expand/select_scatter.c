@@ -79,7 +79,7 @@ static int selected(struct windows *w, int none)
             taken = ar_sel(b, is_here, number, none);
             continue;
         }
-        structure_lift(b, w->s->from->computation[0], (int[]){best, x}, &keeps, 1);
+        structure_lift(b, hlo_detail(w->s->from)->computation[0], (int[]){best, x}, &keeps, 1);
         keeps = ar_and(b, keeps, ar_ne(b, taken, none));
         is_here = ar_and(b, is_here, ar_not(b, keeps));
         best = ar_sel(b, is_here, x, best);
@@ -99,7 +99,7 @@ static int scattered(struct windows *w, int taken)
 
         go_to(w, place);
         x = back(w, w->s->operand[1], w->s->operand[2]);
-        structure_lift(b, w->s->from->computation[1], (int[]){sum, x}, &next, 1);
+        structure_lift(b, hlo_detail(w->s->from)->computation[1], (int[]){sum, x}, &next, 1);
         sum = ar_sel(b, back(w, is_taken, no), next, sum);
     }
     return sum;
@@ -107,14 +107,14 @@ static int scattered(struct windows *w, int taken)
 
 int expand_select_and_scatter(struct expand_site *s)
 {
-    struct windows w = {.s = s, .result = s->from->type, .source = *expand_operand_type(s, 1),
+    struct windows w = {.s = s, .result = *s->from->type, .source = *expand_operand_type(s, 1),
                         .places = 1};
     enum hlo_element part;
     int parts, none;
 
     if (expand_form_of(w.result.element, &part, &parts) == EXPAND_SAME || parts < 2 ||
-        w.result.rank > RANKS || !structure_can_lift(s->old, s->from->computation[0]) ||
-        !structure_can_lift(s->old, s->from->computation[1]) ||
+        w.result.rank > RANKS || !structure_can_lift(s->old, hlo_detail(s->from)->computation[0]) ||
+        !structure_can_lift(s->old, hlo_detail(s->from)->computation[1]) ||
         hlo_type_elements(&w.source) == 0)
         return EXPAND_KEEP;
     for (int d = 0; d < w.result.rank; d++) {

@@ -8,7 +8,7 @@ const struct hlo_type *expand_operand_type(const struct expand_site *s, int oper
 {
     const struct hlo_computation *c = &s->old->computation[s->b->computation];
 
-    return &c->instruction[s->from->operand[operand]].type;
+    return c->instruction[s->from->operand[operand]].type;
 }
 
 int expand_refuse(struct expand_site *s, const char *fmt, ...)
@@ -20,7 +20,7 @@ int expand_refuse(struct expand_site *s, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     err_at(s->err, s->old->file ? s->old->file : "", s->from->line, s->from->col, "%s %s: %s",
-           hlo_opcode_name(s->from->op), s->from->name ? s->from->name : "", text);
+           hlo_opcode_name(s->from->op), hlo_name(s->from), text);
     return EXPAND_FAILED;
 }
 
@@ -31,5 +31,5 @@ int expand_to_f32(struct expand_site *s, int operand)
 
 int expand_from_f32(struct expand_site *s, int x)
 {
-    return hlo_convert(s->b, x, s->from->type.element);
+    return hlo_convert(s->b, x, s->from->type->element);
 }

@@ -80,7 +80,7 @@ int expand_trigonometric(struct expand_site *s)
     struct hlo_builder *b = s->b;
     int x = operand_of(s, 0), one, below, above;
 
-    if (hlo_element_is_complex(s->from->type.element))
+    if (hlo_element_is_complex(s->from->type->element))
         return complex_function(s, x);
     one = ar_num(b, x, 1);
     if (s->from->op == OPCODE_ATAN)
@@ -159,7 +159,7 @@ int expand_hyperbolic(struct expand_site *s)
 {
     int x = operand_of(s, 0);
 
-    if (hlo_element_is_complex(s->from->type.element))
+    if (hlo_element_is_complex(s->from->type->element))
         return complex_function(s, x);
     switch (s->from->op) {
     case OPCODE_SINH:
@@ -232,7 +232,7 @@ static int step_bits(struct hlo_builder *b, int from, int towards, int bits)
 int expand_next_after(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     enum hlo_element word = e == ELEMENT_F64 ? ELEMENT_U64 : e == ELEMENT_F32 ? ELEMENT_U32
                                                                               : ELEMENT_U16;
     int from = hlo_bitcast_convert(b, s->operand[0], word);

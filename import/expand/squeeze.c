@@ -84,13 +84,13 @@ static struct hlo_ints kept_entries(struct expand_site *s, const struct hlo_type
 
 static int apply(struct expand_site *s, struct hlo_instruction *i, const int *operand)
 {
-    i->type = squeezed(arena_of(s), &i->type);
+    i->type = HLO_TYPE(squeezed(arena_of(s), i->type));
     return hlo_copy_instruction(s->b, i, operand);
 }
 
 static int reshape(struct expand_site *s)
 {
-    struct hlo_type t = squeezed(arena_of(s), &s->from->type);
+    struct hlo_type t = squeezed(arena_of(s), s->from->type);
 
     return hlo_reshape(s->b, s->operand[0], t.rank, t.dim);
 }
@@ -98,14 +98,14 @@ static int reshape(struct expand_site *s)
 /* dimensions of the operand go where those of the result stay; it loses the others */
 static int broadcast(struct expand_site *s)
 {
-    const struct hlo_type *from = expand_operand_type(s, 0), *to = &s->from->type;
+    const struct hlo_type *from = expand_operand_type(s, 0), *to = s->from->type;
     struct hlo_type t = squeezed(arena_of(s), to);
     int64_t *dim = arena_array(arena_of(s), (size_t)from->rank + 1, sizeof(*dim));
     int64_t *dims = arena_array(arena_of(s), (size_t)from->rank + 1, sizeof(*dims));
     int count = 0;
 
     for (int d = 0; d < from->rank; d++) {
-        int at = (int)s->from->dims.item[d];
+        int at = (int)hlo_detail(s->from)->dims.item[d];
 
         if (!stays(to, at) || !stays(from, d))
             continue;
@@ -120,24 +120,25 @@ static int reduce(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
     const struct hlo_type *from = expand_operand_type(s, 0);
-    struct hlo_type t = squeezed(arena_of(s), from), wanted = squeezed(arena_of(s), &i.type);
+    struct hlo_type t = squeezed(arena_of(s), from), wanted = squeezed(arena_of(s), i.type);
     int64_t *kept = arena_array(arena_of(s), (size_t)t.rank + 1, sizeof(*kept));
     int rank = 0, x;
 
-    if (hlo_type_is_tuple(&i.type) || s->from->operand_count != 2)
+    if (hlo_type_is_tuple(i.type) || s->from->operand_count != 2)
         return expand_refuse(s, "reduces several arrays of more than %d dimensions",
                              SQUEEZE_RANK_MAX);
-    i.dims = kept_dims(s, from, i.dims);
+    i.detail = HLO_COPIED_DETAIL(&i);
+    i.detail->dims = kept_dims(s, from, i.detail->dims);
     for (int d = 0; d < t.rank; d++) {
         bool is_reduced = false;
 
-        for (int k = 0; k < i.dims.count; k++)
-            is_reduced = is_reduced || i.dims.item[k] == d;
+        for (int k = 0; k < hlo_detail(&i)->dims.count; k++)
+            is_reduced = is_reduced || hlo_detail(&i)->dims.item[k] == d;
         if (!is_reduced)
             kept[rank++] = t.dim[d];
     }
-    i.type = hlo_array_type(arena_of(s), t.element, rank, kept);
-    x = i.dims.count ? hlo_copy_instruction(s->b, &i, s->operand) : s->operand[0];
+    i.type = HLO_TYPE(hlo_array_type(arena_of(s), t.element, rank, kept));
+    x = hlo_detail(&i)->dims.count ? hlo_copy_instruction(s->b, &i, s->operand) : s->operand[0];
     return hlo_reshape(s->b, x, wanted.rank, wanted.dim);
 }
 
@@ -146,7 +147,8 @@ static int transpose(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
 
-    i.dims = kept_dims(s, expand_operand_type(s, 0), i.dims);
+    i.detail = HLO_COPIED_DETAIL(&i);
+    i.detail->dims = kept_dims(s, expand_operand_type(s, 0), i.detail->dims);
     return apply(s, &i, s->operand);
 }
 
@@ -154,18 +156,18 @@ static int by_dimensions(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
     const struct hlo_type *from = expand_operand_type(s, 0);
-    struct hlo_type wanted = squeezed(arena_of(s), &i.type);
+    struct hlo_type wanted = squeezed(arena_of(s), i.type);
     int64_t *dim = arena_array(arena_of(s), (size_t)from->rank + 1, sizeof(*dim));
     struct hlo_detail *own;
     int rank = 0;
 
     for (int d = 0; d < from->rank; d++)
-        if (!stays(from, d) && i.type.dim[d] != 1)
+        if (!stays(from, d) && i.type->dim[d] != 1)
             return expand_refuse(s, "gives a dimension of size 1 another size, in more than %d "
                                  "dimensions", SQUEEZE_RANK_MAX);
+    own = i.detail = HLO_COPIED_DETAIL(&i);
     if (i.op == OPCODE_REVERSE || i.op == OPCODE_CONCATENATE)
-        i.dims = kept_dims(s, from, i.dims);
-    own = hlo_own_detail(arena_of(s), &i);
+        own->dims = kept_dims(s, from, own->dims);
     own->start = kept_entries(s, from, own->start);
     own->limit = kept_entries(s, from, own->limit);
     own->stride = kept_entries(s, from, own->stride);
@@ -174,19 +176,19 @@ static int by_dimensions(struct expand_site *s)
     own->interior = kept_entries(s, from, own->interior);
     for (int d = 0; d < from->rank; d++)        /* what it has made of size one goes behind it */
         if (stays(from, d))
-            dim[rank++] = i.type.dim[d];
-    i.type = hlo_array_type(arena_of(s), i.type.element, rank, dim);
+            dim[rank++] = i.type->dim[d];
+    i.type = HLO_TYPE(hlo_array_type(arena_of(s), i.type->element, rank, dim));
     return hlo_reshape(s->b, hlo_copy_instruction(s->b, &i, s->operand), wanted.rank, wanted.dim);
 }
 
 static int iota(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
-    struct hlo_type t = squeezed(arena_of(s), &i.type);
+    struct hlo_type t = squeezed(arena_of(s), i.type);
 
-    if (!stays(&s->from->type, (int)i.index))
+    if (!stays(s->from->type, (int)i.index))
         return hlo_constant_int(s->b, &t, 0);
-    i.index = place_of(&s->from->type, (int)i.index);
+    i.index = place_of(s->from->type, (int)i.index);
     return apply(s, &i, NULL);
 }
 
@@ -194,7 +196,7 @@ static int constant(struct expand_site *s)
 {
     struct hlo_literal *l;
 
-    if (hlo_type_is_tuple(&s->from->type) || !s->from->literal)
+    if (hlo_type_is_tuple(s->from->type) || !s->from->literal)
         return expand_refuse(s, "a constant that is a tuple");
     l = arena_copy(arena_of(s), s->from->literal, 1, sizeof(*l));
     l->type = squeezed(arena_of(s), &l->type);
@@ -239,12 +241,12 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
 {
     struct expand_site s = {.b = b, .from = from, .operand = operand, .old = r->old, .err = r->err};
     const struct hlo_computation *c = &r->old->computation[b->computation];
-    bool touches = is_deep(&from->type);
+    bool touches = is_deep(from->type);
     expand_function *rule;
     int made;
 
     for (int k = 0; k < from->operand_count; k++)
-        touches = touches || is_deep(&c->instruction[from->operand[k]].type);
+        touches = touches || is_deep(c->instruction[from->operand[k]].type);
     if (!touches)
         return EXPAND_KEEP;
     rule = rule_of(from);

@@ -6,7 +6,7 @@
 int expand_mulhi(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     int bits = hlo_element_bits(e), x = s->operand[0], y = s->operand[1], z, zero;
     bool is_signed = hlo_element_kind(e) == ELEMENT_KIND_SIGNED;
 
@@ -32,7 +32,7 @@ int expand_mulhi(struct expand_site *s)
 int expand_stochastic_convert(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     int x = s->operand[0], random = s->operand[1], size, whole, limit, up;
     int bits = hlo_element_bits(ar_element(b, random));
 

@@ -12,16 +12,19 @@ static int sorted_heads(struct expand_site *s, int count, const int *operand, in
 {
     struct hlo_builder *b = s->b;
     struct arena *a = b->module->arena;
-    const struct hlo_type *to = &s->from->type;
+    const struct hlo_type *to = s->from->type;
     struct hlo_type *type = arena_array(a, (size_t)count + 1, sizeof(*type));
     int64_t along = dim;
-    struct hlo_instruction i = {.op = OPCODE_SORT, .is_stable = true, .operand_count = count,
-                                .computation_count = 1, .computation = &body, .dims = {1, &along}};
+    struct hlo_instruction i = {
+        .op = OPCODE_SORT,
+        .operand_count = count,
+        .detail = &(struct hlo_detail){
+            .is_stable = true, .computation_count = 1, .computation = &body, .dims = {1, &along}}};
     int *part = arena_array(a, (size_t)count + 1, sizeof(*part)), all;
 
     for (int k = 0; k < count; k++)
         type[k] = *hlo_type_of(b, operand[k]);
-    i.type = count == 1 ? type[0] : hlo_tuple_type(a, count, type);
+    i.type = HLO_TYPE(count == 1 ? type[0] : hlo_tuple_type(a, count, type));
     all = hlo_copy_instruction(b, &i, operand);
     for (int k = 0; k < count; k++) {
         const struct hlo_type *own = hlo_type_is_tuple(to) ? &to->part[k] : to;
@@ -41,8 +44,10 @@ static int comparison(struct expand_site *s, enum hlo_element key, enum hlo_elem
 {
     struct hlo_builder b = *s->b;
     struct hlo_type t = hlo_scalar_type(key), index = hlo_scalar_type(payload);
-    struct hlo_instruction i = {.op = OPCODE_COMPARE, .direction = is_largest ? HLO_GT : HLO_LT,
-                                .type = hlo_scalar_type(ELEMENT_PRED), .operand_count = 2};
+    struct hlo_instruction i = {.op = OPCODE_COMPARE,
+                                .direction = is_largest ? HLO_GT : HLO_LT,
+                                .type = HLO_TYPE(hlo_scalar_type(ELEMENT_PRED)),
+                                .operand_count = 2};
     int x, y;
 
     if (hlo_element_is_float(key))
@@ -63,8 +68,8 @@ static int top(struct expand_site *s, bool is_largest)
     enum hlo_element e = ELEMENT_S32;
     int index;
 
-    if (hlo_type_is_tuple(&s->from->type))
-        e = s->from->type.part[1].element;
+    if (hlo_type_is_tuple(s->from->type))
+        e = s->from->type->part[1].element;
     numbers = hlo_array_type(s->b->module->arena, e, t->rank, t->dim);
     index = hlo_iota(s->b, &numbers, t->rank - 1);
     return sorted_heads(s, 2, (int[]){s->operand[0], index}, t->rank - 1,
@@ -77,7 +82,8 @@ int expand_topk(struct expand_site *s)
     enum hlo_element e = expand_operand_type(s, 0)->element;
     bool is_known = e == ELEMENT_F32 || e == ELEMENT_BF16 || e == ELEMENT_S32 || e == ELEMENT_U32;
 
-    return is_known && s->from->is_largest ? EXPAND_KEEP : top(s, s->from->is_largest);
+    return is_known && hlo_detail(s->from)->is_largest ? EXPAND_KEEP
+                                                       : top(s, hlo_detail(s->from)->is_largest);
 }
 
 int expand_topk_call(struct expand_site *s) { return top(s, true); }
@@ -88,8 +94,8 @@ int expand_approx_topk(struct expand_site *s)
     int rank = expand_operand_type(s, 0)->rank;
     int dim = hlo_partial_dimension(s->from, expand_operand_type(s, 0));
 
-    if (s->from->computation_count != 1 || dim < 0 || s->from->operand_count % 2)
+    if (hlo_detail(s->from)->computation_count != 1 || dim < 0 || s->from->operand_count % 2)
         return expand_refuse(s, "it needs a comparison and a reduction_dim below %d", rank);
     return sorted_heads(s, s->from->operand_count / 2, s->operand, dim,
-                        s->from->computation[0]);
+                        hlo_detail(s->from)->computation[0]);
 }

@@ -27,17 +27,17 @@ int expand_triangular_solve(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
     int a = matrix_open(s, 0), y = matrix_open(s, 1), zero, diagonal, rows, columns;
-    bool is_lower = s->from->is_lower;
+    bool is_lower = hlo_detail(s->from)->is_lower;
     struct solve solve;
     struct expand_loop loop = {.count = COUNT, .body = round_body, .user = &solve};
 
-    if (s->from->transpose == HLO_SOLVE_ADJOINT)
+    if (hlo_detail(s->from)->transpose == HLO_SOLVE_ADJOINT)
         a = matrix_conjugate(b, a);
-    if (s->from->transpose != HLO_SOLVE_PLAIN) {
+    if (hlo_detail(s->from)->transpose != HLO_SOLVE_PLAIN) {
         a = matrix_transpose(b, a);
         is_lower = !is_lower;
     }
-    if (!s->from->is_left) {            /* x a = b is a' x' = b' */
+    if (!hlo_detail(s->from)->is_left) {            /* x a = b is a' x' = b' */
         a = matrix_transpose(b, a);
         y = matrix_transpose(b, y);
         is_lower = !is_lower;
@@ -47,7 +47,7 @@ int expand_triangular_solve(struct expand_site *s)
     rows = matrix_row_number(b, a);
     columns = matrix_column_number(b, a);
     diagonal = matrix_sum_columns(b, ar_sel(b, ar_eq(b, rows, columns), a, zero));
-    if (s->from->is_unit_diagonal)
+    if (hlo_detail(s->from)->is_unit_diagonal)
         diagonal = ar_num(b, diagonal, 1);
     loop.state[MATRIX] = ar_sel(b, hlo_compare(b, is_lower ? HLO_GT : HLO_LT, rows, columns), a, zero);
     loop.state[DIAGONAL] = diagonal;
@@ -55,5 +55,6 @@ int expand_triangular_solve(struct expand_site *s)
     loop.rounds = solve.n;
     expand_loop(b, &loop);
     y = loop.state[REST];
-    return matrix_close(b, s->from->is_left ? y : matrix_transpose(b, y), &s->from->type);
+    return matrix_close(b, hlo_detail(s->from)->is_left ? y : matrix_transpose(b, y),
+                        s->from->type);
 }

@@ -191,15 +191,15 @@ static int read_solve(struct proto_reader *r, const HloWire__Instruction *from,
     const HloWire__TriangularSolve *t = from->triangular_solve_options;
 
     if (from->cholesky_options)
-        i->is_lower = from->cholesky_options->lower;
+        i->detail->is_lower = from->cholesky_options->lower;
     if (!t)
         return 0;
-    i->is_left = t->left_side;
-    i->is_lower = t->lower;
-    i->is_unit_diagonal = t->unit_diagonal;
+    i->detail->is_left = t->left_side;
+    i->detail->is_lower = t->lower;
+    i->detail->is_unit_diagonal = t->unit_diagonal;
     if (t->transpose_a < 0 || t->transpose_a > 3)
         return proto_fail(r, "transpose_a is %d", t->transpose_a);
-    i->transpose = t->transpose_a ? (enum hlo_solve)(t->transpose_a - 1) : HLO_SOLVE_PLAIN;
+    i->detail->transpose = t->transpose_a ? (enum hlo_solve)(t->transpose_a - 1) : HLO_SOLVE_PLAIN;
     return 0;
 }
 
@@ -211,7 +211,7 @@ static int read_random(struct proto_reader *r, const HloWire__Instruction *from,
 
     if (number < (i->op == OPCODE_RNG) || number > 2)
         return proto_fail(r, "kind %d of random numbers", number);
-    i->random = (enum hlo_random)(first + number);
+    i->detail->random = (enum hlo_random)(first + number);
     return 0;
 }
 
@@ -261,7 +261,7 @@ static int read_groups_of_fields(struct proto_reader *r, const HloWire__Instruct
     if (has & HLO_HAS_INDEX)
         read_index(r, from, i);
     if (has & HLO_HAS_DIMS)
-        i->dims = ints(r, from->n_dimensions, from->dimensions);
+        i->detail->dims = ints(r, from->n_dimensions, from->dimensions);
     if (has & HLO_HAS_SLICE)
         read_ranges(r, from, i);
     if (has & HLO_HAS_PADDING)
@@ -279,7 +279,7 @@ static int read_groups_of_fields(struct proto_reader *r, const HloWire__Instruct
     if (has & HLO_HAS_FFT) {
         if (from->fft_type < 0 || from->fft_type > HLO_IRFFT)
             return proto_fail(r, "transform number %d", from->fft_type);
-        i->fft = (enum hlo_fft)from->fft_type;
+        i->detail->fft = (enum hlo_fft)from->fft_type;
         i->detail->sizes = ints(r, from->n_fft_length, from->fft_length);
     }
     if (has & HLO_HAS_TARGET)
@@ -349,9 +349,9 @@ int proto_read_attributes(struct proto_reader *r, const HloWire__Instruction *fr
     i->detail->exponent_bits = from->exponent_bits;
     i->detail->mantissa_bits = from->mantissa_bits;
     i->detail->epsilon = shortest(from->epsilon);
-    i->is_stable = from->is_stable;
-    i->is_largest = from->largest;
-    i->is_reverse = from->is_reverse;
+    i->detail->is_stable = from->is_stable;
+    i->detail->is_largest = from->largest;
+    i->detail->is_reverse = from->is_reverse;
     if (from->metadata)
         i->place = read_place(r, from->metadata);
     read_config(r, from, i);

@@ -208,8 +208,8 @@ static int read_callees(struct proto_reader *r, const HloWire__Instruction *from
             return proto_fail(r, "there is no computation with the number %" PRId64,
                               from->called_computation_ids[k]);
     }
-    i->computation = callee;
-    i->computation_count = (int)from->n_called_computation_ids;
+    i->detail->computation = callee;
+    i->detail->computation_count = (int)from->n_called_computation_ids;
     return 0;
 }
 
@@ -217,7 +217,7 @@ static int read_callees(struct proto_reader *r, const HloWire__Instruction *from
 static void drop_usual_comparison(struct hlo_instruction *i, const struct hlo_computation *c)
 {
     if (i->op == OPCODE_COMPARE && i->operand_count > 0 &&
-        i->comparison == proto_usual_comparison(c->instruction[i->operand[0]].type.element))
+        i->comparison == proto_usual_comparison(c->instruction[i->operand[0]].type->element))
         i->comparison = HLO_COMPARE_DEFAULT;
 }
 
@@ -264,21 +264,23 @@ static int read_unpacked(struct proto_reader *r, const HloWire__Instruction *fro
     struct hlo_instruction i = {.op = hlo_opcode_find(from->opcode, strlen(from->opcode)),
                                 .detail = HLO_NEW_DETAIL};
     const struct hlo_computation *c = &r->module->computation[computation];
+    struct hlo_type type;
 
     r->instruction = from->name;
     if (i.op == OPCODE_COUNT)
         return proto_fail(r, "opcode \"%.80s\" is not known%s", from->opcode,
                           hlo_opcode_nearest(from->opcode, strlen(from->opcode)).text);
-    i.name = arena_strdup(r->arena, from->name);
-    if (read_type(r, from, p, &i.type) ||
+    i.label = hlo_label(arena_strdup(r->arena, from->name));
+    i.type = &type;
+    if (read_type(r, from, p, &type) ||
         read_operands(r, from, n, place, index, &i) ||
         read_callees(r, from, computations, &i) || proto_read_attributes(r, from, &i))
         return -1;
     if (i.op == OPCODE_PARAMETER && (i.index < 0 || (uint64_t)i.index >= n->count))
         return proto_fail(r, "parameter number %" PRId64, i.index);
     drop_usual_comparison(&i, c);
-    i.is_predicated = i.op == OPCODE_CONDITIONAL && i.operand_count > 0 &&
-                      c->instruction[i.operand[0]].type.element == ELEMENT_PRED;
+    i.detail->is_predicated = i.op == OPCODE_CONDITIONAL && i.operand_count > 0 &&
+                      c->instruction[i.operand[0]].type->element == ELEMENT_PRED;
     hlo_add(r->module, computation, &i);
     r->instruction = NULL;
     return 0;

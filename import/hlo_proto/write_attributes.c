@@ -151,7 +151,7 @@ static void put_comparison(struct proto_writer *w, const struct hlo_computation 
     to->comparison_type = proto_copy_text(
         w, kinds[i->comparison != HLO_COMPARE_DEFAULT || i->operand_count < 1
                      ? i->comparison
-                     : proto_usual_comparison(c->instruction[i->operand[0]].type.element)]);
+                     : proto_usual_comparison(c->instruction[i->operand[0]].type->element)]);
 }
 
 static void put_solve(struct proto_writer *w, const struct hlo_instruction *i,
@@ -159,14 +159,14 @@ static void put_solve(struct proto_writer *w, const struct hlo_instruction *i,
 {
     if (i->op == OPCODE_CHOLESKY) {
         to->cholesky_options = PROTO_NEW(w, Cholesky, CHOLESKY);
-        to->cholesky_options->lower = i->is_lower;
+        to->cholesky_options->lower = hlo_detail(i)->is_lower;
         return;
     }
     to->triangular_solve_options = PROTO_NEW(w, TriangularSolve, TRIANGULAR_SOLVE);
-    to->triangular_solve_options->left_side = i->is_left;
-    to->triangular_solve_options->lower = i->is_lower;
-    to->triangular_solve_options->unit_diagonal = i->is_unit_diagonal;
-    to->triangular_solve_options->transpose_a = (int32_t)i->transpose + 1;
+    to->triangular_solve_options->left_side = hlo_detail(i)->is_left;
+    to->triangular_solve_options->lower = hlo_detail(i)->is_lower;
+    to->triangular_solve_options->unit_diagonal = hlo_detail(i)->is_unit_diagonal;
+    to->triangular_solve_options->transpose_a = (int32_t)hlo_detail(i)->transpose + 1;
 }
 
 static void put_index(struct proto_writer *w, const struct hlo_instruction *i,
@@ -209,7 +209,7 @@ static void put_fields(struct proto_writer *w, const struct hlo_instruction *i, 
     if (has & HLO_HAS_INDEX)
         put_index(w, i, to);
     if (has & HLO_HAS_DIMS)
-        PROTO_PUT(w, to, dimensions, i->dims);
+        PROTO_PUT(w, to, dimensions, hlo_detail(i)->dims);
     if (has & HLO_HAS_SLICE)
         put_slices(w, i, to);
     if (has & HLO_HAS_PADDING)
@@ -231,12 +231,13 @@ static void put_fields(struct proto_writer *w, const struct hlo_instruction *i, 
     if (has & HLO_HAS_SOLVE)
         put_solve(w, i, to);
     if (has & HLO_HAS_FFT) {
-        to->fft_type = (int32_t)i->fft;
+        to->fft_type = (int32_t)hlo_detail(i)->fft;
         PROTO_PUT(w, to, fft_length, hlo_detail(i)->sizes);
     }
     if (has & HLO_HAS_RANDOM) {
-        to->distribution = i->op == OPCODE_RNG ? (int32_t)i->random + 1 : 0;
-        to->rng_algorithm = i->op == OPCODE_RNG ? 0 : (int32_t)(i->random - HLO_RNG_DEFAULT);
+        to->distribution = i->op == OPCODE_RNG ? (int32_t)hlo_detail(i)->random + 1 : 0;
+        to->rng_algorithm =
+            i->op == OPCODE_RNG ? 0 : (int32_t)(hlo_detail(i)->random - HLO_RNG_DEFAULT);
     }
     if (has & HLO_HAS_FUSION)
         to->fusion_kind = proto_copy_text(w, fusions[i->fusion]);
@@ -286,13 +287,13 @@ static void put_place(struct proto_writer *w, const struct hlo_place *p, HloWire
 int proto_write_attributes(struct proto_writer *w, const struct hlo_computation *c,
                            const struct hlo_instruction *i, HloWire__Instruction *to)
 {
-    to->shape = proto_write_type(w, &i->type);
+    to->shape = proto_write_type(w, i->type);
     to->exponent_bits = hlo_detail(i)->exponent_bits;
     to->mantissa_bits = hlo_detail(i)->mantissa_bits;
     to->epsilon = (float)hlo_detail(i)->epsilon;
-    to->is_stable = i->is_stable;
-    to->largest = i->is_largest;
-    to->is_reverse = i->is_reverse;
+    to->is_stable = hlo_detail(i)->is_stable;
+    to->largest = hlo_detail(i)->is_largest;
+    to->is_reverse = hlo_detail(i)->is_reverse;
     to->backend_config = proto_unquoted(w, hlo_detail(i)->config);
     to->frontend_attributes = proto_write_pairs(w, &hlo_detail(i)->frontend);
     put_fields(w, i, hlo_opcode_attributes(i->op), to);
@@ -302,9 +303,9 @@ int proto_write_attributes(struct proto_writer *w, const struct hlo_computation 
     if (hlo_detail(i)->sharding_count)
         to->sharding =
             proto_write_shardings(w, hlo_detail(i)->sharding_count, hlo_detail(i)->sharding);
-    if (i->literal) {
-        to->shape = proto_write_laid_out(w, &i->type);
-        to->literal = proto_write_literal(w, i->literal, &i->type);
+    if (i->op == OPCODE_CONSTANT && i->literal) {
+        to->shape = proto_write_laid_out(w, i->type);
+        to->literal = proto_write_literal(w, i->literal, i->type);
         return to->literal ? 0 : -1;
     }
     return 0;

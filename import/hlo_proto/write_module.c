@@ -50,7 +50,7 @@ static void name_instructions(struct proto_writer *w, HloWire__Module *made)
         const struct hlo_computation *from = &m->computation[w->order[c]];
 
         for (int i = 0; i < from->count; i++) {
-            name[used] = (struct name){from->instruction[i].name, (int64_t)used};
+            name[used] = (struct name){hlo_name_in(w->arena, &from->instruction[i]), (int64_t)used};
             used++;
         }
     }
@@ -60,7 +60,7 @@ static void name_instructions(struct proto_writer *w, HloWire__Module *made)
         const struct hlo_computation *from = &m->computation[w->order[c]];
 
         for (int i = 0; i < from->count; i++) {
-            struct name key = {from->instruction[i].name, (int64_t)used++};
+            struct name key = {hlo_name(&from->instruction[i]), (int64_t)used++};
             struct name *at = bsearch(&key, name, count, sizeof(key), compare_names);
             char *text = proto_copy_text(w, key.text);
 
@@ -102,8 +102,8 @@ static int next_callee(const struct hlo_module *m, struct visit *v, const bool *
     for (; v->instruction < c->count; v->instruction++, v->callee = 0) {
         const struct hlo_instruction *i = &c->instruction[v->instruction];
 
-        while (v->callee < i->computation_count) {
-            int callee = i->computation[v->callee++];
+        while (v->callee < hlo_detail(i)->computation_count) {
+            int callee = hlo_detail(i)->computation[v->callee++];
 
             if (!is_met[callee])
                 return callee;
@@ -160,7 +160,7 @@ static HloWire__Instruction *write_instruction(struct proto_writer *w, int compu
         arena_array(w->arena, (size_t)hlo_detail(i)->control.count, sizeof(*control));
 
     if (!hlo_opcode_name(i->op) || strncmp(hlo_opcode_name(i->op), "chlo.", 5) == 0) {
-        err_at(w->err, w->file, i->line, i->col, "%s: HLO has no operation %s", i->name,
+        err_at(w->err, w->file, i->line, i->col, "%s: HLO has no operation %s", hlo_name(i),
                hlo_opcode_stablehlo_name(i->op));
         return NULL;
     }
@@ -168,11 +168,11 @@ static HloWire__Instruction *write_instruction(struct proto_writer *w, int compu
     to->id = first + index + 1;
     to->n_operand_ids = (size_t)i->operand_count;
     to->operand_ids = numbers_of(w, i->operand_count, i->operand, first);
-    to->n_called_computation_ids = (size_t)i->computation_count;
-    to->called_computation_ids = arena_array(w->arena, (size_t)i->computation_count,
+    to->n_called_computation_ids = (size_t)hlo_detail(i)->computation_count;
+    to->called_computation_ids = arena_array(w->arena, (size_t)hlo_detail(i)->computation_count,
                                              sizeof(int64_t));
-    for (int k = 0; k < i->computation_count; k++)
-        to->called_computation_ids[k] = w->number[i->computation[k]];
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++)
+        to->called_computation_ids[k] = w->number[hlo_detail(i)->computation[k]];
     for (int k = 0; k < hlo_detail(i)->control.count; k++)
         control[k] = first + hlo_detail(i)->control.item[k] + 1;
     to->n_control_predecessor_ids = (size_t)hlo_detail(i)->control.count;
@@ -194,9 +194,9 @@ static HloWire__ProgramShape *write_signature(struct proto_writer *w,
         static const struct hlo_type none = {.element = ELEMENT_TUPLE};
         int at = c->parameter[i];
 
-        p->parameters[i] = proto_write_laid_out(w, at < 0 ? &none : &c->instruction[at].type);
+        p->parameters[i] = proto_write_laid_out(w, at < 0 ? &none : c->instruction[at].type);
     }
-    p->result = proto_write_laid_out(w, &c->instruction[c->root].type);
+    p->result = proto_write_laid_out(w, c->instruction[c->root].type);
     return p;
 }
 

@@ -172,17 +172,17 @@ static void print_head(struct hlo_printer *p)
 static bool is_large_splat(const struct hlo_printer *p, const struct hlo_instruction *i)
 {
     return i->op == OPCODE_CONSTANT && i->literal->is_splat && !p->options->no_large_constants
-           && hlo_type_elements(&i->type) > SPLAT_ABOVE;
+           && hlo_type_elements(i->type) > SPLAT_ABOVE;
 }
 
 static void print_splat(struct hlo_printer *p, const struct hlo_instruction *i, const char *name)
 {
-    struct hlo_literal scalar = {.type = hlo_scalar_type(i->type.element),
+    struct hlo_literal scalar = {.type = hlo_scalar_type(i->type->element),
                                  .data = i->literal->data};
 
     fputs("  ", p->to);
     hlo_print_name(p, name);
-    fprintf(p->to, " = %s[] constant(", hlo_element_name(i->type.element));
+    fprintf(p->to, " = %s[] constant(", hlo_element_name(i->type->element));
     hlo_print_literal(p, &scalar);
     fputs(")\n", p->to);
 }
@@ -195,7 +195,7 @@ static void print_operands(struct hlo_printer *p, const struct hlo_instruction *
         hlo_print_literal(p, i->literal);
     for (int n = 0; n < i->operand_count; n++) {
         fputs(n ? ", " : "", p->to);
-        hlo_print_name(p, p->computation->instruction[i->operand[n]].name);
+        hlo_print_name(p, hlo_name(&p->computation->instruction[i->operand[n]]));
     }
 }
 
@@ -209,9 +209,9 @@ static void print_instruction(struct hlo_printer *p, const struct hlo_instructio
         print_splat(p, i, splat);
     }
     fputs(i == &p->computation->instruction[p->computation->root] ? "  ROOT " : "  ", p->to);
-    hlo_print_name(p, i->name);
+    hlo_print_name(p, hlo_name(i));
     fputs(" = ", p->to);
-    hlo_print_type(p, &i->type);
+    hlo_print_type(p, i->type);
     fprintf(p->to, " %s(", hlo_opcode_name(broadcast.op));
     if (splat)
         hlo_print_name(p, splat);
@@ -234,12 +234,12 @@ static void print_signature(struct hlo_printer *p)
         struct hlo_printer name = {.to = p->to, .options = &plain};
 
         fputs(n ? ", " : "", p->to);
-        hlo_print_name(&name, i->name);
+        hlo_print_name(&name, hlo_name(i));
         fputs(": ", p->to);
-        hlo_print_type(p, &i->type);
+        hlo_print_type(p, i->type);
     }
     fputs(") -> ", p->to);
-    hlo_print_type(p, &c->instruction[c->root].type);
+    hlo_print_type(p, c->instruction[c->root].type);
     p->no_layouts = false;
 }
 
@@ -250,8 +250,11 @@ static char *free_name(struct hlo_names *taken, const struct hlo_computation *c,
     char *made;
 
     if (taken->count == 0) {
-        for (int n = 0; n < c->count; n++)
-            hlo_names_add(taken, c->instruction[n].name, strlen(c->instruction[n].name), n);
+        for (int n = 0; n < c->count; n++) {
+            const char *other = hlo_name_in(a, &c->instruction[n]);
+
+            hlo_names_add(taken, other, strlen(other), n);
+        }
     }
     for (int n = 0;; n++) {
         made = n ? arena_printf(a, "%s.splat.%d", name, n) : arena_printf(a, "%s.splat", name);
@@ -278,7 +281,7 @@ static void print_computation(struct hlo_printer *p, int index)
     for (int n = 0; n < c->count; n++) {
         const struct hlo_instruction *i = &c->instruction[n];
 
-        print_instruction(p, i, is_large_splat(p, i) ? free_name(&taken, c, i->name, &names)
+        print_instruction(p, i, is_large_splat(p, i) ? free_name(&taken, c, hlo_name(i), &names)
                                                      : NULL);
     }
     fputc('}', p->to);

@@ -258,10 +258,10 @@ static void print_kind_target(const struct printing *g)
 
 static void print_callee(const struct printing *g, int role)
 {
-    if (role >= g->f->i.computation_count)
+    if (role >= hlo_detail(&g->f->i)->computation_count)
         return;
     begin(g);
-    hlo_print_name(g->p, g->p->module->computation[g->f->i.computation[role]].name);
+    hlo_print_name(g->p, g->p->module->computation[hlo_detail(&g->f->i)->computation[role]].name);
 }
 
 static void print_kind_callee_first(const struct printing *g) { print_callee(g, 0); }
@@ -270,13 +270,13 @@ static void print_kind_callee_also(const struct printing *g) { (void)g; }
 
 static void print_kind_branch_true(const struct printing *g)
 {
-    if (g->f->i.is_predicated)
+    if (hlo_detail(&g->f->i)->is_predicated)
         print_callee(g, 0);
 }
 
 static void print_kind_branch_false(const struct printing *g)
 {
-    if (g->f->i.is_predicated)
+    if (hlo_detail(&g->f->i)->is_predicated)
         print_callee(g, 1);
 }
 
@@ -284,19 +284,19 @@ static void print_kind_callees(const struct printing *g)
 {
     const struct hlo_instruction *i = &g->f->i;
 
-    if (i->computation_count == 0)
+    if (hlo_detail(i)->computation_count == 0)
         return;
     begin(g);
-    for (int n = 0; n < i->computation_count; n++) {
+    for (int n = 0; n < hlo_detail(i)->computation_count; n++) {
         fputs(n ? ", " : "{", g->p->to);
-        hlo_print_name(g->p, g->p->module->computation[i->computation[n]].name);
+        hlo_print_name(g->p, g->p->module->computation[hlo_detail(i)->computation[n]].name);
     }
     fputc('}', g->p->to);
 }
 
 static void print_kind_branches(const struct printing *g)
 {
-    if (!g->f->i.is_predicated)
+    if (!hlo_detail(&g->f->i)->is_predicated)
         print_kind_callees(g);
 }
 
@@ -325,7 +325,7 @@ static void print_kind_control(const struct printing *g)
         if (n == 0)
             begin(g);
         fputs(n ? ", " : "{", g->p->to);
-        hlo_print_name(g->p, g->p->computation->instruction[control.item[n]].name);
+        hlo_print_name(g->p, hlo_name(&g->p->computation->instruction[control.item[n]]));
     }
     fputs(control.count ? "}" : "", g->p->to);
 }

@@ -31,7 +31,7 @@ static void fill(struct hlo_reader *r, struct hlo_computation *c, struct hlo_ins
         struct hlo_instruction parameter = {
             .op = OPCODE_PARAMETER, .index = p, .line = wrapped->line, .col = wrapped->col,
             .type = around->instruction[wrapped->operand[p]].type,
-            .name = arena_printf(r->pool.arena, "param_%d", p)};
+            .label = hlo_label(arena_printf(r->pool.arena, "param_%d", p))};
 
         own[p] = c->count;
         MEM_ADD(c->parameter, c->parameter_count, c->parameter_capacity) = c->count;
@@ -51,11 +51,11 @@ int hlo_read_async_start(struct hlo_reader *r, struct hlo_reading *g,
     struct hlo_computation body = {.line = i->line, .col = i->col, .thread = thread_of(r, &g->f.d)};
     bool has_config = i->op == OPCODE_CUSTOM_CALL || i->op == OPCODE_FUSION;
 
-    if (!g->has_type || i->type.part_count < 2)
+    if (!g->has_type || i->type->part_count < 2)
         return hlo_scan_error(&r->scan, g->at, "%s-start needs a type, which is a tuple of the "
                               "operands, the result and a state", hlo_opcode_name(i->op));
-    wrapped.type = i->type.part[1];
-    wrapped.name = hlo_opcode_name(i->op);
+    wrapped.type = &i->type->part[1];
+    wrapped.label = hlo_label(hlo_opcode_name(i->op));
     of_wrapped.sharding_count = 0;
     of_wrapped.frontend = of_wrapped.other = (struct hlo_pairs){.count = 0};
     of_wrapped.control = (struct hlo_ints){.count = 0};
@@ -65,10 +65,11 @@ int hlo_read_async_start(struct hlo_reader *r, struct hlo_reading *g,
 
     *i = (struct hlo_instruction){
         .op = OPCODE_ASYNC_START, .type = start.type, .operand = start.operand,
-        .operand_count = start.operand_count, .computation_count = 1,
-        .computation = hlo_pool_copy(&r->pool, &m->computation_count, 1, sizeof(int)),
+        .operand_count = start.operand_count,
         .place = start.place, .line = start.line, .col = start.col};
     *own = (struct hlo_detail){
+        .computation_count = 1,
+        .computation = hlo_pool_copy(&r->pool, &m->computation_count, 1, sizeof(int)),
         .config = has_config ? NULL : own->config, .frontend = own->frontend, .other = own->other,
         .sharding_count = own->sharding_count, .sharding = own->sharding,
         .control = own->control};

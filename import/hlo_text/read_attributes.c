@@ -37,7 +37,7 @@ int hlo_read_kind_callees(struct hlo_reader *r, struct hlo_reading *g, void *fie
         MEM_ADD(callee, count, capacity) = one;
     }
     *(const int **)field = hlo_pool_copy(&r->pool, callee, (size_t)count, sizeof(*callee));
-    g->f.i.computation_count = count;
+    g->f.d.computation_count = count;
     mem_free(callee);
     return status;
 }
@@ -49,13 +49,13 @@ int hlo_read_kind_branches(struct hlo_reader *r, struct hlo_reading *g, void *fi
 
 int hlo_read_kind_branch_true(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
-    g->f.i.is_predicated = true;
+    g->f.d.is_predicated = true;
     return hlo_read_kind_callee_first(r, g, field);
 }
 
 int hlo_read_kind_branch_false(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
-    g->f.i.is_predicated = true;
+    g->f.d.is_predicated = true;
     return hlo_read_kind_callee_second(r, g, field);
 }
 
@@ -131,14 +131,13 @@ static int check_required(struct hlo_reader *r, const struct hlo_reading *g)
 
 struct hlo_detail *hlo_read_keep_detail(struct hlo_reader *r, const struct hlo_detail *d)
 {
-    return memcmp(d, &hlo_no_detail, sizeof(*d)) ? hlo_pool_copy(&r->pool, d, 1, sizeof(*d)) : NULL;
+    return hlo_keep_detail(r->module, d);
 }
 
 /* The instruction refers to what it has; lists of computations by role become one. */
 static void tie(struct hlo_reader *r, struct hlo_reading *g)
 {
-    struct hlo_instruction *i = &g->f.i;
-    unsigned has = hlo_opcode_attributes(i->op);
+    unsigned has = hlo_opcode_attributes(g->f.i.op);
     int roles = g->callee[1] >= 0 ? 2 : g->callee[0] >= 0 ? 1 : 0;
 
     if (has & HLO_HAS_GATHER)
@@ -150,8 +149,8 @@ static void tie(struct hlo_reader *r, struct hlo_reading *g)
     if (has & HLO_HAS_GROUPS)
         g->f.d.groups = hlo_pool_copy(&r->pool, &g->f.groups, 1, sizeof(g->f.groups));
     if (roles) {
-        i->computation = hlo_pool_copy(&r->pool, g->callee, (size_t)roles, sizeof(int));
-        i->computation_count = roles;
+        g->f.d.computation = hlo_pool_copy(&r->pool, g->callee, (size_t)roles, sizeof(int));
+        g->f.d.computation_count = roles;
     }
     if (g->f.d.other.count)
         g->f.d.other.item =
@@ -164,12 +163,12 @@ int hlo_read_attributes(struct hlo_reader *r, struct hlo_reading *g)
 
     g->callee[0] = g->callee[1] = -1;
     g->f.conv.feature_groups = g->f.conv.batch_groups = 1;
-    g->f.i.is_largest = g->f.i.op == OPCODE_TOPK;
+    g->f.d.is_largest = g->f.i.op == OPCODE_TOPK;
     while (status == 0 && !g->is_nested && hlo_scan_take(&r->scan, ','))
         status = read_attribute(r, g);
     if (status == 0)
         status = check_required(r, g);
-    if (status == 0 && g->f.i.is_predicated && (g->callee[0] < 0 || g->callee[1] < 0))
+    if (status == 0 && g->f.d.is_predicated && (g->callee[0] < 0 || g->callee[1] < 0))
         status = hlo_scan_error(&r->scan, g->at,
                                 "conditional needs both true_computation and false_computation");
     if (status == 0)

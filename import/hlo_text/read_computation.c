@@ -40,14 +40,16 @@ int hlo_read_callee(struct hlo_reader *r, int *computation)
 static int infer_type(struct hlo_reader *r, const struct hlo_computation *c, struct hlo_reading *g)
 {
     struct hlo_instruction i = g->f.i;
+    struct hlo_type nothing = {.element = ELEMENT_COUNT}, type = nothing;
     struct err e;
 
+    i.type = &nothing;
     i.detail = &g->f.d;
     if (g->name.length)
-        i.name = hlo_read_keep(r, g->name);
-    i.type.element = ELEMENT_COUNT;
-    if (hlo_infer_type(r->module, c, &i, r->pool.arena, &g->f.i.type, &e))
+        i.label = hlo_label(hlo_read_keep(r, g->name));
+    if (hlo_infer_type(r->module, c, &i, r->pool.arena, &type, &e))
         return hlo_scan_error(&r->scan, g->at, "%s", e.msg);
+    g->f.i.type = hlo_keep_type(r->module, &type);
     return 0;
 }
 
@@ -63,11 +65,30 @@ static int add_instruction(struct hlo_reader *r, struct hlo_computation *c, stru
         if (hlo_names_find(names_here(r), g->name.at, g->name.length) >= 0)
             return hlo_scan_error(&r->scan, g->name.at, "%.*s is the name of two instructions",
                                   HLO_SHOWN(g->name));
-        i->name = hlo_pool_text(&r->pool, g->name.at, g->name.length);
-        hlo_names_add(names_here(r), i->name, g->name.length, index);
+        i->label = hlo_label(hlo_pool_text(&r->pool, g->name.at, g->name.length));
+        hlo_names_add(names_here(r), hlo_name(i), g->name.length, index);
     }
     i->detail = hlo_read_keep_detail(r, &g->f.d);
     MEM_ADD(c->instruction, c->count, c->capacity) = *i;
+    return 0;
+}
+
+/* line and column of what begins at `at` */
+static void place(struct hlo_reader *r, const char *at, struct hlo_instruction *i)
+{
+    int col;
+
+    hlo_scan_place(&r->scan, at, &i->line, &col);
+    i->col = hlo_column(col);
+}
+
+static int read_type(struct hlo_reader *r, struct hlo_reading *g)
+{
+    struct hlo_type type = {.element = ELEMENT_COUNT};
+
+    if (hlo_read_type(r, &type))
+        return -1;
+    g->f.i.type = hlo_keep_type(r->module, &type);
     return 0;
 }
 
@@ -76,7 +97,7 @@ static void begin(struct hlo_reader *r, struct hlo_reading *g)
 {
     hlo_scan_blank(&r->scan);
     g->at = r->scan.at;
-    hlo_scan_place(&r->scan, g->at, &g->f.i.line, &g->f.i.col);
+    place(r, g->at, &g->f.i);
 }
 
 /* "#1" behind a name: that element of the tuple. Each is made once: "t#1" is its name as well. */
@@ -86,7 +107,7 @@ static int read_element(struct hlo_reader *r, struct hlo_computation *c, struct 
     struct hlo_scan *s = &r->scan;
 
     while (hlo_scan_take(s, '#')) {
-        const struct hlo_type *t = &c->instruction[*operand].type;
+        const struct hlo_type *t = c->instruction[*operand].type;
         struct hlo_reading g = {.f.i.op = OPCODE_GET_TUPLE_ELEMENT, .has_type = true,
                                 .at = name.at};
         struct hlo_instruction *i = &g.f.i;
@@ -100,8 +121,8 @@ static int read_element(struct hlo_reader *r, struct hlo_computation *c, struct 
         name.length = (size_t)(s->at - name.at);
         found = hlo_names_find(names_here(r), name.at, name.length);
         if (found < 0) {
-            hlo_scan_place(s, name.at, &i->line, &i->col);
-            i->type = t->part[i->index];
+            place(r, name.at, i);
+            i->type = &t->part[i->index];
             i->operand = hlo_pool_copy(&r->pool, operand, 1, sizeof(*operand));
             i->operand_count = 1;
             found = c->count;
@@ -121,11 +142,11 @@ static int check_operand_type(struct hlo_reader *r, const struct hlo_computation
     const struct hlo_instruction *i = &c->instruction[operand];
     char is[160], says[160];
 
-    if (hlo_types_agree(r->module, said, &i->type))
+    if (hlo_types_agree(r->module, said, i->type))
         return 0;
     return hlo_scan_error(&r->scan, at, "the operand is said to be %s, but %s is %s",
-                          hlo_type_print(said, says, sizeof(says)), i->name ? i->name : "it",
-                          hlo_type_print(&i->type, is, sizeof(is)));
+                          hlo_type_print(said, says, sizeof(says)), i->label ? hlo_name(i) : "it",
+                          hlo_type_print(i->type, is, sizeof(is)));
 }
 
 /* A name, or "multiply(x, y)": an instruction of its own in the place of an operand. */
@@ -139,7 +160,7 @@ static int read_operand(struct hlo_reader *r, struct hlo_computation *c, int *op
 
     begin(r, &g);
     g.has_type = hlo_read_sees_type(r);
-    if (g.has_type && hlo_read_type(r, &g.f.i.type))
+    if (g.has_type && read_type(r, &g))
         return -1;
     hlo_scan_blank(s);
     start = s->at;
@@ -160,7 +181,7 @@ static int read_operand(struct hlo_reader *r, struct hlo_computation *c, int *op
         return hlo_scan_error(s, name.at, "no instruction above is named %.*s", HLO_SHOWN(name));
     if (read_element(r, c, name, operand))
         return -1;
-    return g.has_type ? check_operand_type(r, c, *operand, &g.f.i.type, g.at) : 0;
+    return g.has_type ? check_operand_type(r, c, *operand, g.f.i.type, g.at) : 0;
 }
 
 static int read_operands(struct hlo_reader *r, struct hlo_computation *c, struct hlo_instruction *i)
@@ -194,7 +215,7 @@ static int read_arguments(struct hlo_reader *r, struct hlo_computation *c, struc
     if (!g->has_type)
         return hlo_scan_error(s, g->at, "a %s needs its type", hlo_opcode_name(g->f.i.op));
     if (g->f.i.op == OPCODE_PARAMETER ? hlo_scan_int(s, 0, INT32_MAX, &g->f.i.index)
-                                      : hlo_read_literal(r, &g->f.i.type, &g->f.i.literal))
+                                      : hlo_read_literal(r, g->f.i.type, &g->f.i.literal))
         return -1;
     return hlo_scan_want(s, ')');
 }
@@ -265,7 +286,7 @@ static int read_instruction(struct hlo_reader *r, struct hlo_computation *c)
     if (hlo_scan_name(s, &g.name, "an instruction") || hlo_scan_want(s, '='))
         return -1;
     g.has_type = hlo_read_sees_type(r);
-    if (g.has_type && hlo_read_type(r, &g.f.i.type))
+    if (g.has_type && read_type(r, &g))
         return -1;
     if (read_operation(r, c, &g))
         return -1;
@@ -308,14 +329,14 @@ static void name_instructions(struct hlo_reader *r, struct hlo_computation *c)
         char name[64];
         int length;
 
-        if (i->name)
+        if (i->label)
             continue;
         do {
             length = text_print(name, sizeof(name), "%s.%d", hlo_opcode_name(i->op),
                                 ++r->made_names);
         } while (hlo_names_find(names_here(r), name, (size_t)length) >= 0);
-        i->name = hlo_pool_text(&r->pool, name, (size_t)length);
-        hlo_names_add(names_here(r), i->name, (size_t)length, n);
+        i->label = hlo_label(hlo_pool_text(&r->pool, name, (size_t)length));
+        hlo_names_add(names_here(r), hlo_name(i), (size_t)length, n);
     }
 }
 
@@ -323,7 +344,7 @@ static void name_instructions(struct hlo_reader *r, struct hlo_computation *c)
 static int check_signature(struct hlo_reader *r, const struct hlo_computation *c,
                            const struct hlo_signature *said)
 {
-    const struct hlo_type *result = &c->instruction[c->root].type;
+    const struct hlo_type *result = c->instruction[c->root].type;
     char is[160], says[160];
 
     if (said->count != (size_t)c->parameter_count)
@@ -333,17 +354,18 @@ static int check_signature(struct hlo_reader *r, const struct hlo_computation *c
     for (int p = 0; p < c->parameter_count; p++) {
         const struct hlo_instruction *i = &c->instruction[c->parameter[p]];
 
-        if (!hlo_types_agree(r->module, &i->type, &said->parameter[p]))
+        if (!hlo_types_agree(r->module, i->type, &said->parameter[p]))
             return err_at(r->scan.err, r->scan.file, i->line, i->col,
-                          "%s is %s, but the head of %s says %s", i->name,
-                          hlo_type_print(&i->type, is, sizeof(is)), c->name,
+                          "%s is %s, but the head of %s says %s", hlo_name(i),
+                          hlo_type_print(i->type, is, sizeof(is)), c->name,
                           hlo_type_print(&said->parameter[p], says, sizeof(says)));
     }
     if (hlo_types_agree(r->module, result, &said->result))
         return 0;
     return err_at(r->scan.err, r->scan.file, c->instruction[c->root].line,
                   c->instruction[c->root].col, "%s, the result of %s, is %s, but the head says %s",
-                  c->instruction[c->root].name, c->name, hlo_type_print(result, is, sizeof(is)),
+                  hlo_name(&c->instruction[c->root]), c->name,
+                  hlo_type_print(result, is, sizeof(is)),
                   hlo_type_print(&said->result, says, sizeof(says)));
 }
 

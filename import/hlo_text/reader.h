@@ -8,7 +8,7 @@
 #include "import/hlo_text/names.h"
 #include "import/hlo_text/scan.h"
 #include "import/program/frames.h"
-#include "import/program/program.h"
+#include "import/program/shared.h"
 
 struct hlo_reader {
     struct hlo_scan scan;

@@ -15,7 +15,7 @@ bool apply_init(struct apply *a, const struct hlo_instruction *i, enum hlo_eleme
     enum lane l = lane_of(from);
 
     *a = (struct apply){ .op = i->op, .operand_count = i->operand_count, .from = from,
-                         .to = i->type.element, .exponent_bits = hlo_detail(i)->exponent_bits,
+                         .to = i->type->element, .exponent_bits = hlo_detail(i)->exponent_bits,
                          .mantissa_bits = hlo_detail(i)->mantissa_bits, .direction = i->direction,
                          .is_total = i->comparison == HLO_COMPARE_TOTAL };
     if (l == LANE_COUNT || i->operand_count > APPLY_OPERANDS_MAX || i->operand_count < 1)

@@ -72,20 +72,20 @@ static struct lower_value *make_parameters(struct lower *l, struct graph *g, int
     s.value = arena_array(l->arena, (size_t)c->count + 1, sizeof(*s.value));
     for (int p = 0; p < c->parameter_count; p++) {
         const struct hlo_instruction *i = &c->instruction[c->parameter[p]];
-        const char *name = parameter_name(l, i->name);
-        int count = hlo_type_leaves(&i->type);
+        const char *name = parameter_name(l, hlo_name_in(l->arena, i));
+        int count = hlo_type_leaves(i->type);
 
         s.now = i;
-        g->source = i->name;
+        g->source = hlo_name_in(l->arena, i);
         value[p] = (struct lower_value){count, arena_array(l->arena, (size_t)count + 1,
                                                            sizeof(int))};
         for (int k = 0; k < count; k++, leaf++) {
-            const struct hlo_type *t = hlo_type_leaf(&i->type, k);
+            const struct hlo_type *t = hlo_type_leaf(i->type, k);
 
             number[leaf] = lower_is_empty(t) ? -1 : g->parameter_count;
             value[p].node[k] = lower_is_empty(t) ? NODE_NONE : lower_parameter_in_order(
                 l, g, lower_shape(&s, t), t,
-                hlo_type_is_tuple(&i->type) ? arena_printf(l->arena, "%s{%d}", name, k) : name,
+                hlo_type_is_tuple(i->type) ? arena_printf(l->arena, "%s{%d}", name, k) : name,
                 &order[leaf]);
         }
     }
@@ -98,7 +98,7 @@ static int entry_leaves(const struct hlo_module *m)
     int count = 0;
 
     for (int p = 0; p < c->parameter_count; p++)
-        count += hlo_type_leaves(&c->instruction[c->parameter[p]].type);
+        count += hlo_type_leaves(c->instruction[c->parameter[p]].type);
     return count;
 }
 
@@ -126,8 +126,8 @@ static int parameter_leaf(const struct hlo_module *m, const struct hlo_alias *al
     if (alias->parameter < 0 || alias->parameter >= c->parameter_count)
         return -1;
     for (int p = 0; p < alias->parameter; p++)
-        first += hlo_type_leaves(&c->instruction[c->parameter[p]].type);
-    leaf = leaf_of(&c->instruction[c->parameter[alias->parameter]].type, alias->parameter_path);
+        first += hlo_type_leaves(c->instruction[c->parameter[p]].type);
+    leaf = leaf_of(c->instruction[c->parameter[alias->parameter]].type, alias->parameter_path);
     return leaf < 0 ? -1 : first + leaf;
 }
 
@@ -141,10 +141,11 @@ static const char *leaf_name(const struct lower *l, const struct hlo_module *m,
     if (leaf->parameter < 0)
         return of_result > 1 ? arena_printf(l->arena, "result{%d}", number) : "result";
     for (int p = 0; p < leaf->parameter; p++)
-        first += hlo_type_leaves(&c->instruction[c->parameter[p]].type);
+        first += hlo_type_leaves(c->instruction[c->parameter[p]].type);
     i = &c->instruction[c->parameter[leaf->parameter]];
-    return hlo_type_is_tuple(&i->type) ? arena_printf(l->arena, "%s{%d}", i->name, number - first)
-                                       : i->name;
+    return hlo_type_is_tuple(i->type)
+               ? arena_printf(l->arena, "%s{%d}", hlo_name(i), number - first)
+               : hlo_name_in(l->arena, i);
 }
 
 /* what stands for the leaves as they were read, by the numbers of the expanded program's leaves */
@@ -202,7 +203,7 @@ static void tell_aliases(const struct hlo_module *m, struct lowered *out)
     const struct hlo_computation *c = &m->computation[m->entry];
 
     for (int k = 0; k < m->alias_count; k++) {
-        int result = leaf_of(&c->instruction[c->root].type, m->alias[k].output);
+        int result = leaf_of(c->instruction[c->root].type, m->alias[k].output);
         int parameter = parameter_leaf(m, &m->alias[k]);
 
         if (result >= 0 && parameter >= 0 && result < out->result_count &&
@@ -215,7 +216,7 @@ static int make_outputs(struct lower *l, struct graph *g, const struct lower_val
                         int *number, struct lowered_order *order)
 {
     const struct hlo_computation *c = &l->module->computation[l->module->entry];
-    const struct hlo_type *type = &c->instruction[c->root].type;
+    const struct hlo_type *type = c->instruction[c->root].type;
 
     g->unit = 0;                        /* how a result lies is no kernel's business */
     for (int k = 0; k < root->count; k++) {

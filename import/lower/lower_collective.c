@@ -87,8 +87,9 @@ static bool is_alone(struct lower_scope *s, const struct graph_groups *g)
 static enum graph_reduce kind_of(struct lower_scope *s)
 {
     enum graph_reduce kind = REDUCE_ADD;
-    enum hlo_opcode combines = structure_combines(s->l->module, s->now->computation[0], 0);
-    const struct hlo_type *t = &s->c->instruction[s->now->operand[0]].type;
+    enum hlo_opcode combines =
+        structure_combines(s->l->module, hlo_detail(s->now)->computation[0], 0);
+    const struct hlo_type *t = s->c->instruction[s->now->operand[0]].type;
 
     if (combines == OPCODE_PARAMETER ||
         !lower_reduce_kind(combines, t->element == ELEMENT_PRED, &kind))
@@ -277,12 +278,14 @@ void lower_all_reduce(struct lower_scope *s, const struct hlo_instruction *i, in
 
 void lower_all_gather(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    collect(s, &(struct graph_node){.op = (enum graph_op)op, .dim = (int)i->dims.item[0]});
+    collect(s,
+            &(struct graph_node){.op = (enum graph_op)op, .dim = (int)hlo_detail(i)->dims.item[0]});
 }
 
 void lower_reduce_scatter(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    collect(s, &(struct graph_node){.op = (enum graph_op)op, .dim = (int)i->dims.item[0]});
+    collect(s,
+            &(struct graph_node){.op = (enum graph_op)op, .dim = (int)hlo_detail(i)->dims.item[0]});
 }
 
 void lower_collective_permute(struct lower_scope *s, const struct hlo_instruction *i, int op)
@@ -368,8 +371,8 @@ static void exchange_arrays(struct lower_scope *s, const struct graph_groups *g)
 void lower_all_to_all(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     const struct graph_groups *g = groups_of(s);
-    int split = i->dims.count > 0 ? (int)i->dims.item[0] : 0;
-    int join = i->dims.count > 1 ? (int)i->dims.item[1] : split;
+    int split = hlo_detail(i)->dims.count > 0 ? (int)hlo_detail(i)->dims.item[0] : 0;
+    int join = hlo_detail(i)->dims.count > 1 ? (int)hlo_detail(i)->dims.item[1] : split;
 
     (void)op;
     if (!g || is_alone(s, g))

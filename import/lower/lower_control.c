@@ -29,7 +29,7 @@ static void take_parameters(struct lower_scope *inner, int computation, int firs
     const struct hlo_computation *c = &inner->l->module->computation[computation];
 
     for (int k = 0; k < c->parameter_count; k++) {
-        const struct hlo_type *t = &c->instruction[c->parameter[k]].type;
+        const struct hlo_type *t = c->instruction[c->parameter[k]].type;
 
         parameter[k].count = hlo_type_leaves(t);
         parameter[k].node = arena_array(inner->l->arena, (size_t)parameter[k].count + 1,
@@ -68,11 +68,11 @@ static struct graph *called_graph(struct lower_scope *outer, int computation, co
 /* results of a call in the places of the value's leaves that are arrays */
 static void set_called(struct lower_scope *s, int node)
 {
-    int count = hlo_type_leaves(&s->now->type), result = 0;
+    int count = hlo_type_leaves(s->now->type), result = 0;
     int *leaf = mem_alloc(((size_t)count + 1) * sizeof(*leaf));
 
     for (int l = 0; l < count; l++) {
-        if (node == NODE_NONE || lower_is_empty(hlo_type_leaf(&s->now->type, l)))
+        if (node == NODE_NONE || lower_is_empty(hlo_type_leaf(s->now->type, l)))
             leaf[l] = NODE_NONE;
         else if (s->g->node[node].tuple_count > 0)
             leaf[l] = graph_tuple_element(s->g, node, result++);
@@ -92,9 +92,9 @@ void lower_while(struct lower_scope *s, const struct hlo_instruction *i, int op)
 
     if (n.count < 0)
         n.count = GRAPH_TRIPS_UNKNOWN;
-    n.called[0] = called_graph(s, i->computation[0], node, count, 0);
+    n.called[0] = called_graph(s, hlo_detail(i)->computation[0], node, count, 0);
     if (n.count == GRAPH_TRIPS_UNKNOWN)
-        n.called[1] = called_graph(s, i->computation[1], node, count, 0);
+        n.called[1] = called_graph(s, hlo_detail(i)->computation[1], node, count, 0);
     s->now = i;
     if (count == 0)
         lower_set_leaves(s, state->count, state->node);
@@ -128,7 +128,8 @@ static int choose(struct lower_scope *s, int index, const int *node, int count,
 
 void lower_conditional(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    int branches = i->computation_count, leaves = 0, count = 0, refusals = s->l->refusal_count;
+    int branches = hlo_detail(i)->computation_count, leaves = 0, count = 0,
+        refusals = s->l->refusal_count;
     const struct lower_value **value = mem_alloc(((size_t)branches + 1) * sizeof(*value));
     const struct graph **branch = mem_alloc(((size_t)branches + 1) * sizeof(*branch));
     int index = choice_of(s, branches), *node, *first = mem_alloc(((size_t)branches + 1) *
@@ -145,7 +146,7 @@ void lower_conditional(struct lower_scope *s, const struct hlo_instruction *i, i
         count += array_leaves(value[k], node + count);
     }
     for (int k = 0; k < branches; k++)
-        branch[k] = called_graph(s, i->computation[k], node, count, first[k]);
+        branch[k] = called_graph(s, hlo_detail(i)->computation[k], node, count, first[k]);
     s->now = i;
     if (s->l->refusal_count > refusals || index == NODE_NONE)
         lower_refuse(s, "one of its branches cannot be lowered");

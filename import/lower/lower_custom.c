@@ -81,7 +81,7 @@ static void lower_mosaic(struct lower_scope *s, const struct hlo_instruction *i)
     }
     result = arena_array(s->l->arena, (size_t)k->output_count + 1, sizeof(*result));
     for (int o = 0; o < k->output_count; o++) {
-        const struct hlo_type *t = i->type.element == ELEMENT_TUPLE ? &i->type.part[o] : &i->type;
+        const struct hlo_type *t = i->type->element == ELEMENT_TUPLE ? &i->type->part[o] : i->type;
 
         result[o] = k->output_count > 1 ? graph_tuple_element(s->g, node, o) : node;
         result[o] = as_type(s->g, result[o], lower_shape(s, t).dtype);

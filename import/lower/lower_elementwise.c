@@ -16,7 +16,7 @@ static int logic_of(int op)
 
 void lower_elementwise(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    if (i->type.element == ELEMENT_PRED)
+    if (i->type->element == ELEMENT_PRED)
         op = logic_of(op);
     lower_set(s, lower_add_operands(s, &(struct graph_node){.op = (enum graph_op)op}));
 }
@@ -33,7 +33,7 @@ void lower_same(struct lower_scope *s, const struct hlo_instruction *i, int op)
 /* of a program that is kept as it is (import/asis) a kernel; else nothing */
 void lower_copy(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    if (hlo_place_of(i)->edge && !hlo_type_is_tuple(&i->type))
+    if (hlo_place_of(i)->edge && !hlo_type_is_tuple(i->type))
         lower_set(s, graph_unary(s->g, HLO_COPY, lower_operand(s, 0)));
     else
         lower_same(s, i, op);
@@ -61,7 +61,7 @@ void lower_barrier(struct lower_scope *s, const struct hlo_instruction *i, int o
 
 void lower_convert(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    struct shape shape = lower_shape(s, &i->type);
+    struct shape shape = lower_shape(s, i->type);
     int a = lower_operand(s, 0);
 
     if (a != NODE_NONE && s->g->node[a].shape.dtype == shape.dtype) {
@@ -122,18 +122,18 @@ void lower_constant(struct lower_scope *s, const struct hlo_instruction *i, int 
     struct shape shape;
 
     (void)op;
-    if (!l || !l->data || hlo_type_is_tuple(&i->type)) {
+    if (!l || !l->data || hlo_type_is_tuple(i->type)) {
         lower_refuse(s, HLO_ELIDED);
         return;
     }
-    shape = lower_shape(s, &i->type);
-    if (shape.rank != i->type.rank)
+    shape = lower_shape(s, i->type);
+    if (shape.rank != i->type->rank)
         return;
-    if (is_number(l) && hlo_element_is_float(i->type.element))
-        lower_set(s, graph_constant(s->g, shape, hlo_element_load(i->type.element, l->data)));
+    if (is_number(l) && hlo_element_is_float(i->type->element))
+        lower_set(s, graph_constant(s->g, shape, hlo_element_load(i->type->element, l->data)));
     else if (is_number(l))
         lower_set(s, graph_constant(s->g, shape,
-                                    (double)hlo_element_load_int(i->type.element, l->data)));
+                                    (double)hlo_element_load_int(i->type->element, l->data)));
     else
         lower_set(s, lower_add(s, &(struct graph_node){
             .op = HLO_CONSTANT, .shape = shape,
@@ -143,7 +143,7 @@ void lower_constant(struct lower_scope *s, const struct hlo_instruction *i, int 
 void lower_iota(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     lower_set(s, lower_add(s, &(struct graph_node){.op = (enum graph_op)op,
-                                                   .shape = lower_shape(s, &i->type),
+                                                   .shape = lower_shape(s, i->type),
                                                    .dim = (int)i->index}, NULL, 0));
 }
 
@@ -152,7 +152,7 @@ void lower_device(struct lower_scope *s, const struct hlo_instruction *i, int op
     const struct hlo_module *m = s->l->module;
     bool is_replica = op == HLO_REPLICA_ID;
     int64_t own = is_replica ? m->replica_count : m->partition_count;
-    struct shape shape = lower_shape(s, &i->type);
+    struct shape shape = lower_shape(s, i->type);
     int number;
 
     if (own <= 1) {                     /* all devices are of the other kind, or there is one */
@@ -226,13 +226,13 @@ static int normal(struct lower_scope *s, const struct shape *shape, int mean, in
 
 void lower_rng(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    struct shape shape = lower_shape(s, &i->type);
+    struct shape shape = lower_shape(s, i->type);
     int a = lower_operand(s, 0), b = lower_operand(s, 1);
 
     (void)op;
     if (a == NODE_NONE || b == NODE_NONE || s->g->node[a].shape.rank || s->g->node[b].shape.rank)
         lower_refuse(s, "its bounds are no scalars");
-    else if (i->random == HLO_RNG_NORMAL)
+    else if (hlo_detail(i)->random == HLO_RNG_NORMAL)
         lower_set(s, normal(s, &shape, a, b));
     else
         lower_set(s, uniform(s, &shape, a, b));

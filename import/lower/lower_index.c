@@ -107,12 +107,12 @@ void lower_scatter(struct lower_scope *s, const struct hlo_instruction *i, int o
 {
     const struct graph_gather *g = numbers_of(s, hlo_detail(i)->gather, (struct hlo_ints){0});
     struct graph_node n = {.op = (enum graph_op)op, .gather = g};
-    enum hlo_opcode combines = structure_combines(s->l->module, i->computation[0], 0);
+    enum hlo_opcode combines = structure_combines(s->l->module, hlo_detail(i)->computation[0], 0);
 
     if (!g)
         return;
     if (i->operand_count != 3 ||
-        !lower_reduce_kind(combines, i->type.element == ELEMENT_PRED, &n.reduce_kind)) {
+        !lower_reduce_kind(combines, i->type->element == ELEMENT_PRED, &n.reduce_kind)) {
         lower_refuse(s, "a scatter with this computation");
         return;
     }
@@ -140,10 +140,10 @@ void lower_set_results(struct lower_scope *s, int node, int count)
 
 void lower_sort(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    struct graph_node n = {.op = (enum graph_op)op, .dim = (int)i->dims.item[0]};
+    struct graph_node n = {.op = (enum graph_op)op, .dim = (int)hlo_detail(i)->dims.item[0]};
     enum hlo_direction direction;
 
-    if (!structure_sorts(s->l->module, i->computation[0], &direction)) {
+    if (!structure_sorts(s->l->module, hlo_detail(i)->computation[0], &direction)) {
         lower_refuse(s, "a sort with this comparison");
         return;
     }

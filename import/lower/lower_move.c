@@ -14,8 +14,8 @@ static bool has_rank(struct lower_scope *s, int rank)
 /* dimensions that do not rise are put in order by a transposition first */
 void lower_broadcast(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    struct graph_node n = {.op = (enum graph_op)op, .shape = lower_shape(s, &i->type)};
-    int a = lower_operand(s, 0), order[GRAPH_RANK_MAX], rank = i->dims.count;
+    struct graph_node n = {.op = (enum graph_op)op, .shape = lower_shape(s, i->type)};
+    int a = lower_operand(s, 0), order[GRAPH_RANK_MAX], rank = hlo_detail(i)->dims.count;
     bool is_rising = true;
 
     if (!has_rank(s, rank))
@@ -23,13 +23,15 @@ void lower_broadcast(struct lower_scope *s, const struct hlo_instruction *i, int
     for (int d = 0; d < rank; d++) {
         int at = d;
 
-        is_rising = is_rising && (d == 0 || i->dims.item[d] > i->dims.item[d - 1]);
-        for (; at > 0 && i->dims.item[order[at - 1]] > i->dims.item[d]; at--)
+        is_rising =
+            is_rising && (d == 0 || hlo_detail(i)->dims.item[d] > hlo_detail(i)->dims.item[d - 1]);
+        for (; at > 0 && hlo_detail(i)->dims.item[order[at - 1]] > hlo_detail(i)->dims.item[d];
+             at--)
             order[at] = order[at - 1];
         order[at] = d;
     }
     for (int d = 0; d < rank; d++)
-        n.dims[d] = (int)i->dims.item[order[d]];
+        n.dims[d] = (int)hlo_detail(i)->dims.item[order[d]];
     if (!is_rising && a != NODE_NONE) {
         struct graph_node t = {.op = HLO_TRANSPOSE};
 
@@ -49,28 +51,28 @@ static int reshaped(struct lower_scope *s, int a, struct shape shape)
 void lower_reshape(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     (void)op;
-    lower_set(s, reshaped(s, lower_operand(s, 0), lower_shape(s, &i->type)));
+    lower_set(s, reshaped(s, lower_operand(s, 0), lower_shape(s, i->type)));
 }
 
 /* the same bytes: the operand as it lies, taken apart as the result lies */
 void lower_bitcast(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    const struct hlo_type *from = &s->c->instruction[i->operand[0]].type;
+    const struct hlo_type *from = s->c->instruction[i->operand[0]].type;
     struct graph_node lie = {.op = HLO_TRANSPOSE}, stand = {.op = HLO_TRANSPOSE};
-    struct shape shape = lower_shape(s, &i->type), flat = shape;
+    struct shape shape = lower_shape(s, i->type), flat = shape;
     int a = lower_operand(s, 0), order[GRAPH_RANK_MAX];
 
     (void)op;
-    if (!has_rank(s, from->rank) || !has_rank(s, i->type.rank))
+    if (!has_rank(s, from->rank) || !has_rank(s, i->type->rank))
         return;
-    if (from->element != i->type.element) {
+    if (from->element != i->type->element) {
         lower_refuse(s, "bytes of %s taken for %s", hlo_element_name(from->element),
-                     hlo_element_name(i->type.element));
+                     hlo_element_name(i->type->element));
         return;
     }
     if (!hlo_type_physical_order(from, lie.dims))
         a = lower_add(s, &lie, &a, 1);
-    if (hlo_type_physical_order(&i->type, order)) {
+    if (hlo_type_physical_order(i->type, order)) {
         lower_set(s, reshaped(s, a, shape));
         return;
     }
@@ -86,27 +88,27 @@ void lower_transpose(struct lower_scope *s, const struct hlo_instruction *i, int
 {
     struct graph_node n = {.op = (enum graph_op)op};
 
-    if (!has_rank(s, i->dims.count))
+    if (!has_rank(s, hlo_detail(i)->dims.count))
         return;
-    for (int d = 0; d < i->dims.count; d++)
-        n.dims[d] = (int)i->dims.item[d];
+    for (int d = 0; d < hlo_detail(i)->dims.count; d++)
+        n.dims[d] = (int)hlo_detail(i)->dims.item[d];
     lower_set(s, lower_add_operands(s, &n));
 }
 
 void lower_reverse(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    struct graph_node n = {.op = (enum graph_op)op, .dim = i->dims.count};
+    struct graph_node n = {.op = (enum graph_op)op, .dim = hlo_detail(i)->dims.count};
 
-    if (!has_rank(s, i->dims.count))
+    if (!has_rank(s, hlo_detail(i)->dims.count))
         return;
-    for (int d = 0; d < i->dims.count; d++)
-        n.dims[d] = (int)i->dims.item[d];
-    lower_set(s, i->dims.count ? lower_add_operands(s, &n) : lower_operand(s, 0));
+    for (int d = 0; d < hlo_detail(i)->dims.count; d++)
+        n.dims[d] = (int)hlo_detail(i)->dims.item[d];
+    lower_set(s, hlo_detail(i)->dims.count ? lower_add_operands(s, &n) : lower_operand(s, 0));
 }
 
 void lower_concatenate(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    struct graph_node n = {.op = (enum graph_op)op, .dim = (int)i->dims.item[0]};
+    struct graph_node n = {.op = (enum graph_op)op, .dim = (int)hlo_detail(i)->dims.item[0]};
     int count = 0, *operand = mem_alloc((size_t)i->operand_count * sizeof(*operand));
 
     for (int k = 0; k < i->operand_count; k++)
@@ -120,9 +122,9 @@ void lower_slice(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     struct graph_node n = {.op = (enum graph_op)op};
 
-    if (!has_rank(s, i->type.rank))
+    if (!has_rank(s, i->type->rank))
         return;
-    for (int d = 0; d < i->type.rank; d++) {
+    for (int d = 0; d < i->type->rank; d++) {
         n.start[d] = hlo_detail(i)->start.item[d];
         n.limit[d] = hlo_detail(i)->limit.item[d];
         n.stride[d] = hlo_detail(i)->stride.count ? hlo_detail(i)->stride.item[d] : 1;
@@ -134,15 +136,15 @@ void lower_slice(struct lower_scope *s, const struct hlo_instruction *i, int op)
 void lower_pad(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
     struct graph_node n = {.op = (enum graph_op)op};
-    struct graph_node spread = {.op = HLO_BROADCAST, .shape = lower_shape(s, &i->type)};
+    struct graph_node spread = {.op = HLO_BROADCAST, .shape = lower_shape(s, i->type)};
 
-    if (!has_rank(s, i->type.rank))
+    if (!has_rank(s, i->type->rank))
         return;
     if (lower_operand(s, 0) == NODE_NONE) {
         lower_set(s, lower_add(s, &spread, (int[]){lower_operand(s, 1)}, 1));
         return;
     }
-    for (int d = 0; d < i->type.rank; d++) {
+    for (int d = 0; d < i->type->rank; d++) {
         n.low[d] = hlo_detail(i)->low.item[d];
         n.high[d] = hlo_detail(i)->high.item[d];
         n.interior[d] = hlo_detail(i)->interior.count ? hlo_detail(i)->interior.item[d] : 0;
@@ -152,7 +154,7 @@ void lower_pad(struct lower_scope *s, const struct hlo_instruction *i, int op)
 
 void lower_tuple(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    int count = hlo_type_leaves(&i->type), n = 0;
+    int count = hlo_type_leaves(i->type), n = 0;
     int *node = mem_alloc(((size_t)count + 1) * sizeof(*node));
 
     (void)op;
@@ -168,13 +170,13 @@ void lower_tuple(struct lower_scope *s, const struct hlo_instruction *i, int op)
 
 void lower_tuple_element(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    const struct hlo_type *t = &s->c->instruction[i->operand[0]].type;
+    const struct hlo_type *t = s->c->instruction[i->operand[0]].type;
     int first = 0;
 
     (void)op;
     for (int k = 0; k < i->index; k++)
         first += hlo_type_leaves(&t->part[k]);
-    lower_set_leaves(s, hlo_type_leaves(&i->type), lower_leaves(s, 0)->node + first);
+    lower_set_leaves(s, hlo_type_leaves(i->type), lower_leaves(s, 0)->node + first);
 }
 
 void lower_token(struct lower_scope *s, const struct hlo_instruction *i, int op)

@@ -72,7 +72,7 @@ static void set_product(struct lower_scope *s, struct graph_node *n, enum graph_
     int operand[2] = {lower_operand(s, 0), lower_operand(s, 1)}, node;
 
     if (operand[0] == NODE_NONE || operand[1] == NODE_NONE) {
-        lower_set(s, graph_constant(s->g, lower_shape(s, &s->now->type), 0.0));
+        lower_set(s, graph_constant(s->g, lower_shape(s, s->now->type), 0.0));
         return;
     }
     for (int i = 0; i < 2; i++)
@@ -82,7 +82,7 @@ static void set_product(struct lower_scope *s, struct graph_node *n, enum graph_
     n->shape = shape_scalar(!is_float(s->g->node[operand[0]].shape.dtype) ? DTYPE_S32 :
                             is_float(dtype) ? dtype : DTYPE_F32);
     if (n->op == HLO_DOT && is_for_vectors(s, n, operand)) {
-        struct shape shape = lower_shape(s, &s->now->type);
+        struct shape shape = lower_shape(s, s->now->type);
 
         shape.dtype = DTYPE_F32;
         node = graph_reshape(s->g, expand_dot_by_vectors(s->g, n, operand), shape);
@@ -105,7 +105,7 @@ void lower_dot(struct lower_scope *s, const struct hlo_instruction *i, int op)
     copy_dims(d->rhs_batch, n.dot.rhs_batch);
     n.dot.contract_count = copy_dims(d->lhs_contract, n.dot.lhs_contract);
     copy_dims(d->rhs_contract, n.dot.rhs_contract);
-    set_product(s, &n, lower_shape(s, &i->type).dtype);
+    set_product(s, &n, lower_shape(s, i->type).dtype);
 }
 
 static const struct graph_conv *labels_of(struct lower_scope *s, const struct hlo_conv *c)
@@ -154,5 +154,5 @@ void lower_convolution(struct lower_scope *s, const struct hlo_instruction *i, i
     }
     n.conv = labels_of(s, hlo_detail(i)->conv);
     n.window = lower_windows(s, i);
-    set_product(s, &n, lower_shape(s, &i->type).dtype);
+    set_product(s, &n, lower_shape(s, i->type).dtype);
 }

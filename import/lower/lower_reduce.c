@@ -49,7 +49,7 @@ static void reduce_extreme(struct lower_scope *s, const struct hlo_instruction *
     struct graph_node value = {.op = HLO_REDUCE, .reduce_mask = mask}, place = value;
     int a = lower_operand(s, 0), result[2];
 
-    if (!structure_extreme(s->l->module, i->computation[0], &direction)) {
+    if (!structure_extreme(s->l->module, hlo_detail(i)->computation[0], &direction)) {
         lower_refuse(s, "a reduction of %d arrays by this computation", i->operand_count / 2);
         return;
     }
@@ -62,26 +62,26 @@ static void reduce_extreme(struct lower_scope *s, const struct hlo_instruction *
 
 void lower_reduce(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    enum hlo_opcode combines = structure_combines(s->l->module, i->computation[0], 0);
+    enum hlo_opcode combines = structure_combines(s->l->module, hlo_detail(i)->computation[0], 0);
     struct graph_node n = {.op = (enum graph_op)op};
     int a = lower_operand(s, 0), start = lower_operand(s, 1);
 
-    for (int d = 0; d < i->dims.count; d++)
-        n.reduce_mask |= 1u << (i->dims.item[d] & 31);
+    for (int d = 0; d < hlo_detail(i)->dims.count; d++)
+        n.reduce_mask |= 1u << (hlo_detail(i)->dims.item[d] & 31);
     if (i->operand_count == 4) {
         reduce_extreme(s, i, n.reduce_mask);
         return;
     }
     if (i->operand_count != 2 || combines == OPCODE_PARAMETER ||
-        !lower_reduce_kind(combines, i->type.element == ELEMENT_PRED, &n.reduce_kind)) {
+        !lower_reduce_kind(combines, i->type->element == ELEMENT_PRED, &n.reduce_kind)) {
         lower_refuse(s, "a reduction by this computation");
         return;
     }
     if (start == NODE_NONE || a == NODE_NONE) {
-        lower_set(s, all_start(s, &i->type, start));
+        lower_set(s, all_start(s, i->type, start));
         return;
     }
-    if (i->dims.count == 0)
+    if (hlo_detail(i)->dims.count == 0)
         lower_set(s, combine_start(s, n.reduce_kind, a, start));
     else
         lower_set(s, combine_start(s, n.reduce_kind, lower_add(s, &n, &a, 1), start));
@@ -89,17 +89,17 @@ void lower_reduce(struct lower_scope *s, const struct hlo_instruction *i, int op
 
 void lower_reduce_window(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    enum hlo_opcode combines = structure_combines(s->l->module, i->computation[0], 0);
+    enum hlo_opcode combines = structure_combines(s->l->module, hlo_detail(i)->computation[0], 0);
     struct graph_node n = {.op = (enum graph_op)op, .window = lower_windows(s, i)};
     int a = lower_operand(s, 0), start = lower_operand(s, 1);
 
     if (i->operand_count != 2 || combines == OPCODE_PARAMETER ||
-        !lower_reduce_kind(combines, i->type.element == ELEMENT_PRED, &n.reduce_kind)) {
+        !lower_reduce_kind(combines, i->type->element == ELEMENT_PRED, &n.reduce_kind)) {
         lower_refuse(s, "a window with this computation");
         return;
     }
     if (a == NODE_NONE)
-        lower_set(s, all_start(s, &i->type, start));
+        lower_set(s, all_start(s, i->type, start));
     else
         lower_set(s, combine_start(s, n.reduce_kind, lower_add(s, &n, &a, 1), start));
 }
@@ -110,8 +110,8 @@ void lower_select_and_scatter(struct lower_scope *s, const struct hlo_instructio
     int operand[2] = {lower_operand(s, 0), lower_operand(s, 1)};
     enum hlo_direction direction;
 
-    if (!structure_selects(s->l->module, i->computation[0], &direction) ||
-        structure_combines(s->l->module, i->computation[1], 0) != OPCODE_ADD) {
+    if (!structure_selects(s->l->module, hlo_detail(i)->computation[0], &direction) ||
+        structure_combines(s->l->module, hlo_detail(i)->computation[1], 0) != OPCODE_ADD) {
         lower_refuse(s, "a window with these computations");
         return;
     }

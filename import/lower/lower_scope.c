@@ -67,7 +67,7 @@ static int placeholder(struct graph *g, const struct hlo_type *t)
 
 static void set_placeholders(struct lower_scope *s)
 {
-    const struct hlo_type *t = &s->now->type;
+    const struct hlo_type *t = s->now->type;
     struct lower_value *v = &s->value[s->now - s->c->instruction];
 
     v->count = hlo_type_leaves(t);
@@ -83,7 +83,7 @@ static void set_placeholders(struct lower_scope *s)
 static bool is_noted(const struct lower *l, const struct hlo_instruction *i)
 {
     for (int k = l->refusal_count - 1; k >= 0; k--)
-        if (l->refusal[k].line == i->line && strcmp(l->refusal[k].instruction, i->name) == 0)
+        if (l->refusal[k].line == i->line && strcmp(l->refusal[k].instruction, hlo_name(i)) == 0)
             return true;
     return false;
 }
@@ -99,12 +99,12 @@ int lower_refuse(struct lower_scope *s, const char *format, ...)
     va_end(args);
     if (!is_noted(l, s->now))
         MEM_ADD(l->refusal, l->refusal_count, l->refusal_capacity) = (struct lower_refusal){
-            .instruction = s->now->name, .opcode = hlo_opcode_name(s->now->op),
+            .instruction = hlo_name_in(l->arena, s->now), .opcode = hlo_opcode_name(s->now->op),
             .file = l->module->file ? l->module->file : "", .line = s->now->line,
             .col = s->now->col, .source = s->g->source,
             .reason = arena_strdup(l->arena, reason)};
     set_placeholders(s);
-    return placeholder(s->g, &s->now->type);
+    return placeholder(s->g, s->now->type);
 }
 
 struct shape lower_shape(struct lower_scope *s, const struct hlo_type *t)
@@ -131,7 +131,7 @@ int lower_add(struct lower_scope *s, const struct graph_node *n, const int *oper
         return lower_refuse(s, "%d operands", count);
     tried.operand = arena_copy(s->l->arena, operand, (size_t)count, sizeof(*operand));
     tried.operand_count = count;
-    tried.name = s->now->name;
+    tried.name = hlo_name(s->now);
     if (graph_infer(s->g, &tried, &shape, &e) != 0)
         return lower_refuse(s, "%s", e.msg);
     return graph_add(s->g, n, operand, count);
@@ -180,7 +180,7 @@ void lower_set(struct lower_scope *s, int node)
 static const char *source_of(struct lower_scope *s, const struct hlo_instruction *i)
 {
     const struct hlo_place *p = hlo_place_of(i);
-    const char *name = p->op_name && p->op_name[0] ? p->op_name : i->name;
+    const char *name = p->op_name && p->op_name[0] ? p->op_name : hlo_name_in(s->l->arena, i);
     const char *file = p->file, *slash = file ? strrchr(file, '/') : NULL;
 
     if (!file || !file[0])
@@ -194,13 +194,13 @@ static void check_result(struct lower_scope *s)
     const struct lower_value *v = &s->value[s->now - s->c->instruction];
     char is[128], should[128];
 
-    if (v->count != hlo_type_leaves(&s->now->type)) {
+    if (v->count != hlo_type_leaves(s->now->type)) {
         lower_refuse(s, "%d arrays, where %d should be", v->count,
-                     hlo_type_leaves(&s->now->type));
+                     hlo_type_leaves(s->now->type));
         return;
     }
     for (int i = 0; i < v->count; i++) {
-        const struct hlo_type *leaf = hlo_type_leaf(&s->now->type, i);
+        const struct hlo_type *leaf = hlo_type_leaf(s->now->type, i);
         struct shape shape;
 
         if (lower_is_empty(leaf)) {
@@ -238,7 +238,7 @@ static void lower_instruction(struct lower_scope *s, const struct hlo_instructio
     s->now = i;
     s->g->source = source_of(s, i);
     s->g->unit = hlo_place_of(i)->unit;
-    if (!hlo_type_is_tuple(&i->type) && lower_is_empty(&i->type) && i->op != OPCODE_PARAMETER) {
+    if (!hlo_type_is_tuple(i->type) && lower_is_empty(i->type) && i->op != OPCODE_PARAMETER) {
         lower_set(s, NODE_NONE);
         return;
     }

@@ -75,11 +75,12 @@ enum HLO_BYTE mlir_attr_kind {
 
 enum HLO_BYTE mlir_location_kind {
     MLIR_LOCATION_UNKNOWN,
-    MLIR_LOCATION_FILE,                 /* text: the file; line, col, end_line, end_col */
-    MLIR_LOCATION_NAME,                 /* text: the name; item[0] its child, if count */
-    MLIR_LOCATION_CALL,                 /* item[0] callee, item[1] caller */
-    MLIR_LOCATION_FUSED                 /* item[count]; metadata is left out */
-};
+    MLIR_LOCATION_FILE,  /* text: the file; line, col, end_line, end_col */
+    MLIR_LOCATION_NAME,  /* text: the name; item[0] its child, if count */
+    MLIR_LOCATION_CALL,  /* item[0] callee, item[1] caller */
+    MLIR_LOCATION_FUSED, /* item[count]; metadata is left out */
+    MLIR_LOCATION_PLACE  /* of operations that are read later: data is what it means, */
+}; /* a struct hlo_place */
 
 struct mlir_named {
     const char *name;
@@ -115,13 +116,16 @@ struct mlir_attr {
         };
     };
     struct mlir_text text;
-    const struct mlir_attr *const *item;
-    const struct mlir_named *named;
-    const int64_t *ints;
-    /* DENSE: elements as struct hlo_literal has them: row-major, hlo_element_bytes each, i1 one
-     * byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One element if
-     * is_splat. NULL: not in the file (elided, or a resource that has no blob). */
-    const void *data;
+    union {                             /* by kind; NULL in all others */
+        const struct mlir_attr *const *item;    /* ARRAY; NAME, CALL, FUSED locations */
+        const struct mlir_named *named;         /* DICTIONARY, DIALECT */
+        const int64_t *ints;                    /* INTS */
+        /* DENSE: elements as struct hlo_literal has them: row-major, hlo_element_bytes each, i1 one
+         * byte 0 or 1, narrow integers extended; elements of type index are 8 bytes. One element if
+         * is_splat. NULL: not in the file (elided, or a resource that has no blob). PLACE: what it
+         * means. */
+        const void *data;
+    };
 };
 
 struct mlir_value {
@@ -136,9 +140,10 @@ struct mlir_value {
 struct mlir_block;
 
 /*
- * Operations of a block that are read when their turn comes, and go away with the next: the arena
- * is theirs, and of who reads them for as long. A value that comes from a constant still has its
- * operation, one that another made has none.
+ * Operations of a block that are read when their turn comes, and go away with the next, as the
+ * block's arguments do: the arena is theirs, and of who reads them for as long. A value is made for
+ * each of its uses: `id` says which are one. One that comes from a constant has an operation that
+ * says so, one that another made has none.
  */
 struct mlir_later {
     /* Arguments, and how many operations there are; -1 with the message. What it opens it closes. */

@@ -46,9 +46,9 @@ static bool stands_for(enum mosaic_element given, enum mosaic_element own)
 static int attach(struct mosaic_kernel *k, const struct hlo_computation *c,
                   const struct hlo_instruction *i, struct err *e)
 {
-    bool is_tuple = i->type.element == ELEMENT_TUPLE;
+    bool is_tuple = i->type->element == ELEMENT_TUPLE;
     int inputs = i->operand_count - k->dynamic_count;
-    int outputs = is_tuple ? i->type.part_count : 1;
+    int outputs = is_tuple ? i->type->part_count : 1;
 
     if (inputs < 0 || inputs + outputs != k->prefetch_count + k->operand_count)
         return err_set(e, "the call has %d operands and %d results; its kernel takes %d bounds of "
@@ -59,8 +59,8 @@ static int attach(struct mosaic_kernel *k, const struct hlo_computation *c,
     k->array = arena_array(k->arena, (size_t)k->array_count, sizeof(*k->array));
     for (int n = 0; n < k->array_count; n++) {
         const struct hlo_type *t =
-            n < inputs ? &c->instruction[i->operand[k->dynamic_count + n]].type
-            : is_tuple ? &i->type.part[n - inputs] : &i->type;
+            n < inputs ? c->instruction[i->operand[k->dynamic_count + n]].type
+            : is_tuple ? &i->type->part[n - inputs] : i->type;
 
         if (array_of(t, &k->array[n], e))
             return -1;
@@ -168,7 +168,7 @@ const struct mosaic_kernel *mosaic_of_call(const struct hlo_computation *c,
     if (!k && !e->line) {
         struct err inner = *e;
 
-        err_at(e, file ? file : "", i->line, i->col, "%s: %s", i->name, inner.msg);
+        err_at(e, file ? file : "", i->line, i->col, "%s: %s", hlo_name(i), inner.msg);
     }
     return k;
 }

@@ -5,9 +5,10 @@
 
 enum { RANK_MAX = 64 };
 
+/* dimensions are the caller's; who is given the instruction copies them */
 static struct hlo_type shaped(const struct hlo_builder *b, int like, int rank, const int64_t *dim)
 {
-    return hlo_array_type(b->module->arena, hlo_type_of(b, like)->element, rank, dim);
+    return (struct hlo_type){.element = hlo_type_of(b, like)->element, .rank = rank, .dim = dim};
 }
 
 static int add(struct hlo_builder *b, struct hlo_instruction i, int count, const int *operand)
@@ -16,7 +17,7 @@ static int add(struct hlo_builder *b, struct hlo_instruction i, int count, const
     i.operand = operand;
     i.place = b->place;
     i.line = b->line;
-    i.col = b->col;
+    i.col = hlo_column(b->col);
     return hlo_add(b->module, b->computation, &i);
 }
 
@@ -24,8 +25,11 @@ int hlo_broadcast(struct hlo_builder *b, int x, int rank, const int64_t *dim, co
 {
     int from = hlo_type_of(b, x)->rank;
 
-    return add(b, (struct hlo_instruction){ .op = OPCODE_BROADCAST, .dims = { from, dims },
-                                            .type = shaped(b, x, rank, dim) }, 1, &x);
+    return add(b,
+               (struct hlo_instruction){.op = OPCODE_BROADCAST,
+                                        .type = HLO_TYPE(shaped(b, x, rank, dim)),
+                                        .detail = &(struct hlo_detail){.dims = {from, dims}}},
+               1, &x);
 }
 
 int hlo_splat(struct hlo_builder *b, int scalar, const struct hlo_type *like)
@@ -41,7 +45,7 @@ int hlo_reshape(struct hlo_builder *b, int x, int rank, const int64_t *dim)
     assert(hlo_type_elements(&t) == hlo_type_elements(hlo_type_of(b, x)));
     if (hlo_type_same_dims(&t, hlo_type_of(b, x)))
         return x;
-    return add(b, (struct hlo_instruction){ .op = OPCODE_RESHAPE, .type = t }, 1, &x);
+    return add(b, (struct hlo_instruction){ .op = OPCODE_RESHAPE, .type = &t}, 1, &x);
 }
 
 int hlo_transpose(struct hlo_builder *b, int x, const int64_t *permutation)
@@ -51,17 +55,23 @@ int hlo_transpose(struct hlo_builder *b, int x, const int64_t *permutation)
 
     for (int d = 0; d < t->rank; d++)
         dim[d] = t->dim[permutation[d]];
-    return add(b, (struct hlo_instruction){ .op = OPCODE_TRANSPOSE,
-                                            .dims = { t->rank, permutation },
-                                            .type = shaped(b, x, t->rank, dim) }, 1, &x);
+    return add(
+        b,
+        (struct hlo_instruction){.op = OPCODE_TRANSPOSE,
+                                 .type = HLO_TYPE(shaped(b, x, t->rank, dim)),
+                                 .detail = &(struct hlo_detail){.dims = {t->rank, permutation}}},
+        1, &x);
 }
 
 int hlo_reverse(struct hlo_builder *b, int x, int count, const int64_t *dims)
 {
     const struct hlo_type *t = hlo_type_of(b, x);
 
-    return add(b, (struct hlo_instruction){ .op = OPCODE_REVERSE, .dims = { count, dims },
-                                            .type = shaped(b, x, t->rank, t->dim) }, 1, &x);
+    return add(b,
+               (struct hlo_instruction){.op = OPCODE_REVERSE,
+                                        .type = HLO_TYPE(shaped(b, x, t->rank, t->dim)),
+                                        .detail = &(struct hlo_detail){.dims = {count, dims}}},
+               1, &x);
 }
 
 int hlo_slice(struct hlo_builder *b, int x, const int64_t *start, const int64_t *limit,
@@ -76,10 +86,10 @@ int hlo_slice(struct hlo_builder *b, int x, const int64_t *start, const int64_t 
     }
     return add(b,
                (struct hlo_instruction){.op = OPCODE_SLICE,
+                                        .type = HLO_TYPE(shaped(b, x, rank, dim)),
                                         .detail = &(struct hlo_detail){.start = {rank, start},
                                                                        .limit = {rank, limit},
-                                                                       .stride = {rank, step}},
-                                        .type = shaped(b, x, rank, dim)},
+                                                                       .stride = {rank, step}}},
                1, &x);
 }
 
@@ -110,10 +120,10 @@ int hlo_pad(struct hlo_builder *b, int x, int value, const int64_t *low, const i
     return add(
         b,
         (struct hlo_instruction){.op = OPCODE_PAD,
+                                 .type = HLO_TYPE(shaped(b, x, t->rank, dim)),
                                  .detail = &(struct hlo_detail){.low = {t->rank, low},
                                                                 .high = {t->rank, high},
-                                                                .interior = {t->rank, between}},
-                                 .type = shaped(b, x, t->rank, dim)},
+                                                                .interior = {t->rank, between}}},
         2, (int[]){x, value});
 }
 
@@ -128,10 +138,12 @@ int hlo_concatenate(struct hlo_builder *b, int count, const int *x, int dim)
         sizes[d] = first->dim[d];
     for (int i = 1; i < count; i++)
         sizes[dim] += hlo_type_of(b, x[i])->dim[dim];
-    return add(b, (struct hlo_instruction){ .op = OPCODE_CONCATENATE,
-                                            .dims = { 1, (int64_t[]){ dim } },
-                                            .type = shaped(b, x[0], first->rank, sizes) },
-               count, x);
+    return add(
+        b,
+        (struct hlo_instruction){.op = OPCODE_CONCATENATE,
+                                 .type = HLO_TYPE(shaped(b, x[0], first->rank, sizes)),
+                                 .detail = &(struct hlo_detail){.dims = {1, (int64_t[]){dim}}}},
+        count, x);
 }
 
 int hlo_dynamic_slice(struct hlo_builder *b, int x, const int *start, const int64_t *sizes)
@@ -142,8 +154,8 @@ int hlo_dynamic_slice(struct hlo_builder *b, int x, const int *start, const int6
         operand[d + 1] = start[d];
     return add(b,
                (struct hlo_instruction){.op = OPCODE_DYNAMIC_SLICE,
-                                        .detail = &(struct hlo_detail){.sizes = {rank, sizes}},
-                                        .type = shaped(b, x, rank, sizes)},
+                                        .type = HLO_TYPE(shaped(b, x, rank, sizes)),
+                                        .detail = &(struct hlo_detail){.sizes = {rank, sizes}}},
                rank + 1, operand);
 }
 
@@ -155,7 +167,7 @@ int hlo_dynamic_update_slice(struct hlo_builder *b, int x, int update, const int
     for (int d = 0; d < t->rank; d++)
         operand[d + 2] = start[d];
     return add(b, (struct hlo_instruction){ .op = OPCODE_DYNAMIC_UPDATE_SLICE,
-                                            .type = shaped(b, x, t->rank, t->dim) },
+                                            .type = HLO_TYPE(shaped(b, x, t->rank, t->dim))},
                t->rank + 2, operand);
 }
 
@@ -191,7 +203,7 @@ int hlo_gather(struct hlo_builder *b, int x, int indices, const struct hlo_gathe
     return add(b,
                (struct hlo_instruction){
                    .op = OPCODE_GATHER,
-                   .detail = &(struct hlo_detail){.gather = g, .sizes = {from->rank, slice_sizes}},
-                   .type = shaped(b, x, rank, dim)},
+                   .type = HLO_TYPE(shaped(b, x, rank, dim)),
+                   .detail = &(struct hlo_detail){.gather = g, .sizes = {from->rank, slice_sizes}}},
                2, (int[]){x, indices});
 }

@@ -18,7 +18,7 @@ struct counting {
 
 static const struct hlo_type *operand(const struct counting *g, int n)
 {
-    return &g->c->instruction[g->i->operand[n]].type;
+    return g->c->instruction[g->i->operand[n]].type;
 }
 
 static double elements_of(const struct hlo_type *t) { return (double)hlo_type_elements(t); }
@@ -44,7 +44,7 @@ static const struct hlo_type *first_part(const struct hlo_type *t)
 /* `times` runs of a computation on scalars */
 static void add_runs(const struct counting *g, int role, double times)
 {
-    const struct hlo_cost *each = &g->computation[g->i->computation[role]];
+    const struct hlo_cost *each = &g->computation[hlo_detail(g->i)->computation[role]];
 
     g->cost->flops += times * each->flops;
     g->cost->transcendentals += times * each->transcendentals;
@@ -60,11 +60,11 @@ static void add(struct hlo_cost *sum, const struct hlo_cost *each, double times)
     sum->unknown_loops += times * each->unknown_loops;
 }
 
-static void count_elements(const struct counting *g) { g->cost->flops += elements_of(&g->i->type); }
+static void count_elements(const struct counting *g) { g->cost->flops += elements_of(g->i->type); }
 
 static void count_transcendental(const struct counting *g)
 {
-    g->cost->transcendentals += elements_of(&g->i->type);
+    g->cost->transcendentals += elements_of(g->i->type);
 }
 
 /* A complex product is four real ones and two sums, which is four times a real multiply-add. */
@@ -79,7 +79,7 @@ static void count_dot(const struct counting *g)
 
     for (int n = 0; n < hlo_detail(g->i)->dot->lhs_contract.count; n++)
         depth *= (double)operand(g, 0)->dim[hlo_detail(g->i)->dot->lhs_contract.item[n]];
-    g->cost->flops += multiply_add(operand(g, 0)) * elements_of(&g->i->type) * depth;
+    g->cost->flops += multiply_add(operand(g, 0)) * elements_of(g->i->type) * depth;
 }
 
 static void count_convolution(const struct counting *g)
@@ -89,12 +89,12 @@ static void count_convolution(const struct counting *g)
 
     for (int n = 0; n < hlo_detail(g->i)->window_count; n++)
         taps *= (double)hlo_detail(g->i)->window[n].size;
-    g->cost->flops += multiply_add(kernel) * elements_of(&g->i->type) * taps;
+    g->cost->flops += multiply_add(kernel) * elements_of(g->i->type) * taps;
 }
 
 static void count_reduce(const struct counting *g)
 {
-    double given = elements_of(operand(g, 0)), left = elements_of(first_part(&g->i->type));
+    double given = elements_of(operand(g, 0)), left = elements_of(first_part(g->i->type));
 
     add_runs(g, 0, given > left ? given - left : 0);
 }
@@ -110,7 +110,7 @@ static double window_taps(const struct counting *g)
 
 static void count_reduce_window(const struct counting *g)
 {
-    add_runs(g, 0, elements_of(first_part(&g->i->type)) * (window_taps(g) - 1));
+    add_runs(g, 0, elements_of(first_part(g->i->type)) * (window_taps(g) - 1));
 }
 
 static void count_select_and_scatter(const struct counting *g)
@@ -126,20 +126,21 @@ static void count_scatter(const struct counting *g)
     add_runs(g, 0, elements_of(operand(g, g->i->operand_count - 1)));
 }
 
-static void count_map(const struct counting *g) { add_runs(g, 0, elements_of(&g->i->type)); }
+static void count_map(const struct counting *g) { add_runs(g, 0, elements_of(g->i->type)); }
 
 /* n log n comparisons of each row */
 static void count_sort(const struct counting *g)
 {
     const struct hlo_type *t = operand(g, 0);
-    double length = g->i->dims.count ? (double)t->dim[g->i->dims.item[0]] : 1;
+    double length =
+        hlo_detail(g->i)->dims.count ? (double)t->dim[hlo_detail(g->i)->dims.item[0]] : 1;
 
     add_runs(g, 0, elements_of(t) * (length > 1 ? ceil(log2(length)) : 0));
 }
 
 static void count_fft(const struct counting *g)
 {
-    double length = 1, elements = fmax(elements_of(operand(g, 0)), elements_of(&g->i->type));
+    double length = 1, elements = fmax(elements_of(operand(g, 0)), elements_of(g->i->type));
 
     for (int n = 0; n < hlo_detail(g->i)->sizes.count; n++)
         length *= (double)hlo_detail(g->i)->sizes.item[n];
@@ -175,7 +176,7 @@ static void count_all_reduce(const struct counting *g)
 
 static void count_call(const struct counting *g)
 {
-    struct hlo_cost each = g->computation[g->i->computation[0]];
+    struct hlo_cost each = g->computation[hlo_detail(g->i)->computation[0]];
 
     if (g->i->op == OPCODE_FUSION)
         each.bytes = 0;                 /* nothing of it leaves the chip but what the fusion gives */
@@ -201,8 +202,9 @@ static void count_while(const struct counting *g)
 {
     int64_t trips = hlo_trip_count(g->i);
 
-    add(g->cost, &g->computation[g->i->computation[0]], trips < 0 ? 1 : (double)trips);
-    add(g->cost, &g->computation[g->i->computation[1]], trips < 0 ? 1 : (double)trips + 1);
+    add(g->cost, &g->computation[hlo_detail(g->i)->computation[0]], trips < 0 ? 1 : (double)trips);
+    add(g->cost, &g->computation[hlo_detail(g->i)->computation[1]],
+        trips < 0 ? 1 : (double)trips + 1);
     g->cost->unknown_loops += trips < 0;
 }
 
@@ -210,8 +212,8 @@ static void count_conditional(const struct counting *g)
 {
     const struct hlo_cost *dearest = NULL;
 
-    for (int n = 0; n < g->i->computation_count; n++) {
-        const struct hlo_cost *one = &g->computation[g->i->computation[n]];
+    for (int n = 0; n < hlo_detail(g->i)->computation_count; n++) {
+        const struct hlo_cost *one = &g->computation[hlo_detail(g->i)->computation[n]];
 
         if (!dearest || one->flops > dearest->flops)
             dearest = one;
@@ -246,7 +248,7 @@ static bool is_free(enum hlo_opcode op)
 /* Of a large array that is read or written in one place, only that place. */
 static double moved_bytes(const struct counting *g)
 {
-    double bytes = bytes_of(&g->i->type);
+    double bytes = bytes_of(g->i->type);
 
     switch (g->i->op) {
     case OPCODE_IOTA:
@@ -254,7 +256,7 @@ static double moved_bytes(const struct counting *g)
     case OPCODE_DYNAMIC_SLICE:
     case OPCODE_SLICE:
     case OPCODE_COPY_START:
-        return 2 * bytes_of(g->i->op == OPCODE_COPY_START ? operand(g, 0) : &g->i->type);
+        return 2 * bytes_of(g->i->op == OPCODE_COPY_START ? operand(g, 0) : g->i->type);
     case OPCODE_GATHER:
         return 2 * bytes + bytes_of(operand(g, 1));
     case OPCODE_DYNAMIC_UPDATE_SLICE:

@@ -25,8 +25,8 @@ static bool has_effect(const struct hlo_instruction *i)
 /* calls with effects inside stay, too: effect[] by computation, of those below it in a first pass */
 static bool calls_effect(const struct hlo_instruction *i, const bool *effect)
 {
-    for (int k = 0; k < i->computation_count; k++) {
-        if (effect[i->computation[k]])
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++) {
+        if (effect[hlo_detail(i)->computation[k]])
             return true;
     }
     return false;
@@ -98,8 +98,8 @@ static void mark_called(const struct hlo_module *m, int computation, bool *is_ca
         return;
     is_called[computation] = true;
     for (int i = 0; i < c->count; i++) {
-        for (int k = 0; k < c->instruction[i].computation_count; k++)
-            mark_called(m, c->instruction[i].computation[k], is_called);
+        for (int k = 0; k < hlo_detail(&c->instruction[i])->computation_count; k++)
+            mark_called(m, hlo_detail(&c->instruction[i])->computation[k], is_called);
     }
 }
 
@@ -121,12 +121,16 @@ static void drop_uncalled(struct hlo_module *m, const bool *is_called)
     for (int c = 0; c < kept; c++) {
         for (int i = 0; i < m->computation[c].count; i++) {
             struct hlo_instruction *n = &m->computation[c].instruction[i];
-            int *called = arena_array(m->arena, (size_t)n->computation_count, sizeof(*called));
+            int count = hlo_detail(n)->computation_count;
+            int *called;
 
-            for (int k = 0; k < n->computation_count; k++)
-                called[k] = index[n->computation[k]];
-            if (n->computation_count)
-                n->computation = called;
+            if (count == 0)
+                continue;
+            called = arena_array(m->arena, (size_t)count, sizeof(*called));
+
+            for (int k = 0; k < count; k++)
+                called[k] = index[hlo_detail(n)->computation[k]];
+            hlo_own_detail(m->arena, n)->computation = called;
         }
     }
     mem_free(index);

@@ -28,11 +28,13 @@ static int want(struct extraction *x, int computation)
 static struct hlo_instruction redirected(struct extraction *x, const struct hlo_instruction *from)
 {
     struct hlo_instruction i = *from;
-    int *callee = arena_array(x->made->arena, (size_t)from->computation_count, sizeof(*callee));
+    int *callee =
+        arena_array(x->made->arena, (size_t)hlo_detail(from)->computation_count, sizeof(*callee));
 
-    for (int n = 0; n < from->computation_count; n++)
-        callee[n] = want(x, from->computation[n]);
-    i.computation = callee;
+    for (int n = 0; n < hlo_detail(from)->computation_count; n++)
+        callee[n] = want(x, hlo_detail(from)->computation[n]);
+    if (hlo_detail(from)->computation_count)
+        hlo_own_detail(x->made->arena, &i)->computation = callee;
     return i;
 }
 
@@ -63,12 +65,12 @@ static void copy_instruction(struct extraction *x, const struct hlo_computation 
     const struct hlo_instruction *from = &c->instruction[at];
     struct hlo_instruction i = redirected(x, from);
     int *operand = arena_array(x->made->arena, (size_t)from->operand_count, sizeof(*operand));
-    int to = hlo_add_computation(x->made, from->name), parameters = 0;
+    int to = hlo_add_computation(x->made, hlo_name(from)), parameters = 0;
 
     for (int n = 0; n < from->operand_count; n++) {
         const struct hlo_instruction *source = &c->instruction[from->operand[n]];
         struct hlo_instruction given = {.op = OPCODE_PARAMETER, .type = source->type,
-                                        .name = source->name, .line = source->line,
+                                        .label = source->label, .line = source->line,
                                         .col = source->col};
         int before = 0;
 
@@ -111,7 +113,7 @@ static int find(const struct hlo_module *m, const char *name, int *at)
         int c = m->entry < 0 ? k : k == 0 ? m->entry : k <= m->entry ? k - 1 : k;
 
         for (int n = 0; n < m->computation[c].count; n++) {
-            if (strcmp(m->computation[c].instruction[n].name, name) == 0) {
+            if (strcmp(hlo_name(&m->computation[c].instruction[n]), name) == 0) {
                 *at = n;
                 return c;
             }
@@ -124,8 +126,10 @@ static int tell_unknown(const struct hlo_module *m, const char *name, struct err
 {
     struct near_text near;
     const char **names;
+    struct arena made;
     int count = 0;
 
+    arena_init(&made);
     for (int c = 0; c < m->computation_count; c++)
         count += 1 + m->computation[c].count;
     names = mem_alloc((size_t)count * sizeof(*names));
@@ -133,10 +137,11 @@ static int tell_unknown(const struct hlo_module *m, const char *name, struct err
     for (int c = 0; c < m->computation_count; c++) {
         names[count++] = m->computation[c].name;
         for (int n = 0; n < m->computation[c].count; n++)
-            names[count++] = m->computation[c].instruction[n].name;
+            names[count++] = hlo_name_in(&made, &m->computation[c].instruction[n]);
     }
     near = text_did_you_mean(name, names, (size_t)count);
     mem_free(names);
+    arena_fini(&made);
     return err_at(e, m->file, 0, 0, "no computation and no instruction is named \"%.80s\"%s", name,
                   near.text);
 }

@@ -23,15 +23,15 @@ int infer_fail(struct infer *x, const char *fmt, ...)
     text_print_args(rule, sizeof(rule), fmt, args);
     va_end(args);
     return err_at(x->err, x->m->file, x->i->line, x->i->col, "%.80s (%s): %s",
-                  x->i->name ? x->i->name : "it", hlo_opcode_name(x->i->op), rule);
+                  x->i->label ? hlo_name(x->i) : "it", hlo_opcode_name(x->i->op), rule);
 }
 
 const struct hlo_type *infer_operand(const struct infer *x, int n)
 {
-    return &x->c->instruction[x->i->operand[n]].type;
+    return x->c->instruction[x->i->operand[n]].type;
 }
 
-bool infer_has_type(const struct infer *x) { return x->i->type.element != ELEMENT_COUNT; }
+bool infer_has_type(const struct infer *x) { return x->i->type->element != ELEMENT_COUNT; }
 
 int infer_want_type(struct infer *x)
 {
@@ -40,7 +40,7 @@ int infer_want_type(struct infer *x)
 
 int infer_given(struct infer *x)
 {
-    *x->t = x->i->type;
+    *x->t = *x->i->type;
     return infer_want_type(x);
 }
 
@@ -180,9 +180,9 @@ int hlo_infer_type(const struct hlo_module *m, const struct hlo_computation *c,
     *t = (struct hlo_type){.rank = 0};
     if (arity >= 0 && infer_check_operands(&x, arity, arity))
         return -1;
-    if (computations >= 0 && i->computation_count != computations)
-        return infer_fail(&x, "it calls %d computations, and needs %d", i->computation_count,
-                          computations);
+    if (computations >= 0 && hlo_detail(i)->computation_count != computations)
+        return infer_fail(&x, "it calls %d computations, and needs %d",
+                          hlo_detail(i)->computation_count, computations);
     if (!rules[i->op].rule)
         return infer_given(&x);
     if (check_elements(&x, rules[i->op].elements))

@@ -5,21 +5,21 @@
 
 const struct hlo_computation *infer_callee(const struct infer *x, int role)
 {
-    return &x->m->computation[x->i->computation[role]];
+    return &x->m->computation[hlo_detail(x->i)->computation[role]];
 }
 
 const struct hlo_type *infer_callee_parameter(const struct infer *x, int role, int n)
 {
     const struct hlo_computation *c = infer_callee(x, role);
 
-    return &c->instruction[c->parameter[n]].type;
+    return c->instruction[c->parameter[n]].type;
 }
 
 const struct hlo_type *infer_callee_result(const struct infer *x, int role)
 {
     const struct hlo_computation *c = infer_callee(x, role);
 
-    return &c->instruction[c->root].type;
+    return c->instruction[c->root].type;
 }
 
 int infer_check_parameters(struct infer *x, int role, int count)
@@ -136,12 +136,12 @@ int infer_while(struct infer *x)
 int infer_conditional(struct infer *x)
 {
     const struct hlo_type *which;
-    int count = x->i->computation_count;
+    int count = hlo_detail(x->i)->computation_count;
 
     if (count < 1 || infer_check_operands(x, count + 1, count + 1) || infer_check_scalar(x, 0))
         return count < 1 ? infer_fail(x, "it has no branches") : -1;
     which = infer_operand(x, 0);
-    if (x->i->is_predicated ? which->element != ELEMENT_PRED || count != 2
+    if (hlo_detail(x->i)->is_predicated ? which->element != ELEMENT_PRED || count != 2
                             : which->element != ELEMENT_S32)
         return infer_fail(x, "it chooses by pred[] one of two branches, or by s32[] any of them");
     for (int n = 0; n < count; n++) {
@@ -201,7 +201,7 @@ static bool is_group(struct infer *x, int64_t factor)
 static int check_factor(struct infer *x, const struct hlo_type *large,
                         const struct hlo_type *small)
 {
-    int64_t along = x->i->dims.item[0];
+    int64_t along = hlo_detail(x->i)->dims.item[0];
     bool agree = large->rank == small->rank;
 
     for (int k = 0; agree && k < large->rank; k++)
@@ -222,15 +222,15 @@ static int check_gathered(struct infer *x, bool is_gather)
 {
     if (infer_check_operands(x, 1, -1) || infer_want_type(x))
         return -1;
-    if (x->i->dims.count != 1)
+    if (hlo_detail(x->i)->dims.count != 1)
         return infer_fail(x, "it needs one dimension");
     for (int n = 0; n < x->i->operand_count; n++) {
-        const struct hlo_type *from = infer_operand(x, n), *to = infer_part(&x->i->type, n);
+        const struct hlo_type *from = infer_operand(x, n), *to = infer_part(x->i->type, n);
 
         if (!to || !infer_elements_mix(from, to))
             return infer_fail(x, "its result must have an array for each operand");
-        if (infer_check_dims(x, "dimensions", x->i->dims, from->rank)
-            || infer_check_dims(x, "dimensions", x->i->dims, to->rank)
+        if (infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, from->rank)
+            || infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, to->rank)
             || check_factor(x, is_gather ? to : from, is_gather ? from : to))
             return -1;
     }
@@ -249,19 +249,19 @@ int infer_all_to_all(struct infer *x)
 {
     if (infer_check_operands(x, 1, -1))
         return -1;
-    if (x->i->dims.count == 0)
+    if (hlo_detail(x->i)->dims.count == 0)
         return infer_tuple(x);
-    if (infer_check_dims(x, "dimensions", (struct hlo_ints){1, x->i->dims.item},
+    if (infer_check_dims(x, "dimensions", (struct hlo_ints){1, hlo_detail(x->i)->dims.item},
                          infer_operand(x, 0)->rank))
         return -1;
-    return x->i->dims.count == 1 ? infer_same(x) : infer_given(x);
+    return hlo_detail(x->i)->dims.count == 1 ? infer_same(x) : infer_given(x);
 }
 
 /* Of four operands the last two say where in the second the first goes. */
 int infer_collective_permute(struct infer *x)
 {
     if (x->i->operand_count == 4 && infer_has_type(x)
-        && !hlo_type_is_tuple(&x->i->type)) {
+        && !hlo_type_is_tuple(x->i->type)) {
         *x->t = *infer_operand(x, 1);
         return 0;
     }
@@ -271,7 +271,7 @@ int infer_collective_permute(struct infer *x)
 /* ((operands), result, state..) */
 int infer_async_start(struct infer *x)
 {
-    const struct hlo_type *t = &x->i->type;
+    const struct hlo_type *t = x->i->type;
 
     if (check_arguments(x, 0) || infer_want_type(x))
         return -1;
@@ -288,7 +288,7 @@ int infer_async_start(struct infer *x)
 /* (where it goes, where it comes from, state) */
 int infer_copy_start(struct infer *x)
 {
-    const struct hlo_type *t = &x->i->type;
+    const struct hlo_type *t = x->i->type;
 
     if (infer_want_type(x))
         return -1;

@@ -35,9 +35,9 @@ int infer_iota(struct infer *x)
 {
     if (infer_want_type(x))
         return -1;
-    if (x->i->index < 0 || x->i->index >= x->i->type.rank)
+    if (x->i->index < 0 || x->i->index >= x->i->type->rank)
         return infer_fail(x, "its dimension is %" PRId64 ", and it has %d", x->i->index,
-                          x->i->type.rank);
+                          x->i->type->rank);
     return infer_given(x);
 }
 
@@ -65,15 +65,15 @@ int infer_convert(struct infer *x)
 {
     if (infer_want_type(x))
         return -1;
-    if (hlo_element_kind(x->i->type.element) == ELEMENT_KIND_NONE)
-        return infer_fail(x, "nothing is converted to %s", hlo_element_name(x->i->type.element));
-    return like_with(x, 0, x->i->type.element);
+    if (hlo_element_kind(x->i->type->element) == ELEMENT_KIND_NONE)
+        return infer_fail(x, "nothing is converted to %s", hlo_element_name(x->i->type->element));
+    return like_with(x, 0, x->i->type->element);
 }
 
 /* Of other widths there is a last dimension more, or less: of the parts of each element. */
 int infer_bitcast_convert(struct infer *x)
 {
-    const struct hlo_type *from = infer_operand(x, 0), *to = &x->i->type;
+    const struct hlo_type *from = infer_operand(x, 0), *to = x->i->type;
     struct infer_dims d = {0};
     int from_bits, to_bits, rank = from->rank;
 

@@ -5,15 +5,15 @@
 
 int infer_broadcast(struct infer *x)
 {
-    const struct hlo_type *from = infer_operand(x, 0), *to = &x->i->type;
+    const struct hlo_type *from = infer_operand(x, 0), *to = x->i->type;
 
-    if (infer_want_type(x) || infer_check_dims(x, "dimensions", x->i->dims, to->rank))
+    if (infer_want_type(x) || infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, to->rank))
         return -1;
-    if (x->i->dims.count != from->rank)
-        return infer_fail(x, "%d dimensions are named for an operand of %d", x->i->dims.count,
-                          from->rank);
+    if (hlo_detail(x->i)->dims.count != from->rank)
+        return infer_fail(x, "%d dimensions are named for an operand of %d",
+                          hlo_detail(x->i)->dims.count, from->rank);
     for (int d = 0; d < from->rank; d++) {
-        int64_t at = x->i->dims.item[d];
+        int64_t at = hlo_detail(x->i)->dims.item[d];
 
         if (!infer_dim_agrees(from->dim[d], to->dim[at]))
             return infer_fail(x, "dimension %d of the operand is %" PRId64 ", and %" PRId64
@@ -27,7 +27,7 @@ int infer_broadcast(struct infer *x)
 
 int infer_reshape(struct infer *x)
 {
-    const struct hlo_type *from = infer_operand(x, 0), *to = &x->i->type;
+    const struct hlo_type *from = infer_operand(x, 0), *to = x->i->type;
 
     if (infer_want_type(x) || infer_check_operands(x, 1, -1))
         return -1;
@@ -70,13 +70,13 @@ int infer_transpose(struct infer *x)
     const struct hlo_type *from = infer_operand(x, 0);
     struct infer_dims d = {0};
 
-    if (infer_check_dims(x, "dimensions", x->i->dims, from->rank))
+    if (infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, from->rank))
         return -1;
-    if (x->i->dims.count != from->rank)
-        return infer_fail(x, "%d dimensions are permuted, and there are %d", x->i->dims.count,
-                          from->rank);
+    if (hlo_detail(x->i)->dims.count != from->rank)
+        return infer_fail(x, "%d dimensions are permuted, and there are %d",
+                          hlo_detail(x->i)->dims.count, from->rank);
     for (int k = 0; k < from->rank; k++) {
-        if (infer_copy_dim(x, &d, from, (int)x->i->dims.item[k]))
+        if (infer_copy_dim(x, &d, from, (int)hlo_detail(x->i)->dims.item[k]))
             return -1;
     }
     *x->t = infer_make(x, &d, from->element);
@@ -85,7 +85,7 @@ int infer_transpose(struct infer *x)
 
 int infer_reverse(struct infer *x)
 {
-    return infer_check_dims(x, "dimensions", x->i->dims, infer_operand(x, 0)->rank)
+    return infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, infer_operand(x, 0)->rank)
                ? -1
                : infer_same(x);
 }
@@ -99,9 +99,9 @@ int infer_concatenate(struct infer *x)
     if (infer_check_operands(x, 1, -1))
         return -1;
     first = infer_operand(x, 0);
-    if (infer_check_dims(x, "dimensions", x->i->dims, first->rank))
+    if (infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, first->rank))
         return -1;
-    if (x->i->dims.count != 1)
+    if (hlo_detail(x->i)->dims.count != 1)
         return infer_fail(x, "it needs one dimension");
     for (int k = 0; k < first->rank; k++) {
         if (infer_copy_dim(x, &d, first, k))
@@ -110,7 +110,7 @@ int infer_concatenate(struct infer *x)
     for (int n = 0; n < x->i->operand_count; n++) {
         const struct hlo_type *t = infer_operand(x, n);
         bool agree = t->rank == first->rank && infer_elements_agree(x, t, first);
-        int64_t along = x->i->dims.item[0];
+        int64_t along = hlo_detail(x->i)->dims.item[0];
 
         for (int k = 0; agree && k < t->rank; k++)
             agree = k == along || infer_dim_agrees(t->dim[k], first->dim[k]);
@@ -120,7 +120,7 @@ int infer_concatenate(struct infer *x)
                                                                      : sum + t->dim[along];
         d.is_bounded[along] |= t->is_bounded && t->is_bounded[along];
     }
-    d.dim[x->i->dims.item[0]] = sum;
+    d.dim[hlo_detail(x->i)->dims.item[0]] = sum;
     *x->t = infer_make(x, &d, first->element);
     return 0;
 }
@@ -418,9 +418,9 @@ int infer_scatter(struct infer *x)
 
 static int check_one_dim(struct infer *x)
 {
-    if (x->i->dims.count != 1)
+    if (hlo_detail(x->i)->dims.count != 1)
         return infer_fail(x, "it needs one dimension");
-    return infer_check_dims(x, "dimensions", x->i->dims, infer_operand(x, 0)->rank);
+    return infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, infer_operand(x, 0)->rank);
 }
 
 int infer_get_dimension_size(struct infer *x)
@@ -441,7 +441,7 @@ int infer_set_dimension_size(struct infer *x)
         if (infer_copy_dim(x, &d, from, k))
             return -1;
     }
-    d.is_bounded[x->i->dims.item[0]] = true;
+    d.is_bounded[hlo_detail(x->i)->dims.item[0]] = true;
     *x->t = infer_make(x, &d, from->element);
     return 0;
 }

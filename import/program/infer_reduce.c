@@ -47,7 +47,7 @@ static enum hlo_element product_element(const struct infer *x)
     const struct hlo_type *a = infer_operand(x, 0), *b = infer_operand(x, 1);
 
     if (infer_has_type(x))
-        return x->i->type.element;
+        return x->i->type->element;
     return hlo_element_bits(b->element) > hlo_element_bits(a->element) ? b->element : a->element;
 }
 
@@ -208,10 +208,10 @@ int infer_reduce(struct infer *x)
     if (check_arrays(x, &count))
         return -1;
     first = infer_operand(x, 0);
-    if (infer_check_dims(x, "dimensions", x->i->dims, first->rank))
+    if (infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, first->rank))
         return -1;
     for (int k = 0; k < first->rank; k++) {
-        if (!contains(x->i->dims, k) && infer_copy_dim(x, &d, first, k))
+        if (!contains(hlo_detail(x->i)->dims, k) && infer_copy_dim(x, &d, first, k))
             return -1;
     }
     return join_results(x, &d, count);
@@ -266,11 +266,11 @@ int infer_sort(struct infer *x)
     const struct hlo_type *result;
 
     if (infer_check_operands(x, 1, -1)
-        || infer_check_dims(x, "dimensions", x->i->dims, infer_operand(x, 0)->rank)
+        || infer_check_dims(x, "dimensions", hlo_detail(x->i)->dims, infer_operand(x, 0)->rank)
         || infer_check_parameters(x, 0, 2 * count))
         return -1;
     result = infer_callee_result(x, 0);
-    if (x->i->dims.count > 1 || result->rank || result->element != ELEMENT_PRED)
+    if (hlo_detail(x->i)->dims.count > 1 || result->rank || result->element != ELEMENT_PRED)
         return infer_fail(x, "it needs one dimension and a computation that compares");
     for (int n = 0; n < count; n++) {
         const struct hlo_type *t = infer_operand(x, n);
@@ -407,7 +407,8 @@ int infer_triangular_solve(struct infer *x)
         return -1;
     for (int k = 0; agree && k + 2 < a->rank; k++)
         agree = infer_dim_agrees(a->dim[k], b->dim[k]);
-    if (!agree || !infer_dim_agrees(b->dim[b->rank - (x->i->is_left ? 2 : 1)], a->dim[a->rank - 1]))
+    if (!agree || !infer_dim_agrees(b->dim[b->rank - (hlo_detail(x->i)->is_left ? 2 : 1)],
+                                    a->dim[a->rank - 1]))
         return infer_fail(x, "operand 1 does not fit the matrices");
     *x->t = *b;
     x->t->layout = NULL;
@@ -417,7 +418,8 @@ int infer_triangular_solve(struct infer *x)
 int infer_fft(struct infer *x)
 {
     const struct hlo_type *from = infer_operand(x, 0);
-    bool is_forward = x->i->fft == HLO_RFFT, is_back = x->i->fft == HLO_IRFFT;
+    bool is_forward = hlo_detail(x->i)->fft == HLO_RFFT,
+         is_back = hlo_detail(x->i)->fft == HLO_IRFFT;
     bool is_wide = from->element == ELEMENT_F64 || from->element == ELEMENT_C128;
     struct infer_dims d = {0};
     int first = from->rank - hlo_detail(x->i)->sizes.count;
@@ -454,7 +456,7 @@ int infer_rng(struct infer *x)
     }
     if (infer_want_type(x))
         return -1;
-    *x->t = x->i->type;
+    *x->t = *x->i->type;
     x->t->element = infer_operand(x, 0)->element;
     return 0;
 }

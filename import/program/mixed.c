@@ -27,11 +27,11 @@ static bool is_float(const struct hlo_type *t)
 static enum hlo_element widest(const struct hlo_computation *c, const struct hlo_instruction *i,
                                const int *operand)
 {
-    enum hlo_element most = is_float(&i->type) ? i->type.element : ELEMENT_COUNT;
+    enum hlo_element most = is_float(i->type) ? i->type->element : ELEMENT_COUNT;
     bool is_mixed = false;
 
     for (int k = 0; k < i->operand_count; k++) {
-        const struct hlo_type *t = &c->instruction[operand[k]].type;
+        const struct hlo_type *t = c->instruction[operand[k]].type;
 
         if (!is_float(t))
             continue;
@@ -61,6 +61,7 @@ static int widen(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     const struct hlo_computation *now = &b->module->computation[b->computation];
     enum hlo_element wide = is_one_by_one(from->op) ? widest(now, from, operand) : ELEMENT_COUNT;
     struct hlo_instruction i = *from;
+    struct hlo_type type = *from->type;
     int *own, made;
 
     (void)r;
@@ -70,10 +71,11 @@ static int widen(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     for (int k = 0; k < from->operand_count; k++)
         if (is_float(hlo_type_of(b, own[k])))
             own[k] = hlo_convert(b, own[k], wide);
-    if (is_float(&from->type))
-        i.type.element = wide;
+    if (is_float(from->type))
+        type.element = wide;
+    i.type = &type;
     made = hlo_copy_instruction(b, &i, own);
-    return is_float(&from->type) ? hlo_convert(b, made, from->type.element) : made;
+    return is_float(from->type) ? hlo_convert(b, made, from->type->element) : made;
 }
 
 int hlo_widen_mixed(const struct hlo_module *old, struct hlo_module *made, struct arena *a,

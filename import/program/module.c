@@ -1,7 +1,10 @@
 /* Modules, computations and instructions: made, and added to. */
 #include "import/program/build.h"
 
+#include "import/program/shared.h"
+
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TRIMMED_MAX 4096                /* a copy of more would cost more than it frees */
@@ -21,6 +24,7 @@ void hlo_module_fini(struct hlo_module *m)
     mem_free(m->computation);
     mem_free(m->alias);
     mem_free(m->mesh);
+    hlo_shared_fini(&m->shared);
     m->computation = NULL;
     m->alias = NULL;
     m->mesh = NULL;
@@ -61,11 +65,58 @@ struct hlo_detail *hlo_own_detail(struct arena *a, struct hlo_instruction *i)
     return i->detail;
 }
 
+#define NAME_MAX 64                     /* bytes of a name that is made; opcodes are short */
+
+int64_t hlo_name_number(const struct hlo_instruction *i)
+{
+    return i->label & HLO_IS_NUMBER ? (int64_t)(i->label & ~HLO_IS_NUMBER) : -1;
+}
+
+int64_t hlo_number_said(const struct hlo_instruction *i)
+{
+    const char *name, *dot;
+
+    if (hlo_name_number(i) >= 0)
+        return hlo_name_number(i);
+    name = hlo_name(i);
+    dot = strrchr(name, '.');
+    return name[0] == 'x' && name[1] == '.' && dot ? atoll(dot + 1) : -1;
+}
+
+static void print_name(char *to, const struct hlo_instruction *i)
+{
+    text_print(to, NAME_MAX, "x.%s.%lld", hlo_opcode_name(i->op), (long long)hlo_name_number(i));
+}
+
+const char *hlo_name(const struct hlo_instruction *i)
+{
+    static _Thread_local char made[HLO_NAMES][NAME_MAX];
+    static _Thread_local int next;
+    char *here;
+
+    if (hlo_name_number(i) < 0)
+        return i->label ? (const char *)(uintptr_t)i->label : "";
+    here = made[next];
+    next = (next + 1) % HLO_NAMES;
+    print_name(here, i);
+    return here;
+}
+
+const char *hlo_name_in(struct arena *a, const struct hlo_instruction *i)
+{
+    char text[NAME_MAX];
+
+    if (hlo_name_number(i) < 0)
+        return hlo_name(i);
+    print_name(text, i);
+    return arena_strdup(a, text);
+}
+
+const struct hlo_place hlo_nowhere = { .op_type = NULL };
+
 const struct hlo_place *hlo_place_of(const struct hlo_instruction *i)
 {
-    static const struct hlo_place nothing = { .op_type = NULL };
-
-    return i->place ? i->place : &nothing;
+    return i->place ? i->place : &hlo_nowhere;
 }
 
 static bool is_same_place(const struct hlo_place *a, const struct hlo_place *b)
@@ -79,11 +130,10 @@ static bool is_same_place(const struct hlo_place *a, const struct hlo_place *b)
 const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *p,
                                        const struct hlo_place *last)
 {
-    static const struct hlo_place nothing = { .op_type = NULL };
     struct hlo_place *made;
     bool was_packed;
 
-    if (is_same_place(p, &nothing))
+    if (is_same_place(p, &hlo_nowhere))
         return NULL;
     if (last && is_same_place(p, last))
         return last;
@@ -93,126 +143,14 @@ const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *
     return made;
 }
 
-static void *copy_one(struct arena *a, const void *from, size_t bytes)
-{
-    return from ? arena_copy(a, from, 1, bytes) : NULL;
-}
-
-static void copy_ints(struct arena *a, struct hlo_ints *list)
-{
-    *list = hlo_ints_copy(a, list->item, list->count);
-}
-
-static struct hlo_dot *copy_dot(struct arena *a, const struct hlo_dot *from)
-{
-    struct hlo_dot *d = copy_one(a, from, sizeof(*from));
-
-    if (d) {
-        copy_ints(a, &d->lhs_batch);
-        copy_ints(a, &d->rhs_batch);
-        copy_ints(a, &d->lhs_contract);
-        copy_ints(a, &d->rhs_contract);
-        copy_ints(a, &d->lhs_ragged);
-        copy_ints(a, &d->rhs_group);
-    }
-    return d;
-}
-
-static struct hlo_conv *copy_conv(struct arena *a, const struct hlo_conv *from)
-{
-    struct hlo_conv *c = copy_one(a, from, sizeof(*from));
-
-    if (c) {
-        copy_ints(a, &c->in_spatial);
-        copy_ints(a, &c->kernel_spatial);
-        copy_ints(a, &c->out_spatial);
-    }
-    return c;
-}
-
-static struct hlo_gather *copy_gather(struct arena *a, const struct hlo_gather *from)
-{
-    struct hlo_gather *g = copy_one(a, from, sizeof(*from));
-
-    if (g) {
-        copy_ints(a, &g->offset_dims);
-        copy_ints(a, &g->collapsed_dims);
-        copy_ints(a, &g->start_index_map);
-        copy_ints(a, &g->operand_batching);
-        copy_ints(a, &g->indices_batching);
-    }
-    return g;
-}
-
-static struct hlo_groups *copy_groups(struct arena *a, const struct hlo_groups *from)
-{
-    struct hlo_groups *g = copy_one(a, from, sizeof(*from));
-
-    if (g) {
-        copy_ints(a, &g->size);
-        copy_ints(a, &g->id);
-        copy_ints(a, &g->pair);
-    }
-    return g;
-}
-
-static struct hlo_detail *copy_detail(struct arena *a, const struct hlo_detail *from)
-{
-    struct hlo_detail *d;
-
-    if (!from || memcmp(from, &hlo_no_detail, sizeof(*from)) == 0)
-        return NULL;
-    d = copy_one(a, from, sizeof(*from));
-    copy_ints(a, &d->start);
-    copy_ints(a, &d->limit);
-    copy_ints(a, &d->stride);
-    copy_ints(a, &d->low);
-    copy_ints(a, &d->high);
-    copy_ints(a, &d->interior);
-    copy_ints(a, &d->sizes);
-    copy_ints(a, &d->control);
-    d->gather = copy_gather(a, d->gather);
-    d->dot = copy_dot(a, d->dot);
-    d->conv = copy_conv(a, d->conv);
-    d->groups = copy_groups(a, d->groups);
-    if (d->window_count)
-        d->window = arena_copy(a, d->window, (size_t)d->window_count, sizeof(*d->window));
-    return d;
-}
-
-static bool has_dims(const struct hlo_instruction *i, const struct hlo_type *t)
-{
-    return i->type.rank == t->rank &&
-           memcmp(i->type.dim, t->dim, (size_t)t->rank * sizeof(*t->dim)) == 0;
-}
-
-/* Most instructions have the sizes of their first operand, or of the one before. */
-static const int64_t *keep_dims(struct arena *a, const struct hlo_computation *c,
-                                const struct hlo_instruction *i)
-{
-    int near[2] = {i->operand_count ? i->operand[0] : -1, c->count - 1};
-
-    for (int k = 0; k < 2 && i->type.rank > 0; k++) {
-        if (near[k] >= 0 && has_dims(&c->instruction[near[k]], &i->type))
-            return c->instruction[near[k]].type.dim;
-    }
-    return hlo_ints_copy(a, i->type.dim, i->type.rank).item;
-}
-
 /* What a caller may have on its stack; texts, literals and shardings live as long as the module. */
-static void copy_lists(struct arena *a, const struct hlo_computation *c, struct hlo_instruction *i)
+static void keep(struct hlo_module *m, struct hlo_instruction *i)
 {
-    i->type.dim = keep_dims(a, c, i);
-    if (i->type.part_count)
-        i->type.part = arena_copy(a, i->type.part, (size_t)i->type.part_count,
-                                  sizeof(*i->type.part));
+    i->type = hlo_keep_type(m, i->type);
+    i->detail = hlo_keep_detail(m, i->detail);
     if (i->operand_count)
-        i->operand = arena_copy(a, i->operand, (size_t)i->operand_count, sizeof(*i->operand));
-    if (i->computation_count)
-        i->computation = arena_copy(a, i->computation, (size_t)i->computation_count,
-                                    sizeof(*i->computation));
-    copy_ints(a, &i->dims);
-    i->detail = copy_detail(a, i->detail);
+        i->operand = arena_copy(m->arena, i->operand, (size_t)i->operand_count,
+                                sizeof(*i->operand));
 }
 
 static void keep_parameter(struct hlo_computation *c, int64_t number, int index)
@@ -243,7 +181,7 @@ void hlo_computation_reserve(struct hlo_computation *c, int count)
 
     if (count <= c->count || capacity <= c->capacity)
         return;
-    place = mem_alloc(capacity * sizeof(*place));
+    place = mem_alloc_unset(capacity * sizeof(*place));
     if (c->count)
         memcpy(place, c->instruction, (size_t)c->count * sizeof(*place));
     mem_free(c->instruction);
@@ -259,10 +197,9 @@ int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction 
 
     for (int k = 0; k < made.operand_count; k++)
         assert(made.operand[k] >= 0 && made.operand[k] < c->count);
-    copy_lists(m->arena, c, &made);
-    if (!made.name)
-        made.name = arena_printf(m->arena, "x.%s.%lld", hlo_opcode_name(made.op),
-                                 (long long)m->next_name++);
+    keep(m, &made);
+    if (!made.label)
+        made.label = hlo_number_label(m->next_name++);
     arena_pack(m->arena, was_packed);
     MEM_ADD(c->instruction, c->count, c->capacity) = made;
     c->root = c->count - 1;

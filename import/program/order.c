@@ -16,8 +16,8 @@ static int next_callee(const struct hlo_module *m, struct visit *v)
     for (; v->instruction < c->count; v->instruction++, v->callee = 0) {
         const struct hlo_instruction *i = &c->instruction[v->instruction];
 
-        if (v->callee < i->computation_count)
-            return i->computation[v->callee++];
+        if (v->callee < hlo_detail(i)->computation_count)
+            return hlo_detail(i)->computation[v->callee++];
     }
     return -1;
 }

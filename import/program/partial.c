@@ -17,7 +17,7 @@ static const char *config_of(const struct hlo_instruction *i)
 /* the dimension of which the result has less; else the last */
 static int shortened(const struct hlo_instruction *i, const struct hlo_type *operand)
 {
-    const struct hlo_type *result = hlo_type_is_tuple(&i->type) ? &i->type.part[0] : &i->type;
+    const struct hlo_type *result = hlo_type_is_tuple(i->type) ? &i->type->part[0] : i->type;
 
     for (int d = 0; d < operand->rank && operand->rank == result->rank; d++)
         if (operand->dim[d] != result->dim[d])

@@ -180,6 +180,17 @@ struct hlo_place {                      /* what the program's author wrote; NULL
 
 /* What only some operations say; zero where the operation has none (opcodes.def) */
 struct hlo_detail {
+    enum hlo_solve transpose;
+    enum hlo_fft fft;
+    enum hlo_random random;
+    bool is_lower, is_left, is_unit_diagonal;   /* CHOLESKY, TRIANGULAR_SOLVE */
+    bool is_stable;                     /* SORT, TOPK */
+    bool is_largest;                    /* TOPK */
+    bool is_predicated;                 /* CONDITIONAL: by a pred; branch 0 is taken if true */
+    bool is_reverse;                    /* SCAN */
+    int computation_count;              /* by role: reduce.. body; while body, condition; */
+    const int *computation;             /* select-and-scatter select, scatter; branches; indices */
+    struct hlo_ints dims;               /* `dimensions={}`; ALL_TO_ALL: split, concatenate, parts */
     struct hlo_ints start, limit, stride;       /* SLICE; each of rank */
     struct hlo_ints low, high, interior;        /* PAD; each of rank */
     struct hlo_ints sizes;              /* DYNAMIC_SLICE, GATHER; FFT lengths */
@@ -201,35 +212,29 @@ struct hlo_detail {
     struct hlo_ints control;            /* control-predecessors: indices */
 };
 
-/* Programs have very many: what few of them have is in `detail`, hlo_detail(i)->start */
+/*
+ * Programs have very many: an instruction is 64 bytes, and what several have alike, types and
+ * details, is kept once a module (shared.h). Type and detail are its maker's until it is added,
+ * which keeps them; then they are shared and never changed.
+ */
 struct hlo_instruction {
     enum hlo_opcode op;
     enum hlo_direction direction;
     enum hlo_comparison comparison;
     enum hlo_precision precision[2];    /* of the operands */
-    enum hlo_solve transpose;
-    enum hlo_fft fft;
-    enum hlo_random random;
     enum hlo_fusion fusion;
-    bool is_lower, is_left, is_unit_diagonal;   /* CHOLESKY, TRIANGULAR_SOLVE */
-    bool is_stable;                     /* SORT, TOPK */
-    bool is_largest;                    /* TOPK */
-    bool is_predicated;                 /* CONDITIONAL: by a pred; branch 0 is taken if true */
-    bool is_reverse;                    /* SCAN */
+    uint16_t col;                       /* in the file that was read: hlo_column */
+    int line;
     int operand_count;
-    int computation_count;              /* by role: reduce.. body; while body, condition; */
-    struct hlo_type type;
-    const char *name;                   /* without %, unique in its computation */
+    const struct hlo_type *type;
+    uint64_t label;                     /* its name, unique in its computation: hlo_name */
     const int *operand;                 /* indices of instructions, each below its own */
-    const int *computation;             /* select-and-scatter select, scatter; branches; indices */
-    int64_t index;                      /* PARAMETER number, GET_TUPLE_ELEMENT, IOTA dimension, */
-                                        /* TOPK k, BATCH_NORM feature, SCAN carries, delta */
-    const struct hlo_literal *literal;
-    struct hlo_ints dims;               /* `dimensions={}`; ALL_TO_ALL: split, concatenate, parts */
-    struct hlo_detail *detail;          /* NULL: all zero. Its maker's until it is added, which */
-                                        /* copies it; then shared and never changed */
-    const struct hlo_place *place;      /* the same; NULL: nothing known */
-    int line, col;                      /* in the file that was read */
+    union {
+        const struct hlo_literal *literal;      /* CONSTANT */
+        int64_t index;                  /* PARAMETER number, GET_TUPLE_ELEMENT, IOTA dimension, */
+    };                                  /* TOPK k, BATCH_NORM feature, SCAN carries, delta */
+    struct hlo_detail *detail;          /* NULL: all zero */
+    const struct hlo_place *place;      /* NULL: nothing known */
 };
 
 struct hlo_computation {
@@ -260,6 +265,13 @@ struct hlo_mesh {                       /* sdy.mesh */
     struct hlo_ints device;             /* none: 0, 1, .. */
 };
 
+/* types, details and literals of a module, each kept once (shared.h) */
+struct hlo_shared_set {
+    struct hlo_shared_entry *entry;
+    size_t count, capacity;
+};
+struct hlo_shared { struct hlo_shared_set type, detail, literal; };
+
 struct hlo_module {
     struct arena *arena;
     const char *name, *file;            /* file: for messages */
@@ -281,6 +293,7 @@ struct hlo_module {
     struct hlo_pairs frontend, other;   /* of the header; other: as written */
     int64_t next_name;                  /* of instructions that our own code adds */
     const char *tables;                 /* FileNames .. StackFrames as written; NULL: none */
+    struct hlo_shared shared;
     struct hlo_module *next;            /* the next module of the same file; NULL: none */
 };
 
@@ -314,6 +327,7 @@ unsigned hlo_opcode_attributes(enum hlo_opcode op);             /* of enum hlo_a
 struct hlo_type hlo_array_type(struct arena *a, enum hlo_element e, int rank, const int64_t *dim);
 struct hlo_type hlo_scalar_type(enum hlo_element e);
 struct hlo_type hlo_tuple_type(struct arena *a, int count, const struct hlo_type *part);
+const struct hlo_type *hlo_new_type(struct arena *a, struct hlo_type t);
 bool hlo_type_equal(const struct hlo_type *a, const struct hlo_type *b);       /* but layouts */
 bool hlo_type_same_dims(const struct hlo_type *a, const struct hlo_type *b);
 bool hlo_type_is_tuple(const struct hlo_type *t);
@@ -337,6 +351,35 @@ static inline const struct hlo_detail *hlo_detail(const struct hlo_instruction *
 struct hlo_detail *hlo_own_detail(struct arena *a, struct hlo_instruction *i);
 /* one of zeros of the block around, for who makes an instruction and adds it there */
 #define HLO_NEW_DETAIL (&(struct hlo_detail){ .target = NULL })
+/* a copy of an instruction's, for as long as the block around lasts */
+#define HLO_COPIED_DETAIL(i) ((struct hlo_detail[1]){ *hlo_detail(i) })
+/*
+ * Names. Those of a file are texts, which live as long as the module; those that our own code gives
+ * are made of opcode and number, "x.add.12", when somebody asks: then the text is good until this
+ * thread has asked for HLO_NAMES others. 0: no name yet, hlo_name gives "".
+ */
+#define HLO_NAMES 32
+#define HLO_IS_NUMBER (UINT64_C(1) << 63)
+static inline uint64_t hlo_label(const char *text) { return (uint64_t)(uintptr_t)text; }
+static inline uint64_t hlo_number_label(int64_t number)
+{
+    return HLO_IS_NUMBER | (uint64_t)number;
+}
+const char *hlo_name(const struct hlo_instruction *i);
+/* the same, in the arena if it must be made */
+const char *hlo_name_in(struct arena *a, const struct hlo_instruction *i);
+/* of a name that is made; -1: it is a text, or none */
+int64_t hlo_name_number(const struct hlo_instruction *i);
+/* the same of a text of that form, too: a file may have it from us */
+int64_t hlo_number_said(const struct hlo_instruction *i);
+/* columns of long lines are the last that can be told */
+static inline uint16_t hlo_column(int col)
+{
+    return (uint16_t)(col < UINT16_MAX ? col : UINT16_MAX);
+}
+/* the address of a type that is a value, for as long as the block around lasts */
+#define HLO_TYPE(value) ((const struct hlo_type[1]){ value })
+extern const struct hlo_place hlo_nowhere;      /* that nothing is known of */
 const struct hlo_place *hlo_place_of(const struct hlo_instruction *i);
 
 /* Of ApproxTopK and PartialReduce of such an array: along which dimension the best are taken; -1: it

@@ -12,8 +12,7 @@ static int64_t first_free_name(const struct hlo_module *m)
 
     for (int c = 0; c < m->computation_count; c++) {
         for (int i = 0; i < m->computation[c].count; i++) {
-            const char *name = m->computation[c].instruction[i].name, *dot = strrchr(name, '.');
-            int64_t number = name[0] == 'x' && name[1] == '.' && dot ? atoll(dot + 1) : -1;
+            int64_t number = hlo_number_said(&m->computation[c].instruction[i]);
 
             if (number >= next)
                 next = number + 1;
@@ -45,8 +44,8 @@ static int rewrite_computation(struct rewriting *w, int computation, struct err 
 
 static int rewrite_called(struct rewriting *w, const struct hlo_instruction *i, struct err *e)
 {
-    for (int k = 0; k < i->computation_count; k++) {
-        if (rewrite_computation(w, i->computation[k], e) != 0)
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++) {
+        if (rewrite_computation(w, hlo_detail(i)->computation[k], e) != 0)
             return -1;
     }
     return 0;
@@ -120,6 +119,7 @@ static void copy_header(const struct hlo_module *old, struct hlo_module *made, s
     made->computation_capacity = made->alias_capacity = made->mesh_capacity = 0;
     made->alias = NULL;
     made->mesh = NULL;
+    made->shared = (struct hlo_shared){.type = {.entry = NULL}};
     made->alias_count = made->mesh_count = 0;
     made->next = NULL;
     for (int i = 0; i < old->alias_count; i++)
@@ -177,7 +177,7 @@ int hlo_inline(struct hlo_builder *b, int computation, const int *operand)
             own = mem_alloc((size_t)from.operand_count * sizeof(*own));
         for (int k = 0; k < from.operand_count; k++)
             own[k] = index[from.operand[k]];
-        from.name = NULL;               /* it may be there more than once */
+        from.label = 0;               /* it may be there more than once */
         index[i] = hlo_copy_instruction(b, &from, own);
         mem_free(own);
     }

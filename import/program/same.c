@@ -98,14 +98,17 @@ static bool same_groups(const struct hlo_groups *a, const struct hlo_groups *b)
 const char *hlo_instruction_differs(const struct hlo_instruction *a,
                                     const struct hlo_instruction *b)
 {
-    const struct { const char *what; bool is_same; } parts[] = {
+    bool is_value = a->op == OPCODE_CONSTANT && b->op == a->op;
+    const struct { const char *what; bool is_same;
+    } parts[] = {
         {"operation", a->op == b->op},
-        {"type", hlo_type_equal(&a->type, &b->type)},
+        {"type", hlo_type_equal(a->type, b->type)},
         {"number of operands", a->operand_count == b->operand_count},
-        {"number of computations", a->computation_count == b->computation_count},
-        {"index", a->index == b->index},
-        {"value", same_literal(a->literal, b->literal)},
-        {"dimensions", same_ints(a->dims, b->dims)},
+        {"number of computations",
+         hlo_detail(a)->computation_count == hlo_detail(b)->computation_count},
+        {"index", is_value || a->index == b->index},
+        {"value", !is_value || same_literal(a->literal, b->literal)},
+        {"dimensions", same_ints(hlo_detail(a)->dims, hlo_detail(b)->dims)},
         {"slice", same_ints(hlo_detail(a)->start, hlo_detail(b)->start) &&
                       same_ints(hlo_detail(a)->limit, hlo_detail(b)->limit) &&
                       same_ints(hlo_detail(a)->stride, hlo_detail(b)->stride)},
@@ -122,13 +125,15 @@ const char *hlo_instruction_differs(const struct hlo_instruction *a,
         {"bits", hlo_detail(a)->exponent_bits == hlo_detail(b)->exponent_bits &&
                      hlo_detail(a)->mantissa_bits == hlo_detail(b)->mantissa_bits},
         {"epsilon", hlo_detail(a)->epsilon == hlo_detail(b)->epsilon},
-        {"triangle", a->is_lower == b->is_lower && a->is_left == b->is_left &&
-                         a->is_unit_diagonal == b->is_unit_diagonal &&
-                         a->transpose == b->transpose},
-        {"transform", a->fft == b->fft},
-        {"generator", a->random == b->random},
-        {"order", a->is_stable == b->is_stable && a->is_largest == b->is_largest &&
-                      a->is_reverse == b->is_reverse},
+        {"triangle", hlo_detail(a)->is_lower == hlo_detail(b)->is_lower &&
+                         hlo_detail(a)->is_left == hlo_detail(b)->is_left &&
+                         hlo_detail(a)->is_unit_diagonal == hlo_detail(b)->is_unit_diagonal &&
+                         hlo_detail(a)->transpose == hlo_detail(b)->transpose},
+        {"transform", hlo_detail(a)->fft == hlo_detail(b)->fft},
+        {"generator", hlo_detail(a)->random == hlo_detail(b)->random},
+        {"order", hlo_detail(a)->is_stable == hlo_detail(b)->is_stable &&
+                      hlo_detail(a)->is_largest == hlo_detail(b)->is_largest &&
+                      hlo_detail(a)->is_reverse == hlo_detail(b)->is_reverse},
         {"groups", same_groups(hlo_detail(a)->groups, hlo_detail(b)->groups)},
         {"target", hlo_detail(a)->target_bytes == hlo_detail(b)->target_bytes &&
                        same_text(hlo_detail(a)->target, hlo_detail(b)->target)},

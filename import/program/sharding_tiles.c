@@ -202,17 +202,16 @@ static int step(struct hlo_builder *b, int x, const char *target, const struct h
 {
     struct hlo_instruction i = {
         .op = OPCODE_CUSTOM_CALL,
-        .type = *type,
+        .type = type,
         .operand_count = 1,
         .operand = &x,
+        .place = b->place,
+        .line = b->line,
+        .col = hlo_column(b->col),
         .detail = &(struct hlo_detail){.target = target,
                                        .target_bytes = strlen(target),
                                        .sharding_count = 1,
-                                       .sharding = arena_copy(b->module->arena, s, 1, sizeof(*s))},
-        .place = b->place,
-        .line = b->line,
-        .col = b->col,
-    };
+                                       .sharding = arena_copy(b->module->arena, s, 1, sizeof(*s))}};
 
     return hlo_add(b->module, b->computation, &i);
 }

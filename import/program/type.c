@@ -44,6 +44,11 @@ bool hlo_type_same_dims(const struct hlo_type *a, const struct hlo_type *b)
     return true;
 }
 
+const struct hlo_type *hlo_new_type(struct arena *a, struct hlo_type t)
+{
+    return arena_copy(a, &t, 1, sizeof(t));
+}
+
 bool hlo_type_equal(const struct hlo_type *a, const struct hlo_type *b)
 {
     if (a->element != b->element || a->part_count != b->part_count || !hlo_type_same_dims(a, b))

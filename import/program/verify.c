@@ -21,7 +21,7 @@ struct verifier {
 #define FAIL_COMPUTATION(v, ...) \
     err_at((v)->err, (v)->m->file, (v)->c->line, (v)->c->col, __VA_ARGS__)
 
-static const char *name_of(const struct verifier *v) { return v->i->name ? v->i->name : "?"; }
+static const char *name_of(const struct verifier *v) { return v->i->label ? hlo_name(v->i) : "?"; }
 
 static int check_layout(struct verifier *v, const struct hlo_type *t)
 {
@@ -71,9 +71,11 @@ static int check_references(struct verifier *v, int index)
         if (i->operand[n] < 0 || i->operand[n] >= index)
             return FAIL(v, "%.80s: operand %d does not stand before it", name_of(v), n);
     }
-    for (int n = 0; n < i->computation_count; n++) {
-        if (i->computation[n] < 0 || i->computation[n] >= v->m->computation_count)
-            return FAIL(v, "%.80s: there is no computation %d", name_of(v), i->computation[n]);
+    for (int n = 0; n < hlo_detail(i)->computation_count; n++) {
+        if (hlo_detail(i)->computation[n] < 0 ||
+            hlo_detail(i)->computation[n] >= v->m->computation_count)
+            return FAIL(v, "%.80s: there is no computation %d", name_of(v),
+                        hlo_detail(i)->computation[n]);
     }
     for (int n = 0; n < hlo_detail(i)->control.count; n++) {
         if (hlo_detail(i)->control.item[n] < 0 || hlo_detail(i)->control.item[n] >= v->c->count)
@@ -130,16 +132,16 @@ static int check_result(struct verifier *v)
 
     if (hlo_infer_type(v->m, v->c, v->i, &v->arena, &made, v->err))
         return -1;
-    if (hlo_types_agree(v->m, &v->i->type, &made))
+    if (hlo_types_agree(v->m, v->i->type, &made))
         return 0;
     return FAIL(v, "%.80s (%s): its type is %s, but what it is made of gives %s", name_of(v),
-                hlo_opcode_name(v->i->op), hlo_type_print(&v->i->type, is, sizeof(is)),
+                hlo_opcode_name(v->i->op), hlo_type_print(v->i->type, is, sizeof(is)),
                 hlo_type_print(&made, gives, sizeof(gives)));
 }
 
 static int check_sharding(struct verifier *v)
 {
-    int leaves = hlo_type_leaves(&v->i->type);
+    int leaves = hlo_type_leaves(v->i->type);
 
     if (hlo_detail(v->i)->sharding_count <= 1 || hlo_detail(v->i)->sharding_count == leaves)
         return 0;
@@ -147,12 +149,21 @@ static int check_sharding(struct verifier *v)
                 hlo_detail(v->i)->sharding_count, leaves);
 }
 
+struct numbered { int64_t number; int at; };  /* a made name, and whose it is */
+
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* the first name that stands twice, NULL: none does; sorts them */
+static int compare_numbers(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* the first text that stands twice, NULL: none does; sorts them */
 static const char *find_twice(const char **name, int count)
 {
     qsort(name, (size_t)count, sizeof(*name), compare_names);
@@ -163,16 +174,48 @@ static const char *find_twice(const char **name, int count)
     return NULL;
 }
 
+/* Made names differ by their numbers; a text may be what a number is made to. */
+static const char *find_number_twice(const struct hlo_computation *c, struct numbered *made,
+                                     int count)
+{
+    qsort(made, (size_t)count, sizeof(*made), compare_numbers);
+    for (int n = 1; n < count; n++) {
+        if (made[n - 1].number == made[n].number &&
+            c->instruction[made[n - 1].at].op == c->instruction[made[n].at].op)
+            return hlo_name(&c->instruction[made[n].at]);
+    }
+    for (int n = 0; n < c->count && count; n++) {
+        struct numbered key = {hlo_number_said(&c->instruction[n]), n}, *found;
+
+        if (key.number < 0 || hlo_name_number(&c->instruction[n]) >= 0)
+            continue;
+        found = bsearch(&key, made, (size_t)count, sizeof(key), compare_numbers);
+        if (found && strcmp(hlo_name(&c->instruction[n]),
+                            hlo_name(&c->instruction[found->at])) == 0)
+            return hlo_name(&c->instruction[n]);
+    }
+    return NULL;
+}
+
 static int check_names(struct verifier *v)
 {
-    const char **name = mem_alloc((size_t)v->c->count * sizeof(*name)), *twice;
+    size_t count = (size_t)v->c->count;
+    const char **name = mem_alloc(count * sizeof(*name)), *twice;
+    struct numbered *made = mem_alloc(count * sizeof(*made));
+    int names = 0, numbers = 0;
 
     for (int n = 0; n < v->c->count; n++) {
-        name[n] = v->c->instruction[n].name;
-        if (!name[n])
-            name[n] = "";
+        const struct hlo_instruction *i = &v->c->instruction[n];
+
+        if (hlo_name_number(i) >= 0)
+            made[numbers++] = (struct numbered){hlo_name_number(i), n};
+        else
+            name[names++] = hlo_name(i);
     }
-    twice = find_twice(name, v->c->count);
+    twice = find_twice(name, names);
+    if (!twice)
+        twice = find_number_twice(v->c, made, numbers);
+    mem_free(made);
     mem_free(name);
     return twice ? FAIL_COMPUTATION(v, "%.80s: \"%.80s\" is the name of two instructions",
                                     v->c->name, twice)
@@ -206,7 +249,7 @@ static int check_frame(struct verifier *v)
         return FAIL_COMPUTATION(v, "%.80s has no result", v->c->name);
     for (int n = 0; n < v->c->count; n++) {
         v->i = &v->c->instruction[n];
-        if (check_references(v, n) || check_type(v, &v->i->type, 0) || check_parts(v)
+        if (check_references(v, n) || check_type(v, v->i->type, 0) || check_parts(v)
             || check_groups(v) || check_sharding(v))
             return -1;
     }
@@ -238,8 +281,8 @@ static int check_aliases(struct verifier *v)
         bool is_there = a->parameter >= 0 && a->parameter < v->c->parameter_count;
 
         if (!is_there
-            || !follow(&v->c->instruction[v->c->parameter[a->parameter]].type, a->parameter_path)
-            || !follow(&v->c->instruction[v->c->root].type, a->output))
+            || !follow(v->c->instruction[v->c->parameter[a->parameter]].type, a->parameter_path)
+            || !follow(v->c->instruction[v->c->root].type, a->output))
             return FAIL_COMPUTATION(v, "input_output_alias %d is of a parameter %" PRId64
                                     " or a result that %.80s has not", n, a->parameter,
                                     v->c->name);
@@ -263,9 +306,9 @@ static int check_entry_layout(struct verifier *v)
         const struct hlo_type *said = is_result ? m->entry_result : &m->entry_parameter[p];
 
         v->i = &v->c->instruction[at];
-        if (!hlo_types_agree(m, &v->i->type, said))
+        if (!hlo_types_agree(m, v->i->type, said))
             return FAIL(v, "%.80s is %s, but entry_computation_layout says %s", name_of(v),
-                        hlo_type_print(&v->i->type, is, sizeof(is)),
+                        hlo_type_print(v->i->type, is, sizeof(is)),
                         hlo_type_print(said, says, sizeof(says)));
     }
     return 0;

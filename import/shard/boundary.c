@@ -99,7 +99,7 @@ int shard_settle_boundary(struct shard_state *s)
             bool is_asked = p->is_fixed[l] && !p->open[l];      /* in the caller's own words */
 
             p->lay[l] = settled(&s->mesh, is_asked ? &any : &named, &p->lay[l],
-                                hlo_type_leaf(&c->instruction[i].type, l));
+                                hlo_type_leaf(c->instruction[i].type, l));
         }
     }
     return 0;

@@ -19,10 +19,10 @@ static bool is_collective(enum hlo_opcode op)
 
 static int64_t bytes_of(const struct hlo_computation *c, const struct hlo_instruction *n)
 {
-    size_t in = 0, out = hlo_type_bytes(&n->type);
+    size_t in = 0, out = hlo_type_bytes(n->type);
 
     for (int k = 0; k < n->operand_count; k++)
-        in += hlo_type_bytes(&c->instruction[n->operand[k]].type);
+        in += hlo_type_bytes(c->instruction[n->operand[k]].type);
     return (int64_t)(in > out ? in : out);
 }
 

@@ -15,7 +15,8 @@ int shard_s32(struct shard_emitter *e, int64_t value)
 
 static int partition_id(struct shard_emitter *e)
 {
-    struct hlo_instruction id = {.op = OPCODE_PARTITION_ID, .type = hlo_scalar_type(ELEMENT_U32),
+    struct hlo_instruction id = {.op = OPCODE_PARTITION_ID,
+                                 .type = HLO_TYPE(hlo_scalar_type(ELEMENT_U32)),
                                  .place = e->b->place};
 
     return hlo_convert(e->b, hlo_add(e->b->module, e->b->computation, &id), ELEMENT_S32);
@@ -186,7 +187,7 @@ static int add_collective(struct shard_emitter *e, struct hlo_instruction i, int
     i.operand = &x;
     i.place = e->b->place;
     i.line = e->b->line;
-    i.col = e->b->col;
+    i.col = hlo_column(e->b->col);
     return hlo_add(e->b->module, e->b->computation, &i);
 }
 
@@ -196,10 +197,10 @@ int shard_all_gather(struct shard_emitter *e, int x, int dim, const struct shard
 
     return add_collective(
         e,
-        (struct hlo_instruction){.op = OPCODE_ALL_GATHER,
-                                 .detail = &(struct hlo_detail){.groups = groups_of(e, axes, true)},
-                                 .dims = {1, &d},
-                                 .type = with_dim(e, x, dim, shard_axes_size(e->mesh, axes), 1)},
+        (struct hlo_instruction){
+            .op = OPCODE_ALL_GATHER,
+            .type = HLO_TYPE(with_dim(e, x, dim, shard_axes_size(e->mesh, axes), 1)),
+            .detail = &(struct hlo_detail){.dims = {1, &d}, .groups = groups_of(e, axes, true)}},
         x);
 }
 
@@ -208,14 +209,14 @@ int shard_all_reduce(struct shard_emitter *e, int x, const struct shard_axes *ax
     struct hlo_type t = *hlo_type_of(e->b, x);
 
     t.layout = NULL;
-    return add_collective(
-        e,
-        (struct hlo_instruction){.op = OPCODE_ALL_REDUCE,
-                                 .detail = &(struct hlo_detail){.groups = groups_of(e, axes, true)},
-                                 .type = t,
-                                 .computation_count = 1,
-                                 .computation = &computation},
-        x);
+    return add_collective(e,
+                          (struct hlo_instruction){
+                              .op = OPCODE_ALL_REDUCE,
+                              .type = &t,
+                              .detail = &(struct hlo_detail){.computation_count = 1,
+                                                             .computation = &computation,
+                                                             .groups = groups_of(e, axes, true)}},
+                          x);
 }
 
 int shard_reduce_scatter(struct shard_emitter *e, int x, int dim, const struct shard_axes *axes,
@@ -225,12 +226,13 @@ int shard_reduce_scatter(struct shard_emitter *e, int x, int dim, const struct s
 
     return add_collective(
         e,
-        (struct hlo_instruction){.op = OPCODE_REDUCE_SCATTER,
-                                 .detail = &(struct hlo_detail){.groups = groups_of(e, axes, true)},
-                                 .dims = {1, &d},
-                                 .computation_count = 1,
-                                 .computation = &computation,
-                                 .type = with_dim(e, x, dim, 1, shard_axes_size(e->mesh, axes))},
+        (struct hlo_instruction){
+            .op = OPCODE_REDUCE_SCATTER,
+            .type = HLO_TYPE(with_dim(e, x, dim, 1, shard_axes_size(e->mesh, axes))),
+            .detail = &(struct hlo_detail){.dims = {1, &d},
+                                           .computation_count = 1,
+                                           .computation = &computation,
+                                           .groups = groups_of(e, axes, true)}},
         x);
 }
 
@@ -243,13 +245,13 @@ int shard_all_to_all(struct shard_emitter *e, int x, int split, int joined,
 
     dim[joined] *= parts;
     t.dim = dim;
-    return add_collective(e,
-                          (struct hlo_instruction){
-                              .op = OPCODE_ALL_TO_ALL,
-                              .detail = &(struct hlo_detail){.groups = groups_of(e, axes, false)},
-                              .dims = {3, dims},
-                              .type = t},
-                          x);
+    return add_collective(
+        e,
+        (struct hlo_instruction){
+            .op = OPCODE_ALL_TO_ALL,
+            .type = &t,
+            .detail = &(struct hlo_detail){.dims = {3, dims}, .groups = groups_of(e, axes, false)}},
+        x);
 }
 
 /* which of all parts of an array device `number` has */
@@ -301,8 +303,8 @@ static int add_permute(struct shard_emitter *e, int x, const int64_t *pair, int6
     *g = (struct hlo_groups){.pair = {(int)(2 * count), pair}, .channel_id = e->channel++};
     return add_collective(e,
                           (struct hlo_instruction){.op = OPCODE_COLLECTIVE_PERMUTE,
-                                                   .detail = &(struct hlo_detail){.groups = g},
-                                                   .type = with_dim(e, x, 0, 1, 1)},
+                                                   .type = HLO_TYPE(with_dim(e, x, 0, 1, 1)),
+                                                   .detail = &(struct hlo_detail){.groups = g}},
                           x);
 }
 

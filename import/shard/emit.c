@@ -12,7 +12,7 @@ static const struct shard_place *operand_place(const struct shard_emitter *e,
 static const struct hlo_type *operand_type(const struct shard_emitter *e,
                                            const struct hlo_instruction *n, int k)
 {
-    return &e->s->module->computation[e->computation].instruction[n->operand[k]].type;
+    return e->s->module->computation[e->computation].instruction[n->operand[k]].type;
 }
 
 static int copy_as(struct shard_emitter *e, const struct hlo_instruction *n,
@@ -20,7 +20,7 @@ static int copy_as(struct shard_emitter *e, const struct hlo_instruction *n,
 {
     struct hlo_instruction i = *n;
 
-    i.type = *type;
+    i.type = type;
     if (!shard_keeps_sharding(n))
         hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     return hlo_copy_instruction(e->b, &i, operand);
@@ -29,7 +29,7 @@ static int copy_as(struct shard_emitter *e, const struct hlo_instruction *n,
 static struct hlo_type part_of(struct shard_emitter *e, const struct hlo_instruction *n,
                                const struct shard_lay *lay)
 {
-    return shard_local_tuple(e->mesh, lay, &n->type, e->b->module->arena);
+    return shard_local_tuple(e->mesh, lay, n->type, e->b->module->arena);
 }
 
 /* how each leaf lies, for who looks at the program's parameters and results */
@@ -41,7 +41,7 @@ static void note_lays(struct shard_emitter *e, int made, const struct hlo_instru
     struct hlo_instruction *to = &e->b->module->computation[e->b->computation].instruction[made];
 
     for (int l = 0; l < p->leaves; l++)
-        s[l] = shard_lay_write(e->mesh, &p->lay[l], hlo_type_leaf(&n->type, l)->rank, a);
+        s[l] = shard_lay_write(e->mesh, &p->lay[l], hlo_type_leaf(n->type, l)->rank, a);
     hlo_own_detail(a, to)->sharding = s;
     to->detail->sharding_count = p->leaves;
 }
@@ -71,9 +71,9 @@ static int emit_constant(struct shard_emitter *e, const struct hlo_instruction *
     struct hlo_type t;
 
     if (!p->lay[0].count)
-        return copy_as(e, n, &n->type, NULL);
+        return copy_as(e, n, n->type, NULL);
     if (!n->literal->is_splat)
-        return shard_move(e, copy_as(e, n, &n->type, NULL), &n->type, &whole, &p->lay[0]);
+        return shard_move(e, copy_as(e, n, n->type, NULL), n->type, &whole, &p->lay[0]);
     t = part_of(e, n, p->lay);
     t.layout = NULL;
     l = arena_copy(e->b->module->arena, n->literal, 1, sizeof(*l));
@@ -92,7 +92,7 @@ static int emit_iota(struct shard_emitter *e, const struct hlo_instruction *n,
     t.layout = NULL;
     if (!axes.count)
         return copy_as(e, n, &t, NULL);
-    offset = hlo_convert(e->b, shard_offset_of(e, &axes, n->type.dim[n->index]), t.element);
+    offset = hlo_convert(e->b, shard_offset_of(e, &axes, n->type->dim[n->index]), t.element);
     made = hlo_iota(e->b, &t, (int)n->index);
     return hlo_binary(e->b, OPCODE_ADD, made, hlo_splat(e->b, offset, &t));
 }
@@ -122,7 +122,7 @@ static int emit_element(struct shard_emitter *e, const struct hlo_instruction *n
 {
     int first = shard_first_leaf(operand_type(e, n, 0), (int)n->index);
 
-    return shard_move_value(e, shard_element(e, operand[0], (int)n->index), &n->type,
+    return shard_move_value(e, shard_element(e, operand[0], (int)n->index), n->type,
                             operand_place(e, n, 0)->lay + first, p->lay);
 }
 
@@ -135,7 +135,7 @@ static int emit_control(struct shard_emitter *e, const struct hlo_instruction *n
     struct hlo_type t = part_of(e, n, p->lay);
 
     for (int k = 0; k < n->operand_count; k++) {
-        int called = n->computation[n->op == OPCODE_WHILE ? 0 : k ? k - 1 : 0];
+        int called = hlo_detail(n)->computation[n->op == OPCODE_WHILE ? 0 : k ? k - 1 : 0];
         const struct shard_place *to =
             shard_place_of(e->s, called, m->computation[called].parameter[0]);
 
@@ -153,7 +153,7 @@ static int emit_through(struct shard_emitter *e, const struct hlo_instruction *n
     const struct shard_lay *from = operand_place(e, n, 0)->lay;
     struct hlo_type t = part_of(e, n, from);
 
-    return shard_move_value(e, copy_as(e, n, &t, operand), &n->type, from, p->lay);
+    return shard_move_value(e, copy_as(e, n, &t, operand), n->type, from, p->lay);
 }
 
 /* no rule: all operands whole, so is the result */
@@ -172,7 +172,7 @@ static int emit_whole(struct shard_emitter *e, const struct hlo_instruction *n,
     for (int k = 0; k < n->operand_count; k++)
         own[k] = shard_move_value(e, operand[k], operand_type(e, n, k), operand_place(e, n, k)->lay,
                                   uncut);
-    made = shard_move_value(e, copy_as(e, n, &n->type, own), &n->type, uncut, p->lay);
+    made = shard_move_value(e, copy_as(e, n, n->type, own), n->type, uncut, p->lay);
     mem_free(uncut);
     return made;
 }
@@ -210,7 +210,7 @@ static int check_region(struct shard_emitter *e, const struct hlo_instruction *n
     if (!hlo_type_is_tuple(&part) && hlo_type_equal(&part, local))
         return 0;
     return err_at(e->s->err, e->s->module->file ? e->s->module->file : "", n->line, n->col,
-                  "%s: %s in a manual region is no part of %s", n->name,
+                  "%s: %s in a manual region is no part of %s", hlo_name(n),
                   hlo_type_print(local, a, sizeof(a)), hlo_type_print(whole_type, b, sizeof(b)));
 }
 
@@ -221,7 +221,7 @@ static int emit_enter(struct shard_emitter *e, const struct hlo_instruction *n,
     const struct hlo_type *t = operand_type(e, n, 0);
     struct shard_lay by_hand = join(&from->lay[0], p->manual & ~from->manual, &whole), lay;
 
-    if (check_region(e, n, &n->type, t, &by_hand))
+    if (check_region(e, n, n->type, t, &by_hand))
         return -1;
     lay = join(&from->lay[0], p->manual & ~from->manual, &p->lay[0]);
     return shard_move(e, operand[0], t, &from->lay[0], &lay);
@@ -235,12 +235,12 @@ static int emit_leave(struct shard_emitter *e, const struct hlo_instruction *n,
     struct shard_lay said = {0}, by_hand, lay;
 
     if (hlo_detail(n)->sharding_count)
-        shard_lay_read(e->mesh, &hlo_detail(n)->sharding[0], n->type.rank, &said, &ignored);
+        shard_lay_read(e->mesh, &hlo_detail(n)->sharding[0], n->type->rank, &said, &ignored);
     by_hand = join(&said, manual, &whole);
-    if (check_region(e, n, operand_type(e, n, 0), &n->type, &by_hand))
+    if (check_region(e, n, operand_type(e, n, 0), n->type, &by_hand))
         return -1;
     lay = join(&said, manual, &from->lay[0]);
-    return shard_move(e, operand[0], &n->type, &lay, &p->lay[0]);
+    return shard_move(e, operand[0], n->type, &lay, &p->lay[0]);
 }
 
 /* ----- */
@@ -263,8 +263,8 @@ static int emit_instruction(struct shard_emitter *e, const struct hlo_instructio
         return emit_parameter(e, n, p);
     if (n->op == OPCODE_CONSTANT && p->leaves == 1 && n->literal)
         return emit_constant(e, n, p);
-    if (n->op == OPCODE_IOTA && (hlo_element_is_integer(n->type.element) ||
-                                 hlo_element_is_float(n->type.element)))
+    if (n->op == OPCODE_IOTA && (hlo_element_is_integer(n->type->element) ||
+                                 hlo_element_is_float(n->type->element)))
         return emit_iota(e, n, p);
     if (shard_is_structure(n->op))
         return emit_structure(e, n, p, operand);

@@ -108,7 +108,7 @@ static int over_slices(struct shard_emitter *e, const struct shard_cutting *c, i
 
 static int copy_with(struct shard_emitter *e, struct shard_cutting *c, struct hlo_instruction *i)
 {
-    i->type = c->type;
+    i->type = &c->type;
     hlo_own_detail(e->b->module->arena, i)->sharding_count = 0;
     return hlo_copy_instruction(e->b, i, c->operand);
 }

@@ -57,7 +57,7 @@ static int emit_plain(struct shard_emitter *e, struct shard_cutting *c)
 {
     struct hlo_instruction i = *c->n;
 
-    i.type = c->type;
+    i.type = &c->type;
     if (!shard_keeps_sharding(&i))
         hlo_own_detail(e->b->module->arena, &i)->sharding_count = 0;
     cut_attributes(e, c, &i);
@@ -146,7 +146,7 @@ static struct shard_axes sum_axes(const struct shard_cutting *c)
 static int sum_computation(struct shard_emitter *e, const struct shard_cutting *c, int x)
 {
     if (c->n->op == OPCODE_REDUCE)
-        return c->n->computation[0];
+        return hlo_detail(c->n)->computation[0];
     return hlo_scalar_computation(e->b->module, c->rule->sum, hlo_type_of(e->b, x)->element);
 }
 
@@ -214,11 +214,11 @@ static int finish(struct shard_emitter *e, const struct shard_cutting *c,
         const struct hlo_type *t = c->rule->tensor[count + l].type;
         struct shard_lay now = shard_rule_lay(c->rule, count + l, c->of_factor);
 
-        part[l] = hlo_type_is_tuple(&c->n->type) ? hlo_tuple_element(e->b, x, l) : x;
+        part[l] = hlo_type_is_tuple(c->n->type) ? hlo_tuple_element(e->b, x, l) : x;
         part[l] = add_up(e, c, part[l], t, &now, &place->lay[l]);
         part[l] = shard_move(e, part[l], t, &now, &place->lay[l]);
     }
-    return hlo_type_is_tuple(&c->n->type) ? hlo_tuple(e->b, leaves, part) : part[0];
+    return hlo_type_is_tuple(c->n->type) ? hlo_tuple(e->b, leaves, part) : part[0];
 }
 
 /* what each device has made of its part, all of them in a new first dimension */
@@ -241,14 +241,15 @@ static int fold_parts(struct shard_emitter *e, struct shard_cutting *c,
     int64_t first = 0;
 
     for (int k = 0; k < arrays; k++) {
-        int part = hlo_type_is_tuple(&c->n->type) ? hlo_tuple_element(e->b, x, k) : x;
+        int part = hlo_type_is_tuple(c->n->type) ? hlo_tuple_element(e->b, x, k) : x;
 
         c->operand[k] = gather_parts(e, part, &axes);
     }
-    again.type = c->type;
-    again.name = NULL;
-    again.dims = (struct hlo_ints){1, &first};
-    hlo_own_detail(e->b->module->arena, &again)->sharding_count = 0;
+    again.type = &c->type;
+    again.label = 0;
+    again.detail = HLO_COPIED_DETAIL(&again);
+    again.detail->dims = (struct hlo_ints){1, &first};
+    again.detail->sharding_count = 0;
     c->is_summed = true;
     return finish(e, c, place, hlo_copy_instruction(e->b, &again, c->operand));
 }
@@ -271,7 +272,7 @@ static int emit_reduce(struct shard_emitter *e, struct shard_cutting *c,
             &e->b->module->computation[e->b->computation].instruction[c->operand[1]];
 
         if (i->literal->data && !memcmp(i->literal->data, identity->literal->data,
-                                        hlo_element_bytes(i->type.element)))
+                                        hlo_element_bytes(i->type->element)))
             return x;
     }
     return hlo_binary(e->b, c->rule->sum, x, splat_as(e, init, x));
@@ -286,7 +287,7 @@ static struct hlo_type part_type(struct shard_emitter *e, const struct shard_cut
 
     for (int l = 0; l < leaves; l++)
         lay[l] = shard_rule_lay(c->rule, c->rule->operand_count + l, c->of_factor);
-    t = shard_local_tuple(e->mesh, lay, &c->n->type, e->b->module->arena);
+    t = shard_local_tuple(e->mesh, lay, c->n->type, e->b->module->arena);
     mem_free(lay);
     return t;
 }

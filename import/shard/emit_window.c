@@ -112,7 +112,7 @@ static int fetch_piece(struct shard_emitter *e, const struct shard_cutting *c, i
 {
     const struct hlo_type *type = c->rule->tensor[t].type;
     struct shard_window w = {.step = 1, .offset = -offset, .reach = 1, .base = 1};
-    struct shard_range r = shard_range_of(&w, type->dim[dim], c->n->type.dim[dim],
+    struct shard_range r = shard_range_of(&w, type->dim[dim], c->n->type->dim[dim],
                                           shard_axes_size(e->mesh, axes));
 
     return shard_fetch(e, c->operand[t], dim, axes, &r, !window_at(c, t, dim), -1);
@@ -120,7 +120,7 @@ static int fetch_piece(struct shard_emitter *e, const struct shard_cutting *c, i
 
 static int emit_concatenate(struct shard_emitter *e, const struct shard_cutting *c)
 {
-    int dim = (int)c->n->dims.item[0], made = -1, index = -1;
+    int dim = (int)hlo_detail(c->n)->dims.item[0], made = -1, index = -1;
     int factor = c->rule->tensor[c->rule->operand_count].dim[dim].factor[0];
     const struct shard_axes *axes = &c->of_factor[factor];
     struct hlo_type at = c->type;
@@ -138,7 +138,7 @@ static int emit_concatenate(struct shard_emitter *e, const struct shard_cutting 
             if (index < 0) {
                 index = hlo_iota(e->b, &at, dim);
                 index = hlo_binary(e->b, OPCODE_ADD, index,
-                                   hlo_splat(e->b, shard_offset_of(e, axes, c->n->type.dim[dim]),
+                                   hlo_splat(e->b, shard_offset_of(e, axes, c->n->type->dim[dim]),
                                              &bound));
             }
             made = hlo_select(e->b, hlo_compare(e->b, HLO_LT, index,

@@ -35,14 +35,14 @@ static void make_places(struct shard_state *s, int computation)
         struct shard_place *p = &to->place[i];
         const struct hlo_instruction *n = &c->instruction[i];
 
-        p->leaves = hlo_type_leaves(&n->type);
+        p->leaves = hlo_type_leaves(n->type);
         p->lay = arena_array(s->arena, (size_t)p->leaves, sizeof(*p->lay));
         p->is_fixed = arena_array(s->arena, (size_t)p->leaves, sizeof(*p->is_fixed));
         p->open = arena_array(s->arena, (size_t)p->leaves, sizeof(*p->open));
         p->rule = shard_rule_make(s->module, c, n, s->arena);
         if (n->op == OPCODE_WHILE || n->op == OPCODE_CONDITIONAL)
-            for (int k = 0; k < n->computation_count; k++)
-                make_places(s, n->computation[k]);
+            for (int k = 0; k < hlo_detail(n)->computation_count; k++)
+                make_places(s, hlo_detail(n)->computation[k]);
     }
 }
 
@@ -54,7 +54,7 @@ static uint32_t entered_axes(const struct shard_state *s, const struct hlo_instr
     uint32_t manual = 0;
 
     if (hlo_detail(n)->sharding_count)
-        shard_lay_read(&s->mesh, &hlo_detail(n)->sharding[0], n->type.rank, &lay, &manual);
+        shard_lay_read(&s->mesh, &hlo_detail(n)->sharding[0], n->type->rank, &lay, &manual);
     return manual;
 }
 
@@ -90,8 +90,8 @@ static void spread_manual(struct shard_state *s, int computation, uint32_t aroun
             p->manual |= entered_axes(s, n);
         else if (is_call_of(n, "SPMDShardToFullShape"))
             p->manual = left_axes(s, c, n, p->manual, around);
-        for (int k = 0; shard_is_structure(n->op) && k < n->computation_count; k++)
-            spread_manual(s, n->computation[k], p->manual);
+        for (int k = 0; shard_is_structure(n->op) && k < hlo_detail(n)->computation_count; k++)
+            spread_manual(s, hlo_detail(n)->computation[k], p->manual);
     }
 }
 
@@ -142,7 +142,7 @@ static void trim(const struct shard_state *s, const struct hlo_type *t, struct s
 static void note_leaf(struct shard_state *s, struct shard_place *p, int leaf,
                       const struct hlo_instruction *n, const struct hlo_sharding *said)
 {
-    const struct hlo_type *t = hlo_type_leaf(&n->type, leaf);
+    const struct hlo_type *t = hlo_type_leaf(n->type, leaf);
     struct shard_lay lay;
     uint32_t manual;
 

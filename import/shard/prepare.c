@@ -50,17 +50,17 @@ static int step(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_i
     const char *axes = value_of(&hlo_detail(from)->frontend, "xla.sdy.manual_axes");
     const struct hlo_sharding *cut;
     int *made = arena_array(b->module->arena, (size_t)from->operand_count, sizeof(*made)), count;
-    bool is_tuple = hlo_type_is_tuple(&from->type);
+    bool is_tuple = hlo_type_is_tuple(from->type);
 
     if (!cuts || !axes)
-        return err_set(r->err, "custom call %s lacks shardings or manual axes", from->name);
+        return err_set(r->err, "custom call %s lacks shardings or manual axes", hlo_name(from));
     if (parse_value(b->module, cuts, &count, &cut, r->err))
         return -1;
-    if (count != from->operand_count || hlo_type_leaves(&from->type) != count)
-        return err_set(r->err, "custom call %s has %d operands and %d shardings", from->name,
+    if (count != from->operand_count || hlo_type_leaves(from->type) != count)
+        return err_set(r->err, "custom call %s has %d operands and %d shardings", hlo_name(from),
                        from->operand_count, count);
     for (int k = 0; k < count; k++) {
-        const struct hlo_type *to = hlo_type_leaf(&from->type, k);
+        const struct hlo_type *to = hlo_type_leaf(from->type, k);
         struct hlo_sharding *manual = arena_alloc(b->module->arena, sizeof(*manual));
 
         if (read_manual(b->module, cuts, axes, to->rank, manual, r->err))
@@ -99,7 +99,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     int made;
 
     if (from->op == OPCODE_CALL || from->op == OPCODE_FUSION)
-        return hlo_inline(b, from->computation[0], operand);
+        return hlo_inline(b, hlo_detail(from)->computation[0], operand);
     if (!strncmp(target, "local_", 6))
         target += 6;
     if (strcmp(target, "xla.sdy.GlobalToLocalShape") &&
@@ -148,12 +148,12 @@ static void own_computations(struct hlo_module *m, int computation, struct ownin
 {
     for (int i = 0; i < m->computation[computation].count; i++) {
         const struct hlo_instruction *n = &m->computation[computation].instruction[i];
-        int count = n->computation_count;
+        int count = hlo_detail(n)->computation_count;
         int *own;
 
         if (!is_control(n->op))
             continue;
-        own = arena_copy(m->arena, n->computation, (size_t)count, sizeof(*own));
+        own = arena_copy(m->arena, hlo_detail(n)->computation, (size_t)count, sizeof(*own));
         for (int k = 0; k < count; k++) {
             if (meet(o, own[k])) {
                 own[k] = copy_computation(m, own[k]);
@@ -161,7 +161,7 @@ static void own_computations(struct hlo_module *m, int computation, struct ownin
             }
             own_computations(m, own[k], o);
         }
-        m->computation[computation].instruction[i].computation = own;
+        hlo_own_detail(m->arena, &m->computation[computation].instruction[i])->computation = own;
     }
 }
 
@@ -184,11 +184,11 @@ static void own_root(struct hlo_module *m, int computation)
 
     if (root.op == OPCODE_TUPLE && !is_used(c, c->root))
         return;
-    if (hlo_type_is_tuple(&root.type)) {
-        part = arena_array(m->arena, (size_t)root.type.part_count, sizeof(*part));
-        for (int k = 0; k < root.type.part_count; k++)
+    if (hlo_type_is_tuple(root.type)) {
+        part = arena_array(m->arena, (size_t)root.type->part_count, sizeof(*part));
+        for (int k = 0; k < root.type->part_count; k++)
             part[k] = hlo_tuple_element(&b, from, k);
-        made = hlo_tuple(&b, root.type.part_count, part);
+        made = hlo_tuple(&b, root.type->part_count, part);
     } else {
         made = hlo_unary(&b, OPCODE_COPY, from);
     }

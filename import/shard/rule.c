@@ -82,7 +82,7 @@ static void pass_where(struct shard_made *m, is_free_dim *is_free)
 static bool always(const struct shard_made *m, int dim) { (void)m; (void)dim; return true; }
 static bool is_not_listed(const struct shard_made *m, int dim)
 {
-    return !stands_in(m->i->dims, dim);
+    return !stands_in(hlo_detail(m->i)->dims, dim);
 }
 static bool is_same_size(const struct shard_made *m, int dim)
 {
@@ -113,7 +113,8 @@ static bool is_before_last(const struct shard_made *m, int dim)
 }
 static bool is_not_exchanged(const struct shard_made *m, int dim)
 {
-    return m->i->dims.count < 2 || (m->i->dims.item[0] != dim && m->i->dims.item[1] != dim);
+    return hlo_detail(m->i)->dims.count < 2 ||
+           (hlo_detail(m->i)->dims.item[0] != dim && hlo_detail(m->i)->dims.item[1] != dim);
 }
 
 static void elementwise(struct shard_made *m) { m->rule->is_plain = true; pass_where(m, always); }
@@ -137,7 +138,7 @@ static void one_by_one(struct shard_made *m)
         for (int d = 0; d < to->rank && from->rank == to->rank; d++) {
             int f;
 
-            if (from->dim[d] != to->dim[d] || stands_in(m->i->dims, d))
+            if (from->dim[d] != to->dim[d] || stands_in(hlo_detail(m->i)->dims, d))
                 continue;
             f = shard_add_factor(r, to->dim[d]);
             shard_tie(r, k, d, f);
@@ -216,7 +217,7 @@ bool shard_is_structure(enum hlo_opcode op)
 static bool add_tensors(struct shard_rule *r, const struct hlo_computation *c,
                         const struct hlo_instruction *i)
 {
-    int leaves = hlo_type_leaves(&i->type);
+    int leaves = hlo_type_leaves(i->type);
 
     r->operand_count = i->operand_count;
     r->tensor_count = i->operand_count + leaves;
@@ -224,8 +225,8 @@ static bool add_tensors(struct shard_rule *r, const struct hlo_computation *c,
     for (int t = 0; t < r->tensor_count; t++) {
         struct shard_tensor *to = &r->tensor[t];
 
-        to->type = t < i->operand_count ? &c->instruction[i->operand[t]].type :
-                                          hlo_type_leaf(&i->type, t - i->operand_count);
+        to->type = t < i->operand_count ? c->instruction[i->operand[t]].type :
+                                          hlo_type_leaf(i->type, t - i->operand_count);
         if (hlo_type_is_tuple(to->type) || hlo_type_is_dynamic(to->type))
             return false;
         to->dim = arena_array(r->arena, (size_t)to->type->rank, sizeof(*to->dim));

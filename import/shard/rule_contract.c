@@ -118,9 +118,9 @@ void shard_rule_reduce(struct shard_made *m)
     const struct hlo_type *from = r->tensor[0].type;
     int arrays = r->operand_count / 2, out = 0;
 
-    r->sum = arrays == 1 ? shard_sum_of(m->module, m->i->computation[0]) : OPCODE_COUNT;
+    r->sum = arrays == 1 ? shard_sum_of(m->module, hlo_detail(m->i)->computation[0]) : OPCODE_COUNT;
     for (int d = 0; d < from->rank; d++) {
-        bool is_kept = !stands_in(m->i->dims, d);
+        bool is_kept = !stands_in(hlo_detail(m->i)->dims, d);
         int f = is_kept ? shard_add_factor(r, from->dim[d]) : sum_factor(r, from->dim[d]);
         for (int k = 0; k < arrays; k++) {
             shard_tie(r, k, d, f);

@@ -123,7 +123,7 @@ void shard_rule_scatter(struct shard_made *m)
 
     if (m->i->operand_count != 3 || r->tensor[0].type->rank > 64)
         return;
-    r->sum = shard_sum_of(m->module, m->i->computation[0]);
+    r->sum = shard_sum_of(m->module, hlo_detail(m->i)->computation[0]);
     find_windows(r, &p, hlo_detail(m->i)->gather);
     tie_windows(r, &p, hlo_detail(m->i)->gather);
     tie_batches(r, &p, hlo_detail(m->i)->gather, r->sum != OPCODE_COUNT);

@@ -9,9 +9,9 @@ void shard_rule_broadcast(struct shard_made *m)
     r->is_plain = true;
     for (int d = 0; d < to->rank; d++)
         shard_tie(r, 1, d, shard_add_factor(r, to->dim[d]));
-    for (int i = 0; i < m->i->dims.count; i++)
-        if (r->tensor[0].type->dim[i] == to->dim[m->i->dims.item[i]])
-            shard_tie(r, 0, i, (int)m->i->dims.item[i]);
+    for (int i = 0; i < hlo_detail(m->i)->dims.count; i++)
+        if (r->tensor[0].type->dim[i] == to->dim[hlo_detail(m->i)->dims.item[i]])
+            shard_tie(r, 0, i, (int)hlo_detail(m->i)->dims.item[i]);
 }
 
 void shard_rule_transpose(struct shard_made *m)
@@ -24,7 +24,7 @@ void shard_rule_transpose(struct shard_made *m)
         int f = shard_add_factor(r, to->dim[d]);
 
         shard_tie(r, 1, d, f);
-        shard_tie(r, 0, (int)m->i->dims.item[d], f);
+        shard_tie(r, 0, (int)hlo_detail(m->i)->dims.item[d], f);
     }
 }
 

@@ -68,7 +68,7 @@ void shard_rule_reverse(struct shard_made *m)
     const struct hlo_type *t = m->rule->tensor[0].type;
 
     for (int k = 0; k < t->rank; k++) {
-        if (!stands_in(m->i->dims, k))
+        if (!stands_in(hlo_detail(m->i)->dims, k))
             tie_same(m, k);
         else
             tie_window(m, k, (struct shard_window){.step = -1, .offset = t->dim[k] - 1,
@@ -115,7 +115,7 @@ void shard_rule_concatenate(struct shard_made *m)
     for (int k = 0; k < to->rank; k++) {
         int f;
 
-        if (stands_in(m->i->dims, k)) {
+        if (stands_in(hlo_detail(m->i)->dims, k)) {
             tie_pieces(m, k);
             continue;
         }

@@ -41,7 +41,7 @@ static void add_leaves(const struct shard_state *s, int i, int parameter, struct
     const struct shard_place *p = shard_place_of(s, s->module->entry, i);
 
     for (int l = 0; l < p->leaves; l++) {
-        const struct hlo_type *t = hlo_type_leaf(&n->type, l);
+        const struct hlo_type *t = hlo_type_leaf(n->type, l);
 
         to[(*count)++] = (struct shard_leaf){
             .whole = *t, .part = shard_local_type(&s->mesh, &p->lay[l], t, s->arena),
@@ -57,14 +57,14 @@ static int count_leaves(const struct hlo_computation *c)
 
     for (int k = 0; k < c->parameter_count; k++)
         if (c->parameter[k] >= 0)
-            count += hlo_type_leaves(&c->instruction[c->parameter[k]].type);
+            count += hlo_type_leaves(c->instruction[c->parameter[k]].type);
     return count;
 }
 
 static void find_boundary(const struct shard_state *s, struct shard_boundary *b)
 {
     const struct hlo_computation *c = &s->module->computation[s->module->entry];
-    int results = hlo_type_leaves(&c->instruction[c->root].type);
+    int results = hlo_type_leaves(c->instruction[c->root].type);
 
     *b = (struct shard_boundary){.partitions = s->mesh.devices};
     b->parameter = arena_array(s->arena, (size_t)count_leaves(c), sizeof(*b->parameter));

@@ -17,7 +17,7 @@ static struct leaf leaf_of(const struct shard_state *s, int c, int i, int leaf)
     struct shard_place *p = shard_place_of(s, c, i);
 
     return (struct leaf){&p->lay[leaf], p->is_fixed[leaf], p->open[leaf], p->manual,
-                         hlo_type_leaf(&s->module->computation[c].instruction[i].type, leaf)};
+                         hlo_type_leaf(s->module->computation[c].instruction[i].type, leaf)};
 }
 
 static bool may_cut(const struct leaf *l, int dim)
@@ -82,8 +82,8 @@ static int root_of(const struct shard_state *s, int computation)
 static bool spread_while(const struct shard_state *s, int c, int i,
                          const struct hlo_instruction *n)
 {
-    int leaves = shard_place_of(s, c, i)->leaves, body = n->computation[0];
-    int condition = n->computation[1], parameter = parameter_of(s, body);
+    int leaves = shard_place_of(s, c, i)->leaves, body = hlo_detail(n)->computation[0];
+    int condition = hlo_detail(n)->computation[1], parameter = parameter_of(s, body);
 
     bool changes = tie_values(s, c, n->operand[0], 0, body, parameter, 0, leaves);
 
@@ -98,8 +98,8 @@ static bool spread_conditional(const struct shard_state *s, int c, int i,
 {
     bool is_changed = false;
 
-    for (int k = 0; k < n->computation_count; k++) {
-        int branch = n->computation[k], parameter = parameter_of(s, branch);
+    for (int k = 0; k < hlo_detail(n)->computation_count; k++) {
+        int branch = hlo_detail(n)->computation[k], parameter = parameter_of(s, branch);
 
         is_changed |= tie_values(s, c, n->operand[k + 1], 0, branch, parameter, 0,
                                  shard_place_of(s, branch, parameter)->leaves);
@@ -132,7 +132,7 @@ static bool spread_structure(const struct shard_state *s, int c, int i,
     case OPCODE_CONDITIONAL: return spread_conditional(s, c, i, n);
     case OPCODE_TUPLE: return spread_tuple(s, c, i, n);
     case OPCODE_GET_TUPLE_ELEMENT: {
-        const struct hlo_type *tuple = &s->module->computation[c].instruction[n->operand[0]].type;
+        const struct hlo_type *tuple = s->module->computation[c].instruction[n->operand[0]].type;
 
         return tie_values(s, c, n->operand[0], shard_first_leaf(tuple, (int)n->index), c, i, 0,
                           shard_place_of(s, c, i)->leaves);
@@ -305,15 +305,18 @@ static void set_lays(const struct shard_state *s, int c, int i, const struct sha
 static void settle(const struct shard_state *s, int c, int i, const struct hlo_instruction *n)
 {
     if (n->op == OPCODE_WHILE) {
-        const struct shard_place *state =
-            shard_place_of(s, n->computation[0], parameter_of(s, n->computation[0]));
+        const struct shard_place *state = shard_place_of(
+            s, hlo_detail(n)->computation[0], parameter_of(s, hlo_detail(n)->computation[0]));
 
-        set_lays(s, n->computation[0], root_of(s, n->computation[0]), state);
-        set_lays(s, n->computation[1], parameter_of(s, n->computation[1]), state);
+        set_lays(s, hlo_detail(n)->computation[0], root_of(s, hlo_detail(n)->computation[0]),
+                 state);
+        set_lays(s, hlo_detail(n)->computation[1], parameter_of(s, hlo_detail(n)->computation[1]),
+                 state);
         set_lays(s, c, i, state);
     } else if (n->op == OPCODE_CONDITIONAL) {
-        for (int k = 0; k < n->computation_count; k++)
-            set_lays(s, n->computation[k], root_of(s, n->computation[k]), shard_place_of(s, c, i));
+        for (int k = 0; k < hlo_detail(n)->computation_count; k++)
+            set_lays(s, hlo_detail(n)->computation[k], root_of(s, hlo_detail(n)->computation[k]),
+                     shard_place_of(s, c, i));
     }
 }
 

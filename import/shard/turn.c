@@ -50,11 +50,11 @@ void shard_turns_find(struct shard_state *s, struct hlo_module *flat, struct sha
         .item = arena_array(s->arena, (size_t)(c->parameter_count + results), sizeof(*turns->item))};
     for (int k = 0; k < c->parameter_count; k++)
         if (c->parameter[k] >= 0)
-            look(s, flat, &c->instruction[c->parameter[k]], 0, &c->instruction[c->parameter[k]].type,
+            look(s, flat, &c->instruction[c->parameter[k]], 0, c->instruction[c->parameter[k]].type,
                  (struct shard_turn){.parameter = k}, turns);
     for (int k = 0; k < results; k++)
         look(s, flat, root, k,
-             root->op == OPCODE_TUPLE ? &c->instruction[root->operand[k]].type : &root->type,
+             root->op == OPCODE_TUPLE ? c->instruction[root->operand[k]].type : root->type,
              (struct shard_turn){.parameter = -1, .element = k}, turns);
     if (turns->count)
         shard_mesh_find(&s->mesh, flat, s->mesh.devices);
@@ -74,8 +74,8 @@ static int permute(struct hlo_builder *b, struct turning *t, const struct shard_
     int64_t *pair = arena_array(b->module->arena, (size_t)from->count * 2, sizeof(*pair));
     struct hlo_groups *g = arena_alloc(b->module->arena, sizeof(*g));
     struct hlo_instruction n = {.op = OPCODE_COLLECTIVE_PERMUTE, .operand_count = 1, .operand = &x,
-                                .detail = &(struct hlo_detail){.groups = g},
-                                .type = *hlo_type_of(b, x), .place = b->place};
+                                .type = hlo_type_of(b, x), .place = b->place,
+                                .detail = &(struct hlo_detail){.groups = g}};
 
     for (int k = 0; k < from->count; k++) {
         pair[2 * k] = from->item[k];

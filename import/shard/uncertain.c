@@ -21,8 +21,8 @@ static bool has_exchange(const struct hlo_module *m, int computation)
 
         if (hlo_detail(n)->groups)
             return true;
-        for (int k = 0; is_control(n->op) && k < n->computation_count; k++)
-            if (has_exchange(m, n->computation[k]))
+        for (int k = 0; is_control(n->op) && k < hlo_detail(n)->computation_count; k++)
+            if (has_exchange(m, hlo_detail(n)->computation[k]))
                 return true;
     }
     return false;
@@ -36,8 +36,8 @@ static bool make_whole(struct shard_state *s, int computation)
     s->is_whole[computation] = true;
     for (int i = 0; i < c->count; i++)
         for (int k = 0; is_control(c->instruction[i].op) &&
-                        k < c->instruction[i].computation_count; k++)
-            is_new |= make_whole(s, c->instruction[i].computation[k]);
+                        k < hlo_detail(&c->instruction[i])->computation_count; k++)
+            is_new |= make_whole(s, hlo_detail(&c->instruction[i])->computation[k]);
     return is_new;
 }
 
@@ -58,9 +58,9 @@ bool shard_find_uncertain(struct shard_state *s, const struct hlo_module *made)
 
             if (is_certain(s, c, n))
                 continue;
-            for (int k = 0; k < n->computation_count; k++)
-                if (has_exchange(made, n->computation[k]))
-                    is_new |= make_whole(s, n->computation[k]);
+            for (int k = 0; k < hlo_detail(n)->computation_count; k++)
+                if (has_exchange(made, hlo_detail(n)->computation[k]))
+                    is_new |= make_whole(s, hlo_detail(n)->computation[k]);
         }
     return is_new;
 }

@@ -29,6 +29,17 @@ struct from_place {
     const struct hlo_place *place;
 };
 
+/* what a region says (from_signature.c), and the computation that it is; -1: not made yet */
+struct from_signature {
+    uint64_t *word, hash;               /* word NULL: none */
+    size_t count, capacity;
+    int computation;
+};
+struct from_signatures {
+    struct from_signature *entry;
+    size_t count, capacity;             /* capacity: a power of two */
+};
+
 struct from {
     const struct mlir_tree *tree;
     struct hlo_module *m;
@@ -40,6 +51,8 @@ struct from {
     size_t value_capacity;
     struct from_place *places;          /* by a hash of the location, the last one to be asked for */
     struct arena *scratch;              /* what only the operation at hand needs */
+    int function_depth;                 /* of the function that it stands in */
+    struct from_signatures same;        /* regions of the module */
     struct from_function *function;
     int function_count;
     int depth;                          /* of functions that call each other, and of regions */
@@ -55,7 +68,7 @@ int from_fail(struct from *f, const struct mlir_op *op, const char *fmt, ...)
 int from_type(struct from *f, const struct mlir_op *op, const struct mlir_type *t,
               struct hlo_type *to);
 /* one result: its type; none or several: the tuple of them */
-int from_result_type(struct from *f, const struct mlir_op *op, struct hlo_type *to);
+int from_result_type(struct from *f, const struct mlir_op *op, const struct hlo_type **to);
 int from_literal(struct from *f, const struct mlir_op *op, const struct mlir_attr *value,
                  const struct hlo_literal **l);
 /* the integers of a constant that is an operand, for shapes; NULL: it is not known */
@@ -101,6 +114,8 @@ void from_place(struct from *f, const struct mlir_op *op);
 void from_location(struct from *f, const struct mlir_attr *location);   /* the same of a block's */
 /* the instruction that stands for an operand here; -1 after a mistake */
 int from_operand(struct from *f, const struct mlir_op *op, const struct mlir_value *v);
+/* between operations of a function: nobody needs what was made for the last ones */
+void from_clear_scratch(struct from *f);
 /* all operands; NULL after a mistake */
 int *from_operands(struct from *f, const struct mlir_op *op);
 /* adds an instruction with the operation's extras, and defines its results as it or its elements */
@@ -116,6 +131,12 @@ int from_plain(struct from *f, const struct mlir_op *op, enum hlo_opcode opcode)
 /* a computation of a region that uses nothing from around it; -1 */
 int from_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g,
                 const char *name);
+/*
+ * from_signature.c: where the computation of a region that says the same is to be found, or put;
+ * NULL: it may not be shared. Until the next call.
+ */
+int *from_same_region(struct from *f, const struct mlir_region *g, const char *name);
+void from_forget_regions(struct from *f);
 /* the operations of a block, and its return: one value, or a tuple; NULL after a mistake */
 const struct mlir_op *from_block(struct from *f, const struct mlir_block *b);
 /* no value that the tree has by now is defined yet */

@@ -19,7 +19,7 @@ static int dense_ints(struct from *f, const struct mlir_op *op, const char *name
         return from_fail(f, op, "%s is not a list of integers", name);
     if (e != ELEMENT_COUNT && !hlo_element_is_integer(e) && e != ELEMENT_PRED)
         return from_fail(f, op, "%s is not a list of integers", name);
-    int64_t *item = arena_array(f->arena, (size_t)count + 1, sizeof(*item));
+    int64_t *item = arena_array(f->scratch, (size_t)count + 1, sizeof(*item));
     for (int64_t i = 0; i < count; i++) {
         const char *at = (const char *)a->data + (a->is_splat ? 0 : (size_t)i * width);
         item[i] = hlo_element_load_int(e == ELEMENT_COUNT ? ELEMENT_S64 : e, at);
@@ -42,7 +42,7 @@ int from_ints(struct from *f, const struct mlir_op *op, const char *name,
         return dense_ints(f, op, name, a, to);
     if (a->kind != MLIR_ARRAY)
         return from_fail(f, op, "%s is not a list of integers", name);
-    int64_t *item = arena_array(f->arena, (size_t)a->count + 1, sizeof(*item));
+    int64_t *item = arena_array(f->scratch, (size_t)a->count + 1, sizeof(*item));
     for (int i = 0; i < a->count; i++) {
         if (a->item[i]->kind != MLIR_INTEGER)
             return from_fail(f, op, "%s is not a list of integers", name);
@@ -115,7 +115,7 @@ static int one_field(struct from *f, const struct mlir_op *op, const struct fiel
     if (from_int(f, op, row->name, a, row->absent, &value))
         return -1;
     if (row->kind == FIELD_ONE)
-        *(struct hlo_ints *)to = hlo_ints_copy(f->arena, &value, 1);
+        *(struct hlo_ints *)to = hlo_ints_copy(f->scratch, &value, 1);
     else if (row->kind == FIELD_BITS)
         *(int *)to = value < 0 || value > 64 ? -1 : (int)value;
     else

@@ -30,8 +30,8 @@ static int call(struct from *f, const struct mlir_op *op, const char *attribute,
     i->op = OPCODE_CALL;
     i->operand = x;
     i->operand_count = op->operand_count;
-    i->computation_count = 1;
-    i->computation = &made;
+    i->detail->computation_count = 1;
+    i->detail->computation = &made;
     return from_finish(f, op, i);
 }
 
@@ -69,7 +69,8 @@ int from_composite(struct from *f, const struct mlir_op *op)
 static int top_k(struct from *f, const struct mlir_op *op, const struct mlir_attr *k,
                  const struct mlir_attr *largest)
 {
-    struct hlo_instruction i = { .op = OPCODE_TOPK, .detail = HLO_NEW_DETAIL, .is_stable = true };
+    struct hlo_instruction i = {.op = OPCODE_TOPK,
+                                .detail = &(struct hlo_detail){.is_stable = true}};
     int *x;
 
     if (op->operand_count != 1 || op->result_count != 2 || !k)
@@ -77,7 +78,7 @@ static int top_k(struct from *f, const struct mlir_op *op, const struct mlir_att
     if (from_int(f, op, "k", k, 0, &i.index) || from_result_type(f, op, &i.type) ||
         !(x = from_operands(f, op)))
         return -1;
-    i.is_largest = from_bool(largest, true);
+    i.detail->is_largest = from_bool(largest, true);
     i.operand = x;
     i.operand_count = 1;
     return from_finish(f, op, &i);
@@ -142,13 +143,13 @@ static int called_computations(struct from *f, const struct mlir_op *op, struct 
 
     if (!a || a->kind != MLIR_ARRAY || a->count == 0)
         return 0;
-    int *made = arena_array(f->arena, (size_t)a->count, sizeof(*made));
+    int *made = arena_array(f->scratch, (size_t)a->count, sizeof(*made));
     for (int k = 0; k < a->count; k++) {
         if ((made[k] = from_function_of(f, op, a->item[k]->text)) < 0)
             return -1;
     }
-    i->computation = made;
-    i->computation_count = a->count;
+    i->detail->computation = made;
+    i->detail->computation_count = a->count;
     return 0;
 }
 
@@ -219,17 +220,17 @@ static int table_of_functions(struct from *f, const struct mlir_op *op, const st
 
     for (int row = 0; row < a->count; row++)
         count += a->item[row]->count;
-    int *made = arena_array(f->arena, (size_t)count + 1, sizeof(*made));
+    int *made = arena_array(f->scratch, (size_t)count + 1, sizeof(*made));
     for (int row = 0; row < a->count; row++) {
         for (int k = 0; k < a->item[row]->count; k++) {
             const struct mlir_attr *name = a->item[row]->item ? a->item[row]->item[k] : NULL;
             if (!name || name->kind != MLIR_SYMBOL)
                 return from_fail(f, op, "programs is not a table of functions");
-            if ((made[i->computation_count++] = from_function_of(f, op, name->text)) < 0)
+            if ((made[i->detail->computation_count++] = from_function_of(f, op, name->text)) < 0)
                 return -1;
         }
     }
-    i->computation = made;
+    i->detail->computation = made;
     /* the table is the only place that says on how many devices they run */
     if (a->count > f->m->replica_count)
         f->m->replica_count = a->count;
@@ -283,7 +284,7 @@ int from_check(struct from *f, const struct mlir_op *op)
     }
     i.place = f->b.place;
     i.line = op->line;
-    i.col = op->col;
+    i.col = hlo_column(op->col);
     hlo_add(f->m, f->b.computation, &i);
     return 0;
 }

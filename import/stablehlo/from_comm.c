@@ -7,7 +7,7 @@ static int add(struct from *f, const struct mlir_op *op, struct hlo_instruction 
 {
     i->place = f->b.place;
     i->line = op->line;
-    i->col = op->col;
+    i->col = hlo_column(op->col);
     return hlo_add(f->m, f->b.computation, i);
 }
 
@@ -29,12 +29,12 @@ static int data_type(struct from *f, const struct mlir_op *op, struct hlo_type *
 
     if (count < 0)
         return from_fail(f, op, "it gives no token");
-    struct hlo_type *part = arena_array(f->arena, (size_t)count + 1, sizeof(*part));
+    struct hlo_type *part = arena_array(f->scratch, (size_t)count + 1, sizeof(*part));
     for (int k = 0; k < count; k++) {
         if (from_type(f, op, op->result[k].type, &part[k]))
             return -1;
     }
-    *t = count == 1 ? part[0] : hlo_tuple_type(f->arena, count, part);
+    *t = count == 1 ? part[0] : hlo_tuple_type(f->scratch, count, part);
     return 0;
 }
 
@@ -52,7 +52,7 @@ static void define_data(struct from *f, const struct mlir_op *op, int pair)
 static struct hlo_type started_type(struct from *f, const struct hlo_type *data)
 {
     const struct hlo_type part[3] = { *data, hlo_scalar_type(ELEMENT_U32), token_type() };
-    return hlo_tuple_type(f->arena, 3, part);
+    return hlo_tuple_type(f->scratch, 3, part);
 }
 
 /* shardings of data and token, as StableHLO says them: the context goes with the token */
@@ -81,10 +81,10 @@ int from_send(struct from *f, const struct mlir_op *op)
         return -1;
     int pair[2] = { together(f, op->operand_count - 1, x), x[op->operand_count - 1] };
     i.operand = pair;
-    i.type = started_type(f, hlo_type_of(&f->b, pair[0]));
+    i.type = HLO_TYPE(started_type(f, hlo_type_of(&f->b, pair[0])));
     int started = add(f, op, &i);
     struct hlo_instruction done = {.op = OPCODE_SEND_DONE,
-                                   .type = token_type(),
+                                   .type = HLO_TYPE(token_type()),
                                    .operand_count = 1,
                                    .operand = &started,
                                    .detail = &(struct hlo_detail){.groups = i.detail->groups}};
@@ -104,13 +104,13 @@ int from_recv(struct from *f, const struct mlir_op *op)
         data_type(f, op, &data))
         return -1;
     i.operand = x;
-    i.type = started_type(f, &data);
+    i.type = HLO_TYPE(started_type(f, &data));
     shard_context(f, op->result_count - 1, &i);
     int started = add(f, op, &i);
     const struct hlo_type part[2] = { data, token_type() };
     struct hlo_instruction done = {.op = OPCODE_RECV_DONE,
                                    .operand_count = 1,
-                                   .type = hlo_tuple_type(f->arena, 2, part),
+                                   .type = HLO_TYPE(hlo_tuple_type(f->scratch, 2, part)),
                                    .operand = &started,
                                    .detail = &(struct hlo_detail){.groups = i.detail->groups}};
     define_data(f, op, add(f, op, &done));
@@ -141,15 +141,17 @@ int from_infeed(struct from *f, const struct mlir_op *op)
     const struct hlo_type part[2] = { data, token_type() };
     config(op, "infeed_config", &i);
     i.operand = x;
-    i.type = hlo_tuple_type(f->arena, 2, part);
+    i.type = HLO_TYPE(hlo_tuple_type(f->scratch, 2, part));
     define_data(f, op, add(f, op, &i));
     return 0;
 }
 
 int from_outfeed(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_instruction i = {
-        .op = OPCODE_OUTFEED, .detail = HLO_NEW_DETAIL, .operand_count = 2, .type = token_type()};
+    struct hlo_instruction i = {.op = OPCODE_OUTFEED,
+                                .operand_count = 2,
+                                .type = HLO_TYPE(token_type()),
+                                .detail = HLO_NEW_DETAIL};
     int *x;
 
     if (op->operand_count < 1 || op->result_count != 1)
@@ -175,7 +177,7 @@ int from_all_to_all(struct from *f, const struct mlir_op *op)
         from_int(f, op, "split_count", mlir_op_attr(op, "split_count"), 1, &dims[2]) ||
         from_devices(f, op, &i) || !(x = from_operands(f, op)) || from_result_type(f, op, &i.type))
         return -1;
-    i.dims = hlo_ints_copy(f->arena, dims, 3);
+    i.detail->dims = hlo_ints_copy(f->scratch, dims, 3);
     i.operand = x;
     return from_finish(f, op, &i);
 }

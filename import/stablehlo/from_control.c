@@ -50,6 +50,8 @@ static const struct mlir_op *block_ops(struct from *f, const struct mlir_block *
     for (int k = 0; end && k < b->op_count - 1; k++) {
         if (from_op(f, b->op[k]))
             return NULL;
+        if (f->depth == f->function_depth)
+            from_clear_scratch(f);
     }
     if (end)
         from_place(f, end);
@@ -101,8 +103,13 @@ static int check_region(struct from *f, const struct mlir_op *op, const struct m
 int from_region(struct from *f, const struct mlir_op *op, const struct mlir_region *g,
                 const char *name)
 {
+    int *known;
+
     if (check_region(f, op, g))
         return -1;
+    known = from_same_region(f, g, name);
+    if (known && *known >= 0)
+        return *known;
     struct hlo_builder was = enter(f, name);
     const struct mlir_block *b = &g->block[0];
     hlo_computation_reserve(&f->m->computation[f->b.computation], b->argument_count + b->op_count);
@@ -113,7 +120,13 @@ int from_region(struct from *f, const struct mlir_op *op, const struct mlir_regi
         from_location(f, b->argument[k].location);
         from_define(f, &b->argument[k], hlo_parameter(&f->b, k, &t));
     }
-    return from_block(f, b) ? leave(f, was) : -1;
+    if (!from_block(f, b))
+        return -1;
+    int made = leave(f, was);
+    known = from_same_region(f, g, name);       /* others may have come in between */
+    if (known)
+        *known = made;
+    return made;
 }
 
 /* Values that regions use and that are made around them. */
@@ -130,7 +143,7 @@ static void add_capture(struct from *f, struct captures *c, const struct mlir_va
     if (f->value[v->id].computation != f->b.computation || from_constant_of(v))
         return;
     for (int k = 0; k < c->count; k++) {
-        if (c->item[k] == v)
+        if (c->item[k]->id == v->id)
             return;
     }
     MEM_ADD(c->item, c->count, c->room) = v;
@@ -151,7 +164,7 @@ static void find_captures(struct from *f, struct captures *c, const struct mlir_
 
 static void keep(struct from *f, struct captures *c)
 {
-    c->was = arena_array(f->arena, (size_t)c->count + 1, sizeof(*c->was));
+    c->was = arena_array(f->scratch, (size_t)c->count + 1, sizeof(*c->was));
     for (int k = 0; k < c->count; k++)
         c->was[k] = f->value[c->item[k]->id];
 }
@@ -170,7 +183,7 @@ static int kept_result(struct from *f, const struct mlir_block *b, const struct 
     if (!end)
         return -1;
     int count = end->operand_count + c->count;
-    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
+    int *x = arena_array(f->scratch, (size_t)count + 1, sizeof(*x));
     for (int k = 0; k < count; k++) {
         bool is_own = k < end->operand_count;
         x[k] = from_operand(f, end, is_own ? end->operand[k] : c->item[k - end->operand_count]);
@@ -189,8 +202,13 @@ static int tuple_region(struct from *f, const struct mlir_op *op, const struct m
                         const char *name, const struct hlo_type *state, struct captures *c,
                         bool keeps)
 {
+    int *known;
+
     if (check_region(f, op, g))
         return -1;
+    known = from_same_region(f, g, name);
+    if (known && *known >= 0)
+        return *known;
     struct hlo_builder was = enter(f, name);
     const struct mlir_block *b = &g->block[0];
     int state_parameter = hlo_parameter(&f->b, 0, state);
@@ -220,7 +238,7 @@ static int captured_operands(struct from *f, const struct mlir_op *op, const str
 static int loop(struct from *f, const struct mlir_op *op, struct captures *c)
 {
     int count = op->operand_count + c->count;
-    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
+    int *x = arena_array(f->scratch, (size_t)count + 1, sizeof(*x));
 
     for (int k = 0; k < op->operand_count; k++) {
         if ((x[k] = from_operand(f, op, op->operand[k])) < 0)
@@ -234,19 +252,19 @@ static int loop(struct from *f, const struct mlir_op *op, struct captures *c)
     int body = condition < 0 ? -1 : tuple_region(f, op, &op->region[1], "while_body", &t, c, true);
     if (body < 0)
         return -1;
-    struct hlo_instruction i = {.op = OPCODE_WHILE,
-                                .detail = HLO_NEW_DETAIL,
-                                .type = t,
-                                .operand_count = 1,
-                                .operand = &state,
-                                .computation_count = 2,
-                                .computation = (int[]){body, condition}};
+    struct hlo_instruction i = {
+        .op = OPCODE_WHILE,
+        .type = &t,
+        .operand_count = 1,
+        .operand = &state,
+        .detail =
+            &(struct hlo_detail){.computation_count = 2, .computation = (int[]){body, condition}}};
     from_place(f, op);
     if (from_extra(f, op, &i))
         return -1;
     i.place = f->b.place;
     i.line = op->line;
-    i.col = op->col;
+    i.col = hlo_column(op->col);
     from_define_elements(f, op, hlo_add(f->m, f->b.computation, &i));
     return 0;
 }
@@ -277,7 +295,7 @@ static int branch(struct from *f, const struct mlir_op *op, int number, int *ope
 
     find_captures(f, &c, &op->region[number]);
     keep(f, &c);
-    int *x = arena_array(f->arena, (size_t)c.count + 1, sizeof(*x));
+    int *x = arena_array(f->scratch, (size_t)c.count + 1, sizeof(*x));
     if (!captured_operands(f, op, &c, x)) {
         *operand = hlo_tuple(&f->b, c.count, x);
         struct hlo_type t = *hlo_type_of(&f->b, *operand);
@@ -290,15 +308,14 @@ static int branch(struct from *f, const struct mlir_op *op, int number, int *ope
 static int conditional(struct from *f, const struct mlir_op *op, bool is_predicated)
 {
     int count = op->region_count;
-    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
-    int *made = arena_array(f->arena, (size_t)count + 1, sizeof(*made));
+    int *x = arena_array(f->scratch, (size_t)count + 1, sizeof(*x));
+    int *made = arena_array(f->scratch, (size_t)count + 1, sizeof(*made));
     struct hlo_instruction i = {.op = OPCODE_CONDITIONAL,
-                                .detail = HLO_NEW_DETAIL,
-                                .is_predicated = is_predicated,
                                 .operand = x,
                                 .operand_count = count + 1,
-                                .computation = made,
-                                .computation_count = count};
+                                .detail = &(struct hlo_detail){.is_predicated = is_predicated,
+                                                               .computation = made,
+                                                               .computation_count = count}};
 
     if (op->operand_count != 1 || count < 1 || (is_predicated && count != 2))
         return from_fail(f, op, "it has %d operands and %d regions", op->operand_count, count);

@@ -22,7 +22,7 @@ static int operand_ints(struct from *f, const struct mlir_op *op, int n, const c
 /* an instruction of the first `count` operands, with the result's type */
 static int finish_with(struct from *f, const struct mlir_op *op, struct hlo_instruction *i, int count)
 {
-    int *x = arena_array(f->arena, (size_t)count + 1, sizeof(*x));
+    int *x = arena_array(f->scratch, (size_t)count + 1, sizeof(*x));
 
     if (op->result_count != 1 || op->operand_count < count)
         return from_fail(f, op, "it has %d operands and %d results", op->operand_count,
@@ -95,7 +95,7 @@ int from_dynamic_conv(struct from *f, const struct mlir_op *op)
     if (padding.count != 2 * hlo_detail(&i)->window_count)
         return from_fail(f, op, "the padding has %d numbers for %d dimensions", padding.count,
                          hlo_detail(&i)->window_count);
-    struct hlo_window *w = arena_copy(f->arena, hlo_detail(&i)->window,
+    struct hlo_window *w = arena_copy(f->scratch, hlo_detail(&i)->window,
                                       (size_t)hlo_detail(&i)->window_count, sizeof(*w));
     for (int k = 0; k < hlo_detail(&i)->window_count; k++) {
         w[k].pad_low = padding.item[2 * k];

@@ -16,7 +16,7 @@ static int list(struct from *f, const struct mlir_op *op, const char *outer, con
 
 int from_gather(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
-    struct hlo_gather *g = arena_alloc(f->arena, sizeof(*g));
+    struct hlo_gather *g = arena_alloc(f->scratch, sizeof(*g));
     bool is_scatter = i->op == OPCODE_SCATTER;
     const char *outer = is_scatter ? "scatter_dimension_numbers" : "dimension_numbers";
     const char *names[5] = { "offset_dims", "collapsed_slice_dims", "start_index_map",
@@ -73,7 +73,7 @@ static int algorithm(struct from *f, const struct mlir_op *op, struct hlo_dot *d
 
 int from_dot(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
-    struct hlo_dot *d = arena_alloc(f->arena, sizeof(*d));
+    struct hlo_dot *d = arena_alloc(f->scratch, sizeof(*d));
     const char *outer = i->op == OPCODE_RAGGED_DOT ? "ragged_dot_dimension_numbers"
                                                    : "dot_dimension_numbers";
 
@@ -134,8 +134,8 @@ static int groups(struct from *f, const struct mlir_op *op, const struct mlir_at
     int64_t rows = a->type->dim[0], cols = a->type->dim[1];
     if (all.count == 0)
         return 0;
-    int64_t *size = arena_array(f->arena, (size_t)rows, sizeof(*size));
-    int64_t *id = arena_array(f->arena, (size_t)all.count, sizeof(*id));
+    int64_t *size = arena_array(f->scratch, (size_t)rows, sizeof(*size));
+    int64_t *id = arena_array(f->scratch, (size_t)all.count, sizeof(*id));
     int count = 0;
     for (int64_t k = 0; k < rows * cols; k++) {
         if (all.item[k] < 0)
@@ -151,7 +151,7 @@ static int groups(struct from *f, const struct mlir_op *op, const struct mlir_at
 int from_devices_told(struct from *f, const struct mlir_op *op, const struct mlir_attr *config,
                       struct hlo_instruction *i)
 {
-    struct hlo_groups *g = arena_alloc(f->arena, sizeof(*g));
+    struct hlo_groups *g = arena_alloc(f->scratch, sizeof(*g));
 
     i->detail->groups = g;
     return groups(f, op, mlir_attr_find(config, "replica_groups"), g) ||
@@ -162,7 +162,7 @@ int from_devices_told(struct from *f, const struct mlir_op *op, const struct mli
 
 int from_devices(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
-    struct hlo_groups *g = arena_alloc(f->arena, sizeof(*g));
+    struct hlo_groups *g = arena_alloc(f->scratch, sizeof(*g));
     const struct mlir_attr *channel = from_nested(op, "channel_handle", "handle");
 
     if (!channel)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESERVED_MAX 65536              /* from there on a list grows without a copy */
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct from_function *)a)->name, ((const struct from_function *)b)->name);
@@ -60,13 +58,16 @@ static int make_parameters(struct from *f, const struct mlir_op *op)
                                     .detail = HLO_NEW_DETAIL,
                                     .index = k,
                                     .line = op->line,
-                                    .col = op->col};
-        if (from_type(f, op, v->type, &i.type) ||
+                                    .col = hlo_column(op->col)};
+        struct hlo_type type;
+
+        i.type = &type;
+        if (from_type(f, op, v->type, &type) ||
             (has_dict && from_extra_of(f, op, dicts->item[k], &i)))
             return -1;
         if (v->name)
-            i.name = arena_printf(f->arena, "%s%s", v->name[0] >= '0' && v->name[0] <= '9' ? "arg" : "",
-                                  v->name);
+            i.label = hlo_label(arena_printf(
+                f->arena, "%s%s", v->name[0] >= '0' && v->name[0] <= '9' ? "arg" : "", v->name));
         from_location(f, v->location);
         i.place = f->b.place;
         from_define(f, v, hlo_add(f->m, f->b.computation, &i));
@@ -99,7 +100,7 @@ static bool says_sharding(const struct hlo_instruction *i, const struct hlo_shar
 static int result_shardings(struct from *f, const struct mlir_op *op, const struct mlir_attr *dicts)
 {
     struct hlo_computation *c = &f->m->computation[f->b.computation];
-    struct hlo_sharding *all = arena_array(f->arena, (size_t)dicts->count, sizeof(*all));
+    struct hlo_sharding *all = arena_array(f->scratch, (size_t)dicts->count, sizeof(*all));
     bool is_said = false;
 
     for (int k = 0; k < dicts->count; k++) {
@@ -113,6 +114,7 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
     }
     if (!is_said)
         return 0;
+    all = arena_copy(f->arena, all, (size_t)dicts->count, sizeof(*all));
     struct hlo_instruction *root = &c->instruction[c->root];
     if (root->op == OPCODE_TUPLE && root->operand_count == dicts->count) {
         hlo_own_detail(f->arena, root)->sharding_count = dicts->count;
@@ -120,14 +122,14 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
     } else if (dicts->count == 1 && !says_sharding(root, all)) {
         int x = c->root;
         struct hlo_instruction i = {.op = OPCODE_CUSTOM_CALL,
+                                    .type = root->type,
+                                    .operand_count = 1,
+                                    .operand = &x,
                                     .detail =
                                         &(struct hlo_detail){.target = "Sharding",
                                                              .target_bytes = strlen("Sharding"),
                                                              .sharding_count = 1,
-                                                             .sharding = all},
-                                    .type = root->type,
-                                    .operand_count = 1,
-                                    .operand = &x};
+                                                             .sharding = all}};
         hlo_add(f->m, f->b.computation, &i);
     }
     return 0;
@@ -183,29 +185,47 @@ static int fill_function(struct from *f, const struct mlir_op *op)
 }
 
 /* One whose body is still in the file is opened for as long as its computation is made. */
-static int fill_opened(struct from *f, const struct mlir_op *op)
+static int fill_opened(struct from *f, const struct mlir_op *op, struct mlir_later *later)
 {
     struct mlir_block *b = &op->region[0].block[0];
-    struct arena *scratch = f->scratch;
-    int status;
+    int status = later->open(later, b);
 
-    if (!b->later)
-        return fill_function(f, op);
-    status = b->later->open(b->later, b);
     from_know_values(f);
-    f->scratch = &b->later->arena;
+    f->scratch = &later->arena;
     if (!status) {
-        /* some operations become several instructions */
-        int64_t likely = (int64_t)b->later->op_count / 4 * 5 + b->argument_count;
-
         hlo_computation_reserve(&f->m->computation[f->b.computation],
-                                likely < RESERVED_MAX ? (int)likely : RESERVED_MAX);
+                                later->op_count + later->op_count / 8 + b->argument_count);
         status = fill_function(f, op);
     }
-    f->scratch = scratch;
-    if (b->later->close(b->later))
+    if (later->close(later))
         status = -1;
     from_know_values(f);
+    return status;
+}
+
+static int fill_read(struct from *f, const struct mlir_op *op)
+{
+    struct arena scratch;
+    int status;
+
+    arena_init(&scratch);
+    arena_pack(&scratch, true);
+    f->scratch = &scratch;
+    status = fill_function(f, op);
+    arena_fini(&scratch);
+    return status;
+}
+
+static int fill(struct from *f, const struct mlir_op *op)
+{
+    struct mlir_later *later = op->region[0].block[0].later;
+    struct arena *scratch = f->scratch;
+    int depth = f->function_depth, status;
+
+    f->function_depth = f->depth;
+    status = later ? fill_opened(f, op, later) : fill_read(f, op);
+    f->scratch = scratch;
+    f->function_depth = depth;
     return status;
 }
 
@@ -223,7 +243,7 @@ static int make_function(struct from *f, struct from_function *fn)
     f->b.computation = hlo_add_computation(f->m, fn->name);
     f->m->computation[f->b.computation].line = op->line;
     f->m->computation[f->b.computation].col = op->col;
-    if (fill_opened(f, op))
+    if (fill(f, op))
         return -1;
     fn->computation = f->b.computation;
     fn->is_open = false;
@@ -322,6 +342,7 @@ struct hlo_module *stablehlo_to_program(const struct mlir_tree *t, struct arena 
         *last = arena_alloc(a, sizeof(**last));
         begin_module(&f, *last, t->module[k]);
         status = make_module(&f, t->module[k]);
+        from_forget_regions(&f);
         last = &(*last)->next;
     }
     mem_free(f.value);

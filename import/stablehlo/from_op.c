@@ -31,6 +31,10 @@ void from_location(struct from *f, const struct mlir_attr *location)
     struct from_place *kept = &f->places[(uintptr_t)location / sizeof(*location) % FROM_PLACES];
     struct hlo_place p;
 
+    if (location && location->location == MLIR_LOCATION_PLACE) {
+        f->b.place = location->data;
+        return;
+    }
     if (!location || kept->location != location) {
         mlir_place_of(f->arena, location, &p);
         *kept = (struct from_place){location, hlo_place_keep(f->arena, &p, f->b.place)};
@@ -55,6 +59,17 @@ void from_know_values(struct from *f)
     while (f->value_count < f->tree->value_count)
         f->value[f->value_count++].computation = -1;
     f->value_count = f->tree->value_count;
+}
+
+#define SCRATCH_BYTES (8u * 1024u)      /* so much may gather */
+
+void from_clear_scratch(struct from *f)
+{
+    if (f->scratch->used_bytes < SCRATCH_BYTES)
+        return;
+    arena_fini(f->scratch);
+    arena_init(f->scratch);
+    arena_pack(f->scratch, true);
 }
 
 void from_define(struct from *f, const struct mlir_value *v, int index)
@@ -102,7 +117,7 @@ int from_finish(struct from *f, const struct mlir_op *op, struct hlo_instruction
         return -1;
     i->place = f->b.place;
     i->line = op->line;
-    i->col = op->col;
+    i->col = hlo_column(op->col);
     int index = hlo_add(f->m, f->b.computation, i);
     if (op->result_count == 1)
         from_define(f, &op->result[0], index);
@@ -115,8 +130,8 @@ int from_finish(struct from *f, const struct mlir_op *op, struct hlo_instruction
 static void spread_scalars(struct from *f, struct hlo_instruction *i, int *x)
 {
     for (int k = 0; k < i->operand_count; k++) {
-        if (hlo_type_of(&f->b, x[k])->rank == 0 && i->type.rank > 0)
-            x[k] = hlo_splat(&f->b, x[k], &i->type);
+        if (hlo_type_of(&f->b, x[k])->rank == 0 && i->type->rank > 0)
+            x[k] = hlo_splat(&f->b, x[k], i->type);
     }
 }
 
@@ -141,15 +156,15 @@ static int make_regions(struct from *f, const struct mlir_op *op, struct hlo_ins
         if ((made[r] = from_region(f, op, &op->region[r], strrchr(op->name, '.') + 1)) < 0)
             return -1;
     }
-    i->computation_count = op->region_count;
-    i->computation = made;
+    i->detail->computation_count = op->region_count;
+    i->detail->computation = made;
     return 0;
 }
 
 /* HLO counts a dimension from the front, StableHLO's sort may count it from behind */
 static void count_from_front(struct hlo_instruction *i, const struct mlir_op *op)
 {
-    int64_t *d = (int64_t *)(uintptr_t)i->dims.item;
+    int64_t *d = (int64_t *)(uintptr_t)hlo_detail(i)->dims.item;
 
     if (i->op == OPCODE_SORT && d[0] < 0 && op->operand_count)
         d[0] += op->operand[0]->type->rank;

@@ -11,7 +11,7 @@ int from_constant(struct from *f, const struct mlir_op *op)
         return from_fail(f, op, "it has %d results and not one", op->result_count);
     if (from_literal(f, op, mlir_op_attr(op, "value"), &i.literal))
         return -1;
-    i.type = i.literal->type;
+    i.type = &i.literal->type;
     return from_finish(f, op, &i);
 }
 
@@ -71,7 +71,7 @@ int from_barrier(struct from *f, const struct mlir_op *op)
     if (!x || from_result_type(f, op, &i.type))
         return -1;
     int state = op->operand_count == 1 ? x[0] : hlo_tuple(&f->b, op->operand_count, x);
-    if (!hlo_type_equal(hlo_type_of(&f->b, state), &i.type))
+    if (!hlo_type_equal(hlo_type_of(&f->b, state), i.type))
         return from_fail(f, op, "its results are of other types than its operands");
     i.operand = &state;
     return from_finish(f, op, &i);
@@ -101,8 +101,8 @@ int from_broadcast_of(struct from *f, const struct mlir_op *op, int x, struct hl
                       const struct hlo_type *to)
 {
     const struct hlo_type *from = hlo_type_of(&f->b, x);
-    int64_t *kept = arena_array(f->arena, (size_t)from->rank + 1, sizeof(*kept));
-    int64_t *kept_dims = arena_array(f->arena, (size_t)from->rank + 1, sizeof(*kept_dims));
+    int64_t *kept = arena_array(f->scratch, (size_t)from->rank + 1, sizeof(*kept));
+    int64_t *kept_dims = arena_array(f->scratch, (size_t)from->rank + 1, sizeof(*kept_dims));
     int rank = 0, all = from->rank;
 
     if (check_broadcast(f, op, from, dims, to))
@@ -116,18 +116,17 @@ int from_broadcast_of(struct from *f, const struct mlir_op *op, int x, struct hl
     if (rank < all)
         x = hlo_reshape(&f->b, x, rank, kept);
     struct hlo_instruction i = {.op = OPCODE_BROADCAST,
-                                .detail = HLO_NEW_DETAIL,
-                                .type = *to,
+                                .type = to,
                                 .operand_count = 1,
                                 .operand = &x,
-                                .dims = {rank, kept_dims}};
+                                .detail = &(struct hlo_detail){.dims = {rank, kept_dims}}};
     return from_finish(f, op, &i);
 }
 
 int from_broadcast_in_dim(struct from *f, const struct mlir_op *op)
 {
     struct hlo_ints dims;
-    struct hlo_type to;
+    const struct hlo_type *to;
     int *x;
 
     if (op->operand_count < 1 || op->result_count != 1)
@@ -135,13 +134,13 @@ int from_broadcast_in_dim(struct from *f, const struct mlir_op *op)
     if (from_ints(f, op, "broadcast_dimensions", mlir_op_attr(op, "broadcast_dimensions"), &dims) ||
         from_result_type(f, op, &to) || !(x = from_operands(f, op)))
         return -1;
-    return from_broadcast_of(f, op, x[0], dims, &to);
+    return from_broadcast_of(f, op, x[0], dims, to);
 }
 
 /* new dimensions in front of those of the operand */
 int from_broadcast(struct from *f, const struct mlir_op *op)
 {
-    struct hlo_type to;
+    const struct hlo_type *to;
     int *x;
 
     if (op->operand_count != 1 || op->result_count != 1)
@@ -149,10 +148,10 @@ int from_broadcast(struct from *f, const struct mlir_op *op)
     if (from_result_type(f, op, &to) || !(x = from_operands(f, op)))
         return -1;
     int rank = hlo_type_of(&f->b, x[0])->rank;
-    int64_t *dims = arena_array(f->arena, (size_t)rank + 1, sizeof(*dims));
+    int64_t *dims = arena_array(f->scratch, (size_t)rank + 1, sizeof(*dims));
     for (int d = 0; d < rank; d++)
-        dims[d] = to.rank - rank + d;
-    return from_broadcast_of(f, op, x[0], (struct hlo_ints){ rank, dims }, &to);
+        dims[d] = to->rank - rank + d;
+    return from_broadcast_of(f, op, x[0], (struct hlo_ints){ rank, dims }, to);
 }
 
 int from_dot_general(struct from *f, const struct mlir_op *op)
@@ -169,7 +168,7 @@ int from_ragged_dot(struct from *f, const struct mlir_op *op)
 int from_plain_dot(struct from *f, const struct mlir_op *op)
 {
     struct hlo_instruction i = { .op = OPCODE_DOT, .detail = HLO_NEW_DETAIL, .operand_count = 2 };
-    struct hlo_dot *d = arena_alloc(f->arena, sizeof(*d));
+    struct hlo_dot *d = arena_alloc(f->scratch, sizeof(*d));
     int64_t zero = 0;
     int *x;
 
@@ -180,8 +179,8 @@ int from_plain_dot(struct from *f, const struct mlir_op *op)
     int64_t last = hlo_type_of(&f->b, x[0])->rank - 1;
     if (last < 0 || hlo_type_of(&f->b, x[1])->rank == 0)
         return from_fail(f, op, "an operand has no dimensions");
-    d->lhs_contract = hlo_ints_copy(f->arena, &last, 1);
-    d->rhs_contract = hlo_ints_copy(f->arena, &zero, 1);
+    d->lhs_contract = hlo_ints_copy(f->scratch, &last, 1);
+    d->rhs_contract = hlo_ints_copy(f->scratch, &zero, 1);
     i.detail->dot = d;
     i.operand = x;
     return from_finish(f, op, &i);

@@ -1,4 +1,5 @@
 /* Types and constants of a tree as those of a program. */
+#include "import/program/shared.h"
 #include "import/stablehlo/from.h"
 
 #include <stdio.h>
@@ -91,32 +92,39 @@ int from_type(struct from *f, const struct mlir_op *op, const struct mlir_type *
     }
 }
 
-int from_result_type(struct from *f, const struct mlir_op *op, struct hlo_type *to)
+int from_result_type(struct from *f, const struct mlir_op *op, const struct hlo_type **to)
 {
-    if (op->result_count == 1)
-        return from_type(f, op, op->result[0].type, to);
-    struct hlo_type *part = arena_array(f->arena, (size_t)op->result_count + 1, sizeof(*part));
+    struct hlo_type one, *part;
+
+    if (op->result_count == 1) {
+        if (from_type(f, op, op->result[0].type, &one))
+            return -1;
+        *to = hlo_keep_type(f->m, &one);
+        return 0;
+    }
+    part = arena_array(f->scratch, (size_t)op->result_count + 1, sizeof(*part));
     for (int i = 0; i < op->result_count; i++) {
         if (from_type(f, op, op->result[i].type, &part[i]))
             return -1;
     }
-    *to = hlo_tuple_type(f->arena, op->result_count, part);
+    one = hlo_tuple_type(f->scratch, op->result_count, part);
+    *to = hlo_keep_type(f->m, &one);
     return 0;
 }
 
 int from_literal(struct from *f, const struct mlir_op *op, const struct mlir_attr *value,
                  const struct hlo_literal **l)
 {
-    struct hlo_literal *made = arena_alloc(f->arena, sizeof(*made));
+    struct hlo_literal made = {.data = NULL};
 
     if (!value || value->kind != MLIR_DENSE)
         return from_fail(f, op, "its value is not dense<..>");
-    if (from_type(f, op, value->type, &made->type))
+    if (from_type(f, op, value->type, &made.type))
         return -1;
     /* the tree's elements are those of a literal, and live as long */
-    made->data = value->data;
-    made->is_splat = value->is_splat;
-    *l = made;
+    made.data = value->data;
+    made.is_splat = value->is_splat;
+    *l = hlo_keep_literal(f->m, &made);
     return 0;
 }
 

@@ -55,7 +55,7 @@ static int reduction_window(struct from *f, const struct mlir_op *op, struct hlo
     int rank = op->operand_count ? op->operand[0]->type->rank : 0;
     if (size.count && size.count != rank)
         return from_fail(f, op, "window_dimensions has %d numbers for rank %d", size.count, rank);
-    struct hlo_window *w = arena_array(f->arena, (size_t)rank + 1, sizeof(*w));
+    struct hlo_window *w = arena_array(f->scratch, (size_t)rank + 1, sizeof(*w));
     for (int k = 0; k < rank; k++)
         w[k].size = or_else(size, k, 1);
     i->detail->window_count = rank;
@@ -67,7 +67,7 @@ static int convolution_window(struct from *f, const struct mlir_op *op, struct h
 {
     struct hlo_ints spatial = hlo_detail(i)->conv->kernel_spatial;
     const struct mlir_type *kernel = op->operand_count > 1 ? op->operand[1]->type : NULL;
-    struct hlo_window *w = arena_array(f->arena, (size_t)spatial.count + 1, sizeof(*w));
+    struct hlo_window *w = arena_array(f->scratch, (size_t)spatial.count + 1, sizeof(*w));
 
     for (int k = 0; k < spatial.count; k++) {
         if (!kernel || spatial.item[k] < 0 || spatial.item[k] >= kernel->rank)
@@ -101,7 +101,7 @@ static int numbers(struct from *f, const struct mlir_op *op, const char *name, s
 
 int from_conv(struct from *f, const struct mlir_op *op, struct hlo_instruction *i)
 {
-    struct hlo_conv *c = arena_alloc(f->arena, sizeof(*c));
+    struct hlo_conv *c = arena_alloc(f->scratch, sizeof(*c));
 
     if (number(f, op, "input_batch_dimension", &c->in_batch) ||
         number(f, op, "input_feature_dimension", &c->in_feature) ||

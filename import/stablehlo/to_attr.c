@@ -93,7 +93,7 @@ static void add_sharding(struct to *t, const struct hlo_instruction *i, struct t
         text = k ? arena_printf(t->arena, "%s, %s", text, one) : one;
     }
     if (hlo_detail(i)->sharding_count > 1 ||
-        (hlo_detail(i)->sharding_count == 1 && hlo_type_is_tuple(&i->type)))
+        (hlo_detail(i)->sharding_count == 1 && hlo_type_is_tuple(i->type)))
         text = arena_printf(t->arena, "{%s}", text);
     if (hlo_detail(i)->sharding_count)
         to_attr(o, "mhlo.sharding", mlir_string(t->arena, text, strlen(text)));

@@ -89,10 +89,10 @@ int to_infeed(struct to *t, const struct hlo_instruction *i, struct to_value **v
     struct to_op o = begin(i, "stablehlo.infeed");
 
     set_operands(t, i, &o);
-    set_results(t, &i->type.part[0], &o);
+    set_results(t, &i->type->part[0], &o);
     add_config(t, i, "infeed_config", &o);
     to_extra(t, i, &o);
-    *v = pair_value(t, to_make(t, &o), &i->type);
+    *v = pair_value(t, to_make(t, &o), i->type);
     return 0;
 }
 
@@ -104,7 +104,7 @@ int to_outfeed(struct to *t, const struct hlo_instruction *i, struct to_value **
     set_results(t, NULL, &o);
     add_config(t, i, "outfeed_config", &o);
     to_extra(t, i, &o);
-    *v = one_value(t, to_make(t, &o), 0, &i->type);
+    *v = one_value(t, to_make(t, &o), 0, i->type);
     return 0;
 }
 
@@ -117,19 +117,19 @@ int to_send(struct to *t, const struct hlo_instruction *i, struct to_value **v)
     if (hlo_detail(i)->groups)
         to_devices(t, hlo_detail(i)->groups, &o);
     to_extra(t, i, &o);
-    *v = one_value(t, to_make(t, &o), 0, &i->type);
+    *v = one_value(t, to_make(t, &o), 0, i->type);
     return 0;
 }
 
 int to_recv(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    const struct hlo_type pair[2] = { i->type.part[0], i->type.part[2] };
+    const struct hlo_type pair[2] = { i->type->part[0], i->type->part[2] };
     struct hlo_type *type = arena_alloc(t->arena, sizeof(*type));
     struct to_op o = begin(i, "stablehlo.recv");
 
     *type = hlo_tuple_type(t->arena, 2, pair);
     set_operands(t, i, &o);
-    set_results(t, &i->type.part[0], &o);
+    set_results(t, &i->type->part[0], &o);
     if (hlo_detail(i)->groups)
         to_devices(t, hlo_detail(i)->groups, &o);
     to_extra(t, i, &o);
@@ -144,7 +144,7 @@ int to_done(struct to *t, const struct hlo_instruction *i, struct to_value **v)
     if (i->op != OPCODE_SEND_DONE)
         return 0;
     struct to_value *token = arena_copy(t->arena, *v, 1, sizeof(*token));
-    token->type = &i->type;
+    token->type = i->type;
     *v = token;
     return 0;
 }

@@ -91,10 +91,10 @@ static void find_functions(const struct hlo_module *m, bool *is_function)
     for (int c = 0; c < m->computation_count; c++) {
         for (int k = 0; k < m->computation[c].count; k++) {
             const struct hlo_instruction *i = &m->computation[c].instruction[k];
-            for (int n = 0; n < i->computation_count; n++) {
-                is_used[i->computation[n]] = true;
+            for (int n = 0; n < hlo_detail(i)->computation_count; n++) {
+                is_used[hlo_detail(i)->computation[n]] = true;
                 if (i->op == OPCODE_CALL || i->op == OPCODE_CUSTOM_CALL)
-                    is_function[i->computation[n]] = true;
+                    is_function[hlo_detail(i)->computation[n]] = true;
             }
         }
     }

@@ -60,7 +60,7 @@ struct mlir_op *to_make(struct to *t, struct to_op *o)
 
 struct to_value *to_emit(struct to *t, struct to_op *o)
 {
-    return result_values(t, to_make(t, o), &o->from->type);
+    return result_values(t, to_make(t, o), o->from->type);
 }
 
 static const struct mlir_value *write_constant(struct to *t, struct to_value *v)
@@ -120,7 +120,7 @@ void to_begin(struct to *t, const struct hlo_instruction *i, const char *name, s
     o->operand = arena_array(t->arena, (size_t)i->operand_count + 1, sizeof(*o->operand));
     for (int k = 0; k < i->operand_count; k++)
         o->operand[k] = to_one(t, to_operand(t, i, k));
-    set_results(t, &i->type, o);
+    set_results(t, i->type, o);
     to_fields(t, i, o);
     to_groups(t, i, o);
     to_extra(t, i, o);
@@ -128,10 +128,11 @@ void to_begin(struct to *t, const struct hlo_instruction *i, const char *name, s
 
 static int add_regions(struct to *t, const struct hlo_instruction *i, struct to_op *o)
 {
-    o->region_count = i->computation_count;
-    o->region = arena_array(t->arena, (size_t)i->computation_count + 1, sizeof(*o->region));
-    for (int k = 0; k < i->computation_count; k++) {
-        if (to_region(t, i->computation[k], &o->region[k], "stablehlo.return"))
+    o->region_count = hlo_detail(i)->computation_count;
+    o->region =
+        arena_array(t->arena, (size_t)hlo_detail(i)->computation_count + 1, sizeof(*o->region));
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++) {
+        if (to_region(t, hlo_detail(i)->computation[k], &o->region[k], "stablehlo.return"))
             return -1;
     }
     return 0;
@@ -153,7 +154,7 @@ static int to_constant(struct to *t, const struct hlo_instruction *i, struct to_
 {
     struct to_op o;
 
-    if (hlo_type_is_tuple(&i->type))
+    if (hlo_type_is_tuple(i->type))
         return to_fail(t, i, "StableHLO has no constants that are tuples");
     to_begin(t, i, "stablehlo.constant", &o);
     to_attr(&o, "value", to_literal(t, i->literal));
@@ -164,7 +165,7 @@ static int to_constant(struct to *t, const struct hlo_instruction *i, struct to_
 
 static int to_tuple(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    *v = new_value(t, &i->type);
+    *v = new_value(t, i->type);
     (*v)->part_count = i->operand_count;
     (*v)->part = arena_array(t->arena, (size_t)i->operand_count + 1, sizeof(*(*v)->part));
     for (int k = 0; k < i->operand_count; k++)
@@ -183,7 +184,7 @@ static int to_broadcast(struct to *t, const struct hlo_instruction *i, struct to
     struct to_op o;
 
     to_begin(t, i, "stablehlo.broadcast_in_dim", &o);
-    to_attr(&o, "broadcast_dimensions", to_ints(t, i->dims));
+    to_attr(&o, "broadcast_dimensions", to_ints(t, hlo_detail(i)->dims));
     *v = to_emit(t, &o);
     return 0;
 }
@@ -200,7 +201,7 @@ static int to_ragged_dot(struct to *t, const struct hlo_instruction *i, struct t
 
 static int to_copy(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    if (hlo_type_is_tuple(&i->type)) {
+    if (hlo_type_is_tuple(i->type)) {
         *v = to_operand(t, i, 0);
         return 0;
     }
@@ -215,11 +216,11 @@ static int to_after_all(struct to *t, const struct hlo_instruction *i, struct to
 /* the shape as a third operand */
 static int to_rng(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    const int64_t rank = i->type.rank;
+    const int64_t rank = i->type->rank;
     const struct mlir_type *i64 = mlir_scalar_type(t->arena, "i64", 3);
     const struct mlir_type *type = mlir_tensor_type(t->arena, i64, 1, &rank, NULL);
     struct to_op shape = { .name = "stablehlo.constant", .result = &type, .result_count = 1 }, o;
-    const int64_t *dims = rank ? i->type.dim : &rank;
+    const int64_t *dims = rank ? i->type->dim : &rank;
 
     to_attr(&shape, "value", mlir_dense(t->arena, type, dims, false));
     struct mlir_op *made = to_make(t, &shape);
@@ -237,14 +238,14 @@ static int to_rng(struct to *t, const struct hlo_instruction *i, struct to_value
 static int to_barrier(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
     struct to_value *state = to_operand(t, i, 0);
-    int count = hlo_type_is_tuple(&i->type) ? i->type.part_count : 1;
+    int count = hlo_type_is_tuple(i->type) ? i->type->part_count : 1;
     struct to_op o = { .name = "stablehlo.optimization_barrier", .from = i,
                        .operand_count = count };
 
     o.operand = arena_array(t->arena, (size_t)count + 1, sizeof(*o.operand));
     for (int k = 0; k < count; k++)
-        o.operand[k] = to_one(t, hlo_type_is_tuple(&i->type) ? to_part(t, state, k) : state);
-    set_results(t, &i->type, &o);
+        o.operand[k] = to_one(t, hlo_type_is_tuple(i->type) ? to_part(t, state, k) : state);
+    set_results(t, i->type, &o);
     to_extra(t, i, &o);
     *v = to_emit(t, &o);
     return 0;
@@ -254,9 +255,9 @@ static int to_top_k(struct to *t, const struct hlo_instruction *i, struct to_val
 {
     struct to_op o;
 
-    to_begin(t, i, i->is_largest ? "chlo.top_k" : "mhlo.topk", &o);
+    to_begin(t, i, hlo_detail(i)->is_largest ? "chlo.top_k" : "mhlo.topk", &o);
     to_attr(&o, "k", to_i64(t, i->index));
-    if (!i->is_largest)
+    if (!hlo_detail(i)->is_largest)
         to_attr(&o, "largest", mlir_bool(t->arena, false));
     *v = to_emit(t, &o);
     return 0;
@@ -266,12 +267,12 @@ static int to_all_to_all(struct to *t, const struct hlo_instruction *i, struct t
 {
     struct to_op o;
 
-    if (i->dims.count != 3)
+    if (hlo_detail(i)->dims.count != 3)
         return to_fail(t, i, "StableHLO has no all-to-all of tuples");
     to_begin(t, i, "stablehlo.all_to_all", &o);
-    to_attr(&o, "concat_dimension", to_i64(t, i->dims.item[1]));
-    to_attr(&o, "split_count", to_i64(t, i->dims.item[2]));
-    to_attr(&o, "split_dimension", to_i64(t, i->dims.item[0]));
+    to_attr(&o, "concat_dimension", to_i64(t, hlo_detail(i)->dims.item[1]));
+    to_attr(&o, "split_count", to_i64(t, hlo_detail(i)->dims.item[2]));
+    to_attr(&o, "split_dimension", to_i64(t, hlo_detail(i)->dims.item[0]));
     *v = to_emit(t, &o);
     return 0;
 }
@@ -294,7 +295,7 @@ static int to_composite(struct to *t, const struct hlo_instruction *i, struct to
             mlir_string(t->arena, hlo_detail(i)->target, strlen(hlo_detail(i)->target)));
     if (attributes && strcmp(attributes, "{}"))
         to_attr(&o, "composite_attributes", to_kept(t, attributes));
-    to_attr(&o, "decomposition", symbol(t, i->computation[0]));
+    to_attr(&o, "decomposition", symbol(t, hlo_detail(i)->computation[0]));
     if (number > 0 && number < 10)
         to_attr(&o, "version", mlir_integer(t->arena, number, mlir_scalar_type(t->arena, "i32", 3)));
     *v = to_emit(t, &o);
@@ -308,7 +309,7 @@ static int to_call(struct to *t, const struct hlo_instruction *i, struct to_valu
     if (hlo_detail(i)->target)
         return to_composite(t, i, v);
     to_begin(t, i, "func.call", &o);
-    to_attr(&o, "callee", symbol(t, i->computation[0]));
+    to_attr(&o, "callee", symbol(t, hlo_detail(i)->computation[0]));
     *v = to_emit(t, &o);
     return 0;
 }
@@ -340,8 +341,8 @@ static int to_run_parallel(struct to *t, const struct hlo_instruction *i, struct
     for (int r = 0; r < table->count; r++) {
         const struct mlir_attr **item =
             arena_array(t->arena, (size_t)table->item[r]->count + 1, sizeof(*item));
-        for (int k = 0; k < table->item[r]->count && next < i->computation_count; k++)
-            item[k] = symbol(t, i->computation[next++]);
+        for (int k = 0; k < table->item[r]->count && next < hlo_detail(i)->computation_count; k++)
+            item[k] = symbol(t, hlo_detail(i)->computation[next++]);
         row[r] = mlir_array(t->arena, table->item[r]->count, item);
     }
     to_attr(&o, "programs", mlir_array(t->arena, table->count, row));
@@ -352,7 +353,7 @@ static int to_run_parallel(struct to *t, const struct hlo_instruction *i, struct
 static int to_custom_call(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
     const struct mlir_attr **called =
-        arena_array(t->arena, (size_t)i->computation_count + 1, sizeof(*called));
+        arena_array(t->arena, (size_t)hlo_detail(i)->computation_count + 1, sizeof(*called));
     struct to_op o;
 
     if (!strcmp(hlo_detail(i)->target, "interpreter.run_parallel"))
@@ -365,10 +366,11 @@ static int to_custom_call(struct to *t, const struct hlo_instruction *i, struct 
         to_attr(&o, "backend_config", to_kept(t, hlo_detail(i)->config));
     if (to_pair(&hlo_detail(i)->other, "custom_call_has_side_effect"))
         to_attr(&o, "has_side_effect", mlir_bool(t->arena, true));
-    for (int k = 0; k < i->computation_count; k++)
-        called[k] = symbol(t, i->computation[k]);
-    if (i->computation_count)
-        to_attr(&o, "called_computations", mlir_array(t->arena, i->computation_count, called));
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++)
+        called[k] = symbol(t, hlo_detail(i)->computation[k]);
+    if (hlo_detail(i)->computation_count)
+        to_attr(&o, "called_computations",
+                mlir_array(t->arena, hlo_detail(i)->computation_count, called));
     *v = to_emit(t, &o);
     return 0;
 }
@@ -426,7 +428,7 @@ int to_instruction(struct to *t, const struct hlo_instruction *i, struct to_valu
             return specials[k].make(t, i, v);
     }
     if (!name)
-        return to_fail(t, i, "%s (%s) cannot be written as StableHLO", i->name,
+        return to_fail(t, i, "%s (%s) cannot be written as StableHLO", hlo_name(i),
                        hlo_opcode_name(i->op));
     return plain(t, i, name, v);
 }

@@ -83,9 +83,9 @@ static void add_arguments(struct to *t, struct mlir_block *b)
     for (int k = 0; k < b->argument_count; k++) {
         const struct hlo_instruction *i = &t->c->instruction[t->c->parameter[k]];
         b->argument[k] = (struct mlir_value){ .id = t->tree->value_count++, .index = k,
-                                              .type = to_type(t, &i->type),
+                                              .type = to_type(t, i->type),
                                               .location = to_place(t, hlo_place_of(i)) };
-        t->value[t->c->parameter[k]] = argument_value(t, &b->argument[k], &i->type);
+        t->value[t->c->parameter[k]] = argument_value(t, &b->argument[k], i->type);
     }
 }
 
@@ -126,7 +126,7 @@ static int loop_region(struct to *t, int computation, struct mlir_region *g)
     struct mlir_block *b = new_block(t, g);
     struct block_state was = begin_block(t, computation);
     int parameter = t->c->parameter[0];
-    const struct hlo_type *type = &t->c->instruction[parameter].type;
+    const struct hlo_type *type = t->c->instruction[parameter].type;
     struct to_value *v = argument_value(t, NULL, type);
 
     b->argument_count = v->part_count = carried_count(type);
@@ -147,7 +147,7 @@ static int loop_region(struct to *t, int computation, struct mlir_region *g)
 
 int to_while(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    int count = carried_count(&i->type);
+    int count = carried_count(i->type);
     struct to_op o = { .name = "stablehlo.while", .from = i, .region_count = 2,
                        .operand_count = count, .result_count = count };
     struct to_value *state = to_operand(t, i, 0);
@@ -155,13 +155,13 @@ int to_while(struct to *t, const struct hlo_instruction *i, struct to_value **v)
     o.operand = arena_array(t->arena, (size_t)count + 1, sizeof(*o.operand));
     o.result = arena_array(t->arena, (size_t)count + 1, sizeof(*o.result));
     for (int k = 0; k < count; k++) {
-        o.operand[k] = to_one(t, hlo_type_is_tuple(&i->type) ? to_part(t, state, k) : state);
-        o.result[k] = to_type(t, carried(&i->type, k));
+        o.operand[k] = to_one(t, hlo_type_is_tuple(i->type) ? to_part(t, state, k) : state);
+        o.result[k] = to_type(t, carried(i->type, k));
     }
     to_extra(t, i, &o);
     o.region = arena_array(t->arena, 2, sizeof(*o.region));
-    if (loop_region(t, i->computation[1], &o.region[0]) ||
-        loop_region(t, i->computation[0], &o.region[1]))
+    if (loop_region(t, hlo_detail(i)->computation[1], &o.region[0]) ||
+        loop_region(t, hlo_detail(i)->computation[0], &o.region[1]))
         return -1;
     *v = to_emit(t, &o);
     return 0;
@@ -201,21 +201,23 @@ static int branch_region(struct to *t, int computation, struct to_value *operand
 
 int to_conditional(struct to *t, const struct hlo_instruction *i, struct to_value **v)
 {
-    bool is_tuple = hlo_type_is_tuple(&i->type);
-    int count = is_tuple ? i->type.part_count : 1;
+    bool is_tuple = hlo_type_is_tuple(i->type);
+    int count = is_tuple ? i->type->part_count : 1;
     const struct mlir_value *index = to_one(t, to_operand(t, i, 0));
-    struct to_op o = { .name = i->is_predicated ? "stablehlo.if" : "stablehlo.case", .from = i,
-                       .operand_count = 1, .region_count = i->computation_count,
-                       .result_count = count };
+    struct to_op o = {.name = hlo_detail(i)->is_predicated ? "stablehlo.if" : "stablehlo.case",
+                      .from = i,
+                      .operand_count = 1,
+                      .region_count = hlo_detail(i)->computation_count,
+                      .result_count = count};
 
     o.operand = arena_copy(t->arena, &index, 1, sizeof(index));
     o.result = arena_array(t->arena, (size_t)count + 1, sizeof(*o.result));
     for (int k = 0; k < count; k++)
-        o.result[k] = to_type(t, is_tuple ? &i->type.part[k] : &i->type);
+        o.result[k] = to_type(t, is_tuple ? &i->type->part[k] : i->type);
     to_extra(t, i, &o);
     o.region = arena_array(t->arena, (size_t)o.region_count + 1, sizeof(*o.region));
     for (int k = 0; k < o.region_count; k++) {
-        if (branch_region(t, i->computation[k], to_operand(t, i, k + 1), &o.region[k]))
+        if (branch_region(t, hlo_detail(i)->computation[k], to_operand(t, i, k + 1), &o.region[k]))
             return -1;
     }
     *v = to_emit(t, &o);

@@ -26,15 +26,15 @@ bool structure_constant(const struct hlo_computation *c, int instruction, int64_
 
     switch (i->op) {
     case OPCODE_CONSTANT:
-        if (!is_whole(i->type.element) || hlo_type_elements(&i->type) != 1 ||
+        if (!is_whole(i->type->element) || hlo_type_elements(i->type) != 1 ||
             !i->literal || !i->literal->data)
             return false;
-        *value = hlo_element_load_int(i->type.element, i->literal->data);
+        *value = hlo_element_load_int(i->type->element, i->literal->data);
         return true;
     case OPCODE_COPY: case OPCODE_RESHAPE: case OPCODE_BITCAST: case OPCODE_CONVERT:
-        return is_whole(i->type.element) &&
-               i->type.element != ELEMENT_PRED &&       /* which tells 2 from 0, not from 1 */
-               is_whole(c->instruction[i->operand[0]].type.element) &&
+        return is_whole(i->type->element) &&
+               i->type->element != ELEMENT_PRED &&       /* which tells 2 from 0, not from 1 */
+               is_whole(c->instruction[i->operand[0]].type->element) &&
                structure_constant(c, i->operand[0], value);
     default:
         return false;

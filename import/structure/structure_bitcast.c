@@ -27,7 +27,7 @@ int structure_bitcast(struct hlo_rewrite *r, struct hlo_builder *b,
                       const struct hlo_instruction *from, const int *operand)
 {
     const struct hlo_computation *c = &r->old->computation[b->computation];
-    const struct hlo_type *was = &c->instruction[from->operand[0]].type, *is = &from->type;
+    const struct hlo_type *was = c->instruction[from->operand[0]].type, *is = from->type;
     int order[STRUCTURE_RANK_MAX], x = operand[0];
     int64_t permutation[STRUCTURE_RANK_MAX], dim[STRUCTURE_RANK_MAX];
 

@@ -20,12 +20,12 @@ static bool is_product(const struct hlo_builder *b, const struct hlo_instruction
     const struct hlo_conv *c = hlo_detail(from)->conv;
     const struct hlo_type *in = hlo_type_of(b, operand[0]);
 
-    if (!c || c->feature_groups > 1 || c->batch_groups > 1 || hlo_type_is_dynamic(&from->type) ||
+    if (!c || c->feature_groups > 1 || c->batch_groups > 1 || hlo_type_is_dynamic(from->type) ||
         hlo_type_is_dynamic(in) || c->in_spatial.count != hlo_detail(from)->window_count)
         return false;
     for (int k = 0; k < hlo_detail(from)->window_count; k++)
         if (!is_batch(&hlo_detail(from)->window[k], in->dim[c->in_spatial.item[k]],
-                      from->type.dim[c->out_spatial.item[k]]))
+                      from->type->dim[c->out_spatial.item[k]]))
             return false;
     return true;
 }
@@ -41,7 +41,7 @@ int structure_convolution(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     int batches = hlo_detail(from)->window_count, made;
 
     (void)rewrite;
-    if (from->type.rank > STRUCTURE_RANK_MAX || !is_product(b, from, operand))
+    if (from->type->rank > STRUCTURE_RANK_MAX || !is_product(b, from, operand))
         return -1;
     dot.lhs_batch = c->in_spatial;
     dot.rhs_batch = c->kernel_spatial;
@@ -51,15 +51,15 @@ int structure_convolution(struct hlo_rewrite *rewrite, struct hlo_builder *b,
         order[c->out_spatial.item[k]] = k;
     order[c->out_batch] = batches;
     order[c->out_feature] = batches + 1;
-    for (int d = 0; d < from->type.rank; d++)
-        dim[order[d]] = from->type.dim[d];
+    for (int d = 0; d < from->type->rank; d++)
+        dim[order[d]] = from->type->dim[d];
     i.op = OPCODE_DOT;
-    i.name = NULL;
+    i.label = 0;
     hlo_own_detail(a, &i)->dot = arena_copy(a, &dot, 1, sizeof(dot));
     i.detail->conv = NULL;
     i.detail->window = NULL;
     i.detail->window_count = 0;
-    i.type = hlo_array_type(a, from->type.element, from->type.rank, dim);
+    i.type = HLO_TYPE(hlo_array_type(a, from->type->element, from->type->rank, dim));
     made = hlo_copy_instruction(b, &i, operand);
     return hlo_transpose(b, made, order);
 }

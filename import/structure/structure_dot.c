@@ -49,7 +49,7 @@ static int as_matrices(struct product *p, int which)
 static int multiply_and_sum(struct product *p, const struct hlo_instruction *from)
 {
     struct hlo_builder *b = p->b;
-    enum hlo_element e = from->type.element;
+    enum hlo_element e = from->type->element;
     int x = as_matrices(p, 0), y = as_matrices(p, 1), sum;
     int64_t all[4] = {p->batch, p->free[0], p->free[1], p->contract};
     struct hlo_type scalar = hlo_scalar_type(e);
@@ -60,7 +60,7 @@ static int multiply_and_sum(struct product *p, const struct hlo_instruction *fro
     sum = hlo_constant_int(b, &scalar, 0);
     sum = hlo_reduce(b, x, sum, 1, (int64_t[]){3},
                      hlo_scalar_computation(b->module, OPCODE_ADD, e));
-    return hlo_reshape(b, sum, from->type.rank, from->type.dim);
+    return hlo_reshape(b, sum, from->type->rank, from->type->dim);
 }
 
 static int with_types(struct hlo_builder *b, const struct hlo_instruction *from,
@@ -69,8 +69,8 @@ static int with_types(struct hlo_builder *b, const struct hlo_instruction *from,
     struct hlo_instruction i = *from;
     int x = hlo_convert(b, operand[0], e), y = hlo_convert(b, operand[1], e), side[2] = {x, y};
 
-    i.type = hlo_array_type(b->module->arena, result, from->type.rank, from->type.dim);
-    i.name = NULL;
+    i.type = HLO_TYPE(hlo_array_type(b->module->arena, result, from->type->rank, from->type->dim));
+    i.label = 0;
     return hlo_copy_instruction(b, &i, side);
 }
 
@@ -94,7 +94,7 @@ int structure_dot(struct hlo_rewrite *rewrite, struct hlo_builder *b,
 {
     struct product p = {.b = b, .d = hlo_detail(from)->dot, .side = {operand[0], operand[1]}};
     enum hlo_element x = hlo_type_of(b, operand[0])->element;
-    enum hlo_element y = hlo_type_of(b, operand[1])->element, to = from->type.element;
+    enum hlo_element y = hlo_type_of(b, operand[1])->element, to = from->type->element;
     bool is_float = hlo_element_is_float(x) || hlo_element_is_float(y);
 
     (void)rewrite;

@@ -61,7 +61,8 @@ static void spread(struct hlo_builder *b, struct hlo_instruction *i, int *operan
         part[k] = *hlo_type_of(b, operand[k]);
     }
     if (i->op == OPCODE_SCATTER)
-        i->type = hlo_type_is_tuple(&i->type) ? hlo_tuple_type(a, arrays, part) : part[0];
+        i->type = hlo_type_is_tuple(i->type)
+                      ? hlo_new_type(a, hlo_tuple_type(a, arrays, part)) : part;
     else
         i->detail->sizes =
             (struct hlo_ints){.item = arena_copy(a, &one, 1, sizeof(one)), .count = 1};
@@ -78,12 +79,12 @@ bool structure_of_scalar(struct hlo_builder *b, struct hlo_instruction *i, int *
 
 int structure_to_scalar(struct hlo_builder *b, const struct hlo_instruction *from, int made)
 {
-    int count = hlo_type_is_tuple(&from->type) ? from->type.part_count : 1;
+    int count = hlo_type_is_tuple(from->type) ? from->type->part_count : 1;
     int *part;
 
     if (from->op == OPCODE_GATHER)
         return made;
-    if (!hlo_type_is_tuple(&from->type))
+    if (!hlo_type_is_tuple(from->type))
         return hlo_reshape(b, made, 0, NULL);
     part = arena_array(b->module->arena, (size_t)count, sizeof(*part));
     for (int k = 0; k < count; k++)

@@ -33,9 +33,9 @@ static int operands(struct hlo_builder *b, const struct hlo_instruction *from, c
 {
     struct hlo_type t = *hlo_type_of(b, operand[0]);
 
-    if (hlo_type_equal(&t, &from->type))
+    if (hlo_type_equal(&t, from->type))
         return operand[0];
-    if (hlo_type_is_tuple(&from->type) && from->type.part_count == from->operand_count)
+    if (hlo_type_is_tuple(from->type) && from->type->part_count == from->operand_count)
         return hlo_tuple(b, from->operand_count, operand);
     return -1;
 }
@@ -44,15 +44,16 @@ static int inline_call(struct hlo_rewrite *r, struct hlo_builder *b,
                        const struct hlo_instruction *from, const int *operand)
 {
     const struct hlo_computation *now = &b->module->computation[b->computation];
-    const struct hlo_computation *called = &b->module->computation[from->computation[0]];
+    const struct hlo_computation *called =
+        &b->module->computation[hlo_detail(from)->computation[0]];
 
     if (now->count + called->count > INSTRUCTIONS_MAX) {
         r->status = err_at(r->err, r->old->file ? r->old->file : "", from->line, from->col,
-                           "%s: more than %d instructions once calls are inlined", from->name,
+                           "%s: more than %d instructions once calls are inlined", hlo_name(from),
                            INSTRUCTIONS_MAX);
         return -1;
     }
-    return hlo_inline(b, from->computation[0], operand);
+    return hlo_inline(b, hlo_detail(from)->computation[0], operand);
 }
 
 /* the branch that is always taken; -1: that follows from values */
@@ -60,12 +61,14 @@ static int lone_branch(const struct hlo_builder *b, const struct hlo_instruction
 {
     int64_t n = 0;
 
-    if (from->computation_count > 1 &&
+    if (hlo_detail(from)->computation_count > 1 &&
         !structure_constant(&b->module->computation[b->computation], chosen, &n))
         return -1;
-    if (from->is_predicated)
+    if (hlo_detail(from)->is_predicated)
         return n ? 0 : 1;
-    return n < 0 || n >= from->computation_count ? from->computation_count - 1 : (int)n;
+    return n < 0 || n >= hlo_detail(from)->computation_count
+               ? hlo_detail(from)->computation_count - 1
+               : (int)n;
 }
 
 /*
@@ -80,7 +83,8 @@ static int inline_branch(struct hlo_rewrite *r, struct hlo_builder *b,
 
     if (branch < 0)
         return -1;
-    call.computation = &from->computation[branch];
+    call.detail = HLO_COPIED_DETAIL(from);
+    call.detail->computation = &hlo_detail(from)->computation[branch];
     return inline_call(r, b, &call, &operand[1 + branch]);
 }
 
@@ -88,9 +92,9 @@ static int inline_branch(struct hlo_rewrite *r, struct hlo_builder *b,
 static int start_pair(struct hlo_builder *b, const struct hlo_instruction *from, int source,
                       int result)
 {
-    int count = from->type.part_count, *part, tuple;
+    int count = from->type->part_count, *part, tuple;
 
-    if (!hlo_type_is_tuple(&from->type) || count < 2)
+    if (!hlo_type_is_tuple(from->type) || count < 2)
         return result;
     part = mem_alloc((size_t)count * sizeof(*part));
     part[0] = source;
@@ -120,12 +124,12 @@ static int start_collective(struct hlo_builder *b, const struct hlo_instruction 
                             const int *operand, enum hlo_opcode op)
 {
     struct hlo_instruction plain = *from;
-    bool is_pair = op != OPCODE_ALL_REDUCE && hlo_type_is_tuple(&from->type);
+    bool is_pair = op != OPCODE_ALL_REDUCE && hlo_type_is_tuple(from->type);
     int result, source;
 
     plain.op = op;
     if (is_pair)
-        plain.type = from->type.part[1];
+        plain.type = &from->type->part[1];
     result = hlo_copy_instruction(b, &plain, operand);
     if (!is_pair)
         return result;
@@ -138,7 +142,7 @@ static int finish(struct hlo_builder *b, const struct hlo_instruction *from, int
 {
     struct hlo_type t = *hlo_type_of(b, start);
 
-    if (hlo_type_is_tuple(&t) && t.part_count >= 2 && hlo_type_equal(&t.part[1], &from->type))
+    if (hlo_type_is_tuple(&t) && t.part_count >= 2 && hlo_type_equal(&t.part[1], from->type))
         return structure_element(b, start, 1);
     return start;
 }

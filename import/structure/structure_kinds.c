@@ -48,8 +48,8 @@ static bool is_less(struct scalar x, struct scalar y)
 static const struct hlo_instruction *behind_converts(const struct hlo_computation *c,
                                                      const struct hlo_instruction *i)
 {
-    while (i->op == OPCODE_CONVERT && hlo_element_is_float(i->type.element) &&
-           hlo_element_is_float(c->instruction[i->operand[0]].type.element))
+    while (i->op == OPCODE_CONVERT && hlo_element_is_float(i->type->element) &&
+           hlo_element_is_float(c->instruction[i->operand[0]].type->element))
         i = &c->instruction[i->operand[0]];
     return i;
 }
@@ -77,7 +77,7 @@ static enum hlo_opcode tried_extreme(const struct hlo_module *m, int computation
     if (c->parameter_count != 2 || c->parameter[0] < 0 ||
         c->instruction[c->root].op == OPCODE_TUPLE)
         return OPCODE_COUNT;
-    e = c->instruction[c->parameter[0]].type.element;
+    e = c->instruction[c->parameter[0]].type->element;
     if (e == ELEMENT_PRED || hlo_element_bits(e) < 8)
         return OPCODE_COUNT;
     for (int k = 0; k < COUNT(points) * COUNT(points); k++) {
@@ -97,7 +97,7 @@ enum hlo_opcode structure_combines(const struct hlo_module *m, int computation, 
     const struct hlo_instruction *r = behind_converts(c, scalar_result(m, computation, result));
     int group = c->parameter_count / 2;
 
-    if (r->type.rank != 0 || hlo_type_is_tuple(&r->type))
+    if (r->type->rank != 0 || hlo_type_is_tuple(r->type))
         return OPCODE_COUNT;
     if (r->op == OPCODE_PARAMETER && r->index == group + result)
         return OPCODE_PARAMETER;
@@ -142,8 +142,8 @@ bool structure_extreme(const struct hlo_module *m, int computation, enum hlo_dir
     for (int k = 0; k < 4; k++)
         if (c->parameter[k] < 0)
             return false;
-    e = c->instruction[c->parameter[0]].type.element;
-    if (!hlo_element_is_integer(c->instruction[c->parameter[1]].type.element) ||
+    e = c->instruction[c->parameter[0]].type->element;
+    if (!hlo_element_is_integer(c->instruction[c->parameter[1]].type->element) ||
         e == ELEMENT_PRED || hlo_element_bits(e) < 8)
         return false;
     for (int is_max = 0; is_max < 2; is_max++) {
@@ -167,7 +167,7 @@ bool structure_selects(const struct hlo_module *m, int computation, enum hlo_dir
 
     if (c->parameter_count != 2 || c->parameter[0] < 0)
         return false;
-    e = c->instruction[c->parameter[0]].type.element;
+    e = c->instruction[c->parameter[0]].type->element;
     for (int k = 0; k < COUNT(points) * COUNT(points); k++) {
         struct scalar p[2] = {point(e, k / COUNT(points)), point(e, k % COUNT(points))}, r;
 

@@ -24,7 +24,7 @@ bool structure_can_lift(const struct hlo_module *m, int computation)
         const struct hlo_instruction *n = &c->instruction[i];
         bool is_tuple = n->op == OPCODE_TUPLE || n->op == OPCODE_GET_TUPLE_ELEMENT;
 
-        if (!hlo_type_is_tuple(&n->type) && n->type.rank != 0)
+        if (!hlo_type_is_tuple(n->type) && n->type->rank != 0)
             return false;
         if (n->op != OPCODE_PARAMETER && n->op != OPCODE_CONSTANT && !is_tuple &&
             !stays_scalar(n->op) && !is_elementwise(n->op))
@@ -51,13 +51,13 @@ static int elementwise(struct hlo_builder *b, const struct hlo_instruction *from
 
     for (int k = 0; k < i.operand_count; k++)
         operand[k] = index[i.operand[k]];
-    i.name = NULL;
+    i.label = 0;
     i.place = b->place;
     i.line = b->line;
-    i.col = b->col;
+    i.col = hlo_column(b->col);
     i.operand = operand;
     hlo_own_detail(b->module->arena, &i)->control = (struct hlo_ints){0};
-    i.type = hlo_array_type(b->module->arena, from->type.element, like->rank, like->dim);
+    i.type = HLO_TYPE(hlo_array_type(b->module->arena, from->type->element, like->rank, like->dim));
     return hlo_add(b->module, b->computation, &i);
 }
 

@@ -19,7 +19,7 @@ static enum hlo_element element_of(const struct trial *t, int operand)
 {
     const struct hlo_computation *c = &t->m->computation[t->computation];
 
-    return c->instruction[c->parameter[2 * operand]].type.element;
+    return c->instruction[c->parameter[2 * operand]].type->element;
 }
 
 /* values of a type that its orders differ in; NaN is the last of a float's */
@@ -232,8 +232,8 @@ bool order_find(const struct hlo_module *m, int computation, struct order *out)
     if (c->parameter_count > 2 * OPERANDS_MAX || c->parameter_count % 2)
         return false;
     for (int k = 0; k < c->parameter_count; k++)
-        if (c->parameter[k] < 0 || c->instruction[c->parameter[k]].type.rank ||
-            hlo_element_is_complex(c->instruction[c->parameter[k]].type.element))
+        if (c->parameter[k] < 0 || c->instruction[c->parameter[k]].type->rank ||
+            hlo_element_is_complex(c->instruction[c->parameter[k]].type->element))
             return false;
     scalar_used(m, computation, 0, used);
     for (int k = 0; k < c->parameter_count / 2; k++) {

@@ -62,8 +62,8 @@ static void name_slots(struct queuing *w)
 static int parameter_named(struct hlo_builder *b, int64_t number, const struct hlo_type *t,
                            const char *name)
 {
-    const struct hlo_instruction i = {.op = OPCODE_PARAMETER, .type = *t, .index = number,
-                                      .name = name};
+    const struct hlo_instruction i = {.op = OPCODE_PARAMETER, .type = t, .index = number,
+                                      .label = hlo_label(name)};
 
     return hlo_add(b->module, b->computation, &i);
 }
@@ -149,9 +149,11 @@ static struct user *begin(struct queuing *w, struct hlo_builder *b)
         begin_entry(w, b, u);
     } else {
         const struct hlo_instruction *was = &old->instruction[old->parameter[0]];
-        struct hlo_type t = with_slots(w, &was->type);
+        struct hlo_type t = with_slots(w, was->type);
 
-        u->parameter = take_apart(w, b, parameter_named(b, 0, &t, was->name), &was->type, u->slot);
+        u->parameter =
+            take_apart(w, b, parameter_named(b, 0, &t, hlo_name_in(b->module->arena, was)),
+                       was->type, u->slot);
     }
     return u;
 }
@@ -309,8 +311,8 @@ static bool is_host_end(const struct queuing *w, const struct hlo_builder *b,
 
 static bool calls_user(const struct queuing *w, const struct hlo_instruction *i)
 {
-    for (int k = 0; k < i->computation_count; k++)
-        if (w->user[i->computation[k]].has_slots)
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++)
+        if (w->user[hlo_detail(i)->computation[k]].has_slots)
             return true;
     return false;
 }
@@ -322,15 +324,15 @@ static int carry(struct queuing *w, struct hlo_builder *b, const struct hlo_inst
     int *with = mem_alloc((size_t)from->operand_count * sizeof(*with)), made;
     struct user *u = begin(w, b);
 
-    for (int k = 0; k < from->computation_count; k++)
-        close_user(w, b->module, from->computation[k]);
+    for (int k = 0; k < hlo_detail(from)->computation_count; k++)
+        close_user(w, b->module, hlo_detail(from)->computation[k]);
     for (int k = 0; k < from->operand_count; k++)
         with[k] = from->op == OPCODE_CONDITIONAL && k == 0 ? operand[k]
                                                            : put_together(w, b, operand[k], NULL);
-    i.type = with_slots(w, &from->type);
+    i.type = HLO_TYPE(with_slots(w, from->type));
     /* its sharding spoke of the tuple as it was */
     hlo_own_detail(b->module->arena, &i)->sharding_count = 0;
-    made = take_apart(w, b, hlo_copy_instruction(b, &i, with), &from->type, u->slot);
+    made = take_apart(w, b, hlo_copy_instruction(b, &i, with), from->type, u->slot);
     mem_free(with);
     return made;
 }
@@ -365,9 +367,9 @@ static int mark(struct queuing *w, const struct hlo_module *m, const struct hlo_
 
     if (i->op != OPCODE_WHILE && i->op != OPCODE_CONDITIONAL)
         return err_at(e, file, i->line, i->col, "%s: %s: what it calls uses a queue of the host, "
-                      "which only loops and conditionals may", i->name, hlo_opcode_name(i->op));
-    for (int k = 0; k < i->computation_count; k++) {
-        struct user *u = &w->user[i->computation[k]];
+                      "which only loops and conditionals may", hlo_name(i), hlo_opcode_name(i->op));
+    for (int k = 0; k < hlo_detail(i)->computation_count; k++) {
+        struct user *u = &w->user[hlo_detail(i)->computation[k]];
 
         *is_changed |= !u->has_slots;
         u->has_slots = true;
@@ -406,7 +408,7 @@ static int refuse_conditions(const struct queuing *w, const struct hlo_module *m
 
             if (structure_queue_of(w->q, &m->computation[c], i) >= 0 || calls_user(w, i))
                 return err_at(e, m->file ? m->file : "", i->line, i->col, "%s: %s where a loop's "
-                              "condition is computed", i->name, hlo_opcode_name(i->op));
+                              "condition is computed", hlo_name(i), hlo_opcode_name(i->op));
         }
     }
     return 0;
@@ -432,7 +434,7 @@ int structure_queues(const struct hlo_module *old, struct hlo_module *made, stru
         hlo_rewrite_module(old, made, a, &w.rewrite, e))
         return -1;
     close_user(&w, made, made->entry);
-    shift_aliases(made, &entry->instruction[entry->root].type);
+    shift_aliases(made, entry->instruction[entry->root].type);
     made->entry_parameter = NULL;       /* these spoke of the entry as it was */
     made->entry_parameter_count = 0;
     made->entry_result = NULL;

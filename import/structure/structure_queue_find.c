@@ -20,10 +20,10 @@ static struct structure_queue used_by(const struct hlo_computation *c,
     bool is_host = hlo_detail(i)->groups && hlo_detail(i)->groups->is_host_transfer;
     struct structure_queue q = {.kind = QUEUE_NONE, .type.element = ELEMENT_TOKEN, .at = i};
 
-    if ((i->op == OPCODE_INFEED || i->op == OPCODE_RECV) && i->type.part_count >= 2)
-        q.type = i->type.part[0];
+    if ((i->op == OPCODE_INFEED || i->op == OPCODE_RECV) && i->type->part_count >= 2)
+        q.type = i->type->part[0];
     else if (i->op == OPCODE_OUTFEED || i->op == OPCODE_SEND)
-        q.type = c->instruction[i->operand[0]].type;
+        q.type = *c->instruction[i->operand[0]].type;
     if (q.type.element == ELEMENT_TOKEN)
         return q;
     switch (i->op) {
@@ -115,8 +115,9 @@ static void look(struct finding *f, int computation)
             note(f, used, runs);
         if (i->op == OPCODE_WHILE)
             inside = product(runs, structure_find_trips(f->m, computation, i));
-        for (int n = 0; n < i->computation_count; n++)
-            f->runs[i->computation[n]] = sum(f->runs[i->computation[n]], inside);
+        for (int n = 0; n < hlo_detail(i)->computation_count; n++)
+            f->runs[hlo_detail(i)->computation[n]] =
+                sum(f->runs[hlo_detail(i)->computation[n]], inside);
     }
 }
 

@@ -65,7 +65,7 @@ static int broadcast(const struct squeeze *s, int x)
 
     kept(&s->after, all, target);
     for (int d = 0; d < s->before.rank; d++) {
-        int t = target[s->from->dims.item[d]];
+        int t = target[hlo_detail(s->from)->dims.item[d]];
 
         if (t < 0 || s->place[d] < 0)
             continue;
@@ -80,9 +80,9 @@ static int transpose(const struct squeeze *s, int x)
     int64_t order[STRUCTURE_RANK_MAX];
     int rank = 0;
 
-    for (int d = 0; d < s->from->dims.count; d++)
-        if (s->place[s->from->dims.item[d]] >= 0)
-            order[rank++] = s->place[s->from->dims.item[d]];
+    for (int d = 0; d < hlo_detail(s->from)->dims.count; d++)
+        if (s->place[hlo_detail(s->from)->dims.item[d]] >= 0)
+            order[rank++] = s->place[hlo_detail(s->from)->dims.item[d]];
     return hlo_transpose(s->b, x, order);
 }
 
@@ -93,11 +93,11 @@ static int reduce(const struct squeeze *s, const int *operand)
 
     if (s->from->operand_count != 2)
         return -1;
-    for (int k = 0; k < s->from->dims.count; k++)
-        if (s->place[s->from->dims.item[k]] >= 0)
-            dims[count++] = s->place[s->from->dims.item[k]];
+    for (int k = 0; k < hlo_detail(s->from)->dims.count; k++)
+        if (s->place[hlo_detail(s->from)->dims.item[k]] >= 0)
+            dims[count++] = s->place[hlo_detail(s->from)->dims.item[k]];
     return as_made(s, hlo_reduce(s->b, operand[0], operand[1], count, dims,
-                                 s->from->computation[0]));
+                                 hlo_detail(s->from)->computation[0]));
 }
 
 static int slice(const struct squeeze *s, int x)
@@ -119,16 +119,16 @@ static int reverse(const struct squeeze *s, int x)
     int64_t dims[STRUCTURE_RANK_MAX];
     int count = 0;
 
-    for (int k = 0; k < s->from->dims.count; k++)
-        if (s->place[s->from->dims.item[k]] >= 0)
-            dims[count++] = s->place[s->from->dims.item[k]];
+    for (int k = 0; k < hlo_detail(s->from)->dims.count; k++)
+        if (s->place[hlo_detail(s->from)->dims.item[k]] >= 0)
+            dims[count++] = s->place[hlo_detail(s->from)->dims.item[k]];
     return count ? hlo_reverse(s->b, x, count, dims) : x;
 }
 
 /* along a dimension that stays, of the same ones */
 static int concatenate(const struct squeeze *s, const int *operand)
 {
-    int dim = (int)s->from->dims.item[0], result[STRUCTURE_RANK_MAX];
+    int dim = (int)hlo_detail(s->from)->dims.item[0], result[STRUCTURE_RANK_MAX];
     int64_t all[STRUCTURE_RANK_MAX], length;
     int *piece, made;
 
@@ -154,11 +154,11 @@ static int retyped(const struct squeeze *s, const int *operand)
 {
     struct hlo_instruction i = *s->from;
 
-    i.type = squeezed(s->b->module->arena, &s->from->type);
+    i.type = HLO_TYPE(squeezed(s->b->module->arena, s->from->type));
     if (i.op == OPCODE_CONSTANT && i.literal) {
         struct hlo_literal *l = arena_copy(s->b->module->arena, i.literal, 1, sizeof(*l));
 
-        l->type = i.type;
+        l->type = *i.type;
         i.literal = l;
     }
     return hlo_copy_instruction(s->b, &i, operand);
@@ -199,21 +199,21 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
                  const int *operand)
 {
     const struct hlo_instruction *old = r->old->computation[b->computation].instruction;
-    struct squeeze s = {.b = b, .from = from, .after = from->type};
+    struct squeeze s = {.b = b, .from = from, .after = *from->type};
     int64_t dim[STRUCTURE_RANK_MAX];
-    bool is_large = has_large(&from->type);
+    bool is_large = has_large(from->type);
 
     for (int k = 0; k < from->operand_count; k++)
-        is_large = is_large || has_large(&old[from->operand[k]].type);
-    if (!is_large || from->type.rank > STRUCTURE_RANK_MAX)
+        is_large = is_large || has_large(old[from->operand[k]].type);
+    if (!is_large || from->type->rank > STRUCTURE_RANK_MAX)
         return -1;
-    if (from->operand_count > 0 && !hlo_type_is_tuple(&old[from->operand[0]].type)) {
-        s.before = old[from->operand[0]].type;
+    if (from->operand_count > 0 && !hlo_type_is_tuple(old[from->operand[0]].type)) {
+        s.before = *old[from->operand[0]].type;
         if (s.before.rank > STRUCTURE_RANK_MAX)
             return -1;
         kept(&s.before, dim, s.place);
     }
-    s.made = squeezed(b->module->arena, &from->type);
+    s.made = squeezed(b->module->arena, from->type);
     return squeeze(&s, operand);
 }
 

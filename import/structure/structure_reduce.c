@@ -24,8 +24,8 @@ struct reduction {
 
 static bool is_reduced(const struct hlo_instruction *from, int dim)
 {
-    for (int k = 0; k < from->dims.count; k++)
-        if (from->dims.item[k] == dim)
+    for (int k = 0; k < hlo_detail(from)->dims.count; k++)
+        if (hlo_detail(from)->dims.item[k] == dim)
             return true;
     return false;
 }
@@ -53,10 +53,10 @@ static int reduce_separately(struct reduction *r)
         enum hlo_opcode op = structure_combines(r->b->module, r->body, k);
         int body = hlo_scalar_computation(r->b->module, op, hlo_type_of(r->b, r->array[k])->element);
 
-        result[k] = hlo_reduce(r->b, r->array[k], r->init[k], r->from->dims.count,
-                               r->from->dims.item, body);
+        result[k] = hlo_reduce(r->b, r->array[k], r->init[k], hlo_detail(r->from)->dims.count,
+                               hlo_detail(r->from)->dims.item, body);
     }
-    return hlo_type_is_tuple(&r->from->type) ? hlo_tuple(r->b, r->count, result) : result[0];
+    return hlo_type_is_tuple(r->from->type) ? hlo_tuple(r->b, r->count, result) : result[0];
 }
 
 /* all reduced dimensions as one in front of the others */
@@ -141,20 +141,20 @@ static int reduce_by_halves(struct reduction *r)
         r->array[k] = hlo_reshape(r->b, r->array[k], t.rank - 1, t.dim + 1);
     }
     start_with_init(r);
-    return hlo_type_is_tuple(&r->from->type) ? hlo_tuple(r->b, r->count, r->array) : r->array[0];
+    return hlo_type_is_tuple(r->from->type) ? hlo_tuple(r->b, r->count, r->array) : r->array[0];
 }
 
 /* dimensions of one element: nothing is combined but the start */
 static int reduce_single(struct reduction *r)
 {
     for (int k = 0; k < r->count; k++) {
-        const struct hlo_type *t = hlo_type_is_tuple(&r->from->type) ? &r->from->type.part[k]
-                                                                     : &r->from->type;
+        const struct hlo_type *t = hlo_type_is_tuple(r->from->type) ? &r->from->type->part[k]
+                                                                     : r->from->type;
 
         r->array[k] = hlo_reshape(r->b, r->array[k], t->rank, t->dim);
     }
     start_with_init(r);
-    return hlo_type_is_tuple(&r->from->type) ? hlo_tuple(r->b, r->count, r->array) : r->array[0];
+    return hlo_type_is_tuple(r->from->type) ? hlo_tuple(r->b, r->count, r->array) : r->array[0];
 }
 
 /* ---- the place of an extreme ---- */
@@ -168,15 +168,15 @@ static bool counts_along(const struct hlo_builder *b, int x, int dim)
     case OPCODE_IOTA:
         return i->index == dim;
     case OPCODE_CONVERT: case OPCODE_COPY:
-        return hlo_element_is_integer(structure_at(b, i->operand[0])->type.element) &&
+        return hlo_element_is_integer(structure_at(b, i->operand[0])->type->element) &&
                counts_along(b, i->operand[0], dim);
     case OPCODE_BROADCAST:
-        for (int d = 0; d < i->dims.count; d++)
-            if (i->dims.item[d] == dim)
+        for (int d = 0; d < hlo_detail(i)->dims.count; d++)
+            if (hlo_detail(i)->dims.item[d] == dim)
                 return counts_along(b, i->operand[0], d);
         return false;
     case OPCODE_RESHAPE: {
-        const struct hlo_type *t = &structure_at(b, i->operand[0])->type;
+        const struct hlo_type *t = structure_at(b, i->operand[0])->type;
         int64_t length = 1;
         int along = -1;
 
@@ -184,7 +184,7 @@ static bool counts_along(const struct hlo_builder *b, int x, int dim)
             length *= t->dim[d];
             along = t->dim[d] > 1 ? d : along;
         }
-        return along >= 0 && t->dim[along] == length && i->type.dim[dim] == length &&
+        return along >= 0 && t->dim[along] == length && i->type->dim[dim] == length &&
                counts_along(b, i->operand[0], along);
     }
     default:
@@ -194,16 +194,16 @@ static bool counts_along(const struct hlo_builder *b, int x, int dim)
 
 static bool is_extreme(const struct reduction *r, enum hlo_direction *direction)
 {
-    return r->count == 2 && r->from->dims.count == 1 &&
+    return r->count == 2 && hlo_detail(r->from)->dims.count == 1 &&
            structure_extreme(r->b->module, r->body, direction) &&
-           counts_along(r->b, r->array[1], (int)r->from->dims.item[0]);
+           counts_along(r->b, r->array[1], (int)hlo_detail(r->from)->dims.item[0]);
 }
 
 /* a constant below (above) all values: the first element is at least as extreme */
 static bool starts_at_end(const struct hlo_builder *b, int init, enum hlo_direction direction)
 {
     const struct hlo_instruction *i = structure_at(b, init);
-    enum hlo_element e = i->type.element;
+    enum hlo_element e = i->type->element;
     double value, bits = hlo_element_bits(e);
 
     if (i->op != OPCODE_CONSTANT || !i->literal || !i->literal->data)
@@ -245,14 +245,19 @@ static int extreme_body(struct hlo_builder *from, enum hlo_element e, enum hlo_d
 static int reduce_pair(struct hlo_builder *b, int values, int places, int low, int zero, int body,
                        const struct hlo_instruction *from)
 {
-    struct hlo_instruction i = {.op = OPCODE_REDUCE, .dims = from->dims, .operand_count = 4,
+    struct hlo_instruction i = {.op = OPCODE_REDUCE,
+                                .operand_count = 4,
                                 .operand = (int[]){values, places, low, zero},
-                                .computation_count = 1, .computation = &body,
-                                .place = b->place, .line = b->line, .col = b->col};
-    struct hlo_type part[2] = {from->type.part[0], from->type.part[1]};
+                                .place = b->place,
+                                .line = b->line,
+                                .col = hlo_column(b->col),
+                                .detail = &(struct hlo_detail){.dims = hlo_detail(from)->dims,
+                                                               .computation_count = 1,
+                                                               .computation = &body}};
+    struct hlo_type part[2] = {from->type->part[0], from->type->part[1]};
 
     part[1].element = ELEMENT_S32;
-    i.type = hlo_tuple_type(b->module->arena, 2, part);
+    i.type = HLO_TYPE(hlo_tuple_type(b->module->arena, 2, part));
     return hlo_add(b->module, b->computation, &i);
 }
 
@@ -264,7 +269,7 @@ static int reduce_extreme(struct reduction *r, enum hlo_direction direction)
     int place, zero, pair, part[2], argument[4], result[2];
 
     counted = hlo_array_type(b->module->arena, ELEMENT_S32, counted.rank, counted.dim);
-    place = hlo_iota(b, &counted, (int)r->from->dims.item[0]);
+    place = hlo_iota(b, &counted, (int)hlo_detail(r->from)->dims.item[0]);
     zero = hlo_constant_int(b, &word, 0);
     pair = reduce_pair(b, r->array[0], place, r->init[0], zero, extreme_body(b, e, direction),
                        r->from);
@@ -288,14 +293,14 @@ static bool is_written(const struct reduction *r)
     enum hlo_direction direction;
 
     return structure_at(r->b, r->array[1])->op == OPCODE_IOTA &&
-           structure_at(r->b, r->array[1])->type.element == ELEMENT_S32 &&
+           structure_at(r->b, r->array[1])->type->element == ELEMENT_S32 &&
            starts_at_end(r->b, r->init[0], is_extreme(r, &direction) ? direction : HLO_GT);
 }
 
 static bool take(struct reduction *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
 {
-    *r = (struct reduction){.b = b, .from = from, .body = from->computation[0],
+    *r = (struct reduction){.b = b, .from = from, .body = hlo_detail(from)->computation[0],
                             .count = from->operand_count / 2, .reduced = 1};
     if (r->count > ARRAYS_MAX)
         return false;
@@ -303,8 +308,8 @@ static bool take(struct reduction *r, struct hlo_builder *b, const struct hlo_in
         r->array[k] = operand[k];
         r->init[k] = operand[r->count + k];
     }
-    for (int d = 0; d < from->dims.count; d++)
-        r->reduced *= hlo_type_of(b, operand[0])->dim[from->dims.item[d]];
+    for (int d = 0; d < hlo_detail(from)->dims.count; d++)
+        r->reduced *= hlo_type_of(b, operand[0])->dim[hlo_detail(from)->dims.item[d]];
     return true;
 }
 
@@ -321,14 +326,14 @@ int structure_reduce(struct hlo_rewrite *rewrite, struct hlo_builder *b,
         int result[ARRAYS_MAX];
 
         for (int k = 0; k < r.count; k++)
-            result[k] = hlo_splat(b, r.init[k], hlo_type_is_tuple(&from->type)
-                                                    ? &from->type.part[k] : &from->type);
-        return hlo_type_is_tuple(&from->type) ? hlo_tuple(b, r.count, result) : result[0];
+            result[k] = hlo_splat(b, r.init[k], hlo_type_is_tuple(from->type)
+                                                    ? &from->type->part[k] : from->type);
+        return hlo_type_is_tuple(from->type) ? hlo_tuple(b, r.count, result) : result[0];
     }
     if (r.reduced == 1 && structure_can_lift(b->module, r.body))
         return reduce_single(&r);
     if (is_separate(&r))
-        return r.count == 1 && structure_at(b, operand[0])->type.rank ? -1 : reduce_separately(&r);
+        return r.count == 1 && structure_at(b, operand[0])->type->rank ? -1 : reduce_separately(&r);
     if (is_extreme(&r, &direction))
         return is_written(&r) ? -1 : reduce_extreme(&r, direction);
     return structure_can_lift(b->module, r.body) ? reduce_by_halves(&r) : -1;

@@ -128,8 +128,8 @@ static bool binary(const struct hlo_instruction *i, struct scalar x, struct scal
     out->is_float = x.is_float;
     is_known = x.is_float ? float_binary(i->op, x.number, y.number, &out->number)
                           : integer_binary(i->op, x.integer, y.integer,
-                                           hlo_element_bits(i->type.element), &out->integer);
-    *out = as_element(i->type.element, *out);
+                                           hlo_element_bits(i->type->element), &out->integer);
+    *out = as_element(i->type->element, *out);
     return is_known;
 }
 
@@ -146,12 +146,12 @@ static bool unary(const struct hlo_instruction *i, enum hlo_element from, struct
         out->integer = (x.integer > 0) - (x.integer < 0);
         break;
     case OPCODE_IS_FINITE: *out = scalar_integer(isfinite(x.number)); break;
-    case OPCODE_BITCAST_CONVERT: *out = bits_as(from, i->type.element, x); return true;
+    case OPCODE_BITCAST_CONVERT: *out = bits_as(from, i->type->element, x); return true;
     case OPCODE_CONVERT: case OPCODE_COPY: case OPCODE_RESHAPE: case OPCODE_BROADCAST:
     case OPCODE_BITCAST: break;
     default: return false;
     }
-    *out = as_element(i->type.element, *out);
+    *out = as_element(i->type->element, *out);
     return true;
 }
 
@@ -167,7 +167,7 @@ static bool evaluate(const struct hlo_computation *c, const struct hlo_instructi
 {
     const struct scalar *x = i->operand_count > 0 ? &value[i->operand[0]] : NULL;
     const struct scalar *y = i->operand_count > 1 ? &value[i->operand[1]] : NULL;
-    enum hlo_element from = x ? c->instruction[i->operand[0]].type.element : ELEMENT_PRED;
+    enum hlo_element from = x ? c->instruction[i->operand[0]].type->element : ELEMENT_PRED;
 
     switch (i->op) {
     case OPCODE_PARAMETER:
@@ -176,9 +176,9 @@ static bool evaluate(const struct hlo_computation *c, const struct hlo_instructi
     case OPCODE_CONSTANT:
         if (!i->literal || !i->literal->data)
             return false;
-        *out = hlo_element_is_float(i->type.element)
-                   ? scalar_float(hlo_element_load(i->type.element, i->literal->data))
-                   : scalar_integer(hlo_element_load_int(i->type.element, i->literal->data));
+        *out = hlo_element_is_float(i->type->element)
+                   ? scalar_float(hlo_element_load(i->type->element, i->literal->data))
+                   : scalar_integer(hlo_element_load_int(i->type->element, i->literal->data));
         return true;
     case OPCODE_COMPARE:
         *out = scalar_integer(compare(i, from, *x, *y));
@@ -216,7 +216,7 @@ bool scalar_evaluate(const struct hlo_module *m, int computation, const struct s
 
         if (n->op == OPCODE_TUPLE && i == c->root)
             continue;
-        if (!is_scalar(&n->type) || hlo_element_is_complex(n->type.element) ||
+        if (!is_scalar(n->type) || hlo_element_is_complex(n->type->element) ||
             !evaluate(c, n, parameter, value, &value[i]))
             return false;
     }

@@ -67,19 +67,20 @@ static int scatter_one(struct scatter *s, enum hlo_opcode op, int array, int ind
     struct hlo_instruction i = *s->from;
     int body = structure_one_operation(s->b->module, op, hlo_type_of(s->b, array)->element);
 
-    i.name = NULL;
-    i.type = *hlo_type_of(s->b, array);
-    i.computation = &body;
+    i.label = 0;
+    i.type = hlo_type_of(s->b, array);
+    i.detail = HLO_COPIED_DETAIL(&i);
+    i.detail->computation = &body;
     i.operand = (int[]){array, indices, update};
     i.operand_count = 3;
-    hlo_own_detail(s->b->module->arena, &i)->sharding_count = 0;
+    i.detail->sharding_count = 0;
     i.detail->control = (struct hlo_ints){0};
     return hlo_add(s->b->module, s->b->computation, &i);
 }
 
 static int result(struct scatter *s, const int *array)
 {
-    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->count, array) : array[0];
+    return hlo_type_is_tuple(s->from->type) ? hlo_tuple(s->b, s->count, array) : array[0];
 }
 
 /* a - b is a + -b */
@@ -306,7 +307,7 @@ int structure_scatter(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     struct scatter s = {.b = b,
                         .from = from,
                         .g = hlo_detail(from)->gather,
-                        .body = from->computation[0],
+                        .body = hlo_detail(from)->computation[0],
                         .count = from->operand_count / 2};
 
     (void)rewrite;

@@ -83,7 +83,7 @@ static int choose(struct choice *c, int operand)
             is_there = is_in;
             continue;
         }
-        structure_lift(b, c->from->computation[0], (int[]){value, x}, &keeps, 1);
+        structure_lift(b, hlo_detail(c->from)->computation[0], (int[]){value, x}, &keeps, 1);
         keeps = hlo_binary(b, OPCODE_AND, keeps, is_there);     /* padding is never chosen */
         keeps = hlo_binary(b, OPCODE_OR, keeps, hlo_unary(b, OPCODE_NOT, is_in));
         value = hlo_select(b, keeps, value, x);
@@ -99,14 +99,14 @@ static int scatter(struct choice *c, int chosen, int source, int init)
     struct hlo_type flag = hlo_scalar_type(ELEMENT_PRED);
     struct hlo_type places = *hlo_type_of(b, chosen);
     int no = hlo_constant_int(b, &flag, 0), number = 0;
-    int sum = hlo_splat(b, init, &c->from->type);
+    int sum = hlo_splat(b, init, c->from->type);
 
     do {
         int own = hlo_constant_int(b, &places, number++);
         int is_own = to_place(c, hlo_compare(b, HLO_EQ, chosen, own), no);
         int argument[2] = {sum, to_place(c, source, init)}, combined;
 
-        structure_lift(b, c->from->computation[1], argument, &combined, 1);
+        structure_lift(b, hlo_detail(c->from)->computation[1], argument, &combined, 1);
         sum = hlo_select(b, is_own, combined, sum);
     } while (next_place(c));
     return sum;
@@ -122,8 +122,8 @@ int structure_select_and_scatter(struct hlo_rewrite *rewrite, struct hlo_builder
 
     (void)rewrite;
     if (c.rank > STRUCTURE_RANK_MAX ||
-        (structure_selects(b->module, from->computation[0], &direction) &&
-         structure_combines(b->module, from->computation[1], 0) == OPCODE_ADD))
+        (structure_selects(b->module, hlo_detail(from)->computation[0], &direction) &&
+         structure_combines(b->module, hlo_detail(from)->computation[1], 0) == OPCODE_ADD))
         return -1;
     for (int d = 0; d < c.rank; d++) {
         c.dim[d] = t.dim[d];
@@ -132,8 +132,8 @@ int structure_select_and_scatter(struct hlo_rewrite *rewrite, struct hlo_builder
         if (places > PLACES_MAX || t.dim[d] == 0)
             return -1;
     }
-    if (!structure_can_lift(b->module, from->computation[0]) ||
-        !structure_can_lift(b->module, from->computation[1]))
+    if (!structure_can_lift(b->module, hlo_detail(from)->computation[0]) ||
+        !structure_can_lift(b->module, hlo_detail(from)->computation[1]))
         return -1;
     return scatter(&c, choose(&c, operand[0]), operand[1], operand[2]);
 }

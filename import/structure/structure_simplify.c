@@ -23,7 +23,7 @@ static const struct {
 static bool has_bound(const struct hlo_builder *b, const struct hlo_instruction *from,
                       const int *operand)
 {
-    bool is_dynamic = hlo_type_is_dynamic(&from->type);
+    bool is_dynamic = hlo_type_is_dynamic(from->type);
 
     for (int k = 0; k < from->operand_count; k++)
         is_dynamic |= hlo_type_is_dynamic(hlo_type_of(b, operand[k]));

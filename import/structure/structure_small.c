@@ -36,9 +36,9 @@ int structure_map(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     int result;
 
     (void)rewrite;
-    if (from->operand_count < 1 || !structure_can_lift(b->module, from->computation[0]))
+    if (from->operand_count < 1 || !structure_can_lift(b->module, hlo_detail(from)->computation[0]))
         return -1;
-    structure_lift(b, from->computation[0], operand, &result, 1);
+    structure_lift(b, hlo_detail(from)->computation[0], operand, &result, 1);
     return result;
 }
 
@@ -81,10 +81,11 @@ int structure_topk(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     int x, made, values;
 
     (void)rewrite;
-    if (from->is_largest || t.element == ELEMENT_PRED)
+    if (hlo_detail(from)->is_largest || t.element == ELEMENT_PRED)
         return -1;
     x = hlo_unary(b, turn, operand[0]);
-    turned.is_largest = true;
+    turned.detail = HLO_COPIED_DETAIL(from);
+    turned.detail->is_largest = true;
     made = hlo_copy_instruction(b, &turned, &x);
     values = hlo_unary(b, turn, hlo_tuple_element(b, made, 0));
     return hlo_tuple(b, 2, (int[]){values, hlo_tuple_element(b, made, 1)});
@@ -131,7 +132,7 @@ static int limit_exponent(struct hlo_builder *b, int bits, int exponent)
 int structure_reduce_precision(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                                const struct hlo_instruction *from, const int *operand)
 {
-    enum hlo_element e = from->type.element;
+    enum hlo_element e = from->type->element;
     int x, bits, is_nan;
 
     (void)rewrite;

@@ -31,7 +31,7 @@ bool structure_sorts(const struct hlo_module *m, int computation, enum hlo_direc
 
 static int as_result(const struct sorting *s)
 {
-    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple(s->b, s->count, s->array) : s->array[0];
+    return hlo_type_is_tuple(s->from->type) ? hlo_tuple(s->b, s->count, s->array) : s->array[0];
 }
 
 /* an array in whose order of numbers this key's order is */
@@ -74,10 +74,16 @@ static void sort_by(struct sorting *s, int key, bool is_falling)
 {
     int operand[OPERANDS_MAX + 1], extra = key == s->array[0] ? 0 : 1, body, made;
     struct hlo_type part[OPERANDS_MAX + 1];
-    struct hlo_instruction i = {.op = OPCODE_SORT, .is_stable = true, .dims = s->from->dims,
-                                .operand_count = s->count + extra, .operand = operand,
-                                .computation_count = 1, .computation = &body,
-                                .place = s->b->place, .line = s->b->line, .col = s->b->col};
+    struct hlo_instruction i = {.op = OPCODE_SORT,
+                                .operand_count = s->count + extra,
+                                .operand = operand,
+                                .place = s->b->place,
+                                .line = s->b->line,
+                                .col = hlo_column(s->b->col),
+                                .detail = &(struct hlo_detail){.is_stable = true,
+                                                               .dims = hlo_detail(s->from)->dims,
+                                                               .computation_count = 1,
+                                                               .computation = &body}};
 
     operand[0] = key;
     for (int k = 0; k < s->count; k++)
@@ -87,8 +93,8 @@ static void sort_by(struct sorting *s, int key, bool is_falling)
         part[k].layout = NULL;
     }
     body = first_less(s, operand, i.operand_count, is_falling);
-    i.type = i.operand_count > 1 ? hlo_tuple_type(s->b->module->arena, i.operand_count, part)
-                                 : part[0];
+    i.type = HLO_TYPE(
+        i.operand_count > 1 ? hlo_tuple_type(s->b->module->arena, i.operand_count, part) : part[0]);
     made = hlo_add(s->b->module, s->b->computation, &i);
     for (int k = 0; k < s->count; k++)
         s->array[k] = i.operand_count > 1 ? hlo_tuple_element(s->b, made, k + extra) : made;
@@ -148,12 +154,12 @@ static int is_before(struct sorting *s, const int *x, const int *y, int64_t leng
         argument[2 * k] = x[k];
         argument[2 * k + 1] = y[k];
     }
-    structure_lift(b, s->from->computation[0], argument, &less, 1);
+    structure_lift(b, hlo_detail(s->from)->computation[0], argument, &less, 1);
     for (int k = 0; k < places; k++) {
         argument[2 * k] = y[k];
         argument[2 * k + 1] = x[k];
     }
-    structure_lift(b, s->from->computation[0], argument, &more, 1);
+    structure_lift(b, hlo_detail(s->from)->computation[0], argument, &more, 1);
     tie = hlo_unary(b, OPCODE_NOT, more);
     tie = hlo_binary(b, OPCODE_AND, tie, hlo_compare(b, HLO_LT, x[places], y[places]));
     less = hlo_binary(b, OPCODE_OR, less, tie);
@@ -231,14 +237,14 @@ static bool is_network(const struct sorting *s)
     const struct hlo_type *t = hlo_type_of(s->b, s->array[0]);
 
     return s->count < OPERANDS_MAX && t->rank + 2 <= STRUCTURE_RANK_MAX &&
-           structure_can_lift(s->b->module, s->from->computation[0]);
+           structure_can_lift(s->b->module, hlo_detail(s->from)->computation[0]);
 }
 
 int structure_sort(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                    const struct hlo_instruction *from, const int *operand)
 {
     struct sorting s = {.b = b, .from = from, .count = from->operand_count,
-                        .dim = (int)from->dims.item[0]};
+                        .dim = (int)hlo_detail(from)->dims.item[0]};
     enum hlo_direction direction;
     struct order o;
 
@@ -248,10 +254,10 @@ int structure_sort(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     memcpy(s.array, operand, (size_t)s.count * sizeof(*operand));
     if (hlo_type_of(b, operand[0])->rank == 0 || hlo_type_of(b, operand[0])->dim[s.dim] <= 1)
         return as_result(&s);
-    if (structure_sorts(b->module, from->computation[0], &direction) &&
+    if (structure_sorts(b->module, hlo_detail(from)->computation[0], &direction) &&
         hlo_type_of(b, operand[0])->element != ELEMENT_PRED)
         return -1;
-    if (!order_find(b->module, from->computation[0], &o))
+    if (!order_find(b->module, hlo_detail(from)->computation[0], &o))
         return is_network(&s) ? sort_by_network(&s) : -1;
     for (int k = o.count - 1; k >= 0; k--)
         sort_by(&s, key_array(&s, &o.key[k]), o.key[k].is_falling);

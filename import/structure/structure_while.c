@@ -39,7 +39,7 @@ static int behind_copies(const struct hlo_computation *c, int instruction)
 
     while (((i->op == OPCODE_COPY || i->op == OPCODE_BITCAST) && i->operand_count == 1) ||
            (i->op == OPCODE_CONVERT &&
-            i->type.element == c->instruction[i->operand[0]].type.element)) {
+            i->type->element == c->instruction[i->operand[0]].type->element)) {
         instruction = i->operand[0];
         i = &c->instruction[instruction];
     }
@@ -52,7 +52,7 @@ static int part_of(const struct hlo_computation *c, int instruction)
     const struct hlo_instruction *i = &c->instruction[behind_copies(c, instruction)];
 
     if (i->op == OPCODE_PARAMETER)
-        return hlo_type_is_tuple(&i->type) ? -1 : 0;
+        return hlo_type_is_tuple(i->type) ? -1 : 0;
     if (i->op == OPCODE_GET_TUPLE_ELEMENT && c->instruction[i->operand[0]].op == OPCODE_PARAMETER)
         return (int)i->index;
     return -1;
@@ -65,7 +65,7 @@ static int made_part(const struct hlo_computation *c, int whole, int part)
 
     if (i->op == OPCODE_TUPLE)
         return part < i->operand_count ? behind_copies(c, i->operand[part]) : -1;
-    return hlo_type_is_tuple(&i->type) ? -1 : behind_copies(c, whole);
+    return hlo_type_is_tuple(i->type) ? -1 : behind_copies(c, whole);
 }
 
 /* what the counter goes on by in each round */
@@ -166,8 +166,8 @@ static int64_t trips_of(const struct loop *l)
 int64_t structure_find_trips(const struct hlo_module *m, int computation,
                              const struct hlo_instruction *loop)
 {
-    struct loop l = {.body = &m->computation[loop->computation[0]],
-                     .condition = &m->computation[loop->computation[1]],
+    struct loop l = {.body = &m->computation[hlo_detail(loop)->computation[0]],
+                     .condition = &m->computation[hlo_detail(loop)->computation[1]],
                      .outside = &m->computation[computation], .state = loop->operand[0]};
     int64_t trips = structure_trips(loop);
 
@@ -178,8 +178,8 @@ int structure_while(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                     const struct hlo_instruction *from, const int *operand)
 {
     const struct hlo_module *m = b->module;
-    struct loop l = {.body = &m->computation[from->computation[0]],
-                     .condition = &m->computation[from->computation[1]],
+    struct loop l = {.body = &m->computation[hlo_detail(from)->computation[0]],
+                     .condition = &m->computation[hlo_detail(from)->computation[1]],
                      .outside = &m->computation[b->computation], .state = operand[0]};
     int64_t trips = structure_trips(from) >= 0 ? -1 : trips_of(&l);
     int loop;

@@ -27,7 +27,7 @@ static bool is_known(enum hlo_opcode op)
 
 static int64_t result_dim(const struct hlo_instruction *from, int d)
 {
-    return (hlo_type_is_tuple(&from->type) ? &from->type.part[0] : &from->type)->dim[d];
+    return (hlo_type_is_tuple(from->type) ? &from->type->part[0] : from->type)->dim[d];
 }
 
 static bool is_plain(const struct hlo_window *w)
@@ -53,20 +53,24 @@ static bool is_reduction(const struct windows *w)
 
 static int as_reduction(struct windows *w)
 {
-    struct hlo_instruction i = {.op = OPCODE_REDUCE, .operand_count = 2 * w->count,
-                                .computation_count = 1, .computation = &w->body,
-                                .place = w->b->place, .line = w->b->line, .col = w->b->col};
+    struct hlo_instruction i = {
+        .op = OPCODE_REDUCE,
+        .operand_count = 2 * w->count,
+        .place = w->b->place,
+        .line = w->b->line,
+        .col = hlo_column(w->b->col),
+        .detail = &(struct hlo_detail){.computation_count = 1, .computation = &w->body}};
     int64_t reduced[STRUCTURE_RANK_MAX], kept[STRUCTURE_RANK_MAX];
     struct hlo_type first = *hlo_type_of(w->b, w->array[0]), part[ARRAYS_MAX];
     int operand[2 * ARRAYS_MAX], rank = 0, result[ARRAYS_MAX], made;
 
     for (int d = 0; d < w->rank; d++) {
         if (hlo_detail(w->from)->window[d].size != 1)
-            reduced[i.dims.count++] = d;
+            reduced[i.detail->dims.count++] = d;
         else
             kept[rank++] = first.dim[d];
     }
-    i.dims.item = reduced;
+    i.detail->dims.item = reduced;
     for (int k = 0; k < w->count; k++) {
         operand[k] = w->array[k];
         operand[w->count + k] = w->init[k];
@@ -74,16 +78,16 @@ static int as_reduction(struct windows *w)
                                  rank, kept);
     }
     i.operand = operand;
-    i.type = hlo_type_is_tuple(&w->from->type)
-                 ? hlo_tuple_type(w->b->module->arena, w->count, part) : part[0];
+    i.type = HLO_TYPE(hlo_type_is_tuple(w->from->type)
+                 ? hlo_tuple_type(w->b->module->arena, w->count, part) : part[0]);
     made = structure_reduce(NULL, w->b, &i, operand);
     if (made < 0)
         made = hlo_add(w->b->module, w->b->computation, &i);
-    if (!hlo_type_is_tuple(&w->from->type))
-        return hlo_reshape(w->b, made, w->rank, w->from->type.dim);
+    if (!hlo_type_is_tuple(w->from->type))
+        return hlo_reshape(w->b, made, w->rank, w->from->type->dim);
     for (int k = 0; k < w->count; k++)
         result[k] = hlo_reshape(w->b, structure_element(w->b, made, k), w->rank,
-                                w->from->type.part[k].dim);
+                                w->from->type->part[k].dim);
     return hlo_tuple(w->b, w->count, result);
 }
 
@@ -91,7 +95,7 @@ static int as_reduction(struct windows *w)
 static bool is_identity(const struct hlo_builder *b, int init, enum hlo_opcode op)
 {
     const struct hlo_instruction *i = structure_at(b, init);
-    enum hlo_element e = i->type.element;
+    enum hlo_element e = i->type->element;
     double value, bits = hlo_element_bits(e);
     bool is_float = hlo_element_is_float(e), is_signed = hlo_element_kind(e) == ELEMENT_KIND_SIGNED;
 
@@ -229,7 +233,7 @@ static int in_steps(struct windows *w)
     if (w->count > 1 ||
         !is_identity(w->b, w->init[0], structure_combines(w->b->module, w->body, 0)))
         structure_lift(w->b, w->body, argument, w->array, w->count);
-    return hlo_type_is_tuple(&w->from->type) ? hlo_tuple(w->b, w->count, w->array) : w->array[0];
+    return hlo_type_is_tuple(w->from->type) ? hlo_tuple(w->b, w->count, w->array) : w->array[0];
 }
 
 /* sums and products of narrow floats are rounded once, at their end: their steps are of f32 */
@@ -255,7 +259,7 @@ static int in_wide_steps(struct windows *w, enum hlo_opcode op)
 int structure_reduce_window(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                             const struct hlo_instruction *from, const int *operand)
 {
-    struct windows w = {.b = b, .from = from, .body = from->computation[0],
+    struct windows w = {.b = b, .from = from, .body = hlo_detail(from)->computation[0],
                         .count = from->operand_count / 2, .rank = hlo_detail(from)->window_count};
     enum hlo_opcode op;
 

@@ -85,7 +85,7 @@ int complex_elementwise(struct expand_site *s)
     enum hlo_element e = expand_operand_type(s, 0)->element;
     struct repr_value x, y;
 
-    if (s->from->op == OPCODE_COMPLEX && s->from->type.element == ELEMENT_C64)
+    if (s->from->op == OPCODE_COMPLEX && s->from->type->element == ELEMENT_C64)
         return repr_make(s->b, complex_make(s->operand[0], s->operand[1]));
     x = repr_operand(s, 0);
     if (s->from->op == OPCODE_COMPLEX) {        /* of two sums */

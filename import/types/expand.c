@@ -54,7 +54,7 @@ static int expand_operation(struct hlo_rewrite *r, struct hlo_builder *b,
 
         if (rows[i].op == from->op
             && (!rows[i].target || (target && !strcmp(rows[i].target, target))))
-            made = is_nothing(&from->type) ? expand_to_nothing(b, &from->type)
+            made = is_nothing(from->type) ? expand_to_nothing(b, from->type)
                                            : rows[i].function(&s);
     }
     if (made == EXPAND_FAILED)
@@ -93,16 +93,16 @@ static void leaves_of(struct expand_leaf *leaf, int *count, int *next, int param
 static void make_boundary(const struct hlo_module *m, struct arena *a, struct expand_boundary *to)
 {
     const struct hlo_computation *entry = &m->computation[m->entry];
-    const struct hlo_type *result = &entry->instruction[entry->root].type;
+    const struct hlo_type *result = entry->instruction[entry->root].type;
     int leaves = 0, next = 0;
 
     *to = (struct expand_boundary){0};
     for (int p = 0; p < entry->parameter_count; p++)
-        leaves += hlo_type_leaves(&entry->instruction[entry->parameter[p]].type);
+        leaves += hlo_type_leaves(entry->instruction[entry->parameter[p]].type);
     to->parameter = arena_array(a, (size_t)leaves + 1, sizeof(*to->parameter));
     for (int p = 0; p < entry->parameter_count; p++)
         leaves_of(to->parameter, &to->parameter_count, &next, p,
-                  &entry->instruction[entry->parameter[p]].type);
+                  entry->instruction[entry->parameter[p]].type);
     to->result = arena_array(a, (size_t)hlo_type_leaves(result) + 1, sizeof(*to->result));
     next = 0;
     leaves_of(to->result, &to->result_count, &next, -1, result);
@@ -134,14 +134,15 @@ static int refuse_unbounded(const struct hlo_module *m, struct err *e)
         for (int k = 0; k < m->computation[c].count; k++) {
             const struct hlo_instruction *i = &m->computation[c].instruction[k];
 
-            for (int n = 0; n < hlo_type_leaves(&i->type); n++) {
-                const struct hlo_type *t = hlo_type_leaf(&i->type, n);
+            for (int n = 0; n < hlo_type_leaves(i->type); n++) {
+                const struct hlo_type *t = hlo_type_leaf(i->type, n);
 
                 for (int d = 0; d < t->rank; d++)
                     if (t->dim[d] < 0)
                         return err_at(e, m->file ? m->file : "", i->line, i->col,
                                       "%s %s: dimension %d has no bound; export the program for "
-                                      "shapes that are known", hlo_opcode_name(i->op), i->name, d);
+                                      "shapes that are known",
+                                      hlo_opcode_name(i->op), hlo_name(i), d);
             }
         }
     }

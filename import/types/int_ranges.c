@@ -109,9 +109,9 @@ static struct int_range operand(const struct finding *f, const struct hlo_instru
 static struct int_range reduced(const struct finding *f, const struct hlo_instruction *i,
                             bool *overflows)
 {
-    const struct hlo_computation *body = &f->m->computation[i->computation[0]];
+    const struct hlo_computation *body = &f->m->computation[hlo_detail(i)->computation[0]];
     const struct hlo_instruction *root = &body->instruction[body->root];
-    const struct hlo_type *t = &f->c->instruction[i->operand[0]].type;
+    const struct hlo_type *t = f->c->instruction[i->operand[0]].type;
     struct int_range x = operand(f, i, 0), start = operand(f, i, 1), times = {1, 1}, z;
     bool other;
 
@@ -119,13 +119,13 @@ static struct int_range reduced(const struct finding *f, const struct hlo_instru
         || body->instruction[root->operand[0]].op != OPCODE_PARAMETER
         || body->instruction[root->operand[1]].op != OPCODE_PARAMETER
         || root->operand[0] == root->operand[1])
-        return all_of(i->type.element);
+        return all_of(i->type->element);
     if (root->op == OPCODE_MAXIMUM || root->op == OPCODE_MINIMUM)
         return united(x, start);
     if (root->op != OPCODE_ADD)
-        return all_of(i->type.element);
-    for (int k = 0; k < i->dims.count; k++)
-        times.high = times.low = times.low * most(t->dim[i->dims.item[k]], 1);
+        return all_of(i->type->element);
+    for (int k = 0; k < hlo_detail(i)->dims.count; k++)
+        times.high = times.low = times.low * most(t->dim[hlo_detail(i)->dims.item[k]], 1);
     z = product(united(x, (struct int_range){0, 0}), times, &other);
     z = sum(z, start, overflows);
     *overflows |= other;
@@ -135,7 +135,7 @@ static struct int_range reduced(const struct finding *f, const struct hlo_instru
 static struct int_range of_operation(const struct finding *f, const struct hlo_instruction *i,
                                  bool *overflows)
 {
-    enum hlo_element e = i->type.element;
+    enum hlo_element e = i->type->element;
     struct int_range x = i->operand_count ? operand(f, i, 0) : all_of(e), y;
 
     y = i->operand_count > 1 ? operand(f, i, 1) : x;
@@ -143,10 +143,10 @@ static struct int_range of_operation(const struct finding *f, const struct hlo_i
     case OPCODE_CONSTANT:
         return of_literal(i->literal, e);
     case OPCODE_IOTA:
-        return (struct int_range){0, most(i->type.dim[i->index] - 1, 0)};
+        return (struct int_range){0, most(i->type->dim[i->index] - 1, 0)};
     case OPCODE_CONVERT:
-        return hlo_element_is_integer(f->c->instruction[i->operand[0]].type.element)
-                       || f->c->instruction[i->operand[0]].type.element == ELEMENT_PRED
+        return hlo_element_is_integer(f->c->instruction[i->operand[0]].type->element)
+                       || f->c->instruction[i->operand[0]].type->element == ELEMENT_PRED
                    ? x : all_of(e);
     case OPCODE_BROADCAST: case OPCODE_RESHAPE: case OPCODE_SLICE: case OPCODE_TRANSPOSE:
     case OPCODE_REVERSE: case OPCODE_COPY: case OPCODE_DYNAMIC_SLICE: case OPCODE_GATHER:
@@ -204,13 +204,15 @@ void int_ranges_find(struct int_ranges *r, const struct hlo_module *m, struct ar
         f.of = r->of[c] = of;
         for (int k = 0; k < f.c->count; k++) {
             const struct hlo_instruction *i = &f.c->instruction[k];
-            bool is_integer = !hlo_type_is_tuple(&i->type) && hlo_element_is_integer(i->type.element);
+            bool is_integer =
+                !hlo_type_is_tuple(i->type) && hlo_element_is_integer(i->type->element);
             bool overflows = false;
-            struct int_range x = all_of(hlo_type_is_tuple(&i->type) ? ELEMENT_S64 : i->type.element);
+            struct int_range x =
+                all_of(hlo_type_is_tuple(i->type) ? ELEMENT_S64 : i->type->element);
 
             if (is_integer) {
                 x = of_operation(&f, i, &overflows);
-                x = within(i->type.element, x, overflows);
+                x = within(i->type->element, x, overflows);
             }
             of[k] = x;
         }

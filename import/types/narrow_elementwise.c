@@ -26,7 +26,7 @@ static bool reads_bits(enum hlo_opcode op)
 static int bit_operation(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     int x = narrow_to_bits(b, s->operand[0], e), y;
 
     if (s->from->op == OPCODE_SHIFT_RIGHT_LOGICAL) {
@@ -44,14 +44,14 @@ static int narrow_operation(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
 
-    i.type = repr_type(s->b->module->arena, &i.type);
+    i.type = HLO_TYPE(repr_type(s->b->module->arena, i.type));
     return hlo_copy_instruction(s->b, &i, s->operand);
 }
 
 static int reduce_precision(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     int x = hlo_convert(b, s->operand[0], ELEMENT_F32);
 
     x = narrow_reduce_precision(b, x, hlo_detail(s->from)->exponent_bits,
@@ -61,7 +61,7 @@ static int reduce_precision(struct expand_site *s)
 
 int narrow_elementwise(struct expand_site *s)
 {
-    enum hlo_element e = s->from->type.element;
+    enum hlo_element e = s->from->type->element;
     int x;
 
     if (s->from->op == OPCODE_REDUCE_PRECISION)

@@ -84,18 +84,18 @@ bool repr_result_fits(const struct expand_site *s)
 int repr_copy(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
-    int leaves = hlo_type_leaves(&i.type);
+    int leaves = hlo_type_leaves(i.type);
 
-    i.type = repr_type(s->b->module->arena, &i.type);
+    i.type = HLO_TYPE(repr_type(s->b->module->arena, i.type));
     if (hlo_detail(&i)->sharding_count > 1 &&
         hlo_detail(&i)->sharding_count == leaves) { /* each part as the whole */
         struct hlo_sharding *sharding;
         int to = 0;
 
-        sharding = arena_array(s->b->module->arena, (size_t)hlo_type_leaves(&i.type),
+        sharding = arena_array(s->b->module->arena, (size_t)hlo_type_leaves(i.type),
                                sizeof(*sharding));
         for (int n = 0; n < leaves; n++) {
-            struct hlo_type own = repr_type(s->b->module->arena, hlo_type_leaf(&s->from->type, n));
+            struct hlo_type own = repr_type(s->b->module->arena, hlo_type_leaf(s->from->type, n));
 
             for (int k = 0; k < hlo_type_leaves(&own); k++)
                 sharding[to++] = hlo_detail(s->from)->sharding[n];
@@ -145,10 +145,10 @@ static expand_function *rule_of(const struct hlo_instruction *i)
 static bool touches(struct hlo_rewrite *r, const struct hlo_builder *b,
                     const struct hlo_instruction *from)
 {
-    if (!repr_is_same(&from->type))
+    if (!repr_is_same(from->type))
         return true;
     for (int k = 0; k < from->operand_count; k++)
-        if (!repr_is_same(&r->old->computation[b->computation].instruction[from->operand[k]].type))
+        if (!repr_is_same(r->old->computation[b->computation].instruction[from->operand[k]].type))
             return true;
     return false;
 }
@@ -211,7 +211,7 @@ static void expand_aliases(const struct hlo_module *old, struct hlo_module *made
     made->alias_count = 0;
     for (int i = 0; i < count; i++) {
         struct hlo_alias alias = old->alias[i];
-        const struct hlo_type *t = at_path(&entry->instruction[entry->root].type, alias.output);
+        const struct hlo_type *t = at_path(entry->instruction[entry->root].type, alias.output);
         struct hlo_type mapped = repr_type(made->arena, t);
 
         if (hlo_type_is_tuple(t))

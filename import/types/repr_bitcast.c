@@ -71,7 +71,7 @@ static struct repr_value gather_bits(struct expand_site *s, int x, int from_bits
 static int spread_bits(struct expand_site *s, struct repr_value v, int to_bits)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     struct arena *a = b->module->arena;
     int64_t *dim = arena_copy(a, t->dim, (size_t)t->rank, sizeof(*dim));
     int count = (int)t->dim[t->rank - 1], *piece = arena_array(a, (size_t)count + 1, sizeof(int));
@@ -90,7 +90,7 @@ static int spread_bits(struct expand_site *s, struct repr_value v, int to_bits)
 
 int repr_bitcast(struct expand_site *s)
 {
-    enum hlo_element from = expand_operand_type(s, 0)->element, to = s->from->type.element;
+    enum hlo_element from = expand_operand_type(s, 0)->element, to = s->from->type->element;
     int from_width = hlo_element_bits(from), to_width = hlo_element_bits(to);
     struct repr_value v = repr_operand(s, 0);
 

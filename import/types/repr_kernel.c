@@ -28,7 +28,7 @@ int repr_kernel(struct expand_site *s)
 {
     int *operand = arena_array(s->b->module->arena, (size_t)s->from->operand_count + 1,
                                sizeof(*operand));
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     struct hlo_instruction i = *s->from;
     int count = hlo_type_is_tuple(t) ? t->part_count : 1, made;
     struct hlo_type *part = arena_array(s->b->module->arena, (size_t)count + 1, sizeof(*part));
@@ -43,7 +43,8 @@ int repr_kernel(struct expand_site *s)
     }
     for (int k = 0; k < count; k++)
         part[k] = kernel_type(s, hlo_type_is_tuple(t) ? &t->part[k] : t);
-    i.type = hlo_type_is_tuple(t) ? hlo_tuple_type(s->b->module->arena, count, part) : part[0];
+    i.type =
+        HLO_TYPE(hlo_type_is_tuple(t) ? hlo_tuple_type(s->b->module->arena, count, part) : part[0]);
     made = hlo_copy_instruction(s->b, &i, operand);
     if (!hlo_type_is_tuple(t))
         return from_kernel(s->b, made, t->element);

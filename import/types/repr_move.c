@@ -52,8 +52,8 @@ static int move_array(struct expand_site *s)
     struct hlo_instruction i = *s->from;
     enum hlo_element element;
 
-    expand_form_of(i.type.element, &element, &result.count);
-    i.type = part_type(a, &i.type);
+    expand_form_of(i.type->element, &element, &result.count);
+    i.type = HLO_TYPE(part_type(a, i.type));
     for (int k = 0; k < count; k++) {
         if (is_data(s->from, k))
             value[k] = repr_operand(s, k);
@@ -64,7 +64,7 @@ static int move_array(struct expand_site *s)
         for (int k = 0; k < count; k++)
             operand[k] = value[k].part[is_data(s->from, k) ? p : 0];
         if (p > 0)
-            i.name = NULL;
+            i.label = 0;
         result.part[p] = hlo_copy_instruction(s->b, &i, operand);
     }
     return repr_make(s->b, result);
@@ -84,18 +84,18 @@ static int move_arrays(struct expand_site *s)
         struct repr_value v = repr_operand(s, k);
 
         for (int p = 0; p < v.count; p++) {
-            type[total] = part_type(a, &s->from->type.part[k]);
+            type[total] = part_type(a, &s->from->type->part[k]);
             operand[total++] = v.part[p];
         }
     }
-    i.type = hlo_tuple_type(a, total, type);
+    i.type = HLO_TYPE(hlo_tuple_type(a, total, type));
     i.operand_count = total;
     all = hlo_copy_instruction(s->b, &i, operand);
     for (int k = 0; k < count; k++) {
         struct repr_value v;
         enum hlo_element element;
 
-        expand_form_of(s->from->type.part[k].element, &element, &v.count);
+        expand_form_of(s->from->type->part[k].element, &element, &v.count);
         for (int p = 0; p < v.count; p++)
             v.part[p] = hlo_tuple_element(s->b, all, next++);
         result[k] = repr_make(s->b, v);
@@ -114,10 +114,10 @@ static int exchange_arrays(struct expand_site *s)
 
     for (int k = 0; k < count; k++) {
         value[k] = repr_operand(s, k);
-        type[k] = part_type(a, &s->from->type.part[k]);
+        type[k] = part_type(a, &s->from->type->part[k]);
     }
-    i.type = hlo_tuple_type(a, count, type);
-    i.name = NULL;
+    i.type = HLO_TYPE(hlo_tuple_type(a, count, type));
+    i.label = 0;
     for (int p = 0; p < value[0].count; p++) {
         int all;
 
@@ -135,21 +135,21 @@ static int exchange_arrays(struct expand_site *s)
 /* a custom call of one array that gives elements as they are, in their place or their device's */
 static bool is_marker(struct expand_site *s)
 {
-    return s->from->operand_count == 1 && !hlo_type_is_tuple(&s->from->type)
-           && s->from->type.element == expand_operand_type(s, 0)->element;
+    return s->from->operand_count == 1 && !hlo_type_is_tuple(s->from->type)
+           && s->from->type->element == expand_operand_type(s, 0)->element;
 }
 
 int repr_move(struct expand_site *s)
 {
-    if (s->from->op == OPCODE_COPY && hlo_type_is_tuple(&s->from->type))
+    if (s->from->op == OPCODE_COPY && hlo_type_is_tuple(s->from->type))
         return repr_copy(s);
-    if (s->from->op == OPCODE_SELECT && hlo_type_is_tuple(&s->from->type))
+    if (s->from->op == OPCODE_SELECT && hlo_type_is_tuple(s->from->type))
         return expand_refuse(s, "selects between tuples");
     if (s->from->op == OPCODE_CUSTOM_CALL && mosaic_is_call(s->from))
         return repr_kernel(s);
     if (s->from->op == OPCODE_CUSTOM_CALL && !is_marker(s))
         return repr_copy(s);            /* who knows it takes parts; others refuse it by its name */
-    if (!hlo_type_is_tuple(&s->from->type))
+    if (!hlo_type_is_tuple(s->from->type))
         return move_array(s);
     return s->from->op == OPCODE_ALL_TO_ALL ? exchange_arrays(s) : move_arrays(s);
 }

@@ -17,8 +17,8 @@ static int product(struct expand_site *s, int x, int y, enum hlo_element e,
 {
     struct hlo_instruction i = *s->from;
 
-    i.name = NULL;
-    i.type = hlo_array_type(s->b->module->arena, e, i.type.rank, i.type.dim);
+    i.label = 0;
+    i.type = HLO_TYPE(hlo_array_type(s->b->module->arena, e, i.type->rank, i.type->dim));
     for (int k = 0; k < 2; k++)
         if (i.precision[k] < least)
             i.precision[k] = least;
@@ -110,7 +110,7 @@ static int factor(struct expand_site *s, int operand, enum hlo_element *e)
 
 static bool is_float_product(const struct expand_site *s)
 {
-    return hlo_element_is_float(s->from->type.element)
+    return hlo_element_is_float(s->from->type->element)
            || hlo_element_is_float(expand_operand_type(s, 0)->element)
            || hlo_element_is_float(expand_operand_type(s, 1)->element);
 }
@@ -118,7 +118,7 @@ static bool is_float_product(const struct expand_site *s)
 static int narrow_product(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    enum hlo_element to = s->from->type.element, x_element, y_element, sum;
+    enum hlo_element to = s->from->type->element, x_element, y_element, sum;
     int x = factor(s, 0, &x_element), y = factor(s, 1, &y_element), z;
     bool has_f16 = expand_operand_type(s, 0)->element == ELEMENT_F16
                    || expand_operand_type(s, 1)->element == ELEMENT_F16;
@@ -150,7 +150,7 @@ int repr_product(struct expand_site *s)
         return complex_product(s);
     if (x == EXPAND_SUM && y == EXPAND_SUM)
         return sum_product(s);
-    if (x == EXPAND_WORDS && y == EXPAND_WORDS && repr_form(s->from->type.element) == EXPAND_WORDS)
+    if (x == EXPAND_WORDS && y == EXPAND_WORDS && repr_form(s->from->type->element) == EXPAND_WORDS)
         return words_product(s);
     if (x >= EXPAND_WORDS || y >= EXPAND_WORDS)
         return expand_refuse(s, "nothing expands products of %s by %s",

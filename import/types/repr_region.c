@@ -28,12 +28,12 @@ static bool is_indices(const struct expand_site *s, int operand)
 
 static int result_count(const struct expand_site *s)
 {
-    return hlo_type_is_tuple(&s->from->type) ? s->from->type.part_count : 1;
+    return hlo_type_is_tuple(s->from->type) ? s->from->type->part_count : 1;
 }
 
 static const struct hlo_type *result_type(const struct expand_site *s, int k)
 {
-    return hlo_type_is_tuple(&s->from->type) ? &s->from->type.part[k] : &s->from->type;
+    return hlo_type_is_tuple(s->from->type) ? &s->from->type->part[k] : s->from->type;
 }
 
 /* nothing becomes several arrays: only types change */
@@ -67,7 +67,7 @@ static bool has_narrow(const struct expand_site *s)
 /* the body's only operation on its two parameters; OPCODE_COUNT: it has others */
 static enum hlo_opcode body_operation(const struct expand_site *s)
 {
-    const struct hlo_computation *c = &s->old->computation[s->from->computation[0]];
+    const struct hlo_computation *c = &s->old->computation[hlo_detail(s->from)->computation[0]];
     const struct hlo_instruction *root = &c->instruction[c->root];
 
     if (root->operand_count != 2 || c->parameter_count != 2 || root->operand[0] == root->operand[1]
@@ -84,9 +84,10 @@ static int plain(struct expand_site *s, enum hlo_opcode op, enum hlo_element e, 
     int body = hlo_scalar_computation(s->b->module, op, e);
     const struct hlo_type *t = result_type(s, 0);
 
-    i.name = NULL;
-    i.type = hlo_array_type(s->b->module->arena, e, t->rank, t->dim);
-    i.computation = &body;
+    i.label = 0;
+    i.type = HLO_TYPE(hlo_array_type(s->b->module->arena, e, t->rank, t->dim));
+    i.detail = HLO_COPIED_DETAIL(&i);
+    i.detail->computation = &body;
     return hlo_copy_instruction(s->b, &i, operand);
 }
 
@@ -103,7 +104,7 @@ static bool is_of_low_bits(const struct expand_site *s)
 
     if ((op != OPCODE_REDUCE && op != OPCODE_REDUCE_WINDOW && op != OPCODE_SCATTER &&
          op != OPCODE_ALL_REDUCE && op != OPCODE_REDUCE_SCATTER) ||
-        hlo_type_is_tuple(&s->from->type) || repr_form(e) != EXPAND_WIDE ||
+        hlo_type_is_tuple(s->from->type) || repr_form(e) != EXPAND_WIDE ||
         !hlo_element_is_integer(e))
         return false;
     body = body_operation(s);
@@ -144,8 +145,8 @@ static int64_t added_count(const struct expand_site *s)
     int64_t count = 1;
 
     if (s->from->op == OPCODE_REDUCE) {
-        for (int i = 0; i < s->from->dims.count; i++)
-            count *= t->dim[s->from->dims.item[i]];
+        for (int i = 0; i < hlo_detail(s->from)->dims.count; i++)
+            count *= t->dim[hlo_detail(s->from)->dims.item[i]];
         return count;
     }
     for (int i = 0; i < hlo_detail(s->from)->window_count; i++)
@@ -160,7 +161,7 @@ static bool starts_at_zero(const struct expand_site *s)
     const struct hlo_instruction *i = &c->instruction[s->from->operand[1]];
 
     return i->op == OPCODE_CONSTANT && i->literal && i->literal->data
-           && hlo_element_load_int(i->type.element, i->literal->data) == 0;
+           && hlo_element_load_int(i->type->element, i->literal->data) == 0;
 }
 
 /* no sum leaves 32 bits: the low words alone */
@@ -208,7 +209,7 @@ static int parameter_number(const struct hlo_computation *c, bool is_sort, int n
     int number = 0;
 
     for (int k = 0; k < (is_sort ? n / 2 * 2 : n); k++)
-        number += parts_of(c->instruction[c->parameter[k]].type.element);
+        number += parts_of(c->instruction[c->parameter[k]].type->element);
     return is_sort ? number + 2 * p + n % 2 : number + p;
 }
 
@@ -221,21 +222,22 @@ static void flat_parameters(struct hlo_builder *b, const struct hlo_computation 
     struct hlo_type *type;
 
     for (int n = 0; n < count; n++)
-        total += parts_of(old->instruction[old->parameter[n]].type.element);
+        total += parts_of(old->instruction[old->parameter[n]].type->element);
     flat = arena_array(a, (size_t)total + 1, sizeof(*flat));
     type = arena_array(a, (size_t)total + 1, sizeof(*type));
     for (int n = 0; n < count; n++) {
         enum hlo_element element;
         int parts;
 
-        expand_form_of(old->instruction[old->parameter[n]].type.element, &element, &parts);
+        expand_form_of(old->instruction[old->parameter[n]].type->element, &element, &parts);
         for (int p = 0; p < parts; p++)
             type[parameter_number(old, is_sort, n, p)] = hlo_scalar_type(element);
     }
     for (int k = 0; k < total; k++)
         flat[k] = hlo_parameter(b, k, &type[k]);
     for (int n = 0; n < count; n++) {
-        struct repr_value v = {.count = parts_of(old->instruction[old->parameter[n]].type.element)};
+        struct repr_value v = {.count =
+                                   parts_of(old->instruction[old->parameter[n]].type->element)};
 
         for (int p = 0; p < v.count; p++)
             v.part[p] = flat[parameter_number(old, is_sort, n, p)];
@@ -260,7 +262,7 @@ static int flat_leaves(struct hlo_builder *b, int x, int count, int *leaf)
 static int flat_body(struct expand_site *s)
 {
     struct hlo_module *m = s->b->module;
-    const struct hlo_computation *old = &s->old->computation[s->from->computation[0]];
+    const struct hlo_computation *old = &s->old->computation[hlo_detail(s->from)->computation[0]];
     struct hlo_builder b = *s->b;
     int *operand = arena_array(m->arena, (size_t)old->parameter_count + 1, sizeof(int)), *leaf;
     int body, count;
@@ -268,7 +270,7 @@ static int flat_body(struct expand_site *s)
 
     b.computation = hlo_add_computation(m, "scalars");
     flat_parameters(&b, old, s->from->op == OPCODE_SORT, operand);
-    body = hlo_inline(&b, s->from->computation[0], operand);
+    body = hlo_inline(&b, hlo_detail(s->from)->computation[0], operand);
     t = *hlo_type_of(&b, body);
     leaf = arena_array(m->arena, (size_t)hlo_type_leaves(&t) + 1, sizeof(int));
     count = flat_leaves(&b, body, 0, leaf);
@@ -282,7 +284,7 @@ static int nest_results(struct expand_site *s, int all)
     int count = result_count(s), next = 0;
     int *result = arena_array(s->b->module->arena, (size_t)count + 1, sizeof(int));
 
-    if (!hlo_type_is_tuple(&s->from->type))
+    if (!hlo_type_is_tuple(s->from->type))
         return all;
     for (int k = 0; k < count; k++) {
         struct repr_value v = {.count = parts_of(result_type(s, k)->element)};
@@ -323,9 +325,10 @@ static int flat_operation(struct expand_site *s)
             type[results++] = hlo_array_type(a, element, t->rank, t->dim);
     }
     body = flat_body(s);
-    i.computation = &body;
+    i.detail = HLO_COPIED_DETAIL(&i);
+    i.detail->computation = &body;
     i.operand_count = total;
-    i.type = results == 1 ? type[0] : hlo_tuple_type(a, results, type);
+    i.type = HLO_TYPE(results == 1 ? type[0] : hlo_tuple_type(a, results, type));
     return nest_results(s, hlo_copy_instruction(s->b, &i, operand));
 }
 
@@ -339,10 +342,10 @@ static int each_by_itself(struct expand_site *s)
         struct hlo_instruction own = *s->from;
         struct expand_site single = *s;
 
-        own.name = NULL;
+        own.label = 0;
         own.operand_count = 1;
         own.operand = &s->from->operand[k];
-        own.type = s->from->type.part[k];
+        own.type = &s->from->type->part[k];
         single.from = &own;
         single.operand = &s->operand[k];
         result[k] = repr_region(&single);
@@ -355,7 +358,7 @@ static int each_by_itself(struct expand_site *s)
 int repr_region(struct expand_site *s)
 {
     enum hlo_element e = expand_operand_type(s, 0)->element;
-    bool is_single = !hlo_type_is_tuple(&s->from->type);
+    bool is_single = !hlo_type_is_tuple(s->from->type);
     bool is_sum, is_window;
     bool is_collective = s->from->op == OPCODE_ALL_REDUCE || s->from->op == OPCODE_REDUCE_SCATTER;
 
@@ -367,7 +370,7 @@ int repr_region(struct expand_site *s)
         return copy_single(s);
     is_window = s->from->op == OPCODE_REDUCE
                 || (s->from->op == OPCODE_REDUCE_WINDOW && starts_at_zero(s));
-    is_sum = is_single && s->from->computation_count == 1 && s->from->op != OPCODE_SORT
+    is_sum = is_single && hlo_detail(s->from)->computation_count == 1 && s->from->op != OPCODE_SORT
              && s->from->op != OPCODE_MAP && body_operation(s) == OPCODE_ADD;
     if (is_sum && repr_form(e) == EXPAND_COMPLEX)
         return complex_sum(s);

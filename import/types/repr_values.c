@@ -16,16 +16,16 @@ int repr_constant(struct expand_site *s)
     void *data[REPR_PARTS_MAX];
     struct hlo_type t;
 
-    if (hlo_type_is_tuple(&s->from->type))
+    if (hlo_type_is_tuple(s->from->type))
         return expand_refuse(s, "a constant that is a tuple");
     if (!l || !l->data)
         return expand_refuse(s, HLO_ELIDED);
-    expand_form_of(s->from->type.element, &element, &v.count);
-    t = hlo_array_type(a, element, s->from->type.rank, s->from->type.dim);
+    expand_form_of(s->from->type->element, &element, &v.count);
+    t = hlo_array_type(a, element, s->from->type->rank, s->from->type->dim);
     count = l->is_splat ? 1 : hlo_type_elements(&t);
     for (int p = 0; p < v.count; p++)
         data[p] = arena_alloc(a, ((size_t)count + 1) * hlo_element_bytes(element));
-    expand_split(s->from->type.element, count, l->data, data);
+    expand_split(s->from->type->element, count, l->data, data);
     for (int p = 0; p < v.count; p++) {
         struct hlo_literal *part = arena_alloc(a, sizeof(*part));
 
@@ -37,7 +37,7 @@ int repr_constant(struct expand_site *s)
 
 int repr_iota(struct expand_site *s)
 {
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     struct hlo_type plain = hlo_array_type(s->b->module->arena, ELEMENT_S32, t->rank, t->dim);
     struct repr_value v = {1, {hlo_iota(s->b, &plain, (int)s->from->index)}};
 
@@ -214,23 +214,23 @@ int repr_convert(struct expand_site *s)
 {
     enum hlo_element from = expand_operand_type(s, 0)->element;
 
-    if (repr_form(from) == EXPAND_WORDS && repr_form(s->from->type.element) != EXPAND_WORDS
+    if (repr_form(from) == EXPAND_WORDS && repr_form(s->from->type->element) != EXPAND_WORDS
         && repr_fits(s, 0)) {
         int word = hlo_bitcast_convert(s->b, repr_operand(s, 0).part[0], ELEMENT_S32);
 
         return repr_make(s->b, repr_convert_value(s->b, one(word), ELEMENT_S32,
-                                                  s->from->type.element));
+                                                  s->from->type->element));
     }
     return repr_make(s->b, repr_convert_value(s->b, repr_operand(s, 0),
                                               expand_operand_type(s, 0)->element,
-                                              s->from->type.element));
+                                              s->from->type->element));
 }
 
 int repr_elementwise(struct expand_site *s)
 {
     enum hlo_element e;
 
-    if (s->from->operand_count == 0 || hlo_type_is_tuple(&s->from->type))
+    if (s->from->operand_count == 0 || hlo_type_is_tuple(s->from->type))
         return expand_refuse(s, "nothing expands its type");
     if (s->from->op == OPCODE_REDUCE_PRECISION && expand_operand_type(s, 0)->element != ELEMENT_F64)
         return narrow_elementwise(s);

@@ -98,7 +98,7 @@ int sized_apply(struct expand_site *s, const int *operand)
     struct hlo_instruction i = *s->from;
     struct arena *a = s->b->module->arena;
 
-    i.type = hlo_type_is_tuple(&i.type) ? sized_type(a, &i.type) : sized_bound(a, &i.type);
+    i.type = HLO_TYPE(hlo_type_is_tuple(i.type) ? sized_type(a, i.type) : sized_bound(a, i.type));
     return hlo_copy_instruction(s->b, &i, operand);
 }
 
@@ -107,7 +107,7 @@ static int copy_structure(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
 
-    i.type = sized_type(s->b->module->arena, &i.type);
+    i.type = HLO_TYPE(sized_type(s->b->module->arena, i.type));
     return hlo_copy_instruction(s->b, &i, s->operand);
 }
 
@@ -115,23 +115,23 @@ static int set_size(struct expand_site *s)
 {
     struct sized v = sized_operand(s, 0);
 
-    v.size[s->from->dims.item[0]] = hlo_convert(s->b, s->operand[1], ELEMENT_S32);
-    return sized_make(s->b, &s->from->type, v);
+    v.size[hlo_detail(s->from)->dims.item[0]] = hlo_convert(s->b, s->operand[1], ELEMENT_S32);
+    return sized_make(s->b, s->from->type, v);
 }
 
 static int get_size(struct expand_site *s)
 {
     struct sized v = sized_operand(s, 0);
 
-    return hlo_convert(s->b, sized_size(s->b, &v, (int)s->from->dims.item[0]),
-                       s->from->type.element);
+    return hlo_convert(s->b, sized_size(s->b, &v, (int)hlo_detail(s->from)->dims.item[0]),
+                       s->from->type->element);
 }
 
 /* each size is the smallest that an operand has */
 static int elementwise(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    int rank = s->from->type.rank, *operand;
+    int rank = s->from->type->rank, *operand;
     struct sized result = {0};
 
     operand = arena_array(b->module->arena, (size_t)s->from->operand_count + 1, sizeof(int));
@@ -148,7 +148,7 @@ static int elementwise(struct expand_site *s)
         }
     }
     result.x = sized_apply(s, operand);
-    return sized_make(b, &s->from->type, result);
+    return sized_make(b, s->from->type, result);
 }
 
 static expand_function *rule_of(enum hlo_opcode op)
@@ -182,7 +182,7 @@ static bool is_elementwise(const struct hlo_instruction *i)
 {
     unsigned others = hlo_opcode_attributes(i->op) & ~(unsigned)(HLO_HAS_COMPARISON | HLO_HAS_BITS);
 
-    return !hlo_type_is_tuple(&i->type) && i->computation_count == 0 && others == 0
+    return !hlo_type_is_tuple(i->type) && hlo_detail(i)->computation_count == 0 && others == 0
            && i->operand_count > 0 && i->operand_count <= 3;
 }
 
@@ -191,16 +191,16 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
 {
     struct expand_site s = {.b = b, .from = from, .operand = operand, .old = r->old, .err = r->err};
     const struct hlo_computation *c = &r->old->computation[b->computation];
-    bool touches = has_bounds(&from->type) || from->op == OPCODE_SET_DIMENSION_SIZE
+    bool touches = has_bounds(from->type) || from->op == OPCODE_SET_DIMENSION_SIZE
                    || from->op == OPCODE_GET_DIMENSION_SIZE || from->op == OPCODE_DYNAMIC_RESHAPE;
     expand_function *rule = rule_of(from->op);
     int made;
 
     for (int k = 0; k < from->operand_count; k++)
-        touches = touches || has_bounds(&c->instruction[from->operand[k]].type);
+        touches = touches || has_bounds(c->instruction[from->operand[k]].type);
     if (!touches)
         return EXPAND_KEEP;
-    if (from->type.rank > SIZED_RANK_MAX || (rule == elementwise && !is_elementwise(from)))
+    if (from->type->rank > SIZED_RANK_MAX || (rule == elementwise && !is_elementwise(from)))
         made = expand_refuse(&s, "nothing expands it for arrays of a bounded size");
     else
         made = rule(&s);

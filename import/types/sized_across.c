@@ -23,13 +23,13 @@ static bool is_listed(struct hlo_ints l, int64_t d)
 
 static int result_part(struct expand_site *s, int all, int k)
 {
-    return hlo_type_is_tuple(&s->from->type) ? hlo_tuple_element(s->b, all, k) : all;
+    return hlo_type_is_tuple(s->from->type) ? hlo_tuple_element(s->b, all, k) : all;
 }
 
 /* results of an operation of several arrays, each with the same sizes */
 static int with_sizes(struct expand_site *s, int all, const struct sized *sizes)
 {
-    const struct hlo_type *t = &s->from->type;
+    const struct hlo_type *t = s->from->type;
     int *part = arena_array(s->b->module->arena, (size_t)t->part_count + 1, sizeof(int));
     struct sized v = *sizes;
 
@@ -50,17 +50,19 @@ static int apply_flat(struct expand_site *s, int count, const int *operand,
 {
     struct hlo_instruction i = *like;
     struct arena *a = s->b->module->arena;
+    struct hlo_type type;
 
     i.operand_count = count;
-    if (hlo_type_is_tuple(&i.type)) {
-        struct hlo_type *part = arena_array(a, (size_t)i.type.part_count, sizeof(*part));
+    if (hlo_type_is_tuple(i.type)) {
+        struct hlo_type *part = arena_array(a, (size_t)i.type->part_count, sizeof(*part));
 
-        for (int k = 0; k < i.type.part_count; k++)
-            part[k] = sized_bound(a, &i.type.part[k]);
-        i.type = hlo_tuple_type(a, i.type.part_count, part);
+        for (int k = 0; k < i.type->part_count; k++)
+            part[k] = sized_bound(a, &i.type->part[k]);
+        type = hlo_tuple_type(a, i.type->part_count, part);
     } else {
-        i.type = sized_bound(a, &i.type);
+        type = sized_bound(a, i.type);
     }
+    i.type = &type;
     return hlo_copy_instruction(s->b, &i, operand);
 }
 
@@ -73,7 +75,7 @@ static int reduce(struct expand_site *s)
 
     no_sizes(&result);
     for (int d = 0; d < rank; d++)
-        mask[d] = is_listed(s->from->dims, d);
+        mask[d] = is_listed(hlo_detail(s->from)->dims, d);
     for (int k = 0; k < half; k++) {
         struct sized v = sized_operand(s, k);
 
@@ -122,20 +124,20 @@ static int reduce_window(struct expand_site *s)
 static int comparison_with_end(struct expand_site *s)
 {
     struct hlo_module *m = s->b->module;
-    const struct hlo_computation *old = &s->old->computation[s->from->computation[0]];
+    const struct hlo_computation *old = &s->old->computation[hlo_detail(s->from)->computation[0]];
     struct hlo_builder b = *s->b;
     int count = old->parameter_count, *x = arena_array(m->arena, (size_t)count + 2, sizeof(int)), own;
     struct hlo_type t;
 
     b.computation = hlo_add_computation(m, "behind_the_end");
     for (int k = 0; k < count; k++) {
-        t = old->instruction[old->parameter[k]].type;
+        t = *old->instruction[old->parameter[k]].type;
         x[k] = hlo_parameter(&b, k, &t);
     }
     t = hlo_scalar_type(ELEMENT_S32);
     x[count] = hlo_parameter(&b, count, &t);
     x[count + 1] = hlo_parameter(&b, count + 1, &t);
-    own = hlo_inline(&b, s->from->computation[0], x);
+    own = hlo_inline(&b, hlo_detail(s->from)->computation[0], x);
     own = ar_sel(&b, ar_eq(&b, x[count], x[count + 1]), own, ar_lt(&b, x[count], x[count + 1]));
     m->computation[b.computation].root = own;
     return b.computation;
@@ -145,7 +147,7 @@ static int sort(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
     struct arena *a = b->module->arena;
-    int count = s->from->operand_count, dim = (int)s->from->dims.item[0], body, all, at;
+    int count = s->from->operand_count, dim = (int)hlo_detail(s->from)->dims.item[0], body, all, at;
     int *operand = arena_array(a, (size_t)count + 1, sizeof(int));
     struct hlo_type *type = arena_array(a, (size_t)count + 1, sizeof(*type)), numbers;
     struct hlo_instruction i = *s->from;
@@ -165,14 +167,15 @@ static int sort(struct expand_site *s)
     operand[count] = hlo_convert(b, ar_ge(b, at, ar_spread(b, first.size[dim], at)), ELEMENT_S32);
     type[count] = numbers;
     body = comparison_with_end(s);
-    i.type = hlo_tuple_type(a, count + 1, type);
-    i.computation = &body;
+    i.type = HLO_TYPE(hlo_tuple_type(a, count + 1, type));
+    i.detail = HLO_COPIED_DETAIL(&i);
+    i.detail->computation = &body;
     i.operand_count = count + 1;
     all = hlo_copy_instruction(b, &i, operand);
-    if (hlo_type_is_tuple(&s->from->type))
+    if (hlo_type_is_tuple(s->from->type))
         return with_sizes(&own, all, &first);
     first.x = hlo_tuple_element(b, all, 0);
-    return sized_make(b, &s->from->type, first);
+    return sized_make(b, s->from->type, first);
 }
 
 static int dot(struct expand_site *s)
@@ -200,7 +203,7 @@ static int dot(struct expand_site *s)
                 && !is_listed(k ? d->rhs_batch : d->lhs_batch, n))
                 result.size[to++] = v[k].size[n];
     result.x = sized_apply(s, operand);
-    return sized_make(s->b, &s->from->type, result);
+    return sized_make(s->b, s->from->type, result);
 }
 
 /* samples beyond the size give results beyond it; pictures have to be whole */
@@ -216,7 +219,7 @@ static int convolution(struct expand_site *s)
                 return expand_refuse(s, "only the dimension of samples may be of a bounded size");
     result.size[c->out_batch] = x.size[c->in_batch];
     result.x = sized_apply(s, (int[]){x.x, kernel.x});
-    return sized_make(s->b, &s->from->type, result);
+    return sized_make(s->b, s->from->type, result);
 }
 
 /* dimensions of the result that are no offsets are those of the indices, in their order */
@@ -227,7 +230,7 @@ static int gather(struct expand_site *s)
     int from = 0, slice = 0;
 
     no_sizes(&result);
-    for (int d = 0; d < s->from->type.rank; d++) {
+    for (int d = 0; d < s->from->type->rank; d++) {
         if (is_listed(g->offset_dims, d)) {
             while (is_listed(g->collapsed_dims, slice) || is_listed(g->operand_batching, slice))
                 slice++;
@@ -238,7 +241,7 @@ static int gather(struct expand_site *s)
         result.size[d] = indices.size[from++];
     }
     result.x = sized_apply(s, (int[]){x.x, indices.x});
-    return sized_make(s->b, &s->from->type, result);
+    return sized_make(s->b, s->from->type, result);
 }
 
 /* indices beyond the size become ones that lie nowhere, so that their updates are dropped */
@@ -285,7 +288,7 @@ static int custom_call(struct expand_site *s)
     if (hlo_detail(s->from)->target && !strcmp(hlo_detail(s->from)->target, "SliceToDynamic")) {
         for (int d = 0; d < rank && d + 1 < s->from->operand_count; d++)
             v.size[d] = hlo_convert(s->b, s->operand[d + 1], ELEMENT_S32);
-        return sized_make(s->b, &s->from->type, v);
+        return sized_make(s->b, s->from->type, v);
     }
     return expand_refuse(s, "the custom call %s cannot take arrays of a bounded size",
                          hlo_detail(s->from)->target ? hlo_detail(s->from)->target : "");

@@ -35,8 +35,9 @@ static int sliced_size(struct hlo_builder *b, int size, int64_t start, int64_t l
 static struct sized concatenated(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    int dim = (int)s->from->dims.item[0], rank = s->from->type.rank, zero = constant(b, 0);
-    struct hlo_type t = sized_bound(b->module->arena, &s->from->type);
+    int dim = (int)hlo_detail(s->from)->dims.item[0], rank = s->from->type->rank,
+        zero = constant(b, 0);
+    struct hlo_type t = sized_bound(b->module->arena, s->from->type);
     int start[SIZED_RANK_MAX];
     struct sized result;
 
@@ -79,7 +80,7 @@ static struct sized padded(struct expand_site *s)
     struct sized v = sized_operand(s, 0);
 
     v.x = sized_fill(b, &v, s->operand[1], NULL);
-    for (int d = 0; d < s->from->type.rank; d++)
+    for (int d = 0; d < s->from->type->rank; d++)
         if (v.size[d] >= 0)
             v.size[d] = padded_size(
                 b, v.size[d], hlo_detail(s->from)->low.item[d] + hlo_detail(s->from)->high.item[d],
@@ -125,37 +126,37 @@ int sized_move(struct expand_site *s)
     no_sizes(&result);
     switch (i->op) {
     case OPCODE_CONCATENATE:
-        return sized_make(b, &i->type, concatenated(s));
+        return sized_make(b, i->type, concatenated(s));
     case OPCODE_PAD:
-        return sized_make(b, &i->type, padded(s));
+        return sized_make(b, i->type, padded(s));
     case OPCODE_DYNAMIC_SLICE:
-        return sized_make(b, &i->type, dynamic_slice(s, 1, hlo_detail(i)->sizes.item));
+        return sized_make(b, i->type, dynamic_slice(s, 1, hlo_detail(i)->sizes.item));
     case OPCODE_DYNAMIC_UPDATE_SLICE:
-        return sized_make(b, &i->type, dynamic_slice(s, 2, expand_operand_type(s, 1)->dim));
+        return sized_make(b, i->type, dynamic_slice(s, 2, expand_operand_type(s, 1)->dim));
     case OPCODE_IOTA:
         result.x = sized_apply(s, s->operand);
-        return sized_make(b, &i->type, result);
+        return sized_make(b, i->type, result);
     default:
         break;
     }
     v = sized_operand(s, 0);
     if (i->op == OPCODE_REVERSE) {
-        for (int k = 0; k < i->dims.count; k++)
-            v.x = reversed(b, &v, (int)i->dims.item[k]);
-        return sized_make(b, &i->type, v);
+        for (int k = 0; k < hlo_detail(i)->dims.count; k++)
+            v.x = reversed(b, &v, (int)hlo_detail(i)->dims.item[k]);
+        return sized_make(b, i->type, v);
     }
     for (int d = 0; d < expand_operand_type(s, 0)->rank; d++) {
         if (v.size[d] < 0)
             continue;
         if (i->op == OPCODE_BROADCAST)
-            result.size[i->dims.item[d]] = v.size[d];
+            result.size[hlo_detail(i)->dims.item[d]] = v.size[d];
         else if (i->op == OPCODE_SLICE)
             result.size[d] = sliced_size(
                 b, v.size[d], hlo_detail(i)->start.item[d], hlo_detail(i)->limit.item[d],
                 hlo_detail(i)->stride.item ? hlo_detail(i)->stride.item[d] : 1);
     }
-    for (int d = 0; i->op == OPCODE_TRANSPOSE && d < i->type.rank; d++)
-        result.size[d] = v.size[i->dims.item[d]];
+    for (int d = 0; i->op == OPCODE_TRANSPOSE && d < i->type->rank; d++)
+        result.size[d] = v.size[hlo_detail(i)->dims.item[d]];
     result.x = sized_apply(s, &v.x);
-    return sized_make(b, &i->type, result);
+    return sized_make(b, i->type, result);
 }

@@ -27,7 +27,7 @@ static int product(struct hlo_builder *b, const struct sized *v, int rank)
 static bool sizes_by_groups(struct expand_site *s, const struct sized *v, struct sized *result,
                             bool *is_plain)
 {
-    const struct hlo_type *from = expand_operand_type(s, 0), *to = &s->from->type;
+    const struct hlo_type *from = expand_operand_type(s, 0), *to = s->from->type;
     struct hlo_builder *b = s->b;
     int i = 0, j = 0;
 
@@ -104,7 +104,7 @@ static int places(struct hlo_builder *b, const struct hlo_type *from, const stru
 static int fetch(struct expand_site *s, const struct sized *v, const struct sized *result)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *from = expand_operand_type(s, 0), *to = &s->from->type;
+    const struct hlo_type *from = expand_operand_type(s, 0), *to = s->from->type;
     int64_t all = hlo_type_elements(from), count = hlo_type_elements(to);
     int64_t column[2] = {count, 1}, zero = 0, one = 1;
     struct hlo_gather g = {.collapsed_dims = {1, &zero}, .start_index_map = {1, &zero},
@@ -119,7 +119,7 @@ static int fetch(struct expand_site *s, const struct sized *v, const struct size
 int sized_reshape(struct expand_site *s)
 {
     struct hlo_builder *b = s->b;
-    const struct hlo_type *to = &s->from->type;
+    const struct hlo_type *to = s->from->type;
     struct sized v = sized_operand(s, 0), result;
     bool is_plain = false;
 

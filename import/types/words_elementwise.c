@@ -189,7 +189,7 @@ static bool is_short(const struct expand_site *s)
 static int short_operation(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
-    struct hlo_type t = hlo_array_type(s->b->module->arena, ELEMENT_S32, i.type.rank, i.type.dim);
+    struct hlo_type t = hlo_array_type(s->b->module->arena, ELEMENT_S32, i.type->rank, i.type->dim);
     int operand[3], x;
 
     for (int k = 0; k < s->from->operand_count; k++)
@@ -198,7 +198,7 @@ static int short_operation(struct expand_site *s)
         i.comparison = HLO_COMPARE_DEFAULT;
         return hlo_copy_instruction(s->b, &i, operand);
     }
-    i.type = t;
+    i.type = HLO_TYPE(t);
     x = hlo_copy_instruction(s->b, &i, operand);
     return repr_make(s->b, words_from_32(s->b, x));
 }

@@ -181,7 +181,7 @@ static const struct hlo_type *entry_type(const struct hlo_module *m, int paramet
 {
     const struct hlo_computation *c = &m->computation[m->entry];
 
-    return &c->instruction[parameter < 0 ? c->root : c->parameter[parameter]].type;
+    return c->instruction[parameter < 0 ? c->root : c->parameter[parameter]].type;
 }
 
 /* the optimised program of one in a file: valid, and with the boundary of the program itself */

@@ -12,7 +12,7 @@ static void check(const struct hlo_computation *c)
     for (int i = 0; i < c->count; i++) {
         for (int k = 0; k < c->instruction[i].operand_count; k++) {
             if (c->instruction[i].operand[k] < 0 || c->instruction[i].operand[k] >= i)
-                fuzz_fail("an operand that does not stand before", c->instruction[i].name);
+                fuzz_fail("an operand that does not stand before", hlo_name(&c->instruction[i]));
         }
     }
 }

@@ -204,7 +204,7 @@ static void check_types(const struct hlo_module *m)
 {
     for (int c = 0; c < m->computation_count; c++) {
         for (int i = 0; i < m->computation[c].count; i++) {
-            const struct hlo_type *t = &m->computation[c].instruction[i].type;
+            const struct hlo_type *t = m->computation[c].instruction[i].type;
 
             for (int n = 0; n < hlo_type_leaves(t); n++) {
                 enum hlo_element part, e = hlo_type_leaf(t, n)->element;

@@ -207,7 +207,7 @@ TEST(constants_keep_their_values_in_any_layout)
     assert_non_null(memmem(bytes, count, "\x22\x06\x01\x04\x02\x05\x03\x06", 8));
     assert_int_equal(hlo_proto_read(&again, bytes, count, "bytes", &a, &e), 0);
     assert_memory_equal(again.computation[0].instruction[0].literal->data, values, sizeof(values));
-    assert_int_equal(again.computation[0].instruction[0].type.layout->minor_to_major.item[0], 0);
+    assert_int_equal(again.computation[0].instruction[0].type->layout->minor_to_major.item[0], 0);
     mem_free(bytes);
     hlo_module_fini(&again);
     program_free(m);
@@ -231,9 +231,9 @@ TEST(instructions_get_names_of_their_own_in_the_whole_module)
     assert_non_null(m);
     assert_int_equal(hlo_proto_write(m, &bytes, &count, &e), 0);
     assert_int_equal(hlo_proto_read(&again, bytes, count, "bytes", &a, &e), 0);
-    assert_string_equal(again.computation[0].instruction[0].name, "p");
-    assert_string_not_equal(again.computation[1].instruction[0].name, "p");
-    assert_string_not_equal(again.computation[1].instruction[1].name, "r");
+    assert_string_equal(hlo_name(&again.computation[0].instruction[0]), "p");
+    assert_string_not_equal(hlo_name(&again.computation[1].instruction[0]), "p");
+    assert_string_not_equal(hlo_name(&again.computation[1].instruction[1]), "r");
     mem_free(bytes);
     hlo_module_fini(&again);
     program_free(m);

@@ -35,7 +35,7 @@ static const struct hlo_instruction *find(const struct hlo_module *m, const char
 {
     for (int c = 0; c < m->computation_count; c++) {
         for (int n = 0; n < m->computation[c].count; n++) {
-            if (strcmp(m->computation[c].instruction[n].name, name) == 0)
+            if (strcmp(hlo_name(&m->computation[c].instruction[n]), name) == 0)
                 return &m->computation[c].instruction[n];
         }
     }
@@ -47,7 +47,7 @@ static void expect_type(const struct hlo_module *m, const char *name, const char
 {
     char text[200];
 
-    assert_string_equal(hlo_type_print(&find(m, name)->type, text, sizeof(text)), type);
+    assert_string_equal(hlo_type_print(find(m, name)->type, text, sizeof(text)), type);
 }
 
 static void expect_error(const char *text, int line, int col, const char *says)
@@ -114,13 +114,13 @@ TEST(a_step_of_an_operation_becomes_a_computation_that_is_called)
         "replica_groups={{0,1}}, async_execution_thread=\"side\"\n"
         "u = ((f32[8]), f32[8], u32[]) all-to-all-update(s)\nROOT d = f32[8] all-to-all-done(u) }");
     const struct hlo_instruction *s = find(m, "s");
-    const struct hlo_computation *c = &m->computation[s->computation[0]];
+    const struct hlo_computation *c = &m->computation[hlo_detail(s)->computation[0]];
 
     assert_int_equal(s->op, OPCODE_ASYNC_START);
     assert_int_equal(find(m, "u")->op, OPCODE_ASYNC_UPDATE);
     assert_int_equal(find(m, "d")->op, OPCODE_ASYNC_DONE);
     assert_int_equal(c->instruction[c->root].op, OPCODE_ALL_TO_ALL);
-    assert_int_equal(c->instruction[c->root].dims.item[0], 0);
+    assert_int_equal(hlo_detail(&c->instruction[c->root])->dims.item[0], 0);
     assert_string_equal(c->thread, "side");
     assert_int_equal(hlo_verify(m, &err), 0);
     done(m);
@@ -180,7 +180,7 @@ TEST(layouts_windows_labels_and_paddings_are_taken_apart)
         "window={size=3x3 stride=2x1 pad=0_1x-1_3 rhs_reversal=0x1}\nz = f32[] constant(0)\n"
         "p = f32[2,8,10,15] pad(x, z), padding=0_0x0_0x3_-1x1_1_3\n"
         "x_2 = f32[2,8,10,15] abs(p)\nROOT r = f32[2,8,10,15] add(p, x_2) }");
-    const struct hlo_layout *l = find(m, "x")->type.layout;
+    const struct hlo_layout *l = find(m, "x")->type->layout;
     const struct hlo_window *w = hlo_detail(find(m, "c"))->window;
 
     assert_int_equal(l->minor_to_major.item[1], 0);
@@ -220,8 +220,8 @@ TEST(dimensions_of_one_element_are_stretched_by_a_reshape_before)
     const struct hlo_instruction *y = find(m, "y");
 
     assert_int_equal(m->computation[0].instruction[y->operand[0]].op, OPCODE_RESHAPE);
-    assert_int_equal(y->dims.count, 1);
-    assert_int_equal(y->dims.item[0], 1);
+    assert_int_equal(hlo_detail(y)->dims.count, 1);
+    assert_int_equal(hlo_detail(y)->dims.item[0], 1);
     assert_int_equal(hlo_verify(m, &err), 0);
     done(m);
 }

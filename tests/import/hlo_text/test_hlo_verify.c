@@ -107,7 +107,7 @@ TEST(references_that_lead_nowhere_are_refused)
     assert_non_null(m);
     assert_int_equal(hlo_verify(m, &e), 0);
     e_ = &m->computation[1];
-    e_->instruction[2].computation = &self;
+    e_->instruction[2].detail->computation = &self;
     assert_int_equal(hlo_verify(m, &e), -1);
     assert_non_null(strstr(e.msg, "calls itself"));
     self = 2;
@@ -118,7 +118,7 @@ TEST(references_that_lead_nowhere_are_refused)
     assert_int_equal(hlo_verify(m, &e), -1);
     assert_non_null(strstr(e.msg, "does not stand before"));
     e_->instruction[2].operand = (const int[]){0, 1};
-    e_->instruction[1].name = "x";
+    e_->instruction[1].label = hlo_label("x");
     assert_int_equal(hlo_verify(m, &e), -1);
     assert_non_null(strstr(e.msg, "two instructions"));
     e_->root = 3;

@@ -90,7 +90,7 @@ static int inline_calls(struct hlo_rewrite *r, struct hlo_builder *b,
                         const struct hlo_instruction *from, const int *operand)
 {
     (void)r;
-    return from->op == OPCODE_CALL ? hlo_inline(b, from->computation[0], operand) : -1;
+    return from->op == OPCODE_CALL ? hlo_inline(b, hlo_detail(from)->computation[0], operand) : -1;
 }
 
 static void test_rewrite_and_eliminate(void **state)
@@ -127,8 +127,13 @@ static void test_a_cycle_is_refused(void **state)
     (void)state;
     arena_init(&a);
     make(&m, &a);
-    hlo_add(&m, 0, &(struct hlo_instruction){ .op = OPCODE_CALL, .type = f32, .operand_count = 1,
-                       .operand = &itself, .computation_count = 1, .computation = &itself });
+    hlo_add(&m, 0,
+            &(struct hlo_instruction){
+                .op = OPCODE_CALL,
+                .type = &f32,
+                .operand_count = 1,
+                .operand = &itself,
+                .detail = &(struct hlo_detail){.computation_count = 1, .computation = &itself}});
     assert_int_equal(hlo_rewrite_module(&m, &made, &a, &r, &e), -1);
     assert_non_null(strstr(e.msg, "calls itself"));
     hlo_module_fini(&m);
