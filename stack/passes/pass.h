@@ -42,6 +42,7 @@ int pass_simplify(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_expand(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_upcast(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_layout(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_tables(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_moves(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_combine(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e);
