@@ -17,6 +17,7 @@
 #define FAR (1 << 28)
 #define HEIGHT_PASSES 40
 #define USERS_PER_OP 4                  /* registers that an operation reads at most */
+#define MASK_WEIGHT 4                   /* of masks there are a quarter as many as of vectors */
 
 struct placing {
     const struct modulo_body *l;
@@ -388,8 +389,10 @@ static int longer_lives(const struct placing *p, int i, int was, int time)
             !(makes && follows(p, r->v_read[k])))
             longer += time - (last > was ? last : was);
     }
-    if ((r->v_write >= 0 && fixed[r->v_write] < 0) || r->m_write >= 0)
+    if (r->v_write >= 0 && fixed[r->v_write] < 0)
         longer -= time - was;
+    if (r->m_write >= 0)
+        longer -= MASK_WEIGHT * (time - was);
     return longer;
 }
 
