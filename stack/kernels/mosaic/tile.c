@@ -331,10 +331,16 @@ static bool pull_scalar(struct tiler *t, const struct mosaic_value *v, const str
     return true;
 }
 
+static bool is_mask(const struct tile_memo *m)
+{
+    return m->value && m->value->type.element == MOSAIC_I1;
+}
+
 bool tile_remembers(const struct tiler *t, int id, const struct tile_at *at, opnd *out)
 {
     for (size_t i = 0; i < t->memo_count; i++)
-        if (t->memo[i].id == id && same_at(&t->memo[i].at, at)) {
+        if (t->memo[i].id == id && same_at(&t->memo[i].at, at) &&
+            !(is_mask(&t->memo[i]) && tile_lives_far(t->memo[i].wanted_at, t->wanted_at))) {
             *out = t->memo[i].out;
             return true;
         }
@@ -343,12 +349,17 @@ bool tile_remembers(const struct tiler *t, int id, const struct tile_at *at, opn
 
 void tile_remember(struct tiler *t, int id, const struct tile_at *at, opnd v)
 {
-    MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){id, *at, v, NULL};
+    MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){id, *at, v, NULL, 0};
 }
 
 #define MASKS_KEPT 8                     /* of a core's mask registers, none of which can be spilled */
 
-/* Of masks the last ones made are remembered: others are compared again where they are asked for. */
+/*
+ * Of masks the last ones made are remembered: others are compared again where they are asked for, and
+ * so is one that is wanted again much later in the iteration, behind a reduction or a product. A
+ * softmax that masks scores and weights would keep a mask for each tile of its rows between them, and
+ * iterations could not overlap.
+ */
 static void remember_pulled(struct tiler *t, const struct mosaic_value *v,
                             const struct tile_at *at, opnd out)
 {
@@ -356,7 +367,7 @@ static void remember_pulled(struct tiler *t, const struct mosaic_value *v,
     int masks = 0;
 
     for (size_t i = t->memo_count; v->type.element == MOSAIC_I1 && i-- > 0;)
-        if (t->memo[i].value && t->memo[i].value->type.element == MOSAIC_I1) {
+        if (is_mask(&t->memo[i])) {
             masks++;
             oldest = i;
         }
@@ -365,7 +376,8 @@ static void remember_pulled(struct tiler *t, const struct mosaic_value *v,
                 (t->memo_count - oldest - 1) * sizeof(*t->memo));
         t->memo_count--;
     }
-    MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, out, v};
+    MEM_ADD(t->memo, t->memo_count, t->memo_capacity) = (struct tile_memo){v->id, *at, out, v,
+                                                                               t->wanted_at};
 }
 
 static bool pull_place(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at,
@@ -426,6 +438,18 @@ bool tile_mask(struct tiler *t, const struct mosaic_value *v, const struct tile_
         return false;
     *mask = m.value;
     return true;
+}
+
+bool tile_mask_beside(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at,
+                      const opnd *a, const opnd *b, int *mask)
+{
+    int before = t->wanted_at;
+    bool is_right;
+
+    t->wanted_at = tile_lives_ready(t, a, b);
+    is_right = tile_mask(t, v, at, mask);
+    t->wanted_at = before;
+    return is_right;
 }
 
 /* ----- masks of edges */

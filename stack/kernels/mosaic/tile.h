@@ -34,7 +34,13 @@ struct tile_pointer {                   /* a register that goes on with the loop
     int reg;
 };
 
-struct tile_memo { int id; struct tile_at at; opnd out; const struct mosaic_value *value; };
+struct tile_memo {
+    int id;
+    struct tile_at at;
+    opnd out;
+    const struct mosaic_value *value;
+    int wanted_at;                      /* struct tiler's as it was made */
+};
 struct tile_loaded { int64_t key[6]; int reg; };
 
 #define TILE_PRODUCTS_MAX 16
@@ -64,9 +70,11 @@ struct tiler {
     bool has_latched, marks_latches;    /* product.h: pulled_latch */
     uint32_t arrays_met;
     int64_t all;                        /* row tiles of all its loops */
+    int64_t ops_written, rows_written;  /* operations that so many row tiles have become */
     struct lives *lives;                /* tile_lives.c; NULL: nothing waits in memory */
     struct place spill[TILE_SPILLS_MAX];
     int spill_count, spills_taken;      /* of this iteration; that have a place */
+    int wanted_at;                      /* cycle of the iteration from which masks are wanted */
     int next_unit;
     int lane_index, row_index;          /* registers of this iteration; -1: not made */
     int depth;
@@ -80,6 +88,9 @@ struct tiler {
 /* A tile of a value; of i1 a mask register. false: failed. */
 bool tile_pull(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at, opnd *out);
 bool tile_mask(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at, int *mask);
+/* the same, wanted once a and b are there: no mask is kept for long */
+bool tile_mask_beside(struct tiler *t, const struct mosaic_value *v, const struct tile_at *at,
+                      const opnd *a, const opnd *b, int *mask);
 bool tile_fail(struct tiler *t, const struct mosaic_op *op, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -136,6 +147,9 @@ int tile_loop(struct tiler *t, int64_t all, int64_t work);
  */
 void tile_meet(struct tiler *t, const struct tile_at *at, opnd *a, opnd *b);
 void tile_lives_begin(struct tiler *t);                 /* of an iteration */
+/* about the cycle of the iteration in which both are there, and whether two such lie far apart */
+int tile_lives_ready(struct tiler *t, const opnd *a, const opnd *b);
+bool tile_lives_far(int one, int other);
 void tile_lives_fini(struct tiler *t);
 
 /* operations' own: the functions that lower.def names */

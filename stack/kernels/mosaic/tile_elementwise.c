@@ -246,8 +246,8 @@ bool tile_select(struct tiler *t, const struct mosaic_op *op, const struct tile_
     opnd a, b;
     int m;
 
-    if (!tile_mask(t, op->operand[0], at, &m) || !tile_pull(t, op->operand[1], at, &a) ||
-        !tile_pull(t, op->operand[2], at, &b))
+    if (!tile_pull(t, op->operand[1], at, &a) || !tile_pull(t, op->operand[2], at, &b) ||
+        !tile_mask_beside(t, op->operand[0], at, &a, &b, &m))
         return false;
     if (op->result[0]->type.element == MOSAIC_I1) {
         int yes = emit_vmand(t->c, m, a.value);

@@ -126,6 +126,28 @@ void tile_lives_fini(struct tiler *t)
     t->lives = NULL;
 }
 
+static int ready_of(struct lives *v, const opnd *x)
+{
+    return x->kind == OPERAND_REG ? life(v, x->value)->ready : 0;
+}
+
+int tile_lives_ready(struct tiler *t, const opnd *a, const opnd *b)
+{
+    int ra, rb;
+
+    if (!t->is_moving || !t->lives)
+        return 0;
+    look_on(t);
+    ra = ready_of(t->lives, a);
+    rb = ready_of(t->lives, b);
+    return ra > rb ? ra : rb;
+}
+
+bool tile_lives_far(int one, int other)
+{
+    return one - other >= LONG_CYCLES || other - one >= LONG_CYCLES;
+}
+
 /* the next one of the loop's places: a tile for each of its row tiles */
 static const struct place *next_place(struct tiler *t)
 {

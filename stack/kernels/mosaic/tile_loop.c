@@ -6,11 +6,13 @@
 
 #define WORK_OF_ITERATION 8             /* tiles that are read or written, at least */
 #define UNROLL_MAX 8
+#define OPS_OF_ITERATION 512            /* at most, where several row tiles are one: what more compute
+                                           at once leaves no registers to overlap iterations with */
 
 static void restart(struct tiler *t)
 {
     t->memo_count = t->loaded_count = 0;
-    t->next_unit = 0;
+    t->next_unit = t->wanted_at = 0;
     t->lane_index = t->row_index = -1;
     t->arrays_met = 0;
     tile_lives_begin(t);
@@ -31,6 +33,10 @@ static bool put_nowhere(struct tiler *t, int64_t row, int64_t parts)
     vcode_init(&nowhere, t->l->a);
     t->c = &nowhere;
     is_right = put_iteration(t, row, parts);
+    t->ops_written = 0;
+    t->rows_written = parts;
+    for (size_t i = 0; i < nowhere.block_count; i++)
+        t->ops_written += (int64_t)nowhere.block[i].op_count;
     t->c = &t->l->code;
     vcode_fini(&nowhere);
     return is_right;
@@ -70,7 +76,7 @@ static int64_t step_of(const struct tiler *t, int64_t run, int64_t work)
     int64_t step = t->parts;
 
     while (step < run && run % (2 * step) == 0 && work * step < WORK_OF_ITERATION &&
-           step / t->parts < UNROLL_MAX)
+           step / t->parts < UNROLL_MAX && t->ops_written / t->rows_written * 2 * step <= OPS_OF_ITERATION)
         step *= 2;
     return step;
 }
