@@ -61,7 +61,7 @@ const struct mosaic_value *accumulated(const struct mosaic_kernel *k, const stru
 {
     const struct mosaic_op *add = only_reader(k, dot->result[0]), *store, *load;
 
-    if (!add || add->code != MOSAIC_ADDF || !mosaic_is_zero(dot->operand[2]))
+    if (!add || (add->code != MOSAIC_ADDF && add->code != MOSAIC_ADDI) || !mosaic_is_zero(dot->operand[2]))
         return NULL;
     load = add->operand[add->operand[0] == dot->result[0] ? 1 : 0]->op;
     store = only_reader(k, add->result[0]);
@@ -98,7 +98,7 @@ bool accumulates(const struct mosaic_kernel *k, const struct mosaic_value *ref)
 {
     struct search s = {.k = k, .ref = ref};
 
-    if (ref->type.rank != 2 || ref->type.element != MOSAIC_F32 || ref->type.space != MOSAIC_VMEM)
+    if (ref->type.rank != 2 || mosaic_element_bits(ref->type.element) != 32 || ref->type.space != MOSAIC_VMEM)
         return false;
     look(&s, k->main->body);
     return s.is_found && !s.is_other;

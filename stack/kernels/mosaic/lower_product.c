@@ -343,7 +343,7 @@ int pallas_matmul(struct lower *l, const struct mosaic_op *op)
     padded = round_up(p.m, p.lhs.t.rows);
     p.parts = parts_of(l, &p, padded);
     p.is_in_place = to && p.parts == 1 && p.batches == 1 && padded == p.m &&
-                    mosaic_is_float(&op->result[0]->type) && l->place[to->id].t.row_step == TILE_ROWS &&
+                    l->place[to->id].t.row_step == TILE_ROWS &&
                     l->place[to->id].t.lane_step == p.m && !l->place[to->id].has_offset;
     if (p.is_first && !p.is_in_place && (root_add(l, &zeros) || root_flush(l)))
         return -1;

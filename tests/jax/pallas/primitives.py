@@ -188,6 +188,76 @@ def packs(x, y, bits):
             pltpu.stochastic_round(x * 1e30 * 1e10, bits, target_dtype=BF16)]
 
 
+def moments(x):
+    """The same sums as often as they are named, with a store between two loads of one place."""
+    def kernel(x_ref, o_ref, s_ref):
+        s_ref[...] = x_ref[...]
+        before = s_ref[...] - jnp.mean(s_ref[...], -1, keepdims=True)
+        spread = jnp.mean((s_ref[...] - jnp.mean(s_ref[...], -1, keepdims=True)) ** 2, -1, keepdims=True)
+        s_ref[...] = x_ref[...] * 2
+        after = s_ref[...] - jnp.mean(s_ref[...], -1, keepdims=True)
+        o_ref[...] = before * lax.rsqrt(spread + 1e-5) + after
+    return pl.pallas_call(kernel, out_shape=like(x.shape), scratch_shapes=[pltpu.VMEM(x.shape, F32)])(x)
+
+
+def named_twice(x):
+    """A sum along lanes that is written twice, and a reference that is loaded four times."""
+    def kernel(x_ref, o_ref):
+        scaled = jnp.mean(x_ref[...], -1, keepdims=True) * jnp.max(x_ref[...], -1, keepdims=True)
+        o_ref[...] = x_ref[...] - scaled + jnp.mean(x_ref[...], -1, keepdims=True)
+    return pl.pallas_call(kernel, out_shape=like(x.shape))(x)
+
+
+def int8_sums(x, y):
+    """Integers summed up over steps in scratch memory, of which each step is another branch."""
+    def kernel(x_ref, y_ref, o_ref, acc):
+        def one(is_first, is_last):
+            total = jnp.dot(x_ref[...], y_ref[...].T, preferred_element_type=I32)
+            if not is_first:
+                total = acc[...] + total
+            if is_last:
+                o_ref[...] = total.astype(F32) * 0.5
+            else:
+                acc[...] = total
+        step = pl.program_id(1)
+        pl.when(step == 0)(lambda: one(True, False))
+        pl.when((step > 0) & (step < 3))(lambda: one(False, False))
+        pl.when(step == 3)(lambda: one(False, True))
+    return pl.pallas_call(
+        kernel, grid=(2, 4), out_shape=like((x.shape[0], y.shape[0])),
+        in_specs=[pl.BlockSpec((32, 256), lambda j, i: (0, i)),
+                  pl.BlockSpec((1536, 256), lambda j, i: (j, i))],
+        out_specs=pl.BlockSpec((32, 1536), lambda j, i: (0, j)),
+        scratch_shapes=[pltpu.VMEM((32, 1536), I32)])(x, y)
+
+
+def masked_rows(lengths, q, k, v):
+    """Attention of as many keys as a table says, masked before and behind the exponentials."""
+    def kernel(lengths_ref, q_ref, k_ref, v_ref, o_ref):
+        row = lax.broadcasted_iota(I32, (160, 512), 0) // 5
+        key = lax.broadcasted_iota(I32, (160, 512), 1)
+        seen = (row >= 1) & (row < 31) & (key <= lengths_ref[pl.program_id(0)] + row)
+        s = jnp.where(seen, jnp.dot(q_ref[...], k_ref[...].T, preferred_element_type=F32) * 0.1, -1e30)
+        p = jnp.where(seen, jnp.exp(s - jnp.max(s, -1, keepdims=True)), 0)
+        o_ref[...] = (jnp.dot(p.astype(BF16), v_ref[...], preferred_element_type=F32) /
+                      jnp.maximum(jnp.sum(p, -1, keepdims=True), 1e-30))
+    rows, keys = pl.BlockSpec((160, 128), lambda i, t: (i, 0)), pl.BlockSpec((512, 128), lambda i, t: (0, 0))
+    spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(2,), in_specs=[rows, keys, keys],
+                                        out_specs=rows)
+    return pl.pallas_call(kernel, grid_spec=spec, out_shape=like(q.shape))(lengths, q, k, v)
+
+
+def rounds_of_table(rounds, x):
+    """A loop of as many rounds as a table says."""
+    def kernel(rounds_ref, x_ref, o_ref):
+        o_ref[...] = lax.fori_loop(0, rounds_ref[pl.program_id(0)], lambda i, y: y * 0.5 + i.astype(F32),
+                                   x_ref[...])
+    block = pl.BlockSpec((16, 128), lambda i, rounds: (i, 0))
+    spec = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(40,), in_specs=[block],
+                                        out_specs=block)
+    return pl.pallas_call(kernel, grid_spec=spec, out_shape=like(x.shape))(rounds, x)
+
+
 CASES = [
     ("counts_of_bits", counts_of_bits,
      [like((32, 128), d) for d in (I8, U8, I16, U16)], 0.0),
@@ -209,4 +279,11 @@ CASES = [
     ("columns_stored", columns_stored, [like((3, 2, 133))], 1e-5),
     ("numbered_rows", numbered_rows, [like((256, 128))], 1e-5),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
+    ("moments", moments, [like((24, 256))], 1e-5),
+    ("named_twice", named_twice, [like((64, 256))], 1e-5),
+    # held against the host alone
+    ("int8_sums", int8_sums, [like((32, 1024), I8), like((3072, 1024), I8)], None),
+    ("masked_rows", masked_rows,
+     [like((2,), I32), like((320, 128), BF16), like((512, 128), BF16), like((512, 128), BF16)], None),
+    ("rounds_of_table", rounds_of_table, [like((40,), I32), like((640, 128))], None),
 ]

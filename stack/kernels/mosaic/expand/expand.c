@@ -117,6 +117,7 @@ static struct mosaic_block *copy_block(struct expand *e, const struct mosaic_blo
 static int copy_op(struct expand *e, const struct mosaic_op *op)
 {
     struct mosaic_op *made = arena_copy(e->a, op, 1, sizeof(*op));
+    expanded same;
 
     if (expand_check_bits(e, op))
         return -1;
@@ -125,6 +126,12 @@ static int copy_op(struct expand *e, const struct mosaic_op *op)
     made->region = arena_array(e->a, (size_t)op->region_count + 1, sizeof(*made->region));
     for (int i = 0; i < op->operand_count; i++)
         made->operand[i] = expand_unsigned(e, op, e->value[op->operand[i]->id], i);
+    same = expand_repeated(e, op, made->operand);
+    if (same) {
+        e->value[op->result[0]->id] = same;
+        e->is_changed = true;
+        return 0;
+    }
     for (int i = 0; i < op->region_count; i++) {
         made->region[i] = copy_block(e, op->region[i]);
         if (!made->region[i])
@@ -185,28 +192,14 @@ static int copy_ops(struct expand *e, const struct mosaic_block *b, bool with_en
         e->at = op;
         if (op->code == MOSAIC_CALL ? put_call(e, op) : 0)
             return -1;
-        if (op->code == MOSAIC_CALL || (rule && rule(e, op, &e->value[op->result[0]->id])))
+        if (op->code == MOSAIC_CALL || (rule && rule(e, op, &e->value[op->result[0]->id]))) {
+            e->is_changed = true;
             continue;
+        }
         if (copy_op(e, op))
             return -1;
     }
     return 0;
-}
-
-/* ----- whether there is anything to expand: a rule that would put nothing in is not one */
-
-static bool is_expanded(const struct mosaic_block *b)
-{
-    for (int i = 0; i < b->op_count; i++) {
-        enum mosaic_code c = b->op[i]->code;
-
-        if (c == MOSAIC_CALL || (c < MOSAIC_UNKNOWN && rules[c]))
-            return true;
-        for (int r = 0; r < b->op[i]->region_count; r++)
-            if (is_expanded(b->op[i]->region[r]))
-                return true;
-    }
-    return false;
 }
 
 static const struct mosaic_function *same_function(const struct expand *e,
@@ -243,18 +236,17 @@ const struct mosaic_kernel *expand_kernel(const struct mosaic_kernel *k, const s
                                           struct arena *a, struct err *e)
 {
     struct expand x = {.from = k, .chip = chip, .a = a, .err = e};
-    bool is_any = false;
     int status;
 
     for (int i = 0; i < k->function_count; i++)
-        is_any = is_any || is_expanded(k->function[i]->body) || expand_is_narrow(k->function[i]->body);
-    if (!is_any)
-        return k;
+        x.is_changed = x.is_changed || expand_is_narrow(k->function[i]->body);
     x.to = arena_copy(a, k, 1, sizeof(*k));
     x.to->value_count = 0;
     x.to->array = expand_wider_arrays(k, a);
     x.value = mem_alloc(((size_t)k->value_count + 1) * sizeof(*x.value));
     status = copy_functions(&x);
     mem_free(x.value);
-    return status ? NULL : x.to;
+    if (status)
+        return NULL;
+    return x.is_changed ? x.to : k;
 }

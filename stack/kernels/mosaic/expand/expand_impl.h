@@ -14,6 +14,7 @@ struct expand {
     size_t capacity;
     const struct mosaic_op *at;         /* that is expanded */
     int calls;                          /* one in another */
+    bool is_changed;                    /* the copy is not what it is a copy of */
     struct err *err;
 };
 
@@ -45,6 +46,10 @@ bool expand_is_narrow(const struct mosaic_block *b);    /* there are such values
 expanded expand_unsigned(struct expand *e, const struct mosaic_op *op, expanded x, int operand);
 int expand_wrap(struct expand *e, const struct mosaic_op *op);
 int expand_check_bits(struct expand *e, const struct mosaic_op *op);     /* packs.c */
+
+/* the value that an operation of such operands has made in the block at hand; NULL: none (same.c) */
+expanded expand_repeated(const struct expand *e, const struct mosaic_op *op,
+                     struct mosaic_value *const *operand);
 
 /* an operation of its own kind: false where it stays; *result stands for its result */
 typedef bool expand_rule(struct expand *e, const struct mosaic_op *op, expanded *result);
