@@ -1,7 +1,8 @@
 /*
  * What is the same in all iterations of a loop over row tiles is computed before it: the lanes' numbers,
  * where a mask begins. Each such value keeps a register for as long as the loop runs, so they are few;
- * in the loop it would keep one for every iteration under way.
+ * in the loop it would keep one for every iteration under way that is between its first and its last
+ * reader. Those that wait long so come first.
  */
 #include "stack/kernels/mosaic/tile.h"
 
@@ -9,13 +10,15 @@
 
 #include "base/arena.h"
 
-enum { HOISTED_MAX = 4 };
+/* of what waits long in each iteration one register in eight; of all else few */
+enum { FEW = 4, REGISTERS_PER_LONG = 8, HOISTED_MAX = ISA_VREG_MAX / REGISTERS_PER_LONG };
 
 struct hoist {
     struct tiler *t;
     size_t loop;                        /* number of the loop's block */
     bool *is_same;                      /* by vector register: the same in all iterations */
     int *pinned;                        /* by vector register: what it is before the loop; -1 */
+    size_t *first_read, *last_read;     /* by vector register: operations of the body */
     int count;
 };
 
@@ -81,8 +84,35 @@ static void find_same(struct hoist *h)
             h->is_same[made_by(&b->op[i].op)] = true;
 }
 
+static void note_reads(struct hoist *h)
+{
+    const struct vcode_block *b = body_of(h);
+
+    for (size_t i = 0; i < b->op_count; i++) {
+        const struct isa_op *op = &b->op[i].op;
+        const struct isa_info *info = isa_info(op->code);
+
+        for (int k = 0; k < op->operand_count; k++) {
+            int v = op->operand[k].value;
+
+            if (op->operand[k].kind != OPERAND_REG || isa_role_file(info->role[k]) != STATE_V ||
+                info->role[k] == 'd')
+                continue;
+            if (!h->last_read[v])
+                h->first_read[v] = i;
+            h->last_read[v] = i;
+        }
+    }
+}
+
+/* what an iteration would keep from one part of its work to another, in a register for each under way */
+static bool waits_long(const struct hoist *h, int v)
+{
+    return (h->last_read[v] - h->first_read[v]) * 4 >= body_of(h)->op_count;
+}
+
 /* registers that operations read which are not the same: those go before the loop */
-static void find_wanted(struct hoist *h)
+static void find_wanted(struct hoist *h, int most, bool is_long)
 {
     const struct vcode_block *b = body_of(h);
 
@@ -96,7 +126,7 @@ static void find_wanted(struct hoist *h)
 
             if (op->operand[k].kind == OPERAND_REG && isa_role_file(info->role[k]) == STATE_V &&
                 info->role[k] != 'd' && h->is_same[v] && h->pinned[v] < 0 &&
-                h->count < HOISTED_MAX) {
+                h->count < most && (!is_long || waits_long(h, v))) {
                 h->pinned[v] = vcode_pinned_vreg(h->t->c);
                 h->count++;
             }
@@ -175,12 +205,16 @@ void tile_hoist(struct tiler *t, size_t loop)
 {
     size_t registers = (size_t)t->c->vreg_count + HOISTED_MAX + 1;
     struct hoist h = {.t = t, .loop = loop, .is_same = mem_alloc(registers * sizeof(bool)),
-                      .pinned = mem_alloc(registers * sizeof(int))};
+                      .pinned = mem_alloc(registers * sizeof(int)),
+                      .first_read = mem_alloc(registers * sizeof(size_t)),
+                      .last_read = mem_alloc(registers * sizeof(size_t))};
 
     for (size_t i = 0; i < registers; i++)
         h.pinned[i] = -1;
     find_same(&h);
-    find_wanted(&h);
+    note_reads(&h);
+    find_wanted(&h, (int)t->l->chip->core_vregs / REGISTERS_PER_LONG, true);
+    find_wanted(&h, FEW, false);
     if (h.count) {
         put_before(&h);
         rename_reads(&h);
@@ -188,4 +222,6 @@ void tile_hoist(struct tiler *t, size_t loop)
     }
     mem_free(h.is_same);
     mem_free(h.pinned);
+    mem_free(h.first_read);
+    mem_free(h.last_read);
 }
