@@ -14,6 +14,7 @@ import tempfile
 
 import jax
 import jax.export
+import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../examples/jax"))
@@ -56,8 +57,9 @@ def tune(name, tpu, arguments, tuned, folder):
             table.writerow(["" if error else i, *[parameters[c] for c in columns], error])
     command = [os.environ.get("SYSTOLE", "./systole"), "tune", folder, "--tpu", tpu, "--csv",
                f"{folder}/out.csv", "--seconds", "120"]
-    if name.startswith("ragged"):
-        command += ["--input", "0=iota"]
+    for i, values in enumerate(getattr(kernels, name + "_inputs", lambda _: [])(arguments)):
+        np.save(f"{folder}/{i}.npy", values)
+        command += ["--input", f"{i}={folder}/{i}.npy"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if not os.path.exists(f"{folder}/out.csv"):
         raise RuntimeError((run.stderr.strip().splitlines() or ["no table"])[-1])

@@ -8,10 +8,13 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 F32, BF16, I32 = jnp.float32, jnp.bfloat16, jnp.int32
+LEAST = -1e30       # a score that nobody sees
+SEQUENCES, PAGES = 35, 1000
 TYPES = {"float32": F32, "bfloat16": BF16, "int8": jnp.int8}
 
 
@@ -58,159 +61,208 @@ def flash_attention_multimodal_candidates(a):
         yield {"queries_per_block": queries}
 
 
-# products of int8, scaled by row and by column at the end
+# products of int8: activations come as bf16 and are quantized by row where a block of them is first met;
+# what is kept of them is multiplied with later blocks of outputs
 
-def quantized_matmul(x, w, x_scale, w_scale, batch_block=128, out_block=512, in_block=512):
+def quantized_matmul(x, w, x_most, w_scale, batch_block=128, out_block=512, in_block=512):
+    """x [batch, in] bf16, w [out, in] int8, x_most [batch, 1] the largest magnitude of each row"""
     (batch, depth), features = x.shape, w.shape[0]
-    steps = depth // in_block
+    steps, outs = depth // in_block, features // out_block
+    is_kept = steps == 1 and outs > 1
 
-    def kernel(x_ref, w_ref, xs_ref, ws_ref, o_ref, acc_ref):
+    def kernel(x_ref, w_ref, most_ref, ws_ref, o_ref, acc_ref, kept_ref):
+        def quantize():
+            rows = x_ref[...].astype(F32) * (127.0 / most_ref[...])
+            return jnp.round(rows).astype(jnp.int8)
+
         def finish(total):
-            o_ref[...] = (total.astype(F32) * xs_ref[...] * ws_ref[...]).astype(o_ref.dtype)
-        part = jax.lax.dot_general(x_ref[...], w_ref[...], (((1,), (1,)), ((), ())),
-                                   preferred_element_type=I32)
+            scale = most_ref[...] * (1 / 127.0)
+            o_ref[...] = (total.astype(F32) * ws_ref[...] * scale).astype(o_ref.dtype)
+        if is_kept:
+            @pl.when(pl.program_id(1) == 0)
+            def _():
+                kept_ref[...] = quantize()
+
+        def one(is_first, is_last):
+            rows = kept_ref[...] if is_kept else quantize()
+            total = jax.lax.dot_general(rows, w_ref[...], (((1,), (1,)), ((), ())),
+                                        preferred_element_type=I32)
+            if not is_first:
+                total = acc_ref[...] + total
+            if is_last:
+                finish(total)
+            else:
+                acc_ref[...] = total
         if steps == 1:
-            finish(part)
+            one(True, True)
             return
-
-        @pl.when(pl.program_id(2) == 0)
-        def _():
-            acc_ref[...] = part
-
-        @pl.when(pl.program_id(2) > 0)
-        def _():
-            acc_ref[...] += part
-
-        @pl.when(pl.program_id(2) == steps - 1)
-        def _():
-            finish(acc_ref[...])
+        step = pl.program_id(2)
+        pl.when(step == 0)(lambda: one(True, False))
+        pl.when((step > 0) & (step < steps - 1))(lambda: one(False, False))
+        pl.when(step == steps - 1)(lambda: one(False, True))
     return pl.pallas_call(
-        kernel, grid=(batch // batch_block, features // out_block, steps),
+        kernel, grid=(batch // batch_block, outs, steps),
         in_specs=[pl.BlockSpec((batch_block, in_block), lambda b, o, i: (b, i)),
                   pl.BlockSpec((out_block, in_block), lambda b, o, i: (o, i)),
                   pl.BlockSpec((batch_block, 1), lambda b, o, i: (b, 0)),
                   pl.BlockSpec((1, out_block), lambda b, o, i: (0, o))],
         out_specs=pl.BlockSpec((batch_block, out_block), lambda b, o, i: (b, o)),
         out_shape=like((batch, features), BF16),
-        scratch_shapes=[pltpu.VMEM((batch_block, out_block) if steps > 1 else (8, 128), I32)],
+        scratch_shapes=[pltpu.VMEM((batch_block, out_block) if steps > 1 else (8, 128), I32),
+                        pltpu.VMEM((batch_block, in_block) if is_kept else (32, 128), jnp.int8)],
         compiler_params=pltpu.CompilerParams(
-            dimension_semantics=("parallel", "parallel", "arbitrary")))(x, w, x_scale, w_scale)
+            dimension_semantics=("parallel", "arbitrary", "arbitrary")))(x, w, x_most, w_scale)
 
 
 def quantized_matmul_shapes(a):
-    return [like((a["n_batch"], a["n_in"]), jnp.int8), like((a["n_out"], a["n_in"]), jnp.int8),
+    return [like((a["n_batch"], a["n_in"]), BF16), like((a["n_out"], a["n_in"]), jnp.int8),
             like((a["n_batch"], 1), F32), like((1, a["n_out"]), F32)]
 
 
+def multiples_that_divide(n, unit):
+    """the tuner's rule: all multiples of the unit, of which few are as good as the largest"""
+    return [c for c in range(unit, n + 1, unit) if n % c == 0]
+
+
 def quantized_matmul_candidates(a):
-    batches = divisors(a["n_batch"], (16, 32, 64, 128, 256, 512, 1024, 2048))[-4:]
-    outs = divisors(a["n_out"], (256, 512, 1024, 2048, a["n_out"] // 2, a["n_out"]))
-    ins = divisors(a["n_in"], (256, 512, 1024, a["n_in"] // 2, a["n_in"]))
+    """multiples of 128 that divide, as the tuner had them; of each power of two the largest"""
+    def few(n):
+        found = {}
+        for c in multiples_that_divide(n, 128):
+            if c >= 256 or c == n:
+                found[c.bit_length()] = c
+        return sorted(found.values())
+    batches = few(a["n_batch"]) if a["n_batch"] >= 128 else [a["n_batch"]]
     for batch in batches:
-        for out in outs:
-            for depth in ins:
-                if out % 128 == 0 and depth % 128 == 0:
-                    yield {"batch_block": batch, "out_block": out, "in_block": depth}
+        for out in few(a["n_out"]):
+            for depth in few(a["n_in"]):
+                yield {"batch_block": batch, "out_block": out, "in_block": depth}
 
 
-# attention over pages: blocks of queries of sequences that fill the batch, pages fetched one by one
+# attention over pages: queries of all sequences lie one after the other, a block of them meets each of
+# its sequences' keys and values, whose pages are fetched one by one, a block ahead
 
-def ragged_paged_attention_v2(pages, q, kv, sequences=1, length=64, queries_per_block=32,
-                              kv_pages_per_block=4):
-    """q [kv_heads, tokens, group * depth], kv [pages, 2 * kv_heads, page, depth]; the sequences lie one
-    after the other, `length` tokens each, the last of which are the queries."""
-    kv_heads, tokens, wide = q.shape
-    page, depth = kv.shape[2], kv.shape[3]
-    group = wide // depth
-    queries = tokens // sequences
-    blocks = queries // queries_per_block
-    span = page * kv_pages_per_block
-    rows = queries_per_block * group
-    pages_each = length // page
+def ragged_paged_attention_v2(starts, lengths, pages, q, kv, queries_per_block=32,
+                              kv_pages_per_block=4, tokens=64, group=1):
+    """starts [sequences + 1], where each one's queries begin, the last of them `tokens`; lengths
+    [sequences] of keys; pages [sequences, most]; q [kv_heads, room * group, depth], kv [pages,
+    2 * kv_heads, page, depth]"""
+    (sequences,), heads, depth = lengths.shape, q.shape[0], q.shape[2]
+    page, each = kv.shape[2], pages.shape[1]
+    span, rows = page * kv_pages_per_block, queries_per_block * group
 
-    def kernel(pages_ref, q_ref, kv_hbm, o_ref, k_buf, v_buf, m_ref, l_ref, acc_ref, sems):
-        head, sequence, block = pl.program_id(0), pl.program_id(1), pl.program_id(2)
-        last = length - queries + (block + 1) * queries_per_block     # keys that its last query sees
-        steps = (last + span - 1) // span
+    def kernel(starts_ref, lengths_ref, pages_ref, q_ref, kv_hbm, o_ref, kv_buf, m_ref, l_ref,
+               acc_ref, now_ref, sems):
+        """now_ref: the sequence, and which of the two buffers has its first keys"""
+        first = pl.program_id(0) * queries_per_block
+        end = first + queries_per_block
 
-        def copies(step, slot):
+        def copies(sequence, step, slot):
             for i in range(kv_pages_per_block):
-                at = jnp.minimum(step * kv_pages_per_block + i, pages_each - 1)
-                number = pages_ref[sequence * pages_each + at]
-                yield pltpu.make_async_copy(kv_hbm.at[number, head], k_buf.at[slot, i],
-                                            sems.at[slot, 0])
-                yield pltpu.make_async_copy(kv_hbm.at[number, head + kv_heads],
-                                            v_buf.at[slot, i], sems.at[slot, 1])
+                at = jnp.minimum(step * kv_pages_per_block + i, each - 1)
+                yield pltpu.make_async_copy(kv_hbm.at[pages_ref[sequence, at]],
+                                            kv_buf.at[slot, :, pl.ds(i * page, page)], sems.at[slot])
 
-        def start(step, slot):
-            for copy in copies(step, slot):
+        def fetch(sequence, step, slot):
+            for copy in copies(sequence, step, slot):
                 copy.start()
-        m_ref[...] = jnp.full_like(m_ref, -1e30)
+
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            now_ref[0], now_ref[1] = 0, 0
+            fetch(0, 0, 0)
+        m_ref[...] = jnp.full_like(m_ref, LEAST)
         l_ref[...] = jnp.zeros_like(l_ref)
         acc_ref[...] = jnp.zeros_like(acc_ref)
-        start(0, 0)
 
-        def body(step, _):
-            slot = jax.lax.rem(step, 2)
+        def attend(sequence, step, slot):
+            start, stop = starts_ref[sequence], starts_ref[sequence + 1]
+            length = lengths_ref[sequence]
+            token = first + jax.lax.broadcasted_iota(I32, (rows, span), 0) // group
+            key = step * span + jax.lax.broadcasted_iota(I32, (rows, span), 1)
+            seen = (token >= start) & (token < stop) & (key <= length - stop + token)
+            for head in range(heads):
+                k, v = kv_buf[slot, head], kv_buf[slot, heads + head]
+                s = jax.lax.dot_general(q_ref[head], k, (((1,), (1,)), ((), ())),
+                                        preferred_element_type=F32) * depth ** -0.5
+                s = jnp.where(seen, s, LEAST)
+                m = jnp.maximum(m_ref[head], jnp.max(s, axis=1, keepdims=True))
+                p = jnp.where(seen, jnp.exp(s - m[:, :1]), 0.0)
+                alpha = jnp.exp(m_ref[head] - m)
+                l_ref[head] = alpha * l_ref[head] + jnp.sum(p, axis=1, keepdims=True)
+                acc_ref[head] = alpha * acc_ref[head] + jnp.dot(p.astype(BF16), v,
+                                                                preferred_element_type=F32)
+                m_ref[head] = m
 
-            @pl.when(step + 1 < steps)
-            def _():
-                start(step + 1, 1 - slot)
-            for copy in copies(step, slot):
-                copy.wait()
-            k = k_buf[slot].reshape(span, depth)
-            v = v_buf[slot].reshape(span, depth)
-            s = jax.lax.dot_general(q_ref[0], k, (((1,), (1,)), ((), ())),
-                                    preferred_element_type=F32) * depth ** -0.5
-            key = step * span + jax.lax.broadcasted_iota(I32, s.shape, 1)
-            query = (length - queries + block * queries_per_block +
-                     jax.lax.broadcasted_iota(I32, s.shape, 0) // group)
-            s = jnp.where(key <= query, s, -1e30)
-            m = jnp.maximum(m_ref[...], jnp.max(s, axis=1, keepdims=True))
-            p = jnp.exp(s - m[:, :1])
-            alpha = jnp.exp(m_ref[...] - m)
-            l_ref[...] = alpha * l_ref[...] + jnp.sum(p, axis=1, keepdims=True)
-            acc_ref[...] = alpha * acc_ref[...] + jnp.dot(p.astype(BF16), v,
-                                                          preferred_element_type=F32)
-            m_ref[...] = m
-            return ()
-        jax.lax.fori_loop(0, steps, body, ())
-        o_ref[0] = (acc_ref[...] / l_ref[...]).astype(o_ref.dtype)
-    q = q.reshape(kv_heads, tokens * group, depth)
+        def one_sequence(state):
+            sequence, slot, _ = state
+            stop = starts_ref[sequence + 1]
+            steps = (lengths_ref[sequence] + span - 1) // span
+            # behind its last keys come those of the next one, or its own for the next block
+            is_done = stop <= end
+            following = jnp.where(is_done, sequence + 1, sequence)
+
+            def body(step, _):
+                here = jax.lax.rem(slot + step, 2)
+                is_last = step + 1 == steps
+                then = jnp.where(is_last, following, sequence)
+
+                @pl.when(then < sequences)
+                def _():
+                    fetch(then, jnp.where(is_last, 0, step + 1), 1 - here)
+                for copy in copies(sequence, step, here):
+                    copy.wait()
+                attend(sequence, step, here)
+                return ()
+            jax.lax.fori_loop(0, steps, body, ())
+            return following, jax.lax.rem(slot + steps, 2), stop < end
+
+        def goes_on(state):
+            return state[2] & (state[0] < sequences)
+        sequence, slot, _ = jax.lax.while_loop(goes_on, one_sequence, (now_ref[0], now_ref[1], True))
+        now_ref[0], now_ref[1] = sequence, slot
+        o_ref[...] = (acc_ref[...] / jnp.maximum(l_ref[...], 1e-30)).astype(o_ref.dtype)
     spec = pltpu.PrefetchScalarGridSpec(
-        num_scalar_prefetch=1, grid=(kv_heads, sequences, blocks),
-        in_specs=[pl.BlockSpec((1, rows, depth), lambda h, s, b, pages: (h, s * blocks + b, 0)),
+        num_scalar_prefetch=3, grid=(pl.cdiv(tokens, queries_per_block),),
+        in_specs=[pl.BlockSpec((heads, rows, depth), lambda b, *tables: (0, b, 0)),
                   pl.BlockSpec(memory_space=pl.ANY)],
-        out_specs=pl.BlockSpec((1, rows, depth), lambda h, s, b, pages: (h, s * blocks + b, 0)),
-        scratch_shapes=[pltpu.VMEM((2, kv_pages_per_block, page, depth), BF16)] * 2 +
-        [pltpu.VMEM((rows, 128), F32)] * 2 +
-        [pltpu.VMEM((rows, depth), F32), pltpu.SemaphoreType.DMA((2, 2))])
-    return pl.pallas_call(kernel, grid_spec=spec, out_shape=like(q.shape, BF16))(pages, q, kv)
+        out_specs=pl.BlockSpec((heads, rows, depth), lambda b, *tables: (0, b, 0)),
+        scratch_shapes=[pltpu.VMEM((2, 2 * heads, span, depth), BF16)] +
+        [pltpu.VMEM((heads, rows, 128), F32)] * 2 +
+        [pltpu.VMEM((heads, rows, depth), F32), pltpu.SMEM((2,), I32),
+         pltpu.SemaphoreType.DMA((2,))])
+    return pl.pallas_call(kernel, grid_spec=spec, out_shape=like(q.shape, BF16))(
+        starts, lengths, pages, q, kv)
 
 
-def paged_lengths(a):
-    """sequences that fill the batch, tokens of each, queries among them"""
-    length = a["max_model_len"]
-    queries = min(length, a["max_num_batched_tokens"])
-    return max(a["max_num_batched_tokens"] // length, 1), length, queries
+def ragged_lengths(a):
+    """the batch that the public tuner of this kernel measures: 34 sequences with one query and one
+    with the rest of a sequence's length, all of which have as many keys as one may have"""
+    tokens = min(a["max_num_batched_tokens"], a["max_model_len"])
+    return list(range(SEQUENCES)) + [tokens], [a["max_model_len"]] * SEQUENCES, tokens
 
 
 def ragged_paged_attention_v2_shapes(a):
-    sequences, length, queries = paged_lengths(a)
-    pages = sequences * (length // a["page_size"])
+    each = -(-a["max_model_len"] // a["page_size"])
     group = a["q_heads"] // a["kv_heads"]
-    return [like((pages,), I32),
-            like((a["kv_heads"], sequences * queries, group * a["head_dim"]), BF16),
-            like((pages, 2 * a["kv_heads"], a["page_size"], a["head_dim"]), BF16)]
+    return [like((SEQUENCES + 1,), I32), like((SEQUENCES,), I32), like((SEQUENCES, each), I32),
+            like((a["kv_heads"], a["max_num_batched_tokens"] * group, a["head_dim"]), BF16),
+            like((PAGES, 2 * a["kv_heads"], a["page_size"], a["head_dim"]), BF16)]
+
+
+def ragged_paged_attention_v2_inputs(a):
+    starts, lengths, _ = ragged_lengths(a)
+    each = -(-a["max_model_len"] // a["page_size"])
+    pages = np.random.default_rng(1).integers(0, PAGES, (SEQUENCES, each))
+    return [np.array(x, np.int32) for x in (starts, lengths, pages)]
 
 
 def ragged_paged_attention_v2_candidates(a):
-    sequences, length, queries = paged_lengths(a)
-    pages = length // a["page_size"]
-    for per_block in divisors(pages, (1, 2, 4, 8, 16, 32)):
-        for block in divisors(queries, (16, 32, 64, 128, 256)):
-            yield {"kv_pages_per_block": per_block, "queries_per_block": block,
-                   "sequences": sequences, "length": length}
+    for per_block in (4, 8, 16, 32, 64, 128):
+        if per_block * a["page_size"] <= a["max_model_len"]:
+            for block in (32, 64, 128, 256):
+                yield {"kv_pages_per_block": per_block, "queries_per_block": block,
+                       "tokens": ragged_lengths(a)[2], "group": a["q_heads"] // a["kv_heads"]}
 
 
 def bound(name, parameters):
