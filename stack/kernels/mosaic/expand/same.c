@@ -12,10 +12,11 @@
 
 #define LOOKED_BACK 512                 /* operations of a block */
 
-/* which operations vectors are pulled through: they have values and do nothing else */
-static const char *const pulled_by[MOSAIC_UNKNOWN] = {
-#define LOWER(id, run, tile, op) [MOSAIC_##id] = #tile,
-#include "stack/kernels/mosaic/lower.def"
+/* results of an operation without regions, else 0 */
+static const signed char results_of[MOSAIC_UNKNOWN] = {
+#define MOSAIC(id, name, operands, results, regions, run) \
+    [MOSAIC_##id] = (regions) == 0 ? (results) : 0,
+#include "stack/mosaic/ops.def"
 };
 
 static bool is_load(enum mosaic_code c)
@@ -23,23 +24,35 @@ static bool is_load(enum mosaic_code c)
     return c == MOSAIC_VECTOR_LOAD || c == MOSAIC_TPU_VECTOR_LOAD || c == MOSAIC_STRIDED_LOAD;
 }
 
-static bool has_value_alone(const struct mosaic_op *op)
-{
-    return op->code < MOSAIC_UNKNOWN && op->code != MOSAIC_PRNG_BITS && op->result_count == 1 &&
-           op->region_count == 0 && pulled_by[op->code] && strcmp(pulled_by[op->code], "none");
-}
-
 static bool is_view(enum mosaic_code c)
 {
     return c == MOSAIC_SLICE || c == MOSAIC_SQUEEZE || c == MOSAIC_REF_RESHAPE ||
-           c == MOSAIC_REF_BITCAST || c == MOSAIC_EXTRACT;
+           c == MOSAIC_REF_BITCAST || c == MOSAIC_REINTERPRET || c == MOSAIC_ERASE_LAYOUT;
+}
+
+/* operations whose result does not follow from their operands alone, or which somebody waits for */
+static bool is_of_its_own(enum mosaic_code c)
+{
+    switch (c) {
+    case MOSAIC_ALLOCA: case MOSAIC_LOAD: case MOSAIC_SEM_ALLOC: case MOSAIC_SEM_BARRIER:
+    case MOSAIC_SEM_READ: case MOSAIC_PRNG_BITS: case MOSAIC_EXTRACT:
+        return true;
+    default:
+        return is_view(c);
+    }
+}
+
+static bool has_value_alone(const struct mosaic_op *op)
+{
+    return op->code < MOSAIC_UNKNOWN && results_of[op->code] == 1 && op->result_count == 1 &&
+           !is_of_its_own(op->code);
 }
 
 /* what stands between two loads of one place leaves it as it was */
 static bool leaves_memory(const struct mosaic_op *op)
 {
-    return has_value_alone(op) || (op->code < MOSAIC_UNKNOWN && is_view(op->code)) ||
-           op->code == MOSAIC_LOAD;
+    return has_value_alone(op) || op->code == MOSAIC_LOAD || op->code == MOSAIC_EXTRACT ||
+           (op->code < MOSAIC_UNKNOWN && is_view(op->code));
 }
 
 static bool same_type(const struct mosaic_type *a, const struct mosaic_type *b)
@@ -61,9 +74,9 @@ static bool same_attr(const struct mosaic_attr *a, const struct mosaic_attr *b)
         !same_text(a->text, b->text) || a->is_splat != b->is_splat)
         return false;
     if (a->kind == MOSAIC_ATTR_INTS)
-        return !memcmp(a->ints, b->ints, (size_t)a->count * sizeof(a->ints[0]));
+        return !a->count || !memcmp(a->ints, b->ints, (size_t)a->count * sizeof(a->ints[0]));
     if (a->kind == MOSAIC_ATTR_ELEMENTS)
-        return same_type(&a->type, &b->type) &&
+        return same_type(&a->type, &b->type) && a->count &&
                !memcmp(a->element, b->element, (size_t)a->count * sizeof(a->element[0]));
     return true;
 }
