@@ -179,7 +179,7 @@ int from_mesh(struct from *f, const struct mlir_op *op)
     const struct mlir_attr *a = mlir_op_attr(op, "mesh"), *name = mlir_op_attr(op, "sym_name");
     struct hlo_mesh mesh = { 0 };
 
-    if (!a || a->kind != MLIR_DIALECT || !name)
+    if (!a || a->kind != MLIR_DIALECT || !name || name->kind != MLIR_STRING)
         return from_fail(f, op, "a mesh has a name and axes");
     struct mesh_text t = { a->text.data, a->text.data + a->text.bytes };
     mesh.name = name->text.data;
