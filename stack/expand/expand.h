@@ -97,8 +97,18 @@ int expand_columns(struct graph *g, const struct graph_node *n);
  * steps that all places take or leave, to the same bits. NODE_NONE: it is none, or is faster as it is.
  */
 int expand_windows(struct graph *g, const struct graph_node *n);
+/*
+ * A window along dimensions that lie in tiles, or a gradient of one, as the array combined with
+ * itself shifted, where that takes less than the kernel, which has so many rows of vector memory.
+ * NODE_NONE: another node, or one for the kernel.
+ */
+int expand_shifts(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
 /* A gather or scatter without the numbers of its index vectors that are always zero. */
 int expand_starts(struct graph *g, const struct graph_node *n);
+/* `size` elements along a dimension from `begin` on, a stride apart; x itself if that is all of it */
+int expand_part(struct graph *g, int x, int dim, int64_t begin, int64_t size, int64_t stride);
+/* zeros before, behind and between the elements along a dimension */
+int expand_widened(struct graph *g, int x, int dim, int64_t low, int64_t high, int64_t interior);
 /* Whether a gather or scatter is by one index; and where its indices are put together of single
  * numbers, which node has number `part`, else NODE_NONE. */
 bool expand_is_single(const struct graph *g, const struct graph_node *n);

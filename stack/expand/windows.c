@@ -304,26 +304,6 @@ static int less_half(struct graph *g, int start, int moves, int64_t half)
 
 /* ----- gathers */
 
-static int widened(struct graph *g, int x, int dim, int64_t before, int64_t behind)
-{
-    int64_t low[GRAPH_RANK_MAX] = {0}, high[GRAPH_RANK_MAX] = {0};
-
-    low[dim] = before;
-    high[dim] = behind;
-    return graph_pad(g, x, graph_constant(g, shape_scalar(g->node[x].shape.dtype), 0), low, high,
-                     NULL);
-}
-
-static int part(struct graph *g, int x, int dim, int64_t begin, int64_t size)
-{
-    int64_t first[GRAPH_RANK_MAX] = {0}, end[GRAPH_RANK_MAX];
-
-    memcpy(end, g->node[x].shape.dim, sizeof(end));
-    first[dim] = begin;
-    end[dim] = begin + size;
-    return graph_slice(g, x, first, end, NULL);
-}
-
 /* `size` elements along a dimension of the frame, from where each place of the batch says */
 static int take_windows(struct graph *g, const struct windows *s, int x, int start, int dim,
                         int64_t size)
@@ -335,8 +315,8 @@ static int take_windows(struct graph *g, const struct windows *s, int x, int sta
         int moves = is_from(g, start, half), stays, moved, which;
 
         span -= half;
-        stays = part(g, x, dim, 0, size + span);
-        moved = part(g, x, dim, half, size + span);
+        stays = expand_part(g, x, dim, 0, size + span, 1);
+        moved = expand_part(g, x, dim, half, size + span, 1);
         which = spread(g, s, moves, g->node[stays].shape);
         x = graph_select(g, which, moved, stays);
         start = less_half(g, start, moves, half);
@@ -366,7 +346,7 @@ static int gather_rows(struct graph *g, const struct windows *s, int x, int numb
                              .collapsed_count = 1, .collapsed_dims = {lanes}, .map_count = 1,
                              .start_index_map = {lanes}, .index_vector_dim = s->queries + 1};
 
-    x = widened(g, x, lanes, 0, rows * ARRAY_LANES - s->operand.dim[lanes]);
+    x = expand_widened(g, x, lanes, 0, rows * ARRAY_LANES - s->operand.dim[lanes], 0);
     as_rows.dim[lanes] = rows;
     as_rows.dim[as_rows.rank++] = ARRAY_LANES;
     for (int i = 0; i < lanes; i++) {
@@ -418,7 +398,7 @@ static int gather(struct graph *g, const struct graph_node *n, const struct wind
     if (rank < frame.rank)
         x = graph_broadcast(g, x, frame, order);
     for (int k = 0; k < s->dims; k++)
-        x = s->number[k] < 0 ? part(g, x, s->queries + k, 0, s->size[k])
+        x = s->number[k] < 0 ? expand_part(g, x, s->queries + k, 0, s->size[k], 1)
                              : take_windows(g, s, x, starts(g, s, n->operand[1], k, true),
                                             s->queries + k, s->size[k]);
     return as_rows(g, s, x, &n->shape);
@@ -433,10 +413,10 @@ static int put_window(struct graph *g, const struct windows *s, int x, int indic
     int start, dim = s->queries + k;
 
     if (s->number[k] < 0)
-        return widened(g, x, dim, 0, span);
+        return expand_widened(g, x, dim, 0, span, 0);
     start = starts(g, s, indices, k, true);
     start = graph_binary(g, HLO_SUBTRACT, graph_splat(g, start, (double)span), start);
-    return take_windows(g, s, widened(g, x, dim, span, span), start, dim, size);
+    return take_windows(g, s, expand_widened(g, x, dim, span, span, 0), start, dim, size);
 }
 
 /* the one number that an array has everywhere; NODE_NONE: nobody can tell */

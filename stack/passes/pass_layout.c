@@ -123,17 +123,30 @@ static void keep_taps(const struct graph_node *n, struct layout_order *o)
  * A gradient of pooling whose window would run inside tiles is slow, and pooling whose window would
  * run along lanes: they get an order of their own.
  */
-static struct layout_order order_of_window(const struct layout_assignment *l,
-                                           const struct graph_node *n)
+static bool windows_are_inside(const struct layout_assignment *l, const struct graph_node *n)
 {
     struct layout_order o = layout_of_operands(l, n), plain = layout_order_identity(n->shape.rank);
     const struct layout_order *has = o.is_set ? &o : &plain;
-    int minor[GRAPH_RANK_MAX], inside = n->op == HLO_SELECT_AND_SCATTER ? 2 : 1;
+    int inside = n->op == HLO_SELECT_AND_SCATTER ? 2 : 1;
 
     for (int i = n->shape.rank - 1; i >= 0 && i >= n->shape.rank - inside; i--)
-        if (n->window[has->dim[i]].size > 1 && window_order(&n->shape, n->window, minor))
-            return from_minor(minor, n->shape.rank);
-    return o;
+        if (n->window[has->dim[i]].size > 1)
+            return true;
+    return false;
+}
+
+static struct layout_order order_of_window(const struct layout_assignment *l,
+                                           const struct graph_node *n)
+{
+    int minor[GRAPH_RANK_MAX];
+
+    return windows_are_inside(l, n) && window_order(&n->shape, n->window, minor)
+               ? from_minor(minor, n->shape.rank) : layout_of_operands(l, n);
+}
+
+static bool has_windows(const struct graph_node *n)
+{
+    return n->op == HLO_SELECT_AND_SCATTER || n->op == HLO_REDUCE_WINDOW;
 }
 
 /* behind a product that is transposed: what keeps its order, and what only renames */
@@ -141,6 +154,9 @@ static bool follow_transposed(struct layout_assignment *l, int node)
 {
     const struct graph *g = l->w.from;
     const struct graph_node *n = &g->node[node];
+
+    if (has_windows(n) && windows_are_inside(l, n))
+        return false;
 
     for (int k = 0; k < n->operand_count && !l->is_transposed[node]; k++) {
         int a = n->operand[k];
@@ -347,7 +363,7 @@ static void find_forward(struct layout_assignment *l)
             *o = from_minor(c.result, n->shape.rank);
         } else if (n->op == HLO_DOT) {
             o->is_set = dot_result_order(g, i, l->chip, l->codegen, o->dim);
-        } else if (n->op == HLO_SELECT_AND_SCATTER || n->op == HLO_REDUCE_WINDOW) {
+        } else if (has_windows(n)) {
             *o = order_of_window(l, n);
             keep_taps(n, o);
         } else if (layout_keeps_order(n)) {
