@@ -156,10 +156,14 @@ static int fit_memory(struct module *m, struct module_plan *p, struct err *e)
 
     m->hbm_limit = module_plan_hbm_bytes(p->settings);
     while ((too_much = module_plan_memory(p, m)) > 0) {
-        if (!module_plan_rematerialise(p))
+        if (module_plan_rematerialise(p)) {
+            m->remat_count++;
+            module_plan_lifetimes(p);
+        } else if (!p->tries_orders) {
+            p->tries_orders = true;
+        } else {
             return module_plan_refuse(p, too_much, e);
-        m->remat_count++;
-        module_plan_lifetimes(p);
+        }
     }
     return 0;
 }

@@ -133,6 +133,7 @@ struct module_plan {
     int fetch_count;
     size_t fetch_capacity;
     struct module_room vmem;
+    bool tries_orders;                  /* of buffers in HBM: nothing else makes them fit */
     int64_t scoped_bytes;               /* of VMEM, from 0 on, that kernels have for windows */
     struct communicator *communicator;
     int communicator_count;

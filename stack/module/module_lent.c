@@ -28,7 +28,8 @@ bool module_lend(const struct module_plan *p, struct module_buffer *const *list,
     if (b->role != BUFFER_TEMPORARY || b->made >= 0)
         return false;
     for (int i = at - 1; i >= 0; i--)   /* the smallest place that is large enough stands last */
-        if ((list[i]->made > b->last || module_plan_is_made_of(p, list[i], b)) &&
+        if (list[i]->bytes >= b->bytes &&
+            (list[i]->made > b->last || module_plan_is_made_of(p, list[i], b)) &&
             !is_taken(list, at, list[i])) {
             b->address = list[i]->address;
             b->space = SPACE_HBM;

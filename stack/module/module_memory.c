@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ORDERS_MAX 64                   /* in which buffers are placed, where gaps are too many */
+
 int64_t module_plan_hbm_bytes(const struct module_settings *s)
 {
     int64_t chip = (int64_t)(s->chip->hbm_gib * (double)GIB);
@@ -48,12 +50,9 @@ static void place_given(struct module_plan *p)
     }
 }
 
-/* 0 when all fits; else the lowest end of HBM that it would take */
-static int64_t place_in_hbm(struct module_plan *p, struct module *m)
+/* those that are there throughout; the others into `list`: how many */
+static int place_fixed(struct module_plan *p, struct module_room *r, struct module_buffer **list)
 {
-    struct module_room r = {.placed = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*r.placed)),
-                            .end = INT64_MAX};
-    struct module_buffer **list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     int count = 0;
 
     place_given(p);
@@ -66,25 +65,85 @@ static int64_t place_in_hbm(struct module_plan *p, struct module *m)
         if (is_fixed && b->stands_for < 0) {
             b->first = -1;
             b->last = p->step_count;
-            module_room_place(&r, b, SPACE_HBM);
+            module_room_place(r, b, SPACE_HBM);
         } else if (is_in_hbm(b)) {
             list[count++] = b;
         }
     }
-    qsort(list, (size_t)count, sizeof(*list), larger_first);
+    return count;
+}
+
+/* each in its turn; which of them ends last */
+static int place_list(struct module_plan *p, struct module_room *r, struct module_buffer **list,
+                      int count)
+{
+    int highest = 0;
+
+    for (int i = 0; i < count; i++)
+        list[i]->is_guest = false;
     for (int i = 0; i < count; i++) {
         list[i]->is_guest = module_lend(p, list, i);
         if (!list[i]->is_guest)
-            module_room_place(&r, list[i], SPACE_HBM);
+            module_room_place(r, list[i], SPACE_HBM);
+        if (list[i]->address + list[i]->bytes > list[highest]->address + list[highest]->bytes)
+            highest = i;
     }
-    m->hbm_bytes = r.base;
+    return highest;
+}
+
+/* without what is placed in turns */
+static void keep_fixed(struct module_room *r)
+{
+    int count = 0;
+
+    for (int i = 0; i < r->count; i++)
+        if (r->placed[i]->role == BUFFER_PARAMETER || r->placed[i]->role == BUFFER_CONSTANT)
+            r->placed[count++] = r->placed[i];
+    r->count = count;
+}
+
+static int64_t end_of(const struct module_room *r)
+{
+    int64_t end = r->base;
+
+    for (int i = 0; i < r->count; i++)
+        if (r->placed[i]->address + r->placed[i]->bytes > end)
+            end = r->placed[i]->address + r->placed[i]->bytes;
+    return end;
+}
+
+/*
+ * 0 when all fits; else the lowest end of HBM that it would take. Where what is alive at once fits
+ * and its places do not, for gaps between them, what has come to lie highest takes its place first,
+ * and all others theirs anew, as often as that helps or a few times more.
+ */
+static int64_t place_in_hbm(struct module_plan *p, struct module *m)
+{
+    struct module_room r = {.placed = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*r.placed)),
+                            .end = INT64_MAX};
+    struct module_buffer **list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
+    int64_t room = module_plan_hbm_bytes(p->settings);
+    int count = place_fixed(p, &r, list), highest;
+
+    qsort(list, (size_t)count, sizeof(*list), larger_first);
+    highest = place_list(p, &r, list, count);
     module_plan_fullest_step(p, &m->alive_bytes);
-    for (int i = 0; i < r.count; i++)
-        if (r.placed[i]->address + r.placed[i]->bytes > m->hbm_bytes)
-            m->hbm_bytes = r.placed[i]->address + r.placed[i]->bytes;
+    m->hbm_bytes = end_of(&r);
+    for (int i = 0; p->tries_orders && i < ORDERS_MAX && m->hbm_bytes > room && m->alive_bytes <= room;
+         i++) {
+        struct module_buffer *first = list[highest];
+        int64_t end;
+
+        memmove(list + 1, list, (size_t)highest * sizeof(*list));
+        list[0] = first;
+        keep_fixed(&r);
+        highest = place_list(p, &r, list, count);
+        end = end_of(&r);
+        m->hbm_bytes = end < m->hbm_bytes ? end : m->hbm_bytes;
+    }
     mem_free(list);
     mem_free(r.placed);
-    return m->hbm_bytes > module_plan_hbm_bytes(p->settings) ? m->hbm_bytes : 0;
+    return m->hbm_bytes > room ? m->hbm_bytes : 0;
 }
 
 /* arrays get the places of their buffers; each buffer's padding counts once */
