@@ -176,27 +176,28 @@ static void put_copy(struct linker *l, const struct link_item *item)
 
 /*
  * Where late copies start: the bundle of the first wait for a copy into vector memory, in straight
- * code from the segment's first bundle on, into which nothing branches. 0: there is none.
+ * code from the segment's first bundle on, into which nothing branches; or where the loop begins in
+ * which that wait stands, if what it waits for first has been asked for before. 0: there is none.
  */
 static uint32_t first_wait(const struct isa_program *p)
 {
-    bool has_asked = false;
-    uint32_t wait = 0;
+    uint32_t wait = 0, asked = 0;       /* bundles; `asked` is behind the first copy that was asked for */
 
     for (uint32_t b = 0; b < p->bundle_count && !wait; b++)
         for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
             enum isa_opcode code = (enum isa_opcode)p->op[p->bundle[b].first_op + i].code;
 
-            if (code == OP_SBR || (code == OP_DMA_DONE && !has_asked))
+            if (code == OP_SBR || (code == OP_DMA_DONE && !asked))
                 return 0;
-            has_asked |= code == OP_DMA_HBM_VMEM;
+            if (code == OP_DMA_HBM_VMEM && !asked)
+                asked = b + 1;
             if (code == OP_DMA_DONE)
                 wait = b;
         }
     for (uint32_t i = 0; i < p->op_count; i++)
         if (p->op[i].code == OP_SBR && (uint32_t)p->op[i].operand[0].value <= wait)
-            return 0;
-    return wait;
+            wait = (uint32_t)p->op[i].operand[0].value;
+    return wait >= asked ? wait : 0;
 }
 
 static void put_late_copies(struct linker *l)
