@@ -9,7 +9,7 @@
  *
  * A block is short where the slice is one row of each of many matrices: a step of a loop over time,
  * the newest position of a cache. So a group of blocks comes and goes together, and the time of a
- * copy passes once for all of them.
+ * copy passes once for all of them. A single strip that is too long comes in chunks of columns.
  */
 #include "stack/kernels/index/index_shift.h"
 
@@ -55,22 +55,45 @@ static void set_block(struct shift *s, int64_t block)
     s->strips = block + s->has_rows;
 }
 
+/* a strip in as few chunks as fit */
+static bool choose_chunks(struct shift *s, int64_t room)
+{
+    int64_t low = 0, high = s->narrow->tiles_across;    /* columns that fit; that do not */
+
+    set_block(s, 1);
+    s->group = 1;
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+
+        s->across = middle;
+        s->columns = middle + s->has_lanes;
+        *(group_rows(s, 1) <= room ? &low : &high) = middle;
+    }
+    s->across = low;
+    s->columns = low + s->has_lanes;
+    s->chunks = low > 0 ? div_up(s->narrow->tiles_across, low) : 0;
+    return low > 0;
+}
+
 /* as many strips as fit that divide those of the slice; of whole slices as many as fit */
 static bool choose_block(struct shift *s, int64_t room)
 {
     int64_t places = index_outer_places(s->narrow), best = 0;
 
+    s->chunks = 1;
     for (int64_t k = 1; k <= s->narrow->tiles_down; k++) {
         set_block(s, k);
         if (s->narrow->tiles_down % k == 0 && group_rows(s, 1) <= room)
             best = k;
     }
+    if (best == 0)
+        return choose_chunks(s, room);
     set_block(s, best);
     s->group = 1;
     while (best == s->narrow->tiles_down && s->group < GROUP_MAX && s->group < places &&
            group_rows(s, s->group + 1) <= room)
         s->group++;
-    return best > 0;
+    return true;
 }
 
 static bool plan(struct shift *s, struct index_work *w)
@@ -93,6 +116,27 @@ static bool plan(struct shift *s, struct index_work *w)
     return true;
 }
 
+/* the first column of the chunk at hand */
+static struct isa_operand first_column(struct shift *s)
+{
+    return s->chunks == 1 ? I(0) : index_word_get(s->w, s->chunk_smem);
+}
+
+struct isa_operand shift_lanes(struct shift *s)
+{
+    return s->chunks == 1 ? I(s->narrow->lanes) : index_word_get(s->w, s->lanes_smem);
+}
+
+static void begin_chunk(struct shift *s, struct isa_operand column)
+{
+    struct builder *m = &s->w->m;
+    struct isa_operand left = builder_mul(m, column, -ARRAY_LANES);
+
+    index_word_set(s->w, s->chunk_smem, column);
+    left = builder_add(m, left, I(s->narrow->lanes));
+    index_word_set(s->w, s->lanes_smem, builder_min(m, left, I(s->across * ARRAY_LANES)));
+}
+
 /* what is known while compiling has no register, and stays what it is */
 static void keep(struct shift *s, struct isa_operand to, struct isa_operand value)
 {
@@ -100,28 +144,52 @@ static void keep(struct shift *s, struct isa_operand to, struct isa_operand valu
         builder_set(&s->w->m, to, value);
 }
 
+/* the last strip that the block covers, and granules of each that it does */
+static void find_extent(struct shift *s, const struct index_spot *spot)
+{
+    struct index_work *w = s->w;
+    struct builder *m = &w->m;
+    int kept = m->next_sreg;
+    struct isa_operand end, columns, first;
+
+    end = builder_add(m, builder_mul(m, spot->sublane, w->pack), spot->part);
+    end = builder_add(m, builder_add(m, s->rows, end), I(-1));
+    builder_set(m, s->last_strip, builder_div(m, end, s->narrow->tile_rows));
+    m->next_sreg = kept;
+    columns = builder_add(m, s->lane, I(s->narrow->lanes + ARRAY_LANES - 1));
+    columns = builder_shift(m, columns, -7);
+    first = first_column(s);
+    columns = builder_sub(m, columns, first);
+    if (s->chunks > 1)
+        columns = builder_min(m, columns, I(s->columns));
+    builder_set(m, s->granules, builder_mul(m, columns, INDEX_GRANULES));
+    m->next_sreg = kept;
+}
+
 /* where the block at s->row lies in the wide array, and what of it */
 static void find_place(struct shift *s)
 {
     struct index_work *w = s->w;
     struct builder *m = &w->m;
-    struct isa_operand end, lanes;
+    struct isa_operand tile, left;
     struct index_spot spot;
-    int kept = m->next_sreg;
+    int kept = m->next_sreg, kept_spot;
 
     index_nest_place(w, s->narrow, builder_add(m, index_word_get(w, s->base_smem), s->slot));
     index_only_spot(w, &spot);
-    builder_set(m, s->tile, builder_add(m, spot.tile, builder_shift(m, spot.lane, -7)));
+    kept_spot = m->next_sreg;
+    tile = first_column(s);
+    tile = builder_add(m, spot.tile, tile);
+    builder_set(m, s->tile, builder_add(m, tile, builder_shift(m, spot.lane, -7)));
+    m->next_sreg = kept_spot;
     keep(s, s->sublane, spot.sublane);
     keep(s, s->bits, builder_mul(m, spot.part, w->element_bits));
     keep(s, s->lane, builder_and(m, spot.lane, ARRAY_LANES - 1));
-    keep(s, s->rows, builder_min(m, builder_sub(m, I(s->narrow->rows), s->row),
-                                  I(s->block * s->narrow->tile_rows)));
-    end = builder_add(m, builder_mul(m, spot.sublane, w->pack), spot.part);
-    end = builder_add(m, builder_add(m, s->rows, end), I(-1));
-    builder_set(m, s->last_strip, builder_div(m, end, s->narrow->tile_rows));
-    lanes = builder_add(m, s->lane, I(s->narrow->lanes + ARRAY_LANES - 1));
-    builder_set(m, s->granules, builder_mul(m, builder_shift(m, lanes, -7), INDEX_GRANULES));
+    m->next_sreg = kept_spot;
+    left = builder_sub(m, I(s->narrow->rows), s->row);
+    keep(s, s->rows, builder_min(m, left, I(s->block * s->narrow->tile_rows)));
+    m->next_sreg = kept_spot;
+    find_extent(s, &spot);
     m->next_sreg = kept;
 }
 
@@ -178,7 +246,9 @@ static void move_blocks(struct shift *s, bool is_in)
 
     there = builder_mul(m, index_word_get(w, s->base_smem), a->tiles_down);
     there = builder_add(m, there, builder_div(m, s->row, a->tile_rows));
-    there = builder_mul(m, there, a->tiles_across * INDEX_GRANULES);
+    here = first_column(s);
+    there = builder_add(m, builder_mul(m, there, a->tiles_across), here);
+    there = builder_mul(m, there, INDEX_GRANULES);
     there = builder_add(m, there, I(a->address / ARRAY_GRANULE_BYTES));
     here = I(s->narrow_row * INDEX_ROW_GRANULES);
     if (is_in)
@@ -274,9 +344,29 @@ int64_t index_shift_cycles(struct index_work *w)
 
     if (!plan(&s, w))
         return INT64_MAX;
-    groups = div_up(index_outer_places(w->rows), s.group) * (w->rows->tiles_down / s.block);
+    groups = div_up(index_outer_places(w->rows), s.group) * (w->rows->tiles_down / s.block) * s.chunks;
     return groups * (GROUP_CYCLES + copies +
                      s.group * (BLOCK_CYCLES + s.strips * s.columns * TILE_CYCLES));
+}
+
+/* The last chunk begins so early that it is whole: what it makes again is the same. */
+static void make_chunks(struct shift *s)
+{
+    struct builder *m = &s->w->m;
+    int kept = m->next_sreg;
+    struct isa_operand counter, next;
+
+    if (s->chunks == 1) {
+        make_group(s);
+        return;
+    }
+    begin_chunk(s, I(0));
+    counter = builder_loop_begin(m, s->chunks);
+    make_group(s);
+    next = builder_add(m, first_column(s), I(s->across));
+    begin_chunk(s, builder_min(m, next, I(s->narrow->tiles_across - s->across)));
+    builder_loop_end(m, counter);
+    m->next_sreg = kept;
 }
 
 /* the rows of the group's places, a block after the other */
@@ -287,12 +377,12 @@ static void make_rows(struct shift *s)
     struct isa_operand counter;
 
     if (s->block == s->narrow->tiles_down) {
-        make_group(s);
+        make_chunks(s);
         return;
     }
     builder_set(m, s->row, I(0));
     counter = builder_loop_begin(m, s->narrow->tiles_down / s->block);
-    make_group(s);
+    make_chunks(s);
     builder_advance(m, s->row, s->block * s->narrow->tile_rows);
     builder_loop_end(m, counter);
     m->next_sreg = kept;
@@ -339,6 +429,10 @@ int index_shift(struct index_work *w, struct err *e)
 
     plan(&s, w);
     s.base_smem = index_word(w, 0);
+    if (s.chunks > 1) {
+        s.chunk_smem = index_word(w, 0);
+        s.lanes_smem = index_word(w, 0);
+    }
     for (int d = 0; d < GRAPH_RANK_MAX; d++)
         w->coordinate[d] = I(0);
     index_nest_words(w, w->rows);

@@ -225,7 +225,8 @@ static bool has_all_rows(const struct shift *s)
 static int is_updated(struct shift *s, struct isa_operand row, struct isa_operand lane)
 {
     struct builder *m = &s->w->m;
-    int mask = is_among(s, added(s, lane_numbers(s), lane), I(s->narrow->lanes));
+    int numbers = added(s, lane_numbers(s), lane);
+    int mask = is_among(s, numbers, shift_lanes(s));
 
     if (has_all_rows(s) || s->w->pack > 1)
         return mask;

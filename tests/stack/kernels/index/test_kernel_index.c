@@ -456,6 +456,29 @@ TEST(drawn_slices_and_updates_of_many_matrices)
     }
 }
 
+/* on a chip with little memory */
+static void long_rows(enum graph_dtype dtype, const int64_t *dim, const int64_t *sizes,
+                      const int32_t *start, bool is_update)
+{
+    struct kernel_rig r = {.chip = "v5e", .values = RIG_HARD, .set = "vmem.bytes=393216",
+                           .checks_accesses = true};
+    struct setup s;
+    int a, b = NODE_NONE, at[2];
+
+    open_graph(&s);
+    a = parameter(&s, dtype, 2, dim);
+    if (is_update)
+        b = parameter(&s, dtype, 2, sizes);
+    for (int d = 0; d < 2; d++) {
+        at[d] = parameter(&s, DTYPE_S32, 0, NULL);
+        r.input[1 + is_update + d] = &start[d];
+    }
+    graph_output(&s.g, is_update ? graph_dynamic_update_slice(&s.g, a, b, at)
+                                 : graph_dynamic_slice(&s.g, a, at, sizes), "o", -1);
+    check(&s, &r, (uint64_t)(dim[1] * 31 + dim[0]));
+    close_graph(&s);
+}
+
 /* no copy, and nothing outside the arrays is touched */
 TEST(drawn_slices_and_updates_in_vmem)
 {
@@ -466,6 +489,29 @@ TEST(drawn_slices_and_updates_in_vmem)
     for (int i = 0; i < count; i++) {
         rng_init(&rng, seeds_at(i));
         draw_slice(&rng, i & 1, i & 2 ? 20 : 4, true);
+    }
+}
+
+/* a strip of them, with a column more and without, is more than a core takes at once */
+TEST(drawn_slices_and_updates_of_long_rows)
+{
+    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
+    int count = seeds_count(24);
+    struct rng rng;
+
+    seeds_print(count);
+    for (int i = 0; i < count; i++) {
+        int64_t dim[2], sizes[2];
+        int32_t start[2];
+
+        rng_init(&rng, seeds_at(i));
+        dim[0] = 1 + rng_below(&rng, 20);
+        dim[1] = 6000 + rng_below(&rng, 20000);
+        sizes[0] = 1 + rng_below(&rng, (uint32_t)dim[0]);
+        sizes[1] = dim[1] - (rng_below(&rng, 2) ? rng_below(&rng, 3000) : 0);
+        for (int d = 0; d < 2; d++)
+            start[d] = (int32_t)rng_below(&rng, (uint32_t)(dim[d] - sizes[d]) + 10) - 5;
+        long_rows(dtypes[rng_below(&rng, 3)], dim, sizes, start, i & 1);
     }
 }
 
@@ -539,6 +585,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(drawn_slices_and_updates_move_what_the_interpreter_moves),
         cmocka_unit_test(drawn_slices_and_updates_of_many_matrices),
         cmocka_unit_test(drawn_slices_and_updates_in_vmem),
+        cmocka_unit_test(drawn_slices_and_updates_of_long_rows),
         cmocka_unit_test(made_up_indices_are_in_range_and_of_their_law),
         cmocka_unit_test(a_fusion_with_something_else_in_it_is_refused),
     };
