@@ -247,6 +247,14 @@ def masked_rows(lengths, q, k, v):
     return pl.pallas_call(kernel, grid_spec=spec, out_shape=like(q.shape))(lengths, q, k, v)
 
 
+@values
+def quotients(x, y):
+    """Quotients and remainders by known numbers, of both signs, rounded towards zero and downwards."""
+    x = (x - 4) * 123456789
+    return [x // 7, x % 7, lax.div(x, 5), lax.rem(x, 5), x % -3, lax.rem(x, -3), y // 6, y % 6,
+            (y.astype(jnp.uint32) * 987654321 % 10).astype(I32)]
+
+
 def rounds_of_table(rounds, x):
     """A loop of as many rounds as a table says."""
     def kernel(rounds_ref, x_ref, o_ref):
@@ -280,6 +288,7 @@ CASES = [
     ("numbered_rows", numbered_rows, [like((256, 128))], 1e-5),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
     ("moments", moments, [like((24, 256))], 1e-5),
+    ("quotients", quotients, [like((13, 130), I32), like((16, 128), I32)], 0.0),
     ("named_twice", named_twice, [like((64, 256))], 1e-5),
     # held against the host alone
     ("int8_sums", int8_sums, [like((32, 1024), I8), like((3072, 1024), I8)], None),

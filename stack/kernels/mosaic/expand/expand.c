@@ -11,7 +11,8 @@ static expand_rule *const rules[MOSAIC_UNKNOWN] = {
     [MOSAIC_CTLZ] = expand_bits, [MOSAIC_DYNAMIC_ROTATE] = expand_rotation,
     [MOSAIC_PACK_ELEMENTWISE] = expand_pack, [MOSAIC_UNPACK_ELEMENTWISE] = expand_unpack,
     [MOSAIC_STOCHASTIC_CONVERT] = expand_stochastic, [MOSAIC_TPU_BITCAST] = expand_bitcast,
-    [MOSAIC_ARITH_BITCAST] = expand_bitcast};
+    [MOSAIC_ARITH_BITCAST] = expand_bitcast, [MOSAIC_REMSI] = expand_remainder,
+    [MOSAIC_REMUI] = expand_remainder};
 
 /* ----- what is put in */
 
@@ -35,6 +36,7 @@ expanded expand_op(struct expand *e, enum mosaic_code code, const struct mosaic_
                    int attr_count)
 {
     struct mosaic_op *op = arena_alloc(e->a, sizeof(*op));
+    expanded same;
 
     *op = (struct mosaic_op){.code = code, .number = e->at->number, .name = mosaic_code_name(code),
                              .operand_count = count, .result_count = 1, .attr_count = attr_count,
@@ -44,6 +46,9 @@ expanded expand_op(struct expand *e, enum mosaic_code code, const struct mosaic_
     op->attr = arena_copy(e->a, attr, (size_t)attr_count, sizeof(*attr));
     op->result[0] = new_value(e, type);
     op->result[0]->op = op;
+    same = expand_repeated(e, op, op->operand);
+    if (same)
+        return same;
     put(e, op);
     return op->result[0];
 }
