@@ -1,5 +1,6 @@
 /* Instructions that no result needs, and computations that nobody calls, go. */
 #include "import/program/build.h"
+#include "import/program/shared.h"
 
 #include <string.h>
 
@@ -49,6 +50,25 @@ static void find_effects(const struct hlo_module *m, bool *effect)
     }
 }
 
+/* what goes before it, by its new number */
+static struct hlo_detail *with_order(struct hlo_module *m, const struct hlo_instruction *n,
+                                     const int *index)
+{
+    struct hlo_detail d = *hlo_detail(n);
+    int64_t *before;
+    struct hlo_detail *made;
+
+    if (d.control.count == 0)
+        return n->detail;
+    before = mem_alloc((size_t)d.control.count * sizeof(*before));
+    for (int k = 0; k < d.control.count; k++)
+        before[k] = index[d.control.item[k]];
+    d.control.item = before;
+    made = hlo_keep_detail(m, &d);
+    mem_free(before);
+    return made;
+}
+
 static void eliminate_in(struct hlo_module *m, struct hlo_computation *c, const bool *effect)
 {
     int *index = mem_alloc((size_t)(c->count + 1) * sizeof(*index)), kept = 0;
@@ -66,19 +86,14 @@ static void eliminate_in(struct hlo_module *m, struct hlo_computation *c, const 
     for (int i = 0; i < c->count; i++) {
         struct hlo_instruction n = c->instruction[i];
         int *operand;
-        int64_t *control;
 
         if (!index[i])
             continue;
         operand = arena_array(m->arena, (size_t)n.operand_count, sizeof(*operand));
         for (int k = 0; k < n.operand_count; k++)
             operand[k] = index[n.operand[k]];
-        control = arena_array(m->arena, (size_t)hlo_detail(&n)->control.count, sizeof(*control));
-        for (int k = 0; k < hlo_detail(&n)->control.count; k++)
-            control[k] = index[hlo_detail(&n)->control.item[k]];
         n.operand = operand;
-        if (hlo_detail(&n)->control.count)
-            hlo_own_detail(m->arena, &n)->control.item = control;
+        n.detail = with_order(m, &n, index);
         if (n.op == OPCODE_PARAMETER)
             c->parameter[n.index] = kept;
         if (i == c->root)
@@ -101,6 +116,15 @@ static void mark_called(const struct hlo_module *m, int computation, bool *is_ca
         for (int k = 0; k < hlo_detail(&c->instruction[i])->computation_count; k++)
             mark_called(m, hlo_detail(&c->instruction[i])->computation[k], is_called);
     }
+}
+
+static struct hlo_detail *renumbered(struct hlo_module *m, const struct hlo_instruction *n,
+                                     const int *called)
+{
+    struct hlo_detail d = *hlo_detail(n);
+
+    d.computation = called;
+    return hlo_keep_detail(m, &d);
 }
 
 static void drop_uncalled(struct hlo_module *m, const bool *is_called)
@@ -126,11 +150,11 @@ static void drop_uncalled(struct hlo_module *m, const bool *is_called)
 
             if (count == 0)
                 continue;
-            called = arena_array(m->arena, (size_t)count, sizeof(*called));
-
+            called = mem_alloc((size_t)count * sizeof(*called));
             for (int k = 0; k < count; k++)
                 called[k] = index[hlo_detail(n)->computation[k]];
-            hlo_own_detail(m->arena, n)->computation = called;
+            n->detail = renumbered(m, n, called);
+            mem_free(called);
         }
     }
     mem_free(index);
@@ -139,6 +163,7 @@ static void drop_uncalled(struct hlo_module *m, const bool *is_called)
 void hlo_eliminate_dead(struct hlo_module *m)
 {
     bool *flags = mem_alloc((size_t)m->computation_count + 1);
+    bool was_packed = arena_pack(m->arena, true);
 
     find_effects(m, flags);
     for (int c = 0; c < m->computation_count; c++)
@@ -148,5 +173,6 @@ void hlo_eliminate_dead(struct hlo_module *m)
         mark_called(m, m->entry, flags);
         drop_uncalled(m, flags);
     }
+    arena_pack(m->arena, was_packed);
     mem_free(flags);
 }
