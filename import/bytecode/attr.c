@@ -10,9 +10,9 @@
 #define AGAIN_BYTES 16u                 /* what reading a location costs beside its bytes */
 
 static const struct bytecode_dialect bytecode_dialects[] = {
-    {"builtin", bytecode_builtin_attr, bytecode_builtin_type},
-    {"vhlo", bytecode_vhlo_attr, bytecode_vhlo_type},
-    {"sdy", bytecode_sdy_attr, NULL},
+    {"builtin", bytecode_builtin_attr, bytecode_builtin_type, bytecode_builtin_is_light},
+    {"vhlo", bytecode_vhlo_attr, bytecode_vhlo_type, bytecode_vhlo_is_light},
+    {"sdy", bytecode_sdy_attr, NULL, NULL},
 };
 
 static const struct bytecode_dialect *find_dialect(const char *name)
@@ -69,31 +69,39 @@ static const struct mlir_type *read_text_type(struct bytecode_reader *r, struct 
 }
 
 /* Before an entry's body is read: it must not be within itself, nor too deep. */
-static bool enter(struct bytecode_reader *r, struct bytecode_stream *s, bool *begun)
+static bool enter(struct bytecode_reader *r, struct bytecode_stream *s, size_t entry)
 {
-    if (*begun)
+    unsigned char bit = (unsigned char)(1 << entry % 8);
+
+    if (r->begun[entry / 8] & bit)
         bytecode_fail(s, "an attribute or type that is made of itself");
     else if (r->depth >= BYTECODE_DEPTH_MAX)
         bytecode_fail(s, "attributes within attributes, more than %d deep", BYTECODE_DEPTH_MAX);
     if (bytecode_is_failed(s))
         return false;
-    *begun = true;
+    r->begun[entry / 8] |= bit;
     r->depth++;
     return true;
+}
+
+static void leave(struct bytecode_reader *r, size_t entry)
+{
+    r->begun[entry / 8] &= (unsigned char)~(1 << entry % 8);
+    r->depth--;
 }
 
 static const struct mlir_attr *read_attr(struct bytecode_reader *r,
                                          const struct bytecode_entry *entry)
 {
     struct bytecode_stream s = bytecode_stream_over(&r->file, entry->body, entry->bytes);
-    const char *name = r->file.dialect[entry->dialect];
-    const struct bytecode_dialect *dialect = find_dialect(name);
+    const struct bytecode_dialect *dialect = r->dialect[entry->dialect];
     const struct mlir_attr *made;
 
     if (!entry->is_custom)
         return read_text_attr(r, &s);
     if (!dialect) {
-        bytecode_fail(&s, "an attribute of dialect \"%s\", of which none is known here", name);
+        bytecode_fail(&s, "an attribute of dialect \"%s\", of which none is known here",
+                      r->file.dialect[entry->dialect]);
         return any_attr(r);
     }
     made = dialect->attr(r, &s);
@@ -105,14 +113,14 @@ static const struct mlir_type *read_type(struct bytecode_reader *r,
                                          const struct bytecode_entry *entry)
 {
     struct bytecode_stream s = bytecode_stream_over(&r->file, entry->body, entry->bytes);
-    const char *name = r->file.dialect[entry->dialect];
-    const struct bytecode_dialect *dialect = find_dialect(name);
+    const struct bytecode_dialect *dialect = r->dialect[entry->dialect];
     const struct mlir_type *made;
 
     if (!entry->is_custom)
         return read_text_type(r, &s);
     if (!dialect || !dialect->type) {
-        bytecode_fail(&s, "a type of dialect \"%s\", of which none is known here", name);
+        bytecode_fail(&s, "a type of dialect \"%s\", of which none is known here",
+                      r->file.dialect[entry->dialect]);
         return any_type(r);
     }
     made = dialect->type(r, &s);
@@ -120,57 +128,64 @@ static const struct mlir_type *read_type(struct bytecode_reader *r,
     return made ? made : any_type(r);
 }
 
-static bool is_location(struct bytecode_reader *r, const struct bytecode_entry *entry)
+static bool is_light(struct bytecode_reader *r, const struct bytecode_entry *entry)
 {
     struct bytecode_stream s = bytecode_stream_over(&r->file, entry->body, entry->bytes);
+    const struct bytecode_dialect *dialect = r->dialect[entry->dialect];
 
-    return entry->is_custom && entry->bytes > 0 &&
-           strcmp(r->file.dialect[entry->dialect], "builtin") == 0 &&
-           bytecode_is_location(bytecode_varint(&s));
+    return entry->is_custom && entry->bytes > 0 && dialect && dialect->is_light &&
+           dialect->is_light(bytecode_varint(&s));
 }
 
 /*
- * A location, or one that another is made of, in the arena of the moment. Many may name one long
- * chain, so there is an end to reading them again: from then on each is kept.
+ * In the arena of the moment, and not kept. Many may name one long chain, so there is an end to
+ * reading attributes again: from then on each is kept.
  */
-static const struct mlir_attr *location_at(struct bytecode_reader *r, struct bytecode_stream *s,
-                                           size_t i)
+static const struct mlir_attr *read_again(struct bytecode_reader *r, struct bytecode_stream *s,
+                                          size_t i, const struct bytecode_entry *entry)
 {
-    size_t cost = r->file.attr[i].bytes + AGAIN_BYTES;
+    size_t cost = entry->bytes + AGAIN_BYTES;
     bool stays = r->again_left < cost;
     struct arena *was = r->arena;
     const struct mlir_attr *made;
 
-    if (r->attr[i])
-        return r->attr[i];
-    if (!enter(r, s, &r->attr_begun[i]))
+    if (r->kept && r->kept[i])
+        return r->kept[i];
+    if (!enter(r, s, i))
         return any_attr(r);
+    if (stays && !r->kept)
+        r->kept = arena_array(r->file.arena, r->file.attr.count, sizeof(*r->kept));
     r->arena = stays ? r->file.arena : r->arena;
     r->again_left -= stays ? 0 : cost;
-    made = read_attr(r, &r->file.attr[i]);
+    made = read_attr(r, entry);
     r->arena = was;
-    r->attr[i] = stays ? made : NULL;
-    r->attr_begun[i] = false;
-    r->depth--;
+    if (stays)
+        r->kept[i] = made;
+    leave(r, i);
     return made;
 }
 
 static const struct mlir_attr *attr_at(struct bytecode_reader *r, struct bytecode_stream *s,
                                        uint64_t index)
 {
-    size_t i = bytecode_check_index(s, index, r->file.attr_count, "attribute");
+    size_t i = bytecode_check_index(s, index, r->file.attr.count, "attribute");
+    struct arena *was = r->arena;
+    struct bytecode_entry entry;
 
     if (bytecode_is_failed(s))
         return any_attr(r);
-    if (r->attr[i])
-        return r->attr[i];
-    if (r->place && is_location(r, &r->file.attr[i]))
-        return location_at(r, s, i);
-    if (!enter(r, s, &r->attr_begun[i]))
+    if (r->attr[i] && r->attr[i] % 2 == 0)
+        return (const struct mlir_attr *)r->attr[i];
+    entry = bytecode_entry_at(&r->file.attr, i);
+    if (r->is_later && is_light(r, &entry))
+        return read_again(r, s, i, &entry);
+    if (!enter(r, s, i))
         return any_attr(r);
-    r->attr[i] = read_attr(r, &r->file.attr[i]);
-    r->depth--;
-    return r->attr[i];
+    r->arena = r->file.arena;
+    r->attr[i] = (uintptr_t)read_attr(r, &entry);
+    r->arena = was;
+    leave(r, i);
+    return (const struct mlir_attr *)r->attr[i];
 }
 
 const struct mlir_attr *bytecode_attr(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -204,33 +219,27 @@ static const struct hlo_place *place_of(struct bytecode_reader *r,
     return kept ? kept : &hlo_nowhere;
 }
 
-const struct mlir_attr *bytecode_place(struct bytecode_reader *r, struct bytecode_stream *s)
+const struct hlo_place *bytecode_place(struct bytecode_reader *r, struct bytecode_stream *s)
 {
-    size_t i = bytecode_index(s, r->file.attr_count, "attribute");
+    size_t i = bytecode_index(s, r->file.attr.count, "attribute");
     const struct mlir_attr *location;
     struct arena passing, *was = r->arena;
-    struct mlir_attr *made;
-    bool is_one;
 
-    arena_init(&passing);
-    arena_pack(&passing, true);
     if (bytecode_is_failed(s))
-        return any_attr(r);
-    if (!r->place[i]) {
+        return &hlo_nowhere;
+    if (r->attr[i] % 2 == 0) {
+        arena_init(&passing);
+        arena_pack(&passing, true);
         r->arena = &passing;
         location = attr_at(r, s, i);
-        is_one = !bytecode_is_failed(s) && location->kind == MLIR_LOCATION;
-        if (is_one)
-            r->place[i] = place_of(r, location);
+        if (location->kind != MLIR_LOCATION)
+            bytecode_fail(s, "a location that is another attribute");
+        if (!bytecode_is_failed(s))
+            r->attr[i] = (uintptr_t)place_of(r, location) + 1;
         r->arena = was;
         arena_fini(&passing);
-        if (!is_one)
-            return any_attr(r);
     }
-    made = bytecode_shared_text(r, MLIR_LOCATION, (struct mlir_text){"", 0});
-    made->location = MLIR_LOCATION_PLACE;
-    made->data = r->place[i] == &hlo_nowhere ? NULL : r->place[i];
-    return made;
+    return r->attr[i] % 2 ? (const struct hlo_place *)(r->attr[i] - 1) : &hlo_nowhere;
 }
 
 const struct mlir_attr *bytecode_attr_or_null(struct bytecode_reader *r, struct bytecode_stream *s)
@@ -244,16 +253,21 @@ const struct mlir_attr *bytecode_attr_or_null(struct bytecode_reader *r, struct 
 static const struct mlir_type *type_at(struct bytecode_reader *r, struct bytecode_stream *s,
                                        uint64_t index)
 {
-    size_t i = bytecode_check_index(s, index, r->file.type_count, "type");
+    size_t i = bytecode_check_index(s, index, r->file.type.count, "type");
+    struct arena *was = r->arena;
+    struct bytecode_entry entry;
 
     if (bytecode_is_failed(s))
         return any_type(r);
     if (r->type[i])
         return r->type[i];
-    if (!enter(r, s, &r->type_begun[i]))
+    if (!enter(r, s, r->file.attr.count + i))
         return any_type(r);
-    r->type[i] = read_type(r, &r->file.type[i]);
-    r->depth--;
+    entry = bytecode_entry_at(&r->file.type, i);
+    r->arena = r->file.arena;
+    r->type[i] = read_type(r, &entry);
+    r->arena = was;
+    leave(r, r->file.attr.count + i);
     return r->type[i];
 }
 
@@ -310,24 +324,32 @@ const struct mlir_attr *bytecode_written_attr(struct bytecode_reader *r, struct 
     return mlir_dialect(r->arena, name, text, strlen(text), 0, NULL);
 }
 
+static void make_tables(struct bytecode_reader *r, const struct bytecode_file *f)
+{
+    r->attr = arena_array(r->arena, f->attr.count, sizeof(*r->attr));
+    r->type = arena_array(r->arena, f->type.count, sizeof(*r->type));
+    r->begun = arena_alloc(r->arena, (f->attr.count + f->type.count) / 8 + 1);
+    r->dialect = arena_array(r->arena, f->dialect_count, sizeof(*r->dialect));
+    for (size_t i = 0; i < f->dialect_count; i++)
+        r->dialect[i] = find_dialect(f->dialect[i]);
+    r->bytes_left = r->again_left = SPEND_BYTES + SPEND_TIMES * f->bytes;
+}
+
 int bytecode_read_tables(struct bytecode_reader *r, bool is_later)
 {
     struct bytecode_file *f = &r->file;
     struct bytecode_stream s = bytecode_stream_over(f, f->start, 0);
 
-    r->bytes_left = SPEND_BYTES + SPEND_TIMES * f->bytes;
-    r->attr = arena_array(r->arena, f->attr_count, sizeof(const struct mlir_attr *));
-    r->type = arena_array(r->arena, f->type_count, sizeof(const struct mlir_type *));
-    r->attr_begun = arena_array(r->arena, f->attr_count, sizeof(*r->attr_begun));
-    r->type_begun = arena_array(r->arena, f->type_count, sizeof(*r->type_begun));
-    for (size_t i = 0; i < f->type_count && !bytecode_is_failed(&s); i++)
+    r->is_later = is_later;
+    make_tables(r, f);
+    for (size_t i = 0; i < f->type.count && !bytecode_is_failed(&s); i++)
         type_at(r, &s, i);
-    if (is_later)
-        r->place = arena_array(r->arena, f->attr_count + 1, sizeof(const struct hlo_place *));
-    r->again_left = SPEND_BYTES + SPEND_TIMES * f->bytes;
-    for (size_t i = 0; i < f->attr_count && !bytecode_is_failed(&s); i++)
-        if (!is_later || !is_location(r, &f->attr[i]))
+    for (size_t i = 0; i < f->attr.count && !bytecode_is_failed(&s); i++) {
+        struct bytecode_entry entry = bytecode_entry_at(&f->attr, i);
+
+        if (!is_later || !is_light(r, &entry))
             attr_at(r, &s, i);
+    }
     return bytecode_is_failed(&s) ? -1 : 0;
 }
 

@@ -19,34 +19,32 @@
 
 struct bytecode_reader {
     struct bytecode_file file;
-    struct arena *arena;                /* of the tree */
+    struct arena *arena;                /* of the moment: the file's, or one that goes away */
     struct mlir_tree *tree;
-    const struct mlir_attr **attr;      /* by index; NULL: not read yet */
+    /*
+     * By index: an attribute; of a location where bodies are read later the place that it means,
+     * plus 1; 0: neither is known. Nearly all attributes of a program are locations and texts,
+     * which one operation has: where bodies are read later they are read when its turn comes, and
+     * not kept.
+     */
+    uintptr_t *attr;
     const struct mlir_type **type;
-    bool *attr_begun, *type_begun;
+    unsigned char *begun;               /* a bit for each attribute, then each type */
+    const struct bytecode_dialect **dialect;    /* by its number; NULL: not known here */
+    bool is_later;
     int depth;
     size_t bytes_left;                  /* of texts and elements made anew (bytecode_spend) */
-    /*
-     * Nearly all attributes of a program are locations: where bodies are read later, an operation's
-     * is read when its turn comes, and what stays is the place that it means. NULL: they are read
-     * and kept as all others.
-     */
-    const struct hlo_place **place;     /* by index; NULL: not known yet */
+    size_t again_left;                  /* bytes of attributes that may be read more than once */
+    const struct mlir_attr **kept;      /* those that would be, from then on; NULL: none yet */
     const struct hlo_place *last_place;
     const char *op_type[BYTECODE_OP_TYPES];     /* of places: some of those met last */
     int op_types;
-    size_t again_left;                  /* bytes of locations that may be read more than once */
 };
 
-/* Reads both tables, every entry, but locations where `is_later`. -1 with the message. */
+/* Reads both tables: every entry, but where `is_later` what is not kept. -1 with the message. */
 int bytecode_read_tables(struct bytecode_reader *r, bool is_later);
-/*
- * The location whose index comes next, as its place (MLIR_LOCATION_PLACE), in the arena of the
- * moment; another attribute: as it is.
- */
-const struct mlir_attr *bytecode_place(struct bytecode_reader *r, struct bytecode_stream *s);
-/* whether the builtin attribute of this code is a location */
-bool bytecode_is_location(uint64_t code);
+/* What the location means whose index comes next, where bodies are read later. */
+const struct hlo_place *bytecode_place(struct bytecode_reader *r, struct bytecode_stream *s);
 
 /* The entry whose index comes next; when failed some attribute or type, never NULL. */
 const struct mlir_attr *bytecode_attr(struct bytecode_reader *r, struct bytecode_stream *s);
@@ -122,7 +120,10 @@ struct bytecode_dialect {
     const char *name;
     const struct mlir_attr *(*attr)(struct bytecode_reader *r, struct bytecode_stream *s);
     const struct mlir_type *(*type)(struct bytecode_reader *r, struct bytecode_stream *s);
+    bool (*is_light)(uint64_t code);    /* an attribute that is read as fast as it is found */
 };
+bool bytecode_builtin_is_light(uint64_t code);
+bool bytecode_vhlo_is_light(uint64_t code);
 const struct mlir_attr *bytecode_builtin_attr(struct bytecode_reader *r,
                                               struct bytecode_stream *s);
 const struct mlir_type *bytecode_builtin_type(struct bytecode_reader *r,

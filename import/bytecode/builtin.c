@@ -22,14 +22,16 @@ static attr_reader *const attr_readers[] = {
     bytecode_attr /* distinct: itself */, read_file_range, read_affine_map
 };
 
-bool bytecode_is_location(uint64_t code)
+bool bytecode_builtin_is_light(uint64_t code)
 {
-    static attr_reader *const of_locations[] = {read_call, read_file, read_fused, read_fused_with,
-                                                read_named, read_unknown, read_file_range};
+    static attr_reader *const light[] = {
+        read_call, read_file, read_fused, read_fused_with, read_named, read_unknown,
+        read_file_range, bytecode_array_attr, bytecode_dictionary_attr, bytecode_string_attr,
+        read_typed_string, read_symbol, bytecode_type_attr, read_unit, bytecode_integer_attr,
+        bytecode_float_attr};
 
-    for (size_t i = 0; i < sizeof(of_locations) / sizeof(of_locations[0]); i++)
-        if (code < sizeof(attr_readers) / sizeof(attr_readers[0]) &&
-            attr_readers[code] == of_locations[i])
+    for (size_t i = 0; i < sizeof(light) / sizeof(light[0]); i++)
+        if (code < sizeof(attr_readers) / sizeof(attr_readers[0]) && attr_readers[code] == light[i])
             return true;
     return false;
 }

@@ -35,7 +35,7 @@ struct bytecode_string bytecode_read_string(struct bytecode_file *f, struct byte
 {
     size_t i = bytecode_index(s, f->string_count, "string");
 
-    return bytecode_is_failed(s) ? (struct bytecode_string){"", 0} : f->string[i];
+    return bytecode_is_failed(s) ? (struct bytecode_string){"", 0} : bytecode_string_at(f, i);
 }
 
 static const char *read_cstring(struct bytecode_stream *s)
@@ -89,43 +89,52 @@ static void find_sections(struct bytecode_stream *s, int version, struct section
         bytecode_fail(s, "resources without their sizes, or sizes without resources");
 }
 
+struct bytecode_string bytecode_string_at(const struct bytecode_file *f, size_t i)
+{
+    return (struct bytecode_string){f->strings + f->string_at[i],
+                                    f->string_at[i + 1] - f->string_at[i] - 1};
+}
+
 /* Sizes of the strings, the last one's first, then their bytes, the first one's first. */
 static void read_strings(struct bytecode_file *f, struct bytecode_stream *s)
 {
     size_t count = bytecode_count(s, "strings");
-    struct bytecode_string *string = arena_array(f->arena, count, sizeof(*string));
-    const unsigned char *from;
-    const char *copy;
+    uint32_t *at = arena_array(f->arena, count + 1, sizeof(*at));
+    uint64_t end = 0;
 
-    for (size_t i = count; i-- > 0;)
-        string[i].bytes = (size_t)bytecode_varint(s);
-    from = s->at;
-    copy = arena_copy(f->arena, from, bytecode_left(s), 1);
+    if (bytecode_left(s) > UINT32_MAX)
+        bytecode_fail(s, "strings of more than 4 GB");
+    for (size_t i = count; i-- > 0 && !bytecode_is_failed(s);) {
+        uint64_t bytes = bytecode_varint(s);
+
+        at[i + 1] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    }
+    f->strings = arena_copy(f->arena, s->at, bytecode_left(s), 1);
     for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        const unsigned char *text = bytecode_take(s, string[i].bytes, "a string");
+        const unsigned char *text = bytecode_take(s, at[i + 1], "a string");
 
-        if (text && (string[i].bytes == 0 || text[string[i].bytes - 1] != 0))
+        if (text && (at[i + 1] == 0 || text[at[i + 1] - 1] != 0))
             bytecode_fail(s, "string %zu does not end in NUL", i);
-        if (bytecode_is_failed(s))
-            return;
-        string[i].text = copy + (text - from);
-        string[i].bytes--;
+        end += at[i + 1];
+        at[i + 1] = (uint32_t)end;
     }
     bytecode_end(s, "the section of strings");
-    f->string = string;
-    f->string_count = count;
+    f->string_at = at;
+    f->string_count = bytecode_is_failed(s) ? 0 : count;
 }
 
 /* Of a dialect or an operation: names are written together, so they must be short, too. */
 static const char *name_at(struct bytecode_file *f, struct bytecode_stream *s, uint64_t index)
 {
     size_t i = bytecode_check_index(s, index, f->string_count, "string");
+    struct bytecode_string name;
 
     if (bytecode_is_failed(s))
         return "";
-    if (f->string[i].bytes > NAME_BYTES_MAX || memchr(f->string[i].text, 0, f->string[i].bytes))
+    name = bytecode_string_at(f, i);
+    if (name.bytes > NAME_BYTES_MAX || memchr(name.text, 0, name.bytes))
         bytecode_fail(s, "a name of an operation or dialect that is none");
-    return f->string[i].text;
+    return name.text;
 }
 
 /* What a dialect says of its version is only for that dialect's eyes; none here needs it. */
@@ -185,27 +194,33 @@ static void read_dialects(struct bytecode_file *f, struct bytecode_stream *s)
     f->op = arena_take(f->arena, f->op, f->op_count, sizeof(*f->op));
 }
 
+struct bytecode_entry bytecode_entry_at(const struct bytecode_entries *e, size_t i)
+{
+    return (struct bytecode_entry){.body = e->bodies + e->at[i], .bytes = e->at[i + 1] - e->at[i],
+                                   .is_custom = e->dialect[i] % 2, .dialect = e->dialect[i] / 2};
+}
+
 /* Groups of sizes, each of a dialect, until all entries of a table are told; bodies follow. */
 static void read_entries(struct bytecode_file *f, struct bytecode_stream *s,
-                         struct bytecode_stream *bodies, struct bytecode_entry *entry,
-                         size_t count)
+                         struct bytecode_stream *bodies, struct bytecode_entries *e)
 {
-    for (size_t done = 0; done < count && !bytecode_is_failed(s);) {
+    e->bodies = bodies->at;
+    e->at = arena_array(f->arena, e->count + 1, sizeof(*e->at));
+    e->dialect = arena_array(f->arena, e->count, sizeof(*e->dialect));
+    for (size_t done = 0; done < e->count && !bytecode_is_failed(s);) {
         size_t dialect = bytecode_index(s, f->dialect_count, "dialect");
         size_t group = bytecode_count(s, "attributes or types");
 
-        if (group > count - done)
-            bytecode_fail(s, "%zu attributes or types where %zu are left", group, count - done);
+        if (group > e->count - done)
+            bytecode_fail(s, "%zu attributes or types where %zu are left", group, e->count - done);
+        if (dialect > UINT16_MAX / 2)
+            bytecode_fail(s, "more than %d dialects", UINT16_MAX / 2);
         for (size_t i = 0; i < group && !bytecode_is_failed(s); i++, done++) {
             bool is_custom;
-            uint64_t bytes = bytecode_flagged(s, &is_custom);
 
-            if (bytes > UINT32_MAX || dialect > INT32_MAX)
-                bytecode_fail(s, "an attribute or type of more than 4 GB");
-            entry[done].is_custom = is_custom;
-            entry[done].dialect = (unsigned)dialect & INT32_MAX;
-            entry[done].bytes = (uint32_t)bytes;
-            entry[done].body = bytecode_take(bodies, bytes, "an attribute or type");
+            bytecode_take(bodies, bytecode_flagged(s, &is_custom), "an attribute or type");
+            e->dialect[done] = (uint16_t)(2 * dialect + is_custom);
+            e->at[done + 1] = (uint32_t)(bodies->at - e->bodies);
         }
     }
 }
@@ -213,12 +228,12 @@ static void read_entries(struct bytecode_file *f, struct bytecode_stream *s,
 static void read_attributes_and_types(struct bytecode_file *f, struct bytecode_stream *sizes,
                                       struct bytecode_stream *bodies)
 {
-    f->attr_count = bytecode_count(sizes, "attributes");
-    f->type_count = bytecode_count(sizes, "types");
-    f->attr = arena_array(f->arena, f->attr_count, sizeof(*f->attr));
-    f->type = arena_array(f->arena, f->type_count, sizeof(*f->type));
-    read_entries(f, sizes, bodies, f->attr, f->attr_count);
-    read_entries(f, sizes, bodies, f->type, f->type_count);
+    f->attr.count = bytecode_count(sizes, "attributes");
+    f->type.count = bytecode_count(sizes, "types");
+    if (bytecode_left(bodies) > UINT32_MAX)
+        bytecode_fail(bodies, "attributes and types of more than 4 GB");
+    read_entries(f, sizes, bodies, &f->attr);
+    read_entries(f, sizes, bodies, &f->type);
     bytecode_end(sizes, section_name[SECTION_ATTR_TYPE_OFFSET]);
     bytecode_end(bodies, section_name[SECTION_ATTR_TYPE]);
 }

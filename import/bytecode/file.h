@@ -26,8 +26,16 @@ struct bytecode_op_name {
 struct bytecode_entry {                 /* an attribute or a type */
     const unsigned char *body;
     uint32_t bytes;
-    unsigned is_custom : 1;             /* in the dialect's own code; else a text */
-    unsigned dialect : 31;
+    bool is_custom;                     /* in the dialect's own code; else a text */
+    unsigned dialect;
+};
+
+/* Files have very many of them: a table holds where each begins, and the dialect. */
+struct bytecode_entries {
+    size_t count;
+    const unsigned char *bodies;
+    uint32_t *at;                       /* of entry i in bodies; at[count]: their end */
+    uint16_t *dialect;                  /* twice its number, and whether it is_custom */
 };
 
 struct bytecode_blob { const unsigned char *data; size_t bytes; };
@@ -45,12 +53,13 @@ struct bytecode_file {
     size_t bytes;
     int version;
     const char *producer;               /* "StableHLO_v1.0.0" */
-    size_t string_count, dialect_count, op_count, attr_count, type_count, property_count,
-        resource_count, resource_capacity;
-    struct bytecode_string *string;
+    size_t string_count, dialect_count, op_count, property_count, resource_count,
+        resource_capacity;
+    const char *strings;                /* all of them, each with its NUL */
+    uint32_t *string_at;                /* where each begins, and where the last one ends */
     const char **dialect;
     struct bytecode_op_name *op;
-    struct bytecode_entry *attr, *type;
+    struct bytecode_entries attr, type;
     struct bytecode_blob *property;
     struct bytecode_resource *resource;
     struct bytecode_stream ir;          /* section of the operations */
@@ -66,6 +75,8 @@ int bytecode_file_read(struct bytecode_file *f, const void *data, size_t bytes, 
 /* a stream over some bytes of the file */
 struct bytecode_stream bytecode_stream_over(struct bytecode_file *f, const unsigned char *data,
                                             size_t bytes);
+struct bytecode_entry bytecode_entry_at(const struct bytecode_entries *e, size_t i);
+struct bytecode_string bytecode_string_at(const struct bytecode_file *f, size_t i);
 /* a string by its index in the stream; "" when failed */
 struct bytecode_string bytecode_read_string(struct bytecode_file *f, struct bytecode_stream *s);
 #endif

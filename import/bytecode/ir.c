@@ -43,10 +43,12 @@ static void define(struct ir_reader *ir, struct bytecode_stream *s, const struct
         bytecode_fail(s, "a region has more values than the %zu it promised", ir->limit);
         return;
     }
-    if (ir->scope->is_later)
-        ir->scope->slot[ir->next++] = (struct ir_slot){.type = (uint32_t)type + 1};
-    else
+    if (!ir->scope->is_later)
         ir->scope->value[ir->next++] = v;
+    else if (ir->next < ir->scope->own)
+        ir->scope->slot[ir->next++] = (ir_slot)type << 1 | 1;
+    else
+        ir->scope->slot[ir->next++] = (uintptr_t)v;
 }
 
 /* a constant as the operation that made it, as far as its users look */
@@ -63,14 +65,16 @@ static const struct mlir_op *constant_again(struct arena *a, const struct mlir_a
 static const struct mlir_value *value_again(struct ir_reader *ir, size_t i)
 {
     const struct ir_scope *scope = ir->scope;
-    struct ir_slot slot = scope->slot[i];
-    struct mlir_value v = {.type = ir->r->type[slot.type - 1]};
+    size_t is = (size_t)(scope->slot[i] >> IR_IS_SHIFT);
+    struct mlir_value v = {.id = scope->first_id + (int)i};
 
-    if (slot.is && slot.is % 2 == 0)
-        return value_again(ir, slot.is / 2 - 1);
-    v.id = scope->first_id + (int)i;
-    if (slot.is)
-        v.op = constant_again(ir->r->arena, scope->constant[slot.is / 2]);
+    if (scope->slot[i] % 2 == 0)
+        return (const struct mlir_value *)(uintptr_t)scope->slot[i];
+    if (is && is % 2 == 0)
+        return value_again(ir, is / 2 - 1);
+    v.type = ir->r->type[(uint32_t)scope->slot[i] >> 1];
+    if (is)
+        v.op = constant_again(ir->r->arena, scope->constant[is / 2]);
     return arena_copy(ir->r->arena, &v, 1, sizeof(v));
 }
 
@@ -80,7 +84,7 @@ static const struct mlir_value *read_operand(struct ir_reader *ir, struct byteco
 
     if (bytecode_is_failed(s))
         return NULL;
-    if (ir->scope->is_later ? !ir->scope->slot[i].type : !ir->scope->value[i]) {
+    if (ir->scope->is_later ? !ir->scope->slot[i] : !ir->scope->value[i]) {
         bytecode_fail(s, "value %zu is used before it is made", i);
         return NULL;
     }
@@ -114,7 +118,7 @@ static size_t *read_results(struct ir_reader *ir, struct bytecode_stream *s, str
     type = arena_array(ir->r->arena, count, sizeof(*type));
     op->result_count = (int)count;
     for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        type[i] = bytecode_index(s, ir->r->file.type_count, "type");
+        type[i] = bytecode_index(s, ir->r->file.type.count, "type");
         if (bytecode_is_failed(s))
             break;
         op->result[i] = (struct mlir_value){.id = next_id(ir, i), .type = ir->r->type[type[i]],
@@ -125,18 +129,31 @@ static size_t *read_results(struct ir_reader *ir, struct bytecode_stream *s, str
 
 static const struct mlir_attr *read_location(struct ir_reader *ir, struct bytecode_stream *s)
 {
-    const struct mlir_attr *location = ir->scope->is_later ? bytecode_place(ir->r, s)
-                                                           : bytecode_attr(ir->r, s);
+    const struct mlir_attr *location = bytecode_attr(ir->r, s);
 
     if (location->kind != MLIR_LOCATION)
         bytecode_fail(s, "a location that is another attribute");
     return location;
 }
 
-/* Attributes of both kinds: what the operation must have, from its properties, and all others. */
-static void read_attributes(struct ir_reader *ir, struct bytecode_stream *s, uint8_t mask,
-                            const struct bytecode_op *known, bool is_native, struct mlir_op *op)
+/* of an argument */
+static const struct mlir_attr *read_place(struct ir_reader *ir, struct bytecode_stream *s)
 {
+    const struct hlo_place *place = bytecode_place(ir->r, s);
+    struct mlir_attr *made = bytecode_shared_text(ir->r, MLIR_LOCATION, (struct mlir_text){"", 0});
+
+    made->location = MLIR_LOCATION_PLACE;
+    made->data = place == &hlo_nowhere ? NULL : place;
+    return made;
+}
+
+/* Attributes of both kinds: what the operation must have, from its properties, and all others. */
+struct bytecode_stream ir_read_attributes(struct ir_reader *ir, const struct ir_head *head,
+                                          const char *only, struct mlir_op *op)
+{
+    const struct bytecode_op *known = head->known;
+    struct bytecode_stream at = head->at, *s = &at;
+    uint8_t mask = head->mask;
     struct mlir_named own[BYTECODE_OP_ATTRS_MAX], *all;
     const struct mlir_attr *extra = mask & HAS_ATTRS ? bytecode_attr(ir->r, s) : NULL;
     int own_count = 0, extra_count = 0;
@@ -147,10 +164,11 @@ static void read_attributes(struct ir_reader *ir, struct bytecode_stream *s, uin
         struct bytecode_blob blob = bytecode_is_failed(s) ? none : ir->r->file.property[i];
         struct bytecode_stream p = bytecode_stream_over(&ir->r->file, blob.data, blob.bytes);
 
-        if (!is_native)
+        if (!head->is_native)
             bytecode_fail(s, "%s has properties of an operation that its writer did not know",
                           known->name);
-        own_count = bytecode_is_failed(s) ? 0 : bytecode_read_properties(ir->r, &p, known, own);
+        if (!bytecode_is_failed(s))
+            own_count = bytecode_read_properties(ir->r, &p, known, only, own);
     }
     if (extra && extra->kind != MLIR_DICTIONARY)
         bytecode_fail(s, "the attributes of %s are no dictionary", known->name);
@@ -158,7 +176,7 @@ static void read_attributes(struct ir_reader *ir, struct bytecode_stream *s, uin
         extra_count = extra->count;
     if (bytecode_is_failed(s) || own_count + extra_count == 0 ||
         !bytecode_spend(ir->r, s, (size_t)(own_count + extra_count) * sizeof(*all)))
-        return;
+        return at;
     all = arena_array(ir->r->arena, (size_t)(own_count + extra_count), sizeof(*all));
     memcpy(all, own, (size_t)own_count * sizeof(*all));
     if (extra_count)
@@ -166,9 +184,10 @@ static void read_attributes(struct ir_reader *ir, struct bytecode_stream *s, uin
     if (ir->is_open) {
         op->attr = all;
         op->attr_count = extra_count;
-        return;
+        return at;
     }
     op->attr = bytecode_convert(ir->r, s, known, all, own_count + extra_count, &op->attr_count);
+    return at;
 }
 
 static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
@@ -280,6 +299,12 @@ static bool is_constant(const struct bytecode_op *known)
     return dot && strcmp(dot, ".constant") == 0;
 }
 
+/* These are kept; other attributes of an operation may go away with it. */
+static bool is_elements(const struct mlir_attr *a)
+{
+    return a && a->kind == MLIR_DENSE;
+}
+
 /* The operation's results are the next numbers. */
 static void define_results(struct ir_reader *ir, struct bytecode_stream *s,
                            const struct bytecode_op *known, const struct mlir_op *op,
@@ -289,12 +314,13 @@ static void define_results(struct ir_reader *ir, struct bytecode_stream *s,
 
     for (int k = 0; k < op->result_count && !bytecode_is_failed(s); k++)
         define(ir, s, is_bridge(op) ? op->operand[0] : &op->result[k], type[k]);
-    if (!scope->is_later || bytecode_is_failed(s) || op->result_count != 1)
+    if (!scope->is_later || bytecode_is_failed(s) || op->result_count != 1 ||
+        ir->next > scope->own)
         return;
     if (is_bridge(op)) {
-        scope->slot[ir->next - 1].is = (uint32_t)bridged * 2 + 2;
-    } else if (is_constant(known) && mlir_op_attr(op, "value")) {
-        scope->slot[ir->next - 1].is = (uint32_t)scope->constant_count * 2 + 1;
+        scope->slot[ir->next - 1] |= ((ir_slot)bridged * 2 + 2) << IR_IS_SHIFT;
+    } else if (is_constant(known) && is_elements(mlir_op_attr(op, "value"))) {
+        scope->slot[ir->next - 1] |= ((ir_slot)scope->constant_count * 2 + 1) << IR_IS_SHIFT;
         MEM_ADD(scope->constant, scope->constant_count, scope->constant_capacity) =
             mlir_op_attr(op, "value");
     }
@@ -307,6 +333,36 @@ static size_t first_operand(struct bytecode_stream s)
     return (size_t)bytecode_varint(&s);
 }
 
+static bool is_later_function(const struct ir_reader *ir, const struct mlir_op *op)
+{
+    return ir->is_later && strcmp(op->name, "func.func") == 0;
+}
+
+/* Of a function whose body is read later its names stay; for all else it is asked (later.c). */
+static void read_function_names(struct ir_reader *ir, struct bytecode_stream *s,
+                                struct mlir_op *op)
+{
+    static const char *const names[] = {"sym_name", "sym_visibility"};
+    struct arena *was = ir->r->arena, passing;
+    struct mlir_op all = {.name = op->name};
+    struct mlir_named *stay = arena_array(was, 2, sizeof(*stay));
+
+    arena_init(&passing);
+    arena_pack(&passing, true);
+    ir->r->arena = &passing;
+    *s = ir_read_attributes(ir, &ir->head, NULL, &all);
+    for (int k = 0; k < 2; k++) {
+        const struct mlir_attr *a = mlir_op_attr(&all, names[k]);
+
+        if (a)
+            stay[op->attr_count++] =
+                (struct mlir_named){names[k], arena_copy(was, a, 1, sizeof(*a))};
+    }
+    op->attr = stay;
+    ir->r->arena = was;
+    arena_fini(&passing);
+}
+
 /* all but its regions; false: a mistake */
 static bool read_head(struct ir_reader *ir, struct bytecode_stream *s, size_t name, uint8_t mask,
                       struct mlir_op *op)
@@ -314,8 +370,16 @@ static bool read_head(struct ir_reader *ir, struct bytecode_stream *s, size_t na
     size_t *type = NULL, first = 0;
 
     op->name = name_of(ir, ir->op[name]);
-    op->location = read_location(ir, s);
-    read_attributes(ir, s, mask, ir->op[name], ir->r->file.op[name].is_registered, op);
+    if (ir->r->is_later)
+        op->place = bytecode_place(ir->r, s);
+    else
+        op->location = read_location(ir, s);
+    ir->head = (struct ir_head){.at = *s, .known = ir->op[name], .mask = mask,
+                                .is_native = ir->r->file.op[name].is_registered};
+    if (is_later_function(ir, op))
+        read_function_names(ir, s, op);
+    else
+        *s = ir_read_attributes(ir, &ir->head, NULL, op);
     if (mask & HAS_RESULTS)
         type = read_results(ir, s, op);
     if (mask & HAS_OPERANDS) {
@@ -355,12 +419,14 @@ static void read_argument(struct ir_reader *ir, struct bytecode_stream *s, struc
     struct bytecode_stream whole = *s;
     uint64_t i = ir->r->file.version >= 4 ? bytecode_flagged(s, &has_location)
                                           : bytecode_varint(s);
-    size_t type = bytecode_check_index(&whole, i, ir->r->file.type_count, "type");
+    size_t type = bytecode_check_index(&whole, i, ir->r->file.type.count, "type");
 
     if (bytecode_is_failed(s))
         return;
     *v = (struct mlir_value){.id = next_id(ir, 0), .type = ir->r->type[type], .index = index,
-                             .location = has_location ? read_location(ir, s) : NULL};
+                             .location = !has_location      ? NULL
+                                         : ir->r->is_later ? read_place(ir, s)
+                                                           : read_location(ir, s)};
     define(ir, s, v, type);
 }
 

@@ -6,20 +6,32 @@
 #define IMPORT_BYTECODE_IR_H
 #include "import/bytecode/op.h"
 
-/* A value of a body that is read later: what makes it anew for an operation that uses it. */
-struct ir_slot {
-    uint32_t type;                      /* its index + 1; 0: promised by its region, not made yet */
-    uint32_t is;                        /* 0: itself; 2 i + 1: constant i; 2 i + 2: value i */
-};
+/*
+ * A value of a body that is read later. The body's own are kept as what makes them anew for an
+ * operation that uses them: the index of their type, above IR_IS_SHIFT what they are (0:
+ * themselves; 2 i + 1: constant i; 2 i + 2: value i), and a bit that is 1. Those of regions within
+ * an operation go away with it: they are addresses. 0: promised by its region, not made yet.
+ */
+typedef uint64_t ir_slot;
+#define IR_IS_SHIFT 32
 
 struct ir_scope {
     const struct mlir_value **value;    /* NULL: promised by its region, not made yet */
-    struct ir_slot *slot;               /* instead of them, where is_later */
+    ir_slot *slot;                      /* instead of them, where is_later */
     size_t count, capacity;
+    size_t own;                         /* slots that are the body's own */
     bool is_later;
     int first_id;                       /* of slot 0 in the tree; those of others follow */
     const struct mlir_attr **constant;
     size_t constant_count, constant_capacity;
+};
+
+/* where attributes of an operation stand, and how they are written */
+struct ir_head {
+    struct bytecode_stream at;
+    const struct bytecode_op *known;
+    uint8_t mask;
+    bool is_native;
 };
 
 struct ir_reader {
@@ -31,6 +43,7 @@ struct ir_reader {
     bool is_later;                      /* bodies of functions are left in the file */
     int depth;                          /* of regions */
     const char *parent;                 /* operation around what is read; "" at the top */
+    struct ir_head head;                /* of the last operation whose head was read */
 };
 
 /* NULL: an operation that leaves nothing behind, or a mistake. */
@@ -42,6 +55,11 @@ bool ir_begin_region(struct ir_reader *ir, struct bytecode_stream *s, struct mli
 void ir_check_region(const struct ir_reader *ir, const struct bytecode_stream *s);   /* its end */
 
 void ir_scope_fini(struct ir_scope *scope);
+
+/* Attributes of an operation, or `only` that of one property (NULL: all), in the arena of the
+ * moment; where they end. */
+struct bytecode_stream ir_read_attributes(struct ir_reader *ir, const struct ir_head *head,
+                                          const char *only, struct mlir_op *op);
 
 /* later.c: the body of a function, which stands in `section`; op->region is made */
 void ir_leave_body(const struct ir_reader *ir, const struct bytecode_stream *section,

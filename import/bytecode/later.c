@@ -14,6 +14,7 @@ struct body {
     struct mlir_later later;            /* first: it is found by it */
     struct ir_reader ir;                /* as where the function stands */
     struct ir_scope scope;
+    struct ir_head head;                /* of the function */
     struct bytecode_stream section, at;
     int values_before;                  /* of the tree: numbers go to others when it is closed */
 };
@@ -38,10 +39,12 @@ static int body_open(struct mlir_later *l, struct mlir_block *block)
     begin_arena(&l->arena);
     b->at = b->section;
     b->values_before = b->ir.r->tree->value_count;
-    b->scope = (struct ir_scope){.is_later = true, .first_id = b->values_before};
+    b->scope = (struct ir_scope){.is_later = true, .first_id = b->values_before,
+                                 .own = SIZE_MAX};
     b->ir.scope = &b->scope;
     b->ir.r->arena = &l->arena;
     ir_begin_region(&b->ir, &b->at, block, &count);
+    b->scope.own = b->scope.count;
     b->ir.r->arena = was;
     if (count > bytecode_left(&b->at) / OP_BYTES_MIN)
         bytecode_fail(&b->at, "more operations than there are bytes");
@@ -84,6 +87,19 @@ static int body_close(struct mlir_later *l)
     return bytecode_is_failed(&b->at) ? -1 : 0;
 }
 
+static const struct mlir_attr *body_attr(struct mlir_later *l, const char *name, struct arena *a)
+{
+    struct body *b = body_of(l);
+    struct arena *was = b->ir.r->arena;
+    struct mlir_op op = {.name = "func.func"};
+    struct bytecode_stream s;
+
+    b->ir.r->arena = a;
+    s = ir_read_attributes(&b->ir, &b->head, name, &op);
+    b->ir.r->arena = was;
+    return bytecode_is_failed(&s) ? NULL : mlir_op_attr(&op, name);
+}
+
 void ir_leave_body(const struct ir_reader *ir, const struct bytecode_stream *section,
                    struct mlir_op *op)
 {
@@ -91,8 +107,9 @@ void ir_leave_body(const struct ir_reader *ir, const struct bytecode_stream *sec
     struct body *b = arena_alloc(a, sizeof(*b));
     struct mlir_block *block = arena_alloc(a, sizeof(*block));
 
-    *b = (struct body){.later = {.open = body_open, .next = body_next, .close = body_close},
-                       .ir = *ir, .section = *section};
+    *b = (struct body){.later = {.open = body_open, .next = body_next, .close = body_close,
+                                 .attr = body_attr},
+                       .ir = *ir, .head = ir->head, .section = *section};
     block->later = &b->later;
     op->region = arena_alloc(a, sizeof(*op->region));
     *op->region = (struct mlir_region){.block_count = 1, .block = block};

@@ -59,13 +59,21 @@ struct near_text bytecode_op_nearest(const char *name)
 }
 
 int bytecode_read_properties(struct bytecode_reader *r, struct bytecode_stream *s,
-                             const struct bytecode_op *op, struct mlir_named *named)
+                             const struct bytecode_op *op, const char *only,
+                             struct mlir_named *named)
 {
     int count = 0;
 
     for (int i = 0; i < op->attr_count; i++) {
-        const struct mlir_attr *attr = op->attr[i].is_optional ? bytecode_attr_or_null(r, s)
-                                                               : bytecode_attr(r, s);
+        bool is_wanted = !only || strcmp(only, op->attr[i].name) == 0;
+        const struct mlir_attr *attr = NULL;
+
+        if (!is_wanted)
+            bytecode_varint(s);
+        else if (op->attr[i].is_optional)
+            attr = bytecode_attr_or_null(r, s);
+        else
+            attr = bytecode_attr(r, s);
 
         if (attr)
             named[count++] = (struct mlir_named){op->attr[i].name, attr};

@@ -24,9 +24,11 @@ const struct bytecode_op *bytecode_op_find(struct arena *a, const char *name);
 /* " (did you mean ..?)" */
 struct near_text bytecode_op_nearest(const char *name);
 
-/* Reads properties, an attribute for each name; `named` takes BYTECODE_OP_ATTRS_MAX. The number. */
+/* Reads properties, an attribute for each name, or `only` that of one (NULL: all); `named` takes
+ * BYTECODE_OP_ATTRS_MAX. The number. */
 int bytecode_read_properties(struct bytecode_reader *r, struct bytecode_stream *s,
-                             const struct bytecode_op *op, struct mlir_named *named);
+                             const struct bytecode_op *op, const char *only,
+                             struct mlir_named *named);
 
 /*
  * Attributes of an operation as the tree has them, in the arena. What stands in the dictionary of

@@ -55,6 +55,21 @@ const struct mlir_attr *bytecode_vhlo_attr(struct bytecode_reader *r, struct byt
     return NULL;
 }
 
+bool bytecode_vhlo_is_light(uint64_t code)
+{
+    static attr_reader *const light[] = {
+        bytecode_array_attr, read_bool, read_api_version, bytecode_dictionary_attr,
+        bytecode_float_attr, bytecode_integer_attr, bytecode_string_attr, bytecode_type_attr};
+
+    for (size_t i = 0; i < sizeof(light) / sizeof(light[0]); i++)
+        if (code < sizeof(attr_readers) / sizeof(attr_readers[0]) && attr_readers[code] == light[i])
+            return true;
+    for (size_t i = 0; i < sizeof(enums) / sizeof(enums[0]); i++)
+        if (enums[i].code == code)
+            return true;
+    return false;
+}
+
 static const struct mlir_attr *read_bool(struct bytecode_reader *r, struct bytecode_stream *s)
 {
     return mlir_bool(r->arena, bytecode_varint(s) != 0);

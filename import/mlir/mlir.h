@@ -150,6 +150,8 @@ struct mlir_later {
     int (*open)(struct mlir_later *l, struct mlir_block *b);
     const struct mlir_op *(*next)(struct mlir_later *l);    /* NULL: none, or a mistake */
     int (*close)(struct mlir_later *l);                     /* -1: something is behind them */
+    /* an attribute of the function, in `a`; NULL: it has none, or a mistake */
+    const struct mlir_attr *(*attr)(struct mlir_later *l, const char *name, struct arena *a);
     int op_count;                       /* that are left */
     bool is_failed;                     /* there was a mistake */
     struct arena arena;
@@ -176,6 +178,7 @@ struct mlir_op {
     const struct mlir_named *attr;
     struct mlir_region *region;
     const struct mlir_attr *location;   /* NULL: not said */
+    const struct hlo_place *place;      /* of one that is read later, instead of its location */
     int line, col;                      /* in the text; bytecode: 0 */
 };
 

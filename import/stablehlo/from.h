@@ -49,7 +49,7 @@ struct from {
     struct from_value *value;           /* by id */
     int value_count;
     size_t value_capacity;
-    struct from_place *places;          /* by a hash of the location, the last one to be asked for */
+    struct from_place *places;          /* of texts, by a hash of the location: the last ones */
     struct arena *scratch;              /* what only the operation at hand needs */
     int function_depth;                 /* of the function that it stands in */
     struct from_signatures same;        /* regions of the module */
@@ -143,7 +143,10 @@ const struct mlir_op *from_block(struct from *f, const struct mlir_block *b);
 void from_know_values(struct from *f);
 const struct mlir_op *from_terminator(const struct mlir_block *b);
 
-/* from_module.c: the computation of a function, made when it is first asked for; -1 */
+/* from_module.c: an attribute of a function, for as long as what the operation at hand needs */
+const struct mlir_attr *from_function_attr(struct from *f, const struct mlir_op *op,
+                                           const char *name);
+/* the computation of a function, made when it is first asked for; -1 */
 int from_function_of(struct from *f, const struct mlir_op *op, struct mlir_text name);
 
 /* from_header.c */

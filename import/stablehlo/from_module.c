@@ -46,9 +46,18 @@ static int list_functions(struct from *f, const struct mlir_block *b)
     return 0;
 }
 
+const struct mlir_attr *from_function_attr(struct from *f, const struct mlir_op *op,
+                                           const char *name)
+{
+    bool has_body = op->region_count == 1 && op->region[0].block_count == 1;
+    struct mlir_later *later = has_body ? op->region[0].block[0].later : NULL;
+
+    return later ? later->attr(later, name, f->scratch) : mlir_op_attr(op, name);
+}
+
 static int make_parameters(struct from *f, const struct mlir_op *op)
 {
-    const struct mlir_attr *dicts = mlir_op_attr(op, "arg_attrs");
+    const struct mlir_attr *dicts = from_function_attr(f, op, "arg_attrs");
     const struct mlir_block *b = &op->region[0].block[0];
 
     for (int k = 0; k < b->argument_count; k++) {
@@ -97,11 +106,24 @@ static bool says_sharding(const struct hlo_instruction *i, const struct hlo_shar
 }
 
 /* how the results lie: of a tuple its root says it, of one result a custom call behind it */
+static bool is_sharded(const struct mlir_attr *dicts)
+{
+    for (int k = 0; k < dicts->count; k++)
+        if (mlir_attr_find(dicts->item[k], "mhlo.sharding") ||
+            mlir_attr_find(dicts->item[k], "sdy.sharding"))
+            return true;
+    return false;
+}
+
 static int result_shardings(struct from *f, const struct mlir_op *op, const struct mlir_attr *dicts)
 {
     struct hlo_computation *c = &f->m->computation[f->b.computation];
-    struct hlo_sharding *all = arena_array(f->scratch, (size_t)dicts->count, sizeof(*all));
+    struct hlo_sharding *all;
     bool is_said = false;
+
+    if (!is_sharded(dicts))
+        return 0;
+    all = arena_array(f->arena, (size_t)dicts->count, sizeof(*all));
 
     for (int k = 0; k < dicts->count; k++) {
         struct hlo_instruction one = { .detail = HLO_NEW_DETAIL };
@@ -114,7 +136,6 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
     }
     if (!is_said)
         return 0;
-    all = arena_copy(f->arena, all, (size_t)dicts->count, sizeof(*all));
     struct hlo_instruction *root = &c->instruction[c->root];
     if (root->op == OPCODE_TUPLE && root->operand_count == dicts->count) {
         hlo_own_detail(f->arena, root)->sharding_count = dicts->count;
@@ -138,7 +159,7 @@ static int result_shardings(struct from *f, const struct mlir_op *op, const stru
 /* the head says how many results there are, and of which types */
 static int check_results(struct from *f, const struct mlir_op *op, const struct mlir_op *end)
 {
-    const struct mlir_attr *t = mlir_op_attr(op, "function_type");
+    const struct mlir_attr *t = from_function_attr(f, op, "function_type");
 
     if (!t || !t->type)
         return 0;
@@ -158,12 +179,20 @@ static int check_results(struct from *f, const struct mlir_op *op, const struct 
     return 0;
 }
 
+static bool says_something(const struct mlir_attr *dicts)
+{
+    for (int k = 0; k < dicts->count; k++)
+        if (dicts->item[k]->kind != MLIR_DICTIONARY || dicts->item[k]->count)
+            return true;
+    return false;
+}
+
 /* Attributes of results stand with the root. */
 static int mark_results(struct from *f, const struct mlir_op *op)
 {
-    const struct mlir_attr *dicts = mlir_op_attr(op, "res_attrs");
+    const struct mlir_attr *dicts = from_function_attr(f, op, "res_attrs");
 
-    if (!dicts || dicts->kind != MLIR_ARRAY || dicts->count == 0)
+    if (!dicts || dicts->kind != MLIR_ARRAY || !says_something(dicts))
         return 0;
     if (result_shardings(f, op, dicts))
         return -1;
@@ -175,10 +204,17 @@ static int mark_results(struct from *f, const struct mlir_op *op)
 
 static int fill_function(struct from *f, const struct mlir_op *op)
 {
+    struct mlir_later *later = op->region[0].block[0].later;
     const struct mlir_op *end;
 
-    if (make_parameters(f, op) || !(end = from_block(f, &op->region[0].block[0])) ||
-        check_results(f, op, end) || mark_results(f, op))
+    if (make_parameters(f, op))
+        return -1;
+    from_clear_scratch(f);
+    if (later)                          /* some operations become several instructions */
+        hlo_computation_reserve(&f->m->computation[f->b.computation],
+                                op->region[0].block[0].argument_count + later->op_count +
+                                    later->op_count / 8);
+    if (!(end = from_block(f, &op->region[0].block[0])) || check_results(f, op, end))
         return -1;
     hlo_computation_trim(&f->m->computation[f->b.computation]);
     return 0;
@@ -192,39 +228,30 @@ static int fill_opened(struct from *f, const struct mlir_op *op, struct mlir_lat
 
     from_know_values(f);
     f->scratch = &later->arena;
-    if (!status) {
-        hlo_computation_reserve(&f->m->computation[f->b.computation],
-                                later->op_count + later->op_count / 8 + b->argument_count);
+    if (!status)
         status = fill_function(f, op);
-    }
     if (later->close(later))
         status = -1;
     from_know_values(f);
     return status;
 }
 
-static int fill_read(struct from *f, const struct mlir_op *op)
+static int fill(struct from *f, const struct mlir_op *op)
 {
-    struct arena scratch;
-    int status;
+    struct mlir_later *later = op->region[0].block[0].later;
+    struct arena *was = f->scratch, scratch;
+    int depth = f->function_depth, status;
 
     arena_init(&scratch);
     arena_pack(&scratch, true);
     f->scratch = &scratch;
-    status = fill_function(f, op);
-    arena_fini(&scratch);
-    return status;
-}
-
-static int fill(struct from *f, const struct mlir_op *op)
-{
-    struct mlir_later *later = op->region[0].block[0].later;
-    struct arena *scratch = f->scratch;
-    int depth = f->function_depth, status;
-
     f->function_depth = f->depth;
-    status = later ? fill_opened(f, op, later) : fill_read(f, op);
-    f->scratch = scratch;
+    status = later ? fill_opened(f, op, later) : fill_function(f, op);
+    f->scratch = &scratch;
+    if (!status)
+        status = mark_results(f, op);
+    arena_fini(&scratch);
+    f->scratch = was;
     f->function_depth = depth;
     return status;
 }
@@ -287,6 +314,20 @@ static struct from_function *entry_of(struct from *f)
     return main ? main : best;
 }
 
+static int find_aliases(struct from *f, const struct mlir_op *entry)
+{
+    struct arena *was = f->scratch, scratch;
+    int status;
+
+    arena_init(&scratch);
+    arena_pack(&scratch, true);
+    f->scratch = &scratch;
+    status = from_aliases(f, entry);
+    f->scratch = was;
+    arena_fini(&scratch);
+    return status;
+}
+
 /* Functions without a body are nobody's mistake until they are called. */
 static int make_functions(struct from *f, const struct mlir_block *b)
 {
@@ -300,7 +341,7 @@ static int make_functions(struct from *f, const struct mlir_block *b)
     }
     struct from_function *entry = entry_of(f);
     f->m->entry = entry ? entry->computation : -1;
-    return entry ? from_aliases(f, entry->op) : 0;
+    return entry ? find_aliases(f, entry->op) : 0;
 }
 
 static int make_module(struct from *f, const struct mlir_op *op)
@@ -336,7 +377,6 @@ struct hlo_module *stablehlo_to_program(const struct mlir_tree *t, struct arena 
     struct hlo_module *first = NULL, **last = &first;
     int status = 0;
 
-    f.places = mem_alloc(FROM_PLACES * sizeof(*f.places));
     from_know_values(&f);
     for (int k = 0; k < t->module_count && !status; k++) {
         *last = arena_alloc(a, sizeof(**last));

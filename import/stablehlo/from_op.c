@@ -28,13 +28,16 @@ int from_fail(struct from *f, const struct mlir_op *op, const char *fmt, ...)
 
 void from_location(struct from *f, const struct mlir_attr *location)
 {
-    struct from_place *kept = &f->places[(uintptr_t)location / sizeof(*location) % FROM_PLACES];
+    struct from_place *kept;
     struct hlo_place p;
 
     if (location && location->location == MLIR_LOCATION_PLACE) {
         f->b.place = location->data;
         return;
     }
+    if (!f->places)
+        f->places = mem_alloc(FROM_PLACES * sizeof(*f->places));
+    kept = &f->places[(uintptr_t)location / sizeof(*location) % FROM_PLACES];
     if (!location || kept->location != location) {
         mlir_place_of(f->arena, location, &p);
         *kept = (struct from_place){location, hlo_place_keep(f->arena, &p, f->b.place)};
@@ -44,7 +47,10 @@ void from_location(struct from *f, const struct mlir_attr *location)
 
 void from_place(struct from *f, const struct mlir_op *op)
 {
-    from_location(f, op->location);
+    if (op->place)
+        f->b.place = op->place == &hlo_nowhere ? NULL : op->place;
+    else
+        from_location(f, op->location);
     f->b.line = op->line;
     f->b.col = op->col;
 }

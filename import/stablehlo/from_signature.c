@@ -146,6 +146,7 @@ static void put_op(struct signature *to, const struct mlir_op *op)
 {
     put_name(to, op->name);
     put_place(to, op->location);
+    put(to, (uint64_t)(uintptr_t)op->place);
     put_pairs(to, op->attr, op->attr_count);
     put(to, (uint64_t)op->operand_count);
     for (int k = 0; k < op->operand_count; k++)
@@ -219,6 +220,9 @@ int *from_same_region(struct from *f, const struct mlir_region *g, const char *n
         mem_free(to.s.word);
     } else {
         *known = to.s;
+        known->word = mem_alloc_unset(to.s.count * sizeof(*known->word));
+        memcpy(known->word, to.s.word, to.s.count * sizeof(*known->word));
+        mem_free(to.s.word);
         f->same.count++;
     }
     return &known->computation;

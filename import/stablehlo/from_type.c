@@ -107,7 +107,8 @@ int from_result_type(struct from *f, const struct mlir_op *op, const struct hlo_
         if (from_type(f, op, op->result[i].type, &part[i]))
             return -1;
     }
-    one = hlo_tuple_type(f->scratch, op->result_count, part);
+    one = (struct hlo_type){
+        .element = ELEMENT_TUPLE, .part_count = op->result_count, .part = part};
     *to = hlo_keep_type(f->m, &one);
     return 0;
 }

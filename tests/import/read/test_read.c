@@ -2,9 +2,12 @@
 #include "import/read/read.h"
 
 #include "cli/hlo/hlo.h"
+#include "import/bytecode/bytecode.h"
+#include "import/stablehlo/stablehlo.h"
 #include "tests/rigs/program_files.h"
 #include "tests/test.h"
 
+#include <ctype.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -57,6 +60,62 @@ TEST(a_program_is_the_same_in_all_its_forms)
     for (int f = 0; f < PROGRAM_UNKNOWN; f++)
         program_free(m[f]);
     arena_fini(&a);
+}
+
+/* Numbers behind names of functions go on with what has been read before them. */
+static char *said_of(const struct mlir_tree *t, struct arena *a)
+{
+    const struct mlir_print_options options = {.is_general = false};
+    struct err e = {.msg = ""};
+    char *text, *to;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    struct hlo_module *m = stablehlo_to_program(t, a, &e);
+
+    assert_non_null(m);
+    assert_int_equal(stablehlo_print(m, f, &options, &e), 0);
+    fclose(f);
+    program_free(m);
+    to = text;
+    for (const char *at = text; *at; at++) {
+        if (*at == '.' && at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+            while (isdigit((unsigned char)at[1]))
+                at++;
+        *to++ = *at;
+    }
+    *to = 0;
+    return text;
+}
+
+/* An operation at a time is as good as all of them: places, attributes of arguments and results. */
+TEST(functions_that_are_read_later_say_what_the_whole_tree_says)
+{
+    struct program_files f;
+
+    program_files_own(&f, "programs/*.mlirbc");
+    assert_true(f.count > 20);
+    for (size_t i = 0; i < f.count; i++) {
+        struct mlir_tree whole, later;
+        struct err e = {.msg = ""};
+        struct arena a;
+        size_t bytes;
+        char *data = program_file_read(f.path[i], &bytes), *said[2];
+
+        arena_init(&a);
+        mlir_tree_init(&whole, &a, f.path[i]);
+        mlir_tree_init(&later, &a, f.path[i]);
+        assert_int_equal(mlir_read_bytecode(&whole, data, bytes, &e), 0);
+        assert_int_equal(mlir_open_bytecode(&later, data, bytes, &e), 0);
+        said[0] = said_of(&whole, &a);
+        said[1] = said_of(&later, &a);
+        if (strcmp(said[0], said[1]) != 0)
+            fail_msg("%s is read later as another program", f.path[i]);
+        free(said[0]);
+        free(said[1]);
+        free(data);
+        arena_fini(&a);
+    }
+    program_files_end(&f);
 }
 
 TEST(packed_programs_are_unpacked)
@@ -148,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_forms_are_known_by_their_content),
         cmocka_unit_test(a_program_is_the_same_in_all_its_forms),
+        cmocka_unit_test(functions_that_are_read_later_say_what_the_whole_tree_says),
         cmocka_unit_test(packed_programs_are_unpacked),
         cmocka_unit_test(what_is_no_program_is_told_what_would_be_one),
         cmocka_unit_test(names_and_lists_of_a_long_text_take_less_than_ten_times_its_size),
