@@ -8,7 +8,8 @@
  *   residents   temporaries, from the kernel that makes them to the last that reads them:
  *               those most read per step that they stay
  *   prefetches  operands of products and convolutions, the larger first, copied beside the
- *               kernels before if they take long enough and there is room, else just before
+ *               kernels before if they take long enough and there is room, else just before;
+ *               small operands of moves, beside the kernels before
  *
  * With --codegen best an operand is copied only if other kernels hide that, and a product has what
  * is free for its windows.
@@ -34,6 +35,7 @@
 #define LOOP_SHARE 16                   /* but for what a loop works on up to this part of it */
 #define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
 #define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
+#define MOVED_SHARE 16                  /* of what kernels have: a move of so much is one step */
 #define SQUARE_ROWS 128
 #define VECTOR_ELEMS 1024               /* of an operation of the vector ALU */
 #define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
@@ -472,6 +474,23 @@ static void fetch_operands(struct module_plan *p, struct module *m, int step)
             last_start = step - 1;
 }
 
+static bool is_move(const struct module_step *s)
+{
+    const struct kernel_kind *kind = s->kind == STEP_KERNEL ? kernel_kind_of(s->body) : NULL;
+
+    return kind && strcmp(kind->name, "move") == 0;
+}
+
+/* a small array that a move takes in one step, which waits for all of it unless it has come before */
+static void fetch_moved(struct module_plan *p, struct module *m, int step)
+{
+    const struct module_step *s = &p->step[step];
+
+    if (s->operand_count == 1 && !s->is_in_hbm && s->operand[0]->array.space == SPACE_HBM
+        && s->operand[0]->array.bytes <= module_plan_scoped_bytes(p->settings) / MOVED_SHARE)
+        fetch_operand(p, m, step, 0, step - 1);
+}
+
 void module_plan_prefetches(struct module_plan *p, struct module *m)
 {
     p->shadow_count = 0;
@@ -485,4 +504,6 @@ void module_plan_prefetches(struct module_plan *p, struct module *m)
     for (int i = 0; i < p->step_count; i++)
         if (is_product(&p->step[i]))
             fetch_operands(p, m, i);
+        else if (is_move(&p->step[i]) && p->settings->codegen == CODEGEN_XLA)
+            fetch_moved(p, m, i);
 }
