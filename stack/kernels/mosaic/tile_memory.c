@@ -611,8 +611,8 @@ static int mask_of_rows(struct tiler *t, const struct place *p, const struct til
 {
     int64_t down = tile_down_of(p);
 
-    if (at->row >= down)
-        tile_limit(t, down);
+    if (t->all > down)
+        tile_limit(t, down);            /* rows are counted anew in each matrix */
     return emit_vcmp_lt_s32(t->c, tile_row_index(t), I(row_count(p) - at->row % down * TILE_ROWS));
 }
 

@@ -255,6 +255,16 @@ def quotients(x, y):
             (y.astype(jnp.uint32) * 987654321 % 10).astype(I32)]
 
 
+def rows_doubled(x):
+    """Some rows of each matrix of a column in scratch memory, the last of them within a tile."""
+    def kernel(x_ref, o_ref, s):
+        s[...] = jnp.min(x_ref[...], -1, keepdims=True)
+        s[:, :30, :] = s[:, :30, :] * 2
+        o_ref[...] = s[...]
+    return pl.pallas_call(kernel, out_shape=like((3, 32, 1)),
+                          scratch_shapes=[pltpu.VMEM((3, 32, 1), F32)])(x)
+
+
 def rounds_of_table(rounds, x):
     """A loop of as many rounds as a table says."""
     def kernel(rounds_ref, x_ref, o_ref):
@@ -288,6 +298,7 @@ CASES = [
     ("numbered_rows", numbered_rows, [like((256, 128))], 1e-5),
     ("packs", packs, [like((16, 256)), like((16, 256), I32), like((16, 256), U32)], None),
     ("moments", moments, [like((24, 256))], 1e-5),
+    ("rows_doubled", rows_doubled, [like((3, 32, 128))], 0.0),
     ("quotients", quotients, [like((13, 130), I32), like((16, 128), I32)], 0.0),
     ("named_twice", named_twice, [like((64, 256))], 1e-5),
     # held against the host alone
