@@ -331,7 +331,7 @@ static void damage(const char *from, const char *name, uint64_t seed, int times)
 
         memcpy(copy, bytes, size);
         for (int k = 0; k < i % 5; k++)
-            copy[rng_next(&r) % (i % 2 ? size : 2048)] = (uint8_t)rng_next(&r);
+            copy[rng_next(&r) % (i % 2 || size < 2048 ? size : 2048)] = (uint8_t)rng_next(&r);
         put_file(path, copy, left);
         e.msg[0] = '\0';
         if (weights_read(path, &m, &arena, &value, &count, &e) != 0 && !e.msg[0])

@@ -46,8 +46,10 @@ static inline char *quoted(const char *text)
     return copy;
 }
 
+/* over the model before, which is gone, be it one that was refused */
 static inline int read_text(const char *text)
 {
+    model_fini(&m);
     return model_from_json_text(&m, &arena, "m.json", quoted(text), strlen(text), NULL, &e);
 }
 
