@@ -213,10 +213,20 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* a step may take a minute, and takes three of them under the address sanitizer */
+static void skip_if_slow(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    printf("skipped: sanitizers take longer than a step may\n");
+    skip();
+#endif
+}
+
 TEST(networks_of_keras_applications_compile_and_run)
 {
     char arguments[300], out[4000];
 
+    skip_if_slow();
     write_mobilenet(folder);
     write_densenet(folder);
     snprintf(arguments, sizeof(arguments), "%s --tpu v3-8 --batch 8", folder);
@@ -231,6 +241,7 @@ TEST(a_step_that_does_not_fit_tells_layers_and_the_largest_batch)
 {
     char arguments[300], out[4000];
 
+    skip_if_slow();
     write_mobilenet(folder);
     snprintf(arguments, sizeof(arguments), "%s/mobilenetv2.json --tpu v2-8 --batch 128", folder);
     if (check_models(arguments, out, sizeof(out)) != 0)
