@@ -5,6 +5,7 @@
 
 #define FIRST_PRED 1                    /* p0 belongs to loops */
 #define PRED_COUNT 7
+#define LANE_BITS 7                     /* of an element's number in a vector */
 
 void builder_init(struct builder *k, struct vcode *code, const struct chip *chip)
 {
@@ -205,6 +206,21 @@ int builder_splat(struct builder *k, struct isa_operand a)
 int builder_rotate_lanes(struct builder *k, int a, struct isa_operand up)
 {
     return is_imm(up) && !(up.value & (ARRAY_LANES - 1)) ? a : emit_vrot_lane(k->code, 0, a, up);
+}
+
+int builder_lane_numbers(struct builder *k)
+{
+    return emit_vand_u32(k->code, R(emit_vlaneseq(k->code)), I(ARRAY_LANES - 1));
+}
+
+int builder_sublane_numbers(struct builder *k)
+{
+    return emit_vshrl_u32(k->code, R(emit_vlaneseq(k->code)), I(LANE_BITS));
+}
+
+int builder_are_below(struct builder *k, int numbers, struct isa_operand end)
+{
+    return emit_vcmp_lt_s32(k->code, R(numbers), R(builder_splat(k, end)));
 }
 
 struct isa_operand builder_loop_begin(struct builder *k, int64_t count)

@@ -49,6 +49,11 @@ struct isa_operand builder_if_equal(struct builder *k, struct isa_operand a, str
 int builder_splat(struct builder *k, struct isa_operand a);
 int builder_rotate_lanes(struct builder *k, int a, struct isa_operand up);
 
+/* in every element the number of its lane, or of its sublane; a mask of numbers below a scalar */
+int builder_lane_numbers(struct builder *k);
+int builder_sublane_numbers(struct builder *k);
+int builder_are_below(struct builder *k, int numbers, struct isa_operand end);
+
 /* until the flag has risen by `granules`, which are taken off */
 void builder_await(struct builder *k, struct isa_operand flag, struct isa_operand granules);
 

@@ -150,32 +150,11 @@ static void find_place(struct direct *d)
 
 /* ----- tiles */
 
-static int lane_numbers(struct direct *d)
-{
-    struct builder *m = &d->w->m;
-
-    return emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1));
-}
-
-static int sublane_numbers(struct direct *d)
-{
-    struct builder *m = &d->w->m;
-
-    return emit_vshrl_u32(m->code, R(emit_vlaneseq(m->code)), I(7));
-}
-
-static int are_below(struct direct *d, int numbers, struct isa_operand end)
-{
-    struct builder *m = &d->w->m;
-
-    return emit_vcmp_lt_s32(m->code, R(numbers), R(builder_splat(m, end)));
-}
-
 /* numbers less `by` that are from 0 to below `end` */
 static int are_among(struct direct *d, int numbers, struct isa_operand by, int64_t end)
 {
     struct builder *m = &d->w->m;
-    int below = are_below(d, numbers, builder_add(m, by, I(end)));
+    int below = builder_are_below(m, numbers, builder_add(m, by, I(end)));
     int least = builder_splat(m, by);
 
     return emit_vmand(m->code, below, emit_vcmp_ge_s32(m->code, R(numbers), R(least)));
@@ -218,7 +197,7 @@ static void join_strips(struct direct *d, const int *tile, const int *next, int 
 {
     struct builder *m = &d->w->m;
     struct isa_operand own = builder_sub(m, I(TILE_ROWS), d->sublane);
-    int mask = are_below(d, sublane_numbers(d), own);
+    int mask = builder_are_below(m, builder_sublane_numbers(m), own);
 
     for (int64_t c = 0; c < d->columns; c++)
         to[c] = emit_vsel(m->code, mask, R(tile[c]), R(next[c]));
@@ -235,7 +214,7 @@ static void store_slice(struct direct *d, int *tile, struct isa_operand to, int6
     for (int64_t c = 0; d->has_lanes && c < d->columns; c++)
         tile[c] = rotated(d, tile[c], up, turn + c);
     if (d->has_column)
-        mask = are_below(d, lane_numbers(d), own);
+        mask = builder_are_below(m, builder_lane_numbers(m), own);
     for (int64_t c = 0; c < d->across; c++) {
         int made = d->has_column ? emit_vsel(m->code, mask, R(tile[c]), R(tile[c + 1])) : tile[c];
 
@@ -286,7 +265,7 @@ static void load_update(struct direct *d, struct isa_operand from, int64_t offse
 static void join_before(struct direct *d, const int *before, const int *tile, int *to)
 {
     struct builder *m = &d->w->m;
-    int mask = are_below(d, sublane_numbers(d), d->sublane);
+    int mask = builder_are_below(m, builder_sublane_numbers(m), d->sublane);
 
     for (int64_t c = 0; c < d->across; c++)
         to[c] = emit_vsel(m->code, mask, R(before[c]), R(tile[c]));
@@ -301,7 +280,7 @@ static int updated(struct direct *d, int of_rows, int64_t column)
 
     if (!d->has_lanes)
         return of_rows;
-    of_lanes = are_among(d, lane_numbers(d), begin, d->narrow->lanes);
+    of_lanes = are_among(d, builder_lane_numbers(m), begin, d->narrow->lanes);
     return of_rows < 0 ? of_lanes : emit_vmand(m->code, of_lanes, of_rows);
 }
 
@@ -324,7 +303,7 @@ static void store_update(struct direct *d, int *tile, struct isa_operand at, int
     for (int64_t c = 0; d->has_lanes && c < d->across; c++)
         tile[c] = rotated(d, tile[c], d->lane, turn + c);
     if (d->has_column)
-        mask = are_below(d, lane_numbers(d), d->lane);
+        mask = builder_are_below(m, builder_lane_numbers(m), d->lane);
     for (int64_t c = 0; c < d->columns; c++) {
         int pred = is_extra ? PRED_STRIP : -1, made = tile[c < d->across ? c : d->across - 1];
 
@@ -345,7 +324,7 @@ static int rows_of_strip(struct direct *d, struct isa_operand number)
     if (!d->has_rows || d->is_one_row)
         return -1;
     number = builder_sub(m, I(0), number);
-    return are_among(d, sublane_numbers(d), number, d->narrow->rows);
+    return are_among(d, builder_sublane_numbers(m), number, d->narrow->rows);
 }
 
 /*

@@ -13,29 +13,6 @@
 #define REGION_WIDE 1
 #define REGION_NARROW 2
 
-static int lane_numbers(struct shift *s)
-{
-    struct builder *m = &s->w->m;
-
-    return emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1));
-}
-
-static int sublane_numbers(struct shift *s)
-{
-    struct builder *m = &s->w->m;
-
-    return emit_vshrl_u32(m->code, R(emit_vlaneseq(m->code)), I(7));
-}
-
-/* of numbers in every element: those below a scalar */
-static int is_below(struct shift *s, int numbers, struct isa_operand end)
-{
-    struct builder *m = &s->w->m;
-    int every = builder_splat(m, end);
-
-    return emit_vcmp_lt_s32(m->code, R(numbers), R(every));
-}
-
 static int added(struct shift *s, int numbers, struct isa_operand by)
 {
     struct builder *m = &s->w->m;
@@ -47,9 +24,10 @@ static int added(struct shift *s, int numbers, struct isa_operand by)
 /* the loaded rows whose sublane is below `first`, the others from elsewhere */
 static int join_rows(struct shift *s, int below, int others, struct isa_operand first)
 {
-    int mask = is_below(s, sublane_numbers(s), first);
+    struct builder *m = &s->w->m;
+    int mask = builder_are_below(m, builder_sublane_numbers(m), first);
 
-    return emit_vsel(s->w->m.code, mask, R(below), R(others));
+    return emit_vsel(m->code, mask, R(below), R(others));
 }
 
 /* a load at `at` + offset of rows below sublane `first`, `step` rows further on of the others */
@@ -182,7 +160,7 @@ static void slice_tiles(struct shift *s, struct isa_operand at, struct isa_opera
         int made = tile[c];
 
         if (s->has_lanes)
-            made = emit_vsel(m->code, is_below(s, lane_numbers(s), left), R(tile[c]),
+            made = emit_vsel(m->code, builder_are_below(m, builder_lane_numbers(m), left), R(tile[c]),
                              R(tile[c + 1]));
         emit_vst(m->code, isa_rows_at(to, c * SHIFT_TILE_ROWS), made, REGION_NARROW);
     }
@@ -211,7 +189,7 @@ void shift_slice_block(struct shift *s)
 static int is_among(struct shift *s, int numbers, struct isa_operand end)
 {
     struct builder *m = &s->w->m;
-    int zero = builder_splat(m, I(0)), below = is_below(s, numbers, end);
+    int zero = builder_splat(m, I(0)), below = builder_are_below(m, numbers, end);
 
     return emit_vmand(m->code, below, emit_vcmp_ge_s32(m->code, R(numbers), R(zero)));
 }
@@ -225,12 +203,12 @@ static bool has_all_rows(const struct shift *s)
 static int is_updated(struct shift *s, struct isa_operand row, struct isa_operand lane)
 {
     struct builder *m = &s->w->m;
-    int numbers = added(s, lane_numbers(s), lane);
+    int numbers = added(s, builder_lane_numbers(m), lane);
     int mask = is_among(s, numbers, shift_lanes(s));
 
     if (has_all_rows(s) || s->w->pack > 1)
         return mask;
-    return emit_vmand(m->code, mask, is_among(s, added(s, sublane_numbers(s), row), s->rows));
+    return emit_vmand(m->code, mask, is_among(s, added(s, builder_sublane_numbers(m), row), s->rows));
 }
 
 /* the bits of each word whose rows, several in each, the block has */
@@ -238,7 +216,7 @@ static int updated_bits(struct shift *s, struct isa_operand row)
 {
     struct index_work *w = s->w;
     struct builder *m = &w->m;
-    int first = emit_vshll_u32(m->code, R(sublane_numbers(s)), I(w->pack_log2)), bits = -1;
+    int first = emit_vshll_u32(m->code, R(builder_sublane_numbers(m)), I(w->pack_log2)), bits = -1;
 
     first = added(s, first, row);
     for (int q = 0; q < w->pack; q++) {
@@ -285,7 +263,7 @@ static void update_tiles(struct shift *s, struct isa_operand at, struct isa_oper
         int made = tile[c + s->has_lanes], old, mask;
 
         if (s->has_lanes)
-            made = emit_vsel(m->code, is_below(s, lane_numbers(s), s->lane), R(tile[c]), R(made));
+            made = emit_vsel(m->code, builder_are_below(m, builder_lane_numbers(m), s->lane), R(tile[c]), R(made));
         old = emit_vld(m->code, isa_rows_at(to, c * SHIFT_TILE_ROWS), REGION_WIDE);
         mask = is_updated(s, s->strip_row, builder_add(m, lane, I(c * ARRAY_LANES)));
         made = merged(s, made, old);
