@@ -28,6 +28,8 @@
 #define RUN_CYCLES 2
 #define STEP_CYCLES 12
 #define LANES_LOG2 7
+#define SPREAD_MAX 8                    /* times what there is may be made, */
+#define SMALL_ELEMENTS (1 << 20)        /* and so much in any case */
 
 struct windows {
     const struct graph_gather *w;
@@ -156,6 +158,20 @@ static bool takes_rows(const struct windows *s)
     return has_vectors(s) && cycles_of_rows(s) < cycles_of_steps(s, true);
 }
 
+/* An array that many places share would be there for each of them: not much more than there is. */
+static bool fits(const struct windows *s, bool is_gather)
+{
+    double all = (double)batch(s), windows = all;
+
+    if (is_gather && takes_rows(s))
+        return true;
+    for (int k = 0; k < s->dims; k++) {
+        all *= (double)s->operand.dim[s->of_operand[k]];
+        windows *= (double)s->size[k];
+    }
+    return all <= SPREAD_MAX * ((double)shape_elems(&s->operand) + windows) + SMALL_ELEMENTS;
+}
+
 static bool pays(const struct windows *s, bool is_gather)
 {
     double made = is_gather && takes_rows(s) ? cycles_of_rows(s) : cycles_of_steps(s, is_gather);
@@ -179,7 +195,8 @@ static bool find_windows(const struct graph *g, const struct graph_node *n, stru
             return false;               /* several windows in one array: in their order */
     for (int k = 0; k < s->dims; k++)
         has_window |= s->number[k] >= 0 && s->size[k] > 1;
-    return has_window && s->queries + s->dims <= GRAPH_RANK_MAX && pays(s, is_gather);
+    return has_window && s->queries + s->dims <= GRAPH_RANK_MAX && fits(s, is_gather) &&
+           pays(s, is_gather);
 }
 
 /* ----- the frame */

@@ -239,11 +239,25 @@ TEST(samples_of_a_text)
     assert_in_range(cycles_of("samples", graph_gather(&g, x, at, &how)), 1, 30000);
 }
 
+/* crops of one image are not made of a copy of it for each */
+TEST(what_many_places_share_is_not_there_for_each)
+{
+    struct graph_gather how = {.offset_count = 2, .offset_dims = {1, 2}, .map_count = 2,
+                               .start_index_map = {0, 1}, .index_vector_dim = 1,
+                               .slice_sizes = {200, 200}};
+    int x = graph_parameter(&g, shape_make(DTYPE_F32, 2, (int64_t[]){2000, 2000}), "x");
+    int at = graph_parameter(&g, shape_make(DTYPE_S32, 2, (int64_t[]){64, 2}), "at");
+    struct graph_node n = g.node[graph_gather(&g, x, at, &how)];
+
+    assert_int_equal(expand_windows(&g, &n), NODE_NONE);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(any_windows_stay_what_they_are), RUN(excerpts_of_signals),
         RUN(excerpts_added_to_where_they_come_from), RUN(samples_of_a_text),
+        RUN(what_many_places_share_is_not_there_for_each),
     };
 
     seeds_read(argc, argv);
