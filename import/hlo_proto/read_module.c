@@ -549,6 +549,17 @@ bool hlo_proto_is(const void *bytes, size_t count)
     return find_module(&at, &count);
 }
 
+/* without the bytes that no name has, by which a name could be taken for a module once it is written */
+static const char *module_name(struct arena *a, const char *from)
+{
+    char *name = arena_strdup(a, from);
+
+    for (char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = '_';
+    return name;
+}
+
 int hlo_proto_read(struct hlo_module *m, const void *bytes, size_t count, const char *file_name,
                    struct arena *a, struct err *e)
 {
@@ -572,7 +583,7 @@ int hlo_proto_read(struct hlo_module *m, const void *bytes, size_t count, const 
     if (!from)
         return proto_fail(&r, "protobuf does not take it for an HloModuleProto");
     r.from = from;
-    m->name = arena_strdup(a, from->name);
+    m->name = module_name(a, from->name);
     status = read_head(&r) || read_computations(&r, at, count) ? -1 : 0;
     hlo_wire__module__free_unpacked(from, NULL);
     return status;
