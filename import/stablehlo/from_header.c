@@ -57,8 +57,8 @@ int from_module_attributes(struct from *f, const struct mlir_op *op)
 
 int from_aliases(struct from *f, const struct mlir_op *entry)
 {
-    const struct mlir_attr *dicts = mlir_op_attr(entry, "arg_attrs");
-    const struct mlir_attr *t = mlir_op_attr(entry, "function_type");
+    const struct mlir_attr *dicts = from_function_attr(f, entry, "arg_attrs");
+    const struct mlir_attr *t = from_function_attr(f, entry, "function_type");
     bool is_tuple = t && t->type && t->type->result_count != 1;
 
     for (int k = 0; dicts && k < dicts->count; k++) {

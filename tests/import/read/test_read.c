@@ -87,6 +87,26 @@ static char *said_of(const struct mlir_tree *t, struct arena *a)
     return text;
 }
 
+/* jax.jit(lambda a, b, c: (b * 2, a + c), donate_argnums=(0, 1)) */
+TEST(arguments_of_an_artifact_that_are_given_away_are_told)
+{
+    struct err e = {.msg = ""};
+    struct hlo_module *m;
+    struct arena a;
+
+    arena_init(&a);
+    m = program_read("tests/import/data/arguments/donated.mlirbc", &a, &e);
+    assert_non_null(m);
+    assert_int_equal(m->alias_count, 2);
+    for (int64_t k = 0; k < 2; k++) {           /* each takes the place of the other's result */
+        assert_int_equal(m->alias[k].parameter, k);
+        assert_int_equal(m->alias[k].output.count, 1);
+        assert_int_equal(m->alias[k].output.item[0], 1 - k);
+    }
+    program_free(m);
+    arena_fini(&a);
+}
+
 /* An operation at a time is as good as all of them: places, attributes of arguments and results. */
 TEST(functions_that_are_read_later_say_what_the_whole_tree_says)
 {
@@ -207,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_forms_are_known_by_their_content),
         cmocka_unit_test(a_program_is_the_same_in_all_its_forms),
+        cmocka_unit_test(arguments_of_an_artifact_that_are_given_away_are_told),
         cmocka_unit_test(functions_that_are_read_later_say_what_the_whole_tree_says),
         cmocka_unit_test(packed_programs_are_unpacked),
         cmocka_unit_test(what_is_no_program_is_told_what_would_be_one),
