@@ -32,7 +32,7 @@ reach() {                   # the functions that a link keeps, into $work/kept
 
 rooms=$(sed -n 's/^LAYERS *:= *//p' Makefile)
 library=$(objects $rooms; echo "$build/chips_data.o")
-commands=$(objects cli)
+commands=$(objects cli files)
 viewer=$(objects viz)
 guest=$(objects pjrt)
 
