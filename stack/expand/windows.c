@@ -187,7 +187,7 @@ static bool find_windows(const struct graph *g, const struct graph_node *n, stru
         return false;
     *s = (struct windows){.w = n->gather, .operand = g->node[n->operand[0]].shape,
                           .indices = g->node[n->operand[1]].shape};
-    if (s->indices.dtype != DTYPE_S32 || n->shape.dtype == DTYPE_PRED)
+    if (s->indices.dtype != DTYPE_S32)
         return false;
     read_dims(s, is_gather ? &n->shape : &g->node[n->operand[2]].shape, is_gather);
     for (int i = 0; i < s->queries; i++)

@@ -144,8 +144,9 @@ static int drawn_numbers(const struct drawn *d)
 
 static int draw_node(void)
 {
-    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S32};
+    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED};
     static const enum graph_reduce kinds[] = {REDUCE_REPLACE, REDUCE_ADD, REDUCE_MAX, REDUCE_MIN};
+    static const enum graph_reduce of_truths[] = {REDUCE_REPLACE, REDUCE_OR, REDUCE_AND};
     bool is_gather = below(2);
     struct drawn d = {0};
     int x, at;
@@ -161,8 +162,9 @@ static int draw_node(void)
     if (is_gather)
         return graph_gather(&g, x, at, &d.how);
     memset(d.how.slice_sizes, 0, sizeof(d.how.slice_sizes));
-    return graph_scatter(&g, kinds[below(COUNT_OF(kinds))], x, at,
-                         graph_parameter(&g, d.rows, "y"), &d.how);
+    return graph_scatter(&g, d.operand.dtype == DTYPE_PRED ? of_truths[below(COUNT_OF(of_truths))]
+                                                           : kinds[below(COUNT_OF(kinds))],
+                         x, at, graph_parameter(&g, d.rows, "y"), &d.how);
 }
 
 TEST(any_windows_stay_what_they_are)
@@ -182,7 +184,8 @@ TEST(any_windows_stay_what_they_are)
             struct graph_node n = g.node[node];
 
             taken += expand_windows(&g, &n) != NODE_NONE;
-            outputs = graph_unary(&g, HLO_NEGATE, node);
+            outputs = graph_unary(&g, g.node[node].shape.dtype == DTYPE_PRED ? HLO_NOT : HLO_NEGATE,
+                                  node);
             graph_output(&g, outputs, "made", -1);
             g.name = arena_printf(&arena, "seed %llu", (unsigned long long)seeds_at(i));
             module_rig_check(&r, &g, seeds_at(i));
