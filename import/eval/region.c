@@ -300,13 +300,6 @@ int region_run(struct call *c, struct region *r, int64_t n, const void *const *i
     return 0;
 }
 
-int region_parameters(const struct region *r) { return r->parameter_count; }
-
-enum hlo_element region_result_element(const struct region *r, int result)
-{
-    return r->result_type[result];
-}
-
 enum hlo_opcode region_operation(const struct region *r)
 {
     const struct region_step *s = r->step;

@@ -31,6 +31,4 @@ bool region_comparison(const struct region *r, int *pair, enum hlo_element *e,
 void region_keys(struct region *r, int pair, int64_t n, const void *in, void *to);
 /* is result k parameter number k + results, unchanged? */
 bool region_is_second(const struct region *r);
-int region_parameters(const struct region *r);
-enum hlo_element region_result_element(const struct region *r, int result);
 #endif

@@ -179,8 +179,6 @@ int mlir_read_region(struct mlir_reader *r, struct mlir_region *g);     /* `{ [^
 int mlir_read_region_with(struct mlir_reader *r, struct mlir_region *g, int count,
                           const struct mlir_span *name, const struct mlir_value *argument);
 int mlir_add_attr(struct mlir_reader *r, const char *name, const struct mlir_attr *a);
-const struct mlir_attr *mlir_draft_attr(struct mlir_reader *r, const struct mlir_draft *d,
-                                        const char *name);
 /* `: types [-> types]`; where there is no arrow the results are as `results` says */
 int mlir_read_signature(struct mlir_reader *r, struct mlir_draft *d, enum mlir_results results);
 int mlir_read_functional(struct mlir_reader *r, struct mlir_draft *d);  /* `(t) -> t` */

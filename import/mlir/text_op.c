@@ -71,14 +71,6 @@ int mlir_read_signature(struct mlir_reader *r, struct mlir_draft *d, enum mlir_r
     return 0;
 }
 
-const struct mlir_attr *mlir_draft_attr(struct mlir_reader *r, const struct mlir_draft *d,
-                                        const char *name)
-{
-    for (size_t i = d->attr_mark; i < r->attrs.count; i++)
-        if (!strcmp(r->attrs.item[i].name, name)) return r->attrs.item[i].attr;
-    return NULL;
-}
-
 /* `^bb0(%a: t loc(..), ..):` onto the block */
 static int read_block_head(struct mlir_reader *r, struct mlir_block *b)
 {

@@ -82,17 +82,6 @@ int64_t shard_coordinate(const struct shard_mesh *mesh, int axis, int64_t number
     return number / mesh->stride[axis] % mesh->size[axis];
 }
 
-int64_t shard_axes_index(const struct shard_mesh *mesh, const struct shard_axes *axes,
-                         int64_t number)
-{
-    int64_t index = 0;
-
-    for (int i = 0; i < axes->count; i++)
-        index = index * mesh->size[axes->axis[i]] +
-                shard_coordinate(mesh, axes->axis[i], number);
-    return index;
-}
-
 struct hlo_type shard_local_type(const struct shard_mesh *mesh, const struct shard_lay *lay,
                                  const struct hlo_type *t, struct arena *a)
 {

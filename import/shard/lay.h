@@ -32,9 +32,6 @@ struct shard_axes { int count; short axis[SHARD_AXES_MAX]; };
 void shard_mesh_find(struct shard_mesh *mesh, const struct hlo_module *m, int64_t devices);
 int64_t shard_coordinate(const struct shard_mesh *mesh, int axis, int64_t number);
 int64_t shard_axes_size(const struct shard_mesh *mesh, const struct shard_axes *axes);
-/* which part of a dimension cut by these axes device `number` has */
-int64_t shard_axes_index(const struct shard_mesh *mesh, const struct shard_axes *axes,
-                         int64_t number);
 uint32_t shard_axes_mask(const struct shard_axes *axes);
 
 /*

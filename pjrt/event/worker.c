@@ -94,11 +94,6 @@ void worker_drain(struct worker *w)
     pthread_mutex_unlock(&w->mutex);
 }
 
-bool worker_is_self(const struct worker *w)
-{
-    return pthread_equal(pthread_self(), w->thread);
-}
-
 void worker_destroy(struct worker *w)
 {
     pthread_mutex_lock(&w->mutex);

@@ -14,5 +14,4 @@ struct worker *worker_create(void);     /* NULL: the host makes no more threads 
 void worker_destroy(struct worker *w);  /* behind all that was handed over */
 void worker_do(struct worker *w, void (*work)(void *arg), void *arg);
 void worker_drain(struct worker *w);    /* until all that was handed over is done */
-bool worker_is_self(const struct worker *w);    /* the caller is its thread */
 #endif

@@ -327,7 +327,6 @@ int root_save_over(struct lower *l, const struct mosaic_value *v);
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p);
 bool value_reads(struct lower *l, const struct mosaic_value *v, int region);
 bool value_moves_within(struct lower *l, const struct mosaic_value *v, const struct place *to);
-bool value_is_pulled(const struct lower *l, const struct mosaic_value *v);
 /* matrix units that the products under a value take (product.h), beside those of all roots */
 int root_units(struct lower *l, const struct mosaic_value *v, bool with_roots);
 /* it does so in memory of its own, in rows and lanes of its last two dimensions */

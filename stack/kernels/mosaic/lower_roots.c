@@ -15,11 +15,6 @@
 
 /* ----- what a value is made of */
 
-bool value_is_pulled(const struct lower *l, const struct mosaic_value *v)
-{
-    return v->type.kind == MOSAIC_VECTOR && !l->place[v->id].is_there;
-}
-
 static bool begins_at_zero(const struct mosaic_op *op)
 {
     const struct mosaic_attr *offsets = mosaic_attr(op, "offsets");
