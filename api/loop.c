@@ -192,7 +192,7 @@ sy_tensor sy_loss(sy_context *c, const char *loss, sy_tensor labels, sy_tensor p
         return api_invalid(c, &e);
     source = c->trace->graph.source;
     trace_source(c->trace, NULL, "loss");
-    out.node = loss_values(api_graph(c), &l, labels.node, &result, NODE_NONE);
+    out.node = loss_values(api_graph(c), &l, labels.node, &result, NODE_NONE, NODE_NONE);
     c->trace->graph.source = source;
     return out;
 }

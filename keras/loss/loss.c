@@ -159,9 +159,6 @@ int loss_check_masked(const struct loss *l, const struct shape *prediction, stru
 {
     const char *name = loss_name(l->kind);
 
-    if (l->with.reduction == REDUCTION_MEAN_WITH_WEIGHTS)
-        return err_set(e, "loss %s of masked steps: reduction mean_with_sample_weight is not "
-                       "supported there; use sum_over_batch_size or sum", name);
     if (is_over_batch(l->kind) || l->kind == LOSS_CTC)
         return err_set(e, "loss %s is not of steps, of which it could leave masked ones out", name);
     if (prediction->rank != 2 || row_dimension(l, 2) != 1)
@@ -297,29 +294,32 @@ static int sum_all(struct graph *g, int x)
 
 /*
  * Rows that do not count are 0. In a mean those that count stand for them: times all of them over
- * how many they are; a sum is of those that count, as Keras has it.
+ * how many they are, each as often as `share`, f32 [batch], says; a sum is of those that count, as
+ * Keras has it.
  */
-static int leave_out(struct graph *g, const struct loss *l, int rows, int counted, int there)
+static int leave_out(struct graph *g, const struct loss *l, int rows, int counted, int share)
 {
     int zeros = graph_splat(g, rows, 0.0);
     int counts = graph_compare(g, COMPARE_NE, counted, graph_splat(g, counted, 0.0));
-    int all = graph_splat(g, rows, 1.0), some, total, share;
+    int all = graph_splat(g, rows, 1.0), some, total, zero;
 
     rows = graph_select(g, counts, rows, zeros);
     if (loss_is_sum(l))
         return rows;
-    if (there != NODE_NONE)
-        all = loss_spread_first(g, there, rows);
+    if (share != NODE_NONE)
+        all = loss_spread_first(g, share, rows);
     some = sum_all(g, nn_multiply(g, counted, all));
-    some = graph_binary(g, HLO_MAXIMUM, some, graph_splat(g, some, 1.0));
     total = sum_all(g, all);
-    share = graph_binary(g, HLO_DIVIDE, total, some);
-    return nn_multiply(g, rows, nn_spread(g, share, rows));
+    total = graph_binary(g, HLO_DIVIDE, total, some);
+    zero = graph_splat(g, some, 0.0);
+    total = graph_select(g, graph_compare(g, COMPARE_EQ, some, zero), zero, total);
+    return nn_multiply(g, rows, nn_spread(g, total, rows));
 }
 
 int loss_values(struct graph *g, const struct loss *l, int labels,
-                const struct model_result *prediction, int there)
+                const struct model_result *prediction, int weights, int there)
 {
+    bool is_weighed = l->with.reduction == REDUCTION_MEAN_WITH_WEIGHTS && weights != NODE_NONE;
     int p = graph_convert(g, prediction->value, DTYPE_F32), counted, x, rank;
 
     if (is_over_batch(l->kind) || ignores_rows(l) || prediction->mask != NODE_NONE)
@@ -332,7 +332,8 @@ int loss_values(struct graph *g, const struct loss *l, int labels,
         return loss_overlap(g, l, graph_convert(g, labels, DTYPE_F32), p, there);
     x = loss_rows(g, l, labels, prediction, &counted);
     if (counted != NODE_NONE)
-        x = leave_out(g, l, x, counted, there);
+        x = leave_out(g, l, x, counted,
+                      is_weighed ? graph_convert(g, weights, DTYPE_F32) : there);
     rank = g->node[x].shape.rank;
     assert(rank >= 1);
     if (rank == 1)

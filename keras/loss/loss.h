@@ -45,10 +45,12 @@ int loss_check_masked(const struct loss *l, const struct shape *prediction, stru
 
 /*
  * f32 [batch]: of each sample the mean of its rows' losses, or their sum with reduction "sum".
- * `labels` has the batch in front; `there` f32 [batch], or NODE_NONE: samples of 0 only fill up.
+ * `labels` has the batch in front; `there` f32 [batch], or NODE_NONE: samples of 0 only fill up;
+ * `weights` likewise, or NODE_NONE for 1: only "mean_with_sample_weight" asks for them here, where
+ * rows do not count.
  */
 int loss_values(struct graph *g, const struct loss *l, int labels,
-                const struct model_result *prediction, int there);
+                const struct model_result *prediction, int weights, int there);
 /*
  * The loss of each row, [batch, ...]; *counted: f32 likewise, 1 where it counts, by ignore_class and
  * the prediction's mask, or NODE_NONE: all do. Not of losses over a batch.

@@ -160,7 +160,7 @@ static void do_loss(const char *text)
     p.value = input("p");
     w = input("w");
     p.mask = input("mask");
-    sum = loss_values(&t.graph, &l, y, &p, NODE_NONE);
+    sum = loss_values(&t.graph, &l, y, &p, w, NODE_NONE);
     sum = loss_sum(&t.graph, sum, loss_weights(&t.graph, &l, w, NODE_NONE));
     if (!loss_is_sum(&l))
         sum = nn_scale(&t.graph, sum, 1.0 / (double)find("p")->shape.dim[0]);

@@ -147,13 +147,12 @@ def check_loss(name):
     a["reduction"] = one_of("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight")
     if may_weigh and draw.random() < 0.5 and name not in ("Dice", "Tversky"):
         w = rows(p.shape[:1], 0, 2)
-    if name in ("Circle", "Dice", "Tversky", "CTC") or "ignore_class" in a and w is None:
+    if name in ("Circle", "Dice", "Tversky", "CTC"):
         a["reduction"] = one_of("sum_over_batch_size", "mean")
     loss = getattr(keras.losses, name)(**a)
     mask = mask_of(p)
     if mask is not None and (a.get("axis", -1) in (1, -2) or w is not None or
-                             name in ("Dice", "Tversky", "Circle", "CTC") or
-                             a["reduction"] == "mean_with_sample_weight"):
+                             name in ("Dice", "Tversky", "Circle", "CTC")):
         mask = None
 
     def value(x):

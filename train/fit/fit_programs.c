@@ -83,7 +83,7 @@ static int class_weights(struct graph *g, const struct fit_options *o, int label
 static int output_loss(struct graph *g, const struct fit_output *o, int labels,
                        const struct model_result *result, int weights, int there)
 {
-    int values = loss_values(g, &o->loss, labels, result, there);
+    int values = loss_values(g, &o->loss, labels, result, weights, there);
 
     return loss_sum(g, values, loss_weights(g, &o->loss, weights, there));
 }

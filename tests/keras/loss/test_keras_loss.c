@@ -143,7 +143,7 @@ TEST(each_is_its_formula_with_its_slope)
         y = labels_like(l.kind);
         for (int i = 0; i < ROWS; i++)
             want[i] = row_loss(l.kind, r.value[1] + i * CLASSES, r.value[0] + i * CLASSES);
-        value = loss_values(&r.g, &l, y, &p, NODE_NONE);
+        value = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
         grig_expect(grig_run(&r, value), want, ROWS, 2e-6);     /* of the 1e-7s */
         r.g.output_count = 0;
         grig_check_gradients(&r, value);
@@ -176,7 +176,7 @@ static void check_sparse(struct model_result p, const double *z, bool from_logit
     for (int i = 0; i < ROWS; i++)
         want[i] = log_sum(z + i * CLASSES) -
                   z[i * CLASSES + (int)r.value[r.g.node[y].parameter_index][i]];
-    value = loss_values(&r.g, &l, y, &p, NODE_NONE);
+    value = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
     grig_expect(grig_run(&r, value), want, ROWS, 1e-6);
     r.g.output_count = 0;
     grig_check_gradients(&r, value);
@@ -223,7 +223,7 @@ TEST(no_slope_flows_through_the_largest_logit)
     int values, sum, slope, before;
 
     l.with.from_logits = true;
-    values = loss_values(&r.g, &l, sparse_labels(), &p, NODE_NONE);
+    values = loss_values(&r.g, &l, sparse_labels(), &p, NODE_NONE, NODE_NONE);
     sum = loss_sum(&r.g, values, NODE_NONE);
     before = r.g.node_count;
     assert_int_equal(graph_grad(&r.g, sum, &p.value, 1, &slope, &e), 0);
@@ -243,7 +243,7 @@ TEST(categorical_cross_entropy_of_logits_with_smoothing)
     for (int i = 0; i < COUNT; i++)
         want[i / CLASSES] += (0.8 * r.value[1][i] + 0.2 / CLASSES) *
                              (log_sum(r.value[0] + i / CLASSES * CLASSES) - r.value[0][i]);
-    value = loss_values(&r.g, &l, y, &p, NODE_NONE);
+    value = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
     grig_expect(grig_run(&r, value), want, ROWS, 1e-12);
     r.g.output_count = 0;
     grig_check_gradients(&r, value);
@@ -262,7 +262,7 @@ TEST(binary_cross_entropy_of_logits_with_smoothing)
 
         want[i / CLASSES] -= (t * log(s) + (1 - t) * log(1 - s)) / CLASSES;
     }
-    value = loss_values(&r.g, &l, y, &p, NODE_NONE);
+    value = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
     grig_expect(grig_run(&r, value), want, ROWS, 1e-10);
     r.g.output_count = 0;
     grig_check_gradients(&r, value);
@@ -274,7 +274,7 @@ TEST(probabilities_of_zero_and_one_give_finite_losses)
     int z = grig_parameter(&r, DTYPE_F32, DIMS(1, 2), RIG_VALUES(0, 1));
     int y = grig_parameter(&r, DTYPE_F32, DIMS(1, 2), RIG_VALUES(1, 0));
     struct model_result p = result_of(z);
-    const double *is = grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE));
+    const double *is = grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE));
 
     assert_true(fabs(is[0] + log(1e-7)) < 1e-8);
 }
@@ -294,7 +294,7 @@ TEST(a_sequence_s_loss_is_the_mean_of_its_positions)
     for (int i = 0; i < 6; i++)
         want[i / 3] += (log_sum(r.value[0] + i * CLASSES) -
                         r.value[0][i * CLASSES + (int)r.value[1][i]]) / 3;
-    is = grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE));
+    is = grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE));
     grig_expect(is, want, 2, 1e-12);
 }
 
@@ -305,7 +305,7 @@ TEST(labels_may_have_a_last_dimension_of_one)
     int y = grig_parameter(&r, DTYPE_S32, DIMS(ROWS, 1), RIG_VALUES(0, 3, 2, 1, 0, 3));
 
     l.with.from_logits = true;
-    y = loss_values(&r.g, &l, y, &p, NODE_NONE);
+    y = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
     assert_int_equal(r.g.node[y].shape.rank, 1);
 }
 
@@ -337,7 +337,7 @@ TEST(an_overlap_is_that_of_all_samples_that_are_there)
             want[i] = 1 - (kind == LOSS_DICE
                                ? 2 * both / (ps + ys + 1e-7)
                                : both / (both + 0.5 * (ys - both) + 0.3 * (ps - both) + 1e-7));
-        value = loss_values(&r.g, &l, y, &p, mask);
+        value = loss_values(&r.g, &l, y, &p, NODE_NONE, mask);
         grig_expect(grig_run(&r, value), want, ROWS, 1e-9);
         r.g.output_count = 0;
         grig_check_gradients(&r, value);
@@ -380,7 +380,7 @@ TEST(circle_is_pair_by_pair)
 
     l.with.gamma = 8;
     circle(r.value[0], r.value[1], ROWS, want);
-    value = loss_values(&r.g, &l, y, &p, NODE_NONE);
+    value = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
     grig_expect(grig_run(&r, value), want, ROWS, 1e-9);
     r.g.output_count = 0;
     grig_check_gradients(&r, value);
@@ -423,7 +423,7 @@ TEST(ctc_sums_over_all_ways_to_say_labels)
                                                                  0));
     static const int label[3][2] = {{1, 2}, {2, 2}, {1, 0}};
     double want[3];
-    int value = loss_values(&r.g, &l, y, &p, NODE_NONE);
+    int value = loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE);
 
     for (int i = 0; i < 3; i++)
         want[i] = all_ways(r.value[0] + i * 12, label[i], i < 2 ? 2 : 1, 4, 3);
@@ -445,7 +445,31 @@ TEST(rows_of_an_ignored_class_leave_the_mean_to_the_others)
         if (r.value[1][i] != 3)
             want[i] = ROWS / 4.0 * (log_sum(r.value[0] + i * CLASSES) -
                                     r.value[0][i * CLASSES + (int)r.value[1][i]]);
-    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE)), want, ROWS, 1e-9);
+    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE)), want, ROWS, 1e-9);
+}
+
+TEST(the_mean_by_weights_is_of_rows_that_count)
+{
+    struct loss l = loss_standard(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY);
+    struct model_result p = result_of(predictions(-2, 2));
+    int y = sparse_labels(), w = grig_random(&r, DTYPE_F32, DIMS(ROWS), 1, 0.1, 2), values;
+    double want = 0, sum = 0;
+
+    l.with.from_logits = true;
+    l.with.ignore_class = 3;
+    l.with.reduction = REDUCTION_MEAN_WITH_WEIGHTS;
+    for (int i = 0; i < ROWS; i++) {
+        const double *row = r.value[0] + i * CLASSES;
+
+        if (r.value[1][i] == 3)
+            continue;
+        want += r.value[2][i] * (log_sum(row) - row[(int)r.value[1][i]]);
+        sum += r.value[2][i];
+    }
+    want *= ROWS / sum;
+    values = loss_values(&r.g, &l, y, &p, w, NODE_NONE);
+    grig_expect(grig_run(&r, loss_sum(&r.g, values, loss_weights(&r.g, &l, w, NODE_NONE))),
+                &want, 1, 1e-6);
 }
 
 /* of 2 x 3 steps the mask has 4, of which one is of the ignored class */
@@ -465,7 +489,7 @@ static void check_masked(bool is_sum, double share)
         if (on[i] != 0 && r.value[1][i] != 3)
             want[i / 3] += share * (log_sum(r.value[0] + i * CLASSES) -
                                     r.value[0][i * CLASSES + (int)r.value[1][i]]);
-    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE)), want, 2, 1e-9);
+    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE)), want, 2, 1e-9);
 }
 
 TEST(masked_steps_leave_the_mean_to_the_others)
@@ -514,7 +538,7 @@ TEST(classes_may_lie_along_another_axis)
             want[b] += (log_sum(column) - column[b + k]) / 3;
         }
     y = grig_parameter(&r, DTYPE_F32, DIMS(2, CLASSES, 3), hot);
-    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE)), want, 2, 1e-9);
+    grig_expect(grig_run(&r, loss_values(&r.g, &l, y, &p, NODE_NONE, NODE_NONE)), want, 2, 1e-9);
 }
 
 TEST(reductions_sum_and_weigh)
@@ -527,7 +551,8 @@ TEST(reductions_sum_and_weigh)
 
     l.with.reduction = REDUCTION_SUM;
     assert_true(loss_is_sum(&l));
-    grig_expect(grig_run(&r, loss_values(&r.g, &l, graph_constant(&r.g, s, 0), &p, NODE_NONE)),
+    x = graph_constant(&r.g, s, 0);
+    grig_expect(grig_run(&r, loss_values(&r.g, &l, x, &p, NODE_NONE, NODE_NONE)),
                 RIG_VALUES(5, 25), 2, 1e-12);
     l.with.reduction = REDUCTION_MEAN_WITH_WEIGHTS;
     grig_expect(grig_run(&r, loss_weights(&r.g, &l, weights, NODE_NONE)), RIG_VALUES(0.5, 1.5), 2,
@@ -559,7 +584,7 @@ TEST(all_run_on_the_core)
         l.with.from_logits = true;
         if (kind == LOSS_CTC)           /* of sequences */
             continue;
-        value = loss_values(&r.g, &l, wanted.rank == 1 ? sparse : like, &p, NODE_NONE);
+        value = loss_values(&r.g, &l, wanted.rank == 1 ? sparse : like, &p, NODE_NONE, NODE_NONE);
         graph_output(&r.g, value, loss_name(l.kind), -1);
     }
     module_rig_check(&rig, &r.g, 5);
@@ -628,6 +653,7 @@ int main(void)
         UNIT(an_overlap_is_that_of_all_samples_that_are_there), UNIT(circle_is_pair_by_pair),
         UNIT(ctc_sums_over_all_ways_to_say_labels),
         UNIT(rows_of_an_ignored_class_leave_the_mean_to_the_others),
+        UNIT(the_mean_by_weights_is_of_rows_that_count),
         UNIT(masked_steps_leave_the_mean_to_the_others),
         UNIT(a_sum_is_of_steps_that_are_not_masked),
         UNIT(losses_that_cannot_leave_steps_out_are_refused),

@@ -236,7 +236,8 @@ static void check_file_on_core(const char *path, double tolerance)
     y.dim[0] = 2;
     labels = trace_input(&t, "y", &y);
     model_forward(&t, &k.m, &input, &k.result, NULL);
-    loss = loss_sum(&t.graph, loss_values(&t.graph, &l, labels, &k.result, NODE_NONE), NODE_NONE);
+    loss = loss_values(&t.graph, &l, labels, &k.result, NODE_NONE, NODE_NONE);
+    loss = loss_sum(&t.graph, loss, NODE_NONE);
     loss = nn_scale(&t.graph, loss, 0.5);
     for (int i = 0; i < k.set.count; i++)
         wrt[i] = t.graph.parameter[t.variable[i].parameter];
