@@ -18,19 +18,50 @@ static void of_broadcast(const struct call *c, int64_t *dim)
         dim[hlo_detail(c->i)->dims.item[d]] = c->operand[0]->dim[d];
 }
 
-/* The bounded dimension takes what is left of the operand's elements. */
-static void of_reshape(const struct call *c, const struct hlo_type *t, int64_t *dim)
+/* the first bounded dimension of those takes what the others leave of so many elements */
+static void open_takes(const struct hlo_type *t, int first, int end, int64_t count, int64_t *dim)
 {
-    int64_t count = value_count(c->operand[0]), others = 1;
+    int64_t others = 1;
     int open = -1;
 
-    for (int d = 0; d < t->rank; d++)
+    for (int d = first; d < end; d++)
         if (t->is_bounded && t->is_bounded[d] && open < 0)
             open = d;
         else
             others *= dim[d];
     if (open >= 0 && others)
         dim[open] = count / others;
+}
+
+/*
+ * Dimensions of both sides in groups that have as many elements on their bounds: several bounded
+ * ones would else be taken for each other.
+ */
+static void of_reshape(const struct call *c, const struct hlo_type *t, int64_t *dim)
+{
+    const struct hlo_type *from = c->f->c->instruction[c->i->operand[0]].type;
+    int i = 0, j = 0;
+
+    if (hlo_type_elements(from) != hlo_type_elements(t)) {
+        open_takes(t, 0, t->rank, value_count(c->operand[0]), dim);
+        return;
+    }
+    while (j < t->rank) {
+        int64_t left = 1, right = t->dim[j], count = 1;
+        int first = j++;
+
+        while (i < from->rank && (left != right || from->dim[i] == 1)) {
+            if (left > right && j < t->rank)
+                right *= t->dim[j++];
+            else {
+                left *= from->dim[i];
+                count *= c->operand[0]->dim[i++];
+            }
+        }
+        while (j < t->rank && (left != right || i == from->rank))
+            right *= t->dim[j++];
+        open_takes(t, first, j, count, dim);
+    }
 }
 
 static void of_transpose(const struct call *c, int64_t *dim)

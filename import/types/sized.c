@@ -108,7 +108,7 @@ static int copy_structure(struct expand_site *s)
     struct hlo_instruction i = *s->from;
 
     i.type = HLO_TYPE(sized_type(s->b->module->arena, i.type));
-    return hlo_copy_instruction(s->b, &i, s->operand);
+    return hlo_copy_instruction(s->b, &i, sized_operands(s));
 }
 
 static int set_size(struct expand_site *s)
@@ -186,8 +186,8 @@ static bool is_elementwise(const struct hlo_instruction *i)
            && i->operand_count > 0 && i->operand_count <= 3;
 }
 
-static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
-                 const int *operand)
+static int made_of(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
+                   const int *operand)
 {
     struct expand_site s = {.b = b, .from = from, .operand = operand, .old = r->old, .err = r->err};
     const struct hlo_computation *c = &r->old->computation[b->computation];
@@ -209,6 +209,20 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     return made;
 }
 
+static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
+                 const int *operand)
+{
+    const struct hlo_computation *c = &r->old->computation[b->computation];
+    const struct hlo_type *const *wanted = r->user;
+    int made = made_of(r, b, from, operand);
+
+    if (from != &c->instruction[c->root] || made == EXPAND_FAILED)
+        return made;
+    if (made == EXPAND_KEEP)
+        made = hlo_copy_instruction(b, from, operand);
+    return sized_result(b, made, from->type, wanted[b->computation]);
+}
+
 static const struct hlo_type *mapped_list(struct arena *a, const struct hlo_type *t, int count)
 {
     struct hlo_type *mapped = arena_array(a, (size_t)count + 1, sizeof(*mapped));
@@ -221,7 +235,7 @@ static const struct hlo_type *mapped_list(struct arena *a, const struct hlo_type
 int sized_rewrite(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                   struct err *e)
 {
-    struct hlo_rewrite r = {.visit = visit};
+    struct hlo_rewrite r = {.visit = visit, .user = sized_wanted(old, a)};
 
     if (hlo_rewrite_module(old, made, a, &r, e))
         return -1;

@@ -30,6 +30,14 @@ int sized_size(struct hlo_builder *b, const struct sized *v, int dim);
 /* `value` (a scalar of x's type) beyond the sizes, in these dimensions or, mask NULL, in all */
 int sized_fill(struct hlo_builder *b, const struct sized *v, int value, const bool *mask);
 
+/* by computation: the type that its callers have its result in, NULL where nobody calls it */
+const struct hlo_type **sized_wanted(const struct hlo_module *m, struct arena *a);
+/* x of type `have`, the result of a computation that is wanted in that type (may be NULL) */
+int sized_result(struct hlo_builder *b, int x, const struct hlo_type *have,
+                 const struct hlo_type *want);
+/* the operands of a call, conditional or loop as the computations that take them have them */
+const int *sized_operands(struct expand_site *s);
+
 /* operations by kind; each returns as expand_function does */
 int sized_move(struct expand_site *s);
 int sized_reshape(struct expand_site *s);

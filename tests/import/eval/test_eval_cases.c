@@ -268,6 +268,14 @@ static const struct eval_case cases[] = {
       "x = f32[4] constant({1, 2, 3, 4}) n = s32[] constant(2) "
       "y = f32[<=4] set-dimension-size(x, n), dimensions={0} i = f32[] constant(0) "
       "ROOT z = f32[] reduce(y, i), dimensions={0}, to_apply=add", 1, { 3 }, 0 },
+    { "two bounded dimensions keep their sizes in a reshape", NULL,
+      "x = f32[1,4,5] constant({{{1,2,3,4,5},{6,7,8,9,10},{11,12,13,14,15},{16,17,18,19,20}}}) "
+      "n = s32[] constant(2) m = s32[] constant(3) "
+      "u = f32[1,<=4,5] set-dimension-size(x, n), dimensions={1} "
+      "v = f32[1,<=4,<=5] set-dimension-size(u, m), dimensions={2} "
+      "w = f32[<=4,1,<=5] reshape(v) a = s32[] get-dimension-size(w), dimensions={0} "
+      "b = s32[] get-dimension-size(w), dimensions={2} "
+      "ra = s32[1] reshape(a) rb = s32[1] reshape(b) ROOT z = s32[2] concatenate(ra, rb), dimensions={0}", 2, { 2, 3 }, 0 },
 };
 
 /* all elements of a result as numbers, complex ones as two */

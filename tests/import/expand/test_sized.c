@@ -92,6 +92,27 @@ TEST(samples_of_a_convolution)
           " ROOT y = f32[<=6,8,8,4] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n}\n");
 }
 
+/* one branch bounds one dimension, the other another; a call gives its body what is whole */
+TEST(branches_leave_what_the_conditional_bounds)
+{
+    check("HloModule m\ntall { x = (f32[4,6], s32[]) parameter(0)\n a = f32[4,6] get-tuple-element(x), index=0\n"
+          " n = s32[] get-tuple-element(x), index=1\n"
+          " b = f32[<=4,6] set-dimension-size(a, n), dimensions={0}\n ROOT o = (f32[<=4,6]) tuple(b)\n}\n"
+          "wide { x = (f32[4,6], s32[]) parameter(0)\n a = f32[4,6] get-tuple-element(x), index=0\n"
+          " n = s32[] get-tuple-element(x), index=1\n c = f32[4,6] negate(a)\n"
+          " b = f32[4,<=6] set-dimension-size(c, n), dimensions={1}\n ROOT o = (f32[4,<=6]) tuple(b)\n}\n"
+          "twice { x = f32[<=4,<=6] parameter(0)\n ROOT y = f32[<=4,<=6] add(x, x)\n}\n"
+          "ENTRY e {\n a = f32[4,6] parameter(0)\n p = s32[] parameter(1)\n z = s32[] constant(0)\n"
+          " g = pred[] compare(p, z), direction=GT\n n = s32[] constant(3)\n"
+          " t = (f32[4,6], s32[]) tuple(a, n)\n"
+          " c = (f32[<=4,<=6]) conditional(g, t, t), true_computation=tall, false_computation=wide\n"
+          " y = f32[<=4,<=6] get-tuple-element(c), index=0\n"
+          " i = s32[] get-dimension-size(y), dimensions={0}\n j = s32[] get-dimension-size(y), dimensions={1}\n"
+          " r = f32[4,<=6] set-dimension-size(a, n), dimensions={1}\n"
+          " w = f32[<=4,<=6] call(r), to_apply=twice\n"
+          " ROOT o = (f32[<=4,<=6], s32[], s32[], f32[<=4,<=6]) tuple(y, i, j, w)\n}\n");
+}
+
 TEST(arrays_without_bounds_are_refused)
 {
     expand_rig_refused("HloModule m\nENTRY e {\n x = f32[?,8] parameter(0)\n ROOT y = f32[?,8] negate(x)\n}\n",
@@ -113,6 +134,7 @@ int main(void)
         cmocka_unit_test(gathers_and_scatters), cmocka_unit_test(sorts_leave_the_end_behind),
         cmocka_unit_test(forms_that_leave_an_operation_behind_keep_the_size),
         cmocka_unit_test(samples_of_a_convolution),
+        cmocka_unit_test(branches_leave_what_the_conditional_bounds),
         cmocka_unit_test(arrays_without_bounds_are_refused),
         cmocka_unit_test(sizes_of_a_dynamic_reshape_that_are_no_scalars_are_refused),
     };
