@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_inside.h"
 #include "stack/kernels/dot/kernel_dot_epilogue.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 #include "stack/kernels/pipeline/vector_rows.h"
@@ -120,12 +121,20 @@ static int put_fused(struct dot_grid *g, struct dot_block *b, int pred, struct v
     if (!p)
         return 0;
     p->pipeline = g->pipeline;
+    p->sink = NULL;
     p->array[b->fused->own].own_row = b == &g->result_block
                                           ? g->step.sum_row
                                           : pipeline_scratch_row(&g->pipeline) + b->row;
     for (int i = 0; i < p->array_count; i++)
         if (p->array[i].window >= 0)
             p->array[i].window += b->first_window;
+    if (b == &g->rhs_block && g->is_inside) {
+        p->sink = dot_inside_sink(g, a);
+        if (!loop_has_scalars_together(p)) {
+            p->sink = NULL;
+            g->is_inside = false;
+        }
+    }
     vcode_init(&alone, a);
     alone.note = c->note;
     alone.memo = c->memo;
@@ -304,6 +313,8 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
         || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
                    &g->step.rhs, e))
         return -1;
+    if (g->is_inside)
+        return 0;
     if (!g->result_block.fused)
         unpack_columns(g, c);
     set_strides(g);

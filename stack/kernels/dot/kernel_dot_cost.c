@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "stack/kernels/dot/kernel_dot_grid.h"
+#include "stack/kernels/dot/kernel_dot_inside.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 
 #define TILE 128
@@ -189,8 +190,9 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
 {
     const struct dot_problem *p = g->p;
     int64_t steps = dot_grid_steps(g), exposed;
-    int64_t step = dot_step_cycles(&g->step) + (steps > 1 ? STEP_CYCLES : 0)
-                   + prepare_cycles(g) / steps;
+    int64_t step = (g->is_inside ? dot_inside_cycles(g)
+                                 : dot_step_cycles(&g->step) + prepare_cycles(g) / steps)
+                   + (steps > 1 ? STEP_CYCLES : 0);
     double per_byte;
 
     *out = (struct kernel_cost){.steps = steps, .is_idle = g->pipeline.is_idle};

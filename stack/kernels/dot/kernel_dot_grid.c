@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
 #include "stack/kernels/dot/kernel_dot_fused.h"
+#include "stack/kernels/dot/kernel_dot_inside.h"
 #include "stack/kernels/pipeline/vector_rows.h"
 
 #define TILE 128
@@ -506,6 +507,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     place_columns(g);
     if (t->size[DOT_PARTS])
         dot_grid_begin_early(g);
+    g->is_inside = dot_goes_inside(g);
     if (overlaps_in_place(&g->pipeline))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))

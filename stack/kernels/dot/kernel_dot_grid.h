@@ -46,6 +46,7 @@ struct dot_grid {
     int64_t columns_row[DOT_ARRAYS_MAX];        /* of the scratch, of unpacked vectors; or -1 */
     struct dot_block lhs_block, rhs_block, result_block;        /* windows are -1 then */
     int is_tail;                        /* predicate: the end of a contraction that is cut */
+    bool is_inside;                     /* passes are in the loop that makes the right operand */
     bool transposes_first;              /* all of a left operand, none beside passes */
     struct dot_step step;               /* what does not depend on registers */
 };

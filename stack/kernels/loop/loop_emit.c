@@ -291,6 +291,129 @@ static struct loop_nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_
     return n;
 }
 
+/* ----- phases together */
+
+static const uint32_t rows_mask = 1u << AXIS_ROWS;
+
+static bool is_together(const struct loop_plan *p, uint32_t mask)
+{
+    return (mask | rows_mask) == p->full_mask;
+}
+
+static bool has_phase(const struct loop_plan *p, uint32_t mask, int level)
+{
+    const struct loop_nest n = {.p = (struct loop_plan *)p, .mask = mask, .level = level};
+
+    return has_roots(&n);
+}
+
+/*
+ * Sums over rows that stay in registers, and are spread over the rows again: what is made before
+ * and behind them is one nest, whose block makes all phases, so that phases of several blocks
+ * overlap. What lives on fewer axes has come before.
+ */
+bool loop_goes_together(const struct loop_plan *p)
+{
+    bool comes_back = false;
+
+    if (!sums_columns(p) || p->has_lifted)
+        return false;
+    for (int level = 0; level < p->level_count; level++)
+        for (uint32_t mask = 0; mask <= p->full_mask; mask++) {
+            if (level && !is_together(p, mask) && has_phase(p, mask, level))
+                return false;
+            comes_back |= level && mask == p->full_mask && has_phase(p, mask, level);
+        }
+    return comes_back && p->level_count * 2 <= NEST_PART_MAX;
+}
+
+static void begin_part(struct loop_nest *n, const struct loop_nest_part *part)
+{
+    n->mask = part->mask;
+    n->level = part->level;
+    n->fused.parts = loop_parts(n->p, n->mask);
+    find_leaves(n);
+}
+
+static void list_parts(struct loop_nest *n)
+{
+    const struct loop_plan *p = n->p;
+    const uint32_t mask[] = {p->full_mask & ~rows_mask, p->full_mask};
+
+    for (int level = 0; level < p->level_count; level++)
+        for (int i = 0; i < 2; i++)
+            if (has_phase(p, mask[i], level))
+                n->part[n->part_count++] = (struct loop_nest_part){mask[i], level};
+}
+
+static void choose_unroll_together(struct loop_nest *n)
+{
+    int64_t room = OPS_PER_BLOCK / loop_unit_ops(n->p);
+
+    n->unroll[AXIS_ROWS] = n->p->axis[AXIS_ROWS].box;
+    room /= n->unroll[AXIS_ROWS];
+    for (int k = 1; k < n->axis_count; k++) {
+        int a = n->axis_order[k];
+
+        n->unroll[a] = best_part(n->p->axis[a].box, room < 1 ? 1 : room);
+        room /= n->unroll[a];
+        if (n->unroll[a] < n->p->axis[a].box) {
+            n->loop_mask |= 1u << a;
+            room = 1;
+        }
+    }
+}
+
+static struct loop_nest *make_nest_together(struct loop_plan *p, struct vcode *c, struct err *e)
+{
+    struct loop_nest *n = arena_alloc(p->arena, sizeof(*n));
+
+    n->p = p;
+    n->code = c;
+    n->mask = p->full_mask;
+    n->e = e;
+    fused_init(&n->fused, c, p->job->chip, &p->body, p->parts, p->arena);
+    n->fused.leaf = loop_leaf;
+    n->fused.user = n;
+    n->axis_order[n->axis_count++] = AXIS_ROWS;
+    for (int a = AXIS_ROWS + 1; a < p->axis_count; a++)
+        n->axis_order[n->axis_count++] = a;
+    n->axis_order[n->axis_count++] = AXIS_LANES;
+    choose_unroll_together(n);
+    n->begin_part = begin_part;
+    list_parts(n);
+    for (int i = 0; i < p->body.node_count; i++)
+        p->is_finished[i] = false;
+    return n;
+}
+
+bool loop_has_scalars_together(struct loop_plan *p)
+{
+    struct err e;
+    struct loop_nest *n = make_nest_together(p, NULL, &e);
+    struct vcode c;
+    int status;
+
+    vcode_init(&c, p->arena);
+    status = loop_nest_collect(n, &c, emit_unit);
+    vcode_fini(&c);
+    return !status && !n->has_failed;
+}
+
+static void flush_together(struct loop_nest *n)
+{
+    const struct loop_nest_part *last = &n->part[n->part_count - 1];
+
+    flush(n);
+    if (n->p->sink && n->mask == last->mask && n->level == last->level)
+        n->p->sink->end(n->p->sink->user, n);
+}
+
+static int emit_together(struct loop_plan *p, struct vcode *c, struct err *e)
+{
+    return loop_nest_run(make_nest_together(p, c, e), emit_unit, flush_together);
+}
+
 static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
                       struct err *e)
 {
@@ -395,6 +518,42 @@ static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct e
     return status;
 }
 
+/* of a unit of all axes: slots are shared by all phases */
+static int measure_together(struct loop_plan *p, struct err *e)
+{
+    struct loop_nest *n = make_nest_together(p, NULL, e);
+    const int part_count = n->part_count, rows = (int)p->axis[AXIS_ROWS].box;
+    struct fused_cost sum = {0}, k;
+    struct vcode c;
+    int status = 0, whole_count = -1;
+
+    n->part_count = 1;
+    for (int i = 0; i < part_count && !status; i++) {
+        int times = n->part[i].mask == p->full_mask ? rows : 1;
+
+        whole_count += times > 1;
+
+        n->part[0] = n->part[i];
+        vcode_init(&c, p->arena);
+        status = loop_nest_collect(n, &c, emit_unit);
+        fused_count(&c, &k);
+        vcode_fini(&c);
+        sum = (struct fused_cost){sum.valu + times * k.valu, sum.eup + times * k.eup,
+                                  sum.load + times * k.load, sum.store + times * k.store,
+                                  sum.push + times * k.push, sum.pop + times * k.pop};
+    }
+    for (int i = 0; i < p->body.node_count; i++)        /* units but the first are added */
+        if (loop_reduced_axes(p, i))
+            sum.valu += rows * p->parts;
+    p->phase[p->phase_count++] = (struct loop_phase){
+        .mask = p->full_mask, .cycles = slots_cycles(p->job->chip, &sum) / rows,
+        .block_units = rows * n->p->axis[n->axis_order[1]].box,
+        .block_latency = (int)(whole_count * slots_cycles(p->job->chip, &sum))
+                         + part_count * (int)(p->job->chip->eup_latency_cycles
+                                              + p->job->chip->vmem_store_to_load_cycles)};
+    return status;
+}
+
 static int count_bits(uint32_t x)
 {
     int n = 0;
@@ -406,13 +565,15 @@ static int count_bits(uint32_t x)
 
 static int each_phase(struct loop_plan *p, struct vcode *c, struct err *e)
 {
+    bool together = loop_goes_together(p) && loop_has_scalars_together(p);
+
     for (int level = 0; level < p->level_count; level++)
         for (int bits = 0; bits <= p->axis_count; bits++)
             for (uint32_t mask = 0; mask <= p->full_mask; mask++)
-                if (count_bits(mask) == bits
+                if (count_bits(mask) == bits && !(together && is_together(p, mask))
                     && (c ? emit_phase(p, c, mask, level, e) : measure_phase(p, mask, level, e)))
                     return -1;
-    return 0;
+    return !together ? 0 : c ? emit_together(p, c, e) : measure_together(p, e);
 }
 
 int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e)

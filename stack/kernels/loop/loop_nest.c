@@ -257,14 +257,9 @@ void loop_nest_store(struct loop_nest *n, struct loop_sval row, int sublane_mask
 
 /* ----- loops */
 
-static int run_block(struct loop_nest *n, int (*unit)(struct loop_nest *n),
-                     void (*block_end)(struct loop_nest *n))
+/* the units of the block, one after the other: of the axes that the phase has */
+static int run_units(struct loop_nest *n, int (*unit)(struct loop_nest *n))
 {
-    size_t first = n->code->block[n->code->block_count - 1].op_count;
-
-    memset(n->unit, 0, sizeof(n->unit));
-    n->cache_count = n->chunk_count = 0;
-    n->lane_mask = n->diagonal = n->sequence = n->lane_index = n->row_index = -1;
     for (;;) {
         int k = 0;
 
@@ -275,14 +270,32 @@ static int run_block(struct loop_nest *n, int (*unit)(struct loop_nest *n),
         for (; k < n->axis_count; k++) {
             int a = n->axis_order[k];
 
-            if (++n->unit[a] < n->now[a])
+            if (n->mask >> a & 1 && ++n->unit[a] < n->now[a])
                 break;
             n->unit[a] = 0;
         }
         if (k == n->axis_count)
-            break;
+            return 0;
     }
-    block_end(n);
+}
+
+static int run_block(struct loop_nest *n, int (*unit)(struct loop_nest *n),
+                     void (*block_end)(struct loop_nest *n))
+{
+    size_t first = n->code->block[n->code->block_count - 1].op_count;
+
+    memset(n->unit, 0, sizeof(n->unit));
+    n->cache_count = n->chunk_count = 0;
+    n->lane_mask = n->diagonal = n->sequence = n->lane_index = n->row_index = -1;
+    for (int k = 0; k < n->part_count || k == 0; k++) {
+        if (n->part_count) {
+            n->cache_count = 0;         /* registers are fewer than what a phase loads */
+            n->begin_part(n, &n->part[k]);
+        }
+        if (run_units(n, unit))
+            return -1;
+        block_end(n);
+    }
     if (n->is_plain)
         vcode_stagger(n->code, first, n->p->job->chip);
     return 0;

@@ -15,6 +15,7 @@
 #define NEST_CHUNK_MAX 8
 #define NEST_CHUNK_KEPT 1000            /* + node, in the place of an array */
 #define NEST_COLUMN_MAX 8
+#define NEST_PART_MAX 16
 
 struct loop_nest_track {
     int base, axis, sreg;               /* base register of addresses; axis of indices, or -1 */
@@ -74,6 +75,10 @@ struct loop_nest {
     int diagonal;                       /* of the block: lane - sublane; -1: not made */
     int column_place[FUSED_PARTS_MAX];  /* of the unit: where its columns go in a row; -1: not made */
     int next_xlu;
+    /* phases that each block makes one after the other; 0: the one of mask and level */
+    struct loop_nest_part { uint32_t mask; int level; } part[NEST_PART_MAX];
+    int part_count;
+    void (*begin_part)(struct loop_nest *n, const struct loop_nest_part *part);
     struct err *e;
     bool has_failed;
 };

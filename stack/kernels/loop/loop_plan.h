@@ -48,6 +48,15 @@ struct loop_array {
     int64_t own_row;                    /* from here on */
 };
 
+struct loop_nest;
+
+/* takes the tiles of a result where phases go together (loop_emit.c), in place of their stores */
+struct loop_sink {
+    void *user;
+    void (*take)(void *user, struct loop_nest *n, int tile);   /* of the unit in hand */
+    void (*end)(void *user, struct loop_nest *n);       /* behind the units of a block */
+};
+
 struct loop_plan {
     const struct kernel_job *job;
     struct arena *arena;
@@ -74,6 +83,7 @@ struct loop_plan {
     struct loop_array array[LOOP_ARRAY_MAX];    /* what is read of operands, then results */
     int array_count, operand_count;     /* of those two lists together, of the first */
     bool may_part;                      /* the last group of rows may be a part by itself */
+    const struct loop_sink *sink;       /* or NULL: results are stored */
     bool is_alone;                      /* a kernel by itself, not a part of another's step */
     int scalar_count;                   /* operands in scalar memory */
     int part_count;                     /* 2: it is */
@@ -178,6 +188,10 @@ int64_t loop_kept_rows(const struct loop_plan *p, uint32_t mask);
 /* code of one step: loop_emit.c */
 int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e);
 void loop_emit_last(struct loop_plan *p, struct vcode *c);
+/* phases are one nest of loops: sums over rows that stay in registers, and what is made of them */
+bool loop_goes_together(const struct loop_plan *p);
+/* whether scalar registers suffice for that; behind pipeline_begin */
+bool loop_has_scalars_together(struct loop_plan *p);
 /* fills in the phases, by code of a unit; boxes must be set */
 int loop_measure(struct loop_plan *p, struct err *e);
 /* operations of a unit, about */

@@ -45,12 +45,16 @@ static void store_tiles(struct loop_nest *n, int array, int node)
 
     for (int t = 0; t < ratio - missing; t++) {
         struct fused_value v = {.is_mask = n->fused.value[node].is_mask};
+        int tile;
 
         for (int i = 0; i < per_tile; i++)
             v.part[i] = n->fused.value[node].part[t * per_tile + i];
-        loop_nest_store(n, (struct loop_sval){row.sreg, row.add + t * a->part_rows}, 0xff,
-                        loop_region(p, array),
-                        fused_pack(n->code, p->job->chip, a->array->shape.dtype, &v));
+        tile = fused_pack(n->code, p->job->chip, a->array->shape.dtype, &v);
+        if (p->sink && n->part_count)
+            p->sink->take(p->sink->user, n, tile);
+        else
+            loop_nest_store(n, (struct loop_sval){row.sreg, row.add + t * a->part_rows}, 0xff,
+                            loop_region(p, array), tile);
     }
 }
 

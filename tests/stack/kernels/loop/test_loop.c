@@ -536,6 +536,23 @@ static int column_sums_of(struct graph *g, struct shape s)
     return graph_reduce(g, REDUCE_ADD, graph_parameter(g, s, "x"), 1);
 }
 
+/* over the rows of matrices, whose lanes are other vectors; `type`: of the result */
+static int softmax_of_rows(struct graph *g, struct shape s, enum graph_dtype type)
+{
+    int dims[] = {0, 2};
+    int x = graph_parameter(g, s, "x"), m = graph_reduce(g, REDUCE_MAX, x, 1u << 1), e, sum;
+
+    x = graph_binary(g, HLO_SUBTRACT, x, graph_broadcast(g, m, s, dims));
+    e = graph_unary(g, HLO_EXP, x);
+    sum = graph_reduce(g, REDUCE_ADD, e, 1u << 1);
+    return graph_convert(g, graph_binary(g, HLO_DIVIDE, e, graph_broadcast(g, sum, s, dims)), type);
+}
+
+static int softmax_of_columns(struct graph *g, struct shape s)
+{
+    return softmax_of_rows(g, s, DTYPE_BF16);
+}
+
 /* x + 1 where x lies; NULL: the cheapest boxes; `may`: those asked for update nothing twice */
 static void check_update(const struct tiling *t, int rank, const int64_t *dim, bool in_vmem,
                          int64_t vmem_rows, bool may)
@@ -631,6 +648,34 @@ TEST(cycles_are_told_within_an_eighth_and_memory_streams)
     check_cycles("v6e", logistic_of, heads, true, 0, 4 * 24 * 41 * 3);
 }
 
+/* maximum, powers, sums and quotients of several heads overlap: slots are full, or nearly */
+TEST(phases_of_a_softmax_over_rows_overlap)
+{
+    struct shape heads = shape_of(DTYPE_F32, 3, (int64_t[]){32, 328, 128});
+
+    /* 6.5 slots of a register, of four in a bundle, and the ends; phases apart take 2.2 cycles */
+    check_cycles("v6e", softmax_of_columns, heads, true, 0, 32 * 41 * 21 / 10);
+    for (int i = 0; i < 12; i++) {
+        static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
+        struct kernel_rig r = {.chip = chips[i % 4], .values = RIG_UNIFORM, .ulp = 64,
+                               .operands_in_vmem = i % 3 == 0};
+        struct rng random;
+        struct body b;
+        struct graph *g = open_body(&b, "softmax");
+        int64_t size[3];
+
+        rng_init(&random, (uint64_t)(4100 + i));
+        size[0] = 1 + (int64_t)rng_below(&random, 9);
+        size[1] = 9 + (int64_t)rng_below(&random, 330);
+        size[2] = 1 + (int64_t)rng_below(&random, 300);
+        print_message("%s: %lldx%lldx%lld\n", r.chip, (long long)size[0], (long long)size[1],
+                      (long long)size[2]);
+        graph_output(g, softmax_of_rows(g, shape_of(DTYPE_F32, 3, size), i % 2 ? DTYPE_F32 : DTYPE_BF16),
+                     "out", -1);
+        check(&r, &b, (uint64_t)(31 + i));
+    }
+}
+
 /*
  * y = x + column + row number, also narrow: groups have as many rows as a tile of the narrow type,
  * and the last one has too few tiles of x and y.
@@ -717,6 +762,7 @@ int main(void)
         cmocka_unit_test(the_place_of_a_maximum_takes_one_reduction_as_the_maximum_does),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
+        cmocka_unit_test(phases_of_a_softmax_over_rows_overlap),
         cmocka_unit_test(what_is_spread_over_samples_is_fetched_once),
         cmocka_unit_test(sums_over_one_tile_of_lanes_stay_in_registers),
         cmocka_unit_test(boxes_of_updates_in_place_overlap_only_where_nothing_is_read_again),
