@@ -251,7 +251,9 @@ static int infer_clamp(const struct graph *g, const struct graph_node *n, struct
 int graph_infer(const struct graph *g, const struct graph_node *n, struct shape *out,
                 struct err *e)
 {
-    if (n->operand_count < 1 && graph_op_arity(n->op) < 0 && n->op != HLO_FUSION)
+    bool may_have_none = n->op == HLO_FUSION || n->op == HLO_MOSAIC;
+
+    if (n->operand_count < 1 && graph_op_arity(n->op) < 0 && !may_have_none)
         return err_set(e, "%s: %s takes at least one operand", n->name, graph_op_name(n->op));
     switch (graph_op_kind(n->op)) {
     case KIND_SOURCE:

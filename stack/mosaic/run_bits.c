@@ -8,27 +8,32 @@
 
 #include "base/floats.h"
 
-static uint32_t bits_of(enum mosaic_element e, uint32_t word)
+uint32_t mosaic_bits_of(enum mosaic_element e, uint32_t word)
 {
     int bits = mosaic_element_bits(e);
 
     if (e == MOSAIC_BF16)
         return bf16_from_f32_bits(word);
+    if (mosaic_is_fp8(e))
+        return mosaic_code_of_word(e, word) & 0xff;
     return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-static uint32_t word_of_bits(enum mosaic_element e, uint32_t bits)
+uint32_t mosaic_word_of_bits(enum mosaic_element e, uint32_t bits)
 {
     if (e == MOSAIC_BF16)
         return bits << 16;
+    if (mosaic_is_fp8(e))
+        return mosaic_word_of_code(e, bits);
     if (mosaic_element_kind(e) == MOSAIC_KIND_FLOAT)
         return bits;
     return (uint32_t)mosaic_wrap(e, bits);
 }
 
-static bool has_bits(enum mosaic_element e)
+bool mosaic_has_bits(enum mosaic_element e)
 {
-    return mosaic_element_kind(e) == MOSAIC_KIND_INT || e == MOSAIC_F32 || e == MOSAIC_BF16;
+    return mosaic_element_kind(e) == MOSAIC_KIND_INT || e == MOSAIC_F32 || e == MOSAIC_BF16 ||
+           mosaic_is_fp8(e);
 }
 
 /* rows of narrow elements lie in one another's words, the first one lowest */
@@ -40,7 +45,7 @@ int mosaic_eval_bitcast(struct mosaic_run *r, const struct mosaic_op *op)
     const uint32_t *a = mosaic_words(r, op->operand[0]);
     uint32_t *to = mosaic_out(r, op);
 
-    if (!has_bits(from->element) || !has_bits(t->element) ||
+    if (!mosaic_has_bits(from->element) || !mosaic_has_bits(t->element) ||
         mosaic_elements(from) * fb != n * tb)
         return mosaic_stop(r, op, "bits of %s as %s", mosaic_element_name(from->element),
                            mosaic_element_name(t->element));
@@ -50,12 +55,12 @@ int mosaic_eval_bitcast(struct mosaic_run *r, const struct mosaic_op *op)
 
         if (tb >= fb)
             for (int p = 0; p < tb / fb; p++)
-                bits |= bits_of(from->element, a[(row * (tb / fb) + p) * lanes + lane])
+                bits |= mosaic_bits_of(from->element, a[(row * (tb / fb) + p) * lanes + lane])
                         << (p * fb);
         else
-            bits = bits_of(from->element, a[row / (fb / tb) * lanes + lane])
+            bits = mosaic_bits_of(from->element, a[row / (fb / tb) * lanes + lane])
                    >> (row % (fb / tb) * tb) & (tb == 32 ? ~0u : (1u << tb) - 1);
-        to[i] = word_of_bits(t->element, bits);
+        to[i] = mosaic_word_of_bits(t->element, bits);
     }
     return 0;
 }
@@ -66,13 +71,13 @@ int mosaic_eval_pack_elementwise(struct mosaic_run *r, const struct mosaic_op *o
     uint32_t *to = mosaic_out(r, op);
     int bits;
 
-    if (!target || target->kind != MOSAIC_ATTR_TYPE || !has_bits(target->type.element))
+    if (!target || target->kind != MOSAIC_ATTR_TYPE || !mosaic_has_bits(target->type.element))
         return mosaic_stop(r, op, "it does not name the type that it packs to");
     bits = mosaic_element_bits(target->type.element);
     for (int64_t i = 0; i < mosaic_elements(&op->result[0]->type); i++) {
         to[i] = 0;
         for (int p = 0; p < op->operand_count; p++)
-            to[i] |= bits_of(target->type.element, mosaic_words(r, op->operand[p])[i])
+            to[i] |= mosaic_bits_of(target->type.element, mosaic_words(r, op->operand[p])[i])
                      << (p * bits % 32);
     }
     return 0;
@@ -85,12 +90,12 @@ int mosaic_eval_unpack_elementwise(struct mosaic_run *r, const struct mosaic_op 
     uint32_t *to = mosaic_out(r, op);
     int bits;
 
-    if (!source || source->kind != MOSAIC_ATTR_TYPE || !has_bits(source->type.element) ||
+    if (!source || source->kind != MOSAIC_ATTR_TYPE || !mosaic_has_bits(source->type.element) ||
         index < 0 || index * mosaic_element_bits(source->type.element) > 31)
         return mosaic_stop(r, op, "it does not name the type that it unpacks");
     bits = mosaic_element_bits(source->type.element);
     for (int64_t i = 0; i < mosaic_elements(&op->result[0]->type); i++)
-        to[i] = word_of_bits(source->type.element,
+        to[i] = mosaic_word_of_bits(source->type.element,
                              mosaic_words(r, op->operand[0])[i] >> (index * bits) &
                              (bits == 32 ? ~0u : (1u << bits) - 1));
     return 0;

@@ -67,7 +67,7 @@ void mosaic_pass_on(struct mosaic_run *r, int first, struct mosaic_value *const 
 
         held[i] = *d;
         held[i].own = NULL;
-        if (d->word && to[i]->type.kind == MOSAIC_VECTOR) {
+        if (d->word) {
             held[i].word = mem_alloc_unset((size_t)d->count * sizeof(uint32_t) + 1);
             memcpy(held[i].word, d->word, (size_t)d->count * sizeof(uint32_t));
         }
@@ -77,7 +77,7 @@ void mosaic_pass_on(struct mosaic_run *r, int first, struct mosaic_value *const 
 
         d->integer = held[i].integer;
         d->view = held[i].view;
-        if (to[i]->type.kind == MOSAIC_VECTOR) {
+        if (held[i].word) {
             mem_free(d->word);
             d->word = held[i].word;
             d->count = held[i].count;

@@ -21,8 +21,13 @@ struct mosaic_buffer {                  /* of memory: dense words of one array *
 };
 #define BARRIER_ID (-1)
 
+/* of a view of other elements than its buffer's: `parts` of those are one, `step` words apart; 0: it is
+ * none (run_cast.c) */
+struct mosaic_cast { enum mosaic_element own, seen; int parts; int64_t step; };
+
 struct mosaic_view {                    /* what a reference stands for */
     struct mosaic_buffer *buffer;
+    struct mosaic_cast cast;
     int64_t offset;                     /* words */
     int rank;
     int64_t dim[MOSAIC_RANK_MAX], stride[MOSAIC_RANK_MAX];
@@ -132,6 +137,17 @@ void mosaic_copy_value(struct mosaic_run *r, const struct mosaic_value *to,
                        const struct mosaic_value *from);
 /* values of the operation that has ended a block, from operand `first` on, as those of `to` */
 void mosaic_pass_on(struct mosaic_run *r, int first, struct mosaic_value *const *to, int count);
+
+/* bits of an element as memory has them, and the word that stands for it here; types that have some */
+bool mosaic_has_bits(enum mosaic_element e);
+uint32_t mosaic_bits_of(enum mosaic_element e, uint32_t word);
+uint32_t mosaic_word_of_bits(enum mosaic_element e, uint32_t bits);
+
+/* an element of a view, which may be several of its buffer's (run_cast.c) */
+uint32_t mosaic_view_load(struct mosaic_run *r, const struct mosaic_op *op,
+                          const struct mosaic_view *v, int64_t word, bool is_used);
+void mosaic_view_store(struct mosaic_run *r, const struct mosaic_op *op,
+                       const struct mosaic_view *v, int64_t word, uint32_t x);
 
 /* A new buffer of a reference's type as the view of `v`, holding nothing that anybody has written */
 void mosaic_allocate(struct mosaic_run *r, const struct mosaic_value *v);

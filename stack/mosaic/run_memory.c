@@ -97,9 +97,10 @@ static int load(struct mosaic_run *r, const struct mosaic_op *op, bool is_groupe
         bool is_read = !a.mask || a.mask[i];
         int64_t word = word_in(&a, index);
 
-        if (is_used && is_read)
-            watch_load(r, op, a.view->buffer, word, true);
-        to[i] = is_read ? a.view->buffer->word[word] : 0;
+        if (is_read && (is_used || a.view->cast.parts))
+            to[i] = mosaic_view_load(r, op, a.view, word, is_used);
+        else
+            to[i] = is_read ? a.view->buffer->word[word] : 0;
         i++;
     } while (mosaic_next(index, a.t->dim, a.t->rank));
     return 0;
@@ -115,14 +116,12 @@ static int store(struct mosaic_run *r, const struct mosaic_op *op, bool is_group
         return -1;
     do {
         int64_t word = word_in(&a, index);
-        uint32_t *to = &a.view->buffer->word[word];
 
-        if (!a.mask || a.mask[i]) {
-            if (a.adds)
-                watch_load(r, op, a.view->buffer, word, true);
-            watch_store(r, op, a.view->buffer, word);
-            *to = a.adds ? sum_of(a.t->element, *to, from[i]) : from[i];
-        }
+        if (!a.mask || a.mask[i])
+            mosaic_view_store(r, op, a.view, word,
+                              a.adds ? sum_of(a.t->element,
+                                              mosaic_view_load(r, op, a.view, word, true), from[i])
+                                     : from[i]);
         i++;
     } while (mosaic_next(index, a.t->dim, a.t->rank));
     return 0;
@@ -161,8 +160,7 @@ int mosaic_eval_load(struct mosaic_run *r, const struct mosaic_op *op)
     read_index(r, op, 1, v->rank, index);
     if (check_within(r, op, v, index, ones))
         return -1;
-    watch_load(r, op, v->buffer, place_of(v, index), watch_is_used(r, op));
-    word = v->buffer->word[place_of(v, index)];
+    word = mosaic_view_load(r, op, v, place_of(v, index), watch_is_used(r, op));
     mosaic_set_int(r, op->result[0], (int32_t)word);
     return 0;
 }
@@ -175,8 +173,7 @@ int mosaic_eval_store(struct mosaic_run *r, const struct mosaic_op *op)
     read_index(r, op, 2, v->rank, index);
     if (check_within(r, op, v, index, ones))
         return -1;
-    watch_store(r, op, v->buffer, place_of(v, index));
-    v->buffer->word[place_of(v, index)] = mosaic_words(r, op->operand[0])[0];
+    mosaic_view_store(r, op, v, place_of(v, index), mosaic_words(r, op->operand[0])[0]);
     return 0;
 }
 
@@ -275,7 +272,7 @@ int mosaic_eval_memref_view(struct mosaic_run *r, const struct mosaic_op *op)
     if (at != from.rank) {
         struct mosaic_view dense;
 
-        if (!is_dense(&from))
+        if (!is_dense(&from) || from.cast.parts)
             return mosaic_stop(r, op, "other dimensions of a part of an array");
         dense = mosaic_whole(from.buffer, t);
         dense.offset = from.offset;
@@ -283,15 +280,6 @@ int mosaic_eval_memref_view(struct mosaic_run *r, const struct mosaic_op *op)
     }
     mosaic_datum(r, op->result[0])->view = v;
     return 0;
-}
-
-int mosaic_eval_memref_bitcast(struct mosaic_run *r, const struct mosaic_op *op)
-{
-    if (mosaic_type_equal(&op->result[0]->type, &op->operand[0]->type))
-        return mosaic_eval_memref_view(r, op);
-    return mosaic_stop(r, op, "memory of %s as %s",
-                       mosaic_element_name(op->operand[0]->type.element),
-                       mosaic_element_name(op->result[0]->type.element));
 }
 
 /* ----- semaphores and copies */
@@ -413,6 +401,8 @@ int mosaic_eval_enqueue_dma(struct mosaic_run *r, const struct mosaic_op *op)
     to = mosaic_datum(r, target)->view;
     if (from.rank != to.rank || memcmp(from.dim, to.dim, (size_t)to.rank * sizeof(*to.dim)))
         return mosaic_stop(r, op, "source and target have different sizes");
+    if (from.cast.parts || to.cast.parts)
+        return mosaic_stop(r, op, "a copy of memory that is seen as another type");
     if (sent)
         sent_flag = flag_of(r, sent);
     if (done)

@@ -4,8 +4,10 @@
     count_pallas.py [--tpu v5e] [--backend cores] [--only TEXT] [--keep FOLDER] [FILE.py...]
 
 Each FILE has CASES of (name, function, shapes of arguments[, bound]) and may have ARGUMENTS, arrays by
-name of case and number of argument; pallas/library.py and pallas/guide.py where none is named. The
-exit status is 1 where a kernel is refused or has other values.
+name of case and number of argument, and WANTED, by name of case a function of the arguments that makes
+what the kernel should, where interpret mode does not know all that the kernel has; pallas/library.py
+and pallas/guide.py where none is named. The exit status is 1 where a kernel is refused or has other
+values.
 """
 import argparse
 import importlib.util
@@ -34,9 +36,9 @@ def cases_of(path):
     spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    made = getattr(module, "ARGUMENTS", {})
+    made, wanted = getattr(module, "ARGUMENTS", {}), getattr(module, "WANTED", {})
     for case in module.CASES:
-        yield (*case, BOUND)[:4], made.get(case[0], {})
+        yield (*case, BOUND)[:4], made.get(case[0], {}), wanted.get(case[0])
 
 
 def argument(rng, s):
@@ -60,7 +62,16 @@ def devices_of(exported):
     return max(exported.nr_devices, 1)
 
 
-def count_one(case, made, options, folder):
+def values_of(function, args, wanted):
+    if wanted:
+        return jax.tree.leaves(wanted(*args))
+    values = interpreted(function, args, "on_wait")
+    if any(np.isnan(np.asarray(v, np.float32)).any() for v in values):
+        values = interpreted(function, args, "eager")
+    return values
+
+
+def count_one(case, made, wanted, options, folder):
     """What became of one kernel: "right", or what went wrong."""
     name, function, shapes, bound = case
     rng = np.random.default_rng(7)
@@ -75,9 +86,7 @@ def count_one(case, made, options, folder):
         f.write(exported.mlir_module_serialized)
     save_file({f"{i}": saved(a) for i, a in enumerate(args)}, f"{path}.inputs.safetensors")
     try:
-        values = interpreted(function, args, "on_wait")
-        if any(np.isnan(np.asarray(v, np.float32)).any() for v in values):
-            values = interpreted(function, args, "eager")
+        values = values_of(function, args, wanted)
     except Exception as e:
         return f"not interpreted: {(str(e) or repr(e)).splitlines()[0]}"
     save_file({f"{i}": saved(v) for i, v in enumerate(values)},
@@ -114,12 +123,12 @@ def main():
         folder = options.keep or made_here
         os.makedirs(folder, exist_ok=True)
         for path in options.files:
-            for case, made in cases_of(path):
+            for case, made, wanted in cases_of(path):
                 if options.only not in case[0]:
                     continue
                 begun = time.time()
                 try:
-                    told = count_one(case, made, options, folder)
+                    told = count_one(case, made, wanted, options, folder)
                 except subprocess.TimeoutExpired:
                     told = "no end"
                 count += 1

@@ -4,23 +4,26 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "pallas"))
-from interpret import interpreted, tell_chip  # noqa: E402
+from interpret import tell_chip  # noqa: E402
 
 import jax  # noqa: E402
 import jax.export  # noqa: E402
 import numpy as np  # noqa: E402
 from safetensors.numpy import save_file  # noqa: E402
 
+import few_rows  # noqa: E402
 import guide  # noqa: E402
 import libraries  # noqa: E402
 import models  # noqa: E402
 import parts  # noqa: E402
 import primitives  # noqa: E402
+import products  # noqa: E402
 import routing  # noqa: E402
+import scalars  # noqa: E402
 import searches  # noqa: E402
 import steps  # noqa: E402
 import users  # noqa: E402
-from count_pallas import argument, saved  # noqa: E402
+from count_pallas import BOUND, argument, saved, values_of  # noqa: E402
 from kernels import KERNELS  # noqa: E402
 
 # places in the source without the folder in which it was exported
@@ -36,6 +39,9 @@ FAILED = ("recurrence linear_attention int16_sums int16_wrap uint4 int4_product 
 LARGE = ("wide_softmax", "odd_columns")         # whose arguments are not kept
 KEPT = [case for file in (models, routing, parts, steps, libraries, searches)
         for case in file.CASES if case[0] in FAILED]
+# of other dimensions than matrices have, of few rows, of scalars
+OTHERS = [(*case, BOUND)[:4] for case in products.BY_NAME + scalars.BY_NAME + few_rows.CASES
+          if case[0] not in ("pages_f32_4", "pages_bf16_2", "pages_bf16_8", "pages_all_4")]
 # of the guide's those between devices
 BETWEEN = [(*case, 1e-6) for case in guide.CASES
            if getattr(case[1], "__name__", "") == "exchange"]
@@ -44,7 +50,7 @@ BETWEEN = [(*case, 1e-6) for case in guide.CASES
 def main(folder, names):
     tell_chip("v5e")
     for name, function, shapes, bound in (KERNELS + users.CASES + BETWEEN + KEPT +
-                                          libraries.PADDED + primitives.CASES):
+                                          libraries.PADDED + primitives.CASES + OTHERS):
         if names and name not in names:
             continue
         rng = np.random.default_rng(7)
@@ -55,7 +61,7 @@ def main(folder, names):
             f.write(exported.mlir_module_serialized)
         if bound is None or name in LARGE:      # of random arguments, on host and cores
             continue
-        values = interpreted(function, args)
+        values = values_of(function, args, few_rows.WANTED.get(name))
         save_file({f"{i}": saved(a) for i, a in enumerate(args)},
                   f"{folder}/{name}.inputs.safetensors")
         save_file({f"{i}": saved(v) for i, v in enumerate(values)},

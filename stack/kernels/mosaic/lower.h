@@ -41,6 +41,7 @@ struct tiles {
     int64_t dim[MOSAIC_RANK_MAX];
     int row_dim, lane_dim;              /* along sublanes and lanes; -1: of size 1 */
     bool is_linear;                     /* one dimension, in rows of 128 that follow each other */
+    bool is_dense;                      /* few rows an index, without padding (lower_dense.c) */
     int rows;                           /* of a tile: 8, 16 of 16 bits, 32 of 8 */
     int64_t row_step, lane_step;        /* from tile to tile, in rows of 512 bytes */
     int64_t outer_step[MOSAIC_RANK_MAX];
@@ -256,6 +257,13 @@ int place_slice(struct lower *l, const struct mosaic_op *op, const struct place 
                 const struct mosaic_value *const *index, const int64_t *size, struct place *to);
 /* a tile of the vector is one of memory: what reads memory by itself can have it */
 bool place_is_plain(const struct place *p);
+/*
+ * lower_dense.c: whether a scratch buffer lies without padding between its indices; its steps, and rows
+ * that it then takes; what it is seen as, false where it is no such buffer or rows end within tiles
+ */
+bool dense_can_be(const struct lower *l, const struct mosaic_value *v);
+int64_t dense_tiles(struct tiles *t);
+bool dense_reshape(const struct place *p, const struct mosaic_type *type, struct place *to);
 /* it has one lane, so that all of them may hold what that one does: `is_spread` */
 bool place_is_column(const struct place *p);
 /* a buffer of two dimensions and 32 bits that is loaded and stored, and nothing else */

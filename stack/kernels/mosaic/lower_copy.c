@@ -308,7 +308,7 @@ static int64_t piece_of(const struct begin *from, const struct begin *to, int64_
 
 static bool splits_tiles(const struct place *p)
 {
-    return p->has_late_row || p->sublane % p->t.rows ||
+    return p->has_late_row || p->sublane % p->t.rows || p->t.is_dense ||
            (p->t.row_dim >= 0 ? !p->covers_rows && p->t.dim[p->t.row_dim] % p->t.rows != 0
                               : !p->covers_rows);
 }

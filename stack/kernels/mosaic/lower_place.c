@@ -477,7 +477,7 @@ bool place_reshape(const struct place *p, const struct mosaic_type *type, struct
 {
     struct place from = *p;
 
-    return !squeeze(&from, type, to) || !regroup(&from, type, to);
+    return !squeeze(&from, type, to) || dense_reshape(&from, type, to) || !regroup(&from, type, to);
 }
 
 int pallas_memref_squeeze(struct lower *l, const struct mosaic_op *op)
@@ -665,6 +665,7 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
                const char *what)
 {
     const struct mosaic_type *t = &v->type;
+    int64_t rows;
     struct place *p = &l->place[v->id];
 
     if (cell_can_be(l, v))
@@ -677,7 +678,8 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     case MOSAIC_SMEM: return words_open(l, op, t, p);
     case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);
     case MOSAIC_VMEM:
-        p->base = pallas_rows(l, tiles_rows(&p->t), op, what);
+        rows = dense_can_be(l, v) ? dense_tiles(&p->t) : tiles_rows(&p->t);
+        p->base = pallas_rows(l, rows, op, what);
         p->is_spread = place_is_column(p) && place_only_loops_use(l->k, v);
         pallas_buffer_is(l, BUFFER_SCRATCH, what, 1);
         return l->is_failed ? -1 : 0;

@@ -311,14 +311,22 @@ static bool multiply(struct tiler *t, const struct pulled *p, const struct tile_
     return use && !t->is_failed;
 }
 
+/* the first row, the first lane of a tile in all of it: who reads it broadcasts one row or column */
+static opnd in_all(struct tiler *t, const struct tile_at *at, opnd v)
+{
+    if (at->all_lanes)
+        v = R(emit_vbcast_lane(t->c, tile_unit(t), vcode_in_register(t->c, v), 0));
+    return at->all_rows ? R(emit_vperm_slane(t->c, vcode_in_register(t->c, v), I(0))) : v;
+}
+
 bool pulled_tile(struct tiler *t, const struct pulled *p, const struct tile_at *at, opnd *out)
 {
     struct tile_at plain = {.row = at->row, .lane = at->lane};
     int id = ~p->p.op->result[0]->id;
 
-    if (at->all_rows || at->all_lanes)
-        return tile_fail(t, p->p.op, "one row or column of a product in all");
-    if (tile_remembers(t, id, &plain, out))
-        return true;
-    return multiply(t, p, &plain) && tile_remembers(t, id, &plain, out);
+    if (!tile_remembers(t, id, &plain, out) &&
+        (!multiply(t, p, &plain) || !tile_remembers(t, id, &plain, out)))
+        return false;
+    *out = in_all(t, at, *out);
+    return true;
 }

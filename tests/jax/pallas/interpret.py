@@ -12,7 +12,7 @@ import jax  # noqa: E402
 from jax._src.pallas.mosaic import tpu_info  # noqa: E402
 from jax.experimental.pallas import tpu as pltpu  # noqa: E402
 
-KINDS = {"v4": ("TPU v4", 1), "v5e": ("TPU v5 lite", 1), "v5p": ("TPU v5", 1),
+KINDS = {"v3": ("TPU v3", 1), "v4": ("TPU v4", 1), "v5e": ("TPU v5 lite", 1), "v5p": ("TPU v5", 1),
          "v6e": ("TPU v6 lite", 1), "v7x": ("TPU7x", 1)}
 
 

@@ -1,5 +1,5 @@
 """Drawn expressions of scalars, as index maps and tables of kernels have them: forty operations over
-eight words of SMEM, with quotients and rests of both signs.
+eight words of SMEM, with quotients and rests of both signs; and some by name.
 
 CASES lists (name, function, shapes of arguments, bound) as library.py does.
 """
@@ -8,8 +8,9 @@ import random
 
 import jax.numpy as jnp
 import numpy as np
-from common import I32, SMEM, call, like
+from common import F32, I32, SMEM, call, like
 from jax import lax
+from jax.experimental import pallas as pl
 
 OPERATIONS = [
     lambda a, b, c: a + b,
@@ -43,8 +44,31 @@ def drawn(seed):
     return function
 
 
+def carried(x):
+    """Scalars of both kinds that a loop carries and a choice passes on, stored one by one."""
+    def kernel(x_ref, o_ref, f_ref):
+        def step(c):
+            i, last, sum_ = c
+            return i + 1, jnp.where(x_ref[i] > last, x_ref[i], last), sum_ + x_ref[i].astype(F32)
+        i, last, sum_ = lax.while_loop(lambda c: (c[0] < 8) & (c[1] < 7), step, (0, 0, 0.0))
+        o_ref[0] = i
+        o_ref[1] = lax.select(i < 8, last, -1)
+        f_ref[0] = sum_ * 0.5
+        f_ref[1] = lax.cond(last > 3, lambda: sum_, lambda: 0.0)
+    return call(kernel, [like((2,), I32), like((2,))], in_specs=[SMEM], out_specs=[SMEM, SMEM])(x)
+
+
+def numbers():
+    """no operands at all"""
+    def kernel(o_ref):
+        o_ref[...] = lax.broadcasted_iota(I32, o_ref.shape, 1) + pl.program_id(0) * 100
+    return call(kernel, like((24, 300), I32), grid=(3,),
+                out_specs=pl.BlockSpec((8, 300), lambda i: (i, 0)))()
+
+
 COUNT = 40
 ARGUMENTS = {
     f"scalars_{i}": {0: np.random.default_rng(i).integers(-50, 50, 8)} for i in range(COUNT)
 }
-CASES = [(f"scalars_{i}", drawn(i), [like((8,), I32)], 0.0) for i in range(COUNT)]
+BY_NAME = [("carried_scalars", carried, [like((8,), I32)], 0.0), ("numbers", numbers, [], 0.0)]
+CASES = BY_NAME + [(f"scalars_{i}", drawn(i), [like((8,), I32)], 0.0) for i in range(COUNT)]

@@ -51,6 +51,15 @@ int expand_check_bits(struct expand *e, const struct mosaic_op *op);     /* pack
 expanded expand_repeated(const struct expand *e, const struct mosaic_op *op,
                      struct mosaic_value *const *operand);
 
+/*
+ * A product as one of matrices (dims.c): its operands, and the text of its dimension numbers where they
+ * are others. false: it is one.
+ */
+struct expand_dot { expanded lhs, rhs, sum; struct mosaic_dot d; const char *numbers; };
+bool expand_dims(struct expand *e, const struct mosaic_op *op, const struct mosaic_dot *d,
+                 struct expand_dot *dot);
+expanded expand_undo_dims(struct expand *e, const struct mosaic_op *op, expanded result);
+
 /* an operation of its own kind: false where it stays; *result stands for its result */
 typedef bool expand_rule(struct expand *e, const struct mosaic_op *op, expanded *result);
 expand_rule expand_product, expand_reduction, expand_index, expand_bits, expand_rotation;

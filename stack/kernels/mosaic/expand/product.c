@@ -1,10 +1,11 @@
 /*
  * Products that the matrix units do not make at once.
  *
- * An exact product of f32 is six of bf16: each operand is the sum of three bf16, and the products of
- * those are summed up but for the three smallest, the small ones first. A product of integers on a
- * chip whose units have none is one of bf16, which holds all of 8 bits, over as many elements as f32
- * counts exactly. An integer operand beside a float one becomes a float first.
+ * Those of other dimensions are products of matrices (dims.c). An exact product of f32 is six of bf16:
+ * each operand is the sum of three bf16, and the products of those are summed up but for the three
+ * smallest, the small ones first. A product of integers on a chip whose units have none is one of bf16,
+ * which holds all of 8 bits, over as many elements as f32 counts exactly. An integer operand beside a
+ * float one becomes a float first.
  */
 #include "stack/kernels/mosaic/expand/expand_impl.h"
 
@@ -16,17 +17,21 @@
 #define PARTS 3
 #define ATTRS_MAX 16
 
-/* the same product of other operands, without its precision */
-static expanded product_of(struct expand *e, const struct mosaic_op *op, expanded a, expanded b,
-                           expanded sum)
+/* a product of these operands instead, without its precision */
+static expanded product_of(struct expand *e, const struct mosaic_op *op,
+                           const struct expand_dot *dot, expanded a, expanded b, expanded sum)
 {
     const expanded operand[] = {a, b, sum};
     struct mosaic_attr attr[ATTRS_MAX];
     int count = 0;
 
     for (int i = 0; i < op->attr_count && count < ATTRS_MAX; i++)
-        if (strcmp(op->attr[i].name, "precision"))
+        if (strcmp(op->attr[i].name, "precision") &&
+            (!dot->numbers || strcmp(op->attr[i].name, "dimension_numbers")))
             attr[count++] = op->attr[i];
+    if (dot->numbers && count < ATTRS_MAX)
+        attr[count++] = (struct mosaic_attr){.name = "dimension_numbers",
+                                             .kind = MOSAIC_ATTR_TEXT, .text = dot->numbers};
     return expand_op(e, MOSAIC_MATMUL, &sum->type, operand, 3, attr, count);
 }
 
@@ -42,18 +47,18 @@ static void split(struct expand *e, expanded x, expanded *part)
     }
 }
 
-static expanded exact(struct expand *e, const struct mosaic_op *op, expanded x, expanded y)
+static expanded exact(struct expand *e, const struct mosaic_op *op, const struct expand_dot *dot)
 {
     static const int terms[][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
-    expanded a[PARTS], b[PARTS], start = expand_operand(e, op, 2), sum;
+    expanded a[PARTS], b[PARTS], sum;
 
-    split(e, x, a);
-    split(e, y, b);
-    sum = expand_constant(e, &start->type, 0);
+    split(e, dot->lhs, a);
+    split(e, dot->rhs, b);
+    sum = expand_constant(e, &dot->sum->type, 0);
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-        sum = product_of(e, op, a[terms[i][0]], b[terms[i][1]], sum);
-    return mosaic_is_zero(op->operand[2]) ? sum : expand_op2(e, MOSAIC_ADDF, &start->type, sum,
-                                                             start);
+        sum = product_of(e, op, dot, a[terms[i][0]], b[terms[i][1]], sum);
+    return mosaic_is_zero(op->operand[2]) ? sum : expand_op2(e, MOSAIC_ADDF, &dot->sum->type, sum,
+                                                             dot->sum);
 }
 
 /* `size` elements of dimension `dim` from `first` on */
@@ -72,22 +77,21 @@ static expanded part_of(struct expand *e, expanded x, int dim, int64_t first, in
 }
 
 static expanded of_integers(struct expand *e, const struct mosaic_op *op,
-                            const struct mosaic_dot *d)
+                            const struct expand_dot *dot)
 {
-    expanded a = expand_operand(e, op, 0), b = expand_operand(e, op, 1);
-    expanded sum = expand_operand(e, op, 2);
-    const struct mosaic_type whole = sum->type, floats = expand_type(&whole, MOSAIC_F32);
-    struct mosaic_type t = expand_type(&a->type, MOSAIC_BF16);
-    int64_t depth = a->type.dim[d->lhs_contract];
+    const struct mosaic_dot *d = &dot->d;
+    const struct mosaic_type whole = dot->sum->type, floats = expand_type(&whole, MOSAIC_F32);
+    struct mosaic_type t = expand_type(&dot->lhs->type, MOSAIC_BF16);
+    int64_t depth = t.dim[d->lhs_contract];
+    expanded a = expand_op1(e, MOSAIC_SITOFP, &t, dot->lhs), b, sum = dot->sum;
 
-    a = expand_op1(e, MOSAIC_SITOFP, &t, a);
-    t = expand_type(&b->type, MOSAIC_BF16);
-    b = expand_op1(e, MOSAIC_SITOFP, &t, b);
+    t = expand_type(&dot->rhs->type, MOSAIC_BF16);
+    b = expand_op1(e, MOSAIC_SITOFP, &t, dot->rhs);
     for (int64_t first = 0; first < depth; first += EXACT_DEPTH) {
         int64_t size = depth - first < EXACT_DEPTH ? depth - first : EXACT_DEPTH;
         expanded x = part_of(e, a, d->lhs_contract, first, size);
         expanded y = part_of(e, b, d->rhs_contract, first, size);
-        expanded z = product_of(e, op, x, y, expand_constant(e, &floats, 0));
+        expanded z = product_of(e, op, dot, x, y, expand_constant(e, &floats, 0));
 
         sum = expand_op2(e, MOSAIC_ADDI, &whole, expand_op1(e, MOSAIC_FPTOSI, &whole, z), sum);
     }
@@ -123,39 +127,48 @@ static expanded as_float(struct expand *e, expanded x, enum mosaic_element other
     return mosaic_is_float(&x->type) ? x : expand_op1(e, MOSAIC_SITOFP, &t, x);
 }
 
-bool expand_product(struct expand *e, const struct mosaic_op *op, expanded *result)
+/* what the units take in place of these types; NULL: they take them */
+static expanded of_types(struct expand *e, const struct mosaic_op *op, struct expand_dot *dot)
 {
     const struct mosaic_type *a = &op->operand[0]->type, *b = &op->operand[1]->type;
-    expanded x, y;
-    struct mosaic_dot d;
-    struct err ignored;
-    bool is_mixed;
+    const struct mosaic_type lhs = dot->lhs->type, rhs = dot->rhs->type;
+    bool is_mixed = mosaic_is_float(a) != mosaic_is_float(b);
 
-    if (mosaic_dot_of(op, &d, &ignored))
-        return false;
-    x = expand_operand(e, op, 0);
-    y = expand_operand(e, op, 1);
-    is_mixed = mosaic_is_float(a) != mosaic_is_float(b);
     if (is_mixed) {
-        x = as_bf16(e, as_float(e, x, b->element));
-        y = as_bf16(e, as_float(e, y, a->element));
+        dot->lhs = as_bf16(e, as_float(e, dot->lhs, rhs.element));
+        dot->rhs = as_bf16(e, as_float(e, dot->rhs, lhs.element));
     }
-    if (d.is_exact && x->type.element == MOSAIC_F32 && y->type.element == MOSAIC_F32) {
-        *result = exact(e, op, x, y);
-        return true;
-    }
-    if (is_mixed) {
-        *result = product_of(e, op, x, y, expand_operand(e, op, 2));
-        return true;
-    }
+    if (dot->d.is_exact && dot->lhs->type.element == MOSAIC_F32 &&
+        dot->rhs->type.element == MOSAIC_F32)
+        return exact(e, op, dot);
+    if (is_mixed)
+        return product_of(e, op, dot, dot->lhs, dot->rhs, dot->sum);
     if ((mosaic_is_fp8(a->element) || mosaic_is_fp8(b->element)) &&
         !is_native(e->chip, a->element, b->element)) {
-        *result = product_of(e, op, as_bf16(e, x), as_bf16(e, y), expand_operand(e, op, 2));
-        return true;
+        expanded x = as_bf16(e, dot->lhs);
+
+        return product_of(e, op, dot, x, as_bf16(e, dot->rhs), dot->sum);
     }
     if (expand_wider(a->element) != MOSAIC_I8 || expand_wider(b->element) != MOSAIC_I8 ||
         op->result[0]->type.element != MOSAIC_I32 || chip_matmul_cycles(e->chip, MATRIX_S8))
+        return NULL;
+    return of_integers(e, op, dot);
+}
+
+bool expand_product(struct expand *e, const struct mosaic_op *op, expanded *result)
+{
+    struct expand_dot dot;
+    struct mosaic_dot d;
+    struct err ignored;
+    bool is_other;
+
+    if (mosaic_dot_of(op, &d, &ignored))
         return false;
-    *result = of_integers(e, op, &d);
-    return true;
+    is_other = expand_dims(e, op, &d, &dot);
+    *result = of_types(e, op, &dot);
+    if (!*result && is_other)
+        *result = product_of(e, op, &dot, dot.lhs, dot.rhs, dot.sum);
+    if (is_other)
+        *result = expand_undo_dims(e, op, *result);
+    return *result != NULL;
 }
