@@ -1,7 +1,7 @@
 /*
  * Inside the kernels of kind "index": kernel_index.c reads the node,
  * index_place.c makes addresses of indices, kernel_index_gather.c,
- * kernel_index_element.c and kernel_index_scatter.c make the code.
+ * kernel_index_element.c and kernel_index_scatter.c with its like make the code.
  * docs/kernels.md tells the whole.
  *
  * All four operations are one: a *table* (the operand), indexed by vectors of

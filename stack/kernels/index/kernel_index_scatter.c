@@ -13,36 +13,18 @@
  * left out by a guard, not by a branch. A load right behind a store of the same
  * row waits as long as the machine makes it, so that equal indices need no care.
  */
+#include "stack/kernels/index/index_scatter.h"
 #include "stack/kernels/index/index_update.h"
-#include "stack/kernels/index/kernel_index.h"
 
 #include "base/floats.h"
 #include "base/units.h"
 
 #define SPILL_ROWS 256
-#define SUBLANES 8
 #define COLUMNS_AT_ONCE 8
 #define CHUNKS_UNROLLED 4               /* more column groups are a loop */
 #define BLOCK_SCALAR_CYCLES 100         /* to await a block and ask for the next one */
 #define UPDATE_SCALAR_CYCLES 20         /* an update's place, guards and addresses, one by one */
-#define PRED_INSIDE 9                   /* and the next ones, a pair for each of two */
-#define REGION_PANEL 1
-#define REGION_UPDATES 2
-
-struct scatter {
-    struct index_work *w;
-    const struct array *updates;
-    int tile_rows, fast_dim;
-    int64_t across;                     /* tile columns of the updates */
-    int64_t block_tile_rows, block_tiles;
-    int64_t panel_tiles, panel_row;     /* VMEM */
-    int64_t update_row;                 /* two buffers of block_tiles */
-    struct isa_operand panel;           /* first tile of the result in the panel */
-    struct isa_operand row, lane, at;   /* coordinates; VMEM row of the updates at work */
-    /* words: buffer at hand; granule of the next block; blocks to come */
-    int64_t parity_smem, next_smem, left_smem;
-    int flag_panel, flag_update;
-};
+#define TAIL_TILE_ROWS_MAX 16
 
 /* ----- panels */
 
@@ -98,7 +80,7 @@ static void fill_panel(struct scatter *s)
     counter = builder_loop_begin(m, s->panel_tiles);
     v = emit_vmov(m->code, I(splat_word(w)));
     emit_vst(m->code, isa_rows_at(row, 0), v, VCODE_REGION_ANY);
-    builder_advance(&w->m, row, SUBLANES);
+    builder_advance(&w->m, row, SCATTER_SUBLANES);
     builder_loop_end(m, counter);
     m->next_sreg = kept;
 }
@@ -152,13 +134,13 @@ static void block_begin(struct scatter *s)
     flag = builder_add(m, parity, I(s->flag_update));
     builder_await(&w->m, flag, I(s->block_tiles * INDEX_GRANULES));
     left = index_word_get(w, s->left_smem);
-    emit_scmp_gt(&w->code, PRED_INSIDE, left, I(0));
+    emit_scmp_gt(&w->code, SCATTER_PRED, left, I(0));
     builder_advance(&w->m, left, -1);
     index_word_set(w, s->left_smem, left);
     other = builder_reg(m);
     emit_sxor(&w->code, other.value, parity, I(1));
-    fetch_block(s, other, PRED_INSIDE);
-    emit_sadd(&w->code, s->at.value, builder_mul(m, parity, s->block_tiles * SUBLANES),
+    fetch_block(s, other, SCATTER_PRED);
+    emit_sadd(&w->code, s->at.value, builder_mul(m, parity, s->block_tiles * SCATTER_SUBLANES),
               I(s->update_row));
     index_word_set(w, s->parity_smem, other);
     m->next_sreg = kept;
@@ -166,9 +148,8 @@ static void block_begin(struct scatter *s)
 
 /* ----- one update */
 
-/* predicate: the place exists and lies in the panel; its VMEM row, or the panel's first */
-static struct isa_operand target_row(struct scatter *s, const struct index_spot *spot,
-                                     struct isa_operand tile, int pred, bool has_pred)
+struct isa_operand scatter_target_row(struct scatter *s, const struct index_spot *spot,
+                                      struct isa_operand tile, int pred, bool has_pred)
 {
     struct index_work *w = s->w;
     struct builder *m = &w->m;
@@ -180,16 +161,16 @@ static struct isa_operand target_row(struct scatter *s, const struct index_spot 
     emit_scmp_u32(&w->code, to, local, I(s->panel_tiles), SCMP_U32_LT);
     if (has_pred)
         emit_pand(&w->code, pred, pred, to);
-    emit_sadd(&w->code, at.value, builder_add(m, builder_mul(m, local, SUBLANES), spot->sublane),
+    emit_sadd(&w->code, at.value,
+              builder_add(m, builder_mul(m, local, SCATTER_SUBLANES), spot->sublane),
               I(s->panel_row));
     emit_select(&w->code, at.value, pred, at, I(s->panel_row));
     m->next_sreg = kept;
     return at;
 }
 
-/* p = p & (x + u < end); it is set if nothing has set it */
-static bool check_end(struct scatter *s, struct isa_operand x, int u, int64_t end, int pred,
-                      bool has_pred)
+bool scatter_check_end(struct scatter *s, struct isa_operand x, int u, int64_t end, int pred,
+                       bool has_pred)
 {
     struct index_work *w = s->w;
     int to = has_pred ? pred + 1 : pred;
@@ -200,9 +181,9 @@ static bool check_end(struct scatter *s, struct isa_operand x, int u, int64_t en
     return true;
 }
 
-static void store_rows(struct index_work *w, struct isa_rows rows, int v, int pred)
+void scatter_store_rows(struct index_work *w, struct isa_rows rows, int v, int pred)
 {
-    vcode_put(&w->code, isa_if(pred, isa_vst(rows, v)))->region = REGION_PANEL;
+    vcode_put(&w->code, isa_if(pred, isa_vst(rows, v)))->region = SCATTER_REGION_PANEL;
 }
 
 /* tile columns [first, first + count) of a row: panel row `at`, update row `from` */
@@ -212,11 +193,12 @@ static void update_columns(struct scatter *s, struct isa_operand at, struct isa_
 {
     struct index_work *w = s->w;
     int mask = (1 << count) - 1;
-    int old = emit_vld(&w->code, isa_rows_of(at, offset, SUBLANES, mask), REGION_PANEL);
-    int new = emit_vld(&w->code, isa_rows_of(from, from_offset, SUBLANES, mask), REGION_UPDATES);
+    struct isa_rows to = isa_rows_of(at, offset, SCATTER_SUBLANES, mask);
+    int old = emit_vld(&w->code, to, SCATTER_REGION_PANEL);
+    int new = emit_vld(&w->code, isa_rows_of(from, from_offset, SCATTER_SUBLANES, mask),
+                       SCATTER_REGION_UPDATES);
 
-    store_rows(w, isa_rows_of(at, offset, SUBLANES, mask), index_update(w, old, new, part, -1),
-               pred);
+    scatter_store_rows(w, to, index_update(w, old, new, part, -1), pred);
 }
 
 static void update_row(struct scatter *s, struct isa_operand at, int row,
@@ -225,7 +207,7 @@ static void update_row(struct scatter *s, struct isa_operand at, int row,
     struct index_work *w = s->w;
     struct builder *m = &w->m;
     int64_t whole = s->across / COLUMNS_AT_ONCE, from = row / w->pack;
-    int rest = (int)(s->across % COLUMNS_AT_ONCE), step = COLUMNS_AT_ONCE * SUBLANES;
+    int rest = (int)(s->across % COLUMNS_AT_ONCE), step = COLUMNS_AT_ONCE * SCATTER_SUBLANES;
 
     if (whole > CHUNKS_UNROLLED) {
         int kept = m->next_sreg;
@@ -249,12 +231,8 @@ static void update_row(struct scatter *s, struct isa_operand at, int row,
         update_columns(s, at, s->at, whole * step, from + whole * step, rest, part, pred);
 }
 
-/*
- * Padding has no indices: what lies behind the end takes some that exist, and a guard keeps it
- * from being stored. Loads the batch with w->coordinate[d] at most `last`.
- */
-static void load_batch(struct scatter *s, int d, struct isa_operand x, int64_t last, int count,
-                       struct isa_operand word[][INDEX_BATCH])
+void scatter_load_batch(struct scatter *s, int d, struct isa_operand x, int64_t last, int count,
+                        struct isa_operand word[][INDEX_BATCH])
 {
     struct index_work *w = s->w;
     int kept = w->m.next_sreg;
@@ -275,13 +253,14 @@ static void update_batch(struct scatter *s, int first, int count)
 
     index_batch_registers(w, count, word, unused);
     if (s->updates->rows % s->tile_rows)
-        load_batch(s, s->fast_dim, s->row, (s->updates->rows - 1) / count * count, count, word);
+        scatter_load_batch(s, s->fast_dim, s->row, (s->updates->rows - 1) / count * count, count,
+                           word);
     else
         index_load_batch(w, s->fast_dim, count, word);
     temps = m->next_sreg;
     for (int u = 0; u < count; u++) {
         struct isa_operand one[GRAPH_RANK_MAX], at;
-        int pred = PRED_INSIDE + 2 * (u & 1);
+        int pred = SCATTER_PRED + 2 * (u & 1);
         struct index_part part = {.new_shift = I((first + u) % w->pack * w->element_bits)};
         struct index_spot spot;
         bool has_pred;
@@ -292,165 +271,58 @@ static void update_batch(struct scatter *s, int first, int count)
         index_spot(w, s->fast_dim, u, one, pred, &spot);
         has_pred = spot.is_inside.kind == OPERAND_REG;
         if (s->updates->rows % s->tile_rows)
-            has_pred = check_end(s, s->row, u, s->updates->rows, pred, has_pred);
-        at = target_row(s, &spot, spot.tile, pred, has_pred);
+            has_pred = scatter_check_end(s, s->row, u, s->updates->rows, pred, has_pred);
+        at = scatter_target_row(s, &spot, spot.tile, pred, has_pred);
         part.old_shift = builder_mul(m, spot.part, w->element_bits);
         update_row(s, at, first + u, &part, pred);
     }
     m->next_sreg = kept;
 }
 
-static void update_tile_row(struct scatter *s)
+static void update_tile_row(struct scatter *s, int rows)
 {
     struct index_work *w = s->w;
     int batch = index_batch(w);
 
-    for (int first = 0; first < s->tile_rows; first += batch) {
+    for (int first = 0; first < rows; first += batch) {
         vcode_begin_block(&w->code);
         update_batch(s, first, batch);
         builder_advance(&w->m, s->row, batch);
     }
     vcode_begin_block(&w->code);
-    builder_advance(&w->m, s->at, s->across * SUBLANES);
+    builder_advance(&w->m, s->at, s->across * SCATTER_SUBLANES);
 }
 
-/* ----- elements */
-
-/* `count` elements of the row at s->at whose word has `shift` bits below it */
-static void update_elements(struct scatter *s, int count, struct isa_operand shift)
+struct extent scatter_extent(const struct scatter *s, bool is_last)
 {
-    struct index_work *w = s->w;
-    struct builder *m = &w->m;
-    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], unused[INDEX_BATCH];
-    int kept = m->next_sreg, temps,
-        lanes = emit_vand_u32(m->code, R(emit_vlaneseq(m->code)), I(ARRAY_LANES - 1)), from;
-    bool is_linear = s->updates->is_linear;
-    int64_t end = is_linear ? shape_elems(&s->updates->shape) : s->updates->rows;
+    const struct array *u = s->updates;
+    int64_t before = (u->tiles_down - 1) * s->tile_rows, left;
 
-    from = emit_vld(&w->code, isa_rows_of(s->at, 0, 0, 0xff), REGION_UPDATES);
-    index_batch_registers(w, count, word, unused);
-    if (is_linear)
-        load_batch(s, 0, s->lane, (end - 1) / count * count, count, word);
-    else
-        load_batch(s, s->updates->row_dim, s->row, end - 1, count, word);
-    temps = m->next_sreg;
-    for (int u = 0; u < count; u++) {
-        struct isa_operand one[GRAPH_RANK_MAX], at, by, lane;
-        int pred = PRED_INSIDE + 2 * (u & 1), old, new, here, free_again;
-        struct index_part part = {.new_shift = shift};
-        struct index_spot spot;
-        bool has_pred;
-
-        m->next_sreg = temps;
-        for (int k = 0; k < w->components; k++)
-            one[k] = word[k][u];
-        index_spot(w, s->fast_dim, u, one, pred, &spot);
-        has_pred = spot.is_inside.kind == OPERAND_REG;
-        if (is_linear ? end % ARRAY_LANES || s->updates->rows % s->tile_rows
-                      : end % s->tile_rows)
-            has_pred = check_end(s, is_linear ? s->lane : s->row, is_linear ? u : 0, end, pred,
-                                 has_pred);
-        part.old_shift = builder_mul(m, spot.part, w->element_bits);
-        at = target_row(s, &spot, builder_add(m, spot.tile, builder_shift(m, spot.lane, -7)), pred,
-                        has_pred);
-        free_again = m->next_sreg;
-        by = builder_and(m, builder_sub(m, builder_sub(m, spot.lane, s->lane), I(u)), 127);
-        new = builder_rotate_lanes(m, from, by);
-        m->next_sreg = free_again;
-        lane = builder_and(m, spot.lane, 127);
-        here = emit_vcmp_eq_s32(m->code, R(lanes), R(builder_splat(m, lane)));
-        old = emit_vld(&w->code, isa_rows_of(at, 0, 1, 1), REGION_PANEL);
-        store_rows(w, isa_rows_of(at, 0, SUBLANES, 1), index_update(w, old, new, &part, here),
-                   pred);
-    }
-    m->next_sreg = kept;
-}
-
-static void update_lanes(struct scatter *s, int count, struct isa_operand shift)
-{
-    struct index_work *w = s->w;
-    int batch = index_batch(w);
-
-    for (int first = 0; first < count; first += batch) {
-        int some = count - first < batch ? count - first : batch;
-
-        vcode_begin_block(&w->code);
-        update_elements(s, some, shift);
-        builder_advance(&w->m, s->lane, some);
-    }
-    vcode_begin_block(&w->code);
-}
-
-/* one row of the updates' tile at s->at: the lanes that it has */
-static void update_row_elements(struct scatter *s, int lanes, struct isa_operand shift)
-{
-    struct builder *m = &s->w->m;
-    int kept = m->next_sreg;
-
-    if (lanes / INDEX_BATCH) {
-        struct isa_operand counter = builder_loop_begin(m, lanes / INDEX_BATCH);
-
-        update_lanes(s, INDEX_BATCH, shift);
-        builder_loop_end(m, counter);
-        m->next_sreg = kept;
-    }
-    if (lanes % INDEX_BATCH)
-        update_lanes(s, lanes % INDEX_BATCH, shift);
-}
-
-/* the rows of the tiles of one tile row, each from its first tile to its last */
-static void update_tile_row_elements(struct scatter *s)
-{
-    struct index_work *w = s->w;
-    struct builder *m = &w->m;
-    int kept = m->next_sreg;
-    bool is_linear = s->updates->is_linear;
-    int64_t whole = is_linear ? 1 : s->updates->lanes / ARRAY_LANES;
-    int rest = is_linear ? 0 : (int)(s->updates->lanes % ARRAY_LANES);
-    struct isa_operand rows = builder_loop_begin(m, s->tile_rows / w->pack);
-
-    for (int q = 0; q < w->pack; q++) {
-        struct isa_operand shift = I(q * w->element_bits);
-        int mark = m->next_sreg;
-
-        if (!is_linear)
-            builder_set(m, s->lane, I(0));
-        if (whole) {
-            struct isa_operand counter = builder_loop_begin(m, whole);
-
-            update_row_elements(s, ARRAY_LANES, shift);
-            builder_advance(&w->m, s->at, SUBLANES);
-            builder_loop_end(m, counter);
-            m->next_sreg = mark;
-        }
-        if (rest)
-            update_row_elements(s, rest, shift);
-        builder_advance(&w->m, s->at, -whole * SUBLANES);
-        builder_advance(&w->m, s->row, 1);
-    }
-    builder_advance(&w->m, s->at, 1);
-    builder_loop_end(m, rows);
-    builder_advance(&w->m, s->at, (s->across - 1) * SUBLANES);
-    m->next_sreg = kept;
+    if (!is_last)
+        return (struct extent){s->tile_rows, 0};
+    if (!u->is_linear)
+        return (struct extent){(int)(u->rows - before), 0};
+    left = shape_elems(&u->shape) - before * ARRAY_LANES;
+    return (struct extent){(int)(left / ARRAY_LANES), (int)(left % ARRAY_LANES)};
 }
 
 /* ----- the whole */
 
-static void update_block(struct scatter *s)
+static void update_block(struct scatter *s, int64_t tile_rows, struct extent e)
 {
     struct builder *m = &s->w->m;
     int kept = m->next_sreg;
-    struct isa_operand counter = builder_loop_begin(m, s->block_tile_rows);
+    struct isa_operand counter = builder_loop_begin(m, tile_rows);
 
     if (s->w->has_whole_rows)
-        update_tile_row(s);
+        update_tile_row(s, e.rows);
     else
-        update_tile_row_elements(s);
+        scatter_elements(s, e);
     builder_loop_end(m, counter);
     m->next_sreg = kept;
 }
 
-/* the panel begins where the block's first row goes; with one that goes nowhere, where the table does */
+/* the panel begins where the block's first row goes; where the table does, if that goes nowhere */
 static void open_block_panel(struct scatter *s)
 {
     struct index_work *w = s->w;
@@ -466,9 +338,9 @@ static void open_block_panel(struct scatter *s)
     index_load_batch(w, s->fast_dim, 1, word);
     for (int k = 0; k < w->components; k++)
         one[k] = word[k][0];
-    index_spot(w, s->fast_dim, 0, one, PRED_INSIDE, &spot);
+    index_spot(w, s->fast_dim, 0, one, SCATTER_PRED, &spot);
     if (spot.is_inside.kind == OPERAND_REG)
-        emit_select(&w->code, s->panel.value, PRED_INSIDE, spot.tile, I(0));
+        emit_select(&w->code, s->panel.value, SCATTER_PRED, spot.tile, I(0));
     else
         builder_set(&w->m, s->panel, spot.tile);
     w->coordinate[s->fast_dim] = lane;
@@ -476,25 +348,40 @@ static void open_block_panel(struct scatter *s)
     move_panel(s, w->result, true);     /* which has the operand, and what blocks before changed */
 }
 
+/* so many blocks of updates, each of so many tile rows of that extent */
+static void apply_blocks(struct scatter *s, bool has_panels, int64_t blocks, struct extent e)
+{
+    struct builder *m = &s->w->m;
+    int kept = m->next_sreg;
+    struct isa_operand counter;
+
+    if (!blocks)
+        return;
+    counter = builder_loop_begin(m, blocks);
+    block_begin(s);
+    if (has_panels)
+        open_block_panel(s);
+    update_block(s, s->block_tile_rows, e);
+    if (has_panels)
+        move_panel(s, s->w->result, false);
+    builder_loop_end(m, counter);
+    m->next_sreg = kept;
+}
+
 static void apply_updates(struct scatter *s, bool has_panels)
 {
     struct index_work *w = s->w;
+    int64_t blocks = s->updates->tiles_down / s->block_tile_rows;
     struct index_nest nest;
     int kept = w->m.next_sreg;
-    struct isa_operand counter;
 
     updates_begin(s);
     index_nest_begin(w, s->updates, &nest);
     builder_set(&w->m, s->row, I(0));
     builder_set(&w->m, s->lane, I(0));
-    counter = builder_loop_begin(&w->m, s->updates->tiles_down / s->block_tile_rows);
-    block_begin(s);
-    if (has_panels)
-        open_block_panel(s);
-    update_block(s);
-    if (has_panels)
-        move_panel(s, w->result, false);
-    builder_loop_end(&w->m, counter);
+    apply_blocks(s, has_panels, blocks - s->has_tail, scatter_extent(s, false));
+    if (s->has_tail)
+        apply_blocks(s, has_panels, 1, scatter_extent(s, true));
     index_nest_end(w, &nest);
     w->m.next_sreg = kept;
 }
@@ -529,22 +416,36 @@ void index_copy_operand(struct index_work *w, int flag)
     vcode_await(w->m.code, I(flag), granules, -1);
 }
 
+/*
+ * Padding of the last of few tile rows is worth code of its own, which leaves it out. Whole rows are
+ * gone through in less time than smaller blocks would wait for.
+ */
+static bool has_tail(const struct scatter *s)
+{
+    struct extent whole = scatter_extent(s, false), last = scatter_extent(s, true);
+
+    return last.rows < whole.rows &&
+           s->updates->tiles_down <= (s->w->has_whole_rows ? 1 : TAIL_TILE_ROWS_MAX);
+}
+
 /* a block of updates is a sixteenth of the room at most; it divides the tile rows */
 static int plan(struct scatter *s, bool is_dynamic, struct err *e)
 {
     struct index_work *w = s->w;
     const struct array *t = w->result;
-    int64_t tiles = (w->job->vmem_rows - SPILL_ROWS) / SUBLANES, most = tiles / 16;
+    int64_t tiles = (w->job->vmem_rows - SPILL_ROWS) / SCATTER_SUBLANES, most = tiles / 16;
     int64_t columns = t->is_linear ? 1 : t->tiles_across;
 
     s->block_tile_rows = 1;
-    for (int64_t k = 2; k * s->across <= most && k <= 64; k++)
+    s->has_tail = has_tail(s);
+    for (int64_t k = 2; !s->has_tail && k * s->across <= most && k <= 64; k++)
         if (s->updates->tiles_down % k == 0)
             s->block_tile_rows = k;
     s->block_tiles = s->block_tile_rows * s->across;
     s->update_row = w->vmem_next;
-    s->panel_row = s->update_row + 2 * s->block_tiles * SUBLANES;
-    s->panel_tiles = tiles - 2 * s->block_tiles;
+    s->spread_row = s->update_row + 2 * s->block_tiles * SCATTER_SUBLANES;
+    s->panel_row = s->spread_row + scatter_spread_rows(w);
+    s->panel_tiles = tiles - 2 * s->block_tiles - scatter_spread_rows(w) / SCATTER_SUBLANES;
     if (is_dynamic && s->panel_tiles > (s->block_tile_rows + 1) * columns)
         s->panel_tiles = (s->block_tile_rows + 1) * columns;
     else if (is_dynamic)
@@ -587,34 +488,37 @@ bool index_by_windows(const struct index_work *w)
     return (double)(windows * (fetch + BLOCK_SCALAR_CYCLES)) < table;
 }
 
-/* of a tile row of updates: padding is gone through, too, and the elements of a batch wait
- * together for their rotations */
-static int64_t tile_row_cycles(const struct scatter *s)
+static int64_t tile_row_cycles(const struct scatter *s, struct extent e)
 {
-    const struct index_work *w = s->w;
-    const struct array *u = s->updates;
-    int64_t elements = u->is_linear ? u->tile_rows * ARRAY_LANES : u->tile_rows * u->lanes;
+    if (s->w->has_whole_rows && !s->updates->is_linear)
+        return e.rows * (UPDATE_SCALAR_CYCLES + 2 * (s->across / COLUMNS_AT_ONCE));
+    return scatter_elements_cycles(s, e);
+}
 
-    if (w->has_whole_rows && !u->is_linear)
-        return u->tile_rows * (UPDATE_SCALAR_CYCLES + 2 * (s->across / COLUMNS_AT_ONCE));
-    return elements * (UPDATE_SCALAR_CYCLES + w->job->chip->xlu_permute_cycles / index_batch(w));
+/* of so many blocks, each of which comes while the one before is gone through */
+static int64_t blocks_cycles(const struct scatter *s, int64_t blocks, struct extent e)
+{
+    const struct chip *chip = s->w->job->chip;
+    int64_t fetch = (int64_t)chip->dma_read_ns * chip->chip_clock_mhz / 1000;
+    int64_t block = s->block_tile_rows * tile_row_cycles(s, e);
+
+    return blocks * (BLOCK_SCALAR_CYCLES + (block > fetch ? block : fetch));
 }
 
 int64_t index_scatter_cycles(struct index_work *w)
 {
     bool is_dynamic = !w->indices || index_by_windows(w);
     struct scatter s = scatter_of(w);
-    const struct chip *chip = w->job->chip;
-    int64_t block, fetch, panels;
+    int64_t blocks, panels;
     struct err e;
 
     if (plan(&s, is_dynamic, &e))
         return INT64_MAX / 2;
     panels = is_dynamic ? 1 : div_up(w->result->tile_count, s.panel_tiles);
-    block = s.block_tile_rows * tile_row_cycles(&s);
-    fetch = (int64_t)chip->dma_read_ns * chip->chip_clock_mhz / 1000;
-    return panels * (s.updates->tile_count / s.block_tiles)
-           * (BLOCK_SCALAR_CYCLES + (block > fetch ? block : fetch));
+    blocks = s.updates->tiles_down / s.block_tile_rows;
+    return panels * (s.updates->tile_count / s.across / s.updates->tiles_down)
+           * (blocks_cycles(&s, blocks - s.has_tail, scatter_extent(&s, false)) +
+              blocks_cycles(&s, s.has_tail, scatter_extent(&s, true)));
 }
 
 int index_scatter(struct index_work *w, struct err *e)

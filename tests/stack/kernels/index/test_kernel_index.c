@@ -302,7 +302,7 @@ TEST(scatters_larger_than_vmem_go_panel_by_panel)
     }
 }
 
-/* rows wait for nobody, elements for rotations, a batch of them together; all panels for copies */
+/* rows wait for nobody, elements for their loads, each alone; all panels for copies */
 TEST(predicted_cycles_of_scatters_follow_the_simulator)
 {
     static const struct form list[] = {
