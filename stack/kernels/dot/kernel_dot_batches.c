@@ -1,8 +1,8 @@
 /*
  * Squares of a left operand with batches, contracted along its rows, through the cross-lane units
- * beside the passes: those of the first span's batches before the step, those of every later span
- * beside the one before it. Units take squares in turn, as fast as they can; a square's results are
- * popped when they are there, all of them before the span ends.
+ * beside the passes: those of the first batches before the step, all others beside the passes of as
+ * many batches before theirs. Units take squares in turn, as fast as they can; a square's results are
+ * popped when they are there, of the last ones of a span in the next one.
  */
 #include "base/units.h"
 #include "sim/chip/limits.h"
@@ -14,6 +14,7 @@ struct schedule {                       /* in rounds, from a unit's square to it
     int64_t groups;                     /* tiles of a square as it comes out */
     int64_t squares;                    /* of all batches of a span */
     int64_t period, latency;            /* from square to square; from its last push to its pops */
+    int64_t in, out;                    /* over which its pushes and its pops are spread */
     int64_t units;
 };
 
@@ -31,65 +32,105 @@ static struct schedule schedule_of(const struct dot_step *s, int64_t squares)
     int64_t issue = matrix_rows(s->lhs_type) == 8 ? chip->xlu_xpose_issue_cycles
                                                   : chip->xlu_xpose_packed_issue_cycles;
     int64_t in = s->transpose.tiles * issue, out = t.groups * chip->xlu_xpose_pop_cycles;
-    int64_t busy = in > out ? in : out;
+    int64_t busy = in > out ? in : out, round = dot_round_cycles(s);
 
     if (chip->xlu_xpose_gap_cycles > busy)
         busy = chip->xlu_xpose_gap_cycles;
-    t.period = div_up(busy, dot_round_cycles(s));
-    t.latency = div_up(chip->xlu_xpose_cycles, dot_round_cycles(s)) + 1;
+    t.period = div_up(busy, round);
+    t.in = div_up(in, round);
+    t.out = div_up(out, round);
+    t.latency = div_up(chip->xlu_xpose_cycles, round) + 1;
     if (waiting_max(&t, chip) > 0 && t.period * waiting_max(&t, chip) < t.latency)
         t.period = div_up(t.latency, waiting_max(&t, chip));
     return t;
 }
 
-/* rounds until the last square has come out */
-static int64_t rounds_of(const struct schedule *t)
+static int64_t start_of(const struct schedule *t, int64_t square)
 {
-    return (div_up(t->squares, t->units) + 1) * t->period + t->latency;
+    return square / t->units * t->period;
 }
 
-int dot_transpose_columns(const struct dot_step *s, int at_once, int64_t squares, int64_t tiles)
+/* the round beside which its first results are popped */
+static int64_t results_at(const struct schedule *t, int64_t square)
 {
-    int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds;
+    return start_of(t, square) + t->in + t->latency;
+}
+
+/* columns before the one of its own from which on a square must be on its way; -1: more than a span */
+static int lead_of(const struct schedule *t, int64_t columns, int64_t each)
+{
+    int64_t of_column = t->squares / columns, lead = 1;
+
+    if (start_of(t, t->squares - 1) + t->in > columns * each)
+        return -1;
+    for (int64_t j = 0; j < columns; j++) {
+        int64_t end = results_at(t, (j + 1) * of_column - 1) + t->out, before = div_up(end, each) - j;
+
+        lead = before > lead ? before : lead;
+    }
+    return lead <= columns ? (int)lead : -1;
+}
+
+static int64_t rounds_of_column(const struct dot_step *s)
+{
+    return div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds;
+}
+
+/* spread over its period a square is in nobody's way; where that comes later by columns, at once */
+static struct schedule best_schedule(const struct dot_step *s, int64_t columns, int64_t squares,
+                                     int *lead)
+{
+    struct schedule at_once = schedule_of(s, columns * squares), spread = at_once;
+    int64_t each = rounds_of_column(s);
+
+    spread.in = spread.out = spread.period;
+    *lead = lead_of(&at_once, columns, each);
+    return lead_of(&spread, columns, each) == *lead ? spread : at_once;
+}
+
+int dot_transpose_columns(const struct dot_step *s, int at_once, int64_t squares, int64_t tiles,
+                          int *lead)
+{
     struct dot_step transposing = *s;
 
     transposing.transpose = (struct dot_transpose){.tiles = tiles};
-    for (int64_t i = 2; i < s->columns && i * each <= DOT_SPAN_ROUNDS_MAX
+    for (int64_t i = 2; i <= s->columns && i * rounds_of_column(s) <= DOT_SPAN_ROUNDS_MAX
                         && s->chip->mxu_accumulators == 0; i++) {
-        struct schedule t = schedule_of(&transposing, i * at_once * squares * s->depth_tiles);
+        struct schedule t = best_schedule(&transposing, i, at_once * squares * s->depth_tiles, lead);
 
-        if (s->columns % i == 0 && rounds_of(&t) <= i * each
-            && waiting_max(&t, s->chip) > 0)
+        if (s->columns % i == 0 && waiting_max(&t, s->chip) > 0 && *lead > 0 && *lead < s->columns)
             return (int)i;
     }
     return 0;
 }
 
 /* where the tiles of square number `i` of a span come from, and go to */
-struct place { int64_t from, to; };
+struct place { int64_t batch, from, to, depth, side; };
 
 static struct place place_of(const struct dot_code *d, int64_t i)
 {
     const struct dot_transpose *x = &d->s->transpose;
     int64_t each = x->squares * d->s->depth_tiles, batch = i / each;
-    int64_t depth = i % each / x->squares, side = i % x->squares;
+    struct place p = {.batch = x->lead + batch, .depth = i % each / x->squares, .side = i % x->squares};
 
-    return (struct place){
-        .from = batch * x->batch_step + depth * x->from.depth_step + side * x->from.side_step,
-        .to = (x->batches + batch) * x->to_batch_step + depth * d->s->lhs.depth_step
-              + side * x->to_square_step};
+    p.from = batch * x->batch_step + p.depth * x->from.depth_step + p.side * x->from.side_step;
+    p.to = p.batch * x->to_batch_step + p.depth * d->s->lhs.depth_step + p.side * x->to_square_step;
+    return p;
 }
 
-/* nothing is left to transpose in the last span */
-static void put(struct dot_code *d, int not_before, struct isa_op op)
+/* batches behind a span's own are not there in the last one */
+static int put(struct dot_code *d, const struct place *p, int not_before, struct isa_op op)
 {
-    bundler_add_after(&d->b, not_before, isa_unless(P_MORE, op));
+    bool is_own = p->batch < d->s->transpose.batches;
+
+    return bundler_add_after(&d->b, not_before, is_own ? op : isa_unless(P_MORE, op));
 }
 
 static void push(struct dot_code *d, const struct schedule *t, int64_t square, int64_t tile,
                  int not_before)
 {
     const struct dot_transpose *x = &d->s->transpose;
+    struct place p = place_of(d, square);
     int rows = matrix_rows(d->s->lhs_type);
     enum isa_vxpose_cont_x0 type = rows == 8    ? VXPOSE_CONT_B32
                                    : rows == 16 ? VXPOSE_CONT_B16 : VXPOSE_CONT_B8;
@@ -99,36 +140,55 @@ static void push(struct dot_code *d, const struct schedule *t, int64_t square, i
               : tile == 0               ? OP_VXPOSE_START
               : tile == x->tiles - 1    ? OP_VXPOSE_END
                                         : OP_VXPOSE_CONT;
-    put(d, not_before, isa_vld(d->v_transpose, isa_rows_at(R(S_SQUARES), place_of(d, square).from
-                                                                       + tile * x->group_step)));
-    put(d, not_before, op);
+    put(d, &p, not_before,
+        isa_vld(d->v_transpose, isa_rows_at(R(S_SQUARES), p.from + tile * x->group_step)));
+    put(d, &p, not_before, op);
+}
+
+/* rows of this span are loaded behind the store */
+static void note_store(struct dot_code *d, const struct place *p, int64_t tile, int at)
+{
+    const struct dot_transpose *x = &d->s->transpose;
+    int64_t rounds = d->s->rounds, column = p->batch * x->span_columns / x->batches;
+    int64_t row = (p->side * (TILE / matrix_rows(d->s->lhs_type)) + tile)
+                  * matrix_rows(d->s->lhs_type);
+    int64_t round = (column * d->passes + p->depth / d->halves) * rounds
+                    + row / d->s->group_rows % rounds;
+
+    if (p->batch < x->batches && at > d->transposed_at[round])
+        d->transposed_at[round] = at;
 }
 
 static void pop(struct dot_code *d, const struct schedule *t, int64_t square, int64_t tile,
-                int not_before)
-{
-    int v = d->v_transpose + 1 + (int)(square % t->units % (DOT_TRANSPOSE_REGISTERS - 1));
-
-    put(d, not_before, isa_vpop_trf((int)(square % t->units), v));
-    put(d, not_before, isa_vst(isa_rows_at(R(S_LHS_PASS), place_of(d, square).to
-                                           + tile * d->s->transpose.to_group_step), v));
-}
-
-void dot_put_batch_transposes(struct dot_code *d, int64_t round)
+                int not_before, bool is_of_span_before)
 {
     const struct dot_transpose *x = &d->s->transpose;
-    struct schedule t = schedule_of(d->s, x->batches * x->squares * d->s->depth_tiles);
-    int before = d->rounds.pushed_at[round];
+    int v = d->v_transpose + 1 + (int)(square % t->units % (DOT_TRANSPOSE_REGISTERS - 1));
+    struct place p = place_of(d, square);
 
-    for (int64_t i = 0; i < t.squares; i++) {
-        int64_t start = i / t.units * t.period, end = start + t.period + t.latency;
-
-        for (int64_t tile = 0; tile < t.groups; tile++)
-            if (end + tile * t.period / t.groups == round)
-                pop(d, &t, i, tile, before);
+    if (is_of_span_before) {
+        p.batch -= x->batches;
+        p.to -= x->batches * x->to_batch_step;
     }
+    put(d, &p, not_before, isa_vpop_trf((int)(square % t->units), v));
+    note_store(d, &p, tile,
+               put(d, &p, not_before, isa_vst(isa_rows_at(R(S_LHS_PASS), p.to + tile * x->to_group_step), v)));
+}
+
+void dot_put_batch_transposes(struct dot_code *d, int64_t round, bool is_first)
+{
+    const struct dot_transpose *x = &d->s->transpose;
+    int64_t all = dot_span_rounds(d), each = x->batches / x->span_columns;
+    int before = d->rounds.pushed_at[round], lead;
+    struct schedule t = best_schedule(d->s, x->span_columns, each * x->squares * d->s->depth_tiles, &lead);
+
+    for (int behind = is_first ? 0 : 1; behind >= 0; behind--)
+        for (int64_t i = 0; i < t.squares; i++)
+            for (int64_t tile = 0; tile < t.groups; tile++)
+                if (results_at(&t, i) + tile * t.out / t.groups == round + behind * all)
+                    pop(d, &t, i, tile, before, behind);
     for (int64_t i = 0; i < t.squares; i++)
         for (int64_t tile = 0; tile < x->tiles; tile++)
-            if (i / t.units * t.period + tile * t.period / x->tiles == round)
+            if (start_of(&t, i) + tile * t.in / x->tiles == round)
                 push(d, &t, i, tile, before);
 }

@@ -82,8 +82,9 @@ struct dot_epilogue {
  */
 struct dot_transpose {
     int passes_before;                  /* transposed before the step; 0: all of them are */
-    int span_columns;                   /* with batches: columns whose batches are; 0: all */
-    int batches;                        /* of them */
+    int span_columns;                   /* with batches: columns of a span; 0: all come before */
+    int batches;                        /* of a span, */
+    int lead;                           /* and those that are transposed before the step */
     int64_t tiles;                      /* of each square of a batch, that are not padding */
     int64_t batch_step, to_batch_step;  /* VMEM rows from batch to batch */
     int is_new;                         /* predicate: else they stand there already; -1: never */
@@ -147,10 +148,11 @@ int dot_step_check(const struct dot_step *s, struct err *e);
 int dot_transpose_passes(const struct dot_step *s, int64_t squares);
 
 /*
- * Of a step whose columns are `at_once` batches each: columns whose batches must be transposed
- * before it, those of a span, where all others come in time beside the spans before theirs; 0: all.
+ * Of a step whose columns are `at_once` batches each: columns of a span, where all but the first
+ * `lead` come in time beside those before theirs; 0: all must be transposed before the step.
  */
-int dot_transpose_columns(const struct dot_step *s, int at_once, int64_t squares, int64_t tiles);
+int dot_transpose_columns(const struct dot_step *s, int at_once, int64_t squares, int64_t tiles,
+                          int *lead);
 
 
 /* whether each pass is code of its own, and there are enough of them for operands in parts */

@@ -79,7 +79,7 @@ struct dot_code {
     int64_t from_rows;                  /* the round that S_LHS points to */
     int (*touched_at)[DOT_RESULTS_MAX]; /* sums of a round of rows: last load or store, */
     int (*stored_at)[DOT_RESULTS_MAX];  /* and last store */
-    int *transposed_at;                 /* by pass of a column and round: last store of its rows, or -1 */
+    int *transposed_at;                 /* by pass of a span and round: last store of its rows, or -1 */
     int *trf_popped_at;                 /* by tile of squares beside passes: its pop, or -1 */
     int64_t trf_count;
 };
@@ -110,8 +110,8 @@ bool dot_epilogue_is_slow(const struct dot_step *s);
 void dot_put_transposes(struct dot_code *d, int64_t round);
 
 
-/* kernel_dot_batches.c: of the next span's batches, beside round `round` of a span */
-void dot_put_batch_transposes(struct dot_code *d, int64_t round);
+/* kernel_dot_batches.c: of later batches, beside round `round` of a span, a step's first or another */
+void dot_put_batch_transposes(struct dot_code *d, int64_t round, bool is_first);
 
 /* kernel_dot_parts.c: at the start of a step, at the end of a pass, and in the straight rounds of
  * the next one */

@@ -119,8 +119,8 @@ static int batches_at_once(const struct dot_grid *g)
     return g->share == SHARE_BATCHES ? g->step.units : 1;
 }
 
-/* columns whose batches are transposed before the step, 0: all */
-static int columns_before(const struct dot_grid *g)
+/* columns of a span beside which batches are transposed, 0: none are; those before the step */
+static int transposing_columns(const struct dot_grid *g, int *lead)
 {
     int64_t rows = is_ragged(g) ? g->p->k : TILE;
 
@@ -128,7 +128,7 @@ static int columns_before(const struct dot_grid *g)
         || dot_terms(g->p) > 1 || dot_grid_inside(g, false))
         return 0;
     return dot_transpose_columns(&g->step, batches_at_once(g), squares_across(g),
-                                 div_up(rows, matrix_rows(g->p->lhs_type)));
+                                 div_up(rows, matrix_rows(g->p->lhs_type)), lead);
 }
 
 /* of an operand: its window, or the block of its fused loop */
@@ -147,7 +147,8 @@ struct dot_place dot_place_of(const struct dot_grid *g, bool is_rhs)
 
 static void add_batches(const struct dot_grid *g, struct dot_transpose *t)
 {
-    t->span_columns = columns_before(g);
+    t->span_columns = transposing_columns(g, &t->lead);
+    t->lead *= batches_at_once(g);
     t->batches = t->span_columns * batches_at_once(g);
     t->tiles = div_up(is_ragged(g) ? g->p->k : TILE, matrix_rows(g->p->lhs_type));
     t->batch_step = dot_batch_stride(g, g->lhs_window, &g->p->lhs);
@@ -159,6 +160,7 @@ void dot_set_transpose(struct dot_grid *g, int is_new)
     int groups = TILE / matrix_rows(g->p->lhs_type);
     struct dot_place from = dot_place_of(g, false);
     int64_t to_row_step = g->depth * TILE_ROWS;
+    int lead;
 
     g->step.transpose = (struct dot_transpose){
         .passes_before = transposed_before(g), .is_new = is_new, .squares = squares_across(g),
@@ -166,7 +168,7 @@ void dot_set_transpose(struct dot_grid *g, int is_new)
                  .side_step = from.lane_step},
         .group_step = from.row_step, .to_group_step = to_row_step,
         .to_square_step = groups * to_row_step};
-    if (columns_before(g))
+    if (transposing_columns(g, &lead))
         add_batches(g, &g->step.transpose);
 }
 
@@ -186,9 +188,9 @@ static bool is_transposed_across(int64_t across, int64_t depth) { return across 
 /* that are transposed before the step */
 static int64_t batches_before(const struct dot_grid *g)
 {
-    int columns = columns_before(g);
+    int lead, columns = transposing_columns(g, &lead);
 
-    return columns ? columns * batches_at_once(g) : dot_prepared_batches(g);
+    return columns ? lead * batches_at_once(g) : dot_prepared_batches(g);
 }
 
 /* of those, whose squares are transposed in one piece of straight code */

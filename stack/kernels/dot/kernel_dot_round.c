@@ -22,7 +22,7 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
 {
     rounds_open(&d->rounds, note, ii);
     d->from_rows = 0;
-    for (int64_t i = 0; i < d->passes * d->s->rounds; i++)
+    for (int64_t i = 0; i < d->span_columns * d->passes * d->s->rounds; i++)
         d->transposed_at[i] = -1;
     for (int64_t i = 0; i < d->trf_count; i++)
         d->trf_popped_at[i] = -1;
@@ -122,7 +122,9 @@ static int next_lhs(struct dot_code *d)
 /* the time from which rows of a round, transposed in this section, stand in memory */
 static int transposed_at(const struct dot_code *d, int64_t round)
 {
-    return d->b.ii ? 0 : d->transposed_at[round % (d->passes * d->s->rounds)] + 1;
+    int64_t columns = d->s->transpose.span_columns ? d->span_columns : 1;  /* else all have those rows */
+
+    return d->b.ii ? 0 : d->transposed_at[round % (columns * d->passes * d->s->rounds)] + 1;
 }
 
 /* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */

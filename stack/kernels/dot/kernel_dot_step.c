@@ -173,7 +173,7 @@ static void put_straight_rounds(struct dot_code *d, const struct span *t)
             dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
         put_next_weights(d, t, pushed, round % d->s->rounds);
         if (d->s->transpose.span_columns)
-            dot_put_batch_transposes(d, round);
+            dot_put_batch_transposes(d, round, t->is_first);
         else if (t->is_first && d->v_transpose >= 0)
             dot_put_transposes(d, round);
     }
@@ -379,7 +379,7 @@ static void begin_step(struct dot_code *d)
     set_base(d, S_LHS_PASS, s->lhs.base, s->lhs.row);
     if (s->transpose.span_columns)
         set_base(d, S_SQUARES, s->transpose.from.base,
-                 s->transpose.from.row + s->transpose.batches * s->transpose.batch_step);
+                 s->transpose.from.row + s->transpose.lead * s->transpose.batch_step);
     set_base(d, S_SUM_COLUMN, -1, s->sum_row - d->span_columns * s->sum_column_step);
     for (int i = 0; i < pointer_count(d); i++) {
         const struct dot_pointer *p = &s->epilogue->pointer[i];

@@ -225,7 +225,8 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     rounds_init(&d->rounds, &d->b, DOT_ROUND_OPS_MAX, rounds + 1, a);
     d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
     d->stored_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->stored_at));
-    d->transposed_at = arena_array(a, (size_t)(d->passes * d->s->rounds), sizeof(int));
+    d->transposed_at = arena_array(a, (size_t)(d->span_columns * d->passes * d->s->rounds),
+                                   sizeof(int));
     d->trf_count = s->transpose.passes_before
                        ? d->passes * d->halves * s->transpose.squares * (TILE / matrix_rows(s->lhs_type))
                        : 0;

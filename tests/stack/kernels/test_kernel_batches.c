@@ -1,5 +1,6 @@
 /* Do products in batches come out right, bit for bit, whatever their dimensions and their order? */
 #include "tests/rigs/kernel_rig.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
 #include "base/rng.h"
@@ -294,6 +295,38 @@ static void test_head_tilings(void **state)
     assert_true(made >= all / 2);   /* others do not fit columns, units or accumulators */
 }
 
+struct turned { int64_t batches, m, k, n; };
+
+/* scores of q and k with their size along rows; `most`: cycles at most, or 0 */
+static void check_turned(const char *chip, enum codegen policy, const struct turned *z, uint64_t seed,
+                         cycle_t most)
+{
+    struct graph_dot dot = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
+                            .contract_count = 1, .lhs_contract = {1}, .rhs_contract = {1}};
+    struct kernel_rig r = {.chip = chip, .spoils_padding = true, .codegen = policy,
+                           .results_in_vmem = most > 0};
+    struct arena a;
+    struct graph g;
+    int x, y;
+
+    arena_init(&a);
+    graph_init(&g, &a, "scores");
+    x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){z->batches, z->k, z->m}), "k");
+    y = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){z->batches, z->k, z->n}), "q");
+    graph_output(&g, graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT), "scores", -1);
+    kernel_rig_open(&r, &g);
+    if (most) {
+        kernel_rig_time(&r);
+        print_message("%lld cycles\n", (long long)r.cycles);
+        assert_in_range(r.cycles, 1, most);
+    } else {
+        kernel_rig_check(&r, seed);
+    }
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 /*
  * Many heads, q and k with their size along rows: squares of k go through the cross-lane unit beside
  * the passes of heads before theirs, wherever a step ends and whoever shares what.
@@ -301,36 +334,45 @@ static void test_head_tilings(void **state)
 static void test_turned_heads(void **state)
 {
     static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
-    static const struct { int64_t batches, m, k, n; } sizes[] = {
+    static const struct turned sizes[] = {
         {24, 328, 32, 328}, {32, 128, 64, 128}, {12, 256, 64, 200}, {20, 200, 128, 72},
         {18, 328, 16, 40}, {9, 300, 48, 128}};
-    struct graph_dot dot = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
-                            .contract_count = 1, .lhs_contract = {1}, .rhs_contract = {1}};
 
     (void)state;
     for (size_t c = 0; c < COUNT_OF(chips); c++)
         for (size_t i = 0; i < COUNT_OF(sizes); i++)
-            for (int policy = 0; policy < 2; policy++) {
-                struct kernel_rig r = {.chip = chips[c], .spoils_padding = true,
-                                       .codegen = policy ? CODEGEN_BEST : CODEGEN_XLA};
-                struct arena a;
-                struct graph g;
-                int x, y;
+            for (int policy = 0; policy < 2; policy++)
+                check_turned(chips[c], policy ? CODEGEN_BEST : CODEGEN_XLA, &sizes[i], i, 0);
+}
 
-                arena_init(&a);
-                graph_init(&g, &a, "scores");
-                x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){
-                                        sizes[i].batches, sizes[i].k, sizes[i].m}), "k");
-                y = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){
-                                        sizes[i].batches, sizes[i].k, sizes[i].n}), "q");
-                graph_output(&g, graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT),
-                             "scores", -1);
-                kernel_rig_open(&r, &g);
-                kernel_rig_check(&r, i);
-                kernel_rig_close(&r);
-                graph_fini(&g);
-                arena_fini(&a);
-            }
+static void test_drawn_turned_heads(void **state)
+{
+    static const char *const chips[] = {"v6e", "v5e", "v6e", "v3"};
+    const int count = seeds_count(32);
+
+    (void)state;
+    for (int i = 0; i < count; i++) {
+        struct rng random;
+        struct turned z;
+
+        rng_init(&random, seeds_at(i));
+        z.batches = 2 + (int64_t)rng_below(&random, 40);
+        z.m = 17 + (int64_t)rng_below(&random, 400);
+        z.k = 1 + (int64_t)rng_below(&random, i % 3 ? 128 : 300);
+        z.n = 1 + (int64_t)rng_below(&random, 400);
+        print_message("%llu: %lld times %lldx%lldx%lld on %s\n", (unsigned long long)seeds_at(i),
+                      (long long)z.batches, (long long)z.m, (long long)z.k, (long long)z.n,
+                      chips[i % 4]);
+        check_turned(chips[i % 4], i % 5 ? CODEGEN_XLA : CODEGEN_BEST, &z, seeds_at(i), 0);
+    }
+}
+
+/* squares of 128 keys take the two units 32 cycles each, passes 40: both are beside each other */
+static void test_squares_come_just_before_their_passes(void **state)
+{
+    (void)state;
+    check_turned("v6e", CODEGEN_XLA, &(struct turned){96, 128, 64, 128}, 0, 8600);
+    check_turned("v6e", CODEGEN_XLA, &(struct turned){12, 256, 64, 256}, 0, 3600);
 }
 
 /* heads as in BERT, whose rows enter the units a period of the loop after they are loaded */
@@ -348,7 +390,7 @@ static void test_long_heads(void **state)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches),
@@ -356,8 +398,11 @@ int main(void)
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_head_tilings),
         cmocka_unit_test(test_turned_heads),
+        cmocka_unit_test(test_drawn_turned_heads),
+        cmocka_unit_test(test_squares_come_just_before_their_passes),
         cmocka_unit_test(test_long_heads),
     };
 
+    seeds_read(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
