@@ -275,6 +275,8 @@ struct place place_row_of(const struct place *p, const int64_t *index);
 /* a vector into memory row by row (lower_rows.c), with strides by dimension */
 int pallas_store_rows(struct lower *l, const struct mosaic_op *op, const struct place *to,
                       const int64_t *stride);
+/* eight rows at a time, where each is a row of its own index of memory; 1: they are not */
+int pallas_store_apart(struct lower *l, const struct mosaic_op *op, const struct place *to);
 /* it begins at this index of a dimension, which is surely a multiple of `multiple` */
 int place_move(struct lower *l, const struct mosaic_op *op, struct place *p, int dim,
                struct scalar index, int64_t multiple);

@@ -141,6 +141,12 @@ int pallas_vector_store(struct lower *l, const struct mosaic_op *op)
     r.mask = op->segment_count ? mosaic_in_group(op, 3) : NULL;
     if (vector_place(l, op, 1, &op->operand[0]->type, stride, &r.to))
         return -1;
+    if (!is_strided && !r.mask && !r.adds) {
+        int status = pallas_store_apart(l, op, &r.to);
+
+        if (status <= 0)
+            return status;
+    }
     if (!place_is_native(&r.to) ||
         (is_strided && !take_strides(&r.to, &op->operand[0]->type, stride))) {
         if (r.mask || r.adds)

@@ -1,6 +1,7 @@
 /*
- * Stores row by row: into memory whose rows are not the vector's, because dimensions between them have
- * been left out of a reference, and with strides.
+ * Stores into memory whose rows are not the vector's, because dimensions between them have been left out
+ * of a reference, and with strides: row by row, or eight rows at a time where they are one row of each
+ * index, as a head of all tokens is.
  */
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 #define ROWS_OF_BLOCK 32
 #define ROWS_MAX 8192
+#define STRIDE_MAX 64                   /* of a load or store, in rows of memory */
 
 struct place place_row_of(const struct place *p, const int64_t *index)
 {
@@ -113,6 +115,117 @@ int pallas_store_rows(struct lower *l, const struct mosaic_op *op, const struct 
         pallas_begin_block(l);
         status = tile_loop(&tiler, 1, r.end - r.first);
     }
+    pallas_begin_block(l);
+    mem_free(tiler.memo);
+    mem_free(tiler.loaded);
+    tile_lives_fini(&tiler);
+    same_note_write(l, to->region);
+    return l->is_failed ? -1 : status;
+}
+
+/* ----- one row of each index of a dimension */
+
+struct apart {
+    const struct place *from, *to;
+    int64_t rows, lanes;                /* of the vector; tiles across */
+    int64_t step, first;                /* of rows of memory: from one to the next, to the first */
+    int part, packed;                   /* which of a word's rows it is, of so many */
+};
+
+/* the vector that a shape with one row an index is of; NULL: it is another shape */
+static const struct mosaic_value *rows_in(const struct mosaic_value *v)
+{
+    const struct mosaic_op *op = v->op;
+    const struct mosaic_type *t = &v->type, *from;
+    int64_t elements = mosaic_elements(t);
+
+    if (!op || (op->code != MOSAIC_SHAPE_CAST && op->code != MOSAIC_TPU_RESHAPE) || t->rank < 3)
+        return NULL;
+    from = &op->operand[0]->type;
+    if (from->kind != MOSAIC_VECTOR || from->rank != 2 || t->dim[t->rank - 2] != 1 ||
+        from->dim[1] != t->dim[t->rank - 1] || from->dim[0] * from->dim[1] != elements)
+        return NULL;
+    return op->operand[0];
+}
+
+/* the dimension that has all of the rows; -1: several share them */
+static int dim_of_rows(const struct mosaic_type *t, int64_t rows)
+{
+    for (int d = 0; d < t->rank - 2; d++)
+        if (t->dim[d] == rows)
+            return d;
+    return -1;
+}
+
+static bool is_apart(const struct mosaic_value *v, const struct place *to)
+{
+    const struct mosaic_value *from = rows_in(v);
+    int rank = v->type.rank, dim = from ? dim_of_rows(&v->type, from->type.dim[0]) : -1;
+
+    return dim >= 0 && from->type.dim[0] >= TILE_ROWS / 2 && to->t.outer_step[dim] <= STRIDE_MAX &&
+           to->t.row_dim == rank - 2 && to->t.lane_dim == rank - 1 && to->covers_lanes &&
+           !to->lane && !to->has_late_lane && !to->has_late_row && !to->stride &&
+           !to->t.is_dense && to->t.rows <= 2 * TILE_ROWS &&
+           (mosaic_element_bits(to->t.element) == 32 || to->t.element == MOSAIC_BF16);
+}
+
+/* the words that have the rows in one half, what stands in the other one kept */
+static opnd in_half(struct tiler *t, const struct apart *a, opnd v, opnd before)
+{
+    if (a->part)
+        return bit_or(t->c, bit_and(t->c, v, I((int32_t)0xffff0000)),
+                      bit_and(t->c, before, I(0xffff)));
+    return bit_or(t->c, right(t->c, v, I(16)), bit_and(t->c, before, I((int32_t)0xffff0000)));
+}
+
+static bool put_apart(struct tiler *t, int64_t row, int64_t parts)
+{
+    const struct apart *a = t->user;
+    int64_t whole = a->rows / TILE_ROWS;
+
+    if (whole && a->rows % TILE_ROWS)
+        tile_limit(t, whole);
+    for (int64_t i = row; i < row + parts; i++)
+        for (int64_t lane = 0; lane < a->lanes; lane++) {
+            int64_t left = a->rows - i * TILE_ROWS;
+            int64_t offset = a->first + i * TILE_ROWS * a->step + lane * a->to->t.lane_step;
+            struct isa_operand base = tile_address(t, a->to->has_offset, a->to->offset,
+                                                   t->step * TILE_ROWS * a->step);
+            struct isa_rows rows = isa_rows_of(base, offset, (int)a->step,
+                                               left < TILE_ROWS ? (1 << left) - 1 : ISA_ALL_SUBLANES);
+            opnd v = tile_load(t, a->from, &(struct tile_at){.row = i, .lane = lane});
+
+            if (a->packed > 1) {
+                v = R(vcode_in_register(t->c, v));
+                v = in_half(t, a, v, R(emit_vld(t->c, rows, a->to->region)));
+            }
+            emit_vst(t->c, rows, vcode_in_register(t->c, v), a->to->region);
+        }
+    return !t->is_failed;
+}
+
+int pallas_store_apart(struct lower *l, const struct mosaic_op *op, const struct place *to)
+{
+    const struct mosaic_value *v = op->operand[0], *whole = rows_in(v);
+    struct place from;
+    struct apart a = {.from = &from, .to = to, .packed = to->t.rows / TILE_ROWS};
+    struct tiler tiler = {.l = l, .c = &l->code, .body = put_apart, .user = &a};
+    int status;
+
+    if (!is_apart(v, to))
+        return 1;
+    if (root_save(l, to->buffer) || root_materialize(l, whole, &from))
+        return -1;
+    if (from.region == to->region || from.t.row_dim != 0 || from.t.lane_dim != 1)
+        return 1;
+    a.rows = whole->type.dim[0];
+    a.lanes = div_up(whole->type.dim[1], TILE_LANES);
+    a.step = to->t.outer_step[dim_of_rows(&v->type, a.rows)];
+    a.first = to->base + to->sublane / to->t.rows * to->t.row_step +
+              to->sublane % to->t.rows / a.packed;
+    a.part = (int)(to->sublane % a.packed);
+    pallas_begin_block(l);
+    status = tile_loop(&tiler, div_up(a.rows, TILE_ROWS), a.lanes);
     pallas_begin_block(l);
     mem_free(tiler.memo);
     mem_free(tiler.loaded);

@@ -142,6 +142,23 @@ static struct group *find_group(struct groups *list, const struct group *g)
     return &list->item[list->count++];
 }
 
+/*
+ * Rows behind a vector's last one may hold anything: they come from where the row above them does, so
+ * that a last tile of few rows is made as the tiles before it.
+ */
+static void fill_rows_behind(struct groups *list)
+{
+    for (int i = 1; i < TILE_ROWS; i++) {
+        bool is_behind = true;
+
+        for (int g = 0; g < list->count; g++)
+            is_behind = is_behind && !(list->item[g].mask[i][0] | list->item[g].mask[i][1]);
+        for (int g = 0; is_behind && g < list->count; g++)
+            memcpy(list->item[g].mask[i], list->item[g].mask[i - 1],
+                   sizeof(list->item[g].mask[i]));
+    }
+}
+
 /* false: an element comes from nowhere that is known */
 static bool find_groups(const struct lower *l, const struct mosaic_op *op, int64_t row, int64_t lane,
                         struct groups *list)
@@ -164,6 +181,7 @@ static bool find_groups(const struct lower *l, const struct mosaic_op *op, int64
             g = group_of(&s, operand, from, i, j);
             find_group(list, &g)->mask[i][j / 64] |= UINT64_C(1) << j % 64;
         }
+    fill_rows_behind(list);
     return true;
 }
 
@@ -356,7 +374,7 @@ int pallas_moved(struct lower *l, const struct mosaic_op *op)
 
     if (op->result[0]->type.kind != MOSAIC_VECTOR)
         return pallas_fail(l, op, "to a scalar");
-    if (tile_is_plain(l, op))
+    if (tile_is_plain(l, op) || l->last_use[op->result[0]->id] <= l->at)
         return 0;
     if (look(l, op, &s))
         return -1;

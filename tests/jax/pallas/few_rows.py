@@ -1,4 +1,5 @@
-"""Buffers of few rows an index, seen as rows of all indices: pages of keys and values of few heads.
+"""Buffers of few rows an index, seen as rows of all indices: pages of keys and values of few heads; and
+loads and stores of one row of each index, as a head of all tokens is.
 
 A TPU has no padding between such indices, so a reference may be reshaped across them. JAX's interpret
 mode does not reshape references: WANTED has what the kernels should make.
@@ -93,7 +94,24 @@ def given(heads, dtype):
     return [like((6,), I32), like((9, SLOTS, heads, 128), dtype)]
 
 
-CASES = [
+def rope_heads(x, cos, sin):
+    """pairs of lanes turned, head by head, of tokens that are no whole tiles"""
+    tokens, heads, _ = x.shape
+
+    def kernel(x_ref, c_ref, s_ref, o_ref):
+        for h in range(heads):
+            v = x_ref[:, h].astype(F32)
+            is_even = lax.broadcasted_iota(I32, v.shape, 1) % 2 == 0
+            turned = jnp.where(is_even, -pltpu.roll(v, 127, 1), pltpu.roll(v, 1, 1))
+            o_ref[:, h] = (v * c_ref[...] + turned * s_ref[...]).astype(o_ref.dtype)
+    return call(kernel, like(x.shape, x.dtype))(x, cos, sin)
+
+
+def rope_given(tokens, heads, dtype):
+    return [like((tokens, heads, 128), dtype), like((tokens, 128)), like((tokens, 128))]
+
+
+PAGES_CASES = [
     ("pages_f32_2", over_blocks(sum_of_head, each(2)), given(2, F32)),
     ("pages_f32_4", over_blocks(sum_of_head, each(4)), given(4, F32)),
     ("pages_bf16_2", over_blocks(sum_of_pairs, each(2)), given(2, BF16)),
@@ -103,5 +121,11 @@ CASES = [
     ("pages_fp8_8", over_blocks(product_of_all, like((8, 128))), given(8, FP8)),
 ]
 
+HEADS_CASES = [
+    ("rope_heads", rope_heads, rope_given(100, 4, BF16)),
+    ("rope_heads_f32", rope_heads, rope_given(37, 3, F32)),
+    ("rope_heads_many", rope_heads, rope_given(24, 20, BF16)),
+]
+CASES = PAGES_CASES + HEADS_CASES
 WANTED = {name: heads_weighed if "f32" in name else
-          heads_summed if "bf16" in name else first_heads for name, *_ in CASES}
+          heads_summed if "bf16" in name else first_heads for name, *_ in PAGES_CASES}

@@ -61,6 +61,13 @@ def kth_largest(x):
     return call(kernel, like(x.shape))(x)
 
 
+def taken_lanes(x, lanes):
+    """indices that JAX gives a third dimension and takes it away again"""
+    def kernel(x_ref, lanes_ref, o_ref):
+        o_ref[...] = jnp.take_along_axis(x_ref[...], lanes_ref[...], axis=1)
+    return call(kernel, like((16, 128)))(x, lanes)
+
+
 def rows_of_segments(ids, x):
     """Sums of rows with the same number, as a product with a matrix of ones made in the kernel."""
     def kernel(ids_ref, x_ref, o_ref):
@@ -272,6 +279,7 @@ CASES = [
     ("histogram", histogram, [like((32, 128), I32)], 0.0),
     ("counts_in_smem", counts_in_smem, [like((100,), I32)], 0.0),
     ("kth_largest", kth_largest, [like((16, 256))], 0.0),
+    ("taken_lanes", taken_lanes, [like((16, 128)), like((16, 128), I32)], 0.0),
     ("rows_of_segments", rows_of_segments, [like((4, 1, 32), I32), like((128, 128))], 1e-5),
     ("labels_of", labels_of, [like((32, 1000), BF16), like((32, 1), I32)], 1e-2),
     ("fourier", fourier, [like((1, 256)), like((16, 16)), like((16, 16))], 5e-2),
