@@ -68,6 +68,14 @@ def taken_lanes(x, lanes):
     return call(kernel, like((16, 128)))(x, lanes)
 
 
+def turned_dimensions(x):
+    """rows to lanes and lanes in front of both"""
+    def kernel(x_ref, o_ref, p_ref):
+        o_ref[...] = jnp.transpose(x_ref[...], (2, 0, 1))
+        p_ref[...] = jnp.transpose(x_ref[...], (1, 2, 0))
+    return call(kernel, [like((100, 3, 40), BF16), like((40, 100, 3), BF16)])(x)
+
+
 def rows_of_segments(ids, x):
     """Sums of rows with the same number, as a product with a matrix of ones made in the kernel."""
     def kernel(ids_ref, x_ref, o_ref):
@@ -280,6 +288,7 @@ CASES = [
     ("counts_in_smem", counts_in_smem, [like((100,), I32)], 0.0),
     ("kth_largest", kth_largest, [like((16, 256))], 0.0),
     ("taken_lanes", taken_lanes, [like((16, 128)), like((16, 128), I32)], 0.0),
+    ("turned_dimensions", turned_dimensions, [like((3, 40, 100), BF16)], 0.0),
     ("rows_of_segments", rows_of_segments, [like((4, 1, 32), I32), like((128, 128))], 1e-5),
     ("labels_of", labels_of, [like((32, 1000), BF16), like((32, 1), I32)], 1e-2),
     ("fourier", fourier, [like((1, 256)), like((16, 16)), like((16, 16))], 5e-2),

@@ -55,22 +55,6 @@ static int order_of(const struct side *s, bool depth_first, int64_t *order)
     return n;
 }
 
-static expanded transposed(struct expand *e, expanded x, const int64_t *order)
-{
-    struct mosaic_type t = x->type;
-    struct mosaic_attr attr = {.name = "permutation", .kind = MOSAIC_ATTR_INTS, .count = t.rank};
-    bool is_plain = true;
-
-    for (int i = 0; i < t.rank; i++) {
-        is_plain = is_plain && order[i] == i;
-        t.dim[i] = x->type.dim[order[i]];
-    }
-    if (is_plain)
-        return x;
-    attr.ints = arena_copy(e->a, order, (size_t)t.rank, sizeof(*order));
-    return expand_op(e, MOSAIC_TRANSPOSE, &t, &x, 1, &attr, 1);
-}
-
 static expanded reshaped(struct expand *e, expanded x, const struct mosaic_type *t)
 {
     bool is_same = x->type.rank == t->rank &&
@@ -102,7 +86,7 @@ static expanded as_matrix(struct expand *e, expanded x, const struct side *s, bo
                                   depth_first ? rows : depth);
 
     order_of(s, depth_first, order);
-    return reshaped(e, transposed(e, x, order), &t);
+    return reshaped(e, expand_transposed(e, x, order), &t);
 }
 
 /* a batch of matrices by one, the contraction behind the rows on the left */

@@ -13,7 +13,8 @@ static expand_rule *const rules[MOSAIC_UNKNOWN] = {
     [MOSAIC_STOCHASTIC_CONVERT] = expand_stochastic, [MOSAIC_TPU_BITCAST] = expand_bitcast,
     [MOSAIC_ARITH_BITCAST] = expand_bitcast, [MOSAIC_REMSI] = expand_remainder,
     [MOSAIC_REMUI] = expand_remainder, [MOSAIC_SHAPE_CAST] = expand_reshape,
-    [MOSAIC_TPU_RESHAPE] = expand_reshape};
+    [MOSAIC_TPU_RESHAPE] = expand_reshape, [MOSAIC_TRANSPOSE] = expand_transpose,
+    [MOSAIC_VECTOR_TRANSPOSE] = expand_transpose};
 
 /* ----- what is put in */
 

@@ -60,9 +60,12 @@ bool expand_dims(struct expand *e, const struct mosaic_op *op, const struct mosa
                  struct expand_dot *dot);
 expanded expand_undo_dims(struct expand *e, const struct mosaic_op *op, expanded result);
 
+/* dimension number order[d] of x as dimension d (transpose.c) */
+expanded expand_transposed(struct expand *e, expanded x, const int64_t *order);
+
 /* an operation of its own kind: false where it stays; *result stands for its result */
 typedef bool expand_rule(struct expand *e, const struct mosaic_op *op, expanded *result);
 expand_rule expand_product, expand_reduction, expand_index, expand_bits, expand_rotation;
-expand_rule expand_remainder, expand_reshape;
+expand_rule expand_remainder, expand_reshape, expand_transpose;
 expand_rule expand_pack, expand_unpack, expand_stochastic, expand_bitcast;
 #endif
