@@ -172,10 +172,13 @@ static bool is_apart(const struct mosaic_value *v, const struct place *to)
 /* the words that have the rows in one half, what stands in the other one kept */
 static opnd in_half(struct tiler *t, const struct apart *a, opnd v, opnd before)
 {
+    opnd kept = bit_and(t->c, before, I(a->part ? 0xffff : (int32_t)0xffff0000));
+
     if (a->part)
-        return bit_or(t->c, bit_and(t->c, v, I((int32_t)0xffff0000)),
-                      bit_and(t->c, before, I(0xffff)));
-    return bit_or(t->c, right(t->c, v, I(16)), bit_and(t->c, before, I((int32_t)0xffff0000)));
+        v = bit_and(t->c, v, I((int32_t)0xffff0000));
+    else
+        v = right(t->c, v, I(16));
+    return bit_or(t->c, v, kept);
 }
 
 static bool put_apart(struct tiler *t, int64_t row, int64_t parts)
