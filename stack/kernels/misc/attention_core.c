@@ -309,6 +309,12 @@ static void exponentials(struct attention_core *k, int group)
     state_store(k, k->l_row, row, REGION_L, emit_vadd_f32(c, R(l), R(sum)));
 }
 
+static void begin_limits(struct attention_core *k)
+{
+    copy(k, SREG_AT_LIMIT, SREG_LIMIT);
+    emit_sadd(k->c, SREG_LIMIT_END, R(SREG_LIMIT), I(k->groups * TILE_ROWS));
+}
+
 /* over all groups of all heads, two at a time where they are even */
 static void each_group(struct attention_core *k, void (*body)(struct attention_core *, int))
 {
@@ -318,8 +324,7 @@ static void each_group(struct attention_core *k, void (*body)(struct attention_c
     vcode_begin_block(c);
     set(k, SREG_AT_S, k->s_row);
     set(k, SREG_AT_M, k->m_row);
-    copy(k, SREG_AT_LIMIT, SREG_LIMIT);
-    emit_sadd(c, SREG_LIMIT_END, R(SREG_LIMIT), I(k->groups * TILE_ROWS));
+    begin_limits(k);
     vcode_loop_begin(c, SREG_ROUNDS, all_groups(k) / once);
     for (int g = 0; g < once; g++)
         body(k, g);
@@ -376,6 +381,9 @@ static void product_round(struct attention_core *k, int pass, int group, int cou
         value_group(k, pass, group + g, at, latches && !g);
 }
 
+/* all keys are in the arrays at once: what is computed of scores goes into the products' loops */
+static bool goes_together(const struct attention_core *k) { return passes(k) == 1; }
+
 /* many rows: weights once per head, then a loop over its rows, two groups a round */
 static void product_of_many(struct attention_core *k, int pass, bool is_value)
 {
@@ -387,11 +395,17 @@ static void product_of_many(struct attention_core *k, int pass, bool is_value)
     push_pass(k, pass, &at, is_value);
     vcode_begin_block(c);
     vcode_loop_begin(c, SREG_ROUNDS, rounds);
+    for (int g = 0; g < 2 && is_value && goes_together(k); g++)
+        exponentials(k, g);
     product_round(k, pass, 0, 2, &at, is_value, true);
+    for (int g = 0; g < 2 && !is_value && goes_together(k); g++)
+        maximum(k, g);
+    if (!is_value && goes_together(k))
+        next_limit(k, 2);
     if (!is_value)
         vcode_loop_step(c, SREG_AT_Q, TILE_ROWS);
     vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
-    if (is_value)
+    if (is_value || goes_together(k))
         vcode_loop_step(c, SREG_AT_M, 2 * TILE_ROWS);
     vcode_loop_end(c, SREG_ROUNDS);
     advance(k, SREG_AT_KEYS, k->key_head_rows);
@@ -425,19 +439,23 @@ static void product_of_few(struct attention_core *k, int pass, bool is_value)
     vcode_loop_end(c, SREG_HEADS);
 }
 
+static bool has_few(const struct attention_core *k)
+{
+    return k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
+}
+
 static void product(struct attention_core *k, bool is_value)
 {
-    bool is_few = k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
-
     for (int pass = 0; pass < passes(k); pass++) {
         vcode_begin_block(k->c);
         if (!is_value)
             copy(k, SREG_AT_Q, SREG_Q);
         copy(k, SREG_AT_KEYS, is_value ? SREG_VALUES : SREG_KEYS);
         set(k, SREG_AT_S, k->s_row);
-        if (is_value)
-            set(k, SREG_AT_M, k->m_row);
-        if (is_few)
+        set(k, SREG_AT_M, k->m_row);
+        if (!is_value)
+            begin_limits(k);
+        if (has_few(k))
             product_of_few(k, pass, is_value);
         else
             product_of_many(k, pass, is_value);
@@ -452,10 +470,12 @@ void core_step(struct attention_core *k)
     assert(vectors(k) <= VECTORS_MAX && (is_single(k) || k->groups % 2 == 0));
     note(k, "scores");
     product(k, false);
-    note(k, "maximum");
-    each_group(k, maximum);
-    note(k, "exponentials");
-    each_group(k, exponentials);
+    if (has_few(k) || !goes_together(k)) {
+        note(k, "maximum");
+        each_group(k, maximum);
+        note(k, "exponentials");
+        each_group(k, exponentials);
+    }
     note(k, "values");
     product(k, true);
     note(k, "attention");
