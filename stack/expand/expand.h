@@ -87,6 +87,11 @@ int expand_counted(struct graph *g, const struct graph_node *n);
  */
 int expand_own_rows(struct graph *g, const struct graph_node *n);
 /*
+ * A gather of the places of a grid that lists name along several dimensions, as one along each.
+ * NODE_NONE: it is none, or of few places.
+ */
+int expand_grid(struct graph *g, const struct graph_node *n);
+/*
  * A gather or scatter of columns, which are whole along some dimensions but not along lanes, as one
  * of rows of the transposed array; a gather of windows of short rows as one of longer ones.
  * NODE_NONE: it is none, or is faster as it is.

@@ -25,6 +25,20 @@
 #define COMPUTED_MAX 262144             /* of rows that a pass makes or reads: see is_short */
 #define COMPARED_MAX (1ll << 30)        /* places in all: what compiling and simulating may take */
 
+/*
+ * Tenths of cycles that combining updates takes on v5e, other chips in proportion. Eight places are
+ * compared with a vector of updates, and what is found is brought together across lanes, of integers
+ * without a reduction of the machine. Or the kernel of elements takes the indices, rows of updates
+ * and each update.
+ */
+#define PLACES_AT_ONCE 8
+#define COMPARED_TENTHS 13
+#define JOINED_TENTHS 27
+#define JOINED_INTEGERS_TENTHS 270
+#define INDICES_TENTHS 25000
+#define ROW_TENTHS 3500
+#define UPDATE_TENTHS 300
+
 /* the dimensions of a gather's or scatter's operand and indices as what they are for */
 struct lookup {
     int64_t batch, table, queries;      /* rows; elements of one; asked for in one */
@@ -370,6 +384,17 @@ static int combine_places(struct graph *g, const struct graph_node *n, const str
     return graph_convert(g, made, dtype);
 }
 
+/* than the kernel of elements */
+static bool is_combined_sooner(const struct lookup *l, enum graph_dtype dtype)
+{
+    int64_t groups = div_up(l->table, PLACES_AT_ONCE) * l->batch;
+    int64_t joined = graph_dtype_is_float(dtype) ? JOINED_TENTHS : JOINED_INTEGERS_TENTHS;
+    int64_t compared = groups * (div_up(l->queries, ARRAY_LANES) * COMPARED_TENTHS + joined);
+    int64_t rows = l->batch * div_up(l->queries, ARRAY_LANES);
+
+    return compared <= INDICES_TENTHS + rows * ROW_TENTHS + l->queries * l->batch * UPDATE_TENTHS;
+}
+
 /* updates of one place may come in any order: sums of floats in that of a reduction */
 static bool is_any_order(const struct graph_node *n)
 {
@@ -396,7 +421,8 @@ static int scatter_by_comparison(struct graph *g, const struct graph_node *n)
         return NODE_NONE;
     l.keeps_dims = false;
     is_row = l.queries == 1 && l.batch > 1;
-    if (!is_row && (!is_any_order(n) || l.table > TABLE_MAX))
+    if (!is_row && (!is_any_order(n) || l.table > TABLE_MAX ||
+                    !is_combined_sooner(&l, operand.dtype)))
         return NODE_NONE;
     rows = as_rows(g, n->operand[0], &l);
     places = places_or_none(g, n->operand[1], &operand, n->gather, &l);

@@ -30,6 +30,8 @@ static int expand_known(struct graph *g, const struct graph_node *n)
 
     if (made == NODE_NONE)
         made = expand_own_rows(g, n);
+    if (made == NODE_NONE)
+        made = expand_grid(g, n);
     if (made != NODE_NONE)
         return made;
     return g->node[n->operand[0]].shape.rank > 1 ? expand_begun(g, n) : expand_windows(g, n);
