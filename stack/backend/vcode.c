@@ -75,6 +75,8 @@ void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
 {
     assert(count > 0 && count <= INT32_MAX);
     assert(counter_sreg >= 0 && counter_sreg < ISA_SREG_COUNT);
+    if (current_block(c)->is_latch)     /* which may go, and the counter must not go with it */
+        vcode_begin_block(c);
     emit_smov(c, counter_sreg, I(count));
     vcode_begin_block(c);
     current_block(c)->is_loop_start = true;

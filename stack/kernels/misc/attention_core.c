@@ -148,26 +148,47 @@ static void push_pass(struct attention_core *k, int pass, const struct head_at *
                          vector_count(k, pass, u) == 2, is_value);
 }
 
-/* latches: the weights that have been pushed are loaded first */
+/*
+ * LATCH_NOW: the weights that have been pushed are loaded first. A latch leaves none in the staging
+ * register, so of a loop only the first round's does it: LATCH_ONCE, behind latch_before.
+ */
+enum latch { LATCH_NEVER, LATCH_NOW, LATCH_ONCE };
+
 static void multiply(struct attention_core *k, int unit, int rows, int upper, bool is_value,
-                     bool latches)
+                     enum latch latch)
 {
+    struct isa_op op = isa_vmatmul(unit, rows, upper >= 0, MATRIX_F32,
+                                   latch == LATCH_NOW ? 1 + is_value : 0, is_value);
+
     if (upper >= 0)
         emit_vmatprep_mubr(k->c, unit, upper, MATRIX_F32);
-    emit_vmatmul(k->c, unit, rows, upper >= 0, MATRIX_F32, latches ? 1 + is_value : 0, is_value);
+    vcode_put(k->c, op)->region = latch == LATCH_ONCE ? VCODE_LATCHES : 0;
+}
+
+/* right before a loop whose products are of LATCH_ONCE: rows of zeros, whose results nobody wants */
+static void latch_before(struct attention_core *k, int pass, bool is_value)
+{
+    vcode_latch_begin(k->c);
+    for (int u = 0; u < units(k); u++) {
+        if (!vector_count(k, pass, u))
+            continue;
+        multiply(k, u, emit_vmov(k->c, I(0)), -1, is_value, LATCH_NOW);
+        for (int i = 0; i < halves(k); i++)
+            emit_vpop_mrf(k->c, u, 0);
+    }
 }
 
 /* ----- scores */
 
 /* scores of 8 rows, scaled */
 static void score_group(struct attention_core *k, int pass, int q, int group,
-                        const struct head_at *at, bool latches)
+                        const struct head_at *at, enum latch latch)
 {
     struct vcode *c = k->c;
 
     for (int u = 0; u < units(k); u++)
         if (vector_count(k, pass, u))
-            multiply(k, at->unit + u, q, -1, false, latches);
+            multiply(k, at->unit + u, q, -1, false, latch);
     for (int u = 0; u < units(k); u++)
         for (int i = 0; vector_count(k, pass, u) && i < halves(k); i++) {
             int64_t j = first_vector(k, pass, u) + i;
@@ -182,7 +203,7 @@ static void score_group(struct attention_core *k, int pass, int q, int group,
 
 /* a packed tile of queries, or its lower half */
 static void score_round(struct attention_core *k, int pass, int group, int count,
-                        const struct head_at *at, bool latches)
+                        const struct head_at *at, enum latch latch)
 {
     struct vcode *c = k->c;
     int tile = emit_vld(c, isa_rows_at(R(SREG_AT_Q), at->q + group / 2 * TILE_ROWS), REGION_Q);
@@ -190,7 +211,7 @@ static void score_round(struct attention_core *k, int pass, int group, int count
     for (int g = 0; g < count; g++) {
         int q = emit_d_v(c, g ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile));
 
-        score_group(k, pass, q, group + g, at, latches && !g);
+        score_group(k, pass, q, group + g, at, g ? LATCH_NEVER : latch);
     }
 }
 
@@ -338,7 +359,7 @@ static void each_group(struct attention_core *k, void (*body)(struct attention_c
 /* ----- the sum of v */
 
 static void value_group(struct attention_core *k, int pass, int group, const struct head_at *at,
-                        bool latches)
+                        enum latch latch)
 {
     struct vcode *c = k->c;
     int part[ISA_UNIT_MAX], count = 0, sum;
@@ -355,7 +376,7 @@ static void value_group(struct attention_core *k, int pass, int group, const str
         multiply(k, at->unit + u, p,
                  some == 2 ? emit_vld(c, isa_rows_at(R(SREG_AT_S), j + TILE_ROWS), REGION_SCORES)
                            : -1,
-                 true, latches);
+                 true, latch);
     }
     for (int u = 0; u < units(k); u++)
         if (vector_count(k, pass, u)) {
@@ -373,12 +394,12 @@ static void value_group(struct attention_core *k, int pass, int group, const str
 /* ----- a product: scores, or the sum of v */
 
 static void product_round(struct attention_core *k, int pass, int group, int count,
-                          const struct head_at *at, bool is_value, bool latches)
+                          const struct head_at *at, bool is_value, enum latch latch)
 {
     if (!is_value)
-        score_round(k, pass, group, count, at, latches);
+        score_round(k, pass, group, count, at, latch);
     for (int g = 0; is_value && g < count; g++)
-        value_group(k, pass, group + g, at, latches && !g);
+        value_group(k, pass, group + g, at, g ? LATCH_NEVER : latch);
 }
 
 /* all keys are in the arrays at once: what is computed of scores goes into the products' loops */
@@ -393,11 +414,11 @@ static void product_of_many(struct attention_core *k, int pass, bool is_value)
 
     vcode_loop_begin(c, SREG_HEADS, k->heads);
     push_pass(k, pass, &at, is_value);
-    vcode_begin_block(c);
+    latch_before(k, pass, is_value);
     vcode_loop_begin(c, SREG_ROUNDS, rounds);
     for (int g = 0; g < 2 && is_value && goes_together(k); g++)
         exponentials(k, g);
-    product_round(k, pass, 0, 2, &at, is_value, true);
+    product_round(k, pass, 0, 2, &at, is_value, LATCH_ONCE);
     for (int g = 0; g < 2 && !is_value && goes_together(k); g++)
         maximum(k, g);
     if (!is_value && goes_together(k))
@@ -428,7 +449,7 @@ static void product_of_few(struct attention_core *k, int pass, bool is_value)
 
         push_pass(k, pass, &at, is_value);
         for (int g = 0; g < groups; g += step)
-            product_round(k, pass, g, step, &at, is_value, !g);
+            product_round(k, pass, g, step, &at, is_value, g ? LATCH_NEVER : LATCH_NOW);
     }
     vcode_loop_step(c, SREG_AT_KEYS, next.keys);
     if (!is_value)

@@ -346,6 +346,41 @@ TEST(empty_loop_counts_down_and_ends)
     hand_fini(&k);
 }
 
+/* the block that latches goes where the loop's first round does it, the loop's counter stays */
+TEST(counter_of_a_loop_does_not_go_with_the_block_that_latches)
+{
+    struct chip chip = hand_chip();
+    struct arena arena;
+    struct vcode c;
+    struct compiled p;
+    bool is_counted = false;
+    int zero;
+
+    arena_init(&arena);
+    vcode_init(&c, &arena);
+    zero = emit_vmov(&c, I(0));
+    for (int i = 0; i < 16; i++)
+        emit_vmatpush(&c, 0, zero, 0, MATRIX_F32, 0, 0);
+    vcode_latch_begin(&c);
+    emit_vmatmul(&c, 0, emit_vmov(&c, I(0)), 0, MATRIX_F32, 1, 0);
+    emit_vpop_mrf(&c, 0, 0);
+    vcode_loop_begin(&c, 5, 96);
+    vcode_put(&c, isa_vmatmul(0, emit_vld(&c, isa_rows_at(R(1), 0), 1), 0, MATRIX_F32, 0, 0))->region =
+        VCODE_LATCHES;
+    emit_vst(&c, isa_rows_at(R(1), 2048), emit_vpop_mrf(&c, 0, 0), 2);
+    vcode_loop_step(&c, 1, 8);
+    vcode_loop_end(&c, 5);
+    compile(&p, &c, &chip);
+    assert_int_equal(p.stats.overlapped_loops, 1);
+    for (uint32_t i = 0; i < p.program.op_count; i++)
+        is_counted |= p.program.op[i].code == OP_SMOV && p.program.op[i].operand[0].value == 5
+                      && p.program.op[i].operand[1].value == 96;
+    assert_true(is_counted);
+    arena_fini(&p.arena);
+    vcode_fini(&c);
+    arena_fini(&arena);
+}
+
 TEST(pinned_registers_of_one_kernel_are_free_for_the_next)
 {
     struct chip chip = hand_chip();
@@ -506,6 +541,7 @@ int main(void)
         cmocka_unit_test(advanced_pointers_do_not_hide_disjoint_tiles),
         cmocka_unit_test(loop_fills_its_delay_bundles),
         cmocka_unit_test(empty_loop_counts_down_and_ends),
+        cmocka_unit_test(counter_of_a_loop_does_not_go_with_the_block_that_latches),
         cmocka_unit_test(pinned_registers_of_one_kernel_are_free_for_the_next),
         cmocka_unit_test(pinned_register_that_a_guard_sets_once_survives_the_rounds),
         cmocka_unit_test(notes_are_kept_once_and_reach_their_bundles),

@@ -57,6 +57,23 @@ TEST(flash_attention_is_softmax_of_scaled_products)
     flash("v6e", 1, 1, 512, 512, 128, 256, true);
 }
 
+/* many rows, whose maxima and exponentials are beside the products */
+TEST(many_rows_have_the_same_values)
+{
+    flash("v6e", 1, 1, 1024, 1024, 1024, 512, false);
+    flash("v6e", 2, 1, 512, 512, 512, 512, true);
+    flash("v6e", 1, 1, 512, 1024, 256, 512, true);
+    flash("v6e", 2, 2, 256, 768, 256, 384, false);
+    flash("v5e", 1, 1, 256, 512, 256, 512, true);
+    flash("v3", 1, 1, 512, 512, 512, 256, true);
+    check("v6e", &(struct graph_attention){
+        .form = ATTENTION_RAGGED, .sequences = 2, .heads_q = 6, .heads_kv = 2, .q_len = 128,
+        .kv_len = 700, .depth = 128, .block_q = 128, .block_kv = 512, .page_tokens = 16});
+    check("v6e", &(struct graph_attention){
+        .form = ATTENTION_RAGGED, .sequences = 1, .heads_q = 8, .heads_kv = 2, .q_len = 90,
+        .kv_len = 600, .depth = 128, .block_q = 64, .block_kv = 256, .page_tokens = 16});
+}
+
 static void paged(const char *chip, enum graph_attention_form form, int64_t sequences,
                   int64_t heads_q, int64_t heads_kv, int64_t q_len, int64_t kv_len,
                   int64_t block_kv)
@@ -161,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flash_attention_is_softmax_of_scaled_products),
+        cmocka_unit_test(many_rows_have_the_same_values),
         cmocka_unit_test(paged_attention_finds_its_keys_through_the_table),
         cmocka_unit_test(ragged_attention_has_all_heads_of_a_page_in_a_step),
         cmocka_unit_test(a_call_stands_among_other_operations),
