@@ -8,6 +8,8 @@
 #define UNROLL_MAX 8
 #define OPS_OF_ITERATION 512            /* at most, where several row tiles are one: what more compute
                                            at once leaves no registers to overlap iterations with */
+#define RUNS_OF_BLOCK 16                 /* short ones that are one block, */
+#define OPS_OF_BLOCK 512                /* of at most so many operations */
 
 static void restart(struct tiler *t)
 {
@@ -123,6 +125,52 @@ static bool put_run(struct tiler *t, int64_t first, int64_t run, int64_t work)
     return rounds ? true : put_iteration(t, first, run);
 }
 
+/* ----- runs that are too short for loops: several in one block, so that they overlap */
+
+/* what all of them ask for; asked again where registers for addresses turn out to be too few */
+static bool rehearse_all(struct tiler *t, int64_t first, int64_t run, int64_t count)
+{
+    bool was_crowded;
+
+    do {
+        was_crowded = t->is_crowded;
+        t->pointer_count = 0;
+        for (int64_t i = 0; i < count; i++)
+            if (!rehearse(t, first + i * run, run))
+                return false;
+    } while (t->is_crowded != was_crowded);
+    return true;
+}
+
+static bool put_runs(struct tiler *t, int64_t first, int64_t run, int64_t count)
+{
+    t->step = run;
+    t->is_moving = false;
+    if (!rehearse_all(t, first, run, count))
+        return false;
+    pallas_begin_block(t->l);
+    set_pointers(t);
+    pulled_latch(t, false);
+    for (int64_t i = 0; i < count; i++)
+        if (!put_iteration(t, first + i * run, run))
+            return false;
+    pallas_begin_block(t->l);
+    return true;
+}
+
+/* how many runs from `first` on are one block; 1: each is a loop, or has enough to overlap */
+static int64_t runs_together(const struct tiler *t, int64_t left, int64_t run, int64_t work)
+{
+    int64_t ops = t->ops_written / t->rows_written * run, count = left / run;
+
+    if (count < 2 || step_of(t, run, work) < run || run % t->parts)
+        return 1;
+    count = count < RUNS_OF_BLOCK ? count : RUNS_OF_BLOCK;
+    while (count > 1 && count * ops > OPS_OF_BLOCK)
+        count--;
+    return count;
+}
+
 int tile_loop(struct tiler *t, int64_t all, int64_t work)
 {
     int64_t run;
@@ -138,8 +186,11 @@ int tile_loop(struct tiler *t, int64_t all, int64_t work)
         return -1;
     /* fewer than a packed tile has: what goes into it is made in one piece, one after the other */
     run = t->run < t->parts ? t->parts : t->run;
-    for (int64_t first = 0; first < all; first += run)
-        if (!put_run(t, first, all - first < run ? all - first : run, work))
+    for (int64_t first = 0, count; first < all; first += count * run) {
+        count = runs_together(t, all - first, run, work);
+        if (count > 1 ? !put_runs(t, first, run, count)
+                      : !put_run(t, first, all - first < run ? all - first : run, work))
             return -1;
+    }
     return 0;
 }
