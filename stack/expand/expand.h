@@ -18,6 +18,12 @@ int expand_first_layer(struct graph *g, const struct graph_node *n, bool is_trai
 int expand_filter(struct graph *g, const struct graph_node *n);
 
 /*
+ * A convolution of planes, images of one channel or of few each by itself, as sums of the images
+ * shifted. NODE_NONE: `n` is another node, or has little to do.
+ */
+int expand_planes(struct graph *g, const struct graph_node *n);
+
+/*
  * A convolution of few channels whose windows lie side by side, as a product of patches.
  * NODE_NONE: `n` is another node.
  */

@@ -116,6 +116,8 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     if (first == NODE_NONE)
         first = expand_filter(&w->to, n);
     if (first == NODE_NONE)
+        first = expand_planes(&w->to, n);
+    if (first == NODE_NONE)
         first = expand_shifts(&w->to, n, c->vmem_rows);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_patches(&w->to, n);
