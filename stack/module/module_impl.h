@@ -40,6 +40,7 @@ struct module_buffer {
     bool must_stay;                     /* in HBM */
     bool is_given;                      /* a parameter whose place is not this module's choice */
     bool is_copied;                     /* into VMEM beside kernels */
+    bool is_held;                       /* room for such a copy while arrays are placed */
     enum { PLACE_CHOSEN, PLACE_HBM, PLACE_VMEM } kept;  /* where a kept program has it, and */
     int unit;                           /* which unit made it */
     int64_t behind_bytes;               /* of VMEM: kernels read so far behind it, and drop that */

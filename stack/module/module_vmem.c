@@ -300,10 +300,9 @@ static int copied_argument(const struct module_plan *p, const struct module_step
 
 /*
  * Room for what products copy in, before what stays between kernels is placed: XLA is seen to leave
- * scores of 92 MiB in HBM rather than their values (docs/accuracy.md). Gives the rooms' number,
- * which stand first in the list.
+ * scores of 92 MiB in HBM rather than their values (docs/accuracy.md).
  */
-static int hold_operands(struct module_plan *p)
+static void hold_operands(struct module_plan *p)
 {
     for (int i = 0; i < p->step_count; i++) {
         const struct module_step *s = &p->step[i];
@@ -317,19 +316,28 @@ static int hold_operands(struct module_plan *p)
         if (k < 0 || (has_batches(s) && i == 0))
             continue;
         b = arena_alloc(p->arena, sizeof(*b));
-        *b = (struct module_buffer){.bytes = s->operand[k]->array.bytes, .stands_for = -1,
+        *b = (struct module_buffer){.bytes = s->operand[k]->array.bytes, .stands_for = -1, .is_held = true,
                                     .first = has_batches(s) ? i - 1 : i, .last = i,
                                     .behind_bytes = behind_bytes(&s->operand[k]->array)};
         module_room_place(&p->vmem, b, SPACE_VMEM);
     }
-    return p->vmem.count;
+}
+
+static void release_held(struct module_room *r)
+{
+    int count = 0;
+
+    for (int i = 0; i < r->count; i++)
+        if (!r->placed[i]->is_held)
+            r->placed[count++] = r->placed[i];
+    r->count = count;
 }
 
 void module_plan_residents(struct module_plan *p, struct module *m)
 {
     struct candidate *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     struct module_room *r = &p->vmem;
-    int count = 0, held;
+    int count = 0;
 
     p->scoped_bytes = kernel_bytes(p);
     *r = (struct module_room){.placed = arena_array(p->arena, shadows_max(p), sizeof(*r->placed)),
@@ -338,7 +346,7 @@ void module_plan_residents(struct module_plan *p, struct module *m)
                                                         : p->scoped_bytes};
     m->vmem_peak_bytes = r->base;
     find_behind(p);
-    held = hold_operands(p);
+    hold_operands(p);
     for (int i = 0; i < p->buffer_count; i++) {
         struct module_buffer *b = &p->buffer[i];
 
@@ -357,8 +365,7 @@ void module_plan_residents(struct module_plan *p, struct module *m)
             m->resident_count++;
             note_peak(m, list[i].buffer->address + list[i].buffer->bytes);
         }
-    r->count -= held;
-    memmove(r->placed, r->placed + held, (size_t)r->count * sizeof(*r->placed));
+    release_held(r);
     mem_free(list);
 }
 
