@@ -236,11 +236,13 @@ static struct place place_for_sums(struct lower *l, const struct product *p)
     return s;
 }
 
-static int set_base(struct lower *l, const struct place *p, int reg)
+/* Straight out of its word: the registers that the block's scalars take turns in are these, too. */
+static void set_base(struct lower *l, const struct place *p, int reg)
 {
-    if (p->has_offset)
-        emit_smov(&l->code, reg, scalar_use(l, p->offset));
-    return 0;
+    if (p->has_offset && p->offset.is_known)
+        emit_smov(&l->code, reg, I(p->offset.value));
+    else if (p->has_offset)
+        emit_sld(&l->code, reg, NONE, I(p->offset.smem));
 }
 
 /* the left operand with rows and columns exchanged, in memory as long as `until` says */
