@@ -102,7 +102,7 @@ int program_graph_lower(struct program_graph *p, struct arena *a, struct err *e)
 {
     const struct lower_settings settings = {.device_count = p->devices,
                                             .queue_entries = p->queue_entries,
-                                            .is_exact = p->is_exact,
+                                            .exact = p->exact,
                                             .known = p->known,
                                             .kept = p->is_kept ? &p->kept : NULL};
 

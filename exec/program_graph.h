@@ -17,7 +17,7 @@ struct program_graph {
     int devices;                        /* replicas times partitions */
     int assumed;                        /* constants that program_graph_assume has filled, */
     const char *first_assumed;          /* and one of them */
-    bool is_exact;                      /* for program_graph_lower: import/exact/exact.h */
+    enum exact_form exact;              /* for program_graph_lower */
     struct hlo_module scheduled;        /* of program_graph_keep: `device` for its kernels */
     struct kept_program kept;
     bool is_kept;

@@ -52,17 +52,22 @@ static void list_results(struct exec_program *p, const struct hlo_computation *e
 
 /*
  * Exact forms are tens of instructions for one. The highest precision includes them where that costs
- * nothing that anybody waits for; in timing mode nobody sees the values.
+ * nothing that anybody waits for: all of them in a small program, functions in any but the largest,
+ * for a quotient or a root that is off by its last bit moves what is computed from a difference of
+ * two such by much more. In timing mode nobody sees the values.
  */
-static bool wants_exact(const struct exec_options *o, const struct hlo_module *m)
+static enum exact_form wanted_exact(const struct exec_options *o, const struct hlo_module *m)
 {
-    enum { SMALL = 300 };            /* instructions */
+    enum { SMALL = 300, LARGE = 60000 };                /* instructions */
     int64_t count = 0;
 
     for (int c = 0; c < m->computation_count; c++)
         count += m->computation[c].count;
-    return o->run.engine.mode != MODE_TIMING &&
-           (o->precision == EXEC_EXACT || (o->precision == EXEC_HIGHEST && count <= SMALL));
+    if (o->run.engine.mode == MODE_TIMING || o->precision == EXEC_AS_PROGRAM)
+        return EXACT_NOTHING;
+    if (o->precision == EXEC_EXACT || count <= SMALL)
+        return EXACT_ALL;
+    return count <= LARGE ? EXACT_FUNCTIONS : EXACT_NOTHING;
 }
 
 int exec_load(const struct exec_options *o, struct exec_program *p, struct err *e)
@@ -79,7 +84,7 @@ int exec_load(const struct exec_options *o, struct exec_program *p, struct err *
         printf(PROGRAM_ASSUMED, p->graph.assumed, p->graph.first_assumed);
     if (program_graph_cut(&p->graph, &p->arena, e))
         return -1;
-    p->graph.is_exact = wants_exact(o, p->graph.module);
+    p->graph.exact = wanted_exact(o, p->graph.module);
     if (o->backend == EXEC_ON_CORES && !o->compare && exec_take_out_checks(p, e))
         return -1;
     entry = &p->graph.module->computation[p->graph.module->entry];

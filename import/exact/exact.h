@@ -10,6 +10,8 @@
 #define EXACT_H
 #include "import/expand/pair.h"
 
+enum exact_form { EXACT_NOTHING, EXACT_FUNCTIONS, EXACT_ALL };
+
 /* log 2 in two parts, of which the first has 9 bits: whole numbers below 2^15 times it are exact */
 #define EXACT_LN2_HIGH 0.693359375
 #define EXACT_LN2_LOW (AR_LN2 - EXACT_LN2_HIGH)

@@ -22,19 +22,20 @@ static int next(int (*pass)(const struct hlo_module *, struct hlo_module *, stru
 }
 
 /* structure, then types, then the structure that the change of types has made */
-static int simplify(const struct hlo_module *m, bool is_exact, struct arena *a,
+static int simplify(const struct hlo_module *m, enum exact_form exact, struct arena *a,
                     struct hlo_module *out, struct expand_boundary *boundary, struct err *e)
 {
     struct hlo_module typed;
     int status;
 
-    if (structure_inline(m, out, a, e) != 0 || (is_exact && next(exact_sums, out, a, e) != 0) ||
+    if (structure_inline(m, out, a, e) != 0 ||
+        (exact == EXACT_ALL && next(exact_sums, out, a, e) != 0) ||
         next(structure_simplify, out, a, e) != 0)
         return -1;
     status = expand_program(out, &typed, a, boundary, e);
     hlo_module_fini(out);
     *out = typed;
-    if (status != 0 || (is_exact && next(exact_functions, out, a, e) != 0) ||
+    if (status != 0 || (exact && next(exact_functions, out, a, e) != 0) ||
         next(structure_inline, out, a, e) != 0 ||
         next(structure_simplify, out, a, e) != 0)
         return -1;
@@ -258,7 +259,7 @@ static int lower_plain(struct lower *l, const struct hlo_module *m, struct lower
     struct lowered_order *order;
     int *number, leaves, *output;
 
-    if (simplify(m, l->settings->is_exact, l->arena, &simple, &boundary, e) != 0)
+    if (simplify(m, l->settings->exact, l->arena, &simple, &boundary, e) != 0)
         return -1;
     l->module = &simple;
     graph_init(&out->graph, l->arena, m->name);

@@ -10,6 +10,7 @@
  */
 #ifndef IMPORT_LOWER_H
 #define IMPORT_LOWER_H
+#include "import/exact/exact.h"
 #include "import/expand/expand.h"
 #include "import/structure/structure_queue.h"
 #include "stack/hlo/graph.h"
@@ -24,7 +25,7 @@ struct lower_known { int parameter; const int32_t *element; const struct lower_k
 struct lower_settings {
     const struct lower_known *known;    /* or NULL */
     int device_count;                   /* that run the graph in step; 0: 1 */
-    bool is_exact;                      /* import/exact/exact.h */
+    enum exact_form exact;
     const struct kept_program *kept;    /* made by import/asis of the program, or NULL */
     int64_t queue_entries;              /* of queues whose uses are not known; 0: as below */
 };

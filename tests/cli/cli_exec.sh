@@ -293,4 +293,21 @@ for want in true:sine false:cosine; do
     [ "$took" = "${want#*:}" ] || fail "--assume-branch ${want%:*} takes \"$took\""
 done
 
+# at the highest precision quotients and roots are rounded correctly in a program of any usual size
+awk 'BEGIN {
+    print "HloModule quotients\n\nENTRY main {\n  x = f32[37,129] parameter(0)\n  y = f32[37,129] parameter(1)"
+    print "  v0 = f32[37,129] divide(x, y)"
+    for (i = 0; i < 320; i++)
+        printf "  v%d = f32[37,129] %s(v%d)\n", i + 1, i % 2 ? "negate" : "abs", i
+    print "  a = f32[37,129] abs(x)\n  r = f32[37,129] sqrt(a)"
+    print "  ROOT out = (f32[37,129], f32[37,129]) tuple(v320, r)\n}"
+}' >"$work/quotients.hlo"
+"$systole" exec "$work/quotients.hlo" --backend host --out "$work/rounded" >"$work/log" 2>&1 ||
+    fail "quotients.hlo on the host: $(cat "$work/log")"
+"$systole" exec "$work/quotients.hlo" --tpu v5e --precision highest \
+    --expect "$work/rounded/outputs.safetensors" >"$work/log" 2>&1
+[ "$(grep -c ' equal$' "$work/log")" -eq 2 ] || fail "quotients or roots are not rounded: $(cat "$work/log")"
+"$systole" exec "$work/quotients.hlo" --tpu v5e --expect "$work/rounded/outputs.safetensors" >"$work/log" 2>&1
+[ "$(grep -c ' equal$' "$work/log")" -lt 2 ] || fail "exact forms where nobody asked for them"
+
 [ $failures -eq 0 ]

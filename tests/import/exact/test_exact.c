@@ -88,7 +88,7 @@ static void hold(const struct function *f, const float *x, const float *y, const
 /* a program of one or two parameters on a core */
 static const float *run(const char *text, const float *x, const float *y, struct arena *a)
 {
-    struct lower_settings settings = {.is_exact = true};
+    struct lower_settings settings = {.exact = EXACT_ALL};
     struct graph_run run = {.slice = "v5e"};
     const void *input[2] = {x, y};
     void *output[1];
