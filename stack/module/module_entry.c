@@ -11,6 +11,7 @@
 #include "stack/module/module_impl.h"
 
 #include "stack/hlo/graph_shape.h"
+#include "stack/hlo/rewrite.h"
 #include "stack/kernels/move/kernel_move.h"
 #include "stack/kernels/registry.h"
 
@@ -201,14 +202,19 @@ static bool streams(const struct module_plan *p, const struct graph *g, int move
                     const struct array *from, const struct array *to)
 {
     const struct graph_node *n = &g->node[move];
-    const struct graph *body;
+    const struct graph *body = n->called[0];
     const struct array **list;
     struct array *plain, result;
     struct arena a;
     bool is_fine;
 
     arena_init(&a);
-    body = n->op == HLO_FUSION ? n->called[0] : kernel_body_of(g, move, &a);
+    if (n->op != HLO_FUSION) {
+        struct graph *alone = kernel_body_of(g, move, &a);
+
+        graph_freeze(alone);            /* its nodes end with the arena */
+        body = alone;
+    }
     list = arena_array(&a, (size_t)n->operand_count, sizeof(*list));
     plain = arena_array(&a, (size_t)n->operand_count, sizeof(*plain));
     for (int i = 0; i < n->operand_count; i++) {

@@ -37,7 +37,9 @@ bool fusion_is_work(const struct fusion *f, int node)
 
 static bool is_along_lanes(const struct fusion *f, const struct graph_node *reduce)
 {
-    return reduce->reduce_mask >> (f->g->node[reduce->operand[0]].shape.rank - 1) & 1;
+    int rank = f->g->node[reduce->operand[0]].shape.rank;
+
+    return rank > 0 && (reduce->reduce_mask >> (rank - 1) & 1);
 }
 
 int fusion_sum_of(const struct fusion *f, int node, bool along_any)

@@ -611,16 +611,17 @@ TEST(weights_of_attention_are_not_stored)
                                .contract_count = 1, .lhs_contract = {2}, .rhs_contract = {2}};
     struct graph_dot sum = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
                             .contract_count = 1, .lhs_contract = {2}, .rhs_contract = {1}};
-    struct shape narrow = shape_make(DTYPE_BF16, 3, (int64_t[]){heads, positions, size});
+    struct shape narrow = shape_make(DTYPE_BF16, 3, (int64_t[]){heads, positions, size}), square;
     struct module_rig r = {.slice = "v3-1", .relative = 2e-2, .absolute = 2e-2,
                            .uses_fractions = true, .check_races = true};
     int q = graph_parameter(&g, narrow, "q"), k = graph_parameter(&g, narrow, "k");
     int v = graph_parameter(&g, narrow, "v"), x, all;
 
     x = nn_scale(&g, graph_dot_general(&g, q, k, &scores, DTYPE_F32, PRECISION_DEFAULT), 0.1);
-    all = graph_broadcast(&g, graph_reduce(&g, REDUCE_MAX, x, 4), g.node[x].shape, DIMS(0, 1));
+    square = g.node[x].shape;           /* what is added moves the nodes */
+    all = graph_broadcast(&g, graph_reduce(&g, REDUCE_MAX, x, 4), square, DIMS(0, 1));
     x = graph_unary(&g, HLO_EXP, graph_binary(&g, HLO_SUBTRACT, x, all));
-    all = graph_broadcast(&g, graph_reduce(&g, REDUCE_ADD, x, 4), g.node[x].shape, DIMS(0, 1));
+    all = graph_broadcast(&g, graph_reduce(&g, REDUCE_ADD, x, 4), square, DIMS(0, 1));
     x = graph_convert(&g, graph_binary(&g, HLO_DIVIDE, x, all), DTYPE_BF16);
     graph_output(&g, graph_dot_general(&g, x, v, &sum, DTYPE_BF16, PRECISION_DEFAULT), "o", -1);
     module_rig_check(&r, &g, 1);
