@@ -52,9 +52,9 @@ static void list_results(struct exec_program *p, const struct hlo_computation *e
 
 /*
  * Exact forms are tens of instructions for one. The highest precision includes them where that costs
- * nothing that anybody waits for: all of them in a small program, functions in any but the largest,
- * for a quotient or a root that is off by its last bit moves what is computed from a difference of
- * two such by much more. In timing mode nobody sees the values.
+ * nothing that anybody waits for: all of them in a small program, functions and small sums in any
+ * but the largest. For a quotient, a root or a product that is off by its last bit moves what is
+ * computed from differences of such by much more. In timing mode nobody sees the values.
  */
 static enum exact_form wanted_exact(const struct exec_options *o, const struct hlo_module *m)
 {
@@ -67,7 +67,7 @@ static enum exact_form wanted_exact(const struct exec_options *o, const struct h
         return EXACT_NOTHING;
     if (o->precision == EXEC_EXACT || count <= SMALL)
         return EXACT_ALL;
-    return count <= LARGE ? EXACT_FUNCTIONS : EXACT_NOTHING;
+    return count <= LARGE ? EXACT_SMALL : EXACT_NOTHING;
 }
 
 int exec_load(const struct exec_options *o, struct exec_program *p, struct err *e)

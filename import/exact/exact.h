@@ -10,7 +10,8 @@
 #define EXACT_H
 #include "import/expand/pair.h"
 
-enum exact_form { EXACT_NOTHING, EXACT_FUNCTIONS, EXACT_ALL };
+/* SMALL: functions, and of sums and products those of few elements in all, which cost little */
+enum exact_form { EXACT_NOTHING, EXACT_SMALL, EXACT_ALL };
 
 /* log 2 in two parts, of which the first has 9 bits: whole numbers below 2^15 times it are exact */
 #define EXACT_LN2_HIGH 0.693359375
@@ -18,6 +19,8 @@ enum exact_form { EXACT_NOTHING, EXACT_FUNCTIONS, EXACT_ALL };
 
 int exact_sums(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                struct err *e);
+int exact_small_sums(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
+                     struct err *e);
 int exact_functions(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                     struct err *e);
 
@@ -28,10 +31,11 @@ struct pair exact_exp_parts(struct hlo_builder *b, struct pair x, int *k);
 /* x 2^-k from sqrt(1/2) to sqrt(2); x is normal and above 0 */
 int exact_mantissa(struct hlo_builder *b, int x, int *k);
 
-/* -1: it adds too many products, or none */
-int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand);
+/* -1: it adds too many products, has more than `most` in all, or none */
+int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand,
+              int64_t most);
 int exact_convolution(struct hlo_builder *b, const struct hlo_instruction *from,
-                      const int *operand);
+                      const int *operand, int64_t most);
 
 /* functions of f32 arrays: within how many ulp stands in docs/numerics.md */
 int exact_exp(struct hlo_builder *b, int x);

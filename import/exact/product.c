@@ -5,7 +5,7 @@
 #include "import/expand/conv_steps.h"
 #include "import/exact/exact.h"
 
-enum { RANKS = 16, ADDED_MAX = 64, PRODUCTS_MAX = 1 << 16 };
+enum { RANKS = 16, ADDED_MAX = 64 };
 
 static int64_t position(const struct hlo_ints *list, int dim)
 {
@@ -34,7 +34,8 @@ static int spread(struct hlo_builder *b, int x, int dim, int64_t k, const int64_
     return hlo_broadcast(b, x, 3, to, dim == 2 ? (int64_t[]){0, 1} : (int64_t[]){0, 2});
 }
 
-int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand)
+int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const int *operand,
+              int64_t most)
 {
     const struct hlo_dot *dot = hlo_detail(from)->dot;
     const struct hlo_type x = *hlo_type_of(b, operand[0]), y = *hlo_type_of(b, operand[1]);
@@ -58,7 +59,7 @@ int exact_dot(struct hlo_builder *b, const struct hlo_instruction *from, const i
     for (int d = 0; d < y.rank; d++)
         if (position(&dot->rhs_batch, d) < 0 && position(&dot->rhs_contract, d) < 0)
             size[2] *= y.dim[y_order[ny++] = d];
-    if (added < 1 || added > ADDED_MAX || added * size[0] * size[1] * size[2] > PRODUCTS_MAX)
+    if (added < 1 || added > ADDED_MAX || added * size[0] * size[1] * size[2] > most)
         return -1;
     lhs = as_matrices(b, operand[0], x_order, size[0], size[1], added);
     rhs = as_matrices(b, operand[1], y_order, size[0], added, size[2]);
@@ -101,14 +102,14 @@ static int weight_of(struct conv_steps *s, int kernel, int64_t feature)
 }
 
 int exact_convolution(struct hlo_builder *b, const struct hlo_instruction *from,
-                      const int *operand)
+                      const int *operand, int64_t most)
 {
     struct conv_steps s;
     int sum = -1;
 
     if (!conv_steps_begin(&s, b, from, operand) || s.places * s.in < 1 || s.places > ADDED_MAX ||
         s.places * s.in > ADDED_MAX ||
-        s.places * s.in * hlo_type_elements(from->type) > PRODUCTS_MAX)
+        s.places * s.in * hlo_type_elements(from->type) > most)
         return -1;
     for (int64_t place = 0; place < s.places; place++) {
         int x = conv_steps_input(&s, place), y = conv_steps_kernel(&s, place);

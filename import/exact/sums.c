@@ -6,7 +6,8 @@
 
 enum {
     ADDED_MAX = 64,                     /* elements that become one: each is an instruction or two */
-    ALL_MAX = 1 << 16,                  /* elements that are added in all */
+    ALL_MAX = 1 << 16,                  /* elements that are added in all, */
+    SMALL_MAX = 1 << 10,                /* or where many instructions share the time */
     RANKS = 16
 };
 
@@ -85,7 +86,7 @@ static int first_sum(struct hlo_builder *b, const struct hlo_instruction *from, 
 }
 
 static int exact_windows(const struct hlo_module *m, struct hlo_builder *b,
-                         const struct hlo_instruction *from, const int *operand)
+                         const struct hlo_instruction *from, const int *operand, int64_t most)
 {
     enum hlo_opcode op = body_of(m, from);
     int64_t size = 1, count = hlo_type_elements(from->type);
@@ -96,7 +97,7 @@ static int exact_windows(const struct hlo_module *m, struct hlo_builder *b,
         size *= hlo_detail(from)->window[d].size;
     if (op == OPCODE_COUNT || !is_float(from->type->element) ||
         hlo_detail(from)->window_count > RANKS || size < 2 || size > ADDED_MAX || count < 1 ||
-        size * count > ALL_MAX)
+        size * count > most)
         return -1;
     x = padded(b, from, operand);
     sum = first_sum(b, from, operand[1], is_bf16);
@@ -132,7 +133,7 @@ static int reduced_first(struct hlo_builder *b, const struct hlo_instruction *fr
 
 /* of f32 only: whoever reduces narrow floats keeps their sum in a wider one, as the machine does */
 static int exact_reduce(const struct hlo_module *m, struct hlo_builder *b,
-                        const struct hlo_instruction *from, const int *operand)
+                        const struct hlo_instruction *from, const int *operand, int64_t most)
 {
     enum hlo_opcode op = body_of(m, from);
     const struct hlo_type *t = hlo_type_of(b, operand[0]);
@@ -140,7 +141,7 @@ static int exact_reduce(const struct hlo_module *m, struct hlo_builder *b,
     int x, sum;
 
     if (op == OPCODE_COUNT || from->type->element != ELEMENT_F32 || kept == 0 || all <= kept ||
-        all / kept > ADDED_MAX || all > ALL_MAX || t->rank >= RANKS)
+        all / kept > ADDED_MAX || all > most || t->rank >= RANKS)
         return -1;
     x = reduced_first(b, from, operand[0]);
     sum = hlo_splat(b, operand[1], from->type);
@@ -153,6 +154,7 @@ static int exact_reduce(const struct hlo_module *m, struct hlo_builder *b,
 static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
                  const int *operand)
 {
+    const int64_t most = *(const int64_t *)r->user;
     bool is_product = from->op == OPCODE_DOT || from->op == OPCODE_CONVOLUTION;
 
     if (hlo_type_is_tuple(from->type) || from->operand_count != 2)
@@ -163,25 +165,37 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
             return -1;
     switch (from->op) {
     case OPCODE_REDUCE:
-        return exact_reduce(r->old, b, from, operand);
+        return exact_reduce(r->old, b, from, operand, most);
     case OPCODE_REDUCE_WINDOW:
-        return exact_windows(r->old, b, from, operand);
+        return exact_windows(r->old, b, from, operand, most);
     case OPCODE_DOT:
-        return from->type->element == ELEMENT_F32 ? exact_dot(b, from, operand) : -1;
+        return from->type->element == ELEMENT_F32 ? exact_dot(b, from, operand, most) : -1;
     case OPCODE_CONVOLUTION:
-        return from->type->element == ELEMENT_F32 ? exact_convolution(b, from, operand) : -1;
+        return from->type->element == ELEMENT_F32 ? exact_convolution(b, from, operand, most) : -1;
     default:
         return -1;
     }
 }
 
-int exact_sums(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
-               struct err *e)
+static int sums_of(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
+                   int64_t most, struct err *e)
 {
-    struct hlo_rewrite r = {.visit = visit};
+    struct hlo_rewrite r = {.visit = visit, .user = &most};
 
     if (hlo_rewrite_module(old, made, a, &r, e))
         return -1;
     hlo_eliminate_dead(made);
     return 0;
+}
+
+int exact_sums(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
+               struct err *e)
+{
+    return sums_of(old, made, a, ALL_MAX, e);
+}
+
+int exact_small_sums(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
+                     struct err *e)
+{
+    return sums_of(old, made, a, SMALL_MAX, e);
 }

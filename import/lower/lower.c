@@ -29,7 +29,7 @@ static int simplify(const struct hlo_module *m, enum exact_form exact, struct ar
     int status;
 
     if (structure_inline(m, out, a, e) != 0 ||
-        (exact == EXACT_ALL && next(exact_sums, out, a, e) != 0) ||
+        (exact && next(exact == EXACT_ALL ? exact_sums : exact_small_sums, out, a, e) != 0) ||
         next(structure_simplify, out, a, e) != 0)
         return -1;
     status = expand_program(out, &typed, a, boundary, e);

@@ -86,9 +86,10 @@ static void hold(const struct function *f, const float *x, const float *y, const
 }
 
 /* a program of one or two parameters on a core */
-static const float *run(const char *text, const float *x, const float *y, struct arena *a)
+static const float *run_as(enum exact_form exact, const char *text, const float *x, const float *y,
+                           struct arena *a)
 {
-    struct lower_settings settings = {.exact = EXACT_ALL};
+    struct lower_settings settings = {.exact = exact};
     struct graph_run run = {.slice = "v5e"};
     const void *input[2] = {x, y};
     void *output[1];
@@ -102,6 +103,11 @@ static const float *run(const char *text, const float *x, const float *y, struct
     graph_fini(&lowered.graph);
     program_free(m);
     return output[0];
+}
+
+static const float *run(const char *text, const float *x, const float *y, struct arena *a)
+{
+    return run_as(EXACT_ALL, text, x, y, a);
 }
 
 static const struct function functions[] = {
@@ -178,9 +184,11 @@ TEST(dots_add_one_product_after_the_other)
         for (int k = 1; k < K; k++)
             want[i] += x[k * M + i / N] * y[i % N * K + k];
     }
-    hold_bits(run("HloModule m\nENTRY e {\n x = f32[7,5] parameter(0)\n y = f32[6,7] parameter(1)\n"
-                  " ROOT r = f32[5,6] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}\n}\n",
-                  x, y, &a), want, M * N);
+    for (enum exact_form form = EXACT_SMALL; form <= EXACT_ALL; form++)
+        hold_bits(run_as(form, "HloModule m\nENTRY e {\n x = f32[7,5] parameter(0)\n"
+                         " y = f32[6,7] parameter(1)\n ROOT r = f32[5,6] dot(x, y), "
+                         "lhs_contracting_dims={0}, rhs_contracting_dims={1}\n}\n", x, y, &a),
+                  want, M * N);
     arena_fini(&a);
 }
 
