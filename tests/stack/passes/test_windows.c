@@ -250,7 +250,8 @@ TEST(what_many_places_share_is_not_there_for_each)
                                .slice_sizes = {200, 200}};
     int x = graph_parameter(&g, shape_make(DTYPE_F32, 2, (int64_t[]){2000, 2000}), "x");
     int at = graph_parameter(&g, shape_make(DTYPE_S32, 2, (int64_t[]){64, 2}), "at");
-    struct graph_node n = g.node[graph_gather(&g, x, at, &how)];
+    int node = graph_gather(&g, x, at, &how);
+    struct graph_node n = g.node[node];
 
     assert_int_equal(expand_windows(&g, &n), NODE_NONE);
 }
