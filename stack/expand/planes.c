@@ -74,7 +74,7 @@ static bool find_planes(const struct graph *g, const struct graph_node *n, struc
         p->padded.dim[LINES + i] = x->dim[c->in_spatial[i]] + w->pad_low + w->pad_high;
         p->result.dim[LINES + i] = n->shape.dim[c->out_spatial[i]];
     }
-    return p->taps[0] > 0 && p->taps[1] > 0 && is_sooner(n, p);
+    return p->taps[0] > 0 && p->taps[1] > 0 && shape_elems(&p->result) > 0 && is_sooner(n, p);
 }
 
 /* the image with zeros around it */
