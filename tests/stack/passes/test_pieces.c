@@ -85,11 +85,14 @@ static void copy_parameters(struct whole *w, struct graph *g)
 
 static const float *whole_value(struct whole *w)
 {
+    const float *value;
     struct graph g;
 
     graph_copy(&w->g, &w->a, &g);
     graph_output(&g, w->node, "whole", -1);
-    return run(w, &g);
+    value = run(w, &g);
+    graph_fini(&g);
+    return value;
 }
 
 static void check_sizes(struct whole *w, const float *want, const struct pieces *p,
