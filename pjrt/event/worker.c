@@ -16,9 +16,9 @@ struct task {
 struct worker {
     pthread_t thread;
     pthread_mutex_t mutex;
-    pthread_cond_t came, done;
+    pthread_cond_t came;
     struct task *first, **last;
-    bool is_busy, quits;
+    bool quits;
 };
 
 static struct task *next_task(struct worker *w)
@@ -26,9 +26,6 @@ static struct task *next_task(struct worker *w)
     struct task *t;
 
     pthread_mutex_lock(&w->mutex);
-    w->is_busy = false;
-    if (!w->first)
-        pthread_cond_broadcast(&w->done);
     while (!w->first && !w->quits)
         pthread_cond_wait(&w->came, &w->mutex);
     t = w->first;
@@ -36,7 +33,6 @@ static struct task *next_task(struct worker *w)
         w->first = t->next;
         if (!w->first)
             w->last = &w->first;
-        w->is_busy = true;
     }
     pthread_mutex_unlock(&w->mutex);
     return t;
@@ -63,7 +59,6 @@ struct worker *worker_create(void)
     w->last = &w->first;
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->came, NULL);
-    pthread_cond_init(&w->done, NULL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     status = pthread_create(&w->thread, NULL, run, w);
@@ -86,14 +81,6 @@ void worker_do(struct worker *w, void (*work)(void *arg), void *arg)
     pthread_mutex_unlock(&w->mutex);
 }
 
-void worker_drain(struct worker *w)
-{
-    pthread_mutex_lock(&w->mutex);
-    while (w->first || w->is_busy)
-        pthread_cond_wait(&w->done, &w->mutex);
-    pthread_mutex_unlock(&w->mutex);
-}
-
 void worker_destroy(struct worker *w)
 {
     pthread_mutex_lock(&w->mutex);
@@ -103,6 +90,5 @@ void worker_destroy(struct worker *w)
     pthread_join(w->thread, NULL);
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->came);
-    pthread_cond_destroy(&w->done);
     mem_free(w);
 }

@@ -13,5 +13,4 @@ struct worker;
 struct worker *worker_create(void);     /* NULL: the host makes no more threads */
 void worker_destroy(struct worker *w);  /* behind all that was handed over */
 void worker_do(struct worker *w, void (*work)(void *arg), void *arg);
-void worker_drain(struct worker *w);    /* until all that was handed over is done */
 #endif
