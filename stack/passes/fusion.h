@@ -45,6 +45,7 @@ struct fusion {
     int *turn;                          /* of merging: by unit (fusion_merge.c), in which they run, */
     int *at_turn;                       /* and the other way round */
     int *seen, searches;                /* by unit: the last search that was there */
+    int in_vmem;                        /* fusion_cycles has this operand there; or NODE_NONE */
 };
 
 /* nodes that fusion may put into kernels with others */
@@ -87,7 +88,8 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p);
 bool fusion_is_taken_or_why(const struct fusion *f, const struct fusion_group *p, struct err *why);
 
-/* predicted cycles of the kernel that makes this group; INT64_MAX: none does */
+/* predicted cycles of the kernel that makes this group, arrays in HBM but f->in_vmem; INT64_MAX: none
+   does */
 int64_t fusion_cycles(const struct fusion *f, const struct fusion_group *p);
 
 /* a move joins the moves that read it where its array would be mostly padding: they are one then */
@@ -114,6 +116,9 @@ void fusion_make_inputs(struct fusion *f);
 
 /* a softmax goes into the kernel of the product that reads its weights */
 void fusion_make_softmaxes(struct fusion *f);
+
+/* work with functions goes into the kernel of the product that reads it, where that takes less time */
+void fusion_make_operands(struct fusion *f);
 
 /* fewer arrays between groups: readers compute again what costs less than to write and read it */
 void fusion_recompute(struct fusion *f);

@@ -263,11 +263,11 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
 }
 
 /*
- * The best of `max` tilings, with all arrays in HBM; false: none fits, the body is one that only looks
- * like a kernel's. Of one any is as good.
+ * The best of `max` tilings, with all arrays in HBM but that of parameter `in_vmem` (-1: none); false:
+ * none fits, the body is one that only looks like a kernel's. Of one any is as good.
  */
 static bool find_tiling(const struct kernel_kind *kind, const struct graph *body,
-                        const struct pass_context *c, struct tiling *t, int max)
+                        const struct pass_context *c, int in_vmem, struct tiling *t, int max)
 {
     struct array array[2 * FUSION_ARRAYS_MAX];
     const struct array *list[2 * FUSION_ARRAYS_MAX];
@@ -289,6 +289,10 @@ static bool find_tiling(const struct kernel_kind *kind, const struct graph *body
         address += array[i].bytes;
         list[i] = &array[i];
     }
+    if (in_vmem >= 0) {
+        array[in_vmem].space = SPACE_VMEM;
+        array[in_vmem].address = c->chip->vmem_bytes - array[in_vmem].bytes;
+    }
     return kind->tilings(&job, t, max) > 0;
 }
 
@@ -297,7 +301,7 @@ static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
 {
     struct tiling t;
 
-    return find_tiling(kind, body, c, &t, 1);
+    return find_tiling(kind, body, c, -1, &t, 1);
 }
 
 /* moves and windows go at the memory's pace alone, element by element with anything else */
@@ -384,8 +388,12 @@ int64_t fusion_cycles(const struct fusion *f, const struct fusion_group *p)
 
     arena_init(&a);
     if (fusion_make_body(f, p, &a, &body) && body.root_count > 0) {
+        int in_vmem = body.operand_count - 1;
+
+        while (in_vmem >= 0 && body.operand[in_vmem] != f->in_vmem)
+            in_vmem--;
         kind = kernel_kind_of(body.graph);
-        if (kind && find_tiling(kind, body.graph, f->context, best, 2))
+        if (kind && find_tiling(kind, body.graph, f->context, in_vmem, best, 2))
             cycles = best[0].predicted_cycles;
     }
     arena_fini(&a);

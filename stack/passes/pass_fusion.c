@@ -605,7 +605,7 @@ static void fini(struct fusion *f)
 
 int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    struct fusion f = {.context = c};
+    struct fusion f = {.context = c, .in_vmem = NODE_NONE};
 
     (void)e;
     init(&f, g);
@@ -618,6 +618,7 @@ int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
         fusion_merge_groups(&f);
         fusion_make_inputs(&f);
         fusion_make_softmaxes(&f);
+        fusion_make_operands(&f);
         fusion_recompute(&f);
     }
     fusion_emit(&f);
