@@ -159,8 +159,12 @@ static struct graph_attention attention_sizes(struct fields *f)
         .depth = fields_size(f, "head_dim")};
 }
 
-/* heads of a ragged row fold its sequences: models of the row's file have 8 heads of keys each */
-enum { KEY_HEADS_OF_A_SEQUENCE = 8 };
+/*
+ * Heads of a ragged row fold its sequences: models of the row's file have 8 heads of keys each. JAX's
+ * kernel has blocks of 128 pages of 16 keys. With one query a step has all of a block, with many it
+ * has as many keys as the arrays hold, which is what the operation's default says.
+ */
+enum { KEY_HEADS_OF_A_SEQUENCE = 8, KEYS_OF_A_BLOCK = 128 * 16, KEYS_OF_A_TILE = 128 };
 
 static void set_ragged(struct hardware_row *r, struct fields *f, struct arena *a)
 {
@@ -172,6 +176,8 @@ static void set_ragged(struct hardware_row *r, struct fields *f, struct arena *a
         x.heads_q /= x.sequences;
         x.heads_kv /= x.sequences;
     }
+    if (x.q_len == 1)
+        x.block_kv = earlier(round_up(x.kv_len, KEYS_OF_A_TILE), KEYS_OF_A_BLOCK);
     set_attention(r, &x, a);
 }
 

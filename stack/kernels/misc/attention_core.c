@@ -462,7 +462,7 @@ static void product_of_few(struct attention_core *k, int pass, bool is_value)
 
 static bool has_few(const struct attention_core *k)
 {
-    return k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
+    return k->members * k->groups * vectors(k) <= FEW_TILES;
 }
 
 static void product(struct attention_core *k, bool is_value)

@@ -1,6 +1,8 @@
 /*
  * Attention over pages: the keys of a step are pages found through a table in SMEM; those of the
  * next step are on their way. All queries and results are in VMEM, results in their queries' place.
+ * At the start table, queries and the first pages come one after the other, as Pallas has them: a
+ * kernel begins when its scalars have come, its first step when its block has, and then asks for pages.
  */
 #include "stack/kernels/misc/attention_impl.h"
 
@@ -288,10 +290,10 @@ int attention_paged_emit(struct attention_work *w, struct err *e)
     at = I(g.q_row * ATTENTION_ROW_GRANULES);
     copy(&g, OP_DMA_HBM_SMEM, I(granule_of(w->table)),
          I(g.table_smem / ARRAY_GRANULE_BYTES), table, flag_of(&g, FLAG_TABLE), -1);
-    copy(&g, OP_DMA_HBM_VMEM, I(granule_of(w->q)), at, granules, flag_of(&g, FLAG_Q), -1);
     wait(&g, flag_of(&g, FLAG_TABLE), table);
-    fetch_step(&g, I(0));
+    copy(&g, OP_DMA_HBM_VMEM, I(granule_of(w->q)), at, granules, flag_of(&g, FLAG_Q), -1);
     wait(&g, flag_of(&g, FLAG_Q), granules);
+    fetch_step(&g, I(0));
     all_steps(&g);
     copy(&g, OP_DMA_VMEM_HBM, at, I(granule_of(w->o)), granules, flag_of(&g, FLAG_TABLE),
          -1);

@@ -96,6 +96,12 @@ TEST(ragged_attention_has_all_heads_of_a_page_in_a_step)
 {
     paged("v6e", ATTENTION_RAGGED, 2, 24, 8, 1, 700, 256);
     paged("v6e", ATTENTION_RAGGED, 1, 6, 2, 32, 512, 512);
+    /* few rows, and more keys than the arrays hold */
+    paged("v6e", ATTENTION_RAGGED, 2, 8, 2, 1, 1500, 2048);
+    paged("v6e", ATTENTION_RAGGED, 1, 2, 2, 1, 2500, 1024);
+    paged("v6e", ATTENTION_RAGGED, 1, 4, 2, 16, 1100, 1024);
+    paged("v5e", ATTENTION_RAGGED, 2, 8, 4, 1, 900, 640);
+    paged("v3", ATTENTION_RAGGED, 1, 4, 2, 1, 500, 384);
     paged("v5e", ATTENTION_RAGGED, 2, 4, 2, 17, 250, 256);
 }
 
