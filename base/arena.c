@@ -226,6 +226,15 @@ void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
     return p;
 }
 
+void *mem_resize(void *items, size_t count, size_t elem_bytes)
+{
+    size_t bytes = count * elem_bytes, size;
+
+    if (elem_bytes && count > SIZE_MAX / elem_bytes)
+        mem_exhausted(SIZE_MAX);
+    return items ? move_large(items, bytes ? bytes : 1, &size) : mem_alloc_unset(bytes);
+}
+
 void arena_init(struct arena *a)
 {
     *a = (struct arena){.last = NULL};

@@ -50,6 +50,9 @@ void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes);
 void *mem_alloc(size_t bytes);
 void *mem_alloc_unset(size_t bytes);
 void mem_free(void *p);
+/* The same block with room for so many elements, as many as were there unchanged, the others of any
+ * contents: where the heap can it stays where it is, and there are never two of them. */
+void *mem_resize(void *items, size_t count, size_t elem_bytes);
 /* What of another library could not be made is the end in the same way; 0: nobody knows how much. */
 void mem_exhausted(size_t bytes) __attribute__((noreturn, cold));
 /* A library in somebody else's process is told instead, once for all its threads; `call` does not

@@ -153,9 +153,11 @@ static const struct hlo_place *kept_place(struct hlo_builder *b, const struct hl
                                           int unit, int edge)
 {
     struct hlo_place p = *from;
+    struct hlo_place_more more = *hlo_place_more(from);
 
-    p.unit = unit;
-    p.edge = edge;
+    more.unit = unit;
+    more.edge = edge;
+    p.more = &more;
     return hlo_place_keep(b->module->arena, &p, NULL);
 }
 
@@ -202,7 +204,7 @@ static int inline_unit(struct hlo_builder *b, const struct hlo_instruction *from
             p = *hlo_place_of(from);
             p.op_name = p.op_name ? p.op_name : hlo_name_in(b->module->arena, from);
         }
-        c->instruction[i].place = kept_place(b, &p, unit, p.edge);
+        c->instruction[i].place = kept_place(b, &p, unit, hlo_place_more(&p)->edge);
     }
     return result;
 }
@@ -292,7 +294,8 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     if (!unit)                          /* what is in a fusion is inlined with it */
         return from->op == OPCODE_FUSION ? hlo_inline(b, hlo_detail(from)->computation[0], operand)
                                          : -1;
-    own.place = kept_place(b, hlo_place_of(from), unit, hlo_place_of(from)->edge);
+    own.place = kept_place(b, hlo_place_of(from), unit,
+                           hlo_place_more(hlo_place_of(from))->edge);
     b->place = own.place;
     switch (from->op) {
     case OPCODE_FUSION: case OPCODE_CALL:

@@ -152,6 +152,15 @@ static int transpose(struct expand_site *s)
     return apply(s, &i, s->operand);
 }
 
+/* SLICE's three lists; PAD's stand in their place */
+static void keep_entries(struct expand_site *s, const struct hlo_type *from,
+                         struct hlo_detail *own)
+{
+    own->start = kept_entries(s, from, own->start);
+    own->limit = kept_entries(s, from, own->limit);
+    own->stride = kept_entries(s, from, own->stride);
+}
+
 static int by_dimensions(struct expand_site *s)
 {
     struct hlo_instruction i = *s->from;
@@ -168,12 +177,8 @@ static int by_dimensions(struct expand_site *s)
     own = i.detail = HLO_COPIED_DETAIL(&i);
     if (i.op == OPCODE_REVERSE || i.op == OPCODE_CONCATENATE)
         own->dims = kept_dims(s, from, own->dims);
-    own->start = kept_entries(s, from, own->start);
-    own->limit = kept_entries(s, from, own->limit);
-    own->stride = kept_entries(s, from, own->stride);
-    own->low = kept_entries(s, from, own->low);
-    own->high = kept_entries(s, from, own->high);
-    own->interior = kept_entries(s, from, own->interior);
+    if (i.op == OPCODE_SLICE || i.op == OPCODE_PAD)
+        keep_entries(s, from, own);
     for (int d = 0; d < from->rank; d++)        /* what it has made of size one goes behind it */
         if (stays(from, d))
             dim[rank++] = i.type->dim[d];

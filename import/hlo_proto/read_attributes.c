@@ -299,17 +299,18 @@ static const struct hlo_place *read_place(struct proto_reader *r, const HloWire_
     const char *name = m->deduplicated_name.len ? proto_quoted(r, m->deduplicated_name) : NULL;
     const char *scheduling = m->scheduling_name.len ? proto_quoted(r, m->scheduling_name) : NULL;
 
+    struct hlo_place_more more = {.frame = m->stack_frame_id};
     struct hlo_place p = {
         .op_type = proto_text(r, m->op_type), .op_name = proto_text(r, m->op_name),
         .file = proto_text(r, m->source_file), .line = m->source_line,
         .end_line = m->source_end_line, .col = m->source_column, .end_col = m->source_end_column,
-        .frame = m->stack_frame_id};
+        .more = &more};
     if (name || scheduling)
-        p.rest = arena_printf(r->arena, "%s%s%s%s%s", name ? "deduplicated_name=" : "",
-                               name ? name : "", name && scheduling ? " " : "",
+        more.rest = arena_printf(r->arena, "%s%s%s%s%s", name ? "deduplicated_name=" : "",
+                                 name ? name : "", name && scheduling ? " " : "",
                                scheduling ? "scheduling_name=" : "",
                                scheduling ? scheduling : "");
-    hlo_frames_resolve(&r->frames, &p);
+    hlo_frames_resolve(&r->frames, &p, &more);
     r->place = hlo_place_keep(r->arena, &p, r->place);
     return r->place;
 }

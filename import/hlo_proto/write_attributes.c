@@ -264,23 +264,24 @@ static ProtobufCBinaryData quoted_field(struct proto_writer *w, const char *rest
 
 static void put_place(struct proto_writer *w, const struct hlo_place *p, HloWire__Instruction *to)
 {
+    const struct hlo_place_more *more = hlo_place_more(p);
     HloWire__Metadata *m;
 
-    if (!p->op_type && !p->op_name && !p->file && !p->line && !p->frame && !p->rest)
+    if (!p->op_type && !p->op_name && !p->file && !p->line && !more->frame && !more->rest)
         return;
     m = PROTO_NEW(w, Metadata, METADATA);
     m->op_type = proto_bytes(p->op_type);
     m->op_name = proto_bytes(p->op_name);
-    if (!p->is_of_frame) {
+    if (!more->is_of_frame) {
         m->source_file = proto_bytes(p->file);
         m->source_line = p->line;
         m->source_end_line = p->end_line;
         m->source_column = p->col;
         m->source_end_column = p->end_col;
     }
-    m->stack_frame_id = p->frame;
-    m->deduplicated_name = quoted_field(w, p->rest, "deduplicated_name=");
-    m->scheduling_name = quoted_field(w, p->rest, "scheduling_name=");
+    m->stack_frame_id = more->frame;
+    m->deduplicated_name = quoted_field(w, more->rest, "deduplicated_name=");
+    m->scheduling_name = quoted_field(w, more->rest, "scheduling_name=");
     to->metadata = m;
 }
 

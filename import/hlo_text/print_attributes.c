@@ -357,26 +357,27 @@ static void print_int_field(struct hlo_printer *p, const char *name, int value, 
 static void print_kind_metadata(const struct printing *g)
 {
     const struct hlo_place *place = *(const struct hlo_place *const *)g->field;
+    const struct hlo_place_more *more = place ? hlo_place_more(place) : NULL;
     struct hlo_printer *p = g->p;
     int count = 0;
 
     if (!place || p->options->no_metadata
         || !(place->op_type || place->op_name || place->file || place->line || place->end_line
-             || place->col || place->end_col || place->frame || place->rest))
+             || place->col || place->end_col || more->frame || more->rest))
         return;
     fputc('{', begin(g));
     print_text_field(p, "op_type", place->op_type, &count);
     print_text_field(p, "op_name", place->op_name, &count);
-    if (!place->is_of_frame) {
+    if (!more->is_of_frame) {
         print_text_field(p, "source_file", place->file, &count);
         print_int_field(p, "source_line", place->line, &count);
         print_int_field(p, "source_end_line", place->end_line, &count);
         print_int_field(p, "source_column", place->col, &count);
         print_int_field(p, "source_end_column", place->end_col, &count);
     }
-    print_int_field(p, "stack_frame_id", place->frame, &count);
-    if (place->rest)
-        fprintf(p->to, "%s%s", count ? " " : "", place->rest);
+    print_int_field(p, "stack_frame_id", more->frame, &count);
+    if (more->rest)
+        fprintf(p->to, "%s%s", count ? " " : "", more->rest);
     fputc('}', p->to);
 }
 

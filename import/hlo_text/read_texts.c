@@ -125,33 +125,38 @@ int hlo_read_kind_sharding(struct hlo_reader *r, struct hlo_reading *g, void *fi
     return 0;
 }
 
+struct metadata {
+    struct hlo_place place;
+    struct hlo_place_more more;
+};
+
 /* fields of metadata that have a place of their own */
 static const struct {
     const char *name;
     size_t offset;
     bool is_text;
-} metadata[] = {
-    {"op_type", offsetof(struct hlo_place, op_type), true},
-    {"op_name", offsetof(struct hlo_place, op_name), true},
-    {"source_file", offsetof(struct hlo_place, file), true},
-    {"source_line", offsetof(struct hlo_place, line), false},
-    {"source_end_line", offsetof(struct hlo_place, end_line), false},
-    {"source_column", offsetof(struct hlo_place, col), false},
-    {"source_end_column", offsetof(struct hlo_place, end_col), false},
-    {"stack_frame_id", offsetof(struct hlo_place, frame), false},
+} metadata_fields[] = {
+    {"op_type", offsetof(struct metadata, place.op_type), true},
+    {"op_name", offsetof(struct metadata, place.op_name), true},
+    {"source_file", offsetof(struct metadata, place.file), true},
+    {"source_line", offsetof(struct metadata, place.line), false},
+    {"source_end_line", offsetof(struct metadata, place.end_line), false},
+    {"source_column", offsetof(struct metadata, place.col), false},
+    {"source_end_column", offsetof(struct metadata, place.end_col), false},
+    {"stack_frame_id", offsetof(struct metadata, more.frame), false},
 };
 
-static int read_metadata_field(struct hlo_reader *r, struct hlo_place *place, struct hlo_span name,
+static int read_metadata_field(struct hlo_reader *r, struct metadata *m, struct hlo_span name,
                                bool *is_known)
 {
-    for (size_t k = 0; k < sizeof(metadata) / sizeof(*metadata); k++) {
-        char *field = (char *)place + metadata[k].offset;
+    for (size_t k = 0; k < sizeof(metadata_fields) / sizeof(*metadata_fields); k++) {
+        char *field = (char *)m + metadata_fields[k].offset;
         int64_t number;
 
-        if (!hlo_span_is(name, metadata[k].name))
+        if (!hlo_span_is(name, metadata_fields[k].name))
             continue;
         *is_known = true;
-        if (metadata[k].is_text)
+        if (metadata_fields[k].is_text)
             return hlo_read_string(r, (const char **)(void *)field, NULL);
         if (hlo_scan_int(&r->scan, INT_MIN, INT_MAX, &number))
             return -1;
@@ -166,7 +171,7 @@ static int read_metadata_field(struct hlo_reader *r, struct hlo_place *place, st
 int hlo_read_kind_metadata(struct hlo_reader *r, struct hlo_reading *g, void *field)
 {
     struct hlo_scan *s = &r->scan;
-    struct hlo_place p = {.op_type = NULL};
+    struct metadata m = {.more = {.rest = NULL}};
 
     (void)g;
     if (hlo_scan_want(s, '{'))
@@ -178,18 +183,19 @@ int hlo_read_kind_metadata(struct hlo_reader *r, struct hlo_reading *g, void *fi
         hlo_scan_take(s, ',');
         if (!hlo_scan_take_ident(s, &name))
             return hlo_scan_unexpected(s, "a field of the metadata");
-        if (hlo_scan_want(s, '=') || read_metadata_field(r, &p, name, &is_known))
+        if (hlo_scan_want(s, '=') || read_metadata_field(r, &m, name, &is_known))
             return -1;
         if (is_known)
             continue;
         if (hlo_scan_value(s, &value))
             return -1;
-        p.rest = arena_printf(r->pool.arena, "%s%s%.*s=%.*s", p.rest ? p.rest : "",
-                              p.rest ? " " : "", (int)name.length, name.at,
+        m.more.rest = arena_printf(r->pool.arena, "%s%s%.*s=%.*s", m.more.rest ? m.more.rest : "",
+                              m.more.rest ? " " : "", (int)name.length, name.at,
                               (int)value.length, value.at);
     }
-    hlo_frames_resolve(&r->frames, &p);
-    r->place = hlo_place_keep(r->pool.arena, &p, r->place);
+    hlo_frames_resolve(&r->frames, &m.place, &m.more);
+    m.place.more = &m.more;
+    r->place = hlo_place_keep(r->pool.arena, &m.place, r->place);
     *(const struct hlo_place **)field = r->place;
     return 0;
 }

@@ -33,7 +33,7 @@ void lower_same(struct lower_scope *s, const struct hlo_instruction *i, int op)
 /* of a program that is kept as it is (import/asis) a kernel; else nothing */
 void lower_copy(struct lower_scope *s, const struct hlo_instruction *i, int op)
 {
-    if (hlo_place_of(i)->edge && !hlo_type_is_tuple(i->type))
+    if (hlo_place_more(hlo_place_of(i))->edge && !hlo_type_is_tuple(i->type))
         lower_set(s, graph_unary(s->g, HLO_COPY, lower_operand(s, 0)));
     else
         lower_same(s, i, op);
@@ -47,11 +47,11 @@ void lower_barrier(struct lower_scope *s, const struct hlo_instruction *i, int o
     struct graph_node n = {.op = HLO_ADD_DEPENDENCY};
     int *node = arena_array(s->l->arena, (size_t)v->count + 1, sizeof(*node));
 
-    if (!kept || hlo_place_of(i)->edge < 1) {
+    if (!kept || hlo_place_more(hlo_place_of(i))->edge < 1) {
         lower_same(s, i, op);
         return;
     }
-    n.edge = &kept->edge[hlo_place_of(i)->edge];
+    n.edge = &kept->edge[hlo_place_more(hlo_place_of(i))->edge];
     for (int k = 0; k < v->count; k++)
         node[k] = v->node[k] == NODE_NONE
                       ? NODE_NONE

@@ -237,7 +237,7 @@ static void lower_instruction(struct lower_scope *s, const struct hlo_instructio
 {
     s->now = i;
     s->g->source = source_of(s, i);
-    s->g->unit = hlo_place_of(i)->unit;
+    s->g->unit = hlo_place_more(hlo_place_of(i))->unit;
     if (!hlo_type_is_tuple(i->type) && lower_is_empty(i->type) && i->op != OPCODE_PARAMETER) {
         lower_set(s, NODE_NONE);
         return;

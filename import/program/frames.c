@@ -107,14 +107,15 @@ void hlo_frames_read(struct hlo_frames *f, struct arena *a, const char *tables)
     f->frame = arena_take(a, f->frame, (size_t)f->frame_count, sizeof(*f->frame));
 }
 
-void hlo_frames_resolve(const struct hlo_frames *f, struct hlo_place *p)
+void hlo_frames_resolve(const struct hlo_frames *f, struct hlo_place *p,
+                        struct hlo_place_more *more)
 {
     const struct hlo_file_location *l;
     int at;
 
-    if (p->file || p->line || p->frame < 1 || p->frame > f->frame_count)
+    if (p->file || p->line || more->frame < 1 || more->frame > f->frame_count)
         return;
-    at = f->frame[p->frame - 1].location;
+    at = f->frame[more->frame - 1].location;
     if (at < 1 || at > f->location_count)
         return;
     l = &f->location[at - 1];
@@ -125,5 +126,5 @@ void hlo_frames_resolve(const struct hlo_frames *f, struct hlo_place *p)
     p->end_line = l->end_line;
     p->col = l->col;
     p->end_col = l->end_col;
-    p->is_of_frame = true;
+    more->is_of_frame = true;
 }

@@ -22,6 +22,8 @@ struct hlo_frames {
 
 /* `tables` may be NULL: no tables. Texts and lists are the arena's. */
 void hlo_frames_read(struct hlo_frames *f, struct arena *a, const char *tables);
-/* A place that has a frame and no file of its own is given file and lines of its frame. */
-void hlo_frames_resolve(const struct hlo_frames *f, struct hlo_place *p);
+/* A place that has a frame and no file of its own is given file and lines of its frame; `more`: what
+ * is more of it. */
+void hlo_frames_resolve(const struct hlo_frames *f, struct hlo_place *p,
+                        struct hlo_place_more *more);
 #endif

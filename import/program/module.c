@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIMMED_MAX 4096                /* a copy of more would cost more than it frees */
+#define LARGE_COMPUTATION 1024          /* instructions; those with more grow by an eighth */
 
 void hlo_module_init(struct hlo_module *m, struct arena *a, const char *name)
 {
@@ -119,12 +119,21 @@ const struct hlo_place *hlo_place_of(const struct hlo_instruction *i)
     return i->place ? i->place : &hlo_nowhere;
 }
 
+const struct hlo_place_more hlo_no_more = {.rest = NULL};
+
+static bool has_same_more(const struct hlo_place *p, const struct hlo_place *q)
+{
+    const struct hlo_place_more *a = hlo_place_more(p), *b = hlo_place_more(q);
+
+    return a->rest == b->rest && a->frame == b->frame && a->is_of_frame == b->is_of_frame &&
+           a->unit == b->unit && a->edge == b->edge;
+}
+
 static bool is_same_place(const struct hlo_place *a, const struct hlo_place *b)
 {
     return a->op_type == b->op_type && a->op_name == b->op_name && a->file == b->file &&
            a->line == b->line && a->end_line == b->end_line && a->col == b->col &&
-           a->end_col == b->end_col && a->frame == b->frame && a->rest == b->rest &&
-           a->is_of_frame == b->is_of_frame && a->unit == b->unit && a->edge == b->edge;
+           a->end_col == b->end_col && has_same_more(a, b);
 }
 
 const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *p,
@@ -139,6 +148,8 @@ const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *
         return last;
     was_packed = arena_pack(a, true);
     made = arena_copy(a, p, 1, sizeof(*p));
+    made->more = !has_same_more(p, &hlo_nowhere) ? arena_copy(a, p->more, 1, sizeof(*p->more))
+                                                 : NULL;
     arena_pack(a, was_packed);
     return made;
 }
@@ -161,32 +172,26 @@ static void keep_parameter(struct hlo_computation *c, int64_t number, int index)
     c->parameter[number] = index;
 }
 
+static void resize(struct hlo_computation *c, size_t capacity)
+{
+    c->instruction = mem_resize(c->instruction, capacity, sizeof(*c->instruction));
+    c->capacity = capacity;
+}
+
 void hlo_computation_trim(struct hlo_computation *c)
 {
-    struct hlo_instruction *exact;
-
-    if (c->count == 0 || (size_t)c->count > c->capacity / 8 * 7 || c->count > TRIMMED_MAX)
-        return;
-    exact = mem_alloc_unset((size_t)c->count * sizeof(*exact));
-    memcpy(exact, c->instruction, (size_t)c->count * sizeof(*exact));
-    mem_free(c->instruction);
-    c->instruction = exact;
-    c->capacity = (size_t)c->count;
+    if (c->count && (size_t)c->count < c->capacity)
+        resize(c, (size_t)c->count);
+    if (c->parameter_count && (size_t)c->parameter_count < c->parameter_capacity) {
+        c->parameter_capacity = (size_t)c->parameter_count;
+        c->parameter = mem_resize(c->parameter, c->parameter_capacity, sizeof(*c->parameter));
+    }
 }
 
 void hlo_computation_reserve(struct hlo_computation *c, int count)
 {
-    size_t capacity = (size_t)count;
-    struct hlo_instruction *place;
-
-    if (count <= c->count || capacity <= c->capacity)
-        return;
-    place = mem_alloc_unset(capacity * sizeof(*place));
-    if (c->count)
-        memcpy(place, c->instruction, (size_t)c->count * sizeof(*place));
-    mem_free(c->instruction);
-    c->instruction = place;
-    c->capacity = capacity;
+    if (count > c->count && (size_t)count > c->capacity)
+        resize(c, (size_t)count);
 }
 
 int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction *i)
@@ -201,6 +206,8 @@ int hlo_add(struct hlo_module *m, int computation, const struct hlo_instruction 
     if (!made.label)
         made.label = hlo_number_label(m->next_name++);
     arena_pack(m->arena, was_packed);
+    if ((size_t)c->count == c->capacity && c->count >= LARGE_COMPUTATION)
+        resize(c, c->capacity + c->capacity / 8);
     MEM_ADD(c->instruction, c->count, c->capacity) = made;
     c->root = c->count - 1;
     if (made.op == OPCODE_PARAMETER)

@@ -168,14 +168,18 @@ struct hlo_sharding {
 struct hlo_pair { const char *key, *value; };
 struct hlo_pairs { int count; const struct hlo_pair *item; };
 
+struct hlo_place_more {
+    const char *rest;                   /* other fields of metadata={}, as written */
+    int frame;                          /* stack_frame_id; 0: none */
+    bool is_of_frame;                   /* file to end_col are its frame's, not said here */
+    int unit, edge;                     /* import/asis: the kernel, its result; 0: none, -1: a copy */
+};
+
 struct hlo_place {                      /* what the program's author wrote; NULL and 0: not known */
     const char *op_type, *op_name;      /* "jit(f)/dense/dot_general" */
     const char *file;
     int line, end_line, col, end_col;
-    int frame;                          /* stack_frame_id; 0: none */
-    bool is_of_frame;                   /* file to end_col are its frame's, not said here */
-    const char *rest;                   /* other fields of metadata={}, as written */
-    int unit, edge;                     /* import/asis: the kernel, its result; 0: none, -1: a copy */
+    const struct hlo_place_more *more;  /* hlo_place_more; NULL: all zero, as nearly always */
 };
 
 /* What only some operations say; zero where the operation has none (opcodes.def) */
@@ -191,8 +195,10 @@ struct hlo_detail {
     int computation_count;              /* by role: reduce.. body; while body, condition; */
     const int *computation;             /* select-and-scatter select, scatter; branches; indices */
     struct hlo_ints dims;               /* `dimensions={}`; ALL_TO_ALL: split, concatenate, parts */
-    struct hlo_ints start, limit, stride;       /* SLICE; each of rank */
-    struct hlo_ints low, high, interior;        /* PAD; each of rank */
+    union {
+        struct { struct hlo_ints start, limit, stride; };   /* SLICE; each of rank */
+        struct { struct hlo_ints low, high, interior; };    /* PAD; each of rank */
+    };
     struct hlo_ints sizes;              /* DYNAMIC_SLICE, GATHER; FFT lengths */
     const struct hlo_gather *gather;
     const struct hlo_dot *dot;
@@ -200,6 +206,7 @@ struct hlo_detail {
     const struct hlo_conv *conv;
     int window_count;
     int exponent_bits, mantissa_bits;
+    int sharding_count;                 /* 0: none; of a tuple one for each leaf, or one for all */
     double epsilon;
     const struct hlo_groups *groups;
     const char *target;                 /* custom_call_target; CALL of a composite: its name; */
@@ -207,7 +214,6 @@ struct hlo_detail {
     const char *config;                 /* backend_config, opaque: as written, NULL: none */
     struct hlo_pairs frontend;          /* frontend_attributes; composites: their attributes */
     struct hlo_pairs other;             /* everything else the file says of it */
-    int sharding_count;                 /* 0: none; of a tuple one for each leaf, or one for all */
     const struct hlo_sharding *sharding;
     struct hlo_ints control;            /* control-predecessors: indices */
 };
@@ -381,13 +387,18 @@ static inline uint16_t hlo_column(int col)
 #define HLO_TYPE(value) ((const struct hlo_type[1]){ value })
 extern const struct hlo_place hlo_nowhere;      /* that nothing is known of */
 const struct hlo_place *hlo_place_of(const struct hlo_instruction *i);
+extern const struct hlo_place_more hlo_no_more;
+static inline const struct hlo_place_more *hlo_place_more(const struct hlo_place *p)
+{
+    return p->more ? p->more : &hlo_no_more;
+}
 
 /* Of ApproxTopK and PartialReduce of such an array: along which dimension the best are taken; -1: it
  * has none such. */
 int hlo_partial_dimension(const struct hlo_instruction *i, const struct hlo_type *operand);
 /*
  * A place in the arena for `p`; of consecutive equal ones `last` is given again. NULL: p says
- * nothing. Texts are those of p.
+ * nothing. Texts are those of p; what is more of it is copied.
  */
 const struct hlo_place *hlo_place_keep(struct arena *a, const struct hlo_place *p,
                                        const struct hlo_place *last);

@@ -16,8 +16,11 @@ typedef bool is_same_item(const void *a, const void *b);
 #define LIST(type, field) offsetof(struct type, field)
 static const size_t detail_lists[] = {
     LIST(hlo_detail, dims), LIST(hlo_detail, start), LIST(hlo_detail, limit),
-    LIST(hlo_detail, stride), LIST(hlo_detail, low), LIST(hlo_detail, high),
-    LIST(hlo_detail, interior), LIST(hlo_detail, sizes), LIST(hlo_detail, control)};
+    LIST(hlo_detail, stride), LIST(hlo_detail, sizes), LIST(hlo_detail, control)};
+/* SLICE's three are PAD's, too: they stand in one place */
+_Static_assert(offsetof(struct hlo_detail, low) == offsetof(struct hlo_detail, start) &&
+              offsetof(struct hlo_detail, interior) == offsetof(struct hlo_detail, stride),
+              "detail_lists names all lists once");
 static const size_t gather_lists[] = {
     LIST(hlo_gather, offset_dims), LIST(hlo_gather, collapsed_dims),
     LIST(hlo_gather, start_index_map), LIST(hlo_gather, operand_batching),

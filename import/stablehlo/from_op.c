@@ -31,14 +31,14 @@ void from_location(struct from *f, const struct mlir_attr *location)
     struct from_place *kept;
     struct hlo_place p;
 
-    if (location && location->location == MLIR_LOCATION_PLACE) {
-        f->b.place = location->data;
+    if (!location || location->location == MLIR_LOCATION_PLACE) {
+        f->b.place = location ? location->data : NULL;
         return;
     }
     if (!f->places)
         f->places = mem_alloc(FROM_PLACES * sizeof(*f->places));
     kept = &f->places[(uintptr_t)location / sizeof(*location) % FROM_PLACES];
-    if (!location || kept->location != location) {
+    if (kept->location != location) {
         mlir_place_of(f->arena, location, &p);
         *kept = (struct from_place){location, hlo_place_keep(f->arena, &p, f->b.place)};
     }

@@ -180,7 +180,7 @@ static int visit(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_
     case OPCODE_COLLECTIVE_PERMUTE_DONE:
         return finish(b, from, operand[0]);
     case OPCODE_COPY: case OPCODE_OPT_BARRIER:
-        return hlo_place_of(from)->edge ? -1 : operand[0];      /* a kernel of a program kept as it is */
+        return hlo_place_more(hlo_place_of(from))->edge ? -1 : operand[0];      /* a kernel of a program kept as it is */
     case OPCODE_ASYNC_UPDATE: case OPCODE_DOMAIN: case OPCODE_ADD_DEPENDENCY:
         return operand[0];
     case OPCODE_BITCAST:

@@ -85,6 +85,28 @@ TEST(growing_arrays_keep_what_they_hold_and_add_zeros)
     mem_free(item);
 }
 
+TEST(a_resized_array_keeps_what_it_holds)
+{
+    size_t count = 1, before = 0;
+    uint32_t *item = mem_resize(NULL, count, sizeof(*item));
+
+    item[0] = 0;
+    for (int step = 1; step < 200; step++) {
+        before = count;
+        count = step % 3 ? count * 3 / 2 + 1 : count / 2;
+        if (count > 300000)
+            count = 7;
+        item = mem_resize(item, count, sizeof(*item));
+        assert_int_equal((uintptr_t)item % 64, 0);
+        for (size_t i = 0; i < (count < before ? count : before); i++)
+            if (item[i] != (uint32_t)i)
+                fail_msg("element %zu of %zu is another one", i, count);
+        for (size_t i = before; i < count; i++)
+            item[i] = (uint32_t)i;
+    }
+    mem_free(item);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +114,7 @@ int main(void)
         cmocka_unit_test(packed_pieces_are_zeroed_and_apart),
         cmocka_unit_test(what_is_behind_an_allocation_is_poisoned_under_the_address_sanitizer),
         cmocka_unit_test(growing_arrays_keep_what_they_hold_and_add_zeros),
+        cmocka_unit_test(a_resized_array_keeps_what_it_holds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

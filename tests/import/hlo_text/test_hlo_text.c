@@ -209,7 +209,7 @@ TEST(what_nobody_reads_is_kept_as_it_stands)
     assert_string_equal(hlo_detail(x)->other.item[0].value, "{[1,2], \"}\"}");
     assert_string_equal(hlo_detail(x)->config, "{\"a\":{\"b\":\"}\"}}");
     assert_string_equal(hlo_place_of(x)->op_name, "a\tb");
-    assert_string_equal(hlo_place_of(x)->rest, "more={1} less=2");
+    assert_string_equal(hlo_place_more(hlo_place_of(x))->rest, "more={1} less=2");
     done(m);
 }
 
