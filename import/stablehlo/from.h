@@ -5,6 +5,7 @@
  */
 #ifndef IMPORT_STABLEHLO_FROM_H
 #define IMPORT_STABLEHLO_FROM_H
+#include "base/sha256.h"
 #include "import/program/build.h"
 #include "import/stablehlo/stablehlo.h"
 
@@ -31,8 +32,8 @@ struct from_place {
 
 /* what a region says (from_signature.c), and the computation that it is; -1: not made yet */
 struct from_signature {
-    uint64_t *word, hash;               /* word NULL: none */
-    size_t count, capacity;
+    unsigned char digest[SHA256_BYTES];
+    bool is_there;
     int computation;
 };
 struct from_signatures {

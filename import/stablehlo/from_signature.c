@@ -2,7 +2,7 @@
  * Regions that say the same are one computation: a program sums in very many places, and each of
  * its reductions brings the same addition along.
  *
- * What a region says is written as a list of numbers, its signature: operations, attributes, types,
+ * What a region says is kept as the SHA-256 of its signature: operations, attributes, types,
  * operands by their number in the region, and where the author wrote them, which is printed again.
  * Large regions, those that use values from around them and those with regions of their own have
  * none.
@@ -15,7 +15,7 @@
 #define DATA_MAX 64u                    /* bytes of a constant */
 
 struct signature {
-    struct from_signature s;
+    struct sha256 hash;
     const struct mlir_value *value[4 * OPERATIONS_MAX];
     int value_count;
     bool is_none;
@@ -23,19 +23,13 @@ struct signature {
 
 static void put(struct signature *to, uint64_t word)
 {
-    MEM_ADD(to->s.word, to->s.count, to->s.capacity) = word;
+    sha256_add(&to->hash, &word, sizeof(word));
 }
 
 static void put_bytes(struct signature *to, const void *data, size_t bytes)
 {
     put(to, bytes);
-    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-
-        memcpy(&word, (const char *)data + at,
-               bytes - at < sizeof(word) ? bytes - at : sizeof(word));
-        put(to, word);
-    }
+    sha256_add(&to->hash, data, bytes);
 }
 
 static void put_name(struct signature *to, const char *name)
@@ -157,48 +151,57 @@ static void put_op(struct signature *to, const struct mlir_op *op)
     to->is_none |= op->region_count > 0;
 }
 
-static uint64_t hash_of(const struct from_signature *s)
-{
-    uint64_t hash = s->count;
-
-    for (size_t k = 0; k < s->count; k++)
-        hash = (hash ^ s->word[k] ^ hash >> 29) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 32;
-}
-
+/* the entry of this digest, or where it would be put */
 static struct from_signature *place_of(const struct from_signatures *all,
-                                       const struct from_signature *s)
+                                       const unsigned char digest[SHA256_BYTES])
 {
-    size_t at = s->hash & (all->capacity - 1);
+    size_t at;
 
-    while (all->entry[at].word &&
-           (all->entry[at].hash != s->hash || all->entry[at].count != s->count ||
-            memcmp(all->entry[at].word, s->word, s->count * sizeof(*s->word)) != 0))
+    memcpy(&at, digest, sizeof(at));
+    at &= all->capacity - 1;
+    while (all->entry[at].is_there &&
+           memcmp(all->entry[at].digest, digest, SHA256_BYTES) != 0)
         at = (at + 1) & (all->capacity - 1);
     return &all->entry[at];
 }
 
 static void grow(struct from_signatures *all)
 {
-    struct from_signatures grown = {.capacity = all->capacity ? 2 * all->capacity : 64,
+    struct from_signatures grown = {.capacity = all->capacity ? 2 * all->capacity : 16,
                                     .count = all->count};
 
     grown.entry = mem_alloc(grown.capacity * sizeof(*grown.entry));
     for (size_t k = 0; k < all->capacity; k++)
-        if (all->entry[k].word)
-            *place_of(&grown, &all->entry[k]) = all->entry[k];
+        if (all->entry[k].is_there)
+            *place_of(&grown, all->entry[k].digest) = all->entry[k];
     mem_free(all->entry);
     *all = grown;
+}
+
+static int *computation_of(struct from *f, const unsigned char digest[SHA256_BYTES])
+{
+    struct from_signature *known;
+
+    if (f->same.count >= f->same.capacity / 4 * 3)
+        grow(&f->same);
+    known = place_of(&f->same, digest);
+    if (!known->is_there) {
+        *known = (struct from_signature){.is_there = true, .computation = -1};
+        memcpy(known->digest, digest, SHA256_BYTES);
+        f->same.count++;
+    }
+    return &known->computation;
 }
 
 int *from_same_region(struct from *f, const struct mlir_region *g, const char *name)
 {
     const struct mlir_block *b = &g->block[0];
     struct signature to = {.value_count = 0};
-    struct from_signature *known;
+    unsigned char digest[SHA256_BYTES];
 
     if (b->later || b->op_count > OPERATIONS_MAX)
         return NULL;
+    sha256_begin(&to.hash);
     put_name(&to, name);
     put(&to, (uint64_t)b->argument_count);
     for (int k = 0; k < b->argument_count && !to.is_none; k++) {
@@ -207,31 +210,14 @@ int *from_same_region(struct from *f, const struct mlir_region *g, const char *n
     }
     for (int k = 0; k < b->op_count && !to.is_none; k++)
         put_op(&to, b->op[k]);
-    if (to.is_none) {
-        mem_free(to.s.word);
+    if (to.is_none)
         return NULL;
-    }
-    if (f->same.count >= f->same.capacity / 2)
-        grow(&f->same);
-    to.s.hash = hash_of(&to.s);
-    to.s.computation = -1;
-    known = place_of(&f->same, &to.s);
-    if (known->word) {
-        mem_free(to.s.word);
-    } else {
-        *known = to.s;
-        known->word = mem_alloc_unset(to.s.count * sizeof(*known->word));
-        memcpy(known->word, to.s.word, to.s.count * sizeof(*known->word));
-        mem_free(to.s.word);
-        f->same.count++;
-    }
-    return &known->computation;
+    sha256_end(&to.hash, digest);
+    return computation_of(f, digest);
 }
 
 void from_forget_regions(struct from *f)
 {
-    for (size_t k = 0; k < f->same.capacity; k++)
-        mem_free(f->same.entry[k].word);
     mem_free(f->same.entry);
     f->same = (struct from_signatures){.entry = NULL};
 }
