@@ -204,18 +204,29 @@ static const char *keep_op_type(struct bytecode_reader *r, const char *name)
     return name;
 }
 
+static unsigned hash_place(const struct hlo_place *p)
+{
+    unsigned hash = (unsigned)p->line * 31 + (unsigned)p->col;
+
+    for (const char *c = p->op_name; c && *c; c++)
+        hash = hash * 31 + (unsigned char)*c;
+    return hash ^ hash >> 16;
+}
+
+/* Locations that differ in what no place says are many: callers, above all. */
 static const struct hlo_place *place_of(struct bytecode_reader *r,
                                         const struct mlir_attr *location)
 {
-    const struct hlo_place *kept;
+    const struct hlo_place *kept, **met;
     struct hlo_place p;
 
     mlir_place_of(r->arena, location, &p);
     if (p.op_type)
         p.op_type = keep_op_type(r, p.op_type);
-    kept = hlo_place_keep(r->file.arena, &p, r->last_place);
+    met = &r->place[hash_place(&p) % BYTECODE_PLACES];
+    kept = hlo_place_keep(r->file.arena, &p, *met);
     if (kept)
-        r->last_place = kept;
+        *met = kept;
     return kept ? kept : &hlo_nowhere;
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #define BYTECODE_OP_TYPES 64            /* a power of two */
+#define BYTECODE_PLACES 256             /* one more */
 #define BYTECODE_DEPTH_MAX 1000         /* chains of call sites in locations are long */
 
 struct bytecode_reader {
@@ -36,7 +37,7 @@ struct bytecode_reader {
     size_t bytes_left;                  /* of texts and elements made anew (bytecode_spend) */
     size_t again_left;                  /* bytes of attributes that may be read more than once */
     const struct mlir_attr **kept;      /* those that would be, from then on; NULL: none yet */
-    const struct hlo_place *last_place;
+    const struct hlo_place *place[BYTECODE_PLACES];     /* some of those met last */
     const char *op_type[BYTECODE_OP_TYPES];     /* of places: some of those met last */
     int op_types;
 };

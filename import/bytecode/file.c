@@ -194,35 +194,72 @@ static void read_dialects(struct bytecode_file *f, struct bytecode_stream *s)
     f->op = arena_take(f->arena, f->op, f->op_count, sizeof(*f->op));
 }
 
-struct bytecode_entry bytecode_entry_at(const struct bytecode_entries *e, size_t i)
+/* the last mark that is not behind the entry */
+static const struct bytecode_mark *mark_of(const struct bytecode_entries *e, size_t entry)
 {
-    return (struct bytecode_entry){.body = e->bodies + e->at[i], .bytes = e->at[i + 1] - e->at[i],
-                                   .is_custom = e->dialect[i] % 2, .dialect = e->dialect[i] / 2};
+    size_t low = 0, high = e->mark_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (e->mark[middle].entry <= entry)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &e->mark[low];
 }
 
-/* Groups of sizes, each of a dialect, until all entries of a table are told; bodies follow. */
+struct bytecode_entry bytecode_entry_at(const struct bytecode_entries *e, size_t i)
+{
+    const struct bytecode_mark *mark = mark_of(e, i);
+    struct bytecode_entry entry = {.body = e->bodies + mark->body, .dialect = mark->dialect};
+    struct bytecode_stream sizes = e->sizes;
+
+    sizes.at += mark->size;
+    for (size_t k = mark->entry; k <= i; k++) {
+        entry.body += entry.bytes;
+        entry.bytes = (uint32_t)bytecode_flagged(&sizes, &entry.is_custom);
+    }
+    return entry;
+}
+
+/* One after the other of a dialect; bodies follow theirs. */
+static void read_group(struct bytecode_stream *s, struct bytecode_stream *bodies,
+                       struct bytecode_entries *e, struct bytecode_mark next, size_t count,
+                       size_t *capacity)
+{
+    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++, next.entry++) {
+        bool is_custom;
+
+        next.body = (uint32_t)(bodies->at - e->bodies);
+        next.size = (uint32_t)(s->at - e->sizes.at);
+        if (i % BYTECODE_MARKED == 0)
+            MEM_ADD(e->mark, e->mark_count, *capacity) = next;
+        bytecode_take(bodies, bytecode_flagged(s, &is_custom), "an attribute or type");
+    }
+}
+
+/* Groups of sizes, each of a dialect, until all entries of a table are told. */
 static void read_entries(struct bytecode_file *f, struct bytecode_stream *s,
                          struct bytecode_stream *bodies, struct bytecode_entries *e)
 {
+    size_t capacity = 0;
+
     e->bodies = bodies->at;
-    e->at = arena_array(f->arena, e->count + 1, sizeof(*e->at));
-    e->dialect = arena_array(f->arena, e->count, sizeof(*e->dialect));
+    e->sizes = *s;
     for (size_t done = 0; done < e->count && !bytecode_is_failed(s);) {
+        struct bytecode_mark next = {.entry = (uint32_t)done};
         size_t dialect = bytecode_index(s, f->dialect_count, "dialect");
         size_t group = bytecode_count(s, "attributes or types");
 
         if (group > e->count - done)
             bytecode_fail(s, "%zu attributes or types where %zu are left", group, e->count - done);
-        if (dialect > UINT16_MAX / 2)
-            bytecode_fail(s, "more than %d dialects", UINT16_MAX / 2);
-        for (size_t i = 0; i < group && !bytecode_is_failed(s); i++, done++) {
-            bool is_custom;
-
-            bytecode_take(bodies, bytecode_flagged(s, &is_custom), "an attribute or type");
-            e->dialect[done] = (uint16_t)(2 * dialect + is_custom);
-            e->at[done + 1] = (uint32_t)(bodies->at - e->bodies);
-        }
+        next.dialect = (uint32_t)dialect;
+        read_group(s, bodies, e, next, group, &capacity);
+        done += group;
     }
+    e->mark = arena_take(f->arena, e->mark, e->mark_count, sizeof(*e->mark));
 }
 
 static void read_attributes_and_types(struct bytecode_file *f, struct bytecode_stream *sizes,
@@ -230,7 +267,7 @@ static void read_attributes_and_types(struct bytecode_file *f, struct bytecode_s
 {
     f->attr.count = bytecode_count(sizes, "attributes");
     f->type.count = bytecode_count(sizes, "types");
-    if (bytecode_left(bodies) > UINT32_MAX)
+    if (bytecode_left(bodies) > UINT32_MAX || bytecode_left(sizes) > UINT32_MAX)
         bytecode_fail(bodies, "attributes and types of more than 4 GB");
     read_entries(f, sizes, bodies, &f->attr);
     read_entries(f, sizes, bodies, &f->type);

@@ -30,12 +30,21 @@ struct bytecode_entry {                 /* an attribute or a type */
     unsigned dialect;
 };
 
-/* Files have very many of them: a table holds where each begins, and the dialect. */
+/*
+ * Files have very many of them: one of BYTECODE_MARKED is marked, and the first of each dialect; the
+ * sizes of those behind it are read in the file again.
+ */
+#define BYTECODE_MARKED 16
+struct bytecode_mark {
+    uint32_t entry, body, size;         /* its index; where its body and its size begin */
+    uint32_t dialect;
+};
 struct bytecode_entries {
     size_t count;
     const unsigned char *bodies;
-    uint32_t *at;                       /* of entry i in bodies; at[count]: their end */
-    uint16_t *dialect;                  /* twice its number, and whether it is_custom */
+    struct bytecode_stream sizes;
+    struct bytecode_mark *mark;
+    size_t mark_count;
 };
 
 struct bytecode_blob { const unsigned char *data; size_t bytes; };

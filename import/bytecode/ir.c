@@ -15,26 +15,6 @@
 
 #define IDS_MAX ((size_t)INT_MAX / 4)   /* of the values of one scope */
 
-enum { HAS_ATTRS = 0x01, HAS_RESULTS = 0x02, HAS_OPERANDS = 0x04, HAS_SUCCESSORS = 0x08,
-       HAS_REGIONS = 0x10, HAS_USE_LISTS = 0x20, HAS_PROPERTIES = 0x40 };
-
-/* What is known of how values are used is of no use here. */
-static void skip_use_lists(struct bytecode_stream *s, size_t values)
-{
-    size_t count = values > 1 ? bytecode_count(s, "lists of uses") : 1;
-
-    for (size_t i = 0; i < count && !bytecode_is_failed(s); i++) {
-        bool is_pairs;
-        uint64_t uses;
-
-        if (values > 1)
-            bytecode_varint(s);
-        uses = bytecode_flagged(s, &is_pairs);
-        for (uint64_t k = 0; k < uses && !bytecode_is_failed(s); k++)
-            bytecode_varint(s);
-    }
-}
-
 /* the next number is `v`, which has the type of this index */
 static void define(struct ir_reader *ir, struct bytecode_stream *s, const struct mlir_value *v,
                    size_t type)
@@ -45,7 +25,7 @@ static void define(struct ir_reader *ir, struct bytecode_stream *s, const struct
     }
     if (!ir->scope->is_later)
         ir->scope->value[ir->next++] = v;
-    else if (ir->next < ir->scope->own)
+    else if (ir->is_kept)
         ir->scope->slot[ir->next++] = (ir_slot)type << 1 | 1;
     else
         ir->scope->slot[ir->next++] = (uintptr_t)v;
@@ -62,7 +42,7 @@ static const struct mlir_op *constant_again(struct arena *a, const struct mlir_a
 }
 
 /* What a body has read before it keeps in few bytes; who uses it has it made again. */
-static const struct mlir_value *value_again(struct ir_reader *ir, size_t i)
+const struct mlir_value *ir_value_again(struct ir_reader *ir, size_t i)
 {
     const struct ir_scope *scope = ir->scope;
     size_t is = (size_t)(scope->slot[i] >> IR_IS_SHIFT);
@@ -71,7 +51,7 @@ static const struct mlir_value *value_again(struct ir_reader *ir, size_t i)
     if (scope->slot[i] % 2 == 0)
         return (const struct mlir_value *)(uintptr_t)scope->slot[i];
     if (is && is % 2 == 0)
-        return value_again(ir, is / 2 - 1);
+        return ir_value_again(ir, is / 2 - 1);
     v.type = ir->r->type[(uint32_t)scope->slot[i] >> 1];
     if (is)
         v.op = constant_again(ir->r->arena, scope->constant[is / 2]);
@@ -88,7 +68,7 @@ static const struct mlir_value *read_operand(struct ir_reader *ir, struct byteco
         bytecode_fail(s, "value %zu is used before it is made", i);
         return NULL;
     }
-    return ir->scope->is_later ? value_again(ir, i) : ir->scope->value[i];
+    return ir->scope->is_later ? ir_value_again(ir, i) : ir->scope->value[i];
 }
 
 static void read_operands(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op)
@@ -155,10 +135,10 @@ struct bytecode_stream ir_read_attributes(struct ir_reader *ir, const struct ir_
     struct bytecode_stream at = head->at, *s = &at;
     uint8_t mask = head->mask;
     struct mlir_named own[BYTECODE_OP_ATTRS_MAX], *all;
-    const struct mlir_attr *extra = mask & HAS_ATTRS ? bytecode_attr(ir->r, s) : NULL;
+    const struct mlir_attr *extra = mask & IR_HAS_ATTRS ? bytecode_attr(ir->r, s) : NULL;
     int own_count = 0, extra_count = 0;
 
-    if (mask & HAS_PROPERTIES) {
+    if (mask & IR_HAS_PROPERTIES) {
         size_t i = bytecode_index(s, ir->r->file.property_count, "properties");
         struct bytecode_blob none = {ir->r->file.start, 0};
         struct bytecode_blob blob = bytecode_is_failed(s) ? none : ir->r->file.property[i];
@@ -193,32 +173,29 @@ struct bytecode_stream ir_read_attributes(struct ir_reader *ir, const struct ir_
 static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
                         struct mlir_region *region);
 
-static void read_each_region(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op,
-                             uint64_t count)
+/* Regions of these are asked for one operation after the other, if there are many. */
+static bool may_wait(const struct ir_reader *ir, const struct mlir_op *op)
 {
+    return ir->is_kept &&
+           (strcmp(op->name, "stablehlo.while") == 0 || strcmp(op->name, "stablehlo.case") == 0 ||
+            strcmp(op->name, "stablehlo.if") == 0);
+}
+
+static void read_each_region(struct ir_reader *ir, struct bytecode_stream *s, struct mlir_op *op,
+                             uint64_t count, bool is_isolated)
+{
+    bool may_be_left = may_wait(ir, op);
     struct mlir_region *all = NULL;
     size_t capacity = 0;
 
     for (uint64_t i = 0; i < count && !bytecode_is_failed(s); i++) {
         struct mlir_region region = {.block_count = 0};
 
-        read_region(ir, s, &region);
+        if (!may_be_left || !ir_leave_region(ir, s, is_isolated, &region))
+            read_region(ir, s, &region);
         MEM_ADD(all, op->region_count, capacity) = region;
     }
     op->region = arena_take(ir->r->arena, all, (size_t)op->region_count, sizeof(*all));
-}
-
-static struct bytecode_stream section_of_regions(struct bytecode_stream *s,
-                                                 const struct mlir_op *op)
-{
-    uint8_t id = bytecode_byte(s);
-    uint64_t bytes = bytecode_varint(s);
-
-    if (id & 0x80)
-        bytecode_align(s, bytecode_varint(s));
-    if ((id & 0x7f) != 4)
-        bytecode_fail(s, "section %d where the regions of %s must be", id & 0x7f, op->name);
-    return bytecode_part(s, bytes, "regions");
 }
 
 /* of a function that has one; a declaration has none */
@@ -242,7 +219,7 @@ static void read_isolated_regions(struct ir_reader *ir, struct bytecode_stream *
     struct ir_scope *outer = ir->scope, scope = {.is_later = outer->is_later,
                                                  .first_id = ir->r->tree->value_count};
     bool has_section = ir->r->file.version >= 2;
-    struct bytecode_stream section = has_section ? section_of_regions(s, op) : *s;
+    struct bytecode_stream section = has_section ? ir_section_of_regions(s, op->name) : *s;
 
     if (has_section && ir->is_later && count == 1 && strcmp(op->name, "func.func") == 0 &&
         is_body(section)) {
@@ -250,7 +227,7 @@ static void read_isolated_regions(struct ir_reader *ir, struct bytecode_stream *
         return;
     }
     ir->scope = &scope;
-    read_each_region(ir, &section, op, count);
+    read_each_region(ir, &section, op, count, true);
     ir_scope_fini(&scope);
     ir->scope = outer;
     if (has_section)
@@ -274,7 +251,7 @@ static void read_regions(struct ir_reader *ir, struct bytecode_stream *s, struct
     if (is_isolated)
         read_isolated_regions(ir, s, op, count);
     else
-        read_each_region(ir, s, op, count);
+        read_each_region(ir, s, op, count, false);
     *ir = around;
 }
 
@@ -315,7 +292,7 @@ static void define_results(struct ir_reader *ir, struct bytecode_stream *s,
     for (int k = 0; k < op->result_count && !bytecode_is_failed(s); k++)
         define(ir, s, is_bridge(op) ? op->operand[0] : &op->result[k], type[k]);
     if (!scope->is_later || bytecode_is_failed(s) || op->result_count != 1 ||
-        ir->next > scope->own)
+        !ir->is_kept)
         return;
     if (is_bridge(op)) {
         scope->slot[ir->next - 1] |= ((ir_slot)bridged * 2 + 2) << IR_IS_SHIFT;
@@ -380,16 +357,16 @@ static bool read_head(struct ir_reader *ir, struct bytecode_stream *s, size_t na
         read_function_names(ir, s, op);
     else
         *s = ir_read_attributes(ir, &ir->head, NULL, op);
-    if (mask & HAS_RESULTS)
+    if (mask & IR_HAS_RESULTS)
         type = read_results(ir, s, op);
-    if (mask & HAS_OPERANDS) {
+    if (mask & IR_HAS_OPERANDS) {
         first = first_operand(*s);
         read_operands(ir, s, op);
     }
-    if (mask & HAS_SUCCESSORS)
+    if (mask & IR_HAS_SUCCESSORS)
         bytecode_fail(s, "%s goes on in another block, which programs do not have", op->name);
-    if (mask & HAS_USE_LISTS)
-        skip_use_lists(s, (size_t)op->result_count);
+    if (mask & IR_HAS_USE_LISTS)
+        ir_skip_use_lists(s, (size_t)op->result_count);
     define_results(ir, s, ir->op[name], op, type, first);
     return !bytecode_is_failed(s);
 }
@@ -407,7 +384,7 @@ struct mlir_op *ir_read_op(struct ir_reader *ir, struct bytecode_stream *s)
     if (!known)
         return NULL;
     op = arena_alloc(ir->r->arena, sizeof(*op));
-    if (read_head(ir, s, i, mask, op) && (mask & HAS_REGIONS))
+    if (read_head(ir, s, i, mask, op) && (mask & IR_HAS_REGIONS))
         read_regions(ir, s, op);
     return is_bridge(op) ? NULL : op;
 }
@@ -440,7 +417,7 @@ static void read_arguments(struct ir_reader *ir, struct bytecode_stream *s,
     for (size_t i = 0; i < count && !bytecode_is_failed(s); i++)
         read_argument(ir, s, &block->argument[i], (int)i);
     if (ir->r->file.version >= 3 && bytecode_byte(s))
-        skip_use_lists(s, count);
+        ir_skip_use_lists(s, count);
 }
 
 static uint64_t begin_block(struct ir_reader *ir, struct bytecode_stream *s,
@@ -528,14 +505,17 @@ static void read_region(struct ir_reader *ir, struct bytecode_stream *s,
 {
     size_t outer = ir->scope->count, next = ir->next, limit = ir->limit;
     struct mlir_block block = {.op_count = 0};
+    bool was_kept = ir->is_kept;
     uint64_t count;
 
-    if (!ir_begin_region(ir, s, &block, &count))
-        return;
-    read_block_ops(ir, s, &block, count);
-    region->block = arena_copy(ir->r->arena, &block, 1, sizeof(block));
-    region->block_count = 1;
-    ir_check_region(ir, s);
+    ir->is_kept = false;
+    if (ir_begin_region(ir, s, &block, &count)) {
+        read_block_ops(ir, s, &block, count);
+        region->block = arena_copy(ir->r->arena, &block, 1, sizeof(block));
+        region->block_count = 1;
+        ir_check_region(ir, s);
+    }
+    ir->is_kept = was_kept;
     ir->scope->count = outer;
     ir->next = next;
     ir->limit = limit;

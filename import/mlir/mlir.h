@@ -150,8 +150,11 @@ struct mlir_later {
     int (*open)(struct mlir_later *l, struct mlir_block *b);
     const struct mlir_op *(*next)(struct mlir_later *l);    /* NULL: none, or a mistake */
     int (*close)(struct mlir_later *l);                     /* -1: something is behind them */
-    /* an attribute of the function, in `a`; NULL: it has none, or a mistake */
+    /* an attribute of the function, in `a`; NULL: it has none, or a mistake. Of regions: NULL */
     const struct mlir_attr *(*attr)(struct mlir_later *l, const char *name, struct arena *a);
+    /* of a region: values from around it that it uses, in order of their first use, each once */
+    const struct mlir_value *const *used;
+    size_t used_count;
     int op_count;                       /* that are left */
     bool is_failed;                     /* there was a mistake */
     struct arena arena;

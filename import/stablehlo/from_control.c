@@ -152,6 +152,10 @@ static void add_capture(struct from *f, struct captures *c, const struct mlir_va
 static void find_captures(struct from *f, struct captures *c, const struct mlir_region *g)
 {
     for (int b = 0; b < g->block_count; b++) {
+        const struct mlir_later *later = g->block[b].later;
+
+        for (size_t k = 0; later && k < later->used_count; k++)
+            add_capture(f, c, later->used[k]);
         for (int k = 0; k < g->block[b].op_count; k++) {
             const struct mlir_op *op = g->block[b].op[k];
             for (int n = 0; n < op->operand_count; n++)
@@ -194,6 +198,45 @@ static int kept_result(struct from *f, const struct mlir_block *b, const struct 
     return 0;
 }
 
+/* what stands in a region: its values are those of its tuple, `state` */
+static int fill_region(struct from *f, const struct mlir_op *op, const struct mlir_block *b,
+                       int state, struct captures *c, bool keeps)
+{
+    int parts = hlo_type_of(&f->b, state)->part_count;
+
+    if (b->argument_count + c->count != parts)
+        return from_fail(f, op, "a region takes %d values and not %d", b->argument_count,
+                         parts - c->count);
+    for (int k = 0; k < b->argument_count; k++)
+        from_define(f, &b->argument[k], hlo_tuple_element(&f->b, state, k));
+    for (int k = 0; k < c->count; k++)
+        from_define(f, c->item[k], hlo_tuple_element(&f->b, state, b->argument_count + k));
+    return (keeps ? kept_result(f, b, c) : from_block(f, b) ? 0 : -1);
+}
+
+/* One that is still in the file is opened for as long as its computation is made. */
+static int fill_opened(struct from *f, const struct mlir_op *op, struct mlir_block *b, int state,
+                       struct captures *c, bool keeps)
+{
+    struct mlir_later *later = b->later;
+    struct arena *was = f->scratch;
+    int status = later->open(later, b);
+
+    from_know_values(f);
+    f->scratch = &later->arena;
+    if (!status) {
+        hlo_computation_reserve(&f->m->computation[f->b.computation],
+                                b->argument_count + c->count + later->op_count +
+                                    later->op_count / 8);
+        status = fill_region(f, op, b, state, c, keeps);
+    }
+    if (later->close(later))
+        status = -1;
+    from_know_values(f);
+    f->scratch = was;
+    return status;
+}
+
 /*
  * A computation of one tuple: the block's arguments first, captures behind them. Its result is
  * the block's, with the captures behind it if `keeps`.
@@ -202,7 +245,7 @@ static int tuple_region(struct from *f, const struct mlir_op *op, const struct m
                         const char *name, const struct hlo_type *state, struct captures *c,
                         bool keeps)
 {
-    int *known;
+    int *known, parameter;
 
     if (check_region(f, op, g))
         return -1;
@@ -210,16 +253,9 @@ static int tuple_region(struct from *f, const struct mlir_op *op, const struct m
     if (known && *known >= 0)
         return *known;
     struct hlo_builder was = enter(f, name);
-    const struct mlir_block *b = &g->block[0];
-    int state_parameter = hlo_parameter(&f->b, 0, state);
-    if (b->argument_count + c->count != state->part_count)
-        return from_fail(f, op, "a region takes %d values and not %d", b->argument_count,
-                         state->part_count - c->count);
-    for (int k = 0; k < b->argument_count; k++)
-        from_define(f, &b->argument[k], hlo_tuple_element(&f->b, state_parameter, k));
-    for (int k = 0; k < c->count; k++)
-        from_define(f, c->item[k], hlo_tuple_element(&f->b, state_parameter, b->argument_count + k));
-    if (keeps ? kept_result(f, b, c) : !from_block(f, b))
+    parameter = hlo_parameter(&f->b, 0, state);
+    if (g->block[0].later ? fill_opened(f, op, &g->block[0], parameter, c, keeps)
+                          : fill_region(f, op, &g->block[0], parameter, c, keeps))
         return -1;
     put_back(f, c);
     return leave(f, was);

@@ -108,33 +108,54 @@ TEST(arguments_of_an_artifact_that_are_given_away_are_told)
 }
 
 /* An operation at a time is as good as all of them: places, attributes of arguments and results. */
+static void expect_the_same_later(const char *path)
+{
+    struct mlir_tree whole, later;
+    struct err e = {.msg = ""};
+    struct arena a;
+    size_t bytes;
+    char *data = program_file_read(path, &bytes), *said[2];
+
+    arena_init(&a);
+    mlir_tree_init(&whole, &a, path);
+    mlir_tree_init(&later, &a, path);
+    assert_int_equal(mlir_read_bytecode(&whole, data, bytes, &e), 0);
+    assert_int_equal(mlir_open_bytecode(&later, data, bytes, &e), 0);
+    said[0] = said_of(&whole, &a);
+    said[1] = said_of(&later, &a);
+    if (strcmp(said[0], said[1]) != 0)
+        fail_msg("%s is read later as another program", path);
+    free(said[0]);
+    free(said[1]);
+    free(data);
+    arena_fini(&a);
+}
+
 TEST(functions_that_are_read_later_say_what_the_whole_tree_says)
 {
     struct program_files f;
 
     program_files_own(&f, "programs/*.mlirbc");
     assert_true(f.count > 20);
-    for (size_t i = 0; i < f.count; i++) {
-        struct mlir_tree whole, later;
-        struct err e = {.msg = ""};
-        struct arena a;
-        size_t bytes;
-        char *data = program_file_read(f.path[i], &bytes), *said[2];
+    for (size_t i = 0; i < f.count; i++)
+        expect_the_same_later(f.path[i]);
+    program_files_end(&f);
+}
 
-        arena_init(&a);
-        mlir_tree_init(&whole, &a, f.path[i]);
-        mlir_tree_init(&later, &a, f.path[i]);
-        assert_int_equal(mlir_read_bytecode(&whole, data, bytes, &e), 0);
-        assert_int_equal(mlir_open_bytecode(&later, data, bytes, &e), 0);
-        said[0] = said_of(&whole, &a);
-        said[1] = said_of(&later, &a);
-        if (strcmp(said[0], said[1]) != 0)
-            fail_msg("%s is read later as another program", f.path[i]);
-        free(said[0]);
-        free(said[1]);
-        free(data);
-        arena_fini(&a);
-    }
+/* Large and small, within each other, isolated, with values and constants from around them: by
+ * tests/jax/make_regions.py. */
+TEST(regions_that_are_read_later_say_what_the_whole_tree_says)
+{
+    expect_the_same_later("tests/import/data/regions/nested.mlirbc");
+}
+
+TEST(samples_that_are_read_later_say_what_the_whole_tree_says)
+{
+    struct program_files f;
+
+    program_files_samples(&f, "programs/*/*/program.mlirbc");
+    for (size_t i = 0; i < f.count; i++)
+        expect_the_same_later(f.path[i]);
     program_files_end(&f);
 }
 
@@ -229,6 +250,8 @@ int main(void)
         cmocka_unit_test(a_program_is_the_same_in_all_its_forms),
         cmocka_unit_test(arguments_of_an_artifact_that_are_given_away_are_told),
         cmocka_unit_test(functions_that_are_read_later_say_what_the_whole_tree_says),
+        cmocka_unit_test(regions_that_are_read_later_say_what_the_whole_tree_says),
+        cmocka_unit_test(samples_that_are_read_later_say_what_the_whole_tree_says),
         cmocka_unit_test(packed_programs_are_unpacked),
         cmocka_unit_test(what_is_no_program_is_told_what_would_be_one),
         cmocka_unit_test(names_and_lists_of_a_long_text_take_less_than_ten_times_its_size),
