@@ -198,10 +198,12 @@ json_t *table_make_json(const struct table *t)
         o = json_object();
 
         for (int i = 0; i < t->column_count; i++) {
-            json_t *value = make_cell(cell_at(t, row, t->first + i));
+            json_t *value;
 
-            if (t->field[i].name)
-                json_object_set_new(o, t->field[i].name, value ? value : json_null());
+            if (!t->field[i].name)
+                continue;
+            value = make_cell(cell_at(t, row, t->first + i));
+            json_object_set_new(o, t->field[i].name, value ? value : json_null());
         }
         json_array_append_new(list, o);
     }
