@@ -9,7 +9,7 @@
 
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/move_steps.h"
+#include "stack/passes/move_flat.h"
 
 #define CHAIN_MAX 12
 #define STREAMING_TILE_CYCLES 40        /* of 4 KiB in or out: several times the memory's */
@@ -19,11 +19,16 @@ struct moves {
     const struct pass_context *context;
     struct graph *g;
     int *user_count, *user;             /* by node of the graph as it was; the last of them */
+    bool *is_flattened;                 /* a reshape that is made in two (move_flat.h) */
 };
 
-static bool is_move(const struct graph_node *n)
+/* of a chain; a reshape that is made in two would leave the chain no map */
+static bool is_move(const struct moves *m, int node)
 {
-    return n->op == HLO_TRANSPOSE || n->op == HLO_RESHAPE || n->op == HLO_SLICE;
+    const struct graph_node *n = &m->g->node[node];
+
+    return (n->op == HLO_TRANSPOSE || n->op == HLO_RESHAPE || n->op == HLO_SLICE) &&
+           !m->is_flattened[node];
 }
 
 static int64_t tiles_of(const struct shape *s)
@@ -73,7 +78,7 @@ static int chain_of(const struct moves *m, int node, int *list)
 {
     int count = 0;
 
-    for (int i = node; is_move(&m->g->node[i]) && count < CHAIN_MAX &&
+    for (int i = node; is_move(m, i) && count < CHAIN_MAX &&
                        (i == node || m->user_count[i] == 1);
          i = m->g->node[i].operand[0])
         list[count++] = i;
@@ -83,8 +88,8 @@ static int chain_of(const struct moves *m, int node, int *list)
 /* a transpose or reshape whose value goes on to others than one more of them */
 static bool is_end(const struct moves *m, int node)
 {
-    return is_move(&m->g->node[node]) &&
-           (m->user_count[node] != 1 || !is_move(&m->g->node[m->user[node]]));
+    return is_move(m, node) &&
+           (m->user_count[node] != 1 || !is_move(m, m->user[node]));
 }
 
 static int make_steps(struct rewrite *w, int operand, const char *source,
@@ -131,13 +136,26 @@ static int64_t find_steps(const struct moves *m, const int *list, int count, str
     return apart;
 }
 
+static bool find_flat(const struct moves *m, int node, struct move_flat *flat)
+{
+    const struct graph_node *n = &m->g->node[node];
+
+    return n->op == HLO_RESHAPE &&
+           move_flat_find(&m->g->node[n->operand[0]].shape, &n->shape, m->context, flat);
+}
+
 static int change(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
     const struct moves *m = user;
     int list[CHAIN_MAX], count, made = NODE_NONE;
+    struct move_flat flat;
     struct move_steps steps;
     struct arena a;
 
+    if (m->is_flattened[node] && find_flat(m, node, &flat)) {
+        w->to.source = n->source;
+        return move_flat_make(&w->to, n->operand[0], &flat);
+    }
     if (!is_end(m, node))
         return NODE_NONE;
     count = chain_of(m, node, list);
@@ -164,6 +182,15 @@ static void find_users(struct moves *m, struct arena *a)
         m->user_count[g->output[i].node] += 2;
 }
 
+static void find_flattened(struct moves *m, struct arena *a)
+{
+    struct move_flat flat;
+
+    m->is_flattened = arena_array(a, (size_t)m->g->node_count + 1, sizeof(bool));
+    for (int i = 0; i < m->g->node_count; i++)
+        m->is_flattened[i] = find_flat(m, i, &flat);
+}
+
 int pass_moves(struct graph *g, const struct pass_context *c, struct err *e)
 {
     struct moves m = {.context = c, .g = g};
@@ -172,6 +199,7 @@ int pass_moves(struct graph *g, const struct pass_context *c, struct err *e)
     (void)e;
     arena_init(&a);
     find_users(&m, &a);
+    find_flattened(&m, &a);
     rewrite_each(g, change, &m);
     arena_fini(&a);
     return 0;

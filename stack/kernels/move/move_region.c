@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* of an index dimension that nothing divides, the whole ones first */
-#define RAGGED_CHUNK 1024
+#define RAGGED_CHUNK_MIN 16
 #define RAGGED_CHUNKS_MIN 16
 #define TILE_ROWS_HELD 24               /* VMEM rows per tile: two buffers and some room */
 #define FILL_TILES 256                  /* of a box of padding alone, about */
@@ -31,19 +31,50 @@ static int check_types(struct move_box *b)
 }
 
 /*
- * RAGGED_CHUNK, or a tile of either side, which of bytes has more elements; of a large count a power
- * of two times that, so that boxes may have any of those sizes, however the count is made.
+ * No tile of the result has elements of the first `whole` of index dimension k and of those behind,
+ * nor has a box of one some of the other, which it would overwrite.
  */
-static int64_t ragged_chunk(const struct move_box *b, const struct move_index_dim *x)
+static bool parts_result(const struct move_box *b, int k, int64_t whole)
 {
-    int64_t from = move_tile_extent(move_side_array(b, 0), x->from_dim);
-    int64_t to = move_tile_extent(move_side_array(b, -1), x->to_dim), chunk = RAGGED_CHUNK;
+    const struct move_source *s = &b->map.source[0];
+    const struct move_index_dim *x = &s->index_dim[k];
 
-    chunk = from > chunk ? from : chunk;
-    chunk = to > chunk ? to : chunk;
-    while (chunk * RAGGED_CHUNKS_MIN <= x->count)
+    for (int i = 0; i < s->index_dim_count; i++)
+        if (s->index_dim[i].to_dim == x->to_dim && s->index_dim[i].to_scale > x->to_scale)
+            return false;
+    return x->to_scale * whole % move_tile_extent(move_side_array(b, -1), x->to_dim) == 0;
+}
+
+/* boxes may have `chunk` of the `whole` that are made of index dimension k */
+static bool divides(const struct move_box *b, int k, int64_t chunk, int64_t whole)
+{
+    struct move_source main = b->map.source[0];
+
+    if (!parts_result(b, k, whole))
+        return false;
+    main.index_dim[k].count = whole;
+    return move_least_inner(&main, k, move_side_array(b, 0), false) <= chunk &&
+           move_least_inner(&main, k, move_side_array(b, -1), true) <= chunk;
+}
+
+/*
+ * What whole chunks have of index dimension k, which nothing divides; 0: no chunk will do. A chunk is
+ * a power of two, of a large count of about a sixteenth, so that boxes may have any of those sizes,
+ * however the count is made; of a small one the first that boxes can be cut by.
+ */
+static int64_t whole_chunks(const struct move_box *b, int k)
+{
+    int64_t count = b->map.source[0].index_dim[k].count, chunk = RAGGED_CHUNK_MIN;
+
+    while (chunk * RAGGED_CHUNKS_MIN <= count)
         chunk *= 2;
-    return chunk;
+    for (; chunk <= count; chunk *= 2) {
+        int64_t whole = count / chunk * chunk;
+
+        if (whole < count && divides(b, k, chunk, whole))
+            return whole;
+    }
+    return 0;
 }
 
 /* the largest one that boxes must hold whole only because they do not divide it; -1: none */
@@ -55,16 +86,13 @@ static int ragged_index_dim(const struct move_box *b, int64_t *main_count)
     if (b->map.source_count > 1 || b->map.has_fill)
         return -1;
     for (int k = 0; k < s->index_dim_count; k++) {
-        int64_t chunk = ragged_chunk(b, &s->index_dim[k]);
-        int64_t whole = s->index_dim[k].count / chunk * chunk;
-        struct move_source main = *s;
+        int64_t whole;
 
-        if (b->inner[0][k] < s->index_dim[k].count || !whole || whole == s->index_dim[k].count ||
+        if (b->inner[0][k] < s->index_dim[k].count ||
             (found >= 0 && s->index_dim[found].count > s->index_dim[k].count))
             continue;
-        main.index_dim[k].count = whole;
-        if (move_least_inner(&main, k, move_side_array(b, 0), false) < whole &&
-            move_least_inner(&main, k, move_side_array(b, -1), true) < whole) {
+        whole = whole_chunks(b, k);
+        if (whole > 0) {
             found = k;
             *main_count = whole;
         }
