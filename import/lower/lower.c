@@ -350,7 +350,8 @@ int lower_unsupported(const struct hlo_module *m, const struct lower_settings *s
     int status = lower_entry(&l, m, &lowered, e);
 
     graph_fini(&lowered.graph);
-    qsort(l.refusal, (size_t)l.refusal_count, sizeof(*l.refusal), compare_refusals);
+    if (l.refusal_count)
+        qsort(l.refusal, (size_t)l.refusal_count, sizeof(*l.refusal), compare_refusals);
     *out = (struct lower_refusals){.count = l.refusal_count,
                                    .item = arena_copy(a, l.refusal, (size_t)l.refusal_count,
                                                       sizeof(*l.refusal))};
