@@ -75,6 +75,8 @@ int expand_vector(struct graph *g, const struct graph_node *n);
  */
 struct chip;
 int expand_row(struct graph *g, const struct graph_node *n, const struct chip *chip);
+/* A product of many tiny matrices, or of a long thin one, by vectors. NODE_NONE: `n` is another node. */
+int expand_tiny(struct graph *g, const struct graph_node *n);
 int expand_vector_slice(struct graph *g, int x, int start, int64_t count);
 int expand_vector_update(struct graph *g, int x, int update, int start);
 /* x with one element, number `at`, combined with `update`; outside none is */

@@ -2,7 +2,8 @@
  * What vectors do better than kernels of elements or products, as the program has it. Slices and
  * updates of vectors, by any operation, become what kernels do tile by tile (stack/expand/vector.c):
  * before the pass that finds starts, of which these make more. Products of one row with each of many
- * matrices become sums (stack/expand/row.c): before dots are put into order, which copies those.
+ * matrices become sums (stack/expand/row.c), and so do those of many tiny ones
+ * (stack/expand/tiny.c): before dots are put into order, which copies those.
  * Indices that count become slices (stack/expand/counted.c) or rows (stack/expand/own_rows.c),
  * index vectors lose their zeros (stack/expand/starts.c), and windows come by steps
  * (stack/expand/windows.c): before indices are assumed, and nothing can be told of them any more.
@@ -43,8 +44,10 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
     int made;
 
     (void)node;
-    if (chip && n->op == HLO_DOT)
-        return expand_row(&w->to, n, chip);
+    if (chip && n->op == HLO_DOT) {
+        made = expand_row(&w->to, n, chip);
+        return made == NODE_NONE ? expand_tiny(&w->to, n) : made;
+    }
     if (!n->unit && (n->op == HLO_GATHER || n->op == HLO_SCATTER) &&
         !expand_is_single(&w->to, n))
         return expand_known(&w->to, n);
