@@ -10,6 +10,7 @@
  */
 #include "stack/module/module_impl.h"
 
+#include "stack/hlo/bitcast.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/move/kernel_move.h"
@@ -61,11 +62,51 @@ static int64_t compact_order(const struct shape *s, int *best)
     return least;
 }
 
-static bool is_move(const struct graph_node *n)
+/* mostly padding row-major, and not in another order */
+static bool is_far(const struct shape *s)
 {
+    int order[GRAPH_RANK_MAX];
+
+    return s->rank >= 2 && bytes_in_order(s, NULL) >= FAR_TIMES * compact_order(s, order);
+}
+
+static bool is_move(const struct graph *g, const struct graph_node *n)
+{
+    const struct shape *from = n->operand_count ? &g->node[n->operand[0]].shape : NULL;
+
     if (n->op == HLO_FUSION)
         return kernel_kind_of(n->called[0]) == &kernel_move;
+    if (n->op == HLO_RESHAPE)
+        return !array_is_bitcast(from, &n->shape) && (is_far(from) || is_far(&n->shape));
     return n->op == HLO_TRANSPOSE || n->op == HLO_COPY;
+}
+
+/*
+ * The dimension of the operand that each of the node's is, where it only puts them into another
+ * order: a transpose, or a reshape in which sizes of 1 change places. False: it does more.
+ */
+static bool find_dims(const struct graph *g, const struct graph_node *n, int *dims)
+{
+    const struct shape *from = &g->node[n->operand[0]].shape;
+    int next[2] = {0, 0};               /* of the operand, larger than 1 and not */
+
+    if (n->op == HLO_TRANSPOSE) {
+        memcpy(dims, n->dims, (size_t)n->shape.rank * sizeof(*dims));
+        return true;
+    }
+    if (n->op != HLO_RESHAPE || from->rank != n->shape.rank)
+        return false;
+    for (int d = 0; d < n->shape.rank; d++) {
+        bool is_one = n->shape.dim[d] == 1;
+        int *at = &next[is_one];
+
+        while (*at < from->rank && (from->dim[*at] == 1) != is_one)
+            ++*at;
+        if (*at == from->rank || from->dim[*at] != n->shape.dim[d])
+            return false;
+        dims[d] = (*at)++;
+    }
+    return true;
 }
 
 /* a kernel that the program brings, which has its arrays row-major and nothing else */
@@ -129,7 +170,7 @@ static int count_moves(const struct graph *g, int node, int *reader)
             if (g->node[i].operand[k] != node)
                 continue;
             through = ones_left_out(g, i) && !is_output(g, i) ? count_moves(g, i, reader) : 0;
-            if (through < 0 || (!through && !is_move(&g->node[i])))
+            if (through < 0 || (!through && !is_move(g, &g->node[i])))
                 return -1;
             if (!through)
                 *reader = i;
@@ -142,10 +183,11 @@ static int count_moves(const struct graph *g, int node, int *reader)
 static void order_of_reader(const struct graph *g, int reader, int parameter, int *minor_first)
 {
     const struct graph_node *n = &g->node[reader];
-    int ones = g->node[parameter].shape.rank - n->shape.rank;
+    int ones = g->node[parameter].shape.rank - n->shape.rank, dims[GRAPH_RANK_MAX];
 
+    find_dims(g, n, dims);
     for (int i = 0; i < n->shape.rank; i++)
-        minor_first[i] = n->dims[n->shape.rank - 1 - i] + ones;
+        minor_first[i] = dims[n->shape.rank - 1 - i] + ones;
     for (int d = 0; d < ones; d++)
         minor_first[n->shape.rank + d] = ones - 1 - d;
 }
@@ -158,13 +200,13 @@ static int parameter_of(const struct graph *g, int node)
 
 int module_entry_reader(const struct module_settings *s, const struct graph *g, int node)
 {
-    int parameter = parameter_of(g, node), reader = -1, order[GRAPH_RANK_MAX];
+    int parameter = parameter_of(g, node), reader = -1, order[GRAPH_RANK_MAX], dims[GRAPH_RANK_MAX];
     const struct graph_node *n = &g->node[parameter];
     struct array plain;
     int64_t turned, compact;
 
     if (n->op != HLO_PARAMETER || !is_ours(s, n) || count_moves(g, parameter, &reader) != 1 ||
-        g->node[reader].op != HLO_TRANSPOSE || is_given_back(g, parameter) ||
+        !find_dims(g, &g->node[reader], dims) || is_given_back(g, parameter) ||
         is_output(g, reader))
         return -1;
     array_init(&plain, n->name, &n->shape, NULL);
@@ -344,7 +386,7 @@ void module_lay_out_result(struct module_plan *p, const struct graph *g, int out
     const struct graph_node *n = &g->node[node];
     struct array compact;
 
-    if (!is_ours(p->settings, n) || !is_move(n) || g->output[output].alias_parameter >= 0 ||
+    if (!is_ours(p->settings, n) || !is_move(g, n) || g->output[output].alias_parameter >= 0 ||
         count_moves(g, node, &reader) != 0 || !takes_compact(&n->shape, order))
         return;
     array_init(&compact, n->name, &n->shape, order);

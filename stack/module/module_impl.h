@@ -159,7 +159,8 @@ void module_plan_fini(struct module_plan *p);
  * module_entry.c: how parameters and results of the main graph lie that only moves read and make;
  * all others are row-major.
  */
-/* the transpose that only names a parameter as it lies, `node` or what that renames; -1: none */
+/* the transpose or reshape that only names a parameter as it lies, `node` or what that renames;
+ * -1: none */
 int module_entry_reader(const struct module_settings *s, const struct graph *g, int node);
 /* a reshape that only leaves out ones lies as what it reshapes */
 void module_lay_out_renamed(struct module_plan *p, const struct graph *g, int node);

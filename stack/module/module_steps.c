@@ -278,13 +278,13 @@ static int visit(struct module_walk *w, int node, struct err *e)
                                                   w->node[node]);
         return 0;
     case HLO_RESHAPE:
-        if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
-            break;
-        stay_in_place(w, node);
-        if (w->is_main)
-            module_lay_out_renamed(p, w->g, node);
-        return 0;
     case HLO_TRANSPOSE:
+        if (n->op == HLO_RESHAPE && array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape)) {
+            stay_in_place(w, node);
+            if (w->is_main)
+                module_lay_out_renamed(p, w->g, node);
+            return 0;
+        }
         if (!w->is_main || module_entry_reader(p->settings, w->g, n->operand[0]) != node)
             break;
         stay_in_place(w, node);

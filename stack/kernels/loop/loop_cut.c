@@ -233,6 +233,7 @@ static bool make_windows(struct loop_plan *p)
         w->array = a->array;
         w->is_result = a->is_result;
         w->first = a->first;
+        w->valid_sublanes = pipeline_valid_sublanes(a->array);
         if (!a->is_tiled) {
             whole_window(a, w);
             let_parts(p, a, w);

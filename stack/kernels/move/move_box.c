@@ -361,22 +361,6 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
     return 0;
 }
 
-/*
- * XLA makes the tiles of few rows smaller: f32[256,1] lies in T(2,128). Ours are
- * whole, but only so many sublanes are copied, a power of two. 0: all.
- */
-static int valid_sublanes(const struct move_side *side)
-{
-    int64_t parts = side->view.tile_rows / TILE_ROWS;
-    int64_t used = div_up(side->view.rows, parts), copied = 1;
-
-    if (side->view.space != SPACE_HBM || side->view.is_linear || side->view.tiles_down > 1)
-        return 0;
-    while (copied < used)
-        copied *= 2;
-    return copied < TILE_ROWS ? (int)copied : 0;
-}
-
 void move_add_window(struct move_box *b, struct move_side *side, bool is_result)
 {
     struct pipeline_window *w = &b->pipeline.window[b->pipeline.window_count];
@@ -386,7 +370,7 @@ void move_add_window(struct move_box *b, struct move_side *side, bool is_result)
     memcpy(w->box_count, side->box_count, sizeof(w->box_count));
     memcpy(w->box_stride, side->box_stride, sizeof(w->box_stride));
     memcpy(w->step, side->grid_step, sizeof(w->step));
-    w->valid_sublanes = valid_sublanes(side);
+    w->valid_sublanes = pipeline_valid_sublanes(&side->view);
     side->window = b->pipeline.window_count++;
     if (side->has_image) {
         side->image_row = b->pipeline.scratch_rows;

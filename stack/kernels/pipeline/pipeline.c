@@ -127,6 +127,17 @@ static void plan_short(const struct pipeline_window *w, struct pipeline_copy *c)
         c->short_outer = outer->count / last * (last - w->short_count);
 }
 
+int pipeline_valid_sublanes(const struct array *a)
+{
+    int64_t used = div_up(a->rows, a->tile_rows / TILE_ROWS), copied = 1;
+
+    if (a->space != SPACE_HBM || a->is_linear || a->tiles_down > 1)
+        return 0;
+    while (copied < used)
+        copied *= 2;
+    return copied < TILE_ROWS ? (int)copied : 0;
+}
+
 void pipeline_plan_copy(const struct pipeline_window *w, struct pipeline_copy *out)
 {
     int64_t dense = TILE_GRANULES, sublanes = w->valid_sublanes ? w->valid_sublanes : TILE_ROWS;

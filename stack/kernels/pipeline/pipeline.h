@@ -107,6 +107,12 @@ struct pipeline {
 };
 
 /*
+ * For valid_sublanes: XLA makes the tiles of few rows smaller, f32[256,1] lies in T(2,128). Ours are
+ * whole, but only so many sublanes of an array in HBM are copied, a power of two.
+ */
+int pipeline_valid_sublanes(const struct array *a);
+
+/*
  * Once windows are declared: a core's part of the steps, along a dimension along which all results
  * move, or are parted, and which is most evenly halved, of those the one with the fewest bytes to copy. Core 0 has
  * the larger half, or, where there is no such dimension, everything: then the other core is idle.

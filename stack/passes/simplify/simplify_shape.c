@@ -391,6 +391,17 @@ static bool goes_up(const int *dims, int count)
     return true;
 }
 
+enum { LONG_COLUMN = 2048 };            /* elements */
+
+/*
+ * A vector as a column that would be mostly padding: as a reshape it may lie along lanes. Shorter ones
+ * are left to loops, which turn vectors themselves.
+ */
+static bool is_long_column(const struct shape *s)
+{
+    return s->rank > 1 && s->dim[s->rank - 1] == 1 && shape_elems(s) >= LONG_COLUMN;
+}
+
 int simplify_broadcast(struct graph *g, const struct graph_node *n)
 {
     int dims[GRAPH_RANK_MAX], count = 0;
@@ -409,7 +420,7 @@ int simplify_broadcast(struct graph *g, const struct graph_node *n)
     }
     squeezed = shape_squeeze(&a.shape);
     if (shape_elems(&a.shape) == shape_elems(&n->shape) && goes_up(n->dims, a.shape.rank) &&
-        (squeezed.rank < a.shape.rank || a.shape.rank > 1))     /* loops turn vectors themselves */
+        (squeezed.rank < a.shape.rank || a.shape.rank > 1 || is_long_column(&n->shape)))
         return graph_reshape(g, n->operand[0], n->shape);
     if (squeezed.rank == a.shape.rank)
         return NODE_NONE;
