@@ -125,14 +125,38 @@ static bool is_softmax(const struct grad *gr, const struct graph_node *n)
     return is_on_the_way(gr, n->operand[1]) && is_on_the_way(gr, spread->operand[0]);
 }
 
+/*
+ * y rounded, where what the softmax is of was widened from the same type: it is a softmax of narrow
+ * values, whose result libraries keep, and not the f32 one behind it, which would be twice the bytes
+ * from the forward pass to the backward one. Or y itself.
+ */
+static int kept_softmax(const struct grad *gr, const struct graph_node *e, int y)
+{
+    const struct graph *g = gr->g;
+    const struct graph_node *less = &g->node[e->operand[0]], *wide;
+
+    if (less->op != HLO_SUBTRACT)
+        return y;
+    wide = &g->node[less->operand[0]];
+    if (wide->op != HLO_CONVERT || wide->is_held)
+        return y;
+    for (int i = y + 1; i < gr->end; i++)
+        if (g->node[i].op == HLO_CONVERT && g->node[i].operand[0] == y
+            && g->node[i].shape.dtype == g->node[wide->operand[0]].shape.dtype)
+            return i;
+    return y;
+}
+
 /* y = e^z / sum of e^z: dz = y (dy - sum of dy y), as libraries write it, from y alone */
 static void give_softmax(struct grad *gr, const struct graph_node *n, int y, int dy)
 {
     struct graph *g = gr->g;
     struct graph_node e = g->node[n->operand[0]], spread = g->node[n->operand[1]];
-    int sum = graph_reduce(g, REDUCE_ADD, grad_multiply(g, dy, y),
-                           g->node[spread.operand[0]].reduce_mask);
+    uint32_t along = g->node[spread.operand[0]].reduce_mask;
+    int sum;
 
+    y = graph_convert(g, kept_softmax(gr, &e, y), n->shape.dtype);
+    sum = graph_reduce(g, REDUCE_ADD, grad_multiply(g, dy, y), along);
     sum = graph_broadcast(g, sum, n->shape, spread.dims);
     grad_accumulate(gr, &e, 0, grad_multiply(g, graph_binary(g, HLO_SUBTRACT, dy, sum), y));
 }

@@ -87,6 +87,33 @@ TEST(of_softmax)
     grig_check_gradients(&r, nn_softmax(&r.g, INPUT(3, 4)));
 }
 
+static int readers_of(enum graph_op op)
+{
+    int count = 0;
+
+    for (int i = 0; i < r.g.node_count; i++)
+        for (int k = 0; k < r.g.node[i].operand_count; k++)
+            count += r.g.node[r.g.node[i].operand[k]].op == op;
+    return count;
+}
+
+/* of narrow values the rounded shares are what the gradient is made of, not those before they were */
+TEST(of_a_narrow_softmax_is_made_of_its_result)
+{
+    static const enum graph_dtype types[] = {DTYPE_BF16, DTYPE_F32};
+
+    for (int wide = 0; wide < 2; wide++) {
+        int x = graph_parameter(&r.g, shape_make(types[wide], DIMS(3, 4)), "x");
+        int dy = graph_parameter(&r.g, shape_make(types[wide], DIMS(3, 4)), "dy");
+        int before = readers_of(HLO_DIVIDE), y = nn_softmax(&r.g, x), dx;
+        struct err e;
+
+        assert_int_equal(graph_backward(&r.g, y, dy, &x, 1, &dx, &e), 0);
+        assert_int_equal(r.g.node[dx].shape.dtype, types[wide]);
+        assert_int_equal(readers_of(HLO_DIVIDE) - before, wide ? 2 : 1);
+    }
+}
+
 TEST(of_layer_norm)
 {
     int x = INPUT(3, 5), scale = INPUT(5), offset = INPUT(5);
@@ -179,7 +206,8 @@ TEST(of_a_gradient)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(of_gelu_both_ways), UNIT(of_softmax), UNIT(of_layer_norm),
+        UNIT(of_gelu_both_ways), UNIT(of_softmax),
+        UNIT(of_a_narrow_softmax_is_made_of_its_result), UNIT(of_layer_norm),
         UNIT(of_silu), UNIT(of_batch_norm_over_replicas), UNIT(of_cross_entropy),
         UNIT(of_causal_attention), UNIT(of_attention_as_a_custom_call),
         UNIT(of_embedding_dense_and_dropout),
