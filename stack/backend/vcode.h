@@ -29,6 +29,7 @@
  */
 #define VCODE_REGION_ANY (-1)           /* may overlap everything */
 #define VCODE_LATCHES 1                 /* in place of a region, of a vmatmul: vcode_latch_begin */
+#define SUBLANES_APART 256              /* of the lane that vbcast.lane takes: sublane i, lane l + i */
 
 struct vcode_op {
     struct isa_op op;                   /* v and vm register numbers are virtual */

@@ -12,7 +12,6 @@
 #define ROWS_PER_TILE 8
 #define LANES_MASK (1u << AXIS_LANES)
 #define LANE_BITS 7
-#define SUBLANES_APART 256              /* vbcast.lane: sublane i takes lane l + i */
 #define LATE_OPS_MAX 640                /* of a block of 128 rows */
 
 static uint32_t column_mask(const struct loop_plan *p) { return p->full_mask & ~LANES_MASK; }

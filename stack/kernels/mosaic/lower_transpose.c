@@ -6,6 +6,7 @@
 #include "stack/kernels/mosaic/tile.h"
 
 #define SQUARES_OF_BLOCK 8              /* between which FIFOs are empty */
+#define ROWS_OF_BLOCK 4                 /* of 128 lanes that become columns */
 
 struct square {                         /* of one outer index */
     const struct place *from, *to;
@@ -125,48 +126,39 @@ static bool is_row(const struct lower *l, const struct mosaic_value *v)
 }
 
 /*
- * Each 128 lanes of the row, in all sublanes, go through a cross-lane unit and come out as 16 tiles
- * of rows, whose first lane is spread.
+ * Each 128 lanes of the row stand in all sublanes of a register, of which every tile of rows is one
+ * broadcast: sublane i takes the tile's lane i.
  */
 static int turn_row(struct lower *l, const struct mosaic_op *op)
 {
     const struct mosaic_value *row_value = op->operand[0];
-    const struct mosaic_type *t = &op->result[0]->type;
     struct vcode *c = &l->code;
+    int64_t tiles = 0;
     struct place from, to;
 
     if (root_materialize(l, row_value, &from))
         return -1;
     pallas_take_for(l, op->result[0]);
-    to = place_new(l, t, op, "a vector turned into a column");
+    to = place_new(l, &op->result[0]->type, op, "a vector turned into a column");
     pallas_take_for(l, NULL);
     to.is_spread = true;
+    pallas_begin_block(l);
     for (int64_t lane = 0; lane < tile_lanes_across(l, row_value); lane++) {
         int64_t width = least(tile_lane_count(l, row_value) - lane * 128, 128);
-        struct isa_rows rows = rows_at(l, &from, 0, 0, lane);
-        struct isa_op op_one;
+        struct isa_rows row = rows_at(l, &from, 0, 0, lane);
+        int v;
 
-        pallas_begin_block(l);
-        rows = rows_at(l, &from, 0, 0, lane);
-        rows.stride = 0;
-        op_one = isa_vxpose_cont(0, emit_vld(c, rows, from.region), round_up(width, 8),
-                                 VXPOSE_CONT_B32);
-        op_one.code = OP_VXPOSE_ONE;
-        vcode_put(c, op_one);
-        for (int64_t i = 0; i < div_up(width, 8); i++) {
-            int popped = vcode_vreg(c);
+        row.stride = 0;
+        v = emit_vld(c, row, from.region);
+        for (int64_t i = 0; i < div_up(width, TILE_ROWS); i++) {
+            int unit = (int)(tiles++ % l->chip->xlu_count);
+            int column = emit_vbcast_lane(c, unit, v, (int)i * TILE_ROWS | SUBLANES_APART);
 
-            vcode_put(c, isa_vpop_trf(0, popped));
-            emit_vst(c, isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step), popped,
+            emit_vst(c, isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step), column,
                      to.region);
         }
-        pallas_begin_block(l);          /* a unit's answers of two kinds do not mix */
-        for (int64_t i = 0; i < div_up(width, 8); i++) {
-            struct isa_rows row = isa_rows_at(NONE, to.base + (lane * 16 + i) * to.t.row_step);
-            int v = emit_vld(c, row, to.region);
-
-            emit_vst(c, row, emit_vbcast_lane(c, (int)(i % l->chip->xlu_count), v, 0), to.region);
-        }
+        if ((lane + 1) % ROWS_OF_BLOCK == 0)
+            pallas_begin_block(l);
     }
     pallas_begin_block(l);
     l->place[op->result[0]->id] = to;
