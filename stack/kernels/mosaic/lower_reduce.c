@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/mosaic/lower_keep.h"
 #include "stack/kernels/mosaic/tile.h"
 
 #define LANE_TILES 4                    /* that a loop over rows keeps in registers */
@@ -170,7 +171,7 @@ int pallas_multi_reduction(struct lower *l, const struct mosaic_op *op)
     r.down = tile_down(l, from);
     r.last_rows = tile_row_count(l, from) % TILE_ROWS;
     outer = tile_rows_down(l, from) / r.down;
-    if (root_settle_products(l, from) || root_flush(l))
+    if (root_settle_products(l, from) || root_flush(l) || keep_under(l, from))
         return -1;
     pallas_take_for(l, to);
     p = place_new(l, &to->type, op, "a reduction");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernels/mosaic/lower_keep.h"
 #include "stack/kernels/mosaic/product.h"
 
 #define TREE_MAX 4096                   /* values that a root is made of */
@@ -49,16 +50,6 @@ static bool is_local(const struct lower *l, const struct mosaic_op *op, bool by_
     }
 }
 
-struct walk {
-    struct lower *l;
-    bool (*visit)(struct walk *w, const struct mosaic_value *v, bool is_local);
-    bool by_tile;
-    bool is_once;                       /* local or not is no matter: each value once */
-    const void *user;
-    uint8_t *is_seen;                   /* by value: local, and not: bits */
-    int count;
-};
-
 /* every value of memory under v, and those that are pulled; true: `visit` has found what it wants */
 static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
 {
@@ -83,8 +74,7 @@ static bool walk(struct walk *w, const struct mosaic_value *v, bool local)
     return false;
 }
 
-static bool find(struct lower *l, const struct mosaic_value *v,
-                 bool (*visit)(struct walk *, const struct mosaic_value *, bool), const void *user)
+bool value_find(struct lower *l, const struct mosaic_value *v, walk_visit *visit, const void *user)
 {
     struct walk w = {.l = l, .visit = visit, .user = user,
                      .is_seen = mem_alloc((size_t)l->k->value_count + 1)};
@@ -113,7 +103,7 @@ static bool is_of_region(struct walk *w, const struct mosaic_value *v, bool loca
 
 bool value_reads(struct lower *l, const struct mosaic_value *v, int region)
 {
-    return find(l, v, is_of_region, &region);
+    return value_find(l, v, is_of_region, &region);
 }
 
 bool root_same_place(const struct place *a, const struct place *b)
@@ -188,7 +178,7 @@ int root_settle_products(struct lower *l, const struct mosaic_value *v)
     const struct mosaic_value *product;
     struct place p;
 
-    while (find(l, v, is_pulled_product, &product))
+    while (value_find(l, v, is_pulled_product, &product))
         if (root_materialize(l, product, &p))
             return -1;
     return 0;
@@ -213,7 +203,7 @@ static int settle_surplus(struct lower *l, const struct mosaic_value *v)
     struct inner i = {.around = v};
     struct place ignored;
 
-    while (root_units(l, v, false) > l->chip->mxu_count && find(l, v, is_inner_product, &i))
+    while (root_units(l, v, false) > l->chip->mxu_count && value_find(l, v, is_inner_product, &i))
         if (root_materialize(l, i.found, &ignored))
             return -1;
     return 0;
@@ -221,15 +211,15 @@ static int settle_surplus(struct lower *l, const struct mosaic_value *v)
 
 /* ----- adding roots */
 
-static bool go_together(struct lower *l, const struct root *a, const struct root *b)
+bool root_go_together(struct lower *l, const struct root *a, const struct root *b)
 {
     if (tile_rows_down(l, a->value) != tile_rows_down(l, b->value) ||
         tile_down(l, a->value) != tile_down(l, b->value))
         return false;
     if (a->to.region == b->to.region && !root_same_place(&a->to, &b->to))
         return false;
-    return !find(l, b->value, collides, &a->to) && !find(l, a->value, collides, &b->to) &&
-           !(b->mask && find(l, b->mask, collides, &a->to));
+    return !value_find(l, b->value, collides, &a->to) && !value_find(l, a->value, collides, &b->to) &&
+           !(b->mask && value_find(l, b->mask, collides, &a->to));
 }
 
 int root_add(struct lower *l, const struct root *r)
@@ -240,7 +230,7 @@ int root_add(struct lower *l, const struct root *r)
         return -1;
     fits = l->root_count < ROOTS_MAX;
     for (int i = 0; i < l->root_count && fits; i++)
-        fits = go_together(l, &l->root[i], r);
+        fits = root_go_together(l, &l->root[i], r);
     fits = fits && root_units(l, r->value, true) <= l->chip->mxu_count;
     if (!fits && root_flush(l))
         return -1;
@@ -249,7 +239,7 @@ int root_add(struct lower *l, const struct root *r)
     return 0;
 }
 
-static bool is_waiting(const struct lower *l, const struct mosaic_value *v)
+bool root_is_waiting(const struct lower *l, const struct mosaic_value *v)
 {
     for (int i = 0; i < l->root_count; i++)
         if (l->root[i].value == v && l->root[i].is_value)
@@ -292,14 +282,14 @@ static struct place place_for_rows(struct lower *l, const struct mosaic_type *t,
     return p;
 }
 
-static struct place place_for(struct lower *l, const struct mosaic_value *v)
+struct place root_place(struct lower *l, const struct mosaic_value *v, bool is_whole)
 {
     struct mosaic_type t = v->type;
     struct tile_layout layout = tile_layout_of(l, v);
     struct place p;
 
     pallas_take_for(l, v);
-    if (is_for_products(v, l))
+    if (!is_whole && is_for_products(v, l))
         t.element = MOSAIC_BF16;
     if (layout.lane_dim < 0 && t.rank < MOSAIC_RANK_MAX) {
         p = place_for_rows(l, &t, layout.row_dim, v->op);
@@ -314,9 +304,9 @@ static struct place place_for(struct lower *l, const struct mosaic_value *v)
 
 static int save(struct lower *l, const struct mosaic_value *v)
 {
-    if (is_waiting(l, v))
+    if (root_is_waiting(l, v))
         return 0;
-    return root_add(l, &(struct root){.value = v, .to = place_for(l, v), .is_value = true});
+    return root_add(l, &(struct root){.value = v, .to = root_place(l, v, false), .is_value = true});
 }
 
 int root_save(struct lower *l, int buffer)
@@ -328,7 +318,7 @@ int root_save(struct lower *l, int buffer)
             l->live[i--] = l->live[--l->live_count];
             continue;
         }
-        if (find(l, v, is_of_buffer, &buffer) && save(l, v))
+        if (value_find(l, v, is_of_buffer, &buffer) && save(l, v))
             return -1;
     }
     return 0;
@@ -346,7 +336,7 @@ int root_save_over(struct lower *l, const struct mosaic_value *v)
         const struct mosaic_value *w = l->live[i];
 
         if (w != v && l->last_use[w->id] > l->at && !l->place[w->id].is_there &&
-            find(l, w, is_the_one, v) && save(l, w))
+            value_find(l, w, is_the_one, v) && save(l, w))
             return -1;
     }
     return 0;
@@ -355,10 +345,10 @@ int root_save_over(struct lower *l, const struct mosaic_value *v)
 static bool reads_buffer(struct lower *l, int buffer)
 {
     for (int i = 0; i < l->root_count; i++)
-        if (find(l, l->root[i].value, is_of_buffer, &buffer))
+        if (value_find(l, l->root[i].value, is_of_buffer, &buffer))
             return true;
     for (int i = 0; i < l->live_count; i++)
-        if (l->last_use[l->live[i]->id] > l->at && find(l, l->live[i], is_of_buffer, &buffer))
+        if (l->last_use[l->live[i]->id] > l->at && value_find(l, l->live[i], is_of_buffer, &buffer))
             return true;
     return false;
 }
@@ -397,7 +387,7 @@ bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place
         l->place[v->id] = *p;
         return true;
     }
-    if (!l->place[v->id].is_there || is_waiting(l, v) || !place_is_plain(&l->place[v->id]))
+    if (!l->place[v->id].is_there || root_is_waiting(l, v) || !place_is_plain(&l->place[v->id]))
         return false;
     for (int i = 0; i < l->root_count; i++)
         if (l->root[i].to.region == l->place[v->id].region)
@@ -422,7 +412,7 @@ int root_own(struct lower *l, const struct mosaic_value *v)
 
 int root_materialize(struct lower *l, const struct mosaic_value *v, struct place *p)
 {
-    if (l->place[v->id].is_there && !is_waiting(l, v) && place_is_plain(&l->place[v->id])) {
+    if (l->place[v->id].is_there && !root_is_waiting(l, v) && place_is_plain(&l->place[v->id])) {
         if (root_flush(l))
             return -1;
         *p = l->place[v->id];
@@ -431,7 +421,7 @@ int root_materialize(struct lower *l, const struct mosaic_value *v, struct place
     /* another shape of the same rows and lanes is the same memory */
     if (v->op && (v->op->code == MOSAIC_SHAPE_CAST || v->op->code == MOSAIC_TPU_RESHAPE) &&
         !l->place[v->id].is_there && v->type.element != MOSAIC_I1 && v->type.rank >= 2 &&
-        v->op->operand[0]->type.rank >= 2 && !is_waiting(l, v)) {
+        v->op->operand[0]->type.rank >= 2 && !root_is_waiting(l, v)) {
         struct place from;
 
         if (root_materialize(l, v->op->operand[0], &from))
@@ -522,63 +512,12 @@ static bool put_roots(struct tiler *t, int64_t row, int64_t parts)
     return !t->is_failed;
 }
 
-/* ----- what is costly is not made twice */
-
-static bool is_costly(const struct mosaic_op *op)
-{
-    switch (op->code) {
-    case MOSAIC_EXP: case MOSAIC_EXP2: case MOSAIC_MATH_LOG: case MOSAIC_LOG2: case MOSAIC_LOG1P:
-    case MOSAIC_DIVF: case MOSAIC_TANH: case MOSAIC_RSQRT: case MOSAIC_SQRT: case MOSAIC_ERF:
-    case MOSAIC_SIN: case MOSAIC_COS: case MOSAIC_POWF: case MOSAIC_RECIPROCAL:
-    case MOSAIC_MULTI_REDUCTION: case MOSAIC_MATMUL: case MOSAIC_REDUCE_INDEX:
-    case MOSAIC_DYNAMIC_GATHER:
-        return true;
-    default: return false;
-    }
-}
-
-struct costly { int number; const struct mosaic_value *found; };
-
-static bool is_read_again(struct walk *w, const struct mosaic_value *v, bool local)
-{
-    struct costly *c = (struct costly *)(uintptr_t)w->user;
-
-    if (!local || w->l->place[v->id].is_there || !v->op || !is_costly(v->op) ||
-        w->l->last_use[v->id] <= w->l->at || is_waiting(w->l, v))
-        return false;
-    c->found = v;
-    return true;
-}
-
-static void keep_costly(struct lower *l)
-{
-    for (int i = 0; i < l->root_count && l->root_count < ROOTS_MAX; i++) {
-        struct costly c = {0};
-
-        while (l->root_count < ROOTS_MAX && find(l, l->root[i].value, is_read_again, &c)) {
-            struct root r = {.value = c.found, .to = place_for(l, c.found), .is_value = true};
-
-            if (!go_together(l, &l->root[0], &r))
-                break;
-            memmove(&l->root[1], &l->root[0], (size_t)l->root_count * sizeof(r));
-            l->root[0] = r;
-            l->root_count++;
-            i++;
-        }
-    }
-}
-
-int root_flush(struct lower *l)
+int root_emit(struct lower *l)
 {
     struct tiler t = {.l = l, .c = &l->code, .body = put_roots, .hoists = true};
     uint16_t before;
     int status;
 
-    if (l->is_failed)
-        return -1;
-    if (l->root_count == 0)
-        return 0;
-    keep_costly(l);
     for (int i = 0; i < l->root_count; i++)
         l->root[i].is_pulled_only = is_done(l, &l->root[i]);
     pallas_begin_block(l);
@@ -593,6 +532,19 @@ int root_flush(struct lower *l)
         if (l->root[i].is_value && !l->root[i].is_pulled_only)
             l->place[l->root[i].value->id] = l->root[i].to;
     l->root_count = 0;
-    pallas_release(l);
     return l->is_failed ? -1 : status;
+}
+
+int root_flush(struct lower *l)
+{
+    int status;
+
+    if (l->is_failed)
+        return -1;
+    if (l->root_count == 0)
+        return 0;
+    keep_costly(l);
+    status = keep_rows(l) || root_emit(l);
+    pallas_release(l);
+    return status ? -1 : 0;
 }
