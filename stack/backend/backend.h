@@ -158,6 +158,12 @@ void scalars_rename(struct code_block *b, int step_count, uint32_t live_out);
 
 /* pins.c: the block where the loop begins that ends with block `end` */
 int pins_loop_start(const struct vcode *c, int end);
+struct pin_range {
+    int first, last;                    /* blocks; first -1 = never named */
+    bool is_carried;                    /* first named by a read (or a guarded write) */
+};
+/* of all pinned registers that are named, for mem_free */
+struct pin_range *pins_ranges(const struct vcode *c, int *count);
 /* pins.c: physical[v] of every pinned register and, by block, the bits taken */
 int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *a,
                   int *physical, uint64_t *taken, struct err *e);

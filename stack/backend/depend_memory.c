@@ -39,7 +39,8 @@ struct memory_state {
     struct access_list load, store;     /* since the last barrier */
     int barrier;                        /* last operation that all memory waits for, -1 */
     int outside, smem_outside;          /* last misc operation, and that may reach SMEM, -1 */
-    int other;                          /* last that touched other state, -1: random numbers */
+    int other;                          /* last that touched other state, -1: random numbers,
+                                           the scalar unit's FIFOs */
     struct smem_list { int *op; size_t count, capacity; } smem_load, smem_store;   /* since then */
 };
 
@@ -264,7 +265,7 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
             order_outside(&st, i);
         else if (isa_touches(code) & ISA_SMEM)
             order_smem(&st, i);
-        if (isa_touches(code) & (uint32_t)(ISA_CORE_STATES & ~ISA_IAR) &&
+        if (isa_touches(code) & (uint32_t)((ISA_CORE_STATES & ~ISA_IAR) | ISA_DRF | ISA_CRF) &&
             !op_is_outside(code)) {
             depend_add(d, st.other, i, 1);
             st.other = i;

@@ -11,12 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
-struct range {
-    int first, last;                    /* blocks; first -1 = never named */
-    bool is_carried;                    /* first named by a read (or a guarded write) */
-};
 
-static void note_range(struct range *r, int block, bool is_plain_write)
+static void note_range(struct pin_range *r, int block, bool is_plain_write)
 {
     if (r->first < 0) {
         r->first = block;
@@ -25,7 +21,7 @@ static void note_range(struct range *r, int block, bool is_plain_write)
     r->last = block;
 }
 
-static void block_ranges(const struct vcode *c, int block, struct range *range)
+static void block_ranges(const struct vcode *c, int block, struct pin_range *range)
 {
     const struct vcode_block *b = &c->block[block];
 
@@ -41,7 +37,7 @@ static void block_ranges(const struct vcode *c, int block, struct range *range)
     }
 }
 
-static void widen(struct range *r, int loop_first, int loop_last)
+static void widen(struct pin_range *r, int loop_first, int loop_last)
 {
     bool is_inside = r->first >= loop_first && r->last <= loop_last;
 
@@ -67,7 +63,7 @@ int pins_loop_start(const struct vcode *c, int end)
 }
 
 static int choose_registers(const struct vcode *c, const struct chip *chip,
-                            const struct range *range, int *physical, uint64_t *taken,
+                            const struct pin_range *range, int *physical, uint64_t *taken,
                             struct err *e)
 {
     for (int v = 0; v < c->vreg_count; v++) {
@@ -91,15 +87,11 @@ static int choose_registers(const struct vcode *c, const struct chip *chip,
     return 0;
 }
 
-int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *a,
-                  int *physical, uint64_t *taken, struct err *e)
+/* by virtual register */
+static void find_ranges(const struct vcode *c, struct pin_range *range)
 {
-    struct range *range = arena_array(a, (size_t)c->vreg_count, sizeof(*range));
-
-    for (int v = 0; v < c->vreg_count; v++) {
+    for (int v = 0; v < c->vreg_count; v++)
         range[v].first = -1;
-        physical[v] = -1;
-    }
     for (int b = 0; b < (int)c->block_count; b++)
         block_ranges(c, b, range);
     for (int b = 0; b < (int)c->block_count; b++) {
@@ -109,5 +101,27 @@ int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *
             if (c->is_pinned[v])
                 widen(&range[v], pins_loop_start(c, b), b);
     }
+}
+
+struct pin_range *pins_ranges(const struct vcode *c, int *count)
+{
+    struct pin_range *range = mem_alloc(((size_t)c->vreg_count + 1) * sizeof(*range));
+
+    find_ranges(c, range);
+    *count = 0;
+    for (int v = 0; v < c->vreg_count; v++)
+        if (range[v].first >= 0)
+            range[(*count)++] = range[v];
+    return range;
+}
+
+int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *a,
+                  int *physical, uint64_t *taken, struct err *e)
+{
+    struct pin_range *range = arena_array(a, (size_t)c->vreg_count, sizeof(*range));
+
+    for (int v = 0; v < c->vreg_count; v++)
+        physical[v] = -1;
+    find_ranges(c, range);
     return choose_registers(c, chip, range, physical, taken, e);
 }

@@ -127,6 +127,14 @@ size_t vcode_skip_begin(struct vcode *c, int pred);
 void vcode_skip_end(struct vcode *c, size_t skip);
 
 /*
+ * All blocks that run one behind the other become one, as far as they may (join.c); no loop and no skip
+ * is open. `room`: by region the rows of VMEM that it is part of, for regions that may share some; none
+ * of the others do.
+ */
+struct vcode_room { int64_t row, rows; };
+void vcode_join_blocks(struct vcode *c, const struct vcode_room *room, int room_count);
+
+/*
  * Finished bundles in the place of a block: physical registers, branches inside
  * only, targets counting from its first bundle. No virtual register but pinned
  * ones lives across it. `p` must outlive `c`.

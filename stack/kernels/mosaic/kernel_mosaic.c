@@ -345,8 +345,10 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     open_lower(l, job, k, a, &inner);
     status = grid_emit(l);
     scalar_drop_unread(l);
-    if (!status)
+    if (!status) {
+        vcode_join_blocks(&l->code, l->room, l->room_count);
         status = kernel_finish(job, &l->code, job->vmem_row, l->spill_tiles, a, out, &inner);
+    }
     if (!status)
         pallas_note_lines(l, &out->program);
     vcode_fini(&l->code);
@@ -355,6 +357,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     out->buffer_count = l->buffer_count;
     mem_free(l->buffer);
     mem_free(l->written);
+    mem_free(l->room);
     if (!status) {
         cost(job, t, &out->cost);
         out->cost.vmem_rows = l->peak_rows - job->vmem_row;

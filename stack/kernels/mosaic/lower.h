@@ -137,6 +137,9 @@ struct lower {
     size_t buffer_capacity;
     int until;                          /* given to what is taken: FOREVER, or an operation's */
     int64_t peak_rows;
+    struct vcode_room *room;            /* by region: what was taken for it */
+    int room_count;
+    size_t room_capacity;
     int next_smem, smem_end;
     int next_flag;
     struct place core_table;            /* of devices in SMEM, where a table says their cores */
@@ -238,6 +241,9 @@ void pallas_buffer_is(struct lower *l, enum kernel_buffer_kind kind, const char 
 /* what is taken is of this value; NULL: it stays */
 void pallas_take_for(struct lower *l, const struct mosaic_value *v);
 int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, const char *what);
+/* the same for a region, of which it is noted: others may have had these rows */
+int64_t pallas_rows_of(struct lower *l, int region, int64_t rows, const struct mosaic_op *op,
+                       const char *what);
 bool pallas_has_room(const struct lower *l, int64_t rows);
 void tiles_of(struct tiles *t, const struct mosaic_type *type);         /* row-major, whole tiles */
 void tiles_linear(struct tiles *t);     /* those of memory: one dimension lies in rows of 128 */

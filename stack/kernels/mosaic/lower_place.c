@@ -132,6 +132,17 @@ int64_t pallas_rows(struct lower *l, int64_t rows, const struct mosaic_op *op, c
     return first;
 }
 
+int64_t pallas_rows_of(struct lower *l, int region, int64_t rows, const struct mosaic_op *op,
+                       const char *what)
+{
+    int64_t row = pallas_rows(l, rows, op, what);
+
+    while (l->room_count <= region)
+        MEM_ADD(l->room, l->room_count, l->room_capacity) = (struct vcode_room){0, 0};
+    l->room[region] = (struct vcode_room){row, rows};
+    return row;
+}
+
 static int tile_rows_of(enum mosaic_element e)
 {
     int bits = mosaic_element_bits(e);
@@ -196,7 +207,7 @@ struct place place_new(struct lower *l, const struct mosaic_type *type, const st
     if (wide.element == MOSAIC_I1)      /* truths are kept as words */
         wide.element = MOSAIC_I32;
     tiles_of(&p.t, &wide);
-    p.base = pallas_rows(l, tiles_rows(&p.t), op, what);
+    p.base = pallas_rows_of(l, p.region, tiles_rows(&p.t), op, what);
     return p;
 }
 
@@ -679,7 +690,7 @@ int place_open(struct lower *l, const struct mosaic_op *op, const struct mosaic_
     case MOSAIC_SEMAPHORES: return open_flags(l, op, t, p);
     case MOSAIC_VMEM:
         rows = dense_can_be(l, v) ? dense_tiles(&p->t) : tiles_rows(&p->t);
-        p->base = pallas_rows(l, rows, op, what);
+        p->base = pallas_rows_of(l, p->region, rows, op, what);
         p->is_spread = place_is_column(p) && place_only_loops_use(l->k, v);
         pallas_buffer_is(l, BUFFER_SCRATCH, what, 1);
         return l->is_failed ? -1 : 0;

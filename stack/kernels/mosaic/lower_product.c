@@ -231,7 +231,8 @@ static struct place place_for_sums(struct lower *l, const struct product *p)
     for (int d = t->rank - 3; d >= 0; d--)
         s.t.outer_step[d] = rows * across;
     pallas_take_for(l, p->op->result[0]);
-    s.base = pallas_rows(l, p->batches * rows * across, p->op, "the result of a product");
+    s.base = pallas_rows_of(l, s.region, p->batches * rows * across, p->op,
+                            "the result of a product");
     pallas_take_for(l, NULL);
     return s;
 }

@@ -394,13 +394,9 @@ static struct isa_operand divide(struct lower *l, struct isa_operand a, struct i
             emit_sshrl(&l->code, q, a, I(__builtin_ctz((unsigned)b.value)));
         return R(q);
     }
-    /* blocks keep the order of the divider's queue */
     vcode_put(&l->code, isa_sdivrem(a, b));
-    pallas_begin_block(l);
     vcode_put(&l->code, isa_spop_drf(q));
-    pallas_begin_block(l);
     vcode_put(&l->code, isa_spop_drf(r));
-    pallas_begin_block(l);
     return R(is_rest ? r : q);
 }
 
