@@ -63,7 +63,7 @@ static struct value *compact(struct eval *ev, const struct eval_array *a)
         s.from_step[d] = step;
     }
     if (is_whole)
-        return value_borrow(a->type.element, s.rank, s.dim, a->data);
+        return value_borrow(&ev->pool, a->type.element, s.rank, s.dim, a->data);
     v = value_array(&ev->pool, a->type.element, s.rank, s.dim);
     if (!v)
         return NULL;

@@ -33,8 +33,8 @@ static struct value *of_literal(const struct call *c, const struct hlo_literal *
         return NULL;
     }
     if (!l->is_splat || hlo_type_elements(t) <= 1)
-        return value_borrow(t->element, t->rank, t->dim, l->data);
-    return value_splat(t->element, t->rank, t->dim, l->data);
+        return value_borrow(&c->ev->pool, t->element, t->rank, t->dim, l->data);
+    return value_splat(&c->ev->pool, t->element, t->rank, t->dim, l->data);
 }
 
 int eval_constant(struct call *c)

@@ -6,36 +6,44 @@
 #include <math.h>
 #include <string.h>
 
-/* Operand k in the result's sizes: a scalar repeated, what is larger than a bounded result cut
- * off; NULL with the error set. The caller's to drop. */
-static struct value *fitted(struct call *c, int k, const struct value *result)
+/* one number, which all elements of the result are made with */
+static bool is_one(const struct value *v, const struct value *result)
 {
-    struct value *v = c->operand[k], *made;
-    struct stride_copy s = { .rank = result->rank };
-    bool is_scalar = v->rank == 0;
+    return v->is_splat || (v->rank == 0 && result->rank > 0);
+}
 
-    if (v->is_splat)
-        return value_splat(v->element, result->rank, result->dim, v->data);
-    if (v->rank == result->rank &&
-        !memcmp(v->dim, result->dim, (size_t)v->rank * sizeof(*v->dim)))
-        return value_hold(v);
-    if (!is_scalar && v->rank != result->rank) {
-        call_fail(c, "operand %d has another rank than the result", k);
-        return NULL;
-    }
-    made = call_array(c, v->element, result->rank, result->dim);
+/* cut off where a bounded result is smaller, a size of one repeated; NULL with the error set */
+static struct value *cut(struct call *c, struct value *v, const struct value *result)
+{
+    struct value *made = call_array(c, v->element, result->rank, result->dim);
+    struct stride_copy s = { .rank = result->rank };
+
     if (!made)
         return NULL;
-    if (!is_scalar)
-        value_strides(v, s.from_step);
+    value_strides(v, s.from_step);
     value_strides(made, s.to_step);
     for (int d = 0; d < s.rank; d++) {
         s.dim[d] = result->dim[d];
-        if (!is_scalar && v->dim[d] < s.dim[d])
-            s.from_step[d] = 0;                 /* a size of one */
+        if (v->dim[d] < s.dim[d])
+            s.from_step[d] = 0;
     }
     stride_copy(s, value_element_bytes(v), made->data, v->data);
     return made;
+}
+
+/* Operand k in the result's sizes, or one number; NULL with the error set. The caller's to drop. */
+static struct value *fitted(struct call *c, int k, const struct value *result)
+{
+    struct value *v = c->operand[k];
+
+    if (is_one(v, result) ||
+        (v->rank == result->rank &&
+         !memcmp(v->dim, result->dim, (size_t)v->rank * sizeof(*v->dim))))
+        return value_hold(v);
+    if (v->rank == result->rank)
+        return cut(c, v, result);
+    call_fail(c, "operand %d has another rank than the result", k);
+    return NULL;
 }
 
 enum { SPLAT_BLOCK = 2048 };
@@ -46,19 +54,22 @@ static void apply_splats(const struct apply *a, struct value *to, struct value *
     _Alignas(64) char room[APPLY_OPERANDS_MAX][SPLAT_BLOCK * LANE_BYTES_MAX];
     int64_t n = value_count(to), width = n, block;
     const void *data[APPLY_OPERANDS_MAX];
+    bool has_one[APPLY_OPERANDS_MAX];
 
-    for (int k = 0; k < a->operand_count; k++)
-        if (from[k]->is_splat && width > SPLAT_BLOCK)
+    for (int k = 0; k < a->operand_count; k++) {
+        has_one[k] = n > 1 && is_one(from[k], to);
+        if (has_one[k] && width > SPLAT_BLOCK)
             width = SPLAT_BLOCK;
+    }
     for (int k = 0; k < a->operand_count; k++)
-        if (from[k]->is_splat)
+        if (has_one[k])
             stride_fill(room[k], from[k]->data, value_element_bytes(from[k]), width);
     for (int64_t i = 0; i < n; i += block) {
         block = n - i < width ? n - i : width;
         for (int k = 0; k < a->operand_count; k++)
-            data[k] = from[k]->is_splat ? room[k]
-                                        : (char *)from[k]->data +
-                                              (size_t)i * value_element_bytes(from[k]);
+            data[k] = has_one[k] ? room[k]
+                                 : (char *)from[k]->data +
+                                       (size_t)i * value_element_bytes(from[k]);
         apply_array(a, (char *)to->data + (size_t)i * value_element_bytes(to), data, block);
     }
 }
@@ -77,7 +88,7 @@ static bool apply_to_numbers(struct call *c, const struct apply *a)
     }
     apply_array(a, element, data, 1);
     call_dims(c, c->i->type, dim);
-    c->result = value_splat(c->i->type->element, c->i->type->rank, dim, element);
+    c->result = value_splat(&c->ev->pool, c->i->type->element, c->i->type->rank, dim, element);
     return true;
 }
 

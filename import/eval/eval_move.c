@@ -49,7 +49,7 @@ int eval_broadcast(struct call *c)
     call_dims(c, c->i->type, dim);
     if (c->operand[0]->is_splat || (value_count(c->operand[0]) == 1 &&
                                     value_product(dim, 0, s.rank) >= WORTH_A_SPLAT)) {
-        c->result = value_splat(c->i->type->element, s.rank, dim, c->operand[0]->data);
+        c->result = value_splat(&c->ev->pool, c->i->type->element, s.rank, dim, c->operand[0]->data);
         return 0;
     }
     if (call_result(c))

@@ -47,7 +47,7 @@ static struct value *dropped(struct call *c, struct value *v, int dim)
     for (int d = 0; d < v->rank; d++)
         if (d != dim)
             dims[n++] = v->dim[d];
-    made = value_view(v, v->element, n, dims);
+    made = value_view(&c->ev->pool, v, v->element, n, dims);
     value_drop(&c->ev->pool, v);
     return made;
 }

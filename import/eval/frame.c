@@ -81,7 +81,7 @@ int call_result_over(struct call *c, int k)
     if (!call_may_overwrite(c, k) || hlo_element_bytes(e) != value_element_bytes(v) ||
         value_count(v) != value_product(dim, 0, c->i->type->rank))
         return call_result(c);
-    c->result = e == v->element ? value_hold(v) : value_view(v, e, c->i->type->rank, dim);
+    c->result = e == v->element ? value_hold(v) : value_view(&c->ev->pool, v, e, c->i->type->rank, dim);
     return 0;
 }
 
@@ -90,7 +90,7 @@ int call_result_view(struct call *c, int k)
     int64_t dim[EVAL_RANK_MAX];
 
     call_dims(c, c->i->type, dim);
-    c->result = value_view(c->operand[k], c->i->type->element, c->i->type->rank, dim);
+    c->result = value_view(&c->ev->pool, c->operand[k], c->i->type->element, c->i->type->rank, dim);
     return 0;
 }
 

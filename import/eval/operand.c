@@ -50,7 +50,7 @@ struct value *operand_ordered(struct call *c, struct value *v, const int *order)
         last = s.dim[d] == 1 ? last : order[d];
     }
     if (is_same) {                              /* only sizes of one change places */
-        made = value_view(v, v->element, v->rank, s.dim);
+        made = value_view(&c->ev->pool, v, v->element, v->rank, s.dim);
         value_drop(&c->ev->pool, v);
         return made;
     }
@@ -72,7 +72,7 @@ int operand_store(struct call *c, struct value *product)
         return -1;
     call_dims(c, c->i->type, dim);
     if (product->element == e) {
-        c->result = value_view(product, e, c->i->type->rank, dim);
+        c->result = value_view(&c->ev->pool, product, e, c->i->type->rank, dim);
     } else {
         c->result = call_array(c, e, c->i->type->rank, dim);
         if (c->result)

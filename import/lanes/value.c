@@ -1,21 +1,59 @@
 /* Makes values, shares them and gives their memory to the next ones. */
 #include "import/lanes/stride.h"
 
+#include "base/sanitized.h"
+
 #include <string.h>
 
-static struct value *value_new(enum hlo_element e, int rank, const int64_t *dim, int parts)
+/* Under the address sanitizer each goes back to the heap, which finds who still uses it. */
+static bool is_small(size_t bytes)
 {
-    size_t dims = (size_t)rank * sizeof(int64_t), pointers = (size_t)parts * sizeof(void *);
-    struct value *v = mem_alloc(sizeof(*v) + dims + pointers);
+    return !SANITIZED_ADDRESS && bytes <= (size_t)VALUE_STEP * (VALUE_SIZES - 1);
+}
 
-    v->holders = 1;
-    v->element = e;
-    v->rank = rank;
+static size_t size_of(size_t bytes) { return (bytes + VALUE_STEP - 1) / VALUE_STEP; }
+
+/* contents are whatever was there */
+static void *small_take(struct value_pool *p, size_t bytes)
+{
+    size_t size = size_of(bytes);
+    struct value_small *s;
+
+    if (!is_small(bytes) || !(s = p->small[size]))
+        return mem_alloc_unset(size * VALUE_STEP);
+    p->small[size] = s->next;
+    return s;
+}
+
+static void small_give(struct value_pool *p, void *data, size_t bytes)
+{
+    struct value_small *s = data;
+
+    if (!is_small(bytes)) {
+        mem_free(data);
+        return;
+    }
+    s->next = p->small[size_of(bytes)];
+    p->small[size_of(bytes)] = s;
+}
+
+static size_t head_bytes(int rank, int parts)
+{
+    return sizeof(struct value) + (size_t)rank * sizeof(int64_t) + (size_t)parts * sizeof(void *);
+}
+
+static struct value *value_new(struct value_pool *p, enum hlo_element e, int rank,
+                               const int64_t *dim, int parts)
+{
+    struct value *v = small_take(p, head_bytes(rank, parts));
+
+    *v = (struct value){.holders = 1, .element = e, .rank = rank, .part_count = parts};
     v->dim = (int64_t *)(void *)(v + 1);
-    v->part = (struct value **)(void *)((char *)v->dim + dims);
-    v->part_count = parts;
+    v->part = (struct value **)(void *)(v->dim + rank);
     for (int d = 0; d < rank; d++)
         v->dim[d] = dim[d];
+    for (int k = 0; k < parts; k++)
+        v->part[k] = NULL;
     return v;
 }
 
@@ -37,6 +75,10 @@ static void *block_take(struct value_pool *p, size_t bytes, size_t *got)
     int best = -1;
     void *data;
 
+    if (is_small(bytes)) {
+        *got = bytes;
+        return small_take(p, bytes);
+    }
     for (int k = 0; k < p->free_count; k++)
         if (p->free[k].bytes >= bytes && p->free[k].bytes <= bytes + bytes / 4 &&
             (best < 0 || p->free[k].bytes < p->free[best].bytes))
@@ -56,7 +98,7 @@ static void block_give(struct value_pool *p, void *data, size_t bytes)
     enum { WORTH_KEEPING = 4096, KEPT = sizeof(p->free) / sizeof(p->free[0]) };
 
     if (bytes < WORTH_KEEPING) {
-        mem_free(data);
+        small_give(p, data, bytes);
         return;
     }
     if (p->free_count == KEPT) {
@@ -71,6 +113,14 @@ void value_pool_free(struct value_pool *p)
 {
     while (p->free_count)
         mem_free(p->free[--p->free_count].data);
+    for (int k = 0; k < VALUE_SIZES; k++) {
+        while (p->small[k]) {
+            struct value_small *s = p->small[k];
+
+            p->small[k] = s->next;
+            mem_free(s);
+        }
+    }
 }
 
 /* bytes of an array, or SIZE_MAX where they are too many to count */
@@ -94,7 +144,7 @@ struct value *value_array(struct value_pool *p, enum hlo_element e, int rank, co
 
     if (bytes == SIZE_MAX || bytes > p->limit_bytes - p->used_bytes)
         return NULL;
-    v = value_new(e, rank, dim, 0);
+    v = value_new(p, e, rank, dim, 0);
     if (bytes <= sizeof(v->small)) {
         v->data = v->small;
         return v;
@@ -106,9 +156,8 @@ struct value *value_array(struct value_pool *p, enum hlo_element e, int rank, co
 
 struct value *value_tuple(struct value_pool *p, int count, struct value *const *part)
 {
-    struct value *v = value_new(ELEMENT_TUPLE, 0, NULL, count);
+    struct value *v = value_new(p, ELEMENT_TUPLE, 0, NULL, count);
 
-    (void)p;
     for (int k = 0; k < count; k++)
         v->part[k] = part ? part[k] : NULL;
     return v;
@@ -116,30 +165,32 @@ struct value *value_tuple(struct value_pool *p, int count, struct value *const *
 
 struct value *value_token(struct value_pool *p)
 {
-    (void)p;
-    return value_new(ELEMENT_TOKEN, 0, NULL, 0);
+    return value_new(p, ELEMENT_TOKEN, 0, NULL, 0);
 }
 
-struct value *value_borrow(enum hlo_element e, int rank, const int64_t *dim, const void *data)
+struct value *value_borrow(struct value_pool *p, enum hlo_element e, int rank, const int64_t *dim,
+                           const void *data)
 {
-    struct value *v = value_new(e, rank, dim, 0);
+    struct value *v = value_new(p, e, rank, dim, 0);
 
     v->data = (void *)(uintptr_t)data;
     return v;
 }
 
-struct value *value_view(struct value *v, enum hlo_element e, int rank, const int64_t *dim)
+struct value *value_view(struct value_pool *p, struct value *v, enum hlo_element e, int rank,
+                         const int64_t *dim)
 {
-    struct value *view = value_new(e, rank, dim, 0);
+    struct value *view = value_new(p, e, rank, dim, 0);
 
     view->base = value_hold(v);
     view->data = v->data;
     return view;
 }
 
-struct value *value_splat(enum hlo_element e, int rank, const int64_t *dim, const void *element)
+struct value *value_splat(struct value_pool *p, enum hlo_element e, int rank, const int64_t *dim,
+                          const void *element)
 {
-    struct value *v = value_new(e, rank, dim, 0);
+    struct value *v = value_new(p, e, rank, dim, 0);
 
     memcpy(v->small, element, hlo_element_bytes(e));
     v->data = v->small;
@@ -185,7 +236,7 @@ void value_drop(struct value_pool *p, struct value *v)
         block_give(p, v->data, v->block_bytes);
     }
     value_drop(p, v->base);
-    mem_free(v);
+    small_give(p, v, head_bytes(v->rank, v->part_count));
 }
 
 bool value_is_writable(const struct value *v)

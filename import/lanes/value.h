@@ -10,8 +10,11 @@
 
 enum { EVAL_RANK_MAX = 32 };
 
-/* Blocks that were let go, for the next value of their size, and how much is in use. */
+/* Blocks that were let go, for the next value of their size, and how much is in use. Small ones, of
+ * values and of their data, are kept all, each size of VALUE_STEP bytes in a list. */
+enum { VALUE_STEP = 64, VALUE_SIZES = 64 };
 struct value_pool {
+    struct value_small { struct value_small *next; } *small[VALUE_SIZES];
     struct value_block { void *data; size_t bytes; } free[32];
     int free_count;
     size_t used_bytes, limit_bytes;
@@ -37,13 +40,16 @@ struct value *value_array(struct value_pool *p, enum hlo_element e, int rank, co
 struct value *value_tuple(struct value_pool *p, int count, struct value *const *part);
 struct value *value_token(struct value_pool *p);
 /* `data` stays the caller's and is never written */
-struct value *value_borrow(enum hlo_element e, int rank, const int64_t *dim, const void *data);
+struct value *value_borrow(struct value_pool *p, enum hlo_element e, int rank, const int64_t *dim,
+                           const void *data);
 
 /* the same data, seen as other elements or sizes */
-struct value *value_view(struct value *v, enum hlo_element e, int rank, const int64_t *dim);
+struct value *value_view(struct value_pool *p, struct value *v, enum hlo_element e, int rank,
+                         const int64_t *dim);
 
 /* an array of one number everywhere, that takes no room until it is spread */
-struct value *value_splat(enum hlo_element e, int rank, const int64_t *dim, const void *element);
+struct value *value_splat(struct value_pool *p, enum hlo_element e, int rank, const int64_t *dim,
+                          const void *element);
 /* v and its parts with all their elements; false where the pool's limit is reached */
 bool value_spread(struct value_pool *p, struct value *v);
 
