@@ -9,6 +9,7 @@
 #include "import/lanes/value.h"
 
 struct region;
+struct fused;
 
 /* Facts of a computation that its evaluation needs, found once. */
 struct eval_plan {
@@ -18,6 +19,8 @@ struct eval_plan {
     bool *moves;                        /* get-tuple-element may take its part out of the tuple */
     struct region *region;              /* the computation as one of scalars (region.h) */
     bool is_region_tried;
+    int times;                          /* that it was evaluated, up to 2 */
+    struct fused **fused;               /* by their first instruction; NULL: none (fused.h) */
 };
 
 struct eval {

@@ -1,5 +1,6 @@
 /* Goes through a computation's instructions, all devices in step. */
 #include "import/eval/custom.h"
+#include "import/eval/fused.h"
 #include "import/eval/handlers.h"
 
 #include <stdio.h>
@@ -178,12 +179,12 @@ static void drop_dead(struct frame *f, int index)
     }
 }
 
-static int count_steps(struct frame *f, const struct hlo_instruction *i)
+static int count_steps(struct frame *f, const struct hlo_instruction *i, int instructions)
 {
     struct eval *ev = f->ev;
     uint64_t before = ev->steps;
 
-    ev->steps += (uint64_t)f->device_count;
+    ev->steps += (uint64_t)f->device_count * (uint64_t)instructions;
     if (ev->s.step_limit && ev->steps > ev->s.step_limit)
         return eval_fail(ev, i, "the limit of %llu steps is reached",
                          (unsigned long long)ev->s.step_limit);
@@ -228,7 +229,7 @@ static int run_instruction(struct frame *f, int index)
     eval_handler handler = eval_handler_of(i->op);
     bool was_run;
 
-    if (count_steps(f, i) || spread_operands(f, index) || eval_kernel_between(f, index, &was_run))
+    if (count_steps(f, i, 1) || spread_operands(f, index) || eval_kernel_between(f, index, &was_run))
         return -1;
     if (was_run)
         return 0;
@@ -244,11 +245,25 @@ static int run_instruction(struct frame *f, int index)
     return 0;
 }
 
+static int run_fused(struct frame *f, const struct fused *w)
+{
+    for (int k = w->first; k <= w->last; k++)
+        if (w->is_apart[k - w->first] && run_instruction(f, k))
+            return -1;
+    return count_steps(f, &f->c->instruction[w->last], w->steps) || fused_run(f, w) ? -1 : 0;
+}
+
 static int run_frame(struct frame *f, struct value **result)
 {
     for (int k = 0; k < f->c->count; k++) {
         if (!f->plan->is_needed[k])
             continue;
+        if (f->plan->fused && f->plan->fused[k]) {
+            if (run_fused(f, f->plan->fused[k]))
+                return -1;
+            k = f->plan->fused[k]->last;
+            continue;
+        }
         if (run_instruction(f, k))
             return -1;
         drop_dead(f, k);
@@ -281,6 +296,8 @@ int eval_computation(struct eval *ev, int computation, int device_count, const i
     int status;
 
     eval_plan_make(ev, computation);
+    if (ev->plan[computation].times < 2 && ++ev->plan[computation].times == 2)
+        ev->plan[computation].fused = fused_find(ev, computation);
     if (count > FEW)
         f.value = mem_alloc(count * sizeof(*f.value));
     else

@@ -35,6 +35,7 @@ struct compiler {
     struct eval *ev;
     struct region *r;
     int depth;
+    int64_t block;                      /* elements that a register has room for */
 };
 
 static int add_register(struct compiler *c, enum hlo_element e)
@@ -54,44 +55,59 @@ static struct leaves one_leaf(struct compiler *c, int reg)
     return l;
 }
 
+/* the operation on these registers: where its result is; -1: it is none of elements */
+static int add_apply(struct compiler *c, const struct hlo_instruction *i, const int *from)
+{
+    struct region_step s = { .to = 0 };
+
+    for (int o = 0; o < i->operand_count; o++)
+        s.from[o] = from[o];
+    if (!apply_init(&s.apply, i, c->r->type[from[i->op == OPCODE_SELECT ? 1 : 0]]) ||
+        c->r->step_count == REGION_STEPS_MAX)
+        return -1;
+    s.to = add_register(c, i->type->element);
+    MEM_ADD(c->r->step, c->r->step_count, c->r->step_capacity) = s;
+    return s.to;
+}
+
 static bool add_step(struct compiler *c, const struct hlo_instruction *i, const struct leaves *at,
                      struct leaves *made)
 {
-    struct region_step s = { .to = 0 };
-    enum hlo_element from;
+    int from[APPLY_OPERANDS_MAX], to;
 
     if (i->operand_count < 1 || i->operand_count > APPLY_OPERANDS_MAX || hlo_type_is_tuple(i->type))
         return false;
     for (int o = 0; o < i->operand_count; o++) {
         if (at[i->operand[o]].count != 1)
             return false;
-        s.from[o] = at[i->operand[o]].reg[0];
+        from[o] = at[i->operand[o]].reg[0];
     }
-    from = c->r->type[s.from[i->op == OPCODE_SELECT ? 1 : 0]];
-    if (!apply_init(&s.apply, i, from) || c->r->step_count == REGION_STEPS_MAX)
-        return false;
-    s.to = add_register(c, i->type->element);
-    MEM_ADD(c->r->step, c->r->step_count, c->r->step_capacity) = s;
-    *made = one_leaf(c, s.to);
-    return true;
+    to = add_apply(c, i, from);
+    if (to >= 0)
+        *made = one_leaf(c, to);
+    return to >= 0;
 }
 
 /* constants are filled into their register once, when there is room for it */
-static bool add_constant(struct compiler *c, const struct hlo_instruction *i, struct leaves *made)
+static int add_number(struct compiler *c, const struct hlo_instruction *i)
 {
-    int reg;
+    int reg = add_register(c, i->type->element);
     char lane[LANE_BYTES_MAX] __attribute__((aligned(16)));
     size_t bytes = lane_bytes(lane_of(i->type->element));
 
+    c->r->room = mem_grow(c->r->room, &c->r->register_capacity, (size_t)reg + 1, sizeof(char *));
+    c->r->room[reg] = arena_alloc(&c->ev->scratch, (size_t)c->block * bytes);
+    lane_widen(i->type->element, lane, hlo_literal_at(i->literal, 0), 1);
+    for (int64_t n = 0; n < c->block; n++)
+        memcpy(c->r->room[reg] + (size_t)n * bytes, lane, bytes);
+    return reg;
+}
+
+static bool add_constant(struct compiler *c, const struct hlo_instruction *i, struct leaves *made)
+{
     if (!i->literal || !i->literal->data)
         return false;
-    reg = add_register(c, i->type->element);
-    c->r->room = mem_grow(c->r->room, &c->r->register_capacity, (size_t)reg + 1, sizeof(char *));
-    c->r->room[reg] = arena_alloc(&c->ev->scratch, APPLY_BLOCK * bytes);
-    lane_widen(i->type->element, lane, hlo_literal_at(i->literal, 0), 1);
-    for (int n = 0; n < APPLY_BLOCK; n++)
-        memcpy(c->r->room[reg] + (size_t)n * bytes, lane, bytes);
-    *made = one_leaf(c, reg);
+    *made = one_leaf(c, add_number(c, i));
     return true;
 }
 
@@ -193,13 +209,13 @@ static bool compile_whole(struct compiler *c, const struct hlo_computation *from
     return true;
 }
 
-static void give_room(struct eval *ev, struct region *r)
+static void give_room(struct eval *ev, struct region *r, int64_t block)
 {
     r->room = mem_grow(r->room, &r->register_capacity, (size_t)r->register_count + 1,
                        sizeof(char *));
     for (int k = 0; k < r->register_count; k++)
         if (!r->room[k])
-            r->room[k] = arena_alloc(&ev->scratch, APPLY_BLOCK * lane_bytes(lane_of(r->type[k])));
+            r->room[k] = arena_alloc(&ev->scratch, (size_t)block * lane_bytes(lane_of(r->type[k])));
     r->room = arena_take(&ev->scratch, r->room, (size_t)r->register_count, sizeof(char *));
     r->type = arena_take(&ev->scratch, r->type, (size_t)r->register_count, sizeof(*r->type));
     r->step = arena_take(&ev->scratch, r->step, (size_t)r->step_count, sizeof(*r->step));
@@ -209,7 +225,7 @@ struct region *region_of(struct eval *ev, int computation)
 {
     const struct hlo_computation *from = &ev->m->computation[computation];
     const struct hlo_type *result = from->instruction[from->root].type;
-    struct compiler c = { .ev = ev };
+    struct compiler c = { .ev = ev, .block = APPLY_BLOCK };
     struct region *r;
 
     if (ev->plan[computation].region)
@@ -227,8 +243,73 @@ struct region *region_of(struct eval *ev, int computation)
     for (int k = 0; k < r->result_count; k++)
         r->result_type[k] = hlo_type_leaf(result, k)->element;
     r->is_slow = !compile_whole(&c, from);
-    give_room(ev, r);
+    give_room(ev, r, APPLY_BLOCK);
     return r;
+}
+
+struct region_builder {
+    struct compiler c;
+    const int *input;                   /* instructions; input k is register k */
+    size_t result_capacity, type_capacity;
+    bool is_fine;
+};
+
+struct region_builder *region_begin(struct eval *ev, const struct hlo_computation *c,
+                                    const int *input, int input_count, int64_t block)
+{
+    struct region_builder *b = arena_alloc(&ev->scratch, sizeof(*b));
+    struct region *r = arena_alloc(&ev->scratch, sizeof(*r));
+
+    *b = (struct region_builder){.c = {.ev = ev, .r = r, .block = block}, .input = input,
+                                 .is_fine = true};
+    r->parameter_count = input_count;
+    r->parameter = arena_array(&ev->scratch, (size_t)input_count + 1, sizeof(*r->parameter));
+    for (int k = 0; k < input_count; k++) {
+        r->parameter[k] = c->instruction[input[k]].type->element;
+        add_register(&b->c, r->parameter[k]);
+    }
+    return b;
+}
+
+int region_input(const struct region_builder *b, int instruction)
+{
+    int k = 0;
+
+    while (b->input[k] != instruction)
+        k++;
+    return k;
+}
+
+int region_constant(struct region_builder *b, const struct hlo_instruction *i)
+{
+    return add_number(&b->c, i);
+}
+
+int region_operation_of(struct region_builder *b, const struct hlo_instruction *i, const int *from)
+{
+    return add_apply(&b->c, i, from);
+}
+
+void region_output(struct region_builder *b, int reg, enum hlo_element e)
+{
+    struct region *r = b->c.r;
+    int types = r->result_count;
+
+    b->is_fine &= r->type[reg] == e;
+    MEM_ADD(r->result_type, types, b->type_capacity) = e;
+    MEM_ADD(r->result, r->result_count, b->result_capacity) = reg;
+}
+
+struct region *region_end(struct region_builder *b)
+{
+    struct region *r = b->c.r;
+    struct arena *a = &b->c.ev->scratch;
+
+    r->result = arena_take(a, r->result, (size_t)r->result_count, sizeof(*r->result));
+    r->result_type = arena_take(a, r->result_type, (size_t)r->result_count,
+                                sizeof(*r->result_type));
+    give_room(b->c.ev, r, b->c.block);
+    return b->is_fine ? r : NULL;
 }
 
 /* call by call, through the evaluator */

@@ -31,4 +31,19 @@ bool region_comparison(const struct region *r, int *pair, enum hlo_element *e,
 void region_keys(struct region *r, int pair, int64_t n, const void *in, void *to);
 /* is result k parameter number k + results, unchanged? */
 bool region_is_second(const struct region *r);
+
+/*
+ * A region of operations that a caller puts together: inputs are instructions of `c`, each of its
+ * type's elements; what the others give is a register, -1 where the operation is none of elements.
+ */
+struct region_builder;
+struct region_builder *region_begin(struct eval *ev, const struct hlo_computation *c,
+                                    const int *input, int input_count, int64_t block);
+int region_input(const struct region_builder *b, int instruction);
+int region_constant(struct region_builder *b, const struct hlo_instruction *i);  /* of one number */
+int region_operation_of(struct region_builder *b, const struct hlo_instruction *i,
+                        const int *from);
+void region_output(struct region_builder *b, int reg, enum hlo_element e);
+/* NULL: an output is of another type. `block`: so many elements go through it at once, at most. */
+struct region *region_end(struct region_builder *b);
 #endif

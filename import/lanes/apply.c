@@ -18,6 +18,10 @@ bool apply_init(struct apply *a, const struct hlo_instruction *i, enum hlo_eleme
                          .to = i->type->element, .exponent_bits = hlo_detail(i)->exponent_bits,
                          .mantissa_bits = hlo_detail(i)->mantissa_bits, .direction = i->direction,
                          .is_total = i->comparison == HLO_COMPARE_TOTAL };
+    a->from_bytes = l == LANE_COUNT ? 0 : lane_bytes(l);
+    a->to_bytes = lane_of(a->to) == LANE_COUNT ? 0 : lane_bytes(lane_of(a->to));
+    a->is_small = lane_is_narrow(a->from);
+    a->is_rounded = lane_is_narrow(a->to);
     if (l == LANE_COUNT || i->operand_count > APPLY_OPERANDS_MAX || i->operand_count < 1)
         return false;
     if (i->op == OPCODE_COMPARE)
@@ -113,7 +117,7 @@ static void apply_block(const struct apply *a, void *to, const void *const *from
 {
     const void *second = a->operand_count > 1 ? from[1] : NULL;
     const void *third = a->operand_count > 2 ? from[2] : NULL;
-    bool is_small = lane_is_narrow(a->from);
+    bool is_small = a->is_small;
 
     if (a->op == OPCODE_CONVERT) {
         lane_convert_wide(a->to, to, a->from, from[0], n);
@@ -139,16 +143,20 @@ static void apply_block(const struct apply *a, void *to, const void *const *from
     } else {
         a->k(to, from[0], second, third, n);
     }
-    if (a->op != OPCODE_SELECT)
+    if (a->op != OPCODE_SELECT && a->is_rounded)
         lane_round(a->to, to, n);
 }
 
 void apply_wide(const struct apply *a, void *to, const void *const *from, int64_t n)
 {
     const void *part[APPLY_OPERANDS_MAX];
-    size_t to_bytes = lane_bytes(lane_of(a->to)), from_bytes = lane_bytes(lane_of(a->from));
+    size_t to_bytes = a->to_bytes, from_bytes = a->from_bytes;
     int64_t block;
 
+    if (n <= APPLY_BLOCK) {
+        apply_block(a, to, from, n);
+        return;
+    }
     for (int64_t i = 0; i < n; i += block) {
         block = n - i < APPLY_BLOCK ? n - i : APPLY_BLOCK;
         for (int k = 0; k < a->operand_count; k++)

@@ -15,6 +15,8 @@ struct apply {
     int exponent_bits, mantissa_bits;
     enum hlo_direction direction;       /* of a comparison */
     bool is_total;
+    size_t from_bytes, to_bytes;        /* of lanes */
+    bool is_small, is_rounded;          /* `from` is narrower than its lane; `to` is */
 };
 bool apply_equal(const struct apply *a, const struct apply *b);
 
