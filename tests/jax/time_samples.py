@@ -1,7 +1,7 @@
 """How long programs that lie in folders take on JAX's CPU backend, compiled, and by systole exec
 --backend host: seconds of a run, and their ratio, the largest first. Not a test: times are nobody's to
-assert. A folder has program.mlir.gz or program.mlirbc, and inputs.safetensors; what JAX's CPU
-refuses (decompositions by the TPU's names, several devices) is left out with a line.
+assert. A folder has program.mlirbc, program.mlir or program.mlir.gz, and inputs.safetensors; what
+JAX's CPU refuses (decompositions by the TPU's names, several devices) is left out with a line.
 
     python tests/jax/time_samples.py FOLDER/*/ ...
 
@@ -27,13 +27,17 @@ SYSTOLE = os.environ.get("SYSTOLE", "./systole")
 SECONDS = float(os.environ.get("SECONDS", "2"))
 
 
-def module_of(folder, context):
-    text = os.path.join(folder, "program.mlir.gz")
-    if os.path.exists(text):
-        with gzip.open(text, "rt") as f:
-            return ir.Module.parse(f.read(), context)
-    with open(os.path.join(folder, "program.mlirbc"), "rb") as f:
-        return stablehlo.deserialize_portable_artifact(context, f.read())
+def program_of(folder):
+    names = ("program.mlirbc", "program.mlir", "program.mlir.gz")
+    return next((p for p in (os.path.join(folder, n) for n in names) if os.path.exists(p)), None)
+
+
+def module_of(path, context):
+    if path.endswith(".mlirbc"):
+        with open(path, "rb") as f:
+            return stablehlo.deserialize_portable_artifact(context, f.read())
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
+        return ir.Module.parse(f.read(), context)
 
 
 def inputs_of(path):
@@ -42,10 +46,10 @@ def inputs_of(path):
         return [jax.device_put(f.get_tensor(name)) for name in names]
 
 
-def of_jax(folder, inputs):
+def of_jax(program, inputs):
     device = jax.devices("cpu")[0]
     with mlir.make_ir_context() as context:
-        module = module_of(folder, context)
+        module = module_of(program, context)
         options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
         run = compiler.backend_compile_and_load(device.client, module,
                                                 _jax.DeviceList((device,)), options, [])
@@ -60,8 +64,8 @@ def of_jax(folder, inputs):
     return spent / runs
 
 
-def of_systole(folder, steps):
-    out = subprocess.run([SYSTOLE, "exec", os.path.join(folder, "program.mlirbc"), "--inputs",
+def of_systole(program, folder, steps):
+    out = subprocess.run([SYSTOLE, "exec", program, "--inputs",
                           os.path.join(folder, "inputs.safetensors"), "--backend", "host",
                           "--steps", str(steps)], capture_output=True, text=True, check=True).stdout
     return float(re.search(r"evaluated on the host in ([\d.]+) s", out)[1]) / steps
@@ -72,15 +76,16 @@ def main(folders):
     for folder in map(os.path.normpath, folders):
         path = os.path.join(folder, "inputs.safetensors")
         name = os.path.basename(folder)
-        if not os.path.exists(path):
+        program = program_of(folder)
+        if not program or not os.path.exists(path):
             continue
         try:
-            theirs = of_jax(folder, inputs_of(path))
+            theirs = of_jax(program, inputs_of(path))
         except Exception as e:                          # of any kind: another backend's program
             print(f"{name}: not on JAX's CPU: {str(e).splitlines()[0][:100]}", flush=True)
             continue
-        once = of_systole(folder, 1)
-        ours = min(once, of_systole(folder, max(1, min(100, int(SECONDS / max(once, 1e-3))))))
+        once = of_systole(program, folder, 1)
+        ours = min(once, of_systole(program, folder, max(1, min(100, int(SECONDS / max(once, 1e-3))))))
         rows.append((ours / theirs, name, theirs, ours))
         print(f"{name:45} {theirs * 1e3:10.3f} ms JAX {ours * 1e3:10.3f} ms systole "
               f"{ours / theirs:7.1f} x", file=sys.stderr, flush=True)
