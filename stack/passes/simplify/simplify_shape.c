@@ -172,6 +172,7 @@ static int reshape_of_iota(struct graph *g, const struct graph_node *n,
     return NODE_NONE;
 }
 
+enum { SPREAD_SHARE = 8 };              /* elements of what is spread, in each that it is spread to */
 enum { SPREAD_DEPTH = 4 };              /* functions of functions, as an index is made of */
 
 static int function_without_spread(struct graph *g, const struct graph_node *n,
@@ -230,6 +231,44 @@ static int reshape_of_function(struct graph *g, const struct graph_node *n,
     return function_without_spread(g, function, &n->shape, 0);
 }
 
+/* a small array spread, or a narrow one widened: nobody stores it to have it again */
+static bool is_made_again(const struct graph *g, int node, int *widened)
+{
+    const struct graph_node *n = &g->node[node];
+    const struct shape *from = n->operand_count ? &g->node[n->operand[0]].shape : NULL;
+
+    *widened += n->op == HLO_CONVERT;
+    return (n->op == HLO_BROADCAST && shape_elems(from) * SPREAD_SHARE <= shape_elems(&n->shape)) ||
+           (n->op == HLO_CONVERT && array_element_bytes(n->shape.dtype) >
+                                         array_element_bytes(from->dtype));
+}
+
+/*
+ * A sum or product of such: in the shape that its reader wants. So what a layer norm's gradient takes of
+ * the forward pass, x less its mean and scale times deviation, is made where it is read, not kept.
+ */
+static int reshape_of_spread(struct graph *g, const struct graph_node *n,
+                             const struct graph_node *function)
+{
+    struct graph_node f = *function;
+    int operand[2], widened = 0;
+
+    if (f.op != HLO_ADD && f.op != HLO_SUBTRACT && f.op != HLO_MULTIPLY)
+        return NODE_NONE;
+    for (int k = 0; k < 2; k++)
+        if (!is_made_again(g, f.operand[k], &widened))
+            return NODE_NONE;
+    if (widened > 1)
+        return NODE_NONE;
+    for (int k = 0; k < 2; k++)
+        operand[k] = g->node[f.operand[k]].op == HLO_CONVERT
+                         ? graph_convert(g, reshaped(g, g->node[f.operand[k]].operand[0], &n->shape),
+                                         n->shape.dtype)
+                         : reshaped(g, f.operand[k], &n->shape);
+    f.shape = n->shape;
+    return graph_add(g, &f, operand, 2);
+}
+
 int simplify_reshape(struct graph *g, const struct graph_node *n)
 {
     struct graph_node a;
@@ -246,6 +285,8 @@ int simplify_reshape(struct graph *g, const struct graph_node *n)
     if (graph_op_is_elementwise(a.op)) {
         int made = reshape_of_function(g, n, &a);
 
+        if (made == NODE_NONE)
+            made = reshape_of_spread(g, n, &a);
         if (made != NODE_NONE)
             return made;
     }

@@ -171,6 +171,38 @@ TEST(transposed_and_reshaped_broadcasts_are_broadcasts)
     assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
 }
 
+static int reshapes_of_f32(int64_t elems)
+{
+    int count = 0;
+
+    for (int i = 0; i < graph.node_count; i++)
+        count += graph.node[i].op == HLO_RESHAPE && graph.node[i].shape.dtype == DTYPE_F32
+                 && shape_elems(&graph.node[i].shape) == elems;
+    return count;
+}
+
+/* of what a norm's gradient takes of the forward pass nothing is kept that is made of less */
+TEST(what_is_made_of_spread_and_widened_arrays_is_made_where_it_is_read)
+{
+    int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 3, (int64_t[]){4, 16, 32}), "x");
+    int mean = graph_parameter(&graph, F32(4, 16), "mean");
+    int scale = graph_parameter(&graph, F32(32), "scale");
+    int deviation = graph_parameter(&graph, F32(4, 16), "deviation");
+    int wide = graph_convert(&graph, x, DTYPE_F32), less, factor;
+    struct shape all = F32(4, 16, 32), flat = F32(64, 32);
+
+    less = graph_binary(&graph, HLO_SUBTRACT, wide, graph_broadcast(&graph, mean, all, DIMS(0, 1)));
+    factor = graph_binary(&graph, HLO_MULTIPLY, graph_broadcast(&graph, deviation, all, DIMS(0, 1)),
+                          graph_broadcast(&graph, scale, all, DIMS(2)));
+    graph_output(&graph, graph_reshape(&graph, less, flat), "less", -1);
+    graph_output(&graph, graph_reshape(&graph, factor, flat), "factor", -1);
+    /* a product of two arrays is one that is kept */
+    graph_output(&graph, graph_reshape(&graph, graph_binary(&graph, HLO_MULTIPLY, less, wide), flat),
+                 "of two", -1);
+    simplify(graph_binary(&graph, HLO_MULTIPLY, less, factor));
+    assert_int_equal(reshapes_of_f32(4 * 16 * 32), 1);
+}
+
 TEST(bias_of_a_product_of_three_dimensions_is_added_to_a_matrix)
 {
     struct graph_dot dot = {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}};
@@ -495,6 +527,7 @@ int main(void)
         RUN(a_dynamic_slice_is_taken_before_a_transpose),
         RUN(chains_of_transposes_and_reshapes_become_one),
         RUN(transposed_and_reshaped_broadcasts_are_broadcasts),
+        RUN(what_is_made_of_spread_and_widened_arrays_is_made_where_it_is_read),
         RUN(bias_of_a_product_of_three_dimensions_is_added_to_a_matrix),
         RUN(products_of_any_form_become_plain),
         RUN(a_transposed_operand_is_contracted_elsewhere),
