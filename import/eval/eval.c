@@ -216,6 +216,8 @@ static int run_module(const struct hlo_module *m, const struct eval_settings *s,
     eval_init(&ev, m, s);
     status = run_entry(&ev, input, output, a);
     ev.report->steps = ev.steps;
+    for (int k = 0; k < m->computation_count; k++)
+        mem_free(ev.plan[k].spare);
     value_pool_free(&ev.pool);
     arena_fini(&ev.scratch);
     return status;

@@ -20,6 +20,8 @@ struct eval_plan {
     struct region *region;              /* the computation as one of scalars (region.h) */
     bool is_region_tried;
     int times;                          /* that it was evaluated, up to 2 */
+    struct value **spare;               /* a frame's values, all NULL, for the next one */
+    size_t spare_count;
     struct fused **fused;               /* by their first instruction; NULL: none (fused.h) */
 };
 
@@ -30,6 +32,7 @@ struct eval {
     struct err *err;
     struct value_pool pool;
     struct eval_plan *plan;             /* by computation */
+    signed char takes_splats[OPCODE_COUNT];     /* 1: yes, -1: no, 0: not asked yet */
     int device_count, depth;
     uint64_t steps;
     uint64_t *rng_drawn;                /* by device: blocks that rng has drawn */

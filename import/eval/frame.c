@@ -212,8 +212,11 @@ static bool takes_splats(enum hlo_opcode op)
 static int spread_operands(struct frame *f, int index)
 {
     const struct hlo_instruction *i = &f->c->instruction[index];
+    signed char *takes = &f->ev->takes_splats[i->op];
 
-    if (takes_splats(i->op))
+    if (*takes == 0)
+        *takes = takes_splats(i->op) ? 1 : -1;
+    if (*takes > 0)
         return 0;
     for (int k = 0; k < f->device_count; k++)
         for (int o = 0; o < i->operand_count; o++)
@@ -284,6 +287,24 @@ static void drop_arguments(struct frame *f)
         }
 }
 
+/* A loop's body needs the same again in a moment. */
+static struct value **take_values(struct eval_plan *p, size_t count)
+{
+    struct value **taken = p->spare;
+
+    if (!taken || p->spare_count != count)
+        return mem_alloc(count * sizeof(*taken));
+    p->spare = NULL;
+    return taken;
+}
+
+static void give_values(struct eval_plan *p, struct value **values, size_t count)
+{
+    mem_free(p->spare);
+    p->spare = values;
+    p->spare_count = count;
+}
+
 int eval_computation(struct eval *ev, int computation, int device_count, const int *device,
                      struct value **const *argument, struct value **result)
 {
@@ -299,7 +320,7 @@ int eval_computation(struct eval *ev, int computation, int device_count, const i
     if (ev->plan[computation].times < 2 && ++ev->plan[computation].times == 2)
         ev->plan[computation].fused = fused_find(ev, computation);
     if (count > FEW)
-        f.value = mem_alloc(count * sizeof(*f.value));
+        f.value = take_values(&ev->plan[computation], count);
     else
         memset(few, 0, sizeof(few));
     if (ev->depth == FRAME_DEPTH_MAX) {
@@ -310,11 +331,13 @@ int eval_computation(struct eval *ev, int computation, int device_count, const i
         status = run_frame(&f, result);
         ev->depth--;
     }
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         value_drop(&ev->pool, f.value[k]);
+        f.value[k] = NULL;
+    }
     drop_arguments(&f);
     if (f.value != few)
-        mem_free(f.value);
+        give_values(&ev->plan[computation], f.value, count);
     return status;
 }
 
