@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-enum { FAR_TIMES = 2, COMPACT_BYTES_MIN = 1 << 20 };
+enum { FAR_TIMES = 2, SLOWER_TIMES_MAX = 2, COMPACT_BYTES_MIN = 1 << 20 };
 
 /* row-major, but the last two dimensions are these */
 static void order_with(int rank, int row, int lane, int *minor_first)
@@ -225,8 +225,8 @@ static bool takes_compact(const struct shape *s, int *order)
     return plain >= COMPACT_BYTES_MIN && compact_order(s, order) < plain;
 }
 
-/* the move streams from arrays that lie so to such a result */
-static bool body_streams(const struct module_plan *p, const struct graph *body,
+/* of the move that streams from arrays that lie so to such a result; INT64_MAX: none does */
+static int64_t body_cycles(const struct module_plan *p, const struct graph *body,
                          const struct array *const *operand, int count, const struct array *result)
 {
     const struct module_settings *s = p->settings;
@@ -236,10 +236,13 @@ static bool body_streams(const struct module_plan *p, const struct graph *body,
                              .vmem_rows = module_plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
                              .flag_count = 2 * PIPELINE_WINDOW_MAX};
 
-    return move_stream.cost(&job) < INT64_MAX;
+    return move_stream.cost(&job);
 }
 
-/* the move reads `from`, or all of its operands as they lie, and makes `to`, or a row-major array */
+/*
+ * The move reads `from`, or all of its operands as they lie, and makes `to`, or a row-major array, in
+ * not many times what it takes between row-major ones: a reshape may split what then lies along lanes.
+ */
 static bool streams(const struct module_plan *p, const struct graph *g, int move, int operand,
                     const struct array *from, const struct array *to)
 {
@@ -247,8 +250,8 @@ static bool streams(const struct module_plan *p, const struct graph *g, int move
     const struct graph *body = n->called[0];
     const struct array **list;
     struct array *plain, result;
+    int64_t cycles, usual;
     struct arena a;
-    bool is_fine;
 
     arena_init(&a);
     if (n->op != HLO_FUSION) {
@@ -264,9 +267,12 @@ static bool streams(const struct module_plan *p, const struct graph *g, int move
         list[i] = !from ? &p->node[n->operand[i]]->array : n->operand[i] == operand ? from : &plain[i];
     }
     array_init(&result, "", &n->shape, NULL);
-    is_fine = body_streams(p, body, list, n->operand_count, to ? to : &result);
+    cycles = body_cycles(p, body, list, n->operand_count, to ? to : &result);
+    for (int i = 0; i < n->operand_count; i++)
+        list[i] = &plain[i];
+    usual = body_cycles(p, body, list, n->operand_count, &result);
     arena_fini(&a);
-    return is_fine;
+    return cycles < INT64_MAX && cycles / SLOWER_TIMES_MAX <= usual;
 }
 
 /* a copy of an array that lies like this to one that lies like that */
@@ -278,7 +284,7 @@ static bool copy_streams(const struct module_plan *p, const struct array *from, 
 
     arena_init(&a);
     module_copy_body(&body, &from->shape, &a);
-    is_fine = body_streams(p, &body, &from, 1, to);
+    is_fine = body_cycles(p, &body, &from, 1, to) < INT64_MAX;
     arena_fini(&a);
     return is_fine;
 }

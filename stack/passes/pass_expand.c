@@ -119,7 +119,7 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
         first = expand_planes(&w->to, n);
     if (first == NODE_NONE)
         first = expand_shifts(&w->to, n, c->vmem_rows);
-    if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
+    if (first == NODE_NONE)
         first = expand_patches(&w->to, n);
     if (first == NODE_NONE && n->op == HLO_CONVOLUTION && n->precision == PRECISION_DEFAULT)
         first = expand_first_layer(&w->to, n, conv_has_gradients_by_kernel(w->from));

@@ -10,9 +10,11 @@
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/move_flat.h"
+#include "stack/passes/move_repeat.h"
 
 #define CHAIN_MAX 12
-#define STREAMING_TILE_CYCLES 40        /* of 4 KiB in or out: several times the memory's */
+#define STREAMING_TILE_CYCLES 10        /* of 4 KiB in or out: some times the memory's; and where what */
+#define JOINED_TILE_CYCLES 40           /* is moved is joined before, which may go into the first move */
 #define STREAMING_CYCLES 3000
 
 struct moves {
@@ -106,10 +108,18 @@ static int make_steps(struct rewrite *w, int operand, const char *source,
     return operand;
 }
 
-/* of an array in and one out, at some part of the memory's rate: nothing is sought for these */
-static int64_t streaming_cycles(const struct graph *body)
+/* what the chain moves is put together of parts, for nobody else */
+static bool is_joined(const struct moves *m, int node)
 {
-    return STREAMING_CYCLES + STREAMING_TILE_CYCLES *
+    const struct graph_node *n = &m->g->node[node];
+
+    return (n->op == HLO_CONCATENATE || n->op == HLO_PAD) && m->user_count[node] == 1;
+}
+
+/* of an array in and one out, at some part of the memory's rate: nothing is sought for these */
+static int64_t streaming_cycles(const struct graph *body, bool is_joined_before)
+{
+    return STREAMING_CYCLES + (is_joined_before ? JOINED_TILE_CYCLES : STREAMING_TILE_CYCLES) *
            (tiles_of(&body->node[body->parameter[0]].shape) +
             tiles_of(&body->node[body->output[0].node].shape));
 }
@@ -119,7 +129,9 @@ static int64_t find_steps(const struct moves *m, const int *list, int count, str
                           struct move_steps *steps)
 {
     struct graph *whole = body_of(m->g, list, count, a);
-    int64_t enough = streaming_cycles(whole), apart = apart_cycles(m, list, count, a);
+    int operand = m->g->node[list[count - 1]].operand[0];
+    int64_t enough = streaming_cycles(whole, is_joined(m, operand));
+    int64_t apart = apart_cycles(m, list, count, a);
 
     *steps = (struct move_steps){.cycles = INT64_MAX};
     if (apart <= enough)
@@ -144,6 +156,19 @@ static bool find_flat(const struct moves *m, int node, struct move_flat *flat)
            move_flat_find(&m->g->node[n->operand[0]].shape, &n->shape, m->context, flat);
 }
 
+static int make_repeat(struct rewrite *w, int node, const struct graph_node *n,
+                       const struct moves *m)
+{
+    struct graph *body = move_repeat_find(m->g, node, m->context, w->to.arena);
+    int operand;
+
+    if (!body)
+        return NODE_NONE;
+    operand = w->moved[m->g->node[m->g->node[node].operand[0]].operand[0]];
+    w->to.source = n->source;
+    return graph_fusion(&w->to, &operand, 1, body);
+}
+
 static int change(struct rewrite *w, int node, struct graph_node *n, const void *user)
 {
     const struct moves *m = user;
@@ -152,6 +177,9 @@ static int change(struct rewrite *w, int node, struct graph_node *n, const void 
     struct move_steps steps;
     struct arena a;
 
+    made = make_repeat(w, node, n, m);
+    if (made != NODE_NONE)
+        return made;
     if (m->is_flattened[node] && find_flat(m, node, &flat)) {
         w->to.source = n->source;
         return move_flat_make(&w->to, n->operand[0], &flat);

@@ -263,11 +263,29 @@ static int plan_ragged(struct move_box *b, int k, int64_t main_count, struct mov
     return plan_region(b, list, count);
 }
 
+/* a region that no operand has a part of; -1: it ends within tiles, of which others have the rest */
+static int plan_empty(struct move_box *b, int *count)
+{
+    const struct array *a = b->job->result[0];
+    int inside[2] = {a->lane_dim, a->row_dim};
+
+    if (*count == MOVE_REGIONS_MAX || a->is_linear)
+        return -1;
+    for (int i = 0; i < 2; i++)
+        if (inside[i] >= 0 &&
+            (b->first[inside[i]] != 0 || b->last[inside[i]] != a->shape.dim[inside[i]] - 1))
+            return -1;
+    ++*count;
+    return plan_fill(b);
+}
+
 static int plan_region(struct move_box *b, struct move_box *list, int *count)
 {
     int64_t main_count = 0;
     int k;
 
+    if (b->map.source_count == 0)
+        return plan_empty(b, count);
     memset(b->inner, 0, sizeof(b->inner));
     move_least_box(b);
     if (*count == MOVE_REGIONS_MAX)
