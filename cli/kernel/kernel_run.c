@@ -16,6 +16,7 @@ struct session {
     struct kernel_waits waits;          /* as the trace tells of them */
     const struct op_options *options;
     struct kernel_source source;
+    bool needs_values;                  /* timing mode does not work out what it asks for */
 };
 
 /* somebody else is told of the launch */
@@ -128,6 +129,7 @@ static void failed(void *user, const struct loaded *l, struct err *e)
     struct err before = *e;
     int flag = 0;
 
+    s->needs_values = f->kind == FAULT_UNKNOWN;
     if (f->kind == FAULT_FLAG)
         op = mosaic_op_of(s->found->kernel, origin_of_flag(l->machine, p, &flag));
     else if (f->kind != FAULT_NONE && f->bundle < p->bundle_count)
@@ -187,6 +189,7 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
     struct session s = {.found = k, .arena = a, .told = told, .user = user,
                         .options = o};
     const struct op_teller teller = {&s, begin, end, failed, list};
+    int status;
 
     if (mosaic_check_blocks(k->kernel, e))
         return -1;
@@ -198,5 +201,10 @@ int kernel_time(struct op_options *o, const struct kernel_found *k, struct arena
     o->teller = &teller;
     o->is_quiet = true;
     o->tells_lines = true;
-    return op_run(o, k->graph, k->name, e);
+    status = op_run(o, k->graph, k->name, e);
+    if (status && s.needs_values && o->engine.mode == MODE_TIMING) {
+        o->engine.mode = MODE_BOTH;     /* elements of vectors become scalars: the same cycles */
+        status = op_run(o, k->graph, k->name, e);
+    }
+    return status;
 }
