@@ -220,8 +220,8 @@ bool tile_reduce_index(struct tiler *t, const struct mosaic_op *op, const struct
     int64_t across = tile_lanes_across(t->l, from);
     int64_t rest = tile_lane_count(t->l, from) % TILE_LANES;
     opnd lane = bit_and(t->c, R(emit_vlaneseq(t->c)), I(TILE_LANES - 1)), best = I(0), index = lane;
-    int key, is_best, is_none;
-    opnd most;
+    opnd most, none;
+    int key;
 
     for (int64_t k = 0; k < across; k++) {
         struct tile_at there = {.row = at->row, .lane = k, .all_rows = at->all_rows};
@@ -243,11 +243,11 @@ bool tile_reduce_index(struct tiler *t, const struct mosaic_op *op, const struct
                                    is_max ? VXLANE_INDEX_MAX : VXLANE_INDEX_MIN));
         return true;
     }
+    /* no mask waits for the cross-lane unit: they are few, and rows would wait for each other */
+    none = choose(t->c, emit_vcmp_ne_f32(t->c, R(key), R(key)), index, I(INT32_MAX));
     most = R(is_max ? emit_vmax_xlane(t->c, tile_unit(t), key)
                     : emit_vmin_xlane(t->c, tile_unit(t), key));
-    is_none = emit_vcmp_ne_f32(t->c, R(key), R(key));
-    is_best = emit_vmor(t->c, emit_vcmp_eq_f32(t->c, R(key), most), is_none);
-    index = choose(t->c, is_best, index, I(INT32_MAX));
+    index = choose(t->c, emit_vcmp_eq_f32(t->c, R(key), most), index, none);
     index = R(emit_vcvt_f32_s32(t->c, index));
     *out = R(emit_vcvt_s32_f32(t->c, R(emit_vmin_xlane(t->c, tile_unit(t), index.value))));
     return true;
