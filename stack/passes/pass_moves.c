@@ -3,7 +3,9 @@
  * that stream (move_steps.h).
  *
  * What a chain costs operation by operation is set against all of it at once, where that streams,
- * and against the steps. Most chains stream as they are, which their cost says, and stay.
+ * and against the steps. Most chains stream as they are, which their cost says, and stay. Reshapes
+ * that share no factors go through a flat array (move_flat.h), and those of what is spread become one
+ * move with it (move_repeat.h).
  */
 #include "stack/passes/pass.h"
 

@@ -42,7 +42,8 @@ static bool parts_result(const struct move_box *b, int k, int64_t whole)
     for (int i = 0; i < s->index_dim_count; i++)
         if (s->index_dim[i].to_dim == x->to_dim && s->index_dim[i].to_scale > x->to_scale)
             return false;
-    return x->to_scale * whole % move_tile_extent(move_side_array(b, -1), x->to_dim) == 0;
+    return (s->to_first[x->to_dim] + x->to_scale * whole) %
+               move_tile_extent(move_side_array(b, -1), x->to_dim) == 0;
 }
 
 /* boxes may have `chunk` of the `whole` that are made of index dimension k */
