@@ -6,7 +6,8 @@
 
 #define OPS_MAX 1200                    /* longer bodies gain little and take long to place */
 #define BUNDLES_MAX 4096
-#define II_TRIES 24
+#define II_TRIES 24                     /* close to each other, */
+#define II_TRIES_COARSE 14              /* then farther apart, until one has registers */
 #define FEW_ROUNDS 16
 #define II_TRIES_BEHIND 3               /* beyond the first that will do, for few rounds */
 #define UNROLL_MAX 64
@@ -55,7 +56,7 @@ static bool try_ii(struct search *f, int ii, struct modulo_schedule *s,
 static bool search_ii(struct search *f, int ii, struct modulo_schedule *best,
                       struct isa_program *out)
 {
-    int tries = II_TRIES;
+    int tries = II_TRIES + II_TRIES_COARSE;
     bool is_found = false;
 
     while (tries-- > 0 && cycles_of(f->l, ii, 1) < f->limit_cycles) {
@@ -70,7 +71,7 @@ static bool search_ii(struct search *f, int ii, struct modulo_schedule *best,
             *out = p;
             f->limit_cycles = cycles_of(f->l, ii, s.span);
         }
-        ii += 1 + ii / 16;
+        ii += 1 + ii / (!is_found && tries < II_TRIES_COARSE ? 4 : 16);
     }
     return is_found;
 }

@@ -68,6 +68,19 @@ void fused_cost(const struct graph *body, const struct chip *chip, struct fused_
 void fused_cost_of(const struct graph *body, const struct chip *chip, const bool *is_marked,
                    bool wanted, struct fused_cost *out);
 
+/*
+ * The lanes of a register together, in all of them, ADD, MAX or MIN: of floats; of integers, of which
+ * `small` are below 2^24, and stay there as a sum; `other` is a second unit.
+ */
+bool fused_lanes_have_unit(enum graph_reduce kind);
+struct isa_operand fused_across_lanes(struct vcode *c, int unit, enum graph_reduce kind,
+                                      struct isa_operand x);
+struct isa_operand fused_small_across_lanes(struct vcode *c, int unit, enum graph_reduce kind,
+                                            struct isa_operand x);
+struct isa_operand fused_integers_across_lanes(struct vcode *c, int unit, int other,
+                                               enum graph_reduce kind, bool is_unsigned,
+                                               struct isa_operand x);
+
 /* `value` as an immediate of the type; of a predicate 0 or 1 */
 struct isa_operand fused_constant(enum graph_dtype dtype, double value);
 

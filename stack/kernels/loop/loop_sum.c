@@ -283,11 +283,21 @@ static struct isa_operand rotated(struct loop_nest *n, struct isa_operand v, int
 
 static struct isa_operand reduce_lanes(struct loop_nest *n, enum graph_reduce kind, int v)
 {
-    int unit = loop_nest_xlu(n);
+    return fused_across_lanes(n->code, loop_nest_xlu(n), kind, R(v));
+}
 
-    return R(kind == REDUCE_ADD   ? emit_vadd_xlane(n->code, unit, v)
-             : kind == REDUCE_MAX ? emit_vmax_xlane(n->code, unit, v)
-                                  : emit_vmin_xlane(n->code, unit, v));
+/* what a cross-lane unit has no operation for */
+static struct isa_operand reduce_others(struct loop_nest *n, enum graph_reduce kind,
+                                        enum graph_dtype t, struct isa_operand v)
+{
+    if (fused_lanes_have_unit(kind) && (t == DTYPE_S32 || t == DTYPE_U32)) {
+        int unit = loop_nest_xlu(n);
+
+        return fused_integers_across_lanes(n->code, unit, loop_nest_xlu(n), kind, t == DTYPE_U32, v);
+    }
+    for (int by = 64; by > 0; by /= 2)
+        v = combine(n->code, kind, t, v, rotated(n, v, by, true));
+    return v;
 }
 
 /* rows and lanes that are reduced come together */
@@ -301,9 +311,7 @@ static struct isa_operand finish_value(struct loop_nest *n, int reduce, struct i
         v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, false));
     if (axes >> AXIS_LANES & 1 && has_unit(x, t))
         return reduce_lanes(n, x->reduce_kind, v.value);
-    for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
-        v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, true));
-    return v;
+    return axes >> AXIS_LANES & 1 ? reduce_others(n, x->reduce_kind, t, v) : v;
 }
 
 void loop_sum_lanes(struct loop_nest *n, int reduce, struct fused_value *out)

@@ -120,7 +120,7 @@ static int reduce_outer(struct lower *l, struct reduction *r, const struct place
         opnd all = R(across_sublanes(l, r, vcode_in_register(&l->code, R(r->acc[0]))));
 
         if (has_lanes(l, r) &&
-            !tile_across_lanes(&one, r->kind, r->element, all, &all))
+            !tile_across_lanes(&one, r->op, all, &all))
             return -1;
         emit_vst(&l->code, isa_rows_at(NONE, to->base), vcode_in_register(&l->code, all),
                  to->region);

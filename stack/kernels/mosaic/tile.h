@@ -177,8 +177,10 @@ opnd tile_round_fp8(struct tiler *t, enum mosaic_element e, opnd x);
 
 /* two values combined by a reduction's kind; its neutral element */
 opnd tile_combine(struct tiler *t, const char *kind, enum mosaic_element e, opnd a, opnd b);
-bool tile_across_lanes(struct tiler *t, const char *kind, enum mosaic_element e, opnd v,
-                       opnd *out);
+/* the lanes of a register that a reduction's operand has come to, in all of them */
+bool tile_across_lanes(struct tiler *t, const struct mosaic_op *op, opnd v, opnd *out);
+opnd tile_integers_across(struct tiler *t, const struct mosaic_op *op, enum graph_reduce kind,
+                          opnd x);
 bool tile_neutral(const char *kind, enum mosaic_element e, opnd *out);
 /* mask of the lanes below `count`, of the rows below `count` */
 int tile_lane_mask(struct tiler *t, int64_t count);

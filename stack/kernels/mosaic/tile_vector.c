@@ -235,15 +235,25 @@ static bool is_neutral(const struct mosaic_value *v, opnd neutral)
             (neutral.value == 0 && a->element[0] == 0x80000000u));
 }
 
-/* the lanes of one register combined, in all of them */
-bool tile_across_lanes(struct tiler *t, const char *kind, enum mosaic_element e, opnd v, opnd *out)
+/* ADD, MAX, MIN, which cross-lane units know; others: REDUCE_REPLACE */
+static enum graph_reduce reduce_of(const char *kind)
 {
+    return !strcmp(kind, "add")      ? REDUCE_ADD
+           : !strncmp(kind, "max", 3) ? REDUCE_MAX
+           : !strncmp(kind, "min", 3) ? REDUCE_MIN : REDUCE_REPLACE;
+}
+
+bool tile_across_lanes(struct tiler *t, const struct mosaic_op *op, opnd v, opnd *out)
+{
+    enum mosaic_element e = op->operand[0]->type.element;
+    const char *kind = mosaic_text(op, "kind", "");
+    enum graph_reduce reduce = reduce_of(kind);
     int reg = vcode_in_register(t->c, v);
 
-    if (mosaic_element_kind(e) == MOSAIC_KIND_FLOAT && strcmp(kind, "mul")) {
-        *out = R(!strcmp(kind, "add") ? emit_vadd_xlane(t->c, tile_unit(t), reg)
-                 : !strncmp(kind, "max", 3) ? emit_vmax_xlane(t->c, tile_unit(t), reg)
-                                            : emit_vmin_xlane(t->c, tile_unit(t), reg));
+    if (reduce != REDUCE_REPLACE) {
+        *out = mosaic_element_kind(e) == MOSAIC_KIND_FLOAT
+                   ? fused_across_lanes(t->c, tile_unit(t), reduce, R(reg))
+                   : tile_integers_across(t, op, reduce, R(reg));
         return true;
     }
     for (int by = TILE_LANES / 2; by; by /= 2)
@@ -343,7 +353,7 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
                 next = choose(t->c, tile_lane_mask(t, rest), next, neutral);
             gather(t, kind, e, value, &n, next);
         }
-        if (!tile_across_lanes(t, kind, e, tree(t, kind, e, value, n), out))
+        if (!tile_across_lanes(t, op, tree(t, kind, e, value, n), out))
             return false;
         tile_forget_loads(t);
     }

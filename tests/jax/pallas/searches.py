@@ -277,7 +277,65 @@ def solve_lower(a, b):
     return call(kernel, like(b.shape))(a, b)
 
 
+def routed(x):
+    """A router: the eight best of each row's experts, one after the other."""
+    def kernel(x_ref, o_ref, i_ref):
+        x = x_ref[...]
+        lane = lax.broadcasted_iota(I32, x.shape, 1)
+        best, at = [], []
+        for _ in range(8):
+            best.append(x.max(-1, keepdims=True))
+            at.append(jnp.where(x == best[-1], lane, x.shape[1]).min(-1, keepdims=True))
+            x = jnp.where(lane == at[-1], -jnp.inf, x)
+        o_ref[...] = jnp.concatenate(best, 1)
+        i_ref[...] = jnp.concatenate(at, 1)
+    return call(kernel, (like((x.shape[0], 8)), like((x.shape[0], 8), I32)))(x)
+
+
+def best_lanes(x):
+    """The same by argmax, into lanes of two registers."""
+    def kernel(x_ref, o_ref, i_ref):
+        x = x_ref[...]
+        lane = lax.broadcasted_iota(I32, x.shape, 1)
+        all_best, all_at = jnp.zeros_like(x), jnp.zeros_like(lane)
+        for k in range(8):
+            best, at = x.max(-1, keepdims=True), jnp.argmax(x, -1)[:, None].astype(I32)
+            all_best = jnp.where(lane == k, best, all_best)
+            all_at = jnp.where(lane == k, at, all_at)
+            x = jnp.where(lane == at, -jnp.inf, x)
+        o_ref[...] = all_best
+        i_ref[...] = all_at
+    return call(kernel, (like(x.shape), like(x.shape, I32)))(x)
+
+
+def integer_extremes(x, y):
+    """The least, the most and the sum of each row of integers, of any size or of known ones."""
+    def kernel(x_ref, y_ref, o_ref, s_ref):
+        x, y = x_ref[...], y_ref[...].astype(I32)
+        lane = lax.broadcasted_iota(I32, x.shape, 1)
+        rows = [x.max(1), x.min(1), x.sum(1), (lane * 70000).max(1), (lane * 7000).sum(1),
+                jnp.where(x > 0, lane, 1000).min(1), (x > 0).astype(I32).sum(1),
+                y.max(1), y.min(1), y.sum(1), (y * 1000).sum(1)]
+        for i, row in enumerate(rows):
+            o_ref[i] = row[:, None]
+        for i, number in enumerate([x.sum(), x.max(), x.min(), y.sum(), (x > 3).astype(I32).sum()]):
+            s_ref[i] = number
+    return call(kernel, (like((11, x.shape[0], 1), I32), like((5,), I32)), out_specs=[VMEM, SMEM])(x, y)
+
+
+INTEGERS = {"": (64, 128), "_few": (50, 77), "_wide": (24, 700)}
+
+
+def of_all_sizes(shape):
+    """Integers of as many bits each as chance has it, and what is at the ends."""
+    rng = np.random.default_rng(9)
+    x = (rng.integers(-2**31, 2**31, shape) >> rng.integers(0, 31, shape)).astype(np.int32)
+    x[0], x[1], x[2, ::2], x[3] = -2**31, 2**31 - 1, -2**31, -1
+    return x
+
+
 ARGUMENTS = {
+    **{f"integer_extremes{name}": {0: of_all_sizes(shape)} for name, shape in INTEGERS.items()},
     "switched": {0: np.array([2, 0, 3, 1])},
     "labels_of": {1: np.arange(32).reshape(32, 1) * 7},
     "fourier": {1: np.cos(2 * np.pi / 16 * np.outer(np.arange(16), np.arange(16))),
@@ -285,6 +343,10 @@ ARGUMENTS = {
 }
 CASES = [
     ("histogram", histogram, [like((32, 128), I32)], 0.0),
+    *((f"integer_extremes{name}", integer_extremes, [like(shape, I32), like(shape, I8)], 0.0)
+      for name, shape in INTEGERS.items()),
+    ("routed", routed, [like((256, 128))], 0.0),
+    ("best_lanes", best_lanes, [like((256, 128))], 0.0),
     ("counts_in_smem", counts_in_smem, [like((100,), I32)], 0.0),
     ("kth_largest", kth_largest, [like((16, 256))], 0.0),
     ("taken_lanes", taken_lanes, [like((16, 128)), like((16, 128), I32)], 0.0),
