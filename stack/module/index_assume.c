@@ -60,13 +60,21 @@ static int before_reshapes(const struct graph *g, int node)
     return node;
 }
 
+/* one number, also where it has been made an array of one */
+static bool is_number(const struct graph *g, int node)
+{
+    while (g->node[node].op == HLO_RESHAPE || g->node[node].op == HLO_BROADCAST)
+        node = g->node[node].operand[0];
+    return g->node[node].op == HLO_CONSTANT && g->node[node].shape.rank == 0;
+}
+
 /* parameters of a body are what kernels have made, in all rounds but the first */
 static bool is_known(const struct graph *g, int node, bool is_main)
 {
     enum graph_op op = g->node[before_reshapes(g, node)].op;
 
     return (op == HLO_PARAMETER && (is_main || g->node[node].op == HLO_ADD_DEPENDENCY)) ||
-           (op == HLO_CONSTANT && g->node[node].shape.rank == 0);
+           (shape_elems(&g->node[node].shape) == 1 && is_number(g, node));
 }
 
 /* A gather or scatter by one index of several numbers: it becomes a slice or update (expand.h),

@@ -105,13 +105,11 @@ static bool plan(struct direct *d, struct index_work *w)
 
 /* ----- where it is */
 
-static struct isa_operand kept(struct direct *d, struct isa_operand value)
+/* in the register `to`, so that those its value was made with are free; a number stays one */
+static struct isa_operand kept(struct direct *d, struct isa_operand to, struct isa_operand value)
 {
-    struct isa_operand to;
-
     if (value.kind != OPERAND_REG)
         return value;
-    to = builder_reg(&d->w->m);
     builder_set(&d->w->m, to, value);
     return to;
 }
@@ -126,26 +124,40 @@ static struct isa_operand last_covered(struct direct *d, struct isa_operand insi
     return builder_mul(m, builder_shift(m, end, -tile_log2), step);
 }
 
+static void find_last_covered(struct direct *d, struct isa_operand strip, struct isa_operand column)
+{
+    d->last_strip = d->last_column = I(0);
+    if (d->has_strip)
+        d->last_strip =
+            kept(d, strip, last_covered(d, d->sublane, d->narrow->rows, 3, d->wide_step));
+    if (d->has_column)
+        d->last_column = kept(d, column, last_covered(d, d->lane, d->narrow->lanes, 7, TILE_ROWS));
+}
+
+/* What is found stays in registers taken first: the many that finding it takes are given back. */
 static void find_place(struct direct *d)
 {
     struct index_work *w = d->w;
     struct builder *m = &w->m;
+    struct isa_operand to[6], row;
     struct index_spot spot;
-    struct isa_operand row;
+    int found;
 
+    for (size_t i = 0; i < COUNT_OF(to); i++)
+        to[i] = builder_reg(m);
+    found = m->next_sreg;
     index_only_spot(w, &spot);
-    d->sublane = spot.sublane;
-    d->lane = kept(d, builder_and(m, spot.lane, ARRAY_LANES - 1));
+    d->sublane = kept(d, to[0], spot.sublane);
+    d->lane = kept(d, to[1], builder_and(m, spot.lane, ARRAY_LANES - 1));
     row = builder_mul(m, builder_add(m, spot.tile, builder_shift(m, spot.lane, -7)), TILE_ROWS);
     row = builder_add(m, row, I(d->wide->address / ARRAY_ROW_BYTES));
-    d->first = kept(d, d->is_one_row ? builder_add(m, row, d->sublane) : row);
+    d->first = kept(d, to[2], d->is_one_row ? builder_add(m, row, d->sublane) : row);
+    m->next_sreg = found;
     row = builder_mul(m, index_outer_tile(w, d->narrow), TILE_ROWS);
-    d->from = kept(d, builder_add(m, row, I(d->narrow->address / ARRAY_ROW_BYTES)));
-    d->last_strip = d->last_column = I(0);
-    if (d->has_strip)
-        d->last_strip = kept(d, last_covered(d, d->sublane, d->narrow->rows, 3, d->wide_step));
-    if (d->has_column)
-        d->last_column = kept(d, last_covered(d, d->lane, d->narrow->lanes, 7, TILE_ROWS));
+    d->from = kept(d, to[3], builder_add(m, row, I(d->narrow->address / ARRAY_ROW_BYTES)));
+    m->next_sreg = found;
+    find_last_covered(d, to[4], to[5]);
+    m->next_sreg = found;
 }
 
 /* ----- tiles */

@@ -143,7 +143,7 @@ TEST(a_dynamic_slice_is_taken_before_a_transpose)
     int64_t sizes[] = {2, 4, 3};
 
     for (int d = 0; d < 3; d++)
-        at[d] = graph_constant(&graph, shape_scalar(DTYPE_S32), 1 + d);
+        at[d] = graph_parameter(&graph, shape_scalar(DTYPE_S32), arena_printf(&arena, "at%d", d));
     simplify(graph_dynamic_slice(&graph, graph_transpose(&graph, x, DIMS(2, 0, 1)), at, sizes));
     assert_int_equal(result_node()->op, HLO_TRANSPOSE);
     assert_int_equal(count_of(&graph, HLO_DYNAMIC_SLICE), 1);
